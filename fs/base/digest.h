@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* digest.h: checksums and the text forms that stores want of them.
+ *
+ * CRC32C (Castagnoli, reflected 0x82f63b78, RFC 3720 appendix B.4) comes from ISA-L; the others
+ * from OpenSSL. All are pure and thread-safe. */
+#ifndef CKPTFS_BASE_DIGEST_H
+#define CKPTFS_BASE_DIGEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SHA256_LEN = 32, MD5_LEN = 16 };
+
+/* The CRC32C of all bytes so far, given that of the bytes before (`crc` 0 at first). */
+uint32_t crc32c(uint32_t crc, const void *p, size_t n);
+
+/* The CRC32C of A followed by B, from both CRCs and the length of B, in time O(log len_b). */
+uint32_t crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b);
+
+void sha256(const void *p, size_t n, uint8_t out[SHA256_LEN]);
+void hmac_sha256(const void *key, size_t nkey, const void *p, size_t n, uint8_t out[SHA256_LEN]);
+void md5(const void *p, size_t n, uint8_t out[MD5_LEN]);
+
+/* Lower-case hexadecimal; `out` holds 2n+1 bytes. */
+void hex_encode(const void *p, size_t n, char *out);
+
+/* Base64 (RFC 4648, padded); `out` holds 4*((n+2)/3)+1 bytes. */
+void base64_encode(const void *p, size_t n, char *out);
+
+/* Decodes padded base64 into at most `max` bytes. Returns the number, or -1 for a bad text. */
+int base64_decode(const char *text, void *out, size_t max);
+
+/* The value of x-amz-checksum-crc32c and x-goog-hash: base64 of the big-endian CRC. */
+void crc32c_base64(uint32_t crc, char out[9]);
+
+#endif

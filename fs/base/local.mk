@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+noinst_LTLIBRARIES += %D%/libbase.la
+%C%_libbase_la_SOURCES = \
+	%D%/banned.h \
+	%D%/buf.c \
+	%D%/buf.h \
+	%D%/cleanup.h \
+	%D%/conf.h \
+	%D%/digest.h \
+	%D%/log.c \
+	%D%/log.h \
+	%D%/params.def \
+	%D%/params.h \
+	$(NULL)
+%C%_libbase_la_CFLAGS = $(AM_CFLAGS) $(CRYPTO_CFLAGS) $(ISAL_CFLAGS) $(CJSON_CFLAGS) $(YAML_CFLAGS)
+%C%_libbase_la_LIBADD = $(CRYPTO_LIBS) $(ISAL_LIBS) $(CJSON_LIBS) $(YAML_LIBS)

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log.c: see log.h. */
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+enum { LINES_PER_WINDOW = 10, WINDOW_S = 10 };
+
+static struct {
+        pthread_mutex_t mtx; /* guards every log_site too */
+        const char *prog;
+        int fd;
+        bool to_syslog;
+        enum log_level level;
+} logger = {PTHREAD_MUTEX_INITIALIZER, "ckptfs", STDERR_FILENO, false, LOG_LEVEL_INFO};
+
+int log_open(const char *prog, const char *dest, enum log_level level)
+{
+        int fd = STDERR_FILENO;
+        bool to_syslog = !strcmp(dest, "syslog");
+
+        if (!to_syslog && strcmp(dest, "stderr")) {
+                fd = open(dest, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+                if (fd < 0)
+                        return -errno;
+        }
+        pthread_mutex_lock(&logger.mtx);
+        if (logger.fd != STDERR_FILENO)
+                close(logger.fd);
+        logger.prog = prog;
+        logger.fd = fd;
+        logger.to_syslog = to_syslog;
+        __atomic_store_n(&logger.level, level, __ATOMIC_RELAXED);
+        pthread_mutex_unlock(&logger.mtx);
+        if (to_syslog)
+                openlog(prog, LOG_PID, LOG_DAEMON);
+        return 0;
+}
+
+bool log_wants(enum log_level level)
+{
+        return level <= __atomic_load_n(&logger.level, __ATOMIC_RELAXED);
+}
+
+/* Whether the site may write now; sets *kept_back when a silent window ended. */
+static bool site_may_write_locked(struct log_site *site, int *kept_back)
+{
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+        *kept_back = 0;
+        if (!site->count || now.tv_sec - site->window_s >= WINDOW_S) {
+                *kept_back = site->kept_back;
+                *site = (struct log_site){.window_s = now.tv_sec, .count = 1};
+                return true;
+        }
+        if (site->count < LINES_PER_WINDOW) {
+                site->count++;
+                return true;
+        }
+        site->kept_back++;
+        return false;
+}
+
+static void emit_locked(enum log_level level, const char *text)
+{
+        static const char *const words[] = {"error", "warning", "info", "debug"};
+        static const int priorities[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
+        char line[1200], when[32];
+        struct timespec now;
+        struct tm tm;
+
+        if (logger.to_syslog) {
+                syslog(priorities[level], "%s: %s", words[level], text);
+                return;
+        }
+        clock_gettime(CLOCK_REALTIME, &now);
+        gmtime_r(&now.tv_sec, &tm);
+        strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", &tm);
+        int n = snprintf(line, sizeof line, "%s.%03ldZ %s[%d] %s: %s\n", when,
+                         now.tv_nsec / 1000000, logger.prog, (int)getpid(), words[level], text);
+        if (n >= (int)sizeof line) {
+                n = sizeof line - 1;
+                line[n - 1] = '\n';
+        }
+        ssize_t put = write(logger.fd, line, (size_t)n);
+        (void)put; /* nowhere left to say it */
+}
+
+/* A name from a bucket may hold a newline or an escape: a line stays one line. */
+static void make_printable(char *s)
+{
+        for (; *s; s++)
+                if ((unsigned char)*s < ' ' || *s == 0x7f)
+                        *s = '?';
+}
+
+void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
+{
+        int err = errno, kept_back;
+        char text[1024];
+        va_list ap;
+
+        va_start(ap, fmt);
+        vsnprintf(text, sizeof text, fmt, ap);
+        va_end(ap);
+        make_printable(text);
+        pthread_mutex_lock(&logger.mtx);
+        if (site_may_write_locked(site, &kept_back)) {
+                if (kept_back) {
+                        char note[64];
+                        snprintf(note, sizeof note, "%d lines like the next were kept back",
+                                 kept_back);
+                        emit_locked(level, note);
+                }
+                emit_locked(level, text);
+        }
+        pthread_mutex_unlock(&logger.mtx);
+        errno = err;
+}

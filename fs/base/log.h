@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log.h: one line an event, to standard error, a file or syslog.
+ *
+ * Thread-safe; a line is written with one write(). Never holds secrets: callers pass names, codes
+ * and request ids, never headers. A storm is bounded: each place in the code may write 10 lines in
+ * 10 seconds, then it is silent and says how many lines it kept back. */
+#ifndef CKPTFS_BASE_LOG_H
+#define CKPTFS_BASE_LOG_H
+
+#include <stdbool.h>
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+
+/* State of one calling place, made by the macros below. */
+struct log_site {
+        long window_s;
+        int count;
+        int kept_back;
+};
+
+/* Sends the log to `dest`: "stderr", "syslog" or a file (appended, created 0600), from `level` up.
+ * The program's name heads each line. 0 or a negative errno of open(); stderr stays then. */
+int log_open(const char *prog, const char *dest, enum log_level level);
+
+/* Says whether a line of that level would be written. */
+bool log_wants(enum log_level level);
+
+void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
+
+#define LOG_AT(level, ...)                                                                         \
+        do {                                                                                       \
+                static struct log_site log_site_;                                                  \
+                if (log_wants(level))                                                              \
+                        log_line(&log_site_, level, __VA_ARGS__);                                  \
+        } while (0)
+#define log_error(...) LOG_AT(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warn(...)  LOG_AT(LOG_LEVEL_WARN, __VA_ARGS__)
+#define log_info(...)  LOG_AT(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...) LOG_AT(LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+#endif

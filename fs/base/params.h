@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* params.h: the options of params.def as a struct, and the one parser of their values. */
+#ifndef CKPTFS_BASE_PARAMS_H
+#define CKPTFS_BASE_PARAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef char *param_STRING;
+typedef uint64_t param_SIZE;
+typedef uint64_t param_UINT;
+typedef uint64_t param_DURATION; /* milliseconds */
+typedef unsigned param_MODE;
+typedef bool param_BOOL;
+typedef unsigned param_CHOICE; /* index of the word */
+
+enum param_type {
+        PARAM_STRING,
+        PARAM_SIZE,
+        PARAM_UINT,
+        PARAM_DURATION,
+        PARAM_MODE,
+        PARAM_BOOL,
+        PARAM_CHOICE
+};
+
+struct params {
+#define PARAM(name, type, ...) param_##type name;
+#include "base/params.def"
+};
+
+struct param_desc {
+        const char *name;
+        enum param_type type;
+        size_t offset;
+        const char *def, *lo, *hi, *help;
+};
+extern const struct param_desc param_table[];
+extern const size_t param_count;
+
+/* Sets every option to its default. 0 or -ENOMEM; release with params_release(). */
+int params_init(struct params *p);
+void params_release(struct params *p);
+
+/* Sets option `name` from `value` (NULL: a bare BOOL name, meaning on). 0, or -EINVAL (-ENOMEM)
+ * with one line in `why`: cause, then remedy, as in part_size=1M is out of bounds: give 5M to 512M
+ *   unknown option 'part_sise': did you mean 'part_size'? */
+int params_set(struct params *p, const char *name, const char *value, char *why, size_t nwhy);
+
+/* Sets options from a list "a=1,b,c=x" as -o takes it; \, is a comma inside a value. Stops at the
+ * first bad one. As params_set(). */
+int params_set_list(struct params *p, const char *list, char *why, size_t nwhy);
+
+/* The name a CHOICE option has in table and manual, for its index. */
+const char *param_choice(const char *name, unsigned index, char *out, size_t n);
+
+/* Parses "16M", "1.5G" or "4096" to bytes: 0 or -EINVAL. */
+int parse_size(const char *text, uint64_t *out);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store.h: client of an object store, whatever its kind.
+ *
+ * A struct store is one bucket and prefix at one endpoint. Keys are UTF-8, relative to the prefix,
+ * without a leading '/', at most STORE_KEY_MAX bytes. What kinds of store differ in is asked by
+ * capability (store_caps()), never by name.
+ *
+ * Asynchronous calls queue a request and return at once; they are thread-safe and never block on
+ * the network. They return 0, or a negative errno (-EINVAL, -ENOMEM, -ESHUTDOWN), and then done()
+ * never runs. After 0, done() runs exactly once, on an I/O thread of the store, never inside the
+ * call that queued it. Callbacks must not block and must not call a blocking form; they may queue
+ * more requests. Pointers handed to a callback are borrowed until it returns.
+ *
+ * Each failed request was retried as long as that made sense (store_config.deadline_ms) and was
+ * said in the log once, with status, code and request id. Errors are negative errnos: -ENOENT 404
+ * -EACCES 401, 403   -EEXIST 412 or 409 of an if_absent   -ESTALE 412 of an if_match -ENOSPC 507,
+ * quota   -ETIMEDOUT deadline over   -ECONNREFUSED, -EHOSTUNREACH no server -EBADMSG checksum of
+ * what came back differs   -EOPNOTSUPP not a thing this store does -ECANCELED stopped by a callback
+ * or by store_close()   -EIO all else
+ *
+ * Sizes and offsets are bytes, times nanoseconds since 1970 (UTC). */
+#ifndef CKPTFS_STORE_H
+#define CKPTFS_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct store;
+struct store_upload;
+
+enum {
+        STORE_KEY_MAX = 1024,
+        STORE_ETAG_MAX = 128,  /* with its quotes and NUL */
+        STORE_META_MAX = 2304, /* S3 allows 2 KiB of names and values */
+        STORE_PART_MAX = 10000 /* highest part number */
+};
+#define STORE_PART_SIZE_MIN (5ULL << 20) /* of every part but the last */
+#define STORE_PART_SIZE_MAX (5ULL << 30)
+
+enum {
+        STORE_CAP_IF_ABSENT = 1 << 0, /* atomic create */
+        STORE_CAP_IF_MATCH = 1 << 1,  /* guarded overwrite */
+        STORE_CAP_PART_COPY = 1 << 2, /* ranges of an object as parts of another */
+        STORE_CAP_RENAME = 1 << 3     /* atomic rename of one object */
+};
+
+/* How to reach the store. Strings are copied by store_open(); NULL or "" means the default, which
+ * is the environment's or the profile's where the kind has such. */
+struct store_config {
+        const char *url; /* s3://bucket[/prefix] */
+        const char *endpoint;
+        const char *region;
+        const char *profile;
+        const char *ca_bundle;
+        unsigned connections;      /* most at once for data; 0: 16 */
+        unsigned workers;          /* I/O threads; 0: one for every 8 cores */
+        unsigned stall_timeout_ms; /* 0: 15000 */
+        unsigned deadline_ms;      /* 0: 120000 */
+};
+
+/* User metadata: pairs "name\0value\0". */
+struct store_meta {
+        size_t len;
+        char buf[STORE_META_MAX];
+};
+/* 0, or -ENOSPC when it does not fit. Names are lower-case ASCII. */
+int store_meta_add(struct store_meta *m, const char *name, const char *value);
+/* The value, or NULL. */
+const char *store_meta_get(const struct store_meta *m, const char *name);
+
+/* A version of an object. */
+struct store_object {
+        uint64_t size;
+        int64_t mtime_ns;
+        char etag[STORE_ETAG_MAX]; /* names the version, for if_match: ETag or generation; ""
+                                      unknown */
+        bool has_crc;              /* crc32c is that of the whole object, as the store gave it */
+        uint32_t crc32c;
+        struct store_meta meta; /* only after a head or a get */
+};
+
+/* What must hold for a change to be made; zero: nothing. */
+struct store_cond {
+        bool if_absent;
+        const char *if_match;
+};
+
+/* A body to send. read() copies bytes [off, off+len) to dst and returns 0 or a negative errno,
+ * which ends the request; it runs on an I/O thread, in ascending order, again from 0 for each
+ * retry, and may be asked from before done() for as long as done() has not run. crc32c is that of
+ * the whole body: the store refuses what arrives otherwise. */
+struct store_body {
+        int (*read)(void *arg, uint64_t off, void *dst, size_t len);
+        void *arg;
+        uint64_t len;
+        uint32_t crc32c;
+};
+/* A body in memory, its checksum computed here. `p` stays borrowed until done(). */
+struct store_body store_body_mem(const void *p, size_t len);
+
+/* `obj` is NULL when err is not 0 and where the call says so. */
+typedef void store_done_fn(void *arg, int err, const struct store_object *obj);
+
+/* Opens a store. Does not reach it (store_check() does). Returns 0 or a negative errno with one
+ * line in `why`: cause, then remedy. */
+int store_open(const struct store_config *cfg, struct store **out, char *why, size_t nwhy);
+
+/* Ends every request with -ECANCELED, waits for its callbacks, frees. NULL is fine. Blocks shortly.
+ */
+void store_close(struct store *s);
+
+/* STORE_CAP_* bits. */
+unsigned store_caps(const struct store *s);
+
+/* Asks whether bucket and credentials are good. Blocks. 0 or a negative errno with one line in
+ * `why`. */
+int store_check(struct store *s, char *why, size_t nwhy);
+
+/* --- objects
+ * --------------------------------------------------------------------------------------- */
+
+int store_head(struct store *s, const char *key, store_done_fn *done, void *arg);
+
+/* Writes a whole object in one request. done() gets etag and size of the new version. */
+int store_put(struct store *s, const char *key, const struct store_body *body,
+              const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
+              void *arg);
+
+/* What a get delivered. */
+struct store_got {
+        uint64_t bytes;
+        uint32_t crc32c;         /* of these bytes in order */
+        struct store_object obj; /* the object's, not the range's, size and checksum */
+};
+struct store_get {
+        const char *key;
+        uint64_t off, len;    /* at most len bytes from off; less at the end of the object */
+        const char *if_match; /* NULL: any version */
+        /* Takes the next n bytes, in order, each exactly once whatever was retried; `at` counts
+         * from `off`. Returns 0, or a negative errno to stop the request: done() gets it. */
+        int (*data)(void *arg, uint64_t at, const void *p, size_t n);
+        /* got is NULL when err is not 0. -EBADMSG: the store's checksum, where it gave one for what
+         * was asked, differs from what data() was given. */
+        void (*done)(void *arg, int err, const struct store_got *got);
+        void *arg;
+};
+int store_get(struct store *s, const struct store_get *get);
+
+/* A missing object is a success. obj is NULL. */
+int store_delete(struct store *s, const char *key, store_done_fn *done, void *arg);
+
+/* Deletes up to 1000 objects in one request; done() gets the first error. obj is NULL. */
+int store_delete_many(struct store *s, const char *const *keys, size_t n, store_done_fn *done,
+                      void *arg);
+
+/* Server-side copy of an object of at most 5 GiB; src_match pins the source's version or is NULL;
+ * meta replaces the metadata or, NULL, keeps the source's. */
+int store_copy(struct store *s, const char *src, const char *src_match, const char *dst,
+               const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
+               void *arg);
+
+/* --- listing
+ * --------------------------------------------------------------------------------------- */
+
+struct store_entry {
+        const char
+                *key; /* relative to the store's prefix; a common prefix ends with the delimiter */
+        bool is_prefix;
+        uint64_t size;
+        int64_t mtime_ns;
+        const char *etag;
+};
+struct store_page {
+        size_t n;
+        const struct store_entry *v; /* in the store's order: by bytes of the key */
+        const char *next;            /* continuation, NULL after the last page */
+};
+struct store_list {
+        const char *prefix;       /* "" all */
+        const char *delim;        /* "/" or NULL */
+        const char *continuation; /* NULL for the first page */
+        const char *start_after;  /* NULL, or only keys behind this one (first page) */
+        unsigned max;             /* entries in a page, 0 and at most 1000 */
+};
+typedef void store_list_fn(void *arg, int err, const struct store_page *page);
+int store_list(struct store *s, const struct store_list *list, store_list_fn *done, void *arg);
+
+/* --- multipart uploads
+ * ----------------------------------------------------------------------------- */
+
+/* Begins an upload; done() gets the handle, which the caller ends with store_upload_free() after
+ * its last request is done. Free neither completes nor aborts. */
+typedef void store_upload_fn(void *arg, int err, struct store_upload *up);
+int store_upload_create(struct store *s, const char *key, const struct store_meta *meta,
+                        store_upload_fn *done, void *arg);
+
+/* A handle for an upload that is known by its id, to abort it or list its parts. NULL: no memory.
+ */
+struct store_upload *store_upload_open(struct store *s, const char *key, const char *id);
+const char *store_upload_id(const struct store_upload *up);
+void store_upload_free(struct store_upload *up);
+
+/* Sends part `partno` (1..STORE_PART_MAX); a number sent again replaces that part. The body is
+ * STORE_PART_SIZE_MIN.. STORE_PART_SIZE_MAX bytes, less only for the last part. Thread-safe for
+ * different parts. obj is NULL. */
+int store_upload_part(struct store_upload *up, unsigned partno, const struct store_body *body,
+                      store_done_fn *done, void *arg);
+
+/* Makes bytes [off, off+len) of object `src`, of version src_match, part `partno`. obj is NULL. */
+int store_upload_part_copy(struct store_upload *up, unsigned partno, const char *src,
+                           const char *src_match, uint64_t off, uint64_t len, store_done_fn *done,
+                           void *arg);
+
+/* Makes the parts sent so far, in the order of their numbers, the object. A reply that was lost
+ * after it took effect is found out and counts as success. done() gets etag and size. */
+int store_upload_complete(struct store_upload *up, const struct store_cond *cond,
+                          store_done_fn *done, void *arg);
+
+/* Forgets the upload and its parts; one that is unknown is a success. obj is NULL. */
+int store_upload_abort(struct store_upload *up, store_done_fn *done, void *arg);
+
+struct store_part {
+        unsigned partno;
+        uint64_t size;
+        const char *etag;
+};
+typedef void store_parts_fn(void *arg, int err, size_t n, const struct store_part *parts);
+/* The parts the store holds (ListParts), all pages. */
+int store_upload_parts(struct store_upload *up, store_parts_fn *done, void *arg);
+
+struct store_upload_entry {
+        const char *key, *id;
+        int64_t begun_ns;
+};
+typedef void store_uploads_fn(void *arg, int err, size_t n, const struct store_upload_entry *v);
+/* Unfinished uploads below a prefix of keys; at most the first 10,000. */
+int store_list_uploads(struct store *s, const char *prefix, store_uploads_fn *done, void *arg);
+
+/* --- blocking forms: the same, waited for; not from a callback
+ * ---------------------------------------- */
+
+int store_head_wait(struct store *s, const char *key, struct store_object *obj);
+int store_put_wait(struct store *s, const char *key, const void *p, size_t len,
+                   const struct store_meta *meta, const struct store_cond *cond,
+                   struct store_object *obj);
+/* Reads at most len bytes at off into dst; returns how many, or a negative errno. */
+ssize_t store_get_wait(struct store *s, const char *key, uint64_t off, void *dst, size_t len,
+                       const char *if_match);
+int store_delete_wait(struct store *s, const char *key);
+int store_copy_wait(struct store *s, const char *src, const char *dst, struct store_object *obj);
+/* One page, handed to `each` entry by entry; *next is malloc'ed or NULL after the last page. */
+int store_list_wait(struct store *s, const struct store_list *list,
+                    void (*each)(void *arg, const struct store_entry *e), void *arg, char **next);
+int store_upload_create_wait(struct store *s, const char *key, const struct store_meta *meta,
+                             struct store_upload **out);
+int store_upload_part_wait(struct store_upload *up, unsigned partno, const struct store_body *body);
+int store_upload_complete_wait(struct store_upload *up, const struct store_cond *cond,
+                               struct store_object *obj);
+int store_upload_abort_wait(struct store_upload *up);
+
+/* --- figures
+ * ---------------------------------------------------------------------------------------- */
+
+struct store_stats {
+        uint64_t requests, retries, errors, bytes_sent, bytes_received, connections_opened;
+};
+void store_stats(const struct store *s, struct store_stats *out);
+
+#endif

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+# tap.sh: a shell test in TAP. A test sources this, says `plan N`, then runs N checks.
+#
+#   plan 3
+#   check "a name that states the promise" command args...     passes when the command returns 0
+#   expect_eq WANT GOT "name"
+#   skip "name" "reason"
+#   skip_all "reason"           instead of plan: the whole test needs what the machine lacks
+#
+# $tmp is a private directory; `at_exit 'command'` runs in reverse order at the end, also on a signal.
+# Every process is started with `spawn` and ended by its pid.
+
+: "${srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
+: "${builddir:=$srcdir}"
+set -u
+tap_n=0 tap_failed=0 tap_planned=0 tap_exit=''
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/ckptfs-test.XXXXXX")
+
+at_exit() { tap_exit="$1
+$tap_exit"; }
+
+tap_finish() {
+	rc=$?
+	trap - EXIT INT TERM HUP
+	eval "$tap_exit"
+	rm -rf "$tmp"
+	if [ "$tap_planned" -gt 0 ] && [ "$tap_n" -ne "$tap_planned" ]; then
+		echo "# planned $tap_planned, ran $tap_n (exit status $rc)"
+		exit 1
+	fi
+	[ "$tap_failed" -eq 0 ] || exit 1
+	exit "$rc"
+}
+trap tap_finish EXIT
+trap 'exit 130' INT TERM HUP
+
+plan() { tap_planned=$1; echo "1..$1"; }
+skip_all() { echo "1..0 # SKIP $1"; exit 0; }
+diag() { printf '%s\n' "$*" | sed 's/^/# /'; }
+ok() { tap_n=$((tap_n + 1)); echo "ok $tap_n - $1"; }
+not_ok() { tap_n=$((tap_n + 1)); tap_failed=$((tap_failed + 1)); echo "not ok $tap_n - $1"; }
+skip() { tap_n=$((tap_n + 1)); echo "ok $tap_n - $1 # SKIP $2"; }
+
+check() {
+	name=$1; shift
+	if "$@" >"$tmp/check.out" 2>&1; then ok "$name"; else
+		rc=$?
+		not_ok "$name"
+		echo "# exit status $rc of: $*"
+		tail -n 20 "$tmp/check.out" | sed 's/^/#   /'
+	fi
+}
+
+# The command must fail.
+check_fails() { name=$1; shift; check "$name" sh -c '"$@" && exit 1 || exit 0' sh "$@"; }
+
+expect_eq() {
+	if [ "$1" = "$2" ]; then ok "$3"; else
+		not_ok "$3"; diag "want: $1"; diag "got:  $2"
+	fi
+}
+
+# Starts a program in the background; its pid is in $spawned and it is ended at exit.
+spawn() {
+	"$@" &
+	spawned=$!
+	at_exit "kill $spawned 2>/dev/null && wait $spawned 2>/dev/null"
+}
+
+# wait_for SECONDS command...: until the command returns 0.
+wait_for() {
+	tries=$(($1 * 20)); shift
+	while ! "$@" >/dev/null 2>&1; do
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || return 1
+		sleep 0.05
+	done
+}
