@@ -6,11 +6,15 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/buf.h \
 	%D%/cleanup.h \
 	%D%/conf.h \
+	%D%/digest.c \
 	%D%/digest.h \
+	%D%/json.h \
 	%D%/log.c \
 	%D%/log.h \
 	%D%/params.def \
 	%D%/params.h \
+	%D%/sign_v4.h \
+	%D%/uri.h \
 	$(NULL)
 %C%_libbase_la_CFLAGS = $(AM_CFLAGS) $(CRYPTO_CFLAGS) $(ISAL_CFLAGS) $(CJSON_CFLAGS) $(YAML_CFLAGS)
 %C%_libbase_la_LIBADD = $(CRYPTO_LIBS) $(ISAL_LIBS) $(CJSON_LIBS) $(YAML_LIBS)

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* xml.h: the XML of stores, whole replies in memory. expat is used here and nowhere else. */
+#ifndef CKPTFS_STORE_XML_H
+#define CKPTFS_STORE_XML_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+
+enum { XML_DEPTH_MAX = 16, XML_SIZE_MAX = 16 << 20 };
+
+/* What a reader is told. Paths are element names from the root, without namespace prefixes, joined
+ * by '/': "ListBucketResult/Contents/Key". Strings are borrowed. A return other than 0 stops the
+ * reading and is returned by xml_read(). Either may be NULL. */
+struct xml_reader {
+        /* An element without elements inside ended; `text` is all its text, entities resolved. */
+        int (*leaf)(void *arg, const char *path, const char *text);
+        /* An element with elements inside ended. */
+        int (*end)(void *arg, const char *path);
+        void *arg;
+};
+
+/* Reads a document. 0, what a function returned, -EBADMSG (not well-formed, deeper than
+ * XML_DEPTH_MAX, a document type or entity declared), -EFBIG (over XML_SIZE_MAX) or -ENOMEM. Does
+ * not block; thread-safe. */
+int xml_read(const void *p, size_t n, const struct xml_reader *r);
+
+/* Appends `text` with the five special characters and control characters escaped, to go between
+ * tags or quotes. 0 or -ENOMEM. */
+int xml_escape(struct buf *b, const char *text);
+
+#endif
