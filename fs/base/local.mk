@@ -15,6 +15,7 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/params.h \
 	%D%/sign_v4.h \
 	%D%/uri.h \
+	%D%/xml.h \
 	$(NULL)
 %C%_libbase_la_CFLAGS = $(AM_CFLAGS) $(CRYPTO_CFLAGS) $(ISAL_CFLAGS) $(CJSON_CFLAGS) $(YAML_CFLAGS)
 %C%_libbase_la_LIBADD = $(CRYPTO_LIBS) $(ISAL_LIBS) $(CJSON_LIBS) $(YAML_LIBS)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* xml.h: the XML of stores, whole replies in memory. expat is used here and nowhere else. */
-#ifndef CKPTFS_STORE_XML_H
-#define CKPTFS_STORE_XML_H
+#ifndef CKPTFS_BASE_XML_H
+#define CKPTFS_BASE_XML_H
 
 #include <stddef.h>
 
