@@ -39,6 +39,18 @@ struct param_desc {
 extern const struct param_desc param_table[];
 extern const size_t param_count;
 
+/* The same for any other table and the struct its offsets are of (ckptbench's keys.def). */
+struct param_tab {
+        const struct param_desc *table;
+        size_t count;
+        const char *what; /* "option", "key": the word for one in messages */
+};
+extern const struct param_tab param_options; /* params.def */
+int param_tab_init(const struct param_tab *t, void *p);
+void param_tab_release(const struct param_tab *t, void *p);
+int param_tab_set(const struct param_tab *t, void *p, const char *name, const char *value,
+                  char *why, size_t nwhy);
+
 /* Sets every option to its default. 0 or -ENOMEM; release with params_release(). */
 int params_init(struct params *p);
 void params_release(struct params *p);
