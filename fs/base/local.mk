@@ -13,7 +13,9 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/log.h \
 	%D%/params.def \
 	%D%/params.h \
+	%D%/sign_v4.c \
 	%D%/sign_v4.h \
+	%D%/uri.c \
 	%D%/uri.h \
 	%D%/xml.h \
 	$(NULL)

@@ -1,1 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
+# A unit is one program named after the source it tests; it links the rooms it needs.
+unit_tests = \
+	%D%/test_digest \
+	%D%/test_sign_v4 \
+	%D%/test_uri \
+	$(NULL)
+check_PROGRAMS += $(unit_tests)
+TESTS += $(unit_tests)
+
+AM_UNIT_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+UNIT_BASE_LIBS = fs/base/libbase.la $(CHECK_LIBS)
+
+%C%_test_digest_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_digest_LDADD = $(UNIT_BASE_LIBS)
+%C%_test_sign_v4_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_sign_v4_LDADD = $(UNIT_BASE_LIBS)
+%C%_test_uri_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_uri_LDADD = $(UNIT_BASE_LIBS)
