@@ -2,8 +2,8 @@
 /* json.h: JSON trees. cJSON is used here and nowhere else.
  *
  * A value belongs to the tree it is in; json_free() of the root frees all. Every reader takes NULL
- * (a field that is not there), so that look-ups can be chained. Numbers are doubles: integers are
- * exact up to 2^53. A tree is not thread-safe. */
+ * (a field that is not there), so that look-ups can be chained. Numbers are doubles, written with
+ * 15 digits at least: integers are exact below 10^15. A tree is not thread-safe. */
 #ifndef CKPTFS_BASE_JSON_H
 #define CKPTFS_BASE_JSON_H
 

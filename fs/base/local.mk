@@ -8,6 +8,7 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/conf.h \
 	%D%/digest.c \
 	%D%/digest.h \
+	%D%/json.c \
 	%D%/json.h \
 	%D%/log.c \
 	%D%/log.h \
@@ -17,7 +18,9 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/sign_v4.h \
 	%D%/uri.c \
 	%D%/uri.h \
+	%D%/xml.c \
 	%D%/xml.h \
 	$(NULL)
-%C%_libbase_la_CFLAGS = $(AM_CFLAGS) $(CRYPTO_CFLAGS) $(ISAL_CFLAGS) $(CJSON_CFLAGS) $(YAML_CFLAGS)
-%C%_libbase_la_LIBADD = $(CRYPTO_LIBS) $(ISAL_LIBS) $(CJSON_LIBS) $(YAML_LIBS)
+%C%_libbase_la_CFLAGS = $(AM_CFLAGS) $(CRYPTO_CFLAGS) $(ISAL_CFLAGS) $(CJSON_CFLAGS) $(YAML_CFLAGS) \
+	$(EXPAT_CFLAGS)
+%C%_libbase_la_LIBADD = $(CRYPTO_LIBS) $(ISAL_LIBS) $(CJSON_LIBS) $(YAML_LIBS) $(EXPAT_LIBS)

@@ -2,8 +2,10 @@
 # A unit is one program named after the source it tests; it links the rooms it needs.
 unit_tests = \
 	%D%/test_digest \
+	%D%/test_json \
 	%D%/test_sign_v4 \
 	%D%/test_uri \
+	%D%/test_xml \
 	$(NULL)
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
@@ -13,7 +15,11 @@ UNIT_BASE_LIBS = fs/base/libbase.la $(CHECK_LIBS)
 
 %C%_test_digest_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_digest_LDADD = $(UNIT_BASE_LIBS)
+%C%_test_json_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_json_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_sign_v4_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_sign_v4_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_uri_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_uri_LDADD = $(UNIT_BASE_LIBS)
+%C%_test_xml_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_xml_LDADD = $(UNIT_BASE_LIBS)
