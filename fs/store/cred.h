@@ -34,7 +34,8 @@ void cred_chain_close(struct cred_chain *c); /* NULL is fine */
 void cred_chain_closep(struct cred_chain **c);
 
 /* A copy of credentials that are good for a minute at least; the caller's, for cred_release(). 0,
- * -ENOENT (nobody has any), -EINVAL or -ENOMEM with one line in `why`. May block while it fetches.
+ * -ENOENT (nobody has any), -EINVAL (half a pair, a broken file), -EOPNOTSUPP (a source that is not
+ * built) or -ENOMEM with one line in `why`. May block while it fetches.
  */
 int cred_chain_get(struct cred_chain *c, struct cred *out, char *why, size_t nwhy);
 

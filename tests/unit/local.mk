@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A unit is one program named after the source it tests; it links the rooms it needs.
 unit_tests = \
+	%D%/test_cred \
 	%D%/test_digest \
 	%D%/test_json \
 	%D%/test_sign_v4 \
@@ -12,7 +13,10 @@ TESTS += $(unit_tests)
 
 AM_UNIT_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 UNIT_BASE_LIBS = fs/base/libbase.la $(CHECK_LIBS)
+UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 
+%C%_test_cred_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_cred_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_digest_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_digest_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_json_CFLAGS = $(AM_UNIT_CFLAGS)
