@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/buf.c \
 	%D%/buf.h \
 	%D%/cleanup.h \
+	%D%/conf.c \
 	%D%/conf.h \
 	%D%/digest.c \
 	%D%/digest.h \
@@ -12,6 +13,10 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/json.h \
 	%D%/log.c \
 	%D%/log.h \
+	%D%/metrics.c \
+	%D%/metrics.def \
+	%D%/metrics.h \
+	%D%/params.c \
 	%D%/params.def \
 	%D%/params.h \
 	%D%/sign_v4.c \
@@ -24,3 +29,8 @@ noinst_LTLIBRARIES += %D%/libbase.la
 %C%_libbase_la_CFLAGS = $(AM_CFLAGS) $(CRYPTO_CFLAGS) $(ISAL_CFLAGS) $(CJSON_CFLAGS) $(YAML_CFLAGS) \
 	$(EXPAT_CFLAGS)
 %C%_libbase_la_LIBADD = $(CRYPTO_LIBS) $(ISAL_LIBS) $(CJSON_LIBS) $(YAML_LIBS) $(EXPAT_LIBS)
+
+# Prints the tables of options and metrics for manual and sample.
+noinst_PROGRAMS += %D%/gen_docs
+%C%_gen_docs_SOURCES = %D%/gen_docs.c
+%C%_gen_docs_LDADD = %D%/libbase.la

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 typedef char *param_STRING;
 typedef uint64_t param_SIZE;
@@ -67,7 +68,13 @@ int params_set_list(struct params *p, const char *list, char *why, size_t nwhy);
 /* The name a CHOICE option has in table and manual, for its index. */
 const char *param_choice(const char *name, unsigned index, char *out, size_t n);
 
-/* Parses "16M", "1.5G" or "4096" to bytes: 0 or -EINVAL. */
+/* What stands for a value in the help: "SIZE", "abort|publish". */
+const char *param_type_word(const struct param_desc *d);
+
+/* Writes what -o help says: each option with its type, default, bounds and text. */
+void params_help(FILE *to);
+
+/* Parses "16M", "1.5G", "8GiB" or "4096" to bytes (powers of 1024): 0 or -EINVAL. */
 int parse_size(const char *text, uint64_t *out);
 
 #endif

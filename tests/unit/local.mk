@@ -7,6 +7,9 @@ unit_tests = \
 	%D%/test_sign_v4 \
 	%D%/test_uri \
 	%D%/test_xml \
+	%D%/test_conf \
+	%D%/test_metrics \
+	%D%/test_params \
 	$(NULL)
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
@@ -27,3 +30,9 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_uri_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_xml_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_xml_LDADD = $(UNIT_BASE_LIBS)
+%C%_test_conf_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_conf_LDADD = $(UNIT_BASE_LIBS)
+%C%_test_metrics_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_metrics_LDADD = $(UNIT_BASE_LIBS)
+%C%_test_params_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_params_LDADD = $(UNIT_BASE_LIBS)

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* params.c: see params.h. One row of `types` a type: its parser, what it is called in messages and
+ * what to give instead. */
+#include "base/params.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+#define PARAM(name, type, def, lo, hi, help)                                                       \
+        {#name, PARAM_##type, offsetof(struct params, name), def, lo, hi, help},
+const struct param_desc param_table[] = {
+#include "base/params.def"
+};
+const size_t param_count = sizeof param_table / sizeof *param_table;
+const struct param_tab param_options = {param_table, sizeof param_table / sizeof *param_table,
+                                        "option"};
+
+struct unit {
+        const char *suffix;
+        uint64_t factor;
+};
+static const struct unit size_units[] = {{"", 1},           {"B", 1},
+                                         {"K", 1ULL << 10}, {"KiB", 1ULL << 10},
+                                         {"M", 1ULL << 20}, {"MiB", 1ULL << 20},
+                                         {"G", 1ULL << 30}, {"GiB", 1ULL << 30},
+                                         {"T", 1ULL << 40}, {"TiB", 1ULL << 40},
+                                         {NULL, 0}};
+static const struct unit duration_units[] = {
+        {"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {NULL, 0}};
+static const struct unit count_units[] = {{"", 1}, {NULL, 0}};
+
+static bool is_digit(char c)
+{
+        return c >= '0' && c <= '9';
+}
+
+static int unit_factor(const char *suffix, const struct unit *units, uint64_t *out)
+{
+        for (; units->suffix; units++)
+                if (!strcasecmp(suffix, units->suffix)) {
+                        *out = units->factor;
+                        return 0;
+                }
+        return -EINVAL;
+}
+
+/* A decimal number with a unit, rounded down to a whole one: "1.5G". */
+static int parse_scaled(const char *text, const struct unit *units, uint64_t *out)
+{
+        uint64_t whole = 0, part = 0, tens = 1, factor;
+        const char *s = text;
+
+        if (!is_digit(*s))
+                return -EINVAL;
+        for (; is_digit(*s); s++) {
+                uint64_t digit = (uint64_t)(*s - '0');
+                if (whole > (UINT64_MAX - digit) / 10)
+                        return -EINVAL;
+                whole = whole * 10 + digit;
+        }
+        if (*s == '.') {
+                if (!is_digit(*++s))
+                        return -EINVAL;
+                for (; is_digit(*s); s++)
+                        if (tens < 1000000) {
+                                part = part * 10 + (uint64_t)(*s - '0');
+                                tens *= 10;
+                        }
+        }
+        if (unit_factor(s, units, &factor) || whole > (UINT64_MAX - factor) / factor)
+                return -EINVAL;
+        if (factor == 1 && tens > 1)
+                return -EINVAL;
+        *out = whole * factor + part * factor / tens;
+        return 0;
+}
+
+int parse_size(const char *text, uint64_t *out)
+{
+        return parse_scaled(text, size_units, out);
+}
+
+static int parse_duration(const char *text, uint64_t *out)
+{
+        return parse_scaled(text, duration_units, out);
+}
+
+static int parse_count(const char *text, uint64_t *out)
+{
+        return parse_scaled(text, count_units, out);
+}
+
+static int parse_mode(const char *text, uint64_t *out)
+{
+        size_t n = strspn(text, "01234567");
+        if (!n || text[n] || n > 8)
+                return -EINVAL;
+        *out = strtoul(text, NULL, 8);
+        return 0;
+}
+
+static int parse_bool(const char *text, uint64_t *out)
+{
+        static const char *const words[] = {"off", "on", "false", "true", "no", "yes", "0", "1"};
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+                if (!strcasecmp(text, words[i])) {
+                        *out = i & 1;
+                        return 0;
+                }
+        return -EINVAL;
+}
+
+static const struct {
+        int (*parse)(const char *text, uint64_t *out); /* NULL: STRING and CHOICE */
+        const char *word;                              /* what stands for a value in the help */
+        const char *what, *give;
+} types[] = {
+        [PARAM_STRING] = {NULL, "TEXT", "", "a text"},
+        [PARAM_SIZE] = {parse_size, "SIZE", "not a size", "bytes, or a number with K, M, G or T"},
+        [PARAM_UINT] = {parse_count, "N", "not a count", "a whole number"},
+        [PARAM_DURATION] = {parse_duration, "TIME", "not a time",
+                            "seconds, or a number with ms, s or m"},
+        [PARAM_MODE] = {parse_mode, "MODE", "not a mode", "octal permission bits, as 0644"},
+        [PARAM_BOOL] = {parse_bool, "on|off", "neither on nor off", "on or off"},
+        [PARAM_CHOICE] = {NULL, "WORD", "not known", "a word"},
+};
+
+/* The word with that index in "a|b|c", "" behind the last; *n is its length. */
+static const char *choice_at(const char *words, unsigned index, size_t *n)
+{
+        for (; index > 0; index--) {
+                words += strcspn(words, "|");
+                words += *words == '|';
+        }
+        *n = strcspn(words, "|");
+        return words;
+}
+
+static int parse_choice(const char *words, const char *text, uint64_t *out)
+{
+        size_t n;
+        for (unsigned i = 0; *choice_at(words, i, &n); i++)
+                if (strlen(text) == n && !strncmp(choice_at(words, i, &n), text, n)) {
+                        *out = i;
+                        return 0;
+                }
+        return -EINVAL;
+}
+
+/* "abort or publish", "error, warning, info or debug" */
+static void list_choices(const char *words, struct buf *b)
+{
+        size_t n;
+        for (unsigned i = 0; *choice_at(words, i, &n); i++) {
+                const char *word = choice_at(words, i, &n);
+                const char *join = i == 0 ? "" : word[n] ? ", " : " or ";
+                buf_addf(b, "%s%.*s", join, (int)n, word);
+        }
+}
+
+static bool has_bounds(const struct param_desc *d)
+{
+        return types[d->type].parse && d->type != PARAM_BOOL;
+}
+
+/* What may be given, for the end of a message. */
+static void what_to_give(const struct param_desc *d, bool bounds, struct buf *b)
+{
+        if (d->type == PARAM_CHOICE)
+                list_choices(d->lo, b);
+        else if (bounds && has_bounds(d))
+                buf_addf(b, "%s to %s", d->lo, d->hi);
+        else
+                buf_adds(b, types[d->type].give);
+}
+
+static int refuse(const struct param_desc *d, const char *value, bool bounds, char *why,
+                  size_t nwhy)
+{
+        CLEANUP(buf_release) struct buf give = BUF_INIT;
+
+        what_to_give(d, bounds || !value, &give);
+        if (!value)
+                snprintf(why, nwhy, "%s has no value: give %s", d->name, give.p);
+        else
+                snprintf(why, nwhy, "%s=%s is %s: give %s", d->name, value,
+                         bounds ? "out of bounds" : types[d->type].what, give.p);
+        return -EINVAL;
+}
+
+static int parse_value(const struct param_desc *d, const char *value, uint64_t *out, char *why,
+                       size_t nwhy)
+{
+        uint64_t lo = 0, hi = 0;
+        int err = d->type == PARAM_CHOICE ? parse_choice(d->lo, value, out)
+                                          : types[d->type].parse(value, out);
+        if (err)
+                return refuse(d, value, false, why, nwhy);
+        if (!has_bounds(d))
+                return 0;
+        if (types[d->type].parse(d->lo, &lo) || types[d->type].parse(d->hi, &hi)) {
+                snprintf(why, nwhy, "%s: its bounds are broken: mend its table", d->name);
+                return -EINVAL;
+        }
+        return *out < lo || *out > hi ? refuse(d, value, true, why, nwhy) : 0;
+}
+
+static int store_string(char **field, const char *value, char *why, size_t nwhy)
+{
+        char *copy = strdup(value);
+        if (!copy) {
+                snprintf(why, nwhy, "no memory: end another program");
+                return -ENOMEM;
+        }
+        free(*field);
+        *field = copy;
+        return 0;
+}
+
+static int set_value(const struct param_desc *d, void *p, const char *value, char *why, size_t nwhy)
+{
+        void *field = (char *)p + d->offset;
+        uint64_t v;
+
+        if (!value && d->type == PARAM_BOOL)
+                value = "on";
+        if (!value)
+                return refuse(d, NULL, false, why, nwhy);
+        if (d->type == PARAM_STRING)
+                return store_string(field, value, why, nwhy);
+        int err = parse_value(d, value, &v, why, nwhy);
+        if (err)
+                return err;
+        if (d->type == PARAM_BOOL)
+                *(param_BOOL *)field = v;
+        else if (d->type == PARAM_MODE || d->type == PARAM_CHOICE)
+                *(unsigned *)field = (unsigned)v;
+        else
+                *(uint64_t *)field = v;
+        return 0;
+}
+
+/* How many letters must be added, dropped or replaced to make a into b (Levenshtein, one row). */
+static size_t edit_distance(const char *a, const char *b)
+{
+        size_t row[64], na = strlen(a), nb = strlen(b);
+        if (na >= 64 || nb >= 64)
+                return 64;
+        for (size_t j = 0; j <= nb; j++)
+                row[j] = j;
+        for (size_t i = 1; i <= na; i++) {
+                size_t diagonal = row[0];
+                row[0] = i;
+                for (size_t j = 1; j <= nb; j++) {
+                        size_t best = diagonal + (a[i - 1] != b[j - 1]);
+                        if (row[j] + 1 < best)
+                                best = row[j] + 1;
+                        if (row[j - 1] + 1 < best)
+                                best = row[j - 1] + 1;
+                        diagonal = row[j];
+                        row[j] = best;
+                }
+        }
+        return row[nb];
+}
+
+static const char *nearest_name(const struct param_tab *t, const char *name)
+{
+        size_t best = strlen(name) / 3 + 2;
+        const char *near = NULL;
+        for (size_t i = 0; i < t->count; i++) {
+                size_t far = edit_distance(name, t->table[i].name);
+                if (far < best) {
+                        best = far;
+                        near = t->table[i].name;
+                }
+        }
+        return near;
+}
+
+int param_tab_set(const struct param_tab *t, void *p, const char *name, const char *value,
+                  char *why, size_t nwhy)
+{
+        for (size_t i = 0; i < t->count; i++)
+                if (!strcmp(t->table[i].name, name))
+                        return set_value(&t->table[i], p, value, why, nwhy);
+        const char *near = nearest_name(t, name);
+        if (near)
+                snprintf(why, nwhy, "unknown %s '%s': did you mean '%s'?", t->what, name, near);
+        else
+                snprintf(why, nwhy, "unknown %s '%s': %s lists every %s", t->what, name,
+                         t == &param_options ? "ckptfs -o help" : "the manual", t->what);
+        return -EINVAL;
+}
+
+int param_tab_init(const struct param_tab *t, void *p)
+{
+        char why[200];
+        for (size_t i = 0; i < t->count; i++)
+                if (t->table[i].type == PARAM_STRING)
+                        *(char **)(void *)((char *)p + t->table[i].offset) = NULL;
+        for (size_t i = 0; i < t->count; i++) {
+                int err = set_value(&t->table[i], p, t->table[i].def, why, sizeof why);
+                if (err) {
+                        param_tab_release(t, p);
+                        return err;
+                }
+        }
+        return 0;
+}
+
+void param_tab_release(const struct param_tab *t, void *p)
+{
+        for (size_t i = 0; i < t->count; i++) {
+                if (t->table[i].type != PARAM_STRING)
+                        continue;
+                char **field = (char **)(void *)((char *)p + t->table[i].offset);
+                freep(field);
+                *field = NULL;
+        }
+}
+
+int params_init(struct params *p)
+{
+        return param_tab_init(&param_options, p);
+}
+
+void params_release(struct params *p)
+{
+        param_tab_release(&param_options, p);
+}
+
+int params_set(struct params *p, const char *name, const char *value, char *why, size_t nwhy)
+{
+        return param_tab_set(&param_options, p, name, value, why, nwhy);
+}
+
+/* Takes the next item of the list, "\," made ",". NULL when there is none; the item is in *b. */
+static const char *next_item(const char *list, struct buf *b)
+{
+        if (!*list)
+                return NULL;
+        for (; *list && *list != ','; list++) {
+                if (list[0] == '\\' && list[1] == ',')
+                        list++;
+                buf_addc(b, *list);
+        }
+        return list + (*list == ',');
+}
+
+int params_set_list(struct params *p, const char *list, char *why, size_t nwhy)
+{
+        CLEANUP(buf_release) struct buf item = BUF_INIT;
+
+        while ((list = next_item(list, &item))) {
+                if (item.failed) {
+                        snprintf(why, nwhy, "no memory: end another program");
+                        return -ENOMEM;
+                }
+                char *value = strchr(item.p, '=');
+                if (value)
+                        *value++ = 0;
+                int err = *item.p || value ? params_set(p, item.p, value, why, nwhy) : 0;
+                if (err)
+                        return err;
+                buf_reset(&item);
+        }
+        return 0;
+}
+
+const char *param_choice(const char *name, unsigned index, char *out, size_t n)
+{
+        size_t len;
+        snprintf(out, n, "?");
+        for (size_t i = 0; i < param_count; i++)
+                if (param_table[i].type == PARAM_CHOICE && !strcmp(param_table[i].name, name)) {
+                        const char *word = choice_at(param_table[i].lo, index, &len);
+                        if (len)
+                                snprintf(out, n, "%.*s", (int)len, word);
+                }
+        return out;
+}
+
+const char *param_type_word(const struct param_desc *d)
+{
+        return d->type == PARAM_CHOICE ? d->lo : types[d->type].word;
+}
+
+void params_help(FILE *to)
+{
+        for (size_t i = 0; i < param_count; i++) {
+                const struct param_desc *d = &param_table[i];
+                fprintf(to, "  %s=%s", d->name, param_type_word(d));
+                if (*d->def)
+                        fprintf(to, "  [%s]", d->def);
+                if (has_bounds(d))
+                        fprintf(to, "  %s to %s", d->lo, d->hi);
+                fprintf(to, "\n        %s\n", d->help);
+        }
+}
