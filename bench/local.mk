@@ -1,1 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
+bin_PROGRAMS += ckptbench
+
+# All but main(): tests link it too.
+noinst_LTLIBRARIES += %D%/libbench.la
+%C%_libbench_la_SOURCES = \
+	%D%/clock.h \
+	%D%/coll.h \
+	%D%/coll_none.c \
+	%D%/cpu.c \
+	%D%/cpu.h \
+	%D%/io.c \
+	%D%/io.h \
+	%D%/io_null.c \
+	%D%/io_posix.c \
+	%D%/keys.c \
+	%D%/keys.def \
+	%D%/keys.h \
+	%D%/measure.c \
+	%D%/measure.h \
+	%D%/model.c \
+	%D%/model.def \
+	%D%/model.h \
+	%D%/pattern.c \
+	%D%/pattern.h \
+	%D%/run.c \
+	%D%/run.h \
+	%D%/shard.c \
+	%D%/shard.h \
+	%D%/shards.c \
+	%D%/shards_table.c \
+	%D%/shards_table.h \
+	%D%/stats.c \
+	%D%/stats.h \
+	%D%/stop.c \
+	%D%/stop.h \
+	%D%/sweep.c \
+	%D%/sweep.h \
+	%D%/timed.c \
+	%D%/timed.h \
+	$(NULL)
+%C%_libbench_la_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+%C%_libbench_la_LIBADD = fs/base/libbase.la $(MPI_LIBS) -lm
+if WITH_MPI
+%C%_libbench_la_SOURCES += %D%/coll_mpi.c
+endif
+
+ckptbench_SOURCES = %D%/main.c
+ckptbench_LDADD = %D%/libbench.la

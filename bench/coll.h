@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* coll.h: what ranks tell each other, whatever carries it.
+ *
+ * Every function is called by all ranks, in the same order, from the main thread, and blocks
+ * without burning a core: a rank that waits must not slow the one that is measured. A rank whose
+ * own work failed still comes to coll_agree(), so that all leave together. */
+#ifndef CKPTFS_BENCH_COLL_H
+#define CKPTFS_BENCH_COLL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct coll {
+        const struct coll_ops *ops;
+        unsigned rank, ranks;
+        unsigned host_rank, host_ranks; /* among the ranks of this machine */
+};
+
+/* One const table per carrier; no slot is NULL. Errors: -ECANCELED when a signal came while
+ * waiting, -EIO. */
+struct coll_ops {
+        const char *name;
+        int (*init)(struct coll *c, int *argc, char ***argv);
+        /* Carrier and its version, in words. */
+        void (*version)(char *out, size_t n);
+        int (*barrier)(struct coll *c);
+        /* Each of the n values becomes the largest of all ranks. */
+        int (*max)(struct coll *c, double *v, size_t n);
+        /* n bytes of each rank, in the order of ranks, to `all` (ranks * n bytes) of every rank. */
+        int (*gather)(struct coll *c, const void *mine, size_t n, void *all);
+        /* n bytes of rank 0 to all. */
+        int (*bcast)(struct coll *c, void *p, size_t n);
+        /* Ends this rank. `together`: all ranks are here (else the others are ended too). */
+        void (*finish)(struct coll *c, int together);
+};
+
+extern const struct coll_ops coll_none; /* one rank */
+#ifdef HAVE_MPI
+extern const struct coll_ops coll_mpi;
+#endif
+
+/* Picks the carrier: MPI when a launcher started this process, else none. 0 or a negative errno. */
+int coll_init(struct coll *c, int *argc, char ***argv);
+
+/* The worst of all ranks' errors (0 or the most negative errno), or why it could not be learnt. */
+int coll_agree(struct coll *c, int err);
+
+#endif

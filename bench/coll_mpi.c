@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* coll_mpi.c: ranks over MPI, the one file that knows it.
+ *
+ * Only non-blocking collectives, polled with short sleeps: MPI's own waiting spins, and a spinning
+ * rank takes the core of a rank, or of the mount's daemon, that is being measured. */
+#include "bench/coll.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define OMPI_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include "bench/clock.h"
+#include "bench/stop.h"
+
+#include "base/banned.h"
+
+enum {
+        SPINS = 200,                 /* tests before the first sleep: ranks that are all ready */
+        NAP_NS = 100 * 1000,         /* the most by which ranks leave a barrier apart */
+        GRACE_NS = 300 * 1000 * 1000 /* after a signal the others have this long to come */
+};
+
+static int finish_request(MPI_Request *req)
+{
+        uint64_t stopped = 0;
+        int done = 0;
+
+        for (unsigned i = 0;; i++) {
+                if (MPI_Test(req, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+                        return -EIO;
+                if (done)
+                        return 0;
+                if (stop_wanted()) {
+                        if (!stopped)
+                                stopped = clock_ns();
+                        else if (clock_ns() - stopped > GRACE_NS)
+                                return -ECANCELED;
+                }
+                if (i >= SPINS)
+                        clock_sleep_ns(NAP_NS);
+        }
+}
+
+static int mpi_init(struct coll *c, int *argc, char ***argv)
+{
+        int provided, rank, ranks, host_rank, host_ranks;
+        MPI_Comm host;
+
+        if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+                return -EIO;
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+        if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host) !=
+            MPI_SUCCESS)
+                return -EIO;
+        MPI_Comm_rank(host, &host_rank);
+        MPI_Comm_size(host, &host_ranks);
+        MPI_Comm_free(&host);
+        c->rank = (unsigned)rank;
+        c->ranks = (unsigned)ranks;
+        c->host_rank = (unsigned)host_rank;
+        c->host_ranks = (unsigned)host_ranks;
+        return 0;
+}
+
+static void mpi_version(char *out, size_t n)
+{
+        char text[MPI_MAX_LIBRARY_VERSION_STRING];
+        int len;
+        MPI_Get_library_version(text, &len);
+        text[strcspn(text, ",\n")] = 0;
+        snprintf(out, n, "%s", text);
+}
+
+static int mpi_barrier(struct coll *c)
+{
+        (void)c;
+        MPI_Request req;
+        if (MPI_Ibarrier(MPI_COMM_WORLD, &req) != MPI_SUCCESS)
+                return -EIO;
+        return finish_request(&req);
+}
+
+static int mpi_max(struct coll *c, double *v, size_t n)
+{
+        (void)c;
+        MPI_Request req;
+        if (MPI_Iallreduce(MPI_IN_PLACE, v, (int)n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD, &req) !=
+            MPI_SUCCESS)
+                return -EIO;
+        return finish_request(&req);
+}
+
+static int mpi_gather(struct coll *c, const void *mine, size_t n, void *all)
+{
+        (void)c;
+        MPI_Request req;
+        if (MPI_Iallgather(mine, (int)n, MPI_BYTE, all, (int)n, MPI_BYTE, MPI_COMM_WORLD, &req) !=
+            MPI_SUCCESS)
+                return -EIO;
+        return finish_request(&req);
+}
+
+static int mpi_bcast(struct coll *c, void *p, size_t n)
+{
+        (void)c;
+        MPI_Request req;
+        if (MPI_Ibcast(p, (int)n, MPI_BYTE, 0, MPI_COMM_WORLD, &req) != MPI_SUCCESS)
+                return -EIO;
+        return finish_request(&req);
+}
+
+static void mpi_finish(struct coll *c, int together)
+{
+        (void)c;
+        if (!together)
+                MPI_Abort(MPI_COMM_WORLD, 1);
+        MPI_Finalize();
+}
+
+const struct coll_ops coll_mpi = {
+        .name = "mpi",
+        .init = mpi_init,
+        .version = mpi_version,
+        .barrier = mpi_barrier,
+        .max = mpi_max,
+        .gather = mpi_gather,
+        .bcast = mpi_bcast,
+        .finish = mpi_finish,
+};

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* coll_none.c: one rank, which agrees with itself; and the choice of a carrier. */
+#include "bench/coll.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/stop.h"
+
+#include "base/banned.h"
+
+static int none_init(struct coll *c, int *argc, char ***argv)
+{
+        (void)argc;
+        (void)argv;
+        c->rank = 0;
+        c->ranks = 1;
+        c->host_rank = 0;
+        c->host_ranks = 1;
+        return 0;
+}
+
+static void none_version(char *out, size_t n)
+{
+        snprintf(out, n, "none");
+}
+
+static int none_barrier(struct coll *c)
+{
+        (void)c;
+        return stop_wanted() ? -ECANCELED : 0;
+}
+
+static int none_max(struct coll *c, double *v, size_t n)
+{
+        (void)c;
+        (void)v;
+        (void)n;
+        return 0;
+}
+
+static int none_gather(struct coll *c, const void *mine, size_t n, void *all)
+{
+        (void)c;
+        memmove(all, mine, n);
+        return 0;
+}
+
+static int none_bcast(struct coll *c, void *p, size_t n)
+{
+        (void)c;
+        (void)p;
+        (void)n;
+        return 0;
+}
+
+static void none_finish(struct coll *c, int together)
+{
+        (void)c;
+        (void)together;
+}
+
+const struct coll_ops coll_none = {
+        .name = "none",
+        .init = none_init,
+        .version = none_version,
+        .barrier = none_barrier,
+        .max = none_max,
+        .gather = none_gather,
+        .bcast = none_bcast,
+        .finish = none_finish,
+};
+
+int coll_init(struct coll *c, int *argc, char ***argv)
+{
+        c->ops = &coll_none;
+#ifdef HAVE_MPI
+        /* What the launchers of OpenMPI, PMIx and MPICH-like PMI leave in the environment. */
+        if (getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK") || getenv("PMI_RANK"))
+                c->ops = &coll_mpi;
+#endif
+        return c->ops->init(c, argc, argv);
+}
+
+int coll_agree(struct coll *c, int err)
+{
+        double worst = err < 0 ? -(double)err : 0;
+        int failed = c->ops->max(c, &worst, 1);
+        if (failed)
+                return failed;
+        return -(int)worst;
+}

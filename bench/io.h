@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* io.h: where shards go, one table a back end.
+ *
+ * A back end takes a whole shard in one call and orders its blocks itself, so that one which keeps
+ * many requests in flight is not measured through a loop that waits. Called from one thread.
+ * Errors are negative errnos with one line in io->why: which file, what failed. -ECANCELED: a
+ * signal came (stop.h); nothing of the file stays. */
+#ifndef CKPTFS_BENCH_IO_H
+#define CKPTFS_BENCH_IO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bench/keys.h"
+
+enum { IO_ALIGN = 4096 };
+
+/* A shard: what is saved, or what is loaded. */
+struct io_data {
+        uint64_t size;
+        /* The whole of it, IO_ALIGN-ed with room for the size rounded up to that, or NULL: it is
+         * made and checked on the way, block by block, from any thread. */
+        char *mem;
+        void (*fill)(void *arg, uint64_t off, void *dst, size_t len);
+        int (*check)(void *arg, uint64_t off, const void *p, size_t len);
+        void *arg;
+};
+
+/* Heads of each back end's own structs. */
+struct io {
+        const struct io_ops *ops;
+        unsigned rank;
+        char why[512];
+};
+struct io_file {
+        struct io *io;
+};
+
+enum {
+        IO_CACHED = 1 << 0, /* the machine's page cache holds what was written */
+        IO_EMPTY = 1 << 1   /* keeps nothing: a load has no bytes to verify */
+};
+
+struct io_ops {
+        const char *name;
+        unsigned flags;
+        /* Makes ready for shards below directory or prefix `dir`, a fresh name. `storage` is the
+         * word of the storage key. `why` when it fails. May block. */
+        int (*start)(const struct keys *k, const char *storage, const char *dir, unsigned rank,
+                     struct io **out, char *why, size_t nwhy);
+        /* Ends; with `clean` removes `dir`, which is empty by then. NULL is fine. */
+        void (*stop)(struct io *io, bool clean);
+        /* Save: create, write, sync, close. A file that is to be discarded is abandoned instead. */
+        int (*create)(struct io *io, const char *name, uint64_t size, struct io_file **out);
+        int (*write)(struct io_file *f, const struct io_data *d);
+        int (*sync)(struct io_file *f);
+        /* Load: open, read, close. */
+        int (*open)(struct io *io, const char *name, struct io_file **out);
+        int (*read)(struct io_file *f, const struct io_data *d);
+        /* Publishes what was written; frees f whatever it returns. */
+        int (*close)(struct io_file *f);
+        /* Ends a file whose work failed; nothing that was written stays. NULL is fine. */
+        void (*abandon)(struct io_file *f);
+        /* Lets the page cache forget a file (IO_CACHED). */
+        int (*forget)(struct io *io, const char *name);
+        int (*remove)(struct io *io, const char *name);
+};
+
+/* A word of the storage key. */
+struct io_storage {
+        const char *name;
+        const struct io_ops *ops;
+        const char *text;
+};
+extern const struct io_storage io_storages[];
+extern const size_t io_nstorages;
+/* NULL with one line in `why` when there is none of that name. */
+const struct io_storage *io_find(const char *name, char *why, size_t nwhy);
+
+extern const struct io_ops io_posix, io_null;
+#ifdef HAVE_LIBSTORE
+extern const struct io_ops io_s3;
+#endif
+
+/* Writes "subject: text of err" to io->why and returns err. */
+int io_fail(struct io *io, int err, const char *subject);
+
+#endif

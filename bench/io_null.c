@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* io_null.c: moves nothing, after a delay. It shows what measuring costs, and, with one rank that
+ * waits longer, that the statistics find it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/clock.h"
+#include "bench/io.h"
+#include "bench/stop.h"
+
+#include "base/banned.h"
+
+enum { SLOW_FACTOR = 10 };
+
+struct null_io {
+        struct io io;
+        uint64_t delay_ns;
+        struct io_file file;
+};
+
+static int null_wait(struct io *io)
+{
+        const struct null_io *n = (const struct null_io *)io;
+        uint64_t end = clock_ns() + n->delay_ns, now;
+
+        while (n->delay_ns && (now = clock_ns()) < end) {
+                if (stop_wanted())
+                        return io_fail(io, -ECANCELED, "null");
+                clock_sleep_ns(end - now < 50000000 ? end - now : 50000000);
+        }
+        return 0;
+}
+
+static int null_start(const struct keys *k, const char *storage, const char *dir, unsigned rank,
+                      struct io **out, char *why, size_t nwhy)
+{
+        (void)storage;
+        (void)dir;
+        struct null_io *n = calloc(1, sizeof *n);
+        if (!n) {
+                snprintf(why, nwhy, "out of memory: free some");
+                return -ENOMEM;
+        }
+        n->io.ops = &io_null;
+        n->io.rank = rank;
+        n->file.io = &n->io;
+        n->delay_ns = k->null_delay_us * 1000;
+        if (rank == k->null_slow_rank)
+                n->delay_ns *= SLOW_FACTOR;
+        *out = &n->io;
+        return 0;
+}
+
+static void null_stop(struct io *io, bool clean)
+{
+        (void)clean;
+        free(io);
+}
+
+static int null_open(struct io *io, const char *name, struct io_file **out)
+{
+        (void)name;
+        *out = &((struct null_io *)io)->file;
+        return null_wait(io);
+}
+
+static int null_create(struct io *io, const char *name, uint64_t size, struct io_file **out)
+{
+        (void)size;
+        return null_open(io, name, out);
+}
+
+static int null_move(struct io_file *f, const struct io_data *d)
+{
+        (void)d;
+        return null_wait(f->io);
+}
+
+static int null_wait_file(struct io_file *f)
+{
+        return null_wait(f->io);
+}
+
+static void null_abandon(struct io_file *f)
+{
+        (void)f;
+}
+
+static int null_name(struct io *io, const char *name)
+{
+        (void)io;
+        (void)name;
+        return 0;
+}
+
+const struct io_ops io_null = {
+        .name = "null",
+        .flags = IO_EMPTY,
+        .start = null_start,
+        .stop = null_stop,
+        .create = null_create,
+        .write = null_move,
+        .sync = null_wait_file,
+        .open = null_open,
+        .read = null_move,
+        .close = null_wait_file,
+        .abandon = null_abandon,
+        .forget = null_name,
+        .remove = null_name,
+};

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* io_posix.c: shards as files, through a mount or on a disk: one stream of blocks a rank. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "bench/io.h"
+#include "bench/stop.h"
+
+#include "base/banned.h"
+
+struct posix_io {
+        struct io io;
+        char dir[PATH_MAX];
+        size_t block;
+        bool direct;
+        char *bounce; /* a block, for data that is not held in memory; made when first needed */
+};
+
+struct posix_file {
+        struct io_file file;
+        char path[PATH_MAX];
+        int fd;
+        bool fresh; /* created here: abandoned means removed */
+};
+
+static int join(struct posix_io *p, const char *name, char out[PATH_MAX])
+{
+        if (snprintf(out, PATH_MAX, "%s/%s", p->dir, name) >= PATH_MAX)
+                return io_fail(&p->io, -ENAMETOOLONG, name);
+        return 0;
+}
+
+static int posix_start(const struct keys *k, const char *storage, const char *dir, unsigned rank,
+                       struct io **out, char *why, size_t nwhy)
+{
+        bool mount = !strcmp(storage, "mount");
+        const char *key = mount ? "mount.path" : "path", *top = mount ? k->mount_path : k->path;
+        struct stat st;
+
+        if (!*top) {
+                snprintf(why, nwhy, "storage=%s needs a directory: give %s=DIR", storage, key);
+                return -EINVAL;
+        }
+        if (stat(top, &st) || !S_ISDIR(st.st_mode)) {
+                int err = errno && !S_ISDIR(st.st_mode) ? errno : ENOTDIR;
+                snprintf(why, nwhy, "%s=%s: %s: give a directory that exists%s", key, top,
+                         strerror(err), mount ? ", in a mount that answers" : "");
+                return -err;
+        }
+        struct posix_io *p = calloc(1, sizeof *p);
+        if (!p) {
+                snprintf(why, nwhy, "out of memory: free some");
+                return -ENOMEM;
+        }
+        p->io.ops = &io_posix;
+        p->io.rank = rank;
+        p->block = k->block;
+        p->direct = k->direct;
+        int n = snprintf(p->dir, sizeof p->dir, "%s/%s", top, dir);
+        int err = n >= (int)sizeof p->dir ? -ENAMETOOLONG : stop_add_path(p->dir);
+        if (!err && mkdir(p->dir, 0777) && errno != EEXIST)
+                err = -errno;
+        if (err) {
+                snprintf(why, nwhy, "%s=%s: cannot make %s in it: %s", key, top, dir,
+                         strerror(-err));
+                stop_drop_path(p->dir);
+                free(p);
+                return err;
+        }
+        *out = &p->io;
+        return 0;
+}
+
+static void posix_stop(struct io *io, bool clean)
+{
+        struct posix_io *p = (struct posix_io *)io;
+        if (!p)
+                return;
+        if (clean)
+                rmdir(p->dir); /* the last rank's succeeds */
+        stop_drop_path(p->dir);
+        free(p->bounce);
+        free(p);
+}
+
+static int open_file(struct io *io, const char *name, int flags, struct io_file **out)
+{
+        struct posix_io *p = (struct posix_io *)io;
+        CLEANUP(freep) struct posix_file *f = calloc(1, sizeof *f);
+
+        if (!f)
+                return io_fail(io, -ENOMEM, name);
+        int err = join(p, name, f->path);
+        if (err)
+                return err;
+        f->file.io = io;
+        f->fresh = flags & O_CREAT;
+        if (f->fresh && (err = stop_add_path(f->path)))
+                return io_fail(io, err, f->path);
+        f->fd = open(f->path, flags | O_CLOEXEC | (p->direct ? O_DIRECT : 0), 0666);
+        if (f->fd < 0) {
+                err = -errno;
+                if (f->fresh)
+                        stop_drop_path(f->path);
+                return io_fail(io, err, f->path);
+        }
+        *out = &TAKE_PTR(f)->file;
+        return 0;
+}
+
+static int posix_create(struct io *io, const char *name, uint64_t size, struct io_file **out)
+{
+        (void)size;
+        return open_file(io, name, O_WRONLY | O_CREAT | O_TRUNC, out);
+}
+
+static int posix_open(struct io *io, const char *name, struct io_file **out)
+{
+        return open_file(io, name, O_RDONLY, out);
+}
+
+/* Where block [off, off+len) is or goes: the shard's memory, or the bounce buffer. NULL: no memory.
+ */
+static char *block_at(struct posix_io *p, const struct io_data *d, uint64_t off)
+{
+        if (d->mem)
+                return d->mem + off;
+        if (!p->bounce) {
+                size_t room = (p->block + IO_ALIGN - 1) & ~(size_t)(IO_ALIGN - 1);
+                p->bounce = aligned_alloc(IO_ALIGN, room);
+        }
+        return p->bounce;
+}
+
+/* The tail of a file is no multiple of what O_DIRECT asks for. */
+static int drop_direct(int fd)
+{
+        int flags = fcntl(fd, F_GETFL);
+        return flags < 0 || fcntl(fd, F_SETFL, flags & ~O_DIRECT) ? -errno : 0;
+}
+
+static int write_block(struct posix_file *f, const char *p, size_t n)
+{
+        while (n) {
+                ssize_t put = write(f->fd, p, n);
+                if (put < 0 && errno == EINTR)
+                        continue;
+                if (put <= 0)
+                        return put ? -errno : -EIO;
+                p += put;
+                n -= (size_t)put;
+        }
+        return 0;
+}
+
+static int posix_write(struct io_file *file, const struct io_data *d)
+{
+        struct posix_file *f = (struct posix_file *)file;
+        struct posix_io *p = (struct posix_io *)file->io;
+        int err = 0;
+
+        for (uint64_t off = 0; off < d->size && !err; off += p->block) {
+                size_t n = d->size - off < p->block ? (size_t)(d->size - off) : p->block;
+                char *block = block_at(p, d, off);
+                if (stop_wanted())
+                        err = -ECANCELED;
+                else if (!block)
+                        err = -ENOMEM;
+                else if (p->direct && n % IO_ALIGN)
+                        err = drop_direct(f->fd);
+                if (!err && !d->mem)
+                        d->fill(d->arg, off, block, n);
+                if (!err)
+                        err = write_block(f, block, n);
+        }
+        return err ? io_fail(file->io, err, f->path) : 0;
+}
+
+/* Reads n bytes; -ENODATA when the file ends before. */
+static int read_block(struct posix_file *f, char *p, size_t n, bool direct)
+{
+        size_t have = 0;
+        while (have < n) {
+                size_t ask = n - have;
+                if (direct)
+                        ask = (ask + IO_ALIGN - 1) & ~(size_t)(IO_ALIGN - 1);
+                ssize_t got = read(f->fd, p + have, ask);
+                if (got < 0 && errno == EINTR)
+                        continue;
+                if (got <= 0)
+                        return got ? -errno : -ENODATA;
+                have += (size_t)got;
+        }
+        return 0;
+}
+
+static int posix_read(struct io_file *file, const struct io_data *d)
+{
+        struct posix_file *f = (struct posix_file *)file;
+        struct posix_io *p = (struct posix_io *)file->io;
+        int err = 0;
+
+        for (uint64_t off = 0; off < d->size && !err; off += p->block) {
+                size_t n = d->size - off < p->block ? (size_t)(d->size - off) : p->block;
+                char *block = block_at(p, d, off);
+                if (stop_wanted())
+                        err = -ECANCELED;
+                else if (!block)
+                        err = -ENOMEM;
+                else
+                        err = read_block(f, block, n, p->direct);
+                if (!err && !d->mem && d->check && d->check(d->arg, off, block, n))
+                        return -EBADMSG; /* the checker keeps where and what */
+        }
+        return err ? io_fail(file->io, err, f->path) : 0;
+}
+
+static int posix_sync(struct io_file *file)
+{
+        struct posix_file *f = (struct posix_file *)file;
+        return fsync(f->fd) ? io_fail(file->io, -errno, f->path) : 0;
+}
+
+static int posix_close(struct io_file *file)
+{
+        struct posix_file *f = (struct posix_file *)file;
+        int err = close(f->fd) ? io_fail(file->io, -errno, f->path) : 0;
+
+        if (err && f->fresh) {
+                unlink(f->path);
+                stop_drop_path(f->path);
+        }
+        free(f);
+        return err;
+}
+
+static void posix_abandon(struct io_file *file)
+{
+        struct posix_file *f = (struct posix_file *)file;
+        if (!f)
+                return;
+        if (f->fresh) {
+                unlink(f->path);
+                stop_drop_path(f->path);
+        }
+        close(f->fd);
+        free(f);
+}
+
+static int posix_forget(struct io *io, const char *name)
+{
+        char path[PATH_MAX];
+        int err = join((struct posix_io *)io, name, path);
+        if (err)
+                return err;
+        CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+                return io_fail(io, -errno, path);
+        err = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+        return err ? io_fail(io, -err, path) : 0;
+}
+
+static int posix_remove(struct io *io, const char *name)
+{
+        char path[PATH_MAX];
+        int err = join((struct posix_io *)io, name, path);
+        if (err)
+                return err;
+        if (unlink(path) && errno != ENOENT)
+                return io_fail(io, -errno, path);
+        stop_drop_path(path);
+        return 0;
+}
+
+const struct io_ops io_posix = {
+        .name = "posix",
+        .flags = IO_CACHED,
+        .start = posix_start,
+        .stop = posix_stop,
+        .create = posix_create,
+        .write = posix_write,
+        .sync = posix_sync,
+        .open = posix_open,
+        .read = posix_read,
+        .close = posix_close,
+        .abandon = posix_abandon,
+        .forget = posix_forget,
+        .remove = posix_remove,
+};

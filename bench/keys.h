@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* keys.h: the keys of keys.def as a struct. */
+#ifndef CKPTFS_BENCH_KEYS_H
+#define CKPTFS_BENCH_KEYS_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/params.h"
+
+struct keys {
+#define KEY(field, name, type, ...) param_##type field;
+#include "bench/keys.def"
+};
+extern const struct param_tab key_tab;
+
+/* Indices of the words of CHOICE keys, in the order of keys.def. */
+enum { PHASE_BOTH, PHASE_SAVE, PHASE_LOAD };
+enum { PAYLOAD_TENSORS, PAYLOAD_NULL };
+enum { HOLD_AUTO, HOLD_ON, HOLD_OFF };
+enum { DROP_AUTO, DROP_CACHES, DROP_FILE, DROP_NONE };
+
+/* Prints the table: name, default, bounds, text. */
+void keys_help(FILE *to);
+
+/* Adds every key and its value to an object. */
+void keys_json(const struct keys *k, struct json *to);
+
+#endif

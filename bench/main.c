@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main.c: the command line of ckptbench. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "bench/coll.h"
+#include "bench/io.h"
+#include "bench/keys.h"
+#include "bench/run.h"
+#include "bench/stop.h"
+#include "bench/sweep.h"
+
+#include "base/banned.h"
+
+static const struct scenario *const scenarios[] = {&scenario_shards};
+enum { NSCENARIOS = sizeof scenarios / sizeof scenarios[0] };
+
+static int help(void)
+{
+        printf("usage: [mpirun -n N] ckptbench SCENARIO [--dry-run] [key=value | +key=v1,v2 ...]\n"
+               "\nscenarios:\n");
+        for (size_t i = 0; i < NSCENARIOS; i++)
+                printf("  %s\n        %s\n", scenarios[i]->name, scenarios[i]->text);
+        printf("\nstorages:\n");
+        for (size_t i = 0; i < io_nstorages; i++)
+                printf("  %-8s%s\n", io_storages[i].name, io_storages[i].text);
+        printf("\nkeys (several values, split by commas, make a job each):\n");
+        keys_help(stdout);
+        return 0;
+}
+
+static const struct scenario *find_scenario(const char *name)
+{
+        CLEANUP(buf_release) struct buf b = BUF_INIT;
+        for (size_t i = 0; i < NSCENARIOS; i++) {
+                if (!strcmp(scenarios[i]->name, name))
+                        return scenarios[i];
+                buf_addf(&b, "%s, ", scenarios[i]->name);
+        }
+        fprintf(stderr, "ckptbench: scenario '%s' is unknown: give one of %s\n", name, b.p);
+        return NULL;
+}
+
+/* Fills sweep and run from the arguments behind the scenario. */
+static int read_args(int argc, char **argv, struct run *r, struct sweep *s)
+{
+        char why[512];
+        for (int i = 2; i < argc; i++) {
+                if (!strcmp(argv[i], "--dry-run")) {
+                        r->dry_run = true;
+                        continue;
+                }
+                int err = sweep_add(s, argv[i], why, sizeof why);
+                if (err) {
+                        if (r->coll->rank == 0)
+                                fprintf(stderr, "ckptbench: %s\n", why);
+                        return err;
+                }
+        }
+        return 0;
+}
+
+static int run_scenario(const struct scenario *sc, int argc, char **argv)
+{
+        CLEANUP(sweep_release) struct sweep sweep = {0};
+        struct coll coll = {0};
+        struct run run = {.coll = &coll, .scenario = sc};
+
+        int err = stop_init(); /* before MPI makes threads, so that they inherit the mask */
+        if (!err)
+                err = coll_init(&coll, &argc, &argv);
+        if (err) {
+                fprintf(stderr, "ckptbench: cannot start the ranks: %s: try without mpirun\n",
+                        strerror(-err));
+                return 1;
+        }
+        err = read_args(argc, argv, &run, &sweep);
+        if (!err)
+                err = run_jobs(&run, &sweep);
+        if (stop_wanted())
+                run_error(&run, "stopped by a signal; nothing was left behind");
+        coll.ops->finish(&coll, !stop_wanted());
+        return stop_wanted() ? 130 : err ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+        if (argc < 2 || !strcmp(argv[1], "--help") || (argc > 2 && !strcmp(argv[2], "--help")))
+                return help();
+        if (!strcmp(argv[1], "--version")) {
+                printf("ckptbench %s\n", PACKAGE_VERSION);
+                return 0;
+        }
+        log_open("ckptbench", "stderr", LOG_LEVEL_WARN);
+        const struct scenario *sc = find_scenario(argv[1]);
+        return sc ? run_scenario(sc, argc, argv) : 1;
+}

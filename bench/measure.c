@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* measure.c: see measure.h. */
+#include "bench/measure.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "bench/stats.h"
+
+#include "base/banned.h"
+
+static const struct {
+        const char *name;
+        size_t sample, summary;
+} phases[] = {
+        {"total_s", offsetof(struct sample, total), offsetof(struct summary, seconds)},
+        {"open_s", offsetof(struct sample, open), offsetof(struct summary, open)},
+        {"transfer_s", offsetof(struct sample, transfer), offsetof(struct summary, transfer)},
+        {"sync_s", offsetof(struct sample, sync), offsetof(struct summary, sync)},
+        {"close_s", offsetof(struct sample, close), offsetof(struct summary, close)},
+};
+enum { NPHASES = sizeof phases / sizeof phases[0] };
+
+static double field(const struct sample *s, size_t offset)
+{
+        return *(const double *)((const char *)s + offset);
+}
+
+static double max_over_ranks(const struct sample *v, size_t ranks, size_t offset)
+{
+        double max = 0;
+        for (size_t i = 0; i < ranks; i++)
+                if (field(&v[i], offset) > max)
+                        max = field(&v[i], offset);
+        return max;
+}
+
+int measure_summary(const struct sample *v, size_t epochs, size_t ranks, struct summary *out)
+{
+        CLEANUP(freep) double *of_epoch = calloc(epochs ? epochs : 1, sizeof *of_epoch);
+        struct stats st;
+        double bytes = 0, self = 0, mount = 0, server = 0;
+
+        *out = (struct summary){0};
+        if (!of_epoch)
+                return -ENOMEM;
+        for (size_t p = 0; p < NPHASES; p++) {
+                for (size_t e = 0; e < epochs; e++)
+                        of_epoch[e] = max_over_ranks(v + e * ranks, ranks, phases[p].sample);
+                if (stats_of(of_epoch, epochs, &st))
+                        return -ENOMEM;
+                *(double *)((char *)out + phases[p].summary) = st.median;
+                if (p == 0) {
+                        out->min = st.min;
+                        out->max = st.max;
+                }
+        }
+        for (size_t i = 0; i < epochs * ranks; i++) {
+                bytes += (double)v[i].bytes;
+                self += v[i].cpu_self;
+                mount += v[i].cpu_mount;
+                server += v[i].cpu_server;
+        }
+        double gb = bytes / 1e9;
+        out->gb_per_s = epochs ? stats_ratio(gb / (double)epochs, out->seconds) : 0;
+        out->cpu_self_per_gb = stats_ratio(self, gb);
+        out->cpu_mount_per_gb = stats_ratio(mount, gb);
+        out->cpu_server_per_gb = stats_ratio(server, gb);
+        out->cpu_per_gb = out->cpu_self_per_gb + out->cpu_mount_per_gb;
+        return 0;
+}
+
+static void sample_json(struct json *to, const struct sample *s, size_t rank)
+{
+        struct json *o = json_add_object(to, NULL);
+        json_add_number(o, "rank", (double)rank);
+        json_add_number(o, "bytes", (double)s->bytes);
+        for (size_t p = 0; p < NPHASES; p++)
+                json_add_number(o, phases[p].name, field(s, phases[p].sample));
+        json_add_number(o, "cpu_self_s", s->cpu_self);
+        json_add_number(o, "cpu_mount_s", s->cpu_mount);
+        json_add_number(o, "cpu_server_s", s->cpu_server);
+}
+
+void measure_json(struct json *to, const char *name, const struct summary *s,
+                  const struct sample *v, size_t epochs, size_t ranks)
+{
+        struct json *o = json_add_object(to, name);
+        json_add_number(o, "seconds", s->seconds);
+        json_add_number(o, "gb_per_s", s->gb_per_s);
+        json_add_number(o, "seconds_min", s->min);
+        json_add_number(o, "seconds_max", s->max);
+        for (size_t p = 1; p < NPHASES; p++)
+                json_add_number(o, phases[p].name,
+                                *(const double *)((const char *)s + phases[p].summary));
+        json_add_number(o, "cpu_s_per_gb", s->cpu_per_gb);
+        json_add_number(o, "cpu_ranks_s_per_gb", s->cpu_self_per_gb);
+        json_add_number(o, "cpu_mount_s_per_gb", s->cpu_mount_per_gb);
+        json_add_number(o, "cpu_server_s_per_gb", s->cpu_server_per_gb);
+        struct json *list = json_add_array(o, "epochs");
+        for (size_t e = 0; e < epochs; e++) {
+                struct json *ranks_of = json_add_array(list, NULL);
+                for (size_t r = 0; r < ranks; r++)
+                        sample_json(ranks_of, &v[e * ranks + r], r);
+        }
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* measure.h: what one save or load of one rank took, and what that makes over ranks and epochs. */
+#ifndef CKPTFS_BENCH_MEASURE_H
+#define CKPTFS_BENCH_MEASURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/json.h"
+
+/* Of one rank. Times are seconds on its own monotonic clock; `total` runs from the barrier to the
+ * end of close. CPU seconds of other processes are counted by one rank of each machine. */
+struct sample {
+        double open, transfer, sync, close, total;
+        double cpu_self, cpu_mount, cpu_server;
+        uint64_t bytes;
+};
+
+/* Of all ranks and epochs. A duration of an epoch is the maximum over ranks; `seconds` and the
+ * phases are medians of these over epochs. */
+struct summary {
+        double seconds, open, transfer, sync, close;
+        double gb_per_s;   /* 1e9 bytes of all ranks / seconds */
+        double min, max;   /* seconds of the best and the worst epoch */
+        double cpu_per_gb; /* CPU-seconds per 1e9 bytes: ranks and mount */
+        double cpu_self_per_gb, cpu_mount_per_gb, cpu_server_per_gb;
+};
+
+/* v[epoch * ranks + rank]. 0 or -ENOMEM. */
+int measure_summary(const struct sample *v, size_t epochs, size_t ranks, struct summary *out);
+
+/* Adds the summary and the samples behind it as object `name`. */
+void measure_json(struct json *to, const char *name, const struct summary *s,
+                  const struct sample *v, size_t epochs, size_t ranks);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run.c: see run.h. */
+#include "bench/run.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "bench/clock.h"
+#include "bench/cpu.h"
+#include "bench/stop.h"
+
+#include "base/banned.h"
+
+void run_error(const struct run *r, const char *fmt, ...)
+{
+        char text[1024], who[32] = "";
+        va_list ap;
+
+        va_start(ap, fmt);
+        vsnprintf(text, sizeof text, fmt, ap);
+        va_end(ap);
+        if (r->coll->ranks > 1)
+                snprintf(who, sizeof who, "rank %u: ", r->coll->rank);
+        fprintf(stderr, "ckptbench: %s%s\n", who, text);
+}
+
+/* The same, of what every rank sees alike. */
+static int said_once(const struct run *r, int err, const char *why)
+{
+        if (r->coll->rank == 0)
+                fprintf(stderr, "ckptbench: %s\n", why);
+        return err;
+}
+
+void run_describe(const struct run *r, struct json *to)
+{
+        char text[128];
+        struct utsname u;
+        struct json *v = json_add_object(to, "versions"), *m = json_add_object(to, "machine");
+
+        json_add_string(v, "ckptfs", PACKAGE_VERSION);
+        r->coll->ops->version(text, sizeof text);
+        json_add_string(v, "collectives", text);
+        json_add_string(v, "compiler", __VERSION__);
+        if (!uname(&u))
+                json_add_string(v, "kernel", u.release);
+        cpu_name(text, sizeof text);
+        json_add_string(m, "cpu", text);
+        json_add_number(m, "cores", cpu_cores());
+        json_add_number(m, "memory_bytes",
+                        (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
+}
+
+static double now_utc(void)
+{
+        struct timespec t;
+        clock_gettime(CLOCK_REALTIME, &t);
+        return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void add_head(struct json *to, const char *format, const struct run *r)
+{
+        json_add_string(to, "format", format);
+        json_add_number(to, "version", RUN_FORMAT_VERSION);
+        json_add_string(to, "ckptfs_version", PACKAGE_VERSION);
+        json_add_string(to, "scenario", r->scenario->name);
+        json_add_number(to, "timestamp_utc", now_utc());
+}
+
+static int make_dirs(const char *path)
+{
+        char part[PATH_MAX];
+        snprintf(part, sizeof part, "%s", path);
+        for (char *p = part + 1; *p; p++) {
+                if (*p != '/')
+                        continue;
+                *p = 0;
+                if (mkdir(part, 0777) && errno != EEXIST)
+                        return -errno;
+                *p = '/';
+        }
+        return 0;
+}
+
+/* Makes OUT/SCENARIO/DATE, a directory that was not there; waits for the next second if it was. */
+static int make_run_dir(struct run *r, const char *out)
+{
+        for (;;) {
+                char when[32];
+                time_t t = time(NULL);
+                struct tm tm;
+                gmtime_r(&t, &tm);
+                strftime(when, sizeof when, "%Y-%m-%d_%H-%M-%S", &tm);
+                if (snprintf(r->dir, sizeof r->dir, "%s/%s/%s", out, r->scenario->name, when) >=
+                    PATH_MAX - 64)
+                        return -ENAMETOOLONG;
+                int err = make_dirs(r->dir);
+                if (err)
+                        return err;
+                if (!mkdir(r->dir, 0777))
+                        return 0;
+                if (errno != EEXIST)
+                        return -errno;
+                clock_sleep_ns(100 * 1000 * 1000);
+        }
+}
+
+static int write_job(const struct run *r, size_t i, const struct json *job)
+{
+        char path[PATH_MAX + 64];
+        snprintf(path, sizeof path, "%s/%zu", r->dir, i);
+        if (mkdir(path, 0777))
+                return -errno;
+        snprintf(path, sizeof path, "%s/%zu/job_results.json", r->dir, i);
+        return json_write_file(job, path);
+}
+
+/* Asks the scenario about every job before the first one starts. */
+static int plan_all(struct run *r, const struct sweep *s)
+{
+        char why[512] = "out of memory: free some";
+        for (size_t i = 0; i < sweep_count(s); i++) {
+                struct keys k;
+                int err = sweep_job(s, i, &k, why, sizeof why);
+                if (err)
+                        return said_once(r, err, why);
+                err = r->scenario->plan(r, &k, r->dry_run && !r->coll->rank ? stdout : NULL, why,
+                                        sizeof why);
+                param_tab_release(&key_tab, &k);
+                if (err)
+                        return said_once(r, err, why);
+        }
+        return 0;
+}
+
+/* One job; `jobs` is the array of run_results.json (NULL but in rank 0). */
+static int run_job(const struct run *r, const struct sweep *s, size_t i, struct json *jobs)
+{
+        char why[512];
+        struct keys k;
+        int err = sweep_job(s, i, &k, why, sizeof why);
+        if (err)
+                return said_once(r, err, why);
+        struct json *job = jobs ? json_add_object(jobs, NULL) : NULL;
+        if (job) {
+                add_head(job, JOB_FORMAT, r);
+                keys_json(&k, json_add_object(job, "config"));
+                run_describe(r, job);
+        }
+        err = r->scenario->job(r, &k, job);
+        param_tab_release(&key_tab, &k);
+        int wrote = !err && job ? write_job(r, i, job) : 0;
+        if (wrote)
+                run_error(r, "%s/%zu/job_results.json: %s: give out= a directory with room", r->dir,
+                          i, strerror(-wrote));
+        return err ? err : coll_agree(r->coll, wrote);
+}
+
+/* What rank 0 does behind the last job. */
+static int finish_run(const struct run *r, const struct json *result)
+{
+        char path[PATH_MAX + 64];
+
+        snprintf(path, sizeof path, "%s/run_results.json", r->dir);
+        int err = json_write_file(result, path);
+        if (err) {
+                run_error(r, "%s: %s: give out= a directory with room", path, strerror(-err));
+                return err;
+        }
+        r->scenario->table(result, stdout);
+        printf("\nresults: %s\n", path);
+        return fflush(stdout) ? -errno : 0;
+}
+
+/* out= is the same for all jobs; the first one's counts. */
+static int open_run(struct run *r, const struct sweep *s, struct json **result)
+{
+        char why[512];
+        struct keys k;
+        int err = sweep_job(s, 0, &k, why, sizeof why);
+        if (err)
+                return said_once(r, err, why);
+        if (r->coll->rank == 0) {
+                err = make_run_dir(r, k.out);
+                if (err)
+                        run_error(r, "out=%s: %s: give a directory that can be written", k.out,
+                                  strerror(-err));
+                *result = json_new_object();
+                add_head(*result, RUN_FORMAT, r);
+                json_add_string(*result, "disambiguator", k.disambiguator);
+                run_describe(r, *result);
+        }
+        param_tab_release(&key_tab, &k);
+        return coll_agree(r->coll, err);
+}
+
+/* Nothing was measured: the empty directory goes again. */
+static void forget_run_dir(const struct run *r)
+{
+        if (r->coll->rank == 0 && *r->dir)
+                rmdir(r->dir);
+}
+
+int run_jobs(struct run *r, const struct sweep *s)
+{
+        if (r->coll->ranks > 1 && !r->scenario->many_ranks) {
+                char why[128];
+                snprintf(why, sizeof why,
+                         "%s takes one rank: start it without mpirun, or with -n 1",
+                         r->scenario->name);
+                return said_once(r, -EINVAL, why);
+        }
+        int err = plan_all(r, s);
+        if (err || r->dry_run)
+                return err;
+        CLEANUP(json_freep) struct json *result = NULL;
+        uint64_t begin = clock_ns();
+        err = open_run(r, s, &result);
+        struct json *jobs = result ? json_add_array(result, "job_results") : NULL;
+        for (size_t i = 0; i < sweep_count(s) && !err; i++)
+                err = run_job(r, s, i, jobs);
+        if (err) {
+                forget_run_dir(r);
+                return err;
+        }
+        if (!result)
+                return coll_agree(r->coll, 0);
+        json_add_number(result, "run_elapsed_time_s", clock_s(clock_ns() - begin));
+        return coll_agree(r->coll, finish_run(r, result));
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run.h: one start of ckptbench: its jobs, their results on disk, the table at the end.
+ *
+ * Results: OUT/SCENARIO/DATE/N/job_results.json a job, OUT/SCENARIO/DATE/run_results.json all of
+ * them. Both begin with "format" and "version"; fields are added, never changed in meaning, while
+ * the version stays. They hold the keys given and what was measured: no environment, no secrets. */
+#ifndef CKPTFS_BENCH_RUN_H
+#define CKPTFS_BENCH_RUN_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "bench/coll.h"
+#include "bench/keys.h"
+#include "bench/sweep.h"
+
+enum { RUN_FORMAT_VERSION = 1 };
+#define RUN_FORMAT "ckptbench-run"
+#define JOB_FORMAT "ckptbench-job"
+
+struct run {
+        struct coll *coll;
+        const struct scenario *scenario;
+        bool dry_run;
+        char dir[PATH_MAX]; /* of the results; rank 0 */
+};
+
+struct scenario {
+        const char *name, *text;
+        bool many_ranks; /* else one rank only */
+        /* Looks at the keys of a job before any job starts and says, with --dry-run, what it would
+         * do. 0 or a negative errno with one line in `why`. */
+        int (*plan)(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy);
+        /* Does it and adds what was measured to `job` (NULL but in rank 0). 0, or a negative errno
+         * after run_error(). All ranks return the same. */
+        int (*job)(const struct run *r, const struct keys *k, struct json *job);
+        /* Prints the table of a run; NULL-safe on fields. */
+        void (*table)(const struct json *run, FILE *to);
+};
+extern const struct scenario scenario_shards, scenario_ceiling;
+
+/* Runs all jobs of a sweep; collective. 0 or a negative errno after run_error(). */
+int run_jobs(struct run *r, const struct sweep *s);
+
+/* One line on standard error: "ckptbench: rank 1: text". */
+void run_error(const struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Adds "versions" and "machine": what runs here. */
+void run_describe(const struct run *r, struct json *to);
+
+#endif

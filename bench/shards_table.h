@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shards_table.h: what "shards" measured, as JSON and as the table made of that JSON. */
+#ifndef CKPTFS_BENCH_SHARDS_TABLE_H
+#define CKPTFS_BENCH_SHARDS_TABLE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "base/json.h"
+#include "bench/keys.h"
+#include "bench/measure.h"
+#include "bench/model.h"
+
+struct shards_facts {
+        const struct keys *keys;
+        const struct model *model;
+        unsigned ranks;
+        const char *suffix;
+        bool held, verified;
+        const char *dropped;
+        pid_t mount_pid;
+        const struct sample *save, *load; /* [epoch * ranks + rank]; NULL: not done */
+};
+
+/* Adds "model", "setup" and "metrics". 0 or -ENOMEM. */
+int shards_json(const struct shards_facts *f, struct json *job);
+
+/* One row a job: storage, seconds and GB/s of save and load, CPU, ratio to the first job on s3. */
+void shards_table(const struct json *run, FILE *to);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stop.h: Ctrl-C leaves nothing behind.
+ *
+ * A thread of its own waits for SIGINT and SIGTERM, for a launcher kills a rank about a second
+ * after it asked, and the rank may stand in an fsync() until then. So the thread removes the
+ * registered paths at once; everybody else asks stop_wanted() and leaves in order. */
+#ifndef CKPTFS_BENCH_STOP_H
+#define CKPTFS_BENCH_STOP_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Starts the thread and blocks the two signals in the caller and in threads it starts later; call
+ * before any other thread exists. 0 or a negative errno. */
+int stop_init(void);
+
+/* Whether a signal came. Thread-safe. */
+bool stop_wanted(void);
+
+/* Remembers a file, or an empty directory, to be removed at a signal, newest first; copied. 0,
+ * -ENOMEM, or -ECANCELED after the signal: then the path is not to be made. */
+int stop_add_path(const char *path);
+/* The path is gone or is to stay. */
+void stop_drop_path(const char *path);
+
+/* The child is sent SIGTERM at a signal. */
+int stop_add_child(pid_t pid);
+void stop_drop_child(pid_t pid);
+
+/* Restores the default signals in a child between fork and exec. */
+void stop_reset_in_child(void);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sweep.h: key=v1,v2 … becomes a series of jobs, the cartesian product in the order given. */
+#ifndef CKPTFS_BENCH_SWEEP_H
+#define CKPTFS_BENCH_SWEEP_H
+
+#include <stddef.h>
+
+#include "bench/keys.h"
+
+struct sweep_key {
+        char *name;
+        char **v;
+        size_t n;
+};
+struct sweep {
+        struct sweep_key *keys;
+        size_t n;
+};
+
+/* Takes "key=v1,v2" or "+key=v1, v2"; a key given again replaces its values. 0, or -EINVAL, -ENOMEM
+ * with one line in `why`. Values are not looked at yet. */
+int sweep_add(struct sweep *s, const char *arg, char *why, size_t nwhy);
+
+/* How many jobs. At least 1. */
+size_t sweep_count(const struct sweep *s);
+
+/* The keys of job `i`, initialised here; release with param_tab_release(). The last key varies
+ * fastest. 0 or a negative errno with one line in `why`. */
+int sweep_job(const struct sweep *s, size_t i, struct keys *k, char *why, size_t nwhy);
+
+void sweep_release(struct sweep *s);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* timed.c: see timed.h. */
+#include "bench/timed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "bench/clock.h"
+#include "bench/cpu.h"
+
+#include "base/banned.h"
+
+struct others {
+        double mount, server;
+};
+
+/* CPU time of the processes that serve this machine's ranks; only one rank of it counts them. */
+static struct others other_cpu(const struct timed *t)
+{
+        if (t->coll->host_rank)
+                return (struct others){0};
+        return (struct others){cpu_process_s(t->mount), cpu_process_s(t->server)};
+}
+
+/* Fills the CPU figures behind the barrier that ends a phase; err is this rank's. */
+static int end_phase(const struct timed *t, struct others before, int err, struct sample *out)
+{
+        err = coll_agree(t->coll, err);
+        struct others after = other_cpu(t);
+        out->cpu_mount = after.mount - before.mount;
+        out->cpu_server = after.server - before.server;
+        return err;
+}
+
+/* Seconds since *mark, which moves on. */
+static double lap(uint64_t *mark)
+{
+        uint64_t now = clock_ns();
+        double s = clock_s(now - *mark);
+        *mark = now;
+        return s;
+}
+
+/* The clocked part of a save, in this rank alone. */
+static int save_one(struct io *io, const char *name, const struct io_data *d, struct sample *out)
+{
+        const struct io_ops *ops = io->ops;
+        struct io_file *f = NULL;
+        uint64_t mark = clock_ns(), begin = mark;
+
+        int err = ops->create(io, name, d->size, &f);
+        out->open = lap(&mark);
+        if (!err)
+                err = ops->write(f, d);
+        out->transfer = lap(&mark);
+        if (!err)
+                err = ops->sync(f);
+        out->sync = lap(&mark);
+        if (err)
+                ops->abandon(f);
+        else
+                err = ops->close(f);
+        out->close = lap(&mark);
+        out->total = clock_s(mark - begin);
+        return err;
+}
+
+static int load_one(struct io *io, const char *name, const struct io_data *d, struct sample *out)
+{
+        const struct io_ops *ops = io->ops;
+        struct io_file *f = NULL;
+        uint64_t mark = clock_ns(), begin = mark;
+
+        int err = ops->open(io, name, &f);
+        out->open = lap(&mark);
+        if (!err)
+                err = ops->read(f, d);
+        out->transfer = lap(&mark);
+        if (err)
+                ops->abandon(f);
+        else
+                err = ops->close(f);
+        out->close = lap(&mark);
+        out->total = clock_s(mark - begin);
+        return err;
+}
+
+typedef int one_fn(struct io *io, const char *name, const struct io_data *d, struct sample *out);
+
+static int timed_phase(const struct timed *t, one_fn *one, const char *what, const char *name,
+                       const struct io_data *d, struct sample *out, timed_fail_fn *fail, void *arg)
+{
+        *out = (struct sample){.bytes = d->size};
+        struct others before = other_cpu(t);
+        int err = t->coll->ops->barrier(t->coll);
+        if (err)
+                return err;
+        double cpu = cpu_self_s();
+        err = one(t->io, name, d, out);
+        out->cpu_self = cpu_self_s() - cpu;
+        if (err)
+                fail(arg, what, err);
+        return end_phase(t, before, err, out);
+}
+
+int timed_save(const struct timed *t, const char *name, const struct io_data *d, struct sample *out,
+               timed_fail_fn *fail, void *arg)
+{
+        int err = timed_phase(t, save_one, "save", name, d, out, fail, arg);
+        if (err)
+                t->io->ops->remove(t->io, name);
+        return err;
+}
+
+int timed_load(const struct timed *t, const char *name, const struct io_data *d, struct sample *out,
+               timed_fail_fn *fail, void *arg)
+{
+        return timed_phase(t, load_one, "load", name, d, out, fail, arg);
+}
+
+/* Drops the clean pages of the whole machine (Documentation/admin-guide/sysctl/vm.rst). */
+static int drop_machine(void)
+{
+        CLEANUP(closep) int fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        sync();
+        return write(fd, "1", 1) == 1 ? 0 : -errno;
+}
+
+int timed_drop(const struct timed *t, const char *name, unsigned drop, const char **done,
+               timed_fail_fn *fail, void *arg)
+{
+        int err = 0;
+
+        *done = "none";
+        if (drop == DROP_NONE || !(t->io->ops->flags & IO_CACHED))
+                return coll_agree(t->coll, 0);
+        if (drop != DROP_FILE) {
+                int own = t->coll->host_rank ? 0 : drop_machine();
+                if (own && drop == DROP_CACHES)
+                        fail(arg, "drop=caches needs root, try drop=file", own);
+                err = coll_agree(t->coll, own);
+                if (!err)
+                        *done = "caches";
+                if (!err || drop == DROP_CACHES)
+                        return err;
+        }
+        err = t->io->ops->forget(t->io, name);
+        if (err)
+                fail(arg, "drop", err);
+        *done = "file";
+        return coll_agree(t->coll, err);
+}
