@@ -1,1 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
+exampledir = $(docdir)/examples
+dist_example_DATA = \
+	%D%/ckptfs.yaml \
+	%D%/fstab \
+	$(NULL)
+nodist_example_DATA = %D%/ckptfs@.service
+EXTRA_DIST += %D%/ckptfs@.service.in
+CLEANFILES += %D%/ckptfs@.service
+
+%D%/ckptfs@.service: %D%/ckptfs@.service.in Makefile
+	@$(MKDIR_P) %D%
+	$(AM_V_GEN)$(SED) 's|@bindir[@]|$(bindir)|' '$(srcdir)/%D%/ckptfs@.service.in' >$@
+
+# The sample is committed; tests/docs/params.sh says when it is old.
+update-docs: fs/base/gen_docs$(EXEEXT)
+	fs/base/gen_docs yaml >'$(srcdir)/%D%/ckptfs.yaml'
+.PHONY: update-docs

@@ -356,6 +356,28 @@ static const char *next_item(const char *list, struct buf *b)
         return list + (*list == ',');
 }
 
+/* What mount(8) and fstab(5) say to every file system and means nothing here: devices and
+ * set-user-id files are never honoured in the mount, and access times are not kept. */
+static bool is_mount_word(const char *name)
+{
+        static const char *const words[] = {"defaults", "auto",   "noauto",  "user",     "nouser",
+                                            "users",    "nofail", "_netdev", "dev",      "nodev",
+                                            "suid",     "nosuid", "exec",    "relatime", "noatime"};
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+                if (!strcmp(name, words[i]))
+                        return true;
+        return !strncmp(name, "x-", 2);
+}
+
+static int set_item(struct params *p, const char *name, const char *value, char *why, size_t nwhy)
+{
+        if (!value && (!*name || is_mount_word(name)))
+                return 0;
+        if (!value && !strcmp(name, "rw"))
+                return params_set(p, "ro", "off", why, nwhy);
+        return params_set(p, name, value, why, nwhy);
+}
+
 int params_set_list(struct params *p, const char *list, char *why, size_t nwhy)
 {
         CLEANUP(buf_release) struct buf item = BUF_INIT;
@@ -368,7 +390,7 @@ int params_set_list(struct params *p, const char *list, char *why, size_t nwhy)
                 char *value = strchr(item.p, '=');
                 if (value)
                         *value++ = 0;
-                int err = *item.p || value ? params_set(p, item.p, value, why, nwhy) : 0;
+                int err = set_item(p, item.p, value, why, nwhy);
                 if (err)
                         return err;
                 buf_reset(&item);

@@ -61,8 +61,9 @@ void params_release(struct params *p);
  *   unknown option 'part_sise': did you mean 'part_size'? */
 int params_set(struct params *p, const char *name, const char *value, char *why, size_t nwhy);
 
-/* Sets options from a list "a=1,b,c=x" as -o takes it; \, is a comma inside a value. Stops at the
- * first bad one. As params_set(). */
+/* Sets options from a list "a=1,b,c=x" as -o takes it; \, is a comma inside a value. Words that
+ * mount(8) adds (rw, nodev, _netdev, x-...) are taken as well. Stops at the first bad one. As
+ * params_set(). */
 int params_set_list(struct params *p, const char *list, char *why, size_t nwhy);
 
 /* The name a CHOICE option has in table and manual, for its index. */

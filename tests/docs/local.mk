@@ -1,1 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
+# About the source tree itself, apart from params.sh and man_lint.sh, which read what was built.
+docs_tests = \
+	%D%/arrows.sh \
+	%D%/ceilings.sh \
+	%D%/format.sh \
+	%D%/man_lint.sh \
+	%D%/params.sh \
+	$(NULL)
+TESTS += $(docs_tests)
+EXTRA_DIST += $(docs_tests)

@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Includes point one way (base <- store <- mount, base <- store.h <- bench), and each foreign
+# library is used behind one door.
+. "${srcdir:?}/tests/lib/tap.sh"
+cd "$srcdir" || exit 1
+plan 16
+
+# room NAME DIR ALLOWED: the "..." includes of C files below DIR match the pattern ALLOWED.
+room() {
+	check "$1 includes only what it may" awk -v allowed="$3" '
+		/^#include "/ {
+			split($0, part, "\"")
+			if (part[2] !~ allowed) { print FILENAME ":" FNR ": " part[2]; bad = 1 }
+		}
+		END { exit bad }' $(find "$2" $4 -name '*.[ch]' -print) /dev/null
+}
+room base fs/base '^base/'
+room store fs/store '^(base/|store/|store\.h$)'
+room mount fs/mount '^(base/|mount/|store\.h$)'
+room bench bench '^(base/|bench/|store\.h$)' '-path bench/sim -prune -o'
+room storesim bench/sim '^(base/|bench/sim/|sim/|bench/pattern\.h$)'
+check "the public header needs libc alone" sh -c '! grep -n "^#include \"" include/store.h'
+
+# door LIBRARY INCLUDES FILES: no file but those that the pattern FILES matches includes them.
+door() {
+	check "$1 is used behind its door" sh -c '
+		outside=$(grep -rnE --include="*.[ch]" --include="*.cu" "^#include <($1)" fs bench include |
+			grep -vE "^($2):" || true)
+		[ -z "$outside" ] || { echo "$outside"; exit 1; }' sh "$2" "$3"
+}
+# The simulator is a server of its own; what it needs of TLS and HTTP is not a client's.
+door libcurl 'curl/' 'fs/store/http[a-z_]*\.[ch]'
+door OpenSSL 'openssl/' 'fs/base/digest\.c|fs/store/sign_[a-z0-9_]*\.c|bench/sim/[a-z_]*tls[a-z_]*\.[ch]|bench/sim/[a-z_]*\.[ch]'
+door expat 'expat' 'fs/base/xml\.c'
+door cJSON 'cjson/' 'fs/base/json\.c'
+door libyaml 'yaml\.h' 'fs/base/conf\.c'
+door ISA-L 'isa-l' 'fs/base/digest\.c'
+door libfuse 'fuse|fuse3/' 'fs/mount/session\.[ch]|fs/mount/op_[a-z_]*\.[ch]|bench/[a-z_]*null_?fuse[a-z_]*\.c|bench/ceiling[a-z_]*\.c'
+door MPI 'mpi\.h' 'bench/coll_mpi\.c'
+door NCCL 'nccl' 'bench/coll_nccl\.c'
+door CUDA 'cuda' 'bench/dev_cuda\.cu'

@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Ceilings for files and functions, a licence line in each source, no notes to self.
+. "${srcdir:?}/tests/lib/tap.sh"
+plan 5
+
+cd "$srcdir" || exit 1
+# What the build makes inside a clone (build*/) is not source.
+find include fs bench conf man tests .ci quickstart configure.ac Makefile.am -type f \
+	! -name '*.o' ! -name '*.json' ! -name '*.md' -print >"$tmp/sources"
+grep -E '\.(c|h|cu|cuh|def)$' "$tmp/sources" >"$tmp/c"
+
+check "no file is longer than 600 lines" awk '
+	FNR > 600 && !seen[FILENAME]++ { print FILENAME " is too long"; bad = 1 }
+	END { exit bad }' $(cat "$tmp/sources")
+
+# A function begins with "{" in the first column and ends with "}" there.
+check "no function is longer than 80 lines" awk '
+	/^\{/ { start = FNR }
+	/^\}/ && start {
+		if (FNR - start + 1 > 80) {
+			print FILENAME ":" start ": " FNR - start + 1 " lines"; bad = 1
+		}
+		start = 0
+	}
+	END { exit bad }' $(cat "$tmp/c")
+
+check "each source names its licence" sh -c '
+	lacking=$(xargs grep -L "SPDX-License-Identifier: Apache-2.0" <"$1")
+	[ -z "$lacking" ] || { echo "$lacking"; exit 1; }' sh "$tmp/sources"
+
+check "no notes to self" sh -c '
+	! xargs grep -nwE "TO""DO|FIX""ME|X""XX" <"$1"' sh "$tmp/sources"
+
+check "each C file includes base/banned.h last" awk '
+	function finish() {
+		if (file != "" && last !~ /"base\/banned\.h"/) { print file ": " last; bad = 1 }
+	}
+	FNR == 1 { finish(); file = FILENAME; last = "no include" }
+	/^#include ["<]/ && !/\.def"/ { last = $0 }
+	END { finish(); exit bad }' $(grep '\.c$' "$tmp/c")

@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every option stands in manual, sample and help, and nothing else stands there as an option.
+. "${srcdir:?}/tests/lib/tap.sh"
+plan 5
+
+gen="$builddir/fs/base/gen_docs"
+"$gen" names | sort >"$tmp/table"
+
+sed -n '/^\.Sh OPTIONS/,/^\.Sh METRICS/s/^\.It Cm \([a-z_0-9]*\) Ns = .*/\1/p' \
+	"$builddir/man/ckptfs.conf.5" | sort >"$tmp/manual"
+check "ckptfs.conf(5) has the options of the table and no others" diff "$tmp/table" "$tmp/manual"
+
+sed -n 's/^#\([a-z_0-9]*\): .*/\1/p' "$srcdir/conf/ckptfs.yaml" | sort >"$tmp/sample"
+check "the sample has the options of the table and no others" diff "$tmp/table" "$tmp/sample"
+
+"$gen" yaml >"$tmp/yaml"
+check "the sample is what the table makes (else: make update-docs)" \
+	diff "$srcdir/conf/ckptfs.yaml" "$tmp/yaml"
+
+ckptfs="$builddir/fs/mount/ckptfs"
+if [ -x "$ckptfs" ]; then
+	"$ckptfs" -o help 2>&1 | sed -n 's/^  \([a-z_0-9]*\)=.*/\1/p' | sort >"$tmp/help"
+	check "-o help has the options of the table and no others" diff "$tmp/table" "$tmp/help"
+else
+	skip "-o help has the options of the table and no others" "ckptfs is not built"
+fi
+
+# Options that the pages mention elsewhere must exist.
+sed -n 's/.*-o \([a-z_0-9]*=[^ ]*\) .*/\1/p' "$srcdir"/man/ckptfs.1 | tr , '\n' | sed 's/=.*//' |
+	sort -u >"$tmp/used"
+check "the examples of ckptfs(1) use options of the table" \
+	sh -c 'test -z "$(comm -13 "$0" "$1")"' "$tmp/table" "$tmp/used"
