@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -37,23 +38,46 @@ static int join(struct posix_io *p, const char *name, char out[PATH_MAX])
         return 0;
 }
 
-static int posix_start(const struct keys *k, const char *storage, const char *dir, unsigned rank,
-                       struct io **out, char *why, size_t nwhy)
+#define FUSE_MAGIC 0x65735546 /* FUSE_SUPER_MAGIC of linux/magic.h, fs/fuse/inode.c before */
+
+/* The directory that `storage` names by its key. 0, or a negative errno with `why`. */
+static int find_top(const struct keys *k, const char *storage, const char **out, char *why,
+                    size_t nwhy)
 {
         bool mount = !strcmp(storage, "mount");
         const char *key = mount ? "mount.path" : "path", *top = mount ? k->mount_path : k->path;
         struct stat st;
+        struct statfs fs;
 
         if (!*top) {
                 snprintf(why, nwhy, "storage=%s needs a directory: give %s=DIR", storage, key);
                 return -EINVAL;
         }
-        if (stat(top, &st) || !S_ISDIR(st.st_mode)) {
-                int err = errno && !S_ISDIR(st.st_mode) ? errno : ENOTDIR;
+        int err = stat(top, &st) || statfs(top, &fs) ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+        if (err) {
                 snprintf(why, nwhy, "%s=%s: %s: give a directory that exists%s", key, top,
                          strerror(err), mount ? ", in a mount that answers" : "");
                 return -err;
         }
+        if (mount && fs.f_type != FUSE_MAGIC) {
+                snprintf(why, nwhy,
+                         "%s=%s is no mounted file system: mount the bucket there, or give "
+                         "storage=disk",
+                         key, top);
+                return -EINVAL;
+        }
+        *out = top;
+        return 0;
+}
+
+static int posix_start(const struct keys *k, const char *storage, const char *dir, unsigned rank,
+                       struct io **out, char *why, size_t nwhy)
+{
+        const char *top;
+        int err = find_top(k, storage, &top, why, nwhy);
+
+        if (err)
+                return err;
         struct posix_io *p = calloc(1, sizeof *p);
         if (!p) {
                 snprintf(why, nwhy, "out of memory: free some");
@@ -64,12 +88,14 @@ static int posix_start(const struct keys *k, const char *storage, const char *di
         p->block = k->block;
         p->direct = k->direct;
         int n = snprintf(p->dir, sizeof p->dir, "%s/%s", top, dir);
-        int err = n >= (int)sizeof p->dir ? -ENAMETOOLONG : stop_add_path(p->dir);
+        err = n >= (int)sizeof p->dir ? -ENAMETOOLONG : stop_add_path(p->dir);
         if (!err && mkdir(p->dir, 0777) && errno != EEXIST)
                 err = -errno;
         if (err) {
-                snprintf(why, nwhy, "%s=%s: cannot make %s in it: %s", key, top, dir,
-                         strerror(-err));
+                snprintf(why, nwhy,
+                         "%s: cannot make %s in it: %s: give a directory that can be "
+                         "written",
+                         top, dir, strerror(-err));
                 stop_drop_path(p->dir);
                 free(p);
                 return err;

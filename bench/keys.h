@@ -4,7 +4,6 @@
 #define CKPTFS_BENCH_KEYS_H
 
 #include <stddef.h>
-#include <stdio.h>
 
 #include "base/json.h"
 #include "base/params.h"
@@ -20,9 +19,6 @@ enum { PHASE_BOTH, PHASE_SAVE, PHASE_LOAD };
 enum { PAYLOAD_TENSORS, PAYLOAD_NULL };
 enum { HOLD_AUTO, HOLD_ON, HOLD_OFF };
 enum { DROP_AUTO, DROP_CACHES, DROP_FILE, DROP_NONE };
-
-/* Prints the table: name, default, bounds, text. */
-void keys_help(FILE *to);
 
 /* Adds every key and its value to an object. */
 void keys_json(const struct keys *k, struct json *to);

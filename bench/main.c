@@ -29,7 +29,7 @@ static int help(void)
         for (size_t i = 0; i < io_nstorages; i++)
                 printf("  %-8s%s\n", io_storages[i].name, io_storages[i].text);
         printf("\nkeys (several values, split by commas, make a job each):\n");
-        keys_help(stdout);
+        param_tab_help(&key_tab, stdout);
         return 0;
 }
 

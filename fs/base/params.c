@@ -398,16 +398,20 @@ int params_set_list(struct params *p, const char *list, char *why, size_t nwhy)
         return 0;
 }
 
-const char *param_choice(const char *name, unsigned index, char *out, size_t n)
+const char *param_word(const struct param_desc *d, unsigned index, char *out, size_t n)
 {
         size_t len;
+        const char *word = choice_at(d->lo, index, &len);
+        snprintf(out, n, "%.*s", len ? (int)len : 1, len ? word : "?");
+        return out;
+}
+
+const char *param_choice(const char *name, unsigned index, char *out, size_t n)
+{
         snprintf(out, n, "?");
         for (size_t i = 0; i < param_count; i++)
-                if (param_table[i].type == PARAM_CHOICE && !strcmp(param_table[i].name, name)) {
-                        const char *word = choice_at(param_table[i].lo, index, &len);
-                        if (len)
-                                snprintf(out, n, "%.*s", (int)len, word);
-                }
+                if (param_table[i].type == PARAM_CHOICE && !strcmp(param_table[i].name, name))
+                        param_word(&param_table[i], index, out, n);
         return out;
 }
 
@@ -416,10 +420,10 @@ const char *param_type_word(const struct param_desc *d)
         return d->type == PARAM_CHOICE ? d->lo : types[d->type].word;
 }
 
-void params_help(FILE *to)
+void param_tab_help(const struct param_tab *t, FILE *to)
 {
-        for (size_t i = 0; i < param_count; i++) {
-                const struct param_desc *d = &param_table[i];
+        for (size_t i = 0; i < t->count; i++) {
+                const struct param_desc *d = &t->table[i];
                 fprintf(to, "  %s=%s", d->name, param_type_word(d));
                 if (*d->def)
                         fprintf(to, "  [%s]", d->def);
@@ -427,4 +431,9 @@ void params_help(FILE *to)
                         fprintf(to, "  %s to %s", d->lo, d->hi);
                 fprintf(to, "\n        %s\n", d->help);
         }
+}
+
+void params_help(FILE *to)
+{
+        param_tab_help(&param_options, to);
 }

@@ -51,6 +51,7 @@ int param_tab_init(const struct param_tab *t, void *p);
 void param_tab_release(const struct param_tab *t, void *p);
 int param_tab_set(const struct param_tab *t, void *p, const char *name, const char *value,
                   char *why, size_t nwhy);
+void param_tab_help(const struct param_tab *t, FILE *to);
 
 /* Sets every option to its default. 0 or -ENOMEM; release with params_release(). */
 int params_init(struct params *p);
@@ -68,6 +69,9 @@ int params_set_list(struct params *p, const char *list, char *why, size_t nwhy);
 
 /* The name a CHOICE option has in table and manual, for its index. */
 const char *param_choice(const char *name, unsigned index, char *out, size_t n);
+
+/* The same of a row of any table. */
+const char *param_word(const struct param_desc *d, unsigned index, char *out, size_t n);
 
 /* What stands for a value in the help: "SIZE", "abort|publish". */
 const char *param_type_word(const struct param_desc *d);

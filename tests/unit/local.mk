@@ -9,13 +9,17 @@ unit_tests = \
 	%D%/test_xml \
 	%D%/test_conf \
 	%D%/test_metrics \
+	%D%/test_models \
 	%D%/test_params \
+	%D%/test_stats \
+	%D%/test_sweep \
 	$(NULL)
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 
 AM_UNIT_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 UNIT_BASE_LIBS = fs/base/libbase.la $(CHECK_LIBS)
+UNIT_BENCH_LIBS = bench/libbench.la $(CHECK_LIBS) -lm
 UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 
 %C%_test_cred_CFLAGS = $(AM_UNIT_CFLAGS)
@@ -36,3 +40,9 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_metrics_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_params_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_params_LDADD = $(UNIT_BASE_LIBS)
+%C%_test_models_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_models_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_stats_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_stats_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_sweep_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_sweep_LDADD = $(UNIT_BENCH_LIBS)

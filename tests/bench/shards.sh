@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shards.sh: shards of one and of two ranks on a disk and on null: figures, JSON, nothing left.
+. "$srcdir/tests/lib/tap.sh"
+. "$srcdir/tests/lib/bench.sh"
+command -v jq >/dev/null || skip_all "jq is not installed"
+plan 14
+cd "$tmp" || exit 1
+mkdir disk
+
+bench shards size=32M storage=disk,null path=disk out=one epochs=2 >one.out 2>&1
+expect_eq 0 $? "one rank saves and loads on a disk and on null"
+diag "$(cat one.out)"
+run=$(echo one/shards/*/run_results.json)
+expect_eq "ckptbench-run 1 2" "$(jq -r '"\(.format) \(.version) \(.job_results | length)"' "$run")" \
+	"the run's JSON names its format and holds both jobs"
+expect_eq "$(jq -c '.job_results[1].metrics' "$run")" \
+	"$(jq -c .metrics "$(dirname "$run")/1/job_results.json")" "each job's JSON is in its own directory"
+check "durations, rates and CPU time of each phase are there" jq -e '.job_results[0].metrics
+	| .save.seconds > 0 and .load.gb_per_s > 0 and .load.seconds >= .load.transfer_s
+	and (.save.epochs | length == 2) and .save.cpu_s_per_gb > 0 and .save.sync_s >= 0' "$run"
+check "it says what was verified and how the page cache was dropped" jq -e '.job_results[0].setup
+	| .verified == "every timed byte, after the clock" and .page_cache_dropped != "none"' "$run"
+check "no field holds the environment" sh -c '! grep -q "$HOME\|$PATH" "$1"' sh "$run"
+expect_eq "" "$(ls disk)" "no file is left on the disk"
+
+bench shards size=32M storage=disk path=disk out=off hold=off block=100K >off.out 2>&1
+expect_eq 0 $? "data that is not held is made and checked on the way"
+expect_eq "every timed byte, inside the clock" \
+	"$(jq -r .job_results[0].setup.verified off/shards/*/run_results.json)" "and that is said"
+bench shards size=32M storage=disk path=disk out=direct direct=on block=1M hold=on >direct.out 2>&1
+if grep -q 'Invalid argument' direct.out; then
+	skip "O_DIRECT with a ragged end" "the file system refuses O_DIRECT"
+else
+	expect_eq 0 "$(grep -c 'wrong byte\|error' direct.out)" "O_DIRECT with a ragged end"
+fi
+
+if ! bench_mpi true; then
+	for name in "two ranks" "slow rank" "bytes" "left"; do skip "$name" "$bench_no_mpi"; done
+	exit 0
+fi
+bench_mpi bench shards size=32M storage=disk,null path=disk out=two null.delay_us=1000 \
+	null.slow_rank=1 >two.out 2>&1
+expect_eq 0 $? "two ranks save and load"
+diag "$(cat two.out)"
+run=$(echo two/shards/*/run_results.json)
+check "the slow rank's time is the run's" jq -e '.job_results[1].metrics.save
+	| .seconds >= 0.04 and .epochs[0][1].total_s == .seconds and .epochs[0][0].total_s < .seconds' "$run"
+check "both ranks together have the model's bytes" jq -e '.job_results[0]
+	| ([.metrics.save.epochs[0][].bytes] | add) as $sum
+	| (.model.parameters * .model.bytes_a_parameter) as $want | $sum >= $want and $sum < $want * 1.1' "$run"
+expect_eq "" "$(ls disk)" "no file is left by two ranks"

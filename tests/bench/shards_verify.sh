@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shards_verify.sh: a byte that is not the one saved is found and named, in every way of checking.
+. "$srcdir/tests/lib/tap.sh"
+. "$srcdir/tests/lib/bench.sh"
+command -v jq >/dev/null || skip_all "jq is not installed"
+plan 9
+cd "$tmp" || exit 1
+mkdir disk
+
+bench shards size=16M storage=disk path=disk phase=save out=save seed=7 >save.out 2>&1
+expect_eq 0 $? "phase=save keeps its file"
+suffix=$(jq -r .job_results[0].setup.suffix save/shards/*/run_results.json)
+file=disk/$suffix/shard-000-00000-of-00001
+check "under the suffix that the result names" test -s "$file"
+load() { bench shards size=16M storage=disk path=disk phase=load suffix="$suffix" out=load "$@"; }
+check "phase=load reads it back" load seed=7
+check_fails "with another seed it is wrong" load seed=8
+
+# flips every bit of the byte at offset $1
+flip() {
+	byte=$(od -An -tu1 -j "$1" -N1 "$file" | tr -d ' ')
+	printf "\\$(printf %o $((255 - byte)))" | dd of="$file" bs=1 seek="$1" conv=notrunc 2>/dev/null
+}
+flip 5000001
+load seed=7 >flip.out 2>&1
+expect_eq 1 $? "a flipped byte fails the run"
+check "rank's shard, tensor and offset are named" \
+	grep -q 'wrong byte [0-9]* of tensor .*weight.* (byte 5000001 of' flip.out
+diag "$(cat flip.out)"
+load seed=7 hold=off >flip.out 2>&1
+check "also when checked on the way" grep -q 'byte 5000001 of' flip.out
+check "verify=off asks for no check" load seed=7 verify=off
+truncate -s 6000000 "$file"
+load seed=7 verify=off >short.out 2>&1
+check "a file that ends early is an error" grep -q "$suffix.*No data" short.out

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+# bench.sh: ckptbench in a test, alone (`bench ...`) or as two ranks (`bench_mpi bench ...`).
+bench() { "$builddir/ckptbench" "$@"; }
+
+# LeakSanitizer sees what MPI keeps until the process ends; an unlaunched run is checked for leaks.
+bench_mpi() {
+	bench_no_mpi="built --without-mpi"
+	[ -n "${bench_has_mpi=$(sed -n 's/^#define HAVE_MPI 1$/yes/p' "$builddir/config.h")}" ] || return 1
+	bench_no_mpi="mpirun is not installed"
+	command -v mpirun >/dev/null || return 1
+	[ "$1" != bench ] || { shift; set -- "$builddir/ckptbench" "$@"; }
+	OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=self,vader \
+		ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" mpirun --oversubscribe -n 2 "$@"
+}

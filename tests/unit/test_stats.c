@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_stats.c: figures of values, and the maximum over ranks made of samples. */
+#include "tests/lib/unit.h"
+
+#include "bench/measure.h"
+#include "bench/stats.h"
+
+#include "base/banned.h"
+
+START_TEST(quantiles_interpolate_and_ignore_order)
+{
+        static const double v[] = {4, 1, 3, 2, 10};
+        struct stats s;
+        ck_assert_int_eq(stats_of(v, 5, &s), 0);
+        ck_assert_double_eq(s.min, 1);
+        ck_assert_double_eq(s.median, 3);
+        ck_assert_double_eq(s.p75, 4);
+        ck_assert_double_eq_tol(s.p90, 7.6, 1e-12);
+        ck_assert_double_eq(s.max, 10);
+        ck_assert_double_eq(s.mean, 4);
+        ck_assert_double_eq_tol(s.sd, 3.5355339059327378, 1e-12);
+        ck_assert_double_eq(v[0], 4);
+}
+END_TEST
+
+START_TEST(few_values_have_no_spread)
+{
+        static const double v[] = {7, 9};
+        struct stats s;
+        ck_assert_int_eq(stats_of(v, 0, &s), 0);
+        ck_assert_double_eq(s.max, 0);
+        ck_assert_int_eq(stats_of(v, 1, &s), 0);
+        ck_assert_double_eq(s.sd, 0);
+        ck_assert_double_eq(s.p90, 7);
+        ck_assert_int_eq(stats_of(v, 2, &s), 0);
+        ck_assert_double_eq(s.median, 8);
+        ck_assert_double_eq(stats_ratio(1, 0), 0);
+}
+END_TEST
+
+/* Two ranks, three epochs: an epoch takes as long as its slowest rank, the run as its median epoch;
+ * a rank that was slow once does not make the mean of the others slow. */
+START_TEST(an_epoch_lasts_as_long_as_its_slowest_rank)
+{
+        struct sample v[6];
+        static const double total[6] = {1, 2, 9, 1, 3, 1};
+        for (int i = 0; i < 6; i++)
+                v[i] = (struct sample){.total = total[i],
+                                       .transfer = total[i] / 2,
+                                       .cpu_self = 0.5,
+                                       .cpu_mount = i % 2 ? 0 : 1,
+                                       .bytes = 3000000000U};
+        struct summary s;
+        ck_assert_int_eq(measure_summary(v, 3, 2, &s), 0);
+        ck_assert_double_eq(s.seconds, 3);
+        ck_assert_double_eq(s.min, 2);
+        ck_assert_double_eq(s.max, 9);
+        ck_assert_double_eq(s.transfer, 1.5);
+        ck_assert_double_eq(s.gb_per_s, 2);
+        ck_assert_double_eq_tol(s.cpu_self_per_gb, 3.0 / 18, 1e-12);
+        ck_assert_double_eq_tol(s.cpu_mount_per_gb, 3.0 / 18, 1e-12);
+        ck_assert_double_eq_tol(s.cpu_per_gb, 6.0 / 18, 1e-12);
+}
+END_TEST
+
+int main(void)
+{
+        Suite *s = suite_create("stats");
+        TCase *t = tcase_create("stats");
+        tcase_add_test(t, quantiles_interpolate_and_ignore_order);
+        tcase_add_test(t, few_values_have_no_spread);
+        tcase_add_test(t, an_epoch_lasts_as_long_as_its_slowest_rank);
+        suite_add_tcase(s, t);
+        return unit_main(s);
+}
