@@ -80,8 +80,8 @@ int model_check(const struct model *m, char *why, size_t nwhy)
                          m->name);
                 return -EINVAL;
         }
-        /* MLPerf's 1T has 192 heads for a hidden size of 25872 and rounds the head down: so it
-         * stays */
+        /* MLPerf's 1T has 192 heads for a hidden size of 25872; only its key-value width is whole
+         */
         if (m->hidden % m->heads && m->family != MODEL_MLPERF) {
                 unsigned above = (m->hidden / m->heads + 1) * m->heads;
                 snprintf(why, nwhy, "%s: hidden size %u is not a multiple of %u heads: give %u",
@@ -98,7 +98,7 @@ int model_check(const struct model *m, char *why, size_t nwhy)
 
 static uint64_t extent(const struct model *m, enum dim d)
 {
-        uint64_t h = m->hidden, kv = h / m->heads * m->kv_heads;
+        uint64_t h = m->hidden, kv = h * m->kv_heads / m->heads;
         switch (d) {
         case ONE:
                 return 1;
