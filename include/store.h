@@ -136,7 +136,7 @@ struct store_got {
 };
 struct store_get {
         const char *key;
-        uint64_t off, len;    /* at most len bytes from off; less at the end of the object */
+        uint64_t off, len;    /* at most len > 0 bytes from off; less at the end */
         const char *if_match; /* NULL: any version */
         /* Takes the next n bytes, in order, each exactly once whatever was retried; `at` counts
          * from `off`. Returns 0, or a negative errno to stop the request: done() gets it. */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 EXTRA_DIST += \
+	%D%/lib/store.sh \
 	%D%/lib/tap.sh \
 	%D%/lib/unit.h \
 	$(NULL)

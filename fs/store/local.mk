@@ -3,7 +3,35 @@ noinst_LTLIBRARIES += %D%/libstore.la
 %C%_libstore_la_SOURCES = \
 	%D%/cred.c \
 	%D%/cred.h \
+	%D%/get.c \
+	%D%/http.c \
+	%D%/http.h \
+	%D%/http_easy.c \
+	%D%/http_int.h \
+	%D%/http_worker.c \
+	%D%/meta.c \
+	%D%/ops.h \
 	%D%/profile.c \
 	%D%/profile.h \
+	%D%/request.c \
+	%D%/retry.c \
+	%D%/retry.h \
+	%D%/s3.c \
+	%D%/s3.h \
+	%D%/s3_complete.c \
+	%D%/s3_error.c \
+	%D%/s3_etag.c \
+	%D%/s3_etag.h \
+	%D%/s3_list.c \
+	%D%/s3_object.c \
+	%D%/s3_reply.c \
+	%D%/s3_request.c \
+	%D%/s3_upload.c \
+	%D%/s3_verify.c \
+	%D%/store.c \
+	%D%/store_int.h \
+	%D%/upload.c \
+	%D%/wait.c \
 	$(NULL)
-%C%_libstore_la_LIBADD = fs/base/libbase.la
+%C%_libstore_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS)
+%C%_libstore_la_LIBADD = fs/base/libbase.la $(CURL_LIBS)

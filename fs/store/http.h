@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http.h: HTTP/1.1 exchanges over many kept connections, on a few I/O threads.
+ *
+ * libcurl is used in http*.c and nowhere else. An exchange (struct http_req) is the caller's
+ * memory from http_submit() until its done() begins; in done() it is the caller's again, to free or
+ * to submit once more. Every callback runs on the exchange's worker and must not block. Data
+ * exchanges wait in a queue (first come, first served) while as many as allowed are under way;
+ * metadata exchanges have places of their own, so that none waits behind the data. */
+#ifndef CKPTFS_STORE_HTTP_H
+#define CKPTFS_STORE_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+struct http;
+
+struct http_config {
+        unsigned connections; /* data exchanges at once */
+        unsigned workers;
+        unsigned stall_timeout_ms; /* without a byte moved */
+        unsigned connect_timeout_ms;
+        const char *ca_bundle; /* PEM file; NULL: the system's */
+};
+
+enum http_method { HTTP_GET, HTTP_HEAD, HTTP_PUT, HTTP_POST, HTTP_DELETE };
+enum http_lane { HTTP_DATA, HTTP_META, HTTP_LANES };
+
+struct http_req {
+        /* The caller's, set before http_submit(). prepare() runs right before the exchange begins,
+         * as late as can be because a signature holds the time; it may set everything from
+         * `method` to `body_len`. A negative errno from it ends the exchange. */
+        enum http_lane lane;
+        bool fresh;            /* on a new connection */
+        unsigned delay_ms;     /* begin no sooner */
+        unsigned stall_min_ms; /* at least this long a silence is borne: the server works */
+        int (*prepare)(struct http_req *rq);
+        enum http_method method;
+        struct buf url;
+        struct buf headers; /* to send: "Name: value" with its NUL, one behind the other */
+        int (*body_read)(void *arg, uint64_t off, void *dst, size_t len);
+        void *body_arg;
+        uint64_t body_len; /* of PUT and POST */
+        /* Takes the next bytes of the reply's body; status and reply headers are there. A negative
+         * errno ends the exchange. */
+        int (*data)(struct http_req *rq, const void *p, size_t n);
+        /* The exchange is over: 0 when a whole reply came, whatever its status; else
+         *   what prepare(), body_read() or data() returned (by_callback is set)
+         *   -EHOSTUNREACH  no such host        -ECONNREFUSED  no connection
+         *   -EPROTO        TLS: not trusted    -ETIMEDOUT     stalled, or too slow to connect
+         *   -ECONNRESET    broken off          -ECANCELED     http_close() */
+        void (*done)(struct http_req *rq, int err);
+
+        /* The reply, readable in data() and done(). */
+        int status;       /* 0: none came */
+        struct buf reply; /* headers: "name\0value\0" pairs, names in lower case */
+        bool by_callback;
+        char error[256]; /* what the transport says of err, "" when nothing */
+
+        /* http.c's own */
+        struct http_req *next;
+        struct http_worker *worker;
+        struct http_slot *slot;
+        int64_t due_ms;
+};
+
+void http_req_init(struct http_req *rq);
+void http_req_release(struct http_req *rq);
+
+/* 0 or a negative errno with one line in `why`. */
+int http_open(const struct http_config *cfg, struct http **out, char *why, size_t nwhy);
+
+/* Ends all exchanges with -ECANCELED, waits for their done() and for the threads, frees. While it
+ * runs http_submit() gives -ESHUTDOWN. */
+void http_close(struct http *h);
+
+/* Queues an exchange; thread-safe. An exchange that is submitted again stays with its worker. 0,
+ * or -ESHUTDOWN and done() will not run. */
+int http_submit(struct http *h, struct http_req *rq);
+
+/* From done() of a data exchange: the server asked to go slower (halves how many run at once), or
+ * all is well (adds some again, up to the number configured). */
+void http_pace(struct http_req *rq, bool slower);
+
+/* The value of a reply header (its name in lower case), or NULL. */
+const char *http_reply_header(const struct http_req *rq, const char *name);
+/* Walks the reply headers; *pos starts at 0. False after the last. */
+bool http_reply_next(const struct http_req *rq, size_t *pos, const char **name, const char **value);
+
+/* Appends a header to send. 0 or -ENOMEM. */
+int http_header(struct http_req *rq, const char *name, const char *value);
+
+struct http_stats {
+        uint64_t requests, bytes_sent, bytes_received, connections_opened;
+};
+void http_stats(const struct http *h, struct http_stats *out);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_int.h: what the files of the HTTP client share. */
+#ifndef CKPTFS_STORE_HTTP_INT_H
+#define CKPTFS_STORE_HTTP_INT_H
+
+#include <curl/curl.h>
+#include <pthread.h>
+
+#include "store/http.h"
+#include "store/retry.h"
+
+enum {
+        HTTP_META_PLACES = 8, /* metadata exchanges at once, of a worker */
+        HTTP_HEADERS_MAX = 64,
+        HTTP_REPLY_MAX = 64 << 10 /* bytes of reply headers that are kept */
+};
+
+/* An easy handle with its buffers, used for one exchange after another. */
+struct http_slot {
+        CURL *easy;
+        struct http_worker *w;
+        struct http_req *rq; /* NULL while idle */
+        struct http_slot *next;
+        struct http_slot **prevp; /* in the list of those under way */
+        enum http_lane lane;
+        uint64_t body_off;
+        int cb_err;
+        curl_off_t moved; /* at the last look of the watchdog */
+        int64_t moved_ms;
+        struct curl_slist headers[HTTP_HEADERS_MAX];
+        char error[CURL_ERROR_SIZE];
+};
+
+struct http_queue {
+        struct http_req *head, **tail;
+};
+
+/* Fields up to `inbox` are set before the thread starts; the rest belongs to the thread. */
+struct http_worker {
+        struct http *h;
+        pthread_t thread;
+        int epfd, wakefd;
+        CURLM *multi;
+        struct http_req *inbox; /* atomic: pushed by anyone, newest first */
+        int sleeping;           /* atomic: wakefd has to be written */
+
+        int64_t now_ms;
+        int64_t curl_due_ms; /* -1: curl waits for nothing */
+        int64_t look_ms;     /* next look of the watchdog */
+        struct http_queue queue[HTTP_LANES];
+        struct http_req *delayed; /* by due_ms */
+        struct http_slot *idle[HTTP_LANES];
+        struct http_slot *busy;
+        unsigned nbusy[HTTP_LANES];
+        struct aimd aimd;
+};
+
+struct http {
+        struct http_config cfg;
+        char *ca_bundle;
+        unsigned nworkers;
+        struct http_worker *workers;
+        unsigned turn;           /* atomic */
+        int stopping;            /* atomic */
+        long outstanding;        /* atomic: submitted, done() not yet over */
+        struct http_stats stats; /* atomics */
+};
+
+/* http_worker.c */
+void *http_worker_main(void *arg);
+void http_worker_wake(struct http_worker *w);
+
+/* http_easy.c */
+struct http_slot *http_slot_new(struct http_worker *w, enum http_lane lane);
+void http_slot_free(struct http_slot *slot);
+/* Makes the handle ready for slot->rq. 0 or -ENOMEM. */
+int http_slot_setup(struct http_slot *slot);
+/* The errno for a result, and slot->rq->error. */
+int http_slot_result(struct http_slot *slot, CURLcode rc);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ops.h: what a kind of store has to give, and what an operation is between façade and kind.
+ *
+ * A kind turns an operation into one HTTP exchange (build) and reads its reply (parse). It neither
+ * sends nor repeats: the façade (request.c) does, by what parse() answers. An operation that takes
+ * several exchanges (pages, a lost reply that is looked into) keeps in `stage` which one is next
+ * and answers OP_AGAIN. All of a kind's functions are thread-safe, run on I/O threads and do not
+ * block on the network. */
+#ifndef CKPTFS_STORE_OPS_H
+#define CKPTFS_STORE_OPS_H
+
+#include <time.h>
+
+#include "base/buf.h"
+#include "store.h"
+#include "store/http.h"
+#include "store/retry.h"
+
+enum op_verb {
+        OP_CHECK,
+        OP_HEAD,
+        OP_GET,
+        OP_PUT,
+        OP_DELETE,
+        OP_DELETE_MANY,
+        OP_COPY,
+        OP_LIST,
+        OP_UPLOAD_CREATE,
+        OP_PART,
+        OP_PART_COPY,
+        OP_COMPLETE,
+        OP_ABORT,
+        OP_PARTS,
+        OP_UPLOADS,
+        OP_VERBS
+};
+
+/* What parse() may answer besides 0 (done; the results are in the op) and a negative errno (final).
+ * RETRY and SLOW leave in op->fault what is said when the deadline passes. */
+enum { OP_AGAIN = 1, OP_RETRY = 2, OP_SLOW = 3 };
+
+/* What the server, or else the transport, said of the last try that failed. */
+struct op_fault {
+        int status;
+        char code[64];
+        char message[256];
+        char request_id[128];
+        unsigned retry_after_ms;
+};
+
+/* An entry of any listing. Strings are offsets into op->names until the listing is whole. */
+struct op_entry {
+        size_t key, etag, id;
+        uint64_t size;
+        int64_t time_ns;
+        unsigned partno;
+        bool is_prefix;
+};
+
+struct op {
+        struct http_req rq; /* stays the first field */
+        struct store *s;
+        enum op_verb verb;
+        char region[64]; /* this try was signed for; the kind's */
+        int stage;       /* the kind's; 0 at first */
+        bool maybe_done; /* an earlier try may have taken effect unseen */
+        unsigned moves;  /* corrections made (region, clock, credentials): each kind once */
+        unsigned exchanges;
+        unsigned tries;
+        bool untrusted; /* TLS: the server could not prove who it is */
+        unsigned deadline_ms, most_tries;
+        struct retry retry;
+        struct op_fault fault;
+        void (*finish)(struct op *op, int err); /* calls the user back */
+
+        /* What is asked. Keys are whole, with the store's prefix. */
+        char *key, *src, *src_match, *if_match;
+        bool if_absent;
+        struct store_body body;
+        struct store_meta *meta;
+        uint64_t off, len;
+        struct store_upload *up;
+        unsigned partno;
+        char *prefix, *delim, *continuation, *start_after, *marker;
+        unsigned max;
+        char **keys;
+        size_t nkeys;
+        const char *id; /* of up */
+
+        /* What came. */
+        struct store_object obj;
+        struct store_object expect; /* what the op means to make; the kind's */
+        unsigned nparts;            /* of expect */
+        int verify_err;             /* the answer if the object is another; the kind's */
+        size_t page;                /* where this page's entries begin; the kind's */
+        struct buf text;            /* a body to send that the kind made */
+        struct buf in;              /* the reply's body, of all but a get */
+        struct op_entry *v;
+        size_t n, room;
+        struct buf names;
+        char *next;
+        char *upload_id;
+
+        /* Of a get. */
+        struct store_get get;
+        uint64_t got;
+        uint64_t try_end; /* offset in the object at which this try's bytes end */
+        uint32_t crc;
+        bool seen;  /* obj is filled */
+        bool begun; /* this try's reply was looked at */
+
+        union {
+                store_done_fn *object;
+                store_list_fn *list;
+                store_upload_fn *upload;
+                store_parts_fn *parts;
+                store_uploads_fn *uploads;
+        } done;
+        void *arg;
+};
+
+struct store_kind;
+
+typedef int op_build_fn(struct store_kind *k, struct op *op);
+typedef int op_parse_fn(struct store_kind *k, struct op *op);
+struct store_verb {
+        op_build_fn *build; /* fills op->rq from `method` to `body_len`; 0 or a negative errno */
+        op_parse_fn *parse; /* of a whole reply, whatever its status */
+};
+
+/* Where a store is, taken from the URL. */
+struct store_place {
+        const char *bucket;
+        const char *prefix; /* "" or with a '/' at its end */
+};
+
+struct store_ops {          /* one const table per kind; no slot is NULL */
+        const char *scheme; /* of the URL, "s3" */
+        unsigned caps;      /* STORE_CAP_*: ask these, never the scheme */
+        /* 0 or a negative errno with one line in `why`. */
+        int (*open)(const struct store_config *cfg, const struct store_place *place,
+                    struct store_kind **out, char *why, size_t nwhy);
+        void (*close)(struct store_kind *k);
+        const char *(*ca_bundle)(const struct store_kind *k, const char *arg); /* or NULL */
+        /* Fills `out` from the headers of a reply that carries an object (head, get). */
+        void (*object)(struct store_kind *k, const struct http_req *rq, struct store_object *out);
+        /* One line on why an op failed with err: cause, then remedy. */
+        void (*explain)(struct store_kind *k, const struct op *op, int err, char *why, size_t nwhy);
+        struct store_verb verb[OP_VERBS];
+};
+
+extern const struct store_ops store_s3;
+
+/* For slots a kind has no use for: -EOPNOTSUPP. */
+int store_no_build(struct store_kind *k, struct op *op);
+int store_no_parse(struct store_kind *k, struct op *op);
+
+/* Adds an entry to op->v; strings may be NULL. 0 or -ENOMEM. */
+int op_add_entry(struct op *op, const struct op_entry *e, const char *key, const char *etag,
+                 const char *id);
+/* A string of an entry. */
+const char *op_string(const struct op *op, size_t at);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* s3.h: what the files of the S3 kind share. */
+#ifndef CKPTFS_STORE_S3_H
+#define CKPTFS_STORE_S3_H
+
+#include <pthread.h>
+#include <time.h>
+
+#include "base/uri.h"
+#include "store/cred.h"
+#include "store/ops.h"
+
+struct store_kind {
+        struct cred_chain *creds;
+        char *bucket;
+        char *endpoint;  /* "http://host:port" without a '/' at its end; NULL: the vendor's */
+        bool path_style; /* the bucket is in the path, not in the host's name */
+        long skew_s;     /* atomic: the server's clock less ours */
+        pthread_mutex_t mtx;
+        struct {
+                char region[64];
+        } locked;
+};
+
+/* An exchange in the making. Strings are borrowed until s3_send() returns. */
+struct s3_msg {
+        enum http_method method;
+        const char *key; /* NULL: the bucket */
+        struct uri_pair query[8];
+        size_t nquery;
+        struct uri_pair header[56];
+        size_t nheader;
+        const struct buf *xml; /* the body, else that of op->body with `data` */
+        bool data;
+        bool md5;         /* send Content-MD5 of xml */
+        struct buf names; /* storage of composed names and values */
+};
+#define S3_MSG(method_, key_)                                                                      \
+        {                                                                                          \
+                .method = (method_), .key = (key_), .names = BUF_INIT                              \
+        }
+void s3_msg_release(struct s3_msg *m);
+
+void s3_query(struct s3_msg *m, const char *name, const char *value);
+void s3_header(struct s3_msg *m, const char *name, const char *value);
+
+/* s3_request.c: composes URL and headers, signs, fills op->rq. 0 or a negative errno; -EACCES with
+ * op->fault when there are no credentials. */
+int s3_send(struct store_kind *k, struct op *op, struct s3_msg *m);
+/* Headers of a condition on the object that is written, of metadata, and of the source of a copy
+ * (key and version). 0, or -EINVAL, -ENOMEM. */
+int s3_put_headers(struct s3_msg *m, const struct op *op);
+int s3_copy_source(struct store_kind *k, struct s3_msg *m, const struct op *op, struct buf *text);
+
+/* s3_error.c: what became of a try whose status is not 2xx, or whose 2xx body is an <Error>.
+ * Fills op->fault; returns OP_AGAIN, OP_RETRY, OP_SLOW or a negative errno. */
+int s3_fault(struct store_kind *k, struct op *op);
+/* What a code means, as s3_fault() returns it; `other` for one that is not known. */
+int s3_code(const char *code, int other);
+bool s3_ok(const struct op *op);
+/* Whether the body says <Error>: some calls answer 200 and fail. */
+bool s3_is_error_body(const struct op *op);
+void s3_explain(struct store_kind *k, const struct op *op, int err, char *why, size_t nwhy);
+
+/* s3_reply.c: reads op->in. A field's text is kept where its path matches; `each` runs at the end
+ * of every element that holds elements, after which the caller resets what belongs to it. 0, what
+ * `each` returned, or -EBADMSG for a body that is no XML. */
+struct s3_field {
+        const char *path;
+        struct buf text;
+};
+int s3_read(struct op *op, struct s3_field *f, size_t n, int (*each)(void *arg, const char *path),
+            void *arg);
+void s3_fields_release(struct s3_field *f, size_t n);
+/* A body that cannot be read, of a reply that says all is well: another try. */
+int s3_unreadable(struct op *op, int err);
+/* "2009-10-12T17:50:30.000Z" and "Mon, 12 Oct 2009 17:50:30 GMT"; 0 for what is neither. */
+int64_t s3_time_iso(const char *text);
+int64_t s3_time_http(const char *text);
+/* A header or element ChecksumCRC32C of a whole object: false for none, or a composite one. */
+bool s3_crc(const char *text, uint32_t *crc);
+/* Copies an ETag; one without quotes gets them. */
+void s3_etag(const char *text, char out[STORE_ETAG_MAX]);
+
+/* s3_object.c */
+void s3_object(struct store_kind *k, const struct http_req *rq, struct store_object *out);
+op_build_fn s3_head_build, s3_get_build, s3_put_build, s3_delete_build, s3_copy_build;
+op_parse_fn s3_head_parse, s3_get_parse, s3_put_parse, s3_delete_parse, s3_copy_parse;
+
+/* s3_list.c */
+op_build_fn s3_check_build, s3_list_build, s3_uploads_build, s3_delete_many_build;
+op_parse_fn s3_check_parse, s3_list_parse, s3_uploads_parse, s3_delete_many_parse;
+
+/* s3_upload.c */
+op_build_fn s3_create_build, s3_part_build, s3_part_copy_build, s3_abort_build, s3_parts_build;
+op_parse_fn s3_create_parse, s3_part_parse, s3_part_copy_parse, s3_abort_parse, s3_parts_parse;
+
+/* s3_complete.c */
+op_build_fn s3_complete_build;
+op_parse_fn s3_complete_parse;
+
+/* s3_verify.c: a change whose reply was lost is looked into. With op->stage S3_VERIFY the next
+ * exchange is a head of the key, and its reply says whether the object is what op meant to make. */
+enum { S3_VERIFY = 1 };
+/* Sets the stage: OP_AGAIN. `err` is the answer if the object is another. */
+int s3_verify_begin(struct op *op, int err);
+int s3_verify_build(struct store_kind *k, struct op *op);
+/* `same` tells whether the object in op->obj is ours. */
+int s3_verify_parse(struct store_kind *k, struct op *op,
+                    int (*same)(struct op *op, const struct store_object *found));
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* s3_error.c: what S3 means when it says no: whether to correct something, to wait, or to give up,
+ * and how to tell the user. Codes are from the S3 API reference, "Error responses". */
+#include "store/s3.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/banned.h"
+
+enum { MOVED_REGION = 1, MOVED_CLOCK = 2, MOVED_CREDENTIALS = 4 };
+
+static const struct {
+        const char *code;
+        int answer;
+} codes[] = {
+        {"SlowDown", OP_SLOW},
+        {"ServiceUnavailable", OP_SLOW},
+        {"ServerBusy", OP_SLOW},
+        {"TooManyRequests", OP_SLOW},
+        {"InternalError", OP_RETRY},
+        {"RequestTimeout", OP_RETRY},
+        {"OperationAborted", OP_RETRY},
+        {"AccessDenied", -EACCES},
+        {"InvalidAccessKeyId", -EACCES},
+        {"SignatureDoesNotMatch", -EACCES},
+        {"ExpiredToken", -EACCES},
+        {"InvalidToken", -EACCES},
+        {"NoSuchKey", -ENOENT},
+        {"NoSuchBucket", -ENOENT},
+        {"NoSuchUpload", -ENOENT},
+        {"KeyTooLongError", -ENAMETOOLONG},
+        {"BadDigest", -EBADMSG},
+        {"InvalidDigest", -EBADMSG},
+        {"XAmzContentChecksumMismatch", -EBADMSG},
+        {"XAmzContentSHA256Mismatch", -EBADMSG},
+        {"QuotaExceeded", -ENOSPC},
+        {"XMinioStorageFull", -ENOSPC},
+        {"XMinioAdminBucketQuotaExceeded", -ENOSPC},
+        {"NotImplemented", -EOPNOTSUPP},
+};
+
+bool s3_ok(const struct op *op)
+{
+        return op->rq.status >= 200 && op->rq.status < 300;
+}
+
+bool s3_is_error_body(const struct op *op)
+{
+        const char *p = op->in.p;
+        while (isspace((unsigned char)*p))
+                p++;
+        if (!strncmp(p, "<?", 2)) {
+                const char *end = strstr(p, "?>");
+                p = end ? end + 2 : p;
+        }
+        while (isspace((unsigned char)*p))
+                p++;
+        return !strncmp(p, "<Error>", 7) || !strncmp(p, "<Error ", 7);
+}
+
+static void copy(char *to, size_t n, const char *from)
+{
+        if (from)
+                snprintf(to, n, "%s", from);
+}
+
+/* Fills op->fault; `region` gets the one the server named, or "". */
+static void read_fault(struct op *op, char *region, size_t nregion)
+{
+        struct s3_field f[] = {{"Error/Code", BUF_INIT},
+                               {"Error/Message", BUF_INIT},
+                               {"Error/RequestId", BUF_INIT},
+                               {"Error/Region", BUF_INIT}};
+        struct op_fault *fault = &op->fault;
+        const char *after = http_reply_header(&op->rq, "retry-after");
+
+        fault->status = op->rq.status;
+        if (op->in.len) /* what is no XML says nothing */
+                s3_read(op, f, 4, NULL, NULL);
+        copy(fault->code, sizeof fault->code, f[0].text.p);
+        copy(fault->message, sizeof fault->message, f[1].text.p);
+        copy(fault->request_id, sizeof fault->request_id, f[2].text.p);
+        copy(fault->request_id, sizeof fault->request_id,
+             http_reply_header(&op->rq, "x-amz-request-id"));
+        copy(region, nregion, f[3].text.p);
+        copy(region, nregion, http_reply_header(&op->rq, "x-amz-bucket-region"));
+        if (after && isdigit((unsigned char)*after)) {
+                unsigned long s = strtoul(after, NULL, 10);
+                fault->retry_after_ms = s < 60 ? (unsigned)s * 1000 : 60000;
+        }
+        s3_fields_release(f, 4);
+}
+
+static bool is(const struct op *op, const char *code)
+{
+        return !strcmp(op->fault.code, code);
+}
+
+/* Another region answers for the bucket: remembered for all that follows. */
+static bool follow_region(struct store_kind *k, struct op *op, const char *region)
+{
+        if (!*region || strlen(region) >= sizeof k->locked.region ||
+            region[strspn(region, "abcdefghijklmnopqrstuvwxyz0123456789-")] ||
+            !strcmp(region, op->region) || op->moves & MOVED_REGION)
+                return false;
+        op->moves |= MOVED_REGION;
+        pthread_mutex_lock(&k->mtx);
+        bool news = strcmp(k->locked.region, region) != 0;
+        memcpy(k->locked.region, region, strlen(region) + 1);
+        pthread_mutex_unlock(&k->mtx);
+        if (news)
+                log_info("store: bucket %s is in region %s, not %s: going there", k->bucket, region,
+                         op->region);
+        return true;
+}
+
+static bool follow_clock(struct store_kind *k, struct op *op)
+{
+        const char *date = http_reply_header(&op->rq, "date");
+        int64_t server = date ? s3_time_http(date) / 1000000000 : 0;
+        if (!server || op->moves & MOVED_CLOCK)
+                return false;
+        op->moves |= MOVED_CLOCK;
+        long skew = (long)(server - time(NULL));
+        __atomic_store_n(&k->skew_s, skew, __ATOMIC_RELAXED);
+        log_info("store: this clock is %ld s off that of the server: signing with its time", -skew);
+        return true;
+}
+
+/* Something to correct, once for each op, and then to send again. */
+static bool correct(struct store_kind *k, struct op *op, const char *region)
+{
+        int status = op->rq.status;
+        if (status == 301 || status == 307 || status == 400 || status == 403)
+                if (follow_region(k, op, region))
+                        return true;
+        if (is(op, "RequestTimeTooSkewed"))
+                return follow_clock(k, op);
+        if (is(op, "ExpiredToken") && !(op->moves & MOVED_CREDENTIALS)) {
+                op->moves |= MOVED_CREDENTIALS;
+                cred_chain_forget(k->creds);
+                return true;
+        }
+        return false;
+}
+
+int s3_code(const char *code, int other)
+{
+        for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+                if (!strcmp(codes[i].code, code))
+                        return codes[i].answer;
+        return other;
+}
+
+int s3_fault(struct store_kind *k, struct op *op)
+{
+        char region[64] = "";
+        int status = op->rq.status;
+
+        read_fault(op, region, sizeof region);
+        if (correct(k, op, region))
+                return OP_AGAIN;
+        if (is(op, "ConditionalRequestConflict"))
+                return op->if_absent ? -EEXIST : -ESTALE;
+        if (status == 503 || status == 429)
+                return s3_code(op->fault.code, OP_SLOW);
+        if (retry_status(status))
+                return s3_code(op->fault.code, OP_RETRY);
+        return s3_code(op->fault.code, status_errno(status, op->if_absent));
+}
+
+/* --- for people
+ * ----------------------------------------------------------------------------------- */
+
+static void explain_transport(const char *where, const struct op *op, int err, char *why, size_t n)
+{
+        if (op->untrusted)
+                snprintf(why, n,
+                         "%s cannot be trusted over TLS (%s): set ca_bundle to the PEM file of the "
+                         "authority that signed for it",
+                         where, op->fault.message);
+        else if (err == -EHOSTUNREACH)
+                snprintf(why, n, "%s: host unknown (%s): correct endpoint or region", where,
+                         op->fault.message);
+        else if (err == -ECONNREFUSED)
+                snprintf(why, n, "%s does not answer (%s): start the server or correct endpoint",
+                         where, op->fault.message);
+        else
+                snprintf(why, n, "%s: %s (%s): try again, or correct endpoint", where,
+                         op->fault.message, strerror(-err));
+}
+
+void s3_explain(struct store_kind *k, const struct op *op, int err, char *why, size_t nwhy)
+{
+        const struct op_fault *f = &op->fault;
+        char where[300];
+
+        if (k->endpoint)
+                snprintf(where, sizeof where, "%s", k->endpoint);
+        else
+                snprintf(where, sizeof where, "S3 in %s", op->region);
+        if (is(op, "NoCredentials"))
+                snprintf(why, nwhy, "%s", f->message);
+        else if (!f->status)
+                explain_transport(where, op, err, why, nwhy);
+        else if (is(op, "NoSuchBucket") || f->status == 404)
+                snprintf(why, nwhy, "bucket %s does not exist at %s: create it or correct the URL",
+                         k->bucket, where);
+        else if (is(op, "InvalidAccessKeyId"))
+                snprintf(why, nwhy,
+                         "%s does not know the access key (InvalidAccessKeyId): correct "
+                         "AWS_ACCESS_KEY_ID or the profile",
+                         where);
+        else if (is(op, "SignatureDoesNotMatch"))
+                snprintf(why, nwhy,
+                         "%s refuses the signature (SignatureDoesNotMatch): correct "
+                         "AWS_SECRET_ACCESS_KEY or the profile's secret key",
+                         where);
+        else if (f->status == 301 || is(op, "AuthorizationHeaderMalformed"))
+                snprintf(why, nwhy,
+                         "bucket %s is not in region %s (%s) and %s does not say where: "
+                         "set region",
+                         k->bucket, op->region, f->message, where);
+        else if (err == -EACCES)
+                snprintf(why, nwhy,
+                         "access to bucket %s denied by %s (%d %s): allow these "
+                         "credentials to list and read it, or use others",
+                         k->bucket, where, f->status, f->code);
+        else
+                snprintf(why, nwhy, "bucket %s at %s: %d %s %s (request %s): see the server's log",
+                         k->bucket, where, f->status, f->code, f->message, f->request_id);
+}

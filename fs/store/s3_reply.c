@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* s3_reply.c: what S3 sends back: XML by fields, times, checksums, ETags. */
+#include "store/s3.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/xml.h"
+#include "base/banned.h"
+
+struct reader {
+        struct s3_field *f;
+        size_t n;
+        int (*each)(void *arg, const char *path);
+        void *arg;
+};
+
+static int leaf(void *arg, const char *path, const char *text)
+{
+        struct reader *r = arg;
+        for (size_t i = 0; i < r->n; i++)
+                if (!strcmp(r->f[i].path, path)) {
+                        buf_reset(&r->f[i].text);
+                        return buf_adds(&r->f[i].text, text);
+                }
+        return 0;
+}
+
+static int end(void *arg, const char *path)
+{
+        struct reader *r = arg;
+        return r->each ? r->each(r->arg, path) : 0;
+}
+
+int s3_read(struct op *op, struct s3_field *f, size_t n, int (*each)(void *arg, const char *path),
+            void *arg)
+{
+        struct reader r = {.f = f, .n = n, .each = each, .arg = arg};
+        struct xml_reader x = {.leaf = leaf, .end = end, .arg = &r};
+        return xml_read(op->in.p, op->in.len, &x);
+}
+
+void s3_fields_release(struct s3_field *f, size_t n)
+{
+        for (size_t i = 0; i < n; i++)
+                buf_release(&f[i].text);
+}
+
+int s3_unreadable(struct op *op, int err)
+{
+        if (err != -EBADMSG)
+                return err;
+        op->fault.status = op->rq.status;
+        snprintf(op->fault.message, sizeof op->fault.message,
+                 "a reply that is not the XML it should be");
+        return OP_RETRY;
+}
+
+int64_t s3_time_iso(const char *text)
+{
+        struct tm tm = {.tm_isdst = 0};
+        long frac = 0, unit = 100000000;
+        const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+        if (!rest)
+                return 0;
+        if (*rest == '.')
+                for (rest++; *rest >= '0' && *rest <= '9'; rest++, unit /= 10)
+                        frac += (*rest - '0') * unit;
+        return (int64_t)timegm(&tm) * 1000000000 + frac;
+}
+
+int64_t s3_time_http(const char *text)
+{
+        struct tm tm = {.tm_isdst = 0};
+        if (!strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &tm))
+                return 0;
+        return (int64_t)timegm(&tm) * 1000000000;
+}
+
+bool s3_crc(const char *text, uint32_t *crc)
+{
+        uint8_t v[4];
+        if (!text || base64_decode(text, v, sizeof v) != sizeof v)
+                return false;
+        *crc = (uint32_t)v[0] << 24 | (uint32_t)v[1] << 16 | (uint32_t)v[2] << 8 | v[3];
+        return true;
+}
+
+void s3_etag(const char *text, char out[STORE_ETAG_MAX])
+{
+        bool quoted = *text == '"' || !strncmp(text, "W/", 2);
+        int n = snprintf(out, STORE_ETAG_MAX, quoted ? "%s" : "\"%s\"", text);
+        if (n >= STORE_ETAG_MAX || !*text)
+                out[0] = 0; /* a name that is cut names nothing */
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* upload.c: multipart uploads: the handle, what it knows of its parts, and the calls on it. */
+#include "store/store_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/banned.h"
+
+static struct store_upload *upload_new(struct store *s, const char *full_key, const char *id)
+{
+        struct store_upload *up = calloc(1, sizeof *up);
+        if (!up)
+                return NULL;
+        pthread_mutex_init(&up->mtx, NULL);
+        up->s = s;
+        up->key = strdup(full_key);
+        up->id = strdup(id);
+        if (!up->key || !up->id) {
+                store_upload_free(up);
+                return NULL;
+        }
+        return up;
+}
+
+struct store_upload *store_upload_open(struct store *s, const char *key, const char *id)
+{
+        CLEANUP(freep) char *full = store_full_key(s, key);
+        return full ? upload_new(s, full, id) : NULL;
+}
+
+const char *store_upload_id(const struct store_upload *up)
+{
+        return up->id;
+}
+
+void store_upload_free(struct store_upload *up)
+{
+        if (!up)
+                return;
+        for (unsigned i = 0; i < up->locked.room; i++)
+                free(up->locked.v[i].etag);
+        free(up->locked.v);
+        free(up->key);
+        free(up->id);
+        pthread_mutex_destroy(&up->mtx);
+        free(up);
+}
+
+static int make_room_locked(struct store_upload *up, unsigned partno)
+{
+        if (partno <= up->locked.room)
+                return 0;
+        unsigned room = up->locked.room ? up->locked.room : 16;
+        while (room < partno)
+                room *= 2;
+        struct upload_part *v = realloc(up->locked.v, room * sizeof *v);
+        if (!v)
+                return -ENOMEM;
+        memset(v + up->locked.room, 0, (room - up->locked.room) * sizeof *v);
+        up->locked.v = v;
+        up->locked.room = room;
+        return 0;
+}
+
+int upload_keep(struct store_upload *up, unsigned partno, const char *etag,
+                const struct upload_part *part)
+{
+        char *copy = strdup(etag);
+        if (!copy)
+                return -ENOMEM;
+        pthread_mutex_lock(&up->mtx);
+        int err = make_room_locked(up, partno);
+        if (!err) {
+                struct upload_part *to = &up->locked.v[partno - 1];
+                free(to->etag);
+                *to = *part;
+                to->etag = copy;
+        }
+        pthread_mutex_unlock(&up->mtx);
+        if (err)
+                free(copy);
+        return err;
+}
+
+int upload_each(struct store_upload *up,
+                int (*each)(void *arg, unsigned partno, const struct upload_part *part), void *arg)
+{
+        int err = 0;
+        pthread_mutex_lock(&up->mtx);
+        for (unsigned i = 0; !err && i < up->locked.room; i++)
+                if (up->locked.v[i].etag)
+                        err = each(arg, i + 1, &up->locked.v[i]);
+        pthread_mutex_unlock(&up->mtx);
+        return err;
+}
+
+/* --- calls --------------------------------------------------------------------------------------
+ */
+
+static void finish_create(struct op *op, int err)
+{
+        struct store_upload *up = err ? NULL : upload_new(op->s, op->key, op->upload_id);
+        op->done.upload(op->arg, err || up ? err : -ENOMEM, up);
+}
+
+int store_upload_create(struct store *s, const char *key, const struct store_meta *meta,
+                        store_upload_fn *done, void *arg)
+{
+        if (store_check_key(key))
+                return -EINVAL;
+        CLEANUP(op_freep) struct op *op = op_new(s, OP_UPLOAD_CREATE, key, arg);
+        if (!op || op_set_meta(op, meta))
+                return -ENOMEM;
+        op->finish = finish_create;
+        op->done.upload = done;
+        return op_submit(TAKE_PTR(op));
+}
+
+/* An op on an upload; `id` is the handle's, which outlives its requests. */
+static struct op *new_op(struct store_upload *up, enum op_verb verb, void *arg)
+{
+        struct op *op = op_new(up->s, verb, NULL, arg);
+        if (!op || !(op->key = strdup(up->key))) {
+                op_free(op);
+                return NULL;
+        }
+        op->up = up;
+        op->id = up->id;
+        op->finish = op_finish_plain;
+        return op;
+}
+
+int store_upload_part(struct store_upload *up, unsigned partno, const struct store_body *body,
+                      store_done_fn *done, void *arg)
+{
+        if (partno < 1 || partno > STORE_PART_MAX || body->len > STORE_PART_SIZE_MAX)
+                return -EINVAL;
+        struct op *op = new_op(up, OP_PART, arg);
+        if (!op)
+                return -ENOMEM;
+        op->partno = partno;
+        op->body = *body;
+        op->done.object = done;
+        return op_submit(op);
+}
+
+int store_upload_part_copy(struct store_upload *up, unsigned partno, const char *src,
+                           const char *src_match, uint64_t off, uint64_t len, store_done_fn *done,
+                           void *arg)
+{
+        if (partno < 1 || partno > STORE_PART_MAX || store_check_key(src) || !len ||
+            len > STORE_PART_SIZE_MAX || off > INT64_MAX - len)
+                return -EINVAL;
+        CLEANUP(op_freep) struct op *op = new_op(up, OP_PART_COPY, arg);
+        if (!op || !(op->src = store_full_key(up->s, src)) ||
+            (src_match && !(op->src_match = strdup(src_match))))
+                return -ENOMEM;
+        op->partno = partno;
+        op->off = off;
+        op->len = len;
+        op->rq.stall_min_ms = SERVER_WORKS_MS;
+        op->done.object = done;
+        return op_submit(TAKE_PTR(op));
+}
+
+static int any_part(void *arg, unsigned partno, const struct upload_part *part)
+{
+        (void)arg;
+        (void)partno;
+        (void)part;
+        return 1;
+}
+
+int store_upload_complete(struct store_upload *up, const struct store_cond *cond,
+                          store_done_fn *done, void *arg)
+{
+        if (!upload_each(up, any_part, NULL))
+                return -EINVAL;
+        CLEANUP(op_freep) struct op *op = new_op(up, OP_COMPLETE, arg);
+        if (!op || op_set_cond(op, cond))
+                return -ENOMEM;
+        op->rq.stall_min_ms = SERVER_WORKS_MS;
+        op->finish = op_finish_object;
+        op->done.object = done;
+        return op_submit(TAKE_PTR(op));
+}
+
+int store_upload_abort(struct store_upload *up, store_done_fn *done, void *arg)
+{
+        struct op *op = new_op(up, OP_ABORT, arg);
+        if (!op)
+                return -ENOMEM;
+        op->done.object = done;
+        return op_submit(op);
+}
+
+static void finish_parts(struct op *op, int err)
+{
+        struct store_part *v = NULL;
+        if (!err && op->n && !(v = calloc(op->n, sizeof *v)))
+                err = -ENOMEM;
+        for (size_t i = 0; !err && i < op->n; i++)
+                v[i] = (struct store_part){
+                        .partno = op->v[i].partno,
+                        .size = op->v[i].size,
+                        .etag = op_string(op, op->v[i].etag),
+                };
+        op->done.parts(op->arg, err, err ? 0 : op->n, v);
+        free(v);
+}
+
+int store_upload_parts(struct store_upload *up, store_parts_fn *done, void *arg)
+{
+        struct op *op = new_op(up, OP_PARTS, arg);
+        if (!op)
+                return -ENOMEM;
+        op->finish = finish_parts;
+        op->done.parts = done;
+        return op_submit(op);
+}

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+# store.sh: an object store for a test; source it after tap.sh.
+#
+#   need_store versitygw               skips the whole test (or fails it, see below) without the program
+#   store_start storesim|versitygw|minio [option...]    more options go to the server as they are
+#   store_stop                          ends it before the test does
+#
+# After store_start there are $store_pid, $store_log, $store_data (the server's folder) and, exported,
+# CKPTFS_TEST_ENDPOINT, CKPTFS_TEST_BUCKET, CKPTFS_TEST_KIND, AWS_ACCESS_KEY_ID and
+# AWS_SECRET_ACCESS_KEY. The bucket exists and the server answers. Its log is printed when the test
+# failed. Set store_port before to start it on a port of your choice (a restart).
+#
+# CKPTFS_REQUIRE=interop turns the skip of a missing server into a failure.
+
+: "${CKPTFS_PEERS:=${HOME:-/root}/.cache/ckptfs/peers}"
+
+# The configuration of who runs the tests must not leak in.
+unset AWS_PROFILE AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_CA_BUNDLE \
+	AWS_DEFAULT_REGION 2>/dev/null || :
+export AWS_ACCESS_KEY_ID=ckptfs-test-key AWS_SECRET_ACCESS_KEY=ckptfs-test-secret
+export AWS_REGION=us-east-1 CKPTFS_TEST_BUCKET=test-bucket
+export AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null
+
+# Prints where the program of a server is.
+store_program() {
+	case $1 in
+	storesim) echo "$builddir/bench/sim/storesim" ;;
+	*) command -v "$1" 2>/dev/null || {
+		[ -x "$CKPTFS_PEERS/bin/$1" ] && echo "$CKPTFS_PEERS/bin/$1"
+	} ;;
+	esac
+}
+
+need_store() {
+	[ -n "$(store_program "$1")" ] && [ -x "$(store_program "$1")" ] && return
+	case " ${CKPTFS_REQUIRE:-} " in
+	*interop*)
+		echo "Bail out! $1 is required (CKPTFS_REQUIRE) and neither on PATH nor in $CKPTFS_PEERS/bin"
+		exit 1
+		;;
+	esac
+	skip_all "$1 is neither on PATH nor in $CKPTFS_PEERS/bin"
+}
+
+# A port that was free a moment ago, for servers that cannot pick one.
+free_port() {
+	while :; do
+		port=$(awk 'BEGIN { srand(); print 20000 + int(rand() * 12000) }' </dev/null)
+		port=$((port + $$ % 977))
+		hex=$(printf ':%04X ' "$port")
+		grep -q "$hex" /proc/net/tcp /proc/net/tcp6 2>/dev/null || break
+		sleep 1
+	done
+	echo "$port"
+}
+
+store_answers() { curl -s -o /dev/null --max-time 5 "$CKPTFS_TEST_ENDPOINT/"; }
+
+# Prints the log of a test that failed, and ends the server.
+store_atexit() {
+	if [ "$tap_failed" -gt 0 ] || { [ "$tap_planned" -gt 0 ] && [ "$tap_n" -ne "$tap_planned" ]; }; then
+		[ -f "${store_log:-}" ] && tail -n 40 "$store_log" | sed 's/^/# store: /'
+	fi
+	store_stop
+}
+
+store_stop() {
+	[ -n "${store_pid:-}" ] || return 0
+	kill "$store_pid" 2>/dev/null && wait "$store_pid" 2>/dev/null
+	store_pid=
+}
+
+store_start() {
+	CKPTFS_TEST_KIND=$1; shift
+	store_prog=$(store_program "$CKPTFS_TEST_KIND")
+	: "${store_data:=$tmp/store}" "${store_log:=$tmp/store.log}"
+	[ -n "${store_cleans:-}" ] || at_exit store_atexit
+	store_cleans=yes
+	mkdir -p "$store_data/$CKPTFS_TEST_BUCKET"
+	case $CKPTFS_TEST_KIND in
+	storesim) store_start_storesim "$@" ;;
+	versitygw)
+		store_port=${store_port:-$(free_port)}
+		ROOT_ACCESS_KEY_ID=$AWS_ACCESS_KEY_ID ROOT_SECRET_ACCESS_KEY=$AWS_SECRET_ACCESS_KEY \
+			"$store_prog" --port "127.0.0.1:$store_port" "$@" posix "$store_data" \
+			>>"$store_log" 2>&1 &
+		store_pid=$!
+		CKPTFS_TEST_ENDPOINT=http://127.0.0.1:$store_port
+		;;
+	minio)
+		store_port=${store_port:-$(free_port)}
+		MINIO_ROOT_USER=$AWS_ACCESS_KEY_ID MINIO_ROOT_PASSWORD=$AWS_SECRET_ACCESS_KEY \
+			MINIO_BROWSER=off MINIO_UPDATE=off "$store_prog" server "$store_data" \
+			--address "127.0.0.1:$store_port" "$@" >>"$store_log" 2>&1 &
+		store_pid=$!
+		CKPTFS_TEST_ENDPOINT=http://127.0.0.1:$store_port
+		;;
+	esac
+	export CKPTFS_TEST_KIND CKPTFS_TEST_ENDPOINT
+	if ! wait_for 30 store_answers; then
+		echo "Bail out! $CKPTFS_TEST_KIND does not answer at $CKPTFS_TEST_ENDPOINT"
+		tail -n 40 "$store_log" | sed 's/^/# store: /'
+		exit 1
+	fi
+}
+
+# storesim picks its port and says so in its first line.
+store_start_storesim() {
+	"$store_prog" --listen "127.0.0.1:${store_port:-0}" --data "$store_data" \
+		--bucket "$CKPTFS_TEST_BUCKET" --access-key "$AWS_ACCESS_KEY_ID" \
+		--secret-key "$AWS_SECRET_ACCESS_KEY" "$@" >"$tmp/storesim.out" 2>>"$store_log" &
+	store_pid=$!
+	wait_for 30 grep -q '^listening on ' "$tmp/storesim.out" || :
+	CKPTFS_TEST_ENDPOINT=$(sed -n 's/^listening on //p;q' "$tmp/storesim.out")
+}
