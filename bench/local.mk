@@ -47,3 +47,8 @@ endif
 
 ckptbench_SOURCES = %D%/main.c
 ckptbench_LDADD = %D%/libbench.la
+
+# Prints the keys for ckptbench(1).
+noinst_PROGRAMS += %D%/gen_keys
+%C%_gen_keys_SOURCES = %D%/gen_keys.c
+%C%_gen_keys_LDADD = %D%/libbench.la

@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 dist_man_MANS += \
-	%D%/ckptbench.1 \
 	%D%/ckptfs.1 \
 	%D%/storesim.1 \
 	$(NULL)
-nodist_man_MANS += %D%/ckptfs.conf.5
-EXTRA_DIST += %D%/ckptfs.conf.5.in
-CLEANFILES += %D%/ckptfs.conf.5
+made_pages = \
+	%D%/ckptbench.1 \
+	%D%/ckptfs.conf.5 \
+	$(NULL)
+nodist_man_MANS += $(made_pages)
+EXTRA_DIST += \
+	%D%/ckptbench.1.in \
+	%D%/ckptfs.conf.5.in \
+	$(NULL)
+CLEANFILES += $(made_pages)
 
-# A line "@TABLE NAME@" of the page becomes what `gen_docs NAME` prints.
+# A line "@OUTPUT COMMAND" of a page becomes what the command prints.
+fill_page = $(MKDIR_P) %D% && $(AWK) '/^@OUTPUT / { sub(/^@OUTPUT /, ""); \
+	while (($$0 | getline line) > 0) print line; if (close($$0)) exit 1; next } { print }'
+
+%D%/ckptbench.1: %D%/ckptbench.1.in bench/gen_keys$(EXEEXT)
+	$(AM_V_GEN)$(fill_page) '$(srcdir)/%D%/ckptbench.1.in' >$@.tmp && mv $@.tmp $@
 %D%/ckptfs.conf.5: %D%/ckptfs.conf.5.in fs/base/gen_docs$(EXEEXT)
-	@$(MKDIR_P) %D%
-	$(AM_V_GEN)$(AWK) '/^@TABLE / { sub(/@$$/, "", $$2); cmd = "fs/base/gen_docs " $$2; \
-		while ((cmd | getline line) > 0) print line; if (close(cmd)) exit 1; next } { print }' \
-		'$(srcdir)/%D%/ckptfs.conf.5.in' >$@.tmp && mv $@.tmp $@
+	$(AM_V_GEN)$(fill_page) '$(srcdir)/%D%/ckptfs.conf.5.in' >$@.tmp && mv $@.tmp $@

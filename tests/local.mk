@@ -4,6 +4,18 @@ EXTRA_DIST += \
 	%D%/lib/tap.sh \
 	%D%/lib/unit.h \
 	$(NULL)
+# Patterns of the tests that ThreadSanitizer's build runs: those with threads of ours.
+TSAN_TESTS = tests/unit/test_metrics*|tests/store/*|tests/mount/*|tests/faults/*
+
+check-tsan:
+	@list=; for t in $(TESTS); do case $$t in $(TSAN_TESTS)) list="$$list $$t";; esac; done; \
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS="$$list"
+
+# distcheck with the tests that take no time: what is distributed builds, installs and is whole.
+check-dist:
+	$(MAKE) $(AM_MAKEFLAGS) distcheck TESTS='$(unit_tests) $(docs_tests)'
+.PHONY: check-dist check-tsan
+
 include tests/unit/local.mk
 include tests/store/local.mk
 include tests/mount/local.mk

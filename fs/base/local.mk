@@ -19,6 +19,7 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/params.c \
 	%D%/params.def \
 	%D%/params.h \
+	%D%/params_doc.c \
 	%D%/sign_v4.c \
 	%D%/sign_v4.h \
 	%D%/uri.c \

@@ -166,7 +166,7 @@ static void list_choices(const char *words, struct buf *b)
         }
 }
 
-static bool has_bounds(const struct param_desc *d)
+bool param_has_bounds(const struct param_desc *d)
 {
         return types[d->type].parse && d->type != PARAM_BOOL;
 }
@@ -176,7 +176,7 @@ static void what_to_give(const struct param_desc *d, bool bounds, struct buf *b)
 {
         if (d->type == PARAM_CHOICE)
                 list_choices(d->lo, b);
-        else if (bounds && has_bounds(d))
+        else if (bounds && param_has_bounds(d))
                 buf_addf(b, "%s to %s", d->lo, d->hi);
         else
                 buf_adds(b, types[d->type].give);
@@ -204,7 +204,7 @@ static int parse_value(const struct param_desc *d, const char *value, uint64_t *
                                           : types[d->type].parse(value, out);
         if (err)
                 return refuse(d, value, false, why, nwhy);
-        if (!has_bounds(d))
+        if (!param_has_bounds(d))
                 return 0;
         if (types[d->type].parse(d->lo, &lo) || types[d->type].parse(d->hi, &hi)) {
                 snprintf(why, nwhy, "%s: its bounds are broken: mend its table", d->name);
@@ -418,22 +418,4 @@ const char *param_choice(const char *name, unsigned index, char *out, size_t n)
 const char *param_type_word(const struct param_desc *d)
 {
         return d->type == PARAM_CHOICE ? d->lo : types[d->type].word;
-}
-
-void param_tab_help(const struct param_tab *t, FILE *to)
-{
-        for (size_t i = 0; i < t->count; i++) {
-                const struct param_desc *d = &t->table[i];
-                fprintf(to, "  %s=%s", d->name, param_type_word(d));
-                if (*d->def)
-                        fprintf(to, "  [%s]", d->def);
-                if (has_bounds(d))
-                        fprintf(to, "  %s to %s", d->lo, d->hi);
-                fprintf(to, "\n        %s\n", d->help);
-        }
-}
-
-void params_help(FILE *to)
-{
-        param_tab_help(&param_options, to);
 }

@@ -51,7 +51,12 @@ int param_tab_init(const struct param_tab *t, void *p);
 void param_tab_release(const struct param_tab *t, void *p);
 int param_tab_set(const struct param_tab *t, void *p, const char *name, const char *value,
                   char *why, size_t nwhy);
+
+/* What --help says of each row: type, default, bounds and text; and the same as items of an mdoc
+ * list and as a sample in YAML. In params_doc.c. */
 void param_tab_help(const struct param_tab *t, FILE *to);
+void param_tab_mdoc(const struct param_tab *t, FILE *to);
+void param_tab_yaml(const struct param_tab *t, FILE *to);
 
 /* Sets every option to its default. 0 or -ENOMEM; release with params_release(). */
 int params_init(struct params *p);
@@ -76,7 +81,10 @@ const char *param_word(const struct param_desc *d, unsigned index, char *out, si
 /* What stands for a value in the help: "SIZE", "abort|publish". */
 const char *param_type_word(const struct param_desc *d);
 
-/* Writes what -o help says: each option with its type, default, bounds and text. */
+/* Whether `lo` and `hi` bound its values. */
+bool param_has_bounds(const struct param_desc *d);
+
+/* Writes what -o help says: param_tab_help() of the options. */
 void params_help(FILE *to);
 
 /* Parses "16M", "1.5G", "8GiB" or "4096" to bytes (powers of 1024): 0 or -EINVAL. */

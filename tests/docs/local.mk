@@ -6,6 +6,7 @@ docs_tests = \
 	%D%/format.sh \
 	%D%/man_lint.sh \
 	%D%/params.sh \
+	%D%/quickstart.sh \
 	$(NULL)
 TESTS += $(docs_tests)
 EXTRA_DIST += $(docs_tests)

@@ -4,7 +4,7 @@
 . "${srcdir:?}/tests/lib/tap.sh"
 command -v mandoc >/dev/null || skip_all "mandoc is not installed"
 
-pages="$srcdir/man/ckptfs.1 $srcdir/man/storesim.1 $srcdir/man/ckptbench.1 $builddir/man/ckptfs.conf.5"
+pages="$srcdir/man/ckptfs.1 $srcdir/man/storesim.1 $builddir/man/ckptbench.1 $builddir/man/ckptfs.conf.5"
 plan 4
 for page in $pages; do
 	check "$(basename "$page") is clean" mandoc -Tlint -W warning "$page"

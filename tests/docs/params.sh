@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every option stands in manual, sample and help, and nothing else stands there as an option.
 . "${srcdir:?}/tests/lib/tap.sh"
-plan 5
+plan 7
 
 gen="$builddir/fs/base/gen_docs"
 "$gen" names | sort >"$tmp/table"
@@ -18,7 +18,7 @@ check "the sample has the options of the table and no others" diff "$tmp/table" 
 check "the sample is what the table makes (else: make update-docs)" \
 	diff "$srcdir/conf/ckptfs.yaml" "$tmp/yaml"
 
-ckptfs="$builddir/fs/mount/ckptfs"
+ckptfs="$builddir/ckptfs"
 if [ -x "$ckptfs" ]; then
 	"$ckptfs" -o help 2>&1 | sed -n 's/^  \([a-z_0-9]*\)=.*/\1/p' | sort >"$tmp/help"
 	check "-o help has the options of the table and no others" diff "$tmp/table" "$tmp/help"
@@ -31,3 +31,10 @@ sed -n 's/.*-o \([a-z_0-9]*=[^ ]*\) .*/\1/p' "$srcdir"/man/ckptfs.1 | tr , '\n' 
 	sort -u >"$tmp/used"
 check "the examples of ckptfs(1) use options of the table" \
 	sh -c 'test -z "$(comm -13 "$0" "$1")"' "$tmp/table" "$tmp/used"
+
+sed -n 's/^KEY([a-z_0-9]*, "\([a-z_0-9.]*\)".*/\1/p' "$srcdir/bench/keys.def" | sort >"$tmp/keys"
+sed -n '/^\.Sh KEYS/,/^\.Sh MEASURING/s/^\.It Cm \([a-z_0-9.]*\) Ns = .*/\1/p' \
+	"$builddir/man/ckptbench.1" | sort >"$tmp/bench-manual"
+check "ckptbench(1) has the keys of the table and no others" diff "$tmp/keys" "$tmp/bench-manual"
+"$builddir/ckptbench" --help 2>&1 | sed -n 's/^  \([a-z_0-9.]*\)=.*/\1/p' | sort >"$tmp/bench-help"
+check "ckptbench --help has the keys of the table and no others" diff "$tmp/keys" "$tmp/bench-help"

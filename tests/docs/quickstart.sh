@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# quickstart refuses bad arguments in one line, and its demo leaves nothing behind, also on Ctrl-C.
+. "${srcdir:?}/tests/lib/tap.sh"
+plan 6
+
+refused() {
+	"$srcdir/quickstart" "$@" >"$tmp/out" 2>"$tmp/err" && return 1
+	[ ! -s "$tmp/out" ] && [ "$(wc -l <"$tmp/err")" -eq 1 ]
+}
+check "a word that is no command is refused in one line" refused chek
+check "a size without digits is refused in one line" refused GiB
+check "two arguments are refused in one line" refused check bench
+
+why=''
+[ -e /dev/fuse ] || why="/dev/fuse is missing"
+for p in ckptfs storesim ckptbench; do
+	[ -x "$builddir/$p" ] || why="$p is not built"
+done
+command -v mpirun >/dev/null || why="mpirun is not installed"
+[ "$SANITIZERS" = no ] || why="sanitizers are on"
+[ -w "$srcdir" ] || why="the source tree is read-only"
+
+# left PATTERN: processes, mounts and files of a demo in $tmp
+nothing_left() {
+	! grep -q " $tmp/" /proc/self/mounts || return 1
+	[ -z "$(find "$tmp" -maxdepth 1 -name 'ckptfs-demo.*')" ] || return 1
+	for p in /proc/[0-9]*; do
+		if tr '\0' ' ' 2>/dev/null <"$p/cmdline" | grep -q "$tmp/ckptfs-demo"; then
+			tr '\0' ' ' <"$p/cmdline"
+			return 1
+		fi
+	done
+}
+demo() { TMPDIR=$tmp CKPTFS_BUILD=$builddir "$srcdir/quickstart" 64MiB; }
+
+# A shell in the background ignores SIGINT unless told otherwise.
+interrupted() {
+	TMPDIR=$tmp CKPTFS_BUILD=$builddir env --default-signal=INT \
+		"$srcdir/quickstart" 1GiB >"$tmp/int.out" 2>&1 &
+	pid=$!
+	wait_for 30 grep -q " $tmp/ckptfs-demo" /proc/self/mounts
+	sleep 0.3
+	kill -INT "$pid"
+	wait "$pid"
+	[ $? -eq 130 ]
+}
+
+if [ -n "$why" ]; then
+	skip "the demo runs" "$why"
+	skip "the demo leaves nothing behind" "$why"
+	skip "the demo leaves nothing behind on Ctrl-C" "$why"
+else
+	check "the demo runs" demo
+	check "the demo leaves nothing behind" nothing_left
+	interrupted && nothing_left >"$tmp/left"
+	expect_eq 0 $? "the demo leaves nothing behind on Ctrl-C"
+fi
