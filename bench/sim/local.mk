@@ -1,1 +1,57 @@
 # SPDX-License-Identifier: Apache-2.0
+bin_PROGRAMS += storesim
+
+# All but main(): tests link it too.
+noinst_LTLIBRARIES += %D%/libsim.la
+%C%_libsim_la_SOURCES = \
+	bench/pattern.c \
+	bench/pattern.h \
+	%D%/auth.c \
+	%D%/blob.c \
+	%D%/conn.c \
+	%D%/conn.h \
+	%D%/conn_io.c \
+	%D%/conn_send.c \
+	%D%/data.c \
+	%D%/data.h \
+	%D%/data_i.h \
+	%D%/exchange.h \
+	%D%/fault.c \
+	%D%/fault.h \
+	%D%/http.c \
+	%D%/http.h \
+	%D%/index.c \
+	%D%/index.h \
+	%D%/null.c \
+	%D%/null.h \
+	%D%/object.c \
+	%D%/object.h \
+	%D%/record.c \
+	%D%/record.h \
+	%D%/request_log.c \
+	%D%/request_log.h \
+	%D%/s3.h \
+	%D%/s3_bucket.c \
+	%D%/s3_copy.c \
+	%D%/s3_digest.c \
+	%D%/s3_dispatch.c \
+	%D%/s3_list.c \
+	%D%/s3_object.c \
+	%D%/s3_upload.c \
+	%D%/s3_xml.c \
+	%D%/server.c \
+	%D%/server.h \
+	%D%/shape.h \
+	%D%/tls.c \
+	%D%/tls.h \
+	%D%/vault.c \
+	%D%/vault.h \
+	%D%/vault_i.h \
+	%D%/vault_load.c \
+	%D%/vault_upload.c \
+	$(NULL)
+%C%_libsim_la_CFLAGS = $(AM_CFLAGS) $(SSL_CFLAGS)
+%C%_libsim_la_LIBADD = fs/base/libbase.la $(SSL_LIBS)
+
+storesim_SOURCES = %D%/main.c
+storesim_LDADD = %D%/libsim.la

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conn.c: the receiving half of a connection. See conn.h. */
+#include "bench/sim/conn.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "bench/sim/object.h"
+#include "bench/sim/request_log.h"
+#include "bench/sim/tls.h"
+#include "base/banned.h"
+
+/* Bytes after which another connection of the loop gets its turn. */
+enum { TURN = 4 << 20 };
+
+struct conn *conn_new(const struct server_config *cfg, int fd, char *scratch)
+{
+        struct conn *c = calloc(1, sizeof *c);
+
+        if (c)
+                c->in = malloc(CONN_IN);
+        if (!c || !c->in) {
+                free(c);
+                close(fd);
+                return NULL;
+        }
+        c->cfg = cfg;
+        c->fd = fd;
+        c->file = -1;
+        c->scratch = scratch;
+        c->head = c->x.headers = c->x.body = c->x.text = (struct buf)BUF_INIT;
+        c->x.intake.fd = -1;
+        c->up.rate = c->down.rate = cfg->rate;
+        c->active_ns = clock_ns();
+        if (cfg->tls) {
+                c->tls = tls_new(cfg->tls, fd);
+                if (!c->tls) {
+                        conn_free(c);
+                        return NULL;
+                }
+        }
+        return c;
+}
+
+/* Lets go of all that belongs to one request. */
+static void release_exchange(struct conn *c)
+{
+        struct exchange *x = &c->x;
+
+        intake_cancel(&x->intake);
+        fault_release(&x->fault);
+        object_unref(x->object);
+        buf_release(&x->text);
+        buf_release(&x->headers);
+        buf_release(&x->body);
+        buf_release(&c->head);
+        free(x->path);
+        free(x->query_text);
+        closep(&c->file);
+        c->file = -1;
+        memset(x, 0, sizeof *x);
+        x->headers = x->body = x->text = (struct buf)BUF_INIT;
+        x->intake.fd = -1;
+        c->in_exchange = false;
+}
+
+void conn_free(struct conn *c)
+{
+        if (!c)
+                return;
+        if (c->in_exchange)
+                request_log_line(c->cfg->log, &c->x, c->state == CONN_SEND && c->head_off);
+        release_exchange(c);
+        tls_free(c->tls);
+        close(c->fd);
+        free(c->in);
+        free(c);
+}
+
+void conn_end_reply(struct conn *c)
+{
+        request_log_line(c->cfg->log, &c->x, true);
+        release_exchange(c);
+        c->in_len -= c->head_len;
+        memmove(c->in, c->in + c->head_len, c->in_len);
+        c->head_len = 0;
+        c->state = CONN_HEAD;
+}
+
+static void name_request(struct exchange *x)
+{
+        static atomic_uint_fast64_t counter;
+        uint64_t n = atomic_fetch_add_explicit(&counter, 1, memory_order_relaxed);
+
+        /* The multiplication only spreads the bits; it loses none. */
+        snprintf(x->id, sizeof x->id, "%016" PRIX64, (n + 1) * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+/* What a rule does before the body is read. */
+static enum step fault_at_begin(struct conn *c)
+{
+        struct exchange *x = &c->x;
+        struct fault *f = &x->fault;
+
+        switch (f->what) {
+        case FAULT_STATUS:
+        case FAULT_ERROR_IN_200:
+                intake_cancel(&x->intake);
+                x->to = BODY_DROP;
+                return STEP_GO;
+        case FAULT_RESET:
+                return !c->body_left && !f->after_bytes ? STEP_RESET : STEP_GO;
+        default:
+                return STEP_GO;
+        }
+}
+
+/* The head is whole: begin the exchange. */
+static enum step begin_exchange(struct conn *c)
+{
+        const struct protocol *p = c->cfg->protocol;
+        struct service *s = (struct service *)(uintptr_t)&c->cfg->service;
+        struct exchange *x = &c->x;
+
+        c->body_left = x->rq.body_len;
+        c->cut = UINT64_MAX;
+        p->begin(s, x);
+        if (!x->status)
+                fault_match(s->faults, x->op, x->bucket, x->key, x->part, &x->fault);
+        enum step step = fault_at_begin(c);
+        if (step != STEP_GO)
+                return step;
+        c->state = CONN_BODY;
+        if (!x->rq.expect_continue || !c->body_left || c->in_len > c->head_len)
+                return STEP_GO;
+        if (x->status || x->fault.what == FAULT_STATUS) {
+                x->close = true; /* the body was not asked for */
+                c->body_left = 0;
+                return STEP_GO;
+        }
+        /* All replies before are out, so there is room for these few bytes. */
+        static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
+        ssize_t n = conn_write(c, go_on, sizeof go_on - 1, false, &step);
+        return n == (ssize_t)sizeof go_on - 1 ? STEP_GO : STEP_CLOSE;
+}
+
+static enum step refuse_head(struct conn *c, int status)
+{
+        c->x.rq.method = c->x.rq.path = NULL;
+        c->x.op = "Unknown";
+        c->x.bucket = c->x.key = c->x.upload = "";
+        c->x.close = true;
+        c->body_left = 0;
+        c->cut = UINT64_MAX;
+        c->cfg->protocol->refuse(&c->x, status, NULL, NULL);
+        c->state = CONN_BODY;
+        return STEP_GO;
+}
+
+static enum step read_head(struct conn *c)
+{
+        enum step step = STEP_CLOSE;
+
+        int n = c->in_len ? http_parse(c->in, c->in_len, &c->x.rq) : 0;
+        if (n) {
+                c->x.begun_ns = clock_ns();
+                c->in_exchange = true;
+                name_request(&c->x);
+                c->head_len = n > 0 ? (size_t)n : c->in_len;
+                return n > 0 ? begin_exchange(c) : refuse_head(c, -n);
+        }
+        ssize_t got = conn_recv(c, c->in + c->in_len, CONN_IN - c->in_len, &step);
+        if (got <= 0)
+                return got == -EAGAIN ? step : STEP_CLOSE;
+        c->in_len += (size_t)got;
+        c->active_ns = clock_ns();
+        return STEP_GO;
+}
+
+/* One bit of the byte that a rule names. */
+static void corrupt(struct exchange *x, char *p, size_t n)
+{
+        uint64_t at = x->fault.after_bytes;
+
+        if (x->fault.what == FAULT_CORRUPT && at >= x->bytes_in && at - x->bytes_in < n)
+                p[at - x->bytes_in] ^= 1;
+}
+
+/* Takes n bytes of the body; p NULL: they are not known. */
+static void take_body(struct conn *c, char *p, size_t n)
+{
+        struct exchange *x = &c->x;
+        int err = 0;
+
+        if (p && x->to != BODY_DROP)
+                corrupt(x, p, n);
+        if (x->to == BODY_TEXT)
+                err = buf_add(&x->text, p, n);
+        else if (x->to == BODY_INTAKE)
+                err = intake_write(&x->intake, p, n);
+        x->bytes_in += n;
+        c->body_left -= n;
+        if (err) {
+                intake_cancel(&x->intake);
+                x->to = BODY_DROP;
+                c->cfg->protocol->refuse(x, err == -ENOSPC ? 507 : 500, NULL, strerror(-err));
+        }
+}
+
+/* How many bytes of the body may come before a rule acts; 0: it acts now. */
+static uint64_t until_fault(const struct conn *c)
+{
+        const struct fault *f = &c->x.fault;
+
+        if (f->what != FAULT_RESET && f->what != FAULT_STALL)
+                return c->body_left;
+        uint64_t at = f->after_bytes < c->x.rq.body_len ? f->after_bytes : c->x.rq.body_len;
+        return at - c->x.bytes_in;
+}
+
+static enum step body_fault(struct conn *c, uint64_t now_ns)
+{
+        if (c->x.fault.what == FAULT_RESET)
+                return STEP_RESET;
+        c->wake_ns = now_ns + c->x.fault.stall_ns;
+        c->x.fault.after_bytes = UINT64_MAX; /* it has acted */
+        return STEP_PAUSE;
+}
+
+/* The request is whole: do it, and say when the reply may begin. */
+static enum step finish_exchange(struct conn *c, uint64_t now_ns)
+{
+        struct service *s = (struct service *)(uintptr_t)&c->cfg->service;
+        const struct protocol *p = c->cfg->protocol;
+        struct exchange *x = &c->x;
+        const struct fault *f = &x->fault;
+        uint64_t wait = c->cfg->ttfb_ns;
+
+        if (!x->status && f->what == FAULT_STATUS)
+                p->refuse(x, f->status, f->code, f->message);
+        else if (!x->status && f->what == FAULT_ERROR_IN_200)
+                p->error_in_200(x, f->code, f->message);
+        else if (!x->status)
+                p->finish(s, x);
+        if ((f->what == FAULT_STATUS || f->what == FAULT_ERROR_IN_200) && f->body) {
+                buf_reset(&x->body);
+                buf_adds(&x->body, f->body);
+        }
+        if (f->what == FAULT_RESET_AFTER)
+                return STEP_RESET;
+        bool no_bytes = !x->rq.body_len && (!x->object || x->head_only);
+        if (f->what == FAULT_DELAY || (f->what == FAULT_STALL && no_bytes))
+                wait += f->stall_ns;
+        conn_begin_reply(c);
+        c->state = CONN_WAIT;
+        c->wake_ns = wait ? now_ns + wait : 0;
+        return wait ? STEP_PAUSE : STEP_GO;
+}
+
+/* Reads at most n bytes of the body from the connection. A count as conn_recv(). */
+static ssize_t body_piece(struct conn *c, size_t n, enum step *step)
+{
+        struct exchange *x = &c->x;
+        bool dropped = x->to == BODY_DROP || (x->to == BODY_INTAKE && data_is_null(x->intake.data));
+
+        if (dropped) {
+                ssize_t got = conn_drop(c, n, step);
+                if (got > 0)
+                        take_body(c, NULL, (size_t)got);
+                return got;
+        }
+        ssize_t got = conn_recv(c, c->scratch, n < CONN_SCRATCH ? n : CONN_SCRATCH, step);
+        if (got > 0)
+                take_body(c, c->scratch, (size_t)got);
+        return got;
+}
+
+static enum step read_body(struct conn *c, uint64_t now_ns)
+{
+        size_t turn = 0;
+        enum step step = STEP_CLOSE;
+
+        while (c->body_left || (c->x.fault.what == FAULT_RESET && c->x.rq.body_len)) {
+                uint64_t n = until_fault(c);
+                if (!n && c->x.rq.body_len)
+                        return body_fault(c, now_ns);
+                if (turn >= TURN) {
+                        c->wake_ns = now_ns; /* the next one's turn */
+                        return STEP_PAUSE;
+                }
+                size_t in = c->in_len - c->head_len;
+                if (in) {
+                        n = n < in ? n : in;
+                        take_body(c, c->in + c->head_len, (size_t)n);
+                        c->in_len -= (size_t)n;
+                        memmove(c->in + c->head_len, c->in + c->head_len + n,
+                                c->in_len - c->head_len);
+                        continue;
+                }
+                n = shape_allow(&c->up, n < TURN ? (size_t)n : TURN, now_ns, &c->wake_ns);
+                if (!n)
+                        return STEP_PAUSE;
+                ssize_t got = body_piece(c, (size_t)n, &step);
+                if (got <= 0)
+                        return got == -EAGAIN ? step : STEP_CLOSE;
+                shape_use(&c->up, (size_t)got);
+                c->active_ns = now_ns;
+                turn += (size_t)got;
+        }
+        return finish_exchange(c, now_ns);
+}
+
+enum step conn_run(struct conn *c, uint64_t now_ns)
+{
+        enum step step = STEP_GO;
+
+        c->wake_ns = 0;
+        while (step == STEP_GO) {
+                switch (c->state) {
+                case CONN_HEAD:
+                        step = read_head(c);
+                        break;
+                case CONN_BODY:
+                        step = read_body(c, now_ns);
+                        break;
+                case CONN_WAIT:
+                        c->state = CONN_SEND;
+                        break;
+                case CONN_SEND:
+                        step = conn_send(c, now_ns);
+                        break;
+                }
+        }
+        return step;
+}

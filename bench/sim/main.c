@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main.c: storesim, an object-store server for demonstrations, tests and measurements. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/params.h"
+#include "bench/sim/data.h"
+#include "bench/sim/null.h"
+#include "bench/sim/request_log.h"
+#include "bench/sim/server.h"
+#include "bench/sim/tls.h"
+#include "bench/sim/vault.h"
+#include "base/banned.h"
+
+enum { BUCKETS_MAX = 64, THREADS_MAX = 64, CONNECTIONS_MAX = 65536, WHY = 512 };
+
+struct options {
+        const char *dir, *tls_cert, *tls_key, *faults, *log;
+        bool null;
+        const char *buckets[BUCKETS_MAX];
+        unsigned nbuckets;
+        struct server_config server;
+};
+
+static const char usage[] =
+        "usage: storesim (--data DIR | --null) --bucket NAME [OPTION ...]\n"
+        "\n"
+        "Serves objects by the S3 protocol; the first line it prints is\n"
+        "\"listening on http://ADDRESS:PORT\". SIGTERM and SIGINT end it.\n"
+        "\n"
+        "  --listen ADDRESS:PORT   default 127.0.0.1:0; port 0 takes a free one\n"
+        "  --bucket NAME           make this bucket if it is not there; may be given again\n"
+        "  --data DIR              keep objects in files below DIR; they survive a restart\n"
+        "  --null                  forget bodies and keep sizes; reads give a fixed pattern\n"
+        "                          (PATTERN_NULL of bench/pattern.h)\n"
+        "  --threads N             event loops, 1 to 64, default 2\n"
+        "  --connections N         open at once, default 1024; more wait\n"
+        "  --rate SIZE             bytes a second of each connection and direction, as 50M\n"
+        "  --ttfb TIME             before the first byte of each reply, as 20ms\n"
+        "  --tls-cert FILE --tls-key FILE\n"
+        "                          serve HTTPS with this certificate chain and key (PEM)\n"
+        "  --access-key ID --secret-key KEY\n"
+        "                          verify the signature of every request (or the environment:\n"
+        "                          STORESIM_SECRET_KEY); without them anybody may do anything\n"
+        "  --region NAME           refuse requests signed for another region; default: any\n"
+        "  --faults FILE           rules that make requests fail (JSON); SIGHUP reads it again\n"
+        "  --log FILE              append a line a request\n"
+        "  --help                  print this\n";
+
+enum {
+        OPT_LISTEN = 256,
+        OPT_BUCKET,
+        OPT_DATA,
+        OPT_NULL,
+        OPT_THREADS,
+        OPT_CONNECTIONS,
+        OPT_RATE,
+        OPT_TTFB,
+        OPT_CERT,
+        OPT_KEY,
+        OPT_ACCESS,
+        OPT_SECRET,
+        OPT_REGION,
+        OPT_FAULTS,
+        OPT_LOG,
+        OPT_HELP
+};
+
+static const struct option longs[] = {
+        {"listen", required_argument, NULL, OPT_LISTEN},
+        {"bucket", required_argument, NULL, OPT_BUCKET},
+        {"data", required_argument, NULL, OPT_DATA},
+        {"null", no_argument, NULL, OPT_NULL},
+        {"threads", required_argument, NULL, OPT_THREADS},
+        {"connections", required_argument, NULL, OPT_CONNECTIONS},
+        {"rate", required_argument, NULL, OPT_RATE},
+        {"ttfb", required_argument, NULL, OPT_TTFB},
+        {"tls-cert", required_argument, NULL, OPT_CERT},
+        {"tls-key", required_argument, NULL, OPT_KEY},
+        {"access-key", required_argument, NULL, OPT_ACCESS},
+        {"secret-key", required_argument, NULL, OPT_SECRET},
+        {"region", required_argument, NULL, OPT_REGION},
+        {"faults", required_argument, NULL, OPT_FAULTS},
+        {"log", required_argument, NULL, OPT_LOG},
+        {"help", no_argument, NULL, OPT_HELP},
+        {NULL, 0, NULL, 0},
+};
+
+static int complain(const char *why)
+{
+        fprintf(stderr, "storesim: %s\n", why);
+        return -EINVAL;
+}
+
+static int bad_value(const char *option, const char *value, const char *remedy)
+{
+        fprintf(stderr, "storesim: --%s %s is out of bounds: %s\n", option, value, remedy);
+        return -EINVAL;
+}
+
+static int set_number(const char *option, const char *text, unsigned max, unsigned *out)
+{
+        char *end, remedy[64];
+
+        errno = 0;
+        unsigned long n = strtoul(text, &end, 10);
+        if (errno || *end || *text < '0' || *text > '9' || !n || n > max) {
+                snprintf(remedy, sizeof remedy, "give 1 to %u", max);
+                return bad_value(option, text, remedy);
+        }
+        *out = (unsigned)n;
+        return 0;
+}
+
+static int add_bucket(struct options *o, const char *name)
+{
+        if (!vault_bucket_name_ok(name))
+                return bad_value("bucket", name,
+                                 "give 3 to 63 letters a-z, digits, dots and hyphens");
+        if (o->nbuckets == BUCKETS_MAX)
+                return complain("too many --bucket: give at most 64");
+        o->buckets[o->nbuckets++] = name;
+        return 0;
+}
+
+static int set_shape(struct options *o, int opt, const char *value)
+{
+        if (opt == OPT_RATE)
+                return parse_size(value, &o->server.rate) || !o->server.rate
+                               ? bad_value("rate", value, "give bytes a second, as 50M")
+                               : 0;
+        return fault_parse_duration(value, &o->server.ttfb_ns)
+                       ? bad_value("ttfb", value, "give a time, as 20ms")
+                       : 0;
+}
+
+static int set_option(struct options *o, int opt, const char *value)
+{
+        switch (opt) {
+        case OPT_LISTEN:
+                o->server.listen = value;
+                return 0;
+        case OPT_BUCKET:
+                return add_bucket(o, value);
+        case OPT_DATA:
+                o->dir = value;
+                return 0;
+        case OPT_NULL:
+                o->null = true;
+                return 0;
+        case OPT_THREADS:
+                return set_number("threads", value, THREADS_MAX, &o->server.threads);
+        case OPT_CONNECTIONS:
+                return set_number("connections", value, CONNECTIONS_MAX, &o->server.connections);
+        case OPT_RATE:
+        case OPT_TTFB:
+                return set_shape(o, opt, value);
+        case OPT_CERT:
+                o->tls_cert = value;
+                return 0;
+        case OPT_KEY:
+                o->tls_key = value;
+                return 0;
+        case OPT_ACCESS:
+                o->server.service.access_key = value;
+                return 0;
+        case OPT_SECRET:
+                o->server.service.secret_key = value;
+                return 0;
+        case OPT_REGION:
+                o->server.service.region = value;
+                return 0;
+        case OPT_FAULTS:
+                o->faults = value;
+                return 0;
+        case OPT_LOG:
+                o->log = value;
+                return 0;
+        default:
+                fputs("storesim: see storesim --help for the options\n", stderr);
+                return -EINVAL;
+        }
+}
+
+static int check_options(struct options *o)
+{
+        struct service *s = &o->server.service;
+
+        if (!s->secret_key && s->access_key)
+                s->secret_key = getenv("STORESIM_SECRET_KEY");
+        if (!o->dir == !o->null)
+                return complain(o->null ? "--data and --null exclude each other: give one"
+                                        : "nowhere to keep objects: give --data DIR or --null");
+        if (!o->nbuckets)
+                return complain("no bucket: give --bucket NAME");
+        if (!s->access_key != !s->secret_key)
+                return complain("half a key: give --access-key and --secret-key");
+        if (!o->tls_cert != !o->tls_key)
+                return complain("half of TLS: give --tls-cert and --tls-key");
+        return 0;
+}
+
+/* 0, 1 when there is nothing to do, or a negative errno; said already. */
+static int parse_options(int argc, char **argv, struct options *o)
+{
+        int opt, err = 0;
+
+        *o = (struct options){.server = {.listen = "127.0.0.1:0",
+                                         .threads = 2,
+                                         .connections = 1024,
+                                         .protocol = &protocol_s3}};
+        while (!err && (opt = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+                if (opt == OPT_HELP) {
+                        fputs(usage, stdout);
+                        return 1;
+                }
+                err = set_option(o, opt, optarg);
+        }
+        if (err)
+                return err;
+        if (optind < argc) {
+                fprintf(stderr, "storesim: '%s' is no option: see storesim --help\n", argv[optind]);
+                return -EINVAL;
+        }
+        return check_options(o);
+}
+
+/* What has to be let go of in the reverse order. */
+struct parts {
+        struct data *data;
+        struct vault *vault;
+        struct faults *faults;
+        struct tls_server *tls;
+        struct request_log *log;
+        struct server *server;
+};
+
+static void parts_release(struct parts *p)
+{
+        server_stop(p->server);
+        request_log_close(p->log);
+        tls_server_close(p->tls);
+        faults_close(p->faults);
+        vault_close(p->vault);
+        data_close(p->data);
+        null_exit();
+}
+
+static int open_store(const struct options *o, struct parts *p, char *why, size_t nwhy)
+{
+        int err = o->null ? null_init() : 0;
+
+        if (err)
+                snprintf(why, nwhy, "no memory for the pattern: %s", strerror(-err));
+        if (!err)
+                err = data_open(o->dir, &p->data, why, nwhy);
+        if (err)
+                return err;
+        err = vault_open(p->data, &p->vault);
+        for (unsigned i = 0; !err && i < o->nbuckets; i++) {
+                err = vault_add_bucket(p->vault, o->buckets[i]);
+                if (err == -EEXIST)
+                        err = 0;
+        }
+        if (err)
+                snprintf(why, nwhy, "%s: %s: give --data a directory that is whole and writable",
+                         o->dir ? o->dir : "memory", strerror(-err));
+        return err;
+}
+
+static int start(struct options *o, struct parts *p, char *why, size_t nwhy)
+{
+        int err = open_store(o, p, why, nwhy);
+
+        if (!err && o->faults)
+                err = faults_open(o->faults, &p->faults, why, nwhy);
+        if (!err && o->tls_cert)
+                err = tls_server_open(o->tls_cert, o->tls_key, &p->tls, why, nwhy);
+        if (!err && o->log) {
+                err = request_log_open(o->log, &p->log);
+                if (err)
+                        snprintf(why, nwhy, "%s: %s: give --log a file that can be written", o->log,
+                                 strerror(-err));
+        }
+        if (err)
+                return err;
+        o->server.service.vault = p->vault;
+        o->server.service.faults = p->faults;
+        o->server.tls = p->tls;
+        o->server.log = p->log;
+        return server_start(&o->server, &p->server, why, nwhy);
+}
+
+/* Until SIGTERM or SIGINT; they are blocked in all threads. */
+static void serve(struct parts *p, const sigset_t *signals)
+{
+        char why[WHY];
+
+        for (;;) {
+                int sig = sigwaitinfo(signals, NULL);
+                if (sig == SIGTERM || sig == SIGINT)
+                        return;
+                if (sig == SIGHUP && p->faults && faults_reload(p->faults, why, sizeof why))
+                        log_warn("%s; the rules before stay", why);
+        }
+}
+
+/* A connection needs two descriptors at the most. */
+static void raise_limit(void)
+{
+        struct rlimit r;
+
+        if (!getrlimit(RLIMIT_NOFILE, &r)) {
+                r.rlim_cur = r.rlim_max;
+                setrlimit(RLIMIT_NOFILE, &r);
+        }
+}
+
+int main(int argc, char **argv)
+{
+        CLEANUP(parts_release) struct parts p = {.data = NULL};
+        struct options o;
+        sigset_t signals;
+        char why[WHY] = "out of memory";
+
+        int rc = parse_options(argc, argv, &o);
+        if (rc)
+                return rc > 0 ? EXIT_SUCCESS : 2;
+        log_open("storesim", "stderr", LOG_LEVEL_INFO);
+        sigemptyset(&signals);
+        sigaddset(&signals, SIGTERM);
+        sigaddset(&signals, SIGINT);
+        sigaddset(&signals, SIGHUP);
+        sigprocmask(SIG_BLOCK, &signals, NULL);
+        signal(SIGPIPE, SIG_IGN);
+        raise_limit();
+        if (start(&o, &p, why, sizeof why)) {
+                complain(why);
+                return EXIT_FAILURE;
+        }
+        printf("listening on %s://%s\n", p.tls ? "https" : "http", server_address(p.server));
+        if (fflush(stdout)) {
+                complain("standard output cannot be written: the address would be lost");
+                return EXIT_FAILURE;
+        }
+        serve(&p, &signals);
+        return EXIT_SUCCESS;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* s3.h: what the files of the S3 protocol share.
+ *
+ * The protocol as the S3 API reference has it: path-style addresses, errors in XML. An operation is
+ * a row of the table in s3_dispatch.c. */
+#ifndef CKPTFS_SIM_S3_H
+#define CKPTFS_SIM_S3_H
+
+#include "bench/sim/exchange.h"
+#include "bench/sim/object.h"
+#include "bench/sim/vault.h"
+
+#define S3_XML_HEAD "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+#define S3_XMLNS    " xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\""
+
+enum {
+        S3_KEY_MAX = 1024,
+        S3_META_MAX = 2048,
+        S3_PAGE_MAX = 1000,
+        S3_DELETE_MAX = 1000,
+};
+#define S3_PUT_MAX  (5ULL << 30)
+#define S3_PART_MIN (5ULL << 20)
+
+/* --- replies (s3_xml.c) --- */
+
+/* Sets the reply to an error; its status and message are those of the code. */
+void s3_error(struct exchange *x, const char *code);
+void s3_refuse(struct exchange *x, int status, const char *code, const char *message);
+void s3_error_in_200(struct exchange *x, const char *code, const char *message);
+/* Says that the bucket is in another region than the one signed for. */
+void s3_error_region(struct exchange *x, const char *region);
+/* An error for a negative errno of the vault. */
+void s3_fail(struct exchange *x, int err);
+/* A reply of that status with the XML in x->body, or without a body. */
+void s3_reply_xml(struct exchange *x);
+void s3_reply(struct exchange *x, int status);
+/* Headers every reply bears; forgets those set before. */
+void s3_begin_headers(struct exchange *x);
+void s3_header(struct exchange *x, const char *name, const char *value);
+/* "<name>value</name>", escaped. */
+void s3_element(struct buf *b, const char *name, const char *value);
+void s3_element_u64(struct buf *b, const char *name, uint64_t value);
+/* "2013-05-24T00:00:00.000Z" */
+void s3_element_time(struct buf *b, const char *name, int64_t ns);
+void s3_element_etag(struct buf *b, const struct object *o);
+
+/* --- requests --- */
+
+const char *s3_in(const struct exchange *x, const char *header);
+/* A number of the query; `other` when it is absent. -1 for no number, or one above max. */
+long s3_query_number(const struct exchange *x, const char *name, long other, long max);
+void s3_cond(const struct exchange *x, struct vault_cond *cond);
+struct vault_upload s3_upload(const struct exchange *x);
+/* Checks what came against the digests that the request gives. True when the reply is set to an
+ * error. */
+bool s3_bad_digest(struct exchange *x);
+/* The headers of a version: ETag, Last-Modified and, with_meta, its metadata. */
+void s3_object_headers(struct exchange *x, const struct object *o, bool with_meta);
+void s3_checksum_headers(struct exchange *x, const struct object *o);
+/* Takes the headers that are stored with an object. True when the reply is set to an error. */
+bool s3_bad_metadata(struct exchange *x, struct object *o);
+
+/* auth.c: true when the reply is set to an error. */
+bool s3_denied(struct service *s, struct exchange *x);
+
+/* --- operations --- */
+
+typedef void s3_fn(struct service *s, struct exchange *x);
+s3_fn s3_list_buckets, s3_head_bucket, s3_get_location, s3_get_versioning, s3_create_bucket,
+        s3_delete_bucket;
+s3_fn s3_list_v1, s3_list_v2, s3_list_uploads, s3_list_parts;
+s3_fn s3_begin_put, s3_put, s3_get, s3_delete, s3_delete_many;
+s3_fn s3_copy, s3_part_copy;
+s3_fn s3_upload_create, s3_begin_part, s3_part, s3_upload_complete, s3_upload_abort;
+s3_fn s3_not_implemented;
+
+#endif

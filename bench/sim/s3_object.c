@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* s3_object.c: operations on objects. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/xml.h"
+#include "bench/sim/s3.h"
+#include "base/banned.h"
+
+/* The headers that are given back with the object, beside x-amz-meta-*. */
+static const char *const kept[] = {"content-type",        "content-encoding", "content-language",
+                                   "content-disposition", "cache-control",    "expires"};
+
+static bool is_kept(const char *name)
+{
+        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+                if (!strcasecmp(kept[i], name))
+                        return true;
+        return false;
+}
+
+bool s3_bad_metadata(struct exchange *x, struct object *o)
+{
+        size_t user = 0;
+        int err = 0;
+
+        for (unsigned i = 0; !err && i < x->rq.nheaders; i++) {
+                const struct http_header *h = &x->rq.headers[i];
+                bool is_user = !strncasecmp(h->name, "x-amz-meta-", 11);
+                if (is_user)
+                        user += strlen(h->name) - 11 + strlen(h->value);
+                if (is_user || is_kept(h->name))
+                        err = object_meta_add(o, h->name, h->value);
+        }
+        if (err)
+                s3_fail(x, err);
+        else if (user > S3_META_MAX)
+                s3_error(x, "MetadataTooLarge");
+        return x->status != 0;
+}
+
+void s3_begin_put(struct service *s, struct exchange *x)
+{
+        if (x->rq.body_len > S3_PUT_MAX) {
+                s3_error(x, "EntityTooLarge");
+                return;
+        }
+        int err = intake_begin(vault_data(s->vault), x->bucket, &x->intake);
+        if (err)
+                s3_fail(x, err);
+}
+
+/* What PutObject and UploadPart answer: the digest that was sent, else the one that was computed.
+ */
+static void reply_put(struct exchange *x, const struct object *o)
+{
+        const char *sent = s3_in(x, "x-amz-checksum-crc32c");
+
+        s3_object_headers(x, o, false);
+        if (sent)
+                s3_header(x, "x-amz-checksum-crc32c", sent);
+        else
+                s3_checksum_headers(x, o);
+        s3_reply(x, 200);
+}
+
+void s3_put(struct service *s, struct exchange *x)
+{
+        CLEANUP(object_unrefp) struct object *o = NULL;
+        struct vault_cond cond;
+
+        if (s3_bad_digest(x))
+                return;
+        int err = intake_finish(&x->intake, &o);
+        if (!err)
+                err = object_set_key(o, x->key);
+        if (err) {
+                s3_fail(x, err);
+                return;
+        }
+        if (s3_bad_metadata(x, o))
+                return;
+        s3_cond(x, &cond);
+        err = vault_put(s->vault, x->bucket, o, &cond);
+        if (err)
+                s3_fail(x, err);
+        else
+                reply_put(x, o);
+}
+
+void s3_begin_part(struct service *s, struct exchange *x)
+{
+        struct vault_upload up = s3_upload(x);
+
+        if (!x->part) {
+                s3_error(x, "InvalidArgument");
+                return;
+        }
+        int err = vault_upload_check(s->vault, &up);
+        if (err)
+                s3_fail(x, err);
+        else
+                s3_begin_put(s, x);
+}
+
+void s3_part(struct service *s, struct exchange *x)
+{
+        CLEANUP(object_unrefp) struct object *o = NULL;
+        struct vault_upload up = s3_upload(x);
+
+        if (s3_bad_digest(x))
+                return;
+        int err = intake_finish(&x->intake, &o);
+        if (!err)
+                err = vault_upload_put(s->vault, &up, x->part, o);
+        if (err)
+                s3_fail(x, err);
+        else
+                reply_put(x, o);
+}
+
+/* True when If-Match or If-None-Match answers the request. */
+static bool reading_is_off(struct exchange *x, const struct object *o)
+{
+        struct vault_cond cond;
+
+        s3_cond(x, &cond);
+        if (cond.if_match && !object_matches(o, cond.if_match)) {
+                s3_error(x, "PreconditionFailed");
+        } else if (cond.if_none_match && object_matches(o, cond.if_none_match)) {
+                s3_error(x, "NotModified");
+                s3_object_headers(x, o, false);
+        }
+        return x->status != 0;
+}
+
+/* HeadObject and GetObject. */
+void s3_get(struct service *s, struct exchange *x)
+{
+        CLEANUP(object_unrefp) struct object *o = NULL;
+        const char *mode = s3_in(x, "x-amz-checksum-mode");
+
+        int err = vault_get(s->vault, x->bucket, x->key, &o);
+        if (err) {
+                s3_fail(x, err);
+                return;
+        }
+        if (reading_is_off(x, o))
+                return;
+        x->off = 0;
+        x->len = o->size;
+        int ranged = http_range(s3_in(x, "range"), o->size, &x->off, &x->len);
+        if (ranged < 0) {
+                s3_error(x, "InvalidRange");
+                buf_addf(&x->headers, "Content-Range: bytes */%llu\r\n",
+                         (unsigned long long)o->size);
+                return;
+        }
+        s3_object_headers(x, o, true);
+        if (ranged)
+                buf_addf(&x->headers, "Content-Range: bytes %llu-%llu/%llu\r\n",
+                         (unsigned long long)x->off, (unsigned long long)(x->off + x->len - 1),
+                         (unsigned long long)o->size);
+        if (mode && !strcasecmp(mode, "ENABLED") && (x->len == o->size || x->op[0] == 'H'))
+                s3_checksum_headers(x, o);
+        x->head_only = x->op[0] == 'H';
+        x->object = TAKE_PTR(o);
+        s3_reply(x, ranged ? 206 : 200);
+}
+
+void s3_delete(struct service *s, struct exchange *x)
+{
+        int err = vault_delete(s->vault, x->bucket, x->key);
+
+        if (err)
+                s3_fail(x, err);
+        else
+                s3_reply(x, 204);
+}
+
+struct delete_many {
+        struct service *s;
+        struct exchange *x;
+        unsigned count;
+        bool quiet;
+        struct buf out;
+};
+
+static void delete_one(struct delete_many *d, const char *key)
+{
+        int err = vault_delete(d->s->vault, d->x->bucket, key);
+
+        if (err) {
+                buf_adds(&d->out, "<Error>");
+                s3_element(&d->out, "Key", key);
+                buf_adds(&d->out, "<Code>InternalError</Code><Message>");
+                xml_escape(&d->out, strerror(-err));
+                buf_adds(&d->out, "</Message></Error>");
+        } else if (!d->quiet) {
+                buf_adds(&d->out, "<Deleted>");
+                s3_element(&d->out, "Key", key);
+                buf_adds(&d->out, "</Deleted>");
+        }
+}
+
+/* First it is read without effect, so that a text that is refused has deleted nothing. */
+static int count_leaf(void *arg, const char *path, const char *text)
+{
+        struct delete_many *d = arg;
+
+        if (!strcmp(path, "Delete/Quiet"))
+                d->quiet = !strcmp(text, "true");
+        if (!strcmp(path, "Delete/Object/Key"))
+                d->count++;
+        return 0;
+}
+
+static int delete_leaf(void *arg, const char *path, const char *text)
+{
+        if (!strcmp(path, "Delete/Object/Key"))
+                delete_one(arg, text);
+        return 0;
+}
+
+void s3_delete_many(struct service *s, struct exchange *x)
+{
+        struct delete_many d = {.s = s, .x = x, .out = BUF_INIT};
+        struct xml_reader count = {.leaf = count_leaf, .arg = &d};
+        struct xml_reader reader = {.leaf = delete_leaf, .arg = &d};
+
+        if (s3_bad_digest(x))
+                return;
+        int err = xml_read(x->text.p, x->text.len, &count);
+        if (err || !d.count || d.count > S3_DELETE_MAX) {
+                s3_error(x, "MalformedXML");
+                return;
+        }
+        xml_read(x->text.p, x->text.len, &reader);
+        buf_adds(&x->body, S3_XML_HEAD "<DeleteResult" S3_XMLNS ">");
+        buf_add(&x->body, d.out.p, d.out.len);
+        buf_adds(&x->body, "</DeleteResult>");
+        x->body.failed |= d.out.failed;
+        buf_release(&d.out);
+        s3_reply_xml(x);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vault.h: buckets of objects and unfinished uploads. Knows no protocol.
+ *
+ * What can be looked up is in memory; with a directory (data.h), records keep it over a restart.
+ * Thread-safe: one lock, held for index work, one rename and one page of a list at most. Bytes are
+ * not touched under it. Errors are negative errnos: -ENOENT (object or upload), -ENXIO (bucket),
+ * -EEXIST (bucket), -ENOTEMPTY, -ESTALE (a condition failed), -ENOMEM or the disk's. */
+#ifndef CKPTFS_SIM_VAULT_H
+#define CKPTFS_SIM_VAULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bench/sim/object.h"
+
+struct vault;
+struct data;
+
+enum { VAULT_PARTS_MAX = 10000 };
+
+/* What the present version must be for a change to be made; lists of ETags, or NULL. -ENOENT when
+ * if_match finds no object at all, else -ESTALE. */
+struct vault_cond {
+        const char *if_match, *if_none_match;
+};
+
+/* Reads back what the directory holds and removes what a crash left. `d` stays the caller's. */
+int vault_open(struct data *d, struct vault **out);
+void vault_close(struct vault *v);
+struct data *vault_data(struct vault *v);
+
+bool vault_bucket_name_ok(const char *name);
+int vault_add_bucket(struct vault *v, const char *bucket);
+int vault_remove_bucket(struct vault *v, const char *bucket);
+bool vault_has_bucket(struct vault *v, const char *bucket);
+typedef int vault_bucket_fn(void *arg, const char *bucket);
+int vault_buckets(struct vault *v, vault_bucket_fn *fn, void *arg);
+
+/* The present version, referenced. */
+int vault_get(struct vault *v, const char *bucket, const char *key, struct object **out);
+/* Makes `o` (with its key, bytes and metadata) the present version; gives it its ETag, unless it
+ * has one, and time. Takes no reference of the caller's. */
+int vault_put(struct vault *v, const char *bucket, struct object *o, const struct vault_cond *cond);
+/* A missing object is a success. */
+int vault_delete(struct vault *v, const char *bucket, const char *key);
+
+/* One page of a list, by bytes of the key. fn sees an object, or a common prefix, which ends with
+ * delim; it runs under the lock. `after`: keys behind this one; where it is a common prefix, behind
+ * all it stands for. A page ends after max entries; *more says whether there are others. */
+struct vault_list {
+        const char *prefix, *delim, *after; /* "" for none */
+        unsigned max;
+        int (*fn)(void *arg, const struct object *o, const char *common, size_t ncommon);
+        void *arg;
+        bool more;
+};
+int vault_list(struct vault *v, const char *bucket, struct vault_list *l);
+
+/* --- uploads: an upload is named by bucket, key and id --- */
+
+struct vault_upload {
+        const char *bucket, *key, *id;
+};
+/* Begins one; `o` brings key and metadata. id is written. */
+int vault_upload_create(struct vault *v, const char *bucket, struct object *o,
+                        char id[UPLOAD_ID_MAX]);
+/* -ENOENT when there is none. */
+int vault_upload_check(struct vault *v, const struct vault_upload *up);
+/* Makes `o` part `number` (1..VAULT_PARTS_MAX) in place of an earlier one; gives it ETag and time.
+ */
+int vault_upload_put(struct vault *v, const struct vault_upload *up, unsigned number,
+                     struct object *o);
+/* The part, referenced; -ENOENT, -ESRCH for a part that was not sent. */
+int vault_upload_part(struct vault *v, const struct vault_upload *up, unsigned number,
+                      struct object **out);
+/* Ends it: `o`, put together from the parts by the caller, becomes the object unless cond fails;
+ * then the upload stays. o gets key, metadata and ETag ("...-nparts"). */
+int vault_upload_complete(struct vault *v, const struct vault_upload *up, struct object *o,
+                          unsigned nparts, const struct vault_cond *cond);
+int vault_upload_abort(struct vault *v, const struct vault_upload *up);
+/* Parts in order of number, from the first above `after`; fn under the lock, non-zero ends. */
+typedef int vault_part_fn(void *arg, unsigned number, const struct object *part);
+int vault_upload_parts(struct vault *v, const struct vault_upload *up, unsigned after,
+                       vault_part_fn *fn, void *arg);
+/* Uploads of a bucket with that prefix, by key, then id, from the first behind (key, id). */
+typedef int vault_upload_fn(void *arg, const struct vault_upload *up, int64_t begun_ns);
+int vault_uploads(struct vault *v, const char *bucket, const char *prefix, const char *after_key,
+                  const char *after_id, vault_upload_fn *fn, void *arg);
+
+#endif

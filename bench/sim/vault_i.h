@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vault_i.h: what the vault's files share. */
+#ifndef CKPTFS_SIM_VAULT_I_H
+#define CKPTFS_SIM_VAULT_I_H
+
+#include <pthread.h>
+
+#include "bench/sim/data.h"
+#include "bench/sim/index.h"
+#include "bench/sim/vault.h"
+
+struct part {
+        unsigned number;
+        struct object *o;
+};
+
+/* o brings key, metadata and time of the object to be; its `upload` is the id. */
+struct upload {
+        struct upload *next;
+        struct object *o;
+        unsigned nparts, cap;
+        struct part *parts; /* by number */
+};
+
+struct bucket {
+        struct bucket *next;
+        struct index index;
+        struct upload *uploads; /* by key, then id */
+        char name[64];
+};
+
+struct vault {
+        struct data *data;
+        pthread_mutex_t mtx; /* guards all below */
+        struct bucket *buckets;
+};
+
+struct bucket *vault_bucket_locked(struct vault *v, const char *name);
+/* Adds it in memory. */
+int vault_new_bucket_locked(struct vault *v, const char *name, struct bucket **out);
+/* Makes o, staged in tmp, the present version; *old is then the caller's to let go of. */
+int vault_replace_locked(struct vault *v, struct bucket *b, struct object *o, const char *tmp,
+                         const struct vault_cond *cond, struct object **old);
+
+int upload_insert_locked(struct bucket *b, struct object *o, struct upload **out);
+int upload_set_part_locked(struct upload *u, unsigned number, struct object *o,
+                           struct object **old);
+void upload_free(struct upload *u);
+
+void vault_stamp(struct vault *v, struct object *o, unsigned nparts);
+int vault_load(struct vault *v);
+
+#endif
