@@ -65,7 +65,8 @@ struct store_meta {
         size_t len;
         char buf[STORE_META_MAX];
 };
-/* 0, or -ENOSPC when it does not fit. Names are lower-case ASCII. */
+/* 0, or -ENOSPC when it does not fit, -EINVAL: names are of a-z 0-9 - _ . and values printable
+ * ASCII. */
 int store_meta_add(struct store_meta *m, const char *name, const char *value);
 /* The value, or NULL. */
 const char *store_meta_get(const struct store_meta *m, const char *name);

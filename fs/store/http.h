@@ -5,7 +5,7 @@
  * memory from http_submit() until its done() begins; in done() it is the caller's again, to free or
  * to submit once more. Every callback runs on the exchange's worker and must not block. Data
  * exchanges wait in a queue (first come, first served) while as many as allowed are under way;
- * metadata exchanges have places of their own, so that none waits behind the data. */
+ * the other lanes have a few places of their own, so that nothing short waits behind the data. */
 #ifndef CKPTFS_STORE_HTTP_H
 #define CKPTFS_STORE_HTTP_H
 
@@ -26,7 +26,12 @@ struct http_config {
 };
 
 enum http_method { HTTP_GET, HTTP_HEAD, HTTP_PUT, HTTP_POST, HTTP_DELETE };
-enum http_lane { HTTP_DATA, HTTP_META, HTTP_LANES };
+enum http_lane {
+        HTTP_DATA,
+        HTTP_META,
+        HTTP_WORK, /* the server copies or assembles, which takes its time */
+        HTTP_LANES
+};
 
 struct http_req {
         /* The caller's, set before http_submit(). prepare() runs right before the exchange begins,
@@ -57,7 +62,8 @@ struct http_req {
         int status;       /* 0: none came */
         struct buf reply; /* headers: "name\0value\0" pairs, names in lower case */
         bool by_callback;
-        char error[256]; /* what the transport says of err, "" when nothing */
+        unsigned silent_ms; /* how long nothing came before -ETIMEDOUT */
+        char error[256];    /* what the transport says of err, "" when nothing */
 
         /* http.c's own */
         struct http_req *next;

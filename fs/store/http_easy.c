@@ -231,7 +231,8 @@ int http_slot_result(struct http_slot *slot, CURLcode rc)
                 return -EHOSTUNREACH;
         case CURLE_COULDNT_CONNECT:
                 return -ECONNREFUSED;
-        case CURLE_OPERATION_TIMEDOUT:
+        case CURLE_OPERATION_TIMEDOUT: /* of the connect: the watchdog sees to the rest */
+                rq->silent_ms = slot->w->h->cfg.connect_timeout_ms;
                 return -ETIMEDOUT;
         case CURLE_PEER_FAILED_VERIFICATION:
         case CURLE_SSL_CACERT_BADFILE:

@@ -187,6 +187,7 @@ static void start(struct http_worker *w, struct http_req *rq)
 {
         rq->status = 0;
         rq->by_callback = false;
+        rq->silent_ms = 0;
         buf_reset(&rq->reply);
         int err = rq->prepare ? rq->prepare(rq) : 0;
         if (err) {
@@ -217,10 +218,11 @@ static void start(struct http_worker *w, struct http_req *rq)
 
 static void start_queued(struct http_worker *w)
 {
-        while (w->queue[HTTP_META].head && w->nbusy[HTTP_META] < HTTP_META_PLACES)
-                start(w, dequeue(&w->queue[HTTP_META]));
-        while (w->queue[HTTP_DATA].head && w->nbusy[HTTP_DATA] < aimd_limit(&w->aimd))
-                start(w, dequeue(&w->queue[HTTP_DATA]));
+        for (int lane = 0; lane < HTTP_LANES; lane++) {
+                unsigned places = lane == HTTP_DATA ? aimd_limit(&w->aimd) : HTTP_PLACES;
+                while (w->queue[lane].head && w->nbusy[lane] < places)
+                        start(w, dequeue(&w->queue[lane]));
+        }
 }
 
 /* --- the watchdog -------------------------------------------------------------------------------
@@ -255,6 +257,7 @@ static void watch(struct http_worker *w)
                         continue;
                 snprintf(slot->rq->error, sizeof slot->rq->error, "no byte moved for %lld ms",
                          (long long)(w->now_ms - slot->moved_ms));
+                slot->rq->silent_ms = (unsigned)(w->now_ms - slot->moved_ms);
                 finish_slot(slot, -ETIMEDOUT);
         }
 }
@@ -346,7 +349,7 @@ static void set_up_thread(struct http_worker *w)
         curl_multi_setopt(w->multi, CURLMOPT_TIMERDATA, w);
         curl_multi_setopt(w->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
         curl_multi_setopt(w->multi, CURLMOPT_MAXCONNECTS,
-                          (long)(w->aimd.most + HTTP_META_PLACES + 1));
+                          (long)(w->aimd.most + HTTP_LANES * HTTP_PLACES));
         w->now_ms = clock_ms();
 }
 

@@ -10,6 +10,12 @@
 int store_meta_add(struct store_meta *m, const char *name, const char *value)
 {
         size_t n = strlen(name) + 1, v = strlen(value) + 1;
+
+        if (!*name || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.")])
+                return -EINVAL;
+        for (const char *p = value; *p; p++)
+                if ((unsigned char)*p < ' ' || (unsigned char)*p >= 0x7f)
+                        return -EINVAL;
         if (n + v > sizeof m->buf - m->len)
                 return -ENOSPC;
         memcpy(m->buf + m->len, name, n);

@@ -68,7 +68,6 @@ struct op {
         unsigned exchanges;
         unsigned tries;
         bool untrusted; /* TLS: the server could not prove who it is */
-        unsigned deadline_ms, most_tries;
         struct retry retry;
         struct op_fault fault;
         void (*finish)(struct op *op, int err); /* calls the user back */

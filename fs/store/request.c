@@ -105,8 +105,8 @@ static void say(const struct op *op, int err)
         const char *what = op->key ? op->key : op->prefix ? op->prefix : "";
         char status[16] = "no reply";
 
-        if (f->status)
-                snprintf(status, sizeof status, "%d", f->status);
+        if (op->rq.status)
+                snprintf(status, sizeof status, "%d", op->rq.status);
         log_warn("store: %s %s/%s: %s %s: %s (request %s, %u tries): %s", verb_names[op->verb],
                  op->s->bucket, what, status, *f->code ? f->code : "-",
                  *f->message ? f->message : "-", *f->request_id ? f->request_id : "-", op->tries,
@@ -136,7 +136,7 @@ static void resend(struct op *op, unsigned delay_ms)
 /* A try failed in a way that may pass: again later, or `err` when the time is over. */
 static void retry(struct op *op, int err)
 {
-        int64_t delay = retry_next(&op->retry, clock_ms(), op->deadline_ms, op->most_tries,
+        int64_t delay = retry_next(&op->retry, clock_ms(), op->rq.silent_ms,
                                    op->fault.retry_after_ms, chance());
         if (delay < 0) {
                 end(op, err);
@@ -204,9 +204,20 @@ static void on_done(struct http_req *rq, int err)
         }
 }
 
-static bool is_data(enum op_verb verb)
+static enum http_lane lane_of(enum op_verb verb)
 {
-        return verb == OP_GET || verb == OP_PUT || verb == OP_PART;
+        switch (verb) {
+        case OP_GET:
+        case OP_PUT:
+        case OP_PART:
+                return HTTP_DATA;
+        case OP_COPY:
+        case OP_PART_COPY:
+        case OP_COMPLETE:
+                return HTTP_WORK;
+        default:
+                return HTTP_META;
+        }
 }
 
 struct op *op_new(struct store *s, enum op_verb verb, const char *key, void *arg)
@@ -218,10 +229,11 @@ struct op *op_new(struct store *s, enum op_verb verb, const char *key, void *arg
         op->rq.prepare = prepare;
         op->rq.data = verb == OP_GET ? get_data : op_collect;
         op->rq.done = on_done;
-        op->rq.lane = is_data(verb) ? HTTP_DATA : HTTP_META;
+        op->rq.lane = lane_of(verb);
+        op->rq.stall_min_ms = op->rq.lane == HTTP_WORK ? SERVER_WORKS_MS : 0;
         op->s = s;
         op->verb = verb;
-        op->deadline_ms = s->deadline_ms;
+        op->retry.deadline_ms = s->deadline_ms;
         op->text = op->in = op->names = (struct buf)BUF_INIT;
         op->arg = arg;
         if (key && !(op->key = store_full_key(s, key))) {

@@ -19,17 +19,17 @@ unsigned backoff_ms(unsigned tries, uint64_t chance)
         return (unsigned)(chance % most);
 }
 
-int64_t retry_next(struct retry *r, int64_t now_ms, unsigned deadline_ms, unsigned most,
-                   unsigned retry_after_ms, uint64_t chance)
+int64_t retry_next(struct retry *r, int64_t now_ms, unsigned silent_ms, unsigned retry_after_ms,
+                   uint64_t chance)
 {
         if (!r->tries++)
-                r->since_ms = now_ms;
-        if (most && r->tries >= most)
+                r->since_ms = now_ms - silent_ms;
+        if (r->most && r->tries >= r->most)
                 return -1;
         int64_t delay = backoff_ms(r->tries, chance);
         if (delay < (int64_t)retry_after_ms)
                 delay = retry_after_ms;
-        if (now_ms + delay - r->since_ms >= (int64_t)deadline_ms)
+        if (now_ms + delay - r->since_ms >= (int64_t)r->deadline_ms)
                 return -1;
         return delay;
 }

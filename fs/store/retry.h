@@ -15,17 +15,20 @@ enum { BACKOFF_BASE_MS = 100, BACKOFF_CAP_MS = 10000 };
  * number. */
 unsigned backoff_ms(unsigned tries, uint64_t chance);
 
-/* Of one request: tries that failed, and since when without a byte of progress. */
+/* Of one request: how long it may be retried, tries that failed, and since when without a byte of
+ * progress. */
 struct retry {
+        unsigned deadline_ms;
+        unsigned most; /* tries; 0: any number */
         unsigned tries;
-        int64_t since_ms; /* of the first failure; valid with tries > 0 */
+        int64_t since_ms; /* valid with tries > 0 */
 };
 
-/* A try failed at now_ms. Returns the delay in ms before the next one, or -1: the deadline would
- * be over by then, or `most` tries (0: any number) are used up. `retry_after_ms` is what the server
- * asked for, 0 nothing. */
-int64_t retry_next(struct retry *r, int64_t now_ms, unsigned deadline_ms, unsigned most,
-                   unsigned retry_after_ms, uint64_t chance);
+/* A try failed at now_ms, after silent_ms without a byte. Returns the delay in ms before the next
+ * one, or -1: the deadline would be over by then, or the tries are used up. `retry_after_ms` is
+ * what the server asked for, 0 nothing. */
+int64_t retry_next(struct retry *r, int64_t now_ms, unsigned silent_ms, unsigned retry_after_ms,
+                   uint64_t chance);
 /* Bytes came in: a later failure counts from anew. */
 void retry_progress(struct retry *r);
 

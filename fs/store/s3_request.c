@@ -210,9 +210,6 @@ static int meta_headers(struct s3_msg *m, const struct store_meta *meta)
                 at += strlen(name) + strlen(value) + 2;
                 if (m->nheader >= sizeof m->header / sizeof *m->header - 10)
                         return -EINVAL;
-                for (const char *p = value; *p; p++)
-                        if ((unsigned char)*p < ' ' || (unsigned char)*p >= 0x7f)
-                                return -EINVAL; /* a header is printable ASCII */
                 s3_header(m, keep(m, prefix, name), value);
         }
         return 0;

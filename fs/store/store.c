@@ -214,7 +214,6 @@ int store_copy(struct store *s, const char *src, const char *src_match, const ch
             !(op->src = store_full_key(s, src)) ||
             (src_match && !(op->src_match = strdup(src_match))))
                 return -ENOMEM;
-        op->rq.stall_min_ms = SERVER_WORKS_MS;
         op->finish = op_finish_object;
         op->done.object = done;
         return op_submit(TAKE_PTR(op));
@@ -341,8 +340,8 @@ int store_check(struct store *s, char *why, size_t nwhy)
         if (!op || !(op->prefix = store_full_key(s, "")))
                 return -ENOMEM;
         *why = 0;
-        op->deadline_ms = CHECK_DEADLINE_MS;
-        op->most_tries = CHECK_TRIES;
+        op->retry.deadline_ms = CHECK_DEADLINE_MS;
+        op->retry.most = CHECK_TRIES;
         op->finish = finish_check;
         wait_begin(&w);
         return wait_for(&w, op_submit(TAKE_PTR(op)));

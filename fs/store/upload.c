@@ -161,7 +161,6 @@ int store_upload_part_copy(struct store_upload *up, unsigned partno, const char 
         op->partno = partno;
         op->off = off;
         op->len = len;
-        op->rq.stall_min_ms = SERVER_WORKS_MS;
         op->done.object = done;
         return op_submit(TAKE_PTR(op));
 }
@@ -182,7 +181,6 @@ int store_upload_complete(struct store_upload *up, const struct store_cond *cond
         CLEANUP(op_freep) struct op *op = new_op(up, OP_COMPLETE, arg);
         if (!op || op_set_cond(op, cond))
                 return -ENOMEM;
-        op->rq.stall_min_ms = SERVER_WORKS_MS;
         op->finish = op_finish_object;
         op->done.object = done;
         return op_submit(TAKE_PTR(op));

@@ -4,6 +4,8 @@ unit_tests = \
 	%D%/test_cred \
 	%D%/test_digest \
 	%D%/test_json \
+	%D%/test_retry \
+	%D%/test_s3_etag \
 	%D%/test_sign_v4 \
 	%D%/test_uri \
 	%D%/test_xml \
@@ -46,3 +48,7 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_stats_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_sweep_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_sweep_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_retry_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_retry_LDADD = $(UNIT_STORE_LIBS)
+%C%_test_s3_etag_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_s3_etag_LDADD = $(UNIT_STORE_LIBS)
