@@ -20,10 +20,14 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/params.def \
 	%D%/params.h \
 	%D%/params_doc.c \
+	%D%/pool.c \
+	%D%/pool.h \
 	%D%/sign_v4.c \
 	%D%/sign_v4.h \
 	%D%/uri.c \
 	%D%/uri.h \
+	%D%/utf8.c \
+	%D%/utf8.h \
 	%D%/xml.c \
 	%D%/xml.h \
 	$(NULL)

@@ -1,1 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
+# libmount.la is everything but main(), for the tests; no libcurl, no OpenSSL in here.
+noinst_LTLIBRARIES += %D%/libmount.la
+%C%_libmount_la_SOURCES = \
+	%D%/chain.c \
+	%D%/chain.h \
+	%D%/killed.c \
+	%D%/killed.h \
+	%D%/listing.c \
+	%D%/listing.h \
+	%D%/mount.c \
+	%D%/mount.h \
+	%D%/mountpoint.c \
+	%D%/mountpoint.h \
+	%D%/op.h \
+	%D%/op_data.c \
+	%D%/op_dir.c \
+	%D%/op_meta.c \
+	%D%/op_name.c \
+	%D%/op_open.c \
+	%D%/part.c \
+	%D%/part.h \
+	%D%/plan.c \
+	%D%/plan.h \
+	%D%/range.c \
+	%D%/range.h \
+	%D%/reader.c \
+	%D%/reader.h \
+	%D%/relief.c \
+	%D%/relief.h \
+	%D%/session.c \
+	%D%/session.h \
+	%D%/spill.c \
+	%D%/spill.h \
+	%D%/tree.c \
+	%D%/tree.h \
+	%D%/window.c \
+	%D%/window.h \
+	%D%/writer.c \
+	%D%/writer.h \
+	$(NULL)
+%C%_libmount_la_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS)
+%C%_libmount_la_LIBADD = fs/store/libstore.la fs/base/libbase.la $(FUSE_LIBS)
+
+bin_PROGRAMS += ckptfs
+ckptfs_SOURCES = %D%/main.c
+ckptfs_LDADD = %D%/libmount.la

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pool.c: see pool.h. Memory comes in slabs, is used again and goes back when the pool does. */
+#include "base/pool.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/banned.h"
+
+enum { SLAB_BUFS = 16, BUF_SPAN = POOL_BUF_SIZE + POOL_BUF_TAIL };
+
+struct slab {
+        struct slab *next;
+        void *map;
+        struct pool_buf bufs[SLAB_BUFS];
+};
+
+struct pool {
+        pthread_mutex_t mtx;
+        size_t low, cap; /* in buffers */
+        void (*pressure)(void *arg);
+        void *pressure_arg;
+        struct {
+                struct slab *slabs;
+                struct pool_buf *free;
+                size_t used, peak;
+                struct pool_waiter *first, **last;
+        } locked;
+};
+
+struct pool *pool_new(size_t cap)
+{
+        struct pool *p = calloc(1, sizeof *p);
+        if (!p)
+                return NULL;
+        pthread_mutex_init(&p->mtx, NULL);
+        p->cap = cap / BUF_SPAN;
+        if (p->cap < 8)
+                p->cap = 8;
+        p->low = p->cap - p->cap / 8;
+        p->locked.last = &p->locked.first;
+        return p;
+}
+
+void pool_free(struct pool *p)
+{
+        if (!p)
+                return;
+        while (p->locked.slabs) {
+                struct slab *s = p->locked.slabs;
+                p->locked.slabs = s->next;
+                munmap(s->map, (size_t)SLAB_BUFS * BUF_SPAN);
+                free(s);
+        }
+        pthread_mutex_destroy(&p->mtx);
+        free(p);
+}
+
+static int add_slab_locked(struct pool *p)
+{
+        struct slab *s = calloc(1, sizeof *s);
+        if (!s)
+                return -1;
+        size_t size = (size_t)SLAB_BUFS * BUF_SPAN;
+        s->map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (s->map == MAP_FAILED) {
+                free(s);
+                return -1;
+        }
+        madvise(s->map, size,
+                MADV_HUGEPAGE); /* fewer faults and TLB misses; small pages work too */
+        for (int i = SLAB_BUFS - 1; i >= 0; i--) {
+                struct pool_buf *b = &s->bufs[i];
+                b->pool = p;
+                b->data = (unsigned char *)s->map + (size_t)i * BUF_SPAN;
+                b->next = p->locked.free;
+                p->locked.free = b;
+        }
+        s->next = p->locked.slabs;
+        p->locked.slabs = s;
+        return 0;
+}
+
+struct pool_buf *pool_get(struct pool *p, enum pool_want want)
+{
+        struct pool_buf *b = NULL;
+        size_t limit = want == POOL_TRY ? p->low : want == POOL_MUST ? p->cap : SIZE_MAX;
+
+        pthread_mutex_lock(&p->mtx);
+        if (p->locked.used < limit && (p->locked.free || !add_slab_locked(p))) {
+                b = p->locked.free;
+                p->locked.free = b->next;
+                b->next = NULL;
+                atomic_store_explicit(&b->refs, 1, memory_order_relaxed);
+                if (++p->locked.used > p->locked.peak)
+                        p->locked.peak = p->locked.used;
+        }
+        pthread_mutex_unlock(&p->mtx);
+        return b;
+}
+
+struct pool_buf *pool_ref(struct pool_buf *b)
+{
+        atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
+        return b;
+}
+
+void pool_unref(struct pool_buf *b)
+{
+        if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) > 1)
+                return;
+        struct pool *p = b->pool;
+        struct pool_waiter *w = NULL;
+
+        pthread_mutex_lock(&p->mtx);
+        b->next = p->locked.free;
+        p->locked.free = b;
+        /* One waiter a buffer: each will take about one more. */
+        if (--p->locked.used < p->low && p->locked.first) {
+                w = p->locked.first;
+                p->locked.first = w->next;
+                if (!p->locked.first)
+                        p->locked.last = &p->locked.first;
+        }
+        pthread_mutex_unlock(&p->mtx);
+        if (w)
+                w->ready(w);
+}
+
+bool pool_wait(struct pool *p, struct pool_waiter *w)
+{
+        pthread_mutex_lock(&p->mtx);
+        bool wait = p->locked.used >= p->low;
+        if (wait) {
+                w->next = NULL;
+                *p->locked.last = w;
+                p->locked.last = &w->next;
+        }
+        pthread_mutex_unlock(&p->mtx);
+        if (wait && p->pressure)
+                p->pressure(p->pressure_arg);
+        return wait;
+}
+
+void pool_on_pressure(struct pool *p, void (*fn)(void *arg), void *arg)
+{
+        p->pressure = fn;
+        p->pressure_arg = arg;
+}
+
+size_t pool_in_use(struct pool *p)
+{
+        pthread_mutex_lock(&p->mtx);
+        size_t n = p->locked.used * BUF_SPAN;
+        pthread_mutex_unlock(&p->mtx);
+        return n;
+}
+
+size_t pool_peak(struct pool *p)
+{
+        pthread_mutex_lock(&p->mtx);
+        size_t n = p->locked.peak * BUF_SPAN;
+        pthread_mutex_unlock(&p->mtx);
+        return n;
+}
+
+size_t pool_room(struct pool *p)
+{
+        pthread_mutex_lock(&p->mtx);
+        size_t n = p->locked.used < p->low ? (p->low - p->locked.used) * BUF_SPAN : 0;
+        pthread_mutex_unlock(&p->mtx);
+        return n;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pool.h: the one place where the data of files lies in memory, with a hard cap.
+ *
+ * Buffers are of one size, reference-counted, and given out last-in first-out so that a hot one is
+ * used again. The cap has two marks: above the low one (seven eighths) POOL_TRY gets nothing and
+ * writers wait for their reply; between the marks lies room for what is already on its way.
+ * Thread-safe. */
+#ifndef CKPTFS_BASE_POOL_H
+#define CKPTFS_BASE_POOL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+        POOL_BUF_SIZE = 1 << 20, /* payload of the largest request of the kernel */
+        POOL_BUF_TAIL = 8192     /* writable bytes behind it, so that a header may stand first */
+};
+
+struct pool;
+struct pool_buf {
+        struct pool *pool;
+        struct pool_buf *next; /* free list; of the holder else */
+        unsigned char *data;   /* POOL_BUF_SIZE + POOL_BUF_TAIL bytes, page aligned */
+        atomic_uint refs;
+};
+
+enum pool_want {
+        POOL_TRY,  /* read-ahead: NULL above the low mark */
+        POOL_MUST, /* what was asked for: NULL at the cap */
+        POOL_OVER  /* what cannot wait: NULL only without memory */
+};
+
+/* A pool of at most `cap` bytes (at least 8 buffers). NULL: no memory. Nothing is reserved yet. */
+struct pool *pool_new(size_t cap);
+/* Every buffer must be back. NULL is fine. */
+void pool_free(struct pool *p);
+
+/* A buffer with one reference, or NULL. Never blocks. */
+struct pool_buf *pool_get(struct pool *p, enum pool_want want);
+struct pool_buf *pool_ref(struct pool_buf *b);
+/* The last reference gives the buffer back and may run waiters (never under the caller's lock).
+ * NULL is fine. */
+void pool_unref(struct pool_buf *b);
+
+/* Someone to be told when memory is below the low mark again. */
+struct pool_waiter {
+        struct pool_waiter *next;
+        void (*ready)(
+                struct pool_waiter *w); /* once, in whatever thread freed memory; must not block */
+};
+/* Queues `w` and returns true when memory is above the low mark; else returns false and does
+ * nothing. */
+bool pool_wait(struct pool *p, struct pool_waiter *w);
+
+/* Called, in the thread that queues the waiter, whenever somebody begins to wait. */
+void pool_on_pressure(struct pool *p, void (*fn)(void *arg), void *arg);
+
+/* Bytes in use and the most there ever were. */
+size_t pool_in_use(struct pool *p);
+size_t pool_peak(struct pool *p);
+/* Bytes that may still be taken with POOL_TRY. */
+size_t pool_room(struct pool *p);
+
+#endif

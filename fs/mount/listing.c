@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* listing.c: see listing.h. */
+#include "mount/listing.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/utf8.h"
+
+#include "base/banned.h"
+
+enum { NAME_BYTES_MAX = 255, PAGES = 2 };
+
+struct item {
+        size_t name, etag; /* offsets in text */
+        bool dir;
+        uint64_t size;
+        int64_t mtime_ns;
+};
+
+struct page {
+        uint64_t first; /* index of v[0] */
+        size_t n;
+        struct item *v;
+        struct buf text;
+};
+
+struct listing {
+        atomic_uint refs;
+        struct store *store;
+        char *prefix;
+        pthread_mutex_t mtx;
+        struct {
+                struct page pages[PAGES];
+                unsigned npages;
+                uint64_t next_index; /* of the first entry of the page to come */
+                char *continuation;
+                bool ended, flying;
+                bool restart; /* the page on its way belongs to a listing that was given up */
+                uint64_t skipped;
+                struct buf
+                        above; /* files listed whose names begin the next ones, each with its NUL */
+                struct list_wait *waits;
+        } locked;
+};
+
+struct listing *listing_new(struct store *store, const char *prefix)
+{
+        struct listing *l = calloc(1, sizeof *l);
+        if (!l || !(l->prefix = strdup(prefix))) {
+                free(l);
+                return NULL;
+        }
+        atomic_init(&l->refs, 1);
+        l->store = store;
+        l->locked.above = (struct buf)BUF_INIT;
+        pthread_mutex_init(&l->mtx, NULL);
+        return l;
+}
+
+static void page_release(struct page *p)
+{
+        free(p->v);
+        buf_release(&p->text);
+        *p = (struct page){.text = BUF_INIT};
+}
+
+static void forget_locked(struct listing *l)
+{
+        while (l->locked.npages)
+                page_release(&l->locked.pages[--l->locked.npages]);
+        free(TAKE_PTR(l->locked.continuation));
+        buf_reset(&l->locked.above);
+        l->locked.ended = false;
+        l->locked.next_index = 0;
+        l->locked.skipped = 0;
+        l->locked.restart = l->locked.flying;
+}
+
+void listing_unref(struct listing *l)
+{
+        if (!l || atomic_fetch_sub_explicit(&l->refs, 1, memory_order_acq_rel) > 1)
+                return;
+        forget_locked(l);
+        buf_release(&l->locked.above);
+        pthread_mutex_destroy(&l->mtx);
+        free(l->prefix);
+        free(l);
+}
+
+/* --- what can be a file
+ * ----------------------------------------------------------------------------- */
+
+static bool can_be_name(const char *name, size_t n)
+{
+        if (!n || n > NAME_BYTES_MAX || (n == 1 && name[0] == '.') ||
+            (n == 2 && name[0] == '.' && name[1] == '.'))
+                return false;
+        return !memchr(name, '/', n);
+}
+
+/* Whether a file of that name came before: an object and a prefix of one name show as the file.
+ * Keys come in the order of their bytes, so only files whose names begin the present one need to be
+ * remembered. */
+static bool shadowed_locked(struct listing *l, const char *name)
+{
+        struct buf *above = &l->locked.above;
+        bool same = false;
+        size_t keep = 0;
+
+        while (keep < above->len) {
+                const char *file = above->p + keep;
+                if (strncmp(name, file, strlen(file)))
+                        break;
+                same = !strcmp(name, file);
+                keep += strlen(file) + 1;
+        }
+        above->len = keep;
+        return same;
+}
+
+static int add_item_locked(struct listing *l, struct page *p, const struct store_entry *e)
+{
+        const char *name = e->key + strlen(l->prefix);
+        size_t n = strlen(name);
+
+        if (!n && !e->size)
+                return 0; /* the directory's own marker */
+        if (e->is_prefix && n)
+                n--;
+        CLEANUP(freep) char *copy = strndup(name, n);
+        if (!copy)
+                return -ENOMEM;
+        if (!can_be_name(copy, n) || !utf8_valid(copy)) {
+                l->locked.skipped++;
+                return 0;
+        }
+        if (shadowed_locked(l, copy) && e->is_prefix)
+                return 0;
+        if (!e->is_prefix && buf_add(&l->locked.above, copy, n + 1))
+                return -ENOMEM;
+        struct item *it = &p->v[p->n++];
+        *it = (struct item){.name = p->text.len, .dir = e->is_prefix, .size = e->size};
+        it->mtime_ns = e->mtime_ns;
+        buf_add(&p->text, copy, n + 1);
+        it->etag = p->text.len;
+        const char *etag = e->etag ? e->etag : "";
+        return buf_add(&p->text, etag, strlen(etag) + 1);
+}
+
+static int take_page_locked(struct listing *l, const struct store_page *page)
+{
+        if (l->locked.npages == PAGES) {
+                page_release(&l->locked.pages[0]);
+                l->locked.pages[0] = l->locked.pages[1];
+                l->locked.npages--;
+        }
+        struct page *p = &l->locked.pages[l->locked.npages];
+        *p = (struct page){.first = l->locked.next_index, .text = BUF_INIT};
+        p->v = calloc(page->n + 1, sizeof *p->v);
+        if (!p->v)
+                return -ENOMEM;
+        l->locked.npages++;
+        for (size_t i = 0; i < page->n; i++) {
+                int err = add_item_locked(l, p, &page->v[i]);
+                if (err)
+                        return err;
+        }
+        l->locked.next_index += p->n;
+        free(l->locked.continuation);
+        l->locked.continuation = page->next ? strdup(page->next) : NULL;
+        if (page->next && !l->locked.continuation)
+                return -ENOMEM;
+        l->locked.ended = !page->next;
+        if (l->locked.ended && l->locked.skipped) {
+                METRIC_ADD(names_skipped, l->locked.skipped);
+                log_warn("%s: %llu objects have names that no file can have and are not shown",
+                         l->prefix[0] ? l->prefix : "/", (unsigned long long)l->locked.skipped);
+        }
+        return 0;
+}
+
+/* --- fetching
+ * ------------------------------------------------------------------------------------------ */
+
+static int fetch_locked(struct listing *l);
+
+static bool at_hand_locked(const struct listing *l, uint64_t index)
+{
+        return l->locked.ended ? index >= l->locked.next_index ||
+                                         (l->locked.npages && index >= l->locked.pages[0].first)
+                               : l->locked.npages && index >= l->locked.pages[0].first &&
+                                         index < l->locked.next_index;
+}
+
+/* Takes those out who can go on, or all of them after an error, and adds them to *ready. */
+static void take_ready_locked(struct listing *l, int err, struct list_wait **ready)
+{
+        struct list_wait **pp = &l->locked.waits;
+        while (*pp) {
+                struct list_wait *w = *pp;
+                if (!err && !at_hand_locked(l, w->index)) {
+                        pp = &w->next;
+                        continue;
+                }
+                *pp = w->next;
+                w->err = err;
+                w->next = *ready;
+                *ready = w;
+        }
+}
+
+static void tell(struct list_wait *ready)
+{
+        while (ready) {
+                struct list_wait *w = ready;
+                ready = w->next;
+                w->ready(w);
+        }
+}
+
+static void page_came(void *arg, int err, const struct store_page *page)
+{
+        struct listing *l = arg;
+        struct list_wait *ready = NULL;
+
+        pthread_mutex_lock(&l->mtx);
+        l->locked.flying = false;
+        if (l->locked.restart)
+                l->locked.restart = false, err = 0;
+        else if (!err)
+                err = take_page_locked(l, page);
+        take_ready_locked(l, err, &ready);
+        if (l->locked.waits) {
+                err = fetch_locked(l);
+                if (err)
+                        take_ready_locked(l, err, &ready);
+        }
+        if (err)
+                forget_locked(l);
+        pthread_mutex_unlock(&l->mtx);
+        tell(ready);
+        listing_unref(l);
+}
+
+/* Requests the next page unless one is on its way or there is none. */
+static int fetch_locked(struct listing *l)
+{
+        struct store_list list = {
+                .prefix = l->prefix,
+                .delim = "/",
+                .continuation = l->locked.continuation,
+                .max = 1000,
+        };
+        if (l->locked.flying || l->locked.ended)
+                return 0;
+        int err = store_list(l->store, &list, page_came, l);
+        if (err)
+                return err;
+        l->locked.flying = true;
+        atomic_fetch_add_explicit(&l->refs, 1, memory_order_relaxed);
+        return 0;
+}
+
+void listing_want(struct listing *l, struct list_wait *w)
+{
+        struct list_wait *ready = NULL;
+        int err = 0;
+
+        pthread_mutex_lock(&l->mtx);
+        if (l->locked.npages && w->index < l->locked.pages[0].first)
+                forget_locked(l);
+        w->next = l->locked.waits;
+        l->locked.waits = w;
+        /* The last page at hand is being read: the one after it should be on its way. */
+        if (!l->locked.npages || w->index >= l->locked.pages[l->locked.npages - 1].first)
+                err = fetch_locked(l);
+        take_ready_locked(l, err, &ready);
+        pthread_mutex_unlock(&l->mtx);
+        tell(ready);
+}
+
+void listing_rewind(struct listing *l)
+{
+        pthread_mutex_lock(&l->mtx);
+        forget_locked(l);
+        pthread_mutex_unlock(&l->mtx);
+}
+
+uint64_t listing_each(struct listing *l, uint64_t index,
+                      bool (*fn)(void *arg, const struct list_entry *e), void *arg, bool *end)
+{
+        bool more = true;
+
+        pthread_mutex_lock(&l->mtx);
+        for (unsigned i = 0; more && i < l->locked.npages; i++) {
+                const struct page *p = &l->locked.pages[i];
+                while (more && index >= p->first && index < p->first + p->n) {
+                        const struct item *it = &p->v[index - p->first];
+                        const struct list_entry e = {
+                                .name = p->text.p + it->name,
+                                .dir = it->dir,
+                                .size = it->size,
+                                .mtime_ns = it->mtime_ns,
+                                .etag = p->text.p + it->etag,
+                        };
+                        more = fn(arg, &e);
+                        index += more;
+                }
+        }
+        *end = l->locked.ended && index >= l->locked.next_index;
+        pthread_mutex_unlock(&l->mtx);
+        return index;
+}

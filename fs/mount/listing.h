@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* listing.h: the entries of a directory as they come from the store, page by page, in bounded
+ * memory.
+ *
+ * Entries are numbered from 0; two pages are held, the one being read and the one after it, which
+ * is fetched ahead. Going back behind them lists anew. Names that cannot be files are left out and
+ * counted. Thread-safe; nothing blocks. */
+#ifndef CKPTFS_MOUNT_LISTING_H
+#define CKPTFS_MOUNT_LISTING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store.h"
+
+struct listing;
+
+struct list_entry {
+        const char *name;
+        bool dir;
+        uint64_t size;
+        int64_t mtime_ns;
+        const char *etag;
+};
+
+/* Lists the keys below `prefix` ("" or ending in '/'), which is copied. NULL: no memory. */
+struct listing *listing_new(struct store *store, const char *prefix);
+/* Drops the caller's reference; requests under way hold their own. NULL is fine. */
+void listing_unref(struct listing *l);
+
+/* Someone who wants entry `index`. ready() runs once, maybe before listing_want() returns; err is
+ * then 0 or a negative errno. */
+struct list_wait {
+        struct list_wait *next;
+        uint64_t index;
+        int err;
+        void (*ready)(struct list_wait *w);
+};
+void listing_want(struct listing *l, struct list_wait *w);
+
+/* Starts anew at the next listing_want(): rewinddir(). */
+void listing_rewind(struct listing *l);
+
+/* Calls fn for entries from `index` on while it returns true and they are at hand. Returns the
+ * index of the first entry not taken; *end says whether it is the end of the directory. fn must not
+ * use the listing. */
+uint64_t listing_each(struct listing *l, uint64_t index,
+                      bool (*fn)(void *arg, const struct list_entry *e), void *arg, bool *end);
+
+#endif

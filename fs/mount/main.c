@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main.c: the command `ckptfs`: options, checks, the background, the end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/conf.h"
+#include "base/log.h"
+#include "base/params.h"
+#include "mount/mount.h"
+#include "mount/mountpoint.h"
+#include "mount/session.h"
+#include "store.h"
+
+#include "base/banned.h"
+
+enum { WHY_MAX = 512 };
+
+static const char usage[] =
+        "usage: ckptfs s3://BUCKET[/PREFIX] MOUNTPOINT [-f] [-o OPTION[=VALUE],...] [-c FILE]\n"
+        "  -f       stay in the foreground and log to standard error\n"
+        "  -o LIST  options, separated by commas\n"
+        "  -c FILE  read options from a YAML file; -o takes precedence\n"
+        "  -V       print the version\n"
+        "  -h       print this help\n"
+        "options:\n";
+
+struct command {
+        struct mount mount;
+        bool foreground;
+        int report; /* where the background process tells how it went, or -1 */
+};
+
+static int complain(const char *why)
+{
+        fprintf(stderr, "ckptfs: %s\n", why);
+        return EXIT_FAILURE;
+}
+
+/* Options of the file first, then those of the command line. 0 or -1 with `why`; exits for -h and
+ * -V. */
+static int parse(struct command *c, int argc, char **argv, char *why)
+{
+        struct params *p = &c->mount.params;
+        const char *file = NULL;
+        int opt;
+
+        opterr = 0;
+        while ((opt = getopt(argc, argv, "fo:c:Vh")) != -1) {
+                switch (opt) {
+                case 'f':
+                        c->foreground = true;
+                        break;
+                case 'c':
+                        file = optarg;
+                        break;
+                case 'o':
+                        break; /* after the file */
+                case 'V':
+                        puts("ckptfs " PACKAGE_VERSION);
+                        exit(EXIT_SUCCESS);
+                case 'h':
+                        fputs(usage, stdout);
+                        params_help(stdout);
+                        exit(EXIT_SUCCESS);
+                default:
+                        snprintf(why, WHY_MAX,
+                                 "-%c is not a flag, or lacks its value: see ckptfs -h", optopt);
+                        return -1;
+                }
+        }
+        if (file && conf_read_params(file, p, why, WHY_MAX))
+                return -1;
+        optind = 1;
+        while ((opt = getopt(argc, argv, "fo:c:Vh")) != -1)
+                if (opt == 'o' && params_set_list(p, optarg, why, WHY_MAX))
+                        return -1;
+        if (argc - optind != 2) {
+                snprintf(why, WHY_MAX,
+                         "%s: give s3://BUCKET[/PREFIX] and MOUNTPOINT; see ckptfs -h",
+                         argc - optind < 2 ? "an argument is missing"
+                                           : "there are too many arguments");
+                return -1;
+        }
+        c->mount.url = strdup(argv[optind]);
+        return mountpoint_check(argv[optind + 1], &c->mount.mountpoint, why, WHY_MAX);
+}
+
+static int open_store(const struct params *p, const char *url, struct store **store, char *why)
+{
+        const struct store_config cfg = {
+                .url = url,
+                .endpoint = p->endpoint,
+                .region = p->region,
+                .profile = p->profile,
+                .ca_bundle = p->ca_bundle,
+                .connections = (unsigned)p->connections,
+                .workers = (unsigned)p->workers,
+                .stall_timeout_ms = (unsigned)p->stall_timeout,
+                .deadline_ms = (unsigned)p->deadline,
+        };
+        int err = store_open(&cfg, store, why, WHY_MAX);
+        if (err)
+                return err;
+        err = store_check(*store, why, WHY_MAX);
+        if (err)
+                store_close(TAKE_PTR(*store));
+        return err;
+}
+
+static int open_log(const struct command *c, char *why)
+{
+        const struct params *p = &c->mount.params;
+        const char *dest = p->log[0] ? p->log : c->foreground ? "stderr" : "syslog";
+        int err = log_open("ckptfs", dest, (enum log_level)p->log_level);
+        if (err)
+                snprintf(why, WHY_MAX, "log=%s: %s: name a file that can be written, or syslog",
+                         dest, strerror(-err));
+        return err;
+}
+
+/* In the background: tells the waiting command that the mount answers, and lets go of its terminal.
+ */
+static void detach(struct command *c)
+{
+        if (c->report < 0)
+                return;
+        CLEANUP(closep) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        for (int fd = 0; null >= 0 && fd < 3; fd++)
+                dup2(null, fd);
+        ssize_t put = write(c->report, "", 1);
+        (void)put;
+        close(TAKE_FD(c->report));
+}
+
+static int serve(struct command *c)
+{
+        char why[WHY_MAX] = "";
+        struct store *store = NULL;
+        struct session *session = NULL;
+        struct mount *m = &c->mount;
+        /* Until the mount stands, `why` says what failed, and the log nothing less than an error. */
+        log_open("ckptfs", "stderr", LOG_LEVEL_ERROR);
+        int err = open_store(&m->params, m->url, &store, why);
+
+        if (!err)
+                err = open_log(c, why);
+        if (!err && (err = mount_init(m, store)))
+                snprintf(why, sizeof why, "no memory: give a smaller memory=");
+        if (!err)
+                err = session_new(m, &session, why, sizeof why);
+        if (!err)
+                err = session_start(session, why, sizeof why);
+        if (!err) {
+                detach(c);
+                session_wait(session);
+                mount_finish(m);
+        }
+        session_stop(session);
+        mount_release(m);
+        session_free(session);
+        return err ? complain(why) : EXIT_SUCCESS;
+}
+
+/* Goes on as a child; the parent returns its exit status once the mount answers or has failed. */
+static int serve_in_background(struct command *c)
+{
+        CLEANUP(closep) int from = -1;
+        int fds[2];
+        char ok;
+
+        if (pipe2(fds, O_CLOEXEC))
+                return complain(strerror(errno));
+        pid_t pid = fork();
+        if (pid < 0)
+                return complain(strerror(errno));
+        if (!pid) {
+                close(fds[0]);
+                c->report = fds[1];
+                setsid();
+                if (chdir("/"))
+                        return complain(strerror(errno));
+                return serve(c);
+        }
+        close(fds[1]);
+        from = fds[0];
+        ssize_t n;
+        while ((n = read(from, &ok, 1)) < 0 && errno == EINTR)
+                ;
+        return n == 1 ? EXIT_SUCCESS : EXIT_FAILURE; /* the child has said why */
+}
+
+/* The session waits for them by signalfd, in whatever thread they would have arrived. */
+static void block_signals(void)
+{
+        sigset_t set;
+        sigemptyset(&set);
+        sigaddset(&set, SIGTERM);
+        sigaddset(&set, SIGINT);
+        sigaddset(&set, SIGHUP);
+        sigprocmask(SIG_BLOCK, &set, NULL);
+        signal(SIGPIPE, SIG_IGN);
+}
+
+int main(int argc, char **argv)
+{
+        struct command c = {.report = -1};
+        char why[WHY_MAX] = "no memory";
+
+        if (params_init(&c.mount.params) || parse(&c, argc, argv, why)) {
+                params_release(&c.mount.params);
+                free(c.mount.url);
+                return complain(why);
+        }
+        block_signals();
+        return c.foreground ? serve(&c) : serve_in_background(&c);
+}

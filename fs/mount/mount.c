@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mount.c: see mount.h. */
+#include "mount/mount.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+#include "mount/relief.h"
+#include "mount/spill.h"
+
+#include "base/banned.h"
+
+enum { BLOCK_SIZE = 1 << 20 }; /* st_blksize: buffered writers then write whole requests */
+
+static int64_t clock_ns(clockid_t id)
+{
+        struct timespec ts;
+        clock_gettime(id, &ts);
+        return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* Enough in flight for every connection, but no more than half of the memory. */
+static uint64_t window_of(const struct params *p)
+{
+        uint64_t want = p->connections * p->read_size;
+        return want < p->memory / 2 ? want : p->memory / 2;
+}
+
+int mount_init(struct mount *m, struct store *store)
+{
+        const struct params *p = &m->params;
+
+        m->store = store;
+        m->mounted_ns = clock_ns(CLOCK_REALTIME);
+        m->uid = p->uid == UINT32_MAX ? geteuid() : (uid_t)p->uid;
+        m->gid = p->gid == UINT32_MAX ? getegid() : (gid_t)p->gid;
+        m->pool = pool_new(p->memory);
+        m->tree = tree_new((int64_t)p->attr_ttl * 1000000);
+        m->spill = p->spill ? spill_new(p->spill_dir, p->spill) : NULL;
+        if (!m->pool || !m->tree || (p->spill && !m->spill))
+                return -ENOMEM;
+        m->writer_env = (struct writer_env){
+                .store = store,
+                .pool = m->pool,
+                .spill = m->spill,
+                .plan = part_plan(p->part_size, p->memory),
+        };
+        m->reader_env = (struct reader_env){
+                .store = store,
+                .pool = m->pool,
+                .read_size = p->read_size,
+                .max_window = window_of(p),
+        };
+        m->relief = relief_start(m->pool, m->tree, p->memory);
+        return m->relief ? 0 : -ENOMEM;
+}
+
+/* Takes the version in the making out of some open file: NULL when there is none. */
+static struct writer *next_writer(struct mount *m)
+{
+        struct writer *w = NULL;
+
+        tree_lock(m->tree);
+        for (struct node *n = tree_open_list_locked(m->tree); n; n = n->open_next) {
+                if (!n->writer)
+                        continue;
+                w = TAKE_PTR(n->writer);
+                tree_note_open_locked(m->tree, n);
+                break;
+        }
+        tree_unlock(m->tree);
+        return w;
+}
+
+void mount_finish(struct mount *m)
+{
+        struct writer *w;
+        while ((w = next_writer(m))) {
+                writer_shutdown(w);
+                writer_unref(w);
+        }
+}
+
+void mount_release(struct mount *m)
+{
+        if (m->tree)
+                mount_finish(m);
+        relief_stop(m->relief);
+        store_close(m->store);
+        tree_free(m->tree);
+        spill_free(m->spill);
+        pool_free(m->pool);
+        free(m->url);
+        free(m->mountpoint);
+        params_release(&m->params);
+}
+
+void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st)
+{
+        int64_t when = n->dir || !n->mtime_ns ? m->mounted_ns : n->mtime_ns;
+
+        memset(st, 0, sizeof *st);
+        st->st_ino = n->ino;
+        st->st_uid = m->uid;
+        st->st_gid = m->gid;
+        st->st_blksize = BLOCK_SIZE;
+        st->st_nlink = n->dir ? 2 : 1;
+        st->st_mode = n->dir ? S_IFDIR | m->params.dir_mode : S_IFREG | m->params.file_mode;
+        if (!n->dir)
+                st->st_size = (off_t)(n->writer ? writer_size(n->writer) : n->size);
+        st->st_blocks = (st->st_size + 511) / 512;
+        st->st_mtim.tv_sec = when / 1000000000;
+        st->st_mtim.tv_nsec = when % 1000000000;
+        st->st_atim = st->st_ctim = st->st_mtim;
+}
+
+double mount_ttl_locked(const struct mount *m, const struct node *n)
+{
+        if (n == tree_root(m->tree))
+                return (double)m->params.attr_ttl / 1000;
+        if (n->writer)
+                return 0; /* what becomes of it is decided at close */
+        int64_t left = n->fresh_until - clock_ns(CLOCK_MONOTONIC);
+        return left > 0 ? (double)left / 1e9 : 0;
+}
+
+int mount_key(struct mount *m, const struct node *dir, const char *name, char **key)
+{
+        if (strlen(name) > 255)
+                return -ENAMETOOLONG;
+        if (!utf8_valid(name))
+                return -EILSEQ;
+        char *k = tree_key(m->tree, dir, name);
+        if (!k)
+                return -ENOMEM;
+        if (strlen(k) >= STORE_KEY_MAX) {
+                free(k);
+                return -ENAMETOOLONG;
+        }
+        *key = k;
+        return 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mount.h: what one mount is made of. */
+#ifndef CKPTFS_MOUNT_MOUNT_H
+#define CKPTFS_MOUNT_MOUNT_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/params.h"
+#include "base/pool.h"
+#include "mount/reader.h"
+#include "mount/tree.h"
+#include "mount/writer.h"
+#include "store.h"
+
+struct relief;
+struct stat;
+
+/* Words of the option on_kill, in the order of params.def. */
+enum { ON_KILL_ABORT, ON_KILL_PUBLISH };
+
+struct mount {
+        struct params params;
+        char *url, *mountpoint;
+        struct store *store;
+        struct pool *pool;
+        struct spill *spill;
+        struct tree *tree;
+        struct relief *relief;
+        struct writer_env writer_env;
+        struct reader_env reader_env;
+        uid_t uid;
+        gid_t gid;
+        int64_t mounted_ns; /* shown as the times of directories */
+};
+
+/* Builds all of it for an opened store, which it takes over. params, url and mountpoint are set. 0
+ * or -ENOMEM. */
+int mount_init(struct mount *m, struct store *store);
+/* Ends what is being written: commits under way finish, the rest is aborted. Blocks. */
+void mount_finish(struct mount *m);
+/* The same, then closes the store and frees everything. */
+void mount_release(struct mount *m);
+
+/* The attributes of a node as they are now. The tree is locked. */
+void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st);
+
+/* How long the kernel may believe the name and attributes of a node, in seconds. The tree is
+ * locked. */
+double mount_ttl_locked(const struct mount *m, const struct node *n);
+
+/* Whether the store can hold a key of that name: 0, -ENAMETOOLONG, -EILSEQ (not UTF-8) or -ENOMEM.
+ */
+int mount_key(struct mount *m, const struct node *dir, const char *name, char **key);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mountpoint.c: see mountpoint.h. */
+#include "mount/mountpoint.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <mntent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+static void closedirp(DIR **d)
+{
+        if (*d)
+                closedir(*d);
+}
+
+static void endmntentp(FILE **f)
+{
+        if (*f)
+                endmntent(*f);
+}
+
+/* Whether something is mounted on that absolute path; type gets its file system. */
+static bool is_mounted(const char *path, char type[64])
+{
+        CLEANUP(endmntentp) FILE *f = setmntent("/proc/self/mounts", "re");
+        char text[4096 + 512];
+        struct mntent entry;
+
+        while (f && getmntent_r(f, &entry, text, sizeof text)) {
+                if (strcmp(entry.mnt_dir, path))
+                        continue;
+                snprintf(type, 64, "%s", entry.mnt_type);
+                return true;
+        }
+        return false;
+}
+
+static bool is_empty(const char *path)
+{
+        CLEANUP(closedirp) DIR *d = opendir(path);
+        const struct dirent *e;
+        while (d && (e = readdir(d)))
+                if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+                        return false;
+        return true;
+}
+
+int mountpoint_check(const char *path, char **out, char *why, size_t nwhy)
+{
+        char type[64];
+        struct stat st;
+        CLEANUP(freep) char *real = realpath(path, NULL);
+
+        if (!real && errno == ENOTCONN) {
+                snprintf(why, nwhy, "%s is a mount whose daemon has died: run umount %s first",
+                         path, path);
+                return -ENOTCONN;
+        }
+        if (!real || stat(real, &st)) {
+                int err = -errno;
+                snprintf(why, nwhy, "mountpoint %s: %s: create it with mkdir", path,
+                         strerror(-err));
+                return err;
+        }
+        if (!S_ISDIR(st.st_mode)) {
+                snprintf(why, nwhy, "mountpoint %s is not a directory: name an empty one", path);
+                return -ENOTDIR;
+        }
+        if (is_mounted(real, type)) {
+                snprintf(why, nwhy, "something (%s) is mounted on %s: umount it or name another",
+                         type, path);
+                return -EBUSY;
+        }
+        if (!is_empty(real)) {
+                snprintf(why, nwhy, "mountpoint %s is not empty: name an empty directory", path);
+                return -ENOTEMPTY;
+        }
+        CLEANUP(closep) int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+        if (fd < 0) {
+                int err = -errno;
+                snprintf(why, nwhy,
+                         "/dev/fuse: %s: load the module with modprobe fuse, or give the "
+                         "container the device",
+                         strerror(-err));
+                return err;
+        }
+        *out = TAKE_PTR(real);
+        return 0;
+}

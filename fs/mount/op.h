@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* op.h: what the kernel asks for. Each handler replies exactly once on every path, then or later,
+ * and never blocks on the network: requests to the store end in callbacks that reply. */
+#ifndef CKPTFS_MOUNT_OP_H
+#define CKPTFS_MOUNT_OP_H
+
+#define FUSE_USE_VERSION 35
+#include <fuse_lowlevel.h>
+
+#include "mount/mount.h"
+
+/* op_meta.c: names and attributes */
+void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
+void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t n);
+void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *v);
+void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int which,
+                struct fuse_file_info *fi);
+void op_statfs(fuse_req_t req, fuse_ino_t ino);
+
+/* op_name.c: changes of names */
+void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
+void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
+void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
+void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent,
+               const char *newname, unsigned flags);
+void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *newname);
+void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name);
+void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev);
+
+/* op_dir.c: listing */
+void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
+void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+                    struct fuse_file_info *fi);
+void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
+
+/* op_open.c: open files */
+void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+               struct fuse_file_info *fi);
+void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+
+/* op_data.c: their bytes */
+void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
+void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t off,
+                  struct fuse_file_info *fi);
+void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
+
+/* --- between the op files
+ * ------------------------------------------------------------------------------- */
+
+/* An open file. `mtx` guards `writer`, which is made at the first write of a file opened without
+ * O_TRUNC. */
+struct handle {
+        struct node *node;     /* pinned */
+        struct reader *reader; /* NULL: not for reading */
+        pthread_mutex_t mtx;
+        struct writer *writer;
+        pid_t opener;
+        bool writable;
+};
+
+static inline struct mount *op_mount(fuse_req_t req)
+{
+        return fuse_req_userdata(req);
+}
+
+struct node *op_node(struct mount *m, fuse_ino_t ino);
+fuse_ino_t op_ino(struct mount *m, const struct node *n);
+
+/* Fills an entry for a node whose reference it takes over. The tree is locked. */
+void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e);
+
+/* What a store's object says, as the tree takes it. */
+struct node_info op_info(const struct store_object *obj);
+
+#endif

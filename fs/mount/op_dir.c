@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* op_dir.c: listing a directory.
+ *
+ * Offsets: 0 is ".", 1 is "..", then the entries of the store in its order, then, from LOCAL_FIRST
+ * on, the files that were begun here and are not published yet. */
+#include "mount/op.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "mount/listing.h"
+
+#include "base/banned.h"
+
+#define LOCAL_FIRST (1ULL << 48)
+enum { DOTS = 2 };
+
+struct dir_handle {
+        struct node *node;
+        struct listing *listing;
+        pthread_mutex_t mtx;
+        char **local; /* names of unpublished files, taken when the store's list ends */
+        size_t nlocal;
+};
+
+/* One readdir under way. */
+struct filling {
+        struct list_wait wait;
+        fuse_req_t req;
+        struct mount *m;
+        struct dir_handle *d;
+        bool plus;
+        uint64_t off; /* of the next entry to add */
+        size_t size, used;
+        char *buf;
+        bool full;
+};
+
+static struct dir_handle *dir_handle(const struct fuse_file_info *fi)
+{
+        return (struct dir_handle *)(uintptr_t)fi->fh;
+}
+
+void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+        struct mount *m = op_mount(req);
+        struct node *n = op_node(m, ino);
+        CLEANUP(freep) char *key = tree_key(m->tree, n, NULL);
+        struct dir_handle *d = calloc(1, sizeof *d);
+
+        if (d && key)
+                d->listing = listing_new(m->store, key);
+        if (!d || !d->listing) {
+                free(d);
+                fuse_reply_err(req, ENOMEM);
+                return;
+        }
+        d->node = n;
+        pthread_mutex_init(&d->mtx, NULL);
+        fi->fh = (uintptr_t)d;
+        fuse_reply_open(req, fi);
+}
+
+static void free_local(struct dir_handle *d)
+{
+        while (d->nlocal)
+                free(d->local[--d->nlocal]);
+        free(TAKE_PTR(d->local));
+}
+
+void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+        struct dir_handle *d = dir_handle(fi);
+        (void)ino;
+        listing_unref(d->listing);
+        free_local(d);
+        pthread_mutex_destroy(&d->mtx);
+        free(d);
+        fuse_reply_err(req, 0);
+}
+
+void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+{
+        (void)ino, (void)datasync,
+                (void)fi; /* names are at the store when the call that made them returned */
+        fuse_reply_err(req, 0);
+}
+
+/* --- adding entries
+ * -------------------------------------------------------------------------------------- */
+
+/* Adds one entry if it fits; `e` has the attributes. */
+static bool add(struct filling *f, const char *name, const struct fuse_entry_param *e,
+                uint64_t next)
+{
+        size_t room = f->size - f->used;
+        size_t n = f->plus ? fuse_add_direntry_plus(f->req, f->buf + f->used, room, name, e,
+                                                    (off_t)next)
+                           : fuse_add_direntry(f->req, f->buf + f->used, room, name, &e->attr,
+                                               (off_t)next);
+        if (n > room) {
+                f->full = true;
+                return false;
+        }
+        f->used += n;
+        return true;
+}
+
+/* A name of the store; with plus the kernel gets a reference to its node. */
+static bool add_stored(void *arg, const struct list_entry *le)
+{
+        struct filling *f = arg;
+        struct fuse_entry_param e = {0};
+        const struct node_info info = {
+                .dir = le->dir, .size = le->size, .mtime_ns = le->mtime_ns, .etag = le->etag};
+        bool added = true;
+
+        tree_lock(f->m->tree);
+        struct node *known = tree_find_locked(f->m->tree, f->d->node, le->name);
+        if (known && known->writer && !known->published) {
+                tree_unlock(f->m->tree); /* comes among the local names */
+                f->off++;
+                return true;
+        }
+        struct node *n = NULL;
+        if (f->plus && (n = tree_enter_locked(f->m->tree, f->d->node, le->name, &info)))
+                op_entry_locked(f->m, n, &e);
+        e.attr.st_mode =
+                le->dir ? S_IFDIR | f->m->params.dir_mode : S_IFREG | f->m->params.file_mode;
+        if (!n)
+                e.attr.st_ino = tree_ino(f->d->node, le->name);
+        added = add(f, le->name, &e, f->off + 1);
+        if (!added && n)
+                tree_unref_locked(f->m->tree, n, 1);
+        tree_unlock(f->m->tree);
+        f->off += added;
+        return added;
+}
+
+static void take_local_names(struct filling *f)
+{
+        struct dir_handle *d = f->d;
+        size_t room = 0;
+
+        free_local(d);
+        tree_lock(f->m->tree);
+        for (struct node *n = tree_open_list_locked(f->m->tree); n; n = n->open_next) {
+                if (n->parent != d->node || !n->hashed || !n->writer || n->published)
+                        continue;
+                if (d->nlocal == room) {
+                        room = room ? room * 2 : 16;
+                        char **v = realloc(d->local, room * sizeof *v);
+                        if (!v)
+                                break;
+                        d->local = v;
+                }
+                if ((d->local[d->nlocal] = strdup(n->name)))
+                        d->nlocal++;
+        }
+        tree_unlock(f->m->tree);
+}
+
+static void add_local(struct filling *f)
+{
+        struct dir_handle *d = f->d;
+
+        pthread_mutex_lock(&d->mtx);
+        if (f->off < LOCAL_FIRST) {
+                take_local_names(f);
+                f->off = LOCAL_FIRST;
+        }
+        while (f->off - LOCAL_FIRST < d->nlocal && !f->full) {
+                const char *name = d->local[f->off - LOCAL_FIRST];
+                struct fuse_entry_param e = {0};
+                tree_lock(f->m->tree);
+                struct node *n = tree_find_locked(f->m->tree, d->node, name);
+                if (n) {
+                        tree_pin_locked(n);
+                        op_entry_locked(f->m, n, &e);
+                        bool added = add(f, name, &e, f->off + 1);
+                        if (!added || !f->plus)
+                                tree_unref_locked(f->m->tree, n, 1);
+                }
+                tree_unlock(f->m->tree);
+                f->off += !f->full;
+        }
+        pthread_mutex_unlock(&d->mtx);
+}
+
+static void add_dots(struct filling *f)
+{
+        static const char *const dots[DOTS] = {".", ".."};
+        struct fuse_entry_param e = {.attr.st_mode = S_IFDIR}; /* ino 0: no reference is taken */
+        e.attr.st_ino = f->d->node->ino;
+        while (f->off < DOTS && add(f, dots[f->off], &e, f->off + 1))
+                f->off++;
+}
+
+static void filling_end(struct filling *f, int err)
+{
+        if (err && !f->used)
+                fuse_reply_err(f->req, -err);
+        else
+                fuse_reply_buf(f->req, f->buf, f->used);
+        free(f->buf);
+        free(f);
+}
+
+/* Entry f->off is at hand, or the directory has ended, or the store failed. */
+static void entries_ready(struct list_wait *wait)
+{
+        struct filling *f = (struct filling *)wait;
+        bool end = false;
+
+        if (wait->err) {
+                filling_end(f, wait->err);
+                return;
+        }
+        listing_each(f->d->listing, f->off - DOTS, add_stored, f, &end);
+        if (end && !f->full)
+                add_local(f);
+        filling_end(f, 0);
+}
+
+static void fill(fuse_req_t req, size_t size, off_t off, struct fuse_file_info *fi, bool plus)
+{
+        struct filling *f = calloc(1, sizeof *f);
+        if (!f || !(f->buf = malloc(size))) {
+                free(f);
+                fuse_reply_err(req, ENOMEM);
+                return;
+        }
+        f->req = req;
+        f->m = op_mount(req);
+        f->d = dir_handle(fi);
+        f->plus = plus;
+        f->off = (uint64_t)off;
+        f->size = size;
+        if (!off)
+                listing_rewind(f->d->listing);
+        add_dots(f);
+        if (f->off >= LOCAL_FIRST) {
+                add_local(f);
+                filling_end(f, 0);
+        } else {
+                f->wait.index = f->off - DOTS;
+                f->wait.ready = entries_ready;
+                listing_want(f->d->listing, &f->wait);
+        }
+}
+
+void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+        (void)ino;
+        fill(req, size, off, fi, false);
+}
+
+void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+                    struct fuse_file_info *fi)
+{
+        (void)ino;
+        fill(req, size, off, fi, true);
+}

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* op_meta.c: names and attributes.
+ *
+ * A name is asked for as an object (head) and, when there is none, as a directory (a listing of one
+ * entry); a name last seen as a directory the other way round, so that walking a path costs one
+ * request a step. */
+#include "mount/op.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+
+#include "base/banned.h"
+
+struct node *op_node(struct mount *m, fuse_ino_t ino)
+{
+        return ino == FUSE_ROOT_ID ? tree_root(m->tree) : (struct node *)(uintptr_t)ino;
+}
+
+fuse_ino_t op_ino(struct mount *m, const struct node *n)
+{
+        return n == tree_root(m->tree) ? FUSE_ROOT_ID : (fuse_ino_t)(uintptr_t)n;
+}
+
+void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e)
+{
+        memset(e, 0, sizeof *e);
+        e->ino = op_ino(m, n);
+        e->attr_timeout = e->entry_timeout = mount_ttl_locked(m, n);
+        mount_stat_locked(m, n, &e->attr);
+}
+
+struct node_info op_info(const struct store_object *obj)
+{
+        return (struct node_info){
+                .size = obj->size,
+                .mtime_ns = obj->mtime_ns,
+                .etag = obj->etag,
+                .has_crc = obj->has_crc,
+                .crc32c = obj->crc32c,
+                .complete = true,
+        };
+}
+
+/* --- lookup
+ * ------------------------------------------------------------------------------------------ */
+
+struct lookup {
+        fuse_req_t req;
+        struct mount *m;
+        struct node *parent;
+        char *name;
+        char *key; /* of the object; with '/' behind it, of the directory */
+        bool asked_head, asked_list;
+};
+
+static void lookup_free(struct lookup *l)
+{
+        if (!l)
+                return;
+        free(l->name);
+        free(l->key);
+        free(l);
+}
+
+static void lookup_ask(struct lookup *l);
+
+static void lookup_fail(struct lookup *l, int err)
+{
+        fuse_reply_err(l->req, -err);
+        lookup_free(l);
+}
+
+/* Neither an object nor a directory: the kernel may remember that for as long as a name. */
+static void lookup_absent(struct lookup *l)
+{
+        struct fuse_entry_param e = {.entry_timeout = (double)l->m->params.attr_ttl / 1000};
+
+        tree_lock(l->m->tree);
+        struct node *n = tree_find_locked(l->m->tree, l->parent, l->name);
+        if (n && !n->writer)
+                tree_remove_locked(l->m->tree, n);
+        tree_unlock(l->m->tree);
+        fuse_reply_entry(l->req, &e);
+        lookup_free(l);
+}
+
+static void lookup_found(struct lookup *l, const struct node_info *info)
+{
+        struct fuse_entry_param e;
+
+        tree_lock(l->m->tree);
+        struct node *n = tree_enter_locked(l->m->tree, l->parent, l->name, info);
+        if (n)
+                op_entry_locked(l->m, n, &e);
+        tree_unlock(l->m->tree);
+        if (!n)
+                fuse_reply_err(l->req, ENOMEM);
+        else
+                fuse_reply_entry(l->req, &e);
+        lookup_free(l);
+}
+
+static void lookup_headed(void *arg, int err, const struct store_object *obj)
+{
+        struct lookup *l = arg;
+        l->asked_head = true;
+        if (err == -ENOENT) {
+                lookup_ask(l);
+        } else if (err) {
+                lookup_fail(l, err);
+        } else {
+                struct node_info info = op_info(obj);
+                lookup_found(l, &info);
+        }
+}
+
+static void lookup_listed(void *arg, int err, const struct store_page *page)
+{
+        struct lookup *l = arg;
+        l->asked_list = true;
+        if (err) {
+                lookup_fail(l, err);
+        } else if (page->n) {
+                struct node_info info = {.dir = true, .etag = ""};
+                lookup_found(l, &info);
+        } else {
+                lookup_ask(l);
+        }
+}
+
+static int ask_list(struct lookup *l)
+{
+        CLEANUP(freep) char *prefix = NULL;
+        if (asprintf(&prefix, "%s/", l->key) < 0)
+                return -ENOMEM;
+        struct store_list list = {.prefix = prefix, .max = 1};
+        return store_list(l->m->store, &list, lookup_listed, l);
+}
+
+/* Asks what has not been asked yet. */
+static void lookup_ask(struct lookup *l)
+{
+        int err;
+
+        if (l->asked_head && l->asked_list) {
+                lookup_absent(l);
+                return;
+        }
+        tree_lock(l->m->tree);
+        struct node *n = tree_find_locked(l->m->tree, l->parent, l->name);
+        bool was_dir = n && n->dir;
+        tree_unlock(l->m->tree);
+        if (!l->asked_list && (was_dir || l->asked_head))
+                err = ask_list(l);
+        else
+                err = store_head(l->m->store, l->key, lookup_headed, l);
+        if (err)
+                lookup_fail(l, err);
+}
+
+/* Whether the node may be shown without asking the store. */
+static bool known_locked(const struct node *n)
+{
+        return n->writer || tree_fresh_locked(n);
+}
+
+static bool lookup_local(struct mount *m, struct node *parent, const char *name,
+                         struct fuse_entry_param *e)
+{
+        tree_lock(m->tree);
+        struct node *n = tree_find_locked(m->tree, parent, name);
+        bool known = n && known_locked(n);
+        if (known) {
+                tree_pin_locked(n);
+                op_entry_locked(m, n, e);
+        }
+        tree_unlock(m->tree);
+        return known;
+}
+
+void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+        struct mount *m = op_mount(req);
+        struct node *dir = op_node(m, parent);
+        struct fuse_entry_param e;
+
+        if (lookup_local(m, dir, name, &e)) {
+                fuse_reply_entry(req, &e);
+                return;
+        }
+        struct lookup *l = calloc(1, sizeof *l);
+        if (!l) {
+                fuse_reply_err(req, ENOMEM);
+                return;
+        }
+        *l = (struct lookup){.req = req, .m = m, .parent = dir, .name = strdup(name)};
+        int err = l->name ? mount_key(m, dir, name, &l->key) : -ENOMEM;
+        if (err)
+                lookup_fail(l, err == -EILSEQ ? -ENOENT : err);
+        else
+                lookup_ask(l);
+}
+
+void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t n)
+{
+        struct mount *m = op_mount(req);
+        tree_lock(m->tree);
+        tree_unref_locked(m->tree, op_node(m, ino), n);
+        tree_unlock(m->tree);
+        fuse_reply_none(req);
+}
+
+void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *v)
+{
+        struct mount *m = op_mount(req);
+        tree_lock(m->tree);
+        for (size_t i = 0; i < count; i++)
+                tree_unref_locked(m->tree, op_node(m, v[i].ino), v[i].nlookup);
+        tree_unlock(m->tree);
+        fuse_reply_none(req);
+}
+
+/* --- attributes
+ * --------------------------------------------------------------------------------------- */
+
+static void reply_attr(fuse_req_t req, struct mount *m, struct node *n)
+{
+        struct stat st;
+        tree_lock(m->tree);
+        mount_stat_locked(m, n, &st);
+        double ttl = mount_ttl_locked(m, n);
+        tree_unlock(m->tree);
+        fuse_reply_attr(req, &st, ttl);
+}
+
+struct getattr {
+        fuse_req_t req;
+        struct mount *m;
+        struct node *n;
+};
+
+static void getattr_headed(void *arg, int err, const struct store_object *obj)
+{
+        CLEANUP(freep) struct getattr *g = arg;
+
+        if (!err) {
+                struct node_info info = op_info(obj);
+                tree_lock(g->m->tree);
+                if (!g->n->writer && !g->n->nreaders &&
+                    tree_set_info_locked(g->m->tree, g->n, &info))
+                        err = -ENOMEM;
+                tree_unlock(g->m->tree);
+        }
+        if (err)
+                fuse_reply_err(g->req, -err);
+        else
+                reply_attr(g->req, g->m, g->n);
+}
+
+void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+        struct mount *m = op_mount(req);
+        struct node *n = op_node(m, ino);
+        (void)fi;
+
+        tree_lock(m->tree);
+        /* An open file is what it was when it was opened; a directory has nothing to ask for. */
+        bool known = n->dir || n->nreaders || known_locked(n);
+        tree_unlock(m->tree);
+        if (known) {
+                reply_attr(req, m, n);
+                return;
+        }
+        CLEANUP(freep) char *key = tree_key(m->tree, n, NULL);
+        struct getattr *g = malloc(sizeof *g);
+        int err = -ENOMEM;
+        if (key && g) {
+                *g = (struct getattr){req, m, n};
+                err = store_head(m->store, key, getattr_headed, g);
+        }
+        if (err) {
+                free(g);
+                fuse_reply_err(req, -err);
+        }
+}
+
+/* Cuts a file that is being written to nothing: a new version takes the place of what was written.
+ */
+static int restart_writer(struct mount *m, struct node *n, struct handle *h)
+{
+        static const struct store_meta no_meta;
+        CLEANUP(freep) char *key = tree_key(m->tree, n, NULL);
+        struct writer *fresh = key ? writer_new(&m->writer_env, key, &no_meta, false) : NULL;
+        if (!fresh)
+                return -ENOMEM;
+        pthread_mutex_lock(&h->mtx);
+        struct writer *old = h->writer;
+        h->writer = fresh;
+        pthread_mutex_unlock(&h->mtx);
+        tree_lock(m->tree);
+        struct writer *shown = n->writer;
+        n->writer = writer_ref(fresh);
+        tree_note_open_locked(m->tree, n);
+        tree_unlock(m->tree);
+        if (old)
+                writer_abort(old, -ECANCELED);
+        writer_unref(old);
+        writer_unref(shown);
+        return 0;
+}
+
+struct truncate {
+        fuse_req_t req;
+        struct mount *m;
+        struct node *n;
+};
+
+static void truncated(void *arg, int err, const struct store_object *obj)
+{
+        CLEANUP(freep) struct truncate *t = arg;
+
+        if (!err) {
+                struct node_info info = op_info(obj);
+                info.complete = false;
+                tree_lock(t->m->tree);
+                if (tree_set_info_locked(t->m->tree, t->n, &info))
+                        err = -ENOMEM;
+                tree_unlock(t->m->tree);
+        }
+        if (err)
+                fuse_reply_err(t->req, -err);
+        else
+                reply_attr(t->req, t->m, t->n);
+}
+
+/* truncate(path, 0): an empty object takes the place of what was there. */
+static void truncate_path(fuse_req_t req, struct mount *m, struct node *n)
+{
+        CLEANUP(freep) char *key = tree_key(m->tree, n, NULL);
+        struct truncate *t = malloc(sizeof *t);
+        struct store_body empty = store_body_mem(NULL, 0);
+        int err = -ENOMEM;
+        if (key && t) {
+                *t = (struct truncate){req, m, n};
+                err = store_put(m->store, key, &empty, NULL, NULL, truncated, t);
+        }
+        if (err) {
+                free(t);
+                fuse_reply_err(req, -err);
+        }
+}
+
+static void set_size(fuse_req_t req, struct mount *m, struct node *n, uint64_t size,
+                     struct fuse_file_info *fi)
+{
+        struct handle *h = fi ? (struct handle *)(uintptr_t)fi->fh : NULL;
+        struct stat st;
+
+        tree_lock(m->tree);
+        mount_stat_locked(m, n, &st);
+        bool writing = n->writer && writer_dirty(n->writer);
+        tree_unlock(m->tree);
+        if ((uint64_t)st.st_size == size) {
+                reply_attr(req, m, n);
+        } else if (size || (writing && !h)) {
+                fuse_reply_err(req, EOPNOTSUPP);
+        } else if (h && h->writable) {
+                int err = restart_writer(m, n, h);
+                if (err)
+                        fuse_reply_err(req, -err);
+                else
+                        reply_attr(req, m, n);
+        } else {
+                truncate_path(req, m, n);
+        }
+}
+
+void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int which,
+                struct fuse_file_info *fi)
+{
+        struct mount *m = op_mount(req);
+        struct node *n = op_node(m, ino);
+        struct stat now;
+
+        tree_lock(m->tree);
+        mount_stat_locked(m, n, &now);
+        bool writing = n->writer != NULL;
+        tree_unlock(m->tree);
+        bool keeps = !((which & FUSE_SET_ATTR_MODE) && (attr->st_mode ^ now.st_mode) & 07777) &&
+                     !((which & FUSE_SET_ATTR_UID) && attr->st_uid != now.st_uid) &&
+                     !((which & FUSE_SET_ATTR_GID) && attr->st_gid != now.st_gid);
+        /* The time of a file being written is that of its publication, which is now. */
+        bool times = which & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME);
+        bool to_now = !(which & FUSE_SET_ATTR_MTIME) || which & FUSE_SET_ATTR_MTIME_NOW;
+        if (!keeps || (times && !(writing && to_now)))
+                fuse_reply_err(req, EPERM);
+        else if (which & FUSE_SET_ATTR_SIZE)
+                set_size(req, m, n, (uint64_t)attr->st_size, fi);
+        else
+                reply_attr(req, m, n);
+}
+
+void op_statfs(fuse_req_t req, fuse_ino_t ino)
+{
+        (void)ino;
+        /* A bucket has no size: 8 EiB less a block, in blocks of 1 MiB, and as many names. */
+        enum { BLOCK = 1 << 20 };
+        fsblkcnt_t blocks = INT64_MAX / BLOCK;
+        struct statvfs st = {
+                .f_bsize = BLOCK,
+                .f_frsize = BLOCK,
+                .f_blocks = blocks,
+                .f_bfree = blocks,
+                .f_bavail = blocks,
+                .f_files = INT32_MAX,
+                .f_ffree = INT32_MAX,
+                .f_favail = INT32_MAX,
+                .f_namemax = 255,
+        };
+        fuse_reply_statfs(req, &st);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* op_name.c: changes of names. A directory is a marker, an empty object whose key ends in '/'. */
+#include "mount/op.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+/* One change under way. */
+struct change {
+        fuse_req_t req;
+        struct mount *m;
+        struct node *dir; /* where the name is */
+        char *name;
+        char *key;
+        struct writer *writer; /* of a file that is unlinked while written, one reference */
+        struct writer_commit commit;
+};
+
+static void change_free(struct change *c)
+{
+        if (!c)
+                return;
+        writer_unref(c->writer);
+        free(c->name);
+        free(c->key);
+        free(c);
+}
+
+static void change_end(struct change *c, int err)
+{
+        fuse_reply_err(c->req, -err);
+        change_free(c);
+}
+
+/* A change of `name` in `parent`, or NULL after an error reply. `tail` is added to the key. */
+static struct change *change_new(fuse_req_t req, fuse_ino_t parent, const char *name,
+                                 const char *tail)
+{
+        struct mount *m = op_mount(req);
+        CLEANUP(freep) char *key = NULL;
+        struct node *dir = op_node(m, parent);
+        int err = mount_key(m, dir, name, &key);
+        struct change *c = err ? NULL : calloc(1, sizeof *c);
+
+        if (c) {
+                *c = (struct change){.req = req, .m = m, .dir = dir, .name = strdup(name)};
+                if (c->name && asprintf(&c->key, "%s%s", key, tail) >= 0)
+                        return c;
+                c->key = NULL;
+                change_free(c);
+        }
+        fuse_reply_err(req, err ? -err : ENOMEM);
+        return NULL;
+}
+
+static void name_gone(struct change *c)
+{
+        tree_lock(c->m->tree);
+        struct node *n = tree_find_locked(c->m->tree, c->dir, c->name);
+        if (n)
+                tree_remove_locked(c->m->tree, n);
+        tree_unlock(c->m->tree);
+}
+
+static void deleted(void *arg, int err, const struct store_object *obj)
+{
+        struct change *c = arg;
+        (void)obj;
+        if (!err)
+                name_gone(c);
+        change_end(c, err);
+}
+
+static void delete_key(struct change *c)
+{
+        int err = store_delete(c->m->store, c->key, deleted, c);
+        if (err)
+                change_end(c, err);
+}
+
+/* --- directories
+ * -------------------------------------------------------------------------------------- */
+
+static void marker_made(void *arg, int err, const struct store_object *obj)
+{
+        struct change *c = arg;
+        struct node_info info = {.dir = true, .etag = ""};
+        struct fuse_entry_param e;
+        struct node *n = NULL;
+        (void)obj;
+
+        if (!err) {
+                tree_lock(c->m->tree);
+                n = tree_enter_locked(c->m->tree, c->dir, c->name, &info);
+                if (n)
+                        op_entry_locked(c->m, n, &e);
+                else
+                        err = -ENOMEM;
+                tree_unlock(c->m->tree);
+        }
+        if (err)
+                fuse_reply_err(c->req, -err);
+        else
+                fuse_reply_entry(c->req, &e);
+        change_free(c);
+}
+
+void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+        struct store_body empty = store_body_mem(NULL, 0);
+        struct change *c = change_new(req, parent, name, "/");
+        (void)mode;
+        if (!c)
+                return;
+        int err = store_put(c->m->store, c->key, &empty, NULL, NULL, marker_made, c);
+        if (err)
+                change_end(c, err);
+}
+
+static void rmdir_listed(void *arg, int err, const struct store_page *page)
+{
+        struct change *c = arg;
+        for (size_t i = 0; !err && i < page->n; i++)
+                if (strcmp(page->v[i].key, c->key))
+                        err = -ENOTEMPTY;
+        if (err)
+                change_end(c, err);
+        else
+                delete_key(c);
+}
+
+/* Whether a file in the directory exists only here so far. */
+static bool has_unpublished(struct mount *m, const struct node *dir)
+{
+        bool found = false;
+        tree_lock(m->tree);
+        for (struct node *n = tree_open_list_locked(m->tree); n && !found; n = n->open_next)
+                found = n->parent == dir && n->hashed && n->writer && !n->published;
+        tree_unlock(m->tree);
+        return found;
+}
+
+void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+        struct change *c = change_new(req, parent, name, "/");
+        if (!c)
+                return;
+        tree_lock(c->m->tree);
+        struct node *n = tree_find_locked(c->m->tree, c->dir, name);
+        tree_unlock(c->m->tree);
+        struct store_list list = {.prefix = c->key, .max = 2};
+        int err = n && has_unpublished(c->m, n) ? -ENOTEMPTY
+                                                : store_list(c->m->store, &list, rmdir_listed, c);
+        if (err)
+                change_end(c, err);
+}
+
+/* --- files
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* The commit that may have been under way has ended: nothing can bring the object back. */
+static void unlinked_writer(struct writer_commit *commit, int err, const struct store_object *obj)
+{
+        struct change *c =
+                (struct change *)(void *)((char *)commit - offsetof(struct change, commit));
+        (void)err;
+        (void)obj;
+        delete_key(c);
+}
+
+void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+        struct change *c = change_new(req, parent, name, "");
+        if (!c)
+                return;
+        tree_lock(c->m->tree);
+        struct node *n = tree_find_locked(c->m->tree, c->dir, name);
+        if (n && n->writer)
+                c->writer = writer_ref(n->writer);
+        tree_unlock(c->m->tree);
+        if (!c->writer) {
+                delete_key(c);
+                return;
+        }
+        c->commit.done = unlinked_writer;
+        writer_abort(c->writer, 0);
+        writer_commit(c->writer, &c->commit);
+}
+
+/* --- what is not there yet
+ * ----------------------------------------------------------------------------------- */
+
+void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent,
+               const char *newname, unsigned flags)
+{
+        (void)parent, (void)name, (void)newparent, (void)newname, (void)flags;
+        fuse_reply_err(req, EOPNOTSUPP);
+}
+
+void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *newname)
+{
+        (void)ino, (void)newparent, (void)newname;
+        fuse_reply_err(req, EPERM);
+}
+
+void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name)
+{
+        (void)link, (void)parent, (void)name;
+        fuse_reply_err(req, EOPNOTSUPP);
+}
+
+void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
+{
+        (void)parent, (void)name, (void)mode, (void)rdev;
+        fuse_reply_err(req, EOPNOTSUPP);
+}

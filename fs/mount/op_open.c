@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* op_open.c: how a file becomes open and ceases to be.
+ *
+ * A file that is written has a writer, which its handle and, so that names and sizes show at once,
+ * its node hold. A file that is read has a reader of one version, which all handles of the node
+ * share. */
+#include "mount/op.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/metrics.h"
+
+#include "base/banned.h"
+
+static struct handle *handle_new(fuse_req_t req, struct node *n, bool writable)
+{
+        struct handle *h = calloc(1, sizeof *h);
+        if (!h)
+                return NULL;
+        h->node = n;
+        h->writable = writable;
+        h->opener = fuse_req_ctx(req)->pid;
+        pthread_mutex_init(&h->mtx, NULL);
+        return h;
+}
+
+static void handle_free(struct handle *h)
+{
+        if (!h)
+                return;
+        writer_unref(h->writer);
+        pthread_mutex_destroy(&h->mtx);
+        free(h);
+}
+
+/* Whether a version of the file is being written. Then it can neither be read nor written by
+ * another. */
+static bool busy_locked(const struct node *n)
+{
+        return n->writer && writer_dirty(n->writer);
+}
+
+/* Writes bypass the page cache: a request is then as large as the program's write. */
+static void opened_for_write(struct fuse_file_info *fi, struct handle *h)
+{
+        fi->fh = (uintptr_t)h;
+        fi->direct_io = 1;
+        fi->keep_cache = 0;
+}
+
+/* Makes `w` the version in the making of the node. */
+static struct writer *adopt_writer_locked(struct mount *m, struct node *n, struct writer *w)
+{
+        struct writer *old = n->writer;
+        n->writer = writer_ref(w);
+        tree_note_open_locked(m->tree, n);
+        return old;
+}
+
+/* --- create
+ * -------------------------------------------------------------------------------------------- */
+
+/* The node for a new file, with one more reference and `h` writing it. 0 or a negative errno. */
+static int create_locked(struct mount *m, struct node *dir, const char *name, int flags,
+                         struct handle *h, struct fuse_entry_param *e, struct writer **old)
+{
+        struct node *n = tree_find_locked(m->tree, dir, name);
+        if (n && busy_locked(n))
+                return flags & O_EXCL ? -EEXIST : -EOPNOTSUPP;
+        if (n && (flags & O_EXCL) && n->published && tree_fresh_locked(n))
+                return -EEXIST;
+        if (n && n->dir)
+                return -EISDIR;
+        if (!n) {
+                struct node_info none = {.etag = ""};
+                n = tree_enter_locked(m->tree, dir, name, &none);
+                if (!n)
+                        return -ENOMEM;
+                n->published = false;
+                n->fresh_until = 0;
+        } else {
+                tree_pin_locked(n);
+        }
+        tree_pin_locked(n); /* the handle's; the other is the kernel's */
+        h->node = n;
+        *old = adopt_writer_locked(m, n, h->writer);
+        op_entry_locked(m, n, e);
+        return 0;
+}
+
+void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+               struct fuse_file_info *fi)
+{
+        static const struct store_meta no_meta;
+        struct mount *m = op_mount(req);
+        struct node *dir = op_node(m, parent);
+        CLEANUP(freep) char *key = NULL;
+        struct fuse_entry_param e;
+        struct writer *old = NULL;
+        int err = mount_key(m, dir, name, &key);
+        struct handle *h = err ? NULL : handle_new(req, NULL, true);
+
+        (void)mode;
+        if (h)
+                h->writer = writer_new(&m->writer_env, key, &no_meta, fi->flags & O_EXCL);
+        if (!err && (!h || !h->writer))
+                err = -ENOMEM;
+        if (!err) {
+                tree_lock(m->tree);
+                err = create_locked(m, dir, name, fi->flags, h, &e, &old);
+                tree_unlock(m->tree);
+        }
+        if (err) {
+                handle_free(h);
+                fuse_reply_err(req, -err);
+                return;
+        }
+        writer_unref(old);
+        opened_for_write(fi, h);
+        fuse_reply_create(req, &e, fi);
+}
+
+/* --- open
+ * --------------------------------------------------------------------------------------------------
+ */
+
+/* Gives the handle the version that is published now; makes the node's reader when it is of
+ * another. */
+static int attach_reader_locked(struct mount *m, struct node *n, struct handle *h, const char *key,
+                                struct fuse_file_info *fi)
+{
+        if (n->reader && strcmp(reader_etag(n->reader), n->etag)) {
+                reader_unref(n->reader);
+                n->reader = NULL;
+        }
+        if (!n->reader) {
+                struct store_object obj = {
+                        .size = n->size, .has_crc = n->has_crc, .crc32c = n->crc32c};
+                snprintf(obj.etag, sizeof obj.etag, "%s", n->etag);
+                n->reader = reader_new(&m->reader_env, key, &obj);
+                if (!n->reader)
+                        return -ENOMEM;
+        }
+        h->reader = reader_ref(n->reader);
+        reader_open(h->reader);
+        n->nreaders++;
+        tree_note_open_locked(m->tree, n);
+        fi->keep_cache = n->cached_etag && n->etag[0] && !strcmp(n->cached_etag, n->etag);
+        if (!fi->keep_cache) {
+                free(n->cached_etag);
+                n->cached_etag = strdup(n->etag);
+        }
+        return 0;
+}
+
+static void open_now(fuse_req_t req, struct mount *m, struct node *n, const char *key,
+                     struct fuse_file_info *fi)
+{
+        static const struct store_meta no_meta;
+        bool write = (fi->flags & O_ACCMODE) != O_RDONLY;
+        bool read = (fi->flags & O_ACCMODE) != O_WRONLY && !(fi->flags & O_TRUNC);
+        struct handle *h = handle_new(req, n, write);
+        struct writer *old = NULL;
+        int err = h ? 0 : -ENOMEM;
+
+        if (h && write && (fi->flags & O_TRUNC)) {
+                h->writer = writer_new(&m->writer_env, key, &no_meta, false);
+                if (!h->writer)
+                        err = -ENOMEM;
+        }
+        tree_lock(m->tree);
+        if (!err && busy_locked(n))
+                err = -EOPNOTSUPP;
+        if (!err && h->writer)
+                old = adopt_writer_locked(m, n, h->writer);
+        if (!err && read)
+                err = attach_reader_locked(m, n, h, key, fi);
+        if (!err)
+                tree_pin_locked(n);
+        tree_unlock(m->tree);
+        writer_unref(old);
+        if (err) {
+                handle_free(h);
+                fuse_reply_err(req, -err);
+                return;
+        }
+        if (read)
+                fi->fh = (uintptr_t)h;
+        else
+                opened_for_write(fi, h);
+        fuse_reply_open(req, fi);
+}
+
+struct opening {
+        fuse_req_t req;
+        struct mount *m;
+        struct node *n;
+        char *key;
+        struct fuse_file_info fi;
+};
+
+static void open_headed(void *arg, int err, const struct store_object *obj)
+{
+        struct opening *o = arg;
+
+        if (!err) {
+                struct node_info info = op_info(obj);
+                tree_lock(o->m->tree);
+                bool same = o->n->etag && !strcmp(o->n->etag, obj->etag);
+                if (!o->n->writer && (same || !o->n->nreaders) &&
+                    tree_set_info_locked(o->m->tree, o->n, &info))
+                        err = -ENOMEM;
+                else if (!same && o->n->nreaders)
+                        err = -ESTALE; /* the name has a new version: open it again by name */
+                tree_unlock(o->m->tree);
+        }
+        if (err)
+                fuse_reply_err(o->req, -err);
+        else
+                open_now(o->req, o->m, o->n, o->key, &o->fi);
+        free(o->key);
+        free(o);
+}
+
+void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+        struct mount *m = op_mount(req);
+        struct node *n = op_node(m, ino);
+        CLEANUP(freep) char *key = tree_key(m->tree, n, NULL);
+
+        if (!key) {
+                fuse_reply_err(req, ENOMEM);
+                return;
+        }
+        tree_lock(m->tree);
+        bool known = (fi->flags & O_TRUNC) || n->writer ||
+                     (n->complete && (tree_fresh_locked(n) || n->nreaders));
+        tree_unlock(m->tree);
+        if (known) {
+                open_now(req, m, n, key, fi);
+                return;
+        }
+        struct opening *o = malloc(sizeof *o);
+        int err = -ENOMEM;
+        if (o) {
+                *o = (struct opening){.req = req, .m = m, .n = n, .key = TAKE_PTR(key), .fi = *fi};
+                err = store_head(m->store, o->key, open_headed, o);
+        }
+        if (err) {
+                if (o)
+                        free(o->key);
+                free(o);
+                fuse_reply_err(req, -err);
+        }
+}
+
+/* --- release
+ * ---------------------------------------------------------------------------------------------- */
+
+/* The last reference to the handle is gone: what no close published will never be. */
+static void end_writer(struct mount *m, struct node *n, struct writer *w)
+{
+        bool lost = writer_dirty(w);
+        if (lost) {
+                METRIC_ADD(kills_aborted, 1);
+                writer_abort(w, -ECANCELED);
+        }
+        tree_lock(m->tree);
+        struct writer *shown = NULL;
+        if (n->writer == w) {
+                shown = TAKE_PTR(n->writer);
+                tree_note_open_locked(m->tree, n);
+                n->fresh_until = lost ? 0 : n->fresh_until;
+                if (lost && !n->published)
+                        tree_remove_locked(m->tree, n);
+        }
+        tree_unlock(m->tree);
+        writer_unref(shown);
+}
+
+static void end_reader(struct mount *m, struct node *n, struct reader *r)
+{
+        struct reader *shown = NULL;
+        reader_close(r);
+        tree_lock(m->tree);
+        if (!--n->nreaders) {
+                shown = TAKE_PTR(n->reader);
+                tree_note_open_locked(m->tree, n);
+        }
+        tree_unlock(m->tree);
+        reader_unref(shown);
+        reader_unref(r);
+}
+
+void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+        struct mount *m = op_mount(req);
+        struct handle *h = (struct handle *)(uintptr_t)fi->fh;
+        (void)ino;
+
+        if (h->writer)
+                end_writer(m, h->node, h->writer);
+        if (h->reader)
+                end_reader(m, h->node, h->reader);
+        tree_lock(m->tree);
+        tree_unref_locked(m->tree, h->node, 1);
+        tree_unlock(m->tree);
+        handle_free(h);
+        fuse_reply_err(req, 0);
+}

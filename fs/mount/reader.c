@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reader.c: see reader.h.
+ *
+ * Ranges are requested, fill up on an I/O thread and are handed to the reads that wait for them
+ * from that same thread: serve() runs after every change. Memory is given back outside the lock,
+ * since that may wake a read. */
+#include "mount/reader.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "mount/chain.h"
+#include "mount/range.h"
+#include "mount/window.h"
+
+#include "base/banned.h"
+
+struct reader {
+        atomic_uint refs;
+        const struct reader_env *env;
+        char *key;
+        struct store_object obj;
+        pthread_mutex_t mtx; /* before the pool's and the store's locks */
+        struct {
+                unsigned opens;
+                int err; /* final: the object is not what it should be */
+                struct windows windows;
+                struct chain chain;
+                struct range *ranges;    /* disjoint, newest first */
+                struct read_op *pending; /* wait for bytes */
+                struct range *garbage;   /* to be freed once unlocked */
+        } locked;
+};
+
+/* A read that is ready: where its bytes are, and the ranges that must stay meanwhile. */
+struct reply {
+        int err;
+        int niov;
+        struct iovec iov[READ_IOV_MAX];
+        int nranges;
+        struct {
+                struct range *range;
+                uint64_t len;
+        } from[READ_IOV_MAX];
+};
+
+static void start_locked(struct reader *r, struct read_op *op);
+
+struct reader *reader_new(const struct reader_env *env, const char *key,
+                          const struct store_object *obj)
+{
+        struct reader *r = calloc(1, sizeof *r);
+        if (!r || !(r->key = strdup(key))) {
+                free(r);
+                return NULL;
+        }
+        atomic_init(&r->refs, 1);
+        r->env = env;
+        r->obj = *obj;
+        r->locked.windows.max = env->max_window;
+        r->locked.windows.read_size = env->read_size;
+        pthread_mutex_init(&r->mtx, NULL);
+        return r;
+}
+
+struct reader *reader_ref(struct reader *r)
+{
+        atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
+        return r;
+}
+
+void reader_unref(struct reader *r)
+{
+        if (!r || atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) > 1)
+                return;
+        pthread_mutex_destroy(&r->mtx);
+        free(r->key);
+        free(r);
+}
+
+const char *reader_etag(const struct reader *r)
+{
+        return r->obj.etag;
+}
+
+uint64_t reader_size(const struct reader *r)
+{
+        return r->obj.size;
+}
+
+static void unlock(struct reader *r)
+{
+        struct range *list = r->locked.garbage;
+        r->locked.garbage = NULL;
+        pthread_mutex_unlock(&r->mtx);
+        while (list) {
+                struct range *g = list;
+                list = g->next;
+                range_free(g);
+        }
+}
+
+static void put_range_locked(struct reader *r, struct range *g)
+{
+        if (--g->refs)
+                return;
+        g->next = r->locked.garbage;
+        r->locked.garbage = g;
+}
+
+static void drop_range_locked(struct reader *r, struct range *g)
+{
+        struct range **pp = &r->locked.ranges;
+        while (*pp != g)
+                pp = &(*pp)->next;
+        *pp = g->next;
+        __atomic_store_n(&g->dead, true, __ATOMIC_RELAXED);
+        put_range_locked(r, g);
+}
+
+static struct range *find_range_locked(struct reader *r, uint64_t at)
+{
+        for (struct range *g = r->locked.ranges; g; g = g->next)
+                if (at >= g->off && at < g->off + g->len)
+                        return g;
+        return NULL;
+}
+
+static uint64_t readable(const struct range *g)
+{
+        return g->hold && !g->verified ? 0 : g->filled;
+}
+
+/* --- handing out
+ * ----------------------------------------------------------------------------------- */
+
+enum op_state { OP_WAITS, OP_READY, OP_LACKS };
+
+/* Whether every byte of `op` is there; fills `rep` when it is. */
+static enum op_state look_locked(struct reader *r, const struct read_op *op, struct reply *rep)
+{
+        uint64_t at = op->off, end = op->off + op->len;
+
+        memset(rep, 0, offsetof(struct reply, iov));
+        rep->nranges = 0;
+        while (at < end) {
+                struct range *g = find_range_locked(r, at);
+                if (!g)
+                        return OP_LACKS;
+                uint64_t stop = g->off + g->len < end ? g->off + g->len : end;
+                if (g->off + readable(g) < stop)
+                        return OP_WAITS;
+                rep->niov += range_iov(g, at, stop - at, rep->iov + rep->niov);
+                rep->from[rep->nranges].range = g;
+                rep->from[rep->nranges++].len = stop - at;
+                at = stop;
+        }
+        return OP_READY;
+}
+
+static void pin_locked(struct reply *rep)
+{
+        for (int i = 0; i < rep->nranges; i++)
+                rep->from[i].range->refs++;
+}
+
+/* After the reply: what has been read through is not needed again, the kernel has it. */
+static void settle_locked(struct reader *r, struct reply *rep)
+{
+        for (int i = 0; i < rep->nranges; i++) {
+                struct range *g = rep->from[i].range;
+                g->consumed += rep->from[i].len;
+                if (g->consumed >= g->len && !g->dead && !g->flying)
+                        drop_range_locked(r, g);
+                put_range_locked(r, g);
+        }
+}
+
+static struct read_op *take_ready_locked(struct reader *r, struct reply *rep)
+{
+        for (struct read_op **pp = &r->locked.pending; *pp; pp = &(*pp)->next) {
+                struct read_op *op = *pp;
+                if (r->locked.err) {
+                        memset(rep, 0, sizeof *rep);
+                        rep->err = r->locked.err;
+                } else {
+                        enum op_state state = look_locked(r, op, rep);
+                        if (state == OP_WAITS)
+                                continue;
+                        if (state == OP_LACKS) {
+                                *pp = op->next; /* its range failed or was dropped: ask again */
+                                start_locked(r, op);
+                                pp = &r->locked.pending;
+                                if (!*pp)
+                                        return NULL;
+                                continue;
+                        }
+                }
+                *pp = op->next;
+                pin_locked(rep);
+                return op;
+        }
+        return NULL;
+}
+
+/* Answers every read whose bytes are there. Drops the lock around each answer. */
+static void serve_locked(struct reader *r)
+{
+        struct read_op *op;
+        struct reply rep;
+
+        while ((op = take_ready_locked(r, &rep))) {
+                pthread_mutex_unlock(&r->mtx);
+                op->done(op, rep.err, rep.iov, rep.niov);
+                pthread_mutex_lock(&r->mtx);
+                settle_locked(r, &rep);
+        }
+}
+
+/* Fails the reads that wait for a byte of [off, off+len). */
+static void fail_locked(struct reader *r, uint64_t off, uint64_t len, int err)
+{
+        struct reply none = {.err = err};
+        struct read_op **pp = &r->locked.pending;
+
+        while (*pp) {
+                struct read_op *op = *pp;
+                if (op->off >= off + len || op->off + op->len <= off) {
+                        pp = &op->next;
+                        continue;
+                }
+                *pp = op->next;
+                pthread_mutex_unlock(&r->mtx);
+                op->done(op, none.err, NULL, 0);
+                pthread_mutex_lock(&r->mtx);
+                pp = &r->locked.pending;
+        }
+}
+
+/* --- fetching
+ * ------------------------------------------------------------------------------------------ */
+
+static int fetch_locked(struct reader *r, struct range *g);
+
+static int range_data(void *arg, uint64_t at, const void *p, size_t n)
+{
+        struct range *g = arg;
+        struct reader *r = g->reader;
+
+        if (__atomic_load_n(&g->dead, __ATOMIC_RELAXED))
+                return -ECANCELED;
+        if (at + n > g->len)
+                return -EIO; /* more than was asked for */
+        range_fill(g, at, p, n);
+        pthread_mutex_lock(&r->mtx);
+        g->filled = at + n;
+        if (!g->hold)
+                serve_locked(r);
+        unlock(r);
+        return 0;
+}
+
+/* Whether a range that is on its way could still lead the chain on. */
+static bool chain_may_grow_locked(const struct reader *r)
+{
+        for (const struct range *g = r->locked.ranges; g; g = g->next)
+                if (g->flying && r->locked.chain.off >= g->off &&
+                    r->locked.chain.off < g->off + g->len)
+                        return true;
+        return false;
+}
+
+/* Releases what is held back once the checksum of the whole is known, or cannot become known. */
+static void verify_locked(struct reader *r)
+{
+        const struct chain *c = &r->locked.chain;
+        bool whole = c->off == r->obj.size;
+
+        if (whole && r->obj.has_crc && c->crc != r->obj.crc32c && !r->locked.err) {
+                r->locked.err = -EIO;
+                log_error("%s: what was read does not have the checksum of the object (version %s)",
+                          r->key, r->obj.etag);
+        }
+        if (whole || c->broken || !chain_may_grow_locked(r))
+                for (struct range *g = r->locked.ranges; g; g = g->next)
+                        if (g->hold && !g->flying)
+                                g->verified = true;
+}
+
+/* The errno a program sees for a version that is no longer to be had. */
+static int read_errno(int err)
+{
+        return err == -ENOENT ? -ESTALE : err == -EBADMSG ? -EIO : err;
+}
+
+static void range_done(void *arg, int err, const struct store_got *got)
+{
+        struct range *g = arg;
+        struct reader *r = g->reader;
+
+        pthread_mutex_lock(&r->mtx);
+        g->flying = false;
+        if (!err && got->bytes != g->len)
+                err = -EIO;
+        if (err == -EBADMSG && g->hold && !g->tries++ && !g->dead) {
+                g->filled = 0;
+                err = fetch_locked(r, g);
+                if (!err) {
+                        unlock(r);
+                        reader_unref(r);
+                        return;
+                }
+        }
+        if (!err)
+                chain_add(&r->locked.chain, g->off, g->len, got->crc32c);
+        if (err && !g->dead) {
+                g->err = read_errno(err);
+                drop_range_locked(r, g);
+                fail_locked(r, g->off, g->len, g->err);
+        }
+        verify_locked(r);
+        if (!g->dead && g->consumed >= g->len)
+                drop_range_locked(r, g);
+        put_range_locked(r, g);
+        serve_locked(r);
+        unlock(r);
+        reader_unref(r);
+}
+
+static int fetch_locked(struct reader *r, struct range *g)
+{
+        struct store_get get = {
+                .key = r->key,
+                .off = g->off,
+                .len = g->len,
+                .if_match = r->obj.etag[0] ? r->obj.etag : NULL,
+                .data = range_data,
+                .done = range_done,
+                .arg = g,
+        };
+        int err = store_get(r->env->store, &get);
+        if (!err) {
+                g->flying = true;
+                reader_ref(r);
+        }
+        return err;
+}
+
+/* Requests [off, off+len). 0, -EAGAIN when there is no memory now, or why it cannot be requested.
+ */
+static int request_locked(struct reader *r, const struct stream *s, uint64_t off, uint64_t len,
+                          enum pool_want want)
+{
+        struct range *g = range_new(r->env->pool, off, len, want);
+        if (!g)
+                return -EAGAIN;
+        bool whole = off == 0 && len == r->obj.size;
+        g->reader = r;
+        g->hold = whole || (r->obj.has_crc && s->from_zero && off + len == r->obj.size &&
+                            !r->locked.chain.broken);
+        int err = fetch_locked(r, g);
+        if (err) {
+                put_range_locked(r, g);
+                return err;
+        }
+        g->refs++; /* the request's; the first is the list's */
+        g->next = r->locked.ranges;
+        r->locked.ranges = g;
+        return 0;
+}
+
+static uint64_t gap_end_locked(const struct reader *r, uint64_t at, uint64_t end)
+{
+        for (const struct range *g = r->locked.ranges; g; g = g->next)
+                if (g->off > at && g->off < end)
+                        end = g->off;
+        return end;
+}
+
+/* Requests what of the read is neither here nor on its way. */
+static int demand_locked(struct reader *r, struct stream *s, const struct read_op *op)
+{
+        uint64_t at = op->off, end = op->off + op->len;
+
+        while (at < end) {
+                struct range *g = find_range_locked(r, at);
+                uint64_t stop = g ? g->off + g->len : gap_end_locked(r, at, end);
+                int err = g ? 0 : request_locked(r, s, at, stop - at, POOL_MUST);
+                if (err)
+                        return err;
+                if (g)
+                        METRIC_ADD(readahead_hits, (stop < end ? stop : end) - at);
+                at = stop;
+                if (s->ahead < at)
+                        s->ahead = at;
+        }
+        return 0;
+}
+
+static void prefetch_locked(struct reader *r, struct stream *s)
+{
+        uint64_t n;
+        while ((n = windows_next(&r->locked.windows, s, r->obj.size))) {
+                uint64_t from = s->ahead > s->next ? s->ahead : s->next;
+                struct range *g = find_range_locked(r, from);
+                if (g) {
+                        s->ahead = g->off + g->len;
+                        continue;
+                }
+                uint64_t stop = gap_end_locked(r, from, from + n);
+                if (request_locked(r, s, from, stop - from, POOL_TRY))
+                        return;
+                s->ahead = stop;
+        }
+}
+
+/* Drops what an abandoned stream had fetched ahead. */
+static void abandon_locked(struct reader *r, const struct stream *s)
+{
+        struct range *next;
+        for (struct range *g = s->used ? r->locked.ranges : NULL; g; g = next) {
+                next = g->next;
+                if (g->off >= s->next && g->off < s->ahead && !g->consumed) {
+                        METRIC_ADD(readahead_waste, g->len);
+                        drop_range_locked(r, g);
+                }
+        }
+}
+
+static void starved_ready(struct pool_waiter *w)
+{
+        struct read_op *op =
+                (struct read_op *)(void *)((char *)w - offsetof(struct read_op, starved));
+        struct reader *r = op->reader;
+
+        pthread_mutex_lock(&r->mtx);
+        start_locked(r, op);
+        serve_locked(r);
+        unlock(r);
+        reader_unref(r);
+}
+
+/* Puts a read among the pending ones after requesting what it lacks. */
+static void start_locked(struct reader *r, struct read_op *op)
+{
+        struct stream evicted;
+        struct reply rep;
+        bool waits = look_locked(r, op, &rep) != OP_READY;
+        struct stream *s = windows_hit(&r->locked.windows, op->off, op->len, waits, &evicted);
+
+        abandon_locked(r, &evicted);
+        int err = demand_locked(r, s, op);
+        if (err == -EAGAIN) {
+                op->reader = reader_ref(r);
+                op->starved.ready = starved_ready;
+                if (pool_wait(r->env->pool, &op->starved))
+                        return;
+                reader_unref(r);
+                err = demand_locked(r, s, op);
+        }
+        op->next = r->locked.pending;
+        r->locked.pending = op;
+        if (err)
+                fail_locked(r, op->off, op->len, err == -EAGAIN ? -ENOMEM : err);
+        else
+                prefetch_locked(r, s);
+}
+
+void reader_read(struct reader *r, struct read_op *op)
+{
+        if (op->off >= r->obj.size) {
+                op->done(op, 0, NULL, 0);
+                return;
+        }
+        if (op->len > r->obj.size - op->off)
+                op->len = (size_t)(r->obj.size - op->off);
+        reader_ref(r);
+        pthread_mutex_lock(&r->mtx);
+        int err = r->locked.err;
+        if (!err) {
+                start_locked(r, op);
+                serve_locked(r);
+        }
+        unlock(r);
+        if (err)
+                op->done(op, err, NULL, 0);
+        reader_unref(r);
+}
+
+/* --- life
+ * -------------------------------------------------------------------------------------------------
+ */
+
+void reader_open(struct reader *r)
+{
+        pthread_mutex_lock(&r->mtx);
+        r->locked.opens++;
+        pthread_mutex_unlock(&r->mtx);
+}
+
+static size_t drop_idle_locked(struct reader *r, bool all)
+{
+        struct range *next;
+        size_t bytes = 0;
+        for (struct range *g = r->locked.ranges; g; g = next) {
+                next = g->next;
+                if (!all && (g->flying || g->refs > 1))
+                        continue;
+                bytes += (size_t)g->len;
+                drop_range_locked(r, g);
+        }
+        return bytes;
+}
+
+void reader_close(struct reader *r)
+{
+        pthread_mutex_lock(&r->mtx);
+        if (!--r->locked.opens)
+                drop_idle_locked(r, true);
+        unlock(r);
+}
+
+size_t reader_shrink(struct reader *r)
+{
+        pthread_mutex_lock(&r->mtx);
+        size_t bytes = drop_idle_locked(r, false);
+        serve_locked(r); /* a read that waited for a dropped range asks again */
+        unlock(r);
+        return bytes;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reader.h: reads of one version of an object, fetched ahead.
+ *
+ * Every request to the store carries the version, so bytes of two versions never mix (-ESTALE).
+ * Reads at any offset; several streams of one file each have their own window (window.h). Where the
+ * store knows the checksum of the whole object and it was read through from its first byte, the
+ * last bytes are held back until the checksum agreed
+ * (-EIO, then for every later read). Nothing here blocks. Thread-safe, reference-counted. */
+#ifndef CKPTFS_MOUNT_READER_H
+#define CKPTFS_MOUNT_READER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "base/pool.h"
+#include "store.h"
+
+struct reader;
+
+struct reader_env {
+        struct store *store;
+        struct pool *pool;
+        uint64_t read_size;  /* bytes, largest request of read-ahead */
+        uint64_t max_window; /* bytes read ahead in one file */
+};
+
+enum { READ_IOV_MAX = 8 };
+
+/* One read; the fields above the line are the caller's. At most READ_IOV_MAX - 2 MiB. */
+struct read_op {
+        uint64_t off;
+        size_t len;
+        /* Runs once, on any thread, maybe before reader_read() returns. On err 0 the bytes are in
+         * iov, fewer than len only at the end of the file, valid until done() returns; done() must
+         * not read again. */
+        void (*done)(struct read_op *op, int err, const struct iovec *iov, int niov);
+        /* --- the reader's --- */
+        struct read_op *next;
+        struct reader *reader;
+        struct pool_waiter starved;
+};
+
+/* A reader of the version `obj` of `key`, with one reference. `env` must outlive it. NULL: no
+ * memory. */
+struct reader *reader_new(const struct reader_env *env, const char *key,
+                          const struct store_object *obj);
+struct reader *reader_ref(struct reader *r);
+void reader_unref(struct reader *r);
+
+/* Opens and closes count who may still read: the last close stops all requests. */
+void reader_open(struct reader *r);
+void reader_close(struct reader *r);
+
+void reader_read(struct reader *r, struct read_op *op);
+
+/* Drops what was fetched ahead and nobody waits for; returns bytes given back. */
+size_t reader_shrink(struct reader *r);
+
+const char *reader_etag(const struct reader *r);
+uint64_t reader_size(const struct reader *r);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* relief.h: the thread that gives memory back when it is full of what nobody is working on:
+ * read-ahead that waits to be read, and unfinished parts of many open files, which are sent early
+ * or spilled. */
+#ifndef CKPTFS_MOUNT_RELIEF_H
+#define CKPTFS_MOUNT_RELIEF_H
+
+#include <stddef.h>
+
+struct pool;
+struct relief;
+struct tree;
+
+/* Starts it for a pool of `cap` bytes. NULL: no memory or thread. */
+struct relief *relief_start(struct pool *pool, struct tree *tree, size_t cap);
+/* Ends it and waits. NULL is fine. */
+void relief_stop(struct relief *r);
+
+#endif

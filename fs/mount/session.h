@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session.h: the connection with the kernel: mounting, the threads that take requests, the end. */
+#ifndef CKPTFS_MOUNT_SESSION_H
+#define CKPTFS_MOUNT_SESSION_H
+
+#include <stddef.h>
+
+struct mount;
+struct pool_buf;
+struct session;
+
+/* Mounts on m->mountpoint. `m` must outlive the session. 0 or a negative errno with one line in
+ * `why`. */
+int session_new(struct mount *m, struct session **out, char *why, size_t nwhy);
+
+/* Starts the threads; the mount answers from then on. 0 or a negative errno with `why`. */
+int session_start(struct session *s, char *why, size_t nwhy);
+
+/* Waits for umount, SIGTERM, SIGINT or SIGHUP, whose default action the caller has blocked in all
+ * threads. */
+void session_wait(struct session *s);
+
+/* Unmounts if need be and ends the threads. NULL is fine. */
+void session_stop(struct session *s);
+/* Frees: after the store is closed, whose callbacks reply through the session. NULL is fine. */
+void session_free(struct session *s);
+
+/* The pool buffer that the request being handled by this thread came in; borrowed: take a reference
+ * to keep it. */
+struct pool_buf *session_buffer(void);
+
+#endif

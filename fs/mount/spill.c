@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spill.c: see spill.h. Slots of one buffer each; a freed slot is the next to be used. */
+#include "mount/spill.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/pool.h"
+
+#include "base/banned.h"
+
+struct spill {
+        pthread_mutex_t mtx;
+        char *dir;
+        uint32_t slots; /* most there may be */
+        struct {
+                int fd;
+                uint32_t made;  /* slots ever used: the file's length */
+                uint32_t nfree; /* of those, free now */
+                uint32_t *free, room;
+        } locked;
+};
+
+struct spill *spill_new(const char *dir, uint64_t cap)
+{
+        struct spill *s = calloc(1, sizeof *s);
+        if (!s || !(s->dir = strdup(dir))) {
+                free(s);
+                return NULL;
+        }
+        uint64_t slots = cap / POOL_BUF_SIZE;
+        s->slots = slots < UINT32_MAX ? (uint32_t)slots : UINT32_MAX;
+        s->locked.fd = -1;
+        pthread_mutex_init(&s->mtx, NULL);
+        return s;
+}
+
+void spill_free(struct spill *s)
+{
+        if (!s)
+                return;
+        if (s->locked.fd >= 0)
+                close(s->locked.fd);
+        pthread_mutex_destroy(&s->mtx);
+        free(s->locked.free);
+        free(s->dir);
+        free(s);
+}
+
+static int open_file_locked(struct spill *s)
+{
+        if (s->locked.fd >= 0)
+                return 0;
+        s->locked.fd = open(s->dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+        if (s->locked.fd < 0) {
+                int err = -errno;
+                log_error("spill_dir=%s: %s; memory is full of unfinished parts", s->dir,
+                          strerror(-err));
+                return err;
+        }
+        log_info("memory is full of unfinished parts: unsent data goes to %s", s->dir);
+        return 0;
+}
+
+/* Room on the free list for every slot ever made, so that a drop cannot fail. */
+static int take_slot_locked(struct spill *s, uint32_t *slot)
+{
+        if (s->locked.nfree) {
+                *slot = s->locked.free[--s->locked.nfree];
+                return 0;
+        }
+        if (s->locked.made == s->slots)
+                return -ENOSPC;
+        if (s->locked.made == s->locked.room) {
+                uint32_t room = s->locked.room ? s->locked.room * 2 : 64;
+                uint32_t *v = realloc(s->locked.free, room * sizeof *v);
+                if (!v)
+                        return -ENOMEM;
+                s->locked.free = v;
+                s->locked.room = room;
+        }
+        *slot = s->locked.made++;
+        return 0;
+}
+
+int spill_put(struct spill *s, const void *p, size_t n, uint64_t *at)
+{
+        uint32_t slot;
+        pthread_mutex_lock(&s->mtx);
+        int err = open_file_locked(s);
+        if (!err)
+                err = take_slot_locked(s, &slot);
+        int fd = s->locked.fd;
+        pthread_mutex_unlock(&s->mtx);
+        if (err)
+                return err;
+        *at = (uint64_t)slot * POOL_BUF_SIZE;
+        for (size_t done = 0; done < n;) {
+                ssize_t k = pwrite(fd, (const char *)p + done, n - done, (off_t)(*at + done));
+                if (k < 0 && errno == EINTR)
+                        continue;
+                if (k <= 0) {
+                        err = k < 0 ? -errno : -ENOSPC;
+                        spill_drop(s, *at);
+                        return err;
+                }
+                done += (size_t)k;
+        }
+        return 0;
+}
+
+int spill_get(struct spill *s, uint64_t at, uint64_t off, void *dst, size_t n)
+{
+        pthread_mutex_lock(&s->mtx);
+        int fd = s->locked.fd;
+        pthread_mutex_unlock(&s->mtx);
+        for (size_t done = 0; done < n;) {
+                ssize_t k = pread(fd, (char *)dst + done, n - done, (off_t)(at + off + done));
+                if (k < 0 && errno == EINTR)
+                        continue;
+                if (k <= 0)
+                        return k < 0 ? -errno : -EIO;
+                done += (size_t)k;
+        }
+        return 0;
+}
+
+void spill_drop(struct spill *s, uint64_t at)
+{
+        pthread_mutex_lock(&s->mtx);
+        s->locked.free[s->locked.nfree++] = (uint32_t)(at / POOL_BUF_SIZE);
+        pthread_mutex_unlock(&s->mtx);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tree.h: the names that the kernel knows, and what is known of the objects behind them.
+ *
+ * A node is one version history of one name: when another host replaced an object that is open
+ * here, the name gets a new node and the open files keep the old one, page cache included. Nodes
+ * live as long as the kernel, a child or an open file refers to them. One lock guards the whole
+ * tree; it is held for moments, never across a request. Functions ending in _locked want it held.
+ */
+#ifndef CKPTFS_MOUNT_TREE_H
+#define CKPTFS_MOUNT_TREE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store.h"
+
+struct reader;
+struct writer;
+
+/* What the store said of a name. */
+struct node_info {
+        bool dir;
+        uint64_t size;
+        int64_t mtime_ns;
+        const char *etag; /* "" unknown; copied */
+        bool has_crc;
+        uint32_t crc32c;
+        bool complete; /* from a head, which tells the checksum, not from a listing */
+};
+
+struct node {
+        struct node *hash_next;
+        struct node *parent; /* NULL: the root */
+        char *name;
+        uint64_t ino;  /* from the key: the same for all of its life, on every mount */
+        uint64_t refs; /* kernel lookups + children + pins */
+        bool hashed;   /* may be found by name */
+        bool dir;      /* constant */
+        bool complete; /* see node_info */
+        bool has_crc;
+        uint32_t crc32c;
+        uint64_t size;
+        int64_t mtime_ns;
+        int64_t fresh_until; /* monotonic ns: believe the above until then */
+        char *etag;          /* "" unknown or not published */
+        char *cached_etag;   /* version whose pages the kernel holds, or NULL */
+        unsigned nreaders;   /* open files that read `reader` */
+        struct reader *reader;
+        struct writer *writer;  /* a version in the making, one reference; NULL: none */
+        bool published;         /* a version exists at the store */
+        struct node *open_next; /* list of nodes with a reader or a writer */
+        bool listed;
+};
+
+struct tree;
+
+/* ttl_ns: how long what the store said is believed. NULL: no memory. */
+struct tree *tree_new(int64_t ttl_ns);
+/* Frees all nodes, also those still referred to. */
+void tree_free(struct tree *t);
+
+void tree_lock(struct tree *t);
+void tree_unlock(struct tree *t);
+struct node *tree_root(struct tree *t);
+
+/* The node of `name` in `dir`, or NULL. */
+struct node *tree_find_locked(struct tree *t, struct node *dir, const char *name);
+
+/* The node of `name` in `dir` as `info` describes it, made if there was none, replaced if another
+ * version is open; with one more reference. A file being written here keeps its own size. NULL: no
+ * memory. */
+struct node *tree_enter_locked(struct tree *t, struct node *dir, const char *name,
+                               const struct node_info *info);
+
+/* The inode number of `name` in `dir`. */
+uint64_t tree_ino(const struct node *dir, const char *name);
+
+/* Takes the name away; the node stays for those who refer to it. */
+void tree_remove_locked(struct tree *t, struct node *n);
+
+void tree_pin_locked(struct node *n);
+/* Drops `count` references; frees the node and its parents with the last. */
+void tree_unref_locked(struct tree *t, struct node *n, uint64_t count);
+
+/* Takes over what the store said of the file's published version. */
+int tree_set_info_locked(struct tree *t, struct node *n, const struct node_info *info);
+bool tree_fresh_locked(const struct node *n);
+
+/* Key of the node, relative to the store's prefix: "a/b", for a directory "a/b/", for the root "".
+ * With `name`, the key of that name in the directory. malloc'ed; NULL: no memory. -ENAMETOOLONG
+ * shows as longer than STORE_KEY_MAX. */
+char *tree_key(struct tree *t, const struct node *n, const char *name);
+
+/* Keeps the list of open files: call after `reader` or `writer` changed. */
+void tree_note_open_locked(struct tree *t, struct node *n);
+
+/* The open files, linked by open_next. */
+struct node *tree_open_list_locked(struct tree *t);
+
+#endif
