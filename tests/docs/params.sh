@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every option stands in manual, sample and help, and nothing else stands there as an option.
 . "${srcdir:?}/tests/lib/tap.sh"
-plan 7
+plan 9
 
 gen="$builddir/fs/base/gen_docs"
 "$gen" names | sort >"$tmp/table"
@@ -38,3 +38,19 @@ sed -n '/^\.Sh KEYS/,/^\.Sh MEASURING/s/^\.It Cm \([a-z_0-9.]*\) Ns = .*/\1/p' \
 check "ckptbench(1) has the keys of the table and no others" diff "$tmp/keys" "$tmp/bench-manual"
 "$builddir/ckptbench" --help 2>&1 | sed -n 's/^  \([a-z_0-9.]*\)=.*/\1/p' | sort >"$tmp/bench-help"
 check "ckptbench --help has the keys of the table and no others" diff "$tmp/keys" "$tmp/bench-help"
+
+if [ -x "$builddir/storesim" ]; then
+	"$builddir/storesim" --help | grep -o -- ' --[a-z-]* ' | tr -d ' ' | sort -u >"$tmp/sim-help"
+	sed -n '/^\.Sh DESCRIPTION/,/^\.Sh FAULTS/s/^\.It //p' "$srcdir/man/storesim.1" |
+		grep -o 'Fl -[a-z-]*' | sed 's/Fl -/--/' | sort -u >"$tmp/sim-manual"
+	check "storesim(1) has the options of --help and no others" diff "$tmp/sim-help" "$tmp/sim-manual"
+else
+	skip "storesim(1) has the options of --help and no others" "storesim is not built"
+fi
+sed -n '/fields\[\] = {/,/};/s/"\([a-z_]*\)",*/\n\1\n/gp' "$srcdir/bench/sim/fault.c" |
+	grep '^[a-z]' | sort -u >"$tmp/fields"
+# The inner list holds the words of "do".
+sed -n '/^\.Sh FAULTS/,/^\.Sh LOG/p' "$srcdir/man/storesim.1" |
+	sed '/^\.Bl .*-compact/,/^\.El/d' | sed -n 's/^\.It //p' |
+	sed 's/Cm //g; s/ , /\n/g' | sort -u >"$tmp/fields-manual"
+check "storesim(1) has the fields of a rule and no others" diff "$tmp/fields" "$tmp/fields-manual"
