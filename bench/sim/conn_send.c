@@ -56,8 +56,9 @@ void conn_begin_reply(struct conn *c)
         x->bytes_out = n < c->cut ? n : c->cut;
 }
 
-/* A range of a file that holds the next bytes of the object. */
+/* A range of a file, or of memory, that holds the next bytes of the object. */
 struct extent {
+        const void *bytes; /* NULL: in the file */
         int fd;
         uint64_t off, len;
 };
@@ -76,8 +77,7 @@ static int next_extent(struct conn *c, struct extent *e)
                 return -EIO;
         const struct seg *s = &o->segs[c->seg];
         if (!s->blob) {
-                e->fd = null_fd();
-                e->off = null_at(pos, &e->len);
+                e->bytes = null_bytes(pos, &e->len);
                 return 0;
         }
         if (c->file < 0) {
@@ -85,11 +85,11 @@ static int next_extent(struct conn *c, struct extent *e)
                 if (c->file < 0)
                         return c->file;
         }
-        *e = (struct extent){c->file, s->off + (pos - c->seg_at), s->len - (pos - c->seg_at)};
+        *e = (struct extent){NULL, c->file, s->off + (pos - c->seg_at), s->len - (pos - c->seg_at)};
         return 0;
 }
 
-/* Sends from a file by way of memory: for TLS, and for the byte that a rule corrupts. */
+/* Sends by way of the loop's memory: from a file for TLS, and the byte that a rule corrupts. */
 static ssize_t send_copied(struct conn *c, const struct extent *e, size_t n, bool flip,
                            enum step *step)
 {
@@ -98,7 +98,11 @@ static ssize_t send_copied(struct conn *c, const struct extent *e, size_t n, boo
                 n = c->tls_retry;
         if (n > CONN_SCRATCH)
                 n = CONN_SCRATCH;
-        ssize_t k = pread(e->fd, c->scratch, n, (off_t)e->off);
+        ssize_t k = (ssize_t)n;
+        if (e->bytes)
+                memcpy(c->scratch, e->bytes, n);
+        else
+                k = pread(e->fd, c->scratch, n, (off_t)e->off);
         if (k <= 0)
                 return k ? -errno : -EIO;
         if (flip)
@@ -145,8 +149,10 @@ static ssize_t send_piece(struct conn *c, size_t n, enum step *step)
         n = (size_t)until_fault(c, n, &flip);
         if (!n)
                 return 0;
-        if (c->tls || flip)
+        if (flip || (c->tls && !e.bytes))
                 return send_copied(c, &e, n, flip, step);
+        if (e.bytes)
+                return conn_write(c, e.bytes, n < c->tls_retry ? c->tls_retry : n, false, step);
         return conn_sendfile(c, e.fd, e.off, n, step);
 }
 

@@ -4,64 +4,45 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/digest.h"
 #include "bench/pattern.h"
 #include "base/banned.h"
 
-/* Periods in the memory file. More make longer system calls, fewer stay in the cache. */
+/* Periods in memory. More make longer system calls, fewer stay in the cache; sending these is
+ * cheaper than sendfile() from a memory file (0.17 against 0.28 CPU-s/GB, loopback, 6.18). */
 enum { REPEATS = 4 };
 
 static struct {
-        int fd;
+        uint8_t *bytes;
         uint32_t period_crc;
-        uint8_t *period; /* to begin a CRC inside it */
-} null_state = {.fd = -1};
+} null_state;
 
 int null_init(void)
 {
         struct pattern p = PATTERN_NULL;
 
         null_exit();
-        null_state.period = malloc(PATTERN_NULL_PERIOD);
-        if (!null_state.period)
+        null_state.bytes = aligned_alloc(4096, (size_t)REPEATS * PATTERN_NULL_PERIOD);
+        if (!null_state.bytes)
                 return -ENOMEM;
-        pattern_fill(&p, 0, null_state.period, PATTERN_NULL_PERIOD);
-        null_state.period_crc = crc32c(0, null_state.period, PATTERN_NULL_PERIOD);
-        CLEANUP(closep) int fd = memfd_create("storesim-null", MFD_CLOEXEC);
-        if (fd < 0)
-                return -errno;
-        for (int i = 0; i < REPEATS; i++) {
-                ssize_t n = write(fd, null_state.period, PATTERN_NULL_PERIOD);
-                if (n != PATTERN_NULL_PERIOD)
-                        return n < 0 ? -errno : -EIO;
-        }
-        null_state.fd = TAKE_FD(fd);
+        pattern_fill(&p, 0, null_state.bytes, (size_t)REPEATS * PATTERN_NULL_PERIOD);
+        null_state.period_crc = crc32c(0, null_state.bytes, PATTERN_NULL_PERIOD);
         return 0;
 }
 
 void null_exit(void)
 {
-        closep(&null_state.fd);
-        null_state.fd = -1;
-        free(null_state.period);
-        null_state.period = NULL;
+        free(null_state.bytes);
+        null_state.bytes = NULL;
 }
 
-int null_fd(void)
-{
-        return null_state.fd;
-}
-
-uint64_t null_at(uint64_t off, uint64_t *run)
+const void *null_bytes(uint64_t off, uint64_t *run)
 {
         uint64_t at = off % PATTERN_NULL_PERIOD;
 
         *run = (uint64_t)REPEATS * PATTERN_NULL_PERIOD - at;
-        return at;
+        return null_state.bytes + at;
 }
 
 uint32_t null_crc(uint64_t size)
@@ -76,5 +57,5 @@ uint32_t null_crc(uint64_t size)
                 block = crc32c_combine(block, block, len);
         }
         size_t rest = size % PATTERN_NULL_PERIOD;
-        return crc32c_combine(crc, crc32c(0, null_state.period, rest), rest);
+        return crc32c_combine(crc, crc32c(0, null_state.bytes, rest), rest);
 }
