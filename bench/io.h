@@ -78,10 +78,7 @@ extern const size_t io_nstorages;
 /* NULL with one line in `why` when there is none of that name. */
 const struct io_storage *io_find(const char *name, char *why, size_t nwhy);
 
-extern const struct io_ops io_posix, io_null;
-#ifdef HAVE_LIBSTORE
-extern const struct io_ops io_s3;
-#endif
+extern const struct io_ops io_posix, io_s3, io_null;
 
 /* Writes "subject: text of err" to io->why and returns err. */
 int io_fail(struct io *io, int err, const char *subject);

@@ -4,6 +4,14 @@ bin_PROGRAMS += ckptbench
 # All but main(): tests link it too.
 noinst_LTLIBRARIES += %D%/libbench.la
 %C%_libbench_la_SOURCES = \
+	%D%/ceiling.c \
+	%D%/ceiling.h \
+	%D%/ceiling_fuse.c \
+	%D%/ceiling_fuse.h \
+	%D%/ceiling_measure.c \
+	%D%/ceiling_setup.c \
+	%D%/child.c \
+	%D%/child.h \
 	%D%/clock.h \
 	%D%/coll.h \
 	%D%/coll_none.c \
@@ -13,11 +21,14 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/io.h \
 	%D%/io_null.c \
 	%D%/io_posix.c \
+	%D%/io_s3.c \
 	%D%/keys.c \
 	%D%/keys.def \
 	%D%/keys.h \
 	%D%/measure.c \
 	%D%/measure.h \
+	%D%/meter.c \
+	%D%/meter.h \
 	%D%/model.c \
 	%D%/model.def \
 	%D%/model.h \
@@ -39,8 +50,8 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/timed.c \
 	%D%/timed.h \
 	$(NULL)
-%C%_libbench_la_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
-%C%_libbench_la_LIBADD = fs/base/libbase.la $(MPI_LIBS) -lm
+%C%_libbench_la_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS) $(MPI_CFLAGS)
+%C%_libbench_la_LIBADD = fs/store/libstore.la fs/base/libbase.la $(FUSE_LIBS) $(MPI_LIBS) -lm
 if WITH_MPI
 %C%_libbench_la_SOURCES += %D%/coll_mpi.c
 endif

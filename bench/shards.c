@@ -36,6 +36,7 @@ struct shards {
         struct timed timed;
         struct sample *save, *load; /* of this rank, an epoch each */
         const char *dropped;
+        bool clean; /* the directory is to go */
         struct {
                 pthread_mutex_t mtx;
                 struct shard_fault first;
@@ -370,6 +371,18 @@ static int run_epoch(struct shards *s, size_t e)
         return err ? err : coll_agree(s->run->coll, gone);
 }
 
+/* A run of saves that did not come to its end keeps none of them. */
+static void remove_epochs(struct shards *s)
+{
+        char name[64];
+        for (size_t e = 0; e < s->k->epochs; e++) {
+                snprintf(name, sizeof name, NAME_FORMAT, e, s->run->coll->rank,
+                         s->run->coll->ranks);
+                s->timed.io->ops->remove(s->timed.io, name);
+        }
+        s->clean = true;
+}
+
 /* Brings the samples of all ranks together and adds the metrics. */
 static int report(struct shards *s, struct json *job)
 {
@@ -394,6 +407,7 @@ static int report(struct shards *s, struct json *job)
                 .held = s->data.mem,
                 .verified = s->k->verify && s->k->phase != PHASE_SAVE &&
                             !(s->timed.io->ops->flags & IO_EMPTY),
+                .moves_data = !(s->timed.io->ops->flags & IO_EMPTY),
                 .dropped = s->dropped,
                 .mount_pid = s->timed.mount,
                 .save = s->k->phase == PHASE_LOAD ? NULL : save,
@@ -412,6 +426,7 @@ static int shards_job(const struct run *r, const struct keys *k, struct json *jo
                 .storage = io_find(k->storage, why, sizeof why),
                 .timed = {.coll = r->coll},
                 .dropped = "none",
+                .clean = k->phase != PHASE_SAVE && !k->keep,
                 .fault = {.mtx = PTHREAD_MUTEX_INITIALIZER},
         };
         int err = prepare(&s);
@@ -419,6 +434,8 @@ static int shards_job(const struct run *r, const struct keys *k, struct json *jo
                 err = warm_up(&s);
         for (size_t e = 0; e < k->epochs && !err; e++)
                 err = run_epoch(&s, e);
+        if (err && k->phase == PHASE_SAVE && s.timed.io)
+                remove_epochs(&s);
         return err ? err : report(&s, job);
 }
 

@@ -41,6 +41,7 @@ int shards_json(const struct shards_facts *f, struct json *job)
                         !f->verified ? "no"
                         : f->held    ? "every timed byte, after the clock"
                                      : "every timed byte, inside the clock");
+        json_add_bool(o, "moves_data", f->moves_data);
         json_add_string(o, "page_cache_dropped", f->dropped);
         json_add_number(o, "mount_pid", f->mount_pid);
 
@@ -81,16 +82,19 @@ static void cell(FILE *to, int width, int digits, double v)
 static void row(FILE *to, const struct json *job, const struct json *direct)
 {
         static const char *const phases[] = {"save", "load"};
+        /* a rate of bytes that went nowhere is none */
+        bool moved = json_bool(json_get(json_get(job, "setup"), "moves_data"), true);
+
         fprintf(to, "%-8s", storage_of(job));
         for (int p = 0; p < 2; p++) {
                 cell(to, 9, 3, metric(job, phases[p], "seconds"));
-                cell(to, 7, 2, metric(job, phases[p], "gb_per_s"));
+                cell(to, 7, 2, moved ? metric(job, phases[p], "gb_per_s") : 0);
         }
         for (int p = 0; p < 2; p++)
-                cell(to, p ? 7 : 12, 2, metric(job, phases[p], "cpu_s_per_gb"));
+                cell(to, p ? 6 : 8, 2, moved ? metric(job, phases[p], "cpu_s_per_gb") : 0);
         for (int p = 0; p < 2; p++)
-                cell(to, p ? 7 : 12, 2,
-                     stats_ratio(metric(job, phases[p], "gb_per_s"),
+                cell(to, p ? 6 : 8, 2,
+                     stats_ratio(moved ? metric(job, phases[p], "gb_per_s") : 0,
                                  metric(direct, phases[p], "gb_per_s")));
         fputc('\n', to);
 }
@@ -104,8 +108,10 @@ static void headings(FILE *to, const struct json *job)
                 json_string(json_get(model, "name"), "?"),
                 json_number(json_get(model, "layers"), 0), bytes / 1e9,
                 json_number(json_get(setup, "ranks"), 0));
-        fprintf(to, "%-8s %9s %7s %9s %7s %20s %20s\n", "storage", "save s", "GB/s", "load s",
-                "GB/s", "CPU-s/GB save   load", "ratio to s3 s.   l.");
+        fprintf(to, "%-8s %9s %7s %9s %7s %15s %15s\n", "", "save", "", "load", "", "CPU-s/GB",
+                "ratio to s3");
+        fprintf(to, "%-8s %9s %7s %9s %7s %8s %6s %8s %6s\n", "storage", "s", "GB/s", "s", "GB/s",
+                "save", "load", "save", "load");
 }
 
 void shards_table(const struct json *run, FILE *to)

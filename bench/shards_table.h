@@ -17,7 +17,7 @@ struct shards_facts {
         const struct model *model;
         unsigned ranks;
         const char *suffix;
-        bool held, verified;
+        bool held, verified, moves_data;
         const char *dropped;
         pid_t mount_pid;
         const struct sample *save, *load; /* [epoch * ranks + rank]; NULL: not done */

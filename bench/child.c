@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* child.c: see child.h. */
+#include "bench/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "bench/clock.h"
+#include "bench/stop.h"
+
+#include "base/banned.h"
+
+enum { START_MS = 10000, END_MS = 5000, NOT_FOUND = 127 };
+
+static void become(const char *const *argv, int out, pid_t parent)
+{
+        stop_reset_in_child();
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() != parent || dup2(out, STDOUT_FILENO) < 0)
+                _exit(NOT_FOUND);
+        execvp(argv[0], (char *const *)argv);
+        _exit(NOT_FOUND);
+}
+
+/* Reads up to a newline. 0, -ETIMEDOUT, or -EPIPE when the child ended before. */
+static int read_line(int fd, char *line, size_t n)
+{
+        uint64_t end = clock_ns() + START_MS * 1000000ULL;
+        size_t len = 0;
+
+        while (len < n - 1) {
+                struct pollfd p = {.fd = fd, .events = POLLIN};
+                uint64_t now = clock_ns();
+                if (now >= end || poll(&p, 1, (int)((end - now) / 1000000) + 1) == 0)
+                        return -ETIMEDOUT;
+                ssize_t got = read(fd, line + len, 1);
+                if (got < 0 && errno == EINTR)
+                        continue;
+                if (got <= 0)
+                        return -EPIPE;
+                if (line[len] == '\n')
+                        break;
+                len++;
+        }
+        line[len] = 0;
+        return 0;
+}
+
+int child_start(struct child *c, const char *const *argv, char *line, size_t nline, char *why,
+                size_t nwhy)
+{
+        int ends[2];
+        pid_t parent = getpid();
+
+        *c = (struct child){.out = -1};
+        if (pipe2(ends, O_CLOEXEC)) {
+                snprintf(why, nwhy, "pipe: %s: close some files", strerror(errno));
+                return -errno;
+        }
+        c->out = ends[0];
+        c->pid = fork();
+        if (c->pid == 0)
+                become(argv, ends[1], parent);
+        close(ends[1]);
+        int err = c->pid < 0 ? -errno : stop_add_child(c->pid);
+        if (!err)
+                err = read_line(c->out, line, nline);
+        if (!err)
+                return 0;
+        snprintf(why, nwhy, "%s did not start (%s): see its message, or put it on PATH", argv[0],
+                 err == -EPIPE ? "it ended" : strerror(-err));
+        child_stop(c);
+        return err;
+}
+
+void child_stop(struct child *c)
+{
+        if (c->pid > 0) {
+                uint64_t end = clock_ns() + END_MS * 1000000ULL;
+                kill(c->pid, SIGTERM);
+                while (waitpid(c->pid, NULL, WNOHANG) == 0) {
+                        if (clock_ns() > end)
+                                kill(c->pid, SIGKILL);
+                        clock_sleep_ns(2 * 1000 * 1000);
+                }
+                stop_drop_child(c->pid);
+        }
+        if (c->out >= 0)
+                close(c->out);
+        *c = (struct child){.out = -1};
+}
+
+int child_self(char *out, size_t n)
+{
+        ssize_t len = readlink("/proc/self/exe", out, n - 1);
+        if (len < 0)
+                return -errno;
+        out[len] = 0;
+        return 0;
+}
