@@ -295,7 +295,7 @@ static int prepare(struct shards *s)
 static void shards_release(struct shards *s)
 {
         if (s->storage && s->timed.io)
-                s->storage->ops->stop(s->timed.io, s->k->phase == PHASE_BOTH && !s->k->keep);
+                s->storage->ops->stop(s->timed.io, s->clean);
         if (s->data.mem)
                 munmap(s->data.mem, s->mapped);
         shard_release(&s->shard);
