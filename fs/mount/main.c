@@ -45,8 +45,8 @@ static int complain(const char *why)
         return EXIT_FAILURE;
 }
 
-/* Options of the file first, then those of the command line. 0 or -1 with `why`; exits for -h and
- * -V. */
+/* Options of the file first, then those of the command line. 0 or -1 with `why`; exits for -h, -V
+ * and -o help. */
 static int parse(struct command *c, int argc, char **argv, char *why)
 {
         struct params *p = &c->mount.params;
@@ -63,7 +63,10 @@ static int parse(struct command *c, int argc, char **argv, char *why)
                         file = optarg;
                         break;
                 case 'o':
-                        break; /* after the file */
+                        if (strcmp(optarg, "help"))
+                                break; /* after the file */
+                        params_help(stdout);
+                        exit(EXIT_SUCCESS);
                 case 'V':
                         puts("ckptfs " PACKAGE_VERSION);
                         exit(EXIT_SUCCESS);
@@ -147,7 +150,8 @@ static int serve(struct command *c)
         struct store *store = NULL;
         struct session *session = NULL;
         struct mount *m = &c->mount;
-        /* Until the mount stands, `why` says what failed, and the log nothing less than an error. */
+        /* Until the mount stands, `why` says what failed, and the log nothing less than an error.
+         */
         log_open("ckptfs", "stderr", LOG_LEVEL_ERROR);
         int err = open_store(&m->params, m->url, &store, why);
 
