@@ -62,6 +62,7 @@ struct http_req {
         int status;       /* 0: none came */
         struct buf reply; /* headers: "name\0value\0" pairs, names in lower case */
         bool by_callback;
+        bool resent;        /* begun more than once: the server may have acted on it before */
         unsigned silent_ms; /* how long nothing came before -ETIMEDOUT */
         char error[256];    /* what the transport says of err, "" when nothing */
 

@@ -58,6 +58,18 @@ static size_t on_write(char *p, size_t size, size_t n, void *arg)
         return n;
 }
 
+/* curl sends a request again by itself when a kept connection dies before a byte of the reply. */
+static int on_begin(void *arg, char *ip, char *local_ip, int port, int local_port)
+{
+        struct http_slot *slot = arg;
+        (void)ip;
+        (void)local_ip;
+        (void)port;
+        (void)local_port;
+        slot->rq->resent = ++slot->begun > 1;
+        return CURL_PREREQFUNC_OK;
+}
+
 /* A status line starts a block of headers: an interim reply (100) is forgotten with it. */
 static void begin_reply(struct http_req *rq, const char *line, size_t n)
 {
@@ -120,6 +132,8 @@ static void set_fixed_options(struct http_slot *slot)
         curl_easy_setopt(e, CURLOPT_READDATA, slot);
         curl_easy_setopt(e, CURLOPT_SEEKFUNCTION, on_seek);
         curl_easy_setopt(e, CURLOPT_SEEKDATA, slot);
+        curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, on_begin);
+        curl_easy_setopt(e, CURLOPT_PREREQDATA, slot);
         curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_write);
         curl_easy_setopt(e, CURLOPT_WRITEDATA, slot);
         curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
@@ -201,6 +215,8 @@ int http_slot_setup(struct http_slot *slot)
 
         slot->body_off = 0;
         slot->cb_err = 0;
+        slot->begun = 0;
+        rq->resent = false;
         slot->moved = 0;
         slot->moved_ms = slot->w->now_ms;
         slot->error[0] = 0;

@@ -25,6 +25,7 @@ struct http_slot {
         enum http_lane lane;
         uint64_t body_off;
         int cb_err;
+        unsigned begun;
         curl_off_t moved; /* at the last look of the watchdog */
         int64_t moved_ms;
         struct curl_slist headers[HTTP_HEADERS_MAX];

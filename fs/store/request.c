@@ -177,6 +177,7 @@ static void on_done(struct http_req *rq, int err)
 
         op->exchanges++;
         op->tries++;
+        op->maybe_done |= rq->resent;
         if (err && !(op->verb == OP_GET && !rq->by_callback && get_has_all(op))) {
                 transport_failed(op, err);
                 return;

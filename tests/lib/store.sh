@@ -24,7 +24,7 @@ export AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null
 # Prints where the program of a server is.
 store_program() {
 	case $1 in
-	storesim) echo "$builddir/bench/sim/storesim" ;;
+	storesim) echo "$builddir/storesim" ;;
 	*) command -v "$1" 2>/dev/null || {
 		[ -x "$CKPTFS_PEERS/bin/$1" ] && echo "$CKPTFS_PEERS/bin/$1"
 	} ;;

@@ -2,11 +2,23 @@
 # Programs against a server that fails on purpose; and test_store, which the shell tests here and in
 # tests/interop run against servers.
 store_fake_tests = \
+	%D%/test_answers \
 	%D%/test_faults \
+	%D%/test_lost \
 	$(NULL)
 check_PROGRAMS += $(store_fake_tests)
 TESTS += $(store_fake_tests)
 
-%C%_test_faults_SOURCES = %D%/fake.c %D%/fake.h %D%/test_faults.c
-%C%_test_faults_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-%C%_test_faults_LDADD = fs/store/libstore.la $(CHECK_LIBS)
+STORE_TEST_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+STORE_TEST_LIBS = fs/store/libstore.la $(CHECK_LIBS)
+STORE_FAKE = %D%/fake.c %D%/fake.h
+
+%C%_test_answers_SOURCES = %D%/test_answers.c $(STORE_FAKE)
+%C%_test_answers_CFLAGS = $(STORE_TEST_CFLAGS)
+%C%_test_answers_LDADD = $(STORE_TEST_LIBS)
+%C%_test_faults_SOURCES = %D%/test_faults.c $(STORE_FAKE)
+%C%_test_faults_CFLAGS = $(STORE_TEST_CFLAGS)
+%C%_test_faults_LDADD = $(STORE_TEST_LIBS)
+%C%_test_lost_SOURCES = %D%/test_lost.c $(STORE_FAKE)
+%C%_test_lost_CFLAGS = $(STORE_TEST_CFLAGS)
+%C%_test_lost_LDADD = $(STORE_TEST_LIBS)

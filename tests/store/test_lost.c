@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_lost.c: changes whose answer got lost after, or before, they took effect. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "tests/lib/unit.h"
+#include "tests/store/fake.h"
+
+#include "base/banned.h"
+
+/* MD5 sums of "aaaaa" and "bbbbbb", and the ETag that S3 makes of them. */
+#define ETAG_A "\"594f803b380a41396ed63dca39503542\""
+#define ETAG_B "\"875f26fdb1cecf20ceb4ca028263dec6\""
+
+/* What the server does with the first try of the change, and what it shows of the key then. */
+struct lost {
+        const char *method;      /* of the change */
+        bool answered_200_error; /* else the first reply is lost */
+        const char *second;      /* "STATUS CODE" for the second try, or "ok" */
+        const char *part_etags[2];
+        int head; /* status: 200 shows what follows */
+        size_t size;
+        const char *etag, *crc_of; /* NULL crc_of: no checksum */
+        int err;
+        unsigned changes, heads; /* that have come */
+};
+
+static void show(struct lost *l, struct fake_req *rq)
+{
+        char headers[512], crc[9] = "";
+        l->heads++;
+        if (l->head != 200) {
+                fake_reply(rq, l->head, "", "", 0);
+                return;
+        }
+        if (l->crc_of)
+                crc32c_base64(crc32c(0, l->crc_of, strlen(l->crc_of)), crc);
+        snprintf(headers, sizeof headers, "ETag: %s\r\n%s%s%s", l->etag,
+                 l->crc_of ? "x-amz-checksum-crc32c: " : "", crc, l->crc_of ? "\r\n" : "");
+        fake_reply_part(rq, 200, headers, l->size, "", 0);
+}
+
+static void change(struct lost *l, struct fake_req *rq)
+{
+        static const char ok[] = "<?xml version=\"1.0\"?>\n<CompleteMultipartUploadResult>"
+                                 "<ETag>&quot;done-2&quot;</ETag>"
+                                 "</CompleteMultipartUploadResult>";
+        if (++l->changes == 1) {
+                fake_body(rq);
+                if (l->answered_200_error)
+                        fake_error(rq, 200, "InternalError");
+                else
+                        fake_reset(rq);
+        } else if (!strcmp(l->second, "ok")) {
+                fake_reply(rq, 200, "ETag: \"put\"\r\n", ok, sizeof ok - 1);
+        } else {
+                fake_error(rq, (int)strtol(l->second, NULL, 10), strchr(l->second, ' ') + 1);
+        }
+}
+
+static void answer(void *arg, struct fake_req *rq)
+{
+        static const char created[] = "<InitiateMultipartUploadResult><UploadId>u&amp;1</UploadId>"
+                                      "</InitiateMultipartUploadResult>";
+        struct lost *l = arg;
+        char headers[200];
+
+        if (!strcmp(rq->method, "HEAD")) {
+                show(l, rq);
+        } else if (strstr(rq->target, "?uploads")) {
+                fake_reply(rq, 200, "", created, sizeof created - 1);
+        } else if (strstr(rq->target, "partNumber=")) {
+                bool first = strstr(rq->target, "partNumber=1&") != NULL;
+                snprintf(headers, sizeof headers, "ETag: %s\r\n", l->part_etags[!first]);
+                fake_reply(rq, 200, headers, "", 0);
+        } else if (!strcmp(rq->method, l->method)) {
+                change(l, rq);
+        } else {
+                fake_error(rq, 400, "Unexpected");
+        }
+}
+
+#define PARTS                                                                                      \
+        {                                                                                          \
+                ETAG_A, ETAG_B                                                                     \
+        }
+#define JOINT "\"ed796b76125d8e0948bbdc3214165947-2\""
+static const struct lost completes[] = {
+        /* took effect: known by checksum, by the ETag of its parts, by size and number of parts */
+        {"POST", false, "404 NoSuchUpload", PARTS, 200, 11, "\"x-2\"", "aaaaabbbbbb", 0, 0, 0},
+        {"POST", true, "404 NoSuchUpload", PARTS, 200, 11, "\"x-2\"", "aaaaabbbbbb", 0, 0, 0},
+        {"POST", false, "404 NoSuchUpload", PARTS, 200, 11, JOINT, NULL, 0, 0, 0},
+        {"POST", false, "404 NoSuchUpload", {"\"q\"", "\"r\""}, 200, 11, "\"x-2\"", NULL, 0, 0, 0},
+        {"POST", false, "412 PreconditionFailed", PARTS, 200, 11, "\"x\"", "aaaaabbbbbb", 0, 0, 0},
+        /* somebody else's object, or none */
+        {"POST", false, "404 NoSuchUpload", PARTS, 200, 11, "\"x-2\"", "aaaaabbbbbc", -EIO, 0, 0},
+        {"POST", false, "404 NoSuchUpload", PARTS, 200, 12, "\"x-2\"", "aaaaabbbbbb", -EIO, 0, 0},
+        {"POST", false, "404 NoSuchUpload", PARTS, 200, 11, "\"x-2\"", NULL, -EIO, 0, 0},
+        {"POST",
+         false,
+         "404 NoSuchUpload",
+         {"\"q\"", "\"r\""},
+         200,
+         11,
+         "\"x-3\"",
+         NULL,
+         -EIO,
+         0,
+         0},
+        {"POST", false, "404 NoSuchUpload", PARTS, 404, 0, NULL, NULL, -EIO, 0, 0},
+        {"POST", false, "412 PreconditionFailed", PARTS, 200, 9, "\"x\"", NULL, -EEXIST, 0, 0},
+        /* had no effect: the second try has */
+        {"POST", false, "ok", PARTS, 404, 0, NULL, NULL, 0, 0, 0},
+        {"POST", true, "ok", PARTS, 404, 0, NULL, NULL, 0, 0, 0},
+        {"POST", true, "200 AccessDenied", PARTS, 404, 0, NULL, NULL, -EACCES, 0, 0},
+};
+
+START_TEST(a_complete_whose_answer_was_lost_is_found_out)
+{
+        struct lost l = completes[_i];
+        struct store_cond cond = {.if_absent = true};
+        struct store_upload *up;
+        struct store_object obj;
+        struct store_body a = store_body_mem("aaaaa", 5), b = store_body_mem("bbbbbb", 6);
+        struct fake *f = fake_start(answer, &l);
+        struct store *s = fake_store(f, NULL);
+
+        ck_assert_int_eq(store_upload_create_wait(s, "k", NULL, &up), 0);
+        ck_assert_str_eq(store_upload_id(up), "u&1");
+        ck_assert_int_eq(store_upload_part_wait(up, 7, &b), 0);
+        ck_assert_int_eq(store_upload_part_wait(up, 1, &a), 0);
+        ck_assert_int_eq(store_upload_complete_wait(up, &cond, &obj), l.err);
+        ck_assert_uint_eq(l.changes, 2);
+        ck_assert_uint_le(l.heads, 1);
+        if (!l.err)
+                ck_assert_uint_eq(obj.size, 11);
+        store_upload_free(up);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+static const struct lost conditional_puts[] = {
+        {"PUT", false, "412 PreconditionFailed", PARTS, 200, 5, "\"x\"", "aaaaa", 0, 0, 0},
+        {"PUT", false, "412 PreconditionFailed", PARTS, 200, 5, ETAG_A, NULL, 0, 0, 0},
+        {"PUT", false, "409 ConditionalRequestConflict", PARTS, 200, 5, ETAG_A, NULL, 0, 0, 0},
+        {"PUT", false, "412 PreconditionFailed", PARTS, 200, 5, ETAG_B, NULL, -EEXIST, 0, 0},
+        {"PUT", false, "412 PreconditionFailed", PARTS, 200, 5, "\"x\"", "aaaab", -EEXIST, 0, 0},
+        {"PUT", false, "412 PreconditionFailed", PARTS, 200, 6, ETAG_A, NULL, -EEXIST, 0, 0},
+        {"PUT", false, "412 PreconditionFailed", PARTS, 404, 0, NULL, NULL, -EEXIST, 0, 0},
+        {"PUT", false, "ok", PARTS, 404, 0, NULL, NULL, 0, 0, 0},
+};
+
+START_TEST(a_conditional_put_whose_answer_was_lost_is_found_out)
+{
+        struct lost l = conditional_puts[_i];
+        struct store_cond cond = {.if_absent = true};
+        struct store_object obj;
+        struct fake *f = fake_start(answer, &l);
+        struct store *s = fake_store(f, NULL);
+
+        ck_assert_int_eq(store_put_wait(s, "k", "aaaaa", 5, NULL, &cond, &obj), l.err);
+        ck_assert_uint_eq(l.changes, 2);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+static void refuse(void *arg, struct fake_req *rq)
+{
+        unsigned *heads = arg;
+        *heads += !strcmp(rq->method, "HEAD");
+        fake_error(rq, 412, "PreconditionFailed");
+}
+
+START_TEST(a_condition_that_fails_at_once_is_not_looked_into)
+{
+        unsigned heads = 0;
+        struct store_cond cond = {.if_absent = true};
+        struct fake *f = fake_start(refuse, &heads);
+        struct store *s = fake_store(f, NULL);
+        ck_assert_int_eq(store_put_wait(s, "k", "aaaaa", 5, NULL, &cond, NULL), -EEXIST);
+        ck_assert_uint_eq(heads, 0);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+int main(void)
+{
+        Suite *suite = suite_create("lost");
+        TCase *t = tcase_create("lost");
+        tcase_add_loop_test(t, a_complete_whose_answer_was_lost_is_found_out, 0,
+                            sizeof completes / sizeof *completes);
+        tcase_add_loop_test(t, a_conditional_put_whose_answer_was_lost_is_found_out, 0,
+                            sizeof conditional_puts / sizeof *conditional_puts);
+        tcase_add_test(t, a_condition_that_fails_at_once_is_not_looked_into);
+        suite_add_tcase(suite, t);
+        return unit_main(suite);
+}
