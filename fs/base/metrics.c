@@ -2,6 +2,7 @@
 /* metrics.c: see metrics.h. */
 #include "base/metrics.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
 #include "base/banned.h"
@@ -22,9 +23,10 @@ void metric_raise(enum metric m, uint64_t n)
                 ;
 }
 
-void metrics_dump(FILE *to)
+int metrics_print(struct buf *b)
 {
         for (int i = 0; i < METRIC_COUNT; i++)
-                fprintf(to, "%s %" PRIu64 "\n", metric_table[i].name,
-                        atomic_load_explicit(&metric_cells[i].value, memory_order_relaxed));
+                buf_addf(b, "%s%s=%" PRIu64, i ? " " : "", metric_table[i].name,
+                         atomic_load_explicit(&metric_cells[i].value, memory_order_relaxed));
+        return b->failed ? -ENOMEM : 0;
 }

@@ -7,7 +7,8 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
+
+#include "base/buf.h"
 
 enum metric {
 #define METRIC(name, ...) METRIC_##name,
@@ -45,7 +46,7 @@ extern struct metric_cell metric_cells[METRIC_COUNT];
 #define METRIC_MAX(name, n) metric_raise(METRIC_##name, (uint64_t)(n))
 void metric_raise(enum metric m, uint64_t n);
 
-/* One line a figure: "read_bytes 1048576". */
-void metrics_dump(FILE *to);
+/* Appends "requests=12 retries=0 ...". 0 or -ENOMEM. */
+int metrics_print(struct buf *b);
 
 #endif

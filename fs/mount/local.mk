@@ -4,6 +4,8 @@ noinst_LTLIBRARIES += %D%/libmount.la
 %C%_libmount_la_SOURCES = \
 	%D%/chain.c \
 	%D%/chain.h \
+	%D%/figures.c \
+	%D%/figures.h \
 	%D%/killed.c \
 	%D%/killed.h \
 	%D%/listing.c \

@@ -15,6 +15,7 @@
 #include "base/conf.h"
 #include "base/log.h"
 #include "base/params.h"
+#include "mount/figures.h"
 #include "mount/mount.h"
 #include "mount/mountpoint.h"
 #include "mount/session.h"
@@ -167,6 +168,7 @@ static int serve(struct command *c)
                 detach(c);
                 session_wait(session);
                 mount_finish(m);
+                figures_log(m);
         }
         session_stop(session);
         mount_release(m);
@@ -210,6 +212,7 @@ static void block_signals(void)
         sigaddset(&set, SIGTERM);
         sigaddset(&set, SIGINT);
         sigaddset(&set, SIGHUP);
+        sigaddset(&set, SIGUSR1);
         sigprocmask(SIG_BLOCK, &set, NULL);
         signal(SIGPIPE, SIG_IGN);
 }

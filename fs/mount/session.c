@@ -23,6 +23,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "mount/figures.h"
 #include "mount/op.h"
 
 #include "base/banned.h"
@@ -240,25 +241,39 @@ int session_start(struct session *s, char *why, size_t nwhy)
         return 0;
 }
 
-static int ending_signals_fd(void)
+static int signals_fd(void)
 {
         sigset_t set;
         sigemptyset(&set);
         sigaddset(&set, SIGTERM);
         sigaddset(&set, SIGINT);
         sigaddset(&set, SIGHUP);
+        sigaddset(&set, SIGUSR1);
         return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Whether the signal that came, if any, asks for the end. */
+static bool is_ended_by_signal(struct session *s, int sig)
+{
+        struct signalfd_siginfo info;
+        if (sig < 0 || read(sig, &info, sizeof info) != sizeof info)
+                return false;
+        if (info.ssi_signo == SIGUSR1) {
+                figures_log(s->m);
+                return false;
+        }
+        log_info("signal %u: unmounting %s", info.ssi_signo, s->m->mountpoint);
+        return true;
 }
 
 void session_wait(struct session *s)
 {
-        CLEANUP(closep) int sig = ending_signals_fd();
+        CLEANUP(closep) int sig = signals_fd();
         struct pollfd fds[] = {{.fd = s->wake[0], .events = POLLIN}, {.fd = sig, .events = POLLIN}};
-        while (poll(fds, 2, -1) < 0 && errno == EINTR)
-                ;
-        struct signalfd_siginfo info;
-        if (sig >= 0 && read(sig, &info, sizeof info) == sizeof info)
-                log_info("signal %u: unmounting %s", info.ssi_signo, s->m->mountpoint);
+        do {
+                while (poll(fds, 2, -1) < 0 && errno == EINTR)
+                        ;
+        } while (!fds[0].revents && !is_ended_by_signal(s, sig));
 }
 
 void session_stop(struct session *s)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every option stands in manual, sample and help, and nothing else stands there as an option.
 . "${srcdir:?}/tests/lib/tap.sh"
-plan 9
+plan 10
 
 gen="$builddir/fs/base/gen_docs"
 "$gen" names | sort >"$tmp/table"
@@ -54,3 +54,8 @@ sed -n '/^\.Sh FAULTS/,/^\.Sh LOG/p' "$srcdir/man/storesim.1" |
 	sed '/^\.Bl .*-compact/,/^\.El/d' | sed -n 's/^\.It //p' |
 	sed 's/Cm //g; s/ , /\n/g' | sort -u >"$tmp/fields-manual"
 check "storesim(1) has the fields of a rule and no others" diff "$tmp/fields" "$tmp/fields-manual"
+
+check "each figure is counted somewhere" sh -c '
+	for m in $(sed -n "s/^METRIC(\([a-z_]*\),.*/\1/p" "$1/fs/base/metrics.def"); do
+		grep -rqE "METRIC_(ADD|SUB|SET|MAX)\($m," "$1/fs" || { echo "$m"; exit 1; }
+	done' sh "$srcdir"

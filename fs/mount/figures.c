@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* figures.c: see figures.h. Store and pool count for themselves and are asked here. */
+#include "mount/figures.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/pool.h"
+#include "mount/mount.h"
+#include "store.h"
+
+#include "base/banned.h"
+
+void figures_log(struct mount *m)
+{
+        CLEANUP(buf_release) struct buf line = BUF_INIT;
+        struct store_stats s;
+
+        store_stats(m->store, &s);
+        METRIC_SET(requests, s.requests);
+        METRIC_SET(retries, s.retries);
+        METRIC_SET(request_errors, s.errors);
+        METRIC_SET(sent_bytes, s.bytes_sent);
+        METRIC_SET(received_bytes, s.bytes_received);
+        METRIC_SET(connections, s.connections_opened);
+        METRIC_SET(pool_used, pool_in_use(m->pool));
+        METRIC_SET(pool_peak, pool_peak(m->pool));
+        if (!metrics_print(&line))
+                log_info("figures of %s: %s", m->mountpoint, line.p);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* figures.h: what the mount has counted, for people. */
+#ifndef CKPTFS_MOUNT_FIGURES_H
+#define CKPTFS_MOUNT_FIGURES_H
+
+struct mount;
+
+/* Writes one line with every figure of metrics.def to the log. Thread-safe; does not block. */
+void figures_log(struct mount *m);
+
+#endif
