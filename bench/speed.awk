@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+# speed.awk: the speed table from the lines "figure, system, value" of speed.sh; the median counts.
+
+BEGIN { FS = "\t" }
+{ v[$1, $2, ++n[$1, $2]] = $3; if (!($2 in seen)) { seen[$2]; order[++systems] = $2 } }
+
+function median(what, who,    i, j, t, k, a) {
+	k = n[what, who]
+	if (!k) return ""
+	for (i = 1; i <= k; i++) a[i] = v[what, who, i] + 0
+	for (i = 2; i <= k; i++)
+		for (j = i; j > 1 && a[j - 1] > a[j]; j--) { t = a[j]; a[j] = a[j - 1]; a[j - 1] = t }
+	return k % 2 ? a[(k + 1) / 2] : (a[k / 2] + a[k / 2 + 1]) / 2
+}
+
+# One line: what, the figure, what it must reach, its aim; `less` when smaller is better.
+function line(what, figure, unit, must, aim, less,    ok) {
+	if (figure == "") return
+	ok = less ? figure <= must : figure >= must
+	printf "%-44s %8.2f %-9s %8s %8s  %s\n", what, figure, unit, must, aim, ok ? "reached" : "MISSED"
+}
+
+function ratio(what, a, b,    x, y) { x = median(what, a); y = median(what, b); return y > 0 ? x / y : "" }
+function share(what,    l) { l = median("limit " what, "machine"); return l > 0 ? median(what, "ckptfs") / l : "" }
+
+END {
+	printf "%-44s %8s %-9s %8s %8s\n", "what", "figure", "unit", "must", "aim"
+	line("one file, write", median("write", "ckptfs"), "GB/s", 2.4, 3.4)
+	line("one file, write, over Mountpoint", ratio("write", "ckptfs", "mount-s3"), "x", 2.5, "")
+	line("one file, read", median("read", "ckptfs"), "GB/s", 1.9, 2.6)
+	line("one file, read, over Mountpoint", ratio("read", "ckptfs", "mount-s3"), "x", 2.5, "")
+	line("one file, write in blocks of 64 KiB", median("write 64K", "ckptfs"), "GB/s", 1.6, 2.4)
+	line("one file, write in blocks of 4 KiB", median("write 4K", "ckptfs"), "GB/s", 0.30, 0.38)
+	line("four files at once, write", median("four write", "ckptfs"), "GB/s", 2.4, 3.2)
+	line("four files at once, read", median("four read", "ckptfs"), "GB/s", 2.0, 2.6)
+	line("CPU of the daemon, write", median("write.cpu", "ckptfs"), "CPU-s/GB", 0.45, 0.35, 1)
+	line("CPU of the daemon, read", median("read.cpu", "ckptfs"), "CPU-s/GB", 0.50, 0.40, 1)
+	line("share of the limit, write", share("write"), "", 0.75, 0.9)
+	line("share of the limit, read", share("read"), "", 0.75, 0.9)
+	line("50 MB/s a connection, 20 ms: write, over direct", median("rate write", "s3") ? median("rate write", "mount") / median("rate write", "s3") : "", "x", 0.95, 0.98)
+	line("50 MB/s a connection, 20 ms: read, over direct", median("rate read", "s3") ? median("rate read", "mount") / median("rate read", "s3") : "", "x", 0.95, 0.98)
+	line("peak RSS, one 32 GiB file, memory=512M", median("rss 32 GiB file", "ckptfs"), "MiB", 640, 560, 1)
+	line("peak RSS, 16 files of 1 GiB, memory=512M", median("rss 16 files", "ckptfs"), "MiB", 640, 560, 1)
+	line("first byte, over the store's own", median("first byte over store", "ckptfs"), "ms", 1, 0.3, 1)
+	line("HTTPS, one file, write", median("tls write", "ckptfs"), "GB/s", 1.0, 1.5)
+	line("HTTPS, one file, read", median("tls read", "ckptfs"), "GB/s", 1.0, 1.3)
+	line("ls -l of 100,000 objects, over libstore", median("ls over libstore", "ckptfs"), "x", 2, 1.2, 1)
+	print ""
+	printf "%-12s %8s %8s %8s %8s %8s %8s\n", "GB/s", "write", "read", "4 write", "4 read", "CPU w", "CPU r"
+	for (i = 1; i <= systems; i++) {
+		s = order[i]
+		if (n["write", s])
+			printf "%-12s %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f\n", s, median("write", s), median("read", s), median("four write", s), median("four read", s), median("write.cpu", s), median("read.cpu", s)
+	}
+}
