@@ -43,8 +43,6 @@ static int verify(const struct service *s, const struct exchange *x, const struc
 
         for (unsigned i = 0; i < x->rq.nheaders; i++)
                 headers[i] = (struct uri_pair){x->rq.headers[i].name, x->rq.headers[i].value};
-        if (!rq.payload_hash)
-                rq.payload_hash = SIGN_UNSIGNED_PAYLOAD;
         return sign_v4_verify(&rq, claim, s->secret_key);
 }
 
@@ -69,6 +67,9 @@ bool s3_denied(struct service *s, struct exchange *x)
                 return false;
         else if (strcmp(claim.access, s->access_key))
                 s3_error(x, "InvalidAccessKeyId");
+        else if (!s3_in(x, "x-amz-content-sha256"))
+                s3_refuse(x, 400, "InvalidRequest",
+                          "Missing required header for this request: x-amz-content-sha256");
         else if (!bad_time(x, &claim) && verify(s, x, &claim))
                 s3_error(x, "SignatureDoesNotMatch");
         return x->status != 0;

@@ -6,3 +6,17 @@ bench_tests = \
 	$(NULL)
 TESTS += $(bench_tests)
 EXTRA_DIST += $(bench_tests) tests/lib/bench.sh
+
+# The simulator by itself.
+sim_tests = \
+	%D%/sim_args.sh \
+	%D%/sim_auth.sh \
+	%D%/sim_faults.sh \
+	%D%/sim_list.sh \
+	%D%/sim_null.sh \
+	%D%/sim_objects.sh \
+	%D%/sim_restart.sh \
+	%D%/sim_uploads.sh \
+	$(NULL)
+TESTS += $(sim_tests)
+EXTRA_DIST += $(sim_tests) tests/lib/sim.sh

@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Bad arguments of the simulator: one line with cause and remedy, and nothing served.
+. "${srcdir:?}/tests/lib/tap.sh"
+plan 14
+
+refuses() {
+	name=$1 want=$2
+	shift 2
+	"$builddir/storesim" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+	rc=$?
+	if [ "$rc" -ne 0 ] && [ ! -s "$tmp/out" ] && [ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -q "$want" "$tmp/err"; then
+		ok "$name"
+	else
+		not_ok "$name"
+		diag "exit status $rc"
+		sed 's/^/#   /' "$tmp/out" "$tmp/err"
+	fi
+}
+b="--bucket bkt"
+# shellcheck disable=SC2086
+{
+	refuses "no place for objects" 'give --data DIR or --null' $b
+	refuses "two places" 'give one' $b --null --data "$tmp/d"
+	refuses "no bucket" 'give --bucket' --null
+	refuses "a bad bucket" 'give 3 to 63' --null --bucket Up
+	refuses "a bad number" 'give 1 to 64' $b --null --threads 0
+	refuses "a bad rate" 'as 50M' $b --null --rate fast
+	refuses "a bad time" 'as 20ms' $b --null --ttfb 20x
+	refuses "half a key" 'give --access-key and --secret-key' $b --null --access-key a
+	refuses "half of TLS" 'give --tls-cert and --tls-key' $b --null --tls-cert x
+	refuses "no certificate" 'in PEM' $b --null --tls-cert "$tmp/none" --tls-key "$tmp/none"
+	refuses "an address of another machine" 'of this machine' $b --null --listen 192.0.2.1:80
+	refuses "a directory that cannot be made" 'can be written' $b --data /proc/none/here
+	refuses "a file of rules that is not there" 'none' $b --null --faults "$tmp/none"
+	echo '[{"op":"GetObject","colour":"red","do":"reset"}]' >"$tmp/rules"
+	refuses "a rule that is not known" 'rule 1 has a field' $b --null --faults "$tmp/rules"
+}

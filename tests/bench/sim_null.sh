@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Null mode keeps sizes and answers with the pattern; shaping slows each connection, not the loop.
+. "${srcdir:?}/tests/lib/tap.sh"
+. "$srcdir/tests/lib/sim.sh"
+plan 11
+
+sim_start --null
+head -c 5242880 /dev/zero >"$tmp/one"
+head -c 1000003 /dev/zero >"$tmp/tail"
+expect_eq 200 "$(multipart m "$tmp/one" "$tmp/one" "$tmp/tail")" "an upload is completed"
+req GET /bkt/m -H 'x-amz-checksum-mode: ENABLED' >/dev/null
+expect_eq 11485763 "$(wc -c <"$tmp/body")" "the object has its size"
+crc=$(field x-amz-checksum-crc32c)
+cp "$tmp/body" "$tmp/all"
+head -c 258048 "$tmp/all" >"$tmp/period"
+tail -c +258049 "$tmp/all" | head -c 258048 | cmp -s - "$tmp/period"
+expect_eq 0 $? "it repeats after 63 pages"
+req GET /bkt/m -r 5000000-5999999 >/dev/null
+tail -c +5000001 "$tmp/all" | head -c 1000000 >"$tmp/want"
+check "a range is the range of the whole" cmp "$tmp/want" "$tmp/body"
+req PUT /bkt/s -T "$tmp/tail" >/dev/null
+req GET /bkt/s >/dev/null
+check "every object holds the same bytes" cmp -n 1000003 "$tmp/all" "$tmp/body"
+check "it ends in good order" sim_stop
+
+sim_start --data "$tmp/data"
+req PUT /bkt/m -T "$tmp/all" >/dev/null
+expect_eq "$crc" "$(field x-amz-checksum-crc32c)" "the checksum is that of the pattern"
+sim_stop
+
+sim_start --null --rate 20M --ttfb 5ms
+req PUT /bkt/s -T "$tmp/tail" >/dev/null
+req GET /bkt/s >/dev/null
+check "a slow reply is right" cmp -n 1000003 "$tmp/all" "$tmp/body"
+took() { awk -v op="$1" '$2 == op && $6 == 200 { us = $9 } END { print us }' "$tmp/requests"; }
+# Bounds from below only: a busy machine is slower, never faster.
+check "it took no less than the rate allows" test "$(took GetObject)" -ge 45000
+check "nor did the put" test "$(took PutObject)" -ge 45000
+check "it ends in good order while nothing moves" sim_stop

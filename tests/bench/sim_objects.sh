@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Objects of the simulator: what is put comes back, under any key, whole and in ranges.
+. "${srcdir:?}/tests/lib/tap.sh"
+. "$srcdir/tests/lib/sim.sh"
+plan 42
+
+sim_start --data "$tmp/data"
+head -c 3000000 /dev/urandom >"$tmp/big"
+printf 'hello world' >"$tmp/small"
+
+expect_eq 200 "$(req HEAD /bkt)" "the bucket answers"
+expect_eq 404 "$(req GET '/nosuch?list-type=2')" "another bucket is not found"
+expect_eq NoSuchBucket "$(element Code)" "and the reply says so"
+[ -n "$(field x-amz-request-id)" ] && [ "$(field x-amz-request-id)" = "$(element RequestId)" ]
+expect_eq 0 $? "an error bears the id of its request"
+
+expect_eq 200 "$(req PUT /bkt/a -T "$tmp/small" -H 'x-amz-meta-Mode: 33188' -H 'Content-Type: text/plain' \
+	-H 'x-amz-checksum-crc32c: yZRlqg==')" "an object is put"
+expect_eq yZRlqg== "$(field x-amz-checksum-crc32c)" "the reply confirms its checksum"
+etag=$(field etag)
+expect_eq 200 "$(req GET /bkt/a -H 'x-amz-checksum-mode: ENABLED')" "it is read"
+expect_eq "hello world" "$(cat "$tmp/body")" "it is what was put"
+expect_eq "$etag 33188 text/plain yZRlqg== FULL_OBJECT" "$(field etag) $(field x-amz-meta-mode) \
+$(field content-type) $(field x-amz-checksum-crc32c) $(field x-amz-checksum-type)" "so are its headers"
+expect_eq 200 "$(req HEAD /bkt/a)" "its head is read"
+expect_eq 11 "$(field content-length)" "which tells the size"
+
+expect_eq 206 "$(req GET /bkt/a -r 2-4)" "a range is read"
+expect_eq "llo bytes 2-4/11" "$(cat "$tmp/body") $(field content-range)" "it is the right one"
+expect_eq 206 "$(req GET /bkt/a -r -5)" "the last bytes are read"
+expect_eq world "$(cat "$tmp/body")" "they are the right ones"
+expect_eq 416 "$(req GET /bkt/a -r 11-)" "a range behind the end is refused"
+expect_eq 'bytes */11' "$(field content-range)" "with the size"
+
+expect_eq 412 "$(req GET /bkt/a -H 'If-Match: "other"')" "another version is not read"
+expect_eq 304 "$(req GET /bkt/a -H "If-None-Match: $etag")" "a version that is known is not sent"
+expect_eq 412 "$(req PUT /bkt/a -T "$tmp/small" -H 'If-None-Match: *')" "a create finds the object"
+expect_eq 200 "$(req PUT /bkt/new -T "$tmp/small" -H 'If-None-Match: *')" "a create makes an object"
+expect_eq 412 "$(req PUT /bkt/a -T "$tmp/small" -H 'If-Match: "other"')" "an overwrite sees another version"
+expect_eq 200 "$(req PUT /bkt/a -T "$tmp/small" -H "If-Match: $etag")" "an overwrite finds its version"
+expect_eq 404 "$(req PUT /bkt/none -T "$tmp/small" -H "If-Match: $etag")" "an overwrite finds nothing"
+
+expect_eq 400 "$(req PUT /bkt/bad -T "$tmp/small" -H 'x-amz-checksum-crc32c: AAAAAA==')" \
+	"a body with another CRC32C is refused"
+expect_eq BadDigest "$(element Code)" "as BadDigest"
+expect_eq 400 "$(req PUT /bkt/bad -T "$tmp/small" -H 'Content-MD5: AAAAAAAAAAAAAAAAAAAAAA==')" \
+	"a body with another MD5 is refused"
+expect_eq 404 "$(req GET /bkt/bad)" "neither left an object"
+expect_eq 501 "$(req PUT /bkt/bad -T - -H 'Transfer-Encoding: chunked' <"$tmp/small")" \
+	"a body without a length is refused"
+
+req PUT /bkt/big -T "$tmp/big" >/dev/null
+req GET /bkt/big >/dev/null
+check "a large object comes back" cmp "$tmp/big" "$tmp/body"
+expect_eq 200 "$(req PUT '/bkt/copy%20of' -H 'x-amz-copy-source: /bkt/big' -H 'Content-Length: 0')" "it is copied"
+expect_eq 204 "$(req DELETE /bkt/big)" "the source is deleted"
+req GET '/bkt/copy%20of' >/dev/null
+check "the copy holds the bytes" cmp "$tmp/big" "$tmp/body"
+expect_eq 204 "$(req DELETE /bkt/big)" "deleting again is a success"
+expect_eq 404 "$(req GET /bkt/big)" "it is gone"
+
+wrong=0
+for key in a//b a%2F %2E%2E/x x%0Ay %C3%BC%26%3C%25 a+b%2Bc "$(printf '%01024d' 7)"; do
+	echo "$key" >"$tmp/text"
+	[ "$(req PUT "/bkt/k/$key" -T "$tmp/text")" = 200 ] || [ ${#key} -gt 1000 ] || wrong=1
+	req GET "/bkt/k/$key" >/dev/null
+	cmp -s "$tmp/text" "$tmp/body" || [ ${#key} -gt 1000 ] || wrong=1
+done
+expect_eq 0 $wrong "keys that are no names of files work"
+expect_eq 400 "$(req PUT "/bkt/k/$(printf '%01024d' 7)" -T "$tmp/text")" "a key above 1024 bytes is refused"
+expect_eq 200 "$(req PUT "/bkt/$(printf '%01024d' 7)" -T "$tmp/text")" "one of 1024 bytes is taken"
+
+long=$(printf '%02100d' 1)
+expect_eq 400 "$(req PUT /bkt/meta -T "$tmp/text" -H "x-amz-meta-a: $long")" "metadata above 2 KiB is refused"
+printf '<Delete><Object><Key>a</Key></Object><Object><Key>new</Key></Object></Delete>' >"$tmp/text"
+expect_eq 200 "$(req POST '/bkt?delete' --data-binary "@$tmp/text")" "several are deleted"
+expect_eq "404 404" "$(req GET /bkt/a) $(req GET /bkt/new)" "they are gone"
+check "it ends in good order" sim_stop
