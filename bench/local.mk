@@ -17,6 +17,8 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/coll_none.c \
 	%D%/cpu.c \
 	%D%/cpu.h \
+	%D%/html.c \
+	%D%/html.h \
 	%D%/io.c \
 	%D%/io.h \
 	%D%/io_null.c \
@@ -34,11 +36,17 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/model.h \
 	%D%/pattern.c \
 	%D%/pattern.h \
+	%D%/plot.c \
+	%D%/plot.h \
+	%D%/report.c \
+	%D%/report.h \
 	%D%/run.c \
 	%D%/run.h \
+	%D%/scenario.c \
 	%D%/shard.c \
 	%D%/shard.h \
 	%D%/shards.c \
+	%D%/shards_page.c \
 	%D%/shards_table.c \
 	%D%/shards_table.h \
 	%D%/stats.c \

@@ -11,20 +11,18 @@
 #include "bench/coll.h"
 #include "bench/io.h"
 #include "bench/keys.h"
+#include "bench/report.h"
 #include "bench/run.h"
 #include "bench/stop.h"
 #include "bench/sweep.h"
 
 #include "base/banned.h"
 
-static const struct scenario *const scenarios[] = {&scenario_shards, &scenario_ceiling};
-enum { NSCENARIOS = sizeof scenarios / sizeof scenarios[0] };
-
 static int help(void)
 {
         printf("usage: [mpirun -n N] ckptbench SCENARIO [--dry-run] [key=value | +key=v1,v2 ...]\n"
-               "\nscenarios:\n");
-        for (size_t i = 0; i < NSCENARIOS; i++)
+               "       ckptbench report DIR... -o FILE.html\n\nscenarios:\n");
+        for (size_t i = 0; i < scenario_count; i++)
                 printf("  %s\n        %s\n", scenarios[i]->name, scenarios[i]->text);
         printf("\nstorages:\n");
         for (size_t i = 0; i < io_nstorages; i++)
@@ -34,16 +32,13 @@ static int help(void)
         return 0;
 }
 
-static const struct scenario *find_scenario(const char *name)
+static int unknown_scenario(const char *name)
 {
         CLEANUP(buf_release) struct buf b = BUF_INIT;
-        for (size_t i = 0; i < NSCENARIOS; i++) {
-                if (!strcmp(scenarios[i]->name, name))
-                        return scenarios[i];
+        for (size_t i = 0; i < scenario_count; i++)
                 buf_addf(&b, "%s, ", scenarios[i]->name);
-        }
-        fprintf(stderr, "ckptbench: scenario '%s' is unknown: give one of %s\n", name, b.p);
-        return NULL;
+        fprintf(stderr, "ckptbench: scenario '%s' is unknown: give one of %sreport\n", name, b.p);
+        return 1;
 }
 
 /* Fills sweep and run from the arguments behind the scenario. */
@@ -100,6 +95,8 @@ int main(int argc, char **argv)
         if (!strcmp(argv[1], "null-fuse") && argc == 3)
                 return null_fuse_main(argv[2]);
         log_open("ckptbench", "stderr", LOG_LEVEL_ERROR); /* bad input is one line: ours */
-        const struct scenario *sc = find_scenario(argv[1]);
-        return sc ? run_scenario(sc, argc, argv) : 1;
+        if (!strcmp(argv[1], "report"))
+                return report_main(argc - 1, argv + 1);
+        const struct scenario *sc = scenario_find(argv[1]);
+        return sc ? run_scenario(sc, argc, argv) : unknown_scenario(argv[1]);
 }

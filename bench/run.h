@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "bench/coll.h"
 #include "bench/keys.h"
@@ -38,8 +39,14 @@ struct scenario {
         int (*job)(const struct run *r, const struct keys *k, struct json *job);
         /* Prints the table of a run; NULL-safe on fields. */
         void (*table)(const struct json *run, FILE *to);
+        /* Appends its section of the report; `index` tells the sections of a page apart. */
+        void (*page)(const struct json *run, size_t index, struct buf *html);
 };
 extern const struct scenario scenario_shards, scenario_ceiling;
+extern const struct scenario *const scenarios[];
+extern const size_t scenario_count;
+/* NULL when there is none of that name. */
+const struct scenario *scenario_find(const char *name);
 
 /* Runs all jobs of a sweep; collective. 0 or a negative errno after run_error(). */
 int run_jobs(struct run *r, const struct sweep *s);

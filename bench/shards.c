@@ -447,4 +447,5 @@ const struct scenario scenario_shards = {
         .plan = shards_plan,
         .job = shards_job,
         .table = shards_table,
+        .page = shards_page,
 };

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "bench/stats.h"
 
 #include "base/banned.h"
@@ -50,10 +51,14 @@ int shards_json(const struct shards_facts *f, struct json *job)
         return err ? err : phase_json(f, o, "load", f->load);
 }
 
-/* metrics.PHASE.FIELD of a job, 0 when it was not measured. */
-static double metric(const struct json *job, const char *phase, const char *name)
+double shards_metric(const struct json *job, const char *phase, const char *field)
 {
-        return json_number(json_get(json_get(json_get(job, "metrics"), phase), name), 0);
+        return json_number(json_get(json_get(json_get(job, "metrics"), phase), field), 0);
+}
+
+bool shards_moves_data(const struct json *job)
+{
+        return json_bool(json_get(json_get(job, "setup"), "moves_data"), true);
 }
 
 static const char *storage_of(const struct json *job)
@@ -61,13 +66,61 @@ static const char *storage_of(const struct json *job)
         return json_string(json_get(json_get(job, "config"), "storage"), "?");
 }
 
-/* The first job on s3: what the others are compared with. */
-static const struct json *direct_job(const struct json *jobs)
+const struct json *shards_direct(const struct json *jobs)
 {
         for (size_t i = 0; i < json_count(jobs); i++)
                 if (!strcmp(storage_of(json_at(jobs, i)), "s3"))
                         return json_at(jobs, i);
         return NULL;
+}
+
+/* A value of "config" in words. */
+static const char *value_text(const struct json *v, char *out, size_t n)
+{
+        if (json_is_bool(v))
+                return json_bool(v, false) ? "on" : "off";
+        if (json_is_string(v))
+                return json_string(v, "");
+        snprintf(out, n, "%.15g", json_number(v, 0));
+        return out;
+}
+
+static bool differs(const struct json *jobs, const char *key)
+{
+        char a[32], b[32];
+        const struct json *first = json_get(json_get(json_at(jobs, 0), "config"), key);
+        for (size_t i = 1; i < json_count(jobs); i++) {
+                const struct json *v = json_get(json_get(json_at(jobs, i), "config"), key);
+                if (strcmp(value_text(first, a, sizeof a), value_text(v, b, sizeof b)))
+                        return true;
+        }
+        return false;
+}
+
+void shards_label(const struct json *jobs, size_t i, char *out, size_t n)
+{
+        CLEANUP(buf_release) struct buf b = BUF_INIT;
+        const struct json *config = json_get(json_at(jobs, i), "config");
+        char text[32];
+
+        buf_adds(&b, storage_of(json_at(jobs, i)));
+        for (size_t k = 0; k < json_count(config); k++) {
+                const struct json *v = json_at(config, k);
+                if (strcmp(json_name(v), "storage") && differs(jobs, json_name(v)))
+                        buf_addf(&b, " %s=%s", json_name(v), value_text(v, text, sizeof text));
+        }
+        snprintf(out, n, "%s", b.p);
+}
+
+void shards_headline(const struct json *job, char *out, size_t n)
+{
+        const struct json *setup = json_get(job, "setup"), *model = json_get(job, "model");
+        double bytes = json_number(json_get(model, "parameters"), 0) *
+                       json_number(json_get(model, "bytes_a_parameter"), 0);
+        snprintf(out, n, "%s, %g layers, %.2f GB, %g ranks",
+                 json_string(json_get(model, "name"), "?"),
+                 json_number(json_get(model, "layers"), 0), bytes / 1e9,
+                 json_number(json_get(setup, "ranks"), 0));
 }
 
 /* A figure, or "-" where there is none. */
@@ -79,54 +132,57 @@ static void cell(FILE *to, int width, int digits, double v)
                 fprintf(to, " %*s", width, "-");
 }
 
-static void row(FILE *to, const struct json *job, const struct json *direct)
+static void row(FILE *to, const struct json *job, const char *label, int width,
+                const struct json *direct)
 {
         static const char *const phases[] = {"save", "load"};
-        /* a rate of bytes that went nowhere is none */
-        bool moved = json_bool(json_get(json_get(job, "setup"), "moves_data"), true);
+        bool moved = shards_moves_data(job); /* a rate of bytes that went nowhere is none */
 
-        fprintf(to, "%-8s", storage_of(job));
+        fprintf(to, "%-*s", width, label);
         for (int p = 0; p < 2; p++) {
-                cell(to, 9, 3, metric(job, phases[p], "seconds"));
-                cell(to, 7, 2, moved ? metric(job, phases[p], "gb_per_s") : 0);
+                cell(to, 9, 3, shards_metric(job, phases[p], "seconds"));
+                cell(to, 7, 2, moved ? shards_metric(job, phases[p], "gb_per_s") : 0);
         }
         for (int p = 0; p < 2; p++)
-                cell(to, p ? 6 : 8, 2, moved ? metric(job, phases[p], "cpu_s_per_gb") : 0);
+                cell(to, p ? 6 : 8, 2, moved ? shards_metric(job, phases[p], "cpu_s_per_gb") : 0);
         for (int p = 0; p < 2; p++)
                 cell(to, p ? 6 : 8, 2,
-                     stats_ratio(moved ? metric(job, phases[p], "gb_per_s") : 0,
-                                 metric(direct, phases[p], "gb_per_s")));
+                     stats_ratio(moved ? shards_metric(job, phases[p], "gb_per_s") : 0,
+                                 shards_metric(direct, phases[p], "gb_per_s")));
         fputc('\n', to);
 }
 
-static void headings(FILE *to, const struct json *job)
+static void headings(FILE *to, const struct json *job, int width)
 {
-        const struct json *setup = json_get(job, "setup"), *model = json_get(job, "model");
-        double bytes = json_number(json_get(model, "parameters"), 0) *
-                       json_number(json_get(model, "bytes_a_parameter"), 0);
-        fprintf(to, "%s, %g layers, %.2f GB, %g ranks; seconds are the maximum over ranks\n\n",
-                json_string(json_get(model, "name"), "?"),
-                json_number(json_get(model, "layers"), 0), bytes / 1e9,
-                json_number(json_get(setup, "ranks"), 0));
-        fprintf(to, "%-8s %9s %7s %9s %7s %15s %15s\n", "", "save", "", "load", "", "CPU-s/GB",
-                "ratio to s3");
-        fprintf(to, "%-8s %9s %7s %9s %7s %8s %6s %8s %6s\n", "storage", "s", "GB/s", "s", "GB/s",
-                "save", "load", "save", "load");
+        char line[300];
+        shards_headline(job, line, sizeof line);
+        fprintf(to, "%s; seconds are the maximum over ranks\n\n", line);
+        fprintf(to, "%-*s %9s %7s %9s %7s %15s %15s\n", width, "", "save", "", "load", "",
+                "CPU-s/GB", "ratio to s3");
+        fprintf(to, "%-*s %9s %7s %9s %7s %8s %6s %8s %6s\n", width, "storage", "s", "GB/s", "s",
+                "GB/s", "save", "load", "save", "load");
 }
 
 void shards_table(const struct json *run, FILE *to)
 {
         const struct json *jobs = json_get(run, "job_results");
-        const struct json *direct = direct_job(jobs);
+        int width = 8;
+        char label[160];
 
-        headings(to, json_at(jobs, 0));
-        for (size_t i = 0; i < json_count(jobs); i++)
-                row(to, json_at(jobs, i), direct);
         for (size_t i = 0; i < json_count(jobs); i++) {
-                const struct json *job = json_at(jobs, i), *setup = json_get(job, "setup");
+                shards_label(jobs, i, label, sizeof label);
+                width = (int)strlen(label) > width ? (int)strlen(label) : width;
+        }
+        headings(to, json_at(jobs, 0), width);
+        for (size_t i = 0; i < json_count(jobs); i++) {
+                shards_label(jobs, i, label, sizeof label);
+                row(to, json_at(jobs, i), label, width, shards_direct(jobs));
+        }
+        for (size_t i = 0; i < json_count(jobs); i++) {
+                const struct json *setup = json_get(json_at(jobs, i), "setup");
+                shards_label(jobs, i, label, sizeof label);
                 fprintf(to, "%s%s: data made %s; verified: %s; page cache dropped: %s; suffix %s\n",
-                        i ? "" : "\n", storage_of(job),
-                        json_string(json_get(setup, "data_made"), "?"),
+                        i ? "" : "\n", label, json_string(json_get(setup, "data_made"), "?"),
                         json_string(json_get(setup, "verified"), "?"),
                         json_string(json_get(setup, "page_cache_dropped"), "?"),
                         json_string(json_get(setup, "suffix"), "?"));

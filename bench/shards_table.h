@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "bench/keys.h"
 #include "bench/measure.h"
@@ -25,6 +26,19 @@ struct shards_facts {
 
 /* Adds "model", "setup" and "metrics". 0 or -ENOMEM. */
 int shards_json(const struct shards_facts *f, struct json *job);
+
+/* metrics.PHASE.FIELD of a job, 0 when it was not measured. */
+double shards_metric(const struct json *job, const char *phase, const char *field);
+bool shards_moves_data(const struct json *job);
+/* The first job on s3, what the others are compared with, or NULL. */
+const struct json *shards_direct(const struct json *jobs);
+/* What names the i-th job among all: its storage and each key in which jobs differ. */
+void shards_label(const struct json *jobs, size_t i, char *out, size_t n);
+/* Model, bytes and ranks in one line. */
+void shards_headline(const struct json *job, char *out, size_t n);
+
+/* Its section of the report. */
+void shards_page(const struct json *run, size_t index, struct buf *html);
 
 /* One row a job: storage, seconds and GB/s of save and load, CPU, ratio to the first job on s3. */
 void shards_table(const struct json *run, FILE *to);

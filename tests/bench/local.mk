@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 bench_tests = \
 	%D%/bad_input.sh \
+	%D%/report.sh \
 	%D%/shards.sh \
 	%D%/shards_verify.sh \
 	$(NULL)

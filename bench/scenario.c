@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scenario.c: the table of scenarios. */
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/run.h"
+
+#include "base/banned.h"
+
+const struct scenario *const scenarios[] = {&scenario_shards, &scenario_ceiling};
+const size_t scenario_count = sizeof scenarios / sizeof scenarios[0];
+
+const struct scenario *scenario_find(const char *name)
+{
+        for (size_t i = 0; i < scenario_count; i++)
+                if (!strcmp(scenarios[i]->name, name))
+                        return scenarios[i];
+        return NULL;
+}

@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# report.sh: results become one page that needs no other file, with gnuplot and without.
+. "$srcdir/tests/lib/tap.sh"
+. "$srcdir/tests/lib/bench.sh"
+plan 10
+cd "$tmp" || exit 1
+mkdir disk empty
+
+check "a run of two jobs" bench shards size=16M storage=disk,null path=disk \
+	disambiguator='<b>&"odd"</b>' epochs=2
+if command -v gnuplot >/dev/null; then
+	check "its report" bench report multirun -o page.html
+	check "has charts" grep -q '<svg' page.html
+else
+	skip "its report" "gnuplot is not installed"
+	skip "has charts" "gnuplot is not installed"
+fi
+mkdir bin
+ln -s "$builddir/ckptbench" bin/ckptbench
+check "without gnuplot there is a page too" env PATH="$tmp/bin" "$builddir/ckptbench" report multirun -o plain.html
+check "that says so" grep -q 'No chart: gnuplot is not installed' plain.html
+check "it names both storages" sh -c 'grep -q "<td>disk</td>\|<td>disk<" plain.html && grep -q "<td>null" plain.html'
+check "it loads nothing" sh -c '! grep -qiE "(src|href)=|@import|url\(" plain.html'
+check "texts of a user are escaped" grep -q '&lt;b&gt;&amp;&quot;odd&quot;' plain.html
+check_fails "a directory without results is an error" bench report empty -o none.html
+check "and makes no page" test ! -e none.html
