@@ -31,11 +31,11 @@ nothing_left() {
 		fi
 	done
 }
-demo() { TMPDIR=$tmp CKPTFS_OUT=$tmp/out CKPTFS_BUILD=$builddir "$srcdir/quickstart" 64MiB; }
+demo() { TMPDIR=$tmp CKPTFS_OUT=$tmp/results CKPTFS_BUILD=$builddir "$srcdir/quickstart" 64MiB; }
 
 # A shell in the background ignores SIGINT unless told otherwise.
 interrupted() {
-	TMPDIR=$tmp CKPTFS_OUT=$tmp/out CKPTFS_BUILD=$builddir env --default-signal=INT \
+	TMPDIR=$tmp CKPTFS_OUT=$tmp/results CKPTFS_BUILD=$builddir env --default-signal=INT \
 		"$srcdir/quickstart" 1GiB >"$tmp/int.out" 2>&1 &
 	pid=$!
 	wait_for 30 grep -q " $tmp/ckptfs-demo" /proc/self/mounts
