@@ -76,7 +76,9 @@ store_start() {
 	: "${store_data:=$tmp/store}" "${store_log:=$tmp/store.log}"
 	[ -n "${store_cleans:-}" ] || at_exit store_atexit
 	store_cleans=yes
-	mkdir -p "$store_data/$CKPTFS_TEST_BUCKET"
+	mkdir -p "$store_data"
+	# versitygw and MinIO take a folder for a bucket; storesim makes its own
+	[ "$CKPTFS_TEST_KIND" = storesim ] || mkdir -p "$store_data/$CKPTFS_TEST_BUCKET"
 	case $CKPTFS_TEST_KIND in
 	storesim) store_start_storesim "$@" ;;
 	versitygw)
