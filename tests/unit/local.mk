@@ -6,6 +6,11 @@ unit_tests = \
 	%D%/test_json \
 	%D%/test_retry \
 	%D%/test_s3_etag \
+	%D%/test_pattern \
+	%D%/test_sim_fault \
+	%D%/test_sim_http \
+	%D%/test_sim_index \
+	%D%/test_sim_record \
 	%D%/test_sign_v4 \
 	%D%/test_uri \
 	%D%/test_xml \
@@ -22,6 +27,7 @@ TESTS += $(unit_tests)
 AM_UNIT_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 UNIT_BASE_LIBS = fs/base/libbase.la $(CHECK_LIBS)
 UNIT_BENCH_LIBS = bench/libbench.la $(CHECK_LIBS) -lm
+UNIT_SIM_LIBS = bench/sim/libsim.la $(CHECK_LIBS)
 UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 
 %C%_test_cred_CFLAGS = $(AM_UNIT_CFLAGS)
@@ -52,3 +58,13 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_retry_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_s3_etag_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_s3_etag_LDADD = $(UNIT_STORE_LIBS)
+%C%_test_pattern_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_pattern_LDADD = $(UNIT_SIM_LIBS)
+%C%_test_sim_fault_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_sim_fault_LDADD = $(UNIT_SIM_LIBS)
+%C%_test_sim_http_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_sim_http_LDADD = $(UNIT_SIM_LIBS)
+%C%_test_sim_index_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_sim_index_LDADD = $(UNIT_SIM_LIBS)
+%C%_test_sim_record_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_sim_record_LDADD = $(UNIT_SIM_LIBS)

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_sim_index.c: the simulator's sorted index, and lists over it. */
+#include "tests/lib/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "bench/sim/data.h"
+#include "bench/sim/index.h"
+#include "bench/sim/null.h"
+#include "bench/sim/object.h"
+#include "bench/sim/vault.h"
+#include "base/banned.h"
+
+enum { MANY = 20000 };
+
+static struct object *named(unsigned n)
+{
+        char key[16];
+
+        snprintf(key, sizeof key, "%08x", n * 2654435761u);
+        struct object *o = object_new(key);
+        ck_assert_ptr_nonnull(o);
+        return o;
+}
+
+START_TEST(entries_stay_in_order_of_their_keys)
+{
+        struct index ix;
+        struct object *old;
+        char last[16] = "";
+        size_t count = 0;
+
+        index_init(&ix);
+        for (unsigned i = 0; i < MANY; i++) {
+                ck_assert_int_eq(index_put(&ix, named(i), &old), 0);
+                ck_assert_ptr_null(old);
+        }
+        for (unsigned i = 0; i < MANY; i += 3) {
+                CLEANUP(object_unrefp) struct object *o = named(i);
+                CLEANUP(object_unrefp) struct object *gone = index_remove(&ix, o->key);
+                ck_assert_ptr_nonnull(gone);
+                ck_assert_ptr_null(index_find(&ix, o->key));
+        }
+        for (const struct index_node *n = index_seek(&ix, "", 0); n; n = index_next(n)) {
+                ck_assert_int_lt(strcmp(last, index_object(n)->key), 0);
+                snprintf(last, sizeof last, "%s", index_object(n)->key);
+                count++;
+        }
+        ck_assert_uint_eq(count, ix.count);
+        ck_assert_uint_eq(count, MANY - (MANY + 2) / 3);
+        index_release(&ix);
+}
+END_TEST
+
+START_TEST(an_entry_is_replaced_and_sought)
+{
+        struct index ix;
+        struct object *old;
+
+        index_init(&ix);
+        index_put(&ix, object_new("b"), &old);
+        index_put(&ix, object_new("d"), &old);
+        struct object *d = object_new("d");
+        index_put(&ix, d, &old);
+        ck_assert_ptr_nonnull(old);
+        object_unref(old);
+        ck_assert_ptr_eq(index_find(&ix, "d"), d);
+        ck_assert_uint_eq(ix.count, 2);
+        ck_assert_str_eq(index_object(index_seek(&ix, "b", 0))->key, "b");
+        ck_assert_str_eq(index_object(index_seek(&ix, "b", 1))->key, "d");
+        ck_assert_str_eq(index_object(index_seek(&ix, "c", 0))->key, "d");
+        ck_assert_ptr_null(index_seek(&ix, "d", 1));
+        ck_assert_ptr_null(index_remove(&ix, "c"));
+        index_release(&ix);
+}
+END_TEST
+
+struct seen {
+        char text[256];
+};
+
+static int see(void *arg, const struct object *o, const char *common, size_t ncommon)
+{
+        struct seen *s = arg;
+        size_t n = strlen(s->text);
+
+        if (common)
+                snprintf(s->text + n, sizeof s->text - n, "[%.*s]", (int)ncommon, common);
+        else
+                snprintf(s->text + n, sizeof s->text - n, "<%s>", o->key);
+        return 0;
+}
+
+static const struct {
+        const char *prefix, *delim, *after;
+        unsigned max;
+        const char *want;
+        bool more;
+} lists[] = {
+        {"", "", "", 99, "<a><a/><a/b/c><a/d><a0><b\xff><b\xff\xff>", false},
+        {"", "/", "", 99, "<a>[a/]<a0><b\xff><b\xff\xff>", false},
+        {"a/", "/", "", 99, "<a/>[a/b/]<a/d>", false},
+        {"a/", "", "", 99, "<a/><a/b/c><a/d>", false},
+        {"a/b", "/", "", 99, "[a/b/]", false},
+        {"", "/", "", 2, "<a>[a/]", true},
+        {"", "/", "a/", 2, "<a0><b\xff>", true},    /* goes on behind a common prefix */
+        {"a/", "/", "a/", 9, "[a/b/]<a/d>", false}, /* behind a key that looks like one */
+        {"a/", "/", "a/b/", 9, "<a/d>", false},
+        {"", "", "a/b", 2, "<a/b/c><a/d>", true},
+        {"b", "", "a", 9, "<b\xff><b\xff\xff>", false},
+        {"", "\xff", "", 9, "<a><a/><a/b/c><a/d><a0>[b\xff]", false},
+        {"", "", "", 0, "", false},
+        {"c", "/", "", 9, "", false},
+        {"", "", "z", 9, "", false},
+};
+
+START_TEST(a_list_shows_what_it_should)
+{
+        static const char *const keys[] = {"a", "a/", "a/b/c", "a/d", "a0", "b\xff", "b\xff\xff"};
+        struct data *d;
+        struct vault *v;
+        struct seen s = {""};
+        char why[256];
+
+        ck_assert_int_eq(null_init(), 0);
+        ck_assert_int_eq(data_open(NULL, &d, why, sizeof why), 0);
+        ck_assert_int_eq(vault_open(d, &v), 0);
+        ck_assert_int_eq(vault_add_bucket(v, "bkt"), 0);
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+                CLEANUP(object_unrefp) struct object *o = object_new(keys[i]);
+                ck_assert_int_eq(vault_put(v, "bkt", o, NULL), 0);
+        }
+        struct vault_list l = {.prefix = lists[_i].prefix,
+                               .delim = lists[_i].delim,
+                               .after = lists[_i].after,
+                               .max = lists[_i].max,
+                               .fn = see,
+                               .arg = &s};
+        ck_assert_int_eq(vault_list(v, "bkt", &l), 0);
+        ck_assert_str_eq(s.text, lists[_i].want);
+        ck_assert_int_eq(l.more, lists[_i].more);
+        vault_close(v);
+        data_close(d);
+        null_exit();
+}
+END_TEST
+
+int main(void)
+{
+        Suite *s = suite_create("sim_index");
+        TCase *t = tcase_create("index");
+
+        tcase_add_test(t, entries_stay_in_order_of_their_keys);
+        tcase_add_test(t, an_entry_is_replaced_and_sought);
+        tcase_add_loop_test(t, a_list_shows_what_it_should, 0, sizeof lists / sizeof *lists);
+        suite_add_tcase(s, t);
+        return unit_main(s);
+}
