@@ -20,6 +20,13 @@ unit_tests = \
 	%D%/test_params \
 	%D%/test_stats \
 	%D%/test_sweep \
+	%D%/test_chain \
+	%D%/test_killed \
+	%D%/test_part \
+	%D%/test_plan \
+	%D%/test_pool \
+	%D%/test_tree \
+	%D%/test_window \
 	$(NULL)
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
@@ -68,3 +75,19 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_sim_index_LDADD = $(UNIT_SIM_LIBS)
 %C%_test_sim_record_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_sim_record_LDADD = $(UNIT_SIM_LIBS)
+
+UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
+%C%_test_chain_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_chain_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_killed_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_killed_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_part_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_part_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_plan_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_plan_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_pool_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_pool_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_tree_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_tree_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_window_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_window_LDADD = $(UNIT_MOUNT_LIBS)

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_pool.c: the cap on memory and who waits for it. */
+#include "base/pool.h"
+
+#include "tests/lib/unit.h"
+
+#include "base/banned.h"
+
+enum { BUFS = 16 };
+
+static struct pool *sixteen(void)
+{
+        return pool_new((size_t)BUFS * (POOL_BUF_SIZE + POOL_BUF_TAIL));
+}
+
+static int told;
+
+static void tell(struct pool_waiter *w)
+{
+        (void)w;
+        told++;
+}
+
+START_TEST(each_want_has_its_mark)
+{
+        struct pool *p = sixteen();
+        struct pool_buf *v[BUFS + 1];
+        int n = 0;
+        while ((v[n] = pool_get(p, POOL_TRY)))
+                n++;
+        ck_assert_int_eq(n, BUFS - BUFS / 8);
+        ck_assert_uint_eq(pool_room(p), 0);
+        while ((v[n] = pool_get(p, POOL_MUST)))
+                n++;
+        ck_assert_int_eq(n, BUFS);
+        ck_assert_ptr_nonnull(v[n] = pool_get(p, POOL_OVER));
+        while (n >= 0)
+                pool_unref(v[n--]);
+        ck_assert_uint_eq(pool_in_use(p), 0);
+        ck_assert_uint_eq(pool_peak(p), (BUFS + 1) * (size_t)(POOL_BUF_SIZE + POOL_BUF_TAIL));
+        pool_free(p);
+}
+END_TEST
+
+START_TEST(a_waiter_is_told_once_memory_is_below_the_mark)
+{
+        struct pool *p = sixteen();
+        struct pool_waiter a = {.ready = tell}, b = {.ready = tell};
+        struct pool_buf *v[BUFS];
+
+        ck_assert(!pool_wait(p, &a)); /* there is room: nobody waits */
+        for (int i = 0; i < BUFS; i++)
+                v[i] = pool_get(p, POOL_MUST);
+        ck_assert(pool_wait(p, &a) && pool_wait(p, &b));
+        pool_unref(v[0]);
+        pool_unref(v[1]);
+        ck_assert_int_eq(told, 0); /* still at the mark */
+        pool_unref(v[2]);
+        ck_assert_int_eq(told, 1);
+        pool_unref(v[3]);
+        ck_assert_int_eq(told, 2);
+        for (int i = 4; i < BUFS; i++)
+                pool_unref(v[i]);
+        pool_free(p);
+}
+END_TEST
+
+START_TEST(the_buffer_used_last_is_used_next)
+{
+        struct pool *p = sixteen();
+        struct pool_buf *a = pool_get(p, POOL_TRY), *b = pool_get(p, POOL_TRY);
+        pool_unref(pool_ref(a)); /* a second reference changes nothing */
+        pool_unref(b);
+        ck_assert_ptr_eq(pool_get(p, POOL_TRY), b);
+        pool_unref(a);
+        pool_unref(b);
+        pool_free(p);
+}
+END_TEST
+
+int main(void)
+{
+        Suite *s = suite_create("pool");
+        TCase *t = tcase_create("pool");
+        tcase_add_test(t, each_want_has_its_mark);
+        tcase_add_test(t, a_waiter_is_told_once_memory_is_below_the_mark);
+        tcase_add_test(t, the_buffer_used_last_is_used_next);
+        suite_add_tcase(s, t);
+        return unit_main(s);
+}

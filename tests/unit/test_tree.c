@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_tree.c: names, versions and lives of nodes. */
+#include "mount/tree.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "tests/lib/unit.h"
+
+#include "base/banned.h"
+
+static const struct node_info dir = {.dir = true, .etag = ""};
+
+static struct node_info version(const char *etag, uint64_t size)
+{
+        return (struct node_info){.size = size, .etag = etag, .complete = true};
+}
+
+static struct node *enter(struct tree *t, struct node *in, const char *name, struct node_info info)
+{
+        tree_lock(t);
+        struct node *n = tree_enter_locked(t, in, name, &info);
+        tree_unlock(t);
+        return n;
+}
+
+static void forget(struct tree *t, struct node *n, uint64_t count)
+{
+        tree_lock(t);
+        tree_unref_locked(t, n, count);
+        tree_unlock(t);
+}
+
+START_TEST(keys_are_made_of_names)
+{
+        struct tree *t = tree_new(1000000000);
+        struct node *a = enter(t, tree_root(t), "a", dir);
+        struct node *f = enter(t, a, "f", version("1", 3));
+        char *key = tree_key(t, f, NULL), *in = tree_key(t, a, "g"), *of = tree_key(t, a, NULL);
+        char *root = tree_key(t, tree_root(t), "x");
+        ck_assert_str_eq(key, "a/f");
+        ck_assert_str_eq(in, "a/g");
+        ck_assert_str_eq(of, "a/");
+        ck_assert_str_eq(root, "x");
+        free(key);
+        free(in);
+        free(of);
+        free(root);
+        tree_free(t);
+}
+END_TEST
+
+START_TEST(an_open_file_keeps_its_version_when_the_name_gets_another)
+{
+        struct tree *t = tree_new(1000000000);
+        struct node *old = enter(t, tree_root(t), "f", version("1", 3));
+        ck_assert_ptr_eq(enter(t, tree_root(t), "f", version("1", 3)), old);
+        old->nreaders = 1;
+        struct node *new = enter(t, tree_root(t), "f", version("2", 5));
+        ck_assert_ptr_ne(old, new);
+        ck_assert_uint_eq(old->size, 3);
+        ck_assert_uint_eq(new->size, 5);
+        ck_assert_uint_eq(old->ino, new->ino);
+        forget(t, old, 2);
+        forget(t, new, 1);
+        tree_lock(t);
+        ck_assert_ptr_null(tree_find_locked(t, tree_root(t), "f"));
+        tree_unlock(t);
+        tree_free(t);
+}
+END_TEST
+
+START_TEST(a_closed_file_takes_the_new_version)
+{
+        struct tree *t = tree_new(1000000000);
+        struct node *n = enter(t, tree_root(t), "f", version("1", 3));
+        ck_assert_ptr_eq(enter(t, tree_root(t), "f", version("2", 5)), n);
+        ck_assert_uint_eq(n->size, 5);
+        tree_free(t);
+}
+END_TEST
+
+START_TEST(a_listing_does_not_take_away_what_a_head_told)
+{
+        struct tree *t = tree_new(1000000000);
+        struct node_info head = version("1", 3), listed = version("1", 3);
+        head.has_crc = true;
+        listed.complete = false;
+        struct node *n = enter(t, tree_root(t), "f", head);
+        enter(t, tree_root(t), "f", listed);
+        ck_assert(n->complete && n->has_crc);
+        tree_free(t);
+}
+END_TEST
+
+START_TEST(ten_thousand_names_are_found_and_forgotten)
+{
+        struct tree *t = tree_new(1000000000);
+        char name[32];
+        for (int i = 0; i < 10000; i++) {
+                snprintf(name, sizeof name, "f%d", i);
+                enter(t, tree_root(t), name, version("1", (uint64_t)i));
+        }
+        for (int i = 0; i < 10000; i++) {
+                snprintf(name, sizeof name, "f%d", i);
+                tree_lock(t);
+                struct node *n = tree_find_locked(t, tree_root(t), name);
+                tree_unlock(t);
+                ck_assert_ptr_nonnull(n);
+                ck_assert_uint_eq(n->size, (uint64_t)i);
+                forget(t, n, 1);
+        }
+        tree_free(t);
+}
+END_TEST
+
+START_TEST(a_child_keeps_its_parent)
+{
+        struct tree *t = tree_new(1000000000);
+        struct node *a = enter(t, tree_root(t), "a", dir);
+        struct node *f = enter(t, a, "f", version("1", 3));
+        forget(t, a, 1);
+        char *key = tree_key(t, f, NULL);
+        ck_assert_str_eq(key, "a/f");
+        free(key);
+        forget(t, f, 1);
+        tree_free(t);
+}
+END_TEST
+
+static const struct {
+        const char *text;
+        bool valid;
+} texts[] = {
+        {"", true},
+        {"plain", true},
+        {"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", true},
+        {"\x80", false},
+        {"\xc3", false},
+        {"\xc0\xaf", false},         /* not the shortest */
+        {"\xe0\x80\xaf", false},     /* not the shortest */
+        {"\xed\xa0\x80", false},     /* surrogate */
+        {"\xf4\x90\x80\x80", false}, /* beyond U+10FFFF */
+        {"\xff", false},
+};
+
+START_TEST(names_must_be_utf8)
+{
+        ck_assert_int_eq(utf8_valid(texts[_i].text), texts[_i].valid);
+}
+END_TEST
+
+int main(void)
+{
+        Suite *s = suite_create("tree");
+        TCase *t = tcase_create("tree");
+        tcase_add_test(t, keys_are_made_of_names);
+        tcase_add_test(t, an_open_file_keeps_its_version_when_the_name_gets_another);
+        tcase_add_test(t, a_closed_file_takes_the_new_version);
+        tcase_add_test(t, a_listing_does_not_take_away_what_a_head_told);
+        tcase_add_test(t, ten_thousand_names_are_found_and_forgotten);
+        tcase_add_test(t, a_child_keeps_its_parent);
+        tcase_add_loop_test(t, names_must_be_utf8, 0, sizeof texts / sizeof texts[0]);
+        suite_add_tcase(s, t);
+        return unit_main(s);
+}
