@@ -197,6 +197,11 @@ typedef void store_upload_fn(void *arg, int err, struct store_upload *up);
 int store_upload_create(struct store *s, const char *key, const struct store_meta *meta,
                         store_upload_fn *done, void *arg);
 
+/* The same for an upload that will get parts by store_upload_part_copy(). Its object has no
+ * checksum of the whole where the store cannot make one of copied parts. */
+int store_upload_create_copying(struct store *s, const char *key, const struct store_meta *meta,
+                                store_upload_fn *done, void *arg);
+
 /* A handle for an upload that is known by its id, to abort it or list its parts. NULL: no memory.
  */
 struct store_upload *store_upload_open(struct store *s, const char *key, const char *id);
@@ -209,7 +214,8 @@ void store_upload_free(struct store_upload *up);
 int store_upload_part(struct store_upload *up, unsigned partno, const struct store_body *body,
                       store_done_fn *done, void *arg);
 
-/* Makes bytes [off, off+len) of object `src`, of version src_match, part `partno`. obj is NULL. */
+/* Makes bytes [off, off+len) of object `src`, of version src_match, part `partno`, of an upload
+ * that was begun for it (-EINVAL: it was not). obj is NULL. */
 int store_upload_part_copy(struct store_upload *up, unsigned partno, const char *src,
                            const char *src_match, uint64_t off, uint64_t len, store_done_fn *done,
                            void *arg);

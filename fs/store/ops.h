@@ -84,7 +84,9 @@ struct op {
         unsigned max;
         char **keys;
         size_t nkeys;
-        const char *id; /* of up */
+        bool copying;     /* an upload that gets copied parts */
+        bool without_crc; /* the kind's: the upload has no checksums */
+        const char *id;   /* of up */
 
         /* What came. */
         struct store_object obj;

@@ -27,6 +27,7 @@ static const struct {
         {"OperationAborted", OP_RETRY},
         {"AccessDenied", -EACCES},
         {"InvalidAccessKeyId", -EACCES},
+        {"XAdminUserNotFound", -EACCES}, /* versitygw's InvalidAccessKeyId */
         {"SignatureDoesNotMatch", -EACCES},
         {"ExpiredToken", -EACCES},
         {"InvalidToken", -EACCES},
@@ -208,14 +209,14 @@ void s3_explain(struct store_kind *k, const struct op *op, int err, char *why, s
                 snprintf(why, nwhy, "%s", f->message);
         else if (!f->status)
                 explain_transport(where, op, err, why, nwhy);
-        else if (is(op, "NoSuchBucket") || f->status == 404)
+        else if (is(op, "NoSuchBucket") || err == -ENOENT)
                 snprintf(why, nwhy, "bucket %s does not exist at %s: create it or correct the URL",
                          k->bucket, where);
-        else if (is(op, "InvalidAccessKeyId"))
+        else if (is(op, "InvalidAccessKeyId") || is(op, "XAdminUserNotFound"))
                 snprintf(why, nwhy,
-                         "%s does not know the access key (InvalidAccessKeyId): correct "
+                         "%s does not know the access key (%s): correct "
                          "AWS_ACCESS_KEY_ID or the profile",
-                         where);
+                         where, f->code);
         else if (is(op, "SignatureDoesNotMatch"))
                 snprintf(why, nwhy,
                          "%s refuses the signature (SignatureDoesNotMatch): correct "

@@ -66,6 +66,8 @@ struct upload_part {
 struct store_upload {
         struct store *s;
         char *key, *id;
+        bool plain;       /* begun for sent parts alone */
+        bool without_crc; /* the kind's: no checksums of parts */
         pthread_mutex_t mtx;
         struct {
                 struct upload_part *v; /* by number - 1 */

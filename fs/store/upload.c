@@ -103,20 +103,37 @@ int upload_each(struct store_upload *up,
 static void finish_create(struct op *op, int err)
 {
         struct store_upload *up = err ? NULL : upload_new(op->s, op->key, op->upload_id);
+        if (up) {
+                up->plain = !op->copying;
+                up->without_crc = op->without_crc;
+        }
         op->done.upload(op->arg, err || up ? err : -ENOMEM, up);
 }
 
-int store_upload_create(struct store *s, const char *key, const struct store_meta *meta,
-                        store_upload_fn *done, void *arg)
+static int create(struct store *s, const char *key, const struct store_meta *meta, bool copying,
+                  store_upload_fn *done, void *arg)
 {
         if (store_check_key(key))
                 return -EINVAL;
         CLEANUP(op_freep) struct op *op = op_new(s, OP_UPLOAD_CREATE, key, arg);
         if (!op || op_set_meta(op, meta))
                 return -ENOMEM;
+        op->copying = copying;
         op->finish = finish_create;
         op->done.upload = done;
         return op_submit(TAKE_PTR(op));
+}
+
+int store_upload_create(struct store *s, const char *key, const struct store_meta *meta,
+                        store_upload_fn *done, void *arg)
+{
+        return create(s, key, meta, false, done, arg);
+}
+
+int store_upload_create_copying(struct store *s, const char *key, const struct store_meta *meta,
+                                store_upload_fn *done, void *arg)
+{
+        return create(s, key, meta, true, done, arg);
 }
 
 /* An op on an upload; `id` is the handle's, which outlives its requests. */
@@ -151,7 +168,7 @@ int store_upload_part_copy(struct store_upload *up, unsigned partno, const char 
                            const char *src_match, uint64_t off, uint64_t len, store_done_fn *done,
                            void *arg)
 {
-        if (partno < 1 || partno > STORE_PART_MAX || store_check_key(src) || !len ||
+        if (up->plain || partno < 1 || partno > STORE_PART_MAX || store_check_key(src) || !len ||
             len > STORE_PART_SIZE_MAX || off > INT64_MAX - len)
                 return -EINVAL;
         CLEANUP(op_freep) struct op *op = new_op(up, OP_PART_COPY, arg);

@@ -1,1 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
+# libstore against servers of other hands.
+interop_tests = \
+	%D%/minio.sh \
+	%D%/versitygw.sh \
+	$(NULL)
+TESTS += $(interop_tests)
+EXTRA_DIST += $(interop_tests)

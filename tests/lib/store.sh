@@ -3,6 +3,8 @@
 #
 #   need_store versitygw               skips the whole test (or fails it, see below) without the program
 #   store_start storesim|versitygw|minio [option...]    more options go to the server as they are
+#   store_tls_twin                      a second server like the first, with TLS and a folder of its own:
+#                                       exports CKPTFS_TEST_TLS_ENDPOINT and CKPTFS_TEST_CA
 #   store_stop                          ends it before the test does
 #
 # After store_start there are $store_pid, $store_log, $store_data (the server's folder) and, exported,
@@ -114,4 +116,41 @@ store_start_storesim() {
 	store_pid=$!
 	wait_for 30 grep -q '^listening on ' "$tmp/storesim.out" || :
 	CKPTFS_TEST_ENDPOINT=$(sed -n 's/^listening on //p;q' "$tmp/storesim.out")
+}
+
+# A certificate for 127.0.0.1 that signs itself: $tmp/tls.pem and $tmp/tls.key.
+make_certificate() {
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \
+		-subj /CN=ckptfs-test -addext subjectAltName=IP:127.0.0.1 \
+		-keyout "$tmp/tls.key" -out "$tmp/tls.pem" 2>/dev/null
+}
+
+# The twin ends with the test.
+store_tls_twin() {
+	make_certificate || { diag "no openssl: TLS is not tested"; return 0; }
+	mkdir -p "$tmp/twin"
+	case $CKPTFS_TEST_KIND in
+	storesim)
+		"$store_prog" --listen 127.0.0.1:0 --data "$tmp/twin" --bucket "$CKPTFS_TEST_BUCKET" \
+			--access-key "$AWS_ACCESS_KEY_ID" --secret-key "$AWS_SECRET_ACCESS_KEY" \
+			--tls-cert "$tmp/tls.pem" --tls-key "$tmp/tls.key" \
+			>"$tmp/twin.out" 2>>"$store_log" &
+		at_exit "kill $! 2>/dev/null && wait $! 2>/dev/null"
+		wait_for 30 grep -q '^listening on ' "$tmp/twin.out" || :
+		CKPTFS_TEST_TLS_ENDPOINT=$(sed -n 's/^listening on //p;q' "$tmp/twin.out")
+		;;
+	versitygw)
+		mkdir -p "$tmp/twin/$CKPTFS_TEST_BUCKET"
+		twin_port=$(free_port)
+		ROOT_ACCESS_KEY_ID=$AWS_ACCESS_KEY_ID ROOT_SECRET_ACCESS_KEY=$AWS_SECRET_ACCESS_KEY \
+			"$store_prog" --port "127.0.0.1:$twin_port" --cert "$tmp/tls.pem" \
+			--key "$tmp/tls.key" posix "$tmp/twin" >>"$store_log" 2>&1 &
+		at_exit "kill $! 2>/dev/null && wait $! 2>/dev/null"
+		CKPTFS_TEST_TLS_ENDPOINT=https://127.0.0.1:$twin_port
+		;;
+	esac
+	CKPTFS_TEST_CA=$tmp/tls.pem
+	wait_for 30 curl -s -o /dev/null --cacert "$CKPTFS_TEST_CA" "$CKPTFS_TEST_TLS_ENDPOINT/" ||
+		diag "the server with TLS does not answer"
+	export CKPTFS_TEST_TLS_ENDPOINT CKPTFS_TEST_CA
 }

@@ -22,3 +22,18 @@ STORE_FAKE = %D%/fake.c %D%/fake.h
 %C%_test_lost_SOURCES = %D%/test_lost.c $(STORE_FAKE)
 %C%_test_lost_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_lost_LDADD = $(STORE_TEST_LIBS)
+
+check_PROGRAMS += %D%/test_store
+%C%_test_store_SOURCES = \
+	%D%/server.h \
+	%D%/server_list.c \
+	%D%/server_objects.c \
+	%D%/server_uploads.c \
+	%D%/test_store.c \
+	$(NULL)
+%C%_test_store_CFLAGS = $(STORE_TEST_CFLAGS)
+%C%_test_store_LDADD = $(STORE_TEST_LIBS)
+
+store_sh_tests = %D%/storesim.sh
+TESTS += $(store_sh_tests)
+EXTRA_DIST += $(store_sh_tests)
