@@ -44,7 +44,7 @@ static int place_of_reply(struct op *op, uint64_t *first, uint64_t *end, uint64_
 static int begin(struct op *op)
 {
         struct store_object obj = {0};
-        uint64_t first, end, size;
+        uint64_t first = 0, end = 0, size = 0;
 
         op->begun = true;
         int err = place_of_reply(op, &first, &end, &size);
