@@ -26,6 +26,7 @@ struct pool {
                 struct slab *slabs;
                 struct pool_buf *free;
                 size_t used, peak;
+                size_t backlog; /* bytes */
                 struct pool_waiter *first, **last;
         } locked;
 };
@@ -107,39 +108,84 @@ struct pool_buf *pool_ref(struct pool_buf *b)
         return b;
 }
 
+static bool busy_locked(const struct pool *p)
+{
+        return p->locked.used >= p->low || p->locked.backlog > POOL_BACKLOG;
+}
+
+/* The next to be told, if there may be one. One at a time: each will take about one more buffer. */
+static struct pool_waiter *take_waiter_locked(struct pool *p)
+{
+        struct pool_waiter *w = p->locked.first;
+        if (!w || busy_locked(p))
+                return NULL;
+        p->locked.first = w->next;
+        if (!p->locked.first)
+                p->locked.last = &p->locked.first;
+        return w;
+}
+
 void pool_unref(struct pool_buf *b)
 {
         if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) > 1)
                 return;
         struct pool *p = b->pool;
-        struct pool_waiter *w = NULL;
 
         pthread_mutex_lock(&p->mtx);
         b->next = p->locked.free;
         p->locked.free = b;
-        /* One waiter a buffer: each will take about one more. */
-        if (--p->locked.used < p->low && p->locked.first) {
-                w = p->locked.first;
-                p->locked.first = w->next;
-                if (!p->locked.first)
-                        p->locked.last = &p->locked.first;
-        }
+        p->locked.used--;
+        struct pool_waiter *w = take_waiter_locked(p);
         pthread_mutex_unlock(&p->mtx);
         if (w)
                 w->ready(w);
 }
 
+void pool_queued(struct pool *p, size_t bytes)
+{
+        pthread_mutex_lock(&p->mtx);
+        p->locked.backlog += bytes;
+        pthread_mutex_unlock(&p->mtx);
+}
+
+void pool_started(struct pool *p, size_t bytes)
+{
+        struct pool_waiter *list = NULL, **last = &list, *w;
+
+        pthread_mutex_lock(&p->mtx);
+        p->locked.backlog -= bytes;
+        while ((w = take_waiter_locked(p))) {
+                *last = w;
+                last = &w->next;
+        }
+        *last = NULL;
+        pthread_mutex_unlock(&p->mtx);
+        while ((w = list)) {
+                list = w->next;
+                w->ready(w);
+        }
+}
+
+bool pool_busy(struct pool *p)
+{
+        pthread_mutex_lock(&p->mtx);
+        bool busy = busy_locked(p);
+        pthread_mutex_unlock(&p->mtx);
+        return busy;
+}
+
 bool pool_wait(struct pool *p, struct pool_waiter *w)
 {
         pthread_mutex_lock(&p->mtx);
-        bool wait = p->locked.used >= p->low;
+        bool full = p->locked.used >= p->low;
+        bool wait = busy_locked(p);
         if (wait) {
                 w->next = NULL;
                 *p->locked.last = w;
                 p->locked.last = &w->next;
         }
         pthread_mutex_unlock(&p->mtx);
-        if (wait && p->pressure)
+        if (full && p->pressure)
                 p->pressure(p->pressure_arg);
         return wait;
 }
@@ -162,14 +208,6 @@ size_t pool_peak(struct pool *p)
 {
         pthread_mutex_lock(&p->mtx);
         size_t n = p->locked.peak * BUF_SPAN;
-        pthread_mutex_unlock(&p->mtx);
-        return n;
-}
-
-size_t pool_room(struct pool *p)
-{
-        pthread_mutex_lock(&p->mtx);
-        size_t n = p->locked.used < p->low ? (p->low - p->locked.used) * BUF_SPAN : 0;
         pthread_mutex_unlock(&p->mtx);
         return n;
 }

@@ -43,6 +43,13 @@ struct pool_buf *pool_ref(struct pool_buf *b);
  * NULL is fine. */
 void pool_unref(struct pool_buf *b);
 
+/* Counts bytes that are queued for the store but not on their way yet. Above POOL_BACKLOG writers
+ * wait as above the low mark: a longer queue would not be sent sooner, but every byte of it would
+ * leave the cache, and memory be touched, for nothing. */
+enum { POOL_BACKLOG = 32 << 20 };
+void pool_queued(struct pool *p, size_t bytes);
+void pool_started(struct pool *p, size_t bytes);
+
 /* Someone to be told when memory is below the low mark again. */
 struct pool_waiter {
         struct pool_waiter *next;
@@ -53,13 +60,13 @@ struct pool_waiter {
  * nothing. */
 bool pool_wait(struct pool *p, struct pool_waiter *w);
 
-/* Called, in the thread that queues the waiter, whenever somebody begins to wait. */
+/* Called, in the thread that queues the waiter, whenever somebody begins to wait for memory. */
 void pool_on_pressure(struct pool *p, void (*fn)(void *arg), void *arg);
 
 /* Bytes in use and the most there ever were. */
 size_t pool_in_use(struct pool *p);
 size_t pool_peak(struct pool *p);
-/* Bytes that may still be taken with POOL_TRY. */
-size_t pool_room(struct pool *p);
+/* Whether a writer has to wait now. */
+bool pool_busy(struct pool *p);
 
 #endif

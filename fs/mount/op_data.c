@@ -87,7 +87,7 @@ static void memory_free(struct pool_waiter *waiter)
 static void reply_taken(fuse_req_t req, struct mount *m, size_t n)
 {
         METRIC_ADD(written_bytes, n);
-        if (!pool_room(m->pool)) {
+        if (pool_busy(m->pool)) {
                 struct write_request *w = malloc(sizeof *w);
                 if (w) {
                         *w = (struct write_request){

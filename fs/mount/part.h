@@ -4,6 +4,7 @@
 #ifndef CKPTFS_MOUNT_PART_H
 #define CKPTFS_MOUNT_PART_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ struct seg {
 struct part {
         struct part *next; /* of whoever holds it */
         void *owner;       /* of whoever sends it */
+        bool queued;       /* counted as backlog until its first byte is asked for */
         unsigned no;
         uint64_t len;
         uint32_t crc;

@@ -105,11 +105,21 @@ void writer_unref(struct writer *w)
         free(w);
 }
 
+/* `queued` belongs to whoever moves the part on: its request's callbacks from here. */
+static void not_queued(struct writer *w, struct part *p)
+{
+        if (!p->queued)
+                return;
+        p->queued = false;
+        pool_started(w->env->pool, p->len);
+}
+
 static void free_parts(struct writer *w, struct part *list)
 {
         while (list) {
                 struct part *p = list;
                 list = p->next;
+                not_queued(w, p);
                 part_free(p, w->env->spill);
         }
 }
@@ -219,6 +229,7 @@ static int read_part(void *arg, uint64_t off, void *dst, size_t n)
 {
         struct part *p = arg;
         struct writer *w = p->owner;
+        not_queued(w, p);
         return part_read(p, w->env->spill, off, dst, n);
 }
 
@@ -277,6 +288,8 @@ static void close_part_locked(struct writer *w, struct outcome *out)
 {
         struct part *p = TAKE_PTR(w->locked.cur);
 
+        p->queued = true;
+        pool_queued(w->env->pool, p->len);
         if (w->locked.state == UPLOAD_OPEN) {
                 send_part_locked(w, out, p);
                 return;

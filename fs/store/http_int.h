@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "store/http.h"
+#include "store/pace.h"
 #include "store/retry.h"
 
 enum {
@@ -53,7 +54,8 @@ struct http_worker {
         struct http_slot *idle[HTTP_LANES];
         struct http_slot *busy;
         unsigned nbusy[HTTP_LANES];
-        struct aimd aimd;
+        struct aimd aimd; /* what the store bears */
+        struct pace pace; /* what the worker can use */
 };
 
 struct http {

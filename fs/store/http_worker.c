@@ -18,11 +18,16 @@
 
 enum { EVENTS = 64, LOOK_MS = 500 };
 
-static int64_t clock_ms(void)
+static int64_t clock_ns(void)
 {
         struct timespec ts;
         clock_gettime(CLOCK_MONOTONIC, &ts);
-        return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+        return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static int64_t clock_ms(void)
+{
+        return clock_ns() / 1000000;
 }
 
 void http_worker_wake(struct http_worker *w)
@@ -216,10 +221,16 @@ static void start(struct http_worker *w, struct http_req *rq)
                 finish_slot(slot, err);
 }
 
+static unsigned data_places(const struct http_worker *w)
+{
+        unsigned limit = aimd_limit(&w->aimd);
+        return limit < w->pace.places ? limit : w->pace.places;
+}
+
 static void start_queued(struct http_worker *w)
 {
         for (int lane = 0; lane < HTTP_LANES; lane++) {
-                unsigned places = lane == HTTP_DATA ? aimd_limit(&w->aimd) : HTTP_PLACES;
+                unsigned places = lane == HTTP_DATA ? data_places(w) : HTTP_PLACES;
                 while (w->queue[lane].head && w->nbusy[lane] < places)
                         start(w, dequeue(&w->queue[lane]));
         }
@@ -314,9 +325,12 @@ static void wait_and_act(struct http_worker *w)
         __atomic_store_n(&w->sleeping, 1, __ATOMIC_SEQ_CST);
         if (__atomic_load_n(&w->inbox, __ATOMIC_SEQ_CST))
                 timeout = 0;
+        int64_t from_ns = clock_ns();
         int n = epoll_wait(w->epfd, ev, EVENTS, timeout);
+        int64_t now_ns = clock_ns();
         __atomic_store_n(&w->sleeping, 0, __ATOMIC_SEQ_CST);
-        w->now_ms = clock_ms();
+        w->now_ms = now_ns / 1000000;
+        pace_slept(&w->pace, from_ns, now_ns, w->aimd.most);
         for (int i = 0; i < n; i++) {
                 int what = 0;
                 if (ev[i].data.fd < 0) {

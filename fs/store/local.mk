@@ -11,6 +11,8 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/http_worker.c \
 	%D%/meta.c \
 	%D%/ops.h \
+	%D%/pace.c \
+	%D%/pace.h \
 	%D%/profile.c \
 	%D%/profile.h \
 	%D%/request.c \

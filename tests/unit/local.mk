@@ -22,6 +22,7 @@ unit_tests = \
 	%D%/test_sweep \
 	%D%/test_chain \
 	%D%/test_killed \
+	%D%/test_pace \
 	%D%/test_part \
 	%D%/test_plan \
 	%D%/test_pool \
@@ -91,3 +92,5 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_tree_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_window_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_window_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_pace_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_pace_LDADD = $(UNIT_STORE_LIBS)

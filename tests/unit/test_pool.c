@@ -29,7 +29,7 @@ START_TEST(each_want_has_its_mark)
         while ((v[n] = pool_get(p, POOL_TRY)))
                 n++;
         ck_assert_int_eq(n, BUFS - BUFS / 8);
-        ck_assert_uint_eq(pool_room(p), 0);
+        ck_assert(pool_busy(p));
         while ((v[n] = pool_get(p, POOL_MUST)))
                 n++;
         ck_assert_int_eq(n, BUFS);
@@ -65,6 +65,23 @@ START_TEST(a_waiter_is_told_once_memory_is_below_the_mark)
 }
 END_TEST
 
+START_TEST(a_long_queue_makes_writers_wait_until_it_moves)
+{
+        struct pool *p = sixteen();
+        struct pool_waiter a = {.ready = tell}, b = {.ready = tell};
+
+        told = 0;
+        pool_queued(p, POOL_BACKLOG);
+        ck_assert(!pool_busy(p));
+        pool_queued(p, 1);
+        ck_assert(pool_wait(p, &a) && pool_wait(p, &b));
+        pool_started(p, 1);
+        ck_assert_int_eq(told, 2);
+        pool_started(p, POOL_BACKLOG);
+        pool_free(p);
+}
+END_TEST
+
 START_TEST(the_buffer_used_last_is_used_next)
 {
         struct pool *p = sixteen();
@@ -84,6 +101,7 @@ int main(void)
         TCase *t = tcase_create("pool");
         tcase_add_test(t, each_want_has_its_mark);
         tcase_add_test(t, a_waiter_is_told_once_memory_is_below_the_mark);
+        tcase_add_test(t, a_long_queue_makes_writers_wait_until_it_moves);
         tcase_add_test(t, the_buffer_used_last_is_used_next);
         suite_add_tcase(s, t);
         return unit_main(s);
