@@ -35,9 +35,9 @@ static void element_key(const struct page *p, struct buf *b, const char *name, c
                 s3_element(b, name, key);
                 return;
         }
-        buf_addf(b, "<%s>", name);
-        uri_encode(b, key, true);
-        buf_addf(b, "</%s>", name);
+        CLEANUP(buf_release) struct buf text = BUF_INIT;
+        uri_encode(&text, key, true);
+        s3_element(b, name, text.p);
 }
 
 /* The parameters that all lists share. True when the reply is set to an error. */

@@ -78,32 +78,60 @@ void s3_header(struct exchange *x, const char *name, const char *value)
         buf_addf(&x->headers, "%s: %s\r\n", name, value);
 }
 
+/* Lists hold thousands of elements; printf() would take most of their time. */
+static void tag(struct buf *b, const char *name, bool end)
+{
+        buf_adds(b, end ? "</" : "<");
+        buf_adds(b, name);
+        buf_addc(b, '>');
+}
+
 void s3_element(struct buf *b, const char *name, const char *value)
 {
-        buf_addf(b, "<%s>", name);
+        tag(b, name, false);
         xml_escape(b, value);
-        buf_addf(b, "</%s>", name);
+        tag(b, name, true);
+}
+
+/* Writes `n` in at least `width` digits, up to `end`; returns where they begin. */
+static char *digits(char *end, uint64_t n, int width)
+{
+        for (; n || width > 0; n /= 10, width--)
+                *--end = (char)('0' + n % 10);
+        return end;
 }
 
 void s3_element_u64(struct buf *b, const char *name, uint64_t value)
 {
-        buf_addf(b, "<%s>%" PRIu64 "</%s>", name, value, name);
+        char text[20], *end = text + sizeof text, *p = digits(end, value, 1);
+
+        tag(b, name, false);
+        buf_add(b, p, (size_t)(end - p));
+        tag(b, name, true);
 }
 
 void s3_element_time(struct buf *b, const char *name, int64_t ns)
 {
+        char text[] = "1970-01-01T00:00:00.000Z";
         time_t s = (time_t)(ns / 1000000000);
         struct tm tm;
-        char text[32];
 
         gmtime_r(&s, &tm);
-        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
-        buf_addf(b, "<%s>%s.%03dZ</%s>", name, text, (int)(ns / 1000000 % 1000), name);
+        digits(text + 4, (uint64_t)tm.tm_year + 1900, 4);
+        digits(text + 7, (uint64_t)tm.tm_mon + 1, 2);
+        digits(text + 10, (uint64_t)tm.tm_mday, 2);
+        digits(text + 13, (uint64_t)tm.tm_hour, 2);
+        digits(text + 16, (uint64_t)tm.tm_min, 2);
+        digits(text + 19, (uint64_t)tm.tm_sec, 2);
+        digits(text + 23, (uint64_t)(ns / 1000000 % 1000), 3);
+        s3_element(b, name, text);
 }
 
 void s3_element_etag(struct buf *b, const struct object *o)
 {
-        buf_addf(b, "<ETag>&quot;%s&quot;</ETag>", o->etag);
+        buf_adds(b, "<ETag>&quot;");
+        buf_adds(b, o->etag);
+        buf_adds(b, "&quot;</ETag>");
 }
 
 static void error_body(struct exchange *x, const char *code, const char *message)

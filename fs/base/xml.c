@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <expat.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -100,31 +101,40 @@ int xml_read(const void *p, size_t n, const struct xml_reader *r)
         return x.err;
 }
 
+/* What stands for the character, or NULL: itself. */
+static const char *escape_of(unsigned char c, char number[8])
+{
+        switch (c) {
+        case '&':
+                return "&amp;";
+        case '<':
+                return "&lt;";
+        case '>':
+                return "&gt;";
+        case '"':
+                return "&quot;";
+        case '\'':
+                return "&apos;";
+        default:
+                if (c >= ' ')
+                        return NULL;
+                snprintf(number, 8, "&#x%X;", c);
+                return number;
+        }
+}
+
 int xml_escape(struct buf *b, const char *text)
 {
-        for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
-                switch (*s) {
-                case '&':
-                        buf_adds(b, "&amp;");
-                        break;
-                case '<':
-                        buf_adds(b, "&lt;");
-                        break;
-                case '>':
-                        buf_adds(b, "&gt;");
-                        break;
-                case '"':
-                        buf_adds(b, "&quot;");
-                        break;
-                case '\'':
-                        buf_adds(b, "&apos;");
-                        break;
-                default:
-                        if (*s < ' ')
-                                buf_addf(b, "&#x%X;", *s);
-                        else
-                                buf_addc(b, (char)*s);
-                }
+        char number[8];
+        const char *s = text;
+
+        for (; *s; s++) {
+                const char *escape = escape_of((unsigned char)*s, number);
+                if (!escape)
+                        continue;
+                buf_add(b, text, (size_t)(s - text));
+                buf_adds(b, escape);
+                text = s + 1;
         }
-        return b->failed ? -ENOMEM : 0;
+        return buf_add(b, text, (size_t)(s - text));
 }
