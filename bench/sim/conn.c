@@ -14,6 +14,7 @@
 #include "bench/sim/object.h"
 #include "bench/sim/request_log.h"
 #include "bench/sim/tls.h"
+#include "bench/sim/vault.h"
 #include "base/banned.h"
 
 /* Bytes after which another connection of the loop gets its turn. */
@@ -131,7 +132,9 @@ static enum step begin_exchange(struct conn *c)
         c->body_left = x->rq.body_len;
         c->cut = UINT64_MAX;
         p->begin(s, x);
-        if (!x->status)
+        if (x->status)
+                x->to = BODY_DROP;
+        else
                 fault_match(s->faults, x->op, x->bucket, x->key, x->part, &x->fault);
         enum step step = fault_at_begin(c);
         if (step != STEP_GO)
@@ -183,34 +186,56 @@ static enum step read_head(struct conn *c)
         return STEP_GO;
 }
 
-/* One bit of the byte that a rule names. */
-static void corrupt(struct exchange *x, char *p, size_t n)
+/* Data of the body on its way to where the protocol wants it; with a rule, one bit is flipped. */
+static int deliver(void *arg, char *p, size_t n)
 {
+        struct exchange *x = arg;
         uint64_t at = x->fault.after_bytes;
+        uint64_t before = x->to == BODY_TEXT ? x->text.len : x->intake.len;
 
-        if (x->fault.what == FAULT_CORRUPT && at >= x->bytes_in && at - x->bytes_in < n)
-                p[at - x->bytes_in] ^= 1;
+        if (x->to == BODY_DROP)
+                return 0;
+        if (x->fault.what == FAULT_CORRUPT && at >= before && at - before < n)
+                p[at - before] ^= 1;
+        return x->to == BODY_TEXT ? buf_add(&x->text, p, n) : intake_write(&x->intake, p, n);
 }
 
-/* Takes n bytes of the body; p NULL: they are not known. */
+static void refuse_body(struct conn *c, int err)
+{
+        struct exchange *x = &c->x;
+        int status = err == -EBADMSG ? 400 : err == -ENOSPC ? 507 : 500;
+
+        intake_cancel(&x->intake);
+        x->to = BODY_DROP;
+        if (!x->status)
+                c->cfg->protocol->refuse(x, status, NULL, strerror(-err));
+}
+
+/* Takes n bytes of the body. */
 static void take_body(struct conn *c, char *p, size_t n)
 {
         struct exchange *x = &c->x;
         int err = 0;
 
-        if (p && x->to != BODY_DROP)
-                corrupt(x, p, n);
-        if (x->to == BODY_TEXT)
-                err = buf_add(&x->text, p, n);
-        else if (x->to == BODY_INTAKE)
-                err = intake_write(&x->intake, p, n);
+        if (x->to != BODY_DROP)
+                err = x->chunked ? chunked_feed(&x->chunks, p, n, deliver, x) : deliver(x, p, n);
         x->bytes_in += n;
         c->body_left -= n;
-        if (err) {
-                intake_cancel(&x->intake);
-                x->to = BODY_DROP;
-                c->cfg->protocol->refuse(x, err == -ENOSPC ? 507 : 500, NULL, strerror(-err));
-        }
+        if (err)
+                refuse_body(c, err);
+}
+
+/* Takes n bytes of the body that nobody has seen. */
+static void skip_body(struct conn *c, size_t n)
+{
+        struct exchange *x = &c->x;
+
+        if (x->to == BODY_INTAKE)
+                intake_write(&x->intake, NULL, n);
+        if (x->to != BODY_DROP && x->chunked)
+                chunked_skip(&x->chunks, n);
+        x->bytes_in += n;
+        c->body_left -= n;
 }
 
 /* How many bytes of the body may come before a rule acts; 0: it acts now. */
@@ -263,19 +288,35 @@ static enum step finish_exchange(struct conn *c, uint64_t now_ns)
         return wait ? STEP_PAUSE : STEP_GO;
 }
 
+/* How many of the next n bytes need not be seen. */
+static size_t unseen(const struct exchange *x, size_t n)
+{
+        if (x->to == BODY_DROP)
+                return n;
+        if (x->to != BODY_INTAKE || !data_is_null(x->intake.data))
+                return 0;
+        if (!x->chunked)
+                return n;
+        if (x->chunks.state != CHUNK_DATA)
+                return 0;
+        return n < x->chunks.left ? n : (size_t)x->chunks.left;
+}
+
 /* Reads at most n bytes of the body from the connection. A count as conn_recv(). */
 static ssize_t body_piece(struct conn *c, size_t n, enum step *step)
 {
-        struct exchange *x = &c->x;
-        bool dropped = x->to == BODY_DROP || (x->to == BODY_INTAKE && data_is_null(x->intake.data));
+        size_t k = unseen(&c->x, n), most = CONN_SCRATCH;
+        ssize_t got;
 
-        if (dropped) {
-                ssize_t got = conn_drop(c, n, step);
+        if (k) {
+                got = conn_drop(c, k, step);
                 if (got > 0)
-                        take_body(c, NULL, (size_t)got);
+                        skip_body(c, (size_t)got);
                 return got;
         }
-        ssize_t got = conn_recv(c, c->scratch, n < CONN_SCRATCH ? n : CONN_SCRATCH, step);
+        if (c->x.chunked && data_is_null(vault_data(c->cfg->service.vault)))
+                most = 256; /* the frame of a chunk; its data is not worth a copy */
+        got = conn_recv(c, c->scratch, n < most ? n : most, step);
         if (got > 0)
                 take_body(c, c->scratch, (size_t)got);
         return got;

@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/uri.h"
+#include "bench/sim/chunked.h"
 #include "bench/sim/data.h"
 #include "bench/sim/fault.h"
 #include "bench/sim/http.h"
@@ -47,6 +48,8 @@ struct exchange {
         const char *upload;       /* upload id, "" for none */
         unsigned part;            /* 0: none */
         enum body_to to;
+        bool chunked; /* the body comes in chunks */
+        struct chunked chunks;
         struct buf text;
         struct intake intake;
         struct fault fault;

@@ -8,6 +8,8 @@ noinst_LTLIBRARIES += %D%/libsim.la
 	bench/pattern.h \
 	%D%/auth.c \
 	%D%/blob.c \
+	%D%/chunked.c \
+	%D%/chunked.h \
 	%D%/conn.c \
 	%D%/conn.h \
 	%D%/conn_io.c \

@@ -52,6 +52,8 @@ const char *s3_in(const struct exchange *x, const char *header);
 long s3_query_number(const struct exchange *x, const char *name, long other, long max);
 void s3_cond(const struct exchange *x, struct vault_cond *cond);
 struct vault_upload s3_upload(const struct exchange *x);
+/* The CRC32C of the body in base64, from a header or from behind the body; NULL for none. */
+const char *s3_sent_crc(const struct exchange *x);
 /* Checks what came against the digests that the request gives. True when the reply is set to an
  * error. */
 bool s3_bad_digest(struct exchange *x);

@@ -167,7 +167,7 @@ struct vault_upload s3_upload(const struct exchange *x)
         return (struct vault_upload){x->bucket, x->key, x->upload};
 }
 
-/* Chunked bodies carry their own framing, which this server does not take apart. */
+/* Whether the body comes in chunks with a frame. */
 static bool is_chunked(const struct exchange *x)
 {
         const char *hash = s3_in(x, "x-amz-content-sha256");
@@ -198,13 +198,12 @@ static void begin(struct service *s, struct exchange *x)
         }
         x->priv = op;
         x->to = op->to;
+        x->chunked = is_chunked(x);
         if (strlen(x->key) > S3_KEY_MAX)
                 s3_error(x, "KeyTooLongError");
         else if (*x->bucket && op->finish != s3_create_bucket && op != &not_implemented &&
                  !vault_has_bucket(s->vault, x->bucket))
                 s3_error(x, "NoSuchBucket");
-        else if (op->to != BODY_DROP && is_chunked(x))
-                s3_error(x, "NotImplemented");
         else if (op->to == BODY_TEXT && x->rq.body_len > EXCHANGE_TEXT_MAX)
                 s3_error(x, "EntityTooLarge");
         else if (op->begin)

@@ -10,9 +10,9 @@
 #include "bench/sim/s3.h"
 #include "base/banned.h"
 
-/* The headers that are given back with the object, beside x-amz-meta-*. */
-static const char *const kept[] = {"content-type",        "content-encoding", "content-language",
-                                   "content-disposition", "cache-control",    "expires"};
+/* The headers that are given back with the object, beside x-amz-meta-*; and Content-Encoding. */
+static const char *const kept[] = {"content-type", "content-language", "content-disposition",
+                                   "cache-control", "expires"};
 
 static bool is_kept(const char *name)
 {
@@ -20,6 +20,18 @@ static bool is_kept(const char *name)
                 if (!strcasecmp(kept[i], name))
                         return true;
         return false;
+}
+
+/* The coding is the object's, but for aws-chunked, which is the request's. */
+static int add_encoding(struct object *o, const char *value)
+{
+        static const char framing[] = "aws-chunked";
+
+        if (!strncasecmp(value, framing, sizeof framing - 1)) {
+                value += sizeof framing - 1;
+                value += strspn(value, ", ");
+        }
+        return *value ? object_meta_add(o, "content-encoding", value) : 0;
 }
 
 bool s3_bad_metadata(struct exchange *x, struct object *o)
@@ -34,6 +46,8 @@ bool s3_bad_metadata(struct exchange *x, struct object *o)
                         user += strlen(h->name) - 11 + strlen(h->value);
                 if (is_user || is_kept(h->name))
                         err = object_meta_add(o, h->name, h->value);
+                else if (!strcasecmp(h->name, "content-encoding"))
+                        err = add_encoding(o, h->value);
         }
         if (err)
                 s3_fail(x, err);
@@ -57,7 +71,7 @@ void s3_begin_put(struct service *s, struct exchange *x)
  */
 static void reply_put(struct exchange *x, const struct object *o)
 {
-        const char *sent = s3_in(x, "x-amz-checksum-crc32c");
+        const char *sent = s3_sent_crc(x);
 
         s3_object_headers(x, o, false);
         if (sent)

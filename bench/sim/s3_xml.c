@@ -25,6 +25,7 @@ static const struct {
         {"EntityTooLarge", 400, "Your proposed upload exceeds the maximum allowed size."},
         {"EntityTooSmall", 400,
          "Your proposed upload is smaller than the minimum allowed size of a part."},
+        {"IncompleteBody", 400, "The body is shorter or longer than its headers say."},
         {"InternalError", 500, "We encountered an internal error. Please try again."},
         {"InvalidAccessKeyId", 403, "The access key ID you provided does not exist."},
         {"InvalidArgument", 400, "A parameter has a value that is not allowed."},

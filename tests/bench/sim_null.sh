@@ -3,7 +3,7 @@
 # Null mode keeps sizes and answers with the pattern; shaping slows each connection, not the loop.
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
-plan 11
+plan 13
 
 sim_start --null
 head -c 5242880 /dev/zero >"$tmp/one"
@@ -22,6 +22,11 @@ check "a range is the range of the whole" cmp "$tmp/want" "$tmp/body"
 req PUT /bkt/s -T "$tmp/tail" >/dev/null
 req GET /bkt/s >/dev/null
 check "every object holds the same bytes" cmp -n 1000003 "$tmp/all" "$tmp/body"
+{ printf 'f4243\r\n'; cat "$tmp/tail"; printf '\r\n10\r\n0123456789abcdef\r\n0\r\n\r\n'; } >"$tmp/chunks"
+expect_eq 200 "$(req PUT /bkt/c -T "$tmp/chunks" -H 'Content-Encoding: aws-chunked' -H 'x-amz-decoded-content-length: 1000019')" \
+	"a body in chunks is taken"
+req HEAD /bkt/c >/dev/null
+expect_eq 1000019 "$(field content-length)" "and its data counted"
 check "it ends in good order" sim_stop
 
 sim_start --data "$tmp/data"

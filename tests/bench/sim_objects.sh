@@ -3,7 +3,7 @@
 # Objects of the simulator: what is put comes back, under any key, whole and in ranges.
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
-plan 42
+plan 50
 
 sim_start --data "$tmp/data"
 head -c 3000000 /dev/urandom >"$tmp/big"
@@ -70,6 +70,27 @@ done
 expect_eq 0 $wrong "keys that are no names of files work"
 expect_eq 400 "$(req PUT "/bkt/k/$(printf '%01024d' 7)" -T "$tmp/text")" "a key above 1024 bytes is refused"
 expect_eq 200 "$(req PUT "/bkt/$(printf '%01024d' 7)" -T "$tmp/text")" "one of 1024 bytes is taken"
+
+chunked() {
+	req PUT "$1" -T "$tmp/text" -H 'Content-Encoding: aws-chunked' -H 'x-amz-decoded-content-length: 11' \
+		-H 'x-amz-content-sha256: STREAMING-UNSIGNED-PAYLOAD-TRAILER' -H 'x-amz-trailer: x-amz-checksum-crc32c'
+}
+printf '6\r\nhello \r\n5;chunk-signature=ab\r\nworld\r\n0\r\nx-amz-checksum-crc32c:yZRlqg==\r\n\r\n' >"$tmp/text"
+expect_eq 200 "$(chunked /bkt/chunked)" "a body in chunks is taken"
+req GET /bkt/chunked >/dev/null
+expect_eq "hello world" "$(cat "$tmp/body")" "without their frames"
+expect_eq "" "$(field content-encoding)" "and without a word about them"
+printf 'b\r\nhello worle\r\n0\r\nx-amz-checksum-crc32c:yZRlqg==\r\n\r\n' >"$tmp/text"
+expect_eq 400 "$(chunked /bkt/chunked)" "the checksum behind them is verified"
+printf 'a\r\nhello worl\r\n0\r\n\r\n' >"$tmp/text"
+expect_eq 400 "$(chunked /bkt/chunked)" "so is the length"
+printf 'x\r\nhello world\r\n0\r\n\r\n' >"$tmp/text"
+expect_eq 400 "$(chunked /bkt/chunked)" "and the frame"
+printf 'b\r\nhello world\r\n0\r\n' >"$tmp/text"
+expect_eq 400 "$(chunked /bkt/chunked)" "and the end"
+head -c 900000 /dev/zero >"$tmp/zero"
+expect_eq 400 "$(req PUT "/bkt/k/$(printf '%01024d' 7)" -T "$tmp/zero" -H Expect:)" \
+	"what is refused is read to its end"
 
 long=$(printf '%02100d' 1)
 expect_eq 400 "$(req PUT /bkt/meta -T "$tmp/text" -H "x-amz-meta-a: $long")" "metadata above 2 KiB is refused"
