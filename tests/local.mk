@@ -5,7 +5,7 @@ EXTRA_DIST += \
 	%D%/lib/unit.h \
 	$(NULL)
 # Patterns of the tests that ThreadSanitizer's build runs: those with threads of ours.
-TSAN_TESTS = tests/unit/test_metrics*|tests/store/*|tests/mount/*|tests/faults/*
+TSAN_TESTS = tests/unit/test_metrics*|tests/unit/test_log*|tests/store/*|tests/mount/*|tests/faults/*
 
 check-tsan:
 	@list=; for t in $(TESTS); do case $$t in $(TSAN_TESTS)) list="$$list $$t";; esac; done; \

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A unit is one program named after the source it tests; it links the rooms it needs.
 unit_tests = \
+	%D%/test_log \
+	%D%/test_buf \
 	%D%/test_cred \
 	%D%/test_digest \
 	%D%/test_json \
@@ -94,3 +96,7 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_window_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_pace_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_pace_LDADD = $(UNIT_STORE_LIBS)
+%C%_test_buf_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_buf_LDADD = $(UNIT_BASE_LIBS)
+%C%_test_log_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_log_LDADD = $(UNIT_BASE_LIBS)

@@ -106,6 +106,40 @@ START_TEST(a_file_sets_options)
 }
 END_TEST
 
+/* The sample has every option behind a '#'; without it the file must be good and change nothing. */
+START_TEST(the_sample_holds_the_defaults)
+{
+        CLEANUP(params_release) struct params p, defaults;
+        CLEANUP(buf_release) struct buf path = BUF_INIT, text = BUF_INIT;
+        char line[512], why[300] = "";
+        const char *srcdir = getenv("srcdir");
+        unsigned options = 0;
+
+        buf_addf(&path, "%s/conf/ckptfs.yaml", srcdir ? srcdir : ".");
+        CLEANUP(fclosep) FILE *f = fopen(path.p, "r");
+        ck_assert_ptr_nonnull(f);
+        while (fgets(line, sizeof line, f)) {
+                bool option = line[0] == '#' && line[1] != ' ';
+                options += option;
+                buf_adds(&text, option ? line + 1 : line);
+        }
+        ck_assert_uint_eq(options, param_count);
+        ck_assert_int_eq(params_init(&p), 0);
+        ck_assert_int_eq(params_init(&defaults), 0);
+        write_text(text.p);
+        int err = conf_read_params(file, &p, why, sizeof why);
+        unlink(file);
+        ck_assert_str_eq(why, "");
+        ck_assert_int_eq(err, 0);
+        ck_assert_uint_eq(p.part_size, defaults.part_size);
+        ck_assert_uint_eq(p.deadline, defaults.deadline);
+        ck_assert_uint_eq(p.uid, defaults.uid);
+        ck_assert_uint_eq(p.dir_mode, defaults.dir_mode);
+        ck_assert_str_eq(p.endpoint, defaults.endpoint);
+        ck_assert_str_eq(p.spill_dir, defaults.spill_dir);
+}
+END_TEST
+
 int main(void)
 {
         Suite *s = suite_create("conf");
@@ -114,6 +148,7 @@ int main(void)
         tcase_add_loop_test(t, an_error_names_file_line_cause_and_remedy, 0,
                             sizeof broken / sizeof *broken);
         tcase_add_test(t, a_file_sets_options);
+        tcase_add_test(t, the_sample_holds_the_defaults);
         suite_add_tcase(s, t);
         return unit_main(s);
 }
