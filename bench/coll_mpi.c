@@ -117,8 +117,10 @@ static int mpi_bcast(struct coll *c, void *p, size_t n)
 static void mpi_finish(struct coll *c, int together)
 {
         (void)c;
-        if (!together)
+        if (!together) {
+                clock_sleep_ns(GRACE_NS); /* the others clean up too before they are ended */
                 MPI_Abort(MPI_COMM_WORLD, 1);
+        }
         MPI_Finalize();
 }
 

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 bench_tests = \
 	%D%/bad_input.sh \
+	%D%/ceiling.sh \
 	%D%/report.sh \
 	%D%/shards.sh \
+	%D%/shards_s3.sh \
 	%D%/shards_verify.sh \
+	%D%/stop.sh \
 	$(NULL)
 TESTS += $(bench_tests)
 EXTRA_DIST += $(bench_tests) tests/lib/bench.sh

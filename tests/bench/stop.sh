@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# stop.sh: a signal ends a run soon, and nothing of it is left: file, object, upload, mount, process.
+. "$srcdir/tests/lib/tap.sh"
+. "$srcdir/tests/lib/store.sh"
+. "$srcdir/tests/lib/bench.sh"
+plan 13
+cd "$tmp" || exit 1
+mkdir disk
+null_args="storage=null null.delay_us=20000000"
+
+# stopped NAME SIGNAL command...: waits until `ready` succeeds, signals, and expects 130
+stopped() {
+	name=$1 signal=$2; shift 2
+	"$@" >out 2>&1 &
+	pid=$!
+	at_exit "kill -9 $pid 2>/dev/null"
+	wait_for 20 ready || diag "never got ready: $(cat out)"
+	kill "-$signal" "$pid"
+	wait "$pid"
+	expect_eq 130 $? "$name"
+}
+program="$builddir/ckptbench"
+
+ready() { [ -d multirun ]; }
+stopped "SIGINT in a wait" INT "$program" shards $null_args
+check "it says so" grep -q 'stopped by a signal; nothing was left behind' out
+expect_eq "" "$(find multirun -type f)" "no result is left"
+
+ready() { ls disk/*/shard-* >/dev/null 2>&1; }
+stopped "SIGTERM while a file is written" TERM "$program" shards storage=disk path=disk size=256M \
+	hold=off block=4K warmup=0 epochs=1000
+expect_eq "" "$(ls disk)" "no file is left"
+stopped "SIGTERM in a run of saves" TERM "$program" shards storage=disk path=disk size=16M \
+	phase=save warmup=0 epochs=10000
+expect_eq "" "$(ls disk)" "none of the epochs before either"
+
+store_start storesim --rate 4M
+ready() { find $store_data -type f -size +64k | grep -q .; }
+stopped "SIGINT while parts go up" INT "$program" shards storage=s3 s3.endpoint="$CKPTFS_TEST_ENDPOINT" \
+	s3.uri=s3://$CKPTFS_TEST_BUCKET/p size=256M warmup=0 s3.part_size=5M
+no_parts() { [ -z "$(find "$store_data" -type f -size +64k)" ]; }
+check "no upload is left, as soon as the server has noticed" wait_for 10 no_parts
+
+if [ -w /dev/fuse ]; then
+	ready() { grep -q "$tmp/ckptbench-ceiling" /proc/mounts; }
+	export TMPDIR="$tmp"
+	stopped "SIGINT while the null FUSE serves" INT "$program" ceiling epochs=100
+	check "no mount is left" sh -c '! grep -q "$1" /proc/mounts && [ ! -e "$1"* ]' sh "$tmp/ckptbench-ceiling"
+else
+	skip "SIGINT while the null FUSE serves" "/dev/fuse cannot be opened"
+	skip "no mount is left" "/dev/fuse cannot be opened"
+fi
+
+if bench_mpi true; then
+	bench_exec=exec
+	bench_mpi bench shards storage=disk path=disk size=512M hold=off block=4K warmup=0 epochs=1000 \
+		>out 2>&1 &
+	pid=$!
+	at_exit "kill -9 $pid 2>/dev/null"
+	ready() { [ "$(ls disk/*/shard-* 2>/dev/null | wc -l)" = 2 ]; }
+	wait_for 20 ready
+	kill -TERM "$pid"
+	wait "$pid"
+	check "mpirun's SIGTERM ends it" test $? -ne 0
+	expect_eq "" "$(ls disk)" "and no rank leaves a file"
+else
+	skip "mpirun's SIGTERM ends it" "$bench_no_mpi"
+	skip "and no rank leaves a file" "$bench_no_mpi"
+fi
