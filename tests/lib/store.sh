@@ -110,7 +110,11 @@ store_start() {
 
 # storesim picks its port and says so in its first line.
 store_start_storesim() {
-	"$store_prog" --listen "127.0.0.1:${store_port:-0}" --data "$store_data" \
+	case " $* " in
+	*' --null '*) ;; # keeps no data
+	*) set -- --data "$store_data" "$@" ;;
+	esac
+	"$store_prog" --listen "127.0.0.1:${store_port:-0}" \
 		--bucket "$CKPTFS_TEST_BUCKET" --access-key "$AWS_ACCESS_KEY_ID" \
 		--secret-key "$AWS_SECRET_ACCESS_KEY" "$@" >"$tmp/storesim.out" 2>>"$store_log" &
 	store_pid=$!
