@@ -74,6 +74,17 @@ fuse_ino_t op_ino(struct mount *m, const struct node *n);
 /* Fills an entry for a node whose reference it takes over. The tree is locked. */
 void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e);
 
+/* What rewriting a file leaves behind, to be ended by op_replaced() once the tree is unlocked. */
+struct replaced {
+        struct writer *writer;
+        struct reader *reader;
+};
+
+/* Makes `w` the version in the making of the node. Those who read the version before it get ESTALE
+ * from now on, since the kernel has one page cache for both. The tree is locked. */
+struct replaced op_adopt_writer_locked(struct mount *m, struct node *n, struct writer *w);
+void op_replaced(struct replaced *r);
+
 /* What a store's object says, as the tree takes it. */
 struct node_info op_info(const struct store_object *obj);
 

@@ -46,7 +46,10 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
         struct read_request *r;
         (void)ino;
 
-        if (!h->reader) {
+        pthread_mutex_lock(&h->mtx);
+        bool writing = h->writer != NULL;
+        pthread_mutex_unlock(&h->mtx);
+        if (!h->reader || writing) {
                 fuse_reply_err(req, EOPNOTSUPP);
         } else if (!(r = malloc(sizeof *r))) {
                 fuse_reply_err(req, ENOMEM);
@@ -136,7 +139,8 @@ static void commit_ended(struct writer_deferred *d)
 static struct writer *writer_of(struct mount *m, struct handle *h, int *err)
 {
         static const struct store_meta no_meta;
-        struct writer *w = NULL;
+        struct replaced old = {0};
+        struct writer *w;
 
         *err = 0;
         pthread_mutex_lock(&h->mtx);
@@ -147,13 +151,10 @@ static struct writer *writer_of(struct mount *m, struct handle *h, int *err)
                         *err = -EOPNOTSUPP; /* a part of the base version would have to stay */
                 else if (!key || !(h->writer = writer_new(&m->writer_env, key, &no_meta, false)))
                         *err = -ENOMEM;
-                if (!*err) {
-                        w = h->node->writer;
-                        h->node->writer = writer_ref(h->writer);
-                        tree_note_open_locked(m->tree, h->node);
-                }
+                if (!*err)
+                        old = op_adopt_writer_locked(m, h->node, h->writer);
                 tree_unlock(m->tree);
-                writer_unref(w);
+                op_replaced(&old);
         }
         w = h->writer ? writer_ref(h->writer) : NULL;
         pthread_mutex_unlock(&h->mtx);

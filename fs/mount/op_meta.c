@@ -303,14 +303,12 @@ static int restart_writer(struct mount *m, struct node *n, struct handle *h)
         h->writer = fresh;
         pthread_mutex_unlock(&h->mtx);
         tree_lock(m->tree);
-        struct writer *shown = n->writer;
-        n->writer = writer_ref(fresh);
-        tree_note_open_locked(m->tree, n);
+        struct replaced shown = op_adopt_writer_locked(m, n, fresh);
         tree_unlock(m->tree);
         if (old)
                 writer_abort(old, -ECANCELED);
         writer_unref(old);
-        writer_unref(shown);
+        op_replaced(&shown);
         return 0;
 }
 

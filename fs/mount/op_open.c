@@ -53,13 +53,20 @@ static void opened_for_write(struct fuse_file_info *fi, struct handle *h)
         fi->keep_cache = 0;
 }
 
-/* Makes `w` the version in the making of the node. */
-static struct writer *adopt_writer_locked(struct mount *m, struct node *n, struct writer *w)
+struct replaced op_adopt_writer_locked(struct mount *m, struct node *n, struct writer *w)
 {
-        struct writer *old = n->writer;
+        struct replaced r = {.writer = n->writer, .reader = TAKE_PTR(n->reader)};
         n->writer = writer_ref(w);
+        free(TAKE_PTR(n->cached_etag));
         tree_note_open_locked(m->tree, n);
-        return old;
+        return r;
+}
+
+void op_replaced(struct replaced *r)
+{
+        reader_fail(r->reader, -ESTALE);
+        reader_unref(r->reader);
+        writer_unref(r->writer);
 }
 
 /* --- create
@@ -67,7 +74,7 @@ static struct writer *adopt_writer_locked(struct mount *m, struct node *n, struc
 
 /* The node for a new file, with one more reference and `h` writing it. 0 or a negative errno. */
 static int create_locked(struct mount *m, struct node *dir, const char *name, int flags,
-                         struct handle *h, struct fuse_entry_param *e, struct writer **old)
+                         struct handle *h, struct fuse_entry_param *e, struct replaced *old)
 {
         struct node *n = tree_find_locked(m->tree, dir, name);
         if (n && busy_locked(n))
@@ -88,7 +95,7 @@ static int create_locked(struct mount *m, struct node *dir, const char *name, in
         }
         tree_pin_locked(n); /* the handle's; the other is the kernel's */
         h->node = n;
-        *old = adopt_writer_locked(m, n, h->writer);
+        *old = op_adopt_writer_locked(m, n, h->writer);
         op_entry_locked(m, n, e);
         return 0;
 }
@@ -101,7 +108,7 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
         struct node *dir = op_node(m, parent);
         CLEANUP(freep) char *key = NULL;
         struct fuse_entry_param e;
-        struct writer *old = NULL;
+        struct replaced old = {0};
         int err = mount_key(m, dir, name, &key);
         struct handle *h = err ? NULL : handle_new(req, NULL, true);
 
@@ -120,7 +127,7 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
                 fuse_reply_err(req, -err);
                 return;
         }
-        writer_unref(old);
+        op_replaced(&old);
         opened_for_write(fi, h);
         fuse_reply_create(req, &e, fi);
 }
@@ -165,7 +172,7 @@ static void open_now(fuse_req_t req, struct mount *m, struct node *n, const char
         bool write = (fi->flags & O_ACCMODE) != O_RDONLY;
         bool read = (fi->flags & O_ACCMODE) != O_WRONLY && !(fi->flags & O_TRUNC);
         struct handle *h = handle_new(req, n, write);
-        struct writer *old = NULL;
+        struct replaced old = {0};
         int err = h ? 0 : -ENOMEM;
 
         if (h && write && (fi->flags & O_TRUNC)) {
@@ -177,13 +184,13 @@ static void open_now(fuse_req_t req, struct mount *m, struct node *n, const char
         if (!err && busy_locked(n))
                 err = -EOPNOTSUPP;
         if (!err && h->writer)
-                old = adopt_writer_locked(m, n, h->writer);
+                old = op_adopt_writer_locked(m, n, h->writer);
         if (!err && read)
                 err = attach_reader_locked(m, n, h, key, fi);
         if (!err)
                 tree_pin_locked(n);
         tree_unlock(m->tree);
-        writer_unref(old);
+        op_replaced(&old);
         if (err) {
                 handle_free(h);
                 fuse_reply_err(req, -err);

@@ -525,6 +525,18 @@ void reader_close(struct reader *r)
         unlock(r);
 }
 
+void reader_fail(struct reader *r, int err)
+{
+        if (!r)
+                return;
+        pthread_mutex_lock(&r->mtx);
+        if (!r->locked.err)
+                r->locked.err = err;
+        drop_idle_locked(r, true);
+        serve_locked(r);
+        unlock(r);
+}
+
 size_t reader_shrink(struct reader *r)
 {
         pthread_mutex_lock(&r->mtx);

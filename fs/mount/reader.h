@@ -54,6 +54,9 @@ void reader_close(struct reader *r);
 
 void reader_read(struct reader *r, struct read_op *op);
 
+/* Every read from now on fails with `err`: the file is being rewritten here. NULL is fine. */
+void reader_fail(struct reader *r, int err);
+
 /* Drops what was fetched ahead and nobody waits for; returns bytes given back. */
 size_t reader_shrink(struct reader *r);
 
