@@ -24,6 +24,7 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/part.h \
 	%D%/plan.c \
 	%D%/plan.h \
+	%D%/publish.c \
 	%D%/range.c \
 	%D%/range.h \
 	%D%/reader.c \
@@ -40,6 +41,7 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/window.h \
 	%D%/writer.c \
 	%D%/writer.h \
+	%D%/writer_int.h \
 	$(NULL)
 %C%_libmount_la_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS)
 %C%_libmount_la_LIBADD = fs/store/libstore.la fs/base/libbase.la $(FUSE_LIBS)

@@ -71,8 +71,6 @@ size_t writer_idle_bytes(struct writer *w);
 uint64_t writer_size(struct writer *w);
 /* Whether a commit would have something to publish. */
 bool writer_dirty(struct writer *w);
-/* Whether any byte was written or any version published. */
-bool writer_touched(struct writer *w);
 /* The end of the mount: lets a commit under way finish, aborts what is not published, and waits
  * until nothing of this writer is at the store's hands. Blocks. */
 void writer_shutdown(struct writer *w);
