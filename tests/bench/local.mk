@@ -19,6 +19,7 @@ sim_tests = \
 	%D%/sim_list.sh \
 	%D%/sim_null.sh \
 	%D%/sim_objects.sh \
+	%D%/sim_parallel.sh \
 	%D%/sim_restart.sh \
 	%D%/sim_uploads.sh \
 	$(NULL)
