@@ -348,12 +348,15 @@ static enum step read_body(struct conn *c, uint64_t now_ns)
                 if (!n)
                         return STEP_PAUSE;
                 ssize_t got = body_piece(c, (size_t)n, &step);
+                if (got == -EAGAIN && step == STEP_IN)
+                        conn_expect(c, c->body_left);
                 if (got <= 0)
                         return got == -EAGAIN ? step : STEP_CLOSE;
                 shape_use(&c->up, (size_t)got);
                 c->active_ns = now_ns;
                 turn += (size_t)got;
         }
+        conn_expect(c, 0);
         return finish_exchange(c, now_ns);
 }
 

@@ -38,6 +38,7 @@ struct conn {
         struct tls *tls;  /* NULL: plain */
         size_t tls_retry; /* length of the write that TLS wants to see again */
         uint32_t armed;   /* epoll's events */
+        int low_water;    /* bytes that must be there before the loop is woken; 0: not set */
         enum conn_state state;
         uint64_t wake_ns;   /* 0: not paused */
         uint64_t active_ns; /* when bytes last moved */
@@ -76,6 +77,9 @@ void conn_end_reply(struct conn *c);
 /* --- bytes (conn_io.c): a count, 0 at the end (reading), -EAGAIN with *step set, or another
  * negative errno --- */
 ssize_t conn_recv(struct conn *c, void *p, size_t n, enum step *step);
+/* Says that at least `left` bytes are still to come: the loop is woken when there is a good deal.
+ */
+void conn_expect(struct conn *c, uint64_t left);
 /* Reads and forgets. */
 ssize_t conn_drop(struct conn *c, size_t n, enum step *step);
 ssize_t conn_write(struct conn *c, const void *p, size_t n, bool more, enum step *step);

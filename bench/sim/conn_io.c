@@ -9,6 +9,9 @@
 #include "bench/sim/tls.h"
 #include "base/banned.h"
 
+/* Fewer wake-ups while a large body comes in. */
+enum { LOW_WATER = 256 << 10 };
+
 uint64_t clock_ns(void)
 {
         struct timespec now;
@@ -35,6 +38,17 @@ ssize_t conn_recv(struct conn *c, void *p, size_t n, enum step *step)
         ssize_t got = tls_read(c->tls, p, n, &want_out);
         *step = want_out ? STEP_OUT : STEP_IN;
         return got;
+}
+
+void conn_expect(struct conn *c, uint64_t left)
+{
+        /* Far from the end only: TLS may hold 64 KiB of it already. */
+        int want = left > 4 * LOW_WATER && !c->cfg->rate ? LOW_WATER : 1;
+
+        if (want == c->low_water || (want == 1 && !c->low_water))
+                return;
+        c->low_water = want;
+        setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &want, sizeof want);
 }
 
 ssize_t conn_drop(struct conn *c, size_t n, enum step *step)
