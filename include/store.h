@@ -157,7 +157,8 @@ int store_delete_many(struct store *s, const char *const *keys, size_t n, store_
                       void *arg);
 
 /* Server-side copy of an object of at most 5 GiB; src_match pins the source's version or is NULL;
- * meta replaces the metadata or, NULL, keeps the source's. */
+ * meta replaces the metadata or, NULL, keeps the source's. done() gets the etag of the copy, not
+ * its size. */
 int store_copy(struct store *s, const char *src, const char *src_match, const char *dst,
                const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
                void *arg);
