@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
+#include "bench/bucket.h"
 #include "bench/io.h"
 #include "bench/stop.h"
 #include "store.h"
@@ -173,33 +173,17 @@ static struct s3_io *s3_new(const struct keys *k, const char *dir, unsigned rank
 static int s3_start(const struct keys *k, const char *storage, const char *dir, unsigned rank,
                     struct io **out, char *why, size_t nwhy)
 {
-        const struct store_config cfg = {
-                .url = k->s3_uri,
-                .endpoint = k->s3_endpoint,
-                .region = k->s3_region,
-                .profile = k->s3_profile,
-                .ca_bundle = k->s3_ca_bundle,
-                .connections = (unsigned)k->s3_connections,
-                .workers = (unsigned)k->s3_workers,
-        };
-        if (!*k->s3_uri) {
-                snprintf(why, nwhy, "storage=%s needs a bucket: give s3.uri=s3://BUCKET/PREFIX",
-                         storage);
-                return -EINVAL;
-        }
+        (void)storage;
         struct s3_io *s = s3_new(k, dir, rank);
         if (!s) {
                 snprintf(why, nwhy, "out of memory: give s3.connections= a smaller number");
                 return -ENOMEM;
         }
-        int err = store_open(&cfg, &s->store, why, nwhy);
-        if (!err)
-                err = store_check(s->store, why, nwhy);
+        int err = bucket_open(k, &s->store, why, nwhy);
         if (err) {
                 s3_stop(&s->io, false);
                 return err;
         }
-        log_open("ckptbench", "stderr", LOG_LEVEL_WARN); /* codes and request ids of failures */
         *out = &s->io;
         return 0;
 }

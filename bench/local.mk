@@ -4,6 +4,8 @@ bin_PROGRAMS += ckptbench
 # All but main(): tests link it too.
 noinst_LTLIBRARIES += %D%/libbench.la
 %C%_libbench_la_SOURCES = \
+	%D%/bucket.c \
+	%D%/bucket.h \
 	%D%/ceiling.c \
 	%D%/ceiling.h \
 	%D%/ceiling_fuse.c \
@@ -17,6 +19,7 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/coll_none.c \
 	%D%/cpu.c \
 	%D%/cpu.h \
+	%D%/firstbyte.c \
 	%D%/html.c \
 	%D%/html.h \
 	%D%/io.c \
@@ -27,6 +30,7 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/keys.c \
 	%D%/keys.def \
 	%D%/keys.h \
+	%D%/list.c \
 	%D%/measure.c \
 	%D%/measure.h \
 	%D%/meter.c \

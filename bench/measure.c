@@ -105,3 +105,16 @@ void measure_json(struct json *to, const char *name, const struct summary *s,
                         sample_json(ranks_of, &v[e * ranks + r], r);
         }
 }
+
+void measure_stats_json(struct json *to, const char *name, const struct stats *s)
+{
+        struct json *o = json_add_object(to, name);
+        json_add_number(o, "n", (double)s->n);
+        json_add_number(o, "mean", s->mean);
+        json_add_number(o, "sd", s->sd);
+        json_add_number(o, "min", s->min);
+        json_add_number(o, "median", s->median);
+        json_add_number(o, "p75", s->p75);
+        json_add_number(o, "p90", s->p90);
+        json_add_number(o, "max", s->max);
+}

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/json.h"
+#include "bench/stats.h"
 
 /* Of one rank. Times are seconds on its own monotonic clock; `total` runs from the barrier to the
  * end of close. CPU seconds of other processes are counted by one rank of each machine. */
@@ -32,5 +33,8 @@ int measure_summary(const struct sample *v, size_t epochs, size_t ranks, struct 
 /* Adds the summary and the samples behind it as object `name`. */
 void measure_json(struct json *to, const char *name, const struct summary *s,
                   const struct sample *v, size_t epochs, size_t ranks);
+
+/* Adds the figures of a few values as object `name`. */
+void measure_stats_json(struct json *to, const char *name, const struct stats *s);
 
 #endif

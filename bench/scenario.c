@@ -7,7 +7,8 @@
 
 #include "base/banned.h"
 
-const struct scenario *const scenarios[] = {&scenario_shards, &scenario_ceiling};
+const struct scenario *const scenarios[] = {&scenario_shards, &scenario_ceiling,
+                                            &scenario_firstbyte, &scenario_list};
 const size_t scenario_count = sizeof scenarios / sizeof scenarios[0];
 
 const struct scenario *scenario_find(const char *name)

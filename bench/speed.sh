@@ -191,8 +191,8 @@ row_rate() {
 			"$b/ckptbench" shards size=2GiB payload=null storage=$storage mount.path="$tmp/mnt" \
 				s3.uri=s3://speed/direct s3.endpoint="$url" s3.connections=16 out="$dir" \
 				>"$tmp/shards.txt" || die "shards: $(tail -n 1 "$tmp/shards.txt")"
-			record "rate write" "$storage" "$(shards_figure save_gb_per_s "$dir")"
-			record "rate read" "$storage" "$(shards_figure load_gb_per_s "$dir")"
+			record "rate write" "$storage" "$(shards_figure save.gb_per_s "$dir")"
+			record "rate read" "$storage" "$(shards_figure load.gb_per_s "$dir")"
 		done
 		unmount
 	done

@@ -21,9 +21,11 @@ if [ -w /dev/fuse ]; then
 	check "the null FUSE has speeds at three block sizes" jq -e '.metrics
 		| .fuse_write_1m.gb_per_s > 0 and .fuse_write_64k.gb_per_s > 0
 		and .fuse_read_4k.gb_per_s > 0' job
+	# 10 ms are the finest the kernel counts: on a fast machine a short measurement may cost nothing
 	check "the limit is cores over the sum of costs" jq -e '.metrics
-		| (.cores / (.fuse_write_1m.cpu_machine_s_per_gb + .http_put.cpu_machine_s_per_gb)) as $want
-		| (.limit_write.gb_per_s - $want) | fabs < 1e-9' job
+		| (.fuse_write_1m.cpu_machine_s_per_gb) as $fuse | (.http_put.cpu_machine_s_per_gb) as $http
+		| if $fuse == 0 or $http == 0 then .limit_write == null
+		else .limit_write.gb_per_s - .cores / ($fuse + $http) | fabs < 1e-9 end' job
 else
 	skip "the null FUSE has speeds at three block sizes" "/dev/fuse cannot be opened"
 	skip "the limit is cores over the sum of costs" "/dev/fuse cannot be opened"

@@ -7,6 +7,7 @@ bench_tests = \
 	%D%/shards_s3.sh \
 	%D%/shards_verify.sh \
 	%D%/stop.sh \
+	%D%/through_mount.sh \
 	$(NULL)
 TESTS += $(bench_tests)
 EXTRA_DIST += $(bench_tests) tests/lib/bench.sh

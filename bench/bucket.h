@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bucket.h: a store as the keys name it, and many small objects in it. */
+#ifndef CKPTFS_BENCH_BUCKET_H
+#define CKPTFS_BENCH_BUCKET_H
+
+#include <stddef.h>
+
+#include "bench/keys.h"
+#include "store.h"
+
+enum { BUCKET_NAME_MAX = 128 };
+
+/* Opens s3.uri and reaches it. 0, or a negative errno with one line in `why`. Blocks. */
+int bucket_open(const struct keys *k, struct store **out, char *why, size_t nwhy);
+
+/* Name `i` below `dir`, as bucket_fill() gives it. */
+void bucket_name(const char *dir, size_t i, char out[BUCKET_NAME_MAX]);
+
+/* Puts `n` objects of `size` bytes below `dir`, many at once. 0, or a negative errno; what was put
+ * stays. -ECANCELED after a signal. Blocks. */
+int bucket_fill(struct store *s, const char *dir, size_t n, size_t size);
+
+/* Deletes the first `n` of them, there or not. 0 or a negative errno. Blocks. */
+int bucket_empty(struct store *s, const char *dir, size_t n);
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* firstbyte.c: the scenario "firstbyte": how long the first byte of a file takes through a mount,
+ * over the time in which the store answers a GET, on warm connections. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "bench/bucket.h"
+#include "bench/clock.h"
+#include "bench/html.h"
+#include "bench/measure.h"
+#include "bench/run.h"
+#include "bench/stats.h"
+#include "bench/stop.h"
+
+#include "base/banned.h"
+
+enum { FILES = 64, SIZE = 1 << 20, FIRST = 4096 };
+
+struct times {
+        double store, open, read; /* seconds */
+};
+
+static size_t files_of(const struct keys *k)
+{
+        return k->objects ? k->objects : FILES;
+}
+
+/* One GET, timed to its first bytes. */
+struct first {
+        pthread_mutex_t mtx; /* guards the rest */
+        pthread_cond_t cond;
+        uint64_t at;
+        bool done;
+        int err;
+};
+
+static int first_data(void *arg, uint64_t at, const void *p, size_t n)
+{
+        (void)at;
+        (void)p;
+        (void)n;
+        struct first *f = arg;
+        if (!f->at)
+                f->at = clock_ns(); /* read after done(), which comes later on the same thread */
+        return 0;
+}
+
+static void first_done(void *arg, int err, const struct store_got *got)
+{
+        (void)got;
+        struct first *f = arg;
+        pthread_mutex_lock(&f->mtx);
+        f->err = err;
+        f->done = true;
+        pthread_cond_signal(&f->cond);
+        pthread_mutex_unlock(&f->mtx);
+}
+
+static int time_store(struct store *s, const char *key, double *out)
+{
+        struct first f = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, false, 0};
+        const struct store_get get = {
+                .key = key, .len = FIRST, .data = first_data, .done = first_done, .arg = &f};
+        uint64_t begin = clock_ns();
+        int err = store_get(s, &get);
+
+        if (err)
+                return err;
+        pthread_mutex_lock(&f.mtx);
+        while (!f.done)
+                pthread_cond_wait(&f.cond, &f.mtx);
+        pthread_mutex_unlock(&f.mtx);
+        *out = clock_s(f.at - begin);
+        return f.err;
+}
+
+/* The name is looked up before the clock starts, as a program does that has listed the directory.
+ */
+static int time_mount(const char *path, struct times *out)
+{
+        static char bytes[FIRST];
+        struct stat st;
+
+        if (stat(path, &st))
+                return -errno;
+        uint64_t begin = clock_ns();
+        CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+        uint64_t opened = clock_ns();
+        if (fd < 0)
+                return -errno;
+        ssize_t n = read(fd, bytes, sizeof bytes);
+        if (n <= 0)
+                return n ? -errno : -ENODATA;
+        out->open = clock_s(opened - begin);
+        out->read = clock_s(clock_ns() - opened);
+        return 0;
+}
+
+static int measure(const struct run *r, const struct keys *k, struct store *s, const char *dir,
+                   struct times *v)
+{
+        int err = 0;
+        for (size_t i = 0; i < files_of(k) && !err; i++) {
+                char key[BUCKET_NAME_MAX], path[PATH_MAX];
+                bucket_name(dir, i, key);
+                if (snprintf(path, sizeof path, "%s/%s", k->mount_path, key) >= PATH_MAX)
+                        return -ENAMETOOLONG;
+                err = stop_wanted() ? -ECANCELED : time_store(s, key, &v[i].store);
+                if (err && err != -ECANCELED)
+                        run_error(r, "%s: %s", key, strerror(-err));
+                if (err)
+                        break;
+                err = time_mount(path, &v[i]);
+                if (err)
+                        run_error(r, "%s: %s: mount.path must show what is at s3.uri", path,
+                                  strerror(-err));
+        }
+        return err;
+}
+
+static int add_stats(struct json *to, const char *name, const struct times *v, size_t n,
+                     double (*of)(const struct times *t))
+{
+        CLEANUP(freep) double *ms = calloc(n, sizeof *ms);
+        struct stats st;
+        if (!ms)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                ms[i] = of(&v[i]) * 1e3;
+        int err = stats_of(ms, n, &st);
+        if (!err)
+                measure_stats_json(to, name, &st);
+        return err;
+}
+
+static double of_store(const struct times *t)
+{
+        return t->store;
+}
+
+static double of_open(const struct times *t)
+{
+        return t->open;
+}
+
+static double of_read(const struct times *t)
+{
+        return t->read;
+}
+
+static double of_mount(const struct times *t)
+{
+        return t->open + t->read;
+}
+
+static double median_of(const struct json *metrics, const char *name)
+{
+        return json_number(json_get(json_get(metrics, name), "median"), 0);
+}
+
+/* The first pair warms both sides up and is left out. */
+static int add_metrics(struct json *job, const struct times *v, size_t n)
+{
+        struct json *m = json_add_object(job, "metrics");
+        int err = add_stats(m, "store_ms", v + 1, n - 1, of_store);
+        if (!err)
+                err = add_stats(m, "open_ms", v + 1, n - 1, of_open);
+        if (!err)
+                err = add_stats(m, "read_ms", v + 1, n - 1, of_read);
+        if (!err)
+                err = add_stats(m, "mount_ms", v + 1, n - 1, of_mount);
+        if (!err)
+                json_add_number(m, "over_store_ms",
+                                median_of(m, "mount_ms") - median_of(m, "store_ms"));
+        return err;
+}
+
+static int firstbyte_plan(const struct run *r, const struct keys *k, FILE *dry, char *why,
+                          size_t nwhy)
+{
+        (void)r;
+        if (!*k->mount_path || !*k->s3_uri) {
+                snprintf(why, nwhy,
+                         "firstbyte compares a mount with its store: give mount.path= and "
+                         "the s3.uri= that is mounted there");
+                return -EINVAL;
+        }
+        if (k->objects == 1) {
+                snprintf(why, nwhy, "objects=1 leaves none after the warm-up: give 2 or more");
+                return -EINVAL;
+        }
+        if (dry)
+                fprintf(dry, "would put %zu objects of 1 MiB at %s and read each through %s\n",
+                        files_of(k), k->s3_uri, k->mount_path);
+        return 0;
+}
+
+static int firstbyte_job(const struct run *r, const struct keys *k, struct json *job)
+{
+        char why[512], dir[64];
+        size_t n = files_of(k);
+        struct store *s = NULL;
+        CLEANUP(freep) struct times *v = calloc(n, sizeof *v);
+        int err = v ? bucket_open(k, &s, why, sizeof why) : -ENOMEM;
+
+        if (err) {
+                run_error(r, "%s", v ? why : strerror(ENOMEM));
+                return err;
+        }
+        snprintf(dir, sizeof dir, "firstbyte-%d", (int)getpid());
+        err = bucket_fill(s, dir, n, SIZE);
+        if (err && err != -ECANCELED)
+                run_error(r, "%s: put: %s", k->s3_uri, strerror(-err));
+        if (!err)
+                err = measure(r, k, s, dir, v);
+        int gone = bucket_empty(s, dir, n);
+        store_close(s);
+        if (!err && gone)
+                run_error(r, "%s: delete: %s", k->s3_uri, strerror(-gone));
+        return err ? err : gone ? gone : add_metrics(job, v, n);
+}
+
+static const struct {
+        const char *name, *text;
+} rows[] = {
+        {"store_ms", "store, GET to its first byte"},
+        {"open_ms", "mount, open"},
+        {"read_ms", "mount, read of 4 KiB"},
+        {"mount_ms", "mount, open and read"},
+};
+
+static void firstbyte_table(const struct json *run, FILE *to)
+{
+        const struct json *jobs = json_get(run, "job_results");
+        for (size_t j = 0; j < json_count(jobs); j++) {
+                const struct json *m = json_get(json_at(jobs, j), "metrics");
+                fprintf(to, "%-32s %9s %9s %9s\n", "milliseconds", "median", "p90", "min");
+                for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+                        const struct json *row = json_get(m, rows[i].name);
+                        fprintf(to, "%-32s %9.3f %9.3f %9.3f\n", rows[i].text,
+                                json_number(json_get(row, "median"), 0),
+                                json_number(json_get(row, "p90"), 0),
+                                json_number(json_get(row, "min"), 0));
+                }
+                fprintf(to, "over the store: %.3f ms\n",
+                        json_number(json_get(m, "over_store_ms"), 0));
+        }
+}
+
+static void firstbyte_page(const struct json *run, size_t index, struct buf *b)
+{
+        (void)index;
+        const struct json *m = json_get(json_at(json_get(run, "job_results"), 0), "metrics");
+        buf_adds(b,
+                 "<table><thead><tr><th>milliseconds</th><th>median</th><th>p90</th></tr></thead>"
+                 "<tbody>\n");
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+                const struct json *row = json_get(m, rows[i].name);
+                buf_adds(b, "<tr><td>");
+                html_text(b, rows[i].text);
+                buf_adds(b, "</td><td>");
+                html_figure(b, json_number(json_get(row, "median"), 0), 3);
+                buf_adds(b, "</td><td>");
+                html_figure(b, json_number(json_get(row, "p90"), 0), 3);
+                buf_adds(b, "</td></tr>\n");
+        }
+        buf_addf(b, "</tbody></table>\n<p>Over the store: %.3f ms.</p>\n",
+                 json_number(json_get(m, "over_store_ms"), 0));
+}
+
+const struct scenario scenario_firstbyte = {
+        .name = "firstbyte",
+        .text = "The first byte of a file through a mount, over the store's own time to first "
+                "byte.",
+        .plan = firstbyte_plan,
+        .job = firstbyte_job,
+        .table = firstbyte_table,
+        .page = firstbyte_page,
+};
