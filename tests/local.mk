@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 EXTRA_DIST += \
+	%D%/lib/mount.sh \
 	%D%/lib/store.sh \
 	%D%/lib/tap.sh \
 	%D%/lib/unit.h \
 	$(NULL)
+
+# Tools of the shell tests.
+check_PROGRAMS += %D%/lib/fdo %D%/lib/objects
+%C%_lib_fdo_SOURCES = %D%/lib/fdo.c
+%C%_lib_objects_SOURCES = %D%/lib/objects.c
+%C%_lib_objects_LDADD = fs/store/libstore.la
+
 # Patterns of the tests that ThreadSanitizer's build runs: those with threads of ours.
 TSAN_TESTS = tests/unit/test_metrics*|tests/unit/test_log*|tests/store/*|tests/mount/*|tests/faults/*
 

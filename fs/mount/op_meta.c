@@ -306,7 +306,7 @@ static int restart_writer(struct mount *m, struct node *n, struct handle *h)
         struct replaced shown = op_adopt_writer_locked(m, n, fresh);
         tree_unlock(m->tree);
         if (old)
-                writer_abort(old, -ECANCELED);
+                writer_abort(old, 0); /* forgotten, as an unlinked one is */
         writer_unref(old);
         op_replaced(&shown);
         return 0;

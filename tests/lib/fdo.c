@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fdo.c: makes the system calls that its arguments name, one after the other, and prints a word for
+ * each: "ok", a number where that is the result, or the name of the errno.
+ *
+ *      fdo open wct FILE write 4096 fsync pwrite 1 0 close        prints: ok ok ok EOPNOTSUPP ...
+ *
+ * It goes on after an error. There are eight descriptors; `slot N` chooses the one that is used.
+ * Bytes written are those at the same offset of the file that `src` named, else 'x'. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+enum { SLOTS = 8, NUMBER = 1 << 30 };
+
+static int fds[SLOTS], slot, source = -1;
+
+#define fd fds[slot]
+
+/* A call gives 0 for "ok", what it prints plus NUMBER, or a negative errno. */
+static long long result(long long rc)
+{
+        return rc < 0 ? -errno : 0;
+}
+
+static long long number(const char *s)
+{
+        return strtoll(s, NULL, 0);
+}
+
+static int open_flags(const char *letters)
+{
+        int flags = strchr(letters, '+') ? O_RDWR : strchr(letters, 'w') ? O_WRONLY : O_RDONLY;
+        flags |= strchr(letters, 'c') ? O_CREAT : 0;
+        flags |= strchr(letters, 't') ? O_TRUNC : 0;
+        flags |= strchr(letters, 'x') ? O_EXCL : 0;
+        flags |= strchr(letters, 'a') ? O_APPEND : 0;
+        return flags | O_CLOEXEC;
+}
+
+static long long do_open(char **a)
+{
+        return result(fd = open(a[1], open_flags(a[0]), 0644));
+}
+
+static long long put(long long n, long long off)
+{
+        CLEANUP(freep) char *p = malloc((size_t)n + 1);
+        long long pos = off < 0 ? lseek(fd, 0, SEEK_CUR) : off;
+        if (!p)
+                return -ENOMEM;
+        memset(p, 'x', (size_t)n);
+        if (source >= 0 && pread(source, p, (size_t)n, pos) != n)
+                return -ENODATA;
+        ssize_t k = off < 0 ? write(fd, p, (size_t)n) : pwrite(fd, p, (size_t)n, off);
+        return k < 0 ? -errno : k == n ? 0 : NUMBER + k;
+}
+
+static long long do_write(char **a)
+{
+        return put(number(a[0]), -1);
+}
+
+static long long do_pwrite(char **a)
+{
+        return put(number(a[0]), number(a[1]));
+}
+
+static long long do_pread(char **a)
+{
+        size_t n = (size_t)number(a[0]);
+        CLEANUP(freep) char *p = malloc(n + 1);
+        ssize_t k = p ? pread(fd, p, n, number(a[1])) : -1;
+        return k < 0 ? -errno : NUMBER + k;
+}
+
+static long long do_src(char **a)
+{
+        return result(source = open(a[0], O_RDONLY | O_CLOEXEC));
+}
+
+static long long do_slot(char **a)
+{
+        slot = (int)number(a[0]) % SLOTS;
+        return 0;
+}
+
+static long long do_close(char **a)
+{
+        (void)a;
+        return result(close(fd));
+}
+
+static long long do_fsync(char **a)
+{
+        (void)a;
+        return result(fsync(fd));
+}
+
+static long long do_fsize(char **a)
+{
+        struct stat st;
+        (void)a;
+        return fstat(fd, &st) ? -errno : NUMBER + (long long)st.st_size;
+}
+
+static long long do_size(char **a)
+{
+        struct stat st;
+        return stat(a[0], &st) ? -errno : NUMBER + (long long)st.st_size;
+}
+
+static long long do_ftruncate(char **a)
+{
+        return result(ftruncate(fd, number(a[0])));
+}
+
+static long long do_truncate(char **a)
+{
+        return result(truncate(a[1], number(a[0])));
+}
+
+static long long do_fallocate(char **a)
+{
+        return result(fallocate(fd, 0, number(a[0]), number(a[1])));
+}
+
+/* A child that ends by itself, after closing its copy of every descriptor. */
+static long long do_forkclose(char **a)
+{
+        (void)a;
+        pid_t pid = fork();
+        if (!pid)
+                _exit(close(fd) ? 1 : 0);
+        int status;
+        return pid < 0 || waitpid(pid, &status, 0) < 0 ? -errno : NUMBER + WEXITSTATUS(status);
+}
+
+static long long do_dupclose(char **a)
+{
+        (void)a;
+        return result(close(dup(fd)));
+}
+
+static long long do_kill(char **a)
+{
+        signal(SIGSEGV, SIG_DFL);
+        return result(kill(getpid(), (int)number(a[0])));
+}
+
+static long long do_exit(char **a)
+{
+        _exit((int)number(a[0]));
+}
+
+static long long do_mark(char **a)
+{
+        CLEANUP(closep) int f = open(a[0], O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        return result(f);
+}
+
+static long long do_await(char **a)
+{
+        for (int i = 0; i < 1200 && access(a[0], F_OK); i++)
+                nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+        return result(access(a[0], F_OK));
+}
+
+static long long do_mmapw(char **a)
+{
+        void *p = mmap(NULL, (size_t)number(a[0]), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        return p == MAP_FAILED ? -errno : 0;
+}
+
+static long long do_rename(char **a)
+{
+        return result(rename(a[0], a[1]));
+}
+
+static long long do_link(char **a)
+{
+        return result(link(a[0], a[1]));
+}
+
+static long long do_symlink(char **a)
+{
+        return result(symlink(a[0], a[1]));
+}
+
+static long long do_mkfifo(char **a)
+{
+        return result(mkfifo(a[0], 0644));
+}
+
+static long long do_chmod(char **a)
+{
+        return result(chmod(a[1], (mode_t)number(a[0])));
+}
+
+static long long do_chown(char **a)
+{
+        return result(chown(a[1], (uid_t)number(a[0]), (gid_t)-1));
+}
+
+static long long do_utime(char **a)
+{
+        const struct timespec t[2] = {{.tv_sec = number(a[0])}, {.tv_sec = number(a[0])}};
+        return result(utimensat(AT_FDCWD, a[1], t, 0));
+}
+
+static long long do_unlink(char **a)
+{
+        return result(unlink(a[0]));
+}
+
+static long long do_mkdir(char **a)
+{
+        return result(mkdir(a[0], 0755));
+}
+
+static long long do_rmdir(char **a)
+{
+        return result(rmdir(a[0]));
+}
+
+static long long do_namemax(char **a)
+{
+        struct statvfs v;
+        return statvfs(a[0], &v) ? -errno : NUMBER + (long long)v.f_namemax;
+}
+
+static const struct {
+        const char *name;
+        int nargs;
+        long long (*run)(char **a);
+} verbs[] = {
+        {"open", 2, do_open},
+        {"write", 1, do_write},
+        {"pwrite", 2, do_pwrite},
+        {"pread", 2, do_pread},
+        {"src", 1, do_src},
+        {"slot", 1, do_slot},
+        {"close", 0, do_close},
+        {"fsync", 0, do_fsync},
+        {"fsize", 0, do_fsize},
+        {"size", 1, do_size},
+        {"ftruncate", 1, do_ftruncate},
+        {"truncate", 2, do_truncate},
+        {"fallocate", 2, do_fallocate},
+        {"forkclose", 0, do_forkclose},
+        {"dupclose", 0, do_dupclose},
+        {"kill", 1, do_kill},
+        {"exit", 1, do_exit},
+        {"mark", 1, do_mark},
+        {"await", 1, do_await},
+        {"mmapw", 1, do_mmapw},
+        {"rename", 2, do_rename},
+        {"link", 2, do_link},
+        {"symlink", 2, do_symlink},
+        {"mkfifo", 1, do_mkfifo},
+        {"chmod", 2, do_chmod},
+        {"chown", 2, do_chown},
+        {"utime", 2, do_utime},
+        {"unlink", 1, do_unlink},
+        {"mkdir", 1, do_mkdir},
+        {"rmdir", 1, do_rmdir},
+        {"namemax", 1, do_namemax},
+};
+
+static void say(long long rc)
+{
+        static bool more;
+        if (more)
+                putchar(' ');
+        more = true;
+        if (rc >= NUMBER)
+                printf("%lld", rc - NUMBER);
+        else
+                fputs(rc ? strerrorname_np((int)-rc) : "ok", stdout);
+        fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+        for (int i = 1; i < argc;) {
+                size_t v = 0, n = sizeof verbs / sizeof *verbs;
+                while (v < n && strcmp(verbs[v].name, argv[i]))
+                        v++;
+                if (v == n || i + verbs[v].nargs >= argc) {
+                        fprintf(stderr, "fdo: %s is no verb, or lacks arguments\n", argv[i]);
+                        return 2;
+                }
+                say(verbs[v].run(argv + i + 1));
+                i += 1 + verbs[v].nargs;
+        }
+        putchar('\n');
+        return 0;
+}

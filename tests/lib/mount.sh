@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+# mount.sh: a mounted bucket in a test; source it instead of tap.sh and store.sh.
+#
+#   need_fuse                    skips the whole test without /dev/fuse or without root
+#   start_store [option...]      storesim, each request in $requests
+#   mount_ckptfs [option...]     each is an option of -o; $mnt is the mount, $mount_pid the daemon
+#   umount_ckptfs                one check: the daemon ends with 0 and warned of nothing
+#   expect_log PATTERN           this warning or error (ERE) must come, and is none for umount_ckptfs
+#   store_cat KEY, store_ls [PREFIX], store_put KEY <FILE, store_uploads, objects ...
+#                                past the mount (objects.c)
+#   requests_mark; expect_requests NAME Op=N...     so many requests since the mark, one check
+#   fdo ...                      system calls, one after the other (fdo.c)
+#   same NAME FILE KEY           the object has the bytes of the file, one check
+. "$srcdir/tests/lib/tap.sh"
+. "$srcdir/tests/lib/store.sh"
+
+mnt=$tmp/mnt mount_log=$tmp/mount.log requests=$tmp/requests mount_pid='' allowed=''
+: >"$mount_log"
+
+need_fuse() {
+	[ "$(id -u)" = 0 ] || skip_all "mounting needs root here"
+	[ -c /dev/fuse ] && (: <>/dev/fuse) 2>/dev/null || skip_all "/dev/fuse cannot be opened"
+}
+
+start_store() {
+	: >"$requests"
+	store_start storesim --log "$requests" "$@"
+}
+
+# Sanitizers change how much memory is used, and how fast.
+sanitized() { [ "${SANITIZERS:-no}" != no ]; }
+
+mounted() { grep -q " $mnt fuse.ckptfs " /proc/self/mounts; }
+mounted_or_dead() { mounted || ! kill -0 "$mount_pid" 2>/dev/null; }
+
+mount_atexit() {
+	[ -z "$mount_pid" ] || { kill -KILL "$mount_pid" && wait "$mount_pid"; } 2>/dev/null
+	while mounted; do umount -l "$mnt"; done
+	if [ "$tap_failed" -gt 0 ] || [ "$tap_n" -ne "$tap_planned" ]; then
+		tail -n 60 "$mount_log" | sed 's/^/# ckptfs: /'
+		[ ! -f "$requests" ] || tail -n 15 "$requests" | sed 's/^/# request: /'
+	fi
+}
+
+# A daemon that hangs is ended, so that what waits for it fails.
+mount_watch() {
+	timeout "${mount_limit:-240}" tail -f --pid="$1" /dev/null
+	[ $? -ne 124 ] || kill -KILL "$1"
+}
+
+mount_ckptfs() {
+	mount_options=endpoint=$CKPTFS_TEST_ENDPOINT
+	for option in "$@"; do mount_options=$mount_options,$option; done
+	[ -n "${mount_cleans:-}" ] || at_exit mount_atexit
+	mount_cleans=yes
+	mkdir -p "$mnt"
+	"$builddir/ckptfs" -f -o "$mount_options" "s3://$CKPTFS_TEST_BUCKET" "$mnt" \
+		2>>"$mount_log" &
+	mount_pid=$!
+	mount_watch "$mount_pid" </dev/null >/dev/null 2>&1 &
+	wait_for 60 mounted_or_dead
+	mounted || { echo "Bail out! the bucket cannot be mounted"; exit 1; }
+}
+
+expect_log() { allowed="$allowed$1
+"; }
+
+# The warnings and errors that no pattern allows.
+unexpected_lines() {
+	grep -E ' (warning|error): |Sanitizer|WARNING: ' "$mount_log" >"$tmp/lines"
+	printf '%s' "$allowed" >"$tmp/patterns"
+	[ ! -s "$tmp/patterns" ] || {
+		grep -vE -f "$tmp/patterns" "$tmp/lines" >"$tmp/lines2"
+		mv "$tmp/lines2" "$tmp/lines"
+	}
+	cat "$tmp/lines"
+}
+
+# Ends a daemon that was told to end; its exit status.
+mount_wait() {
+	wait "$mount_pid"
+	mount_rc=$?
+	mount_pid=''
+	return $mount_rc
+}
+
+# One check about the end of the daemon, however it was brought about.
+mount_ended() {
+	mount_wait
+	[ "$mount_rc" -eq 0 ] || diag "exit status $mount_rc"
+	lines=$(unexpected_lines)
+	[ -z "$lines" ] || diag "$lines"
+	missing=$(printf '%s' "$allowed" | while read -r pattern; do
+		grep -qE -- "$pattern" "$mount_log" || echo "$pattern"
+	done)
+	[ -z "$missing" ] || diag "the log lacks: $missing"
+	allowed=''
+	cat "$mount_log" >>"$mount_log.old"
+	if [ "$mount_rc" -eq 0 ] && [ -z "$lines$missing" ]; then
+		: >"$mount_log"
+		ok "${1:-the daemon ends well and warned of nothing else}"
+	else
+		not_ok "${1:-the daemon ends well and warned of nothing else}"
+	fi
+}
+
+umount_ckptfs() {
+	umount "$mnt" || diag "umount failed"
+	mount_ended "$@"
+}
+
+# --- past the mount
+
+objects() { "$builddir/tests/lib/objects" "$@"; }
+store_cat() { objects cat "$1"; }
+store_ls() { objects ls "${1:-}"; }
+store_put() { objects put "$1"; }
+store_uploads() { objects uploads; }
+fdo() { "$builddir/tests/lib/fdo" "$@"; }
+
+same() { expect_eq "$(sha256sum <"$2")" "$(store_cat "$3" | sha256sum)" "$1"; }
+
+requests_mark() { wc -l <"$requests" >"$tmp/mark"; }
+
+requests_of() {
+	tail -n "+$(($(cat "$tmp/mark") + 1))" "$requests" | awk -v op="$1" '$2 == op' | wc -l
+}
+
+requests_are() {
+	for want in "$@"; do
+		[ "$(requests_of "${want%=*}")" -eq "${want#*=}" ] || return 1
+	done
+}
+
+# A line of the log may come a moment after the reply.
+expect_requests() {
+	name=$1; shift
+	if wait_for 2 requests_are "$@"; then ok "$name"; else
+		not_ok "$name"
+		for want in "$@"; do diag "want $want, got $(requests_of "${want%=*}")"; done
+	fi
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* objects.c: what a test asks of the store past the mount.
+ *
+ *      objects cat KEY | put KEY <FILE | rm KEY | size KEY
+ *      objects ls [PREFIX]         a key a line, newlines shown as \n
+ *      objects uploads             the key of each unfinished upload
+ *      objects fill PREFIX N       N objects PREFIX00000 on, each holding its number
+ *
+ * The store is that of tests/lib/store.sh. */
+#include <errno.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "store.h"
+
+#include "base/banned.h"
+
+enum { CHUNK = 8 << 20, FLYING = 32 };
+
+static int fail(const char *what, int err)
+{
+        fprintf(stderr, "objects: %s: %s\n", what, strerror(-err));
+        return EXIT_FAILURE;
+}
+
+static int cat(struct store *s, const char *key)
+{
+        CLEANUP(freep) char *p = malloc(CHUNK);
+        struct store_object obj;
+        int err = store_head_wait(s, key, &obj);
+
+        if (!p || err)
+                return fail(key, err ? err : -ENOMEM);
+        for (uint64_t off = 0; off < obj.size;) {
+                ssize_t n = store_get_wait(s, key, off, p, CHUNK, obj.etag);
+                if (n <= 0)
+                        return fail(key, n < 0 ? (int)n : -EIO);
+                fwrite(p, 1, (size_t)n, stdout);
+                off += (uint64_t)n;
+        }
+        return EXIT_SUCCESS;
+}
+
+static int put(struct store *s, const char *key)
+{
+        CLEANUP(buf_release) struct buf b = BUF_INIT;
+        char p[65536];
+        size_t n;
+
+        while ((n = fread(p, 1, sizeof p, stdin)))
+                if (buf_add(&b, p, n))
+                        return fail(key, -ENOMEM);
+        int err = store_put_wait(s, key, b.p, b.len, NULL, NULL, NULL);
+        return err ? fail(key, err) : EXIT_SUCCESS;
+}
+
+static int size(struct store *s, const char *key)
+{
+        struct store_object obj;
+        int err = store_head_wait(s, key, &obj);
+
+        if (err)
+                return fail(key, err);
+        printf("%llu\n", (unsigned long long)obj.size);
+        return EXIT_SUCCESS;
+}
+
+static void print_key(const char *key)
+{
+        for (; *key; key++) {
+                if (*key == '\n')
+                        fputs("\\n", stdout);
+                else
+                        putchar(*key);
+        }
+        putchar('\n');
+}
+
+static void list_one(void *arg, const struct store_entry *e)
+{
+        (void)arg;
+        print_key(e->key);
+}
+
+static int ls(struct store *s, const char *prefix)
+{
+        char *from = NULL, *next = NULL;
+        int err;
+
+        do {
+                struct store_list list = {.prefix = prefix, .continuation = from};
+                err = store_list_wait(s, &list, list_one, NULL, &next);
+                free(from);
+                from = TAKE_PTR(next);
+        } while (!err && from);
+        return err ? fail("ls", err) : EXIT_SUCCESS;
+}
+
+struct batch {
+        sem_t room;
+        atomic_int err;
+};
+
+static void uploads_listed(void *arg, int err, size_t n, const struct store_upload_entry *v)
+{
+        struct batch *b = arg;
+        for (size_t i = 0; i < n; i++)
+                print_key(v[i].key);
+        atomic_store(&b->err, err);
+        sem_post(&b->room);
+}
+
+static int uploads(struct store *s)
+{
+        struct batch b;
+        sem_init(&b.room, 0, 0);
+        atomic_init(&b.err, 0);
+        int err = store_list_uploads(s, "", uploads_listed, &b);
+        if (!err) {
+                sem_wait(&b.room);
+                err = atomic_load(&b.err);
+        }
+        return err ? fail("uploads", err) : EXIT_SUCCESS;
+}
+
+struct filler {
+        struct batch *batch;
+        char text[16];
+};
+
+static void filled(void *arg, int err, const struct store_object *obj)
+{
+        struct filler *f = arg;
+        (void)obj;
+        if (err)
+                atomic_store(&f->batch->err, err);
+        sem_post(&f->batch->room);
+        free(f);
+}
+
+static int fill(struct store *s, const char *prefix, unsigned n)
+{
+        struct batch b;
+        int err = 0;
+
+        sem_init(&b.room, 0, FLYING);
+        atomic_init(&b.err, 0);
+        for (unsigned i = 0; i < n && !err; i++) {
+                CLEANUP(freep) char *key = NULL;
+                struct filler *f = calloc(1, sizeof *f);
+                if (!f || asprintf(&key, "%s%05u", prefix, i) < 0)
+                        return fail(prefix, -ENOMEM);
+                f->batch = &b;
+                int len = snprintf(f->text, sizeof f->text, "%u", i);
+                struct store_body body = store_body_mem(f->text, (size_t)len);
+                sem_wait(&b.room);
+                err = store_put(s, key, &body, NULL, NULL, filled, f);
+        }
+        for (int i = 0; i < FLYING && !err; i++)
+                sem_wait(&b.room);
+        err = err ? err : atomic_load(&b.err);
+        return err ? fail(prefix, err) : EXIT_SUCCESS;
+}
+
+static int run(struct store *s, int argc, char **argv)
+{
+        const char *verb = argc > 1 ? argv[1] : "", *key = argc > 2 ? argv[2] : "";
+
+        if (!strcmp(verb, "cat"))
+                return cat(s, key);
+        if (!strcmp(verb, "put"))
+                return put(s, key);
+        if (!strcmp(verb, "size"))
+                return size(s, key);
+        if (!strcmp(verb, "ls"))
+                return ls(s, key);
+        if (!strcmp(verb, "uploads"))
+                return uploads(s);
+        if (!strcmp(verb, "fill") && argc > 3)
+                return fill(s, key, (unsigned)strtoul(argv[3], NULL, 10));
+        if (!strcmp(verb, "rm")) {
+                int err = store_delete_wait(s, key);
+                return err ? fail(key, err) : EXIT_SUCCESS;
+        }
+        return fail(verb, -EINVAL);
+}
+
+int main(int argc, char **argv)
+{
+        CLEANUP(freep) char *url = NULL;
+        char why[256] = "no memory";
+        struct store *s = NULL;
+        const char *bucket = getenv("CKPTFS_TEST_BUCKET");
+
+        if (asprintf(&url, "s3://%s", bucket ? bucket : "") < 0)
+                return fail(why, -ENOMEM);
+        const struct store_config cfg = {
+                .url = url,
+                .endpoint = getenv("CKPTFS_TEST_ENDPOINT"),
+                .deadline_ms = 10000,
+        };
+        int err = store_open(&cfg, &s, why, sizeof why);
+        if (err)
+                return fail(why, err);
+        int rc = run(s, argc, argv);
+        store_close(s);
+        return fflush(stdout) ? EXIT_FAILURE : rc;
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# basic.sh: bytes written in blocks of any size are the object's, and come back through the mount.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 25
+start_store
+mount_ckptfs part_size=5M
+
+# written BLOCK SIZE: a file of that size, written in such blocks
+written() {
+	head -c "$2" /dev/urandom >"$tmp/data"
+	dd if="$tmp/data" of="$mnt/block$1" bs="$1" status=none
+	expect_eq "0 $2" "$? $(stat -c %s "$mnt/block$1")" "$2 bytes in blocks of $1 are written"
+	same "and are the object" "$tmp/data" "block$1"
+	check "and come back through the mount" cmp "$tmp/data" "$mnt/block$1"
+}
+requests_mark
+written 1 3001
+written 4095 5242879
+expect_requests "what fits a part is one PutObject" \
+	PutObject=2 CreateMultipartUpload=0 CompleteMultipartUpload=0
+requests_mark
+written 65537 12000001
+written 1048576 15728640
+written 3145728 30000000
+expect_requests "what does not is uploaded in parts" PutObject=0 CreateMultipartUpload=3 \
+	UploadPart=12 CompleteMultipartUpload=3
+requests_mark
+written 5242880 5242880
+expect_requests "a file of exactly one part needs at most one upload" CompleteMultipartUpload=1
+
+printf 'new' >"$mnt/block1"
+expect_eq "new new" "$(cat "$mnt/block1") $(store_cat block1)" "a file is replaced by a shorter one"
+expect_eq "block1048576 block1 block3145728 block4095 block5242880 block65537" \
+	"$(ls -f "$mnt" | grep block | LC_ALL=C sort | sed 's/block1$/block1/' | tr '\n' ' ' |
+		awk '{ print $2, $1, $3, $4, $5, $6 }')" "all are listed"
+rm "$mnt"/block*
+expect_eq 0 "$?$(store_ls)" "and deleted"
+umount_ckptfs
