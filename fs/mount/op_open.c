@@ -196,10 +196,10 @@ static void open_now(fuse_req_t req, struct mount *m, struct node *n, const char
                 fuse_reply_err(req, -err);
                 return;
         }
-        if (read)
-                fi->fh = (uintptr_t)h;
+        if (write)
+                opened_for_write(fi, h); /* also to read: pages could be written behind its back */
         else
-                opened_for_write(fi, h);
+                fi->fh = (uintptr_t)h;
         fuse_reply_open(req, fi);
 }
 
