@@ -4,8 +4,9 @@
  *
  *      fdo open wct FILE write 4096 fsync pwrite 1 0 close        prints: ok ok ok EOPNOTSUPP ...
  *
- * It goes on after an error. There are eight descriptors; `slot N` chooses the one that is used.
- * Bytes written are those at the same offset of the file that `src` named, else 'x'. */
+ * `pause` waits until the test lets it go on, see tests/lib/mount.sh. It goes on after an error.
+ * There are eight descriptors; `slot N` chooses the one that is used. Bytes written are those at
+ * the same offset of the file that `src` named, else 'x'. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -166,17 +167,21 @@ static long long do_exit(char **a)
         _exit((int)number(a[0]));
 }
 
-static long long do_mark(char **a)
+/* Says so by the file "paused" in $FDO_DIR and goes on when "go" appears; then both are gone. */
+static long long do_pause(char **a)
 {
-        CLEANUP(closep) int f = open(a[0], O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-        return result(f);
-}
+        const char *dir = getenv("FDO_DIR");
+        char paused[4096], go[4096];
+        (void)a;
 
-static long long do_await(char **a)
-{
-        for (int i = 0; i < 1200 && access(a[0], F_OK); i++)
-                nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-        return result(access(a[0], F_OK));
+        snprintf(paused, sizeof paused, "%s/paused", dir ? dir : ".");
+        snprintf(go, sizeof go, "%s/go", dir ? dir : ".");
+        if (close(open(paused, O_WRONLY | O_CREAT | O_CLOEXEC, 0644)))
+                return -errno;
+        for (int i = 0; i < 6000 && access(go, F_OK); i++)
+                nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+        unlink(paused);
+        return result(unlink(go));
 }
 
 static long long do_mmapw(char **a)
@@ -264,8 +269,7 @@ static const struct {
         {"dupclose", 0, do_dupclose},
         {"kill", 1, do_kill},
         {"exit", 1, do_exit},
-        {"mark", 1, do_mark},
-        {"await", 1, do_await},
+        {"pause", 0, do_pause},
         {"mmapw", 1, do_mmapw},
         {"rename", 2, do_rename},
         {"link", 2, do_link},

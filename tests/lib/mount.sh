@@ -10,6 +10,8 @@
 #                                past the mount (objects.c)
 #   requests_mark; expect_requests NAME Op=N...     so many requests since the mark, one check
 #   fdo ...                      system calls, one after the other (fdo.c)
+#   fdo_begin ...; fdo_next; fdo_ends WORDS NAME     the same in the background until `pause`; on to
+#                                the next one; to the end, one check of what it said. $fdo_pid
 #   same NAME FILE KEY           the object has the bytes of the file, one check
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/store.sh"
@@ -117,6 +119,25 @@ store_ls() { objects ls "${1:-}"; }
 store_put() { objects put "$1"; }
 store_uploads() { objects uploads; }
 fdo() { "$builddir/tests/lib/fdo" "$@"; }
+
+fdo_begin() {
+	mkdir -p "$tmp/fdo"
+	rm -f "$tmp/fdo/paused" "$tmp/fdo/go"
+	FDO_DIR=$tmp/fdo "$builddir/tests/lib/fdo" "$@" >"$tmp/fdo/out" &
+	fdo_pid=$!
+	at_exit "kill $fdo_pid 2>/dev/null"
+	wait_for 30 fdo_rests
+}
+fdo_rests() { [ -e "$tmp/fdo/paused" ] || ! kill -0 "$fdo_pid" 2>/dev/null; }
+fdo_next() {
+	: >"$tmp/fdo/go"
+	wait_for 30 test ! -e "$tmp/fdo/go" && wait_for 30 fdo_rests
+}
+fdo_ends() {
+	[ ! -e "$tmp/fdo/paused" ] || : >"$tmp/fdo/go"
+	wait "$fdo_pid"
+	expect_eq "$1" "$(cat "$tmp/fdo/out")" "$2"
+}
 
 same() { expect_eq "$(sha256sum <"$2")" "$(store_cat "$3" | sha256sum)" "$1"; }
 

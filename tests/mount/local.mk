@@ -2,7 +2,18 @@
 # A mount each, against storesim.
 mount_tests = \
 	%D%/basic.sh \
+	%D%/bigfile.sh \
+	%D%/dirs.sh \
+	%D%/kill.sh \
+	%D%/listing.sh \
+	%D%/names.sh \
 	%D%/publish.sh \
+	%D%/readers.sh \
+	%D%/refused.sh \
+	%D%/replaced.sh \
+	%D%/skipped_names.sh \
+	%D%/truncate.sh \
+	%D%/unlink.sh \
 	$(NULL)
 TESTS += $(mount_tests)
 EXTRA_DIST += $(mount_tests)

@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# kill.sh: a writer that dies by a signal publishes nothing; one that ends without close does.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 32
+start_store
+mount_ckptfs part_size=5M attr_ttl=0
+head -c 12000000 /dev/urandom >"$tmp/data"
+
+gone() { [ ! -e "$mnt/$1" ]; }
+no_upload() { [ -z "$(store_uploads)" ]; }
+
+# killed SIGNAL FILE: what is left of a file whose writer dies by the signal
+killed() {
+	check "no upload of $2 is left after signal $1" wait_for 10 no_upload
+	check "its name is gone from the directory" wait_for 10 gone "$2"
+	expect_eq "" "$(store_ls "$2")" "nothing of it is at the store"
+}
+for signal in 9 15 11; do
+	(ulimit -c 0; fdo src "$tmp/data" open wct "$mnt/large$signal" write 12000000 kill $signal) \
+		>/dev/null 2>&1
+	killed $signal large$signal
+	(ulimit -c 0; fdo open wct "$mnt/small$signal" write 1000 kill $signal) >/dev/null 2>&1
+	killed $signal small$signal
+done
+
+fdo_begin src "$tmp/data" open wct "$mnt/outer" write 8000000 pause close
+kill -KILL "$fdo_pid"; wait "$fdo_pid" 2>/dev/null
+killed KILL outer
+
+printf old | store_put standing
+(ulimit -c 0; fdo open wt "$mnt/standing" write 9000000 kill 9) >/dev/null 2>&1
+check "no upload is left of a replacement" wait_for 10 no_upload
+expect_eq old "$(store_cat standing)" "the old version stands"
+expect_eq old "$(cat "$mnt/standing")" "in the mount too"
+
+dd if=/dev/zero bs=1M 2>/dev/null | dd of="$mnt/pipe" bs=1M 2>/dev/null &
+wait_for 20 test -s "$mnt/pipe"
+kill -KILL $!; wait $! 2>/dev/null
+killed KILL pipe
+
+fdo src "$tmp/data" open wct "$mnt/exits" write 12000000 exit 1 >/dev/null
+check "an exit without close publishes" wait_for 10 sh -c '
+	"$1" ls exits | grep -q exits' sh "$builddir/tests/lib/objects"
+same "what was written" "$tmp/data" exits
+expect_log 'not published, the version before it stands: Operation canceled'
+umount_ckptfs
+
+mount_ckptfs on_kill=publish
+(fdo src "$tmp/data" open wct "$mnt/kept" write 12000000 kill 9) >/dev/null 2>&1
+same "on_kill=publish publishes what was written" "$tmp/data" kept
+umount_ckptfs

@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# listing.sh: a directory of many pages is listed whole, also while files come and go.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 12
+start_store
+mount_ckptfs attr_ttl=60s
+mkdir "$mnt/many"
+objects fill many/f 10000
+requests_mark
+seq -f 'f%05g' 0 9999 >"$tmp/want"
+ls "$mnt/many" >"$tmp/got"
+check "10,000 entries are listed, each once" cmp "$tmp/want" "$tmp/got"
+check "a page of 1,000 a request" test "$(requests_of ListObjectsV2)" -le 12
+requests_mark
+expect_eq "10000 38890" "$(find "$mnt/many" -type f -printf '%s\n' | awk '{ n += $1 } END { print NR, n }')" \
+	"with their sizes"
+expect_eq 0 "$(requests_of HeadObject)" "which the listing told"
+expect_eq "9999 0" "$(cat "$mnt/many/f09999") $(cat "$mnt/many/f00000")" "and they are read"
+
+for i in $(seq 200); do echo "$i" >"$mnt/many/g$i"; done &
+for i in 1 2 3; do ls "$mnt/many" | grep -c '^f'; done | sort -u >"$tmp/counts"
+wait $!
+expect_eq 10000 "$(cat "$tmp/counts")" "none is lost while files are created"
+expect_eq 10200 "$(ls "$mnt/many" | wc -l)" "and the new ones are there"
+
+fdo_begin open wct "$mnt/growing" write 1000 pause write 234 pause close
+expect_eq "1000 growing" "$(cd "$mnt" && stat -c '%s %n' g*)" "an unpublished file is listed"
+fdo_next
+expect_eq "1234 growing" "$(cd "$mnt" && stat -c '%s %n' g*)" "with its growing size"
+fdo_ends "ok ok ok ok ok ok" "and published"
+
+printf object | store_put both
+printf below | store_put both/below
+printf between | store_put both-
+expect_eq "both both- growing many:object" \
+	"$(cd "$mnt" && echo *):$(cat "$mnt/both")" "object and prefix of one name show the file"
+umount_ckptfs

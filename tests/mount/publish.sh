@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# publish.sh: a file is visible at the store when close or fsync returned, whole, and never before.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 26
+start_store
+mount_ckptfs part_size=5M attr_ttl=0
+head -c 12000000 /dev/urandom >"$tmp/data"
+printf old >"$tmp/old"
+f=$mnt/file
+
+fdo_begin src "$tmp/data" open wct "$f" write 11000000 pause write 1000000 close
+expect_eq "" "$(store_ls)" "nothing is visible before close"
+expect_eq 11000000 "$(stat -c %s "$f")" "in the mount the growing size is"
+fdo_ends "ok ok ok ok ok ok" "a large file is written and closed"
+same "then it is visible, whole" "$tmp/data" file
+
+store_put file <"$tmp/old"
+fdo_begin open wt "$f" write 9000000 pause close
+expect_eq old "$(store_cat file)" "the old version stands until close"
+fdo_ends "ok ok ok ok" "close returns 0"
+expect_eq 9000000 "$(objects size file)" "and has replaced it"
+
+fdo_begin src "$tmp/data" open wct "$mnt/synced" write 4096 fsync pause write 100 close
+head -c 4096 "$tmp/data" >"$tmp/head"
+same "fsync publishes a small file while it stays open" "$tmp/head" synced
+fdo_ends "ok ok ok ok ok ok ok" "a small file goes on after fsync"
+head -c 4196 "$tmp/data" >"$tmp/head"
+same "and close publishes the rest" "$tmp/head" synced
+
+fdo_begin src "$tmp/data" open wct "$mnt/synced2" write 12000000 fsync pause close
+same "fsync publishes a large file while it stays open" "$tmp/data" synced2
+fdo_ends "ok ok ok ok ok ok" "its close has nothing left to do"
+expect_eq "ok ok ok ok EOPNOTSUPP ok ok" "$(fdo src "$tmp/data" open wct "$mnt/synced3" \
+	write 11000000 fsync write 1000000 fsync close)" "a write after it is refused"
+expect_eq 11000000 "$(objects size synced3)" "and what was published stands"
+
+requests_mark
+echo redirected >"$mnt/redirected"
+expect_requests "a shell's redirection publishes once, not an empty file first" PutObject=1
+expect_eq redirected "$(store_cat redirected)" "and the file is right"
+
+(echo one; sh -c 'echo two'; echo three) >"$mnt/children"
+expect_eq "one two three" "$(store_cat children | xargs)" "children that write in turn share a file"
+
+fdo_begin open wct "$mnt/forked" write 5 forkclose dupclose pause write 5 close
+expect_eq "" "$(store_ls forked)" "closes by a child and of a duplicate publish nothing"
+fdo_ends "ok ok 0 ok ok ok ok" "the file goes on"
+expect_eq 10 "$(objects size forked)" "and is whole after the last close"
+
+touch "$mnt/touched"
+expect_eq 0 "$(objects size touched)" "touch publishes an empty file"
+expect_eq "ok ok ok" "$(fdo open wcx "$mnt/excl" write 3 close)" "O_EXCL creates"
+expect_eq EEXIST "$(fdo open wcx "$mnt/excl")" "and refuses a name that exists"
+fdo_begin open wcx "$mnt/late" write 3 pause close
+store_put late <"$tmp/old"
+fdo_ends "ok ok ok EEXIST" "also one that came into being elsewhere meanwhile"
+expect_eq old "$(store_cat late)" "which stands"
+expect_log 'late: .*(PreconditionFailed|not published)'
+umount_ckptfs

@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# readers.sh: reads of every kind give the bytes of the object.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 16
+start_store
+head -c 40000003 /dev/urandom >"$tmp/data"
+store_put file <"$tmp/data"
+head -c 100001 "$tmp/data" | store_put small
+: | store_put empty
+
+# Each mount reads the store, not the kernel's pages of the one before.
+for options in read_size=1M memory=64M,read_size=4M; do
+	mount_ckptfs $options
+	for way in streams random backward private shared end; do
+		check "$way ($options)" "$builddir/tests/mount/readers" $way "$mnt/file" "$tmp/data"
+		echo 3 >/proc/sys/vm/drop_caches
+	done
+	[ $options = read_size=1M ] || break
+	umount_ckptfs
+done
+head -c 100001 "$tmp/data" >"$tmp/small"
+check "a small file" "$builddir/tests/mount/readers" random "$mnt/small" "$tmp/small"
+expect_eq "ok 0 0 0" "$(fdo open r "$mnt/empty" pread 10 0 pread 10 5 size "$mnt/empty")" "an empty one"
+umount_ckptfs

@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# replaced.sh: a reader whose object is replaced gets old bytes or ESTALE, never a mixture.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 13
+start_store
+mount_ckptfs attr_ttl=0 read_size=1M
+head -c 20000000 /dev/zero | tr '\0' A >"$tmp/a"
+head -c 20000000 /dev/zero | tr '\0' B >"$tmp/b"
+
+store_put file <"$tmp/a"
+# Reads a byte, waits, then reads on: prints the kinds of bytes seen and the end.
+{
+	dd bs=1 count=1 status=none
+	: >"$tmp/begun"
+	wait_for 20 test -e "$tmp/go"
+	dd bs=100001 status=none 2>"$tmp/dd.err"
+} <"$mnt/file" >"$tmp/got" &
+wait_for 20 test -e "$tmp/begun"
+store_put file <"$tmp/b"
+: >"$tmp/go"
+wait $!
+expect_eq A "$(tr -s AB <"$tmp/got")" "who reads on sees bytes of the old version only"
+if [ "$(stat -c %s "$tmp/got")" -lt 20000000 ]; then
+	check "and then ESTALE" grep -q 'Stale file handle' "$tmp/dd.err"
+else
+	ok "all of them"
+fi
+expect_eq "B 20000000" "$(tr -s AB <"$mnt/file") $(stat -c %s "$mnt/file")" \
+	"opened again it is the new version"
+
+printf ccc | store_put file
+expect_eq "ccc 3" "$(cat "$mnt/file") $(stat -c %s "$mnt/file")" "a shorter version, too"
+store_put file <"$tmp/a"
+expect_eq "A 20000000" "$(tr -s AB <"$mnt/file") $(stat -c %s "$mnt/file")" "and a longer one"
+
+# a whole read of the same length again, from the page cache or not
+store_put file <"$tmp/b"
+expect_eq "B" "$(tr -s AB <"$mnt/file")" "cached pages of the old version are not shown"
+requests_mark
+expect_eq "B" "$(tr -s AB <"$mnt/file")" "those of the present one are kept"
+expect_requests "so nothing is read again" GetObject=0
+
+# deleted
+fdo_begin open r "$mnt/file" pread 1000 0 pause pread 1000 19000000 close
+objects rm file
+fdo_next
+said=$(cut -d' ' -f4 "$tmp/fdo/out")
+case $said in
+1000 | ESTALE) ok "after the object is deleted a reader gets old bytes or ESTALE" ;;
+*) not_ok "after the object is deleted a reader gets old bytes or ESTALE"; diag "$said" ;;
+esac
+expect_eq ENOENT "$(fdo open r "$mnt/file")" "and the name is gone"
+
+umount_ckptfs
+
+mount_ckptfs attr_ttl=1s
+printf one | store_put ttl
+cat "$mnt/ttl" >/dev/null
+printf two2 | store_put ttl
+check "after attr_ttl the new bytes are seen" wait_for 10 grep -q two2 "$mnt/ttl"
+umount_ckptfs

@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# truncate.sh: a file is cut to nothing, by name or while it is open.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 16
+start_store
+mount_ckptfs part_size=5M attr_ttl=0
+head -c 12000000 /dev/urandom >"$tmp/data"
+printf 0123456789 >"$mnt/f"
+
+expect_eq "ok 0" "$(fdo truncate 0 "$mnt/f" size "$mnt/f")" "truncate() by name"
+expect_eq 0 "$(objects size f)" "is at the store when it returns"
+expect_eq "ok" "$(fdo truncate 0 "$mnt/f")" "and may be repeated"
+printf 0123456789 >"$mnt/f"
+expect_eq "ok ok 0" "$(fdo open wt "$mnt/f" close size "$mnt/f")" "O_TRUNC and nothing written"
+expect_eq 0 "$(objects size f)" "publishes an empty file"
+expect_eq "ok ok ok" "$(fdo open w "$mnt/f" write 7 close)" "an empty file is written without O_TRUNC"
+expect_eq 7 "$(objects size f)" "and published"
+
+fdo_begin src "$tmp/data" open wct "$mnt/big" write 12000000 ftruncate 0 fsize pause pwrite 100 0 close
+expect_eq 0 "$(stat -c %s "$mnt/big")" "ftruncate() while writing"
+fdo_ends "ok ok ok ok 0 ok ok ok" "lets the file begin anew"
+head -c 100 "$tmp/data" >"$tmp/head"
+same "with the new bytes" "$tmp/head" big
+no_upload() { [ -z "$(store_uploads)" ]; }
+check "and what had been sent is forgotten" wait_for 10 no_upload
+
+expect_eq "ok ok ok" "$(fdo open wt "$mnt/big" ftruncate 0 close)" "ftruncate() of what is empty"
+expect_eq 0 "$(objects size big)" "publishes an empty file"
+printf 0123456789 >"$mnt/f"
+expect_eq "ok ok ok" "$(fdo open w "$mnt/f" ftruncate 0 close)" "ftruncate() of a file of bytes"
+expect_eq "0 0" "$(objects size f) $(stat -c %s "$mnt/f")" "empties it"
+umount_ckptfs

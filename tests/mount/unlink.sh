@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# unlink.sh: a name that is deleted does not come back, whatever is still being written to it.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 16
+start_store
+mount_ckptfs part_size=5M attr_ttl=0
+head -c 12000000 /dev/urandom >"$tmp/data"
+no_upload() { [ -z "$(store_uploads)" ]; }
+
+for n in 1000 12000000; do
+	fdo_begin open wct "$mnt/f" write $n unlink "$mnt/f" pause write 100 fsync close
+	expect_eq ENOENT "$(fdo size "$mnt/f")" "a file unlinked after $n bytes is gone at once"
+	fdo_ends "ok ok ok ok ok ok ok" "its writer sees no error"
+	expect_eq "" "$(store_ls)" "nothing comes back at close"
+	check "no upload is left" wait_for 10 no_upload
+done
+
+printf old >"$mnt/f"
+fdo_begin open wt "$mnt/f" write 12000000 pause close
+rm "$mnt/f"
+expect_eq "" "$(store_ls)" "unlinking a file that is being replaced deletes the old version too"
+echo another >"$mnt/f"
+expect_eq "another" "$(store_cat f)" "a new file of the name is its own"
+fdo_ends "ok ok ok ok" "the old writer ends well"
+expect_eq "another another" "$(store_cat f) $(cat "$mnt/f")" "and does not touch the new file"
+
+store_put f <"$tmp/data"
+fdo_begin open r "$mnt/f" pread 1000 0 pause pread 1000 0 close
+expect_eq ok "$(fdo unlink "$mnt/f")" "a file that is read is unlinked"
+fdo_ends "ok 1000 ok 1000 ok" "what the reader has stays"
+expect_eq "" "$(store_ls)$(ls -A "$mnt")" "nothing is left"
+umount_ckptfs
