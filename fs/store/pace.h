@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-enum { PACE_LEAST = 4 };
+enum { PACE_LEAST = 2 };
 
 struct pace {
         unsigned places;
