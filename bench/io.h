@@ -62,7 +62,7 @@ struct io_ops {
         int (*close)(struct io_file *f);
         /* Ends a file whose work failed; nothing that was written stays. NULL is fine. */
         void (*abandon)(struct io_file *f);
-        /* Lets the page cache forget a file (IO_CACHED). */
+        /* Lets the page cache forget a file (IO_CACHED). -EBUSY: more than 1 % of it stayed. */
         int (*forget)(struct io *io, const char *name);
         int (*remove)(struct io *io, const char *name);
 };

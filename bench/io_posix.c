@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -280,17 +281,42 @@ static void posix_abandon(struct io_file *file)
         free(f);
 }
 
+/* How many of the file's pages the page cache holds; 0 where they cannot be mapped. */
+static size_t pages_cached(int fd, size_t size)
+{
+        long page = sysconf(_SC_PAGESIZE);
+        size_t n = (size + (size_t)page - 1) / (size_t)page, held = 0;
+        CLEANUP(freep) unsigned char *vec = malloc(n ? n : 1);
+        void *p = n ? mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+
+        if (p == MAP_FAILED)
+                return 0;
+        if (vec && !mincore(p, size, vec))
+                for (size_t i = 0; i < n; i++)
+                        held += vec[i] & 1;
+        munmap(p, size);
+        return held;
+}
+
 static int posix_forget(struct io *io, const char *name)
 {
         char path[PATH_MAX];
+        struct stat st;
         int err = join((struct posix_io *)io, name, path);
         if (err)
                 return err;
         CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0)
+        if (fd < 0 || fstat(fd, &st))
                 return io_fail(io, -errno, path);
         err = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-        return err ? io_fail(io, -err, path) : 0;
+        if (err)
+                return io_fail(io, -err, path);
+        size_t left = pages_cached(fd, (size_t)st.st_size) * (size_t)sysconf(_SC_PAGESIZE);
+        if (left <= (size_t)st.st_size / 100)
+                return 0;
+        snprintf(io->why, sizeof io->why, "%.300s: the page cache keeps %zu of its bytes", path,
+                 left);
+        return -EBUSY;
 }
 
 static int posix_remove(struct io *io, const char *name)

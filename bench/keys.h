@@ -18,7 +18,7 @@ extern const struct param_tab key_tab;
 enum { PHASE_BOTH, PHASE_SAVE, PHASE_LOAD };
 enum { PAYLOAD_TENSORS, PAYLOAD_NULL };
 enum { HOLD_AUTO, HOLD_ON, HOLD_OFF };
-enum { DROP_AUTO, DROP_CACHES, DROP_FILE, DROP_NONE };
+enum { DROP_AUTO, DROP_FILE, DROP_CACHES, DROP_NONE };
 
 /* Adds every key and its value to an object. */
 void keys_json(const struct keys *k, struct json *to);

@@ -187,7 +187,7 @@ static int hold_shard(struct shards *s)
                 err = s->run->coll->ops->max(s->run->coll, &room, 1);
         if (err || s->k->hold == HOLD_OFF)
                 return err;
-        if (s->k->hold == HOLD_AUTO && most * s->run->coll->host_ranks > -room * 0.4)
+        if (s->k->hold == HOLD_AUTO && most * s->run->coll->host_ranks > -room * 0.6)
                 return 0;
         s->mapped = (s->shard.size + IO_ALIGN - 1) & ~(size_t)(IO_ALIGN - 1);
         char *p = mmap(NULL, s->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

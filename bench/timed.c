@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -130,6 +132,28 @@ static int drop_machine(void)
         return write(fd, "1", 1) == 1 ? 0 : -errno;
 }
 
+/* Collective: file by file. The caches of a store on the same machine stay warm, as they are for
+ * storages that are not files. */
+static int drop_files(const struct timed *t, const char *name, bool must, timed_fail_fn *fail,
+                      void *arg)
+{
+        int err = t->io->ops->forget(t->io, name);
+        if (err && must)
+                fail(arg, "drop=file", err);
+        return coll_agree(t->coll, err);
+}
+
+/* In this rank: the whole of the machine. */
+static int drop_machines(const struct timed *t, bool must)
+{
+        int err = t->coll->host_rank ? 0 : drop_machine();
+        if (err && must)
+                snprintf(t->io->why, sizeof t->io->why,
+                         "/proc/sys/vm/drop_caches: %s: be root, or give drop=file",
+                         strerror(-err));
+        return err;
+}
+
 int timed_drop(const struct timed *t, const char *name, unsigned drop, const char **done,
                timed_fail_fn *fail, void *arg)
 {
@@ -138,19 +162,18 @@ int timed_drop(const struct timed *t, const char *name, unsigned drop, const cha
         *done = "none";
         if (drop == DROP_NONE || !(t->io->ops->flags & IO_CACHED))
                 return coll_agree(t->coll, 0);
-        if (drop != DROP_FILE) {
-                int own = t->coll->host_rank ? 0 : drop_machine();
-                if (own && drop == DROP_CACHES)
-                        fail(arg, "drop=caches needs root, try drop=file", own);
-                err = coll_agree(t->coll, own);
+        if (drop != DROP_CACHES) {
+                err = drop_files(t, name, drop == DROP_FILE, fail, arg);
                 if (!err)
-                        *done = "caches";
-                if (!err || drop == DROP_CACHES)
+                        *done = "file";
+                if (!err || drop == DROP_FILE || err == -ECANCELED)
                         return err;
         }
-        err = t->io->ops->forget(t->io, name);
-        if (err)
-                fail(arg, "drop", err);
-        *done = "file";
-        return coll_agree(t->coll, err);
+        err = drop_machines(t, drop == DROP_CACHES);
+        if (err && drop == DROP_CACHES)
+                fail(arg, "drop=caches", err);
+        err = coll_agree(t->coll, err);
+        if (!err)
+                *done = "caches";
+        return drop == DROP_CACHES || err == -ECANCELED ? err : 0;
 }
