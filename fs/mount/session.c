@@ -276,15 +276,30 @@ void session_wait(struct session *s)
         } while (!fds[0].revents && !is_ended_by_signal(s, sig));
 }
 
+static void interrupted(int signo)
+{
+        (void)signo; /* only ends the read that waits for a request */
+}
+
+/* The descriptor is closed only when no thread reads it: its number may be another file's soon. */
 void session_stop(struct session *s)
 {
-        if (!s || !s->fuse || !s->mounted)
+        const struct sigaction act = {.sa_handler = interrupted};
+
+        if (!s || !s->fuse)
                 return;
         fuse_session_exit(s->fuse);
-        fuse_session_unmount(s->fuse); /* the threads see the end of the connection */
-        s->mounted = false;
-        for (unsigned i = 0; i < s->nthreads; i++)
-                pthread_join(s->threads[i], NULL);
+        sigaction(SIGUSR2, &act, NULL);
+        for (unsigned i = 0; i < s->nthreads; i++) {
+                struct timespec until;
+                do { /* again, for a signal that came just before the read */
+                        pthread_kill(s->threads[i], SIGUSR2);
+                        clock_gettime(CLOCK_REALTIME, &until);
+                        until.tv_nsec += 20000000;
+                        until.tv_sec += until.tv_nsec / 1000000000;
+                        until.tv_nsec %= 1000000000;
+                } while (pthread_timedjoin_np(s->threads[i], NULL, &until) == ETIMEDOUT);
+        }
         s->nthreads = 0;
 }
 
@@ -293,6 +308,8 @@ void session_free(struct session *s)
         if (!s)
                 return;
         session_stop(s);
+        if (s->mounted)
+                fuse_session_unmount(s->fuse);
         if (s->fuse)
                 fuse_session_destroy(s->fuse);
         free(s->threads);

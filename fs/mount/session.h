@@ -20,9 +20,10 @@ int session_start(struct session *s, char *why, size_t nwhy);
  * threads. */
 void session_wait(struct session *s);
 
-/* Unmounts if need be and ends the threads. NULL is fine. */
+/* Ends the threads: no request is taken any more. NULL is fine. */
 void session_stop(struct session *s);
-/* Frees: after the store is closed, whose callbacks reply through the session. NULL is fine. */
+/* Unmounts if need be and frees: after the store is closed, whose callbacks reply through the
+ * session. NULL is fine. */
 void session_free(struct session *s);
 
 /* The pool buffer that the request being handled by this thread came in; borrowed: take a reference
