@@ -318,6 +318,9 @@ static void range_done(void *arg, int err, const struct store_got *got)
         }
         if (!err)
                 chain_add(&r->locked.chain, g->off, g->len, got->crc32c);
+        if (err == -EBADMSG)
+                r->locked.err =
+                        -EIO; /* else the kernel asks again for less, which has no checksum */
         if (err && !g->dead) {
                 g->err = read_errno(err);
                 drop_range_locked(r, g);
