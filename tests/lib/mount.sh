@@ -12,6 +12,7 @@
 #   fdo ...                      system calls, one after the other (fdo.c)
 #   fdo_begin ...; fdo_next; fdo_ends WORDS NAME     the same in the background until `pause`; on to
 #                                the next one; to the end, one check of what it said. $fdo_pid
+#   set_faults [FILE]            the store goes wrong as tests/faults/FILE.json says, or no more
 #   same NAME FILE KEY           the object has the bytes of the file, one check
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/store.sh"
@@ -26,7 +27,24 @@ need_fuse() {
 
 start_store() {
 	: >"$requests"
-	store_start storesim --log "$requests" "$@"
+	set_fault_rules
+	store_start storesim --log "$requests" --faults "$tmp/faults.json" "$@"
+}
+
+# The rules, and one more by which the test sees that they are in force.
+set_fault_rules() {
+	fault_turn=$((${fault_turn:-0} + 1))
+	{
+		echo '['
+		[ $# -eq 0 ] || sed '1s/^\[//; $s/\]$/,/' "$srcdir/tests/faults/$1.json"
+		echo '{"op": "HeadObject", "key": "turn'$fault_turn'", "do": "status", "status": 400}]'
+	} >"$tmp/faults.json"
+}
+faults_are_set() { objects size turn$fault_turn 2>&1 | grep -q 'Input/output error'; }
+set_faults() {
+	set_fault_rules "$@"
+	kill -HUP "$store_pid"
+	wait_for 10 faults_are_set || { echo "Bail out! the store does not take $1.json"; exit 1; }
 }
 
 # Sanitizers change how much memory is used, and how fast.

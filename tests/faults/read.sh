@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# read.sh: a fault during a read gives the right bytes or an error, never others.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 20
+start_store
+head -c 20000000 /dev/urandom >"$tmp/data"
+head -c 500000 "$tmp/data" >"$tmp/small"
+store_put file <"$tmp/data"
+store_put small <"$tmp/small"
+mount_ckptfs read_size=2M stall_timeout=2s deadline=20s attr_ttl=0
+
+# Whether a read succeeds with the right bytes or fails; which of them the third argument may say.
+right_or_error() {
+	if cat "$mnt/$2" >"$tmp/got" 2>"$tmp/err"; then
+		cmp "$tmp/got" "$1" && [ "${3:-}" != fails ]
+	else
+		[ "${3:-}" != succeeds ]
+	fi
+}
+drop() { echo 3 >/proc/sys/vm/drop_caches; }
+
+for fault in read_reset read_short read_stall; do
+	set_faults $fault
+	drop
+	check "$fault: a large file is read right" right_or_error "$tmp/data" file succeeds
+	set_faults $fault
+	drop
+	check "$fault: a small file is read right" right_or_error "$tmp/small" small succeeds
+	check "and again" right_or_error "$tmp/small" small succeeds
+done
+set_faults read_corrupt_once
+drop
+check "a large file of which a byte is corrupted is right, or an error" \
+	right_or_error "$tmp/data" file
+set_faults read_corrupt_once
+drop
+check "a small one is read again and right" right_or_error "$tmp/small" small succeeds
+set_faults read_corrupt
+drop
+check "a small file that is always corrupted is an error" right_or_error "$tmp/small" small fails
+check "of which no byte was given" test ! -s "$tmp/got"
+check "which says EIO" grep -q 'Input/output error' "$tmp/err"
+drop
+check "a large one is an error, at its end the latest" sh -c '! cat "$1" >"$2" 2>/dev/null' sh \
+	"$mnt/file" "$tmp/got"
+check "whose last bytes are held back" test "$(stat -c %s "$tmp/got")" -lt 20000000
+set_faults
+drop
+check "afterwards the file is read right" right_or_error "$tmp/data" file succeeds
+set_faults read_denied
+drop
+check "a read that is denied is an error" right_or_error "$tmp/small" small fails
+check "which says EACCES" grep -q 'Permission denied' "$tmp/err"
+expect_log '(small|file): .*(checksum|AccessDenied|CRC32C)'
+umount_ckptfs

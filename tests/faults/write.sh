@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# write.sh: after a fault during a write the file is exactly right and no upload is left.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 22
+start_store
+mount_ckptfs part_size=5M stall_timeout=2s
+head -c 22000000 /dev/urandom >"$tmp/data"
+head -c 100000 "$tmp/data" >"$tmp/small"
+
+# recovers FAULTS REQUESTS: a file of five parts is right in spite of them
+recovers() {
+	set_faults "$1"
+	requests_mark
+	dd if="$tmp/data" of="$mnt/$1" bs=1M status=none
+	expect_eq 0 $? "$1: every write and close succeed"
+	set_faults
+	same "and the file is right" "$tmp/data" "$1"
+	expect_eq "" "$(store_uploads)" "and no upload is left"
+	shift
+	[ $# -eq 0 ] || expect_requests "after these requests" "$@"
+}
+recovers part_503 UploadPart=10 CompleteMultipartUpload=1
+recovers part_reset CompleteMultipartUpload=1
+recovers part_stall
+recovers complete_200_with_error_once CompleteMultipartUpload=2
+recovers complete_reply_lost
+
+set_faults put_faults
+for key in refused reset lost; do
+	cp "$tmp/small" "$mnt/$key"
+	same "a small file that is $key is right" "$tmp/small" $key
+done
+umount_ckptfs

@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# write_fails.sh: when a write cannot succeed, close fails with an errno and the old version stands.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 19
+start_store
+mount_ckptfs part_size=5M stall_timeout=1s deadline=2s attr_ttl=0
+for key in large small denied gone; do printf old | store_put $key; done
+no_upload() { [ -z "$(store_uploads)" ]; }
+
+set_faults complete_200_with_error
+expect_eq "ok ok ETIMEDOUT" "$(fdo open wt "$mnt/large" write 12000000 close)" \
+	"Complete that always answers 200 with an error: close fails"
+expect_eq "old old" "$(store_cat large) $(cat "$mnt/large")" "the old version stands"
+check "no upload is left" wait_for 10 no_upload
+
+set_faults parts_denied
+expect_eq "ok ok EACCES" "$(fdo open wt "$mnt/large" write 6000000 close)" \
+	"parts that are denied: close says EACCES"
+expect_eq old "$(store_cat large)" "the old version stands"
+check "no upload is left" wait_for 10 no_upload
+fdo_begin open wt "$mnt/large" write 6000000 pause write 1 close
+wait_for 10 grep -q 'UploadPart.* 403 .*status' "$requests"
+sleep 0.3 # until the daemon has seen that reply too
+fdo_ends "ok ok ok EACCES EACCES" "a write says so once it is known"
+
+set_faults put_faults
+expect_eq "ok ok EACCES EACCES" "$(fdo open wt "$mnt/denied" write 100 fsync close)" \
+	"a small file that is denied: fsync and close fail"
+expect_eq "old old" "$(store_cat denied) $(cat "$mnt/denied")" "the old version stands"
+
+set_faults parts_unavailable
+said=$(fdo open wt "$mnt/large" write 12000000 close)
+expect_eq "ok ok ETIMEDOUT" "$said" "parts that are refused until the deadline: close fails"
+expect_eq old "$(store_cat large)" "the old version stands"
+set_faults
+check "no upload is left" wait_for 10 no_upload
+
+# gone for good, while the file is written and its parts are on their way
+fdo_begin open wt "$mnt/gone" write 12000000 pause write 12000000 close
+kill -KILL "$store_pid"; wait "$store_pid" 2>/dev/null
+fdo_next
+case $(cut -d' ' -f5- "$tmp/fdo/out") in
+*E*) ok "the store goes away for good: close fails" ;;
+*) not_ok "the store goes away for good: close fails"; diag "$(cat "$tmp/fdo/out")" ;;
+esac
+case $(fdo open r "$mnt/small") in
+E*) ok "and other names give errors" ;;
+*) not_ok "and other names give errors" ;;
+esac
+store_port=${CKPTFS_TEST_ENDPOINT##*:}
+start_store
+expect_eq "old" "$(store_cat gone)" "the old version stands"
+expect_eq "old old" "$(cat "$mnt/gone") $(cat "$mnt/small")" "in the mount too when the store is back"
+expect_eq "ok ok ok" "$(fdo open wt "$mnt/gone" write 12000000 close)" "and files are written again"
+expect_eq 12000000 "$(objects size gone)" "and published"
+expect_log 'not published, the version before it stands'
+expect_log 'store: '
+expect_log 'its unfinished upload could not be aborted'
+umount_ckptfs
