@@ -18,14 +18,15 @@
 #include "base/banned.h"
 
 enum {
-        SPINS = 200,                 /* tests before the first sleep: ranks that are all ready */
-        NAP_NS = 100 * 1000,         /* the most by which ranks leave a barrier apart */
+        SPINS = 200, /* tests before the first sleep: ranks that are all ready */
+        NAP_MIN_NS = 50 * 1000,
+        NAP_MAX_NS = 1000 * 1000,    /* the most by which ranks leave a barrier apart */
         GRACE_NS = 300 * 1000 * 1000 /* after a signal the others have this long to come */
 };
 
 static int finish_request(MPI_Request *req)
 {
-        uint64_t stopped = 0;
+        uint64_t stopped = 0, nap = NAP_MIN_NS;
         int done = 0;
 
         for (unsigned i = 0;; i++) {
@@ -39,8 +40,11 @@ static int finish_request(MPI_Request *req)
                         else if (clock_ns() - stopped > GRACE_NS)
                                 return -ECANCELED;
                 }
-                if (i >= SPINS)
-                        clock_sleep_ns(NAP_NS);
+                if (i < SPINS)
+                        continue;
+                clock_sleep_ns(nap);
+                if (nap < NAP_MAX_NS)
+                        nap += nap / 4;
         }
 }
 
