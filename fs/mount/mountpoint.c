@@ -60,14 +60,14 @@ int mountpoint_check(const char *path, char **out, char *why, size_t nwhy)
         char type[64];
         struct stat st;
         CLEANUP(freep) char *real = realpath(path, NULL);
+        int err = real && !stat(real, &st) ? 0 : -errno;
 
-        if (!real && errno == ENOTCONN) {
+        if (err == -ENOTCONN) {
                 snprintf(why, nwhy, "%s is a mount whose daemon has died: run umount %s first",
                          path, path);
-                return -ENOTCONN;
+                return err;
         }
-        if (!real || stat(real, &st)) {
-                int err = -errno;
+        if (err) {
                 snprintf(why, nwhy, "mountpoint %s: %s: create it with mkdir", path,
                          strerror(-err));
                 return err;
@@ -87,7 +87,7 @@ int mountpoint_check(const char *path, char **out, char *why, size_t nwhy)
         }
         CLEANUP(closep) int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
         if (fd < 0) {
-                int err = -errno;
+                err = -errno;
                 snprintf(why, nwhy,
                          "/dev/fuse: %s: load the module with modprobe fuse, or give the "
                          "container the device",
