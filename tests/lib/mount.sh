@@ -90,6 +90,7 @@ unexpected_lines() {
 	grep -E ' (warning|error): |Sanitizer|WARNING: ' "$mount_log" >"$tmp/lines"
 	printf '%s' "$allowed" >"$tmp/patterns"
 	[ ! -s "$tmp/patterns" ] || {
+		echo ' [0-9]* lines like the next were kept back$' >>"$tmp/patterns"
 		grep -vE -f "$tmp/patterns" "$tmp/lines" >"$tmp/lines2"
 		mv "$tmp/lines2" "$tmp/lines"
 	}

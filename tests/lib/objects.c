@@ -4,6 +4,7 @@
  *      objects cat KEY | put KEY <FILE | rm KEY | size KEY
  *      objects ls [PREFIX]         a key a line, newlines shown as \n
  *      objects uploads             the key of each unfinished upload
+ *      objects abort               ends them all
  *      objects fill PREFIX N       N objects PREFIX00000 on, each holding its number
  *
  * The store is that of tests/lib/store.sh. */
@@ -107,24 +108,50 @@ struct batch {
         atomic_int err;
 };
 
+struct upload_list {
+        struct batch batch;
+        size_t n;
+        struct {
+                char *key, *id;
+        } v[64];
+};
+
 static void uploads_listed(void *arg, int err, size_t n, const struct store_upload_entry *v)
 {
-        struct batch *b = arg;
-        for (size_t i = 0; i < n; i++)
-                print_key(v[i].key);
-        atomic_store(&b->err, err);
-        sem_post(&b->room);
+        struct upload_list *l = arg;
+        for (; l->n < n && l->n < sizeof l->v / sizeof *l->v; l->n++) {
+                l->v[l->n].key = strdup(v[l->n].key);
+                l->v[l->n].id = strdup(v[l->n].id);
+        }
+        atomic_store(&l->batch.err, err);
+        sem_post(&l->batch.room);
 }
 
-static int uploads(struct store *s)
+static int abort_one(struct store *s, const char *key, const char *id)
 {
-        struct batch b;
-        sem_init(&b.room, 0, 0);
-        atomic_init(&b.err, 0);
-        int err = store_list_uploads(s, "", uploads_listed, &b);
+        struct store_upload *up = store_upload_open(s, key, id);
+        int err = up ? store_upload_abort_wait(up) : -ENOMEM;
+        store_upload_free(up);
+        return err;
+}
+
+static int uploads(struct store *s, bool abort)
+{
+        struct upload_list l = {.n = 0};
+
+        sem_init(&l.batch.room, 0, 0);
+        int err = store_list_uploads(s, "", uploads_listed, &l);
         if (!err) {
-                sem_wait(&b.room);
-                err = atomic_load(&b.err);
+                sem_wait(&l.batch.room);
+                err = atomic_load(&l.batch.err);
+        }
+        for (size_t i = 0; i < l.n; i++) {
+                if (!abort)
+                        print_key(l.v[i].key);
+                else if (!err)
+                        err = abort_one(s, l.v[i].key, l.v[i].id);
+                free(l.v[i].key);
+                free(l.v[i].id);
         }
         return err ? fail("uploads", err) : EXIT_SUCCESS;
 }
@@ -181,7 +208,9 @@ static int run(struct store *s, int argc, char **argv)
         if (!strcmp(verb, "ls"))
                 return ls(s, key);
         if (!strcmp(verb, "uploads"))
-                return uploads(s);
+                return uploads(s, false);
+        if (!strcmp(verb, "abort"))
+                return uploads(s, true);
         if (!strcmp(verb, "fill") && argc > 3)
                 return fill(s, key, (unsigned)strtoul(argv[3], NULL, 10));
         if (!strcmp(verb, "rm")) {

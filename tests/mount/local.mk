@@ -3,10 +3,15 @@
 mount_tests = \
 	%D%/basic.sh \
 	%D%/bigfile.sh \
+	%D%/cli.sh \
+	%D%/concurrency.sh \
+	%D%/daemon_kill.sh \
 	%D%/dirs.sh \
 	%D%/kill.sh \
 	%D%/listing.sh \
+	%D%/memory.sh \
 	%D%/names.sh \
+	%D%/options.sh \
 	%D%/publish.sh \
 	%D%/readers.sh \
 	%D%/refused.sh \

@@ -1,0 +1,114 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# cli.sh: what is wrong is one line with cause and remedy, a failing status, and nothing mounted.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 69
+start_store --region eu-west-3
+cd "$tmp" || exit 1
+mkdir "$mnt"
+endpoint=endpoint=$CKPTFS_TEST_ENDPOINT
+url=s3://$CKPTFS_TEST_BUCKET
+ckptfs() { timeout 60 "$builddir/ckptfs" "$@"; }
+
+# refused NAME PATTERN argument...: fails, one line on stderr that matches, nothing is mounted
+refused() {
+	what=$1 pattern=$2; shift 2
+	ckptfs "$@" >out 2>err
+	rc=$?
+	if [ $rc -eq 0 ] || [ $rc -ge 124 ]; then not_ok "$what: exit status $rc"; else
+		check "$what is refused" grep -qE -- "$pattern" err
+		[ -s check.out ] || grep -qE -- "$pattern" err || diag "$(cat err)"
+	fi
+	if [ "$(cat out err | wc -l)" -eq 1 ] && ! mounted; then
+		ok "in one line, and nothing is mounted"
+	else
+		not_ok "in one line, and nothing is mounted"; diag "$(cat out err)"
+	fi
+	while mounted; do umount "$mnt"; done
+}
+quick=$endpoint,deadline=1s
+
+refused "a bucket that does not exist" 'no-such-bucket.*: ' -o "$quick" s3://no-such-bucket "$mnt"
+AWS_SECRET_ACCESS_KEY=wrong refused "a wrong secret" '(key|credential|secret)' -o "$quick" "$url" "$mnt"
+AWS_ACCESS_KEY_ID=unknown refused "an unknown key" '(key|credential)' -o "$quick" "$url" "$mnt"
+(
+	unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+	HOME=/nonexistent refused "a lack of credentials" '(AWS_ACCESS_KEY_ID|credentials)' \
+		-o "$quick" "$url" "$mnt"
+	echo "$tap_failed" >failed
+)
+tap_n=$((tap_n + 2)) tap_failed=$(cat failed)
+refused "an endpoint that is down" '(refused|reached|answer)' \
+	-o endpoint=http://127.0.0.1:1,deadline=1s "$url" "$mnt"
+refused "an endpoint that is no URL" 'endpoint' -o endpoint=nonsense "$url" "$mnt"
+refused "a profile that does not exist" 'profile' -o "$quick,profile=nobody" "$url" "$mnt"
+refused "a certificate file that does not exist" 'ca_bundle|nonexistent' \
+	-o "endpoint=https://127.0.0.1:1,deadline=1s,ca_bundle=/nonexistent" "$url" "$mnt"
+refused "a URL of another kind" 's3://' -o "$quick" ftp://x "$mnt"
+refused "a URL without bucket" 's3://' -o "$quick" s3:// "$mnt"
+
+refused "a mountpoint that is missing" 'nowhere.*mkdir' -o "$quick" "$url" "$tmp/nowhere"
+: >file
+refused "one that is a file" 'not a directory' -o "$quick" "$url" "$tmp/file"
+mkdir full; : >full/x
+refused "one that is not empty" 'not empty' -o "$quick" "$url" "$tmp/full"
+
+refused "an unknown option" "part_sise.*part_size" -o "$quick,part_sise=5M" "$url" "$mnt"
+refused "a value out of bounds" 'part_size.*5M' -o "$quick,part_size=1M" "$url" "$mnt"
+refused "a value that is none" 'memory' -o "$quick,memory=lots" "$url" "$mnt"
+refused "a word that is none of the choices" 'abort' -o "$quick,on_kill=maybe" "$url" "$mnt"
+refused "a log that cannot be written" 'log=/nonexistent' -o "$quick,log=/nonexistent/log" "$url" "$mnt"
+refused "an unknown flag" '-z' -z "$url" "$mnt"
+refused "a flag without its value" '-c' "$url" "$mnt" -c
+refused "a missing argument" 'argument' -o "$quick" "$url"
+refused "no argument" 'argument'
+refused "too many arguments" 'argument' -o "$quick" "$url" "$mnt" more
+refused "a missing YAML file" 'missing.yaml' -c missing.yaml "$url" "$mnt"
+printf 'part_size: [5M\n' >broken.yaml
+refused "broken YAML" 'broken.yaml.*[0-9]' -c broken.yaml "$url" "$mnt"
+printf 'part_sise: 5M\n' >unknown.yaml
+refused "an unknown key in YAML" "part_sise.*part_size" -c unknown.yaml "$url" "$mnt"
+printf 'part_size: 1M\n' >bounds.yaml
+refused "a value out of bounds in YAML" 'part_size' -c bounds.yaml "$url" "$mnt"
+
+# a private /dev without the device
+refuse_without_fuse() {
+	what="no /dev/fuse"
+	unshare -m sh -c 'mount --make-rprivate / && mkdir empty && mount -t tmpfs none empty &&
+		mount --bind empty /dev && exec "$@"' sh "$builddir/ckptfs" -o "$quick" "$url" "$mnt" \
+		>out 2>err
+	rc=$?
+}
+if unshare -m true 2>/dev/null; then
+	refuse_without_fuse
+	expect_eq "1 1" "$rc $(cat out err | wc -l)" "no /dev/fuse is refused in one line"
+	check "which says what to do" grep -q '/dev/fuse.*modprobe' err
+else
+	skip "no /dev/fuse is refused in one line" "unshare -m is not allowed"
+	skip "which says what to do" "unshare -m is not allowed"
+fi
+
+# the region of the bucket is found out: storesim refuses any other than its own
+ckptfs -o "$endpoint,region=us-west-2,log=$tmp/bg.log" "$url" "$mnt" >out 2>err
+expect_eq "0 " "$? $(cat err out)" "the background start returns 0, and says nothing"
+check "when the mount answers" sh -c 'echo right >"$1/f" && grep -q right "$1/f"' sh "$mnt"
+check "also where another region was given than the store's" mounted
+refused_mounted=$(ckptfs -o "$quick" "$url" "$mnt" 2>&1)
+expect_eq "1 1" "$? $(echo "$refused_mounted" | grep -c 'is mounted on')" "a second mount there is refused"
+expect_eq right "$(cat "$mnt/f")" "and the first goes on"
+umount "$mnt"
+check "umount ends the daemon" wait_for 20 grep -q figures "$tmp/bg.log"
+check "without a warning but that of the region" sh -c '! grep -E " (warning|error): " "$1" | grep -v region' \
+	sh "$tmp/bg.log"
+printf 'endpoint: %s\nregion: eu-west-3\nattr_ttl: 0\n' "$CKPTFS_TEST_ENDPOINT" >good.yaml
+ckptfs -c good.yaml "$url/prefix" "$mnt"
+expect_eq 0 $? "options come from a YAML file"
+echo below >"$mnt/f"
+expect_eq "below" "$(AWS_REGION=eu-west-3 store_cat prefix/f)" "and a prefix holds what is written"
+umount "$mnt"
+check "-h prints the options" sh -c '"$1" -h | grep -q part_size=' sh "$builddir/ckptfs"
+expect_eq "ckptfs" "$(ckptfs -V | cut -d' ' -f1)" "-V prints the version"
+mount_ckptfs region=eu-west-3
+check "-f stays in the foreground" kill -0 "$mount_pid"
+umount_ckptfs

@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# daemon_kill.sh: however the daemon ends, nothing half written is published.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 23
+start_store
+mount_ckptfs part_size=5M attr_ttl=0
+head -c 12000000 /dev/urandom >"$tmp/data"
+printf old | store_put replaced
+cp "$tmp/data" "$mnt/closed"
+
+fdo_begin open wct "$mnt/new" write 12000000 slot 1 open wt "$mnt/replaced" write 9000000 pause \
+	write 1 close
+kill -KILL "$mount_pid"
+{ mount_wait; } 2>/dev/null
+fdo_next
+case $(cut -d' ' -f7- "$tmp/fdo/out") in
+"E"*" E"*) ok "kill -9 of the daemon: write and close fail" ;;
+*) not_ok "kill -9 of the daemon: write and close fail"; diag "$(cat "$tmp/fdo/out")" ;;
+esac
+expect_eq "closed replaced" "$(store_ls | xargs)" "nothing half written is published"
+expect_eq old "$(store_cat replaced)" "the old version stands"
+same "what was closed stands" "$tmp/data" closed
+why=$("$builddir/ckptfs" -o "endpoint=$CKPTFS_TEST_ENDPOINT" "s3://$CKPTFS_TEST_BUCKET" "$mnt" 2>&1)
+expect_eq "1 1" "$? $(echo "$why" | grep -c 'run umount')" "a new mount there asks for umount first"
+umount "$mnt"
+mount_ckptfs part_size=5M attr_ttl=0
+expect_eq "closed replaced" "$(cd "$mnt" && echo *)" "then it works"
+cp "$tmp/data" "$mnt/new"
+same "and writes" "$tmp/data" new
+objects abort
+check "what the kill left at the store can be aborted" wait_for 10 sh -c '[ -z "$("$1" uploads)" ]' \
+	sh "$builddir/tests/lib/objects"
+
+# told to end, with one file closed, one synced and one being written
+for signal in TERM INT; do
+	fdo_begin src "$tmp/data" open wct "$mnt/closed$signal" write 12000000 close \
+		open wct "$mnt/synced$signal" write 4096 fsync write 10 \
+		slot 1 open wct "$mnt/open$signal" write 12000000 pause write 1 close
+	kill -$signal "$mount_pid"
+	expect_log "(open|synced)$signal: not published"
+	mount_ended "SIG$signal ends the daemon well"
+	check "nothing is mounted" sh -c '! grep -q " $1 " /proc/self/mounts' sh "$mnt"
+	fdo_next
+	same "what was closed is published" "$tmp/data" closed$signal
+	expect_eq 4096 "$(objects size synced$signal)" "and what was synced"
+	expect_eq "" "$(store_ls open$signal)" "what was being written is not"
+	expect_eq "" "$(store_uploads)" "and no upload is left"
+	[ $signal = INT ] || mount_ckptfs part_size=5M attr_ttl=0
+done
+
+mount_ckptfs part_size=5M attr_ttl=0
+cp "$tmp/data" "$mnt/last"
+umount_ckptfs
+same "umount ends it as well" "$tmp/data" last
+expect_eq "" "$(store_uploads)" "with no upload left"

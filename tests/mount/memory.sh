@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# memory.sh: many files at once in little memory: the bytes are right, and the cap holds.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 9
+start_store --rate 150M
+mkdir "$tmp/spill"
+mount_ckptfs part_size=5M memory=64M spill_dir="$tmp/spill" attr_ttl=60s
+head -c 7000001 /dev/urandom >"$tmp/data"
+head -c 4000000 "$tmp/data" >"$tmp/head"
+sum=$(sha256sum <"$tmp/data")
+
+# Thirty-two files open at once, each with four fifths of a part: twice the memory.
+fdo_begin $(for i in $(seq 1 4); do echo slot $i open wct "$mnt/spilled$i" write 4000000; done) \
+	slot 0 open wct "$mnt/spilled0" pause close
+set --
+for i in $(seq 32); do
+	mkfifo "$tmp/pipe$i"
+	dd of="$mnt/w$i" bs=1M iflag=fullblock status=none <"$tmp/pipe$i" 2>>"$tmp/errors" &
+	set -- "$@" $!
+done
+sh -c 'i=1; while [ $i -le 32 ]; do eval "exec 3>\"$1/pipe$i\""; (cat "$1/head"; sleep 1;
+	tail -c +4000001 "$1/data") >"$1/pipe$i" & i=$((i + 1)); done; wait' sh "$tmp" &
+feeder=$!
+for pid in "$@"; do wait "$pid" || echo "status $?" >>"$tmp/errors"; done
+wait $feeder
+expect_eq "" "$(cat "$tmp/errors")" "32 writers end well"
+fdo_ends "ok ok ok ok ok ok ok ok ok ok ok ok ok ok ok ok" "and the files that waited meanwhile"
+bad=0
+for i in $(seq 32); do [ "$(store_cat w$i | sha256sum)" = "$sum" ] || bad=$((bad + 1)); done
+expect_eq 0 $bad "their files are right"
+
+set --
+for i in $(seq 8); do
+	cmp "$mnt/w$i" "$tmp/data" >>"$tmp/errors" 2>&1 &
+	set -- "$@" $!
+done
+for pid in "$@"; do wait "$pid"; done
+expect_eq "" "$(cat "$tmp/errors")" "8 readers at once get the right bytes"
+
+peak=$(awk '/VmHWM/ { print int($2 / 1024) }' "/proc/$mount_pid/status")
+if sanitized; then skip "the daemon stays below 160 MiB" "a sanitizer needs memory of its own"; else
+	check "the daemon stays below 160 MiB (it had $peak)" test "$peak" -lt 160
+fi
+kill -USR1 "$mount_pid"
+check "unsent data was spilled" wait_for 5 grep -q 'spilled_bytes=[1-9]' "$mount_log"
+expect_eq "" "$(ls -A "$tmp/spill")" "into a file without a name"
+umount_ckptfs
+expect_eq "" "$(ls -A "$tmp/spill")" "of which nothing stays"
