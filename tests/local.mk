@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 EXTRA_DIST += \
 	%D%/lib/mount.sh \
+	%D%/lib/mount_interop.sh \
 	%D%/lib/store.sh \
 	%D%/lib/tap.sh \
 	%D%/lib/unit.h \

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# libstore against servers of other hands.
+# libstore and mounts against servers of other hands.
 interop_tests = \
 	%D%/minio.sh \
+	%D%/mount_minio.sh \
+	%D%/mount_versitygw.sh \
 	%D%/versitygw.sh \
 	$(NULL)
 TESTS += $(interop_tests)
