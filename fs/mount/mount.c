@@ -24,6 +24,11 @@ static int64_t clock_ns(clockid_t id)
         return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+int64_t mount_now_ns(void)
+{
+        return clock_ns(CLOCK_REALTIME) / 1000000000 * 1000000000;
+}
+
 /* Enough in flight for every connection, but no more than half of the memory. */
 static uint64_t window_of(const struct params *p)
 {
@@ -103,6 +108,8 @@ void mount_release(struct mount *m)
 void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st)
 {
         int64_t when = n->dir || !n->mtime_ns ? m->mounted_ns : n->mtime_ns;
+        if (n->writer && writer_dirty(n->writer))
+                when = mount_now_ns(); /* that of its publication, which is to come */
 
         memset(st, 0, sizeof *st);
         st->st_ino = n->ino;

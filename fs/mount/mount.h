@@ -42,6 +42,10 @@ void mount_finish(struct mount *m);
 /* The same, then closes the store and frees everything. */
 void mount_release(struct mount *m);
 
+/* The time now in whole seconds: as what a store says in its heads, so that times do not go back
+ * when it is asked. */
+int64_t mount_now_ns(void);
+
 /* The attributes of a node as they are now. The tree is locked. */
 void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st);
 

@@ -38,7 +38,7 @@ struct node_info op_info(const struct store_object *obj)
 {
         return (struct node_info){
                 .size = obj->size,
-                .mtime_ns = obj->mtime_ns,
+                .mtime_ns = obj->mtime_ns ? obj->mtime_ns : mount_now_ns(), /* of a put: now */
                 .etag = obj->etag,
                 .has_crc = obj->has_crc,
                 .crc32c = obj->crc32c,

@@ -3,7 +3,7 @@
 # basic.sh: bytes written in blocks of any size are the object's, and come back through the mount.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 25
+plan 27
 start_store
 mount_ckptfs part_size=5M
 
@@ -29,6 +29,14 @@ expect_requests "what does not is uploaded in parts" PutObject=0 CreateMultipart
 requests_mark
 written 5242880 5242880
 expect_requests "a file of exactly one part needs at most one upload" CompleteMultipartUpload=1
+
+sleep 1.1
+now=$(date +%s)
+fdo_begin open wct "$mnt/timed" write 1 pause close
+check "the time of a file being written is the present" test "$(stat -c %Y "$mnt/timed")" -ge "$now"
+: >"$tmp/fdo/go"; wait "$fdo_pid"
+check "and stays when it is published" test "$(stat -c %Y "$mnt/timed")" -ge "$now"
+rm "$mnt/timed"
 
 printf 'new' >"$mnt/block1"
 expect_eq "new new" "$(cat "$mnt/block1") $(store_cat block1)" "a file is replaced by a shorter one"
