@@ -176,6 +176,14 @@ static int serve(struct command *c)
         return err ? complain(why) : EXIT_SUCCESS;
 }
 
+/* What the process that does not serve was given. */
+static void command_release(struct command *c)
+{
+        params_release(&c->mount.params);
+        free(c->mount.url);
+        free(c->mount.mountpoint);
+}
+
 /* Goes on as a child; the parent returns its exit status once the mount answers or has failed. */
 static int serve_in_background(struct command *c)
 {
@@ -201,6 +209,7 @@ static int serve_in_background(struct command *c)
         ssize_t n;
         while ((n = read(from, &ok, 1)) < 0 && errno == EINTR)
                 ;
+        command_release(c);
         return n == 1 ? EXIT_SUCCESS : EXIT_FAILURE; /* the child has said why */
 }
 
@@ -223,8 +232,7 @@ int main(int argc, char **argv)
         char why[WHY_MAX] = "no memory";
 
         if (params_init(&c.mount.params) || parse(&c, argc, argv, why)) {
-                params_release(&c.mount.params);
-                free(c.mount.url);
+                command_release(&c);
                 return complain(why);
         }
         block_signals();
