@@ -13,6 +13,7 @@
 #include "mount/writer.h"
 #include "store.h"
 
+struct handle;
 struct relief;
 struct stat;
 
@@ -27,6 +28,7 @@ struct mount {
         struct spill *spill;
         struct tree *tree;
         struct relief *relief;
+        struct handle *handles; /* open files, see op.h; guarded by the tree's lock */
         struct writer_env writer_env;
         struct reader_env reader_env;
         uid_t uid;

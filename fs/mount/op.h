@@ -52,11 +52,12 @@ void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_inf
 /* --- between the op files
  * ------------------------------------------------------------------------------- */
 
-/* An open file. `mtx` guards `writer`, which is made at the first write of a file opened without
- * O_TRUNC. */
+/* An open file, in the list of its mount. `mtx` guards `writer`, which is made at the first write
+ * of a file opened without O_TRUNC; the tree's lock guards the list. */
 struct handle {
-        struct node *node;     /* pinned */
-        struct reader *reader; /* NULL: not for reading */
+        struct handle *next, **link; /* *link points here */
+        struct node *node;           /* pinned */
+        struct reader *reader;       /* NULL: not for reading */
         pthread_mutex_t mtx;
         struct writer *writer;
         pid_t opener;
@@ -67,6 +68,9 @@ static inline struct mount *op_mount(fuse_req_t req)
 {
         return fuse_req_userdata(req);
 }
+
+/* Ends the files that the kernel will not release any more, since the mount ends. */
+void op_release_all(struct mount *m);
 
 struct node *op_node(struct mount *m, fuse_ino_t ino);
 fuse_ino_t op_ino(struct mount *m, const struct node *n);

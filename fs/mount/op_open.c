@@ -19,6 +19,7 @@
 
 static struct handle *handle_new(fuse_req_t req, struct node *n, bool writable)
 {
+        struct mount *m = op_mount(req);
         struct handle *h = calloc(1, sizeof *h);
         if (!h)
                 return NULL;
@@ -26,13 +27,25 @@ static struct handle *handle_new(fuse_req_t req, struct node *n, bool writable)
         h->writable = writable;
         h->opener = fuse_req_ctx(req)->pid;
         pthread_mutex_init(&h->mtx, NULL);
+        tree_lock(m->tree);
+        h->next = m->handles;
+        h->link = &m->handles;
+        if (h->next)
+                h->next->link = &h->next;
+        m->handles = h;
+        tree_unlock(m->tree);
         return h;
 }
 
-static void handle_free(struct handle *h)
+static void handle_free(struct mount *m, struct handle *h)
 {
         if (!h)
                 return;
+        tree_lock(m->tree);
+        *h->link = h->next;
+        if (h->next)
+                h->next->link = h->link;
+        tree_unlock(m->tree);
         writer_unref(h->writer);
         pthread_mutex_destroy(&h->mtx);
         free(h);
@@ -123,7 +136,7 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
                 tree_unlock(m->tree);
         }
         if (err) {
-                handle_free(h);
+                handle_free(m, h);
                 fuse_reply_err(req, -err);
                 return;
         }
@@ -192,7 +205,7 @@ static void open_now(fuse_req_t req, struct mount *m, struct node *n, const char
         tree_unlock(m->tree);
         op_replaced(&old);
         if (err) {
-                handle_free(h);
+                handle_free(m, h);
                 fuse_reply_err(req, -err);
                 return;
         }
@@ -304,12 +317,8 @@ static void end_reader(struct mount *m, struct node *n, struct reader *r)
         reader_unref(r);
 }
 
-void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+static void handle_end(struct mount *m, struct handle *h)
 {
-        struct mount *m = op_mount(req);
-        struct handle *h = (struct handle *)(uintptr_t)fi->fh;
-        (void)ino;
-
         if (h->writer)
                 end_writer(m, h->node, h->writer);
         if (h->reader)
@@ -317,6 +326,18 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         tree_lock(m->tree);
         tree_unref_locked(m->tree, h->node, 1);
         tree_unlock(m->tree);
-        handle_free(h);
+        handle_free(m, h);
+}
+
+void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+        (void)ino;
+        handle_end(op_mount(req), (struct handle *)(uintptr_t)fi->fh);
         fuse_reply_err(req, 0);
+}
+
+void op_release_all(struct mount *m)
+{
+        while (m->handles)
+                handle_end(m, m->handles);
 }

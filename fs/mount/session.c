@@ -301,6 +301,7 @@ void session_stop(struct session *s)
                 } while (pthread_timedjoin_np(s->threads[i], NULL, &until) == ETIMEDOUT);
         }
         s->nthreads = 0;
+        op_release_all(s->m);
 }
 
 void session_free(struct session *s)

@@ -20,7 +20,7 @@ int session_start(struct session *s, char *why, size_t nwhy);
  * threads. */
 void session_wait(struct session *s);
 
-/* Ends the threads: no request is taken any more. NULL is fine. */
+/* Ends the threads, so that no request is taken any more, and the open files. NULL is fine. */
 void session_stop(struct session *s);
 /* Unmounts if need be and frees: after the store is closed, whose callbacks reply through the
  * session. NULL is fine. */

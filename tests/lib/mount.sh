@@ -57,7 +57,7 @@ mount_atexit() {
 	[ -z "$mount_pid" ] || { kill -KILL "$mount_pid" && wait "$mount_pid"; } 2>/dev/null
 	while mounted; do umount -l "$mnt"; done
 	if [ "$tap_failed" -gt 0 ] || [ "$tap_n" -ne "$tap_planned" ]; then
-		tail -n 60 "$mount_log" | sed 's/^/# ckptfs: /'
+		cat "$mount_log.old" "$mount_log" 2>/dev/null | tail -n 60 | sed 's/^/# ckptfs: /'
 		[ ! -f "$requests" ] || tail -n 15 "$requests" | sed 's/^/# request: /'
 	fi
 }
@@ -117,8 +117,8 @@ mount_ended() {
 	[ -z "$missing" ] || diag "the log lacks: $missing"
 	allowed=''
 	cat "$mount_log" >>"$mount_log.old"
+	: >"$mount_log"
 	if [ "$mount_rc" -eq 0 ] && [ -z "$lines$missing" ]; then
-		: >"$mount_log"
 		ok "${1:-the daemon ends well and warned of nothing else}"
 	else
 		not_ok "${1:-the daemon ends well and warned of nothing else}"
