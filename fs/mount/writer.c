@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/metrics.h"
 
 #include "base/banned.h"
@@ -201,7 +202,7 @@ size_t writer_relieve(struct writer *w)
                 return 0;
         }
         freed = part_in_memory(p);
-        if (p->len >= STORE_PART_SIZE_MIN) {
+        if (w->locked.dirty && p->len >= STORE_PART_SIZE_MIN) {
                 writer_close_part_locked(w, &out);
         } else if (w->env->spill && freed) {
                 w->locked.spilling = true;
@@ -212,6 +213,9 @@ size_t writer_relieve(struct writer *w)
                 w->locked.spilling = false;
                 writer_set_error_locked(w, err);
                 writer_wake_deferred_locked(w, &out);
+        } else if (!w->locked.dirty) {
+                out.parts = TAKE_PTR(w->locked.cur); /* published, and nothing can be added now */
+                w->locked.state = UPLOAD_COMPLETE;
         } else {
                 freed = 0;
         }
