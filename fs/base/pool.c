@@ -25,7 +25,7 @@ struct pool {
         struct {
                 struct slab *slabs;
                 struct pool_buf *free;
-                size_t used, peak;
+                size_t used, peak, nfree;
                 size_t backlog; /* bytes */
                 struct pool_waiter *first, **last;
         } locked;
@@ -78,28 +78,43 @@ static int add_slab_locked(struct pool *p)
                 b->data = (unsigned char *)s->map + (size_t)i * BUF_SPAN;
                 b->next = p->locked.free;
                 p->locked.free = b;
+                p->locked.nfree++;
         }
         s->next = p->locked.slabs;
         p->locked.slabs = s;
         return 0;
 }
 
-struct pool_buf *pool_get(struct pool *p, enum pool_want want)
+static struct pool_buf *take_free_locked(struct pool *p)
 {
-        struct pool_buf *b = NULL;
+        struct pool_buf *b = p->locked.free;
+        p->locked.free = b->next;
+        b->next = NULL;
+        p->locked.nfree--;
+        atomic_store_explicit(&b->refs, 1, memory_order_relaxed);
+        if (++p->locked.used > p->locked.peak)
+                p->locked.peak = p->locked.used;
+        return b;
+}
+
+bool pool_get_many(struct pool *p, enum pool_want want, struct pool_buf **v, size_t n)
+{
         size_t limit = want == POOL_TRY ? p->low : want == POOL_MUST ? p->cap : SIZE_MAX;
 
         pthread_mutex_lock(&p->mtx);
-        if (p->locked.used < limit && (p->locked.free || !add_slab_locked(p))) {
-                b = p->locked.free;
-                p->locked.free = b->next;
-                b->next = NULL;
-                atomic_store_explicit(&b->refs, 1, memory_order_relaxed);
-                if (++p->locked.used > p->locked.peak)
-                        p->locked.peak = p->locked.used;
-        }
+        bool enough = p->locked.used <= limit && n <= limit - p->locked.used;
+        while (enough && p->locked.nfree < n)
+                enough = !add_slab_locked(p);
+        for (size_t i = 0; enough && i < n; i++)
+                v[i] = take_free_locked(p);
         pthread_mutex_unlock(&p->mtx);
-        return b;
+        return enough;
+}
+
+struct pool_buf *pool_get(struct pool *p, enum pool_want want)
+{
+        struct pool_buf *b;
+        return pool_get_many(p, want, &b, 1) ? b : NULL;
 }
 
 struct pool_buf *pool_ref(struct pool_buf *b)
@@ -134,6 +149,7 @@ void pool_unref(struct pool_buf *b)
         pthread_mutex_lock(&p->mtx);
         b->next = p->locked.free;
         p->locked.free = b;
+        p->locked.nfree++;
         p->locked.used--;
         struct pool_waiter *w = take_waiter_locked(p);
         pthread_mutex_unlock(&p->mtx);

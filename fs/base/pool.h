@@ -38,6 +38,9 @@ void pool_free(struct pool *p);
 
 /* A buffer with one reference, or NULL. Never blocks. */
 struct pool_buf *pool_get(struct pool *p, enum pool_want want);
+/* n buffers with one reference each in v, and true; or none, and false. As it never has to give one
+ * back, it may be called under a lock that a waiter takes. */
+bool pool_get_many(struct pool *p, enum pool_want want, struct pool_buf **v, size_t n);
 struct pool_buf *pool_ref(struct pool_buf *b);
 /* The last reference gives the buffer back and may run waiters (never under the caller's lock).
  * NULL is fine. */

@@ -22,14 +22,8 @@ struct range *range_new(struct pool *pool, uint64_t off, uint64_t len, enum pool
         g->len = len;
         g->refs = 1;
         g->bufs = calloc(n, sizeof(struct pool_buf *));
-        for (size_t i = 0; g->bufs && i < n; i++) {
-                g->bufs[i] = pool_get(pool, want);
-                if (!g->bufs[i]) {
-                        range_free(g);
-                        return NULL;
-                }
-        }
-        if (!g->bufs) {
+        if (!g->bufs || !pool_get_many(pool, want, g->bufs, n)) {
+                free(g->bufs);
                 free(g);
                 return NULL;
         }

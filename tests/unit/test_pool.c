@@ -42,12 +42,36 @@ START_TEST(each_want_has_its_mark)
 }
 END_TEST
 
+START_TEST(many_are_given_together_or_not_at_all)
+{
+        struct pool *p = sixteen();
+        struct pool_buf *v[BUFS + 1];
+        struct pool_waiter a = {.ready = tell};
+
+        told = 0;
+        ck_assert(pool_get_many(p, POOL_TRY, v, BUFS - 4));
+        ck_assert(!pool_get_many(p, POOL_TRY, v + BUFS - 4, 3)); /* two are left below the mark */
+        ck_assert(pool_get_many(p, POOL_MUST, v + BUFS - 4, 4));
+        ck_assert(pool_wait(p, &a));
+        ck_assert(!pool_get_many(p, POOL_MUST, v + BUFS, 1));
+        ck_assert(pool_get_many(p, POOL_OVER, v + BUFS, 1));
+        ck_assert(!pool_get_many(p, POOL_TRY, v, 1));
+        ck_assert_int_eq(told, 0); /* what failed gave nothing back */
+        for (int i = 0; i <= BUFS; i++)
+                pool_unref(v[i]);
+        ck_assert_int_eq(told, 1);
+        ck_assert_uint_eq(pool_in_use(p), 0);
+        pool_free(p);
+}
+END_TEST
+
 START_TEST(a_waiter_is_told_once_memory_is_below_the_mark)
 {
         struct pool *p = sixteen();
         struct pool_waiter a = {.ready = tell}, b = {.ready = tell};
         struct pool_buf *v[BUFS];
 
+        told = 0;
         ck_assert(!pool_wait(p, &a)); /* there is room: nobody waits */
         for (int i = 0; i < BUFS; i++)
                 v[i] = pool_get(p, POOL_MUST);
@@ -100,6 +124,7 @@ int main(void)
         Suite *s = suite_create("pool");
         TCase *t = tcase_create("pool");
         tcase_add_test(t, each_want_has_its_mark);
+        tcase_add_test(t, many_are_given_together_or_not_at_all);
         tcase_add_test(t, a_waiter_is_told_once_memory_is_below_the_mark);
         tcase_add_test(t, a_long_queue_makes_writers_wait_until_it_moves);
         tcase_add_test(t, the_buffer_used_last_is_used_next);
