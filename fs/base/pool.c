@@ -164,13 +164,12 @@ void pool_queued(struct pool *p, size_t bytes)
         pthread_mutex_unlock(&p->mtx);
 }
 
-void pool_started(struct pool *p, size_t bytes)
+/* Tells those that may be told, at most n of them; unlocks. */
+static void tell_and_unlock(struct pool *p, size_t n)
 {
         struct pool_waiter *list = NULL, **last = &list, *w;
 
-        pthread_mutex_lock(&p->mtx);
-        p->locked.backlog -= bytes;
-        while ((w = take_waiter_locked(p))) {
+        while (n-- && (w = take_waiter_locked(p))) {
                 *last = w;
                 last = &w->next;
         }
@@ -180,6 +179,23 @@ void pool_started(struct pool *p, size_t bytes)
                 list = w->next;
                 w->ready(w);
         }
+}
+
+void pool_started(struct pool *p, size_t bytes)
+{
+        pthread_mutex_lock(&p->mtx);
+        p->locked.backlog -= bytes;
+        tell_and_unlock(p, SIZE_MAX);
+}
+
+bool pool_nudge(struct pool *p)
+{
+        pthread_mutex_lock(&p->mtx);
+        tell_and_unlock(p, p->locked.used < p->low ? p->low - p->locked.used : 0);
+        pthread_mutex_lock(&p->mtx);
+        bool wait = p->locked.first && p->locked.backlog <= POOL_BACKLOG;
+        pthread_mutex_unlock(&p->mtx);
+        return wait;
 }
 
 bool pool_busy(struct pool *p)

@@ -66,6 +66,10 @@ bool pool_wait(struct pool *p, struct pool_waiter *w);
 /* Called, in the thread that queues the waiter, whenever somebody begins to wait for memory. */
 void pool_on_pressure(struct pool *p, void (*fn)(void *arg), void *arg);
 
+/* Tells as many of those who wait as there are free buffers below the low mark: who was told before
+ * may have had no use for one. Returns whether somebody waits for memory still. */
+bool pool_nudge(struct pool *p);
+
 /* Bytes in use and the most there ever were. */
 size_t pool_in_use(struct pool *p);
 size_t pool_peak(struct pool *p);

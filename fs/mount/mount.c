@@ -97,6 +97,7 @@ void mount_release(struct mount *m)
                 mount_finish(m);
         relief_stop(m->relief);
         store_close(m->store);
+        relief_free(m->relief);
         tree_free(m->tree);
         spill_free(m->spill);
         pool_free(m->pool);

@@ -506,13 +506,21 @@ void reader_open(struct reader *r)
         pthread_mutex_unlock(&r->mtx);
 }
 
+static bool awaited_locked(const struct reader *r, const struct range *g)
+{
+        for (const struct read_op *op = r->locked.pending; op; op = op->next)
+                if (op->off < g->off + g->len && g->off < op->off + op->len)
+                        return true;
+        return false;
+}
+
 static size_t drop_idle_locked(struct reader *r, bool all)
 {
         struct range *next;
         size_t bytes = 0;
         for (struct range *g = r->locked.ranges; g; g = next) {
                 next = g->next;
-                if (!all && (g->flying || g->refs > 1))
+                if (!all && (g->flying || g->refs > 1 || awaited_locked(r, g)))
                         continue;
                 bytes += (size_t)g->len;
                 drop_range_locked(r, g);
@@ -544,7 +552,6 @@ size_t reader_shrink(struct reader *r)
 {
         pthread_mutex_lock(&r->mtx);
         size_t bytes = drop_idle_locked(r, false);
-        serve_locked(r); /* a read that waited for a dropped range asks again */
         unlock(r);
         return bytes;
 }

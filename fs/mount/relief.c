@@ -2,16 +2,21 @@
 /* relief.c: see relief.h. */
 #include "mount/relief.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <time.h>
 
+#include "base/cleanup.h"
 #include "base/pool.h"
 #include "mount/reader.h"
 #include "mount/tree.h"
 #include "mount/writer.h"
 
 #include "base/banned.h"
+
+enum { RETRY_NS = 50000000 };
 
 struct relief {
         struct pool *pool;
@@ -27,11 +32,13 @@ struct relief {
 
 static void shrink_readers(struct relief *r)
 {
-        struct reader *list[64];
-        size_t n = 0;
+        size_t n = 0, max = 0;
 
         tree_lock(r->tree);
-        for (struct node *o = tree_open_list_locked(r->tree); o && n < 64; o = o->open_next)
+        for (struct node *o = tree_open_list_locked(r->tree); o; o = o->open_next)
+                max += o->reader != NULL;
+        CLEANUP(freep) struct reader **list = max ? calloc(max, sizeof(struct reader *)) : NULL;
+        for (struct node *o = tree_open_list_locked(r->tree); o && list; o = o->open_next)
                 if (o->reader)
                         list[n++] = reader_ref(o->reader);
         tree_unlock(r->tree);
@@ -81,20 +88,41 @@ static void relieve_writers(struct relief *r)
         writer_unref(w);
 }
 
+/* What was on its way when memory became full is idle a moment later, and nobody says so: while
+ * somebody waits, look again. */
+static void wait_for_pressure_locked(struct relief *r, bool waits)
+{
+        struct timespec until;
+
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += RETRY_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        while (!r->locked.pressed && !r->locked.stop) {
+                if (!waits)
+                        pthread_cond_wait(&r->wake, &r->mtx);
+                else if (pthread_cond_timedwait(&r->wake, &r->mtx, &until) == ETIMEDOUT)
+                        return;
+        }
+}
+
 static void *relief_main(void *arg)
 {
         struct relief *r = arg;
+        bool waits = false;
 
         pthread_mutex_lock(&r->mtx);
-        while (!r->locked.stop) {
-                if (!r->locked.pressed) {
-                        pthread_cond_wait(&r->wake, &r->mtx);
-                        continue;
-                }
+        for (;;) {
+                wait_for_pressure_locked(r, waits);
+                if (r->locked.stop)
+                        break;
                 r->locked.pressed = false;
                 pthread_mutex_unlock(&r->mtx);
-                shrink_readers(r);
-                relieve_writers(r);
+                if (pool_busy(r->pool)) {
+                        shrink_readers(r);
+                        relieve_writers(r);
+                }
+                waits = pool_nudge(r->pool);
                 pthread_mutex_lock(&r->mtx);
         }
         pthread_mutex_unlock(&r->mtx);
@@ -132,12 +160,17 @@ void relief_stop(struct relief *r)
 {
         if (!r)
                 return;
-        pool_on_pressure(r->pool, NULL, NULL);
         pthread_mutex_lock(&r->mtx);
         r->locked.stop = true;
         pthread_cond_signal(&r->wake);
         pthread_mutex_unlock(&r->mtx);
         pthread_join(r->thread, NULL);
+}
+
+void relief_free(struct relief *r)
+{
+        if (!r)
+                return;
         pthread_cond_destroy(&r->wake);
         pthread_mutex_destroy(&r->mtx);
         free(r);

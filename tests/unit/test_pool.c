@@ -89,6 +89,30 @@ START_TEST(a_waiter_is_told_once_memory_is_below_the_mark)
 }
 END_TEST
 
+START_TEST(a_nudge_tells_those_who_were_passed_over)
+{
+        struct pool *p = sixteen();
+        struct pool_waiter w[3] = {{.ready = tell}, {.ready = tell}, {.ready = tell}};
+        struct pool_buf *v[BUFS - BUFS / 8];
+
+        told = 0;
+        ck_assert(!pool_nudge(p));
+        ck_assert(pool_get_many(p, POOL_TRY, v, BUFS - BUFS / 8));
+        ck_assert(pool_wait(p, &w[0]) && pool_wait(p, &w[1]) && pool_wait(p, &w[2]));
+        ck_assert(pool_nudge(p));
+        ck_assert_int_eq(told, 0);
+        pool_unref(v[0]);
+        ck_assert_int_eq(told, 1); /* and makes no use of it */
+        ck_assert(pool_nudge(p));
+        ck_assert_int_eq(told, 2);
+        ck_assert(!pool_nudge(p));
+        ck_assert_int_eq(told, 3);
+        for (int i = 1; i < BUFS - BUFS / 8; i++)
+                pool_unref(v[i]);
+        pool_free(p);
+}
+END_TEST
+
 START_TEST(a_long_queue_makes_writers_wait_until_it_moves)
 {
         struct pool *p = sixteen();
@@ -126,6 +150,7 @@ int main(void)
         tcase_add_test(t, each_want_has_its_mark);
         tcase_add_test(t, many_are_given_together_or_not_at_all);
         tcase_add_test(t, a_waiter_is_told_once_memory_is_below_the_mark);
+        tcase_add_test(t, a_nudge_tells_those_who_were_passed_over);
         tcase_add_test(t, a_long_queue_makes_writers_wait_until_it_moves);
         tcase_add_test(t, the_buffer_used_last_is_used_next);
         suite_add_tcase(s, t);
