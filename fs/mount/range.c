@@ -50,6 +50,22 @@ void range_fill(struct range *g, uint64_t at, const void *p, size_t n)
         }
 }
 
+size_t range_get(const struct range *g, uint64_t off, void *dst, size_t n)
+{
+        uint64_t at = off - g->off;
+        size_t done = 0;
+
+        if (n > g->len - at)
+                n = (size_t)(g->len - at);
+        while (done < n) {
+                size_t in = (size_t)((at + done) % POOL_BUF_SIZE);
+                size_t k = POOL_BUF_SIZE - in < n - done ? POOL_BUF_SIZE - in : n - done;
+                memcpy((char *)dst + done, g->bufs[(at + done) / POOL_BUF_SIZE]->data + in, k);
+                done += k;
+        }
+        return done;
+}
+
 int range_iov(const struct range *g, uint64_t off, uint64_t len, struct iovec *iov)
 {
         uint64_t at = off - g->off;

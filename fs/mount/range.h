@@ -38,6 +38,10 @@ void range_free(struct range *g);
 /* Copies n arriving bytes to `at`, counted from the start of the range. */
 void range_fill(struct range *g, uint64_t at, const void *p, size_t n);
 
+/* Copies bytes of the file from `off` on, at most n and as far as this range holds them; returns
+ * how many. */
+size_t range_get(const struct range *g, uint64_t off, void *dst, size_t n);
+
 /* Points iov at bytes [off, off+len) of the file as far as this range holds them; returns the
  * number of entries. */
 int range_iov(const struct range *g, uint64_t off, uint64_t len, struct iovec *iov);

@@ -47,6 +47,7 @@ struct reply {
                 struct range *range;
                 uint64_t len;
         } from[READ_IOV_MAX];
+        unsigned char *copy; /* the bytes, when they lie in too many pieces; else NULL */
 };
 
 static void start_locked(struct reader *r, struct read_op *op);
@@ -139,15 +140,23 @@ static uint64_t readable(const struct range *g)
 /* --- handing out
  * ----------------------------------------------------------------------------------- */
 
-enum op_state { OP_WAITS, OP_READY, OP_LACKS };
+enum op_state { OP_WAITS, OP_READY, OP_LACKS, OP_SCATTERED };
 
-/* Whether every byte of `op` is there; fills `rep` when it is. */
+/* Pieces of memory that hold bytes [at, stop) of the range. */
+static uint64_t pieces(const struct range *g, uint64_t at, uint64_t stop)
+{
+        return (stop - 1 - g->off) / POOL_BUF_SIZE - (at - g->off) / POOL_BUF_SIZE + 1;
+}
+
+/* Whether every byte of `op` is there; fills `rep` when it is and they fit. */
 static enum op_state look_locked(struct reader *r, const struct read_op *op, struct reply *rep)
 {
         uint64_t at = op->off, end = op->off + op->len;
+        bool fits = true;
 
         memset(rep, 0, offsetof(struct reply, iov));
         rep->nranges = 0;
+        rep->copy = NULL;
         while (at < end) {
                 struct range *g = find_range_locked(r, at);
                 if (!g)
@@ -155,12 +164,41 @@ static enum op_state look_locked(struct reader *r, const struct read_op *op, str
                 uint64_t stop = g->off + g->len < end ? g->off + g->len : end;
                 if (g->off + readable(g) < stop)
                         return OP_WAITS;
-                rep->niov += range_iov(g, at, stop - at, rep->iov + rep->niov);
-                rep->from[rep->nranges].range = g;
-                rep->from[rep->nranges++].len = stop - at;
+                fits = fits && (uint64_t)rep->niov + pieces(g, at, stop) <= READ_IOV_MAX;
+                if (fits) {
+                        rep->niov += range_iov(g, at, stop - at, rep->iov + rep->niov);
+                        rep->from[rep->nranges].range = g;
+                        rep->from[rep->nranges++].len = stop - at;
+                }
                 at = stop;
         }
-        return OP_READY;
+        return fits ? OP_READY : OP_SCATTERED;
+}
+
+static void consume_locked(struct reader *r, struct range *g, uint64_t n)
+{
+        g->consumed += n;
+        if (g->consumed >= g->len && !g->dead && !g->flying)
+                drop_range_locked(r, g);
+}
+
+/* Many small reads were under way within this one, each with a range of its own. */
+static void copy_locked(struct reader *r, const struct read_op *op, struct reply *rep)
+{
+        memset(rep, 0, sizeof *rep);
+        rep->copy = malloc(op->len);
+        if (!rep->copy) {
+                rep->err = -ENOMEM;
+                return;
+        }
+        for (size_t done = 0; done < op->len;) {
+                struct range *g = find_range_locked(r, op->off + done);
+                size_t k = range_get(g, op->off + done, rep->copy + done, op->len - done);
+                consume_locked(r, g, k);
+                done += k;
+        }
+        rep->iov[0] = (struct iovec){rep->copy, op->len};
+        rep->niov = 1;
 }
 
 static void pin_locked(struct reply *rep)
@@ -174,9 +212,7 @@ static void settle_locked(struct reader *r, struct reply *rep)
 {
         for (int i = 0; i < rep->nranges; i++) {
                 struct range *g = rep->from[i].range;
-                g->consumed += rep->from[i].len;
-                if (g->consumed >= g->len && !g->dead && !g->flying)
-                        drop_range_locked(r, g);
+                consume_locked(r, g, rep->from[i].len);
                 put_range_locked(r, g);
         }
 }
@@ -200,6 +236,8 @@ static struct read_op *take_ready_locked(struct reader *r, struct reply *rep)
                                         return NULL;
                                 continue;
                         }
+                        if (state == OP_SCATTERED)
+                                copy_locked(r, op, rep);
                 }
                 *pp = op->next;
                 pin_locked(rep);
@@ -217,6 +255,7 @@ static void serve_locked(struct reader *r)
         while ((op = take_ready_locked(r, &rep))) {
                 pthread_mutex_unlock(&r->mtx);
                 op->done(op, rep.err, rep.iov, rep.niov);
+                free(rep.copy);
                 pthread_mutex_lock(&r->mtx);
                 settle_locked(r, &rep);
         }
@@ -453,7 +492,8 @@ static void start_locked(struct reader *r, struct read_op *op)
 {
         struct stream evicted;
         struct reply rep;
-        bool waits = look_locked(r, op, &rep) != OP_READY;
+        enum op_state state = look_locked(r, op, &rep);
+        bool waits = state == OP_WAITS || state == OP_LACKS;
         struct stream *s = windows_hit(&r->locked.windows, op->off, op->len, waits, &evicted);
 
         abandon_locked(r, &evicted);

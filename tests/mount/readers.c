@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* readers.c: reads one file in many ways and compares every byte with a second one.
  *
- *      readers streams|random|backward|private|shared|end FILE REFERENCE */
+ *      readers streams|random|backward|direct|private|shared|end FILE REFERENCE */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-enum { THREADS = 8, BLOCK = 200001, RANDOM_READS = 300 };
+enum { THREADS = 8, BLOCK = 200001, RANDOM_READS = 300, DIRECT_THREADS = 16, DIRECT_READS = 38 };
 
 static const char *path;
 static unsigned char *want;
@@ -82,6 +82,41 @@ static int scattered(int fd)
         return bad;
 }
 
+static pthread_barrier_t together;
+
+/* Small reads that are under way within a large one, past the page cache. */
+static void *read_directly(void *arg)
+{
+        struct slice *s = arg;
+        CLEANUP(closep) int fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+
+        s->bad = fd < 0;
+        for (uint64_t i = 0; i < DIRECT_READS; i++) {
+                pthread_barrier_wait(&together);
+                usleep(s->from % 4 ? 0 : 1000);
+                uint64_t base = i * 17 % DIRECT_READS << 20, at = base + s->from * 60000;
+                s->bad |= s->from % 4 ? differs(fd, at, 4096) : differs(fd, base, 1 << 20);
+        }
+        return NULL;
+}
+
+static int direct(void)
+{
+        struct slice v[DIRECT_THREADS];
+        int bad = 0;
+
+        pthread_barrier_init(&together, NULL, DIRECT_THREADS);
+        for (unsigned i = 0; i < DIRECT_THREADS; i++) {
+                v[i].from = i;
+                bad |= pthread_create(&v[i].thread, NULL, read_directly, &v[i]);
+        }
+        for (unsigned i = 0; i < DIRECT_THREADS; i++) {
+                pthread_join(v[i].thread, NULL);
+                bad |= v[i].bad;
+        }
+        return bad;
+}
+
 static int backward(int fd)
 {
         int bad = 0;
@@ -130,6 +165,8 @@ int main(int argc, char **argv)
                 return streams();
         if (!strcmp(way, "random"))
                 return scattered(fd);
+        if (!strcmp(way, "direct"))
+                return direct();
         if (!strcmp(way, "backward"))
                 return backward(fd);
         if (!strcmp(way, "private"))

@@ -3,8 +3,8 @@
 # readers.sh: reads of every kind give the bytes of the object.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 16
-start_store
+plan 18
+start_store --ttfb 3ms
 head -c 40000003 /dev/urandom >"$tmp/data"
 store_put file <"$tmp/data"
 head -c 100001 "$tmp/data" | store_put small
@@ -13,7 +13,7 @@ head -c 100001 "$tmp/data" | store_put small
 # Each mount reads the store, not the kernel's pages of the one before.
 for options in read_size=1M memory=64M,read_size=4M; do
 	mount_ckptfs $options
-	for way in streams random backward private shared end; do
+	for way in streams random backward direct private shared end; do
 		check "$way ($options)" "$builddir/tests/mount/readers" $way "$mnt/file" "$tmp/data"
 		echo 3 >/proc/sys/vm/drop_caches
 	done
