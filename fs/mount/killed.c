@@ -52,6 +52,20 @@ bool killed(pid_t pid)
         return stat_line_tells_kill(line);
 }
 
+pid_t process_of(pid_t tid)
+{
+        char path[64], text[512];
+        snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+        CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+        if (n <= 0)
+                return tid;
+        text[n] = 0;
+        const char *line = strstr(text, "\nTgid:"); /* a newline in a name is escaped */
+        long pid = line ? strtol(line + 6, NULL, 10) : 0;
+        return pid > 0 ? (pid_t)pid : tid;
+}
+
 /* Whether a text of fdinfo is of that inode, open for writing. */
 static bool fdinfo_matches(const char *text, ino_t ino)
 {

@@ -20,4 +20,8 @@ bool killed(pid_t pid);
  * file system. */
 bool holds_open(pid_t pid, ino_t ino);
 
+/* The process that thread `tid` belongs to: itself when that cannot be read. A request names the
+ * thread, which may end long before its process does. */
+pid_t process_of(pid_t tid);
+
 #endif

@@ -60,7 +60,8 @@ struct handle {
         struct reader *reader;       /* NULL: not for reading */
         pthread_mutex_t mtx;
         struct writer *writer;
-        pid_t opener;
+        pid_t opener;        /* the process, when writable */
+        _Atomic pid_t wrote; /* the thread that wrote last, or 0 */
         bool writable;
 };
 

@@ -188,8 +188,11 @@ void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t 
         const struct fuse_buf *b = &in->buf[0]; /* one piece of memory: splice is off */
         bool kept;
         int err;
-        struct writer *w = writer_of(m, op_handle(fi), &err);
+        struct handle *h = op_handle(fi);
+        struct writer *w = writer_of(m, h, &err);
         (void)ino;
+
+        atomic_store_explicit(&h->wrote, fuse_req_ctx(req)->pid, memory_order_relaxed);
 
         if (w)
                 err = writer_write(w, (uint64_t)off, b->mem, b->size, session_buffer(), &kept);
@@ -255,13 +258,31 @@ static struct writer *dirty_writer(struct handle *h)
         return w;
 }
 
-/* Whether this close leaves the file open elsewhere: in another descriptor of the process that
- * closes, or in the one that opened it, when a forked child closes its copy. */
-static bool still_open(fuse_req_t req, const struct handle *h)
+/* Whether the file was opened for writing a second time: then /proc does not tell which of the two
+ * a descriptor is. */
+static bool opened_twice(struct mount *m, const struct handle *h)
 {
-        pid_t pid = fuse_req_ctx(req)->pid;
+        const struct handle *other;
+        tree_lock(m->tree);
+        for (other = m->handles; other; other = other->next)
+                if (other != h && other->writable && other->node->ino == h->node->ino)
+                        break;
+        tree_unlock(m->tree);
+        return other != NULL;
+}
+
+/* Whether this close leaves the file open elsewhere: in another descriptor of the process that
+ * closes, in the one that opened it, when a forked child closes its copy, or in the one that wrote
+ * last, when the opener has handed it over. */
+static bool still_open(fuse_req_t req, struct mount *m, struct handle *h)
+{
+        pid_t pid = fuse_req_ctx(req)->pid, wrote = atomic_load(&h->wrote);
         ino_t ino = h->node->ino;
-        return holds_open(pid, ino) || (pid != h->opener && holds_open(h->opener, ino));
+
+        if (opened_twice(m, h))
+                return false;
+        return holds_open(pid, ino) || (pid != h->opener && holds_open(h->opener, ino)) ||
+               (wrote && wrote != pid && wrote != h->opener && holds_open(wrote, ino));
 }
 
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -279,7 +300,7 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
                          (int)pid);
                 fuse_reply_err(req, EINTR); /* release aborts it, unless others go on writing */
                 writer_unref(w);
-        } else if (still_open(req, h)) {
+        } else if (still_open(req, m, h)) {
                 fuse_reply_err(req, 0);
                 writer_unref(w);
         } else {

@@ -14,27 +14,31 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "mount/killed.h"
 
 #include "base/banned.h"
 
 static struct handle *handle_new(fuse_req_t req, struct node *n, bool writable)
 {
-        struct mount *m = op_mount(req);
         struct handle *h = calloc(1, sizeof *h);
         if (!h)
                 return NULL;
         h->node = n;
         h->writable = writable;
-        h->opener = fuse_req_ctx(req)->pid;
+        if (writable)
+                h->opener = process_of(fuse_req_ctx(req)->pid);
         pthread_mutex_init(&h->mtx, NULL);
-        tree_lock(m->tree);
+        return h;
+}
+
+/* It is whole: from here on the end of the mount may end it. */
+static void handle_list_locked(struct mount *m, struct handle *h)
+{
         h->next = m->handles;
         h->link = &m->handles;
         if (h->next)
                 h->next->link = &h->next;
         m->handles = h;
-        tree_unlock(m->tree);
-        return h;
 }
 
 static void handle_free(struct mount *m, struct handle *h)
@@ -42,9 +46,11 @@ static void handle_free(struct mount *m, struct handle *h)
         if (!h)
                 return;
         tree_lock(m->tree);
-        *h->link = h->next;
-        if (h->next)
-                h->next->link = h->link;
+        if (h->link) {
+                *h->link = h->next;
+                if (h->next)
+                        h->next->link = h->link;
+        }
         tree_unlock(m->tree);
         writer_unref(h->writer);
         pthread_mutex_destroy(&h->mtx);
@@ -109,6 +115,7 @@ static int create_locked(struct mount *m, struct node *dir, const char *name, in
         tree_pin_locked(n); /* the handle's; the other is the kernel's */
         h->node = n;
         *old = op_adopt_writer_locked(m, n, h->writer);
+        handle_list_locked(m, h);
         op_entry_locked(m, n, e);
         return 0;
 }
@@ -182,7 +189,7 @@ static void open_now(fuse_req_t req, struct mount *m, struct node *n, const char
                      struct fuse_file_info *fi)
 {
         static const struct store_meta no_meta;
-        bool write = (fi->flags & O_ACCMODE) != O_RDONLY;
+        bool write = (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC);
         bool read = (fi->flags & O_ACCMODE) != O_WRONLY && !(fi->flags & O_TRUNC);
         struct handle *h = handle_new(req, n, write);
         struct replaced old = {0};
@@ -200,8 +207,10 @@ static void open_now(fuse_req_t req, struct mount *m, struct node *n, const char
                 old = op_adopt_writer_locked(m, n, h->writer);
         if (!err && read)
                 err = attach_reader_locked(m, n, h, key, fi);
-        if (!err)
+        if (!err) {
                 tree_pin_locked(n);
+                handle_list_locked(m, h);
+        }
         tree_unlock(m->tree);
         op_replaced(&old);
         if (err) {
@@ -338,6 +347,12 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 void op_release_all(struct mount *m)
 {
-        while (m->handles)
-                handle_end(m, m->handles);
+        struct handle *h;
+        do {
+                tree_lock(m->tree);
+                h = m->handles;
+                tree_unlock(m->tree);
+                if (h)
+                        handle_end(m, h);
+        } while (h);
 }

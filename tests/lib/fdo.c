@@ -9,6 +9,7 @@
  * the same offset of the file that `src` named, else 'x'. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -150,6 +151,29 @@ static long long do_forkclose(char **a)
         return pid < 0 || waitpid(pid, &status, 0) < 0 ? -errno : NUMBER + WEXITSTATUS(status);
 }
 
+/* As do_open(), by a thread that has ended when the file is used. */
+struct opener {
+        char **a;
+        long long rc;
+};
+
+static void *thread_open(void *arg)
+{
+        struct opener *o = arg;
+        o->rc = do_open(o->a);
+        return NULL;
+}
+
+static long long do_threadopen(char **a)
+{
+        struct opener o = {.a = a};
+        pthread_t thread;
+        int err = pthread_create(&thread, NULL, thread_open, &o);
+        if (!err)
+                pthread_join(thread, NULL);
+        return err ? -err : o.rc;
+}
+
 static long long do_dupclose(char **a)
 {
         (void)a;
@@ -266,6 +290,7 @@ static const struct {
         {"truncate", 2, do_truncate},
         {"fallocate", 2, do_fallocate},
         {"forkclose", 0, do_forkclose},
+        {"threadopen", 2, do_threadopen},
         {"dupclose", 0, do_dupclose},
         {"kill", 1, do_kill},
         {"exit", 1, do_exit},

@@ -3,7 +3,7 @@
 # publish.sh: a file is visible at the store when close or fsync returned, whole, and never before.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 26
+plan 32
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -48,6 +48,17 @@ fdo_begin open wct "$mnt/forked" write 5 forkclose dupclose pause write 5 close
 expect_eq "" "$(store_ls forked)" "closes by a child and of a duplicate publish nothing"
 fdo_ends "ok ok 0 ok ok ok ok" "the file goes on"
 expect_eq 10 "$(objects size forked)" "and is whole after the last close"
+
+fdo_begin threadopen wct "$mnt/threaded" write 5 forkclose pause write 5 close
+expect_eq "" "$(store_ls threaded)" "nor does a child's when the thread that opened the file is gone"
+fdo_ends "ok ok 0 ok ok ok" "the file goes on"
+expect_eq 10 "$(objects size threaded)" "and is whole too"
+
+store_put twice <"$tmp/old"
+fdo_begin slot 0 open + "$mnt/twice" slot 1 open wt "$mnt/twice" write 5 close pause slot 0 close
+expect_eq xxxxx "$(store_cat twice)" "a close publishes though the name is open in another descriptor"
+fdo_ends "ok ok ok ok ok ok ok ok ok" "which ends well"
+expect_eq xxxxx "$(store_cat twice)" "and changes nothing"
 
 touch "$mnt/touched"
 expect_eq 0 "$(objects size touched)" "touch publishes an empty file"

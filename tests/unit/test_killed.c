@@ -3,6 +3,7 @@
 #include "mount/killed.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -59,6 +60,24 @@ START_TEST(a_file_open_for_writing_is_held)
 }
 END_TEST
 
+static void *a_thread(void *arg)
+{
+        *(pid_t *)arg = process_of(gettid());
+        return NULL;
+}
+
+START_TEST(a_thread_is_of_its_process)
+{
+        pthread_t thread;
+        pid_t pid = 0;
+        ck_assert_int_eq(process_of(getpid()), getpid());
+        ck_assert_int_eq(pthread_create(&thread, NULL, a_thread, &pid), 0);
+        pthread_join(thread, NULL);
+        ck_assert_int_eq(pid, getpid());
+        ck_assert_int_eq(process_of(0x7ffffff0), 0x7ffffff0);
+}
+END_TEST
+
 int main(void)
 {
         Suite *s = suite_create("killed");
@@ -67,6 +86,7 @@ int main(void)
                             sizeof lines / sizeof lines[0]);
         tcase_add_test(t, a_living_process_is_not_killed);
         tcase_add_test(t, a_file_open_for_writing_is_held);
+        tcase_add_test(t, a_thread_is_of_its_process);
         suite_add_tcase(s, t);
         return unit_main(s);
 }
