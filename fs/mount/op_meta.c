@@ -362,10 +362,11 @@ static void set_size(fuse_req_t req, struct mount *m, struct node *n, uint64_t s
         tree_lock(m->tree);
         mount_stat_locked(m, n, &st);
         bool writing = n->writer && writer_dirty(n->writer);
+        bool unlinked = n->unlinked;
         tree_unlock(m->tree);
         if ((uint64_t)st.st_size == size) {
                 reply_attr(req, m, n);
-        } else if (size || (writing && !h)) {
+        } else if (size || ((writing || unlinked) && !h)) {
                 fuse_reply_err(req, EOPNOTSUPP);
         } else if (h && h->writable) {
                 int err = restart_writer(m, n, h);

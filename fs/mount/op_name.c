@@ -60,11 +60,20 @@ static struct change *change_new(fuse_req_t req, fuse_ino_t parent, const char *
 
 static void name_gone(struct change *c)
 {
+        struct writer *begun = NULL; /* meanwhile, by ftruncate() */
+
         tree_lock(c->m->tree);
         struct node *n = tree_find_locked(c->m->tree, c->dir, c->name);
-        if (n)
+        if (n) {
+                n->unlinked = true;
                 tree_remove_locked(c->m->tree, n);
+                if (n->writer && n->writer != c->writer)
+                        begun = writer_ref(n->writer);
+        }
         tree_unlock(c->m->tree);
+        if (begun)
+                writer_abort(begun, 0);
+        writer_unref(begun);
 }
 
 static void deleted(void *arg, int err, const struct store_object *obj)

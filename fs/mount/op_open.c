@@ -77,6 +77,8 @@ struct replaced op_adopt_writer_locked(struct mount *m, struct node *n, struct w
         struct replaced r = {.writer = n->writer, .reader = TAKE_PTR(n->reader)};
         n->writer = writer_ref(w);
         free(TAKE_PTR(n->cached_etag));
+        if (n->unlinked)
+                writer_abort(w, 0);
         tree_note_open_locked(m->tree, n);
         return r;
 }

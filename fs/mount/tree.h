@@ -49,6 +49,7 @@ struct node {
         struct reader *reader;
         struct writer *writer;  /* a version in the making, one reference; NULL: none */
         bool published;         /* a version exists at the store */
+        bool unlinked;          /* here: what is written from now on is forgotten */
         struct node *open_next; /* list of nodes with a reader or a writer */
         bool listed;
 };

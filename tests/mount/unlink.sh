@@ -3,7 +3,7 @@
 # unlink.sh: a name that is deleted does not come back, whatever is still being written to it.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 16
+plan 22
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -25,6 +25,17 @@ echo another >"$mnt/f"
 expect_eq "another" "$(store_cat f)" "a new file of the name is its own"
 fdo_ends "ok ok ok ok" "the old writer ends well"
 expect_eq "another another" "$(store_cat f) $(cat "$mnt/f")" "and does not touch the new file"
+
+for how in wct/cut w/empty +/full; do
+	f=${how#*/}
+	: | store_put empty
+	printf old | store_put full
+	expect_eq "ok ok ok ok ok" "$(fdo open "${how%/*}" "$mnt/$f" unlink "$mnt/$f" ftruncate 0 \
+		pwrite 5 0 close)" "$f is unlinked, cut and written"
+	expect_eq "" "$(store_ls "$f")" "and does not come back"
+done
+objects rm empty
+objects rm full
 
 store_put f <"$tmp/data"
 fdo_begin open r "$mnt/f" pread 1000 0 pause pread 1000 0 close
