@@ -41,6 +41,7 @@ int mount_init(struct mount *m, struct store *store)
         const struct params *p = &m->params;
 
         m->store = store;
+        writer_tally_init(&m->tally);
         m->mounted_ns = clock_ns(CLOCK_REALTIME);
         m->uid = p->uid == UINT32_MAX ? geteuid() : (uid_t)p->uid;
         m->gid = p->gid == UINT32_MAX ? getegid() : (gid_t)p->gid;
@@ -54,6 +55,7 @@ int mount_init(struct mount *m, struct store *store)
                 .pool = m->pool,
                 .spill = m->spill,
                 .plan = part_plan(p->part_size, p->memory),
+                .tally = &m->tally,
         };
         m->reader_env = (struct reader_env){
                 .store = store,
@@ -96,6 +98,8 @@ void mount_release(struct mount *m)
         if (m->tree)
                 mount_finish(m);
         relief_stop(m->relief);
+        if (m->tree)
+                writer_tally_wait(&m->tally);
         store_close(m->store);
         relief_free(m->relief);
         tree_free(m->tree);

@@ -30,6 +30,7 @@ struct mount {
         struct relief *relief;
         struct handle *handles; /* open files, see op.h; guarded by the tree's lock */
         struct writer_env writer_env;
+        struct writer_tally tally;
         struct reader_env reader_env;
         uid_t uid;
         gid_t gid;

@@ -111,8 +111,24 @@ static void request_done_locked(struct writer *w, struct outcome *out, int err, 
         writer_set_error_locked(w, err);
 }
 
+void writer_count_locked(struct writer *w)
+{
+        struct writer_tally *t = w->env->tally;
+        bool busy = w->locked.inflight || w->locked.spilling;
+
+        if (busy == w->locked.tallied)
+                return;
+        w->locked.tallied = busy;
+        pthread_mutex_lock(&t->mtx);
+        t->busy += busy ? 1 : (size_t)-1;
+        if (!t->busy)
+                pthread_cond_broadcast(&t->none);
+        pthread_mutex_unlock(&t->mtx);
+}
+
 void writer_leave(struct writer *w, struct outcome *out)
 {
+        writer_count_locked(w);
         pthread_cond_broadcast(&w->idle);
         pthread_mutex_unlock(&w->mtx);
         writer_outcome_run(w, out);

@@ -15,6 +15,20 @@
 /* Keeping a buffer for less than this wastes more memory than a copy costs. */
 enum { KEEP_MIN = POOL_BUF_SIZE / 4 * 3 };
 
+void writer_tally_init(struct writer_tally *t)
+{
+        pthread_mutex_init(&t->mtx, NULL);
+        pthread_cond_init(&t->none, NULL);
+}
+
+void writer_tally_wait(struct writer_tally *t)
+{
+        pthread_mutex_lock(&t->mtx);
+        while (t->busy)
+                pthread_cond_wait(&t->none, &t->mtx);
+        pthread_mutex_unlock(&t->mtx);
+}
+
 struct writer *writer_new(const struct writer_env *env, const char *key,
                           const struct store_meta *meta, bool if_absent)
 {
@@ -206,6 +220,7 @@ size_t writer_relieve(struct writer *w)
                 writer_close_part_locked(w, &out);
         } else if (w->env->spill && freed) {
                 w->locked.spilling = true;
+                writer_count_locked(w);
                 pthread_mutex_unlock(&w->mtx);
                 err = part_spill(p, w->env->spill);
                 METRIC_ADD(spilled_bytes, freed);
@@ -250,6 +265,7 @@ void writer_shutdown(struct writer *w)
         if (w->locked.dirty)
                 writer_set_error_locked(w, -ESHUTDOWN);
         writer_advance_locked(w, &out);
+        writer_count_locked(w);
         while (w->locked.inflight || w->locked.spilling)
                 pthread_cond_wait(&w->idle, &w->mtx);
         pthread_mutex_unlock(&w->mtx);

@@ -8,6 +8,7 @@
 #ifndef CKPTFS_MOUNT_WRITER_H
 #define CKPTFS_MOUNT_WRITER_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,11 +20,23 @@
 struct writer;
 struct spill;
 
+/* How many writers have something at the store's hands, also those that no file shows any more. */
+struct writer_tally {
+        pthread_mutex_t mtx;
+        pthread_cond_t none;
+        size_t busy;
+};
+void writer_tally_init(struct writer_tally *t);
+/* Waits until there is none: uploads of files that were given up are aborted then. Blocks; no
+ * writer may be given work meanwhile. */
+void writer_tally_wait(struct writer_tally *t);
+
 struct writer_env {
         struct store *store;
         struct pool *pool;
         struct spill *spill; /* NULL: data stays in memory */
         struct part_plan plan;
+        struct writer_tally *tally;
 };
 
 /* A writer for an empty, unpublished version of `key`. `env` must outlive it. NULL: no memory. */

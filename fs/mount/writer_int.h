@@ -43,6 +43,7 @@ struct writer {
                 bool committing;   /* writes wait */
                 bool finishing;    /* the put or complete of this commit is on its way */
                 bool spilling;     /* writes wait */
+                bool tallied;      /* counted in the tally */
                 struct writer_commit *commits, **commits_last;
                 struct writer_deferred *deferred, **deferred_last;
         } locked;
@@ -67,6 +68,8 @@ void writer_finish_commit_locked(struct writer *w, struct outcome *out, int err,
                                  const struct store_object *obj);
 /* Lets the writes go on that waited, if nothing keeps them. */
 void writer_wake_deferred_locked(struct writer *w, struct outcome *out);
+/* Keeps the tally. */
+void writer_count_locked(struct writer *w);
 /* Unlocks, then does what was collected. */
 void writer_leave(struct writer *w, struct outcome *out);
 void writer_outcome_run(struct writer *w, struct outcome *out);

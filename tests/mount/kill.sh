@@ -3,7 +3,7 @@
 # kill.sh: a writer that dies by a signal publishes nothing; one that ends without close does.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 32
+plan 35
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -51,3 +51,15 @@ mount_ckptfs on_kill=publish
 (fdo src "$tmp/data" open wct "$mnt/kept" write 12000000 kill 9) >/dev/null 2>&1
 same "on_kill=publish publishes what was written" "$tmp/data" kept
 umount_ckptfs
+
+# A store that is slow: its requests are under way when the mount ends.
+store_stop
+start_store --ttfb 700ms
+mount_ckptfs part_size=5M
+fdo_begin src "$tmp/data" open wct "$mnt/late" write 12000000 pause
+sleep 1
+kill -KILL "$fdo_pid"; wait "$fdo_pid" 2>/dev/null
+expect_log 'late: not published, the version before it stands'
+umount_ckptfs
+expect_eq "" "$(store_uploads)" "a mount that ends at once aborts the upload of a killed writer first"
+expect_eq "" "$(store_ls late)" "and publishes nothing"
