@@ -120,6 +120,7 @@ static int write_locked(struct writer *w, struct outcome *out, const unsigned ch
 /* A version that lacks these bytes must not be published by the close that follows. */
 static int refuse_locked(struct writer *w, struct outcome *out)
 {
+        w->locked.dirty = true; /* also when all before it was published */
         writer_set_error_locked(w, -EOPNOTSUPP);
         writer_advance_locked(w, out);
         return -EOPNOTSUPP;

@@ -3,7 +3,7 @@
 # publish.sh: a file is visible at the store when close or fsync returned, whole, and never before.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 32
+plan 33
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -35,6 +35,10 @@ fdo_ends "ok ok ok ok ok ok" "its close has nothing left to do"
 expect_eq "ok ok ok ok EOPNOTSUPP ok ok" "$(fdo src "$tmp/data" open wct "$mnt/synced3" \
 	write 11000000 fsync write 1000000 fsync close)" "a write after it is refused"
 expect_eq 11000000 "$(objects size synced3)" "and what was published stands"
+
+expect_eq "ok ok ok EOPNOTSUPP EOPNOTSUPP" "$(fdo open wct "$mnt/synced4" write 5 fsync pwrite 1 9 \
+	close)" "close says so when a write elsewhere was refused after fsync"
+expect_log 'synced4: not published, the version before it stands'
 
 requests_mark
 echo redirected >"$mnt/redirected"
