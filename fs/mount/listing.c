@@ -128,7 +128,12 @@ static bool shadowed_locked(struct listing *l, const char *name)
 
 static int add_item_locked(struct listing *l, struct page *p, const struct store_entry *e)
 {
-        const char *name = e->key + strlen(l->prefix);
+        size_t above = strlen(l->prefix);
+        if (strncmp(e->key, l->prefix, above)) {
+                l->locked.skipped++; /* not what was asked for */
+                return 0;
+        }
+        const char *name = e->key + above;
         size_t n = strlen(name);
 
         if (!n && !e->size)

@@ -220,6 +220,11 @@ static void entries_ready(struct list_wait *wait)
                 return;
         }
         listing_each(f->d->listing, f->off - DOTS, add_stored, f, &end);
+        if (!end && !f->used && !f->full) { /* nothing would be the end of the directory */
+                f->wait.index = f->off - DOTS;
+                listing_want(f->d->listing, &f->wait);
+                return;
+        }
         if (end && !f->full)
                 add_local(f);
         filling_end(f, 0);

@@ -3,7 +3,7 @@
 # listing.sh: a directory of many pages is listed whole, also while files come and go.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 12
+plan 15
 start_store
 mount_ckptfs attr_ttl=60s
 mkdir "$mnt/many"
@@ -36,4 +36,16 @@ printf below | store_put both/below
 printf between | store_put both-
 expect_eq "both both- growing many:object" \
 	"$(cd "$mnt" && echo *):$(cat "$mnt/both")" "object and prefix of one name show the file"
+umount_ckptfs
+
+# The last entry of a page is one that is shown later, and the next page is not here yet.
+objects fill turn/f 1200
+objects rm turn/f00999
+store_stop
+start_store --ttfb 200ms
+mount_ckptfs attr_ttl=0
+fdo_begin open wct "$mnt/turn/f00999" write 1 pause close
+printf elsewhere | store_put turn/f00999
+expect_eq 1200 "$(ls "$mnt/turn" | sort -u | wc -l)" "a listing does not end where a file is being written"
+fdo_ends "ok ok ok ok" "which goes on"
 umount_ckptfs
