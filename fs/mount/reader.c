@@ -425,14 +425,15 @@ static uint64_t gap_end_locked(const struct reader *r, uint64_t at, uint64_t end
 }
 
 /* Requests what of the read is neither here nor on its way. */
-static int demand_locked(struct reader *r, struct stream *s, const struct read_op *op)
+static int demand_locked(struct reader *r, struct stream *s, const struct read_op *op,
+                         enum pool_want want)
 {
         uint64_t at = op->off, end = op->off + op->len;
 
         while (at < end) {
                 struct range *g = find_range_locked(r, at);
                 uint64_t stop = g ? g->off + g->len : gap_end_locked(r, at, end);
-                int err = g ? 0 : request_locked(r, s, at, stop - at, POOL_MUST);
+                int err = g ? 0 : request_locked(r, s, at, stop - at, want);
                 if (err)
                         return err;
                 if (g)
@@ -497,14 +498,14 @@ static void start_locked(struct reader *r, struct read_op *op)
         struct stream *s = windows_hit(&r->locked.windows, op->off, op->len, waits, &evicted);
 
         abandon_locked(r, &evicted);
-        int err = demand_locked(r, s, op);
+        int err = demand_locked(r, s, op, POOL_MUST);
         if (err == -EAGAIN) {
                 op->reader = reader_ref(r);
                 op->starved.ready = starved_ready;
                 if (pool_wait(r->env->pool, &op->starved))
                         return;
                 reader_unref(r);
-                err = demand_locked(r, s, op);
+                err = demand_locked(r, s, op, POOL_OVER); /* there is room now, or was */
         }
         op->next = r->locked.pending;
         r->locked.pending = op;
