@@ -11,6 +11,8 @@
 
 #include "base/banned.h"
 
+#define SECOND 1000000000LL
+
 struct tree {
         pthread_mutex_t mtx;
         int64_t ttl_ns;
@@ -25,7 +27,7 @@ static int64_t now_ns(void)
 {
         struct timespec ts;
         clock_gettime(CLOCK_MONOTONIC, &ts);
-        return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+        return (int64_t)ts.tv_sec * SECOND + ts.tv_nsec;
 }
 
 /* FNV-1a with the 64-bit offset basis and prime of its authors. */
@@ -194,10 +196,12 @@ int tree_set_info_locked(struct tree *t, struct node *n, const struct node_info 
 {
         n->fresh_until = now_ns() + t->ttl_ns;
         n->published = true;
-        n->mtime_ns = info->mtime_ns;
+        bool same = n->etag && info->etag[0] && !strcmp(n->etag, info->etag);
+        /* Listings tell fractions of a second, heads do not: a version has one time. */
+        if (!same || n->mtime_ns / SECOND != info->mtime_ns / SECOND)
+                n->mtime_ns = info->mtime_ns;
         if (n->dir)
                 return 0;
-        bool same = n->etag && info->etag[0] && !strcmp(n->etag, info->etag);
         if (same && n->complete && !info->complete)
                 return 0; /* a listing knows less of the same version */
         char *etag = strdup(info->etag);
@@ -253,6 +257,8 @@ struct node *tree_enter_locked(struct tree *t, struct node *dir, const char *nam
         if (!n && !(n = make_locked(t, dir, name, info)))
                 return NULL;
         n->refs++;
+        if (n->nreaders && !info->etag[0])
+                return n; /* which version this is cannot be told: an open file is what it was */
         if (!n->writer && tree_set_info_locked(t, n, info)) {
                 tree_unref_locked(t, n, 1);
                 return NULL;

@@ -72,6 +72,34 @@ START_TEST(an_open_file_keeps_its_version_when_the_name_gets_another)
 }
 END_TEST
 
+START_TEST(an_open_file_stays_what_it_is_when_no_version_is_told)
+{
+        struct tree *t = tree_new(1000000000);
+        struct node *n = enter(t, tree_root(t), "f", version("1", 3));
+        n->nreaders = 1;
+        ck_assert_ptr_eq(enter(t, tree_root(t), "f", version("", 5)), n);
+        ck_assert_uint_eq(n->size, 3);
+        ck_assert_str_eq(n->etag, "1");
+        tree_free(t);
+}
+END_TEST
+
+START_TEST(a_version_has_one_time)
+{
+        struct tree *t = tree_new(1000000000);
+        struct node_info head = version("1", 3), listed = version("1", 3);
+        head.mtime_ns = 7000000000;
+        listed.mtime_ns = 7345000000;
+        struct node *n = enter(t, tree_root(t), "f", listed);
+        enter(t, tree_root(t), "f", head);
+        ck_assert_int_eq(n->mtime_ns, listed.mtime_ns);
+        head.etag = "2";
+        enter(t, tree_root(t), "f", head);
+        ck_assert_int_eq(n->mtime_ns, head.mtime_ns);
+        tree_free(t);
+}
+END_TEST
+
 START_TEST(a_closed_file_takes_the_new_version)
 {
         struct tree *t = tree_new(1000000000);
@@ -158,6 +186,8 @@ int main(void)
         TCase *t = tcase_create("tree");
         tcase_add_test(t, keys_are_made_of_names);
         tcase_add_test(t, an_open_file_keeps_its_version_when_the_name_gets_another);
+        tcase_add_test(t, an_open_file_stays_what_it_is_when_no_version_is_told);
+        tcase_add_test(t, a_version_has_one_time);
         tcase_add_test(t, a_closed_file_takes_the_new_version);
         tcase_add_test(t, a_listing_does_not_take_away_what_a_head_told);
         tcase_add_test(t, ten_thousand_names_are_found_and_forgotten);
