@@ -286,8 +286,8 @@ void session_stop(struct session *s)
 {
         const struct sigaction act = {.sa_handler = interrupted};
 
-        if (!s || !s->fuse)
-                return;
+        if (!s || !s->nthreads)
+                return; /* never started, or stopped before: the tree may be gone */
         fuse_session_exit(s->fuse);
         sigaction(SIGUSR2, &act, NULL);
         for (unsigned i = 0; i < s->nthreads; i++) {
