@@ -35,7 +35,7 @@ finish() {
 	trap '' INT TERM HUP
 	unmount
 	stop_sim
-	rm -rf --one-file-system "$tmp"
+	rm -rf --one-file-system "$tmp" /dev/shm/ckptfs-speed
 }
 trap finish EXIT
 trap 'exit 130' INT TERM HUP
@@ -103,8 +103,13 @@ ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; } # user 
 peak_mib() { awk '/^VmHWM/ { printf "%d", $2 / 1024 }' "/proc/$daemon/status"; }
 record() { printf '%s\t%s\t%s\n' "$1" "$2" "$3" >>"$tsv"; }
 
-# Pages of earlier reads go; pages just freed are at hand again at once, for every system alike.
-drop_caches() { [ ! -w /proc/sys/vm/drop_caches ] || echo 3 >/proc/sys/vm/drop_caches; }
+# Before a read, for every system alike: pages of earlier reads go, and memory that a hypervisor took back while it was free is
+# fetched again, which costs more than a second for a GB and belongs to no file system.
+drop_caches() {
+	dd if=/dev/zero of=/dev/shm/ckptfs-speed bs=1M count=$((mib + 1024)) status=none || true
+	rm -f /dev/shm/ckptfs-speed
+	[ ! -w /proc/sys/vm/drop_caches ] || echo 3 >/proc/sys/vm/drop_caches
+}
 
 # timed WHAT MIB COMMAND...: records GB/s, and the daemon's CPU-s per GB as WHAT.cpu
 timed() {
