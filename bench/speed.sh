@@ -183,8 +183,15 @@ row_limit() {
 	record "limit read" machine "$(sed -n 's/^limit read .* = \([0-9.]*\) GB.*/\1/p' "$tmp/ceiling.txt")"
 }
 
-# GB/s of one storage from the results of a run of shards.
-shards_figure() { jq -r ".metrics.$1" "$2"/shards/*/*/job_results.json | tail -n 1; }
+# shards DIR PHASE STORAGE [KEY=VALUE...]: a save or load of ckptbench; prints its GB/s
+shards() {
+	local dir=$1 phase=$2 storage=$3
+	shift 3
+	"$b/ckptbench" shards size=2GiB payload=null phase="$phase" storage="$storage" \
+		mount.path="$tmp/mnt" s3.uri=s3://speed/direct s3.endpoint="$url" s3.connections=16 \
+		out="$dir" "$@" >"$tmp/shards.txt" || die "shards: $(tail -n 1 "$tmp/shards.txt")"
+	jq -r ".metrics.$phase.gb_per_s" "$dir"/shards/*/*/job_results.json
+}
 
 row_rate() {
 	local run storage dir
@@ -193,11 +200,10 @@ row_rate() {
 		mount_system ckptfs "connections=16"
 		for storage in mount s3; do
 			dir=$tmp/rate.$run.$storage
-			"$b/ckptbench" shards size=2GiB payload=null storage=$storage mount.path="$tmp/mnt" \
-				s3.uri=s3://speed/direct s3.endpoint="$url" s3.connections=16 out="$dir" \
-				>"$tmp/shards.txt" || die "shards: $(tail -n 1 "$tmp/shards.txt")"
-			record "rate write" "$storage" "$(shards_figure save.gb_per_s "$dir")"
-			record "rate read" "$storage" "$(shards_figure load.gb_per_s "$dir")"
+			record "rate write" "$storage" "$(shards "$dir.save" save $storage)"
+			drop_caches
+			record "rate read" "$storage" "$(shards "$dir.load" load $storage \
+				suffix="$(sed -n 's/.*suffix \([^ ;]*\).*/\1/p' "$tmp/shards.txt" | head -n 1)")"
 		done
 		unmount
 	done

@@ -29,10 +29,11 @@ int64_t mount_now_ns(void)
         return clock_ns(CLOCK_REALTIME) / 1000000000 * 1000000000;
 }
 
-/* Enough in flight for every connection, but no more than half of the memory. */
+/* Enough for every connection while the slowest holds the reader up, but no more than half of the
+ * memory. */
 static uint64_t window_of(const struct params *p)
 {
-        uint64_t want = p->connections * p->read_size;
+        uint64_t want = 2 * p->connections * p->read_size;
         return want < p->memory / 2 ? want : p->memory / 2;
 }
 

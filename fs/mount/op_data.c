@@ -193,7 +193,7 @@ void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t 
         struct writer *w = writer_of(m, h, &err);
         (void)ino;
 
-pid_t pid = fuse_req_ctx(req)->pid;
+        pid_t pid = fuse_req_ctx(req)->pid;
         atomic_store_explicit(&h->wrote, pid, memory_order_relaxed);
         follow_writer(pid, b->size);
         if (w)

@@ -488,13 +488,25 @@ static void starved_ready(struct pool_waiter *w)
         reader_unref(r);
 }
 
+/* Whether the store has begun with half of what is on its way. Else a larger window would only make
+ * the queue longer: what holds the reader up is neither the network nor the store. */
+static bool is_begun_locked(const struct reader *r)
+{
+        unsigned flying = 0, silent = 0;
+        for (const struct range *g = r->locked.ranges; g; g = g->next) {
+                flying += g->flying;
+                silent += g->flying && !g->filled;
+        }
+        return silent <= 1 + flying / 2;
+}
+
 /* Puts a read among the pending ones after requesting what it lacks. */
 static void start_locked(struct reader *r, struct read_op *op)
 {
         struct stream evicted;
         struct reply rep;
         enum op_state state = look_locked(r, op, &rep);
-        bool waits = state == OP_WAITS || state == OP_LACKS;
+        bool waits = (state == OP_WAITS || state == OP_LACKS) && is_begun_locked(r);
         struct stream *s = windows_hit(&r->locked.windows, op->off, op->len, waits, &evicted);
 
         abandon_locked(r, &evicted);

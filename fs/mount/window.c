@@ -57,12 +57,12 @@ static uint64_t active(const struct windows *w)
 static void grow(struct windows *w, struct stream *s, bool waited)
 {
         uint64_t most = w->max / active(w);
-        if (!s->window) {
-                s->window = WINDOW_FIRST;
+        if (s->window < WINDOW_SECOND) {
+                s->window = WINDOW_SECOND;
                 s->grow_at = s->next;
         } else if (waited && s->next >= s->grow_at) {
                 s->window *= 2;
-                s->grow_at = s->next + s->window / 4;
+                s->grow_at = s->next + s->window / 8;
         }
         if (s->window > most)
                 s->window = most;

@@ -9,10 +9,11 @@
 #include <stdint.h>
 
 enum {
-        WINDOW_STREAMS = 32,     /* of one file at once; the one unused for longest makes room */
-        WINDOW_FIRST = 2 << 20,  /* of a stream that begins a file or was hit a second time */
-        WINDOW_SLACK = 1 << 20,  /* a request this far past the fetched end still belongs to it */
-        WINDOW_REQUEST = 1 << 20 /* smallest request of read-ahead */
+        WINDOW_STREAMS = 32,      /* of one file at once; the one unused for longest makes room */
+        WINDOW_FIRST = 2 << 20,   /* of a stream that begins a file */
+        WINDOW_SECOND = 16 << 20, /* of one that goes on */
+        WINDOW_SLACK = 1 << 20,   /* a request this far past the fetched end still belongs to it */
+        WINDOW_REQUEST = 1 << 20  /* smallest request of read-ahead */
 };
 
 struct stream {
