@@ -22,8 +22,8 @@ struct dir_handle {
         struct node *node;
         struct listing *listing;
         pthread_mutex_t mtx;
-        char **local; /* names of unpublished files, taken when the store's list ends */
-        size_t nlocal;
+        char **local; /* names of files unpublished when the listing began or ended */
+        size_t nlocal, room;
 };
 
 /* One readdir under way. */
@@ -69,6 +69,7 @@ static void free_local(struct dir_handle *d)
         while (d->nlocal)
                 free(d->local[--d->nlocal]);
         free(TAKE_PTR(d->local));
+        d->room = 0;
 }
 
 void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -109,6 +110,52 @@ static bool add(struct filling *f, const char *name, const struct fuse_entry_par
         return true;
 }
 
+static bool has_local_locked(const struct dir_handle *d, const char *name)
+{
+        for (size_t i = 0; i < d->nlocal; i++)
+                if (!strcmp(d->local[i], name))
+                        return true;
+        return false;
+}
+
+/* Adds the files that were begun here and are not published yet. */
+static void take_local_names_locked(struct mount *m, struct dir_handle *d)
+{
+        tree_lock(m->tree);
+        for (struct node *n = tree_open_list_locked(m->tree); n; n = n->open_next) {
+                if (n->parent != d->node || !n->hashed || !n->writer || n->published ||
+                    has_local_locked(d, n->name))
+                        continue;
+                if (d->nlocal == d->room) {
+                        size_t room = d->room ? d->room * 2 : 16;
+                        char **v = realloc(d->local, room * sizeof *v);
+                        if (!v)
+                                break;
+                        d->local = v;
+                        d->room = room;
+                }
+                if ((d->local[d->nlocal] = strdup(n->name)))
+                        d->nlocal++;
+        }
+        tree_unlock(m->tree);
+}
+
+/* A file that was begun when the listing began comes at its end, though it be published meanwhile:
+ * the store may have listed it or not. */
+static bool comes_later(struct filling *f, const struct list_entry *le)
+{
+        pthread_mutex_lock(&f->d->mtx);
+        bool later = has_local_locked(f->d, le->name);
+        pthread_mutex_unlock(&f->d->mtx);
+        if (!later) {
+                tree_lock(f->m->tree);
+                const struct node *n = tree_find_locked(f->m->tree, f->d->node, le->name);
+                later = n && n->writer && !n->published;
+                tree_unlock(f->m->tree);
+        }
+        return later;
+}
+
 /* A name of the store; with plus the kernel gets a reference to its node. */
 static bool add_stored(void *arg, const struct list_entry *le)
 {
@@ -118,13 +165,11 @@ static bool add_stored(void *arg, const struct list_entry *le)
                 .dir = le->dir, .size = le->size, .mtime_ns = le->mtime_ns, .etag = le->etag};
         bool added = true;
 
-        tree_lock(f->m->tree);
-        struct node *known = tree_find_locked(f->m->tree, f->d->node, le->name);
-        if (known && known->writer && !known->published) {
-                tree_unlock(f->m->tree); /* comes among the local names */
+        if (comes_later(f, le)) {
                 f->off++;
                 return true;
         }
+        tree_lock(f->m->tree);
         struct node *n = NULL;
         if (f->plus && (n = tree_enter_locked(f->m->tree, f->d->node, le->name, &info)))
                 op_entry_locked(f->m, n, &e);
@@ -140,36 +185,13 @@ static bool add_stored(void *arg, const struct list_entry *le)
         return added;
 }
 
-static void take_local_names(struct filling *f)
-{
-        struct dir_handle *d = f->d;
-        size_t room = 0;
-
-        free_local(d);
-        tree_lock(f->m->tree);
-        for (struct node *n = tree_open_list_locked(f->m->tree); n; n = n->open_next) {
-                if (n->parent != d->node || !n->hashed || !n->writer || n->published)
-                        continue;
-                if (d->nlocal == room) {
-                        room = room ? room * 2 : 16;
-                        char **v = realloc(d->local, room * sizeof *v);
-                        if (!v)
-                                break;
-                        d->local = v;
-                }
-                if ((d->local[d->nlocal] = strdup(n->name)))
-                        d->nlocal++;
-        }
-        tree_unlock(f->m->tree);
-}
-
 static void add_local(struct filling *f)
 {
         struct dir_handle *d = f->d;
 
         pthread_mutex_lock(&d->mtx);
         if (f->off < LOCAL_FIRST) {
-                take_local_names(f);
+                take_local_names_locked(f->m, d);
                 f->off = LOCAL_FIRST;
         }
         while (f->off - LOCAL_FIRST < d->nlocal && !f->full) {
@@ -244,8 +266,13 @@ static void fill(fuse_req_t req, size_t size, off_t off, struct fuse_file_info *
         f->plus = plus;
         f->off = (uint64_t)off;
         f->size = size;
-        if (!off)
+        if (!off) {
                 listing_rewind(f->d->listing);
+                pthread_mutex_lock(&f->d->mtx);
+                free_local(f->d);
+                take_local_names_locked(f->m, f->d);
+                pthread_mutex_unlock(&f->d->mtx);
+        }
         add_dots(f);
         if (f->off >= LOCAL_FIRST) {
                 add_local(f);

@@ -3,7 +3,7 @@
 # listing.sh: a directory of many pages is listed whole, also while files come and go.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 15
+plan 17
 start_store
 mount_ckptfs attr_ttl=60s
 mkdir "$mnt/many"
@@ -39,13 +39,24 @@ expect_eq "both both- growing many:object" \
 umount_ckptfs
 
 # The last entry of a page is one that is shown later, and the next page is not here yet.
-objects fill turn/f 1200
+objects fill turn/f 4500
 objects rm turn/f00999
 store_stop
 start_store --ttfb 200ms
 mount_ckptfs attr_ttl=0
 fdo_begin open wct "$mnt/turn/f00999" write 1 pause close
 printf elsewhere | store_put turn/f00999
-expect_eq 1200 "$(ls "$mnt/turn" | sort -u | wc -l)" "a listing does not end where a file is being written"
+expect_eq 4500 "$(ls "$mnt/turn" | sort -u | wc -l)" "a listing does not end where a file is being written"
 fdo_ends "ok ok ok ok" "which goes on"
+
+first_page_came() { [ "$(requests_of ListObjectsV2)" -ge 2 ]; } # after that of the lookup
+fdo_begin open wct "$mnt/turn/a" write 1 pause close pause
+requests_mark
+ls "$mnt/turn" >"$tmp/got" &
+listing=$!
+wait_for 10 first_page_came
+fdo_next
+wait $listing
+expect_eq a "$(grep a "$tmp/got")" "a file that is published while its directory is listed is there"
+fdo_ends "ok ok ok ok ok" "and published"
 umount_ckptfs
