@@ -31,8 +31,10 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/range.h \
 	%D%/reader.c \
 	%D%/reader.h \
+	%D%/reader_int.h \
 	%D%/relief.c \
 	%D%/relief.h \
+	%D%/serve.c \
 	%D%/session.c \
 	%D%/session.h \
 	%D%/spill.c \

@@ -1,56 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reader.c: see reader.h.
+/* reader.c: see reader.h; what to fetch, and what becomes of it.
  *
  * Ranges are requested, fill up on an I/O thread and are handed to the reads that wait for them
- * from that same thread: serve() runs after every change. Memory is given back outside the lock,
- * since that may wake a read. */
-#include "mount/reader.h"
+ * from that same thread: reader_serve_locked() runs after every change. Memory is given back
+ * outside the lock, since that may wake a read. */
+#include "mount/reader_int.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/metrics.h"
-#include "mount/chain.h"
-#include "mount/range.h"
-#include "mount/window.h"
 
 #include "base/banned.h"
-
-struct reader {
-        atomic_uint refs;
-        const struct reader_env *env;
-        char *key;
-        struct store_object obj;
-        pthread_mutex_t mtx; /* before the pool's and the store's locks */
-        struct {
-                unsigned opens;
-                int err; /* final: the object is not what it should be */
-                struct windows windows;
-                struct chain chain;
-                struct range *ranges;    /* disjoint, newest first */
-                struct read_op *pending; /* wait for bytes */
-                struct range *garbage;   /* to be freed once unlocked */
-        } locked;
-};
-
-/* A read that is ready: where its bytes are, and the ranges that must stay meanwhile. */
-struct reply {
-        int err;
-        int niov;
-        struct iovec iov[READ_IOV_MAX];
-        int nranges;
-        struct {
-                struct range *range;
-                uint64_t len;
-        } from[READ_IOV_MAX];
-        unsigned char *copy; /* the bytes, when they lie in too many pieces; else NULL */
-};
-
-static void start_locked(struct reader *r, struct read_op *op);
 
 struct reader *reader_new(const struct reader_env *env, const char *key,
                           const struct store_object *obj)
@@ -94,195 +58,7 @@ uint64_t reader_size(const struct reader *r)
         return r->obj.size;
 }
 
-static void unlock(struct reader *r)
-{
-        struct range *list = r->locked.garbage;
-        r->locked.garbage = NULL;
-        pthread_mutex_unlock(&r->mtx);
-        while (list) {
-                struct range *g = list;
-                list = g->next;
-                range_free(g);
-        }
-}
-
-static void put_range_locked(struct reader *r, struct range *g)
-{
-        if (--g->refs)
-                return;
-        g->next = r->locked.garbage;
-        r->locked.garbage = g;
-}
-
-static void drop_range_locked(struct reader *r, struct range *g)
-{
-        struct range **pp = &r->locked.ranges;
-        while (*pp != g)
-                pp = &(*pp)->next;
-        *pp = g->next;
-        __atomic_store_n(&g->dead, true, __ATOMIC_RELAXED);
-        put_range_locked(r, g);
-}
-
-static struct range *find_range_locked(struct reader *r, uint64_t at)
-{
-        for (struct range *g = r->locked.ranges; g; g = g->next)
-                if (at >= g->off && at < g->off + g->len)
-                        return g;
-        return NULL;
-}
-
-static uint64_t readable(const struct range *g)
-{
-        return g->hold && !g->verified ? 0 : g->filled;
-}
-
-/* --- handing out
- * ----------------------------------------------------------------------------------- */
-
-enum op_state { OP_WAITS, OP_READY, OP_LACKS, OP_SCATTERED };
-
-/* Pieces of memory that hold bytes [at, stop) of the range. */
-static uint64_t pieces(const struct range *g, uint64_t at, uint64_t stop)
-{
-        return (stop - 1 - g->off) / POOL_BUF_SIZE - (at - g->off) / POOL_BUF_SIZE + 1;
-}
-
-/* Whether every byte of `op` is there; fills `rep` when it is and they fit. */
-static enum op_state look_locked(struct reader *r, const struct read_op *op, struct reply *rep)
-{
-        uint64_t at = op->off, end = op->off + op->len;
-        bool fits = true;
-
-        memset(rep, 0, offsetof(struct reply, iov));
-        rep->nranges = 0;
-        rep->copy = NULL;
-        while (at < end) {
-                struct range *g = find_range_locked(r, at);
-                if (!g)
-                        return OP_LACKS;
-                uint64_t stop = g->off + g->len < end ? g->off + g->len : end;
-                if (g->off + readable(g) < stop)
-                        return OP_WAITS;
-                fits = fits && (uint64_t)rep->niov + pieces(g, at, stop) <= READ_IOV_MAX;
-                if (fits) {
-                        rep->niov += range_iov(g, at, stop - at, rep->iov + rep->niov);
-                        rep->from[rep->nranges].range = g;
-                        rep->from[rep->nranges++].len = stop - at;
-                }
-                at = stop;
-        }
-        return fits ? OP_READY : OP_SCATTERED;
-}
-
-static void consume_locked(struct reader *r, struct range *g, uint64_t n)
-{
-        g->consumed += n;
-        if (g->consumed >= g->len && !g->dead && !g->flying)
-                drop_range_locked(r, g);
-}
-
-/* Many small reads were under way within this one, each with a range of its own. */
-static void copy_locked(struct reader *r, const struct read_op *op, struct reply *rep)
-{
-        memset(rep, 0, sizeof *rep);
-        rep->copy = malloc(op->len);
-        if (!rep->copy) {
-                rep->err = -ENOMEM;
-                return;
-        }
-        for (size_t done = 0; done < op->len;) {
-                struct range *g = find_range_locked(r, op->off + done);
-                size_t k = range_get(g, op->off + done, rep->copy + done, op->len - done);
-                consume_locked(r, g, k);
-                done += k;
-        }
-        rep->iov[0] = (struct iovec){rep->copy, op->len};
-        rep->niov = 1;
-}
-
-static void pin_locked(struct reply *rep)
-{
-        for (int i = 0; i < rep->nranges; i++)
-                rep->from[i].range->refs++;
-}
-
-/* After the reply: what has been read through is not needed again, the kernel has it. */
-static void settle_locked(struct reader *r, struct reply *rep)
-{
-        for (int i = 0; i < rep->nranges; i++) {
-                struct range *g = rep->from[i].range;
-                consume_locked(r, g, rep->from[i].len);
-                put_range_locked(r, g);
-        }
-}
-
-static struct read_op *take_ready_locked(struct reader *r, struct reply *rep)
-{
-        for (struct read_op **pp = &r->locked.pending; *pp; pp = &(*pp)->next) {
-                struct read_op *op = *pp;
-                if (r->locked.err) {
-                        memset(rep, 0, sizeof *rep);
-                        rep->err = r->locked.err;
-                } else {
-                        enum op_state state = look_locked(r, op, rep);
-                        if (state == OP_WAITS)
-                                continue;
-                        if (state == OP_LACKS) {
-                                *pp = op->next; /* its range failed or was dropped: ask again */
-                                start_locked(r, op);
-                                pp = &r->locked.pending;
-                                if (!*pp)
-                                        return NULL;
-                                continue;
-                        }
-                        if (state == OP_SCATTERED)
-                                copy_locked(r, op, rep);
-                }
-                *pp = op->next;
-                pin_locked(rep);
-                return op;
-        }
-        return NULL;
-}
-
-/* Answers every read whose bytes are there. Drops the lock around each answer. */
-static void serve_locked(struct reader *r)
-{
-        struct read_op *op;
-        struct reply rep;
-
-        while ((op = take_ready_locked(r, &rep))) {
-                pthread_mutex_unlock(&r->mtx);
-                op->done(op, rep.err, rep.iov, rep.niov);
-                free(rep.copy);
-                pthread_mutex_lock(&r->mtx);
-                settle_locked(r, &rep);
-        }
-}
-
-/* Fails the reads that wait for a byte of [off, off+len). */
-static void fail_locked(struct reader *r, uint64_t off, uint64_t len, int err)
-{
-        struct reply none = {.err = err};
-        struct read_op **pp = &r->locked.pending;
-
-        while (*pp) {
-                struct read_op *op = *pp;
-                if (op->off >= off + len || op->off + op->len <= off) {
-                        pp = &op->next;
-                        continue;
-                }
-                *pp = op->next;
-                pthread_mutex_unlock(&r->mtx);
-                op->done(op, none.err, NULL, 0);
-                pthread_mutex_lock(&r->mtx);
-                pp = &r->locked.pending;
-        }
-}
-
-/* --- fetching
- * ------------------------------------------------------------------------------------------ */
+/* --- fetching --- */
 
 static int fetch_locked(struct reader *r, struct range *g);
 
@@ -299,8 +75,8 @@ static int range_data(void *arg, uint64_t at, const void *p, size_t n)
         pthread_mutex_lock(&r->mtx);
         g->filled = at + n;
         if (!g->hold)
-                serve_locked(r);
-        unlock(r);
+                reader_serve_locked(r);
+        reader_unlock(r);
         return 0;
 }
 
@@ -350,7 +126,7 @@ static void range_done(void *arg, int err, const struct store_got *got)
                 g->filled = 0;
                 err = fetch_locked(r, g);
                 if (!err) {
-                        unlock(r);
+                        reader_unlock(r);
                         reader_unref(r);
                         return;
                 }
@@ -362,15 +138,15 @@ static void range_done(void *arg, int err, const struct store_got *got)
                         -EIO; /* else the kernel asks again for less, which has no checksum */
         if (err && !g->dead) {
                 g->err = read_errno(err);
-                drop_range_locked(r, g);
-                fail_locked(r, g->off, g->len, g->err);
+                reader_drop_range_locked(r, g);
+                reader_fail_locked(r, g->off, g->len, g->err);
         }
         verify_locked(r);
         if (!g->dead && g->consumed >= g->len)
-                drop_range_locked(r, g);
-        put_range_locked(r, g);
-        serve_locked(r);
-        unlock(r);
+                reader_drop_range_locked(r, g);
+        reader_put_range_locked(r, g);
+        reader_serve_locked(r);
+        reader_unlock(r);
         reader_unref(r);
 }
 
@@ -407,7 +183,7 @@ static int request_locked(struct reader *r, const struct stream *s, uint64_t off
                             !r->locked.chain.broken);
         int err = fetch_locked(r, g);
         if (err) {
-                put_range_locked(r, g);
+                reader_put_range_locked(r, g);
                 return err;
         }
         g->refs++; /* the request's; the first is the list's */
@@ -431,7 +207,7 @@ static int demand_locked(struct reader *r, struct stream *s, const struct read_o
         uint64_t at = op->off, end = op->off + op->len;
 
         while (at < end) {
-                struct range *g = find_range_locked(r, at);
+                struct range *g = reader_find_range_locked(r, at);
                 uint64_t stop = g ? g->off + g->len : gap_end_locked(r, at, end);
                 int err = g ? 0 : request_locked(r, s, at, stop - at, want);
                 if (err)
@@ -450,7 +226,7 @@ static void prefetch_locked(struct reader *r, struct stream *s)
         uint64_t n;
         while ((n = windows_next(&r->locked.windows, s, r->obj.size))) {
                 uint64_t from = s->ahead > s->next ? s->ahead : s->next;
-                struct range *g = find_range_locked(r, from);
+                struct range *g = reader_find_range_locked(r, from);
                 if (g) {
                         s->ahead = g->off + g->len;
                         continue;
@@ -470,7 +246,7 @@ static void abandon_locked(struct reader *r, const struct stream *s)
                 next = g->next;
                 if (g->off >= s->next && g->off < s->ahead && !g->consumed) {
                         METRIC_ADD(readahead_waste, g->len);
-                        drop_range_locked(r, g);
+                        reader_drop_range_locked(r, g);
                 }
         }
 }
@@ -482,9 +258,9 @@ static void starved_ready(struct pool_waiter *w)
         struct reader *r = op->reader;
 
         pthread_mutex_lock(&r->mtx);
-        start_locked(r, op);
-        serve_locked(r);
-        unlock(r);
+        reader_start_locked(r, op);
+        reader_serve_locked(r);
+        reader_unlock(r);
         reader_unref(r);
 }
 
@@ -500,12 +276,11 @@ static bool is_begun_locked(const struct reader *r)
         return silent <= 1 + flying / 2;
 }
 
-/* Puts a read among the pending ones after requesting what it lacks. */
-static void start_locked(struct reader *r, struct read_op *op)
+void reader_start_locked(struct reader *r, struct read_op *op)
 {
         struct stream evicted;
         struct reply rep;
-        enum op_state state = look_locked(r, op, &rep);
+        enum op_state state = reader_look_locked(r, op, &rep);
         bool waits = (state == OP_WAITS || state == OP_LACKS) && is_begun_locked(r);
         struct stream *s = windows_hit(&r->locked.windows, op->off, op->len, waits, &evicted);
 
@@ -522,7 +297,7 @@ static void start_locked(struct reader *r, struct read_op *op)
         op->next = r->locked.pending;
         r->locked.pending = op;
         if (err)
-                fail_locked(r, op->off, op->len, err == -EAGAIN ? -ENOMEM : err);
+                reader_fail_locked(r, op->off, op->len, err == -EAGAIN ? -ENOMEM : err);
         else
                 prefetch_locked(r, s);
 }
@@ -539,18 +314,16 @@ void reader_read(struct reader *r, struct read_op *op)
         pthread_mutex_lock(&r->mtx);
         int err = r->locked.err;
         if (!err) {
-                start_locked(r, op);
-                serve_locked(r);
+                reader_start_locked(r, op);
+                reader_serve_locked(r);
         }
-        unlock(r);
+        reader_unlock(r);
         if (err)
                 op->done(op, err, NULL, 0);
         reader_unref(r);
 }
 
-/* --- life
- * -------------------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 void reader_open(struct reader *r)
 {
@@ -576,7 +349,7 @@ static size_t drop_idle_locked(struct reader *r, bool all)
                 if (!all && (g->flying || g->refs > 1 || awaited_locked(r, g)))
                         continue;
                 bytes += (size_t)g->len;
-                drop_range_locked(r, g);
+                reader_drop_range_locked(r, g);
         }
         return bytes;
 }
@@ -586,7 +359,7 @@ void reader_close(struct reader *r)
         pthread_mutex_lock(&r->mtx);
         if (!--r->locked.opens)
                 drop_idle_locked(r, true);
-        unlock(r);
+        reader_unlock(r);
 }
 
 void reader_fail(struct reader *r, int err)
@@ -597,14 +370,14 @@ void reader_fail(struct reader *r, int err)
         if (!r->locked.err)
                 r->locked.err = err;
         drop_idle_locked(r, true);
-        serve_locked(r);
-        unlock(r);
+        reader_serve_locked(r);
+        reader_unlock(r);
 }
 
 size_t reader_shrink(struct reader *r)
 {
         pthread_mutex_lock(&r->mtx);
         size_t bytes = drop_idle_locked(r, false);
-        unlock(r);
+        reader_unlock(r);
         return bytes;
 }

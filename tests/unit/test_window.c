@@ -63,7 +63,7 @@ START_TEST(a_window_stays_while_its_reader_does_not_wait)
                 s = windows_hit(&w, off, MiB, false, &gone);
                 fetch(&w, s, GiB);
         }
-        ck_assert_uint_eq(s->window, WINDOW_FIRST);
+        ck_assert_uint_eq(s->window, WINDOW_SECOND);
 }
 END_TEST
 
