@@ -40,7 +40,9 @@ static void on_start(void *arg, const XML_Char *name, const XML_Char **attribute
                 return;
         }
         x->path_len[x->depth++] = x->path.len;
-        buf_addf(&x->path, "%s%s", x->path.len ? "/" : "", colon ? colon + 1 : name);
+        if (x->path.len)
+                buf_addc(&x->path, '/');
+        buf_adds(&x->path, colon ? colon + 1 : name);
         buf_reset(&x->text);
         x->is_leaf = true;
         if (x->path.failed)

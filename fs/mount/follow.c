@@ -20,7 +20,7 @@ enum { SMALL = 32 << 10, LOOK_EVERY = 256, FIELD_STATE = 3, FIELD_PROCESSOR = 39
 static _Thread_local struct {
         pid_t pid;
         unsigned in_a_row;
-        bool moved;
+        bool moved, wrote;
         cpu_set_t before;
 } follow;
 
@@ -53,15 +53,28 @@ static void move_to(int core)
         follow.moved |= !sched_setaffinity(0, sizeof one, &one);
 }
 
+static void stay(void)
+{
+        if (follow.moved)
+                sched_setaffinity(0, sizeof follow.before, &follow.before);
+        follow.moved = false;
+        follow.in_a_row = 0;
+}
+
 void follow_writer(pid_t pid, size_t n)
 {
+        follow.wrote = true;
         if (n > SMALL || pid != follow.pid) {
-                if (follow.moved)
-                        sched_setaffinity(0, sizeof follow.before, &follow.before);
-                follow.moved = false;
+                stay();
                 follow.pid = pid;
-                follow.in_a_row = 0;
         } else if (++follow.in_a_row % LOOK_EVERY == 0) {
                 move_to(core_of(pid));
         }
+}
+
+void follow_end(void)
+{
+        if (!follow.wrote)
+                stay();
+        follow.wrote = false;
 }

@@ -14,4 +14,7 @@
  * in a row move this thread; any other lets it run everywhere again. */
 void follow_writer(pid_t pid, size_t n);
 
+/* Tells that a request is over: one that was no write lets this thread run everywhere again. */
+void follow_end(void);
+
 #endif

@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 
-enum { NAME_BYTES_MAX = 255, PAGES = 2 };
+enum { NAME_BYTES_MAX = 255, PAGES = 6, PAGE_ENTRIES = 1000 };
 
 struct item {
         size_t name, etag; /* offsets in text */
@@ -41,6 +41,7 @@ struct listing {
                 struct page pages[PAGES];
                 unsigned npages;
                 uint64_t next_index; /* of the first entry of the page to come */
+                uint64_t at;         /* the entry wanted last */
                 char *continuation;
                 bool ended, flying;
                 bool restart; /* the page on its way belongs to a listing that was given up */
@@ -79,7 +80,7 @@ static void forget_locked(struct listing *l)
         free(TAKE_PTR(l->locked.continuation));
         buf_reset(&l->locked.above);
         l->locked.ended = false;
-        l->locked.next_index = 0;
+        l->locked.next_index = l->locked.at = 0;
         l->locked.skipped = 0;
         l->locked.restart = l->locked.flying;
 }
@@ -164,7 +165,7 @@ static int take_page_locked(struct listing *l, const struct store_page *page)
 {
         if (l->locked.npages == PAGES) {
                 page_release(&l->locked.pages[0]);
-                l->locked.pages[0] = l->locked.pages[1];
+                memmove(l->locked.pages, l->locked.pages + 1, (PAGES - 1) * sizeof(struct page));
                 l->locked.npages--;
         }
         struct page *p = &l->locked.pages[l->locked.npages];
@@ -179,6 +180,10 @@ static int take_page_locked(struct listing *l, const struct store_page *page)
                         return err;
         }
         l->locked.next_index += p->n;
+        if (page->next && l->locked.continuation && !strcmp(page->next, l->locked.continuation)) {
+                log_error("%s: the store lists the same page again and again", l->prefix);
+                return -EIO;
+        }
         free(l->locked.continuation);
         l->locked.continuation = page->next ? strdup(page->next) : NULL;
         if (page->next && !l->locked.continuation)
@@ -231,6 +236,17 @@ static void tell(struct list_wait *ready)
         }
 }
 
+/* Whether a page more should be on its way: one ahead of a reader who begins, more for one who goes
+ * on, so that the store's next answer is never waited for. */
+static bool wants_more_locked(const struct listing *l)
+{
+        uint64_t depth = 1 + l->locked.at / PAGE_ENTRIES, ahead = 0;
+
+        for (unsigned i = 0; i < l->locked.npages; i++)
+                ahead += l->locked.pages[i].first > l->locked.at;
+        return l->locked.waits || ahead < (depth < PAGES - 2 ? depth : PAGES - 2);
+}
+
 static void page_came(void *arg, int err, const struct store_page *page)
 {
         struct listing *l = arg;
@@ -243,7 +259,8 @@ static void page_came(void *arg, int err, const struct store_page *page)
         else if (!err)
                 err = take_page_locked(l, page);
         take_ready_locked(l, err, &ready);
-        if (l->locked.waits) {
+        /* The last reference is this request's own when the directory was closed. */
+        if (!err && wants_more_locked(l) && atomic_load(&l->refs) > 1) {
                 err = fetch_locked(l);
                 if (err)
                         take_ready_locked(l, err, &ready);
@@ -262,7 +279,7 @@ static int fetch_locked(struct listing *l)
                 .prefix = l->prefix,
                 .delim = "/",
                 .continuation = l->locked.continuation,
-                .max = 1000,
+                .max = PAGE_ENTRIES,
         };
         if (l->locked.flying || l->locked.ended)
                 return 0;
@@ -284,10 +301,10 @@ void listing_want(struct listing *l, struct list_wait *w)
                 forget_locked(l);
         w->next = l->locked.waits;
         l->locked.waits = w;
-        /* The last page at hand is being read: the one after it should be on its way. */
-        if (!l->locked.npages || w->index >= l->locked.pages[l->locked.npages - 1].first)
-                err = fetch_locked(l);
-        take_ready_locked(l, err, &ready);
+        l->locked.at = w->index;
+        take_ready_locked(l, 0, &ready);
+        if (wants_more_locked(l) && (err = fetch_locked(l)))
+                take_ready_locked(l, err, &ready);
         pthread_mutex_unlock(&l->mtx);
         tell(ready);
 }

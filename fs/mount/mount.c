@@ -48,8 +48,8 @@ int mount_init(struct mount *m, struct store *store)
         m->gid = p->gid == UINT32_MAX ? getegid() : (gid_t)p->gid;
         m->pool = pool_new(p->memory);
         m->tree = tree_new((int64_t)p->attr_ttl * 1000000);
-        m->spill = p->spill ? spill_new(p->spill_dir, p->spill) : NULL;
-        if (!m->pool || !m->tree || (p->spill && !m->spill))
+        m->spill = spill_new(p->spill_dir, p->spill);
+        if (!m->pool || !m->tree || !m->spill)
                 return -ENOMEM;
         m->writer_env = (struct writer_env){
                 .store = store,

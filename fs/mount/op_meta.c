@@ -75,14 +75,18 @@ static void lookup_fail(struct lookup *l, int err)
         lookup_free(l);
 }
 
-/* Neither an object nor a directory: the kernel may remember that for as long as a name. */
+/* Neither an object nor a directory at the store: the kernel may remember that for as long as a
+ * name. A directory stays while a file in it is not published yet. */
 static void lookup_absent(struct lookup *l)
 {
         struct fuse_entry_param e = {.entry_timeout = (double)l->m->params.attr_ttl / 1000};
 
         tree_lock(l->m->tree);
         struct node *n = tree_find_locked(l->m->tree, l->parent, l->name);
-        if (n && !n->writer)
+        if (n && tree_has_unpublished_locked(l->m->tree, n)) {
+                tree_pin_locked(n);
+                op_entry_locked(l->m, n, &e);
+        } else if (n && !n->writer)
                 tree_remove_locked(l->m->tree, n);
         tree_unlock(l->m->tree);
         fuse_reply_entry(l->req, &e);

@@ -143,17 +143,6 @@ static void rmdir_listed(void *arg, int err, const struct store_page *page)
                 delete_key(c);
 }
 
-/* Whether a file in the directory exists only here so far. */
-static bool has_unpublished(struct mount *m, const struct node *dir)
-{
-        bool found = false;
-        tree_lock(m->tree);
-        for (struct node *n = tree_open_list_locked(m->tree); n && !found; n = n->open_next)
-                found = n->parent == dir && n->hashed && n->writer && !n->published;
-        tree_unlock(m->tree);
-        return found;
-}
-
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
         struct change *c = change_new(req, parent, name, "/");
@@ -161,10 +150,10 @@ void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
                 return;
         tree_lock(c->m->tree);
         struct node *n = tree_find_locked(c->m->tree, c->dir, name);
+        bool used = n && tree_has_unpublished_locked(c->m->tree, n);
         tree_unlock(c->m->tree);
         struct store_list list = {.prefix = c->key, .max = 2};
-        int err = n && has_unpublished(c->m, n) ? -ENOTEMPTY
-                                                : store_list(c->m->store, &list, rmdir_listed, c);
+        int err = used ? -ENOTEMPTY : store_list(c->m->store, &list, rmdir_listed, c);
         if (err)
                 change_end(c, err);
 }

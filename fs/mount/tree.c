@@ -109,16 +109,16 @@ struct node *tree_root(struct tree *t)
         return &t->root;
 }
 
-static struct node **bucket(struct tree *t, const struct node *dir, const char *name)
+static struct node **bucket(struct tree *t, uint64_t ino)
 {
-        uint64_t h = name_hash(dir, name);
-        return &t->buckets[(h ^ h >> 32) & (t->nbuckets - 1)];
+        return &t->buckets[(ino ^ ino >> 32) & (t->nbuckets - 1)];
 }
 
 struct node *tree_find_locked(struct tree *t, struct node *dir, const char *name)
 {
-        for (struct node *n = *bucket(t, dir, name); n; n = n->hash_next)
-                if (n->parent == dir && !strcmp(n->name, name))
+        uint64_t ino = name_hash(dir, name);
+        for (struct node *n = *bucket(t, ino); n; n = n->hash_next)
+                if (n->ino == ino && n->parent == dir && !strcmp(n->name, name))
                         return n;
         return NULL;
 }
@@ -136,7 +136,7 @@ static void grow_locked(struct tree *t)
         for (size_t i = 0; i < nold; i++) {
                 for (struct node *n = old[i], *next; n; n = next) {
                         next = n->hash_next;
-                        struct node **b = bucket(t, n->parent, n->name);
+                        struct node **b = bucket(t, n->ino);
                         n->hash_next = *b;
                         *b = n;
                 }
@@ -156,7 +156,7 @@ void tree_remove_locked(struct tree *t, struct node *n)
 {
         if (!n->hashed)
                 return;
-        take_out(bucket(t, n->parent, n->name), n);
+        take_out(bucket(t, n->ino), n);
         n->hashed = false;
         t->nhashed--;
         n->hash_next = t->loose;
@@ -176,7 +176,7 @@ void tree_unref_locked(struct tree *t, struct node *n, uint64_t count)
                         return;
                 struct node *parent = n->parent;
                 if (n->hashed) {
-                        take_out(bucket(t, parent, n->name), n);
+                        take_out(bucket(t, n->ino), n);
                         t->nhashed--;
                 } else {
                         take_out(&t->loose, n);
@@ -233,7 +233,7 @@ static struct node *make_locked(struct tree *t, struct node *dir, const char *na
         }
         if (++t->nhashed > t->nbuckets)
                 grow_locked(t);
-        struct node **b = bucket(t, dir, name);
+        struct node **b = bucket(t, n->ino);
         n->hash_next = *b;
         *b = n;
         n->hashed = true;
@@ -308,4 +308,21 @@ void tree_note_open_locked(struct tree *t, struct node *n)
 struct node *tree_open_list_locked(struct tree *t)
 {
         return t->open;
+}
+
+static bool is_below(const struct node *n, const struct node *dir)
+{
+        while (n && n != dir)
+                n = n->parent;
+        return n != NULL;
+}
+
+bool tree_has_unpublished_locked(struct tree *t, const struct node *dir)
+{
+        if (!dir->dir)
+                return false;
+        for (struct node *n = t->open; n; n = n->open_next)
+                if (n->hashed && n->writer && !n->published && is_below(n, dir))
+                        return true;
+        return false;
 }

@@ -96,6 +96,9 @@ char *tree_key(struct tree *t, const struct node *n, const char *name);
 /* Keeps the list of open files: call after `reader` or `writer` changed. */
 void tree_note_open_locked(struct tree *t, struct node *n);
 
+/* Whether a file below the directory exists only here so far. */
+bool tree_has_unpublished_locked(struct tree *t, const struct node *dir);
+
 /* The open files, linked by open_next. */
 struct node *tree_open_list_locked(struct tree *t);
 

@@ -219,7 +219,7 @@ size_t writer_relieve(struct writer *w)
         freed = part_in_memory(p);
         if (w->locked.dirty && p->len >= STORE_PART_SIZE_MIN) {
                 writer_close_part_locked(w, &out);
-        } else if (w->env->spill && freed) {
+        } else if (freed) {
                 w->locked.spilling = true;
                 writer_count_locked(w);
                 pthread_mutex_unlock(&w->mtx);
@@ -229,11 +229,6 @@ size_t writer_relieve(struct writer *w)
                 w->locked.spilling = false;
                 writer_set_error_locked(w, err);
                 writer_wake_deferred_locked(w, &out);
-        } else if (!w->locked.dirty) {
-                out.parts = TAKE_PTR(w->locked.cur); /* published, and nothing can be added now */
-                w->locked.state = UPLOAD_COMPLETE;
-        } else {
-                freed = 0;
         }
         writer_advance_locked(w, &out);
         writer_leave(w, &out);

@@ -34,7 +34,7 @@ void writer_tally_wait(struct writer_tally *t);
 struct writer_env {
         struct store *store;
         struct pool *pool;
-        struct spill *spill; /* NULL: data stays in memory */
+        struct spill *spill;
         struct part_plan plan;
         struct writer_tally *tally;
 };

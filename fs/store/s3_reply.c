@@ -92,8 +92,14 @@ bool s3_crc(const char *text, uint32_t *crc)
 
 void s3_etag(const char *text, char out[STORE_ETAG_MAX])
 {
-        bool quoted = *text == '"' || !strncmp(text, "W/", 2);
-        int n = snprintf(out, STORE_ETAG_MAX, quoted ? "%s" : "\"%s\"", text);
-        if (n >= STORE_ETAG_MAX || !*text)
-                out[0] = 0; /* a name that is cut names nothing */
+        bool bare = *text != '"' && strncmp(text, "W/", 2);
+        size_t n = strlen(text);
+
+        out[0] = 0;
+        if (!n || n + 2 * bare >= STORE_ETAG_MAX)
+                return; /* a name that is cut names nothing */
+        if (bare)
+                out[0] = out[n + 1] = '"';
+        memcpy(out + bare, text, n);
+        out[n + 2 * bare] = 0;
 }
