@@ -84,7 +84,7 @@ kill "$stalled" "$stalled2"
 wait "$stalled" "$stalled2" 2>/dev/null
 expect_eq 404 "$(req HEAD /bkt/s)" "the stalled put left nothing"
 
-cp "$srcdir/tests/faults/complete_200_with_error.json" "$tmp/rules"
+cp "$srcdir/tests/faults/complete_200_with_error_once.json" "$tmp/rules"
 kill -HUP "$sim_pid"
 head -c 5242880 /dev/urandom >"$tmp/one"
 wait_for 10 sh -c ':'

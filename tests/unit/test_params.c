@@ -21,7 +21,7 @@ START_TEST(defaults_are_those_of_the_table)
         ck_assert_int_eq(params_init(&p), 0);
         ck_assert_str_eq(p.endpoint, "");
         ck_assert_uint_eq(p.part_size, 16 * MiB);
-        ck_assert_uint_eq(p.memory, 512 * MiB);
+        ck_assert_uint_eq(p.memory, 2048 * MiB);
         ck_assert_uint_eq(p.attr_ttl, 1000);
         ck_assert_uint_eq(p.file_mode, 0644);
         ck_assert_uint_eq(p.uid, 4294967295U);
