@@ -5,7 +5,7 @@
 #   bench/speed.sh BUILD-DIR [ROW...]      rows: file blocks four limit rate rss firstbyte tls list
 #
 # Everything runs against storesim on loopback. CKPTFS_SPEED_SIZE (8GiB) is the size of a file and CKPTFS_SPEED_RUNS (3)
-# how often each figure is taken; systems alternate within a run and the median counts. Results go to quickstart.out/:
+# how often each figure is taken; CKPTFS_SPEED_PEERS names fewer peers. Systems alternate within a run and the median counts. Results go to quickstart.out/:
 # speed.tsv has every single figure, speed.txt the table.
 set -euo pipefail
 
@@ -257,7 +257,7 @@ row_list() {
 	stop_sim
 }
 
-for p in mount-s3 s3fs geesefs rclone; do
+for p in ${CKPTFS_SPEED_PEERS-mount-s3 s3fs geesefs rclone}; do
 	if command -v "$p" >/dev/null; then peers+=("$p"); else echo "absent: $p"; fi
 done
 echo "$(nproc) cores, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), kernel $(uname -r), $(date -u +%F)"

@@ -6,8 +6,6 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/chain.h \
 	%D%/figures.c \
 	%D%/figures.h \
-	%D%/follow.c \
-	%D%/follow.h \
 	%D%/killed.c \
 	%D%/killed.h \
 	%D%/listing.c \

@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "mount/follow.h"
 #include "mount/killed.h"
 #include "mount/session.h"
 
@@ -193,9 +192,7 @@ void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t 
         struct writer *w = writer_of(m, h, &err);
         (void)ino;
 
-        pid_t pid = fuse_req_ctx(req)->pid;
-        atomic_store_explicit(&h->wrote, pid, memory_order_relaxed);
-        follow_writer(pid, b->size);
+        atomic_store_explicit(&h->wrote, fuse_req_ctx(req)->pid, memory_order_relaxed);
         if (w)
                 err = writer_write(w, (uint64_t)off, b->mem, b->size, session_buffer(), &kept);
         if (err == -EAGAIN)

@@ -24,7 +24,6 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "mount/figures.h"
-#include "mount/follow.h"
 #include "mount/op.h"
 
 #include "base/banned.h"
@@ -207,7 +206,6 @@ static void *take_requests(void *arg)
                 if (n <= 0)
                         break;
                 fuse_session_process_buf(s->fuse, &fb);
-                follow_end();
                 if (atomic_load_explicit(&current->refs, memory_order_acquire) > 1) {
                         pool_unref(current);
                         current = get_buffer(s->m->pool);
