@@ -19,26 +19,26 @@ right_or_error() {
 		[ "${3:-}" != succeeds ]
 	fi
 }
-drop() { echo 3 >/proc/sys/vm/drop_caches; }
+drop() { forget_pages "$mnt/file" "$mnt/small" 2>/dev/null; }
 
 for fault in read_reset read_short read_stall; do
-	set_faults $fault
 	drop
+	set_faults $fault
 	check "$fault: a large file is read right" right_or_error "$tmp/data" file succeeds
-	set_faults $fault
 	drop
+	set_faults $fault
 	check "$fault: a small file is read right" right_or_error "$tmp/small" small succeeds
 	check "and again" right_or_error "$tmp/small" small succeeds
 done
-set_faults read_corrupt_once
 drop
+set_faults read_corrupt_once
 check "a large file of which a byte is corrupted is right, or an error" \
 	right_or_error "$tmp/data" file
+drop
 set_faults read_corrupt_once
-drop
 check "a small one is read again and right" right_or_error "$tmp/small" small succeeds
-set_faults read_corrupt
 drop
+set_faults read_corrupt
 check "a small file that is always corrupted is an error" right_or_error "$tmp/small" small fails
 check "of which no byte was given" test ! -s "$tmp/got"
 check "which says EIO" grep -q 'Input/output error' "$tmp/err"
@@ -49,8 +49,8 @@ check "whose last bytes are held back" test "$(stat -c %s "$tmp/got")" -lt 20000
 set_faults
 drop
 check "afterwards the file is read right" right_or_error "$tmp/data" file succeeds
-set_faults read_denied
 drop
+set_faults read_denied
 check "a read that is denied is an error" right_or_error "$tmp/small" small fails
 check "which says EACCES" grep -q 'Permission denied' "$tmp/err"
 expect_log '(small|file): .*(checksum|AccessDenied|CRC32C)'

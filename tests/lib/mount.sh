@@ -13,6 +13,7 @@
 #   fdo_begin ...; fdo_next; fdo_ends WORDS NAME     the same in the background until `pause`; on to
 #                                the next one; to the end, one check of what it said. $fdo_pid
 #   set_faults [FILE]            the store goes wrong as tests/faults/FILE.json says, or no more
+#   forget_pages FILE...         the kernel's pages of these files go, and of no other test's
 #   same NAME FILE KEY           the object has the bytes of the file, one check
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/store.sh"
@@ -23,6 +24,10 @@ mnt=$tmp/mnt mount_log=$tmp/mount.log requests=$tmp/requests mount_pid='' allowe
 need_fuse() {
 	[ "$(id -u)" = 0 ] || skip_all "mounting needs root here"
 	[ -c /dev/fuse ] && (: <>/dev/fuse) 2>/dev/null || skip_all "/dev/fuse cannot be opened"
+}
+
+forget_pages() {
+	for page_file; do dd if="$page_file" iflag=nocache count=0 status=none; done
 }
 
 start_store() {

@@ -25,7 +25,7 @@ expect_requests "in 60 parts of one upload" CreateMultipartUpload=1 UploadPart=6
 	CompleteMultipartUpload=1 PutObject=0
 expect_eq "$sum" "$(store_cat big | sha256sum)" "the object is right"
 expect_eq "$sum" "$(sha256sum <"$mnt/big")" "and the mount reads it back"
-echo 3 >/proc/sys/vm/drop_caches 2>/dev/null
+forget_pages "$mnt/big"
 expect_eq "$sum" "$(dd if="$mnt/big" bs=3M iflag=direct status=none | sha256sum)" \
 	"also with O_DIRECT"
 umount_ckptfs

@@ -15,7 +15,7 @@ for options in read_size=1M memory=64M,read_size=4M; do
 	mount_ckptfs $options
 	for way in streams random backward direct private shared end; do
 		check "$way ($options)" "$builddir/tests/mount/readers" $way "$mnt/file" "$tmp/data"
-		echo 3 >/proc/sys/vm/drop_caches
+		forget_pages "$mnt/file"
 	done
 	[ $options = read_size=1M ] || break
 	umount_ckptfs
