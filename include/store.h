@@ -156,12 +156,18 @@ int store_delete(struct store *s, const char *key, store_done_fn *done, void *ar
 int store_delete_many(struct store *s, const char *const *keys, size_t n, store_done_fn *done,
                       void *arg);
 
-/* Server-side copy of an object of at most 5 GiB; src_match pins the source's version or is NULL;
- * meta replaces the metadata or, NULL, keeps the source's. done() gets the etag of the copy, not
- * its size. */
+/* Server-side copy of an object of any size, in parts where one request cannot; src_match pins the
+ * source's version or is NULL; meta replaces the metadata or, NULL, keeps the source's. src may be
+ * dst. A copy that fails leaves nothing behind. done() gets the etag of the copy, not its size. */
 int store_copy(struct store *s, const char *src, const char *src_match, const char *dst,
                const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
                void *arg);
+
+/* Makes object `src`, of version src_match unless that is NULL, be named `dst`, at once for
+ * everybody. What was there is replaced unless `cond` says otherwise. -EOPNOTSUPP without
+ * STORE_CAP_RENAME. done() gets the etag under the new name, "" where the store does not tell. */
+int store_rename(struct store *s, const char *src, const char *src_match, const char *dst,
+                 const struct store_cond *cond, store_done_fn *done, void *arg);
 
 /* --- listing
  * --------------------------------------------------------------------------------------- */

@@ -227,10 +227,20 @@ static unsigned data_places(const struct http_worker *w)
         return limit < w->pace.places ? limit : w->pace.places;
 }
 
+static unsigned places_of(const struct http_worker *w, int lane)
+{
+        if (lane == HTTP_DATA)
+                return data_places(w);
+        /* A copy takes the server's time, not the line's: as many as there are connections. */
+        if (lane == HTTP_WORK && w->aimd.most > HTTP_PLACES)
+                return w->aimd.most;
+        return HTTP_PLACES;
+}
+
 static void start_queued(struct http_worker *w)
 {
         for (int lane = 0; lane < HTTP_LANES; lane++) {
-                unsigned places = lane == HTTP_DATA ? data_places(w) : HTTP_PLACES;
+                unsigned places = places_of(w, lane);
                 while (w->queue[lane].head && w->nbusy[lane] < places)
                         start(w, dequeue(&w->queue[lane]));
         }
@@ -363,7 +373,7 @@ static void set_up_thread(struct http_worker *w)
         curl_multi_setopt(w->multi, CURLMOPT_TIMERDATA, w);
         curl_multi_setopt(w->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
         curl_multi_setopt(w->multi, CURLMOPT_MAXCONNECTS,
-                          (long)(w->aimd.most + HTTP_LANES * HTTP_PLACES));
+                          (long)(2 * w->aimd.most + HTTP_LANES * HTTP_PLACES));
         w->now_ms = clock_ms();
 }
 

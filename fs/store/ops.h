@@ -24,6 +24,7 @@ enum op_verb {
         OP_DELETE,
         OP_DELETE_MANY,
         OP_COPY,
+        OP_RENAME,
         OP_LIST,
         OP_UPLOAD_CREATE,
         OP_PART,
@@ -38,6 +39,9 @@ enum op_verb {
 /* What parse() may answer besides 0 (done; the results are in the op) and a negative errno (final).
  * RETRY and SLOW leave in op->fault what is said when the deadline passes. */
 enum { OP_AGAIN = 1, OP_RETRY = 2, OP_SLOW = 3 };
+
+/* parse() of OP_COPY answers -EFBIG for a source that one request cannot copy: it is copied in
+ * parts. OP_RENAME makes op->key of op->src and is asked only of kinds with STORE_CAP_RENAME. */
 
 /* What the server, or else the transport, said of the last try that failed. */
 struct op_fault {

@@ -26,6 +26,7 @@ static const char *const verb_names[OP_VERBS] = {
         [OP_DELETE] = "delete",
         [OP_DELETE_MANY] = "delete-many",
         [OP_COPY] = "copy",
+        [OP_RENAME] = "rename",
         [OP_LIST] = "list",
         [OP_UPLOAD_CREATE] = "upload-create",
         [OP_PART] = "upload-part",
@@ -94,7 +95,10 @@ int op_collect(struct http_req *rq, const void *p, size_t n)
 static bool worth_a_line(const struct op *op, int err)
 {
         if (err == -ENOENT)
-                return op->verb != OP_HEAD && op->verb != OP_GET && op->verb != OP_COPY;
+                return op->verb != OP_HEAD && op->verb != OP_GET && op->verb != OP_COPY &&
+                       op->verb != OP_RENAME;
+        if (err == -EFBIG && op->verb == OP_COPY)
+                return false; /* copied in parts */
         return err != -ECANCELED && err != -EEXIST && err != -ESTALE &&
                !(op->rq.by_callback && !*op->fault.message);
 }
@@ -213,6 +217,7 @@ static enum http_lane lane_of(enum op_verb verb)
         case OP_PART:
                 return HTTP_DATA;
         case OP_COPY:
+        case OP_RENAME:
         case OP_PART_COPY:
         case OP_COMPLETE:
                 return HTTP_WORK;

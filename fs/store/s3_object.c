@@ -140,6 +140,14 @@ int s3_put_parse(struct store_kind *k, struct op *op)
         return 0;
 }
 
+/* The vendor's words: "The specified copy source is larger than the maximum allowable size". */
+static bool is_too_large(const struct op *op)
+{
+        return !strcmp(op->fault.code, "EntityTooLarge") ||
+               (!strcmp(op->fault.code, "InvalidRequest") &&
+                strstr(op->fault.message, "larger than"));
+}
+
 /* --- delete and copy ----------------------------------------------------------------------------
  */
 
@@ -179,6 +187,8 @@ int s3_copy_parse(struct store_kind *k, struct op *op)
 
         if (!s3_ok(op) || s3_is_error_body(op)) {
                 int err = s3_fault(k, op);
+                if (err == -EIO && is_too_large(op))
+                        return -EFBIG;
                 /* a 412 that is not about the target is about the source's version */
                 return err == -EEXIST && op->src_match && !op->if_absent ? -ESTALE : err;
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store.c: opening a store, and the operations on objects and listings. Reads are get.c, uploads
- * upload.c, what happens to an operation on its way request.c. */
+ * upload.c, copies copy_parts.c, what happens to an operation on its way request.c. */
 #include "store/store_int.h"
 
 #include <errno.h>
@@ -199,22 +199,6 @@ int store_delete_many(struct store *s, const char *const *keys, size_t n, store_
                         return -ENOMEM;
         }
         op->finish = op_finish_plain;
-        op->done.object = done;
-        return op_submit(TAKE_PTR(op));
-}
-
-int store_copy(struct store *s, const char *src, const char *src_match, const char *dst,
-               const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
-               void *arg)
-{
-        if (store_check_key(src) || store_check_key(dst))
-                return -EINVAL;
-        CLEANUP(op_freep) struct op *op = op_new(s, OP_COPY, dst, arg);
-        if (!op || op_set_meta(op, meta) || op_set_cond(op, cond) ||
-            !(op->src = store_full_key(s, src)) ||
-            (src_match && !(op->src_match = strdup(src_match))))
-                return -ENOMEM;
-        op->finish = op_finish_object;
         op->done.object = done;
         return op_submit(TAKE_PTR(op));
 }

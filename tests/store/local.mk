@@ -3,6 +3,7 @@
 # tests/interop run against servers.
 store_fake_tests = \
 	%D%/test_answers \
+	%D%/test_copy \
 	%D%/test_faults \
 	%D%/test_lost \
 	$(NULL)
@@ -16,6 +17,9 @@ STORE_FAKE = %D%/fake.c %D%/fake.h
 %C%_test_answers_SOURCES = %D%/test_answers.c $(STORE_FAKE)
 %C%_test_answers_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_answers_LDADD = $(STORE_TEST_LIBS)
+%C%_test_copy_SOURCES = %D%/test_copy.c %D%/event.c %D%/event.h $(STORE_FAKE)
+%C%_test_copy_CFLAGS = $(STORE_TEST_CFLAGS)
+%C%_test_copy_LDADD = $(STORE_TEST_LIBS)
 %C%_test_faults_SOURCES = %D%/test_faults.c $(STORE_FAKE)
 %C%_test_faults_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_faults_LDADD = $(STORE_TEST_LIBS)
@@ -25,6 +29,8 @@ STORE_FAKE = %D%/fake.c %D%/fake.h
 
 check_PROGRAMS += %D%/test_store
 %C%_test_store_SOURCES = \
+	%D%/event.c \
+	%D%/event.h \
 	%D%/server.h \
 	%D%/server_list.c \
 	%D%/server_objects.c \
