@@ -23,9 +23,11 @@ struct range {
         uint64_t consumed; /* bytes handed to readers */
         unsigned refs;     /* the list's, the request's, one a reply under way */
         unsigned tries;
-        bool hold; /* nothing may be read before the checksum agreed */
-        bool flying, verified;
-        bool dead; /* out of the list; its request stops at the next byte */
+        uint32_t crc;  /* of all bytes; known when it flies no more */
+        bool hold;     /* the whole object: nothing is read before the store's checksum agreed */
+        bool flying;   /* its last byte is not read yet */
+        bool admitted; /* crc is in the reader's chain */
+        bool dead;     /* out of the list; its request stops at the next byte */
         int err;
 };
 

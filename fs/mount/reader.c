@@ -80,33 +80,6 @@ static int range_data(void *arg, uint64_t at, const void *p, size_t n)
         return 0;
 }
 
-/* Whether a range that is on its way could still lead the chain on. */
-static bool chain_may_grow_locked(const struct reader *r)
-{
-        for (const struct range *g = r->locked.ranges; g; g = g->next)
-                if (g->flying && r->locked.chain.off >= g->off &&
-                    r->locked.chain.off < g->off + g->len)
-                        return true;
-        return false;
-}
-
-/* Releases what is held back once the checksum of the whole is known, or cannot become known. */
-static void verify_locked(struct reader *r)
-{
-        const struct chain *c = &r->locked.chain;
-        bool whole = c->off == r->obj.size;
-
-        if (whole && r->obj.has_crc && c->crc != r->obj.crc32c && !r->locked.err) {
-                r->locked.err = -EIO;
-                log_error("%s: what was read does not have the checksum of the object (version %s)",
-                          r->key, r->obj.etag);
-        }
-        if (whole || c->broken || !chain_may_grow_locked(r))
-                for (struct range *g = r->locked.ranges; g; g = g->next)
-                        if (g->hold && !g->flying)
-                                g->verified = true;
-}
-
 /* The errno a program sees for a version that is no longer to be had. */
 static int read_errno(int err)
 {
@@ -132,7 +105,7 @@ static void range_done(void *arg, int err, const struct store_got *got)
                 }
         }
         if (!err)
-                chain_add(&r->locked.chain, g->off, g->len, got->crc32c);
+                g->crc = got->crc32c;
         if (err == -EBADMSG)
                 r->locked.err =
                         -EIO; /* else the kernel asks again for less, which has no checksum */
@@ -141,7 +114,6 @@ static void range_done(void *arg, int err, const struct store_got *got)
                 reader_drop_range_locked(r, g);
                 reader_fail_locked(r, g->off, g->len, g->err);
         }
-        verify_locked(r);
         if (!g->dead && g->consumed >= g->len)
                 reader_drop_range_locked(r, g);
         reader_put_range_locked(r, g);
@@ -171,16 +143,13 @@ static int fetch_locked(struct reader *r, struct range *g)
 
 /* Requests [off, off+len). 0, -EAGAIN when there is no memory now, or why it cannot be requested.
  */
-static int request_locked(struct reader *r, const struct stream *s, uint64_t off, uint64_t len,
-                          enum pool_want want)
+static int request_locked(struct reader *r, uint64_t off, uint64_t len, enum pool_want want)
 {
         struct range *g = range_new(r->env->pool, off, len, want);
         if (!g)
                 return -EAGAIN;
-        bool whole = off == 0 && len == r->obj.size;
         g->reader = r;
-        g->hold = whole || (r->obj.has_crc && s->from_zero && off + len == r->obj.size &&
-                            !r->locked.chain.broken);
+        g->hold = off == 0 && len == r->obj.size;
         int err = fetch_locked(r, g);
         if (err) {
                 reader_put_range_locked(r, g);
@@ -209,7 +178,7 @@ static int demand_locked(struct reader *r, struct stream *s, const struct read_o
         while (at < end) {
                 struct range *g = reader_find_range_locked(r, at);
                 uint64_t stop = g ? g->off + g->len : gap_end_locked(r, at, end);
-                int err = g ? 0 : request_locked(r, s, at, stop - at, want);
+                int err = g ? 0 : request_locked(r, at, stop - at, want);
                 if (err)
                         return err;
                 if (g)
@@ -232,7 +201,7 @@ static void prefetch_locked(struct reader *r, struct stream *s)
                         continue;
                 }
                 uint64_t stop = gap_end_locked(r, from, from + n);
-                if (request_locked(r, s, from, stop - from, POOL_TRY))
+                if (request_locked(r, from, stop - from, POOL_TRY))
                         return;
                 s->ahead = stop;
         }

@@ -3,9 +3,9 @@
  *
  * Every request to the store carries the version, so bytes of two versions never mix (-ESTALE).
  * Reads at any offset; several streams of one file each have their own window (window.h). Where the
- * store knows the checksum of the whole object and it was read through from its first byte, the
- * last bytes are held back until the checksum agreed
- * (-EIO, then for every later read). Nothing here blocks. Thread-safe, reference-counted. */
+ * store knows the checksum of the whole object and every byte was read, in whatever order, the last
+ * ones are given out only if the checksum agreed (-EIO, then for every later read). Nothing here
+ * blocks. Thread-safe, reference-counted. */
 #ifndef CKPTFS_MOUNT_READER_H
 #define CKPTFS_MOUNT_READER_H
 

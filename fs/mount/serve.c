@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
+
 #include "base/banned.h"
 
 void reader_unlock(struct reader *r)
@@ -47,9 +49,12 @@ struct range *reader_find_range_locked(struct reader *r, uint64_t at)
         return NULL;
 }
 
+/* The last byte of a range waits for the checksum of all of it, see admit_locked(). */
 static uint64_t readable(const struct range *g)
 {
-        return g->hold && !g->verified ? 0 : g->filled;
+        if (!g->flying)
+                return g->filled;
+        return g->hold ? 0 : g->filled < g->len ? g->filled : g->len - 1;
 }
 
 /* Pieces of memory that hold bytes [at, stop) of the range. */
@@ -110,6 +115,31 @@ static void copy_locked(struct reader *r, const struct read_op *op, struct reply
         rep->niov = 1;
 }
 
+/* Counts the ranges whose last byte this read is about to give out. The one that completes the
+ * object is given out only if the checksum of the whole agrees: so of a file that was read through,
+ * in whatever order, at least one byte is missing when a byte was wrong. */
+static int admit_locked(struct reader *r, const struct read_op *op)
+{
+        uint32_t crc;
+
+        for (uint64_t at = op->off; r->obj.has_crc && at < op->off + op->len;) {
+                struct range *g = reader_find_range_locked(r, at);
+                at = g->off + g->len;
+                if (at > op->off + op->len || g->admitted)
+                        continue;
+                g->admitted = true;
+                chain_add(&r->locked.chain, g->off, g->len, g->crc);
+        }
+        if (!r->obj.has_crc || !chain_whole(&r->locked.chain, r->obj.size, &crc))
+                return 0;
+        chain_reset(&r->locked.chain); /* what is read again is counted again */
+        if (crc == r->obj.crc32c)
+                return 0;
+        log_error("%s: what was read does not have the checksum of the object (version %s)", r->key,
+                  r->obj.etag);
+        return r->locked.err = -EIO;
+}
+
 static void pin_locked(struct reply *rep)
 {
         for (int i = 0; i < rep->nranges; i++)
@@ -145,7 +175,10 @@ static struct read_op *take_ready_locked(struct reader *r, struct reply *rep)
                                         return NULL;
                                 continue;
                         }
-                        if (state == OP_SCATTERED)
+                        int err = admit_locked(r, op);
+                        if (err)
+                                *rep = (struct reply){.err = err};
+                        else if (state == OP_SCATTERED)
                                 copy_locked(r, op, rep);
                 }
                 *pp = op->next;

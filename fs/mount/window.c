@@ -78,12 +78,9 @@ struct stream *windows_hit(struct windows *w, uint64_t off, uint64_t len, bool w
                 s = oldest(w);
                 *evicted = *s;
                 *s = (struct stream){.used = true, .start = off, .next = off, .ahead = off};
-                s->from_zero = off == 0;
                 if (off == 0)
                         s->window = WINDOW_FIRST;
         } else if (off + len > s->next) {
-                if (off > s->next && off > s->ahead)
-                        s->from_zero = false;
                 grow(w, s, waited);
         }
         if (off + len > s->next)

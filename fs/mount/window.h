@@ -18,7 +18,6 @@ enum {
 
 struct stream {
         bool used;
-        bool from_zero;   /* has read every byte from the file's first */
         uint64_t start;   /* first byte ever asked for */
         uint64_t next;    /* one past the furthest byte asked for */
         uint64_t ahead;   /* one past the furthest byte requested from the store */
