@@ -27,6 +27,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct params;
 struct store;
 struct store_upload;
 
@@ -111,6 +112,11 @@ int store_open(const struct store_config *cfg, struct store **out, char *why, si
 /* Ends every request with -ECANCELED, waits for its callbacks, frees. NULL is fine. Blocks shortly.
  */
 void store_close(struct store *s);
+
+/* Opens the store that options of base/params.def describe, and asks it as store_check() does.
+ * Blocks. */
+int store_open_params(const struct params *p, const char *url, struct store **out, char *why,
+                      size_t nwhy);
 
 /* STORE_CAP_* bits. */
 unsigned store_caps(const struct store *s);

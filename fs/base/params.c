@@ -33,8 +33,9 @@ static const struct unit size_units[] = {{"", 1},           {"B", 1},
                                          {"G", 1ULL << 30}, {"GiB", 1ULL << 30},
                                          {"T", 1ULL << 40}, {"TiB", 1ULL << 40},
                                          {NULL, 0}};
-static const struct unit duration_units[] = {
-        {"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {NULL, 0}};
+static const struct unit duration_units[] = {{"", 1000},   {"ms", 1},      {"s", 1000},
+                                             {"m", 60000}, {"h", 3600000}, {"d", 86400000},
+                                             {NULL, 0}};
 static const struct unit count_units[] = {{"", 1}, {NULL, 0}};
 
 static bool is_digit(char c)
@@ -88,7 +89,7 @@ int parse_size(const char *text, uint64_t *out)
         return parse_scaled(text, size_units, out);
 }
 
-static int parse_duration(const char *text, uint64_t *out)
+int parse_duration(const char *text, uint64_t *out)
 {
         return parse_scaled(text, duration_units, out);
 }

@@ -90,4 +90,7 @@ void params_help(FILE *to);
 /* Parses "16M", "1.5G", "8GiB" or "4096" to bytes (powers of 1024): 0 or -EINVAL. */
 int parse_size(const char *text, uint64_t *out);
 
+/* Parses "90", "90s", "1.5h", "2d" or "300ms" to milliseconds: 0 or -EINVAL. */
+int parse_duration(const char *text, uint64_t *out);
+
 #endif

@@ -98,28 +98,6 @@ static int parse(struct command *c, int argc, char **argv, char *why)
         return mountpoint_check(argv[optind + 1], &c->mount.mountpoint, why, WHY_MAX);
 }
 
-static int open_store(const struct params *p, const char *url, struct store **store, char *why)
-{
-        const struct store_config cfg = {
-                .url = url,
-                .endpoint = p->endpoint,
-                .region = p->region,
-                .profile = p->profile,
-                .ca_bundle = p->ca_bundle,
-                .connections = (unsigned)p->connections,
-                .workers = (unsigned)p->workers,
-                .stall_timeout_ms = (unsigned)p->stall_timeout,
-                .deadline_ms = (unsigned)p->deadline,
-        };
-        int err = store_open(&cfg, store, why, WHY_MAX);
-        if (err)
-                return err;
-        err = store_check(*store, why, WHY_MAX);
-        if (err)
-                store_close(TAKE_PTR(*store));
-        return err;
-}
-
 static int open_log(const struct command *c, char *why)
 {
         const struct params *p = &c->mount.params;
@@ -154,7 +132,7 @@ static int serve(struct command *c)
         /* Until the mount stands, `why` says what failed, and the log nothing less than an error.
          */
         log_open("ckptfs", "stderr", LOG_LEVEL_ERROR);
-        int err = open_store(&m->params, m->url, &store, why);
+        int err = store_open_params(&m->params, m->url, &store, why, sizeof why);
 
         if (!err)
                 err = open_log(c, why);

@@ -11,6 +11,7 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/http_int.h \
 	%D%/http_worker.c \
 	%D%/meta.c \
+	%D%/open_params.c \
 	%D%/ops.h \
 	%D%/pace.c \
 	%D%/pace.h \

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* open_params.c: a store from the options that programs have in common. */
+#include "store.h"
+
+#include "base/params.h"
+
+#include "base/banned.h"
+
+int store_open_params(const struct params *p, const char *url, struct store **out, char *why,
+                      size_t nwhy)
+{
+        const struct store_config cfg = {
+                .url = url,
+                .endpoint = p->endpoint,
+                .region = p->region,
+                .profile = p->profile,
+                .ca_bundle = p->ca_bundle,
+                .connections = (unsigned)p->connections,
+                .workers = (unsigned)p->workers,
+                .stall_timeout_ms = (unsigned)p->stall_timeout,
+                .deadline_ms = (unsigned)p->deadline,
+        };
+        int err = store_open(&cfg, out, why, nwhy);
+        if (err)
+                return err;
+        err = store_check(*out, why, nwhy);
+        if (err) {
+                store_close(*out);
+                *out = NULL;
+        }
+        return err;
+}
