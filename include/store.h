@@ -69,6 +69,8 @@ struct store_meta {
 /* 0, or -ENOSPC when it does not fit, -EINVAL: names are of a-z 0-9 - _ . and values printable
  * ASCII. */
 int store_meta_add(struct store_meta *m, const char *name, const char *value);
+/* Walks the pairs: the name after `name` (NULL: the first) with its *value, or NULL. */
+const char *store_meta_next(const struct store_meta *m, const char *name, const char **value);
 /* The value, or NULL. */
 const char *store_meta_get(const struct store_meta *m, const char *name);
 

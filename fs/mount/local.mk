@@ -2,6 +2,9 @@
 # libmount.la is everything but main(), for the tests; no libcurl, no OpenSSL in here.
 noinst_LTLIBRARIES += %D%/libmount.la
 %C%_libmount_la_SOURCES = \
+	%D%/attr.c \
+	%D%/attr.h \
+	%D%/attr_user.c \
 	%D%/chain.c \
 	%D%/chain.h \
 	%D%/figures.c \

@@ -24,14 +24,25 @@ int store_meta_add(struct store_meta *m, const char *name, const char *value)
         return 0;
 }
 
+const char *store_meta_next(const struct store_meta *m, const char *name, const char **value)
+{
+        const char *next = m->buf;
+        if (name) {
+                next = name + strlen(name) + 1;
+                next += strlen(next) + 1;
+        }
+        if (next >= m->buf + m->len)
+                return NULL;
+        *value = next + strlen(next) + 1;
+        return next;
+}
+
 const char *store_meta_get(const struct store_meta *m, const char *name)
 {
-        for (size_t at = 0; at < m->len;) {
-                const char *n = m->buf + at, *v = n + strlen(n) + 1;
+        const char *value;
+        for (const char *n = NULL; (n = store_meta_next(m, n, &value));)
                 if (!strcmp(n, name))
-                        return v;
-                at += strlen(n) + strlen(v) + 2;
-        }
+                        return value;
         return NULL;
 }
 

@@ -23,6 +23,7 @@ unit_tests = \
 	%D%/test_params \
 	%D%/test_stats \
 	%D%/test_sweep \
+	%D%/test_attr \
 	%D%/test_chain \
 	%D%/test_killed \
 	%D%/test_pace \
@@ -81,6 +82,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_sim_record_LDADD = $(UNIT_SIM_LIBS)
 
 UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
+%C%_test_attr_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_attr_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_chain_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_chain_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_killed_CFLAGS = $(AM_UNIT_CFLAGS)

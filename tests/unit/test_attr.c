@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_attr.c: attributes as metadata and back, as s3fs writes and reads them. */
+#include "mount/attr.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#include "tests/lib/unit.h"
+
+#include "base/banned.h"
+
+#define SECOND 1000000000LL
+
+static struct attr read_back(const struct attr *a, bool dir)
+{
+        struct store_object obj = {0};
+        struct attr got;
+        ck_assert_int_eq(attr_to_meta(a, &obj.meta), 0);
+        ck_assert_int_eq(attr_from_object(&obj, dir, &got), 0);
+        return got;
+}
+
+static struct attr of_pair(const char *name, const char *value, bool dir)
+{
+        struct store_object obj = {0};
+        struct attr got;
+        ck_assert_int_eq(store_meta_add(&obj.meta, name, value), 0);
+        ck_assert_int_eq(attr_from_object(&obj, dir, &got), 0);
+        return got;
+}
+
+START_TEST(what_is_set_comes_back)
+{
+        struct attr a = {
+                .set = ATTR_MODE | ATTR_UID | ATTR_GID | ATTR_MTIME | ATTR_ATIME | ATTR_CTIME,
+                .mode = S_IFCHR | 06640,
+                .uid = 4294967294,
+                .gid = 7,
+                .rdev = 0x501,
+                .mtime_ns = 1262304000 * SECOND + 5,
+                .atime_ns = -SECOND / 2,
+                .ctime_ns = 3 * SECOND,
+        };
+        struct attr b = read_back(&a, false);
+        ck_assert_uint_eq(b.set, a.set);
+        ck_assert_uint_eq(b.mode, a.mode);
+        ck_assert_uint_eq(b.uid, a.uid);
+        ck_assert_uint_eq(b.gid, a.gid);
+        ck_assert_uint_eq(b.rdev, a.rdev);
+        ck_assert_int_eq(b.mtime_ns, a.mtime_ns);
+        ck_assert_int_eq(b.atime_ns, a.atime_ns);
+        ck_assert_int_eq(b.ctime_ns, a.ctime_ns);
+}
+END_TEST
+
+START_TEST(the_metadata_are_those_of_s3fs)
+{
+        struct attr a = {
+                .set = ATTR_MODE | ATTR_UID | ATTR_MTIME | ATTR_CTIME,
+                .mode = S_IFREG | 0644,
+                .uid = 1000,
+                .mtime_ns = 1262304000 * SECOND + 250000000,
+                .ctime_ns = 1262304000 * SECOND,
+        };
+        struct store_meta m;
+        ck_assert_int_eq(attr_user_set(&a, "user.a", "b", 1, 0), 0);
+        ck_assert_int_eq(attr_to_meta(&a, &m), 0);
+        ck_assert_str_eq(store_meta_get(&m, "mode"), "33188");
+        ck_assert_str_eq(store_meta_get(&m, "uid"), "1000");
+        ck_assert_ptr_null(store_meta_get(&m, "gid"));
+        ck_assert_str_eq(store_meta_get(&m, "mtime"), "1262304000.250000000");
+        ck_assert_str_eq(store_meta_get(&m, "ctime"), "1262304000");
+        ck_assert_str_eq(store_meta_get(&m, "xattr"), "%7B%22user.a%22%3A%22Yg%3D%3D%22%7D");
+        attr_release(&a);
+}
+END_TEST
+
+START_TEST(an_early_upload_leaves_out_what_still_moves)
+{
+        struct attr a = {.set = ATTR_MODE, .mode = S_IFREG | 0644};
+        struct store_meta m;
+        attr_touch(&a, SECOND, 0);
+        ck_assert_int_eq(attr_to_meta_early(&a, &m), 0);
+        ck_assert_ptr_null(store_meta_get(&m, "mtime"));
+        ck_assert_ptr_nonnull(store_meta_get(&m, "mode"));
+        a.written = false; /* utimensat() */
+        ck_assert_int_eq(attr_to_meta_early(&a, &m), 0);
+        ck_assert_str_eq(store_meta_get(&m, "mtime"), "1");
+}
+END_TEST
+
+static const struct {
+        const char *name, *value;
+        bool dir;
+        unsigned set;
+        unsigned long long want;
+} odd[] = {
+        {"mode", "33188", false, ATTR_MODE, S_IFREG | 0644},
+        {"mode", "0100644", false, ATTR_MODE, S_IFREG | 0644},
+        {"mode", "420", false, ATTR_MODE, S_IFREG | 0644},
+        {"mode", "16877", false, ATTR_MODE, S_IFREG | 0755},
+        {"mode", "33188", true, ATTR_MODE, S_IFDIR | 0644},
+        {"mode", "41471", false, ATTR_MODE, S_IFLNK | 0777},
+        {"mode", "4294967295", false, 0, 0},
+        {"mode", "-1", false, 0, 0},
+        {"mode", "rw-r--r--", false, 0, 0},
+        {"uid", "4294967295", false, 0, 0},
+        {"uid", "99999999999999999999", false, 0, 0},
+        {"uid", "0", false, ATTR_UID, 0},
+        {"mtime", "1.5", false, ATTR_MTIME, 1500000000},
+        {"mtime", "1.0000000019", false, ATTR_MTIME, 1000000001},
+        {"mtime", "9223372036854775807", false, 0, 0},
+        {"mtime", "2026-01-01T00:00:00Z", false, 0, 0},
+        {"mtime", "", false, 0, 0},
+};
+
+START_TEST(what_others_wrote_is_taken_or_left)
+{
+        struct attr a = of_pair(odd[_i].name, odd[_i].value, odd[_i].dir);
+        ck_assert_uint_eq(a.set, odd[_i].set);
+        if (a.set & ATTR_MODE)
+                ck_assert_uint_eq(a.mode, odd[_i].want);
+        if (a.set & ATTR_MTIME)
+                ck_assert_int_eq(a.mtime_ns, (int64_t)odd[_i].want);
+        attr_release(&a);
+}
+END_TEST
+
+START_TEST(metadata_of_others_survive)
+{
+        struct attr a = of_pair("content-sha", "abc", false);
+        struct attr b = read_back(&a, false);
+        struct store_meta m;
+        ck_assert_int_eq(attr_to_meta(&b, &m), 0);
+        ck_assert_str_eq(store_meta_get(&m, "content-sha"), "abc");
+        ck_assert_int_eq(attr_user_list(&b, NULL, 0), 0);
+        attr_release(&a);
+        attr_release(&b);
+}
+END_TEST
+
+START_TEST(an_xattr_that_is_none_of_ours_survives)
+{
+        struct attr a = of_pair("xattr", "not%20json", false);
+        struct store_meta m;
+        ck_assert_int_eq(attr_to_meta(&a, &m), 0);
+        ck_assert_str_eq(store_meta_get(&m, "xattr"), "not%20json");
+        attr_release(&a);
+}
+END_TEST
+
+START_TEST(user_attributes_hold_any_byte)
+{
+        static const char name[] = "user.\x01\"\\:,\xff{}";
+        char value[256], got[256], list[64];
+        struct attr a = {0};
+        for (int i = 0; i < 256; i++)
+                value[i] = (char)i;
+        ck_assert_int_eq(attr_user_set(&a, name, value, sizeof value, 0), 0);
+        ck_assert_int_eq(attr_user_set(&a, "user.empty", "", 0, 0), 0);
+        struct attr b = read_back(&a, false);
+        ck_assert_int_eq(attr_user_get(&b, name, got, sizeof got), sizeof value);
+        ck_assert_mem_eq(got, value, sizeof value);
+        ck_assert_int_eq(attr_user_get(&b, "user.empty", NULL, 0), 0);
+        ck_assert_int_eq(attr_user_list(&b, list, sizeof list), sizeof name + 11);
+        attr_release(&a);
+        attr_release(&b);
+}
+END_TEST
+
+START_TEST(user_attributes_follow_the_flags_and_sizes)
+{
+        struct attr a = {0};
+        char buf[16];
+        ck_assert_int_eq(attr_user_set(&a, "user.a", "1", 1, XATTR_REPLACE), -ENODATA);
+        ck_assert_int_eq(attr_user_set(&a, "user.a", "1", 1, XATTR_CREATE), 0);
+        ck_assert_int_eq(attr_user_set(&a, "user.a", "22", 2, XATTR_CREATE), -EEXIST);
+        ck_assert_int_eq(attr_user_set(&a, "user.a", "333", 3, XATTR_REPLACE), 0);
+        ck_assert_int_eq(attr_user_get(&a, "user.a", buf, 2), -ERANGE);
+        ck_assert_int_eq(attr_user_get(&a, "user.a", buf, 3), 3);
+        ck_assert_int_eq(attr_user_get(&a, "user.a", NULL, 0), 3);
+        ck_assert_int_eq(attr_user_list(&a, buf, 6), -ERANGE);
+        ck_assert_int_eq(attr_user_get(&a, "user.b", buf, 3), -ENODATA);
+        ck_assert_int_eq(attr_user_remove(&a, "user.b"), -ENODATA);
+        ck_assert_int_eq(attr_user_remove(&a, "user.a"), 0);
+        ck_assert_int_eq(attr_user_list(&a, buf, sizeof buf), 0);
+        attr_release(&a);
+}
+END_TEST
+
+START_TEST(more_than_a_store_takes_is_refused_and_changes_nothing)
+{
+        static char big[65536];
+        struct attr a = {0};
+        struct store_meta m;
+        ck_assert_int_eq(attr_user_set(&a, "user.a", "kept", 4, 0), 0);
+        ck_assert_int_eq(attr_user_set(&a, "user.a", big, 1600, 0), -ENOSPC);
+        ck_assert_int_eq(attr_user_set(&a, "user.b", big, sizeof big, 0), -ENOSPC);
+        ck_assert_int_eq(attr_user_get(&a, "user.a", NULL, 0), 4);
+        ck_assert_int_eq(attr_user_set(&a, "user.a", big, 1200, 0), 0);
+        ck_assert_int_eq(attr_to_meta(&a, &m), 0);
+        attr_release(&a);
+}
+END_TEST
+
+START_TEST(a_copy_does_not_follow_the_original)
+{
+        struct attr a = {0};
+        ck_assert_int_eq(attr_user_set(&a, "user.a", "1", 1, 0), 0);
+        struct attr b = attr_copy(&a);
+        ck_assert_int_eq(attr_user_set(&a, "user.a", "22", 2, 0), 0);
+        ck_assert_int_eq(attr_user_get(&b, "user.a", NULL, 0), 1);
+        attr_move(&a, &b);
+        ck_assert_int_eq(attr_user_get(&a, "user.a", NULL, 0), 1);
+        attr_release(&a);
+        attr_release(&b);
+}
+END_TEST
+
+START_TEST(writing_moves_times_and_takes_set_id_bits)
+{
+        struct attr a = {.set = ATTR_MODE, .mode = S_IFREG | 06755};
+        attr_touch(&a, 9, 0);
+        ck_assert_uint_eq(a.mode, S_IFREG | 06755); /* root may */
+        attr_touch(&a, 10, 1000);
+        ck_assert_uint_eq(a.mode, S_IFREG | 0755);
+        ck_assert_int_eq(a.mtime_ns, 10);
+        ck_assert_int_eq(a.ctime_ns, 10);
+        a.mode = S_IFREG | 02644;
+        attr_touch(&a, 11, 1000);
+        ck_assert_uint_eq(a.mode, S_IFREG | 02644);
+}
+END_TEST
+
+int main(void)
+{
+        Suite *s = suite_create("attr");
+        TCase *t = tcase_create("attr");
+        tcase_add_test(t, what_is_set_comes_back);
+        tcase_add_test(t, the_metadata_are_those_of_s3fs);
+        tcase_add_test(t, an_early_upload_leaves_out_what_still_moves);
+        tcase_add_loop_test(t, what_others_wrote_is_taken_or_left, 0, sizeof odd / sizeof *odd);
+        tcase_add_test(t, metadata_of_others_survive);
+        tcase_add_test(t, an_xattr_that_is_none_of_ours_survives);
+        tcase_add_test(t, user_attributes_hold_any_byte);
+        tcase_add_test(t, user_attributes_follow_the_flags_and_sizes);
+        tcase_add_test(t, more_than_a_store_takes_is_refused_and_changes_nothing);
+        tcase_add_test(t, a_copy_does_not_follow_the_original);
+        tcase_add_test(t, writing_moves_times_and_takes_set_id_bits);
+        suite_add_tcase(s, t);
+        return unit_main(s);
+}
