@@ -41,16 +41,23 @@ enum {
 #define STORE_PART_SIZE_MAX (5ULL << 30)
 
 enum {
-        STORE_CAP_IF_ABSENT = 1 << 0, /* atomic create */
-        STORE_CAP_IF_MATCH = 1 << 1,  /* guarded overwrite */
-        STORE_CAP_PART_COPY = 1 << 2, /* ranges of an object as parts of another */
-        STORE_CAP_RENAME = 1 << 3     /* atomic rename of one object */
+        STORE_CAP_IF_ABSENT = 1 << 0,  /* atomic create */
+        STORE_CAP_IF_MATCH = 1 << 1,   /* guarded overwrite */
+        STORE_CAP_PART_COPY = 1 << 2,  /* ranges of an object as parts of another */
+        STORE_CAP_RENAME = 1 << 3,     /* atomic rename of one object */
+        STORE_CAP_COPY_LARGE = 1 << 4, /* one call copies any size as fast as parts would be */
+        STORE_CAP_COPY_IF = 1 << 5,    /* a copy minds its condition on the target */
+        STORE_CAP_PATCH_META = 1 << 6, /* metadata changes without a new version */
+        STORE_CAP_LIST_META = 1 << 7,  /* listings carry metadata */
+        STORE_CAP_FOLDERS = 1 << 8,    /* folders are real: the store_folder_ calls */
+        STORE_CAP_UNSORTED = 1 << 9,   /* listings come in any order */
+        STORE_CAP_WHOLE_COPY = 1 << 10 /* a copied part is a whole object, of any size */
 };
 
 /* How to reach the store. Strings are copied by store_open(); NULL or "" means the default, which
  * is the environment's or the profile's where the kind has such. */
 struct store_config {
-        const char *url; /* s3://bucket[/prefix] */
+        const char *url; /* s3://bucket[/prefix], gs://bucket[/prefix] */
         const char *endpoint;
         const char *region;
         const char *profile;
@@ -187,7 +194,11 @@ struct store_entry {
         uint64_t size;
         int64_t mtime_ns;
         const char *etag;
+        /* STORE_CAP_LIST_META: pairs as in struct store_meta, also to be had as one. */
+        const char *meta;
+        size_t nmeta;
 };
+void store_entry_meta(const struct store_entry *e, struct store_meta *out);
 struct store_page {
         size_t n;
         const struct store_entry *v; /* in the store's order: by bytes of the key */

@@ -26,7 +26,7 @@
 enum { WHY_MAX = 512 };
 
 static const char usage[] =
-        "usage: ckptfs s3://BUCKET[/PREFIX] MOUNTPOINT [-f] [-o OPTION[=VALUE],...] [-c FILE]\n"
+        "usage: ckptfs s3|gs://BUCKET[/PREFIX] MOUNTPOINT [-f] [-o OPTION[=VALUE],...] [-c FILE]\n"
         "  -f       stay in the foreground and log to standard error\n"
         "  -o LIST  options, separated by commas\n"
         "  -c FILE  read options from a YAML file; -o takes precedence\n"
@@ -89,7 +89,8 @@ static int parse(struct command *c, int argc, char **argv, char *why)
                         return -1;
         if (argc - optind != 2) {
                 snprintf(why, WHY_MAX,
-                         "%s: give s3://BUCKET[/PREFIX] and MOUNTPOINT; see ckptfs -h",
+                         "%s: give s3://BUCKET[/PREFIX] or gs://BUCKET[/PREFIX] and MOUNTPOINT; "
+                         "see ckptfs -h",
                          argc - optind < 2 ? "an argument is missing"
                                            : "there are too many arguments");
                 return -1;

@@ -4,6 +4,16 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/copy_parts.c \
 	%D%/cred.c \
 	%D%/cred.h \
+	%D%/gcs.c \
+	%D%/gcs.h \
+	%D%/gcs_batch.c \
+	%D%/gcs_error.c \
+	%D%/gcs_insert.c \
+	%D%/gcs_list.c \
+	%D%/gcs_object.c \
+	%D%/gcs_reply.c \
+	%D%/gcs_request.c \
+	%D%/gcs_verify.c \
 	%D%/get.c \
 	%D%/http.c \
 	%D%/http.h \
@@ -29,6 +39,7 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/s3_list.c \
 	%D%/s3_object.c \
 	%D%/s3_reply.c \
+	%D%/s3_reply.h \
 	%D%/s3_request.c \
 	%D%/s3_upload.c \
 	%D%/s3_verify.c \

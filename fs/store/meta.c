@@ -37,6 +37,13 @@ const char *store_meta_next(const struct store_meta *m, const char *name, const 
         return next;
 }
 
+void store_entry_meta(const struct store_entry *e, struct store_meta *out)
+{
+        out->len = e->nmeta < sizeof out->buf ? e->nmeta : 0;
+        if (out->len)
+                memcpy(out->buf, e->meta, out->len);
+}
+
 const char *store_meta_get(const struct store_meta *m, const char *name)
 {
         const char *value;

@@ -59,6 +59,7 @@ struct op_entry {
         int64_t time_ns;
         unsigned partno;
         bool is_prefix;
+        size_t meta, nmeta; /* pairs as in struct store_meta, of a kind with STORE_CAP_LIST_META */
 };
 
 struct op {
@@ -97,6 +98,7 @@ struct op {
         struct store_object expect; /* what the op means to make; the kind's */
         unsigned nparts;            /* of expect */
         int verify_err;             /* the answer if the object is another; the kind's */
+        size_t at;                  /* the kind's: how much of a list is done */
         size_t page;                /* where this page's entries begin; the kind's */
         struct buf text;            /* a body to send that the kind made */
         struct buf in;              /* the reply's body, of all but a get */
@@ -154,7 +156,7 @@ struct store_ops {          /* one const table per kind; no slot is NULL */
         struct store_verb verb[OP_VERBS];
 };
 
-extern const struct store_ops store_s3;
+extern const struct store_ops store_s3, store_gcs;
 
 /* For slots a kind has no use for: -EOPNOTSUPP. */
 int store_no_build(struct store_kind *k, struct op *op);
@@ -163,6 +165,9 @@ int store_no_parse(struct store_kind *k, struct op *op);
 /* Adds an entry to op->v; strings may be NULL. 0 or -ENOMEM. */
 int op_add_entry(struct op *op, const struct op_entry *e, const char *key, const char *etag,
                  const char *id);
+/* Keeps metadata for an entry that is about to be added: sets e->meta and e->nmeta. 0 or -ENOMEM.
+ */
+int op_keep_meta(struct op *op, struct op_entry *e, const struct store_meta *meta);
 /* A string of an entry. */
 const char *op_string(const struct op *op, size_t at);
 

@@ -338,6 +338,13 @@ static size_t keep_string(struct op *op, const char *s)
         return at;
 }
 
+int op_keep_meta(struct op *op, struct op_entry *e, const struct store_meta *meta)
+{
+        e->meta = op->names.len;
+        e->nmeta = meta->len;
+        return buf_add(&op->names, meta->buf, meta->len);
+}
+
 int op_add_entry(struct op *op, const struct op_entry *e, const char *key, const char *etag,
                  const char *id)
 {

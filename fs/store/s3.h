@@ -9,6 +9,7 @@
 #include "base/uri.h"
 #include "store/cred.h"
 #include "store/ops.h"
+#include "store/s3_reply.h"
 
 struct store_kind {
         struct cred_chain *creds;
@@ -61,26 +62,6 @@ bool s3_ok(const struct op *op);
 /* Whether the body says <Error>: some calls answer 200 and fail. */
 bool s3_is_error_body(const struct op *op);
 void s3_explain(struct store_kind *k, const struct op *op, int err, char *why, size_t nwhy);
-
-/* s3_reply.c: reads op->in. A field's text is kept where its path matches; `each` runs at the end
- * of every element that holds elements, after which the caller resets what belongs to it. 0, what
- * `each` returned, or -EBADMSG for a body that is no XML. */
-struct s3_field {
-        const char *path;
-        struct buf text;
-};
-int s3_read(struct op *op, struct s3_field *f, size_t n, int (*each)(void *arg, const char *path),
-            void *arg);
-void s3_fields_release(struct s3_field *f, size_t n);
-/* A body that cannot be read, of a reply that says all is well: another try. */
-int s3_unreadable(struct op *op, int err);
-/* "2009-10-12T17:50:30.000Z" and "Mon, 12 Oct 2009 17:50:30 GMT"; 0 for what is neither. */
-int64_t s3_time_iso(const char *text);
-int64_t s3_time_http(const char *text);
-/* A header or element ChecksumCRC32C of a whole object: false for none, or a composite one. */
-bool s3_crc(const char *text, uint32_t *crc);
-/* Copies an ETag; one without quotes gets them. */
-void s3_etag(const char *text, char out[STORE_ETAG_MAX]);
 
 /* s3_object.c */
 void s3_object(struct store_kind *k, const struct http_req *rq, struct store_object *out);

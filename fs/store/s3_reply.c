@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* s3_reply.c: what S3 sends back: XML by fields, times, checksums, ETags. */
-#include "store/s3.h"
+#include "store/s3_reply.h"
 
 #include <errno.h>
 #include <stdio.h>

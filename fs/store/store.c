@@ -22,7 +22,7 @@ enum {
         DELETE_MANY_MAX = 1000
 };
 
-static const struct store_ops *const kinds[] = {&store_s3};
+static const struct store_ops *const kinds[] = {&store_s3, &store_gcs};
 
 /* --- opening ------------------------------------------------------------------------------------
  */
@@ -38,8 +38,10 @@ static int parse_url(struct store *s, const char *url, char *why, size_t nwhy)
         const char *bucket = sep ? sep + 3 : "";
         size_t nbucket = strcspn(bucket, "/");
         if (!s->ops || !nbucket) {
-                snprintf(why, nwhy, "'%s' names no bucket: give s3://BUCKET or s3://BUCKET/PREFIX",
-                         url ? url : "");
+                snprintf(why, nwhy, "'%s' names no bucket: give %s", url ? url : "",
+                         sep && !strncmp(url, "gcs:", 4)
+                                 ? "gs://BUCKET or gs://BUCKET/PREFIX"
+                                 : "s3://BUCKET[/PREFIX] or gs://BUCKET[/PREFIX]");
                 return -EINVAL;
         }
         const char *prefix = bucket + nbucket;
@@ -236,6 +238,8 @@ static void finish_list(struct op *op, int err)
                                 .size = e->size,
                                 .mtime_ns = e->time_ns,
                                 .etag = op_string(op, e->etag),
+                                .meta = op_string(op, e->meta),
+                                .nmeta = e->nmeta,
                         };
         }
         if (n) /* a kind gives objects and prefixes apart, each in order */

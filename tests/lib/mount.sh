@@ -79,7 +79,7 @@ mount_ckptfs() {
 	[ -n "${mount_cleans:-}" ] || at_exit mount_atexit
 	mount_cleans=yes
 	mkdir -p "$mnt"
-	"$builddir/ckptfs" -f -o "$mount_options" "s3://$CKPTFS_TEST_BUCKET" "$mnt" \
+	"$builddir/ckptfs" -f -o "$mount_options" "$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET" "$mnt" \
 		2>>"$mount_log" &
 	mount_pid=$!
 	mount_watch "$mount_pid" </dev/null >/dev/null 2>&1 &

@@ -225,9 +225,9 @@ int main(int argc, char **argv)
         CLEANUP(freep) char *url = NULL;
         char why[256] = "no memory";
         struct store *s = NULL;
-        const char *bucket = getenv("CKPTFS_TEST_BUCKET");
+        const char *bucket = getenv("CKPTFS_TEST_BUCKET"), *scheme = getenv("CKPTFS_TEST_SCHEME");
 
-        if (asprintf(&url, "s3://%s", bucket ? bucket : "") < 0)
+        if (asprintf(&url, "%s://%s", scheme ? scheme : "s3", bucket ? bucket : "") < 0)
                 return fail(why, -ENOMEM);
         const struct store_config cfg = {
                 .url = url,

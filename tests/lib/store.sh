@@ -2,14 +2,16 @@
 # store.sh: an object store for a test; source it after tap.sh.
 #
 #   need_store versitygw               skips the whole test (or fails it, see below) without the program
-#   store_start storesim|versitygw|minio [option...]    more options go to the server as they are
+#   store_start storesim|versitygw|minio|fake-gcs-server [option...]
+#                                       more options go to the server as they are
 #   store_tls_twin                      a second server like the first, with TLS and a folder of its own:
 #                                       exports CKPTFS_TEST_TLS_ENDPOINT and CKPTFS_TEST_CA
 #   store_stop                          ends it before the test does
 #
 # After store_start there are $store_pid, $store_log, $store_data (the server's folder) and, exported,
 # CKPTFS_TEST_ENDPOINT, CKPTFS_TEST_BUCKET, CKPTFS_TEST_KIND, AWS_ACCESS_KEY_ID and
-# AWS_SECRET_ACCESS_KEY. The bucket exists and the server answers. Its log is printed when the test
+# AWS_SECRET_ACCESS_KEY. CKPTFS_TEST_SCHEME is s3 or gs: what the server speaks; set to gs before, it
+# makes storesim speak that. The bucket exists and the server answers. Its log is printed when the test
 # failed. Set store_port before to start it on a port of your choice (a restart).
 #
 # CKPTFS_REQUIRE=interop turns the skip of a missing server into a failure.
@@ -21,6 +23,9 @@ unset AWS_PROFILE AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_CA_
 	AWS_DEFAULT_REGION 2>/dev/null || :
 export AWS_ACCESS_KEY_ID=ckptfs-test-key AWS_SECRET_ACCESS_KEY=ckptfs-test-secret
 export AWS_REGION=us-east-1 CKPTFS_TEST_BUCKET=test-bucket
+: "${CKPTFS_TEST_SCHEME:=s3}"
+unset STORAGE_EMULATOR_HOST GOOGLE_APPLICATION_CREDENTIALS 2>/dev/null || :
+export CKPTFS_TEST_SCHEME
 export AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null
 
 # Prints where the program of a server is.
@@ -80,7 +85,7 @@ store_start() {
 	store_cleans=yes
 	mkdir -p "$store_data"
 	# versitygw and MinIO take a folder for a bucket; storesim makes its own
-	[ "$CKPTFS_TEST_KIND" = storesim ] || mkdir -p "$store_data/$CKPTFS_TEST_BUCKET"
+	case $CKPTFS_TEST_KIND in versitygw | minio) mkdir -p "$store_data/$CKPTFS_TEST_BUCKET" ;; esac
 	case $CKPTFS_TEST_KIND in
 	storesim) store_start_storesim "$@" ;;
 	versitygw)
@@ -99,6 +104,15 @@ store_start() {
 		store_pid=$!
 		CKPTFS_TEST_ENDPOINT=http://127.0.0.1:$store_port
 		;;
+	fake-gcs-server)
+		CKPTFS_TEST_SCHEME=gs
+		store_port=${store_port:-$(free_port)}
+		"$store_prog" -scheme http -host 127.0.0.1 -port "$store_port" -backend memory \
+			-public-host "127.0.0.1:$store_port" \
+			-external-url "http://127.0.0.1:$store_port" "$@" >>"$store_log" 2>&1 &
+		store_pid=$!
+		CKPTFS_TEST_ENDPOINT=http://127.0.0.1:$store_port
+		;;
 	esac
 	export CKPTFS_TEST_KIND CKPTFS_TEST_ENDPOINT
 	if ! wait_for 30 store_answers; then
@@ -106,6 +120,9 @@ store_start() {
 		tail -n 40 "$store_log" | sed 's/^/# store: /'
 		exit 1
 	fi
+	[ "$CKPTFS_TEST_KIND" != fake-gcs-server ] ||
+		curl -s -o /dev/null -H 'Content-Type: application/json' \
+			-d "{\"name\": \"$CKPTFS_TEST_BUCKET\"}" "$CKPTFS_TEST_ENDPOINT/storage/v1/b?project=p"
 }
 
 # storesim picks its port and says so in its first line.
@@ -114,6 +131,7 @@ store_start_storesim() {
 	*' --null '*) ;; # keeps no data
 	*) set -- --data "$store_data" "$@" ;;
 	esac
+	[ "$CKPTFS_TEST_SCHEME" = s3 ] || set -- --protocol gs "$@"
 	"$store_prog" --listen "127.0.0.1:${store_port:-0}" \
 		--bucket "$CKPTFS_TEST_BUCKET" --access-key "$AWS_ACCESS_KEY_ID" \
 		--secret-key "$AWS_SECRET_ACCESS_KEY" "$@" >"$tmp/storesim.out" 2>>"$store_log" &

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* server.h: the cases that test_store runs against a server named by the environment
- * (CKPTFS_TEST_ENDPOINT, CKPTFS_TEST_BUCKET, AWS_*). Each case has keys of its own. */
+ * (CKPTFS_TEST_SCHEME, CKPTFS_TEST_ENDPOINT, CKPTFS_TEST_BUCKET, AWS_*). Each case has keys of its own. */
 #ifndef CKPTFS_TESTS_STORE_SERVER_H
 #define CKPTFS_TESTS_STORE_SERVER_H
 

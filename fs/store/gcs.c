@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gcs.c: Google Cloud Storage as a kind of store: its table, and where a bucket is reached. */
+#include "store/gcs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/banned.h"
+
+static void gcs_close(struct store_kind *k)
+{
+        free(k->bucket);
+        free(k->prefix);
+        free(k->endpoint);
+        free(k);
+}
+
+static void gcs_closep(struct store_kind **k)
+{
+        if (*k)
+                gcs_close(*k);
+}
+
+/* An emulator may be given as HOST:PORT alone, as the vendor's libraries take it. */
+static int set_endpoint(struct store_kind *k, const char *arg, char *why, size_t nwhy)
+{
+        const char *given = arg && *arg ? arg : getenv("STORAGE_EMULATOR_HOST");
+        CLEANUP(buf_release) struct buf url = BUF_INIT;
+
+        k->emulator = given && *given;
+        if (!k->emulator)
+                given = "https://storage.googleapis.com";
+        if (!strstr(given, "://"))
+                buf_adds(&url, "http://");
+        buf_adds(&url, given);
+        while (url.len && url.p[url.len - 1] == '/')
+                url.p[--url.len] = 0;
+        const char *host = strstr(url.p, "://") + 3;
+        bool web = !strncmp(url.p, "http://", 7) || !strncmp(url.p, "https://", 8);
+        if (!web || !*host || host[strcspn(host, "/?#@")]) {
+                snprintf(why, nwhy,
+                         "endpoint '%s' is no address of a server: give http(s)://HOST[:PORT]",
+                         given);
+                return -EINVAL;
+        }
+        k->endpoint = buf_take(&url);
+        return k->endpoint ? 0 : -ENOMEM;
+}
+
+static int gcs_open(const struct store_config *cfg, const struct store_place *place,
+                    struct store_kind **out, char *why, size_t nwhy)
+{
+        CLEANUP(gcs_closep) struct store_kind *k = calloc(1, sizeof *k);
+        if (!k)
+                return -ENOMEM;
+        k->bucket = strdup(place->bucket);
+        k->prefix = strdup(place->prefix);
+        if (!k->bucket || !k->prefix)
+                return -ENOMEM;
+        int err = set_endpoint(k, cfg->endpoint, why, nwhy);
+        if (err)
+                return err;
+        *out = TAKE_PTR(k);
+        return 0;
+}
+
+static const char *gcs_ca_bundle(const struct store_kind *k, const char *arg)
+{
+        (void)k;
+        return arg && *arg ? arg : NULL;
+}
+
+const struct store_ops store_gcs = {
+        .scheme = "gs",
+        .caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_LIST_META,
+        .open = gcs_open,
+        .close = gcs_close,
+        .ca_bundle = gcs_ca_bundle,
+        .object = gcs_object,
+        .explain = gcs_explain,
+        .verb =
+                {
+                        [OP_CHECK] = {gcs_check_build, gcs_check_parse},
+                        [OP_HEAD] = {gcs_head_build, gcs_head_parse},
+                        [OP_GET] = {gcs_get_build, gcs_get_parse},
+                        [OP_PUT] = {gcs_put_build, gcs_put_parse},
+                        [OP_DELETE] = {gcs_delete_build, gcs_delete_parse},
+                        [OP_DELETE_MANY] = {gcs_delete_many_build, gcs_delete_many_parse},
+                        [OP_COPY] = {store_no_build, store_no_parse},
+                        [OP_RENAME] = {store_no_build, store_no_parse},
+                        [OP_LIST] = {gcs_list_build, gcs_list_parse},
+                        [OP_UPLOAD_CREATE] = {store_no_build, store_no_parse},
+                        [OP_PART] = {store_no_build, store_no_parse},
+                        [OP_PART_COPY] = {store_no_build, store_no_parse},
+                        [OP_COMPLETE] = {store_no_build, store_no_parse},
+                        [OP_ABORT] = {store_no_build, store_no_parse},
+                        [OP_PARTS] = {store_no_build, store_no_parse},
+                        [OP_UPLOADS] = {store_no_build, store_no_parse},
+                },
+};

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gcs.h: what the files of the Google Cloud Storage kind share.
+ *
+ * The JSON API serves all but multipart uploads, which only the XML API has. A version is named by
+ * its generation, in decimal, where S3 has an ETag. */
+#ifndef CKPTFS_STORE_GCS_H
+#define CKPTFS_STORE_GCS_H
+
+#include "base/json.h"
+#include "base/uri.h"
+#include "store/ops.h"
+#include "store/s3_reply.h"
+
+struct store_kind {
+        char *bucket;
+        char *prefix;   /* "" or with a '/' at its end */
+        char *endpoint; /* "https://host[:port]" without a '/' at its end */
+        bool emulator;  /* an address of the user's, not the vendor's */
+        bool no_move;   /* atomic: the server has no moveTo */
+};
+
+/* An exchange in the making. Strings are borrowed until gcs_send() returns. */
+struct gcs_msg {
+        enum http_method method;
+        struct buf path; /* as on the wire, from the first '/' on */
+        struct uri_pair query[12];
+        size_t nquery;
+        struct uri_pair header[56];
+        size_t nheader;
+        const struct buf *text; /* the body, of `type` */
+        const char *type;
+};
+#define GCS_MSG(method_)                                                                           \
+        {                                                                                          \
+                .method = (method_), .path = BUF_INIT                                              \
+        }
+void gcs_msg_release(struct gcs_msg *m);
+void gcs_query(struct gcs_msg *m, const char *name, const char *value);
+void gcs_header(struct gcs_msg *m, const char *name, const char *value);
+
+/* gcs_request.c: paths, and the exchange. All return 0 or a negative errno. */
+/* "/storage/v1/b/BUCKET" and `rest`. */
+int gcs_bucket_path(struct buf *path, const struct store_kind *k, const char *rest);
+/* "/storage/v1/b/BUCKET/o/KEY". */
+int gcs_object_path(struct buf *path, const struct store_kind *k, const char *key);
+/* Fills op->rq but for a body that m->text is not. */
+int gcs_send(struct store_kind *k, struct op *op, struct gcs_msg *m);
+/* The conditions on the object that is written, and on the source of a copy. */
+void gcs_cond(struct gcs_msg *m, const struct op *op);
+
+/* gcs_error.c: as their namesakes of S3. */
+bool gcs_ok(const struct op *op);
+int gcs_fault(struct store_kind *k, struct op *op);
+/* What a status and a reason mean, as gcs_fault() returns it. */
+int gcs_meaning(int status, const char *reason, bool if_absent);
+void gcs_explain(struct store_kind *k, const struct op *op, int err, char *why, size_t nwhy);
+
+/* gcs_reply.c */
+/* The reply's body, an object. 0, -ENOMEM, or OP_RETRY for what is none. */
+int gcs_json(struct op *op, struct json **out);
+/* From an object's resource; false for what is none: no name or no generation. */
+bool gcs_resource(const struct json *j, struct store_object *out);
+/* Adds "metadata" to a resource. */
+int gcs_add_meta(struct json *to, const struct store_meta *meta);
+void gcs_object(struct store_kind *k, const struct http_req *rq, struct store_object *out);
+/* Reads op->obj from a resource that must be that of `key`. */
+int gcs_read_resource(struct op *op, const char *key);
+extern const char gcs_fields[]; /* those of a resource that are read */
+
+/* gcs_insert.c: an object in one request. */
+int gcs_insert(struct store_kind *k, struct op *op, const char *key);
+/* After the reply: op->obj is the new object; its checksum is compared. */
+int gcs_inserted(struct store_kind *k, struct op *op, const char *key);
+op_build_fn gcs_put_build;
+op_parse_fn gcs_put_parse;
+
+/* gcs_verify.c: a change whose reply was lost is looked into: as s3_verify.c. */
+enum { GCS_VERIFY = 100 };
+int gcs_verify_begin(struct op *op, int err);
+int gcs_verify_build(struct store_kind *k, struct op *op);
+/* Whether the object is of op->expect's size and checksum. */
+int gcs_verify_parse(struct store_kind *k, struct op *op);
+
+/* gcs_object.c */
+int gcs_head(struct store_kind *k, struct op *op, const char *key);
+op_build_fn gcs_head_build, gcs_get_build, gcs_delete_build;
+op_parse_fn gcs_head_parse, gcs_get_parse, gcs_delete_parse;
+
+/* gcs_list.c */
+op_build_fn gcs_check_build, gcs_list_build;
+op_parse_fn gcs_check_parse, gcs_list_parse;
+
+/* gcs_batch.c: deletes op->keys, a hundred in an exchange. */
+op_build_fn gcs_delete_many_build;
+op_parse_fn gcs_delete_many_parse;
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gcs_request.c: from what an operation wants to a request. */
+#include "store/gcs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/banned.h"
+
+void gcs_msg_release(struct gcs_msg *m)
+{
+        buf_release(&m->path);
+}
+
+void gcs_query(struct gcs_msg *m, const char *name, const char *value)
+{
+        if (m->nquery < sizeof m->query / sizeof *m->query)
+                m->query[m->nquery] = (struct uri_pair){name, value};
+        m->nquery++;
+}
+
+void gcs_header(struct gcs_msg *m, const char *name, const char *value)
+{
+        if (m->nheader < sizeof m->header / sizeof *m->header)
+                m->header[m->nheader] = (struct uri_pair){name, value};
+        m->nheader++;
+}
+
+int gcs_bucket_path(struct buf *path, const struct store_kind *k, const char *rest)
+{
+        buf_adds(path, "/storage/v1/b/");
+        uri_encode(path, k->bucket, false);
+        return buf_adds(path, rest);
+}
+
+int gcs_object_path(struct buf *path, const struct store_kind *k, const char *key)
+{
+        gcs_bucket_path(path, k, "/o/");
+        return uri_encode(path, key, false);
+}
+
+void gcs_cond(struct gcs_msg *m, const struct op *op)
+{
+        if (op->if_absent)
+                gcs_query(m, "ifGenerationMatch", "0");
+        else if (op->if_match)
+                gcs_query(m, "ifGenerationMatch", op->if_match);
+}
+
+static int read_text(void *arg, uint64_t off, void *dst, size_t len)
+{
+        memcpy(dst, ((const struct buf *)arg)->p + off, len);
+        return 0;
+}
+
+int gcs_send(struct store_kind *k, struct op *op, struct gcs_msg *m)
+{
+        struct http_req *rq = &op->rq;
+
+        if (m->text) {
+                rq->body_read = read_text;
+                rq->body_arg = (void *)(uintptr_t)m->text;
+                rq->body_len = m->text->len;
+        }
+        if (m->type)
+                gcs_header(m, "Content-Type", m->type);
+        if (m->path.failed || (m->text && m->text->failed))
+                return -ENOMEM;
+        if (m->nheader > sizeof m->header / sizeof *m->header ||
+            m->nquery > sizeof m->query / sizeof *m->query)
+                return -EINVAL;
+        rq->method = m->method;
+        buf_adds(&rq->url, k->endpoint);
+        buf_add(&rq->url, m->path.p, m->path.len);
+        if (m->nquery)
+                buf_addc(&rq->url, '?');
+        int err = uri_encode_query(&rq->url, m->query, m->nquery);
+        for (size_t i = 0; !err && i < m->nheader; i++)
+                err = http_header(rq, m->header[i].name, m->header[i].value);
+        return err;
+}
