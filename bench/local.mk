@@ -20,6 +20,18 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/cpu.c \
 	%D%/cpu.h \
 	%D%/firstbyte.c \
+	%D%/format/dcp.c \
+	%D%/format/dcp.h \
+	%D%/format/format.c \
+	%D%/format/format.h \
+	%D%/format/layout.c \
+	%D%/format/layout.h \
+	%D%/format/pickle.c \
+	%D%/format/pickle.h \
+	%D%/format/torch.c \
+	%D%/format/torch.h \
+	%D%/format/zip.c \
+	%D%/format/zip.h \
 	%D%/html.c \
 	%D%/html.h \
 	%D%/io.c \

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "bench/pattern.h"
 
 #include "base/banned.h"
@@ -15,6 +17,7 @@ struct planning {
         struct shard *s;
         size_t cap;
         uint64_t next_id;
+        enum shard_cut cut;
         unsigned rank, ranks;
         const struct model_group *groups;
         size_t ngroups;
@@ -26,15 +29,31 @@ static uint64_t cut(uint64_t n, uint64_t i, uint64_t parts)
         return n / parts * i + n % parts * i / parts;
 }
 
+/* The elements [*first, *last) of the tensor that are this rank's. */
+static void cut_tensor(const struct planning *p, const struct model_tensor *t, uint64_t *first,
+                       uint64_t *last)
+{
+        uint64_t elements = t->rows * t->cols;
+
+        *first = 0;
+        *last = elements;
+        if (p->cut == SHARD_ELEMENTS && t->cols > 1) {
+                *first = cut(elements, p->rank, p->ranks);
+                *last = cut(elements, p->rank + 1, p->ranks);
+        } else if (p->cut == SHARD_ROWS) {
+                uint64_t each = (t->rows + p->ranks - 1) / p->ranks;
+                uint64_t from = p->rank * each, to = from + each;
+                *first = (from < t->rows ? from : t->rows) * t->cols;
+                *last = (to < t->rows ? to : t->rows) * t->cols;
+        }
+}
+
 static int plan_tensor(void *arg, const struct model_tensor *t)
 {
         struct planning *p = arg;
-        uint64_t elements = t->rows * t->cols, first = 0, last = elements;
+        uint64_t first, last;
 
-        if (t->cols > 1) {
-                first = cut(elements, p->rank, p->ranks);
-                last = cut(elements, p->rank + 1, p->ranks);
-        }
+        cut_tensor(p, t, &first, &last);
         for (size_t g = 0; g < p->ngroups; g++) {
                 struct shard *s = p->s;
                 uint64_t id = p->next_id++, bytes = p->groups[g].bytes;
@@ -48,6 +67,9 @@ static int plan_tensor(void *arg, const struct model_tensor *t)
                         .tensor_off = first * bytes,
                         .off = s->size,
                         .len = (last - first) * bytes,
+                        .rows = t->rows,
+                        .cols = t->cols,
+                        .elem = (unsigned)bytes,
                 };
                 snprintf(piece->name, sizeof piece->name, "%s.%s", p->groups[g].name, t->name);
                 s->size += piece->len;
@@ -55,26 +77,79 @@ static int plan_tensor(void *arg, const struct model_tensor *t)
         return 0;
 }
 
-int shard_plan(const struct model *m, bool optimizer, unsigned rank, unsigned ranks,
-               struct shard *out)
+int shard_plan(const struct model *m, bool optimizer, enum shard_cut cut, unsigned rank,
+               unsigned ranks, struct shard *out)
 {
-        struct planning p = {.s = out, .next_id = 1, .rank = rank, .ranks = ranks};
+        CLEANUP(shard_release) struct shard all = {0};
+        struct planning p = {.s = &all, .next_id = 1, .cut = cut, .rank = rank, .ranks = ranks};
 
         *out = (struct shard){0};
         p.groups = model_groups(m, optimizer, &p.ngroups);
         p.cap = model_ntensors(m) * p.ngroups;
-        out->v = calloc(p.cap, sizeof *out->v);
-        if (!out->v)
+        all.v = calloc(p.cap, sizeof *all.v);
+        if (!all.v)
                 return -ENOMEM;
         int err = model_tensors(m, plan_tensor, &p);
-        if (err)
-                shard_release(out);
+        if (!err && cut == SHARD_WHOLE)
+                return shard_deal(&all, rank, ranks, out);
+        if (!err) {
+                *out = all;
+                all = (struct shard){0};
+        }
         return err;
+}
+
+/* Larger pieces first, then as they stand. */
+static int by_size(const void *a, const void *b)
+{
+        const struct shard_piece *x = *(const struct shard_piece *const *)a;
+        const struct shard_piece *y = *(const struct shard_piece *const *)b;
+        return x->len != y->len ? (x->len > y->len ? -1 : 1) : (x < y ? -1 : x > y);
+}
+
+/* Into `mine`, an entry a piece: whether it falls to the bin. */
+static int deal(const struct shard *s, unsigned bin, unsigned bins, bool *mine)
+{
+        CLEANUP(freep) uint64_t *load = calloc(bins, sizeof *load);
+        CLEANUP(freep) const struct shard_piece **order = malloc((s->n + 1) * sizeof *order);
+
+        if (!load || !order)
+                return -ENOMEM;
+        for (size_t i = 0; i < s->n; i++)
+                order[i] = &s->v[i];
+        qsort(order, s->n, sizeof *order, by_size);
+        for (size_t i = 0; i < s->n; i++) {
+                unsigned least = 0;
+                for (unsigned b = 1; b < bins; b++)
+                        if (load[b] < load[least])
+                                least = b;
+                load[least] += order[i]->len;
+                mine[order[i] - s->v] = least == bin;
+        }
+        return 0;
+}
+
+int shard_deal(const struct shard *s, unsigned bin, unsigned bins, struct shard *out)
+{
+        CLEANUP(freep) bool *mine = calloc(s->n + 1, sizeof *mine);
+
+        *out = (struct shard){.seed = s->seed};
+        if (!mine || deal(s, bin, bins, mine) || !(out->v = calloc(s->n + 1, sizeof *out->v)))
+                return -ENOMEM;
+        for (size_t i = 0; i < s->n; i++) {
+                if (!mine[i])
+                        continue;
+                out->v[out->n] = s->v[i];
+                out->v[out->n++].off = out->size;
+                out->size += s->v[i].len;
+        }
+        return 0;
 }
 
 void shard_release(struct shard *s)
 {
         freep(&s->v);
+        freep(&s->text);
         *s = (struct shard){0};
 }
 
@@ -92,9 +167,43 @@ static const struct shard_piece *piece_at(const struct shard *s, uint64_t off)
         return &s->v[lo];
 }
 
-static struct pattern pattern_of(const struct shard *s, const struct shard_piece *piece)
+static void piece_fill(const struct shard *s, const struct shard_piece *piece, uint64_t at,
+                       void *dst, size_t n)
 {
-        return (struct pattern){.seed = s->seed, .id = piece->id};
+        struct pattern pat = {.seed = s->seed, .id = piece->id};
+        if (piece->literal)
+                memcpy(dst, s->text + piece->text + at, n);
+        else
+                pattern_fill(&pat, piece->tensor_off + at, dst, n);
+}
+
+/* The first wrong byte, counted from the piece's begin, or -1. */
+static int64_t piece_check(const struct shard *s, const struct shard_piece *piece, uint64_t at,
+                           const char *p, size_t n)
+{
+        struct pattern pat = {.seed = s->seed, .id = piece->id};
+        if (!piece->literal) {
+                int64_t wrong = pattern_check(&pat, piece->tensor_off + at, p, n);
+                return wrong < 0 ? wrong : wrong - (int64_t)piece->tensor_off;
+        }
+        for (size_t i = 0; i < n; i++)
+                if (p[i] != s->text[piece->text + at + i])
+                        return (int64_t)(at + i);
+        return -1;
+}
+
+uint32_t shard_crc32(const struct shard *s, const struct shard_piece *piece)
+{
+        char block[64 << 10];
+        uint32_t crc = 0;
+        for (uint64_t at = 0; at < piece->len;) {
+                size_t n =
+                        piece->len - at < sizeof block ? (size_t)(piece->len - at) : sizeof block;
+                piece_fill(s, piece, at, block, n);
+                crc = crc32(crc, block, n);
+                at += n;
+        }
+        return crc;
 }
 
 void shard_fill(const struct shard *s, uint64_t off, void *dst, size_t len)
@@ -107,10 +216,9 @@ void shard_fill(const struct shard *s, uint64_t off, void *dst, size_t len)
         }
         while (len) {
                 const struct shard_piece *piece = piece_at(s, off);
-                struct pattern pat = pattern_of(s, piece);
                 uint64_t at = off - piece->off;
                 size_t n = piece->len - at < len ? (size_t)(piece->len - at) : len;
-                pattern_fill(&pat, piece->tensor_off + at, to, n);
+                piece_fill(s, piece, at, to, n);
                 off += n;
                 to += n;
                 len -= n;
@@ -131,13 +239,11 @@ int shard_check(const struct shard *s, uint64_t off, const void *p, size_t len,
         }
         while (len) {
                 const struct shard_piece *piece = piece_at(s, off);
-                struct pattern pat = pattern_of(s, piece);
                 uint64_t at = off - piece->off;
                 size_t n = piece->len - at < len ? (size_t)(piece->len - at) : len;
-                int64_t wrong = pattern_check(&pat, piece->tensor_off + at, from, n);
+                int64_t wrong = piece_check(s, piece, at, from, n);
                 if (wrong >= 0) {
-                        uint64_t in_piece = (uint64_t)wrong - piece->tensor_off;
-                        *fault = (struct shard_fault){piece, piece->off + in_piece};
+                        *fault = (struct shard_fault){piece, piece->off + (uint64_t)wrong};
                         return -EBADMSG;
                 }
                 off += n;

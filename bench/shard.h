@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shard.h: which bytes of a model one rank saves, and what they must be.
  *
- * As under ZeRO-3: each matrix, of the weights and of each group of optimizer state, is cut in
- * equal runs of elements, one a rank; vectors are whole in every rank. A shard is its pieces one
- * behind the other. The data of a piece is the pattern of (seed, tensor, offset in the tensor), so
- * that a piece that stands in the place of another, or of another rank's, is wrong. */
+ * A shard is its pieces one behind the other: pieces of tensors and, once a format has been put
+ * around them (format.h), the bytes of that format. The data of a tensor is the pattern of (seed,
+ * tensor, offset in the tensor), so that a piece that stands in the place of another, or of another
+ * rank's, is wrong. */
 #ifndef CKPTFS_BENCH_SHARD_H
 #define CKPTFS_BENCH_SHARD_H
 
@@ -14,11 +14,24 @@
 
 #include "bench/model.h"
 
+/* How tensors are divided among ranks. */
+enum shard_cut {
+        SHARD_ELEMENTS, /* as under ZeRO-3: matrices in equal runs of elements; each has all vectors
+                         */
+        SHARD_ROWS, /* as under FSDP: rows, and elements of vectors, in runs that torch.chunk makes
+                     */
+        SHARD_WHOLE /* as under DDP: each tensor is one rank's, largest first to the least laden */
+};
+
 struct shard_piece {
         char name[64];       /* group and tensor */
         uint64_t id;         /* of the tensor, for its pattern */
         uint64_t tensor_off; /* where the piece begins in the tensor, bytes */
         uint64_t off, len;   /* where it lies in the shard, bytes */
+        uint64_t rows, cols; /* of the tensor; cols is 1 for a vector */
+        unsigned elem;       /* bytes of an element: 4 are float32, 2 bfloat16 */
+        bool literal;        /* no tensor's: bytes of the shard's text, from `text` on */
+        size_t text;
 };
 
 struct shard {
@@ -26,12 +39,20 @@ struct shard {
         size_t n;
         uint64_t size;
         uint64_t seed;
+        char *text;      /* bytes of the literal pieces */
         bool null_store; /* the data is what storesim --null answers with */
 };
 
 /* The pieces of rank `rank` of `ranks`. 0 or -ENOMEM; release with shard_release(). */
-int shard_plan(const struct model *m, bool optimizer, unsigned rank, unsigned ranks,
-               struct shard *out);
+int shard_plan(const struct model *m, bool optimizer, enum shard_cut cut, unsigned rank,
+               unsigned ranks, struct shard *out);
+
+/* Those pieces of `s` that fall to bin `bin` of `bins`, as SHARD_WHOLE deals tensors out. 0 or
+ * -ENOMEM. */
+int shard_deal(const struct shard *s, unsigned bin, unsigned bins, struct shard *out);
+
+/* The CRC-32 (zlib's) of a piece. */
+uint32_t shard_crc32(const struct shard *s, const struct shard_piece *piece);
 void shard_release(struct shard *s);
 
 /* Makes bytes [off, off+len) of the shard. Thread-safe. */

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "bench/format/format.h"
 #include "bench/io.h"
 #include "bench/measure.h"
 #include "bench/run.h"
@@ -22,13 +23,14 @@
 #include "base/banned.h"
 
 enum { CHECK_STEP = 16 << 20, WIPE = 0xa5, DIR_NAME_MAX = 256 };
-#define NAME_FORMAT "shard-%03zu-%05u-of-%05u"
+#define NAME_FORMAT "shard-%03zu-%05u-of-%05u%s"
 
 struct shards {
         const struct run *run;
         const struct keys *k;
         struct model model;
         const struct io_storage *storage;
+        const struct format *format;
         struct shard shard;
         struct io_data data, warm;
         size_t mapped; /* bytes at data.mem */
@@ -96,7 +98,8 @@ static void say_plan(const struct run *r, const struct keys *k, const struct mod
                                          : "save, load and verify",
                 k->storage, m->name, m->layers, (double)model_params(m) / 1e6, (double)bytes / 1e9,
                 (unsigned long long)model_ntensors(m), r->coll->ranks,
-                (unsigned long long)k->epochs, (size_t)0, 0U, r->coll->ranks);
+                (unsigned long long)k->epochs, (size_t)0, 0U, r->coll->ranks,
+                formats[k->format].ending);
 }
 
 static int shards_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
@@ -119,6 +122,10 @@ static int shards_plan(const struct run *r, const struct keys *k, FILE *dry, cha
                 snprintf(why, nwhy,
                          "s3.endpoint holds credentials: give them in the environment "
                          "(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)");
+                return -EINVAL;
+        }
+        if (k->payload == PAYLOAD_NULL && k->format != FORMAT_RAW) {
+                snprintf(why, nwhy, "payload=null has no format: give format=raw");
                 return -EINVAL;
         }
         if (dry)
@@ -252,6 +259,25 @@ static int name_dir(struct shards *s)
         return s->run->coll->ops->bcast(s->run->coll, s->dir, sizeof s->dir);
 }
 
+/* The bytes of this rank as they are with a seed. Formats hold checksums of them. */
+static int plan_bytes(struct shards *s, uint64_t seed)
+{
+        const struct coll *c = s->run->coll;
+
+        shard_release(&s->shard);
+        int err = shard_plan(&s->model, s->k->optimizer, SHARD_ELEMENTS, c->rank, c->ranks,
+                             &s->shard);
+        s->shard.seed = seed;
+        s->shard.null_store = s->k->payload == PAYLOAD_NULL;
+        return err ? err : s->format->wrap(&s->shard);
+}
+
+static void file_name(const struct shards *s, size_t epoch, char *out, size_t n)
+{
+        snprintf(out, n, NAME_FORMAT, epoch, s->run->coll->rank, s->run->coll->ranks,
+                 s->format->ending);
+}
+
 static int prepare(struct shards *s)
 {
         const struct run *r = s->run;
@@ -259,9 +285,7 @@ static int prepare(struct shards *s)
 
         int err = choose_model(s->k, &s->model, why, sizeof why);
         if (!err)
-                err = shard_plan(&s->model, s->k->optimizer, r->coll->rank, r->coll->ranks,
-                                 &s->shard);
-        s->shard.null_store = s->k->payload == PAYLOAD_NULL;
+                err = plan_bytes(s, s->k->seed);
         s->data = (struct io_data){.size = s->shard.size,
                                    .fill = fill,
                                    .check = s->k->verify ? check : NULL,
@@ -357,9 +381,10 @@ static int run_epoch(struct shards *s, size_t e)
         char name[64];
         int err = 0;
 
-        snprintf(name, sizeof name, NAME_FORMAT, e, s->run->coll->rank, s->run->coll->ranks);
-        s->shard.seed = s->k->seed + e; /* an epoch's bytes cannot pass for another's */
-        if (s->k->phase != PHASE_LOAD)
+        file_name(s, e, name, sizeof name);
+        /* an epoch's bytes cannot pass for another's */
+        err = coll_agree(s->run->coll, plan_bytes(s, s->k->seed + e));
+        if (!err && s->k->phase != PHASE_LOAD)
                 err = save_epoch(s, e, name);
         if (!err && s->k->phase != PHASE_SAVE)
                 err = load_epoch(s, e, name);
@@ -376,8 +401,7 @@ static void remove_epochs(struct shards *s)
 {
         char name[64];
         for (size_t e = 0; e < s->k->epochs; e++) {
-                snprintf(name, sizeof name, NAME_FORMAT, e, s->run->coll->rank,
-                         s->run->coll->ranks);
+                file_name(s, e, name, sizeof name);
                 s->timed.io->ops->remove(s->timed.io, name);
         }
         s->clean = true;
@@ -424,6 +448,7 @@ static int shards_job(const struct run *r, const struct keys *k, struct json *jo
                 .run = r,
                 .k = k,
                 .storage = io_find(k->storage, why, sizeof why),
+                .format = &formats[k->format],
                 .timed = {.coll = r->coll},
                 .dropped = "none",
                 .clean = k->phase != PHASE_SAVE && !k->keep,

@@ -12,6 +12,11 @@
 
 #define CRC32C_POLY 0x82f63b78U
 
+uint32_t crc32(uint32_t crc, const void *p, size_t n)
+{
+        return crc32_gzip_refl(crc, p, n);
+}
+
 uint32_t crc32c(uint32_t crc, const void *p, size_t n)
 {
         const unsigned char *s = p;

@@ -14,6 +14,9 @@ enum { SHA256_LEN = 32, MD5_LEN = 16 };
 /* The CRC32C of all bytes so far, given that of the bytes before (`crc` 0 at first). */
 uint32_t crc32c(uint32_t crc, const void *p, size_t n);
 
+/* The same with the polynomial of zip and gzip (reflected 0xedb88320, RFC 1952). */
+uint32_t crc32(uint32_t crc, const void *p, size_t n);
+
 /* The CRC32C of A followed by B, from both CRCs and the length of B, in time O(log len_b). */
 uint32_t crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b);
 

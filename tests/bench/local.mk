@@ -2,6 +2,7 @@
 bench_tests = \
 	%D%/bad_input.sh \
 	%D%/ceiling.sh \
+	%D%/formats.sh \
 	%D%/report.sh \
 	%D%/shards.sh \
 	%D%/shards_s3.sh \
@@ -26,3 +27,4 @@ sim_tests = \
 	$(NULL)
 TESTS += $(sim_tests)
 EXTRA_DIST += $(sim_tests) tests/lib/sim.sh
+EXTRA_DIST += %D%/formats.py

@@ -17,3 +17,13 @@ bench_mpi() {
 		ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" mpirun --oversubscribe -n 2 "$@"
 }
 bench_exec=
+
+# need_torch: sets $torch_python, or skips the whole test (CKPTFS_REQUIRE=trainers: fails it).
+need_torch() {
+	torch_python=${CKPTFS_PEERS:-$HOME/.cache/ckptfs/peers}/trainers/bin/python
+	! "$torch_python" -c 'import torch' 2>/dev/null || return 0
+	case ",${CKPTFS_REQUIRE:-}," in
+	*[,\ ]trainers[,\ ]*) echo "Bail out! torch is required (CKPTFS_REQUIRE) and not in $torch_python"; exit 1 ;;
+	*) skip_all "torch is not installed: tests/trainers/setup.sh does it" ;;
+	esac
+}

@@ -96,7 +96,7 @@ START_TEST(shards_of_all_ranks_make_the_model)
         for (unsigned r = 0; r < ranks; r++) {
                 CLEANUP(shard_release) struct shard s;
                 uint64_t end = 0;
-                ck_assert_int_eq(shard_plan(&m, true, r, ranks, &s), 0);
+                ck_assert_int_eq(shard_plan(&m, true, SHARD_ELEMENTS, r, ranks, &s), 0);
                 for (size_t i = 0; i < s.n; i++) {
                         ck_assert_uint_eq(s.v[i].off, end);
                         end += s.v[i].len;
@@ -113,7 +113,7 @@ START_TEST(a_sub_range_is_the_same_bytes_and_a_flipped_one_is_found)
         struct model m = *model_find("gpt-mini");
         CLEANUP(shard_release) struct shard s;
         struct shard_fault fault = {0};
-        ck_assert_int_eq(shard_plan(&m, true, 1, 3, &s), 0);
+        ck_assert_int_eq(shard_plan(&m, true, SHARD_ELEMENTS, 1, 3, &s), 0);
         s.seed = 5;
         CLEANUP(freep) char *whole = malloc(s.size);
         CLEANUP(freep) char *part = malloc(s.size);

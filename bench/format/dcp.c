@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dcp.c: see dcp.h. The classes and their states are those of torch/distributed/checkpoint:
+ * metadata.py and filesystem.py. */
+#include "bench/format/dcp.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "bench/format/layout.h"
+#include "bench/format/pickle.h"
+#include "bench/format/torch.h"
+
+#include "base/banned.h"
+
+#define METADATA   "torch.distributed.checkpoint.metadata"
+#define FILESYSTEM "torch.distributed.checkpoint.filesystem"
+
+int dcp_wrap(struct shard *s)
+{
+        CLEANUP(layout_release) struct layout l = LAYOUT_INIT;
+        for (size_t i = 0; i < s->n; i++) {
+                torch_save_tensor(&l, s, &s->v[i]);
+                layout_break(&l);
+        }
+        return layout_take(&l, s);
+}
+
+void dcp_file_name(char out[DCP_FILE_MAX], unsigned rank, unsigned file)
+{
+        snprintf(out, DCP_FILE_MAX, "__%u_%u.distcp", rank, file);
+}
+
+/* An item of a wrapped shard is three pieces: the format's bytes, the tensor's, the format's. */
+size_t dcp_items(const struct shard *s, const char *file, struct dcp_item *v)
+{
+        size_t n = 0;
+        uint64_t begin = 0;
+        for (size_t i = 0; i < s->n; i++) {
+                const struct shard_piece *p = &s->v[i];
+                if (p->literal)
+                        continue;
+                struct dcp_item *it = &v[n++];
+                uint64_t unit = p->cols * p->elem;
+                *it = (struct dcp_item){
+                        .rows = p->rows,
+                        .cols = p->cols,
+                        .first = p->tensor_off / unit,
+                        .count = p->len / unit,
+                        .off = begin,
+                        .elem = p->elem,
+                };
+                memcpy(it->name, p->name, sizeof it->name);
+                snprintf(it->file, sizeof it->file, "%s", file);
+                begin = s->v[i + 1].off + s->v[i + 1].len;
+                it->len = begin - it->off;
+        }
+        return n;
+}
+
+static int by_place(const void *a, const void *b)
+{
+        const struct dcp_item *x = a, *y = b;
+        int names = strcmp(x->name, y->name);
+        return names ? names : (x->first > y->first) - (x->first < y->first);
+}
+
+/* torch.Size((a, b)) */
+static void pickle_size(struct buf *b, uint64_t first, uint64_t second, uint64_t cols)
+{
+        uint64_t v[2] = {first, second};
+        pickle_global(b, "torch", "Size");
+        torch_pickle_ints(b, v, cols > 1 ? 2 : 1);
+        pickle_tuple_of(b, 1);
+        pickle_call(b);
+}
+
+/* An instance of a class without a state of its own making begins; its fields follow. */
+static void object_begin(struct buf *b, const char *module, const char *name)
+{
+        pickle_global(b, module, name);
+        pickle_new(b);
+        pickle_empty_dict(b);
+        pickle_mark(b);
+}
+
+static void object_end(struct buf *b)
+{
+        pickle_set_items(b);
+        pickle_state(b);
+}
+
+static void pickle_properties(struct buf *b, unsigned elem)
+{
+        pickle_global(b, METADATA, "TensorProperties");
+        pickle_new(b);
+        pickle_mark(b);
+        pickle_global(b, "torch", elem == 2 ? "bfloat16" : "float32");
+        pickle_global(b, "torch.serialization", "_get_layout");
+        pickle_string(b, "torch.strided");
+        pickle_tuple_of(b, 1);
+        pickle_call(b);
+        pickle_bool(b, false); /* requires_grad */
+        pickle_global(b, METADATA, "_MEM_FORMAT_ENCODING");
+        pickle_int(b, 0); /* contiguous */
+        pickle_tuple_of(b, 1);
+        pickle_call(b);
+        pickle_bool(b, false); /* pin_memory */
+        pickle_tuple(b);
+        pickle_state(b);
+}
+
+/* What one tensor is: v[0..n) are its pieces. */
+static void pickle_tensor(struct buf *b, const struct dcp_item *v, size_t n)
+{
+        object_begin(b, METADATA, "TensorStorageMetadata");
+        pickle_string(b, "properties");
+        pickle_properties(b, v->elem);
+        pickle_string(b, "size");
+        pickle_size(b, v->rows, v->cols, v->cols);
+        pickle_string(b, "chunks");
+        pickle_empty_list(b);
+        pickle_mark(b);
+        for (size_t i = 0; i < n; i++) {
+                object_begin(b, METADATA, "ChunkStorageMetadata");
+                pickle_string(b, "offsets");
+                pickle_size(b, v[i].first, 0, v[i].cols);
+                pickle_string(b, "sizes");
+                pickle_size(b, v[i].count, v[i].cols, v[i].cols);
+                object_end(b);
+        }
+        pickle_append_all(b);
+        object_end(b);
+}
+
+/* The key and value that say where a piece lies. */
+static void pickle_place(struct buf *b, const struct dcp_item *it)
+{
+        object_begin(b, METADATA, "MetadataIndex");
+        pickle_string(b, "fqn");
+        pickle_string(b, it->name);
+        pickle_string(b, "offset");
+        pickle_size(b, it->first, 0, it->cols);
+        pickle_string(b, "index");
+        pickle_none(b);
+        object_end(b);
+        object_begin(b, FILESYSTEM, "_StorageInfo");
+        pickle_string(b, "relative_path");
+        pickle_string(b, it->file);
+        pickle_string(b, "offset");
+        pickle_int(b, it->off);
+        pickle_string(b, "length");
+        pickle_int(b, it->len);
+        object_end(b);
+}
+
+static size_t pieces_of(const struct dcp_item *v, size_t n)
+{
+        size_t same = 1;
+        while (same < n && !strcmp(v[same].name, v->name))
+                same++;
+        return same;
+}
+
+int dcp_metadata(struct dcp_item *v, size_t n, struct buf *b)
+{
+        qsort(v, n, sizeof *v, by_place);
+        pickle_begin(b);
+        object_begin(b, METADATA, "Metadata");
+        pickle_string(b, "state_dict_metadata");
+        pickle_empty_dict(b);
+        pickle_mark(b);
+        for (size_t i = 0, k; i < n; i += k) {
+                k = pieces_of(v + i, n - i);
+                pickle_string(b, v[i].name);
+                pickle_tensor(b, v + i, k);
+        }
+        pickle_set_items(b);
+        pickle_string(b, "planner_data"); /* the path to each value in the state dict */
+        pickle_empty_dict(b);
+        pickle_mark(b);
+        for (size_t i = 0; i < n; i += pieces_of(v + i, n - i)) {
+                pickle_string(b, v[i].name);
+                pickle_string(b, v[i].name);
+                pickle_tuple_of(b, 1);
+        }
+        pickle_set_items(b);
+        pickle_string(b, "storage_data");
+        pickle_empty_dict(b);
+        pickle_mark(b);
+        for (size_t i = 0; i < n; i++)
+                pickle_place(b, &v[i]);
+        pickle_set_items(b);
+        object_end(b);
+        pickle_end(b);
+        return b->failed ? -ENOMEM : 0;
+}

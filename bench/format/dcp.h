@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dcp.h: a directory of torch.distributed.checkpoint: files __R_N.distcp (R a rank, N a file of
+ * its) and, last of all, .metadata, which says where each piece of each tensor lies. */
+#ifndef CKPTFS_BENCH_FORMAT_DCP_H
+#define CKPTFS_BENCH_FORMAT_DCP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "bench/shard.h"
+
+enum { DCP_FILE_MAX = 32 };
+#define DCP_METADATA ".metadata"
+
+/* A piece in a file. Plain data: ranks send these to each other. */
+struct dcp_item {
+        char name[64], file[DCP_FILE_MAX];
+        uint64_t rows, cols;   /* of the tensor; cols is 1 for a vector */
+        uint64_t first, count; /* rows, or elements of a vector, in this piece */
+        uint64_t off, len;     /* in the file */
+        uint32_t elem, pad;
+};
+
+/* See format.h. The pieces must be of whole rows (SHARD_ROWS, SHARD_WHOLE). */
+int dcp_wrap(struct shard *s);
+
+void dcp_file_name(char out[DCP_FILE_MAX], unsigned rank, unsigned file);
+
+/* The items of a wrapped shard, one each tensor's piece, into v, which has room for s->n. Returns
+ * how many. */
+size_t dcp_items(const struct shard *s, const char *file, struct dcp_item *v);
+
+/* The bytes of .metadata for the items of all ranks, which are sorted by it. 0 or -ENOMEM. */
+int dcp_metadata(struct dcp_item *v, size_t n, struct buf *out);
+
+#endif

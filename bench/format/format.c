@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* format.c: see format.h; the table, and the two formats that are simple. */
+#include "bench/format/format.h"
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "bench/format/layout.h"
+
+#include "base/banned.h"
+
+const struct format formats[] = {
+        [FORMAT_RAW] = {"raw", "", raw_wrap},
+        [FORMAT_SAFETENSORS] = {"safetensors", ".safetensors", safetensors_wrap},
+        [FORMAT_TORCH] = {"torch", ".ckpt", torch_wrap},
+        [FORMAT_DCP] = {"dcp", ".distcp", dcp_wrap},
+};
+
+unsigned piece_shape(const struct shard_piece *p, uint64_t shape[2])
+{
+        uint64_t row = p->cols * p->elem;
+
+        shape[1] = p->cols;
+        if (p->cols == 1 || p->tensor_off % row || p->len % row) {
+                shape[0] = p->len / p->elem;
+                return 1;
+        }
+        shape[0] = p->len / row;
+        return 2;
+}
+
+int raw_wrap(struct shard *s)
+{
+        (void)s;
+        return 0;
+}
+
+static void safetensors_header(const struct shard *s, struct buf *b)
+{
+        buf_adds(b, "{\"__metadata__\":{\"format\":\"pt\"}");
+        for (size_t i = 0; i < s->n; i++) {
+                const struct shard_piece *p = &s->v[i];
+                uint64_t shape[2];
+                unsigned dims = piece_shape(p, shape);
+                buf_addf(b, ",\"%s\":{\"dtype\":\"%s\",\"shape\":[%llu", p->name,
+                         p->elem == 2 ? "BF16" : "F32", (unsigned long long)shape[0]);
+                if (dims == 2)
+                        buf_addf(b, ",%llu", (unsigned long long)shape[1]);
+                buf_addf(b, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)p->off,
+                         (unsigned long long)(p->off + p->len));
+        }
+        buf_addc(b, '}');
+        while (b->len % 8)
+                buf_addc(b, ' ');
+}
+
+int safetensors_wrap(struct shard *s)
+{
+        CLEANUP(buf_release) struct buf header = BUF_INIT;
+        CLEANUP(layout_release) struct layout l = LAYOUT_INIT;
+        unsigned char length[8];
+
+        safetensors_header(s, &header);
+        if (header.failed)
+                return -ENOMEM;
+        for (unsigned i = 0; i < sizeof length; i++)
+                length[i] = (unsigned char)((uint64_t)header.len >> (8 * i));
+        layout_text(&l, length, sizeof length);
+        layout_text(&l, header.p, header.len);
+        for (size_t i = 0; i < s->n; i++)
+                layout_piece(&l, &s->v[i]);
+        return layout_take(&l, s);
+}

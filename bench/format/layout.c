@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* layout.c: see layout.h. */
+#include "bench/format/layout.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+static struct shard_piece *add(struct layout *l)
+{
+        if (l->n == l->room) {
+                size_t room = l->room ? 2 * l->room : 64;
+                struct shard_piece *v = realloc(l->v, room * sizeof *v);
+                if (!v) {
+                        l->failed = true;
+                        return NULL;
+                }
+                l->v = v;
+                l->room = room;
+        }
+        return &l->v[l->n++];
+}
+
+void layout_text(struct layout *l, const void *p, size_t n)
+{
+        struct shard_piece *last = l->n ? &l->v[l->n - 1] : NULL;
+
+        if (!n || l->failed)
+                return;
+        if (!last || !last->literal || l->apart) {
+                last = add(l);
+                if (!last)
+                        return;
+                *last = (struct shard_piece){.literal = true, .text = l->text.len, .off = l->size};
+                snprintf(last->name, sizeof last->name, "(bytes of the format)");
+        }
+        l->apart = false;
+        buf_add(&l->text, p, n);
+        last->len += n;
+        l->size += n;
+        l->failed |= l->text.failed;
+}
+
+void layout_break(struct layout *l)
+{
+        l->apart = true;
+}
+
+void layout_piece(struct layout *l, const struct shard_piece *piece)
+{
+        struct shard_piece *to = l->failed ? NULL : add(l);
+        if (!to)
+                return;
+        *to = *piece;
+        to->off = l->size;
+        l->size += piece->len;
+}
+
+int layout_take(struct layout *l, struct shard *s)
+{
+        if (l->failed)
+                return -ENOMEM;
+        free(s->v);
+        free(s->text);
+        s->v = TAKE_PTR(l->v);
+        s->n = l->n;
+        s->size = l->size;
+        s->text = buf_take(&l->text);
+        layout_release(l);
+        return s->text ? 0 : -ENOMEM;
+}
+
+void layout_release(struct layout *l)
+{
+        free(l->v);
+        buf_release(&l->text);
+        *l = (struct layout)LAYOUT_INIT;
+}
