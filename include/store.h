@@ -258,10 +258,20 @@ struct store_part {
         unsigned partno;
         uint64_t size;
         const char *etag;
+        bool has_crc; /* crc32c is the part's; not after store_upload_parts() */
+        uint32_t crc32c;
 };
 typedef void store_parts_fn(void *arg, int err, size_t n, const struct store_part *parts);
 /* The parts the store holds (ListParts), all pages. */
 int store_upload_parts(struct store_upload *up, store_parts_fn *done, void *arg);
+
+/* Walks the parts that a complete would take, by number, until each() returns other than 0; returns
+ * that. each() must not call the upload. */
+int store_upload_sent(struct store_upload *up,
+                      int (*each)(void *arg, const struct store_part *part), void *arg);
+/* Counts a part as sent by this handle that another one sent: what store_upload_sent() told there.
+ * 0 or -ENOMEM, -EINVAL. */
+int store_upload_adopt(struct store_upload *up, const struct store_part *part);
 
 struct store_upload_entry {
         const char *key, *id;

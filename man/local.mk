@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 dist_man_MANS += \
+	%D%/ckptctl.8 \
 	%D%/ckptfs.1 \
 	%D%/storesim.1 \
 	$(NULL)

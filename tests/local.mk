@@ -28,6 +28,7 @@ check-dist:
 include tests/unit/local.mk
 include tests/store/local.mk
 include tests/mount/local.mk
+include tests/ctl/local.mk
 include tests/bench/local.mk
 include tests/interop/local.mk
 include tests/faults/local.mk

@@ -11,6 +11,8 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/digest.h \
 	%D%/json.c \
 	%D%/json.h \
+	%D%/kept.c \
+	%D%/kept.h \
 	%D%/log.c \
 	%D%/log.h \
 	%D%/metrics.c \

@@ -97,6 +97,40 @@ int upload_each(struct store_upload *up,
         return err;
 }
 
+struct sent_walk {
+        int (*each)(void *arg, const struct store_part *part);
+        void *arg;
+};
+
+static int walk_sent(void *arg, unsigned partno, const struct upload_part *part)
+{
+        const struct sent_walk *w = arg;
+        const struct store_part p = {
+                .partno = partno,
+                .size = part->size,
+                .etag = part->etag,
+                .has_crc = part->has_crc,
+                .crc32c = part->crc32c,
+        };
+        return w->each(w->arg, &p);
+}
+
+int store_upload_sent(struct store_upload *up,
+                      int (*each)(void *arg, const struct store_part *part), void *arg)
+{
+        struct sent_walk w = {.each = each, .arg = arg};
+        return upload_each(up, walk_sent, &w);
+}
+
+int store_upload_adopt(struct store_upload *up, const struct store_part *part)
+{
+        const struct upload_part p = {
+                .size = part->size, .has_crc = part->has_crc, .crc32c = part->crc32c};
+        if (part->partno < 1 || part->partno > STORE_PART_MAX || !part->etag)
+                return -EINVAL;
+        return upload_keep(up, part->partno, part->etag, &p);
+}
+
 /* --- calls --------------------------------------------------------------------------------------
  */
 

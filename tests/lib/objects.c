@@ -5,6 +5,8 @@
  *      objects ls [PREFIX]         a key a line, newlines shown as \n
  *      objects uploads             the key of each unfinished upload
  *      objects abort               ends them all
+ *      objects begin KEY <FILE     an upload with one part that nobody ends
+ *      objects keep KEY <FILE      the same, recorded as a change that lost
  *      objects fill PREFIX N       N objects PREFIX00000 on, each holding its number
  *
  * The store is that of tests/lib/store.sh. */
@@ -18,6 +20,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/kept.h"
 #include "store.h"
 
 #include "base/banned.h"
@@ -48,16 +51,22 @@ static int cat(struct store *s, const char *key)
         return EXIT_SUCCESS;
 }
 
+static int read_all(struct buf *b)
+{
+        char p[65536];
+        size_t n;
+        while ((n = fread(p, 1, sizeof p, stdin)))
+                if (buf_add(b, p, n))
+                        return -ENOMEM;
+        return 0;
+}
+
 static int put(struct store *s, const char *key)
 {
         CLEANUP(buf_release) struct buf b = BUF_INIT;
-        char p[65536];
-        size_t n;
-
-        while ((n = fread(p, 1, sizeof p, stdin)))
-                if (buf_add(&b, p, n))
-                        return fail(key, -ENOMEM);
-        int err = store_put_wait(s, key, b.p, b.len, NULL, NULL, NULL);
+        int err = read_all(&b);
+        if (!err)
+                err = store_put_wait(s, key, b.p, b.len, NULL, NULL, NULL);
         return err ? fail(key, err) : EXIT_SUCCESS;
 }
 
@@ -156,6 +165,48 @@ static int uploads(struct store *s, bool abort)
         return err ? fail("uploads", err) : EXIT_SUCCESS;
 }
 
+static int record_part(void *arg, const struct store_part *part)
+{
+        struct kept *k = arg;
+        const struct kept_part p = {part->partno, part->size, (char *)part->etag, part->has_crc,
+                                    part->crc32c};
+        k->size += part->size;
+        return kept_add_part(k, &p);
+}
+
+static int record(struct store *s, const char *key, struct store_upload *up)
+{
+        CLEANUP(kept_release)
+        struct kept k = {
+                .key = strdup(key), .host = strdup("host"), .upload = strdup(store_upload_id(up))};
+        char at[sizeof KEPT_PREFIX + KEPT_ID_MAX] = KEPT_PREFIX;
+
+        kept_id(at + strlen(at));
+        int err = store_upload_sent(up, record_part, &k);
+        CLEANUP(freep) char *text = kept_print(&k);
+        if (err || !text)
+                return err ? err : -ENOMEM;
+        return store_put_wait(s, at, text, strlen(text), NULL, NULL, NULL);
+}
+
+static int begin(struct store *s, const char *key, bool keep)
+{
+        CLEANUP(buf_release) struct buf b = BUF_INIT;
+        struct store_upload *up = NULL;
+        int err = read_all(&b);
+
+        if (!err)
+                err = store_upload_create_wait(s, key, NULL, &up);
+        if (!err) {
+                struct store_body body = store_body_mem(b.p, b.len);
+                err = store_upload_part_wait(up, 1, &body);
+        }
+        if (!err && keep)
+                err = record(s, key, up);
+        store_upload_free(up);
+        return err ? fail(key, err) : EXIT_SUCCESS;
+}
+
 struct filler {
         struct batch *batch;
         char text[16];
@@ -211,6 +262,10 @@ static int run(struct store *s, int argc, char **argv)
                 return uploads(s, false);
         if (!strcmp(verb, "abort"))
                 return uploads(s, true);
+        if (!strcmp(verb, "begin"))
+                return begin(s, key, false);
+        if (!strcmp(verb, "keep"))
+                return begin(s, key, true);
         if (!strcmp(verb, "fill") && argc > 3)
                 return fill(s, key, (unsigned)strtoul(argv[3], NULL, 10));
         if (!strcmp(verb, "rm")) {

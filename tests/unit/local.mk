@@ -6,6 +6,7 @@ unit_tests = \
 	%D%/test_cred \
 	%D%/test_digest \
 	%D%/test_json \
+	%D%/test_kept \
 	%D%/test_retry \
 	%D%/test_s3_etag \
 	%D%/test_s3_request \
@@ -46,6 +47,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_cred_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_digest_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_digest_LDADD = $(UNIT_BASE_LIBS)
+%C%_test_kept_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_kept_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_json_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_json_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_sign_v4_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ctl.h: what the commands of ckptctl share.
+ *
+ * A command prints one line a thing to standard output and returns the exit status. What fails is
+ * said in one line on standard error. */
+#ifndef CKPTFS_CTL_CTL_H
+#define CKPTFS_CTL_CTL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store.h"
+
+enum { CTL_OK = 0, CTL_FAILED = 1, CTL_LEFT = 2, CTL_WHY_MAX = 512, CTL_AGE_MAX = 48 };
+
+/* What the command line says. Strings are borrowed from it. */
+struct ctl {
+        struct store *store;
+        bool yes, force, discard, has_age;
+        uint64_t older_ms;
+        const char *key; /* --key, or NULL */
+};
+
+int ctl_uploads_list(const struct ctl *c);
+int ctl_uploads_abort(const struct ctl *c);
+int ctl_recover(const struct ctl *c);
+
+/* Says "ckptctl: WHAT: the error" and returns CTL_FAILED. */
+int ctl_fail(const char *what, int err);
+
+/* "3d4h", "5m10s": how long ago that was. */
+const char *ctl_age(int64_t time_ns, char out[CTL_AGE_MAX]);
+
+/* The key with control characters as \ooo, so that it stays one line; malloc'ed, NULL: no memory.
+ */
+char *ctl_printable(const char *key);
+
+/* Uploads at the store. `id` and `key` are malloc'ed. */
+struct ctl_upload {
+        char *key, *id;
+        int64_t begun_ns;
+};
+struct ctl_uploads {
+        size_t n;
+        struct ctl_upload *v;
+        bool more; /* there may be more than the store lists at once */
+};
+int ctl_uploads_get(struct store *s, struct ctl_uploads *out);
+void ctl_uploads_release(struct ctl_uploads *u);
+
+/* The whole of a small object: malloc'ed with a NUL behind it. 0 or a negative errno (-EFBIG more
+ * than `max`). */
+int ctl_read(struct store *s, const char *key, size_t max, char **text, size_t *n);
+
+/* Names below a prefix, without it. */
+struct ctl_names {
+        size_t n;
+        char **v;
+};
+int ctl_names_get(struct store *s, const char *prefix, struct ctl_names *out);
+void ctl_names_release(struct ctl_names *names);
+
+#endif

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# ckptctl: what an administrator does past the mount.
+bin_PROGRAMS += ckptctl
+ckptctl_SOURCES = \
+	%D%/ctl.h \
+	%D%/main.c \
+	%D%/recover.c \
+	%D%/uploads.c \
+	%D%/util.c \
+	$(NULL)
+ckptctl_LDADD = fs/store/libstore.la fs/base/libbase.la

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* recover.c: settles what a crash or a conflict left in the prefix: changes of files that lost to
+ * another host's are shown, published or discarded. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/kept.h"
+#include "ctl/ctl.h"
+
+#include "base/banned.h"
+
+/* One kept change. */
+struct change {
+        const struct ctl *c;
+        char *record; /* keys */
+        char *orphan;
+        struct kept kept;
+};
+
+static void change_release(struct change *ch)
+{
+        free(ch->record);
+        free(ch->orphan);
+        kept_release(&ch->kept);
+}
+
+static int print_change(const struct change *ch, const char *what)
+{
+        CLEANUP(freep) char *key = ctl_printable(ch->kept.key);
+        const char *host = ch->kept.host ? ch->kept.host : "-";
+        char age[CTL_AGE_MAX];
+        if (!key)
+                return -ENOMEM;
+        printf("%s\t%s\t%" PRIu64 "\t%s\t%s\n", what, ctl_age(ch->kept.time_ns, age), ch->kept.size,
+               host, key);
+        return 0;
+}
+
+static int with_upload(const struct change *ch, int (*act)(struct store_upload *up))
+{
+        const struct kept *k = &ch->kept;
+        struct store_upload *up = store_upload_open(ch->c->store, k->key, k->upload);
+        int err = up ? 0 : -ENOMEM;
+
+        for (size_t i = 0; !err && i < k->nparts; i++) {
+                const struct store_part part = {
+                        .partno = k->parts[i].partno,
+                        .size = k->parts[i].size,
+                        .etag = k->parts[i].etag,
+                        .has_crc = k->parts[i].has_crc,
+                        .crc32c = k->parts[i].crc32c,
+                };
+                err = store_upload_adopt(up, &part);
+        }
+        if (!err)
+                err = act(up);
+        store_upload_free(up);
+        return err;
+}
+
+static int complete(struct store_upload *up)
+{
+        return store_upload_complete_wait(up, NULL, NULL);
+}
+
+/* Publishes the change over whatever the key holds. */
+static int force(const struct change *ch)
+{
+        struct store *s = ch->c->store;
+        if (ch->kept.upload)
+                return with_upload(ch, complete);
+        int err = store_copy_wait(s, ch->orphan, ch->kept.key, NULL);
+        return err ? err : store_delete_wait(s, ch->orphan);
+}
+
+static int discard(const struct change *ch)
+{
+        return ch->kept.upload ? with_upload(ch, store_upload_abort_wait)
+                               : store_delete_wait(ch->c->store, ch->orphan);
+}
+
+/* The record goes last: what failed half-way can be tried again. */
+static int settle(const struct change *ch)
+{
+        const char *what = "kept";
+        int err = 0;
+
+        if (ch->c->force || ch->c->discard) {
+                what = ch->c->force ? "published" : "discarded";
+                err = ch->c->force ? force(ch) : discard(ch);
+                if (!err)
+                        err = store_delete_wait(ch->c->store, ch->record);
+        }
+        if (!err)
+                err = print_change(ch, what);
+        if (!err)
+                return ch->c->force || ch->c->discard ? CTL_OK : CTL_LEFT;
+        if (err == -ENOENT && ch->c->force)
+                fprintf(stderr, "ckptctl: %s: its bytes are gone from the store: use --discard\n",
+                        ch->kept.key);
+        else
+                ctl_fail(ch->kept.key, err);
+        return CTL_FAILED;
+}
+
+static int recover_one(const struct ctl *c, const char *id)
+{
+        CLEANUP(change_release) struct change ch = {.c = c};
+        CLEANUP(freep) char *text = NULL;
+        char why[CTL_WHY_MAX];
+        size_t n;
+
+        if (asprintf(&ch.record, KEPT_PREFIX "%s", id) < 0 ||
+            asprintf(&ch.orphan, ORPHAN_PREFIX "%s", id) < 0)
+                return ctl_fail(id, -ENOMEM);
+        int err = ctl_read(c->store, ch.record, KEPT_TEXT_MAX, &text, &n);
+        if (err == -ENOENT)
+                return CTL_OK; /* settled meanwhile */
+        if (err)
+                return ctl_fail(ch.record, err);
+        if (kept_parse(ch.record, text, n, &ch.kept, why, sizeof why)) {
+                fprintf(stderr, "ckptctl: %s\n", why);
+                return CTL_FAILED;
+        }
+        return c->key && strcmp(c->key, ch.kept.key) ? CTL_OK : settle(&ch);
+}
+
+/* The worse of two exit statuses: a failure, then something left. */
+static int worse(int a, int b)
+{
+        return a == CTL_FAILED || b == CTL_FAILED ? CTL_FAILED : a > b ? a : b;
+}
+
+static int recover_kept(const struct ctl *c)
+{
+        CLEANUP(ctl_names_release) struct ctl_names ids = {.n = 0};
+        int rc = CTL_OK, err = ctl_names_get(c->store, KEPT_PREFIX, &ids);
+
+        if (err)
+                return ctl_fail("the kept changes cannot be listed", err);
+        for (size_t i = 0; i < ids.n; i++)
+                rc = worse(rc, recover_one(c, ids.v[i]));
+        return rc;
+}
+
+int ctl_recover(const struct ctl *c)
+{
+        return recover_kept(c);
+}

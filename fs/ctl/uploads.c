@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* uploads.c: lists and aborts unfinished uploads. Those that a conflict left on purpose are left
+ * alone: `ckptctl recover` knows what to do with them. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/kept.h"
+#include "ctl/ctl.h"
+
+#include "base/banned.h"
+
+/* The ids of uploads that records of kept changes name. */
+static int get_kept(struct store *s, struct ctl_names *ids)
+{
+        CLEANUP(ctl_names_release) struct ctl_names names = {.n = 0};
+        char why[CTL_WHY_MAX];
+        int err = ctl_names_get(s, KEPT_PREFIX, &names);
+
+        ids->v = calloc(names.n ? names.n : 1, sizeof *ids->v);
+        if (!err && !ids->v)
+                err = -ENOMEM;
+        for (size_t i = 0; !err && i < names.n; i++) {
+                CLEANUP(kept_release) struct kept k = {.key = NULL};
+                CLEANUP(freep) char *key = NULL, *text = NULL;
+                size_t n;
+                if (asprintf(&key, KEPT_PREFIX "%s", names.v[i]) < 0)
+                        return -ENOMEM;
+                err = ctl_read(s, key, KEPT_TEXT_MAX, &text, &n);
+                if (err == -ENOENT || err == -EFBIG) {
+                        err = 0; /* settled meanwhile, or no record */
+                        continue;
+                }
+                if (!err && !kept_parse(key, text, n, &k, why, sizeof why) && k.upload)
+                        ids->v[ids->n++] = TAKE_PTR(k.upload);
+        }
+        return err;
+}
+
+static bool is_kept(const struct ctl_names *ids, const char *id)
+{
+        for (size_t i = 0; i < ids->n; i++)
+                if (!strcmp(ids->v[i], id))
+                        return true;
+        return false;
+}
+
+static bool is_wanted(const struct ctl *c, const struct ctl_upload *u)
+{
+        struct timespec ts;
+        clock_gettime(CLOCK_REALTIME, &ts);
+        int64_t age_ms = ts.tv_sec * 1000 - u->begun_ns / 1000000;
+        if (age_ms < 0)
+                age_ms = 0; /* the clocks differ */
+        if (c->key && strcmp(c->key, u->key))
+                return false;
+        return !c->has_age || age_ms >= (int64_t)c->older_ms;
+}
+
+static int print_upload(const struct ctl_upload *u, const char *more)
+{
+        CLEANUP(freep) char *key = ctl_printable(u->key);
+        char age[CTL_AGE_MAX];
+        if (!key)
+                return -ENOMEM;
+        printf("%s\t%s\t%s%s\n", ctl_age(u->begun_ns, age), u->id, key, more);
+        return 0;
+}
+
+static int abort_one(struct store *s, const struct ctl_upload *u)
+{
+        struct store_upload *up = store_upload_open(s, u->key, u->id);
+        int err = up ? store_upload_abort_wait(up) : -ENOMEM;
+        store_upload_free(up);
+        return err;
+}
+
+static int each_upload(const struct ctl *c, bool abort)
+{
+        CLEANUP(ctl_uploads_release) struct ctl_uploads u = {.n = 0};
+        CLEANUP(ctl_names_release) struct ctl_names kept = {.n = 0};
+        int rc = CTL_OK, err = ctl_uploads_get(c->store, &u);
+
+        if (!err)
+                err = get_kept(c->store, &kept);
+        if (err)
+                return ctl_fail("the uploads cannot be listed", err);
+        for (size_t i = 0; i < u.n; i++) {
+                bool left = is_kept(&kept, u.v[i].id);
+                if (!is_wanted(c, &u.v[i]) || (abort && left))
+                        continue;
+                err = abort ? abort_one(c->store, &u.v[i]) : 0;
+                if (!err)
+                        err = print_upload(&u.v[i], left ? "\tkept" : "");
+                if (err)
+                        rc = ctl_fail(u.v[i].key, err);
+        }
+        if (u.more) {
+                fprintf(stderr,
+                        "ckptctl: the store lists no more than %zu uploads at once: run "
+                        "this again for the rest\n",
+                        u.n);
+                rc = rc == CTL_OK ? CTL_LEFT : rc;
+        }
+        return rc;
+}
+
+int ctl_uploads_list(const struct ctl *c)
+{
+        return each_upload(c, false);
+}
+
+int ctl_uploads_abort(const struct ctl *c)
+{
+        if (!c->yes && !c->key && !c->has_age) {
+                fputs("ckptctl: this would abort every unfinished upload, also those of programs "
+                      "that write now: give --older TIME, --key KEY or --yes\n",
+                      stderr);
+                return CTL_FAILED;
+        }
+        return each_upload(c, true);
+}

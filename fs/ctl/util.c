@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* util.c: what the commands need of the store, waited for, and how they print. */
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "ctl/ctl.h"
+
+#include "base/banned.h"
+
+enum { UPLOADS_MAX = 10000 }; /* what store_list_uploads() gives at most */
+
+int ctl_fail(const char *what, int err)
+{
+        fprintf(stderr, "ckptctl: %s: %s\n", what, strerror(-err));
+        return CTL_FAILED;
+}
+
+const char *ctl_age(int64_t time_ns, char out[CTL_AGE_MAX])
+{
+        static const struct {
+                int64_t s;
+                char name;
+        } units[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}, {1, 's'}};
+        struct timespec ts;
+        size_t u = 0;
+
+        clock_gettime(CLOCK_REALTIME, &ts);
+        int64_t age = ts.tv_sec - time_ns / 1000000000;
+        if (age < 0)
+                age = 0; /* the clocks differ */
+        while (u < 3 && age < units[u].s)
+                u++;
+        if (u == 3)
+                snprintf(out, CTL_AGE_MAX, "%" PRId64 "s", age);
+        else
+                snprintf(out, CTL_AGE_MAX, "%" PRId64 "%c%" PRId64 "%c", age / units[u].s,
+                         units[u].name, age % units[u].s / units[u + 1].s, units[u + 1].name);
+        return out;
+}
+
+char *ctl_printable(const char *key)
+{
+        CLEANUP(buf_release) struct buf b = BUF_INIT;
+        for (; *key; key++) {
+                if ((unsigned char)*key < ' ' || *key == 0x7f || *key == '\\')
+                        buf_addf(&b, "\\%03o", (unsigned)(unsigned char)*key);
+                else
+                        buf_addc(&b, *key);
+        }
+        return buf_take(&b);
+}
+
+/* --- uploads --- */
+
+struct uploads_wait {
+        pthread_mutex_t mtx;
+        pthread_cond_t cond;
+        bool over;
+        int err;
+        struct ctl_uploads *out;
+};
+
+static int copy_uploads(struct ctl_uploads *out, size_t n, const struct store_upload_entry *v)
+{
+        out->v = calloc(n ? n : 1, sizeof *out->v);
+        if (!out->v)
+                return -ENOMEM;
+        for (; out->n < n; out->n++) {
+                struct ctl_upload *u = &out->v[out->n];
+                u->key = strdup(v[out->n].key);
+                u->id = strdup(v[out->n].id);
+                u->begun_ns = v[out->n].begun_ns;
+                if (u->key && u->id)
+                        continue;
+                free(u->key);
+                free(u->id);
+                return -ENOMEM;
+        }
+        out->more = n >= UPLOADS_MAX;
+        return 0;
+}
+
+static void uploads_listed(void *arg, int err, size_t n, const struct store_upload_entry *v)
+{
+        struct uploads_wait *w = arg;
+
+        if (!err)
+                err = copy_uploads(w->out, n, v);
+        pthread_mutex_lock(&w->mtx);
+        w->err = err;
+        w->over = true;
+        pthread_cond_signal(&w->cond);
+        pthread_mutex_unlock(&w->mtx);
+}
+
+int ctl_uploads_get(struct store *s, struct ctl_uploads *out)
+{
+        struct uploads_wait w = {
+                .mtx = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER, .out = out};
+
+        memset(out, 0, sizeof *out);
+        int err = store_list_uploads(s, "", uploads_listed, &w);
+        if (err)
+                return err;
+        pthread_mutex_lock(&w.mtx);
+        while (!w.over)
+                pthread_cond_wait(&w.cond, &w.mtx);
+        pthread_mutex_unlock(&w.mtx);
+        return w.err;
+}
+
+void ctl_uploads_release(struct ctl_uploads *u)
+{
+        for (size_t i = 0; i < u->n; i++) {
+                free(u->v[i].key);
+                free(u->v[i].id);
+        }
+        free(u->v);
+        memset(u, 0, sizeof *u);
+}
+
+/* --- objects --- */
+
+int ctl_read(struct store *s, const char *key, size_t max, char **text, size_t *n)
+{
+        struct store_object obj;
+        int err = store_head_wait(s, key, &obj);
+
+        if (err)
+                return err;
+        if (obj.size > max)
+                return -EFBIG;
+        CLEANUP(freep) char *p = calloc(1, (size_t)obj.size + 1);
+        if (!p)
+                return -ENOMEM;
+        ssize_t got = obj.size ? store_get_wait(s, key, 0, p, (size_t)obj.size, obj.etag) : 0;
+        if (got < 0)
+                return (int)got;
+        *n = (size_t)got;
+        *text = TAKE_PTR(p);
+        return 0;
+}
+
+struct names_walk {
+        struct ctl_names *out;
+        size_t skip, room;
+        bool failed;
+};
+
+static void add_name(void *arg, const struct store_entry *e)
+{
+        struct names_walk *w = arg;
+        struct ctl_names *out = w->out;
+
+        if (out->n == w->room) {
+                size_t room = w->room ? 2 * w->room : 16;
+                char **v = realloc(out->v, room * sizeof *v);
+                if (!v) {
+                        w->failed = true;
+                        return;
+                }
+                out->v = v;
+                w->room = room;
+        }
+        out->v[out->n] = strdup(e->key + w->skip);
+        if (out->v[out->n])
+                out->n++;
+        else
+                w->failed = true;
+}
+
+int ctl_names_get(struct store *s, const char *prefix, struct ctl_names *out)
+{
+        struct names_walk w = {.out = out, .skip = strlen(prefix)};
+        CLEANUP(freep) char *from = NULL;
+        int err;
+
+        memset(out, 0, sizeof *out);
+        do {
+                struct store_list list = {.prefix = prefix, .continuation = from};
+                char *next = NULL;
+                err = store_list_wait(s, &list, add_name, &w, &next);
+                free(from);
+                from = next;
+        } while (!err && from && !w.failed);
+        return err ? err : w.failed ? -ENOMEM : 0;
+}
+
+void ctl_names_release(struct ctl_names *names)
+{
+        for (size_t i = 0; i < names->n; i++)
+                free(names->v[i]);
+        free(names->v);
+        memset(names, 0, sizeof *names);
+}

@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# recover.sh: ckptctl shows, publishes and discards the changes that lost to another host's.
+. "${srcdir:?}/tests/lib/tap.sh"
+. "$srcdir/tests/lib/store.sh"
+plan 19
+store_start storesim
+objects() { "$builddir/tests/lib/objects" "$@"; }
+ctl() { "$builddir/ckptctl" recover -o "endpoint=$CKPTFS_TEST_ENDPOINT" "$@"; }
+bucket=s3://$CKPTFS_TEST_BUCKET
+status() { "$@" >"$tmp/out" 2>"$tmp/err"; echo $?; }
+
+expect_eq "0 0" "$(status ctl "$bucket") $(wc -c <"$tmp/out")" "where nothing is left it says so by 0"
+
+head -c 6000000 /dev/urandom >"$tmp/large"
+for key in one two three; do
+	echo other | objects put d/$key
+	objects keep d/$key <"$tmp/large"
+done
+printf small | objects put .ckptfs/orphan/0123456789abcdef
+printf theirs | objects put small
+echo '{"key": "small", "size": 5, "time": 1, "host": "node"}' |
+	objects put .ckptfs/kept/0123456789abcdef
+
+expect_eq 2 "$(status ctl "$bucket")" "kept changes are told by 2"
+expect_eq "kept 5 node small
+kept 6000000 host d/one
+kept 6000000 host d/three
+kept 6000000 host d/two" "$(cut -f 1,3- "$tmp/out" | tr '\t' ' ' | sort)" "each is a line"
+expect_eq other "$(objects cat d/one)" "the other's object stands"
+
+expect_eq 0 "$(status ctl --force --key d/one "$bucket")" "one is published by its key"
+expect_eq "$(sha256sum <"$tmp/large")" "$(objects cat d/one | sha256sum)" "with its bytes"
+expect_eq 0 "$(status ctl --discard --key d/two "$bucket")" "another is discarded"
+expect_eq other "$(objects cat d/two)" "of which nothing is seen"
+expect_eq d/three "$(objects uploads)" "and no upload is left"
+expect_eq "kept small
+kept d/three" "$(ctl "$bucket" | cut -f 1,5 | tr '\t' ' ' | sort -r)" "the rest is still there"
+expect_eq 0 "$(status ctl --force --key small "$bucket")" "a change without an upload is published"
+expect_eq small "$(objects cat small)" "with its bytes"
+expect_eq "" "$(objects ls .ckptfs/orphan/)" "which are kept no more"
+
+# Half of the work is done already: the record was not deleted.
+objects abort
+expect_eq 1 "$(status ctl --force "$bucket")" "a change whose bytes are gone cannot be published"
+expect_eq 1 "$(wc -l <"$tmp/err")" "which is said in one line"
+expect_eq 0 "$(status ctl --discard "$bucket")" "but discarded"
+expect_eq 0 "$(status ctl "$bucket")" "then nothing is left"
+
+echo garbage | objects put .ckptfs/kept/bad
+expect_eq 1 "$(status ctl "$bucket")" "a record that is none is an error"
+check "which names it" grep -q '^ckptctl: \.ckptfs/kept/bad:' "$tmp/err"
