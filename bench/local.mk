@@ -69,6 +69,8 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/stats.h \
 	%D%/stop.c \
 	%D%/stop.h \
+	%D%/suite.c \
+	%D%/suite.h \
 	%D%/sweep.c \
 	%D%/sweep.h \
 	%D%/timed.c \

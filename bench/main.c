@@ -14,13 +14,15 @@
 #include "bench/report.h"
 #include "bench/run.h"
 #include "bench/stop.h"
+#include "bench/suite.h"
 #include "bench/sweep.h"
 
 #include "base/banned.h"
 
 static int help(void)
 {
-        printf("usage: [mpirun -n N] ckptbench SCENARIO [--dry-run] [key=value | +key=v1,v2 ...]\n"
+        printf("usage: [mpirun -n N] ckptbench SCENARIO [-cd DIR] [-cn NAME] [--dry-run]\n"
+               "           [key=value | +key=v1,v2 ...]\n"
                "       ckptbench report DIR... -o FILE.html\n\nscenarios:\n");
         for (size_t i = 0; i < scenario_count; i++)
                 printf("  %s\n        %s\n", scenarios[i]->name, scenarios[i]->text);
@@ -41,23 +43,57 @@ static int unknown_scenario(const char *name)
         return 1;
 }
 
-/* Fills sweep and run from the arguments behind the scenario. */
-static int read_args(int argc, char **argv, struct run *r, struct sweep *s)
+/* What the command line says besides keys. */
+struct args {
+        const char *dir, *name; /* of a configuration file */
+        bool dry_run;
+};
+
+/* The arguments behind the scenario: `keys` says whether its keys are added or its flags looked
+ * at, since a file's keys come before those of the command line. */
+static int read_args(int argc, char **argv, struct args *a, struct sweep *keys, char *why,
+                     size_t nwhy)
 {
-        char why[512];
-        for (int i = 2; i < argc; i++) {
-                if (!strcmp(argv[i], "--dry-run")) {
-                        r->dry_run = true;
-                        continue;
+        int err = 0;
+        for (int i = 2; i < argc && !err; i++) {
+                const char *arg = argv[i];
+                const char **to = !strcmp(arg, "-cd") || !strcmp(arg, "--config-dir")    ? &a->dir
+                                  : !strcmp(arg, "-cn") || !strcmp(arg, "--config-name") ? &a->name
+                                                                                         : NULL;
+                if (to && i + 1 == argc) {
+                        snprintf(why, nwhy, "%s needs a name behind it", arg);
+                        return -EINVAL;
                 }
-                int err = sweep_add(s, argv[i], why, sizeof why);
-                if (err) {
-                        if (r->coll->rank == 0)
-                                fprintf(stderr, "ckptbench: %s\n", why);
-                        return err;
-                }
+                if (to)
+                        *to = argv[++i];
+                else if (!strcmp(arg, "--dry-run"))
+                        a->dry_run = true;
+                else if (keys)
+                        err = sweep_add(keys, arg, why, nwhy);
         }
-        return 0;
+        return err;
+}
+
+/* Fills the sweep from the file that was named, then from the command line. */
+static int read_keys(int argc, char **argv, struct run *r, struct sweep *s)
+{
+        CLEANUP(buf_release) struct buf notes = BUF_INIT;
+        struct args a = {0};
+        char why[512] = "";
+        int err = read_args(argc, argv, &a, NULL, why, sizeof why);
+
+        if (!err && (a.name || a.dir))
+                err = suite_read(a.dir ? a.dir : "conf", a.name ? a.name : r->scenario->name, s,
+                                 &notes, why, sizeof why);
+        if (!err)
+                err = read_args(argc, argv, &a, s, why, sizeof why);
+        r->dry_run = a.dry_run;
+        if (r->coll->rank == 0) {
+                fputs(notes.p, stderr);
+                if (err)
+                        fprintf(stderr, "ckptbench: %s\n", why);
+        }
+        return err;
 }
 
 static int run_scenario(const struct scenario *sc, int argc, char **argv)
@@ -74,7 +110,7 @@ static int run_scenario(const struct scenario *sc, int argc, char **argv)
                         strerror(-err));
                 return 1;
         }
-        err = read_args(argc, argv, &run, &sweep);
+        err = read_keys(argc, argv, &run, &sweep);
         if (!err)
                 err = run_jobs(&run, &sweep);
         if (stop_wanted())

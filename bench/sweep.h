@@ -21,11 +21,17 @@ struct sweep {
  * with one line in `why`. Values are not looked at yet. */
 int sweep_add(struct sweep *s, const char *arg, char *why, size_t nwhy);
 
+/* The same with the name apart ("+" before it is dropped): a list of values, or one whatever it
+ * holds. */
+int sweep_add_values(struct sweep *s, const char *name, const char *list, char *why, size_t nwhy);
+int sweep_add_value(struct sweep *s, const char *name, const char *value, char *why, size_t nwhy);
+
 /* How many jobs. At least 1. */
 size_t sweep_count(const struct sweep *s);
 
 /* The keys of job `i`, initialised here; release with param_tab_release(). The last key varies
- * fastest. 0 or a negative errno with one line in `why`. */
+ * fastest. 0 or a negative errno with one line in `why` (-EINVAL: also of a value that is still
+ * ???, which says that somebody has to give it). */
 int sweep_job(const struct sweep *s, size_t i, struct keys *k, char *why, size_t nwhy);
 
 void sweep_release(struct sweep *s);

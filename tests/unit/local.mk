@@ -23,6 +23,7 @@ unit_tests = \
 	%D%/test_models \
 	%D%/test_params \
 	%D%/test_stats \
+	%D%/test_suite \
 	%D%/test_sweep \
 	%D%/test_attr \
 	%D%/test_chain \
@@ -67,6 +68,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_models_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_stats_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_stats_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_suite_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_suite_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_sweep_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_sweep_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_retry_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_suite.c: configuration files with defaults and sweeps, as the checkpoint suites write them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "bench/suite.h"
+#include "tests/lib/unit.h"
+
+#include "base/banned.h"
+
+static char dir[] = "/tmp/ckptfs-suite.XXXXXX";
+
+static void write_text(const char *name, const char *text)
+{
+        char path[300];
+        snprintf(path, sizeof path, "%s/%s", dir, name);
+        FILE *f = fopen(path, "w");
+        ck_assert_ptr_nonnull(f);
+        fputs(text, f);
+        ck_assert_int_eq(fclose(f), 0);
+}
+
+static void setup(void)
+{
+        char path[300];
+        memcpy(strstr(dir, "suite.") + 6, "XXXXXX", 6);
+        ck_assert_ptr_nonnull(mkdtemp(dir));
+        snprintf(path, sizeof path, "%s/aws", dir);
+        ck_assert_int_eq(mkdir(path, 0700), 0);
+}
+
+static void teardown(void)
+{
+        static const char *const names[] = {"a.yaml", "b.yaml", "aws/dynamodb.yaml", "aws", ""};
+        char path[300];
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+                snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+                remove(path);
+        }
+}
+
+/* The values of a key, split by commas; "-" when it is not there. */
+static const char *values(const struct sweep *s, const char *name, char *out, size_t n)
+{
+        size_t len = 0;
+        snprintf(out, n, "-");
+        for (size_t i = 0; i < s->n; i++)
+                for (size_t j = 0; !strcmp(s->keys[i].name, name) && j < s->keys[i].n; j++)
+                        len += (size_t)snprintf(out + len, n - len, "%s%s", j ? "," : "",
+                                                s->keys[i].v[j]);
+        return out;
+}
+
+START_TEST(a_file_of_the_suite_makes_its_jobs)
+{
+        CLEANUP(sweep_release) struct sweep s = {0};
+        CLEANUP(buf_release) struct buf notes = BUF_INIT;
+        char why[400] = "", v[100];
+
+        write_text(
+                "a.yaml",
+                "defaults:\n  - hydra/callbacks:\n      - collated_results\n"
+                "  - aws/dynamodb\n  - _self_\n\n"
+                "s3:\n  region: eu-west-1\n  uri: ???\nepochs: 4\nblock: 8*1024*1024\n"
+                "path: ./nvme, all of it/\n"
+                "hydra:\n  mode: MULTIRUN\n  sweep:\n    dir: multirun/x\n  sweeper:\n    params:\n"
+                "      +model: vit-base, T0_3B\n      +checkpoint.storage: disk, s3\n");
+        write_text("aws/dynamodb.yaml", "# @package _global_\nepochs: 9\ndisambiguator: d\n");
+        ck_assert_msg(!suite_read(dir, "a", &s, &notes, why, sizeof why), "%s", why);
+        ck_assert_str_eq(values(&s, "epochs", v, sizeof v), "4"); /* _self_ comes last */
+        ck_assert_str_eq(values(&s, "disambiguator", v, sizeof v), "d");
+        ck_assert_str_eq(values(&s, "block", v, sizeof v), "8388608");
+        ck_assert_str_eq(values(&s, "path", v, sizeof v), "./nvme, all of it/");
+        ck_assert_str_eq(values(&s, "model", v, sizeof v), "vit-base,T0_3B");
+        ck_assert_str_eq(values(&s, "storage", v, sizeof v), "disk,s3");
+        ck_assert_uint_eq(sweep_count(&s), 4);
+        ck_assert_ptr_nonnull(strstr(notes.p, "collated_results"));
+
+        struct keys k;
+        ck_assert_int_eq(sweep_job(&s, 0, &k, why, sizeof why), -EINVAL);
+        ck_assert_str_eq(why, "s3.uri has no value yet: give s3.uri=");
+        ck_assert_int_eq(sweep_add(&s, "s3.uri=s3://b/p", why, sizeof why), 0);
+        ck_assert_int_eq(sweep_job(&s, 3, &k, why, sizeof why), 0);
+        ck_assert_str_eq(k.model, "T0_3B");
+        ck_assert_str_eq(k.storage, "s3");
+        param_tab_release(&key_tab, &k);
+}
+END_TEST
+
+START_TEST(without_self_the_file_comes_last)
+{
+        CLEANUP(sweep_release) struct sweep s = {0};
+        CLEANUP(buf_release) struct buf notes = BUF_INIT;
+        char why[400] = "", v[100];
+
+        write_text("a.yaml", "defaults: [b, gone]\nepochs: 2\n");
+        write_text("b.yaml", "epochs: 1\nseed: 7\n");
+        ck_assert_msg(!suite_read(dir, "a", &s, &notes, why, sizeof why), "%s", why);
+        ck_assert_str_eq(values(&s, "epochs", v, sizeof v), "2");
+        ck_assert_str_eq(values(&s, "seed", v, sizeof v), "7");
+        ck_assert_ptr_nonnull(strstr(notes.p, "'gone' is left out"));
+}
+END_TEST
+
+START_TEST(files_in_a_ring_and_files_that_are_none_are_refused)
+{
+        CLEANUP(sweep_release) struct sweep s = {0};
+        CLEANUP(buf_release) struct buf notes = BUF_INIT;
+        char why[400] = "";
+
+        write_text("a.yaml", "defaults: [b]\n");
+        write_text("b.yaml", "defaults: [a]\n");
+        ck_assert_int_eq(suite_read(dir, "a", &s, &notes, why, sizeof why), -ELOOP);
+        ck_assert_int_eq(suite_read(dir, "c", &s, &notes, why, sizeof why), -ENOENT);
+        write_text("a.yaml", "epochs: [1\n");
+        ck_assert_int_eq(suite_read(dir, "a", &s, &notes, why, sizeof why), -EINVAL);
+}
+END_TEST
+
+int main(void)
+{
+        TCase *tc = tcase_create("suite");
+        tcase_add_checked_fixture(tc, setup, teardown);
+        tcase_add_test(tc, a_file_of_the_suite_makes_its_jobs);
+        tcase_add_test(tc, without_self_the_file_comes_last);
+        tcase_add_test(tc, files_in_a_ring_and_files_that_are_none_are_refused);
+        Suite *s = suite_create("suite");
+        suite_add_tcase(s, tc);
+        return unit_main(s);
+}
