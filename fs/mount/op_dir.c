@@ -176,7 +176,7 @@ static bool add_stored(void *arg, const struct list_entry *le)
         e.attr.st_mode =
                 le->dir ? S_IFDIR | f->m->params.dir_mode : S_IFREG | f->m->params.file_mode;
         if (!n)
-                e.attr.st_ino = tree_ino(f->d->node, le->name);
+                e.attr.st_ino = tree_ino_locked(f->m->tree, f->d->node, le->name);
         added = add(f, le->name, &e, f->off + 1);
         if (!added && n)
                 tree_unref_locked(f->m->tree, n, 1);

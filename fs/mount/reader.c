@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,21 @@ uint64_t reader_size(const struct reader *r)
         return r->obj.size;
 }
 
+int reader_rename(struct reader *r, const char *key, const char *etag)
+{
+        char *copy = strdup(key);
+        if (!copy)
+                return -ENOMEM;
+        pthread_mutex_lock(&r->mtx);
+        char *old = r->key;
+        r->key = copy;
+        snprintf(r->obj.etag, sizeof r->obj.etag, "%s", etag);
+        r->locked.turn++;
+        pthread_mutex_unlock(&r->mtx);
+        free(old);
+        return 0;
+}
+
 /* --- fetching --- */
 
 static int fetch_locked(struct reader *r, struct range *g);
@@ -80,6 +96,17 @@ static int range_data(void *arg, uint64_t at, const void *p, size_t n)
         return 0;
 }
 
+/* Whether to fetch the range once more: it arrived with a wrong checksum, or its object was renamed
+ * meanwhile and is to be had at another key. */
+static bool again_locked(const struct reader *r, struct range *g, int err)
+{
+        if (g->dead)
+                return false;
+        if (g->turn != r->locked.turn)
+                return err == -ENOENT || err == -ESTALE;
+        return err == -EBADMSG && g->hold && !g->tries++;
+}
+
 /* The errno a program sees for a version that is no longer to be had. */
 static int read_errno(int err)
 {
@@ -95,7 +122,7 @@ static void range_done(void *arg, int err, const struct store_got *got)
         g->flying = false;
         if (!err && got->bytes != g->len)
                 err = -EIO;
-        if (err == -EBADMSG && g->hold && !g->tries++ && !g->dead) {
+        if (err && again_locked(r, g, err)) {
                 g->filled = 0;
                 err = fetch_locked(r, g);
                 if (!err) {
@@ -133,6 +160,7 @@ static int fetch_locked(struct reader *r, struct range *g)
                 .done = range_done,
                 .arg = g,
         };
+        g->turn = r->locked.turn;
         int err = store_get(r->env->store, &get);
         if (!err) {
                 g->flying = true;

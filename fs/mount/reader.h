@@ -54,6 +54,10 @@ void reader_close(struct reader *r);
 
 void reader_read(struct reader *r, struct read_op *op);
 
+/* The version that is read is at `key` now, with the same bytes and the given etag: requests go
+ * there, also again those that find the old key empty. Call with the tree's lock. 0 or -ENOMEM. */
+int reader_rename(struct reader *r, const char *key, const char *etag);
+
 /* Every read from now on fails with `err`: the file is being rewritten here. NULL is fine. */
 void reader_fail(struct reader *r, int err);
 

@@ -13,10 +13,11 @@
 struct reader {
         atomic_uint refs;
         const struct reader_env *env;
-        char *key;
-        struct store_object obj;
-        pthread_mutex_t mtx; /* before the pool's and the store's locks */
+        struct store_object obj; /* etag: guarded as key */
+        pthread_mutex_t mtx;     /* before the pool's and the store's locks */
+        char *key;               /* changed by reader_rename(), with the tree's lock and mtx */
         struct {
+                unsigned turn; /* how often it was renamed */
                 unsigned opens;
                 int err; /* final: the object is not what it should be */
                 struct windows windows;

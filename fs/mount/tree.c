@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree.c: see tree.h. A chained hash table by (parent, name) that doubles as it fills. */
+/* tree.c: see tree.h. Two chained hash tables that double as they fill: by (parent, name), and of
+ * all nodes by inode number, since a file that was renamed or deleted while it is known keeps its
+ * number and another of its former name must not get it. */
 #include "mount/tree.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,8 +20,8 @@ struct tree {
         pthread_mutex_t mtx;
         int64_t ttl_ns;
         struct node root;
-        size_t nbuckets, nhashed; /* nbuckets is a power of two */
-        struct node **buckets;
+        size_t nbuckets, nnodes; /* nbuckets is a power of two */
+        struct node **buckets, **inodes;
         struct node *open;  /* see tree_note_open_locked() */
         struct node *loose; /* not hashed, still referred to; linked by hash_next */
 };
@@ -43,11 +46,6 @@ static uint64_t name_hash(const struct node *dir, const char *name)
         return hash_bytes(dir->ino ^ 0xcbf29ce484222325ULL, name);
 }
 
-uint64_t tree_ino(const struct node *dir, const char *name)
-{
-        return name_hash(dir, name);
-}
-
 struct tree *tree_new(int64_t ttl_ns)
 {
         struct tree *t = calloc(1, sizeof *t);
@@ -55,7 +53,10 @@ struct tree *tree_new(int64_t ttl_ns)
                 return NULL;
         t->nbuckets = 256;
         t->buckets = calloc(t->nbuckets, sizeof *t->buckets);
-        if (!t->buckets) {
+        t->inodes = calloc(t->nbuckets, sizeof *t->inodes);
+        if (!t->buckets || !t->inodes) {
+                free(t->buckets);
+                free(t->inodes);
                 free(t);
                 return NULL;
         }
@@ -90,6 +91,7 @@ void tree_free(struct tree *t)
                 free_list(t->buckets[i]);
         free_list(t->loose);
         free(t->buckets);
+        free(t->inodes);
         pthread_mutex_destroy(&t->mtx);
         free(t);
 }
@@ -109,39 +111,29 @@ struct node *tree_root(struct tree *t)
         return &t->root;
 }
 
-static struct node **bucket(struct tree *t, uint64_t ino)
+static size_t slot_of(const struct tree *t, uint64_t number)
 {
-        return &t->buckets[(ino ^ ino >> 32) & (t->nbuckets - 1)];
+        return (number ^ number >> 32) & (t->nbuckets - 1);
+}
+
+static struct node **bucket(struct tree *t, uint64_t hash)
+{
+        return &t->buckets[slot_of(t, hash)];
 }
 
 struct node *tree_find_locked(struct tree *t, struct node *dir, const char *name)
 {
-        uint64_t ino = name_hash(dir, name);
-        for (struct node *n = *bucket(t, ino); n; n = n->hash_next)
-                if (n->ino == ino && n->parent == dir && !strcmp(n->name, name))
+        uint64_t hash = name_hash(dir, name);
+        for (struct node *n = *bucket(t, hash); n; n = n->hash_next)
+                if (n->hash == hash && n->parent == dir && !strcmp(n->name, name))
                         return n;
         return NULL;
 }
 
-static void grow_locked(struct tree *t)
+static void put_in(struct node **list, struct node *n)
 {
-        size_t nbuckets = t->nbuckets * 2;
-        struct node **fresh = calloc(nbuckets, sizeof *fresh);
-        if (!fresh)
-                return; /* longer chains work too */
-        struct node **old = t->buckets;
-        size_t nold = t->nbuckets;
-        t->buckets = fresh;
-        t->nbuckets = nbuckets;
-        for (size_t i = 0; i < nold; i++) {
-                for (struct node *n = old[i], *next; n; n = next) {
-                        next = n->hash_next;
-                        struct node **b = bucket(t, n->ino);
-                        n->hash_next = *b;
-                        *b = n;
-                }
-        }
-        free(old);
+        n->hash_next = *list;
+        *list = n;
 }
 
 static void take_out(struct node **list, struct node *n)
@@ -152,15 +144,95 @@ static void take_out(struct node **list, struct node *n)
         n->hash_next = NULL;
 }
 
+static void put_in_inodes(struct tree *t, struct node *n)
+{
+        struct node **list = &t->inodes[slot_of(t, n->ino)];
+        n->ino_next = *list;
+        *list = n;
+}
+
+static void take_out_of_inodes(struct tree *t, struct node *n)
+{
+        struct node **list = &t->inodes[slot_of(t, n->ino)];
+        while (*list != n)
+                list = &(*list)->ino_next;
+        *list = n->ino_next;
+}
+
+/* `want`, or a number near by that no node has. */
+static uint64_t free_ino_locked(struct tree *t, uint64_t want)
+{
+        const struct node *n = NULL;
+        do {
+                want += n != NULL;
+                if (want <= t->root.ino) /* zero is none */
+                        want = t->root.ino + 1;
+                for (n = t->inodes[slot_of(t, want)]; n && n->ino != want;)
+                        n = n->ino_next;
+        } while (n);
+        return want;
+}
+
+uint64_t tree_ino_locked(struct tree *t, const struct node *dir, const char *name)
+{
+        const struct node *n = tree_find_locked(t, (struct node *)(uintptr_t)dir, name);
+        return n ? n->ino : free_ino_locked(t, name_hash(dir, name));
+}
+
+static void grow_locked(struct tree *t)
+{
+        size_t nold = t->nbuckets, nbuckets = nold * 2;
+        struct node **names = calloc(nbuckets, sizeof *names);
+        struct node **inodes = calloc(nbuckets, sizeof *inodes);
+        if (!names || !inodes) {
+                free(names);
+                free(inodes);
+                return; /* longer chains work too */
+        }
+        struct node **old_names = t->buckets, **old_inodes = t->inodes;
+        t->buckets = names;
+        t->inodes = inodes;
+        t->nbuckets = nbuckets;
+        for (size_t i = 0; i < nold; i++) {
+                for (struct node *n = old_names[i], *next; n; n = next) {
+                        next = n->hash_next;
+                        put_in(bucket(t, n->hash), n);
+                }
+                for (struct node *n = old_inodes[i], *next; n; n = next) {
+                        next = n->ino_next;
+                        put_in_inodes(t, n);
+                }
+        }
+        free(old_names);
+        free(old_inodes);
+}
+
 void tree_remove_locked(struct tree *t, struct node *n)
 {
         if (!n->hashed)
                 return;
-        take_out(bucket(t, n->ino), n);
+        take_out(bucket(t, n->hash), n);
         n->hashed = false;
-        t->nhashed--;
-        n->hash_next = t->loose;
-        t->loose = n;
+        put_in(&t->loose, n);
+}
+
+int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const char *name)
+{
+        if (!n->hashed)
+                return 0;
+        char *copy = strdup(name);
+        if (!copy)
+                return -ENOMEM;
+        struct node *from = n->parent;
+        take_out(bucket(t, n->hash), n);
+        free(n->name);
+        n->name = copy;
+        n->parent = dir;
+        n->hash = name_hash(dir, name);
+        put_in(bucket(t, n->hash), n);
+        dir->refs++;
+        tree_unref_locked(t, from, 1);
+        return 0;
 }
 
 void tree_pin_locked(struct node *n)
@@ -175,12 +247,9 @@ void tree_unref_locked(struct tree *t, struct node *n, uint64_t count)
                 if (n->refs)
                         return;
                 struct node *parent = n->parent;
-                if (n->hashed) {
-                        take_out(bucket(t, n->ino), n);
-                        t->nhashed--;
-                } else {
-                        take_out(&t->loose, n);
-                }
+                take_out(n->hashed ? bucket(t, n->hash) : &t->loose, n);
+                take_out_of_inodes(t, n);
+                t->nnodes--;
                 node_free(n);
                 n = parent;
                 count = 1;
@@ -224,18 +293,18 @@ static struct node *make_locked(struct tree *t, struct node *dir, const char *na
                 return NULL;
         n->parent = dir;
         n->dir = info->dir;
-        n->ino = tree_ino(dir, name);
+        n->hash = name_hash(dir, name);
+        n->ino = free_ino_locked(t, n->hash);
         n->name = strdup(name);
         n->etag = strdup("");
         if (!n->name || !n->etag) {
                 node_free(n);
                 return NULL;
         }
-        if (++t->nhashed > t->nbuckets)
+        if (++t->nnodes > t->nbuckets)
                 grow_locked(t);
-        struct node **b = bucket(t, n->ino);
-        n->hash_next = *b;
-        *b = n;
+        put_in(bucket(t, n->hash), n);
+        put_in_inodes(t, n);
         n->hashed = true;
         dir->refs++;
         return n;
@@ -310,7 +379,7 @@ struct node *tree_open_list_locked(struct tree *t)
         return t->open;
 }
 
-static bool is_below(const struct node *n, const struct node *dir)
+bool tree_is_below(const struct node *n, const struct node *dir)
 {
         while (n && n != dir)
                 n = n->parent;
@@ -322,7 +391,7 @@ bool tree_has_unpublished_locked(struct tree *t, const struct node *dir)
         if (!dir->dir)
                 return false;
         for (struct node *n = t->open; n; n = n->open_next)
-                if (n->hashed && n->writer && !n->published && is_below(n, dir))
+                if (n->hashed && n->writer && !n->published && tree_is_below(n, dir))
                         return true;
         return false;
 }

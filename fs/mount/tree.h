@@ -30,10 +30,11 @@ struct node_info {
 };
 
 struct node {
-        struct node *hash_next;
+        struct node *hash_next, *ino_next;
         struct node *parent; /* NULL: the root */
         char *name;
-        uint64_t ino;  /* from the key: the same for all of its life, on every mount */
+        uint64_t hash; /* of directory and name: where it is found */
+        uint64_t ino;  /* the same for all of its life, whatever its name becomes */
         uint64_t refs; /* kernel lookups + children + pins */
         bool hashed;   /* may be found by name */
         bool dir;      /* constant */
@@ -74,8 +75,13 @@ struct node *tree_find_locked(struct tree *t, struct node *dir, const char *name
 struct node *tree_enter_locked(struct tree *t, struct node *dir, const char *name,
                                const struct node_info *info);
 
-/* The inode number of `name` in `dir`. */
-uint64_t tree_ino(const struct node *dir, const char *name);
+/* The inode number of `name` in `dir`: the node's, or what a node made now would have, as long as
+ * no renamed or deleted file has it. */
+uint64_t tree_ino_locked(struct tree *t, const struct node *dir, const char *name);
+
+/* The node is called `name` in `dir` from now on, with all that is below it; what had that name
+ * must be gone. One that lost its name stays without. 0 or -ENOMEM. */
+int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const char *name);
 
 /* Takes the name away; the node stays for those who refer to it. */
 void tree_remove_locked(struct tree *t, struct node *n);
@@ -95,6 +101,9 @@ char *tree_key(struct tree *t, const struct node *n, const char *name);
 
 /* Keeps the list of open files: call after `reader` or `writer` changed. */
 void tree_note_open_locked(struct tree *t, struct node *n);
+
+/* Whether the node is the directory or below it. */
+bool tree_is_below(const struct node *n, const struct node *dir);
 
 /* Whether a file below the directory exists only here so far. */
 bool tree_has_unpublished_locked(struct tree *t, const struct node *dir);
