@@ -69,6 +69,11 @@ void sha256(const void *p, size_t n, uint8_t out[SHA256_LEN])
         digest(EVP_sha256(), p, n, out, SHA256_LEN);
 }
 
+void sha1(const void *p, size_t n, uint8_t out[SHA1_LEN])
+{
+        digest(EVP_sha1(), p, n, out, SHA1_LEN);
+}
+
 void md5(const void *p, size_t n, uint8_t out[MD5_LEN])
 {
         digest(EVP_md5(), p, n, out, MD5_LEN);

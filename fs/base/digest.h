@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SHA256_LEN = 32, MD5_LEN = 16 };
+enum { SHA256_LEN = 32, SHA1_LEN = 20, MD5_LEN = 16 };
 
 /* The CRC32C of all bytes so far, given that of the bytes before (`crc` 0 at first). */
 uint32_t crc32c(uint32_t crc, const void *p, size_t n);
@@ -22,6 +22,7 @@ uint32_t crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b);
 
 void sha256(const void *p, size_t n, uint8_t out[SHA256_LEN]);
 void hmac_sha256(const void *key, size_t nkey, const void *p, size_t n, uint8_t out[SHA256_LEN]);
+void sha1(const void *p, size_t n, uint8_t out[SHA1_LEN]);
 void md5(const void *p, size_t n, uint8_t out[MD5_LEN]);
 
 /* Lower-case hexadecimal; `out` holds 2n+1 bytes. */

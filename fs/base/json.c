@@ -95,6 +95,21 @@ void json_freep(struct json **j)
         json_free(*j);
 }
 
+/* cJSON bounds the depth of what it reads, and so this. */
+static void wipe(cJSON *c)
+{
+        for (; c; c = c->next) {
+                wipe(c->child);
+                if (c->valuestring)
+                        explicit_bzero(c->valuestring, strlen(c->valuestring));
+        }
+}
+
+void json_wipe(struct json *j)
+{
+        wipe(mut(j));
+}
+
 bool json_is_object(const struct json *j)
 {
         return cJSON_IsObject(in(j));

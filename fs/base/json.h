@@ -22,6 +22,8 @@ int json_parse(const char *name, const char *text, size_t n, struct json **out, 
                size_t nwhy);
 void json_free(struct json *j);
 void json_freep(struct json **j); /* for CLEANUP() */
+/* Overwrites every string of a tree that held secrets, before it is freed. NULL is fine. */
+void json_wipe(struct json *j);
 
 bool json_is_object(const struct json *j);
 bool json_is_array(const struct json *j);

@@ -1,147 +1,186 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cred.c: see cred.h. A provider is one row of a table; more of the vendor's chain are more rows.
- */
-#include "store/cred.h"
+/* cred.c: see cred.h. The thread that keeps a chain's credentials fresh. */
+#include "store/cred_int.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "store/profile.h"
+#include "base/log.h"
 
 #include "base/banned.h"
 
-enum { GOOD_FOR_S = 60 };
+enum {
+        LEAD_S = 300,    /* this long before their end others are fetched, or at half time */
+        ASK_AGAIN_S = 5, /* after an error, when somebody wants them */
+        BACKOFF_MAX_S = 60,
+        GRACE_S = 120,     /* so long after their end requests wait for a server that is away */
+        SLEEP_MAX_S = 3600 /* the clock may be set */
+};
 
 struct cred_chain {
-        char *profile;
-        bool profile_given; /* by the caller: then the environment's keys do not count */
-        char *region, *endpoint, *ca_bundle;
+        const struct cred_vendor *vendor;
+        struct cred_settings set;
+        struct cred_ask ask; /* the thread's, once it runs */
+        pthread_t thread;
+        bool started;
+        int stop; /* atomic */
 
         pthread_mutex_t mtx;
+        pthread_cond_t cond;
         struct {
-                struct cred cred; /* access is NULL while none is known */
+                struct cred cred;
+                bool stale;    /* the store refused them */
+                bool wanted;   /* the thread is to fetch */
+                bool fetching; /* it does */
+                bool said;     /* the failure is in the log */
+                int err;       /* of the last fetch */
+                unsigned failures;
+                time_t tried, due; /* due 0: not by itself */
+                char why[CRED_WHY_MAX];
         } locked;
 };
 
-void cred_release(struct cred *c)
+static bool usable_locked(const struct cred_chain *c, time_t now)
 {
-        secret_freep(&c->access);
-        secret_freep(&c->secret);
-        secret_freep(&c->token);
-        *c = (struct cred)CRED_INIT;
+        const struct cred *have = &c->locked.cred;
+        return have->kind != CRED_NONE && !c->locked.stale && (!have->expiry || have->expiry > now);
 }
 
-static const char *env(const char *name)
+/* Failures that may go away by themselves. */
+static bool may_pass(int err)
 {
-        const char *v = getenv(name);
-        return v && *v ? v : NULL;
+        return err == -ETIMEDOUT || err == -EHOSTDOWN || err == -EBADMSG;
 }
 
-/* Fills *out, which was empty, from three strings; either of the first two alone is an error. */
-static int cred_fill(struct cred *out, const char *access, const char *secret, const char *token)
+/* --- the thread ---------------------------------------------------------------------------------
+ */
+
+/* Asks one source after the other; *from is the one that had them. */
+static int search(struct cred_chain *c, struct cred *out, const char **from)
 {
-        out->access = strdup(access);
-        out->secret = strdup(secret);
-        out->token = token ? strdup(token) : NULL;
-        if (out->access && out->secret && (out->token || !token))
+        struct cred_ask *a = &c->ask;
+        CLEANUP(buf_release) struct buf tried = BUF_INIT;
+
+        if (a->anonymous) {
+                *from = "nobody";
+                *out = (struct cred){.kind = CRED_ANONYMOUS};
                 return 0;
-        cred_release(out);
-        return -ENOMEM;
-}
-
-/* A provider fills *out and returns 0, says -ENOENT (ask the next one), or another negative errno
- * with its line in `why`. May block. */
-typedef int provide_fn(const struct cred_chain *c, struct cred *out, char *why, size_t nwhy);
-
-static int from_environment(const struct cred_chain *c, struct cred *out, char *why, size_t nwhy)
-{
-        const char *access = env("AWS_ACCESS_KEY_ID"), *secret = env("AWS_SECRET_ACCESS_KEY");
-
-        if (c->profile_given || (!access && !secret))
-                return -ENOENT;
-        if (!access || !secret) {
-                snprintf(why, nwhy, "%s is set but %s is not: set both or neither",
-                         access ? "AWS_ACCESS_KEY_ID" : "AWS_SECRET_ACCESS_KEY",
-                         access ? "AWS_SECRET_ACCESS_KEY" : "AWS_ACCESS_KEY_ID");
-                return -EINVAL;
         }
-        return cred_fill(out, access, secret, env("AWS_SESSION_TOKEN"));
+        for (size_t i = 0; i < c->vendor->nsources; i++) {
+                const struct cred_source *source = &c->vendor->sources[i];
+                a->why[0] = 0;
+                int err = source->fetch(a, out);
+                if (!err && out->expiry && out->expiry <= time(NULL)) {
+                        err = cred_no(a, -EACCES,
+                                      "%s gives credentials that have expired: have them renewed, "
+                                      "or correct this machine's clock",
+                                      source->name);
+                        cred_release(out);
+                }
+                *from = source->name;
+                if (err != -ENOENT && err != -EHOSTDOWN)
+                        return err;
+                buf_addf(&tried, "%s%s: %s", tried.len ? "; " : "", source->name, a->why);
+        }
+        return cred_no(a, -ENOENT, "no credentials (%s): %s", tried.failed ? "" : tried.p,
+                       c->vendor->remedy);
 }
 
-/* Reads the files anew, so that keys changed there are seen after cred_chain_forget(). */
-static int from_profile(const struct cred_chain *c, struct cred *out, char *why, size_t nwhy)
+static void succeed_locked(struct cred_chain *c, struct cred *fresh, const char *from)
 {
-        CLEANUP(profile_release) struct profile p = {0};
+        time_t now = time(NULL), life = fresh->expiry - now;
+        time_t lead = life / 2 < LEAD_S ? life / 2 : LEAD_S;
+        unsigned serial = c->locked.cred.serial + 1;
 
-        int err = profile_load(c->profile, &p, why, nwhy);
+        if (c->locked.said)
+                log_info("credentials: from %s again", from);
+        else if (fresh->expiry)
+                log_debug("credentials: from %s, for %ld s", from, (long)life);
+        else
+                log_debug("credentials: from %s", from);
+        cred_release(&c->locked.cred);
+        c->locked.cred = *fresh;
+        c->locked.cred.serial = serial;
+        *fresh = (struct cred)CRED_INIT;
+        c->locked.stale = c->locked.said = false;
+        c->locked.failures = 0;
+        c->locked.err = 0;
+        c->locked.due = 0;
+        if (c->locked.cred.expiry)
+                c->locked.due = now + (life - lead > 1 ? life - lead : 1);
+}
+
+/* Only who had credentials goes on by itself; before that each user who asks is told. */
+static void fail_locked(struct cred_chain *c, int err)
+{
+        time_t now = time(NULL), expiry = c->locked.cred.expiry;
+        bool had = c->locked.cred.kind != CRED_NONE, usable = usable_locked(c, now);
+
+        c->locked.err = err;
+        snprintf(c->locked.why, sizeof c->locked.why, "%s", c->ask.why);
+        c->locked.due = 0;
+        if (!had || err == -ECANCELED)
+                return;
+        if (!c->locked.said && usable)
+                log_warn("credentials: not renewed, those at hand hold for %ld s: %s",
+                         (long)(expiry - now), c->locked.why);
+        else if (!c->locked.said)
+                log_error("credentials: they have expired, and there are no others: %s",
+                          c->locked.why);
+        c->locked.said = true;
+        unsigned wait = c->locked.failures < 6 ? 1U << c->locked.failures : BACKOFF_MAX_S;
+        if (wait < BACKOFF_MAX_S)
+                c->locked.failures++;
+        c->locked.due = now + wait;
+}
+
+static void fetch_locked(struct cred_chain *c)
+{
+        CLEANUP(cred_release) struct cred fresh = CRED_INIT;
+        const char *from = "";
+
+        c->locked.wanted = false;
+        c->locked.fetching = true;
+        pthread_mutex_unlock(&c->mtx);
+        int err = search(c, &fresh, &from);
+        pthread_mutex_lock(&c->mtx);
+        c->locked.fetching = false;
+        c->locked.tried = time(NULL);
         if (err)
-                return err;
-        if (p.access && p.secret)
-                return cred_fill(out, p.access, p.secret, p.token);
-        if (p.access || p.secret) {
-                snprintf(why, nwhy, "profile '%s' has %s but no %s: add it in %s", c->profile,
-                         p.access ? "aws_access_key_id" : "aws_secret_access_key",
-                         p.access ? "aws_secret_access_key" : "aws_access_key_id",
-                         p.credentials_file);
-                return -EINVAL;
-        }
-        if (p.elsewhere) {
-                snprintf(why, nwhy,
-                         "profile '%s' takes its credentials from %s, which this release does not "
-                         "do: put aws_access_key_id and aws_secret_access_key into %s",
-                         c->profile, p.elsewhere, p.credentials_file);
-                return -EOPNOTSUPP;
-        }
-        return -ENOENT;
+                fail_locked(c, err);
+        else
+                succeed_locked(c, &fresh, from);
+        pthread_cond_broadcast(&c->cond);
 }
 
-static provide_fn *const providers[] = {from_environment, from_profile};
-
-static int settle_profile(struct cred_chain *c, const char *name, char *why, size_t nwhy)
+static void *keep_fresh(void *arg)
 {
-        CLEANUP(profile_release) struct profile p = {0};
-        const char *set = env("AWS_PROFILE");
-        const char *ignore = env("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
+        struct cred_chain *c = arg;
 
-        c->profile_given = name && *name;
-        c->profile = strdup(c->profile_given ? name : set ? set : "default");
-        if (!c->profile)
-                return -ENOMEM;
-        int err = profile_load(c->profile, &p, why, nwhy);
-        if (err)
-                return err;
-        if (!p.found && (c->profile_given || set)) {
-                snprintf(why, nwhy,
-                         "profile '%s' is not in %s or %s: name one that is there, or add it",
-                         c->profile, p.config_file, p.credentials_file);
-                return -ENOENT;
+        pthread_mutex_lock(&c->mtx);
+        while (!__atomic_load_n(&c->stop, __ATOMIC_SEQ_CST)) {
+                time_t now = time(NULL), due = c->locked.due;
+                if (c->locked.wanted || (due && due <= now)) {
+                        fetch_locked(c);
+                        continue;
+                }
+                struct timespec until = {.tv_sec = now + SLEEP_MAX_S};
+                if (due && due < until.tv_sec)
+                        until.tv_sec = due;
+                pthread_cond_timedwait(&c->cond, &c->mtx, &until);
         }
-        c->region = TAKE_PTR(p.region);
-        c->ca_bundle = TAKE_PTR(p.ca_bundle);
-        if (!ignore || strcmp(ignore, "true") != 0)
-                c->endpoint = TAKE_PTR(p.endpoint);
-        return 0;
+        pthread_mutex_unlock(&c->mtx);
+        return NULL;
 }
 
-/* Puts the value of the first variable that is set in the place of *setting. */
-static int override(char **setting, const char *first, const char *second)
-{
-        const char *v = env(first);
-        if (!v && second)
-                v = env(second);
-        if (!v)
-                return 0;
-        free(*setting);
-        *setting = strdup(v);
-        return *setting ? 0 : -ENOMEM;
-}
+/* --- for users -----------------------------------------------------------------------------------
+ */
 
-int cred_chain_open(const char *profile, struct cred_chain **out, char *why, size_t nwhy)
+int cred_chain_open(const struct cred_want *want, struct cred_chain **out, char *why, size_t nwhy)
 {
         CLEANUP(cred_chain_closep) struct cred_chain *c = calloc(1, sizeof *c);
 
@@ -149,15 +188,24 @@ int cred_chain_open(const char *profile, struct cred_chain **out, char *why, siz
         if (!c)
                 return -ENOMEM;
         pthread_mutex_init(&c->mtx, NULL);
-        int err = settle_profile(c, profile, why, nwhy);
+        pthread_cond_init(&c->cond, NULL);
+        c->vendor = want->vendor;
+        c->ask.stop = &c->stop;
+        c->ask.anonymous = want->anonymous;
+        int err = c->vendor->settle(&c->ask, want, &c->set);
         if (!err)
-                err = override(&c->region, "AWS_REGION", "AWS_DEFAULT_REGION");
+                err = cred_set(&c->ask.ca_bundle, cred_chain_ca_bundle(c, want->ca_bundle));
         if (!err)
-                err = override(&c->endpoint, "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL");
-        if (!err)
-                err = override(&c->ca_bundle, "AWS_CA_BUNDLE", NULL);
-        if (err)
+                err = cred_set(&c->ask.region, c->set.region);
+        if (err) {
+                if (*c->ask.why)
+                        snprintf(why, nwhy, "%s", c->ask.why);
                 return err;
+        }
+        c->locked.wanted = true;
+        if (pthread_create(&c->thread, NULL, keep_fresh, c))
+                return -ENOMEM;
+        c->started = true;
         *out = TAKE_PTR(c);
         *why = 0;
         return 0;
@@ -168,11 +216,19 @@ void cred_chain_close(struct cred_chain *c)
         if (!c)
                 return;
         int err = errno;
+        if (c->started) {
+                __atomic_store_n(&c->stop, 1, __ATOMIC_SEQ_CST);
+                pthread_mutex_lock(&c->mtx);
+                pthread_cond_broadcast(&c->cond);
+                pthread_mutex_unlock(&c->mtx);
+                pthread_join(c->thread, NULL);
+        }
         cred_release(&c->locked.cred);
-        free(c->profile);
-        free(c->region);
-        free(c->endpoint);
-        free(c->ca_bundle);
+        char **strings[] = {&c->ask.profile, &c->ask.file,     &c->ask.ca_bundle, &c->ask.region,
+                            &c->set.region,  &c->set.endpoint, &c->set.ca_bundle};
+        for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
+                secret_freep(strings[i]);
+        pthread_cond_destroy(&c->cond);
         pthread_mutex_destroy(&c->mtx);
         free(c);
         errno = err;
@@ -183,60 +239,113 @@ void cred_chain_closep(struct cred_chain **c)
         cred_chain_close(*c);
 }
 
-static int fetch_locked(struct cred_chain *c, char *why, size_t nwhy)
+static int copy_cred(const struct cred *from, struct cred *out)
 {
-        cred_release(&c->locked.cred);
-        for (size_t i = 0; i < sizeof providers / sizeof *providers; i++) {
-                int err = providers[i](c, &c->locked.cred, why, nwhy);
-                if (err != -ENOENT)
-                        return err;
+        *out = (struct cred){.kind = from->kind, .expiry = from->expiry, .serial = from->serial};
+        if (cred_set(&out->access, from->access) || cred_set(&out->secret, from->secret) ||
+            cred_set(&out->token, from->token)) {
+                cred_release(out);
+                return -ENOMEM;
         }
-        snprintf(why, nwhy,
-                 "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or put them "
-                 "into the profile '%s'",
-                 c->profile);
-        return -ENOENT;
+        return 0;
+}
+
+static void want_locked(struct cred_chain *c)
+{
+        c->locked.wanted = true;
+        pthread_cond_broadcast(&c->cond);
+}
+
+static int get_locked(struct cred_chain *c, struct cred *out, char *why, size_t nwhy)
+{
+        time_t now = time(NULL);
+
+        *out = (struct cred)CRED_INIT;
+        *why = 0;
+        if (usable_locked(c, now)) {
+                int err = copy_cred(&c->locked.cred, out);
+                if (err)
+                        snprintf(why, nwhy, "no memory for credentials: end another program");
+                return err;
+        }
+        if (!c->locked.wanted && !c->locked.fetching && c->locked.tried + ASK_AGAIN_S <= now)
+                want_locked(c);
+        if (c->locked.wanted || c->locked.fetching)
+                return -EAGAIN;
+        if (!c->locked.err || (c->locked.cred.kind != CRED_NONE && may_pass(c->locked.err) &&
+                               c->locked.cred.expiry + GRACE_S > now))
+                return -EAGAIN;
+        snprintf(why, nwhy, "%s", c->locked.why);
+        return c->locked.err;
 }
 
 int cred_chain_get(struct cred_chain *c, struct cred *out, char *why, size_t nwhy)
 {
-        int err = 0;
-
-        *out = (struct cred)CRED_INIT;
         pthread_mutex_lock(&c->mtx);
-        const struct cred *have = &c->locked.cred;
-        if (!have->access || (have->expiry && have->expiry - time(NULL) < GOOD_FOR_S))
-                err = fetch_locked(c, why, nwhy);
-        if (!err)
-                err = cred_fill(out, have->access, have->secret, have->token);
-        if (!err)
-                out->expiry = have->expiry;
+        int err = get_locked(c, out, why, nwhy);
         pthread_mutex_unlock(&c->mtx);
-        if (err == -ENOMEM)
-                snprintf(why, nwhy, "no memory for credentials: end another program");
         return err;
 }
 
-void cred_chain_forget(struct cred_chain *c)
+int cred_chain_wait(struct cred_chain *c, struct cred *out, char *why, size_t nwhy)
 {
         pthread_mutex_lock(&c->mtx);
-        cred_release(&c->locked.cred);
+        while (c->locked.wanted || c->locked.fetching)
+                pthread_cond_wait(&c->cond, &c->mtx);
+        int err = get_locked(c, out, why, nwhy);
         pthread_mutex_unlock(&c->mtx);
+        return err;
+}
+
+void cred_chain_forget(struct cred_chain *c, unsigned serial)
+{
+        pthread_mutex_lock(&c->mtx);
+        if (serial == c->locked.cred.serial && !c->locked.stale) {
+                c->locked.stale = true;
+                want_locked(c);
+        }
+        pthread_mutex_unlock(&c->mtx);
+}
+
+void cred_chain_why(struct cred_chain *c, char *why, size_t nwhy)
+{
+        pthread_mutex_lock(&c->mtx);
+        snprintf(why, nwhy, "%s", c->locked.why);
+        pthread_mutex_unlock(&c->mtx);
+}
+
+static const char *setting(const char *arg, const char *own)
+{
+        return arg && *arg ? arg : own;
 }
 
 const char *cred_chain_region(const struct cred_chain *c, const char *arg)
 {
-        if (arg && *arg)
-                return arg;
-        return c->region ? c->region : "us-east-1";
+        return setting(arg, c->set.region);
 }
 
 const char *cred_chain_endpoint(const struct cred_chain *c, const char *arg)
 {
-        return arg && *arg ? arg : c->endpoint;
+        return setting(arg, c->set.endpoint);
 }
 
 const char *cred_chain_ca_bundle(const struct cred_chain *c, const char *arg)
 {
-        return arg && *arg ? arg : c->ca_bundle;
+        return setting(arg, c->set.ca_bundle);
+}
+
+bool cred_chain_fips(const struct cred_chain *c)
+{
+        return c->set.fips;
+}
+
+bool cred_chain_dualstack(const struct cred_chain *c)
+{
+        return c->set.dualstack;
+}
+
+char *cred_aws_machine_region(const struct cred_chain *c)
+{
+        struct cred_ask a = {.profile = c->ask.profile, .ca_bundle = c->ask.ca_bundle};
+        return cred_imds_region(&a);
 }

@@ -1,53 +1,91 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cred.h: where credentials and the settings beside them come from.
  *
- * A chain asks its providers in the vendor's order and keeps the answer until it nears its expiry;
- * the providers stand in one const table in cred.c. Today: the environment (AWS_ACCESS_KEY_ID,
- * AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN), then the shared credentials and config files
- * (AWS_SHARED_CREDENTIALS_FILE, AWS_CONFIG_FILE, else ~/.aws/credentials and ~/.aws/config). A
- * profile that the caller names goes before the environment's keys, as with the vendor's tools.
- * Secrets are never logged, and wiped when freed. Thread-safe. */
+ * A chain asks the sources of a vendor in the vendor's order, on a thread of its own, keeps the
+ * answer, and asks again well ahead of its end. A refresh that fails leaves the old credentials in
+ * force while they are valid, and is logged once. The sources stand in a const table a vendor
+ * (cred_aws.c, cred_gcp.c). Secrets are never logged or part of a message, and wiped when freed.
+ * Thread-safe. */
 #ifndef CKPTFS_STORE_CRED_H
 #define CKPTFS_STORE_CRED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
 
+enum cred_kind {
+        CRED_NONE,
+        CRED_KEYS,     /* access and secret sign; token goes with them, or is NULL */
+        CRED_BEARER,   /* token is an OAuth access token */
+        CRED_ANONYMOUS /* requests carry nothing */
+};
+
 struct cred {
-        char *access, *secret;
-        char *token;   /* NULL when there is none */
-        time_t expiry; /* 0: never */
+        enum cred_kind kind;
+        char *access, *secret, *token;
+        time_t expiry;   /* 0: never */
+        unsigned serial; /* which of the chain's answers it is, for cred_chain_forget() */
 };
 #define CRED_INIT                                                                                  \
         {                                                                                          \
-                NULL, NULL, NULL, 0                                                                \
+                .kind = CRED_NONE                                                                  \
         }
-void cred_release(struct cred *c);
+void cred_release(struct cred *c); /* wipes */
 
 struct cred_chain;
+struct cred_vendor;
+extern const struct cred_vendor cred_aws, cred_gcp;
 
-/* Reads the files and settles the profile (`profile`, else AWS_PROFILE, else "default"); does not
- * ask for credentials. 0, or a negative errno with one line in `why`: cause, then remedy (-ENOENT:
- * a profile that was named exists in no file; -EINVAL: a broken line). Blocks on local files. */
-int cred_chain_open(const char *profile, struct cred_chain **out, char *why, size_t nwhy);
-void cred_chain_close(struct cred_chain *c); /* NULL is fine */
+/* What is asked for. Strings are copied; NULL or "" is the vendor's default. */
+struct cred_want {
+        const struct cred_vendor *vendor;
+        const char *profile;   /* cred_aws: goes before the environment's keys, as with its tools */
+        const char *file;      /* cred_gcp: a credential file, before all other places */
+        const char *ca_bundle; /* for the identity servers, as for the store */
+        bool anonymous;        /* no credentials are looked for */
+};
+
+/* Reads the settings and begins to fetch credentials in the background. 0, or a negative errno with
+ * one line in `why`: cause, then remedy (-ENOENT: a profile that was named exists in no file;
+ * -EINVAL: a broken line). Blocks on local files. */
+int cred_chain_open(const struct cred_want *want, struct cred_chain **out, char *why, size_t nwhy);
+/* Stops a fetch that is under way. NULL is fine. Blocks for a second at most. */
+void cred_chain_close(struct cred_chain *c);
 void cred_chain_closep(struct cred_chain **c);
 
-/* A copy of credentials that are good for a minute at least; the caller's, for cred_release(). 0,
- * -ENOENT (nobody has any), -EINVAL (half a pair, a broken file), -EOPNOTSUPP (a source that is not
- * built) or -ENOMEM with one line in `why`. May block while it fetches.
- */
+/* A copy of credentials that have not expired (good for a minute at least where they were issued
+ * for longer than two); the caller's, for cred_release(). Never blocks. 0; -EAGAIN while the first
+ * fetch, or one after cred_chain_forget(), is under way; otherwise what the last fetch came to,
+ * with one line in `why`: -ENOENT (nobody has any), -EINVAL (half a pair, a broken file),
+ * -EOPNOTSUPP (a setting that is not served), -EACCES (refused), -ETIMEDOUT (a server did not
+ * answer), -EBADMSG (it answered nonsense), -ENOMEM. After an error the chain is asked again when
+ * some seconds have passed. */
 int cred_chain_get(struct cred_chain *c, struct cred *out, char *why, size_t nwhy);
+/* The same, but waits for a fetch that is under way. Not on an I/O thread. */
+int cred_chain_wait(struct cred_chain *c, struct cred *out, char *why, size_t nwhy);
 
-/* Forgets what is cached, after the store refused it as expired. */
-void cred_chain_forget(struct cred_chain *c);
+/* The store refused the credentials of that serial as expired: others are fetched. No effect when
+ * there are newer ones. */
+void cred_chain_forget(struct cred_chain *c, unsigned serial);
 
-/* Settings, owned by the chain. `arg` wins when it is not NULL or "".
- *   region     AWS_REGION, AWS_DEFAULT_REGION, the profile's region, "us-east-1"
- *   endpoint   AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, the profile's endpoint_url, NULL
- *   ca_bundle  AWS_CA_BUNDLE, the profile's ca_bundle, NULL */
+/* The whole line of the last error, which may be longer than a caller of get has room for. */
+void cred_chain_why(struct cred_chain *c, char *why, size_t nwhy);
+
+/* Settings, owned by the chain. `arg` wins when it is not NULL or "". Of cred_aws:
+ *   region     AWS_REGION, AWS_DEFAULT_REGION, the profile's region, else NULL
+ *   endpoint   AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, the profile's services section or its
+ *              endpoint_url, else NULL
+ *   ca_bundle  AWS_CA_BUNDLE, the profile's ca_bundle, else NULL
+ * cred_gcp has none of its own. */
 const char *cred_chain_region(const struct cred_chain *c, const char *arg);
 const char *cred_chain_endpoint(const struct cred_chain *c, const char *arg);
 const char *cred_chain_ca_bundle(const struct cred_chain *c, const char *arg);
+/* AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, or the profile's. */
+bool cred_chain_fips(const struct cred_chain *c);
+bool cred_chain_dualstack(const struct cred_chain *c);
+
+/* The region of this machine as its metadata server tells it, for where no setting names one;
+ * malloc'ed, or NULL. Blocks for some seconds at most. */
+char *cred_aws_machine_region(const struct cred_chain *c);
 
 #endif

@@ -19,6 +19,7 @@ void http_req_init(struct http_req *rq)
 void http_req_release(struct http_req *rq)
 {
         buf_release(&rq->url);
+        explicit_bzero(rq->headers.p, rq->headers.len); /* tokens are among them */
         buf_release(&rq->headers);
         buf_release(&rq->reply);
 }
@@ -52,6 +53,12 @@ const char *http_reply_header(const struct http_req *rq, const char *name)
 static void init_curl(void)
 {
         curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+void http_init(void)
+{
+        static pthread_once_t once = PTHREAD_ONCE_INIT;
+        pthread_once(&once, init_curl);
 }
 
 static void worker_release(struct http_worker *w)
@@ -102,9 +109,7 @@ static void stop_workers(struct http *h)
 
 int http_open(const struct http_config *cfg, struct http **out, char *why, size_t nwhy)
 {
-        static pthread_once_t once = PTHREAD_ONCE_INIT;
-        pthread_once(&once, init_curl);
-
+        http_init();
         if (cfg->ca_bundle && access(cfg->ca_bundle, R_OK)) {
                 int err = -errno;
                 snprintf(why, nwhy, "ca_bundle %s cannot be read: %s; name a readable PEM file",

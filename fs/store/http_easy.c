@@ -81,6 +81,23 @@ static void begin_reply(struct http_req *rq, const char *line, size_t n)
                 rq->status = rq->status * 10 + (sp[i] - '0');
 }
 
+void http_add_reply_header(struct buf *to, const char *line, size_t len)
+{
+        while (len && isspace((unsigned char)line[len - 1]))
+                len--;
+        const char *colon = memchr(line, ':', len);
+        if (!colon || memchr(line, 0, len))
+                return;
+        const char *value = colon + 1, *end = line + len;
+        while (value < end && (*value == ' ' || *value == '\t'))
+                value++;
+        for (const char *p = line; p < colon; p++)
+                buf_addc(to, (char)tolower((unsigned char)*p));
+        buf_addc(to, 0);
+        buf_add(to, value, (size_t)(end - value));
+        buf_addc(to, 0);
+}
+
 static size_t on_header(char *line, size_t size, size_t n, void *arg)
 {
         struct http_slot *slot = arg;
@@ -91,19 +108,22 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
                 begin_reply(rq, line, len);
                 return n;
         }
-        while (len && isspace((unsigned char)line[len - 1]))
-                len--;
-        const char *colon = memchr(line, ':', len);
-        if (!colon || memchr(line, 0, len) || rq->reply.len + len > HTTP_REPLY_MAX)
-                return n;
-        const char *value = colon + 1, *end = line + len;
-        while (value < end && (*value == ' ' || *value == '\t'))
-                value++;
-        for (const char *p = line; p < colon; p++)
-                buf_addc(&rq->reply, (char)tolower((unsigned char)*p));
-        buf_addc(&rq->reply, 0);
-        buf_add(&rq->reply, value, (size_t)(end - value));
-        return buf_addc(&rq->reply, 0) ? 0 : n;
+        if (rq->reply.len + len <= HTTP_REPLY_MAX)
+                http_add_reply_header(&rq->reply, line, len);
+        return rq->reply.failed ? 0 : n;
+}
+
+void http_easy_secure(CURL *e, const char *ca_bundle)
+{
+        curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+        curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+        curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+        curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L); /* a key may hold "/../" */
+        curl_easy_setopt(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+        curl_easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+        curl_easy_setopt(e, CURLOPT_USERAGENT, PACKAGE_NAME "/" PACKAGE_VERSION);
+        if (ca_bundle)
+                curl_easy_setopt(e, CURLOPT_CAINFO, ca_bundle);
 }
 
 static void set_fixed_options(struct http_slot *slot)
@@ -114,19 +134,11 @@ static void set_fixed_options(struct http_slot *slot)
 
         curl_easy_setopt(e, CURLOPT_PRIVATE, slot);
         curl_easy_setopt(e, CURLOPT_ERRORBUFFER, slot->error);
-        curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
-        curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
-        curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-        curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L); /* a key may hold "/../" */
-        curl_easy_setopt(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+        http_easy_secure(e, cfg->ca_bundle);
         curl_easy_setopt(e, CURLOPT_TCP_NODELAY, 1L);
         curl_easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
         curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)cfg->connect_timeout_ms);
-        curl_easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
         curl_easy_setopt(e, CURLOPT_TLS13_CIPHERS, TLS13_CIPHERS);
-        curl_easy_setopt(e, CURLOPT_USERAGENT, PACKAGE_NAME "/" PACKAGE_VERSION);
-        if (cfg->ca_bundle)
-                curl_easy_setopt(e, CURLOPT_CAINFO, cfg->ca_bundle);
         curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE, (long)(data ? SEND_BUFFER : META_BUFFER));
         curl_easy_setopt(e, CURLOPT_BUFFERSIZE, (long)(data ? RECEIVE_BUFFER : META_BUFFER));
         curl_easy_setopt(e, CURLOPT_READFUNCTION, on_read);
@@ -182,7 +194,7 @@ static void set_method(CURL *e, const struct http_req *rq)
 }
 
 /* A proxy of the environment is never meant for a server on this machine. */
-static bool on_this_machine(const char *url)
+bool http_on_this_machine(const char *url)
 {
         const char *host = strstr(url, "://");
         host = host ? host + 3 : url;
@@ -225,22 +237,14 @@ int http_slot_setup(struct http_slot *slot)
                 return -ENOMEM;
         set_method(e, rq);
         curl_easy_setopt(e, CURLOPT_FRESH_CONNECT, (long)rq->fresh);
-        curl_easy_setopt(e, CURLOPT_PROXY, on_this_machine(rq->url.p) ? "" : NULL);
+        curl_easy_setopt(e, CURLOPT_PROXY, http_on_this_machine(rq->url.p) ? "" : NULL);
         if (curl_easy_setopt(e, CURLOPT_URL, rq->url.p) != CURLE_OK)
                 return -ENOMEM;
         return set_headers(slot);
 }
 
-int http_slot_result(struct http_slot *slot, CURLcode rc)
+int http_easy_errno(CURLcode rc)
 {
-        struct http_req *rq = slot->rq;
-
-        rq->by_callback = slot->cb_err != 0;
-        rq->error[0] = 0;
-        if (rc == CURLE_OK || rq->by_callback)
-                return slot->cb_err;
-        snprintf(rq->error, sizeof rq->error, "%s",
-                 slot->error[0] ? slot->error : curl_easy_strerror(rc));
         switch (rc) {
         case CURLE_COULDNT_RESOLVE_HOST:
         case CURLE_COULDNT_RESOLVE_PROXY:
@@ -248,8 +252,7 @@ int http_slot_result(struct http_slot *slot, CURLcode rc)
                 return -EHOSTUNREACH;
         case CURLE_COULDNT_CONNECT:
                 return -ECONNREFUSED;
-        case CURLE_OPERATION_TIMEDOUT: /* of the connect: the watchdog sees to the rest */
-                rq->silent_ms = slot->w->h->cfg.connect_timeout_ms;
+        case CURLE_OPERATION_TIMEDOUT:
                 return -ETIMEDOUT;
         case CURLE_PEER_FAILED_VERIFICATION:
         case CURLE_SSL_CACERT_BADFILE:
@@ -262,4 +265,19 @@ int http_slot_result(struct http_slot *slot, CURLcode rc)
         default:
                 return -ECONNRESET;
         }
+}
+
+int http_slot_result(struct http_slot *slot, CURLcode rc)
+{
+        struct http_req *rq = slot->rq;
+
+        rq->by_callback = slot->cb_err != 0;
+        rq->error[0] = 0;
+        if (rc == CURLE_OK || rq->by_callback)
+                return slot->cb_err;
+        snprintf(rq->error, sizeof rq->error, "%s",
+                 slot->error[0] ? slot->error : curl_easy_strerror(rc));
+        if (rc == CURLE_OPERATION_TIMEDOUT) /* of the connect: the watchdog sees to the rest */
+                rq->silent_ms = slot->w->h->cfg.connect_timeout_ms;
+        return http_easy_errno(rc);
 }

@@ -4,6 +4,18 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/copy_parts.c \
 	%D%/cred.c \
 	%D%/cred.h \
+	%D%/cred_aws.c \
+	%D%/cred_aws.h \
+	%D%/cred_aws_imds.c \
+	%D%/cred_aws_profile.c \
+	%D%/cred_aws_sso.c \
+	%D%/cred_aws_sts.c \
+	%D%/cred_exec.c \
+	%D%/cred_gcp.c \
+	%D%/cred_gcp.h \
+	%D%/cred_http.c \
+	%D%/cred_int.h \
+	%D%/cred_util.c \
 	%D%/gcs.c \
 	%D%/gcs.h \
 	%D%/gcs_batch.c \
@@ -19,6 +31,8 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/http.h \
 	%D%/http_easy.c \
 	%D%/http_int.h \
+	%D%/http_once.c \
+	%D%/http_once.h \
 	%D%/http_worker.c \
 	%D%/meta.c \
 	%D%/open_params.c \

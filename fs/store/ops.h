@@ -69,6 +69,8 @@ struct op {
         char region[64]; /* this try was signed for; the kind's */
         int stage;       /* the kind's; 0 at first */
         bool maybe_done; /* an earlier try may have taken effect unseen */
+        bool waits;      /* for credentials */
+        unsigned serial; /* of the credentials of this try; the kind's */
         unsigned moves;  /* corrections made (region, clock, credentials): each kind once */
         unsigned exchanges;
         unsigned tries;
@@ -131,7 +133,9 @@ struct store_kind;
 typedef int op_build_fn(struct store_kind *k, struct op *op);
 typedef int op_parse_fn(struct store_kind *k, struct op *op);
 struct store_verb {
-        op_build_fn *build; /* fills op->rq from `method` to `body_len`; 0 or a negative errno */
+        /* Fills op->rq from `method` to `body_len`. 0 or a negative errno; -EAGAIN: credentials are
+         * being fetched, it is called again soon. */
+        op_build_fn *build;
         op_parse_fn *parse; /* of a whole reply, whatever its status */
 };
 

@@ -17,42 +17,34 @@
 
 #include "base/banned.h"
 
-enum { FILE_MAX_BYTES = 1 << 20 };
+enum { FILE_MAX_BYTES = 1 << 20, SETTINGS_MAX = 256 };
 
-static const struct {
-        const char *key;
-        size_t offset;
-} fields[] = {
-        {"aws_access_key_id", offsetof(struct profile, access)},
-        {"aws_secret_access_key", offsetof(struct profile, secret)},
-        {"aws_session_token", offsetof(struct profile, token)},
-        {"region", offsetof(struct profile, region)},
-        {"endpoint_url", offsetof(struct profile, endpoint)},
-        {"ca_bundle", offsetof(struct profile, ca_bundle)},
+/* Where the reading of a file is. */
+struct place {
+        const char *kind, *name;
+        bool is_config;
+        bool ours;         /* in the section that is wanted */
+        const char *outer; /* the setting whose nested ones may follow, in the text; NULL */
 };
-
-/* Settings that hand the question for credentials on. */
-static const char *const hand_ons[] = {"credential_process", "role_arn", "sso_session",
-                                       "sso_start_url", "web_identity_token_file"};
-
-void secret_freep(char **s)
-{
-        int err = errno;
-        if (*s)
-                explicit_bzero(*s, strlen(*s));
-        free(*s);
-        *s = NULL;
-        errno = err;
-}
 
 void profile_release(struct profile *p)
 {
-        for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-                secret_freep((char **)(void *)((char *)p + fields[i].offset));
-        secret_freep(&p->elsewhere);
-        secret_freep(&p->credentials_file);
-        secret_freep(&p->config_file);
+        for (size_t i = 0; i < p->n; i++) {
+                secret_freep(&p->v[i].name);
+                secret_freep(&p->v[i].value);
+        }
+        free(p->v);
+        free(p->credentials_file);
+        free(p->config_file);
         *p = (struct profile){0};
+}
+
+const char *profile_get(const struct profile *p, const char *name)
+{
+        for (size_t i = 0; i < p->n; i++)
+                if (!strcmp(p->v[i].name, name))
+                        return p->v[i].value;
+        return NULL;
 }
 
 static const char *home_dir(char *buf, size_t n)
@@ -67,19 +59,22 @@ static const char *home_dir(char *buf, size_t n)
         return pw.pw_dir;
 }
 
+char *home_path(const char *below_home)
+{
+        char buf[4096], *path = NULL;
+        if (asprintf(&path, "%s/%s", home_dir(buf, sizeof buf), below_home) < 0)
+                return NULL;
+        return path;
+}
+
 /* The path of a shared file: from the variable (where "~/" is the home), or below the home. */
 static char *shared_path(const char *variable, const char *below_home)
 {
-        char buf[4096], *path = NULL;
         const char *set = getenv(variable);
 
         if (set && *set && strncmp(set, "~/", 2) != 0)
                 return strdup(set);
-        if (set && *set)
-                below_home = set + 2;
-        if (asprintf(&path, "%s/%s", home_dir(buf, sizeof buf), below_home) < 0)
-                return NULL;
-        return path;
+        return home_path(set && *set ? set + 2 : below_home);
 }
 
 /* The text of a file, malloc'ed; *out stays NULL when there is no such file. */
@@ -129,101 +124,117 @@ static void cut_comment(char *s)
                 }
 }
 
-/* Whether "[...]" is the section of the profile. In the config file it is "profile NAME", except
- * for "default". */
-static bool is_section_of(char *line, const char *name, bool is_config)
+/* Whether "[...]" is the section that is wanted. In the config file it is "KIND NAME", except for
+ * the profile "default"; the credentials file has profiles alone, by their names. */
+static bool is_section(char *line, const struct place *at)
 {
         char *end = strchr(line, ']');
+        size_t nkind = strlen(at->kind);
         if (end)
                 *end = 0;
         char *title = trim(line + 1);
-        if (!is_config || !strcmp(title, "default"))
-                return !strcmp(title, name);
-        if (strncmp(title, "profile", 7) != 0 || !title[7] || !strchr(" \t", title[7]))
+        bool profile = !strcmp(at->kind, "profile");
+        if (profile && (!at->is_config || !strcmp(title, "default")))
+                return !strcmp(title, at->name);
+        if (strncmp(title, at->kind, nkind) != 0 || !title[nkind] || !strchr(" \t", title[nkind]))
                 return false;
-        return !strcmp(trim(title + 7), name);
+        return !strcmp(trim(title + nkind), at->name);
 }
 
-/* Keeps the value of a known field; the first file that gives one wins. */
-static int take_field(struct profile *p, const char *key, const char *value)
+/* Keeps a value; the first one of a name wins. */
+static int take_setting(struct profile *p, const char *outer, const char *name, const char *value)
 {
-        char **to = NULL;
-        for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-                if (!strcmp(key, fields[i].key))
-                        to = (char **)(void *)((char *)p + fields[i].offset);
-        for (size_t i = 0; i < sizeof hand_ons / sizeof *hand_ons; i++)
-                if (!strcmp(key, hand_ons[i])) {
-                        to = &p->elsewhere;
-                        value = key;
-                }
-        if (!to || *to || !*value)
+        char *full = NULL, *copy = NULL;
+        struct profile_setting *v = NULL;
+
+        if (!*value || p->n >= SETTINGS_MAX)
                 return 0;
-        *to = strdup(value);
-        return *to ? 0 : -ENOMEM;
+        if (asprintf(&full, "%s%s%s", outer ? outer : "", outer ? "." : "", name) < 0)
+                return -ENOMEM;
+        if (profile_get(p, full)) {
+                free(full);
+                return 0;
+        }
+        copy = strdup(value);
+        if (copy)
+                v = realloc(p->v, (p->n + 1) * sizeof *v);
+        if (!v) {
+                secret_freep(&copy);
+                free(full);
+                return -ENOMEM;
+        }
+        p->v = v;
+        p->v[p->n++] = (struct profile_setting){full, copy};
+        return 0;
 }
 
-/* One line, in place; *ours says whether it stands in the profile's section. */
-static int take_line(struct profile *p, char *line, const char *name, bool is_config, bool *ours)
+/* One line, in place. */
+static int take_line(struct profile *p, char *line, struct place *at)
 {
-        if (strchr("#;", *line) || !*trim(line)) /* empty or a comment */
+        bool nested = *line == ' ' || *line == '\t';
+        line = trim(line);
+        if (!*line || *line == '#' || *line == ';')
                 return 0;
-        if (strchr(" \t", *line)) /* goes on with a nested setting, none of which is known */
-                return 0;
-        if (*line == '[') {
+        if (*line == '[' && !nested) {
                 if (!strchr(line, ']'))
                         return -EINVAL;
-                *ours = is_section_of(line, name, is_config);
-                p->found |= *ours;
+                at->ours = is_section(line, at);
+                at->outer = NULL;
+                p->found |= at->ours;
                 return 0;
         }
         char *value = strchr(line, '=');
         if (!value)
-                return -EINVAL;
+                return nested ? 0 : -EINVAL;
         *value++ = 0;
         cut_comment(value);
-        return *ours ? take_field(p, trim(line), trim(value)) : 0;
+        value = trim(value);
+        char *name = trim(line);
+        if (!nested)
+                at->outer = *value ? NULL : name;
+        if (!at->ours || (nested && !at->outer))
+                return 0;
+        return take_setting(p, nested ? at->outer : NULL, name, value);
 }
 
-static int load_file(struct profile *p, const char *file, const char *name, bool is_config,
-                     char *why, size_t nwhy)
+static int load_file(struct profile *p, const char *file, struct place *at, char *why, size_t nwhy)
 {
         CLEANUP(secret_freep) char *text = NULL;
-        bool ours = false;
         unsigned line_no = 0;
 
         int err = file ? read_text(file, &text) : -ENOMEM;
         if (err) {
                 snprintf(why, nwhy, "%s: %s: make it readable, or name another in %s",
                          file ? file : "shared file", strerror(-err),
-                         is_config ? "AWS_CONFIG_FILE" : "AWS_SHARED_CREDENTIALS_FILE");
+                         at->is_config ? "AWS_CONFIG_FILE" : "AWS_SHARED_CREDENTIALS_FILE");
                 return err;
         }
-        size_t left = text ? strlen(text) : 0;
-        for (char *line = text; left > 0;) {
-                size_t n = strcspn(line, "\n");
-                bool last = n == left;
-                line[n] = 0;
+        size_t size = text ? strlen(text) : 0;
+        for (size_t off = 0; off < size && !err;) {
+                size_t n = strcspn(text + off, "\n");
+                text[off + n] = 0;
                 line_no++;
-                err = take_line(p, line, name, is_config, &ours);
-                explicit_bzero(line, n);
-                if (err) {
+                err = take_line(p, text + off, at);
+                if (err)
                         snprintf(why, nwhy, "%s:%u: %s: write [SECTION] or NAME = VALUE", file,
                                  line_no, strerror(-err));
-                        return err;
-                }
-                left -= last ? n : n + 1;
-                line += n + 1;
+                off += n + 1;
         }
-        return 0;
+        if (text)
+                explicit_bzero(text, size);
+        return err;
 }
 
-int profile_load(const char *name, struct profile *out, char *why, size_t nwhy)
+int profile_load(const char *kind, const char *name, struct profile *out, char *why, size_t nwhy)
 {
+        struct place at = {.kind = kind, .name = name};
+        int err = 0;
+
         *out = (struct profile){0};
         out->credentials_file = shared_path("AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials");
         out->config_file = shared_path("AWS_CONFIG_FILE", ".aws/config");
-        int err = load_file(out, out->credentials_file, name, false, why, nwhy);
-        if (!err)
-                err = load_file(out, out->config_file, name, true, why, nwhy);
-        return err;
+        if (!strcmp(kind, "profile"))
+                err = load_file(out, out->credentials_file, &at, why, nwhy);
+        at = (struct place){.kind = kind, .name = name, .is_config = true};
+        return err ? err : load_file(out, out->config_file, &at, why, nwhy);
 }

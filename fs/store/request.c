@@ -18,6 +18,9 @@
 /* An op that goes on and on (pages that name themselves as the next) is ended here. */
 enum { EXCHANGES_MAX = 20000 };
 
+/* Between two looks for credentials that are being fetched. */
+enum { CREDENTIALS_WAIT_MS = 10 };
+
 static const char *const verb_names[OP_VERBS] = {
         [OP_CHECK] = "check",
         [OP_HEAD] = "head",
@@ -79,7 +82,9 @@ static int prepare(struct http_req *rq)
         rq->body_len = 0;
         op->begun = false;
         op->fault = (struct op_fault){.retry_after_ms = 0};
-        return op->s->ops->verb[op->verb].build(op->s->kind, op);
+        int err = op->s->ops->verb[op->verb].build(op->s->kind, op);
+        op->waits = err == -EAGAIN;
+        return err;
 }
 
 int op_collect(struct http_req *rq, const void *p, size_t n)
@@ -179,6 +184,11 @@ static void on_done(struct http_req *rq, int err)
         struct op *op = (struct op *)rq;
         struct store *s = op->s;
 
+        if (err && op->waits) {
+                op->waits = false;
+                resend(op, CREDENTIALS_WAIT_MS);
+                return;
+        }
         op->exchanges++;
         op->tries++;
         op->maybe_done |= rq->resent;

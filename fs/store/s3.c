@@ -63,18 +63,23 @@ static int s3_open(const struct store_config *cfg, const struct store_place *pla
         pthread_mutex_init(&k->mtx, NULL);
         if (!(k->bucket = strdup(place->bucket)))
                 return -ENOMEM;
-        int err = cred_chain_open(cfg->profile && *cfg->profile ? cfg->profile : NULL, &k->creds,
-                                  why, nwhy);
+        const struct cred_want want = {
+                .vendor = &cred_aws, .profile = cfg->profile, .ca_bundle = cfg->ca_bundle};
+        int err = cred_chain_open(&want, &k->creds, why, nwhy);
         if (err)
                 return err;
+        const char *endpoint = cred_chain_endpoint(k->creds, cfg->endpoint);
         const char *region = cred_chain_region(k->creds, cfg->region);
+        CLEANUP(freep)
+        char *machine = region || endpoint ? NULL : cred_aws_machine_region(k->creds);
+        region = region ? region : machine ? machine : "us-east-1";
         if (strlen(region) >= sizeof k->locked.region || region[strcspn(region, "/ \t\r\n?#")]) {
                 snprintf(why, nwhy, "region '%s' cannot be one: give a name such as eu-west-1",
                          region);
                 return -EINVAL;
         }
         memcpy(k->locked.region, region, strlen(region) + 1);
-        err = set_endpoint(k, cred_chain_endpoint(k->creds, cfg->endpoint), why, nwhy);
+        err = set_endpoint(k, endpoint, why, nwhy);
         if (err)
                 return err;
         *out = TAKE_PTR(k);

@@ -144,7 +144,7 @@ static bool correct(struct store_kind *k, struct op *op, const char *region)
                 return follow_clock(k, op);
         if (is(op, "ExpiredToken") && !(op->moves & MOVED_CREDENTIALS)) {
                 op->moves |= MOVED_CREDENTIALS;
-                cred_chain_forget(k->creds);
+                cred_chain_forget(k->creds, op->serial);
                 return true;
         }
         return false;
@@ -206,7 +206,7 @@ void s3_explain(struct store_kind *k, const struct op *op, int err, char *why, s
         else
                 snprintf(where, sizeof where, "S3 in %s", op->region);
         if (is(op, "NoCredentials"))
-                snprintf(why, nwhy, "%s", f->message);
+                cred_chain_why(k->creds, why, nwhy);
         else if (!f->status)
                 explain_transport(where, op, err, why, nwhy);
         else if (is(op, "NoSuchBucket") || err == -ENOENT)

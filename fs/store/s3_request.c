@@ -124,7 +124,7 @@ static int no_credentials(struct op *op, int err, const char *why)
 {
         snprintf(op->fault.code, sizeof op->fault.code, "NoCredentials");
         snprintf(op->fault.message, sizeof op->fault.message, "%s", why);
-        return err == -ENOMEM ? err : -EACCES;
+        return err == -ENOMEM || err == -EAGAIN ? err : -EACCES;
 }
 
 /* Adds what every request carries, and the signature, to op->rq.headers. */
@@ -138,6 +138,7 @@ static int sign_and_add(struct store_kind *k, struct op *op, struct s3_msg *m, c
         int err = cred_chain_get(k->creds, &cred, why, sizeof why);
         if (err)
                 return no_credentials(op, err, why);
+        op->serial = cred.serial;
         s3_header(m, "x-amz-content-sha256", payload);
         if (cred.token && *cred.token)
                 s3_header(m, "x-amz-security-token", cred.token);

@@ -16,6 +16,12 @@
 
 static char home[64];
 
+static int open_chain(const char *profile, struct cred_chain **c, char *why, size_t nwhy)
+{
+        const struct cred_want want = {.vendor = &cred_aws, .profile = profile};
+        return cred_chain_open(&want, c, why, nwhy);
+}
+
 static void write_file(const char *name, const char *text)
 {
         CLEANUP(buf_release) struct buf path = BUF_INIT;
@@ -29,6 +35,7 @@ static void make_home(void)
 {
         CLEANUP(buf_release) struct buf dir = BUF_INIT;
         clearenv();
+        setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
         snprintf(home, sizeof home, "/tmp/ckptfs-cred-XXXXXX");
         ck_assert_ptr_nonnull(mkdtemp(home));
         setenv("HOME", home, 1);
@@ -97,12 +104,12 @@ START_TEST(the_first_source_wins)
 {
         CLEANUP(cred_chain_closep) struct cred_chain *c = NULL;
         CLEANUP(cred_release) struct cred cred = CRED_INIT;
-        char why[300];
+        char why[1024];
 
         write_file("other", "[default]\naws_access_key_id=OTHER\naws_secret_access_key=os\n");
         set_env(wins[_i].env);
-        ck_assert_int_eq(cred_chain_open(wins[_i].profile, &c, why, sizeof why), 0);
-        ck_assert_int_eq(cred_chain_get(c, &cred, why, sizeof why), 0);
+        ck_assert_int_eq(open_chain(wins[_i].profile, &c, why, sizeof why), 0);
+        ck_assert_int_eq(cred_chain_wait(c, &cred, why, sizeof why), 0);
         ck_assert_str_eq(cred.access, wins[_i].access);
         ck_assert_str_eq(cred.secret, wins[_i].secret);
         ck_assert_pstr_eq(cred.token, wins[_i].token);
@@ -133,9 +140,9 @@ static const struct {
          "%s/.aws/credentials"},
         {"sso",
          {0},
-         -EOPNOTSUPP,
-         "profile 'sso' takes its credentials from sso_session, which this release does not do: "
-         "put aws_access_key_id and aws_secret_access_key into %s/.aws/credentials"},
+         -EINVAL,
+         "profile 'sso' names sso_session 'corp', which is not in %s/.aws/config: add "
+         "[sso-session corp]"},
         {NULL,
          {"AWS_ACCESS_KEY_ID=ENV"},
          -EINVAL,
@@ -143,8 +150,11 @@ static const struct {
         {NULL,
          {"AWS_SHARED_CREDENTIALS_FILE=/nonexistent"},
          -ENOENT,
-         "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or put them into the "
-         "profile 'default'"},
+         "no credentials (environment: AWS_ACCESS_KEY_ID is not set; "
+         "profile: 'default' has no credentials in /nonexistent or %s/.aws/config; web identity: "
+         "AWS_WEB_IDENTITY_TOKEN_FILE is not set; container: AWS_CONTAINER_CREDENTIALS_FULL_URI is "
+         "not set; instance metadata: AWS_EC2_METADATA_DISABLED is set): set AWS_ACCESS_KEY_ID and "
+         "AWS_SECRET_ACCESS_KEY, name a profile that has keys, or give this machine a role"},
         {NULL,
          {"AWS_CONFIG_FILE=~/other"},
          -EINVAL,
@@ -156,13 +166,13 @@ START_TEST(a_failure_says_cause_and_remedy)
         CLEANUP(cred_chain_closep) struct cred_chain *c = NULL;
         CLEANUP(cred_release) struct cred cred = CRED_INIT;
         CLEANUP(buf_release) struct buf want = BUF_INIT;
-        char why[300];
+        char why[1024];
 
         write_file("other", "[default]\nno equals sign\n");
         set_env(fails[_i].env);
-        int err = cred_chain_open(fails[_i].profile, &c, why, sizeof why);
+        int err = open_chain(fails[_i].profile, &c, why, sizeof why);
         if (!err)
-                err = cred_chain_get(c, &cred, why, sizeof why);
+                err = cred_chain_wait(c, &cred, why, sizeof why);
         ck_assert_int_eq(err, fails[_i].err);
         for (const char *s = fails[_i].why; *s; s++) {
                 if (s[0] == '%' && s[1] == 's') {
@@ -193,17 +203,17 @@ static const struct {
          "http://a",
          "/e.pem"},
         {"work", {"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=true"}, "ap-south-1", NULL, "/etc/w.pem"},
-        {NULL, {"AWS_CONFIG_FILE=/nonexistent"}, "us-east-1", NULL, NULL},
+        {NULL, {"AWS_CONFIG_FILE=/nonexistent"}, NULL, NULL, NULL},
 };
 
 START_TEST(settings_come_in_the_vendors_order)
 {
         CLEANUP(cred_chain_closep) struct cred_chain *c = NULL;
-        char why[300];
+        char why[1024];
         for (int i = 0; i < 4 && settings[_i].env[i]; i++)
                 ck_assert_int_eq(putenv((char *)(uintptr_t)settings[_i].env[i]), 0);
-        ck_assert_int_eq(cred_chain_open(settings[_i].profile, &c, why, sizeof why), 0);
-        ck_assert_str_eq(cred_chain_region(c, ""), settings[_i].region);
+        ck_assert_int_eq(open_chain(settings[_i].profile, &c, why, sizeof why), 0);
+        ck_assert_pstr_eq(cred_chain_region(c, ""), settings[_i].region);
         ck_assert_pstr_eq(cred_chain_endpoint(c, NULL), settings[_i].endpoint);
         ck_assert_pstr_eq(cred_chain_ca_bundle(c, NULL), settings[_i].ca_bundle);
         ck_assert_str_eq(cred_chain_region(c, "arg"), "arg");
@@ -216,17 +226,18 @@ START_TEST(changed_keys_are_seen_after_forget)
 {
         CLEANUP(cred_chain_closep) struct cred_chain *c = NULL;
         struct cred cred;
-        char why[300];
-        ck_assert_int_eq(cred_chain_open(NULL, &c, why, sizeof why), 0);
-        ck_assert_int_eq(cred_chain_get(c, &cred, why, sizeof why), 0);
+        char why[1024];
+        ck_assert_int_eq(open_chain(NULL, &c, why, sizeof why), 0);
+        ck_assert_int_eq(cred_chain_wait(c, &cred, why, sizeof why), 0);
         cred_release(&cred);
         write_file(".aws/credentials",
                    "[default]\naws_access_key_id=NEW\naws_secret_access_key=n\n");
-        ck_assert_int_eq(cred_chain_get(c, &cred, why, sizeof why), 0);
+        ck_assert_int_eq(cred_chain_wait(c, &cred, why, sizeof why), 0);
         ck_assert_str_eq(cred.access, "DEFKEY");
+        unsigned serial = cred.serial;
         cred_release(&cred);
-        cred_chain_forget(c);
-        ck_assert_int_eq(cred_chain_get(c, &cred, why, sizeof why), 0);
+        cred_chain_forget(c, serial);
+        ck_assert_int_eq(cred_chain_wait(c, &cred, why, sizeof why), 0);
         ck_assert_str_eq(cred.access, "NEW");
         cred_release(&cred);
 }

@@ -15,6 +15,7 @@ static struct store_kind *open_kind(const char *bucket, const char *endpoint, co
         struct store_config cfg = {.endpoint = endpoint, .region = region};
         struct store_place place = {.bucket = bucket, .prefix = ""};
         struct store_kind *k = NULL;
+        struct cred cred;
         char why[256];
 
         setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE", 1);
@@ -25,6 +26,8 @@ static struct store_kind *open_kind(const char *bucket, const char *endpoint, co
         unsetenv("AWS_ENDPOINT_URL_S3");
         unsetenv("AWS_PROFILE");
         ck_assert_int_eq(store_s3.open(&cfg, &place, &k, why, sizeof why), 0);
+        ck_assert_int_eq(cred_chain_wait(k->creds, &cred, why, sizeof why), 0);
+        cred_release(&cred);
         return k;
 }
 

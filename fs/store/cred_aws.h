@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cred_aws.h: what the sources of AWS credentials share. */
+#ifndef CKPTFS_STORE_CRED_AWS_H
+#define CKPTFS_STORE_CRED_AWS_H
+
+#include "store/cred_int.h"
+
+cred_source_fn cred_aws_env;       /* AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY */
+cred_source_fn cred_aws_profile;   /* whatever the profile says */
+cred_source_fn cred_aws_web;       /* AWS_WEB_IDENTITY_TOKEN_FILE */
+cred_source_fn cred_aws_container; /* AWS_CONTAINER_CREDENTIALS_*_URI */
+cred_source_fn cred_aws_imds;      /* the machine's metadata server */
+
+/* Where a service is: AWS_ENDPOINT_URL_SERVICE, AWS_ENDPOINT_URL, the profile's services section
+ * and its endpoint_url. `service` is as in the variable, "STS". *out is malloc'ed or NULL. 0 or
+ * -ENOMEM, -EINVAL with the reason. */
+int cred_aws_endpoint(struct cred_ask *a, const struct profile *p, const char *service, char **out);
+
+/* cred_aws_sts.c: a role assumed. Strings may be NULL but the ARN. */
+struct cred_role {
+        const char *arn, *session, *external_id, *duration;
+        const char *token_file; /* of a web identity, in place of `with` */
+        const struct cred *with;
+        const char *region;
+        char *endpoint; /* of STS */
+};
+int cred_aws_role(struct cred_ask *a, const struct cred_role *role, struct cred *out);
+
+/* cred_aws_sso.c: the profile's role by a login that the vendor's tool has cached. */
+int cred_aws_sso(struct cred_ask *a, const struct profile *p, struct cred *out);
+
+/* What a program, the container's server and the metadata server answer: JSON with these names.
+ * `where` is for messages. 0, -EBADMSG or -ENOMEM. */
+int cred_aws_take(struct cred_ask *a, const struct json *j, const char *where, const char *access,
+                  const char *token, struct cred *out);
+
+#endif

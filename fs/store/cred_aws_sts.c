@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cred_aws_sts.c: roles assumed at the Security Token Service, by keys (AssumeRole) or by the token
+ * of a web identity (AssumeRoleWithWebIdentity); and the variables that ask for the latter. */
+#include "store/cred_aws.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/sign_v4.h"
+#include "base/xml.h"
+
+#include "base/banned.h"
+
+struct answer {
+        struct buf access, secret, token, expires;
+};
+
+static void answer_release(struct answer *t)
+{
+        secret_buf_release(&t->access);
+        secret_buf_release(&t->secret);
+        secret_buf_release(&t->token);
+        secret_buf_release(&t->expires);
+}
+
+static int take(void *arg, const char *path, const char *text)
+{
+        struct answer *t = arg;
+        const char *leaf = strstr(path, "/Credentials/");
+        if (!leaf)
+                return 0;
+        leaf += strlen("/Credentials/");
+        struct buf *to = !strcmp(leaf, "AccessKeyId")       ? &t->access
+                         : !strcmp(leaf, "SecretAccessKey") ? &t->secret
+                         : !strcmp(leaf, "SessionToken")    ? &t->token
+                         : !strcmp(leaf, "Expiration")      ? &t->expires
+                                                            : NULL;
+        return to ? buf_adds(to, text) : 0;
+}
+
+static int read_answer(struct cred_ask *a, const struct cred_call *c, struct cred *out)
+{
+        CLEANUP(answer_release) struct answer t = {BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT};
+        const struct xml_reader reader = {.leaf = take, .arg = &t};
+
+        int err = xml_read(c->reply.p, c->reply.len, &reader);
+        time_t expiry = cred_time(t.expires.p);
+        if (err == -ENOMEM)
+                return cred_no(a, err, "no memory: end another program");
+        if (err || !t.access.len || !t.secret.len || !t.token.len || !expiry)
+                return cred_no(a, -EBADMSG,
+                               "STS answers with something that holds no credentials: correct "
+                               "AWS_ENDPOINT_URL_STS");
+        return cred_keys(out, t.access.p, t.secret.p, t.token.p, expiry);
+}
+
+/* The service's address, and the region that a signature for it names. */
+static const char *address(const struct cred_role *role, struct buf *url)
+{
+        const char *region = role->region;
+        if (role->endpoint) {
+                buf_adds(url, role->endpoint);
+                while (url->len && url->p[url->len - 1] == '/')
+                        url->p[--url->len] = 0;
+        } else if (region) {
+                buf_addf(url, "https://sts.%s.amazonaws.com%s", region,
+                         strncmp(region, "cn-", 3) ? "" : ".cn");
+        } else {
+                buf_adds(url, "https://sts.amazonaws.com");
+        }
+        return region ? region : "us-east-1";
+}
+
+static int sign(struct cred_call *c, const struct cred *with, const char *region)
+{
+        CLEANUP(buf_release) struct buf auth = BUF_INIT;
+        char date[SIGN_DATE_LEN], hash[2 * SHA256_LEN + 1];
+        uint8_t sum[SHA256_LEN];
+        const char *host = strstr(c->url.p, "://");
+        struct uri_pair headers[] = {{"Host", host ? host + 3 : ""}};
+
+        sha256(c->body.p, c->body.len, sum);
+        hex_encode(sum, sizeof sum, hash);
+        struct sign_request req = {
+                .method = c->method,
+                .path = "/",
+                .headers = headers,
+                .nheaders = 1,
+                .payload_hash = hash,
+        };
+        struct sign_key key = {with->access, with->secret, region, "sts", with->token};
+        int err = sign_v4(&req, &key, time(NULL), date, &auth);
+        cred_call_header(c, "x-amz-date", date);
+        if (with->token)
+                cred_call_header(c, "x-amz-security-token", with->token);
+        cred_call_header(c, "Authorization", auth.p);
+        return err;
+}
+
+int cred_aws_role(struct cred_ask *a, const struct cred_role *role, struct cred *out)
+{
+        CLEANUP(cred_call_release) struct cred_call c = CRED_CALL("STS", "POST");
+        CLEANUP(secret_buf_release) struct buf token = BUF_INIT;
+        char session[64];
+
+        const char *region = address(role, &c.url);
+        snprintf(session, sizeof session, "ckptfs-%ld", (long)time(NULL));
+        cred_call_field(&c, "Action",
+                        role->token_file ? "AssumeRoleWithWebIdentity" : "AssumeRole");
+        cred_call_field(&c, "Version", "2011-06-15");
+        cred_call_field(&c, "RoleArn", role->arn);
+        cred_call_field(&c, "RoleSessionName", role->session ? role->session : session);
+        if (role->duration)
+                cred_call_field(&c, "DurationSeconds", role->duration);
+        if (role->external_id)
+                cred_call_field(&c, "ExternalId", role->external_id);
+        int err = 0;
+        if (role->token_file) { /* read each time: the file is renewed */
+                err = cred_read_file(a, role->token_file, &token);
+                token.p[strcspn(token.p, "\r\n")] = 0;
+                cred_call_field(&c, "WebIdentityToken", token.p);
+        } else if (c.url.failed || c.body.failed || sign(&c, role->with, region)) {
+                err = cred_no(a, -ENOMEM, "no memory: end another program");
+        }
+        if (err)
+                return err == -ENOENT ? -EINVAL : err;
+        buf_addc(&c.url, '/');
+        cred_call_header(&c, "Content-Type", "application/x-www-form-urlencoded; charset=utf-8");
+        err = cred_call(a, &c);
+        if (!err)
+                err = cred_call_ok(a, &c);
+        if (!err)
+                return read_answer(a, &c, out);
+        if (err == -EACCES) {
+                char said[CRED_WHY_MAX];
+                snprintf(said, sizeof said, "%s", a->why);
+                cred_no(a, err, "role %.200s: %.700s: let these credentials assume it", role->arn,
+                        said);
+        }
+        return err;
+}
+
+int cred_aws_web(struct cred_ask *a, struct cred *out)
+{
+        CLEANUP(profile_release) struct profile p = {0};
+        CLEANUP(secret_freep) char *endpoint = NULL;
+        struct cred_role role = {
+                .arn = cred_env("AWS_ROLE_ARN"),
+                .session = cred_env("AWS_ROLE_SESSION_NAME"),
+                .token_file = cred_env("AWS_WEB_IDENTITY_TOKEN_FILE"),
+                .region = a->region,
+        };
+
+        if (!role.token_file)
+                return cred_no(a, -ENOENT, "AWS_WEB_IDENTITY_TOKEN_FILE is not set");
+        if (!role.arn)
+                return cred_no(a, -EINVAL,
+                               "AWS_WEB_IDENTITY_TOKEN_FILE is set but AWS_ROLE_ARN is not: set "
+                               "both or neither");
+        int err = profile_load("profile", a->profile, &p, a->why, sizeof a->why);
+        if (!err)
+                err = cred_aws_endpoint(a, &p, "STS", &endpoint);
+        role.endpoint = endpoint;
+        return err ? err : cred_aws_role(a, &role, out);
+}
