@@ -223,6 +223,11 @@ int json_add_bool(struct json *to, const char *name, bool value)
         return attach(to, name, cJSON_CreateBool(value)) ? 0 : -ENOMEM;
 }
 
+int json_add_null(struct json *to, const char *name)
+{
+        return attach(to, name, cJSON_CreateNull()) ? 0 : -ENOMEM;
+}
+
 char *json_print(const struct json *j)
 {
         return j ? cJSON_Print(in(j)) : NULL;

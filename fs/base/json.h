@@ -52,6 +52,7 @@ struct json *json_add_array(struct json *to, const char *name);
 int json_add_string(struct json *to, const char *name, const char *value);
 int json_add_number(struct json *to, const char *name, double value);
 int json_add_bool(struct json *to, const char *name, bool value);
+int json_add_null(struct json *to, const char *name);
 
 /* The tree as indented text, malloc'ed; NULL when there is no memory. */
 char *json_print(const struct json *j);

@@ -75,7 +75,8 @@ static const char *gcs_ca_bundle(const struct store_kind *k, const char *arg)
 
 const struct store_ops store_gcs = {
         .scheme = "gs",
-        .caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_LIST_META,
+        .caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_RENAME | STORE_CAP_COPY_LARGE |
+                STORE_CAP_COPY_IF | STORE_CAP_PATCH_META | STORE_CAP_LIST_META,
         .open = gcs_open,
         .close = gcs_close,
         .ca_bundle = gcs_ca_bundle,
@@ -89,8 +90,8 @@ const struct store_ops store_gcs = {
                         [OP_PUT] = {gcs_put_build, gcs_put_parse},
                         [OP_DELETE] = {gcs_delete_build, gcs_delete_parse},
                         [OP_DELETE_MANY] = {gcs_delete_many_build, gcs_delete_many_parse},
-                        [OP_COPY] = {store_no_build, store_no_parse},
-                        [OP_RENAME] = {store_no_build, store_no_parse},
+                        [OP_COPY] = {gcs_copy_build, gcs_copy_parse},
+                        [OP_RENAME] = {gcs_rename_build, gcs_rename_parse},
                         [OP_LIST] = {gcs_list_build, gcs_list_parse},
                         [OP_UPLOAD_CREATE] = {store_no_build, store_no_parse},
                         [OP_PART] = {store_no_build, store_no_parse},

@@ -60,8 +60,8 @@ void gcs_explain(struct store_kind *k, const struct op *op, int err, char *why, 
 int gcs_json(struct op *op, struct json **out);
 /* From an object's resource; false for what is none: no name or no generation. */
 bool gcs_resource(const struct json *j, struct store_object *out);
-/* Adds "metadata" to a resource. */
-int gcs_add_meta(struct json *to, const struct store_meta *meta);
+/* Adds "metadata" to a resource; *made, unless NULL, is where more can be added. */
+int gcs_add_meta(struct json *to, const struct store_meta *meta, struct json **made);
 void gcs_object(struct store_kind *k, const struct http_req *rq, struct store_object *out);
 /* Reads op->obj from a resource that must be that of `key`. */
 int gcs_read_resource(struct op *op, const char *key);
@@ -74,8 +74,17 @@ int gcs_inserted(struct store_kind *k, struct op *op, const char *key);
 op_build_fn gcs_put_build;
 op_parse_fn gcs_put_parse;
 
+/* Exchanges of an op that takes several: op->stage. */
+enum gcs_stage {
+        GCS_BEGIN,
+        GCS_MOVE,    /* moveTo */
+        GCS_PROBE,   /* is the source there? */
+        GCS_REWRITE, /* rewriteTo, until it is done */
+        GCS_UNLINK,  /* deletes the source */
+        GCS_VERIFY   /* is the target what the op means to make? */
+};
+
 /* gcs_verify.c: a change whose reply was lost is looked into: as s3_verify.c. */
-enum { GCS_VERIFY = 100 };
 int gcs_verify_begin(struct op *op, int err);
 int gcs_verify_build(struct store_kind *k, struct op *op);
 /* Whether the object is of op->expect's size and checksum. */
@@ -85,6 +94,13 @@ int gcs_verify_parse(struct store_kind *k, struct op *op);
 int gcs_head(struct store_kind *k, struct op *op, const char *key);
 op_build_fn gcs_head_build, gcs_get_build, gcs_delete_build;
 op_parse_fn gcs_head_parse, gcs_get_parse, gcs_delete_parse;
+
+/* gcs_copy.c */
+int gcs_rewrite(struct store_kind *k, struct op *op);
+int gcs_rewritten(struct store_kind *k, struct op *op);
+/* From GCS_MOVE on these serve whatever op makes op->key of op->src. */
+op_build_fn gcs_copy_build, gcs_rename_build, gcs_set_meta_build;
+op_parse_fn gcs_copy_parse, gcs_rename_parse, gcs_set_meta_parse;
 
 /* gcs_list.c */
 op_build_fn gcs_check_build, gcs_list_build;

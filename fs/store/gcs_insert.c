@@ -56,7 +56,7 @@ static int write_head(struct op *op, const char *key)
         json_add_string(j, "name", key);
         json_add_string(j, "crc32c", crc);
         json_add_string(j, "contentType", "application/octet-stream");
-        if (op->meta && gcs_add_meta(j, op->meta))
+        if (op->meta && gcs_add_meta(j, op->meta, NULL))
                 return -ENOMEM;
         CLEANUP(freep) char *text = json_print(j);
         if (!text)

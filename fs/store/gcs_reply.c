@@ -70,11 +70,13 @@ int gcs_read_resource(struct op *op, const char *key)
         return OP_RETRY;
 }
 
-int gcs_add_meta(struct json *to, const struct store_meta *meta)
+int gcs_add_meta(struct json *to, const struct store_meta *meta, struct json **made)
 {
         struct json *m = json_add_object(to, "metadata");
         int err = m ? 0 : -ENOMEM;
 
+        if (made)
+                *made = m;
         for (size_t at = 0; !err && at < meta->len;) {
                 const char *name = meta->buf + at, *value = name + strlen(name) + 1;
                 at += strlen(name) + strlen(value) + 2;

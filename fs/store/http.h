@@ -25,7 +25,7 @@ struct http_config {
         const char *ca_bundle; /* PEM file; NULL: the system's */
 };
 
-enum http_method { HTTP_GET, HTTP_HEAD, HTTP_PUT, HTTP_POST, HTTP_DELETE };
+enum http_method { HTTP_GET, HTTP_HEAD, HTTP_PUT, HTTP_POST, HTTP_PATCH, HTTP_DELETE };
 enum http_lane {
         HTTP_DATA,
         HTTP_META,
@@ -47,7 +47,7 @@ struct http_req {
         struct buf headers; /* to send: "Name: value" with its NUL, one behind the other */
         int (*body_read)(void *arg, uint64_t off, void *dst, size_t len);
         void *body_arg;
-        uint64_t body_len; /* of PUT and POST */
+        uint64_t body_len; /* of PUT, POST and PATCH */
         /* Takes the next bytes of the reply's body; status and reply headers are there. A negative
          * errno ends the exchange. */
         int (*data)(struct http_req *rq, const void *p, size_t n);

@@ -177,8 +177,9 @@ void http_slot_free(struct http_slot *slot)
 
 static void set_method(CURL *e, const struct http_req *rq)
 {
-        bool body = rq->method == HTTP_PUT || rq->method == HTTP_POST;
+        bool body = rq->method == HTTP_PUT || rq->method == HTTP_POST || rq->method == HTTP_PATCH;
         const char *name = rq->method == HTTP_POST     ? "POST"
+                           : rq->method == HTTP_PATCH  ? "PATCH"
                            : rq->method == HTTP_DELETE ? "DELETE"
                                                        : NULL;
         /* In this order each option undoes what the exchange before may have left. */

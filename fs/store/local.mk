@@ -19,6 +19,7 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/gcs.c \
 	%D%/gcs.h \
 	%D%/gcs_batch.c \
+	%D%/gcs_copy.c \
 	%D%/gcs_error.c \
 	%D%/gcs_insert.c \
 	%D%/gcs_list.c \

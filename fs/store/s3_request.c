@@ -116,8 +116,8 @@ static const char *set_body(struct op *op, struct s3_msg *m, struct body_texts *
  * ------------------------------------------------------------------------------------ */
 
 static const char *const method_names[] = {
-        [HTTP_GET] = "GET",   [HTTP_HEAD] = "HEAD",     [HTTP_PUT] = "PUT",
-        [HTTP_POST] = "POST", [HTTP_DELETE] = "DELETE",
+        [HTTP_GET] = "GET",   [HTTP_HEAD] = "HEAD",   [HTTP_PUT] = "PUT",
+        [HTTP_POST] = "POST", [HTTP_PATCH] = "PATCH", [HTTP_DELETE] = "DELETE",
 };
 
 static int no_credentials(struct op *op, int err, const char *why)
