@@ -11,8 +11,6 @@
 #include "base/xml.h"
 #include "base/banned.h"
 
-enum { UPLOADS_MAX = 10000 };
-
 /* --- objects ------------------------------------------------------------------------------------
  */
 
@@ -47,20 +45,6 @@ int s3_list_build(struct store_kind *k, struct op *op)
         else if (op->start_after)
                 s3_query(&m, "start-after", op->start_after);
         return s3_send(k, op, &m);
-}
-
-/* Decodes the keys of this page, if the server says that they are encoded. An entry whose key
- * cannot be decoded is none. */
-static void decode_page(struct op *op, const char *encoding)
-{
-        size_t to = op->page;
-        for (size_t i = op->page; i < op->n; i++) {
-                char *key = op->names.p + op->v[i].key;
-                if (!strcmp(encoding, "url") && uri_decode(key, true) < 0)
-                        continue;
-                op->v[to++] = op->v[i];
-        }
-        op->n = op->page = to;
 }
 
 enum { L_KEY, L_SIZE, L_TIME, L_ETAG, L_PREFIX, L_NEXT, L_TRUNCATED, L_ENCODING, L_FIELDS };
@@ -113,7 +97,7 @@ int s3_list_parse(struct store_kind *k, struct op *op)
         buf_reset(&op->names);
         int err = s3_read(op, f, L_FIELDS, list_entry, &r);
         if (!err) {
-                decode_page(op, f[L_ENCODING].text.p);
+                s3_decode_page(op, f[L_ENCODING].text.p);
                 if (!strcmp(f[L_TRUNCATED].text.p, "true") && f[L_NEXT].text.len &&
                     !(op->next = strdup(f[L_NEXT].text.p)))
                         err = -ENOMEM;
@@ -139,59 +123,9 @@ int s3_uploads_build(struct store_kind *k, struct op *op)
         return s3_send(k, op, &m);
 }
 
-enum { U_KEY, U_ID, U_TIME, U_NEXT_KEY, U_NEXT_ID, U_TRUNCATED, U_ENCODING, U_FIELDS };
-
-static int upload_entry(void *arg, const char *path)
-{
-        struct list_reader *r = arg;
-        struct op_entry e = {.time_ns = s3_time_iso(r->f[U_TIME].text.p)};
-
-        if (strcmp(path, "ListMultipartUploadsResult/Upload") || r->op->n >= UPLOADS_MAX)
-                return 0;
-        int err = op_add_entry(r->op, &e, r->f[U_KEY].text.p, NULL, r->f[U_ID].text.p);
-        for (int i = U_KEY; i <= U_TIME; i++)
-                buf_reset(&r->f[i].text);
-        return err;
-}
-
-/* Where the next page begins: OP_AGAIN, or 0 after the last. */
-static int uploads_next(struct op *op, struct s3_field *f)
-{
-        if (strcmp(f[U_TRUNCATED].text.p, "true") || op->n >= UPLOADS_MAX ||
-            !f[U_NEXT_KEY].text.len)
-                return 0;
-        if (!strcmp(f[U_ENCODING].text.p, "url") && uri_decode(f[U_NEXT_KEY].text.p, true) < 0)
-                return -EIO;
-        free(op->marker);
-        free(op->next);
-        op->marker = strdup(f[U_NEXT_KEY].text.p);
-        op->next = strdup(f[U_NEXT_ID].text.p);
-        return op->marker && op->next ? OP_AGAIN : -ENOMEM;
-}
-
 int s3_uploads_parse(struct store_kind *k, struct op *op)
 {
-        struct s3_field f[U_FIELDS] = {
-                [U_KEY] = {"ListMultipartUploadsResult/Upload/Key", BUF_INIT},
-                [U_ID] = {"ListMultipartUploadsResult/Upload/UploadId", BUF_INIT},
-                [U_TIME] = {"ListMultipartUploadsResult/Upload/Initiated", BUF_INIT},
-                [U_NEXT_KEY] = {"ListMultipartUploadsResult/NextKeyMarker", BUF_INIT},
-                [U_NEXT_ID] = {"ListMultipartUploadsResult/NextUploadIdMarker", BUF_INIT},
-                [U_TRUNCATED] = {"ListMultipartUploadsResult/IsTruncated", BUF_INIT},
-                [U_ENCODING] = {"ListMultipartUploadsResult/EncodingType", BUF_INIT},
-        };
-        struct list_reader r = {.op = op, .f = f};
-
-        if (!s3_ok(op) || s3_is_error_body(op))
-                return s3_fault(k, op);
-        op->n = op->page;
-        int err = s3_read(op, f, U_FIELDS, upload_entry, &r);
-        if (!err) {
-                decode_page(op, f[U_ENCODING].text.p);
-                err = uploads_next(op, f);
-        }
-        s3_fields_release(f, U_FIELDS);
-        return err < 0 ? s3_unreadable(op, err) : err;
+        return s3_ok(op) && !s3_is_error_body(op) ? s3_read_uploads(op) : s3_fault(k, op);
 }
 
 /* --- deleting many ------------------------------------------------------------------------------

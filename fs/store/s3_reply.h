@@ -25,4 +25,12 @@ bool s3_crc(const char *text, uint32_t *crc);
 /* Copies an ETag; one without quotes gets them. */
 void s3_etag(const char *text, char out[STORE_ETAG_MAX]);
 
+/* s3_pages.c */
+/* Decodes the keys of the entries from op->page on, if the server says that they are encoded. An
+ * entry whose key cannot be decoded is none. */
+void s3_decode_page(struct op *op, const char *encoding);
+/* Read a page into op->v; OP_AGAIN when there is another, that op->marker (and op->next) begin. */
+int s3_read_uploads(struct op *op);
+int s3_read_parts(struct op *op);
+
 #endif

@@ -148,56 +148,7 @@ int s3_parts_build(struct store_kind *k, struct op *op)
         return s3_send(k, op, &m);
 }
 
-enum { P_NUMBER, P_SIZE, P_ETAG, P_NEXT, P_TRUNCATED, P_FIELDS };
-
-struct parts_reader {
-        struct op *op;
-        struct s3_field *f;
-};
-
-static int part_entry(void *arg, const char *path)
-{
-        struct parts_reader *r = arg;
-        struct op_entry e = {.partno = (unsigned)strtoul(r->f[P_NUMBER].text.p, NULL, 10),
-                             .size = strtoull(r->f[P_SIZE].text.p, NULL, 10)};
-        char etag[STORE_ETAG_MAX];
-
-        if (strcmp(path, "ListPartsResult/Part"))
-                return 0;
-        if (r->op->n >= STORE_PART_MAX)
-                return -EBADMSG;
-        s3_etag(r->f[P_ETAG].text.p, etag);
-        return op_add_entry(r->op, &e, NULL, etag, NULL);
-}
-
-/* Where the next page begins: OP_AGAIN, or 0 after the last. */
-static int parts_next(struct op *op, struct s3_field *f)
-{
-        op->page = op->n;
-        if (strcmp(f[P_TRUNCATED].text.p, "true") || !f[P_NEXT].text.len)
-                return 0;
-        free(op->marker);
-        op->marker = strdup(f[P_NEXT].text.p);
-        return op->marker ? OP_AGAIN : -ENOMEM;
-}
-
 int s3_parts_parse(struct store_kind *k, struct op *op)
 {
-        struct s3_field f[P_FIELDS] = {
-                [P_NUMBER] = {"ListPartsResult/Part/PartNumber", BUF_INIT},
-                [P_SIZE] = {"ListPartsResult/Part/Size", BUF_INIT},
-                [P_ETAG] = {"ListPartsResult/Part/ETag", BUF_INIT},
-                [P_NEXT] = {"ListPartsResult/NextPartNumberMarker", BUF_INIT},
-                [P_TRUNCATED] = {"ListPartsResult/IsTruncated", BUF_INIT},
-        };
-        struct parts_reader r = {.op = op, .f = f};
-
-        if (!s3_ok(op) || s3_is_error_body(op))
-                return s3_fault(k, op);
-        op->n = op->page;
-        int err = s3_read(op, f, P_FIELDS, part_entry, &r);
-        if (!err)
-                err = parts_next(op, f);
-        s3_fields_release(f, P_FIELDS);
-        return err < 0 ? s3_unreadable(op, err) : err;
+        return s3_ok(op) && !s3_is_error_body(op) ? s3_read_parts(op) : s3_fault(k, op);
 }
