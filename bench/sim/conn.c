@@ -35,7 +35,7 @@ struct conn *conn_new(const struct server_config *cfg, int fd, char *scratch)
         c->fd = fd;
         c->file = -1;
         c->scratch = scratch;
-        c->head = c->x.headers = c->x.body = c->x.text = (struct buf)BUF_INIT;
+        c->head = c->x.headers = c->x.body = c->x.text = c->x.related.head = (struct buf)BUF_INIT;
         c->x.intake.fd = -1;
         c->up.rate = c->down.rate = cfg->rate;
         c->active_ns = clock_ns();
@@ -58,15 +58,17 @@ static void release_exchange(struct conn *c)
         fault_release(&x->fault);
         object_unref(x->object);
         buf_release(&x->text);
+        buf_release(&x->related.head);
         buf_release(&x->headers);
         buf_release(&x->body);
         buf_release(&c->head);
         free(x->path);
+        free(x->named);
         free(x->query_text);
         closep(&c->file);
         c->file = -1;
         memset(x, 0, sizeof *x);
-        x->headers = x->body = x->text = (struct buf)BUF_INIT;
+        x->headers = x->body = x->text = x->related.head = (struct buf)BUF_INIT;
         x->intake.fd = -1;
         c->in_exchange = false;
 }
@@ -157,7 +159,7 @@ static enum step refuse_head(struct conn *c, int status)
 {
         c->x.rq.method = c->x.rq.path = NULL;
         c->x.op = "Unknown";
-        c->x.bucket = c->x.key = c->x.upload = "";
+        c->x.bucket = c->x.key = c->x.upload = c->x.other_bucket = c->x.other_key = "";
         c->x.close = true;
         c->body_left = 0;
         c->cut = UINT64_MAX;
@@ -218,7 +220,9 @@ static void take_body(struct conn *c, char *p, size_t n)
         int err = 0;
 
         if (x->to != BODY_DROP)
-                err = x->chunked ? chunked_feed(&x->chunks, p, n, deliver, x) : deliver(x, p, n);
+                err = x->chunked    ? chunked_feed(&x->chunks, p, n, deliver, x)
+                      : x->in_parts ? related_feed(&x->related, p, n, deliver, x)
+                                    : deliver(x, p, n);
         x->bytes_in += n;
         c->body_left -= n;
         if (err)
@@ -234,6 +238,8 @@ static void skip_body(struct conn *c, size_t n)
                 intake_write(&x->intake, NULL, n);
         if (x->to != BODY_DROP && x->chunked)
                 chunked_skip(&x->chunks, n);
+        if (x->to != BODY_DROP && x->in_parts)
+                related_skip(&x->related, n);
         x->bytes_in += n;
         c->body_left -= n;
 }
@@ -295,6 +301,8 @@ static size_t unseen(const struct exchange *x, size_t n)
                 return n;
         if (x->to != BODY_INTAKE || !data_is_null(x->intake.data))
                 return 0;
+        if (x->in_parts)
+                return related_left(&x->related, n);
         if (!x->chunked)
                 return n;
         if (x->chunks.state != CHUNK_DATA)
@@ -314,7 +322,7 @@ static ssize_t body_piece(struct conn *c, size_t n, enum step *step)
                         skip_body(c, (size_t)got);
                 return got;
         }
-        if (c->x.chunked && data_is_null(vault_data(c->cfg->service.vault)))
+        if ((c->x.chunked || c->x.in_parts) && data_is_null(vault_data(c->cfg->service.vault)))
                 most = 256; /* the frame of a chunk; its data is not worth a copy */
         got = conn_recv(c, c->scratch, n < most ? n : most, step);
         if (got > 0)

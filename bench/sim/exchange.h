@@ -19,12 +19,19 @@
 #include "bench/sim/data.h"
 #include "bench/sim/fault.h"
 #include "bench/sim/http.h"
+#include "bench/sim/related.h"
 
 struct object;
 struct server;
 struct vault;
+struct vault_cond;
 
 enum { EXCHANGE_QUERY_MAX = 32, EXCHANGE_TEXT_MAX = 4 << 20 };
+
+/* What is before the name of a user's metadata, as it is kept, and how much there may be. */
+#define S3_META "x-amz-meta-"
+#define GS_META "x-goog-meta-"
+enum { S3_META_MAX = 2048, GS_META_MAX = 8192 };
 
 enum body_to {
         BODY_DROP,   /* read and forgotten */
@@ -44,12 +51,17 @@ struct exchange {
         char *query_text;
         struct uri_pair query[EXCHANGE_QUERY_MAX];
         size_t nquery;
-        const char *bucket, *key; /* "" for none */
-        const char *upload;       /* upload id, "" for none */
-        unsigned part;            /* 0: none */
+        const char *bucket, *key;             /* "" for none */
+        char *named;                          /* owned: a key that came in the body, or NULL */
+        const char *other_bucket, *other_key; /* where it is moved or copied to; "" for none */
+        const char *upload;                   /* upload id, "" for none */
+        unsigned part;                        /* 0: none */
         enum body_to to;
         bool chunked; /* the body comes in chunks */
         struct chunked chunks;
+        bool in_parts; /* the body is a description and the data */
+        struct related related;
+        bool google; /* headers are named x-goog-, not x-amz- */
         struct buf text;
         struct intake intake;
         struct fault fault;
@@ -79,13 +91,47 @@ struct protocol {
 };
 
 struct service {
+        const struct gs_options *gs;
+        const char *scheme; /* "http" */
         struct vault *vault;
         struct faults *faults;               /* NULL: none */
         const char *region;                  /* NULL: any */
         const char *access_key, *secret_key; /* NULL: anybody */
 };
 
-extern const struct protocol protocol_s3;
+/* How the buckets of the second protocol behave. */
+struct gs_options {
+        bool no_move;           /* as a server that does not know of it */
+        uint64_t rewrite_chunk; /* bytes a call of rewriteTo copies; 0: all */
+        uint64_t resume_short;  /* bytes of a chunk that are kept; 0: all */
+};
+
+extern const struct protocol protocol_s3, protocol_gs;
+
+/* --- what the protocols share (exchange.c) --- */
+
+void exchange_header(struct exchange *x, const char *name, const char *value);
+/* The value of a request's header, also under its name in x->google; NULL for none. */
+const char *exchange_in(const struct exchange *x, const char *header);
+/* Sets off and len to what the Range asks of `o`, and the reply's header. 1, 0 for all of it, or
+ * -416 with the header of that. */
+int exchange_range(struct exchange *x, const struct object *o);
+
+/* A token of a list is the last entry of the page in hexadecimal: opaque, safe in XML, JSON and a
+ * URL. Reading gives the caller's text, NULL for a token that is none. */
+void exchange_add_token(struct buf *b, const char *p, size_t n);
+char *exchange_read_token(const char *token);
+
+/* What a request says of its body; each NULL for nothing. The first two are base64, the last is
+ * hexadecimal. */
+struct said {
+        const char *crc32c, *md5, *sha256;
+};
+/* What the header x-goog-hash says, into `said`; pointers go into `text`. */
+void said_by_hash(struct said *said, const char *hash, char text[80]);
+/* Compares the body, in x->text or x->intake, with it. NULL: it is that, or nothing can be said,
+ * which null mode does. Else the S3 name of the error, or "" with *err. */
+const char *exchange_differs(struct exchange *x, const struct said *said, int *err);
 
 /* The decoded value of a query parameter, NULL when it is absent. */
 static inline const char *exchange_query(const struct exchange *x, const char *name)

@@ -224,6 +224,29 @@ void http_date(int64_t unix_s, char out[32])
                  tm.tm_sec % 100);
 }
 
+char *http_digits(char *end, uint64_t n, int width)
+{
+        for (; n || width > 0; n /= 10, width--)
+                *--end = (char)('0' + n % 10);
+        return end;
+}
+
+void http_time(int64_t ns, char out[HTTP_TIME_LEN])
+{
+        time_t s = (time_t)(ns / 1000000000);
+        struct tm tm;
+
+        snprintf(out, HTTP_TIME_LEN, "1970-01-01T00:00:00.000Z");
+        gmtime_r(&s, &tm);
+        http_digits(out + 4, (uint64_t)tm.tm_year + 1900, 4);
+        http_digits(out + 7, (uint64_t)tm.tm_mon + 1, 2);
+        http_digits(out + 10, (uint64_t)tm.tm_mday, 2);
+        http_digits(out + 13, (uint64_t)tm.tm_hour, 2);
+        http_digits(out + 16, (uint64_t)tm.tm_min, 2);
+        http_digits(out + 19, (uint64_t)tm.tm_sec, 2);
+        http_digits(out + 23, (uint64_t)(ns / 1000000 % 1000), 3);
+}
+
 const char *http_reason(int status)
 {
         static const struct {
@@ -236,7 +259,9 @@ const char *http_reason(int status)
                 {301, "Moved Permanently"},
                 {304, "Not Modified"},
                 {307, "Temporary Redirect"},
+                {308, "Resume Incomplete"},
                 {400, "Bad Request"},
+                {401, "Unauthorized"},
                 {403, "Forbidden"},
                 {404, "Not Found"},
                 {405, "Method Not Allowed"},
@@ -246,6 +271,7 @@ const char *http_reason(int status)
                 {416, "Range Not Satisfiable"},
                 {429, "Too Many Requests"},
                 {431, "Request Header Fields Too Large"},
+                {499, "Client Closed Request"},
                 {500, "Internal Server Error"},
                 {501, "Not Implemented"},
                 {503, "Service Unavailable"},

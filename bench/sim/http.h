@@ -41,6 +41,13 @@ int http_range(const char *value, uint64_t size, uint64_t *off, uint64_t *len);
 /* "Fri, 24 May 2013 00:00:00 GMT"; `out` holds 32 bytes. */
 void http_date(int64_t unix_s, char out[32]);
 
+/* "2013-05-24T00:00:00.000Z" */
+enum { HTTP_TIME_LEN = 25 };
+void http_time(int64_t ns, char out[HTTP_TIME_LEN]);
+/* Writes `n` in at least `width` digits, up to `end`; returns where they begin. Lists hold
+ * thousands of numbers; printf() would take most of their time. */
+char *http_digits(char *end, uint64_t n, int width);
+
 const char *http_reason(int status);
 
 #endif

@@ -18,8 +18,20 @@ noinst_LTLIBRARIES += %D%/libsim.la
 	%D%/data.h \
 	%D%/data_i.h \
 	%D%/exchange.h \
+	%D%/exchange.c \
 	%D%/fault.c \
 	%D%/fault.h \
+	%D%/gs.h \
+	%D%/gs_batch.c \
+	%D%/gs_copy.c \
+	%D%/gs_dispatch.c \
+	%D%/gs_folder.c \
+	%D%/gs_list.c \
+	%D%/gs_object.c \
+	%D%/gs_reply.c \
+	%D%/gs_resource.c \
+	%D%/gs_session.c \
+	%D%/gs_upload.c \
 	%D%/http.c \
 	%D%/http.h \
 	%D%/index.c \
@@ -30,6 +42,8 @@ noinst_LTLIBRARIES += %D%/libsim.la
 	%D%/object.h \
 	%D%/record.c \
 	%D%/record.h \
+	%D%/related.c \
+	%D%/related.h \
 	%D%/request_log.c \
 	%D%/request_log.h \
 	%D%/s3.h \
@@ -49,8 +63,11 @@ noinst_LTLIBRARIES += %D%/libsim.la
 	%D%/vault.c \
 	%D%/vault.h \
 	%D%/vault_i.h \
+	%D%/vault_folder.c \
+	%D%/vault_list.c \
 	%D%/vault_load.c \
 	%D%/vault_upload.c \
+	%D%/vault_version.c \
 	$(NULL)
 %C%_libsim_la_CFLAGS = $(AM_CFLAGS) $(SSL_CFLAGS)
 %C%_libsim_la_LIBADD = fs/base/libbase.la $(SSL_LIBS)

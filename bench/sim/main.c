@@ -23,7 +23,8 @@ enum { BUCKETS_MAX = 64, THREADS_MAX = 64, CONNECTIONS_MAX = 65536, WHY = 512 };
 
 struct options {
         const char *dir, *tls_cert, *tls_key, *faults, *log;
-        bool null;
+        bool null, hns, versioning;
+        struct gs_options gs;
         const char *buckets[BUCKETS_MAX];
         unsigned nbuckets;
         struct server_config server;
@@ -32,11 +33,13 @@ struct options {
 static const char usage[] =
         "usage: storesim (--data DIR | --null) --bucket NAME [OPTION ...]\n"
         "\n"
-        "Serves objects by the S3 protocol; the first line it prints is\n"
+        "Serves objects by the protocol of S3 or Google Cloud Storage; the first line it prints "
+        "is\n"
         "\"listening on http://ADDRESS:PORT\". SIGTERM and SIGINT end it.\n"
         "\n"
         "  --listen ADDRESS:PORT   default 127.0.0.1:0; port 0 takes a free one\n"
         "  --bucket NAME           make this bucket if it is not there; may be given again\n"
+        "  --protocol s3|gs        default s3; gs: the JSON and XML APIs of Google Cloud Storage\n"
         "  --data DIR              keep objects in files below DIR; they survive a restart\n"
         "  --null                  forget bodies and keep sizes; reads give a fixed pattern\n"
         "                          (PATTERN_NULL of bench/pattern.h)\n"
@@ -50,6 +53,11 @@ static const char usage[] =
         "                          verify the signature of every request (or the environment:\n"
         "                          STORESIM_SECRET_KEY); without them anybody may do anything\n"
         "  --region NAME           refuse requests signed for another region; default: any\n"
+        "  --hns                   gs: buckets have a hierarchical namespace\n"
+        "  --versioning            gs: versions that are replaced stay readable by generation\n"
+        "  --no-move               gs: moveTo is not there (404)\n"
+        "  --rewrite-chunk SIZE    gs: a call of rewriteTo copies so many bytes\n"
+        "  --resume-short SIZE     gs: a chunk of a resumable session keeps so many bytes\n"
         "  --faults FILE           rules that make requests fail (JSON); SIGHUP reads it again\n"
         "  --log FILE              append a line a request\n"
         "  --help                  print this\n";
@@ -68,6 +76,12 @@ enum {
         OPT_ACCESS,
         OPT_SECRET,
         OPT_REGION,
+        OPT_PROTOCOL,
+        OPT_HNS,
+        OPT_VERSIONING,
+        OPT_NO_MOVE,
+        OPT_REWRITE_CHUNK,
+        OPT_RESUME_SHORT,
         OPT_FAULTS,
         OPT_LOG,
         OPT_HELP
@@ -87,6 +101,12 @@ static const struct option longs[] = {
         {"access-key", required_argument, NULL, OPT_ACCESS},
         {"secret-key", required_argument, NULL, OPT_SECRET},
         {"region", required_argument, NULL, OPT_REGION},
+        {"protocol", required_argument, NULL, OPT_PROTOCOL},
+        {"hns", no_argument, NULL, OPT_HNS},
+        {"versioning", no_argument, NULL, OPT_VERSIONING},
+        {"no-move", no_argument, NULL, OPT_NO_MOVE},
+        {"rewrite-chunk", required_argument, NULL, OPT_REWRITE_CHUNK},
+        {"resume-short", required_argument, NULL, OPT_RESUME_SHORT},
         {"faults", required_argument, NULL, OPT_FAULTS},
         {"log", required_argument, NULL, OPT_LOG},
         {"help", no_argument, NULL, OPT_HELP},
@@ -141,9 +161,52 @@ static int set_shape(struct options *o, int opt, const char *value)
                        : 0;
 }
 
+static int set_protocol(struct options *o, const char *name)
+{
+        static const struct protocol *const known[] = {&protocol_s3, &protocol_gs};
+
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+                if (strcmp(known[i]->name, name))
+                        continue;
+                o->server.protocol = known[i];
+                return 0;
+        }
+        return bad_value("protocol", name, "give s3 or gs");
+}
+
+static int set_size(const char *option, const char *text, uint64_t *out)
+{
+        return parse_size(text, out) || !*out ? bad_value(option, text, "give bytes, as 1M") : 0;
+}
+
+/* Those of the second protocol. */
+static int set_gs_option(struct options *o, int opt, const char *value)
+{
+        switch (opt) {
+        case OPT_HNS:
+                o->hns = true;
+                return 0;
+        case OPT_VERSIONING:
+                o->versioning = true;
+                return 0;
+        case OPT_NO_MOVE:
+                o->gs.no_move = true;
+                return 0;
+        case OPT_REWRITE_CHUNK:
+                return set_size("rewrite-chunk", value, &o->gs.rewrite_chunk);
+        case OPT_RESUME_SHORT:
+                return set_size("resume-short", value, &o->gs.resume_short);
+        default:
+                fputs("storesim: see storesim --help for the options\n", stderr);
+                return -EINVAL;
+        }
+}
+
 static int set_option(struct options *o, int opt, const char *value)
 {
         switch (opt) {
+        case OPT_PROTOCOL:
+                return set_protocol(o, value);
         case OPT_LISTEN:
                 o->server.listen = value;
                 return 0;
@@ -184,8 +247,7 @@ static int set_option(struct options *o, int opt, const char *value)
                 o->log = value;
                 return 0;
         default:
-                fputs("storesim: see storesim --help for the options\n", stderr);
-                return -EINVAL;
+                return set_gs_option(o, opt, value);
         }
 }
 
@@ -264,6 +326,10 @@ static int open_store(const struct options *o, struct parts *p, char *why, size_
         if (err)
                 return err;
         err = vault_open(p->data, &p->vault);
+        if (!err && o->versioning)
+                vault_keep_versions(p->vault);
+        if (!err && o->hns)
+                err = vault_use_folders(p->vault);
         for (unsigned i = 0; !err && i < o->nbuckets; i++) {
                 err = vault_add_bucket(p->vault, o->buckets[i]);
                 if (err == -EEXIST)
@@ -291,6 +357,8 @@ static int start(struct options *o, struct parts *p, char *why, size_t nwhy)
         }
         if (err)
                 return err;
+        o->server.service.gs = &o->gs;
+        o->server.service.scheme = p->tls ? "https" : "http";
         o->server.service.vault = p->vault;
         o->server.service.faults = p->faults;
         o->server.tls = p->tls;

@@ -127,17 +127,63 @@ int object_append(struct object *o, const struct object *from, uint64_t off, uin
 
 int object_meta_add(struct object *o, const char *name, const char *value)
 {
-        size_t at = o->meta.len;
-
         buf_adds(&o->meta, name);
         buf_addc(&o->meta, 0);
         buf_adds(&o->meta, value);
-        if (buf_addc(&o->meta, 0))
-                return -ENOMEM;
-        for (char *p = o->meta.p + at; *p; p++)
+        return buf_addc(&o->meta, 0);
+}
+
+int object_meta_add_header(struct object *o, const char *name, const char *value)
+{
+        size_t at = o->meta.len;
+        int err = object_meta_add(o, name, value);
+
+        for (char *p = o->meta.p + at; !err && *p; p++)
                 if (*p >= 'A' && *p <= 'Z')
                         *p += 'a' - 'A';
-        return 0;
+        return err;
+}
+
+int object_meta_copy(struct object *o, const struct object *from)
+{
+        int err = 0;
+
+        for (const char *n = NULL; !err && (n = object_meta_next(from, n));)
+                if (*n != ':')
+                        err = object_meta_add(o, n, n + strlen(n) + 1);
+        return err;
+}
+
+void object_meta_remove(struct object *o, const char *name)
+{
+        const char *value = object_meta(o, name);
+
+        if (!value)
+                return;
+        char *at = o->meta.p + (value - o->meta.p) - strlen(name) - 1;
+        size_t n = strlen(name) + strlen(value) + 2;
+        size_t behind = (size_t)(o->meta.p + o->meta.len - (at + n));
+        memmove(at, at + n, behind + 1);
+        o->meta.len -= n;
+}
+
+struct object *object_clone(const struct object *from, const char *key)
+{
+        CLEANUP(object_unrefp) struct object *o = object_new(key);
+
+        if (!o || object_append(o, from, 0, from->size) || object_meta_copy(o, from))
+                return NULL;
+        o->mtime_ns = from->mtime_ns;
+        o->created_ns = from->created_ns;
+        o->generation = from->generation;
+        o->metageneration = from->metageneration;
+        o->components = from->components;
+        o->is_folder = from->is_folder;
+        memcpy(o->etag, from->etag, sizeof o->etag);
+        memcpy(o->upload, from->upload, sizeof o->upload);
+        o->has_crc = from->has_crc;
+        o->crc = from->crc;
+        return TAKE_PTR(o);
 }
 
 const char *object_meta_next(const struct object *o, const char *name)

@@ -30,7 +30,12 @@ struct object {
         atomic_uint refs;
         char *key; /* NULL for a part */
         uint64_t size;
-        int64_t mtime_ns;
+        int64_t mtime_ns;           /* of the last change, also of metadata alone */
+        int64_t created_ns;         /* of this generation */
+        int64_t generation;         /* grows with every version, over all names */
+        unsigned metageneration;    /* changes of metadata alone, from 1 */
+        unsigned components;        /* objects it was composed of; 0: it was not */
+        bool is_folder;             /* no object: a folder, whose key ends with '/' */
         char etag[ETAG_MAX];        /* without quotes */
         char upload[UPLOAD_ID_MAX]; /* the upload that made it, "" for none */
         bool has_crc;               /* of the whole object */
@@ -55,9 +60,17 @@ int object_append(struct object *o, const struct object *from, uint64_t off, uin
 /* Adds one segment, whose blob reference is taken over also on failure. 0 or -ENOMEM. */
 int object_add_seg(struct object *o, struct seg seg);
 
+/* A new object with everything of `from` but its key, which is that given. NULL: no memory. */
+struct object *object_clone(const struct object *from, const char *key);
+
 /* Metadata: 0 or -ENOMEM. object_meta() returns NULL for none; pairs are walked with
- * object_meta_next(o, NULL) and then the last name, NULL at the end. */
+ * object_meta_next(o, NULL) and then the last name, NULL at the end. A header's name is kept in
+ * lower case. Names that begin with ':' are the protocol's own and are not given out. */
 int object_meta_add(struct object *o, const char *name, const char *value);
+int object_meta_add_header(struct object *o, const char *name, const char *value);
+int object_meta_copy(struct object *o, const struct object *from);
+/* Absence is fine. */
+void object_meta_remove(struct object *o, const char *name);
 const char *object_meta(const struct object *o, const char *name);
 const char *object_meta_next(const struct object *o, const char *name);
 

@@ -29,10 +29,14 @@ int record_write(const struct object *o, const char *bucket, struct buf *text)
         if (o->etag[0])
                 buf_addf(text, "etag %s\n", o->etag);
         buf_addf(text, "mtime %" PRId64 "\n", o->mtime_ns);
+        buf_addf(text, "version %" PRId64 " %u %" PRId64 " %u %d\n", o->generation,
+                 o->metageneration, o->created_ns, o->components, o->is_folder);
         if (o->upload[0])
                 buf_addf(text, "upload %s\n", o->upload);
         for (const char *n = NULL; (n = object_meta_next(o, n));) {
-                buf_addf(text, "meta %s ", n);
+                buf_adds(text, "meta ");
+                uri_encode(text, n, false);
+                buf_addc(text, ' ');
                 uri_encode(text, n + strlen(n) + 1, false);
                 buf_addc(text, '\n');
         }
@@ -74,9 +78,20 @@ static int read_meta(char *v, struct object *o)
         if (!value)
                 return -EBADMSG;
         *value++ = 0;
-        if (uri_decode(value, false) < 0)
+        if (uri_decode(v, false) < 0 || uri_decode(value, false) < 0)
                 return -EBADMSG;
         return object_meta_add(o, v, value);
+}
+
+static int read_version(const char *v, struct object *o)
+{
+        int folder;
+
+        if (sscanf(v, "%" SCNd64 " %u %" SCNd64 " %u %d", &o->generation, &o->metageneration,
+                   &o->created_ns, &o->components, &folder) != 5)
+                return -EBADMSG;
+        o->is_folder = folder;
+        return 0;
 }
 
 /* One line "name value". */
@@ -97,6 +112,8 @@ static int read_line(char *line, const struct record_blobs *blobs, struct object
                 return read_text(o->upload, sizeof o->upload, v);
         if (!strcmp(line, "mtime"))
                 return sscanf(v, "%" SCNd64, &o->mtime_ns) == 1 ? 0 : -EBADMSG;
+        if (!strcmp(line, "version"))
+                return read_version(v, o);
         if (!strcmp(line, "meta"))
                 return read_meta(v, o);
         if (!strcmp(line, "seg"))

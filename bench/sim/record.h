@@ -5,6 +5,7 @@
  *      key ESCAPED                     not of a part
  *      bucket NAME                     of an upload only
  *      etag E, mtime NS, upload ID     where they are known
+ *      version GENERATION METAGENERATION CREATED COMPONENTS FOLDER
  *      meta NAME ESCAPED               one a header
  *      seg BUCKET BLOB OFF LEN [CRC]   one a segment, hexadecimal
  *      end                             last line: the record is whole

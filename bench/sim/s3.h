@@ -15,7 +15,6 @@
 
 enum {
         S3_KEY_MAX = 1024,
-        S3_META_MAX = 2048,
         S3_PAGE_MAX = 1000,
         S3_DELETE_MAX = 1000,
 };

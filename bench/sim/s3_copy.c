@@ -45,15 +45,6 @@ static struct object *find_source(struct service *s, struct exchange *x)
         return TAKE_PTR(o);
 }
 
-static int keep_metadata(struct object *o, const struct object *from)
-{
-        int err = 0;
-
-        for (const char *n = NULL; !err && (n = object_meta_next(from, n));)
-                err = object_meta_add(o, n, n + strlen(n) + 1);
-        return err;
-}
-
 static void reply_copy(struct exchange *x, const char *name, const struct object *o)
 {
         struct buf *b = &x->body;
@@ -86,7 +77,7 @@ void s3_copy(struct service *s, struct exchange *x)
         }
         if (replace && s3_bad_metadata(x, o))
                 return;
-        int err = replace ? 0 : keep_metadata(o, from);
+        int err = replace ? 0 : object_meta_copy(o, from);
         if (!err)
                 err = object_append(o, from, 0, from->size);
         s3_cond(x, &cond);

@@ -91,7 +91,7 @@ static const struct s3_op not_implemented = {"NotImplemented", "",   SERVICE,   
 
 const char *s3_in(const struct exchange *x, const char *header)
 {
-        return http_header(&x->rq, header);
+        return exchange_in(x, header);
 }
 
 static bool fits(const struct s3_op *op, const struct exchange *x, enum level level)
@@ -158,8 +158,24 @@ long s3_query_number(const struct exchange *x, const char *name, long other, lon
 
 void s3_cond(const struct exchange *x, struct vault_cond *cond)
 {
-        cond->if_match = s3_in(x, "if-match");
-        cond->if_none_match = s3_in(x, "if-none-match");
+        static const struct {
+                const char *header;
+                unsigned bit;
+                size_t at;
+        } numbers[] = {
+                {"x-goog-if-generation-match", VAULT_GEN, offsetof(struct vault_cond, gen)},
+                {"x-goog-if-metageneration-match", VAULT_META, offsetof(struct vault_cond, meta)},
+        };
+
+        *cond = (struct vault_cond){.if_match = s3_in(x, "if-match"),
+                                    .if_none_match = s3_in(x, "if-none-match")};
+        for (size_t i = 0; x->google && i < sizeof numbers / sizeof *numbers; i++) {
+                const char *text = s3_in(x, numbers[i].header);
+                if (!text)
+                        continue;
+                cond->has |= numbers[i].bit;
+                *(int64_t *)(void *)((char *)cond + numbers[i].at) = strtoll(text, NULL, 10);
+        }
 }
 
 struct vault_upload s3_upload(const struct exchange *x)
@@ -180,7 +196,7 @@ static bool is_chunked(const struct exchange *x)
 static void begin(struct service *s, struct exchange *x)
 {
         x->op = "Unknown";
-        x->bucket = x->key = x->upload = "";
+        x->bucket = x->key = x->upload = x->other_bucket = x->other_key = "";
         s3_begin_headers(x);
         int err = take_apart(x);
         if (err) {

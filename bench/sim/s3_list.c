@@ -120,36 +120,12 @@ static bool fill_page(struct page *p, struct service *s, const char *after)
         return false;
 }
 
-/* A continuation token is the last entry in hexadecimal: opaque, safe in XML and in a URL. */
-static void add_token(struct page *p)
-{
-        buf_adds(&p->x->body, "<NextContinuationToken>");
-        for (size_t i = 0; i < p->last.len; i++)
-                buf_addf(&p->x->body, "%02x", (unsigned char)p->last.p[i]);
-        buf_adds(&p->x->body, "</NextContinuationToken>");
-}
-
-static char *read_token(const char *token)
-{
-        size_t n = strlen(token);
-        CLEANUP(freep) char *key = malloc(n / 2 + 1);
-
-        if (!key || n % 2 || strspn(token, "0123456789abcdef") != n)
-                return NULL;
-        for (size_t i = 0; i < n / 2; i++) {
-                char hex[3] = {token[2 * i], token[2 * i + 1], 0};
-                key[i] = (char)strtoul(hex, NULL, 16);
-        }
-        key[n / 2] = 0;
-        return TAKE_PTR(key);
-}
-
 void s3_list_v2(struct service *s, struct exchange *x)
 {
         CLEANUP(page_release) struct page p;
         const char *token = exchange_query(x, "continuation-token");
         const char *start = exchange_query(x, "start-after");
-        CLEANUP(freep) char *after = token ? read_token(token) : NULL;
+        CLEANUP(freep) char *after = token ? exchange_read_token(token) : NULL;
 
         if (bad_page(&p, x, "max-keys"))
                 return;
@@ -165,8 +141,11 @@ void s3_list_v2(struct service *s, struct exchange *x)
         if (fill_page(&p, s, after ? after : start))
                 return;
         s3_element_u64(&x->body, "KeyCount", p.count);
-        if (p.more)
-                add_token(&p);
+        if (p.more) {
+                buf_adds(&x->body, "<NextContinuationToken>");
+                exchange_add_token(&x->body, p.last.p, p.last.len);
+                buf_adds(&x->body, "</NextContinuationToken>");
+        }
         buf_adds(&x->body, "</ListBucketResult>");
         s3_reply_xml(x);
 }

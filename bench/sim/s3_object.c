@@ -36,22 +36,23 @@ static int add_encoding(struct object *o, const char *value)
 
 bool s3_bad_metadata(struct exchange *x, struct object *o)
 {
-        size_t user = 0;
+        const char *prefix = x->google ? GS_META : S3_META;
+        size_t user = 0, nprefix = strlen(prefix);
         int err = 0;
 
         for (unsigned i = 0; !err && i < x->rq.nheaders; i++) {
                 const struct http_header *h = &x->rq.headers[i];
-                bool is_user = !strncasecmp(h->name, "x-amz-meta-", 11);
+                bool is_user = !strncasecmp(h->name, prefix, nprefix);
                 if (is_user)
-                        user += strlen(h->name) - 11 + strlen(h->value);
+                        user += strlen(h->name) - nprefix + strlen(h->value);
                 if (is_user || is_kept(h->name))
-                        err = object_meta_add(o, h->name, h->value);
+                        err = object_meta_add_header(o, h->name, h->value);
                 else if (!strcasecmp(h->name, "content-encoding"))
                         err = add_encoding(o, h->value);
         }
         if (err)
                 s3_fail(x, err);
-        else if (user > S3_META_MAX)
+        else if (user > (x->google ? GS_META_MAX : S3_META_MAX))
                 s3_error(x, "MetadataTooLarge");
         return x->status != 0;
 }
@@ -74,8 +75,10 @@ static void reply_put(struct exchange *x, const struct object *o)
         const char *sent = s3_sent_crc(x);
 
         s3_object_headers(x, o, false);
-        if (sent)
+        if (sent && !x->google)
                 s3_header(x, "x-amz-checksum-crc32c", sent);
+        else if (s3_in(x, "x-goog-hash"))
+                s3_header(x, "x-goog-hash", s3_in(x, "x-goog-hash"));
         else
                 s3_checksum_headers(x, o);
         s3_reply(x, 200);
@@ -142,11 +145,12 @@ static bool reading_is_off(struct exchange *x, const struct object *o)
         struct vault_cond cond;
 
         s3_cond(x, &cond);
-        if (cond.if_match && !object_matches(o, cond.if_match)) {
-                s3_error(x, "PreconditionFailed");
-        } else if (cond.if_none_match && object_matches(o, cond.if_none_match)) {
+        int err = vault_check(o, &cond);
+        if (err == -EALREADY) {
                 s3_error(x, "NotModified");
                 s3_object_headers(x, o, false);
+        } else if (err) {
+                s3_error(x, "PreconditionFailed");
         }
         return x->status != 0;
 }
@@ -157,28 +161,25 @@ void s3_get(struct service *s, struct exchange *x)
         CLEANUP(object_unrefp) struct object *o = NULL;
         const char *mode = s3_in(x, "x-amz-checksum-mode");
 
-        int err = vault_get(s->vault, x->bucket, x->key, &o);
+        const char *generation = x->google ? exchange_query(x, "generation") : NULL;
+        int err = generation ? vault_get_version(s->vault, x->bucket, x->key,
+                                                 strtoll(generation, NULL, 10), &o)
+                             : vault_get(s->vault, x->bucket, x->key, &o);
         if (err) {
                 s3_fail(x, err);
                 return;
         }
         if (reading_is_off(x, o))
                 return;
-        x->off = 0;
-        x->len = o->size;
-        int ranged = http_range(s3_in(x, "range"), o->size, &x->off, &x->len);
+        int ranged = exchange_range(x, o);
         if (ranged < 0) {
                 s3_error(x, "InvalidRange");
-                buf_addf(&x->headers, "Content-Range: bytes */%llu\r\n",
-                         (unsigned long long)o->size);
+                exchange_range(x, o); /* the error began the headers anew */
                 return;
         }
         s3_object_headers(x, o, true);
-        if (ranged)
-                buf_addf(&x->headers, "Content-Range: bytes %llu-%llu/%llu\r\n",
-                         (unsigned long long)x->off, (unsigned long long)(x->off + x->len - 1),
-                         (unsigned long long)o->size);
-        if (mode && !strcasecmp(mode, "ENABLED") && (x->len == o->size || x->op[0] == 'H'))
+        bool wanted = x->google || (mode && !strcasecmp(mode, "ENABLED"));
+        if (wanted && (x->len == o->size || x->op[0] == 'H' || x->google))
                 s3_checksum_headers(x, o);
         x->head_only = x->op[0] == 'H';
         x->object = TAKE_PTR(o);
@@ -187,9 +188,11 @@ void s3_get(struct service *s, struct exchange *x)
 
 void s3_delete(struct service *s, struct exchange *x)
 {
-        int err = vault_delete(s->vault, x->bucket, x->key);
+        struct vault_cond cond;
 
-        if (err)
+        s3_cond(x, &cond);
+        int err = vault_delete(s->vault, x->bucket, x->key, &cond);
+        if (err && (err != -ENOENT || cond.if_match || x->google))
                 s3_fail(x, err);
         else
                 s3_reply(x, 204);
@@ -205,9 +208,9 @@ struct delete_many {
 
 static void delete_one(struct delete_many *d, const char *key)
 {
-        int err = vault_delete(d->s->vault, d->x->bucket, key);
+        int err = vault_delete(d->s->vault, d->x->bucket, key, NULL);
 
-        if (err) {
+        if (err && err != -ENOENT) {
                 buf_adds(&d->out, "<Error>");
                 s3_element(&d->out, "Key", key);
                 buf_adds(&d->out, "<Code>InternalError</Code><Message>");

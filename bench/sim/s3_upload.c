@@ -150,7 +150,10 @@ static void reply_complete(struct exchange *x, const struct object *o)
         s3_element(b, "Bucket", x->bucket);
         s3_element(b, "Key", x->key);
         s3_element_etag(b, o);
-        if (o->has_crc) {
+        if (x->google) {
+                s3_object_headers(x, o, false);
+                s3_checksum_headers(x, o);
+        } else if (o->has_crc) {
                 crc32c_base64(o->crc, crc);
                 s3_element(b, "ChecksumCRC32C", sent ? sent : crc);
                 s3_element(b, "ChecksumType", "FULL_OBJECT");
@@ -169,6 +172,11 @@ void s3_upload_complete(struct service *s, struct exchange *x)
 
         if (s3_bad_digest(x))
                 return;
+        s3_cond(x, &cond);
+        if (x->google && (cond.has || cond.if_match || cond.if_none_match)) {
+                s3_refuse(x, 400, "InvalidArgument", "Completing takes no precondition.");
+                return;
+        }
         int err = o ? vault_upload_check(s->vault, &c.up) : -ENOMEM;
         if (err) {
                 s3_fail(x, err);
@@ -186,7 +194,6 @@ void s3_upload_complete(struct service *s, struct exchange *x)
         }
         if (x->status)
                 return;
-        s3_cond(x, &cond);
         if (!err)
                 err = vault_upload_complete(s->vault, &c.up, o, c.nparts, &cond);
         if (err == -ENOENT && cond.if_match)

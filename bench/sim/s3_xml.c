@@ -76,7 +76,10 @@ void s3_begin_headers(struct exchange *x)
 
 void s3_header(struct exchange *x, const char *name, const char *value)
 {
-        buf_addf(&x->headers, "%s: %s\r\n", name, value);
+        if (x->google && !strncmp(name, "x-amz-", 6))
+                buf_addf(&x->headers, "x-goog-%s: %s\r\n", name + 6, value);
+        else
+                exchange_header(x, name, value);
 }
 
 /* Lists hold thousands of elements; printf() would take most of their time. */
@@ -94,17 +97,9 @@ void s3_element(struct buf *b, const char *name, const char *value)
         tag(b, name, true);
 }
 
-/* Writes `n` in at least `width` digits, up to `end`; returns where they begin. */
-static char *digits(char *end, uint64_t n, int width)
-{
-        for (; n || width > 0; n /= 10, width--)
-                *--end = (char)('0' + n % 10);
-        return end;
-}
-
 void s3_element_u64(struct buf *b, const char *name, uint64_t value)
 {
-        char text[20], *end = text + sizeof text, *p = digits(end, value, 1);
+        char text[20], *end = text + sizeof text, *p = http_digits(end, value, 1);
 
         tag(b, name, false);
         buf_add(b, p, (size_t)(end - p));
@@ -113,18 +108,9 @@ void s3_element_u64(struct buf *b, const char *name, uint64_t value)
 
 void s3_element_time(struct buf *b, const char *name, int64_t ns)
 {
-        char text[] = "1970-01-01T00:00:00.000Z";
-        time_t s = (time_t)(ns / 1000000000);
-        struct tm tm;
+        char text[HTTP_TIME_LEN];
 
-        gmtime_r(&s, &tm);
-        digits(text + 4, (uint64_t)tm.tm_year + 1900, 4);
-        digits(text + 7, (uint64_t)tm.tm_mon + 1, 2);
-        digits(text + 10, (uint64_t)tm.tm_mday, 2);
-        digits(text + 13, (uint64_t)tm.tm_hour, 2);
-        digits(text + 16, (uint64_t)tm.tm_min, 2);
-        digits(text + 19, (uint64_t)tm.tm_sec, 2);
-        digits(text + 23, (uint64_t)(ns / 1000000 % 1000), 3);
+        http_time(ns, text);
         s3_element(b, name, text);
 }
 
@@ -202,6 +188,7 @@ void s3_fail(struct exchange *x, int err)
                 s3_error(x, "NoSuchBucket");
                 break;
         case -ESTALE:
+        case -EALREADY:
                 s3_error(x, "PreconditionFailed");
                 break;
         case -ENOSPC:
@@ -231,8 +218,23 @@ void s3_checksum_headers(struct exchange *x, const struct object *o)
         if (!o->has_crc)
                 return;
         crc32c_base64(o->crc, text);
+        if (x->google) {
+                buf_addf(&x->headers, "x-goog-hash: crc32c=%s\r\n", text);
+                return;
+        }
         s3_header(x, "x-amz-checksum-crc32c", text);
         s3_header(x, "x-amz-checksum-type", "FULL_OBJECT");
+}
+
+/* The second vendor's, of a version. */
+static void generation_headers(struct exchange *x, const struct object *o)
+{
+        buf_addf(&x->headers,
+                 "x-goog-generation: %" PRId64 "\r\nx-goog-metageneration: %u\r\n"
+                 "x-goog-stored-content-length: %" PRIu64 "\r\n",
+                 o->generation, o->metageneration, o->size);
+        if (o->components)
+                buf_addf(&x->headers, "x-goog-component-count: %u\r\n", o->components);
 }
 
 void s3_object_headers(struct exchange *x, const struct object *o, bool with_meta)
@@ -240,6 +242,8 @@ void s3_object_headers(struct exchange *x, const struct object *o, bool with_met
         char date[32];
 
         buf_addf(&x->headers, "ETag: \"%s\"\r\n", o->etag);
+        if (x->google)
+                generation_headers(x, o);
         if (!with_meta)
                 return;
         http_date(o->mtime_ns / 1000000000, date);
@@ -248,5 +252,6 @@ void s3_object_headers(struct exchange *x, const struct object *o, bool with_met
         if (!object_meta(o, "content-type"))
                 s3_header(x, "Content-Type", "binary/octet-stream");
         for (const char *n = NULL; (n = object_meta_next(o, n));)
-                s3_header(x, n, n + strlen(n) + 1);
+                if (*n != ':')
+                        s3_header(x, n, n + strlen(n) + 1);
 }

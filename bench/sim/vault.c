@@ -15,8 +15,6 @@
 #include "bench/sim/vault_i.h"
 #include "base/banned.h"
 
-static const struct vault_cond no_cond;
-
 int vault_open(struct data *d, struct vault **out)
 {
         struct vault *v = calloc(1, sizeof *v);
@@ -37,6 +35,8 @@ int vault_open(struct data *d, struct vault **out)
 static void bucket_free(struct bucket *b)
 {
         index_release(&b->index);
+        index_release(&b->old);
+        index_release(&b->folders);
         for (struct upload *u = b->uploads; u;) {
                 struct upload *next = u->next;
                 upload_free(u);
@@ -92,6 +92,8 @@ int vault_new_bucket_locked(struct vault *v, const char *name, struct bucket **o
                 return -ENOMEM;
         snprintf(b->name, sizeof b->name, "%s", name);
         index_init(&b->index);
+        index_init(&b->old);
+        index_init(&b->folders);
         while (*at && strcmp((*at)->name, name) < 0)
                 at = &(*at)->next;
         b->next = *at;
@@ -123,7 +125,7 @@ int vault_remove_bucket(struct vault *v, const char *bucket)
                 struct bucket *b = *at;
                 if (strcmp(b->name, bucket))
                         continue;
-                err = b->index.count || b->uploads ? -ENOTEMPTY : 0;
+                err = b->index.count || b->folders.count || b->uploads ? -ENOTEMPTY : 0;
                 if (!err) {
                         *at = b->next;
                         data_remove_bucket(v->data, bucket);
@@ -177,18 +179,31 @@ void vault_stamp(struct vault *v, struct object *o, unsigned nparts)
                 o->has_crc = true;
                 o->crc = null_crc(o->size);
         }
-        int n = snprintf(o->etag, sizeof o->etag, "%016" PRIx64 "%08" PRIx32, data_next_id(v->data),
+        o->created_ns = o->mtime_ns;
+        o->generation = (int64_t)data_next_id(v->data);
+        o->metageneration = 1;
+        int n = snprintf(o->etag, sizeof o->etag, "%016" PRIx64 "%08" PRIx32, o->generation,
                          o->crc);
         if (nparts)
                 snprintf(o->etag + n, sizeof o->etag - (size_t)n, "-%u", nparts);
 }
 
-static int check_cond(const struct object *now, const struct vault_cond *cond)
+int vault_check(const struct object *now, const struct vault_cond *cond)
 {
+        int64_t gen = now ? now->generation : 0, meta = now ? now->metageneration : 0;
+
+        if (!cond)
+                return 0;
         if (cond->if_match && !object_matches(now, cond->if_match))
                 return now ? -ESTALE : -ENOENT;
-        if (cond->if_none_match && object_matches(now, cond->if_none_match))
+        if ((cond->present && cond->present != now) ||
+            ((cond->has & VAULT_GEN) && cond->gen != gen) ||
+            ((cond->has & VAULT_META) && cond->meta != meta))
                 return -ESTALE;
+        if ((cond->if_none_match && object_matches(now, cond->if_none_match)) ||
+            ((cond->has & VAULT_GEN_NOT) && cond->gen_not == gen) ||
+            ((cond->has & VAULT_META_NOT) && cond->meta_not == meta))
+                return -EALREADY;
         return 0;
 }
 
@@ -196,8 +211,10 @@ int vault_replace_locked(struct vault *v, struct bucket *b, struct object *o, co
                          const struct vault_cond *cond, struct object **old)
 {
         char path[DATA_PATH_MAX];
-        int err = check_cond(index_find(&b->index, o->key), cond ? cond : &no_cond);
+        int err = vault_check(index_find(&b->index, o->key), cond);
 
+        if (!err)
+                err = folder_make_parents_locked(v, b, o->key);
         if (err)
                 return err;
         data_index_path(b->name, o->key, path);
@@ -214,19 +231,26 @@ int vault_replace_locked(struct vault *v, struct bucket *b, struct object *o, co
                 else if (!index_put(&b->index, TAKE_PTR(*old), &now))
                         object_unref(now);
         }
+        if (!err)
+                version_keep_locked(v, b, *old, o->generation);
         return err;
+}
+
+int vault_stage(struct vault *v, const struct object *o, char tmp[DATA_TMP_MAX])
+{
+        CLEANUP(buf_release) struct buf text = BUF_INIT;
+        int err = data_is_null(v->data) ? 0 : record_write(o, NULL, &text);
+
+        return err ? err : data_stage(v->data, &text, tmp);
 }
 
 int vault_put(struct vault *v, const char *bucket, struct object *o, const struct vault_cond *cond)
 {
-        CLEANUP(buf_release) struct buf text = BUF_INIT;
         CLEANUP(object_unrefp) struct object *old = NULL;
         char tmp[DATA_TMP_MAX];
 
         vault_stamp(v, o, 0);
-        int err = data_is_null(v->data) ? 0 : record_write(o, NULL, &text);
-        if (!err)
-                err = data_stage(v->data, &text, tmp);
+        int err = vault_stage(v, o, tmp);
         if (err)
                 return err;
         pthread_mutex_lock(&v->mtx);
@@ -238,88 +262,31 @@ int vault_put(struct vault *v, const char *bucket, struct object *o, const struc
         return err;
 }
 
-int vault_delete(struct vault *v, const char *bucket, const char *key)
+struct object *vault_take_locked(struct vault *v, struct bucket *b, const char *key)
 {
         char path[DATA_PATH_MAX];
+        struct object *old = index_remove(&b->index, key);
+
+        if (old && !data_is_null(v->data)) {
+                data_index_path(b->name, key, path);
+                data_remove(v->data, path);
+        }
+        version_keep_locked(v, b, old, 0);
+        return old;
+}
+
+int vault_delete(struct vault *v, const char *bucket, const char *key,
+                 const struct vault_cond *cond)
+{
         CLEANUP(object_unrefp) struct object *old = NULL;
 
         pthread_mutex_lock(&v->mtx);
         struct bucket *b = vault_bucket_locked(v, bucket);
-        if (b)
-                old = index_remove(&b->index, key);
-        if (old && !data_is_null(v->data)) {
-                data_index_path(bucket, key, path);
-                data_remove(v->data, path);
+        int err = b ? vault_check(index_find(&b->index, key), cond) : -ENXIO;
+        if (!err) {
+                old = vault_take_locked(v, b, key);
+                err = old ? 0 : -ENOENT;
         }
-        pthread_mutex_unlock(&v->mtx);
-        return b ? 0 : -ENXIO;
-}
-
-/* The length of the common prefix that `key` is listed under, 0 for none. */
-static size_t common_len(const char *key, const char *prefix, const char *delim)
-{
-        size_t skip = strlen(prefix);
-
-        if (!*delim || strncmp(key, prefix, skip))
-                return 0;
-        const char *d = strstr(key + skip, delim);
-        return d ? (size_t)(d - key) + strlen(delim) : 0;
-}
-
-/* The first entry that does not begin with the n bytes at s. */
-static const struct index_node *seek_over(const struct index *ix, const char *s, size_t n,
-                                          struct buf *bound)
-{
-        buf_reset(bound);
-        if (buf_add(bound, s, n))
-                return NULL;
-        while (bound->len && (unsigned char)bound->p[bound->len - 1] == 0xff)
-                bound->p[--bound->len] = 0;
-        if (!bound->len)
-                return NULL;
-        bound->p[bound->len - 1]++;
-        return index_seek(ix, bound->p, 0);
-}
-
-static const struct index_node *list_start(const struct index *ix, const struct vault_list *l,
-                                           struct buf *bound)
-{
-        if (strcmp(l->after, l->prefix) < 0)
-                return index_seek(ix, l->prefix, 0);
-        size_t n = common_len(l->after, l->prefix, l->delim);
-        if (n && n == strlen(l->after))
-                return seek_over(ix, l->after, n, bound);
-        return index_seek(ix, l->after, *l->after != 0);
-}
-
-static int list_locked(const struct index *ix, struct vault_list *l)
-{
-        CLEANUP(buf_release) struct buf bound = BUF_INIT;
-        const struct index_node *n = list_start(ix, l, &bound);
-        size_t skip = strlen(l->prefix);
-        int err = 0;
-
-        for (unsigned count = 0; n && !err; count++) {
-                const struct object *o = index_object(n);
-                if (strncmp(o->key, l->prefix, skip))
-                        break;
-                if (count == l->max) {
-                        l->more = l->max > 0;
-                        break;
-                }
-                size_t common = common_len(o->key, l->prefix, l->delim);
-                err = l->fn(l->arg, o, common ? o->key : NULL, common);
-                n = common ? seek_over(ix, o->key, common, &bound) : index_next(n);
-        }
-        return bound.failed ? -ENOMEM : err;
-}
-
-int vault_list(struct vault *v, const char *bucket, struct vault_list *l)
-{
-        l->more = false;
-        pthread_mutex_lock(&v->mtx);
-        struct bucket *b = vault_bucket_locked(v, bucket);
-        int err = b ? list_locked(&b->index, l) : -ENXIO;
         pthread_mutex_unlock(&v->mtx);
         return err;
 }

@@ -25,6 +25,8 @@ struct upload {
 struct bucket {
         struct bucket *next;
         struct index index;
+        struct index old;       /* versions kept, under KEY#GENERATION */
+        struct index folders;   /* of a bucket with folders (vault_folder.c) */
         struct upload *uploads; /* by key, then id */
         char name[64];
 };
@@ -33,6 +35,7 @@ struct vault {
         struct data *data;
         pthread_mutex_t mtx; /* guards all below */
         struct bucket *buckets;
+        bool versions, folders; /* set before the server starts */
 };
 
 struct bucket *vault_bucket_locked(struct vault *v, const char *name);
@@ -41,6 +44,17 @@ int vault_new_bucket_locked(struct vault *v, const char *name, struct bucket **o
 /* Makes o, staged in tmp, the present version; *old is then the caller's to let go of. */
 int vault_replace_locked(struct vault *v, struct bucket *b, struct object *o, const char *tmp,
                          const struct vault_cond *cond, struct object **old);
+/* Writes o's record aside; nothing in null mode. */
+int vault_stage(struct vault *v, const struct object *o, char tmp[DATA_TMP_MAX]);
+/* Takes the present version out, with its record; it is then the caller's. NULL: there is none. */
+struct object *vault_take_locked(struct vault *v, struct bucket *b, const char *key);
+
+/* vault_version.c: keeps `old` (NULL: nothing) where that is asked for, unless its generation is
+ * the one that takes its place. Without memory it is let go of. */
+void version_keep_locked(struct vault *v, struct bucket *b, const struct object *old,
+                         int64_t generation);
+/* vault_folder.c: the folders above a key; nothing where the bucket has none. */
+int folder_make_parents_locked(struct vault *v, struct bucket *b, const char *key);
 
 int upload_insert_locked(struct bucket *b, struct object *o, struct upload **out);
 int upload_set_part_locked(struct upload *u, unsigned number, struct object *o,

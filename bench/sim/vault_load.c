@@ -88,7 +88,8 @@ static int load_object(void *arg, const char *path, const char *name, struct buf
         int err = read_record(l, path, text, &o, NULL);
         if (err || !o->key)
                 return err == -ENOMEM ? err : 0;
-        err = index_put(&l->bucket->index, object_ref(o), &old);
+        err = index_put(o->is_folder ? &l->bucket->folders : &l->bucket->index, object_ref(o),
+                        &old);
         if (err)
                 object_unref(o);
         return err;

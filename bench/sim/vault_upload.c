@@ -152,18 +152,27 @@ int vault_upload_check(struct vault *v, const struct vault_upload *up)
         return err;
 }
 
+int vault_upload_head(struct vault *v, const struct vault_upload *up, struct object **out)
+{
+        struct upload *u;
+
+        pthread_mutex_lock(&v->mtx);
+        int err = lookup_locked(v, up, &u);
+        if (!err)
+                *out = object_ref(u->o);
+        pthread_mutex_unlock(&v->mtx);
+        return err;
+}
+
 int vault_upload_put(struct vault *v, const struct vault_upload *up, unsigned number,
                      struct object *o)
 {
-        CLEANUP(buf_release) struct buf text = BUF_INIT;
         CLEANUP(object_unrefp) struct object *old = NULL;
         char path[DATA_PATH_MAX], tmp[DATA_TMP_MAX], name[16];
         struct upload *u;
 
         vault_stamp(v, o, 0);
-        int err = data_is_null(v->data) ? 0 : record_write(o, NULL, &text);
-        if (!err)
-                err = data_stage(v->data, &text, tmp);
+        int err = vault_stage(v, o, tmp);
         if (err)
                 return err;
         snprintf(name, sizeof name, "%u", number);
@@ -202,8 +211,8 @@ static int inherit(struct object *o, const struct object *from)
 {
         int err = object_set_key(o, from->key);
 
-        for (const char *n = NULL; !err && (n = object_meta_next(from, n));)
-                err = object_meta_add(o, n, n + strlen(n) + 1);
+        if (!err)
+                err = object_meta_copy(o, from);
         snprintf(o->upload, sizeof o->upload, "%s", from->upload);
         return err;
 }
@@ -221,25 +230,17 @@ static void unlink_upload_locked(struct bucket *b, const struct vault_upload *up
 int vault_upload_complete(struct vault *v, const struct vault_upload *up, struct object *o,
                           unsigned nparts, const struct vault_cond *cond)
 {
-        CLEANUP(buf_release) struct buf text = BUF_INIT;
         CLEANUP(object_unrefp) struct object *old = NULL, *head = NULL;
         char path[DATA_PATH_MAX], tmp[DATA_TMP_MAX];
         struct upload *u = NULL;
 
-        pthread_mutex_lock(&v->mtx);
-        int err = lookup_locked(v, up, &u);
-        if (!err)
-                head = object_ref(u->o);
-        pthread_mutex_unlock(&v->mtx);
+        int err = vault_upload_head(v, up, &head);
         if (!err)
                 err = inherit(o, head);
         if (err)
                 return err;
         vault_stamp(v, o, nparts);
-        if (!data_is_null(v->data))
-                err = record_write(o, NULL, &text);
-        if (!err)
-                err = data_stage(v->data, &text, tmp);
+        err = vault_stage(v, o, tmp);
         if (err)
                 return err;
         u = NULL;

@@ -18,6 +18,9 @@ sim_tests = \
 	%D%/sim_args.sh \
 	%D%/sim_auth.sh \
 	%D%/sim_faults.sh \
+	%D%/sim_gs_folders.sh \
+	%D%/sim_gs_objects.sh \
+	%D%/sim_gs_uploads.sh \
 	%D%/sim_list.sh \
 	%D%/sim_null.sh \
 	%D%/sim_objects.sh \

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* related.c: see related.h. */
+#include "bench/sim/related.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/banned.h"
+
+int related_begin(struct related *r, const char *content_type, uint64_t body_len)
+{
+        const char *at = content_type ? strcasestr(content_type, "boundary=") : NULL;
+
+        if (!at)
+                return -EINVAL;
+        at += 9;
+        bool quoted = *at == '"' || *at == '\'';
+        size_t n = quoted ? strcspn(at + 1, "\"'") : strcspn(at, "; \t");
+        if (!n || n + 3 > sizeof r->boundary)
+                return -EINVAL;
+        snprintf(r->boundary, sizeof r->boundary, "--%.*s", (int)n, at + quoted);
+        r->rest = body_len;
+        return 0;
+}
+
+/* The end of a part's headers that begin at p, or NULL. */
+static const char *headers_end(const char *p)
+{
+        const char *end = strstr(p, "\r\n\r\n");
+
+        return end ? end + 4 : NULL;
+}
+
+static void find_type(struct related *r, const char *p, const char *end)
+{
+        static const char name[] = "content-type:";
+        const char *at = strcasestr(p, name);
+
+        if (!at || at >= end)
+                return;
+        at += sizeof name - 1;
+        at += strspn(at, " ");
+        r->type_at = (size_t)(at - r->head.p);
+        r->type_len = strcspn(at, "\r\n");
+}
+
+/* Looks for the beginning of the data in `head`. 1, 0 when it is not there yet, or -EBADMSG. */
+static int find_data(struct related *r)
+{
+        char *p = r->head.p;
+        size_t n = strlen(r->boundary);
+
+        if (r->head.len < n)
+                return 0;
+        if (strncmp(p, r->boundary, n))
+                return -EBADMSG;
+        const char *text = headers_end(p);
+        const char *second = text ? strstr(text, r->boundary) : NULL;
+        const char *data = second ? headers_end(second) : NULL;
+        if (!data)
+                return 0;
+        if (second < text + 2)
+                return -EBADMSG;
+        r->text_at = (size_t)(text - p);
+        r->text_len = (size_t)(second - 2 - text);
+        find_type(r, second, data);
+        return 1;
+}
+
+static bool ends_with(const char *p, size_t n, const char *end, size_t nend)
+{
+        return n >= nend && !memcmp(p + n - nend, end, nend);
+}
+
+/* The last bytes: a line break may be at their very end or not, and tells where the data ends. */
+static int take_tail(struct related *r, char *p, size_t n, related_fn *fn, void *arg)
+{
+        char want[RELATED_BOUNDARY_MAX + 8];
+
+        if (r->ntail + n > sizeof r->tail)
+                return -EBADMSG;
+        memcpy(r->tail + r->ntail, p, n);
+        r->ntail += n;
+        if (r->rest)
+                return 0;
+        size_t end = (size_t)snprintf(want, sizeof want, "\r\n%s--\r\n", r->boundary);
+        if (!ends_with(r->tail, r->ntail, want, end)) {
+                end -= 2;
+                if (!ends_with(r->tail, r->ntail, want, end))
+                        return -EBADMSG;
+        }
+        return r->ntail > end ? fn(arg, r->tail, r->ntail - end) : 0;
+}
+
+static void begin_data(struct related *r)
+{
+        size_t tail = strlen(r->boundary) + 6; /* two breaks and "--" */
+
+        r->left = r->rest > tail ? r->rest - tail : 0;
+}
+
+int related_feed(struct related *r, char *p, size_t n, related_fn *fn, void *arg)
+{
+        while (n && !r->text_len) {
+                if (r->head.len == RELATED_HEAD_MAX || !*p || buf_addc(&r->head, *p))
+                        return -EBADMSG;
+                p++;
+                n--;
+                r->rest--;
+                int found = p[-1] == '\n' ? find_data(r) : 0;
+                if (found < 0)
+                        return found;
+                if (found)
+                        begin_data(r);
+        }
+        size_t k = related_left(r, n);
+        int err = k ? fn(arg, p, k) : 0;
+        related_skip(r, k);
+        r->rest -= n - k;
+        return err || n == k ? err : take_tail(r, p + k, n - k, fn, arg);
+}
+
+size_t related_left(const struct related *r, size_t n)
+{
+        return n < r->left ? n : (size_t)r->left;
+}
+
+void related_skip(struct related *r, size_t n)
+{
+        r->left -= n;
+        r->rest -= n;
+}
+
+bool related_is_whole(const struct related *r)
+{
+        return r->text_len && !r->rest;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vault_version.c: generations: those kept, changes of metadata alone, and moves. See vault.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "bench/sim/vault_i.h"
+#include "base/banned.h"
+
+static int old_key(struct buf *out, const char *key, int64_t generation)
+{
+        return buf_addf(out, "%s#%" PRId64, key, generation);
+}
+
+void vault_keep_versions(struct vault *v)
+{
+        v->versions = true;
+}
+
+bool vault_keeps_versions(const struct vault *v)
+{
+        return v->versions;
+}
+
+void version_keep_locked(struct vault *v, struct bucket *b, const struct object *old,
+                         int64_t generation)
+{
+        CLEANUP(buf_release) struct buf key = BUF_INIT;
+        CLEANUP(object_unrefp) struct object *kept = NULL, *before = NULL;
+
+        if (!v->versions || !old || old->generation == generation ||
+            old_key(&key, old->key, old->generation))
+                return;
+        kept = object_clone(old, key.p);
+        if (kept && !index_put(&b->old, kept, &before))
+                kept = NULL;
+}
+
+int vault_get_version(struct vault *v, const char *bucket, const char *key, int64_t generation,
+                      struct object **out)
+{
+        CLEANUP(buf_release) struct buf name = BUF_INIT;
+
+        if (old_key(&name, key, generation))
+                return -ENOMEM;
+        pthread_mutex_lock(&v->mtx);
+        struct bucket *b = vault_bucket_locked(v, bucket);
+        struct object *o = b ? index_find(&b->index, key) : NULL;
+        if (b && (!o || o->generation != generation))
+                o = index_find(&b->old, name.p);
+        if (o)
+                *out = object_ref(o);
+        pthread_mutex_unlock(&v->mtx);
+        if (!b)
+                return -ENXIO;
+        return o ? 0 : -ENOENT;
+}
+
+int vault_update(struct vault *v, const char *bucket, struct object *o,
+                 const struct vault_cond *cond)
+{
+        CLEANUP(object_unrefp) struct object *old = NULL;
+        char tmp[DATA_TMP_MAX];
+        struct timespec now;
+
+        clock_gettime(CLOCK_REALTIME, &now);
+        o->mtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+        o->metageneration++;
+        int err = vault_stage(v, o, tmp);
+        if (err)
+                return err;
+        pthread_mutex_lock(&v->mtx);
+        struct bucket *b = vault_bucket_locked(v, bucket);
+        err = b ? vault_replace_locked(v, b, o, tmp, cond, &old) : -ENXIO;
+        pthread_mutex_unlock(&v->mtx);
+        if (err)
+                data_discard(v->data, tmp);
+        return err;
+}
+
+static int move_locked(struct vault *v, struct bucket *b, const struct object *from,
+                       struct object *o, const char *tmp, const struct vault_cond *to_cond,
+                       struct object **old)
+{
+        const struct object *now = b ? index_find(&b->index, from->key) : NULL;
+
+        if (!b)
+                return -ENXIO;
+        if (now != from)
+                return now ? -ESTALE : -ENOENT;
+        int err = vault_replace_locked(v, b, o, tmp, to_cond, old);
+        if (!err && strcmp(from->key, o->key))
+                object_unref(vault_take_locked(v, b, from->key));
+        return err;
+}
+
+int vault_move(struct vault *v, const char *bucket, const char *from,
+               const struct vault_cond *from_cond, const char *to, const struct vault_cond *to_cond,
+               struct object **out)
+{
+        CLEANUP(object_unrefp) struct object *source = NULL, *o = NULL, *old = NULL;
+        char tmp[DATA_TMP_MAX];
+
+        int err = vault_get(v, bucket, from, &source);
+        if (!err)
+                err = vault_check(source, from_cond);
+        if (err)
+                return err;
+        o = object_clone(source, to);
+        if (!o)
+                return -ENOMEM;
+        vault_stamp(v, o, 0);
+        err = vault_stage(v, o, tmp);
+        if (err)
+                return err;
+        pthread_mutex_lock(&v->mtx);
+        err = move_locked(v, vault_bucket_locked(v, bucket), source, o, tmp, to_cond, &old);
+        pthread_mutex_unlock(&v->mtx);
+        if (err)
+                data_discard(v->data, tmp);
+        else
+                *out = TAKE_PTR(o);
+        return err;
+}

@@ -1,0 +1,115 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The simulator's second protocol: resumable sessions, the XML API and its multipart uploads, and objects
+# made of objects.
+. "${srcdir:?}/tests/lib/tap.sh"
+. "$srcdir/tests/lib/sim.sh"
+command -v jq >/dev/null || skip_all "jq is not installed"
+plan 54
+
+sim_start --data "$tmp/data" --protocol gs --rewrite-chunk 4M --resume-short 512K
+o=/storage/v1/b/bkt/o up=/upload/storage/v1/b/bkt/o
+j() { jq -r "$1" <"$tmp/body"; }
+json='Content-Type: application/json'
+head -c 1000000 /dev/urandom >"$tmp/big"
+same() { req GET "$o/$1?alt=media" >/dev/null && cmp -s "$tmp/body" "$2" && echo same; }
+
+# --- a resumable session ---
+session() {
+	req POST "$up?uploadType=resumable&name=$1" -H "$json" -d "${2:-}" >"$tmp/status"
+	session=$(field location)
+	session=${session#"$url"}
+}
+chunk() {
+	dd if="$tmp/big" bs=1 skip="$1" count="$2" of="$tmp/chunk" status=none
+	req PUT "$session" -H "Content-Range: bytes $1-$(($1 + $2 - 1))/$3" --data-binary "@$tmp/chunk"
+}
+ask() { req PUT "$session" -H 'Content-Range: bytes */1000000' -d ''; }
+session 'res&ifGenerationMatch=0' '{"contentType":"a/b","metadata":{"k":"v"}}'
+expect_eq 200 "$(cat "$tmp/status")" "a session is begun"
+expect_eq 308 "$(ask)" "it is asked for its state"
+expect_eq "" "$(field range)" "and has nothing"
+expect_eq 308 "$(chunk 0 786432 '*')" "a chunk is taken"
+expect_eq bytes=0-524287 "$(field range)" "in part only"
+expect_eq 308 "$(chunk 524288 300000 '*')" "the next one"
+expect_eq bytes=0-786431 "$(field range)" "is kept in grains"
+sim_stop
+sim_start --data "$tmp/data" --protocol gs --rewrite-chunk 4M
+expect_eq 308 "$(ask)" "the session outlives the server"
+expect_eq 400 "$(chunk 786433 213567 1000000)" "a chunk that leaves a hole is refused"
+expect_eq 200 "$(chunk 700000 300000 1000000)" "the last one, which overlaps, ends it"
+expect_eq "1000000 v a/b" "$(j '"\(.size) \(.metadata.k) \(.contentType)"')" "the object is there"
+expect_eq same "$(same res "$tmp/big")" "with all its bytes"
+expect_eq 404 "$(ask)" "and the session is over"
+session 'res&ifGenerationMatch=0'
+expect_eq 412 "$(chunk 0 1000000 1000000)" "a condition of the session counts at its end"
+expect_eq 499 "$(req DELETE "$session")" "a session is cancelled"
+expect_eq 404 "$(ask)" "and gone"
+
+# --- the XML API ---
+expect_eq 200 "$(req PUT /bkt/xml -T "$tmp/big" -H 'x-goog-meta-k: v')" "an object is put by the XML API"
+expect_eq 200 "$(req HEAD /bkt/xml)" "and asked for"
+expect_eq v "$(field x-goog-meta-k)" "with its metadata"
+gen=$(field x-goog-generation) hash=$(field x-goog-hash)
+req GET "$o/xml" >/dev/null
+expect_eq "$gen $hash v" "$(j '"\(.generation) crc32c=\(.crc32c) \(.metadata.k)"')" "as the JSON API tells it"
+expect_eq 412 "$(req PUT /bkt/xml -T "$tmp/big" -H 'x-goog-if-generation-match: 0')" "its conditions are obeyed"
+expect_eq 400 "$(req PUT /bkt/xml2 -T "$tmp/big" -H 'x-goog-hash: crc32c=AAAAAA==')" "its checksums are verified"
+head -c 5242880 /dev/urandom >"$tmp/p1"
+cat "$tmp/p1" "$tmp/big" >"$tmp/whole"
+expect_eq 200 "$(multipart xmp "$tmp/p1" "$tmp/big")" "parts are uploaded"
+hash=$(field x-goog-hash)
+expect_eq same "$(same xmp "$tmp/whole")" "and are the object"
+req GET "$o/xmp" >/dev/null
+expect_eq "$hash" "crc32c=$(j .crc32c)" "whose checksum is that of the whole"
+req POST '/bkt/xmq?uploads' >/dev/null
+expect_eq 400 "$(req POST "/bkt/xmq?uploadId=$(element UploadId)" -H 'x-goog-if-generation-match: 0' -d '<x/>')" \
+	"completing takes no precondition"
+expect_eq 404 "$(req DELETE '/bkt/nothing')" "a delete of nothing is not found"
+
+# --- objects of objects ---
+expect_eq 200 "$(req POST "$o/res/rewriteTo/b/bkt/o/c%2F1" -d '')" "a small object is rewritten at once"
+expect_eq "true c/1 v" "$(j '"\(.done) \(.resource.name) \(.resource.metadata.k)"')" "with its metadata"
+expect_eq same "$(same c%2F1 "$tmp/big")" "and bytes"
+req POST "$o/xmp/rewriteTo/b/bkt/o/c2?ifGenerationMatch=0" -d '' >/dev/null
+expect_eq "false 4194304" "$(j '"\(.done) \(.totalBytesRewritten)"')" "a large one in pieces"
+token=$(j .rewriteToken)
+expect_eq 404 "$(req GET "$o/c2")" "which is not there before the last"
+req POST "$o/xmp/rewriteTo/b/bkt/o/c2?ifGenerationMatch=0&rewriteToken=$token" -d '' >/dev/null
+expect_eq "true 6242880" "$(j '"\(.done) \(.resource.size)"')" "and is then"
+expect_eq 412 "$(req POST "$o/res/rewriteTo/b/bkt/o/c2?ifGenerationMatch=0" -d '')" "conditions of the target are obeyed"
+expect_eq 412 "$(req POST "$o/res/rewriteTo/b/bkt/o/c3?ifSourceGenerationMatch=1" -d '')" "and those of the source"
+expect_eq 200 "$(req POST "$o/res/copyTo/b/bkt/o/c3" -H "$json" -d '{"metadata":{"n":"w"}}')" "a copy is made"
+expect_eq "null w" "$(j '"\(.metadata.k) \(.metadata.n)"')" "with other metadata"
+
+req GET "$o/xml" >/dev/null
+gen=$(j .generation)
+compose() { req POST "$o/$1/compose" -H "$json" -d "{\"sourceObjects\":[$2],\"destination\":{\"metadata\":{\"c\":\"d\"}}}"; }
+expect_eq 200 "$(compose whole "{\"name\":\"xmp\"},{\"name\":\"xml\",\"generation\":\"$gen\"}")" "objects are composed"
+expect_eq "7242880 2 d null" "$(j '"\(.size) \(.componentCount) \(.metadata.c) \(.md5Hash)"')" "to one of two components"
+cat "$tmp/whole" "$tmp/big" >"$tmp/three"
+expect_eq same "$(same whole "$tmp/three")" "of their bytes"
+crc=$(req GET "$o/whole" >/dev/null && j .crc32c)
+req POST "$up?uploadType=media&name=flat" --data-binary "@$tmp/three" -H 'Content-Type:' >/dev/null
+expect_eq "$crc" "$(j .crc32c)" "with their checksum"
+expect_eq 200 "$(compose whole '{"name":"whole"},{"name":"xml"}')" "an object is composed onto itself"
+expect_eq 3 "$(j .componentCount)" "of three components"
+expect_eq 404 "$(compose w2 '{"name":"xml","generation":"1"}')" "a generation that is not there is not found"
+many=$(printf '{"name":"xml"},%.0s' $(seq 33))
+expect_eq 400 "$(compose w2 "${many%,}")" "33 sources are too many"
+
+expect_eq 200 "$(req POST "$o/c%2F1/moveTo/o/m%2F1?ifGenerationMatch=0" -d '')" "an object is moved"
+expect_eq same "$(same m%2F1 "$tmp/big")" "with its bytes"
+expect_eq 404 "$(req GET "$o/c%2F1")" "and is no more where it was"
+expect_eq 412 "$(req POST "$o/m%2F1/moveTo/o/c2?ifGenerationMatch=0" -d '')" "not onto what is there"
+expect_eq 200 "$(req GET "$o/m%2F1")" "and stays then"
+sim_stop
+sim_start --data "$tmp/data" --protocol gs --no-move
+expect_eq 404 "$(req POST "$o/m%2F1/moveTo/o/m2" -d '')" "without moveTo it is not found"
+expect_eq same "$(same m%2F1 "$tmp/big")" "though it is there"
+
+# --- null mode ---
+sim_stop
+sim_start --null --protocol gs
+expect_eq 200 "$(req POST "$up?uploadType=media&name=n" --data-binary "@$tmp/big" -H 'Content-Type:')" "null mode takes bodies"
+expect_eq 1000000 "$(j .size)" "and keeps their sizes"
