@@ -127,11 +127,10 @@ int cred_aws_sso(struct cred_ask *a, const struct profile *p, struct cred *out)
         cred_call_header(&c, "x-amz-sso_bearer_token",
                          json_string(json_get(cache, "accessToken"), ""));
         err = cred_call_json(a, &c, &reply);
-        if (err == -EACCES) {
-                char said[CRED_WHY_MAX];
-                snprintf(said, sizeof said, "%s", a->why);
-                return cred_no(a, err, "profile '%s': %.800s: run aws sso login --profile %s",
-                               l.profile, said, l.profile);
-        }
+        if (err == -EACCES)
+                return cred_remedy(a, err,
+                                   "profile '%s' has no login any more, or not that role: "
+                                   "run aws sso login --profile %s",
+                                   l.profile, l.profile);
         return err ? err : take(a, reply, out);
 }

@@ -134,13 +134,9 @@ int cred_aws_role(struct cred_ask *a, const struct cred_role *role, struct cred 
                 err = cred_call_ok(a, &c);
         if (!err)
                 return read_answer(a, &c, out);
-        if (err == -EACCES) {
-                char said[CRED_WHY_MAX];
-                snprintf(said, sizeof said, "%s", a->why);
-                cred_no(a, err, "role %.200s: %.700s: let these credentials assume it", role->arn,
-                        said);
-        }
-        return err;
+        return err == -EACCES
+                       ? cred_remedy(a, err, "let these credentials assume %.200s", role->arn)
+                       : err;
 }
 
 int cred_aws_web(struct cred_ask *a, struct cred *out)

@@ -5,7 +5,8 @@
 
 #include "store/cred_int.h"
 
-#define GCP_SCOPE "https://www.googleapis.com/auth/devstorage.full_control"
+#define GCP_SCOPE     "https://www.googleapis.com/auth/devstorage.full_control"
+#define GCP_SCOPE_ALL "https://www.googleapis.com/auth/cloud-platform" /* to impersonate with */
 
 cred_source_fn cred_gcp_metadata; /* the machine's service account */
 

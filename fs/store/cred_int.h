@@ -27,6 +27,10 @@ struct cred_ask {
 int cred_no(struct cred_ask *a, int err, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
 
+/* Adds what to do about it to the reason; returns err. */
+int cred_remedy(struct cred_ask *a, int err, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
+
 /* A source fills *out, which is empty, and returns 0. -ENOENT: nothing is set up for it, and
  * -EHOSTDOWN: the server it would ask does not answer; the next source is asked. Any other errno
  * ends the search. In each case a->why says the reason, without a remedy for -ENOENT. */

@@ -48,15 +48,34 @@ void secret_json_freep(struct json **j)
         json_free(*j);
 }
 
+/* Appends to the reason from `at` on. A server's words may be anything. */
+static void say(struct cred_ask *a, size_t at, const char *fmt, va_list ap)
+{
+        vsnprintf(a->why + at, sizeof a->why - at, fmt, ap);
+        for (char *p = a->why + at; *p; p++)
+                if ((unsigned char)*p < ' ' || *p == 127)
+                        *p = '?';
+}
+
 int cred_no(struct cred_ask *a, int err, const char *fmt, ...)
 {
         va_list ap;
         va_start(ap, fmt);
-        vsnprintf(a->why, sizeof a->why, fmt, ap);
+        say(a, 0, fmt, ap);
         va_end(ap);
-        for (char *p = a->why; *p; p++) /* a server's words may be anything */
-                if ((unsigned char)*p < ' ' || *p == 127)
-                        *p = '?';
+        return err;
+}
+
+int cred_remedy(struct cred_ask *a, int err, const char *fmt, ...)
+{
+        size_t n = strlen(a->why);
+        va_list ap;
+        if (n + 3 > sizeof a->why)
+                return err;
+        memcpy(a->why + n, ": ", 3);
+        va_start(ap, fmt);
+        say(a, n + 2, fmt, ap);
+        va_end(ap);
         return err;
 }
 

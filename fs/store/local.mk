@@ -13,6 +13,11 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/cred_exec.c \
 	%D%/cred_gcp.c \
 	%D%/cred_gcp.h \
+	%D%/cred_gcp_aws.c \
+	%D%/cred_gcp_external.c \
+	%D%/cred_gcp_file.c \
+	%D%/cred_gcp_impersonate.c \
+	%D%/cred_gcp_service.c \
 	%D%/cred_http.c \
 	%D%/cred_int.h \
 	%D%/cred_util.c \
@@ -59,6 +64,8 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/s3_request.c \
 	%D%/s3_upload.c \
 	%D%/s3_verify.c \
+	%D%/sign_rs256.c \
+	%D%/sign_rs256.h \
 	%D%/store.c \
 	%D%/store_int.h \
 	%D%/upload.c \
