@@ -36,6 +36,7 @@ struct listing {
         atomic_uint refs;
         struct store *store;
         char *prefix;
+        const char *hidden;
         pthread_mutex_t mtx;
         struct {
                 struct page pages[PAGES];
@@ -52,7 +53,7 @@ struct listing {
         } locked;
 };
 
-struct listing *listing_new(struct store *store, const char *prefix)
+struct listing *listing_new(struct store *store, const char *prefix, const char *hidden)
 {
         struct listing *l = calloc(1, sizeof *l);
         if (!l || !(l->prefix = strdup(prefix))) {
@@ -61,6 +62,7 @@ struct listing *listing_new(struct store *store, const char *prefix)
         }
         atomic_init(&l->refs, 1);
         l->store = store;
+        l->hidden = hidden;
         l->locked.above = (struct buf)BUF_INIT;
         pthread_mutex_init(&l->mtx, NULL);
         return l;
@@ -144,6 +146,8 @@ static int add_item_locked(struct listing *l, struct page *p, const struct store
         CLEANUP(freep) char *copy = strndup(name, n);
         if (!copy)
                 return -ENOMEM;
+        if (!above && !strcmp(copy, l->hidden))
+                return 0;
         if (!can_be_name(copy, n) || !utf8_valid(copy)) {
                 l->locked.skipped++;
                 return 0;

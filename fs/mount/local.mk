@@ -23,6 +23,9 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/op_meta.c \
 	%D%/op_name.c \
 	%D%/op_open.c \
+	%D%/op_rename.c \
+	%D%/park.c \
+	%D%/park.h \
 	%D%/part.c \
 	%D%/part.h \
 	%D%/plan.c \
@@ -35,6 +38,9 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/reader_int.h \
 	%D%/relief.c \
 	%D%/relief.h \
+	%D%/rename.c \
+	%D%/rename.h \
+	%D%/rename_dir.c \
 	%D%/serve.c \
 	%D%/session.c \
 	%D%/session.h \

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "mount/park.h"
 #include "mount/relief.h"
 #include "mount/spill.h"
 
@@ -48,6 +49,8 @@ int mount_init(struct mount *m, struct store *store)
         m->gid = p->gid == UINT32_MAX ? getegid() : (gid_t)p->gid;
         m->pool = pool_new(p->memory);
         m->tree = tree_new((int64_t)p->attr_ttl * 1000000);
+        if (m->tree)
+                tree_on_drop(m->tree, park_drop, m);
         m->spill = spill_new(p->spill_dir, p->spill);
         if (!m->pool || !m->tree || !m->spill)
                 return -ENOMEM;
@@ -92,6 +95,7 @@ void mount_finish(struct mount *m)
                 writer_shutdown(w);
                 writer_unref(w);
         }
+        park_release(m);
 }
 
 void mount_release(struct mount *m)
@@ -148,6 +152,8 @@ int mount_key(struct mount *m, const struct node *dir, const char *name, char **
                 return -ENAMETOOLONG;
         if (!utf8_valid(name))
                 return -EILSEQ;
+        if (dir == tree_root(m->tree) && !strcmp(name, CKPTFS_DIR))
+                return -EPERM;
         char *k = tree_key(m->tree, dir, name);
         if (!k)
                 return -ENOMEM;

@@ -56,8 +56,11 @@ void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st);
  * locked. */
 double mount_ttl_locked(const struct mount *m, const struct node *n);
 
-/* Whether the store can hold a key of that name: 0, -ENAMETOOLONG, -EILSEQ (not UTF-8) or -ENOMEM.
- */
+/* In the root, where the mount keeps what is not a file; no name leads there. */
+#define CKPTFS_DIR ".ckptfs"
+
+/* Whether the store can hold a key of that name: 0, -ENAMETOOLONG, -EILSEQ (not UTF-8), -EPERM (the
+ * mount's own) or -ENOMEM. */
 int mount_key(struct mount *m, const struct node *dir, const char *name, char **key);
 
 #endif

@@ -52,7 +52,7 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         struct dir_handle *d = calloc(1, sizeof *d);
 
         if (d && key)
-                d->listing = listing_new(m->store, key);
+                d->listing = listing_new(m->store, key, CKPTFS_DIR);
         if (!d || !d->listing) {
                 free(d);
                 fuse_reply_err(req, ENOMEM);

@@ -205,7 +205,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
         *l = (struct lookup){.req = req, .m = m, .parent = dir, .name = strdup(name)};
         int err = l->name ? mount_key(m, dir, name, &l->key) : -ENOMEM;
         if (err)
-                lookup_fail(l, err == -EILSEQ ? -ENOENT : err);
+                lookup_fail(l, err == -EILSEQ || err == -EPERM ? -ENOENT : err);
         else
                 lookup_ask(l);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "mount/park.h"
 
 #include "base/banned.h"
 
@@ -17,15 +18,18 @@ struct change {
         struct node *dir; /* where the name is */
         char *name;
         char *key;
-        struct writer *writer; /* of a file that is unlinked while written, one reference */
-        struct writer_commit commit;
+        struct node *n; /* of a file that is unlinked, pinned; else NULL */
 };
 
 static void change_free(struct change *c)
 {
         if (!c)
                 return;
-        writer_unref(c->writer);
+        if (c->n) {
+                tree_lock(c->m->tree);
+                tree_unref_locked(c->m->tree, c->n, 1);
+                tree_unlock(c->m->tree);
+        }
         free(c->name);
         free(c->key);
         free(c);
@@ -58,30 +62,12 @@ static struct change *change_new(fuse_req_t req, fuse_ino_t parent, const char *
         return NULL;
 }
 
-static void name_gone(struct change *c)
-{
-        struct writer *begun = NULL; /* meanwhile, by ftruncate() */
-
-        tree_lock(c->m->tree);
-        struct node *n = tree_find_locked(c->m->tree, c->dir, c->name);
-        if (n) {
-                n->unlinked = true;
-                tree_remove_locked(c->m->tree, n);
-                if (n->writer && n->writer != c->writer)
-                        begun = writer_ref(n->writer);
-        }
-        tree_unlock(c->m->tree);
-        if (begun)
-                writer_abort(begun, 0);
-        writer_unref(begun);
-}
-
 static void deleted(void *arg, int err, const struct store_object *obj)
 {
         struct change *c = arg;
         (void)obj;
         if (!err)
-                name_gone(c);
+                park_gone(c->m, c->dir, c->name, NULL);
         change_end(c, err);
 }
 
@@ -162,14 +148,9 @@ void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
  * ------------------------------------------------------------------------------------------------
  */
 
-/* The commit that may have been under way has ended: nothing can bring the object back. */
-static void unlinked_writer(struct writer_commit *commit, int err, const struct store_object *obj)
+static void unlinked_left(void *arg)
 {
-        struct change *c =
-                (struct change *)(void *)((char *)commit - offsetof(struct change, commit));
-        (void)err;
-        (void)obj;
-        delete_key(c);
+        delete_key(arg);
 }
 
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -178,28 +159,18 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
         if (!c)
                 return;
         tree_lock(c->m->tree);
-        struct node *n = tree_find_locked(c->m->tree, c->dir, name);
-        if (n && n->writer)
-                c->writer = writer_ref(n->writer);
+        c->n = tree_find_locked(c->m->tree, c->dir, name);
+        if (c->n)
+                tree_pin_locked(c->n);
         tree_unlock(c->m->tree);
-        if (!c->writer) {
+        if (c->n)
+                park_leave(c->m, c->n, unlinked_left, c);
+        else
                 delete_key(c);
-                return;
-        }
-        c->commit.done = unlinked_writer;
-        writer_abort(c->writer, 0);
-        writer_commit(c->writer, &c->commit);
 }
 
 /* --- what is not there yet
  * ----------------------------------------------------------------------------------- */
-
-void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent,
-               const char *newname, unsigned flags)
-{
-        (void)parent, (void)name, (void)newparent, (void)newname, (void)flags;
-        fuse_reply_err(req, EOPNOTSUPP);
-}
 
 void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *newname)
 {

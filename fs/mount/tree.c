@@ -22,7 +22,9 @@ struct tree {
         struct node root;
         size_t nbuckets, nnodes; /* nbuckets is a power of two */
         struct node **buckets, **inodes;
-        struct node *open;  /* see tree_note_open_locked() */
+        struct node *open; /* see tree_note_open_locked() */
+        void (*drop)(void *arg, char *parked);
+        void *drop_arg;
         struct node *loose; /* not hashed, still referred to; linked by hash_next */
 };
 
@@ -66,8 +68,24 @@ struct tree *tree_new(int64_t ttl_ns)
         return t;
 }
 
+void tree_on_drop(struct tree *t, void (*drop)(void *arg, char *parked), void *arg)
+{
+        t->drop = drop;
+        t->drop_arg = arg;
+}
+
+char *tree_take_parked_locked(struct tree *t)
+{
+        for (size_t i = 0; i < t->nbuckets; i++)
+                for (struct node *n = t->inodes[i]; n; n = n->ino_next)
+                        if (n->parked)
+                                return TAKE_PTR(n->parked);
+        return NULL;
+}
+
 static void node_free(struct node *n)
 {
+        free(n->parked);
         free(n->name);
         free(n->etag);
         free(n->cached_etag);
@@ -250,6 +268,8 @@ void tree_unref_locked(struct tree *t, struct node *n, uint64_t count)
                 take_out(n->hashed ? bucket(t, n->hash) : &t->loose, n);
                 take_out_of_inodes(t, n);
                 t->nnodes--;
+                if (n->parked && t->drop)
+                        t->drop(t->drop_arg, TAKE_PTR(n->parked));
                 node_free(n);
                 n = parent;
                 count = 1;
@@ -259,6 +279,23 @@ void tree_unref_locked(struct tree *t, struct node *n, uint64_t count)
 bool tree_fresh_locked(const struct node *n)
 {
         return now_ns() < n->fresh_until;
+}
+
+int tree_set_etag_locked(struct node *n, const char *etag)
+{
+        CLEANUP(freep) char *copy = strdup(etag);
+        bool holds = n->cached_etag && !strcmp(n->cached_etag, n->etag);
+        char *cached = holds ? strdup(etag) : NULL;
+
+        if (!copy || (holds && !cached)) {
+                free(cached);
+                return -ENOMEM;
+        }
+        free(n->etag);
+        free(n->cached_etag);
+        n->etag = TAKE_PTR(copy);
+        n->cached_etag = cached;
+        return 0;
 }
 
 int tree_set_info_locked(struct tree *t, struct node *n, const struct node_info *info)

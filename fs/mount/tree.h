@@ -49,6 +49,7 @@ struct node {
         unsigned nreaders;   /* open files that read `reader` */
         struct reader *reader;
         struct writer *writer;  /* a version in the making, one reference; NULL: none */
+        char *parked;           /* key of what is read though the name is gone, see park.h */
         bool published;         /* a version exists at the store */
         bool unlinked;          /* here: what is written from now on is forgotten */
         struct node *open_next; /* list of nodes with a reader or a writer */
@@ -59,6 +60,10 @@ struct tree;
 
 /* ttl_ns: how long what the store said is believed. NULL: no memory. */
 struct tree *tree_new(int64_t ttl_ns);
+/* drop() gets the `parked` of each node that is freed, with the tree's lock. */
+void tree_on_drop(struct tree *t, void (*drop)(void *arg, char *parked), void *arg);
+/* Takes one out of the nodes that have one; NULL: none has. */
+char *tree_take_parked_locked(struct tree *t);
 /* Frees all nodes, also those still referred to. */
 void tree_free(struct tree *t);
 
@@ -92,6 +97,9 @@ void tree_unref_locked(struct tree *t, struct node *n, uint64_t count);
 
 /* Takes over what the store said of the file's published version. */
 int tree_set_info_locked(struct tree *t, struct node *n, const struct node_info *info);
+/* The same version has another etag, since its object moved: pages of the kernel stay good. 0 or
+ * -ENOMEM. */
+int tree_set_etag_locked(struct node *n, const char *etag);
 bool tree_fresh_locked(const struct node *n);
 
 /* Key of the node, relative to the store's prefix: "a/b", for a directory "a/b/", for the root "".

@@ -219,6 +219,13 @@ static long long do_rename(char **a)
         return result(rename(a[0], a[1]));
 }
 
+/* rename2 n|x OLD NEW: RENAME_NOREPLACE, RENAME_EXCHANGE */
+static long long do_rename2(char **a)
+{
+        unsigned flags = *a[0] == 'n' ? RENAME_NOREPLACE : RENAME_EXCHANGE;
+        return result(renameat2(AT_FDCWD, a[1], AT_FDCWD, a[2], flags));
+}
+
 static long long do_link(char **a)
 {
         return result(link(a[0], a[1]));
@@ -297,6 +304,7 @@ static const struct {
         {"pause", 0, do_pause},
         {"mmapw", 1, do_mmapw},
         {"rename", 2, do_rename},
+        {"rename2", 3, do_rename2},
         {"link", 2, do_link},
         {"symlink", 2, do_symlink},
         {"mkfifo", 1, do_mkfifo},

@@ -15,6 +15,8 @@ mount_tests = \
 	%D%/publish.sh \
 	%D%/readers.sh \
 	%D%/refused.sh \
+	%D%/rename.sh \
+	%D%/rename_open.sh \
 	%D%/replaced.sh \
 	%D%/skipped_names.sh \
 	%D%/truncate.sh \

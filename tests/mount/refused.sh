@@ -3,15 +3,13 @@
 # refused.sh: what is not built yet is refused, and neither publishes nor changes anything.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 29
+plan 27
 start_store
 mount_ckptfs attr_ttl=0
 printf 0123456789 >"$mnt/file"
 mkdir "$mnt/dir"
 requests_mark
 
-expect_eq EOPNOTSUPP "$(fdo rename "$mnt/file" "$mnt/other")" "rename"
-expect_eq EOPNOTSUPP "$(fdo rename "$mnt/dir" "$mnt/other")" "rename of a directory"
 expect_eq EPERM "$(fdo link "$mnt/file" "$mnt/other")" "link"
 expect_eq EOPNOTSUPP "$(fdo symlink file "$mnt/other")" "symlink"
 expect_eq EOPNOTSUPP "$(fdo mkfifo "$mnt/other")" "mknod"

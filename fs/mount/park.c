@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* park.c: see park.h. */
+#include "mount/park.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/kept.h"
+#include "base/log.h"
+
+#include "base/banned.h"
+
+struct parking {
+        struct mount *m;
+        struct node *n;
+        struct writer *writer; /* one reference, or NULL */
+        struct writer_commit commit;
+        char *key;
+        char etag[STORE_ETAG_MAX]; /* of the version that is copied */
+        void (*done)(void *arg);
+        void *arg;
+};
+
+static void parking_end(struct parking *p)
+{
+        p->done(p->arg);
+        writer_unref(p->writer);
+        free(p->key);
+        free(p);
+}
+
+/* The readers go to the copy. */
+static int send_readers_locked(struct parking *p, const struct store_object *obj)
+{
+        struct node *n = p->n;
+
+        if (!n->reader || strcmp(reader_etag(n->reader), p->etag))
+                return -ESTALE;
+        int err = reader_rename(n->reader, p->key, obj->etag);
+        if (err)
+                return err;
+        n->parked = TAKE_PTR(p->key);
+        return tree_set_etag_locked(n, obj->etag);
+}
+
+static void nothing(void *arg, int err, const struct store_object *obj)
+{
+        (void)arg, (void)err, (void)obj; /* the log has said it */
+}
+
+static void copied(void *arg, int err, const struct store_object *obj)
+{
+        struct parking *p = arg;
+
+        if (!err) {
+                tree_lock(p->m->tree);
+                err = send_readers_locked(p, obj);
+                tree_unlock(p->m->tree);
+                if (err && p->key) /* nobody reads it any more */
+                        err = store_delete(p->m->store, p->key, nothing, NULL);
+        }
+        if (err && err != -ENOENT && err != -ESTALE)
+                log_warn("%s: could not be kept for those who read it: %s", p->n->name,
+                         strerror(-err));
+        parking_end(p);
+}
+
+/* Copies what the node's readers read, if it has any. */
+static void copy_aside(struct parking *p)
+{
+        CLEANUP(freep) char *src = tree_key(p->m->tree, p->n, NULL);
+        struct node *n = p->n;
+        char id[KEPT_ID_MAX];
+
+        tree_lock(p->m->tree);
+        bool needed = n->nreaders && n->reader && n->published && !n->parked;
+        if (needed)
+                snprintf(p->etag, sizeof p->etag, "%s", reader_etag(n->reader));
+        tree_unlock(p->m->tree);
+        if (!needed) {
+                parking_end(p);
+                return;
+        }
+        kept_id(id);
+        int err = src && asprintf(&p->key, PARK_PREFIX "%s", id) >= 0 ? 0 : -ENOMEM;
+        if (!err)
+                err = store_copy(p->m->store, src, *p->etag ? p->etag : NULL, p->key, NULL, NULL,
+                                 copied, p);
+        if (err)
+                copied(p, err, NULL);
+}
+
+/* The commit that may have been under way has ended: nothing can bring the object back. */
+static void writer_ended(struct writer_commit *commit, int err, const struct store_object *obj)
+{
+        struct parking *p =
+                (struct parking *)(void *)((char *)commit - offsetof(struct parking, commit));
+        (void)err;
+        (void)obj;
+        copy_aside(p);
+}
+
+void park_leave(struct mount *m, struct node *n, void (*done)(void *arg), void *arg)
+{
+        struct parking *p = calloc(1, sizeof *p);
+
+        if (!p) {
+                log_warn("%s: no memory to keep it for those who read it", n->name);
+                done(arg);
+                return;
+        }
+        *p = (struct parking){.m = m, .n = n, .done = done, .arg = arg};
+        tree_lock(m->tree);
+        if (n->writer)
+                p->writer = writer_ref(n->writer);
+        tree_unlock(m->tree);
+        if (!p->writer) {
+                copy_aside(p);
+                return;
+        }
+        p->commit.done = writer_ended;
+        writer_abort(p->writer, 0);
+        writer_commit(p->writer, &p->commit);
+}
+
+void park_gone(struct mount *m, struct node *dir, const char *name, const struct node *but)
+{
+        struct writer *begun = NULL; /* after park_leave() */
+
+        tree_lock(m->tree);
+        struct node *n = tree_find_locked(m->tree, dir, name);
+        if (n && n != but) {
+                n->unlinked = true;
+                tree_remove_locked(m->tree, n);
+                if (n->writer)
+                        begun = writer_ref(n->writer);
+        }
+        tree_unlock(m->tree);
+        if (begun)
+                writer_abort(begun, 0);
+        writer_unref(begun);
+}
+
+void park_drop(void *mount, char *key)
+{
+        struct mount *m = mount;
+        int err = store_delete(m->store, key, nothing, NULL);
+        if (err)
+                log_warn("%s: not deleted: %s", key, strerror(-err));
+        free(key);
+}
+
+void park_release(struct mount *m)
+{
+        char *key;
+        do {
+                tree_lock(m->tree);
+                key = tree_take_parked_locked(m->tree);
+                tree_unlock(m->tree);
+                int err = key ? store_delete_wait(m->store, key) : 0;
+                if (err)
+                        log_warn("%s: not deleted: %s", key, strerror(-err));
+                free(key);
+        } while (key);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rename.c: see rename.h; what is common, and files. */
+#include "mount/rename.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "mount/park.h"
+
+#include "base/banned.h"
+
+enum { TRIES = 3 }; /* against others who replace the file meanwhile */
+
+void rename_release(struct rename *r)
+{
+        free(r->from);
+        free(r->to);
+        free(r->from_key);
+        free(r->to_key);
+}
+
+void rename_end(struct rename *r, int err)
+{
+        tree_lock(r->m->tree);
+        if (r->n)
+                tree_unref_locked(r->m->tree, r->n, 1);
+        if (r->target)
+                tree_unref_locked(r->m->tree, r->target, 1);
+        tree_unlock(r->m->tree);
+        r->done(r, err);
+}
+
+/* The node's readers, and what is known of its version, are at `key` now. */
+static void follow_locked(struct rename *r, const char *key, const char *was, const char *etag)
+{
+        struct node *n = r->n;
+
+        if (!*was || strcmp(n->etag, was))
+                return; /* another version was renamed: those who read this one get ESTALE */
+        if (n->reader && !strcmp(reader_etag(n->reader), was) &&
+            reader_rename(n->reader, key, etag))
+                log_warn("%s: no memory: its readers lose it", key);
+        if (tree_set_etag_locked(n, etag))
+                n->fresh_until = 0;
+}
+
+/* The object has its new name. */
+static void renamed(struct rename *r)
+{
+        struct tree *t = r->m->tree;
+        int err = 0;
+
+        park_gone(r->m, r->to_dir, r->to, r->n);
+        tree_lock(t);
+        if (r->replaced && r->n->nreaders) {
+                tree_remove_locked(t, r->n); /* what is open is not what was renamed */
+        } else {
+                err = tree_move_locked(t, r->n, r->to_dir, r->to);
+                if (err) /* found again by asking */
+                        tree_remove_locked(t, r->n);
+                if (r->replaced)
+                        r->n->fresh_until = 0;
+        }
+        tree_unlock(t);
+        rename_end(r, 0);
+}
+
+/* The old name could not be removed: both are there. */
+static void undone(struct rename *r, int err)
+{
+        tree_lock(r->m->tree);
+        follow_locked(r, r->from_key, r->new_etag, r->etag);
+        tree_unlock(r->m->tree);
+        park_gone(r->m, r->to_dir, r->to, r->n); /* the file that had it is no more */
+        log_warn("rename %s to %s: the file has both names now, since the old one cannot be "
+                 "deleted: %s",
+                 r->from_key, r->to_key, strerror(-err));
+        rename_end(r, err);
+}
+
+static void old_deleted(void *arg, int err, const struct store_object *obj)
+{
+        struct rename *r = arg;
+        (void)obj;
+        if (err)
+                undone(r, err);
+        else
+                renamed(r);
+}
+
+static void send(struct rename *r);
+
+/* The version of the old name now; it is not the one that the tree knows. */
+static void headed(void *arg, int err, const struct store_object *obj)
+{
+        struct rename *r = arg;
+        if (err) {
+                rename_end(r, err);
+                return;
+        }
+        r->replaced = true;
+        snprintf(r->etag, sizeof r->etag, "%s", obj->etag);
+        send(r);
+}
+
+static void object_moved(void *arg, int err, const struct store_object *obj)
+{
+        struct rename *r = arg;
+
+        if (err == -ESTALE && ++r->tries < TRIES)
+                err = store_head(r->m->store, r->from_key, headed, r);
+        else if (!err) {
+                snprintf(r->new_etag, sizeof r->new_etag, "%s", obj->etag);
+                tree_lock(r->m->tree);
+                follow_locked(r, r->to_key, r->etag, r->new_etag);
+                tree_unlock(r->m->tree);
+                if (store_caps(r->m->store) & STORE_CAP_RENAME) {
+                        renamed(r);
+                        return;
+                }
+                err = store_delete(r->m->store, r->from_key, old_deleted, r);
+        }
+        if (err)
+                rename_end(r, err);
+}
+
+/* Gives the object its new name. */
+static void send(struct rename *r)
+{
+        struct store *s = r->m->store;
+        unsigned caps = store_caps(s);
+        const char *match = *r->etag ? r->etag : NULL;
+        struct store_cond cond = {.if_absent = r->no_replace &&
+                                               caps & (STORE_CAP_COPY_IF | STORE_CAP_RENAME)};
+        int err = caps & STORE_CAP_RENAME
+                          ? store_rename(s, r->from_key, match, r->to_key, &cond, object_moved, r)
+                          : store_copy(s, r->from_key, match, r->to_key, NULL, &cond, object_moved,
+                                       r);
+        if (err)
+                rename_end(r, err);
+}
+
+/* Nothing stands in the way: what has the new name leaves it. */
+static void target_left(void *arg)
+{
+        struct rename *r = arg;
+
+        tree_lock(r->m->tree);
+        snprintf(r->etag, sizeof r->etag, "%s", r->n->etag);
+        tree_unlock(r->m->tree);
+        send(r);
+}
+
+static void replace(struct rename *r)
+{
+        if (r->target)
+                park_leave(r->m, r->target, target_left, r);
+        else
+                target_left(r);
+}
+
+static void target_headed(void *arg, int err, const struct store_object *obj)
+{
+        struct rename *r = arg;
+        (void)obj;
+        if (err == -ENOENT)
+                replace(r);
+        else
+                rename_end(r, err ? err : -EEXIST);
+}
+
+static void rename_file(struct rename *r)
+{
+        bool asks = r->no_replace &&
+                    !(store_caps(r->m->store) & (STORE_CAP_COPY_IF | STORE_CAP_RENAME));
+        int err = asks ? store_head(r->m->store, r->to_key, target_headed, r) : 0;
+
+        if (err)
+                rename_end(r, err);
+        else if (!asks)
+                replace(r);
+}
+
+/* What the tree can tell. */
+static int check_locked(const struct rename *r)
+{
+        const struct node *n = r->n, *to = r->target;
+
+        if (!n)
+                return -ENOENT;
+        if (to && r->no_replace && (to->writer || tree_fresh_locked(to)))
+                return -EEXIST;
+        if (n->dir && tree_is_below(r->to_dir, n))
+                return -EINVAL;
+        if (to && n->dir != to->dir)
+                return n->dir ? -ENOTDIR : -EISDIR;
+        if (to && tree_has_unpublished_locked(r->m->tree, to))
+                return -ENOTEMPTY;
+        if (n->writer && writer_dirty(n->writer))
+                return -EOPNOTSUPP;
+        return 0;
+}
+
+void rename_start(struct rename *r)
+{
+        struct tree *t = r->m->tree;
+
+        tree_lock(t);
+        if ((r->n = tree_find_locked(t, r->from_dir, r->from)))
+                tree_pin_locked(r->n);
+        if ((r->target = tree_find_locked(t, r->to_dir, r->to)))
+                tree_pin_locked(r->target);
+        int err = check_locked(r);
+        bool same = r->n == r->target;
+        tree_unlock(t);
+        if (err || same)
+                rename_end(r, err);
+        else if (r->n->dir)
+                rename_dir(r);
+        else
+                rename_file(r);
+}

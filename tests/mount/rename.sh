@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# rename.sh: files get other names, at the store and at once.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 26
+start_store
+mount_ckptfs
+cd "$mnt" || exit 1
+
+printf one >a
+requests_mark
+expect_eq "ok ENOENT 3" "$(fdo rename a b size a size b)" "a file gets another name"
+expect_eq "b one" "$(store_ls) $(store_cat b)" "at the store too"
+expect_requests "by one copy and one delete" CopyObject=1 DeleteObject=1
+mkdir d
+expect_eq "ok one" "$(fdo rename b d/c) $(cat d/c)" "and another directory"
+printf other >e
+requests_mark
+expect_eq "ok one" "$(fdo rename d/c e) $(cat e)" "a file takes the place of another"
+expect_eq "d/ e" "$(store_ls | xargs)" "which is gone"
+expect_eq "one:e" "$(cat e):$(ls | grep -v d)" "the kernel knows at once"
+
+ino=$(stat -c %i e)
+fdo rename e f >/dev/null
+expect_eq "$ino" "$(stat -c %i f)" "the inode number stays"
+printf new >e
+expect_eq 1 "$([ "$(stat -c %i e)" != "$ino" ] && echo 1)" "and a new file of the old name has its own"
+touched=$(stat -c %Y f)
+fdo rename f g >/dev/null
+expect_eq "$touched" "$(stat -c %Y g)" "the time stays"
+
+expect_eq "EEXIST EEXIST" "$(fdo rename2 n g e rename2 n g d)" "NOREPLACE replaces nothing"
+expect_eq "ok one" "$(fdo rename2 n g h) $(cat h)" "but renames"
+expect_eq "EINVAL EINVAL" "$(fdo rename2 x h e rename2 x h d)" "nothing can be exchanged"
+expect_eq "EISDIR ENOTDIR ENOENT" "$(fdo rename h d rename d h rename no b)" "files and directories differ"
+expect_eq "ok ok" "$(fdo rename h h) $(fdo rename2 n e e2)" "a name is renamed to itself"
+
+# Created elsewhere: the kernel believes that there is none.
+fdo size new1 size new2 >/dev/null
+printf elsewhere | store_put new1
+expect_eq "EEXIST elsewhere" "$(fdo rename2 n h new1) $(store_cat new1)" \
+	"NOREPLACE sees what another host created"
+printf changed | store_put h
+expect_eq "ok changed" "$(fdo rename h new2) $(store_cat new2)" \
+	"what another host made of the file is renamed"
+expect_eq changed "$(cat new2)" "and shown"
+
+name=$(printf '%0250d' 0)
+expect_eq "ENAMETOOLONG" "$(fdo rename new2 "${name}123456")" "names have an end"
+weird=$(printf 'a b+%%\303\274&=?#')
+expect_eq "ok changed" "$(fdo rename new2 "$weird") $(cat "$weird")" "any name will do"
+expect_eq changed "$(store_cat "$weird")" "at the store as well"
+rm -f "$weird" new1 e2
+i=0
+while [ $i -lt 20 ]; do
+	printf 'version %d' $i >state.tmp && mv state.tmp state && [ "$(cat state)" = "version $i" ] || break
+	i=$((i + 1))
+done
+expect_eq "20 version 19" "$i $(cat state)" "a file is replaced again and again"
+expect_eq "d/ state" "$(store_ls | xargs)" "and nothing is left over"
+
+seq 100 | while read -r n; do : >"many$n"; done
+seq 100 | xargs -P 8 -I N mv manyN d/manyN
+expect_eq "100 1" "$(ls d | wc -l) $(ls | grep -c state)" "many are renamed at once"
+expect_eq 100 "$(store_ls d/many | wc -l)" "at the store too"
+cd /
+umount_ckptfs

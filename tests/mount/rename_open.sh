@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# rename_open.sh: open files follow their file, whatever happens to names.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 16
+start_store
+mount_ckptfs attr_ttl=0
+head -c 30000000 /dev/urandom >"$tmp/data"
+head -c 20000000 /dev/urandom >"$tmp/data2"
+sum=$(sha256sum <"$tmp/data")
+none_parked() { [ -z "$(store_ls .ckptfs)" ]; }
+
+store_put big <"$tmp/data"
+exec 3<"$mnt/big"
+first=$(head -c 1000 <&3 | sha256sum)
+expect_eq "ok" "$(fdo rename "$mnt/big" "$mnt/moved")" "a file that is read is renamed"
+forget_pages "$mnt/moved"
+expect_eq "$sum" "$({ head -c 1000 "$tmp/data"; cat <&3; } | sha256sum)" "its reader reads on"
+expect_eq "$sum" "$(sha256sum <"$mnt/moved")" "and so does a new one"
+exec 3<&-
+
+exec 3<"$mnt/moved"
+store_put other <"$tmp/data2"
+expect_eq "ok" "$(fdo rename "$mnt/other" "$mnt/moved")" "a file that is read is replaced"
+expect_eq "$(sha256sum <"$tmp/data2")" "$(sha256sum <"$mnt/moved")" "the name leads to the new one"
+expect_eq "$sum" "$(sha256sum <&3)" "its reader still has the old one"
+expect_eq "moved" "$(ls -A "$mnt")" "which no listing shows"
+exec 3<&-
+check "and which goes with the last close" wait_for 20 none_parked
+
+store_put gone <"$tmp/data"
+exec 3<"$mnt/gone"
+rm "$mnt/gone"
+expect_eq "moved" "$(store_ls | grep -v ckptfs)" "a file that is read is deleted"
+printf anew >"$mnt/gone"
+expect_eq "anew" "$(cat "$mnt/gone")" "and made anew"
+expect_eq "$sum" "$(sha256sum <&3)" "its reader still has the old one"
+exec 3<&-
+check "until its last close" wait_for 20 none_parked
+
+# A reader whose requests are under way when the file moves.
+i=0 bad=0
+store_put walk0 <"$tmp/data"
+while [ $i -lt 5 ]; do
+	sha256sum <"$mnt/walk$i" >"$tmp/sum" &
+	reader=$!
+	fdo rename "$mnt/walk$i" "$mnt/walk$((i + 1))" >/dev/null
+	wait $reader
+	[ "$(cat "$tmp/sum")" = "$sum" ] || bad=$((bad + 1))
+	i=$((i + 1))
+	forget_pages "$mnt/walk$i"
+done
+expect_eq 0 $bad "readers follow a file that moves on and on"
+
+store_put keep <"$tmp/data"
+exec 3<"$mnt/keep"
+rm "$mnt/keep"
+expect_eq 1 "$(store_ls .ckptfs/unlinked/ | wc -l)" "what is read is kept at the store"
+exec 3<&-
+exec 3<"$mnt/moved"
+rm "$mnt/moved"
+umount -l "$mnt"
+exec 3<&-
+mount_ended
+check "the end of the mount leaves nothing" none_parked
