@@ -23,8 +23,8 @@ struct list_entry {
         const char *etag;
 };
 
-/* Lists the keys below `prefix` ("" or ending in '/'), which is copied, but in the root not the name
- * `hidden`. NULL: no memory. */
+/* Lists the keys below `prefix` ("" or ending in '/'), which is copied, but in the root not the
+ * name `hidden`. NULL: no memory. */
 struct listing *listing_new(struct store *store, const char *prefix, const char *hidden);
 /* Drops the caller's reference; requests under way hold their own. NULL is fine. */
 void listing_unref(struct listing *l);
