@@ -33,3 +33,4 @@ include tests/bench/local.mk
 include tests/interop/local.mk
 include tests/faults/local.mk
 include tests/docs/local.mk
+include tests/trainers/local.mk

@@ -1,0 +1,14 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# replay.sh: the calls of DeepSpeed, Megatron core and NeMo on the mount.
+. "${srcdir:?}/tests/trainers/trainers.sh"
+need_trainers
+plan 5
+start_store
+mount_ckptfs
+trial replay.py \
+	"DeepSpeed: O_DIRECT, close, append the tail, O_DIRECT and O_APPEND again, latest overwritten" \
+	"Megatron: tracker file, .bck renames, rmtree of old iterations" \
+	"NeMo: unfinished markers, links, recursive glob, rename of a run, rmtree" \
+	"Locks: flock and fcntl exclude another process, a lock file is made once"
+umount_ckptfs
