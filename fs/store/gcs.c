@@ -12,6 +12,7 @@
 
 static void gcs_close(struct store_kind *k)
 {
+        cred_chain_close(k->creds);
         free(k->bucket);
         free(k->prefix);
         free(k->endpoint);
@@ -50,6 +51,20 @@ static int set_endpoint(struct store_kind *k, const char *arg, char *why, size_t
         return k->endpoint ? 0 : -ENOMEM;
 }
 
+/* A server without TLS that no credentials are set for is an emulator on this machine: it is not
+ * asked for in places that would give the vendor's. */
+static bool is_anonymous(const struct store_kind *k)
+{
+        static const char *const set[] = {"GOOGLE_APPLICATION_CREDENTIALS", "GCE_METADATA_HOST"};
+
+        if (getenv("STORAGE_EMULATOR_HOST"))
+                return true;
+        for (size_t i = 0; i < sizeof set / sizeof *set; i++)
+                if (getenv(set[i]))
+                        return false;
+        return !strncmp(k->endpoint, "http://", 7);
+}
+
 static int gcs_open(const struct store_config *cfg, const struct store_place *place,
                     struct store_kind **out, char *why, size_t nwhy)
 {
@@ -63,20 +78,25 @@ static int gcs_open(const struct store_config *cfg, const struct store_place *pl
         int err = set_endpoint(k, cfg->endpoint, why, nwhy);
         if (err)
                 return err;
+        const struct cred_want want = {
+                .vendor = &cred_gcp, .ca_bundle = cfg->ca_bundle, .anonymous = is_anonymous(k)};
+        err = cred_chain_open(&want, &k->creds, why, nwhy);
+        if (err)
+                return err;
         *out = TAKE_PTR(k);
         return 0;
 }
 
 static const char *gcs_ca_bundle(const struct store_kind *k, const char *arg)
 {
-        (void)k;
-        return arg && *arg ? arg : NULL;
+        return cred_chain_ca_bundle(k->creds, arg);
 }
 
 const struct store_ops store_gcs = {
         .scheme = "gs",
         .caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_RENAME | STORE_CAP_COPY_LARGE |
-                STORE_CAP_COPY_IF | STORE_CAP_PATCH_META | STORE_CAP_LIST_META,
+                STORE_CAP_COPY_IF | STORE_CAP_PATCH_META | STORE_CAP_LIST_META |
+                STORE_CAP_PART_COPY | STORE_CAP_WHOLE_COPY,
         .open = gcs_open,
         .close = gcs_close,
         .ca_bundle = gcs_ca_bundle,
@@ -93,12 +113,12 @@ const struct store_ops store_gcs = {
                         [OP_COPY] = {gcs_copy_build, gcs_copy_parse},
                         [OP_RENAME] = {gcs_rename_build, gcs_rename_parse},
                         [OP_LIST] = {gcs_list_build, gcs_list_parse},
-                        [OP_UPLOAD_CREATE] = {store_no_build, store_no_parse},
-                        [OP_PART] = {store_no_build, store_no_parse},
-                        [OP_PART_COPY] = {store_no_build, store_no_parse},
-                        [OP_COMPLETE] = {store_no_build, store_no_parse},
-                        [OP_ABORT] = {store_no_build, store_no_parse},
-                        [OP_PARTS] = {store_no_build, store_no_parse},
-                        [OP_UPLOADS] = {store_no_build, store_no_parse},
+                        [OP_UPLOAD_CREATE] = {gcs_create_build, gcs_create_parse},
+                        [OP_PART] = {gcs_part_build, gcs_part_parse},
+                        [OP_PART_COPY] = {gcs_part_copy_build, gcs_part_copy_parse},
+                        [OP_COMPLETE] = {gcs_complete_build, gcs_complete_parse},
+                        [OP_ABORT] = {gcs_abort_build, gcs_abort_parse},
+                        [OP_PARTS] = {gcs_parts_build, gcs_parts_parse},
+                        [OP_UPLOADS] = {gcs_uploads_build, gcs_uploads_parse},
                 },
 };

@@ -8,15 +8,22 @@
 
 #include "base/json.h"
 #include "base/uri.h"
+#include "store/cred.h"
 #include "store/ops.h"
 #include "store/s3_reply.h"
 
+/* How an object of many parts is made. */
+enum gcs_way { GCS_UPLOAD_AUTO, GCS_UPLOAD_MULTIPART, GCS_UPLOAD_COMPOSE };
+
 struct store_kind {
+        struct cred_chain *creds;
         char *bucket;
         char *prefix;   /* "" or with a '/' at its end */
         char *endpoint; /* "https://host[:port]" without a '/' at its end */
         bool emulator;  /* an address of the user's, not the vendor's */
-        bool no_move;   /* atomic: the server has no moveTo */
+        enum gcs_way upload;
+        bool no_move;      /* atomic: the server has no moveTo */
+        bool no_multipart; /* atomic: nor multipart uploads */
 };
 
 /* An exchange in the making. Strings are borrowed until gcs_send() returns. */
@@ -29,6 +36,7 @@ struct gcs_msg {
         size_t nheader;
         const struct buf *text; /* the body, of `type` */
         const char *type;
+        bool xml; /* of the XML API */
 };
 #define GCS_MSG(method_)                                                                           \
         {                                                                                          \
@@ -67,8 +75,11 @@ void gcs_object(struct store_kind *k, const struct http_req *rq, struct store_ob
 int gcs_read_resource(struct op *op, const char *key);
 extern const char gcs_fields[]; /* those of a resource that are read */
 
-/* gcs_insert.c: an object in one request. */
-int gcs_insert(struct store_kind *k, struct op *op, const char *key);
+/* Names the key, without the store's prefix, that a composed upload is for. */
+#define GCS_META_FOR "ckptfs-for"
+
+/* gcs_insert.c: an object in one request. `upload_for`, unless NULL, goes into GCS_META_FOR. */
+int gcs_insert(struct store_kind *k, struct op *op, const char *key, const char *upload_for);
 /* After the reply: op->obj is the new object; its checksum is compared. */
 int gcs_inserted(struct store_kind *k, struct op *op, const char *key);
 op_build_fn gcs_put_build;
@@ -81,6 +92,10 @@ enum gcs_stage {
         GCS_PROBE,   /* is the source there? */
         GCS_REWRITE, /* rewriteTo, until it is done */
         GCS_UNLINK,  /* deletes the source */
+        GCS_LOOK,    /* at what was uploaded, before it is moved */
+        GCS_COMPOSE, /* a step of it */
+        GCS_CLEAN,   /* deletes pieces */
+        GCS_XML,     /* pages of the XML API */
         GCS_VERIFY   /* is the target what the op means to make? */
 };
 
@@ -102,7 +117,16 @@ int gcs_rewritten(struct store_kind *k, struct op *op);
 op_build_fn gcs_copy_build, gcs_rename_build, gcs_set_meta_build;
 op_parse_fn gcs_copy_parse, gcs_rename_parse, gcs_set_meta_parse;
 
+/* gcs_upload.c */
+op_build_fn gcs_create_build, gcs_part_build, gcs_part_copy_build, gcs_complete_build,
+        gcs_abort_build, gcs_parts_build, gcs_uploads_build;
+op_parse_fn gcs_create_parse, gcs_part_parse, gcs_part_copy_parse, gcs_complete_parse,
+        gcs_abort_parse, gcs_parts_parse, gcs_uploads_parse;
+
 /* gcs_list.c */
+/* A page of the objects below a prefix; delim and continuation may be NULL. */
+int gcs_list(struct store_kind *k, struct op *op, const char *prefix, const char *delim,
+             const char *continuation);
 op_build_fn gcs_check_build, gcs_list_build;
 op_parse_fn gcs_check_parse, gcs_list_parse;
 

@@ -173,7 +173,8 @@ int gcs_rename_build(struct store_kind *k, struct op *op)
 static int moved(struct store_kind *k, struct op *op)
 {
         int err = gcs_ok(op) ? gcs_read_resource(op, op->key) : gcs_fault(k, op);
-        bool refused = err == -ENOENT || err == -EOPNOTSUPP || (err == OP_RETRY && gcs_ok(op));
+        bool refused = err == -ENOENT || err == -EOPNOTSUPP || (err == OP_RETRY && gcs_ok(op)) ||
+                       (k->emulator && op->rq.status == 400);
         if (!refused && !may_be_ours(op, err))
                 return err;
         op->verify_err = refused ? -ENOENT : err;

@@ -97,6 +97,14 @@ int gcs_meaning(int status, const char *reason, bool if_absent)
 }
 
 /* One object may be changed once a second: that is no reason for others to go slower. */
+/* What was sent is not what its checksum says. */
+static bool is_damaged(const struct op *op)
+{
+        const char *said = op->fault.message;
+        return op->rq.status == 400 && strstr(said, "match") &&
+               (strstr(said, "CRC32C") || strstr(said, "MD5") || strstr(said, "checksum"));
+}
+
 static int too_often(struct op *op)
 {
         enum { ONE_NAME_MS = 1000 };
@@ -105,12 +113,26 @@ static int too_often(struct op *op)
         return OP_RETRY;
 }
 
+/* A token that ran out earlier than it said, once for each op. */
+static bool renew(struct store_kind *k, struct op *op)
+{
+        enum { MOVED_CREDENTIALS = 1 };
+        if (op->rq.status != 401 || op->moves & MOVED_CREDENTIALS)
+                return false;
+        op->moves |= MOVED_CREDENTIALS;
+        cred_chain_forget(k->creds, op->serial);
+        return true;
+}
+
 int gcs_fault(struct store_kind *k, struct op *op)
 {
-        (void)k;
         read_fault(op);
+        if (renew(k, op))
+                return OP_AGAIN;
         if (op->rq.status == 429 && strstr(op->fault.message, "object mutation"))
                 return too_often(op);
+        if (is_damaged(op))
+                return -EBADMSG;
         return gcs_meaning(op->rq.status, op->fault.code, op->if_absent);
 }
 
@@ -141,7 +163,7 @@ void gcs_explain(struct store_kind *k, const struct op *op, int err, char *why, 
         const struct op_fault *f = &op->fault;
 
         if (!strcmp(f->code, "NoCredentials"))
-                snprintf(why, nwhy, "%s", f->message);
+                cred_chain_why(k->creds, why, nwhy);
         else if (!f->status)
                 explain_transport(k->endpoint, op, err, why, nwhy);
         else if (err == -ENOENT)

@@ -47,16 +47,20 @@ static int read_related(void *arg, uint64_t off, void *dst, size_t len)
 }
 
 /* Fills op->text with all that goes before the bytes. */
-static int write_head(struct op *op, const char *key)
+static int write_head(struct op *op, const char *key, const char *upload_for)
 {
         CLEANUP(json_freep) struct json *j = json_new_object();
+        struct json *meta = NULL;
         char crc[9];
 
         crc32c_base64(op->body.crc32c, crc);
         json_add_string(j, "name", key);
         json_add_string(j, "crc32c", crc);
         json_add_string(j, "contentType", "application/octet-stream");
-        if (op->meta && gcs_add_meta(j, op->meta, NULL))
+        if (op->meta || upload_for)
+                if (gcs_add_meta(j, op->meta, &meta))
+                        return -ENOMEM;
+        if (upload_for && json_add_string(meta, GCS_META_FOR, upload_for))
                 return -ENOMEM;
         CLEANUP(freep) char *text = json_print(j);
         if (!text)
@@ -68,11 +72,11 @@ static int write_head(struct op *op, const char *key)
                         text);
 }
 
-int gcs_insert(struct store_kind *k, struct op *op, const char *key)
+int gcs_insert(struct store_kind *k, struct op *op, const char *key, const char *upload_for)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_POST);
 
-        int err = write_head(op, key);
+        int err = write_head(op, key, upload_for);
         if (err)
                 return err;
         op->rq.body_read = read_related;
@@ -105,7 +109,7 @@ int gcs_inserted(struct store_kind *k, struct op *op, const char *key)
 
 int gcs_put_build(struct store_kind *k, struct op *op)
 {
-        return op->stage == GCS_VERIFY ? gcs_verify_build(k, op) : gcs_insert(k, op, op->key);
+        return op->stage == GCS_VERIFY ? gcs_verify_build(k, op) : gcs_insert(k, op, op->key, NULL);
 }
 
 int gcs_put_parse(struct store_kind *k, struct op *op)

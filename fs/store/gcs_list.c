@@ -26,24 +26,30 @@ int gcs_check_parse(struct store_kind *k, struct op *op)
         return gcs_ok(op) ? gcs_json(op, &j) : gcs_fault(k, op);
 }
 
-int gcs_list_build(struct store_kind *k, struct op *op)
+int gcs_list(struct store_kind *k, struct op *op, const char *prefix, const char *delim,
+             const char *continuation)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_GET);
         char max[16];
 
-        snprintf(max, sizeof max, "%u", op->max);
+        snprintf(max, sizeof max, "%u", op->max ? op->max : 1000);
         gcs_bucket_path(&m.path, k, "/o");
         gcs_query(&m, "maxResults", max);
-        gcs_query(&m, "prefix", op->prefix);
+        gcs_query(&m, "prefix", prefix);
         gcs_query(&m, "fields",
                   "nextPageToken,prefixes,items(name,size,generation,timeCreated,metadata)");
-        if (op->delim)
-                gcs_query(&m, "delimiter", op->delim);
+        if (delim)
+                gcs_query(&m, "delimiter", delim);
         if (op->start_after)
                 gcs_query(&m, "startOffset", op->start_after);
-        if (op->continuation)
-                gcs_query(&m, "pageToken", op->continuation);
+        if (continuation)
+                gcs_query(&m, "pageToken", continuation);
         return gcs_send(k, op, &m);
+}
+
+int gcs_list_build(struct store_kind *k, struct op *op)
+{
+        return gcs_list(k, op, op->prefix, op->delim, op->continuation);
 }
 
 static int add_item(struct op *op, const struct json *item)

@@ -34,7 +34,8 @@ static void read_meta(const struct json *meta, struct store_meta *out)
 {
         for (size_t i = 0; i < json_count(meta); i++) {
                 const struct json *v = json_at(meta, i);
-                if (json_is_string(v)) /* what is no metadata of ours to keep is left out */
+                if (json_is_string(v) && strcmp(json_name(v), GCS_META_FOR) != 0)
+                        /* what is no metadata of ours to keep is left out */
                         store_meta_add(out, json_name(v), json_string(v, ""));
         }
 }
@@ -77,7 +78,7 @@ int gcs_add_meta(struct json *to, const struct store_meta *meta, struct json **m
 
         if (made)
                 *made = m;
-        for (size_t at = 0; !err && at < meta->len;) {
+        for (size_t at = 0; !err && meta && at < meta->len;) {
                 const char *name = meta->buf + at, *value = name + strlen(name) + 1;
                 at += strlen(name) + strlen(value) + 2;
                 err = json_add_string(m, name, value);

@@ -55,6 +55,36 @@ static int read_text(void *arg, uint64_t off, void *dst, size_t len)
         return 0;
 }
 
+static int no_credentials(struct op *op, int err, const char *why)
+{
+        snprintf(op->fault.code, sizeof op->fault.code, "NoCredentials");
+        snprintf(op->fault.message, sizeof op->fault.message, "%s", why);
+        return err == -ENOMEM || err == -EAGAIN ? err : -EACCES;
+}
+
+/* Says who asks. */
+static int authorize(struct store_kind *k, struct op *op)
+{
+        CLEANUP(cred_release) struct cred cred = CRED_INIT;
+        CLEANUP(buf_release) struct buf bearer = BUF_INIT;
+        char why[256] = "";
+
+        int err = cred_chain_get(k->creds, &cred, why, sizeof why);
+        if (err)
+                return no_credentials(op, err, why);
+        op->serial = cred.serial;
+        if (cred.kind == CRED_ANONYMOUS)
+                return 0;
+        if (cred.kind != CRED_BEARER)
+                return no_credentials(op, -EOPNOTSUPP,
+                                      "no OAuth token: HMAC keys serve s3:// with "
+                                      "endpoint=https://storage.googleapis.com");
+        buf_addf(&bearer, "Bearer %s", cred.token);
+        err = http_header(&op->rq, "Authorization", bearer.p);
+        explicit_bzero(bearer.p, bearer.len);
+        return err;
+}
+
 int gcs_send(struct store_kind *k, struct op *op, struct gcs_msg *m)
 {
         struct http_req *rq = &op->rq;
@@ -79,5 +109,5 @@ int gcs_send(struct store_kind *k, struct op *op, struct gcs_msg *m)
         int err = uri_encode_query(&rq->url, m->query, m->nquery);
         for (size_t i = 0; !err && i < m->nheader; i++)
                 err = http_header(rq, m->header[i].name, m->header[i].value);
-        return err;
+        return err ? err : authorize(k, op);
 }

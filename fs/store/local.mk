@@ -24,13 +24,17 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/gcs.c \
 	%D%/gcs.h \
 	%D%/gcs_batch.c \
+	%D%/gcs_compose.c \
 	%D%/gcs_copy.c \
 	%D%/gcs_error.c \
 	%D%/gcs_insert.c \
 	%D%/gcs_list.c \
+	%D%/gcs_multipart.c \
 	%D%/gcs_object.c \
 	%D%/gcs_reply.c \
 	%D%/gcs_request.c \
+	%D%/gcs_upload.c \
+	%D%/gcs_upload.h \
 	%D%/gcs_verify.c \
 	%D%/get.c \
 	%D%/http.c \

@@ -66,6 +66,7 @@ struct upload_part {
 struct store_upload {
         struct store *s;
         char *key, *id;
+        bool over;        /* atomic: aborted, and takes no more parts */
         bool plain;       /* begun for sent parts alone */
         bool without_crc; /* the kind's: no checksums of parts */
         pthread_mutex_t mtx;

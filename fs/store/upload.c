@@ -187,7 +187,8 @@ static struct op *new_op(struct store_upload *up, enum op_verb verb, void *arg)
 int store_upload_part(struct store_upload *up, unsigned partno, const struct store_body *body,
                       store_done_fn *done, void *arg)
 {
-        if (partno < 1 || partno > STORE_PART_MAX || body->len > STORE_PART_SIZE_MAX)
+        if (partno < 1 || partno > STORE_PART_MAX || body->len > STORE_PART_SIZE_MAX ||
+            __atomic_load_n(&up->over, __ATOMIC_RELAXED))
                 return -EINVAL;
         struct op *op = new_op(up, OP_PART, arg);
         if (!op)
@@ -202,8 +203,9 @@ int store_upload_part_copy(struct store_upload *up, unsigned partno, const char 
                            const char *src_match, uint64_t off, uint64_t len, store_done_fn *done,
                            void *arg)
 {
+        uint64_t most = store_caps(up->s) & STORE_CAP_WHOLE_COPY ? INT64_MAX : STORE_PART_SIZE_MAX;
         if (up->plain || partno < 1 || partno > STORE_PART_MAX || store_check_key(src) || !len ||
-            len > STORE_PART_SIZE_MAX || off > INT64_MAX - len)
+            len > most || off > INT64_MAX - len)
                 return -EINVAL;
         CLEANUP(op_freep) struct op *op = new_op(up, OP_PART_COPY, arg);
         if (!op || !(op->src = store_full_key(up->s, src)) ||
@@ -239,6 +241,7 @@ int store_upload_complete(struct store_upload *up, const struct store_cond *cond
 
 int store_upload_abort(struct store_upload *up, store_done_fn *done, void *arg)
 {
+        __atomic_store_n(&up->over, true, __ATOMIC_RELAXED);
         struct op *op = new_op(up, OP_ABORT, arg);
         if (!op)
                 return -ENOMEM;

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # libstore and mounts against servers of other hands.
 interop_tests = \
+	%D%/fake_gcs_server.sh \
 	%D%/minio.sh \
+	%D%/mount_fake_gcs_server.sh \
 	%D%/mount_minio.sh \
 	%D%/mount_versitygw.sh \
 	%D%/versitygw.sh \

@@ -24,7 +24,7 @@ unset AWS_PROFILE AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_CA_
 export AWS_ACCESS_KEY_ID=ckptfs-test-key AWS_SECRET_ACCESS_KEY=ckptfs-test-secret
 export AWS_REGION=us-east-1 CKPTFS_TEST_BUCKET=test-bucket
 : "${CKPTFS_TEST_SCHEME:=s3}"
-unset STORAGE_EMULATOR_HOST GOOGLE_APPLICATION_CREDENTIALS 2>/dev/null || :
+unset STORAGE_EMULATOR_HOST GOOGLE_APPLICATION_CREDENTIALS GCE_METADATA_HOST 2>/dev/null || :
 export CKPTFS_TEST_SCHEME
 export AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null
 
@@ -131,10 +131,12 @@ store_start_storesim() {
 	*' --null '*) ;; # keeps no data
 	*) set -- --data "$store_data" "$@" ;;
 	esac
-	[ "$CKPTFS_TEST_SCHEME" = s3 ] || set -- --protocol gs "$@"
-	"$store_prog" --listen "127.0.0.1:${store_port:-0}" \
-		--bucket "$CKPTFS_TEST_BUCKET" --access-key "$AWS_ACCESS_KEY_ID" \
-		--secret-key "$AWS_SECRET_ACCESS_KEY" "$@" >"$tmp/storesim.out" 2>>"$store_log" &
+	case $CKPTFS_TEST_SCHEME in
+	s3) set -- --access-key "$AWS_ACCESS_KEY_ID" --secret-key "$AWS_SECRET_ACCESS_KEY" "$@" ;;
+	gs) set -- --protocol gs "$@" ;;
+	esac
+	"$store_prog" --listen "127.0.0.1:${store_port:-0}" --bucket "$CKPTFS_TEST_BUCKET" "$@" \
+		>"$tmp/storesim.out" 2>>"$store_log" &
 	store_pid=$!
 	wait_for 30 grep -q '^listening on ' "$tmp/storesim.out" || :
 	CKPTFS_TEST_ENDPOINT=$(sed -n 's/^listening on //p;q' "$tmp/storesim.out")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* server.h: the cases that test_store runs against a server named by the environment
- * (CKPTFS_TEST_SCHEME, CKPTFS_TEST_ENDPOINT, CKPTFS_TEST_BUCKET, AWS_*). Each case has keys of its own. */
+ * (CKPTFS_TEST_SCHEME, CKPTFS_TEST_ENDPOINT, CKPTFS_TEST_BUCKET, AWS_*). Each case has keys of its
+ * own. */
 #ifndef CKPTFS_TESTS_STORE_SERVER_H
 #define CKPTFS_TESTS_STORE_SERVER_H
 
@@ -15,6 +16,10 @@ enum { KiB = 1 << 10, MiB = 1 << 20 };
 struct store *server_store(void);
 /* Says in the test's output what this server cannot be tested for. */
 void server_lacks(const char *what);
+/* Whether it is the server of that name. */
+bool server_is(const char *kind);
+/* What names no version that there is. */
+const char *server_other_version(const struct store *s);
 /* n bytes of a pattern that begins at byte `off` of it. The caller's, to free. */
 char *pattern(uint64_t off, size_t n);
 bool is_pattern(const char *p, uint64_t off, size_t n);

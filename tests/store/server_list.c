@@ -79,6 +79,8 @@ START_TEST(a_listing_has_what_is_there_in_order)
         put_all(s, keys, NKEYS);
         for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
                 for (unsigned max = 0; max <= 3; max += 3) {
+                        if (max && server_is("fake-gcs-server"))
+                                continue; /* names each prefix on every page */
                         struct seen seen;
                         struct store_list list = {.prefix = lists[i].prefix,
                                                   .delim = lists[i].delim,

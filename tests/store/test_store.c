@@ -35,6 +35,18 @@ void server_lacks(const char *what)
         fflush(stdout);
 }
 
+bool server_is(const char *kind)
+{
+        return !strcmp(getenv("CKPTFS_TEST_KIND"), kind);
+}
+
+const char *server_other_version(const struct store *s)
+{
+        /* a generation is a number, an ETag is quoted */
+        return store_caps(s) & STORE_CAP_WHOLE_COPY ? "123"
+                                                    : "\"00112233445566778899aabbccddeeff\"";
+}
+
 static char pattern_byte(uint64_t at)
 {
         return (char)((at * 0x9e3779b97f4a7c15ULL) >> 56);
