@@ -2,7 +2,6 @@
 /* killed.c: see killed.h. */
 #include "mount/killed.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,39 +63,4 @@ pid_t process_of(pid_t tid)
         const char *line = strstr(text, "\nTgid:"); /* a newline in a name is escaped */
         long pid = line ? strtol(line + 6, NULL, 10) : 0;
         return pid > 0 ? (pid_t)pid : tid;
-}
-
-/* Whether a text of fdinfo is of that inode, open for writing. */
-static bool fdinfo_matches(const char *text, ino_t ino)
-{
-        const char *flags = strstr(text, "flags:");
-        const char *number = strstr(text, "ino:");
-        if (!flags || !number || strtoull(number + 4, NULL, 10) != (unsigned long long)ino)
-                return false;
-        return (strtoul(flags + 6, NULL, 8) & O_ACCMODE) != O_RDONLY;
-}
-
-static void closedirp(DIR **d)
-{
-        if (*d)
-                closedir(*d);
-}
-
-bool holds_open(pid_t pid, ino_t ino)
-{
-        char path[64], text[512];
-        snprintf(path, sizeof path, "/proc/%d/fdinfo", (int)pid);
-        CLEANUP(closedirp) DIR *d = opendir(path);
-        struct dirent *e;
-
-        while (d && (e = readdir(d))) {
-                CLEANUP(closep) int fd = openat(dirfd(d), e->d_name, O_RDONLY | O_CLOEXEC);
-                ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-                if (n <= 0)
-                        continue;
-                text[n] = 0;
-                if (fdinfo_matches(text, ino))
-                        return true;
-        }
-        return false;
 }

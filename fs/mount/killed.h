@@ -15,11 +15,6 @@ bool stat_line_tells_kill(const char *line);
 /* Whether process `pid` dies by a signal just now. False when it cannot be read. */
 bool killed(pid_t pid);
 
-/* Whether `pid` still has the file of inode number `ino` open for writing by another descriptor: a
- * shell moves one by dup2() and close(), and that close ends nothing. Reads fdinfo, which asks no
- * file system. */
-bool holds_open(pid_t pid, ino_t ino);
-
 /* The process that thread `tid` belongs to: itself when that cannot be read. A request names the
  * thread, which may end long before its process does. */
 pid_t process_of(pid_t tid);

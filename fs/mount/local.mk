@@ -9,6 +9,8 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/chain.h \
 	%D%/figures.c \
 	%D%/figures.h \
+	%D%/holders.c \
+	%D%/holders.h \
 	%D%/killed.c \
 	%D%/killed.h \
 	%D%/listing.c \
@@ -30,6 +32,8 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/part.h \
 	%D%/plan.c \
 	%D%/plan.h \
+	%D%/procfd.c \
+	%D%/procfd.h \
 	%D%/publish.c \
 	%D%/range.c \
 	%D%/range.h \

@@ -34,6 +34,7 @@ struct mount {
         struct reader_env reader_env;
         uid_t uid;
         gid_t gid;
+        dev_t dev;          /* of the mount, 0 until it stands */
         int64_t mounted_ns; /* shown as the times of directories */
 };
 

@@ -60,9 +60,7 @@ struct handle {
         struct reader *reader;       /* NULL: not for reading */
         pthread_mutex_t mtx;
         struct writer *writer;
-        pid_t opener;        /* the process, when writable */
-        _Atomic pid_t wrote; /* the thread that wrote last, or 0 */
-        bool writable;
+        struct holders *holders; /* the node's, when writable, else NULL */
 };
 
 static inline struct mount *op_mount(fuse_req_t req)

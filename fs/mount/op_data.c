@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "mount/killed.h"
+#include "mount/holders.h"
 #include "mount/session.h"
 
 #include "base/banned.h"
@@ -192,7 +192,8 @@ void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t 
         struct writer *w = writer_of(m, h, &err);
         (void)ino;
 
-        atomic_store_explicit(&h->wrote, fuse_req_ctx(req)->pid, memory_order_relaxed);
+        if (h->holders)
+                holders_wrote(h->holders, fuse_req_ctx(req)->pid);
         if (w)
                 err = writer_write(w, (uint64_t)off, b->mem, b->size, session_buffer(), &kept);
         if (err == -EAGAIN)
@@ -257,54 +258,30 @@ static struct writer *dirty_writer(struct handle *h)
         return w;
 }
 
-/* Whether the file was opened for writing a second time: then /proc does not tell which of the two
- * a descriptor is. */
-static bool opened_twice(struct mount *m, const struct handle *h)
-{
-        const struct handle *other;
-        tree_lock(m->tree);
-        for (other = m->handles; other; other = other->next)
-                if (other != h && other->writable && other->node->ino == h->node->ino)
-                        break;
-        tree_unlock(m->tree);
-        return other != NULL;
-}
-
-/* Whether this close leaves the file open elsewhere: in another descriptor of the process that
- * closes, in the one that opened it, when a forked child closes its copy, or in the one that wrote
- * last, when the opener has handed it over. */
-static bool still_open(fuse_req_t req, struct mount *m, struct handle *h)
-{
-        pid_t pid = fuse_req_ctx(req)->pid, wrote = atomic_load(&h->wrote);
-        ino_t ino = h->node->ino;
-
-        if (opened_twice(m, h))
-                return false;
-        return holds_open(pid, ino) || (pid != h->opener && holds_open(h->opener, ino)) ||
-               (wrote && wrote != pid && wrote != h->opener && holds_open(wrote, ino));
-}
-
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
         struct mount *m = op_mount(req);
         struct handle *h = op_handle(fi);
         struct writer *w = dirty_writer(h);
         pid_t pid = fuse_req_ctx(req)->pid;
+        enum closing is = w && h->holders ? holders_close(h->holders, pid, h->node->ino, m->dev)
+                                          : CLOSE_LEAVES;
         (void)ino;
 
-        if (!w) {
-                fuse_reply_err(req, 0);
-        } else if (m->params.on_kill == ON_KILL_ABORT && killed(pid)) {
-                log_info("process %d was ended by a signal: what it wrote is not published",
-                         (int)pid);
+        if (is != CLOSE_LEAVES && m->params.on_kill == ON_KILL_PUBLISH)
+                is = CLOSE_LAST;
+        if (is == CLOSE_KILLED || is == CLOSE_BYSTANDER) {
+                log_info("process %d %s: what was written is not published", (int)pid,
+                         is == CLOSE_KILLED
+                                 ? "was ended by a signal"
+                                 : "inherited a file whose writer was ended by a signal");
                 fuse_reply_err(req, EINTR); /* release aborts it, unless others go on writing */
-                writer_unref(w);
-        } else if (still_open(req, m, h)) {
+        } else if (is == CLOSE_LEAVES) {
                 fuse_reply_err(req, 0);
-                writer_unref(w);
         } else {
-                publish(req, m, h, w);
+                publish(req, m, h, TAKE_PTR(w));
         }
+        writer_unref(w);
 }
 
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)

@@ -372,7 +372,7 @@ static void set_size(fuse_req_t req, struct mount *m, struct node *n, uint64_t s
                 reply_attr(req, m, n);
         } else if (size || ((writing || unlinked) && !h)) {
                 fuse_reply_err(req, EOPNOTSUPP);
-        } else if (h && h->writable) {
+        } else if (h && h->holders) {
                 int err = restart_writer(m, n, h);
                 if (err)
                         fuse_reply_err(req, -err);

@@ -14,31 +14,33 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "mount/holders.h"
 #include "mount/killed.h"
 
 #include "base/banned.h"
 
-static struct handle *handle_new(fuse_req_t req, struct node *n, bool writable)
+static struct handle *handle_new(struct node *n)
 {
         struct handle *h = calloc(1, sizeof *h);
         if (!h)
                 return NULL;
         h->node = n;
-        h->writable = writable;
-        if (writable)
-                h->opener = process_of(fuse_req_ctx(req)->pid);
         pthread_mutex_init(&h->mtx, NULL);
         return h;
 }
 
-/* It is whole: from here on the end of the mount may end it. */
-static void handle_list_locked(struct mount *m, struct handle *h)
+/* It is whole: from here on the end of the mount may end it. `writer` is the process that opened it
+ * for writing, or 0. 0 or -ENOMEM. */
+static int handle_list_locked(struct mount *m, struct handle *h, pid_t writer)
 {
+        if (writer && !(h->holders = holders_open(&h->node->holders, writer)))
+                return -ENOMEM;
         h->next = m->handles;
         h->link = &m->handles;
         if (h->next)
                 h->next->link = &h->next;
         m->handles = h;
+        return 0;
 }
 
 static void handle_free(struct mount *m, struct handle *h)
@@ -95,7 +97,8 @@ void op_replaced(struct replaced *r)
 
 /* The node for a new file, with one more reference and `h` writing it. 0 or a negative errno. */
 static int create_locked(struct mount *m, struct node *dir, const char *name, int flags,
-                         struct handle *h, struct fuse_entry_param *e, struct replaced *old)
+                         struct handle *h, pid_t opener, struct fuse_entry_param *e,
+                         struct replaced *old)
 {
         struct node *n = tree_find_locked(m->tree, dir, name);
         if (n && busy_locked(n))
@@ -114,10 +117,13 @@ static int create_locked(struct mount *m, struct node *dir, const char *name, in
         } else {
                 tree_pin_locked(n);
         }
-        tree_pin_locked(n); /* the handle's; the other is the kernel's */
         h->node = n;
+        if (handle_list_locked(m, h, opener)) {
+                tree_unref_locked(m->tree, n, 1);
+                return -ENOMEM;
+        }
+        tree_pin_locked(n); /* the handle's; the other is the kernel's */
         *old = op_adopt_writer_locked(m, n, h->writer);
-        handle_list_locked(m, h);
         op_entry_locked(m, n, e);
         return 0;
 }
@@ -132,7 +138,8 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
         struct fuse_entry_param e;
         struct replaced old = {0};
         int err = mount_key(m, dir, name, &key);
-        struct handle *h = err ? NULL : handle_new(req, NULL, true);
+        struct handle *h = err ? NULL : handle_new(NULL);
+        pid_t opener = process_of(fuse_req_ctx(req)->pid);
 
         (void)mode;
         if (h)
@@ -141,7 +148,7 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
                 err = -ENOMEM;
         if (!err) {
                 tree_lock(m->tree);
-                err = create_locked(m, dir, name, fi->flags, h, &e, &old);
+                err = create_locked(m, dir, name, fi->flags, h, opener, &e, &old);
                 tree_unlock(m->tree);
         }
         if (err) {
@@ -193,7 +200,8 @@ static void open_now(fuse_req_t req, struct mount *m, struct node *n, const char
         static const struct store_meta no_meta;
         bool write = (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC);
         bool read = (fi->flags & O_ACCMODE) != O_WRONLY && !(fi->flags & O_TRUNC);
-        struct handle *h = handle_new(req, n, write);
+        struct handle *h = handle_new(n);
+        pid_t opener = write ? process_of(fuse_req_ctx(req)->pid) : 0;
         struct replaced old = {0};
         int err = h ? 0 : -ENOMEM;
 
@@ -209,10 +217,8 @@ static void open_now(fuse_req_t req, struct mount *m, struct node *n, const char
                 old = op_adopt_writer_locked(m, n, h->writer);
         if (!err && read)
                 err = attach_reader_locked(m, n, h, key, fi);
-        if (!err) {
+        if (!err && !(err = handle_list_locked(m, h, opener)))
                 tree_pin_locked(n);
-                handle_list_locked(m, h);
-        }
         tree_unlock(m->tree);
         op_replaced(&old);
         if (err) {
@@ -335,6 +341,8 @@ static void handle_end(struct mount *m, struct handle *h)
         if (h->reader)
                 end_reader(m, h->node, h->reader);
         tree_lock(m->tree);
+        if (h->holders)
+                holders_release(&h->node->holders);
         tree_unref_locked(m->tree, h->node, 1);
         tree_unlock(m->tree);
         handle_free(m, h);

@@ -163,13 +163,14 @@ int session_new(struct mount *m, struct session **out, char *why, size_t nwhy)
 }
 
 /* More read-ahead in the kernel than its 128 KiB, so that a reader asks for whole requests. */
-static void raise_read_ahead(const struct mount *m)
+static void raise_read_ahead(struct mount *m)
 {
         char path[96], text[16];
         struct stat st;
 
         if (stat(m->mountpoint, &st))
                 return;
+        m->dev = st.st_dev;
         snprintf(path, sizeof path, "/sys/class/bdi/%u:%u/read_ahead_kb", major(st.st_dev),
                  minor(st.st_dev));
         int n = snprintf(text, sizeof text, "%d\n", READ_AHEAD_KB);

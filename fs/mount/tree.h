@@ -19,6 +19,8 @@ struct reader;
 struct writer;
 
 /* What the store said of a name. */
+struct holders;
+
 struct node_info {
         bool dir;
         uint64_t size;
@@ -48,11 +50,12 @@ struct node {
         char *cached_etag;   /* version whose pages the kernel holds, or NULL */
         unsigned nreaders;   /* open files that read `reader` */
         struct reader *reader;
-        struct writer *writer;  /* a version in the making, one reference; NULL: none */
-        char *parked;           /* key of what is read though the name is gone, see park.h */
-        bool published;         /* a version exists at the store */
-        bool unlinked;          /* here: what is written from now on is forgotten */
-        struct node *open_next; /* list of nodes with a reader or a writer */
+        struct writer *writer;   /* a version in the making, one reference; NULL: none */
+        char *parked;            /* key of what is read though the name is gone, see park.h */
+        struct holders *holders; /* of its handles for writing, or NULL */
+        bool published;          /* a version exists at the store */
+        bool unlinked;           /* here: what is written from now on is forgotten */
+        struct node *open_next;  /* list of nodes with a reader or a writer */
         bool listed;
 };
 

@@ -151,6 +151,50 @@ static long long do_forkclose(char **a)
         return pid < 0 || waitpid(pid, &status, 0) < 0 ? -errno : NUMBER + WEXITSTATUS(status);
 }
 
+/* A child that closes its copy cleanly when its parent has died. */
+static long long do_forkorphan(char **a)
+{
+        (void)a;
+        pid_t parent = getpid(), pid = fork();
+        if (pid)
+                return pid < 0 ? -errno : 0;
+        for (int i = 0; i < 6000 && getppid() == parent; i++)
+                nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+        close(fd);
+        _exit(0);
+}
+
+static void *thread_sleep(void *arg)
+{
+        (void)arg;
+        pause();
+        return NULL;
+}
+
+/* Threads that do nothing. */
+static long long do_threads(char **a)
+{
+        int err = 0;
+        for (long long n = number(a[0]); n && !err; n--) {
+                pthread_t thread;
+                err = pthread_create(&thread, NULL, thread_sleep, NULL);
+        }
+        return -err;
+}
+
+/* Uses that much memory. */
+static long long do_eat(char **a)
+{
+        size_t n = (size_t)number(a[0]);
+        char *p = malloc(n);
+        if (!p)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i += 4096)
+                *(volatile char *)(p + i) = 1;
+        free(p);
+        return 0;
+}
+
 /* As do_open(), by a thread that has ended when the file is used. */
 struct opener {
         char **a;
@@ -297,6 +341,9 @@ static const struct {
         {"truncate", 2, do_truncate},
         {"fallocate", 2, do_fallocate},
         {"forkclose", 0, do_forkclose},
+        {"forkorphan", 0, do_forkorphan},
+        {"threads", 1, do_threads},
+        {"eat", 1, do_eat},
         {"threadopen", 2, do_threadopen},
         {"dupclose", 0, do_dupclose},
         {"kill", 1, do_kill},

@@ -8,6 +8,7 @@ mount_tests = \
 	%D%/daemon_kill.sh \
 	%D%/dirs.sh \
 	%D%/kill.sh \
+	%D%/kill_ways.sh \
 	%D%/listing.sh \
 	%D%/memory.sh \
 	%D%/names.sh \

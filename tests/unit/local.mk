@@ -27,6 +27,7 @@ unit_tests = \
 	%D%/test_sweep \
 	%D%/test_attr \
 	%D%/test_chain \
+	%D%/test_holders \
 	%D%/test_killed \
 	%D%/test_pace \
 	%D%/test_part \
@@ -92,6 +93,8 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_attr_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_chain_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_chain_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_holders_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_holders_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_killed_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_killed_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_part_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -2,10 +2,7 @@
 /* test_killed.c: what /proc tells of a process that dies. */
 #include "mount/killed.h"
 
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/lib/unit.h"
@@ -44,22 +41,6 @@ START_TEST(a_living_process_is_not_killed)
 }
 END_TEST
 
-START_TEST(a_file_open_for_writing_is_held)
-{
-        char name[] = "/tmp/ckptfs-held.XXXXXX";
-        struct stat st;
-        int fd = mkstemp(name);
-        ck_assert_int_ge(fd, 0);
-        ck_assert_int_eq(fstat(fd, &st), 0);
-        ck_assert(holds_open(getpid(), st.st_ino));
-        int reading = open(name, O_RDONLY);
-        close(fd);
-        ck_assert(!holds_open(getpid(), st.st_ino));
-        close(reading);
-        unlink(name);
-}
-END_TEST
-
 static void *a_thread(void *arg)
 {
         *(pid_t *)arg = process_of(gettid());
@@ -85,7 +66,6 @@ int main(void)
         tcase_add_loop_test(t, only_a_fatal_signal_of_an_exiting_process_tells, 0,
                             sizeof lines / sizeof lines[0]);
         tcase_add_test(t, a_living_process_is_not_killed);
-        tcase_add_test(t, a_file_open_for_writing_is_held);
         tcase_add_test(t, a_thread_is_of_its_process);
         suite_add_tcase(s, t);
         return unit_main(s);

@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# kill_ways.sh: however a writer dies and whoever holds its file then, nothing of it is published, and
+# nothing is published before the last writer closes.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 23
+start_store
+mount_ckptfs part_size=5M attr_ttl=0
+head -c 12000000 /dev/urandom >"$tmp/data"
+
+gone() { [ ! -e "$mnt/$1" ]; }
+no_upload() { [ -z "$(store_uploads)" ]; }
+
+# nothing_of FILE WAY
+nothing_of() {
+	check "no upload is left of a writer that died $2" wait_for 20 no_upload
+	check "the name goes" wait_for 20 gone "$1"
+	expect_eq "" "$(store_ls "$1")" "nothing of it is at the store"
+}
+
+for signal in 9 15 11; do
+	(ulimit -c 0; fdo threads 8 src "$tmp/data" open wct "$mnt/many$signal" write 12000000 \
+		kill $signal) >/dev/null 2>&1
+	nothing_of many$signal "by signal $signal with many threads"
+done
+
+(fdo src "$tmp/data" threadopen wct "$mnt/thread" write 12000000 forkorphan threads 2 kill 9) \
+	>/dev/null 2>&1
+nothing_of thread "while a child held the file, which ends cleanly"
+
+# A group with little memory, of either hierarchy.
+group=''
+for root in /sys/fs/cgroup/memory /sys/fs/cgroup; do
+	[ -z "$group" ] && mkdir "$root/ckptfs-test.$$" 2>/dev/null || continue
+	group=$root/ckptfs-test.$$
+	at_exit "rmdir '$group'"
+	echo 0 >"$group/memory.swappiness"
+	echo 48M >"$group/memory.limit_in_bytes" || echo 48M >"$group/memory.max" || group=''
+done 2>/dev/null
+eater() {
+	echo 0 >"$group/cgroup.procs" || exit 1
+	fdo src "$tmp/data" open wct "$mnt/oom" write 12000000 eat 200000000
+}
+if [ -n "$group" ] && { (eater) >"$tmp/eaten" 2>/dev/null; [ $? -eq 137 ]; }; then
+	nothing_of oom "for lack of memory"
+else
+	rm -f "$mnt/oom"
+	for name in "no upload is left of a writer that died for lack of memory" "the name goes" \
+		"nothing of it is at the store"; do
+		skip "$name" "there is no memory control group to be killed in"
+	done
+fi
+
+# The opener ends while a child that has not written yet holds the file.
+unpublished() { [ -z "$(store_ls "$1")" ]; }
+mkfifo "$tmp/go"
+sh -c '(exec 3<"$1/go"; cat "$1/data") & exec head -c 10 /dev/zero' sh "$tmp" >"$mnt/later"
+check "the end of the opener publishes nothing while a child holds the file" unpublished later
+: >"$tmp/go"
+{ head -c 10 /dev/zero; cat "$tmp/data"; } >"$tmp/want"
+published() { store_cat "$1" 2>/dev/null | cmp -s - "$2"; }
+check "the end of the child does" wait_for 30 published later "$tmp/want"
+
+# Two children of an opener that is gone; the one that ends first never wrote.
+mkfifo "$tmp/first"
+sh -c '(exec 3<"$1/go"; cat "$1/data") & (exec 3<"$1/first") &' sh "$tmp" >"$mnt/two"
+: >"$tmp/first"
+check "of two children of a gone opener the first to end publishes nothing" unpublished two
+: >"$tmp/go"
+check "the last one does" wait_for 30 published two "$tmp/data"
+
+# A script goes on after one of its commands died.
+sh -c 'sh -c "echo one; kill -KILL \$\$"; echo two' >"$mnt/script" 2>/dev/null
+expect_eq "one two" "$(store_cat script | tr '\n' ' ' | sed 's/ $//')" \
+	"a script of which one command died publishes what it and the others wrote"
+fdo src "$tmp/data" open wct "$mnt/forked" write 6000000 forkclose write 6000000 close >"$tmp/out"
+expect_eq "ok ok ok 0 ok ok" "$(cat "$tmp/out")" "a child that closes its copy ends nothing"
+same "and what is written after it is published" "$tmp/data" forked
+expect_log 'not published, the version before it stands: Operation canceled'
+umount_ckptfs

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_holders.c: which close ends the writing of a file, told from real processes. */
+#include "mount/holders.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "mount/killed.h"
+#include "mount/procfd.h"
+#include "tests/lib/unit.h"
+
+#include "base/banned.h"
+
+static char name[] = "/tmp/ckptfs-holders.XXXXXX";
+static struct holders *slot;
+static struct stat st;
+static int fd;
+
+static void setup(void)
+{
+        fd = mkostemp(name, O_CLOEXEC);
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_eq(fstat(fd, &st), 0);
+        ck_assert_ptr_nonnull(holders_open(&slot, getpid()));
+}
+
+static void teardown(void)
+{
+        holders_release(&slot);
+        ck_assert_ptr_null(slot);
+        close(fd);
+        unlink(name);
+}
+
+static enum closing closing(pid_t pid)
+{
+        return holders_close(slot, pid, st.st_ino, 0);
+}
+
+/* A child that holds what it inherited until it is told, by the end of `go`, to close. */
+struct child {
+        pid_t pid;
+        int go;
+};
+
+static struct child child_new(void)
+{
+        int go[2];
+        ck_assert_int_eq(pipe(go), 0);
+        struct child c = {.pid = fork(), .go = go[1]};
+        if (!c.pid) {
+                char b;
+                close(go[1]);
+                ssize_t n = read(go[0], &b, 1);
+                _exit(n ? 1 : 0);
+        }
+        close(go[0]);
+        return c;
+}
+
+static void child_end(struct child *c)
+{
+        close(c->go);
+        ck_assert_int_eq(waitpid(c->pid, NULL, 0), c->pid);
+}
+
+START_TEST(the_last_descriptor_tells)
+{
+        int copy = dup(fd);
+        close(fd);
+        ck_assert_int_eq(closing(getpid()), CLOSE_LEAVES);
+        int reading = open(name, O_RDONLY | O_CLOEXEC);
+        close(copy);
+        ck_assert_int_eq(closing(getpid()), CLOSE_LAST);
+        close(reading);
+}
+END_TEST
+
+START_TEST(a_child_that_never_wrote_holds_it)
+{
+        struct child c = child_new();
+        close(fd);
+        ck_assert_int_eq(closing(getpid()), CLOSE_LEAVES);
+        child_end(&c);
+        ck_assert_int_eq(closing(getpid()), CLOSE_LAST);
+}
+END_TEST
+
+START_TEST(who_was_found_once_is_remembered)
+{
+        struct child a = child_new();
+        close(fd);
+        ck_assert_int_eq(closing(getpid()), CLOSE_LEAVES);
+        /* Now a close by somebody who is not the child's ancestor. */
+        ck_assert_int_eq(closing(1), CLOSE_LEAVES);
+        child_end(&a);
+        ck_assert_int_eq(closing(1), CLOSE_LAST);
+}
+END_TEST
+
+START_TEST(a_child_of_two_opens_leaves_both)
+{
+        int second = open(name, O_WRONLY | O_CLOEXEC);
+        ck_assert_ptr_nonnull(holders_open(&slot, getpid()));
+        ck_assert_int_eq(closing(0x7ffffff0), CLOSE_LEAVES); /* as after a child's clean end */
+        close(second);
+        ck_assert_int_eq(closing(getpid()), CLOSE_LAST); /* of the two one is held */
+        holders_release(&slot);
+        ck_assert_int_eq(closing(getpid()), CLOSE_LEAVES);
+}
+END_TEST
+
+START_TEST(what_a_killed_writer_left_is_not_a_bystanders)
+{
+        struct child bystander = child_new(), writer = child_new();
+        holders_wrote(slot, writer.pid);
+        close(fd);
+        kill(writer.pid, SIGKILL);
+        siginfo_t info;
+        ck_assert_int_eq(waitid(P_PID, (id_t)writer.pid, &info, WEXITED | WNOWAIT), 0);
+        ck_assert(killed(writer.pid));
+        ck_assert_int_eq(closing(writer.pid), CLOSE_KILLED);
+        ck_assert(holders_killed(slot));
+        ck_assert_int_eq(closing(getpid()), CLOSE_LEAVES);
+        child_end(&writer);
+        child_end(&bystander);
+        ck_assert_int_eq(closing(bystander.pid), CLOSE_BYSTANDER);
+        ck_assert_int_eq(closing(getpid()), CLOSE_LAST); /* it opened the file */
+        ck_assert(!holders_killed(slot));
+}
+END_TEST
+
+START_TEST(who_goes_on_writing_after_a_kill_publishes)
+{
+        struct child heir = child_new(), writer = child_new();
+        holders_wrote(slot, heir.pid);
+        holders_wrote(slot, writer.pid);
+        close(fd);
+        kill(writer.pid, SIGKILL);
+        siginfo_t info;
+        ck_assert_int_eq(waitid(P_PID, (id_t)writer.pid, &info, WEXITED | WNOWAIT), 0);
+        ck_assert_int_eq(closing(writer.pid), CLOSE_KILLED);
+        child_end(&writer);
+        holders_wrote(slot, heir.pid);
+        child_end(&heir);
+        ck_assert_int_eq(closing(heir.pid), CLOSE_LAST);
+}
+END_TEST
+
+START_TEST(another_mount_is_another_file)
+{
+        struct procfds other = {.ino = st.st_ino, .dev = makedev(0xfff, 1)};
+        struct procfds same = {.ino = st.st_ino, .dev = st.st_dev};
+        procfds_add(&other, getpid(), false);
+        ck_assert_uint_eq(other.n, 0);
+        procfds_add(&same, getpid(), false);
+        ck_assert_uint_eq(same.n, 1);
+}
+END_TEST
+
+int main(void)
+{
+        Suite *s = suite_create("holders");
+        TCase *t = tcase_create("holders");
+        tcase_add_checked_fixture(t, setup, teardown);
+        tcase_add_test(t, the_last_descriptor_tells);
+        tcase_add_test(t, a_child_that_never_wrote_holds_it);
+        tcase_add_test(t, who_was_found_once_is_remembered);
+        tcase_add_test(t, a_child_of_two_opens_leaves_both);
+        tcase_add_test(t, what_a_killed_writer_left_is_not_a_bystanders);
+        tcase_add_test(t, who_goes_on_writing_after_a_kill_publishes);
+        tcase_add_test(t, another_mount_is_another_file);
+        suite_add_tcase(s, t);
+        return unit_main(s);
+}
