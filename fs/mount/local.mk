@@ -11,6 +11,8 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/figures.h \
 	%D%/holders.c \
 	%D%/holders.h \
+	%D%/keep.c \
+	%D%/keep.h \
 	%D%/killed.c \
 	%D%/killed.h \
 	%D%/listing.c \
