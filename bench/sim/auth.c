@@ -7,6 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/sign_v4.h"
+#include "bench/sim/gs.h"
+#include "bench/sim/identity.h"
 #include "bench/sim/s3.h"
 #include "base/banned.h"
 
@@ -30,7 +32,7 @@ static bool bad_time(struct exchange *x, const struct sign_claim *claim)
         return false;
 }
 
-static int verify(const struct service *s, const struct exchange *x, const struct sign_claim *claim)
+static int verify(const char *secret, const struct exchange *x, const struct sign_claim *claim)
 {
         struct uri_pair headers[HTTP_HEADERS_MAX];
         struct sign_request rq = {.method = x->rq.method,
@@ -43,34 +45,80 @@ static int verify(const struct service *s, const struct exchange *x, const struc
 
         for (unsigned i = 0; i < x->rq.nheaders; i++)
                 headers[i] = (struct uri_pair){x->rq.headers[i].name, x->rq.headers[i].value};
-        return sign_v4_verify(&rq, claim, s->secret_key);
+        return sign_v4_verify(&rq, claim, secret);
+}
+
+/* The secret of the key that is claimed: the server's own, or one that identity issued, which is
+ * written to `issued`. NULL with the reply set. */
+static const char *find_secret(struct service *s, struct exchange *x, const char *access,
+                               char issued[IDENTITY_TEXT_MAX])
+{
+        if (s->access_key && !strcmp(access, s->access_key))
+                return s->secret_key;
+        int err = identity_is_asked(s->identity)
+                          ? identity_secret(s->identity, access, s3_in(x, "x-amz-security-token"),
+                                            issued)
+                          : -ENOENT;
+        if (!err)
+                return issued;
+        s3_error(x, err == -ETIME    ? "ExpiredToken"
+                    : err == -EACCES ? "InvalidToken"
+                                     : "InvalidAccessKeyId");
+        return NULL;
+}
+
+static void check_claim(struct service *s, struct exchange *x, const struct sign_claim *claim)
+{
+        char issued[IDENTITY_TEXT_MAX];
+
+        if (s->region && strcmp(claim->region, s->region)) {
+                s3_error_region(x, s->region);
+                return;
+        }
+        if (!s->access_key && !identity_is_asked(s->identity))
+                return;
+        const char *secret = find_secret(s, x, claim->access, issued);
+        if (!secret)
+                return;
+        if (!s3_in(x, "x-amz-content-sha256"))
+                s3_refuse(x, 400, "InvalidRequest",
+                          "Missing required header for this request: x-amz-content-sha256");
+        else if (!bad_time(x, claim) && verify(secret, x, claim))
+                s3_error(x, "SignatureDoesNotMatch");
 }
 
 bool s3_denied(struct service *s, struct exchange *x)
 {
         CLEANUP(sign_claim_release) struct sign_claim claim = {.text = NULL};
         const char *auth = s3_in(x, "authorization");
+        bool asked = s->access_key || identity_is_asked(s->identity);
 
-        if (!s->access_key && !s->region)
+        if (!asked && !s->region)
                 return false;
+        if (x->google && (!auth || !strncmp(auth, "Bearer ", 7)))
+                return bearer_denied(s, x);
         if (!auth) {
-                if (s->access_key)
+                if (asked)
                         s3_error(x, "AccessDenied");
                 return x->status != 0;
         }
-        int err = sign_claim_parse(auth, &claim);
-        if (err)
+        if (sign_claim_parse(auth, &claim))
                 s3_refuse(x, 400, "AuthorizationHeaderMalformed", NULL);
-        else if (s->region && strcmp(claim.region, s->region))
-                s3_error_region(x, s->region);
-        else if (!s->access_key)
-                return false;
-        else if (strcmp(claim.access, s->access_key))
-                s3_error(x, "InvalidAccessKeyId");
-        else if (!s3_in(x, "x-amz-content-sha256"))
-                s3_refuse(x, 400, "InvalidRequest",
-                          "Missing required header for this request: x-amz-content-sha256");
-        else if (!bad_time(x, &claim) && verify(s, x, &claim))
-                s3_error(x, "SignatureDoesNotMatch");
+        else
+                check_claim(s, x, &claim);
         return x->status != 0;
+}
+
+bool bearer_denied(struct service *s, struct exchange *x)
+{
+        const char *auth = http_header(&x->rq, "authorization");
+
+        if (!s->access_key && !identity_is_asked(s->identity))
+                return false;
+        if (identity_is_asked(s->identity) && !identity_bearer(s->identity, auth))
+                return false;
+        protocol_gs.refuse(x, 401, auth ? "authError" : "required",
+                           auth ? "Invalid Credentials" : "Anonymous caller does not have access.");
+        exchange_header(x, "WWW-Authenticate", auth ? "Bearer error=\"invalid_token\"" : "Bearer");
+        return true;
 }

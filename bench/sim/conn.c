@@ -271,7 +271,6 @@ static enum step finish_exchange(struct conn *c, uint64_t now_ns)
         const struct protocol *p = c->cfg->protocol;
         struct exchange *x = &c->x;
         const struct fault *f = &x->fault;
-        uint64_t wait = c->cfg->ttfb_ns;
 
         if (!x->status && f->what == FAULT_STATUS)
                 p->refuse(x, f->status, f->code, f->message);
@@ -286,6 +285,7 @@ static enum step finish_exchange(struct conn *c, uint64_t now_ns)
         if (f->what == FAULT_RESET_AFTER)
                 return STEP_RESET;
         bool no_bytes = !x->rq.body_len && (!x->object || x->head_only);
+        uint64_t wait = c->cfg->ttfb_ns + x->delay_ns;
         if (f->what == FAULT_DELAY || (f->what == FAULT_STALL && no_bytes))
                 wait += f->stall_ns;
         conn_begin_reply(c);

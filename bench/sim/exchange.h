@@ -21,7 +21,10 @@
 #include "bench/sim/http.h"
 #include "bench/sim/related.h"
 
+struct endpoint;
+struct identity;
 struct object;
+struct protocol;
 struct server;
 struct vault;
 struct vault_cond;
@@ -61,11 +64,15 @@ struct exchange {
         struct chunked chunks;
         bool in_parts; /* the body is a description and the data */
         struct related related;
-        bool google; /* headers are named x-goog-, not x-amz- */
+        bool in_batch; /* a part of another request, which was let in */
+        bool google;   /* headers are named x-goog-, not x-amz- */
         struct buf text;
         struct intake intake;
         struct fault fault;
-        const void *priv; /* the protocol's */
+        const void *priv;                /* the protocol's */
+        const struct endpoint *endpoint; /* of identity; NULL: it is the store's */
+        const struct protocol *store;    /* behind identity, NULL without it */
+        uint64_t delay_ns;               /* before the reply begins */
 
         /* the reply */
         int status;         /* 0: not known yet */
@@ -92,7 +99,9 @@ struct protocol {
 
 struct service {
         const struct gs_options *gs;
-        const char *scheme; /* "http" */
+        const char *scheme;           /* "http" */
+        struct identity *identity;    /* NULL: none */
+        const struct protocol *store; /* behind identity */
         struct vault *vault;
         struct faults *faults;               /* NULL: none */
         const char *region;                  /* NULL: any */
@@ -106,7 +115,7 @@ struct gs_options {
         uint64_t resume_short;  /* bytes of a chunk that are kept; 0: all */
 };
 
-extern const struct protocol protocol_s3, protocol_gs;
+extern const struct protocol protocol_s3, protocol_gs, protocol_identity;
 
 /* --- what the protocols share (exchange.c) --- */
 

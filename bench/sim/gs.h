@@ -38,6 +38,9 @@ void gs_resource(struct buf *b, const char *bucket, const struct object *o, cons
 void gs_folder_resource(struct buf *b, const char *bucket, const struct object *o);
 void gs_reply_object(struct exchange *x, const struct object *o, const char *crc);
 
+/* auth.c: true when the reply is set to an error. */
+bool bearer_denied(struct service *s, struct exchange *x);
+
 /* --- requests --- */
 
 /* A number of the query; `other` when it is absent. -1 with the reply set for no such number. */

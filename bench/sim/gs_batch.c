@@ -63,7 +63,7 @@ static int run_part(struct service *s, struct exchange *outer, const char *part,
 {
         static const char host[] = "Host: batch\r\n";
         CLEANUP(buf_release) struct buf head = BUF_INIT;
-        CLEANUP(release_inner) struct exchange x = {.headers = BUF_INIT};
+        CLEANUP(release_inner) struct exchange x = {.headers = BUF_INIT, .in_batch = true};
         const char *request = memmem(part, n, "\r\n\r\n", 4);
         const char *line =
                 request ? memmem(request + 4, n - (size_t)(request + 4 - part), "\r\n", 2) : NULL;

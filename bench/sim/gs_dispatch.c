@@ -176,6 +176,8 @@ static void begin_json(struct service *s, struct exchange *x, struct buf *path)
         x->priv = op;
         x->to = op->to;
         take_query(x);
+        if (!x->in_batch && bearer_denied(s, x))
+                return;
         if (*x->bucket && !vault_has_bucket(s->vault, x->bucket))
                 gs_fail(x, -ENXIO);
         else if (strlen(x->key) > 1024 || strlen(x->other_key) > 1024)

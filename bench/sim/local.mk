@@ -34,8 +34,17 @@ noinst_LTLIBRARIES += %D%/libsim.la
 	%D%/gs_upload.c \
 	%D%/http.c \
 	%D%/http.h \
+	%D%/identity.c \
+	%D%/identity.h \
+	%D%/identity_aws.c \
+	%D%/identity_google.c \
+	%D%/identity_i.h \
+	%D%/identity_issue.c \
+	%D%/identity_sts.c \
 	%D%/index.c \
 	%D%/index.h \
+	%D%/jwt.c \
+	%D%/jwt.h \
 	%D%/null.c \
 	%D%/null.h \
 	%D%/object.c \
@@ -69,8 +78,8 @@ noinst_LTLIBRARIES += %D%/libsim.la
 	%D%/vault_upload.c \
 	%D%/vault_version.c \
 	$(NULL)
-%C%_libsim_la_CFLAGS = $(AM_CFLAGS) $(SSL_CFLAGS)
-%C%_libsim_la_LIBADD = fs/base/libbase.la $(SSL_LIBS)
+%C%_libsim_la_CFLAGS = $(AM_CFLAGS) $(SSL_CFLAGS) $(CRYPTO_CFLAGS)
+%C%_libsim_la_LIBADD = fs/base/libbase.la $(SSL_LIBS) $(CRYPTO_LIBS)
 
 storesim_SOURCES = %D%/main.c
 storesim_LDADD = %D%/libsim.la

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/params.h"
 #include "bench/sim/data.h"
+#include "bench/sim/identity.h"
 #include "bench/sim/null.h"
 #include "bench/sim/request_log.h"
 #include "bench/sim/server.h"
@@ -22,7 +23,7 @@
 enum { BUCKETS_MAX = 64, THREADS_MAX = 64, CONNECTIONS_MAX = 65536, WHY = 512 };
 
 struct options {
-        const char *dir, *tls_cert, *tls_key, *faults, *log;
+        const char *dir, *tls_cert, *tls_key, *faults, *identity, *log;
         bool null, hns, versioning;
         struct gs_options gs;
         const char *buckets[BUCKETS_MAX];
@@ -59,6 +60,8 @@ static const char usage[] =
         "  --rewrite-chunk SIZE    gs: a call of rewriteTo copies so many bytes\n"
         "  --resume-short SIZE     gs: a chunk of a resumable session keeps so many bytes\n"
         "  --faults FILE           rules that make requests fail (JSON); SIGHUP reads it again\n"
+        "  --identity FILE         play the servers that give credentials, as the file says "
+        "(JSON)\n"
         "  --log FILE              append a line a request\n"
         "  --help                  print this\n";
 
@@ -83,6 +86,7 @@ enum {
         OPT_REWRITE_CHUNK,
         OPT_RESUME_SHORT,
         OPT_FAULTS,
+        OPT_IDENTITY,
         OPT_LOG,
         OPT_HELP
 };
@@ -108,6 +112,7 @@ static const struct option longs[] = {
         {"rewrite-chunk", required_argument, NULL, OPT_REWRITE_CHUNK},
         {"resume-short", required_argument, NULL, OPT_RESUME_SHORT},
         {"faults", required_argument, NULL, OPT_FAULTS},
+        {"identity", required_argument, NULL, OPT_IDENTITY},
         {"log", required_argument, NULL, OPT_LOG},
         {"help", no_argument, NULL, OPT_HELP},
         {NULL, 0, NULL, 0},
@@ -243,6 +248,9 @@ static int set_option(struct options *o, int opt, const char *value)
         case OPT_FAULTS:
                 o->faults = value;
                 return 0;
+        case OPT_IDENTITY:
+                o->identity = value;
+                return 0;
         case OPT_LOG:
                 o->log = value;
                 return 0;
@@ -299,6 +307,7 @@ struct parts {
         struct data *data;
         struct vault *vault;
         struct faults *faults;
+        struct identity *identity;
         struct tls_server *tls;
         struct request_log *log;
         struct server *server;
@@ -309,6 +318,7 @@ static void parts_release(struct parts *p)
         server_stop(p->server);
         request_log_close(p->log);
         tls_server_close(p->tls);
+        identity_close(p->identity);
         faults_close(p->faults);
         vault_close(p->vault);
         data_close(p->data);
@@ -347,6 +357,8 @@ static int start(struct options *o, struct parts *p, char *why, size_t nwhy)
 
         if (!err && o->faults)
                 err = faults_open(o->faults, &p->faults, why, nwhy);
+        if (!err && o->identity)
+                err = identity_open(o->identity, &p->identity, why, nwhy);
         if (!err && o->tls_cert)
                 err = tls_server_open(o->tls_cert, o->tls_key, &p->tls, why, nwhy);
         if (!err && o->log) {
@@ -360,6 +372,10 @@ static int start(struct options *o, struct parts *p, char *why, size_t nwhy)
         o->server.service.gs = &o->gs;
         o->server.service.scheme = p->tls ? "https" : "http";
         o->server.service.vault = p->vault;
+        o->server.service.identity = p->identity;
+        o->server.service.store = o->server.protocol;
+        if (p->identity)
+                o->server.protocol = &protocol_identity;
         o->server.service.faults = p->faults;
         o->server.tls = p->tls;
         o->server.log = p->log;

@@ -21,6 +21,7 @@ sim_tests = \
 	%D%/sim_gs_folders.sh \
 	%D%/sim_gs_objects.sh \
 	%D%/sim_gs_uploads.sh \
+	%D%/sim_identity.sh \
 	%D%/sim_list.sh \
 	%D%/sim_null.sh \
 	%D%/sim_objects.sh \
