@@ -7,6 +7,7 @@
 #ifndef CKPTFS_BENCH_COLL_H
 #define CKPTFS_BENCH_COLL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,7 @@ struct coll {
         const struct coll_ops *ops;
         unsigned rank, ranks;
         unsigned host_rank, host_ranks; /* among the ranks of this machine */
+        void *group;                    /* the carrier's; NULL: all ranks of the job */
 };
 
 /* One const table per carrier; no slot is NULL. Errors: -ECANCELED when a signal came while
@@ -30,6 +32,10 @@ struct coll_ops {
         int (*gather)(struct coll *c, const void *mine, size_t n, void *all);
         /* n bytes of rank 0 to all. */
         int (*bcast)(struct coll *c, void *p, size_t n);
+        /* The first n ranks as a job of their own, for those that are among them (*in); all ranks
+         * call it. End with drop(). */
+        int (*split)(struct coll *c, unsigned n, struct coll *out, bool *in);
+        void (*drop)(struct coll *part);
         /* Ends this rank. `together`: all ranks are here (else the others are ended too). */
         void (*finish)(struct coll *c, int together);
 };

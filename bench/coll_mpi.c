@@ -48,17 +48,20 @@ static int finish_request(MPI_Request *req)
         }
 }
 
-static int mpi_init(struct coll *c, int *argc, char ***argv)
+static MPI_Comm comm_of(const struct coll *c)
 {
-        int provided, rank, ranks, host_rank, host_ranks;
+        return c->group ? *(MPI_Comm *)c->group : MPI_COMM_WORLD;
+}
+
+/* Ranks, and which of them are on this machine. */
+static int count_ranks(struct coll *c)
+{
+        int rank, ranks, host_rank, host_ranks;
         MPI_Comm host;
 
-        if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
-                return -EIO;
-        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-        MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-        if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host) !=
+        MPI_Comm_rank(comm_of(c), &rank);
+        MPI_Comm_size(comm_of(c), &ranks);
+        if (MPI_Comm_split_type(comm_of(c), MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host) !=
             MPI_SUCCESS)
                 return -EIO;
         MPI_Comm_rank(host, &host_rank);
@@ -69,6 +72,42 @@ static int mpi_init(struct coll *c, int *argc, char ***argv)
         c->host_rank = (unsigned)host_rank;
         c->host_ranks = (unsigned)host_ranks;
         return 0;
+}
+
+static int mpi_init(struct coll *c, int *argc, char ***argv)
+{
+        int provided;
+
+        if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+                return -EIO;
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        return count_ranks(c);
+}
+
+static int mpi_split(struct coll *c, unsigned n, struct coll *out, bool *in)
+{
+        MPI_Comm *comm = malloc(sizeof *comm);
+
+        *in = c->rank < n;
+        if (!comm)
+                return -ENOMEM;
+        if (MPI_Comm_split(comm_of(c), *in ? 0 : MPI_UNDEFINED, (int)c->rank, comm) !=
+                    MPI_SUCCESS ||
+            !*in) {
+                free(comm);
+                return *in ? -EIO : 0;
+        }
+        *out = (struct coll){.ops = c->ops, .group = comm};
+        return count_ranks(out);
+}
+
+static void mpi_drop(struct coll *part)
+{
+        if (part->group) {
+                MPI_Comm_free(part->group);
+                free(part->group);
+        }
+        *part = (struct coll){0};
 }
 
 static void mpi_version(char *out, size_t n)
@@ -82,18 +121,16 @@ static void mpi_version(char *out, size_t n)
 
 static int mpi_barrier(struct coll *c)
 {
-        (void)c;
         MPI_Request req;
-        if (MPI_Ibarrier(MPI_COMM_WORLD, &req) != MPI_SUCCESS)
+        if (MPI_Ibarrier(comm_of(c), &req) != MPI_SUCCESS)
                 return -EIO;
         return finish_request(&req);
 }
 
 static int mpi_max(struct coll *c, double *v, size_t n)
 {
-        (void)c;
         MPI_Request req;
-        if (MPI_Iallreduce(MPI_IN_PLACE, v, (int)n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD, &req) !=
+        if (MPI_Iallreduce(MPI_IN_PLACE, v, (int)n, MPI_DOUBLE, MPI_MAX, comm_of(c), &req) !=
             MPI_SUCCESS)
                 return -EIO;
         return finish_request(&req);
@@ -101,9 +138,8 @@ static int mpi_max(struct coll *c, double *v, size_t n)
 
 static int mpi_gather(struct coll *c, const void *mine, size_t n, void *all)
 {
-        (void)c;
         MPI_Request req;
-        if (MPI_Iallgather(mine, (int)n, MPI_BYTE, all, (int)n, MPI_BYTE, MPI_COMM_WORLD, &req) !=
+        if (MPI_Iallgather(mine, (int)n, MPI_BYTE, all, (int)n, MPI_BYTE, comm_of(c), &req) !=
             MPI_SUCCESS)
                 return -EIO;
         return finish_request(&req);
@@ -111,9 +147,8 @@ static int mpi_gather(struct coll *c, const void *mine, size_t n, void *all)
 
 static int mpi_bcast(struct coll *c, void *p, size_t n)
 {
-        (void)c;
         MPI_Request req;
-        if (MPI_Ibcast(p, (int)n, MPI_BYTE, 0, MPI_COMM_WORLD, &req) != MPI_SUCCESS)
+        if (MPI_Ibcast(p, (int)n, MPI_BYTE, 0, comm_of(c), &req) != MPI_SUCCESS)
                 return -EIO;
         return finish_request(&req);
 }
@@ -136,5 +171,7 @@ const struct coll_ops coll_mpi = {
         .max = mpi_max,
         .gather = mpi_gather,
         .bcast = mpi_bcast,
+        .split = mpi_split,
+        .drop = mpi_drop,
         .finish = mpi_finish,
 };

@@ -56,6 +56,18 @@ static int none_bcast(struct coll *c, void *p, size_t n)
         return 0;
 }
 
+static int none_split(struct coll *c, unsigned n, struct coll *out, bool *in)
+{
+        *in = c->rank < n;
+        *out = *c;
+        return 0;
+}
+
+static void none_drop(struct coll *part)
+{
+        *part = (struct coll){0};
+}
+
 static void none_finish(struct coll *c, int together)
 {
         (void)c;
@@ -70,6 +82,8 @@ const struct coll_ops coll_none = {
         .max = none_max,
         .gather = none_gather,
         .bcast = none_bcast,
+        .split = none_split,
+        .drop = none_drop,
         .finish = none_finish,
 };
 

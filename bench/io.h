@@ -65,6 +65,8 @@ struct io_ops {
         /* Lets the page cache forget a file (IO_CACHED). -EBUSY: more than 1 % of it stayed. */
         int (*forget)(struct io *io, const char *name);
         int (*remove)(struct io *io, const char *name);
+        /* How many bytes a file has. */
+        int (*size)(struct io *io, const char *name, uint64_t *out);
 };
 
 /* A word of the storage key. */

@@ -94,6 +94,12 @@ static int null_name(struct io *io, const char *name)
         return 0;
 }
 
+static int null_size(struct io *io, const char *name, uint64_t *out)
+{
+        *out = 0;
+        return io_fail(io, -ENOENT, name); /* it keeps nothing */
+}
+
 const struct io_ops io_null = {
         .name = "null",
         .flags = IO_EMPTY,
@@ -108,4 +114,5 @@ const struct io_ops io_null = {
         .abandon = null_abandon,
         .forget = null_name,
         .remove = null_name,
+        .size = null_size,
 };

@@ -331,6 +331,19 @@ static int posix_remove(struct io *io, const char *name)
         return 0;
 }
 
+static int posix_size(struct io *io, const char *name, uint64_t *out)
+{
+        char path[PATH_MAX];
+        struct stat st;
+        int err = join((struct posix_io *)io, name, path);
+        if (err)
+                return err;
+        if (stat(path, &st))
+                return io_fail(io, -errno, path);
+        *out = (uint64_t)st.st_size;
+        return 0;
+}
+
 const struct io_ops io_posix = {
         .name = "posix",
         .flags = IO_CACHED,
@@ -345,4 +358,5 @@ const struct io_ops io_posix = {
         .abandon = posix_abandon,
         .forget = posix_forget,
         .remove = posix_remove,
+        .size = posix_size,
 };

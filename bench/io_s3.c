@@ -417,6 +417,17 @@ static int s3_remove(struct io *io, const char *name)
         return err ? io_fail(io, err, key) : 0;
 }
 
+static int s3_size(struct io *io, const char *name, uint64_t *out)
+{
+        struct s3_io *s = (struct s3_io *)io;
+        struct store_object obj;
+        char key[STORE_KEY_MAX];
+        snprintf(key, sizeof key, "%s/%s", s->dir, name);
+        int err = store_head_wait(s->store, key, &obj);
+        *out = err ? 0 : obj.size;
+        return err ? io_fail(io, err, key) : 0;
+}
+
 const struct io_ops io_s3 = {
         .name = "s3",
         .start = s3_start,
@@ -430,4 +441,5 @@ const struct io_ops io_s3 = {
         .abandon = s3_abandon,
         .forget = s3_forget,
         .remove = s3_remove,
+        .size = s3_size,
 };

@@ -16,6 +16,8 @@ extern const struct param_tab key_tab;
 
 /* Indices of the words of CHOICE keys, in the order of keys.def. */
 enum { PHASE_BOTH, PHASE_SAVE, PHASE_LOAD };
+enum { BACKEND_GLOO, BACKEND_NCCL };
+enum { SHARDING_FULL, SHARDING_HYBRID };
 enum { PAYLOAD_TENSORS, PAYLOAD_NULL };
 enum { HOLD_AUTO, HOLD_ON, HOLD_OFF };
 enum { DROP_AUTO, DROP_FILE, DROP_CACHES, DROP_NONE };

@@ -32,6 +32,8 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/format/torch.h \
 	%D%/format/zip.c \
 	%D%/format/zip.h \
+	%D%/fresh.c \
+	%D%/fresh.h \
 	%D%/html.c \
 	%D%/html.h \
 	%D%/io.c \
@@ -50,8 +52,12 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/model.c \
 	%D%/model.def \
 	%D%/model.h \
+	%D%/model_keys.c \
+	%D%/model_keys.h \
 	%D%/pattern.c \
 	%D%/pattern.h \
+	%D%/payload.c \
+	%D%/payload.h \
 	%D%/plot.c \
 	%D%/plot.h \
 	%D%/report.c \
@@ -59,6 +65,12 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/run.c \
 	%D%/run.h \
 	%D%/scenario.c \
+	%D%/scenario/dcp.c \
+	%D%/scenario/dcp.h \
+	%D%/scenario/dcp_files.c \
+	%D%/scenario/dcp_files.h \
+	%D%/scenario/dcp_load.c \
+	%D%/scenario/dcp_save.c \
 	%D%/shard.c \
 	%D%/shard.h \
 	%D%/shards.c \

@@ -155,7 +155,9 @@ static int run_job(const struct run *r, const struct sweep *s, size_t i, struct 
         }
         err = r->scenario->job(r, &k, job);
         param_tab_release(&key_tab, &k);
-        int wrote = !err && job ? write_job(r, i, job) : 0;
+        if (err && job)
+                json_add_string(job, "error", strerror(-err));
+        int wrote = job ? write_job(r, i, job) : 0;
         if (wrote)
                 run_error(r, "%s/%zu/job_results.json: %s: give out= a directory with room", r->dir,
                           i, strerror(-wrote));
@@ -200,11 +202,19 @@ static int open_run(struct run *r, const struct sweep *s, struct json **result)
         return coll_agree(r->coll, err);
 }
 
-/* Nothing was measured: the empty directory goes again. */
-static void forget_run_dir(const struct run *r)
+/* Nothing was measured: the directory goes again. */
+static void forget_run_dir(const struct run *r, size_t jobs)
 {
-        if (r->coll->rank == 0 && *r->dir)
-                rmdir(r->dir);
+        char path[PATH_MAX + 64];
+        if (r->coll->rank || !*r->dir)
+                return;
+        for (size_t i = 0; i < jobs; i++) {
+                snprintf(path, sizeof path, "%s/%zu/job_results.json", r->dir, i);
+                unlink(path);
+                *strrchr(path, '/') = 0;
+                rmdir(path);
+        }
+        rmdir(r->dir);
 }
 
 int run_jobs(struct run *r, const struct sweep *s)
@@ -223,14 +233,21 @@ int run_jobs(struct run *r, const struct sweep *s)
         uint64_t begin = clock_ns();
         err = open_run(r, s, &result);
         struct json *jobs = result ? json_add_array(result, "job_results") : NULL;
-        for (size_t i = 0; i < sweep_count(s) && !err; i++)
-                err = run_job(r, s, i, jobs);
-        if (err) {
-                forget_run_dir(r);
-                return err;
+        int first = 0; /* of the jobs' errors: the others run all the same */
+        size_t good = 0;
+        for (size_t i = 0; i < sweep_count(s) && !err && first != -ECANCELED; i++) {
+                int failed = run_job(r, s, i, jobs);
+                good += !failed;
+                first = first && failed != -ECANCELED ? first : failed;
         }
-        if (!result)
-                return coll_agree(r->coll, 0);
-        json_add_number(result, "run_elapsed_time_s", clock_s(clock_ns() - begin));
-        return coll_agree(r->coll, finish_run(r, result));
+        if (err || !good) {
+                forget_run_dir(r, sweep_count(s));
+                return err ? err : first;
+        }
+        if (result) {
+                json_add_number(result, "run_elapsed_time_s", clock_s(clock_ns() - begin));
+                err = finish_run(r, result);
+        }
+        err = coll_agree(r->coll, err);
+        return err ? err : first;
 }

@@ -42,7 +42,9 @@ struct scenario {
         /* Appends its section of the report; `index` tells the sections of a page apart. */
         void (*page)(const struct json *run, size_t index, struct buf *html);
 };
-extern const struct scenario scenario_shards, scenario_ceiling, scenario_firstbyte, scenario_list;
+extern const struct scenario scenario_shards, scenario_ceiling, scenario_firstbyte, scenario_list,
+        scenario_dcp, scenario_dcp_ddp_save, scenario_dcp_ddp_load, scenario_dcp_fsdp_save,
+        scenario_dcp_fsdp_load;
 extern const struct scenario *const scenarios[];
 extern const size_t scenario_count;
 /* NULL when there is none of that name. */

@@ -45,8 +45,8 @@ static double lap(uint64_t *mark)
         return s;
 }
 
-/* The clocked part of a save, in this rank alone. */
-static int save_one(struct io *io, const char *name, const struct io_data *d, struct sample *out)
+int timed_save_file(struct io *io, const char *name, const struct io_data *d, bool sync,
+                    struct sample *out)
 {
         const struct io_ops *ops = io->ops;
         struct io_file *f = NULL;
@@ -57,7 +57,7 @@ static int save_one(struct io *io, const char *name, const struct io_data *d, st
         if (!err)
                 err = ops->write(f, d);
         out->transfer = lap(&mark);
-        if (!err)
+        if (!err && sync)
                 err = ops->sync(f);
         out->sync = lap(&mark);
         if (err)
@@ -69,7 +69,7 @@ static int save_one(struct io *io, const char *name, const struct io_data *d, st
         return err;
 }
 
-static int load_one(struct io *io, const char *name, const struct io_data *d, struct sample *out)
+int timed_load_file(struct io *io, const char *name, const struct io_data *d, struct sample *out)
 {
         const struct io_ops *ops = io->ops;
         struct io_file *f = NULL;
@@ -89,28 +89,45 @@ static int load_one(struct io *io, const char *name, const struct io_data *d, st
         return err;
 }
 
-typedef int one_fn(struct io *io, const char *name, const struct io_data *d, struct sample *out);
-
-static int timed_phase(const struct timed *t, one_fn *one, const char *what, const char *name,
-                       const struct io_data *d, struct sample *out, timed_fail_fn *fail, void *arg)
+int timed_work(const struct timed *t, timed_work_fn *work, void *arg, struct sample *out)
 {
-        *out = (struct sample){.bytes = d->size};
+        *out = (struct sample){0};
         struct others before = other_cpu(t);
         int err = t->coll->ops->barrier(t->coll);
         if (err)
                 return err;
         double cpu = cpu_self_s();
-        err = one(t->io, name, d, out);
+        err = work(arg, out);
         out->cpu_self = cpu_self_s() - cpu;
-        if (err)
-                fail(arg, what, err);
         return end_phase(t, before, err, out);
+}
+
+/* One file of this rank as the work of a phase. */
+struct one_file {
+        struct io *io;
+        const char *name, *what;
+        const struct io_data *d;
+        timed_fail_fn *fail;
+        void *arg;
+        bool load;
+};
+
+static int work_on_file(void *arg, struct sample *out)
+{
+        const struct one_file *f = arg;
+        out->bytes = f->d->size;
+        int err = f->load ? timed_load_file(f->io, f->name, f->d, out)
+                          : timed_save_file(f->io, f->name, f->d, true, out);
+        if (err)
+                f->fail(f->arg, f->what, err);
+        return err;
 }
 
 int timed_save(const struct timed *t, const char *name, const struct io_data *d, struct sample *out,
                timed_fail_fn *fail, void *arg)
 {
-        int err = timed_phase(t, save_one, "save", name, d, out, fail, arg);
+        struct one_file f = {t->io, name, "save", d, fail, arg, false};
+        int err = timed_work(t, work_on_file, &f, out);
         if (err)
                 t->io->ops->remove(t->io, name);
         return err;
@@ -119,7 +136,8 @@ int timed_save(const struct timed *t, const char *name, const struct io_data *d,
 int timed_load(const struct timed *t, const char *name, const struct io_data *d, struct sample *out,
                timed_fail_fn *fail, void *arg)
 {
-        return timed_phase(t, load_one, "load", name, d, out, fail, arg);
+        struct one_file f = {t->io, name, "load", d, fail, arg, true};
+        return timed_work(t, work_on_file, &f, out);
 }
 
 /* Drops the clean pages of the whole machine (Documentation/admin-guide/sysctl/vm.rst). */

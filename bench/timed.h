@@ -15,6 +15,17 @@ struct timed {
         pid_t mount, server; /* whose CPU time is counted; 0: none */
 };
 
+/* One file in this rank alone, from create or open to close; no barrier. Fills the times. `sync`:
+ * wait until it is durable before the close. */
+int timed_save_file(struct io *io, const char *name, const struct io_data *d, bool sync,
+                    struct sample *out);
+int timed_load_file(struct io *io, const char *name, const struct io_data *d, struct sample *out);
+
+/* Collective: barrier, work(arg, out), which fills times and bytes and says what failed; counts CPU
+ * time around it. Returns the same in all ranks. */
+typedef int timed_work_fn(void *arg, struct sample *out);
+int timed_work(const struct timed *t, timed_work_fn *work, void *arg, struct sample *out);
+
 /* Collective: barrier, create, write, sync, close; a file that failed in any rank is removed by
  * its rank. Returns the same in all ranks: 0 or a negative errno; a rank's own failure was printed
  * by `fail` before. */

@@ -2,6 +2,10 @@
 exampledir = $(docdir)/examples
 dist_example_DATA = \
 	%D%/ckptfs.yaml \
+	%D%/dcp_ddp_load.yaml \
+	%D%/dcp_ddp_save.yaml \
+	%D%/dcp_fsdp_load.yaml \
+	%D%/dcp_fsdp_save.yaml \
 	%D%/fstab \
 	$(NULL)
 nodist_example_DATA = %D%/ckptfs@.service

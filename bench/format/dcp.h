@@ -5,6 +5,7 @@
 #define CKPTFS_BENCH_FORMAT_DCP_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -33,5 +34,9 @@ size_t dcp_items(const struct shard *s, const char *file, struct dcp_item *v);
 
 /* The bytes of .metadata for the items of all ranks, which are sorted by it. 0 or -ENOMEM. */
 int dcp_metadata(struct dcp_item *v, size_t n, struct buf *out);
+
+/* From the bytes of a .metadata that this made: how many ranks saved, and how many files each at
+ * most. False when it names no file. */
+bool dcp_saved(const char *p, size_t n, unsigned *ranks, unsigned *files);
 
 #endif

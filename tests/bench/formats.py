@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """formats.py KIND FILE...: loads checkpoints with the libraries whose formats they are, and compares
-every tensor with the pattern it was made of. The n-th tensor saved has id n; seed 1."""
+every tensor with the pattern it was made of. The n-th tensor saved has id n; seed 1.
+
+formats.py dcp CKPT DIR...: the same of directories. CKPT, of format torch and the same model, has the
+tensors in their order; the seed has the directory's name mixed in (FNV-1a)."""
+import os
 import sys
 
 import numpy as np
@@ -43,17 +47,24 @@ def load(kind, path):
     return state
 
 
+def seed_of(path):
+    h = 0xCBF29CE484222325
+    for c in os.path.basename(path).encode():
+        h = (h ^ c) * 0x100000001B3 & M
+    return h ^ 1
+
+
 def main():
-    kind, ids = sys.argv[1], None
-    if kind == "dcp":  # its .metadata is sorted by name: the ids come from a file of names in order
-        names = open(sys.argv[2]).read().split()
+    kind, paths, ids = sys.argv[1], sys.argv[2:], None
+    if kind == "dcp":
+        names = torch.load(paths.pop(0), weights_only=True)
         ids = {name: i + 1 for i, name in enumerate(names)}
-    for path in sys.argv[3 if ids else 2 :]:
-        state = load(kind, path)
-        assert state, path
+    for path in paths:
+        state, seed = load(kind, path), seed_of(path) if ids else 1
+        assert state and (not ids or len(ids) == len(state)), path
         for i, (name, t) in enumerate(state.items()):
             got = t.contiguous().view(torch.uint8).numpy().tobytes()
-            want = pattern(1, ids[name] if ids else i + 1, len(got))
+            want = pattern(seed, ids[name] if ids else i + 1, len(got))
             assert got == want, f"{path}: {name} {tuple(t.shape)} differs"
         print(len(state), "tensors")
 

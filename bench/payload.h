@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* payload.h: the bytes of one file of a rank: where they come from, held in memory or not, and
+ * whether what came back is right. */
+#ifndef CKPTFS_BENCH_PAYLOAD_H
+#define CKPTFS_BENCH_PAYLOAD_H
+
+#include <pthread.h>
+
+#include "bench/coll.h"
+#include "bench/io.h"
+#include "bench/shard.h"
+
+struct payload {
+        struct shard shard;  /* owned; set before payload_init() */
+        struct io_data data; /* what a back end is given */
+        size_t mapped;       /* bytes at data.mem */
+        struct {
+                pthread_mutex_t mtx;
+                struct shard_fault first; /* piece NULL: none; checks may run on I/O threads */
+        } fault;
+};
+
+/* Makes `data` of the shard; again after the shard was planned anew with the same size. */
+void payload_init(struct payload *p, bool verify);
+/* Frees shard and memory. Zeroed ones are fine. */
+void payload_release(struct payload *p);
+
+/* Collective: whether `bytes` of each rank are to be held in memory, by the hold key (HOLD_*): auto
+ * when those of this machine's ranks fit in 60 % of what is free. 0 or a negative errno. */
+int payload_choose(struct coll *c, uint64_t bytes, unsigned hold, bool *held);
+/* Memory for all of it. 0 or -ENOMEM. */
+int payload_hold(struct payload *p);
+
+/* Of held bytes, in steps between which a signal is heard (-ECANCELED): makes them; overwrites them
+ * before a load; checks them (-EBADMSG, see fault). Nothing to do for bytes that are not held. */
+int payload_fill(struct payload *p);
+int payload_wipe(struct payload *p);
+int payload_check(struct payload *p);
+
+/* What is wrong with them, in words. */
+void payload_explain(const struct payload *p, char *out, size_t n);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dcp.c: the scenarios dcp_ddp_save, dcp_ddp_load, dcp_fsdp_save and dcp_fsdp_load, and dcp, which
+ * is the first under its older name. */
+#include "bench/scenario/dcp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "bench/cpu.h"
+#include "bench/model_keys.h"
+#include "bench/shards_table.h"
+#include "bench/stats.h"
+
+#include "base/banned.h"
+
+uint64_t dcp_seed(uint64_t seed, const char *dir)
+{
+        uint64_t h = 0xcbf29ce484222325ULL; /* offset basis and prime of FNV-1a, 64 bits */
+        for (; *dir; dir++)
+                h = (h ^ (unsigned char)*dir) * 0x100000001b3ULL;
+        return h ^ seed;
+}
+
+void dcp_say(struct dcp_job *j, const char *what, int err)
+{
+        char text[512];
+        if (err == -ECANCELED)
+                return;
+        for (size_t i = 0; i < j->files.n; i++) {
+                const struct dcp_file *f = j->files.v[i];
+                if (f->err != err)
+                        continue;
+                if (f->payload.fault.first.piece)
+                        payload_explain(&f->payload, text, sizeof text);
+                else
+                        snprintf(text, sizeof text, "%s", f->io ? f->io->why : strerror(-err));
+                run_error(j->run, "%s of %s/%s: %s", what, j->dir, f->name, text);
+                return;
+        }
+        run_error(j->run, "%s: %s", what,
+                  j->timed.io && *j->timed.io->why ? j->timed.io->why : strerror(-err));
+}
+
+int dcp_hold(struct dcp_job *j)
+{
+        bool held;
+        int err = payload_choose(&j->part, dcp_files_bytes(&j->files), j->k->hold, &held);
+        for (size_t i = 0; i < j->files.n && !err && held; i++)
+                err = payload_hold(&j->files.v[i]->payload);
+        err = coll_agree(&j->part, err);
+        if (err)
+                run_error(j->run, "cannot hold %llu bytes: %s: try hold=off",
+                          (unsigned long long)dcp_files_bytes(&j->files), strerror(-err));
+        return err;
+}
+
+int dcp_start(struct dcp_job *j)
+{
+        char why[512] = "";
+        int err = 0;
+
+        if (!j->timed.io)
+                err = j->storage->ops->start(j->k, j->storage->name, j->dir, j->part.rank,
+                                             &j->timed.io, why, sizeof why);
+        if (!err)
+                err = dcp_files_start(&j->files, j->k, j->storage, j->dir, j->part.rank, why,
+                                      sizeof why);
+        if (err)
+                run_error(j->run, "%s", why);
+        return coll_agree(&j->part, err);
+}
+
+static void end_epoch(struct dcp_job *j, bool clean)
+{
+        dcp_files_stop(&j->files, false);
+        dcp_files_release(&j->files);
+        if (j->timed.io)
+                j->storage->ops->stop(j->timed.io, clean);
+        j->timed.io = NULL;
+}
+
+static bool is_load(const struct scenario *sc)
+{
+        return strstr(sc->name, "_load");
+}
+
+static int dcp_plan_job(const struct run *r, const struct keys *k, FILE *dry, char *why,
+                        size_t nwhy)
+{
+        struct model m;
+        if (!io_find(k->storage, why, nwhy) || model_choose(k, &m, why, nwhy))
+                return -EINVAL;
+        uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
+        if (k->world_size > r->coll->ranks) {
+                snprintf(why, nwhy,
+                         "world_size=%llu is more than the %u ranks of this job: start it with "
+                         "mpirun -n %llu",
+                         (unsigned long long)k->world_size, r->coll->ranks,
+                         (unsigned long long)k->world_size);
+                return -EINVAL;
+        }
+        if (is_load(r->scenario) && (!*k->suffix || strspn(k->suffix, "./") == strlen(k->suffix))) {
+                snprintf(why, nwhy,
+                         "%s needs the directory that a save made: give "
+                         "checkpoint.suffix=",
+                         r->scenario->name);
+                return -EINVAL;
+        }
+        if (dry)
+                fprintf(dry, "would %s %s: %.3f GB in %llu tensors, %s, %llu epochs\n",
+                        r->scenario->name, m.name, (double)bytes / 1e9,
+                        (unsigned long long)model_ntensors(&m), k->storage,
+                        (unsigned long long)k->epochs);
+        return 0;
+}
+
+/* Adds the arrays that the suite's own results have. */
+static void suite_json(struct dcp_job *j, const struct sample *all, struct json *metrics)
+{
+        double mib =
+                (double)(model_params(&j->model) * model_param_bytes(&j->model, j->k->optimizer)) /
+                (1 << 20);
+        size_t n = j->k->epochs * j->part.ranks;
+        struct json *rates = json_add_array(metrics, "throughput_mibs");
+        struct json *each = json_add_array(metrics, j->load ? "corrected_load_durations_s"
+                                                            : "corrected_save_durations_s");
+        struct json *whole = json_add_array(metrics, "processing_durations_s");
+        for (size_t i = 0; i < n; i++) {
+                json_add_number(rates, NULL, stats_ratio(mib, all[i].total));
+                json_add_number(each, NULL, all[i].total);
+        }
+        for (size_t e = 0; e < j->k->epochs; e++)
+                json_add_number(whole, NULL, j->processing[e]);
+}
+
+static int report(struct dcp_job *j, struct json *job)
+{
+        struct coll *c = &j->part;
+        size_t epochs = j->k->epochs;
+        CLEANUP(freep) struct sample *all = calloc(epochs * c->ranks, sizeof *all);
+        int err = coll_agree(c, all ? 0 : -ENOMEM);
+
+        for (size_t e = 0; e < epochs && !err; e++)
+                err = c->ops->gather(c, &j->samples[e], sizeof *all, &all[e * c->ranks]);
+        if (err || !job)
+                return err;
+        struct shards_facts facts = {
+                .keys = j->k,
+                .model = &j->model,
+                .ranks = c->ranks,
+                .suffix = j->dir,
+                .held = true,
+                .verified = j->load && j->k->verify,
+                .moves_data = !(j->storage->ops->flags & IO_EMPTY),
+                .dropped = j->dropped,
+                .mount_pid = j->timed.mount,
+                .save = j->load ? NULL : all,
+                .load = j->load ? all : NULL,
+        };
+        err = shards_json(&facts, job);
+        if (!err)
+                suite_json(j, all, json_add_object(job, "suite"));
+        return err;
+}
+
+static int run_epochs(struct dcp_job *j)
+{
+        int err = 0;
+        for (size_t e = 0; e < j->k->epochs && !err; e++) {
+                err = j->load ? dcp_load_epoch(j, e) : dcp_save_epoch(j, e);
+                end_epoch(j, err && !j->load);
+        }
+        return err;
+}
+
+/* The part of the job that takes part does it; the rest waits for how it ends. */
+static int run_part(struct dcp_job *j, struct json *job)
+{
+        const struct keys *k = j->k;
+        char why[512];
+
+        int err = model_choose(k, &j->model, why, sizeof why);
+        j->samples = calloc(k->epochs, sizeof *j->samples);
+        j->processing = calloc(k->epochs, sizeof *j->processing);
+        if (!err && (!j->samples || !j->processing))
+                err = -ENOMEM;
+        j->timed = (struct timed){.coll = &j->part, .server = (pid_t)k->server_pid};
+        if (!strcmp(k->storage, "mount") && j->part.host_rank == 0)
+                j->timed.mount = k->mount_pid ? (pid_t)k->mount_pid : cpu_find_mount(k->mount_path);
+        j->plan = (struct dcp_plan){
+                .model = &j->model,
+                .optimizer = k->optimizer,
+                .verify = k->verify,
+                .cut = j->fsdp ? SHARD_ROWS : SHARD_WHOLE,
+                .ranks = j->part.ranks,
+                .threads = (unsigned)k->thread_count,
+        };
+        err = coll_agree(&j->part, err);
+        if (!err)
+                err = run_epochs(j);
+        return err ? err : report(j, job);
+}
+
+static int dcp_job(const struct run *r, const struct keys *k, struct json *job)
+{
+        char why[512];
+        struct dcp_job j = {
+                .run = r,
+                .k = k,
+                .storage = io_find(k->storage, why, sizeof why),
+                .fsdp = strstr(r->scenario->name, "fsdp"),
+                .load = is_load(r->scenario),
+                .dropped = "none",
+        };
+        bool in = false;
+
+        if (k->backend == BACKEND_NCCL) {
+                run_error(r, "backend=nccl: this build has no NCCL: give backend=gloo");
+                return -EOPNOTSUPP;
+        }
+        int err = r->coll->ops->split(
+                r->coll, k->world_size ? (unsigned)k->world_size : r->coll->ranks, &j.part, &in);
+        if (!err && in)
+                err = run_part(&j, job);
+        free(j.samples);
+        free(j.processing);
+        if (in)
+                r->coll->ops->drop(&j.part);
+        return coll_agree(r->coll, err);
+}
+
+#define DCP_SCENARIO(id, title, says)                                                              \
+        const struct scenario scenario_##id = {                                                    \
+                .name = title,                                                                     \
+                .text = says,                                                                      \
+                .many_ranks = true,                                                                \
+                .plan = dcp_plan_job,                                                              \
+                .job = dcp_job,                                                                    \
+                .table = shards_table,                                                             \
+                .page = shards_page,                                                               \
+        }
+DCP_SCENARIO(dcp, "dcp", "dcp_ddp_save under its older name.");
+DCP_SCENARIO(dcp_ddp_save, "dcp_ddp_save",
+             "Ranks with the same model share the writing of a torch.distributed.checkpoint.");
+DCP_SCENARIO(dcp_ddp_load, "dcp_ddp_load",
+             "Every rank loads the whole model from such a directory.");
+DCP_SCENARIO(dcp_fsdp_save, "dcp_fsdp_save",
+             "Each rank saves its rows of the model to a torch.distributed.checkpoint.");
+DCP_SCENARIO(dcp_fsdp_load, "dcp_fsdp_load",
+             "Each rank loads its rows, by as many ranks as saved or by others.");

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dcp.h: one job of the scenarios that save and load directories of torch.distributed.checkpoint.
+ */
+#ifndef CKPTFS_BENCH_SCENARIO_DCP_H
+#define CKPTFS_BENCH_SCENARIO_DCP_H
+
+#include "bench/fresh.h"
+#include "bench/io.h"
+#include "bench/model.h"
+#include "bench/run.h"
+#include "bench/scenario/dcp_files.h"
+#include "bench/timed.h"
+
+struct dcp_job {
+        const struct run *run;
+        const struct keys *k;
+        const struct io_storage *storage;
+        struct coll part; /* the ranks that take part */
+        struct model model;
+        bool fsdp, load;
+        struct dcp_plan plan;
+        struct dcp_files files;
+        char dir[FRESH_NAME_MAX]; /* of this epoch */
+        struct timed timed;
+        const char *dropped;
+        struct sample *samples; /* of this rank, an epoch each */
+        double *processing;     /* seconds of all ranks together, an epoch each */
+};
+
+/* dcp_save.c: an epoch's save to a fresh directory; dcp_load.c: an epoch's load of the directory
+ * that `suffix` names. Collective among the part. 0 or a negative errno after run_error(). */
+int dcp_save_epoch(struct dcp_job *j, size_t epoch);
+int dcp_load_epoch(struct dcp_job *j, size_t epoch);
+
+/* What both do with the files of a plan: memory, storage, one line about what failed. */
+int dcp_hold(struct dcp_job *j);
+int dcp_start(struct dcp_job *j);
+void dcp_say(struct dcp_job *j, const char *what, int err);
+
+/* The seed of a directory's bytes, so that one save cannot pass for another: FNV-1a of the name. */
+uint64_t dcp_seed(uint64_t seed, const char *dir);
+
+#endif

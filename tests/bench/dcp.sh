@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# dcp.sh: directories of torch.distributed.checkpoint: saved by one and two ranks, replicated and by
+# rows, loaded by as many and by others, every byte checked; a wrong byte and a missing save fail.
+. "$srcdir/tests/lib/tap.sh"
+. "$srcdir/tests/lib/bench.sh"
+command -v jq >/dev/null || skip_all "jq is not installed"
+plan 14
+cd "$tmp" || exit 1
+mkdir disk conf
+
+keys="model=gpt-mini storage=disk path=disk"
+results() { echo out/"$1"/*/run_results.json | awk '{ print $NF }'; }
+suffix() { jq -r '.job_results[-1].setup.suffix' "$(results "$1")"; }
+
+check "one rank saves a replicated model in three files" bench dcp_ddp_save $keys +thread_count=3 out=out
+ddp=$(suffix dcp_ddp_save)
+expect_eq ".metadata __0_0.distcp __0_1.distcp __0_2.distcp" \
+	"$(cd "disk/$ddp" && echo .m* *)" "these and .metadata are there"
+check "the suite's figures are there" jq -e '.job_results[0].suite
+	| (.throughput_mibs | length == 1) and .corrected_save_durations_s[0] > 0
+	and .processing_durations_s[0] >= .corrected_save_durations_s[0]' "$(results dcp_ddp_save)"
+check "it is loaded and right" bench dcp_ddp_load $keys checkpoint.suffix="$ddp/" out=out
+expect_eq "every timed byte, after the clock" \
+	"$(jq -r '.job_results[0].setup.verified' "$(results dcp_ddp_load)")" "and that is said"
+
+cp -r "disk/$ddp" disk/wrong
+check_fails "bytes of another save are refused" bench dcp_ddp_load $keys suffix=wrong out=out
+bench dcp_ddp_load $keys suffix=gone out=out 2>err
+expect_eq "1 1" "$? $(grep -c 'gone/.metadata: No such file' err)" "a save that never was is one line"
+check_fails "more ranks than the job has are refused" bench dcp_ddp_save $keys world_size=2 out=out
+bench dcp_ddp_save $keys backend=nccl,gloo out=sweep 2>err
+expect_eq "1 2 1" "$? $(jq '.job_results | length' sweep/*/*/run_results.json) $(jq '[.job_results[].error | select(.)] | length' sweep/*/*/run_results.json)" \
+	"a job that fails is recorded, and the next one runs"
+
+printf 's3:\n  region: us-east-1\n  uri: s3://b/p\nepochs: 2\npath: disk\nhydra:\n  mode: MULTIRUN\n  sweep:\n    dir: x\n  sweeper:\n    params:\n      +model: gpt-mini\n      +backend: gloo\n      +world_size: 1\n      +thread_count: 2\n      +checkpoint.storage: disk\n' >conf/suite.yaml
+check "a configuration file of the suite runs" bench dcp_fsdp_save -cd conf -cn suite out=out
+
+if ! bench_mpi true; then
+	for name in "two ranks save rows" "two load them" "one loads them" "one of two ranks"; do
+		skip "$name" "$bench_no_mpi"
+	done
+	exit 0
+fi
+check "two ranks save the rows of a model" bench_mpi bench dcp_fsdp_save $keys thread_count=2 out=two
+fsdp=$(jq -r '.job_results[-1].setup.suffix' two/*/*/run_results.json)
+check "two ranks load them" bench_mpi bench dcp_fsdp_load $keys suffix="$fsdp" out=out
+check "one rank loads what two saved" bench dcp_fsdp_load $keys suffix="$fsdp" out=out
+check "one of two ranks takes part" bench_mpi bench dcp_ddp_save $keys world_size=1 out=out
