@@ -62,10 +62,16 @@ struct store_config {
         const char *region;
         const char *profile;
         const char *ca_bundle;
-        unsigned connections;      /* most at once for data; 0: 16 */
-        unsigned workers;          /* I/O threads; 0: one for every 8 cores */
-        unsigned stall_timeout_ms; /* 0: 15000 */
-        unsigned deadline_ms;      /* 0: 120000 */
+        const char *credentials;    /* gs: a credential file */
+        bool anonymous;             /* without credentials */
+        bool requester_pays;        /* s3 */
+        const char *sse;            /* s3: NULL, "AES256", "aws:kms" or "aws:kms:dsse" */
+        const char *sse_kms_key;    /* s3: NULL is the account's */
+        const char *sse_c_key_file; /* s3: a file with a key of the customer's */
+        unsigned connections;       /* most at once for data; 0: 16 */
+        unsigned workers;           /* I/O threads; 0: one for every 8 cores */
+        unsigned stall_timeout_ms;  /* 0: 15000 */
+        unsigned deadline_ms;       /* 0: 120000 */
 };
 
 /* User metadata: pairs "name\0value\0". */

@@ -40,9 +40,12 @@ extern const struct cred_vendor cred_aws, cred_gcp;
 struct cred_want {
         const struct cred_vendor *vendor;
         const char *profile;   /* cred_aws: goes before the environment's keys, as with its tools */
-        const char *file;      /* cred_gcp: a credential file, before all other places */
+        const char *file;      /* cred_gcp: a credential file, before all other places; sessions: a
+                                * URL */
         const char *ca_bundle; /* for the identity servers, as for the store */
         bool anonymous;        /* no credentials are looked for */
+        struct cred_chain *base; /* sessions: what they are asked for with; outlives the chain */
+        const char *region;      /* sessions: to sign for */
 };
 
 /* Reads the settings and begins to fetch credentials in the background. 0, or a negative errno with

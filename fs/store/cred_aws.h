@@ -3,6 +3,7 @@
 #ifndef CKPTFS_STORE_CRED_AWS_H
 #define CKPTFS_STORE_CRED_AWS_H
 
+#include "base/uri.h"
 #include "store/cred_int.h"
 
 cred_source_fn cred_aws_env;       /* AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY */
@@ -25,6 +26,13 @@ struct cred_role {
         char *endpoint; /* of STS */
 };
 int cred_aws_role(struct cred_ask *a, const struct cred_role *role, struct cred *out);
+
+/* The credentials in the XML of STS and CreateSession. */
+int cred_aws_take_xml(struct cred_ask *a, const struct cred_call *c, struct cred *out);
+/* Adds a signature, with its headers, for an exchange whose URL is scheme, host and `path`, and
+ * whose body and headers are set. 0 or a negative errno. */
+int cred_aws_sign(struct cred_call *c, const struct cred *with, const char *region,
+                  const char *service, const char *path, const struct uri_pair *query, size_t n);
 
 /* cred_aws_sso.c: the profile's role by a login that the vendor's tool has cached. */
 int cred_aws_sso(struct cred_ask *a, const struct profile *p, struct cred *out);

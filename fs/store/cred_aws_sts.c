@@ -41,7 +41,7 @@ static int take(void *arg, const char *path, const char *text)
         return to ? buf_adds(to, text) : 0;
 }
 
-static int read_answer(struct cred_ask *a, const struct cred_call *c, struct cred *out)
+int cred_aws_take_xml(struct cred_ask *a, const struct cred_call *c, struct cred *out)
 {
         CLEANUP(answer_release) struct answer t = {BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT};
         const struct xml_reader reader = {.leaf = take, .arg = &t};
@@ -52,8 +52,9 @@ static int read_answer(struct cred_ask *a, const struct cred_call *c, struct cre
                 return cred_no(a, err, "no memory: end another program");
         if (err || !t.access.len || !t.secret.len || !t.token.len || !expiry)
                 return cred_no(a, -EBADMSG,
-                               "STS answers with something that holds no credentials: correct "
-                               "AWS_ENDPOINT_URL_STS");
+                               "%s answers with something that holds no credentials: correct its "
+                               "address",
+                               c->what);
         return cred_keys(out, t.access.p, t.secret.p, t.token.p, expiry);
 }
 
@@ -74,24 +75,32 @@ static const char *address(const struct cred_role *role, struct buf *url)
         return region ? region : "us-east-1";
 }
 
-static int sign(struct cred_call *c, const struct cred *with, const char *region)
+int cred_aws_sign(struct cred_call *c, const struct cred *with, const char *region,
+                  const char *service, const char *path, const struct uri_pair *query, size_t n)
 {
         CLEANUP(buf_release) struct buf auth = BUF_INIT;
         char date[SIGN_DATE_LEN], hash[2 * SHA256_LEN + 1];
         uint8_t sum[SHA256_LEN];
-        const char *host = strstr(c->url.p, "://");
-        struct uri_pair headers[] = {{"Host", host ? host + 3 : ""}};
+        const char *url = strstr(c->url.p, "://");
+        CLEANUP(freep) char *host = url ? strndup(url + 3, strcspn(url + 3, "/?")) : NULL;
+
+        if (!host || c->body.failed || c->headers.failed)
+                return -ENOMEM;
 
         sha256(c->body.p, c->body.len, sum);
         hex_encode(sum, sizeof sum, hash);
+        cred_call_header(c, "x-amz-content-sha256", hash);
+        struct uri_pair headers[] = {{"Host", host}, {"x-amz-content-sha256", hash}};
         struct sign_request req = {
                 .method = c->method,
-                .path = "/",
+                .path = path,
+                .query = query,
+                .nquery = n,
                 .headers = headers,
-                .nheaders = 1,
+                .nheaders = sizeof headers / sizeof *headers,
                 .payload_hash = hash,
         };
-        struct sign_key key = {with->access, with->secret, region, "sts", with->token};
+        struct sign_key key = {with->access, with->secret, region, service, with->token};
         int err = sign_v4(&req, &key, time(NULL), date, &auth);
         cred_call_header(c, "x-amz-date", date);
         if (with->token)
@@ -122,7 +131,7 @@ int cred_aws_role(struct cred_ask *a, const struct cred_role *role, struct cred 
                 err = cred_read_file(a, role->token_file, &token);
                 token.p[strcspn(token.p, "\r\n")] = 0;
                 cred_call_field(&c, "WebIdentityToken", token.p);
-        } else if (c.url.failed || c.body.failed || sign(&c, role->with, region)) {
+        } else if (cred_aws_sign(&c, role->with, region, "sts", "/", NULL, 0)) {
                 err = cred_no(a, -ENOMEM, "no memory: end another program");
         }
         if (err)
@@ -133,7 +142,7 @@ int cred_aws_role(struct cred_ask *a, const struct cred_role *role, struct cred 
         if (!err)
                 err = cred_call_ok(a, &c);
         if (!err)
-                return read_answer(a, &c, out);
+                return cred_aws_take_xml(a, &c, out);
         return err == -EACCES
                        ? cred_remedy(a, err, "let these credentials assume %.200s", role->arn)
                        : err;

@@ -19,7 +19,8 @@ struct cred_ask {
         char *ca_bundle;
         char *region; /* what is set; NULL */
         bool anonymous;
-        const int *stop; /* atomic: the chain is closed */
+        struct cred_chain *base; /* of sessions */
+        const int *stop;         /* atomic: the chain is closed */
         char why[CRED_WHY_MAX];
 };
 

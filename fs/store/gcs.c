@@ -16,6 +16,7 @@ static void gcs_close(struct store_kind *k)
         free(k->bucket);
         free(k->prefix);
         free(k->endpoint);
+        cred_chain_close(k->creds);
         free(k);
 }
 
@@ -51,18 +52,26 @@ static int set_endpoint(struct store_kind *k, const char *arg, char *why, size_t
         return k->endpoint ? 0 : -ENOMEM;
 }
 
-/* A server without TLS that no credentials are set for is an emulator on this machine: it is not
- * asked for in places that would give the vendor's. */
-static bool is_anonymous(const struct store_kind *k)
+/* A server without TLS is an emulator, and asked without credentials unless some are named. */
+static int open_credentials(struct store_kind *k, const struct store_config *cfg, char *why,
+                            size_t nwhy)
 {
-        static const char *const set[] = {"GOOGLE_APPLICATION_CREDENTIALS", "GCE_METADATA_HOST"};
+        static const char *const names[] = {"GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG",
+                                            "GCE_METADATA_HOST"};
+        const char *host = getenv("STORAGE_EMULATOR_HOST");
+        bool named = cfg->credentials && *cfg->credentials;
+        struct cred_want want = {
+                .vendor = &cred_gcp,
+                .file = cfg->credentials,
+                .ca_bundle = cfg->ca_bundle,
+                .anonymous = cfg->anonymous || (host && *host),
+        };
 
-        if (getenv("STORAGE_EMULATOR_HOST"))
-                return true;
-        for (size_t i = 0; i < sizeof set / sizeof *set; i++)
-                if (getenv(set[i]))
-                        return false;
-        return !strncmp(k->endpoint, "http://", 7);
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+                named |= getenv(names[i]) && *getenv(names[i]);
+        if (!named && !strncmp(k->endpoint, "http://", 7))
+                want.anonymous = true;
+        return cred_chain_open(&want, &k->creds, why, nwhy);
 }
 
 static int gcs_open(const struct store_config *cfg, const struct store_place *place,
@@ -76,11 +85,8 @@ static int gcs_open(const struct store_config *cfg, const struct store_place *pl
         if (!k->bucket || !k->prefix)
                 return -ENOMEM;
         int err = set_endpoint(k, cfg->endpoint, why, nwhy);
-        if (err)
-                return err;
-        const struct cred_want want = {
-                .vendor = &cred_gcp, .ca_bundle = cfg->ca_bundle, .anonymous = is_anonymous(k)};
-        err = cred_chain_open(&want, &k->creds, why, nwhy);
+        if (!err)
+                err = open_credentials(k, cfg, why, nwhy);
         if (err)
                 return err;
         *out = TAKE_PTR(k);
@@ -100,6 +106,7 @@ const struct store_ops store_gcs = {
         .open = gcs_open,
         .close = gcs_close,
         .ca_bundle = gcs_ca_bundle,
+        .more_caps = store_no_caps,
         .object = gcs_object,
         .explain = gcs_explain,
         .verb =

@@ -99,6 +99,9 @@ bool http_reply_next(const struct http_req *rq, size_t *pos, const char **name, 
 /* Appends a header to send. 0 or -ENOMEM. */
 int http_header(struct http_req *rq, const char *name, const char *value);
 
+/* Whether a URL's host is this machine, by name or number. */
+bool http_on_this_machine(const char *url);
+
 struct http_stats {
         uint64_t requests, bytes_sent, bytes_received, connections_opened;
 };

@@ -81,7 +81,6 @@ void http_init(void);
 void http_easy_secure(CURL *e, const char *ca_bundle);
 /* Appends "name\0value\0" of a line of a reply's headers. */
 void http_add_reply_header(struct buf *to, const char *line, size_t len);
-bool http_on_this_machine(const char *url);
 int http_easy_errno(CURLcode rc); /* of one that is not CURLE_OK */
 struct http_slot *http_slot_new(struct http_worker *w, enum http_lane lane);
 void http_slot_free(struct http_slot *slot);

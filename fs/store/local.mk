@@ -60,9 +60,11 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/s3_error.c \
 	%D%/s3_etag.c \
 	%D%/s3_etag.h \
+	%D%/s3_express.c \
 	%D%/s3_list.c \
 	%D%/s3_object.c \
 	%D%/s3_pages.c \
+	%D%/s3_options.c \
 	%D%/s3_reply.c \
 	%D%/s3_reply.h \
 	%D%/s3_request.c \

@@ -9,12 +9,19 @@
 int store_open_params(const struct params *p, const char *url, struct store **out, char *why,
                       size_t nwhy)
 {
+        char sse[32];
         const struct store_config cfg = {
                 .url = url,
                 .endpoint = p->endpoint,
                 .region = p->region,
                 .profile = p->profile,
                 .ca_bundle = p->ca_bundle,
+                .credentials = p->credentials,
+                .anonymous = p->anonymous,
+                .requester_pays = p->requester_pays,
+                .sse = p->sse ? param_choice("sse", p->sse, sse, sizeof sse) : NULL,
+                .sse_kms_key = p->sse_kms_key,
+                .sse_c_key_file = p->sse_c_key_file,
                 .connections = (unsigned)p->connections,
                 .workers = (unsigned)p->workers,
                 .stall_timeout_ms = (unsigned)p->stall_timeout,

@@ -71,6 +71,7 @@ struct op {
         bool maybe_done; /* an earlier try may have taken effect unseen */
         bool waits;      /* for credentials */
         unsigned serial; /* of the credentials of this try; the kind's */
+        bool by_session; /* they were those of a session; the kind's */
         unsigned moves;  /* corrections made (region, clock, credentials): each kind once */
         unsigned exchanges;
         unsigned tries;
@@ -153,6 +154,8 @@ struct store_ops {          /* one const table per kind; no slot is NULL */
                     struct store_kind **out, char *why, size_t nwhy);
         void (*close)(struct store_kind *k);
         const char *(*ca_bundle)(const struct store_kind *k, const char *arg); /* or NULL */
+        /* Capabilities that are known only now; store_no_caps for none. */
+        unsigned (*more_caps)(const struct store_kind *k);
         /* Fills `out` from the headers of a reply that carries an object (head, get). */
         void (*object)(struct store_kind *k, const struct http_req *rq, struct store_object *out);
         /* One line on why an op failed with err: cause, then remedy. */
@@ -165,6 +168,7 @@ extern const struct store_ops store_s3, store_gcs;
 /* For slots a kind has no use for: -EOPNOTSUPP. */
 int store_no_build(struct store_kind *k, struct op *op);
 int store_no_parse(struct store_kind *k, struct op *op);
+unsigned store_no_caps(const struct store_kind *k);
 
 /* Adds an entry to op->v; strings may be NULL. 0 or -ENOMEM. */
 int op_add_entry(struct op *op, const struct op_entry *e, const char *key, const char *etag,

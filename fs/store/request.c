@@ -336,6 +336,12 @@ int store_no_parse(struct store_kind *k, struct op *op)
         return store_no_build(k, op);
 }
 
+unsigned store_no_caps(const struct store_kind *k)
+{
+        (void)k;
+        return 0;
+}
+
 const char *op_string(const struct op *op, size_t at)
 {
         return op->names.p + at;

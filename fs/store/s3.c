@@ -13,7 +13,9 @@
 
 static void s3_close(struct store_kind *k)
 {
+        cred_chain_close(k->session); /* it asks the other */
         cred_chain_close(k->creds);
+        s3_options_close(k);
         free(k->bucket);
         free(k->endpoint);
         pthread_mutex_destroy(&k->mtx);
@@ -37,7 +39,7 @@ static bool is_label(const char *bucket)
 
 static int set_endpoint(struct store_kind *k, const char *endpoint, char *why, size_t nwhy)
 {
-        k->path_style = endpoint || !is_label(k->bucket);
+        k->path_style = endpoint || (!is_label(k->bucket) && !s3_is_express(k->bucket));
         if (!endpoint)
                 return 0;
         const char *host = strstr(endpoint, "://");
@@ -63,8 +65,10 @@ static int s3_open(const struct store_config *cfg, const struct store_place *pla
         pthread_mutex_init(&k->mtx, NULL);
         if (!(k->bucket = strdup(place->bucket)))
                 return -ENOMEM;
-        const struct cred_want want = {
-                .vendor = &cred_aws, .profile = cfg->profile, .ca_bundle = cfg->ca_bundle};
+        const struct cred_want want = {.vendor = &cred_aws,
+                                       .profile = cfg->profile,
+                                       .ca_bundle = cfg->ca_bundle,
+                                       .anonymous = cfg->anonymous};
         int err = cred_chain_open(&want, &k->creds, why, nwhy);
         if (err)
                 return err;
@@ -80,6 +84,10 @@ static int s3_open(const struct store_config *cfg, const struct store_place *pla
         }
         memcpy(k->locked.region, region, strlen(region) + 1);
         err = set_endpoint(k, endpoint, why, nwhy);
+        if (!err)
+                err = s3_options_open(k, cfg, why, nwhy);
+        if (!err && s3_is_express(k->bucket))
+                err = s3_express_open(k, cfg->ca_bundle, region, why, nwhy);
         if (err)
                 return err;
         *out = TAKE_PTR(k);
@@ -91,12 +99,18 @@ static const char *s3_ca_bundle(const struct store_kind *k, const char *arg)
         return cred_chain_ca_bundle(k->creds, arg);
 }
 
+static unsigned s3_more_caps(const struct store_kind *k)
+{
+        return k->session ? STORE_CAP_RENAME | STORE_CAP_UNSORTED : 0;
+}
+
 const struct store_ops store_s3 = {
         .scheme = "s3",
         .caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_PART_COPY,
         .open = s3_open,
         .close = s3_close,
         .ca_bundle = s3_ca_bundle,
+        .more_caps = s3_more_caps,
         .object = s3_object,
         .explain = s3_explain,
         .verb =
@@ -108,7 +122,7 @@ const struct store_ops store_s3 = {
                         [OP_DELETE] = {s3_delete_build, s3_delete_parse},
                         [OP_DELETE_MANY] = {s3_delete_many_build, s3_delete_many_parse},
                         [OP_COPY] = {s3_copy_build, s3_copy_parse},
-                        [OP_RENAME] = {store_no_build, store_no_parse},
+                        [OP_RENAME] = {s3_rename_build, s3_rename_parse},
                         [OP_LIST] = {s3_list_build, s3_list_parse},
                         [OP_UPLOAD_CREATE] = {s3_create_build, s3_create_parse},
                         [OP_PART] = {s3_part_build, s3_part_parse},

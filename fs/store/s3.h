@@ -11,8 +11,16 @@
 #include "store/ops.h"
 #include "store/s3_reply.h"
 
+#define S3_EXPRESS_SUFFIX "--x-s3"
+
 struct store_kind {
         struct cred_chain *creds;
+        struct cred_chain *session; /* of a directory bucket, else NULL */
+        bool requester_pays;
+        char *sse, *sse_kms_key; /* NULL: as the bucket says */
+        struct {
+                char key[48], md5[28]; /* base64; "" without a key of the customer's */
+        } sse_c;
         char *bucket;
         char *endpoint;  /* "http://host:port" without a '/' at its end; NULL: the vendor's */
         bool path_style; /* the bucket is in the path, not in the host's name */
@@ -52,6 +60,24 @@ int s3_send(struct store_kind *k, struct op *op, struct s3_msg *m);
  * (key and version). 0, or -EINVAL, -ENOMEM. */
 int s3_put_headers(struct s3_msg *m, const struct op *op);
 int s3_copy_source(struct store_kind *k, struct s3_msg *m, const struct op *op, struct buf *text);
+
+/* s3_options.c: reads the options, after endpoint and bucket; 0 or a negative errno with one line
+ * in `why`. Adds the headers that they ask for. */
+int s3_options_open(struct store_kind *k, const struct store_config *cfg, char *why, size_t nwhy);
+void s3_options_close(struct store_kind *k);
+void s3_option_headers(const struct store_kind *k, const struct op *op, struct s3_msg *m);
+/* The ETags of what is written are no MD5 sums. */
+bool s3_opaque_etags(const struct store_kind *k);
+
+/* s3_express.c: directory buckets. */
+bool s3_is_express(const char *bucket);
+/* Appends the host's name. */
+void s3_express_host(const struct store_kind *k, const char *region, struct buf *url);
+/* Begins the sessions. 0 or a negative errno with one line in `why`. */
+int s3_express_open(struct store_kind *k, const char *ca_bundle, const char *region, char *why,
+                    size_t nwhy);
+op_build_fn s3_rename_build;
+op_parse_fn s3_rename_parse;
 
 /* s3_error.c: what became of a try whose status is not 2xx, or whose 2xx body is an <Error>.
  * Fills op->fault; returns OP_AGAIN, OP_RETRY, OP_SLOW or a negative errno. */

@@ -71,6 +71,8 @@ int s3_complete_build(struct store_kind *k, struct op *op)
         if (op->stage == S3_VERIFY)
                 return s3_verify_build(k, op);
         int err = op->text.len ? 0 : compose(op);
+        if (s3_opaque_etags(k))
+                *op->expect.etag = 0;
         if (!err)
                 err = s3_put_headers(&m, op);
         if (err)

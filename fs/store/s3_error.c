@@ -144,7 +144,7 @@ static bool correct(struct store_kind *k, struct op *op, const char *region)
                 return follow_clock(k, op);
         if (is(op, "ExpiredToken") && !(op->moves & MOVED_CREDENTIALS)) {
                 op->moves |= MOVED_CREDENTIALS;
-                cred_chain_forget(k->creds, op->serial);
+                cred_chain_forget(op->by_session ? k->session : k->creds, op->serial);
                 return true;
         }
         return false;
@@ -196,6 +196,12 @@ static void explain_transport(const char *where, const struct op *op, int err, c
                          op->fault.message, strerror(-err));
 }
 
+/* The chain's own line, which may be longer than the op has room for. */
+static void explain_credentials(struct store_kind *k, const struct op *op, char *why, size_t nwhy)
+{
+        cred_chain_why(k->session && op->verb != OP_COPY ? k->session : k->creds, why, nwhy);
+}
+
 void s3_explain(struct store_kind *k, const struct op *op, int err, char *why, size_t nwhy)
 {
         const struct op_fault *f = &op->fault;
@@ -206,7 +212,7 @@ void s3_explain(struct store_kind *k, const struct op *op, int err, char *why, s
         else
                 snprintf(where, sizeof where, "S3 in %s", op->region);
         if (is(op, "NoCredentials"))
-                cred_chain_why(k->creds, why, nwhy);
+                explain_credentials(k, op, why, nwhy);
         else if (!f->status)
                 explain_transport(where, op, err, why, nwhy);
         else if (is(op, "NoSuchBucket") || err == -ENOENT)

@@ -42,11 +42,18 @@ static void add_host(struct store_kind *k, const char *region, struct buf *url, 
                 return;
         }
         bool china = !strncmp(region, "cn-", 3);
+        if (k->session) {
+                *host = strlen("https://");
+                buf_adds(url, "https://");
+                s3_express_host(k, region, url);
+                return;
+        }
         *host = strlen("https://");
         buf_adds(url, "https://");
         if (!k->path_style)
                 buf_addf(url, "%s.", k->bucket);
-        buf_addf(url, "s3.%s.amazonaws.com%s", region, china ? ".cn" : "");
+        buf_addf(url, "s3%s%s.%s.amazonaws.com%s", cred_chain_fips(k->creds) ? "-fips" : "",
+                 cred_chain_dualstack(k->creds) ? ".dualstack" : "", region, china ? ".cn" : "");
 }
 
 /* What curl would say, too: without the port that the scheme implies. */
@@ -135,13 +142,18 @@ static int sign_and_add(struct store_kind *k, struct op *op, struct s3_msg *m, c
         CLEANUP(buf_release) struct buf auth = BUF_INIT;
         char date[SIGN_DATE_LEN], why[256] = "";
 
-        int err = cred_chain_get(k->creds, &cred, why, sizeof why);
+        /* Of a directory bucket all but CopyObject is signed by a session. */
+        bool session = k->session && op->verb != OP_COPY;
+        int err = cred_chain_get(session ? k->session : k->creds, &cred, why, sizeof why);
         if (err)
                 return no_credentials(op, err, why);
         op->serial = cred.serial;
+        op->by_session = session;
         s3_header(m, "x-amz-content-sha256", payload);
+        s3_option_headers(k, op, m);
         if (cred.token && *cred.token)
-                s3_header(m, "x-amz-security-token", cred.token);
+                s3_header(m, session ? "x-amz-s3session-token" : "x-amz-security-token",
+                          cred.token);
         if (m->nheader > sizeof m->header / sizeof *m->header ||
             m->nquery > sizeof m->query / sizeof *m->query)
                 return -EINVAL;
@@ -154,13 +166,16 @@ static int sign_and_add(struct store_kind *k, struct op *op, struct s3_msg *m, c
                 .nheaders = m->nheader,
                 .payload_hash = payload,
         };
-        struct sign_key key = {cred.access, cred.secret, region, "s3", cred.token};
+        for (size_t i = 0; i < m->nheader; i++)
+                http_header(&op->rq, m->header[i].name, m->header[i].value);
+        if (cred.kind == CRED_ANONYMOUS)
+                return op->rq.headers.failed ? -ENOMEM : 0;
+        struct sign_key key = {cred.access, cred.secret, region, k->session ? "s3express" : "s3",
+                               NULL}; /* the token is among the headers */
         time_t now = time(NULL) + __atomic_load_n(&k->skew_s, __ATOMIC_RELAXED);
         err = sign_v4(&req, &key, now, date, &auth);
         if (err)
                 return err;
-        for (size_t i = 0; i < m->nheader; i++)
-                http_header(&op->rq, m->header[i].name, m->header[i].value);
         http_header(&op->rq, "x-amz-date", date);
         return http_header(&op->rq, "Authorization", auth.p);
 }

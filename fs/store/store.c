@@ -126,7 +126,7 @@ void store_close(struct store *s)
 
 unsigned store_caps(const struct store *s)
 {
-        return s->ops->caps;
+        return s->ops->caps | s->ops->more_caps(s->kind);
 }
 
 void store_stats(const struct store *s, struct store_stats *out)

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* s3_options.c: what the user may ask of S3 for every request: who pays, and how it encrypts. */
+#include "store/s3.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+
+#include "base/banned.h"
+
+enum { KEY_LEN = 32 };
+
+/* The bytes of the key: as they are, or in base64 with a newline. */
+static int read_key(const char *file, uint8_t key[KEY_LEN])
+{
+        char text[128];
+        uint8_t bytes[96];
+        CLEANUP(closep) int fd = open(file, O_RDONLY | O_CLOEXEC);
+        ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+        int err = 0;
+
+        if (n < 0)
+                return -errno;
+        if (n == KEY_LEN) {
+                memcpy(key, text, KEY_LEN);
+        } else {
+                while (n && strchr(" \r\n", text[n - 1]))
+                        n--;
+                text[n] = 0;
+                if (base64_decode(text, bytes, sizeof bytes) == KEY_LEN)
+                        memcpy(key, bytes, KEY_LEN);
+                else
+                        err = -EINVAL;
+        }
+        explicit_bzero(text, sizeof text);
+        explicit_bzero(bytes, sizeof bytes);
+        return err;
+}
+
+static int open_customer_key(struct store_kind *k, const char *file, char *why, size_t nwhy)
+{
+        uint8_t key[KEY_LEN], sum[MD5_LEN];
+        bool secret = !k->endpoint || !strncmp(k->endpoint, "https:", 6) ||
+                      http_on_this_machine(k->endpoint);
+
+        if (!secret) {
+                snprintf(why, nwhy,
+                         "sse_c_key_file: the key would travel in clear text to %s: give "
+                         "an https endpoint",
+                         k->endpoint);
+                return -EINVAL;
+        }
+        int err = read_key(file, key);
+        if (err) {
+                snprintf(why, nwhy,
+                         "sse_c_key_file %s: %s: name a file of 32 bytes, or of their base64", file,
+                         err == -EINVAL ? "no such key" : strerror(-err));
+                return err;
+        }
+        base64_encode(key, sizeof key, k->sse_c.key);
+        md5(key, sizeof key, sum);
+        base64_encode(sum, sizeof sum, k->sse_c.md5);
+        explicit_bzero(key, sizeof key);
+        return 0;
+}
+
+static bool given(const char *text)
+{
+        return text && *text;
+}
+
+int s3_options_open(struct store_kind *k, const struct store_config *cfg, char *why, size_t nwhy)
+{
+        const char *sse = given(cfg->sse) && strcmp(cfg->sse, "default") != 0 ? cfg->sse : NULL;
+
+        k->requester_pays = cfg->requester_pays;
+        if (given(cfg->sse_kms_key) && (!sse || strncmp(sse, "aws:kms", 7) != 0)) {
+                snprintf(why, nwhy, "sse_kms_key is given but sse is %s: add sse=aws:kms",
+                         sse ? sse : "default");
+                return -EINVAL;
+        }
+        if (given(cfg->sse_c_key_file) && sse) {
+                snprintf(why, nwhy, "sse_c_key_file and sse are both given: give one");
+                return -EINVAL;
+        }
+        if (sse && !(k->sse = strdup(sse)))
+                return -ENOMEM;
+        if (given(cfg->sse_kms_key) && !(k->sse_kms_key = strdup(cfg->sse_kms_key)))
+                return -ENOMEM;
+        return given(cfg->sse_c_key_file) ? open_customer_key(k, cfg->sse_c_key_file, why, nwhy)
+                                          : 0;
+}
+
+void s3_options_close(struct store_kind *k)
+{
+        free(k->sse);
+        free(k->sse_kms_key);
+        explicit_bzero(&k->sse_c, sizeof k->sse_c);
+}
+
+bool s3_opaque_etags(const struct store_kind *k)
+{
+        return *k->sse_c.key || (k->sse && strcmp(k->sse, "AES256") != 0);
+}
+
+static void customer_key(const struct store_kind *k, struct s3_msg *m, bool of_source)
+{
+        static const char *const names[2][3] = {
+                {"x-amz-server-side-encryption-customer-algorithm",
+                 "x-amz-server-side-encryption-customer-key",
+                 "x-amz-server-side-encryption-customer-key-MD5"},
+                {"x-amz-copy-source-server-side-encryption-customer-algorithm",
+                 "x-amz-copy-source-server-side-encryption-customer-key",
+                 "x-amz-copy-source-server-side-encryption-customer-key-MD5"},
+        };
+        s3_header(m, names[of_source][0], "AES256");
+        s3_header(m, names[of_source][1], k->sse_c.key);
+        s3_header(m, names[of_source][2], k->sse_c.md5);
+}
+
+void s3_option_headers(const struct store_kind *k, const struct op *op, struct s3_msg *m)
+{
+        bool head = m->method == HTTP_HEAD;
+        bool begins = !head &&
+                      (op->verb == OP_PUT || op->verb == OP_COPY || op->verb == OP_UPLOAD_CREATE);
+        bool copies = !head && (op->verb == OP_COPY || op->verb == OP_PART_COPY);
+        bool touches = head || begins || copies || op->verb == OP_GET || op->verb == OP_PART;
+
+        if (k->requester_pays)
+                s3_header(m, "x-amz-request-payer", "requester");
+        if (begins && k->sse)
+                s3_header(m, "x-amz-server-side-encryption", k->sse);
+        if (begins && k->sse_kms_key)
+                s3_header(m, "x-amz-server-side-encryption-aws-kms-key-id", k->sse_kms_key);
+        if (*k->sse_c.key && touches)
+                customer_key(k, m, false);
+        if (*k->sse_c.key && copies)
+                customer_key(k, m, true);
+}
