@@ -16,7 +16,6 @@ static void gcs_close(struct store_kind *k)
         free(k->bucket);
         free(k->prefix);
         free(k->endpoint);
-        cred_chain_close(k->creds);
         free(k);
 }
 
