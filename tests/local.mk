@@ -34,3 +34,4 @@ include tests/interop/local.mk
 include tests/faults/local.mk
 include tests/docs/local.mk
 include tests/trainers/local.mk
+include tests/posix/local.mk

@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# crash.sh: the daemon is killed at random points of random work. What was synced or closed is there
+# afterwards; what was not is the old file or the new one, whole; and `ckptctl` finds nothing broken.
+. "${srcdir:?}/tests/lib/mount.sh"
+need_fuse
+seeds=${CKPTFS_SEEDS:-1 2 3 4 5 6}
+plan $(($(echo $seeds | wc -w) * 2))
+start_store
+
+crash() { timeout -k 5 100 "$builddir/tests/posix/crash" "$@"; }
+for seed in $seeds; do
+	mount_ckptfs part_size=5M
+	crash work "$mnt" "$seed" $((20 + seed % 7 * 5)) "$mount_pid" "$tmp/expect" >"$tmp/out" 2>&1
+	kill -KILL "$mount_pid" 2>/dev/null
+	wait "$mount_pid" 2>/dev/null
+	mount_pid=
+	umount -l "$mnt"
+	mount_ckptfs part_size=5M
+	crash check "$mnt" "$tmp/expect" >>"$tmp/out" 2>&1
+	expect_eq "0 " "$? $(cat "$tmp/out")" "seed $seed: each file is whole, and what was synced is there"
+	rm -rf "$mnt"/*
+	umount_ckptfs
+done

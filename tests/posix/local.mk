@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# Suites for file systems on the mount, and one of ours.
+posix_tests = \
+	%D%/crash.sh \
+	%D%/fio.sh \
+	%D%/fsx.sh \
+	%D%/model.sh \
+	%D%/pjdfstest.sh \
+	$(NULL)
+EXTRA_DIST += \
+	$(posix_tests) \
+	%D%/fsx.toml \
+	%D%/pjdfstest.except \
+	%D%/pjdfstest.toml \
+	%D%/posix.sh \
+	%D%/setup.sh \
+	$(NULL)
+
+check_PROGRAMS += %D%/crash %D%/model
+%C%_crash_SOURCES = %D%/crash.c
+%C%_model_SOURCES = %D%/model.c %D%/model.h %D%/model_same.c

@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# model.sh: random operations on the mount and on a local directory at the same time agree at each step,
+# and again after the bucket was mounted anew. What differed once is kept in *.script and done again.
+#
+# CKPTFS_SEEDS="1 2 3" and CKPTFS_STEPS=5000 choose others; `tests/posix/model replay MOUNT DIR SCRIPT`
+# does one script by hand.
+. "${srcdir:?}/tests/lib/mount.sh"
+need_fuse
+seeds=${CKPTFS_SEEDS:-11 12 13}
+scripts=$(ls "$srcdir"/tests/posix/*.script 2>/dev/null)
+plan $(($(echo $seeds $scripts | wc -w) + 3))
+start_store
+mount_ckptfs part_size=5M
+mkdir "$tmp/local"
+
+model() { timeout -k 5 "${CKPTFS_MODEL_LIMIT:-120}" "$builddir/tests/posix/model" "$@"; }
+
+# agree NAME MODE ARGUMENT...: in directories of their own
+agree() {
+	name=$1 mode=$2 turn=$((${turn:-0} + 1))
+	shift 2
+	mkdir "$mnt/$turn" "$tmp/local/$turn"
+	if model "$mode" "$mnt/$turn" "$tmp/local/$turn" "$@" >"$tmp/model" 2>&1; then ok "$name"; else
+		not_ok "$name"
+		diag "$(tail -n 5 "$tmp/model")"
+		[ $mode = replay ] || diag "$(grep -v '^#' "$tmp/script" | tail -n 60)"
+	fi
+}
+for seed in $seeds; do
+	agree "seed $seed" run "$seed" "${CKPTFS_STEPS:-300}" "$tmp/script"
+done
+for script in $scripts; do
+	agree "${script##*/}" replay "$script"
+done
+umount_ckptfs
+
+mount_ckptfs part_size=5M
+for n in $(seq "$turn"); do
+	model compare "$mnt/$n" "$tmp/local/$n" || echo "in $n"
+done >"$tmp/compared" 2>&1
+expect_eq "" "$(cat "$tmp/compared")" "and all is the same in another mount"
+umount_ckptfs
