@@ -54,6 +54,9 @@ enum {
         STORE_CAP_WHOLE_COPY = 1 << 10 /* a copied part is a whole object, of any size */
 };
 
+/* How an object of many parts is made, where a kind has several ways. */
+enum store_way { STORE_UPLOAD_AUTO, STORE_UPLOAD_MULTIPART, STORE_UPLOAD_COMPOSE };
+
 /* How to reach the store. Strings are copied by store_open(); NULL or "" means the default, which
  * is the environment's or the profile's where the kind has such. */
 struct store_config {
@@ -62,16 +65,19 @@ struct store_config {
         const char *region;
         const char *profile;
         const char *ca_bundle;
-        const char *credentials;    /* gs: a credential file */
-        bool anonymous;             /* without credentials */
-        bool requester_pays;        /* s3 */
-        const char *sse;            /* s3: NULL, "AES256", "aws:kms" or "aws:kms:dsse" */
-        const char *sse_kms_key;    /* s3: NULL is the account's */
-        const char *sse_c_key_file; /* s3: a file with a key of the customer's */
-        unsigned connections;       /* most at once for data; 0: 16 */
-        unsigned workers;           /* I/O threads; 0: one for every 8 cores */
-        unsigned stall_timeout_ms;  /* 0: 15000 */
-        unsigned deadline_ms;       /* 0: 120000 */
+        const char *credentials;     /* gs: a credential file */
+        bool anonymous;              /* without credentials */
+        bool requester_pays;         /* s3 */
+        const char *sse;             /* s3: NULL, "AES256", "aws:kms" or "aws:kms:dsse" */
+        const char *sse_kms_key;     /* s3: NULL is the account's */
+        const char *sse_c_key_file;  /* s3: a file with a key of the customer's */
+        const char *billing_project; /* gs: pays for the requests */
+        const char *kms_key;         /* gs: encrypts what is written */
+        enum store_way upload;       /* gs */
+        unsigned connections;        /* most at once for data; 0: 16 */
+        unsigned workers;            /* I/O threads; 0: one for every 8 cores */
+        unsigned stall_timeout_ms;   /* 0: 15000 */
+        unsigned deadline_ms;        /* 0: 120000 */
 };
 
 /* User metadata: pairs "name\0value\0". */

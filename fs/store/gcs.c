@@ -16,6 +16,8 @@ static void gcs_close(struct store_kind *k)
         free(k->bucket);
         free(k->prefix);
         free(k->endpoint);
+        free(k->billing_project);
+        free(k->kms_key);
         free(k);
 }
 
@@ -73,6 +75,11 @@ static int open_credentials(struct store_kind *k, const struct store_config *cfg
         return cred_chain_open(&want, &k->creds, why, nwhy);
 }
 
+static int dup_setting(char **to, const char *from)
+{
+        return from && *from && !(*to = strdup(from)) ? -ENOMEM : 0;
+}
+
 static int gcs_open(const struct store_config *cfg, const struct store_place *place,
                     struct store_kind **out, char *why, size_t nwhy)
 {
@@ -81,8 +88,10 @@ static int gcs_open(const struct store_config *cfg, const struct store_place *pl
                 return -ENOMEM;
         k->bucket = strdup(place->bucket);
         k->prefix = strdup(place->prefix);
-        if (!k->bucket || !k->prefix)
+        if (!k->bucket || !k->prefix || dup_setting(&k->billing_project, cfg->billing_project) ||
+            dup_setting(&k->kms_key, cfg->kms_key))
                 return -ENOMEM;
+        k->upload = cfg->upload;
         int err = set_endpoint(k, cfg->endpoint, why, nwhy);
         if (!err)
                 err = open_credentials(k, cfg, why, nwhy);

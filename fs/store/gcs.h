@@ -12,16 +12,15 @@
 #include "store/ops.h"
 #include "store/s3_reply.h"
 
-/* How an object of many parts is made. */
-enum gcs_way { GCS_UPLOAD_AUTO, GCS_UPLOAD_MULTIPART, GCS_UPLOAD_COMPOSE };
-
 struct store_kind {
         struct cred_chain *creds;
         char *bucket;
-        char *prefix;   /* "" or with a '/' at its end */
-        char *endpoint; /* "https://host[:port]" without a '/' at its end */
-        bool emulator;  /* an address of the user's, not the vendor's */
-        enum gcs_way upload;
+        char *prefix;          /* "" or with a '/' at its end */
+        char *endpoint;        /* "https://host[:port]" without a '/' at its end */
+        bool emulator;         /* an address of the user's, not the vendor's */
+        char *billing_project; /* or NULL */
+        char *kms_key;         /* or NULL */
+        enum store_way upload;
         bool no_move;      /* atomic: the server has no moveTo */
         bool no_multipart; /* atomic: nor multipart uploads */
 };
@@ -51,6 +50,10 @@ void gcs_header(struct gcs_msg *m, const char *name, const char *value);
 int gcs_bucket_path(struct buf *path, const struct store_kind *k, const char *rest);
 /* "/storage/v1/b/BUCKET/o/KEY". */
 int gcs_object_path(struct buf *path, const struct store_kind *k, const char *key);
+/* Appends "?userProject=" to the path of an inner request of a batch, if there is one. */
+void gcs_batch_query(struct buf *path, const struct store_kind *k);
+/* The key that what is written is encrypted with, by the name that the call has for it. */
+void gcs_kms(struct gcs_msg *m, const struct store_kind *k, const char *name);
 /* Fills op->rq but for a body that m->text is not. */
 int gcs_send(struct store_kind *k, struct op *op, struct gcs_msg *m);
 /* The conditions on the object that is written, and on the source of a copy. */

@@ -32,6 +32,7 @@ int gcs_delete_many_build(struct store_kind *k, struct op *op)
                          "Content-ID: <%zu>\r\n\r\nDELETE ",
                          i);
                 gcs_object_path(&op->text, k, op->keys[op->at + i]);
+                gcs_batch_query(&op->text, k);
                 buf_adds(&op->text, " HTTP/1.1\r\n\r\n\r\n");
         }
         buf_adds(&op->text, "--" BOUNDARY "--\r\n");

@@ -193,6 +193,7 @@ static int step(struct store_kind *k, struct op *op)
         gcs_object_path(&m.path, k, name.p);
         buf_adds(&m.path, "/compose");
         gcs_query(&m, "fields", gcs_fields);
+        gcs_kms(&m, k, "kmsKeyName");
         if (last_step(op))
                 gcs_cond(&m, op);
         m.text = &op->text;

@@ -41,6 +41,7 @@ int gcs_rewrite(struct store_kind *k, struct op *op)
         buf_adds(&m.path, "/o/");
         uri_encode(&m.path, op->key, false);
         gcs_cond(&m, op);
+        gcs_kms(&m, k, "destinationKmsKeyName");
         if (op->src_match)
                 gcs_query(&m, "ifSourceGenerationMatch", op->src_match);
         if (op->next)

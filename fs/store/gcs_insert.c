@@ -87,6 +87,7 @@ int gcs_insert(struct store_kind *k, struct op *op, const char *key, const char 
         gcs_query(&m, "uploadType", "multipart");
         gcs_query(&m, "fields", gcs_fields);
         gcs_cond(&m, op);
+        gcs_kms(&m, k, "kmsKeyName");
         m.type = "multipart/related; boundary=" BOUNDARY;
         return gcs_send(k, op, &m);
 }

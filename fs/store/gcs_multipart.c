@@ -41,6 +41,7 @@ int gcs_multipart_create(struct store_kind *k, struct op *op)
         if (err || buf_grow(&names, STORE_META_MAX * sizeof "x-goog-meta-"))
                 return -ENOMEM;
         gcs_query(&m, "uploads", "");
+        gcs_kms(&m, k, "x-goog-encryption-kms-key-name");
         m.type = "application/octet-stream";
         const char *value, *name = NULL;
         while (op->meta && (name = store_meta_next(op->meta, name, &value))) {

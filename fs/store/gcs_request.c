@@ -49,6 +49,22 @@ void gcs_cond(struct gcs_msg *m, const struct op *op)
                 gcs_query(m, "ifGenerationMatch", op->if_match);
 }
 
+void gcs_batch_query(struct buf *path, const struct store_kind *k)
+{
+        if (!k->billing_project)
+                return;
+        buf_adds(path, "?userProject=");
+        uri_encode(path, k->billing_project, false);
+}
+
+void gcs_kms(struct gcs_msg *m, const struct store_kind *k, const char *name)
+{
+        if (k->kms_key && m->xml)
+                gcs_header(m, name, k->kms_key);
+        else if (k->kms_key)
+                gcs_query(m, name, k->kms_key);
+}
+
 static int read_text(void *arg, uint64_t off, void *dst, size_t len)
 {
         memcpy(dst, ((const struct buf *)arg)->p + off, len);
@@ -94,6 +110,10 @@ int gcs_send(struct store_kind *k, struct op *op, struct gcs_msg *m)
                 rq->body_arg = (void *)(uintptr_t)m->text;
                 rq->body_len = m->text->len;
         }
+        if (k->billing_project && m->xml)
+                gcs_header(m, "x-goog-user-project", k->billing_project);
+        else if (k->billing_project)
+                gcs_query(m, "userProject", k->billing_project);
         if (m->type)
                 gcs_header(m, "Content-Type", m->type);
         if (m->path.failed || (m->text && m->text->failed))

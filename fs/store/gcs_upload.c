@@ -85,7 +85,7 @@ static int choose(struct store_kind *k, struct op *op)
         snprintf(id, sizeof id, "m-%016" PRIx64, chance);
         if (gcs_upload_name(&name, k, id, op->key))
                 return -ENOMEM;
-        if (op->copying || k->upload == GCS_UPLOAD_COMPOSE || name.len > STORE_KEY_MAX ||
+        if (op->copying || k->upload == STORE_UPLOAD_COMPOSE || name.len > STORE_KEY_MAX ||
             __atomic_load_n(&k->no_multipart, __ATOMIC_RELAXED))
                 *id = 'c';
         op->marker = strdup(id);
@@ -103,7 +103,7 @@ int gcs_create_build(struct store_kind *k, struct op *op)
 /* An emulator may know the JSON API alone, and says so in as many ways as there are emulators. */
 static bool has_no_multipart(const struct store_kind *k, const struct op *op, int err)
 {
-        if (k->upload == GCS_UPLOAD_MULTIPART || !err)
+        if (k->upload == STORE_UPLOAD_MULTIPART || !err)
                 return false;
         int status = op->rq.status;
         return err == -EOPNOTSUPP ||
