@@ -85,6 +85,7 @@ int gcs_insert(struct store_kind *k, struct op *op, const char *key, const char 
         buf_adds(&m.path, "/upload");
         gcs_bucket_path(&m.path, k, "/o");
         gcs_query(&m, "uploadType", "multipart");
+        gcs_query(&m, "name", key);
         gcs_query(&m, "fields", gcs_fields);
         gcs_cond(&m, op);
         gcs_kms(&m, k, "kmsKeyName");

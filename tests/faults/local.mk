@@ -6,6 +6,18 @@ fault_tests = \
 	%D%/write_fails.sh \
 	$(NULL)
 TESTS += $(fault_tests)
+fault_gs_tests = \
+	%D%/gs/read.sh \
+	%D%/gs/write.sh \
+	%D%/gs/write_fails.sh \
+	$(NULL)
+TESTS += $(fault_gs_tests)
+check_SCRIPTS += $(fault_gs_tests)
+CLEANFILES += $(fault_gs_tests)
+$(fault_gs_tests): %D%/local.mk
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && { echo '#!/bin/sh'; echo 'CKPTFS_TEST_SCHEME=gs'; \
+		echo '. "$${srcdir:?}/%D%/$(@F)"'; } >$@ && chmod +x $@
+
 EXTRA_DIST += \
 	$(fault_tests) \
 	%D%/complete_200_with_error.json \

@@ -8,7 +8,9 @@
 #   expect_log PATTERN           this warning or error (ERE) must come, and is none for umount_ckptfs
 #   store_cat KEY, store_ls [PREFIX], store_put KEY <FILE, store_uploads, objects ...
 #                                past the mount (objects.c)
-#   requests_mark; expect_requests NAME Op=N...     so many requests since the mark, one check
+#   requests_mark; expect_requests NAME Op=N...     so many requests since the mark, one check; with
+#                                S3's names, on gs too (op_names)
+#   on_gs                        whether the store speaks Google Cloud Storage (CKPTFS_TEST_SCHEME)
 #   fdo ...                      system calls, one after the other (fdo.c)
 #   fdo_begin ...; fdo_next; fdo_ends WORDS NAME     the same in the background until `pause`; on to
 #                                the next one; to the end, one check of what it said. $fdo_pid
@@ -36,13 +38,26 @@ start_store() {
 	store_start storesim --log "$requests" --faults "$tmp/faults.json" "$@"
 }
 
+# The names that operations of S3 have where the store speaks something else.
+op_names() {
+	case $CKPTFS_TEST_SCHEME in
+	gs) sed 's/\<PutObject\>/objects.insert/; s/\<HeadObject\>/objects.get/
+		s/\<GetObject\>/objects.media/; s/\<CopyObject\>/objects.rewrite/
+		s/\<DeleteObject\>/objects.delete/; s/\<DeleteObjects\>/batch/
+		s/\<ListObjectsV2\>/objects.list/' ;;
+	*) cat ;;
+	esac
+}
+on_gs() { [ "$CKPTFS_TEST_SCHEME" = gs ]; }
+
 # The rules, and one more by which the test sees that they are in force.
 set_fault_rules() {
 	fault_turn=$((${fault_turn:-0} + 1))
 	{
 		echo '['
-		[ $# -eq 0 ] || sed '1s/^\[//; $s/\]$/,/' "$srcdir/tests/faults/$1.json"
-		echo '{"op": "HeadObject", "key": "turn'$fault_turn'", "do": "status", "status": 400}]'
+		[ $# -eq 0 ] || sed '1s/^\[//; $s/\]$/,/' "$srcdir/tests/faults/$1.json" | op_names
+		echo '{"op": "HeadObject", "key": "turn'$fault_turn'", "do": "status", "status": 400}]' |
+			op_names
 	} >"$tmp/faults.json"
 }
 faults_are_set() { objects size turn$fault_turn 2>&1 | grep -q 'Input/output error'; }
@@ -168,7 +183,8 @@ same() { expect_eq "$(sha256sum <"$2")" "$(store_cat "$3" | sha256sum)" "$1"; }
 requests_mark() { wc -l <"$requests" >"$tmp/mark"; }
 
 requests_of() {
-	tail -n "+$(($(cat "$tmp/mark") + 1))" "$requests" | awk -v op="$1" '$2 == op' | wc -l
+	tail -n "+$(($(cat "$tmp/mark") + 1))" "$requests" | awk -v op="$(echo "$1" | op_names)" '$2 == op' |
+		wc -l
 }
 
 requests_are() {

@@ -26,5 +26,31 @@ mount_tests = \
 TESTS += $(mount_tests)
 EXTRA_DIST += $(mount_tests)
 
+# The same on Google Cloud Storage, but for what is about S3 alone. Add a test of the mount here, too.
+mount_gs_tests = \
+	%D%/gs/basic.sh \
+	%D%/gs/bigfile.sh \
+	%D%/gs/concurrency.sh \
+	%D%/gs/daemon_kill.sh \
+	%D%/gs/dirs.sh \
+	%D%/gs/kill.sh \
+	%D%/gs/listing.sh \
+	%D%/gs/names.sh \
+	%D%/gs/options.sh \
+	%D%/gs/publish.sh \
+	%D%/gs/readers.sh \
+	%D%/gs/rename.sh \
+	%D%/gs/rename_open.sh \
+	%D%/gs/replaced.sh \
+	%D%/gs/truncate.sh \
+	%D%/gs/unlink.sh \
+	$(NULL)
+TESTS += $(mount_gs_tests)
+check_SCRIPTS += $(mount_gs_tests)
+CLEANFILES += $(mount_gs_tests)
+$(mount_gs_tests): %D%/local.mk
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && { echo '#!/bin/sh'; echo 'CKPTFS_TEST_SCHEME=gs'; \
+		echo '. "$${srcdir:?}/%D%/$(@F)"'; } >$@ && chmod +x $@
+
 check_PROGRAMS += %D%/readers
 %C%_readers_SOURCES = %D%/readers.c
