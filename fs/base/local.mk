@@ -9,6 +9,8 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/conf.h \
 	%D%/digest.c \
 	%D%/digest.h \
+	%D%/intent.c \
+	%D%/intent.h \
 	%D%/json.c \
 	%D%/json.h \
 	%D%/kept.c \

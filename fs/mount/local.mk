@@ -61,7 +61,7 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/writer_int.h \
 	$(NULL)
 %C%_libmount_la_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS)
-%C%_libmount_la_LIBADD = fs/store/libstore.la fs/base/libbase.la $(FUSE_LIBS)
+%C%_libmount_la_LIBADD = fs/move/libmove.la fs/store/libstore.la fs/base/libbase.la $(FUSE_LIBS)
 
 bin_PROGRAMS += ckptfs
 ckptfs_SOURCES = %D%/main.c

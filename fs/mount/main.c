@@ -18,6 +18,7 @@
 #include "mount/figures.h"
 #include "mount/mount.h"
 #include "mount/mountpoint.h"
+#include "mount/rename.h"
 #include "mount/session.h"
 #include "store.h"
 
@@ -145,6 +146,7 @@ static int serve(struct command *c)
                 err = session_start(session, why, sizeof why);
         if (!err) {
                 detach(c);
+                rename_find_left(m);
                 session_wait(session);
                 mount_finish(m);
                 figures_log(m);

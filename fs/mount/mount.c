@@ -49,10 +49,8 @@ int mount_init(struct mount *m, struct store *store)
         m->gid = p->gid == UINT32_MAX ? getegid() : (gid_t)p->gid;
         m->pool = pool_new(p->memory);
         m->tree = tree_new((int64_t)p->attr_ttl * 1000000);
-        if (m->tree)
-                tree_on_drop(m->tree, park_drop, m);
         m->spill = spill_new(p->spill_dir, p->spill);
-        if (!m->pool || !m->tree || !m->spill)
+        if (!m->pool || !m->tree || !m->spill || park_init(m))
                 return -ENOMEM;
         m->writer_env = (struct writer_env){
                 .store = store,
@@ -95,7 +93,6 @@ void mount_finish(struct mount *m)
                 writer_shutdown(w);
                 writer_unref(w);
         }
-        park_release(m);
 }
 
 void mount_release(struct mount *m)
@@ -105,6 +102,8 @@ void mount_release(struct mount *m)
         relief_stop(m->relief);
         if (m->tree)
                 writer_tally_wait(&m->tally);
+        if (m->park)
+                park_release(m);
         store_close(m->store);
         relief_free(m->relief);
         tree_free(m->tree);

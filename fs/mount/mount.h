@@ -14,6 +14,7 @@
 #include "store.h"
 
 struct handle;
+struct park;
 struct relief;
 struct stat;
 
@@ -28,6 +29,7 @@ struct mount {
         struct spill *spill;
         struct tree *tree;
         struct relief *relief;
+        struct park *park;
         struct handle *handles; /* open files, see op.h; guarded by the tree's lock */
         struct writer_env writer_env;
         struct writer_tally tally;

@@ -143,25 +143,74 @@ void park_gone(struct mount *m, struct node *dir, const char *name, const struct
         writer_unref(begun);
 }
 
-void park_drop(void *mount, char *key)
+/* --- deleting what nobody reads any more --- */
+
+struct park {
+        struct store *store;
+        pthread_mutex_t mtx;
+        pthread_cond_t none;
+        size_t flying; /* deletions */
+};
+
+static void drop_ended(struct park *p)
 {
-        struct mount *m = mount;
-        int err = store_delete(m->store, key, nothing, NULL);
-        if (err)
+        pthread_mutex_lock(&p->mtx);
+        if (!--p->flying)
+                pthread_cond_broadcast(&p->none);
+        pthread_mutex_unlock(&p->mtx);
+}
+
+static void dropped(void *arg, int err, const struct store_object *obj)
+{
+        (void)err, (void)obj; /* the log has said it */
+        drop_ended(arg);
+}
+
+static void drop(void *arg, char *key)
+{
+        struct park *p = arg;
+
+        pthread_mutex_lock(&p->mtx);
+        p->flying++;
+        pthread_mutex_unlock(&p->mtx);
+        int err = store_delete(p->store, key, dropped, p);
+        if (err) {
                 log_warn("%s: not deleted: %s", key, strerror(-err));
+                drop_ended(p);
+        }
         free(key);
+}
+
+int park_init(struct mount *m)
+{
+        m->park = calloc(1, sizeof *m->park);
+        if (!m->park || !m->tree)
+                return -ENOMEM;
+        m->park->store = m->store;
+        pthread_mutex_init(&m->park->mtx, NULL);
+        pthread_cond_init(&m->park->none, NULL);
+        tree_on_drop(m->tree, drop, m->park);
+        return 0;
 }
 
 void park_release(struct mount *m)
 {
+        struct park *p = m->park;
         char *key;
+
         do {
                 tree_lock(m->tree);
                 key = tree_take_parked_locked(m->tree);
                 tree_unlock(m->tree);
-                int err = key ? store_delete_wait(m->store, key) : 0;
-                if (err)
-                        log_warn("%s: not deleted: %s", key, strerror(-err));
-                free(key);
+                if (key)
+                        drop(p, key);
         } while (key);
+        pthread_mutex_lock(&p->mtx);
+        while (p->flying)
+                pthread_cond_wait(&p->none, &p->mtx);
+        pthread_mutex_unlock(&p->mtx);
+        tree_on_drop(m->tree, NULL, NULL);
+        pthread_mutex_destroy(&p->mtx);
+        pthread_cond_destroy(&p->none);
+        free(TAKE_PTR(m->park));
 }

@@ -20,10 +20,10 @@ void park_leave(struct mount *m, struct node *n, void (*done)(void *arg), void *
  * one. */
 void park_gone(struct mount *m, struct node *dir, const char *name, const struct node *but);
 
-/* Deletes what is left of such files. Blocks. No request of the kernel may be under way. */
+/* Gives the mount what it keeps for this. 0 or -ENOMEM. */
+int park_init(struct mount *m);
+/* Deletes what is left of such files, and frees m->park. Blocks. No request of the kernel may be
+ * under way. */
 void park_release(struct mount *m);
-
-/* For the tree: what was parked under `key`, malloc'ed, is not needed any more. */
-void park_drop(void *mount, char *key);
 
 #endif

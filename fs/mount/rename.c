@@ -32,11 +32,8 @@ void rename_end(struct rename *r, int err)
         r->done(r, err);
 }
 
-/* The node's readers, and what is known of its version, are at `key` now. */
-static void follow_locked(struct rename *r, const char *key, const char *was, const char *etag)
+void rename_follow_locked(struct node *n, const char *key, const char *was, const char *etag)
 {
-        struct node *n = r->n;
-
         if (!*was || strcmp(n->etag, was))
                 return; /* another version was renamed: those who read this one get ESTALE */
         if (n->reader && !strcmp(reader_etag(n->reader), was) &&
@@ -71,7 +68,7 @@ static void renamed(struct rename *r)
 static void undone(struct rename *r, int err)
 {
         tree_lock(r->m->tree);
-        follow_locked(r, r->from_key, r->new_etag, r->etag);
+        rename_follow_locked(r->n, r->from_key, r->new_etag, r->etag);
         tree_unlock(r->m->tree);
         park_gone(r->m, r->to_dir, r->to, r->n); /* the file that had it is no more */
         log_warn("rename %s to %s: the file has both names now, since the old one cannot be "
@@ -114,7 +111,7 @@ static void object_moved(void *arg, int err, const struct store_object *obj)
         else if (!err) {
                 snprintf(r->new_etag, sizeof r->new_etag, "%s", obj->etag);
                 tree_lock(r->m->tree);
-                follow_locked(r, r->to_key, r->etag, r->new_etag);
+                rename_follow_locked(r->n, r->to_key, r->etag, r->new_etag);
                 tree_unlock(r->m->tree);
                 if (store_caps(r->m->store) & STORE_CAP_RENAME) {
                         renamed(r);
@@ -198,8 +195,9 @@ static int check_locked(const struct rename *r)
                 return n->dir ? -ENOTDIR : -EISDIR;
         if (to && tree_has_unpublished_locked(r->m->tree, to))
                 return -ENOTEMPTY;
-        if (n->writer && writer_dirty(n->writer))
-                return -EOPNOTSUPP;
+        for (const struct node *o = tree_open_list_locked(r->m->tree); o; o = o->open_next)
+                if (o->writer && writer_dirty(o->writer) && tree_is_below(o, n))
+                        return -EBUSY;
         return 0;
 }
 

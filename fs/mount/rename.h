@@ -31,7 +31,12 @@ struct rename {
 void rename_start(struct rename *r);
 void rename_release(struct rename *r);
 
+/* Says in the log which renames were left unfinished, once the store has answered. */
+void rename_find_left(struct mount *m);
+
 /* --- between rename.c and rename_dir.c --- */
+/* The readers of version `was` of the node, and what is known of it, are at `key` now. */
+void rename_follow_locked(struct node *n, const char *key, const char *was, const char *etag);
 void rename_end(struct rename *r, int err);
 void rename_dir(struct rename *r);
 

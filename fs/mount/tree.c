@@ -148,6 +148,22 @@ struct node *tree_find_locked(struct tree *t, struct node *dir, const char *name
         return NULL;
 }
 
+struct node *tree_find_path_locked(struct tree *t, struct node *dir, const char *path)
+{
+        char name[STORE_KEY_MAX + 1];
+
+        while (dir && *path) {
+                size_t n = strcspn(path, "/");
+                if (n >= sizeof name)
+                        return NULL;
+                memcpy(name, path, n);
+                name[n] = 0;
+                dir = tree_find_locked(t, dir, name);
+                path += n + (path[n] == '/');
+        }
+        return dir;
+}
+
 static void put_in(struct node **list, struct node *n)
 {
         n->hash_next = *list;

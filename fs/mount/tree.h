@@ -77,6 +77,10 @@ struct node *tree_root(struct tree *t);
 /* The node of `name` in `dir`, or NULL. */
 struct node *tree_find_locked(struct tree *t, struct node *dir, const char *name);
 
+/* The same of a path of names below `dir`; "" is `dir` itself, a '/' at the end counts for nothing.
+ */
+struct node *tree_find_path_locked(struct tree *t, struct node *dir, const char *path);
+
 /* The node of `name` in `dir` as `info` describes it, made if there was none, replaced if another
  * version is open; with one more reference. A file being written here keeps its own size. NULL: no
  * memory. */

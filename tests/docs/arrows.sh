@@ -4,7 +4,7 @@
 # library is used behind one door.
 . "${srcdir:?}/tests/lib/tap.sh"
 cd "$srcdir" || exit 1
-plan 17
+plan 18
 
 # room NAME DIR ALLOWED: the "..." includes of C files below DIR match the pattern ALLOWED.
 room() {
@@ -17,8 +17,9 @@ room() {
 }
 room base fs/base '^base/'
 room store fs/store '^(base/|store/|store\.h$)'
-room mount fs/mount '^(base/|mount/|store\.h$)'
-room ctl fs/ctl '^(base/|ctl/|store\.h$)'
+room move fs/move '^(base/|move/|store\.h$)'
+room mount fs/mount '^(base/|mount/|move/move\.h$|store\.h$)'
+room ctl fs/ctl '^(base/|ctl/|move/move\.h$|store\.h$)'
 room bench bench '^(base/|bench/|store\.h$)' '-path bench/sim -prune -o'
 room storesim bench/sim '^(base/|bench/sim/|sim/|bench/pattern\.h$)'
 check "the public header needs libc alone" sh -c '! grep -n "^#include \"" include/store.h'

@@ -17,6 +17,7 @@ mount_tests = \
 	%D%/readers.sh \
 	%D%/refused.sh \
 	%D%/rename.sh \
+	%D%/rename_dir.sh \
 	%D%/rename_open.sh \
 	%D%/replaced.sh \
 	%D%/skipped_names.sh \

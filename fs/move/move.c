@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* move.c: see move.h.
+ *
+ * A move is a row of steps, each begun by the last callback of the one before it: look whether a
+ * record is needed, write it, send objects (copies or renames), write that all are there, purge
+ * what was copied, delete the record. Only while objects are sent is more than one request under
+ * way. */
+#include "move/move.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/intent.h"
+#include "base/kept.h"
+#include "base/log.h"
+#include "move/move_int.h"
+
+#include "base/banned.h"
+
+enum {
+        LOW = 300, /* objects under way when the next page is asked for; requests wait in the store
+                    */
+        TRIES = 3  /* for an object that is replaced meanwhile */
+};
+
+struct move {
+        struct move_job job;
+        char *from, *to;
+        char *record; /* key; NULL: not needed */
+        char *text;   /* of the record, while it is sent */
+        bool renames; /* the store renames objects */
+        bool resumes; /* what is at `to` is newer */
+        bool undoes;  /* objects go back */
+        int failure;  /* why it is undone */
+        pthread_mutex_t mtx;
+        struct {
+                unsigned flying; /* objects */
+                bool listing, listed;
+                char *next;
+                int err; /* the first */
+        } locked;
+};
+
+/* An object on its way. */
+struct piece {
+        struct move *v;
+        char *src, *dst;
+        const char *name; /* behind the prefix of src */
+        char etag[STORE_ETAG_MAX];
+        unsigned tries;
+};
+
+static void move_free(struct move *v)
+{
+        if (!v)
+                return;
+        free(v->from);
+        free(v->to);
+        free(v->record);
+        free(v->text);
+        free(v->locked.next);
+        pthread_mutex_destroy(&v->mtx);
+        free(v);
+}
+
+static void move_end(struct move *v, int err)
+{
+        v->job.done(v->job.arg, err);
+        move_free(v);
+}
+
+/* --- the record --- */
+
+static void record_deleted(void *arg, int err, const struct store_object *obj)
+{
+        struct move *v = arg;
+        (void)err, (void)obj; /* one that is left says what is true; the store said why */
+        move_end(v, v->failure);
+}
+
+/* All is tidy. */
+static void forget_record(struct move *v)
+{
+        int err = v->record ? store_delete(v->job.store, v->record, record_deleted, v) : -ENOENT;
+        if (err)
+                move_end(v, v->failure);
+}
+
+/* Something is left that somebody has to finish. */
+static void leave_record(struct move *v, int err)
+{
+        if (v->record)
+                log_warn("rename %s to %s: not finished (%s): its record is %s: ckptctl recover "
+                         "finishes it",
+                         v->from, v->to, strerror(-err), v->record);
+        else
+                log_warn("rename %s to %s: both are there: %s", v->from, v->to, strerror(-err));
+        move_end(v, v->failure ? v->failure : err);
+}
+
+static int write_record(struct move *v, bool copied, store_done_fn *done)
+{
+        char host[256] = "";
+        struct timespec now;
+
+        clock_gettime(CLOCK_REALTIME, &now);
+        gethostname(host, sizeof host - 1);
+        const struct intent i = {
+                .from = v->from,
+                .to = v->to,
+                .copied = copied,
+                .host = host,
+                .time_ns = (int64_t)now.tv_sec * 1000000000,
+        };
+        free(v->text);
+        v->text = intent_print(&i);
+        if (!v->text)
+                return -ENOMEM;
+        struct store_body body = store_body_mem(v->text, strlen(v->text));
+        return store_put(v->job.store, v->record, &body, NULL, NULL, done, v);
+}
+
+/* --- the end: what was copied goes --- */
+
+static void purged(void *arg, int err)
+{
+        struct move *v = arg;
+        if (err)
+                leave_record(v, err);
+        else
+                forget_record(v);
+}
+
+static void purge_from(struct move *v)
+{
+        const struct purge job = {.store = v->job.store,
+                                  .victims = v->from,
+                                  .twins = v->to,
+                                  .done = purged,
+                                  .arg = v};
+        int err = purge_start(&job);
+        if (err)
+                leave_record(v, err);
+}
+
+static void undo(struct move *v, int err);
+
+static void all_said(void *arg, int err, const struct store_object *obj)
+{
+        struct move *v = arg;
+        (void)obj;
+        if (err) {
+                undo(v, err);
+                return;
+        }
+        if (v->job.switched)
+                v->job.switched(v->job.arg);
+        if (v->renames)
+                forget_record(v);
+        else
+                purge_from(v);
+}
+
+/* Every object is at `to`. */
+static void all_sent(struct move *v)
+{
+        int err = v->record && !v->renames ? write_record(v, true, all_said) : 0;
+        if (err)
+                undo(v, err);
+        else if (!v->record || v->renames)
+                all_said(v, 0, NULL);
+}
+
+/* --- objects --- */
+
+static void list_on(struct move *v);
+
+static void piece_free(struct piece *p)
+{
+        if (!p)
+                return;
+        free(p->src);
+        free(p->dst);
+        free(p);
+}
+
+/* After something changed: the next page, or, with nothing under way, the next step. */
+static void go_on(struct move *v)
+{
+        pthread_mutex_lock(&v->mtx);
+        bool over = v->locked.listed || v->locked.err;
+        bool lists = !over && !v->locked.listing && v->locked.flying < LOW;
+        bool ends = over && !v->locked.listing && !v->locked.flying;
+        if (lists)
+                v->locked.listing = true;
+        if (ends)
+                v->locked.listing = true; /* nobody else goes on */
+        int err = v->locked.err;
+        pthread_mutex_unlock(&v->mtx);
+        if (lists)
+                list_on(v);
+        else if (ends && v->undoes)
+                err ? leave_record(v, err) : forget_record(v);
+        else if (ends)
+                err ? undo(v, err) : all_sent(v);
+}
+
+static void piece_end(struct piece *p, int err)
+{
+        struct move *v = p->v;
+
+        piece_free(p);
+        pthread_mutex_lock(&v->mtx);
+        v->locked.flying--;
+        if (!v->locked.err)
+                v->locked.err = err;
+        pthread_mutex_unlock(&v->mtx);
+        go_on(v);
+}
+
+static int send_piece(struct piece *p);
+
+static void piece_landed(void *arg, int err, const struct store_object *obj)
+{
+        struct piece *p = arg;
+        struct move *v = p->v;
+
+        if (err == -ESTALE && ++p->tries < TRIES) { /* replaced since it was listed */
+                *p->etag = 0;
+                if (!send_piece(p))
+                        return;
+        }
+        if (!err && v->job.copied && !v->undoes)
+                v->job.copied(v->job.arg, p->name, p->etag, obj->etag);
+        /* Deleted since it was listed; or, on the way back, somebody made another. */
+        if (err == -ENOENT || (err == -EEXIST && v->undoes))
+                err = 0;
+        piece_end(p, err);
+}
+
+static int send_piece(struct piece *p)
+{
+        struct move *v = p->v;
+        const struct store_cond cond = {.if_absent = v->undoes};
+        const char *match = *p->etag ? p->etag : NULL;
+
+        return v->renames
+                       ? store_rename(v->job.store, p->src, match, p->dst, &cond, piece_landed, p)
+                       : store_copy(v->job.store, p->src, match, p->dst, NULL, &cond, piece_landed,
+                                    p);
+}
+
+/* What is at `to` was copied before the crash, or written after it. */
+static void twin_headed(void *arg, int err, const struct store_object *obj)
+{
+        struct piece *p = arg;
+        (void)obj;
+        if (err == -ENOENT)
+                err = send_piece(p);
+        else if (!err) {
+                piece_end(p, 0);
+                return;
+        }
+        if (err)
+                piece_end(p, err);
+}
+
+static int send_entry(struct move *v, const struct store_entry *e)
+{
+        const char *prefix = v->undoes ? v->to : v->from, *other = v->undoes ? v->from : v->to;
+        const char *name = e->key + strlen(prefix);
+        struct piece *p = calloc(1, sizeof *p);
+
+        if (!p)
+                return -ENOMEM;
+        p->v = v;
+        p->src = strdup(e->key);
+        if (!p->src || asprintf(&p->dst, "%s%s", other, name) < 0) {
+                piece_free(p);
+                return -ENOMEM;
+        }
+        p->name = p->src + strlen(prefix);
+        snprintf(p->etag, sizeof p->etag, "%s", e->etag ? e->etag : "");
+        pthread_mutex_lock(&v->mtx);
+        v->locked.flying++;
+        pthread_mutex_unlock(&v->mtx);
+        int err = strlen(p->dst) > STORE_KEY_MAX ? -ENAMETOOLONG
+                  : v->resumes                   ? store_head(v->job.store, p->dst, twin_headed, p)
+                                                 : send_piece(p);
+        if (!err)
+                return 0;
+        piece_free(p);
+        pthread_mutex_lock(&v->mtx);
+        v->locked.flying--;
+        pthread_mutex_unlock(&v->mtx);
+        return err;
+}
+
+static void page_came(void *arg, int err, const struct store_page *page)
+{
+        struct move *v = arg;
+        char *next = NULL;
+
+        for (size_t i = 0; !err && i < page->n; i++)
+                err = send_entry(v, &page->v[i]);
+        if (!err && page->next && !(next = strdup(page->next)))
+                err = -ENOMEM;
+        pthread_mutex_lock(&v->mtx);
+        free(v->locked.next);
+        v->locked.next = next;
+        v->locked.listed = !next;
+        v->locked.listing = false;
+        if (!v->locked.err)
+                v->locked.err = err;
+        pthread_mutex_unlock(&v->mtx);
+        go_on(v);
+}
+
+static void list_on(struct move *v)
+{
+        struct store_list list = {.prefix = v->undoes ? v->to : v->from,
+                                  .continuation = v->locked.next};
+        int err = store_list(v->job.store, &list, page_came, v);
+        if (err)
+                page_came(v, err, NULL);
+}
+
+static void send_all(struct move *v)
+{
+        v->locked.listing = true;
+        list_on(v);
+}
+
+/* Not all could be sent: those that were go back. */
+static void undo(struct move *v, int err)
+{
+        v->failure = err;
+        if (v->resumes) { /* as it was found */
+                move_end(v, err);
+                return;
+        }
+        if (v->renames) {
+                v->undoes = true;
+                free(TAKE_PTR(v->locked.next));
+                v->locked.err = 0;
+                v->locked.listed = false;
+                send_all(v);
+                return;
+        }
+        const struct purge job = {.store = v->job.store,
+                                  .victims = v->to,
+                                  .twins = v->from,
+                                  .are_copies = true,
+                                  .done = purged,
+                                  .arg = v};
+        err = purge_start(&job);
+        if (err)
+                leave_record(v, err);
+}
+
+/* --- the beginning --- */
+
+static void begin_said(void *arg, int err, const struct store_object *obj)
+{
+        struct move *v = arg;
+        (void)obj;
+        if (err)
+                move_end(v, err);
+        else
+                send_all(v);
+}
+
+/* One object needs no record: it is at the one or the other. */
+static void counted(void *arg, int err, const struct store_page *page)
+{
+        struct move *v = arg;
+        char id[KEPT_ID_MAX];
+
+        if (!err && !page->n && !v->job.may_be_empty)
+                err = -ENOENT;
+        if (!err && page->n > 1) {
+                kept_id(id);
+                err = asprintf(&v->record, INTENT_PREFIX "%s", id) < 0
+                              ? -ENOMEM
+                              : write_record(v, false, begin_said);
+                if (!err)
+                        return;
+        }
+        if (err)
+                move_end(v, err);
+        else
+                send_all(v);
+}
+
+static struct move *move_new(const struct move_job *job)
+{
+        struct move *v = calloc(1, sizeof *v);
+        if (!v)
+                return NULL;
+        pthread_mutex_init(&v->mtx, NULL);
+        v->job = *job;
+        v->from = strdup(job->from);
+        v->to = strdup(job->to);
+        v->renames = store_caps(job->store) & STORE_CAP_RENAME;
+        if (!v->from || !v->to) {
+                move_free(v);
+                return NULL;
+        }
+        return v;
+}
+
+/* Copies are found again by their place in the listing. */
+static bool can_move(const struct store *s)
+{
+        return store_caps(s) & STORE_CAP_RENAME || !(store_caps(s) & STORE_CAP_UNSORTED);
+}
+
+int move_start(const struct move_job *job)
+{
+        struct store_list list = {.prefix = job->from, .max = 2};
+        struct move *v = can_move(job->store) ? move_new(job) : NULL;
+        int err = v                      ? store_list(job->store, &list, counted, v)
+                  : can_move(job->store) ? -ENOMEM
+                                         : -EOPNOTSUPP;
+        if (err)
+                move_free(v);
+        return err;
+}
+
+/* --- recovery --- */
+
+struct recovery {
+        pthread_mutex_t mtx;
+        pthread_cond_t cond;
+        bool over;
+        int err;
+};
+
+static void recovered(void *arg, int err)
+{
+        struct recovery *r = arg;
+        pthread_mutex_lock(&r->mtx);
+        r->err = err;
+        r->over = true;
+        pthread_cond_signal(&r->cond);
+        pthread_mutex_unlock(&r->mtx);
+}
+
+static int wait_for_end(struct recovery *r)
+{
+        pthread_mutex_lock(&r->mtx);
+        while (!r->over)
+                pthread_cond_wait(&r->cond, &r->mtx);
+        pthread_mutex_unlock(&r->mtx);
+        return r->err;
+}
+
+int move_recover(struct store *store, const char *id, const char *text, size_t n, char *why,
+                 size_t nwhy)
+{
+        CLEANUP(intent_release) struct intent i = {.from = NULL};
+        struct recovery r = {.mtx = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+        struct move_job job = {.store = store, .done = recovered, .arg = &r};
+
+        int err = intent_parse(id, text, n, &i, why, nwhy);
+        if (err)
+                return err;
+        job.from = i.from;
+        job.to = i.to;
+        struct move *v = can_move(store) ? move_new(&job) : NULL;
+        if (!v || asprintf(&v->record, INTENT_PREFIX "%s", id) < 0) {
+                move_free(v);
+                err = can_move(store) ? -ENOMEM : -EOPNOTSUPP;
+        } else {
+                v->resumes = true;
+                if (i.copied)
+                        purge_from(v);
+                else
+                        send_all(v);
+                err = wait_for_end(&r);
+        }
+        if (err)
+                snprintf(why, nwhy, "rename %s to %s cannot be finished: %s: try again", i.from,
+                         i.to, strerror(-err));
+        return err;
+}

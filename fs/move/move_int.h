@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* move_int.h: what move.c (the course of a move, copies) and purge.c (deletions) share. */
+#ifndef CKPTFS_MOVE_MOVE_INT_H
+#define CKPTFS_MOVE_MOVE_INT_H
+
+#include "store.h"
+
+struct purge {
+        struct store *store;
+        const char *victims, *twins; /* prefixes that end in '/'; copied */
+        bool are_copies;             /* the victims are copies of the twins, else originals */
+        void (*done)(void *arg, int err);
+        void *arg;
+};
+/* Deletes the objects below `victims` that have a twin below `twins`, in batches. An original that
+ * is newer than its copy stays. done() gets the first error; all that can be deleted are. 0 or a
+ * negative errno, and done() never runs. */
+int purge_start(const struct purge *job);
+
+#endif

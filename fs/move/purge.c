@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* purge.c: deletes what has a copy elsewhere.
+ *
+ * Two listings in the order of keys are read side by side, a page of each at a time. What was added
+ * or replaced after it was copied has no copy, or an older one, and stays. One request is under way
+ * at a time, so nothing here is locked: a batch is a thousand objects. */
+#include "move/move_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+enum { BATCH = 1000 };
+
+struct purging;
+
+/* One of the two listings: a page of it, and how far it was read. */
+struct side {
+        struct purging *p;
+        char *prefix, *next;
+        struct buf names; /* those of the page, each with its NUL */
+        int64_t *mtime;
+        size_t n, i, at; /* entries, the next one, where its name begins */
+        bool begun;
+};
+
+struct purging {
+        struct purge job;
+        struct side victims, twins;
+        int err; /* the first */
+        char *keys[BATCH];
+        size_t nkeys;
+};
+
+static void side_release(struct side *x)
+{
+        free(x->prefix);
+        free(x->next);
+        free(x->mtime);
+        buf_release(&x->names);
+}
+
+static void forget_batch(struct purging *p)
+{
+        while (p->nkeys)
+                free(p->keys[--p->nkeys]);
+}
+
+static void purging_free(struct purging *p)
+{
+        if (!p)
+                return;
+        forget_batch(p);
+        side_release(&p->victims);
+        side_release(&p->twins);
+        free(p);
+}
+
+static void purging_end(struct purging *p, int err)
+{
+        p->job.done(p->job.arg, p->err ? p->err : err);
+        purging_free(p);
+}
+
+static void walk(struct purging *p);
+
+static int take_page(struct side *x, const struct store_page *page)
+{
+        size_t skip = strlen(x->prefix);
+
+        buf_reset(&x->names);
+        free(x->mtime);
+        x->mtime = calloc(page->n + 1, sizeof *x->mtime);
+        x->n = x->i = x->at = 0;
+        for (size_t i = 0; x->mtime && i < page->n; i++) {
+                const char *name = page->v[i].key + skip;
+                if (buf_add(&x->names, name, strlen(name) + 1))
+                        return -ENOMEM;
+                x->mtime[x->n++] = page->v[i].mtime_ns;
+        }
+        free(x->next);
+        x->next = page->next ? strdup(page->next) : NULL;
+        return x->mtime && (x->next || !page->next) ? 0 : -ENOMEM;
+}
+
+static void page_came(void *arg, int err, const struct store_page *page)
+{
+        struct side *x = arg;
+        if (!err)
+                err = take_page(x, page);
+        if (err)
+                purging_end(x->p, err);
+        else
+                walk(x->p);
+}
+
+/* Whether there is a present entry. False when the next page was asked for, or *ended: a listing
+ * that fails ends there. */
+static bool look(struct side *x, bool *ended)
+{
+        *ended = false;
+        if (x->i < x->n)
+                return true;
+        *ended = x->begun && !x->next;
+        if (*ended)
+                return false;
+        struct store_list list = {.prefix = x->prefix, .continuation = x->next};
+        x->begun = true;
+        int err = store_list(x->p->job.store, &list, page_came, x);
+        if (err) {
+                x->p->err = err;
+                free(TAKE_PTR(x->next));
+                *ended = true;
+        }
+        return false;
+}
+
+static void advance(struct side *x)
+{
+        x->at += strlen(x->names.p + x->at) + 1;
+        x->i++;
+}
+
+static void batch_deleted(void *arg, int err, const struct store_object *obj)
+{
+        struct purging *p = arg;
+        (void)obj;
+        forget_batch(p);
+        if (!p->err)
+                p->err = err;
+        walk(p);
+}
+
+static void send_batch(struct purging *p)
+{
+        int err = store_delete_many(p->job.store, (const char *const *)p->keys, p->nkeys,
+                                    batch_deleted, p);
+        if (err)
+                purging_end(p, err);
+}
+
+/* The twin's entry of the victim's name: 1 there is one, 0 none, -1 not known yet. */
+static int find_twin(struct purging *p)
+{
+        const char *name = p->victims.names.p + p->victims.at;
+        bool ended;
+
+        while (look(&p->twins, &ended)) {
+                int order = strcmp(p->twins.names.p + p->twins.at, name);
+                if (order >= 0)
+                        return !order;
+                advance(&p->twins);
+        }
+        return ended ? 0 : -1;
+}
+
+/* Goes on until a page has to come or a batch has to go. */
+static void walk(struct purging *p)
+{
+        struct side *v = &p->victims, *t = &p->twins;
+        bool ended = false;
+
+        while (p->nkeys < BATCH && look(v, &ended)) {
+                int found = find_twin(p);
+                if (found < 0)
+                        return;
+                bool goes = found && (p->job.are_copies || t->mtime[t->i] >= v->mtime[v->i]);
+                if (goes &&
+                    asprintf(&p->keys[p->nkeys], "%s%s", v->prefix, v->names.p + v->at) < 0) {
+                        purging_end(p, -ENOMEM);
+                        return;
+                }
+                p->nkeys += goes;
+                advance(v);
+        }
+        if (p->nkeys == BATCH || (ended && p->nkeys))
+                send_batch(p);
+        else if (ended)
+                purging_end(p, 0);
+}
+
+int purge_start(const struct purge *job)
+{
+        struct purging *p = calloc(1, sizeof *p);
+        if (!p)
+                return -ENOMEM;
+        p->job = *job;
+        p->victims = (struct side){.p = p, .prefix = strdup(job->victims), .names = BUF_INIT};
+        p->twins = (struct side){.p = p, .prefix = strdup(job->twins), .names = BUF_INIT};
+        if (!p->victims.prefix || !p->twins.prefix) {
+                purging_free(p);
+                return -ENOMEM;
+        }
+        struct store_list list = {.prefix = p->victims.prefix};
+        p->victims.begun = true;
+        int err = store_list(job->store, &list, page_came, &p->victims);
+        if (err)
+                purging_free(p);
+        return err;
+}

@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# rename_dir.sh: directories get other names with all that is in them.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 30
+start_store
+mount_ckptfs
+cd "$mnt" || exit 1
+
+mkdir -p ckpt.tmp/a/b ckpt.tmp/empty
+printf 1 >ckpt.tmp/one
+printf 2 >ckpt.tmp/a/two
+printf 3 >ckpt.tmp/a/b/three
+inos=$(stat -c %i ckpt.tmp ckpt.tmp/a/two)
+expect_eq "ok ENOENT" "$(fdo rename ckpt.tmp ckpt-1 size ckpt.tmp)" "a directory gets another name"
+expect_eq "ckpt-1/ ckpt-1/a/ ckpt-1/a/b/ ckpt-1/a/b/three ckpt-1/a/two ckpt-1/empty/ ckpt-1/one" \
+	"$(store_ls | xargs)" "with all that is in it"
+expect_eq "123" "$(cat ckpt-1/one ckpt-1/a/two ckpt-1/a/b/three)" "which is whole"
+expect_eq "$inos" "$(stat -c %i ckpt-1 ckpt-1/a/two)" "inode numbers stay"
+expect_eq "ckpt-1" "$(ls)" "the kernel knows at once"
+mkdir ckpt.tmp
+expect_eq "" "$(ls -A ckpt.tmp)" "a new directory of the old name is empty"
+
+printf x >ckpt.tmp/x
+expect_eq "ENOTEMPTY ENOTEMPTY" "$(fdo rename ckpt.tmp ckpt-1 rename ckpt-1 ckpt.tmp)" \
+	"it takes the place of no directory with files"
+rm ckpt.tmp/x
+expect_eq "EEXIST" "$(fdo rename2 n ckpt-1 ckpt.tmp)" "with NOREPLACE of none at all"
+requests_mark
+expect_eq "ok 2" "$(fdo rename ckpt-1 ckpt.tmp) $(cat ckpt.tmp/a/two)" "of an empty one it does"
+expect_requests "in batches" CopyObject=7 DeleteObjects=1 DeleteObject=1
+expect_eq "EINVAL EINVAL" "$(fdo rename ckpt.tmp ckpt.tmp/x rename ckpt.tmp ckpt.tmp/a/b/x)" "not into itself"
+expect_eq "ENOTEMPTY" "$(fdo rename ckpt.tmp/a ckpt.tmp)" "nor over what it is in"
+printf f >file
+expect_eq "ENOTDIR EISDIR" "$(fdo rename ckpt.tmp file rename file ckpt.tmp)" "nor a file for a directory"
+mkdir deep
+expect_eq "ok 3" "$(fdo rename ckpt.tmp/a deep/a) $(cat deep/a/b/three)" "it moves to another directory"
+expect_eq "ENOENT" "$(fdo size ckpt.tmp/a)" "and away"
+mkdir e1
+requests_mark
+expect_eq "ok ok" "$(fdo rename e1 e2 rmdir e2)" "an empty directory is renamed"
+expect_requests "without a record" PutObject=0 CopyObject=1
+
+# What another host made.
+fdo size other >/dev/null
+printf y | store_put other/y
+expect_eq "ENOTEMPTY y" "$(fdo rename deep other) $(store_cat other/y)" "what another host made is in the way"
+printf i | store_put implicit/sub/i
+expect_eq "ok i" "$(fdo rename implicit explicit) $(cat explicit/sub/i)" "an implicit directory is renamed"
+
+# A reader, and a program that is in there.
+head -c 30000000 /dev/urandom >"$tmp/data"
+mkdir big
+cp "$tmp/data" big/data
+forget_pages big/data
+(cd big && mkfifo "$tmp/go" && exec 3<data && : >"$tmp/ready" && read -r _ <"$tmp/go" && sha256sum <&3 &&
+	cat ../big2/name && ls) >"$tmp/inside" 2>&1 &
+inside=$!
+wait_for 20 test -e "$tmp/ready"
+printf name >big/name
+expect_eq "ok" "$(fdo rename big big2)" "a directory in use is renamed"
+echo >"$tmp/go"
+wait $inside
+expect_eq "$(sha256sum <"$tmp/data" | tr -s " ")namedata name " "$(tr -s ' \n' ' ' <"$tmp/inside")" "who is in there stays, and reads on"
+
+objects fill many/f 2500
+mkdir many/sub
+expect_eq "ok" "$(fdo rename many lots)" "a directory of many pages is renamed"
+expect_eq "2501 0" "$(store_ls lots/ | wc -l) $(store_ls many | wc -l)" "all of it"
+expect_eq "2501 2499" "$(ls lots | wc -l) $(cat lots/f02499)" "and is shown"
+expect_eq "ok 2501" "$(fdo rename lots many) $(ls many | wc -l)" "back again"
+expect_eq "" "$(store_ls .ckptfs)" "no record is left"
+
+expect_eq "EPERM ENOENT" "$(fdo rename many .ckptfs) $(fdo size .ckptfs)" "the mount's own name is taken"
+cd /
+umount_ckptfs
+mount_ckptfs
+expect_eq "big2 ckpt.tmp deep explicit file many other" "$(ls "$mnt" | xargs)" "a later mount shows the same"
+umount_ckptfs
