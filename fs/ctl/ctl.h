@@ -25,6 +25,7 @@ struct ctl {
 int ctl_uploads_list(const struct ctl *c);
 int ctl_uploads_abort(const struct ctl *c);
 int ctl_recover(const struct ctl *c);
+int ctl_recover_renames(const struct ctl *c); /* those that were interrupted: finished */
 
 /* Says "ckptctl: WHAT: the error" and returns CTL_FAILED. */
 int ctl_fail(const char *what, int err);

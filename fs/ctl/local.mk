@@ -5,7 +5,8 @@ ckptctl_SOURCES = \
 	%D%/ctl.h \
 	%D%/main.c \
 	%D%/recover.c \
+	%D%/renames.c \
 	%D%/uploads.c \
 	%D%/util.c \
 	$(NULL)
-ckptctl_LDADD = fs/store/libstore.la fs/base/libbase.la
+ckptctl_LDADD = fs/move/libmove.la fs/store/libstore.la fs/base/libbase.la

@@ -149,5 +149,5 @@ static int recover_kept(const struct ctl *c)
 
 int ctl_recover(const struct ctl *c)
 {
-        return recover_kept(c);
+        return c->key ? recover_kept(c) : worse(ctl_recover_renames(c), recover_kept(c));
 }

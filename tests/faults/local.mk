@@ -2,6 +2,8 @@
 # Mounts whose store goes wrong as the JSON files say (storesim --faults, see storesim(1)).
 fault_tests = \
 	%D%/read.sh \
+	%D%/rename.sh \
+	%D%/rename_dir.sh \
 	%D%/write.sh \
 	%D%/write_fails.sh \
 	$(NULL)
@@ -30,6 +32,12 @@ EXTRA_DIST += \
 	%D%/parts_denied.json \
 	%D%/parts_unavailable.json \
 	%D%/put_faults.json \
+	%D%/rename_batch_denied.json \
+	%D%/rename_copy_denied.json \
+	%D%/rename_delete_denied.json \
+	%D%/rename_hiccups.json \
+	%D%/rename_slow.json \
+	%D%/rename_some_denied.json \
 	%D%/read_corrupt.json \
 	%D%/read_corrupt_once.json \
 	%D%/read_denied.json \

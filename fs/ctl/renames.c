@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* renames.c: finishes renames of directories that a crash interrupted. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/intent.h"
+#include "ctl/ctl.h"
+#include "move/move.h"
+
+#include "base/banned.h"
+
+static int finish(const struct ctl *c, const char *id)
+{
+        CLEANUP(intent_release) struct intent i = {.from = NULL};
+        CLEANUP(freep) char *record = NULL, *text = NULL, *from = NULL, *to = NULL;
+        char why[CTL_WHY_MAX], age[CTL_AGE_MAX];
+        size_t n;
+
+        if (asprintf(&record, INTENT_PREFIX "%s", id) < 0)
+                return ctl_fail(id, -ENOMEM);
+        int err = ctl_read(c->store, record, INTENT_TEXT_MAX, &text, &n);
+        if (err)
+                return err == -ENOENT ? CTL_OK : ctl_fail(record, err); /* ended meanwhile */
+        if (intent_parse(record, text, n, &i, why, sizeof why) ||
+            move_recover(c->store, id, text, n, why, sizeof why)) {
+                fprintf(stderr, "ckptctl: %s\n", why);
+                return CTL_FAILED;
+        }
+        from = ctl_printable(i.from);
+        to = ctl_printable(i.to);
+        if (!from || !to)
+                return ctl_fail(record, -ENOMEM);
+        printf("renamed\t%s\t%s\t%s\t%s\n", ctl_age(i.time_ns, age), i.host ? i.host : "-", from,
+               to);
+        return CTL_OK;
+}
+
+int ctl_recover_renames(const struct ctl *c)
+{
+        CLEANUP(ctl_names_release) struct ctl_names ids = {.n = 0};
+        int rc = CTL_OK, err = ctl_names_get(c->store, INTENT_PREFIX, &ids);
+
+        if (err)
+                return ctl_fail("the unfinished renames cannot be listed", err);
+        for (size_t i = 0; i < ids.n; i++)
+                if (finish(c, ids.v[i]))
+                        rc = CTL_FAILED;
+        return rc;
+}
