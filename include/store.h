@@ -80,7 +80,9 @@ struct store_config {
         unsigned deadline_ms;        /* 0: 120000 */
 };
 
-/* User metadata: pairs "name\0value\0". */
+/* User metadata: pairs "name\0value\0". A name that begins with ':' is a header of the object
+ * itself
+ * (":content-type"), which a head may tell and a put or copy hands on. */
 struct store_meta {
         size_t len;
         char buf[STORE_META_MAX];
@@ -189,6 +191,12 @@ int store_delete_many(struct store *s, const char *const *keys, size_t n, store_
 int store_copy(struct store *s, const char *src, const char *src_match, const char *dst,
                const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
                void *arg);
+
+/* Replaces the metadata of an object, of version if_match unless that is NULL (-ESTALE). done()
+ * gets the etag and time of what is there then: the bytes are the same, the version may be another.
+ */
+int store_set_meta(struct store *s, const char *key, const char *if_match,
+                   const struct store_meta *meta, store_done_fn *done, void *arg);
 
 /* Makes object `src`, of version src_match unless that is NULL, be named `dst`, at once for
  * everybody. What was there is replaced unless `cond` says otherwise. -EOPNOTSUPP without

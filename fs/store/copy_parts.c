@@ -225,6 +225,21 @@ int store_copy(struct store *s, const char *src, const char *src_match, const ch
         return op_submit(TAKE_PTR(op));
 }
 
+int store_set_meta(struct store *s, const char *key, const char *if_match,
+                   const struct store_meta *meta, store_done_fn *done, void *arg)
+{
+        const struct store_cond cond = {.if_match = if_match};
+        CLEANUP(op_freep) struct op *op = NULL;
+        int err = new_op(s, OP_SET_META, key, if_match, key, &cond, &op, arg);
+        if (!err)
+                err = op_set_meta(op, meta);
+        if (err)
+                return err;
+        op->finish = finish_copy;
+        op->done.object = done;
+        return op_submit(TAKE_PTR(op));
+}
+
 int store_rename(struct store *s, const char *src, const char *src_match, const char *dst,
                  const struct store_cond *cond, store_done_fn *done, void *arg)
 {

@@ -127,6 +127,7 @@ const struct store_ops store_gcs = {
                         [OP_DELETE_MANY] = {gcs_delete_many_build, gcs_delete_many_parse},
                         [OP_COPY] = {gcs_copy_build, gcs_copy_parse},
                         [OP_RENAME] = {gcs_rename_build, gcs_rename_parse},
+                        [OP_SET_META] = {gcs_set_meta_build, gcs_set_meta_parse},
                         [OP_LIST] = {gcs_list_build, gcs_list_parse},
                         [OP_UPLOAD_CREATE] = {gcs_create_build, gcs_create_parse},
                         [OP_PART] = {gcs_part_build, gcs_part_parse},

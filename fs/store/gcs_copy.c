@@ -253,7 +253,7 @@ int gcs_rename_parse(struct store_kind *k, struct op *op)
 
 /* What this program gives an object, and takes away again. Names of others stay as they are. */
 static const char *const removable[] = {
-        "mode", "uid", "gid", "mtime", "atime", "ckptfs-rdev", "xattr",
+        "mode", "uid", "gid", "mtime", "atime", "ctime", "ckptfs-rdev", "xattr",
 };
 
 int gcs_set_meta_build(struct store_kind *k, struct op *op)

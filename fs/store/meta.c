@@ -10,8 +10,9 @@
 int store_meta_add(struct store_meta *m, const char *name, const char *value)
 {
         size_t n = strlen(name) + 1, v = strlen(value) + 1;
+        const char *plain = name + (*name == ':');
 
-        if (!*name || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.")])
+        if (!*plain || plain[strspn(plain, "abcdefghijklmnopqrstuvwxyz0123456789-_.")])
                 return -EINVAL;
         for (const char *p = value; *p; p++)
                 if ((unsigned char)*p < ' ' || (unsigned char)*p >= 0x7f)

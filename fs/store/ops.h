@@ -25,6 +25,7 @@ enum op_verb {
         OP_DELETE_MANY,
         OP_COPY,
         OP_RENAME,
+        OP_SET_META,
         OP_LIST,
         OP_UPLOAD_CREATE,
         OP_PART,
@@ -41,7 +42,9 @@ enum op_verb {
 enum { OP_AGAIN = 1, OP_RETRY = 2, OP_SLOW = 3 };
 
 /* parse() of OP_COPY answers -EFBIG for a source that one request cannot copy: it is copied in
- * parts. OP_RENAME makes op->key of op->src and is asked only of kinds with STORE_CAP_RENAME. */
+ * parts. OP_RENAME makes op->key of op->src and is asked only of kinds with STORE_CAP_RENAME.
+ * OP_SET_META gives op->key, of version op->if_match, the metadata op->meta; it may answer -EFBIG
+ * as OP_COPY. */
 
 /* What the server, or else the transport, said of the last try that failed. */
 struct op_fault {

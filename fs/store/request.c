@@ -30,6 +30,7 @@ static const char *const verb_names[OP_VERBS] = {
         [OP_DELETE_MANY] = "delete-many",
         [OP_COPY] = "copy",
         [OP_RENAME] = "rename",
+        [OP_SET_META] = "set-metadata",
         [OP_LIST] = "list",
         [OP_UPLOAD_CREATE] = "upload-create",
         [OP_PART] = "upload-part",
@@ -101,8 +102,8 @@ static bool worth_a_line(const struct op *op, int err)
 {
         if (err == -ENOENT)
                 return op->verb != OP_HEAD && op->verb != OP_GET && op->verb != OP_COPY &&
-                       op->verb != OP_RENAME;
-        if (err == -EFBIG && op->verb == OP_COPY)
+                       op->verb != OP_RENAME && op->verb != OP_SET_META;
+        if (err == -EFBIG && (op->verb == OP_COPY || op->verb == OP_SET_META))
                 return false; /* copied in parts */
         return err != -ECANCELED && err != -EEXIST && err != -ESTALE &&
                !(op->rq.by_callback && !*op->fault.message);
@@ -228,6 +229,7 @@ static enum http_lane lane_of(enum op_verb verb)
                 return HTTP_DATA;
         case OP_COPY:
         case OP_RENAME:
+        case OP_SET_META:
         case OP_PART_COPY:
         case OP_COMPLETE:
                 return HTTP_WORK;

@@ -91,8 +91,10 @@ void s3_explain(struct store_kind *k, const struct op *op, int err, char *why, s
 
 /* s3_object.c */
 void s3_object(struct store_kind *k, const struct http_req *rq, struct store_object *out);
-op_build_fn s3_head_build, s3_get_build, s3_put_build, s3_delete_build, s3_copy_build;
-op_parse_fn s3_head_parse, s3_get_parse, s3_put_parse, s3_delete_parse, s3_copy_parse;
+op_build_fn s3_head_build, s3_get_build, s3_put_build, s3_delete_build, s3_copy_build,
+        s3_set_meta_build;
+op_parse_fn s3_head_parse, s3_get_parse, s3_put_parse, s3_delete_parse, s3_copy_parse,
+        s3_set_meta_parse;
 
 /* s3_list.c */
 op_build_fn s3_check_build, s3_list_build, s3_uploads_build, s3_delete_many_build;

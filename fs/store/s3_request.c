@@ -226,7 +226,7 @@ static int meta_headers(struct s3_msg *m, const struct store_meta *meta)
                 at += strlen(name) + strlen(value) + 2;
                 if (m->nheader >= sizeof m->header / sizeof *m->header - 10)
                         return -EINVAL;
-                s3_header(m, keep(m, prefix, name), value);
+                s3_header(m, *name == ':' ? name + 1 : keep(m, prefix, name), value);
         }
         return 0;
 }

@@ -23,7 +23,7 @@ STORE_FAKE = %D%/fake.c %D%/fake.h
 %C%_test_faults_SOURCES = %D%/test_faults.c $(STORE_FAKE)
 %C%_test_faults_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_faults_LDADD = $(STORE_TEST_LIBS)
-%C%_test_lost_SOURCES = %D%/test_lost.c $(STORE_FAKE)
+%C%_test_lost_SOURCES = %D%/test_lost.c %D%/event.c %D%/event.h $(STORE_FAKE)
 %C%_test_lost_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_lost_LDADD = $(STORE_TEST_LIBS)
 

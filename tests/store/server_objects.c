@@ -342,6 +342,44 @@ START_TEST(a_rename_takes_the_object_and_its_metadata)
 }
 END_TEST
 
+static int set_mode(struct store *s, const char *key, const char *match, const char *mode)
+{
+        struct store_object now;
+        struct store_meta m;
+        struct event e = EVENT;
+
+        ck_assert_int_eq(store_head_wait(s, "o +%", &now), 0);
+        m = now.meta;
+        ck_assert_int_eq(store_meta_add(&m, "mode", mode), 0);
+        ck_assert_int_eq(store_set_meta(s, key, match, &m, event_done, &e), 0);
+        return event_wait(&e, 1);
+}
+
+START_TEST(metadata_are_replaced_and_the_bytes_and_headers_stay)
+{
+        struct store *s = server_store();
+        struct store_meta m = {.len = 0};
+        struct store_object was, now;
+        char got[8];
+
+        store_meta_add(&m, "owner", "me");
+        store_meta_add(&m, ":content-type", "text/x-odd");
+        ck_assert_int_eq(store_put_wait(s, "o +%", "bytes", 5, &m, NULL, &was), 0);
+        ck_assert_int_eq(set_mode(s, "o +%", was.etag, "33188"), 0);
+        ck_assert_int_eq(store_head_wait(s, "o +%", &now), 0);
+        ck_assert_str_eq(store_meta_get(&now.meta, "mode"), "33188");
+        ck_assert_str_eq(store_meta_get(&now.meta, "owner"), "me");
+        ck_assert_str_eq(store_meta_get(&now.meta, ":content-type"), "text/x-odd");
+        ck_assert_int_eq(store_get_wait(s, "o +%", 0, got, 8, now.etag), 5);
+        ck_assert_mem_eq(got, "bytes", 5);
+        ck_assert_int_eq(set_mode(s, "o +%", "\"0123\"", "1"), -ESTALE);
+        ck_assert_int_eq(set_mode(s, "absent", NULL, "1"), -ENOENT);
+        ck_assert_int_eq(store_head_wait(s, "o +%", &now), 0);
+        ck_assert_str_eq(store_meta_get(&now.meta, "mode"), "33188");
+        store_close(s);
+}
+END_TEST
+
 START_TEST(many_requests_at_once_all_end)
 {
         enum { N = 300 };
@@ -389,6 +427,7 @@ TCase *object_cases(void)
         tcase_add_test(t, a_batch_deletes_all_it_names);
         tcase_add_test(t, a_copy_keeps_or_replaces_metadata);
         tcase_add_test(t, a_rename_takes_the_object_and_its_metadata);
+        tcase_add_test(t, metadata_are_replaced_and_the_bytes_and_headers_stay);
         tcase_add_test(t, many_requests_at_once_all_end);
         return t;
 }

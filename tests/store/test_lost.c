@@ -6,6 +6,7 @@
 
 #include "base/digest.h"
 #include "tests/lib/unit.h"
+#include "tests/store/event.h"
 #include "tests/store/fake.h"
 
 #include "base/banned.h"
@@ -168,6 +169,42 @@ START_TEST(a_conditional_put_whose_answer_was_lost_is_found_out)
 }
 END_TEST
 
+/* The first copy takes effect unseen, so the version it was for is gone. */
+static void answer_copies(void *arg, struct fake_req *rq)
+{
+        const struct lost *l = arg;
+        if (!strcmp(rq->method, "HEAD"))
+                fake_reply_part(rq, 200, l->etag, 5, "", 0);
+        else if (rq->n == 1)
+                fake_reset(rq);
+        else
+                fake_error(rq, 412, "PreconditionFailed");
+}
+
+static const struct lost copies[] = {
+        {.etag = "ETag: \"new\"\r\nx-amz-meta-mode: 33188\r\n"},
+        {.etag = "ETag: \"new\"\r\nx-amz-meta-mode: 33189\r\n", .err = -ESTALE},
+        {.etag = "ETag: \"new\"\r\n", .err = -ESTALE},
+};
+
+START_TEST(a_change_of_metadata_whose_answer_was_lost_is_found_out)
+{
+        struct lost l = copies[_i];
+        struct store_meta m = {.len = 0};
+        struct event e = EVENT;
+        struct fake *f = fake_start(answer_copies, &l);
+        struct store *s = fake_store(f, NULL);
+
+        store_meta_add(&m, "mode", "33188");
+        ck_assert_int_eq(store_set_meta(s, "k", "\"old\"", &m, event_done, &e), 0);
+        ck_assert_int_eq(event_wait(&e, 1), l.err);
+        if (!l.err)
+                ck_assert_str_eq(e.obj.etag, "\"new\"");
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
 static void refuse(void *arg, struct fake_req *rq)
 {
         unsigned *heads = arg;
@@ -196,6 +233,8 @@ int main(void)
                             sizeof completes / sizeof *completes);
         tcase_add_loop_test(t, a_conditional_put_whose_answer_was_lost_is_found_out, 0,
                             sizeof conditional_puts / sizeof *conditional_puts);
+        tcase_add_loop_test(t, a_change_of_metadata_whose_answer_was_lost_is_found_out, 0,
+                            sizeof copies / sizeof *copies);
         tcase_add_test(t, a_condition_that_fails_at_once_is_not_looked_into);
         suite_add_tcase(suite, t);
         return unit_main(suite);
