@@ -2,6 +2,8 @@
 # libmount.la is everything but main(), for the tests; no libcurl, no OpenSSL in here.
 noinst_LTLIBRARIES += %D%/libmount.la
 %C%_libmount_la_SOURCES = \
+	%D%/amend.c \
+	%D%/amend.h \
 	%D%/attr.c \
 	%D%/attr.h \
 	%D%/attr_user.c \
@@ -30,6 +32,9 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/op_rename.c \
 	%D%/park.c \
 	%D%/park.h \
+	%D%/op_setattr.c \
+	%D%/op_xattr.c \
+	%D%/op_link.c \
 	%D%/part.c \
 	%D%/part.h \
 	%D%/plan.c \

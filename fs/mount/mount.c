@@ -25,6 +25,23 @@ static int64_t clock_ns(clockid_t id)
         return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+int64_t mount_clock_ns(void)
+{
+        return clock_ns(CLOCK_REALTIME);
+}
+
+struct node_info mount_info(const struct store_object *obj)
+{
+        return (struct node_info){
+                .size = obj->size,
+                .mtime_ns = obj->mtime_ns ? obj->mtime_ns : mount_now_ns(), /* of a put: now */
+                .etag = obj->etag,
+                .has_crc = obj->has_crc,
+                .crc32c = obj->crc32c,
+                .complete = true,
+        };
+}
+
 int64_t mount_now_ns(void)
 {
         return clock_ns(CLOCK_REALTIME) / 1000000000 * 1000000000;
@@ -114,25 +131,51 @@ void mount_release(struct mount *m)
         params_release(&m->params);
 }
 
+mode_t mount_mode_locked(const struct mount *m, const struct node *n)
+{
+        if (n->attr.set & ATTR_MODE)
+                return n->attr.mode;
+        return n->dir ? S_IFDIR | m->params.dir_mode : S_IFREG | m->params.file_mode;
+}
+
+static struct timespec timespec_of(int64_t ns)
+{
+        int64_t rest = ns % 1000000000;
+        return (struct timespec){.tv_sec = ns / 1000000000 - (rest < 0),
+                                 .tv_nsec = rest < 0 ? rest + 1000000000 : rest};
+}
+
+/* What the object does not carry is the time of its version; what it never had, of the mount. */
+static void set_times_locked(const struct mount *m, struct node *n, struct stat *st)
+{
+        const struct attr *a = &n->attr;
+        int64_t made = n->mtime_ns ? n->mtime_ns : m->mounted_ns;
+        if (n->writer && writer_dirty(n->writer))
+                made = mount_now_ns(); /* that of its publication, which is to come */
+        int64_t mtime = a->set & ATTR_MTIME ? a->mtime_ns : made;
+        int64_t ctime = a->set & ATTR_CTIME ? a->ctime_ns : made;
+
+        if (n->entries_ns > ctime)
+                mtime = ctime = n->entries_ns;
+        st->st_mtim = timespec_of(mtime);
+        st->st_ctim = timespec_of(ctime);
+        st->st_atim = timespec_of(a->set & ATTR_ATIME ? a->atime_ns : mtime);
+}
+
 void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st)
 {
-        int64_t when = n->dir || !n->mtime_ns ? m->mounted_ns : n->mtime_ns;
-        if (n->writer && writer_dirty(n->writer))
-                when = mount_now_ns(); /* that of its publication, which is to come */
-
         memset(st, 0, sizeof *st);
         st->st_ino = n->ino;
-        st->st_uid = m->uid;
-        st->st_gid = m->gid;
+        st->st_uid = n->attr.set & ATTR_UID ? n->attr.uid : m->uid;
+        st->st_gid = n->attr.set & ATTR_GID ? n->attr.gid : m->gid;
         st->st_blksize = BLOCK_SIZE;
         st->st_nlink = n->dir ? 2 : 1;
-        st->st_mode = n->dir ? S_IFDIR | m->params.dir_mode : S_IFREG | m->params.file_mode;
+        st->st_mode = mount_mode_locked(m, n);
+        st->st_rdev = n->attr.rdev;
         if (!n->dir)
                 st->st_size = (off_t)(n->writer ? writer_size(n->writer) : n->size);
         st->st_blocks = (st->st_size + 511) / 512;
-        st->st_mtim.tv_sec = when / 1000000000;
-        st->st_mtim.tv_nsec = when % 1000000000;
-        st->st_atim = st->st_ctim = st->st_mtim;
+        set_times_locked(m, n, st);
 }
 
 double mount_ttl_locked(const struct mount *m, const struct node *n)

@@ -20,6 +20,9 @@ struct stat;
 
 /* Words of the option on_kill, in the order of params.def. */
 enum { ON_KILL_ABORT, ON_KILL_PUBLISH };
+/* Of listed_attrs and consistency. */
+enum { LISTED_ASK, LISTED_ASSUME };
+enum { CLOSE_TO_OPEN, STRICT };
 
 struct mount {
         struct params params;
@@ -51,6 +54,13 @@ void mount_release(struct mount *m);
 /* The time now in whole seconds: as what a store says in its heads, so that times do not go back
  * when it is asked. */
 int64_t mount_now_ns(void);
+int64_t mount_clock_ns(void); /* with its fraction */
+
+/* What a store says of an object, for the tree; without its attributes. */
+struct node_info mount_info(const struct store_object *obj);
+
+/* The mode with its type, as it is shown. The tree is locked. */
+mode_t mount_mode_locked(const struct mount *m, const struct node *n);
 
 /* The attributes of a node as they are now. The tree is locked. */
 void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st);

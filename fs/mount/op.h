@@ -7,6 +7,7 @@
 #define FUSE_USE_VERSION 35
 #include <fuse_lowlevel.h>
 
+#include "mount/amend.h"
 #include "mount/mount.h"
 
 /* op_meta.c: names and attributes */
@@ -14,9 +15,24 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
 void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t n);
 void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *v);
 void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_statfs(fuse_req_t req, fuse_ino_t ino);
+
+/* op_setattr.c: changes of attributes */
 void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int which,
                 struct fuse_file_info *fi);
-void op_statfs(fuse_req_t req, fuse_ino_t ino);
+
+/* op_xattr.c: user attributes */
+void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
+                 int flags);
+void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size);
+void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size);
+void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name);
+
+/* op_link.c: symbolic links and special files */
+void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *newname);
+void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name);
+void op_readlink(fuse_req_t req, fuse_ino_t ino);
+void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev);
 
 /* op_name.c: changes of names */
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
@@ -24,10 +40,6 @@ void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
 void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent,
                const char *newname, unsigned flags);
-void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *newname);
-void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name);
-void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev);
-
 /* op_dir.c: listing */
 void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
@@ -89,6 +101,42 @@ struct replaced op_adopt_writer_locked(struct mount *m, struct node *n, struct w
 void op_replaced(struct replaced *r);
 
 /* What a store's object says, as the tree takes it. */
-struct node_info op_info(const struct store_object *obj);
+static inline struct node_info op_info(const struct store_object *obj)
+{
+        return mount_info(obj);
+}
+
+/* Replies the attributes of a node as they are now. */
+void op_reply_attr(fuse_req_t req, struct mount *m, struct node *n);
+
+/* Asks the store for the node's attributes (and, of a file, its version): done() runs once, with
+ * the errno and the node up to date. `ask` is filled by the caller up to the line and stays until
+ * then. */
+struct op_ask {
+        struct mount *m;
+        struct node *n;
+        void (*done)(struct op_ask *a, int err);
+};
+void op_ask(struct op_ask *a);
+
+/* Gives a file that is open or not another size, and replies its attributes. */
+void op_set_size(fuse_req_t req, struct mount *m, struct node *n, uint64_t size,
+                 struct fuse_file_info *fi);
+
+/* A change of attributes, from request to reply. */
+struct op_edit {
+        struct amend_wait wait;
+        struct op_ask ask;
+        fuse_req_t req;
+        struct mount *m;
+        struct node *n;
+        /* Changes *a, with the tree locked: 0, 1 when an object need not hear of it, or -errno.
+         * Runs again when the object turned out to be another. */
+        int (*apply)(struct op_edit *e, struct attr *a);
+        void (*reply)(struct op_edit *e, int err); /* the last thing done with it: frees it */
+        struct attr before;
+        unsigned tries;
+};
+void op_edit(struct op_edit *e);
 
 #endif

@@ -138,9 +138,10 @@ static void commit_ended(struct writer_deferred *d)
  * O_TRUNC. */
 static struct writer *writer_of(struct mount *m, struct handle *h, int *err)
 {
-        static const struct store_meta no_meta;
+        struct store_meta meta;
         struct replaced old = {0};
         struct writer *w;
+        int bad = amend_meta(m, h->node, true, &meta);
 
         *err = 0;
         pthread_mutex_lock(&h->mtx);
@@ -149,7 +150,8 @@ static struct writer *writer_of(struct mount *m, struct handle *h, int *err)
                 tree_lock(m->tree);
                 if (h->node->size || (h->node->writer && writer_dirty(h->node->writer)))
                         *err = -EOPNOTSUPP; /* a part of the base version would have to stay */
-                else if (!key || !(h->writer = writer_new(&m->writer_env, key, &no_meta, false)))
+                else if (bad || !key ||
+                         !(h->writer = writer_new(&m->writer_env, key, &meta, false)))
                         *err = -ENOMEM;
                 if (!*err)
                         old = op_adopt_writer_locked(m, h->node, h->writer);
@@ -194,6 +196,7 @@ void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t 
 
         if (h->holders)
                 holders_wrote(h->holders, fuse_req_ctx(req)->pid);
+        amend_touch(m, h->node, fuse_req_ctx(req)->uid);
         if (w)
                 err = writer_write(w, (uint64_t)off, b->mem, b->size, session_buffer(), &kept);
         if (err == -EAGAIN)
@@ -222,11 +225,9 @@ static void published(struct writer_commit *c, int err, const struct store_objec
         struct publish *p = (struct publish *)c;
 
         if (!err && obj->etag[0]) {
-                struct node_info info = op_info(obj);
-                info.complete = false; /* other sizes and times than a head may say */
                 tree_lock(p->m->tree);
-                if (p->n->writer == p->writer && tree_set_info_locked(p->m->tree, p->n, &info))
-                        p->n->fresh_until = 0;
+                if (p->n->writer == p->writer)
+                        err = amend_published_locked(p->m, p->n, obj) < 0 ? -ENOMEM : 0;
                 tree_unlock(p->m->tree);
         }
         fuse_reply_err(p->req, -err);

@@ -6,6 +6,8 @@
 #include "mount/op.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,9 +24,15 @@ struct dir_handle {
         struct node *node;
         struct listing *listing;
         pthread_mutex_t mtx;
-        char **local; /* names of files unpublished when the listing began or ended */
+        unsigned asks; /* attributes to ask for at most in the next reply with plus */
+        char **local;  /* names of files unpublished when the listing began or ended */
         size_t nlocal, room;
 };
+
+/* A listing does not tell the attributes of its entries, so with plus they are asked for, many at
+ * once, before the reply. The kernel asks with plus when a directory is begun and then only while
+ * the program looks at entries: the first reply holds few, later ones more. */
+enum { ASK_FIRST = 32, ASK_MOST = 512 };
 
 /* One readdir under way. */
 struct filling {
@@ -37,6 +45,16 @@ struct filling {
         size_t size, used;
         char *buf;
         bool full;
+        struct asking *asks; /* for the attributes of this many: */
+        unsigned nasks, most;
+        atomic_uint left;
+        uint64_t limit; /* no entry from here on was looked at */
+        size_t guess;   /* bytes that the entries before it take */
+};
+
+struct asking {
+        struct op_ask ask; /* stays the first field; its node is pinned */
+        struct filling *f;
 };
 
 static struct dir_handle *dir_handle(const struct fuse_file_info *fi)
@@ -156,6 +174,32 @@ static bool comes_later(struct filling *f, const struct list_entry *le)
         return later;
 }
 
+/* Whether the node's attributes are those of the listed entry. */
+static bool is_of_locked(const struct node *n, const struct list_entry *le)
+{
+        if (!n->attr_known || n->dir != le->dir)
+                return false;
+        if (n->writer || n->amend)
+                return true;
+        if (le->dir)
+                return tree_fresh_locked(n);
+        return n->etag && !strcmp(n->etag, le->etag) &&
+               n->mtime_ns / 1000000000 == le->mtime_ns / 1000000000;
+}
+
+/* The type without asking, 0 where only the object can tell: a link has a target that is shorter
+ * than PATH_MAX, and what is special has no bytes. */
+static mode_t listed_type_locked(const struct mount *m, struct node *dir,
+                                 const struct list_entry *le)
+{
+        const struct node *n = tree_find_locked(m->tree, dir, le->name);
+        if (n && is_of_locked(n, le))
+                return mount_mode_locked(m, n) & S_IFMT;
+        if (le->dir)
+                return S_IFDIR;
+        return le->size >= PATH_MAX || m->params.listed_attrs == LISTED_ASSUME ? S_IFREG : 0;
+}
+
 /* A name of the store; with plus the kernel gets a reference to its node. */
 static bool add_stored(void *arg, const struct list_entry *le)
 {
@@ -169,14 +213,20 @@ static bool add_stored(void *arg, const struct list_entry *le)
                 f->off++;
                 return true;
         }
+        if (f->plus && f->off - DOTS >= f->limit) {
+                f->full = true;
+                return false;
+        }
         tree_lock(f->m->tree);
-        struct node *n = NULL;
-        if (f->plus && (n = tree_enter_locked(f->m->tree, f->d->node, le->name, &info)))
+        struct node *n = tree_find_locked(f->m->tree, f->d->node, le->name);
+        bool known = (n && is_of_locked(n, le)) || f->m->params.listed_attrs == LISTED_ASSUME;
+        n = NULL;
+        if (f->plus && known && (n = tree_enter_locked(f->m->tree, f->d->node, le->name, &info))) {
                 op_entry_locked(f->m, n, &e);
-        e.attr.st_mode =
-                le->dir ? S_IFDIR | f->m->params.dir_mode : S_IFREG | f->m->params.file_mode;
-        if (!n)
+        } else {
+                e.attr.st_mode = listed_type_locked(f->m, f->d->node, le);
                 e.attr.st_ino = tree_ino_locked(f->m->tree, f->d->node, le->name);
+        }
         added = add(f, le->name, &e, f->off + 1);
         if (!added && n)
                 tree_unref_locked(f->m->tree, n, 1);
@@ -221,8 +271,18 @@ static void add_dots(struct filling *f)
                 f->off++;
 }
 
+static void forget_asked(struct filling *f)
+{
+        tree_lock(f->m->tree);
+        while (f->nasks)
+                tree_unref_locked(f->m->tree, f->asks[--f->nasks].ask.n, 1);
+        tree_unlock(f->m->tree);
+}
+
 static void filling_end(struct filling *f, int err)
 {
+        forget_asked(f);
+        free(f->asks);
         if (err && !f->used)
                 fuse_reply_err(f->req, -err);
         else
@@ -231,16 +291,36 @@ static void filling_end(struct filling *f, int err)
         free(f);
 }
 
-/* Entry f->off is at hand, or the directory has ended, or the store failed. */
-static void entries_ready(struct list_wait *wait)
+/* --- attributes of what is listed
+ * ---------------------------------------------------------------------- */
+
+/* Notes an entry that must be asked for, until the reply would be full. */
+static bool note_unknown(void *arg, const struct list_entry *le)
 {
-        struct filling *f = (struct filling *)wait;
+        struct filling *f = arg;
+        const struct node_info info = {
+                .dir = le->dir, .size = le->size, .mtime_ns = le->mtime_ns, .etag = le->etag};
+
+        size_t n = fuse_add_direntry_plus(f->req, NULL, 0, le->name, NULL, 0);
+        if (f->nasks == f->most || f->guess + n > f->size - f->used)
+                return false;
+        f->guess += n;
+        tree_lock(f->m->tree);
+        const struct node *known = tree_find_locked(f->m->tree, f->d->node, le->name);
+        if (!known || (!is_of_locked(known, le) && !known->writer)) {
+                struct node *node = tree_enter_locked(f->m->tree, f->d->node, le->name, &info);
+                if (node)
+                        f->asks[f->nasks++] =
+                                (struct asking){.ask = {.m = f->m, .n = node}, .f = f};
+        }
+        tree_unlock(f->m->tree);
+        return true;
+}
+
+static void entries_known(struct filling *f)
+{
         bool end = false;
 
-        if (wait->err) {
-                filling_end(f, wait->err);
-                return;
-        }
         listing_each(f->d->listing, f->off - DOTS, add_stored, f, &end);
         if (!end && !f->used && !f->full) { /* nothing would be the end of the directory */
                 f->wait.index = f->off - DOTS;
@@ -250,6 +330,55 @@ static void entries_ready(struct list_wait *wait)
         if (end && !f->full)
                 add_local(f);
         filling_end(f, 0);
+}
+
+/* An entry that cannot be asked for is shown by its name alone: whoever looks at it gets the error.
+ */
+static void entry_told(struct op_ask *ask, int err)
+{
+        struct filling *f = ((struct asking *)ask)->f;
+        (void)err;
+        if (atomic_fetch_sub(&f->left, 1) == 1)
+                entries_known(f);
+}
+
+static void ask_entries(struct filling *f)
+{
+        bool end;
+
+        forget_asked(f);
+        f->guess = 0;
+        if (!f->asks) {
+                pthread_mutex_lock(&f->d->mtx);
+                f->most = f->d->asks;
+                f->d->asks = f->most * 2 < ASK_MOST ? f->most * 2 : ASK_MOST;
+                pthread_mutex_unlock(&f->d->mtx);
+                f->asks = calloc(f->most, sizeof *f->asks);
+                if (!f->asks) {
+                        filling_end(f, -ENOMEM);
+                        return;
+                }
+        }
+        f->limit = listing_each(f->d->listing, f->off - DOTS, note_unknown, f, &end);
+        atomic_store(&f->left, f->nasks + 1);
+        for (unsigned i = 0, all = f->nasks; i < all; i++) {
+                f->asks[i].ask.done = entry_told;
+                op_ask(&f->asks[i].ask);
+        }
+        entry_told(&(struct asking){.f = f}.ask, 0);
+}
+
+/* Entry f->off is at hand, or the directory has ended, or the store failed. */
+static void entries_ready(struct list_wait *wait)
+{
+        struct filling *f = (struct filling *)wait;
+
+        if (wait->err)
+                filling_end(f, wait->err);
+        else if (f->plus && f->m->params.listed_attrs == LISTED_ASK)
+                ask_entries(f);
+        else
+                entries_known(f);
 }
 
 static void fill(fuse_req_t req, size_t size, off_t off, struct fuse_file_info *fi, bool plus)
@@ -266,9 +395,11 @@ static void fill(fuse_req_t req, size_t size, off_t off, struct fuse_file_info *
         f->plus = plus;
         f->off = (uint64_t)off;
         f->size = size;
+        f->limit = UINT64_MAX;
         if (!off) {
                 listing_rewind(f->d->listing);
                 pthread_mutex_lock(&f->d->mtx);
+                f->d->asks = ASK_FIRST;
                 free_local(f->d);
                 take_local_names_locked(f->m, f->d);
                 pthread_mutex_unlock(&f->d->mtx);

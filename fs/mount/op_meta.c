@@ -34,18 +34,6 @@ void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e
         mount_stat_locked(m, n, &e->attr);
 }
 
-struct node_info op_info(const struct store_object *obj)
-{
-        return (struct node_info){
-                .size = obj->size,
-                .mtime_ns = obj->mtime_ns ? obj->mtime_ns : mount_now_ns(), /* of a put: now */
-                .etag = obj->etag,
-                .has_crc = obj->has_crc,
-                .crc32c = obj->crc32c,
-                .complete = true,
-        };
-}
-
 /* --- lookup
  * ------------------------------------------------------------------------------------------ */
 
@@ -55,7 +43,10 @@ struct lookup {
         struct node *parent;
         char *name;
         char *key; /* of the object; with '/' behind it, of the directory */
-        bool asked_head, asked_list;
+        bool asked_head, asked_list, asked_marker;
+        bool was_dir; /* when it was seen last */
+        bool marker;  /* there is one, or may be */
+        bool listed;  /* something lies below it */
 };
 
 static void lookup_free(struct lookup *l)
@@ -109,41 +100,80 @@ static void lookup_found(struct lookup *l, const struct node_info *info)
         lookup_free(l);
 }
 
+/* With the attributes that the object or marker carries. */
+static void lookup_told(struct lookup *l, const struct store_object *obj, bool dir)
+{
+        struct node_info info = op_info(obj);
+        struct attr attr;
+
+        if (attr_from_object(obj, dir, &attr)) {
+                lookup_fail(l, -ENOMEM);
+                return;
+        }
+        info.attr = &attr;
+        info.dir = info.marker = dir;
+        lookup_found(l, &info);
+        attr_release(&attr);
+}
+
 static void lookup_headed(void *arg, int err, const struct store_object *obj)
 {
         struct lookup *l = arg;
         l->asked_head = true;
-        if (err == -ENOENT) {
+        if (err == -ENOENT)
                 lookup_ask(l);
-        } else if (err) {
+        else if (err)
                 lookup_fail(l, err);
-        } else {
-                struct node_info info = op_info(obj);
-                lookup_found(l, &info);
-        }
+        else
+                lookup_told(l, obj, false);
+}
+
+static void lookup_marker(void *arg, int err, const struct store_object *obj)
+{
+        struct lookup *l = arg;
+        l->asked_marker = true;
+        l->marker = false;
+        if (err == -ENOENT)
+                lookup_ask(l);
+        else if (err)
+                lookup_fail(l, err);
+        else
+                lookup_told(l, obj, true);
+}
+
+/* A directory without a marker, which carries nothing. */
+static void lookup_implicit(struct lookup *l)
+{
+        static const struct attr none;
+        const struct node_info info = {.dir = true, .etag = "", .attr = &none};
+        lookup_found(l, &info);
 }
 
 static void lookup_listed(void *arg, int err, const struct store_page *page)
 {
         struct lookup *l = arg;
+        size_t n = strlen(l->key);
+
         l->asked_list = true;
         if (err) {
                 lookup_fail(l, err);
-        } else if (page->n) {
-                struct node_info info = {.dir = true, .etag = ""};
-                lookup_found(l, &info);
-        } else {
-                lookup_ask(l);
+                return;
         }
+        l->listed = page->n;
+        l->marker = page->n && !l->asked_marker && !strncmp(page->v[0].key, l->key, n) &&
+                    !strcmp(page->v[0].key + n, "/"); /* in the order of keys it is the first */
+        lookup_ask(l);
 }
 
-static int ask_list(struct lookup *l)
+/* What lies below the name, or its marker. */
+static int ask_below(struct lookup *l, bool marker)
 {
         CLEANUP(freep) char *prefix = NULL;
         if (asprintf(&prefix, "%s/", l->key) < 0)
                 return -ENOMEM;
         struct store_list list = {.prefix = prefix, .max = 1};
-        return store_list(l->m->store, &list, lookup_listed, l);
+        return marker ? store_head(l->m->store, prefix, lookup_marker, l)
+                      : store_list(l->m->store, &list, lookup_listed, l);
 }
 
 /* Asks what has not been asked yet. */
@@ -151,18 +181,19 @@ static void lookup_ask(struct lookup *l)
 {
         int err;
 
-        if (l->asked_head && l->asked_list) {
+        if (l->marker) {
+                err = ask_below(l, true);
+        } else if (l->listed) {
+                lookup_implicit(l);
+                return;
+        } else if (!l->asked_list && (l->asked_head || l->asked_marker || l->was_dir)) {
+                err = ask_below(l, false);
+        } else if (!l->asked_head) {
+                err = store_head(l->m->store, l->key, lookup_headed, l);
+        } else {
                 lookup_absent(l);
                 return;
         }
-        tree_lock(l->m->tree);
-        struct node *n = tree_find_locked(l->m->tree, l->parent, l->name);
-        bool was_dir = n && n->dir;
-        tree_unlock(l->m->tree);
-        if (!l->asked_list && (was_dir || l->asked_head))
-                err = ask_list(l);
-        else
-                err = store_head(l->m->store, l->key, lookup_headed, l);
         if (err)
                 lookup_fail(l, err);
 }
@@ -170,7 +201,7 @@ static void lookup_ask(struct lookup *l)
 /* Whether the node may be shown without asking the store. */
 static bool known_locked(const struct node *n)
 {
-        return n->writer || tree_fresh_locked(n);
+        return n->writer || n->amend || (n->attr_known && tree_fresh_locked(n));
 }
 
 static bool lookup_local(struct mount *m, struct node *parent, const char *name,
@@ -204,6 +235,11 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
         }
         *l = (struct lookup){.req = req, .m = m, .parent = dir, .name = strdup(name)};
         int err = l->name ? mount_key(m, dir, name, &l->key) : -ENOMEM;
+        tree_lock(m->tree);
+        const struct node *n = tree_find_locked(m->tree, dir, name);
+        l->was_dir = n && n->dir;
+        l->marker = l->was_dir && (n->marker || !n->attr_known);
+        tree_unlock(m->tree);
         if (err)
                 lookup_fail(l, err == -EILSEQ || err == -EPERM ? -ENOENT : err);
         else
@@ -232,7 +268,7 @@ void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *v)
 /* --- attributes
  * --------------------------------------------------------------------------------------- */
 
-static void reply_attr(fuse_req_t req, struct mount *m, struct node *n)
+void op_reply_attr(fuse_req_t req, struct mount *m, struct node *n)
 {
         struct stat st;
         tree_lock(m->tree);
@@ -242,28 +278,58 @@ static void reply_attr(fuse_req_t req, struct mount *m, struct node *n)
         fuse_reply_attr(req, &st, ttl);
 }
 
+static int take_told_locked(struct op_ask *a, const struct node_info *info)
+{
+        struct node *n = a->n;
+
+        if (n->writer || n->amend)
+                return 0; /* what is known here is newer */
+        if (!n->dir && n->nreaders && strcmp(n->etag, info->etag))
+                return -ESTALE; /* an open file is what it was when it was opened */
+        return tree_set_info_locked(a->m->tree, n, info) ? -ENOMEM : 0;
+}
+
+static void told(void *arg, int err, const struct store_object *obj)
+{
+        static const struct store_object nothing;
+        struct op_ask *a = arg;
+        struct attr attr = {0};
+        bool implicit = err == -ENOENT && a->n->dir;
+
+        if (!err || implicit)
+                err = attr_from_object(implicit ? &nothing : obj, a->n->dir, &attr);
+        if (!err) {
+                struct node_info info = op_info(implicit ? &nothing : obj);
+                info.attr = &attr;
+                info.marker = a->n->dir && !implicit;
+                tree_lock(a->m->tree);
+                err = take_told_locked(a, &info);
+                tree_unlock(a->m->tree);
+        }
+        attr_release(&attr);
+        a->done(a, err);
+}
+
+void op_ask(struct op_ask *a)
+{
+        CLEANUP(freep) char *key = amend_key(a->m, a->n);
+        int err = key ? store_head(a->m->store, key, told, a) : -ENOMEM;
+        if (err)
+                a->done(a, err);
+}
+
 struct getattr {
+        struct op_ask ask; /* stays the first field */
         fuse_req_t req;
-        struct mount *m;
-        struct node *n;
 };
 
-static void getattr_headed(void *arg, int err, const struct store_object *obj)
+static void getattr_told(struct op_ask *ask, int err)
 {
-        CLEANUP(freep) struct getattr *g = arg;
-
-        if (!err) {
-                struct node_info info = op_info(obj);
-                tree_lock(g->m->tree);
-                if (!g->n->writer && !g->n->nreaders &&
-                    tree_set_info_locked(g->m->tree, g->n, &info))
-                        err = -ENOMEM;
-                tree_unlock(g->m->tree);
-        }
+        CLEANUP(freep) struct getattr *g = (struct getattr *)ask;
         if (err)
                 fuse_reply_err(g->req, -err);
         else
-                reply_attr(g->req, g->m, g->n);
+                op_reply_attr(g->req, ask->m, ask->n);
 }
 
 void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -273,23 +339,16 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         (void)fi;
 
         tree_lock(m->tree);
-        /* An open file is what it was when it was opened; a directory has nothing to ask for. */
-        bool known = n->dir || n->nreaders || known_locked(n);
+        bool known = n->nreaders || known_locked(n) || (n->attr_known && n == tree_root(m->tree));
         tree_unlock(m->tree);
+        struct getattr *g = known ? NULL : malloc(sizeof *g);
         if (known) {
-                reply_attr(req, m, n);
-                return;
-        }
-        CLEANUP(freep) char *key = tree_key(m->tree, n, NULL);
-        struct getattr *g = malloc(sizeof *g);
-        int err = -ENOMEM;
-        if (key && g) {
-                *g = (struct getattr){req, m, n};
-                err = store_head(m->store, key, getattr_headed, g);
-        }
-        if (err) {
-                free(g);
-                fuse_reply_err(req, -err);
+                op_reply_attr(req, m, n);
+        } else if (!g) {
+                fuse_reply_err(req, ENOMEM);
+        } else {
+                *g = (struct getattr){.ask = {.m = m, .n = n, .done = getattr_told}, .req = req};
+                op_ask(&g->ask);
         }
 }
 
@@ -297,9 +356,10 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
  */
 static int restart_writer(struct mount *m, struct node *n, struct handle *h)
 {
-        static const struct store_meta no_meta;
+        struct store_meta meta;
         CLEANUP(freep) char *key = tree_key(m->tree, n, NULL);
-        struct writer *fresh = key ? writer_new(&m->writer_env, key, &no_meta, false) : NULL;
+        int err = amend_meta(m, n, true, &meta);
+        struct writer *fresh = key && !err ? writer_new(&m->writer_env, key, &meta, false) : NULL;
         if (!fresh)
                 return -ENOMEM;
         pthread_mutex_lock(&h->mtx);
@@ -337,7 +397,7 @@ static void truncated(void *arg, int err, const struct store_object *obj)
         if (err)
                 fuse_reply_err(t->req, -err);
         else
-                reply_attr(t->req, t->m, t->n);
+                op_reply_attr(t->req, t->m, t->n);
 }
 
 /* truncate(path, 0): an empty object takes the place of what was there. */
@@ -357,8 +417,8 @@ static void truncate_path(fuse_req_t req, struct mount *m, struct node *n)
         }
 }
 
-static void set_size(fuse_req_t req, struct mount *m, struct node *n, uint64_t size,
-                     struct fuse_file_info *fi)
+void op_set_size(fuse_req_t req, struct mount *m, struct node *n, uint64_t size,
+                 struct fuse_file_info *fi)
 {
         struct handle *h = fi ? (struct handle *)(uintptr_t)fi->fh : NULL;
         struct stat st;
@@ -369,7 +429,7 @@ static void set_size(fuse_req_t req, struct mount *m, struct node *n, uint64_t s
         bool unlinked = n->unlinked;
         tree_unlock(m->tree);
         if ((uint64_t)st.st_size == size) {
-                reply_attr(req, m, n);
+                op_reply_attr(req, m, n);
         } else if (size || ((writing || unlinked) && !h)) {
                 fuse_reply_err(req, EOPNOTSUPP);
         } else if (h && h->holders) {
@@ -377,35 +437,10 @@ static void set_size(fuse_req_t req, struct mount *m, struct node *n, uint64_t s
                 if (err)
                         fuse_reply_err(req, -err);
                 else
-                        reply_attr(req, m, n);
+                        op_reply_attr(req, m, n);
         } else {
                 truncate_path(req, m, n);
         }
-}
-
-void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int which,
-                struct fuse_file_info *fi)
-{
-        struct mount *m = op_mount(req);
-        struct node *n = op_node(m, ino);
-        struct stat now;
-
-        tree_lock(m->tree);
-        mount_stat_locked(m, n, &now);
-        bool writing = n->writer != NULL;
-        tree_unlock(m->tree);
-        bool keeps = !((which & FUSE_SET_ATTR_MODE) && (attr->st_mode ^ now.st_mode) & 07777) &&
-                     !((which & FUSE_SET_ATTR_UID) && attr->st_uid != now.st_uid) &&
-                     !((which & FUSE_SET_ATTR_GID) && attr->st_gid != now.st_gid);
-        /* The time of a file being written is that of its publication, which is now. */
-        bool times = which & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME);
-        bool to_now = !(which & FUSE_SET_ATTR_MTIME) || which & FUSE_SET_ATTR_MTIME_NOW;
-        if (!keeps || (times && !(writing && to_now)))
-                fuse_reply_err(req, EPERM);
-        else if (which & FUSE_SET_ATTR_SIZE)
-                set_size(req, m, n, (uint64_t)attr->st_size, fi);
-        else
-                reply_attr(req, m, n);
 }
 
 void op_statfs(fuse_req_t req, fuse_ino_t ino)

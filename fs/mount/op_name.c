@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "mount/park.h"
@@ -18,7 +19,8 @@ struct change {
         struct node *dir; /* where the name is */
         char *name;
         char *key;
-        struct node *n; /* of a file that is unlinked, pinned; else NULL */
+        struct node *n;   /* of a file that is unlinked, pinned; else NULL */
+        struct attr attr; /* of a directory that is made */
 };
 
 static void change_free(struct change *c)
@@ -30,6 +32,7 @@ static void change_free(struct change *c)
                 tree_unref_locked(c->m->tree, c->n, 1);
                 tree_unlock(c->m->tree);
         }
+        attr_release(&c->attr);
         free(c->name);
         free(c->key);
         free(c);
@@ -84,7 +87,7 @@ static void delete_key(struct change *c)
 static void marker_made(void *arg, int err, const struct store_object *obj)
 {
         struct change *c = arg;
-        struct node_info info = {.dir = true, .etag = ""};
+        struct node_info info = {.dir = true, .etag = "", .marker = true, .attr = &c->attr};
         struct fuse_entry_param e;
         struct node *n = NULL;
         (void)obj;
@@ -92,6 +95,7 @@ static void marker_made(void *arg, int err, const struct store_object *obj)
         if (!err) {
                 tree_lock(c->m->tree);
                 n = tree_enter_locked(c->m->tree, c->dir, c->name, &info);
+                amend_entries_changed_locked(c->dir);
                 if (n)
                         op_entry_locked(c->m, n, &e);
                 else
@@ -109,10 +113,16 @@ void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
         struct store_body empty = store_body_mem(NULL, 0);
         struct change *c = change_new(req, parent, name, "/");
-        (void)mode;
+        const struct fuse_ctx *who = fuse_req_ctx(req);
+        struct store_meta meta;
         if (!c)
                 return;
-        int err = store_put(c->m->store, c->key, &empty, NULL, NULL, marker_made, c);
+        tree_lock(c->m->tree);
+        c->attr = amend_fresh_locked(c->m, c->dir, S_IFDIR | (mode & 07777), who->uid, who->gid, 0);
+        tree_unlock(c->m->tree);
+        int err = attr_to_meta(&c->attr, &meta);
+        if (!err)
+                err = store_put(c->m->store, c->key, &empty, &meta, NULL, marker_made, c);
         if (err)
                 change_end(c, err);
 }
@@ -167,25 +177,4 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
                 park_leave(c->m, c->n, unlinked_left, c);
         else
                 delete_key(c);
-}
-
-/* --- what is not there yet
- * ----------------------------------------------------------------------------------- */
-
-void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *newname)
-{
-        (void)ino, (void)newparent, (void)newname;
-        fuse_reply_err(req, EPERM);
-}
-
-void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name)
-{
-        (void)link, (void)parent, (void)name;
-        fuse_reply_err(req, EOPNOTSUPP);
-}
-
-void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
-{
-        (void)parent, (void)name, (void)mode, (void)rdev;
-        fuse_reply_err(req, EOPNOTSUPP);
 }

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -97,8 +98,8 @@ void op_replaced(struct replaced *r)
 
 /* The node for a new file, with one more reference and `h` writing it. 0 or a negative errno. */
 static int create_locked(struct mount *m, struct node *dir, const char *name, int flags,
-                         struct handle *h, pid_t opener, struct fuse_entry_param *e,
-                         struct replaced *old)
+                         struct handle *h, pid_t opener, struct attr *attr,
+                         struct fuse_entry_param *e, struct replaced *old)
 {
         struct node *n = tree_find_locked(m->tree, dir, name);
         if (n && busy_locked(n))
@@ -114,6 +115,11 @@ static int create_locked(struct mount *m, struct node *dir, const char *name, in
                         return -ENOMEM;
                 n->published = false;
                 n->fresh_until = 0;
+                attr_move(&n->attr, attr);
+                n->attr_known = true;
+                n->attr_now = n->attr_sent = 1;
+                n->attr_early = true;
+                amend_entries_changed_locked(dir);
         } else {
                 tree_pin_locked(n);
         }
@@ -131,9 +137,11 @@ static int create_locked(struct mount *m, struct node *dir, const char *name, in
 void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
                struct fuse_file_info *fi)
 {
-        static const struct store_meta no_meta;
         struct mount *m = op_mount(req);
         struct node *dir = op_node(m, parent);
+        const struct fuse_ctx *who = fuse_req_ctx(req);
+        CLEANUP(attr_release) struct attr attr;
+        struct store_meta meta;
         CLEANUP(freep) char *key = NULL;
         struct fuse_entry_param e;
         struct replaced old = {0};
@@ -141,14 +149,18 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
         struct handle *h = err ? NULL : handle_new(NULL);
         pid_t opener = process_of(fuse_req_ctx(req)->pid);
 
-        (void)mode;
-        if (h)
-                h->writer = writer_new(&m->writer_env, key, &no_meta, fi->flags & O_EXCL);
+        tree_lock(m->tree);
+        attr = amend_fresh_locked(m, dir, S_IFREG | (mode & 07777), who->uid, who->gid, 0);
+        tree_unlock(m->tree);
+        if (!err)
+                err = attr_to_meta_early(&attr, &meta);
+        if (h && !err)
+                h->writer = writer_new(&m->writer_env, key, &meta, fi->flags & O_EXCL);
         if (!err && (!h || !h->writer))
                 err = -ENOMEM;
         if (!err) {
                 tree_lock(m->tree);
-                err = create_locked(m, dir, name, fi->flags, h, opener, &e, &old);
+                err = create_locked(m, dir, name, fi->flags, h, opener, &attr, &e, &old);
                 tree_unlock(m->tree);
         }
         if (err) {
@@ -197,7 +209,7 @@ static int attach_reader_locked(struct mount *m, struct node *n, struct handle *
 static void open_now(fuse_req_t req, struct mount *m, struct node *n, const char *key,
                      struct fuse_file_info *fi)
 {
-        static const struct store_meta no_meta;
+        struct store_meta meta;
         bool write = (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC);
         bool read = (fi->flags & O_ACCMODE) != O_WRONLY && !(fi->flags & O_TRUNC);
         struct handle *h = handle_new(n);
@@ -206,8 +218,8 @@ static void open_now(fuse_req_t req, struct mount *m, struct node *n, const char
         int err = h ? 0 : -ENOMEM;
 
         if (h && write && (fi->flags & O_TRUNC)) {
-                h->writer = writer_new(&m->writer_env, key, &no_meta, false);
-                if (!h->writer)
+                err = amend_meta(m, n, true, &meta);
+                if (!err && !(h->writer = writer_new(&m->writer_env, key, &meta, false)))
                         err = -ENOMEM;
         }
         tree_lock(m->tree);
@@ -247,6 +259,10 @@ static void open_headed(void *arg, int err, const struct store_object *obj)
 
         if (!err) {
                 struct node_info info = op_info(obj);
+                struct attr attr;
+                if (attr_from_object(obj, false, &attr))
+                        attr = (struct attr){0};
+                info.attr = &attr;
                 tree_lock(o->m->tree);
                 bool same = o->n->etag && !strcmp(o->n->etag, obj->etag);
                 if (!o->n->writer && (same || !o->n->nreaders) &&
@@ -255,6 +271,7 @@ static void open_headed(void *arg, int err, const struct store_object *obj)
                 else if (!same && o->n->nreaders)
                         err = -ESTALE; /* the name has a new version: open it again by name */
                 tree_unlock(o->m->tree);
+                attr_release(&attr);
         }
         if (err)
                 fuse_reply_err(o->req, -err);
@@ -275,7 +292,7 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
                 return;
         }
         tree_lock(m->tree);
-        bool known = (fi->flags & O_TRUNC) || n->writer ||
+        bool known = ((fi->flags & O_TRUNC) && n->attr_known) || n->writer ||
                      (n->complete && (tree_fresh_locked(n) || n->nreaders));
         tree_unlock(m->tree);
         if (known) {

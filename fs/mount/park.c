@@ -3,12 +3,14 @@
 #include "mount/park.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/kept.h"
 #include "base/log.h"
+#include "mount/amend.h"
 
 #include "base/banned.h"
 
@@ -17,6 +19,7 @@ struct parking {
         struct node *n;
         struct writer *writer; /* one reference, or NULL */
         struct writer_commit commit;
+        struct amend_wait idle;
         char *key;
         char etag[STORE_ETAG_MAX]; /* of the version that is copied */
         void (*done)(void *arg);
@@ -102,6 +105,20 @@ static void writer_ended(struct writer_commit *commit, int err, const struct sto
         copy_aside(p);
 }
 
+/* No change of attributes is under way that could bring the object back. */
+static void amended(struct amend_wait *w, int err)
+{
+        struct parking *p = (struct parking *)(void *)((char *)w - offsetof(struct parking, idle));
+        (void)err;
+        if (!p->writer) {
+                copy_aside(p);
+                return;
+        }
+        p->commit.done = writer_ended;
+        writer_abort(p->writer, 0);
+        writer_commit(p->writer, &p->commit);
+}
+
 void park_leave(struct mount *m, struct node *n, void (*done)(void *arg), void *arg)
 {
         struct parking *p = calloc(1, sizeof *p);
@@ -116,13 +133,8 @@ void park_leave(struct mount *m, struct node *n, void (*done)(void *arg), void *
         if (n->writer)
                 p->writer = writer_ref(n->writer);
         tree_unlock(m->tree);
-        if (!p->writer) {
-                copy_aside(p);
-                return;
-        }
-        p->commit.done = writer_ended;
-        writer_abort(p->writer, 0);
-        writer_commit(p->writer, &p->commit);
+        p->idle.done = amended;
+        amend_wait(m, n, &p->idle);
 }
 
 void park_gone(struct mount *m, struct node *dir, const char *name, const struct node *but)
@@ -130,6 +142,7 @@ void park_gone(struct mount *m, struct node *dir, const char *name, const struct
         struct writer *begun = NULL; /* after park_leave() */
 
         tree_lock(m->tree);
+        amend_entries_changed_locked(dir);
         struct node *n = tree_find_locked(m->tree, dir, name);
         if (n && n != but) {
                 n->unlinked = true;

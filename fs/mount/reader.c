@@ -113,12 +113,27 @@ static int read_errno(int err)
         return err == -ENOENT ? -ESTALE : err == -EBADMSG ? -EIO : err;
 }
 
+/* Keeps a range whose version is on its way elsewhere. */
+static bool park_locked(struct reader *r, struct range *g, int err)
+{
+        if (!r->locked.moving || g->dead || g->turn != r->locked.turn ||
+            (err != -ENOENT && err != -ESTALE))
+                return false;
+        g->parked = r->locked.parked;
+        r->locked.parked = g;
+        return true;
+}
+
 static void range_done(void *arg, int err, const struct store_got *got)
 {
         struct range *g = arg;
         struct reader *r = g->reader;
 
         pthread_mutex_lock(&r->mtx);
+        if (err && park_locked(r, g, err)) {
+                reader_unlock(r);
+                return;
+        }
         g->flying = false;
         if (!err && got->bytes != g->len)
                 err = -EIO;
@@ -147,6 +162,31 @@ static void range_done(void *arg, int err, const struct store_got *got)
         reader_serve_locked(r);
         reader_unlock(r);
         reader_unref(r);
+}
+
+void reader_moving(struct reader *r)
+{
+        if (!r)
+                return;
+        pthread_mutex_lock(&r->mtx);
+        r->locked.moving++;
+        pthread_mutex_unlock(&r->mtx);
+}
+
+void reader_moved(struct reader *r)
+{
+        if (!r)
+                return;
+        pthread_mutex_lock(&r->mtx);
+        struct range *g = --r->locked.moving ? NULL : r->locked.parked;
+        if (g)
+                r->locked.parked = NULL;
+        pthread_mutex_unlock(&r->mtx);
+        while (g) {
+                struct range *next = g->parked;
+                range_done(g, -ESTALE, NULL);
+                g = next;
+        }
 }
 
 static int fetch_locked(struct reader *r, struct range *g)

@@ -58,6 +58,12 @@ void reader_read(struct reader *r, struct read_op *op);
  * there, also again those that find the old key empty. Call with the tree's lock. 0 or -ENOMEM. */
 int reader_rename(struct reader *r, const char *key, const char *etag);
 
+/* Between the two a request that finds no such version waits, and is then sent again at the place
+ * that reader_rename() gave; without one it fails. They nest. Call reader_moved() without any lock.
+ * NULL is fine. */
+void reader_moving(struct reader *r);
+void reader_moved(struct reader *r);
+
 /* Every read from now on fails with `err`: the file is being rewritten here. NULL is fine. */
 void reader_fail(struct reader *r, int err);
 

@@ -17,7 +17,9 @@ struct reader {
         pthread_mutex_t mtx;     /* before the pool's and the store's locks */
         char *key;               /* changed by reader_rename(), with the tree's lock and mtx */
         struct {
-                unsigned turn; /* how often it was renamed */
+                unsigned turn;   /* how often it was renamed */
+                unsigned moving; /* see reader_moving() */
+                struct range *parked;
                 unsigned opens;
                 int err; /* final: the object is not what it should be */
                 struct windows windows;

@@ -3,6 +3,7 @@
 #include "mount/rename.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +52,7 @@ static void renamed(struct rename *r)
 
         park_gone(r->m, r->to_dir, r->to, r->n);
         tree_lock(t);
+        amend_entries_changed_locked(r->from_dir);
         if (r->replaced && r->n->nreaders) {
                 tree_remove_locked(t, r->n); /* what is open is not what was renamed */
         } else {
@@ -158,6 +160,8 @@ static void replace(struct rename *r)
                 target_left(r);
 }
 
+static void rename_file(struct rename *r);
+
 static void target_headed(void *arg, int err, const struct store_object *obj)
 {
         struct rename *r = arg;
@@ -201,6 +205,14 @@ static int check_locked(const struct rename *r)
         return 0;
 }
 
+/* No change of attributes is under way, which would be lost or bring the old name back. */
+static void amended(struct amend_wait *w, int err)
+{
+        struct rename *r = (struct rename *)(void *)((char *)w - offsetof(struct rename, idle));
+        (void)err;
+        rename_file(r);
+}
+
 void rename_start(struct rename *r)
 {
         struct tree *t = r->m->tree;
@@ -212,11 +224,12 @@ void rename_start(struct rename *r)
                 tree_pin_locked(r->target);
         int err = check_locked(r);
         bool same = r->n == r->target;
+        r->idle.done = amended;
         tree_unlock(t);
         if (err || same)
                 rename_end(r, err);
         else if (r->n->dir)
                 rename_dir(r);
         else
-                rename_file(r);
+                amend_wait(r->m, r->n, &r->idle);
 }

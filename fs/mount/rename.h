@@ -7,6 +7,7 @@
 #ifndef CKPTFS_MOUNT_RENAME_H
 #define CKPTFS_MOUNT_RENAME_H
 
+#include "mount/amend.h"
 #include "mount/mount.h"
 
 struct rename {
@@ -24,6 +25,7 @@ struct rename {
         /* rename.c's own */
         struct node *n, *target; /* pinned; target: NULL, or what has the new name */
         char etag[STORE_ETAG_MAX], new_etag[STORE_ETAG_MAX];
+        struct amend_wait idle;
         unsigned tries;
         bool replaced; /* elsewhere: it is another version that was renamed */
 };

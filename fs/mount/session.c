@@ -53,14 +53,17 @@ struct pool_buf *session_buffer(void)
 
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
-        (void)userdata;
+        const struct mount *m = userdata;
         /* Splice is slower than copies here; direct writes must come in order. */
-        conn->want &=
-                ~(unsigned)(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE |
-                            FUSE_CAP_ASYNC_DIO | FUSE_CAP_READDIRPLUS_AUTO |
-                            FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_AUTO_INVAL_DATA);
-        conn->want |= conn->capable & (FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_READDIRPLUS |
-                                       FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS);
+        conn->want &= ~(unsigned)(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
+                                  FUSE_CAP_SPLICE_MOVE | FUSE_CAP_ASYNC_DIO |
+                                  FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_AUTO_INVAL_DATA |
+                                  FUSE_CAP_HANDLE_KILLPRIV /* chown, truncate: the kernel does */);
+        conn->want |= conn->capable &
+                      (FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO |
+                       FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS);
+        if (m->params.listed_attrs == LISTED_ASSUME) /* they cost nothing */
+                conn->want &= ~(unsigned)FUSE_CAP_READDIRPLUS_AUTO;
         conn->max_write = POOL_BUF_SIZE;
         conn->max_readahead = READ_AHEAD_KB << 10;
         conn->max_background = MAX_BACKGROUND;
@@ -81,6 +84,11 @@ static const struct fuse_lowlevel_ops ops = {
         .rename = op_rename,
         .link = op_link,
         .symlink = op_symlink,
+        .readlink = op_readlink,
+        .setxattr = op_setxattr,
+        .getxattr = op_getxattr,
+        .listxattr = op_listxattr,
+        .removexattr = op_removexattr,
         .mknod = op_mknod,
         .opendir = op_opendir,
         .readdir = op_readdir,
@@ -110,8 +118,9 @@ static int add_options(const struct mount *m, struct fuse_args *args)
                         buf_addc(&o, '\\');
                 buf_addc(&o, *p);
         }
+        buf_adds(&o, ",default_permissions");
         if (m->params.allow_other)
-                buf_adds(&o, ",allow_other,default_permissions");
+                buf_adds(&o, ",allow_other");
         if (m->params.ro)
                 buf_adds(&o, ",ro");
         if (o.failed || fuse_opt_add_arg(args, "ckptfs") || fuse_opt_add_arg(args, o.p))

@@ -86,6 +86,7 @@ char *tree_take_parked_locked(struct tree *t)
 static void node_free(struct node *n)
 {
         free(n->parked);
+        attr_release(&n->attr);
         free(n->name);
         free(n->etag);
         free(n->cached_etag);
@@ -110,6 +111,7 @@ void tree_free(struct tree *t)
         free_list(t->loose);
         free(t->buckets);
         free(t->inodes);
+        attr_release(&t->root.attr);
         pthread_mutex_destroy(&t->mtx);
         free(t);
 }
@@ -314,16 +316,37 @@ int tree_set_etag_locked(struct node *n, const char *etag)
         return 0;
 }
 
+/* What was changed here and not sent yet stays. A listing that shows another version than the one
+ * the attributes are of takes them away. */
+static void take_attr_locked(struct node *n, const struct node_info *info)
+{
+        if (n->attr_now != n->attr_saved)
+                return;
+        if (info->attr) {
+                struct attr copy = attr_copy(info->attr);
+                attr_move(&n->attr, &copy);
+                n->attr_known = true;
+        } else if (!n->dir && (!n->etag || strcmp(n->etag, info->etag) ||
+                               n->mtime_ns / SECOND != info->mtime_ns / SECOND)) {
+                attr_release(&n->attr);
+                n->attr_known = false;
+        }
+}
+
 int tree_set_info_locked(struct tree *t, struct node *n, const struct node_info *info)
 {
         n->fresh_until = now_ns() + t->ttl_ns;
         n->published = true;
+        take_attr_locked(n, info);
         bool same = n->etag && info->etag[0] && !strcmp(n->etag, info->etag);
         /* Listings tell fractions of a second, heads do not: a version has one time. */
         if (!same || n->mtime_ns / SECOND != info->mtime_ns / SECOND)
                 n->mtime_ns = info->mtime_ns;
-        if (n->dir)
+        if (n->dir) {
+                n->size = info->size; /* of the marker */
+                n->marker = info->attr ? info->marker : n->marker;
                 return 0;
+        }
         if (same && n->complete && !info->complete)
                 return 0; /* a listing knows less of the same version */
         char *etag = strdup(info->etag);
@@ -396,6 +419,13 @@ static int add_path(struct buf *b, const struct node *n)
         if (!err)
                 err = buf_adds(b, n->name);
         return err ? err : n->dir ? buf_addc(b, '/') : 0;
+}
+
+char *tree_key_locked(const struct node *n)
+{
+        CLEANUP(buf_release) struct buf b = BUF_INIT;
+        add_path(&b, n);
+        return buf_take(&b);
 }
 
 char *tree_key(struct tree *t, const struct node *n, const char *name)

@@ -13,8 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "mount/attr.h"
 #include "store.h"
 
+struct amend;
 struct reader;
 struct writer;
 
@@ -28,7 +30,9 @@ struct node_info {
         const char *etag; /* "" unknown; copied */
         bool has_crc;
         uint32_t crc32c;
-        bool complete; /* from a head, which tells the checksum, not from a listing */
+        bool complete;           /* from a head, which tells the checksum, not from a listing */
+        bool marker;             /* a directory that has one */
+        const struct attr *attr; /* copied; NULL: not told */
 };
 
 struct node {
@@ -40,12 +44,21 @@ struct node {
         uint64_t refs; /* kernel lookups + children + pins */
         bool hashed;   /* may be found by name */
         bool dir;      /* constant */
+        bool marker;   /* of a directory: it has one */
         bool complete; /* see node_info */
         bool has_crc;
         uint32_t crc32c;
         uint64_t size;
-        int64_t mtime_ns;
+        int64_t mtime_ns;    /* when the store made this version; what is shown is in attr */
         int64_t fresh_until; /* monotonic ns: believe the above until then */
+        struct attr attr;
+        bool attr_known;     /* else attr is empty, and a head would tell */
+        unsigned attr_now;   /* counts changes made here: */
+        unsigned attr_sent;  /* those that a commit or copy under way carries, */
+        unsigned attr_saved; /* and those that the object carries */
+        int64_t entries_ns;  /* of a directory: when its entries changed here, or 0 */
+        bool attr_early;     /* the commit's were taken before its last byte */
+        struct amend *amend; /* a change of attributes on its way, or NULL; see amend.h */
         char *etag;          /* "" unknown or not published */
         char *cached_etag;   /* version whose pages the kernel holds, or NULL */
         unsigned nreaders;   /* open files that read `reader` */
@@ -113,6 +126,7 @@ bool tree_fresh_locked(const struct node *n);
  * With `name`, the key of that name in the directory. malloc'ed; NULL: no memory. -ENAMETOOLONG
  * shows as longer than STORE_KEY_MAX. */
 char *tree_key(struct tree *t, const struct node *n, const char *name);
+char *tree_key_locked(const struct node *n);
 
 /* Keeps the list of open files: call after `reader` or `writer` changed. */
 void tree_note_open_locked(struct tree *t, struct node *n);

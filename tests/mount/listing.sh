@@ -5,7 +5,7 @@
 need_fuse
 plan 17
 start_store
-mount_ckptfs attr_ttl=60s
+mount_ckptfs attr_ttl=60s,listed_attrs=assume
 mkdir "$mnt/many"
 objects fill many/f 10000
 requests_mark

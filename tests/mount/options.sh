@@ -15,7 +15,7 @@ umount_ckptfs
 expect_eq bytes "$(store_cat file)" "and nothing changed"
 
 mount_ckptfs file_mode=0640,dir_mode=0750,uid=12,gid=34
-mkdir "$mnt/d"
+printf x | store_put d/below
 expect_eq "640 12 34" "$(stat -c '%a %u %g' "$mnt/file")" "mode and owner of files are those of the options"
 expect_eq "750 12 34" "$(stat -c '%a %u %g' "$mnt/d")" "and of directories"
 expect_eq 255 "$(fdo namemax "$mnt")" "statfs tells the longest name"

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* op_link.c: symbolic links, whose target is the object's bytes, and special files, which are empty
+ * objects; their mode says what they are. */
+#include "mount/op.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+/* --- making -------------------------------------------------------------------------------------
+ */
+
+struct make {
+        fuse_req_t req;
+        struct mount *m;
+        struct node *dir;
+        char *name, *key;
+        char *target; /* of a link, else NULL */
+        struct attr attr;
+};
+
+static void make_end(struct make *k, int err)
+{
+        if (err)
+                fuse_reply_err(k->req, -err);
+        attr_release(&k->attr);
+        free(k->name);
+        free(k->key);
+        free(k->target);
+        free(k);
+}
+
+static void made(void *arg, int err, const struct store_object *obj)
+{
+        struct make *k = arg;
+        struct fuse_entry_param e;
+
+        if (!err) {
+                struct node_info info = mount_info(obj);
+                info.complete = false;
+                info.attr = &k->attr;
+                tree_lock(k->m->tree);
+                struct node *n = tree_enter_locked(k->m->tree, k->dir, k->name, &info);
+                amend_entries_changed_locked(k->dir);
+                if (n)
+                        op_entry_locked(k->m, n, &e);
+                else
+                        err = -ENOMEM;
+                tree_unlock(k->m->tree);
+        }
+        if (!err)
+                fuse_reply_entry(k->req, &e);
+        make_end(k, err);
+}
+
+static int make_put(struct make *k)
+{
+        struct store_cond cond = {.if_absent = store_caps(k->m->store) & STORE_CAP_IF_ABSENT};
+        struct store_body body = store_body_mem(k->target, k->target ? strlen(k->target) : 0);
+        struct store_meta meta;
+        int err = attr_to_meta(&k->attr, &meta);
+        return err ? err : store_put(k->m->store, k->key, &body, &meta, &cond, made, k);
+}
+
+static void make(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev,
+                 const char *target)
+{
+        struct mount *m = op_mount(req);
+        struct make *k = calloc(1, sizeof *k);
+        if (!k) {
+                fuse_reply_err(req, ENOMEM);
+                return;
+        }
+        *k = (struct make){.req = req, .m = m, .dir = op_node(m, parent), .name = strdup(name)};
+        k->target = target ? strdup(target) : NULL;
+        int err = mount_key(m, k->dir, name, &k->key);
+        if (!err && (!k->name || (target && !k->target)))
+                err = -ENOMEM;
+        if (!err) {
+                const struct fuse_ctx *who = fuse_req_ctx(req);
+                tree_lock(m->tree);
+                k->attr = amend_fresh_locked(m, k->dir, mode, who->uid, who->gid, rdev);
+                tree_unlock(m->tree);
+                err = make_put(k);
+        }
+        if (err)
+                make_end(k, err);
+}
+
+void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name)
+{
+        make(req, parent, name, S_IFLNK | 0777, 0, link);
+}
+
+void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
+{
+        make(req, parent, name, mode & S_IFMT ? mode : S_IFREG | mode, rdev, NULL);
+}
+
+void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *newname)
+{
+        (void)ino, (void)newparent, (void)newname;
+        fuse_reply_err(req, EPERM); /* an object has one name */
+}
+
+/* --- reading ------------------------------------------------------------------------------------
+ */
+
+struct follow {
+        fuse_req_t req;
+        size_t len;
+        char target[PATH_MAX];
+};
+
+static int follow_data(void *arg, uint64_t at, const void *p, size_t n)
+{
+        struct follow *f = arg;
+        if (at + n >= sizeof f->target)
+                return -ENAMETOOLONG;
+        memcpy(f->target + at, p, n);
+        f->len = (size_t)at + n;
+        return 0;
+}
+
+static void followed(void *arg, int err, const struct store_got *got)
+{
+        struct follow *f = arg;
+        (void)got;
+        f->target[f->len] = 0;
+        if (err)
+                fuse_reply_err(f->req, err == -ENOENT ? ESTALE : -err);
+        else
+                fuse_reply_readlink(f->req, f->target);
+        free(f);
+}
+
+void op_readlink(fuse_req_t req, fuse_ino_t ino)
+{
+        struct mount *m = op_mount(req);
+        struct node *n = op_node(m, ino);
+        struct follow *f = malloc(sizeof *f);
+        char etag[STORE_ETAG_MAX];
+
+        tree_lock(m->tree);
+        CLEANUP(freep) char *key = tree_key_locked(n);
+        snprintf(etag, sizeof etag, "%s", n->etag ? n->etag : "");
+        tree_unlock(m->tree);
+        if (!f || !key) {
+                free(f);
+                fuse_reply_err(req, ENOMEM);
+                return;
+        }
+        f->req = req;
+        f->len = 0;
+        struct store_get get = {
+                .key = key,
+                .len = sizeof f->target,
+                .if_match = *etag ? etag : NULL,
+                .data = follow_data,
+                .done = followed,
+                .arg = f,
+        };
+        int err = store_get(m->store, &get);
+        if (err) {
+                free(f);
+                fuse_reply_err(req, -err);
+        }
+}
