@@ -30,6 +30,7 @@ include tests/store/local.mk
 include tests/mount/local.mk
 include tests/ctl/local.mk
 include tests/bench/local.mk
+include tests/creds/local.mk
 include tests/interop/local.mk
 include tests/faults/local.mk
 include tests/docs/local.mk

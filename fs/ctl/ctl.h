@@ -12,7 +12,7 @@
 
 #include "store.h"
 
-enum { CTL_OK = 0, CTL_FAILED = 1, CTL_LEFT = 2, CTL_WHY_MAX = 512, CTL_AGE_MAX = 48 };
+enum { CTL_OK = 0, CTL_FAILED = 1, CTL_LEFT = 2, CTL_WHY_MAX = 1536, CTL_AGE_MAX = 48 };
 
 /* What the command line says. Strings are borrowed from it. */
 struct ctl {

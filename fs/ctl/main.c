@@ -172,8 +172,15 @@ int main(int argc, char **argv)
 
         if (params_init(&c.params) || parse(&c, argc, argv, why))
                 return complain(why);
-        /* What fails is said by the command. */
-        log_open("ckptctl", "stderr", LOG_LEVEL_ERROR);
+        /* What fails is said by the command; with log= there is more. */
+        const char *dest = c.params.log[0] ? c.params.log : "stderr";
+        int err = log_open("ckptctl", dest,
+                           c.params.log[0] ? (enum log_level)c.params.log_level : LOG_LEVEL_ERROR);
+        if (err) {
+                snprintf(why, sizeof why, "log=%s: %s: name a file that can be written", dest,
+                         strerror(-err));
+                return complain(why);
+        }
         if (store_open_params(&c.params, c.url, &c.ctl.store, why, sizeof why))
                 return complain(why);
         int rc = c.run(&c.ctl);

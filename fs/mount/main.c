@@ -24,7 +24,7 @@
 
 #include "base/banned.h"
 
-enum { WHY_MAX = 512 };
+enum { WHY_MAX = 1536 };
 
 static const char usage[] =
         "usage: ckptfs s3|gs://BUCKET[/PREFIX] MOUNTPOINT [-f] [-o OPTION[=VALUE],...] [-c FILE]\n"

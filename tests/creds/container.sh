@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Credentials of a container or pod.
+. "$srcdir/tests/lib/creds.sh"
+plan 14
+echo topsecret-task >"$tmp/token"
+full() { echo "AWS_CONTAINER_CREDENTIALS_FULL_URI=$url/ecs/credentials"; }
+file=AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=$tmp/token
+off=AWS_EC2_METADATA_DISABLED=true
+
+identity '{"issue": {"only": true}, "ecs.credentials": {"authorization": "topsecret-task"}}'
+opens "a token in a file opens" "$(full)" "$file"
+opens "and one in the environment" "$(full)" AWS_CONTAINER_AUTHORIZATION_TOKEN=topsecret-task
+refused "a wrong one is refused" 'container credentials at .* answers 4..' \
+	"$(full)" AWS_CONTAINER_AUTHORIZATION_TOKEN=topsecret-other
+refused "as is none" 'container credentials at .* answers 4..' "$(full)"
+refused "a file that is missing is told" "$tmp/none: No such file" \
+	"$(full)" AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE="$tmp/none"
+printf 'topsecret\nX-Header: y' >"$tmp/two"
+refused "a token of two lines goes nowhere" 'more than one line' \
+	"$(full)" AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE="$tmp/two"
+refused "plain HTTP asks no host beyond this machine" 'plain HTTP' \
+	AWS_CONTAINER_CREDENTIALS_FULL_URI=http://example.invalid/ecs
+refused "nor one that looks like it" 'plain HTTP' \
+	AWS_CONTAINER_CREDENTIALS_FULL_URI=http://127.0.0.1@example.invalid/ecs
+refused "a path without its slash is told" 'RELATIVE_URI' AWS_CONTAINER_CREDENTIALS_RELATIVE_URI=x
+
+identity '{"issue": {"only": true}, "ecs.credentials": {"answer": "expired"}}'
+refused "keys that have expired are no answer" 'container gives credentials that have expired' "$(full)"
+identity '{"issue": {"only": true}, "ecs.credentials": {"answer": "garbage"}}'
+refused "nor is a page" 'no JSON' "$(full)"
+identity '{"issue": {"only": true}, "ecs.credentials": {"delay": "20s"}}'
+refused "a server that hangs is left for the next source" 'container: .*instance metadata: ' "$(full)" $off
+identity '{"issue": {"only": true}, "ecs.credentials": {"answer": "refuse", "status": 503, "times": 1}}'
+opens "an error that passes is tried again" "$(full)"
+no_secrets

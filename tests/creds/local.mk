@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# Each source of credentials end to end, against the identity servers that storesim plays.
+creds_tests = \
+	%D%/container.sh \
+	%D%/env.sh \
+	%D%/imds.sh \
+	%D%/process.sh \
+	%D%/role.sh \
+	%D%/sso.sh \
+	%D%/web.sh \
+	$(NULL)
+TESTS += $(creds_tests)
+EXTRA_DIST += $(creds_tests) tests/lib/creds.sh

@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Single sign-on: a login that the vendor's tool has cached.
+. "$srcdir/tests/lib/creds.sh"
+plan 14
+start_url=https://corp.example/start
+cat >"$home/.aws/config" <<END
+[profile new]
+sso_session = corp
+sso_account_id = 111122223333
+sso_role_name = admin
+[sso-session corp]
+sso_region = eu-west-1
+sso_start_url = $start_url
+[profile old]
+sso_start_url = $start_url
+sso_region = eu-west-1
+sso_account_id = 111122223333
+sso_role_name = admin
+[profile other]
+sso_session = corp
+sso_account_id = 111122223333
+sso_role_name = other
+[profile lost]
+sso_session = gone
+sso_account_id = 111122223333
+sso_role_name = admin
+[profile part]
+sso_session = corp
+sso_role_name = admin
+END
+# cached NAME TOKEN EXPIRES: a login under the name of a session or URL
+cached() {
+	sum=$(printf %s "$1" | sha1sum | cut -d ' ' -f 1)
+	printf '{"startUrl": "x", "accessToken": "%s", "expiresAt": "%s"}' "$2" "$3" \
+		>"$home/.aws/sso/cache/$sum.json"
+}
+sso() { echo "AWS_ENDPOINT_URL_SSO=$url"; }
+demands='"sso.credentials": {"token": "topsecret-sso", "account_id": "111122223333", "role_name": "admin"'
+
+identity "{\"issue\": {\"only\": true}, $demands}}"
+refused "without a login the command for one is told" 'no login is cached .* aws sso login --profile new' \
+	"$(sso)" AWS_PROFILE=new
+cached corp topsecret-sso 2099-01-01T00:00:00Z
+opens "a session's login gives the role's keys" "$(sso)" AWS_PROFILE=new
+expect_eq 1 "$(served sso.credentials)" "in one request"
+refused "a role that the login has not is refused" 'answers 403.*aws sso login' "$(sso)" AWS_PROFILE=other
+refused "a session that is missing is told" "sso_session 'gone'" "$(sso)" AWS_PROFILE=lost
+refused "as is a setting" 'no sso_account_id' "$(sso)" AWS_PROFILE=part
+refused "a login without a session has its own place" 'no login is cached' "$(sso)" AWS_PROFILE=old
+cached "$start_url" topsecret-sso 2099-01-01T00:00:00UTC
+opens "where it is found" "$(sso)" AWS_PROFILE=old
+cached corp topsecret-sso 2020-01-01T00:00:00Z
+refused "a login that has expired is told" 'login has expired: run aws sso login' "$(sso)" AWS_PROFILE=new
+cached corp topsecret-wrong 2099-01-01T00:00:00Z
+refused "one that is refused, too" 'answers 401.*run aws sso login' "$(sso)" AWS_PROFILE=new
+cached corp topsecret-sso 2099-01-01T00:00:00Z
+identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"expired\"}}"
+refused "keys that have expired are no answer" 'credentials that have expired' "$(sso)" AWS_PROFILE=new
+identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"garbage\"}}"
+refused "nor is a page" 'no JSON' "$(sso)" AWS_PROFILE=new
+identity "{\"issue\": {\"only\": true}, $demands, \"delay\": \"2s\"}}"
+opens "a slow answer is waited for" "$(sso)" AWS_PROFILE=new
+no_secrets
