@@ -6,7 +6,7 @@ need_fuse
 need_tool pjdfstest
 plan 4
 start_store
-mount_ckptfs allow_other=true,default_permissions=true
+mount_ckptfs allow_other
 chmod 755 "$tmp"
 mkdir -m 777 "$mnt/pjd"
 
@@ -23,5 +23,4 @@ diag "$(grep '^Summary: ' "$tmp/pjd.log")"
 sed -n 's/^\([a-z_0-9:]*\) *race:.*/\1/p' "$srcdir/tests/posix/pjdfstest.except" | sort >"$tmp/races"
 comm -13 "$tmp/failed" "$tmp/except" | comm -23 - "$tmp/races" >"$tmp/stale"
 expect_eq "" "$(cat "$tmp/stale")" "each exception is one"
-expect_log '' 
 umount_ckptfs

@@ -28,8 +28,12 @@ EXTRA_DIST += \
 	%D%/replay.py \
 	%D%/requirements-0.7.txt \
 	%D%/requirements.txt \
+	%D%/rows \
+	%D%/run \
 	%D%/setup.sh \
+	%D%/speed.py \
 	%D%/st.py \
+	%D%/table.sh \
 	%D%/tb.py \
 	%D%/torch_files.py \
 	%D%/trainers.sh \

@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# README's table of trainers has the rows of the tests that are run, each with a result.
+. "${srcdir:?}/tests/lib/tap.sh"
+plan 3
+
+cd "$srcdir" || exit 1
+sed -n '/^<!-- tests\/trainers\/table.sh/,/^<!-- end/p' README.md | grep '^| ' >"$tmp/table"
+cut -d '|' -f 2 "$tmp/table" >"$tmp/have"
+sh tests/trainers/table.sh /nonexistent | cut -d '|' -f 2 >"$tmp/want"
+check "the rows are those of tests/trainers/rows" diff "$tmp/want" "$tmp/have"
+
+tail -n +3 "$tmp/table" | grep -vE '\| ([1-9][0-9]*) of \1 \|$' >"$tmp/bad"
+expect_eq "" "$(cat "$tmp/bad")" "each has a result, all checks of it pass"
+
+# A test without a row would be missed by those who read the table.
+ls tests/trainers/*.sh tests/posix/*.sh | sed 's|^tests/||; s|\.sh$||' |
+	grep -vE '/(setup|trainers|table|posix)$' | sort >"$tmp/tests"
+grep -v '^#' tests/trainers/rows | cut -f 1 | sort >"$tmp/rows"
+check "each test of trainers and of POSIX has a row" diff "$tmp/tests" "$tmp/rows"
