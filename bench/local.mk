@@ -64,6 +64,8 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/report.h \
 	%D%/run.c \
 	%D%/run.h \
+	%D%/sampler.c \
+	%D%/sampler.h \
 	%D%/scenario.c \
 	%D%/scenario/dcp.c \
 	%D%/scenario/dcp.h \
@@ -71,6 +73,7 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/scenario/dcp_files.h \
 	%D%/scenario/dcp_load.c \
 	%D%/scenario/dcp_save.c \
+	%D%/scenario/torch.c \
 	%D%/shard.c \
 	%D%/shard.h \
 	%D%/shards.c \

@@ -80,7 +80,12 @@ static int read_keys(int argc, char **argv, struct run *r, struct sweep *s)
         CLEANUP(buf_release) struct buf notes = BUF_INIT;
         struct args a = {0};
         char why[512] = "";
-        int err = read_args(argc, argv, &a, NULL, why, sizeof why);
+        int err = 0;
+
+        for (const char *const *d = r->scenario->defaults; d && *d && !err; d++)
+                err = sweep_add(s, *d, why, sizeof why);
+        if (!err)
+                err = read_args(argc, argv, &a, NULL, why, sizeof why);
 
         if (!err && (a.name || a.dir))
                 err = suite_read(a.dir ? a.dir : "conf", a.name ? a.name : r->scenario->name, s,

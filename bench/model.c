@@ -16,7 +16,26 @@ const struct model model_table[] = {
 const size_t model_count = sizeof model_table / sizeof model_table[0];
 
 /* One line of a family's list of tensors: rows and cols in terms of the shape. */
-enum dim { ONE, H, H3, H4, Q_KV2, KV, F, F2, VOCAB, BLOCK };
+enum dim {
+        ONE,
+        H,
+        H3,
+        H4,
+        Q_KV2,
+        KV,
+        F,
+        F2,
+        F4, /* CLIP: the vision's feed-forward width */
+        VOCAB,
+        BLOCK,
+        HEADS,
+        PATCH_16,  /* 3 colours of 16 x 16 */
+        PATCH_14,  /* of 14 x 14 */
+        PATCHES,   /* (224 / 14)^2 and the class */
+        MELS,      /* 128 bands, a kernel of 3 */
+        POSITIONS, /* of Whisper's decoder */
+        BUCKETS    /* of T5's relative positions */
+};
 struct tensor_row {
         const char *name;
         enum dim rows, cols;
@@ -50,6 +69,110 @@ static const struct tensor_row decoder_tail[] = {
         {"lm_head.weight", VOCAB, H},
 };
 
+#define NORM(n, d)                                                                                 \
+        {n ".weight", d, ONE},                                                                     \
+        {                                                                                          \
+                n ".bias", d, ONE                                                                  \
+        }
+#define LINEAR(n, rows, cols)                                                                      \
+        {n ".weight", rows, cols},                                                                 \
+        {                                                                                          \
+                n ".bias", rows, ONE                                                               \
+        }
+#define ATTENTION(n, d)                                                                            \
+        LINEAR(n ".q", d, d), LINEAR(n ".k", d, d), LINEAR(n ".v", d, d), LINEAR(n ".o", d, d)
+#define TOWER_LAYER(n, d, wide)                                                                    \
+        NORM(n "norm1", d), ATTENTION(n "attn", d), NORM(n "norm2", d), LINEAR(n "fc1", wide, d),  \
+                LINEAR(n "fc2", d, wide)
+
+static const struct tensor_row vit_head[] = {
+        {"cls_token", H, ONE}, {"position", BLOCK, H}, LINEAR("patch", H, PATCH_16)};
+static const struct tensor_row vit_layer[] = {TOWER_LAYER("", H, F)};
+static const struct tensor_row vit_tail[] = {NORM("norm", H), LINEAR("pooler", H, H)};
+
+static const struct tensor_row clip_head[] = {
+        {"text.token", VOCAB, H},        {"text.position", BLOCK, H},
+        {"vision.class", F, ONE},        {"vision.patch.weight", F, PATCH_14},
+        {"vision.position", PATCHES, F},
+};
+static const struct tensor_row clip_layer[] = {
+        TOWER_LAYER("text.", H, H4),
+        TOWER_LAYER("vision.a.", F, F4),
+        TOWER_LAYER("vision.b.", F, F4),
+};
+static const struct tensor_row clip_tail[] = {
+        NORM("text.norm", H),
+        NORM("vision.pre_norm", F),
+        NORM("vision.norm", F),
+        {"text_projection.weight", H, H},
+        {"visual_projection.weight", H, F},
+        {"logit_scale", ONE, ONE},
+};
+
+#define T5_ATTENTION(n)                                                                            \
+        {n ".q.weight", H, H}, {n ".k.weight", H, H}, {n ".v.weight", H, H},                       \
+        {                                                                                          \
+                n ".o.weight", H, H                                                                \
+        }
+#define T5_FEED(n)                                                                                 \
+        {n ".wi_0.weight", F, H}, {n ".wi_1.weight", F, H},                                        \
+        {                                                                                          \
+                n ".wo.weight", H, F                                                               \
+        }
+static const struct tensor_row t5_head[] = {
+        {"shared.weight", VOCAB, H},
+        {"encoder.relative_bias.weight", BUCKETS, HEADS},
+        {"decoder.relative_bias.weight", BUCKETS, HEADS},
+};
+static const struct tensor_row t5_layer[] = {
+        T5_ATTENTION("encoder.self"),
+        {"encoder.norm1.weight", H, ONE},
+        T5_FEED("encoder"),
+        {"encoder.norm2.weight", H, ONE},
+        T5_ATTENTION("decoder.self"),
+        {"decoder.norm1.weight", H, ONE},
+        T5_ATTENTION("decoder.cross"),
+        {"decoder.norm2.weight", H, ONE},
+        T5_FEED("decoder"),
+        {"decoder.norm3.weight", H, ONE},
+};
+static const struct tensor_row t5_tail[] = {
+        {"encoder.norm.weight", H, ONE},
+        {"decoder.norm.weight", H, ONE},
+        {"lm_head.weight", VOCAB, H},
+};
+
+/* Keys have no bias. */
+#define WHISPER_ATTENTION(n)                                                                       \
+        LINEAR(n ".q", H, H), {n ".k.weight", H, H}, LINEAR(n ".v", H, H), LINEAR(n ".o", H, H),   \
+                NORM(n "_norm", H)
+#define WHISPER_FEED(n) LINEAR(n ".fc1", F, H), LINEAR(n ".fc2", H, F), NORM(n ".norm", H)
+static const struct tensor_row whisper_head[] = {
+        LINEAR("encoder.conv1", H, MELS),   LINEAR("encoder.conv2", H, H3),
+        {"encoder.position", BLOCK, H},     {"decoder.token", VOCAB, H},
+        {"decoder.position", POSITIONS, H},
+};
+static const struct tensor_row whisper_layer[] = {
+        WHISPER_ATTENTION("encoder.self"), WHISPER_FEED("encoder"),
+        WHISPER_ATTENTION("decoder.self"), WHISPER_ATTENTION("decoder.cross"),
+        WHISPER_FEED("decoder"),
+};
+static const struct tensor_row whisper_tail[] = {NORM("encoder.norm", H), NORM("decoder.norm", H)};
+
+#define DEMO_ATTENTION(n)                                                                          \
+        LINEAR(n ".in_proj", H3, H), LINEAR(n ".out_proj", H, H), NORM(n "_norm", H)
+#define DEMO_FEED(n) LINEAR(n ".linear1", F, H), LINEAR(n ".linear2", H, F), NORM(n ".norm", H)
+static const struct tensor_row demo_head[] = {{"embedding.weight", VOCAB, H}};
+static const struct tensor_row demo_layer[] = {
+        DEMO_ATTENTION("encoder.self"),  DEMO_FEED("encoder"), DEMO_ATTENTION("decoder.self"),
+        DEMO_ATTENTION("decoder.cross"), DEMO_FEED("decoder"),
+};
+static const struct tensor_row demo_tail[] = {
+        NORM("encoder.norm", H),
+        NORM("decoder.norm", H),
+        LINEAR("decoder", VOCAB, H),
+};
+
 #define ROWS(a) a, sizeof(a) / sizeof(a)[0]
 static const struct family {
         const struct tensor_row *head;
@@ -61,6 +184,11 @@ static const struct family {
 } families[] = {
         [MODEL_GPT] = {ROWS(gpt_head), ROWS(gpt_layer), ROWS(gpt_tail)},
         [MODEL_LLAMA] = {ROWS(decoder_head), ROWS(llama_layer), ROWS(decoder_tail)},
+        [MODEL_VIT] = {ROWS(vit_head), ROWS(vit_layer), ROWS(vit_tail)},
+        [MODEL_CLIP] = {ROWS(clip_head), ROWS(clip_layer), ROWS(clip_tail)},
+        [MODEL_T5] = {ROWS(t5_head), ROWS(t5_layer), ROWS(t5_tail)},
+        [MODEL_WHISPER] = {ROWS(whisper_head), ROWS(whisper_layer), ROWS(whisper_tail)},
+        [MODEL_DEMO] = {ROWS(demo_head), ROWS(demo_layer), ROWS(demo_tail)},
         [MODEL_MLPERF] = {ROWS(decoder_head), ROWS(mlperf_layer), ROWS(decoder_tail)},
 };
 
@@ -98,30 +226,28 @@ int model_check(const struct model *m, char *why, size_t nwhy)
 
 static uint64_t extent(const struct model *m, enum dim d)
 {
-        uint64_t h = m->hidden, kv = h * m->kv_heads / m->heads;
-        switch (d) {
-        case ONE:
-                return 1;
-        case H:
-                return h;
-        case H3:
-                return 3 * h;
-        case H4:
-                return 4 * h;
-        case KV:
-                return kv;
-        case Q_KV2:
-                return h + 2 * kv;
-        case F:
-                return m->ffn;
-        case F2:
-                return 2 * (uint64_t)m->ffn;
-        case VOCAB:
-                return m->vocab;
-        case BLOCK:
-                return m->block;
-        }
-        return 0;
+        uint64_t h = m->hidden, f = m->ffn, kv = h * m->kv_heads / m->heads;
+        const uint64_t v[] = {
+                [ONE] = 1,
+                [H] = h,
+                [H3] = 3 * h,
+                [H4] = 4 * h,
+                [Q_KV2] = h + 2 * kv,
+                [KV] = kv,
+                [F] = f,
+                [F2] = 2 * f,
+                [F4] = 4 * f,
+                [VOCAB] = m->vocab,
+                [BLOCK] = m->block,
+                [HEADS] = m->heads,
+                [PATCH_16] = 3 * 16 * 16,
+                [PATCH_14] = 3 * 14 * 14,
+                [PATCHES] = 16 * 16 + 1,
+                [MELS] = 128 * 3,
+                [POSITIONS] = 448,
+                [BUCKETS] = 32,
+        };
+        return v[d];
 }
 
 static int hand_over(const struct model *m, const struct tensor_row *v, size_t n, int layer,
@@ -184,7 +310,7 @@ const struct model_group *model_groups(const struct model *m, bool optimizer, si
         static const struct model_group fp32[] = {{"weight", 4}, {"exp_avg", 4}, {"exp_avg_sq", 4}};
         static const struct model_group bf16[] = {
                 {"weight", 2}, {"master", 4}, {"exp_avg", 4}, {"exp_avg_sq", 4}};
-        bool mixed = m->family == MODEL_MLPERF;
+        bool mixed = m->family == MODEL_MLPERF || m->family == MODEL_WHISPER;
         *n = !optimizer ? 1 : mixed ? 4 : 3;
         return mixed ? bf16 : fp32;
 }

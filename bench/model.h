@@ -7,7 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum model_family { MODEL_GPT, MODEL_LLAMA, MODEL_MLPERF };
+enum model_family {
+        MODEL_GPT,
+        MODEL_LLAMA,
+        MODEL_VIT,
+        MODEL_T5,
+        MODEL_CLIP,
+        MODEL_WHISPER,
+        MODEL_DEMO,
+        MODEL_MLPERF
+};
 
 struct model {
         const char *name;

@@ -31,6 +31,8 @@ struct run {
 struct scenario {
         const char *name, *text;
         bool many_ranks; /* else one rank only */
+        const char *const
+                *defaults; /* "key=value", up to NULL, where keys.def's do not fit; NULL: none */
         /* Looks at the keys of a job before any job starts and says, with --dry-run, what it would
          * do. 0 or a negative errno with one line in `why`. */
         int (*plan)(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy);
@@ -44,7 +46,7 @@ struct scenario {
 };
 extern const struct scenario scenario_shards, scenario_ceiling, scenario_firstbyte, scenario_list,
         scenario_dcp, scenario_dcp_ddp_save, scenario_dcp_ddp_load, scenario_dcp_fsdp_save,
-        scenario_dcp_fsdp_load;
+        scenario_dcp_fsdp_load, scenario_pytorch_checkpointing, scenario_lightning_checkpointing;
 extern const struct scenario *const scenarios[];
 extern const size_t scenario_count;
 /* NULL when there is none of that name. */

@@ -7,10 +7,17 @@
 
 #include "base/banned.h"
 
-const struct scenario *const scenarios[] = {
-        &scenario_shards,       &scenario_ceiling,       &scenario_firstbyte,
-        &scenario_list,         &scenario_dcp,           &scenario_dcp_ddp_save,
-        &scenario_dcp_ddp_load, &scenario_dcp_fsdp_save, &scenario_dcp_fsdp_load};
+const struct scenario *const scenarios[] = {&scenario_shards,
+                                            &scenario_ceiling,
+                                            &scenario_firstbyte,
+                                            &scenario_list,
+                                            &scenario_dcp,
+                                            &scenario_dcp_ddp_save,
+                                            &scenario_dcp_ddp_load,
+                                            &scenario_dcp_fsdp_save,
+                                            &scenario_dcp_fsdp_load,
+                                            &scenario_pytorch_checkpointing,
+                                            &scenario_lightning_checkpointing};
 const size_t scenario_count = sizeof scenarios / sizeof scenarios[0];
 
 const struct scenario *scenario_find(const char *name)

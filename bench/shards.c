@@ -275,6 +275,7 @@ static int report(struct shards *s, struct json *job)
         struct shards_facts facts = {
                 .keys = s->k,
                 .model = &s->model,
+                .epochs = epochs,
                 .ranks = c->ranks,
                 .suffix = s->dir,
                 .held = s->payload.data.mem,

@@ -16,9 +16,9 @@ static int phase_json(const struct shards_facts *f, struct json *metrics, const 
         struct summary s;
         if (!v)
                 return 0;
-        int err = measure_summary(v, f->keys->epochs, f->ranks, &s);
+        int err = measure_summary(v, f->epochs, f->ranks, &s);
         if (!err)
-                measure_json(metrics, name, &s, v, f->keys->epochs, f->ranks);
+                measure_json(metrics, name, &s, v, f->epochs, f->ranks);
         return err;
 }
 

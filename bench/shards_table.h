@@ -16,6 +16,7 @@
 struct shards_facts {
         const struct keys *keys;
         const struct model *model;
+        size_t epochs;
         unsigned ranks;
         const char *suffix;
         bool held, verified, moves_data;

@@ -7,6 +7,8 @@ dist_example_DATA = \
 	%D%/dcp_fsdp_load.yaml \
 	%D%/dcp_fsdp_save.yaml \
 	%D%/fstab \
+	%D%/lightning_checkpointing.yaml \
+	%D%/pytorch_checkpointing.yaml \
 	$(NULL)
 nodist_example_DATA = %D%/ckptfs@.service
 EXTRA_DIST += %D%/ckptfs@.service.in

@@ -149,6 +149,7 @@ static int report(struct dcp_job *j, struct json *job)
         struct shards_facts facts = {
                 .keys = j->k,
                 .model = &j->model,
+                .epochs = epochs,
                 .ranks = c->ranks,
                 .suffix = j->dir,
                 .held = true,
@@ -231,11 +232,14 @@ static int dcp_job(const struct run *r, const struct keys *k, struct json *job)
         return coll_agree(r->coll, err);
 }
 
+static const char *const defaults[] = {"optimizer=off", NULL}; /* the suites save weights */
+
 #define DCP_SCENARIO(id, title, says)                                                              \
         const struct scenario scenario_##id = {                                                    \
                 .name = title,                                                                     \
                 .text = says,                                                                      \
                 .many_ranks = true,                                                                \
+                .defaults = defaults,                                                              \
                 .plan = dcp_plan_job,                                                              \
                 .job = dcp_job,                                                                    \
                 .table = shards_table,                                                             \

@@ -9,7 +9,7 @@ plan 14
 cd "$tmp" || exit 1
 mkdir disk conf
 
-keys="model=gpt-mini storage=disk path=disk"
+keys="model=gpt-mini optimizer=on storage=disk path=disk"
 results() { echo out/"$1"/*/run_results.json | awk '{ print $NF }'; }
 suffix() { jq -r '.job_results[-1].setup.suffix' "$(results "$1")"; }
 

@@ -9,7 +9,7 @@ plan 8
 cd "$tmp" || exit 1
 mkdir disk
 
-keys="model=gpt-mini storage=disk path=disk out=out"
+keys="model=gpt-mini optimizer=on storage=disk path=disk out=out"
 loads() { "$torch_python" "$srcdir/tests/bench/formats.py" "$@"; }
 for kind in safetensors torch; do
 	check "a model is saved as $kind" bench shards $keys format=$kind phase=save suffix=$kind

@@ -9,6 +9,7 @@ bench_tests = \
 	%D%/shards_s3.sh \
 	%D%/shards_verify.sh \
 	%D%/stop.sh \
+	%D%/torch.sh \
 	%D%/through_mount.sh \
 	$(NULL)
 TESTS += $(bench_tests)

@@ -25,6 +25,8 @@ static const struct {
         {"gpt-xl", 1241, 0.6},     {"gpt-xxl", 2530, 5},        {"gpt-xxxl", 6470, 5},
         {"gpt-13b", 15500, 50},    {"L7b", 6889.410560, 0},     {"L13b", 13204.608, 0},
         {"L30b", 32774.3104, 0},   {"L65b", 65587.65056, 0},    {"L70b", 69278.63808, 0},
+        {"vit-base", 86.4, 0.05},  {"clip-vit", 427.6, 0.1},    {"whisper", 1543, 1},
+        {"T0_3B", 2850, 1},        {"T0pp", 11135, 5},          {"demo", 19.797278, 0},
 };
 START_TEST(parameters_are_the_published_ones)
 {
@@ -41,7 +43,8 @@ END_TEST
 static const struct {
         const char *name;
         unsigned tensors;
-} counts[] = {{"L7b", 291}, {"L13b", 363}, {"L30b", 543}, {"L65b", 723}, {"L70b", 723}};
+} counts[] = {{"L7b", 291},  {"L13b", 363}, {"L30b", 543},
+              {"L65b", 723}, {"L70b", 723}, {"demo", 307}};
 START_TEST(tensors_are_as_many_as_published)
 {
         ck_assert_uint_eq(model_ntensors(model_find(counts[_i].name)), counts[_i].tensors);
