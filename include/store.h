@@ -132,6 +132,9 @@ typedef void store_done_fn(void *arg, int err, const struct store_object *obj);
  * line in `why`: cause, then remedy. */
 int store_open(const struct store_config *cfg, struct store **out, char *why, size_t nwhy);
 
+/* Ends every request with -ECANCELED, soon, and refuses more (-ESHUTDOWN). Does not block. */
+void store_stop(struct store *s);
+
 /* Ends every request with -ECANCELED, waits for its callbacks, frees. NULL is fine. Blocks shortly.
  */
 void store_close(struct store *s);

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/utf8.h"
 #include "mount/park.h"
+#include "mount/curfew.h"
 #include "mount/relief.h"
 #include "mount/spill.h"
 
@@ -106,6 +107,8 @@ static struct writer *next_writer(struct mount *m)
 void mount_finish(struct mount *m)
 {
         struct writer *w;
+        if (!m->curfew)
+                m->curfew = curfew_start(m->store, (unsigned)m->params.deadline);
         while ((w = next_writer(m))) {
                 writer_shutdown(w);
                 writer_unref(w);
@@ -121,6 +124,7 @@ void mount_release(struct mount *m)
                 writer_tally_wait(&m->tally);
         if (m->park)
                 park_release(m);
+        curfew_end(m->curfew);
         store_close(m->store);
         relief_free(m->relief);
         tree_free(m->tree);

@@ -13,6 +13,7 @@
 #include "mount/writer.h"
 #include "store.h"
 
+struct curfew;
 struct handle;
 struct park;
 struct relief;
@@ -33,6 +34,7 @@ struct mount {
         struct tree *tree;
         struct relief *relief;
         struct park *park;
+        struct curfew *curfew;  /* NULL until the mount ends */
         struct handle *handles; /* open files, see op.h; guarded by the tree's lock */
         struct writer_env writer_env;
         struct writer_tally tally;
@@ -46,7 +48,8 @@ struct mount {
 /* Builds all of it for an opened store, which it takes over. params, url and mountpoint are set. 0
  * or -ENOMEM. */
 int mount_init(struct mount *m, struct store *store);
-/* Ends what is being written: commits under way finish, the rest is aborted. Blocks. */
+/* Ends what is being written: commits under way finish, the rest is aborted. Blocks, at most for
+ * the option `deadline` from its first call on. */
 void mount_finish(struct mount *m);
 /* The same, then closes the store and frees everything. */
 void mount_release(struct mount *m);

@@ -96,11 +96,16 @@ static int worker_start(struct http *h, struct http_worker *w)
         return 0;
 }
 
-static void stop_workers(struct http *h)
+void http_stop(struct http *h)
 {
         __atomic_store_n(&h->stopping, 1, __ATOMIC_SEQ_CST);
         for (unsigned i = 0; i < h->nworkers; i++)
                 http_worker_wake(&h->workers[i]);
+}
+
+static void stop_workers(struct http *h)
+{
+        http_stop(h);
         for (unsigned i = 0; i < h->nworkers; i++)
                 pthread_join(h->workers[i].thread, NULL);
         for (unsigned i = 0; i < h->nworkers; i++)

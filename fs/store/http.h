@@ -79,6 +79,10 @@ void http_req_release(struct http_req *rq);
 /* 0 or a negative errno with one line in `why`. */
 int http_open(const struct http_config *cfg, struct http **out, char *why, size_t nwhy);
 
+/* Ends all exchanges with -ECANCELED, soon; from now on http_submit() gives -ESHUTDOWN. Does not
+ * wait. */
+void http_stop(struct http *h);
+
 /* Ends all exchanges with -ECANCELED, waits for their done() and for the threads, frees. While it
  * runs http_submit() gives -ESHUTDOWN. */
 void http_close(struct http *h);

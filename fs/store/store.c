@@ -112,6 +112,11 @@ int store_open(const struct store_config *cfg, struct store **out, char *why, si
         return 0;
 }
 
+void store_stop(struct store *s)
+{
+        http_stop(s->http);
+}
+
 void store_close(struct store *s)
 {
         if (!s)

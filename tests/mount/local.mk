@@ -6,6 +6,7 @@ mount_tests = \
 	%D%/cli.sh \
 	%D%/concurrency.sh \
 	%D%/daemon_kill.sh \
+	%D%/end.sh \
 	%D%/dirs.sh \
 	%D%/kill.sh \
 	%D%/kill_ways.sh \
