@@ -8,14 +8,14 @@
 #include "base/cleanup.h"
 #include "base/sign_v4.h"
 #include "bench/sim/gs.h"
-#include "bench/sim/identity.h"
+#include "bench/sim/identity_i.h"
 #include "bench/sim/s3.h"
 #include "base/banned.h"
 
 /* As far as a request's clock may be off (the vendor's limit). */
 enum { SKEW_MAX_S = 15 * 60 };
 
-static bool bad_time(struct exchange *x, const struct sign_claim *claim)
+static bool bad_time(const struct service *s, struct exchange *x, const struct sign_claim *claim)
 {
         const char *date = s3_in(x, "x-amz-date");
         time_t then;
@@ -24,7 +24,7 @@ static bool bad_time(struct exchange *x, const struct sign_claim *claim)
                 s3_error(x, "AccessDenied");
                 return true;
         }
-        time_t now = time(NULL);
+        time_t now = time(NULL) + s->clock_skew_s;
         if (then > now + SKEW_MAX_S || then < now - SKEW_MAX_S) {
                 s3_error(x, "RequestTimeTooSkewed");
                 return true;
@@ -53,12 +53,15 @@ static int verify(const char *secret, const struct exchange *x, const struct sig
 static const char *find_secret(struct service *s, struct exchange *x, const char *access,
                                char issued[IDENTITY_TEXT_MAX])
 {
-        if (s->access_key && !strcmp(access, s->access_key))
+        int err = -ENOENT;
+
+        if (s3_needs_session(x))
+                err = issues_secret(s->sessions, access, s3_in(x, "x-amz-s3session-token"), issued);
+        else if (s->access_key && !strcmp(access, s->access_key))
                 return s->secret_key;
-        int err = identity_is_asked(s->identity)
-                          ? identity_secret(s->identity, access, s3_in(x, "x-amz-security-token"),
-                                            issued)
-                          : -ENOENT;
+        else if (identity_is_asked(s->identity))
+                err = identity_secret(s->identity, access, s3_in(x, "x-amz-security-token"),
+                                      issued);
         if (!err)
                 return issued;
         s3_error(x, err == -ETIME    ? "ExpiredToken"
@@ -83,7 +86,7 @@ static void check_claim(struct service *s, struct exchange *x, const struct sign
         if (!s3_in(x, "x-amz-content-sha256"))
                 s3_refuse(x, 400, "InvalidRequest",
                           "Missing required header for this request: x-amz-content-sha256");
-        else if (!bad_time(x, claim) && verify(secret, x, claim))
+        else if (!bad_time(s, x, claim) && verify(secret, x, claim))
                 s3_error(x, "SignatureDoesNotMatch");
 }
 

@@ -22,6 +22,7 @@ struct blob {
         atomic_uint refs;
         struct data *data;
         uint64_t id;
+        uint64_t len; /* as far as this run has written it */
         char bucket[64];
 };
 
@@ -57,6 +58,7 @@ void blob_unref(struct blob *b)
 
         if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) > 1)
                 return;
+        atomic_fetch_sub(&b->data->used, b->len);
         if (!atomic_load(&b->data->keep)) {
                 blob_path(b, path);
                 unlinkat(b->data->root, path, 0);
@@ -133,6 +135,10 @@ int intake_write(struct intake *in, const void *p, size_t n)
         in->len += n;
         if (!in->blob)
                 return 0;
+        in->blob->len += n;
+        uint64_t used = atomic_fetch_add(&in->data->used, n) + n;
+        if (in->data->quota && used > in->data->quota)
+                return -EDQUOT;
         in->crc = crc32c(in->crc, p, n);
         while (n) {
                 ssize_t k = write(in->fd, s, n);

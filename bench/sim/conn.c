@@ -205,7 +205,7 @@ static int deliver(void *arg, char *p, size_t n)
 static void refuse_body(struct conn *c, int err)
 {
         struct exchange *x = &c->x;
-        int status = err == -EBADMSG ? 400 : err == -ENOSPC ? 507 : 500;
+        int status = err == -EBADMSG ? 400 : err == -ENOSPC || err == -EDQUOT ? 507 : 500;
 
         intake_cancel(&x->intake);
         x->to = BODY_DROP;

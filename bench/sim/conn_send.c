@@ -29,7 +29,7 @@ void conn_begin_reply(struct conn *c)
 
         if (!x->rq.keep_alive)
                 x->close = true;
-        http_date(time(NULL), date);
+        http_date(time(NULL) + c->cfg->service.clock_skew_s, date);
         buf_addf(b, "HTTP/1.1 %d %s\r\nServer: storesim\r\nDate: %s\r\n", x->status,
                  http_reason(x->status), date);
         buf_add(b, x->headers.p, x->headers.len);

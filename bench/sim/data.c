@@ -42,6 +42,7 @@ int data_open(const char *dir, struct data **out, char *why, size_t nwhy)
         d->root = -1;
         clock_gettime(CLOCK_REALTIME, &now);
         atomic_init(&d->next_id, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+        atomic_init(&d->used, 0);
         atomic_init(&d->keep, false);
         if (dir) {
                 if (mkdir(dir, 0777) && errno != EEXIST)
@@ -64,6 +65,11 @@ int data_open(const char *dir, struct data **out, char *why, size_t nwhy)
         }
         *out = TAKE_PTR(d);
         return 0;
+}
+
+void data_set_quota(struct data *d, uint64_t quota)
+{
+        d->quota = quota;
 }
 
 void data_keep_files(struct data *d)

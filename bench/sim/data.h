@@ -28,6 +28,9 @@ struct object;
 /* `dir` NULL: null mode. The directory is made when it is missing. 0 or a negative errno with one
  * line in `why`: cause, then remedy (-EBUSY: another server has it). */
 int data_open(const char *dir, struct data **out, char *why, size_t nwhy);
+/* From here on, what is put is refused with -EDQUOT where it would make more than so many bytes.
+ * What was there before does not count; null mode keeps none. */
+void data_set_quota(struct data *d, uint64_t quota);
 /* Blobs stay on disk from here on, whoever lets go of them; all must be let go before. */
 void data_keep_files(struct data *d);
 void data_close(struct data *d);

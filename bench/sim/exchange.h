@@ -23,6 +23,7 @@
 
 struct endpoint;
 struct identity;
+struct issues;
 struct object;
 struct protocol;
 struct server;
@@ -98,7 +99,10 @@ struct protocol {
 };
 
 struct service {
+        const struct s3_options *s3;
         const struct gs_options *gs;
+        struct issues *sessions;      /* of directory buckets */
+        long clock_skew_s;            /* the server's clock is ahead */
         const char *scheme;           /* "http" */
         struct identity *identity;    /* NULL: none */
         const struct protocol *store; /* behind identity */
@@ -106,6 +110,12 @@ struct service {
         struct faults *faults;               /* NULL: none */
         const char *region;                  /* NULL: any */
         const char *access_key, *secret_key; /* NULL: anybody */
+};
+
+/* How the buckets of the first protocol behave. */
+struct s3_options {
+        bool requester_pays;
+        long session_s; /* how long a session of a directory bucket lasts */
 };
 
 /* How the buckets of the second protocol behave. */

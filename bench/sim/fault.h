@@ -62,7 +62,7 @@ void fault_match(struct faults *f, const char *op, const char *bucket, const cha
                  unsigned part, struct fault *out);
 void fault_release(struct fault *f);
 
-/* "20ms", "1.5s", "2m" or seconds: 0 or -EINVAL. */
+/* "20ms", "1.5s", "2m", "1h" or seconds: 0 or -EINVAL. */
 int fault_parse_duration(const char *text, uint64_t *ns);
 
 #endif

@@ -26,6 +26,8 @@ static struct object *make_copy(struct service *s, struct exchange *x, const str
                 err = gs_default_type(o, NULL);
         }
         if (!err)
+                err = gs_take_kms_key(x, "destinationKmsKeyName", o);
+        if (!err)
                 err = vault_put(s->vault, x->other_bucket, o, cond);
         if (err)
                 gs_fail(x, err);
@@ -120,7 +122,8 @@ void gs_move(struct service *s, struct exchange *x)
         }
         if (gs_bad_cond(x, "if", &cond) || gs_bad_cond(x, "ifSource", &source))
                 return;
-        int err = vault_move(s->vault, x->bucket, x->key, &source, x->other_key, &cond, &o);
+        const struct vault_move m = {x->key, x->other_key, &source, &cond, false};
+        int err = vault_move(s->vault, x->bucket, &m, &o);
         if (err)
                 gs_fail(x, err);
         else
@@ -172,6 +175,8 @@ void gs_compose(struct service *s, struct exchange *x)
         if (gs_bad_metadata(x, o, json_get(request, "destination")))
                 return;
         int err = gs_default_type(o, NULL);
+        if (!err)
+                err = gs_take_kms_key(x, "kmsKeyName", o);
         if (!err)
                 err = vault_put(s->vault, x->bucket, o, &cond);
         if (err)

@@ -18,6 +18,7 @@ static const char *const fields[][2] = {
         {"content-language", "contentLanguage"},
         {"cache-control", "cacheControl"},
         {"x-goog-custom-time", "customTime"},
+        {"x-goog-encryption-kms-key-name", "kmsKeyName"},
 };
 
 static void add_metadata(struct buf *b, const struct object *o)

@@ -48,6 +48,8 @@ void gs_session_create(struct service *s, struct exchange *x)
                 return;
         int err = o ? gs_default_type(o, type) : -ENOMEM;
         if (!err)
+                err = gs_take_kms_key(x, "kmsKeyName", o);
+        if (!err)
                 err = keep_conditions(x, o, resource);
         if (!err)
                 err = vault_upload_create(s->vault, x->bucket, o, id);

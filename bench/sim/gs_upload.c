@@ -41,6 +41,16 @@ bool gs_bad_name(struct exchange *x, const struct json *resource)
         return x->status != 0;
 }
 
+int gs_take_kms_key(const struct exchange *x, const char *param, struct object *o)
+{
+        const char *key = exchange_query(x, param);
+
+        if (!key)
+                return 0;
+        object_meta_remove(o, GS_KMS_KEY);
+        return object_meta_add(o, GS_KMS_KEY, key);
+}
+
 int gs_default_type(struct object *o, const char *type)
 {
         if (object_meta(o, "content-type"))
@@ -104,6 +114,8 @@ void gs_insert(struct service *s, struct exchange *x)
                 return;
         if (!err)
                 err = gs_default_type(o, x->in_parts ? type : http_header(&x->rq, "content-type"));
+        if (!err)
+                err = gs_take_kms_key(x, "kmsKeyName", o);
         if (!err)
                 err = vault_put(s->vault, x->bucket, o, &cond);
         if (err)

@@ -55,7 +55,14 @@ struct issued {
 struct issues;
 int issues_new(const struct json *tree, struct issues **out);
 void issues_free(struct issues *is);
-/* Issues what lasts at most `most` seconds (0: as the file says). */
+/* Issues what lasts so many seconds. */
+void issues_issue(struct issues *is, long seconds, struct issued *out);
+/* Whether a session token was issued: 0, -ENOENT or -ETIME. */
+int issues_session(struct issues *is, const char *token);
+/* The same as identity_secret(). */
+int issues_secret(struct issues *is, const char *access, const char *session,
+                  char secret[IDENTITY_TEXT_MAX]);
+/* Issues what an endpoint issues, for at most `most` seconds (0: as the file says). */
 void ask_issue(struct ask *a, long most, struct issued *out);
 /* "2026-11-22T01:02:03Z" */
 void issue_time(time_t when, char out[32]);

@@ -56,18 +56,10 @@ void issue_time(time_t when, char out[32])
         strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
 }
 
-/* An endpoint's own "expires_in" comes before that of all, and neither exceeds what was asked for.
- */
-void ask_issue(struct ask *a, long most, struct issued *out)
+void issues_issue(struct issues *is, long seconds, struct issued *out)
 {
-        struct issues *is = identity_issues(a->id);
-        long in = (long)json_number(json_get(a->cfg, "expires_in"), (double)is->expires_in);
+        time_t expires = time(NULL) + seconds;
 
-        if (most > 0 && in > most)
-                in = most;
-        if (a->expired)
-                in = -60;
-        time_t expires = time(NULL) + in;
         pthread_mutex_lock(&is->mtx);
         unsigned n = ++is->count;
         is->expires[n % RING] = expires;
@@ -77,7 +69,19 @@ void ask_issue(struct ask *a, long most, struct issued *out)
         snprintf(out->session, sizeof out->session, "%s%08u", is->session, n);
         snprintf(out->token, sizeof out->token, "%s%08u", is->token, n);
         out->expires = expires;
-        out->expires_in = in;
+        out->expires_in = seconds;
+}
+
+/* An endpoint's own "expires_in" comes before that of all, and neither exceeds what was asked for.
+ */
+void ask_issue(struct ask *a, long most, struct issued *out)
+{
+        struct issues *is = identity_issues(a->id);
+        long in = (long)json_number(json_get(a->cfg, "expires_in"), (double)is->expires_in);
+
+        if (most > 0 && in > most)
+                in = most;
+        issues_issue(is, a->expired ? -60 : in, out);
 }
 
 bool identity_is_asked(const struct identity *id)
@@ -103,10 +107,16 @@ static int check(struct issues *is, const char *text, const char *prefix, unsign
         return expires <= time(NULL) ? -ETIME : 0;
 }
 
-int identity_secret(struct identity *id, const char *access, const char *session,
-                    char secret[IDENTITY_TEXT_MAX])
+int issues_session(struct issues *is, const char *token)
 {
-        struct issues *is = identity_issues(id);
+        unsigned n;
+
+        return check(is, token, is->session, &n);
+}
+
+int issues_secret(struct issues *is, const char *access, const char *session,
+                  char secret[IDENTITY_TEXT_MAX])
+{
         char want[IDENTITY_TEXT_MAX];
         unsigned n;
         int err = check(is, access, ACCESS, &n);
@@ -116,6 +126,12 @@ int identity_secret(struct identity *id, const char *access, const char *session
         snprintf(secret, IDENTITY_TEXT_MAX, "%s%08u", is->secret, n);
         snprintf(want, sizeof want, "%s%08u", is->session, n);
         return session && !strcmp(session, want) ? 0 : -EACCES;
+}
+
+int identity_secret(struct identity *id, const char *access, const char *session,
+                    char secret[IDENTITY_TEXT_MAX])
+{
+        return issues_secret(identity_issues(id), access, session, secret);
 }
 
 int identity_bearer(struct identity *id, const char *authorization)

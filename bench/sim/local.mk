@@ -60,8 +60,10 @@ noinst_LTLIBRARIES += %D%/libsim.la
 	%D%/s3_copy.c \
 	%D%/s3_digest.c \
 	%D%/s3_dispatch.c \
+	%D%/s3_express.c \
 	%D%/s3_list.c \
 	%D%/s3_object.c \
+	%D%/s3_sse.c \
 	%D%/s3_upload.c \
 	%D%/s3_xml.c \
 	%D%/server.c \

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/params.h"
 #include "bench/sim/data.h"
-#include "bench/sim/identity.h"
+#include "bench/sim/identity_i.h"
 #include "bench/sim/null.h"
 #include "bench/sim/request_log.h"
 #include "bench/sim/server.h"
@@ -25,6 +25,8 @@ enum { BUCKETS_MAX = 64, THREADS_MAX = 64, CONNECTIONS_MAX = 65536, WHY = 512 };
 struct options {
         const char *dir, *tls_cert, *tls_key, *faults, *identity, *log;
         bool null, hns, versioning;
+        uint64_t quota;
+        struct s3_options s3;
         struct gs_options gs;
         const char *buckets[BUCKETS_MAX];
         unsigned nbuckets;
@@ -54,6 +56,10 @@ static const char usage[] =
         "                          verify the signature of every request (or the environment:\n"
         "                          STORESIM_SECRET_KEY); without them anybody may do anything\n"
         "  --region NAME           refuse requests signed for another region; default: any\n"
+        "  --clock-skew TIME       this server's clock is ahead, as 1h\n"
+        "  --quota SIZE            with --data: refuse what makes more bytes (507)\n"
+        "  --requester-pays        s3: refuse who does not say that he pays\n"
+        "  --session-life TIME     s3: of sessions of directory buckets (NAME--x-s3), default 5m\n"
         "  --hns                   gs: buckets have a hierarchical namespace\n"
         "  --versioning            gs: versions that are replaced stay readable by generation\n"
         "  --no-move               gs: moveTo is not there (404)\n"
@@ -80,6 +86,10 @@ enum {
         OPT_SECRET,
         OPT_REGION,
         OPT_PROTOCOL,
+        OPT_CLOCK_SKEW,
+        OPT_QUOTA,
+        OPT_REQUESTER_PAYS,
+        OPT_SESSION_LIFE,
         OPT_HNS,
         OPT_VERSIONING,
         OPT_NO_MOVE,
@@ -106,6 +116,10 @@ static const struct option longs[] = {
         {"secret-key", required_argument, NULL, OPT_SECRET},
         {"region", required_argument, NULL, OPT_REGION},
         {"protocol", required_argument, NULL, OPT_PROTOCOL},
+        {"clock-skew", required_argument, NULL, OPT_CLOCK_SKEW},
+        {"quota", required_argument, NULL, OPT_QUOTA},
+        {"requester-pays", no_argument, NULL, OPT_REQUESTER_PAYS},
+        {"session-life", required_argument, NULL, OPT_SESSION_LIFE},
         {"hns", no_argument, NULL, OPT_HNS},
         {"versioning", no_argument, NULL, OPT_VERSIONING},
         {"no-move", no_argument, NULL, OPT_NO_MOVE},
@@ -184,10 +198,29 @@ static int set_size(const char *option, const char *text, uint64_t *out)
         return parse_size(text, out) || !*out ? bad_value(option, text, "give bytes, as 1M") : 0;
 }
 
-/* Those of the second protocol. */
-static int set_gs_option(struct options *o, int opt, const char *value)
+static int set_seconds(const char *option, const char *text, long *out)
+{
+        uint64_t ns;
+
+        if (fault_parse_duration(text, &ns))
+                return bad_value(option, text, "give a time, as 1h");
+        *out = (long)(ns / 1000000000);
+        return 0;
+}
+
+/* What makes the buckets of either protocol behave otherwise. */
+static int set_odd_option(struct options *o, int opt, const char *value)
 {
         switch (opt) {
+        case OPT_CLOCK_SKEW:
+                return set_seconds("clock-skew", value, &o->server.service.clock_skew_s);
+        case OPT_QUOTA:
+                return set_size("quota", value, &o->quota);
+        case OPT_REQUESTER_PAYS:
+                o->s3.requester_pays = true;
+                return 0;
+        case OPT_SESSION_LIFE:
+                return set_seconds("session-life", value, &o->s3.session_s);
         case OPT_HNS:
                 o->hns = true;
                 return 0;
@@ -255,7 +288,7 @@ static int set_option(struct options *o, int opt, const char *value)
                 o->log = value;
                 return 0;
         default:
-                return set_gs_option(o, opt, value);
+                return set_odd_option(o, opt, value);
         }
 }
 
@@ -282,7 +315,8 @@ static int parse_options(int argc, char **argv, struct options *o)
 {
         int opt, err = 0;
 
-        *o = (struct options){.server = {.listen = "127.0.0.1:0",
+        *o = (struct options){.s3 = {.session_s = 300},
+                              .server = {.listen = "127.0.0.1:0",
                                          .threads = 2,
                                          .connections = 1024,
                                          .protocol = &protocol_s3}};
@@ -308,6 +342,7 @@ struct parts {
         struct vault *vault;
         struct faults *faults;
         struct identity *identity;
+        struct issues *sessions;
         struct tls_server *tls;
         struct request_log *log;
         struct server *server;
@@ -318,6 +353,7 @@ static void parts_release(struct parts *p)
         server_stop(p->server);
         request_log_close(p->log);
         tls_server_close(p->tls);
+        issues_free(p->sessions);
         identity_close(p->identity);
         faults_close(p->faults);
         vault_close(p->vault);
@@ -335,6 +371,7 @@ static int open_store(const struct options *o, struct parts *p, char *why, size_
                 err = data_open(o->dir, &p->data, why, nwhy);
         if (err)
                 return err;
+        data_set_quota(p->data, o->quota);
         err = vault_open(p->data, &p->vault);
         if (!err && o->versioning)
                 vault_keep_versions(p->vault);
@@ -357,6 +394,8 @@ static int start(struct options *o, struct parts *p, char *why, size_t nwhy)
 
         if (!err && o->faults)
                 err = faults_open(o->faults, &p->faults, why, nwhy);
+        if (!err)
+                err = issues_new(NULL, &p->sessions);
         if (!err && o->identity)
                 err = identity_open(o->identity, &p->identity, why, nwhy);
         if (!err && o->tls_cert)
@@ -369,7 +408,9 @@ static int start(struct options *o, struct parts *p, char *why, size_t nwhy)
         }
         if (err)
                 return err;
+        o->server.service.s3 = &o->s3;
         o->server.service.gs = &o->gs;
+        o->server.service.sessions = p->sessions;
         o->server.service.scheme = p->tls ? "https" : "http";
         o->server.service.vault = p->vault;
         o->server.service.identity = p->identity;

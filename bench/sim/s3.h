@@ -62,6 +62,20 @@ void s3_checksum_headers(struct exchange *x, const struct object *o);
 /* Takes the headers that are stored with an object. True when the reply is set to an error. */
 bool s3_bad_metadata(struct exchange *x, struct object *o);
 
+/* s3_sse.c. Takes what the request says of encryption to the object. True when the reply is set to
+ * an error. */
+bool s3_bad_encryption(struct exchange *x, struct object *o);
+/* Whether the customer's key that the object was stored with is not given; of_source: as that of a
+ * copy's source. True as above. */
+bool s3_key_is_missing(struct exchange *x, const struct object *o, bool of_source);
+void s3_encryption_headers(struct exchange *x, const struct object *o);
+
+/* s3_express.c: whether the bucket is a directory bucket, and the request needs a session, which is
+ * there and good otherwise; true with the reply set. */
+bool s3_is_express(const struct exchange *x);
+bool s3_needs_session(const struct exchange *x);
+bool s3_bad_session(struct service *s, struct exchange *x);
+
 /* auth.c: true when the reply is set to an error. */
 bool s3_denied(struct service *s, struct exchange *x);
 
@@ -74,6 +88,7 @@ s3_fn s3_list_v1, s3_list_v2, s3_list_uploads, s3_list_parts;
 s3_fn s3_begin_put, s3_put, s3_get, s3_delete, s3_delete_many;
 s3_fn s3_copy, s3_part_copy;
 s3_fn s3_upload_create, s3_begin_part, s3_part, s3_upload_complete, s3_upload_abort;
+s3_fn s3_create_session, s3_rename;
 s3_fn s3_not_implemented;
 
 #endif

@@ -42,6 +42,8 @@ static struct object *find_source(struct service *s, struct exchange *x)
                 s3_error(x, "PreconditionFailed");
                 return NULL;
         }
+        if (s3_key_is_missing(x, o, true))
+                return NULL;
         return TAKE_PTR(o);
 }
 
@@ -53,6 +55,7 @@ static void reply_copy(struct exchange *x, const char *name, const struct object
         s3_element_time(b, "LastModified", o->mtime_ns);
         s3_element_etag(b, o);
         buf_addf(b, "</%s>", name);
+        s3_encryption_headers(x, o);
         s3_reply_xml(x);
 }
 
@@ -78,6 +81,8 @@ void s3_copy(struct service *s, struct exchange *x)
         if (replace && s3_bad_metadata(x, o))
                 return;
         int err = replace ? 0 : object_meta_copy(o, from);
+        if (!err && s3_bad_encryption(x, o))
+                return;
         if (!err)
                 err = object_append(o, from, 0, from->size);
         s3_cond(x, &cond);

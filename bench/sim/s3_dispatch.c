@@ -28,6 +28,7 @@ static const struct s3_op ops[] = {
         {"GetBucketLocation", "GET", BUCKET, "location", NULL, BODY_DROP, NULL, s3_get_location},
         {"GetBucketVersioning", "GET", BUCKET, "versioning", NULL, BODY_DROP, NULL,
          s3_get_versioning},
+        {"CreateSession", "GET", BUCKET, "session", NULL, BODY_DROP, NULL, s3_create_session},
         {"ListMultipartUploads", "GET", BUCKET, "uploads", NULL, BODY_DROP, NULL, s3_list_uploads},
         {"ListObjectsV2", "GET", BUCKET, "list-type", NULL, BODY_DROP, NULL, s3_list_v2},
         {"ListObjects", "GET", BUCKET, NULL, NULL, BODY_DROP, NULL, s3_list_v1},
@@ -40,6 +41,7 @@ static const struct s3_op ops[] = {
         {"GetObject", "GET", OBJECT, NULL, NULL, BODY_DROP, NULL, s3_get},
         {"UploadPartCopy", "PUT", OBJECT, "partNumber", "x-amz-copy-source", BODY_DROP, NULL,
          s3_part_copy},
+        {"RenameObject", "PUT", OBJECT, "renameObject", NULL, BODY_DROP, NULL, s3_rename},
         {"UploadPart", "PUT", OBJECT, "partNumber", NULL, BODY_INTAKE, s3_begin_part, s3_part},
         {"CopyObject", "PUT", OBJECT, NULL, "x-amz-copy-source", BODY_DROP, NULL, s3_copy},
         {"PutObject", "PUT", OBJECT, NULL, NULL, BODY_INTAKE, s3_begin_put, s3_put},
@@ -193,6 +195,17 @@ static bool is_chunked(const struct exchange *x)
                (coding && strcasestr(coding, "aws-chunked"));
 }
 
+/* Whether the requester says that it pays, which is said back. */
+static bool pays(struct exchange *x)
+{
+        const char *payer = s3_in(x, "x-amz-request-payer");
+
+        if (!payer || strcmp(payer, "requester"))
+                return false;
+        s3_header(x, "x-amz-request-charged", "requester");
+        return true;
+}
+
 static void begin(struct service *s, struct exchange *x)
 {
         x->op = "Unknown";
@@ -206,7 +219,7 @@ static void begin(struct service *s, struct exchange *x)
         const struct s3_op *op = find_op(x);
         if (op)
                 x->op = op->name;
-        if (s3_denied(s, x))
+        if (s3_denied(s, x) || (op && s3_needs_session(x) && s3_bad_session(s, x)))
                 return;
         if (!op) {
                 s3_error(x, "MethodNotAllowed");
@@ -215,7 +228,9 @@ static void begin(struct service *s, struct exchange *x)
         x->priv = op;
         x->to = op->to;
         x->chunked = is_chunked(x);
-        if (strlen(x->key) > S3_KEY_MAX)
+        if (s->s3->requester_pays && *x->bucket && !pays(x))
+                s3_error(x, "AccessDenied");
+        else if (strlen(x->key) > S3_KEY_MAX)
                 s3_error(x, "KeyTooLongError");
         else if (*x->bucket && op->finish != s3_create_bucket && op != &not_implemented &&
                  !vault_has_bucket(s->vault, x->bucket))

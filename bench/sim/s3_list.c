@@ -12,9 +12,9 @@
 /* One page being written. Objects and common prefixes come mixed and leave apart. */
 struct page {
         struct exchange *x;
-        struct buf commons;
+        struct buf commons, later; /* later: what an unsorted page has at its end */
         const char *prefix, *delim;
-        bool encode;
+        bool encode, unsorted;
         unsigned count, max;
         struct buf last; /* the last entry of the page */
         struct buf last_id;
@@ -24,6 +24,7 @@ struct page {
 static void page_release(struct page *p)
 {
         buf_release(&p->commons);
+        buf_release(&p->later);
         buf_release(&p->last);
         buf_release(&p->last_id);
 }
@@ -48,12 +49,23 @@ static bool bad_page(struct page *p, struct exchange *x, const char *max_name)
         const char *delim = exchange_query(x, "delimiter");
         long max = s3_query_number(x, max_name, S3_PAGE_MAX, INT32_MAX);
 
-        *p = (struct page){.x = x, .commons = BUF_INIT, .last = BUF_INIT, .last_id = BUF_INIT};
+        *p = (struct page){.x = x,
+                           .commons = BUF_INIT,
+                           .later = BUF_INIT,
+                           .last = BUF_INIT,
+                           .last_id = BUF_INIT};
         if (max < 0 || (encoding && strcasecmp(encoding, "url"))) {
                 s3_error(x, "InvalidArgument");
                 return true;
         }
         p->encode = encoding;
+        p->unsorted = s3_is_express(x);
+        if (p->unsorted && (exchange_query(x, "start-after") || (delim && strcmp(delim, "/")) ||
+                            (prefix && *prefix && prefix[strlen(prefix) - 1] != '/'))) {
+                s3_refuse(x, 400, "InvalidRequest",
+                          "A directory bucket lists folders by their prefix only.");
+                return true;
+        }
         p->prefix = prefix ? prefix : "";
         p->delim = delim ? delim : "";
         p->max = max < S3_PAGE_MAX ? (unsigned)max : S3_PAGE_MAX;
@@ -65,6 +77,8 @@ static int add_entry(void *arg, const struct object *o, const char *common, size
         struct page *p = arg;
         struct buf *b = &p->x->body;
 
+        if (p->unsorted && p->count % 2 == 0)
+                b = &p->later;
         p->count++;
         buf_reset(&p->last);
         if (common) {
@@ -114,9 +128,10 @@ static bool fill_page(struct page *p, struct service *s, const char *after)
                 return true;
         }
         p->more = l.more;
+        buf_add(&p->x->body, p->later.p, p->later.len);
         buf_add(&p->x->body, p->commons.p, p->commons.len);
         s3_element(&p->x->body, "IsTruncated", l.more ? "true" : "false");
-        p->x->body.failed |= p->commons.failed || p->last.failed;
+        p->x->body.failed |= p->commons.failed || p->later.failed || p->last.failed;
         return false;
 }
 

@@ -12,7 +12,8 @@
 
 /* The headers that are given back with the object, beside x-amz-meta-*; and Content-Encoding. */
 static const char *const kept[] = {"content-type", "content-language", "content-disposition",
-                                   "cache-control", "expires"};
+                                   "cache-control", "expires",
+                                   "x-goog-encryption-kms-key-name"};
 
 static bool is_kept(const char *name)
 {
@@ -75,6 +76,7 @@ static void reply_put(struct exchange *x, const struct object *o)
         const char *sent = s3_sent_crc(x);
 
         s3_object_headers(x, o, false);
+        s3_encryption_headers(x, o);
         if (sent && !x->google)
                 s3_header(x, "x-amz-checksum-crc32c", sent);
         else if (s3_in(x, "x-goog-hash"))
@@ -98,7 +100,7 @@ void s3_put(struct service *s, struct exchange *x)
                 s3_fail(x, err);
                 return;
         }
-        if (s3_bad_metadata(x, o))
+        if (s3_bad_metadata(x, o) || s3_bad_encryption(x, o))
                 return;
         s3_cond(x, &cond);
         err = vault_put(s->vault, x->bucket, o, &cond);
@@ -110,16 +112,17 @@ void s3_put(struct service *s, struct exchange *x)
 
 void s3_begin_part(struct service *s, struct exchange *x)
 {
+        CLEANUP(object_unrefp) struct object *head = NULL;
         struct vault_upload up = s3_upload(x);
 
         if (!x->part) {
                 s3_error(x, "InvalidArgument");
                 return;
         }
-        int err = vault_upload_check(s->vault, &up);
+        int err = vault_upload_head(s->vault, &up, &head);
         if (err)
                 s3_fail(x, err);
-        else
+        else if (!s3_key_is_missing(x, head, false))
                 s3_begin_put(s, x);
 }
 
@@ -169,7 +172,7 @@ void s3_get(struct service *s, struct exchange *x)
                 s3_fail(x, err);
                 return;
         }
-        if (reading_is_off(x, o))
+        if (s3_key_is_missing(x, o, false) || reading_is_off(x, o))
                 return;
         int ranged = exchange_range(x, o);
         if (ranged < 0) {
@@ -208,19 +211,23 @@ struct delete_many {
 
 static void delete_one(struct delete_many *d, const char *key)
 {
-        int err = vault_delete(d->s->vault, d->x->bucket, key, NULL);
+        struct fault f;
 
+        fault_match(d->s->faults, "DeleteObjects.Key", d->x->bucket, key, 0, &f);
+        int err =
+                f.what == FAULT_STATUS ? -EIO : vault_delete(d->s->vault, d->x->bucket, key, NULL);
         if (err && err != -ENOENT) {
                 buf_adds(&d->out, "<Error>");
                 s3_element(&d->out, "Key", key);
-                buf_adds(&d->out, "<Code>InternalError</Code><Message>");
-                xml_escape(&d->out, strerror(-err));
-                buf_adds(&d->out, "</Message></Error>");
+                s3_element(&d->out, "Code", f.code ? f.code : "InternalError");
+                s3_element(&d->out, "Message", f.message ? f.message : strerror(-err));
+                buf_adds(&d->out, "</Error>");
         } else if (!d->quiet) {
                 buf_adds(&d->out, "<Deleted>");
                 s3_element(&d->out, "Key", key);
                 buf_adds(&d->out, "</Deleted>");
         }
+        fault_release(&f);
 }
 
 /* First it is read without effect, so that a text that is refused has deleted nothing. */

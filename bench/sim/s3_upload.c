@@ -21,13 +21,14 @@ void s3_upload_create(struct service *s, struct exchange *x)
                 s3_error(x, "InternalError");
                 return;
         }
-        if (s3_bad_metadata(x, o))
+        if (s3_bad_metadata(x, o) || s3_bad_encryption(x, o))
                 return;
         int err = vault_upload_create(s->vault, x->bucket, o, id);
         if (err) {
                 s3_fail(x, err);
                 return;
         }
+        s3_encryption_headers(x, o);
         const char *algorithm = s3_in(x, "x-amz-checksum-algorithm");
         if (algorithm) {
                 s3_header(x, "x-amz-checksum-algorithm", algorithm);
@@ -159,6 +160,7 @@ static void reply_complete(struct exchange *x, const struct object *o)
                 s3_element(b, "ChecksumType", "FULL_OBJECT");
         }
         buf_adds(b, "</CompleteMultipartUploadResult>");
+        s3_encryption_headers(x, o);
         s3_reply_xml(x);
 }
 

@@ -38,6 +38,7 @@ static const struct {
         {"InvalidRange", 416, "The requested range cannot be satisfied."},
         {"InvalidRequest", 400, "The request is not valid."},
         {"InvalidToken", 400, "The provided token is malformed or otherwise not valid."},
+        {"InsufficientStorage", 507, "There is no more room."},
         {"KeyTooLongError", 400, "Your key is too long."},
         {"MalformedXML", 400, "The XML you provided was not well-formed."},
         {"MetadataTooLarge", 400, "Your metadata headers exceed the maximum allowed size."},
@@ -195,7 +196,7 @@ void s3_fail(struct exchange *x, int err)
                 break;
         case -ENOSPC:
         case -EDQUOT:
-                s3_refuse(x, 507, "InsufficientStorage", "The disk is full.");
+                s3_error(x, "InsufficientStorage");
                 break;
         default:
                 s3_refuse(x, 500, "InternalError", strerror(-err));

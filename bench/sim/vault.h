@@ -55,9 +55,14 @@ int vault_delete(struct vault *v, const char *bucket, const char *key,
  * place with the same generation, and the next metageneration. */
 int vault_update(struct vault *v, const char *bucket, struct object *o,
                  const struct vault_cond *cond);
-/* Replaces `to` by what is under `from`, which is gone then, at once. *out: the new version. */
-int vault_move(struct vault *v, const char *bucket, const char *from,
-               const struct vault_cond *from_cond, const char *to, const struct vault_cond *to_cond,
+/* Replaces `to` by what is under `from`, which is gone then, at once. *out: the new version; with
+ * keep it is the same one under another name. */
+struct vault_move {
+        const char *from, *to;
+        const struct vault_cond *from_cond, *to_cond;
+        bool keep;
+};
+int vault_move(struct vault *v, const char *bucket, const struct vault_move *m,
                struct object **out);
 
 /* From here on, versions that are replaced or deleted stay readable until the server ends. */

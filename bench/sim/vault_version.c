@@ -82,7 +82,7 @@ int vault_update(struct vault *v, const char *bucket, struct object *o,
 }
 
 static int move_locked(struct vault *v, struct bucket *b, const struct object *from,
-                       struct object *o, const char *tmp, const struct vault_cond *to_cond,
+                       struct object *o, const char *tmp, const struct vault_move *m,
                        struct object **old)
 {
         const struct object *now = b ? index_find(&b->index, from->key) : NULL;
@@ -91,33 +91,32 @@ static int move_locked(struct vault *v, struct bucket *b, const struct object *f
                 return -ENXIO;
         if (now != from)
                 return now ? -ESTALE : -ENOENT;
-        int err = vault_replace_locked(v, b, o, tmp, to_cond, old);
+        int err = vault_replace_locked(v, b, o, tmp, m->to_cond, old);
         if (!err && strcmp(from->key, o->key))
                 object_unref(vault_take_locked(v, b, from->key));
         return err;
 }
 
-int vault_move(struct vault *v, const char *bucket, const char *from,
-               const struct vault_cond *from_cond, const char *to, const struct vault_cond *to_cond,
-               struct object **out)
+int vault_move(struct vault *v, const char *bucket, const struct vault_move *m, struct object **out)
 {
         CLEANUP(object_unrefp) struct object *source = NULL, *o = NULL, *old = NULL;
         char tmp[DATA_TMP_MAX];
 
-        int err = vault_get(v, bucket, from, &source);
+        int err = vault_get(v, bucket, m->from, &source);
         if (!err)
-                err = vault_check(source, from_cond);
+                err = vault_check(source, m->from_cond);
         if (err)
                 return err;
-        o = object_clone(source, to);
+        o = object_clone(source, m->to);
         if (!o)
                 return -ENOMEM;
-        vault_stamp(v, o, 0);
+        if (!m->keep)
+                vault_stamp(v, o, 0);
         err = vault_stage(v, o, tmp);
         if (err)
                 return err;
         pthread_mutex_lock(&v->mtx);
-        err = move_locked(v, vault_bucket_locked(v, bucket), source, o, tmp, to_cond, &old);
+        err = move_locked(v, vault_bucket_locked(v, bucket), source, o, tmp, m, &old);
         pthread_mutex_unlock(&v->mtx);
         if (err)
                 data_discard(v->data, tmp);

@@ -29,6 +29,7 @@ sim_tests = \
 	%D%/sim_objects.sh \
 	%D%/sim_parallel.sh \
 	%D%/sim_restart.sh \
+	%D%/sim_s3_more.sh \
 	%D%/sim_uploads.sh \
 	$(NULL)
 TESTS += $(sim_tests)
