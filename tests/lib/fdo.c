@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -50,6 +51,7 @@ static int open_flags(const char *letters)
         flags |= strchr(letters, 't') ? O_TRUNC : 0;
         flags |= strchr(letters, 'x') ? O_EXCL : 0;
         flags |= strchr(letters, 'a') ? O_APPEND : 0;
+        flags |= strchr(letters, 'd') ? O_DIRECT : 0;
         return flags | O_CLOEXEC;
 }
 
@@ -258,6 +260,45 @@ static long long do_mmapw(char **a)
         return p == MAP_FAILED ? -errno : 0;
 }
 
+/* Locks that are not waited for: e(xclusive), s(hared), u(nlock). */
+static long long do_flock(char **a)
+{
+        int how = a[0][0] == 'e' ? LOCK_EX : a[0][0] == 's' ? LOCK_SH : LOCK_UN;
+        return result(flock(fd, how | LOCK_NB));
+}
+
+static long long do_lock(char **a)
+{
+        struct flock l = {.l_whence = SEEK_SET, .l_start = number(a[1]), .l_len = number(a[2])};
+        l.l_type = a[0][0] == 'e' ? F_WRLCK : a[0][0] == 's' ? F_RDLCK : F_UNLCK;
+        return result(fcntl(fd, F_SETLK, &l));
+}
+
+static long long seek_to(long long off, int whence)
+{
+        off_t at = lseek(fd, off, whence);
+        return at < 0 ? -errno : NUMBER + (long long)at;
+}
+
+static long long do_seekdata(char **a)
+{
+        return seek_to(number(a[0]), SEEK_DATA);
+}
+
+static long long do_seekhole(char **a)
+{
+        return seek_to(number(a[0]), SEEK_HOLE);
+}
+
+/* From slot a[0], bytes from a[1] on, to a[2], so many: a[3]. */
+static long long do_copyrange(char **a)
+{
+        loff_t from = number(a[1]), to = number(a[2]);
+        ssize_t n =
+                copy_file_range(fds[number(a[0]) % SLOTS], &from, fd, &to, (size_t)number(a[3]), 0);
+        return n < 0 ? -errno : NUMBER + (long long)n;
+}
+
 static long long do_rename(char **a)
 {
         return result(rename(a[0], a[1]));
@@ -350,6 +391,11 @@ static const struct {
         {"exit", 1, do_exit},
         {"pause", 0, do_pause},
         {"mmapw", 1, do_mmapw},
+        {"flock", 1, do_flock},
+        {"lock", 3, do_lock},
+        {"seekdata", 1, do_seekdata},
+        {"seekhole", 1, do_seekhole},
+        {"copyrange", 4, do_copyrange},
         {"rename", 2, do_rename},
         {"rename2", 3, do_rename2},
         {"link", 2, do_link},

@@ -6,11 +6,13 @@ mount_tests = \
 	%D%/cli.sh \
 	%D%/concurrency.sh \
 	%D%/daemon_kill.sh \
-	%D%/end.sh \
+	%D%/direct.sh \
 	%D%/dirs.sh \
+	%D%/end.sh \
 	%D%/kill.sh \
 	%D%/kill_ways.sh \
 	%D%/listing.sh \
+	%D%/locks.sh \
 	%D%/memory.sh \
 	%D%/names.sh \
 	%D%/options.sh \
