@@ -16,19 +16,23 @@
 
 enum { IN_FLIGHT = 64, DELETE_MAX = 1000 /* of one request */ };
 
-int bucket_open(const struct keys *k, struct store **out, char *why, size_t nwhy)
+int bucket_open(const struct keys *k, const char *storage, struct store **out, char *why,
+                size_t nwhy)
 {
+        bool gcs = !strcmp(storage, "gcs");
         const struct store_config cfg = {
-                .url = k->s3_uri,
-                .endpoint = k->s3_endpoint,
+                .url = gcs ? k->gcs_uri : k->s3_uri,
+                .endpoint = gcs ? k->gcs_endpoint : k->s3_endpoint,
                 .region = k->s3_region,
                 .profile = k->s3_profile,
                 .ca_bundle = k->s3_ca_bundle,
                 .connections = (unsigned)k->s3_connections,
                 .workers = (unsigned)k->s3_workers,
         };
-        if (!*k->s3_uri) {
-                snprintf(why, nwhy, "no bucket is named: give s3.uri=s3://BUCKET/PREFIX");
+        const char *scheme = gcs ? "gs://" : "s3://";
+        if (strncmp(cfg.url, scheme, 5)) {
+                snprintf(why, nwhy, "%s.uri=%s names no bucket: give %s.uri=%sBUCKET/PREFIX",
+                         storage, cfg.url, storage, scheme);
                 return -EINVAL;
         }
         struct store *s = NULL;

@@ -10,8 +10,10 @@
 
 enum { BUCKET_NAME_MAX = 128 };
 
-/* Opens s3.uri and reaches it. 0, or a negative errno with one line in `why`. Blocks. */
-int bucket_open(const struct keys *k, struct store **out, char *why, size_t nwhy);
+/* Opens the bucket of a storage, s3 or gcs, which its keys name, and reaches it. 0, or a negative
+ * errno with one line in `why`. Blocks. */
+int bucket_open(const struct keys *k, const char *storage, struct store **out, char *why,
+                size_t nwhy);
 
 /* Name `i` below `dir`, as bucket_fill() gives it. */
 void bucket_name(const char *dir, size_t i, char out[BUCKET_NAME_MAX]);

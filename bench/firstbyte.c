@@ -209,7 +209,7 @@ static int firstbyte_job(const struct run *r, const struct keys *k, struct json 
         size_t n = files_of(k);
         struct store *s = NULL;
         CLEANUP(freep) struct times *v = calloc(n, sizeof *v);
-        int err = v ? bucket_open(k, &s, why, sizeof why) : -ENOMEM;
+        int err = v ? bucket_open(k, "s3", &s, why, sizeof why) : -ENOMEM;
 
         if (err) {
                 run_error(r, "%s", v ? why : strerror(ENOMEM));

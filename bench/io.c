@@ -13,6 +13,7 @@
 const struct io_storage io_storages[] = {
         {"mount", &io_posix, "files below mount.path, through a mounted bucket"},
         {"s3", &io_s3, "objects below s3.uri, straight through libstore"},
+        {"gcs", &io_s3, "objects below gcs.uri, straight through libstore"},
         {"disk", &io_posix, "files below path"},
         {"null", &io_null, "nowhere, with null.delay_us: what measuring itself costs"},
 };

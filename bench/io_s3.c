@@ -173,13 +173,12 @@ static struct s3_io *s3_new(const struct keys *k, const char *dir, unsigned rank
 static int s3_start(const struct keys *k, const char *storage, const char *dir, unsigned rank,
                     struct io **out, char *why, size_t nwhy)
 {
-        (void)storage;
         struct s3_io *s = s3_new(k, dir, rank);
         if (!s) {
                 snprintf(why, nwhy, "out of memory: give s3.connections= a smaller number");
                 return -ENOMEM;
         }
-        int err = bucket_open(k, &s->store, why, nwhy);
+        int err = bucket_open(k, storage, &s->store, why, nwhy);
         if (err) {
                 s3_stop(&s->io, false);
                 return err;

@@ -159,7 +159,7 @@ static int list_job(const struct run *r, const struct keys *k, struct json *job)
         struct store *s = NULL;
         CLEANUP(freep) double *store = calloc(k->epochs, sizeof *store);
         CLEANUP(freep) double *mount = calloc(k->epochs, sizeof *mount);
-        int err = store && mount ? bucket_open(k, &s, why, sizeof why) : -ENOMEM;
+        int err = store && mount ? bucket_open(k, "s3", &s, why, sizeof why) : -ENOMEM;
 
         if (err) {
                 run_error(r, "%s", err == -ENOMEM ? strerror(ENOMEM) : why);

@@ -6,6 +6,7 @@ bench_tests = \
 	%D%/formats.sh \
 	%D%/report.sh \
 	%D%/shards.sh \
+	%D%/shards_gcs.sh \
 	%D%/shards_s3.sh \
 	%D%/shards_verify.sh \
 	%D%/stop.sh \
