@@ -6,6 +6,7 @@ fault_tests = \
 	%D%/rename_dir.sh \
 	%D%/write.sh \
 	%D%/write_fails.sh \
+	%D%/write_refused.sh \
 	$(NULL)
 TESTS += $(fault_tests)
 fault_gs_tests = \
@@ -22,6 +23,11 @@ $(fault_gs_tests): %D%/local.mk
 
 EXTRA_DIST += \
 	$(fault_tests) \
+	%D%/expired.json \
+	%D%/expired_for_good.json \
+	%D%/readonly.json \
+	%D%/skewed.json \
+	%D%/skewed_for_good.json \
 	%D%/complete_200_with_error.json \
 	%D%/complete_200_with_error_once.json \
 	%D%/complete_reply_lost.json \

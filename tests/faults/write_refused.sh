@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# write_refused.sh: clocks and credentials are corrected once, then the errno reaches the program and
+# the log says why; a store that is read-only says EACCES; what was there stands.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 24
+start_store
+mount_ckptfs part_size=5M stall_timeout=2s deadline=10s attr_ttl=0
+head -c 12000000 /dev/urandom >"$tmp/data"
+head -c 1000 "$tmp/data" >"$tmp/small"
+no_upload() { [ -z "$(store_uploads)" ]; }
+lines() { grep -c "$1" "$mount_log"; }
+
+# The last call fails so; a call before it may, too.
+denied() {
+	name=$1; shift
+	said=$(fdo "$@")
+	case $said in
+	*EACCES) ok "$name" ;;
+	*) not_ok "$name"; diag "$said" ;;
+	esac
+}
+
+for fault in skewed expired; do
+	set_faults $fault
+	cp "$tmp/small" "$mnt/small.$fault"
+	expect_eq 0 $? "$fault: a small file is written"
+	cp "$tmp/data" "$mnt/large.$fault"
+	expect_eq 0 $? "$fault: and a large one"
+	set_faults
+	same "the small one is right" "$tmp/small" small.$fault
+	same "the large one, too" "$tmp/data" large.$fault
+	printf old | store_put $fault
+	set_faults ${fault}_for_good
+	denied "$fault for good: close says EACCES" src "$tmp/data" open wt "$mnt/$fault" write 12000000 close
+	expect_eq old "$(store_cat $fault)" "the old version stands"
+	check "no upload is left" wait_for 10 no_upload
+	expect_eq 1 "$(lines "store: upload-part .*/$fault:")" "the log has one line of the store"
+done
+expect_log 'store: upload-part .*(RequestTimeTooSkewed|ExpiredToken)'
+expect_log '(skewed|expired): not published, the version before it stands: Permission denied'
+
+printf old | store_put standing
+set_faults readonly
+for size in 100 12000000; do
+	denied "$size bytes to a store that is read-only: EACCES, at close the latest" \
+		open wct "$mnt/new$size" write $size close
+	expect_eq "" "$(store_ls new$size)" "nothing of it is there"
+done
+expect_eq "EACCES old" "$(fdo unlink "$mnt/standing") $(cat "$mnt/standing")" "nor is a file deleted"
+denied "nor replaced" open wt "$mnt/standing" write 5 close
+expect_eq "old old" "$(store_cat standing) $(cat "$mnt/standing")" "the old version stands"
+expect_log '(put|upload-create|delete) .*AccessDenied'
+expect_log '(new100|new12000000|standing): not published'
+umount_ckptfs
