@@ -182,8 +182,15 @@ void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st)
         set_times_locked(m, n, st);
 }
 
+double mount_absent_ttl(const struct mount *m)
+{
+        return m->params.consistency == STRICT ? 0 : (double)m->params.attr_ttl / 1000;
+}
+
 double mount_ttl_locked(const struct mount *m, const struct node *n)
 {
+        if (m->params.consistency == STRICT)
+                return 0;
         if (n == tree_root(m->tree))
                 return (double)m->params.attr_ttl / 1000;
         if (n->writer)

@@ -71,6 +71,8 @@ void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st);
 /* How long the kernel may believe the name and attributes of a node, in seconds. The tree is
  * locked. */
 double mount_ttl_locked(const struct mount *m, const struct node *n);
+/* The same for a name that is not there. */
+double mount_absent_ttl(const struct mount *m);
 
 /* In the root, where the mount keeps what is not a file; no name leads there. */
 #define CKPTFS_DIR ".ckptfs"

@@ -116,8 +116,16 @@ struct op_ask {
         struct mount *m;
         struct node *n;
         void (*done)(struct op_ask *a, int err);
+        struct amend_wait idle; /* the rest is op_ask()'s */
+        bool opens;
 };
 void op_ask(struct op_ask *a);
+
+/* The same for an open, which is to see what others have published: -ESTALE when the version is not
+ * the one that the kernel has seen, so that it looks the name up anew and opens again. */
+void op_ask_version(struct op_ask *a);
+/* Whether an open need not ask. The tree is locked. */
+bool op_open_known_locked(const struct node *n, int flags);
 
 /* Gives a file that is open or not another size, and replies its attributes. */
 void op_set_size(fuse_req_t req, struct mount *m, struct node *n, uint64_t size,

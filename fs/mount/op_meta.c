@@ -7,6 +7,8 @@
 #include "mount/op.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -70,7 +72,7 @@ static void lookup_fail(struct lookup *l, int err)
  * name. A directory stays while a file in it is not published yet. */
 static void lookup_absent(struct lookup *l)
 {
-        struct fuse_entry_param e = {.entry_timeout = (double)l->m->params.attr_ttl / 1000};
+        struct fuse_entry_param e = {.entry_timeout = mount_absent_ttl(l->m)};
 
         tree_lock(l->m->tree);
         struct node *n = tree_find_locked(l->m->tree, l->parent, l->name);
@@ -199,9 +201,11 @@ static void lookup_ask(struct lookup *l)
 }
 
 /* Whether the node may be shown without asking the store. */
-static bool known_locked(const struct node *n)
+static bool known_locked(const struct mount *m, const struct node *n)
 {
-        return n->writer || n->amend || (n->attr_known && tree_fresh_locked(n));
+        if (n->writer || n->amend)
+                return true;
+        return m->params.consistency != STRICT && n->attr_known && tree_fresh_locked(n);
 }
 
 static bool lookup_local(struct mount *m, struct node *parent, const char *name,
@@ -209,7 +213,7 @@ static bool lookup_local(struct mount *m, struct node *parent, const char *name,
 {
         tree_lock(m->tree);
         struct node *n = tree_find_locked(m->tree, parent, name);
-        bool known = n && known_locked(n);
+        bool known = n && known_locked(m, n);
         if (known) {
                 tree_pin_locked(n);
                 op_entry_locked(m, n, e);
@@ -284,9 +288,13 @@ static int take_told_locked(struct op_ask *a, const struct node_info *info)
 
         if (n->writer || n->amend)
                 return 0; /* what is known here is newer */
-        if (!n->dir && n->nreaders && strcmp(n->etag, info->etag))
+        bool other = !n->dir && *n->etag && strcmp(n->etag, info->etag);
+        if (other && n->nreaders) {
+                n->fresh_until = 0;
                 return -ESTALE; /* an open file is what it was when it was opened */
-        return tree_set_info_locked(a->m->tree, n, info) ? -ENOMEM : 0;
+        }
+        int err = tree_set_info_locked(a->m->tree, n, info) ? -ENOMEM : 0;
+        return !err && other && a->opens ? -ESTALE : err;
 }
 
 static void told(void *arg, int err, const struct store_object *obj)
@@ -318,6 +326,24 @@ void op_ask(struct op_ask *a)
                 a->done(a, err);
 }
 
+static void version_idle(struct amend_wait *w, int err)
+{
+        (void)err;
+        op_ask((struct op_ask *)(void *)((char *)w - offsetof(struct op_ask, idle)));
+}
+
+void op_ask_version(struct op_ask *a)
+{
+        a->opens = true;
+        a->idle.done = version_idle;
+        amend_wait(a->m, a->n, &a->idle);
+}
+
+bool op_open_known_locked(const struct node *n, int flags)
+{
+        return n->writer || n->unlinked || (flags & O_TRUNC && n->attr_known && !n->amend);
+}
+
 struct getattr {
         struct op_ask ask; /* stays the first field */
         fuse_req_t req;
@@ -339,7 +365,8 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         (void)fi;
 
         tree_lock(m->tree);
-        bool known = n->nreaders || known_locked(n) || (n->attr_known && n == tree_root(m->tree));
+        bool known =
+                n->nreaders || known_locked(m, n) || (n->attr_known && n == tree_root(m->tree));
         tree_unlock(m->tree);
         struct getattr *g = known ? NULL : malloc(sizeof *g);
         if (known) {

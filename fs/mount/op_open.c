@@ -246,37 +246,19 @@ static void open_now(fuse_req_t req, struct mount *m, struct node *n, const char
 }
 
 struct opening {
+        struct op_ask ask; /* stays the first field */
         fuse_req_t req;
-        struct mount *m;
-        struct node *n;
         char *key;
         struct fuse_file_info fi;
 };
 
-static void open_headed(void *arg, int err, const struct store_object *obj)
+static void open_asked(struct op_ask *ask, int err)
 {
-        struct opening *o = arg;
-
-        if (!err) {
-                struct node_info info = op_info(obj);
-                struct attr attr;
-                if (attr_from_object(obj, false, &attr))
-                        attr = (struct attr){0};
-                info.attr = &attr;
-                tree_lock(o->m->tree);
-                bool same = o->n->etag && !strcmp(o->n->etag, obj->etag);
-                if (!o->n->writer && (same || !o->n->nreaders) &&
-                    tree_set_info_locked(o->m->tree, o->n, &info))
-                        err = -ENOMEM;
-                else if (!same && o->n->nreaders)
-                        err = -ESTALE; /* the name has a new version: open it again by name */
-                tree_unlock(o->m->tree);
-                attr_release(&attr);
-        }
+        struct opening *o = (struct opening *)ask;
         if (err)
                 fuse_reply_err(o->req, -err);
         else
-                open_now(o->req, o->m, o->n, o->key, &o->fi);
+                open_now(o->req, ask->m, ask->n, o->key, &o->fi);
         free(o->key);
         free(o);
 }
@@ -285,32 +267,23 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
         struct mount *m = op_mount(req);
         struct node *n = op_node(m, ino);
+        struct opening *o = calloc(1, sizeof *o);
         CLEANUP(freep) char *key = tree_key(m->tree, n, NULL);
 
-        if (!key) {
+        if (!key || !o) {
+                free(o);
                 fuse_reply_err(req, ENOMEM);
                 return;
         }
         tree_lock(m->tree);
-        bool known = ((fi->flags & O_TRUNC) && n->attr_known) || n->writer ||
-                     (n->complete && (tree_fresh_locked(n) || n->nreaders));
+        bool known = op_open_known_locked(n, fi->flags);
         tree_unlock(m->tree);
-        if (known) {
-                open_now(req, m, n, key, fi);
-                return;
-        }
-        struct opening *o = malloc(sizeof *o);
-        int err = -ENOMEM;
-        if (o) {
-                *o = (struct opening){.req = req, .m = m, .n = n, .key = TAKE_PTR(key), .fi = *fi};
-                err = store_head(m->store, o->key, open_headed, o);
-        }
-        if (err) {
-                if (o)
-                        free(o->key);
-                free(o);
-                fuse_reply_err(req, -err);
-        }
+        *o = (struct opening){.req = req, .key = TAKE_PTR(key), .fi = *fi};
+        o->ask = (struct op_ask){.m = m, .n = n, .done = open_asked};
+        if (known)
+                open_asked(&o->ask, 0);
+        else
+                op_ask_version(&o->ask);
 }
 
 /* --- release
