@@ -17,6 +17,8 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/clock.h \
 	%D%/coll.h \
 	%D%/coll_none.c \
+	%D%/compare.c \
+	%D%/compare.h \
 	%D%/cpu.c \
 	%D%/cpu.h \
 	%D%/firstbyte.c \

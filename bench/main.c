@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "bench/ceiling_fuse.h"
 #include "bench/coll.h"
+#include "bench/compare.h"
 #include "bench/io.h"
 #include "bench/keys.h"
 #include "bench/report.h"
@@ -23,7 +24,8 @@ static int help(void)
 {
         printf("usage: [mpirun -n N] ckptbench SCENARIO [-cd DIR] [-cn NAME] [--dry-run]\n"
                "           [key=value | +key=v1,v2 ...]\n"
-               "       ckptbench report DIR... -o FILE.html\n\nscenarios:\n");
+               "       ckptbench report DIR... -o FILE.html\n"
+               "       ckptbench compare FIRST SECOND\n\nscenarios:\n");
         for (size_t i = 0; i < scenario_count; i++)
                 printf("  %s\n        %s\n", scenarios[i]->name, scenarios[i]->text);
         printf("\nstorages:\n");
@@ -39,7 +41,8 @@ static int unknown_scenario(const char *name)
         CLEANUP(buf_release) struct buf b = BUF_INIT;
         for (size_t i = 0; i < scenario_count; i++)
                 buf_addf(&b, "%s, ", scenarios[i]->name);
-        fprintf(stderr, "ckptbench: scenario '%s' is unknown: give one of %sreport\n", name, b.p);
+        fprintf(stderr, "ckptbench: scenario '%s' is unknown: give one of %sreport, compare\n",
+                name, b.p);
         return 1;
 }
 
@@ -138,6 +141,8 @@ int main(int argc, char **argv)
         log_open("ckptbench", "stderr", LOG_LEVEL_ERROR); /* bad input is one line: ours */
         if (!strcmp(argv[1], "report"))
                 return report_main(argc - 1, argv + 1);
+        if (!strcmp(argv[1], "compare"))
+                return compare_main(argc - 1, argv + 1);
         const struct scenario *sc = scenario_find(argv[1]);
         return sc ? run_scenario(sc, argc, argv) : unknown_scenario(argv[1]);
 }

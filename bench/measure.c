@@ -51,10 +51,10 @@ int measure_summary(const struct sample *v, size_t epochs, size_t ranks, struct 
                 if (stats_of(of_epoch, epochs, &st))
                         return -ENOMEM;
                 *(double *)((char *)out + phases[p].summary) = st.median;
-                if (p == 0) {
-                        out->min = st.min;
-                        out->max = st.max;
-                }
+                if (p == 0)
+                        out->epochs = st;
+                if (p == 0 && stats_median_interval(of_epoch, epochs, &out->interval) == -ENOMEM)
+                        return -ENOMEM;
         }
         for (size_t i = 0; i < epochs * ranks; i++) {
                 bytes += (double)v[i].bytes;
@@ -89,8 +89,13 @@ void measure_json(struct json *to, const char *name, const struct summary *s,
         struct json *o = json_add_object(to, name);
         json_add_number(o, "seconds", s->seconds);
         json_add_number(o, "gb_per_s", s->gb_per_s);
-        json_add_number(o, "seconds_min", s->min);
-        json_add_number(o, "seconds_max", s->max);
+        json_add_number(o, "seconds_min", s->epochs.min);
+        json_add_number(o, "seconds_max", s->epochs.max);
+        measure_stats_json(o, "seconds_stats", &s->epochs);
+        if (s->interval.high > 0) {
+                json_add_number(o, "seconds_95_low", s->interval.low);
+                json_add_number(o, "seconds_95_high", s->interval.high);
+        }
         for (size_t p = 1; p < NPHASES; p++)
                 json_add_number(o, phases[p].name,
                                 *(const double *)((const char *)s + phases[p].summary));
@@ -113,6 +118,7 @@ void measure_stats_json(struct json *to, const char *name, const struct stats *s
         json_add_number(o, "mean", s->mean);
         json_add_number(o, "sd", s->sd);
         json_add_number(o, "min", s->min);
+        json_add_number(o, "p25", s->p25);
         json_add_number(o, "median", s->median);
         json_add_number(o, "p75", s->p75);
         json_add_number(o, "p90", s->p90);

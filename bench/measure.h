@@ -21,9 +21,10 @@ struct sample {
  * phases are medians of these over epochs. */
 struct summary {
         double seconds, open, transfer, sync, close;
-        double gb_per_s;   /* 1e9 bytes of all ranks / seconds */
-        double min, max;   /* seconds of the best and the worst epoch */
-        double cpu_per_gb; /* CPU-seconds per 1e9 bytes: ranks and mount */
+        double gb_per_s;          /* 1e9 bytes of all ranks / seconds */
+        struct stats epochs;      /* of the seconds of each epoch */
+        struct interval interval; /* 95 % of their median; zero for fewer than 3 */
+        double cpu_per_gb;        /* CPU-seconds per 1e9 bytes: ranks and mount */
         double cpu_self_per_gb, cpu_mount_per_gb, cpu_server_per_gb;
 };
 

@@ -8,7 +8,7 @@
 struct stats {
         size_t n;
         double mean, sd; /* of the sample: n-1; 0 for n < 2 */
-        double min, median, p75, p90, max;
+        double min, p25, median, p75, p90, max;
 };
 
 /* Of v[0..n), which stays as it is; all zero for n == 0. 0, or -ENOMEM. */
@@ -17,6 +17,19 @@ int stats_of(const double *v, size_t n, struct stats *out);
 /* The q-th quantile (0..1) of n ascending values, between the two nearest by linear interpolation
  * (R's type 7); 0 for n == 0. */
 double stats_quantile(const double *sorted, size_t n, double q);
+
+/* The 95 % bootstrap interval of the ratio of two medians, b's over a's: the 2.5 % and 97.5 %
+ * quantiles of the ratios of 2,000 pairs of resamples (Efron, Tibshirani: "An Introduction to the
+ * Bootstrap", chapter 13). Same values, same interval. 0, -ENOMEM, or -EINVAL for fewer than 3
+ * values of either, of which no interval can be made. */
+struct interval {
+        double low, high;
+};
+int stats_ratio_interval(const double *a, size_t na, const double *b, size_t nb,
+                         struct interval *out);
+
+/* The same of one median. */
+int stats_median_interval(const double *v, size_t n, struct interval *out);
 
 /* a / b, or 0 where b is 0: a rate of nothing is no number. */
 double stats_ratio(double a, double b);

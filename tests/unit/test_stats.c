@@ -38,6 +38,21 @@ START_TEST(few_values_have_no_spread)
 }
 END_TEST
 
+START_TEST(the_interval_of_a_ratio_holds_what_is_true)
+{
+        static const double a[] = {10, 11, 10.5, 10.2, 10.8, 10.1, 10.9, 10.4};
+        static const double b[] = {20, 22, 21, 20.4, 21.6, 20.2, 21.8, 20.8};
+        struct interval in;
+        ck_assert_int_eq(stats_ratio_interval(a, 8, b, 8, &in), 0);
+        ck_assert(in.low > 1.85 && in.low < 2 && in.high > 2 && in.high < 2.15);
+        ck_assert_int_eq(stats_ratio_interval(a, 8, a, 8, &in), 0);
+        ck_assert(in.low < 1 && in.high > 1);
+        ck_assert_int_eq(stats_median_interval(a, 8, &in), 0);
+        ck_assert(in.low >= 10 && in.low < 10.45 && in.high > 10.45 && in.high <= 11);
+        ck_assert_int_eq(stats_median_interval(a, 2, &in), -22);
+}
+END_TEST
+
 /* Two ranks, three epochs: an epoch takes as long as its slowest rank, the run as its median epoch;
  * a rank that was slow once does not make the mean of the others slow. */
 START_TEST(an_epoch_lasts_as_long_as_its_slowest_rank)
@@ -53,8 +68,8 @@ START_TEST(an_epoch_lasts_as_long_as_its_slowest_rank)
         struct summary s;
         ck_assert_int_eq(measure_summary(v, 3, 2, &s), 0);
         ck_assert_double_eq(s.seconds, 3);
-        ck_assert_double_eq(s.min, 2);
-        ck_assert_double_eq(s.max, 9);
+        ck_assert_double_eq(s.epochs.min, 2);
+        ck_assert_double_eq(s.epochs.max, 9);
         ck_assert_double_eq(s.transfer, 1.5);
         ck_assert_double_eq(s.gb_per_s, 2);
         ck_assert_double_eq_tol(s.cpu_self_per_gb, 3.0 / 18, 1e-12);
@@ -69,6 +84,7 @@ int main(void)
         TCase *t = tcase_create("stats");
         tcase_add_test(t, quantiles_interpolate_and_ignore_order);
         tcase_add_test(t, few_values_have_no_spread);
+        tcase_add_test(t, the_interval_of_a_ratio_holds_what_is_true);
         tcase_add_test(t, an_epoch_lasts_as_long_as_its_slowest_rank);
         suite_add_tcase(s, t);
         return unit_main(s);
