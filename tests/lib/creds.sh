@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# creds.sh: credentials in a test; source it instead of tap.sh. Nothing of the caller's environment is
+# creds.sh: credentials in a test; source it instead of tap.sh, or after mount.sh. Nothing of the caller's environment is
 # left: each test has an empty home, and storesim plays the identity servers.
 #
 #   identity JSON               what the servers demand and how they answer; ends the server that
@@ -10,7 +10,7 @@
 #   no_secrets                  one check, the last: no message or log of debug level has a secret
 #
 # An argument that begins with -o is an option of ckptctl.
-. "$srcdir/tests/lib/tap.sh"
+[ -n "${tap_n:-}" ] || . "$srcdir/tests/lib/tap.sh"
 
 : "${scheme:=s3}"
 home=$tmp/home said=$tmp/said log=$tmp/debug.log requests=$tmp/requests

@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Google: identities from elsewhere: a token from a file, a URL, a program or AWS is exchanged.
+scheme=gs
+. "$srcdir/tests/lib/creds.sh"
+plan 25
+# external NAME SOURCE [MORE]: a credential file with that credential_source
+external() {
+	cat >"$tmp/$1.json" <<END
+{"type": "external_account", "audience": "//aud", "subject_token_type": "urn:ietf:params:${4:-oauth:token-type:jwt}",
+ "token_url": "$url/google-sts/v1/token", "credential_source": $2${3:-}}
+END
+}
+named() { echo "GOOGLE_APPLICATION_CREDENTIALS=$tmp/$1.json"; }
+allow=GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES=1
+as() { printf ', "service_account_impersonation_url": "%s/v1/projects/-/serviceAccounts/%s:generateAccessToken"' "$url" "$1"; }
+files() {
+	external file "{\"file\": \"$tmp/subject\"}"
+	external field "{\"file\": \"$tmp/subject.txt\", \"format\": {\"type\": \"json\", \"subject_token_field_name\": \"token\"}}"
+	external url "{\"url\": \"$url/subject\", \"headers\": {\"X-Id\": \"topsecret-header\"}}"
+	external badurl "{\"url\": \"$url/subject\", \"headers\": {\"X-Id\": \"topsecret-other\"}}"
+	external program "{\"executable\": {\"command\": \"'$tmp/program' token\", \"timeout_millis\": 5000}}"
+	external as "{\"file\": \"$tmp/subject\"}" "$(as t@b)"
+	external notas "{\"file\": \"$tmp/subject\"}" "$(as u@b)"
+	external none '{"moon": "x"}'
+	external lost "{\"file\": \"$tmp/nowhere\"}"
+	external aws "{\"environment_id\": \"aws1\", \"regional_cred_verification_url\": \"https://sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15\"}" "" aws:token-type:aws4_request
+}
+printf topsecret-subject >"$tmp/subject"
+echo '{"token": "topsecret-subject"}' >"$tmp/subject.txt"
+cat >"$tmp/program" <<'END'
+#!/bin/sh
+[ "$1|$GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE" = 'token|//aud' ] || exit 2
+echo '{"version": 1, "success": true, "token_type": "urn:ietf:params:oauth:token-type:id_token", "id_token": "topsecret-subject"}'
+END
+chmod +x "$tmp/program"
+exchange='"gsts.token": {"subject_token": "topsecret-subject", "audience": "//aud"'
+rest='"iam.generateAccessToken": {"email": "t@b"}, "subject": {"token": "topsecret-subject", "header": "X-Id", "value": "topsecret-header"}'
+
+identity "{\"issue\": {\"only\": true}, $exchange}, $rest}"
+files
+opens "a token in a file is exchanged" "$(named file)"
+opens "or in a field of one" "$(named field)"
+opens "or from a URL" "$(named url)"
+refused "which refuses another header" 'subject token server at .* answers 4' "$(named badurl)"
+refused "a program is not run unless that is allowed" 'ALLOW_EXECUTABLES=1' "$(named program)"
+opens "then its token is exchanged" "$(named program)" $allow
+opens "a service account takes the identity's place" "$(named as)"
+expect_eq 1 "$(served iam.generateAccessToken)" "in one request more"
+refused "one that may not is told" 'Service Account Token Creator' "$(named notas)"
+refused "a source that is none is told" 'credential_source of .* is no file' "$(named none)"
+refused "as is a file that is missing" 'nowhere: No such file' "$(named lost)"
+printf topsecret-wrong >"$tmp/subject"
+refused "another token is refused" 'token exchange at .* answers 400.*let the pool' "$(named file)"
+: >"$tmp/subject"
+refused "an empty file is told" 'is empty' "$(named file)"
+printf topsecret-subject >"$tmp/subject"
+echo 'topsecret-subject' >"$tmp/subject.txt"
+refused "a file without the field is told" 'no JSON with a field token' "$(named field)"
+printf '#!/bin/sh\necho "{\\"version\\": 1, \\"success\\": false, \\"code\\": \\"401\\", \\"message\\": \\"no login\\"}"\n' >"$tmp/program"
+refused "a program that says no is quoted" '401 no login' "$(named program)" $allow
+printf '#!/bin/sh\necho topsecret\n' >"$tmp/program"
+refused "one that prints something else is told" 'no JSON' "$(named program)" $allow
+printf '#!/bin/sh\nexec sleep 60\n' >"$tmp/program"
+refused "one that does not end is ended" 'did not end in 5 s' "$(named program)" $allow
+
+for answer in expired:'expired|does not know' garbage:'no JSON'; do
+	identity "{\"issue\": {\"only\": true}, $exchange, \"answer\": \"${answer%%:*}\"}, $rest}"
+	files
+	refused "an answer that is ${answer%%:*} is told" "${answer#*:}" "$(named file)"
+done
+identity "{\"issue\": {\"only\": true}, $exchange, \"delay\": \"2s\"}, $rest}"
+files
+opens "a slow answer is waited for" "$(named file)"
+identity "{\"issue\": {\"only\": true}, $exchange, \"answer\": \"refuse\", \"status\": 503, \"times\": 1}, $rest}"
+files
+opens "an error that passes is tried again" "$(named file)"
+
+identity '{"issue": {"only": true}, "keys": {"AKBASE": "topsecret1"}, "gsts.token": {"audience": "//aud"}}'
+files
+opens "an AWS key's signature is exchanged" "$(named aws)" AWS_REGION=eu-west-1 AWS_ACCESS_KEY_ID=AKBASE AWS_SECRET_ACCESS_KEY=topsecret1
+refused "that of a wrong one is not" 'token exchange at .* answers 4' "$(named aws)" AWS_REGION=eu-west-1 AWS_ACCESS_KEY_ID=AKBASE AWS_SECRET_ACCESS_KEY=topsecret2
+opens "the instance's role is exchanged, too" "$(named aws)" "AWS_EC2_METADATA_SERVICE_ENDPOINT=$url"
+no_secrets

@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Google: the key file of a service account.
+scheme=gs
+. "$srcdir/tests/lib/creds.sh"
+command -v openssl >/dev/null || skip_all "openssl is not installed"
+plan 22
+openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out "$tmp/key.pem" 2>/dev/null
+openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out "$tmp/other.pem" 2>/dev/null
+openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$tmp/ec.pem" 2>/dev/null
+openssl pkey -in "$tmp/key.pem" -pubout -out "$tmp/pub.pem" 2>/dev/null
+openssl rsa -in "$tmp/key.pem" -traditional -out "$tmp/pkcs1.pem" 2>/dev/null
+# account FILE KEY: a credential file with that key
+account() {
+	cat >"$1" <<END
+{"type": "service_account", "project_id": "p", "private_key_id": "id1", "client_email": "a@b",
+ "private_key": "$(awk '{ printf "%s\\n", $0 }' "$2")", "token_uri": "$url/oauth2/token"}
+END
+}
+nowhere=GCE_METADATA_HOST=127.0.0.1:1
+demands="\"oauth2.token\": {\"public_key\": \"$tmp/pub.pem\", \"email\": \"a@b\""
+identity "{\"issue\": {\"only\": true}, $demands}}"
+account "$tmp/sa.json" "$tmp/key.pem"
+account "$tmp/other.json" "$tmp/other.pem"
+account "$tmp/ec.json" "$tmp/ec.pem"
+account "$tmp/pkcs1.json" "$tmp/pkcs1.pem"
+named() { echo "GOOGLE_APPLICATION_CREDENTIALS=$1"; }
+
+opens "a signed claim gives a token" "$(named "$tmp/sa.json")"
+expect_eq 1 "$(served oauth2.token)" "in one request"
+opens "the option names a file before the variable" -ocredentials="$tmp/sa.json" "$(named "$tmp/none")"
+opens "a key in the older format signs, too" "$(named "$tmp/pkcs1.json")"
+cp "$tmp/sa.json" "$home/.config/gcloud/application_default_credentials.json"
+opens "gcloud's place is looked at" "$nowhere"
+mkdir "$tmp/sdk"
+cp "$tmp/sa.json" "$tmp/sdk/application_default_credentials.json"
+rm "$home/.config/gcloud/application_default_credentials.json"
+opens "also where it was moved" "$nowhere" "CLOUDSDK_CONFIG=$tmp/sdk"
+refused "another key is refused" 'invalid_grant.*Invalid JWT Signature.*make another key' "$(named "$tmp/other.json")"
+refused "a key that is no RSA key is told" 'ec.json is no RSA key in PEM' "$(named "$tmp/ec.json")"
+sed 's/BEGIN/BEG/' "$tmp/sa.json" >"$tmp/nokey.json"
+refused "nor is a broken one" 'no RSA key in PEM' "$(named "$tmp/nokey.json")"
+refused "a file that is missing is told" "$tmp/none: No such file.*GOOGLE_APPLICATION_CREDENTIALS names it" "$(named "$tmp/none")"
+head -c 300 "$tmp/sa.json" >"$tmp/cut.json"
+refused "a file that was cut is told" 'cut.json is no JSON of a credential' "$(named "$tmp/cut.json")"
+echo '[]' >"$tmp/list.json"
+refused "as is one of something else" 'list.json is no JSON of a credential' "$(named "$tmp/list.json")"
+echo '{"type": "gdch_service_account"}' >"$tmp/kind.json"
+refused "as is a kind that is not served" 'kind "gdch_service_account": give one' "$(named "$tmp/kind.json")"
+echo '{"client_email": "a@b"}' >"$tmp/untyped.json"
+refused "as is one without a kind" 'has no "type"' "$(named "$tmp/untyped.json")"
+sed 's/a@b/c@d/' "$tmp/sa.json" >"$tmp/who.json"
+refused "another account is refused" 'token server at .* answers 400' "$(named "$tmp/who.json")"
+refused "without any, each source and its reason are named" \
+	'no credentials \(credentials=: .*GOOGLE_APPLICATION_CREDENTIALS: .*gcloud: .*metadata server: .*\): run' "$nowhere"
+
+identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"expired\"}}"
+account "$tmp/sa.json" "$tmp/key.pem"
+refused "a token that has expired is no answer" 'expired|does not know' "$(named "$tmp/sa.json")"
+identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"garbage\"}}"
+account "$tmp/sa.json" "$tmp/key.pem"
+refused "nor is a page" 'no JSON' "$(named "$tmp/sa.json")"
+identity "{\"issue\": {\"only\": true}, $demands, \"delay\": \"2s\"}}"
+account "$tmp/sa.json" "$tmp/key.pem"
+opens "a slow answer is waited for" "$(named "$tmp/sa.json")"
+identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"refuse\", \"status\": 503, \"times\": 1}}"
+account "$tmp/sa.json" "$tmp/key.pem"
+opens "an error that passes is tried again" "$(named "$tmp/sa.json")"
+bucket_url=gcs://bkt
+refused "another way to write the scheme is told the right one" 'give gs://' "$(named "$tmp/sa.json")"
+no_secrets

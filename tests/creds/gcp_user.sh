@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Google: a user's login, and service accounts that take another's place.
+scheme=gs
+. "$srcdir/tests/lib/creds.sh"
+plan 15
+# files: those that name the server's address
+user() {
+	printf '{"type": "authorized_user", "client_id": "id", "client_secret": "topsecret-client", '
+	printf '"refresh_token": "%s", "token_uri": "%s"}' "$1" "$url/oauth2/token"
+}
+files() {
+	user topsecret-refresh >"$tmp/user.json"
+	user topsecret-other >"$tmp/other.json"
+	for who in t@b u@b; do
+		cat >"$tmp/as-$who.json" <<END
+{"type": "impersonated_service_account", "delegates": ["d@b"],
+ "service_account_impersonation_url": "$url/v1/projects/-/serviceAccounts/$who:generateAccessToken",
+ "source_credentials": $(user topsecret-refresh)}
+END
+	done
+}
+named() { echo "GOOGLE_APPLICATION_CREDENTIALS=$tmp/$1.json"; }
+login='"oauth2.token": {"client_id": "id", "client_secret": "topsecret-client", "refresh_token": "topsecret-refresh"'
+account='"iam.generateAccessToken": {"email": "t@b"'
+identity "{\"issue\": {\"only\": true}, $login}, $account}}"
+files
+opens "a login gives a token" "$(named user)"
+refused "one that has ended is told with the command for another" \
+	'answers 400.*gcloud auth application-default login' "$(named other)"
+printf '{"type": "authorized_user", "client_id": "id"}' >"$tmp/part.json"
+refused "as is a part of one" 'has no "client_secret"' "$(named part)"
+opens "an account takes the user's place" "$(named as-t@b)"
+expect_eq 1 "$(served iam.generateAccessToken)" "in one request more"
+refused "one that may not is told" 'answers 404.*Service Account Token Creator' "$(named as-u@b)"
+printf '{"type": "impersonated_service_account", "service_account_impersonation_url": "x"}' >"$tmp/bare.json"
+refused "as is one without a source" 'source_credentials' "$(named bare)"
+
+for answer in expired:'expired|does not know' garbage:'no JSON'; do
+	identity "{\"issue\": {\"only\": true}, $login, \"answer\": \"${answer%%:*}\"}, $account}}"
+	files
+	refused "a login's answer that is ${answer%%:*} is told" "${answer#*:}" "$(named user)"
+	identity "{\"issue\": {\"only\": true}, $login}, $account, \"answer\": \"${answer%%:*}\"}}"
+	files
+	refused "an account's answer that is ${answer%%:*}, too" "${answer#*:}" "$(named as-t@b)"
+done
+identity "{\"issue\": {\"only\": true}, $login, \"delay\": \"1s\"}, $account, \"delay\": \"1s\"}}"
+files
+opens "slow answers are waited for" "$(named as-t@b)"
+identity "{\"issue\": {\"only\": true}, $login}, $account, \"answer\": \"refuse\", \"status\": 503, \"times\": 1}}"
+files
+opens "an error that passes is tried again" "$(named as-t@b)"
+identity "{\"issue\": {\"only\": true}, $login}, $account, \"answer\": \"refuse\", \"status\": 403}}"
+files
+refused "a refusal names the role to give" 'answers 403.*Service Account Token Creator' "$(named as-t@b)"
+no_secrets
