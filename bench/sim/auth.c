@@ -35,16 +35,9 @@ static bool bad_time(const struct service *s, struct exchange *x, const struct s
 static int verify(const char *secret, const struct exchange *x, const struct sign_claim *claim)
 {
         struct uri_pair headers[HTTP_HEADERS_MAX];
-        struct sign_request rq = {.method = x->rq.method,
-                                  .path = x->rq.path,
-                                  .query = x->query,
-                                  .nquery = x->nquery,
-                                  .headers = headers,
-                                  .nheaders = x->rq.nheaders,
-                                  .payload_hash = s3_in(x, "x-amz-content-sha256")};
+        struct sign_request rq = exchange_signed(x, headers);
 
-        for (unsigned i = 0; i < x->rq.nheaders; i++)
-                headers[i] = (struct uri_pair){x->rq.headers[i].name, x->rq.headers[i].value};
+        rq.payload_hash = s3_in(x, "x-amz-content-sha256");
         return sign_v4_verify(&rq, claim, secret);
 }
 

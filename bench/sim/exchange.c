@@ -33,6 +33,18 @@ const char *exchange_in(const struct exchange *x, const char *header)
         return http_header(&x->rq, header);
 }
 
+struct sign_request exchange_signed(const struct exchange *x, struct uri_pair *headers)
+{
+        for (unsigned i = 0; i < x->rq.nheaders; i++)
+                headers[i] = (struct uri_pair){x->rq.headers[i].name, x->rq.headers[i].value};
+        return (struct sign_request){.method = x->rq.method,
+                                     .path = x->rq.path,
+                                     .query = x->query,
+                                     .nquery = x->nquery,
+                                     .headers = headers,
+                                     .nheaders = x->rq.nheaders};
+}
+
 int exchange_range(struct exchange *x, const struct object *o)
 {
         x->off = 0;

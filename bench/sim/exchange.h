@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/sign_v4.h"
 #include "base/uri.h"
 #include "bench/sim/chunked.h"
 #include "bench/sim/data.h"
@@ -132,6 +133,9 @@ extern const struct protocol protocol_s3, protocol_gs, protocol_identity;
 void exchange_header(struct exchange *x, const char *name, const char *value);
 /* The value of a request's header, also under its name in x->google; NULL for none. */
 const char *exchange_in(const struct exchange *x, const char *header);
+/* The request as its signature sees it; `headers` holds HTTP_HEADERS_MAX. payload_hash is left to
+ * the caller. */
+struct sign_request exchange_signed(const struct exchange *x, struct uri_pair *headers);
 /* Sets off and len to what the Range asks of `o`, and the reply's header. 1, 0 for all of it, or
  * -416 with the header of that. */
 int exchange_range(struct exchange *x, const struct object *o);

@@ -76,7 +76,8 @@ int fault_parse_duration(const char *text, uint64_t *ns)
         static const struct {
                 const char *unit;
                 double ns;
-        } units[] = {{"", 1e9}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
+        } units[] = {{"", 1e9},  {"ns", 1},   {"us", 1e3},  {"ms", 1e6},
+                     {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
         char *end;
 
         if (*text < '0' || *text > '9')

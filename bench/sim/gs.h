@@ -57,6 +57,9 @@ bool gs_bad_metadata(struct exchange *x, struct object *o, const struct json *re
 bool gs_bad_name(struct exchange *x, const struct json *resource);
 bool gs_bad_digest(struct exchange *x, const struct json *resource, const char **crc);
 #define GS_KMS_KEY "x-goog-encryption-kms-key-name"
+/* Puts `o` and answers with it; crc as of gs_resource(). */
+void gs_put(struct service *s, struct exchange *x, struct object *o, const struct vault_cond *cond,
+            const char *crc);
 int gs_take_kms_key(const struct exchange *x, const char *param, struct object *o);
 int gs_default_type(struct object *o, const char *type);
 /* The object that is there, and is as cond says (NULL: any), of generation `gen` (-1: the present

@@ -175,12 +175,8 @@ void gs_compose(struct service *s, struct exchange *x)
         if (gs_bad_metadata(x, o, json_get(request, "destination")))
                 return;
         int err = gs_default_type(o, NULL);
-        if (!err)
-                err = gs_take_kms_key(x, "kmsKeyName", o);
-        if (!err)
-                err = vault_put(s->vault, x->bucket, o, &cond);
         if (err)
                 gs_fail(x, err);
         else
-                gs_reply_object(x, o, NULL);
+                gs_put(s, x, o, &cond, NULL);
 }

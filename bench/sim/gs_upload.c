@@ -51,6 +51,19 @@ int gs_take_kms_key(const struct exchange *x, const char *param, struct object *
         return object_meta_add(o, GS_KMS_KEY, key);
 }
 
+void gs_put(struct service *s, struct exchange *x, struct object *o, const struct vault_cond *cond,
+            const char *crc)
+{
+        int err = gs_take_kms_key(x, "kmsKeyName", o);
+
+        if (!err)
+                err = vault_put(s->vault, x->bucket, o, cond);
+        if (err)
+                gs_fail(x, err);
+        else
+                gs_reply_object(x, o, crc);
+}
+
 int gs_default_type(struct object *o, const char *type)
 {
         if (object_meta(o, "content-type"))
@@ -114,12 +127,8 @@ void gs_insert(struct service *s, struct exchange *x)
                 return;
         if (!err)
                 err = gs_default_type(o, x->in_parts ? type : http_header(&x->rq, "content-type"));
-        if (!err)
-                err = gs_take_kms_key(x, "kmsKeyName", o);
-        if (!err)
-                err = vault_put(s->vault, x->bucket, o, &cond);
         if (err)
                 gs_fail(x, err);
         else
-                gs_reply_object(x, o, data_is_null(vault_data(s->vault)) ? crc : NULL);
+                gs_put(s, x, o, &cond, data_is_null(vault_data(s->vault)) ? crc : NULL);
 }

@@ -45,16 +45,9 @@ static bool is_unsigned(struct ask *a)
         uint8_t sum[SHA256_LEN];
         char hash[2 * SHA256_LEN + 1];
         const char *why;
-        struct sign_request rq = {.method = x->rq.method,
-                                  .path = x->rq.path,
-                                  .query = x->query,
-                                  .nquery = x->nquery,
-                                  .headers = headers,
-                                  .nheaders = x->rq.nheaders,
-                                  .payload_hash = hash};
+        struct sign_request rq = exchange_signed(x, headers);
 
-        for (unsigned i = 0; i < x->rq.nheaders; i++)
-                headers[i] = (struct uri_pair){x->rq.headers[i].name, x->rq.headers[i].value};
+        rq.payload_hash = hash;
         sha256(x->text.p, x->text.len, sum);
         hex_encode(sum, sizeof sum, hash);
         if (!sts_verify(a, &rq, http_header(&x->rq, "authorization"),

@@ -27,11 +27,14 @@ int related_begin(struct related *r, const char *content_type, uint64_t body_len
 }
 
 /* The end of a part's headers that begin at p, or NULL. */
-static const char *headers_end(const char *p)
+static const char *headers_end(const struct related *r, const char *p)
 {
-        const char *end = strstr(p, "\r\n\r\n");
+        size_t n = strlen(r->eol);
 
-        return end ? end + 4 : NULL;
+        while ((p = strstr(p, r->eol)))
+                if (!strncmp(p += n, r->eol, n))
+                        return p + n;
+        return NULL;
 }
 
 static void find_type(struct related *r, const char *p, const char *end)
@@ -57,15 +60,16 @@ static int find_data(struct related *r)
                 return 0;
         if (strncmp(p, r->boundary, n))
                 return -EBADMSG;
-        const char *text = headers_end(p);
+        const char *text = headers_end(r, p);
         const char *second = text ? strstr(text, r->boundary) : NULL;
-        const char *data = second ? headers_end(second) : NULL;
+        const char *data = second ? headers_end(r, second) : NULL;
         if (!data)
                 return 0;
-        if (second < text + 2)
+        size_t neol = strlen(r->eol);
+        if (second < text + neol)
                 return -EBADMSG;
         r->text_at = (size_t)(text - p);
-        r->text_len = (size_t)(second - 2 - text);
+        r->text_len = (size_t)(second - text) - neol;
         find_type(r, second, data);
         return 1;
 }
@@ -86,9 +90,9 @@ static int take_tail(struct related *r, char *p, size_t n, related_fn *fn, void 
         r->ntail += n;
         if (r->rest)
                 return 0;
-        size_t end = (size_t)snprintf(want, sizeof want, "\r\n%s--\r\n", r->boundary);
+        size_t end = (size_t)snprintf(want, sizeof want, "%s%s--%s", r->eol, r->boundary, r->eol);
         if (!ends_with(r->tail, r->ntail, want, end)) {
-                end -= 2;
+                end -= strlen(r->eol);
                 if (!ends_with(r->tail, r->ntail, want, end))
                         return -EBADMSG;
         }
@@ -110,6 +114,9 @@ int related_feed(struct related *r, char *p, size_t n, related_fn *fn, void *arg
                 p++;
                 n--;
                 r->rest--;
+                if (!r->eol && p[-1] == '\n')
+                        r->eol = r->head.len > 1 && r->head.p[r->head.len - 2] == '\r' ? "\r\n"
+                                                                                       : "\n";
                 int found = p[-1] == '\n' ? find_data(r) : 0;
                 if (found < 0)
                         return found;

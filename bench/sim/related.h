@@ -6,7 +6,7 @@
  * [CRLF]
  *
  * Since the length of the whole is known, so is the end of the data, but for the last line break.
- * Pure. */
+ * Some clients break lines by LF alone; the first one tells. Pure. */
 #ifndef CKPTFS_SIM_RELATED_H
 #define CKPTFS_SIM_RELATED_H
 
@@ -20,6 +20,7 @@ enum { RELATED_BOUNDARY_MAX = 80, RELATED_HEAD_MAX = 64 << 10 };
 
 struct related {
         char boundary[RELATED_BOUNDARY_MAX]; /* with "--" before it */
+        const char *eol;                     /* NULL: not yet known */
         struct buf head;                     /* all before the data */
         size_t text_at, text_len;            /* the description in `head`; len 0: not yet seen */
         size_t type_at, type_len;            /* the data's own type; len 0: none */

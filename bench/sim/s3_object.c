@@ -11,9 +11,9 @@
 #include "base/banned.h"
 
 /* The headers that are given back with the object, beside x-amz-meta-*; and Content-Encoding. */
-static const char *const kept[] = {"content-type", "content-language", "content-disposition",
-                                   "cache-control", "expires",
-                                   "x-goog-encryption-kms-key-name"};
+static const char *const kept[] = {
+        "content-type",  "content-language", "content-disposition",
+        "cache-control", "expires",          "x-goog-encryption-kms-key-name"};
 
 static bool is_kept(const char *name)
 {

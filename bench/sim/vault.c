@@ -244,13 +244,13 @@ int vault_stage(struct vault *v, const struct object *o, char tmp[DATA_TMP_MAX])
         return err ? err : data_stage(v->data, &text, tmp);
 }
 
-int vault_put(struct vault *v, const char *bucket, struct object *o, const struct vault_cond *cond)
+int vault_store(struct vault *v, const char *bucket, struct object *o,
+                const struct vault_cond *cond)
 {
         CLEANUP(object_unrefp) struct object *old = NULL;
         char tmp[DATA_TMP_MAX];
-
-        vault_stamp(v, o, 0);
         int err = vault_stage(v, o, tmp);
+
         if (err)
                 return err;
         pthread_mutex_lock(&v->mtx);
@@ -260,6 +260,12 @@ int vault_put(struct vault *v, const char *bucket, struct object *o, const struc
         if (err)
                 data_discard(v->data, tmp);
         return err;
+}
+
+int vault_put(struct vault *v, const char *bucket, struct object *o, const struct vault_cond *cond)
+{
+        vault_stamp(v, o, 0);
+        return vault_store(v, bucket, o, cond);
 }
 
 struct object *vault_take_locked(struct vault *v, struct bucket *b, const char *key)

@@ -46,6 +46,9 @@ int vault_replace_locked(struct vault *v, struct bucket *b, struct object *o, co
                          const struct vault_cond *cond, struct object **old);
 /* Writes o's record aside; nothing in null mode. */
 int vault_stage(struct vault *v, const struct object *o, char tmp[DATA_TMP_MAX]);
+/* Makes o, as it is, the present version. */
+int vault_store(struct vault *v, const char *bucket, struct object *o,
+                const struct vault_cond *cond);
 /* Takes the present version out, with its record; it is then the caller's. NULL: there is none. */
 struct object *vault_take_locked(struct vault *v, struct bucket *b, const char *key);
 

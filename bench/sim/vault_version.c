@@ -62,23 +62,12 @@ int vault_get_version(struct vault *v, const char *bucket, const char *key, int6
 int vault_update(struct vault *v, const char *bucket, struct object *o,
                  const struct vault_cond *cond)
 {
-        CLEANUP(object_unrefp) struct object *old = NULL;
-        char tmp[DATA_TMP_MAX];
         struct timespec now;
 
         clock_gettime(CLOCK_REALTIME, &now);
         o->mtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
         o->metageneration++;
-        int err = vault_stage(v, o, tmp);
-        if (err)
-                return err;
-        pthread_mutex_lock(&v->mtx);
-        struct bucket *b = vault_bucket_locked(v, bucket);
-        err = b ? vault_replace_locked(v, b, o, tmp, cond, &old) : -ENXIO;
-        pthread_mutex_unlock(&v->mtx);
-        if (err)
-                data_discard(v->data, tmp);
-        return err;
+        return vault_store(v, bucket, o, cond);
 }
 
 static int move_locked(struct vault *v, struct bucket *b, const struct object *from,

@@ -15,6 +15,7 @@ unit_tests = \
 	%D%/test_sim_http \
 	%D%/test_sim_index \
 	%D%/test_sim_record \
+	%D%/test_sim_related \
 	%D%/test_sign_v4 \
 	%D%/test_uri \
 	%D%/test_xml \
@@ -81,6 +82,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_pattern_LDADD = $(UNIT_SIM_LIBS)
 %C%_test_sim_fault_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_sim_fault_LDADD = $(UNIT_SIM_LIBS)
+%C%_test_sim_related_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_sim_related_LDADD = $(UNIT_SIM_LIBS)
 %C%_test_sim_http_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_sim_http_LDADD = $(UNIT_SIM_LIBS)
 %C%_test_sim_index_CFLAGS = $(AM_UNIT_CFLAGS)
