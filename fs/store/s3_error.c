@@ -168,6 +168,9 @@ int s3_fault(struct store_kind *k, struct op *op)
                 return OP_AGAIN;
         if (is(op, "ConditionalRequestConflict"))
                 return op->if_absent ? -EEXIST : -ESTALE;
+        /* The version that had to be there was deleted. */
+        if (is(op, "NoSuchKey") && op->if_match && (op->verb == OP_PUT || op->verb == OP_COMPLETE))
+                return -ESTALE;
         if (status == 503 || status == 429)
                 return s3_code(op->fault.code, OP_SLOW);
         if (retry_status(status))

@@ -218,6 +218,9 @@ START_TEST(if_match_guards_an_overwrite)
         ck_assert_int_eq(store_put_wait(s, "g", "two2", 4, NULL, &cond, &two), 0);
         ck_assert_str_ne(one.etag, two.etag);
         ck_assert_int_eq(store_put_wait(s, "g", "three", 5, NULL, &cond, NULL), -ESTALE);
+        ck_assert_int_eq(store_delete_wait(s, "g"), 0);
+        cond.if_match = two.etag;
+        ck_assert_int_eq(store_put_wait(s, "g", "three", 5, NULL, &cond, NULL), -ESTALE);
         store_close(s);
 }
 END_TEST
