@@ -49,7 +49,7 @@ enum {
         STORE_CAP_COPY_IF = 1 << 5,    /* a copy minds its condition on the target */
         STORE_CAP_PATCH_META = 1 << 6, /* metadata changes without a new version */
         STORE_CAP_LIST_META = 1 << 7,  /* listings carry metadata */
-        STORE_CAP_FOLDERS = 1 << 8,    /* folders are real: the store_folder_ calls */
+        STORE_CAP_FOLDERS = 1 << 8,    /* folders are real: see store_folder_rename() */
         STORE_CAP_UNSORTED = 1 << 9,   /* listings come in any order */
         STORE_CAP_WHOLE_COPY = 1 << 10 /* a copied part is a whole object, of any size */
 };
@@ -206,6 +206,14 @@ int store_set_meta(struct store *s, const char *key, const char *if_match,
  * STORE_CAP_RENAME. done() gets the etag under the new name, "" where the store does not tell. */
 int store_rename(struct store *s, const char *src, const char *src_match, const char *dst,
                  const struct store_cond *cond, store_done_fn *done, void *arg);
+
+/* With STORE_CAP_FOLDERS, which is known after store_check(), a key that ends with '/' is a folder:
+ * an empty store_put() makes it and those above it (metadata is not kept), store_delete() deletes
+ * it when it is empty (-ENOTEMPTY), listings have empty ones as prefixes. This gives folder `src/`
+ * another name, `dst/`, with all that is in it and at once for everybody. -EEXIST: there is a
+ * `dst/`. -EOPNOTSUPP without the capability. obj is NULL. */
+int store_folder_rename(struct store *s, const char *src, const char *dst, store_done_fn *done,
+                        void *arg);
 
 /* --- listing
  * --------------------------------------------------------------------------------------- */

@@ -21,6 +21,7 @@ struct store_kind {
         char *billing_project; /* or NULL */
         char *kms_key;         /* or NULL */
         enum store_way upload;
+        bool folders;      /* atomic: the bucket has a hierarchical namespace */
         bool no_move;      /* atomic: the server has no moveTo */
         bool no_multipart; /* atomic: nor multipart uploads */
 };
@@ -99,6 +100,8 @@ enum gcs_stage {
         GCS_COMPOSE, /* a step of it */
         GCS_CLEAN,   /* deletes pieces */
         GCS_XML,     /* pages of the XML API */
+        GCS_FOLDER,  /* is there a folder of the name of an empty listing? */
+        GCS_LAYOUT,  /* of the bucket */
         GCS_VERIFY   /* is the target what the op means to make? */
 };
 
@@ -125,6 +128,21 @@ op_build_fn gcs_create_build, gcs_part_build, gcs_part_copy_build, gcs_complete_
         gcs_abort_build, gcs_parts_build, gcs_uploads_build;
 op_parse_fn gcs_create_parse, gcs_part_parse, gcs_part_copy_parse, gcs_complete_parse,
         gcs_abort_parse, gcs_parts_parse, gcs_uploads_parse;
+
+/* gcs_folder.c: what is made, asked for and deleted is a folder where gcs_is_folder(). */
+bool gcs_is_folder(const struct store_kind *k, const char *key);
+unsigned gcs_more_caps(const struct store_kind *k);
+int gcs_folder_path(struct buf *path, const struct store_kind *k, const char *key);
+/* An empty listing of "a/" is that of a folder, which shows itself as a marker would, or of
+ * nothing.
+ */
+bool gcs_list_may_be_folder(const struct store_kind *k, const struct op *op);
+int gcs_list_folder_parse(struct store_kind *k, struct op *op);
+int gcs_folder_get(struct store_kind *k, struct op *op, const char *key);
+op_build_fn gcs_layout_build, gcs_folder_create, gcs_folder_head, gcs_folder_delete,
+        gcs_folder_rename_build;
+op_parse_fn gcs_layout_parse, gcs_folder_created, gcs_folder_headed, gcs_folder_deleted,
+        gcs_folder_rename_parse;
 
 /* gcs_list.c */
 /* A page of the objects below a prefix; delim and continuation may be NULL. */

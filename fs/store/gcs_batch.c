@@ -31,7 +31,10 @@ int gcs_delete_many_build(struct store_kind *k, struct op *op)
                          "--" BOUNDARY "\r\nContent-Type: application/http\r\n"
                          "Content-ID: <%zu>\r\n\r\nDELETE ",
                          i);
-                gcs_object_path(&op->text, k, op->keys[op->at + i]);
+                if (gcs_is_folder(k, op->keys[op->at + i]))
+                        gcs_folder_path(&op->text, k, op->keys[op->at + i]);
+                else
+                        gcs_object_path(&op->text, k, op->keys[op->at + i]);
                 gcs_batch_query(&op->text, k);
                 buf_adds(&op->text, " HTTP/1.1\r\n\r\n\r\n");
         }

@@ -111,11 +111,15 @@ int gcs_inserted(struct store_kind *k, struct op *op, const char *key)
 
 int gcs_put_build(struct store_kind *k, struct op *op)
 {
+        if (gcs_is_folder(k, op->key) && !op->body.len)
+                return gcs_folder_create(k, op);
         return op->stage == GCS_VERIFY ? gcs_verify_build(k, op) : gcs_insert(k, op, op->key, NULL);
 }
 
 int gcs_put_parse(struct store_kind *k, struct op *op)
 {
+        if (gcs_is_folder(k, op->key) && !op->body.len)
+                return gcs_folder_created(k, op);
         if (op->stage == GCS_VERIFY)
                 return gcs_verify_parse(k, op);
         int err = gcs_inserted(k, op, op->key);

@@ -13,6 +13,8 @@
 int gcs_check_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_GET);
+        if (op->stage == GCS_LAYOUT)
+                return gcs_layout_build(k, op);
         gcs_bucket_path(&m.path, k, "/o");
         gcs_query(&m, "maxResults", "1");
         gcs_query(&m, "fields", "items(name)");
@@ -23,7 +25,13 @@ int gcs_check_build(struct store_kind *k, struct op *op)
 int gcs_check_parse(struct store_kind *k, struct op *op)
 {
         CLEANUP(json_freep) struct json *j = NULL;
-        return gcs_ok(op) ? gcs_json(op, &j) : gcs_fault(k, op);
+        if (op->stage == GCS_LAYOUT)
+                return gcs_layout_parse(k, op);
+        int err = gcs_ok(op) ? gcs_json(op, &j) : gcs_fault(k, op);
+        if (err)
+                return err;
+        op->stage = GCS_LAYOUT;
+        return OP_AGAIN;
 }
 
 int gcs_list(struct store_kind *k, struct op *op, const char *prefix, const char *delim,
@@ -40,6 +48,8 @@ int gcs_list(struct store_kind *k, struct op *op, const char *prefix, const char
                   "nextPageToken,prefixes,items(name,size,generation,timeCreated,metadata)");
         if (delim)
                 gcs_query(&m, "delimiter", delim);
+        if (delim && !strcmp(delim, "/") && __atomic_load_n(&k->folders, __ATOMIC_RELAXED))
+                gcs_query(&m, "includeFoldersAsPrefixes", "true");
         if (op->start_after)
                 gcs_query(&m, "startOffset", op->start_after);
         if (continuation)
@@ -49,6 +59,8 @@ int gcs_list(struct store_kind *k, struct op *op, const char *prefix, const char
 
 int gcs_list_build(struct store_kind *k, struct op *op)
 {
+        if (op->stage == GCS_FOLDER)
+                return gcs_folder_get(k, op, op->prefix);
         return gcs_list(k, op, op->prefix, op->delim, op->continuation);
 }
 
@@ -88,6 +100,8 @@ int gcs_list_parse(struct store_kind *k, struct op *op)
 {
         CLEANUP(json_freep) struct json *j = NULL;
 
+        if (op->stage == GCS_FOLDER)
+                return gcs_list_folder_parse(k, op);
         if (!gcs_ok(op))
                 return gcs_fault(k, op);
         op->n = 0; /* a retry after a body that could not be read */
@@ -101,5 +115,8 @@ int gcs_list_parse(struct store_kind *k, struct op *op)
                          "a listing with entries that are none");
                 return OP_RETRY;
         }
-        return err;
+        if (err || !gcs_list_may_be_folder(k, op))
+                return err;
+        op->stage = GCS_FOLDER;
+        return OP_AGAIN;
 }

@@ -20,11 +20,13 @@ int gcs_head(struct store_kind *k, struct op *op, const char *key)
 
 int gcs_head_build(struct store_kind *k, struct op *op)
 {
-        return gcs_head(k, op, op->key);
+        return gcs_is_folder(k, op->key) ? gcs_folder_head(k, op) : gcs_head(k, op, op->key);
 }
 
 int gcs_head_parse(struct store_kind *k, struct op *op)
 {
+        if (gcs_is_folder(k, op->key))
+                return gcs_folder_headed(k, op);
         return gcs_ok(op) ? gcs_read_resource(op, op->key) : gcs_fault(k, op);
 }
 
@@ -61,12 +63,16 @@ int gcs_get_parse(struct store_kind *k, struct op *op)
 int gcs_delete_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_DELETE);
+        if (gcs_is_folder(k, op->key))
+                return gcs_folder_delete(k, op);
         gcs_object_path(&m.path, k, op->key);
         return gcs_send(k, op, &m);
 }
 
 int gcs_delete_parse(struct store_kind *k, struct op *op)
 {
+        if (gcs_is_folder(k, op->key))
+                return gcs_folder_deleted(k, op);
         if (gcs_ok(op))
                 return 0;
         int err = gcs_fault(k, op);

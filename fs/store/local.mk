@@ -27,6 +27,7 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/gcs_compose.c \
 	%D%/gcs_copy.c \
 	%D%/gcs_error.c \
+	%D%/gcs_folder.c \
 	%D%/gcs_insert.c \
 	%D%/gcs_list.c \
 	%D%/gcs_multipart.c \

@@ -26,6 +26,7 @@ enum op_verb {
         OP_COPY,
         OP_RENAME,
         OP_SET_META,
+        OP_FOLDER_RENAME,
         OP_LIST,
         OP_UPLOAD_CREATE,
         OP_PART,
@@ -69,13 +70,14 @@ struct op {
         struct http_req rq; /* stays the first field */
         struct store *s;
         enum op_verb verb;
-        char region[64]; /* this try was signed for; the kind's */
-        int stage;       /* the kind's; 0 at first */
-        bool maybe_done; /* an earlier try may have taken effect unseen */
-        bool waits;      /* for credentials */
-        unsigned serial; /* of the credentials of this try; the kind's */
-        bool by_session; /* they were those of a session; the kind's */
-        unsigned moves;  /* corrections made (region, clock, credentials): each kind once */
+        char region[64];   /* this try was signed for; the kind's */
+        int stage;         /* the kind's; 0 at first */
+        bool maybe_done;   /* an earlier try may have taken effect unseen */
+        bool waits;        /* for credentials */
+        unsigned serial;   /* of the credentials of this try; the kind's */
+        bool by_session;   /* they were those of a session; the kind's */
+        unsigned again_ms; /* after OP_AGAIN: no sooner than that */
+        unsigned moves;    /* corrections made (region, clock, credentials): each kind once */
         unsigned exchanges;
         unsigned tries;
         bool untrusted; /* TLS: the server could not prove who it is */

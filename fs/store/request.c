@@ -31,6 +31,7 @@ static const char *const verb_names[OP_VERBS] = {
         [OP_COPY] = "copy",
         [OP_RENAME] = "rename",
         [OP_SET_META] = "set-metadata",
+        [OP_FOLDER_RENAME] = "rename-folder",
         [OP_LIST] = "list",
         [OP_UPLOAD_CREATE] = "upload-create",
         [OP_PART] = "upload-part",
@@ -206,7 +207,7 @@ static void on_done(struct http_req *rq, int err)
         switch (err) {
         case OP_AGAIN:
                 if (op->exchanges < EXCHANGES_MAX)
-                        resend(op, 0);
+                        resend(op, op->again_ms);
                 else
                         end(op, -EIO);
                 return;

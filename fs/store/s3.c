@@ -124,6 +124,7 @@ const struct store_ops store_s3 = {
                         [OP_COPY] = {s3_copy_build, s3_copy_parse},
                         [OP_RENAME] = {s3_rename_build, s3_rename_parse},
                         [OP_SET_META] = {s3_set_meta_build, s3_set_meta_parse},
+                        [OP_FOLDER_RENAME] = {store_no_build, store_no_parse},
                         [OP_LIST] = {s3_list_build, s3_list_parse},
                         [OP_UPLOAD_CREATE] = {s3_create_build, s3_create_parse},
                         [OP_PART] = {s3_part_build, s3_part_parse},

@@ -35,7 +35,8 @@ forget_pages() {
 start_store() {
 	: >"$requests"
 	set_fault_rules
-	store_start storesim --log "$requests" --faults "$tmp/faults.json" "$@"
+	# shellcheck disable=SC2086 # $store_more: options of a variant of the test
+	store_start storesim --log "$requests" --faults "$tmp/faults.json" ${store_more:-} "$@"
 }
 
 # The names that operations of S3 have where the store speaks something else.

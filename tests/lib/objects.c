@@ -292,6 +292,9 @@ int main(int argc, char **argv)
         int err = store_open(&cfg, &s, why, sizeof why);
         if (err)
                 return fail(why, err);
+        err = store_check(s, why, sizeof why); /* what is there may depend on the bucket */
+        if (err)
+                fprintf(stderr, "objects: %s\n", why);
         int rc = run(s, argc, argv);
         store_close(s);
         return fflush(stdout) ? EXIT_FAILURE : rc;
