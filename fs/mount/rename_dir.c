@@ -91,6 +91,55 @@ static void moved(void *arg, int err)
         dir_rename_end(arg, err);
 }
 
+/* --- where the store has folders ---------------------------------------------------------------
+ */
+
+static void follow_folder(void *arg, struct node *n)
+{
+        CLEANUP(freep) char *key = tree_key_locked(n);
+        (void)arg;
+
+        if (key && n->etag)
+                rename_follow_locked(n, key, n->etag, n->etag);
+}
+
+static void folder_renamed(void *arg, int err, const struct store_object *obj)
+{
+        struct dir_rename *d = arg;
+        struct rename *r = d->r;
+        (void)obj;
+
+        if (!err) {
+                switched(d);
+                tree_lock(r->m->tree);
+                tree_each_open_locked(r->m->tree, r->n, follow_folder, NULL);
+                tree_unlock(r->m->tree);
+        }
+        dir_rename_end(d, err);
+}
+
+static void target_deleted(void *arg, int err, const struct store_object *obj)
+{
+        struct dir_rename *d = arg;
+        (void)obj;
+
+        if (!err)
+                err = store_folder_rename(d->r->m->store, d->from, d->to, folder_renamed, d);
+        if (err)
+                dir_rename_end(d, err);
+}
+
+/* In one step, if there is nothing by the new name; an empty directory goes first. */
+static int rename_folder(struct dir_rename *d, bool target)
+{
+        struct store *s = d->r->m->store;
+        return target ? store_delete(s, d->to, target_deleted, d)
+                      : store_folder_rename(s, d->from, d->to, folder_renamed, d);
+}
+
+/* --- where it has none --------------------------------------------------------------------------
+ */
+
 /* What is at the store below the new name: at most the marker of an empty directory. */
 static void target_listed(void *arg, int err, const struct store_page *page)
 {
@@ -115,7 +164,9 @@ static void target_listed(void *arg, int err, const struct store_page *page)
                 .done = moved,
                 .arg = d,
         };
-        if (!err)
+        if (!err && store_caps(r->m->store) & STORE_CAP_FOLDERS)
+                err = rename_folder(d, page->n != 0);
+        else if (!err)
                 err = move_start(&job);
         if (err)
                 dir_rename_end(d, err);

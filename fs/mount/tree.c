@@ -469,6 +469,14 @@ bool tree_is_below(const struct node *n, const struct node *dir)
         return n != NULL;
 }
 
+void tree_each_open_locked(struct tree *t, const struct node *dir,
+                           void (*fn)(void *arg, struct node *n), void *arg)
+{
+        for (struct node *n = t->open; n; n = n->open_next)
+                if (n->hashed && tree_is_below(n, dir))
+                        fn(arg, n);
+}
+
 bool tree_has_unpublished_locked(struct tree *t, const struct node *dir)
 {
         if (!dir->dir)

@@ -134,6 +134,10 @@ void tree_note_open_locked(struct tree *t, struct node *n);
 /* Whether the node is the directory or below it. */
 bool tree_is_below(const struct node *n, const struct node *dir);
 
+/* Calls fn for each named node below the directory that has a file open. */
+void tree_each_open_locked(struct tree *t, const struct node *dir,
+                           void (*fn)(void *arg, struct node *n), void *arg);
+
 /* Whether a file below the directory exists only here so far. */
 bool tree_has_unpublished_locked(struct tree *t, const struct node *dir);
 

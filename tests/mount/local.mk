@@ -9,6 +9,7 @@ mount_tests = \
 	%D%/direct.sh \
 	%D%/dirs.sh \
 	%D%/end.sh \
+	%D%/hns.sh \
 	%D%/kill.sh \
 	%D%/kill_ways.sh \
 	%D%/listing.sh \

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# hns.sh: directories are folders in a bucket of Google's with a hierarchical namespace.
+CKPTFS_TEST_SCHEME=gs
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 15
+start_store --hns
+mount_ckptfs attr_ttl=0
+
+requests_mark
+mkdir "$mnt/d" "$mnt/d/e"
+expect_requests "mkdir makes folders" folders.insert=2 PutObject=0
+expect_eq "d" "$(ls "$mnt")" "which are listed when they are empty"
+expect_eq "EEXIST" "$(fdo mkdir "$mnt/d")" "and made once"
+printf one >"$mnt/d/a"
+printf two >"$mnt/d/e/b"
+expect_eq "ENOTEMPTY" "$(fdo rmdir "$mnt/d")" "rmdir refuses what is not empty"
+rm "$mnt/d/e/b"
+expect_eq "ENOTEMPTY" "$(fdo rmdir "$mnt/d")" "also one that has an empty folder alone"
+printf two >"$mnt/d/e/b"
+exec 3<"$mnt/d/e/b"
+requests_mark
+expect_eq "ok" "$(fdo rename "$mnt/d" "$mnt/new")" "a directory is renamed"
+expect_requests "by one request, whatever is in it" folders.rename=1 objects.move=0 CopyObject=0
+expect_eq "new/a new/e/b" "$(store_ls | xargs)" "at the store"
+expect_eq "one two" "$(cat "$mnt/new/a") $(cat "$mnt/new/e/b")" "with what is in it"
+expect_eq "ENOENT" "$(fdo size "$mnt/d/a")" "the old name is gone"
+expect_eq "two" "$(cat <&3)" "who had a file open reads on"
+exec 3<&-
+mkdir "$mnt/empty"
+expect_eq "ok one" "$(fdo rename "$mnt/new" "$mnt/empty") $(cat "$mnt/empty/a")" \
+	"also over an empty one"
+expect_eq "ENOTEMPTY" "$(mkdir "$mnt/x" && fdo rename "$mnt/x" "$mnt/empty")" "but no other"
+rm -r "$mnt/x" "$mnt/empty"
+expect_eq "0:" "$?:$(ls "$mnt")" "rm -r leaves nothing"
+umount_ckptfs
