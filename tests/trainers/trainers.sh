@@ -18,6 +18,7 @@ export NO_COLOR=1 HF_HUB_DISABLE_PROGRESS_BARS=1
 
 need_trainers() {
 	need_fuse
+	! sanitized || skip_all "the libraries run on the build without sanitizers"
 	[ -f "$CKPTFS_PEERS/trainers/stamp" ] && return
 	case " ${CKPTFS_REQUIRE:-} " in
 	*trainers*)
@@ -28,13 +29,14 @@ need_trainers() {
 	skip_all "the trainers are not installed: run tests/trainers/setup.sh"
 }
 
-# A folder for both that no other script of the test has.
+# A folder for both that no other script of the test has. Its name has as many letters in either: some
+# libraries write it into their files.
 trial() {
 	script=$1
 	shift
 	turn=$((${turn:-0} + 1))
-	mkdir -p "$tmp/local/$turn" "$mnt/$turn"
-	timeout -k 10 "${trial_limit:-600}" "$python" "$trainers/$script" "$tmp/local/$turn" "$mnt/$turn" ${cases:-} \
+	mkdir -p "$tmp/dir/$turn" "$mnt/$turn"
+	timeout -k 10 "${trial_limit:-600}" "$python" "$trainers/$script" "$tmp/dir/$turn" "$mnt/$turn" ${cases:-} \
 		>"$tmp/trial.out" 2>"$tmp/trial.err"
 	trial_rc=$?
 	for name; do
@@ -45,5 +47,5 @@ trial() {
 		diag "$(cut -c 1-300 "$tmp/trial.out")"
 		diag "$(tail -n 20 "$tmp/trial.err" | cut -c 1-300)"
 	}
-	rm -rf "$tmp/local/$turn"
+	rm -rf "$tmp/dir/$turn"
 }
