@@ -69,6 +69,9 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/sampler.c \
 	%D%/sampler.h \
 	%D%/scenario.c \
+	%D%/scenario/async.c \
+	%D%/scenario/async_table.c \
+	%D%/scenario/async_table.h \
 	%D%/scenario/dcp.c \
 	%D%/scenario/dcp.h \
 	%D%/scenario/dcp_files.c \

@@ -2,6 +2,7 @@
 bench_tests = \
 	%D%/bad_input.sh \
 	%D%/ceiling.sh \
+	%D%/async.sh \
 	%D%/compare.sh \
 	%D%/dcp.sh \
 	%D%/formats.sh \

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* async_table.c: see async_table.h. */
+#include "bench/scenario/async_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "bench/html.h"
+#include "bench/measure.h"
+#include "bench/shards_table.h"
+#include "bench/stats.h"
+
+#include "base/banned.h"
+
+enum { JOBS_MAX = 64 };
+
+static const char *const names[ASYNC_VALUES] = {"blocked_s", "staged_s", "durable_s", "visible_s"};
+static const char *const words[ASYNC_VALUES] = {"blocked", "staged", "durable", "visible"};
+
+void async_values(const struct async_save *s, double v[ASYNC_VALUES])
+{
+        v[0] = s->blocked;
+        v[1] = s->staged;
+        v[2] = s->durable;
+        v[3] = s->visible;
+}
+
+void async_take(struct async_save *s, const double v[ASYNC_VALUES])
+{
+        s->blocked = v[0];
+        s->staged = v[1];
+        s->durable = v[2];
+        s->visible = v[3];
+}
+
+int async_json(const struct async_facts *f, struct json *job)
+{
+        struct json *o = json_add_object(job, "model");
+        json_add_string(o, "name", f->model);
+        o = json_add_object(job, "setup");
+        json_add_number(o, "ranks", f->ranks);
+        json_add_number(o, "bytes_a_rank", f->bytes);
+        o = json_add_object(job, "metrics");
+        CLEANUP(freep) double *column = calloc(f->saves + 1, sizeof *column);
+        if (!column)
+                return -ENOMEM;
+        for (int i = 0; i < ASYNC_VALUES; i++) {
+                struct json *each = json_add_array(o, names[i]);
+                struct stats st;
+                for (size_t s = 0; s < f->saves; s++) {
+                        double v[ASYNC_VALUES];
+                        async_values(&f->save[s], v);
+                        column[s] = v[i];
+                        json_add_number(each, NULL, v[i]);
+                }
+                if (stats_of(column, f->saves, &st))
+                        return -ENOMEM;
+                char name[32];
+                snprintf(name, sizeof name, "%s_stats", words[i]);
+                measure_stats_json(o, name, &st);
+        }
+        json_add_number(o, "step_s", f->step_idle);
+        json_add_number(o, "step_while_saving_s", f->step_busy);
+        json_add_number(o, "step_inflation_percent",
+                        100 * (stats_ratio(f->step_busy, f->step_idle) - 1));
+        json_add_number(o, "peak_memory_bytes", f->peak);
+        return 0;
+}
+
+static double metric(const struct json *job, const char *name)
+{
+        return json_number(json_get(json_get(job, "metrics"), name), 0);
+}
+
+static double median(const struct json *job, int i)
+{
+        char name[32];
+        snprintf(name, sizeof name, "%s_stats", words[i]);
+        return json_number(json_get(json_get(json_get(job, "metrics"), name), "median"), 0);
+}
+
+void async_table(const struct json *run, FILE *to)
+{
+        const struct json *jobs = json_get(run, "job_results");
+
+        fprintf(to, "medians over saves, each the maximum over ranks\n\n%-24s", "storage");
+        for (int i = 0; i < ASYNC_VALUES; i++)
+                fprintf(to, " %9s", names[i]);
+        fprintf(to, " %9s %11s %9s\n", "step_s", "inflation %", "peak GB");
+        for (size_t j = 0; j < json_count(jobs); j++) {
+                const struct json *job = json_at(jobs, j);
+                char label[160];
+                shards_label(jobs, j, label, sizeof label);
+                fprintf(to, "%-24s", label);
+                for (int i = 0; i < ASYNC_VALUES; i++)
+                        fprintf(to, " %9.4f", median(job, i));
+                fprintf(to, " %9.4f %11.1f %9.2f\n", metric(job, "step_s"),
+                        metric(job, "step_inflation_percent"),
+                        metric(job, "peak_memory_bytes") / 1e9);
+        }
+}
+
+void async_page(const struct json *run, size_t index, struct buf *html)
+{
+        const struct json *jobs = json_get(run, "job_results");
+        size_t n = json_count(jobs) < JOBS_MAX ? json_count(jobs) : JOBS_MAX;
+        char labels[JOBS_MAX][160], id[32];
+        const char *label[JOBS_MAX];
+        double v[JOBS_MAX * 2];
+
+        buf_adds(html, "<div class=\"scroll\"><table><thead><tr><th>storage</th>");
+        for (int i = 0; i < ASYNC_VALUES; i++)
+                buf_addf(html, "<th>%s, s</th>", words[i]);
+        buf_adds(html, "<th>step, s</th><th>slower, %</th></tr></thead><tbody>\n");
+        for (size_t j = 0; j < n; j++) {
+                const struct json *job = json_at(jobs, j);
+                shards_label(jobs, j, labels[j], sizeof labels[j]);
+                label[j] = labels[j];
+                buf_adds(html, "<tr><td>");
+                html_text(html, labels[j]);
+                for (int i = 0; i < ASYNC_VALUES; i++) {
+                        buf_adds(html, "</td><td>");
+                        html_figure(html, median(job, i), 4);
+                }
+                buf_adds(html, "</td><td>");
+                html_figure(html, metric(job, "step_s"), 4);
+                buf_addf(html, "</td><td>%.1f</td></tr>\n", metric(job, "step_inflation_percent"));
+                v[2 * j] = median(job, 0);
+                v[2 * j + 1] = median(job, 3);
+        }
+        buf_adds(html, "</tbody></table></div>\n");
+        snprintf(id, sizeof id, "async%zu", index);
+        struct plot p = {.id = id,
+                         .title = "How long a save blocks, and when it can be seen",
+                         .unit = "seconds",
+                         .series = {"blocked", "visible"},
+                         .nseries = 2,
+                         .label = label,
+                         .v = v,
+                         .nbars = n};
+        html_plot(html, &p);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* async_table.h: what "async" measured, as JSON, and the table and page made of that. */
+#ifndef CKPTFS_BENCH_SCENARIO_ASYNC_TABLE_H
+#define CKPTFS_BENCH_SCENARIO_ASYNC_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+
+/* One save. Seconds from when the step wanted it: until the step went on, until the storage had it
+ * durably, until it is visible under its name; `staged` is the copy alone. */
+struct async_save {
+        uint64_t wanted_ns;
+        double blocked, staged, durable, visible;
+};
+
+enum { ASYNC_VALUES = 4 };
+/* The seconds of a save as an array, and back. */
+void async_values(const struct async_save *s, double v[ASYNC_VALUES]);
+void async_take(struct async_save *s, const double v[ASYNC_VALUES]);
+
+struct async_facts {
+        const char *model;
+        unsigned ranks;
+        double bytes; /* of one rank */
+        const struct async_save *save;
+        size_t saves;
+        double step_idle, step_busy; /* medians, seconds */
+        double peak;                 /* bytes of memory of the largest rank */
+};
+
+/* Adds "model", "setup" and "metrics". 0 or -ENOMEM. */
+int async_json(const struct async_facts *f, struct json *job);
+void async_table(const struct json *run, FILE *to);
+void async_page(const struct json *run, size_t index, struct buf *html);
+
+#endif

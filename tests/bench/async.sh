@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# async.sh: saves beside training steps: what blocks, what a slow storage costs, and that the wait for
+# the save before is counted.
+. "$srcdir/tests/lib/tap.sh"
+. "$srcdir/tests/lib/bench.sh"
+command -v jq >/dev/null || skip_all "jq is not installed"
+plan 7
+cd "$tmp" || exit 1
+mkdir disk
+
+check "steps with a save each, on a disk, the last one verified" bench async size=16M storage=disk \
+	path=disk steps=4 step_time=20ms out=disk.out
+expect_eq "" "$(ls disk)" "no file is left"
+check "each save has its figures" jq -e '.job_results[0].metrics | (.blocked_s | length == 4)
+	and ([.blocked_s, .staged_s] | transpose | all(.[0] >= .[1]))
+	and ([.visible_s, .durable_s] | transpose | all(.[0] >= .[1]))
+	and .step_s > 0 and .peak_memory_bytes > 16e6' disk.out/*/*/run_results.json
+
+# open, transfer, sync and close wait 100 ms each: every save but the first has to wait for one
+bench async size=4M storage=null null.delay_us=100000 steps=4 step_time=10ms out=slow >slow.out
+check "a storage that is slower than the steps is not hidden" jq -e '.job_results[0].metrics
+	| all(.visible_s[]; . >= 0.4) and all(.blocked_s[1:][]; . >= 0.3) and .blocked_s[0] < 0.3' \
+	slow/*/*/run_results.json
+diag "$(cat slow.out)"
+check "a staging buffer that is kept" bench async size=4M storage=null steps=3 step_time=5ms \
+	async.staging=cached steps_per_save=2 out=cached
+bench async size=4M storage=null steps=1 steps_per_save=2 out=none 2>err
+expect_eq "1 1" "$? $(wc -l <err)" "steps without a save are refused in one line"
+if bench_mpi true; then
+	check "two ranks" bench_mpi bench async size=16M storage=disk path=disk steps=3 step_time=10ms out=two
+else
+	skip "two ranks" "$bench_no_mpi"
+fi
