@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/utf8.h"
+#include "mount/tree.h"
 
 #include "base/banned.h"
 
@@ -27,6 +28,7 @@ struct item {
 
 struct page {
         uint64_t first; /* index of v[0] */
+        int64_t asked_ns;
         size_t n;
         struct item *v;
         struct buf text;
@@ -45,7 +47,8 @@ struct listing {
                 uint64_t at;         /* the entry wanted last */
                 char *continuation;
                 bool ended, flying;
-                bool restart; /* the page on its way belongs to a listing that was given up */
+                int64_t asked_ns; /* for the page on its way */
+                bool restart;     /* the page on its way belongs to a listing that was given up */
                 uint64_t skipped;
                 struct buf
                         above; /* files listed whose names begin the next ones, each with its NUL */
@@ -173,7 +176,8 @@ static int take_page_locked(struct listing *l, const struct store_page *page)
                 l->locked.npages--;
         }
         struct page *p = &l->locked.pages[l->locked.npages];
-        *p = (struct page){.first = l->locked.next_index, .text = BUF_INIT};
+        *p = (struct page){
+                .first = l->locked.next_index, .asked_ns = l->locked.asked_ns, .text = BUF_INIT};
         p->v = calloc(page->n + 1, sizeof *p->v);
         if (!p->v)
                 return -ENOMEM;
@@ -287,6 +291,7 @@ static int fetch_locked(struct listing *l)
         };
         if (l->locked.flying || l->locked.ended)
                 return 0;
+        l->locked.asked_ns = tree_now_ns();
         int err = store_list(l->store, &list, page_came, l);
         if (err)
                 return err;
@@ -335,6 +340,7 @@ uint64_t listing_each(struct listing *l, uint64_t index,
                                 .dir = it->dir,
                                 .size = it->size,
                                 .mtime_ns = it->mtime_ns,
+                                .asked_ns = p->asked_ns,
                                 .etag = p->text.p + it->etag,
                         };
                         more = fn(arg, &e);

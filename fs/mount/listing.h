@@ -21,6 +21,7 @@ struct list_entry {
         uint64_t size;
         int64_t mtime_ns;
         const char *etag;
+        int64_t asked_ns; /* when the store was asked, as in struct node_info */
 };
 
 /* Lists the keys below `prefix` ("" or ending in '/'), which is copied, but in the root not the

@@ -118,6 +118,7 @@ struct op_ask {
         void (*done)(struct op_ask *a, int err);
         struct amend_wait idle; /* the rest is op_ask()'s */
         bool opens;
+        int64_t begun;
 };
 void op_ask(struct op_ask *a);
 

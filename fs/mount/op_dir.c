@@ -206,7 +206,12 @@ static bool add_stored(void *arg, const struct list_entry *le)
         struct filling *f = arg;
         struct fuse_entry_param e = {0};
         const struct node_info info = {
-                .dir = le->dir, .size = le->size, .mtime_ns = le->mtime_ns, .etag = le->etag};
+                .dir = le->dir,
+                .size = le->size,
+                .mtime_ns = le->mtime_ns,
+                .etag = le->etag,
+                .asked_ns = le->asked_ns,
+        };
         bool added = true;
 
         if (comes_later(f, le)) {
@@ -219,10 +224,20 @@ static bool add_stored(void *arg, const struct list_entry *le)
         }
         tree_lock(f->m->tree);
         struct node *n = tree_find_locked(f->m->tree, f->d->node, le->name);
+        enum tree_gone gone =
+                n ? TREE_NOT_GONE
+                  : tree_gone_since_locked(f->m->tree, f->d->node, le->name, le->asked_ns);
+        if (gone == TREE_GONE) { /* deleted since the store was asked */
+                tree_unlock(f->m->tree);
+                f->off++;
+                return true;
+        }
         bool known = (n && is_of_locked(n, le)) || f->m->params.listed_attrs == LISTED_ASSUME;
         n = NULL;
         if (f->plus && known && (n = tree_enter_locked(f->m->tree, f->d->node, le->name, &info))) {
                 op_entry_locked(f->m, n, &e);
+                if (gone == TREE_MAYBE_GONE)
+                        e.entry_timeout = 0;
         } else {
                 e.attr.st_mode = listed_type_locked(f->m, f->d->node, le);
                 e.attr.st_ino = tree_ino_locked(f->m->tree, f->d->node, le->name);
@@ -266,9 +281,16 @@ static void add_dots(struct filling *f)
 {
         static const char *const dots[DOTS] = {".", ".."};
         struct fuse_entry_param e = {.attr.st_mode = S_IFDIR}; /* ino 0: no reference is taken */
-        e.attr.st_ino = f->d->node->ino;
-        while (f->off < DOTS && add(f, dots[f->off], &e, f->off + 1))
+
+        while (f->off < DOTS) {
+                tree_lock(f->m->tree);
+                const struct node *n = f->d->node, *up = n->parent ? n->parent : n;
+                e.attr.st_ino = f->off ? up->ino : n->ino;
+                tree_unlock(f->m->tree);
+                if (!add(f, dots[f->off], &e, f->off + 1))
+                        return;
                 f->off++;
+        }
 }
 
 static void forget_asked(struct filling *f)

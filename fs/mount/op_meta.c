@@ -46,9 +46,11 @@ struct lookup {
         char *name;
         char *key; /* of the object; with '/' behind it, of the directory */
         bool asked_head, asked_list, asked_marker;
-        bool was_dir; /* when it was seen last */
-        bool marker;  /* there is one, or may be */
-        bool listed;  /* something lies below it */
+        bool was_dir;  /* when it was seen last */
+        bool marker;   /* there is one, or may be */
+        bool listed;   /* something lies below it */
+        int64_t begun; /* when the store was asked first */
+        bool again;
 };
 
 static void lookup_free(struct lookup *l)
@@ -76,7 +78,7 @@ static void lookup_absent(struct lookup *l)
 
         tree_lock(l->m->tree);
         struct node *n = tree_find_locked(l->m->tree, l->parent, l->name);
-        if (n && tree_has_unpublished_locked(l->m->tree, n)) {
+        if (n && (n->known_ns > l->begun || tree_has_unpublished_locked(l->m->tree, n))) {
                 tree_pin_locked(n);
                 op_entry_locked(l->m, n, &e);
         } else if (n && !n->writer)
@@ -86,10 +88,28 @@ static void lookup_absent(struct lookup *l)
         lookup_free(l);
 }
 
-static void lookup_found(struct lookup *l, const struct node_info *info)
+/* The name may have been deleted here while the store was asked: once more. */
+static bool lookup_past(struct lookup *l)
+{
+        tree_lock(l->m->tree);
+        bool past = !l->again && tree_gone_since_locked(l->m->tree, l->parent, l->name, l->begun);
+        tree_unlock(l->m->tree);
+        if (past) {
+                l->again = true;
+                l->asked_head = l->asked_list = l->asked_marker = l->marker = l->listed = false;
+                l->begun = tree_now_ns();
+                lookup_ask(l);
+        }
+        return past;
+}
+
+static void lookup_found(struct lookup *l, struct node_info *info)
 {
         struct fuse_entry_param e;
 
+        if (lookup_past(l))
+                return;
+        info->asked_ns = l->begun;
         tree_lock(l->m->tree);
         struct node *n = tree_enter_locked(l->m->tree, l->parent, l->name, info);
         if (n)
@@ -147,7 +167,7 @@ static void lookup_marker(void *arg, int err, const struct store_object *obj)
 static void lookup_implicit(struct lookup *l)
 {
         static const struct attr none;
-        const struct node_info info = {.dir = true, .etag = "", .attr = &none};
+        struct node_info info = {.dir = true, .etag = "", .attr = &none};
         lookup_found(l, &info);
 }
 
@@ -238,6 +258,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
                 return;
         }
         *l = (struct lookup){.req = req, .m = m, .parent = dir, .name = strdup(name)};
+        l->begun = tree_now_ns();
         int err = l->name ? mount_key(m, dir, name, &l->key) : -ENOMEM;
         tree_lock(m->tree);
         const struct node *n = tree_find_locked(m->tree, dir, name);
@@ -310,6 +331,7 @@ static void told(void *arg, int err, const struct store_object *obj)
                 struct node_info info = op_info(implicit ? &nothing : obj);
                 info.attr = &attr;
                 info.marker = a->n->dir && !implicit;
+                info.asked_ns = a->begun;
                 tree_lock(a->m->tree);
                 err = take_told_locked(a, &info);
                 tree_unlock(a->m->tree);
@@ -321,6 +343,7 @@ static void told(void *arg, int err, const struct store_object *obj)
 void op_ask(struct op_ask *a)
 {
         CLEANUP(freep) char *key = amend_key(a->m, a->n);
+        a->begun = tree_now_ns();
         int err = key ? store_head(a->m->store, key, told, a) : -ENOMEM;
         if (err)
                 a->done(a, err);

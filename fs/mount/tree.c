@@ -16,19 +16,29 @@
 
 #define SECOND 1000000000LL
 
+enum { GONE_SLOTS = 1 << 14 };
+
+/* A name that is gone. */
+struct gone {
+        uint64_t hash;
+        int64_t when;
+};
+
 struct tree {
         pthread_mutex_t mtx;
         int64_t ttl_ns;
         struct node root;
         size_t nbuckets, nnodes; /* nbuckets is a power of two */
         struct node **buckets, **inodes;
+        struct gone *gone; /* GONE_SLOTS, by hash; the newest that was pushed out is gone_lost */
+        int64_t gone_lost;
         struct node *open; /* see tree_note_open_locked() */
         void (*drop)(void *arg, char *parked);
         void *drop_arg;
         struct node *loose; /* not hashed, still referred to; linked by hash_next */
 };
 
-static int64_t now_ns(void)
+int64_t tree_now_ns(void)
 {
         struct timespec ts;
         clock_gettime(CLOCK_MONOTONIC, &ts);
@@ -56,9 +66,11 @@ struct tree *tree_new(int64_t ttl_ns)
         t->nbuckets = 256;
         t->buckets = calloc(t->nbuckets, sizeof *t->buckets);
         t->inodes = calloc(t->nbuckets, sizeof *t->inodes);
-        if (!t->buckets || !t->inodes) {
+        t->gone = calloc(GONE_SLOTS, sizeof *t->gone);
+        if (!t->buckets || !t->inodes || !t->gone) {
                 free(t->buckets);
                 free(t->inodes);
+                free(t->gone);
                 free(t);
                 return NULL;
         }
@@ -112,6 +124,7 @@ void tree_free(struct tree *t)
         free(t->buckets);
         free(t->inodes);
         attr_release(&t->root.attr);
+        free(t->gone);
         pthread_mutex_destroy(&t->mtx);
         free(t);
 }
@@ -252,6 +265,36 @@ void tree_remove_locked(struct tree *t, struct node *n)
         put_in(&t->loose, n);
 }
 
+static struct gone *gone_slot(const struct tree *t, uint64_t hash)
+{
+        return &t->gone[(hash ^ hash >> 32) & (GONE_SLOTS - 1)];
+}
+
+void tree_note_gone_locked(struct tree *t, const struct node *dir, const char *name)
+{
+        uint64_t hash = name_hash(dir, name);
+        struct gone *g = gone_slot(t, hash);
+        if (g->hash != hash && g->when > t->gone_lost)
+                t->gone_lost = g->when;
+        *g = (struct gone){.hash = hash, .when = tree_now_ns()};
+}
+
+static void note_back_locked(struct tree *t, uint64_t hash)
+{
+        if (gone_slot(t, hash)->hash == hash)
+                gone_slot(t, hash)->when = 0;
+}
+
+enum tree_gone tree_gone_since_locked(const struct tree *t, const struct node *dir,
+                                      const char *name, int64_t since)
+{
+        uint64_t hash = name_hash(dir, name);
+        const struct gone *g = gone_slot(t, hash);
+        if (g->hash == hash && g->when >= since)
+                return TREE_GONE;
+        return t->gone_lost >= since && since ? TREE_MAYBE_GONE : TREE_NOT_GONE;
+}
+
 int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const char *name)
 {
         if (!n->hashed)
@@ -260,11 +303,14 @@ int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const cha
         if (!copy)
                 return -ENOMEM;
         struct node *from = n->parent;
+        tree_note_gone_locked(t, from, n->name);
+        n->known_ns = tree_now_ns();
         take_out(bucket(t, n->hash), n);
         free(n->name);
         n->name = copy;
         n->parent = dir;
         n->hash = name_hash(dir, name);
+        note_back_locked(t, n->hash);
         put_in(bucket(t, n->hash), n);
         dir->refs++;
         tree_unref_locked(t, from, 1);
@@ -296,7 +342,7 @@ void tree_unref_locked(struct tree *t, struct node *n, uint64_t count)
 
 bool tree_fresh_locked(const struct node *n)
 {
-        return now_ns() < n->fresh_until;
+        return tree_now_ns() < n->fresh_until;
 }
 
 int tree_set_etag_locked(struct node *n, const char *etag)
@@ -335,7 +381,11 @@ static void take_attr_locked(struct node *n, const struct node_info *info)
 
 int tree_set_info_locked(struct tree *t, struct node *n, const struct node_info *info)
 {
-        n->fresh_until = now_ns() + t->ttl_ns;
+        int64_t now = tree_now_ns(), asked = info->asked_ns ? info->asked_ns : now;
+        if (asked < n->known_ns)
+                return 0; /* it tells of the past */
+        n->known_ns = asked;
+        n->fresh_until = now + t->ttl_ns;
         n->published = true;
         take_attr_locked(n, info);
         bool same = n->etag && info->etag[0] && !strcmp(n->etag, info->etag);
@@ -370,6 +420,7 @@ static struct node *make_locked(struct tree *t, struct node *dir, const char *na
         n->parent = dir;
         n->dir = info->dir;
         n->hash = name_hash(dir, name);
+        note_back_locked(t, n->hash);
         n->ino = free_ino_locked(t, n->hash);
         n->name = strdup(name);
         n->etag = strdup("");
@@ -391,6 +442,10 @@ struct node *tree_enter_locked(struct tree *t, struct node *dir, const char *nam
 {
         struct node *n = tree_find_locked(t, dir, name);
 
+        if (n && info->asked_ns && info->asked_ns < n->known_ns) {
+                n->refs++;
+                return n; /* more is known than this */
+        }
         if (n && n->dir != info->dir && !n->writer) {
                 tree_remove_locked(t, n);
                 n = NULL;

@@ -33,6 +33,7 @@ struct node_info {
         bool complete;           /* from a head, which tells the checksum, not from a listing */
         bool marker;             /* a directory that has one */
         const struct attr *attr; /* copied; NULL: not told */
+        int64_t asked_ns; /* when the store was asked (tree_now_ns()); 0: now, or done here */
 };
 
 struct node {
@@ -50,6 +51,7 @@ struct node {
         uint32_t crc32c;
         uint64_t size;
         int64_t mtime_ns;    /* when the store made this version; what is shown is in attr */
+        int64_t known_ns;    /* when this was so: what was asked before does not count */
         int64_t fresh_until; /* monotonic ns: believe the above until then */
         struct attr attr;
         bool attr_known;     /* else attr is empty, and a head would tell */
@@ -83,6 +85,9 @@ char *tree_take_parked_locked(struct tree *t);
 /* Frees all nodes, also those still referred to. */
 void tree_free(struct tree *t);
 
+/* Monotonic ns. */
+int64_t tree_now_ns(void);
+
 void tree_lock(struct tree *t);
 void tree_unlock(struct tree *t);
 struct node *tree_root(struct tree *t);
@@ -110,6 +115,14 @@ int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const cha
 
 /* Takes the name away; the node stays for those who refer to it. */
 void tree_remove_locked(struct tree *t, struct node *n);
+
+/* The name was deleted here, or is another's. */
+void tree_note_gone_locked(struct tree *t, const struct node *dir, const char *name);
+/* Whether that was after `since`, so that an answer of the store to what was asked then may tell of
+ * the past. */
+enum tree_gone { TREE_NOT_GONE, TREE_MAYBE_GONE, TREE_GONE };
+enum tree_gone tree_gone_since_locked(const struct tree *t, const struct node *dir,
+                                      const char *name, int64_t since);
 
 void tree_pin_locked(struct node *n);
 /* Drops `count` references; frees the node and its parents with the last. */
