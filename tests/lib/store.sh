@@ -135,6 +135,7 @@ store_start_storesim() {
 	s3) set -- --access-key "$AWS_ACCESS_KEY_ID" --secret-key "$AWS_SECRET_ACCESS_KEY" "$@" ;;
 	gs) set -- --protocol gs "$@" ;;
 	esac
+	: >"$tmp/storesim.out" # what the one before said is no answer
 	"$store_prog" --listen "127.0.0.1:${store_port:-0}" --bucket "$CKPTFS_TEST_BUCKET" "$@" \
 		>"$tmp/storesim.out" 2>>"$store_log" &
 	store_pid=$!
