@@ -37,7 +37,7 @@ struct s3_msg {
         const char *key; /* NULL: the bucket */
         struct uri_pair query[8];
         size_t nquery;
-        struct uri_pair header[56];
+        struct uri_pair header[60];
         size_t nheader;
         const struct buf *xml; /* the body, else that of op->body with `data` */
         bool data;

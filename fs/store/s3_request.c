@@ -224,7 +224,8 @@ static int meta_headers(struct s3_msg *m, const struct store_meta *meta)
         for (size_t at = 0; at < meta->len;) {
                 const char *name = meta->buf + at, *value = name + strlen(name) + 1;
                 at += strlen(name) + strlen(value) + 2;
-                if (m->nheader >= sizeof m->header / sizeof *m->header - 10)
+                if (m->nheader >=
+                    sizeof m->header / sizeof *m->header - 16) /* beside what all requests carry */
                         return -EINVAL;
                 s3_header(m, *name == ':' ? name + 1 : keep(m, prefix, name), value);
         }

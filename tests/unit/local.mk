@@ -4,6 +4,7 @@ unit_tests = \
 	%D%/test_log \
 	%D%/test_buf \
 	%D%/test_cred \
+	%D%/test_cred_parts \
 	%D%/test_digest \
 	%D%/test_json \
 	%D%/test_kept \
@@ -48,6 +49,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 
 %C%_test_cred_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_cred_LDADD = $(UNIT_STORE_LIBS)
+%C%_test_cred_parts_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_cred_parts_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_digest_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_digest_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_kept_CFLAGS = $(AM_UNIT_CFLAGS)
