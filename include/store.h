@@ -300,6 +300,8 @@ int store_upload_parts(struct store_upload *up, store_parts_fn *done, void *arg)
  * that. each() must not call the upload. */
 int store_upload_sent(struct store_upload *up,
                       int (*each)(void *arg, const struct store_part *part), void *arg);
+/* A part that was sent will be no part of the object; its request must be done. */
+void store_upload_drop(struct store_upload *up, unsigned partno);
 /* Counts a part as sent by this handle that another one sent: what store_upload_sent() told there.
  * 0 or -ENOMEM, -EINVAL. */
 int store_upload_adopt(struct store_upload *up, const struct store_part *part);

@@ -157,6 +157,14 @@ void pool_unref(struct pool_buf *b)
                 w->ready(w);
 }
 
+bool pool_drop(struct pool_buf *b)
+{
+        if (atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) > 1)
+                return false;
+        atomic_store_explicit(&b->refs, 1, memory_order_relaxed);
+        return true;
+}
+
 void pool_queued(struct pool *p, size_t bytes)
 {
         pthread_mutex_lock(&p->mtx);
@@ -196,6 +204,19 @@ bool pool_nudge(struct pool *p)
         bool wait = p->locked.first && p->locked.backlog <= POOL_BACKLOG;
         pthread_mutex_unlock(&p->mtx);
         return wait;
+}
+
+void pool_tell_all(struct pool *p)
+{
+        pthread_mutex_lock(&p->mtx);
+        struct pool_waiter *list = p->locked.first, *w;
+        p->locked.first = NULL;
+        p->locked.last = &p->locked.first;
+        pthread_mutex_unlock(&p->mtx);
+        while ((w = list)) {
+                list = w->next;
+                w->ready(w);
+        }
 }
 
 bool pool_busy(struct pool *p)

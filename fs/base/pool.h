@@ -46,6 +46,10 @@ struct pool_buf *pool_ref(struct pool_buf *b);
  * NULL is fine. */
 void pool_unref(struct pool_buf *b);
 
+/* Gives up one reference without giving the buffer back: true when it was the last, and is now the
+ * caller's, who passes it to pool_unref() when no lock is held. */
+bool pool_drop(struct pool_buf *b);
+
 /* Counts bytes that are queued for the store but not on their way yet. Above POOL_BACKLOG writers
  * wait as above the low mark: a longer queue would not be sent sooner, but every byte of it would
  * leave the cache, and memory be touched, for nothing. */
@@ -69,6 +73,9 @@ void pool_on_pressure(struct pool *p, void (*fn)(void *arg), void *arg);
 /* Tells as many of those who wait as there are free buffers below the low mark: who was told before
  * may have had no use for one. Returns whether somebody waits for memory still. */
 bool pool_nudge(struct pool *p);
+
+/* Tells everybody who waits, memory or not: there will be none. */
+void pool_tell_all(struct pool *p);
 
 /* Bytes in use and the most there ever were. */
 size_t pool_in_use(struct pool *p);

@@ -48,7 +48,7 @@ struct attr amend_fresh_locked(const struct mount *m, const struct node *dir, mo
 
 bool amend_waits_for_commit_locked(const struct node *n)
 {
-        return n->unlinked || !n->published || (n->writer && writer_dirty(n->writer));
+        return n->unlinked || !n->published || (n->file && file_dirty(n->file));
 }
 
 static void run(struct amend_wait *list, int err)

@@ -11,12 +11,20 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/chain.h \
 	%D%/curfew.c \
 	%D%/curfew.h \
+	%D%/commit.c \
+	%D%/extent.c \
+	%D%/extent.h \
 	%D%/figures.c \
 	%D%/figures.h \
 	%D%/holders.c \
 	%D%/holders.h \
 	%D%/keep.c \
 	%D%/keep.h \
+	%D%/file.c \
+	%D%/file.h \
+	%D%/file_end.c \
+	%D%/file_int.h \
+	%D%/file_read.c \
 	%D%/killed.c \
 	%D%/killed.h \
 	%D%/listing.c \
@@ -28,6 +36,8 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/op.h \
 	%D%/op_data.c \
 	%D%/op_dir.c \
+	%D%/op_file.c \
+	%D%/op_file.h \
 	%D%/op_meta.c \
 	%D%/op_name.c \
 	%D%/op_open.c \
@@ -37,13 +47,13 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/op_setattr.c \
 	%D%/op_xattr.c \
 	%D%/op_link.c \
+	%D%/op_size.c \
 	%D%/part.c \
 	%D%/part.h \
 	%D%/plan.c \
 	%D%/plan.h \
 	%D%/procfd.c \
 	%D%/procfd.h \
-	%D%/publish.c \
 	%D%/range.c \
 	%D%/range.h \
 	%D%/reader.c \
@@ -57,15 +67,14 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/serve.c \
 	%D%/session.c \
 	%D%/session.h \
+	%D%/slot.c \
 	%D%/spill.c \
 	%D%/spill.h \
+	%D%/task.c \
 	%D%/tree.c \
 	%D%/tree.h \
 	%D%/window.c \
 	%D%/window.h \
-	%D%/writer.c \
-	%D%/writer.h \
-	%D%/writer_int.h \
 	$(NULL)
 %C%_libmount_la_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS)
 %C%_libmount_la_LIBADD = fs/move/libmove.la fs/store/libstore.la fs/base/libbase.la $(FUSE_LIBS)

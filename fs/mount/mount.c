@@ -12,11 +12,15 @@
 #include "base/utf8.h"
 #include "mount/park.h"
 #include "mount/curfew.h"
+#include "mount/op_file.h"
 #include "mount/relief.h"
 #include "mount/spill.h"
 
 #include "base/banned.h"
 
+/* Of each file, what was sent first stays in memory: most files are smaller, and in those that are
+ * not, a header may be written last. */
+enum { KEEP_MOST = 32 << 20 };
 enum { BLOCK_SIZE = 1 << 20 }; /* st_blksize: buffered writers then write whole requests */
 
 static int64_t clock_ns(clockid_t id)
@@ -61,7 +65,7 @@ int mount_init(struct mount *m, struct store *store)
         const struct params *p = &m->params;
 
         m->store = store;
-        writer_tally_init(&m->tally);
+        file_tally_init(&m->tally);
         m->mounted_ns = clock_ns(CLOCK_REALTIME);
         m->uid = p->uid == UINT32_MAX ? geteuid() : (uid_t)p->uid;
         m->gid = p->gid == UINT32_MAX ? getegid() : (gid_t)p->gid;
@@ -70,12 +74,17 @@ int mount_init(struct mount *m, struct store *store)
         m->spill = spill_new(p->spill_dir, p->spill);
         if (!m->pool || !m->tree || !m->spill || park_init(m))
                 return -ENOMEM;
-        m->writer_env = (struct writer_env){
+        m->file_env = (struct file_env){
                 .store = store,
                 .pool = m->pool,
                 .spill = m->spill,
                 .plan = part_plan(p->part_size, p->memory),
+                .reader = &m->reader_env,
                 .tally = &m->tally,
+                .keep = p->memory / 16 < KEEP_MOST ? p->memory / 16 : KEEP_MOST,
+                .owner = m,
+                .meta = op_file_meta,
+                .published = op_file_published,
         };
         m->reader_env = (struct reader_env){
                 .store = store,
@@ -87,31 +96,31 @@ int mount_init(struct mount *m, struct store *store)
         return m->relief ? 0 : -ENOMEM;
 }
 
-/* Takes the version in the making out of some open file: NULL when there is none. */
-static struct writer *next_writer(struct mount *m)
+/* Takes the file out of some node: NULL when there is none. */
+static struct file *next_file(struct mount *m)
 {
-        struct writer *w = NULL;
+        struct file *f = NULL;
 
         tree_lock(m->tree);
         for (struct node *n = tree_open_list_locked(m->tree); n; n = n->open_next) {
-                if (!n->writer)
+                if (!n->file)
                         continue;
-                w = TAKE_PTR(n->writer);
+                f = TAKE_PTR(n->file);
                 tree_note_open_locked(m->tree, n);
                 break;
         }
         tree_unlock(m->tree);
-        return w;
+        return f;
 }
 
 void mount_finish(struct mount *m)
 {
-        struct writer *w;
+        struct file *f;
         if (!m->curfew)
                 m->curfew = curfew_start(m->store, (unsigned)m->params.deadline);
-        while ((w = next_writer(m))) {
-                writer_shutdown(w);
-                writer_unref(w);
+        while ((f = next_file(m))) {
+                file_shutdown(f);
+                file_unref(f);
         }
 }
 
@@ -121,7 +130,7 @@ void mount_release(struct mount *m)
                 mount_finish(m);
         relief_stop(m->relief);
         if (m->tree)
-                writer_tally_wait(&m->tally);
+                file_tally_wait(&m->tally);
         if (m->park)
                 park_release(m);
         curfew_end(m->curfew);
@@ -154,7 +163,7 @@ static void set_times_locked(const struct mount *m, struct node *n, struct stat 
 {
         const struct attr *a = &n->attr;
         int64_t made = n->mtime_ns ? n->mtime_ns : m->mounted_ns;
-        if (n->writer && writer_dirty(n->writer))
+        if (n->file && file_dirty(n->file))
                 made = mount_now_ns(); /* that of its publication, which is to come */
         int64_t mtime = a->set & ATTR_MTIME ? a->mtime_ns : made;
         int64_t ctime = a->set & ATTR_CTIME ? a->ctime_ns : made;
@@ -177,7 +186,7 @@ void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st)
         st->st_mode = mount_mode_locked(m, n);
         st->st_rdev = n->attr.rdev;
         if (!n->dir)
-                st->st_size = (off_t)(n->writer ? writer_size(n->writer) : n->size);
+                st->st_size = (off_t)(n->file ? file_size(n->file) : n->size);
         st->st_blocks = (st->st_size + 511) / 512;
         set_times_locked(m, n, st);
 }
@@ -193,7 +202,7 @@ double mount_ttl_locked(const struct mount *m, const struct node *n)
                 return 0;
         if (n == tree_root(m->tree))
                 return (double)m->params.attr_ttl / 1000;
-        if (n->writer)
+        if (n->file)
                 return 0; /* what becomes of it is decided at close */
         int64_t left = n->fresh_until - clock_ns(CLOCK_MONOTONIC);
         return left > 0 ? (double)left / 1e9 : 0;

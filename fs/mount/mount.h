@@ -8,9 +8,9 @@
 
 #include "base/params.h"
 #include "base/pool.h"
+#include "mount/file.h"
 #include "mount/reader.h"
 #include "mount/tree.h"
-#include "mount/writer.h"
 #include "store.h"
 
 struct curfew;
@@ -36,8 +36,8 @@ struct mount {
         struct park *park;
         struct curfew *curfew;  /* NULL until the mount ends */
         struct handle *handles; /* open files, see op.h; guarded by the tree's lock */
-        struct writer_env writer_env;
-        struct writer_tally tally;
+        struct file_env file_env;
+        struct file_tally tally;
         struct reader_env reader_env;
         uid_t uid;
         gid_t gid;

@@ -6,6 +6,7 @@
 
 #define FUSE_USE_VERSION 35
 #include <fuse_lowlevel.h>
+#include <stdatomic.h>
 
 #include "mount/amend.h"
 #include "mount/mount.h"
@@ -64,14 +65,13 @@ void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_inf
 /* --- between the op files
  * ------------------------------------------------------------------------------- */
 
-/* An open file, in the list of its mount. `mtx` guards `writer`, which is made at the first write
- * of a file opened without O_TRUNC; the tree's lock guards the list. */
+/* An open file, in the list of its mount, which the tree's lock guards. */
 struct handle {
         struct handle *next, **link; /* *link points here */
         struct node *node;           /* pinned */
-        struct reader *reader;       /* NULL: not for reading */
-        pthread_mutex_t mtx;
-        struct writer *writer;
+        bool reads;
+        struct file *file; /* one reference, when it was opened for writing; else NULL */
+        struct file_user user;
         struct holders *holders; /* the node's, when writable, else NULL */
 };
 
@@ -89,16 +89,15 @@ fuse_ino_t op_ino(struct mount *m, const struct node *n);
 /* Fills an entry for a node whose reference it takes over. The tree is locked. */
 void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e);
 
-/* What rewriting a file leaves behind, to be ended by op_replaced() once the tree is unlocked. */
-struct replaced {
-        struct writer *writer;
-        struct reader *reader;
-};
+/* Where the node is read: its file, or else its reader, with a reference. 0 or -ENOMEM. */
+int op_source(struct mount *m, struct node *n, struct file **f, struct reader **r);
 
-/* Makes `w` the version in the making of the node. Those who read the version before it get ESTALE
- * from now on, since the kernel has one page cache for both. The tree is locked. */
-struct replaced op_adopt_writer_locked(struct mount *m, struct node *n, struct writer *w);
-void op_replaced(struct replaced *r);
+/* op_size.c: makes the file `size` bytes long, by the handle in `fi` or by name when that is NULL;
+ * replies with the attributes. */
+void op_set_size(fuse_req_t req, struct mount *m, struct node *n, uint64_t size,
+                 struct fuse_file_info *fi);
+void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len,
+                  struct fuse_file_info *fi);
 
 /* What a store's object says, as the tree takes it. */
 static inline struct node_info op_info(const struct store_object *obj)
@@ -127,10 +126,6 @@ void op_ask(struct op_ask *a);
 void op_ask_version(struct op_ask *a);
 /* Whether an open need not ask. The tree is locked. */
 bool op_open_known_locked(const struct node *n, int flags);
-
-/* Gives a file that is open or not another size, and replies its attributes. */
-void op_set_size(fuse_req_t req, struct mount *m, struct node *n, uint64_t size,
-                 struct fuse_file_info *fi);
 
 /* A change of attributes, from request to reply. */
 struct op_edit {

@@ -3,6 +3,7 @@
 #include "mount/op.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,24 +43,29 @@ static void read_done(struct read_op *op, int err, const struct iovec *iov, int 
 
 void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
+        struct mount *m = op_mount(req);
         struct handle *h = op_handle(fi);
-        struct read_request *r;
+        struct read_request *r = malloc(sizeof *r);
+        struct reader *reader = NULL;
+        struct file *f = NULL;
         (void)ino;
 
-        pthread_mutex_lock(&h->mtx);
-        bool writing = h->writer != NULL;
-        pthread_mutex_unlock(&h->mtx);
-        if (!h->reader || writing) {
-                fuse_reply_err(req, EOPNOTSUPP);
-        } else if (!(r = malloc(sizeof *r))) {
-                fuse_reply_err(req, ENOMEM);
-        } else {
-                *r = (struct read_request){
-                        .op = {.off = (uint64_t)off, .len = size, .done = read_done},
-                        .req = req,
-                };
-                reader_read(h->reader, &r->op);
+        int err = r ? op_source(m, h->node, &f, &reader) : -ENOMEM;
+        if (err) {
+                free(r);
+                fuse_reply_err(req, -err);
+                return;
         }
+        *r = (struct read_request){
+                .op = {.off = (uint64_t)off, .len = size, .done = read_done},
+                .req = req,
+        };
+        if (f)
+                file_read(f, &r->op);
+        else
+                reader_read(reader, &r->op);
+        file_unref(f);
+        reader_unref(reader);
 }
 
 /* --- write
@@ -69,14 +75,15 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
 /* A write whose reply waits: for memory, or, with its bytes in `buf`, for a commit to end. */
 struct write_request {
         struct pool_waiter waiter;
-        struct writer_deferred deferred;
+        struct file_deferred deferred;
         fuse_req_t req;
         struct mount *m;
-        struct writer *writer;
+        struct handle *h;
         struct pool_buf *buf;
         const void *p;
         size_t n;
         uint64_t pos;
+        bool append;
 };
 
 static void memory_free(struct pool_waiter *waiter)
@@ -104,14 +111,14 @@ static void reply_taken(fuse_req_t req, struct mount *m, size_t n)
         fuse_reply_write(req, n);
 }
 
-static void commit_ended(struct writer_deferred *d);
+static void commit_ended(struct file_deferred *d);
 
 /* Writes, or waits for the commit under way: then the bytes stay in the request's own buffer. */
 static void write_or_defer(struct write_request *w)
 {
-        bool kept;
         for (;;) {
-                int err = writer_write(w->writer, w->pos, w->p, w->n, w->buf, &kept);
+                int err =
+                        file_write(w->h->file, &w->h->user, w->append, w->pos, w->p, w->n, w->buf);
                 if (err != -EAGAIN) {
                         if (err)
                                 fuse_reply_err(w->req, -err);
@@ -120,51 +127,21 @@ static void write_or_defer(struct write_request *w)
                         break;
                 }
                 w->deferred.retry = commit_ended;
-                if (writer_defer(w->writer, &w->deferred))
+                if (file_defer(w->h->file, &w->deferred))
                         return;
         }
-        writer_unref(w->writer);
         pool_unref(w->buf);
         free(w);
 }
 
-static void commit_ended(struct writer_deferred *d)
+static void commit_ended(struct file_deferred *d)
 {
         write_or_defer((struct write_request *)(void *)((char *)d -
                                                         offsetof(struct write_request, deferred)));
 }
 
-/* The handle's writer with one more reference; made now for an empty file that was opened without
- * O_TRUNC. */
-static struct writer *writer_of(struct mount *m, struct handle *h, int *err)
-{
-        struct store_meta meta;
-        struct replaced old = {0};
-        struct writer *w;
-        int bad = amend_meta(m, h->node, true, &meta);
-
-        *err = 0;
-        pthread_mutex_lock(&h->mtx);
-        if (!h->writer) {
-                CLEANUP(freep) char *key = tree_key(m->tree, h->node, NULL);
-                tree_lock(m->tree);
-                if (h->node->size || (h->node->writer && writer_dirty(h->node->writer)))
-                        *err = -EOPNOTSUPP; /* a part of the base version would have to stay */
-                else if (bad || !key ||
-                         !(h->writer = writer_new(&m->writer_env, key, &meta, false)))
-                        *err = -ENOMEM;
-                if (!*err)
-                        old = op_adopt_writer_locked(m, h->node, h->writer);
-                tree_unlock(m->tree);
-                op_replaced(&old);
-        }
-        w = h->writer ? writer_ref(h->writer) : NULL;
-        pthread_mutex_unlock(&h->mtx);
-        return w;
-}
-
-static void defer_write(fuse_req_t req, struct mount *m, struct writer *writer,
-                        const struct fuse_buf *b, off_t off)
+static void defer_write(fuse_req_t req, struct mount *m, struct handle *h, const struct fuse_buf *b,
+                        off_t off, bool append)
 {
         struct write_request *w = malloc(sizeof *w);
         if (!w) {
@@ -174,11 +151,12 @@ static void defer_write(fuse_req_t req, struct mount *m, struct writer *writer,
         *w = (struct write_request){
                 .req = req,
                 .m = m,
-                .writer = writer_ref(writer),
+                .h = h,
                 .buf = pool_ref(session_buffer()),
                 .p = b->mem,
                 .n = b->size,
                 .pos = (uint64_t)off,
+                .append = append,
         };
         write_or_defer(w);
 }
@@ -188,85 +166,64 @@ void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t 
 {
         struct mount *m = op_mount(req);
         const struct fuse_buf *b = &in->buf[0]; /* one piece of memory: splice is off */
-        bool kept;
-        int err;
         struct handle *h = op_handle(fi);
-        struct writer *w = writer_of(m, h, &err);
+        /* Where the file ends now is known here; pages of a mapping have their place. */
+        bool append = fi->flags & O_APPEND && !fi->writepage;
         (void)ino;
 
-        if (h->holders)
+        if (!h->file) {
+                fuse_reply_err(req, EBADF);
+                return;
+        }
+        if (!fi->writepage)
                 holders_wrote(h->holders, fuse_req_ctx(req)->pid);
         amend_touch(m, h->node, fuse_req_ctx(req)->uid);
-        if (w)
-                err = writer_write(w, (uint64_t)off, b->mem, b->size, session_buffer(), &kept);
+        int err = file_write(h->file, &h->user, append, (uint64_t)off, b->mem, b->size,
+                             session_buffer());
         if (err == -EAGAIN)
-                defer_write(req, m, w, b, off);
+                defer_write(req, m, h, b, off, append);
         else if (err)
                 fuse_reply_err(req, -err);
         else
                 reply_taken(req, m, b->size);
-        writer_unref(w);
 }
 
 /* --- publishing
  * ------------------------------------------------------------------------------------------- */
 
 struct publish {
-        struct writer_commit commit;
+        struct file_commit commit;
         fuse_req_t req;
-        struct mount *m;
-        struct node *n;
-        struct writer *writer;
 };
 
-/* The kernel keeps the file open until it has the reply, so the node is still there. */
-static void published(struct writer_commit *c, int err, const struct store_object *obj)
+/* The kernel keeps the file open until it has the reply. */
+static void published(struct file_commit *c, int err, const struct store_object *obj)
 {
         struct publish *p = (struct publish *)c;
-
-        if (!err && obj->etag[0]) {
-                tree_lock(p->m->tree);
-                if (p->n->writer == p->writer)
-                        err = amend_published_locked(p->m, p->n, obj) < 0 ? -ENOMEM : 0;
-                tree_unlock(p->m->tree);
-        }
+        (void)obj;
         fuse_reply_err(p->req, -err);
-        writer_unref(p->writer);
         free(p);
 }
 
-static void publish(fuse_req_t req, struct mount *m, struct handle *h, struct writer *w)
+static void publish(fuse_req_t req, struct handle *h)
 {
         struct publish *p = malloc(sizeof *p);
         if (!p) {
-                writer_unref(w);
                 fuse_reply_err(req, ENOMEM);
                 return;
         }
-        *p = (struct publish){.commit.done = published, .req = req, .m = m, .n = h->node};
-        p->writer = w;
-        writer_commit(w, &p->commit);
-}
-
-/* The handle's writer, with a reference, when it has something to publish. */
-static struct writer *dirty_writer(struct handle *h)
-{
-        struct writer *w = NULL;
-        pthread_mutex_lock(&h->mtx);
-        if (h->writer && writer_dirty(h->writer))
-                w = writer_ref(h->writer);
-        pthread_mutex_unlock(&h->mtx);
-        return w;
+        *p = (struct publish){.commit.done = published, .req = req};
+        file_commit(h->file, &h->user, &p->commit);
 }
 
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
         struct mount *m = op_mount(req);
         struct handle *h = op_handle(fi);
-        struct writer *w = dirty_writer(h);
         pid_t pid = fuse_req_ctx(req)->pid;
-        enum closing is = w && h->holders ? holders_close(h->holders, pid, h->node->ino, m->dev)
-                                          : CLOSE_LEAVES;
+        bool owes = h->file && file_owes(h->file, &h->user);
+        enum closing is =
+                owes ? holders_close(h->holders, pid, h->node->ino, m->dev) : CLOSE_LEAVES;
         (void)ino;
 
         if (is != CLOSE_LEAVES && m->params.on_kill == ON_KILL_PUBLISH)
@@ -280,20 +237,18 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         } else if (is == CLOSE_LEAVES) {
                 fuse_reply_err(req, 0);
         } else {
-                publish(req, m, h, TAKE_PTR(w));
+                publish(req, h);
         }
-        writer_unref(w);
 }
 
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
         struct handle *h = op_handle(fi);
-        struct writer *w = dirty_writer(h);
         (void)ino;
         (void)datasync;
 
-        if (w)
-                publish(req, op_mount(req), h, w);
+        if (h->file && file_owes(h->file, &h->user))
+                publish(req, h);
         else
                 fuse_reply_err(req, 0);
 }

@@ -141,7 +141,7 @@ static void take_local_names_locked(struct mount *m, struct dir_handle *d)
 {
         tree_lock(m->tree);
         for (struct node *n = tree_open_list_locked(m->tree); n; n = n->open_next) {
-                if (n->parent != d->node || !n->hashed || !n->writer || n->published ||
+                if (n->parent != d->node || !n->hashed || !n->file || n->published ||
                     has_local_locked(d, n->name))
                         continue;
                 if (d->nlocal == d->room) {
@@ -168,7 +168,7 @@ static bool comes_later(struct filling *f, const struct list_entry *le)
         if (!later) {
                 tree_lock(f->m->tree);
                 const struct node *n = tree_find_locked(f->m->tree, f->d->node, le->name);
-                later = n && n->writer && !n->published;
+                later = n && n->file && !n->published;
                 tree_unlock(f->m->tree);
         }
         return later;
@@ -179,7 +179,7 @@ static bool is_of_locked(const struct node *n, const struct list_entry *le)
 {
         if (!n->attr_known || n->dir != le->dir)
                 return false;
-        if (n->writer || n->amend)
+        if (n->file || n->amend)
                 return true;
         if (le->dir)
                 return tree_fresh_locked(n);
@@ -329,7 +329,7 @@ static bool note_unknown(void *arg, const struct list_entry *le)
         f->guess += n;
         tree_lock(f->m->tree);
         const struct node *known = tree_find_locked(f->m->tree, f->d->node, le->name);
-        if (!known || (!is_of_locked(known, le) && !known->writer)) {
+        if (!known || (!is_of_locked(known, le) && !known->file)) {
                 struct node *node = tree_enter_locked(f->m->tree, f->d->node, le->name, &info);
                 if (node)
                         f->asks[f->nasks++] =

@@ -81,7 +81,7 @@ static void lookup_absent(struct lookup *l)
         if (n && (n->known_ns > l->begun || tree_has_unpublished_locked(l->m->tree, n))) {
                 tree_pin_locked(n);
                 op_entry_locked(l->m, n, &e);
-        } else if (n && !n->writer)
+        } else if (n && !n->file)
                 tree_remove_locked(l->m->tree, n);
         tree_unlock(l->m->tree);
         fuse_reply_entry(l->req, &e);
@@ -223,7 +223,7 @@ static void lookup_ask(struct lookup *l)
 /* Whether the node may be shown without asking the store. */
 static bool known_locked(const struct mount *m, const struct node *n)
 {
-        if (n->writer || n->amend)
+        if (n->file || n->amend)
                 return true;
         return m->params.consistency != STRICT && n->attr_known && tree_fresh_locked(n);
 }
@@ -307,7 +307,7 @@ static int take_told_locked(struct op_ask *a, const struct node_info *info)
 {
         struct node *n = a->n;
 
-        if (n->writer || n->amend)
+        if (n->file || n->amend)
                 return 0; /* what is known here is newer */
         bool other = !n->dir && *n->etag && strcmp(n->etag, info->etag);
         if (other && n->nreaders) {
@@ -364,7 +364,7 @@ void op_ask_version(struct op_ask *a)
 
 bool op_open_known_locked(const struct node *n, int flags)
 {
-        return n->writer || n->unlinked || (flags & O_TRUNC && n->attr_known && !n->amend);
+        return n->file || n->unlinked || (flags & O_TRUNC && n->attr_known && !n->amend);
 }
 
 struct getattr {
@@ -399,97 +399,6 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         } else {
                 *g = (struct getattr){.ask = {.m = m, .n = n, .done = getattr_told}, .req = req};
                 op_ask(&g->ask);
-        }
-}
-
-/* Cuts a file that is being written to nothing: a new version takes the place of what was written.
- */
-static int restart_writer(struct mount *m, struct node *n, struct handle *h)
-{
-        struct store_meta meta;
-        CLEANUP(freep) char *key = tree_key(m->tree, n, NULL);
-        int err = amend_meta(m, n, true, &meta);
-        struct writer *fresh = key && !err ? writer_new(&m->writer_env, key, &meta, false) : NULL;
-        if (!fresh)
-                return -ENOMEM;
-        pthread_mutex_lock(&h->mtx);
-        struct writer *old = h->writer;
-        h->writer = fresh;
-        pthread_mutex_unlock(&h->mtx);
-        tree_lock(m->tree);
-        struct replaced shown = op_adopt_writer_locked(m, n, fresh);
-        tree_unlock(m->tree);
-        if (old)
-                writer_abort(old, 0); /* forgotten, as an unlinked one is */
-        writer_unref(old);
-        op_replaced(&shown);
-        return 0;
-}
-
-struct truncate {
-        fuse_req_t req;
-        struct mount *m;
-        struct node *n;
-};
-
-static void truncated(void *arg, int err, const struct store_object *obj)
-{
-        CLEANUP(freep) struct truncate *t = arg;
-
-        if (!err) {
-                struct node_info info = op_info(obj);
-                info.complete = false;
-                tree_lock(t->m->tree);
-                if (tree_set_info_locked(t->m->tree, t->n, &info))
-                        err = -ENOMEM;
-                tree_unlock(t->m->tree);
-        }
-        if (err)
-                fuse_reply_err(t->req, -err);
-        else
-                op_reply_attr(t->req, t->m, t->n);
-}
-
-/* truncate(path, 0): an empty object takes the place of what was there. */
-static void truncate_path(fuse_req_t req, struct mount *m, struct node *n)
-{
-        CLEANUP(freep) char *key = tree_key(m->tree, n, NULL);
-        struct truncate *t = malloc(sizeof *t);
-        struct store_body empty = store_body_mem(NULL, 0);
-        int err = -ENOMEM;
-        if (key && t) {
-                *t = (struct truncate){req, m, n};
-                err = store_put(m->store, key, &empty, NULL, NULL, truncated, t);
-        }
-        if (err) {
-                free(t);
-                fuse_reply_err(req, -err);
-        }
-}
-
-void op_set_size(fuse_req_t req, struct mount *m, struct node *n, uint64_t size,
-                 struct fuse_file_info *fi)
-{
-        struct handle *h = fi ? (struct handle *)(uintptr_t)fi->fh : NULL;
-        struct stat st;
-
-        tree_lock(m->tree);
-        mount_stat_locked(m, n, &st);
-        bool writing = n->writer && writer_dirty(n->writer);
-        bool unlinked = n->unlinked;
-        tree_unlock(m->tree);
-        if ((uint64_t)st.st_size == size) {
-                op_reply_attr(req, m, n);
-        } else if (size || ((writing || unlinked) && !h)) {
-                fuse_reply_err(req, EOPNOTSUPP);
-        } else if (h && h->holders) {
-                int err = restart_writer(m, n, h);
-                if (err)
-                        fuse_reply_err(req, -err);
-                else
-                        op_reply_attr(req, m, n);
-        } else {
-                truncate_path(req, m, n);
         }
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* op_open.c: how a file becomes open and ceases to be.
  *
- * A file that is written has a writer, which its handle and, so that names and sizes show at once,
- * its node hold. A file that is read has a reader of one version, which all handles of the node
- * share. */
+ * All handles of a node that may write share its file (file.h); while it has one, those that read
+ * do so through it. Else they share a reader of the version that is published. */
 #include "mount/op.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,98 +17,147 @@
 #include "base/metrics.h"
 #include "mount/holders.h"
 #include "mount/killed.h"
+#include "mount/op_file.h"
 
 #include "base/banned.h"
 
-static struct handle *handle_new(struct node *n)
+/* An open or a create under way; what becomes of it is the handle. */
+struct opening {
+        struct op_resize resize;
+        struct op_ask ask;
+        fuse_req_t req;
+        struct mount *m;
+        struct node *n;
+        char *key;
+        struct fuse_file_info fi;
+        struct handle *h;
+        pid_t opener; /* the process, when it may write */
+        bool creates;
+        struct fuse_entry_param e;
+};
+
+static struct opening *opening_new(fuse_req_t req, struct mount *m, struct node *n,
+                                   const struct fuse_file_info *fi)
 {
-        struct handle *h = calloc(1, sizeof *h);
-        if (!h)
+        struct opening *o = calloc(1, sizeof *o);
+        if (!o)
                 return NULL;
-        h->node = n;
-        pthread_mutex_init(&h->mtx, NULL);
-        return h;
+        *o = (struct opening){.req = req, .m = m, .n = n, .fi = *fi};
+        o->h = calloc(1, sizeof *o->h);
+        if (o->h) {
+                o->h->reads = (fi->flags & O_ACCMODE) != O_WRONLY;
+                if ((fi->flags & O_ACCMODE) != O_RDONLY || fi->flags & O_TRUNC)
+                        o->opener = process_of(fuse_req_ctx(req)->pid);
+                return o;
+        }
+        free(o);
+        return NULL;
 }
 
-/* It is whole: from here on the end of the mount may end it. `writer` is the process that opened it
- * for writing, or 0. 0 or -ENOMEM. */
-static int handle_list_locked(struct mount *m, struct handle *h, pid_t writer)
+static void opening_free(struct opening *o)
 {
-        if (writer && !(h->holders = holders_open(&h->node->holders, writer)))
-                return -ENOMEM;
+        free(o->h);
+        free(o->key);
+        free(o);
+}
+
+static void opening_fail(struct opening *o, int err)
+{
+        fuse_reply_err(o->req, -err);
+        opening_free(o);
+}
+
+/* It is whole: from here on the end of the mount may end it. */
+static void handle_list_locked(struct mount *m, struct handle *h)
+{
         h->next = m->handles;
         h->link = &m->handles;
         if (h->next)
                 h->next->link = &h->next;
         m->handles = h;
+}
+
+static void handle_unlist(struct mount *m, struct handle *h)
+{
+        tree_lock(m->tree);
+        *h->link = h->next;
+        if (h->next)
+                h->next->link = h->link;
+        tree_unlock(m->tree);
+}
+
+static void handle_end(struct mount *m, struct handle *h);
+
+/* The handle is there, cut if that was asked for. */
+static void opened(struct op_resize *r, int err)
+{
+        struct opening *o =
+                (struct opening *)(void *)((char *)r - offsetof(struct opening, resize));
+
+        if (err) {
+                handle_end(o->m, TAKE_PTR(o->h));
+                opening_fail(o, err);
+                return;
+        }
+        o->fi.fh = (uintptr_t)TAKE_PTR(o->h);
+        if (o->creates)
+                fuse_reply_create(o->req, &o->e, &o->fi);
+        else
+                fuse_reply_open(o->req, &o->fi);
+        opening_free(o);
+}
+
+static void cut_and_open(struct opening *o)
+{
+        o->resize.file = o->h->file;
+        o->resize.user = &o->h->user;
+        o->resize.done = opened;
+        op_resize(&o->resize);
+}
+
+/* The handle writes too. Writes alone bypass the page cache: a request is then as large as the
+ * program's write. */
+static int attach_file_locked(struct opening *o)
+{
+        o->h->holders = holders_open(&o->n->holders, o->opener);
+        if (!o->h->holders)
+                return -ENOMEM;
+        o->h->file = op_file_locked(o->m, o->n, o->key);
+        if (!o->h->file) {
+                holders_release(&o->n->holders);
+                return -ENOMEM;
+        }
+        o->fi.direct_io = !o->h->reads || o->fi.flags & O_DIRECT;
+        o->fi.keep_cache = 0;
         return 0;
 }
 
-static void handle_free(struct mount *m, struct handle *h)
+static void detach_file(struct mount *m, struct node *n, struct handle *h)
 {
-        if (!h)
-                return;
+        op_file_put(m, n, h->file);
         tree_lock(m->tree);
-        if (h->link) {
-                *h->link = h->next;
-                if (h->next)
-                        h->next->link = h->link;
-        }
+        holders_release(&n->holders);
         tree_unlock(m->tree);
-        writer_unref(h->writer);
-        pthread_mutex_destroy(&h->mtx);
-        free(h);
-}
-
-/* Whether a version of the file is being written. Then it can neither be read nor written by
- * another. */
-static bool busy_locked(const struct node *n)
-{
-        return n->writer && writer_dirty(n->writer);
-}
-
-/* Writes bypass the page cache: a request is then as large as the program's write. */
-static void opened_for_write(struct fuse_file_info *fi, struct handle *h)
-{
-        fi->fh = (uintptr_t)h;
-        fi->direct_io = 1;
-        fi->keep_cache = 0;
-}
-
-struct replaced op_adopt_writer_locked(struct mount *m, struct node *n, struct writer *w)
-{
-        struct replaced r = {.writer = n->writer, .reader = TAKE_PTR(n->reader)};
-        n->writer = writer_ref(w);
-        free(TAKE_PTR(n->cached_etag));
-        if (n->unlinked)
-                writer_abort(w, 0);
-        tree_note_open_locked(m->tree, n);
-        return r;
-}
-
-void op_replaced(struct replaced *r)
-{
-        reader_fail(r->reader, -ESTALE);
-        reader_unref(r->reader);
-        writer_unref(r->writer);
 }
 
 /* --- create
  * -------------------------------------------------------------------------------------------- */
 
-/* The node for a new file, with one more reference and `h` writing it. 0 or a negative errno. */
-static int create_locked(struct mount *m, struct node *dir, const char *name, int flags,
-                         struct handle *h, pid_t opener, struct attr *attr,
-                         struct fuse_entry_param *e, struct replaced *old)
+/* The node for a new file, with one more reference, and `o->h` writing it. 0 or a negative errno.
+ */
+static int create_locked(struct opening *o, struct node *dir, const char *name, struct attr *attr)
 {
+        struct mount *m = o->m;
         struct node *n = tree_find_locked(m->tree, dir, name);
-        if (n && busy_locked(n))
-                return flags & O_EXCL ? -EEXIST : -EOPNOTSUPP;
-        if (n && (flags & O_EXCL) && n->published && tree_fresh_locked(n))
+        bool excl = o->fi.flags & O_EXCL;
+
+        if (n && excl && (n->file || (n->published && tree_fresh_locked(n))))
                 return -EEXIST;
         if (n && n->dir)
                 return -EISDIR;
-        if (!n) {
+        if (n) {
+                tree_pin_locked(n);
+        } else {
                 struct node_info none = {.etag = ""};
                 n = tree_enter_locked(m->tree, dir, name, &none);
                 if (!n)
@@ -120,17 +169,21 @@ static int create_locked(struct mount *m, struct node *dir, const char *name, in
                 n->attr_now = n->attr_sent = 1;
                 n->attr_early = true;
                 amend_entries_changed_locked(dir);
-        } else {
-                tree_pin_locked(n);
         }
-        h->node = n;
-        if (handle_list_locked(m, h, opener)) {
+        o->n = n;
+        if (attach_file_locked(o)) {
                 tree_unref_locked(m->tree, n, 1);
                 return -ENOMEM;
         }
+        file_create(o->h->file, &o->h->user, excl);
+        if (o->h->reads) {
+                n->nreaders++;
+                file_read_too(o->h->file);
+        }
         tree_pin_locked(n); /* the handle's; the other is the kernel's */
-        *old = op_adopt_writer_locked(m, n, h->writer);
-        op_entry_locked(m, n, e);
+        o->h->node = n;
+        handle_list_locked(m, o->h);
+        op_entry_locked(m, n, &o->e);
         return 0;
 }
 
@@ -140,209 +193,234 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
         struct mount *m = op_mount(req);
         struct node *dir = op_node(m, parent);
         const struct fuse_ctx *who = fuse_req_ctx(req);
-        CLEANUP(attr_release) struct attr attr;
-        struct store_meta meta;
+        CLEANUP(attr_release) struct attr attr = {0};
         CLEANUP(freep) char *key = NULL;
-        struct fuse_entry_param e;
-        struct replaced old = {0};
         int err = mount_key(m, dir, name, &key);
-        struct handle *h = err ? NULL : handle_new(NULL);
-        pid_t opener = process_of(fuse_req_ctx(req)->pid);
+        struct opening *o = err ? NULL : opening_new(req, m, NULL, fi);
 
-        tree_lock(m->tree);
-        attr = amend_fresh_locked(m, dir, S_IFREG | (mode & 07777), who->uid, who->gid, 0);
-        tree_unlock(m->tree);
-        if (!err)
-                err = attr_to_meta_early(&attr, &meta);
-        if (h && !err)
-                h->writer = writer_new(&m->writer_env, key, &meta, fi->flags & O_EXCL);
-        if (!err && (!h || !h->writer))
-                err = -ENOMEM;
-        if (!err) {
-                tree_lock(m->tree);
-                err = create_locked(m, dir, name, fi->flags, h, opener, &attr, &e, &old);
-                tree_unlock(m->tree);
-        }
-        if (err) {
-                handle_free(m, h);
-                fuse_reply_err(req, -err);
+        if (!o) {
+                fuse_reply_err(req, err ? -err : ENOMEM);
                 return;
         }
-        op_replaced(&old);
-        opened_for_write(fi, h);
-        fuse_reply_create(req, &e, fi);
+        o->creates = true;
+        o->key = TAKE_PTR(key);
+        tree_lock(m->tree);
+        attr = amend_fresh_locked(m, dir, S_IFREG | (mode & 07777), who->uid, who->gid, 0);
+        err = create_locked(o, dir, name, &attr);
+        tree_unlock(m->tree);
+        if (err)
+                opening_fail(o, err);
+        else
+                cut_and_open(o);
 }
 
 /* --- open
  * --------------------------------------------------------------------------------------------------
  */
 
-/* Gives the handle the version that is published now; makes the node's reader when it is of
- * another. */
-static int attach_reader_locked(struct mount *m, struct node *n, struct handle *h, const char *key,
-                                struct fuse_file_info *fi)
+/* Makes the node's reader when it is of another version than what is published now. */
+static int renew_reader_locked(struct mount *m, struct node *n, const char *key,
+                               struct reader **old)
 {
-        if (n->reader && strcmp(reader_etag(n->reader), n->etag)) {
-                reader_unref(n->reader);
-                n->reader = NULL;
-        }
+        if (n->reader && strcmp(reader_etag(n->reader), n->etag))
+                *old = TAKE_PTR(n->reader);
         if (!n->reader) {
                 struct store_object obj = {
                         .size = n->size, .has_crc = n->has_crc, .crc32c = n->crc32c};
                 snprintf(obj.etag, sizeof obj.etag, "%s", n->etag);
                 n->reader = reader_new(&m->reader_env, key, &obj);
-                if (!n->reader)
-                        return -ENOMEM;
+                if (n->reader)
+                        reader_open(n->reader);
         }
-        h->reader = reader_ref(n->reader);
-        reader_open(h->reader);
-        n->nreaders++;
         tree_note_open_locked(m->tree, n);
-        fi->keep_cache = n->cached_etag && n->etag[0] && !strcmp(n->cached_etag, n->etag);
-        if (!fi->keep_cache) {
+        return n->reader ? 0 : -ENOMEM;
+}
+
+static void end_reader(struct reader *r)
+{
+        if (!r)
+                return;
+        reader_close(r);
+        reader_unref(r);
+}
+
+int op_source(struct mount *m, struct node *n, struct file **f, struct reader **r)
+{
+        CLEANUP(freep) char *key = NULL;
+        struct reader *old = NULL;
+        int err = 0;
+
+        tree_lock(m->tree);
+        bool stale = !n->file && (!n->reader || strcmp(reader_etag(n->reader), n->etag));
+        if (stale) { /* a file that was written while it was open to be read is no more */
+                tree_unlock(m->tree);
+                key = tree_key(m->tree, n, NULL);
+                tree_lock(m->tree);
+                if (!n->file)
+                        err = key ? renew_reader_locked(m, n, key, &old) : -ENOMEM;
+        }
+        if (n->file)
+                *f = file_ref(n->file);
+        else if (!err)
+                *r = reader_ref(n->reader);
+        tree_unlock(m->tree);
+        end_reader(old);
+        return err;
+}
+
+static int attach_reader_locked(struct opening *o, struct reader **old)
+{
+        struct node *n = o->n;
+
+        if (n->file)
+                file_read_too(n->file);
+        int err = n->file ? 0 : renew_reader_locked(o->m, n, o->key, old);
+        if (err)
+                return err;
+        n->nreaders++;
+        if (n->file)
+                return 0; /* pages are kept from the next open on, of what is published then */
+        o->fi.keep_cache = n->cached_etag && n->etag[0] && !strcmp(n->cached_etag, n->etag);
+        if (!o->fi.keep_cache) {
                 free(n->cached_etag);
                 n->cached_etag = strdup(n->etag);
         }
         return 0;
 }
 
-static void open_now(fuse_req_t req, struct mount *m, struct node *n, const char *key,
-                     struct fuse_file_info *fi)
+static void open_now(struct opening *o)
 {
-        struct store_meta meta;
-        bool write = (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC);
-        bool read = (fi->flags & O_ACCMODE) != O_WRONLY && !(fi->flags & O_TRUNC);
-        struct handle *h = handle_new(n);
-        pid_t opener = write ? process_of(fuse_req_ctx(req)->pid) : 0;
-        struct replaced old = {0};
-        int err = h ? 0 : -ENOMEM;
+        struct mount *m = o->m;
+        struct node *n = o->n;
+        bool cut = o->fi.flags & O_TRUNC;
+        bool write = (o->fi.flags & O_ACCMODE) != O_RDONLY || cut;
+        struct reader *old = NULL;
+        int err = 0;
 
-        if (h && write && (fi->flags & O_TRUNC)) {
-                err = amend_meta(m, n, true, &meta);
-                if (!err && !(h->writer = writer_new(&m->writer_env, key, &meta, false)))
-                        err = -ENOMEM;
-        }
         tree_lock(m->tree);
-        if (!err && busy_locked(n))
-                err = -EOPNOTSUPP;
-        if (!err && h->writer)
-                old = op_adopt_writer_locked(m, n, h->writer);
-        if (!err && read)
-                err = attach_reader_locked(m, n, h, key, fi);
-        if (!err && !(err = handle_list_locked(m, h, opener)))
-                tree_pin_locked(n);
-        tree_unlock(m->tree);
-        op_replaced(&old);
-        if (err) {
-                handle_free(m, h);
-                fuse_reply_err(req, -err);
-                return;
-        }
         if (write)
-                opened_for_write(fi, h); /* also to read: pages could be written behind its back */
-        else
-                fi->fh = (uintptr_t)h;
-        fuse_reply_open(req, fi);
+                err = attach_file_locked(o);
+        if (!err && o->h->reads)
+                err = attach_reader_locked(o, &old);
+        if (!err) {
+                o->h->node = n;
+                tree_pin_locked(n);
+                handle_list_locked(m, o->h);
+        }
+        tree_unlock(m->tree);
+        end_reader(old);
+        if (err) {
+                if (o->h->file)
+                        detach_file(m, n, o->h);
+                opening_fail(o, err);
+        } else if (cut) {
+                cut_and_open(o);
+        } else {
+                opened(&o->resize, 0);
+        }
 }
-
-struct opening {
-        struct op_ask ask; /* stays the first field */
-        fuse_req_t req;
-        char *key;
-        struct fuse_file_info fi;
-};
 
 static void open_asked(struct op_ask *ask, int err)
 {
-        struct opening *o = (struct opening *)ask;
+        struct opening *o = (struct opening *)(void *)((char *)ask - offsetof(struct opening, ask));
+
         if (err)
-                fuse_reply_err(o->req, -err);
+                opening_fail(o, err);
         else
-                open_now(o->req, ask->m, ask->n, o->key, &o->fi);
-        free(o->key);
-        free(o);
+                open_now(o);
 }
 
 void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
         struct mount *m = op_mount(req);
         struct node *n = op_node(m, ino);
-        struct opening *o = calloc(1, sizeof *o);
-        CLEANUP(freep) char *key = tree_key(m->tree, n, NULL);
+        struct opening *o = opening_new(req, m, n, fi);
 
-        if (!key || !o) {
-                free(o);
+        if (!o || !(o->key = tree_key(m->tree, n, NULL))) {
+                if (o)
+                        opening_free(o);
                 fuse_reply_err(req, ENOMEM);
                 return;
         }
         tree_lock(m->tree);
         bool known = op_open_known_locked(n, fi->flags);
         tree_unlock(m->tree);
-        *o = (struct opening){.req = req, .key = TAKE_PTR(key), .fi = *fi};
         o->ask = (struct op_ask){.m = m, .n = n, .done = open_asked};
         if (known)
-                open_asked(&o->ask, 0);
+                open_now(o);
         else
                 op_ask_version(&o->ask);
 }
 
 /* --- release
- * ---------------------------------------------------------------------------------------------- */
+ * ----------------------------------------------------------------------------------------------
+ */
 
-/* The last reference to the handle is gone: what no close published will never be. */
-static void end_writer(struct mount *m, struct node *n, struct writer *w)
-{
-        bool lost = writer_dirty(w);
-        if (lost) {
-                METRIC_ADD(kills_aborted, 1);
-                writer_abort(w, -ECANCELED);
-        }
-        tree_lock(m->tree);
-        struct writer *shown = NULL;
-        if (n->writer == w) {
-                shown = TAKE_PTR(n->writer);
-                tree_note_open_locked(m->tree, n);
-                n->fresh_until = lost ? 0 : n->fresh_until;
-                if (lost && !n->published)
-                        tree_remove_locked(m->tree, n);
-        }
-        tree_unlock(m->tree);
-        writer_unref(shown);
-}
-
-static void end_reader(struct mount *m, struct node *n, struct reader *r)
-{
-        struct reader *shown = NULL;
-        reader_close(r);
-        tree_lock(m->tree);
-        if (!--n->nreaders) {
-                shown = TAKE_PTR(n->reader);
-                tree_note_open_locked(m->tree, n);
-        }
-        tree_unlock(m->tree);
-        reader_unref(shown);
-        reader_unref(r);
-}
+/* The last reference to a handle is gone: what no close published, as it was written through a
+ * mapping after it, is published now, unless a signal ended who wrote it. */
+struct releasing {
+        struct file_commit commit;
+        struct mount *m;
+        struct handle *h;
+        fuse_req_t req;
+};
 
 static void handle_end(struct mount *m, struct handle *h)
 {
-        if (h->writer)
-                end_writer(m, h->node, h->writer);
-        if (h->reader)
-                end_reader(m, h->node, h->reader);
+        struct node *n = h->node;
+        struct reader *shown = NULL;
+
+        handle_unlist(m, h);
+        if (h->file)
+                detach_file(m, n, h);
         tree_lock(m->tree);
-        if (h->holders)
-                holders_release(&h->node->holders);
-        tree_unref_locked(m->tree, h->node, 1);
+        if (h->reads && !--n->nreaders) {
+                shown = TAKE_PTR(n->reader);
+                tree_note_open_locked(m->tree, n);
+        }
+        tree_unref_locked(m->tree, n, 1);
         tree_unlock(m->tree);
-        handle_free(m, h);
+        end_reader(shown);
+        free(h);
+}
+
+static void released(struct file_commit *c, int err, const struct store_object *obj)
+{
+        struct releasing *r = (struct releasing *)c;
+        (void)err; /* the log has said it, and nobody is left to be told */
+        (void)obj;
+        handle_end(r->m, r->h);
+        fuse_reply_err(r->req, 0);
+        free(r);
+}
+
+/* Gives up what nobody will publish. */
+static void give_up(struct mount *m, struct handle *h)
+{
+        if (!h->file || !op_file_is_last(m, h->node) || !file_dirty(h->file))
+                return;
+        METRIC_ADD(kills_aborted, 1);
+        file_abort(h->file, -ECANCELED);
 }
 
 void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
+        struct mount *m = op_mount(req);
+        struct handle *h = (struct handle *)(uintptr_t)fi->fh;
+        struct releasing *r = NULL;
         (void)ino;
-        handle_end(op_mount(req), (struct handle *)(uintptr_t)fi->fh);
-        fuse_reply_err(req, 0);
+
+        if (h->holders && holders_killed(h->holders))
+                give_up(m, h);
+        else if (h->file && op_file_is_last(m, h->node) && file_dirty(h->file))
+                r = malloc(sizeof *r);
+        if (!r) {
+                handle_end(m, h);
+                fuse_reply_err(req, 0);
+                return;
+        }
+        *r = (struct releasing){.commit.done = released, .m = m, .h = h, .req = req};
+        file_commit(h->file, NULL, &r->commit);
 }
 
 void op_release_all(struct mount *m)
@@ -352,7 +430,9 @@ void op_release_all(struct mount *m)
                 tree_lock(m->tree);
                 h = m->handles;
                 tree_unlock(m->tree);
-                if (h)
-                        handle_end(m, h);
+                if (!h)
+                        continue;
+                give_up(m, h);
+                handle_end(m, h);
         } while (h);
 }

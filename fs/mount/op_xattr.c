@@ -41,7 +41,7 @@ static bool may_have_locked(const struct mount *m, const struct node *n)
 
 static const char *state_locked(const struct node *n)
 {
-        if (n->writer && writer_dirty(n->writer))
+        if (n->file && file_dirty(n->file))
                 return "dirty";
         return n->published ? "durable" : "dirty";
 }
@@ -59,7 +59,7 @@ static const char *const ours[] = {OURS "state", OURS "etag", OURS "checksum", O
 /* The value, or false where there is none. */
 static bool ours_locked(const struct node *n, const char *name, char *out, size_t size)
 {
-        bool whole = n->etag && *n->etag && !(n->writer && writer_dirty(n->writer));
+        bool whole = n->etag && *n->etag && !(n->file && file_dirty(n->file));
 
         *out = 0;
         if (n->dir)
@@ -159,8 +159,8 @@ static void read_xattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t 
         x->ask = (struct op_ask){.m = m, .n = op_node(m, ino), .done = read_now};
         tree_lock(m->tree);
         struct node *n = x->ask.n;
-        bool fresh = n->attr_known && (tree_fresh_locked(n) || n->dir || n->writer);
-        if (fresh && name && is_ours(name) && !n->complete && !n->writer && !n->dir)
+        bool fresh = n->attr_known && (tree_fresh_locked(n) || n->dir || n->file);
+        if (fresh && name && is_ours(name) && !n->complete && !n->file && !n->dir)
                 fresh = false;
         tree_unlock(m->tree);
         if (fresh)

@@ -17,8 +17,8 @@
 struct parking {
         struct mount *m;
         struct node *n;
-        struct writer *writer; /* one reference, or NULL */
-        struct writer_commit commit;
+        struct file *file; /* one reference, or NULL */
+        struct file_wait wait;
         struct amend_wait idle;
         char *key;
         char etag[STORE_ETAG_MAX]; /* of the version that is copied */
@@ -29,7 +29,7 @@ struct parking {
 static void parking_end(struct parking *p)
 {
         p->done(p->arg);
-        writer_unref(p->writer);
+        file_unref(p->file);
         free(p->key);
         free(p);
 }
@@ -39,9 +39,12 @@ static int send_readers_locked(struct parking *p, const struct store_object *obj
 {
         struct node *n = p->n;
 
-        if (!n->reader || strcmp(reader_etag(n->reader), p->etag))
+        bool read = n->reader && !strcmp(reader_etag(n->reader), p->etag);
+        if (!read && !n->file)
                 return -ESTALE;
-        int err = reader_rename(n->reader, p->key, obj->etag);
+        int err = read ? reader_rename(n->reader, p->key, obj->etag) : 0;
+        if (!err && n->file)
+                err = file_rename(n->file, p->key, obj->etag);
         if (err)
                 return err;
         n->parked = TAKE_PTR(p->key);
@@ -78,9 +81,11 @@ static void copy_aside(struct parking *p)
         char id[KEPT_ID_MAX];
 
         tree_lock(p->m->tree);
-        bool needed = n->nreaders && n->reader && n->published && !n->parked;
+        bool read = n->nreaders && n->reader;
+        bool needed = (read || (n->file && n->nwriters && file_has_base(n->file))) &&
+                      n->published && !n->parked;
         if (needed)
-                snprintf(p->etag, sizeof p->etag, "%s", reader_etag(n->reader));
+                snprintf(p->etag, sizeof p->etag, "%s", read ? reader_etag(n->reader) : n->etag);
         tree_unlock(p->m->tree);
         if (!needed) {
                 parking_end(p);
@@ -96,13 +101,9 @@ static void copy_aside(struct parking *p)
 }
 
 /* The commit that may have been under way has ended: nothing can bring the object back. */
-static void writer_ended(struct writer_commit *commit, int err, const struct store_object *obj)
+static void file_left(struct file_wait *w)
 {
-        struct parking *p =
-                (struct parking *)(void *)((char *)commit - offsetof(struct parking, commit));
-        (void)err;
-        (void)obj;
-        copy_aside(p);
+        copy_aside((struct parking *)(void *)((char *)w - offsetof(struct parking, wait)));
 }
 
 /* No change of attributes is under way that could bring the object back. */
@@ -110,13 +111,12 @@ static void amended(struct amend_wait *w, int err)
 {
         struct parking *p = (struct parking *)(void *)((char *)w - offsetof(struct parking, idle));
         (void)err;
-        if (!p->writer) {
+        if (!p->file) {
                 copy_aside(p);
                 return;
         }
-        p->commit.done = writer_ended;
-        writer_abort(p->writer, 0);
-        writer_commit(p->writer, &p->commit);
+        p->wait.done = file_left;
+        file_forget(p->file, &p->wait);
 }
 
 void park_leave(struct mount *m, struct node *n, void (*done)(void *arg), void *arg)
@@ -130,8 +130,8 @@ void park_leave(struct mount *m, struct node *n, void (*done)(void *arg), void *
         }
         *p = (struct parking){.m = m, .n = n, .done = done, .arg = arg};
         tree_lock(m->tree);
-        if (n->writer)
-                p->writer = writer_ref(n->writer);
+        if (n->file)
+                p->file = file_ref(n->file);
         tree_unlock(m->tree);
         p->idle.done = amended;
         amend_wait(m, n, &p->idle);
@@ -139,8 +139,6 @@ void park_leave(struct mount *m, struct node *n, void (*done)(void *arg), void *
 
 void park_gone(struct mount *m, struct node *dir, const char *name, const struct node *but)
 {
-        struct writer *begun = NULL; /* after park_leave() */
-
         tree_lock(m->tree);
         amend_entries_changed_locked(dir);
         struct node *n = tree_find_locked(m->tree, dir, name);
@@ -148,13 +146,8 @@ void park_gone(struct mount *m, struct node *dir, const char *name, const struct
         if (n && n != but) {
                 n->unlinked = true;
                 tree_remove_locked(m->tree, n);
-                if (n->writer)
-                        begun = writer_ref(n->writer);
         }
         tree_unlock(m->tree);
-        if (begun)
-                writer_abort(begun, 0);
-        writer_unref(begun);
 }
 
 /* --- deleting what nobody reads any more --- */

@@ -11,95 +11,64 @@
 
 #include "base/banned.h"
 
-struct part *part_new(unsigned no)
+struct part *part_new(struct spill *spill, unsigned no, uint64_t off)
 {
         struct part *p = calloc(1, sizeof *p);
-        if (p)
+        if (p) {
+                p->spill = spill;
                 p->no = no;
+                p->off = off;
+        }
         return p;
 }
 
-static void seg_release(struct seg *s, struct spill *spill)
-{
-        if (s->buf)
-                pool_unref(s->buf);
-        else
-                spill_drop(spill, s->at);
-}
-
-void part_free(struct part *p, struct spill *spill)
+void part_free(struct part *p)
 {
         if (!p)
                 return;
-        for (unsigned i = 0; i < p->nsegs; i++)
-                seg_release(&p->segs[i], spill);
+        for (unsigned i = 0; i < p->nsegs; i++) {
+                pool_unref(p->segs[i].buf);
+                if (p->segs[i].spilled)
+                        spill_drop(p->spill, p->segs[i].slot);
+        }
         free(p->segs);
         free(p);
 }
 
-static int reserve_segs(struct part *p, size_t more)
+static int add(struct part *p, struct seg s)
 {
-        if (p->nsegs + more <= p->maxsegs)
-                return 0;
-        unsigned max = p->maxsegs ? p->maxsegs * 2 : 16;
-        while (max < p->nsegs + more)
-                max *= 2;
-        struct seg *v = realloc(p->segs, max * sizeof *v);
-        if (!v)
-                return -ENOMEM;
-        p->segs = v;
-        p->maxsegs = max;
-        return 0;
-}
-
-int part_add_buf(struct part *p, struct pool_buf *buf, const void *bytes, size_t n)
-{
-        int err = reserve_segs(p, 1);
-        if (err)
-                return err;
-        p->segs[p->nsegs++] = (struct seg){
-                .buf = pool_ref(buf),
-                .at = (uint64_t)((const unsigned char *)bytes - buf->data),
-                .len = (uint32_t)n,
-        };
-        p->crc = crc32c(p->crc, bytes, n);
-        p->len += n;
-        return 0;
-}
-
-static void append_to_room(struct part *p, const unsigned char *bytes, size_t n)
-{
-        struct seg *s = &p->segs[p->nsegs - 1];
-        unsigned char *dst = s->buf->data + s->at + s->len;
-        memcpy(dst, bytes, n);
-        p->crc = crc32c(p->crc, dst, n);
-        s->len += (uint32_t)n;
-        s->room -= (uint32_t)n;
-        p->len += n;
-}
-
-int part_add_copy(struct part *p, struct pool *pool, const void *bytes, size_t n)
-{
-        const unsigned char *from = bytes;
-        uint32_t room = p->nsegs ? p->segs[p->nsegs - 1].room : 0;
-        struct pool_buf *fresh = NULL;
-
-        /* n is at most one buffer: all memory is in hand before the first byte moves. */
-        if (n > room) {
-                if (reserve_segs(p, 1) || !(fresh = pool_get(pool, POOL_OVER)))
+        if (p->nsegs == p->maxsegs) {
+                unsigned max = p->maxsegs ? p->maxsegs * 2 : 18;
+                struct seg *v = realloc(p->segs, max * sizeof *v);
+                if (!v)
                         return -ENOMEM;
+                p->segs = v;
+                p->maxsegs = max;
         }
-        if (room) {
-                size_t k = n < room ? n : room;
-                append_to_room(p, from, k);
-                from += k;
-                n -= k;
-        }
-        if (fresh) {
-                p->segs[p->nsegs++] = (struct seg){.buf = fresh, .room = POOL_BUF_SIZE};
-                append_to_room(p, from, n);
-        }
+        p->segs[p->nsegs++] = s;
+        p->len += s.len;
         return 0;
+}
+
+int part_add_buf(struct part *p, struct pool_buf *buf, uint32_t at, uint32_t n)
+{
+        int err = add(p, (struct seg){.buf = buf, .at = at, .len = n});
+        if (!err)
+                pool_ref(buf);
+        return err;
+}
+
+int part_add_spilled(struct part *p, uint64_t slot, uint32_t at, uint32_t n)
+{
+        int err = add(p, (struct seg){.slot = slot, .at = at, .len = n, .spilled = true});
+        if (!err)
+                spill_ref(p->spill, slot);
+        return err;
+}
+
+int part_add_zeros(struct part *p, uint64_t n)
+{
+        return n ? add(p, (struct seg){.len = n}) : 0;
 }
 
 /* Sets the cursor to the segment that holds byte `off`. */
@@ -115,7 +84,7 @@ static void seek_to(struct part *p, uint64_t off)
         }
 }
 
-int part_read(struct part *p, struct spill *spill, uint64_t off, void *dst, size_t n)
+int part_read(struct part *p, uint64_t off, void *dst, size_t n)
 {
         if (off > p->len || n > p->len - off)
                 return -EINVAL;
@@ -124,13 +93,15 @@ int part_read(struct part *p, struct spill *spill, uint64_t off, void *dst, size
                 const struct seg *s = &p->segs[p->cursor];
                 uint64_t in = off - p->cursor_off;
                 size_t k = s->len - in < n ? (size_t)(s->len - in) : n;
-                if (s->buf) {
+                int err = 0;
+                if (s->buf)
                         memcpy(to, s->buf->data + s->at + in, k);
-                } else {
-                        int err = spill_get(spill, s->at, in, to, k);
-                        if (err)
-                                return err;
-                }
+                else if (s->spilled)
+                        err = spill_get(p->spill, s->slot, s->at + in, to, k);
+                else
+                        memset(to, 0, k);
+                if (err)
+                        return err;
                 to += k;
                 off += k;
                 n -= k;
@@ -138,27 +109,45 @@ int part_read(struct part *p, struct spill *spill, uint64_t off, void *dst, size
         return 0;
 }
 
-int part_spill(struct part *p, struct spill *spill)
+/* The CRC of n zeros behind what `crc` is of, in O(log² n): the CRC of twice as many comes from
+ * that of half. */
+static uint32_t add_zeros(uint32_t crc, uint64_t n)
 {
-        for (unsigned i = 0; i < p->nsegs; i++) {
-                struct seg *s = &p->segs[i];
-                uint64_t at;
-                if (!s->buf)
-                        continue;
-                int err = spill_put(spill, s->buf->data + s->at, s->len, &at);
+        uint32_t zeros = crc32c(0, "", 1);
+        for (uint64_t len = 1; n; len *= 2, n /= 2) {
+                if (n & 1)
+                        crc = crc32c_combine(crc, zeros, len);
+                zeros = crc32c_combine(zeros, zeros, len);
+        }
+        return crc;
+}
+
+static int add_spilled(struct part *p, const struct seg *s)
+{
+        unsigned char piece[16384];
+        for (uint64_t at = 0; at < s->len;) {
+                size_t k = s->len - at < sizeof piece ? (size_t)(s->len - at) : sizeof piece;
+                int err = spill_get(p->spill, s->slot, s->at + at, piece, k);
                 if (err)
                         return err;
-                pool_unref(s->buf);
-                *s = (struct seg){.at = at, .len = s->len};
+                p->crc = crc32c(p->crc, piece, k);
+                at += k;
         }
         return 0;
 }
 
-size_t part_in_memory(const struct part *p)
+int part_sum(struct part *p)
 {
-        size_t n = 0;
-        for (unsigned i = 0; i < p->nsegs; i++)
-                if (p->segs[i].buf)
-                        n += POOL_BUF_SIZE;
-        return n;
+        int err = 0;
+        p->crc = 0;
+        for (unsigned i = 0; !err && i < p->nsegs; i++) {
+                const struct seg *s = &p->segs[i];
+                if (s->buf)
+                        p->crc = crc32c(p->crc, s->buf->data + s->at, (size_t)s->len);
+                else if (s->spilled)
+                        err = add_spilled(p, s);
+                else
+                        p->crc = add_zeros(p->crc, s->len);
+        }
+        return err;
 }

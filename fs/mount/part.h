@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* part.h: the bytes of one part, as a list of segments in pool buffers or in the spill, and their
- * CRC32C. Not thread-safe: filled under the writer's lock, then only read. */
+/* part.h: the body of one request: bytes in pool buffers, in the spill, and zeros, in order, with
+ * their CRC32C. Filled by one thread, then only read. */
 #ifndef CKPTFS_MOUNT_PART_H
 #define CKPTFS_MOUNT_PART_H
 
@@ -13,17 +13,21 @@
 struct spill;
 
 struct seg {
-        struct pool_buf *buf; /* one reference; NULL: in the spill */
-        uint64_t at;          /* offset in buf, or the spill's name of it */
-        uint32_t len;
-        uint32_t room; /* bytes behind it in buf that only this part may fill */
+        struct pool_buf *buf; /* one reference, or NULL */
+        uint64_t at;          /* offset in buf, or in the slot */
+        uint64_t len;
+        uint64_t slot; /* of the spill, one reference */
+        bool spilled;  /* neither: zeros */
+        bool fill;     /* buf is still to be filled, by whoever sends the part */
 };
 
 struct part {
         struct part *next; /* of whoever holds it */
         void *owner;       /* of whoever sends it */
-        bool queued;       /* counted as backlog until its first byte is asked for */
+        struct spill *spill;
+        bool queued; /* counted as backlog until its first byte is asked for */
         unsigned no;
+        uint64_t off; /* in the file */
         uint64_t len;
         uint32_t crc;
         unsigned nsegs, maxsegs;
@@ -32,23 +36,20 @@ struct part {
         uint64_t cursor_off;
 };
 
-struct part *part_new(unsigned no); /* NULL: no memory */
-/* Gives every buffer back. NULL is fine. */
-void part_free(struct part *p, struct spill *spill);
+struct part *part_new(struct spill *spill, unsigned no, uint64_t off); /* NULL: no memory */
+/* Gives everything back, which may wake others. NULL is fine. */
+void part_free(struct part *p);
 
-/* Adds bytes that lie in `buf`, keeping a reference. 0 or -ENOMEM. */
-int part_add_buf(struct part *p, struct pool_buf *buf, const void *bytes, size_t n);
-/* Adds a copy of the bytes, in the room of the last segment or in new buffers. All or nothing: 0 or
+/* Each adds bytes at the end: of a buffer or a slot, of which it takes a reference, or zeros. 0 or
  * -ENOMEM. */
-int part_add_copy(struct part *p, struct pool *pool, const void *bytes, size_t n);
+int part_add_buf(struct part *p, struct pool_buf *buf, uint32_t at, uint32_t n);
+int part_add_spilled(struct part *p, uint64_t slot, uint32_t at, uint32_t n);
+int part_add_zeros(struct part *p, uint64_t n);
 
 /* Copies bytes [off, off+n) to dst: cheap in ascending order. 0 or the spill's error. */
-int part_read(struct part *p, struct spill *spill, uint64_t off, void *dst, size_t n);
+int part_read(struct part *p, uint64_t off, void *dst, size_t n);
 
-/* Moves every segment in memory to the spill. Returns 0, or the error with the rest still in
- * memory. */
-int part_spill(struct part *p, struct spill *spill);
-/* Bytes of the pool that the part holds. */
-size_t part_in_memory(const struct part *p);
+/* Computes `crc`. May block on the local disk. 0 or the spill's error. */
+int part_sum(struct part *p);
 
 #endif

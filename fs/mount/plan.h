@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan.h: how large each part of an upload is. Pure arithmetic. */
+/* plan.h: how large the parts of an upload are that is written from its start on, and the cheapest
+ * way to publish what is known of a file. Pure arithmetic. */
 #ifndef CKPTFS_MOUNT_PLAN_H
 #define CKPTFS_MOUNT_PLAN_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Parts double every PLAN_STEP numbers, so that a stream of unknown length starts small and still
@@ -20,7 +23,57 @@ struct part_plan part_plan(uint64_t part_size, uint64_t memory);
 /* Bytes in part `no` (1..10000). */
 uint64_t part_plan_bytes(const struct part_plan *p, unsigned no);
 
+/* The plan for a file whose size was announced: 10,000 parts hold it. */
+struct part_plan part_plan_announced(const struct part_plan *p, uint64_t size);
+
+/* Part `no` begins at `origin`, and the ones after it follow. */
+struct part_anchor {
+        uint64_t origin;
+        unsigned no;
+};
+/* The part behind the anchor that byte `off` is in: false beyond the last. */
+bool part_plan_at(const struct part_plan *p, const struct part_anchor *a, uint64_t off,
+                  unsigned *no, uint64_t *start, uint64_t *len);
+
 /* Where an object of 10,000 such parts ends. */
 uint64_t part_plan_reach(const struct part_plan *p);
+
+/* --- commits */
+
+struct plan_run { /* bytes [from, to) */
+        uint64_t from, to;
+};
+struct plan_sent { /* a part that the store has and that is still right */
+        unsigned no;
+        uint64_t off, len;
+};
+struct plan_in {
+        uint64_t size;               /* of the file */
+        uint64_t base;               /* bytes [0, base) of the version before are still good */
+        uint64_t base_size;          /* all of that version */
+        bool copies;                 /* ranges of it can become parts */
+        bool whole_copies;           /* it can become a part as a whole; then parts may be small */
+        uint64_t put_most;           /* largest body of one put */
+        uint64_t part;               /* bytes of a part that is sent */
+        const struct plan_run *held; /* what was written, in order; else base, else zeros */
+        size_t nheld;
+        const struct plan_sent *sent; /* in order */
+        size_t nsent;
+};
+struct plan_step {
+        unsigned no;
+        bool copy; /* of the same bytes of the base; else sent */
+        uint64_t off, len;
+};
+struct plan {
+        bool put; /* one request of everything: no steps */
+        size_t n, max;
+        struct plan_step *v;
+        uint64_t moved; /* bytes to and from the store */
+};
+/* What is to be sent before an upload can be completed, or that one put does it. 0, -EFBIG when
+ * 10,000 parts do not suffice, or -ENOMEM; then *out is empty. */
+int plan_commit(const struct plan_in *in, struct plan *out);
+void plan_release(struct plan *p);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/pool.h"
 #include "mount/reader.h"
 #include "mount/tree.h"
-#include "mount/writer.h"
+#include "mount/file.h"
 
 #include "base/banned.h"
 
@@ -48,44 +48,47 @@ static void shrink_readers(struct relief *r)
         }
 }
 
-/* The writer with the most memory in an unfinished part, with a reference; *idle is the sum over
- * all. */
-static struct writer *largest(struct relief *r, size_t *idle)
+/* The file with the most memory that is not on its way to the store, with a reference, or NULL;
+ * *idle is the sum over all. */
+static struct file *largest(struct relief *r, size_t *idle)
 {
-        struct writer *best = NULL;
+        struct file *best = NULL;
         size_t most = 0;
 
         *idle = 0;
         tree_lock(r->tree);
         for (struct node *o = tree_open_list_locked(r->tree); o; o = o->open_next) {
-                size_t n = o->writer ? writer_idle_bytes(o->writer) : 0;
+                size_t n = o->file ? file_idle_bytes(o->file) : 0;
                 *idle += n;
                 if (n > most) {
                         most = n;
-                        best = o->writer;
+                        best = o->file;
                 }
         }
         if (best)
-                writer_ref(best);
+                file_ref(best);
         tree_unlock(r->tree);
         return best;
 }
 
-/* While uploads hold most of the memory it comes back by itself; unfinished parts do not. */
-static void relieve_writers(struct relief *r)
+/* While uploads hold most of the memory it comes back by itself; what nobody sends does not. When
+ * there is no place for it left, those who wait are let go: the next write says so. */
+static void relieve_files(struct relief *r)
 {
         size_t idle, given = 0;
-        struct writer *w;
+        struct file *f;
 
-        while ((w = largest(r, &idle)) && idle > r->cap / 2 && given < r->cap / 8) {
-                size_t n = writer_relieve(w);
-                writer_unref(w);
-                w = NULL;
-                if (!n)
+        while ((f = largest(r, &idle)) && idle > r->cap / 2 && given < r->cap / 8) {
+                ssize_t n = file_relieve(f);
+                file_unref(f);
+                f = NULL;
+                if (n < 0)
+                        pool_tell_all(r->pool);
+                if (n <= 0)
                         return;
-                given += n;
+                given += (size_t)n;
         }
-        writer_unref(w);
+        file_unref(f);
 }
 
 /* What was on its way when memory became full is idle a moment later, and nobody says so: while
@@ -120,7 +123,7 @@ static void *relief_main(void *arg)
                 pthread_mutex_unlock(&r->mtx);
                 if (pool_busy(r->pool)) {
                         shrink_readers(r);
-                        relieve_writers(r);
+                        relieve_files(r);
                 }
                 waits = pool_nudge(r->pool);
                 pthread_mutex_lock(&r->mtx);

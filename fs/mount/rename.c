@@ -191,7 +191,7 @@ static int check_locked(const struct rename *r)
 
         if (!n)
                 return -ENOENT;
-        if (to && r->no_replace && (to->writer || tree_fresh_locked(to)))
+        if (to && r->no_replace && (to->file || tree_fresh_locked(to)))
                 return -EEXIST;
         if (n->dir && tree_is_below(r->to_dir, n))
                 return -EINVAL;
@@ -200,7 +200,7 @@ static int check_locked(const struct rename *r)
         if (to && tree_has_unpublished_locked(r->m->tree, to))
                 return -ENOTEMPTY;
         for (const struct node *o = tree_open_list_locked(r->m->tree); o; o = o->open_next)
-                if (o->writer && writer_dirty(o->writer) && tree_is_below(o, n))
+                if (o->file && file_dirty(o->file) && tree_is_below(o, n))
                         return -EBUSY;
         return 0;
 }

@@ -22,7 +22,8 @@ struct spill {
                 int fd;
                 uint32_t made;  /* slots ever used: the file's length */
                 uint32_t nfree; /* of those, free now */
-                uint32_t *free, room;
+                uint32_t *free, *refs, room;
+                bool full;
         } locked;
 };
 
@@ -48,6 +49,7 @@ void spill_free(struct spill *s)
                 close(s->locked.fd);
         pthread_mutex_destroy(&s->mtx);
         free(s->locked.free);
+        free(s->locked.refs);
         free(s->dir);
         free(s);
 }
@@ -68,6 +70,23 @@ static int open_file_locked(struct spill *s)
 }
 
 /* Room on the free list for every slot ever made, so that a drop cannot fail. */
+static int grow_locked(struct spill *s)
+{
+        if (s->locked.made < s->locked.room)
+                return 0;
+        uint32_t room = s->locked.room ? s->locked.room * 2 : 64;
+        uint32_t *v = realloc(s->locked.free, room * sizeof *v);
+        if (!v)
+                return -ENOMEM;
+        s->locked.free = v;
+        v = realloc(s->locked.refs, room * sizeof *v);
+        if (!v)
+                return -ENOMEM;
+        s->locked.refs = v;
+        s->locked.room = room;
+        return 0;
+}
+
 static int take_slot_locked(struct spill *s, uint32_t *slot)
 {
         if (s->locked.nfree) {
@@ -76,37 +95,56 @@ static int take_slot_locked(struct spill *s, uint32_t *slot)
         }
         if (s->locked.made == s->slots)
                 return -ENOSPC;
-        if (s->locked.made == s->locked.room) {
-                uint32_t room = s->locked.room ? s->locked.room * 2 : 64;
-                uint32_t *v = realloc(s->locked.free, room * sizeof *v);
-                if (!v)
-                        return -ENOMEM;
-                s->locked.free = v;
-                s->locked.room = room;
-        }
-        *slot = s->locked.made++;
-        return 0;
+        int err = grow_locked(s);
+        if (!err)
+                *slot = s->locked.made++;
+        return err;
 }
 
-int spill_put(struct spill *s, const void *p, size_t n, uint64_t *at)
+int spill_take(struct spill *s, uint64_t *at)
 {
         uint32_t slot;
         pthread_mutex_lock(&s->mtx);
         int err = open_file_locked(s);
         if (!err)
                 err = take_slot_locked(s, &slot);
+        if (!err) {
+                s->locked.refs[slot] = 1;
+                *at = (uint64_t)slot * POOL_BUF_SIZE;
+        }
+        s->locked.full = err != 0;
+        pthread_mutex_unlock(&s->mtx);
+        return err;
+}
+
+bool spill_is_full(struct spill *s)
+{
+        pthread_mutex_lock(&s->mtx);
+        bool full = s->locked.full;
+        pthread_mutex_unlock(&s->mtx);
+        return full;
+}
+
+static int file_of(struct spill *s)
+{
+        pthread_mutex_lock(&s->mtx);
         int fd = s->locked.fd;
         pthread_mutex_unlock(&s->mtx);
-        if (err)
-                return err;
-        *at = (uint64_t)slot * POOL_BUF_SIZE;
+        return fd;
+}
+
+int spill_write(struct spill *s, uint64_t at, uint64_t off, const void *p, size_t n)
+{
+        int fd = file_of(s);
         for (size_t done = 0; done < n;) {
-                ssize_t k = pwrite(fd, (const char *)p + done, n - done, (off_t)(*at + done));
+                ssize_t k = pwrite(fd, (const char *)p + done, n - done, (off_t)(at + off + done));
                 if (k < 0 && errno == EINTR)
                         continue;
                 if (k <= 0) {
-                        err = k < 0 ? -errno : -ENOSPC;
-                        spill_drop(s, *at);
+                        int err = k < 0 ? -errno : -ENOSPC;
+                        pthread_mutex_lock(&s->mtx);
+                        s->locked.full = true;
+                        pthread_mutex_unlock(&s->mtx);
                         return err;
                 }
                 done += (size_t)k;
@@ -116,9 +154,7 @@ int spill_put(struct spill *s, const void *p, size_t n, uint64_t *at)
 
 int spill_get(struct spill *s, uint64_t at, uint64_t off, void *dst, size_t n)
 {
-        pthread_mutex_lock(&s->mtx);
-        int fd = s->locked.fd;
-        pthread_mutex_unlock(&s->mtx);
+        int fd = file_of(s);
         for (size_t done = 0; done < n;) {
                 ssize_t k = pread(fd, (char *)dst + done, n - done, (off_t)(at + off + done));
                 if (k < 0 && errno == EINTR)
@@ -130,9 +166,28 @@ int spill_get(struct spill *s, uint64_t at, uint64_t off, void *dst, size_t n)
         return 0;
 }
 
-void spill_drop(struct spill *s, uint64_t at)
+void spill_ref(struct spill *s, uint64_t at)
 {
         pthread_mutex_lock(&s->mtx);
-        s->locked.free[s->locked.nfree++] = (uint32_t)(at / POOL_BUF_SIZE);
+        s->locked.refs[at / POOL_BUF_SIZE]++;
+        pthread_mutex_unlock(&s->mtx);
+}
+
+bool spill_is_shared(struct spill *s, uint64_t at)
+{
+        pthread_mutex_lock(&s->mtx);
+        bool shared = s->locked.refs[at / POOL_BUF_SIZE] > 1;
+        pthread_mutex_unlock(&s->mtx);
+        return shared;
+}
+
+void spill_drop(struct spill *s, uint64_t at)
+{
+        uint32_t slot = (uint32_t)(at / POOL_BUF_SIZE);
+        pthread_mutex_lock(&s->mtx);
+        if (!--s->locked.refs[slot]) {
+                s->locked.free[s->locked.nfree++] = slot;
+                s->locked.full = false;
+        }
         pthread_mutex_unlock(&s->mtx);
 }

@@ -4,6 +4,7 @@
 #ifndef CKPTFS_MOUNT_SPILL_H
 #define CKPTFS_MOUNT_SPILL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,11 +15,19 @@ struct spill;
 struct spill *spill_new(const char *dir, uint64_t cap);
 void spill_free(struct spill *s); /* NULL is fine */
 
-/* Keeps n bytes (at most POOL_BUF_SIZE); *at names them. 0, -ENOSPC when full, or the disk's error.
- */
-int spill_put(struct spill *s, const void *p, size_t n, uint64_t *at);
-/* Reads n bytes that begin `off` bytes into what spill_put() kept. 0 or a negative errno. */
-int spill_get(struct spill *s, uint64_t at, uint64_t off, void *dst, size_t n);
-void spill_drop(struct spill *s, uint64_t at);
+/* Takes a slot of POOL_BUF_SIZE bytes, with one reference. 0, -ENOSPC when all are taken, or the
+ * disk's error. */
+int spill_take(struct spill *s, uint64_t *slot);
+void spill_ref(struct spill *s, uint64_t slot);
+void spill_drop(struct spill *s, uint64_t slot);
+/* Whether somebody else refers to it too. */
+bool spill_is_shared(struct spill *s, uint64_t slot);
+
+/* Bytes [off, off+n) of the slot. 0 or a negative errno. */
+int spill_write(struct spill *s, uint64_t slot, uint64_t off, const void *p, size_t n);
+int spill_get(struct spill *s, uint64_t slot, uint64_t off, void *dst, size_t n);
+
+/* Whether the last spill_take() found no room. */
+bool spill_is_full(struct spill *s);
 
 #endif

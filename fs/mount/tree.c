@@ -446,7 +446,7 @@ struct node *tree_enter_locked(struct tree *t, struct node *dir, const char *nam
                 n->refs++;
                 return n; /* more is known than this */
         }
-        if (n && n->dir != info->dir && !n->writer) {
+        if (n && n->dir != info->dir && !n->file) {
                 tree_remove_locked(t, n);
                 n = NULL;
         }
@@ -459,7 +459,7 @@ struct node *tree_enter_locked(struct tree *t, struct node *dir, const char *nam
         n->refs++;
         if (n->nreaders && !info->etag[0])
                 return n; /* which version this is cannot be told: an open file is what it was */
-        if (!n->writer && tree_set_info_locked(t, n, info)) {
+        if (!n->file && tree_set_info_locked(t, n, info)) {
                 tree_unref_locked(t, n, 1);
                 return NULL;
         }
@@ -497,7 +497,7 @@ char *tree_key(struct tree *t, const struct node *n, const char *name)
 
 void tree_note_open_locked(struct tree *t, struct node *n)
 {
-        bool open = n->writer || n->reader;
+        bool open = n->file || n->reader;
         if (open == n->listed)
                 return;
         n->listed = open;
@@ -537,7 +537,7 @@ bool tree_has_unpublished_locked(struct tree *t, const struct node *dir)
         if (!dir->dir)
                 return false;
         for (struct node *n = t->open; n; n = n->open_next)
-                if (n->hashed && n->writer && !n->published && tree_is_below(n, dir))
+                if (n->hashed && n->file && !n->published && tree_is_below(n, dir))
                         return true;
         return false;
 }

@@ -18,7 +18,7 @@
 
 struct amend;
 struct reader;
-struct writer;
+struct file;
 
 /* What the store said of a name. */
 struct holders;
@@ -65,12 +65,13 @@ struct node {
         char *cached_etag;   /* version whose pages the kernel holds, or NULL */
         unsigned nreaders;   /* open files that read `reader` */
         struct reader *reader;
-        struct writer *writer;   /* a version in the making, one reference; NULL: none */
+        struct file *file;       /* while it is open for writing, one reference; else NULL */
+        unsigned nwriters;       /* open files that share `file`, and changes under way */
         char *parked;            /* key of what is read though the name is gone, see park.h */
         struct holders *holders; /* of its handles for writing, or NULL */
         bool published;          /* a version exists at the store */
         bool unlinked;           /* here: what is written from now on is forgotten */
-        struct node *open_next;  /* list of nodes with a reader or a writer */
+        struct node *open_next;  /* list of nodes with a reader or a file */
         bool listed;
 };
 
@@ -141,7 +142,7 @@ bool tree_fresh_locked(const struct node *n);
 char *tree_key(struct tree *t, const struct node *n, const char *name);
 char *tree_key_locked(const struct node *n);
 
-/* Keeps the list of open files: call after `reader` or `writer` changed. */
+/* Keeps the list of open files: call after `reader` or `file` changed. */
 void tree_note_open_locked(struct tree *t, struct node *n);
 
 /* Whether the node is the directory or below it. */

@@ -122,6 +122,14 @@ int store_upload_sent(struct store_upload *up,
         return upload_each(up, walk_sent, &w);
 }
 
+void store_upload_drop(struct store_upload *up, unsigned partno)
+{
+        pthread_mutex_lock(&up->mtx);
+        if (partno && partno <= up->locked.room)
+                free(TAKE_PTR(up->locked.v[partno - 1].etag));
+        pthread_mutex_unlock(&up->mtx);
+}
+
 int store_upload_adopt(struct store_upload *up, const struct store_part *part)
 {
         const struct upload_part p = {

@@ -9,6 +9,7 @@
  * the same offset of the file that `src` named, else 'x'. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/falloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -140,6 +141,17 @@ static long long do_truncate(char **a)
 static long long do_fallocate(char **a)
 {
         return result(fallocate(fd, 0, number(a[0]), number(a[1])));
+}
+
+static long long do_punch(char **a)
+{
+        return result(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, number(a[0]),
+                                number(a[1])));
+}
+
+static long long do_keepsize(char **a)
+{
+        return result(fallocate(fd, FALLOC_FL_KEEP_SIZE, number(a[0]), number(a[1])));
 }
 
 /* A child that ends by itself, after closing its copy of every descriptor. */
@@ -381,6 +393,8 @@ static const struct {
         {"ftruncate", 1, do_ftruncate},
         {"truncate", 2, do_truncate},
         {"fallocate", 2, do_fallocate},
+        {"punch", 2, do_punch},
+        {"keepsize", 2, do_keepsize},
         {"forkclose", 0, do_forkclose},
         {"forkorphan", 0, do_forkorphan},
         {"threads", 1, do_threads},

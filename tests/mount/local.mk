@@ -10,6 +10,7 @@ mount_tests = \
 	%D%/dirs.sh \
 	%D%/end.sh \
 	%D%/hns.sh \
+	%D%/handles.sh \
 	%D%/kill.sh \
 	%D%/kill_ways.sh \
 	%D%/listing.sh \

@@ -32,7 +32,7 @@ unit_tests = \
 	%D%/test_holders \
 	%D%/test_killed \
 	%D%/test_pace \
-	%D%/test_part \
+	%D%/test_extent \
 	%D%/test_plan \
 	%D%/test_pool \
 	%D%/test_tree \
@@ -103,8 +103,8 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_holders_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_killed_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_killed_LDADD = $(UNIT_MOUNT_LIBS)
-%C%_test_part_CFLAGS = $(AM_UNIT_CFLAGS)
-%C%_test_part_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_extent_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_extent_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_plan_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_plan_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_pool_CFLAGS = $(AM_UNIT_CFLAGS)

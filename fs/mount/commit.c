@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* commit.c: publishes a file: what the plan says is sent or copied, then one request makes it the
+ * object. See file_int.h. */
+#include "mount/file_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/metrics.h"
+
+#include "base/banned.h"
+
+enum {
+        STEPS_MOST = 16, /* under way at once */
+        FILLS_MOST = 4   /* of those, with memory of their own */
+};
+
+void commit_finish_locked(struct file *f, struct outcome *out, int err,
+                          const struct store_object *obj)
+{
+        f->locked.committing = f->locked.finishing = f->locked.planned = false;
+        plan_release(&f->locked.steps);
+        out->err = err;
+        out->published = obj != NULL;
+        if (obj)
+                out->obj = *obj;
+        *f->locked.commits_last = out->commits;
+        out->commits = f->locked.commits;
+        f->locked.commits = NULL;
+        f->locked.commits_last = &f->locked.commits;
+}
+
+void commit_published_locked(struct file *f, struct outcome *out, const struct store_object *obj,
+                             bool by_put)
+{
+        struct store_object now = *obj;
+
+        now.size = f->locked.size;
+        f->locked.base = now;
+        f->locked.base_len = now.size;
+        f->locked.if_absent = false; /* ours now */
+        f->locked.dirty = false;
+        /* Where the next commit is one put too, it needs no byte of this one from the store. */
+        if (!by_put || now.size >= STORE_PART_SIZE_MIN)
+                file_clear_locked(f);
+        else
+                slots_reset_locked(f);
+        f->locked.plan = f->env->plan;
+        if (f->locked.reader)
+                out->reader = TAKE_PTR(f->locked.reader);
+        commit_finish_locked(f, out, 0, &now);
+}
+
+/* --- what to send
+ * ---------------------------------------------------------------------------------------------- */
+
+static size_t list_runs_locked(const struct file *f, struct plan_run *v, size_t max)
+{
+        size_t n = 0;
+        struct plan_run r;
+        for (uint64_t at = 0; extents_run(&f->locked.data, at, &r.from, &r.to); at = r.to) {
+                if (r.from >= f->locked.size)
+                        break;
+                if (r.to > f->locked.size)
+                        r.to = f->locked.size;
+                if (n < max)
+                        v[n] = r;
+                n++;
+        }
+        return n;
+}
+
+static size_t list_sent_locked(const struct file *f, struct plan_sent *v)
+{
+        size_t n = 0;
+        for (size_t i = 0; i < f->locked.nslots; i++) {
+                const struct slot *s = &f->locked.slots[i];
+                if (s->state == SLOT_SENT)
+                        v[n++] = (struct plan_sent){.no = s->no, .off = s->off, .len = s->len};
+        }
+        return n;
+}
+
+/* Parts whose bytes changed after they were sent are sent again. */
+static int add_changed_locked(const struct file *f, struct plan *p)
+{
+        for (size_t i = 0; i < f->locked.nslots; i++) {
+                const struct slot *s = &f->locked.slots[i];
+                if (s->state != SLOT_SENT || !s->changed)
+                        continue;
+                struct plan_step *v = realloc(p->v, (p->n + 1) * sizeof *v);
+                if (!v)
+                        return -ENOMEM;
+                p->v = v;
+                p->max = p->n + 1;
+                v[p->n++] = (struct plan_step){.no = s->no, .off = s->off, .len = s->len};
+        }
+        return 0;
+}
+
+static int make_plan_locked(struct file *f)
+{
+        unsigned caps = store_caps(f->env->store);
+        size_t nruns = list_runs_locked(f, NULL, 0);
+        CLEANUP(freep) struct plan_run *runs = calloc(nruns + 1, sizeof *runs);
+        CLEANUP(freep) struct plan_sent *sent = calloc(f->locked.nslots + 1, sizeof *sent);
+        if (!runs || !sent)
+                return -ENOMEM;
+        struct plan_in in = {
+                .size = f->locked.size,
+                .base = f->locked.base_len,
+                .base_size = f->locked.base.size,
+                .copies = caps & STORE_CAP_PART_COPY && !(caps & STORE_CAP_WHOLE_COPY),
+                .whole_copies = caps & STORE_CAP_WHOLE_COPY,
+                .put_most = f->locked.plan.first,
+                .part = f->locked.plan.first,
+                .held = runs,
+                .nheld = list_runs_locked(f, runs, nruns),
+                .sent = sent,
+                .nsent = list_sent_locked(f, sent),
+        };
+        int err = plan_commit(&in, &f->locked.steps);
+        if (!err && !f->locked.steps.put)
+                err = add_changed_locked(f, &f->locked.steps);
+        f->locked.next_step = 0;
+        f->locked.planned = !err;
+        return err;
+}
+
+/* --- sending it
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* Adds memory for bytes [from, to) of the base. */
+static int add_fill(struct file *f, struct task *t, uint64_t from, uint64_t to)
+{
+        if (from >= to)
+                return 0;
+        if (!t->fill_to)
+                t->fill_from = from;
+        t->fill_to = to;
+        while (from < to) {
+                uint64_t k = to - from < POOL_BUF_SIZE ? to - from : POOL_BUF_SIZE;
+                struct pool_buf *b = pool_get(f->env->pool, POOL_OVER);
+                int err = b ? part_add_buf(t->part, b, 0, (uint32_t)k) : -ENOMEM;
+                if (err)
+                        return err; /* a buffer that the part did not take has no other holder */
+                t->part->segs[t->part->nsegs - 1].fill = true;
+                if (pool_drop(b))
+                        return -EIO;
+                from += k;
+        }
+        return 0;
+}
+
+/* What lies in [from, to), where nothing was written: the base's, then zeros. */
+static int add_unwritten_locked(struct file *f, struct task *t, uint64_t from, uint64_t to)
+{
+        uint64_t good = f->locked.base_len < to ? f->locked.base_len : to;
+        if (good < from)
+                good = from;
+        int err = add_fill(f, t, from, good);
+        return err ? err : part_add_zeros(t->part, to - good);
+}
+
+static int add_bytes_locked(struct file *f, struct task *t, uint64_t off, uint64_t len)
+{
+        uint64_t at = off, end = off + len, from, to;
+        int err = 0;
+
+        while (!err && at < end && extents_run(&f->locked.data, at, &from, &to) && from < end) {
+                from = from > at ? from : at;
+                to = to < end ? to : end;
+                err = add_unwritten_locked(f, t, at, from);
+                if (!err)
+                        err = extents_share(&f->locked.data, from, to, t->part);
+                at = to;
+        }
+        return err || at >= end ? err : add_unwritten_locked(f, t, at, end);
+}
+
+static struct task *send_bytes_locked(struct file *f, struct outcome *out, enum task_kind kind,
+                                      unsigned no, uint64_t off, uint64_t len)
+{
+        struct task *t = task_new_locked(f, out, kind);
+        if (!t)
+                return NULL;
+        t->part = part_new(f->env->spill, no, off);
+        int err = t->part ? add_bytes_locked(f, t, off, len) : -ENOMEM;
+        if (!err && t->fill_to &&
+            (!(t->src = strdup(f->locked.key)) || !(t->match = strdup(f->locked.base.etag))))
+                err = -ENOMEM;
+        t->err = err;
+        f->locked.fills += t->fill_to > 0;
+        return t;
+}
+
+static void copy_bytes_locked(struct file *f, struct outcome *out, const struct plan_step *s)
+{
+        struct task *t = task_new_locked(f, out, TASK_COPY);
+        if (!t)
+                return;
+        t->no = s->no;
+        t->off = s->off;
+        t->len = s->len;
+        t->src = strdup(f->locked.key);
+        t->match = strdup(f->locked.base.etag);
+        t->err = t->src && t->match ? 0 : -ENOMEM;
+}
+
+static void set_cond_locked(struct file *f, struct task *t)
+{
+        unsigned caps = store_caps(f->env->store);
+        t->cond.if_absent = f->locked.if_absent && caps & STORE_CAP_IF_ABSENT;
+        /* What was changed in a version needs that version; a new one is the last close's. */
+        if (!f->locked.base_len || !f->locked.base.etag[0] || !(caps & STORE_CAP_IF_MATCH))
+                return;
+        if (!t->match && !(t->match = strdup(f->locked.base.etag)))
+                t->err = -ENOMEM;
+        t->cond.if_match = t->match;
+}
+
+static void finish_locked(struct file *f, struct outcome *out)
+{
+        struct task *t;
+        f->locked.finishing = true;
+        if (f->locked.steps.put)
+                t = send_bytes_locked(f, out, TASK_PUT, 0, 0, f->locked.size);
+        else
+                t = task_new_locked(f, out, TASK_COMPLETE);
+        if (t)
+                set_cond_locked(f, t);
+        else
+                f->locked.finishing = false;
+}
+
+void commit_advance_locked(struct file *f, struct outcome *out)
+{
+        if (!f->locked.planned) {
+                if (f->locked.inflight)
+                        return;
+                int err = make_plan_locked(f);
+                file_set_error_locked(f, err);
+                if (err)
+                        return;
+        }
+        const struct plan *p = &f->locked.steps;
+        if (!p->put && f->locked.state != UPLOAD_OPEN) {
+                if (f->locked.state == UPLOAD_NONE)
+                        task_create_locked(f, out);
+                return;
+        }
+        while (!f->locked.err && f->locked.next_step < p->n && f->locked.inflight < STEPS_MOST &&
+               f->locked.fills < FILLS_MOST) {
+                const struct plan_step *s = &p->v[f->locked.next_step++];
+                if (s->copy)
+                        copy_bytes_locked(f, out, s);
+                else
+                        send_bytes_locked(f, out, TASK_STEP, s->no, s->off, s->len);
+        }
+        if (!f->locked.err && f->locked.next_step == p->n && !f->locked.inflight)
+                finish_locked(f, out);
+}

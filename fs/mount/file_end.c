@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file_end.c: what others do to a file: giving it up, another name, memory, the end of the mount.
+ * See file.h. */
+#include "mount/file_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/metrics.h"
+
+#include "base/banned.h"
+
+void file_abort(struct file *f, int err)
+{
+        struct outcome out;
+
+        file_enter(f, &out);
+        if (f->locked.dirty)
+                file_set_error_locked(f, err);
+        file_advance_locked(f, &out);
+        file_leave(f, &out);
+}
+
+/* --- names
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void wait_locked(struct file *f, struct file_wait *w)
+{
+        w->next = f->locked.waits;
+        f->locked.waits = w;
+}
+
+void file_hold(struct file *f, struct file_wait *w)
+{
+        struct outcome out;
+        file_enter(f, &out);
+        f->locked.holds++;
+        wait_locked(f, w);
+        file_leave(f, &out);
+}
+
+void file_release(struct file *f)
+{
+        struct outcome out;
+        file_enter(f, &out);
+        f->locked.holds--;
+        file_advance_locked(f, &out);
+        file_leave(f, &out);
+}
+
+/* Whether everything that was sent is still here too. */
+static bool is_here_locked(const struct file *f)
+{
+        return !slots_lack_locked(f, 0, UINT64_MAX);
+}
+
+int file_rename(struct file *f, const char *key, const char *etag)
+{
+        char *copy = strdup(key);
+        if (!copy)
+                return -ENOMEM;
+        pthread_mutex_lock(&f->mtx);
+        bool same = !strcmp(key, f->locked.key);
+        char *old = f->locked.key;
+        f->locked.key = copy;
+        snprintf(f->locked.base.etag, sizeof f->locked.base.etag, "%s", etag);
+        if (!same && f->locked.state != UPLOAD_NONE && !f->locked.upload_key) {
+                f->locked.stale_upload = is_here_locked(f);
+                if (!f->locked.stale_upload)
+                        f->locked.upload_key = TAKE_PTR(old);
+        } else if (!same && f->locked.upload_key && !strcmp(key, f->locked.upload_key)) {
+                free(TAKE_PTR(f->locked.upload_key)); /* it has its first name again */
+        }
+        if (f->locked.reader && etag[0])
+                (void)reader_rename(f->locked.reader, key, etag); /* else reads get ESTALE */
+        pthread_mutex_unlock(&f->mtx);
+        free(old);
+        return 0;
+}
+
+void file_forget(struct file *f, struct file_wait *w)
+{
+        struct outcome out;
+        file_enter(f, &out);
+        f->locked.unlinked = true;
+        wait_locked(f, w);
+        if (f->locked.state != UPLOAD_NONE && is_here_locked(f))
+                f->locked.stale_upload = true;
+        file_advance_locked(f, &out);
+        file_leave(f, &out);
+}
+
+/* --- memory
+ * -----------------------------------------------------------------------------------------------
+ */
+
+size_t file_idle_bytes(struct file *f)
+{
+        pthread_mutex_lock(&f->mtx);
+        size_t n = f->locked.committing ? 0 : extents_in_memory(&f->locked.data);
+        pthread_mutex_unlock(&f->mtx);
+        return n;
+}
+
+static ssize_t relieve_locked(struct file *f, struct outcome *out)
+{
+        if (f->locked.committing || f->locked.err)
+                return 0;
+        size_t idle = extents_in_memory(&f->locked.data);
+        if (!f->locked.dirty) {
+                file_clear_locked(f);
+                return (ssize_t)idle;
+        }
+        size_t n = slots_drop_kept_locked(f);
+        if (n)
+                return (ssize_t)n;
+        if (!f->locked.read_too && slots_send_last_locked(f, out))
+                return (ssize_t)idle;
+        ssize_t spilled = extents_spill(&f->locked.data, 0, UINT64_MAX);
+        if (spilled > 0)
+                METRIC_ADD(spilled_bytes, (uint64_t)spilled);
+        return spilled;
+}
+
+ssize_t file_relieve(struct file *f)
+{
+        struct outcome out;
+        file_enter(f, &out);
+        ssize_t n = relieve_locked(f, &out);
+        file_leave(f, &out);
+        return n;
+}
+
+/* --- state
+ * --------------------------------------------------------------------------------------------------
+ */
+
+uint64_t file_size(struct file *f)
+{
+        pthread_mutex_lock(&f->mtx);
+        uint64_t size = f->locked.size;
+        pthread_mutex_unlock(&f->mtx);
+        return size;
+}
+
+bool file_has_base(struct file *f)
+{
+        pthread_mutex_lock(&f->mtx);
+        bool has = f->locked.base_len > 0;
+        pthread_mutex_unlock(&f->mtx);
+        return has;
+}
+
+bool file_dirty(struct file *f)
+{
+        pthread_mutex_lock(&f->mtx);
+        bool dirty = f->locked.dirty && !f->locked.unlinked && !f->locked.err;
+        pthread_mutex_unlock(&f->mtx);
+        return dirty;
+}
+
+bool file_owes(struct file *f, struct file_user *u)
+{
+        pthread_mutex_lock(&f->mtx);
+        bool owes = (f->locked.dirty && !f->locked.unlinked) ||
+                    (u->wrote && u->epoch != f->locked.epoch);
+        pthread_mutex_unlock(&f->mtx);
+        return owes;
+}
+
+void file_shutdown(struct file *f)
+{
+        struct outcome out;
+
+        pthread_mutex_lock(&f->mtx);
+        while (f->locked.committing)
+                pthread_cond_wait(&f->idle, &f->mtx);
+        pthread_mutex_unlock(&f->mtx);
+        file_enter(f, &out);
+        if (f->locked.dirty)
+                file_set_error_locked(f, -ESHUTDOWN);
+        file_advance_locked(f, &out);
+        file_leave(f, &out);
+        pthread_mutex_lock(&f->mtx);
+        while (f->locked.inflight)
+                pthread_cond_wait(&f->idle, &f->mtx);
+        pthread_mutex_unlock(&f->mtx);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file_int.h: what file.c (the program's side), slot.c (parts that are sent as they fill), commit.c
+ * (what a commit sends), task.c (requests) and file_read.c share.
+ *
+ * One function, file_advance_locked(), looks at the state and decides what comes next; every event
+ * (a write, a commit, the end of a request) changes the state and calls it. What must not happen
+ * under the lock (requests, giving memory back, telling callers) is collected in an outcome and
+ * done by file_leave(). */
+#ifndef CKPTFS_MOUNT_FILE_INT_H
+#define CKPTFS_MOUNT_FILE_INT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "mount/extent.h"
+#include "mount/file.h"
+#include "mount/part.h"
+
+enum slot_state {
+        SLOT_FILLING,
+        SLOT_FLYING, /* queued or on its way */
+        SLOT_SENT
+};
+
+/* A part of the upload that is sent as soon as it is full. */
+struct slot {
+        unsigned no;
+        enum slot_state state;
+        bool dropped; /* its bytes are no longer here */
+        bool changed; /* after they were sent */
+        uint32_t crc; /* of [off, sum_end) */
+        uint64_t off, len;
+        uint64_t have; /* bytes of it that are here */
+        uint64_t sum_end;
+};
+
+enum upload_state { UPLOAD_NONE, UPLOAD_CREATING, UPLOAD_OPEN };
+
+enum task_kind {
+        TASK_CREATE,
+        TASK_PART,     /* a slot */
+        TASK_STEP,     /* a part of the commit's plan */
+        TASK_COPY,     /* the same, of the base */
+        TASK_PUT,      /* the file in one request */
+        TASK_COMPLETE, /* the upload */
+        TASK_MOVE,     /* what was completed under the name that the upload was begun with */
+        TASK_REMOVE,
+        TASK_ABORT
+};
+
+/* A request that is to be made, then is under way. */
+struct task {
+        struct task *next;
+        enum task_kind kind;
+        struct file *file;
+        struct part *part;           /* TASK_PART, TASK_STEP, TASK_PUT */
+        int err;                     /* it could not be made whole: it ends with this */
+        bool summed;                 /* the part's checksum is known */
+        uint64_t fill_from, fill_to; /* bytes of the base to be fetched for the part */
+        unsigned cursor;             /* of the segments to be filled */
+        uint64_t cursor_off;
+        unsigned no; /* TASK_COPY */
+        uint64_t off, len;
+        struct store_upload *upload;
+        char *key, *src, *match; /* copies of what may change meanwhile */
+        struct store_cond cond;
+        struct store_meta meta;
+        struct store_object obj; /* published by an earlier step */
+};
+
+struct file {
+        atomic_uint refs;
+        const struct file_env *env;
+        void *who;
+        pthread_mutex_t mtx; /* before the reader's, the pool's and the store's locks */
+        pthread_cond_t idle;
+        struct {
+                char *key;
+                char *upload_key; /* when the upload was begun under another name; else NULL */
+                uint64_t size;
+                struct store_object base; /* etag "": none */
+                uint64_t base_len;        /* bytes [0, base_len) of it are still good */
+                struct reader *reader;    /* of the base, once it was needed */
+                struct extents data;
+                struct part_plan plan;
+                struct part_anchor *anchors;
+                unsigned nanchors;
+                struct slot *slots; /* in order */
+                size_t nslots, maxslots;
+                uint64_t kept; /* bytes of slots that were sent and stay */
+                enum upload_state state;
+                struct store_upload *upload;
+                struct task *waiting, **waiting_last; /* parts, until the upload is there */
+                unsigned inflight;                    /* requests that are not done */
+                int err;        /* this version fails: it is being cleaned up */
+                int last_err;   /* of the version that failed last */
+                unsigned epoch; /* counts those that failed */
+                unsigned holds;
+                bool if_absent;
+                bool dirty; /* differs from what was published last */
+                bool unlinked;
+                bool read_too;
+                bool committing;     /* changes wait */
+                bool planned;        /* `steps` is the plan of this commit */
+                bool finishing;      /* the put or complete of this commit is on its way */
+                bool stale_upload;   /* begun under a name that is no longer ours: to be aborted */
+                bool flight_awaited; /* a change waits for requests to end */
+                bool tallied;        /* counted in the tally */
+                struct plan steps;
+                size_t next_step;
+                unsigned fills; /* steps that fetch from the base */
+                struct file_commit *commits, **commits_last;
+                struct file_deferred *deferred, **deferred_last;
+                struct file_wait *waits;
+        } locked;
+};
+
+struct outcome {
+        struct task *tasks, **tasks_last;
+        struct task *done; /* to be freed */
+        struct pool_buf *garbage;
+        struct reader *reader;
+        struct file_commit *commits;
+        int err;
+        bool published;
+        struct store_object obj;
+        struct file_deferred *deferred;
+        struct file_wait *waits;
+};
+
+/* --- file.c */
+/* Keeps the first error: this version will not be published. */
+void file_set_error_locked(struct file *f, int err);
+/* Starts what the state asks for. */
+void file_advance_locked(struct file *f, struct outcome *out);
+/* Locks, with an empty outcome. */
+void file_enter(struct file *f, struct outcome *out);
+/* Unlocks, then does what was collected. */
+void file_leave(struct file *f, struct outcome *out);
+/* Forgets what is here, and the slots. */
+void file_clear_locked(struct file *f);
+
+/* --- slot.c */
+/* The slot that byte `pos` is in, made if need be. *end is where the bytes that belong to it, or
+ * to none (*s is NULL), end. 0, -EFBIG or -ENOMEM. */
+int slot_at_locked(struct file *f, uint64_t pos, struct slot **s, uint64_t *end);
+/* Whether bytes [pos, end) of the slot can be changed now: 0; -EAGAIN, when it is on its way; or
+ * -ESTALE, when the rest of it is gone and would have to be sent again. */
+int slot_check(struct slot *s, uint64_t pos, uint64_t end);
+/* After bytes at `pos`, `fresh` of them new, were put. Sends what is full. */
+void slot_filled_locked(struct file *f, struct outcome *out, struct slot *s, uint64_t pos,
+                        const void *p, size_t n, uint64_t fresh);
+/* The file is cut to `size`; what is sent of the rest will not be part of it. 0, -EAGAIN or -ESTALE
+ * as slot_check(). */
+int slots_cut_locked(struct file *f, uint64_t size);
+/* Sends the last slot though it is not full. False when it is too small or not whole. */
+bool slots_send_last_locked(struct file *f, struct outcome *out);
+/* Forgets the bytes of parts that were sent: how many. */
+size_t slots_drop_kept_locked(struct file *f);
+/* The request of a slot has ended. */
+void slot_sent_locked(struct file *f, unsigned no);
+/* The upload is gone: what was sent is here, or lost (false). */
+bool slots_reset_locked(struct file *f);
+/* Whether bytes of [from, to) were sent and are no longer here. */
+bool slots_lack_locked(const struct file *f, uint64_t from, uint64_t to);
+
+/* --- commit.c */
+/* Goes on with the commit under way. */
+void commit_advance_locked(struct file *f, struct outcome *out);
+/* The version is published: it is what the next one begins with. */
+void commit_published_locked(struct file *f, struct outcome *out, const struct store_object *obj,
+                             bool by_put);
+/* Ends the commit under way with `err`; obj is NULL when nothing new was published. */
+void commit_finish_locked(struct file *f, struct outcome *out, int err,
+                          const struct store_object *obj);
+
+/* --- task.c */
+/* A request to be made when the lock is left: counted, or NULL and the error is set. */
+struct task *task_new_locked(struct file *f, struct outcome *out, enum task_kind kind);
+/* Begins the upload. */
+void task_create_locked(struct file *f, struct outcome *out);
+/* Aborts the upload, if there is one. */
+void task_abort_locked(struct file *f, struct outcome *out);
+void task_start(struct task *t);
+void task_free(struct task *t);
+/* The part is no longer counted as backlog. */
+void task_begun(struct part *p, struct pool *pool);
+
+#endif

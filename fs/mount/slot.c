@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slot.c: the parts of a file that are sent while it is written. See file_int.h.
+ *
+ * Where parts begin follows from the first write alone (plan.h), so that they may fill in any
+ * order. A file that is written anew begins with part 1; in one that has a base the first write
+ * decides, and numbers are left for copies of what lies before it. */
+#include "mount/file_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+
+#include "base/banned.h"
+
+/* Numbers that are left for what lies before the first write to a base: copies of at most 5 GiB,
+ * and what is written there later. */
+static unsigned numbers_before(uint64_t pos)
+{
+        return pos ? 64 + (unsigned)(pos / STORE_PART_SIZE_MAX) : 0;
+}
+
+static int add_anchor_locked(struct file *f, uint64_t origin, unsigned no)
+{
+        struct part_anchor *v = realloc(f->locked.anchors, (f->locked.nanchors + 1) * sizeof *v);
+        if (!v)
+                return -ENOMEM;
+        f->locked.anchors = v;
+        v[f->locked.nanchors++] = (struct part_anchor){.origin = origin, .no = no};
+        return 0;
+}
+
+/* Index of the first slot that ends behind `pos`. */
+static size_t find_slot_locked(const struct file *f, uint64_t pos)
+{
+        size_t lo = 0, hi = f->locked.nslots;
+        while (lo < hi) {
+                size_t mid = (lo + hi) / 2;
+                if (f->locked.slots[mid].off + f->locked.slots[mid].len <= pos)
+                        lo = mid + 1;
+                else
+                        hi = mid;
+        }
+        return lo;
+}
+
+static int insert_slot_locked(struct file *f, size_t i, struct slot s)
+{
+        if (f->locked.nslots == f->locked.maxslots) {
+                size_t max = f->locked.maxslots ? f->locked.maxslots * 2 : 8;
+                struct slot *v = realloc(f->locked.slots, max * sizeof *v);
+                if (!v)
+                        return -ENOMEM;
+                f->locked.slots = v;
+                f->locked.maxslots = max;
+        }
+        struct slot *at = f->locked.slots + i;
+        memmove(at + 1, at, (f->locked.nslots - i) * sizeof *at);
+        *at = s;
+        f->locked.nslots++;
+        return 0;
+}
+
+int slot_at_locked(struct file *f, uint64_t pos, struct slot **s, uint64_t *end)
+{
+        size_t i = find_slot_locked(f, pos);
+        int err = 0;
+
+        *s = NULL;
+        if (i < f->locked.nslots && f->locked.slots[i].off <= pos) {
+                *s = &f->locked.slots[i];
+                *end = (*s)->off + (*s)->len;
+                return 0;
+        }
+        if (!f->locked.nanchors) {
+                uint64_t origin = f->locked.base_len ? pos : 0;
+                err = add_anchor_locked(f, origin, 1 + numbers_before(origin));
+        }
+        if (err)
+                return err;
+        unsigned a = f->locked.nanchors;
+        while (a && f->locked.anchors[a - 1].origin > pos)
+                a--;
+        *end = a < f->locked.nanchors ? f->locked.anchors[a].origin : UINT64_MAX;
+        if (!a)
+                return 0; /* before the first write: left to the commit */
+        struct slot new = {0};
+        if (!part_plan_at(&f->locked.plan, &f->locked.anchors[a - 1], pos, &new.no, &new.off,
+                          &new.len))
+                return -EFBIG;
+        if (new.off + new.len > *end)
+                new.len = *end - new.off;
+        *end = new.off + new.len;
+        new.sum_end = new.off;
+        new.have = extents_held(&f->locked.data, new.off, *end);
+        err = insert_slot_locked(f, i, new);
+        if (!err)
+                *s = &f->locked.slots[i];
+        return err;
+}
+
+int slot_check(struct slot *s, uint64_t pos, uint64_t end)
+{
+        if (!s || s->state == SLOT_FILLING || !s->dropped)
+                return 0;
+        if (s->state == SLOT_FLYING)
+                return -EAGAIN;
+        if (pos > s->off || end < s->off + s->len)
+                return -ESTALE;
+        s->state = SLOT_FILLING; /* all of it is written again, and sent under its number */
+        s->dropped = s->changed = false;
+        s->have = 0;
+        s->sum_end = s->off;
+        s->crc = 0;
+        return 0;
+}
+
+static void send_slot_locked(struct file *f, struct outcome *out, struct slot *s)
+{
+        bool keep = f->locked.read_too || f->locked.kept + s->len <= f->env->keep;
+        struct task *t = task_new_locked(f, out, TASK_PART);
+        if (!t)
+                return;
+        t->part = part_new(f->env->spill, s->no, s->off);
+        if (!t->part || extents_share(&f->locked.data, s->off, s->off + s->len, t->part)) {
+                t->err = -ENOMEM;
+                s->state = SLOT_FLYING;
+                return;
+        }
+        t->summed = s->sum_end == s->off + s->len;
+        t->part->crc = s->crc;
+        t->part->queued = true;
+        pool_queued(f->env->pool, s->len);
+        s->state = SLOT_FLYING;
+        if (keep)
+                f->locked.kept += s->len;
+        else
+                extents_drop(&f->locked.data, s->off, s->off + s->len);
+        s->dropped = !keep;
+        if (f->locked.state == UPLOAD_NONE)
+                task_create_locked(f, out);
+}
+
+void slot_filled_locked(struct file *f, struct outcome *out, struct slot *s, uint64_t pos,
+                        const void *p, size_t n, uint64_t fresh)
+{
+        if (!s)
+                return;
+        s->have += fresh;
+        if (s->state != SLOT_FILLING) {
+                s->changed = true;
+                return;
+        }
+        if (pos == s->sum_end) {
+                s->crc = crc32c(pos == s->off ? 0 : s->crc, p, n);
+                s->sum_end += n;
+        } else if (pos < s->sum_end) {
+                s->sum_end = s->off;
+        }
+        if (s->have == s->len && !f->locked.unlinked && !f->locked.stale_upload)
+                send_slot_locked(f, out, s);
+}
+
+bool slots_send_last_locked(struct file *f, struct outcome *out)
+{
+        struct slot *s = f->locked.nslots ? &f->locked.slots[f->locked.nslots - 1] : NULL;
+        uint64_t size = f->locked.size, from, to;
+
+        if (!s || s->state != SLOT_FILLING || f->locked.unlinked || f->locked.stale_upload ||
+            f->locked.committing || f->locked.err || size < s->off + STORE_PART_SIZE_MIN ||
+            s->have != size - s->off || size >= s->off + s->len ||
+            !extents_run(&f->locked.data, s->off, &from, &to) || from > s->off || to < size ||
+            add_anchor_locked(f, size, s->no + 1))
+                return false;
+        s->len = size - s->off;
+        send_slot_locked(f, out, s);
+        return true;
+}
+
+void slot_sent_locked(struct file *f, unsigned no)
+{
+        for (size_t i = 0; i < f->locked.nslots; i++)
+                if (f->locked.slots[i].no == no && f->locked.slots[i].state == SLOT_FLYING)
+                        f->locked.slots[i].state = SLOT_SENT;
+}
+
+static void forget_kept_locked(struct file *f, const struct slot *s)
+{
+        if (s->state != SLOT_FILLING && !s->dropped)
+                f->locked.kept -= f->locked.kept < s->len ? f->locked.kept : s->len;
+}
+
+int slots_cut_locked(struct file *f, uint64_t size)
+{
+        size_t i = find_slot_locked(f, size);
+        for (size_t k = i; k < f->locked.nslots; k++) {
+                const struct slot *s = &f->locked.slots[k];
+                if (s->state == SLOT_FLYING)
+                        return -EAGAIN;
+                if (s->state == SLOT_SENT && s->dropped && s->off < size)
+                        return -ESTALE;
+        }
+        for (size_t k = i; k < f->locked.nslots; k++) {
+                struct slot *s = &f->locked.slots[k];
+                if (s->state == SLOT_SENT)
+                        store_upload_drop(f->locked.upload, s->no);
+                forget_kept_locked(f, s);
+        }
+        if (i < f->locked.nslots && f->locked.slots[i].off < size) {
+                struct slot *s = &f->locked.slots[i++];
+                s->state = SLOT_FILLING;
+                s->changed = false;
+                s->have = extents_held(&f->locked.data, s->off, size);
+                s->sum_end = s->off;
+        }
+        f->locked.nslots = i;
+        while (f->locked.nanchors > 1 && f->locked.anchors[f->locked.nanchors - 1].origin > size)
+                f->locked.nanchors--;
+        return 0;
+}
+
+size_t slots_drop_kept_locked(struct file *f)
+{
+        size_t n = 0;
+        for (size_t i = 0; i < f->locked.nslots && !f->locked.read_too; i++) {
+                struct slot *s = &f->locked.slots[i];
+                if (s->state == SLOT_FILLING || s->dropped || s->changed)
+                        continue;
+                forget_kept_locked(f, s);
+                extents_drop(&f->locked.data, s->off, s->off + s->len);
+                s->dropped = true;
+                n += (size_t)s->len;
+        }
+        return n;
+}
+
+bool slots_reset_locked(struct file *f)
+{
+        bool whole = true;
+        for (size_t i = 0; i < f->locked.nslots; i++)
+                whole = whole && !f->locked.slots[i].dropped;
+        f->locked.nslots = f->locked.nanchors = 0;
+        f->locked.kept = 0;
+        return whole;
+}
+
+bool slots_lack_locked(const struct file *f, uint64_t from, uint64_t to)
+{
+        for (size_t i = find_slot_locked(f, from);
+             i < f->locked.nslots && f->locked.slots[i].off < to; i++)
+                if (f->locked.slots[i].dropped)
+                        return true;
+        return false;
+}

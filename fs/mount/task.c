@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* task.c: the requests of a file: how each is made, and what its end changes. See file_int.h. */
+#include "mount/file_int.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/metrics.h"
+
+#include "base/banned.h"
+
+struct task *task_new_locked(struct file *f, struct outcome *out, enum task_kind kind)
+{
+        struct task *t = calloc(1, sizeof *t);
+        const char *key = f->locked.key;
+
+        if (!t || !(t->key = strdup(key))) {
+                free(t);
+                file_set_error_locked(f, -ENOMEM);
+                return NULL;
+        }
+        t->kind = kind;
+        t->file = file_ref(f);
+        t->upload = f->locked.upload;
+        f->locked.inflight++;
+        if (kind == TASK_PART && f->locked.state != UPLOAD_OPEN) {
+                *f->locked.waiting_last = t;
+                f->locked.waiting_last = &t->next;
+        } else {
+                *out->tasks_last = t;
+                out->tasks_last = &t->next;
+        }
+        return t;
+}
+
+void task_begun(struct part *p, struct pool *pool)
+{
+        if (!p || !p->queued)
+                return;
+        p->queued = false;
+        pool_started(pool, p->len);
+}
+
+void task_free(struct task *t)
+{
+        task_begun(t->part, t->file->env->pool);
+        part_free(t->part);
+        free(t->key);
+        free(t->src);
+        free(t->match);
+        file_unref(t->file);
+        free(t);
+}
+
+void task_create_locked(struct file *f, struct outcome *out)
+{
+        struct task *t = task_new_locked(f, out, TASK_CREATE);
+        if (!t)
+                return;
+        f->locked.state = UPLOAD_CREATING;
+        t->off = !f->locked.committing; /* early */
+        t->len = f->locked.base_len;    /* copies will be parts of it */
+}
+
+void task_abort_locked(struct file *f, struct outcome *out)
+{
+        struct task *t = f->locked.upload ? task_new_locked(f, out, TASK_ABORT) : NULL;
+        if (f->locked.upload && !t)
+                store_upload_free(f->locked.upload); /* no memory to do more: it stays there */
+        f->locked.upload = NULL;
+        free(TAKE_PTR(f->locked.upload_key));
+        f->locked.state = UPLOAD_NONE;
+}
+
+/* --- their ends
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void created_locked(struct file *f, struct outcome *out, int err, struct store_upload *up)
+{
+        if (err) {
+                f->locked.state = UPLOAD_NONE;
+                return;
+        }
+        f->locked.state = UPLOAD_OPEN;
+        f->locked.upload = up;
+        if (f->locked.stale_upload || f->locked.err)
+                return;
+        while (f->locked.waiting) {
+                struct task *t = f->locked.waiting;
+                f->locked.waiting = t->next;
+                t->next = NULL;
+                t->upload = up;
+                *out->tasks_last = t;
+                out->tasks_last = &t->next;
+        }
+        f->locked.waiting_last = &f->locked.waiting;
+}
+
+/* The object is there under the name that the upload was begun with: it goes where the file is. */
+static void completed_locked(struct file *f, struct outcome *out, struct task *t,
+                             const struct store_object *obj)
+{
+        METRIC_ADD(uploads_committed, 1);
+        store_upload_free(TAKE_PTR(f->locked.upload));
+        f->locked.state = UPLOAD_NONE;
+        if (!f->locked.upload_key) {
+                commit_published_locked(f, out, obj, false);
+                return;
+        }
+        struct task *move = task_new_locked(f, out, TASK_MOVE);
+        if (!move)
+                return;
+        move->src = TAKE_PTR(f->locked.upload_key);
+        move->match = strdup(obj->etag);
+        move->obj = *obj;
+        (void)t;
+}
+
+static void moved_locked(struct file *f, struct outcome *out, const struct task *t,
+                         const struct store_object *obj)
+{
+        struct task *rest = task_new_locked(f, out, TASK_REMOVE);
+        if (!rest)
+                return;
+        rest->src = strdup(t->src);
+        rest->obj = t->obj;
+        snprintf(rest->obj.etag, sizeof rest->obj.etag, "%s", obj->etag);
+}
+
+static void ended_locked(struct file *f, struct outcome *out, struct task *t, int err,
+                         const struct store_object *obj)
+{
+        f->locked.inflight--;
+        f->locked.fills -= t->fill_to > 0;
+        if (t->kind == TASK_ABORT) {
+                if (err)
+                        log_warn("%s: its unfinished upload could not be aborted and stays at the "
+                                 "store",
+                                 f->locked.key);
+                store_upload_free(TAKE_PTR(t->upload));
+                return;
+        }
+        if (t->kind == TASK_PUT || t->kind == TASK_COMPLETE)
+                f->locked.finishing = err == 0 && f->locked.upload_key;
+        if (err) {
+                file_set_error_locked(f, err);
+                f->locked.finishing = false;
+                return;
+        }
+        switch (t->kind) {
+        case TASK_PART:
+                slot_sent_locked(f, t->part->no);
+                break;
+        case TASK_PUT:
+                METRIC_ADD(puts, 1);
+                commit_published_locked(f, out, obj, true);
+                break;
+        case TASK_COMPLETE:
+                completed_locked(f, out, t, obj);
+                break;
+        case TASK_MOVE:
+                moved_locked(f, out, t, obj);
+                break;
+        case TASK_REMOVE:
+                commit_published_locked(f, out, &t->obj, false);
+                break;
+        default:
+                break;
+        }
+}
+
+static void task_end(struct task *t, int err, const struct store_object *obj,
+                     struct store_upload *up)
+{
+        struct file *f = t->file;
+        struct outcome out;
+
+        file_enter(f, &out);
+        if (t->kind == TASK_CREATE)
+                created_locked(f, &out, err, up);
+        ended_locked(f, &out, t, err, obj);
+        t->next = out.done;
+        out.done = t;
+        file_advance_locked(f, &out);
+        file_leave(f, &out);
+}
+
+static void object_done(void *arg, int err, const struct store_object *obj)
+{
+        task_end(arg, err, obj, NULL);
+}
+
+static void upload_done(void *arg, int err, struct store_upload *up)
+{
+        task_end(arg, err, NULL, up);
+}
+
+/* --- their beginnings
+ * ------------------------------------------------------------------------------------------ */
+
+static int read_body(void *arg, uint64_t off, void *dst, size_t n)
+{
+        struct task *t = arg;
+        task_begun(t->part, t->file->env->pool);
+        return part_read(t->part, off, dst, n);
+}
+
+static int send_part(struct task *t)
+{
+        const struct file_env *env = t->file->env;
+        struct store_body body = store_body_mem(NULL, 0);
+
+        int err = t->summed ? 0 : part_sum(t->part);
+        if (err)
+                return err;
+        if (t->part->len)
+                body = (struct store_body){
+                        .read = read_body, .arg = t, .len = t->part->len, .crc32c = t->part->crc};
+        if (t->kind != TASK_PUT)
+                return store_upload_part(t->upload, t->part->no, &body, object_done, t);
+        err = env->meta(env->owner, t->file->who, false, &t->meta);
+        if (err)
+                return err;
+        return store_put(env->store, t->key, &body, &t->meta, &t->cond, object_done, t);
+}
+
+/* Bytes of the base go where the part lacks them. */
+static int fill_data(void *arg, uint64_t at, const void *p, size_t n)
+{
+        struct task *t = arg;
+        struct part *part = t->part;
+        uint64_t pos = t->fill_from + at, end = pos + n;
+
+        while (pos < end && t->cursor < part->nsegs) {
+                const struct seg *s = &part->segs[t->cursor];
+                uint64_t from = part->off + t->cursor_off, to = from + s->len;
+                if (pos >= to) {
+                        t->cursor_off += s->len;
+                        t->cursor++;
+                        continue;
+                }
+                uint64_t k = (to < end ? to : end) - pos;
+                if (s->fill)
+                        memcpy(s->buf->data + s->at + (pos - from),
+                               (const char *)p + (n - (end - pos)), (size_t)k);
+                pos += k;
+        }
+        return 0;
+}
+
+static void filled(void *arg, int err, const struct store_got *got)
+{
+        struct task *t = arg;
+        if (!err && got->bytes != t->fill_to - t->fill_from)
+                err = -EIO;
+        if (err == -ENOENT)
+                err = -ESTALE;
+        if (!err)
+                err = send_part(t);
+        if (err)
+                task_end(t, err, NULL, NULL);
+}
+
+static int fetch(struct task *t)
+{
+        struct store_get get = {
+                .key = t->src,
+                .off = t->fill_from,
+                .len = t->fill_to - t->fill_from,
+                .if_match = t->match,
+                .data = fill_data,
+                .done = filled,
+                .arg = t,
+        };
+        return store_get(t->file->env->store, &get);
+}
+
+static int create(struct task *t)
+{
+        struct store *s = t->file->env->store;
+        int err = t->file->env->meta(t->file->env->owner, t->file->who, t->off != 0, &t->meta);
+        if (err)
+                return err;
+        return (t->len ? store_upload_create_copying : store_upload_create)(s, t->key, &t->meta,
+                                                                            upload_done, t);
+}
+
+void task_start(struct task *t)
+{
+        struct store *s = t->file->env->store;
+        int err = -ENOMEM;
+
+        if (t->err) {
+                task_end(t, t->err, NULL, NULL);
+                return;
+        }
+        switch (t->kind) {
+        case TASK_CREATE:
+                err = create(t);
+                break;
+        case TASK_PART:
+        case TASK_STEP:
+        case TASK_PUT:
+                err = t->fill_to ? fetch(t) : send_part(t);
+                break;
+        case TASK_COPY:
+                err = store_upload_part_copy(t->upload, t->no, t->src, t->match, t->off, t->len,
+                                             object_done, t);
+                break;
+        case TASK_COMPLETE:
+                err = store_upload_complete(t->upload, &t->cond, object_done, t);
+                break;
+        case TASK_MOVE:
+                if (t->match)
+                        err = store_copy(s, t->src, t->match, t->key, NULL, NULL, object_done, t);
+                break;
+        case TASK_REMOVE:
+                if (t->src)
+                        err = store_delete(s, t->src, object_done, t);
+                break;
+        case TASK_ABORT:
+                METRIC_ADD(uploads_aborted, 1);
+                err = store_upload_abort(t->upload, object_done, t);
+                break;
+        }
+        if (err)
+                task_end(t, err, NULL, NULL);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_extent.c: the bytes of a file that are held, in buffers and in the spill, and parts of
+ * them, against a plain array. */
+#include "mount/extent.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "mount/part.h"
+#include "mount/spill.h"
+#include "tests/lib/unit.h"
+
+#include "base/banned.h"
+
+#define MiB (1UL << 20)
+enum { SIZE = 6 << 20 };
+
+static unsigned char want[SIZE], got[SIZE];
+static bool held[SIZE];
+static struct pool *pool;
+static struct spill *spill;
+static struct extents x;
+
+static void begin(uint64_t room)
+{
+        pool = pool_new(64 * MiB);
+        spill = spill_new("/tmp", room);
+        extents_init(&x, pool, spill);
+        memset(want, 0, sizeof want);
+        memset(held, 0, sizeof held);
+}
+
+static void free_garbage(void)
+{
+        while (x.garbage) {
+                struct pool_buf *b = x.garbage;
+                x.garbage = b->next;
+                pool_unref(b);
+        }
+}
+
+static void end(void)
+{
+        extents_clear(&x);
+        free_garbage();
+        ck_assert_uint_eq(pool_in_use(pool), 0);
+        spill_free(spill);
+        pool_free(pool);
+}
+
+/* Writes n bytes at pos, in a buffer that is kept or as a copy. */
+static void put(size_t pos, size_t n, bool keep)
+{
+        static unsigned seed = 1;
+        struct pool_buf *b = pool_get(pool, POOL_MUST);
+        unsigned char *p = b->data + 80;
+        uint64_t fresh = 0, new = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                p[i] = (unsigned char)((seed = seed * 1103515245u + 12345u) >> 16);
+                new += !held[pos + i];
+                held[pos + i] = true;
+                want[pos + i] = p[i];
+        }
+        ck_assert_int_eq(extents_put(&x, pos, p, n, keep ? b : NULL, &fresh), 0);
+        ck_assert_uint_eq(fresh, new);
+        if (!keep)
+                memset(p, 0, n);
+        pool_unref(b);
+}
+
+static void drop(size_t from, size_t to)
+{
+        extents_drop(&x, from, to);
+        memset(held + from, 0, to - from);
+}
+
+static void check(void)
+{
+        uint64_t from, to, at = 0;
+        size_t i = 0;
+        while (extents_run(&x, at, &from, &to)) {
+                while (i < SIZE && !held[i])
+                        i++;
+                ck_assert_uint_eq(from, i);
+                while (i < SIZE && held[i])
+                        i++;
+                ck_assert_uint_eq(to, i);
+                ck_assert_uint_eq(extents_held(&x, from, to), to - from);
+                ck_assert_int_eq(extents_get(&x, from, got, to - from), 0);
+                ck_assert_int_eq(memcmp(got, want + from, to - from), 0);
+                at = to;
+        }
+        while (i < SIZE && !held[i])
+                i++;
+        ck_assert_uint_eq(i, SIZE);
+        free_garbage();
+}
+
+START_TEST(what_was_written_last_is_read)
+{
+        begin(64 * MiB);
+        srandom(7);
+        for (int i = 0; i < 400; i++) {
+                size_t n = (size_t)random() % (i % 3 ? 5000 : MiB - 100) + 1;
+                size_t pos = (size_t)random() % (SIZE - n);
+                if (i % 7 == 6)
+                        drop(pos, pos + n);
+                else
+                        put(pos, n, n > 700000);
+                if (i % 11 == 10)
+                        ck_assert_int_ge(extents_spill(&x, pos, SIZE), 0);
+                if (i % 20 == 19)
+                        check();
+        }
+        check();
+        end();
+}
+END_TEST
+
+static void check_part(struct part *p, const unsigned char *bytes)
+{
+        ck_assert_int_eq(part_sum(p), 0);
+        ck_assert_uint_eq(p->crc, crc32c(0, bytes, (size_t)p->len));
+        for (uint64_t at = 0; at < p->len; at += 100003) {
+                size_t n = p->len - at < 100003 ? (size_t)(p->len - at) : 100003;
+                ck_assert_int_eq(part_read(p, at, got + at, n), 0);
+        }
+        ck_assert_int_eq(memcmp(got, bytes, (size_t)p->len), 0);
+        ck_assert_int_eq(part_read(p, 10, got, 20), 0); /* backwards: a retry */
+        ck_assert_int_eq(memcmp(got, bytes + 10, 20), 0);
+        ck_assert_int_eq(part_read(p, p->len - 1, got, 2), -EINVAL);
+}
+
+START_TEST(a_part_keeps_its_bytes_whatever_is_written_after)
+{
+        static unsigned char before[SIZE];
+        begin(64 * MiB);
+        put(0, MiB - 5, true);
+        put(MiB - 5, 900, false);
+        put(MiB + 895, MiB, true);
+        put(2 * MiB + 895, 100000, false);
+        ck_assert_int_gt(extents_spill(&x, MiB, 2 * MiB), 0);
+        size_t len = 2 * MiB + 895 + 100000 - 3;
+        memcpy(before, want + 3, len);
+        struct part *p = part_new(spill, 1, 3);
+        ck_assert_int_eq(extents_share(&x, 3, 3 + len, p), 0);
+        ck_assert_int_eq(part_add_zeros(p, 300001), 0);
+        memset(before + len, 0, 300001);
+        check_part(p, before);
+        put(0, 5000, false);
+        put(MiB + 7, 5000, false);
+        put(2 * MiB, MiB / 2, false);
+        while (extents_spill(&x, 0, SIZE) > 0)
+                ;
+        check_part(p, before);
+        check();
+        part_free(p);
+        end();
+}
+END_TEST
+
+START_TEST(spilled_bytes_come_back_and_memory_is_free)
+{
+        begin(64 * MiB);
+        put(100, MiB, true);
+        put(3 * MiB, 5000, false);
+        while (extents_spill(&x, 0, SIZE) > 0)
+                ;
+        free_garbage();
+        ck_assert_uint_eq(pool_in_use(pool), 0);
+        ck_assert_uint_eq(extents_in_memory(&x), 0);
+        check();
+        end();
+}
+END_TEST
+
+START_TEST(a_full_spill_says_so_and_loses_nothing)
+{
+        begin(MiB);
+        put(0, MiB, true);
+        put(MiB, MiB, true);
+        ck_assert_int_gt(extents_spill(&x, 0, SIZE), 0);
+        ck_assert_int_eq(extents_spill(&x, 0, SIZE), -ENOSPC);
+        ck_assert(spill_is_full(spill));
+        check();
+        drop(0, MiB);
+        ck_assert(!spill_is_full(spill));
+        ck_assert_int_gt(extents_spill(&x, 0, SIZE), 0);
+        check();
+        end();
+}
+END_TEST
+
+int main(void)
+{
+        Suite *s = suite_create("extent");
+        TCase *t = tcase_create("extent");
+        tcase_set_timeout(t, 120);
+        tcase_add_test(t, what_was_written_last_is_read);
+        tcase_add_test(t, a_part_keeps_its_bytes_whatever_is_written_after);
+        tcase_add_test(t, spilled_bytes_come_back_and_memory_is_free);
+        tcase_add_test(t, a_full_spill_says_so_and_loses_nothing);
+        suite_add_tcase(s, t);
+        return unit_main(s);
+}
