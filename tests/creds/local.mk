@@ -3,11 +3,13 @@
 creds_tests = \
 	%D%/container.sh \
 	%D%/env.sh \
+	%D%/express.sh \
 	%D%/gcp_external.sh \
 	%D%/gcp_key.sh \
 	%D%/gcp_metadata.sh \
 	%D%/gcp_user.sh \
 	%D%/imds.sh \
+	%D%/options.sh \
 	%D%/process.sh \
 	%D%/refresh.sh \
 	%D%/role.sh \

@@ -28,7 +28,8 @@ creds_atexit() {
 	creds_stop
 }
 
-# sim_protocol, sim_bucket and sim_options may be set before.
+# sim_bucket, sim_options and, for a store that keeps its data, sim_store="--data DIR" may be set
+# before.
 identity() {
 	creds_stop
 	[ -n "${creds_clean:-}" ] || at_exit creds_atexit
@@ -36,7 +37,7 @@ identity() {
 	printf '%s\n' "$1" >"$tmp/identity.json"
 	: >"$tmp/sim.out"
 	: >"$requests"
-	STORESIM_SECRET_KEY=unused "$builddir/storesim" --null --bucket "${sim_bucket:-bkt}" \
+	STORESIM_SECRET_KEY=unused "$builddir/storesim" ${sim_store:---null} --bucket "${sim_bucket:-bkt}" \
 		--access-key unused --protocol "$scheme" --log "$requests" \
 		--identity "$tmp/identity.json" ${sim_options:-} >"$tmp/sim.out" 2>>"$tmp/sim.err" &
 	sim_pid=$!
@@ -92,5 +93,5 @@ served() { awk -v op="$1" '$2 == op' "$requests" | wc -l; }
 no_secrets() {
 	check "neither message nor log has a secret" sh -c '
 		[ -s "$1" ] && [ -s "$2" ] || exit 2
-		! grep -nE "Secret[0-9]|SimSession|ya29\.sim|topsecret|PRIVATE KEY" "$1" "$2"' sh "$said" "$log"
+		! grep -nE "Secret[0-9]|SimSession|ya29\.sim|topsecret|dG9wc2VjcmV0|PRIVATE KEY" "$1" "$2"' sh "$said" "$log"
 }

@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A directory bucket through the mount: sessions that sign and are renewed, and the rename of objects.
+. "$srcdir/tests/lib/mount.sh"
+. "$srcdir/tests/lib/creds.sh"
+need_fuse
+plan 14
+CKPTFS_TEST_BUCKET=ckpt--usw2-az1--x-s3 CKPTFS_TEST_SCHEME=s3
+sim_bucket=$CKPTFS_TEST_BUCKET sim_options="--session-life 8s" sim_store="--data $tmp/store"
+mkdir "$tmp/store"
+identity '{"keys": {}}'
+export AWS_ACCESS_KEY_ID=unused AWS_SECRET_ACCESS_KEY=unused AWS_EC2_METADATA_DISABLED=true \
+	HOME="$home" CKPTFS_TEST_ENDPOINT="$url"
+mount_ckptfs log_level=debug attr_ttl=0
+expect_eq "ok ok ok" "$(fdo open wct "$mnt/a" write 100000 close)" "a session signs"
+expect_eq 1 "$(served CreateSession)" "the only one"
+expect_eq 100000 "$(wc -c <"$mnt/a")" "also reads"
+requests_mark
+check "a file is renamed" mv "$mnt/a" "$mnt/b"
+expect_requests "by one request, without a copy" RenameObject=1 CopyObject=0
+expect_eq 100000 "$(wc -c <"$mnt/b")" "and is whole under its new name"
+check "the old one is gone" test ! -e "$mnt/a"
+check "a large file goes in parts" sh -c 'head -c 40000000 /dev/zero >"$1/large"' sh "$mnt"
+renewed() { [ "$(served CreateSession)" -ge 3 ]; }
+check "sessions are renewed" wait_for 60 renewed
+expect_eq 40000000 "$(wc -c <"$mnt/large")" "and sign on"
+expect_eq "b
+large" "$(ls "$mnt")" "names are listed"
+mkdir "$mnt/many"
+objects fill many/f 2500
+expect_eq "2500 2500" "$(ls "$mnt/many" | wc -l) $(ls "$mnt/many" | sort -u | wc -l)" \
+	"also many, each once, though pages come in any order"
+cat "$mount_log" >>"$log"
+echo renewed >>"$said"
+umount_ckptfs
+no_secrets

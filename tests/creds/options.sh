@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Who pays, and with whose key the store encrypts, through the mount.
+. "$srcdir/tests/lib/mount.sh"
+. "$srcdir/tests/lib/creds.sh"
+need_fuse
+plan 10
+CKPTFS_TEST_BUCKET=bkt CKPTFS_TEST_SCHEME=s3
+export AWS_EC2_METADATA_DISABLED=true HOME="$home"
+unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+keys='AWS_ACCESS_KEY_ID=unused AWS_SECRET_ACCESS_KEY=unused'
+sim_options=--requester-pays
+identity '{"keys": {}}'
+# shellcheck disable=SC2086
+refused "who does not pay is refused" 'denied' $keys
+# shellcheck disable=SC2086
+opens "who does, is not" $keys -orequester_pays
+sim_options='' sim_store="--data $tmp/store"
+mkdir "$tmp/store"
+identity '{"keys": {}}'
+export AWS_ACCESS_KEY_ID=unused AWS_SECRET_ACCESS_KEY=unused CKPTFS_TEST_ENDPOINT="$url"
+printf topsecret0123456789012345678901x >"$tmp/key"
+printf topsecret0123456789012345678902x >"$tmp/other"
+mount_ckptfs log_level=debug "sse_c_key_file=$tmp/key" attr_ttl=0
+expect_eq "ok ok ok" "$(fdo open wct "$mnt/small" write 1000 close)" "a small file is written with a key of one's own"
+check "and a large one" sh -c 'head -c 40000000 /dev/zero >"$1/large"' sh "$mnt"
+expect_eq "1000 40000000" "$(wc -c <"$mnt/small") $(wc -c <"$mnt/large")" "and read"
+expect_eq "0 1000" "$(mv "$mnt/small" "$mnt/moved"; echo $?) $(wc -c <"$mnt/moved")" "and renamed by a copy"
+umount_ckptfs
+mount_ckptfs log_level=debug "sse_c_key_file=$tmp/other" attr_ttl=0
+check_fails "another key reads nothing" cat "$mnt/large"
+expect_log '.'
+umount_ckptfs
+cat "$mount_log.old" >>"$log"
+no_secrets
