@@ -29,6 +29,8 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/killed.h \
 	%D%/listing.c \
 	%D%/listing.h \
+	%D%/marker.c \
+	%D%/marker.h \
 	%D%/mount.c \
 	%D%/mount.h \
 	%D%/mountpoint.c \

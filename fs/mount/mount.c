@@ -182,7 +182,7 @@ void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st)
         st->st_uid = n->attr.set & ATTR_UID ? n->attr.uid : m->uid;
         st->st_gid = n->attr.set & ATTR_GID ? n->attr.gid : m->gid;
         st->st_blksize = BLOCK_SIZE;
-        st->st_nlink = n->dir ? 2 : 1;
+        st->st_nlink = n->unlinked ? 0 : n->dir ? 2 : 1;
         st->st_mode = mount_mode_locked(m, n);
         st->st_rdev = n->attr.rdev;
         if (!n->dir)

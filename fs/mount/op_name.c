@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "mount/marker.h"
 #include "mount/park.h"
 
 #include "base/banned.h"
@@ -74,11 +75,17 @@ static void deleted(void *arg, int err, const struct store_object *obj)
         change_end(c, err);
 }
 
-static void delete_key(struct change *c)
+static void dir_stays(void *arg)
 {
+        struct change *c = arg;
         int err = store_delete(c->m->store, c->key, deleted, c);
         if (err)
                 change_end(c, err);
+}
+
+static void delete_key(struct change *c)
+{
+        marker_ensure(c->m, c->dir, dir_stays, c);
 }
 
 /* --- directories
@@ -117,12 +124,14 @@ void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
         struct store_meta meta;
         if (!c)
                 return;
+        /* Another host may have made it since the kernel looked. */
+        const struct store_cond cond = {.if_absent = store_caps(c->m->store) & STORE_CAP_IF_ABSENT};
         tree_lock(c->m->tree);
         c->attr = amend_fresh_locked(c->m, c->dir, S_IFDIR | (mode & 07777), who->uid, who->gid, 0);
         tree_unlock(c->m->tree);
         int err = attr_to_meta(&c->attr, &meta);
         if (!err)
-                err = store_put(c->m->store, c->key, &empty, &meta, NULL, marker_made, c);
+                err = store_put(c->m->store, c->key, &empty, &meta, &cond, marker_made, c);
         if (err)
                 change_end(c, err);
 }

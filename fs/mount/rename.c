@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "mount/marker.h"
 #include "mount/park.h"
 
 #include "base/banned.h"
@@ -205,12 +206,21 @@ static int check_locked(const struct rename *r)
         return 0;
 }
 
+static void dir_stays(void *arg)
+{
+        struct rename *r = arg;
+        if (r->n->dir)
+                rename_dir(r);
+        else
+                rename_file(r);
+}
+
 /* No change of attributes is under way, which would be lost or bring the old name back. */
 static void amended(struct amend_wait *w, int err)
 {
         struct rename *r = (struct rename *)(void *)((char *)w - offsetof(struct rename, idle));
         (void)err;
-        rename_file(r);
+        marker_ensure(r->m, r->from_dir, dir_stays, r);
 }
 
 void rename_start(struct rename *r)
@@ -228,8 +238,6 @@ void rename_start(struct rename *r)
         tree_unlock(t);
         if (err || same)
                 rename_end(r, err);
-        else if (r->n->dir)
-                rename_dir(r);
         else
                 amend_wait(r->m, r->n, &r->idle);
 }

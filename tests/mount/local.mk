@@ -14,6 +14,7 @@ mount_tests = \
 	%D%/kill.sh \
 	%D%/kill_ways.sh \
 	%D%/listing.sh \
+	%D%/listing_changes.sh \
 	%D%/locks.sh \
 	%D%/memory.sh \
 	%D%/names.sh \
@@ -27,7 +28,9 @@ mount_tests = \
 	%D%/replaced.sh \
 	%D%/skipped_names.sh \
 	%D%/truncate.sh \
+	%D%/two_mounts.sh \
 	%D%/unlink.sh \
+	%D%/unlinked.sh \
 	$(NULL)
 TESTS += $(mount_tests)
 EXTRA_DIST += $(mount_tests)

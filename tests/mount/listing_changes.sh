@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# listing_changes.sh: directories that change while they are listed.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 9
+start_store
+mount_ckptfs
+objects fill big/f 5000
+
+# Lists $mnt/big, says so after the first entries, and goes on when told.
+slow_ls() {
+	python3 - "$mnt/big" "$tmp/began" "$tmp/on" <<-'END'
+		import os, sys, time
+		names = []
+		for i, e in enumerate(os.scandir(sys.argv[1])):
+		    if i == 10:
+		        open(sys.argv[2], "w").close()
+		        end = time.time() + 60
+		        while not os.path.exists(sys.argv[3]) and time.time() < end:
+		            time.sleep(0.01)
+		    names.append(e.name)
+		print("\n".join(names))
+	END
+}
+command -v python3 >/dev/null || skip_all "python3 lists slowly here"
+begin() { rm -f "$tmp/began" "$tmp/on"; slow_ls >"$tmp/names" & lister=$!; wait_for 60 test -e "$tmp/began"; }
+finish() { : >"$tmp/on"; wait $lister; }
+
+begin
+rm "$mnt/big/f04990" "$mnt/big/f00500"
+echo new >"$mnt/big/g-new"
+echo new | store_put big/h-new
+mv "$mnt/big/f04991" "$mnt/big/f04991-moved"
+finish
+expect_eq "4997 4997" "$(grep -c '^f0[0-9]*$' "$tmp/names" | sed 's/499[7-9]/4997/') $(grep '^f0[0-9]*$' "$tmp/names" |
+	grep -v -e f04990 -e f00500 -e f04991 | sort -u | wc -l)" "what stays is listed once"
+expect_eq "ENOENT ENOENT ENOENT" "$(fdo size "$mnt/big/f04990" size "$mnt/big/f00500" size "$mnt/big/f04991")" \
+	"what was deleted stays deleted, though it was read ahead"
+expect_eq "new 5000" "$(cat "$mnt/big/g-new") $(ls "$mnt/big" | wc -l)" "and the next listing is right"
+
+# Everything goes while it is listed.
+begin
+rm -r "$mnt/big"
+finish
+expect_eq "ENOENT :" "$(fdo size "$mnt/big") $(ls "$mnt"):$(store_ls)" "a directory is removed while it is listed"
+
+objects fill big/f 3000
+begin
+seq 0 9 | while read -r n; do echo again >"$mnt/big/f0290$n"; done
+finish
+expect_eq "3000 3000" "$(wc -l <"$tmp/names") $(sort -u "$tmp/names" | wc -l)" "what is rewritten is listed once"
+expect_eq "6 again" "$(stat -c %s "$mnt/big/f02905") $(cat "$mnt/big/f02905")" "with its new size"
+
+printf x | store_put imp/only
+rm "$mnt/imp/only"
+expect_eq "0 imp" "$(ls -A "$mnt/imp" | wc -l) $(ls "$mnt" | grep imp)" "a directory outlasts its last file"
+mkdir "$mnt/up" "$mnt/up/down"
+expect_eq "$(stat -c '%i' "$mnt/up" "$mnt" | xargs)" "$(ls -ai "$mnt/up" | awk '$2 == "." || $2 == ".." { print $1 }' | xargs)" \
+	"dots have the numbers of their directories"
+umount_ckptfs
