@@ -50,7 +50,7 @@ fi
 sed -n '/fields\[\] = {/,/};/s/"\([a-z_]*\)",*/\n\1\n/gp' "$srcdir/bench/sim/fault.c" |
 	grep '^[a-z]' | sort -u >"$tmp/fields"
 # The inner list holds the words of "do".
-sed -n '/^\.Sh FAULTS/,/^\.Sh LOG/p' "$srcdir/man/storesim.1" |
+sed -n '/^\.Sh FAULTS/,/^\.Sh IDENTITY/p' "$srcdir/man/storesim.1" |
 	sed '/^\.Bl .*-compact/,/^\.El/d' | sed -n 's/^\.It //p' |
 	sed 's/Cm //g; s/ , /\n/g' | sort -u >"$tmp/fields-manual"
 check "storesim(1) has the fields of a rule and no others" diff "$tmp/fields" "$tmp/fields-manual"

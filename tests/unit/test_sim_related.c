@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "tests/lib/unit.h"
+#include "base/banned.h"
 
 #define HEAD "--b\r\nContent-Type: application/json\r\n\r\n{\"name\":\"n\"}\r\n--b\r\n"
 
