@@ -94,7 +94,6 @@ static int run_part(struct service *s, struct exchange *outer, const char *part,
 
 void gs_batch(struct service *s, struct exchange *x)
 {
-        CLEANUP(buf_release) struct buf head = BUF_INIT;
         struct related bounds = {.head = BUF_INIT};
         unsigned count = 0;
         int err = related_begin(&bounds, http_header(&x->rq, "content-type"), 0);
