@@ -22,7 +22,7 @@ static const char *key_header(const struct exchange *x, const char *prefix, cons
 {
         char header[96];
 
-        snprintf(header, sizeof header, "%s%s%s", prefix, SSE_C + 6, name);
+        snprintf(header, sizeof header, "%s%s%s", prefix, &SSE_C[6], name);
         return s3_in(x, header);
 }
 
