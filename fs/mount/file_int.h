@@ -55,6 +55,7 @@ struct task {
         struct file *file;
         struct part *part;           /* TASK_PART, TASK_STEP, TASK_PUT */
         int err;                     /* it could not be made whole: it ends with this */
+        bool kept;                   /* it lost to another host's, and is recorded */
         bool summed;                 /* the part's checksum is known */
         uint64_t fill_from, fill_to; /* bytes of the base to be fetched for the part */
         unsigned cursor;             /* of the segments to be filled */

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "mount/keep.h"
 
 #include "base/banned.h"
 
@@ -132,6 +133,16 @@ static void moved_locked(struct file *f, struct outcome *out, const struct task 
         snprintf(rest->obj.etag, sizeof rest->obj.etag, "%s", obj->etag);
 }
 
+/* The change is kept, which was logged, too: nothing is to be aborted. */
+static void keep_ended_locked(struct file *f, const struct task *t)
+{
+        f->locked.err = -ESTALE;
+        if (t->kind == TASK_PUT)
+                return;
+        store_upload_free(TAKE_PTR(f->locked.upload));
+        f->locked.state = UPLOAD_NONE;
+}
+
 static void ended_locked(struct file *f, struct outcome *out, struct task *t, int err,
                          const struct store_object *obj)
 {
@@ -148,6 +159,8 @@ static void ended_locked(struct file *f, struct outcome *out, struct task *t, in
         if (t->kind == TASK_PUT || t->kind == TASK_COMPLETE)
                 f->locked.finishing = err == 0 && f->locked.upload_key;
         if (err) {
+                if (t->kept)
+                        keep_ended_locked(f, t);
                 file_set_error_locked(f, err);
                 f->locked.finishing = false;
                 return;
@@ -190,9 +203,40 @@ static void task_end(struct task *t, int err, const struct store_object *obj,
         file_leave(f, &out);
 }
 
+static struct store_body body_of(struct task *t);
+
+static void keeping_done(void *arg, int err)
+{
+        struct task *t = arg;
+        t->kept = !err;
+        task_end(t, -ESTALE, NULL, NULL);
+}
+
+/* The version that was changed is gone, but all of the new one is at hand. */
+static bool is_keeping(struct task *t)
+{
+        struct file *f = t->file;
+        struct store_body body = t->kind == TASK_PUT ? body_of(t) : store_body_mem(NULL, 0);
+        struct keep_what what = {
+                .key = t->key,
+                .base = t->cond.if_match,
+                .upload = t->kind == TASK_COMPLETE ? t->upload : NULL,
+                .body = &body,
+                .meta = &t->meta,
+        };
+        if ((t->kind != TASK_PUT && t->kind != TASK_COMPLETE) || !t->cond.if_match)
+                return false;
+        pthread_mutex_lock(&f->mtx);
+        what.size = f->locked.size;
+        bool elsewhere = f->locked.upload_key || f->locked.unlinked;
+        pthread_mutex_unlock(&f->mtx);
+        return !elsewhere && !keep_change(f->env->store, &what, keeping_done, t);
+}
+
 static void object_done(void *arg, int err, const struct store_object *obj)
 {
-        task_end(arg, err, obj, NULL);
+        if (err != -ESTALE || !is_keeping(arg))
+                task_end(arg, err, obj, NULL);
 }
 
 static void upload_done(void *arg, int err, struct store_upload *up)
@@ -210,17 +254,22 @@ static int read_body(void *arg, uint64_t off, void *dst, size_t n)
         return part_read(t->part, off, dst, n);
 }
 
+static struct store_body body_of(struct task *t)
+{
+        if (!t->part->len)
+                return store_body_mem(NULL, 0);
+        return (struct store_body){
+                .read = read_body, .arg = t, .len = t->part->len, .crc32c = t->part->crc};
+}
+
 static int send_part(struct task *t)
 {
         const struct file_env *env = t->file->env;
-        struct store_body body = store_body_mem(NULL, 0);
 
         int err = t->summed ? 0 : part_sum(t->part);
         if (err)
                 return err;
-        if (t->part->len)
-                body = (struct store_body){
-                        .read = read_body, .arg = t, .len = t->part->len, .crc32c = t->part->crc};
+        struct store_body body = body_of(t);
         if (t->kind != TASK_PUT)
                 return store_upload_part(t->upload, t->part->no, &body, object_done, t);
         err = env->meta(env->owner, t->file->who, false, &t->meta);

@@ -5,6 +5,7 @@ mount_tests = \
 	%D%/bigfile.sh \
 	%D%/cli.sh \
 	%D%/concurrency.sh \
+	%D%/conflict.sh \
 	%D%/daemon_kill.sh \
 	%D%/direct.sh \
 	%D%/dirs.sh \

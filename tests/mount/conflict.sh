@@ -1,0 +1,88 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# conflict.sh: two mounts change one file. A change that was made on a version that is gone is not
+# published: the other's object stands, and the bytes are kept. Whole rewrites go by the last close.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 32
+start_store
+mount_ckptfs part_size=5M attr_ttl=0
+mkdir "$tmp/mnt2"
+"$builddir/ckptfs" -f -o "$mount_options" "$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET" "$tmp/mnt2" \
+	2>"$tmp/mount2.log" &
+second=$!
+at_exit 'umount -l "$tmp/mnt2" 2>/dev/null; kill -KILL $second 2>/dev/null'
+check "two mounts of one bucket stand" wait_for 60 grep -q " $tmp/mnt2 fuse.ckptfs " /proc/self/mounts
+other=$tmp/mnt2
+head -c 12000000 /dev/urandom >"$tmp/data"
+ctl() { "$builddir/ckptctl" recover -o "endpoint=$CKPTFS_TEST_ENDPOINT" "s3://$CKPTFS_TEST_BUCKET" "$@"; }
+fields() { cut -f 1,3,5 | tr '\t' ' ' | sort; }
+kept_line() { grep -c "error: $1: its version .* is kept as" "$mount_log"; }
+
+# Every byte of it was sent before the other came.
+head -c 12000000 /dev/zero | store_put large
+fdo_begin src "$tmp/data" open w "$mnt/large" write 12000000 pause close
+printf theirs >"$other/large"
+fdo_ends "ok ok ok ok ESTALE" "an overwritten file that another mount replaced: close says ESTALE"
+expect_eq "theirs theirs theirs" "$(store_cat large) $(cat "$mnt/large") $(cat "$other/large")" \
+	"the other's object stands, here and there"
+expect_eq large "$(store_uploads)" "the upload is kept"
+expect_eq 1 "$(kept_line large)" "the log has one line that says so"
+
+# A small one, of which all is here.
+fdo_begin src "$tmp/data" open wct "$mnt/small" write 100 fsync write 50 pause fsync close
+printf theirs >"$other/small"
+fdo_ends "ok ok ok ok ok ok ESTALE ESTALE" "a small one: fsync and close say ESTALE"
+expect_eq "theirs theirs" "$(store_cat small) $(cat "$mnt/small")" "the other's object stands"
+expect_eq 1 "$(kept_line small)" "the log has one line"
+ctl >"$tmp/out"
+expect_eq 2 $? "ckptctl says that changes are kept"
+expect_eq "kept 12000000 large
+kept 150 small" "$(fields <"$tmp/out")" "and which"
+expect_eq "large small" "$(ls "$mnt" | xargs)" "the mount shows nothing of it"
+ctl --force >"$tmp/out"
+expect_eq "0 published 12000000 large
+published 150 small" "$? $(fields <"$tmp/out")" "ckptctl publishes them"
+same "the large one is what was written" "$tmp/data" large
+expect_eq "$(head -c 150 "$tmp/data" | sha256sum)" "$(store_cat small | sha256sum)" "the small one, too"
+expect_eq "$(sha256sum <"$tmp/data")" "$(sha256sum <"$mnt/large")" "and seen in the mount"
+expect_eq " " "$(store_ls .ckptfs/) $(store_uploads)" "nothing is left over"
+
+# Bytes of the version that is gone would have to be copied: there is nothing to keep.
+store_put tail <"$tmp/data"
+fdo_begin open wa "$mnt/tail" write 1000 pause close
+printf theirs >"$other/tail"
+fdo_ends "ok ok ok ESTALE" "an append to a file that another mount replaced: close says ESTALE"
+expect_eq "theirs theirs" "$(store_cat tail) $(cat "$mnt/tail")" "the other's object stands"
+check "no upload is left" wait_for 10 sh -c '[ -z "$("$1" uploads)" ]' sh "$builddir/tests/lib/objects"
+check "the log says it" grep -q 'tail: not published.*Stale' "$mount_log"
+
+store_put deleted <"$tmp/data"
+fdo_begin src "$tmp/data" open w "$mnt/deleted" write 12000000 pause close
+rm "$other/deleted"
+fdo_ends "ok ok ok ok ESTALE" "an overwritten file that another mount deleted: close says ESTALE"
+expect_eq "" "$(store_ls deleted)" "it stays deleted"
+ctl --discard >"$tmp/out"
+expect_eq "0 discarded 12000000 deleted" "$? $(fields <"$tmp/out")" "what was kept is discarded"
+expect_eq " " "$(store_ls .ckptfs/) $(store_uploads)" "and nothing is left over"
+
+# Whole rewrites: the last close wins.
+printf old | store_put whole
+fdo_begin open wt "$mnt/whole" write 7000000 pause close
+printf theirs >"$other/whole"
+fdo_ends "ok ok ok ok" "a file that both rewrite: both closes succeed"
+expect_eq 7000000 "$(objects size whole)" "the last one's is there"
+fdo_begin open wct "$mnt/created" write 10 pause close
+printf theirs >"$other/created"
+fdo_ends "ok ok ok ok" "a file that both create: both closes succeed"
+expect_eq xxxxxxxxxx "$(store_cat created)" "the last one's is there"
+fdo_begin open wcx "$mnt/once" write 10 pause close
+printf theirs >"$other/once"
+fdo_ends "ok ok ok EEXIST" "but not the exclusive one that came later"
+expect_eq theirs "$(store_cat once)" "the first one's is there"
+expect_log '(large|small|deleted): its version .* is kept as'
+expect_log '(tail|once): not published'
+umount "$other"
+wait $second
+expect_eq 0 $? "the other daemon ends well"
+umount_ckptfs
