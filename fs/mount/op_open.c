@@ -99,6 +99,8 @@ static void opened(struct op_resize *r, int err)
                 opening_fail(o, err);
                 return;
         }
+        if (o->fi.flags & O_TRUNC && !o->creates)
+                amend_touch(o->m, o->n, fuse_req_ctx(o->req)->uid);
         o->fi.fh = (uintptr_t)TAKE_PTR(o->h);
         if (o->creates)
                 fuse_reply_create(o->req, &o->e, &o->fi);

@@ -75,7 +75,9 @@ int slot_at_locked(struct file *f, uint64_t pos, struct slot **s, uint64_t *end)
                 return 0;
         }
         if (!f->locked.nanchors) {
-                uint64_t origin = f->locked.base_len ? pos : 0;
+                bool room =
+                        f->locked.base_len && pos >= STORE_PART_SIZE_MIN; /* for a part before */
+                uint64_t origin = room ? pos : 0;
                 err = add_anchor_locked(f, origin, 1 + numbers_before(origin));
         }
         if (err)

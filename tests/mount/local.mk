@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A mount each, against storesim.
 mount_tests = \
+	%D%/anyop.sh \
 	%D%/basic.sh \
 	%D%/bigfile.sh \
 	%D%/cli.sh \
@@ -20,6 +21,7 @@ mount_tests = \
 	%D%/memory.sh \
 	%D%/names.sh \
 	%D%/options.sh \
+	%D%/plans.sh \
 	%D%/publish.sh \
 	%D%/readers.sh \
 	%D%/refused.sh \
@@ -62,5 +64,6 @@ $(mount_gs_tests): %D%/local.mk
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && { echo '#!/bin/sh'; echo 'CKPTFS_TEST_SCHEME=gs'; \
 		echo '. "$${srcdir:?}/%D%/$(@F)"'; } >$@ && chmod +x $@
 
-check_PROGRAMS += %D%/readers
+check_PROGRAMS += %D%/anyop %D%/readers
+%C%_anyop_SOURCES = %D%/anyop.c
 %C%_readers_SOURCES = %D%/readers.c

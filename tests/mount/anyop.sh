@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# anyop.sh: random operations on a file, compared with an array after each; also when memory is
+# short.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 10
+start_store
+try() {
+	said=$(timeout 200 "$builddir/tests/mount/anyop" "$mnt/f$1" "$1" "$2" "$3")
+	case $said in
+	"ok "*) ok "$2 operations on $3 bytes" ;;
+	*) not_ok "$2 operations on $3 bytes"; diag "$said" ;;
+	esac
+	expect_eq "${said#ok }" "$(objects size "f$1")" "and the size is at the store"
+}
+mount_ckptfs part_size=5M attr_ttl=0
+try 1 150 24000000
+try 2 300 3000000
+umount_ckptfs
+mount_ckptfs part_size=5M memory=64M
+try 3 80 24000000
+try 4 40 90000000
+umount_ckptfs

@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# plans.sh: what a change of a file costs: requests at the store, and bytes to and from it.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 28
+start_store
+mount_ckptfs part_size=5M attr_ttl=0
+head -c 60000000 /dev/urandom >"$tmp/data"
+big=$mnt/big
+
+# Bytes of bodies that went either way since the mark, less than $1.
+moved() {
+	tail -n "+$(($(cat "$tmp/mark") + 1))" "$requests" | awk '
+		$2 == "UploadPart" || $2 == "PutObject" { up += $7 } $2 == "GetObject" { down += $8 }
+		END { print up + down + 0 }'
+}
+expect_moved() {
+	n=$(moved)
+	if [ "$n" -le "$1" ]; then ok "$2"; else not_ok "$2"; diag "$n bytes"; fi
+}
+
+requests_mark
+expect_eq "ok ok ok" "$(fdo open wct "$mnt/small" write 1000 close)" "a file that fits a part"
+expect_requests "is one put" PutObject=1 CreateMultipartUpload=0
+requests_mark
+expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$big" write 60000000 close)" "a large one"
+expect_requests "is an upload" PutObject=0 CreateMultipartUpload=1 UploadPart=12 \
+	UploadPartCopy=0 CompleteMultipartUpload=1
+expect_moved 60000000 "of as many bytes as it has"
+
+requests_mark
+expect_eq "ok ok ok" "$(fdo open wa "$big" write 1024 close)" "an append to it"
+expect_requests "copies what is there" CreateMultipartUpload=1 UploadPartCopy=1 UploadPart=1 \
+	CompleteMultipartUpload=1 GetObject=0
+expect_moved 1024 "and sends what is new"
+head -c 1024 /dev/zero | tr '\0' x >"$tmp/x"
+cat "$tmp/data" "$tmp/x" >"$tmp/more"
+same "so that all is right" "$tmp/more" big
+
+requests_mark
+expect_eq "ok ok ok" "$(fdo open w "$big" pwrite 1024 30000000 close)" "a change in the middle"
+expect_requests "copies what is around it" CreateMultipartUpload=1 UploadPartCopy=2 UploadPart=1 \
+	CompleteMultipartUpload=1 GetObject=1
+expect_moved 11000000 "and sends one small part"
+dd if="$tmp/x" of="$tmp/more" bs=1000 seek=30000 conv=notrunc status=none iflag=fullblock
+same "so that all is right" "$tmp/more" big
+
+requests_mark
+expect_eq "ok" "$(fdo truncate 50000000 "$big")" "a cut"
+expect_requests "copies what stays" UploadPartCopy=1 UploadPart=0 GetObject=0 CompleteMultipartUpload=1
+truncate -s 50000000 "$tmp/more"
+same "so that all is right" "$tmp/more" big
+
+# announced, as safetensors does: every byte is sent once
+requests_mark
+expect_eq "ok ok ok ok ok" "$(fdo src "$tmp/data" open +ct "$mnt/announced" ftruncate 60000000 \
+	write 60000000 close)" "a file that is made as long as it will be first"
+expect_moved 60000000 "is sent once"
+expect_requests "as it is written" CreateMultipartUpload=1 UploadPart=12 CompleteMultipartUpload=1
+same "and right" "$tmp/data" announced
+
+# a header that is written last
+requests_mark
+expect_eq "ok ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/header" pwrite 59000000 1000000 \
+	pwrite 1000000 0 close)" "a file whose start is written last"
+same "is right" "$tmp/data" header
+expect_eq "ok ok ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/again" write 60000000 \
+	src "$tmp/more" pwrite 1000 100 close)" "a part that changes after it was sent"
+{ head -c 100 "$tmp/data"; tail -c +101 "$tmp/more" | head -c 1000; tail -c +1101 "$tmp/data"; } >"$tmp/again"
+same "is sent again" "$tmp/again" again
+
+# a log that is synced line by line
+expect_eq "ok ok" "$(fdo open w "$big" close)" "nothing written"
+requests_mark
+set -- open wa "$big"
+for i in 1 2 3 4 5 6 7 8 9 10; do set -- "$@" write 100 fsync; done
+fdo "$@" close >/dev/null
+expect_requests "ten syncs of a growing log" CompleteMultipartUpload=10 UploadPartCopy=10 GetObject=0
+expect_moved 1000 "send the ten lines"
+umount_ckptfs
