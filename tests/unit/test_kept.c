@@ -74,8 +74,8 @@ static const char *const bad[] = {
         "{\"key\": \"k\", \"size\": 1}",
         "{\"key\": \"k\", \"size\": 1, \"time\": 1e300}",
         "{\"key\": \"k\", \"size\": 1, \"time\": 1, \"parts\": [1]}",
-        "{\"key\": \"k\", \"size\": 1, \"time\": 1, \"parts\": [{\"number\": 10001, \"size\": 1, "
-        "\"etag\": \"e\"}]}",
+        ("{\"key\": \"k\", \"size\": 1, \"time\": 1, \"parts\": "
+         "[{\"number\": 10001, \"size\": 1, \"etag\": \"e\"}]}"),
 };
 
 START_TEST(what_is_no_record_is_refused_in_one_line)
