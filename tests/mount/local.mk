@@ -2,6 +2,7 @@
 # A mount each, against storesim.
 mount_tests = \
 	%D%/anyop.sh \
+	%D%/append.sh \
 	%D%/basic.sh \
 	%D%/bigfile.sh \
 	%D%/cli.sh \

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_plan.c: the sizes of parts. */
+/* test_plan.c: the sizes of parts, and what commits send. */
 #include "mount/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "store.h"
 #include "tests/lib/unit.h"
@@ -54,6 +58,258 @@ START_TEST(sixteen_mib_parts_in_two_gib_reach_five_tib)
 }
 END_TEST
 
+START_TEST(an_announced_size_fits_ten_thousand_parts)
+{
+        static const uint64_t announced[] = {MiB, 5 * TiB, 20 * TiB, 50000000000000ULL};
+        struct part_plan p = part_plan(16 * MiB, 2 * GiB);
+        struct part_plan q = part_plan_announced(&p, announced[_i]);
+        ck_assert_uint_ge(part_plan_reach(&q), announced[_i]); /* 48.8 TiB is the largest object */
+        ck_assert_uint_le(part_plan_bytes(&q, STORE_PART_MAX), STORE_PART_SIZE_MAX);
+}
+END_TEST
+
+START_TEST(every_byte_is_in_one_part)
+{
+        struct part_plan p = part_plan(5 * MiB, 64 * MiB);
+        struct part_anchor a = {.origin = 12345, .no = 70};
+        uint64_t at = a.origin, start, len;
+        unsigned no;
+        for (unsigned want = a.no; want <= STORE_PART_MAX; want++, at += len) {
+                ck_assert(part_plan_at(&p, &a, at, &no, &start, &len));
+                ck_assert_uint_eq(no, want);
+                ck_assert_uint_eq(start, at);
+                ck_assert_uint_eq(len, part_plan_bytes(&p, want));
+                ck_assert(part_plan_at(&p, &a, at + len - 1, &no, &start, &len));
+                ck_assert_uint_eq(no, want);
+        }
+        ck_assert(!part_plan_at(&p, &a, at, &no, &start, &len));
+}
+END_TEST
+
+/* --- commits */
+
+#define RUNS 4
+static const struct {
+        const char *name;
+        uint64_t size, base, base_size;
+        bool whole;
+        struct plan_run held[RUNS];
+        struct plan_sent sent[RUNS];
+        const char *steps; /* number, 's' sent or 'c' copied, offset-length, in MiB; "put" */
+        uint64_t most;     /* bytes moved */
+} commits[] = {
+        {"new", 3 * MiB, 0, 0, false, {{0, 3 * MiB}}, {{0}}, "put", 3 * MiB},
+        {"empty", 0, 0, 0, false, {{0}}, {{0}}, "put", 0},
+        {"new and large",
+         40 * MiB,
+         0,
+         0,
+         false,
+         {{0, 40 * MiB}},
+         {{0}},
+         "1s0-20 2s20-20",
+         40 * MiB},
+        {"streamed",
+         40 * MiB,
+         0,
+         0,
+         false,
+         {{32 * MiB, 40 * MiB}},
+         {{1, 0, 16 * MiB}, {2, 16 * MiB, 16 * MiB}},
+         "3s32-8",
+         8 * MiB},
+        {"append",
+         10 * GiB + 1024,
+         10 * GiB,
+         10 * GiB,
+         false,
+         {{10 * GiB, 10 * GiB + 1024}},
+         {{0}},
+         "1c0-5120 2c5120-5120 3s10240-0",
+         1024},
+        {"append to a small base",
+         4 * MiB + 1,
+         4 * MiB,
+         4 * MiB,
+         false,
+         {{4 * MiB, 4 * MiB + 1}},
+         {{0}},
+         "put",
+         9 * MiB},
+        {"middle",
+         10 * GiB,
+         10 * GiB,
+         10 * GiB,
+         false,
+         {{GiB, GiB + 1}},
+         {{0}},
+         "1c0-1024 2s1024-5 3c1029-4605 4c5634-4606",
+         10 * MiB},
+        {"start",
+         100 * MiB,
+         100 * MiB,
+         100 * MiB,
+         false,
+         {{0, 100}},
+         {{0}},
+         "1s0-5 2c5-95",
+         10 * MiB},
+        {"end",
+         100 * MiB,
+         100 * MiB,
+         100 * MiB,
+         false,
+         {{99 * MiB, 100 * MiB}},
+         {{0}},
+         "1c0-99 2s99-1",
+         MiB},
+        {"close together",
+         100 * MiB,
+         100 * MiB,
+         100 * MiB,
+         false,
+         {{30 * MiB, 31 * MiB}, {37 * MiB, 38 * MiB}},
+         {{0}},
+         "1c0-30 2s30-8 3c38-62",
+         14 * MiB},
+        {"near the start",
+         100 * MiB,
+         100 * MiB,
+         100 * MiB,
+         false,
+         {{2 * MiB, 8 * MiB}},
+         {{0}},
+         "1s0-8 2c8-92",
+         10 * MiB},
+        {"cut", 60 * MiB, 60 * MiB, 100 * MiB, false, {{0}}, {{0}}, "1c0-60", 0},
+        {"cut and longer",
+         100 * MiB,
+         60 * MiB,
+         100 * MiB,
+         false,
+         {{0}},
+         {{0}},
+         "1c0-60 2s60-20 3s80-20",
+         40 * MiB},
+        {"few numbers",
+         220 * MiB,
+         200 * MiB,
+         200 * MiB,
+         false,
+         {{10 * MiB, 11 * MiB}, {60 * MiB, 61 * MiB}, {200 * MiB, 220 * MiB}},
+         {{4, 200 * MiB, 20 * MiB}},
+         "1s0-61 2c61-139",
+         122 * MiB},
+        {"compose",
+         100 * MiB + 5,
+         100 * MiB,
+         100 * MiB,
+         true,
+         {{100 * MiB, 100 * MiB + 5}},
+         {{0}},
+         "1c0-100 2s100-0",
+         5},
+        {"compose of a small base",
+         3 * MiB,
+         MiB,
+         MiB,
+         true,
+         {{MiB, 3 * MiB}},
+         {{0}},
+         "put",
+         4 * MiB},
+        {"no compose of a piece",
+         30 * MiB,
+         30 * MiB,
+         40 * MiB,
+         true,
+         {{0}},
+         {{0}},
+         "1s0-30",
+         60 * MiB},
+};
+
+static size_t count_held(const struct plan_run *v)
+{
+        size_t n = 0;
+        while (n < RUNS && v[n].to)
+                n++;
+        return n;
+}
+
+static size_t count_sent(const struct plan_sent *v)
+{
+        size_t n = 0;
+        while (n < RUNS && v[n].no)
+                n++;
+        return n;
+}
+
+START_TEST(a_commit_moves_what_it_must)
+{
+        struct plan_in in = {
+                .size = commits[_i].size,
+                .base = commits[_i].base,
+                .base_size = commits[_i].base_size,
+                .copies = !commits[_i].whole,
+                .whole_copies = commits[_i].whole,
+                .put_most = 16 * MiB,
+                .part = 16 * MiB,
+                .held = commits[_i].held,
+                .nheld = count_held(commits[_i].held),
+                .sent = commits[_i].sent,
+                .nsent = count_sent(commits[_i].sent),
+        };
+        struct plan p;
+        char text[400] = "";
+        ck_assert_int_eq(plan_commit(&in, &p), 0);
+        for (size_t i = 0; i < p.n; i++)
+                snprintf(text + strlen(text), sizeof text - strlen(text), "%s%u%c%llu-%llu",
+                         i ? " " : "", p.v[i].no, p.v[i].copy ? 'c' : 's',
+                         (unsigned long long)(p.v[i].off / MiB),
+                         (unsigned long long)(p.v[i].len / MiB));
+        ck_assert_msg(!strcmp(p.put ? "put" : text, commits[_i].steps), "%s: %s", commits[_i].name,
+                      p.put ? "put" : text);
+        ck_assert_msg(p.moved <= commits[_i].most, "%s: %llu bytes", commits[_i].name,
+                      (unsigned long long)p.moved);
+        plan_release(&p);
+}
+END_TEST
+
+/* Whatever was written: parts are in order, cover the file and are as large as stores want. */
+START_TEST(random_commits_are_what_stores_take)
+{
+        srandom((unsigned)_i);
+        for (int tries = 0; tries < 300; tries++) {
+                struct plan_run held[20];
+                uint64_t size = (uint64_t)random() % (300 * MiB) + 1, at = 0;
+                struct plan_in in = {.size = size, .copies = true, .part = 5 * MiB, .held = held};
+                in.base = (uint64_t)random() % (size + 1);
+                in.base_size = in.base + (tries % 3 ? 0 : MiB);
+                while (in.nheld < 20 && at < size) {
+                        uint64_t from = at + 1 + (uint64_t)random() % (tries % 2 ? 30 * MiB : MiB);
+                        at = from + 1 + (uint64_t)random() % (7 * MiB);
+                        if (at <= size)
+                                held[in.nheld++] = (struct plan_run){from, at};
+                }
+                struct plan p;
+                ck_assert_int_eq(plan_commit(&in, &p), 0);
+                at = 0;
+                for (size_t i = 0; i < p.n; i++) {
+                        ck_assert_uint_eq(p.v[i].off, at);
+                        ck_assert(i + 1 == p.n || p.v[i].len >= STORE_PART_SIZE_MIN);
+                        ck_assert(!p.v[i].copy || at + p.v[i].len <= in.base);
+                        ck_assert(!i || p.v[i].no > p.v[i - 1].no);
+                        at += p.v[i].len;
+                        for (size_t k = 0; k < in.nheld && p.v[i].copy; k++)
+                                ck_assert(held[k].to <= p.v[i].off || held[k].from >= at);
+                }
+                ck_assert_uint_eq(at, size);
+                plan_release(&p);
+        }
+}
+END_TEST
+
 int main(void)
 {
         Suite *s = suite_create("plan");
@@ -62,6 +318,10 @@ int main(void)
                             sizeof sizes / sizeof sizes[0]);
         tcase_add_test(t, parts_never_shrink_and_are_never_too_small);
         tcase_add_test(t, sixteen_mib_parts_in_two_gib_reach_five_tib);
+        tcase_add_loop_test(t, an_announced_size_fits_ten_thousand_parts, 0, 4);
+        tcase_add_test(t, every_byte_is_in_one_part);
+        tcase_add_loop_test(t, a_commit_moves_what_it_must, 0, sizeof commits / sizeof commits[0]);
+        tcase_add_loop_test(t, random_commits_are_what_stores_take, 0, 5);
         suite_add_tcase(s, t);
         return unit_main(s);
 }

@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# append.sh: several processes append to one file.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 7
+start_store
+mount_ckptfs part_size=5M
+printf 'begin\n' >"$mnt/log"
+seq 1 2000 >"$tmp/lines"
+pids=
+for p in 1 2 3 4; do
+	{ sed "s/^/$p /" "$tmp/lines" | while read -r line; do echo "$line"; done >>"$mnt/log"; } &
+	pids="$pids $!"
+done
+for p in $pids; do wait "$p"; done
+expect_eq 8001 "$(wc -l <"$mnt/log")" "every line of four processes is there"
+expect_eq 8001 "$(store_cat log | sort -u | wc -l)" "once, also at the store"
+
+fdo_begin open wa "$mnt/log" write 5 pause write 5 fsync write 5 close
+printf other >>"$mnt/log"
+fdo_ends "ok ok ok ok ok ok ok" "descriptors take turns"
+expect_eq xxxxxotherxxxxxxxxxx "$(store_cat log | tail -c 20)" "and each finds the end"
+
+fdo_begin open wa "$mnt/log" pause write 5 close
+truncate -s 3 "$mnt/log"
+fdo_ends "ok ok ok ok" "an append to a file that was cut meanwhile"
+check "goes to its end" test "$(store_cat log)" = begxxxxx
+umount_ckptfs
