@@ -67,6 +67,8 @@ int file_rename(struct file *f, const char *key, const char *etag)
         char *old = f->locked.key;
         f->locked.key = copy;
         snprintf(f->locked.base.etag, sizeof f->locked.base.etag, "%s", etag);
+        if (!same)
+                f->locked.if_absent = false; /* what has the new name is replaced */
         if (!same && f->locked.state != UPLOAD_NONE && !f->locked.upload_key) {
                 f->locked.stale_upload = is_here_locked(f);
                 if (!f->locked.stale_upload)

@@ -16,6 +16,8 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/extent.h \
 	%D%/figures.c \
 	%D%/figures.h \
+	%D%/hold.c \
+	%D%/hold.h \
 	%D%/holders.c \
 	%D%/holders.h \
 	%D%/keep.c \

@@ -25,6 +25,7 @@ void rename_release(struct rename *r)
 
 void rename_end(struct rename *r, int err)
 {
+        hold_end(&r->hold);
         tree_lock(r->m->tree);
         if (r->n)
                 tree_unref_locked(r->m->tree, r->n, 1);
@@ -72,6 +73,7 @@ static void undone(struct rename *r, int err)
 {
         tree_lock(r->m->tree);
         rename_follow_locked(r->n, r->from_key, r->new_etag, r->etag);
+        hold_rename_locked(&r->hold, r->from_key);
         tree_unlock(r->m->tree);
         park_gone(r->m, r->to_dir, r->to, r->n); /* the file that had it is no more */
         log_warn("rename %s to %s: the file has both names now, since the old one cannot be "
@@ -115,6 +117,7 @@ static void object_moved(void *arg, int err, const struct store_object *obj)
                 snprintf(r->new_etag, sizeof r->new_etag, "%s", obj->etag);
                 tree_lock(r->m->tree);
                 rename_follow_locked(r->n, r->to_key, r->etag, r->new_etag);
+                hold_rename_locked(&r->hold, r->to_key);
                 tree_unlock(r->m->tree);
                 if (store_caps(r->m->store) & STORE_CAP_RENAME) {
                         renamed(r);
@@ -148,9 +151,15 @@ static void target_left(void *arg)
         struct rename *r = arg;
 
         tree_lock(r->m->tree);
+        bool published = r->n->published;
         snprintf(r->etag, sizeof r->etag, "%s", r->n->etag);
+        if (!published)
+                hold_rename_locked(&r->hold, r->to_key);
         tree_unlock(r->m->tree);
-        send(r);
+        if (published)
+                send(r);
+        else
+                renamed(r); /* there is nothing at the store */
 }
 
 static void replace(struct rename *r)
@@ -175,8 +184,12 @@ static void target_headed(void *arg, int err, const struct store_object *obj)
 
 static void rename_file(struct rename *r)
 {
-        bool asks = r->no_replace &&
-                    !(store_caps(r->m->store) & (STORE_CAP_COPY_IF | STORE_CAP_RENAME));
+        tree_lock(r->m->tree);
+        bool published = r->n->published;
+        tree_unlock(r->m->tree);
+        bool asks =
+                r->no_replace &&
+                (!published || !(store_caps(r->m->store) & (STORE_CAP_COPY_IF | STORE_CAP_RENAME)));
         int err = asks ? store_head(r->m->store, r->to_key, target_headed, r) : 0;
 
         if (err)
@@ -200,19 +213,22 @@ static int check_locked(const struct rename *r)
                 return n->dir ? -ENOTDIR : -EISDIR;
         if (to && tree_has_unpublished_locked(r->m->tree, to))
                 return -ENOTEMPTY;
-        for (const struct node *o = tree_open_list_locked(r->m->tree); o; o = o->open_next)
-                if (o->file && file_dirty(o->file) && tree_is_below(o, n))
-                        return -EBUSY;
         return 0;
 }
 
-static void dir_stays(void *arg)
+static void held(void *arg)
 {
         struct rename *r = arg;
         if (r->n->dir)
                 rename_dir(r);
         else
                 rename_file(r);
+}
+
+static void dir_stays(void *arg)
+{
+        struct rename *r = arg;
+        hold_begin(&r->hold);
 }
 
 /* No change of attributes is under way, which would be lost or bring the old name back. */
@@ -235,6 +251,7 @@ void rename_start(struct rename *r)
         int err = check_locked(r);
         bool same = r->n == r->target;
         r->idle.done = amended;
+        r->hold = (struct hold){.m = r->m, .root = r->n, .ready = held, .arg = r};
         tree_unlock(t);
         if (err || same)
                 rename_end(r, err);

@@ -8,6 +8,7 @@
 #define CKPTFS_MOUNT_RENAME_H
 
 #include "mount/amend.h"
+#include "mount/hold.h"
 #include "mount/mount.h"
 
 struct rename {
@@ -23,6 +24,7 @@ struct rename {
         void (*done)(struct rename *r, int err);
 
         /* rename.c's own */
+        struct hold hold;        /* of files that are written */
         struct node *n, *target; /* pinned; target: NULL, or what has the new name */
         char etag[STORE_ETAG_MAX], new_etag[STORE_ETAG_MAX];
         struct amend_wait idle;

@@ -33,6 +33,7 @@ struct tree {
         struct gone *gone; /* GONE_SLOTS, by hash; the newest that was pushed out is gone_lost */
         int64_t gone_lost;
         struct node *open; /* see tree_note_open_locked() */
+        struct tree_watch *watches;
         void (*drop)(void *arg, char *parked);
         void *drop_arg;
         struct node *loose; /* not hashed, still referred to; linked by hash_next */
@@ -495,8 +496,26 @@ char *tree_key(struct tree *t, const struct node *n, const char *name)
         return buf_take(&b);
 }
 
+void tree_watch_locked(struct tree *t, struct tree_watch *w)
+{
+        w->next = t->watches;
+        t->watches = w;
+}
+
+void tree_unwatch_locked(struct tree *t, struct tree_watch *w)
+{
+        struct tree_watch **pp = &t->watches;
+        while (*pp && *pp != w)
+                pp = &(*pp)->next;
+        if (*pp)
+                *pp = w->next;
+}
+
 void tree_note_open_locked(struct tree *t, struct node *n)
 {
+        for (struct tree_watch *w = t->watches; n->file && w; w = w->next)
+                if (tree_is_below(n, w->root))
+                        w->opened(w, n);
         bool open = n->file || n->reader;
         if (open == n->listed)
                 return;

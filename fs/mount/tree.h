@@ -142,6 +142,17 @@ bool tree_fresh_locked(const struct node *n);
 char *tree_key(struct tree *t, const struct node *n, const char *name);
 char *tree_key_locked(const struct node *n);
 
+/* Somebody who is told, with the tree's lock, of files at or below `root` that become open for
+ * writing. */
+struct tree_watch {
+        struct tree_watch *next;
+        struct node *root;
+        void (*opened)(struct tree_watch *w, struct node *n);
+        void *arg;
+};
+void tree_watch_locked(struct tree *t, struct tree_watch *w);
+void tree_unwatch_locked(struct tree *t, struct tree_watch *w); /* one that is not watched, too */
+
 /* Keeps the list of open files: call after `reader` or `file` changed. */
 void tree_note_open_locked(struct tree *t, struct node *n);
 

@@ -29,6 +29,7 @@ mount_tests = \
 	%D%/rename.sh \
 	%D%/rename_dir.sh \
 	%D%/rename_open.sh \
+	%D%/rename_write.sh \
 	%D%/replaced.sh \
 	%D%/skipped_names.sh \
 	%D%/truncate.sh \

@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# rename_write.sh: what is being written is published under the name that it has then.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 23
+start_store
+mount_ckptfs part_size=5M
+no_upload() { [ -z "$(store_uploads)" ]; }
+nothing_else() { [ "$(store_ls | xargs)" = "$1" ]; }
+
+requests_mark
+fdo_begin open wct "$mnt/tmp" write 100 pause write 100 close
+expect_eq "ok ENOENT 100" "$(fdo rename "$mnt/tmp" "$mnt/name" size "$mnt/tmp" size "$mnt/name")" \
+	"a file that is not published yet is renamed"
+fdo_ends "ok ok ok ok ok" "its writer goes on"
+expect_eq "name 200" "$(store_ls | xargs) $(objects size name)" "and publishes under the new name"
+expect_requests "for nothing" CopyObject=0 PutObject=1
+
+printf old | store_put final
+fdo_begin open wcx "$mnt/tmp" write 100 pause close
+expect_eq "ok old" "$(fdo rename "$mnt/tmp" "$mnt/final") $(store_cat final)" "one takes the place of another"
+fdo_ends "ok ok ok ok" "though it was to be new"
+expect_eq "100 100" "$(objects size final) $(stat -c %s "$mnt/final")" "when it is published"
+
+fdo_begin open wct "$mnt/big" write 12000000 pause write 12000000 close
+expect_eq "ok" "$(fdo rename "$mnt/big" "$mnt/large")" "one that is being sent in parts"
+fdo_ends "ok ok ok ok ok" "goes on to be sent"
+expect_eq "24000000" "$(objects size large)" "and is whole"
+check "with nothing left over" wait_for 20 nothing_else "final large name"
+check "no upload either" wait_for 20 no_upload
+
+fdo_begin open wct "$mnt/log" write 1000 fsync write 500 pause write 500 fsync close
+expect_eq "ok 1000" "$(fdo rename "$mnt/log" "$mnt/log.1") $(objects size log.1)" "one that is published and goes on"
+echo other >"$mnt/log"
+fdo_ends "ok ok ok ok ok ok ok ok" "is written on"
+expect_eq "2000 other" "$(objects size log.1) $(cat "$mnt/log")" "under its new name"
+
+mkdir -p "$mnt/ckpt.tmp/sub"
+printf done >"$mnt/ckpt.tmp/done"
+fdo_begin open wct "$mnt/ckpt.tmp/sub/new" write 100 slot 1 open wct "$mnt/ckpt.tmp/sub/half" write 100 fsync write 7 \
+	pause close slot 0 write 5 close
+expect_eq "ok" "$(fdo rename "$mnt/ckpt.tmp" "$mnt/ckpt")" "a directory with files that are written"
+expect_eq "105 107" "$(fdo_ends "ok ok ok ok ok ok ok ok ok ok ok ok" x >/dev/null; objects size ckpt/sub/new) $(objects size ckpt/sub/half)" \
+	"takes them with it"
+expect_eq "" "$(store_ls ckpt.tmp)" "and leaves nothing"
+expect_eq "done" "$(cat "$mnt/ckpt/done")" "with all the rest"
+
+fdo_begin open wct "$mnt/target" write 100 pause write 1 fsync close
+printf new >"$mnt/source"
+expect_eq "ok new" "$(fdo rename "$mnt/source" "$mnt/target") $(cat "$mnt/target")" "what is written is replaced"
+fdo_ends "ok ok ok ok ok ok" "its writer sees no error"
+expect_eq "new" "$(store_cat target)" "and does not come back"
+umount_ckptfs
