@@ -47,6 +47,7 @@ void commit_published_locked(struct file *f, struct outcome *out, const struct s
                 file_clear_locked(f);
         else
                 slots_reset_locked(f);
+        file_forget_origin_locked(f, out);
         f->locked.plan = f->env->plan;
         if (f->locked.reader)
                 out->reader = TAKE_PTR(f->locked.reader);
@@ -111,7 +112,7 @@ static int make_plan_locked(struct file *f)
         struct plan_in in = {
                 .size = f->locked.size,
                 .base = f->locked.base_len,
-                .base_size = f->locked.base.size,
+                .base_size = file_base_locked(f)->size,
                 .copies = caps & STORE_CAP_PART_COPY && !(caps & STORE_CAP_WHOLE_COPY),
                 .whole_copies = caps & STORE_CAP_WHOLE_COPY,
                 .put_most = f->locked.plan.first,
@@ -190,7 +191,8 @@ static struct task *send_bytes_locked(struct file *f, struct outcome *out, enum 
         t->part = part_new(f->env->spill, no, off);
         int err = t->part ? add_bytes_locked(f, t, off, len) : -ENOMEM;
         if (!err && t->fill_to &&
-            (!(t->src = strdup(f->locked.key)) || !(t->match = strdup(f->locked.base.etag))))
+            (!(t->src = strdup(file_base_key_locked(f))) ||
+             !(t->match = strdup(file_base_locked(f)->etag))))
                 err = -ENOMEM;
         t->err = err;
         f->locked.fills += t->fill_to > 0;
@@ -205,8 +207,8 @@ static void copy_bytes_locked(struct file *f, struct outcome *out, const struct 
         t->no = s->no;
         t->off = s->off;
         t->len = s->len;
-        t->src = strdup(f->locked.key);
-        t->match = strdup(f->locked.base.etag);
+        t->src = strdup(file_base_key_locked(f));
+        t->match = strdup(file_base_locked(f)->etag);
         t->err = t->src && t->match ? 0 : -ENOMEM;
 }
 
@@ -215,18 +217,32 @@ static void set_cond_locked(struct file *f, struct task *t)
         unsigned caps = store_caps(f->env->store);
         t->cond.if_absent = f->locked.if_absent && caps & STORE_CAP_IF_ABSENT;
         /* What was changed in a version needs that version; a new one is the last close's. */
-        if (!f->locked.base_len || !f->locked.base.etag[0] || !(caps & STORE_CAP_IF_MATCH))
+        if (!f->locked.base_len || f->locked.origin_key || !f->locked.base.etag[0] ||
+            !(caps & STORE_CAP_IF_MATCH))
                 return;
         if (!t->match && !(t->match = strdup(f->locked.base.etag)))
                 t->err = -ENOMEM;
         t->cond.if_match = t->match;
 }
 
+static struct task *clone_locked(struct file *f, struct outcome *out)
+{
+        struct task *t = task_new_locked(f, out, TASK_CLONE);
+        if (!t)
+                return NULL;
+        t->src = strdup(f->locked.origin_key);
+        t->match = strdup(f->locked.origin.etag);
+        t->err = t->src && t->match ? 0 : -ENOMEM;
+        return t;
+}
+
 static void finish_locked(struct file *f, struct outcome *out)
 {
         struct task *t;
         f->locked.finishing = true;
-        if (f->locked.steps.put)
+        if (file_is_clone_locked(f))
+                t = clone_locked(f, out);
+        else if (f->locked.steps.put)
                 t = send_bytes_locked(f, out, TASK_PUT, 0, 0, f->locked.size);
         else
                 t = task_new_locked(f, out, TASK_COMPLETE);
@@ -247,6 +263,11 @@ void commit_advance_locked(struct file *f, struct outcome *out)
                         return;
         }
         const struct plan *p = &f->locked.steps;
+        if (file_is_clone_locked(f)) {
+                if (!f->locked.inflight)
+                        finish_locked(f, out);
+                return;
+        }
         if (!p->put && f->locked.state != UPLOAD_OPEN) {
                 if (f->locked.state == UPLOAD_NONE)
                         task_create_locked(f, out);

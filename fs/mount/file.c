@@ -92,6 +92,7 @@ void file_unref(struct file *f)
         pthread_mutex_destroy(&f->mtx);
         free(f->locked.anchors);
         free(f->locked.slots);
+        free(f->locked.origin_key);
         free(f->locked.upload_key);
         free(f->locked.key);
         free(f);
@@ -236,6 +237,7 @@ static void fail_advance_locked(struct file *f, struct outcome *out)
         f->locked.dirty = f->locked.if_absent = false;
         f->locked.stale_upload = false;
         file_clear_locked(f);
+        file_forget_origin_locked(f, out);
         f->locked.plan = f->env->plan;
         f->locked.size = f->locked.base_len = f->locked.base.size;
         if (f->locked.committing)
@@ -271,15 +273,14 @@ void file_advance_locked(struct file *f, struct outcome *out)
 /* --- what programs do
  * --------------------------------------------------------------------------------------------- */
 
-/* Why this handle may not change the file now, or 0. */
-static int refusal_locked(struct file *f, const struct file_user *u)
+int file_refusal_locked(struct file *f, const struct file_user *u)
 {
         if (u && u->wrote && u->epoch != f->locked.epoch)
                 return f->locked.last_err;
         return blocked_locked(f) ? -EAGAIN : 0;
 }
 
-static void note_change_locked(struct file *f, struct file_user *u)
+void file_note_change_locked(struct file *f, struct file_user *u)
 {
         f->locked.dirty = true;
         if (!u)
@@ -341,7 +342,7 @@ int file_write(struct file *f, struct file_user *u, bool append, uint64_t pos, c
         struct outcome out;
 
         file_enter(f, &out);
-        int err = refusal_locked(f, u);
+        int err = file_refusal_locked(f, u);
         if (!err && append)
                 pos = f->locked.size;
         if (!err && pos + n > INT64_MAX)
@@ -353,7 +354,7 @@ int file_write(struct file *f, struct file_user *u, bool append, uint64_t pos, c
         else if (!err && n)
                 err = write_locked(f, &out, pos, p, n, whole);
         if (!err && n)
-                note_change_locked(f, u);
+                file_note_change_locked(f, u);
         if (f->locked.err)
                 file_advance_locked(f, &out);
         file_leave(f, &out);
@@ -369,6 +370,7 @@ static int empty_locked(struct file *f, struct outcome *out)
         }
         file_clear_locked(f);
         task_abort_locked(f, out);
+        file_forget_origin_locked(f, out);
         f->locked.plan = f->env->plan;
         f->locked.size = f->locked.base_len = 0;
         return 0;
@@ -385,7 +387,7 @@ int file_truncate(struct file *f, struct file_user *u, uint64_t size)
         struct outcome out;
 
         file_enter(f, &out);
-        int err = refusal_locked(f, u);
+        int err = file_refusal_locked(f, u);
         if (!err && !size)
                 err = empty_locked(f, &out);
         else if (!err && size < f->locked.size)
@@ -398,7 +400,7 @@ int file_truncate(struct file *f, struct file_user *u, uint64_t size)
                 if (size < f->locked.base_len)
                         f->locked.base_len = size;
                 f->locked.size = size;
-                note_change_locked(f, u);
+                file_note_change_locked(f, u);
         }
         file_leave(f, &out);
         return err;
@@ -415,7 +417,7 @@ void file_create(struct file *f, struct file_user *u, bool if_absent)
 {
         pthread_mutex_lock(&f->mtx);
         f->locked.if_absent = if_absent;
-        note_change_locked(f, u);
+        file_note_change_locked(f, u);
         pthread_mutex_unlock(&f->mtx);
 }
 

@@ -83,6 +83,11 @@ int file_write(struct file *f, struct file_user *u, bool append, uint64_t pos, c
 /* Makes the file `size` bytes long. The same results. A larger size of a file that has no bytes yet
  * announces how large its parts should be. */
 int file_truncate(struct file *f, struct file_user *u, uint64_t size);
+/* Makes bytes [off, off+len) of the version `src` of `key` those of the file, of which they must be
+ * the next: it is empty, or has nothing but the bytes before them. Nothing moves before a commit;
+ * then the store copies. 0, -EAGAIN as file_write(), -EOPNOTSUPP when the file is not so. */
+int file_clone(struct file *f, struct file_user *u, const char *key, const struct store_object *src,
+               uint64_t off, uint64_t len);
 /* Announces a size without making the file so long. */
 void file_announce(struct file *f, uint64_t size);
 

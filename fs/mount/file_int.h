@@ -43,6 +43,7 @@ enum task_kind {
         TASK_COPY,     /* the same, of the base */
         TASK_PUT,      /* the file in one request */
         TASK_COMPLETE, /* the upload */
+        TASK_CLONE,    /* a copy of all of another object */
         TASK_MOVE,     /* what was completed under the name that the upload was begun with */
         TASK_REMOVE,
         TASK_ABORT
@@ -81,7 +82,9 @@ struct file {
                 uint64_t size;
                 struct store_object base; /* etag "": none */
                 uint64_t base_len;        /* bytes [0, base_len) of it are still good */
-                struct reader *reader;    /* of the base, once it was needed */
+                char *origin_key;         /* these are not the base's but of this object; or NULL */
+                struct store_object origin; /* that version of it */
+                struct reader *reader;      /* of the base, once it was needed */
                 struct extents data;
                 struct part_plan plan;
                 struct part_anchor *anchors;
@@ -138,6 +141,17 @@ void file_advance_locked(struct file *f, struct outcome *out);
 void file_enter(struct file *f, struct outcome *out);
 /* Unlocks, then does what was collected. */
 void file_leave(struct file *f, struct outcome *out);
+/* What bytes [0, base_len) are of. */
+const char *file_base_key_locked(const struct file *f);
+const struct store_object *file_base_locked(const struct file *f);
+/* They are the base's again. */
+void file_forget_origin_locked(struct file *f, struct outcome *out);
+/* Whether the file is all of another object and nothing else, and one copy can publish it. */
+bool file_is_clone_locked(const struct file *f);
+/* Why this handle may not change the file now, or 0. */
+int file_refusal_locked(struct file *f, const struct file_user *u);
+/* The file differs from what was published. */
+void file_note_change_locked(struct file *f, struct file_user *u);
 /* Forgets what is here, and the slots. */
 void file_clear_locked(struct file *f);
 

@@ -109,7 +109,8 @@ static int gather_locked(struct file *f, struct mixed *x, uint64_t off, uint64_t
 static int base_reader_locked(struct file *f, struct reader **r)
 {
         if (!f->locked.reader) {
-                f->locked.reader = reader_new(f->env->reader, f->locked.key, &f->locked.base);
+                f->locked.reader =
+                        reader_new(f->env->reader, file_base_key_locked(f), file_base_locked(f));
                 if (!f->locked.reader)
                         return -ENOMEM;
                 reader_open(f->locked.reader);

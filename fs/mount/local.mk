@@ -11,6 +11,7 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/chain.h \
 	%D%/curfew.c \
 	%D%/curfew.h \
+	%D%/clone.c \
 	%D%/commit.c \
 	%D%/extent.c \
 	%D%/extent.h \
@@ -38,6 +39,7 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/mountpoint.c \
 	%D%/mountpoint.h \
 	%D%/op.h \
+	%D%/op_copy.c \
 	%D%/op_data.c \
 	%D%/op_dir.c \
 	%D%/op_file.c \

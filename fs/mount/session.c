@@ -102,6 +102,7 @@ static const struct fuse_lowlevel_ops ops = {
         .write_buf = op_write_buf,
         .flush = op_flush,
         .fsync = op_fsync,
+        .copy_file_range = op_copy_file_range,
         .fallocate = op_fallocate,
 };
 

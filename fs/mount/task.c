@@ -176,6 +176,9 @@ static void ended_locked(struct file *f, struct outcome *out, struct task *t, in
         case TASK_COMPLETE:
                 completed_locked(f, out, t, obj);
                 break;
+        case TASK_CLONE:
+                commit_published_locked(f, out, obj, false);
+                break;
         case TASK_MOVE:
                 moved_locked(f, out, t, obj);
                 break;
@@ -341,7 +344,8 @@ static int create(struct task *t)
 
 void task_start(struct task *t)
 {
-        struct store *s = t->file->env->store;
+        const struct file_env *env = t->file->env;
+        struct store *s = env->store;
         int err = -ENOMEM;
 
         if (t->err) {
@@ -363,6 +367,12 @@ void task_start(struct task *t)
                 break;
         case TASK_COMPLETE:
                 err = store_upload_complete(t->upload, &t->cond, object_done, t);
+                break;
+        case TASK_CLONE:
+                err = env->meta(env->owner, t->file->who, false, &t->meta);
+                if (!err)
+                        err = store_copy(s, t->src, t->match, t->key, &t->meta, &t->cond,
+                                         object_done, t);
                 break;
         case TASK_MOVE:
                 if (t->match)

@@ -28,6 +28,7 @@ EXTRA_DIST += \
 	%D%/readonly.json \
 	%D%/skewed.json \
 	%D%/skewed_for_good.json \
+	%D%/copies_denied.json \
 	%D%/complete_200_with_error.json \
 	%D%/complete_200_with_error_once.json \
 	%D%/complete_reply_lost.json \

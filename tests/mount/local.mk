@@ -8,6 +8,7 @@ mount_tests = \
 	%D%/cli.sh \
 	%D%/concurrency.sh \
 	%D%/conflict.sh \
+	%D%/copies.sh \
 	%D%/daemon_kill.sh \
 	%D%/direct.sh \
 	%D%/dirs.sh \
