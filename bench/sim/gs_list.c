@@ -73,11 +73,12 @@ static void list(struct service *s, struct exchange *x, bool folders)
         const char *token = exchange_query(x, "pageToken");
         CLEANUP(freep) char *after = token ? exchange_read_token(token) : NULL;
         int64_t max = gs_number(x, folders ? "pageSize" : "maxResults", GS_PAGE_MAX);
+        const char *until = exchange_query(x, "endOffset"); /* empty: none */
         struct vault_list l = {.prefix = query_or(x, "prefix", ""),
                                .delim = query_or(x, "delimiter", ""),
                                .after = after ? after : "",
                                .from = exchange_query(x, "startOffset"),
-                               .until = exchange_query(x, "endOffset"),
+                               .until = until && *until ? until : NULL,
                                .folders = is_true(x, "includeFoldersAsPrefixes"),
                                .max = max > 0 && max < GS_PAGE_MAX ? (unsigned)max : GS_PAGE_MAX,
                                .fn = add_entry,

@@ -2,11 +2,20 @@
 # libstore and mounts against servers of other hands.
 interop_tests = \
 	%D%/fake_gcs_server.sh \
+	%D%/gcs_clients.sh \
+	%D%/gcs_clients_fake.sh \
 	%D%/minio.sh \
 	%D%/mount_fake_gcs_server.sh \
 	%D%/mount_minio.sh \
 	%D%/mount_versitygw.sh \
+	%D%/s3_clients.sh \
 	%D%/versitygw.sh \
 	$(NULL)
 TESTS += $(interop_tests)
-EXTRA_DIST += $(interop_tests)
+EXTRA_DIST += \
+	$(interop_tests) \
+	%D%/clients_setup.sh \
+	%D%/gcs_clients.py \
+	%D%/requirements.txt \
+	%D%/s3_clients.py \
+	$(NULL)
