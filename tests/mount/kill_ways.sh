@@ -4,7 +4,7 @@
 # nothing is published before the last writer closes.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 23
+plan 26
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -69,6 +69,13 @@ sh -c '(exec 3<"$1/go"; cat "$1/data") & (exec 3<"$1/first") &' sh "$tmp" >"$mnt
 check "of two children of a gone opener the first to end publishes nothing" unpublished two
 : >"$tmp/go"
 check "the last one does" wait_for 30 published two "$tmp/data"
+
+# Two opens of one process, and a child that inherited both and ends.
+fdo_begin src "$tmp/data" open wct "$mnt/twice" slot 1 open w "$mnt/twice" write 6000000 forkclose \
+	pause write 6000000 close slot 0 close
+check "a child that inherited two opens publishes nothing at its end" unpublished twice
+fdo_ends "ok ok ok ok ok 0 ok ok ok ok ok" "the process writes on"
+same "and what it wrote is published" "$tmp/data" twice
 
 # A script goes on after one of its commands died.
 sh -c 'sh -c "echo one; kill -KILL \$\$"; echo two' >"$mnt/script" 2>/dev/null
