@@ -4,6 +4,7 @@ fault_tests = \
 	%D%/read.sh \
 	%D%/rename.sh \
 	%D%/rename_dir.sh \
+	%D%/spill_full.sh \
 	%D%/write.sh \
 	%D%/write_fails.sh \
 	%D%/write_refused.sh \

@@ -15,7 +15,7 @@ at_exit 'umount -l "$tmp/mnt2" 2>/dev/null; kill -KILL $second 2>/dev/null'
 check "two mounts of one bucket stand" wait_for 60 grep -q " $tmp/mnt2 fuse.ckptfs " /proc/self/mounts
 other=$tmp/mnt2
 head -c 12000000 /dev/urandom >"$tmp/data"
-ctl() { "$builddir/ckptctl" recover -o "endpoint=$CKPTFS_TEST_ENDPOINT" "s3://$CKPTFS_TEST_BUCKET" "$@"; }
+ctl() { "$builddir/ckptctl" recover -o "endpoint=$CKPTFS_TEST_ENDPOINT" "$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET" "$@"; }
 fields() { cut -f 1,3,5 | tr '\t' ' ' | sort; }
 kept_line() { grep -c "error: $1: its version .* is kept as" "$mount_log"; }
 

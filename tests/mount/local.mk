@@ -46,6 +46,8 @@ mount_gs_tests = \
 	%D%/gs/basic.sh \
 	%D%/gs/bigfile.sh \
 	%D%/gs/concurrency.sh \
+	%D%/gs/conflict.sh \
+	%D%/gs/copies.sh \
 	%D%/gs/daemon_kill.sh \
 	%D%/gs/dirs.sh \
 	%D%/gs/kill.sh \
