@@ -32,6 +32,8 @@ struct coll_ops {
         int (*gather)(struct coll *c, const void *mine, size_t n, void *all);
         /* n bytes of rank 0 to all. */
         int (*bcast)(struct coll *c, void *p, size_t n);
+        /* n bytes of rank `root` to all. */
+        int (*share)(struct coll *c, unsigned root, void *p, size_t n);
         /* The first n ranks as a job of their own, for those that are among them (*in); all ranks
          * call it. End with drop(). */
         int (*split)(struct coll *c, unsigned n, struct coll *out, bool *in);

@@ -145,12 +145,17 @@ static int mpi_gather(struct coll *c, const void *mine, size_t n, void *all)
         return finish_request(&req);
 }
 
-static int mpi_bcast(struct coll *c, void *p, size_t n)
+static int mpi_share(struct coll *c, unsigned root, void *p, size_t n)
 {
         MPI_Request req;
-        if (MPI_Ibcast(p, (int)n, MPI_BYTE, 0, comm_of(c), &req) != MPI_SUCCESS)
+        if (MPI_Ibcast(p, (int)n, MPI_BYTE, (int)root, comm_of(c), &req) != MPI_SUCCESS)
                 return -EIO;
         return finish_request(&req);
+}
+
+static int mpi_bcast(struct coll *c, void *p, size_t n)
+{
+        return mpi_share(c, 0, p, n);
 }
 
 static void mpi_finish(struct coll *c, int together)
@@ -171,6 +176,7 @@ const struct coll_ops coll_mpi = {
         .max = mpi_max,
         .gather = mpi_gather,
         .bcast = mpi_bcast,
+        .share = mpi_share,
         .split = mpi_split,
         .drop = mpi_drop,
         .finish = mpi_finish,

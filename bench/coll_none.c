@@ -56,6 +56,12 @@ static int none_bcast(struct coll *c, void *p, size_t n)
         return 0;
 }
 
+static int none_share(struct coll *c, unsigned root, void *p, size_t n)
+{
+        (void)root;
+        return none_bcast(c, p, n);
+}
+
 static int none_split(struct coll *c, unsigned n, struct coll *out, bool *in)
 {
         *in = c->rank < n;
@@ -82,6 +88,7 @@ const struct coll_ops coll_none = {
         .max = none_max,
         .gather = none_gather,
         .bcast = none_bcast,
+        .share = none_share,
         .split = none_split,
         .drop = none_drop,
         .finish = none_finish,

@@ -17,6 +17,7 @@ extern const struct param_tab key_tab;
 /* Indices of the words of CHOICE keys, in the order of keys.def. */
 enum { PHASE_BOTH, PHASE_SAVE, PHASE_LOAD };
 enum { STAGING_PAGEABLE, STAGING_PINNED, STAGING_CACHED };
+enum { RESTORE_INDEPENDENT, RESTORE_SHARED };
 enum { BACKEND_GLOO, BACKEND_NCCL };
 enum { SHARDING_FULL, SHARDING_HYBRID };
 enum { PAYLOAD_TENSORS, PAYLOAD_NULL };

@@ -78,6 +78,7 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/scenario/dcp_files.h \
 	%D%/scenario/dcp_load.c \
 	%D%/scenario/dcp_save.c \
+	%D%/scenario/restore.c \
 	%D%/scenario/torch.c \
 	%D%/shard.c \
 	%D%/shard.h \

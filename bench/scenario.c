@@ -18,7 +18,8 @@ const struct scenario *const scenarios[] = {&scenario_shards,
                                             &scenario_dcp_fsdp_load,
                                             &scenario_pytorch_checkpointing,
                                             &scenario_lightning_checkpointing,
-                                            &scenario_async};
+                                            &scenario_async,
+                                            &scenario_restore};
 const size_t scenario_count = sizeof scenarios / sizeof scenarios[0];
 
 const struct scenario *scenario_find(const char *name)

@@ -81,6 +81,13 @@ static void end_epoch(struct dcp_job *j, bool clean)
         j->timed.io = NULL;
 }
 
+void dcp_end(struct dcp_job *j, bool clean)
+{
+        end_epoch(j, clean);
+        freep(&j->samples);
+        freep(&j->processing);
+}
+
 static bool is_load(const struct scenario *sc)
 {
         return strstr(sc->name, "_load");
@@ -176,8 +183,7 @@ static int run_epochs(struct dcp_job *j)
         return err;
 }
 
-/* The part of the job that takes part does it; the rest waits for how it ends. */
-static int run_part(struct dcp_job *j, struct json *job)
+int dcp_prepare(struct dcp_job *j)
 {
         const struct keys *k = j->k;
         char why[512];
@@ -198,7 +204,13 @@ static int run_part(struct dcp_job *j, struct json *job)
                 .ranks = j->part.ranks,
                 .threads = (unsigned)k->thread_count,
         };
-        err = coll_agree(&j->part, err);
+        return coll_agree(&j->part, err);
+}
+
+/* The ranks that take part do it; the others wait for how it ends. */
+static int run_part(struct dcp_job *j, struct json *job)
+{
+        int err = dcp_prepare(j);
         if (!err)
                 err = run_epochs(j);
         return err ? err : report(j, job);
@@ -225,8 +237,7 @@ static int dcp_job(const struct run *r, const struct keys *k, struct json *job)
                 r->coll, k->world_size ? (unsigned)k->world_size : r->coll->ranks, &j.part, &in);
         if (!err && in)
                 err = run_part(&j, job);
-        free(j.samples);
-        free(j.processing);
+        dcp_end(&j, false);
         if (in)
                 r->coll->ops->drop(&j.part);
         return coll_agree(r->coll, err);

@@ -27,6 +27,11 @@ struct dcp_job {
         double *processing;     /* seconds of all ranks together, an epoch each */
 };
 
+/* Makes ready what all epochs share, once `part` is set. Collective. dcp_end() frees it; with
+ * `clean` the storage removes the directory that is empty. */
+int dcp_prepare(struct dcp_job *j);
+void dcp_end(struct dcp_job *j, bool clean);
+
 /* dcp_save.c: an epoch's save to a fresh directory; dcp_load.c: an epoch's load of the directory
  * that `suffix` names. Collective among the part. 0 or a negative errno after run_error(). */
 int dcp_save_epoch(struct dcp_job *j, size_t epoch);

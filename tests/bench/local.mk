@@ -7,6 +7,7 @@ bench_tests = \
 	%D%/dcp.sh \
 	%D%/formats.sh \
 	%D%/report.sh \
+	%D%/restore.sh \
 	%D%/shards.sh \
 	%D%/shards_gcs.sh \
 	%D%/shards_s3.sh \

@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# restore.sh: a replicated model in every rank: fetched by each, or once; the store's log agrees.
+. "$srcdir/tests/lib/tap.sh"
+. "$srcdir/tests/lib/store.sh"
+. "$srcdir/tests/lib/bench.sh"
+command -v jq >/dev/null || skip_all "jq is not installed"
+bench_mpi true || skip_all "$bench_no_mpi"
+plan 7
+cd "$tmp" || exit 1
+store_start storesim --log "$tmp/requests"
+
+restore() {
+	bench_mpi bench restore model=gpt-mini optimizer=on epochs=2 storage=s3 \
+		s3.endpoint="$CKPTFS_TEST_ENDPOINT" s3.uri=s3://$CKPTFS_TEST_BUCKET/p "$@"
+}
+ratio() { jq -r '.job_results[0].restore.fetched_over_unique' "$1"/*/*/run_results.json; }
+gets() { awk '$2 == "GetObject" { n++ } END { print n + 0 }' requests; }
+
+check "each of two ranks fetches all" restore mode=independent out=each
+expect_eq 2 "$(ratio each)" "twice the bytes of the model come from the store"
+independent=$(gets)
+: >requests
+check "two ranks fetch each byte once" restore mode=shared out=once
+expect_eq 1 "$(ratio once)" "and no byte twice"
+check "the store saw half the requests" test "$(($(gets) * 2))" -eq "$independent"
+expect_eq "" "$(find "$store_data" -type f -size +4k)" "nothing is left in the bucket"
+bench restore storage=null out=null 2>err
+expect_eq "1 1" "$? $(wc -l <err)" "a storage that keeps nothing is refused in one line"
