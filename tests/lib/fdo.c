@@ -311,6 +311,31 @@ static long long do_copyrange(char **a)
         return n < 0 ? -errno : NUMBER + (long long)n;
 }
 
+/* The same bytes as put() would write, by a shared mapping: n of them at `off`; synced, or after
+ * the descriptor was closed. */
+static long long map(size_t n, size_t off, bool closes)
+{
+        char *p = mmap(NULL, off + n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (p == MAP_FAILED || (closes && close(fd)))
+                return -errno;
+        memset(p + off, 'x', n);
+        if (source >= 0 && pread(source, p + off, n, (off_t)off) != (ssize_t)n)
+                return -ENODATA;
+        long long rc = closes ? 0 : result(msync(p, off + n, MS_SYNC));
+        munmap(p, off + n);
+        return rc;
+}
+
+static long long do_mapwrite(char **a)
+{
+        return map((size_t)number(a[0]), (size_t)number(a[1]), false);
+}
+
+static long long do_mapclosed(char **a)
+{
+        return map((size_t)number(a[0]), (size_t)number(a[1]), true);
+}
+
 static long long do_rename(char **a)
 {
         return result(rename(a[0], a[1]));
@@ -405,6 +430,8 @@ static const struct {
         {"exit", 1, do_exit},
         {"pause", 0, do_pause},
         {"mmapw", 1, do_mmapw},
+        {"mapwrite", 2, do_mapwrite},
+        {"mapclosed", 2, do_mapclosed},
         {"flock", 1, do_flock},
         {"lock", 3, do_lock},
         {"seekdata", 1, do_seekdata},

@@ -21,6 +21,7 @@ mount_tests = \
 	%D%/listing_changes.sh \
 	%D%/locks.sh \
 	%D%/memory.sh \
+	%D%/mmap.sh \
 	%D%/names.sh \
 	%D%/options.sh \
 	%D%/plans.sh \
