@@ -82,6 +82,8 @@ static void block_free(struct extents *x, struct block *b)
 
 static void remove_blocks(struct extents *x, size_t from, size_t to)
 {
+        if (from == to)
+                return;
         for (size_t i = from; i < to; i++)
                 block_free(x, x->v[i]);
         memmove(x->v + from, x->v + to, (x->n - to) * sizeof(struct block *));
@@ -281,7 +283,7 @@ int extents_put(struct extents *x, uint64_t pos, const void *p, size_t n, struct
 
 void extents_drop(struct extents *x, uint64_t from, uint64_t to)
 {
-        if (from >= to)
+        if (from >= to || !x->n)
                 return;
         size_t i = find_block(x, from / BLOCK), keep = i;
         size_t stop = i;

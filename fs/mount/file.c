@@ -262,9 +262,13 @@ void file_advance_locked(struct file *f, struct outcome *out)
                 restart_locked(f, out);
         if (f->locked.stale_upload && !f->locked.err)
                 return;
-        if (!f->locked.err && f->locked.committing && f->locked.unlinked)
-                commit_finish_locked(f, out, 0, NULL);
-        if (!f->locked.err && f->locked.committing && !f->locked.finishing && !f->locked.holds)
+        if (!f->locked.err && f->locked.unlinked && !f->locked.inflight) {
+                task_abort_locked(f, out); /* nothing of it is published any more */
+                if (f->locked.committing)
+                        commit_finish_locked(f, out, 0, NULL);
+        }
+        bool goes_on = f->locked.committing && !f->locked.unlinked && !f->locked.holds;
+        if (!f->locked.err && goes_on && !f->locked.finishing)
                 commit_advance_locked(f, out);
         if (f->locked.err)
                 fail_advance_locked(f, out);

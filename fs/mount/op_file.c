@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/metrics.h"
 #include "mount/amend.h"
+#include "mount/holders.h"
 #include "mount/op.h"
 
 #include "base/banned.h"
@@ -31,19 +33,53 @@ struct file *op_file_locked(struct mount *m, struct node *n, const char *key)
         return file_ref(n->file);
 }
 
+/* What was written through a mapping after the last close is published by nobody's close. */
+struct late {
+        struct file_commit commit;
+        struct mount *m;
+        struct node *n;
+        struct file *f;
+};
+
+static void late_done(struct file_commit *c, int err, const struct store_object *obj)
+{
+        struct late *l = (struct late *)c;
+        (void)err, (void)obj; /* the log has said it, and nobody is left to be told */
+
+        op_file_put(l->m, l->n, l->f);
+        tree_lock(l->m->tree);
+        tree_unref_locked(l->m->tree, l->n, 1);
+        tree_unlock(l->m->tree);
+        free(l);
+}
+
 void op_file_put(struct mount *m, struct node *n, struct file *f)
 {
         struct file *shown = NULL;
+        struct late *l = NULL;
 
         tree_lock(m->tree);
+        bool last = n->nwriters == 1, dirty = last && file_dirty(f);
+        bool killed = dirty && n->holders && holders_killed(n->holders);
+        if (dirty && !killed && (l = malloc(sizeof *l))) {
+                *l = (struct late){.commit.done = late_done, .m = m, .n = n, .f = f};
+                tree_pin_locked(n);
+                tree_unlock(m->tree);
+                file_commit(f, NULL, &l->commit);
+                return;
+        }
         n->nwriters--;
-        if (!n->nwriters && n->file == f && !file_dirty(f)) {
+        if (last && n->file == f) {
                 shown = TAKE_PTR(n->file);
                 tree_note_open_locked(m->tree, n);
                 if (!n->published)
                         tree_remove_locked(m->tree, n);
         }
         tree_unlock(m->tree);
+        if (dirty)
+                file_abort(f, killed ? -ECANCELED : -ENOMEM);
+        if (killed)
+                METRIC_ADD(kills_aborted, 1);
         file_unref(shown);
         file_unref(f);
 }

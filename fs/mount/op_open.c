@@ -358,15 +358,6 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
  * ----------------------------------------------------------------------------------------------
  */
 
-/* The last reference to a handle is gone: what no close published, as it was written through a
- * mapping after it, is published now, unless a signal ended who wrote it. */
-struct releasing {
-        struct file_commit commit;
-        struct mount *m;
-        struct handle *h;
-        fuse_req_t req;
-};
-
 static void handle_end(struct mount *m, struct handle *h)
 {
         struct node *n = h->node;
@@ -386,17 +377,7 @@ static void handle_end(struct mount *m, struct handle *h)
         free(h);
 }
 
-static void released(struct file_commit *c, int err, const struct store_object *obj)
-{
-        struct releasing *r = (struct releasing *)c;
-        (void)err; /* the log has said it, and nobody is left to be told */
-        (void)obj;
-        handle_end(r->m, r->h);
-        fuse_reply_err(r->req, 0);
-        free(r);
-}
-
-/* Gives up what nobody will publish. */
+/* The mount ends: what no close published never will be. */
 static void give_up(struct mount *m, struct handle *h)
 {
         if (!h->file || !op_file_is_last(m, h->node) || !file_dirty(h->file))
@@ -409,20 +390,10 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
         struct mount *m = op_mount(req);
         struct handle *h = (struct handle *)(uintptr_t)fi->fh;
-        struct releasing *r = NULL;
         (void)ino;
 
-        if (h->holders && holders_killed(h->holders))
-                give_up(m, h);
-        else if (h->file && op_file_is_last(m, h->node) && file_dirty(h->file))
-                r = malloc(sizeof *r);
-        if (!r) {
-                handle_end(m, h);
-                fuse_reply_err(req, 0);
-                return;
-        }
-        *r = (struct releasing){.commit.done = released, .m = m, .h = h, .req = req};
-        file_commit(h->file, NULL, &r->commit);
+        handle_end(m, h);
+        fuse_reply_err(req, 0);
 }
 
 void op_release_all(struct mount *m)
