@@ -76,7 +76,7 @@ static void chart(struct buf *b, const struct jobs *jobs, struct plot *p, bool p
         if (!v || !label || !text)
                 return;
         for (size_t i = 0; i < jobs->n; i++) {
-                if (!shards_moves_data(jobs->job[i]))
+                if (!shards_moves_data(jobs->job[i]) || json_get(jobs->job[i], "error"))
                         continue;
                 for (int ph = 0; ph < (per_phase ? 2 : 1); ph++, bars++) {
                         snprintf(text[bars], sizeof text[bars], "%s%s%s", jobs->label[i],
@@ -133,15 +133,12 @@ static void notes(struct buf *b, const struct jobs *jobs)
 {
         buf_adds(b, "<dl>");
         for (size_t i = 0; i < jobs->n; i++) {
-                const struct json *setup = json_get(jobs->job[i], "setup");
+                char note[400];
+                shards_note(jobs->job[i], note, sizeof note);
                 buf_adds(b, "<dt>");
                 html_text(b, jobs->label[i]);
-                buf_adds(b, "</dt><dd>data made ");
-                html_text(b, json_string(json_get(setup, "data_made"), "?"));
-                buf_adds(b, "; verified: ");
-                html_text(b, json_string(json_get(setup, "verified"), "?"));
-                buf_adds(b, "; page cache dropped: ");
-                html_text(b, json_string(json_get(setup, "page_cache_dropped"), "?"));
+                buf_adds(b, "</dt><dd>");
+                html_text(b, note);
                 buf_adds(b, "</dd>");
         }
         buf_adds(b, "</dl>\n");
@@ -160,7 +157,7 @@ void shards_page(const struct json *run, size_t index, struct buf *b)
                 jobs->job[jobs->n] = json_at(list, i);
                 shards_label(list, i, jobs->label[jobs->n++], LABEL_MAX);
         }
-        shards_headline(json_at(list, 0), line, sizeof line);
+        shards_headline(list, line, sizeof line);
         buf_adds(b, "<p>");
         html_text(b, line);
         buf_adds(b, ". Seconds are the maximum over ranks, the median over epochs.</p>\n");

@@ -112,8 +112,27 @@ void shards_label(const struct json *jobs, size_t i, char *out, size_t n)
         snprintf(out, n, "%s", b.p);
 }
 
-void shards_headline(const struct json *job, char *out, size_t n)
+void shards_note(const struct json *job, char *out, size_t n)
 {
+        const struct json *setup = json_get(job, "setup");
+        const char *error = json_string(json_get(job, "error"), NULL);
+
+        if (error)
+                snprintf(out, n, "failed: %s", error);
+        else
+                snprintf(out, n, "data made %s; verified: %s; page cache dropped: %s; suffix %s",
+                         json_string(json_get(setup, "data_made"), "?"),
+                         json_string(json_get(setup, "verified"), "?"),
+                         json_string(json_get(setup, "page_cache_dropped"), "?"),
+                         json_string(json_get(setup, "suffix"), "?"));
+}
+
+void shards_headline(const struct json *jobs, char *out, size_t n)
+{
+        size_t i = 0;
+        while (i + 1 < json_count(jobs) && json_get(json_at(jobs, i), "error"))
+                i++;
+        const struct json *job = json_at(jobs, i);
         const struct json *setup = json_get(job, "setup"), *model = json_get(job, "model");
         double bytes = json_number(json_get(model, "parameters"), 0) *
                        json_number(json_get(model, "bytes_a_parameter"), 0);
@@ -152,10 +171,10 @@ static void row(FILE *to, const struct json *job, const char *label, int width,
         fputc('\n', to);
 }
 
-static void headings(FILE *to, const struct json *job, int width)
+static void headings(FILE *to, const struct json *jobs, int width)
 {
         char line[300];
-        shards_headline(job, line, sizeof line);
+        shards_headline(jobs, line, sizeof line);
         fprintf(to, "%s; seconds are the maximum over ranks\n\n", line);
         fprintf(to, "%-*s %9s %7s %9s %7s %15s %15s\n", width, "", "save", "", "load", "",
                 "CPU-s/GB", "ratio to s3");
@@ -173,18 +192,15 @@ void shards_table(const struct json *run, FILE *to)
                 shards_label(jobs, i, label, sizeof label);
                 width = (int)strlen(label) > width ? (int)strlen(label) : width;
         }
-        headings(to, json_at(jobs, 0), width);
+        headings(to, jobs, width);
         for (size_t i = 0; i < json_count(jobs); i++) {
                 shards_label(jobs, i, label, sizeof label);
                 row(to, json_at(jobs, i), label, width, shards_direct(jobs));
         }
         for (size_t i = 0; i < json_count(jobs); i++) {
-                const struct json *setup = json_get(json_at(jobs, i), "setup");
+                char note[400];
                 shards_label(jobs, i, label, sizeof label);
-                fprintf(to, "%s%s: data made %s; verified: %s; page cache dropped: %s; suffix %s\n",
-                        i ? "" : "\n", label, json_string(json_get(setup, "data_made"), "?"),
-                        json_string(json_get(setup, "verified"), "?"),
-                        json_string(json_get(setup, "page_cache_dropped"), "?"),
-                        json_string(json_get(setup, "suffix"), "?"));
+                shards_note(json_at(jobs, i), note, sizeof note);
+                fprintf(to, "%s%s: %s\n", i ? "" : "\n", label, note);
         }
 }

@@ -35,8 +35,10 @@ bool shards_moves_data(const struct json *job);
 const struct json *shards_direct(const struct json *jobs);
 /* What names the i-th job among all: its storage and each key in which jobs differ. */
 void shards_label(const struct json *jobs, size_t i, char *out, size_t n);
-/* Model, bytes and ranks in one line. */
-void shards_headline(const struct json *job, char *out, size_t n);
+/* Model, bytes and ranks of the first job that did not fail, in one line. */
+void shards_headline(const struct json *jobs, char *out, size_t n);
+/* How a job was measured, or why it failed, in one line. */
+void shards_note(const struct json *job, char *out, size_t n);
 
 /* Its section of the report. */
 void shards_page(const struct json *run, size_t index, struct buf *html);
