@@ -3,11 +3,14 @@
 #include "mount/amend.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 
 #include "base/banned.h"
 
@@ -17,6 +20,9 @@ struct amend {
         struct node *n;      /* pinned */
         struct attr carried; /* what the object has */
         struct attr sent;
+        unsigned turn;     /* the changes that are on their way, as n->attr_now counts */
+        struct file *file; /* held, so that no commit meets the change; or NULL */
+        struct file_wait held;
         struct reader *reader;      /* of the version whose metadata are replaced, or NULL */
         struct amend_wait *sending; /* wait for the request under way, */
         struct amend_wait *queued;  /* for the one after it, */
@@ -77,7 +83,7 @@ char *amend_key(struct mount *m, const struct node *n)
         return n == tree_root(m->tree) ? strdup(".ckptfs/root") : tree_key(m->tree, n, NULL);
 }
 
-static int amend_send(struct amend *a)
+static int amend_send(struct amend *a, bool *nothing)
 {
         struct node *n = a->n;
         char etag[STORE_ETAG_MAX];
@@ -85,10 +91,15 @@ static int amend_send(struct amend *a)
         CLEANUP(freep) char *key = amend_key(a->m, a->n);
 
         tree_lock(a->m->tree);
+        *nothing = n->attr_now == n->attr_saved || amend_waits_for_commit_locked(n);
+        if (*nothing) { /* by now: a commit took them along, or will */
+                tree_unlock(a->m->tree);
+                return 0;
+        }
         int err = attr_to_meta(&n->attr, &meta);
         attr_release(&a->sent);
         a->sent = attr_copy(&n->attr);
-        n->attr_sent = n->attr_now;
+        a->turn = n->attr_now;
         snprintf(etag, sizeof etag, "%s", n->etag ? n->etag : "");
         bool marker = n->dir && !n->size;
         if (n->reader) {
@@ -114,6 +125,9 @@ static void take_version_locked(struct amend *a, const struct store_object *obj)
         CLEANUP(freep) char *key = NULL;
         if (a->reader && (!(key = tree_key_locked(n)) || reader_rename(a->reader, key, obj->etag)))
                 n->fresh_until = 0;
+        if (a->file &&
+            ((!key && !(key = tree_key_locked(n))) || file_rename(a->file, key, obj->etag)))
+                log_warn("%s: no memory: what is written to it may be refused", n->name);
         char *etag = strdup(obj->etag), *cached = NULL;
         bool pages = n->cached_etag && !strcmp(n->cached_etag, n->etag);
         if (pages && etag)
@@ -147,9 +161,9 @@ static bool settle_locked(struct amend *a, int err, const struct store_object *o
                         a->queued = w->next;
                         push(&a->sending, w);
                 }
-        } else {
+        } else if (obj) {
                 attr_move(&a->carried, &a->sent);
-                n->attr_saved = n->attr_sent;
+                n->attr_saved = a->turn;
                 n->published = true;
                 take_version_locked(a, obj);
         }
@@ -165,11 +179,26 @@ static void amend_free(struct amend *a)
 
 static void amend_ended(struct amend *a, int err, const struct store_object *obj);
 
+static void amend_held(struct file_wait *w)
+{
+        struct amend *a = (struct amend *)(void *)((char *)w - offsetof(struct amend, held));
+        bool nothing;
+        int err = amend_send(a, &nothing);
+        if (err || nothing)
+                amend_ended(a, err, NULL);
+}
+
 static void amend_go(struct amend *a)
 {
-        int err = amend_send(a);
-        if (err)
-                amend_ended(a, err, NULL);
+        tree_lock(a->m->tree);
+        if (a->n->file && !a->n->unlinked)
+                a->file = file_ref(a->n->file);
+        tree_unlock(a->m->tree);
+        a->held.done = amend_held;
+        if (a->file)
+                file_hold(a->file, &a->held);
+        else
+                amend_held(&a->held);
 }
 
 static void amend_ended(struct amend *a, int err, const struct store_object *obj)
@@ -190,15 +219,22 @@ static void amend_ended(struct amend *a, int err, const struct store_object *obj
                 tree_unref_locked(t, a->n, 1);
         }
         tree_unlock(t);
+        if (a->file)
+                file_release(a->file);
+        file_unref(TAKE_PTR(a->file));
         reader_moved(reader);
         reader_unref(reader);
         run(told, err);
         run(carried, 0);
         run(idle, 0);
-        if (more)
+        if (more) {
                 amend_go(a);
-        else
-                amend_free(a);
+                return;
+        }
+        tree_lock(t);
+        tree_wake_if_locked(t, !--a->m->amends);
+        tree_unlock(t);
+        amend_free(a);
 }
 
 static void amend_sent(void *arg, int err, const struct store_object *obj)
@@ -224,6 +260,7 @@ void amend(struct mount *m, struct node *n, const struct attr *before, struct am
                 push(&a->sending, TAKE_PTR(w));
                 tree_pin_locked(n);
                 n->amend = a;
+                m->amends++;
         }
         tree_unlock(m->tree);
         if (w)
@@ -242,6 +279,14 @@ bool amend_wait(struct mount *m, struct node *n, struct amend_wait *w)
         if (!busy)
                 w->done(w, 0);
         return !busy;
+}
+
+void amend_finish(struct mount *m)
+{
+        tree_lock(m->tree);
+        while (m->amends)
+                tree_sleep_locked(m->tree);
+        tree_unlock(m->tree);
 }
 
 /* --- commits ------------------------------------------------------------------------------------
@@ -276,7 +321,9 @@ void amend_touch(struct mount *m, struct node *n, uid_t uid)
 {
         int64_t now = mount_clock_ns();
         tree_lock(m->tree);
+        mode_t was = n->attr.mode;
         attr_touch(&n->attr, now, uid);
+        n->attr_now += n->attr.mode != was;
         tree_unlock(m->tree);
 }
 

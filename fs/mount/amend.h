@@ -37,6 +37,9 @@ void amend(struct mount *m, struct node *n, const struct attr *before, struct am
  * run. */
 bool amend_wait(struct mount *m, struct node *n, struct amend_wait *w);
 
+/* The end of the mount: waits until no change is on its way. Blocks. */
+void amend_finish(struct mount *m);
+
 /* --- commits of a file's bytes --- */
 
 /* The metadata of the version that is to be published. `early`: of an upload that begins before the

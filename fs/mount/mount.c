@@ -13,6 +13,7 @@
 #include "mount/park.h"
 #include "mount/curfew.h"
 #include "mount/op_file.h"
+#include "mount/amend.h"
 #include "mount/relief.h"
 #include "mount/spill.h"
 
@@ -122,6 +123,7 @@ void mount_finish(struct mount *m)
                 file_shutdown(f);
                 file_unref(f);
         }
+        amend_finish(m);
 }
 
 void mount_release(struct mount *m)
@@ -131,6 +133,8 @@ void mount_release(struct mount *m)
         relief_stop(m->relief);
         if (m->tree)
                 file_tally_wait(&m->tally);
+        if (m->tree)
+                amend_finish(m);
         if (m->park)
                 park_release(m);
         curfew_end(m->curfew);

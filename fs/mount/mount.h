@@ -35,6 +35,7 @@ struct mount {
         struct relief *relief;
         struct park *park;
         struct curfew *curfew;  /* NULL until the mount ends */
+        unsigned amends;        /* nodes with a change of attributes on its way; tree's lock */
         struct handle *handles; /* open files, see op.h; guarded by the tree's lock */
         struct file_env file_env;
         struct file_tally tally;

@@ -26,6 +26,7 @@ struct gone {
 
 struct tree {
         pthread_mutex_t mtx;
+        pthread_cond_t cond;
         int64_t ttl_ns;
         struct node root;
         size_t nbuckets, nnodes; /* nbuckets is a power of two */
@@ -78,6 +79,7 @@ struct tree *tree_new(int64_t ttl_ns)
         t->ttl_ns = ttl_ns;
         t->root = (struct node){.ino = 1, .refs = 1, .dir = true, .published = true};
         pthread_mutex_init(&t->mtx, NULL);
+        pthread_cond_init(&t->cond, NULL);
         return t;
 }
 
@@ -126,6 +128,7 @@ void tree_free(struct tree *t)
         free(t->inodes);
         attr_release(&t->root.attr);
         free(t->gone);
+        pthread_cond_destroy(&t->cond);
         pthread_mutex_destroy(&t->mtx);
         free(t);
 }
@@ -138,6 +141,17 @@ void tree_lock(struct tree *t)
 void tree_unlock(struct tree *t)
 {
         pthread_mutex_unlock(&t->mtx);
+}
+
+void tree_sleep_locked(struct tree *t)
+{
+        pthread_cond_wait(&t->cond, &t->mtx);
+}
+
+void tree_wake_if_locked(struct tree *t, bool over)
+{
+        if (over)
+                pthread_cond_broadcast(&t->cond);
 }
 
 struct node *tree_root(struct tree *t)

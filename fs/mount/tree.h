@@ -91,6 +91,9 @@ int64_t tree_now_ns(void);
 
 void tree_lock(struct tree *t);
 void tree_unlock(struct tree *t);
+/* For those who wait for something that the lock guards: the tree's condition. */
+void tree_sleep_locked(struct tree *t);
+void tree_wake_if_locked(struct tree *t, bool over);
 struct node *tree_root(struct tree *t);
 
 /* The node of `name` in `dir`, or NULL. */

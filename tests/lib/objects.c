@@ -2,6 +2,9 @@
 /* objects.c: what a test asks of the store past the mount.
  *
  *      objects cat KEY | put KEY <FILE | rm KEY | size KEY
+ *      objects meta KEY            its metadata, a NAME=VALUE a line
+ *      objects etag KEY | crc KEY
+ *      objects mark KEY NAME=VALUE...      an empty object with metadata
  *      objects ls [PREFIX]         a key a line, newlines shown as \n
  *      objects uploads             the key of each unfinished upload
  *      objects abort               ends them all
@@ -68,6 +71,49 @@ static int put(struct store *s, const char *key)
         if (!err)
                 err = store_put_wait(s, key, b.p, b.len, NULL, NULL, NULL);
         return err ? fail(key, err) : EXIT_SUCCESS;
+}
+
+/* An empty object with the given metadata, each NAME=VALUE. */
+static int mark(struct store *s, const char *key, char **pairs, int n)
+{
+        struct store_meta m = {.len = 0};
+        int err = 0;
+        for (int i = 0; !err && i < n; i++) {
+                char *value = strchr(pairs[i], '=');
+                if (!value)
+                        return fail(pairs[i], -EINVAL);
+                *value++ = 0;
+                err = store_meta_add(&m, pairs[i], value);
+        }
+        if (!err)
+                err = store_put_wait(s, key, "", 0, &m, NULL, NULL);
+        return err ? fail(key, err) : EXIT_SUCCESS;
+}
+
+static int meta(struct store *s, const char *key)
+{
+        struct store_object obj;
+        const char *value;
+        int err = store_head_wait(s, key, &obj);
+
+        if (err)
+                return fail(key, err);
+        for (const char *name = NULL; (name = store_meta_next(&obj.meta, name, &value));)
+                printf("%s=%s\n", name, value);
+        return EXIT_SUCCESS;
+}
+
+static int version(struct store *s, const char *key, bool crc)
+{
+        struct store_object obj;
+        int err = store_head_wait(s, key, &obj);
+        if (err)
+                return fail(key, err);
+        if (!crc)
+                puts(obj.etag);
+        else if (obj.has_crc)
+                printf("%08x\n", (unsigned)obj.crc32c);
+        return EXIT_SUCCESS;
 }
 
 static int size(struct store *s, const char *key)
@@ -256,6 +302,12 @@ static int run(struct store *s, int argc, char **argv)
                 return put(s, key);
         if (!strcmp(verb, "size"))
                 return size(s, key);
+        if (!strcmp(verb, "etag") || !strcmp(verb, "crc"))
+                return version(s, key, verb[0] == 'c');
+        if (!strcmp(verb, "meta"))
+                return meta(s, key);
+        if (!strcmp(verb, "mark"))
+                return mark(s, key, argv + 3, argc - 3);
         if (!strcmp(verb, "ls"))
                 return ls(s, key);
         if (!strcmp(verb, "uploads"))

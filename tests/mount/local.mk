@@ -3,18 +3,21 @@
 mount_tests = \
 	%D%/anyop.sh \
 	%D%/append.sh \
+	%D%/attrs.sh \
 	%D%/basic.sh \
 	%D%/bigfile.sh \
+	%D%/chmod_readers.sh \
 	%D%/cli.sh \
 	%D%/concurrency.sh \
 	%D%/conflict.sh \
+	%D%/consistency.sh \
 	%D%/copies.sh \
 	%D%/daemon_kill.sh \
 	%D%/direct.sh \
 	%D%/dirs.sh \
 	%D%/end.sh \
-	%D%/hns.sh \
 	%D%/handles.sh \
+	%D%/hns.sh \
 	%D%/kill.sh \
 	%D%/kill_ways.sh \
 	%D%/listing.sh \
@@ -24,6 +27,7 @@ mount_tests = \
 	%D%/mmap.sh \
 	%D%/names.sh \
 	%D%/options.sh \
+	%D%/permissions.sh \
 	%D%/plans.sh \
 	%D%/publish.sh \
 	%D%/readers.sh \
@@ -34,10 +38,13 @@ mount_tests = \
 	%D%/rename_write.sh \
 	%D%/replaced.sh \
 	%D%/skipped_names.sh \
+	%D%/symlinks.sh \
+	%D%/times.sh \
 	%D%/truncate.sh \
 	%D%/two_mounts.sh \
 	%D%/unlink.sh \
 	%D%/unlinked.sh \
+	%D%/xattr.sh \
 	$(NULL)
 TESTS += $(mount_tests)
 EXTRA_DIST += $(mount_tests)

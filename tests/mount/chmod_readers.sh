@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# chmod_readers.sh: attributes of a file change while others read it, though the store makes another
+# version of it each time; and the object is never brought back by a change that ends late.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 13
+start_store --ttfb 20ms
+head -c 40000000 /dev/urandom >"$tmp/data"
+mount_ckptfs part_size=5M read_size=1M
+dd if="$tmp/data" of="$mnt/file" bs=1M status=none
+was=$(objects etag file)
+forget_pages "$mnt/file"
+
+(dd if="$mnt/file" bs=64k status=none; echo $? >"$tmp/rc") | sha256sum >"$tmp/sum" &
+reader=$!
+for mode in 600 640 644 660 664 666; do chmod $mode "$mnt/file"; done
+wait $reader
+expect_eq "0 $(sha256sum <"$tmp/data")" "$(cat "$tmp/rc") $(cat "$tmp/sum")" \
+	"a file is read whole while its mode changes"
+check "though its version did" test "$was" != "$(objects etag file)"
+expect_eq 666 "$(stat -c %a "$mnt/file")" "and the last mode is there"
+same "with the same bytes" "$tmp/data" file
+
+exec 9<"$mnt/file"
+head -c 1000 <&9 >"$tmp/head"
+chmod 600 "$mnt/file"
+cat <&9 >>"$tmp/head"
+exec 9<&-
+check "a reader that pauses goes on" cmp "$tmp/data" "$tmp/head"
+
+requests_mark
+pids=
+for i in 1 2 3 4 5 6 7 8 9 10; do chmod 6$((i % 8))0 "$mnt/file" & pids="$pids $!"; done
+wait $pids
+copies=$(requests_of CopyObject)
+check "changes at once are sent together" test "$copies" -le 10
+check "and the object has the last" sh -c 'test "$(stat -c %a "$1")" = "$2"' sh "$mnt/file" \
+	"$(objects meta file | sed -n 's/^mode=//p' | awk '{ printf "%o", $1 % 4096 }')"
+
+chmod 611 "$mnt/file" & rm "$mnt/file"
+wait $!
+expect_eq "" "$(store_ls file)" "a file that is deleted meanwhile stays away"
+printf short >"$mnt/short"
+chmod 611 "$mnt/short" & printf longer >"$mnt/short"
+wait $!
+expect_eq longer "$(store_cat short)" "one that is rewritten meanwhile has its new bytes"
+mkdir "$mnt/d"
+chmod 700 "$mnt/short" & mv "$mnt/short" "$mnt/d/moved"
+wait $!
+expect_eq "d/ d/moved" "$(store_ls | xargs)" "one that is renamed has one name"
+
+printf 1 >"$mnt/elsewhere"
+stat "$mnt/elsewhere" >/dev/null
+printf 'by another' | store_put elsewhere
+chmod 640 "$mnt/elsewhere"
+expect_eq "by another mode=33184" "$(store_cat elsewhere) $(objects meta elsewhere | grep ^mode)" \
+	"one that was replaced elsewhere keeps the other's bytes"
+objects rm elsewhere
+expect_eq ENOENT "$(fdo chmod 0600 "$mnt/elsewhere")" "one that was deleted elsewhere is not there"
+umount_ckptfs

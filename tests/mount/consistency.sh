@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# consistency.sh: what another host published is seen at the next open, and with consistency=strict
+# at the next look.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 15
+start_store
+
+mount_ckptfs attr_ttl=600s
+for round in 1 2 3 4 5; do
+	printf 'round %s%s' $round "$(head -c $((round * 100)) /dev/zero | tr '\0' x)" | store_put file
+	stat "$mnt/file" >/dev/null
+	expect_eq "$(store_cat file)" "$(cat "$mnt/file")" "an open sees version $round"
+done
+exec 9<"$mnt/file"
+printf 'the next one' | store_put file
+expect_eq "the next one" "$(cat "$mnt/file")" "also while an older one is open"
+expect_eq "ESTALE or old" "$(cat <&9 2>&1 | grep -qE 'round 5|Stale' && echo 'ESTALE or old')" \
+	"which stays what it was"
+exec 9<&-
+objects rm file
+expect_eq ENOENT "$(fdo open r "$mnt/file")" "an open sees that a file went"
+requests_mark
+stat "$mnt" >/dev/null
+ls "$mnt/none" 2>/dev/null
+ls "$mnt/none" 2>/dev/null
+expect_requests "what is not there is remembered for attr_ttl" HeadObject=1
+umount_ckptfs
+
+mount_ckptfs attr_ttl=600s consistency=strict
+printf 12345 | store_put file
+expect_eq 5 "$(stat -c %s "$mnt/file")" "strict: a size"
+printf 123456789 | store_put file
+expect_eq 9 "$(stat -c %s "$mnt/file")" "is that of the object now"
+objects mark file mode=33152
+expect_eq "0 600" "$(stat -c '%s %a' "$mnt/file")" "and so is the mode"
+objects rm file
+expect_eq ENOENT "$(fdo size "$mnt/file")" "and whether there is one"
+umount_ckptfs

@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# permissions.sh: with allow_other several users share a mount, and modes, owners and the sticky bit
+# say who may do what.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+as() { user=$1; shift; setpriv --reuid "$user" --regid "$user" --clear-groups "$@"; }
+as 1001 true 2>/dev/null || skip_all "setpriv cannot change the user"
+plan 19
+chmod 755 "$tmp"
+start_store
+mount_ckptfs allow_other
+mkdir -m 1777 "$mnt/tmp"
+mkdir -m 755 "$mnt/roots"
+d=$mnt/tmp
+
+as 1001 sh -c 'umask 022; echo one >"$1/one"; mkdir "$1/d"; ln -s one "$1/l"' sh "$d"
+expect_eq "644 1001 1001 755 1001 1001" "$(cd "$d" && stat -c '%a %u %g' one d | xargs)" \
+	"what a user makes is the user's"
+expect_eq one "$(as 1002 cat "$d/one")" "others read what the mode allows"
+check_fails "but do not write" as 1002 sh -c 'echo x >>"$1"' sh "$d/one"
+check_fails "nor into a directory" as 1002 touch "$d/d/x"
+check_fails "nor remove under the sticky bit" as 1002 rm -f "$d/one"
+check_fails "nor rename" as 1002 mv "$d/one" "$d/two"
+expect_eq one "$(cat "$d/one")" "all is still there"
+check_fails "chmod is the owner's" as 1002 chmod 666 "$d/one"
+check "who may" as 1001 chmod 600 "$d/one"
+check_fails "and then others do not read" as 1002 cat "$d/one"
+expect_eq one "$(cat "$d/one")" "but root"
+check_fails "only root gives a file away" as 1001 chown 1002 "$d/one"
+check_fails "and to a group that the owner is not in" as 1001 chgrp 1002 "$d/one"
+check "a user may give it to a group of theirs" \
+	setpriv --reuid 1001 --regid 1001 --groups 1001,1005 chgrp 1005 "$d/one"
+expect_eq 1005 "$(stat -c %g "$d/one")" "which shows"
+check_fails "times are the owner's too" as 1002 touch -d @1 "$d/one"
+check_fails "a user does not write where only root may" as 1001 touch "$mnt/roots/x"
+chmod 4755 "$d/one"
+chown 1001 "$d/one"
+chmod 4755 "$d/one"
+as 1001 sh -c 'echo more >"$1"' sh "$d/one"
+expect_eq 755 "$(stat -c %a "$d/one")" "writing takes the set-user-id bit"
+umount_ckptfs

@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# xattr.sh: user attributes of files and directories, and those that tell of an object.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+command -v setfattr >/dev/null || skip_all "setfattr is not installed"
+plan 23
+start_store
+mount_ckptfs
+f=$mnt/f
+get() { getfattr --only-values -n "$@" 2>/dev/null; }
+fails_with() { text=$1; shift; LC_ALL=C "$@" 2>&1 | grep -q "$text"; }
+
+printf 12345 >"$f"
+mkdir "$mnt/d"
+requests_mark
+setfattr -n user.a -v one "$f"
+expect_requests "an attribute is one copy inside the store" CopyObject=1
+setfattr -n user.b -v 0x000102fF "$f"
+setfattr -n user.a -v two "$f"
+setfattr -n user.d -v dir "$mnt/d"
+expect_eq "two dir" "$(get user.a "$f") $(get user.d "$mnt/d")" "attributes are set and replaced"
+expect_eq 000102ff "$(get user.b "$f" | od -An -tx1 | tr -d ' \n')" "with any bytes"
+expect_eq 12345 "$(cat "$f")" "and the file stays"
+expect_eq "user.a user.b user.ckptfs.checksum user.ckptfs.etag user.ckptfs.parts user.ckptfs.state" \
+	"$(getfattr -m - "$f" 2>/dev/null | grep ^user | LC_ALL=C sort | xargs)" "they are listed"
+setfattr -x user.b "$f"
+check "one that is removed is gone" fails_with "No such attribute" getfattr -n user.b "$f"
+check "removing it again fails" fails_with "No such attribute" setfattr -x user.b "$f"
+head -c 2100 /dev/zero | tr '\0' v >"$tmp/big"
+check "more than an object can carry is refused" fails_with "No space left" \
+	setfattr -n user.big -v "$(cat "$tmp/big")" "$f"
+expect_eq two "$(get user.a "$f")" "and changes nothing"
+requests_mark
+for name in trusted.a security.other; do
+	check "$name is not supported" fails_with "not supported" setfattr -n $name -v x "$f"
+done
+check "nor there" fails_with "not supported" getfattr -n security.capability "$f"
+expect_requests "which nobody is asked about" HeadObject=0 CopyObject=0
+check "what ckptfs tells cannot be set" fails_with "not permitted" \
+	setfattr -n user.ckptfs.state -v x "$f"
+expect_eq "durable 1" "$(get user.ckptfs.state "$f") $(get user.ckptfs.parts "$f")" "the state is told"
+expect_eq "$(objects etag f)" "$(get user.ckptfs.etag "$f")" "and the etag"
+expect_eq "crc32c:$(objects crc f)" "$(get user.ckptfs.checksum "$f")" "and the checksum"
+fdo_begin open wct "$mnt/w" write 5 pause close
+setfattr -n user.w -v early "$mnt/w"
+expect_eq "dirty early" "$(get user.ckptfs.state "$mnt/w") $(get user.w "$mnt/w")" \
+	"a file being written is dirty and takes attributes"
+fdo_ends "ok ok ok ok" "which its publication carries"
+ln -s f "$mnt/l"
+check "a link carries none" fails_with "not permitted" setfattr -h -n user.a -v x "$mnt/l"
+umount_ckptfs
+
+mount_ckptfs
+expect_eq "two early dir" "$(get user.a "$f") $(get user.w "$mnt/w") $(get user.d "$mnt/d")" \
+	"another mount has them"
+umount_ckptfs
