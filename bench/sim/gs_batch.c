@@ -58,21 +58,30 @@ static void add_reply(struct exchange *outer, const struct exchange *x, const ch
         buf_adds(b, "\r\n");
 }
 
+/* What is behind the first empty line, whatever ends the lines; NULL for none. */
+static const char *behind_headers(const char *p)
+{
+        while ((p = strchr(p, '\n'))) {
+                p += 1 + (p[1] == '\r');
+                if (*p == '\n')
+                        return p + 1;
+        }
+        return NULL;
+}
+
 /* One part, without its boundaries: headers, an empty line, the request. */
 static int run_part(struct service *s, struct exchange *outer, const char *part, size_t n)
 {
         static const char host[] = "Host: batch\r\n";
         CLEANUP(buf_release) struct buf head = BUF_INIT;
         CLEANUP(release_inner) struct exchange x = {.headers = BUF_INIT, .in_batch = true};
-        const char *request = memmem(part, n, "\r\n\r\n", 4);
-        const char *line =
-                request ? memmem(request + 4, n - (size_t)(request + 4 - part), "\r\n", 2) : NULL;
+        const char *request = behind_headers(part);
+        const char *line = request ? strchr(request, '\n') : NULL;
         const char *id = strcasestr(part, "content-id: <");
 
         if (!line)
                 return -EINVAL;
-        request += 4;
-        line += 2;
+        line++;
         x.body = x.text = x.related.head = (struct buf)BUF_INIT;
         x.intake.fd = -1;
         memcpy(x.id, outer->id, sizeof x.id);
@@ -83,7 +92,7 @@ static int run_part(struct service *s, struct exchange *outer, const char *part,
         int nhead = http_parse(head.p, head.len, &x.rq);
         if (nhead <= 0)
                 return -EINVAL;
-        size_t nbody = head.len - 4 - (size_t)nhead;
+        size_t nbody = head.len > (size_t)nhead + 4 ? head.len - 4 - (size_t)nhead : 0;
         x.rq.body_len = x.rq.body_len < nbody ? x.rq.body_len : nbody;
         run(s, &x, head.p + nhead, x.rq.body_len);
         if (id && id < request)

@@ -4,7 +4,7 @@
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 47
+plan 49
 
 sim_start --data "$tmp/data" --protocol gs
 o=/storage/v1/b/bkt/o up=/upload/storage/v1/b/bkt/o
@@ -87,6 +87,11 @@ expect_eq 200 "$(req POST /batch/storage/v1 -H 'Content-Type: multipart/mixed; b
 	"a batch is answered"
 expect_eq "204 204 404" "$(sed -n 's/^HTTP.1.1 \([0-9]*\).*/\1/p' "$tmp/body" | xargs)" "one by one"
 expect_eq "<response-x%2F1>" "$(sed -n 's/^Content-ID: //p' "$tmp/body" | head -n 1 | tr -d '\r')" "each with its name"
+
+printf -- '--c\nContent-Type: application/http\n\nDELETE %s/x%%2Fz HTTP/1.1\n--c--\n' $o >"$tmp/batch"
+expect_eq 200 "$(req POST /batch/storage/v1 -H 'Content-Type: multipart/mixed; boundary="c"' --data-binary "@$tmp/batch")" \
+	"a batch with other line breaks, too"
+expect_eq "204" "$(sed -n 's/^HTTP.1.1 \([0-9]*\).*/\1/p' "$tmp/body" | xargs)" "is done"
 
 # Errors and buckets.
 expect_eq 404 "$(req GET /storage/v1/b/other/o)" "a bucket that is not there is not found"
