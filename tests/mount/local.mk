@@ -16,6 +16,7 @@ mount_tests = \
 	%D%/direct.sh \
 	%D%/dirs.sh \
 	%D%/end.sh \
+	%D%/gs_append.sh \
 	%D%/handles.sh \
 	%D%/hns.sh \
 	%D%/kill.sh \

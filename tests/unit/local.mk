@@ -10,6 +10,7 @@ unit_tests = \
 	%D%/test_kept \
 	%D%/test_retry \
 	%D%/test_s3_etag \
+	%D%/test_gcs \
 	%D%/test_s3_request \
 	%D%/test_pattern \
 	%D%/test_sim_fault \
@@ -119,5 +120,7 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_buf_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_log_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_log_LDADD = $(UNIT_BASE_LIBS)
+%C%_test_gcs_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_gcs_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_s3_request_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_s3_request_LDADD = $(UNIT_STORE_LIBS)

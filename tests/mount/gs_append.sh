@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# gs_append.sh: on Google Cloud Storage an append moves the tail alone, and both ways of uploading
+# leave nothing behind.
+CKPTFS_TEST_SCHEME=gs
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 13
+start_store
+head -c 12000000 /dev/urandom >"$tmp/data"
+for way in multipart compose; do
+	mount_ckptfs part_size=5M "upload=$way"
+	requests_mark
+	cp "$tmp/data" "$mnt/f"
+	same "upload=$way writes a large file" "$tmp/data" f
+	if [ $way = compose ]; then set -- objects.compose=1 CreateMultipartUpload=0
+	else set -- CreateMultipartUpload=1 objects.compose=0 objects.move=1; fi
+	expect_requests "in that way" "$@"
+	cp "$tmp/data" "$tmp/longer"
+	echo tail | tee -a "$tmp/longer" >/dev/null
+	requests_mark
+	echo tail >>"$mnt/f"
+	expect_requests "an append composes, and reads nothing" objects.compose=1 GetObject=0
+	same "and adds what it should" "$tmp/longer" f
+	expect_eq "f" "$(store_ls | xargs)" "nothing is left beside it"
+	rm "$mnt/f"
+	umount_ckptfs
+done
+expect_eq "" "$(store_ls)$(store_uploads)" "nothing at all in the end"
