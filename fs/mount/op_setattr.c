@@ -115,6 +115,15 @@ static bool set_if(int64_t *to, unsigned *set, unsigned bit, int64_t value)
         return differs;
 }
 
+/* A time that is not set follows another one: the one that is left alone becomes its own. */
+static void keep_other_time(const struct setattr *s, struct attr *a, const struct stat *shown)
+{
+        if (!(s->which & FUSE_SET_ATTR_ATIME))
+                set_if(&a->atime_ns, &a->set, ATTR_ATIME, ns_of(&shown->st_atim));
+        if (!(s->which & FUSE_SET_ATTR_MTIME))
+                set_if(&a->mtime_ns, &a->set, ATTR_MTIME, ns_of(&shown->st_mtim));
+}
+
 /* Where nothing is set the defaults count: what is shown is what is kept. */
 static int apply_setattr(struct op_edit *e, struct attr *a)
 {
@@ -139,6 +148,8 @@ static int apply_setattr(struct op_edit *e, struct attr *a)
                 a->set |= ATTR_GID;
                 differs |= a->gid != shown.st_gid;
         }
+        if (s->which & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME))
+                keep_other_time(s, a, &shown);
         if (s->which & FUSE_SET_ATTR_MTIME) {
                 bool to_now = s->which & FUSE_SET_ATTR_MTIME_NOW;
                 differs |= set_if(&a->mtime_ns, &a->set, ATTR_MTIME,
