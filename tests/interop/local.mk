@@ -9,6 +9,7 @@ interop_tests = \
 	%D%/mount_minio.sh \
 	%D%/mount_versitygw.sh \
 	%D%/s3_clients.sh \
+	%D%/s3fs.sh \
 	%D%/versitygw.sh \
 	$(NULL)
 TESTS += $(interop_tests)
