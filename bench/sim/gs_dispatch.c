@@ -37,6 +37,9 @@ static const struct gs_op ops[] = {
         {"objects.move", "POST", "b/B/o/K/moveTo/o/K", NULL, BODY_DROP, NULL, gs_move},
         {"objects.compose", "POST", "b/B/o/K/compose", NULL, BODY_TEXT, NULL, gs_compose},
 
+        /* Some clients post the chunks, too. */
+        {"objects.chunk", "POST", "upload/b/B/o", "upload_id", BODY_INTAKE, gs_begin_chunk,
+         gs_chunk},
         {"objects.resumable", "POST", "upload/b/B/o", "uploadType=resumable", BODY_TEXT, NULL,
          gs_session_create},
         {"objects.insert", "POST", "upload/b/B/o", "uploadType", BODY_INTAKE, gs_begin_insert,
