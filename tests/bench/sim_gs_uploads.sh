@@ -33,6 +33,7 @@ expect_eq 308 "$(chunk 0 786432 '*')" "a chunk is taken"
 expect_eq bytes=0-524287 "$(field range)" "in part only"
 expect_eq 308 "$(chunk 524288 300000 '*')" "the next one"
 expect_eq bytes=0-786431 "$(field range)" "is kept in grains"
+expect_eq 308 "$(req POST "$session" -H 'Content-Range: bytes */1000000' -d '')" "a session may be posted to"
 sim_stop
 sim_start --data "$tmp/data" --protocol gs --rewrite-chunk 4M
 expect_eq 308 "$(ask)" "the session outlives the server"
@@ -45,7 +46,6 @@ session 'res&ifGenerationMatch=0'
 expect_eq 412 "$(chunk 0 1000000 1000000)" "a condition of the session counts at its end"
 expect_eq 400 "$(session res3; dd if="$tmp/big" of="$tmp/chunk" bs=1000 count=1 status=none
 	req PUT "$session" -H 'x-goog-hash: crc32c=AAAAAA==' --data-binary "@$tmp/chunk")" "the checksum of the whole is verified at the end"
-expect_eq 308 "$(req POST "$session" -H 'Content-Range: bytes */1000000' -d '')" "a session may be posted to"
 expect_eq 499 "$(req DELETE "$session")" "a session is cancelled"
 expect_eq 404 "$(ask)" "and gone"
 
