@@ -375,7 +375,10 @@ START_TEST(metadata_are_replaced_and_the_bytes_and_headers_stay)
         ck_assert_str_eq(store_meta_get(&now.meta, ":content-type"), "text/x-odd");
         ck_assert_int_eq(store_get_wait(s, "o +%", 0, got, 8, now.etag), 5);
         ck_assert_mem_eq(got, "bytes", 5);
-        ck_assert_int_eq(set_mode(s, "o +%", server_other_version(s), "1"), -ESTALE);
+        if (server_is("fake-gcs-server"))
+                server_lacks("conditions of a patch");
+        else
+                ck_assert_int_eq(set_mode(s, "o +%", server_other_version(s), "1"), -ESTALE);
         ck_assert_int_eq(set_mode(s, "absent", NULL, "1"), -ENOENT);
         ck_assert_int_eq(store_head_wait(s, "o +%", &now), 0);
         ck_assert_str_eq(store_meta_get(&now.meta, "mode"), "33188");
