@@ -24,7 +24,7 @@ void hold_begin(struct hold *h);
 /* From now on they are published at `key`, or, NULL, at the keys that the tree says, where the
  * versions they began with are, too. The tree is locked. */
 void hold_rename_locked(struct hold *h, const char *key);
-/* Lets them go. Nothing is held after hold_begin() never was called, either. */
+/* Lets them go, if any are held. */
 void hold_end(struct hold *h);
 
 #endif
