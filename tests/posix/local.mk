@@ -7,6 +7,7 @@ posix_tests = \
 	%D%/model.sh \
 	%D%/pjdfstest.sh \
 	$(NULL)
+TESTS += $(posix_tests)
 EXTRA_DIST += \
 	$(posix_tests) \
 	%D%/fsx.toml \

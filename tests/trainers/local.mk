@@ -13,8 +13,8 @@ trainers_tests = \
 	%D%/tensorboard.sh \
 	%D%/torch.sh \
 	%D%/two_mounts.sh \
-	%D%/versitygw.sh \
 	$(NULL)
+TESTS += $(trainers_tests)
 
 EXTRA_DIST += \
 	$(trainers_tests) \
@@ -38,6 +38,7 @@ EXTRA_DIST += \
 	%D%/torch_files.py \
 	%D%/trainers.sh \
 	%D%/trial.py \
+	%D%/versitygw.sh \
 	$(NULL)
 
 check_PROGRAMS += %D%/rounds

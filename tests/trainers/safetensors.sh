@@ -4,7 +4,7 @@
 # and that nothing is sent twice.
 . "${srcdir:?}/tests/trainers/trainers.sh"
 need_trainers
-plan 11
+plan 10
 start_store
 mount_ckptfs
 
@@ -22,6 +22,8 @@ for version in 0.7 0.8; do
 		"save_file over an old file, which is mapped meanwhile" \
 		"safe_open reads slices, two readers in turn" \
 		"what cannot be saved or loaded raises the same error"
+	# The newer one renames its temporary file before it closes it.
+	[ $version = 0.7 ] || continue
 	requests_mark
 	(cd "$mnt" && "$python" -c '
 import sys
