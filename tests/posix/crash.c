@@ -24,7 +24,7 @@
 
 #include "base/banned.h"
 
-enum { NAMES = 6, LARGEST = 12 << 20, NONE = 0 };
+enum { NAMES = 6, LARGEST = 12 << 20, NONE = 0, MOST = 200 };
 
 /* Contents are numbered from 1; NONE: there is no such file. */
 struct name {
@@ -167,8 +167,33 @@ static void one_step(void)
                 do_unlink(n, i);
 }
 
+/* A child that kills `daemon` some microseconds after it is told how many through the descriptor
+ * that is returned, so at no known point of a step. It is made before any file is open: a close
+ * publishes nothing while a child has the file open, too. */
+static int killer(pid_t daemon)
+{
+        int to[2];
+        useconds_t delay;
+
+        if (pipe(to))
+                quit("pipe");
+        pid_t pid = fork();
+        if (pid < 0)
+                quit("fork");
+        if (pid > 0) {
+                close(to[0]);
+                return to[1];
+        }
+        close(to[1]);
+        if (read(to[0], &delay, sizeof delay) != sizeof delay)
+                _exit(2);
+        usleep(delay);
+        _exit(kill(daemon, SIGKILL) != 0);
+}
+
 static int work(int steps, pid_t daemon, const char *expect)
 {
+        int kills = killer(daemon);
         FILE *f = fopen(expect, "we");
 
         if (!f)
@@ -178,11 +203,9 @@ static int work(int steps, pid_t daemon, const char *expect)
         for (int i = 0; i < NAMES; i++)
                 names[i].fd = -1;
         for (int i = 0; i < steps; i++) {
-                /* A child kills while a step is under way, at no known point of it. */
-                if (i == steps - 1 && fork() == 0) {
-                        usleep((useconds_t)chance(20000));
-                        _exit(kill(daemon, SIGKILL) != 0);
-                }
+                useconds_t delay = (useconds_t)(state % 20000);
+                if (i == steps - 1 && write(kills, &delay, sizeof delay) != sizeof delay)
+                        quit("write");
                 one_step();
         }
         /* What is still open is not closed before the mount is dead. */
@@ -214,6 +237,15 @@ static bool holds(const char *path, int number)
         return same;
 }
 
+/* Contents that the file has, whole; NONE when it has no such. */
+static int held(const char *path)
+{
+        for (int number = 1; number < MOST; number++)
+                if (holds(path, number))
+                        return number;
+        return NONE;
+}
+
 static int check(const char *expect)
 {
         FILE *f = fopen(expect, "re");
@@ -227,9 +259,10 @@ static int check(const char *expect)
                 if (holds(path, durable) || holds(path, maybe))
                         continue;
                 int rc = fstatat(dir, path, &st, 0);
-                printf("%s: neither %d (%zu bytes) nor %d (%zu): %lld bytes, %s\n", path, durable,
-                       durable ? contents_of(durable) : 0, maybe, maybe ? contents_of(maybe) : 0,
-                       (long long)st.st_size, rc ? strerror(errno) : "is there");
+                printf("%s: neither %d (%zu bytes) nor %d (%zu) but %d: %lld bytes, %s\n", path,
+                       durable, durable ? contents_of(durable) : 0, maybe,
+                       maybe ? contents_of(maybe) : 0, held(path), (long long)st.st_size,
+                       rc ? strerror(errno) : "is there");
                 wrong = 1;
         }
         fclose(f);

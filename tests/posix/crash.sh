@@ -8,16 +8,18 @@ seeds=${CKPTFS_SEEDS:-1 2 3 4 5 6}
 plan $(($(echo $seeds | wc -w) * 2))
 start_store
 
-crash() { timeout -k 5 100 "$builddir/tests/posix/crash" "$@"; }
+# What the shell says of a daemon that is killed is no output of these.
+crash() { timeout -k 5 100 "$builddir/tests/posix/crash" "$@" >>"$tmp/out" 2>&1; }
 for seed in $seeds; do
+	: >"$tmp/out"
 	mount_ckptfs part_size=5M
-	crash work "$mnt" "$seed" $((20 + seed % 7 * 5)) "$mount_pid" "$tmp/expect" >"$tmp/out" 2>&1
+	crash work "$mnt" "$seed" $((20 + seed % 7 * 5)) "$mount_pid" "$tmp/expect"
 	kill -KILL "$mount_pid" 2>/dev/null
 	wait "$mount_pid" 2>/dev/null
 	mount_pid=
 	umount -l "$mnt"
 	mount_ckptfs part_size=5M
-	crash check "$mnt" "$tmp/expect" >>"$tmp/out" 2>&1
+	crash check "$mnt" "$tmp/expect"
 	expect_eq "0 " "$? $(cat "$tmp/out")" "seed $seed: each file is whole, and what was synced is there"
 	rm -rf "$mnt"/*
 	umount_ckptfs
