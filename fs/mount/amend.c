@@ -23,6 +23,7 @@ struct amend {
         unsigned turn;     /* the changes that are on their way, as n->attr_now counts */
         struct file *file; /* held, so that no commit meets the change; or NULL */
         struct file_wait held;
+        bool flying;                /* the request is on its way */
         struct reader *reader;      /* of the version whose metadata are replaced, or NULL */
         struct amend_wait *sending; /* wait for the request under way, */
         struct amend_wait *queued;  /* for the one after it, */
@@ -77,6 +78,17 @@ static void push(struct amend_wait **list, struct amend_wait *w)
 
 static void amend_sent(void *arg, int err, const struct store_object *obj);
 
+struct reader *amend_follow_locked(struct node *n)
+{
+        struct amend *a = n->amend;
+        if (!a || !a->flying || !n->reader || a->reader == n->reader)
+                return NULL;
+        struct reader *before = a->reader;
+        a->reader = reader_ref(n->reader);
+        reader_moving(a->reader);
+        return before;
+}
+
 /* The root of a store has no object of its own. */
 char *amend_key(struct mount *m, const struct node *n)
 {
@@ -102,10 +114,8 @@ static int amend_send(struct amend *a, bool *nothing)
         a->turn = n->attr_now;
         snprintf(etag, sizeof etag, "%s", n->etag ? n->etag : "");
         bool marker = n->dir && !n->size;
-        if (n->reader) {
-                a->reader = reader_ref(n->reader);
-                reader_moving(a->reader);
-        }
+        a->flying = true;
+        amend_follow_locked(n); /* the first: it takes no other's place */
         tree_unlock(a->m->tree);
         if (err || !key)
                 return err ? err : -ENOMEM;
@@ -150,6 +160,7 @@ static bool settle_locked(struct amend *a, int err, const struct store_object *o
 {
         struct node *n = a->n;
 
+        a->flying = false;
         if (err) {
                 struct attr back = attr_copy(&a->carried);
                 attr_move(&n->attr, &back);

@@ -37,6 +37,10 @@ void amend(struct mount *m, struct node *n, const struct attr *before, struct am
  * run. */
 bool amend_wait(struct mount *m, struct node *n, struct amend_wait *w);
 
+/* The node has a new reader, which is to follow a change that is on its way. Returns a reader that
+ * does not any more, or NULL: reader_moved() and reader_unref() it once the tree is unlocked. */
+struct reader *amend_follow_locked(struct node *n);
+
 /* The end of the mount: waits until no change is on its way. Blocks. */
 void amend_finish(struct mount *m);
 

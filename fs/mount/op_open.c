@@ -21,6 +21,8 @@
 
 #include "base/banned.h"
 
+enum { ASK_MOST = 100 /* changes of metadata in a row that an open waits for */ };
+
 /* An open or a create under way; what becomes of it is the handle. */
 struct opening {
         struct op_resize resize;
@@ -33,6 +35,7 @@ struct opening {
         struct handle *h;
         pid_t opener; /* the process, when it may write */
         bool creates;
+        unsigned asked; /* how often the store was asked for the version */
         struct fuse_entry_param e;
 };
 
@@ -220,12 +223,18 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
  * --------------------------------------------------------------------------------------------------
  */
 
+/* What gives way to a node's new reader: the one before it, and one that followed a change of
+ * metadata in its place. */
+struct replaced {
+        struct reader *reader, *follower;
+};
+
 /* Makes the node's reader when it is of another version than what is published now. */
 static int renew_reader_locked(struct mount *m, struct node *n, const char *key,
-                               struct reader **old)
+                               struct replaced *old)
 {
         if (n->reader && strcmp(reader_etag(n->reader), n->etag))
-                *old = TAKE_PTR(n->reader);
+                old->reader = TAKE_PTR(n->reader);
         if (!n->reader) {
                 struct store_object obj = {
                         .size = n->size, .has_crc = n->has_crc, .crc32c = n->crc32c};
@@ -233,6 +242,7 @@ static int renew_reader_locked(struct mount *m, struct node *n, const char *key,
                 n->reader = reader_new(&m->reader_env, key, &obj);
                 if (n->reader)
                         reader_open(n->reader);
+                old->follower = amend_follow_locked(n);
         }
         tree_note_open_locked(m->tree, n);
         return n->reader ? 0 : -ENOMEM;
@@ -246,10 +256,17 @@ static void end_reader(struct reader *r)
         reader_unref(r);
 }
 
+static void end_replaced(struct replaced *old)
+{
+        end_reader(old->reader);
+        reader_moved(old->follower);
+        reader_unref(old->follower);
+}
+
 int op_source(struct mount *m, struct node *n, struct file **f, struct reader **r)
 {
         CLEANUP(freep) char *key = NULL;
-        struct reader *old = NULL;
+        struct replaced old = {0};
         int err = 0;
 
         tree_lock(m->tree);
@@ -266,11 +283,11 @@ int op_source(struct mount *m, struct node *n, struct file **f, struct reader **
         else if (!err)
                 *r = reader_ref(n->reader);
         tree_unlock(m->tree);
-        end_reader(old);
+        end_replaced(&old);
         return err;
 }
 
-static int attach_reader_locked(struct opening *o, struct reader **old)
+static int attach_reader_locked(struct opening *o, struct replaced *old)
 {
         struct node *n = o->n;
 
@@ -296,10 +313,16 @@ static void open_now(struct opening *o)
         struct node *n = o->n;
         bool cut = o->fi.flags & O_TRUNC;
         bool write = (o->fi.flags & O_ACCMODE) != O_RDONLY || cut;
-        struct reader *old = NULL;
+        struct replaced old = {0};
         int err = 0;
 
         tree_lock(m->tree);
+        if (write && !n->file && n->amend && o->asked++ < ASK_MOST) {
+                /* a file begins with a version that is not about to be replaced */
+                tree_unlock(m->tree);
+                op_ask_version(&o->ask);
+                return;
+        }
         if (write)
                 err = attach_file_locked(o);
         if (!err && o->h->reads)
@@ -310,7 +333,7 @@ static void open_now(struct opening *o)
                 handle_list_locked(m, o->h);
         }
         tree_unlock(m->tree);
-        end_reader(old);
+        end_replaced(&old);
         if (err) {
                 if (o->h->file)
                         detach_file(m, n, o->h);
