@@ -6,14 +6,14 @@
 cd "$srcdir" || exit 1
 plan 18
 
-# room NAME DIR ALLOWED: the "..." includes of C files below DIR match the pattern ALLOWED.
+# room NAME DIR ALLOWED [PRUNE]: the "..." includes of C files below DIR match the pattern ALLOWED.
 room() {
 	check "$1 includes only what it may" awk -v allowed="$3" '
 		/^#include "/ {
 			split($0, part, "\"")
 			if (part[2] !~ allowed) { print FILENAME ":" FNR ": " part[2]; bad = 1 }
 		}
-		END { exit bad }' $(find "$2" $4 -name '*.[ch]' -print) /dev/null
+		END { exit bad }' $(find "$2" ${4:-} -name '*.[ch]' -print) /dev/null
 }
 room base fs/base '^base/'
 room store fs/store '^(base/|store/|store\.h$)'
