@@ -53,6 +53,7 @@ struct piece {
         const char *name; /* behind the prefix of src */
         char etag[STORE_ETAG_MAX];
         unsigned tries;
+        bool marker; /* of a directory: empty */
 };
 
 static void move_free(struct move *v)
@@ -243,12 +244,27 @@ static void piece_landed(void *arg, int err, const struct store_object *obj)
         piece_end(p, err);
 }
 
+/* What the marker says of its directory. */
+static void marker_headed(void *arg, int err, const struct store_object *obj)
+{
+        struct piece *p = arg;
+        const struct store_body empty = store_body_mem(NULL, 0);
+
+        if (!err)
+                err = store_put(p->v->job.store, p->dst, &empty, &obj->meta, NULL, piece_landed, p);
+        if (err)
+                piece_landed(p, err, NULL);
+}
+
+/* A marker is made anew: some stores copy none. */
 static int send_piece(struct piece *p)
 {
         struct move *v = p->v;
         const struct store_cond cond = {.if_absent = v->undoes};
         const char *match = *p->etag ? p->etag : NULL;
 
+        if (p->marker && !v->renames)
+                return store_head(v->job.store, p->src, marker_headed, p);
         return v->renames
                        ? store_rename(v->job.store, p->src, match, p->dst, &cond, piece_landed, p)
                        : store_copy(v->job.store, p->src, match, p->dst, NULL, &cond, piece_landed,
@@ -285,6 +301,7 @@ static int send_entry(struct move *v, const struct store_entry *e)
                 return -ENOMEM;
         }
         p->name = p->src + strlen(prefix);
+        p->marker = !e->size && p->src[strlen(p->src) - 1] == '/';
         snprintf(p->etag, sizeof p->etag, "%s", e->etag ? e->etag : "");
         pthread_mutex_lock(&v->mtx);
         v->locked.flying++;

@@ -4,7 +4,7 @@
 need_fuse
 need_store "$server"
 command -v openssl >/dev/null || skip_all "openssl is not installed"
-plan 37
+plan 40
 store_start "$server"
 # The bucket is made by the server's own means: MinIO and versitygw take a directory for one.
 mount_ckptfs attr_ttl=1s
@@ -53,6 +53,14 @@ cat "$dir/replaced" >/dev/null
 printf other | store_put 'ckpt/step 1/replaced'
 check "an object that was replaced is read anew" wait_for 10 grep -q other "$dir/replaced"
 expect_eq ENOTEMPTY "$(fdo rmdir "$dir")" "a directory of files is not removed"
+mkdir -p "$mnt/run.tmp/deep/empty"
+chmod 750 "$mnt/run.tmp/deep"
+printf in >"$mnt/run.tmp/deep/file"
+expect_eq "ok ENOENT in" "$(fdo rename "$mnt/run.tmp" "$mnt/run" size "$mnt/run.tmp") $(cat "$mnt/run/deep/file")" \
+	"a directory is renamed with what is in it"
+expect_eq "run/ run/deep/ run/deep/empty/ run/deep/file" "$(store_ls run | xargs)" "which is all there, and nothing else"
+expect_eq 750 "$(stat -c %a "$mnt/run/deep")" "and permissions"
+rm -r "$mnt/run"
 rm -r "$mnt/ckpt"
 expect_eq "0 :" "$? $(store_ls):$(ls -A "$mnt")" "rm -r leaves nothing"
 expect_log 'not published, the version before it stands'

@@ -3,12 +3,13 @@
 # rename_dir.sh: directories get other names with all that is in them.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 30
+plan 31
 start_store
 mount_ckptfs
 cd "$mnt" || exit 1
 
 mkdir -p ckpt.tmp/a/b ckpt.tmp/empty
+chmod 2750 ckpt.tmp/a/b
 printf 1 >ckpt.tmp/one
 printf 2 >ckpt.tmp/a/two
 printf 3 >ckpt.tmp/a/b/three
@@ -29,7 +30,7 @@ rm ckpt.tmp/x
 expect_eq "EEXIST" "$(fdo rename2 n ckpt-1 ckpt.tmp)" "with NOREPLACE of none at all"
 requests_mark
 expect_eq "ok 2" "$(fdo rename ckpt-1 ckpt.tmp) $(cat ckpt.tmp/a/two)" "of an empty one it does"
-expect_requests "in batches" CopyObject=7 DeleteObjects=1 DeleteObject=1
+expect_requests "in batches, markers are made anew" CopyObject=3 PutObject=6 DeleteObjects=1 DeleteObject=1
 expect_eq "EINVAL EINVAL" "$(fdo rename ckpt.tmp ckpt.tmp/x rename ckpt.tmp ckpt.tmp/a/b/x)" "not into itself"
 expect_eq "ENOTEMPTY" "$(fdo rename ckpt.tmp/a ckpt.tmp)" "nor over what it is in"
 printf f >file
@@ -40,7 +41,7 @@ expect_eq "ENOENT" "$(fdo size ckpt.tmp/a)" "and away"
 mkdir e1
 requests_mark
 expect_eq "ok ok" "$(fdo rename e1 e2 rmdir e2)" "an empty directory is renamed"
-expect_requests "without a record" PutObject=0 CopyObject=1
+expect_requests "without a record" PutObject=1 CopyObject=0
 
 # What another host made.
 fdo size other >/dev/null
@@ -77,4 +78,5 @@ cd /
 umount_ckptfs
 mount_ckptfs
 expect_eq "big2 ckpt.tmp deep explicit file many other" "$(ls "$mnt" | xargs)" "a later mount shows the same"
+expect_eq 2750 "$(stat -c %a "$mnt/deep/a/b")" "and the directories' permissions"
 umount_ckptfs
