@@ -293,18 +293,13 @@ void file_note_change_locked(struct file *f, struct file_user *u)
         u->epoch = f->locked.epoch;
 }
 
-/* What is gone can only be had from the store, once it is published: as after an fsync. */
-static int settle_locked(struct file *f, struct outcome *out, int err)
+/* What was sent and is gone cannot be had from the store before it is published, which only a close
+ * or an fsync may do: the change is refused. */
+static int settle_locked(struct file *f, int err)
 {
         if (err == -EAGAIN)
                 f->locked.flight_awaited = true;
-        if (err != -ESTALE)
-                return err;
-        if (f->locked.unlinked)
-                return -EIO;
-        f->locked.committing = true;
-        file_advance_locked(f, out);
-        return -EAGAIN;
+        return err;
 }
 
 /* Whether there is no place for more: what is here cannot be sent, nor the spill take it. */
@@ -325,11 +320,12 @@ static int write_locked(struct file *f, struct outcome *out, uint64_t pos, const
                 if (err)
                         return err;
                 size_t k = end - pos < n ? (size_t)(end - pos) : n;
-                err = settle_locked(f, out, slot_check(s, pos, pos + k));
+                err = settle_locked(f, slot_check(s, pos, pos + k));
                 if (!err)
                         err = extents_put(&f->locked.data, pos, p, k, keep, &fresh);
                 if (err)
                         return err;
+                f->locked.rewritten = f->locked.rewritten || fresh < k;
                 if (pos + k > f->locked.size)
                         f->locked.size = pos + k;
                 slot_filled_locked(f, out, s, pos, p, k, fresh);
@@ -395,7 +391,7 @@ int file_truncate(struct file *f, struct file_user *u, uint64_t size)
         if (!err && !size)
                 err = empty_locked(f, &out);
         else if (!err && size < f->locked.size)
-                err = settle_locked(f, &out, slots_cut_locked(f, size));
+                err = settle_locked(f, slots_cut_locked(f, size));
         else if (!err)
                 announce_locked(f, size);
         if (!err) {

@@ -75,6 +75,7 @@ void file_read_too(struct file *f);
  * a reference is kept instead of a copy if that saves one. Returns 0, or
  * -EAGAIN   something is under way: file_defer() the same write
  * -ENOSPC   neither memory nor the spill has room
+ * -EBUSY    it goes into a part that was sent and is not kept
  * -EFBIG    beyond what 10,000 parts hold
  * or the error of the version that this handle wrote to */
 int file_write(struct file *f, struct file_user *u, bool append, uint64_t pos, const void *p,
@@ -130,9 +131,9 @@ int file_rename(struct file *f, const char *key, const char *etag);
  * runs when nothing can bring an object back. */
 void file_forget(struct file *f, struct file_wait *w);
 
-/* Gives memory back under pressure: drops what is only kept, sends an unfinished part early, or
- * spills. Returns the bytes that are or will soon be free, or a negative errno. May block on the
- * local disk. */
+/* Gives memory back under pressure: spills or drops what is only kept, sends an unfinished part
+ * early, or spills. Returns the bytes that are or will soon be free, or a negative errno. May block
+ * on the local disk. */
 ssize_t file_relieve(struct file *f);
 /* Bytes in memory that file_relieve() could give back, about. */
 size_t file_idle_bytes(struct file *f);

@@ -116,7 +116,7 @@ static ssize_t relieve_locked(struct file *f, struct outcome *out)
                 file_clear_locked(f);
                 return (ssize_t)idle;
         }
-        size_t n = slots_drop_kept_locked(f);
+        size_t n = slots_relieve_locked(f);
         if (n)
                 return (ssize_t)n;
         if (!f->locked.read_too && slots_send_last_locked(f, out))

@@ -104,6 +104,7 @@ struct file {
                 bool dirty; /* differs from what was published last */
                 bool unlinked;
                 bool read_too;
+                bool rewritten;      /* bytes were written over, so others may be, too */
                 bool committing;     /* changes wait */
                 bool planned;        /* `steps` is the plan of this commit */
                 bool finishing;      /* the put or complete of this commit is on its way */
@@ -160,18 +161,19 @@ void file_clear_locked(struct file *f);
  * to none (*s is NULL), end. 0, -EFBIG or -ENOMEM. */
 int slot_at_locked(struct file *f, uint64_t pos, struct slot **s, uint64_t *end);
 /* Whether bytes [pos, end) of the slot can be changed now: 0; -EAGAIN, when it is on its way; or
- * -ESTALE, when the rest of it is gone and would have to be sent again. */
+ * -EBUSY, when the rest of it is gone and would have to be sent again. */
 int slot_check(struct slot *s, uint64_t pos, uint64_t end);
 /* After bytes at `pos`, `fresh` of them new, were put. Sends what is full. */
 void slot_filled_locked(struct file *f, struct outcome *out, struct slot *s, uint64_t pos,
                         const void *p, size_t n, uint64_t fresh);
-/* The file is cut to `size`; what is sent of the rest will not be part of it. 0, -EAGAIN or -ESTALE
+/* The file is cut to `size`; what is sent of the rest will not be part of it. 0, -EAGAIN or -EBUSY
  * as slot_check(). */
 int slots_cut_locked(struct file *f, uint64_t size);
 /* Sends the last slot though it is not full. False when it is too small or not whole. */
 bool slots_send_last_locked(struct file *f, struct outcome *out);
-/* Forgets the bytes of parts that were sent: how many. */
-size_t slots_drop_kept_locked(struct file *f);
+/* Moves bytes of parts that were sent to the spill, or, if that has no room, forgets them unless
+ * somebody reads: how many. */
+size_t slots_relieve_locked(struct file *f);
 /* The request of a slot has ended. */
 void slot_sent_locked(struct file *f, unsigned no);
 /* The upload is gone: what was sent is here, or lost (false). */

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/metrics.h"
 
 #include "base/banned.h"
 
@@ -110,7 +111,7 @@ int slot_check(struct slot *s, uint64_t pos, uint64_t end)
         if (s->state == SLOT_FLYING)
                 return -EAGAIN;
         if (pos > s->off || end < s->off + s->len)
-                return -ESTALE;
+                return -EBUSY;
         s->state = SLOT_FILLING; /* all of it is written again, and sent under its number */
         s->dropped = s->changed = false;
         s->have = 0;
@@ -121,7 +122,8 @@ int slot_check(struct slot *s, uint64_t pos, uint64_t end)
 
 static void send_slot_locked(struct file *f, struct outcome *out, struct slot *s)
 {
-        bool keep = f->locked.read_too || f->locked.kept + s->len <= f->env->keep;
+        bool keep = f->locked.read_too || f->locked.rewritten ||
+                    f->locked.kept + s->len <= f->env->keep;
         struct task *t = task_new_locked(f, out, TASK_PART);
         if (!t)
                 return;
@@ -202,7 +204,7 @@ int slots_cut_locked(struct file *f, uint64_t size)
                 if (s->state == SLOT_FLYING)
                         return -EAGAIN;
                 if (s->state == SLOT_SENT && s->dropped && s->off < size)
-                        return -ESTALE;
+                        return -EBUSY;
         }
         for (size_t k = i; k < f->locked.nslots; k++) {
                 struct slot *s = &f->locked.slots[k];
@@ -223,8 +225,24 @@ int slots_cut_locked(struct file *f, uint64_t size)
         return 0;
 }
 
-size_t slots_drop_kept_locked(struct file *f)
+static ssize_t spill_kept_locked(struct file *f)
 {
+        ssize_t n = 0;
+        for (size_t i = 0; !n && i < f->locked.nslots; i++) {
+                const struct slot *s = &f->locked.slots[i];
+                if (s->state != SLOT_FILLING && !s->dropped)
+                        n = extents_spill(&f->locked.data, s->off, s->off + s->len);
+        }
+        if (n > 0)
+                METRIC_ADD(spilled_bytes, (uint64_t)n);
+        return n;
+}
+
+size_t slots_relieve_locked(struct file *f)
+{
+        ssize_t spilled = spill_kept_locked(f);
+        if (spilled >= 0)
+                return (size_t)spilled;
         size_t n = 0;
         for (size_t i = 0; i < f->locked.nslots && !f->locked.read_too; i++) {
                 struct slot *s = &f->locked.slots[i];

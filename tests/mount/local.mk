@@ -38,6 +38,7 @@ mount_tests = \
 	%D%/rename_open.sh \
 	%D%/rename_write.sh \
 	%D%/replaced.sh \
+	%D%/sent.sh \
 	%D%/skipped_names.sh \
 	%D%/symlinks.sh \
 	%D%/times.sh \
@@ -68,6 +69,7 @@ mount_gs_tests = \
 	%D%/gs/rename.sh \
 	%D%/gs/rename_open.sh \
 	%D%/gs/replaced.sh \
+	%D%/gs/sent.sh \
 	%D%/gs/truncate.sh \
 	%D%/gs/unlink.sh \
 	$(NULL)
