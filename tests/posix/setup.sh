@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh: builds the suites of crates.io into $CKPTFS_PEERS/bin, unless those versions are there.
+# setup.sh: builds the suites that cargo has into $CKPTFS_PEERS/bin, unless those versions are there.
 set -eu
 : "${CKPTFS_PEERS:=${HOME:-/root}/.cache/ckptfs/peers}"
 
