@@ -260,16 +260,13 @@ static void remove_epochs(struct shards *s)
 static int report(struct shards *s, struct json *job)
 {
         struct coll *c = s->run->coll;
-        size_t epochs = s->k->epochs, n = epochs * c->ranks;
-        CLEANUP(freep) struct sample *save = calloc(n, sizeof *save);
-        CLEANUP(freep) struct sample *load = calloc(n, sizeof *load);
-        int err = coll_agree(c, save && load ? 0 : -ENOMEM);
+        size_t epochs = s->k->epochs;
+        CLEANUP(freep) struct sample *save = NULL;
+        CLEANUP(freep) struct sample *load = NULL;
+        int err = timed_gather(c, s->save, epochs, &save);
 
-        for (size_t e = 0; e < epochs && !err; e++) {
-                err = c->ops->gather(c, &s->save[e], sizeof *save, &save[e * c->ranks]);
-                if (!err)
-                        err = c->ops->gather(c, &s->load[e], sizeof *load, &load[e * c->ranks]);
-        }
+        if (!err)
+                err = timed_gather(c, s->load, epochs, &load);
         if (err || !job)
                 return err;
         struct shards_facts facts = {

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -138,6 +139,18 @@ int timed_load(const struct timed *t, const char *name, const struct io_data *d,
 {
         struct one_file f = {t->io, name, "load", d, fail, arg, true};
         return timed_work(t, work_on_file, &f, out);
+}
+
+int timed_gather(struct coll *c, const struct sample *mine, size_t epochs, struct sample **out)
+{
+        CLEANUP(freep) struct sample *all = calloc(epochs * c->ranks, sizeof *all);
+        int err = coll_agree(c, all ? 0 : -ENOMEM);
+
+        for (size_t e = 0; e < epochs && !err; e++)
+                err = c->ops->gather(c, &mine[e], sizeof *all, &all[e * c->ranks]);
+        if (!err)
+                *out = TAKE_PTR(all);
+        return err;
 }
 
 /* Drops the clean pages of the whole machine (Documentation/admin-guide/sysctl/vm.rst). */

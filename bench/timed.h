@@ -37,6 +37,10 @@ int timed_save(const struct timed *t, const char *name, const struct io_data *d,
 int timed_load(const struct timed *t, const char *name, const struct io_data *d, struct sample *out,
                timed_fail_fn *fail, void *arg);
 
+/* Collective: the samples of all ranks, v[epoch * ranks + rank], malloc'ed, from those of this one,
+ * an epoch each. 0 or a negative errno. */
+int timed_gather(struct coll *c, const struct sample *mine, size_t epochs, struct sample **out);
+
 /* Collective: makes the page cache forget the file of each rank, as the drop key (DROP_*) says.
  * Returns 0 with the word for what was done in *done, or a negative errno. */
 int timed_drop(const struct timed *t, const char *name, unsigned drop, const char **done,

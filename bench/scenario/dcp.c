@@ -146,11 +146,9 @@ static int report(struct dcp_job *j, struct json *job)
 {
         struct coll *c = &j->part;
         size_t epochs = j->k->epochs;
-        CLEANUP(freep) struct sample *all = calloc(epochs * c->ranks, sizeof *all);
-        int err = coll_agree(c, all ? 0 : -ENOMEM);
+        CLEANUP(freep) struct sample *all = NULL;
+        int err = timed_gather(c, j->samples, epochs, &all);
 
-        for (size_t e = 0; e < epochs && !err; e++)
-                err = c->ops->gather(c, &j->samples[e], sizeof *all, &all[e * c->ranks]);
         if (err || !job)
                 return err;
         struct shards_facts facts = {

@@ -172,14 +172,14 @@ static int report(struct dcp_job *j, double fetched, struct json *job)
 {
         struct coll *c = &j->part;
         size_t epochs = j->k->epochs;
-        CLEANUP(freep) struct sample *all = calloc(epochs * c->ranks, sizeof *all);
+        CLEANUP(freep) struct sample *all = NULL;
         CLEANUP(freep) double *of_ranks = calloc(c->ranks, sizeof *of_ranks);
-        int err = coll_agree(c, all && of_ranks ? 0 : -ENOMEM);
+        int err = coll_agree(c, of_ranks ? 0 : -ENOMEM);
 
         if (!err)
                 err = c->ops->gather(c, &fetched, sizeof fetched, of_ranks);
-        for (size_t e = 0; e < epochs && !err; e++)
-                err = c->ops->gather(c, &j->samples[e], sizeof *all, &all[e * c->ranks]);
+        if (!err)
+                err = timed_gather(c, j->samples, epochs, &all);
         if (err || !job)
                 return err;
         struct shards_facts facts = {
