@@ -215,10 +215,18 @@ static void copy_bytes_locked(struct file *f, struct outcome *out, const struct 
 static void set_cond_locked(struct file *f, struct task *t)
 {
         unsigned caps = store_caps(f->env->store);
-        t->cond.if_absent = f->locked.if_absent && caps & STORE_CAP_IF_ABSENT;
+        /* What had the name that the upload was begun with went from there with the rename. */
+        bool elsewhere = t->kind == TASK_COMPLETE && f->locked.upload_key;
+        t->cond.if_absent = (elsewhere || f->locked.if_absent) && caps & STORE_CAP_IF_ABSENT;
+        if (elsewhere && !(t->src = strdup(f->locked.upload_key)))
+                t->err = -ENOMEM;
         /* What was changed in a version needs that version; a new one is the last close's. */
         if (!f->locked.base_len || f->locked.origin_key || !f->locked.base.etag[0] ||
             !(caps & STORE_CAP_IF_MATCH))
+                return;
+        if (elsewhere && !(t->base = strdup(f->locked.base.etag)))
+                t->err = -ENOMEM;
+        if (elsewhere)
                 return;
         if (!t->match && !(t->match = strdup(f->locked.base.etag)))
                 t->err = -ENOMEM;

@@ -231,6 +231,7 @@ static void fail_advance_locked(struct file *f, struct outcome *out)
         }
         int err = f->locked.err;
         f->locked.state = UPLOAD_NONE;
+        free(TAKE_PTR(f->locked.upload_key));
         f->locked.last_err = err;
         f->locked.err = 0;
         f->locked.epoch++;

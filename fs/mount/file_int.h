@@ -45,7 +45,7 @@ enum task_kind {
         TASK_COMPLETE, /* the upload */
         TASK_CLONE,    /* a copy of all of another object */
         TASK_MOVE,     /* what was completed under the name that the upload was begun with */
-        TASK_REMOVE,
+        TASK_REMOVE,   /* what is left there */
         TASK_ABORT
 };
 
@@ -65,6 +65,8 @@ struct task {
         uint64_t off, len;
         struct store_upload *upload;
         char *key, *src, *match; /* copies of what may change meanwhile */
+        char *base; /* TASK_COMPLETE elsewhere than at `key`: the version that has to be at `key` */
+        int failed; /* TASK_REMOVE: what the commit ends with after it */
         struct store_cond cond;
         struct store_meta meta;
         struct store_object obj; /* published by an earlier step */

@@ -41,7 +41,11 @@ static void keeping_freep(struct keeping **k)
 static void finish(struct keeping *k, int err)
 {
         const char *base = k->kept.base ? k->kept.base : "none";
-        if (err)
+        if (!err && !k->kept.base)
+                log_error("%s: another file has that name: what was to go through it is kept as "
+                          "%s; ckptctl recover publishes or discards it",
+                          k->kept.key, k->id);
+        else if (err)
                 log_error("%s: its version %s was replaced by another host, and the change made on "
                           "it is lost: %s",
                           k->kept.key, base, strerror(-err));

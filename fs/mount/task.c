@@ -53,6 +53,7 @@ void task_free(struct task *t)
         free(t->key);
         free(t->src);
         free(t->match);
+        free(t->base);
         file_unref(t->file);
         free(t);
 }
@@ -118,19 +119,48 @@ static void completed_locked(struct file *f, struct outcome *out, struct task *t
                 return;
         move->src = TAKE_PTR(f->locked.upload_key);
         move->match = strdup(obj->etag);
+        move->base = TAKE_PTR(t->base);
         move->obj = *obj;
-        (void)t;
+        if (!move->match)
+                move->err = -ENOMEM;
+        if (store_caps(f->env->store) & (STORE_CAP_RENAME | STORE_CAP_COPY_IF))
+                move->cond.if_match = move->base;
 }
 
-static void moved_locked(struct file *f, struct outcome *out, const struct task *t,
-                         const struct store_object *obj)
+/* What was completed goes from the name where it does not belong. False: there is no memory. */
+static bool remove_locked(struct file *f, struct outcome *out, struct task *t, int failed)
 {
         struct task *rest = task_new_locked(f, out, TASK_REMOVE);
         if (!rest)
-                return;
-        rest->src = strdup(t->src);
+                return false;
+        rest->src = TAKE_PTR(t->src);
+        rest->match = TAKE_PTR(t->match);
         rest->obj = t->obj;
-        snprintf(rest->obj.etag, sizeof rest->obj.etag, "%s", obj->etag);
+        rest->failed = failed;
+        return true;
+}
+
+static void moved_locked(struct file *f, struct outcome *out, struct task *t,
+                         const struct store_object *obj)
+{
+        snprintf(t->obj.etag, sizeof t->obj.etag, "%s", obj->etag);
+        if (store_caps(f->env->store) & STORE_CAP_RENAME)
+                commit_published_locked(f, out, &t->obj, false);
+        else
+                (void)remove_locked(f, out, t, 0); /* without memory the error is set */
+}
+
+static void removed_locked(struct file *f, struct outcome *out, const struct task *t, int err)
+{
+        if (err)
+                log_warn("%s: holds what was written as %s, and cannot be deleted: %s", t->src,
+                         t->key, strerror(-err));
+        if (!t->failed) {
+                commit_published_locked(f, out, &t->obj, false);
+                return;
+        }
+        file_set_error_locked(f, t->failed);
+        f->locked.finishing = false;
 }
 
 /* The change is kept, which was logged, too: nothing is to be aborted. */
@@ -140,6 +170,7 @@ static void keep_ended_locked(struct file *f, const struct task *t)
         if (t->kind == TASK_PUT)
                 return;
         store_upload_free(TAKE_PTR(f->locked.upload));
+        free(TAKE_PTR(f->locked.upload_key));
         f->locked.state = UPLOAD_NONE;
 }
 
@@ -156,6 +187,12 @@ static void ended_locked(struct file *f, struct outcome *out, struct task *t, in
                 store_upload_free(TAKE_PTR(t->upload));
                 return;
         }
+        if (t->kind == TASK_REMOVE) {
+                removed_locked(f, out, t, err);
+                return;
+        }
+        if (err && t->kind == TASK_MOVE && remove_locked(f, out, t, err))
+                return;
         if (t->kind == TASK_PUT || t->kind == TASK_COMPLETE)
                 f->locked.finishing = err == 0 && f->locked.upload_key;
         if (err) {
@@ -181,9 +218,6 @@ static void ended_locked(struct file *f, struct outcome *out, struct task *t, in
                 break;
         case TASK_MOVE:
                 moved_locked(f, out, t, obj);
-                break;
-        case TASK_REMOVE:
-                commit_published_locked(f, out, &t->obj, false);
                 break;
         default:
                 break;
@@ -221,25 +255,28 @@ static bool is_keeping(struct task *t)
         struct file *f = t->file;
         struct store_body body = t->kind == TASK_PUT ? body_of(t) : store_body_mem(NULL, 0);
         struct keep_what what = {
-                .key = t->key,
+                .key = t->src ? t->src : t->key,
                 .base = t->cond.if_match,
                 .upload = t->kind == TASK_COMPLETE ? t->upload : NULL,
                 .body = &body,
                 .meta = &t->meta,
         };
-        if ((t->kind != TASK_PUT && t->kind != TASK_COMPLETE) || !t->cond.if_match)
+        if ((t->kind != TASK_PUT && t->kind != TASK_COMPLETE) || (!t->cond.if_match && !t->src))
                 return false;
         pthread_mutex_lock(&f->mtx);
         what.size = f->locked.size;
-        bool elsewhere = f->locked.upload_key || f->locked.unlinked;
+        bool unlinked = f->locked.unlinked;
         pthread_mutex_unlock(&f->mtx);
-        return !elsewhere && !keep_change(f->env->store, &what, keeping_done, t);
+        return !unlinked && !keep_change(f->env->store, &what, keeping_done, t);
 }
 
 static void object_done(void *arg, int err, const struct store_object *obj)
 {
-        if (err != -ESTALE || !is_keeping(arg))
-                task_end(arg, err, obj, NULL);
+        struct task *t = arg;
+        if (t->kind == TASK_COMPLETE && t->src && err == -EEXIST)
+                err = -ESTALE; /* somebody else has the name of the upload now */
+        if (err != -ESTALE || !is_keeping(t))
+                task_end(t, err, obj, NULL);
 }
 
 static void upload_done(void *arg, int err, struct store_upload *up)
@@ -342,6 +379,37 @@ static int create(struct task *t)
                                                                             upload_done, t);
 }
 
+/* What has the file's name, while the upload has another, is what was changed. */
+static void target_headed(void *arg, int err, const struct store_object *obj)
+{
+        struct task *t = arg;
+        if (err == -ENOENT || (!err && strcmp(obj->etag, t->base)))
+                err = -ESTALE;
+        if (!err)
+                err = store_upload_complete(t->upload, &t->cond, object_done, t);
+        if (err)
+                object_done(t, err, NULL);
+}
+
+/* Deletes only what was completed there. */
+static void rest_headed(void *arg, int err, const struct store_object *obj)
+{
+        struct task *t = arg;
+        bool ours = !err && t->match && !strcmp(obj->etag, t->match);
+        if (ours)
+                err = store_delete(t->file->env->store, t->src, object_done, t);
+        if (!ours || err)
+                task_end(t, err == -ENOENT ? 0 : err, NULL, NULL);
+}
+
+static int move(struct task *t)
+{
+        struct store *s = t->file->env->store;
+        return (store_caps(s) & STORE_CAP_RENAME)
+                       ? store_rename(s, t->src, t->match, t->key, &t->cond, object_done, t)
+                       : store_copy(s, t->src, t->match, t->key, NULL, &t->cond, object_done, t);
+}
+
 void task_start(struct task *t)
 {
         const struct file_env *env = t->file->env;
@@ -366,7 +434,8 @@ void task_start(struct task *t)
                                              object_done, t);
                 break;
         case TASK_COMPLETE:
-                err = store_upload_complete(t->upload, &t->cond, object_done, t);
+                err = t->base ? store_head(s, t->key, target_headed, t)
+                              : store_upload_complete(t->upload, &t->cond, object_done, t);
                 break;
         case TASK_CLONE:
                 err = env->meta(env->owner, t->file->who, false, &t->meta);
@@ -375,12 +444,10 @@ void task_start(struct task *t)
                                          object_done, t);
                 break;
         case TASK_MOVE:
-                if (t->match)
-                        err = store_copy(s, t->src, t->match, t->key, NULL, NULL, object_done, t);
+                err = move(t);
                 break;
         case TASK_REMOVE:
-                if (t->src)
-                        err = store_delete(s, t->src, object_done, t);
+                err = store_head(s, t->src, rest_headed, t);
                 break;
         case TASK_ABORT:
                 METRIC_ADD(uploads_aborted, 1);

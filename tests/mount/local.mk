@@ -36,6 +36,7 @@ mount_tests = \
 	%D%/rename.sh \
 	%D%/rename_dir.sh \
 	%D%/rename_open.sh \
+	%D%/rename_sent.sh \
 	%D%/rename_write.sh \
 	%D%/replaced.sh \
 	%D%/sent.sh \

@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# rename_sent.sh: a file is renamed while parts of it are at the store already, and not kept here.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 26
+start_store
+# In so little memory nothing of what was sent is kept.
+mount_ckptfs part_size=5M memory=64M attr_ttl=0
+head -c 26000000 /dev/urandom >"$tmp/data"
+head -c 12000000 "$tmp/data" >"$tmp/first"
+
+requests_mark
+fdo_begin src "$tmp/data" open wct "$mnt/tmp" write 12000000 pause write 14000000 pause close
+expect_eq "ok" "$(fdo rename "$mnt/tmp" "$mnt/name")" "a file of which parts were sent is renamed"
+expect_eq "" "$(store_ls)" "which publishes nothing"
+fdo_next
+expect_eq "" "$(store_ls)" "nor does what is written then"
+fdo_ends "ok ok ok ok ok ok ok" "the close does"
+same "all of it" "$tmp/data" name
+expect_eq "name" "$(store_ls)" "under the new name alone"
+expect_requests "and no part was sent twice" UploadPart=5
+
+# The old name is somebody else's by then.
+fdo_begin src "$tmp/data" open wct "$mnt/log" write 12000000 pause close
+expect_eq "ok ok ok ok" "$(fdo rename "$mnt/log" "$mnt/log.1" open wct "$mnt/log" write 5 close)" \
+	"a new file gets the old name and is published"
+fdo_ends "ok ok ok ok ESTALE" "the close of the renamed one fails"
+expect_eq "xxxxx" "$(store_cat log)" "and the new one stands"
+expect_eq "log" "$(store_uploads)" "what was sent is kept"
+check "as the log says" grep -q 'log: another file has that name: .* is kept as' "$mount_log"
+expect_log 'log: another file has that name'
+
+# One that has a version at the store.
+set -- src "$tmp/data" open w "$mnt/old" pwrite 12000000 12000000 pause pwrite 2000000 24000000 close
+expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/old" write 12000000 close)" "a file that is published"
+fdo_begin "$@"
+expect_eq "ok" "$(fdo rename "$mnt/old" "$mnt/new")" "is renamed while more of it is sent"
+same "its version goes first" "$tmp/first" new
+fdo_ends "ok ok ok ok ok ok" "its writer goes on"
+same "and adds to it" "$tmp/data" new
+expect_eq "log name new" "$(store_ls | grep -v ckptfs | xargs)" "with nothing under the old name"
+
+expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/old" write 12000000 close)" "another one"
+fdo_begin "$@"
+expect_eq "ok" "$(fdo rename "$mnt/old" "$mnt/new")" "is renamed"
+printf theirs | store_put new
+fdo_ends "ok ok ok ok ok ESTALE" "and replaced by another host: its close fails"
+expect_eq "theirs" "$(store_cat new)" "what was put there stands"
+expect_eq "log name new" "$(store_ls | grep -v ckptfs | xargs)" "with nothing under the old name"
+expect_log 'new: not published, .* Stale file handle'
+
+# The last step goes wrong.
+set_faults rename_copy_denied
+fdo_begin src "$tmp/data" open wct "$mnt/tmp" write 12000000 pause close
+fdo rename "$mnt/tmp" "$mnt/denied" >/dev/null
+fdo_ends "ok ok ok ok EACCES" "a close whose data the store does not move says so"
+expect_eq "log name new" "$(store_ls | grep -v ckptfs | xargs)" "and neither name has any"
+expect_log 'store: copy .* 403 AccessDenied'
+expect_log 'denied: not published, .* Permission denied'
+umount_ckptfs
