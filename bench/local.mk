@@ -86,6 +86,7 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/shards_page.c \
 	%D%/shards_table.c \
 	%D%/shards_table.h \
+	%D%/small.c \
 	%D%/stats.c \
 	%D%/stats.h \
 	%D%/stop.c \

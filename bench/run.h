@@ -47,7 +47,7 @@ struct scenario {
 extern const struct scenario scenario_shards, scenario_ceiling, scenario_firstbyte, scenario_list,
         scenario_dcp, scenario_dcp_ddp_save, scenario_dcp_ddp_load, scenario_dcp_fsdp_save,
         scenario_dcp_fsdp_load, scenario_pytorch_checkpointing, scenario_lightning_checkpointing,
-        scenario_async, scenario_restore;
+        scenario_async, scenario_restore, scenario_small;
 extern const struct scenario *const scenarios[];
 extern const size_t scenario_count;
 /* NULL when there is none of that name. */

@@ -2,26 +2,30 @@
 # SPDX-License-Identifier: Apache-2.0
 # speed.sh: the speed table, on this machine, beside each peer that is on PATH.
 #
-#   bench/speed.sh BUILD-DIR [ROW...]      rows: file blocks four limit rate rss firstbyte tls list
+#   bench/speed.sh BUILD-DIR [ROW...]      rows: file blocks four uptrunc limit rate rss firstbyte tls list
+#                                                small rename append find gs gsfour gsrate gsrename
 #
 # Everything runs against storesim on loopback. CKPTFS_SPEED_SIZE (8GiB) is the size of a file and CKPTFS_SPEED_RUNS (3)
-# how often each figure is taken; CKPTFS_SPEED_PEERS names fewer peers. Systems alternate within a run and the median counts. Results go to quickstart.out/:
-# speed.tsv has every single figure, speed.txt the table.
+# how often each figure is taken; CKPTFS_SPEED_PEERS names fewer peers, CKPTFS_SPEED_MANY (10000) how many objects small and
+# rename have, a tenth of those of find and list. Systems alternate within a run and the median counts. Results go to
+# quickstart.out/: speed.tsv has every single figure, speed.txt the table.
 set -euo pipefail
 
 b=$(cd "$1" && pwd)
 shift
-rows=${*:-file blocks four limit rate rss firstbyte tls list}
+all='file blocks four uptrunc limit rate rss firstbyte tls list small rename append find gs gsfour gsrate gsrename'
+rows=${*:-$all}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 out=$root/quickstart.out
 runs=${CKPTFS_SPEED_RUNS:-3}
+many=${CKPTFS_SPEED_MANY:-10000}
 size=${CKPTFS_SPEED_SIZE:-8GiB}
 mib=$(($(numfmt --from=iec-i --suffix=B "$size" | tr -d B) >> 20))
 tmp=$(mktemp -d "${TMPDIR:-/var/tmp}/ckptfs-speed.XXXXXX")
 mkdir -p "$out" "$tmp/mnt"
 tsv=$out/speed.tsv
 : >"$tsv"
-peers=() sim='' fs='' system=''
+peers=() sim='' fs='' system='' scheme=s3 writer=write_file
 export AWS_ACCESS_KEY_ID=speed AWS_SECRET_ACCESS_KEY=speed-secret AWS_REGION=us-east-1
 export AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null
 unset AWS_PROFILE AWS_SESSION_TOKEN AWS_CA_BUNDLE
@@ -51,11 +55,14 @@ until_true() {
 }
 ended() { ! kill -0 "$1"; }
 
+# start_sim [OPTION...]: a store of the protocol $scheme at $url; Google's wants no login then
 start_sim() {
+	[ "$scheme" = s3 ] || set -- --protocol gs "$@"
 	"$b/storesim" --listen 127.0.0.1:0 --bucket speed "$@" >"$tmp/sim.out" 2>"$tmp/sim.log" &
 	sim=$!
 	until_true 10 grep -q '^listening on ' "$tmp/sim.out" || die "storesim: $(cat "$tmp/sim.log")"
 	url=$(sed -n 's/^listening on //p' "$tmp/sim.out")
+	[ "$scheme" = s3 ] || export STORAGE_EMULATOR_HOST=$url
 }
 
 stop_sim() {
@@ -63,13 +70,15 @@ stop_sim() {
 	kill "$sim" 2>/dev/null || true
 	wait "$sim" 2>/dev/null || true
 	sim=''
+	unset STORAGE_EMULATOR_HOST
 }
 
 # mount_system NAME [OPTION-LIST]: mounts the bucket on $tmp/mnt; $fs is the daemon
 mount_system() {
 	system=$1
 	case $1 in
-	ckptfs) "$b/ckptfs" -f -o "endpoint=$url${2:+,$2}" s3://speed "$tmp/mnt" ;;
+	ckptfs) "$b/ckptfs" -f -o "endpoint=$url${2:+,$2}" "$scheme://speed" "$tmp/mnt" ;;
+	gcsfuse) gcsfuse --foreground --custom-endpoint "$url/storage/v1/" --anonymous-access speed "$tmp/mnt" ;;
 	mount-s3) mount-s3 -f speed "$tmp/mnt" --endpoint-url "$url" --force-path-style --allow-delete \
 		--allow-overwrite ;;
 	s3fs)
@@ -124,6 +133,14 @@ timed() {
 }
 
 write_file() { dd if=/dev/zero of="$1" bs="$2" count="$3" status=none; }
+# The same of what a null store gives back, since one of Google's is asked for the checksum of what it got.
+write_pattern() {
+	perl -e 'local $/; open my $p, "<", $ARGV[0] or die "$!\n"; my $b = <$p> x 4;
+		open my $f, ">", $ARGV[1] or die "$!\n";
+		for (my $left = $ARGV[2] << 20; $left > 0; $left -= length $b) {
+			syswrite $f, $left < length $b ? substr $b, 0, $left : $b or die "$!\n" }
+		close $f or die "$!\n"' "$tmp/pattern" "$1" "$3"
+}
 read_file() { dd if="$1" of=/dev/null bs=1M status=none; }
 
 four() {
@@ -134,19 +151,19 @@ four() {
 	done
 	wait "${pids[@]}"
 }
-four_write() { write_file "$1" 1M $((mib / 4)); }
+four_write() { "$writer" "$1" 1M $((mib / 4)); }
 
 file_row() { # file_row PREFIX
-	timed "$1write" "$mib" write_file "$tmp/mnt/file" 1M "$mib"
+	timed "$1write" "$mib" "$writer" "$tmp/mnt/file" 1M "$mib"
 	drop_caches
 	timed "$1read" "$mib" read_file "$tmp/mnt/file"
 	rm -f "$tmp/mnt/file"
 }
 
-four_row() {
-	timed "four write" "$mib" four four_write
+four_row() { # four_row PREFIX
+	timed "$1four write" "$mib" four four_write
 	drop_caches
-	timed "four read" "$mib" four read_file
+	timed "$1four read" "$mib" four read_file
 	rm -f "$tmp"/mnt/four?
 }
 
@@ -173,7 +190,7 @@ only_us() { local peers=(); alternate "$@"; }
 
 row_file() { start_sim --null; alternate file_row ""; stop_sim; }
 row_blocks() { start_sim --null; only_us blocks_row; stop_sim; }
-row_four() { start_sim --null; alternate four_row; stop_sim; }
+row_four() { start_sim --null; alternate four_row ""; stop_sim; }
 
 row_limit() {
 	(cd "$tmp" && "$b/ckptbench" ceiling path="$tmp" out="$tmp/ceiling") >"$tmp/ceiling.txt" ||
@@ -183,32 +200,46 @@ row_limit() {
 	record "limit read" machine "$(sed -n 's/^limit read .* = \([0-9.]*\) GB.*/\1/p' "$tmp/ceiling.txt")"
 }
 
+shards_size=$((mib / 4))MiB
+
 # shards DIR PHASE STORAGE [KEY=VALUE...]: a save or load of ckptbench; prints its GB/s
 shards() {
 	local dir=$1 phase=$2 storage=$3
 	shift 3
-	"$b/ckptbench" shards size=2GiB payload=null phase="$phase" storage="$storage" \
-		mount.path="$tmp/mnt" s3.uri=s3://speed/direct s3.endpoint="$url" s3.connections=16 \
+	"$b/ckptbench" shards size="$shards_size" payload=null phase="$phase" storage="$storage" \
+		mount.path="$tmp/mnt" s3.uri=s3://speed/direct gcs.uri=gs://speed/direct s3.endpoint="$url" \
+		gcs.endpoint="$url" s3.connections=16 \
 		out="$dir" "$@" >"$tmp/shards.txt" || die "shards: $(tail -n 1 "$tmp/shards.txt")"
 	jq -r ".metrics.$phase.gb_per_s" "$dir"/shards/*/*/job_results.json
 }
 
-row_rate() {
-	local run storage dir
-	start_sim --null --rate 50M --ttfb 20ms
+# rates PREFIX DIRECT PEER OPTION...: the mount, and a peer if there is one, over ckptbench's storage DIRECT, at 50 MB/s a
+# connection of a store with these options
+rates() {
+	local run storage dir name prefix=$1 direct=$2 peer=$3
+	shift 3
+	start_sim "$@" --rate 50M --ttfb 20ms
 	for ((run = 0; run < runs; run++)); do
 		mount_system ckptfs "connections=16"
-		for storage in mount s3; do
+		for storage in mount "$direct"; do
 			dir=$tmp/rate.$run.$storage
-			record "rate write" "$storage" "$(shards "$dir.save" save $storage)"
+			record "${prefix}rate write" "$storage" "$(shards "$dir.save" save "$storage")"
 			drop_caches
-			record "rate read" "$storage" "$(shards "$dir.load" load $storage \
+			record "${prefix}rate read" "$storage" "$(shards "$dir.load" load "$storage" \
 				suffix="$(sed -n 's/.*suffix \([^ ;]*\).*/\1/p' "$tmp/shards.txt" | head -n 1)")"
 		done
 		unmount
+		for name in ${peer:+ckptfs "$peer"}; do
+			mount_system "$name"
+			timed "${prefix}rate file" $((mib / 8)) "$writer" "$tmp/mnt/file" 1M $((mib / 8))
+			rm -f "$tmp/mnt/file"
+			unmount
+		done
 	done
 	stop_sim
+	rm -rf "$tmp/data"
 }
+row_rate() { rates "" s3 "" --null; }
 
 row_rss() {
 	start_sim --null
@@ -250,18 +281,121 @@ row_firstbyte() {
 row_list() {
 	start_sim --null
 	mount_system ckptfs listed_attrs=assume
-	"$b/ckptbench" list objects=100000 mount.path="$tmp/mnt" s3.uri=s3://speed s3.endpoint="$url" \
+	"$b/ckptbench" list objects=$((many * 10)) mount.path="$tmp/mnt" s3.uri=s3://speed s3.endpoint="$url" \
 		out="$tmp/ls" >"$tmp/ls.txt" || die "list: $(tail -n 1 "$tmp/ls.txt")"
 	record "ls over libstore" ckptfs "$(sed -n 's/^ls -l over libstore: *\([0-9.]*\)/\1/p' "$tmp/ls.txt")"
 	unmount
 	stop_sim
 }
 
+row_small() {
+	start_sim --null
+	mount_system ckptfs
+	"$b/ckptbench" small objects="$many" epochs="$runs" mount.path="$tmp/mnt" s3.uri=s3://speed s3.endpoint="$url" \
+		out="$tmp/small" >"$tmp/small.txt" || die "small: $(tail -n 1 "$tmp/small.txt")"
+	record "small over libstore" ckptfs "$(sed -n 's/^rate over libstore: *\([0-9.]*\)/\1/p' "$tmp/small.txt")"
+	unmount
+	stop_sim
+}
+
+elapsed() { awk "BEGIN { printf \"%.6f\", $(now) - $1 }"; }
+# files DIR N: makes N empty files, many at once
+files() { mkdir -p "$1" && seq "$2" | (cd "$1" && xargs -P 64 -n 100 touch); }
+
+# A directory of many objects gets another name. One object's way is that of a file, alone; 16 are under way at once.
+rename_row() { # rename_row PREFIX
+	local run i t one
+	start_sim --null --ttfb 20ms
+	mount_system ckptfs connections=16
+	files "$tmp/mnt/dir0" "$many"
+	files "$tmp/mnt/one" 20
+	for ((run = 0; run < runs; run++)); do
+		t=$(now)
+		for i in $(seq 20); do mv -T "$tmp/mnt/one/$i" "$tmp/mnt/one/to$i"; done
+		one=$(awk "BEGIN { print $(elapsed "$t") / 20 }")
+		for i in $(seq 20); do mv -T "$tmp/mnt/one/to$i" "$tmp/mnt/one/$i"; done
+		t=$(now)
+		mv -T "$tmp/mnt/dir$run" "$tmp/mnt/dir$((run + 1))"
+		record "$1rename over round trips" ckptfs \
+			"$(awk "BEGIN { printf \"%.3f\", $(elapsed "$t") / ($one * $many / 16) }")"
+	done
+	unmount
+	stop_sim
+}
+row_rename() { rename_row ""; }
+
+# What is asked of the store by each append, and how much is sent.
+row_append() {
+	local appends=$((many / 10)) t
+	start_sim --data "$tmp/data" --log "$tmp/requests" # of an object that is copied, the bytes count
+	mount_system ckptfs
+	write_file "$tmp/mnt/log" 1M $((mib / 8))
+	: >"$tmp/requests"
+	t=$(now)
+	perl -MIO::Handle -e 'open my $f, ">>", $ARGV[0] or die "$!\n";
+		for (1 .. $ARGV[1]) { syswrite $f, "x" x 1024 or die "$!\n"; $f->sync or die "$!\n" }
+		close $f or die "$!\n"' "$tmp/mnt/log" "$appends" 2>"$tmp/err" || die "append: $(tail -n 1 "$tmp/err")"
+	record "append seconds" ckptfs "$(awk "BEGIN { printf \"%.6f\", $(elapsed "$t") / $appends }")"
+	record "append requests" ckptfs "$(awk -v n="$appends" 'END { printf "%.2f", NR / n }' "$tmp/requests")"
+	record "append KiB" ckptfs "$(awk -v n="$appends" '{ b += $7 } END { printf "%.1f", b / 1024 / n }' "$tmp/requests")"
+	unmount
+	stop_sim
+}
+
+row_find() {
+	local t n=$((many / 10))
+	start_sim --null
+	mount_system ckptfs
+	(cd "$tmp/mnt" && seq "$n" | xargs -P 16 -I{} sh -c 'mkdir "$1" && cd "$1" && seq 100 | xargs touch' sh {})
+	unmount
+	mount_system ckptfs
+	t=$(now)
+	[ "$(find "$tmp/mnt" -type f | wc -l)" -eq $((n * 100)) ] || die "find: not all files were found"
+	record "find seconds" ckptfs "$(elapsed "$t")"
+	unmount
+	stop_sim
+}
+
+# perl_write MODE: a file whose size is set first (up), or not (plain), in blocks of 1 MiB
+perl_write() {
+	perl -e 'open my $f, ">", $ARGV[0] or die "$!\n"; my $b = "\0" x 1048576;
+		!$ARGV[2] or truncate $f, $ARGV[1] << 20 or die "$!\n";
+		for (1 .. $ARGV[1]) { syswrite $f, $b or die "$!\n" }
+		close $f or die "$!\n"' "$tmp/mnt/file" "$mib" "$1"
+	rm -f "$tmp/mnt/file"
+}
+uptrunc_row() {
+	timed "plain" "$mib" perl_write 0
+	timed "uptrunc" "$mib" perl_write 1
+}
+row_uptrunc() { start_sim --null; only_us uptrunc_row; stop_sim; }
+
+# The same on Google Cloud Storage. The pattern of a null store has 252 KiB.
+on_gs() {
+	scheme=gs
+	start_sim --null
+	mount_system ckptfs
+	write_file "$tmp/mnt/pattern" 252K 1
+	cat "$tmp/mnt/pattern" >"$tmp/pattern"
+	unmount
+	stop_sim
+	writer=write_pattern
+	"$@"
+	scheme=s3 writer=write_file
+}
+gs_file() { start_sim --null; only_us file_row "gs "; stop_sim; }
+gs_four() { start_sim --null; only_us four_row "gs "; stop_sim; }
+row_gs() { on_gs gs_file; }
+row_gsfour() { on_gs gs_four; }
+# A shard is not the pattern, so the store keeps it.
+row_gsrate() { on_gs rates "gs " gcs "$(basename "$(command -v gcsfuse || true)")" --data "$tmp/data"; }
+row_gsrename() { on_gs rename_row "gs "; }
+
 for p in ${CKPTFS_SPEED_PEERS-mount-s3 s3fs geesefs rclone}; do
 	if command -v "$p" >/dev/null; then peers+=("$p"); else echo "absent: $p"; fi
 done
 echo "$(nproc) cores, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), kernel $(uname -r), $(date -u +%F)"
-for row in file blocks four limit rate rss firstbyte tls list; do
+for row in $all; do
 	has_row "$row" || continue
 	echo "measuring: $row"
 	"row_$row"

@@ -122,8 +122,8 @@ built() {
 	EOF
 	printf '%s\n' 'objects = main.o f1.o f2.o f3.o f4.o f5.o' 'prog: $(objects) libf.a' \
 		'	$(CC) -g -o $@ $(objects) libf.a' 'libf.a: f6.o ; ar crD libf.a f6.o' >Makefile
-	make -s -j2 CC="${CC:-cc}" && ./prog && echo 'int f1(int x) { return x + 100; }' >f1.c &&
-		touch -d '+2 seconds' f1.c && make -s CC="${CC:-cc}" && ./prog && make -q main.o && ar t libf.a
+	make -s --no-print-directory -j2 CC="${CC:-cc}" && ./prog && echo 'int f1(int x) { return x + 100; }' >f1.c &&
+		touch -d '+2 seconds' f1.c && make -s --no-print-directory CC="${CC:-cc}" && ./prog && make -q main.o && ar t libf.a
 	made=$?
 	rm -f prog *.o
 	return $made

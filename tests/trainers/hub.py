@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """huggingface_hub's cache of links and locks, filled from a server here; datasets' files."""
+import glob
 import http.server
 import os
 import threading
@@ -60,6 +61,11 @@ def cache():
                     assert f.read() == content(name, Hub.commit)
                 trial.say(name, "is a link" if os.path.islink(path) else "is a file")
         huggingface_hub.hf_hub_download("some/model", "model.bin", local_dir="local", endpoint=endpoint)
+        for path in glob.glob("local/.cache/**/*.metadata", recursive=True, include_hidden=True):
+            with open(path) as f:
+                lines = f.readlines()
+            with open(path, "w") as f:
+                f.writelines(lines[:2])  # without the time, which has more digits or fewer
         trial.say([len(revision.files) for repo in huggingface_hub.scan_cache_dir("cache").repos
                    for revision in repo.revisions])
     finally:
