@@ -43,10 +43,12 @@ check "until its last close" wait_for 20 none_parked
 i=0 bad=0
 store_put walk0 <"$tmp/data"
 while [ $i -lt 5 ]; do
-	sha256sum <"$mnt/walk$i" >"$tmp/sum" &
+	exec 3<"$mnt/walk$i" # before the rename, which the reader alone might not be
+	sha256sum <&3 >"$tmp/sum" &
 	reader=$!
 	fdo rename "$mnt/walk$i" "$mnt/walk$((i + 1))" >/dev/null
 	wait $reader
+	exec 3<&-
 	[ "$(cat "$tmp/sum")" = "$sum" ] || bad=$((bad + 1))
 	i=$((i + 1))
 	forget_pages "$mnt/walk$i"
