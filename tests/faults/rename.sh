@@ -3,9 +3,9 @@
 # rename.sh: a rename of a file that fails says so, and nothing is lost.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 15
+plan 17
 start_store
-mount_ckptfs attr_ttl=0
+mount_ckptfs attr_ttl=0 part_size=5M memory=64M
 printf a >"$mnt/a"
 printf b >"$mnt/b"
 
@@ -13,6 +13,12 @@ set_faults rename_copy_denied
 expect_eq "EACCES EACCES" "$(fdo rename "$mnt/a" "$mnt/b" rename "$mnt/a" "$mnt/c")" "a copy that is refused"
 expect_eq "a b" "$(cat "$mnt/a") $(cat "$mnt/b")" "both names are what they were"
 expect_eq "ENOENT" "$(fdo size "$mnt/c")" "and no other came"
+
+fdo_begin open wct "$mnt/tmp" write 12000000 pause close
+fdo rename "$mnt/tmp" "$mnt/sent" >/dev/null
+fdo_ends "ok ok ok EACCES" "a close whose data was sent under another name, and cannot go from there, says so"
+expect_eq "a b" "$(store_ls | xargs)" "and neither name has any"
+expect_log 'sent: not published, .* Permission denied'
 
 set_faults rename_delete_denied
 expect_eq "EACCES" "$(fdo rename "$mnt/a" "$mnt/c")" "a delete that is refused after the copy"

@@ -69,6 +69,7 @@ mount_gs_tests = \
 	%D%/gs/readers.sh \
 	%D%/gs/rename.sh \
 	%D%/gs/rename_open.sh \
+	%D%/gs/rename_sent.sh \
 	%D%/gs/replaced.sh \
 	%D%/gs/sent.sh \
 	%D%/gs/truncate.sh \
