@@ -101,6 +101,17 @@ static int time_all(struct work *w, double *out)
         return atomic_load(&w->err);
 }
 
+/* Deletes what was written through the mount past it, and the directory's own object. */
+static int empty_folder(struct store *s, const char *dir, size_t n)
+{
+        char marker[BUCKET_NAME_MAX];
+        int err = bucket_empty(s, dir, n);
+
+        snprintf(marker, sizeof marker, "%s/", dir);
+        int gone = store_delete_wait(s, marker);
+        return err ? err : gone;
+}
+
 static int measure(const struct run *r, const struct keys *k, struct store *s, double *store,
                    double *mount)
 {
@@ -124,7 +135,7 @@ static int measure(const struct run *r, const struct keys *k, struct store *s, d
                         err = time_all(&m, &mount[e]);
                 if (err && err != -ECANCELED)
                         run_error(r, "%s: %s", path, strerror(-err));
-                int left = bucket_empty(s, files, m.n);
+                int left = empty_folder(s, files, m.n);
                 err = err ? err : gone ? gone : left;
         }
         return err;

@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
 [ -w /dev/fuse ] || skip_all "/dev/fuse cannot be opened"
-plan 11
+plan 13
 cd "$tmp" || exit 1
 mkdir mnt
 store_start storesim
@@ -37,4 +37,8 @@ both list objects=1500 epochs=1 out=list >list.out 2>&1
 expect_eq 0 $? "many names"
 check "over libstore's time" grep -q '^ls -l over libstore: [0-9.]*' list.out
 diag "$(cat list.out)"
+both small objects=200 epochs=2 out=small >small.out 2>&1
+expect_eq 0 $? "many small files"
+check "over the rate of libstore" grep -q '^rate over libstore: [0-9.]*' small.out
+diag "$(cat small.out)"
 check "nothing is left in the bucket" sh -c 'sleep 2; [ -z "$(ls -A "$1/mnt")" ]' sh "$tmp"
