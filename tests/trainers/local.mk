@@ -13,6 +13,7 @@ trainers_tests = \
 	%D%/tensorboard.sh \
 	%D%/torch.sh \
 	%D%/two_mounts.sh \
+	%D%/versitygw.sh \
 	$(NULL)
 TESTS += $(trainers_tests)
 
@@ -38,7 +39,6 @@ EXTRA_DIST += \
 	%D%/torch_files.py \
 	%D%/trainers.sh \
 	%D%/trial.py \
-	%D%/versitygw.sh \
 	$(NULL)
 
 check_PROGRAMS += %D%/rounds
