@@ -23,7 +23,7 @@
 static int help(void)
 {
         printf("usage: [mpirun -n N] ckptbench SCENARIO [-cd DIR] [-cn NAME] [--dry-run]\n"
-               "           [key=value | +key=v1,v2 ...]\n"
+               "           [--legacy-names] [key=value | +key=v1,v2 ...]\n"
                "       ckptbench report DIR... -o FILE.html\n"
                "       ckptbench compare FIRST SECOND\n\nscenarios:\n");
         for (size_t i = 0; i < scenario_count; i++)
@@ -49,7 +49,7 @@ static int unknown_scenario(const char *name)
 /* What the command line says besides keys. */
 struct args {
         const char *dir, *name; /* of a configuration file */
-        bool dry_run;
+        bool dry_run, legacy_names;
 };
 
 /* The arguments behind the scenario: `keys` says whether its keys are added or its flags looked
@@ -71,6 +71,8 @@ static int read_args(int argc, char **argv, struct args *a, struct sweep *keys, 
                         *to = argv[++i];
                 else if (!strcmp(arg, "--dry-run"))
                         a->dry_run = true;
+                else if (!strcmp(arg, "--legacy-names"))
+                        a->legacy_names = true;
                 else if (keys)
                         err = sweep_add(keys, arg, why, nwhy);
         }
@@ -96,6 +98,7 @@ static int read_keys(int argc, char **argv, struct run *r, struct sweep *s)
         if (!err)
                 err = read_args(argc, argv, &a, s, why, sizeof why);
         r->dry_run = a.dry_run;
+        r->legacy_names = a.legacy_names;
         if (r->coll->rank == 0) {
                 fputs(notes.p, stderr);
                 if (err)

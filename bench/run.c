@@ -28,6 +28,8 @@ void run_error(const struct run *r, const char *fmt, ...)
         if (r->coll->ranks > 1)
                 snprintf(who, sizeof who, "rank %u: ", r->coll->rank);
         fprintf(stderr, "ckptbench: %s%s\n", who, text);
+        if (r->log)
+                fprintf(r->log, "error: %s%s\n", who, text);
 }
 
 /* The same, of what every rank sees alike. */
@@ -111,14 +113,62 @@ static int make_run_dir(struct run *r, const char *out)
         }
 }
 
-static int write_job(const struct run *r, size_t i, const struct json *job)
+/* The directory of a job, with its log open. */
+static int open_job(struct run *r, size_t i)
 {
         char path[PATH_MAX + 64];
         snprintf(path, sizeof path, "%s/%zu", r->dir, i);
         if (mkdir(path, 0777))
                 return -errno;
+        snprintf(path, sizeof path, "%s/%zu/benchmark.log", r->dir, i);
+        r->log = fopen(path, "we");
+        return r->log ? 0 : -errno;
+}
+
+/* results_<model>_<backend>_<world>_<threads>_<storage>.json, as an older suite named them. */
+static void legacy_name(const struct run *r, const struct keys *k, size_t i, char *out, size_t n)
+{
+        static const char *const backends[] = {"gloo", "nccl"};
+        unsigned long long world = k->world_size ? k->world_size : r->coll->ranks;
+        snprintf(out, n, "%s/%zu/results_%s_%s_%llu_%llu_%s.json", r->dir, i, k->model,
+                 backends[k->backend], world, (unsigned long long)k->thread_count, k->storage);
+}
+
+/* Writes what is known of a job, and what its log says last. */
+static int close_job(struct run *r, const struct keys *k, size_t i, const struct json *job)
+{
+        char path[PATH_MAX + 256];
         snprintf(path, sizeof path, "%s/%zu/job_results.json", r->dir, i);
-        return json_write_file(job, path);
+        int err = json_write_file(job, path);
+        if (!err && r->legacy_names) {
+                legacy_name(r, k, i, path, sizeof path);
+                err = json_write_file(job, path);
+        }
+        fprintf(r->log, "%s\n", json_string(json_get(job, "error"), "done"));
+        int closed = fclose(TAKE_PTR(r->log));
+        return err ? err : closed ? -errno : 0;
+}
+
+/* What was swept, as YAML: each key with its values. */
+static int write_sweep(const struct run *r, const struct sweep *s)
+{
+        char path[PATH_MAX + 64];
+        snprintf(path, sizeof path, "%s/multirun.yaml", r->dir);
+        CLEANUP(fclosep) FILE *f = fopen(path, "we");
+        if (!f)
+                return -errno;
+        fprintf(f, "scenario: %s\nparams:\n", r->scenario->name);
+        for (size_t i = 0; i < s->n; i++) {
+                fprintf(f, "  %s: [", s->keys[i].name);
+                for (size_t v = 0; v < s->keys[i].n; v++) {
+                        fputs(v ? ", '" : "'", f);
+                        for (const char *p = s->keys[i].v[v]; *p; p++)
+                                fputs(*p == '\'' ? "''" : (char[]){*p, 0}, f);
+                        fputc('\'', f);
+                }
+                fputs("]\n", f);
+        }
+        return fflush(f) ? -errno : 0;
 }
 
 /* Asks the scenario about every job before the first one starts. */
@@ -140,7 +190,7 @@ static int plan_all(struct run *r, const struct sweep *s)
 }
 
 /* One job; `jobs` is the array of run_results.json (NULL but in rank 0). */
-static int run_job(const struct run *r, const struct sweep *s, size_t i, struct json *jobs)
+static int run_job(struct run *r, const struct sweep *s, size_t i, struct json *jobs)
 {
         char why[512];
         struct keys k;
@@ -148,19 +198,23 @@ static int run_job(const struct run *r, const struct sweep *s, size_t i, struct 
         if (err)
                 return said_once(r, err, why);
         struct json *job = jobs ? json_add_object(jobs, NULL) : NULL;
+        int wrote = job ? open_job(r, i) : 0;
         if (job) {
                 add_head(job, JOB_FORMAT, r);
                 keys_json(&k, json_add_object(job, "config"));
                 run_describe(r, job);
         }
-        err = r->scenario->job(r, &k, job);
-        param_tab_release(&key_tab, &k);
+        err = coll_agree(r->coll, wrote);
+        if (!err)
+                err = r->scenario->job(r, &k, job);
         if (err && job)
                 json_add_string(job, "error", strerror(-err));
-        int wrote = job ? write_job(r, i, job) : 0;
+        if (job && r->log)
+                wrote = close_job(r, &k, i, job);
+        param_tab_release(&key_tab, &k);
         if (wrote)
-                run_error(r, "%s/%zu/job_results.json: %s: give out= a directory with room", r->dir,
-                          i, strerror(-wrote));
+                run_error(r, "%s/%zu: %s: give out= a directory with room", r->dir, i,
+                          strerror(-wrote));
         return err ? err : coll_agree(r->coll, wrote);
 }
 
@@ -193,6 +247,9 @@ static int open_run(struct run *r, const struct sweep *s, struct json **result)
                 if (err)
                         run_error(r, "out=%s: %s: give a directory that can be written", k.out,
                                   strerror(-err));
+                else if ((err = write_sweep(r, s)))
+                        run_error(r, "%s/multirun.yaml: %s: give out= a directory with room",
+                                  r->dir, strerror(-err));
                 *result = json_new_object();
                 add_head(*result, RUN_FORMAT, r);
                 json_add_string(*result, "disambiguator", k.disambiguator);
@@ -209,11 +266,15 @@ static void forget_run_dir(const struct run *r, size_t jobs)
         if (r->coll->rank || !*r->dir)
                 return;
         for (size_t i = 0; i < jobs; i++) {
+                snprintf(path, sizeof path, "%s/%zu/benchmark.log", r->dir, i);
+                unlink(path);
                 snprintf(path, sizeof path, "%s/%zu/job_results.json", r->dir, i);
                 unlink(path);
                 *strrchr(path, '/') = 0;
                 rmdir(path);
         }
+        snprintf(path, sizeof path, "%s/multirun.yaml", r->dir);
+        unlink(path);
         rmdir(r->dir);
 }
 

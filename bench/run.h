@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run.h: one start of ckptbench: its jobs, their results on disk, the table at the end.
  *
- * Results: OUT/SCENARIO/DATE/N/job_results.json a job, OUT/SCENARIO/DATE/run_results.json all of
- * them. Both begin with "format" and "version"; fields are added, never changed in meaning, while
- * the version stays. They hold the keys given and what was measured: no environment, no secrets. */
+ * Results: OUT/SCENARIO/DATE/N/job_results.json a job, with what was said of it in benchmark.log
+ * beside it, OUT/SCENARIO/DATE/multirun.yaml what was swept, run_results.json all of them. Both
+ * begin with "format" and "version"; fields are added, never changed in meaning, while the version
+ * stays. They hold the keys given and what was measured: no environment, no secrets. */
 #ifndef CKPTFS_BENCH_RUN_H
 #define CKPTFS_BENCH_RUN_H
 
@@ -24,7 +25,8 @@ enum { RUN_FORMAT_VERSION = 1 };
 struct run {
         struct coll *coll;
         const struct scenario *scenario;
-        bool dry_run;
+        bool dry_run, legacy_names;
+        FILE *log;          /* of the job under way; rank 0 */
         char dir[PATH_MAX]; /* of the results; rank 0 */
 };
 

@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 14
+plan 16
 cd "$tmp" || exit 1
 mkdir disk conf
 
@@ -23,6 +23,13 @@ check "the suite's figures are there" jq -e '.job_results[0].suite
 check "it is loaded and right" bench dcp_ddp_load $keys checkpoint.suffix="$ddp/" out=out
 expect_eq "every timed byte, after the clock" \
 	"$(jq -r '.job_results[0].setup.verified' "$(results dcp_ddp_load)")" "and that is said"
+
+bench dcp_ddp_save $keys --legacy-names thread_count=1,2 out=names >names.out
+expect_eq "0 results_gpt-mini_gloo_1_1_disk.json results_gpt-mini_gloo_1_2_disk.json" \
+	"$? $(cd names/*/* && echo */results_* | sed 's|./||g')" "results have the older suite's names too"
+expect_eq "done params:   thread_count: ['1', '2']" \
+	"$(cd names/*/* && echo "$(cat 0/benchmark.log)" "$(grep -e params: -e thread multirun.yaml | tr '\n' ' ' | sed 's/ $//')")" \
+	"and what was swept stands beside them"
 
 cp -r "disk/$ddp" disk/wrong
 check_fails "bytes of another save are refused" bench dcp_ddp_load $keys suffix=wrong out=out
