@@ -44,6 +44,7 @@ EXTRA_DIST += \
 	%D%/rename_copy_denied.json \
 	%D%/rename_delete_denied.json \
 	%D%/rename_hiccups.json \
+	%D%/rename_late.json \
 	%D%/rename_slow.json \
 	%D%/rename_some_denied.json \
 	%D%/read_corrupt.json \

@@ -3,7 +3,7 @@
 # rename.sh: a rename of a file that fails says so, and nothing is lost.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 17
+plan 18
 start_store
 mount_ckptfs attr_ttl=0 part_size=5M memory=64M
 printf a >"$mnt/a"
@@ -19,6 +19,20 @@ fdo rename "$mnt/tmp" "$mnt/sent" >/dev/null
 fdo_ends "ok ok ok EACCES" "a close whose data was sent under another name, and cannot go from there, says so"
 expect_eq "a b" "$(store_ls | xargs)" "and neither name has any"
 expect_log 'sent: not published, .* Permission denied'
+
+# Another's object gets the old name between the two. Whether the close still succeeds is a race.
+set_faults rename_late
+fdo_begin open wct "$mnt/tmp" write 12000000 pause close
+fdo rename "$mnt/tmp" "$mnt/late" >/dev/null
+requests_mark
+: >"$tmp/fdo/go"
+wait_for 20 requests_are CompleteMultipartUpload=1
+printf theirs | store_put tmp
+wait "$fdo_pid"
+expect_eq "theirs" "$(store_cat tmp)" "what was put under the old name meanwhile stays"
+objects rm tmp
+objects rm late 2>/dev/null
+expect_log '(sent|late): not published, .*'
 
 set_faults rename_delete_denied
 expect_eq "EACCES" "$(fdo rename "$mnt/a" "$mnt/c")" "a delete that is refused after the copy"
