@@ -121,7 +121,7 @@ static void cut_and_open(struct opening *o)
 }
 
 /* The handle writes too. Writes alone bypass the page cache: a request is then as large as the
- * program's write. */
+ * program's write. But only behind the page cache does the kernel sync each write of O_SYNC. */
 static int attach_file_locked(struct opening *o)
 {
         o->h->holders = holders_open(&o->n->holders, o->opener);
@@ -132,7 +132,7 @@ static int attach_file_locked(struct opening *o)
                 holders_release(&o->n->holders);
                 return -ENOMEM;
         }
-        o->fi.direct_io = !o->h->reads || o->fi.flags & O_DIRECT;
+        o->fi.direct_io = (!o->h->reads && !(o->fi.flags & O_DSYNC)) || o->fi.flags & O_DIRECT;
         o->fi.keep_cache = 0;
         return 0;
 }

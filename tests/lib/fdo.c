@@ -53,6 +53,7 @@ static int open_flags(const char *letters)
         flags |= strchr(letters, 'x') ? O_EXCL : 0;
         flags |= strchr(letters, 'a') ? O_APPEND : 0;
         flags |= strchr(letters, 'd') ? O_DIRECT : 0;
+        flags |= strchr(letters, 'y') ? O_SYNC : 0;
         return flags | O_CLOEXEC;
 }
 

@@ -3,7 +3,7 @@
 # publish.sh: a file is visible at the store when close or fsync returned, whole, and never before.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 34
+plan 36
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -21,6 +21,10 @@ fdo_begin open wt "$f" write 9000000 pause close
 expect_eq old "$(store_cat file)" "the old version stands until close"
 fdo_ends "ok ok ok ok" "close returns 0"
 expect_eq 9000000 "$(objects size file)" "and has replaced it"
+
+fdo_begin open wcy "$mnt/osync" write 3000000 pause close
+expect_eq 3000000 "$(objects size osync)" "a write of O_SYNC is published when it returns"
+fdo_ends "ok ok ok ok" "and the file is closed"
 
 fdo_begin src "$tmp/data" open wct "$mnt/synced" write 4096 fsync pause write 100 close
 head -c 4096 "$tmp/data" >"$tmp/head"
