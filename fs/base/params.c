@@ -128,7 +128,7 @@ static const struct {
         [PARAM_SIZE] = {parse_size, "SIZE", "not a size", "bytes, or a number with K, M, G or T"},
         [PARAM_UINT] = {parse_count, "N", "not a count", "a whole number"},
         [PARAM_DURATION] = {parse_duration, "TIME", "not a time",
-                            "seconds, or a number with ms, s or m"},
+                            "seconds, or a number with ms, s, m, h or d"},
         [PARAM_MODE] = {parse_mode, "MODE", "not a mode", "octal permission bits, as 0644"},
         [PARAM_BOOL] = {parse_bool, "on|off", "neither on nor off", "on or off"},
         [PARAM_CHOICE] = {NULL, "WORD", "not known", "a word"},

@@ -136,7 +136,9 @@ START_TEST(times_have_units)
         ck_assert_uint_eq(ns, 120000000000);
         ck_assert_int_eq(fault_parse_duration("", &ns), -EINVAL);
         ck_assert_int_eq(fault_parse_duration("-1s", &ns), -EINVAL);
-        ck_assert_int_eq(fault_parse_duration("1h", &ns), -EINVAL);
+        ck_assert_int_eq(fault_parse_duration("1h", &ns), 0);
+        ck_assert_uint_eq(ns, 3600000000000);
+        ck_assert_int_eq(fault_parse_duration("1d", &ns), -EINVAL);
         ck_assert_int_eq(fault_parse_duration("1e30", &ns), -EINVAL);
 }
 END_TEST
