@@ -46,6 +46,7 @@ END {
 	line("HTTPS, one file, write", median("tls write", "ckptfs"), "GB/s", 1.0, 1.5)
 	line("HTTPS, one file, read", median("tls read", "ckptfs"), "GB/s", 1.0, 1.3)
 	line("ls -l of 100,000 objects, over libstore", median("ls over libstore", "ckptfs"), "x", 2, 1.2, 1)
+	line("one file by eight readers, over four files", ratio("threads read", "ckptfs", "ckptfs", "four read"), "x", 0.9, "")
 	line("a size set first, over plain writes", ratio("uptrunc", "ckptfs", "ckptfs", "plain"), "x", 0.95, "")
 	line("10,000 files of 4 KiB, 16 threads, over libstore", median("small over libstore", "ckptfs"), "x", 0.8, "")
 	line("rename of 10,000 objects, over round trips", median("rename over round trips", "ckptfs"), "x", 1.3, "", 1)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # speed.sh: the speed table, on this machine, beside each peer that is on PATH.
 #
-#   bench/speed.sh BUILD-DIR [ROW...]      rows: file blocks four uptrunc limit rate rss firstbyte tls list
+#   bench/speed.sh BUILD-DIR [ROW...]      rows: file blocks four threads uptrunc limit rate rss firstbyte tls list
 #                                                small rename append find gs gsfour gsrate gsrename
 #
 # Everything runs against storesim on loopback. CKPTFS_SPEED_SIZE (8GiB) is the size of a file and CKPTFS_SPEED_RUNS (3)
@@ -13,7 +13,7 @@ set -euo pipefail
 
 b=$(cd "$1" && pwd)
 shift
-all='file blocks four uptrunc limit rate rss firstbyte tls list small rename append find gs gsfour gsrate gsrename'
+all='file blocks four threads uptrunc limit rate rss firstbyte tls list small rename append find gs gsfour gsrate gsrename'
 rows=${*:-$all}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 out=$root/quickstart.out
@@ -191,6 +191,23 @@ only_us() { local peers=(); alternate "$@"; }
 row_file() { start_sim --null; alternate file_row ""; stop_sim; }
 row_blocks() { start_sim --null; only_us blocks_row; stop_sim; }
 row_four() { start_sim --null; alternate four_row ""; stop_sim; }
+
+# One file by eight readers, a piece each, as a parallel load of a checkpoint does.
+eight_read() {
+	local i pids=()
+	for i in 0 1 2 3 4 5 6 7; do
+		dd if="$tmp/mnt/file" of=/dev/null bs=1M skip=$((i * mib / 8)) count=$((mib / 8)) status=none &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+}
+threads_row() {
+	write_file "$tmp/mnt/file" 1M "$mib"
+	drop_caches
+	timed "threads read" "$mib" eight_read
+	rm -f "$tmp/mnt/file"
+}
+row_threads() { start_sim --null; only_us threads_row; stop_sim; }
 
 row_limit() {
 	(cd "$tmp" && "$b/ckptbench" ceiling path="$tmp" out="$tmp/ceiling") >"$tmp/ceiling.txt" ||
