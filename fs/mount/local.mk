@@ -50,6 +50,8 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/op_rename.c \
 	%D%/park.c \
 	%D%/park.h \
+	%D%/pass.c \
+	%D%/pass.h \
 	%D%/op_setattr.c \
 	%D%/op_xattr.c \
 	%D%/op_link.c \

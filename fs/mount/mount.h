@@ -16,6 +16,7 @@
 struct curfew;
 struct handle;
 struct park;
+struct pass;
 struct relief;
 struct stat;
 
@@ -34,9 +35,12 @@ struct mount {
         struct tree *tree;
         struct relief *relief;
         struct park *park;
-        struct curfew *curfew;  /* NULL until the mount ends */
-        unsigned amends;        /* nodes with a change of attributes on its way; tree's lock */
-        struct handle *handles; /* open files, see op.h; guarded by the tree's lock */
+        struct curfew *curfew;   /* NULL until the mount ends */
+        struct pass *passes;     /* changes of names under way, see pass.h; tree's lock */
+        struct pass *pass_waits; /* those that wait, in the order in which they came */
+        unsigned pass_roots;     /* how many of `passes` have a root */
+        unsigned amends;         /* nodes with a change of attributes on its way; tree's lock */
+        struct handle *handles;  /* open files, see op.h; guarded by the tree's lock */
         struct file_env file_env;
         struct file_tally tally;
         struct reader_env reader_env;

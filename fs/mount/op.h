@@ -10,6 +10,7 @@
 
 #include "mount/amend.h"
 #include "mount/mount.h"
+#include "mount/pass.h"
 
 /* op_meta.c: names and attributes */
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
@@ -143,6 +144,7 @@ struct op_edit {
          * Runs again when the object turned out to be another. */
         int (*apply)(struct op_edit *e, struct attr *a);
         void (*reply)(struct op_edit *e, int err); /* the last thing done with it: frees it */
+        struct pass pass;                          /* the rest is op_edit()'s */
         struct attr before;
         unsigned tries;
 };

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "mount/pass.h"
 
 #include "base/banned.h"
 
@@ -17,16 +18,20 @@
  */
 
 struct make {
+        struct pass pass; /* stays the first field */
         fuse_req_t req;
         struct mount *m;
         struct node *dir;
         char *name, *key;
         char *target; /* of a link, else NULL */
+        mode_t mode;
+        dev_t rdev;
         struct attr attr;
 };
 
 static void make_end(struct make *k, int err)
 {
+        pass_leave(k->m, &k->pass);
         if (err)
                 fuse_reply_err(k->req, -err);
         attr_release(&k->attr);
@@ -63,34 +68,50 @@ static int make_put(struct make *k)
 {
         struct store_cond cond = {.if_absent = store_caps(k->m->store) & STORE_CAP_IF_ABSENT};
         struct store_body body = store_body_mem(k->target, k->target ? strlen(k->target) : 0);
+        const struct fuse_ctx *who = fuse_req_ctx(k->req);
         struct store_meta meta;
+
+        tree_lock(k->m->tree);
+        k->attr = amend_fresh_locked(k->m, k->dir, k->mode, who->uid, who->gid, k->rdev);
+        tree_unlock(k->m->tree);
         int err = attr_to_meta(&k->attr, &meta);
         return err ? err : store_put(k->m->store, k->key, &body, &meta, &cond, made, k);
+}
+
+static void make_passed(struct pass *p)
+{
+        struct make *k = (struct make *)p;
+        int err = mount_key(k->m, k->dir, k->name, &k->key);
+        if (!err)
+                err = make_put(k);
+        if (err)
+                make_end(k, err);
 }
 
 static void make(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev,
                  const char *target)
 {
         struct mount *m = op_mount(req);
+        struct node *dir = op_node(m, parent);
         struct make *k = calloc(1, sizeof *k);
-        if (!k) {
+        char *own = strdup(name), *to = target ? strdup(target) : NULL;
+
+        if (!k || !own || (target && !to)) {
+                free(k);
+                free(own);
+                free(to);
                 fuse_reply_err(req, ENOMEM);
                 return;
         }
-        *k = (struct make){.req = req, .m = m, .dir = op_node(m, parent), .name = strdup(name)};
-        k->target = target ? strdup(target) : NULL;
-        int err = mount_key(m, k->dir, name, &k->key);
-        if (!err && (!k->name || (target && !k->target)))
-                err = -ENOMEM;
-        if (!err) {
-                const struct fuse_ctx *who = fuse_req_ctx(req);
-                tree_lock(m->tree);
-                k->attr = amend_fresh_locked(m, k->dir, mode, who->uid, who->gid, rdev);
-                tree_unlock(m->tree);
-                err = make_put(k);
-        }
-        if (err)
-                make_end(k, err);
+        *k = (struct make){.pass = {.in = {dir}, .go = make_passed},
+                           .req = req,
+                           .m = m,
+                           .dir = dir,
+                           .name = own,
+                           .target = to,
+                           .mode = mode,
+                           .rdev = rdev};
+        pass_enter(m, &k->pass);
 }
 
 void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name)

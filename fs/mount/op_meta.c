@@ -70,12 +70,47 @@ static void lookup_fail(struct lookup *l, int err)
         lookup_free(l);
 }
 
+static void lookup_anew(struct lookup *l)
+{
+        l->asked_head = l->asked_list = l->asked_marker = l->marker = l->listed = false;
+        l->begun = tree_now_ns();
+        lookup_ask(l);
+}
+
+/* The directory may have got another name while the store was asked: once more. */
+static bool lookup_moved(struct lookup *l)
+{
+        CLEANUP(freep) char *key = NULL;
+
+        if (mount_key(l->m, l->parent, l->name, &key) || !strcmp(key, l->key))
+                return false;
+        free(l->key);
+        l->key = TAKE_PTR(key);
+        lookup_anew(l);
+        return true;
+}
+
+/* The name may have been deleted here while the store was asked: once more. */
+static bool lookup_past(struct lookup *l)
+{
+        tree_lock(l->m->tree);
+        bool past = !l->again && tree_gone_since_locked(l->m->tree, l->parent, l->name, l->begun);
+        tree_unlock(l->m->tree);
+        if (past) {
+                l->again = true;
+                lookup_anew(l);
+        }
+        return past;
+}
+
 /* Neither an object nor a directory at the store: the kernel may remember that for as long as a
  * name. A directory stays while a file in it is not published yet. */
 static void lookup_absent(struct lookup *l)
 {
         struct fuse_entry_param e = {.entry_timeout = mount_absent_ttl(l->m)};
 
+        if (lookup_moved(l))
+                return;
         tree_lock(l->m->tree);
         struct node *n = tree_find_locked(l->m->tree, l->parent, l->name);
         if (n && (n->known_ns > l->begun || tree_has_unpublished_locked(l->m->tree, n))) {
@@ -88,26 +123,11 @@ static void lookup_absent(struct lookup *l)
         lookup_free(l);
 }
 
-/* The name may have been deleted here while the store was asked: once more. */
-static bool lookup_past(struct lookup *l)
-{
-        tree_lock(l->m->tree);
-        bool past = !l->again && tree_gone_since_locked(l->m->tree, l->parent, l->name, l->begun);
-        tree_unlock(l->m->tree);
-        if (past) {
-                l->again = true;
-                l->asked_head = l->asked_list = l->asked_marker = l->marker = l->listed = false;
-                l->begun = tree_now_ns();
-                lookup_ask(l);
-        }
-        return past;
-}
-
 static void lookup_found(struct lookup *l, struct node_info *info)
 {
         struct fuse_entry_param e;
 
-        if (lookup_past(l))
+        if (lookup_moved(l) || lookup_past(l))
                 return;
         info->asked_ns = l->begun;
         tree_lock(l->m->tree);

@@ -10,18 +10,23 @@
 #include "base/cleanup.h"
 #include "mount/marker.h"
 #include "mount/park.h"
+#include "mount/pass.h"
 
 #include "base/banned.h"
 
 /* One change under way. */
 struct change {
+        struct pass pass; /* stays the first field */
         fuse_req_t req;
         struct mount *m;
         struct node *dir; /* where the name is */
         char *name;
+        const char *tail;               /* behind its key */
+        void (*begin)(struct change *); /* once it may; `key` is made */
         char *key;
-        struct node *n;   /* of a file that is unlinked, pinned; else NULL */
-        struct attr attr; /* of a directory that is made */
+        struct node *n; /* of a file that is unlinked, pinned; else NULL */
+        mode_t mode;    /* of a directory that is made */
+        struct attr attr;
 };
 
 static void change_free(struct change *c)
@@ -41,29 +46,51 @@ static void change_free(struct change *c)
 
 static void change_end(struct change *c, int err)
 {
+        pass_leave(c->m, &c->pass);
         fuse_reply_err(c->req, -err);
         change_free(c);
 }
 
-/* A change of `name` in `parent`, or NULL after an error reply. `tail` is added to the key. */
-static struct change *change_new(fuse_req_t req, fuse_ino_t parent, const char *name,
-                                 const char *tail)
+static void change_passed(struct pass *p)
+{
+        struct change *c = (struct change *)p;
+        CLEANUP(freep) char *key = NULL;
+        int err = mount_key(c->m, c->dir, c->name, &key);
+
+        if (!err && asprintf(&c->key, "%s%s", key, c->tail) < 0) {
+                c->key = NULL;
+                err = -ENOMEM;
+        }
+        if (err)
+                change_end(c, err);
+        else
+                c->begin(c);
+}
+
+/* Begins a change of `name` in `parent`, or replies an error. `tail` is added to the key. */
+static void change(fuse_req_t req, fuse_ino_t parent, const char *name, const char *tail,
+                   void (*begin)(struct change *c), mode_t mode)
 {
         struct mount *m = op_mount(req);
-        CLEANUP(freep) char *key = NULL;
         struct node *dir = op_node(m, parent);
-        int err = mount_key(m, dir, name, &key);
-        struct change *c = err ? NULL : calloc(1, sizeof *c);
+        struct change *c = calloc(1, sizeof *c);
 
         if (c) {
-                *c = (struct change){.req = req, .m = m, .dir = dir, .name = strdup(name)};
-                if (c->name && asprintf(&c->key, "%s%s", key, tail) >= 0)
-                        return c;
-                c->key = NULL;
-                change_free(c);
+                *c = (struct change){.pass = {.in = {dir}, .go = change_passed},
+                                     .req = req,
+                                     .m = m,
+                                     .dir = dir,
+                                     .name = strdup(name),
+                                     .tail = tail,
+                                     .begin = begin,
+                                     .mode = mode};
         }
-        fuse_reply_err(req, err ? -err : ENOMEM);
-        return NULL;
+        if (c && c->name) {
+                pass_enter(m, &c->pass);
+                return;
+        }
+        change_free(c);
+        fuse_reply_err(req, ENOMEM);
 }
 
 static void deleted(void *arg, int err, const struct store_object *obj)
@@ -109,31 +136,37 @@ static void marker_made(void *arg, int err, const struct store_object *obj)
                         err = -ENOMEM;
                 tree_unlock(c->m->tree);
         }
-        if (err)
-                fuse_reply_err(c->req, -err);
-        else
-                fuse_reply_entry(c->req, &e);
+        if (err) {
+                change_end(c, err);
+                return;
+        }
+        pass_leave(c->m, &c->pass);
+        fuse_reply_entry(c->req, &e);
         change_free(c);
 }
 
-void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+static void mkdir_begin(struct change *c)
 {
         struct store_body empty = store_body_mem(NULL, 0);
-        struct change *c = change_new(req, parent, name, "/");
-        const struct fuse_ctx *who = fuse_req_ctx(req);
-        struct store_meta meta;
-        if (!c)
-                return;
+        const struct fuse_ctx *who = fuse_req_ctx(c->req);
         /* Another host may have made it since the kernel looked. */
         const struct store_cond cond = {.if_absent = store_caps(c->m->store) & STORE_CAP_IF_ABSENT};
+        struct store_meta meta;
+
         tree_lock(c->m->tree);
-        c->attr = amend_fresh_locked(c->m, c->dir, S_IFDIR | (mode & 07777), who->uid, who->gid, 0);
+        c->attr = amend_fresh_locked(c->m, c->dir, S_IFDIR | (c->mode & 07777), who->uid, who->gid,
+                                     0);
         tree_unlock(c->m->tree);
         int err = attr_to_meta(&c->attr, &meta);
         if (!err)
                 err = store_put(c->m->store, c->key, &empty, &meta, &cond, marker_made, c);
         if (err)
                 change_end(c, err);
+}
+
+void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+        change(req, parent, name, "/", mkdir_begin, mode);
 }
 
 static void rmdir_listed(void *arg, int err, const struct store_page *page)
@@ -148,19 +181,21 @@ static void rmdir_listed(void *arg, int err, const struct store_page *page)
                 delete_key(c);
 }
 
-void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+static void rmdir_begin(struct change *c)
 {
-        struct change *c = change_new(req, parent, name, "/");
-        if (!c)
-                return;
         tree_lock(c->m->tree);
-        struct node *n = tree_find_locked(c->m->tree, c->dir, name);
+        struct node *n = tree_find_locked(c->m->tree, c->dir, c->name);
         bool used = n && tree_has_unpublished_locked(c->m->tree, n);
         tree_unlock(c->m->tree);
         struct store_list list = {.prefix = c->key, .max = 2};
         int err = used ? -ENOTEMPTY : store_list(c->m->store, &list, rmdir_listed, c);
         if (err)
                 change_end(c, err);
+}
+
+void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+        change(req, parent, name, "/", rmdir_begin, 0);
 }
 
 /* --- files
@@ -172,13 +207,10 @@ static void unlinked_left(void *arg)
         delete_key(arg);
 }
 
-void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+static void unlink_begin(struct change *c)
 {
-        struct change *c = change_new(req, parent, name, "");
-        if (!c)
-                return;
         tree_lock(c->m->tree);
-        c->n = tree_find_locked(c->m->tree, c->dir, name);
+        c->n = tree_find_locked(c->m->tree, c->dir, c->name);
         if (c->n)
                 tree_pin_locked(c->n);
         tree_unlock(c->m->tree);
@@ -186,4 +218,9 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
                 park_leave(c->m, c->n, unlinked_left, c);
         else
                 delete_key(c);
+}
+
+void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+        change(req, parent, name, "", unlink_begin, 0);
 }

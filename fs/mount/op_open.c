@@ -26,10 +26,14 @@ enum { ASK_MOST = 100 /* changes of metadata in a row that an open waits for */ 
 /* An open or a create under way; what becomes of it is the handle. */
 struct opening {
         struct op_resize resize;
+        struct pass pass; /* until the handle is attached: what is renamed finds it then */
         struct op_ask ask;
         fuse_req_t req;
         struct mount *m;
         struct node *n;
+        struct node *dir; /* of what is created, with */
+        char *name;
+        mode_t mode;
         char *key;
         struct fuse_file_info fi;
         struct handle *h;
@@ -60,6 +64,7 @@ static struct opening *opening_new(fuse_req_t req, struct mount *m, struct node 
 static void opening_free(struct opening *o)
 {
         free(o->h);
+        free(o->name);
         free(o->key);
         free(o);
 }
@@ -150,9 +155,11 @@ static void detach_file(struct mount *m, struct node *n, struct handle *h)
 
 /* The node for a new file, with one more reference, and `o->h` writing it. 0 or a negative errno.
  */
-static int create_locked(struct opening *o, struct node *dir, const char *name, struct attr *attr)
+static int create_locked(struct opening *o, struct attr *attr)
 {
         struct mount *m = o->m;
+        struct node *dir = o->dir;
+        const char *name = o->name;
         struct node *n = tree_find_locked(m->tree, dir, name);
         bool excl = o->fi.flags & O_EXCL;
 
@@ -192,31 +199,44 @@ static int create_locked(struct opening *o, struct node *dir, const char *name, 
         return 0;
 }
 
-void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
-               struct fuse_file_info *fi)
+static void create_passed(struct pass *p)
 {
-        struct mount *m = op_mount(req);
-        struct node *dir = op_node(m, parent);
-        const struct fuse_ctx *who = fuse_req_ctx(req);
-        CLEANUP(attr_release) struct attr attr = {0};
-        CLEANUP(freep) char *key = NULL;
-        int err = mount_key(m, dir, name, &key);
-        struct opening *o = err ? NULL : opening_new(req, m, NULL, fi);
+        struct opening *o = (struct opening *)(void *)((char *)p - offsetof(struct opening, pass));
+        const struct fuse_ctx *who = fuse_req_ctx(o->req);
+        struct mount *m = o->m;
+        int err = mount_key(m, o->dir, o->name, &o->key);
 
-        if (!o) {
-                fuse_reply_err(req, err ? -err : ENOMEM);
-                return;
-        }
-        o->creates = true;
-        o->key = TAKE_PTR(key);
         tree_lock(m->tree);
-        attr = amend_fresh_locked(m, dir, S_IFREG | (mode & 07777), who->uid, who->gid, 0);
-        err = create_locked(o, dir, name, &attr);
+        struct attr attr =
+                amend_fresh_locked(m, o->dir, S_IFREG | (o->mode & 07777), who->uid, who->gid, 0);
+        if (!err)
+                err = create_locked(o, &attr);
         tree_unlock(m->tree);
+        attr_release(&attr);
+        pass_leave(m, p);
         if (err)
                 opening_fail(o, err);
         else
                 cut_and_open(o);
+}
+
+void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+               struct fuse_file_info *fi)
+{
+        struct mount *m = op_mount(req);
+        struct opening *o = opening_new(req, m, NULL, fi);
+
+        if (!o || !(o->name = strdup(name))) {
+                if (o)
+                        opening_free(o);
+                fuse_reply_err(req, ENOMEM);
+                return;
+        }
+        o->creates = true;
+        o->dir = op_node(m, parent);
+        o->mode = mode;
+        o->pass = (struct pass){.in = {o->dir}, .go = create_passed};
+        pass_enter(m, &o->pass);
 }
 
 /* --- open
@@ -272,11 +292,8 @@ int op_source(struct mount *m, struct node *n, struct file **f, struct reader **
         tree_lock(m->tree);
         bool stale = !n->file && (!n->reader || strcmp(reader_etag(n->reader), n->etag));
         if (stale) { /* a file that was written while it was open to be read is no more */
-                tree_unlock(m->tree);
-                key = tree_key(m->tree, n, NULL);
-                tree_lock(m->tree);
-                if (!n->file)
-                        err = key ? renew_reader_locked(m, n, key, &old) : -ENOMEM;
+                key = tree_key_locked(n);
+                err = key ? renew_reader_locked(m, n, key, &old) : -ENOMEM;
         }
         if (n->file)
                 *f = file_ref(n->file);
@@ -333,6 +350,7 @@ static void open_now(struct opening *o)
                 handle_list_locked(m, o->h);
         }
         tree_unlock(m->tree);
+        pass_leave(m, &o->pass);
         end_replaced(&old);
         if (err) {
                 if (o->h->file)
@@ -349,10 +367,30 @@ static void open_asked(struct op_ask *ask, int err)
 {
         struct opening *o = (struct opening *)(void *)((char *)ask - offsetof(struct opening, ask));
 
-        if (err)
-                opening_fail(o, err);
-        else
+        if (!err) {
                 open_now(o);
+                return;
+        }
+        pass_leave(o->m, &o->pass);
+        opening_fail(o, err);
+}
+
+static void open_passed(struct pass *p)
+{
+        struct opening *o = (struct opening *)(void *)((char *)p - offsetof(struct opening, pass));
+        struct node *n = o->n;
+
+        tree_lock(o->m->tree);
+        o->key = tree_key_locked(n);
+        bool known = op_open_known_locked(n, o->fi.flags);
+        tree_unlock(o->m->tree);
+        o->ask = (struct op_ask){.m = o->m, .n = n, .done = open_asked};
+        if (!o->key)
+                open_asked(&o->ask, -ENOMEM);
+        else if (known)
+                open_now(o);
+        else
+                op_ask_version(&o->ask);
 }
 
 void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -361,20 +399,12 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         struct node *n = op_node(m, ino);
         struct opening *o = opening_new(req, m, n, fi);
 
-        if (!o || !(o->key = tree_key(m->tree, n, NULL))) {
-                if (o)
-                        opening_free(o);
+        if (!o) {
                 fuse_reply_err(req, ENOMEM);
                 return;
         }
-        tree_lock(m->tree);
-        bool known = op_open_known_locked(n, fi->flags);
-        tree_unlock(m->tree);
-        o->ask = (struct op_ask){.m = m, .n = n, .done = open_asked};
-        if (known)
-                open_now(o);
-        else
-                op_ask_version(&o->ask);
+        o->pass = (struct pass){.in = {n}, .go = open_passed};
+        pass_enter(m, &o->pass);
 }
 
 /* --- release

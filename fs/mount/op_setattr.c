@@ -3,6 +3,7 @@
 #include "mount/op.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,11 +19,17 @@ enum { TRIES = 3 }; /* at an object that is replaced elsewhere again and again *
 
 static void edit_go(struct op_edit *e);
 
+static void edit_end(struct op_edit *e, int err)
+{
+        pass_leave(e->m, &e->pass);
+        e->reply(e, err);
+}
+
 static void edit_asked(struct op_ask *ask, int err)
 {
         struct op_edit *e = (struct op_edit *)(void *)((char *)ask - offsetof(struct op_edit, ask));
         if (err)
-                e->reply(e, err);
+                edit_end(e, err);
         else
                 edit_go(e);
 }
@@ -44,7 +51,7 @@ static void edit_sent(struct amend_wait *w, int err)
         if (err == -ESTALE && named && ++e->tries < TRIES)
                 edit_ask(e);
         else
-                e->reply(e, err);
+                edit_end(e, err);
 }
 
 static void edit_go(struct op_edit *e)
@@ -57,7 +64,7 @@ static void edit_go(struct op_edit *e)
                 if (e->tries++ < TRIES)
                         edit_ask(e);
                 else
-                        e->reply(e, -EIO);
+                        edit_end(e, -EIO);
                 return;
         }
         struct attr changed = attr_copy(&n->attr);
@@ -74,16 +81,22 @@ static void edit_go(struct op_edit *e)
         tree_unlock(e->m->tree);
         if (err) {
                 attr_release(&e->before);
-                e->reply(e, err < 0 ? err : 0);
+                edit_end(e, err < 0 ? err : 0);
                 return;
         }
         e->wait.done = edit_sent;
         amend(e->m, n, &e->before, &e->wait);
 }
 
+static void edit_passed(struct pass *p)
+{
+        edit_go((struct op_edit *)(void *)((char *)p - offsetof(struct op_edit, pass)));
+}
+
 void op_edit(struct op_edit *e)
 {
-        edit_go(e);
+        e->pass = (struct pass){.in = {e->n}, .go = edit_passed};
+        pass_enter(e->m, &e->pass);
 }
 
 /* --- mode, owner, times -------------------------------------------------------------------------

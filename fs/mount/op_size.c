@@ -18,6 +18,7 @@
  * for writing, whose close does it. */
 struct sizing {
         struct op_resize resize;
+        struct pass pass; /* by name */
         struct file_commit commit;
         struct op_ask ask;
         fuse_req_t req;
@@ -32,6 +33,8 @@ static void sizing_end(struct sizing *z, int err)
 {
         if (z->by_name && z->resize.file)
                 op_file_put(z->m, z->n, z->resize.file);
+        if (z->by_name)
+                pass_leave(z->m, &z->pass);
         if (err || z->plain_reply)
                 fuse_reply_err(z->req, -err);
         else
@@ -81,6 +84,24 @@ static void sizing_asked(struct op_ask *ask, int err)
                 resize_by_name(z);
 }
 
+static void sizing_passed(struct pass *p)
+{
+        struct sizing *z = (struct sizing *)(void *)((char *)p - offsetof(struct sizing, pass));
+        struct node *n = z->n;
+
+        tree_lock(z->m->tree);
+        z->key = tree_key_locked(n);
+        bool known = n->file || (!z->resize.size && n->published && n->attr_known) || n->unlinked;
+        tree_unlock(z->m->tree);
+        z->ask = (struct op_ask){.m = z->m, .n = n, .done = sizing_asked};
+        if (!z->key)
+                sizing_end(z, -ENOMEM);
+        else if (known)
+                resize_by_name(z);
+        else
+                op_ask(&z->ask);
+}
+
 static struct sizing *sizing_new(fuse_req_t req, struct mount *m, struct node *n, uint64_t size)
 {
         struct sizing *z = calloc(1, sizeof *z);
@@ -111,17 +132,8 @@ void op_set_size(fuse_req_t req, struct mount *m, struct node *n, uint64_t size,
                 return;
         }
         z->by_name = true;
-        z->key = tree_key(m->tree, n, NULL);
-        tree_lock(m->tree);
-        bool known = n->file || (!size && n->published && n->attr_known) || n->unlinked;
-        tree_unlock(m->tree);
-        z->ask = (struct op_ask){.m = m, .n = n, .done = sizing_asked};
-        if (!z->key)
-                sizing_end(z, -ENOMEM);
-        else if (known)
-                resize_by_name(z);
-        else
-                op_ask(&z->ask);
+        z->pass = (struct pass){.in = {n}, .go = sizing_passed};
+        pass_enter(m, &z->pass);
 }
 
 void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len,

@@ -10,6 +10,7 @@
 #include "mount/amend.h"
 #include "mount/hold.h"
 #include "mount/mount.h"
+#include "mount/pass.h"
 
 struct rename {
         /* The caller's; strings are malloc'ed and freed by rename_release(). The directories stay
@@ -19,6 +20,7 @@ struct rename {
         char *from, *to;         /* names */
         char *from_key, *to_key; /* keys, of directories too without a '/' at their end */
         bool no_replace;         /* -EEXIST if there is something */
+        struct pass pass;        /* held, its root is what is renamed */
         /* Runs once, maybe before rename_start() returns. After an error both names lead to what
          * they did, or to the file that should be renamed; the log says which. */
         void (*done)(struct rename *r, int err);

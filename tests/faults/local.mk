@@ -4,6 +4,7 @@ fault_tests = \
 	%D%/read.sh \
 	%D%/rename.sh \
 	%D%/rename_dir.sh \
+	%D%/rename_held.sh \
 	%D%/spill_full.sh \
 	%D%/write.sh \
 	%D%/write_fails.sh \
@@ -43,6 +44,7 @@ EXTRA_DIST += \
 	%D%/rename_batch_denied.json \
 	%D%/rename_copy_denied.json \
 	%D%/rename_delete_denied.json \
+	%D%/rename_held.json \
 	%D%/rename_hiccups.json \
 	%D%/rename_late.json \
 	%D%/rename_slow.json \

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pass.h: keeps changes out of what is being renamed.
+ *
+ * Whatever makes, removes, opens or changes a name holds a pass meanwhile. A rename's bars its
+ * root, which is then at rest: those who come wait until the rename has ended and see what became
+ * of it: what has a copy is known by that until then, and the rename waits for those who came
+ * before it. A pass is waited for only by later ones, so none waits for itself. Nothing blocks: who
+ * waits is a small struct. */
+#ifndef CKPTFS_MOUNT_PASS_H
+#define CKPTFS_MOUNT_PASS_H
+
+#include "mount/mount.h"
+
+struct pass {
+        /* The caller's: where names change, the second may be NULL; what is renamed, or NULL; all
+         * stay. Keys are to be made in go(), which runs once, maybe before pass_enter() returns. */
+        struct node *in[2];
+        struct node *root;
+        void (*go)(struct pass *p);
+        /* pass.c's own */
+        struct pass *next, **link, *next_ready;
+        bool drains;
+};
+
+void pass_enter(struct mount *m, struct pass *p);
+void pass_leave(struct mount *m, struct pass *p);
+
+#endif

@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# rename_held.sh: what changes in a directory while it is renamed is so under the new name.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 11
+start_store
+mount_ckptfs
+mkdir "$mnt/d" "$mnt/d/empty"
+(cd "$mnt/d" && for i in 1 2 3 4 5 6; do echo $i >f$i; done && echo slow >slow && ls -l) >/dev/null
+set_faults rename_held
+
+# change NAME COMMAND...: one that begins while the rename is under way, from inside the directory
+# whose name is changing.
+changes=''
+change() {
+	(cd "$mnt/d" && : >"$tmp/in-$1" && wait_for 60 test -e "$tmp/go" && eval "$2" >"$tmp/said-$1" 2>&1) &
+	changes="$changes $!"
+	wait_for 20 test -e "$tmp/in-$1"
+}
+change unlink 'rm f1'
+change mkdir 'mkdir made'
+change rmdir 'rmdir empty'
+change create 'echo new >created'
+change rename 'mv f2 moved'
+change rewrite 'echo more >>f3'
+change chmod 'chmod 640 f4'
+change symlink 'ln -s f4 link'
+change read 'cat f5'
+change truncate 'truncate -s 1 f6'
+
+fdo rename "$mnt/d" "$mnt/e" >"$tmp/renamed" &
+changes="$changes $!"
+half() { [ "$(store_ls e/ | grep -c 'f[1-6]$')" -eq 6 ]; }
+check "a rename is under way" wait_for 60 half
+: >"$tmp/go"
+failed=0
+for pid in $changes; do wait "$pid" || failed=$((failed + 1)); done
+expect_eq "ok 0" "$(cat "$tmp/renamed") $failed" "it ends, and so do changes inside"
+expect_eq "" "$(store_ls d)" "nothing is left by the old name"
+expect_eq "e/ e/created e/f3 e/f4 e/f5 e/f6 e/link e/made/ e/moved e/slow" "$(store_ls e | xargs)" \
+	"what was removed, made and renamed is so by the new one"
+expect_eq "new 2 3 more 5" "$(cat "$mnt/e/created" "$mnt/e/moved" "$mnt/e/f3" "$mnt/e/f5" | xargs)" "with its bytes"
+expect_eq 5 "$(cat "$tmp/said-read")" "what was opened meanwhile was read"
+expect_eq "640 1 f4" "$(stat -c %a "$mnt/e/f4") $(objects size e/f6) $(readlink "$mnt/e/link")" "attributes and sizes too"
+expect_eq "" "$(store_ls .ckptfs)" "no record is left"
+umount_ckptfs
+mount_ckptfs
+expect_eq 640 "$(stat -c %a "$mnt/e/f4")" "a later mount shows the same"
+umount_ckptfs
