@@ -461,7 +461,11 @@ struct node *tree_enter_locked(struct tree *t, struct node *dir, const char *nam
                 n->refs++;
                 return n; /* more is known than this */
         }
-        if (n && n->dir != info->dir && !n->file) {
+        if (n && (n->file || n->amend)) {
+                n->refs++;
+                return n; /* another version may be one of ours, of which the reply is under way */
+        }
+        if (n && n->dir != info->dir) {
                 tree_remove_locked(t, n);
                 n = NULL;
         }
@@ -474,7 +478,7 @@ struct node *tree_enter_locked(struct tree *t, struct node *dir, const char *nam
         n->refs++;
         if (n->nreaders && !info->etag[0])
                 return n; /* which version this is cannot be told: an open file is what it was */
-        if (!n->file && tree_set_info_locked(t, n, info)) {
+        if (tree_set_info_locked(t, n, info)) {
                 tree_unref_locked(t, n, 1);
                 return NULL;
         }
