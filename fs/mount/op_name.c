@@ -24,8 +24,9 @@ struct change {
         const char *tail;               /* behind its key */
         void (*begin)(struct change *); /* once it may; `key` is made */
         char *key;
-        struct node *n; /* of a file that is unlinked, pinned; else NULL */
-        mode_t mode;    /* of a directory that is made */
+        struct node *barred; /* the pass's root, pinned, or NULL */
+        struct node *n;      /* of a file that is unlinked, pinned; else NULL */
+        mode_t mode;         /* of a directory that is made */
         struct attr attr;
 };
 
@@ -33,11 +34,12 @@ static void change_free(struct change *c)
 {
         if (!c)
                 return;
-        if (c->n) {
-                tree_lock(c->m->tree);
+        tree_lock(c->m->tree);
+        if (c->n)
                 tree_unref_locked(c->m->tree, c->n, 1);
-                tree_unlock(c->m->tree);
-        }
+        if (c->barred)
+                tree_unref_locked(c->m->tree, c->barred, 1);
+        tree_unlock(c->m->tree);
         attr_release(&c->attr);
         free(c->name);
         free(c->key);
@@ -67,9 +69,21 @@ static void change_passed(struct pass *p)
                 c->begin(c);
 }
 
-/* Begins a change of `name` in `parent`, or replies an error. `tail` is added to the key. */
+/* The node of a name, pinned, or NULL. */
+static struct node *pinned(struct mount *m, struct node *dir, const char *name)
+{
+        tree_lock(m->tree);
+        struct node *n = tree_find_locked(m->tree, dir, name);
+        if (n)
+                tree_pin_locked(n);
+        tree_unlock(m->tree);
+        return n;
+}
+
+/* Begins a change of `name` in `parent`, or replies an error. `tail` is added to the key. `bars`:
+ * nobody opens or changes what has the name meanwhile. */
 static void change(fuse_req_t req, fuse_ino_t parent, const char *name, const char *tail,
-                   void (*begin)(struct change *c), mode_t mode)
+                   void (*begin)(struct change *c), mode_t mode, bool bars)
 {
         struct mount *m = op_mount(req);
         struct node *dir = op_node(m, parent);
@@ -86,6 +100,8 @@ static void change(fuse_req_t req, fuse_ino_t parent, const char *name, const ch
                                      .mode = mode};
         }
         if (c && c->name) {
+                if (bars)
+                        c->barred = c->pass.root = pinned(m, dir, name);
                 pass_enter(m, &c->pass);
                 return;
         }
@@ -166,7 +182,7 @@ static void mkdir_begin(struct change *c)
 
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
-        change(req, parent, name, "/", mkdir_begin, mode);
+        change(req, parent, name, "/", mkdir_begin, mode, false);
 }
 
 static void rmdir_listed(void *arg, int err, const struct store_page *page)
@@ -195,7 +211,7 @@ static void rmdir_begin(struct change *c)
 
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-        change(req, parent, name, "/", rmdir_begin, 0);
+        change(req, parent, name, "/", rmdir_begin, 0, false);
 }
 
 /* --- files
@@ -209,11 +225,7 @@ static void unlinked_left(void *arg)
 
 static void unlink_begin(struct change *c)
 {
-        tree_lock(c->m->tree);
-        c->n = tree_find_locked(c->m->tree, c->dir, c->name);
-        if (c->n)
-                tree_pin_locked(c->n);
-        tree_unlock(c->m->tree);
+        c->n = pinned(c->m, c->dir, c->name);
         if (c->n)
                 park_leave(c->m, c->n, unlinked_left, c);
         else
@@ -222,5 +234,5 @@ static void unlink_begin(struct change *c)
 
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-        change(req, parent, name, "", unlink_begin, 0);
+        change(req, parent, name, "", unlink_begin, 0, true);
 }

@@ -375,6 +375,15 @@ static void open_asked(struct op_ask *ask, int err)
         opening_fail(o, err);
 }
 
+/* Whether the name went while the open waited: the kernel looks it up anew then. What is open
+ * already may be opened again. */
+static bool is_gone_locked(const struct opening *o)
+{
+        const struct node *n = o->n;
+        bool write = (o->fi.flags & O_ACCMODE) != O_RDONLY || o->fi.flags & O_TRUNC;
+        return n->unlinked && !n->file && (write || !n->reader);
+}
+
 static void open_passed(struct pass *p)
 {
         struct opening *o = (struct opening *)(void *)((char *)p - offsetof(struct opening, pass));
@@ -382,11 +391,11 @@ static void open_passed(struct pass *p)
 
         tree_lock(o->m->tree);
         o->key = tree_key_locked(n);
-        bool known = op_open_known_locked(n, o->fi.flags);
+        bool known = op_open_known_locked(n, o->fi.flags), gone = is_gone_locked(o);
         tree_unlock(o->m->tree);
         o->ask = (struct op_ask){.m = o->m, .n = n, .done = open_asked};
-        if (!o->key)
-                open_asked(&o->ask, -ENOMEM);
+        if (!o->key || gone)
+                open_asked(&o->ask, gone ? -ESTALE : -ENOMEM);
         else if (known)
                 open_now(o);
         else

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pass.h: keeps changes out of what is being renamed.
+/* pass.h: keeps changes out of what is being renamed or unlinked.
  *
  * Whatever makes, removes, opens or changes a name holds a pass meanwhile. A rename's bars its
  * root, which is then at rest: those who come wait until the rename has ended and see what became
  * of it: what has a copy is known by that until then, and the rename waits for those who came
- * before it. A pass is waited for only by later ones, so none waits for itself. Nothing blocks: who
- * waits is a small struct. */
+ * before it. So does the removal of a file: one that is opened between the deletion's request and
+ * its reply would be published again, or lose what it was begun with. A pass is waited for only by
+ * later ones, so none waits for itself. Nothing blocks: who waits is a small struct. */
 #ifndef CKPTFS_MOUNT_PASS_H
 #define CKPTFS_MOUNT_PASS_H
 
 #include "mount/mount.h"
 
 struct pass {
-        /* The caller's: where names change, the second may be NULL; what is renamed, or NULL; all
-         * stay. Keys are to be made in go(), which runs once, maybe before pass_enter() returns. */
+        /* The caller's: where names change, the second may be NULL; what is renamed or
+         * unlinked, or NULL; all stay. Keys are to be made in go(), which runs once, maybe before
+         * pass_enter() returns. */
         struct node *in[2];
         struct node *root;
         void (*go)(struct pass *p);

@@ -30,6 +30,7 @@ EXTRA_DIST += \
 	%D%/readonly.json \
 	%D%/skewed.json \
 	%D%/skewed_for_good.json \
+	%D%/unlink_late.json \
 	%D%/copies_denied.json \
 	%D%/complete_200_with_error.json \
 	%D%/complete_200_with_error_once.json \

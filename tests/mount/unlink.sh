@@ -3,7 +3,7 @@
 # unlink.sh: a name that is deleted does not come back, whatever is still being written to it.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 22
+plan 25
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -42,4 +42,16 @@ fdo_begin open r "$mnt/f" pread 1000 0 pause pread 1000 0 close
 expect_eq ok "$(fdo unlink "$mnt/f")" "a file that is read is unlinked"
 fdo_ends "ok 1000 ok 1000 ok" "what the reader has stays"
 expect_eq "" "$(store_ls)$(ls -A "$mnt")" "nothing is left"
+umount_ckptfs
+
+mount_ckptfs part_size=5M attr_ttl=60s # so that an open does not look up the name
+printf old >"$mnt/raced"
+stat "$mnt/raced" >/dev/null
+set_faults unlink_late
+rm "$mnt/raced" &
+removing=$!
+wait_for 20 grep -q "DeleteObject .*raced " "$requests"
+expect_eq ENOENT "$(fdo open w "$mnt/raced")" "what is being deleted is not opened to be written"
+wait $removing
+expect_eq "0 " "$? $(store_ls)" "and does not come back"
 umount_ckptfs
