@@ -11,7 +11,7 @@ start_store
 mount_ckptfs part_size=5M
 
 fio() {
-	timeout -k 5 120 "$fio" --name=t --directory="$mnt" --verify=crc32c --verify_fatal=1 \
+	timeout -k 5 120 "$fio" --name=t --directory="$mnt" --verify=crc32c --verify_fatal=1 --verify_state_save=0 \
 		--randseed=7 --minimal "$@"
 }
 check "sequential writes" fio --rw=write --bs=1M --size=24M
