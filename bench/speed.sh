@@ -319,27 +319,26 @@ elapsed() { awk "BEGIN { printf \"%.6f\", $(now) - $1 }"; }
 # files DIR N: makes N empty files, many at once
 files() { mkdir -p "$1" && seq "$2" | (cd "$1" && xargs -P 64 -n 100 touch); }
 
-# A directory of many objects gets another name. One object's way is that of a file, alone; 16 are under way at once.
-rename_row() { # rename_row PREFIX
-	local run i t one
-	start_sim --null --ttfb 20ms
+# A directory of many objects gets another name. Each request takes the store 20 ms then, but not while the objects are made;
+# 16 are under way at once.
+rename_row() { # rename_row PREFIX REQUESTS: how many one object needs
+	local run t
+	echo '[]' >"$tmp/slow.json"
+	start_sim --null --faults "$tmp/slow.json"
 	mount_system ckptfs connections=16
 	files "$tmp/mnt/dir0" "$many"
-	files "$tmp/mnt/one" 20
+	echo '[{"do": "delay", "stall": "20ms"}]' >"$tmp/slow.json"
+	kill -HUP "$sim"
 	for ((run = 0; run < runs; run++)); do
-		t=$(now)
-		for i in $(seq 20); do mv -T "$tmp/mnt/one/$i" "$tmp/mnt/one/to$i"; done
-		one=$(awk "BEGIN { print $(elapsed "$t") / 20 }")
-		for i in $(seq 20); do mv -T "$tmp/mnt/one/to$i" "$tmp/mnt/one/$i"; done
 		t=$(now)
 		mv -T "$tmp/mnt/dir$run" "$tmp/mnt/dir$((run + 1))"
 		record "$1rename over round trips" ckptfs \
-			"$(awk "BEGIN { printf \"%.3f\", $(elapsed "$t") / ($one * $many / 16) }")"
+			"$(awk "BEGIN { printf \"%.3f\", $(elapsed "$t") / ($2 * 0.020 * $many / 16) }")"
 	done
 	unmount
 	stop_sim
 }
-row_rename() { rename_row ""; }
+row_rename() { rename_row "" 2; } # a copy and a delete
 
 # What is asked of the store by each append, and how much is sent.
 row_append() {
@@ -406,7 +405,7 @@ row_gs() { on_gs gs_file; }
 row_gsfour() { on_gs gs_four; }
 # A shard is not the pattern, so the store keeps it.
 row_gsrate() { on_gs rates "gs " gcs "$(basename "$(command -v gcsfuse || true)")" --data "$tmp/data"; }
-row_gsrename() { on_gs rename_row "gs "; }
+row_gsrename() { on_gs rename_row "gs " 1; } # moveTo
 
 for p in ${CKPTFS_SPEED_PEERS-mount-s3 s3fs geesefs rclone}; do
 	if command -v "$p" >/dev/null; then peers+=("$p"); else echo "absent: $p"; fi

@@ -14,17 +14,25 @@ check_PROGRAMS += %D%/lib/fdo %D%/lib/objects
 %C%_lib_objects_SOURCES = %D%/lib/objects.c
 %C%_lib_objects_LDADD = fs/store/libstore.la
 
-# Patterns of the tests that ThreadSanitizer's build runs: those with threads of ours.
-TSAN_TESTS = tests/unit/test_metrics*|tests/unit/test_log*|tests/store/*|tests/mount/*|tests/faults/*
+# What the sanitizers' builds run, as patterns of the shell. What they leave out reads no C of ours, or runs the same
+# C as another test does: the mount on a second protocol, libraries and suites of others.
+ASAN_LEAVES = tests/docs/*|tests/trainers/*|tests/mount/gs/*|tests/faults/gs/*|tests/interop/*clients*|tests/posix/f*|tests/posix/p*
+# ThreadSanitizer: what has threads of ours.
+TSAN_TESTS = tests/unit/test_metrics*|tests/unit/test_log*|tests/store/*|tests/mount/*.sh|tests/faults/*.sh
+TSAN_LEAVES = tests/mount/gs/*|tests/faults/gs/*
+
+check-asan:
+	@list=; for t in $(TESTS); do case $$t in $(ASAN_LEAVES)) ;; *) list="$$list $$t";; esac; done; \
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS="$$list"
 
 check-tsan:
-	@list=; for t in $(TESTS); do case $$t in $(TSAN_TESTS)) list="$$list $$t";; esac; done; \
+	@list=; for t in $(TESTS); do case $$t in $(TSAN_LEAVES)) ;; $(TSAN_TESTS)) list="$$list $$t";; esac; done; \
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS="$$list"
 
 # distcheck with the tests that take no time: what is distributed builds, installs and is whole.
 check-dist:
 	$(MAKE) $(AM_MAKEFLAGS) distcheck TESTS='$(unit_tests) $(docs_tests)'
-.PHONY: check-dist check-tsan
+.PHONY: check-asan check-dist check-tsan
 
 include tests/unit/local.mk
 include tests/store/local.mk

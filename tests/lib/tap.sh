@@ -16,6 +16,7 @@ set -u
 unset MAKEFLAGS MFLAGS MAKELEVEL # of the make that runs the test: it may run one itself
 tap_n=0 tap_failed=0 tap_planned=0 tap_exit=''
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/ckptfs-test.XXXXXX")
+tap_began=$(date +%s)
 
 at_exit() { tap_exit="$1
 $tap_exit"; }
@@ -25,6 +26,7 @@ tap_finish() {
 	trap - EXIT INT TERM HUP
 	eval "$tap_exit"
 	rm -rf "$tmp"
+	echo "# took $(($(date +%s) - tap_began)) s"
 	if [ "$tap_planned" -gt 0 ] && [ "$tap_n" -ne "$tap_planned" ]; then
 		echo "# planned $tap_planned, ran $tap_n (exit status $rc)"
 		exit 1
