@@ -31,6 +31,36 @@ const struct io_storage *io_find(const char *name, char *why, size_t nwhy)
         return NULL;
 }
 
+bool io_next(const struct io_data *d, uint64_t most, struct io_step *s)
+{
+        const struct io_range whole = {0, d->size};
+        const struct io_range *v = d->nranges ? d->ranges : &whole;
+        size_t n = d->nranges ? d->nranges : 1;
+
+        s->off += s->len;
+        s->in_range += s->len;
+        for (; s->range < n && s->in_range == v[s->range].len; s->range++)
+                s->in_range = 0;
+        if (s->range == n || s->off >= d->size) {
+                s->len = 0;
+                return false;
+        }
+        uint64_t left = v[s->range].len - s->in_range;
+        s->from = v[s->range].from + s->in_range;
+        s->len = left < most ? left : most;
+        return true;
+}
+
+uint64_t io_reach(const struct io_data *d)
+{
+        uint64_t end = d->nranges ? 0 : d->size;
+        for (size_t i = 0; i < d->nranges; i++) {
+                uint64_t e = d->ranges[i].from + d->ranges[i].len;
+                end = e > end ? e : end;
+        }
+        return end;
+}
+
 int io_fail(struct io *io, int err, const char *subject)
 {
         snprintf(io->why, sizeof io->why, "%s: %s", subject, strerror(-err));

@@ -16,9 +16,18 @@
 
 enum { IO_ALIGN = 4096 };
 
+/* A piece of a file. */
+struct io_range {
+        uint64_t from, len;
+};
+
 /* A shard: what is saved, or what is loaded. */
 struct io_data {
         uint64_t size;
+        /* Of a load: the pieces of the file that it is, one behind the other, `size` bytes in all.
+         * None: the first `size` bytes. Back ends walk them with io_next(). */
+        const struct io_range *ranges;
+        size_t nranges;
         /* The whole of it, IO_ALIGN-ed with room for the size rounded up to that, or NULL: it is
          * made and checked on the way, block by block, from any thread. */
         char *mem;
@@ -68,6 +77,18 @@ struct io_ops {
         /* How many bytes a file has. */
         int (*size)(struct io *io, const char *name, uint64_t *out);
 };
+
+/* One read of a load: bytes [off, off+len) of the data, which are [from, from+len) of the file. */
+struct io_step {
+        uint64_t off, from, len;
+        size_t range; /* where the walk is */
+        uint64_t in_range;
+};
+/* Goes to the next step of at most `most` bytes, in one range; begin with a step of zeros. False
+ * behind the last. */
+bool io_next(const struct io_data *d, uint64_t most, struct io_step *s);
+/* How many bytes a file must have to hold the data. */
+uint64_t io_reach(const struct io_data *d);
 
 /* A word of the storage key. */
 struct io_storage {

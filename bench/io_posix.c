@@ -210,15 +210,15 @@ static int posix_write(struct io_file *file, const struct io_data *d)
         return err ? io_fail(file->io, err, f->path) : 0;
 }
 
-/* Reads n bytes; -ENODATA when the file ends before. */
-static int read_block(struct posix_file *f, char *p, size_t n, bool direct)
+/* Reads n bytes from offset `from` on; -ENODATA when the file ends before. */
+static int read_block(struct posix_file *f, char *p, size_t n, uint64_t from, bool direct)
 {
         size_t have = 0;
         while (have < n) {
                 size_t ask = n - have;
                 if (direct)
                         ask = (ask + IO_ALIGN - 1) & ~(size_t)(IO_ALIGN - 1);
-                ssize_t got = read(f->fd, p + have, ask);
+                ssize_t got = pread(f->fd, p + have, ask, (off_t)(from + have));
                 if (got < 0 && errno == EINTR)
                         continue;
                 if (got <= 0)
@@ -228,22 +228,36 @@ static int read_block(struct posix_file *f, char *p, size_t n, bool direct)
         return 0;
 }
 
+/* Whether O_DIRECT can read that: a range may begin anywhere, and only behind the last byte of the
+ * data is there room for what is read beyond it. */
+static bool fits_direct(const struct io_data *d, const struct io_step *s, const char *block)
+{
+        bool last = s->off + s->len == d->size;
+        return s->from % IO_ALIGN == 0 && (uintptr_t)block % IO_ALIGN == 0 &&
+               (last || !d->mem || s->len % IO_ALIGN == 0);
+}
+
 static int posix_read(struct io_file *file, const struct io_data *d)
 {
         struct posix_file *f = (struct posix_file *)file;
         struct posix_io *p = (struct posix_io *)file->io;
+        struct io_step s = {0};
+        bool direct = p->direct;
         int err = 0;
 
-        for (uint64_t off = 0; off < d->size && !err; off += p->block) {
-                size_t n = d->size - off < p->block ? (size_t)(d->size - off) : p->block;
-                char *block = block_at(p, d, off);
+        while (!err && io_next(d, p->block, &s)) {
+                char *block = block_at(p, d, s.off);
                 if (stop_wanted())
                         err = -ECANCELED;
                 else if (!block)
                         err = -ENOMEM;
-                else
-                        err = read_block(f, block, n, p->direct);
-                if (!err && !d->mem && d->check && d->check(d->arg, off, block, n))
+                else if (direct && !fits_direct(d, &s, block)) {
+                        direct = false;
+                        err = drop_direct(f->fd);
+                }
+                if (!err)
+                        err = read_block(f, block, (size_t)s.len, s.from, direct);
+                if (!err && !d->mem && d->check && d->check(d->arg, s.off, block, (size_t)s.len))
                         return -EBADMSG; /* the checker keeps where and what */
         }
         return err ? io_fail(file->io, err, f->path) : 0;

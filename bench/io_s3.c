@@ -363,15 +363,14 @@ static void range_done(void *arg, int err, const struct store_got *got)
 }
 
 static int ask_range(struct s3_io *s, struct s3_file *f, struct slot *sl, const struct io_data *d,
-                     uint64_t off)
+                     const struct io_step *step)
 {
-        uint64_t left = d->size - off;
         sl->data = d;
-        sl->off = off;
-        sl->len = left < s->read_size ? left : s->read_size;
+        sl->off = step->off;
+        sl->len = step->len;
         const struct store_get get = {
                 .key = f->key,
-                .off = off,
+                .off = step->from,
                 .len = sl->len,
                 .if_match = *f->obj.etag ? f->obj.etag : NULL,
                 .data = range_data,
@@ -385,14 +384,15 @@ static int s3_read(struct io_file *file, const struct io_data *d)
 {
         struct s3_io *s = s3_of(file);
         struct s3_file *f = (struct s3_file *)file;
+        struct io_step step = {0};
         struct slot *sl;
-        int err = f->obj.size < d->size ? -ENODATA : 0;
+        int err = f->obj.size < io_reach(d) ? -ENODATA : 0;
 
-        for (uint64_t off = 0; off < d->size && !err; off += s->read_size) {
+        while (!err && io_next(d, s->read_size, &step)) {
                 err = take_slot(s, &sl);
                 if (err)
                         break;
-                err = ask_range(s, f, sl, d, off);
+                err = ask_range(s, f, sl, d, &step);
                 if (err)
                         slot_done(sl, err);
         }
