@@ -21,6 +21,8 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/compare.h \
 	%D%/cpu.c \
 	%D%/cpu.h \
+	%D%/environ.c \
+	%D%/environ.h \
 	%D%/firstbyte.c \
 	%D%/format/dcp.c \
 	%D%/format/dcp.h \
@@ -72,14 +74,31 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/scenario/async.c \
 	%D%/scenario/async_table.c \
 	%D%/scenario/async_table.h \
+	%D%/scenario/dataflux.c \
+	%D%/scenario/dataflux.h \
 	%D%/scenario/dcp.c \
 	%D%/scenario/dcp.h \
 	%D%/scenario/dcp_files.c \
 	%D%/scenario/dcp_files.h \
 	%D%/scenario/dcp_load.c \
+	%D%/scenario/dcp_rounds.c \
+	%D%/scenario/dcp_rounds.h \
 	%D%/scenario/dcp_save.c \
+	%D%/scenario/lightning_checkpointing.c \
+	%D%/scenario/lightning_multinode.c \
+	%D%/scenario/lightning_singlenode.c \
+	%D%/scenario/mlperf.c \
+	%D%/scenario/mlperf_shape.c \
+	%D%/scenario/mlperf_shape.h \
+	%D%/scenario/mlperf_table.c \
+	%D%/scenario/mlperf_table.h \
+	%D%/scenario/pytorch_checkpointing.c \
 	%D%/scenario/restore.c \
+	%D%/scenario/rotation.c \
+	%D%/scenario/rotation.h \
+	%D%/scenario/simulated.c \
 	%D%/scenario/torch.c \
+	%D%/scenario/torch.h \
 	%D%/shard.c \
 	%D%/shard.h \
 	%D%/shards.c \

@@ -10,6 +10,7 @@
 #include "bench/ceiling_fuse.h"
 #include "bench/coll.h"
 #include "bench/compare.h"
+#include "bench/environ.h"
 #include "bench/io.h"
 #include "bench/keys.h"
 #include "bench/report.h"
@@ -74,7 +75,7 @@ static int read_args(int argc, char **argv, struct args *a, struct sweep *keys, 
                 else if (!strcmp(arg, "--legacy-names"))
                         a->legacy_names = true;
                 else if (keys)
-                        err = sweep_add(keys, arg, why, nwhy);
+                        err = sweep_add(keys, SWEEP_COMMAND, arg, why, nwhy);
         }
         return err;
 }
@@ -83,20 +84,26 @@ static int read_args(int argc, char **argv, struct args *a, struct sweep *keys, 
 static int read_keys(int argc, char **argv, struct run *r, struct sweep *s)
 {
         CLEANUP(buf_release) struct buf notes = BUF_INIT;
+        CLEANUP(sweep_release) struct sweep over = {0};
         struct args a = {0};
         char why[512] = "";
         int err = 0;
 
         for (const char *const *d = r->scenario->defaults; d && *d && !err; d++)
-                err = sweep_add(s, *d, why, sizeof why);
+                err = sweep_add(s, SWEEP_DEFAULT, *d, why, sizeof why);
+        if (!err && r->scenario->dataflux)
+                err = environ_read(r->coll, r->scenario->name, s, why, sizeof why);
         if (!err)
-                err = read_args(argc, argv, &a, NULL, why, sizeof why);
-
-        if (!err && (a.name || a.dir))
-                err = suite_read(a.dir ? a.dir : "conf", a.name ? a.name : r->scenario->name, s,
-                                 &notes, why, sizeof why);
+                err = read_args(argc, argv, &a, &over, why, sizeof why);
+        bool file = a.name || a.dir;
+        const char *dir = a.dir ? a.dir : "conf";
+        if (!err && file)
+                err = suite_read(dir, a.name ? a.name : r->scenario->name, &over, s, &notes, why,
+                                 sizeof why);
         if (!err)
                 err = read_args(argc, argv, &a, s, why, sizeof why);
+        if (!err && file)
+                err = suite_choose(dir, s, &notes, why, sizeof why);
         r->dry_run = a.dry_run;
         r->legacy_names = a.legacy_names;
         if (r->coll->rank == 0) {

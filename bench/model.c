@@ -173,6 +173,8 @@ static const struct tensor_row demo_tail[] = {
         LINEAR("decoder", VOCAB, H),
 };
 
+static const struct tensor_row padding_layer[] = {{"weight", F, H}};
+
 #define ROWS(a) a, sizeof(a) / sizeof(a)[0]
 static const struct family {
         const struct tensor_row *head;
@@ -189,6 +191,7 @@ static const struct family {
         [MODEL_T5] = {ROWS(t5_head), ROWS(t5_layer), ROWS(t5_tail)},
         [MODEL_WHISPER] = {ROWS(whisper_head), ROWS(whisper_layer), ROWS(whisper_tail)},
         [MODEL_DEMO] = {ROWS(demo_head), ROWS(demo_layer), ROWS(demo_tail)},
+        [MODEL_PADDING] = {NULL, 0, ROWS(padding_layer), NULL, 0},
         [MODEL_MLPERF] = {ROWS(decoder_head), ROWS(mlperf_layer), ROWS(decoder_tail)},
 };
 

@@ -15,6 +15,7 @@ enum model_family {
         MODEL_CLIP,
         MODEL_WHISPER,
         MODEL_DEMO,
+        MODEL_PADDING,
         MODEL_MLPERF
 };
 

@@ -35,6 +35,8 @@ int model_choose(const struct keys *k, struct model *m, char *why, size_t nwhy)
                 m->heads = (unsigned)k->model_heads;
                 m->kv_heads = m->family == MODEL_GPT ? m->heads : m->kv_heads;
         }
+        if (k->model_ffn)
+                m->ffn = (unsigned)k->model_ffn;
         if (k->model_vocab)
                 m->vocab = (unsigned)k->model_vocab;
         if (k->model_block)

@@ -171,17 +171,55 @@ static int write_sweep(const struct run *r, const struct sweep *s)
         return fflush(f) ? -errno : 0;
 }
 
+/* The keys of job i as the scenario sees them; release as after sweep_job(). */
+static int job_keys(const struct run *r, const struct sweep *s, size_t i, struct keys *k, char *why,
+                    size_t nwhy)
+{
+        int err = sweep_job(s, i, k, why, nwhy);
+        if (err || !r->scenario->settle)
+                return err;
+        err = r->scenario->settle(k, why, nwhy);
+        if (err)
+                param_tab_release(&key_tab, k);
+        return err;
+}
+
+/* How many ranks of the job world_size asks for. */
+static unsigned wanted_ranks(const struct run *r, const struct keys *k)
+{
+        bool all = !k->world_size || r->scenario->plays_ranks || k->world_size > r->coll->ranks;
+        return all ? r->coll->ranks : (unsigned)k->world_size;
+}
+
+static int plan_job(const struct run *r, const struct keys *k, char *why, size_t nwhy)
+{
+        struct coll part = *r->coll; /* nothing collective happens in a plan */
+        struct run of_part = *r;
+
+        part.ranks = wanted_ranks(r, k);
+        of_part.coll = &part;
+        if (k->world_size > part.ranks && !r->scenario->plays_ranks) {
+                snprintf(why, nwhy,
+                         "world_size=%llu is more than the %u rank%s of this job: start it with "
+                         "mpirun -n %llu",
+                         (unsigned long long)k->world_size, part.ranks, part.ranks > 1 ? "s" : "",
+                         (unsigned long long)k->world_size);
+                return -EINVAL;
+        }
+        return r->scenario->plan(&of_part, k, r->dry_run && !r->coll->rank ? stdout : NULL, why,
+                                 nwhy);
+}
+
 /* Asks the scenario about every job before the first one starts. */
 static int plan_all(struct run *r, const struct sweep *s)
 {
         char why[512] = "out of memory: free some";
         for (size_t i = 0; i < sweep_count(s); i++) {
                 struct keys k;
-                int err = sweep_job(s, i, &k, why, sizeof why);
+                int err = job_keys(r, s, i, &k, why, sizeof why);
                 if (err)
                         return said_once(r, err, why);
-                err = r->scenario->plan(r, &k, r->dry_run && !r->coll->rank ? stdout : NULL, why,
-                                        sizeof why);
+                err = plan_job(r, &k, why, sizeof why);
                 param_tab_release(&key_tab, &k);
                 if (err)
                         return said_once(r, err, why);
@@ -189,12 +227,30 @@ static int plan_all(struct run *r, const struct sweep *s)
         return 0;
 }
 
+/* The work of a job by the ranks that take part; the others wait for how it ends. */
+static int run_on_ranks(const struct run *r, const struct keys *k, struct json *job)
+{
+        struct coll part;
+        bool in = false;
+
+        if (wanted_ranks(r, k) == r->coll->ranks)
+                return r->scenario->job(r, k, job);
+        int err = r->coll->ops->split(r->coll, wanted_ranks(r, k), &part, &in);
+        if (!err && in) {
+                struct run of_part = *r;
+                of_part.coll = &part;
+                err = r->scenario->job(&of_part, k, job);
+                r->coll->ops->drop(&part);
+        }
+        return coll_agree(r->coll, err);
+}
+
 /* One job; `jobs` is the array of run_results.json (NULL but in rank 0). */
 static int run_job(struct run *r, const struct sweep *s, size_t i, struct json *jobs)
 {
         char why[512];
         struct keys k;
-        int err = sweep_job(s, i, &k, why, sizeof why);
+        int err = job_keys(r, s, i, &k, why, sizeof why);
         if (err)
                 return said_once(r, err, why);
         struct json *job = jobs ? json_add_object(jobs, NULL) : NULL;
@@ -206,7 +262,7 @@ static int run_job(struct run *r, const struct sweep *s, size_t i, struct json *
         }
         err = coll_agree(r->coll, wrote);
         if (!err)
-                err = r->scenario->job(r, &k, job);
+                err = run_on_ranks(r, &k, job);
         if (err && job)
                 json_add_string(job, "error", strerror(-err));
         if (job && r->log)

@@ -35,11 +35,17 @@ struct scenario {
         bool many_ranks; /* else one rank only */
         const char *const
                 *defaults; /* "key=value", up to NULL, where keys.def's do not fit; NULL: none */
+        bool dataflux;     /* takes the environment variables of environ.h */
+        bool plays_ranks;  /* world_size is what it plays, and may be more than the job has */
+        /* Turns keys that stand for others into those, before anybody looks at them; NULL: none.
+         * 0 or -EINVAL with one line in `why`. */
+        int (*settle)(struct keys *k, char *why, size_t nwhy);
         /* Looks at the keys of a job before any job starts and says, with --dry-run, what it would
          * do. 0 or a negative errno with one line in `why`. */
         int (*plan)(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy);
         /* Does it and adds what was measured to `job` (NULL but in rank 0). 0, or a negative errno
-         * after run_error(). All ranks return the same. */
+         * after run_error(). All ranks return the same. r->coll is the ranks that world_size asks
+         * for. */
         int (*job)(const struct run *r, const struct keys *k, struct json *job);
         /* Prints the table of a run; NULL-safe on fields. */
         void (*table)(const struct json *run, FILE *to);
@@ -49,7 +55,8 @@ struct scenario {
 extern const struct scenario scenario_shards, scenario_ceiling, scenario_firstbyte, scenario_list,
         scenario_dcp, scenario_dcp_ddp_save, scenario_dcp_ddp_load, scenario_dcp_fsdp_save,
         scenario_dcp_fsdp_load, scenario_pytorch_checkpointing, scenario_lightning_checkpointing,
-        scenario_async, scenario_restore, scenario_small;
+        scenario_async, scenario_restore, scenario_small, scenario_lightning_multinode,
+        scenario_lightning_singlenode, scenario_simulated, scenario_mlperf;
 extern const struct scenario *const scenarios[];
 extern const size_t scenario_count;
 /* NULL when there is none of that name. */

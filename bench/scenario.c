@@ -19,6 +19,10 @@ const struct scenario *const scenarios[] = {&scenario_shards,
                                             &scenario_dcp_fsdp_load,
                                             &scenario_pytorch_checkpointing,
                                             &scenario_lightning_checkpointing,
+                                            &scenario_lightning_multinode,
+                                            &scenario_lightning_singlenode,
+                                            &scenario_simulated,
+                                            &scenario_mlperf,
                                             &scenario_async,
                                             &scenario_restore};
 const size_t scenario_count = sizeof scenarios / sizeof scenarios[0];

@@ -11,14 +11,14 @@
 #include "base/banned.h"
 
 static int phase_json(const struct shards_facts *f, struct json *metrics, const char *name,
-                      const struct sample *v)
+                      const struct sample *v, size_t epochs)
 {
         struct summary s;
         if (!v)
                 return 0;
-        int err = measure_summary(v, f->epochs, f->ranks, &s);
+        int err = measure_summary(v, epochs, f->ranks, &s);
         if (!err)
-                measure_json(metrics, name, &s, v, f->epochs, f->ranks);
+                measure_json(metrics, name, &s, v, epochs, f->ranks);
         return err;
 }
 
@@ -47,8 +47,8 @@ int shards_json(const struct shards_facts *f, struct json *job)
         json_add_number(o, "mount_pid", f->mount_pid);
 
         o = json_add_object(job, "metrics");
-        int err = phase_json(f, o, "save", f->save);
-        return err ? err : phase_json(f, o, "load", f->load);
+        int err = phase_json(f, o, "save", f->save, f->epochs);
+        return err ? err : phase_json(f, o, "load", f->load, f->loads ? f->loads : f->epochs);
 }
 
 double shards_metric(const struct json *job, const char *phase, const char *field)

@@ -16,7 +16,8 @@
 struct shards_facts {
         const struct keys *keys;
         const struct model *model;
-        size_t epochs;
+        size_t epochs; /* of saves and, where `loads` is 0, of loads */
+        size_t loads;
         unsigned ranks;
         const char *suffix;
         bool held, verified, moves_data;

@@ -3,28 +3,50 @@
 #ifndef CKPTFS_BENCH_SWEEP_H
 #define CKPTFS_BENCH_SWEEP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "bench/keys.h"
 
+/* Who says it, weakest first: a weaker word about a key that is set counts for nothing. What a
+ * chosen group holds (see below) stands between files and lists of values. */
+enum sweep_level {
+        SWEEP_DEFAULT, /* the scenario's own */
+        SWEEP_ENVIRONMENT,
+        SWEEP_FILE,
+        SWEEP_GROUP,
+        SWEEP_PARAMS, /* a file's hydra.sweeper.params */
+        SWEEP_COMMAND
+};
+
+struct sweep;
 struct sweep_key {
-        char *name;
+        char *name, *said; /* ours, and what it was called where it was set */
         char **v;
         size_t n;
+        enum sweep_level level;
+        struct sweep
+                *groups; /* n of them: the keys that choosing a value sets; NULL: plain values */
 };
 struct sweep {
         struct sweep_key *keys;
         size_t n;
 };
 
-/* Takes "key=v1,v2" or "+key=v1, v2"; a key given again replaces its values. 0, or -EINVAL, -ENOMEM
- * with one line in `why`. Values are not looked at yet. */
-int sweep_add(struct sweep *s, const char *arg, char *why, size_t nwhy);
+/* Takes "key=v1,v2" or "+key=v1, v2"; a key given again at the same level or above replaces its
+ * values. A value "8*1024" is that product. 0, or -EINVAL, -ENOMEM with one line in `why`. Values
+ * are not looked at yet. */
+int sweep_add(struct sweep *s, enum sweep_level level, const char *arg, char *why, size_t nwhy);
 
 /* The same with the name apart ("+" before it is dropped): a list of values, or one whatever it
  * holds. */
-int sweep_add_values(struct sweep *s, const char *name, const char *list, char *why, size_t nwhy);
-int sweep_add_value(struct sweep *s, const char *name, const char *value, char *why, size_t nwhy);
+int sweep_add_values(struct sweep *s, enum sweep_level level, const char *name, const char *list,
+                     char *why, size_t nwhy);
+int sweep_add_value(struct sweep *s, enum sweep_level level, const char *name, const char *value,
+                    char *why, size_t nwhy);
+
+/* The key of that name, or of the name of ours that it stands for; NULL: not set. */
+const struct sweep_key *sweep_find(const struct sweep *s, const char *name);
 
 /* How many jobs. At least 1. */
 size_t sweep_count(const struct sweep *s);

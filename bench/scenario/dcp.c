@@ -72,7 +72,7 @@ int dcp_start(struct dcp_job *j)
         return coll_agree(&j->part, err);
 }
 
-static void end_epoch(struct dcp_job *j, bool clean)
+void dcp_end_epoch(struct dcp_job *j, bool clean)
 {
         dcp_files_stop(&j->files, false);
         dcp_files_release(&j->files);
@@ -83,9 +83,10 @@ static void end_epoch(struct dcp_job *j, bool clean)
 
 void dcp_end(struct dcp_job *j, bool clean)
 {
-        end_epoch(j, clean);
+        dcp_end_epoch(j, clean);
         freep(&j->samples);
         freep(&j->processing);
+        freep(&j->own_s);
 }
 
 static bool is_load(const struct scenario *sc)
@@ -100,14 +101,6 @@ static int dcp_plan_job(const struct run *r, const struct keys *k, FILE *dry, ch
         if (!io_find(k->storage, why, nwhy) || model_choose(k, &m, why, nwhy))
                 return -EINVAL;
         uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
-        if (k->world_size > r->coll->ranks) {
-                snprintf(why, nwhy,
-                         "world_size=%llu is more than the %u ranks of this job: start it with "
-                         "mpirun -n %llu",
-                         (unsigned long long)k->world_size, r->coll->ranks,
-                         (unsigned long long)k->world_size);
-                return -EINVAL;
-        }
         if (is_load(r->scenario) && (!*k->suffix || strspn(k->suffix, "./") == strlen(k->suffix))) {
                 snprintf(why, nwhy,
                          "%s needs the directory that a save made: give "
@@ -176,7 +169,7 @@ static int run_epochs(struct dcp_job *j)
         int err = 0;
         for (size_t e = 0; e < j->k->epochs && !err; e++) {
                 err = j->load ? dcp_load_epoch(j, e) : dcp_save_epoch(j, e);
-                end_epoch(j, err && !j->load);
+                dcp_end_epoch(j, err && !j->load);
         }
         return err;
 }
@@ -187,9 +180,10 @@ int dcp_prepare(struct dcp_job *j)
         char why[512];
 
         int err = model_choose(k, &j->model, why, sizeof why);
-        j->samples = calloc(k->epochs, sizeof *j->samples);
-        j->processing = calloc(k->epochs, sizeof *j->processing);
-        if (!err && (!j->samples || !j->processing))
+        j->samples = calloc(k->epochs + 1, sizeof *j->samples);
+        j->processing = calloc(k->epochs + 1, sizeof *j->processing);
+        j->own_s = calloc(k->epochs + 1, sizeof *j->own_s);
+        if (!err && (!j->samples || !j->processing || !j->own_s))
                 err = -ENOMEM;
         j->timed = (struct timed){.coll = &j->part, .server = (pid_t)k->server_pid};
         if (!strcmp(k->storage, "mount") && j->part.host_rank == 0)

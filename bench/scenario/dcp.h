@@ -18,6 +18,7 @@ struct dcp_job {
         struct coll part; /* the ranks that take part */
         struct model model;
         bool fsdp, load;
+        bool own; /* a load reads the files that this rank saved, whole */
         struct dcp_plan plan;
         struct dcp_files files;
         char dir[FRESH_NAME_MAX]; /* of this epoch */
@@ -25,12 +26,16 @@ struct dcp_job {
         const char *dropped;
         struct sample *samples; /* of this rank, an epoch each */
         double *processing;     /* seconds of all ranks together, an epoch each */
+        double *own_s;          /* the same as this rank saw it */
 };
 
 /* Makes ready what all epochs share, once `part` is set. Collective. dcp_end() frees it; with
  * `clean` the storage removes the directory that is empty. */
 int dcp_prepare(struct dcp_job *j);
 void dcp_end(struct dcp_job *j, bool clean);
+
+/* Behind each epoch: its files and its storage end. */
+void dcp_end_epoch(struct dcp_job *j, bool clean);
 
 /* dcp_save.c: an epoch's save to a fresh directory; dcp_load.c: an epoch's load of the directory
  * that `suffix` names. Collective among the part. 0 or a negative errno after run_error(). */

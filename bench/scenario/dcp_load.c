@@ -61,8 +61,13 @@ static int overlaps(struct dcp_job *j, const struct shard *mine, unsigned saved,
 static int plan_files(struct dcp_job *j)
 {
         CLEANUP(shard_release) struct shard mine = {0};
-        int err = shard_plan(&j->model, j->plan.optimizer, SHARD_ROWS, j->part.rank, j->part.ranks,
-                             &mine);
+        int err = 0;
+        for (unsigned r = j->part.rank; r < j->plan.ranks && j->own && !err; r += j->part.ranks)
+                err = dcp_files_plan(&j->files, &j->plan, r);
+        if (err || j->own)
+                return err;
+        err = shard_plan(&j->model, j->plan.optimizer, SHARD_ROWS, j->part.rank, j->part.ranks,
+                         &mine);
         for (unsigned r = 0; r < j->plan.ranks && !err; r++) {
                 bool wanted = !j->fsdp;
                 if (!wanted)
@@ -145,7 +150,7 @@ int dcp_load_epoch(struct dcp_job *j, size_t epoch)
                 return err;
         uint64_t begin = clock_ns();
         err = timed_work(&j->timed, load_files, j, &j->samples[epoch]);
-        j->processing[epoch] = clock_s(clock_ns() - begin);
+        j->processing[epoch] = j->own_s[epoch] = clock_s(clock_ns() - begin);
         if (!err)
                 err = j->part.ops->max(&j->part, &j->processing[epoch], 1);
         return err ? err : check_files(j);

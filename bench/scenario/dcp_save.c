@@ -86,7 +86,7 @@ static int save_all(struct dcp_job *j, size_t epoch)
                         dcp_say(j, "save of " DCP_METADATA, err);
         }
         err = coll_agree(&j->part, err);
-        j->processing[epoch] = clock_s(clock_ns() - begin);
+        j->processing[epoch] = j->own_s[epoch] = clock_s(clock_ns() - begin);
         return err ? err : j->part.ops->max(&j->part, &j->processing[epoch], 1);
 }
 
@@ -96,7 +96,9 @@ int dcp_save_epoch(struct dcp_job *j, size_t epoch)
         if (err)
                 return err;
         j->plan.seed = dcp_seed(j->k->seed, j->dir);
-        err = coll_agree(&j->part, dcp_files_plan(&j->files, &j->plan, j->part.rank));
+        for (unsigned r = j->part.rank; r < j->plan.ranks && !err; r += j->part.ranks)
+                err = dcp_files_plan(&j->files, &j->plan, r);
+        err = coll_agree(&j->part, err);
         if (!err)
                 err = dcp_hold(j);
         if (!err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* torch.c: the scenarios pytorch_checkpointing and lightning_checkpointing: one file of the whole
- * model, as torch.save() writes it, saved by one rank and loaded again, epoch by epoch. */
+/* torch.c: see torch.h. */
+#include "bench/scenario/torch.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,50 +10,28 @@
 #include "base/cleanup.h"
 #include "bench/cpu.h"
 #include "bench/format/format.h"
-#include "bench/fresh.h"
 #include "bench/model_keys.h"
-#include "bench/payload.h"
-#include "bench/run.h"
-#include "bench/sampler.h"
 #include "bench/shards_table.h"
-#include "bench/timed.h"
+#include "bench/stats.h"
 
 #include "base/banned.h"
 
-struct torch_job {
-        const struct run *run;
-        const struct keys *k;
-        const struct io_storage *storage;
-        struct model model;
-        struct payload payload;
-        struct timed timed;
-        char dir[FRESH_NAME_MAX];
-        struct sample *save, *load; /* a save each */
-        size_t saves;
-        const char *dropped;
-};
-
-static size_t count_saves(const struct keys *k)
+size_t torch_count_saves(const struct keys *k)
 {
         return k->save_one_in ? (size_t)(k->epochs / k->save_one_in) : 0;
 }
 
-static int torch_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
+int torch_plan(const struct run *r, const struct keys *k, size_t saves, FILE *dry, char *why,
+               size_t nwhy)
 {
         struct model m;
         if (!io_find(k->storage, why, nwhy) || model_choose(k, &m, why, nwhy))
                 return -EINVAL;
-        if (!count_saves(k)) {
-                snprintf(why, nwhy,
-                         "save_one_in=%llu of %llu epochs saves nothing: give a smaller one",
-                         (unsigned long long)k->save_one_in, (unsigned long long)k->epochs);
-                return -EINVAL;
-        }
         if (dry)
                 fprintf(dry, "would %s %s: %.3f GB, %zu times, on %s, files SUFFIX/%s-N.ckpt\n",
                         r->scenario->name, m.name,
                         (double)(model_params(&m) * model_param_bytes(&m, k->optimizer)) / 1e9,
-                        count_saves(k), k->storage, m.name);
+                        saves, k->storage, m.name);
         return 0;
 }
 
@@ -84,16 +63,14 @@ static int plan_bytes(struct torch_job *j, uint64_t seed)
         return err;
 }
 
-static int prepare(struct torch_job *j)
+static int make_ready(struct torch_job *j, const char *dir, char *why, size_t nwhy)
 {
         struct coll *c = j->run->coll;
-        char why[512] = "";
         bool held = false;
 
-        int err = model_choose(j->k, &j->model, why, sizeof why);
-        j->saves = count_saves(j->k);
-        j->save = calloc(j->saves, sizeof *j->save);
-        j->load = calloc(j->saves, sizeof *j->load);
+        int err = model_choose(j->k, &j->model, why, nwhy);
+        j->save = calloc(j->nsaves + 1, sizeof *j->save);
+        j->load = calloc(j->nloads + 1, sizeof *j->load);
         if (!err && (!j->save || !j->load))
                 err = -ENOMEM;
         if (!err)
@@ -102,124 +79,128 @@ static int prepare(struct torch_job *j)
                 err = payload_choose(c, j->payload.shard.size, j->k->hold, &held);
         if (!err && held)
                 err = payload_hold(&j->payload);
-        if (!err)
+        if (!err && dir)
+                snprintf(j->dir, sizeof j->dir, "%.*s", (int)strcspn(dir, "/"), dir);
+        else if (!err)
                 err = fresh_name(c, j->dir);
-        if (err) {
-                run_error(j->run, "cannot prepare: %s", *why ? why : strerror(-err));
-                return err;
-        }
-        err = j->storage->ops->start(j->k, j->storage->name, j->dir, 0, &j->timed.io, why,
-                                     sizeof why);
-        if (err)
-                run_error(j->run, "%s", why);
-        if (!strcmp(j->k->storage, "mount"))
-                j->timed.mount =
-                        j->k->mount_pid ? (pid_t)j->k->mount_pid : cpu_find_mount(j->k->mount_path);
-        j->timed.server = (pid_t)j->k->server_pid;
         return err;
 }
 
-static int one_save(struct torch_job *j, size_t i)
+int torch_begin(struct torch_job *j, const struct run *r, const struct keys *k, const char *dir,
+                size_t saves, size_t loads)
 {
-        char name[128];
-        struct timed *t = &j->timed;
-        bool verify = j->k->verify && !(t->io->ops->flags & IO_EMPTY);
+        char why[512] = "";
 
-        snprintf(name, sizeof name, "%s-%zu.ckpt", j->model.name, i);
-        int err = plan_bytes(j, j->k->seed + i);
-        if (!err)
-                err = payload_fill(&j->payload);
-        if (!err)
-                err = timed_save(t, name, &j->payload.data, &j->save[i], fail, j);
-        if (err)
+        *j = (struct torch_job){
+                .run = r,
+                .k = k,
+                .storage = io_find(k->storage, why, sizeof why),
+                .timed = {.coll = r->coll, .server = (pid_t)k->server_pid},
+                .nsaves = saves,
+                .nloads = loads,
+                .dropped = "none",
+                .use = SAMPLER_INIT,
+        };
+        int err = make_ready(j, dir, why, sizeof why);
+        if (err) {
+                run_error(r, "cannot prepare: %s", *why ? why : strerror(-err));
                 return err;
-        err = timed_drop(t, name, j->k->drop, &j->dropped, fail, j);
-        if (!err && verify)
-                err = payload_wipe(&j->payload);
-        if (!err)
-                err = timed_load(t, name, &j->payload.data, &j->load[i], fail, j);
-        if (!err && verify && (err = payload_check(&j->payload)))
-                fail(j, "load", err);
-        int gone = j->k->keep && !err ? 0 : t->io->ops->remove(t->io, name);
-        if (gone)
-                fail(j, "remove", gone);
-        return err ? err : gone;
+        }
+        err = j->storage->ops->start(k, j->storage->name, j->dir, 0, &j->timed.io, why, sizeof why);
+        if (err) {
+                run_error(r, "%s", why);
+                return err;
+        }
+        if (!strcmp(k->storage, "mount"))
+                j->timed.mount = k->mount_pid ? (pid_t)k->mount_pid : cpu_find_mount(k->mount_path);
+        return sampler_start(&j->use);
 }
 
-static int report(const struct torch_job *j, const struct sampler *use, struct json *job)
+void torch_end(struct torch_job *j)
+{
+        sampler_stop(&j->use);
+        sampler_release(&j->use);
+        if (j->timed.io)
+                j->storage->ops->stop(j->timed.io, !j->k->keep);
+        payload_release(&j->payload);
+        free(j->save);
+        free(j->load);
+}
+
+void torch_name(const struct torch_job *j, size_t i, char out[TORCH_NAME_MAX])
+{
+        snprintf(out, TORCH_NAME_MAX, "%s-%zu.ckpt", j->model.name, i);
+}
+
+static bool verifies(const struct torch_job *j)
+{
+        return j->k->verify && !(j->timed.io->ops->flags & IO_EMPTY);
+}
+
+/* The bytes of save i, unless they are planned already. */
+static int plan_save(struct torch_job *j, size_t i)
+{
+        return j->payload.shard.seed == j->k->seed + i ? 0 : plan_bytes(j, j->k->seed + i);
+}
+
+int torch_save(struct torch_job *j, size_t i, const char *name, struct sample *out)
+{
+        int err = plan_save(j, i);
+        if (!err)
+                err = payload_fill(&j->payload);
+        return err ? err : timed_save(&j->timed, name, &j->payload.data, out, fail, j);
+}
+
+int torch_load(struct torch_job *j, size_t i, const char *name, struct sample *out)
+{
+        int err = plan_save(j, i);
+        if (!err)
+                err = timed_drop(&j->timed, name, j->k->drop, &j->dropped, fail, j);
+        if (!err && verifies(j))
+                err = payload_wipe(&j->payload);
+        if (!err)
+                err = timed_load(&j->timed, name, &j->payload.data, out, fail, j);
+        if (!err && verifies(j) && (err = payload_check(&j->payload)))
+                fail(j, "load", err);
+        return err;
+}
+
+int torch_remove(struct torch_job *j, const char *name)
+{
+        int err = j->timed.io->ops->remove(j->timed.io, name);
+        if (err)
+                fail(j, "remove", err);
+        return err;
+}
+
+int torch_report(struct torch_job *j, struct json *job, struct json **suite)
 {
         double mib = (double)j->payload.shard.size / (1 << 20);
         struct shards_facts facts = {
                 .keys = j->k,
-                .epochs = j->saves,
+                .epochs = j->nsaves,
+                .loads = j->nloads,
                 .model = &j->model,
                 .ranks = 1,
                 .suffix = j->dir,
                 .held = j->payload.data.mem,
-                .verified = j->k->verify && !(j->timed.io->ops->flags & IO_EMPTY),
+                .verified = verifies(j) && j->nloads,
                 .moves_data = !(j->timed.io->ops->flags & IO_EMPTY),
                 .dropped = j->dropped,
                 .mount_pid = j->timed.mount,
-                .save = j->save,
-                .load = j->load,
+                .save = j->nsaves ? j->save : NULL,
+                .load = j->nloads ? j->load : NULL,
         };
+        sampler_stop(&j->use);
         int err = shards_json(&facts, job);
         if (err)
                 return err;
-        struct json *suite = json_add_object(job, "suite");
-        struct json *rates = json_add_array(suite, "throughput_mibs");
-        struct json *times = json_add_array(suite, "save_times_s");
-        for (size_t i = 0; i < j->saves; i++) {
+        *suite = json_add_object(job, "suite");
+        struct json *rates = json_add_array(*suite, "throughput_mibs");
+        struct json *times = json_add_array(*suite, "save_times_s");
+        for (size_t i = 0; i < j->nsaves; i++) {
                 json_add_number(rates, NULL, stats_ratio(mib, j->save[i].total));
                 json_add_number(times, NULL, j->save[i].total);
         }
-        return sampler_json(use, json_add_object(suite, "utilization"));
+        return sampler_json(&j->use, json_add_object(*suite, "utilization"));
 }
-
-static int torch_job(const struct run *r, const struct keys *k, struct json *job)
-{
-        char why[512];
-        CLEANUP(sampler_release) struct sampler use = SAMPLER_INIT;
-        struct torch_job j = {
-                .run = r,
-                .k = k,
-                .storage = io_find(k->storage, why, sizeof why),
-                .timed = {.coll = r->coll},
-                .dropped = "none",
-        };
-        int err = prepare(&j);
-        if (!err)
-                err = sampler_start(&use);
-        for (size_t i = 0; i < j.saves && !err; i++)
-                err = one_save(&j, i);
-        sampler_stop(&use);
-        if (!err)
-                err = report(&j, &use, job);
-        if (j.timed.io)
-                j.storage->ops->stop(j.timed.io, !k->keep);
-        payload_release(&j.payload);
-        free(j.save);
-        free(j.load);
-        return err;
-}
-
-static const char *const defaults[] = {"optimizer=off", "epochs=5", NULL};
-
-const struct scenario scenario_pytorch_checkpointing = {
-        .name = "pytorch_checkpointing",
-        .text = "One rank saves a model as torch.save() does, and loads it.",
-        .defaults = defaults,
-        .plan = torch_plan,
-        .job = torch_job,
-        .table = shards_table,
-        .page = shards_page,
-};
-const struct scenario scenario_lightning_checkpointing = {
-        .name = "lightning_checkpointing",
-        .text = "The same with every save_one_in-th epoch saved, as a Lightning callback does.",
-        .defaults = defaults,
-        .plan = torch_plan,
-        .job = torch_job,
-        .table = shards_table,
-        .page = shards_page,
-};

@@ -6,6 +6,7 @@ bench_tests = \
 	%D%/compare.sh \
 	%D%/dcp.sh \
 	%D%/formats.sh \
+	%D%/mlperf.sh \
 	%D%/report.sh \
 	%D%/restore.sh \
 	%D%/shards.sh \
@@ -13,6 +14,7 @@ bench_tests = \
 	%D%/shards_s3.sh \
 	%D%/shards_verify.sh \
 	%D%/stop.sh \
+	%D%/suite.sh \
 	%D%/torch.sh \
 	%D%/through_mount.sh \
 	$(NULL)
@@ -39,3 +41,19 @@ sim_tests = \
 TESTS += $(sim_tests)
 EXTRA_DIST += $(sim_tests) tests/lib/sim.sh
 EXTRA_DIST += %D%/formats.py
+# As the S3 connector's suite publishes them.
+EXTRA_DIST += \
+	%D%/suite/dataloader/fsspec.yaml \
+	%D%/suite/dataloader/mountpoint.yaml \
+	%D%/suite/dataloader/mountpointcache.yaml \
+	%D%/suite/dataloader/s3iterabledataset.yaml \
+	%D%/suite/dataloader/s3mapdataset.yaml \
+	%D%/suite/dataset.yaml \
+	%D%/suite/dcp.yaml \
+	%D%/suite/dcp_ddp_load.yaml \
+	%D%/suite/dcp_ddp_save.yaml \
+	%D%/suite/dcp_fsdp_load.yaml \
+	%D%/suite/dcp_fsdp_save.yaml \
+	%D%/suite/lightning_checkpointing.yaml \
+	%D%/suite/pytorch_checkpointing.yaml \
+	$(NULL)

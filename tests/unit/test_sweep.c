@@ -41,9 +41,10 @@ START_TEST(lists_make_the_product_in_order)
         } want[] = {{"mount", 1}, {"mount", 2}, {"s3", 1}, {"s3", 2}, {"disk", 1}, {"disk", 2}};
         CLEANUP(sweep_release) struct sweep s = {0};
         char why[300];
-        ck_assert_int_eq(sweep_add(&s, "storage=null", why, sizeof why), 0);
-        ck_assert_int_eq(sweep_add(&s, "+epochs=1, 2", why, sizeof why), 0);
-        ck_assert_int_eq(sweep_add(&s, "storage=mount, s3,disk ", why, sizeof why), 0);
+        ck_assert_int_eq(sweep_add(&s, SWEEP_COMMAND, "storage=null", why, sizeof why), 0);
+        ck_assert_int_eq(sweep_add(&s, SWEEP_COMMAND, "+epochs=1, 2", why, sizeof why), 0);
+        ck_assert_int_eq(sweep_add(&s, SWEEP_COMMAND, "storage=mount, s3,disk ", why, sizeof why),
+                         0);
         ck_assert_uint_eq(sweep_count(&s), 6);
         for (size_t i = 0; i < 6; i++) {
                 CLEANUP(keys_release) struct keys k;
@@ -51,6 +52,24 @@ START_TEST(lists_make_the_product_in_order)
                 ck_assert_str_eq(k.storage, want[i].storage);
                 ck_assert_uint_eq(k.epochs, want[i].epochs);
         }
+}
+END_TEST
+
+START_TEST(the_stronger_word_counts_in_whatever_order)
+{
+        CLEANUP(sweep_release) struct sweep s = {0};
+        CLEANUP(keys_release) struct keys k;
+        char why[300];
+        ck_assert_int_eq(sweep_add(&s, SWEEP_COMMAND, "epochs=3", why, sizeof why), 0);
+        ck_assert_int_eq(sweep_add(&s, SWEEP_FILE, "epochs=2", why, sizeof why), 0);
+        ck_assert_int_eq(sweep_add(&s, SWEEP_DEFAULT, "storage=s3", why, sizeof why), 0);
+        ck_assert_int_eq(
+                sweep_add(&s, SWEEP_ENVIRONMENT, "checkpoint.storage=null", why, sizeof why), 0);
+        ck_assert_int_eq(sweep_add(&s, SWEEP_FILE, "block=2*4*1024", why, sizeof why), 0);
+        ck_assert_int_eq(sweep_job(&s, 0, &k, why, sizeof why), 0);
+        ck_assert_uint_eq(k.epochs, 3);
+        ck_assert_uint_eq(k.block, 8192);
+        ck_assert_str_eq(k.storage, "null");
 }
 END_TEST
 
@@ -69,7 +88,7 @@ START_TEST(bad_input_is_refused_with_cause_and_remedy)
         CLEANUP(sweep_release) struct sweep s = {0};
         struct keys k;
         char why[300];
-        int err = sweep_add(&s, bad[_i].arg, why, sizeof why);
+        int err = sweep_add(&s, SWEEP_COMMAND, bad[_i].arg, why, sizeof why);
         if (!err)
                 err = sweep_job(&s, 0, &k, why, sizeof why);
         ck_assert_int_eq(err, -EINVAL);
@@ -83,6 +102,7 @@ int main(void)
         TCase *t = tcase_create("sweep");
         tcase_add_test(t, defaults_of_the_table_are_good);
         tcase_add_test(t, lists_make_the_product_in_order);
+        tcase_add_test(t, the_stronger_word_counts_in_whatever_order);
         tcase_add_loop_test(t, bad_input_is_refused_with_cause_and_remedy, 0,
                             sizeof bad / sizeof bad[0]);
         suite_add_tcase(s, t);

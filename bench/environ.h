@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* environ.h: the environment variables of the Dataflux benchmarks as keys, for the scenarios that
+ * are those benchmarks. */
+#ifndef CKPTFS_BENCH_ENVIRON_H
+#define CKPTFS_BENCH_ENVIRON_H
+
+#include <stddef.h>
+
+#include "bench/coll.h"
+#include "bench/sweep.h"
+
+/* Collective: adds what rank 0's environment says to `scenario`, at SWEEP_ENVIRONMENT. 0, or a
+ * negative errno with one line in `why` that names the variable; the same in all ranks. */
+int environ_read(struct coll *c, const char *scenario, struct sweep *s, char *why, size_t nwhy);
+
+#endif
