@@ -1,14 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 exampledir = $(docdir)/examples
 dist_example_DATA = \
+	%D%/async.yaml \
+	%D%/ceiling.yaml \
 	%D%/ckptfs.yaml \
+	%D%/dcp.yaml \
 	%D%/dcp_ddp_load.yaml \
 	%D%/dcp_ddp_save.yaml \
 	%D%/dcp_fsdp_load.yaml \
 	%D%/dcp_fsdp_save.yaml \
+	%D%/firstbyte.yaml \
 	%D%/fstab \
+	%D%/lightning_async.yaml \
 	%D%/lightning_checkpointing.yaml \
+	%D%/lightning_multinode.yaml \
+	%D%/lightning_singlenode.yaml \
+	%D%/list.yaml \
+	%D%/mlperf.yaml \
 	%D%/pytorch_checkpointing.yaml \
+	%D%/restore.yaml \
+	%D%/shards.yaml \
+	%D%/simulated.yaml \
+	%D%/slurm/dcp_fsdp_save.sbatch \
+	%D%/slurm/hosts.sh \
+	%D%/slurm/mlperf.sbatch \
+	%D%/small.yaml \
 	$(NULL)
 nodist_example_DATA = %D%/ckptfs@.service
 EXTRA_DIST += %D%/ckptfs@.service.in
