@@ -85,15 +85,16 @@ int ceiling_fuse_read(struct ceiling *c, uint64_t block, uint64_t bytes, struct 
 
 /* Makes a buffer's bytes once and leaves them be afterwards: what is sent does not matter, what
  * making it costs must not be counted. */
-static void fill_once(void *arg, uint64_t off, void *dst, size_t len)
+static int fill_once(void *arg, uint64_t off, void *dst, size_t len)
 {
         static const char mark[16] = "made by ckptben";
         (void)arg;
         (void)off;
         if (len < sizeof mark || !memcmp(dst, mark, sizeof mark))
-                return;
+                return 0;
         pattern_fill(&(struct pattern){.seed = 1}, 0, dst, len);
         memcpy(dst, mark, sizeof mark);
+        return 0;
 }
 
 static int save(struct ceiling *c, uint64_t bytes, struct figure *out)

@@ -98,6 +98,21 @@ void child_stop(struct child *c)
         *c = (struct child){.out = -1};
 }
 
+void child_end(struct child *c)
+{
+        uint64_t end = clock_ns() + END_MS * 1000000ULL;
+
+        while (c->pid > 0 && clock_ns() < end) {
+                if (waitpid(c->pid, NULL, WNOHANG)) {
+                        stop_drop_child(c->pid);
+                        c->pid = 0;
+                } else {
+                        clock_sleep_ns(2 * 1000 * 1000);
+                }
+        }
+        child_stop(c);
+}
+
 int child_self(char *out, size_t n)
 {
         ssize_t len = readlink("/proc/self/exe", out, n - 1);

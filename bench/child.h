@@ -20,6 +20,9 @@ int child_start(struct child *c, const char *const *argv, char *line, size_t nli
 /* Sends SIGTERM, waits, after 5 s SIGKILL. An empty one is fine. */
 void child_stop(struct child *c);
 
+/* The same for one that is about to end by itself: waits for that 5 s first. */
+void child_end(struct child *c);
+
 /* The path of this program. 0 or a negative errno. */
 int child_self(char *out, size_t n);
 

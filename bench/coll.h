@@ -18,8 +18,8 @@ struct coll {
         void *group;                    /* the carrier's; NULL: all ranks of the job */
 };
 
-/* One const table per carrier; no slot is NULL. Errors: -ECANCELED when a signal came while
- * waiting, -EIO. */
+/* One const table per carrier; no slot but share_device is NULL. Errors: -ECANCELED when a signal
+ * came while waiting, -EIO. */
 struct coll_ops {
         const char *name;
         int (*init)(struct coll *c, int *argc, char ***argv);
@@ -34,6 +34,8 @@ struct coll_ops {
         int (*bcast)(struct coll *c, void *p, size_t n);
         /* n bytes of rank `root` to all. */
         int (*share)(struct coll *c, unsigned root, void *p, size_t n);
+        /* The same for memory of a device; NULL: this carrier cannot, go through the host's. */
+        int (*share_device)(struct coll *c, unsigned root, void *mem, size_t n);
         /* The first n ranks as a job of their own, for those that are among them (*in); all ranks
          * call it. End with drop(). */
         int (*split)(struct coll *c, unsigned n, struct coll *out, bool *in);
@@ -49,6 +51,14 @@ extern const struct coll_ops coll_mpi;
 
 /* Picks the carrier: MPI when a launcher started this process, else none. 0 or a negative errno. */
 int coll_init(struct coll *c, int *argc, char ***argv);
+
+/* Makes `c` carry its collectives over NCCL from here to drop(), if `nccl`: ids go the way that c
+ * had before. Collective. 0, or the same negative errno in all ranks with one line in `why`: not
+ * built with it, device is not cuda (dev_get()), two ranks on one GPU. */
+int coll_carry(struct coll *c, bool nccl, char *why, size_t nwhy);
+#ifdef HAVE_NCCL
+int coll_nccl_carry(struct coll *c, char *why, size_t nwhy);
+#endif
 
 /* The worst of all ranks' errors (0 or the most negative errno), or why it could not be learnt. */
 int coll_agree(struct coll *c, int err);

@@ -105,6 +105,21 @@ int coll_init(struct coll *c, int *argc, char ***argv)
         return c->ops->init(c, argc, argv);
 }
 
+int coll_carry(struct coll *c, bool nccl, char *why, size_t nwhy)
+{
+        if (!nccl)
+                return 0;
+#ifdef HAVE_NCCL
+        return coll_nccl_carry(c, why, nwhy);
+#else
+        (void)c;
+        snprintf(why, nwhy,
+                 "backend=nccl: not built with NCCL: configure --with-nccl=DIR, or give "
+                 "backend=gloo");
+        return -EOPNOTSUPP;
+#endif
+}
+
 int coll_agree(struct coll *c, int err)
 {
         double worst = err < 0 ? -(double)err : 0;

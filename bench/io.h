@@ -31,8 +31,15 @@ struct io_data {
         /* The whole of it, IO_ALIGN-ed with room for the size rounded up to that, or NULL: it is
          * made and checked on the way, block by block, from any thread. */
         char *mem;
-        void (*fill)(void *arg, uint64_t off, void *dst, size_t len);
+        /* Makes a block, or copies it from a device. 0 or a negative errno. */
+        int (*fill)(void *arg, uint64_t off, void *dst, size_t len);
+        /* Or NULL: begins that, for the one block that this thread fills next, which fill() of the
+         * same block then completes; dst is touched by nobody until then. */
+        int (*ahead)(void *arg, uint64_t off, void *dst, size_t len);
+        /* Takes what was loaded: checks it, or copies it to a device. NULL: nobody wants it. */
         int (*check)(void *arg, uint64_t off, const void *p, size_t len);
+        /* check() wants large blocks out of dev_buffer(): what comes in small ones is collected. */
+        bool large;
         void *arg;
 };
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "bench/dev.h"
 #include "bench/io.h"
 #include "bench/stop.h"
 
@@ -22,7 +23,7 @@ struct posix_io {
         char dir[PATH_MAX];
         size_t block;
         bool direct;
-        char *bounce; /* a block, for data that is not held in memory; made when first needed */
+        char *bounce[2]; /* blocks, for data that is not held in memory; made when first needed */
 };
 
 struct posix_file {
@@ -113,7 +114,8 @@ static void posix_stop(struct io *io, bool clean)
         if (clean)
                 rmdir(p->dir); /* the last rank's succeeds */
         stop_drop_path(p->dir);
-        free(p->bounce);
+        for (size_t i = 0; i < 2; i++)
+                dev_buffer_free(p->bounce[i], p->block);
         free(p);
 }
 
@@ -153,17 +155,38 @@ static int posix_open(struct io *io, const char *name, struct io_file **out)
         return open_file(io, name, O_RDONLY, out);
 }
 
-/* Where block [off, off+len) is or goes: the shard's memory, or the bounce buffer. NULL: no memory.
- */
+/* Where the block from `off` is or goes: the shard's memory, or a bounce buffer, that of the next
+ * block being another. NULL: no memory. */
 static char *block_at(struct posix_io *p, const struct io_data *d, uint64_t off)
 {
+        char **bounce = &p->bounce[off / p->block % 2];
         if (d->mem)
                 return d->mem + off;
-        if (!p->bounce) {
-                size_t room = (p->block + IO_ALIGN - 1) & ~(size_t)(IO_ALIGN - 1);
-                p->bounce = aligned_alloc(IO_ALIGN, room);
-        }
-        return p->bounce;
+        if (!*bounce)
+                *bounce = dev_buffer(p->block);
+        return *bounce;
+}
+
+static size_t block_len(const struct posix_io *p, const struct io_data *d, uint64_t off)
+{
+        return d->size - off < p->block ? (size_t)(d->size - off) : p->block;
+}
+
+/* Begins to fetch the block from `off`, if there is one that takes its time. */
+static int look_ahead(struct posix_io *p, const struct io_data *d, uint64_t off)
+{
+        if (d->mem || !d->ahead || off >= d->size)
+                return 0;
+        char *block = block_at(p, d, off);
+        return block ? d->ahead(d->arg, off, block, block_len(p, d, off)) : -ENOMEM;
+}
+
+/* A block that was begun is nobody's before it has come. */
+static void forget_ahead(struct posix_io *p, const struct io_data *d, uint64_t off)
+{
+        char *block = !d->mem && d->ahead && off < d->size ? p->bounce[off / p->block % 2] : NULL;
+        if (block)
+                (void)d->fill(d->arg, off, block, block_len(p, d, off));
 }
 
 /* The tail of a file is no multiple of what O_DIRECT asks for. */
@@ -194,7 +217,7 @@ static int posix_write(struct io_file *file, const struct io_data *d)
         int err = 0;
 
         for (uint64_t off = 0; off < d->size && !err; off += p->block) {
-                size_t n = d->size - off < p->block ? (size_t)(d->size - off) : p->block;
+                size_t n = block_len(p, d, off);
                 char *block = block_at(p, d, off);
                 if (stop_wanted())
                         err = -ECANCELED;
@@ -203,9 +226,13 @@ static int posix_write(struct io_file *file, const struct io_data *d)
                 else if (p->direct && n % IO_ALIGN)
                         err = drop_direct(f->fd);
                 if (!err && !d->mem)
-                        d->fill(d->arg, off, block, n);
+                        err = d->fill(d->arg, off, block, n);
+                if (!err)
+                        err = look_ahead(p, d, off + p->block);
                 if (!err)
                         err = write_block(f, block, n);
+                if (err)
+                        forget_ahead(p, d, off + p->block);
         }
         return err ? io_fail(file->io, err, f->path) : 0;
 }
@@ -257,10 +284,11 @@ static int posix_read(struct io_file *file, const struct io_data *d)
                 }
                 if (!err)
                         err = read_block(f, block, (size_t)s.len, s.from, direct);
-                if (!err && !d->mem && d->check && d->check(d->arg, s.off, block, (size_t)s.len))
-                        return -EBADMSG; /* the checker keeps where and what */
+                if (!err && !d->mem && d->check)
+                        err = d->check(d->arg, s.off, block, (size_t)s.len);
         }
-        return err ? io_fail(file->io, err, f->path) : 0;
+        /* of a wrong byte the checker keeps where and what */
+        return err && err != -EBADMSG ? io_fail(file->io, err, f->path) : err;
 }
 
 static int posix_sync(struct io_file *file)

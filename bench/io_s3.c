@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "bench/bucket.h"
+#include "bench/dev.h"
 #include "bench/io.h"
 #include "bench/stop.h"
 #include "store.h"
@@ -23,6 +24,8 @@ struct slot {
         struct s3_io *s;
         bool busy; /* under s3_io.mtx */
         char *buf; /* of data that is not held; made when first needed */
+        size_t room;
+        size_t have; /* of a range that is collected */
         struct store_body inner;
         const struct io_data *data;
         uint64_t off, len;
@@ -135,7 +138,7 @@ static void s3_stop(struct io *io, bool clean)
                 return;
         store_close(s->store);
         for (size_t i = 0; s->slots && i < s->nslots; i++)
-                free(s->slots[i].buf);
+                dev_buffer_free(s->slots[i].buf, s->slots[i].room);
         free(s->slots);
         pthread_cond_destroy(&s->cond);
         pthread_mutex_destroy(&s->mtx);
@@ -216,17 +219,29 @@ static int s3_create(struct io *io, const char *name, uint64_t size, struct io_f
         return 0;
 }
 
-/* The held shard's bytes, or, made into the slot's buffer, those of one that is not. */
-static const char *bytes_of(struct slot *sl, const struct io_data *d, uint64_t off, size_t len,
-                            uint64_t room)
+/* A buffer of `room` bytes, made when first needed. */
+static int slot_room(struct slot *sl, size_t room)
 {
-        if (d->mem)
-                return d->mem + off;
-        if (!sl->buf)
-                sl->buf = malloc(room);
-        if (sl->buf)
-                d->fill(d->arg, off, sl->buf, len);
-        return sl->buf;
+        if (sl->room >= room)
+                return 0;
+        dev_buffer_free(sl->buf, sl->room);
+        sl->buf = dev_buffer(room);
+        sl->room = sl->buf ? room : 0;
+        return sl->buf ? 0 : -ENOMEM;
+}
+
+/* The held shard's bytes, or, made into the slot's buffer, those of one that is not. */
+static int bytes_of(struct slot *sl, const struct io_data *d, uint64_t off, size_t len,
+                    uint64_t room, const char **out)
+{
+        *out = d->mem ? d->mem + off : NULL;
+        if (*out)
+                return 0;
+        int err = slot_room(sl, room);
+        if (!err)
+                err = d->fill(d->arg, off, sl->buf, len);
+        *out = sl->buf;
+        return err;
 }
 
 /* After a signal a part ends at once, else nobody would be left to abort the upload. */
@@ -254,9 +269,10 @@ static int send_part(struct s3_file *f, struct slot *sl, unsigned partno, const 
 {
         uint64_t off = (partno - 1) * f->part_size, left = d->size - off;
         size_t len = (size_t)(left < f->part_size ? left : f->part_size);
-        const char *p = bytes_of(sl, d, off, len, f->part_size);
-        if (!p)
-                return -ENOMEM;
+        const char *p;
+        int err = bytes_of(sl, d, off, len, f->part_size, &p);
+        if (err)
+                return err;
         struct store_body body = body_of(sl, p, len);
         return store_upload_part(f->up, partno, &body, part_done, sl);
 }
@@ -290,12 +306,11 @@ static int put_whole(struct s3_io *s, struct s3_file *f)
         int err = take_slot(s, &sl);
         if (err)
                 return drain(s, err);
-        const char *p = bytes_of(sl, f->data, 0, f->data->size, f->part_size);
-        if (p) {
+        const char *p;
+        err = bytes_of(sl, f->data, 0, f->data->size, f->part_size, &p);
+        if (!err) {
                 struct store_body body = body_of(sl, p, f->data->size);
                 err = store_put(s->store, f->key, &body, NULL, NULL, part_done, sl);
-        } else {
-                err = -ENOMEM;
         }
         if (err)
                 slot_done(sl, err);
@@ -349,17 +364,29 @@ static int range_data(void *arg, uint64_t at, const void *p, size_t n)
                 return -ECANCELED;
         if (off + n > d->size)
                 return -EMSGSIZE;
-        if (d->mem)
+        if (d->mem) {
                 memcpy(d->mem + off, p, n);
-        else if (d->check && d->check(d->arg, off, p, n))
+        } else if (d->check && d->large) {
+                if (at != sl->have || n > sl->room - sl->have)
+                        return -EIO;
+                memcpy(sl->buf + at, p, n);
+                sl->have += n;
+        } else if (d->check && d->check(d->arg, off, p, n)) {
                 return -EBADMSG;
+        }
         return 0;
 }
 
 static void range_done(void *arg, int err, const struct store_got *got)
 {
         struct slot *sl = arg;
-        slot_done(sl, !err && got->bytes != sl->len ? -ENODATA : err);
+        const struct io_data *d = sl->data;
+
+        if (!err && got->bytes != sl->len)
+                err = -ENODATA;
+        if (!err && sl->have)
+                err = d->check(d->arg, sl->off, sl->buf, sl->have);
+        slot_done(sl, err);
 }
 
 static int ask_range(struct s3_io *s, struct s3_file *f, struct slot *sl, const struct io_data *d,
@@ -368,6 +395,10 @@ static int ask_range(struct s3_io *s, struct s3_file *f, struct slot *sl, const 
         sl->data = d;
         sl->off = step->off;
         sl->len = step->len;
+        sl->have = 0;
+        int err = !d->mem && d->large ? slot_room(sl, s->read_size) : 0;
+        if (err)
+                return err;
         const struct store_get get = {
                 .key = f->key,
                 .off = step->from,

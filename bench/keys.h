@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/params.h"
 
@@ -20,6 +21,10 @@ enum { STAGING_PAGEABLE, STAGING_PINNED, STAGING_CACHED };
 enum { STRATEGY_AUTO, STRATEGY_DATAFLUX, STRATEGY_FSSPEC, STRATEGY_FSDP, STRATEGY_ASYNC };
 enum { MONITOR_LAST, MONITOR_LOSS };
 enum { MLPERF_AUTO, MLPERF_FULL, MLPERF_SUBSET };
+enum { WRITER_THREAD, WRITER_PROCESS };
+enum { WORK_AUTO, WORK_HOST, WORK_DEVICE };
+enum { DEVICE_AUTO, DEVICE_CUDA, DEVICE_HOST, DEVICE_EMULATED };
+enum { DEVICE_PINNED, DEVICE_PAGEABLE };
 enum { RESTORE_INDEPENDENT, RESTORE_SHARED };
 enum { BACKEND_GLOO, BACKEND_NCCL };
 enum { SHARDING_FULL, SHARDING_HYBRID };
@@ -29,5 +34,10 @@ enum { DROP_AUTO, DROP_FILE, DROP_CACHES, DROP_NONE };
 
 /* Adds every key and its value to an object. */
 void keys_json(const struct keys *k, struct json *to);
+
+/* Appends "name=value" of every key, a NUL behind each, for another process; and sets keys from
+ * that, initialised here. 0, -ENOMEM or -EINVAL. */
+int keys_pack(const struct keys *k, struct buf *to);
+int keys_unpack(struct keys *k, const char *p, size_t n);
 
 #endif

@@ -21,6 +21,9 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/compare.h \
 	%D%/cpu.c \
 	%D%/cpu.h \
+	%D%/dev.c \
+	%D%/dev.h \
+	%D%/dev_host.c \
 	%D%/environ.c \
 	%D%/environ.h \
 	%D%/firstbyte.c \
@@ -60,8 +63,11 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/model_keys.h \
 	%D%/pattern.c \
 	%D%/pattern.h \
+	%D%/pattern_word.h \
 	%D%/payload.c \
 	%D%/payload.h \
+	%D%/payload_dev.c \
+	%D%/payload_dev.h \
 	%D%/plot.c \
 	%D%/plot.h \
 	%D%/report.c \
@@ -72,8 +78,12 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/sampler.h \
 	%D%/scenario.c \
 	%D%/scenario/async.c \
+	%D%/scenario/async_stage.c \
+	%D%/scenario/async_stage.h \
 	%D%/scenario/async_table.c \
 	%D%/scenario/async_table.h \
+	%D%/scenario/async_writer.c \
+	%D%/scenario/async_writer.h \
 	%D%/scenario/dataflux.c \
 	%D%/scenario/dataflux.h \
 	%D%/scenario/dcp.c \
@@ -121,6 +131,19 @@ noinst_LTLIBRARIES += %D%/libbench.la
 %C%_libbench_la_LIBADD = fs/store/libstore.la fs/base/libbase.la $(FUSE_LIBS) $(MPI_LIBS) -lm
 if WITH_MPI
 %C%_libbench_la_SOURCES += %D%/coll_mpi.c
+endif
+EXTRA_DIST += %D%/dev_cuda.cu
+if WITH_CUDA
+%C%_libbench_la_LIBADD += %D%/dev_cuda.lo $(CUDA_LIBS)
+%D%/dev_cuda.lo: %D%/dev_cuda.cu bench/dev.h bench/pattern_word.h config.h
+	@$(MKDIR_P) %D%
+	$(AM_V_GEN)$(LIBTOOL) --silent --tag=CC --mode=compile $(NVCC) $(NVCCFLAGS) -Xcompiler -Wall,-Wextra \
+		-I$(top_srcdir) -include config.h $(CUDA_CFLAGS) -c $(srcdir)/%D%/dev_cuda.cu -o $@
+endif
+if WITH_NCCL
+%C%_libbench_la_SOURCES += %D%/coll_nccl.c
+%C%_libbench_la_CFLAGS += $(NCCL_CFLAGS) $(CUDA_CFLAGS)
+%C%_libbench_la_LIBADD += $(NCCL_LIBS)
 endif
 
 ckptbench_SOURCES = %D%/main.c

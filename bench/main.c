@@ -15,6 +15,7 @@
 #include "bench/keys.h"
 #include "bench/report.h"
 #include "bench/run.h"
+#include "bench/scenario/async_writer.h"
 #include "bench/stop.h"
 #include "bench/suite.h"
 #include "bench/sweep.h"
@@ -148,6 +149,9 @@ int main(int argc, char **argv)
         /* the other half of "ceiling", in a process of its own so that its time is told apart */
         if (!strcmp(argv[1], "null-fuse") && argc == 3)
                 return null_fuse_main(argv[2]);
+        /* what "async" starts to write beside its steps */
+        if (!strcmp(argv[1], "async-writer") && argc == 3)
+                return async_writer_main(argv[2]);
         log_open("ckptbench", "stderr", LOG_LEVEL_ERROR); /* bad input is one line: ours */
         if (!strcmp(argv[1], "report"))
                 return report_main(argc - 1, argv + 1);

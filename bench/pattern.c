@@ -5,29 +5,14 @@
 #include <endian.h>
 #include <string.h>
 
+#include "bench/pattern_word.h"
+
 #include "base/banned.h"
 
-/* The increment and the first multiplier of splitmix64 (Steele, Lea, Flood: "Fast Splittable
- * Pseudorandom Number Generators", 2014). One of its two rounds is enough to tell bytes apart and
- * leaves one multiplication a word. */
-#define GOLDEN 0x9e3779b97f4a7c15ULL
-#define MULT   0xbf58476d1ce4e5b9ULL
-
-static inline uint64_t mix(uint64_t x)
-{
-        x ^= x >> 30;
-        x *= MULT;
-        return x ^ x >> 27;
-}
-
+/* In memory the first byte comes first, whatever the processor's order. */
 static inline uint64_t word_at(uint64_t base, uint64_t index)
 {
-        return htole64(mix(base + index * GOLDEN));
-}
-
-static uint64_t base_of(const struct pattern *p)
-{
-        return mix(mix(p->seed + GOLDEN) + p->id + GOLDEN);
+        return htole64(pattern_word(base, index));
 }
 
 static void fill_run(uint64_t base, uint64_t off, uint8_t *dst, size_t n)
@@ -63,7 +48,7 @@ static size_t run_len(const struct pattern *p, uint64_t *off, size_t n)
 
 void pattern_fill(const struct pattern *p, uint64_t off, void *dst, size_t n)
 {
-        uint64_t base = base_of(p);
+        uint64_t base = pattern_base(p->seed, p->id);
         uint8_t *d = dst;
 
         while (n) {
@@ -87,7 +72,7 @@ static int64_t first_difference(uint64_t off, const uint8_t *want, const uint8_t
 
 int64_t pattern_check(const struct pattern *p, uint64_t off, const void *buf, size_t n)
 {
-        uint64_t base = base_of(p);
+        uint64_t base = pattern_base(p->seed, p->id);
         const uint8_t *b = buf;
         uint8_t want[4096]; /* stays in the first cache */
 

@@ -3,22 +3,33 @@
 #include "bench/payload.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
 #include "bench/keys.h"
+#include "bench/payload_dev.h"
 #include "bench/stop.h"
 
 #include "base/banned.h"
 
 enum { STEP = 16 << 20, WIPE = 0xa5 };
 
-static void fill(void *arg, uint64_t off, void *dst, size_t len)
+static int fill(void *arg, uint64_t off, void *dst, size_t len)
 {
         const struct payload *p = arg;
         shard_fill(&p->shard, off, dst, len);
+        return 0;
+}
+
+static void keep_fault(struct payload *p, struct shard_fault fault)
+{
+        pthread_mutex_lock(&p->fault.mtx);
+        if (!p->fault.first.piece || fault.off < p->fault.first.off)
+                p->fault.first = fault;
+        pthread_mutex_unlock(&p->fault.mtx);
 }
 
 static int check(void *arg, uint64_t off, const void *bytes, size_t len)
@@ -27,12 +38,8 @@ static int check(void *arg, uint64_t off, const void *bytes, size_t len)
         struct shard_fault fault;
 
         int err = shard_check(&p->shard, off, bytes, len, &fault);
-        if (err) {
-                pthread_mutex_lock(&p->fault.mtx);
-                if (!p->fault.first.piece || fault.off < p->fault.first.off)
-                        p->fault.first = fault;
-                pthread_mutex_unlock(&p->fault.mtx);
-        }
+        if (err)
+                keep_fault(p, fault);
         return err;
 }
 
@@ -44,6 +51,8 @@ void payload_init(struct payload *p, bool verify)
         p->data.fill = fill;
         p->data.check = verify ? check : NULL;
         p->data.arg = p;
+        if (p->dev.ops)
+                payload_dev_io(p);
         p->fault.first = (struct shard_fault){0};
 }
 
@@ -51,6 +60,8 @@ void payload_release(struct payload *p)
 {
         if (p->data.mem)
                 munmap(p->data.mem, p->mapped);
+        if (p->dev.ops)
+                payload_dev_release(p);
         shard_release(&p->shard);
         *p = (struct payload){0};
 }
@@ -68,10 +79,15 @@ static uint64_t memory_free(void)
 
 int payload_choose(struct coll *c, uint64_t bytes, unsigned hold, bool *held)
 {
-        double most = (double)bytes, room = -(double)memory_free();
-        int err = c->ops->max(c, &most, 1);
-        if (!err)
-                err = c->ops->max(c, &room, 1);
+        double v[3] = {(double)bytes, -(double)memory_free(), -INFINITY};
+        if (dev_get())
+                v[2] = -(double)dev_get()->room();
+        int err = c->ops->max(c, v, 3);
+        double most = v[0], room = v[1];
+        /* on a device everything is held; one that is too small fails when memory is asked for */
+        *held = dev_get() && (most <= -v[2] * 0.95 || !dev_leave());
+        if (err || *held)
+                return err;
         *held = hold == HOLD_ON || (hold == HOLD_AUTO && most * c->host_ranks <= -room * 0.6);
         return err;
 }
@@ -81,12 +97,19 @@ int payload_hold(struct payload *p)
         size_t n = (p->shard.size + IO_ALIGN - 1) & ~(size_t)(IO_ALIGN - 1);
         if (!n)
                 return 0;
+        if (dev_get())
+                return payload_dev_hold(p);
         char *mem = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (mem == MAP_FAILED)
                 return -ENOMEM;
         p->mapped = n;
         p->data.mem = mem;
         return 0;
+}
+
+bool payload_held(const struct payload *p)
+{
+        return p->data.mem || p->dev.ops;
 }
 
 static int in_steps(struct payload *p, int (*fn)(struct payload *p, uint64_t off, size_t n))
@@ -118,17 +141,41 @@ static int check_step(struct payload *p, uint64_t off, size_t n)
 
 int payload_fill(struct payload *p)
 {
-        return in_steps(p, fill_step);
+        return p->dev.ops ? payload_dev_fill(p) : in_steps(p, fill_step);
 }
 
 int payload_wipe(struct payload *p)
 {
-        return in_steps(p, wipe_step);
+        return p->dev.ops ? payload_dev_wipe(p, WIPE) : in_steps(p, wipe_step);
 }
 
 int payload_check(struct payload *p)
 {
-        return in_steps(p, check_step);
+        struct shard_fault fault;
+
+        if (!p->dev.ops)
+                return in_steps(p, check_step);
+        int err = payload_dev_check(p, &fault);
+        if (err == -EBADMSG)
+                keep_fault(p, fault);
+        return err;
+}
+
+int payload_copy_out(struct payload *p, char *to)
+{
+        if (p->dev.ops)
+                return p->data.fill(p, 0, to, p->data.size);
+        memcpy(to, p->data.mem, p->data.size);
+        return 0;
+}
+
+int payload_share(struct payload *p, struct coll *c, unsigned root, uint64_t off, size_t n)
+{
+        if (!p->dev.ops)
+                return c->ops->share(c, root, p->data.mem + off, n);
+        if (c->ops->share_device)
+                return c->ops->share_device(c, root, p->dev.mem + off, n);
+        return payload_dev_share(p, c, root, off, n);
 }
 
 void payload_explain(const struct payload *p, char *out, size_t n)

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "bench/coll.h"
+#include "bench/dev.h"
 #include "bench/io.h"
 #include "bench/shard.h"
 
@@ -14,6 +15,17 @@ struct payload {
         struct shard shard;  /* owned; set before payload_init() */
         struct io_data data; /* what a back end is given */
         size_t mapped;       /* bytes at data.mem */
+        struct {
+                const struct dev_ops *ops; /* NULL: the shard is not on a device */
+                char *mem;
+                /* the block that was begun, of the thread that saves */
+                uint64_t off;
+                const void *dst;
+                size_t len;
+                /* what payload_share() hands on through the host */
+                char *bounce;
+                size_t room;
+        } dev;
         struct {
                 pthread_mutex_t mtx;
                 struct shard_fault first; /* piece NULL: none; checks may run on I/O threads */
@@ -28,8 +40,16 @@ void payload_release(struct payload *p);
 /* Collective: whether `bytes` of each rank are to be held in memory, by the hold key (HOLD_*): auto
  * when those of this machine's ranks fit in 60 % of what is free. 0 or a negative errno. */
 int payload_choose(struct coll *c, uint64_t bytes, unsigned hold, bool *held);
-/* Memory for all of it. 0 or -ENOMEM. */
+/* Memory for all of it, on the job's device (dev_get()) or the host. 0 or a negative errno. */
 int payload_hold(struct payload *p);
+bool payload_held(const struct payload *p);
+
+/* Copies all of the held bytes to host memory. */
+int payload_copy_out(struct payload *p, char *to);
+
+/* Bytes [off, off + n) of the held ones, which rank `root` has, to all ranks of c; n is the same in
+ * all. Device memory goes by the collectives' own way where c has one, else through the host. */
+int payload_share(struct payload *p, struct coll *c, unsigned root, uint64_t off, size_t n);
 
 /* Of held bytes, in steps between which a signal is heard (-ECANCELED): makes them; overwrites them
  * before a load; checks them (-EBADMSG, see fault). Nothing to do for bytes that are not held. */

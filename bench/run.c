@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "bench/clock.h"
 #include "bench/cpu.h"
+#include "bench/dev.h"
 #include "bench/stop.h"
 
 #include "base/banned.h"
@@ -227,6 +228,28 @@ static int plan_all(struct run *r, const struct sweep *s)
         return 0;
 }
 
+/* Opens what the device key asks for, in each rank. 0, or the same negative errno in all. */
+static int open_device(const struct run *r, const struct keys *k, struct json *job)
+{
+        char why[512] = "", text[160] = "host";
+        int err = 0;
+
+        if (r->scenario->device) {
+                err = dev_use(k, r->coll->host_rank, why, sizeof why);
+        } else if (k->device == DEVICE_CUDA || k->device == DEVICE_EMULATED) {
+                snprintf(why, sizeof why, "%s works in the host's memory: give device=host",
+                         r->scenario->name);
+                err = -EINVAL;
+        }
+        if (err)
+                run_error(r, "%s", why);
+        else if (job && dev_get())
+                dev_get()->describe(text, sizeof text);
+        if (job)
+                json_add_string(job, "device", text);
+        return coll_agree(r->coll, err);
+}
+
 /* The work of a job by the ranks that take part; the others wait for how it ends. */
 static int run_on_ranks(const struct run *r, const struct keys *k, struct json *job)
 {
@@ -262,7 +285,10 @@ static int run_job(struct run *r, const struct sweep *s, size_t i, struct json *
         }
         err = coll_agree(r->coll, wrote);
         if (!err)
+                err = open_device(r, &k, job);
+        if (!err)
                 err = run_on_ranks(r, &k, job);
+        dev_drop();
         if (err && job)
                 json_add_string(job, "error", strerror(-err));
         if (job && r->log)

@@ -33,6 +33,7 @@ struct run {
 struct scenario {
         const char *name, *text;
         bool many_ranks; /* else one rank only */
+        bool device;     /* shards live where the device key says; else on the host */
         const char *const
                 *defaults; /* "key=value", up to NULL, where keys.def's do not fit; NULL: none */
         bool dataflux;     /* takes the environment variables of environ.h */

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "bench/pattern.h"
+#include "bench/pattern_word.h"
 
 #include "base/banned.h"
 
@@ -223,6 +224,26 @@ void shard_fill(const struct shard *s, uint64_t off, void *dst, size_t len)
                 to += n;
                 len -= n;
         }
+}
+
+struct shard_run shard_run_at(const struct shard *s, uint64_t off)
+{
+        const struct shard_piece *piece = piece_at(s, off);
+        uint64_t in = off - piece->off;
+        struct shard_run run = {.piece = piece, .len = piece->len - in};
+
+        if (s->null_store) {
+                run.base = pattern_base(PATTERN_NULL.seed, PATTERN_NULL.id);
+                run.at = off % PATTERN_NULL_PERIOD;
+                if (run.len > PATTERN_NULL_PERIOD - run.at)
+                        run.len = PATTERN_NULL_PERIOD - run.at;
+        } else if (piece->literal) {
+                run.text = s->text + piece->text + in;
+        } else {
+                run.base = pattern_base(s->seed, piece->id);
+                run.at = piece->tensor_off + in;
+        }
+        return run;
 }
 
 int shard_check(const struct shard *s, uint64_t off, const void *p, size_t len,

@@ -58,6 +58,16 @@ void shard_release(struct shard *s);
 /* Makes bytes [off, off+len) of the shard. Thread-safe. */
 void shard_fill(const struct shard *s, uint64_t off, void *dst, size_t len);
 
+/* The longest run from byte `off` (before the end) that one rule makes: text, or bytes [at, at +
+ * len) of the pattern with a base (pattern_word.h). */
+struct shard_run {
+        uint64_t len;
+        const struct shard_piece *piece;
+        const char *text; /* NULL: the pattern's */
+        uint64_t base, at;
+};
+struct shard_run shard_run_at(const struct shard *s, uint64_t off);
+
 /* The first wrong byte. */
 struct shard_fault {
         const struct shard_piece *piece;

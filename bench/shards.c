@@ -275,7 +275,7 @@ static int report(struct shards *s, struct json *job)
                 .epochs = epochs,
                 .ranks = c->ranks,
                 .suffix = s->dir,
-                .held = s->payload.data.mem,
+                .held = payload_held(&s->payload),
                 .verified = s->k->verify && s->k->phase != PHASE_SAVE &&
                             !(s->timed.io->ops->flags & IO_EMPTY),
                 .moves_data = !(s->timed.io->ops->flags & IO_EMPTY),
@@ -315,6 +315,7 @@ const struct scenario scenario_shards = {
         .text = "Each rank saves its shard of a model to a file or object of its own, and loads "
                 "it.",
         .many_ranks = true,
+        .device = true,
         .plan = shards_plan,
         .job = shards_job,
         .table = shards_table,

@@ -45,3 +45,4 @@ include tests/faults/local.mk
 include tests/docs/local.mk
 include tests/trainers/local.mk
 include tests/posix/local.mk
+include tests/gpu/local.mk

@@ -12,18 +12,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "base/cleanup.h"
 #include "bench/clock.h"
-#include "bench/cpu.h"
+#include "bench/dev.h"
 #include "bench/format/format.h"
 #include "bench/fresh.h"
 #include "bench/model_keys.h"
 #include "bench/payload.h"
 #include "bench/run.h"
 #include "bench/scenario/async_table.h"
+#include "bench/scenario/async_writer.h"
 #include "bench/stop.h"
 #include "bench/timed.h"
 
@@ -37,20 +37,22 @@ struct async_job {
         struct payload payload; /* held: what training has in memory */
         struct timed timed;
         char dir[FRESH_NAME_MAX];
-        uint64_t work; /* units of a step */
-        char *staging; /* kept, when it is cached */
+        const struct dev_ops *worker; /* the device that does the steps' work; NULL: a core */
+        uint64_t work;                /* units of a step */
         struct async_save *saves;
         double *idle, *busy; /* seconds of steps without and with a save under way */
         size_t nsaves, nidle, nbusy;
-        struct writer {
+        double writer_peak;
+        struct async_writer writer;
+        struct stage stage;
+        struct flight { /* the save under way */
                 pthread_t thread;
                 bool running;
                 atomic_bool done;
                 struct async_save *save;
-                struct io_data data;
                 char name[64];
-                int err;
-        } writer;
+                struct async_wrote wrote;
+        } flight;
 };
 
 /* --- the work of a step
@@ -69,99 +71,104 @@ static uint64_t work_of(uint64_t units)
         return kept;
 }
 
-/* How many units last step_time: from the fastest of a few tries, when nothing else is to do. */
-static uint64_t measure_work(uint64_t step_ns)
+static int do_work(const struct async_job *j, uint64_t units)
 {
-        enum { TRY_UNITS = 2000, TRIES = 5 };
+        if (j->worker)
+                return j->worker->work(units);
+        work_of(units);
+        return 0;
+}
+
+/* How many units last step_time: from the fastest of a few tries, when nothing else is to do. */
+static int measure_work(struct async_job *j)
+{
+        enum { CORE_UNITS = 2000, DEVICE_UNITS = 8, TRIES = 5 };
+        const uint64_t units = j->worker ? DEVICE_UNITS : CORE_UNITS;
         uint64_t best = UINT64_MAX;
-        for (int i = 0; i < TRIES; i++) {
+        int err = 0;
+
+        for (int i = 0; i < TRIES && !err; i++) {
                 uint64_t begin = clock_ns();
-                work_of(TRY_UNITS);
+                err = do_work(j, units);
                 uint64_t took = clock_ns() - begin;
                 best = took < best ? took : best;
         }
-        return (uint64_t)((double)step_ns / (double)(best ? best : 1) * TRY_UNITS) + 1;
+        j->work = (uint64_t)((double)(j->k->step_time * 1000000) / (double)(best ? best : 1) *
+                             (double)units) +
+                  1;
+        return err;
 }
 
-/* --- a save
- * ---------------------------------------------------------------------------------------------------
- */
+/* --- a save ---------------------------------------------------------------------------------- */
 
 static void *write_staged(void *arg)
 {
         struct async_job *j = arg;
-        struct writer *w = &j->writer;
-        struct sample s = {0};
-        uint64_t begin = clock_ns();
+        struct flight *f = &j->flight;
 
-        w->err = timed_save_file(j->timed.io, w->name, &w->data, true, &s);
-        w->save->durable = clock_s(begin - w->save->wanted_ns) + s.open + s.transfer + s.sync;
-        w->save->visible = clock_s(clock_ns() - w->save->wanted_ns);
-        atomic_store(&w->done, true);
+        async_write(&j->writer, f->name, &j->stage, j->payload.data.size, &f->wrote);
+        f->save->durable = clock_s(f->wrote.durable_ns - f->save->wanted_ns);
+        f->save->visible = clock_s(f->wrote.visible_ns - f->save->wanted_ns);
+        atomic_store(&f->done, true);
         return NULL;
 }
 
-/* Waits for the save under way, if there is one, and gives its staging buffer back. */
+/* Waits for the save under way, if there is one, and gives its staging memory back. */
 static int wait_writer(struct async_job *j)
 {
-        struct writer *w = &j->writer;
-        if (!w->running)
+        struct flight *f = &j->flight;
+        if (!f->running)
                 return 0;
-        pthread_join(w->thread, NULL);
-        w->running = false;
-        if (j->k->staging != STAGING_CACHED)
-                munmap(w->data.mem, j->payload.mapped);
-        if (w->err && w->err != -ECANCELED)
-                run_error(j->run, "save of %s: %s", w->name, j->timed.io->why);
-        return w->err;
+        pthread_join(f->thread, NULL);
+        f->running = false;
+        stage_give(&j->stage);
+        if (j->writer.child.pid && f->wrote.peak > j->writer_peak)
+                j->writer_peak = f->wrote.peak;
+        if (f->wrote.err && f->wrote.err != -ECANCELED)
+                run_error(j->run, "save of %s: %s", f->name, f->wrote.why);
+        return f->wrote.err;
 }
 
-/* Memory to copy the shard to: fresh, or that of the save before. NULL: no memory. */
-static char *staging_memory(struct async_job *j)
+static void name_save(const struct async_job *j, size_t i, char out[64])
 {
-        if (j->staging)
-                return j->staging;
-        char *p = mmap(NULL, j->payload.mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                       -1, 0);
-        if (p == MAP_FAILED)
-                return NULL;
-        if (j->k->staging != STAGING_PAGEABLE && mlock(p, j->payload.mapped)) {
-                munmap(p, j->payload.mapped);
-                return NULL;
-        }
-        if (j->k->staging == STAGING_CACHED)
-                j->staging = p;
-        return p;
+        snprintf(out, 64, "step-%05zu-%05u-of-%05u%s", i, j->run->coll->rank, j->run->coll->ranks,
+                 formats[j->k->format].ending);
+}
+
+/* Copies the shard out of the way of the steps to come. */
+static int stage_shard(struct async_job *j)
+{
+        int err = stage_take(&j->stage);
+        if (!err)
+                err = payload_copy_out(&j->payload, j->stage.p);
+        if (err)
+                run_error(j->run,
+                          "staging of %zu bytes: %s: give async.staging=pageable, or raise "
+                          "ulimit -l",
+                          j->stage.size, strerror(-err));
+        return err;
 }
 
 static int begin_save(struct async_job *j)
 {
-        struct writer *w = &j->writer;
+        struct flight *f = &j->flight;
         struct async_save *save = &j->saves[j->nsaves];
 
         save->wanted_ns = clock_ns();
         int err = wait_writer(j);
         uint64_t waited = clock_ns();
+        if (!err)
+                err = stage_shard(j);
         if (err)
                 return err;
-        char *to = staging_memory(j);
-        if (!to) {
-                run_error(j->run,
-                          "staging of %zu bytes: %s: give async.staging=pageable, or raise "
-                          "ulimit -l",
-                          j->payload.mapped, strerror(errno));
-                return -ENOMEM;
-        }
-        memcpy(to, j->payload.data.mem, j->payload.data.size);
+        save->waited = clock_s(waited - save->wanted_ns);
         save->staged = clock_s(clock_ns() - waited);
         save->blocked = clock_s(clock_ns() - save->wanted_ns);
-        w->save = save;
-        w->data = (struct io_data){.size = j->payload.data.size, .mem = to};
-        snprintf(w->name, sizeof w->name, "step-%05zu-%05u-of-%05u%s", j->nsaves,
-                 j->run->coll->rank, j->run->coll->ranks, formats[j->k->format].ending);
-        atomic_store(&w->done, false);
-        err = -pthread_create(&w->thread, NULL, write_staged, j);
-        w->running = !err;
+        f->save = save;
+        name_save(j, j->nsaves, f->name);
+        atomic_store(&f->done, false);
+        err = -pthread_create(&f->thread, NULL, write_staged, j);
+        f->running = !err;
         j->nsaves += !err;
         return err;
 }
@@ -174,15 +181,16 @@ static int train(struct async_job *j)
 {
         int err = 0;
         for (uint64_t i = 1; i <= j->k->steps && !err; i++) {
-                bool under_way = j->writer.running && !atomic_load(&j->writer.done);
+                bool under_way = j->flight.running && !atomic_load(&j->flight.done);
                 uint64_t begin = clock_ns();
-                work_of(j->work);
+                err = do_work(j, j->work);
                 double took = clock_s(clock_ns() - begin);
                 if (under_way)
                         j->busy[j->nbusy++] = took;
                 else
                         j->idle[j->nidle++] = took;
-                err = stop_wanted() ? -ECANCELED : 0;
+                if (!err && stop_wanted())
+                        err = -ECANCELED;
                 if (!err && i % j->k->steps_per_save == 0)
                         err = begin_save(j);
         }
@@ -210,13 +218,26 @@ static int async_plan(const struct run *r, const struct keys *k, FILE *dry, char
         return 0;
 }
 
-static int prepare(struct async_job *j)
+/* The device that does the work of steps. */
+static int choose_worker(struct async_job *j, char *why, size_t nwhy)
+{
+        j->worker = j->k->async_work == WORK_HOST ? NULL : dev_get();
+        if (j->k->async_work != WORK_DEVICE || j->worker)
+                return 0;
+        snprintf(why, nwhy,
+                 "async.work=device: no device is in use: give device=cuda, or async.work=host");
+        return -EINVAL;
+}
+
+/* What training has in memory, and room for what is measured. */
+static int prepare_memory(struct async_job *j, char *why, size_t nwhy)
 {
         struct coll *c = j->run->coll;
         const struct keys *k = j->k;
-        char why[512] = "";
 
-        int err = model_choose(k, &j->model, why, sizeof why);
+        int err = model_choose(k, &j->model, why, nwhy);
+        if (!err)
+                err = choose_worker(j, why, nwhy);
         if (!err)
                 err = shard_plan(&j->model, k->optimizer, SHARD_ELEMENTS, c->rank, c->ranks,
                                  &j->payload.shard);
@@ -228,53 +249,70 @@ static int prepare(struct async_job *j)
                 err = payload_hold(&j->payload);
         if (!err)
                 err = payload_fill(&j->payload);
+        stage_init(&j->stage, (j->payload.data.size + IO_ALIGN - 1) & ~(size_t)(IO_ALIGN - 1),
+                   k->staging, k->async_writer == WRITER_PROCESS);
         j->saves = calloc(k->steps / k->steps_per_save + 1, sizeof *j->saves);
         j->idle = calloc(k->steps, sizeof *j->idle);
         j->busy = calloc(k->steps, sizeof *j->busy);
         if (!err && (!j->saves || !j->idle || !j->busy))
                 err = -ENOMEM;
+        return err ? err : measure_work(j);
+}
+
+static int prepare(struct async_job *j)
+{
+        struct coll *c = j->run->coll;
+        const struct keys *k = j->k;
+        char why[512] = "";
+
+        int err = prepare_memory(j, why, sizeof why);
+        if (err)
+                run_error(j->run, "cannot prepare: %s", *why ? why : strerror(-err));
         err = coll_agree(c, err);
         if (!err)
                 err = fresh_name(c, j->dir);
-        if (err) {
-                run_error(j->run, "cannot prepare: %s", *why ? why : strerror(-err));
+        if (err)
                 return err;
-        }
-        j->work = measure_work(k->step_time * 1000000);
         err = j->storage->ops->start(k, k->storage, j->dir, c->rank, &j->timed.io, why, sizeof why);
+        j->writer.io = j->timed.io;
+        if (!err && k->async_writer == WRITER_PROCESS)
+                err = async_writer_start(&j->writer, k, j->dir, c->rank, why, sizeof why);
         if (err)
                 run_error(j->run, "%s", why);
         return coll_agree(c, err);
 }
 
-/* Loads the last save back, outside of every clock, and checks it; then all saves go. */
+/* Loads the last save back, outside of every clock, and checks it. */
 static int verify_last(struct async_job *j)
 {
         struct sample ignored;
-        const struct io_ops *ops = j->timed.io->ops;
-        int err = 0;
+        char text[512];
 
-        if (j->k->verify && !(ops->flags & IO_EMPTY)) {
-                err = payload_wipe(&j->payload);
-                if (!err)
-                        err = timed_load_file(j->timed.io, j->writer.name, &j->payload.data,
-                                              &ignored);
-                if (!err)
-                        err = payload_check(&j->payload);
-                char text[512];
-                payload_explain(&j->payload, text, sizeof text);
-                if (err && err != -ECANCELED)
-                        run_error(j->run, "load of %s: %s", j->writer.name,
-                                  err == -EBADMSG ? text : j->timed.io->why);
-        }
+        if (!j->k->verify || j->timed.io->ops->flags & IO_EMPTY || !j->nsaves)
+                return coll_agree(j->run->coll, 0);
+        int err = payload_wipe(&j->payload);
+        if (!err)
+                err = timed_load_file(j->timed.io, j->flight.name, &j->payload.data, &ignored);
+        if (!err)
+                err = payload_check(&j->payload);
+        payload_explain(&j->payload, text, sizeof text);
+        if (err && err != -ECANCELED)
+                run_error(j->run, "load of %s: %s", j->flight.name,
+                          err == -EBADMSG ? text : j->timed.io->why);
+        return coll_agree(j->run->coll, err);
+}
+
+/* All saves go, also those of a job that failed. */
+static int remove_saves(struct async_job *j)
+{
+        int err = 0;
         for (size_t i = 0; i < j->nsaves && !j->k->keep; i++) {
                 char name[64];
-                snprintf(name, sizeof name, "step-%05zu-%05u-of-%05u%s", i, j->run->coll->rank,
-                         j->run->coll->ranks, formats[j->k->format].ending);
-                int gone = ops->remove(j->timed.io, name);
+                name_save(j, i, name);
+                int gone = j->timed.io->ops->remove(j->timed.io, name);
                 err = err ? err : gone;
         }
-        return coll_agree(j->run->coll, err);
+        return err;
 }
 
 static double peak_bytes(void)
@@ -302,16 +340,30 @@ static int report(struct async_job *j, struct json *job)
                                   ASYNC_VALUES); /* a save blocks as long as its slowest rank */
                 async_take(&j->saves[i], v);
         }
-        double most[] = {f.step_idle, f.step_busy, f.peak};
+        double most[] = {f.step_idle, f.step_busy, f.peak, j->writer_peak};
         if (!err)
-                err = c->ops->max(c, most, 3);
+                err = c->ops->max(c, most, 4);
         f.step_idle = most[0];
         f.step_busy = most[1];
         f.peak = most[2];
+        f.writer_peak = most[3];
+        f.work = j->worker ? j->worker->name : "host";
         f.save = j->saves;
         f.model = j->model.name;
         f.ranks = c->ranks;
         return err || !job ? err : async_json(&f, job);
+}
+
+static void async_end(struct async_job *j)
+{
+        async_writer_stop(&j->writer);
+        stage_release(&j->stage);
+        if (j->timed.io)
+                j->storage->ops->stop(j->timed.io, !j->k->keep);
+        payload_release(&j->payload);
+        free(j->saves);
+        free(j->idle);
+        free(j->busy);
 }
 
 static int async_job(const struct run *r, const struct keys *k, struct json *job)
@@ -321,6 +373,7 @@ static int async_job(const struct run *r, const struct keys *k, struct json *job
                 .run = r,
                 .k = k,
                 .storage = io_find(k->storage, why, sizeof why),
+                .writer = ASYNC_WRITER_INIT,
         };
         int err = prepare(&j);
         if (!err)
@@ -331,15 +384,11 @@ static int async_job(const struct run *r, const struct keys *k, struct json *job
                 err = report(&j, job);
         if (!err)
                 err = verify_last(&j);
-        if (j.timed.io)
-                j.storage->ops->stop(j.timed.io, !k->keep);
-        if (j.staging)
-                munmap(j.staging, j.payload.mapped);
-        payload_release(&j.payload);
-        free(j.saves);
-        free(j.idle);
-        free(j.busy);
-        return err;
+        int gone = j.timed.io ? remove_saves(&j) : 0;
+        if (gone)
+                run_error(r, "removing saves: %s", j.timed.io->why);
+        async_end(&j);
+        return coll_agree(r->coll, err ? err : gone);
 }
 
 const struct scenario scenario_async = {
@@ -348,6 +397,7 @@ const struct scenario scenario_async = {
                 "costs "
                 "the steps.",
         .many_ranks = true,
+        .device = true,
         .plan = async_plan,
         .job = async_job,
         .table = async_table,

@@ -15,23 +15,27 @@
 
 enum { JOBS_MAX = 64 };
 
-static const char *const names[ASYNC_VALUES] = {"blocked_s", "staged_s", "durable_s", "visible_s"};
-static const char *const words[ASYNC_VALUES] = {"blocked", "staged", "durable", "visible"};
+static const char *const names[ASYNC_VALUES] = {"blocked_s", "waited_s", "staged_s", "durable_s",
+                                                "visible_s"};
+static const char *const words[ASYNC_VALUES] = {"blocked", "waited", "staged", "durable",
+                                                "visible"};
 
 void async_values(const struct async_save *s, double v[ASYNC_VALUES])
 {
         v[0] = s->blocked;
-        v[1] = s->staged;
-        v[2] = s->durable;
-        v[3] = s->visible;
+        v[1] = s->waited;
+        v[2] = s->staged;
+        v[3] = s->durable;
+        v[4] = s->visible;
 }
 
 void async_take(struct async_save *s, const double v[ASYNC_VALUES])
 {
         s->blocked = v[0];
-        s->staged = v[1];
-        s->durable = v[2];
-        s->visible = v[3];
+        s->waited = v[1];
+        s->staged = v[2];
+        s->durable = v[3];
+        s->visible = v[4];
 }
 
 int async_json(const struct async_facts *f, struct json *job)
@@ -41,6 +45,7 @@ int async_json(const struct async_facts *f, struct json *job)
         o = json_add_object(job, "setup");
         json_add_number(o, "ranks", f->ranks);
         json_add_number(o, "bytes_a_rank", f->bytes);
+        json_add_string(o, "work", f->work);
         o = json_add_object(job, "metrics");
         CLEANUP(freep) double *column = calloc(f->saves + 1, sizeof *column);
         if (!column)
@@ -65,6 +70,8 @@ int async_json(const struct async_facts *f, struct json *job)
         json_add_number(o, "step_inflation_percent",
                         100 * (stats_ratio(f->step_busy, f->step_idle) - 1));
         json_add_number(o, "peak_memory_bytes", f->peak);
+        if (f->writer_peak > 0)
+                json_add_number(o, "peak_memory_writer_bytes", f->writer_peak);
         return 0;
 }
 
@@ -127,7 +134,7 @@ void async_page(const struct json *run, size_t index, struct buf *html)
                 html_figure(html, metric(job, "step_s"), 4);
                 buf_addf(html, "</td><td>%.1f</td></tr>\n", metric(job, "step_inflation_percent"));
                 v[2 * j] = median(job, 0);
-                v[2 * j + 1] = median(job, 3);
+                v[2 * j + 1] = median(job, ASYNC_VALUES - 1);
         }
         buf_adds(html, "</tbody></table></div>\n");
         snprintf(id, sizeof id, "async%zu", index);

@@ -11,13 +11,14 @@
 #include "base/json.h"
 
 /* One save. Seconds from when the step wanted it: until the step went on, until the storage had it
- * durably, until it is visible under its name; `staged` is the copy alone. */
+ * durably, until it is visible under its name; `staged` is the copy alone, `waited` the wait for
+ * the save before. */
 struct async_save {
         uint64_t wanted_ns;
-        double blocked, staged, durable, visible;
+        double blocked, waited, staged, durable, visible;
 };
 
-enum { ASYNC_VALUES = 4 };
+enum { ASYNC_VALUES = 5 };
 /* The seconds of a save as an array, and back. */
 void async_values(const struct async_save *s, double v[ASYNC_VALUES]);
 void async_take(struct async_save *s, const double v[ASYNC_VALUES]);
@@ -30,6 +31,8 @@ struct async_facts {
         size_t saves;
         double step_idle, step_busy; /* medians, seconds */
         double peak;                 /* bytes of memory of the largest rank */
+        double writer_peak;          /* of the largest process that writes; 0: threads do */
+        const char *work;            /* what a step does, in words */
 };
 
 /* Adds "model", "setup" and "metrics". 0 or -ENOMEM. */

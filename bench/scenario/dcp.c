@@ -174,6 +174,15 @@ static int run_epochs(struct dcp_job *j)
         return err;
 }
 
+int dcp_carry(struct dcp_job *j)
+{
+        char why[512] = "";
+        int err = coll_carry(&j->part, j->k->backend == BACKEND_NCCL, why, sizeof why);
+        if (err && j->part.rank == 0)
+                run_error(j->run, "%s", *why ? why : strerror(-err));
+        return err;
+}
+
 int dcp_prepare(struct dcp_job *j)
 {
         const struct keys *k = j->k;
@@ -202,7 +211,9 @@ int dcp_prepare(struct dcp_job *j)
 /* The ranks that take part do it; the others wait for how it ends. */
 static int run_part(struct dcp_job *j, struct json *job)
 {
-        int err = dcp_prepare(j);
+        int err = dcp_carry(j);
+        if (!err)
+                err = dcp_prepare(j);
         if (!err)
                 err = run_epochs(j);
         return err ? err : report(j, job);
@@ -221,17 +232,13 @@ static int dcp_job(const struct run *r, const struct keys *k, struct json *job)
         };
         bool in = false;
 
-        if (k->backend == BACKEND_NCCL) {
-                run_error(r, "backend=nccl: this build has no NCCL: give backend=gloo");
-                return -EOPNOTSUPP;
-        }
         int err = r->coll->ops->split(
                 r->coll, k->world_size ? (unsigned)k->world_size : r->coll->ranks, &j.part, &in);
         if (!err && in)
                 err = run_part(&j, job);
         dcp_end(&j, false);
         if (in)
-                r->coll->ops->drop(&j.part);
+                j.part.ops->drop(&j.part);
         return coll_agree(r->coll, err);
 }
 
@@ -242,6 +249,7 @@ static const char *const defaults[] = {"optimizer=off", NULL}; /* the suites sav
                 .name = title,                                                                     \
                 .text = says,                                                                      \
                 .many_ranks = true,                                                                \
+                .device = true,                                                                    \
                 .defaults = defaults,                                                              \
                 .plan = dcp_plan_job,                                                              \
                 .job = dcp_job,                                                                    \

@@ -29,6 +29,10 @@ struct dcp_job {
         double *own_s;          /* the same as this rank saw it */
 };
 
+/* Gives `part` the carrier that the backend key names. 0 or the same error in all of it, after
+ * run_error(). Collective. */
+int dcp_carry(struct dcp_job *j);
+
 /* Makes ready what all epochs share, once `part` is set. Collective. dcp_end() frees it; with
  * `clean` the storage removes the directory that is empty. */
 int dcp_prepare(struct dcp_job *j);

@@ -183,6 +183,7 @@ const struct scenario scenario_lightning_checkpointing = {
         .name = "lightning_checkpointing",
         .text = "Every save_one_in-th epoch saved, in one file or sharded, the last or best kept.",
         .many_ranks = true,
+        .device = true,
         .defaults = defaults,
         .settle = settle,
         .plan = plan,

@@ -47,6 +47,7 @@ const struct scenario scenario_lightning_multinode = {
         .name = "lightning_multinode",
         .text = "Every rank saves its rows of Lightning's demo transformer, and loads them.",
         .many_ranks = true,
+        .device = true,
         .defaults = defaults,
         .dataflux = true,
         .settle = dataflux_settle,

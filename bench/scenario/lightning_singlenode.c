@@ -115,6 +115,7 @@ static const char *const defaults[] = {"model=demo", "model.layers=100", "optimi
 const struct scenario scenario_lightning_singlenode = {
         .name = "lightning_singlenode",
         .text = "One rank saves the demo transformer as one file at each step, then loads them.",
+        .device = true,
         .defaults = defaults,
         .dataflux = true,
         .settle = settle,

@@ -455,6 +455,7 @@ const struct scenario scenario_mlperf = {
         .text = "Checkpoints of MLPerf Storage: 8b, 70b, 405b and 1t, by all their ranks or the "
                 "first.",
         .many_ranks = true,
+        .device = true,
         .defaults = defaults,
         .settle = settle,
         .plan = plan,

@@ -51,6 +51,7 @@ static const char *const defaults[] = {"optimizer=off", "epochs=5", NULL};
 const struct scenario scenario_pytorch_checkpointing = {
         .name = "pytorch_checkpointing",
         .text = "One rank saves a model as torch.save() does, and loads it.",
+        .device = true,
         .defaults = defaults,
         .plan = plan,
         .job = work,

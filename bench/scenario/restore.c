@@ -52,10 +52,10 @@ static int share(struct restoring *r)
         int err = 0;
         for (unsigned root = 0; root < c->ranks; root++)
                 for (size_t i = 0; i < r->of_rank[root].n; i++) {
-                        struct io_data *d = &r->of_rank[root].v[i]->payload.data;
-                        for (uint64_t off = 0; off < d->size && !err; off += SHARE_STEP) {
-                                uint64_t left = d->size - off;
-                                err = c->ops->share(c, root, d->mem + off,
+                        struct payload *p = &r->of_rank[root].v[i]->payload;
+                        for (uint64_t off = 0; off < p->data.size && !err; off += SHARE_STEP) {
+                                uint64_t left = p->data.size - off;
+                                err = payload_share(p, c, root, off,
                                                     left < SHARE_STEP ? (size_t)left : SHARE_STEP);
                         }
                 }
@@ -220,6 +220,8 @@ static int restore_job(const struct run *r, const struct keys *k, struct json *j
         int err = r->coll->ops->split(r->coll, r->coll->ranks, &j.part, &in);
 
         if (!err)
+                err = dcp_carry(&j);
+        if (!err)
                 err = dcp_prepare(&j);
         if (!err)
                 err = dcp_save_epoch(&j, 0);
@@ -230,7 +232,8 @@ static int restore_job(const struct run *r, const struct keys *k, struct json *j
         if (!k->keep && *j.dir)
                 remove_save(&j);
         dcp_end(&j, !k->keep);
-        r->coll->ops->drop(&j.part);
+        if (j.part.ops)
+                j.part.ops->drop(&j.part);
         return coll_agree(r->coll, err);
 }
 
@@ -262,6 +265,7 @@ const struct scenario scenario_restore = {
         .text = "Each rank gets the whole of a saved model: fetched by each, or once and handed "
                 "on.",
         .many_ranks = true,
+        .device = true,
         .defaults = defaults,
         .plan = restore_plan,
         .job = restore_job,

@@ -84,6 +84,7 @@ const struct scenario scenario_simulated = {
         .text = "A few ranks save and load the files of many, each with its share of equal "
                 "tensors.",
         .many_ranks = true,
+        .device = true,
         .defaults = defaults,
         .dataflux = true,
         .plays_ranks = true,

@@ -183,7 +183,7 @@ int torch_report(struct torch_job *j, struct json *job, struct json **suite)
                 .model = &j->model,
                 .ranks = 1,
                 .suffix = j->dir,
-                .held = j->payload.data.mem,
+                .held = payload_held(&j->payload),
                 .verified = verifies(j) && j->nloads,
                 .moves_data = !(j->timed.io->ops->flags & IO_EMPTY),
                 .dropped = j->dropped,

@@ -6,6 +6,7 @@ noinst_LTLIBRARIES += %D%/libsim.la
 %C%_libsim_la_SOURCES = \
 	bench/pattern.c \
 	bench/pattern.h \
+	bench/pattern_word.h \
 	%D%/auth.c \
 	%D%/blob.c \
 	%D%/chunked.c \

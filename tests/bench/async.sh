@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 7
+plan 11
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -22,9 +22,20 @@ bench async size=4M storage=null null.delay_us=100000 steps=4 step_time=10ms out
 check "a storage that is slower than the steps is not hidden" jq -e '.job_results[0].metrics
 	| all(.visible_s[]; . >= 0.4) and all(.blocked_s[1:][]; . >= 0.3) and .blocked_s[0] < 0.3' \
 	slow/*/*/run_results.json
+# What a clock would see that starts when a save can begin, not when it is wanted: the copy alone.
+check "the wait for the save before is told from the copy and counts as blocked" jq -e '
+	.job_results[0].metrics | . as $m | .waited_s[0] < 0.3
+	and all(range(1; 4); $m.waited_s[.] >= 0.3 and $m.blocked_s[.] >= $m.waited_s[.] + $m.staged_s[.] - 1e-6
+		and $m.staged_s[.] < $m.waited_s[.])' slow/*/*/run_results.json
 diag "$(cat slow.out)"
 check "a staging buffer that is kept" bench async size=4M storage=null steps=3 step_time=5ms \
 	async.staging=cached steps_per_save=2 out=cached
+check "a process that writes, with memory of each kind, the last save verified" bench async size=8M \
+	storage=disk path=disk steps=4 step_time=5ms steps_per_save=2 async.writer=process \
+	async.staging=pageable,pinned,cached out=process
+check "its peak of memory is told apart" jq -e 'all(.job_results[].metrics;
+	.peak_memory_writer_bytes > 8e6 and .peak_memory_bytes > 16e6)' process/*/*/run_results.json
+expect_eq "" "$(ls disk)" "and no file is left"
 bench async size=4M storage=null steps=1 steps_per_save=2 out=none 2>err
 expect_eq "1 1" "$? $(wc -l <err)" "steps without a save are refused in one line"
 if bench_mpi true; then

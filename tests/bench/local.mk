@@ -5,6 +5,7 @@ bench_tests = \
 	%D%/async.sh \
 	%D%/compare.sh \
 	%D%/dcp.sh \
+	%D%/device.sh \
 	%D%/formats.sh \
 	%D%/mlperf.sh \
 	%D%/report.sh \

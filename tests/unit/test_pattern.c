@@ -7,11 +7,12 @@
 
 #include "base/digest.h"
 #include "bench/pattern.h"
+#include "bench/pattern_word.h"
 #include "bench/sim/null.h"
 #include "base/banned.h"
 
 enum { SIZE = 3 * PATTERN_NULL_PERIOD + 12345 };
-static uint8_t whole[SIZE], piece[SIZE];
+static _Alignas(8) uint8_t whole[SIZE], piece[SIZE];
 
 static const struct pattern patterns[] = {{1, 2, 0}, {1, 2, 1000}, {0, 0, PATTERN_NULL_PERIOD}};
 
@@ -58,6 +59,45 @@ START_TEST(seed_id_and_offset_all_matter)
 }
 END_TEST
 
+/* What a device does, a thread a cell, in any order: here from the last to the first. */
+static uint64_t cells_check(uint64_t base, uint64_t at, const void *mem, uint64_t n)
+{
+        uint64_t least = PATTERN_RIGHT;
+        for (uint64_t c = pattern_cells(mem, n); c-- > 0;) {
+                uint64_t wrong = pattern_cell_check(base, at, mem, n, c);
+                least = wrong < least ? wrong : least;
+        }
+        return least;
+}
+
+START_TEST(cells_of_a_device_hold_the_same_bytes)
+{
+        const struct pattern p = {7, 9, 0};
+        const uint64_t base = pattern_base(p.seed, p.id);
+        enum { ROOM = 64, GUARD = 0x5a };
+
+        for (size_t skew = 0; skew < 8; skew++) {
+                for (size_t n = 0; n < ROOM; n++) {
+                        uint64_t at = 1000 + 13 * n;
+                        memset(whole, GUARD, ROOM + 32);
+                        for (uint64_t c = pattern_cells(whole + 8 + skew, n); c-- > 0;)
+                                pattern_cell_fill(base, at, whole + 8 + skew, n, c);
+                        pattern_fill(&p, at, piece, n);
+                        ck_assert_mem_eq(whole + 8 + skew, piece, n);
+                        ck_assert_uint_eq(whole[7 + skew], GUARD);
+                        ck_assert_uint_eq(whole[8 + skew + n], GUARD);
+                        ck_assert_uint_eq(cells_check(base, at, whole + 8 + skew, n),
+                                          PATTERN_RIGHT);
+                        for (size_t i = 0; i < n; i++) {
+                                whole[8 + skew + i] ^= 1;
+                                ck_assert_uint_eq(cells_check(base, at, whole + 8 + skew, n), i);
+                                whole[8 + skew + i] ^= 1;
+                        }
+                }
+        }
+}
+END_TEST
+
 START_TEST(null_objects_hold_the_pattern_they_promise)
 {
         static const uint64_t sizes[] = {
@@ -87,6 +127,7 @@ int main(void)
         tcase_add_loop_test(t, any_sub_range_can_be_made_alone, 0, 3);
         tcase_add_loop_test(t, the_first_wrong_byte_is_found, 0, 3);
         tcase_add_test(t, seed_id_and_offset_all_matter);
+        tcase_add_test(t, cells_of_a_device_hold_the_same_bytes);
         tcase_add_test(t, null_objects_hold_the_pattern_they_promise);
         suite_add_tcase(s, t);
         return unit_main(s);
