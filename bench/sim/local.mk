@@ -21,6 +21,7 @@ noinst_LTLIBRARIES += %D%/libsim.la
 	%D%/exchange.h \
 	%D%/exchange.c \
 	%D%/fault.c \
+	%D%/fill.c \
 	%D%/fault.h \
 	%D%/gs.h \
 	%D%/gs_batch.c \

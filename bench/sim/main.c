@@ -23,7 +23,7 @@
 enum { BUCKETS_MAX = 64, THREADS_MAX = 64, CONNECTIONS_MAX = 65536, WHY = 512 };
 
 struct options {
-        const char *dir, *tls_cert, *tls_key, *faults, *identity, *log;
+        const char *dir, *tls_cert, *tls_key, *faults, *identity, *log, *fill;
         bool null, hns, versioning;
         uint64_t quota;
         struct s3_options s3;
@@ -46,6 +46,7 @@ static const char usage[] =
         "  --data DIR              keep objects in files below DIR; they survive a restart\n"
         "  --null                  forget bodies and keep sizes; reads give a fixed pattern\n"
         "                          (PATTERN_NULL of bench/pattern.h)\n"
+        "  --fill PREFIX=N         with --null: begin with N empty objects PREFIX00000000 on\n"
         "  --threads N             event loops, 1 to 64, default 2\n"
         "  --connections N         open at once, default 1024; more wait\n"
         "  --rate SIZE             bytes a second of each connection and direction, as 50M\n"
@@ -76,6 +77,7 @@ enum {
         OPT_BUCKET,
         OPT_DATA,
         OPT_NULL,
+        OPT_FILL,
         OPT_THREADS,
         OPT_CONNECTIONS,
         OPT_RATE,
@@ -106,6 +108,7 @@ static const struct option longs[] = {
         {"bucket", required_argument, NULL, OPT_BUCKET},
         {"data", required_argument, NULL, OPT_DATA},
         {"null", no_argument, NULL, OPT_NULL},
+        {"fill", required_argument, NULL, OPT_FILL},
         {"threads", required_argument, NULL, OPT_THREADS},
         {"connections", required_argument, NULL, OPT_CONNECTIONS},
         {"rate", required_argument, NULL, OPT_RATE},
@@ -256,6 +259,9 @@ static int set_option(struct options *o, int opt, const char *value)
         case OPT_NULL:
                 o->null = true;
                 return 0;
+        case OPT_FILL:
+                o->fill = value;
+                return 0;
         case OPT_THREADS:
                 return set_number("threads", value, THREADS_MAX, &o->server.threads);
         case OPT_CONNECTIONS:
@@ -301,6 +307,8 @@ static int check_options(struct options *o)
         if (!o->dir == !o->null)
                 return complain(o->null ? "--data and --null exclude each other: give one"
                                         : "nowhere to keep objects: give --data DIR or --null");
+        if (o->fill && !o->null)
+                return complain("--fill keeps nothing on disk: give it with --null");
         if (!o->nbuckets)
                 return complain("no bucket: give --bucket NAME");
         if (!s->access_key != !s->secret_key)
@@ -385,6 +393,9 @@ static int open_store(const struct options *o, struct parts *p, char *why, size_
         if (err)
                 snprintf(why, nwhy, "%s: %s: give --data a directory that is whole and writable",
                          o->dir ? o->dir : "memory", strerror(-err));
+        if (!err && o->fill && (err = vault_fill(p->vault, o->buckets[0], o->fill)))
+                snprintf(why, nwhy, "--fill %s: %s: give a prefix and how many, as dir/f=1000",
+                         o->fill, strerror(-err));
         return err;
 }
 

@@ -35,7 +35,10 @@ EXTRA_DIST += \
 	%D%/complete_200_with_error.json \
 	%D%/complete_200_with_error_once.json \
 	%D%/complete_reply_lost.json \
+	%D%/link_late.json \
 	%D%/none.json \
+	%D%/pages_late.json \
+	%D%/through_slow.json \
 	%D%/part_503.json \
 	%D%/part_reset.json \
 	%D%/part_stall.json \

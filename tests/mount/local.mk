@@ -23,6 +23,7 @@ mount_tests = \
 	%D%/kill_ways.sh \
 	%D%/listing.sh \
 	%D%/listing_changes.sh \
+	%D%/listing_large.sh \
 	%D%/locks.sh \
 	%D%/memory.sh \
 	%D%/mmap.sh \

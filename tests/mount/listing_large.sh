@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# listing_large.sh: a directory of very many entries begins at once and is listed in bounded memory.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+command -v python3 >/dev/null || skip_all "python3 lists a part of a directory here"
+plan 7
+start_store --null --fill many/f=250000
+mount_ckptfs attr_ttl=60s
+names() {
+	python3 -c 'import os, sys
+n, last = 0, ""
+for e in os.scandir(sys.argv[1]):
+    n += e.name > last
+    last = e.name
+    if n == int(sys.argv[2]):
+        break
+print(n, last)' "$mnt/many" "$1"
+}
+had() { awk '/VmHWM/ { print int($2 / 1024) }' "/proc/$mount_pid/status"; }
+
+expect_eq "1 f00000000" "$(names 1)" "the first entry is told"
+before=$(had)
+requests_mark
+expect_eq "250000 f00249999" "$(names 0)" "250,000 entries are listed, each once, in order"
+check "by a page of 1,000 a request" test "$(requests_of ListObjectsV2)" -le 252
+more=$(($(had) - before))
+if sanitized; then skip "it takes less than 32 MiB" "a sanitizer needs memory of its own"; else
+	check "it takes less than 32 MiB ($more)" test "$more" -lt 32
+fi
+
+# Later pages come when the test is long over.
+set_faults pages_late
+requests_mark
+expect_eq "100 f00000099" "$(timeout 40 env PYTHONUNBUFFERED=1 python3 -c 'import os, sys
+n = 0
+for e in os.scandir(sys.argv[1]):
+    n += 1
+    if n == 100:
+        print(n, e.name)
+        os._exit(0)' "$mnt/many")" "the first entries come before the last page"
+check "few pages were asked for by then" test "$(requests_of ListObjectsV2)" -le 9
+umount_ckptfs
