@@ -37,10 +37,13 @@ struct page {
 struct listing {
         atomic_uint refs;
         struct store *store;
-        char *prefix;
+        struct tree *tree;
+        struct node *dir; /* pinned */
         const char *hidden;
-        pthread_mutex_t mtx;
+        pthread_mutex_t mtx; /* before the tree's lock */
         struct {
+                char *prefix; /* of the page that was asked for last */
+                char *last;   /* the last of its keys, less the prefix; or NULL */
                 struct page pages[PAGES];
                 unsigned npages;
                 uint64_t next_index; /* of the first entry of the page to come */
@@ -56,15 +59,21 @@ struct listing {
         } locked;
 };
 
-struct listing *listing_new(struct store *store, const char *prefix, const char *hidden)
+struct listing *listing_new(struct store *store, struct tree *tree, struct node *dir,
+                            const char *hidden)
 {
         struct listing *l = calloc(1, sizeof *l);
-        if (!l || !(l->prefix = strdup(prefix))) {
+        if (!l || !(l->locked.prefix = tree_key(tree, dir, NULL))) {
                 free(l);
                 return NULL;
         }
         atomic_init(&l->refs, 1);
         l->store = store;
+        l->tree = tree;
+        l->dir = dir;
+        tree_lock(tree);
+        tree_pin_locked(dir);
+        tree_unlock(tree);
         l->hidden = hidden;
         l->locked.above = (struct buf)BUF_INIT;
         pthread_mutex_init(&l->mtx, NULL);
@@ -83,6 +92,7 @@ static void forget_locked(struct listing *l)
         while (l->locked.npages)
                 page_release(&l->locked.pages[--l->locked.npages]);
         free(TAKE_PTR(l->locked.continuation));
+        free(TAKE_PTR(l->locked.last));
         buf_reset(&l->locked.above);
         l->locked.ended = false;
         l->locked.next_index = l->locked.at = 0;
@@ -97,7 +107,10 @@ void listing_unref(struct listing *l)
         forget_locked(l);
         buf_release(&l->locked.above);
         pthread_mutex_destroy(&l->mtx);
-        free(l->prefix);
+        free(l->locked.prefix);
+        tree_lock(l->tree);
+        tree_unref_locked(l->tree, l->dir, 1);
+        tree_unlock(l->tree);
         free(l);
 }
 
@@ -134,8 +147,8 @@ static bool shadowed_locked(struct listing *l, const char *name)
 
 static int add_item_locked(struct listing *l, struct page *p, const struct store_entry *e)
 {
-        size_t above = strlen(l->prefix);
-        if (strncmp(e->key, l->prefix, above)) {
+        size_t above = strlen(l->locked.prefix);
+        if (strncmp(e->key, l->locked.prefix, above)) {
                 l->locked.skipped++; /* not what was asked for */
                 return 0;
         }
@@ -188,8 +201,15 @@ static int take_page_locked(struct listing *l, const struct store_page *page)
                         return err;
         }
         l->locked.next_index += p->n;
+        const char *last = page->n ? page->v[page->n - 1].key : NULL;
+        size_t above = strlen(l->locked.prefix);
+        if (last && !strncmp(last, l->locked.prefix, above)) {
+                free(l->locked.last);
+                if (!(l->locked.last = strdup(last + above)))
+                        return -ENOMEM;
+        }
         if (page->next && l->locked.continuation && !strcmp(page->next, l->locked.continuation)) {
-                log_error("%s: the store lists the same page again and again", l->prefix);
+                log_error("%s: the store lists the same page again and again", l->locked.prefix);
                 return -EIO;
         }
         free(l->locked.continuation);
@@ -200,7 +220,8 @@ static int take_page_locked(struct listing *l, const struct store_page *page)
         if (l->locked.ended && l->locked.skipped) {
                 METRIC_ADD(names_skipped, l->locked.skipped);
                 log_warn("%s: %llu objects have names that no file can have and are not shown",
-                         l->prefix[0] ? l->prefix : "/", (unsigned long long)l->locked.skipped);
+                         l->locked.prefix[0] ? l->locked.prefix : "/",
+                         (unsigned long long)l->locked.skipped);
         }
         return 0;
 }
@@ -255,6 +276,42 @@ static bool wants_more_locked(const struct listing *l)
         return l->locked.waits || ahead < (depth < PAGES - 2 ? depth : PAGES - 2);
 }
 
+/* Whether the directory has another name than what was listed last. */
+static bool has_moved(const struct listing *l, const char *key)
+{
+        return strcmp(key, l->locked.prefix) && !(store_caps(l->store) & STORE_CAP_UNSORTED);
+}
+
+/* A page that came when the directory was called otherwise may lack what was deleted by its old
+ * name: it is asked for again. */
+static int take_unless_moved_locked(struct listing *l, const struct store_page *page)
+{
+        CLEANUP(freep) char *key = tree_key(l->tree, l->dir, NULL);
+        if (!key)
+                return -ENOMEM;
+        return has_moved(l, key) ? 0 : take_page_locked(l, page);
+}
+
+/* Where the listing goes on by the directory's new name: behind all that was told, also behind what
+ * is below the last directory. */
+static int follow_locked(struct listing *l, char **start_after)
+{
+        CLEANUP(freep) char *key = tree_key(l->tree, l->dir, NULL);
+        const char *last = l->locked.last;
+
+        if (!key)
+                return -ENOMEM;
+        if (!has_moved(l, key))
+                return 0;
+        bool dir = last && *last && last[strlen(last) - 1] == '/';
+        if (last && asprintf(start_after, "%s%s%s", key, last, dir ? "\364\217\277\277" : "") < 0)
+                return -ENOMEM;
+        free(TAKE_PTR(l->locked.continuation));
+        free(l->locked.prefix);
+        l->locked.prefix = TAKE_PTR(key);
+        return 0;
+}
+
 static void page_came(void *arg, int err, const struct store_page *page)
 {
         struct listing *l = arg;
@@ -265,7 +322,7 @@ static void page_came(void *arg, int err, const struct store_page *page)
         if (l->locked.restart)
                 l->locked.restart = false, err = 0;
         else if (!err)
-                err = take_page_locked(l, page);
+                err = take_unless_moved_locked(l, page);
         take_ready_locked(l, err, &ready);
         /* The last reference is this request's own when the directory was closed. */
         if (!err && wants_more_locked(l) && atomic_load(&l->refs) > 1) {
@@ -283,16 +340,22 @@ static void page_came(void *arg, int err, const struct store_page *page)
 /* Requests the next page unless one is on its way or there is none. */
 static int fetch_locked(struct listing *l)
 {
-        struct store_list list = {
-                .prefix = l->prefix,
-                .delim = "/",
-                .continuation = l->locked.continuation,
-                .max = PAGE_ENTRIES,
-        };
+        CLEANUP(freep) char *start_after = NULL;
+
         if (l->locked.flying || l->locked.ended)
                 return 0;
+        int err = follow_locked(l, &start_after);
+        if (err)
+                return err;
+        struct store_list list = {
+                .prefix = l->locked.prefix,
+                .delim = "/",
+                .continuation = l->locked.continuation,
+                .start_after = start_after,
+                .max = PAGE_ENTRIES,
+        };
         l->locked.asked_ns = tree_now_ns();
-        int err = store_list(l->store, &list, page_came, l);
+        err = store_list(l->store, &list, page_came, l);
         if (err)
                 return err;
         l->locked.flying = true;

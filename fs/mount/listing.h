@@ -14,6 +14,8 @@
 #include "store.h"
 
 struct listing;
+struct node;
+struct tree;
 
 struct list_entry {
         const char *name;
@@ -24,9 +26,10 @@ struct list_entry {
         int64_t asked_ns; /* when the store was asked, as in struct node_info */
 };
 
-/* Lists the keys below `prefix` ("" or ending in '/'), which is copied, but in the root not the
- * name `hidden`. NULL: no memory. */
-struct listing *listing_new(struct store *store, const char *prefix, const char *hidden);
+/* Lists the directory, whatever name it gets meanwhile, but in the root not the name `hidden`.
+ * NULL: no memory. */
+struct listing *listing_new(struct store *store, struct tree *tree, struct node *dir,
+                            const char *hidden);
 /* Drops the caller's reference; requests under way hold their own. NULL is fine. */
 void listing_unref(struct listing *l);
 

@@ -66,11 +66,10 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
         struct mount *m = op_mount(req);
         struct node *n = op_node(m, ino);
-        CLEANUP(freep) char *key = tree_key(m->tree, n, NULL);
         struct dir_handle *d = calloc(1, sizeof *d);
 
-        if (d && key)
-                d->listing = listing_new(m->store, key, CKPTFS_DIR);
+        if (d)
+                d->listing = listing_new(m->store, m->tree, n, CKPTFS_DIR);
         if (!d || !d->listing) {
                 free(d);
                 fuse_reply_err(req, ENOMEM);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -134,10 +135,27 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *n
  */
 
 struct follow {
+        struct pass pass; /* stays the first field */
+        struct amend_wait idle;
         fuse_req_t req;
+        struct mount *m;
+        struct node *n;
+        bool again; /* its name or version was about to change: it was waited for */
         size_t len;
         char target[PATH_MAX];
 };
+
+static void follow_end(struct follow *f, int err)
+{
+        if (f->again)
+                pass_leave(f->m, &f->pass);
+        f->target[f->len] = 0;
+        if (err)
+                fuse_reply_err(f->req, err == -ENOENT ? ESTALE : -err);
+        else
+                fuse_reply_readlink(f->req, f->target);
+        free(f);
+}
 
 static int follow_data(void *arg, uint64_t at, const void *p, size_t n)
 {
@@ -149,35 +167,42 @@ static int follow_data(void *arg, uint64_t at, const void *p, size_t n)
         return 0;
 }
 
+static void follow_ask(struct follow *f);
+
+static void follow_idle(struct amend_wait *w, int err)
+{
+        (void)err;
+        follow_ask((struct follow *)(void *)((char *)w - offsetof(struct follow, idle)));
+}
+
+static void follow_passed(struct pass *p)
+{
+        struct follow *f = (struct follow *)p;
+        f->idle.done = follow_idle;
+        amend_wait(f->m, f->n, &f->idle);
+}
+
 static void followed(void *arg, int err, const struct store_got *got)
 {
         struct follow *f = arg;
         (void)got;
-        f->target[f->len] = 0;
-        if (err)
-                fuse_reply_err(f->req, err == -ENOENT ? ESTALE : -err);
-        else
-                fuse_reply_readlink(f->req, f->target);
-        free(f);
-}
-
-void op_readlink(fuse_req_t req, fuse_ino_t ino)
-{
-        struct mount *m = op_mount(req);
-        struct node *n = op_node(m, ino);
-        struct follow *f = malloc(sizeof *f);
-        char etag[STORE_ETAG_MAX];
-
-        tree_lock(m->tree);
-        CLEANUP(freep) char *key = tree_key_locked(n);
-        snprintf(etag, sizeof etag, "%s", n->etag ? n->etag : "");
-        tree_unlock(m->tree);
-        if (!f || !key) {
-                free(f);
-                fuse_reply_err(req, ENOMEM);
+        if ((err != -ENOENT && err != -ESTALE) || f->again) {
+                follow_end(f, err);
                 return;
         }
-        f->req = req;
+        f->again = true;
+        f->pass = (struct pass){.in = {f->n}, .go = follow_passed};
+        pass_enter(f->m, &f->pass);
+}
+
+static void follow_ask(struct follow *f)
+{
+        char etag[STORE_ETAG_MAX];
+
+        tree_lock(f->m->tree);
+        CLEANUP(freep) char *key = tree_key_locked(f->n);
+        snprintf(etag, sizeof etag, "%s", f->n->etag ? f->n->etag : "");
+        tree_unlock(f->m->tree);
         f->len = 0;
         struct store_get get = {
                 .key = key,
@@ -187,9 +212,20 @@ void op_readlink(fuse_req_t req, fuse_ino_t ino)
                 .done = followed,
                 .arg = f,
         };
-        int err = store_get(m->store, &get);
-        if (err) {
-                free(f);
-                fuse_reply_err(req, -err);
+        int err = key ? store_get(f->m->store, &get) : -ENOMEM;
+        if (err)
+                follow_end(f, err);
+}
+
+void op_readlink(fuse_req_t req, fuse_ino_t ino)
+{
+        struct follow *f = malloc(sizeof *f);
+
+        if (!f) {
+                fuse_reply_err(req, ENOMEM);
+                return;
         }
+        *f = (struct follow){.req = req, .m = op_mount(req)};
+        f->n = op_node(f->m, ino);
+        follow_ask(f);
 }

@@ -3,7 +3,7 @@
 # symlinks.sh: symbolic links and special files are objects that say what they are, in listings too.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 26
+plan 27
 start_store
 mount_ckptfs
 cd "$mnt" || exit 1
@@ -72,4 +72,26 @@ mount_ckptfs listed_attrs=assume
 requests_mark
 expect_eq 1500 "$(ls -l "$mnt/many" | grep -c '^-rw-r--r--')" "listed_attrs=assume"
 check "asks for none" test "$(requests_of HeadObject)" -le 5
+
+# The name goes from the store before it goes here.
+ln -s aim "$mnt/late"
+if [ -z "$python" ]; then skip "a link is read while it gets another name" "python3 reads it"; else
+	set_faults link_late
+	$python -c 'import os, sys, time
+fd = os.open(sys.argv[1], os.O_PATH | os.O_NOFOLLOW)
+open(sys.argv[2], "w").close()
+end = time.time() + 60
+while not os.path.exists(sys.argv[3]) and time.time() < end:
+    time.sleep(0.01)
+print(os.readlink("", dir_fd=fd))' "$mnt/late" "$tmp/held" "$tmp/gone" >"$tmp/target" &
+	reading=$!
+	wait_for 20 test -e "$tmp/held"
+	mv "$mnt/late" "$mnt/later" &
+	moving=$!
+	left() { [ -z "$(store_ls late | grep -x late)" ]; }
+	wait_for 20 left
+	: >"$tmp/gone"
+	wait $reading $moving
+	expect_eq aim "$(cat "$tmp/target")" "a link is read while it gets another name"
+fi
 umount_ckptfs
