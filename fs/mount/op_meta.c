@@ -3,7 +3,8 @@
  *
  * A name is asked for as an object (head) and, when there is none, as a directory (a listing of one
  * entry); a name last seen as a directory the other way round, so that walking a path costs one
- * request a step. */
+ * request a step. Where names were looked for in vain, as programs do that make many files, one
+ * listing of what begins with the name answers for both. */
 #include "mount/op.h"
 
 #include <errno.h>
@@ -46,6 +47,7 @@ struct lookup {
         char *name;
         char *key; /* of the object; with '/' behind it, of the directory */
         bool asked_head, asked_list, asked_marker;
+        bool doubted;  /* that there is anything: to be asked first */
         bool was_dir;  /* when it was seen last */
         bool marker;   /* there is one, or may be */
         bool listed;   /* something lies below it */
@@ -64,6 +66,11 @@ static void lookup_free(struct lookup *l)
 
 static void lookup_ask(struct lookup *l);
 
+enum {
+        DOUBT = 2, /* names in vain before the next is doubted */
+        NEAR = 8   /* names that may begin with another's and come before what is below that */
+};
+
 static void lookup_fail(struct lookup *l, int err)
 {
         fuse_reply_err(l->req, -err);
@@ -73,6 +80,7 @@ static void lookup_fail(struct lookup *l, int err)
 static void lookup_anew(struct lookup *l)
 {
         l->asked_head = l->asked_list = l->asked_marker = l->marker = l->listed = false;
+        l->doubted = false;
         l->begun = tree_now_ns();
         lookup_ask(l);
 }
@@ -113,6 +121,7 @@ static void lookup_absent(struct lookup *l)
                 return;
         tree_lock(l->m->tree);
         struct node *n = tree_find_locked(l->m->tree, l->parent, l->name);
+        l->parent->absent += l->parent->absent < DOUBT;
         if (n && (n->known_ns > l->begun || tree_has_unpublished_locked(l->m->tree, n))) {
                 tree_pin_locked(n);
                 op_entry_locked(l->m, n, &e);
@@ -131,6 +140,7 @@ static void lookup_found(struct lookup *l, struct node_info *info)
                 return;
         info->asked_ns = l->begun;
         tree_lock(l->m->tree);
+        l->parent->absent = 0;
         struct node *n = tree_enter_locked(l->m->tree, l->parent, l->name, info);
         if (n)
                 op_entry_locked(l->m, n, &e);
@@ -207,6 +217,41 @@ static void lookup_listed(void *arg, int err, const struct store_page *page)
         lookup_ask(l);
 }
 
+/* What begins with the name: the name itself comes first, then names as "a.b" beside "a", then what
+ * is below it. */
+static void lookup_near(void *arg, int err, const struct store_page *page)
+{
+        struct lookup *l = arg;
+        bool sorted = !(store_caps(l->m->store) & STORE_CAP_UNSORTED);
+        bool all = !err && !page->next, file = false, dir = false;
+        size_t n = strlen(l->key);
+
+        l->doubted = false;
+        if (err) {
+                lookup_fail(l, err);
+                return;
+        }
+        for (size_t i = 0; i < page->n; i++) {
+                const char *rest = page->v[i].key + n;
+                if (strncmp(page->v[i].key, l->key, n))
+                        continue; /* not what was asked for */
+                file = file || !*rest;
+                dir = dir || !strcmp(rest, "/");
+                all = all || (sorted && strcmp(rest, "/") > 0);
+        }
+        if (!file && (dir || all))
+                l->asked_head = l->asked_list = true;
+        if (!file && dir)
+                l->marker = l->listed = true; /* there may be one */
+        lookup_ask(l);
+}
+
+static int ask_near(struct lookup *l)
+{
+        struct store_list list = {.prefix = l->key, .delim = "/", .max = NEAR};
+        return store_list(l->m->store, &list, lookup_near, l);
+}
+
 /* What lies below the name, or its marker. */
 static int ask_below(struct lookup *l, bool marker)
 {
@@ -223,7 +268,9 @@ static void lookup_ask(struct lookup *l)
 {
         int err;
 
-        if (l->marker) {
+        if (l->doubted) {
+                err = ask_near(l);
+        } else if (l->marker) {
                 err = ask_below(l, true);
         } else if (l->listed) {
                 lookup_implicit(l);
@@ -284,6 +331,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
         const struct node *n = tree_find_locked(m->tree, dir, name);
         l->was_dir = n && n->dir;
         l->marker = l->was_dir && (n->marker || !n->attr_known);
+        l->doubted = !n && dir->absent == DOUBT;
         tree_unlock(m->tree);
         if (err)
                 lookup_fail(l, err == -EILSEQ || err == -EPERM ? -ENOENT : err);

@@ -59,6 +59,7 @@ struct node {
         unsigned attr_sent;  /* those that a commit or copy under way carries, */
         unsigned attr_saved; /* and those that the object carries */
         int64_t entries_ns;  /* of a directory: when its entries changed here, or 0 */
+        unsigned absent;     /* of a directory: names looked for in vain, since one was found */
         bool attr_early;     /* the commit's were taken before its last byte */
         struct amend *amend; /* a change of attributes on its way, or NULL; see amend.h */
         char *etag;          /* "" unknown or not published */

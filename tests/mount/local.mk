@@ -25,6 +25,7 @@ mount_tests = \
 	%D%/listing_changes.sh \
 	%D%/listing_large.sh \
 	%D%/locks.sh \
+	%D%/many_files.sh \
 	%D%/memory.sh \
 	%D%/mmap.sh \
 	%D%/names.sh \
@@ -64,6 +65,7 @@ mount_gs_tests = \
 	%D%/gs/dirs.sh \
 	%D%/gs/kill.sh \
 	%D%/gs/listing.sh \
+	%D%/gs/many_files.sh \
 	%D%/gs/names.sh \
 	%D%/gs/options.sh \
 	%D%/gs/publish.sh \

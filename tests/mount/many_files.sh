@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# many_files.sh: what it costs to make, look at and remove many small files of one directory.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 13
+start_store
+mount_ckptfs attr_ttl=60s
+mkdir "$mnt/d"
+requests_mark
+for i in $(seq 100); do echo "$i" >"$mnt/d/f$i"; done
+expect_requests "100 files are 100 puts" PutObject=100 CreateMultipartUpload=0
+check "and no more than a listing each" test "$(requests_of ListObjectsV2)" -le 102
+check "but for the first ones" test "$(requests_of HeadObject)" -le 5
+expect_eq "100 100" "$(ls "$mnt/d" | wc -l) $(cat "$mnt/d/f100")" "they are there"
+
+umount_ckptfs
+
+mount_ckptfs attr_ttl=0
+# Names that begin others, and come before or behind what is below them.
+doubt() { for i in 1 2 3; do fdo size "$mnt/$1nothing$i" >/dev/null; done; }
+for key in x x- x.1 x.2 x.3 x.4 x.5 x.6 x.7 x.8 x.9 x/below x0 y/below z/; do printf '%s' "$key" | store_put "$key"; done
+doubt ''
+expect_eq "x ENOENT" "$(cat "$mnt/x") $(fdo size "$mnt/x+")" "a file is found among its like"
+objects rm x
+doubt ''
+expect_eq "x/below" "$(cat "$mnt/x/below")" "a directory behind many names that begin like it"
+doubt ''
+expect_eq "y/below" "$(cat "$mnt/y/below")" "one of which nothing else begins so"
+doubt ''
+expect_eq "directory" "$(stat -c %F "$mnt/z")" "an empty one"
+doubt ''
+expect_eq "ENOENT ENOENT" "$(fdo size "$mnt/belo" size "$mnt/x.11")" "and nothing that is not there"
+doubt d/
+printf elsewhere | store_put d/other
+expect_eq elsewhere "$(cat "$mnt/d/other")" "what another host makes is found at once"
+doubt d/
+expect_eq "ok ok ok EEXIST" "$(fdo open wcx "$mnt/d/new" write 1 close open wcx "$mnt/d/new")" \
+	"a name is taken once"
+umount_ckptfs
