@@ -4,6 +4,7 @@
 #include "mount/file_int.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +42,7 @@ void commit_published_locked(struct file *f, struct outcome *out, const struct s
         f->locked.base = now;
         f->locked.base_len = now.size;
         f->locked.if_absent = false; /* ours now */
-        f->locked.dirty = false;
+        f->locked.dirty = f->locked.failed = false;
         /* Where the next commit is one put too, it needs no byte of this one from the store. */
         if (!by_put || now.size >= STORE_PART_SIZE_MIN)
                 file_clear_locked(f);
@@ -244,9 +245,43 @@ static struct task *clone_locked(struct file *f, struct outcome *out)
         return t;
 }
 
+static void claim_again(struct claim *c)
+{
+        struct file *f = (struct file *)(void *)((char *)c - offsetof(struct file, claim));
+        struct outcome out;
+
+        file_enter(f, &out);
+        f->locked.claim_waits = false;
+        file_advance_locked(f, &out);
+        file_leave(f, &out);
+        file_unref(f);
+}
+
+/* The key that the last request changes is this file's as long as it is finishing. False: it waits
+ * for another's, or the error is set. */
+static bool claim_locked(struct file *f)
+{
+        bool through = f->locked.upload_key && !f->locked.steps.put && !file_is_clone_locked(f);
+
+        if (f->locked.claim_waits)
+                return false;
+        f->claim.retry = claim_again;
+        int err = claim_take(f->env->claims, &f->claim,
+                             through ? f->locked.upload_key : f->locked.key, through);
+        f->locked.claimed = !err;
+        f->locked.claim_waits = err == -EAGAIN;
+        if (f->locked.claim_waits)
+                file_ref(f); /* claim_again()'s */
+        else
+                file_set_error_locked(f, err);
+        return !err;
+}
+
 static void finish_locked(struct file *f, struct outcome *out)
 {
         struct task *t;
+        if (!claim_locked(f))
+                return;
         f->locked.finishing = true;
         if (file_is_clone_locked(f))
                 t = clone_locked(f, out);

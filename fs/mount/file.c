@@ -145,6 +145,9 @@ static void collect_locked(struct file *f, struct outcome *out)
         }
         out->garbage = f->locked.data.garbage;
         f->locked.data.garbage = NULL;
+        out->unclaims = f->locked.claimed && !f->locked.finishing;
+        if (out->unclaims)
+                f->locked.claimed = false;
 }
 
 void file_leave(struct file *f, struct outcome *out)
@@ -156,6 +159,8 @@ void file_leave(struct file *f, struct outcome *out)
 
         free_garbage(out->garbage);
         end_reader(out->reader);
+        if (out->unclaims)
+                claim_drop(f->env->claims, &f->claim);
         if (out->published)
                 f->env->published(f->env->owner, f->who, &out->obj);
         while (out->commits) {
@@ -230,6 +235,7 @@ static void fail_advance_locked(struct file *f, struct outcome *out)
                         return;
         }
         int err = f->locked.err;
+        f->locked.failed = f->locked.dirty;
         f->locked.state = UPLOAD_NONE;
         free(TAKE_PTR(f->locked.upload_key));
         f->locked.last_err = err;
@@ -245,14 +251,15 @@ static void fail_advance_locked(struct file *f, struct outcome *out)
                 commit_finish_locked(f, out, err, NULL);
 }
 
-/* An upload that was begun for another name is aborted. Its parts are sent again, if they are
- * here; else it is completed there, and the object goes where the file is. */
+/* An upload that was begun for another name is aborted. What was sent of it is here, and is planned
+ * anew. */
 static void restart_locked(struct file *f, struct outcome *out)
 {
         drop_waiting_locked(f, out);
         if (f->locked.inflight)
                 return;
-        f->locked.stale_upload = false;
+        f->locked.stale_upload = f->locked.planned = false;
+        plan_release(&f->locked.steps);
         slots_reset_locked(f);
         task_abort_locked(f, out);
 }

@@ -20,6 +20,7 @@
 #include "mount/reader.h"
 #include "store.h"
 
+struct claims;
 struct file;
 struct spill;
 
@@ -41,6 +42,7 @@ struct file_env {
         struct part_plan plan;
         const struct reader_env *reader;
         struct file_tally *tally;
+        struct claims *claims;
         uint64_t keep; /* bytes of a file that stay in memory when they are sent, see HACKING.md */
         void *owner;   /* passed to these: */
         /* The metadata of a version that is published now or, `early`, begun; 0 or a negative
@@ -143,6 +145,14 @@ uint64_t file_size(struct file *f);
 bool file_has_base(struct file *f);
 /* Whether a commit would have something to publish. */
 bool file_dirty(struct file *f);
+/* What there is to tell of it. */
+enum file_state {
+        FILE_CLEAN, /* as it was published last */
+        FILE_DIRTY,
+        FILE_UPLOADING, /* a commit is under way */
+        FILE_FAILED     /* what was written last is lost; nothing was written since */
+};
+enum file_state file_state(struct file *f);
 /* Whether a commit by this handle would say something: the same, or that what it wrote failed. */
 bool file_owes(struct file *f, struct file_user *u);
 /* The end of the mount: lets a commit under way finish, aborts what is not published, and waits

@@ -57,6 +57,14 @@ static bool is_here_locked(const struct file *f)
         return !slots_lack_locked(f, 0, UINT64_MAX);
 }
 
+/* Whether an upload that is called otherwise than its file is worth less than a new one: nothing
+ * was sent yet, or what has its name by then would not be safe from it. */
+static bool is_better_anew_locked(const struct file *f)
+{
+        bool safe = store_caps(f->env->store) & STORE_CAP_IF_ABSENT;
+        return is_here_locked(f) && (f->locked.state == UPLOAD_CREATING || !safe);
+}
+
 int file_rename(struct file *f, const char *key, const char *etag)
 {
         char *copy = strdup(key);
@@ -70,7 +78,7 @@ int file_rename(struct file *f, const char *key, const char *etag)
         if (!same)
                 f->locked.if_absent = false; /* what has the new name is replaced */
         if (!same && f->locked.state != UPLOAD_NONE && !f->locked.upload_key) {
-                f->locked.stale_upload = is_here_locked(f);
+                f->locked.stale_upload = is_better_anew_locked(f);
                 if (!f->locked.stale_upload)
                         f->locked.upload_key = TAKE_PTR(old);
         } else if (!same && f->locked.upload_key && !strcmp(key, f->locked.upload_key)) {
@@ -162,6 +170,20 @@ bool file_dirty(struct file *f)
         bool dirty = f->locked.dirty && !f->locked.unlinked && !f->locked.err;
         pthread_mutex_unlock(&f->mtx);
         return dirty;
+}
+
+enum file_state file_state(struct file *f)
+{
+        pthread_mutex_lock(&f->mtx);
+        enum file_state state = FILE_CLEAN;
+        if (f->locked.err)
+                state = FILE_FAILED;
+        else if (f->locked.dirty && !f->locked.unlinked)
+                state = f->locked.committing ? FILE_UPLOADING : FILE_DIRTY;
+        else if (f->locked.failed)
+                state = FILE_FAILED;
+        pthread_mutex_unlock(&f->mtx);
+        return state;
 }
 
 bool file_owes(struct file *f, struct file_user *u)

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "mount/claim.h"
 #include "mount/extent.h"
 #include "mount/file.h"
 #include "mount/part.h"
@@ -78,6 +79,7 @@ struct file {
         void *who;
         pthread_mutex_t mtx; /* before the reader's, the pool's and the store's locks */
         pthread_cond_t idle;
+        struct claim claim; /* of the key that the commit changes; claim.c's */
         struct {
                 char *key;
                 char *upload_key; /* when the upload was begun under another name; else NULL */
@@ -105,6 +107,7 @@ struct file {
                 bool if_absent;
                 bool dirty; /* differs from what was published last */
                 bool unlinked;
+                bool failed; /* the last version did, and there is no other since */
                 bool read_too;
                 bool rewritten;      /* bytes were written over, so others may be, too */
                 bool committing;     /* changes wait */
@@ -113,6 +116,7 @@ struct file {
                 bool stale_upload;   /* begun under a name that is no longer ours: to be aborted */
                 bool flight_awaited; /* a change waits for requests to end */
                 bool tallied;        /* counted in the tally */
+                bool claimed, claim_waits;
                 struct plan steps;
                 size_t next_step;
                 unsigned fills; /* steps that fetch from the base */
@@ -127,6 +131,7 @@ struct outcome {
         struct task *done; /* to be freed */
         struct pool_buf *garbage;
         struct reader *reader;
+        bool unclaims;
         struct file_commit *commits;
         int err;
         bool published;

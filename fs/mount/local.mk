@@ -9,6 +9,8 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/attr_user.c \
 	%D%/chain.c \
 	%D%/chain.h \
+	%D%/claim.c \
+	%D%/claim.h \
 	%D%/curfew.c \
 	%D%/curfew.h \
 	%D%/clone.c \

@@ -67,6 +67,7 @@ int mount_init(struct mount *m, struct store *store)
 
         m->store = store;
         file_tally_init(&m->tally);
+        claims_init(&m->claims);
         m->mounted_ns = clock_ns(CLOCK_REALTIME);
         m->uid = p->uid == UINT32_MAX ? geteuid() : (uid_t)p->uid;
         m->gid = p->gid == UINT32_MAX ? getegid() : (gid_t)p->gid;
@@ -82,6 +83,7 @@ int mount_init(struct mount *m, struct store *store)
                 .plan = part_plan(p->part_size, p->memory),
                 .reader = &m->reader_env,
                 .tally = &m->tally,
+                .claims = &m->claims,
                 .keep = p->memory / 16 < KEEP_MOST ? p->memory / 16 : KEEP_MOST,
                 .owner = m,
                 .meta = op_file_meta,

@@ -8,6 +8,7 @@
 
 #include "base/params.h"
 #include "base/pool.h"
+#include "mount/claim.h"
 #include "mount/file.h"
 #include "mount/reader.h"
 #include "mount/tree.h"
@@ -43,6 +44,7 @@ struct mount {
         struct handle *handles;  /* open files, see op.h; guarded by the tree's lock */
         struct file_env file_env;
         struct file_tally tally;
+        struct claims claims;
         struct reader_env reader_env;
         uid_t uid;
         gid_t gid;

@@ -41,9 +41,14 @@ static bool may_have_locked(const struct mount *m, const struct node *n)
 
 static const char *state_locked(const struct node *n)
 {
-        if (n->file && file_dirty(n->file))
-                return "dirty";
-        return n->published ? "durable" : "dirty";
+        static const char *const words[] = {
+                [FILE_CLEAN] = "durable",
+                [FILE_DIRTY] = "dirty",
+                [FILE_UPLOADING] = "uploading",
+                [FILE_FAILED] = "failed",
+        };
+        enum file_state state = n->file ? file_state(n->file) : FILE_CLEAN;
+        return words[state == FILE_CLEAN && !n->published ? FILE_DIRTY : state];
 }
 
 /* The parts of the version, from its ETag: 0 unknown. */

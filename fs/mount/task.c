@@ -150,6 +150,18 @@ static void moved_locked(struct file *f, struct outcome *out, struct task *t,
                 (void)remove_locked(f, out, t, 0); /* without memory the error is set */
 }
 
+/* Another file has the name that the upload was to go through. What is here is sent anew; else, or
+ * after another error, false. */
+static bool begins_anew_locked(struct file *f, int err)
+{
+        if ((err != -EEXIST && err != -ESTALE && err != -ENOENT) ||
+            slots_lack_locked(f, 0, UINT64_MAX))
+                return false;
+        f->locked.finishing = false;
+        f->locked.stale_upload = true;
+        return true;
+}
+
 static void removed_locked(struct file *f, struct outcome *out, const struct task *t, int err)
 {
         if (err)
@@ -159,6 +171,8 @@ static void removed_locked(struct file *f, struct outcome *out, const struct tas
                 commit_published_locked(f, out, &t->obj, false);
                 return;
         }
+        if (begins_anew_locked(f, t->failed))
+                return;
         file_set_error_locked(f, t->failed);
         f->locked.finishing = false;
 }
@@ -192,6 +206,8 @@ static void ended_locked(struct file *f, struct outcome *out, struct task *t, in
                 return;
         }
         if (err && t->kind == TASK_MOVE && remove_locked(f, out, t, err))
+                return;
+        if (err && t->kind == TASK_COMPLETE && t->src && !t->kept && begins_anew_locked(f, err))
                 return;
         if (t->kind == TASK_PUT || t->kind == TASK_COMPLETE)
                 f->locked.finishing = err == 0 && f->locked.upload_key;
@@ -270,10 +286,19 @@ static bool is_keeping(struct task *t)
         return !unlinked && !keep_change(f->env->store, &what, keeping_done, t);
 }
 
+/* Whether what was sent is still here, so that it can be sent anew. */
+static bool can_send_anew(struct task *t)
+{
+        pthread_mutex_lock(&t->file->mtx);
+        bool can = !slots_lack_locked(t->file, 0, UINT64_MAX);
+        pthread_mutex_unlock(&t->file->mtx);
+        return can;
+}
+
 static void object_done(void *arg, int err, const struct store_object *obj)
 {
         struct task *t = arg;
-        if (t->kind == TASK_COMPLETE && t->src && err == -EEXIST)
+        if (t->kind == TASK_COMPLETE && t->src && err == -EEXIST && !can_send_anew(t))
                 err = -ESTALE; /* somebody else has the name of the upload now */
         if (err != -ESTALE || !is_keeping(t))
                 task_end(t, err, obj, NULL);

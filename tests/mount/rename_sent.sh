@@ -3,7 +3,7 @@
 # rename_sent.sh: a file is renamed while parts of it are at the store already, and not kept here.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 24
+plan 37
 start_store
 # In so little memory nothing of what was sent is kept.
 mount_ckptfs part_size=5M memory=64M attr_ttl=0
@@ -49,4 +49,37 @@ fdo_ends "ok ok ok ok ok ESTALE" "and replaced by another host: its close fails"
 expect_eq "theirs" "$(store_cat new)" "what was put there stands"
 expect_eq "log name new" "$(store_ls | grep -v ckptfs | xargs)" "with nothing under the old name"
 expect_log 'new: not published, .* Stale file handle'
+umount_ckptfs
+
+# What was sent is kept here, too.
+mount_ckptfs part_size=5M attr_ttl=0
+requests_mark
+fdo_begin src "$tmp/data" open wct "$mnt/tmp" write 12000000 pause write 14000000 pause close
+expect_eq "ok" "$(fdo rename "$mnt/tmp" "$mnt/kept")" "a file that is all here is renamed"
+fdo_next
+fdo_ends "ok ok ok ok ok ok ok" "and published"
+same "all of it" "$tmp/data" kept
+expect_requests "of which no part was sent twice, either" UploadPart=5 PutObject=0
+
+fdo_begin src "$tmp/data" open wct "$mnt/turn" write 12000000 pause close
+expect_eq "ok ok ok ok" "$(fdo rename "$mnt/turn" "$mnt/turn.1" open wct "$mnt/turn" write 5 close)" \
+	"one whose old name another file has by then"
+fdo_ends "ok ok ok ok ok" "is sent anew"
+same "and right" "$tmp/first" turn.1
+expect_eq "xxxxx" "$(store_cat turn)" "as is the other"
+
+# Both are published at once: the new file waits until the old one has left its name.
+copied() { [ "$(requests_of CopyObject)" -ge 1 ]; }
+fdo_begin src "$tmp/data" open wct "$mnt/both" write 12000000 pause close
+expect_eq "ok" "$(fdo rename "$mnt/both" "$mnt/both.1")" "a file is renamed, and its old name taken"
+exec 9>"$mnt/both"
+printf new >&9
+set_faults through_slow
+requests_mark
+: >"$tmp/fdo/go"
+on_gs || wait_for 20 copied
+exec 9>&-
+fdo_ends "ok ok ok ok ok" "while the one leaves that name the other is published there"
+same "each is right" "$tmp/first" both.1
+expect_eq "new" "$(store_cat both)" "and whole"
 umount_ckptfs

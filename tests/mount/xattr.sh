@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 command -v setfattr >/dev/null || skip_all "setfattr is not installed"
-plan 23
+plan 28
 start_store
 mount_ckptfs
 f=$mnt/f
@@ -47,6 +47,20 @@ setfattr -n user.w -v early "$mnt/w"
 expect_eq "dirty early" "$(get user.ckptfs.state "$mnt/w") $(get user.w "$mnt/w")" \
 	"a file being written is dirty and takes attributes"
 fdo_ends "ok ok ok ok" "which its publication carries"
+fdo_begin open wct "$mnt/slow" write 5 pause close
+kill -STOP "$store_pid"
+: >"$tmp/fdo/go"
+state_is() { [ "$(get user.ckptfs.state "$1" 2>/dev/null)" = "$2" ]; }
+check "one whose publication is under way is uploading" wait_for 10 state_is "$mnt/slow" uploading
+kill -CONT "$store_pid"
+fdo_ends "ok ok ok ok" "and ends"
+expect_eq durable "$(get user.ckptfs.state "$mnt/slow")" "then it is durable"
+set_faults put_faults
+fdo_begin open wct "$mnt/denied" write 5 fsync pause write 5 close
+expect_eq failed "$(get user.ckptfs.state "$mnt/denied")" "one whose publication was refused has failed"
+fdo_ends "ok ok EACCES ok EACCES EACCES" "as its writer knows"
+set_faults
+expect_log 'denied'
 ln -s f "$mnt/l"
 check "a link carries none" fails_with "not permitted" setfattr -h -n user.a -v x "$mnt/l"
 umount_ckptfs
