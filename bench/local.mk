@@ -6,7 +6,6 @@ noinst_LTLIBRARIES += %D%/libbench.la
 %C%_libbench_la_SOURCES = \
 	%D%/bucket.c \
 	%D%/bucket.h \
-	%D%/ceiling.c \
 	%D%/ceiling.h \
 	%D%/ceiling_fuse.c \
 	%D%/ceiling_fuse.h \
@@ -26,7 +25,6 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/dev_host.c \
 	%D%/environ.c \
 	%D%/environ.h \
-	%D%/firstbyte.c \
 	%D%/format/dcp.c \
 	%D%/format/dcp.h \
 	%D%/format/format.c \
@@ -51,7 +49,6 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/keys.c \
 	%D%/keys.def \
 	%D%/keys.h \
-	%D%/list.c \
 	%D%/measure.c \
 	%D%/measure.h \
 	%D%/meter.c \
@@ -78,12 +75,14 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/sampler.h \
 	%D%/scenario.c \
 	%D%/scenario/async.c \
+	%D%/scenario/async.h \
 	%D%/scenario/async_stage.c \
 	%D%/scenario/async_stage.h \
 	%D%/scenario/async_table.c \
 	%D%/scenario/async_table.h \
 	%D%/scenario/async_writer.c \
 	%D%/scenario/async_writer.h \
+	%D%/scenario/ceiling.c \
 	%D%/scenario/dataflux.c \
 	%D%/scenario/dataflux.h \
 	%D%/scenario/dcp.c \
@@ -94,9 +93,12 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/scenario/dcp_rounds.c \
 	%D%/scenario/dcp_rounds.h \
 	%D%/scenario/dcp_save.c \
+	%D%/scenario/firstbyte.c \
+	%D%/scenario/lightning_async.c \
 	%D%/scenario/lightning_checkpointing.c \
 	%D%/scenario/lightning_multinode.c \
 	%D%/scenario/lightning_singlenode.c \
+	%D%/scenario/list.c \
 	%D%/scenario/mlperf.c \
 	%D%/scenario/mlperf_shape.c \
 	%D%/scenario/mlperf_shape.h \
@@ -106,16 +108,16 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/scenario/restore.c \
 	%D%/scenario/rotation.c \
 	%D%/scenario/rotation.h \
+	%D%/scenario/shards.c \
 	%D%/scenario/simulated.c \
+	%D%/scenario/small.c \
 	%D%/scenario/torch.c \
 	%D%/scenario/torch.h \
 	%D%/shard.c \
 	%D%/shard.h \
-	%D%/shards.c \
 	%D%/shards_page.c \
 	%D%/shards_table.c \
 	%D%/shards_table.h \
-	%D%/small.c \
 	%D%/stats.c \
 	%D%/stats.h \
 	%D%/stop.c \

@@ -22,6 +22,7 @@
 #include "bench/model_keys.h"
 #include "bench/payload.h"
 #include "bench/run.h"
+#include "bench/scenario/async.h"
 #include "bench/scenario/async_table.h"
 #include "bench/scenario/async_writer.h"
 #include "bench/stop.h"
@@ -42,6 +43,7 @@ struct async_job {
         struct async_save *saves;
         double *idle, *busy; /* seconds of steps without and with a save under way */
         size_t nsaves, nidle, nbusy;
+        double fit; /* seconds of all steps, to the end of the last save */
         double writer_peak;
         struct async_writer writer;
         struct stage stage;
@@ -177,8 +179,21 @@ static int begin_save(struct async_job *j)
  * ----------------------------------------------------------------------------------------------------
  */
 
+/* Steps that wait for their saves: the whole of one blocks. */
+static int end_save(struct async_job *j)
+{
+        bool waits = j->k->strategy != STRATEGY_AUTO && j->k->strategy != STRATEGY_ASYNC;
+        if (!waits)
+                return 0;
+        struct async_save *save = &j->saves[j->nsaves - 1];
+        int err = wait_writer(j);
+        save->blocked = clock_s(clock_ns() - save->wanted_ns);
+        return err;
+}
+
 static int train(struct async_job *j)
 {
+        uint64_t fit = clock_ns();
         int err = 0;
         for (uint64_t i = 1; i <= j->k->steps && !err; i++) {
                 bool under_way = j->flight.running && !atomic_load(&j->flight.done);
@@ -189,16 +204,20 @@ static int train(struct async_job *j)
                         j->busy[j->nbusy++] = took;
                 else
                         j->idle[j->nidle++] = took;
+                bool saves = i % j->k->steps_per_save == 0;
                 if (!err && stop_wanted())
                         err = -ECANCELED;
-                if (!err && i % j->k->steps_per_save == 0)
+                if (!err && saves)
                         err = begin_save(j);
+                if (!err && saves)
+                        err = end_save(j);
         }
         int last = wait_writer(j);
+        j->fit = clock_s(clock_ns() - fit);
         return coll_agree(j->run->coll, err ? err : last);
 }
 
-static int async_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
+int async_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
 {
         struct model m;
         if (!io_find(k->storage, why, nwhy) || model_choose(k, &m, why, nwhy))
@@ -340,9 +359,10 @@ static int report(struct async_job *j, struct json *job)
                                   ASYNC_VALUES); /* a save blocks as long as its slowest rank */
                 async_take(&j->saves[i], v);
         }
-        double most[] = {f.step_idle, f.step_busy, f.peak, j->writer_peak};
+        double most[] = {f.step_idle, f.step_busy, f.peak, j->writer_peak, j->fit};
         if (!err)
-                err = c->ops->max(c, most, 4);
+                err = c->ops->max(c, most, 5);
+        f.fit = most[4];
         f.step_idle = most[0];
         f.step_busy = most[1];
         f.peak = most[2];
@@ -366,7 +386,7 @@ static void async_end(struct async_job *j)
         free(j->busy);
 }
 
-static int async_job(const struct run *r, const struct keys *k, struct json *job)
+int async_job(const struct run *r, const struct keys *k, struct json *job)
 {
         char why[512];
         struct async_job j = {

@@ -4,6 +4,7 @@ bench_tests = \
 	%D%/ceiling.sh \
 	%D%/async.sh \
 	%D%/compare.sh \
+	%D%/dataflux.sh \
 	%D%/dcp.sh \
 	%D%/device.sh \
 	%D%/formats.sh \

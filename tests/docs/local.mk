@@ -7,6 +7,7 @@ docs_tests = \
 	%D%/man_lint.sh \
 	%D%/params.sh \
 	%D%/quickstart.sh \
+	%D%/scenarios.sh \
 	%D%/trainers.sh \
 	$(NULL)
 TESTS += $(docs_tests)

@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# dataflux.sh: the scenarios that are the Dataflux benchmarks, their environment variables, what a file
+# and the command line say instead, and the lines they report.
+. "$srcdir/tests/lib/tap.sh"
+. "$srcdir/tests/lib/bench.sh"
+command -v jq >/dev/null || skip_all "jq is not installed"
+plan 32
+cd "$tmp" || exit 1
+mkdir disk conf
+run() { echo "$1"/*/*/run_results.json; }
+config() { jq -r ".job_results[0].config[\"$2\"]" "$(run "$1")"; }
+suite() { jq -r ".job_results[0].suite.$2" "$(run "$1")"; }
+
+# Several nodes.
+CKPT_DIR_PATH=$tmp/disk NUM_LAYERS=2 NUM_SAVE_CALLS=2 NUM_LOAD_CALLS=3 ACCELERATOR=cpu NUM_NODES=1 NUM_DEVICES=1 \
+	STRATEGY=fsdp bench lightning_multinode out=multi >multi.out 2>multi.err
+expect_eq 0 $? "several nodes: saves and loads by the variables"
+diag "$(cat multi.err)"
+expect_eq "disk $tmp/disk 2 2 3 host 1 fsdp" "$(for k in storage path model.layers num_save_calls num_load_calls device \
+	world_size strategy; do config multi $k; done | tr '\n' ' ' | sed 's/ $//')" "which set the keys"
+expect_eq "2 3" "$(suite multi 'save_times_s | length') $(suite multi 'load_times_s | length')" "with both lists"
+check "and the lines of the report" sh -c '
+	grep -q "^Average time to save one checkpoint: [0-9.]* seconds$" "$1" &&
+	grep -q "^All load times: \[[0-9.]*, [0-9.]*, [0-9.]*\]$" "$1"' sh multi.out
+check "in the log of the job too" grep -q '^All save times' multi/*/*/0/benchmark.log
+expect_eq "" "$(ls disk)" "and nothing is left"
+
+printf 'num_save_calls: 1\nnum_load_calls: 0\nmodel:\n  layers: 1\nsave_only_latest: on\n' >conf/c.yaml
+NUM_SAVE_CALLS=7 NUM_LAYERS=9 CKPT_DIR_PATH=/nonexistent bench lightning_multinode -cd conf -cn c path=disk \
+	num_save_calls=2 out=save >save.out 2>&1
+expect_eq "0 2 1" "$? $(config save num_save_calls) $(config save model.layers)" \
+	"a file goes before the environment, and the command line before both"
+suffix=$(jq -r '.job_results[0].setup.suffix' "$(run save)")
+expect_eq "$suffix" "$(ls disk)" "without loads the saves stay, here the latest only"
+CKPT_RESTORE_PATH=$tmp/disk/$suffix/ NUM_SAVE_CALLS=0 NUM_LOAD_CALLS=2 NUM_LAYERS=1 \
+	bench lightning_multinode out=load >load.out 2>&1
+expect_eq "0 2 null" "$? $(suite load 'load_times_s | length') $(suite load save_times_s)" "loads only, of that save"
+expect_eq "$suffix" "$(ls disk)" "leave it"
+rm -r disk/*
+
+# One node.
+CKPT_DIR_PATH=$tmp/disk bench lightning_singlenode model.layers=1 out=single >single.out 2>&1
+expect_eq "0 5 5" "$? $(suite single 'save_times_s | length') $(suite single 'load_times_s | length')" \
+	"one node: five steps, then five loads"
+expect_eq "" "$(ls disk)" "and nothing is left"
+bench lightning_singlenode model.layers=1 path=disk steps=4 steps_per_save=2 save_only_latest=on phase=save \
+	out=latest >latest.out 2>&1
+expect_eq "0 demo-1.ckpt" "$? $(cd disk/* && echo *)" "only the latest stays"
+bench lightning_singlenode model.layers=1 path=disk steps=4 steps_per_save=2 save_only_latest=on phase=load \
+	suffix="$(ls disk)" out=reload >reload.out 2>&1
+expect_eq "0 1" "$? $(suite reload 'load_times_s | length')" "and is loaded"
+rm -r disk/*
+
+# More ranks than there are.
+CKPT_DIR_PATH=$tmp/disk WORLD_SIZE=5 LAYER_SIZE=4 PADDING_SIZE=20 SAMPLE_COUNT=2 bench simulated out=sim >sim.out 2>&1
+expect_eq "0 5 2 320000" "$? $(suite sim ranks_played) $(suite sim 'load_times_s | length') $(suite sim bytes)" \
+	"simulated: five ranks of one, by the variables"
+check "mean and standard deviation are reported" grep -q \
+	'^Average time to load one checkpoint: [0-9.]* seconds (stdev [0-9.]*)$' sim.out
+bench simulated path=disk world_size=5 model.layers=20 model.ffn=4 epochs=1 keep=on out=kept >kept.out 2>&1
+expect_eq ".metadata __0_0.distcp __1_0.distcp __2_0.distcp __3_0.distcp __4_0.distcp" \
+	"$(cd disk/* && echo .m* *)" "with the files of each"
+
+# A fit.
+CKPT_DIR_PATH=$tmp/disk NUM_LAYERS=1 STRATEGY=async_dataflux_fsdp MIN_EPOCHS=1 MAX_EPOCHS=2 MAX_STEPS=4 \
+	STEPS_PER_SAVE=2 SIMULATED_WORKLOAD_DURATION=0.01 bench lightning_async out=async >async.out 2>&1
+expect_eq "0 2" "$? $(jq '.job_results[0].metrics.blocked_s | length' "$(run async)")" \
+	"lightning_async: four steps, a save every second one"
+check "the fit is timed" grep -q '^Time to fit: [0-9.]* seconds$' async.out
+bench lightning_async storage=null null.delay_us=20000 model.layers=1 max_steps=3 step_time=5ms \
+	strategy=dataflux_fsdp out=sync >sync.out 2>&1
+check "without async a save blocks until it is visible" jq -e '.job_results[0].metrics
+	| [.blocked_s, .visible_s] | transpose | length == 3 and all(.[0] >= .[1])' "$(run sync)"
+
+# refused PATTERN SCENARIO arguments...: one line
+refused() {
+	pattern=$1; shift
+	"$@" >out 2>err
+	expect_eq "1 1" "$? $(grep -c -- "$pattern" err)" "refused: $pattern"
+}
+refused "NUM_LAYERS=ten in the environment: model.layers=ten is not" env NUM_LAYERS=ten "$builddir/ckptbench" lightning_multinode storage=null
+refused "STRATEGY=ddp in the environment: strategy=ddp is not known" env STRATEGY=ddp "$builddir/ckptbench" lightning_async storage=null
+refused "ACCELERATOR=tpu in the environment" env ACCELERATOR=tpu "$builddir/ckptbench" lightning_async storage=null
+refused "SIMULATED_WORKLOAD_DURATION=-1 in the environment" env SIMULATED_WORKLOAD_DURATION=-1 "$builddir/ckptbench" lightning_async storage=null
+refused "CKPT_RESTORE_PATH=/a/b in the environment is not in CKPT_DIR_PATH=/c" env CKPT_DIR_PATH=/c CKPT_RESTORE_PATH=/a/b \
+	"$builddir/ckptbench" lightning_multinode storage=null
+refused "strategy=fsdp writes to a path and storage=null has none" bench lightning_multinode storage=null strategy=fsdp
+refused "loads without a save need the directory" bench lightning_multinode storage=null num_save_calls=0
+refused "world_size=2 is more than the 1 rank" env NUM_NODES=2 NUM_DEVICES=1 "$builddir/ckptbench" lightning_multinode storage=null
+refused "min_epochs=3 is more than max_epochs=2" bench lightning_async storage=null min_epochs=3 max_epochs=2
+check "other scenarios do not look at them" env NUM_LAYERS=ten WORLD_SIZE=64 "$builddir/ckptbench" shards storage=null size=1M
+if bench_mpi true; then
+	CKPT_DIR_PATH=$tmp/disk WORLD_SIZE=4 PADDING_SIZE=8 LAYER_SIZE=1 SAMPLE_COUNT=1 \
+		bench_mpi bench simulated out=two >two.out 2>&1
+	expect_eq "0 4" "$? $(suite two ranks_played)" "two ranks play four"
+	bench_mpi bench simulated storage=null world_size=3 >out 2>err
+	check "but not three" grep -q 'world_size=3 cannot be played by 2 ranks' err
+else
+	skip "two ranks play four" "$bench_no_mpi"
+	skip "but not three" "$bench_no_mpi"
+fi

@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Each scenario of ckptbench has a file in bench/scenario, a sample in conf and a section in ckptbench(1).
+. "${srcdir:?}/tests/lib/tap.sh"
+plan 4
+
+"$builddir/ckptbench" --help | sed -n '/^scenarios:/,/^storages:/s/^  \([a-z_]*\)$/\1/p' | sort >"$tmp/names"
+check "there are some" test -s "$tmp/names"
+
+cat "$srcdir"/bench/scenario/*.c | grep -o '"[a-z_]*"' | tr -d '"' | sort -u >"$tmp/in-files"
+check "each is made in bench/scenario" sh -c '[ -z "$(comm -23 "$0" "$1" | tee /dev/stderr)" ]' "$tmp/names" "$tmp/in-files"
+
+ls "$srcdir/conf" | sed -n 's/\.yaml$//p' | sort >"$tmp/samples"
+check "each has a sample in conf" sh -c '[ -z "$(comm -23 "$0" "$1" | tee /dev/stderr)" ]' "$tmp/names" "$tmp/samples"
+
+sed -n '/^\.Sh SCENARIOS/,/^\.Sh KEYS/s/^\.Ss \([a-z_]*\)$/\1/p' "$builddir/man/ckptbench.1" | sort >"$tmp/sections"
+check "each has a section in ckptbench(1), and no other stands there" diff "$tmp/names" "$tmp/sections"
