@@ -3,18 +3,20 @@
 # dataflux.sh: the scenarios that are the Dataflux benchmarks, their environment variables, what a file
 # and the command line say instead, and the lines they report.
 . "$srcdir/tests/lib/tap.sh"
+. "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 32
+plan 33
 cd "$tmp" || exit 1
 mkdir disk conf
+small=model.vocab=64
 run() { echo "$1"/*/*/run_results.json; }
 config() { jq -r ".job_results[0].config[\"$2\"]" "$(run "$1")"; }
 suite() { jq -r ".job_results[0].suite.$2" "$(run "$1")"; }
 
 # Several nodes.
 CKPT_DIR_PATH=$tmp/disk NUM_LAYERS=2 NUM_SAVE_CALLS=2 NUM_LOAD_CALLS=3 ACCELERATOR=cpu NUM_NODES=1 NUM_DEVICES=1 \
-	STRATEGY=fsdp bench lightning_multinode out=multi >multi.out 2>multi.err
+	STRATEGY=fsdp bench lightning_multinode $small out=multi >multi.out 2>multi.err
 expect_eq 0 $? "several nodes: saves and loads by the variables"
 diag "$(cat multi.err)"
 expect_eq "disk $tmp/disk 2 2 3 host 1 fsdp" "$(for k in storage path model.layers num_save_calls num_load_calls device \
@@ -27,27 +29,34 @@ check "in the log of the job too" grep -q '^All save times' multi/*/*/0/benchmar
 expect_eq "" "$(ls disk)" "and nothing is left"
 
 printf 'num_save_calls: 1\nnum_load_calls: 0\nmodel:\n  layers: 1\nsave_only_latest: on\n' >conf/c.yaml
-NUM_SAVE_CALLS=7 NUM_LAYERS=9 CKPT_DIR_PATH=/nonexistent bench lightning_multinode -cd conf -cn c path=disk \
+NUM_SAVE_CALLS=7 NUM_LAYERS=9 CKPT_DIR_PATH=/nonexistent bench lightning_multinode $small -cd conf -cn c path=disk \
 	num_save_calls=2 out=save >save.out 2>&1
 expect_eq "0 2 1" "$? $(config save num_save_calls) $(config save model.layers)" \
 	"a file goes before the environment, and the command line before both"
 suffix=$(jq -r '.job_results[0].setup.suffix' "$(run save)")
 expect_eq "$suffix" "$(ls disk)" "without loads the saves stay, here the latest only"
 CKPT_RESTORE_PATH=$tmp/disk/$suffix/ NUM_SAVE_CALLS=0 NUM_LOAD_CALLS=2 NUM_LAYERS=1 \
-	bench lightning_multinode out=load >load.out 2>&1
+	bench lightning_multinode $small out=load >load.out 2>&1
 expect_eq "0 2 null" "$? $(suite load 'load_times_s | length') $(suite load save_times_s)" "loads only, of that save"
 expect_eq "$suffix" "$(ls disk)" "leave it"
 rm -r disk/*
 
+CKPTFS_TEST_SCHEME=gs
+store_start storesim --protocol gs
+CKPT_DIR_PATH=gs://$CKPTFS_TEST_BUCKET/p/ STRATEGY=fsspec_fsdp bench lightning_multinode $small model.layers=1 \
+	gcs.endpoint="$CKPTFS_TEST_ENDPOINT" num_load_calls=1 out=gs >gs.out 2>&1
+expect_eq "0 gcs 1 1" "$? $(config gs storage) $(config gs s3.connections) $(suite gs 'load_times_s | length')" \
+	"a bucket, one stream at a time"
+
 # One node.
-CKPT_DIR_PATH=$tmp/disk bench lightning_singlenode model.layers=1 out=single >single.out 2>&1
+CKPT_DIR_PATH=$tmp/disk bench lightning_singlenode $small model.layers=1 out=single >single.out 2>&1
 expect_eq "0 5 5" "$? $(suite single 'save_times_s | length') $(suite single 'load_times_s | length')" \
 	"one node: five steps, then five loads"
 expect_eq "" "$(ls disk)" "and nothing is left"
-bench lightning_singlenode model.layers=1 path=disk steps=4 steps_per_save=2 save_only_latest=on phase=save \
+bench lightning_singlenode $small model.layers=1 path=disk steps=4 steps_per_save=2 save_only_latest=on phase=save \
 	out=latest >latest.out 2>&1
 expect_eq "0 demo-1.ckpt" "$? $(cd disk/* && echo *)" "only the latest stays"
-bench lightning_singlenode model.layers=1 path=disk steps=4 steps_per_save=2 save_only_latest=on phase=load \
+bench lightning_singlenode $small model.layers=1 path=disk steps=4 steps_per_save=2 save_only_latest=on phase=load \
 	suffix="$(ls disk)" out=reload >reload.out 2>&1
 expect_eq "0 1" "$? $(suite reload 'load_times_s | length')" "and is loaded"
 rm -r disk/*
@@ -64,11 +73,11 @@ expect_eq ".metadata __0_0.distcp __1_0.distcp __2_0.distcp __3_0.distcp __4_0.d
 
 # A fit.
 CKPT_DIR_PATH=$tmp/disk NUM_LAYERS=1 STRATEGY=async_dataflux_fsdp MIN_EPOCHS=1 MAX_EPOCHS=2 MAX_STEPS=4 \
-	STEPS_PER_SAVE=2 SIMULATED_WORKLOAD_DURATION=0.01 bench lightning_async out=async >async.out 2>&1
+	STEPS_PER_SAVE=2 SIMULATED_WORKLOAD_DURATION=0.01 bench lightning_async $small out=async >async.out 2>&1
 expect_eq "0 2" "$? $(jq '.job_results[0].metrics.blocked_s | length' "$(run async)")" \
 	"lightning_async: four steps, a save every second one"
 check "the fit is timed" grep -q '^Time to fit: [0-9.]* seconds$' async.out
-bench lightning_async storage=null null.delay_us=20000 model.layers=1 max_steps=3 step_time=5ms \
+bench lightning_async $small storage=null null.delay_us=20000 model.layers=1 max_steps=3 step_time=5ms \
 	strategy=dataflux_fsdp out=sync >sync.out 2>&1
 check "without async a save blocks until it is visible" jq -e '.job_results[0].metrics
 	| [.blocked_s, .visible_s] | transpose | length == 3 and all(.[0] >= .[1])' "$(run sync)"

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 6
+plan 17
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -20,3 +20,33 @@ check "every second epoch is saved" bench lightning_checkpointing $keys epochs=4
 expect_eq "demo-0.ckpt demo-1.ckpt" "$(cd disk/* && echo *)" "as files that keep=on leaves"
 bench pytorch_checkpointing $keys epochs=1 save_one_in=2 out=out 2>err
 expect_eq "1 1" "$? $(wc -l <err)" "saving nothing is refused in one line"
+
+# What a callback of Lightning's keeps.
+keys="model=gpt-mini storage=disk path=disk"
+rm -r disk/*
+lightning() { bench lightning_checkpointing $keys "$@"; }
+suite() { jq -rc ".job_results[0].suite.$2" "$1"/*/*/run_results.json; }
+check "the newest two of four stay" lightning epochs=4 checkpoint.save_top_k=2 keep=on out=newest
+expect_eq "gpt-mini-2.ckpt gpt-mini-3.ckpt [2,3]" "$(cd disk/* && echo *) $(suite newest kept)" "and are named"
+rm -r disk/*
+check "the best two stay, and the last under its name" lightning epochs=5 checkpoint.save_top_k=2 \
+	checkpoint.monitor=loss checkpoint.save_last=on keep=on out=best
+expect_eq "gpt-mini-2.ckpt gpt-mini-3.ckpt last.ckpt 5" "$(cd disk/* && echo *) $(suite best 'last_save_times_s | length')" \
+	"as files, with their times"
+rm -r disk/*
+check "without keep=on none of them" lightning epochs=3 checkpoint.save_top_k=2 checkpoint.save_last=on out=none
+expect_eq "" "$(ls disk)" "is left"
+check "rows of each rank instead of one file" lightning epochs=3 checkpoint.sharded=on checkpoint.save_top_k=1 \
+	keep=on out=rows
+expect_eq ".metadata __0_0.distcp [2] 3" "$(cd disk/* && echo .m* *) $(suite rows kept) $(suite rows 'save_times_s | length')" \
+	"of which the newest stays"
+check "with how busy the machine was" jq -e '.job_results[0].suite.utilization.cpu_mem.max > 0' rows/*/*/run_results.json
+rm -r disk/*
+lightning checkpoint.sharded=on checkpoint.save_last=on out=out 2>err
+expect_eq "1 1" "$? $(grep -c 'checkpoint.save_last is for one file a save' err)" "last.ckpt of shards is refused"
+if bench_mpi true; then
+	check "rank 0 of two saves, or both their rows" bench_mpi bench lightning_checkpointing $keys epochs=1 \
+		checkpoint.sharded=off,on out=two
+else
+	skip "rank 0 of two saves, or both their rows" "$bench_no_mpi"
+fi

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each scenario of ckptbench has a file in bench/scenario, a sample in conf and a section in ckptbench(1).
 . "${srcdir:?}/tests/lib/tap.sh"
-plan 4
+plan 5
 
 "$builddir/ckptbench" --help | sed -n '/^scenarios:/,/^storages:/s/^  \([a-z_]*\)$/\1/p' | sort >"$tmp/names"
 check "there are some" test -s "$tmp/names"
@@ -15,3 +15,10 @@ check "each has a sample in conf" sh -c '[ -z "$(comm -23 "$0" "$1" | tee /dev/s
 
 sed -n '/^\.Sh SCENARIOS/,/^\.Sh KEYS/s/^\.Ss \([a-z_]*\)$/\1/p' "$builddir/man/ckptbench.1" | sort >"$tmp/sections"
 check "each has a section in ckptbench(1), and no other stands there" diff "$tmp/names" "$tmp/sections"
+
+# What a sample leaves to its user.
+given="path=. mount.path=. s3.uri=s3://b/p gcs.uri=gs://b/p checkpoint.suffix=x world_size=1"
+check "each sample can be planned" sh -c '
+	while read -r name; do
+		out=$("$1" "$name" -cd "$2" --dry-run $3 2>&1 </dev/null) || { echo "$name: $out"; exit 1; }
+	done <"$4"' sh "$builddir/ckptbench" "$srcdir/conf" "$given" "$tmp/names"
