@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-enum { IN_FLIGHT = 64, DELETE_MAX = 1000 /* of one request */ };
+enum { IN_FLIGHT = 64 };
 
 int bucket_open(const struct keys *k, const char *storage, struct store **out, char *why,
                 size_t nwhy)
@@ -107,26 +107,29 @@ int bucket_fill(struct store *s, const char *dir, size_t n, size_t size)
         return err ? err : last;
 }
 
+int bucket_delete(struct store *s, const char *const *keys, size_t n)
+{
+        struct flight f = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 1, 0};
+        int err = store_delete_many(s, keys, n, landed, &f);
+
+        if (err)
+                landed(&f, err, NULL);
+        return take_off(&f, 1);
+}
+
 int bucket_empty(struct store *s, const char *dir, size_t n)
 {
-        struct flight f = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
-        CLEANUP(freep) char(*name)[BUCKET_NAME_MAX] = calloc(DELETE_MAX, sizeof *name);
-        const char *keys[DELETE_MAX];
+        CLEANUP(freep) char(*name)[BUCKET_NAME_MAX] = calloc(BUCKET_DELETE_MAX, sizeof *name);
+        const char *keys[BUCKET_DELETE_MAX];
         int err = name ? 0 : -ENOMEM;
 
-        for (size_t i = 0; i < n && !err; i += DELETE_MAX) {
-                size_t some = n - i < DELETE_MAX ? n - i : DELETE_MAX;
+        for (size_t i = 0; i < n && !err; i += BUCKET_DELETE_MAX) {
+                size_t some = n - i < BUCKET_DELETE_MAX ? n - i : BUCKET_DELETE_MAX;
                 for (size_t j = 0; j < some; j++) {
                         bucket_name(dir, i + j, name[j]);
                         keys[j] = name[j];
                 }
-                err = take_off(&f, 1);
-                if (err)
-                        return err;
-                err = store_delete_many(s, keys, some, landed, &f);
-                if (err)
-                        landed(&f, err, NULL);
+                err = bucket_delete(s, keys, some);
         }
-        int last = take_off(&f, 1);
-        return err ? err : last;
+        return err;
 }

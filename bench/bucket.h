@@ -8,7 +8,7 @@
 #include "bench/keys.h"
 #include "store.h"
 
-enum { BUCKET_NAME_MAX = 128 };
+enum { BUCKET_NAME_MAX = 128, BUCKET_DELETE_MAX = 1000 /* of one request */ };
 
 /* Opens the bucket of a storage, s3 or gcs, which its keys name, and reaches it. 0, or a negative
  * errno with one line in `why`. Blocks. */
@@ -21,6 +21,9 @@ void bucket_name(const char *dir, size_t i, char out[BUCKET_NAME_MAX]);
 /* Puts `n` objects of `size` bytes below `dir`, many at once. 0, or a negative errno; what was put
  * stays. -ECANCELED after a signal. Blocks. */
 int bucket_fill(struct store *s, const char *dir, size_t n, size_t size);
+
+/* Deletes at most BUCKET_DELETE_MAX objects, there or not. 0 or a negative errno. Blocks. */
+int bucket_delete(struct store *s, const char *const *keys, size_t n);
 
 /* Deletes the first `n` of them, there or not. 0 or a negative errno. Blocks. */
 int bucket_empty(struct store *s, const char *dir, size_t n);

@@ -110,6 +110,11 @@ const struct io_storage *io_find(const char *name, char *why, size_t nwhy);
 
 extern const struct io_ops io_posix, io_s3, io_null;
 
+/* The directory that `storage`, mount or disk, names by its key. 0, or a negative errno with one
+ * line in `why`. */
+int io_posix_top(const struct keys *k, const char *storage, const char **out, char *why,
+                 size_t nwhy);
+
 /* Writes "subject: text of err" to io->why and returns err. */
 int io_fail(struct io *io, int err, const char *subject);
 

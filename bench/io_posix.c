@@ -42,9 +42,8 @@ static int join(struct posix_io *p, const char *name, char out[PATH_MAX])
 
 #define FUSE_MAGIC 0x65735546 /* FUSE_SUPER_MAGIC of linux/magic.h, fs/fuse/inode.c before */
 
-/* The directory that `storage` names by its key. 0, or a negative errno with `why`. */
-static int find_top(const struct keys *k, const char *storage, const char **out, char *why,
-                    size_t nwhy)
+int io_posix_top(const struct keys *k, const char *storage, const char **out, char *why,
+                 size_t nwhy)
 {
         bool mount = !strcmp(storage, "mount");
         const char *key = mount ? "mount.path" : "path", *top = mount ? k->mount_path : k->path;
@@ -76,7 +75,7 @@ static int posix_start(const struct keys *k, const char *storage, const char *di
                        struct io **out, char *why, size_t nwhy)
 {
         const char *top;
-        int err = find_top(k, storage, &top, why, nwhy);
+        int err = io_posix_top(k, storage, &top, why, nwhy);
 
         if (err)
                 return err;

@@ -30,6 +30,7 @@ enum { BACKEND_GLOO, BACKEND_NCCL };
 enum { SHARDING_FULL, SHARDING_HYBRID };
 enum { PAYLOAD_TENSORS, PAYLOAD_NULL };
 enum { HOLD_AUTO, HOLD_ON, HOLD_OFF };
+enum { READER_SEQUENTIAL, READER_RANGE_BASED };
 enum { DROP_AUTO, DROP_FILE, DROP_CACHES, DROP_NONE };
 
 /* Adds every key and its value to an object. */

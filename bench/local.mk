@@ -85,6 +85,12 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/scenario/ceiling.c \
 	%D%/scenario/dataflux.c \
 	%D%/scenario/dataflux.h \
+	%D%/scenario/datagen.c \
+	%D%/scenario/dataset.c \
+	%D%/scenario/dataset.h \
+	%D%/scenario/dataset_keys.c \
+	%D%/scenario/dataset_save.c \
+	%D%/scenario/dataset_table.c \
 	%D%/scenario/dcp.c \
 	%D%/scenario/dcp.h \
 	%D%/scenario/dcp_files.c \
@@ -94,23 +100,37 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/scenario/dcp_rounds.h \
 	%D%/scenario/dcp_save.c \
 	%D%/scenario/firstbyte.c \
+	%D%/scenario/image.c \
+	%D%/scenario/image.h \
+	%D%/scenario/image_jpeg.c \
 	%D%/scenario/lightning_async.c \
 	%D%/scenario/lightning_checkpointing.c \
 	%D%/scenario/lightning_multinode.c \
 	%D%/scenario/lightning_singlenode.c \
 	%D%/scenario/list.c \
+	%D%/scenario/loader.c \
+	%D%/scenario/loader.h \
 	%D%/scenario/mlperf.c \
 	%D%/scenario/mlperf_shape.c \
 	%D%/scenario/mlperf_shape.h \
 	%D%/scenario/mlperf_table.c \
 	%D%/scenario/mlperf_table.h \
+	%D%/scenario/place.c \
+	%D%/scenario/place.h \
+	%D%/scenario/place_i.h \
+	%D%/scenario/place_read.c \
+	%D%/scenario/place_write.c \
 	%D%/scenario/pytorch_checkpointing.c \
 	%D%/scenario/restore.c \
 	%D%/scenario/rotation.c \
 	%D%/scenario/rotation.h \
+	%D%/scenario/sample.c \
+	%D%/scenario/sample.h \
 	%D%/scenario/shards.c \
 	%D%/scenario/simulated.c \
 	%D%/scenario/small.c \
+	%D%/scenario/tar.c \
+	%D%/scenario/tar.h \
 	%D%/scenario/torch.c \
 	%D%/scenario/torch.h \
 	%D%/shard.c \
@@ -129,8 +149,10 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/timed.c \
 	%D%/timed.h \
 	$(NULL)
-%C%_libbench_la_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS) $(MPI_CFLAGS)
-%C%_libbench_la_LIBADD = fs/store/libstore.la fs/base/libbase.la $(FUSE_LIBS) $(MPI_LIBS) -lm
+%C%_libbench_la_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS) $(MPI_CFLAGS) \
+	$(JPEG_CFLAGS) $(ARCHIVE_CFLAGS)
+%C%_libbench_la_LIBADD = fs/store/libstore.la fs/base/libbase.la $(FUSE_LIBS) $(MPI_LIBS) \
+	$(JPEG_LIBS) $(ARCHIVE_LIBS) -lm
 if WITH_MPI
 %C%_libbench_la_SOURCES += %D%/coll_mpi.c
 endif

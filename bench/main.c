@@ -54,23 +54,43 @@ struct args {
         bool dry_run, legacy_names;
 };
 
+/* The key that a flag of the scenario stands for, with *value set when it is given as --flag=value;
+ * NULL: it is none. */
+static const char *find_flag(const struct scenario *sc, const char *arg, const char **value)
+{
+        size_t n = strcspn(arg, "=");
+
+        for (size_t i = 0; sc->flags && sc->flags[i][0]; i++) {
+                if (strlen(sc->flags[i][0]) != n || memcmp(sc->flags[i][0], arg, n))
+                        continue;
+                *value = arg[n] ? arg + n + 1 : NULL;
+                return sc->flags[i][1];
+        }
+        return NULL;
+}
+
 /* The arguments behind the scenario: `keys` says whether its keys are added or its flags looked
  * at, since a file's keys come before those of the command line. */
-static int read_args(int argc, char **argv, struct args *a, struct sweep *keys, char *why,
-                     size_t nwhy)
+static int read_args(int argc, char **argv, const struct scenario *sc, struct args *a,
+                     struct sweep *keys, char *why, size_t nwhy)
 {
         int err = 0;
         for (int i = 2; i < argc && !err; i++) {
-                const char *arg = argv[i];
+                const char *arg = argv[i], *value = NULL, *key = find_flag(sc, arg, &value);
                 const char **to = !strcmp(arg, "-cd") || !strcmp(arg, "--config-dir")    ? &a->dir
                                   : !strcmp(arg, "-cn") || !strcmp(arg, "--config-name") ? &a->name
                                                                                          : NULL;
-                if (to && i + 1 == argc) {
+                if ((to || (key && !value)) && i + 1 == argc) {
                         snprintf(why, nwhy, "%s needs a name behind it", arg);
                         return -EINVAL;
                 }
+                if (!value && (to || key))
+                        value = argv[++i];
                 if (to)
-                        *to = argv[++i];
+                        *to = value;
+                else if (key)
+                        err = keys ? sweep_add_value(keys, SWEEP_COMMAND, key, value, why, nwhy)
+                                   : 0;
                 else if (!strcmp(arg, "--dry-run"))
                         a->dry_run = true;
                 else if (!strcmp(arg, "--legacy-names"))
@@ -95,14 +115,14 @@ static int read_keys(int argc, char **argv, struct run *r, struct sweep *s)
         if (!err && r->scenario->dataflux)
                 err = environ_read(r->coll, r->scenario->name, s, why, sizeof why);
         if (!err)
-                err = read_args(argc, argv, &a, &over, why, sizeof why);
+                err = read_args(argc, argv, r->scenario, &a, &over, why, sizeof why);
         bool file = a.name || a.dir;
         const char *dir = a.dir ? a.dir : "conf";
         if (!err && file)
                 err = suite_read(dir, a.name ? a.name : r->scenario->name, &over, s, &notes, why,
                                  sizeof why);
         if (!err)
-                err = read_args(argc, argv, &a, s, why, sizeof why);
+                err = read_args(argc, argv, r->scenario, &a, s, why, sizeof why);
         if (!err && file)
                 err = suite_choose(dir, s, &notes, why, sizeof why);
         r->dry_run = a.dry_run;

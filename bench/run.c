@@ -76,7 +76,7 @@ static void add_head(struct json *to, const char *format, const struct run *r)
         json_add_number(to, "timestamp_utc", now_utc());
 }
 
-static int make_dirs(const char *path)
+int run_make_dirs(const char *path)
 {
         char part[PATH_MAX];
         snprintf(part, sizeof part, "%s", path);
@@ -103,7 +103,7 @@ static int make_run_dir(struct run *r, const char *out)
                 if (snprintf(r->dir, sizeof r->dir, "%s/%s/%s", out, r->scenario->name, when) >=
                     PATH_MAX - 64)
                         return -ENAMETOOLONG;
-                int err = make_dirs(r->dir);
+                int err = run_make_dirs(r->dir);
                 if (err)
                         return err;
                 if (!mkdir(r->dir, 0777))

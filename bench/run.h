@@ -32,8 +32,9 @@ struct run {
 
 struct scenario {
         const char *name, *text;
-        bool many_ranks; /* else one rank only */
-        bool device;     /* shards live where the device key says; else on the host */
+        bool many_ranks;               /* else one rank only */
+        bool device;                   /* shards live where the device key says; else on the host */
+        const char *const (*flags)[2]; /* {"-n", key}, up to {NULL}: other spellings; NULL: none */
         const char *const
                 *defaults; /* "key=value", up to NULL, where keys.def's do not fit; NULL: none */
         bool dataflux;     /* takes the environment variables of environ.h */
@@ -58,7 +59,7 @@ extern const struct scenario scenario_shards, scenario_ceiling, scenario_firstby
         scenario_dcp_fsdp_load, scenario_pytorch_checkpointing, scenario_lightning_checkpointing,
         scenario_async, scenario_restore, scenario_small, scenario_lightning_async,
         scenario_lightning_multinode, scenario_lightning_singlenode, scenario_simulated,
-        scenario_mlperf;
+        scenario_mlperf, scenario_datagen, scenario_dataset;
 extern const struct scenario *const scenarios[];
 extern const size_t scenario_count;
 /* NULL when there is none of that name. */
@@ -66,6 +67,9 @@ const struct scenario *scenario_find(const char *name);
 
 /* Runs all jobs of a sweep; collective. 0 or a negative errno after run_error(). */
 int run_jobs(struct run *r, const struct sweep *s);
+
+/* Makes the directories that stand before the last '/' of a path. 0 or a negative errno. */
+int run_make_dirs(const char *path);
 
 /* One line on standard error: "ckptbench: rank 1: text". */
 void run_error(const struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -25,7 +25,9 @@ const struct scenario *const scenarios[] = {&scenario_shards,
                                             &scenario_simulated,
                                             &scenario_mlperf,
                                             &scenario_async,
-                                            &scenario_restore};
+                                            &scenario_restore,
+                                            &scenario_datagen,
+                                            &scenario_dataset};
 const size_t scenario_count = sizeof scenarios / sizeof scenarios[0];
 
 const struct scenario *scenario_find(const char *name)

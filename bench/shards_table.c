@@ -63,7 +63,8 @@ bool shards_moves_data(const struct json *job)
 
 static const char *storage_of(const struct json *job)
 {
-        return json_string(json_get(json_get(job, "config"), "storage"), "?");
+        const char *asked = json_string(json_get(json_get(job, "config"), "storage"), "?");
+        return json_string(json_get(json_get(job, "setup"), "storage"), asked);
 }
 
 const struct json *shards_direct(const struct json *jobs)

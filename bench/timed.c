@@ -154,7 +154,7 @@ int timed_gather(struct coll *c, const struct sample *mine, size_t epochs, struc
 }
 
 /* Drops the clean pages of the whole machine (Documentation/admin-guide/sysctl/vm.rst). */
-static int drop_machine(void)
+int timed_drop_machine(void)
 {
         CLEANUP(closep) int fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
         if (fd < 0)
@@ -177,7 +177,7 @@ static int drop_files(const struct timed *t, const char *name, bool must, timed_
 /* In this rank: the whole of the machine. */
 static int drop_machines(const struct timed *t, bool must)
 {
-        int err = t->coll->host_rank ? 0 : drop_machine();
+        int err = t->coll->host_rank ? 0 : timed_drop_machine();
         if (err && must)
                 snprintf(t->io->why, sizeof t->io->why,
                          "/proc/sys/vm/drop_caches: %s: be root, or give drop=file",

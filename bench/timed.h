@@ -41,6 +41,9 @@ int timed_load(const struct timed *t, const char *name, const struct io_data *d,
  * an epoch each. 0 or a negative errno. */
 int timed_gather(struct coll *c, const struct sample *mine, size_t epochs, struct sample **out);
 
+/* Makes the page cache forget all of the machine's files (root). 0 or a negative errno. */
+int timed_drop_machine(void);
+
 /* Collective: makes the page cache forget the file of each rank, as the drop key (DROP_*) says.
  * Returns 0 with the word for what was done in *done, or a negative errno. */
 int timed_drop(const struct timed *t, const char *name, unsigned drop, const char **done,

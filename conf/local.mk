@@ -4,6 +4,8 @@ dist_example_DATA = \
 	%D%/async.yaml \
 	%D%/ceiling.yaml \
 	%D%/ckptfs.yaml \
+	%D%/datagen.yaml \
+	%D%/dataset.yaml \
 	%D%/dcp.yaml \
 	%D%/dcp_ddp_load.yaml \
 	%D%/dcp_ddp_save.yaml \
@@ -25,6 +27,16 @@ dist_example_DATA = \
 	%D%/slurm/hosts.sh \
 	%D%/slurm/mlperf.sbatch \
 	%D%/small.yaml \
+	$(NULL)
+dataloaderdir = $(exampledir)/dataloader
+dist_dataloader_DATA = \
+	%D%/dataloader/fsspec.yaml \
+	%D%/dataloader/iterable.yaml \
+	%D%/dataloader/map.yaml \
+	%D%/dataloader/mountpoint.yaml \
+	%D%/dataloader/mountpointcache.yaml \
+	%D%/dataloader/s3iterabledataset.yaml \
+	%D%/dataloader/s3mapdataset.yaml \
 	$(NULL)
 nodist_example_DATA = %D%/ckptfs@.service
 EXTRA_DIST += %D%/ckptfs@.service.in

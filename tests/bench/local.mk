@@ -5,6 +5,8 @@ bench_tests = \
 	%D%/async.sh \
 	%D%/compare.sh \
 	%D%/dataflux.sh \
+	%D%/datagen.sh \
+	%D%/dataset.sh \
 	%D%/dcp.sh \
 	%D%/device.sh \
 	%D%/formats.sh \

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* image.h: pictures of noise, made and decoded.
+ *
+ * Pixels are a function of (seed, number): noise, which compresses as little as a photograph with
+ * much detail, so that the n-th image of a seed is the same bytes wherever it is made with the same
+ * library. libjpeg is used in image_jpeg.c and nowhere else. All functions are thread-safe. */
+#ifndef CKPTFS_BENCH_IMAGE_H
+#define CKPTFS_BENCH_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+enum { IMAGE_SIDE_MAX = 16384 };
+
+/* What one is made of. */
+struct image {
+        unsigned width, height;
+        uint64_t seed, number;
+        const char *comment; /* a line that stands in the file, before the pixels */
+};
+
+struct image_format {
+        const char *name;    /* in file names and of the key */
+        const char *missing; /* NULL: can be used; else why not, and what helps */
+        /* Whether these bytes begin like one. */
+        bool (*is)(const void *p, size_t n);
+        /* Sets `out` to the file. 0, -ENOMEM or -EIO. */
+        int (*encode)(const struct image *im, struct buf *out);
+        /* Makes every pixel, a row at a time, and forgets it. 0, or a negative errno with what is
+         * wrong in `why`. Memory is bounded whatever the file says. */
+        int (*decode)(const void *p, size_t n, char *why, size_t nwhy);
+};
+extern const struct image_format image_jpeg, image_ppm;
+
+/* The format of that name. NULL with one line in `why`: unknown, or not built. */
+const struct image_format *image_find(const char *name, char *why, size_t nwhy);
+/* The one these bytes are of. 0, or a negative errno with what is wrong in `why`. */
+int image_decode(const void *p, size_t n, char *why, size_t nwhy);
+
+/* Row `y` of red, green and blue bytes. */
+void image_row(const struct image *im, unsigned y, void *out);
+
+#endif

@@ -1,0 +1,171 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# dataset.sh: epochs over a dataset, from each storage and by each loader, every sample verified once.
+. "$srcdir/tests/lib/tap.sh"
+. "$srcdir/tests/lib/store.sh"
+. "$srcdir/tests/lib/bench.sh"
+command -v jq >/dev/null || skip_all "jq is not installed"
+plan 40
+cd "$tmp" || exit 1
+has() { grep -q "^#define $1 1\$" "$builddir/config.h"; }
+format=JPEG
+has HAVE_LIBJPEG || format=PPM
+mkdir disk mnt
+store_start storesim
+at="s3.endpoint=$CKPTFS_TEST_ENDPOINT s3.bucket=$CKPTFS_TEST_BUCKET"
+gen() { bench datagen -n 90 --resolution 40x30 --image-format $format "$@" >gen.out 2>&1; }
+gen path=disk && gen $at || diag "$(cat gen.out)"
+images=90_40x30_images
+small="dataloader.batch_size=8 dataloader.num_workers=3"
+
+# read_ok NAME OUT arguments...: a run that verifies every sample
+read_ok() {
+	what=$1 out=$2; shift 2
+	bench dataset $small "$@" out=$out >run.out 2>&1
+	expect_eq "0 every sample, inside the clock" \
+		"$? $(jq -r .job_results[-1].setup.verified $out/*/*/run_results.json)" "$what"
+	tail -n 3 run.out | sed 's/^/# /'
+}
+result() { jq -r ".job_results[0]$2" $1/*/*/run_results.json; }
+# refused PATTERN arguments...: fails, one line on stderr that matches
+refused() {
+	pattern=$1; shift
+	if bench dataset $small "$@" >out 2>err; then not_ok "$* is refused"; else
+		check "refused: $pattern" sh -c 'grep -q -- "$1" err && [ $(wc -l <err) = 1 ] || { cat err; exit 1; }' sh "$pattern"
+	fi
+}
+
+read_ok "a directory is read" disk dataset=$images path=disk epochs=2
+expect_eq "180 90 iterable" "$(result disk .metrics.samples) $(result disk .setup.objects) $(result disk .setup.access)" \
+	"each sample once an epoch"
+check "with the Python suite's figures" jq -e '.job_results[0] | (.suite.epoch_durations_s | length == 2)
+	and .suite.throughput_mibs == .metrics.samples_per_s and .suite.volume_mibs == 180
+	and (.suite.training_duration_s - (.suite.epoch_durations_s | add) | fabs < 1e-9)
+	and .suite.utilization.cpu_mem.max > 0 and .metrics.mib_per_s > 0' disk/*/*/run_results.json
+read_ok "a bucket, by an iterable loader" s3 dataset=$images $at dataloader=s3iterabledataset
+read_ok "by a map one, shuffled" map dataset=$images $at dataloader=s3mapdataset dataloader.shuffle=on epochs=2
+expect_eq "180 map" "$(result map .metrics.samples) $(result map .setup.access)" "which reads all, too"
+read_ok "by ranges of 4 KiB" range dataset=$images $at dataloader=s3iterabledataset \
+	dataloader.s3reader.type=range_based dataloader.s3reader.buffer_size=4K
+expect_eq range_based "$(result range .setup.reader)" "as the results tell"
+read_ok "ahead by blocks of 64 KiB" ahead dataset=$images $at s3.read_size=64K
+read_ok "as fsspec does" fsspec dataset=$images/ $at dataloader=fsspec
+read_ok "without workers" none dataset=$images path=disk dataloader.num_workers=0 dataloader=map
+read_ok "with more workers than samples" many dataset=$images path=disk dataloader.num_workers=120
+if has HAVE_LIBJPEG; then
+	read_ok "decoded" decode dataset=$images path=disk model=decode
+	bench dataset $small dataset=$images path=disk model=decode,entitlement drop=none out=two >run.out 2>&1
+	check "models can be swept" sh -c 'grep -q "disk model=decode .*[0-9]" run.out && grep -q "disk model=entitlement" run.out'
+else
+	skip "decoded" "built without libjpeg"
+	refused "built without libjpeg" dataset=$images path=disk model=decode
+fi
+if bench_mpi true; then
+	bench_mpi bench dataset $small dataset=$images $at dataloader=map,iterable epochs=2 out=ranks >run.out 2>&1
+	expect_eq "0 180 180" "$? $(jq -r '[.job_results[].metrics.samples] | join(" ")' ranks/*/*/run_results.json)" \
+		"two ranks share an epoch"
+else
+	skip "two ranks share an epoch" "$bench_no_mpi"
+fi
+
+if has HAVE_LIBARCHIVE; then
+	gen path=disk --shard-size 20KiB && gen $at --shard-size 20KiB
+	tars=${images}_20KiB_shards
+	read_ok "tars in a directory" tars dataset=$tars path=disk sharding=on
+	read_ok "tars in a bucket" s3tars dataset=$tars $at sharding=on s3.read_size=64K epochs=2
+	read_ok "by ranges" rtars dataset=$tars $at sharding=on dataloader.s3reader.type=range_based \
+		dataloader.s3reader.buffer_size=4K
+	refused "give sharding=off if it is no tar" dataset=$images path=disk sharding=on
+	refused "reads samples by number" dataset=$tars path=disk sharding=on dataloader=map
+	shard=$(find disk/$tars -name 'shard_2.tar')
+	printf x | dd of="$shard" bs=1 seek=900 conv=notrunc 2>/dev/null
+	refused "shard_2.tar: image_[0-9]*.*differs from what datagen" dataset=$tars path=disk sharding=on
+	rm "$shard"
+	refused "datagen made 90 samples, and [0-9]* were read" dataset=$tars path=disk sharding=on
+else
+	for t in 1 2 3 4 5 6 7; do skip "tars" "built without libarchive"; done
+fi
+
+# what is wrong is found
+cp -r disk/$images disk/bad
+one=disk/bad/image_33.$format
+printf x | dd of=$one bs=1 seek=700 conv=notrunc 2>/dev/null
+refused "image_33.$format: a byte of its [0-9]* differs" dataset=bad path=disk
+cp disk/$images/image_34.$format $one
+refused "image_33.$format holds sample 34" dataset=bad path=disk
+echo "no image" >$one
+refused "image_33.$format has no line of datagen" dataset=bad path=disk
+rm $one
+refused "datagen made 90 samples, and 89 were read" dataset=bad path=disk
+mkdir disk/plain
+echo text >disk/plain/a && : >disk/plain/empty && mkdir disk/plain/deep && echo more >disk/plain/deep/b
+bench dataset $small dataset=plain path=disk out=plain >run.out 2>&1
+expect_eq "0 3 no: datagen did not make them" "$? $(result plain .metrics.samples) $(result plain .setup.verified)" \
+	"samples of others are read, with folders"
+refused "neither JPEG nor PPM" dataset=plain path=disk model=decode
+refused "model=vit trains a network" dataset=$images path=disk model=vit
+refused "dataloader 's3' is unknown: give one of iterable, map" dataset=$images path=disk dataloader=s3
+refused "dataloader=s3mapdataset reads from s3, not from storage=disk" dataset=$images path=disk \
+	storage=disk dataloader=s3mapdataset
+refused "no sample is there" dataset=nothing $at
+refused "mount.path=DIR" dataset=$images $at dataloader=mountpoint
+
+# checkpoints
+read_ok "a checkpoint every five batches" saves dataset=$images path=disk checkpoint.save_one_in=5 \
+	checkpoint.uri=deep/er/saves checkpoint.model=demo epochs=2
+expect_eq "4 0" "$(result saves '.suite.save_times_s | length') $(find deep -type f | wc -l)" \
+	"two an epoch, removed at the end"
+read_ok "in a bucket" s3saves dataset=$images path=disk checkpoint.save_one_in=10 checkpoint.destination=s3 \
+	checkpoint.uri=s3://$CKPTFS_TEST_BUCKET/saves s3.endpoint="$CKPTFS_TEST_ENDPOINT" checkpoint.model=demo
+
+# A configuration as the Python suite has it: groups of a directory, a list of loaders.
+mkdir -p suite/dataloader suite/nvme
+cat >suite/dataset.yaml <<'END'
+defaults:
+  - hydra/callbacks/collate_results
+  - _self_
+s3:
+  region: ???
+  bucket: ???
+sharding: False
+epochs: 2
+checkpoint:
+  save_one_in: 0
+  destination: disk
+  uri: ./nvme/checkpoints/
+  region: eu-west-2
+hydra:
+  mode: MULTIRUN
+  sweep:
+    dir: multirun/${hydra.job.config_name}/${now:%Y-%m-%d_%H-%M-%S}
+  sweeper:
+    params:
+      +model: entitlement
+      +dataloader: s3iterabledataset, s3mapdataset
+      +dataset: 90_40x30_images
+END
+for k in s3iterabledataset s3mapdataset; do
+	printf 'kind: %s\nbatch_size: 16\nnum_workers: 2\ns3reader:\n  type: range_based\n  buffer_size: 8*1024\n' $k
+done | split -l 6 - suite/part
+mv suite/partaa suite/dataloader/s3iterabledataset.yaml
+mv suite/partab suite/dataloader/s3mapdataset.yaml
+bench dataset -cd suite $at s3.region=us-east-1 out=suite/out >run.out 2>&1
+expect_eq "0 s3iterabledataset iterable 8192 s3mapdataset map 8192" "$? $(jq -r '[.job_results[].setup
+	| "\(.dataloader) \(.access) \(.block_bytes)"] | join(" ")' suite/out/*/*/run_results.json)" \
+	"a configuration of the Python suite runs"
+bench dataset -cd suite $at >run.out 2>&1
+check "what it leaves open is asked for" grep -q "s3.region has no value yet" run.out
+
+if [ -w /dev/fuse ]; then
+	spawn "$builddir/ckptfs" -f "s3://$CKPTFS_TEST_BUCKET" "$tmp/mnt" -o "endpoint=$CKPTFS_TEST_ENDPOINT"
+	at_exit 'timeout 20 umount "$tmp/mnt" 2>/dev/null || timeout 20 umount -l "$tmp/mnt" 2>/dev/null'
+	wait_for 20 mountpoint -q mnt
+	timeout 120 "$builddir/ckptbench" dataset $small dataset=$images epochs=2 mount.path="$tmp/mnt" out=mount \
+		dataloader=mountpoint,mountpointcache >run.out 2>&1
+	expect_eq "0 180 180" "$? $(jq -r '[.job_results[].metrics.samples] | join(" ")' mount/*/*/run_results.json)" \
+		"through a mount, with the page cache and without"
+	expect_eq "before each epoch, before the first epoch" \
+		"$(jq -r '[.job_results[].setup.page_cache_dropped] | join(", ")' mount/*/*/run_results.json)" "as the results tell"
+else
+	for t in 1 2; do skip "a mount" "/dev/fuse cannot be opened"; done
+fi
