@@ -161,7 +161,7 @@ if WITH_CUDA
 %C%_libbench_la_LIBADD += %D%/dev_cuda.lo $(CUDA_LIBS)
 %D%/dev_cuda.lo: %D%/dev_cuda.cu bench/dev.h bench/pattern_word.h config.h
 	@$(MKDIR_P) %D%
-	$(AM_V_GEN)$(LIBTOOL) --silent --tag=CC --mode=compile $(NVCC) $(NVCCFLAGS) -Xcompiler -Wall,-Wextra \
+	$(AM_V_GEN)$(LIBTOOL) --silent --tag=CC --mode=compile $(NVCC) $(NVCCFLAGS) --compiler-options -Wall,-Wextra \
 		-I$(top_srcdir) -include config.h $(CUDA_CFLAGS) -c $(srcdir)/%D%/dev_cuda.cu -o $@
 endif
 if WITH_NCCL
@@ -171,9 +171,9 @@ if WITH_NCCL
 endif
 
 ckptbench_SOURCES = %D%/main.c
-ckptbench_LDADD = %D%/libbench.la
+ckptbench_LDADD = %D%/libbench.la $(NCCL_RPATH)
 
 # Prints the keys for ckptbench(1).
 noinst_PROGRAMS += %D%/gen_keys
 %C%_gen_keys_SOURCES = %D%/gen_keys.c
-%C%_gen_keys_LDADD = %D%/libbench.la
+%C%_gen_keys_LDADD = %D%/libbench.la $(NCCL_RPATH)
