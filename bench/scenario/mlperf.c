@@ -348,11 +348,20 @@ static int pause_between(const struct mlperf_job *j)
         return coll_agree(j->run->coll, stop_wanted() ? -ECANCELED : 0);
 }
 
-/* Whether the machine's data is so little that its caches could answer for the storage. */
-static bool must_drop(const struct mlperf_job *j)
+/* Collective: whether a machine's data is so little that its caches could answer for the storage;
+ * all drop them when one has to. */
+static int choose_drop(struct mlperf_job *j)
 {
+        struct coll *c = j->run->coll;
         double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-        return (double)j->bytes * j->run->coll->host_ranks < CACHE_FACTOR * memory;
+        double bytes = (double)j->bytes;
+        int err = c->ops->max(c, &bytes, 1);
+        double drops = bytes * c->host_ranks < CACHE_FACTOR * memory;
+
+        if (!err)
+                err = c->ops->max(c, &drops, 1);
+        j->drops = drops > 0;
+        return err;
 }
 
 static int prepare(struct mlperf_job *j)
@@ -376,11 +385,11 @@ static int prepare(struct mlperf_job *j)
         }
         struct mlperf_bytes b = mlperf_rank_bytes(&j->model, &j->shape, c->rank);
         j->bytes = b.weights + b.optimizer;
-        j->drops = must_drop(j);
         j->timed = (struct timed){.coll = c, .server = (pid_t)k->server_pid};
         if (!strcmp(k->storage, "mount") && c->host_rank == 0)
                 j->timed.mount = k->mount_pid ? (pid_t)k->mount_pid : cpu_find_mount(k->mount_path);
-        return payload_choose(c, j->bytes, k->hold, &j->held);
+        err = choose_drop(j);
+        return err ? err : payload_choose(c, j->bytes, k->hold, &j->held);
 }
 
 static int report(struct mlperf_job *j, struct json *job)

@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 18
+plan 19
 cd "$tmp" || exit 1
 mkdir disk
 conf=$srcdir/tests/bench/suite
@@ -53,3 +53,10 @@ refused "world_size=8 is more than the 1 rank" dcp_ddp_save backend=gloo
 refused "world_size=2 is more than the 1 rank" dcp backend=gloo model=gpt-mini
 refused "unknown key 'checkpoint.stroage': did you mean" dcp backend=gloo world_size=1 +checkpoint.stroage=s3
 expect_eq "" "$(ls multirun 2>/dev/null)" "and nothing was made"
+if bench_mpi true; then
+	bench_mpi bench shards storage=null size=4M world_size=1,2 out=part >part.out 2>&1
+	expect_eq "0 [1,2]" "$? $(jq -c '[.job_results[].setup.ranks]' part/*/*/run_results.json)" \
+		"world_size is a part of the job, or all of it, for every scenario"
+else
+	skip "world_size is a part of the job, or all of it, for every scenario" "$bench_no_mpi"
+fi
