@@ -61,8 +61,9 @@ enum {
 struct io_ops {
         const char *name;
         unsigned flags;
-        /* Makes ready for shards below directory or prefix `dir`, a fresh name. `storage` is the
-         * word of the storage key. `why` when it fails. May block. */
+        /* Makes ready for shards below directory or prefix `dir`, a fresh name or "", what the
+         * keys name itself. `storage` is the word of the storage key. `why` when it fails. May
+         * block. */
         int (*start)(const struct keys *k, const char *storage, const char *dir, unsigned rank,
                      struct io **out, char *why, size_t nwhy);
         /* Ends; with `clean` removes `dir`, which is empty by then. NULL is fine. */

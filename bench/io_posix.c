@@ -89,8 +89,8 @@ static int posix_start(const struct keys *k, const char *storage, const char *di
         p->block = k->block;
         p->direct = k->direct;
         int n = snprintf(p->dir, sizeof p->dir, "%s/%s", top, dir);
-        err = n >= (int)sizeof p->dir ? -ENAMETOOLONG : stop_add_path(p->dir);
-        if (!err && mkdir(p->dir, 0777) && errno != EEXIST)
+        err = n >= (int)sizeof p->dir ? -ENAMETOOLONG : *dir ? stop_add_path(p->dir) : 0;
+        if (!err && *dir && mkdir(p->dir, 0777) && errno != EEXIST)
                 err = -errno;
         if (err) {
                 snprintf(why, nwhy,

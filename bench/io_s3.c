@@ -190,13 +190,19 @@ static int s3_start(const struct keys *k, const char *storage, const char *dir, 
         return 0;
 }
 
+/* Files may lie at the top, with no directory between. */
+static void key_of(const struct s3_io *s, const char *name, char key[STORE_KEY_MAX])
+{
+        snprintf(key, STORE_KEY_MAX, "%s%s%s", s->dir, *s->dir ? "/" : "", name);
+}
+
 static struct s3_file *new_file(struct io *io, const char *name)
 {
         struct s3_io *s = (struct s3_io *)io;
         struct s3_file *f = calloc(1, sizeof *f);
         if (f) {
                 f->file.io = io;
-                snprintf(f->key, sizeof f->key, "%s/%s", s->dir, name);
+                key_of(s, name, f->key);
         }
         return f;
 }
@@ -442,7 +448,7 @@ static int s3_remove(struct io *io, const char *name)
 {
         struct s3_io *s = (struct s3_io *)io;
         char key[STORE_KEY_MAX];
-        snprintf(key, sizeof key, "%s/%s", s->dir, name);
+        key_of(s, name, key);
         int err = store_delete_wait(s->store, key);
         return err ? io_fail(io, err, key) : 0;
 }
@@ -452,7 +458,7 @@ static int s3_size(struct io *io, const char *name, uint64_t *out)
         struct s3_io *s = (struct s3_io *)io;
         struct store_object obj;
         char key[STORE_KEY_MAX];
-        snprintf(key, sizeof key, "%s/%s", s->dir, name);
+        key_of(s, name, key);
         int err = store_head_wait(s->store, key, &obj);
         *out = err ? 0 : obj.size;
         return err ? io_fail(io, err, key) : 0;

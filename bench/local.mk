@@ -33,8 +33,16 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/format/layout.h \
 	%D%/format/pickle.c \
 	%D%/format/pickle.h \
+	%D%/format/read.c \
+	%D%/format/read.h \
+	%D%/format/read_torch.c \
 	%D%/format/torch.c \
 	%D%/format/torch.h \
+	%D%/format/unpickle.c \
+	%D%/format/unpickle.h \
+	%D%/format/unzip.c \
+	%D%/format/unzip.h \
+	%D%/format/value.c \
 	%D%/format/zip.c \
 	%D%/format/zip.h \
 	%D%/fresh.c \
@@ -110,6 +118,7 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/scenario/list.c \
 	%D%/scenario/loader.c \
 	%D%/scenario/loader.h \
+	%D%/scenario/load.c \
 	%D%/scenario/mlperf.c \
 	%D%/scenario/mlperf_shape.c \
 	%D%/scenario/mlperf_shape.h \

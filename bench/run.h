@@ -57,7 +57,7 @@ struct scenario {
 extern const struct scenario scenario_shards, scenario_ceiling, scenario_firstbyte, scenario_list,
         scenario_dcp, scenario_dcp_ddp_save, scenario_dcp_ddp_load, scenario_dcp_fsdp_save,
         scenario_dcp_fsdp_load, scenario_pytorch_checkpointing, scenario_lightning_checkpointing,
-        scenario_async, scenario_restore, scenario_small, scenario_lightning_async,
+        scenario_async, scenario_load, scenario_restore, scenario_small, scenario_lightning_async,
         scenario_lightning_multinode, scenario_lightning_singlenode, scenario_simulated,
         scenario_mlperf, scenario_datagen, scenario_dataset;
 extern const struct scenario *const scenarios[];

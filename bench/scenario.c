@@ -27,7 +27,8 @@ const struct scenario *const scenarios[] = {&scenario_shards,
                                             &scenario_async,
                                             &scenario_restore,
                                             &scenario_datagen,
-                                            &scenario_dataset};
+                                            &scenario_dataset,
+                                            &scenario_load};
 const size_t scenario_count = sizeof scenarios / sizeof scenarios[0];
 
 const struct scenario *scenario_find(const char *name)

@@ -22,26 +22,43 @@ static int phase_json(const struct shards_facts *f, struct json *metrics, const 
         return err;
 }
 
-int shards_json(const struct shards_facts *f, struct json *job)
+static void model_json(const struct shards_facts *f, struct json *o)
 {
         const struct model *m = f->model;
-        struct json *o = json_add_object(job, "model");
-        json_add_string(o, "name", m->name);
-        json_add_number(o, "layers", m->layers);
-        json_add_number(o, "hidden", m->hidden);
-        json_add_number(o, "heads", m->heads);
-        json_add_number(o, "parameters", (double)model_params(m));
-        json_add_number(o, "tensors", (double)model_ntensors(m));
-        json_add_number(o, "bytes_a_parameter", model_param_bytes(m, f->keys->optimizer));
 
-        o = json_add_object(job, "setup");
+        json_add_string(o, "name", m ? m->name : f->file);
+        json_add_number(o, "layers", m ? m->layers : 0);
+        json_add_number(o, "hidden", m ? m->hidden : 0);
+        json_add_number(o, "heads", m ? m->heads : 0);
+        json_add_number(o, "parameters", m ? (double)model_params(m) : f->elements);
+        json_add_number(o, "tensors", m ? (double)model_ntensors(m) : (double)f->tensors);
+        json_add_number(o, "bytes_a_parameter",
+                        m ? model_param_bytes(m, f->keys->optimizer)
+                          : stats_ratio(f->bytes, f->elements));
+}
+
+static const char *made_words(const struct shards_facts *f)
+{
+        return !f->model ? "by who saved it" : f->held ? "before the clock" : "inside the clock";
+}
+
+static const char *verified_words(const struct shards_facts *f)
+{
+        if (f->verified_by)
+                return f->verified_by;
+        return !f->verified ? "no"
+               : f->held    ? "every timed byte, after the clock"
+                            : "every timed byte, inside the clock";
+}
+
+int shards_json(const struct shards_facts *f, struct json *job)
+{
+        model_json(f, json_add_object(job, "model"));
+        struct json *o = json_add_object(job, "setup");
         json_add_number(o, "ranks", f->ranks);
         json_add_string(o, "suffix", f->suffix);
-        json_add_string(o, "data_made", f->held ? "before the clock" : "inside the clock");
-        json_add_string(o, "verified",
-                        !f->verified ? "no"
-                        : f->held    ? "every timed byte, after the clock"
-                                     : "every timed byte, inside the clock");
+        json_add_string(o, "data_made", made_words(f));
+        json_add_string(o, "verified", verified_words(f));
         json_add_bool(o, "moves_data", f->moves_data);
         json_add_string(o, "page_cache_dropped", f->dropped);
         json_add_number(o, "mount_pid", f->mount_pid);

@@ -15,12 +15,16 @@
 
 struct shards_facts {
         const struct keys *keys;
-        const struct model *model;
+        const struct model *model; /* NULL: what somebody saved in a file: */
+        const char *file;
+        double elements, bytes;
+        size_t tensors;
         size_t epochs; /* of saves and, where `loads` is 0, of loads */
         size_t loads;
         unsigned ranks;
         const char *suffix;
         bool held, verified, moves_data;
+        const char *verified_by; /* in words, of a file */
         const char *dropped;
         pid_t mount_pid;
         const struct sample *save, *load; /* [epoch * ranks + rank]; NULL: not done */

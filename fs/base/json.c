@@ -154,6 +154,16 @@ const struct json *json_at(const struct json *j, size_t i)
         return i < json_count(j) ? out_of(cJSON_GetArrayItem(in(j), (int)i)) : NULL;
 }
 
+const struct json *json_first(const struct json *j)
+{
+        return json_count(j) ? out_of(in(j)->child) : NULL;
+}
+
+const struct json *json_next(const struct json *j)
+{
+        return j ? out_of(in(j)->next) : NULL;
+}
+
 const char *json_name(const struct json *j)
 {
         return j ? in(j)->string : NULL;

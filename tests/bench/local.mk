@@ -10,6 +10,7 @@ bench_tests = \
 	%D%/dcp.sh \
 	%D%/device.sh \
 	%D%/formats.sh \
+	%D%/load.sh \
 	%D%/mlperf.sh \
 	%D%/report.sh \
 	%D%/restore.sh \
