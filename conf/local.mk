@@ -20,6 +20,7 @@ dist_example_DATA = \
 	%D%/list.yaml \
 	%D%/mlperf.yaml \
 	%D%/pytorch_checkpointing.yaml \
+	%D%/load.yaml \
 	%D%/restore.yaml \
 	%D%/shards.yaml \
 	%D%/simulated.yaml \
