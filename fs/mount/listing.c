@@ -20,7 +20,8 @@
 enum { NAME_BYTES_MAX = 255, PAGES = 6, PAGE_ENTRIES = 1000 };
 
 struct item {
-        size_t name, etag; /* offsets in text */
+        size_t name, etag, meta; /* offsets in text */
+        size_t nmeta;
         bool dir;
         uint64_t size;
         int64_t mtime_ns;
@@ -40,6 +41,7 @@ struct listing {
         struct tree *tree;
         struct node *dir; /* pinned */
         const char *hidden;
+        bool tells;          /* metadata, too */
         pthread_mutex_t mtx; /* before the tree's lock */
         struct {
                 char *prefix; /* of the page that was asked for last */
@@ -75,6 +77,7 @@ struct listing *listing_new(struct store *store, struct tree *tree, struct node 
         tree_pin_locked(dir);
         tree_unlock(tree);
         l->hidden = hidden;
+        l->tells = store_caps(store) & STORE_CAP_LIST_META;
         l->locked.above = (struct buf)BUF_INIT;
         pthread_mutex_init(&l->mtx, NULL);
         return l;
@@ -178,7 +181,10 @@ static int add_item_locked(struct listing *l, struct page *p, const struct store
         buf_add(&p->text, copy, n + 1);
         it->etag = p->text.len;
         const char *etag = e->etag ? e->etag : "";
-        return buf_add(&p->text, etag, strlen(etag) + 1);
+        buf_add(&p->text, etag, strlen(etag) + 1);
+        it->meta = p->text.len;
+        it->nmeta = e->nmeta;
+        return buf_add(&p->text, e->meta ? e->meta : "", e->nmeta);
 }
 
 static int take_page_locked(struct listing *l, const struct store_page *page)
@@ -405,6 +411,8 @@ uint64_t listing_each(struct listing *l, uint64_t index,
                                 .mtime_ns = it->mtime_ns,
                                 .asked_ns = p->asked_ns,
                                 .etag = p->text.p + it->etag,
+                                .meta = l->tells && !it->dir ? p->text.p + it->meta : NULL,
+                                .nmeta = it->nmeta,
                         };
                         more = fn(arg, &e);
                         index += more;

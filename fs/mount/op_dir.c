@@ -29,9 +29,9 @@ struct dir_handle {
         size_t nlocal, room;
 };
 
-/* A listing does not tell the attributes of its entries, so with plus they are asked for, many at
- * once, before the reply. The kernel asks with plus when a directory is begun and then only while
- * the program looks at entries: the first reply holds few, later ones more. */
+/* Most listings do not tell the attributes of their entries, so with plus they are asked for, many
+ * at once, before the reply. The kernel asks with plus when a directory is begun and then only
+ * while the program looks at entries: the first reply holds few, later ones more. */
 enum { ASK_FIRST = 32, ASK_MOST = 512 };
 
 /* One readdir under way. */
@@ -186,16 +186,31 @@ static bool is_of_locked(const struct node *n, const struct list_entry *le)
                n->mtime_ns / 1000000000 == le->mtime_ns / 1000000000;
 }
 
+/* The attributes that the listing told, to be released; false when it told none. */
+static bool read_told(const struct list_entry *le, struct attr *a)
+{
+        const struct store_entry e = {.meta = le->meta, .nmeta = le->nmeta};
+        struct store_object obj = {.size = le->size};
+
+        *a = (struct attr){0};
+        if (!le->meta)
+                return false;
+        store_entry_meta(&e, &obj.meta);
+        return !attr_from_object(&obj, false, a);
+}
+
 /* The type without asking, 0 where only the object can tell: a link has a target that is shorter
- * than PATH_MAX, and what is special has no bytes. */
+ * than PATH_MAX, and what is special has no bytes. `told` is what the listing said, or NULL. */
 static mode_t listed_type_locked(const struct mount *m, struct node *dir,
-                                 const struct list_entry *le)
+                                 const struct list_entry *le, const struct attr *told)
 {
         const struct node *n = tree_find_locked(m->tree, dir, le->name);
         if (n && is_of_locked(n, le))
                 return mount_mode_locked(m, n) & S_IFMT;
         if (le->dir)
                 return S_IFDIR;
+        if (told)
+                return told->set & ATTR_MODE ? told->mode & S_IFMT : S_IFREG;
         return le->size >= PATH_MAX || m->params.listed_attrs == LISTED_ASSUME ? S_IFREG : 0;
 }
 
@@ -204,11 +219,14 @@ static bool add_stored(void *arg, const struct list_entry *le)
 {
         struct filling *f = arg;
         struct fuse_entry_param e = {0};
+        CLEANUP(attr_release) struct attr attr;
+        bool told = read_told(le, &attr);
         const struct node_info info = {
                 .dir = le->dir,
                 .size = le->size,
                 .mtime_ns = le->mtime_ns,
                 .etag = le->etag,
+                .attr = told ? &attr : NULL,
                 .asked_ns = le->asked_ns,
         };
         bool added = true;
@@ -231,14 +249,15 @@ static bool add_stored(void *arg, const struct list_entry *le)
                 f->off++;
                 return true;
         }
-        bool known = (n && is_of_locked(n, le)) || f->m->params.listed_attrs == LISTED_ASSUME;
+        bool known =
+                told || (n && is_of_locked(n, le)) || f->m->params.listed_attrs == LISTED_ASSUME;
         n = NULL;
         if (f->plus && known && (n = tree_enter_locked(f->m->tree, f->d->node, le->name, &info))) {
                 op_entry_locked(f->m, n, &e);
                 if (gone == TREE_MAYBE_GONE)
                         e.entry_timeout = 0;
         } else {
-                e.attr.st_mode = listed_type_locked(f->m, f->d->node, le);
+                e.attr.st_mode = listed_type_locked(f->m, f->d->node, le, told ? &attr : NULL);
                 e.attr.st_ino = tree_ino_locked(f->m->tree, f->d->node, le->name);
         }
         added = add(f, le->name, &e, f->off + 1);
@@ -326,6 +345,8 @@ static bool note_unknown(void *arg, const struct list_entry *le)
         if (f->nasks == f->most || f->guess + n > f->size - f->used)
                 return false;
         f->guess += n;
+        if (le->meta)
+                return true;
         tree_lock(f->m->tree);
         const struct node *known = tree_find_locked(f->m->tree, f->d->node, le->name);
         if (!known || (!is_of_locked(known, le) && !known->file)) {

@@ -62,7 +62,8 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
         conn->want |= conn->capable &
                       (FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO |
                        FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS);
-        if (m->params.listed_attrs == LISTED_ASSUME) /* they cost nothing */
+        if (m->params.listed_attrs == LISTED_ASSUME ||
+            store_caps(m->store) & STORE_CAP_LIST_META) /* they cost nothing */
                 conn->want &= ~(unsigned)FUSE_CAP_READDIRPLUS_AUTO;
         conn->max_write = POOL_BUF_SIZE;
         conn->max_readahead = READ_AHEAD_KB << 10;

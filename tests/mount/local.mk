@@ -17,6 +17,7 @@ mount_tests = \
 	%D%/dirs.sh \
 	%D%/end.sh \
 	%D%/gs_append.sh \
+	%D%/gs_listing.sh \
 	%D%/handles.sh \
 	%D%/hns.sh \
 	%D%/kill.sh \

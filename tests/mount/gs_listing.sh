@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# gs_listing.sh: listings of Google's carry metadata, so nothing that is listed is asked for.
+CKPTFS_TEST_SCHEME=gs
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 11
+start_store
+mount_ckptfs
+mkdir "$mnt/d"
+objects fill d/f 1500
+echo link >"$mnt/d/a"
+chmod 4751 "$mnt/d/a"
+chown 12:34 "$mnt/d/a"
+touch -d @1000000000 "$mnt/d/a"
+ln -s a "$mnt/d/b"
+mkfifo "$mnt/d/c"
+umount_ckptfs
+
+mount_ckptfs attr_ttl=60s
+requests_mark
+expect_eq "1503 1500" "$(ls -l "$mnt/d" >"$tmp/ls"; awk 'NR > 1' "$tmp/ls" | wc -l) $(grep -c '^-rw-r--r--.* f[0-9]*$' "$tmp/ls")" \
+	"files are listed with their attributes"
+expect_eq "-rwxr-x--x 12 34 1000000000|lrwxrwxrwx|prw-r--r--" \
+	"$(stat -c '%A %u %g %Y' "$mnt/d/a")|$(stat -c %A "$mnt/d/b")|$(stat -c %A "$mnt/d/c")" "whatever they are"
+expect_eq 0 "$(requests_of HeadObject | sed 's/^[12]$/0/')" "without a request for each of them"
+requests_mark
+expect_eq 1503 "$(cd "$mnt/d" && stat -c %a -- * | wc -l)" "and looked at one by one"
+expect_requests "without one either" HeadObject=0
+expect_eq "p l f" "$(find "$mnt/d" -name '[cb]' -printf '%y\n' | sort -r | xargs) $(find "$mnt/d" -name f00000 -printf %y)" \
+	"with their types"
+
+chmod 600 "$mnt/d/a"
+expect_eq "600" "$(ls -l "$mnt/d" >"$tmp/ls"; stat -c %a "$mnt/d/a")" "what was changed here stands"
+umount_ckptfs
+mount_ckptfs attr_ttl=0
+expect_eq "-rw-------" "$(ls -l "$mnt/d" | awk '$NF == "a" && /^-/ { print $1 }')" "and is told by the next one's listing"
+umount_ckptfs
