@@ -5,6 +5,7 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -262,7 +263,11 @@ int json_write_file(const struct json *j, const char *file)
         FILE *f = fopen(part.p, "we");
         if (!f)
                 return -errno;
-        err = json_write(j, f);
+        struct stat was;
+        if (!stat(file, &was) && fchmod(fileno(f), was.st_mode & 0777))
+                err = -errno;
+        if (!err)
+                err = json_write(j, f);
         if (fclose(f) && !err)
                 err = -errno;
         if (!err && rename(part.p, file))

@@ -61,7 +61,7 @@ int json_add_null(struct json *to, const char *name);
 char *json_print(const struct json *j);
 /* Writes the text and a newline: 0 or a negative errno. */
 int json_write(const struct json *j, FILE *to);
-/* Writes it to a file that appears whole or not at all. */
+/* Writes it to a file that appears whole or not at all; the mode of one that was there stays. */
 int json_write_file(const struct json *j, const char *file);
 
 #endif

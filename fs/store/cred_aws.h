@@ -34,6 +34,17 @@ int cred_aws_take_xml(struct cred_ask *a, const struct cred_call *c, struct cred
 int cred_aws_sign(struct cred_call *c, const struct cred *with, const char *region,
                   const char *service, const char *path, const struct uri_pair *query, size_t n);
 
+/* cred_aws_login.c: the token of a login that the vendor's tool has cached, malloc'ed; one that
+ * ends is renewed where it can be. */
+struct cred_login {
+        const char *profile;
+        const char *account, *role, *region;
+        const char *cached_as; /* session's name, or the start URL */
+        bool renewed;          /* of a session: may be */
+};
+int cred_aws_login(struct cred_ask *a, const struct profile *p, const struct cred_login *l,
+                   char **token);
+
 /* cred_aws_sso.c: the profile's role by a login that the vendor's tool has cached. */
 int cred_aws_sso(struct cred_ask *a, const struct profile *p, struct cred *out);
 

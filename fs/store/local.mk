@@ -7,6 +7,7 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/cred_aws.c \
 	%D%/cred_aws.h \
 	%D%/cred_aws_imds.c \
+	%D%/cred_aws_login.c \
 	%D%/cred_aws_profile.c \
 	%D%/cred_aws_sso.c \
 	%D%/cred_aws_sts.c \

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Single sign-on: a login that the vendor's tool has cached.
 . "$srcdir/tests/lib/creds.sh"
-plan 14
+plan 22
 start_url=https://corp.example/start
 cat >"$home/.aws/config" <<END
 [profile new]
@@ -61,4 +61,33 @@ identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"garbage\"}}"
 refused "nor is a page" 'no JSON' "$(sso)" AWS_PROFILE=new
 identity "{\"issue\": {\"only\": true}, $demands, \"delay\": \"2s\"}}"
 opens "a slow answer is waited for" "$(sso)" AWS_PROFILE=new
+
+# A login of a session that comes with what renews it.
+renewable() {
+	sum=$(printf %s corp | sha1sum | cut -d ' ' -f 1) cache=$home/.aws/sso/cache/$sum.json
+	printf '{"startUrl": "x", "accessToken": "topsecret-old", "expiresAt": "%s", "clientId": "id", ' "$1" >"$cache"
+	printf '"clientSecret": "topsecret-client", "registrationExpiresAt": "%s", ' "$2" >>"$cache"
+	printf '"refreshToken": "%s"}' "$3" >>"$cache"
+	chmod 600 "$cache"
+}
+oidc() { echo "AWS_ENDPOINT_URL_SSO_OIDC=$url"; }
+past=2020-01-01T00:00:00Z future=2099-01-01T00:00:00Z
+identity "{\"issue\": {\"only\": true}, $demands}, \"sso.token\": {\"refresh_token\": \"topsecret-refresh\"}}"
+renewable $past $future topsecret-refresh
+opens "a session's login that has expired is renewed" "$(sso)" "$(oidc)" AWS_PROFILE=new
+expect_eq "1 x 600" "$(grep -c topsecret-sso "$cache") $(sed -n 's/.*"startUrl":[^"]*"\([^"]*\)".*/\1/p' "$cache") $(stat -c %a "$cache")" \
+	"and kept in the cache as the vendor's tool does"
+opens "where it is found the next time" "$(sso)" "$(oidc)" AWS_PROFILE=new
+expect_eq 1 "$(served sso.token)" "without another renewal"
+renewable $past $future topsecret-wrong
+refused "a renewal that is refused is told with the command for a login" 'login has expired: run aws sso login' \
+	"$(sso)" "$(oidc)" AWS_PROFILE=new
+renewable $past $past topsecret-refresh
+refused "a registration that has ended renews nothing" 'login has expired' "$(sso)" "$(oidc)" AWS_PROFILE=new
+identity "{\"issue\": {\"only\": true}, $demands}, \"sso.token\": {\"answer\": \"garbage\"}}"
+renewable $past $future topsecret-refresh
+refused "a page in place of a renewal is told" 'no JSON' "$(sso)" "$(oidc)" AWS_PROFILE=new
+identity "{\"issue\": {\"only\": true}, $demands}, \"sso.token\": {\"delay\": \"2s\"}}"
+renewable $past $future topsecret-refresh
+opens "a slow renewal is waited for" "$(sso)" "$(oidc)" AWS_PROFILE=new
 no_secrets
