@@ -55,7 +55,14 @@ enum {
 };
 
 /* How an object of many parts is made, where a kind has several ways. */
-enum store_way { STORE_UPLOAD_AUTO, STORE_UPLOAD_MULTIPART, STORE_UPLOAD_COMPOSE };
+enum store_way {
+        STORE_UPLOAD_AUTO,
+        STORE_UPLOAD_MULTIPART,
+        STORE_UPLOAD_COMPOSE,
+        /* One stream: parts wait for those before them, and one that is sent again, or whose
+         * predecessors do not come before the deadline, ends the upload (-EOPNOTSUPP). */
+        STORE_UPLOAD_RESUMABLE
+};
 
 /* How to reach the store. Strings are copied by store_open(); NULL or "" means the default, which
  * is the environment's or the profile's where the kind has such. */

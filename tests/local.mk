@@ -3,6 +3,7 @@ EXTRA_DIST += \
 	%D%/lib/clients.sh \
 	%D%/lib/mount.sh \
 	%D%/lib/mount_interop.sh \
+	%D%/lib/proxy.py \
 	%D%/lib/store.sh \
 	%D%/lib/tap.sh \
 	%D%/lib/unit.h \

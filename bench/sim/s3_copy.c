@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -38,6 +39,11 @@ static struct object *find_source(struct service *s, struct exchange *x)
         }
         const char *match = s3_in(x, "x-amz-copy-source-if-match");
         const char *none = s3_in(x, "x-amz-copy-source-if-none-match");
+        const char *generation = s3_in(x, "x-amz-copy-source-if-generation-match");
+        if (x->google && generation && strtoll(generation, NULL, 10) != o->generation) {
+                s3_error(x, "PreconditionFailed");
+                return NULL;
+        }
         if ((match && !object_matches(o, match)) || (none && object_matches(o, none))) {
                 s3_error(x, "PreconditionFailed");
                 return NULL;
@@ -56,6 +62,8 @@ static void reply_copy(struct exchange *x, const char *name, const struct object
         s3_element_etag(b, o);
         buf_addf(b, "</%s>", name);
         s3_encryption_headers(x, o);
+        if (x->google)
+                s3_object_headers(x, o, false);
         s3_reply_xml(x);
 }
 
@@ -73,7 +81,7 @@ void s3_copy(struct service *s, struct exchange *x)
                 s3_error(x, "InternalError");
                 return;
         }
-        if (from->size > S3_PUT_MAX) {
+        if (from->size > S3_PUT_MAX && !x->google) {
                 s3_refuse(x, 400, "InvalidRequest",
                           "The source is larger than 5 GiB: copy it in parts.");
                 return;
@@ -121,6 +129,10 @@ void s3_part_copy(struct service *s, struct exchange *x)
         struct vault_upload up = s3_upload(x);
         uint64_t off, len;
 
+        if (x->google) { /* the one part of S3's that the XML API has not */
+                s3_error(x, "NotImplemented");
+                return;
+        }
         int err = o ? vault_upload_check(s->vault, &up) : -ENOMEM;
         if (err) {
                 s3_fail(x, err);

@@ -93,6 +93,8 @@ static int add_entry(void *arg, const struct object *o, const char *common, size
         element_key(p, b, "Key", o->key);
         s3_element_time(b, "LastModified", o->mtime_ns);
         s3_element_etag(b, o);
+        if (p->x->google)
+                s3_element_u64(b, "Generation", (uint64_t)o->generation);
         s3_element_u64(b, "Size", o->size);
         buf_adds(b, "<StorageClass>STANDARD</StorageClass></Contents>");
         return 0;

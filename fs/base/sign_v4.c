@@ -15,7 +15,14 @@
 
 #include "base/banned.h"
 
-#define ALGORITHM "AWS4-HMAC-SHA256"
+struct sign_scheme {
+        const char *algorithm, *prefix /* of the secret */, *end /* of the scope */;
+        const char *date, *token; /* headers */
+};
+static const struct sign_scheme aws4 = {"AWS4-HMAC-SHA256", "AWS4", "aws4_request", "x-amz-date",
+                                        "x-amz-security-token"};
+const struct sign_scheme sign_goog4 = {"GOOG4-HMAC-SHA256", "GOOG4", "goog4_request", "x-goog-date",
+                                       "x-goog-security-token"};
 
 /* The headers of a canonical request, sorted by name; equal names stay in their order. */
 struct header_set {
@@ -156,16 +163,16 @@ static int canonical_request(struct buf *b, const struct sign_request *req,
         return buf_addf(b, "\n%s", req->payload_hash);
 }
 
-static int signing_key(const char *secret, const char *day, const char *region, const char *service,
-                       uint8_t key[SHA256_LEN])
+static int signing_key(const struct sign_scheme *scheme, const char *secret, const char *day,
+                       const char *region, const char *service, uint8_t key[SHA256_LEN])
 {
         struct buf first = BUF_INIT;
-        int err = buf_addf(&first, "AWS4%s", secret);
+        int err = buf_addf(&first, "%s%s", scheme->prefix, secret);
         if (!err) {
                 hmac_sha256(first.p, first.len, day, strlen(day), key);
                 hmac_sha256(key, SHA256_LEN, region, strlen(region), key);
                 hmac_sha256(key, SHA256_LEN, service, strlen(service), key);
-                hmac_sha256(key, SHA256_LEN, "aws4_request", strlen("aws4_request"), key);
+                hmac_sha256(key, SHA256_LEN, scheme->end, strlen(scheme->end), key);
         }
         explicit_bzero(first.p, first.len);
         buf_release(&first);
@@ -173,8 +180,9 @@ static int signing_key(const char *secret, const char *day, const char *region, 
 }
 
 /* The signature of the request with these headers, in hexadecimal. `day` begins `date`. */
-static int compute(const struct sign_request *req, const struct header_set *set, const char *date,
-                   const char *day, const char *region, const char *service, const char *secret,
+static int compute(const struct sign_scheme *scheme, const struct sign_request *req,
+                   const struct header_set *set, const char *date, const char *day,
+                   const char *region, const char *service, const char *secret,
                    char out[2 * SHA256_LEN + 1])
 {
         CLEANUP(buf_release) struct buf canonical = BUF_INIT;
@@ -187,10 +195,10 @@ static int compute(const struct sign_request *req, const struct header_set *set,
                 return err;
         sha256(canonical.p, canonical.len, hash);
         hex_encode(hash, sizeof hash, hex);
-        err = buf_addf(&to_sign, ALGORITHM "\n%s\n%s/%s/%s/aws4_request\n%s", date, day, region,
-                       service, hex);
+        err = buf_addf(&to_sign, "%s\n%s\n%s/%s/%s/%s\n%s", scheme->algorithm, date, day, region,
+                       service, scheme->end, hex);
         if (!err)
-                err = signing_key(secret, day, region, service, key);
+                err = signing_key(scheme, secret, day, region, service, key);
         if (err)
                 return err;
         hmac_sha256(key, sizeof key, to_sign.p, to_sign.len, hash);
@@ -202,9 +210,10 @@ static int compute(const struct sign_request *req, const struct header_set *set,
 int sign_v4(const struct sign_request *req, const struct sign_key *key, time_t when,
             char date[SIGN_DATE_LEN], struct buf *auth)
 {
-        const struct uri_pair *sent_date = find_header(req, "x-amz-date");
-        const struct uri_pair date_header = {"x-amz-date", date};
-        const struct uri_pair token_header = {"x-amz-security-token", key->token};
+        const struct sign_scheme *scheme = req->scheme ? req->scheme : &aws4;
+        const struct uri_pair *sent_date = find_header(req, scheme->date);
+        const struct uri_pair date_header = {scheme->date, date};
+        const struct uri_pair token_header = {scheme->token, key->token};
         struct header_set set = {0};
         char day[9], signature[2 * SHA256_LEN + 1];
 
@@ -222,15 +231,15 @@ int sign_v4(const struct sign_request *req, const struct sign_key *key, time_t w
                 header_set_add(&set, &req->headers[i]);
         if (!sent_date)
                 header_set_add(&set, &date_header);
-        if (key->token && key->token[0] && !find_header(req, "x-amz-security-token"))
+        if (key->token && key->token[0] && !find_header(req, scheme->token))
                 header_set_add(&set, &token_header);
 
-        int err = compute(req, &set, date, day, key->region, key->service, key->secret, signature);
+        int err = compute(scheme, req, &set, date, day, key->region, key->service, key->secret,
+                          signature);
         if (err)
                 return err;
-        buf_addf(auth,
-                 ALGORITHM " Credential=%s/%s/%s/%s/aws4_request, SignedHeaders=", key->access, day,
-                 key->region, key->service);
+        buf_addf(auth, "%s Credential=%s/%s/%s/%s/%s, SignedHeaders=", scheme->algorithm,
+                 key->access, day, key->region, key->service, scheme->end);
         add_header_names(auth, &set);
         return buf_addf(auth, ", Signature=%s", signature);
 }
@@ -253,7 +262,7 @@ static int split_credential(char *text, struct sign_claim *out)
                 *slash = 0;
                 if (parts[i])
                         *parts[i] = slash + 1;
-                else if (strcmp(slash + 1, "aws4_request") != 0)
+                else if (strcmp(slash + 1, out->scheme->end) != 0)
                         return -EINVAL;
         }
         out->access = text;
@@ -280,12 +289,21 @@ static int split_claim(char *fields, struct sign_claim *out)
         return split_credential(credential, out);
 }
 
+static bool claims(const char *authorization, const struct sign_scheme *scheme)
+{
+        size_t n = strlen(scheme->algorithm);
+        return !strncmp(authorization, scheme->algorithm, n) && authorization[n] == ' ';
+}
+
 int sign_claim_parse(const char *authorization, struct sign_claim *out)
 {
         CLEANUP(sign_claim_release) struct sign_claim claim = {0};
-        const size_t n = strlen(ALGORITHM " ");
+        const size_t n = strcspn(authorization, " ") + 1;
 
-        if (strncmp(authorization, ALGORITHM " ", n) != 0)
+        claim.scheme = claims(authorization, &aws4)         ? &aws4
+                       : claims(authorization, &sign_goog4) ? &sign_goog4
+                                                            : NULL;
+        if (!claim.scheme)
                 return -EINVAL;
         claim.text = strdup(authorization + n);
         if (!claim.text)
@@ -335,7 +353,7 @@ static bool same_text(const char *a, const char *b)
 int sign_v4_verify(const struct sign_request *req, const struct sign_claim *claim,
                    const char *secret)
 {
-        const struct uri_pair *date = find_header(req, "x-amz-date");
+        const struct uri_pair *date = find_header(req, claim->scheme->date);
         struct header_set set = {0};
         char signature[2 * SHA256_LEN + 1];
 
@@ -345,12 +363,12 @@ int sign_v4_verify(const struct sign_request *req, const struct sign_claim *clai
             memcmp(date->value, claim->day, 8) != 0)
                 return -EACCES;
         if (!list_has(claim->signed_headers, "host") ||
-            !list_has(claim->signed_headers, "x-amz-date"))
+            !list_has(claim->signed_headers, claim->scheme->date))
                 return -EACCES;
         int err = select_signed(req, claim->signed_headers, &set);
         if (!err)
-                err = compute(req, &set, date->value, claim->day, claim->region, claim->service,
-                              secret, signature);
+                err = compute(claim->scheme, req, &set, date->value, claim->day, claim->region,
+                              claim->service, secret, signature);
         if (err)
                 return err;
         return same_text(claim->signature, signature) ? 0 : -EACCES;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sign_v4.h: AWS Signature Version 4 in the Authorization header, for both ends.
+/* sign_v4.h: AWS Signature Version 4 in the Authorization header, for both ends; and that of Google
+ * Cloud Storage's XML API, which has other names in the same places.
  *
  * From the S3 API reference, "Authenticating Requests: Using the Authorization Header". The
  * signature is a function of its arguments; all is thread-safe and does not block. */
@@ -17,6 +18,9 @@
 
 enum { SIGN_DATE_LEN = 17, SIGN_MAX_HEADERS = 64, SIGN_MAX_QUERY = 32 };
 
+struct sign_scheme;
+extern const struct sign_scheme sign_goog4; /* x-goog-date, x-goog-content-sha256 */
+
 /* A request as it is sent or was received. */
 struct sign_request {
         const char *method;
@@ -27,6 +31,7 @@ struct sign_request {
         size_t nheaders;
         const char *payload_hash; /* SHA-256 in hexadecimal, or SIGN_UNSIGNED_PAYLOAD; S3 wants the
                                      header x-amz-content-sha256 to say the same */
+        const struct sign_scheme *scheme; /* to sign by; NULL: AWS4, with x-amz-date */
 };
 
 struct sign_key {
@@ -40,7 +45,7 @@ void sign_v4_date(time_t when, char out[SIGN_DATE_LEN]);
 int sign_v4_parse_date(const char *text, time_t *out);
 
 /* Signs every header of the request, and x-amz-date (and x-amz-security-token, with a token) when
- * they are not among them. Writes the x-amz-date to send to `date` and appends the value of
+ * they are not among them. Writes the date to send to `date` and appends the value of
  * Authorization to `auth`. 0, -EINVAL (too many headers or parameters, no host) or -ENOMEM. */
 int sign_v4(const struct sign_request *req, const struct sign_key *key, time_t when,
             char date[SIGN_DATE_LEN], struct buf *auth);
@@ -49,6 +54,7 @@ int sign_v4(const struct sign_request *req, const struct sign_key *key, time_t w
 struct sign_claim {
         char *text;
         const char *access, *day, *region, *service, *signed_headers, *signature;
+        const struct sign_scheme *scheme;
 };
 /* Takes the header apart. 0, -EINVAL (not of this kind, or broken) or -ENOMEM; release with
  * sign_claim_release(). */

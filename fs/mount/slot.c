@@ -76,8 +76,9 @@ int slot_at_locked(struct file *f, uint64_t pos, struct slot **s, uint64_t *end)
                 return 0;
         }
         if (!f->locked.nanchors) {
-                bool room =
-                        f->locked.base_len && pos >= STORE_PART_SIZE_MIN; /* for a part before */
+                /* for copies before it, which a store without them has no use for */
+                bool room = f->locked.base_len && pos >= STORE_PART_SIZE_MIN &&
+                            store_caps(f->env->store) & STORE_CAP_PART_COPY;
                 uint64_t origin = room ? pos : 0;
                 err = add_anchor_locked(f, origin, 1 + numbers_before(origin));
         }

@@ -65,7 +65,8 @@ void task_create_locked(struct file *f, struct outcome *out)
                 return;
         f->locked.state = UPLOAD_CREATING;
         t->off = !f->locked.committing; /* early */
-        t->len = f->locked.base_len;    /* copies will be parts of it */
+        if (store_caps(f->env->store) & STORE_CAP_PART_COPY)
+                t->len = f->locked.base_len; /* copies will be parts of it */
 }
 
 void task_abort_locked(struct file *f, struct outcome *out)

@@ -87,6 +87,17 @@ const char *cred_chain_ca_bundle(const struct cred_chain *c, const char *arg);
 bool cred_chain_fips(const struct cred_chain *c);
 bool cred_chain_dualstack(const struct cred_chain *c);
 
+/* What requests must be made for, and where they go to: what cred_gcp would find with that file
+ * (NULL: none is named) are HMAC keys; and the domain of its universe, googleapis.com unless
+ * GOOGLE_CLOUD_UNIVERSE_DOMAIN or the file says another. Blocks on local files. */
+struct cred_gcp_facts {
+        bool keys;
+        char universe[128];
+};
+void cred_gcp_facts(const char *file, struct cred_gcp_facts *out);
+#define CRED_GCP_KEY_VARIABLE    "CLOUDSDK_STORAGE_GS_XML_ACCESS_KEY_ID"
+#define CRED_GCP_SECRET_VARIABLE "CLOUDSDK_STORAGE_GS_XML_SECRET_ACCESS_KEY"
+
 /* The region of this machine as its metadata server tells it, for where no setting names one;
  * malloc'ed, or NULL. Blocks for some seconds at most. */
 char *cred_aws_machine_region(const struct cred_chain *c);

@@ -70,6 +70,7 @@ static int settle(struct cred_ask *a, const struct cred_want *want, struct cred_
 
 static const struct cred_source sources[] = {
         {"credentials=", cred_gcp_given},
+        {CRED_GCP_KEY_VARIABLE, cred_gcp_keys},
         {"GOOGLE_APPLICATION_CREDENTIALS", cred_gcp_variable},
         {"gcloud", cred_gcp_well_known},
         {"metadata server", cred_gcp_metadata},

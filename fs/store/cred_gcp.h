@@ -6,13 +6,21 @@
 #include "store/cred_int.h"
 
 #define GCP_SCOPE     "https://www.googleapis.com/auth/devstorage.full_control"
+#define GCP_UNIVERSE  "googleapis.com"
 #define GCP_SCOPE_ALL "https://www.googleapis.com/auth/cloud-platform" /* to impersonate with */
 
 cred_source_fn cred_gcp_metadata; /* the machine's service account */
 
 /* cred_gcp_file.c: a credential file, whatever its kind: named by the caller, by
  * GOOGLE_APPLICATION_CREDENTIALS, or where gcloud leaves it. */
+/* The path of what gcloud leaves; malloc'ed, NULL: no memory. */
+char *gcp_well_known(void);
 cred_source_fn cred_gcp_given, cred_gcp_variable, cred_gcp_well_known;
+
+/* cred_gcp_keys.c: HMAC keys for the XML API: of the environment, by gcloud's names, or as
+ * `gcloud storage hmac create` prints them. */
+cred_source_fn cred_gcp_keys;
+bool gcp_is_hmac(const struct json *j);
 
 /* A credential file, or one inside of another. */
 struct gcp_file {
@@ -25,7 +33,8 @@ const char *gcp_field(struct cred_ask *a, const struct gcp_file *f, const char *
 
 /* One kind of file each: fills *out with a bearer token. */
 typedef int gcp_token_fn(struct cred_ask *a, const struct gcp_file *f, struct cred *out);
-gcp_token_fn gcp_service_account, gcp_authorized_user, gcp_external_account, gcp_impersonated;
+gcp_token_fn gcp_hmac, gcp_service_account, gcp_authorized_user, gcp_external_account,
+        gcp_impersonated;
 /* By the file's "type". */
 gcp_token_fn gcp_token;
 

@@ -63,7 +63,7 @@ static int from_file(struct cred_ask *a, const char *path, const char *named_by,
                                "made anew",
                                path);
         const struct gcp_file f = {.path = path, .j = j, .scope = GCP_SCOPE};
-        err = gcp_token(a, &f, out);
+        err = gcp_is_hmac(j) ? gcp_hmac(a, &f, out) : gcp_token(a, &f, out);
         return err == -ENOENT ? -EINVAL : err;
 }
 
@@ -82,15 +82,20 @@ int cred_gcp_variable(struct cred_ask *a, struct cred *out)
         return from_file(a, path, "GOOGLE_APPLICATION_CREDENTIALS", out);
 }
 
-int cred_gcp_well_known(struct cred_ask *a, struct cred *out)
+char *gcp_well_known(void)
 {
         const char *config = cred_env("CLOUDSDK_CONFIG");
-        CLEANUP(freep) char *path = NULL;
+        char *path = NULL;
 
         if (!config)
-                path = home_path(".config/gcloud/application_default_credentials.json");
-        else if (asprintf(&path, "%s/application_default_credentials.json", config) < 0)
-                path = NULL;
+                return home_path(".config/gcloud/application_default_credentials.json");
+        return asprintf(&path, "%s/application_default_credentials.json", config) < 0 ? NULL : path;
+}
+
+int cred_gcp_well_known(struct cred_ask *a, struct cred *out)
+{
+        CLEANUP(freep) char *path = gcp_well_known();
+
         return path ? from_file(a, path, NULL, out)
                     : cred_no(a, -ENOMEM, "no memory: end another program");
 }

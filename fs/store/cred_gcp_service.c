@@ -33,7 +33,7 @@ static int add_json(struct buf *to, const struct json *j)
         return text ? add_base64url(to, text, strlen(text)) : -ENOMEM;
 }
 
-/* "header.claims.signature" */
+/* "header.claims.signature"; audience NULL: a claim that is a token itself. */
 static int make_claim(struct cred_ask *a, const struct gcp_file *f, const char *audience,
                       struct buf *jwt)
 {
@@ -47,15 +47,15 @@ static int make_claim(struct cred_ask *a, const struct gcp_file *f, const char *
 
         if (!pem)
                 return -EINVAL;
-        int failed = json_add_string(header, "alg", "RS256") ||
-                     json_add_string(header, "typ", "JWT") ||
-                     (id && json_add_string(header, "kid", id)) ||
-                     json_add_string(claims, "iss", email) ||
-                     json_add_string(claims, "scope", f->scope) ||
-                     json_add_string(claims, "aud", audience) ||
-                     json_add_number(claims, "iat", (double)now) ||
-                     json_add_number(claims, "exp", (double)now + LIFE_S) ||
-                     add_json(jwt, header) || buf_addc(jwt, '.') || add_json(jwt, claims);
+        int failed =
+                json_add_string(header, "alg", "RS256") || json_add_string(header, "typ", "JWT") ||
+                (id && json_add_string(header, "kid", id)) ||
+                json_add_string(claims, "iss", email) ||
+                json_add_string(claims, "scope", f->scope) ||
+                json_add_string(claims, audience ? "aud" : "sub", audience ? audience : email) ||
+                json_add_number(claims, "iat", (double)now) ||
+                json_add_number(claims, "exp", (double)now + LIFE_S) || add_json(jwt, header) ||
+                buf_addc(jwt, '.') || add_json(jwt, claims);
         if (failed)
                 return cred_no(a, -ENOMEM, "no memory: end another program");
         int err = sign_rs256(pem, jwt->p, jwt->len, &signature);
@@ -68,12 +68,24 @@ static int make_claim(struct cred_ask *a, const struct gcp_file *f, const char *
         return 0;
 }
 
+/* Other universes than the vendor's own have no token server: they take the claim. */
+static int claim_as_token(struct cred_ask *a, const struct gcp_file *f, struct cred *out)
+{
+        CLEANUP(secret_buf_release) struct buf jwt = BUF_INIT;
+
+        int err = make_claim(a, f, NULL, &jwt);
+        return err ? err : cred_bearer(out, jwt.p, time(NULL) + LIFE_S);
+}
+
 int gcp_service_account(struct cred_ask *a, const struct gcp_file *f, struct cred *out)
 {
         CLEANUP(cred_call_release) struct cred_call c = CRED_CALL("token server", "POST");
         CLEANUP(secret_buf_release) struct buf jwt = BUF_INIT;
         const char *uri = json_string(json_get(f->j, "token_uri"), TOKEN_URI);
+        const char *universe = json_string(json_get(f->j, "universe_domain"), GCP_UNIVERSE);
 
+        if (strcmp(universe, GCP_UNIVERSE) != 0)
+                return claim_as_token(a, f, out);
         int err = make_claim(a, f, uri, &jwt);
         if (err)
                 return err;

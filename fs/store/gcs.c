@@ -28,14 +28,17 @@ static void gcs_closep(struct store_kind **k)
 }
 
 /* An emulator may be given as HOST:PORT alone, as the vendor's libraries take it. */
-static int set_endpoint(struct store_kind *k, const char *arg, char *why, size_t nwhy)
+static int set_endpoint(struct store_kind *k, const char *arg, const char *universe, char *why,
+                        size_t nwhy)
 {
         const char *given = arg && *arg ? arg : getenv("STORAGE_EMULATOR_HOST");
-        CLEANUP(buf_release) struct buf url = BUF_INIT;
+        CLEANUP(buf_release) struct buf url = BUF_INIT, own = BUF_INIT;
 
         k->emulator = given && *given;
+        if (buf_addf(&own, "https://storage.%s", universe))
+                return -ENOMEM;
         if (!k->emulator)
-                given = "https://storage.googleapis.com";
+                given = own.p;
         if (!strstr(given, "://"))
                 buf_adds(&url, "http://");
         buf_adds(&url, given);
@@ -54,11 +57,12 @@ static int set_endpoint(struct store_kind *k, const char *arg, char *why, size_t
 }
 
 /* A server without TLS is an emulator, and asked without credentials unless some are named. */
-static int open_credentials(struct store_kind *k, const struct store_config *cfg, char *why,
-                            size_t nwhy)
+static int open_credentials(struct store_kind *k, const struct store_config *cfg,
+                            const struct cred_gcp_facts *facts, char *why, size_t nwhy)
 {
         static const char *const names[] = {"GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG",
-                                            "GCE_METADATA_HOST"};
+                                            "GCE_METADATA_HOST", CRED_GCP_KEY_VARIABLE,
+                                            CRED_GCP_SECRET_VARIABLE};
         const char *host = getenv("STORAGE_EMULATOR_HOST");
         bool named = cfg->credentials && *cfg->credentials;
         struct cred_want want = {
@@ -72,6 +76,15 @@ static int open_credentials(struct store_kind *k, const struct store_config *cfg
                 named |= getenv(names[i]) && *getenv(names[i]);
         if (!named && !strncmp(k->endpoint, "http://", 7))
                 want.anonymous = true;
+        k->keys = !want.anonymous && facts->keys;
+        if (k->keys && k->upload > STORE_UPLOAD_MULTIPART) {
+                snprintf(why, nwhy,
+                         "upload=%s needs an OAuth token, and there are HMAC keys: give "
+                         "upload=multipart",
+                         k->upload == STORE_UPLOAD_COMPOSE ? "compose" : "resumable");
+                return -EINVAL;
+        }
+        __atomic_store_n(&k->no_move, k->keys, __ATOMIC_RELAXED);
         return cred_chain_open(&want, &k->creds, why, nwhy);
 }
 
@@ -92,13 +105,29 @@ static int gcs_open(const struct store_config *cfg, const struct store_place *pl
             dup_setting(&k->kms_key, cfg->kms_key))
                 return -ENOMEM;
         k->upload = cfg->upload;
-        int err = set_endpoint(k, cfg->endpoint, why, nwhy);
+        struct cred_gcp_facts facts;
+        cred_gcp_facts(cfg->credentials, &facts);
+        int err = set_endpoint(k, cfg->endpoint, facts.universe, why, nwhy);
         if (!err)
-                err = open_credentials(k, cfg, why, nwhy);
+                err = open_credentials(k, cfg, &facts, why, nwhy);
         if (err)
                 return err;
         *out = TAKE_PTR(k);
         return 0;
+}
+
+/* Only the JSON API has these. */
+static unsigned gcs_more_caps(const struct store_kind *k)
+{
+        enum {
+                JSON = STORE_CAP_RENAME | STORE_CAP_PATCH_META | STORE_CAP_LIST_META |
+                       STORE_CAP_PART_COPY | STORE_CAP_WHOLE_COPY
+        };
+        unsigned copies = STORE_CAP_PART_COPY | STORE_CAP_WHOLE_COPY;
+        if (k->keys)
+                return 0;
+        return (k->upload == STORE_UPLOAD_RESUMABLE ? JSON & ~copies : JSON) |
+               (__atomic_load_n(&k->folders, __ATOMIC_RELAXED) ? STORE_CAP_FOLDERS : 0);
 }
 
 static const char *gcs_ca_bundle(const struct store_kind *k, const char *arg)
@@ -108,9 +137,7 @@ static const char *gcs_ca_bundle(const struct store_kind *k, const char *arg)
 
 const struct store_ops store_gcs = {
         .scheme = "gs",
-        .caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_RENAME | STORE_CAP_COPY_LARGE |
-                STORE_CAP_COPY_IF | STORE_CAP_PATCH_META | STORE_CAP_LIST_META |
-                STORE_CAP_PART_COPY | STORE_CAP_WHOLE_COPY,
+        .caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_COPY_LARGE | STORE_CAP_COPY_IF,
         .open = gcs_open,
         .close = gcs_close,
         .ca_bundle = gcs_ca_bundle,

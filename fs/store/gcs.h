@@ -20,6 +20,7 @@ struct store_kind {
         bool emulator;         /* an address of the user's, not the vendor's */
         char *billing_project; /* or NULL */
         char *kms_key;         /* or NULL */
+        bool keys;             /* HMAC: all requests are of the XML API */
         enum store_way upload;
         bool folders;      /* atomic: the bucket has a hierarchical namespace */
         bool no_move;      /* atomic: the server has no moveTo */
@@ -32,7 +33,7 @@ struct gcs_msg {
         struct buf path; /* as on the wire, from the first '/' on */
         struct uri_pair query[12];
         size_t nquery;
-        struct uri_pair header[56];
+        struct uri_pair header[60];
         size_t nheader;
         const struct buf *text; /* the body, of `type` */
         const char *type;
@@ -60,6 +61,29 @@ int gcs_send(struct store_kind *k, struct op *op, struct gcs_msg *m);
 /* The conditions on the object that is written, and on the source of a copy. */
 void gcs_cond(struct gcs_msg *m, const struct op *op);
 
+/* gcs_xml.c: the XML API. Of a kind with k->keys the functions above and below lead there. */
+enum { GCS_HASH_LEN = 24 };
+#define GCS_TYPE "application/octet-stream"
+/* "/BUCKET/KEY"; key NULL: the bucket. */
+int gcs_xml_path(struct gcs_msg *m, const struct store_kind *k, const char *key);
+/* Adds the signature of all headers of `m`, and those that it needs, to op->rq. */
+int gcs_xml_sign(const struct store_kind *k, struct op *op, struct gcs_msg *m,
+                 const struct cred *cred);
+/* Metadata, which may take the place of m->type, and checksum as headers; `names` and `text` live
+ * as long as `m`. */
+int gcs_xml_meta(struct gcs_msg *m, const struct store_meta *meta, struct buf *names);
+void gcs_xml_hash(struct gcs_msg *m, uint32_t crc32c, char text[GCS_HASH_LEN]);
+/* Reads op->obj from the headers of a reply: 0, or OP_RETRY without a generation. */
+int gcs_xml_resource(struct op *op);
+int gcs_xml_head(struct store_kind *k, struct op *op, const char *key);
+int gcs_xml_put(struct store_kind *k, struct op *op, const char *key);
+int gcs_xml_delete(struct store_kind *k, struct op *op, const char *key, const char *generation);
+int gcs_xml_copy(struct store_kind *k, struct op *op, const char *from);
+int gcs_xml_list(struct store_kind *k, struct op *op, const char *prefix, const char *delim,
+                 const char *continuation);
+op_build_fn gcs_xml_set_meta, gcs_xml_delete_many;
+op_parse_fn gcs_xml_copied, gcs_xml_meta_set, gcs_xml_listed, gcs_xml_deleted;
+
 /* gcs_error.c: as their namesakes of S3. */
 bool gcs_ok(const struct op *op);
 int gcs_fault(struct store_kind *k, struct op *op);
@@ -75,7 +99,7 @@ bool gcs_resource(const struct json *j, struct store_object *out);
 /* Adds "metadata" to a resource; *made, unless NULL, is where more can be added. */
 int gcs_add_meta(struct json *to, const struct store_meta *meta, struct json **made);
 void gcs_object(struct store_kind *k, const struct http_req *rq, struct store_object *out);
-/* Reads op->obj from a resource that must be that of `key`. */
+/* Reads op->obj from a resource that must be that of `key`, or from headers of the XML API. */
 int gcs_read_resource(struct op *op, const char *key);
 extern const char gcs_fields[]; /* those of a resource that are read */
 
@@ -131,7 +155,6 @@ op_parse_fn gcs_create_parse, gcs_part_parse, gcs_part_copy_parse, gcs_complete_
 
 /* gcs_folder.c: what is made, asked for and deleted is a folder where gcs_is_folder(). */
 bool gcs_is_folder(const struct store_kind *k, const char *key);
-unsigned gcs_more_caps(const struct store_kind *k);
 int gcs_folder_path(struct buf *path, const struct store_kind *k, const char *key);
 /* An empty listing of "a/" is that of a folder, which shows itself as a marker would, or of
  * nothing.

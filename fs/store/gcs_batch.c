@@ -25,6 +25,8 @@ int gcs_delete_many_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_POST);
 
+        if (k->keys)
+                return gcs_xml_delete_many(k, op);
         buf_reset(&op->text);
         for (size_t i = 0; i < batch_size(op); i++) {
                 buf_addf(&op->text,
@@ -92,6 +94,8 @@ int gcs_delete_many_parse(struct store_kind *k, struct op *op)
 {
         size_t n, sent = batch_size(op);
 
+        if (k->keys)
+                return gcs_xml_deleted(k, op);
         if (!gcs_ok(op))
                 return gcs_fault(k, op);
         int answer = read_replies(op, &n);

@@ -35,6 +35,8 @@ int gcs_rewrite(struct store_kind *k, struct op *op)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_POST);
 
+        if (k->keys)
+                return gcs_xml_copy(k, op, op->src);
         gcs_object_path(&m.path, k, op->src);
         buf_adds(&m.path, "/rewriteTo/b/");
         uri_encode(&m.path, k->bucket, false);
@@ -68,6 +70,8 @@ int gcs_rewritten(struct store_kind *k, struct op *op)
 {
         CLEANUP(json_freep) struct json *j = NULL;
 
+        if (k->keys)
+                return gcs_xml_copied(k, op);
         if (!gcs_ok(op))
                 return gcs_fault(k, op);
         int err = gcs_json(op, &j);
@@ -148,6 +152,8 @@ static int unlink_source(struct store_kind *k, struct op *op)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_DELETE);
 
+        if (k->keys)
+                return gcs_xml_delete(k, op, op->src, op->src_match);
         gcs_object_path(&m.path, k, op->src);
         gcs_query(&m, "ifGenerationMatch", op->src_match);
         return gcs_send(k, op, &m);
@@ -155,6 +161,8 @@ static int unlink_source(struct store_kind *k, struct op *op)
 
 int gcs_rename_build(struct store_kind *k, struct op *op)
 {
+        if (k->keys && op->verb == OP_RENAME)
+                return -EOPNOTSUPP; /* callers copy and delete where STORE_CAP_RENAME is not */
         if (op->stage == GCS_BEGIN)
                 op->stage = __atomic_load_n(&k->no_move, __ATOMIC_RELAXED) ? GCS_PROBE : GCS_MOVE;
         switch (op->stage) {
@@ -262,6 +270,8 @@ int gcs_set_meta_build(struct store_kind *k, struct op *op)
         CLEANUP(json_freep) struct json *j = json_new_object();
         struct json *meta = NULL;
 
+        if (k->keys)
+                return gcs_xml_set_meta(k, op);
         int err = gcs_add_meta(j, op->meta, &meta);
         for (size_t i = 0; !err && i < sizeof removable / sizeof *removable; i++)
                 if (!store_meta_get(op->meta, removable[i]))
@@ -280,5 +290,7 @@ int gcs_set_meta_build(struct store_kind *k, struct op *op)
 
 int gcs_set_meta_parse(struct store_kind *k, struct op *op)
 {
+        if (k->keys)
+                return gcs_xml_meta_set(k, op);
         return gcs_ok(op) ? gcs_read_resource(op, op->key) : gcs_fault(k, op);
 }

@@ -19,6 +19,7 @@ static const struct {
         {"rateLimitExceeded", OP_SLOW},  {"userRateLimitExceeded", OP_SLOW},
         {"SlowDown", OP_SLOW},           {"backendError", OP_RETRY},
         {"internalError", OP_RETRY},     {"storageTotalQuotaExceeded", -ENOSPC},
+        {"InternalError", OP_RETRY},     {"ServiceUnavailable", OP_SLOW},
         {"uploadTooLarge", -EFBIG},      {"EntityTooLarge", -EFBIG},
         {"BadDigest", -EBADMSG},         {"InvalidDigest", -EBADMSG},
         {"notImplemented", -EOPNOTSUPP}, {"NotImplemented", -EOPNOTSUPP},

@@ -20,11 +20,6 @@ bool gcs_is_folder(const struct store_kind *k, const char *key)
         return __atomic_load_n(&k->folders, __ATOMIC_RELAXED) && n && key[n - 1] == '/';
 }
 
-unsigned gcs_more_caps(const struct store_kind *k)
-{
-        return __atomic_load_n(&k->folders, __ATOMIC_RELAXED) ? STORE_CAP_FOLDERS : 0;
-}
-
 /* --- which buckets have them
  * ---------------------------------------------------------------------- */
 

@@ -15,6 +15,10 @@ int gcs_check_build(struct store_kind *k, struct op *op)
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_GET);
         if (op->stage == GCS_LAYOUT)
                 return gcs_layout_build(k, op);
+        if (k->keys) {
+                op->max = 1;
+                return gcs_xml_list(k, op, op->prefix, NULL, NULL);
+        }
         gcs_bucket_path(&m.path, k, "/o");
         gcs_query(&m, "maxResults", "1");
         gcs_query(&m, "fields", "items(name)");
@@ -27,6 +31,8 @@ int gcs_check_parse(struct store_kind *k, struct op *op)
         CLEANUP(json_freep) struct json *j = NULL;
         if (op->stage == GCS_LAYOUT)
                 return gcs_layout_parse(k, op);
+        if (k->keys)
+                return gcs_xml_listed(k, op);
         int err = gcs_ok(op) ? gcs_json(op, &j) : gcs_fault(k, op);
         if (err)
                 return err;
@@ -40,6 +46,8 @@ int gcs_list(struct store_kind *k, struct op *op, const char *prefix, const char
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_GET);
         char max[16];
 
+        if (k->keys)
+                return gcs_xml_list(k, op, prefix, delim, continuation);
         snprintf(max, sizeof max, "%u", op->max ? op->max : 1000);
         gcs_bucket_path(&m.path, k, "/o");
         gcs_query(&m, "maxResults", max);
@@ -102,6 +110,8 @@ int gcs_list_parse(struct store_kind *k, struct op *op)
 
         if (op->stage == GCS_FOLDER)
                 return gcs_list_folder_parse(k, op);
+        if (k->keys)
+                return gcs_xml_listed(k, op);
         if (!gcs_ok(op))
                 return gcs_fault(k, op);
         op->n = 0; /* a retry after a body that could not be read */

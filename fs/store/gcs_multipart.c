@@ -18,15 +18,11 @@ static int begin(struct store_kind *k, struct op *op, struct gcs_msg *m, const c
         CLEANUP(buf_release) struct buf name = BUF_INIT;
         const char *theirs = strchr(id, '.');
 
-        m->xml = true;
         if (gcs_upload_name(&name, k, id, op->key))
                 return -ENOMEM;
-        buf_addc(&m->path, '/');
-        uri_encode(&m->path, k->bucket, false);
-        buf_addc(&m->path, '/');
         if (theirs)
                 gcs_query(m, "uploadId", theirs + 1);
-        return uri_encode(&m->path, name.p, true);
+        return gcs_xml_path(m, k, name.p);
 }
 
 /* --- create
@@ -37,19 +33,12 @@ int gcs_multipart_create(struct store_kind *k, struct op *op)
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_POST);
         CLEANUP(buf_release) struct buf names = BUF_INIT;
 
+        m.type = GCS_TYPE;
         int err = begin(k, op, &m, op->marker);
-        if (err || buf_grow(&names, STORE_META_MAX * sizeof "x-goog-meta-"))
+        if (err || gcs_xml_meta(&m, op->meta, &names))
                 return -ENOMEM;
         gcs_query(&m, "uploads", "");
         gcs_kms(&m, k, "x-goog-encryption-kms-key-name");
-        m.type = "application/octet-stream";
-        const char *value, *name = NULL;
-        while (op->meta && (name = store_meta_next(op->meta, name, &value))) {
-                size_t at = names.len;
-                buf_adds(&names, "x-goog-meta-");
-                buf_add(&names, name, strlen(name) + 1);
-                gcs_header(&m, names.p + at, value);
-        }
         return gcs_send(k, op, &m);
 }
 
@@ -76,16 +65,14 @@ int gcs_multipart_created(struct store_kind *k, struct op *op)
 int gcs_multipart_part(struct store_kind *k, struct op *op)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_PUT);
-        char number[16], crc[9], hash[32];
+        char number[16], hash[GCS_HASH_LEN];
 
         int err = begin(k, op, &m, op->id);
         if (err)
                 return err;
         snprintf(number, sizeof number, "%u", op->partno);
         gcs_query(&m, "partNumber", number);
-        crc32c_base64(op->body.crc32c, crc);
-        snprintf(hash, sizeof hash, "crc32c=%s", crc);
-        gcs_header(&m, "x-goog-hash", hash);
+        gcs_xml_hash(&m, op->body.crc32c, hash);
         op->rq.body_read = op->body.read;
         op->rq.body_arg = op->body.arg;
         op->rq.body_len = op->body.len;
@@ -176,10 +163,19 @@ int gcs_multipart_build(struct store_kind *k, struct op *op)
         }
 }
 
+int gcs_multipart_look(struct store_kind *k, struct op *op)
+{
+        CLEANUP(buf_release) struct buf name = BUF_INIT;
+
+        if (gcs_upload_name(&name, k, op->id, op->key) || !(op->src = buf_take(&name)))
+                return -ENOMEM;
+        op->stage = GCS_LOOK;
+        return OP_AGAIN;
+}
+
 /* Completed: what is there under our name is looked at before it gets the name that all read. */
 static int completed(struct store_kind *k, struct op *op)
 {
-        CLEANUP(buf_release) struct buf name = BUF_INIT;
         struct s3_field f[] = {{"CompleteMultipartUploadResult/ETag", BUF_INIT}};
         int err = 0;
 
@@ -194,10 +190,7 @@ static int completed(struct store_kind *k, struct op *op)
                 if (!made)
                         return s3_unreadable(op, -EBADMSG);
         }
-        if (gcs_upload_name(&name, k, op->id, op->key) || !(op->src = buf_take(&name)))
-                return -ENOMEM;
-        op->stage = GCS_LOOK;
-        return OP_AGAIN;
+        return gcs_multipart_look(k, op);
 }
 
 static int looked(struct store_kind *k, struct op *op)
@@ -251,6 +244,8 @@ int gcs_multipart_abort(struct store_kind *k, struct op *op)
         }
         if (gcs_upload_name(&name, k, op->id, op->key))
                 return -ENOMEM;
+        if (k->keys)
+                return gcs_xml_delete(k, op, name.p, NULL);
         gcs_object_path(&m.path, k, name.p);
         return gcs_send(k, op, &m);
 }
@@ -272,10 +267,7 @@ int gcs_multipart_uploads(struct store_kind *k, struct op *op)
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_GET);
         CLEANUP(buf_release) struct buf dir = BUF_INIT;
 
-        m.xml = true;
-        buf_addc(&m.path, '/');
-        uri_encode(&m.path, k->bucket, false);
-        if (gcs_tmp_name(&dir, k, "m-"))
+        if (gcs_xml_path(&m, k, NULL) || gcs_tmp_name(&dir, k, "m-"))
                 return -ENOMEM;
         gcs_query(&m, "uploads", "");
         gcs_query(&m, "encoding-type", "url");
@@ -287,8 +279,7 @@ int gcs_multipart_uploads(struct store_kind *k, struct op *op)
         return gcs_send(k, op, &m);
 }
 
-/* Names of ours become the keys they are for. */
-static int translate(struct store_kind *k, struct op *op, size_t from)
+int gcs_multipart_translate(struct store_kind *k, struct op *op, size_t from)
 {
         CLEANUP(buf_release) struct buf id = BUF_INIT, key = BUF_INIT;
         size_t n = op->n;
@@ -319,6 +310,6 @@ int gcs_multipart_uploads_parse(struct store_kind *k, struct op *op)
                 return none && k->emulator ? 0 : err;
         }
         int rc = s3_read_uploads(op);
-        int err = rc < 0 ? 0 : translate(k, op, from);
+        int err = rc < 0 ? 0 : gcs_multipart_translate(k, op, from);
         return err ? err : rc;
 }

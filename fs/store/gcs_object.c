@@ -13,6 +13,8 @@
 int gcs_head(struct store_kind *k, struct op *op, const char *key)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_GET);
+        if (k->keys)
+                return gcs_xml_head(k, op, key);
         gcs_object_path(&m.path, k, key);
         gcs_query(&m, "fields", gcs_fields);
         return gcs_send(k, op, &m);
@@ -43,8 +45,12 @@ int gcs_get_build(struct store_kind *k, struct op *op)
                 snprintf(range, sizeof range, "bytes=%" PRIu64 "-%" PRIu64, from, to);
         if (from || op->off + op->len < INT64_MAX)
                 gcs_header(&m, "Range", range);
-        gcs_object_path(&m.path, k, op->key);
-        gcs_query(&m, "alt", "media");
+        if (k->keys) {
+                gcs_xml_path(&m, k, op->key);
+        } else {
+                gcs_object_path(&m.path, k, op->key);
+                gcs_query(&m, "alt", "media");
+        }
         if (version)
                 gcs_query(&m, "generation", version);
         gcs_header(&m, "Accept-Encoding", "gzip"); /* as it is stored, never unpacked on the way */
@@ -65,6 +71,8 @@ int gcs_delete_build(struct store_kind *k, struct op *op)
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_DELETE);
         if (gcs_is_folder(k, op->key))
                 return gcs_folder_delete(k, op);
+        if (k->keys)
+                return gcs_xml_delete(k, op, op->key, NULL);
         gcs_object_path(&m.path, k, op->key);
         return gcs_send(k, op, &m);
 }

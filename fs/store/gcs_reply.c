@@ -61,6 +61,8 @@ int gcs_read_resource(struct op *op, const char *key)
 {
         CLEANUP(json_freep) struct json *j = NULL;
 
+        if (op->rq.method == HTTP_HEAD || op->rq.method == HTTP_PUT) /* the JSON API has neither */
+                return gcs_xml_resource(op);
         int err = gcs_json(op, &j);
         if (err)
                 return err;

@@ -43,10 +43,12 @@ int gcs_object_path(struct buf *path, const struct store_kind *k, const char *ke
 
 void gcs_cond(struct gcs_msg *m, const struct op *op)
 {
-        if (op->if_absent)
-                gcs_query(m, "ifGenerationMatch", "0");
-        else if (op->if_match)
-                gcs_query(m, "ifGenerationMatch", op->if_match);
+        const char *generation = op->if_absent ? "0" : op->if_match;
+
+        if (generation && m->xml)
+                gcs_header(m, "x-goog-if-generation-match", generation);
+        else if (generation)
+                gcs_query(m, "ifGenerationMatch", generation);
 }
 
 void gcs_batch_query(struct buf *path, const struct store_kind *k)
@@ -79,7 +81,7 @@ static int no_credentials(struct op *op, int err, const char *why)
 }
 
 /* Says who asks. */
-static int authorize(struct store_kind *k, struct op *op)
+static int authorize(struct store_kind *k, struct op *op, struct gcs_msg *m)
 {
         CLEANUP(cred_release) struct cred cred = CRED_INIT;
         CLEANUP(buf_release) struct buf bearer = BUF_INIT;
@@ -91,10 +93,11 @@ static int authorize(struct store_kind *k, struct op *op)
         op->serial = cred.serial;
         if (cred.kind == CRED_ANONYMOUS)
                 return 0;
+        if (cred.kind == CRED_KEYS && m->xml)
+                return gcs_xml_sign(k, op, m, &cred);
         if (cred.kind != CRED_BEARER)
                 return no_credentials(op, -EOPNOTSUPP,
-                                      "no OAuth token: HMAC keys serve s3:// with "
-                                      "endpoint=https://storage.googleapis.com");
+                                      "HMAC keys took the place of other credentials: mount again");
         buf_addf(&bearer, "Bearer %s", cred.token);
         err = http_header(&op->rq, "Authorization", bearer.p);
         explicit_bzero(bearer.p, bearer.len);
@@ -129,5 +132,5 @@ int gcs_send(struct store_kind *k, struct op *op, struct gcs_msg *m)
         int err = uri_encode_query(&rq->url, m->query, m->nquery);
         for (size_t i = 0; !err && i < m->nheader; i++)
                 err = http_header(rq, m->header[i].name, m->header[i].value);
-        return err ? err : authorize(k, op);
+        return err ? err : authorize(k, op, m);
 }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gcs_upload.c: one object of many parts, in one of two ways.
+/* gcs_upload.c: one object of many parts, in one of three ways.
  *
  * Multipart uploads (gcs_multipart.c) are those of the XML API. Their completion minds no
  * condition, so they are made under a name of ours and moved, which does. Composed ones
  * (gcs_compose.c) are small objects that the server puts together; only they can take whole other
- * objects as parts. All names of ours are in `.ckptfs/tmp/` below the store's prefix:
+ * objects as parts. A resumable session (gcs_resumable.c) takes one stream. All names of ours are
+ * in `.ckptfs/tmp/` below the store's prefix:
  *
  *      m-ID-KEY        what a multipart upload is to become; KEY with its '/' encoded
  *      c-ID            says that there is a composed upload, for what key, with what metadata
  *      c-ID/00017      its part 17
  *
- * The id of an upload is "m-ID.ID OF THE SERVER" or "c-ID". */
+ * The id of an upload is "m-ID.ID OF THE SERVER", "c-ID", or "r-ID.SESSION", which is named as the
+ * first is. */
 #include "store/gcs_upload.h"
 
 #include <errno.h>
@@ -28,6 +30,11 @@
 bool gcs_composed(const char *id)
 {
         return id && !strncmp(id, "c-", 2);
+}
+
+bool gcs_streamed(const char *id)
+{
+        return id && !strncmp(id, "r-", 2);
 }
 
 int gcs_tmp_name(struct buf *name, const struct store_kind *k, const char *rest)
@@ -54,7 +61,8 @@ int gcs_unparsed_name(const struct store_kind *k, const char *name, struct buf *
         size_t skip = strlen(k->prefix) + strlen(GCS_TMP);
         buf_reset(id);
         buf_reset(key);
-        if (strlen(name) < skip + 3 || strncmp(name + skip, "m-", 2) != 0)
+        if (strlen(name) < skip + 3 ||
+            (strncmp(name + skip, "m-", 2) != 0 && strncmp(name + skip, "r-", 2) != 0))
                 return -EINVAL;
         name += skip;
         const char *encoded = strchr(name + 2, '-');
@@ -88,6 +96,12 @@ static int choose(struct store_kind *k, struct op *op)
         if (op->copying || k->upload == STORE_UPLOAD_COMPOSE || name.len > STORE_KEY_MAX ||
             __atomic_load_n(&k->no_multipart, __ATOMIC_RELAXED))
                 *id = 'c';
+        if (k->upload == STORE_UPLOAD_RESUMABLE)
+                *id = op->copying ? 0 : 'r';
+        if (!*id)
+                return -EOPNOTSUPP;
+        if (*id == 'c' && k->keys) /* what is composed tells in its metadata what it is for */
+                return -EOPNOTSUPP;
         op->marker = strdup(id);
         return op->marker ? 0 : -ENOMEM;
 }
@@ -97,7 +111,9 @@ int gcs_create_build(struct store_kind *k, struct op *op)
         int err = op->marker ? 0 : choose(k, op);
         if (err)
                 return err;
-        return gcs_composed(op->marker) ? gcs_compose_create(k, op) : gcs_multipart_create(k, op);
+        return gcs_composed(op->marker)   ? gcs_compose_create(k, op)
+               : gcs_streamed(op->marker) ? gcs_resumable_create(k, op)
+                                          : gcs_multipart_create(k, op);
 }
 
 /* An emulator may know the JSON API alone, and says so in as many ways as there are emulators. */
@@ -118,6 +134,8 @@ int gcs_create_parse(struct store_kind *k, struct op *op)
                         err = -ENOMEM;
                 return err;
         }
+        if (gcs_streamed(op->marker))
+                return gcs_resumable_created(k, op);
         int err = gcs_multipart_created(k, op);
         if (!has_no_multipart(k, op, err))
                 return err;
@@ -131,44 +149,50 @@ int gcs_create_parse(struct store_kind *k, struct op *op)
 /* --- the rest, by kind
  * ---------------------------------------------------------------------------- */
 
+/* Each way has the same functions. */
+#define BY_WAY(what, k, op)                                                                        \
+        (gcs_composed((op)->id)   ? gcs_compose_##what(k, op)                                      \
+         : gcs_streamed((op)->id) ? gcs_resumable_##what(k, op)                                    \
+                                  : gcs_multipart_##what(k, op))
+
 int gcs_part_build(struct store_kind *k, struct op *op)
 {
-        return gcs_composed(op->id) ? gcs_compose_part(k, op) : gcs_multipart_part(k, op);
+        return BY_WAY(part, k, op);
 }
 
 int gcs_part_parse(struct store_kind *k, struct op *op)
 {
-        return gcs_composed(op->id) ? gcs_compose_parted(k, op) : gcs_multipart_parted(k, op);
+        return BY_WAY(parted, k, op);
 }
 
 int gcs_complete_build(struct store_kind *k, struct op *op)
 {
-        return gcs_composed(op->id) ? gcs_compose_build(k, op) : gcs_multipart_build(k, op);
+        return BY_WAY(build, k, op);
 }
 
 int gcs_complete_parse(struct store_kind *k, struct op *op)
 {
-        return gcs_composed(op->id) ? gcs_compose_parse(k, op) : gcs_multipart_parse(k, op);
+        return BY_WAY(parse, k, op);
 }
 
 int gcs_abort_build(struct store_kind *k, struct op *op)
 {
-        return gcs_composed(op->id) ? gcs_compose_abort(k, op) : gcs_multipart_abort(k, op);
+        return BY_WAY(abort, k, op);
 }
 
 int gcs_abort_parse(struct store_kind *k, struct op *op)
 {
-        return gcs_composed(op->id) ? gcs_compose_aborted(k, op) : gcs_multipart_aborted(k, op);
+        return BY_WAY(aborted, k, op);
 }
 
 int gcs_parts_build(struct store_kind *k, struct op *op)
 {
-        return gcs_composed(op->id) ? gcs_compose_parts(k, op) : gcs_multipart_parts(k, op);
+        return BY_WAY(parts, k, op);
 }
 
 int gcs_parts_parse(struct store_kind *k, struct op *op)
 {
-        return gcs_composed(op->id) ? gcs_compose_listed(k, op) : gcs_multipart_listed(k, op);
+        return BY_WAY(listed, k, op);
 }
 
 /* --- unfinished ones
@@ -215,12 +239,25 @@ int gcs_add_upload(struct op *op, const char *key, const char *id, int64_t time_
         return op_add_entry(op, &e, key, NULL, id);
 }
 
+/* What was completed and not moved, of the first page: the rest is there the next time. */
+static int left_overs(struct store_kind *k, struct op *op)
+{
+        int err = gcs_xml_listed(k, op);
+        if (!err)
+                err = gcs_multipart_translate(k, op, 0);
+        free(TAKE_PTR(op->next));
+        op->stage = GCS_XML;
+        return err ? err : OP_AGAIN;
+}
+
 int gcs_uploads_parse(struct store_kind *k, struct op *op)
 {
         CLEANUP(json_freep) struct json *j = NULL;
 
         if (op->stage != GCS_BEGIN)
                 return gcs_multipart_uploads_parse(k, op);
+        if (k->keys)
+                return left_overs(k, op);
         if (!gcs_ok(op))
                 return gcs_fault(k, op);
         int err = gcs_json(op, &j);

@@ -18,6 +18,7 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/cred_gcp_external.c \
 	%D%/cred_gcp_file.c \
 	%D%/cred_gcp_impersonate.c \
+	%D%/cred_gcp_keys.c \
 	%D%/cred_gcp_service.c \
 	%D%/cred_http.c \
 	%D%/cred_int.h \
@@ -35,9 +36,11 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/gcs_object.c \
 	%D%/gcs_reply.c \
 	%D%/gcs_request.c \
+	%D%/gcs_resumable.c \
 	%D%/gcs_upload.c \
 	%D%/gcs_upload.h \
 	%D%/gcs_verify.c \
+	%D%/gcs_xml.c \
 	%D%/get.c \
 	%D%/http.c \
 	%D%/http.h \

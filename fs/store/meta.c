@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/digest.h"
-#include "store.h"
+#include "store/ops.h"
 #include "base/banned.h"
 
 int store_meta_add(struct store_meta *m, const char *name, const char *value)
@@ -52,6 +52,15 @@ const char *store_meta_get(const struct store_meta *m, const char *name)
                 if (!strcmp(n, name))
                         return value;
         return NULL;
+}
+
+bool meta_has_all(const struct store_meta *have, const struct store_meta *want)
+{
+        const char *value, *got;
+        for (const char *name = NULL; (name = store_meta_next(want, name, &value));)
+                if (!(got = store_meta_get(have, name)) || strcmp(got, value))
+                        return false;
+        return true;
 }
 
 static int read_mem(void *arg, uint64_t off, void *dst, size_t len)

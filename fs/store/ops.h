@@ -107,6 +107,7 @@ struct op {
         unsigned nparts;            /* of expect */
         int verify_err;             /* the answer if the object is another; the kind's */
         size_t at;                  /* the kind's: how much of a list is done */
+        time_t since;               /* the kind's: when it began to wait */
         size_t page;                /* where this page's entries begin; the kind's */
         struct buf text;            /* a body to send that the kind made */
         struct buf in;              /* the reply's body, of all but a get */
@@ -181,6 +182,8 @@ int op_add_entry(struct op *op, const struct op_entry *e, const char *key, const
 /* Keeps metadata for an entry that is about to be added: sets e->meta and e->nmeta. 0 or -ENOMEM.
  */
 int op_keep_meta(struct op *op, struct op_entry *e, const struct store_meta *meta);
+/* meta.c: whether each pair of `want` is in `have`, too. */
+bool meta_has_all(const struct store_meta *have, const struct store_meta *want);
 /* A string of an entry. */
 const char *op_string(const struct op *op, size_t at);
 

@@ -12,25 +12,6 @@
 #include "base/digest.h"
 #include "base/banned.h"
 
-/* Headers of an object that a copy with other metadata would lose, kept as metadata whose names
- * begin with ':'. What a store says of an object that was given none is not kept. */
-static void keep_header(struct store_meta *m, const char *name, const char *value)
-{
-        static const char *const kept[] = {"content-type",        "cache-control",
-                                           "content-disposition", "content-encoding",
-                                           "content-language",    "x-amz-storage-class"};
-        char marked[32];
-        if (!strcmp(value, "binary/octet-stream") || !strcmp(value, "application/octet-stream") ||
-            !strcmp(value, "STANDARD"))
-                return;
-        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-                if (strcmp(name, kept[i]))
-                        continue;
-                snprintf(marked, sizeof marked, ":%s", name);
-                store_meta_add(m, marked, value);
-        }
-}
-
 void s3_object(struct store_kind *k, const struct http_req *rq, struct store_object *out)
 {
         static const char meta[] = "x-amz-meta-";
@@ -51,7 +32,7 @@ void s3_object(struct store_kind *k, const struct http_req *rq, struct store_obj
                 else if (!strncmp(name, meta, sizeof meta - 1))
                         store_meta_add(&out->meta, name + sizeof meta - 1, value);
                 else
-                        keep_header(&out->meta, name, value);
+                        s3_keep_header(&out->meta, name, value);
         }
 }
 
@@ -235,11 +216,7 @@ int s3_set_meta_build(struct store_kind *k, struct op *op)
 
 static int same_meta(struct op *op, const struct store_object *found)
 {
-        const char *want, *got;
-        for (const char *name = NULL; (name = store_meta_next(op->meta, name, &want));)
-                if (!(got = store_meta_get(&found->meta, name)) || strcmp(got, want))
-                        return false;
-        return true;
+        return meta_has_all(&found->meta, op->meta);
 }
 
 int s3_set_meta_parse(struct store_kind *k, struct op *op)

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* s3_pages.c: replies that come in pages: unfinished uploads, and the parts of one. */
+/* s3_pages.c: replies that tell of many: listings, unfinished uploads, the parts of one, and what
+ * was deleted. */
 #include "store/s3_reply.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/uri.h"
+#include "base/xml.h"
 #include "base/banned.h"
 
 enum { UPLOADS_MAX = 10000 };
@@ -26,6 +29,72 @@ void s3_decode_page(struct op *op, const char *encoding)
                 op->v[to++] = op->v[i];
         }
         op->n = op->page = to;
+}
+
+/* --- objects ------------------------------------------------------------------------------------
+ */
+
+enum { L_KEY, L_SIZE, L_TIME, L_VERSION, L_PREFIX, L_NEXT, L_TRUNCATED, L_ENCODING, L_FIELDS };
+
+/* Quotes are an ETag's. */
+static void list_version(const struct s3_field *f, char out[STORE_ETAG_MAX])
+{
+        const char *name = strrchr(f->path, '/');
+
+        if (!strcmp(name, "/ETag"))
+                s3_etag(f->text.p, out);
+        else
+                snprintf(out, STORE_ETAG_MAX, "%s", f->text.p);
+}
+
+static int list_entry(void *arg, const char *path)
+{
+        struct reader *r = arg;
+        struct s3_field *f = r->f;
+        struct op_entry e = {.is_prefix = false};
+        int err = 0;
+
+        if (!strcmp(path, "ListBucketResult/Contents")) {
+                e.size = strtoull(f[L_SIZE].text.p, NULL, 10);
+                e.time_ns = s3_time_iso(f[L_TIME].text.p);
+                char version[STORE_ETAG_MAX];
+                list_version(&f[L_VERSION], version);
+                err = op_add_entry(r->op, &e, f[L_KEY].text.p, version, NULL);
+                for (int i = L_KEY; i <= L_VERSION; i++)
+                        buf_reset(&f[i].text);
+        } else if (!strcmp(path, "ListBucketResult/CommonPrefixes")) {
+                e.is_prefix = true;
+                err = op_add_entry(r->op, &e, f[L_PREFIX].text.p, NULL, NULL);
+                buf_reset(&f[L_PREFIX].text);
+        }
+        return err;
+}
+
+int s3_read_list(struct op *op, const char *version)
+{
+        struct s3_field f[L_FIELDS] = {
+                [L_KEY] = {"ListBucketResult/Contents/Key", BUF_INIT},
+                [L_SIZE] = {"ListBucketResult/Contents/Size", BUF_INIT},
+                [L_TIME] = {"ListBucketResult/Contents/LastModified", BUF_INIT},
+                [L_VERSION] = {version, BUF_INIT},
+                [L_PREFIX] = {"ListBucketResult/CommonPrefixes/Prefix", BUF_INIT},
+                [L_NEXT] = {"ListBucketResult/NextContinuationToken", BUF_INIT},
+                [L_TRUNCATED] = {"ListBucketResult/IsTruncated", BUF_INIT},
+                [L_ENCODING] = {"ListBucketResult/EncodingType", BUF_INIT},
+        };
+        struct reader r = {.op = op, .f = f};
+
+        op->n = op->page = 0; /* a retry after a body that could not be read */
+        buf_reset(&op->names);
+        int err = s3_read(op, f, L_FIELDS, list_entry, &r);
+        if (!err) {
+                s3_decode_page(op, f[L_ENCODING].text.p);
+                if (!strcmp(f[L_TRUNCATED].text.p, "true") && f[L_NEXT].text.len &&
+                    !(op->next = strdup(f[L_NEXT].text.p)))
+                        err = -ENOMEM;
+        }
+        s3_fields_release(f, L_FIELDS);
+        return err ? s3_unreadable(op, err) : 0;
 }
 
 /* --- unfinished uploads -------------------------------------------------------------------------
@@ -131,4 +200,61 @@ int s3_read_parts(struct op *op)
                 err = parts_next(op, f);
         s3_fields_release(f, P_FIELDS);
         return err < 0 ? s3_unreadable(op, err) : err;
+}
+
+/* --- deleting many ------------------------------------------------------------------------------
+ */
+
+int s3_write_delete(struct op *op)
+{
+        buf_reset(&op->text);
+        buf_adds(&op->text, "<Delete><Quiet>true</Quiet>");
+        for (size_t i = 0; i < op->nkeys; i++) {
+                buf_adds(&op->text, "<Object><Key>");
+                xml_escape(&op->text, op->keys[i]);
+                buf_adds(&op->text, "</Key></Object>");
+        }
+        return buf_adds(&op->text, "</Delete>");
+}
+
+enum { D_KEY, D_CODE, D_MESSAGE, D_FIELDS };
+
+struct delete_reader {
+        struct op *op;
+        struct s3_field *f;
+        int (*meaning)(const char *code);
+        int answer;
+};
+
+/* One key that was not deleted: it stands for all, and a code that passes is worth a try. */
+static int delete_error(void *arg, const char *path)
+{
+        struct delete_reader *r = arg;
+        struct op_fault *fault = &r->op->fault;
+        const char *code = r->f[D_CODE].text.p;
+
+        if (strcmp(path, "DeleteResult/Error") || !strcmp(code, "NoSuchKey"))
+                return 0;
+        if (r->answer < 0)
+                return 0;
+        fault->status = r->op->rq.status;
+        snprintf(fault->code, sizeof fault->code, "%s", code);
+        snprintf(fault->message, sizeof fault->message, "%s: %s", r->f[D_KEY].text.p,
+                 r->f[D_MESSAGE].text.p);
+        r->answer = r->meaning(code);
+        return 0;
+}
+
+int s3_read_deleted(struct op *op, int (*meaning)(const char *code))
+{
+        struct s3_field f[D_FIELDS] = {
+                [D_KEY] = {"DeleteResult/Error/Key", BUF_INIT},
+                [D_CODE] = {"DeleteResult/Error/Code", BUF_INIT},
+                [D_MESSAGE] = {"DeleteResult/Error/Message", BUF_INIT},
+        };
+        struct delete_reader r = {.op = op, .f = f, .meaning = meaning};
+
+        int err = s3_read(op, f, D_FIELDS, delete_error, &r);
+        s3_fields_release(f, D_FIELDS);
+        return err ? s3_unreadable(op, err) : r.answer;
 }

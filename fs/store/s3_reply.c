@@ -103,3 +103,20 @@ void s3_etag(const char *text, char out[STORE_ETAG_MAX])
         memcpy(out + bare, text, n);
         out[n + 2 * bare] = 0;
 }
+
+void s3_keep_header(struct store_meta *m, const char *name, const char *value)
+{
+        static const char *const kept[] = {"content-type",        "cache-control",
+                                           "content-disposition", "content-encoding",
+                                           "content-language",    "x-amz-storage-class"};
+        char marked[32];
+        if (!strcmp(value, "binary/octet-stream") || !strcmp(value, "application/octet-stream") ||
+            !strcmp(value, "STANDARD"))
+                return;
+        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+                if (strcmp(name, kept[i]))
+                        continue;
+                snprintf(marked, sizeof marked, ":%s", name);
+                store_meta_add(m, marked, value);
+        }
+}

@@ -25,12 +25,23 @@ bool s3_crc(const char *text, uint32_t *crc);
 /* Copies an ETag; one without quotes gets them. */
 void s3_etag(const char *text, char out[STORE_ETAG_MAX]);
 
+/* Headers of an object that a copy with other metadata would lose, kept as metadata whose names
+ * begin with ':'; others are left. What a store says of an object that was given none is not kept.
+ */
+void s3_keep_header(struct store_meta *m, const char *name, const char *value);
+
 /* s3_pages.c */
 /* Decodes the keys of the entries from op->page on, if the server says that they are encoded. An
  * entry whose key cannot be decoded is none. */
 void s3_decode_page(struct op *op, const char *encoding);
 /* Read a page into op->v; OP_AGAIN when there is another, that op->marker (and op->next) begin. */
+/* A page of objects; `version` is the path of the element that names an object's version. */
+int s3_read_list(struct op *op, const char *version);
 int s3_read_uploads(struct op *op);
 int s3_read_parts(struct op *op);
+/* Fills op->text with the request to delete op->keys; 0 or -ENOMEM. The reply: the first key that
+ * was not deleted decides, by what meaning() makes of its code. */
+int s3_write_delete(struct op *op);
+int s3_read_deleted(struct op *op, int (*meaning)(const char *code));
 
 #endif

@@ -66,9 +66,11 @@ struct upload_part {
 struct store_upload {
         struct store *s;
         char *key, *id;
-        bool over;        /* atomic: aborted, and takes no more parts */
-        bool plain;       /* begun for sent parts alone */
-        bool without_crc; /* the kind's: no checksums of parts */
+        bool over;                   /* atomic: aborted, and takes no more parts */
+        bool plain;                  /* begun for sent parts alone */
+        bool without_crc;            /* the kind's: no checksums of parts */
+        struct store_meta *meta;     /* what it was begun with; NULL: nothing, or not known */
+        struct store_stream *stream; /* the kind's, one malloc'ed block; made under the mutex */
         pthread_mutex_t mtx;
         struct {
                 struct upload_part *v; /* by number - 1 */

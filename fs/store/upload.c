@@ -43,6 +43,8 @@ void store_upload_free(struct store_upload *up)
         for (unsigned i = 0; i < up->locked.room; i++)
                 free(up->locked.v[i].etag);
         free(up->locked.v);
+        free(up->meta);
+        free(up->stream);
         free(up->key);
         free(up->id);
         pthread_mutex_destroy(&up->mtx);
@@ -148,6 +150,7 @@ static void finish_create(struct op *op, int err)
         if (up) {
                 up->plain = !op->copying;
                 up->without_crc = op->without_crc;
+                up->meta = TAKE_PTR(op->meta);
         }
         op->done.upload(op->arg, err || up ? err : -ENOMEM, up);
 }

@@ -6,8 +6,10 @@ creds_tests = \
 	%D%/express.sh \
 	%D%/gcp_external.sh \
 	%D%/gcp_key.sh \
+	%D%/gcp_keys.sh \
 	%D%/gcp_metadata.sh \
 	%D%/gcp_user.sh \
+	%D%/hosts.sh \
 	%D%/imds.sh \
 	%D%/options.sh \
 	%D%/process.sh \

@@ -41,7 +41,7 @@ start_store() {
 
 # The names that operations of S3 have where the store speaks something else.
 op_names() {
-	case $CKPTFS_TEST_SCHEME in
+	case $CKPTFS_TEST_SCHEME${CKPTFS_TEST_KEYS:+-keys} in
 	gs) sed 's/\<PutObject\>/objects.insert/; s/\<HeadObject\>/objects.get/
 		s/\<GetObject\>/objects.media/; s/\<CopyObject\>/objects.rewrite/
 		s/\<DeleteObject\>/objects.delete/; s/\<DeleteObjects\>/batch/

@@ -11,7 +11,7 @@
 # After store_start there are $store_pid, $store_log, $store_data (the server's folder) and, exported,
 # CKPTFS_TEST_ENDPOINT, CKPTFS_TEST_BUCKET, CKPTFS_TEST_KIND, AWS_ACCESS_KEY_ID and
 # AWS_SECRET_ACCESS_KEY. CKPTFS_TEST_SCHEME is s3 or gs: what the server speaks; set to gs before, it
-# makes storesim speak that. The bucket exists and the server answers. Its log is printed when the test
+# makes storesim speak that; with CKPTFS_TEST_KEYS=yes, too, it takes HMAC keys and nothing else. The bucket exists and the server answers. Its log is printed when the test
 # failed. Set store_port before to start it on a port of your choice (a restart).
 #
 # CKPTFS_REQUIRE=interop turns the skip of a missing server into a failure.
@@ -24,7 +24,10 @@ unset AWS_PROFILE AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_CA_
 export AWS_ACCESS_KEY_ID=ckptfs-test-key AWS_SECRET_ACCESS_KEY=ckptfs-test-secret
 export AWS_REGION=us-east-1 CKPTFS_TEST_BUCKET=test-bucket
 : "${CKPTFS_TEST_SCHEME:=s3}"
-unset STORAGE_EMULATOR_HOST GOOGLE_APPLICATION_CREDENTIALS GCE_METADATA_HOST 2>/dev/null || :
+unset STORAGE_EMULATOR_HOST GOOGLE_APPLICATION_CREDENTIALS GCE_METADATA_HOST CLOUDSDK_CONFIG \
+	CLOUDSDK_STORAGE_GS_XML_ACCESS_KEY_ID CLOUDSDK_STORAGE_GS_XML_SECRET_ACCESS_KEY 2>/dev/null || :
+[ -z "${CKPTFS_TEST_KEYS:-}" ] || export CLOUDSDK_STORAGE_GS_XML_ACCESS_KEY_ID=$AWS_ACCESS_KEY_ID \
+	CLOUDSDK_STORAGE_GS_XML_SECRET_ACCESS_KEY=$AWS_SECRET_ACCESS_KEY
 export CKPTFS_TEST_SCHEME
 export AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null
 
@@ -131,10 +134,11 @@ store_start_storesim() {
 	*' --null '*) ;; # keeps no data
 	*) set -- --data "$store_data" "$@" ;;
 	esac
-	case $CKPTFS_TEST_SCHEME in
-	s3) set -- --access-key "$AWS_ACCESS_KEY_ID" --secret-key "$AWS_SECRET_ACCESS_KEY" "$@" ;;
-	gs) set -- --protocol gs "$@" ;;
+	case $CKPTFS_TEST_SCHEME${CKPTFS_TEST_KEYS:+-keys} in
+	gs) ;;
+	*) set -- --access-key "$AWS_ACCESS_KEY_ID" --secret-key "$AWS_SECRET_ACCESS_KEY" "$@" ;;
 	esac
+	[ "$CKPTFS_TEST_SCHEME" = s3 ] || set -- --protocol gs "$@"
 	: >"$tmp/storesim.out" # what the one before said is no answer
 	"$store_prog" --listen "127.0.0.1:${store_port:-0}" --bucket "$CKPTFS_TEST_BUCKET" "$@" \
 		>"$tmp/storesim.out" 2>>"$store_log" &

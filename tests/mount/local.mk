@@ -17,7 +17,9 @@ mount_tests = \
 	%D%/dirs.sh \
 	%D%/end.sh \
 	%D%/gs_append.sh \
+	%D%/gs_keys.sh \
 	%D%/gs_listing.sh \
+	%D%/gs_resumable.sh \
 	%D%/handles.sh \
 	%D%/hns.sh \
 	%D%/kill.sh \

@@ -40,6 +40,6 @@ check_PROGRAMS += %D%/test_store
 %C%_test_store_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_store_LDADD = $(STORE_TEST_LIBS)
 
-store_sh_tests = %D%/storesim.sh %D%/storesim_gs.sh
+store_sh_tests = %D%/storesim.sh %D%/storesim_gs.sh %D%/storesim_gs_keys.sh
 TESTS += $(store_sh_tests)
 EXTRA_DIST += $(store_sh_tests)

@@ -19,7 +19,7 @@ void server_lacks(const char *what);
 /* Whether it is the server of that name. */
 bool server_is(const char *kind);
 /* What names no version that there is. */
-const char *server_other_version(const struct store *s);
+const char *server_other_version(void);
 /* n bytes of a pattern that begins at byte `off` of it. The caller's, to free. */
 char *pattern(uint64_t off, size_t n);
 bool is_pattern(const char *p, uint64_t off, size_t n);

@@ -346,7 +346,7 @@ START_TEST(parameters_sort_by_encoded_name_before_value)
         const struct uri_pair host = {"host", "h"};
         const struct uri_pair one[] = {{"a", "z"}, {"a-b", "1"}, {"a", "1"}};
         const struct uri_pair two[] = {{"a-b", "1"}, {"a", "1"}, {"a", "z"}};
-        struct sign_request req = {"GET", "/", one, 3, &host, 1, SIGN_EMPTY_PAYLOAD};
+        struct sign_request req = {"GET", "/", one, 3, &host, 1, SIGN_EMPTY_PAYLOAD, NULL};
         char date[SIGN_DATE_LEN];
 
         ck_assert_int_eq(sign_v4(&req, &s3_key, 0, date, &a), 0);
@@ -355,6 +355,33 @@ START_TEST(parameters_sort_by_encoded_name_before_value)
         ck_assert_str_eq(a.p, b.p);
         req.nheaders = 0;
         ck_assert_int_eq(sign_v4(&req, &s3_key, 0, date, &b), -EINVAL);
+}
+END_TEST
+
+START_TEST(googles_scheme_has_names_of_its_own)
+{
+        CLEANUP(buf_release) struct buf auth = BUF_INIT;
+        static const struct sign_key key = {"GOOG1E", "secret", "auto", "storage", NULL};
+        struct uri_pair headers[] = {{"host", "h"}, {"x-goog-date", NULL}};
+        struct sign_request req = {.method = "GET",
+                                   .path = "/b/o",
+                                   .headers = headers,
+                                   .nheaders = 1,
+                                   .payload_hash = SIGN_UNSIGNED_PAYLOAD,
+                                   .scheme = &sign_goog4};
+        char date[SIGN_DATE_LEN];
+
+        ck_assert_int_eq(sign_v4(&req, &key, 0, date, &auth), 0);
+        ck_assert_ptr_nonnull(strstr(auth.p, "GOOG4-HMAC-SHA256 Credential=GOOG1E/19700101/auto/"
+                                             "storage/goog4_request, "
+                                             "SignedHeaders=host;x-goog-date, Signature="));
+        headers[1].value = date;
+        req.nheaders = 2;
+        req.scheme = NULL; /* whoever verifies goes by the claim */
+        ck_assert_int_eq(verify(&req, auth.p, "secret"), 0);
+        ck_assert_int_eq(verify(&req, auth.p, "another"), -EACCES);
+        headers[1].name = "x-amz-date";
+        ck_assert_int_eq(verify(&req, auth.p, "secret"), -EACCES);
 }
 END_TEST
 
@@ -368,6 +395,7 @@ int main(void)
         tcase_add_test(t, a_broken_authorization_is_refused);
         tcase_add_test(t, a_claim_names_its_parts);
         tcase_add_test(t, parameters_sort_by_encoded_name_before_value);
+        tcase_add_test(t, googles_scheme_has_names_of_its_own);
         suite_add_tcase(s, t);
         return unit_main(s);
 }

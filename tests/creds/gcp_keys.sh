@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Google: HMAC keys, which sign requests of the XML API.
+scheme=gs
+. "$srcdir/tests/lib/creds.sh"
+plan 13
+nowhere=GCE_METADATA_HOST=127.0.0.1:1
+id=CLOUDSDK_STORAGE_GS_XML_ACCESS_KEY_ID secret=CLOUDSDK_STORAGE_GS_XML_SECRET_ACCESS_KEY
+identity '{"issue": {"only": true}, "keys": {}}'
+# key FILE ID SECRET: as gcloud storage hmac create --format=json prints it
+key() {
+	printf '{"kind": "storage#hmacKey", "metadata": {"accessId": "%s", "state": "ACTIVE"}, "secret": "%s"}' \
+		"$2" "$3" >"$1"
+}
+key "$tmp/key.json" unused unused
+key "$tmp/wrong.json" unused topsecret-wrong
+opens "keys of the environment sign" $id=unused $secret=unused
+check "requests of the XML API alone" sh -c '! grep -qE " (objects|buckets|gce)\." "$1"' sh "$requests"
+opens "a file has them, too" -ocredentials="$tmp/key.json" $nowhere
+opens "also where other credentials are named" "GOOGLE_APPLICATION_CREDENTIALS=$tmp/key.json"
+opens "the file goes first" -ocredentials="$tmp/key.json" $id=unused $secret=topsecret-wrong
+refused "a secret that is wrong is refused" 'SignatureDoesNotMatch|signature' $id=unused $secret=topsecret-wrong
+refused "as is a key that is not known" 'access key ID|denied' $id=other $secret=unused
+refused "and one in a file" 'signature|denied' -ocredentials="$tmp/wrong.json" $nowhere
+refused "half a pair is told" "$secret is not: set both" $id=unused
+refused "whichever half" "$id is not: set both" $secret=unused
+printf '{"kind": "storage#hmacKey", "secret": "topsecret"}' >"$tmp/part.json"
+refused "as is a file that has no more" 'has no "accessId"' -ocredentials="$tmp/part.json" $nowhere
+refused "what only tokens can do is refused" 'needs an OAuth token' $id=unused $secret=unused -oupload=compose
+no_secrets

@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Which hosts are asked, and through which proxy: a proxy leads all of them to storesim.
+. "$srcdir/tests/lib/tap.sh"
+. "$srcdir/tests/lib/creds.sh"
+command -v python3 >/dev/null || skip_all "python3 is not installed"
+command -v openssl >/dev/null || skip_all "openssl is not installed"
+plan 27
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=ckptfs-test \
+	-addext subjectAltName=IP:127.0.0.1,DNS:store.test -keyout "$tmp/tls.key" -out "$tmp/tls.pem" 2>/dev/null
+
+# proxied: a proxy before the server that runs: $proxy; what it was asked for is in $asked
+proxied() {
+	[ -z "${proxy_pid:-}" ] || { kill "$proxy_pid" && wait "$proxy_pid"; } 2>/dev/null
+	: >"$tmp/proxy.out"
+	python3 "$srcdir/tests/lib/proxy.py" "$host" "$asked" >"$tmp/proxy.out" 2>"$tmp/proxy.err" &
+	proxy_pid=$!
+	wait_for 30 grep -q '^listening on ' "$tmp/proxy.out"
+	proxy=http://$(sed -n 's/^listening on //p' "$tmp/proxy.out")
+}
+at_exit 'kill $proxy_pid 2>/dev/null'
+asked=$tmp/asked
+keys='AWS_ACCESS_KEY_ID=unused AWS_SECRET_ACCESS_KEY=unused AWS_EC2_METADATA_DISABLED=true'
+
+identity '{"keys": {}}'
+proxied
+opens "a store is reached through a proxy" "http_proxy=$proxy" $keys -oendpoint=http://store.test
+check "which is asked for it" grep -q '^GET http://store.test/bkt' "$asked"
+opens "whatever it is for" "all_proxy=$proxy" $keys -oendpoint=http://store.test
+: >"$asked"
+refused "but not where it is told not to" 'host unknown|does not answer' "http_proxy=$proxy" NO_PROXY=store.test \
+	$keys -oendpoint=http://store.test
+refused "nor for a part of the name" 'host unknown|does not answer' "http_proxy=$proxy" no_proxy=.test \
+	$keys -oendpoint=http://store.test
+opens "nor for this machine" "http_proxy=$proxy" $keys
+expect_eq "" "$(cat "$asked")" "so it was asked nothing"
+refused "a proxy that is not there is told" 'does not answer|proxy' http_proxy=http://127.0.0.1:1 \
+	$keys -oendpoint=http://store.test
+
+sim_options="--tls-cert $tmp/tls.pem --tls-key $tmp/tls.key"
+identity '{"issue": {"only": true}, "keys": {}, "imds.region": {"region": "eu-north-1"}, "imds.credentials": {}}'
+proxied
+opens "with TLS through a tunnel" "HTTPS_PROXY=$proxy" $keys -oendpoint=https://store.test -oca_bundle="$tmp/tls.pem"
+check "to the host" grep -qx 'CONNECT store.test:443' "$asked"
+refused "whose name is checked" 'cannot be trusted' "https_proxy=$proxy" $keys -oendpoint=https://other.test \
+	-oca_bundle="$tmp/tls.pem"
+
+# asks NAME HOST VAR=VALUE...: this host is the last that was asked
+asks() {
+	name=$1 want=$2; shift 2
+	: >"$asked"
+	try "https_proxy=$proxy" -oendpoint= "$@"
+	expect_eq "CONNECT $want:443" "$(tail -n 1 "$asked")" "$name"
+}
+asks "a bucket is in its region" bkt.s3.eu-west-1.amazonaws.com AWS_REGION=eu-west-1 $keys
+asks "that of the option goes first" bkt.s3.eu-west-2.amazonaws.com AWS_REGION=eu-west-1 -oregion=eu-west-2 $keys
+asks "without one it is us-east-1" bkt.s3.us-east-1.amazonaws.com $keys
+asks "or the machine's" bkt.s3.eu-north-1.amazonaws.com AWS_ACCESS_KEY_ID=unused AWS_SECRET_ACCESS_KEY=unused \
+	"AWS_EC2_METADATA_SERVICE_ENDPOINT=$url" "AWS_CA_BUNDLE=$tmp/tls.pem"
+asks "a region in China has another domain" bkt.s3.cn-north-1.amazonaws.com.cn AWS_REGION=cn-north-1 $keys
+asks "FIPS" bkt.s3-fips.us-west-2.amazonaws.com AWS_REGION=us-west-2 AWS_USE_FIPS_ENDPOINT=true $keys
+asks "dual-stack" bkt.s3.dualstack.us-west-2.amazonaws.com AWS_REGION=us-west-2 AWS_USE_DUALSTACK_ENDPOINT=true $keys
+printf '[default]\nuse_fips_endpoint = true\nuse_dualstack_endpoint = true\nregion = us-west-2\n' >"$home/.aws/config"
+asks "both, by the profile" bkt.s3-fips.dualstack.us-west-2.amazonaws.com $keys
+rm "$home/.aws/config"
+bucket_url=s3://a.b
+asks "a name with dots is in the path" s3.eu-west-1.amazonaws.com AWS_REGION=eu-west-1 $keys
+bucket_url=s3://ckpt--usw2-az1--x-s3
+asks "a directory bucket is in its zone" ckpt--usw2-az1--x-s3.s3express-usw2-az1.us-west-2.amazonaws.com \
+	AWS_REGION=us-west-2 $keys
+bucket_url=gs://bkt
+asks "Google's has one name" storage.googleapis.com -oanonymous
+asks "in another universe another" storage.apis.example -oanonymous GOOGLE_CLOUD_UNIVERSE_DOMAIN=apis.example
+openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out "$tmp/key.pem" 2>/dev/null
+cat >"$tmp/sa.json" <<END
+{"type": "service_account", "client_email": "a@b", "universe_domain": "apis.file.example",
+ "private_key": "$(awk '{ printf "%s\\n", $0 }' "$tmp/key.pem")"}
+END
+asks "which a credential file may tell, whose claim is the token" storage.apis.file.example \
+	"GOOGLE_APPLICATION_CREDENTIALS=$tmp/sa.json"
+expect_eq 1 "$(grep -c . "$asked")" "without a token server"
+bucket_url=s3://bkt
+cat >"$home/.aws/config" <<END
+[profile role]
+role_arn = arn:aws:iam::111122223333:role/r
+credential_source = Environment
+region = eu-central-1
+END
+asks "a role is asked for in the region" sts.eu-central-1.amazonaws.com -oprofile=role $keys
+no_secrets

@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# gs_keys.sh: a mount with HMAC keys, where every request is one of the XML API.
+CKPTFS_TEST_SCHEME=gs CKPTFS_TEST_KEYS=yes
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 15
+start_store
+mount_ckptfs part_size=5M attr_ttl=0
+head -c 12000000 /dev/urandom >"$tmp/data"
+
+mkdir "$mnt/d"
+printf small >"$mnt/d/s"
+chmod 640 "$mnt/d/s"
+expect_eq "small 640 5" "$(cat "$mnt/d/s") $(stat -c '%a %s' "$mnt/d/s")" "a small file"
+requests_mark
+cp "$tmp/data" "$mnt/d/large"
+same "a large file" "$tmp/data" d/large
+expect_requests "in parts that are looked at before they get its name" CreateMultipartUpload=1 UploadPart=3 \
+	CompleteMultipartUpload=1 CopyObject=1 DeleteObject=1
+check "which reads back" cmp "$tmp/data" "$mnt/d/large"
+expect_eq "EEXIST" "$(fdo open wcx "$mnt/d/s")" "a file is made once"
+printf theirs | store_put d/x
+expect_eq "EEXIST" "$(fdo open wcx "$mnt/d/x")" "whoever made it"
+cp "$tmp/data" "$tmp/longer"
+echo tail >>"$tmp/longer"
+echo tail >>"$mnt/d/large"
+same "a file can grow" "$tmp/longer" d/large
+ln -s s "$mnt/d/link"
+expect_eq "s" "$(readlink "$mnt/d/link")" "a link"
+expect_eq "large link s x" "$(ls "$mnt/d" | xargs)" "a listing"
+expect_eq "ok" "$(fdo rename "$mnt/d" "$mnt/new")" "a directory is renamed"
+expect_eq "small 640" "$(cat "$mnt/new/s") $(stat -c %a "$mnt/new/s")" "with what is in it"
+rm -r "$mnt/new"
+expect_eq "" "$(store_ls)$(store_uploads)" "rm -r leaves nothing"
+expect_eq 0 "$(grep -cE ' (objects|folders|buckets)\.' "$requests")" "no request was of the JSON API"
+umount_ckptfs
+
+check "upload=compose is refused" sh -c '! "$1" -f -o "upload=compose,endpoint=$2" gs://b "$3" 2>"$4" &&
+	grep -q "needs an OAuth token" "$4"' sh "$builddir/ckptfs" "$CKPTFS_TEST_ENDPOINT" "$mnt" "$tmp/err"
