@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 19
+plan 20
 cd "$tmp" || exit 1
 mkdir disk
 conf=$srcdir/tests/bench/suite
@@ -40,6 +40,10 @@ suite dcp model=gpt-mini world_size=1 thread_count=1,2 backend=gloo checkpoint.s
 expect_eq "0 4 0" "$? $(jobs dcp)" "dcp: the older file, swept"
 expect_eq "results_gpt-mini_gloo_1_1_disk.json results_gpt-mini_gloo_1_1_null.json" \
 	"$(cd dcp/*/* && echo 0/results_* 1/results_* | sed 's|[01]/||g')" "with the older names of results"
+
+# the libraries of tars are optional
+bench dataset -cd "$conf" -cn dataset s3.region=us-east-1 s3.bucket=b mount.path=. path=. sharding=off --dry-run >dry 2>&1
+expect_eq "0 1 1" "$? $(grep -c s3iterabledataset dry) $(grep -c mountpointcache dry)" "dataset: five data loaders"
 
 # refused PATTERN SCENARIO arguments...
 refused() {
