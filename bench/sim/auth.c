@@ -98,7 +98,10 @@ bool s3_denied(struct service *s, struct exchange *x)
                         s3_error(x, "AccessDenied");
                 return x->status != 0;
         }
-        if (sign_claim_parse(auth, &claim))
+        if (s3_is_v2(auth)) { /* it says no region */
+                if (asked)
+                        s3_check_v2(s, x, auth);
+        } else if (sign_claim_parse(auth, &claim))
                 s3_refuse(x, 400, "AuthorizationHeaderMalformed", NULL);
         else
                 check_claim(s, x, &claim);

@@ -8,6 +8,7 @@ noinst_LTLIBRARIES += %D%/libsim.la
 	bench/pattern.h \
 	bench/pattern_word.h \
 	%D%/auth.c \
+	%D%/auth_v2.c \
 	%D%/blob.c \
 	%D%/chunked.c \
 	%D%/chunked.h \

@@ -78,6 +78,9 @@ bool s3_bad_session(struct service *s, struct exchange *x);
 
 /* auth.c: true when the reply is set to an error. */
 bool s3_denied(struct service *s, struct exchange *x);
+/* auth_v2.c: the old signature. Sets the reply to an error when it is wrong. */
+bool s3_is_v2(const char *authorization);
+void s3_check_v2(const struct service *s, struct exchange *x, const char *authorization);
 
 /* --- operations --- */
 

@@ -85,6 +85,12 @@ void hmac_sha256(const void *key, size_t nkey, const void *p, size_t n, uint8_t 
                 memset(out, 0, SHA256_LEN);
 }
 
+void hmac_sha1(const void *key, size_t nkey, const void *p, size_t n, uint8_t out[SHA1_LEN])
+{
+        if (!HMAC(EVP_sha1(), key, (int)nkey, p, n, out, NULL))
+                memset(out, 0, SHA1_LEN);
+}
+
 void hex_encode(const void *p, size_t n, char *out)
 {
         static const char digits[] = "0123456789abcdef";

@@ -22,6 +22,7 @@ uint32_t crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b);
 
 void sha256(const void *p, size_t n, uint8_t out[SHA256_LEN]);
 void hmac_sha256(const void *key, size_t nkey, const void *p, size_t n, uint8_t out[SHA256_LEN]);
+void hmac_sha1(const void *key, size_t nkey, const void *p, size_t n, uint8_t out[SHA1_LEN]);
 void sha1(const void *p, size_t n, uint8_t out[SHA1_LEN]);
 void md5(const void *p, size_t n, uint8_t out[MD5_LEN]);
 

@@ -66,6 +66,9 @@ START_TEST(hashes_give_the_published_values)
         hmac_sha256("Jefe", 4, "what do ya want for nothing?", 28, out); /* RFC 4231, case 2 */
         hex_encode(out, SHA256_LEN, hex);
         ck_assert_str_eq(hex, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+        hmac_sha1("Jefe", 4, "what do ya want for nothing?", 28, out); /* RFC 2202, case 2 */
+        hex_encode(out, SHA1_LEN, hex);
+        ck_assert_str_eq(hex, "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79");
         md5("abc", 3, out); /* RFC 1321 */
         hex_encode(out, MD5_LEN, hex);
         ck_assert_str_eq(hex, "900150983cd24fb0d6963f7d28e17f72");
