@@ -10,12 +10,28 @@
 
 #include "base/banned.h"
 
+#ifdef HAVE_AWSCRT
+#define AWSCRT_OPS &io_awscrt
+#else
+#define AWSCRT_OPS NULL
+#endif
+#ifdef HAVE_LIBS3
+#define LIBS3_OPS &io_libs3
+#else
+#define LIBS3_OPS NULL
+#endif
+
 const struct io_storage io_storages[] = {
-        {"mount", &io_posix, "files below mount.path, through a mounted bucket"},
-        {"s3", &io_s3, "objects below s3.uri, straight through libstore"},
-        {"gcs", &io_s3, "objects below gcs.uri, straight through libstore"},
-        {"disk", &io_posix, "files below path"},
-        {"null", &io_null, "nowhere, with null.delay_us: what measuring itself costs"},
+        {"mount", &io_posix, "files below mount.path, through a mounted bucket", NULL},
+        {"s3", &io_s3, "objects below s3.uri, straight through libstore", NULL},
+        {"gcs", &io_s3, "objects below gcs.uri, straight through libstore", NULL},
+        {"awscrt", AWSCRT_OPS, "objects below s3.uri, through the vendor's aws-c-s3",
+         "aws-c-s3 was not given: run bench/third_party/awscrt.sh, and configure "
+         "--with-awscrt=DIR"},
+        {"libs3", LIBS3_OPS, "objects below s3.uri, through libs3, a save in one request",
+         "libs3 was not found: install libs3-dev and configure anew"},
+        {"disk", &io_posix, "files below path", NULL},
+        {"null", &io_null, "nowhere, with null.delay_us: what measuring itself costs", NULL},
 };
 const size_t io_nstorages = sizeof io_storages / sizeof io_storages[0];
 
@@ -23,9 +39,15 @@ const struct io_storage *io_find(const char *name, char *why, size_t nwhy)
 {
         CLEANUP(buf_release) struct buf b = BUF_INIT;
         for (size_t i = 0; i < io_nstorages; i++) {
-                if (!strcmp(io_storages[i].name, name))
-                        return &io_storages[i];
-                buf_addf(&b, "%s%s", i ? ", " : "", io_storages[i].name);
+                const struct io_storage *st = &io_storages[i];
+                if (!strcmp(st->name, name) && st->ops)
+                        return st;
+                if (!strcmp(st->name, name)) {
+                        snprintf(why, nwhy, "storage %s is not in this build: %s", name,
+                                 st->missing);
+                        return NULL;
+                }
+                buf_addf(&b, "%s%s", i ? ", " : "", st->name);
         }
         snprintf(why, nwhy, "storage '%s' is unknown: give one of %s", name, b.p);
         return NULL;

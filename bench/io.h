@@ -101,15 +101,17 @@ uint64_t io_reach(const struct io_data *d);
 /* A word of the storage key. */
 struct io_storage {
         const char *name;
-        const struct io_ops *ops;
+        const struct io_ops *ops; /* NULL: not in this build, for the reason that `missing` says */
         const char *text;
+        const char *missing; /* cause, then remedy */
 };
 extern const struct io_storage io_storages[];
 extern const size_t io_nstorages;
-/* NULL with one line in `why` when there is none of that name. */
+/* NULL with one line in `why` when there is none of that name, or it is not built. */
 const struct io_storage *io_find(const char *name, char *why, size_t nwhy);
 
 extern const struct io_ops io_posix, io_s3, io_null;
+extern const struct io_ops io_awscrt, io_libs3; /* where they are built */
 
 /* The directory that `storage`, mount or disk, names by its key. 0, or a negative errno with one
  * line in `why`. */

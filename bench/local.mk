@@ -73,6 +73,8 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/payload.h \
 	%D%/payload_dev.c \
 	%D%/payload_dev.h \
+	%D%/place.c \
+	%D%/place.h \
 	%D%/plot.c \
 	%D%/plot.h \
 	%D%/report.c \
@@ -178,6 +180,24 @@ if WITH_NCCL
 %C%_libbench_la_CFLAGS += $(NCCL_CFLAGS) $(CUDA_CFLAGS)
 %C%_libbench_la_LIBADD += $(NCCL_LIBS)
 endif
+
+# Clients of others, for comparison. Their headers are not ours to warn about.
+if WITH_AWSCRT
+%C%_libbench_la_SOURCES += \
+	%D%/awscrt.c \
+	%D%/awscrt.h \
+	%D%/awscrt_call.c \
+	%D%/awscrt_i.h \
+	%D%/io_awscrt.c \
+	$(NULL)
+%C%_libbench_la_CFLAGS += $(AWSCRT_CFLAGS)
+%C%_libbench_la_LIBADD += $(AWSCRT_LIBS)
+endif
+if WITH_LIBS3
+%C%_libbench_la_SOURCES += %D%/io_libs3.c
+%C%_libbench_la_LIBADD += $(LIBS3_LIBS)
+endif
+EXTRA_DIST += %D%/third_party/awscrt.sh %D%/third_party/awscrt.txt
 
 ckptbench_SOURCES = %D%/main.c
 ckptbench_LDADD = %D%/libbench.la $(NCCL_RPATH)

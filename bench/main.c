@@ -32,7 +32,8 @@ static int help(void)
                 printf("  %s\n        %s\n", scenarios[i]->name, scenarios[i]->text);
         printf("\nstorages:\n");
         for (size_t i = 0; i < io_nstorages; i++)
-                printf("  %-8s%s\n", io_storages[i].name, io_storages[i].text);
+                printf("  %-8s%s%s\n", io_storages[i].name, io_storages[i].text,
+                       io_storages[i].ops ? "" : " (not in this build)");
         printf("\nkeys (several values, split by commas, make a job each):\n");
         param_tab_help(&key_tab, stdout);
         return 0;

@@ -15,7 +15,9 @@ bench_tests = \
 	%D%/report.sh \
 	%D%/restore.sh \
 	%D%/shards.sh \
+	%D%/shards_awscrt.sh \
 	%D%/shards_gcs.sh \
+	%D%/shards_libs3.sh \
 	%D%/shards_s3.sh \
 	%D%/shards_verify.sh \
 	%D%/stop.sh \
@@ -24,7 +26,7 @@ bench_tests = \
 	%D%/through_mount.sh \
 	$(NULL)
 TESTS += $(bench_tests)
-EXTRA_DIST += $(bench_tests) tests/lib/bench.sh
+EXTRA_DIST += $(bench_tests) tests/lib/bench.sh tests/lib/sdk.sh
 
 # The simulator by itself.
 sim_tests = \

@@ -4,7 +4,7 @@
 # library is used behind one door.
 . "${srcdir:?}/tests/lib/tap.sh"
 cd "$srcdir" || exit 1
-plan 20
+plan 22
 
 # room NAME DIR ALLOWED [PRUNE]: the "..." includes of C files below DIR match the pattern ALLOWED.
 room() {
@@ -41,6 +41,8 @@ door ISA-L 'isa-l' 'fs/base/digest\.c'
 door libfuse 'fuse|fuse3/' 'fs/mount/session\.[ch]|fs/mount/op(_[a-z_]*)?\.[ch]|bench/[a-z_]*null_?fuse[a-z_]*\.c|bench/ceiling[a-z_]*\.c'
 door libjpeg 'jpeg' 'bench/scenario/image_jpeg\.c'
 door libarchive 'archive' 'bench/scenario/tar\.c'
+door aws-c-s3 'aws/' 'bench/awscrt[a-z_]*\.[ch]'
+door libs3 'libs3\.h' 'bench/io_libs3\.c'
 door MPI 'mpi\.h' 'bench/coll_mpi\.c'
 door NCCL 'nccl' 'bench/coll_nccl\.c'
 door CUDA 'cuda' 'bench/dev_cuda\.cu'
