@@ -27,6 +27,7 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/environ.h \
 	%D%/format/dcp.c \
 	%D%/format/dcp.h \
+	%D%/format/dcp_read.c \
 	%D%/format/format.c \
 	%D%/format/format.h \
 	%D%/format/layout.c \
@@ -106,6 +107,7 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/scenario/dcp_files.c \
 	%D%/scenario/dcp_files.h \
 	%D%/scenario/dcp_load.c \
+	%D%/scenario/dcp_plan.c \
 	%D%/scenario/dcp_rounds.c \
 	%D%/scenario/dcp_rounds.h \
 	%D%/scenario/dcp_save.c \

@@ -35,6 +35,11 @@ size_t dcp_items(const struct shard *s, const char *file, struct dcp_item *v);
 /* The bytes of .metadata for the items of all ranks, which are sorted by it. 0 or -ENOMEM. */
 int dcp_metadata(struct dcp_item *v, size_t n, struct buf *out);
 
+/* The pieces of tensors that a .metadata lists, which anybody may have made; malloc'ed. 0, -ENOMEM,
+ * or -EBADMSG with one line in `why` without the file's name: pieces of other than whole rows are
+ * refused, too. */
+int dcp_read(const char *p, size_t n, struct dcp_item **out, size_t *nout, char *why, size_t nwhy);
+
 /* From the bytes of a .metadata that this made: how many ranks saved, and how many files each at
  * most. False when it names no file. */
 bool dcp_saved(const char *p, size_t n, unsigned *ranks, unsigned *files);

@@ -8,7 +8,8 @@
 /* Pushes a tuple of n ints, 3 at most. */
 void torch_pickle_ints(struct buf *b, const uint64_t *v, unsigned n);
 
-/* Lays out the archive of torch.save() of one tensor, the piece. */
+/* Lays out the archive of torch.save() of one tensor, the piece. Without a shard, which is NULL,
+ * the checksums are 0: to learn where things lie. */
 void torch_save_tensor(struct layout *l, const struct shard *s, const struct shard_piece *p);
 
 #endif

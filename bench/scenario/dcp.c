@@ -45,9 +45,8 @@ void dcp_say(struct dcp_job *j, const char *what, int err)
 
 int dcp_hold(struct dcp_job *j)
 {
-        bool held;
-        int err = payload_choose(&j->part, dcp_files_bytes(&j->files), j->k->hold, &held);
-        for (size_t i = 0; i < j->files.n && !err && held; i++)
+        int err = payload_choose(&j->part, dcp_files_bytes(&j->files), j->k->hold, &j->held);
+        for (size_t i = 0; i < j->files.n && !err && j->held; i++)
                 err = payload_hold(&j->files.v[i]->payload);
         err = coll_agree(&j->part, err);
         if (err)
@@ -135,13 +134,33 @@ static void suite_json(struct dcp_job *j, const struct sample *all, struct json 
                 json_add_number(whole, NULL, j->processing[e]);
 }
 
+/* What a load asked of the storage, beside what its ranks needed. */
+static void load_json(const struct dcp_job *j, const struct sample *all, const double *needed,
+                      struct json *o)
+{
+        double sum[2] = {0, 0};
+        for (size_t i = 0; i < j->k->epochs * j->part.ranks; i++)
+                sum[0] += (double)all[i].bytes;
+        for (unsigned i = 0; i < j->part.ranks; i++)
+                sum[1] += needed[i] * (double)j->k->epochs;
+        json_add_number(o, "fetched_bytes", sum[0]);
+        json_add_number(o, "needed_bytes", sum[1]);
+        json_add_number(o, "fetched_over_needed", stats_ratio(sum[0], sum[1]));
+}
+
 static int report(struct dcp_job *j, struct json *job)
 {
         struct coll *c = &j->part;
         size_t epochs = j->k->epochs;
         CLEANUP(freep) struct sample *all = NULL;
-        int err = timed_gather(c, j->samples, epochs, &all);
+        CLEANUP(freep) double *needed = calloc(c->ranks, sizeof *needed);
+        double mine = (double)j->needed;
+        int err = coll_agree(c, needed ? 0 : -ENOMEM);
 
+        if (!err)
+                err = c->ops->gather(c, &mine, sizeof mine, needed);
+        if (!err)
+                err = timed_gather(c, j->samples, epochs, &all);
         if (err || !job)
                 return err;
         struct shards_facts facts = {
@@ -150,7 +169,7 @@ static int report(struct dcp_job *j, struct json *job)
                 .epochs = epochs,
                 .ranks = c->ranks,
                 .suffix = j->dir,
-                .held = true,
+                .held = j->held,
                 .verified = j->load && j->k->verify,
                 .moves_data = !(j->storage->ops->flags & IO_EMPTY),
                 .dropped = j->dropped,
@@ -161,6 +180,8 @@ static int report(struct dcp_job *j, struct json *job)
         err = shards_json(&facts, job);
         if (!err)
                 suite_json(j, all, json_add_object(job, "suite"));
+        if (!err && j->load)
+                load_json(j, all, needed, json_add_object(job, "load"));
         return err;
 }
 
@@ -180,6 +201,30 @@ int dcp_carry(struct dcp_job *j)
         int err = coll_carry(&j->part, j->k->backend == BACKEND_NCCL, why, sizeof why);
         if (err && j->part.rank == 0)
                 run_error(j->run, "%s", *why ? why : strerror(-err));
+        return err;
+}
+
+/* Among how many ranks rows are divided. Collective. */
+static int choose_group(struct dcp_job *j)
+{
+        struct coll *c = &j->part;
+        bool hybrid = j->fsdp && j->k->sharding == SHARDING_HYBRID;
+        unsigned group = hybrid && j->k->hybrid_group ? (unsigned)j->k->hybrid_group
+                         : hybrid                     ? c->host_ranks
+                                                      : c->ranks;
+        double v[2] = {group, -(double)group};
+        int err = c->ops->max(c, v, 2);
+
+        j->plan.group = group;
+        bool odd = v[0] > -v[1] || c->ranks % group;
+        if (hybrid && !j->k->hybrid_group) /* ranks of a machine follow each other */
+                odd |= c->rank % group != c->host_rank;
+        err = coll_agree(c, err ? err : odd ? -EINVAL : 0);
+        if (err == -EINVAL && c->rank == 0)
+                run_error(j->run,
+                          "%u ranks are not divided into groups of %u: give "
+                          "checkpoint.hybrid_group= a divisor",
+                          c->ranks, group);
         return err;
 }
 
@@ -205,7 +250,8 @@ int dcp_prepare(struct dcp_job *j)
                 .ranks = j->part.ranks,
                 .threads = (unsigned)k->thread_count,
         };
-        return coll_agree(&j->part, err);
+        int grouped = choose_group(j);
+        return coll_agree(&j->part, err ? err : grouped);
 }
 
 /* The ranks that take part do it; the others wait for how it ends. */

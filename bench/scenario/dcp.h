@@ -25,8 +25,10 @@ struct dcp_job {
         struct timed timed;
         const char *dropped;
         struct sample *samples; /* of this rank, an epoch each */
-        double *processing;     /* seconds of all ranks together, an epoch each */
-        double *own_s;          /* the same as this rank saw it */
+        bool held;
+        uint64_t needed;    /* bytes of a load that this rank's tensors have */
+        double *processing; /* seconds of all ranks together, an epoch each */
+        double *own_s;      /* the same as this rank saw it */
 };
 
 /* Gives `part` the carrier that the backend key names. 0 or the same error in all of it, after
@@ -45,6 +47,10 @@ void dcp_end_epoch(struct dcp_job *j, bool clean);
  * that `suffix` names. Collective among the part. 0 or a negative errno after run_error(). */
 int dcp_save_epoch(struct dcp_job *j, size_t epoch);
 int dcp_load_epoch(struct dcp_job *j, size_t epoch);
+
+/* Plans the files and ranges that this rank needs of a checkpoint with those items, which are
+ * sorted by it. 0, or a negative errno after run_error(). */
+int dcp_plan_load(struct dcp_job *j, struct dcp_item *v, size_t n);
 
 /* What both do with the files of a plan: memory, storage, one line about what failed. */
 int dcp_hold(struct dcp_job *j);

@@ -23,6 +23,16 @@ static int plan_file(struct dcp_file *f, const struct shard *of_rank, const stru
         return err;
 }
 
+/* What of the model one rank writes. */
+static int plan_rank(const struct dcp_plan *p, unsigned rank, struct shard *out)
+{
+        CLEANUP(shard_release) struct shard of_group = {0};
+        if (p->cut == SHARD_WHOLE || p->group == p->ranks)
+                return shard_plan(p->model, p->optimizer, p->cut, rank, p->ranks, out);
+        int err = shard_plan(p->model, p->optimizer, p->cut, rank % p->group, p->group, &of_group);
+        return err ? err : shard_deal(&of_group, rank / p->group, p->ranks / p->group, out);
+}
+
 int dcp_files_plan(struct dcp_files *f, const struct dcp_plan *p, unsigned rank)
 {
         CLEANUP(shard_release) struct shard of_rank = {0};
@@ -31,7 +41,7 @@ int dcp_files_plan(struct dcp_files *f, const struct dcp_plan *p, unsigned rank)
         if (!v)
                 return -ENOMEM;
         f->v = v;
-        int err = shard_plan(p->model, p->optimizer, p->cut, rank, p->ranks, &of_rank);
+        int err = plan_rank(p, rank, &of_rank);
         of_rank.seed = p->seed;
         for (unsigned i = 0; i < p->threads && !err; i++) {
                 struct dcp_file *file = calloc(1, sizeof *file);
@@ -51,6 +61,7 @@ void dcp_files_release(struct dcp_files *f)
 {
         for (size_t i = 0; i < f->n; i++) {
                 payload_release(&f->v[i]->payload);
+                free(f->v[i]->ranges);
                 free(f->v[i]);
         }
         free(f->v);

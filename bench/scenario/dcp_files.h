@@ -16,6 +16,7 @@ struct dcp_file {
         struct payload payload;
         struct io *io; /* NULL: not started */
         struct sample sample;
+        struct io_range *ranges; /* of a load that needs a part; owned */
         pthread_t thread;
         bool load, sync;
         int err;
@@ -33,6 +34,9 @@ struct dcp_plan {
         enum shard_cut cut;
         unsigned ranks;   /* that saved */
         unsigned threads; /* files of each of them */
+        /* Rows are divided among so many ranks; each further group of as many has the same ones,
+         * and of these copies one is written, by the groups in turn. */
+        unsigned group;
         uint64_t seed;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dcp_load.c: a load by the plan of the save, by as many ranks or by others: each rank reads the
- * files that hold what it needs, whole, and checks every byte of them. */
+/* dcp_load.c: a load by the plan of the save, by as many ranks or by others: each rank reads
+ * what it needs and checks every byte of it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,68 +14,58 @@
 
 enum { METADATA_MAX = 256 << 20 };
 
-/* Reads .metadata and finds in it how many ranks saved and how many files each at most. */
-static int read_saved(struct dcp_job *j, unsigned *ranks, unsigned *threads)
+/* Reads .metadata, malloc'ed. */
+static int read_metadata(struct dcp_job *j, char **out, uint64_t *n)
 {
         CLEANUP(freep) char *p = NULL;
         struct sample ignored;
-        uint64_t size = 0;
-        int err = j->storage->ops->size(j->timed.io, DCP_METADATA, &size);
+        int err = j->storage->ops->size(j->timed.io, DCP_METADATA, n);
 
-        if (!err && size > METADATA_MAX)
+        if (!err && *n > METADATA_MAX)
                 err = io_fail(j->timed.io, -EFBIG, DCP_METADATA);
-        if (!err && !(p = calloc(1, size + 1)))
+        if (!err && !(p = calloc(1, *n + 1)))
                 err = -ENOMEM;
         if (err)
                 return err;
-        struct io_data d = {.size = size, .mem = p};
+        struct io_data d = {.size = *n, .mem = p};
         err = timed_load_file(j->timed.io, DCP_METADATA, &d, &ignored);
-        if (!err && !dcp_saved(p, size, ranks, threads))
-                err = io_fail(j->timed.io, -EBADMSG, DCP_METADATA);
+        if (!err)
+                *out = TAKE_PTR(p);
         return err;
 }
 
-/* Whether what rank `saved` of the save holds and what this rank needs have bytes in common. */
-static int overlaps(struct dcp_job *j, const struct shard *mine, unsigned saved, bool *out)
+/* The whole files of the ranks of the save that this rank stands for. */
+static int plan_own(struct dcp_job *j, const char *p, size_t n)
 {
-        CLEANUP(shard_release) struct shard theirs = {0};
-        int err = shard_plan(&j->model, j->plan.optimizer, j->plan.cut, saved, j->plan.ranks,
-                             &theirs);
-        *out = false;
-        for (size_t a = 0, b = 0; !err && a < mine->n && b < theirs.n;) {
-                const struct shard_piece *x = &mine->v[a], *y = &theirs.v[b];
-                if (x->id == y->id && x->tensor_off < y->tensor_off + y->len &&
-                    y->tensor_off < x->tensor_off + x->len) {
-                        *out = true;
-                        return 0;
-                }
-                if (x->id <= y->id)
-                        a++;
-                if (y->id <= x->id)
-                        b++;
-        }
+        int err = 0;
+        if (!dcp_saved(p, n, &j->plan.ranks, &j->plan.threads))
+                err = io_fail(j->timed.io, -EBADMSG, DCP_METADATA);
+        for (unsigned r = j->part.rank; r < j->plan.ranks && !err; r += j->part.ranks)
+                err = dcp_files_plan(&j->files, &j->plan, r);
         return err;
 }
 
-/* The files that this rank reads: under DDP all, since each rank has the whole model. */
+/* The files that this rank reads and what of them: under DDP it has the whole model. */
 static int plan_files(struct dcp_job *j)
 {
-        CLEANUP(shard_release) struct shard mine = {0};
-        int err = 0;
-        for (unsigned r = j->part.rank; r < j->plan.ranks && j->own && !err; r += j->part.ranks)
-                err = dcp_files_plan(&j->files, &j->plan, r);
+        CLEANUP(freep) char *p = NULL;
+        CLEANUP(freep) struct dcp_item *items = NULL;
+        size_t count;
+        uint64_t n = 0;
+        char why[300] = "";
+
+        int err = read_metadata(j, &p, &n);
+        if (!err && j->own)
+                err = plan_own(j, p, n);
+        if (err)
+                dcp_say(j, "load of " DCP_METADATA, err);
         if (err || j->own)
                 return err;
-        err = shard_plan(&j->model, j->plan.optimizer, SHARD_ROWS, j->part.rank, j->part.ranks,
-                         &mine);
-        for (unsigned r = 0; r < j->plan.ranks && !err; r++) {
-                bool wanted = !j->fsdp;
-                if (!wanted)
-                        err = overlaps(j, &mine, r, &wanted);
-                if (!err && wanted)
-                        err = dcp_files_plan(&j->files, &j->plan, r);
-        }
-        return err;
+        err = dcp_read(p, n, &items, &count, why, sizeof why);
+        if (err)
+                run_error(j->run, "%s/" DCP_METADATA " cannot be loaded: %s", j->dir,
+                          *why ? why : strerror(-err));
+        return err ? err : dcp_plan_load(j, items, count);
 }
 
 static int load_files(void *arg, struct sample *out)
@@ -132,12 +122,6 @@ int dcp_load_epoch(struct dcp_job *j, size_t epoch)
         snprintf(j->dir, sizeof j->dir, "%.*s", (int)strcspn(j->k->suffix, "/"), j->k->suffix);
         j->plan.seed = dcp_seed(j->k->seed, j->dir);
         int err = dcp_start(j); /* one of its own, for .metadata */
-        if (!err) {
-                err = read_saved(j, &j->plan.ranks, &j->plan.threads);
-                if (err)
-                        dcp_say(j, "load of " DCP_METADATA, err);
-                err = coll_agree(&j->part, err);
-        }
         if (!err)
                 err = coll_agree(&j->part, plan_files(j));
         if (!err)

@@ -13,6 +13,7 @@ bench_tests = \
 	%D%/load.sh \
 	%D%/mlperf.sh \
 	%D%/report.sh \
+	%D%/reshard.sh \
 	%D%/restore.sh \
 	%D%/shards.sh \
 	%D%/shards_awscrt.sh \
