@@ -105,7 +105,8 @@ static size_t whole_pages(size_t n)
 
 char *dev_buffer(size_t n)
 {
-        char *p = aligned_alloc(IO_ALIGN, whole_pages(n ? n : 1));
+        n = n ? n : 1;
+        char *p = aligned_alloc(IO_ALIGN, whole_pages(n));
         if (p && dev.ops && !dev.pageable && dev.ops->pin(p, whole_pages(n))) {
                 free(p);
                 return NULL;

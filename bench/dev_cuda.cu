@@ -33,6 +33,7 @@ int failed(const char *call, cudaError_t e)
 {
         char what[160];
 
+        (void)cudaGetLastError(); /* or the next launch would be said to have failed */
         if (e == cudaErrorMemoryAllocation)
                 return -ENOMEM;
         snprintf(what, sizeof what, "CUDA: %s", call);
@@ -315,8 +316,10 @@ int cuda_stream_idle()
         if (err)
                 return err;
         cudaError_t e = cudaStreamQuery(cuda.stream);
-        if (e == cudaErrorNotReady)
+        if (e == cudaErrorNotReady) {
+                (void)cudaGetLastError(); /* it is kept as one though it is none */
                 return -EAGAIN;
+        }
         return e == cudaSuccess ? 0 : failed("cudaStreamQuery", e);
 }
 

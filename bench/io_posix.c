@@ -101,6 +101,9 @@ static int posix_start(const struct keys *k, const char *storage, const char *di
                 free(p);
                 return err;
         }
+        /* pinning takes a time that no save is to pay */
+        for (size_t i = 0; i < 2 && dev_get(); i++)
+                p->bounce[i] = dev_buffer(p->block);
         *out = &p->io;
         return 0;
 }

@@ -145,6 +145,17 @@ static void s3_stop(struct io *io, bool clean)
         free(s);
 }
 
+/* A buffer of `room` bytes, made when first needed. */
+static int slot_room(struct slot *sl, size_t room)
+{
+        if (sl->room >= room)
+                return 0;
+        dev_buffer_free(sl->buf, sl->room);
+        sl->buf = dev_buffer(room);
+        sl->room = sl->buf ? room : 0;
+        return sl->buf ? 0 : -ENOMEM;
+}
+
 static struct s3_io *s3_new(const struct keys *k, const char *dir, unsigned rank)
 {
         struct s3_io *s = calloc(1, sizeof *s);
@@ -186,6 +197,10 @@ static int s3_start(const struct keys *k, const char *storage, const char *dir, 
                 s3_stop(&s->io, false);
                 return err;
         }
+        /* pinning takes a time that no save is to pay; without memory the transfer says so */
+        for (size_t i = 0; i < s->nslots && dev_get(); i++)
+                if (slot_room(&s->slots[i], s->part_size))
+                        break;
         *out = &s->io;
         return 0;
 }
@@ -223,17 +238,6 @@ static int s3_create(struct io *io, const char *name, uint64_t size, struct io_f
                 return io_fail(io, err, name);
         *out = &TAKE_PTR(f)->file;
         return 0;
-}
-
-/* A buffer of `room` bytes, made when first needed. */
-static int slot_room(struct slot *sl, size_t room)
-{
-        if (sl->room >= room)
-                return 0;
-        dev_buffer_free(sl->buf, sl->room);
-        sl->buf = dev_buffer(room);
-        sl->room = sl->buf ? room : 0;
-        return sl->buf ? 0 : -ENOMEM;
 }
 
 /* The held shard's bytes, or, made into the slot's buffer, those of one that is not. */

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "bench/clock.h"
+#include "bench/dev.h"
 #include "bench/measure.h"
 #include "bench/stats.h"
 
@@ -26,25 +27,45 @@ static const char *const names[SAMPLE_KINDS] = {
 /* What of NVML is used; its interface is stable (nvml.h, version 1 and 2 names). */
 struct gpu {
         void *lib, *device;
+        int (*shutdown)(void);
         int (*utilization)(void *device, unsigned v[2]);
         int (*memory)(void *device, unsigned long long v[3]);
 };
 
+static void gpu_close(struct gpu *g)
+{
+        if (g->lib) {
+                g->shutdown();
+                dlclose(g->lib);
+        }
+        *g = (struct gpu){0};
+}
+
 static void gpu_open(struct gpu *g)
 {
-        int (*init)(void), (*handle)(unsigned, void **);
+        int (*init)(void), (*by_index)(unsigned, void **), (*by_place)(const char *, void **);
+        char place[DEV_ID_MAX];
 
         g->lib = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
         if (!g->lib)
                 return;
         *(void **)&init = dlsym(g->lib, "nvmlInit_v2");
-        *(void **)&handle = dlsym(g->lib, "nvmlDeviceGetHandleByIndex_v2");
+        *(void **)&g->shutdown = dlsym(g->lib, "nvmlShutdown");
+        *(void **)&by_index = dlsym(g->lib, "nvmlDeviceGetHandleByIndex_v2");
+        *(void **)&by_place = dlsym(g->lib, "nvmlDeviceGetHandleByPciBusId_v2");
         *(void **)&g->utilization = dlsym(g->lib, "nvmlDeviceGetUtilizationRates");
         *(void **)&g->memory = dlsym(g->lib, "nvmlDeviceGetMemoryInfo");
-        if (!init || !handle || !g->utilization || !g->memory || init() || handle(0, &g->device)) {
+        if (!init || !g->shutdown || !by_index || !by_place || !g->utilization || !g->memory ||
+            init()) {
                 dlclose(g->lib);
                 *g = (struct gpu){0};
+                return;
         }
+        /* CUDA numbers GPUs in another order than the machine does */
+        if (dev_get())
+                dev_get()->id(place);
+        if ((!dev_get() || by_place(place, &g->device)) && by_index(0, &g->device))
+                gpu_close(g);
 }
 
 struct counts {
@@ -128,8 +149,7 @@ static void *run(void *arg)
                 clock_sleep_ns(SAMPLER_PERIOD_MS * 1000000ULL);
                 look(s, &g, &last);
         } while (!atomic_load(&s->stop));
-        if (g.lib)
-                dlclose(g.lib);
+        gpu_close(&g);
         return NULL;
 }
 

@@ -2,8 +2,8 @@
 /* sampler.h: how busy the machine is while something runs: a thread that looks every 50 ms.
  *
  * Of the machine: processors and memory in percent, bytes a second over the network's interfaces
- * but loopback; of the first GPU, where NVIDIA's management library can be loaded: its use and its
- * memory in percent. */
+ * but loopback; of the GPU in use, or the first, where NVIDIA's management library can be loaded:
+ * its use and its memory in percent. */
 #ifndef CKPTFS_BENCH_SAMPLER_H
 #define CKPTFS_BENCH_SAMPLER_H
 

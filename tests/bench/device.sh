@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 20
+plan 22
 cd "$tmp" || exit 1
 mkdir disk
 store_start storesim
@@ -64,6 +64,24 @@ check "parts and ranges of a store" bench shards size=24M storage=s3 s3.part_siz
 check "bytes of a null store" bench shards size=2M storage=disk path=disk device=emulated payload=null out=null
 check "a file of torch.save" bench pytorch_checkpointing model=gpt-mini epochs=1 storage=disk path=disk \
 	device=emulated out=torch
+cat >nvml.c <<'END'
+#include <string.h>
+int nvmlInit_v2(void) { return 0; }
+int nvmlShutdown(void) { return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **d) { static int one; *d = &one; return i != 0; }
+int nvmlDeviceGetHandleByPciBusId_v2(const char *p, void **d) { *d = 0; return strcmp(p, "none") != 0; }
+int nvmlDeviceGetUtilizationRates(void *d, unsigned v[2]) { v[0] = 37; v[1] = 11; return d == 0; }
+int nvmlDeviceGetMemoryInfo(void *d, unsigned long long v[3]) { v[0] = 80; v[1] = 60; v[2] = 20; return d == 0; }
+END
+if cc -shared -fPIC -o libnvidia-ml.so.1 nvml.c 2>cc.err; then
+	check "use and memory of a GPU are sampled" env LD_LIBRARY_PATH="$tmp" "$builddir/ckptbench" \
+		pytorch_checkpointing model=gpt-mini epochs=2 storage=disk path=disk device=emulated out=nvml
+	check "in percent" jq -e '.job_results[0].suite.utilization |
+		.gpu_util.mean == 37 and .gpu_util.n > 0 and .gpu_mem.max == 25' nvml/*/*/run_results.json
+else
+	skip "use and memory of a GPU are sampled" "cc does not make a library"
+	skip "in percent" "cc does not make a library"
+fi
 check "steps on the device while its shard is saved" bench async $small device=emulated steps=3 \
 	step_time=5ms async.staging=pageable,pinned,cached out=async
 check "with the work that was asked for" \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # gpu.sh: what only a GPU shows: the kernels, copies through pinned memory beside the writes, NCCL, steps
-# that multiply matrices. `make check-gpu` runs it; its figures are in its log. CKPTFS_GPU_SIZE is the size
+# that multiply matrices. `make check-gpu` runs it; it prints its figures. CKPTFS_GPU_SIZE is the size
 # of the timed shards (4G), CKPTFS_GPU_DIR a fast directory for them (/dev/shm).
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/store.sh"
