@@ -7,7 +7,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "bench/scenario/dataset.h"
-#include "bench/scenario/image.h"
 #include "bench/scenario/tar.h"
 
 #include "base/banned.h"
@@ -61,12 +60,10 @@ static int check_model(const char *model, char *why, size_t nwhy)
                 snprintf(why, nwhy,
                          "model=vit trains a network, for which ckptbench has no "
                          "engine: give entitlement, or decode for its images alone");
-        else if (strcmp(model, "decode"))
-                snprintf(why, nwhy, "model '%s' is unknown: give entitlement or decode", model);
-        else if (!image_jpeg.missing)
+        else if (!strcmp(model, "decode"))
                 return 0;
         else
-                snprintf(why, nwhy, "model=decode: %s", image_jpeg.missing);
+                snprintf(why, nwhy, "model '%s' is unknown: give entitlement or decode", model);
         return -EINVAL;
 }
 
@@ -74,6 +71,10 @@ int dataset_check(const struct dataset_kind *kind, const struct keys *k, char *w
 {
         int err = check_model(k->model, why, nwhy);
 
+        if (!err && k->direct) {
+                snprintf(why, nwhy, "direct=on is for checkpoints, not for datasets: leave it out");
+                err = -EINVAL;
+        }
         if (err || !k->tar_shards)
                 return err;
         if (kind->map)

@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 25
+plan 27
 cd "$tmp" || exit 1
 has() { grep -q "^#define $1 1\$" "$builddir/config.h"; }
 format=JPEG
@@ -80,3 +80,13 @@ refused "path=/nonexistent: No such file" path=/nonexistent --image-format PPM
 refused "-n needs a" path=a -n
 refused "holds no datasets: give s3, gcs, mount or disk" storage=null --image-format PPM
 refused "bucket other does not exist" --s3-bucket other s3.endpoint="$CKPTFS_TEST_ENDPOINT" --image-format PPM
+
+mkdir stopped
+"$builddir/ckptbench" datagen -n 1M --resolution 200x200 --image-format PPM path=stopped dataset=set >out 2>&1 &
+pid=$!
+at_exit "kill -9 $pid 2>/dev/null"
+wait_for 20 sh -c 'ls stopped/set/image_* >/dev/null 2>&1'
+kill -INT $pid
+wait $pid
+expect_eq 130 $? "a signal ends it"
+expect_eq "" "$(ls stopped)" "and what it made is removed"

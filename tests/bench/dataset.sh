@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 40
+plan 43
 cd "$tmp" || exit 1
 has() { grep -q "^#define $1 1\$" "$builddir/config.h"; }
 format=JPEG
@@ -52,14 +52,9 @@ read_ok "ahead by blocks of 64 KiB" ahead dataset=$images $at s3.read_size=64K
 read_ok "as fsspec does" fsspec dataset=$images/ $at dataloader=fsspec
 read_ok "without workers" none dataset=$images path=disk dataloader.num_workers=0 dataloader=map
 read_ok "with more workers than samples" many dataset=$images path=disk dataloader.num_workers=120
-if has HAVE_LIBJPEG; then
-	read_ok "decoded" decode dataset=$images path=disk model=decode
-	bench dataset $small dataset=$images path=disk model=decode,entitlement drop=none out=two >run.out 2>&1
-	check "models can be swept" sh -c 'grep -q "disk model=decode .*[0-9]" run.out && grep -q "disk model=entitlement" run.out'
-else
-	skip "decoded" "built without libjpeg"
-	refused "built without libjpeg" dataset=$images path=disk model=decode
-fi
+read_ok "decoded" decode dataset=$images path=disk model=decode
+bench dataset $small dataset=$images path=disk model=decode,entitlement drop=none out=two >run.out 2>&1
+check "models can be swept" sh -c 'grep -q "disk model=decode .*[0-9]" run.out && grep -q "disk model=entitlement" run.out'
 if bench_mpi true; then
 	bench_mpi bench dataset $small dataset=$images $at dataloader=map,iterable epochs=2 out=ranks >run.out 2>&1
 	expect_eq "0 180 180" "$? $(jq -r '[.job_results[].metrics.samples] | join(" ")' ranks/*/*/run_results.json)" \
@@ -103,6 +98,7 @@ bench dataset $small dataset=plain path=disk out=plain >run.out 2>&1
 expect_eq "0 3 no: datagen did not make them" "$? $(result plain .metrics.samples) $(result plain .setup.verified)" \
 	"samples of others are read, with folders"
 refused "neither JPEG nor PPM" dataset=plain path=disk model=decode
+refused "direct=on is for checkpoints" dataset=$images path=disk direct=on
 refused "model=vit trains a network" dataset=$images path=disk model=vit
 refused "dataloader 's3' is unknown: give one of iterable, map" dataset=$images path=disk dataloader=s3
 refused "dataloader=s3mapdataset reads from s3, not from storage=disk" dataset=$images path=disk \
@@ -169,3 +165,12 @@ if [ -w /dev/fuse ]; then
 else
 	for t in 1 2; do skip "a mount" "/dev/fuse cannot be opened"; done
 fi
+
+store_stop
+CKPTFS_TEST_SCHEME=gs
+store_data=$tmp/gs
+store_start storesim --protocol gs
+at="gcs.endpoint=$CKPTFS_TEST_ENDPOINT gcs.uri=gs://$CKPTFS_TEST_BUCKET/sets"
+gen $at
+expect_eq 0 $? "a dataset is made in a bucket of Cloud Storage"
+read_ok "and read from it" gs dataset=$images $at dataloader=map

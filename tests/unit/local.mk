@@ -25,6 +25,7 @@ unit_tests = \
 	%D%/test_metrics \
 	%D%/test_models \
 	%D%/test_params \
+	%D%/test_sample \
 	%D%/test_stats \
 	%D%/test_suite \
 	%D%/test_sweep \
@@ -72,6 +73,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_params_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_models_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_models_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_sample_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_sample_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_stats_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_stats_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_suite_CFLAGS = $(AM_UNIT_CFLAGS)
