@@ -45,14 +45,33 @@ double cpu_process_s(pid_t pid)
         return (double)(utime + stime) / (double)sysconf(_SC_CLK_TCK);
 }
 
-double cpu_machine_s(void)
+/* Seconds of the machine: in programs, and in the kernel. */
+static void machine_s(double *programs, double *kernel)
 {
         unsigned long long user, nice, sys, idle, wait, irq, soft;
+        double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
         CLEANUP(fclosep) FILE *f = fopen("/proc/stat", "re");
+
+        *programs = *kernel = 0;
         if (!f || fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &sys, &idle,
                          &wait, &irq, &soft) != 7)
-                return 0;
-        return (double)(user + nice + sys + irq + soft) / (double)sysconf(_SC_CLK_TCK);
+                return;
+        *programs = (double)(user + nice) * tick;
+        *kernel = (double)(sys + irq + soft) * tick;
+}
+
+double cpu_machine_s(void)
+{
+        double programs, kernel;
+        machine_s(&programs, &kernel);
+        return programs + kernel;
+}
+
+double cpu_kernel_s(void)
+{
+        double programs, kernel;
+        machine_s(&programs, &kernel);
+        return kernel;
 }
 
 unsigned cpu_cores(void)

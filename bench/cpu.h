@@ -15,6 +15,9 @@ double cpu_process_s(pid_t pid);
 /* Time in which any core was not idle since the machine started, in clock ticks. */
 double cpu_machine_s(void);
 
+/* The part of it that the kernel took: system calls of whoever, interrupts, threads of its own. */
+double cpu_kernel_s(void);
+
 /* Cores this process may use. */
 unsigned cpu_cores(void);
 

@@ -2,7 +2,8 @@
 /* io.h: where shards go, one table a back end.
  *
  * A back end takes a whole shard in one call and orders its blocks itself, so that one which keeps
- * many requests in flight is not measured through a loop that waits. Called from one thread.
+ * many requests in flight is not measured through a loop that waits. Bytes that moved are told to
+ * progress_add(). Called from one thread.
  * Errors are negative errnos with one line in io->why: which file, what failed. -ECANCELED: a
  * signal came (stop.h); nothing of the file stays. */
 #ifndef CKPTFS_BENCH_IO_H
@@ -113,8 +114,8 @@ const struct io_storage *io_find(const char *name, char *why, size_t nwhy);
 extern const struct io_ops io_posix, io_s3, io_null;
 extern const struct io_ops io_awscrt, io_libs3; /* where they are built */
 
-/* The directory that `storage`, mount or disk, names by its key. 0, or a negative errno with one
- * line in `why`. */
+/* The directory of files that `storage` names by its key, which has to be there and, for a mount,
+ * in a mounted file system. 0, or a negative errno with one line in `why`. */
 int io_posix_top(const struct keys *k, const char *storage, const char **out, char *why,
                  size_t nwhy);
 

@@ -7,6 +7,7 @@
 
 #include "bench/clock.h"
 #include "bench/io.h"
+#include "bench/progress.h"
 #include "bench/stop.h"
 
 #include "base/banned.h"
@@ -73,8 +74,9 @@ static int null_create(struct io *io, const char *name, uint64_t size, struct io
 
 static int null_move(struct io_file *f, const struct io_data *d)
 {
-        (void)d;
-        return null_wait(f->io);
+        int err = null_wait(f->io);
+        progress_add(d->size);
+        return err;
 }
 
 static int null_wait_file(struct io_file *f)

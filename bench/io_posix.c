@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "bench/dev.h"
 #include "bench/io.h"
+#include "bench/progress.h"
 #include "bench/stop.h"
 
 #include "base/banned.h"
@@ -235,6 +236,7 @@ static int posix_write(struct io_file *file, const struct io_data *d)
                         err = write_block(f, block, n);
                 if (err)
                         forget_ahead(p, d, off + p->block);
+                progress_add(n);
         }
         return err ? io_fail(file->io, err, f->path) : 0;
 }
@@ -286,6 +288,7 @@ static int posix_read(struct io_file *file, const struct io_data *d)
                 }
                 if (!err)
                         err = read_block(f, block, (size_t)s.len, s.from, direct);
+                progress_add(s.len);
                 if (!err && !d->mem && d->check)
                         err = d->check(d->arg, s.off, block, (size_t)s.len);
         }

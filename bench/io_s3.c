@@ -12,6 +12,7 @@
 #include "bench/bucket.h"
 #include "bench/dev.h"
 #include "bench/io.h"
+#include "bench/progress.h"
 #include "bench/stop.h"
 #include "store.h"
 
@@ -264,6 +265,8 @@ static int read_part(void *arg, uint64_t off, void *dst, size_t len)
 static void part_done(void *arg, int err, const struct store_object *obj)
 {
         (void)obj;
+        if (!err)
+                progress_add(((struct slot *)arg)->inner.len);
         slot_done(arg, err);
 }
 
@@ -370,6 +373,7 @@ static int range_data(void *arg, uint64_t at, const void *p, size_t n)
         const struct io_data *d = sl->data;
         uint64_t off = sl->off + at;
 
+        progress_add(n);
         if (stop_wanted())
                 return -ECANCELED;
         if (off + n > d->size)

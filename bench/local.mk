@@ -23,8 +23,14 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/dev.c \
 	%D%/dev.h \
 	%D%/dev_host.c \
+	%D%/doc.c \
+	%D%/doc.h \
+	%D%/dynamodb.c \
+	%D%/dynamodb.h \
 	%D%/environ.c \
 	%D%/environ.h \
+	%D%/facts.c \
+	%D%/facts.h \
 	%D%/format/dcp.c \
 	%D%/format/dcp.h \
 	%D%/format/dcp_read.c \
@@ -48,8 +54,6 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/format/zip.h \
 	%D%/fresh.c \
 	%D%/fresh.h \
-	%D%/html.c \
-	%D%/html.h \
 	%D%/io.c \
 	%D%/io.h \
 	%D%/io_null.c \
@@ -67,6 +71,8 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/model.h \
 	%D%/model_keys.c \
 	%D%/model_keys.h \
+	%D%/needs.c \
+	%D%/needs.h \
 	%D%/pattern.c \
 	%D%/pattern.h \
 	%D%/pattern_word.h \
@@ -78,8 +84,14 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/place.h \
 	%D%/plot.c \
 	%D%/plot.h \
+	%D%/prepare_nvme.c \
+	%D%/prepare_nvme.h \
+	%D%/progress.c \
+	%D%/progress.h \
 	%D%/report.c \
 	%D%/report.h \
+	%D%/results.c \
+	%D%/results.h \
 	%D%/run.c \
 	%D%/run.h \
 	%D%/sampler.c \
@@ -161,6 +173,8 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/sweep.h \
 	%D%/timed.c \
 	%D%/timed.h \
+	%D%/watch.c \
+	%D%/watch.h \
 	$(NULL)
 %C%_libbench_la_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS) $(MPI_CFLAGS) \
 	$(JPEG_CFLAGS) $(ARCHIVE_CFLAGS)

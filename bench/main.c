@@ -13,6 +13,7 @@
 #include "bench/environ.h"
 #include "bench/io.h"
 #include "bench/keys.h"
+#include "bench/prepare_nvme.h"
 #include "bench/report.h"
 #include "bench/run.h"
 #include "bench/scenario/async_writer.h"
@@ -26,8 +27,10 @@ static int help(void)
 {
         printf("usage: [mpirun -n N] ckptbench SCENARIO [-cd DIR] [-cn NAME] [--dry-run]\n"
                "           [--legacy-names] [key=value | +key=v1,v2 ...]\n"
-               "       ckptbench report DIR... -o FILE.html\n"
-               "       ckptbench compare FIRST SECOND\n\nscenarios:\n");
+               "       ckptbench report DIR... [-o PAGE.html]\n"
+               "       ckptbench compare FIRST SECOND\n"
+               "       ckptbench prepare-nvme --device DEVICE --mountpoint DIR [--yes]\n"
+               "\nscenarios:\n");
         for (size_t i = 0; i < scenario_count; i++)
                 printf("  %s\n        %s\n", scenarios[i]->name, scenarios[i]->text);
         printf("\nstorages:\n");
@@ -44,7 +47,9 @@ static int unknown_scenario(const char *name)
         CLEANUP(buf_release) struct buf b = BUF_INIT;
         for (size_t i = 0; i < scenario_count; i++)
                 buf_addf(&b, "%s, ", scenarios[i]->name);
-        fprintf(stderr, "ckptbench: scenario '%s' is unknown: give one of %sreport, compare\n",
+        fprintf(stderr,
+                "ckptbench: scenario '%s' is unknown: give one of %sreport, compare, "
+                "prepare-nvme\n",
                 name, b.p);
         return 1;
 }
@@ -178,6 +183,8 @@ int main(int argc, char **argv)
                 return report_main(argc - 1, argv + 1);
         if (!strcmp(argv[1], "compare"))
                 return compare_main(argc - 1, argv + 1);
+        if (!strcmp(argv[1], "prepare-nvme"))
+                return prepare_nvme_main(argc - 1, argv + 1);
         const struct scenario *sc = scenario_find(argv[1]);
         return sc ? run_scenario(sc, argc, argv) : unknown_scenario(argv[1]);
 }

@@ -40,7 +40,7 @@ int measure_summary(const struct sample *v, size_t epochs, size_t ranks, struct 
 {
         CLEANUP(freep) double *of_epoch = calloc(epochs ? epochs : 1, sizeof *of_epoch);
         struct stats st;
-        double bytes = 0, self = 0, mount = 0, server = 0;
+        double bytes = 0, self = 0, mount = 0, server = 0, kernel = 0;
 
         *out = (struct summary){0};
         if (!of_epoch)
@@ -61,12 +61,14 @@ int measure_summary(const struct sample *v, size_t epochs, size_t ranks, struct 
                 self += v[i].cpu_self;
                 mount += v[i].cpu_mount;
                 server += v[i].cpu_server;
+                kernel += v[i].cpu_kernel;
         }
         double gb = bytes / 1e9;
         out->gb_per_s = epochs ? stats_ratio(gb / (double)epochs, out->seconds) : 0;
         out->cpu_self_per_gb = stats_ratio(self, gb);
         out->cpu_mount_per_gb = stats_ratio(mount, gb);
         out->cpu_server_per_gb = stats_ratio(server, gb);
+        out->cpu_kernel_per_gb = stats_ratio(kernel, gb);
         out->cpu_per_gb = out->cpu_self_per_gb + out->cpu_mount_per_gb;
         return 0;
 }
@@ -81,37 +83,11 @@ static void sample_json(struct json *to, const struct sample *s, size_t rank)
         json_add_number(o, "cpu_self_s", s->cpu_self);
         json_add_number(o, "cpu_mount_s", s->cpu_mount);
         json_add_number(o, "cpu_server_s", s->cpu_server);
+        json_add_number(o, "cpu_kernel_s", s->cpu_kernel);
 }
 
-void measure_json(struct json *to, const char *name, const struct summary *s,
-                  const struct sample *v, size_t epochs, size_t ranks)
-{
-        struct json *o = json_add_object(to, name);
-        json_add_number(o, "seconds", s->seconds);
-        json_add_number(o, "gb_per_s", s->gb_per_s);
-        json_add_number(o, "seconds_min", s->epochs.min);
-        json_add_number(o, "seconds_max", s->epochs.max);
-        measure_stats_json(o, "seconds_stats", &s->epochs);
-        if (s->interval.high > 0) {
-                json_add_number(o, "seconds_95_low", s->interval.low);
-                json_add_number(o, "seconds_95_high", s->interval.high);
-        }
-        for (size_t p = 1; p < NPHASES; p++)
-                json_add_number(o, phases[p].name,
-                                *(const double *)((const char *)s + phases[p].summary));
-        json_add_number(o, "cpu_s_per_gb", s->cpu_per_gb);
-        json_add_number(o, "cpu_ranks_s_per_gb", s->cpu_self_per_gb);
-        json_add_number(o, "cpu_mount_s_per_gb", s->cpu_mount_per_gb);
-        json_add_number(o, "cpu_server_s_per_gb", s->cpu_server_per_gb);
-        struct json *list = json_add_array(o, "epochs");
-        for (size_t e = 0; e < epochs; e++) {
-                struct json *ranks_of = json_add_array(list, NULL);
-                for (size_t r = 0; r < ranks; r++)
-                        sample_json(ranks_of, &v[e * ranks + r], r);
-        }
-}
-
-void measure_stats_json(struct json *to, const char *name, const struct stats *s)
+static void stats_json(struct json *to, const char *name, const struct stats *s,
+                       const struct interval *in)
 {
         struct json *o = json_add_object(to, name);
         json_add_number(o, "n", (double)s->n);
@@ -123,4 +99,44 @@ void measure_stats_json(struct json *to, const char *name, const struct stats *s
         json_add_number(o, "p75", s->p75);
         json_add_number(o, "p90", s->p90);
         json_add_number(o, "max", s->max);
+        if (in->high <= 0)
+                return;
+        json_add_number(o, "median_95_low", in->low);
+        json_add_number(o, "median_95_high", in->high);
+}
+
+void measure_json(struct json *to, const char *name, const struct summary *s,
+                  const struct sample *v, size_t epochs, size_t ranks)
+{
+        struct json *o = json_add_object(to, name);
+        json_add_number(o, "seconds", s->seconds);
+        json_add_number(o, "gb_per_s", s->gb_per_s);
+        json_add_number(o, "seconds_min", s->epochs.min);
+        json_add_number(o, "seconds_max", s->epochs.max);
+        stats_json(o, "seconds_stats", &s->epochs, &s->interval);
+        for (size_t p = 1; p < NPHASES; p++)
+                json_add_number(o, phases[p].name,
+                                *(const double *)((const char *)s + phases[p].summary));
+        json_add_number(o, "cpu_s_per_gb", s->cpu_per_gb);
+        json_add_number(o, "cpu_ranks_s_per_gb", s->cpu_self_per_gb);
+        json_add_number(o, "cpu_mount_s_per_gb", s->cpu_mount_per_gb);
+        json_add_number(o, "cpu_server_s_per_gb", s->cpu_server_per_gb);
+        json_add_number(o, "cpu_kernel_s_per_gb", s->cpu_kernel_per_gb);
+        struct json *list = json_add_array(o, "epochs");
+        for (size_t e = 0; e < epochs; e++) {
+                struct json *ranks_of = json_add_array(list, NULL);
+                for (size_t r = 0; r < ranks; r++)
+                        sample_json(ranks_of, &v[e * ranks + r], r);
+        }
+}
+
+int measure_values_json(struct json *to, const char *name, const double *v, size_t n)
+{
+        struct interval in;
+        struct stats st;
+
+        if (stats_of(v, n, &st) || stats_median_interval(v, n, &in) == -ENOMEM)
+                return -ENOMEM;
+        stats_json(to, name, &st, &in);
+        return 0;
 }

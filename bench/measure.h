@@ -14,6 +14,7 @@
 struct sample {
         double open, transfer, sync, close, total;
         double cpu_self, cpu_mount, cpu_server;
+        double cpu_kernel; /* of the machine: system calls of all, interrupts, its own threads */
         uint64_t bytes;
 };
 
@@ -25,7 +26,7 @@ struct summary {
         struct stats epochs;      /* of the seconds of each epoch */
         struct interval interval; /* 95 % of their median; zero for fewer than 3 */
         double cpu_per_gb;        /* CPU-seconds per 1e9 bytes: ranks and mount */
-        double cpu_self_per_gb, cpu_mount_per_gb, cpu_server_per_gb;
+        double cpu_self_per_gb, cpu_mount_per_gb, cpu_server_per_gb, cpu_kernel_per_gb;
 };
 
 /* v[epoch * ranks + rank]. 0 or -ENOMEM. */
@@ -35,7 +36,8 @@ int measure_summary(const struct sample *v, size_t epochs, size_t ranks, struct 
 void measure_json(struct json *to, const char *name, const struct summary *s,
                   const struct sample *v, size_t epochs, size_t ranks);
 
-/* Adds the figures of a few values as object `name`. */
-void measure_stats_json(struct json *to, const char *name, const struct stats *s);
+/* Adds the figures of n values as object `name`: n, mean, sd, min, p25, median, p75, p90, max and,
+ * of 3 values and more, the bootstrap interval of the median. 0 or -ENOMEM. */
+int measure_values_json(struct json *to, const char *name, const double *v, size_t n);
 
 #endif

@@ -5,8 +5,33 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/banned.h"
+
+/* The names that come closest to one that is none, "gpt-xl, gpt-xxl and demo"; those that begin
+ * with it come first. */
+static void nearest(const char *name, char *out, size_t n)
+{
+        enum { NAMES = 3 };
+        size_t far[NAMES] = {SIZE_MAX, SIZE_MAX, SIZE_MAX};
+        const char *near[NAMES] = {"", "", ""};
+
+        for (size_t i = 0; i < model_count; i++) {
+                const char *other = model_table[i].name;
+                size_t d = !strncasecmp(name, other, strlen(name)) ? 0 : edit_distance(name, other);
+                size_t at = NAMES;
+                while (at > 0 && d < far[at - 1])
+                        at--;
+                if (at == NAMES)
+                        continue;
+                memmove(&far[at + 1], &far[at], (NAMES - 1 - at) * sizeof far[0]);
+                memmove(&near[at + 1], &near[at], (NAMES - 1 - at) * sizeof near[0]);
+                far[at] = d;
+                near[at] = other;
+        }
+        snprintf(out, n, "%s, %s and %s", near[0], near[1], near[2]);
+}
 
 int model_choose(const struct keys *k, struct model *m, char *why, size_t nwhy)
 {
@@ -18,10 +43,11 @@ int model_choose(const struct keys *k, struct model *m, char *why, size_t nwhy)
         } else {
                 const struct model *found = model_find(k->model);
                 if (!found) {
+                        char names[128];
+                        nearest(k->model, names, sizeof names);
                         snprintf(why, nwhy,
-                                 "model '%s' is unknown: give auto or one of model.def's: "
-                                 "gpt-small to gpt-1t, L7b to L70b, mlperf-8b to mlperf-1t",
-                                 k->model);
+                                 "model '%s' is unknown: nearest are %s; give one of them, or auto",
+                                 k->model, names);
                         return -EINVAL;
                 }
                 *m = *found;

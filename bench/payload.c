@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "bench/keys.h"
+#include "bench/needs.h"
 #include "bench/payload_dev.h"
 #include "bench/stop.h"
 
@@ -66,20 +67,9 @@ void payload_release(struct payload *p)
         *p = (struct payload){0};
 }
 
-static uint64_t memory_free(void)
-{
-        char line[128];
-        unsigned long long kb = 0;
-        CLEANUP(fclosep) FILE *f = fopen("/proc/meminfo", "re");
-        while (f && fgets(line, sizeof line, f))
-                if (sscanf(line, "MemAvailable: %llu", &kb) == 1)
-                        break;
-        return kb * 1024;
-}
-
 int payload_choose(struct coll *c, uint64_t bytes, unsigned hold, bool *held)
 {
-        double v[3] = {(double)bytes, -(double)memory_free(), -INFINITY};
+        double v[3] = {(double)bytes, -(double)needs_memory_free(), -INFINITY};
         if (dev_get())
                 v[2] = -(double)dev_get()->room();
         int err = c->ops->max(c, v, 3);

@@ -35,27 +35,40 @@ static void add_word(struct buf *b, const char *s)
 static void add_data(struct buf *b, const struct plot *p)
 {
         buf_adds(b, "$d << END_OF_DATA\n");
-        for (size_t i = 0; i < p->nbars; i++) {
-                buf_addc(b, '"');
-                add_word(b, p->label[i]);
-                buf_addc(b, '"');
+        for (size_t i = 0; i < p->npoints; i++) {
+                if (p->label) {
+                        buf_addc(b, '"');
+                        add_word(b, p->label[i]);
+                        buf_addc(b, '"');
+                } else {
+                        buf_addf(b, "%.9g", p->x[i]);
+                }
                 for (size_t s = 0; s < p->nseries; s++)
                         buf_addf(b, " %.9g", p->v[i * p->nseries + s]);
+                for (size_t s = 0; s < p->nseries && p->kind == PLOT_SPREAD; s++)
+                        buf_addf(b, " %.9g %.9g", p->low[i * p->nseries + s],
+                                 p->high[i * p->nseries + s]);
                 buf_addc(b, '\n');
         }
         buf_adds(b, "END_OF_DATA\n");
 }
 
-static void add_plot(struct buf *b, const struct plot *p)
+static void add_title(struct buf *b, const struct plot *p, size_t s)
+{
+        buf_adds(b, " title \"");
+        add_word(b, p->series[s]);
+        buf_addf(b, "\" lc rgb \"%s\"", colours[s]);
+}
+
+static void add_bars(struct buf *b, const struct plot *p)
 {
         for (size_t s = 0; s < p->nseries; s++) {
                 buf_adds(b, s ? ", '' " : "plot $d ");
-                buf_addf(b, "using %zu%s title \"", s + 2, s ? "" : ":xtic(1)");
-                add_word(b, p->series[s]);
-                buf_addf(b, "\" lc rgb \"%s\"", colours[s]);
+                buf_addf(b, "using %zu%s", s + 2, s ? "" : ":xtic(1)");
+                add_title(b, p, s);
         }
         /* the middle of bar s of a group that is nseries bars and one gap wide */
-        for (size_t s = 0; s < p->nseries && !p->stacked; s++) {
+        for (size_t s = 0; s < p->nseries && p->kind == PLOT_BARS; s++) {
                 double at = ((double)s - ((double)p->nseries - 1) / 2) / ((double)p->nseries + 1);
                 buf_addf(b,
                          ", '' using ($0%+.4f):%zu:($%zu > 0 ? sprintf(\"%%.3g\", $%zu) : \"\") "
@@ -65,12 +78,30 @@ static void add_plot(struct buf *b, const struct plot *p)
         buf_addc(b, '\n');
 }
 
+static void add_curves(struct buf *b, const struct plot *p)
+{
+        for (size_t s = 0; s < p->nseries; s++) {
+                size_t range = 2 + p->nseries + 2 * s;
+                /* points of different series at the same x stand a little apart */
+                double at = ((double)s - ((double)p->nseries - 1) / 2) * 0.12;
+                buf_adds(b, s ? ", '' " : "plot $d ");
+                if (p->kind == PLOT_LINES)
+                        buf_addf(b, "using 1:%zu with lines lw 1.5", s + 2);
+                else
+                        buf_addf(b,
+                                 "using ($1%+.4f):%zu:%zu:%zu with yerrorbars pt 7 ps 0.5 lw 1.5",
+                                 at, s + 2, range, range + 1);
+                add_title(b, p, s);
+        }
+        buf_addc(b, '\n');
+}
+
 /* Many or long labels are slanted and get room below. */
 static void add_size(struct buf *b, const struct plot *p)
 {
         size_t longest = 0, all = 0;
 
-        for (size_t i = 0; i < p->nbars; i++) {
+        for (size_t i = 0; p->label && i < p->npoints; i++) {
                 size_t n = strlen(p->label[i]);
                 all += n + 2;
                 longest = n > longest ? n : longest;
@@ -84,23 +115,44 @@ static void add_size(struct buf *b, const struct plot *p)
                          2 + (double)room / 15);
 }
 
-static void add_script(struct buf *b, const struct plot *p)
+static void add_axes(struct buf *b, const struct plot *p)
 {
-        add_size(b, p);
+        if (p->label) {
+                buf_addf(b,
+                         "set style data histogram\nset style histogram %s\n"
+                         "set style fill solid 1.0 noborder\nset boxwidth %s\n",
+                         p->kind == PLOT_STACKED ? "rowstacked" : "clustered gap 1",
+                         p->kind == PLOT_STACKED ? "0.6" : "0.9");
+        } else {
+                buf_adds(b, "set xlabel \"");
+                add_word(b, p->x_unit);
+                buf_adds(b, "\"\nset datafile missing \"nan\"\n");
+                if (p->kind == PLOT_SPREAD)
+                        buf_addf(b, "set xrange [%g:%g]\nset xtics 1\n", p->x[0] - 0.5,
+                                 p->x[p->npoints - 1] + 0.5);
+                if (p->kind == PLOT_SPREAD && p->npoints > 16)
+                        buf_adds(b, "set xtics autofreq\n");
+        }
         buf_addf(b,
-                 "set style data histogram\nset style histogram %s\n"
-                 "set style fill solid 1.0 noborder\nset boxwidth %s\n"
                  "set border 1 lc rgb \"#8a939b\"\nset grid ytics lc rgb \"#dfe3e6\" lw 1\n"
                  "set ytics scale 0\nset xtics scale 0\nset yrange [0:*]\n"
                  "set offsets 0,0,graph 0.12,0\n"
                  "set key %s\n",
-                 p->stacked ? "rowstacked" : "clustered gap 1", p->stacked ? "0.6" : "0.9",
                  p->nseries > 1 ? "outside top horizontal left Left reverse samplen 1.2" : "off");
         buf_adds(b, "set ylabel \"");
         add_word(b, p->unit);
         buf_adds(b, "\"\n");
+}
+
+static void add_script(struct buf *b, const struct plot *p)
+{
+        add_size(b, p);
+        add_axes(b, p);
         add_data(b, p);
-        add_plot(b, p);
+        if (p->label)
+                add_bars(b, p);
+        else
+                add_curves(b, p);
 }
 
 struct pipes {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot.h: bar charts as SVG, drawn by gnuplot. */
+/* plot.h: charts as SVG, drawn by gnuplot. */
 #ifndef CKPTFS_BENCH_PLOT_H
 #define CKPTFS_BENCH_PLOT_H
 
@@ -10,16 +10,26 @@
 
 enum { PLOT_SERIES_MAX = 4 };
 
+enum plot_kind {
+        PLOT_BARS,    /* series beside each other, with their figures */
+        PLOT_STACKED, /* series on top of each other */
+        PLOT_LINES,   /* over x */
+        PLOT_SPREAD   /* points over x, each with its range from low to high */
+};
+
 struct plot {
         const char *id;    /* unique in the page, [a-z0-9_] */
         const char *title; /* of the chart, for those who cannot see it too */
         const char *unit;  /* of the values */
-        bool stacked;      /* series on top of each other; else beside each other, with figures */
+        enum plot_kind kind;
         const char *series[PLOT_SERIES_MAX];
         size_t nseries;
         const char *const *label; /* of the bars or groups */
-        const double *v;          /* v[bar * nseries + series] */
-        size_t nbars;
+        const char *x_unit;       /* lines and spreads */
+        const double *x;
+        const double *v;          /* v[point * nseries + series]; NAN: none there */
+        const double *low, *high; /* spreads: as v */
+        size_t npoints;           /* bars, groups or values of x */
 };
 
 /* Appends <svg>…</svg>. 0, -ENOENT when there is no gnuplot, -EIO when it failed, -ENOMEM. Blocks.

@@ -5,16 +5,16 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/utsname.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "bench/clock.h"
-#include "bench/cpu.h"
 #include "bench/dev.h"
-#include "bench/stop.h"
+#include "bench/dynamodb.h"
+#include "bench/facts.h"
+#include "bench/needs.h"
+#include "bench/results.h"
+#include "bench/watch.h"
 
 #include "base/banned.h"
 
@@ -41,25 +41,6 @@ static int said_once(const struct run *r, int err, const char *why)
         return err;
 }
 
-void run_describe(const struct run *r, struct json *to)
-{
-        char text[128];
-        struct utsname u;
-        struct json *v = json_add_object(to, "versions"), *m = json_add_object(to, "machine");
-
-        json_add_string(v, "ckptfs", PACKAGE_VERSION);
-        r->coll->ops->version(text, sizeof text);
-        json_add_string(v, "collectives", text);
-        json_add_string(v, "compiler", __VERSION__);
-        if (!uname(&u))
-                json_add_string(v, "kernel", u.release);
-        cpu_name(text, sizeof text);
-        json_add_string(m, "cpu", text);
-        json_add_number(m, "cores", cpu_cores());
-        json_add_number(m, "memory_bytes",
-                        (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
-}
-
 static double now_utc(void)
 {
         struct timespec t;
@@ -76,100 +57,21 @@ static void add_head(struct json *to, const char *format, const struct run *r)
         json_add_number(to, "timestamp_utc", now_utc());
 }
 
-int run_make_dirs(const char *path)
+/* Ranks that came to different errors leave together, and somebody says why. */
+static int agree_said(const struct run *r, int err, const char *why)
 {
-        char part[PATH_MAX];
-        snprintf(part, sizeof part, "%s", path);
-        for (char *p = part + 1; *p; p++) {
-                if (*p != '/')
-                        continue;
-                *p = 0;
-                if (mkdir(part, 0777) && errno != EEXIST)
-                        return -errno;
-                *p = '/';
-        }
-        return 0;
-}
+        int first = err; /* rank 0's */
+        int bad = coll_agree(r->coll, err);
 
-/* Makes OUT/SCENARIO/DATE, a directory that was not there; waits for the next second if it was. */
-static int make_run_dir(struct run *r, const char *out)
-{
-        for (;;) {
-                char when[32];
-                time_t t = time(NULL);
-                struct tm tm;
-                gmtime_r(&t, &tm);
-                strftime(when, sizeof when, "%Y-%m-%d_%H-%M-%S", &tm);
-                if (snprintf(r->dir, sizeof r->dir, "%s/%s/%s", out, r->scenario->name, when) >=
-                    PATH_MAX - 64)
-                        return -ENAMETOOLONG;
-                int err = run_make_dirs(r->dir);
-                if (err)
-                        return err;
-                if (!mkdir(r->dir, 0777))
-                        return 0;
-                if (errno != EEXIST)
-                        return -errno;
-                clock_sleep_ns(100 * 1000 * 1000);
-        }
-}
-
-/* The directory of a job, with its log open. */
-static int open_job(struct run *r, size_t i)
-{
-        char path[PATH_MAX + 64];
-        snprintf(path, sizeof path, "%s/%zu", r->dir, i);
-        if (mkdir(path, 0777))
-                return -errno;
-        snprintf(path, sizeof path, "%s/%zu/benchmark.log", r->dir, i);
-        r->log = fopen(path, "we");
-        return r->log ? 0 : -errno;
-}
-
-/* results_<model>_<backend>_<world>_<threads>_<storage>.json, as an older suite named them. */
-static void legacy_name(const struct run *r, const struct keys *k, size_t i, char *out, size_t n)
-{
-        static const char *const backends[] = {"gloo", "nccl"};
-        unsigned long long world = k->world_size ? k->world_size : r->coll->ranks;
-        snprintf(out, n, "%s/%zu/results_%s_%s_%llu_%llu_%s.json", r->dir, i, k->model,
-                 backends[k->backend], world, (unsigned long long)k->thread_count, k->storage);
-}
-
-/* Writes what is known of a job, and what its log says last. */
-static int close_job(struct run *r, const struct keys *k, size_t i, const struct json *job)
-{
-        char path[PATH_MAX + 256];
-        snprintf(path, sizeof path, "%s/%zu/job_results.json", r->dir, i);
-        int err = json_write_file(job, path);
-        if (!err && r->legacy_names) {
-                legacy_name(r, k, i, path, sizeof path);
-                err = json_write_file(job, path);
-        }
-        fprintf(r->log, "%s\n", json_string(json_get(job, "error"), "done"));
-        int closed = fclose(TAKE_PTR(r->log));
-        return err ? err : closed ? -errno : 0;
-}
-
-/* What was swept, as YAML: each key with its values. */
-static int write_sweep(const struct run *r, const struct sweep *s)
-{
-        char path[PATH_MAX + 64];
-        snprintf(path, sizeof path, "%s/multirun.yaml", r->dir);
-        CLEANUP(fclosep) FILE *f = fopen(path, "we");
-        if (!f)
-                return -errno;
-        fprintf(f, "scenario: %s\nparams:\n", r->scenario->name);
-        for (size_t i = 0; i < s->n; i++) {
-                fprintf(f, "  %s: [", s->keys[i].name);
-                for (size_t v = 0; v < s->keys[i].n; v++) {
-                        fputs(v ? ", '" : "'", f);
-                        for (const char *p = s->keys[i].v[v]; *p; p++)
-                                fputs(*p == '\'' ? "''" : (char[]){*p, 0}, f);
-                        fputc('\'', f);
-                }
-                fputs("]\n", f);
-        }
-        return fflush(f) ? -errno : 0;
+        if (!bad)
+                return 0;
+        if (r->coll->ops->bcast(r->coll, &first, sizeof first))
+                return bad;
+        if (first)
+                return said_once(r, bad, why);
+        if (err)
+                run_error(r, "%s", why);
+        return bad;
 }
 
 /* The keys of job i as the scenario sees them; release as after sweep_job(). */
@@ -198,6 +100,7 @@ static int plan_job(const struct run *r, const struct keys *k, char *why, size_t
         struct run of_part = *r;
 
         part.ranks = wanted_ranks(r, k);
+        part.host_ranks = part.host_ranks < part.ranks ? part.host_ranks : part.ranks;
         of_part.coll = &part;
         if (k->world_size > part.ranks && !r->scenario->plays_ranks) {
                 snprintf(why, nwhy,
@@ -215,17 +118,32 @@ static int plan_job(const struct run *r, const struct keys *k, char *why, size_t
 static int plan_all(struct run *r, const struct sweep *s)
 {
         char why[512] = "out of memory: free some";
-        for (size_t i = 0; i < sweep_count(s); i++) {
+        int err = 0;
+
+        for (size_t i = 0; i < sweep_count(s) && !err; i++) {
                 struct keys k;
-                int err = job_keys(r, s, i, &k, why, sizeof why);
+                err = job_keys(r, s, i, &k, why, sizeof why);
                 if (err)
-                        return said_once(r, err, why);
+                        break;
                 err = plan_job(r, &k, why, sizeof why);
                 param_tab_release(&key_tab, &k);
-                if (err)
-                        return said_once(r, err, why);
         }
-        return 0;
+        return agree_said(r, err, why);
+}
+
+/* What is shown of job `i` while it runs. */
+static void name_job(const struct run *r, const struct sweep *s, size_t i, const struct keys *k,
+                     struct progress_job *out, char *label, size_t nlabel)
+{
+        sweep_label(s, i, label, nlabel);
+        *out = (struct progress_job){
+                .label = *label ? label : r->scenario->name,
+                .number = i + 1,
+                .jobs = sweep_count(s),
+                .bytes = r->needs->moved / wanted_ranks(r, k),
+                .ranks = wanted_ranks(r, k),
+                .every_ms = k->progress,
+        };
 }
 
 /* Opens what the device key asks for, in each rank. 0, or the same negative errno in all. */
@@ -268,6 +186,26 @@ static int run_on_ranks(const struct run *r, const struct keys *k, struct json *
         return coll_agree(r->coll, err);
 }
 
+/* The job itself, watched. The needs are asked for again: a job before may have left files. */
+static int do_job(struct run *r, const struct sweep *s, size_t i, const struct keys *k,
+                  struct json *job)
+{
+        struct progress_job shown;
+        struct watch watch;
+        char why[512] = "", label[160];
+
+        *r->needs = (struct needs){0};
+        int err = agree_said(r, plan_job(r, k, why, sizeof why), why);
+        if (err)
+                return err;
+        name_job(r, s, i, k, &shown, label, sizeof label);
+        err = coll_agree(r->coll, watch_begin(&watch, r, k, job ? &shown : NULL));
+        if (!err)
+                err = run_on_ranks(r, k, job);
+        int seen = watch_end(&watch, r, err != -ECANCELED, job);
+        return err ? err : seen;
+}
+
 /* One job; `jobs` is the array of run_results.json (NULL but in rank 0). */
 static int run_job(struct run *r, const struct sweep *s, size_t i, struct json *jobs)
 {
@@ -277,22 +215,22 @@ static int run_job(struct run *r, const struct sweep *s, size_t i, struct json *
         if (err)
                 return said_once(r, err, why);
         struct json *job = jobs ? json_add_object(jobs, NULL) : NULL;
-        int wrote = job ? open_job(r, i) : 0;
+        int wrote = job ? results_open_job(r, i) : 0;
         if (job) {
                 add_head(job, JOB_FORMAT, r);
                 keys_json(&k, json_add_object(job, "config"));
-                run_describe(r, job);
+                facts_add(r->coll, job);
         }
         err = coll_agree(r->coll, wrote);
         if (!err)
                 err = open_device(r, &k, job);
         if (!err)
-                err = run_on_ranks(r, &k, job);
+                err = do_job(r, s, i, &k, job);
         dev_drop();
         if (err && job)
                 json_add_string(job, "error", strerror(-err));
         if (job && r->log)
-                wrote = close_job(r, &k, i, job);
+                wrote = results_close_job(r, &k, i, job);
         param_tab_release(&key_tab, &k);
         if (wrote)
                 run_error(r, "%s/%zu: %s: give out= a directory with room", r->dir, i,
@@ -300,20 +238,29 @@ static int run_job(struct run *r, const struct sweep *s, size_t i, struct json *
         return err ? err : coll_agree(r->coll, wrote);
 }
 
-/* What rank 0 does behind the last job. */
-static int finish_run(const struct run *r, const struct json *result)
+/* What rank 0 does behind the last job: the files, the table, and the item of a database. */
+static int finish_run(const struct run *r, const struct sweep *s, const struct json *result)
 {
-        char path[PATH_MAX + 64];
+        char why[512];
+        struct keys k;
 
-        snprintf(path, sizeof path, "%s/run_results.json", r->dir);
-        int err = json_write_file(result, path);
+        int err = results_write_run(r, result);
         if (err) {
-                run_error(r, "%s: %s: give out= a directory with room", path, strerror(-err));
+                run_error(r, "%s/run_results.json: %s: give out= a directory with room", r->dir,
+                          strerror(-err));
                 return err;
         }
         r->scenario->table(result, stdout);
-        printf("\nresults: %s\n", path);
-        return fflush(stdout) ? -errno : 0;
+        printf("\nresults: %s/run_results.json\n", r->dir);
+        if (fflush(stdout))
+                return -errno;
+        err = sweep_job(s, 0, &k, why, sizeof why);
+        if (err)
+                return said_once(r, err, why);
+        if (*k.dynamodb_table && (err = dynamodb_put(&k, result, why, sizeof why)))
+                run_error(r, "%s", why);
+        param_tab_release(&key_tab, &k);
+        return err;
 }
 
 /* out= is the same for all jobs; the first one's counts. */
@@ -325,43 +272,28 @@ static int open_run(struct run *r, const struct sweep *s, struct json **result)
         if (err)
                 return said_once(r, err, why);
         if (r->coll->rank == 0) {
-                err = make_run_dir(r, k.out);
+                err = results_make_dir(r, k.out);
                 if (err)
                         run_error(r, "out=%s: %s: give a directory that can be written", k.out,
                                   strerror(-err));
-                else if ((err = write_sweep(r, s)))
+                else if ((err = results_write_sweep(r, s)))
                         run_error(r, "%s/multirun.yaml: %s: give out= a directory with room",
                                   r->dir, strerror(-err));
                 *result = json_new_object();
                 add_head(*result, RUN_FORMAT, r);
                 json_add_string(*result, "disambiguator", k.disambiguator);
-                run_describe(r, *result);
+                facts_add(r->coll, *result);
+                if (!err)
+                        facts_add_ec2(*result);
         }
         param_tab_release(&key_tab, &k);
         return coll_agree(r->coll, err);
 }
 
-/* Nothing was measured: the directory goes again. */
-static void forget_run_dir(const struct run *r, size_t jobs)
-{
-        char path[PATH_MAX + 64];
-        if (r->coll->rank || !*r->dir)
-                return;
-        for (size_t i = 0; i < jobs; i++) {
-                snprintf(path, sizeof path, "%s/%zu/benchmark.log", r->dir, i);
-                unlink(path);
-                snprintf(path, sizeof path, "%s/%zu/job_results.json", r->dir, i);
-                unlink(path);
-                *strrchr(path, '/') = 0;
-                rmdir(path);
-        }
-        snprintf(path, sizeof path, "%s/multirun.yaml", r->dir);
-        unlink(path);
-        rmdir(r->dir);
-}
-
 int run_jobs(struct run *r, const struct sweep *s)
 {
+        struct needs needs = {0};
+
         if (r->coll->ranks > 1 && !r->scenario->many_ranks) {
                 char why[128];
                 snprintf(why, sizeof why,
@@ -369,6 +301,7 @@ int run_jobs(struct run *r, const struct sweep *s)
                          r->scenario->name);
                 return said_once(r, -EINVAL, why);
         }
+        r->needs = &needs;
         int err = plan_all(r, s);
         if (err || r->dry_run)
                 return err;
@@ -384,12 +317,13 @@ int run_jobs(struct run *r, const struct sweep *s)
                 first = first && failed != -ECANCELED ? first : failed;
         }
         if (err || !good) {
-                forget_run_dir(r, sweep_count(s));
+                if (r->coll->rank == 0)
+                        results_forget(r, sweep_count(s));
                 return err ? err : first;
         }
         if (result) {
                 json_add_number(result, "run_elapsed_time_s", clock_s(clock_ns() - begin));
-                err = finish_run(r, result);
+                err = finish_run(r, s, result);
         }
         err = coll_agree(r->coll, err);
         return err ? err : first;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.h: one start of ckptbench: its jobs, their results on disk, the table at the end.
+/* run.h: one start of ckptbench: its jobs, their results on disk (results.h), the table at the end.
  *
- * Results: OUT/SCENARIO/DATE/N/job_results.json a job, with what was said of it in benchmark.log
- * beside it, OUT/SCENARIO/DATE/multirun.yaml what was swept, run_results.json all of them. Both
+ * job_results.json and run_results.json are as conf/schema/ says. Both
  * begin with "format" and "version"; fields are added, never changed in meaning, while the version
  * stays. They hold the keys given and what was measured: no environment, no secrets. */
 #ifndef CKPTFS_BENCH_RUN_H
@@ -12,11 +11,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base/buf.h"
 #include "base/json.h"
 #include "bench/coll.h"
+#include "bench/doc.h"
 #include "bench/keys.h"
 #include "bench/sweep.h"
+
+struct needs;
 
 enum { RUN_FORMAT_VERSION = 1 };
 #define RUN_FORMAT "ckptbench-run"
@@ -26,8 +27,9 @@ struct run {
         struct coll *coll;
         const struct scenario *scenario;
         bool dry_run, legacy_names;
-        FILE *log;          /* of the job under way; rank 0 */
-        char dir[PATH_MAX]; /* of the results; rank 0 */
+        struct needs *needs; /* of the job under way, as its plan() said */
+        FILE *log;           /* of the job under way; rank 0 */
+        char dir[PATH_MAX];  /* of the results; rank 0 */
 };
 
 struct scenario {
@@ -51,8 +53,8 @@ struct scenario {
         int (*job)(const struct run *r, const struct keys *k, struct json *job);
         /* Prints the table of a run; NULL-safe on fields. */
         void (*table)(const struct json *run, FILE *to);
-        /* Appends its section of the report; `index` tells the sections of a page apart. */
-        void (*page)(const struct json *run, size_t index, struct buf *html);
+        /* Writes its part of the report. */
+        void (*page)(const struct json *run, struct doc *d);
 };
 extern const struct scenario scenario_shards, scenario_ceiling, scenario_firstbyte, scenario_list,
         scenario_dcp, scenario_dcp_ddp_save, scenario_dcp_ddp_load, scenario_dcp_fsdp_save,
@@ -73,8 +75,5 @@ int run_make_dirs(const char *path);
 
 /* One line on standard error: "ckptbench: rank 1: text". */
 void run_error(const struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-/* Adds "versions" and "machine": what runs here. */
-void run_describe(const struct run *r, struct json *to);
 
 #endif

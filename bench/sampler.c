@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,6 +193,30 @@ int sampler_json(const struct sampler *s, struct json *to)
                 json_add_number(o, "max", st.max);
         }
         return 0;
+}
+
+void sampler_curve_json(const struct sampler *s, struct json *to)
+{
+        size_t n = s->n[SAMPLE_CPU], each = (n + SAMPLER_CURVE - 1) / SAMPLER_CURVE;
+
+        if (!n)
+                return;
+        json_add_number(to, "period_s", SAMPLER_PERIOD_MS / 1e3 * (double)each);
+        for (int i = 0; i < SAMPLE_KINDS; i++) {
+                if (!s->n[i])
+                        continue;
+                struct json *list = json_add_array(to, names[i]);
+                for (size_t at = 0; at < s->n[i]; at += each) {
+                        size_t end = at + each < s->n[i] ? at + each : s->n[i];
+                        double sum = 0;
+                        for (size_t v = at; v < end; v++)
+                                sum += s->v[i][v];
+                        /* a tenth of a percent, a whole byte: more would only be longer */
+                        double mean = sum / (double)(end - at);
+                        double grain = i == SAMPLE_NETWORK ? 1 : 10;
+                        json_add_number(list, NULL, round(mean * grain) / grain);
+                }
+        }
 }
 
 void sampler_release(struct sampler *s)

@@ -22,7 +22,11 @@ enum sampler_what {
         SAMPLE_GPU_MEMORY,
         SAMPLE_KINDS
 };
-enum { SAMPLER_PERIOD_MS = 50, SAMPLER_MAX = 1 << 16 /* values kept of each: most of an hour */ };
+enum {
+        SAMPLER_PERIOD_MS = 50,
+        SAMPLER_MAX = 1 << 16, /* values kept of each: most of an hour */
+        SAMPLER_CURVE = 240    /* points of a curve over time */
+};
 
 struct sampler {
         pthread_t thread;
@@ -41,6 +45,9 @@ int sampler_start(struct sampler *s);
 void sampler_stop(struct sampler *s); /* also of one that does not run */
 /* Adds {n, mean, min, p50, p75, p90, max} of each that was seen. 0 or -ENOMEM. */
 int sampler_json(const struct sampler *s, struct json *to);
+/* Adds {period_s, cpu_util: [...], ...}: the same over time, in at most SAMPLER_CURVE points that
+ * are the means of as many values each. Of a sampler that was stopped, as sampler_json(). */
+void sampler_curve_json(const struct sampler *s, struct json *to);
 void sampler_release(struct sampler *s);
 
 #endif

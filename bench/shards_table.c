@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "bench/io.h"
 #include "bench/stats.h"
 
 #include "base/banned.h"
@@ -20,6 +21,28 @@ static int phase_json(const struct shards_facts *f, struct json *metrics, const 
         if (!err)
                 measure_json(metrics, name, &s, v, epochs, f->ranks);
         return err;
+}
+
+/* What became of the pages that a save left in this machine's memory, before they were loaded. */
+static const char *page_cache_words(const struct shards_facts *f)
+{
+        char why[128];
+        const struct io_storage *s = io_find(f->keys->storage, why, sizeof why);
+
+        if (!f->load)
+                return "nothing was loaded";
+        if (!s || !(s->ops->flags & IO_CACHED))
+                return "not in the way: the storage is no file system";
+        if (!strcmp(f->dropped, "file"))
+                return "dropped: the pages of the files that were loaded";
+        if (!strcmp(f->dropped, "caches"))
+                return "dropped: all of the machine";
+        if (!strcmp(f->dropped, "others"))
+                return "not in the way: read by ranks of other machines";
+        return f->keys->drop == DROP_NONE
+                       ? "kept: drop=none"
+                       : "not dropped: not possible here, what was loaded may have "
+                         "come from memory";
 }
 
 static void model_json(const struct shards_facts *f, struct json *o)
@@ -61,6 +84,7 @@ int shards_json(const struct shards_facts *f, struct json *job)
         json_add_string(o, "verified", verified_words(f));
         json_add_bool(o, "moves_data", f->moves_data);
         json_add_string(o, "page_cache_dropped", f->dropped);
+        json_add_string(o, "page_cache", page_cache_words(f));
         json_add_number(o, "mount_pid", f->mount_pid);
 
         o = json_add_object(job, "metrics");
@@ -133,16 +157,21 @@ void shards_label(const struct json *jobs, size_t i, char *out, size_t n)
 void shards_note(const struct json *job, char *out, size_t n)
 {
         const struct json *setup = json_get(job, "setup");
+        const struct json *restore = json_get(job, "restore");
         const char *error = json_string(json_get(job, "error"), NULL);
+        char fetched[64] = "";
 
+        if (restore)
+                snprintf(fetched, sizeof fetched, "; fetched %.2f times what is unique",
+                         json_number(json_get(restore, "fetched_over_unique"), 0));
         if (error)
                 snprintf(out, n, "failed: %s", error);
         else
-                snprintf(out, n, "data made %s; verified: %s; page cache dropped: %s; suffix %s",
+                snprintf(out, n, "data made %s; verified: %s; page cache %s; suffix %s%s",
                          json_string(json_get(setup, "data_made"), "?"),
                          json_string(json_get(setup, "verified"), "?"),
-                         json_string(json_get(setup, "page_cache_dropped"), "?"),
-                         json_string(json_get(setup, "suffix"), "?"));
+                         json_string(json_get(setup, "page_cache"), "?"),
+                         json_string(json_get(setup, "suffix"), "?"), fetched);
 }
 
 void shards_headline(const struct json *jobs, char *out, size_t n)

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "base/buf.h"
 #include "base/json.h"
+#include "bench/doc.h"
 #include "bench/keys.h"
 #include "bench/measure.h"
 #include "bench/model.h"
@@ -46,7 +46,7 @@ void shards_headline(const struct json *jobs, char *out, size_t n);
 void shards_note(const struct json *job, char *out, size_t n);
 
 /* Its section of the report. */
-void shards_page(const struct json *run, size_t index, struct buf *html);
+void shards_page(const struct json *run, struct doc *d);
 
 /* One row a job: storage, seconds and GB/s of save and load, CPU, ratio to the first job on s3. */
 void shards_table(const struct json *run, FILE *to);

@@ -200,6 +200,20 @@ size_t sweep_count(const struct sweep *s)
         return n;
 }
 
+void sweep_label(const struct sweep *s, size_t i, char *out, size_t n)
+{
+        size_t every = sweep_count(s), used = 0;
+
+        *out = 0;
+        for (size_t j = 0; j < s->n && used < n; j++) {
+                const struct sweep_key *key = &s->keys[j];
+                every /= key->n; /* jobs between two values of this key */
+                if (key->n > 1)
+                        used += (size_t)snprintf(out + used, n - used, "%s%s=%s", used ? " " : "",
+                                                 key->name, key->v[i / every % key->n]);
+        }
+}
+
 static int set_key(struct keys *k, const struct sweep_key *key, size_t value, char *why,
                    size_t nwhy)
 {

@@ -51,6 +51,10 @@ const struct sweep_key *sweep_find(const struct sweep *s, const char *name);
 /* How many jobs. At least 1. */
 size_t sweep_count(const struct sweep *s);
 
+/* What tells job `i` from the others: "key=value" of each key that has several; "" when none has.
+ */
+void sweep_label(const struct sweep *s, size_t i, char *out, size_t n);
+
 /* The keys of job `i`, initialised here; release with param_tab_release(). The last key varies
  * fastest. 0 or a negative errno with one line in `why` (-EINVAL: also of a value that is still
  * ???, which says that somebody has to give it). */

@@ -16,15 +16,16 @@
 #include "base/banned.h"
 
 struct others {
-        double mount, server;
+        double mount, server, kernel;
 };
 
-/* CPU time of the processes that serve this machine's ranks; only one rank of it counts them. */
+/* CPU time of the processes that serve this machine's ranks, and of its kernel; only one rank of it
+ * counts them. */
 static struct others other_cpu(const struct timed *t)
 {
         if (t->coll->host_rank)
                 return (struct others){0};
-        return (struct others){cpu_process_s(t->mount), cpu_process_s(t->server)};
+        return (struct others){cpu_process_s(t->mount), cpu_process_s(t->server), cpu_kernel_s()};
 }
 
 /* Fills the CPU figures behind the barrier that ends a phase; err is this rank's. */
@@ -34,6 +35,7 @@ static int end_phase(const struct timed *t, struct others before, int err, struc
         struct others after = other_cpu(t);
         out->cpu_mount = after.mount - before.mount;
         out->cpu_server = after.server - before.server;
+        out->cpu_kernel = after.kernel - before.kernel;
         return err;
 }
 

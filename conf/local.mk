@@ -39,6 +39,13 @@ dist_dataloader_DATA = \
 	%D%/dataloader/s3iterabledataset.yaml \
 	%D%/dataloader/s3mapdataset.yaml \
 	$(NULL)
+awsexampledir = $(exampledir)/aws
+dist_awsexample_DATA = %D%/aws/dynamodb.yaml
+
+# What the results of ckptbench are.
+schemadir = $(pkgdatadir)/schema
+dist_schema_DATA = %D%/schema/job_results.json %D%/schema/run_results.json
+
 nodist_example_DATA = %D%/ckptfs@.service
 EXTRA_DIST += %D%/ckptfs@.service.in
 CLEANFILES += %D%/ckptfs@.service

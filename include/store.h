@@ -343,6 +343,30 @@ int store_upload_complete_wait(struct store_upload *up, const struct store_cond 
                                struct store_object *obj);
 int store_upload_abort_wait(struct store_upload *up);
 
+/* --- beside a store
+ * --------------------------------------------------------------------------------- */
+
+/* One call of an AWS service that takes JSON, signed with the credentials that s3:// stores take.
+ * NULL or "" means the environment's or the profile's setting, then the vendor's. Tried again while
+ * that may help. Blocks for half a minute at most. 0, or a negative errno with one line in `why`
+ * (-EACCES: refused, with the service's own code and words). */
+struct store_aws_call {
+        const char *what;    /* the service, for messages */
+        const char *service; /* "dynamodb" */
+        const char *target;  /* "DynamoDB_20120810.PutItem" */
+        const char *body;
+        const char *region, *profile, *endpoint, *ca_bundle;
+};
+int store_aws_call(const struct store_aws_call *call, char *why, size_t nwhy);
+
+/* What the EC2 instance that this runs on tells of itself, by version 2 of its metadata service; ""
+ * what it does not. Blocks for at most 5 s. 0, or a negative errno with one line in `why`: -ENOENT
+ * (AWS_EC2_METADATA_DISABLED), -EHOSTDOWN (there is no such service here). */
+struct store_ec2 {
+        char architecture[32], image_id[64], instance_type[64], region[64];
+};
+int store_ec2_machine(struct store_ec2 *out, char *why, size_t nwhy);
+
 /* --- figures
  * ---------------------------------------------------------------------------------------- */
 

@@ -20,6 +20,7 @@
 #include "bench/format/format.h"
 #include "bench/fresh.h"
 #include "bench/model_keys.h"
+#include "bench/needs.h"
 #include "bench/payload.h"
 #include "bench/run.h"
 #include "bench/scenario/async.h"
@@ -234,7 +235,14 @@ int async_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, 
                         (unsigned long long)k->steps, (double)k->step_time / 1e3, r->coll->ranks,
                         (double)(model_params(&m) * model_param_bytes(&m, k->optimizer)) / 1e9,
                         (unsigned long long)k->steps_per_save, k->storage);
-        return 0;
+        uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
+        uint64_t saves = k->steps / k->steps_per_save;
+        const struct needs n = {
+                .moved = bytes * saves,
+                .stored = bytes * saves,                /* they go when all are done */
+                .memory = 2 * (bytes / r->coll->ranks), /* what is trained, and its copy */
+        };
+        return needs_check(r, k, &n, dry, why, nwhy);
 }
 
 /* The device that does the work of steps. */

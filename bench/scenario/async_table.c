@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "bench/html.h"
 #include "bench/measure.h"
 #include "bench/shards_table.h"
 #include "bench/stats.h"
@@ -52,18 +51,16 @@ int async_json(const struct async_facts *f, struct json *job)
                 return -ENOMEM;
         for (int i = 0; i < ASYNC_VALUES; i++) {
                 struct json *each = json_add_array(o, names[i]);
-                struct stats st;
                 for (size_t s = 0; s < f->saves; s++) {
                         double v[ASYNC_VALUES];
                         async_values(&f->save[s], v);
                         column[s] = v[i];
                         json_add_number(each, NULL, v[i]);
                 }
-                if (stats_of(column, f->saves, &st))
-                        return -ENOMEM;
                 char name[32];
                 snprintf(name, sizeof name, "%s_stats", words[i]);
-                measure_stats_json(o, name, &st);
+                if (measure_values_json(o, name, column, f->saves))
+                        return -ENOMEM;
         }
         json_add_number(o, "step_s", f->step_idle);
         json_add_number(o, "step_while_saving_s", f->step_busy);
@@ -109,43 +106,60 @@ void async_table(const struct json *run, FILE *to)
         }
 }
 
-void async_page(const struct json *run, size_t index, struct buf *html)
+/* Two charts: how long saves block, and when they are where. */
+static void charts(struct doc *d, const char *const *label, const double *blocked,
+                   const double *later, size_t n)
 {
+        struct plot p = {.title = "How long a save blocks training",
+                         .unit = "seconds",
+                         .kind = PLOT_STACKED,
+                         .series = {"waits for the save before", "copies"},
+                         .nseries = 2,
+                         .label = label,
+                         .v = blocked,
+                         .npoints = n};
+        struct plot q = {.title = "From when a save was wanted until it is there",
+                         .unit = "seconds",
+                         .series = {"durable", "visible"},
+                         .nseries = 2,
+                         .label = label,
+                         .v = later,
+                         .npoints = n};
+        doc_plot(d, &p);
+        doc_plot(d, &q);
+}
+
+void async_page(const struct json *run, struct doc *d)
+{
+        static const struct doc_column columns[] = {
+                {NULL, "storage"},       {"a save, s", "blocked"}, {"a save, s", "waited"},
+                {"a save, s", "staged"}, {"a save, s", "durable"}, {"a save, s", "visible"},
+                {"a step", "s"},         {"a step", "slower, %"},  {NULL, "peak GB"},
+        };
         const struct json *jobs = json_get(run, "job_results");
         size_t n = json_count(jobs) < JOBS_MAX ? json_count(jobs) : JOBS_MAX;
-        char labels[JOBS_MAX][160], id[32];
+        char labels[JOBS_MAX][160];
         const char *label[JOBS_MAX];
-        double v[JOBS_MAX * 2];
+        double blocked[JOBS_MAX * 2], later[JOBS_MAX * 2];
 
-        buf_adds(html, "<div class=\"scroll\"><table><thead><tr><th>storage</th>");
-        for (int i = 0; i < ASYNC_VALUES; i++)
-                buf_addf(html, "<th>%s, s</th>", words[i]);
-        buf_adds(html, "<th>step, s</th><th>slower, %</th></tr></thead><tbody>\n");
+        doc_say(d, "Medians over saves, each the maximum over ranks.");
+        doc_table(d, columns, sizeof columns / sizeof columns[0]);
         for (size_t j = 0; j < n; j++) {
                 const struct json *job = json_at(jobs, j);
                 shards_label(jobs, j, labels[j], sizeof labels[j]);
                 label[j] = labels[j];
-                buf_adds(html, "<tr><td>");
-                html_text(html, labels[j]);
-                for (int i = 0; i < ASYNC_VALUES; i++) {
-                        buf_adds(html, "</td><td>");
-                        html_figure(html, median(job, i), 4);
-                }
-                buf_adds(html, "</td><td>");
-                html_figure(html, metric(job, "step_s"), 4);
-                buf_addf(html, "</td><td>%.1f</td></tr>\n", metric(job, "step_inflation_percent"));
-                v[2 * j] = median(job, 0);
-                v[2 * j + 1] = median(job, ASYNC_VALUES - 1);
+                doc_text(d, labels[j]);
+                for (int i = 0; i < ASYNC_VALUES; i++)
+                        doc_figure(d, median(job, i), 4);
+                doc_figure(d, metric(job, "step_s"), 4);
+                doc_figure(d, metric(job, "step_inflation_percent"), 1);
+                doc_figure(d, metric(job, "peak_memory_bytes") / 1e9, 2);
+                blocked[2 * j] = median(job, 1);
+                blocked[2 * j + 1] = median(job, 2);
+                later[2 * j] = median(job, ASYNC_VALUES - 2);
+                later[2 * j + 1] = median(job, ASYNC_VALUES - 1);
         }
-        buf_adds(html, "</tbody></table></div>\n");
-        snprintf(id, sizeof id, "async%zu", index);
-        struct plot p = {.id = id,
-                         .title = "How long a save blocks, and when it can be seen",
-                         .unit = "seconds",
-                         .series = {"blocked", "visible"},
-                         .nseries = 2,
-                         .label = label,
-                         .v = v,
-                         .nbars = n};
-        html_plot(html, &p);
+        doc_table_end(d);
+        if (n)
+                charts(d, label, blocked, later, n);
 }

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/buf.h"
 #include "base/json.h"
+#include "bench/doc.h"
 
 /* One save. Seconds from when the step wanted it: until the step went on, until the storage had it
  * durably, until it is visible under its name; `staged` is the copy alone, `waited` the wait for
@@ -39,6 +39,6 @@ struct async_facts {
 /* Adds "model", "setup" and "metrics". 0 or -ENOMEM. */
 int async_json(const struct async_facts *f, struct json *job);
 void async_table(const struct json *run, FILE *to);
-void async_page(const struct json *run, size_t index, struct buf *html);
+void async_page(const struct json *run, struct doc *d);
 
 #endif

@@ -10,7 +10,6 @@
 
 #include "base/cleanup.h"
 #include "bench/cpu.h"
-#include "bench/html.h"
 #include "bench/run.h"
 #include "bench/stats.h"
 #include "bench/stop.h"
@@ -226,78 +225,71 @@ static void ceiling_table(const struct json *run, FILE *to)
         }
 }
 
-static void page_row(struct buf *b, const struct json *row)
+static void page_row(struct doc *d, const struct json *row)
 {
         double block = json_number(json_get(row, "block_bytes"), 0);
-        buf_adds(b, "<tr><td>");
-        html_text(b, json_string(json_get(row, "text"), "?"));
-        if (block >= (double)MiB)
-                buf_addf(b, "</td><td>%.4g MiB</td><td class=\"g\">", block / (double)MiB);
-        else
-                buf_addf(b, "</td><td>%.4g KiB</td><td class=\"g\">", block / (double)KiB);
-        html_figure(b, json_number(json_get(row, "gb_per_s"), 0), 2);
-        buf_adds(b, "</td><td class=\"g\">");
-        html_figure(b, json_number(json_get(row, "cpu_machine_s_per_gb"), 0), 3);
-        buf_adds(b, "</td><td>");
-        html_figure(b, json_number(json_get(row, "cpu_processes_s_per_gb"), 0), 3);
-        buf_adds(b, "</td></tr>\n");
+        bool large = block >= (double)MiB;
+        char text[32];
+
+        snprintf(text, sizeof text, "%.4g %s", block / (double)(large ? MiB : KiB),
+                 large ? "MiB" : "KiB");
+        doc_text(d, json_string(json_get(row, "text"), "?"));
+        doc_text(d, text);
+        doc_figure(d, json_number(json_get(row, "gb_per_s"), 0), 2);
+        doc_figure(d, json_number(json_get(row, "cpu_machine_s_per_gb"), 0), 3);
+        doc_figure(d, json_number(json_get(row, "cpu_processes_s_per_gb"), 0), 3);
 }
 
-static void page_limit(struct buf *b, const struct json *m, const char *name, const char *word)
+static void page_limit(struct doc *d, const struct json *m, const char *name, const char *word)
 {
-        if (json_get(m, name))
-                buf_addf(b,
-                         "<li>%s: %.2f GB/s with the machine's CPU time, %.2f GB/s with the "
-                         "processes'</li>",
-                         word, figure_of(m, name, "gb_per_s"),
-                         figure_of(m, name, "gb_per_s_by_processes"));
+        char text[128];
+
+        if (!json_get(m, name))
+                return;
+        snprintf(text, sizeof text,
+                 "%.2f GB/s with the machine's CPU time, %.2f GB/s with the processes'",
+                 figure_of(m, name, "gb_per_s"), figure_of(m, name, "gb_per_s_by_processes"));
+        doc_pair(d, word, text);
 }
 
-static void ceiling_page(const struct json *run, size_t index, struct buf *b)
+static void ceiling_page(const struct json *run, struct doc *d)
 {
+        static const struct doc_column columns[] = {{NULL, "what"},
+                                                    {NULL, "block"},
+                                                    {NULL, "GB/s"},
+                                                    {"CPU-s per GB", "machine"},
+                                                    {"CPU-s per GB", "processes"}};
         const struct json *job = json_at(json_get(run, "job_results"), 0);
         const struct json *m = json_get(job, "metrics"), *left_out = json_get(job, "left_out");
         const char *label[NROWS];
         double v[NROWS];
-        char id[32];
-        struct plot p = {.id = id,
-                         .title = "Speed of each alone",
+        struct plot p = {.title = "Speed of each alone",
                          .unit = "GB/s",
                          .series = {"GB/s"},
                          .nseries = 1,
                          .label = label,
                          .v = v};
 
-        snprintf(id, sizeof id, "ceiling_%zu", index);
-        buf_adds(b,
-                 "<div class=\"scroll\"><table><thead><tr><th></th><th></th><th></th><th "
-                 "class=\"g\" "
-                 "colspan=\"2\">CPU-s per GB</th></tr>\n<tr><th>what</th><th>block</th><th "
-                 "class=\"g\">GB/s</th><th class=\"g\">machine</th><th>processes</th></tr></thead>"
-                 "<tbody>\n");
+        doc_table(d, columns, sizeof columns / sizeof columns[0]);
         for (size_t i = 0; i < json_count(m); i++) {
                 const struct json *row = json_at(m, i);
                 if (!json_get(row, "block_bytes"))
                         continue;
-                page_row(b, row);
-                if (p.nbars < NROWS) {
-                        label[p.nbars] = json_name(row);
-                        v[p.nbars++] = json_number(json_get(row, "gb_per_s"), 0);
+                page_row(d, row);
+                if (p.npoints < NROWS) {
+                        label[p.npoints] = json_name(row);
+                        v[p.npoints++] = json_number(json_get(row, "gb_per_s"), 0);
                 }
         }
-        buf_adds(b, "</tbody></table></div>\n<p>What a byte that goes through FUSE and HTTP can "
-                    "reach, cores / (CPU-s per GB of both):</p><ul>");
-        page_limit(b, m, "limit_write", "write");
-        page_limit(b, m, "limit_read", "read");
-        for (size_t i = 0; i < json_count(left_out); i++) {
-                buf_adds(b, "<li>left out: ");
-                html_text(b, json_string(json_at(left_out, i), ""));
-                buf_adds(b, "</li>");
-        }
-        buf_adds(b, "</ul>\n<div class=\"plots\">");
-        if (p.nbars)
-                html_plot(b, &p);
-        buf_adds(b, "</div>\n");
+        doc_table_end(d);
+        doc_say(d, "What a byte that goes through FUSE and HTTP can reach, cores / (CPU-s per GB "
+                   "of both):");
+        page_limit(d, m, "limit_write", "write");
+        page_limit(d, m, "limit_read", "read");
+        for (size_t i = 0; i < json_count(left_out); i++)
+                doc_pair(d, "left out", json_string(json_at(left_out, i), ""));
+        if (p.npoints)
+                doc_plot(d, &p);
 }
 
 const struct scenario scenario_ceiling = {

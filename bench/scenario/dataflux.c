@@ -7,6 +7,7 @@
 
 #include "bench/io.h"
 #include "bench/model_keys.h"
+#include "bench/needs.h"
 #include "bench/shards_table.h"
 #include "bench/stats.h"
 
@@ -61,7 +62,13 @@ int dataflux_plan(const struct run *r, const struct keys *k, FILE *dry, char *wh
                         (double)(model_params(&m) * model_param_bytes(&m, k->optimizer)) / 1e9,
                         (unsigned long long)k->num_save_calls,
                         (unsigned long long)k->num_load_calls, k->storage, r->coll->ranks);
-        return 0;
+        uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
+        const struct needs n = {
+                .moved = bytes * (k->num_save_calls + k->num_load_calls),
+                .stored = bytes * (k->keep ? k->num_save_calls : k->num_save_calls != 0),
+                .memory = k->hold == HOLD_ON ? bytes / r->coll->ranks : 0,
+        };
+        return needs_check(r, k, &n, dry, why, nwhy);
 }
 
 int dataflux_times(struct json *suite, const char *what, const double *v, size_t n)

@@ -15,7 +15,6 @@
 #include "base/cleanup.h"
 #include "bench/clock.h"
 #include "bench/cpu.h"
-#include "bench/html.h"
 #include "bench/measure.h"
 #include "bench/run.h"
 #include "bench/scenario/image.h"
@@ -429,16 +428,15 @@ static void datagen_table(const struct json *run, FILE *to)
         }
 }
 
-static void datagen_page(const struct json *run, size_t index, struct buf *b)
+static void datagen_page(const struct json *run, struct doc *d)
 {
         const struct json *job = json_at(json_get(run, "job_results"), 0);
         const struct json *m = json_get(job, "metrics");
 
-        (void)index;
-        buf_addf(b, "<p>%.0f images in %.0f objects, %.1f MiB, were made in %.3f s.</p>\n",
-                 json_number(json_get(m, "samples"), 0), json_number(json_get(m, "objects"), 0),
-                 json_number(json_get(m, "bytes"), 0) / (1 << 20),
-                 json_number(json_get(m, "seconds"), 0));
+        doc_say(d, "%.0f images in %.0f objects, %.1f MiB, were made in %.3f s.",
+                json_number(json_get(m, "samples"), 0), json_number(json_get(m, "objects"), 0),
+                json_number(json_get(m, "bytes"), 0) / (1 << 20),
+                json_number(json_get(m, "seconds"), 0));
 }
 
 static const char *const flags[][2] = {{"-n", "num_samples"},

@@ -61,6 +61,6 @@ struct dataset_facts {
 /* Adds "setup", "metrics" and "suite". 0 or -ENOMEM. */
 int dataset_json(const struct dataset_facts *f, struct json *job);
 void dataset_table(const struct json *run, FILE *to);
-void dataset_page(const struct json *run, size_t index, struct buf *b);
+void dataset_page(const struct json *run, struct doc *d);
 
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "bench/html.h"
 #include "bench/scenario/dataset.h"
 #include "bench/shards_table.h"
 
@@ -137,27 +136,26 @@ void dataset_table(const struct json *run, FILE *to)
         }
 }
 
-void dataset_page(const struct json *run, size_t index, struct buf *b)
+void dataset_page(const struct json *run, struct doc *d)
 {
+        static const struct doc_column columns[] = {{NULL, "storage"},
+                                                    {NULL, "samples/s"},
+                                                    {NULL, "MiB/s"},
+                                                    {NULL, "epoch s"},
+                                                    {NULL, "total s"}};
         const struct json *jobs = json_get(run, "job_results");
         char label[160];
 
-        (void)index;
-        buf_adds(b, "<div class=\"scroll\"><table><thead><tr><th>storage</th><th>samples/s</th>"
-                    "<th>MiB/s</th><th>epoch s</th><th>total s</th></tr></thead><tbody>\n");
+        doc_table(d, columns, sizeof columns / sizeof columns[0]);
         for (size_t i = 0; i < json_count(jobs); i++) {
                 const struct json *job = json_at(jobs, i);
                 const double v[] = {metric(job, "samples_per_s"), metric(job, "mib_per_s"),
                                     shards_metric(job, "load", "seconds"),
                                     metric(job, "training_duration_s")};
                 shards_label(jobs, i, label, sizeof label);
-                buf_adds(b, "<tr><td>");
-                html_text(b, label);
-                for (size_t c = 0; c < sizeof v / sizeof v[0]; c++) {
-                        buf_adds(b, "</td><td>");
-                        html_figure(b, v[c], c < 2 ? 1 : 3);
-                }
-                buf_adds(b, "</td></tr>\n");
+                doc_text(d, label);
+                for (size_t c = 0; c < sizeof v / sizeof v[0]; c++)
+                        doc_figure(d, v[c], c < 2 ? 1 : 3);
         }
-        buf_adds(b, "</tbody></table></div>\n");
+        doc_table_end(d);
 }

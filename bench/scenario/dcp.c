@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "bench/cpu.h"
 #include "bench/model_keys.h"
+#include "bench/needs.h"
 #include "bench/shards_table.h"
 #include "bench/stats.h"
 
@@ -112,7 +113,15 @@ static int dcp_plan_job(const struct run *r, const struct keys *k, FILE *dry, ch
                         r->scenario->name, m.name, (double)bytes / 1e9,
                         (unsigned long long)model_ntensors(&m), k->storage,
                         (unsigned long long)k->epochs);
-        return 0;
+        /* a load of a replicated model is one of the whole by each rank */
+        bool load = is_load(r->scenario), whole = load && strstr(r->scenario->name, "ddp");
+        uint64_t world = k->world_size ? k->world_size : r->coll->ranks;
+        const struct needs n = {
+                .moved = bytes * k->epochs * (whole ? world : 1),
+                .stored = load ? 0 : bytes * k->epochs,
+                .memory = k->hold == HOLD_ON ? (whole ? bytes : bytes / world) : 0,
+        };
+        return needs_check(r, k, &n, dry, why, nwhy);
 }
 
 /* Adds the arrays that the suite's own results have. */

@@ -14,7 +14,6 @@
 #include "base/cleanup.h"
 #include "bench/bucket.h"
 #include "bench/clock.h"
-#include "bench/html.h"
 #include "bench/measure.h"
 #include "bench/run.h"
 #include "bench/stats.h"
@@ -130,15 +129,11 @@ static int add_stats(struct json *to, const char *name, const struct times *v, s
                      double (*of)(const struct times *t))
 {
         CLEANUP(freep) double *ms = calloc(n, sizeof *ms);
-        struct stats st;
         if (!ms)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++)
                 ms[i] = of(&v[i]) * 1e3;
-        int err = stats_of(ms, n, &st);
-        if (!err)
-                measure_stats_json(to, name, &st);
-        return err;
+        return measure_values_json(to, name, ms, n);
 }
 
 static double of_store(const struct times *t)
@@ -255,25 +250,21 @@ static void firstbyte_table(const struct json *run, FILE *to)
         }
 }
 
-static void firstbyte_page(const struct json *run, size_t index, struct buf *b)
+static void firstbyte_page(const struct json *run, struct doc *d)
 {
-        (void)index;
+        static const struct doc_column columns[] = {
+                {NULL, "milliseconds"}, {NULL, "median"}, {NULL, "p90"}};
         const struct json *m = json_get(json_at(json_get(run, "job_results"), 0), "metrics");
-        buf_adds(b,
-                 "<table><thead><tr><th>milliseconds</th><th>median</th><th>p90</th></tr></thead>"
-                 "<tbody>\n");
+
+        doc_table(d, columns, sizeof columns / sizeof columns[0]);
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
                 const struct json *row = json_get(m, rows[i].name);
-                buf_adds(b, "<tr><td>");
-                html_text(b, rows[i].text);
-                buf_adds(b, "</td><td>");
-                html_figure(b, json_number(json_get(row, "median"), 0), 3);
-                buf_adds(b, "</td><td>");
-                html_figure(b, json_number(json_get(row, "p90"), 0), 3);
-                buf_adds(b, "</td></tr>\n");
+                doc_text(d, rows[i].text);
+                doc_figure(d, json_number(json_get(row, "median"), 0), 3);
+                doc_figure(d, json_number(json_get(row, "p90"), 0), 3);
         }
-        buf_addf(b, "</tbody></table>\n<p>Over the store: %.3f ms.</p>\n",
-                 json_number(json_get(m, "over_store_ms"), 0));
+        doc_table_end(d);
+        doc_say(d, "Over the store: %.3f ms.", json_number(json_get(m, "over_store_ms"), 0));
 }
 
 const struct scenario scenario_firstbyte = {

@@ -15,7 +15,6 @@
 #include "base/cleanup.h"
 #include "bench/bucket.h"
 #include "bench/clock.h"
-#include "bench/html.h"
 #include "bench/measure.h"
 #include "bench/run.h"
 #include "bench/stats.h"
@@ -131,8 +130,9 @@ static int add_metrics(struct json *job, const struct keys *k, const double *sto
         if (stats_of(store, k->epochs, &a) || stats_of(mount, k->epochs, &b))
                 return -ENOMEM;
         json_add_number(m, "objects", (double)objects_of(k));
-        measure_stats_json(m, "store_s", &a);
-        measure_stats_json(m, "mount_s", &b);
+        if (measure_values_json(m, "store_s", store, k->epochs) ||
+            measure_values_json(m, "mount_s", mount, k->epochs))
+                return -ENOMEM;
         json_add_number(m, "mount_over_store", stats_ratio(b.median, a.median));
         return 0;
 }
@@ -196,15 +196,14 @@ static void list_table(const struct json *run, FILE *to)
         }
 }
 
-static void list_page(const struct json *run, size_t index, struct buf *b)
+static void list_page(const struct json *run, struct doc *d)
 {
-        (void)index;
         const struct json *m = json_get(json_at(json_get(run, "job_results"), 0), "metrics");
-        buf_addf(b,
-                 "<p>Listing %.0f objects: libstore %.3f s, the mount as <code>ls -l</code> asks "
-                 "%.3f s, %.2f times as long.</p>\n",
-                 json_number(json_get(m, "objects"), 0), median_of(m, "store_s"),
-                 median_of(m, "mount_s"), json_number(json_get(m, "mount_over_store"), 0));
+        doc_say(d,
+                "Listing %.0f objects: libstore %.3f s, the mount as ls -l asks %.3f s, %.2f times "
+                "as long.",
+                json_number(json_get(m, "objects"), 0), median_of(m, "store_s"),
+                median_of(m, "mount_s"), json_number(json_get(m, "mount_over_store"), 0));
 }
 
 const struct scenario scenario_list = {

@@ -13,6 +13,7 @@
 #include "bench/format/format.h"
 #include "bench/fresh.h"
 #include "bench/model_keys.h"
+#include "bench/needs.h"
 #include "bench/payload.h"
 #include "bench/run.h"
 #include "bench/scenario/dcp.h"
@@ -109,26 +110,41 @@ static double gib(uint64_t bytes)
         return (double)bytes / (1 << 30);
 }
 
+static void say_plan(const struct run *r, const struct keys *k, const struct model *m,
+                     const struct mlperf_shape *s, const struct mlperf_bytes *here, FILE *to)
+{
+        struct mlperf_bytes all = sum_bytes(m, s, mlperf_ranks(s));
+        struct mlperf_bytes first = mlperf_rank_bytes(m, s, 0);
+
+        fprintf(to,
+                "would %s %s: TP %u x PP %u x DP %u, ZeRO-%u, %u ranks; rank 0: %.2f GiB of model, "
+                "%.2f GiB of optimizer; all %.1f GiB\n",
+                r->scenario->name, m->name, s->tp, s->pp, s->dp, s->zero, mlperf_ranks(s),
+                gib(first.weights), gib(first.optimizer), gib(all.weights + all.optimizer));
+        fprintf(to, "  %u of them here: %.1f GiB a checkpoint, %llu checkpoints, on %s\n",
+                r->coll->ranks, gib(here->weights + here->optimizer), (unsigned long long)k->epochs,
+                k->storage);
+}
+
 static int plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
 {
         struct model m;
         struct mlperf_shape s;
         int err = choose(r, k, &m, &s, why, nwhy);
 
-        if (err || !dry)
+        if (err)
                 return err;
-        struct mlperf_bytes all = sum_bytes(&m, &s, mlperf_ranks(&s));
         struct mlperf_bytes here = sum_bytes(&m, &s, r->coll->ranks);
-        struct mlperf_bytes first = mlperf_rank_bytes(&m, &s, 0);
-        fprintf(dry,
-                "would %s %s: TP %u x PP %u x DP %u, ZeRO-%u, %u ranks; rank 0: %.2f GiB of model, "
-                "%.2f GiB of optimizer; all %.1f GiB\n",
-                r->scenario->name, m.name, s.tp, s.pp, s.dp, s.zero, mlperf_ranks(&s),
-                gib(first.weights), gib(first.optimizer), gib(all.weights + all.optimizer));
-        fprintf(dry, "  %u of them here: %.1f GiB a checkpoint, %llu checkpoints, on %s\n",
-                r->coll->ranks, gib(here.weights + here.optimizer), (unsigned long long)k->epochs,
-                k->storage);
-        return 0;
+        if (dry)
+                say_plan(r, k, &m, &s, &here, dry);
+        uint64_t bytes = here.weights + here.optimizer;
+        bool both = k->phase == PHASE_BOTH;
+        const struct needs n = {
+                .moved = bytes * k->epochs * (both ? 2 : 1),
+                .stored = k->phase == PHASE_LOAD ? 0 : bytes * k->epochs,
+                .memory = k->hold == HOLD_ON ? bytes / r->coll->ranks : 0,
+        };
+        return needs_check(r, k, &n, dry, why, nwhy);
 }
 
 /* --- one checkpoint

@@ -9,6 +9,7 @@
 #include "bench/clock.h"
 #include "bench/cpu.h"
 #include "bench/model_keys.h"
+#include "bench/needs.h"
 #include "bench/scenario/dcp.h"
 #include "bench/shards_table.h"
 #include "bench/stats.h"
@@ -255,7 +256,14 @@ static int restore_plan(const struct run *r, const struct keys *k, FILE *dry, ch
                         (double)(model_params(&m) * model_param_bytes(&m, k->optimizer)) / 1e9,
                         r->coll->ranks,
                         k->mode == RESTORE_SHARED ? "fetched once" : "fetched by each");
-        return 0;
+        uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
+        unsigned times = k->mode == RESTORE_SHARED ? 1 : r->coll->ranks;
+        const struct needs n = {
+                .moved = bytes + bytes * times * k->epochs, /* the save, too */
+                .stored = bytes,
+                .memory = bytes,
+        };
+        return needs_check(r, k, &n, dry, why, nwhy);
 }
 
 static const char *const defaults[] = {"optimizer=off", NULL};

@@ -11,6 +11,7 @@
 #include "bench/io.h"
 #include "bench/measure.h"
 #include "bench/model_keys.h"
+#include "bench/needs.h"
 #include "bench/run.h"
 #include "bench/payload.h"
 #include "bench/shards_table.h"
@@ -81,7 +82,14 @@ static int shards_plan(const struct run *r, const struct keys *k, FILE *dry, cha
         }
         if (dry)
                 say_plan(r, k, &m, dry);
-        return 0;
+        uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
+        bool keeps = k->phase == PHASE_SAVE || k->keep;
+        const struct needs n = {
+                .moved = bytes * k->epochs * (k->phase == PHASE_BOTH ? 2 : 1),
+                .stored = k->phase == PHASE_LOAD ? 0 : bytes * (keeps ? k->epochs : 1),
+                .memory = k->hold == HOLD_ON ? bytes / r->coll->ranks : 0,
+        };
+        return needs_check(r, k, &n, dry, why, nwhy);
 }
 
 static void fail(void *arg, const char *what, int err)

@@ -11,6 +11,7 @@
 #include "bench/cpu.h"
 #include "bench/format/format.h"
 #include "bench/model_keys.h"
+#include "bench/needs.h"
 #include "bench/shards_table.h"
 #include "bench/stats.h"
 
@@ -32,7 +33,13 @@ int torch_plan(const struct run *r, const struct keys *k, size_t saves, FILE *dr
                         r->scenario->name, m.name,
                         (double)(model_params(&m) * model_param_bytes(&m, k->optimizer)) / 1e9,
                         saves, k->storage, m.name);
-        return 0;
+        uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
+        const struct needs n = {
+                .moved = 2 * bytes * saves,
+                .stored = bytes * (k->keep ? saves : 1),
+                .memory = k->hold == HOLD_ON ? bytes : 0,
+        };
+        return needs_check(r, k, &n, dry, why, nwhy);
 }
 
 static void fail(void *arg, const char *what, int err)

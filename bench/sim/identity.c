@@ -29,6 +29,8 @@ static const struct endpoint {
          STYLE_TEXT, ask_imds_credentials},
         {"imds.region", "GET", "/latest/meta-data/placement/*", NULL, NULL, STYLE_TEXT,
          ask_imds_region},
+        {"imds.document", "GET", "/latest/dynamic/instance-identity/document", NULL, NULL,
+         STYLE_TEXT, ask_imds_document},
         {"ecs.credentials", "GET", "/ecs/credentials", NULL, NULL, STYLE_JSON, ask_ecs},
         {"sso.credentials", "GET", "/federation/credentials", NULL, NULL, STYLE_JSON,
          ask_sso_credentials},

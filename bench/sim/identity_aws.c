@@ -94,6 +94,21 @@ void ask_imds_region(struct ask *a)
                 ask_reply_text(a, ask_text(a, "region", a->s->region ? a->s->region : "us-east-1"));
 }
 
+/* What the machine is. */
+void ask_imds_document(struct ask *a)
+{
+        static const char *const fields[][2] = {{"architecture", "x86_64"},
+                                                {"imageId", "ami-00000000000000000"},
+                                                {"instanceType", "sim.large"},
+                                                {"region", "us-east-1"}};
+        if (lacks_imds_token(a))
+                return;
+        struct json *j = json_new_object();
+        for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+                json_add_string(j, fields[i][0], ask_text(a, fields[i][0], fields[i][1]));
+        ask_reply_json(a, j);
+}
+
 void ask_ecs(struct ask *a)
 {
         struct issued is;

@@ -71,8 +71,8 @@ const struct json *identity_tree(const struct identity *id);
 
 /* --- the servers --- */
 
-ask_fn ask_imds_token, ask_imds_roles, ask_imds_credentials, ask_imds_region, ask_ecs,
-        ask_sso_credentials, ask_sso_token;
+ask_fn ask_imds_token, ask_imds_roles, ask_imds_credentials, ask_imds_region, ask_imds_document,
+        ask_ecs, ask_sso_credentials, ask_sso_token;
 ask_fn ask_sts;
 ask_fn ask_gce, ask_gce_ping, ask_oauth2, ask_google_sts, ask_generate, ask_subject;
 

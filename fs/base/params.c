@@ -249,8 +249,8 @@ static int set_value(const struct param_desc *d, void *p, const char *value, cha
         return 0;
 }
 
-/* How many letters must be added, dropped or replaced to make a into b (Levenshtein, one row). */
-static size_t edit_distance(const char *a, const char *b)
+/* Levenshtein, one row. */
+size_t edit_distance(const char *a, const char *b)
 {
         size_t row[64], na = strlen(a), nb = strlen(b);
         if (na >= 64 || nb >= 64)

@@ -87,6 +87,10 @@ bool param_has_bounds(const struct param_desc *d);
 /* Writes what -o help says: param_tab_help() of the options. */
 void params_help(FILE *to);
 
+/* How many letters must be added, dropped or replaced to make a into b; 64 for longer texts: which
+ * name somebody may have meant. */
+size_t edit_distance(const char *a, const char *b);
+
 /* Parses "16M", "1.5G", "8GiB" or "4096" to bytes (powers of 1024): 0 or -EINVAL. */
 int parse_size(const char *text, uint64_t *out);
 

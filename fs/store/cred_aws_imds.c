@@ -28,7 +28,8 @@ static unsigned number_of(const char *variable, unsigned least, unsigned most, u
         return text && !*end && v >= least && v <= most ? (unsigned)v : other;
 }
 
-static void prepare(struct cred_call *c, const char *base, const char *path)
+static void prepare(const struct cred_ask *a, struct cred_call *c, const char *base,
+                    const char *path)
 {
         const char *seconds = cred_env("AWS_METADATA_SERVICE_TIMEOUT");
         size_t n = strlen(base);
@@ -42,6 +43,10 @@ static void prepare(struct cred_call *c, const char *base, const char *path)
         c->metadata = true;
         c->timeout_ms = s >= 0.01 && s <= 60 ? (unsigned)(s * 1000) : 1000;
         c->tries = number_of("AWS_METADATA_SERVICE_NUM_ATTEMPTS", 1, 10, 1);
+        if (a->machine_ms) {
+                c->timeout_ms = c->timeout_ms < a->machine_ms ? c->timeout_ms : a->machine_ms;
+                c->tries = 1;
+        }
 }
 
 /* Asked for only: the first version of the service answers whoever gets a request through. */
@@ -58,7 +63,7 @@ static int get_token(struct cred_ask *a, const struct profile *p, const char *ba
 {
         CLEANUP(cred_call_release) struct cred_call c = CRED_CALL("instance metadata", "PUT");
 
-        prepare(&c, base, TOKEN_PATH);
+        prepare(a, &c, base, TOKEN_PATH);
         cred_call_header(&c, "X-aws-ec2-metadata-token-ttl-seconds", "21600");
         int err = cred_call(a, &c);
         if (!err)
@@ -106,7 +111,7 @@ static const char *base_of(const struct profile *p)
 static int get(struct cred_ask *a, struct cred_call *c, const char *base, const char *path,
                const struct buf *token)
 {
-        prepare(c, base, path);
+        prepare(a, c, base, path);
         if (token->len)
                 cred_call_header(c, "X-aws-ec2-metadata-token", token->p);
         int err = cred_call(a, c);
@@ -182,6 +187,21 @@ char *cred_imds_region(struct cred_ask *a)
         return n && !c.reply.p[n] ? strdup(c.reply.p) : NULL;
 }
 
+int cred_imds_document(struct cred_ask *a, struct json **out)
+{
+        enum { TRY_MS = 2400 /* two of them within 5 s */ };
+        CLEANUP(profile_release) struct profile p = {0};
+        CLEANUP(secret_buf_release) struct buf token = BUF_INIT;
+        CLEANUP(cred_call_release) struct cred_call c = CRED_CALL("instance metadata", "GET");
+        const char *base = NULL;
+
+        a->machine_ms = TRY_MS;
+        int err = with_token(a, &p, &base, &token);
+        if (!err)
+                err = get(a, &c, base, "/latest/dynamic/instance-identity/document", &token);
+        return err ? err : cred_call_parse(a, &c, out);
+}
+
 /* --- of a container ------------------------------------------------------------------------------
  */
 
@@ -252,7 +272,7 @@ int cred_aws_container(struct cred_ask *a, struct cred *out)
                 return cred_no(a, -EINVAL,
                                "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI has no / at its start: "
                                "correct it");
-        prepare(&c, relative ? "http://169.254.170.2" : "", relative ? relative : full);
+        prepare(a, &c, relative ? "http://169.254.170.2" : "", relative ? relative : full);
         c.tries = 3;
         int err = authorize(a, &c);
         if (!err)

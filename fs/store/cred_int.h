@@ -19,6 +19,7 @@ struct cred_ask {
         char *ca_bundle;
         char *region; /* what is set; NULL */
         bool anonymous;
+        unsigned machine_ms;     /* most that a try of a metadata server takes, once; 0: as set */
         struct cred_chain *base; /* of sessions */
         const int *stop;         /* atomic: the chain is closed */
         char why[CRED_WHY_MAX];
@@ -115,6 +116,9 @@ void secret_json_freep(struct json **j); /* wipes the strings */
 
 /* The region as the metadata server of an AWS machine tells it; malloc'ed or NULL. */
 char *cred_imds_region(struct cred_ask *a);
+/* All that it tells of the machine, within 5 s whatever the environment says of time. 0 or a
+ * negative errno with the reason. */
+int cred_imds_document(struct cred_ask *a, struct json **out);
 
 /* --- cred_exec.c: a program that prints credentials -------------------------------------------
  */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LTLIBRARIES += %D%/libstore.la
 %C%_libstore_la_SOURCES = \
+	%D%/aws_call.c \
 	%D%/copy_parts.c \
 	%D%/cred.c \
 	%D%/cred.h \

@@ -3,7 +3,7 @@
 # bad_input.sh: what is wrong is one line with cause and remedy, and nothing is made.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 24
+plan 44
 cd "$tmp" || exit 1
 
 # refused PATTERN arguments...: fails, one line on stderr that matches, no results
@@ -20,10 +20,26 @@ refused "needs a directory: give path=DIR" shards storage=disk
 refused "path=/nonexistent: No such file" shards storage=disk path=/nonexistent
 refused "is no mounted file system" shards storage=mount mount.path="$tmp"
 refused "give 2064" shards model=gpt-xl model.hidden=2048 storage=null
-refused "model 'gpt' is unknown: give auto" shards model=gpt storage=null
+refused "model 'gpt-smol' is unknown: nearest are gpt-small" shards model=gpt-smol storage=null
 refused "scenario 'shard' is unknown: give one of shards" shard storage=null
 refused "give suffix=" shards storage=null phase=load
 refused "s3.endpoint holds credentials" shards storage=null s3.endpoint=http://a:b@127.0.0.1/
+refused "is no mounted file system" shards storage=null,mount mount.path="$tmp" # before the first job
+refused "out of bounds: give 1 to 10000" shards storage=null epochs=0
+refused "none/shard-.*: No such file" shards storage=disk path="$tmp" phase=load suffix=none size=1M
+mkdir conf
+# yaml TEXT PATTERN: a file with that text is refused
+yaml() {
+	printf -- "$1" >conf/bad.yaml
+	refused "$2" shards storage=null -cd conf -cn bad
+}
+yaml 'epochs: many\n' "epochs=many is not a count: give a whole number"
+yaml 'epochs: [1, 2]\n' "epochs"
+yaml 'verify: 7\n' "verify=7 is neither on nor off"
+yaml '- epochs\n' "conf/bad.yaml:1: the file is a list"
+yaml 'epochs: {a: 1}\n' "unknown key 'epochs.a'"
+yaml 'epochs: "1\n' "conf/bad.yaml:.*: this is not YAML"
+refused "conf/none.yaml: No such file" shards storage=null -cd conf -cn none
 expect_eq "" "$(find multirun -type f 2>/dev/null)" "no result was made"
 check "--help lists every key" sh -c '"$1" --help | grep -q "null.slow_rank"' sh "$builddir/ckptbench"
 bench shards --dry-run size=8GiB storage=null >dry 2>&1

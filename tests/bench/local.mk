@@ -9,12 +9,16 @@ bench_tests = \
 	%D%/dataset.sh \
 	%D%/dcp.sh \
 	%D%/device.sh \
+	%D%/facts.sh \
 	%D%/formats.sh \
 	%D%/load.sh \
 	%D%/mlperf.sh \
+	%D%/prepare_nvme.sh \
+	%D%/progress.sh \
 	%D%/report.sh \
 	%D%/reshard.sh \
 	%D%/restore.sh \
+	%D%/schema.sh \
 	%D%/shards.sh \
 	%D%/shards_awscrt.sh \
 	%D%/shards_gcs.sh \
@@ -48,7 +52,7 @@ sim_tests = \
 	$(NULL)
 TESTS += $(sim_tests)
 EXTRA_DIST += $(sim_tests) tests/lib/sim.sh
-EXTRA_DIST += %D%/formats.py
+EXTRA_DIST += %D%/dynamodb.py %D%/formats.py %D%/schema.py
 # As the S3 connector's suite publishes them.
 EXTRA_DIST += \
 	%D%/suite/dataloader/fsspec.yaml \

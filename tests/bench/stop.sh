@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 13
+plan 21
 cd "$tmp" || exit 1
 mkdir disk
 null_args="storage=null null.delay_us=20000000"
@@ -42,6 +42,16 @@ stopped "SIGINT while parts go up" INT "$program" shards storage=s3 s3.endpoint=
 no_parts() { [ -z "$(find "$store_data" -type f -size +64k)" ]; }
 check "no upload is left, as soon as the server has noticed" wait_for 10 no_parts
 
+# one job is done when the signal comes: it is kept and told, the one under way is recorded
+ready() { [ -s sweep/shards/*/0/job_results.json ] && [ -e sweep/shards/*/1/benchmark.log ]; }
+stopped "SIGINT in the second of three jobs" INT "$program" shards storage=null warmup=0 out=sweep \
+	null.delay_us=1,20000000,2 size=1M
+results() { tr -d ' \t' <"$(echo sweep/shards/*/run_results.json)"; }
+expect_eq "2 1" "$(results | grep -c '"format":"ckptbench-job"') $(results | grep -c '"error":"Operationcanceled"')" \
+	"both are in the results"
+check "the table shows the first" grep -q 'null null.delay_us=1 ' out
+check "and where they are is said" grep -q '^results: sweep/shards/' out
+
 if [ -w /dev/fuse ]; then
 	ready() { grep -q "$tmp/ckptbench-ceiling" /proc/mounts; }
 	export TMPDIR="$tmp"
@@ -67,4 +77,31 @@ if bench_mpi true; then
 else
 	skip "mpirun's SIGTERM ends it" "$bench_no_mpi"
 	skip "and no rank leaves a file" "$bench_no_mpi"
+	skip "a rank that dies ends the job" "$bench_no_mpi"
+	skip "with its rank and signal" "$bench_no_mpi"
+	skip "and the other rank" "$bench_no_mpi"
+	skip "whose files are gone" "$bench_no_mpi"
+	exit 0
 fi
+
+# A rank that is killed, while the other waits for it at a barrier: the launcher names it and ends all.
+bench_mpi bench shards storage=disk,null path=disk size=1M warmup=0 null.delay_us=20000000 out=died \
+	>died.out 2>&1 &
+pid=$!
+at_exit "kill -9 $pid 2>/dev/null"
+# the ranks are the children of mpirun
+ranks() { cat /proc/"$pid"/task/*/children 2>/dev/null | tr ' ' '\n' | grep .; }
+ready() { [ -e died/shards/*/1/benchmark.log ] && [ "$(ranks | wc -l)" -ge 2 ]; }
+wait_for 20 ready || diag "never got ready: $(cat died.out)"
+of_rank() { for p in $(ranks); do tr '\0' '\n' <"/proc/$p/environ" | grep -qx "OMPI_COMM_WORLD_RANK=$1" && echo "$p"; done; }
+other=$(of_rank 0)
+kill -KILL "$(of_rank 1)"
+ended() { ! kill -0 "$pid" 2>/dev/null || grep -q ') Z' "/proc/$pid/stat"; }
+wait_for 60 ended
+check "a rank that dies ends the job" test $? -eq 0
+wait "$pid"
+rc=$?
+check "with its rank and signal" sh -c '[ "$1" -ne 0 ] && grep -q "rank 1 .* signal 9" died.out' sh "$rc"
+diag "$(cat died.out)"
+check_fails "and the other rank" kill -0 "$other"
+expect_eq "" "$(ls disk)" "whose files are gone"

@@ -27,3 +27,15 @@ need_torch() {
 	*) skip_all "torch is not installed: tests/trainers/setup.sh does it" ;;
 	esac
 }
+
+# need_python MODULE: sets $python, which has it, or skips the whole test (CKPTFS_REQUIRE=interop:
+# fails it). After store.sh.
+need_python() {
+	python=$CKPTFS_PEERS/clients/bin/python
+	sh "$srcdir/tests/interop/clients_setup.sh" >"$tmp/setup.log" 2>&1 &&
+		"$python" -c "import $1" 2>>"$tmp/setup.log" && return
+	case " ${CKPTFS_REQUIRE:-} " in
+	*interop*) echo "Bail out! no Python with $1: $(tail -n 1 "$tmp/setup.log")"; exit 1 ;;
+	esac
+	skip_all "no Python with $1: $(tail -n 1 "$tmp/setup.log")"
+}

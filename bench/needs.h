@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* needs.h: what a job takes of the machine, and whether that is there, asked before the first
+ * write.
+ */
+#ifndef CKPTFS_BENCH_NEEDS_H
+#define CKPTFS_BENCH_NEEDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "bench/keys.h"
+
+struct run;
+
+struct needs {
+        uint64_t moved;  /* bytes that all ranks together save and load */
+        uint64_t stored; /* most bytes of all ranks that lie at the storage at once */
+        uint64_t memory; /* bytes that this rank holds and cannot do without */
+};
+
+/* Asks whether storage, memory and disk are there for it: a directory that is none, a mount that is
+ * none, memory of this machine's ranks, free room of `path`. With `dry` says the needs there. Keeps
+ * them in r->needs. 0, or a negative errno with one line in `why` (-ENOMEM, -ENOSPC: does not fit).
+ */
+int needs_check(const struct run *r, const struct keys *k, const struct needs *n, FILE *dry,
+                char *why, size_t nwhy);
+
+/* Bytes of memory that can be had on this machine without taking any from another program, within
+ * what its control group may have. */
+uint64_t needs_memory_free(void);
+
+#endif

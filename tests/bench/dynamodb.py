@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# dynamodb.py URL make TABLE: a table with the keys that the benchmark suites' results have.
+# dynamodb.py URL same TABLE RESULT: its one item is the run of that file.
+import decimal
+import json
+import sys
+
+import boto3
+
+url, do, name = sys.argv[1:4]
+db = boto3.resource("dynamodb", endpoint_url=url, region_name="eu-west-1",
+                    aws_access_key_id="key", aws_secret_access_key="secret")
+if do == "make":
+    keys = {"s3torchconnector_version": ("HASH", "S"), "timestamp_utc": ("RANGE", "N")}
+    db.create_table(
+        TableName=name, BillingMode="PAY_PER_REQUEST",
+        KeySchema=[{"AttributeName": k, "KeyType": v[0]} for k, v in keys.items()],
+        AttributeDefinitions=[{"AttributeName": k, "AttributeType": v[1]} for k, v in keys.items()])
+    sys.exit(0)
+
+
+def plain(v):
+    """Decimals as floats, whose texts differ in how many digits they have."""
+    if isinstance(v, decimal.Decimal):
+        return float(v)
+    if isinstance(v, dict):
+        return {k: plain(e) for k, e in v.items()}
+    return [plain(e) for e in v] if isinstance(v, list) else v
+
+
+items = [plain(i) for i in db.Table(name).scan()["Items"]]
+with open(sys.argv[4]) as f:
+    run = json.load(f)
+assert len(items) == 1, len(items)
+version = items[0].pop("s3torchconnector_version")
+assert version == "ckptfs-" + run["ckptfs_version"], version
+assert items[0] == json.loads(json.dumps(run), parse_int=float), sorted(items[0])

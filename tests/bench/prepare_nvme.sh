@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# prepare_nvme.sh: a blank device gets a file system; nothing else is touched. No device of this machine
+# is: only files, and loop devices over them.
+. "$srcdir/tests/lib/tap.sh"
+. "$srcdir/tests/lib/bench.sh"
+plan 21
+cd "$tmp" || exit 1
+mkdir mnt full
+touch full/file
+truncate -s 64M image
+
+# refused PATTERN arguments...
+refused() {
+	pattern=$1; shift
+	if bench prepare-nvme "$@" >out 2>err; then not_ok "$pattern"; else
+		check "refused: $pattern" grep -q -- "$pattern" err
+	fi
+	expect_eq 1 "$(wc -l <err)" "in one line"
+}
+refused "usage: ckptbench prepare-nvme" --device image
+refused "image is no block device" --device image --mountpoint mnt --yes
+refused "/dev/null is no block device" --device /dev/null --mountpoint mnt --yes
+refused "none: No such file" --device none --mountpoint mnt --yes
+refused "full is not empty" --device image --mountpoint full --yes
+refused "is a mountpoint already" --device image --mountpoint /proc --yes
+
+why="losetup does not work here"
+loop=$(losetup --find --show image 2>/dev/null)
+if [ -z "$loop" ] || ! [ -b "$loop" ]; then
+	for n in 1 2 3 4 5 6 7 8 9; do skip "a loop device" "$why"; done
+	exit 0
+fi
+at_exit 'umount "$tmp/mnt" 2>/dev/null; losetup -d "$loop" 2>/dev/null'
+refused "would make an ext4 file system on $loop" --device "$loop" --mountpoint mnt
+check "and nothing is done" cmp -n 67108864 image /dev/zero
+check "with --yes it is" bench prepare-nvme --device "$loop" --mountpoint mnt --yes
+check "and mounted" mountpoint -q mnt
+refused "mnt is a mountpoint already" --device "$loop" --mountpoint mnt --yes
+umount mnt
+refused "$loop is not blank" --device "$loop" --mountpoint mnt --yes

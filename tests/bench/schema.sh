@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# schema.sh: what each scenario leaves is as conf/schema/ says, and what is not is told by it.
+. "$srcdir/tests/lib/tap.sh"
+. "$srcdir/tests/lib/store.sh"
+. "$srcdir/tests/lib/bench.sh"
+need_python jsonschema
+command -v jq >/dev/null || skip_all "jq is not installed"
+cd "$tmp" || exit 1
+mkdir disk mnt conf
+
+scenarios=$(bench --help | sed -n '/^scenarios:/,/^storages:/s/^  \([a-z_]*\)$/\1/p')
+set -- $scenarios
+plan $((2 * $# + 3))
+store_start storesim
+uri=s3://$CKPTFS_TEST_BUCKET
+mounted=no
+if [ -w /dev/fuse ]; then
+	spawn "$builddir/ckptfs" -f "$uri" "$tmp/mnt" -o "endpoint=$CKPTFS_TEST_ENDPOINT"
+	at_exit 'umount "$tmp/mnt" 2>/dev/null || umount -l "$tmp/mnt" 2>/dev/null'
+	wait_for 20 mountpoint -q mnt && mounted=yes
+fi
+
+valid() { "$python" "$srcdir/tests/bench/schema.py" "$srcdir/conf/schema" "$@"; }
+suffix() { jq -r '.job_results[-1].setup.suffix' out/"$1"/*/run_results.json; }
+disk="model=gpt-mini storage=disk path=disk"
+for scenario; do
+	case $scenario in
+	list | small | firstbyte)
+		keys="objects=20 epochs=3 mount.path=$tmp/mnt s3.uri=$uri s3.endpoint=$CKPTFS_TEST_ENDPOINT"
+		if [ $mounted = no ]; then
+			skip "$scenario runs" "/dev/fuse cannot be opened"
+			skip "and its results are valid" "/dev/fuse cannot be opened"
+			continue
+		fi
+		;;
+	ceiling) keys="size=1M path=disk" ;;
+	async) keys="size=4M storage=null steps=3 step_time=2ms" ;;
+	dcp_ddp_load) keys="$disk suffix=$(suffix dcp_ddp_save)" ;;
+	dcp_fsdp_load) keys="$disk suffix=$(suffix dcp_fsdp_save)" ;;
+	shards) keys="size=4M storage=disk,null path=disk epochs=3" ;;
+	*) keys="$disk epochs=3" ;;
+	esac
+	check "$scenario runs" bench "$scenario" $keys out=out
+	check "and its results are valid" valid out/"$scenario"/*/run_results.json out/"$scenario"/*/*/job_results.json
+done
+
+bench dcp_ddp_save $disk backend=nccl,gloo out=failed >failed.out 2>&1
+check "a run with a job that failed is valid" valid failed/*/*/run_results.json failed/*/*/*/job_results.json
+check "a damaged run is not" "$python" "$srcdir/tests/bench/schema.py" --wrong "$srcdir/conf/schema" out/shards/*/run_results.json
+check "the schemas are installed" sh -c 'make -C "$1" -s install-schemaDATA DESTDIR="$2" >/dev/null &&
+	find "$2" -name run_results.json | grep -q /schema/' sh "$builddir" "$tmp/dest"
