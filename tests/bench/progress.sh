@@ -26,6 +26,7 @@ else
 	skip "that is cleared at the end" "script is not installed"
 fi
 
+rm -r multirun
 bench shards --dry-run size=1GiB storage=disk path=disk epochs=3 keep=on hold=on >dry
 expect_eq 0 $? "--dry-run"
 check "says what moves, memory and disk" sh -c 'grep -qE "^  moved: 6\.[0-9]* GB by 1 ranks" dry &&
