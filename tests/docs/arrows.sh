@@ -13,7 +13,7 @@ room() {
 			split($0, part, "\"")
 			if (part[2] !~ allowed) { print FILENAME ":" FNR ": " part[2]; bad = 1 }
 		}
-		END { exit bad }' $(find "$2" ${4:-} -name '*.[ch]' -print) /dev/null
+		END { exit bad }' $(find "$2" ${4:-} \( -name '*.[ch]' -o -name '*.cu' \) -print) /dev/null
 }
 room base fs/base '^base/'
 room store fs/store '^(base/|store/|store\.h$)'
