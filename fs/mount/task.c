@@ -58,6 +58,17 @@ void task_free(struct task *t)
         free(t);
 }
 
+/* Whether ranges of the base will be parts of the upload; of one that begins early, they may be. */
+static bool copies_base_locked(const struct file *f)
+{
+        const struct plan *p = &f->locked.steps;
+        bool copies = !f->locked.planned && f->locked.base_len;
+
+        for (size_t i = 0; f->locked.planned && !copies && i < p->n; i++)
+                copies = p->v[i].copy;
+        return copies && store_caps(f->env->store) & STORE_CAP_PART_COPY;
+}
+
 void task_create_locked(struct file *f, struct outcome *out)
 {
         struct task *t = task_new_locked(f, out, TASK_CREATE);
@@ -65,8 +76,7 @@ void task_create_locked(struct file *f, struct outcome *out)
                 return;
         f->locked.state = UPLOAD_CREATING;
         t->off = !f->locked.committing; /* early */
-        if (store_caps(f->env->store) & STORE_CAP_PART_COPY)
-                t->len = f->locked.base_len; /* copies will be parts of it */
+        t->len = copies_base_locked(f);
 }
 
 void task_abort_locked(struct file *f, struct outcome *out)

@@ -9,7 +9,7 @@
 #   store_cat KEY, store_ls [PREFIX], store_put KEY <FILE, store_uploads, objects ...
 #                                past the mount (objects.c)
 #   requests_mark; expect_requests NAME Op=N...     so many requests since the mark, one check; with
-#                                S3's names, on gs too (op_names)
+#                                S3's names, on gs too (op_names); SetMeta is a change of metadata alone
 #   on_gs                        whether the store speaks Google Cloud Storage (CKPTFS_TEST_SCHEME)
 #   fdo ...                      system calls, one after the other (fdo.c)
 #   fdo_begin ...; fdo_next; fdo_ends WORDS NAME     the same in the background until `pause`; on to
@@ -45,8 +45,8 @@ op_names() {
 	gs) sed 's/\<PutObject\>/objects.insert/; s/\<HeadObject\>/objects.get/
 		s/\<GetObject\>/objects.media/; s/\<CopyObject\>/objects.rewrite/
 		s/\<DeleteObject\>/objects.delete/; s/\<DeleteObjects\>/batch/
-		s/\<ListObjectsV2\>/objects.list/' ;;
-	*) cat ;;
+		s/\<ListObjectsV2\>/objects.list/; s/\<SetMeta\>/objects.patch/' ;;
+	*) sed 's/\<SetMeta\>/CopyObject/' ;;
 	esac
 }
 on_gs() { [ "$CKPTFS_TEST_SCHEME" = gs ]; }

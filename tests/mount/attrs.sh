@@ -17,7 +17,7 @@ expect_eq "mode=16872" "$(objects meta dir/ | grep '^mode=')" "as a directory's 
 
 requests_mark
 chmod 4711 "$mnt/file"
-expect_requests "chmod is one copy inside the store" CopyObject=1 PutObject=0 GetObject=0
+expect_requests "chmod is one request, in which no byte moves" SetMeta=1 PutObject=0 GetObject=0
 chown 12:34 "$mnt/file" "$mnt/dir"
 chmod 3775 "$mnt/dir"
 expect_eq "711 12 34 3775 12 34" "$(cd "$mnt" && stat -c '%a %u %g' file dir | xargs)" \

@@ -3,16 +3,34 @@
 # plans.sh: what a change of a file costs: requests at the store, and bytes to and from it.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 28
+plan 29
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 60000000 /dev/urandom >"$tmp/data"
 big=$mnt/big
 
+# What it takes: where the store copies ranges, and on Google Cloud Storage, where an append composes and whatever else
+# is changed is sent again. A request there has some bytes that say what it is.
+if on_gs; then
+	said=2000
+	append="objects.compose=1 CreateMultipartUpload=0 PutObject=2 GetObject=0"
+	middle="CreateMultipartUpload=1 UploadPart=11 objects.move=1" middle_moved=121000000
+	cut="CreateMultipartUpload=1 UploadPart=9 objects.move=1" cut_moved=101000000
+	syncs="objects.compose=10 CreateMultipartUpload=0 GetObject=0"
+else
+	said=0
+	append="CreateMultipartUpload=1 UploadPartCopy=1 UploadPart=1 CompleteMultipartUpload=1 GetObject=0"
+	middle="CreateMultipartUpload=1 UploadPartCopy=2 UploadPart=1 CompleteMultipartUpload=1 GetObject=1" \
+		middle_moved=11000000
+	cut="UploadPartCopy=1 UploadPart=0 GetObject=0 CompleteMultipartUpload=1" cut_moved=0
+	syncs="CompleteMultipartUpload=10 UploadPartCopy=10 GetObject=0"
+fi
+
 # Bytes of bodies that went either way since the mark, less than $1.
 moved() {
-	tail -n "+$(($(cat "$tmp/mark") + 1))" "$requests" | awk '
-		$2 == "UploadPart" || $2 == "PutObject" { up += $7 } $2 == "GetObject" { down += $8 }
+	tail -n "+$(($(cat "$tmp/mark") + 1))" "$requests" |
+		awk -v put="$(echo PutObject | op_names)" -v get="$(echo GetObject | op_names)" '
+		$2 == "UploadPart" || $2 == put { up += $7 } $2 == get { down += $8 }
 		END { print up + down + 0 }'
 }
 expect_moved() {
@@ -31,24 +49,23 @@ expect_moved 60000000 "of as many bytes as it has"
 
 requests_mark
 expect_eq "ok ok ok" "$(fdo open wa "$big" write 1024 close)" "an append to it"
-expect_requests "copies what is there" CreateMultipartUpload=1 UploadPartCopy=1 UploadPart=1 \
-	CompleteMultipartUpload=1 GetObject=0
-expect_moved 1024 "and sends what is new"
+expect_requests "leaves what is there in the store" $append
+expect_moved $((1024 + said)) "and sends what is new"
 head -c 1024 /dev/zero | tr '\0' x >"$tmp/x"
 cat "$tmp/data" "$tmp/x" >"$tmp/more"
 same "so that all is right" "$tmp/more" big
 
 requests_mark
 expect_eq "ok ok ok" "$(fdo open w "$big" pwrite 1024 30000000 close)" "a change in the middle"
-expect_requests "copies what is around it" CreateMultipartUpload=1 UploadPartCopy=2 UploadPart=1 \
-	CompleteMultipartUpload=1 GetObject=1
-expect_moved 11000000 "and sends one small part"
+expect_requests "copies what is around it, where that can be" $middle
+expect_moved $middle_moved "and sends no more than it must"
 dd if="$tmp/x" of="$tmp/more" bs=1000 seek=30000 conv=notrunc status=none iflag=fullblock
 same "so that all is right" "$tmp/more" big
 
 requests_mark
 expect_eq "ok" "$(fdo truncate 50000000 "$big")" "a cut"
-expect_requests "copies what stays" UploadPartCopy=1 UploadPart=0 GetObject=0 CompleteMultipartUpload=1
+expect_requests "copies what stays, where that can be" $cut
+expect_moved $cut_moved "and sends no more than it must"
 truncate -s 50000000 "$tmp/more"
 same "so that all is right" "$tmp/more" big
 
@@ -76,6 +93,6 @@ requests_mark
 set -- open wa "$big"
 for i in 1 2 3 4 5 6 7 8 9 10; do set -- "$@" write 100 fsync; done
 fdo "$@" close >/dev/null
-expect_requests "ten syncs of a growing log" CompleteMultipartUpload=10 UploadPartCopy=10 GetObject=0
-expect_moved 1000 "send the ten lines"
+expect_requests "ten syncs of a growing log" $syncs
+expect_moved $((1000 + 10 * said)) "send the ten lines"
 umount_ckptfs

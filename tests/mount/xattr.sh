@@ -15,7 +15,7 @@ printf 12345 >"$f"
 mkdir "$mnt/d"
 requests_mark
 setfattr -n user.a -v one "$f"
-expect_requests "an attribute is one copy inside the store" CopyObject=1
+expect_requests "an attribute is one request, in which no byte moves" SetMeta=1 PutObject=0
 setfattr -n user.b -v 0x000102fF "$f"
 setfattr -n user.a -v two "$f"
 setfattr -n user.d -v dir "$mnt/d"
