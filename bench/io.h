@@ -76,7 +76,7 @@ struct io_ops {
         /* Load: open, read, close. */
         int (*open)(struct io *io, const char *name, struct io_file **out);
         int (*read)(struct io_file *f, const struct io_data *d);
-        /* Publishes what was written; frees f whatever it returns. */
+        /* Publishes what was written, synced or not; frees f whatever it returns. */
         int (*close)(struct io_file *f);
         /* Ends a file whose work failed; nothing that was written stays. NULL is fine. */
         void (*abandon)(struct io_file *f);

@@ -49,7 +49,8 @@ struct s3_file {
         char key[STORE_KEY_MAX];
         uint64_t size, part_size;
         struct store_upload *up;    /* NULL: one put, or a load */
-        const struct io_data *data; /* what sync() puts, when there is no upload */
+        const struct io_data *data; /* what is put at the end, when there is no upload */
+        bool unpublished;           /* a save whose object is not there yet */
         struct store_object obj;    /* of a load */
 };
 
@@ -298,6 +299,7 @@ static int s3_write(struct io_file *file, const struct io_data *d)
         int err = 0;
 
         f->data = d;
+        f->unpublished = true;
         if (!f->up)
                 return 0; /* one request, which sync() sends */
         for (unsigned partno = 1; (partno - 1) * f->part_size < d->size && !err; partno++) {
@@ -335,15 +337,24 @@ static int s3_sync(struct io_file *file)
         struct s3_file *f = (struct s3_file *)file;
         struct store_object obj;
         int err = f->up ? store_upload_complete_wait(f->up, NULL, &obj) : put_whole(s3_of(file), f);
+        f->unpublished = false;
         return err ? io_fail(file->io, err, f->key) : 0;
+}
+
+static void free_file(struct s3_file *f)
+{
+        store_upload_free(f->up);
+        free(f);
 }
 
 static int s3_close(struct io_file *file)
 {
         struct s3_file *f = (struct s3_file *)file;
-        store_upload_free(f->up);
-        free(f);
-        return 0;
+        int err = f->unpublished ? s3_sync(file) : 0; /* nobody asked for a sync */
+        if (err && f->up)
+                store_upload_abort_wait(f->up);
+        free_file(f);
+        return err;
 }
 
 static void s3_abandon(struct io_file *file)
@@ -353,7 +364,7 @@ static void s3_abandon(struct io_file *file)
                 return;
         if (f->up)
                 store_upload_abort_wait(f->up);
-        s3_close(file);
+        free_file(f);
 }
 
 static int s3_open(struct io *io, const char *name, struct io_file **out)

@@ -11,6 +11,7 @@ bench_tests = \
 	%D%/device.sh \
 	%D%/facts.sh \
 	%D%/formats.sh \
+	%D%/hold.sh \
 	%D%/load.sh \
 	%D%/mlperf.sh \
 	%D%/prepare_nvme.sh \

@@ -7,7 +7,7 @@
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_mpi true || skip_all "$bench_no_mpi"
-plan 18
+plan 19
 cd "$tmp" || exit 1
 mkdir disk
 store_start storesim --log "$tmp/requests"
@@ -25,6 +25,9 @@ check "two ranks load what one saved" \
 	bench_mpi bench dcp_fsdp_load $keys storage=s3 suffix="$(result one .setup.suffix)" out=two_of_one
 expect_eq "1 $(store_bytes)" "$(result two_of_one '.load | "\(.fetched_over_needed) \(.fetched_bytes)"')" \
 	"they fetch each byte once, as the store says"
+bench dcp_ddp_save $keys storage=s3 checkpoint.sync_files=off s3.part_size=5M thread_count=4 out=nosync >/dev/null
+check "what nobody synced is there after close" bench dcp_ddp_load $keys storage=s3 \
+	suffix="$(result nosync .setup.suffix)" out=nosync_load
 check "two ranks save rows" bench_mpi bench dcp_fsdp_save $keys storage=s3 out=two
 : >requests
 check "one rank loads what two saved" \

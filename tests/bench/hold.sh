@@ -1,0 +1,19 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# hold.sh: a model larger than the memory that a process may have: with hold=off it is made and
+# verified in pieces, in each format.
+. "$srcdir/tests/lib/tap.sh"
+. "$srcdir/tests/lib/bench.sh"
+[ "${SANITIZERS:-no}" = no ] || skip_all "sanitizers take memory of their own"
+plan 7
+cd "$tmp" || exit 1
+mkdir disk
+
+small() { sh -c 'ulimit -d 40960 && exec "$@"' sh "$builddir/ckptbench" "$@" size=96M path=disk out=out warmup=0; }
+check_fails "96 MiB do not fit into 40" small shards hold=on
+for format in raw safetensors torch; do
+	check "in pieces they do, as $format" small shards format=$format hold=off
+done
+check "in a directory, too" small dcp_fsdp_save optimizer=on hold=off
+check "and loaded from there" small dcp_fsdp_load optimizer=on hold=off suffix="$(ls disk)"
+check "and as one file" small pytorch_checkpointing optimizer=on epochs=1 hold=off
