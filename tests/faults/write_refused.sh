@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # write_refused.sh: clocks and credentials are corrected once, then the errno reaches the program and
-# the log says why; a store that is read-only says EACCES; what was there stands.
+# the log says why; a store that is read-only, or copies no part, says EACCES; what was there stands.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 24
+plan 27
 start_store
 mount_ckptfs part_size=5M stall_timeout=2s deadline=10s attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -40,6 +40,14 @@ for fault in skewed expired; do
 done
 expect_log 'store: upload-part .*(RequestTimeTooSkewed|ExpiredToken)'
 expect_log '(skewed|expired): not published, the version before it stands: Permission denied'
+
+store_put appended <"$tmp/data"
+set_faults copies_denied
+denied "parts that the store does not copy: an append is EACCES" open wa "$mnt/appended" write 100 close
+same "the old version stands" "$tmp/data" appended
+check "no upload is left" wait_for 20 no_upload
+expect_log 'store: upload-part-copy .*AccessDenied'
+expect_log 'appended: not published, the version before it stands: Permission denied'
 
 printf old | store_put standing
 set_faults readonly
