@@ -3,14 +3,14 @@
 # listing_changes.sh: directories that change while they are listed.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 11
+plan 10
 start_store
 mount_ckptfs
 objects fill big/f 5000
 
 # Lists $mnt/big, says so after the first entries, and goes on when told.
 slow_ls() {
-	python3 - "$mnt/${1:-big}" "$tmp/began" "$tmp/on" <<-'END'
+	python3 - "$mnt/big" "$tmp/began" "$tmp/on" <<-'END'
 		import os, sys, time
 		names = []
 		for i, e in enumerate(os.scandir(sys.argv[1])):
@@ -52,17 +52,15 @@ finish
 expect_eq "3000 3000" "$(wc -l <"$tmp/names") $(sort -u "$tmp/names" | wc -l)" "what is rewritten is listed once"
 expect_eq "6 again" "$(stat -c %s "$mnt/big/f02905") $(cat "$mnt/big/f02905")" "with its new size"
 
+# Pages end with a directory, which is not to be listed twice.
+for name in f00999 f01999; do
+	rm "$mnt/big/$name"
+	printf x | store_put "big/$name/below"
+done
 begin
 mv "$mnt/big" "$mnt/moved"
 finish
 expect_eq "3000 3000" "$(wc -l <"$tmp/names") $(sort -u "$tmp/names" | wc -l)" "what gets another name goes on"
-objects rm moved/f00000
-begin() { rm -f "$tmp/began" "$tmp/on"; slow_ls moved >"$tmp/names" & lister=$!; wait_for 60 test -e "$tmp/began"; }
-for i in $(seq 10000 10020); do printf x | store_put "moved/f$i/below"; done
-begin
-mv "$mnt/moved" "$mnt/again"
-finish
-expect_eq "3020 3020" "$(wc -l <"$tmp/names") $(sort -u "$tmp/names" | wc -l)" "directories in it, too"
 
 printf x | store_put imp/only
 rm "$mnt/imp/only"
