@@ -11,6 +11,8 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/chain.h \
 	%D%/claim.c \
 	%D%/claim.h \
+	%D%/creates.c \
+	%D%/creates.h \
 	%D%/curfew.c \
 	%D%/curfew.h \
 	%D%/clone.c \
@@ -19,6 +21,8 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/extent.h \
 	%D%/figures.c \
 	%D%/figures.h \
+	%D%/gaps.c \
+	%D%/gaps.h \
 	%D%/hold.c \
 	%D%/hold.h \
 	%D%/holders.c \

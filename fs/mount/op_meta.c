@@ -16,6 +16,8 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "mount/creates.h"
+#include "mount/gaps.h"
 
 #include "base/banned.h"
 
@@ -48,6 +50,7 @@ struct lookup {
         char *key; /* of the object; with '/' behind it, of the directory */
         bool asked_head, asked_list, asked_marker;
         bool doubted;  /* that there is anything: to be asked first */
+        bool creates;  /* the caller will make it */
         bool was_dir;  /* when it was seen last */
         bool marker;   /* there is one, or may be */
         bool listed;   /* something lies below it */
@@ -68,7 +71,8 @@ static void lookup_ask(struct lookup *l);
 
 enum {
         DOUBT = 2, /* names in vain before the next is doubted */
-        NEAR = 8   /* names that may begin with another's and come before what is below that */
+        NEAR = 8,  /* names that may begin with another's and come before what is below that */
+        WIDE = 64  /* names around one that is to be made */
 };
 
 static void lookup_fail(struct lookup *l, int err)
@@ -217,12 +221,20 @@ static void lookup_listed(void *arg, int err, const struct store_page *page)
         lookup_ask(l);
 }
 
+/* The name less its last character: a little before it in the order of names. */
+static char *begin_of(const char *name)
+{
+        size_t n = strlen(name);
+        while (n && (name[--n] & 0xc0) == 0x80)
+                continue;
+        return strndup(name, n);
+}
+
 /* What begins with the name: the name itself comes first, then names as "a.b" beside "a", then what
  * is below it. */
 static void lookup_near(void *arg, int err, const struct store_page *page)
 {
         struct lookup *l = arg;
-        bool sorted = !(store_caps(l->m->store) & STORE_CAP_UNSORTED);
         bool all = !err && !page->next, file = false, dir = false;
         size_t n = strlen(l->key);
 
@@ -232,12 +244,15 @@ static void lookup_near(void *arg, int err, const struct store_page *page)
                 return;
         }
         for (size_t i = 0; i < page->n; i++) {
-                const char *rest = page->v[i].key + n;
-                if (strncmp(page->v[i].key, l->key, n))
-                        continue; /* not what was asked for */
+                const char *key = page->v[i].key;
+                if (strncmp(key, l->key, n)) {
+                        all = all || strcmp(key, l->key) > 0;
+                        continue;
+                }
+                const char *rest = key + n;
                 file = file || !*rest;
                 dir = dir || !strcmp(rest, "/");
-                all = all || (sorted && strcmp(rest, "/") > 0);
+                all = all || strcmp(rest, "/") > 0;
         }
         if (!file && (dir || all))
                 l->asked_head = l->asked_list = true;
@@ -246,10 +261,53 @@ static void lookup_near(void *arg, int err, const struct store_page *page)
         lookup_ask(l);
 }
 
+/* What is around the name, in order: there is nothing between the last that comes before it and the
+ * first behind it. */
+static void note_gap(struct lookup *l, size_t above, const char *from,
+                     const struct store_page *page)
+{
+        const char *to = NULL;
+
+        for (size_t i = 0; i < page->n && !to; i++) {
+                const char *key = page->v[i].key;
+                if (strcmp(key, l->key) > 0)
+                        to = key + above;
+                else if (strcmp(key + above, from) > 0)
+                        from = key + above;
+        }
+        if (!to && page->next)
+                return;
+        tree_lock(l->m->tree);
+        gaps_note(&l->parent->gaps, from, to, l->begun);
+        tree_unlock(l->m->tree);
+}
+
+static void lookup_wide(void *arg, int err, const struct store_page *page)
+{
+        struct lookup *l = arg;
+        size_t above = strlen(l->key) - strlen(l->name);
+        CLEANUP(freep) char *from = begin_of(l->name);
+
+        for (size_t i = 0; !err && i < page->n; i++)
+                if (strncmp(page->v[i].key, l->key, above))
+                        err = -EIO; /* not what was asked for */
+        if (!err && from)
+                note_gap(l, above, from, page);
+        lookup_near(l, err, page);
+}
+
 static int ask_near(struct lookup *l)
 {
         struct store_list list = {.prefix = l->key, .delim = "/", .max = NEAR};
-        return store_list(l->m->store, &list, lookup_near, l);
+        if (!l->creates)
+                return store_list(l->m->store, &list, lookup_near, l);
+        size_t above = strlen(l->key) - strlen(l->name);
+        CLEANUP(freep) char *dir = strndup(l->key, above), *after = begin_of(l->key);
+        if (!dir || !after)
+                return -ENOMEM;
+        list = (struct store_list){.prefix = dir, .delim = "/", .max = WIDE};
+        list.start_after = strlen(after) > above ? after : NULL;
+        return store_list(l->m->store, &list, lookup_wide, l);
 }
 
 /* What lies below the name, or its marker. */
@@ -309,6 +367,27 @@ static bool lookup_local(struct mount *m, struct node *parent, const char *name,
         return known;
 }
 
+/* Whether the name is to be made and was not there a moment ago. Whoever only looks is told what
+ * others have made since. */
+static bool lookup_makes(struct lookup *l)
+{
+        struct mount *m = l->m;
+        struct node *dir = l->parent;
+        int64_t since = tree_now_ns() - (int64_t)m->params.attr_ttl * 1000000;
+
+        l->creates = l->doubted && m->params.consistency != STRICT &&
+                     caller_creates(fuse_req_ctx(l->req)->pid, l->name);
+        if (!l->creates)
+                return false;
+        tree_lock(m->tree);
+        if (dir->lost_ns > since)
+                since = dir->lost_ns;
+        bool makes =
+                !tree_find_locked(m->tree, dir, l->name) && gaps_have(dir->gaps, l->name, since);
+        tree_unlock(m->tree);
+        return makes;
+}
+
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
         struct mount *m = op_mount(req);
@@ -331,10 +410,12 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
         const struct node *n = tree_find_locked(m->tree, dir, name);
         l->was_dir = n && n->dir;
         l->marker = l->was_dir && (n->marker || !n->attr_known);
-        l->doubted = !n && dir->absent == DOUBT;
+        l->doubted = !n && dir->absent == DOUBT && !(store_caps(m->store) & STORE_CAP_UNSORTED);
         tree_unlock(m->tree);
         if (err)
                 lookup_fail(l, err == -EILSEQ || err == -EPERM ? -ENOENT : err);
+        else if (lookup_makes(l))
+                lookup_fail(l, -ENOENT);
         else
                 lookup_ask(l);
 }

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "mount/gaps.h"
 
 #include "base/banned.h"
 
@@ -102,6 +103,7 @@ static void node_free(struct node *n)
 {
         free(n->parked);
         attr_release(&n->attr);
+        gaps_free(n->gaps);
         free(n->name);
         free(n->etag);
         free(n->cached_etag);
@@ -127,6 +129,7 @@ void tree_free(struct tree *t)
         free(t->buckets);
         free(t->inodes);
         attr_release(&t->root.attr);
+        gaps_free(t->root.gaps);
         free(t->gone);
         pthread_cond_destroy(&t->cond);
         pthread_mutex_destroy(&t->mtx);
@@ -277,6 +280,7 @@ void tree_remove_locked(struct tree *t, struct node *n)
                 return;
         take_out(bucket(t, n->hash), n);
         n->hashed = false;
+        n->parent->lost_ns = tree_now_ns();
         put_in(&t->loose, n);
 }
 
@@ -319,7 +323,7 @@ int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const cha
                 return -ENOMEM;
         struct node *from = n->parent;
         tree_note_gone_locked(t, from, n->name);
-        n->known_ns = tree_now_ns();
+        n->known_ns = from->lost_ns = tree_now_ns();
         take_out(bucket(t, n->hash), n);
         free(n->name);
         n->name = copy;
@@ -344,6 +348,8 @@ void tree_unref_locked(struct tree *t, struct node *n, uint64_t count)
                 if (n->refs)
                         return;
                 struct node *parent = n->parent;
+                if (n->hashed && parent->gaps)
+                        parent->lost_ns = tree_now_ns();
                 take_out(n->hashed ? bucket(t, n->hash) : &t->loose, n);
                 take_out_of_inodes(t, n);
                 t->nnodes--;

@@ -60,6 +60,9 @@ struct node {
         unsigned attr_saved; /* and those that the object carries */
         int64_t entries_ns;  /* of a directory: when its entries changed here, or 0 */
         unsigned absent;     /* of a directory: names looked for in vain, since one was found */
+        struct gaps *gaps;   /* of a directory: where it has no names, or NULL; see gaps.h */
+        int64_t lost_ns;     /* of a directory: when a name in it was forgotten here: older gaps
+                                may have it */
         bool attr_early;     /* the commit's were taken before its last byte */
         struct amend *amend; /* a change of attributes on its way, or NULL; see amend.h */
         char *etag;          /* "" unknown or not published */

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* creates.h: whether a name is looked up to be made. The kernel asks for a name before it makes it
+ * and does not say why; its caller's system call tells. */
+#ifndef CKPTFS_MOUNT_CREATES_H
+#define CKPTFS_MOUNT_CREATES_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Whether thread `tid` is in an open() that makes the file `name` anew, whether it is there or not
+ * (O_CREAT with O_TRUNC, without O_EXCL). False when that cannot be read. */
+bool caller_creates(pid_t tid, const char *name);
+
+#endif
