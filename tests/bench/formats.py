@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""formats.py KIND FILE...: loads checkpoints with the libraries whose formats they are, and compares
-every tensor with the pattern it was made of. The n-th tensor saved has id n; seed 1.
-
-formats.py dcp CKPT DIR...: the same of directories. CKPT, of format torch and the same model, has the
-tensors in their order; the seed has the directory's name mixed in (FNV-1a)."""
+"""formats.py CKPT DIR FILE...: loads checkpoints with the libraries whose formats they are, and compares
+every tensor with the pattern it was made of: the n-th tensor saved has id n; the seed is 1, and in
+directories of torch.distributed.checkpoint has the directory's name mixed in (FNV-1a). CKPT, of format
+torch, has the tensors in their order. Then writes files of the libraries' own making to DIR."""
 import os
 import sys
 
@@ -54,19 +53,50 @@ def seed_of(path):
     return h ^ 1
 
 
+def filled(state, seed, ids):
+    made = {}
+    for name, t in state.items():
+        raw = bytearray(pattern(seed, ids[name], t.numel() * t.element_size()))
+        made[name] = torch.frombuffer(raw, dtype=torch.uint8).view(t.dtype).reshape(t.shape)
+    return made
+
+
+def write(state, ids, to):
+    import zlib
+
+    import torch.distributed.checkpoint as dcp
+    from safetensors.torch import save_file
+
+    names = [f"layers.{i:03}.weight" for i in range(20)]
+    shapes = {n: torch.empty(100 * i + 7, 33, dtype=torch.bfloat16) for i, n in enumerate(names)}
+    mine = filled(shapes, 1, {n: i + 1 for i, n in enumerate(names)})
+    save_file(mine, f"{to}/pattern.safetensors")
+    torch.save(mine, f"{to}/pattern.pt")
+    net = torch.nn.Sequential(torch.nn.Linear(300, 200), torch.nn.Linear(200, 3, bias=False))
+    adam = torch.optim.Adam(net.parameters())
+    net(torch.randn(2, 300)).sum().backward()
+    adam.step()
+    other = {"z": torch.randn(50, 70), "a": torch.arange(1000), "none": torch.zeros(0, 4)}
+    save_file(other, f"{to}/other.safetensors")
+    for name in sorted(other):
+        print("crc", name, "%08x" % zlib.crc32(other[name].numpy().tobytes()))
+    torch.save({"model": net.state_dict(), "optimizer": adam.state_dict(), "epoch": 3, "lr": 1e-3,
+                "big": 1 << 40, "view": net[0].weight[3:5], "args": ("a", None, True)}, f"{to}/other.pt")
+    dcp.save(filled(state, seed_of("torchdcp"), ids), checkpoint_id=f"{to}/dcp")
+
+
 def main():
-    kind, paths, ids = sys.argv[1], sys.argv[2:], None
-    if kind == "dcp":
-        names = torch.load(paths.pop(0), weights_only=True)
-        ids = {name: i + 1 for i, name in enumerate(names)}
-    for path in paths:
-        state, seed = load(kind, path), seed_of(path) if ids else 1
-        assert state and (not ids or len(ids) == len(state)), path
-        for i, (name, t) in enumerate(state.items()):
+    ckpt, to, paths = sys.argv[1], sys.argv[2], sys.argv[3:]
+    ids = {name: i + 1 for i, name in enumerate(torch.load(ckpt, weights_only=True))}
+    for path in [ckpt] + paths:
+        kind = "dcp" if os.path.isdir(path) else "torch" if path.endswith(".ckpt") else "safetensors"
+        state, seed = load(kind, path), seed_of(path) if kind == "dcp" else 1
+        assert len(ids) == len(state), path
+        for name, t in state.items():
             got = t.contiguous().view(torch.uint8).numpy().tobytes()
-            want = pattern(seed, ids[name] if ids else i + 1, len(got))
-            assert got == want, f"{path}: {name} {tuple(t.shape)} differs"
-        print(len(state), "tensors")
+            assert got == pattern(seed, ids[name], len(got)), f"{path}: {name} {tuple(t.shape)} differs"
+        print(kind, path + ":", len(state), "tensors")
+    write(torch.load(ckpt, weights_only=True), ids, to)
 
 
 main()
