@@ -10,6 +10,7 @@
 #include "bench/awscrt.h"
 #include "bench/io.h"
 #include "bench/place.h"
+#include "bench/progress.h"
 
 #include "base/banned.h"
 
@@ -87,6 +88,7 @@ static int crt_create(struct io *io, const char *name, uint64_t size, struct io_
 static int give_bytes(void *arg, uint64_t off, void *p, size_t len)
 {
         const struct io_data *d = arg;
+        progress_add(len);
         if (!d->mem)
                 return d->fill(d->arg, off, p, len);
         memcpy(p, d->mem + off, len);
@@ -98,6 +100,7 @@ static int take_bytes(void *arg, uint64_t off, void *p, size_t len)
         const struct io_data *d = arg;
         if (off + len > d->size)
                 return -EMSGSIZE;
+        progress_add(len);
         if (!d->mem)
                 return d->check ? d->check(d->arg, off, p, len) : 0;
         memcpy(d->mem + off, p, len);

@@ -15,6 +15,7 @@
 #include "bench/clock.h"
 #include "bench/io.h"
 #include "bench/place.h"
+#include "bench/progress.h"
 #include "bench/stop.h"
 
 #include "base/banned.h"
@@ -151,6 +152,7 @@ static int on_put(int room, char *to, void *arg)
         if (sl->own)
                 return -1;
         sl->at += (uint64_t)n;
+        progress_add((uint64_t)n);
         return n;
 }
 
@@ -169,6 +171,7 @@ static S3Status on_get(int n, const char *from, void *arg)
         else if (d->check)
                 sl->own = d->check(d->arg, off, from, (size_t)n);
         sl->at += (uint64_t)n;
+        progress_add((uint64_t)n);
         return sl->own ? S3StatusAbortedByCallback : S3StatusOK;
 }
 

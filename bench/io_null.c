@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* io_null.c: moves nothing, after a delay. It shows what measuring costs, and, with one rank that
- * waits longer, that the statistics find it. */
+ * waits longer, that the statistics find it. Copies tell that cost from a copy's: as many more take
+ * so much longer. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/clock.h"
+#include "bench/dev.h"
 #include "bench/io.h"
 #include "bench/progress.h"
 #include "bench/stop.h"
@@ -17,6 +20,9 @@ enum { SLOW_FACTOR = 10 };
 struct null_io {
         struct io io;
         uint64_t delay_ns;
+        uint64_t copies;
+        size_t block;
+        char *to; /* a block, where there are copies */
         struct io_file file;
 };
 
@@ -47,6 +53,14 @@ static int null_start(const struct keys *k, const char *storage, const char *dir
         n->io.rank = rank;
         n->file.io = &n->io;
         n->delay_ns = k->null_delay_us * 1000;
+        n->copies = k->null_copies;
+        n->block = (size_t)k->block;
+        n->to = n->copies ? dev_buffer(n->block) : NULL;
+        if (n->copies && !n->to) {
+                free(n);
+                snprintf(why, nwhy, "out of memory: give block= a smaller size");
+                return -ENOMEM;
+        }
         if (rank == k->null_slow_rank)
                 n->delay_ns *= SLOW_FACTOR;
         *out = &n->io;
@@ -55,8 +69,11 @@ static int null_start(const struct keys *k, const char *storage, const char *dir
 
 static void null_stop(struct io *io, bool clean)
 {
+        struct null_io *n = (struct null_io *)io;
         (void)clean;
-        free(io);
+        if (n)
+                dev_buffer_free(n->to, n->block);
+        free(n);
 }
 
 static int null_open(struct io *io, const char *name, struct io_file **out)
@@ -72,11 +89,46 @@ static int null_create(struct io *io, const char *name, uint64_t size, struct io
         return null_open(io, name, out);
 }
 
-static int null_move(struct io_file *f, const struct io_data *d)
+/* Copies all bytes once, a block at a time. Those that are not held are made. */
+static int copy_once(struct null_io *n, const struct io_data *d, bool load)
 {
-        int err = null_wait(f->io);
+        int err = 0;
+        for (uint64_t off = 0; off < d->size && !err; off += n->block) {
+                size_t len = d->size - off < n->block ? (size_t)(d->size - off) : n->block;
+                if (d->mem && load)
+                        memcpy(d->mem + off, n->to, len);
+                else if (d->mem)
+                        memcpy(n->to, d->mem + off, len);
+                else if (!load)
+                        err = d->fill(d->arg, off, n->to, len);
+                __asm__ volatile("" : : "r"(n->to) : "memory"); /* the copy is wanted */
+                if (!err && stop_wanted())
+                        err = -ECANCELED;
+        }
+        return err;
+}
+
+static int move(struct io_file *f, const struct io_data *d, bool load)
+{
+        struct null_io *n = (struct null_io *)f->io;
+        int err = 0;
+        for (uint64_t i = 0; i < n->copies && !err; i++)
+                err = copy_once(n, d, load);
+        if (err)
+                return io_fail(f->io, err, "null");
+        err = null_wait(f->io);
         progress_add(d->size);
         return err;
+}
+
+static int null_write(struct io_file *f, const struct io_data *d)
+{
+        return move(f, d, false);
+}
+
+static int null_read(struct io_file *f, const struct io_data *d)
+{
+        return move(f, d, true);
 }
 
 static int null_wait_file(struct io_file *f)
@@ -108,10 +160,10 @@ const struct io_ops io_null = {
         .start = null_start,
         .stop = null_stop,
         .create = null_create,
-        .write = null_move,
+        .write = null_write,
         .sync = null_wait_file,
         .open = null_open,
-        .read = null_move,
+        .read = null_read,
         .close = null_wait_file,
         .abandon = null_abandon,
         .forget = null_name,

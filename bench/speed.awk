@@ -62,6 +62,15 @@ END {
 	line("gs: 50 MB/s a connection: read, over direct", ratio("gs rate read", "mount", "gcs"), "x", 0.95, 0.98)
 	line("gs: the same, one file, write, over gcsfuse", ratio("gs rate file", "ckptfs", "gcsfuse"), "x", 10, "")
 	line("gs: rename of 10,000 objects, over round trips", median("gs rename over round trips", "ckptfs"), "x", 1.3, "", 1)
+	line("storage s3 over awscrt, save, GB/s a CPU-second", ratio("client save.cpu", "s3", "awscrt"), "x", 1.5, "")
+	line("storage s3 over awscrt, load, GB/s a CPU-second", ratio("client load.cpu", "s3", "awscrt"), "x", 1.5, "")
+	line("storage s3 over awscrt, save, GB/s", ratio("client save", "s3", "awscrt"), "x")
+	line("storage s3 over awscrt, load, GB/s", ratio("client load", "s3", "awscrt"), "x")
+	line("storage s3 over libs3, save, GB/s a CPU-second", ratio("client save.cpu", "s3", "libs3"), "x")
+	line("storage s3 over libs3, load, GB/s a CPU-second", ratio("client load.cpu", "s3", "libs3"), "x")
+	line("storage null over memcpy of the same bytes", median("null over memcpy", "machine"), "x", 0.9, "")
+	line("async: blocked, over the staging copy", median("blocked over staged", "s3"), "x", 1.1, "", 1)
+	line("restore=shared: fetched, over unique bytes", median("restore over unique", "s3"), "x", 1, "", 1)
 	print ""
 	printf "%-12s %8s %8s %8s %8s %8s %8s\n", "GB/s", "write", "read", "4 write", "4 read", "CPU w", "CPU r"
 	for (i = 1; i <= systems; i++) {

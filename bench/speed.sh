@@ -4,6 +4,7 @@
 #
 #   bench/speed.sh BUILD-DIR [ROW...]      rows: file blocks four threads uptrunc limit rate rss firstbyte tls list
 #                                                small rename append find gs gsfour gsrate gsrename
+#                                                clients overhead blocked restore
 #
 # Everything runs against storesim on loopback. CKPTFS_SPEED_SIZE (8GiB) is the size of a file and CKPTFS_SPEED_RUNS (3)
 # how often each figure is taken; CKPTFS_SPEED_PEERS names fewer peers, CKPTFS_SPEED_MANY (10000) how many objects small and
@@ -13,7 +14,7 @@ set -euo pipefail
 
 b=$(cd "$1" && pwd)
 shift
-all='file blocks four threads uptrunc limit rate rss firstbyte tls list small rename append find gs gsfour gsrate gsrename'
+all='file blocks four threads uptrunc limit rate rss firstbyte tls list small rename append find gs gsfour gsrate gsrename clients overhead blocked restore'
 rows=${*:-$all}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 out=$root/quickstart.out
@@ -406,6 +407,69 @@ row_gsfour() { on_gs gs_four; }
 # A shard is not the pattern, so the store keeps it.
 row_gsrate() { on_gs rates "gs " gcs "$(basename "$(command -v gcsfuse || true)")" --data "$tmp/data"; }
 row_gsrename() { on_gs rename_row "gs " 1; } # moveTo
+
+# two RESULT-DIR SCENARIO [KEY=VALUE...]: a run of two ranks; $job is its result
+two() {
+	local dir=$1
+	shift
+	OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none \
+		mpirun -n 2 --oversubscribe --bind-to none "$b/ckptbench" "$@" out="$dir" >"$tmp/two.txt" 2>&1 ||
+		die "$1: $(tail -n 1 "$tmp/two.txt")"
+	job=$(echo "$dir/$1"/*/0/job_results.json)
+}
+
+# libstore beside the clients of others: GB/s for every CPU-second of a GB.
+row_clients() {
+	local run client phase
+	start_sim --null
+	for ((run = 0; run < runs; run++)); do
+		for client in s3 awscrt libs3; do
+			if "$b/ckptbench" --help | grep -q "^  $client .*not in this build"; then
+				echo "absent: $client"
+				continue
+			fi
+			two "$tmp/clients.$run.$client" shards size="$((mib / 2))MiB" payload=null storage="$client" \
+				s3.uri=s3://speed/direct s3.endpoint="$url"
+			for phase in save load; do
+				record "client $phase" "$client" "$(jq -r ".metrics.$phase.gb_per_s" "$job")"
+				record "client $phase.cpu" "$client" \
+					"$(jq -r ".metrics.$phase | .gb_per_s / .cpu_ranks_s_per_gb" "$job")"
+			done
+		done
+	done
+	stop_sim
+}
+
+# What four more copies of all bytes take is what a copy takes: over it, what null with one copy takes.
+row_overhead() {
+	local run n seconds=()
+	for ((run = 0; run < runs; run++)); do
+		for n in 1 5; do
+			two "$tmp/overhead.$run.$n" shards size="$((mib / 2))MiB" phase=save storage=null null.copies="$n"
+			seconds[n]=$(jq -r .metrics.save.seconds "$job")
+		done
+		record "null over memcpy" machine "$(awk "BEGIN { print (${seconds[5]} - ${seconds[1]}) / 4 / ${seconds[1]} }")"
+	done
+}
+
+row_blocked() {
+	local run
+	start_sim --null
+	for ((run = 0; run < runs; run++)); do
+		two "$tmp/blocked.$run" async size="$((mib / 8))MiB" storage=s3 s3.uri=s3://speed/async s3.endpoint="$url" \
+			steps=6 steps_per_save=3 step_time=2s async.staging=cached verify=off
+		record "blocked over staged" s3 "$(jq -r '.metrics | .blocked_stats.median / .staged_stats.median' "$job")"
+	done
+	stop_sim
+}
+
+row_restore() {
+	start_sim --data "$tmp/data"
+	two "$tmp/restore" restore mode=shared size="$((mib / 8))MiB" storage=s3 s3.uri=s3://speed/restore s3.endpoint="$url"
+	record "restore over unique" s3 "$(jq -r .restore.fetched_over_unique "$job")"
+	stop_sim
+	rm -rf "$tmp/data"
+}
 
 for p in ${CKPTFS_SPEED_PEERS-mount-s3 s3fs geesefs rclone}; do
 	if command -v "$p" >/dev/null; then peers+=("$p"); else echo "absent: $p"; fi

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 14
+plan 15
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -34,6 +34,8 @@ if grep -q 'Invalid argument' direct.out; then
 else
 	expect_eq 0 "$(grep -c 'wrong byte\|error' direct.out)" "O_DIRECT with a ragged end"
 fi
+
+check "null copies when it is asked to" bench shards size=8M storage=null null.copies=2 block=1M out=copies
 
 if ! bench_mpi true; then
 	for name in "two ranks" "slow rank" "bytes" "left"; do skip "$name" "$bench_no_mpi"; done
