@@ -6,7 +6,7 @@ need_fuse
 command -v setfattr >/dev/null || skip_all "setfattr is not installed"
 plan 28
 start_store
-mount_ckptfs
+mount_ckptfs attr_ttl=60s # the store is stopped for a while: looking at a name must not ask it then
 f=$mnt/f
 get() { getfattr --only-values -n "$@" 2>/dev/null; }
 fails_with() { text=$1; shift; LC_ALL=C "$@" 2>&1 | grep -q "$text"; }
