@@ -7,6 +7,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 : "${CKPTFS_PEERS:=${HOME:-/root}/.cache/ckptfs/peers}"
 venv=$CKPTFS_PEERS/clients
 
+# one at a time: tests run beside each other
+mkdir -p "$CKPTFS_PEERS"
+exec 9>"$CKPTFS_PEERS/clients.lock"
+flock 9
 stamp=$(cat "$here/requirements.txt" "$0" | sha256sum)
 [ "$stamp" != "$(cat "$venv/stamp" 2>/dev/null)" ] || exit 0
 for python in python3.11 /usr/bin/python3 python3; do
