@@ -38,6 +38,16 @@ for scenario; do
 	async) keys="size=4M storage=null steps=3 step_time=2ms" ;;
 	dcp_ddp_load) keys="$disk suffix=$(suffix dcp_ddp_save)" ;;
 	dcp_fsdp_load) keys="$disk suffix=$(suffix dcp_fsdp_save)" ;;
+	mlperf)
+		keys="model.hidden=64 model.layers=2 model.ffn=128 model.vocab=256 epochs=1 mlperf.interval=1ms
+			storage=disk path=disk"
+		;;
+	datagen) keys="num_samples=9 resolution=40x30 image_format=PPM storage=disk path=disk" ;;
+	dataset) keys="dataset=9_40x30_images path=disk dataloader.batch_size=8 dataloader.num_workers=1" ;;
+	load)
+		bench shards $disk format=torch phase=save suffix=torch out=saved >saved.out 2>&1
+		keys="storage=disk path=disk suffix=torch file=$(ls disk/torch)"
+		;;
 	shards) keys="size=4M storage=disk,null path=disk epochs=3" ;;
 	*) keys="$disk epochs=3" ;;
 	esac
@@ -48,5 +58,5 @@ done
 bench dcp_ddp_save $disk backend=nccl,gloo out=failed >failed.out 2>&1
 check "a run with a job that failed is valid" valid failed/*/*/run_results.json failed/*/*/*/job_results.json
 check "a damaged run is not" "$python" "$srcdir/tests/bench/schema.py" --wrong "$srcdir/conf/schema" out/shards/*/run_results.json
-check "the schemas are installed" sh -c 'make -C "$1" -s install-schemaDATA DESTDIR="$2" >/dev/null &&
+check "the schemas are installed" sh -c 'make -C "$1" -s install-dist_schemaDATA DESTDIR="$2" >/dev/null &&
 	find "$2" -name run_results.json | grep -q /schema/' sh "$builddir" "$tmp/dest"
