@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +82,19 @@ static bool read_string(pid_t tid, uint64_t from, char *to, size_t size)
         return false;
 }
 
+/* One at a time: the string may lie in a page of a file of this mount, which another of our threads
+ * has to bring. Whoever comes meanwhile is not told. */
+static bool read_path(pid_t tid, uint64_t from, char *to, size_t size)
+{
+        static atomic_flag reading = ATOMIC_FLAG_INIT;
+
+        if (atomic_flag_test_and_set(&reading))
+                return false;
+        bool whole = read_string(tid, from, to, size);
+        atomic_flag_clear(&reading);
+        return whole;
+}
+
 bool caller_creates(pid_t tid, const char *name)
 {
         char path[PATH_MAX];
@@ -88,7 +102,7 @@ bool caller_creates(pid_t tid, const char *name)
         long nr;
 
         if (tid <= 0 || !read_call(tid, &nr, arg) || !is_creating(nr, arg, &at) ||
-            !read_string(tid, at, path, sizeof path))
+            !read_path(tid, at, path, sizeof path))
                 return false;
         const char *last = strrchr(path, '/');
         return !strcmp(last ? last + 1 : path, name);

@@ -8,7 +8,8 @@
 #include <sys/types.h>
 
 /* Whether thread `tid` is in an open() that makes the file `name` anew, whether it is there or not
- * (O_CREAT with O_TRUNC, without O_EXCL). False when that cannot be read. */
+ * (O_CREAT with O_TRUNC, without O_EXCL). False when that cannot be read. Reads the memory of the
+ * caller, a page of which may be of this mount: another thread must take requests meanwhile. */
 bool caller_creates(pid_t tid, const char *name);
 
 #endif

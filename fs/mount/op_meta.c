@@ -375,7 +375,7 @@ static bool lookup_makes(struct lookup *l)
         struct node *dir = l->parent;
         int64_t since = tree_now_ns() - (int64_t)m->params.attr_ttl * 1000000;
 
-        l->creates = l->doubted && m->params.consistency != STRICT &&
+        l->creates = l->doubted && m->params.consistency != STRICT && m->params.threads > 1 &&
                      caller_creates(fuse_req_ctx(l->req)->pid, l->name);
         if (!l->creates)
                 return false;
