@@ -80,18 +80,21 @@ static void add_bars(struct buf *b, const struct plot *p)
 
 static void add_curves(struct buf *b, const struct plot *p)
 {
+        bool lines = p->kind == PLOT_LINES;
+
         for (size_t s = 0; s < p->nseries; s++) {
                 size_t range = 2 + p->nseries + 2 * s;
                 /* points of different series at the same x stand a little apart */
                 double at = ((double)s - ((double)p->nseries - 1) / 2) * 0.12;
                 buf_adds(b, s ? ", '' " : "plot $d ");
-                if (p->kind == PLOT_LINES)
-                        buf_addf(b, "using 1:%zu with lines lw 1.5", s + 2);
+                if (lines)
+                        buf_addf(b, "using 1:%zu", s + 2);
                 else
-                        buf_addf(b,
-                                 "using ($1%+.4f):%zu:%zu:%zu with yerrorbars pt 7 ps 0.5 lw 1.5",
-                                 at, s + 2, range, range + 1);
-                add_title(b, p, s);
+                        buf_addf(b, "using ($1%+.4f):%zu:%zu:%zu", at, s + 2, range, range + 1);
+                buf_adds(b, lines ? " with lines lw 1.5" : " with yerrorbars pt 7 ps 0.5 lw 1.5");
+                buf_addf(b, " lc rgb \"%s\" title \"", colours[s]);
+                add_word(b, p->series[s]);
+                buf_addc(b, '"');
         }
         buf_addc(b, '\n');
 }

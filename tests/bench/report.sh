@@ -3,19 +3,23 @@
 # report.sh: results become one page that needs no other file, with gnuplot and without.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 10
+plan 13
 cd "$tmp" || exit 1
 mkdir disk empty
 
-check "a run of two jobs" bench shards size=16M storage=disk,null path=disk \
+check "a run of two jobs" bench shards size=16M storage=disk,null path=disk null.delay_us=30000 \
 	disambiguator='<b>&"odd"</b>' epochs=2
 if command -v gnuplot >/dev/null; then
 	check "its report" bench report multirun -o page.html
 	check "has charts" grep -q '<svg' page.html
+	check "all of them" sh -c '! grep -o "No chart: [a-z ]*" page.html'
 else
 	skip "its report" "gnuplot is not installed"
 	skip "has charts" "gnuplot is not installed"
+	skip "all of them" "gnuplot is not installed"
 fi
+check "Markdown stands beside it, with the same tables" sh -c 'grep -q "^| disk | [0-9]" page.md'
+check "how busy the machine was is told" grep -q "How busy the machine was: disk" page.html
 mkdir bin
 ln -s "$builddir/ckptbench" bin/ckptbench
 check "without gnuplot there is a page too" env PATH="$tmp/bin" "$builddir/ckptbench" report multirun -o plain.html
