@@ -199,7 +199,10 @@ static int do_job(struct run *r, const struct sweep *s, size_t i, const struct k
         if (err)
                 return err;
         name_job(r, s, i, k, &shown, label, sizeof label);
-        err = coll_agree(r->coll, watch_begin(&watch, r, k, job ? &shown : NULL));
+        err = watch_begin(&watch, r, k, job ? &shown : NULL);
+        if (err)
+                run_error(r, "what the job uses cannot be watched: %s", strerror(-err));
+        err = coll_agree(r->coll, err);
         if (!err)
                 err = run_on_ranks(r, k, job);
         int seen = watch_end(&watch, r, err != -ECANCELED, job);

@@ -9,7 +9,8 @@ plan 7
 cd "$tmp" || exit 1
 mkdir disk
 
-small() { sh -c 'ulimit -d 40960 && exec "$@"' sh "$builddir/ckptbench" "$@" size=96M path=disk out=out warmup=0; }
+# The stacks of threads count, too.
+small() { sh -c 'ulimit -s 1024 && ulimit -d 40960 && exec "$@"' sh "$builddir/ckptbench" "$@" size=96M path=disk out=out warmup=0; }
 check_fails "96 MiB do not fit into 40" small shards hold=on
 for format in raw safetensors torch; do
 	check "in pieces they do, as $format" small shards format=$format hold=off
