@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kept.h: the record of a change that lost to another host's: where its bytes are, so that ckptctl
- * can finish or discard it. One JSON object at the store, KEPT_PREFIX ID. Pure. */
+/* kept.h: what a mount keeps at the store and ckptctl may have to settle. UNLINKED_PREFIX ID holds
+ * the bytes of a deleted file that a program has open. The record of a change that lost to another
+ * host's says where its bytes are: one JSON object, KEPT_PREFIX ID. Pure. */
 #ifndef CKPTFS_BASE_KEPT_H
 #define CKPTFS_BASE_KEPT_H
 
@@ -8,8 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KEPT_PREFIX   ".ckptfs/kept/"
-#define ORPHAN_PREFIX ".ckptfs/orphan/"
+#define KEPT_PREFIX     ".ckptfs/kept/"
+#define ORPHAN_PREFIX   ".ckptfs/orphan/"
+#define UNLINKED_PREFIX ".ckptfs/unlinked/"
 
 enum { KEPT_ID_MAX = 17, KEPT_TEXT_MAX = 4 << 20 };
 

@@ -26,9 +26,13 @@ int ctl_uploads_list(const struct ctl *c);
 int ctl_uploads_abort(const struct ctl *c);
 int ctl_recover(const struct ctl *c);
 int ctl_recover_renames(const struct ctl *c); /* those that were interrupted: finished */
+int ctl_remove_unlinked(const struct ctl *c); /* what is older than --older */
 
 /* Says "ckptctl: WHAT: the error" and returns CTL_FAILED. */
 int ctl_fail(const char *what, int err);
+
+/* Whether that was at least --older ago. */
+bool ctl_is_older(const struct ctl *c, int64_t time_ns);
 
 /* "3d4h", "5m10s": how long ago that was. */
 const char *ctl_age(int64_t time_ns, char out[CTL_AGE_MAX]);

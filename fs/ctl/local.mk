@@ -6,6 +6,7 @@ ckptctl_SOURCES = \
 	%D%/main.c \
 	%D%/recover.c \
 	%D%/renames.c \
+	%D%/unlinked.c \
 	%D%/uploads.c \
 	%D%/util.c \
 	$(NULL)

@@ -18,7 +18,7 @@
 static const char usage[] =
         "usage: ckptctl uploads list URL [--key KEY] [--older TIME]\n"
         "       ckptctl uploads abort URL [--key KEY] [--older TIME] [--yes]\n"
-        "       ckptctl recover URL [--key KEY] [--force | --discard]\n"
+        "       ckptctl recover URL [--key KEY] [--force | --discard] [--older TIME]\n"
         "URL is s3://BUCKET[/PREFIX], as mounted. Everywhere:\n"
         "  -o LIST       options of ckptfs that say how to reach the store, separated by commas\n"
         "  -c FILE       read options from a YAML file; -o takes precedence\n"
@@ -30,7 +30,8 @@ static const char usage[] =
         "  --yes         all of them, also those of programs that write now\n"
         "recover: finishes interrupted renames and shows changes that lost to another host's\n"
         "  --force       publish those over what the other host wrote\n"
-        "  --discard     forget those\n";
+        "  --discard     forget those\n"
+        "  --older TIME  remove what mounts that died left of deleted files as long ago\n";
 
 struct command {
         struct ctl ctl;
@@ -140,10 +141,9 @@ static int parse(struct command *c, int argc, char **argv, char *why)
         if (parse_words(c, argv + optind, why))
                 return -1;
         bool uploads = c->run != ctl_recover;
-        if (uploads ? c->ctl.force || c->ctl.discard : c->ctl.yes || c->ctl.has_age) {
+        if (uploads ? c->ctl.force || c->ctl.discard : c->ctl.yes) {
                 snprintf(why, CTL_WHY_MAX, "%s: see ckptctl -h",
-                         uploads ? "--force and --discard are of recover"
-                                 : "--yes and --older are of uploads");
+                         uploads ? "--force and --discard are of recover" : "--yes is of uploads");
                 return -1;
         }
         if (c->ctl.force && c->ctl.discard) {

@@ -149,5 +149,8 @@ static int recover_kept(const struct ctl *c)
 
 int ctl_recover(const struct ctl *c)
 {
-        return c->key ? recover_kept(c) : worse(ctl_recover_renames(c), recover_kept(c));
+        int rc = recover_kept(c);
+        if (!c->key)
+                rc = worse(ctl_recover_renames(c), rc);
+        return c->has_age ? worse(ctl_remove_unlinked(c), rc) : rc;
 }

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/kept.h"
@@ -50,14 +49,9 @@ static bool is_kept(const struct ctl_names *ids, const char *id)
 
 static bool is_wanted(const struct ctl *c, const struct ctl_upload *u)
 {
-        struct timespec ts;
-        clock_gettime(CLOCK_REALTIME, &ts);
-        int64_t age_ms = ts.tv_sec * 1000 - u->begun_ns / 1000000;
-        if (age_ms < 0)
-                age_ms = 0; /* the clocks differ */
         if (c->key && strcmp(c->key, u->key))
                 return false;
-        return !c->has_age || age_ms >= (int64_t)c->older_ms;
+        return !c->has_age || ctl_is_older(c, u->begun_ns);
 }
 
 static int print_upload(const struct ctl_upload *u, const char *more)

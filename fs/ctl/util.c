@@ -22,19 +22,28 @@ int ctl_fail(const char *what, int err)
         return CTL_FAILED;
 }
 
+static int64_t age_s(int64_t time_ns)
+{
+        struct timespec ts;
+        clock_gettime(CLOCK_REALTIME, &ts);
+        int64_t age = ts.tv_sec - time_ns / 1000000000;
+        return age < 0 ? 0 : age; /* the clocks differ */
+}
+
+bool ctl_is_older(const struct ctl *c, int64_t time_ns)
+{
+        return age_s(time_ns) * 1000 >= (int64_t)c->older_ms;
+}
+
 const char *ctl_age(int64_t time_ns, char out[CTL_AGE_MAX])
 {
         static const struct {
                 int64_t s;
                 char name;
         } units[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}, {1, 's'}};
-        struct timespec ts;
+        int64_t age = age_s(time_ns);
         size_t u = 0;
 
-        clock_gettime(CLOCK_REALTIME, &ts);
-        int64_t age = ts.tv_sec - time_ns / 1000000000;
-        if (age < 0)
-                age = 0; /* the clocks differ */
         while (u < 3 && age < units[u].s)
                 u++;
         if (u == 3)

@@ -92,7 +92,7 @@ static void copy_aside(struct parking *p)
                 return;
         }
         kept_id(id);
-        int err = src && asprintf(&p->key, PARK_PREFIX "%s", id) >= 0 ? 0 : -ENOMEM;
+        int err = src && asprintf(&p->key, UNLINKED_PREFIX "%s", id) >= 0 ? 0 : -ENOMEM;
         if (!err)
                 err = store_copy(p->m->store, src, *p->etag ? p->etag : NULL, p->key, NULL, NULL,
                                  copied, p);

@@ -2,14 +2,12 @@
 /* park.h: the bytes of a file that is open for reading while its name goes away or to another file.
  *
  * A store forgets an object with its name. What readers still need is copied aside first, to
- * PARK_PREFIX ID, where no listing of the mount shows it, and they are sent there; it goes when the
- * node does. */
+ * UNLINKED_PREFIX ID, where no listing of the mount shows it, and they are sent there; it goes when
+ * the node does. */
 #ifndef CKPTFS_MOUNT_PARK_H
 #define CKPTFS_MOUNT_PARK_H
 
 #include "mount/mount.h"
-
-#define PARK_PREFIX ".ckptfs/unlinked/"
 
 /* The node is about to lose its name: from now on nothing it writes is published, a commit under
  * way ends, and what its readers read is copied aside (else the log says so and they will get

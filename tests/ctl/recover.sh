@@ -3,7 +3,7 @@
 # recover.sh: ckptctl shows, publishes and discards the changes that lost to another host's.
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/store.sh"
-plan 19
+plan 22
 store_start storesim
 objects() { "$builddir/tests/lib/objects" "$@"; }
 ctl() { "$builddir/ckptctl" recover -o "endpoint=$CKPTFS_TEST_ENDPOINT" "$@"; }
@@ -46,6 +46,13 @@ expect_eq 1 "$(status ctl --force "$bucket")" "a change whose bytes are gone can
 expect_eq 1 "$(wc -l <"$tmp/err")" "which is said in one line"
 expect_eq 0 "$(status ctl --discard "$bucket")" "but discarded"
 expect_eq 0 "$(status ctl "$bucket")" "then nothing is left"
+
+# What a mount that died left of a file that was deleted while it was open.
+printf bytes | objects put .ckptfs/unlinked/0123456789abcdef
+expect_eq "0 " "$(status ctl --older 1d "$bucket") $(cat "$tmp/out")" "what was deleted lately may be in use"
+expect_eq "0 removed 5 .ckptfs/unlinked/0123456789abcdef" \
+	"$(status ctl --older 0s "$bucket") $(cut -f 1,3- "$tmp/out" | tr '\t' ' ')" "what was deleted long ago is removed"
+expect_eq "" "$(objects ls .ckptfs/unlinked/)" "from the store"
 
 echo garbage | objects put .ckptfs/kept/bad
 expect_eq 1 "$(status ctl "$bucket")" "a record that is none is an error"
