@@ -41,7 +41,7 @@ static size_t files_of(const struct keys *k)
 static int write_file(const char *path)
 {
         static const char bytes[SIZE];
-        CLEANUP(closep) int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        CLEANUP(closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 
         if (fd < 0)
                 return -errno;
