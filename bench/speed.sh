@@ -363,7 +363,8 @@ row_find() {
 	local t n=$((many / 10))
 	start_sim --null
 	mount_system ckptfs
-	(cd "$tmp/mnt" && seq "$n" | xargs -P 16 -I{} sh -c 'mkdir "$1" && cd "$1" && seq 100 | xargs touch' sh {})
+	(cd "$tmp/mnt" && seq "$n" |
+		xargs -P 16 -I{} sh -c 'mkdir "$1" && cd "$1" && seq 100 | split -l 1 -d -a 3 - object-' sh {})
 	unmount
 	mount_system ckptfs
 	t=$(now)

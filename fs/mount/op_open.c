@@ -21,7 +21,14 @@
 
 #include "base/banned.h"
 
-enum { ASK_MOST = 100 /* changes of metadata in a row that an open waits for */ };
+enum {
+        ASK_MOST = 100, /* changes of metadata in a row that an open waits for */
+        /* The first bytes, asked for together with the version: what the kernel reads first. Of
+         * files up to a size: reading a larger one takes far longer than the round trip that this
+         * saves, and who opens one may copy it at the store, or begin at its end. */
+        AHEAD = 128 << 10,
+        AHEAD_OF = 16 << 20
+};
 
 /* An open or a create under way; what becomes of it is the handle. */
 struct opening {
@@ -39,9 +46,15 @@ struct opening {
         struct handle *h;
         pid_t opener; /* the process, when it may write */
         bool creates;
-        unsigned asked; /* how often the store was asked for the version */
+        unsigned asked;       /* how often the store was asked for the version */
+        struct reader *ahead; /* of the version known here, while the store is asked for it */
         struct fuse_entry_param e;
 };
+
+static bool writes(const struct opening *o)
+{
+        return (o->fi.flags & O_ACCMODE) != O_RDONLY || o->fi.flags & O_TRUNC;
+}
 
 static struct opening *opening_new(fuse_req_t req, struct mount *m, struct node *n,
                                    const struct fuse_file_info *fi)
@@ -53,7 +66,7 @@ static struct opening *opening_new(fuse_req_t req, struct mount *m, struct node 
         o->h = calloc(1, sizeof *o->h);
         if (o->h) {
                 o->h->reads = (fi->flags & O_ACCMODE) != O_WRONLY;
-                if ((fi->flags & O_ACCMODE) != O_RDONLY || fi->flags & O_TRUNC)
+                if (writes(o))
                         o->opener = process_of(fuse_req_ctx(req)->pid);
                 return o;
         }
@@ -61,8 +74,17 @@ static struct opening *opening_new(fuse_req_t req, struct mount *m, struct node 
         return NULL;
 }
 
+static void end_reader(struct reader *r)
+{
+        if (!r)
+                return;
+        reader_close(r);
+        reader_unref(r);
+}
+
 static void opening_free(struct opening *o)
 {
+        end_reader(o->ahead);
         free(o->h);
         free(o->name);
         free(o->key);
@@ -249,31 +271,33 @@ struct replaced {
         struct reader *reader, *follower;
 };
 
-/* Makes the node's reader when it is of another version than what is published now. */
+/* A reader, open, of the version that the node has. NULL: no memory. */
+static struct reader *reader_of_locked(struct mount *m, const struct node *n, const char *key)
+{
+        struct store_object obj = {.size = n->size, .has_crc = n->has_crc, .crc32c = n->crc32c};
+
+        snprintf(obj.etag, sizeof obj.etag, "%s", n->etag);
+        struct reader *r = reader_new(&m->reader_env, key, &obj);
+        if (r)
+                reader_open(r);
+        return r;
+}
+
+/* Makes the node's reader when it is of another version than what is published now, of `ahead` if
+ * that is of this one. */
 static int renew_reader_locked(struct mount *m, struct node *n, const char *key,
-                               struct replaced *old)
+                               struct reader **ahead, struct replaced *old)
 {
         if (n->reader && strcmp(reader_etag(n->reader), n->etag))
                 old->reader = TAKE_PTR(n->reader);
         if (!n->reader) {
-                struct store_object obj = {
-                        .size = n->size, .has_crc = n->has_crc, .crc32c = n->crc32c};
-                snprintf(obj.etag, sizeof obj.etag, "%s", n->etag);
-                n->reader = reader_new(&m->reader_env, key, &obj);
-                if (n->reader)
-                        reader_open(n->reader);
+                bool same = *ahead && !strcmp(reader_etag(*ahead), n->etag) &&
+                            reader_size(*ahead) == n->size;
+                n->reader = same ? TAKE_PTR(*ahead) : reader_of_locked(m, n, key);
                 old->follower = amend_follow_locked(n);
         }
         tree_note_open_locked(m->tree, n);
         return n->reader ? 0 : -ENOMEM;
-}
-
-static void end_reader(struct reader *r)
-{
-        if (!r)
-                return;
-        reader_close(r);
-        reader_unref(r);
 }
 
 static void end_replaced(struct replaced *old)
@@ -286,6 +310,7 @@ static void end_replaced(struct replaced *old)
 int op_source(struct mount *m, struct node *n, struct file **f, struct reader **r)
 {
         CLEANUP(freep) char *key = NULL;
+        struct reader *none = NULL;
         struct replaced old = {0};
         int err = 0;
 
@@ -293,7 +318,7 @@ int op_source(struct mount *m, struct node *n, struct file **f, struct reader **
         bool stale = !n->file && (!n->reader || strcmp(reader_etag(n->reader), n->etag));
         if (stale) { /* a file that was written while it was open to be read is no more */
                 key = tree_key_locked(n);
-                err = key ? renew_reader_locked(m, n, key, &old) : -ENOMEM;
+                err = key ? renew_reader_locked(m, n, key, &none, &old) : -ENOMEM;
         }
         if (n->file)
                 *f = file_ref(n->file);
@@ -310,7 +335,7 @@ static int attach_reader_locked(struct opening *o, struct replaced *old)
 
         if (n->file)
                 file_read_too(n->file);
-        int err = n->file ? 0 : renew_reader_locked(o->m, n, o->key, old);
+        int err = n->file ? 0 : renew_reader_locked(o->m, n, o->key, &o->ahead, old);
         if (err)
                 return err;
         n->nreaders++;
@@ -328,8 +353,7 @@ static void open_now(struct opening *o)
 {
         struct mount *m = o->m;
         struct node *n = o->n;
-        bool cut = o->fi.flags & O_TRUNC;
-        bool write = (o->fi.flags & O_ACCMODE) != O_RDONLY || cut;
+        bool cut = o->fi.flags & O_TRUNC, write = writes(o);
         struct replaced old = {0};
         int err = 0;
 
@@ -380,8 +404,24 @@ static void open_asked(struct op_ask *ask, int err)
 static bool is_gone_locked(const struct opening *o)
 {
         const struct node *n = o->n;
-        bool write = (o->fi.flags & O_ACCMODE) != O_RDONLY || o->fi.flags & O_TRUNC;
-        return n->unlinked && !n->file && (write || !n->reader);
+        return n->unlinked && !n->file && (writes(o) || !n->reader);
+}
+
+/* Whoever opens a file waits for the store's word on its version, and then for its first bytes:
+ * both are asked for at once, the bytes of the version known here. When it is another, the request
+ * finds nothing and the kernel opens again. Nothing is asked for what the page cache holds. */
+static void read_ahead(struct opening *o)
+{
+        const struct node *n = o->n;
+
+        tree_lock(o->m->tree);
+        bool useful = !writes(o) && !n->reader && !n->amend && n->size && n->size <= AHEAD_OF &&
+                      n->etag && *n->etag && !(n->cached_etag && !strcmp(n->cached_etag, n->etag));
+        if (useful)
+                o->ahead = reader_of_locked(o->m, n, o->key);
+        tree_unlock(o->m->tree);
+        if (o->ahead)
+                reader_ahead(o->ahead, AHEAD);
 }
 
 static void open_passed(struct pass *p)
@@ -394,12 +434,14 @@ static void open_passed(struct pass *p)
         bool known = op_open_known_locked(n, o->fi.flags), gone = is_gone_locked(o);
         tree_unlock(o->m->tree);
         o->ask = (struct op_ask){.m = o->m, .n = n, .done = open_asked};
-        if (!o->key || gone)
+        if (!o->key || gone) {
                 open_asked(&o->ask, gone ? -ESTALE : -ENOMEM);
-        else if (known)
+        } else if (known) {
                 open_now(o);
-        else
+        } else {
+                read_ahead(o);
                 op_ask_version(&o->ask);
+        }
 }
 
 void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

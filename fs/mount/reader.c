@@ -360,6 +360,13 @@ void reader_read(struct reader *r, struct read_op *op)
         reader_unref(r);
 }
 
+void reader_ahead(struct reader *r, uint64_t n)
+{
+        pthread_mutex_lock(&r->mtx);
+        (void)request_locked(r, 0, n < r->obj.size ? n : r->obj.size, POOL_TRY);
+        pthread_mutex_unlock(&r->mtx);
+}
+
 /* --- life --- */
 
 void reader_open(struct reader *r)

@@ -54,6 +54,9 @@ void reader_close(struct reader *r);
 
 void reader_read(struct reader *r, struct read_op *op);
 
+/* Fetches the first n bytes before anybody reads, if there is memory to spare. */
+void reader_ahead(struct reader *r, uint64_t n);
+
 /* The version that is read is at `key` now, with the same bytes and the given etag: requests go
  * there, also again those that find the old key empty. Call with the tree's lock. 0 or -ENOMEM. */
 int reader_rename(struct reader *r, const char *key, const char *etag);
