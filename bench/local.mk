@@ -31,6 +31,8 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/environ.h \
 	%D%/facts.c \
 	%D%/facts.h \
+	%D%/fill_in.c \
+	%D%/fill_in.h \
 	%D%/format/dcp.c \
 	%D%/format/dcp.h \
 	%D%/format/dcp_read.c \
@@ -171,6 +173,8 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/suite.h \
 	%D%/sweep.c \
 	%D%/sweep.h \
+	%D%/sweep_list.c \
+	%D%/sweep_list.h \
 	%D%/timed.c \
 	%D%/timed.h \
 	%D%/watch.c \

@@ -57,6 +57,7 @@ static int unknown_scenario(const char *name)
 /* What the command line says besides keys. */
 struct args {
         const char *dir, *name; /* of a configuration file */
+        bool file;              /* whether one was asked for */
         bool dry_run, legacy_names;
 };
 
@@ -75,10 +76,24 @@ static const char *find_flag(const struct scenario *sc, const char *arg, const c
         return NULL;
 }
 
-/* The arguments behind the scenario: `keys` says whether its keys are added or its flags looked
- * at, since a file's keys come before those of the command line. */
+/* "~key": in the sweep of the command line alone it stands against a choice in a file's defaults;
+ * in that of all it takes away what was said. */
+static int take_away(const struct args *a, const char *arg, struct sweep *keys, bool only_command,
+                     char *why, size_t nwhy)
+{
+        CLEANUP(freep) char *name = strndup(arg + 1, strcspn(arg + 1, "="));
+        if (!name)
+                return -ENOMEM;
+        if (only_command)
+                return sweep_add_value(keys, SWEEP_COMMAND, name, "", why, nwhy);
+        int err = sweep_remove(keys, arg, why, nwhy);
+        return err == -ENOENT && a->file && suite_has_group(a->dir, name) ? 0 : err;
+}
+
+/* The arguments behind the scenario. They are read twice, into a sweep of their own
+ * (`only_command`), for what a file has to know of them, and behind the file's keys. */
 static int read_args(int argc, char **argv, const struct scenario *sc, struct args *a,
-                     struct sweep *keys, char *why, size_t nwhy)
+                     struct sweep *keys, bool only_command, char *why, size_t nwhy)
 {
         int err = 0;
         for (int i = 2; i < argc && !err; i++) {
@@ -92,17 +107,20 @@ static int read_args(int argc, char **argv, const struct scenario *sc, struct ar
                 }
                 if (!value && (to || key))
                         value = argv[++i];
-                if (to)
+                if (to) {
                         *to = value;
-                else if (key)
-                        err = keys ? sweep_add_value(keys, SWEEP_COMMAND, key, value, why, nwhy)
-                                   : 0;
-                else if (!strcmp(arg, "--dry-run"))
+                        a->file = true;
+                } else if (key) {
+                        err = sweep_add_value(keys, SWEEP_COMMAND, key, value, why, nwhy);
+                } else if (!strcmp(arg, "--dry-run")) {
                         a->dry_run = true;
-                else if (!strcmp(arg, "--legacy-names"))
+                } else if (!strcmp(arg, "--legacy-names")) {
                         a->legacy_names = true;
-                else if (keys)
+                } else if (*arg == '~') {
+                        err = take_away(a, arg, keys, only_command, why, nwhy);
+                } else if (strcmp(arg, "-m") != 0 && strcmp(arg, "--multirun") != 0) {
                         err = sweep_add(keys, SWEEP_COMMAND, arg, why, nwhy);
+                }
         }
         return err;
 }
@@ -112,7 +130,7 @@ static int read_keys(int argc, char **argv, struct run *r, struct sweep *s)
 {
         CLEANUP(buf_release) struct buf notes = BUF_INIT;
         CLEANUP(sweep_release) struct sweep over = {0};
-        struct args a = {0};
+        struct args a = {.dir = "conf", .name = r->scenario->name};
         char why[512] = "";
         int err = 0;
 
@@ -121,16 +139,13 @@ static int read_keys(int argc, char **argv, struct run *r, struct sweep *s)
         if (!err && r->scenario->dataflux)
                 err = environ_read(r->coll, r->scenario->name, s, why, sizeof why);
         if (!err)
-                err = read_args(argc, argv, r->scenario, &a, &over, why, sizeof why);
-        bool file = a.name || a.dir;
-        const char *dir = a.dir ? a.dir : "conf";
-        if (!err && file)
-                err = suite_read(dir, a.name ? a.name : r->scenario->name, &over, s, &notes, why,
-                                 sizeof why);
+                err = read_args(argc, argv, r->scenario, &a, &over, true, why, sizeof why);
+        if (!err && a.file)
+                err = suite_read(a.dir, a.name, &over, s, &notes, why, sizeof why);
         if (!err)
-                err = read_args(argc, argv, r->scenario, &a, s, why, sizeof why);
-        if (!err && file)
-                err = suite_choose(dir, s, &notes, why, sizeof why);
+                err = read_args(argc, argv, r->scenario, &a, s, false, why, sizeof why);
+        if (!err && a.file)
+                err = suite_choose(a.dir, s, &notes, why, sizeof why);
         r->dry_run = a.dry_run;
         r->legacy_names = a.legacy_names;
         if (r->coll->rank == 0) {

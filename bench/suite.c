@@ -255,10 +255,6 @@ static int on_key(struct file *f, const char *path, const char *value, char *why
 {
         CLEANUP(buf_release) struct buf key = BUF_INIT;
 
-        if (strstr(value, "${")) {
-                snprintf(why, nwhy, "%s: ${...} is not filled in: write the value out", path);
-                return -EINVAL;
-        }
         buf_addf(&key, "%s%s", f->package, path);
         return sweep_add_value(f->r->s, SWEEP_FILE, key.p, value, why, nwhy);
 }
@@ -337,6 +333,11 @@ static int read_file(struct reading *r, const char *name, const char *package, e
                 err = pass_over(&f, SWEEPS);
         r->depth--;
         return err;
+}
+
+bool suite_has_group(const char *dir, const char *name)
+{
+        return *name && is_dir(dir, name);
 }
 
 static void end_reading(struct reading *r)

@@ -10,6 +10,7 @@
 #ifndef CKPTFS_BENCH_SUITE_H
 #define CKPTFS_BENCH_SUITE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -24,5 +25,8 @@ int suite_read(const char *dir, const char *name, const struct sweep *over, stru
 /* Reads the groups that keys of the sweep choose: where DIR/KEY is a directory, each value of KEY
  * is one of its files. As suite_read(). */
 int suite_choose(const char *dir, struct sweep *s, struct buf *notes, char *why, size_t nwhy);
+
+/* Whether DIR has files to choose from for that key. */
+bool suite_has_group(const char *dir, const char *name);
 
 #endif

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "bench/fill_in.h"
+#include "bench/sweep_list.h"
 
 #include "base/banned.h"
 
@@ -25,13 +28,17 @@ static void release_values(struct sweep_key *k)
         k->n = 0;
 }
 
+static void release_key(struct sweep_key *k)
+{
+        release_values(k);
+        free(k->name);
+        free(k->said);
+}
+
 void sweep_release(struct sweep *s)
 {
-        for (size_t i = 0; i < s->n; i++) {
-                release_values(&s->keys[i]);
-                free(s->keys[i].name);
-                free(s->keys[i].said);
-        }
+        for (size_t i = 0; i < s->n; i++)
+                release_key(&s->keys[i]);
         free(s->keys);
         *s = (struct sweep){0};
 }
@@ -100,24 +107,31 @@ static const char *product(const char *text, char *out, size_t n)
         return out;
 }
 
-static int add_value(struct sweep_key *k, const char *p, size_t n)
+static int add_text(struct sweep_key *k, const char *text)
 {
-        char number[24];
-
-        while (n && *p == ' ') {
-                p++;
-                n--;
-        }
-        while (n && p[n - 1] == ' ')
-                n--;
         char **v = realloc(k->v, (k->n + 1) * sizeof *v);
         if (!v)
                 return -ENOMEM;
         k->v = v;
-        CLEANUP(freep) char *text = strndup(p, n);
-        const char *value = text ? product(text, number, sizeof number) : NULL;
-        v[k->n] = value == text ? TAKE_PTR(text) : strdup(value);
+        v[k->n] = strdup(text);
         return v[k->n] ? (k->n++, 0) : -ENOMEM;
+}
+
+static int add_value(void *arg, const char *text, bool literal)
+{
+        char number[24];
+        return add_text(arg, literal ? text : product(text, number, sizeof number));
+}
+
+/* The whole of a text, without the blanks around it. */
+static int add_trimmed(struct sweep_key *k, const char *p)
+{
+        p += strspn(p, " ");
+        size_t n = strlen(p);
+        while (n && p[n - 1] == ' ')
+                n--;
+        CLEANUP(freep) char *text = strndup(p, n);
+        return text ? add_value(k, text, false) : -ENOMEM;
 }
 
 static int no_memory(char *why, size_t nwhy)
@@ -150,17 +164,10 @@ static int add_list(struct sweep *s, enum sweep_level level, const char *name, s
                     const char *list, char *why, size_t nwhy)
 {
         struct sweep_key *k;
-        if (fresh(s, level, name, nname, &k))
-                return no_memory(why, nwhy);
-        for (const char *p = list; k; p++) {
-                size_t n = strcspn(p, ",");
-                if (add_value(k, p, n))
-                        return no_memory(why, nwhy);
-                p += n;
-                if (!*p)
-                        break;
-        }
-        return 0;
+        int err = fresh(s, level, name, nname, &k);
+        if (!err && k)
+                err = sweep_list(k->said, list, add_value, k, why, nwhy);
+        return err == -ENOMEM ? no_memory(why, nwhy) : err;
 }
 
 int sweep_add(struct sweep *s, enum sweep_level level, const char *arg, char *why, size_t nwhy)
@@ -188,16 +195,40 @@ int sweep_add_value(struct sweep *s, enum sweep_level level, const char *name, c
         struct sweep_key *k;
         int err = fresh(s, level, name, strlen(name), &k);
         if (!err && k)
-                err = add_value(k, value, strlen(value));
+                err = add_trimmed(k, value);
         return err ? no_memory(why, nwhy) : 0;
+}
+
+int sweep_remove(struct sweep *s, const char *arg, char *why, size_t nwhy)
+{
+        const char *said = arg + strspn(arg, "~"), *name = said;
+        size_t n = strcspn(name, "="), len = n;
+        const char *value = name[n] ? name + n + 1 : NULL;
+
+        canonical(&name, &len);
+        struct sweep_key *k = find(s, name, len);
+        if (!k) {
+                snprintf(why, nwhy, "~%.*s: nobody gave a value to take away: leave it out", (int)n,
+                         said);
+                return -ENOENT;
+        }
+        if (value && (k->n != 1 || strcmp(k->v[0], value) != 0)) {
+                snprintf(why, nwhy, "~%.*s=%s: its value is %s: give that, or ~%.*s", (int)n, said,
+                         value, k->n == 1 ? k->v[0] : "a list", (int)n, said);
+                return -ENOENT;
+        }
+        release_key(k);
+        memmove(k, k + 1, (size_t)(s->keys + s->n - (k + 1)) * sizeof *k);
+        s->n--;
+        return 0;
 }
 
 size_t sweep_count(const struct sweep *s)
 {
         size_t n = 1;
-        for (size_t i = 0; i < s->n; i++)
+        for (size_t i = 0; i < s->n && n <= SWEEP_JOBS_MAX; i++)
                 n *= s->keys[i].n;
-        return n;
+        return n <= SWEEP_JOBS_MAX ? n : SWEEP_JOBS_MAX + 1;
 }
 
 void sweep_label(const struct sweep *s, size_t i, char *out, size_t n)
@@ -214,13 +245,75 @@ void sweep_label(const struct sweep *s, size_t i, char *out, size_t n)
         }
 }
 
-static int set_key(struct keys *k, const struct sweep_key *key, size_t value, char *why,
-                   size_t nwhy)
+/* --- the keys of a job -------------------------------------------------------------------------
+ */
+
+struct job {
+        const struct sweep *s;
+        size_t i;
+        struct keys *k;
+        char *why;
+        size_t nwhy;
+};
+
+enum turn { WEAK, GROUPS, STRONG };
+
+static enum turn turn_of(const struct sweep_key *key)
 {
-        if (strcmp(key->v[value], "???"))
-                return param_tab_set(&key_tab, k, key->name, key->v[value], why, nwhy);
-        snprintf(why, nwhy, "%s has no value yet: give %s=", key->said, key->said);
-        return -EINVAL;
+        return key->groups ? GROUPS : key->level < SWEEP_GROUP ? WEAK : STRONG;
+}
+
+/* The text that a job has for a key: the strongest word, or the table's default. */
+static bool find_text(void *arg, const char *name, struct fill_in_key *out)
+{
+        const struct job *job = arg;
+        const char *ours = name;
+        size_t len = strlen(name), i = job->i;
+        int strength = -1;
+
+        canonical(&ours, &len);
+        for (size_t j = job->s->n; j-- > 0;) {
+                const struct sweep_key *key = &job->s->keys[j], *in = NULL;
+                size_t value = i % key->n;
+                i /= key->n;
+                if (!strcmp(key->name, ours)) {
+                        in = key;
+                } else if (key->groups) {
+                        in = find(&key->groups[value], ours, len);
+                        value = 0;
+                }
+                if (!in || (int)turn_of(key) < strength)
+                        continue;
+                strength = (int)turn_of(key);
+                *out = (struct fill_in_key){in->said, in->v[value]};
+        }
+        for (size_t d = 0; d < key_tab.count && strength < 0; d++)
+                if (!strcmp(key_tab.table[d].name, ours)) {
+                        *out = (struct fill_in_key){key_tab.table[d].name, key_tab.table[d].def};
+                        strength = 0;
+                }
+        return strength >= 0;
+}
+
+static int set_key(struct job *job, const struct sweep_key *key, size_t value)
+{
+        CLEANUP(buf_release) struct buf filled = BUF_INIT;
+        const struct fill_in_key with = {key->said, key->v[value]};
+        const char *text = with.text;
+        char number[24];
+
+        if (!strcmp(text, "???")) {
+                snprintf(job->why, job->nwhy, "%s has no value yet: give %s=", key->said,
+                         key->said);
+                return -EINVAL;
+        }
+        if (strstr(text, "${")) {
+                int err = fill_in(&with, find_text, job, &filled, job->why, job->nwhy);
+                if (err)
+                        return err == -ENOMEM ? no_memory(job->why, job->nwhy) : err;
+                text = product(filled.p, number, sizeof number);
+        }
+        return param_tab_set(&key_tab, job->k, key->name, text, job->why, job->nwhy);
 }
 
 static bool is_key(const char *name)
@@ -233,45 +326,42 @@ static bool is_key(const char *name)
 
 /* What the choice of `value` sets: its keys, and the key of the group's own name if there is one.
  */
-static int set_group(const struct sweep_key *key, size_t value, struct keys *k, char *why,
-                     size_t nwhy)
+static int set_group(struct job *job, const struct sweep_key *key, size_t value)
 {
         const struct sweep *g = &key->groups[value];
         bool chosen = strcmp(key->v[value], "???") != 0;
-        int err = is_key(key->name) || !chosen ? set_key(k, key, value, why, nwhy) : 0;
+        int err = is_key(key->name) || !chosen ? set_key(job, key, value) : 0;
         for (size_t i = 0; i < g->n && !err; i++)
-                err = set_key(k, &g->keys[i], 0, why, nwhy);
+                err = set_key(job, &g->keys[i], 0);
         return err;
 }
 
-enum turn { WEAK, GROUPS, STRONG };
-
-/* Sets the keys of job i whose turn it is. */
-static int set_turn(const struct sweep *s, size_t i, enum turn turn, struct keys *k, char *why,
-                    size_t nwhy)
+/* Sets the keys whose turn it is. */
+static int set_turn(struct job *job, enum turn turn)
 {
+        size_t i = job->i;
         int err = 0;
-        for (size_t j = s->n; j-- > 0 && !err;) {
-                const struct sweep_key *key = &s->keys[j];
+        for (size_t j = job->s->n; j-- > 0 && !err;) {
+                const struct sweep_key *key = &job->s->keys[j];
                 size_t value = i % key->n;
                 i /= key->n;
-                if ((key->groups ? GROUPS : key->level < SWEEP_GROUP ? WEAK : STRONG) != turn)
-                        continue;
-                err = key->groups ? set_group(key, value, k, why, nwhy)
-                                  : set_key(k, key, value, why, nwhy);
+                if (turn_of(key) == turn)
+                        err = key->groups ? set_group(job, key, value) : set_key(job, key, value);
         }
         return err;
 }
 
 int sweep_job(const struct sweep *s, size_t i, struct keys *k, char *why, size_t nwhy)
 {
+        struct job job = {s, i, k, why, nwhy};
+
         if (param_tab_init(&key_tab, k))
                 return no_memory(why, nwhy);
-        int err = set_turn(s, i, WEAK, k, why, nwhy);
+        int err = set_turn(&job, WEAK);
         if (!err)
-                err = set_turn(s, i, GROUPS, k, why, nwhy);
+                err = set_turn(&job, GROUPS);
         if (!err)
-                err = set_turn(s, i, STRONG, k, why, nwhy);
+                err = set_turn(&job, STRONG);
         if (err)
                 param_tab_release(&key_tab, k);
         return err;

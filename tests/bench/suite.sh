@@ -1,49 +1,84 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# suite.sh: the configuration files of the S3 connector's suite run as they are published; what the
-# command line says beside them only makes the models small.
+# suite.sh: the configuration files of the S3 connector's suite run as they are published, on a disk and
+# a store; what the command line says beside them makes the models small and the ranks few. dataset.sh
+# has the file of datasets. Then what else users of Hydra write.
 . "$srcdir/tests/lib/tap.sh"
+. "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 20
+plan 28
 cd "$tmp" || exit 1
 mkdir disk
 conf=$srcdir/tests/bench/suite
+store_start storesim
 
 # suite SCENARIO arguments...
 suite() {
 	sc=$1; shift
-	bench "$sc" -cd "$conf" -cn "$sc" s3.region=us-east-1 s3.uri=s3://b/p path=disk "$@"
+	bench "$sc" -cd "$conf" -cn "$sc" s3.region=us-east-1 s3.uri=s3://$CKPTFS_TEST_BUCKET/p \
+		s3.endpoint="$CKPTFS_TEST_ENDPOINT" path=disk "$@"
 }
-tiny="model=gpt-mini world_size=1 backend=gloo checkpoint.storage=disk,null thread_count=2"
-jobs() { jq -r '[.job_results | length, ([.[] | select(.error)] | length)] | join(" ")' "$1"/*/*/run_results.json; }
-suffix() { jq -r '.job_results[0].setup.suffix' "$1"/*/*/run_results.json; }
+tiny="model=gpt-mini world_size=1 backend=gloo thread_count=2"
+result() { jq -r "$2" "$1"/*/*/run_results.json; }
+# jobs, those that failed, their storages, how many times each has
+jobs() {
+	result "$1" '[.job_results | length, (map(select(.error)) | length), (map(.config.storage) | unique | join(",")),
+		(map(.suite | (.save_times_s // .processing_durations_s) | length) | unique | map(tostring) | join(","))]
+		| map(tostring) | join(" ")'
+}
 
 for kind in ddp fsdp; do
 	suite dcp_${kind}_save $tiny out=$kind >$kind.out 2>$kind.err
-	expect_eq "0 2 0" "$? $(jobs $kind)" "dcp_${kind}_save: four epochs on two storages"
+	expect_eq "0 2 0 disk,s3 4" "$? $(jobs $kind)" "dcp_${kind}_save: four epochs on two storages"
 	expect_eq "1 1" "$(grep -c collate_results $kind.err) $(grep -c "'aws/dynamodb' is left out" $kind.err)" \
 		"with a line each about what is not used"
-	suite dcp_${kind}_load model=gpt-mini world_size=1 backend=gloo checkpoint.storage=disk \
-		checkpoint.suffix="$(suffix $kind)/" out=$kind-load >load.out 2>&1
-	expect_eq "0 1 0" "$? $(jobs $kind-load)" "dcp_${kind}_load loads it"
+	for i in 0 1; do
+		storage=$(result $kind ".job_results[$i].config.storage")
+		suite dcp_${kind}_load model=gpt-mini world_size=1 backend=gloo checkpoint.storage=$storage \
+			checkpoint.suffix="$(result $kind ".job_results[$i].setup.suffix")/" out=$kind-$i >load.out 2>&1
+		expect_eq "0 1 0 $storage 4" "$? $(jobs $kind-$i)" "dcp_${kind}_load loads what is on $storage"
+	done
 done
 for sc in lightning_checkpointing pytorch_checkpointing; do
-	suite $sc model=gpt-mini checkpoint.storage=disk,null out=$sc >$sc.out 2>&1
-	expect_eq "0 2 0 5" "$? $(jobs $sc) $(jq '.job_results[0].suite.save_times_s | length' $sc/*/*/run_results.json)" \
-		"$sc: five saves on two storages"
+	suite $sc model=gpt-mini out=$sc >$sc.out 2>&1
+	expect_eq "0 2 0 disk,s3 5" "$? $(jobs $sc)" "$sc: five saves on two storages"
 	suite $sc --dry-run >dry 2>&1
 	expect_eq 0 $? "and every model of it can be planned"
 done
-suite dcp model=gpt-mini world_size=1 thread_count=1,2 backend=gloo checkpoint.storage=disk,null --legacy-names \
-	out=dcp >dcp.out 2>&1
-expect_eq "0 4 0" "$? $(jobs dcp)" "dcp: the older file, swept"
-expect_eq "results_gpt-mini_gloo_1_1_disk.json results_gpt-mini_gloo_1_1_null.json" \
-	"$(cd dcp/*/* && echo 0/results_* 1/results_* | sed 's|[01]/||g')" "with the older names of results"
+suite dcp model=gpt-mini world_size=1 thread_count=1,2 backend=gloo --legacy-names out=dcp >dcp.out 2>&1
+expect_eq "0 4 0 disk,s3 4" "$? $(jobs dcp)" "dcp: the older file, swept"
+expect_eq "results_gpt-mini_gloo_1_1_disk.json results_gpt-mini_gloo_1_1_s3.json \
+results_gpt-mini_gloo_1_2_disk.json results_gpt-mini_gloo_1_2_s3.json" \
+	"$(cd dcp/*/* && echo */results_* | tr ' ' '\n' | sed 's|^[0-9]*/||' | sort | tr '\n' ' ' | sed 's/ $//')" \
+	"with the older names of results"
+expect_eq true "$(cd dcp/*/* && jq -s '.[0] == .[1]' 0/job_results.json 0/results_*)" "which are the same results"
 
 # the libraries of tars are optional
 bench dataset -cd "$conf" -cn dataset s3.region=us-east-1 s3.bucket=b mount.path=. path=. sharding=off --dry-run >dry 2>&1
 expect_eq "0 1 1" "$? $(grep -c s3iterabledataset dry) $(grep -c mountpointcache dry)" "dataset: five data loaders"
+
+# what else Hydra's users write
+cat >disk/mine.yaml <<'END'
+seed: 7
+path: ${out}/${storage}-${.epochs}
+mount:
+  path: ${path}
+disambiguator: a, b
+hydra:
+  sweeper:
+    params:
+      +epochs: range(1,4,2)
+      checkpoint.storage: choice(null, 'disk')
+END
+mkdir -p mine/disk-1 mine/disk-3
+bench shards -m -cd disk -cn mine size=1M out=mine '~seed' 'verify=on' >mine.out 2>mine.err
+expect_eq "0 1null:mine/null-1 1disk:mine/disk-1 3null:mine/null-3 3disk:mine/disk-3" \
+	"$? $(result mine '[.job_results[].config | "\(.epochs)\(.storage):\(.path)"] | join(" ")')" \
+	"lists by functions, values of other keys"
+diag "$(cat mine.err)"
+expect_eq "mine/null-1 1 a, b" "$(result mine '.job_results[0].config | "\(.["mount.path"]) \(.seed) \(.disambiguator)"')" \
+	"values of values, a key that is taken back, and a comma that parts nothing"
 
 # refused PATTERN SCENARIO arguments...
 refused() {
@@ -56,10 +91,14 @@ refused "model has no value yet: give model=" dcp_fsdp_load backend=gloo world_s
 refused "world_size=8 is more than the 1 rank" dcp_ddp_save backend=gloo
 refused "world_size=2 is more than the 1 rank" dcp backend=gloo model=gpt-mini
 refused "unknown key 'checkpoint.stroage': did you mean" dcp backend=gloo world_size=1 +checkpoint.stroage=s3
+refused "model 'vit-bass' is unknown: nearest are vit-base" dcp backend=gloo world_size=1 +model=gpt-mini,vit-bass
+refused "leads back to path: write one of them out" dcp_ddp_load backend=gloo world_size=1 \
+	'checkpoint.suffix=${path}' 'path=${checkpoint.suffix}'
+refused "~epocs: nobody gave a value" dcp_ddp_save backend=gloo world_size=1 '~epocs'
 expect_eq "" "$(ls multirun 2>/dev/null)" "and nothing was made"
 if bench_mpi true; then
 	bench_mpi bench shards storage=null size=4M world_size=1,2 out=part >part.out 2>&1
-	expect_eq "0 [1,2]" "$? $(jq -c '[.job_results[].setup.ranks]' part/*/*/run_results.json)" \
+	expect_eq "0 [1,2]" "$? $(result part '[.job_results[].setup.ranks] | tojson')" \
 		"world_size is a part of the job, or all of it, for every scenario"
 else
 	skip "world_size is a part of the job, or all of it, for every scenario" "$bench_no_mpi"

@@ -193,6 +193,37 @@ START_TEST(a_choice_reads_the_file_of_its_group)
 }
 END_TEST
 
+START_TEST(values_are_filled_in_from_files_groups_and_the_command_line)
+{
+        CLEANUP(sweep_release) struct sweep s = {0};
+        CLEANUP(buf_release) struct buf notes = BUF_INIT;
+        char why[400] = "";
+        static const struct {
+                const char *path;
+                unsigned slow_rank, epochs;
+        } want[] = {{"/d/slow/9000", 9000, 2},
+                    {"/d/slow/9000", 9000, 3},
+                    {"/d/quick/7", 4, 2},
+                    {"/d/quick/7", 4, 3}};
+
+        write_groups();
+        write_text("null/base.yaml", "slow_rank: ${.delay_us}\n");
+        write_text("a.yaml", "path: ${out}/${null}/${null.delay_us}\nout: ${disambiguator}\n"
+                             "hydra:\n  sweep:\n    dir: ${now:%Y}\n  sweeper:\n    params:\n"
+                             "      +null: choice(slow, quick)\n      +epochs: range(2,4)\n");
+        ck_assert_msg(!read_all(&s, "disambiguator=/d", &notes, why, sizeof why), "%s", why);
+        ck_assert_uint_eq(sweep_count(&s), 4);
+        for (size_t i = 0; i < 4; i++) {
+                struct keys k;
+                ck_assert_msg(!sweep_job(&s, i, &k, why, sizeof why), "%s", why);
+                ck_assert_str_eq(k.path, want[i].path);
+                ck_assert_uint_eq(k.null_slow_rank, want[i].slow_rank);
+                ck_assert_uint_eq(k.epochs, want[i].epochs);
+                param_tab_release(&key_tab, &k);
+        }
+}
+END_TEST
+
 static const struct {
         const char *file, *arg, *why;
 } refused[] = {
@@ -201,7 +232,10 @@ static const struct {
         {"defaults:\n  - null: ???\n", NULL, "null has no value yet: give null="},
         {"hydra:\n  sweeper:\n    params:\n      +null: ???\n", NULL, "null has no value yet"},
         {"defaults:\n  - null: slow\n\nnull:\n  delay: 1\n", NULL, "unknown key 'null.delay'"},
-        {"path: ${oc.env:HOME}\n", NULL, "a.yaml:1: path: ${...} is not filled in"},
+        {"path: ${out}/x\nout: ${.path}\n", NULL, "path: ${out}"},
+        {"hydra:\n  sweeper:\n    params:\n      +epochs: range(3,1)\n", NULL,
+         "a.yaml:4: epochs: range(3,1,1) has no value"},
+        {"path: ${oc.env:HOME}\n", NULL, "path: ${oc.env:HOME} is not filled in"},
 };
 START_TEST(a_choice_that_is_none_is_refused_by_its_name)
 {
@@ -229,6 +263,7 @@ int main(void)
         tcase_add_test(tc, files_in_a_ring_and_files_that_are_none_are_refused);
         tcase_add_loop_test(tc, a_choice_reads_the_file_of_its_group, 0,
                             sizeof choices / sizeof choices[0]);
+        tcase_add_test(tc, values_are_filled_in_from_files_groups_and_the_command_line);
         tcase_add_loop_test(tc, a_choice_that_is_none_is_refused_by_its_name, 0,
                             sizeof refused / sizeof refused[0]);
         Suite *s = suite_create("suite");
