@@ -44,7 +44,7 @@ struct dev_ops { /* no slot is NULL */
         int (*found)(uint64_t *first);
         int (*wipe)(void *mem, int byte, size_t n);        /* queued */
         int (*get)(void *host, const void *mem, size_t n); /* queued; from the device */
-        int (*put)(void *mem, const void *host, size_t n); /* to the device; waits */
+        int (*put)(void *mem, const void *host, size_t n); /* queued; to the device */
         int (*wait)(void);                                 /* blocks, without spinning */
         /* n rounds of work as training does it (matrices are multiplied); waits. */
         int (*work)(uint64_t n);

@@ -272,7 +272,6 @@ int cuda_put(void *mem, const void *host, size_t n)
         if (err)
                 return err;
         TRY(cudaMemcpyAsync(mem, host, n, cudaMemcpyHostToDevice, mine));
-        TRY(cudaStreamSynchronize(mine));
         return 0;
 }
 

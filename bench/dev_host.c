@@ -3,8 +3,8 @@
  * through the same functions of pattern_word.h, so that all but the kernels' launch is tested
  * without one.
  *
- * What is queued from the device to the host is copied as late as it may be, in wait(): who forgets
- * to wait finds other bytes. */
+ * Copies that are queued happen as late as they may: in wait(), or before what is queued behind
+ * them. Who forgets to wait, or touches the host's memory before, finds other bytes. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,8 +81,18 @@ static void host_unpin(void *p)
         (void)p;
 }
 
+/* The copies that are queued. */
+static int host_wait(void)
+{
+        for (size_t i = 0; i < queue.n; i++)
+                memcpy(queue.v[i].to, queue.v[i].from, queue.v[i].n);
+        queue.n = 0;
+        return 0;
+}
+
 static int host_fill(void *mem, uint64_t base, uint64_t at, uint64_t n)
 {
+        host_wait();
         for (uint64_t cell = pattern_cells(mem, n); cell-- > 0;)
                 pattern_cell_fill(base, at, mem, n, cell);
         return 0;
@@ -90,6 +100,7 @@ static int host_fill(void *mem, uint64_t base, uint64_t at, uint64_t n)
 
 static int host_check(const void *mem, uint64_t base, uint64_t at, uint64_t n, uint64_t tag)
 {
+        host_wait();
         for (uint64_t cell = pattern_cells(mem, n); cell-- > 0;) {
                 uint64_t wrong = pattern_cell_check(base, at, mem, n, cell);
                 if (wrong != PATTERN_RIGHT && tag + wrong < host.first)
@@ -107,31 +118,18 @@ static int host_found(uint64_t *first)
 
 static int host_wipe(void *mem, int byte, size_t n)
 {
+        host_wait();
         memset(mem, byte, n);
         return 0;
 }
 
-static int host_wait(void)
-{
-        for (size_t i = 0; i < queue.n; i++)
-                memcpy(queue.v[i].to, queue.v[i].from, queue.v[i].n);
-        queue.n = 0;
-        return 0;
-}
-
-static int host_get(void *to, const void *mem, size_t n)
+static int host_copy(void *to, const void *from, size_t n)
 {
         if (queue.n == QUEUE)
                 host_wait();
         queue.v[queue.n].to = to;
-        queue.v[queue.n].from = mem;
+        queue.v[queue.n].from = from;
         queue.v[queue.n++].n = n;
-        return 0;
-}
-
-static int host_put(void *mem, const void *from, size_t n)
-{
-        memcpy(mem, from, n);
         return 0;
 }
 
@@ -168,8 +166,8 @@ const struct dev_ops dev_emulated = {
         .check = host_check,
         .found = host_found,
         .wipe = host_wipe,
-        .get = host_get,
-        .put = host_put,
+        .get = host_copy,
+        .put = host_copy,
         .wait = host_wait,
         .work = host_work,
         .stream = host_stream,

@@ -158,11 +158,11 @@ static int posix_open(struct io *io, const char *name, struct io_file **out)
         return open_file(io, name, O_RDONLY, out);
 }
 
-/* Where the block from `off` is or goes: the shard's memory, or a bounce buffer, that of the next
- * block being another. NULL: no memory. */
-static char *block_at(struct posix_io *p, const struct io_data *d, uint64_t off)
+/* Where the n-th block, which is from `off`, is or goes: the shard's memory, or a bounce buffer,
+ * that of the next block being another. NULL: no memory. */
+static char *block_at(struct posix_io *p, const struct io_data *d, uint64_t off, uint64_t n)
 {
-        char **bounce = &p->bounce[off / p->block % 2];
+        char **bounce = &p->bounce[n % 2];
         if (d->mem)
                 return d->mem + off;
         if (!*bounce)
@@ -180,7 +180,7 @@ static int look_ahead(struct posix_io *p, const struct io_data *d, uint64_t off)
 {
         if (d->mem || !d->ahead || off >= d->size)
                 return 0;
-        char *block = block_at(p, d, off);
+        char *block = block_at(p, d, off, off / p->block);
         return block ? d->ahead(d->arg, off, block, block_len(p, d, off)) : -ENOMEM;
 }
 
@@ -221,7 +221,7 @@ static int posix_write(struct io_file *file, const struct io_data *d)
 
         for (uint64_t off = 0; off < d->size && !err; off += p->block) {
                 size_t n = block_len(p, d, off);
-                char *block = block_at(p, d, off);
+                char *block = block_at(p, d, off, off / p->block);
                 if (stop_wanted())
                         err = -ECANCELED;
                 else if (!block)
@@ -268,6 +268,14 @@ static bool fits_direct(const struct io_data *d, const struct io_step *s, const 
                (last || !d->mem || s->len % IO_ALIGN == 0);
 }
 
+/* Gives a block to whom it is for; a device copies it while the next one is read. */
+static int hand_over(const struct io_data *d, const struct io_step *s, const char *block)
+{
+        if (!d->check)
+                return 0;
+        return (d->hand ? d->hand : d->check)(d->arg, s->off, block, (size_t)s->len);
+}
+
 static int posix_read(struct io_file *file, const struct io_data *d)
 {
         struct posix_file *f = (struct posix_file *)file;
@@ -276,8 +284,8 @@ static int posix_read(struct io_file *file, const struct io_data *d)
         bool direct = p->direct;
         int err = 0;
 
-        while (!err && io_next(d, p->block, &s)) {
-                char *block = block_at(p, d, s.off);
+        for (uint64_t i = 0; !err && io_next(d, p->block, &s); i++) {
+                char *block = block_at(p, d, s.off, i);
                 if (stop_wanted())
                         err = -ECANCELED;
                 else if (!block)
@@ -289,8 +297,12 @@ static int posix_read(struct io_file *file, const struct io_data *d)
                 if (!err)
                         err = read_block(f, block, (size_t)s.len, s.from, direct);
                 progress_add(s.len);
-                if (!err && !d->mem && d->check)
-                        err = d->check(d->arg, s.off, block, (size_t)s.len);
+                if (!err && !d->mem)
+                        err = hand_over(d, &s, block);
+        }
+        if (!d->mem && d->settle) {
+                int settled = d->settle(d->arg);
+                err = err ? err : settled;
         }
         /* of a wrong byte the checker keeps where and what */
         return err && err != -EBADMSG ? io_fail(file->io, err, f->path) : err;

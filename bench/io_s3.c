@@ -23,7 +23,8 @@ enum { WAKE_NS = 50 * 1000 * 1000 /* how late a signal is seen */ };
 /* One request in flight. */
 struct slot {
         struct s3_io *s;
-        bool busy; /* under s3_io.mtx */
+        bool busy; /* under s3_io.mtx, as is: */
+        bool full; /* a range that was collected waits for check() */
         char *buf; /* of data that is not held; made when first needed */
         size_t room;
         size_t have; /* of a range that is collected */
@@ -96,6 +97,28 @@ static int trouble_locked(struct s3_io *s)
         return s->err ? s->err : stop_wanted() ? -ECANCELED : 0;
 }
 
+/* Gives one collected range to whom it is for, in the thread that loads: others arrive meanwhile.
+ * False: there was none. */
+static bool hand_over_locked(struct s3_io *s)
+{
+        struct slot *sl = NULL;
+
+        for (size_t i = 0; i < s->nslots && !sl; i++)
+                if (s->slots[i].full)
+                        sl = &s->slots[i];
+        if (!sl)
+                return false;
+        int err = s->err;
+        if (!err) {
+                pthread_mutex_unlock(&s->mtx);
+                err = sl->data->check(sl->data->arg, sl->off, sl->buf, sl->have);
+                pthread_mutex_lock(&s->mtx);
+        }
+        s->err = s->err ? s->err : err;
+        sl->full = sl->busy = false;
+        return true;
+}
+
 /* Waits for a slot and takes it. 0, or why no more is to be sent. */
 static int take_slot(struct s3_io *s, struct slot **out)
 {
@@ -103,6 +126,8 @@ static int take_slot(struct s3_io *s, struct slot **out)
         *out = NULL;
         pthread_mutex_lock(&s->mtx);
         while (!(err = trouble_locked(s)) && !*out) {
+                while (hand_over_locked(s))
+                        ;
                 for (size_t i = 0; i < s->nslots && !*out; i++)
                         if (!s->slots[i].busy)
                                 *out = &s->slots[i];
@@ -120,10 +145,10 @@ static int drain(struct s3_io *s, int err)
 {
         pthread_mutex_lock(&s->mtx);
         for (size_t i = 0; i < s->nslots;) {
-                if (s->slots[i].busy)
-                        nap_locked(s);
-                else
+                if (!s->slots[i].busy)
                         i++;
+                else if (!hand_over_locked(s))
+                        nap_locked(s);
         }
         if (s->err)
                 err = s->err;
@@ -405,13 +430,17 @@ static int range_data(void *arg, uint64_t at, const void *p, size_t n)
 static void range_done(void *arg, int err, const struct store_got *got)
 {
         struct slot *sl = arg;
-        const struct io_data *d = sl->data;
 
         if (!err && got->bytes != sl->len)
                 err = -ENODATA;
-        if (!err && sl->have)
-                err = d->check(d->arg, sl->off, sl->buf, sl->have);
-        slot_done(sl, err);
+        if (err || !sl->have) {
+                slot_done(sl, err);
+                return;
+        }
+        pthread_mutex_lock(&sl->s->mtx);
+        sl->full = true;
+        pthread_cond_signal(&sl->s->cond);
+        pthread_mutex_unlock(&sl->s->mtx);
 }
 
 static int ask_range(struct s3_io *s, struct s3_file *f, struct slot *sl, const struct io_data *d,

@@ -2,8 +2,8 @@
 /* payload_dev.c: see payload_dev.h.
  *
  * A save asks for blocks and gets them copied to its buffers, the next one while it writes the one
- * before; a load hands blocks in. Patterns are made and checked on the device, run by run, and
- * only a format's own bytes on the host. */
+ * before; a load hands blocks in, each of which is copied while it reads the next. Patterns are
+ * made and checked on the device, run by run, and only a format's own bytes on the host. */
 #include "bench/payload_dev.h"
 
 #include <errno.h>
@@ -41,7 +41,22 @@ static int begin_block(void *arg, uint64_t off, void *dst, size_t len)
 static int put_block(void *arg, uint64_t off, const void *from, size_t len)
 {
         struct payload *p = arg;
-        return p->dev.ops->put(p->dev.mem + off, from, len);
+        int err = p->dev.ops->put(p->dev.mem + off, from, len);
+        int waited = p->dev.ops->wait();
+        return err ? err : waited;
+}
+
+static int settle_blocks(void *arg)
+{
+        struct payload *p = arg;
+        return p->dev.ops->wait();
+}
+
+static int hand_block(void *arg, uint64_t off, const void *from, size_t len)
+{
+        struct payload *p = arg;
+        int err = settle_blocks(p);
+        return err ? err : p->dev.ops->put(p->dev.mem + off, from, len);
 }
 
 void payload_dev_io(struct payload *p)
@@ -49,6 +64,8 @@ void payload_dev_io(struct payload *p)
         p->data.fill = get_block;
         p->data.ahead = begin_block;
         p->data.check = put_block;
+        p->data.hand = hand_block;
+        p->data.settle = settle_blocks;
         p->data.large = true;
 }
 
@@ -90,7 +107,7 @@ int payload_dev_share(struct payload *p, struct coll *c, unsigned root, uint64_t
         if (!err)
                 err = c->ops->share(c, root, p->dev.bounce, n);
         if (!err && !mine)
-                err = p->dev.ops->put(p->dev.mem + off, p->dev.bounce, n);
+                err = put_block(p, off, p->dev.bounce, n);
         return err;
 }
 

@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 22
+plan 23
 cd "$tmp" || exit 1
 mkdir disk
 store_start storesim
@@ -89,12 +89,16 @@ check "with the work that was asked for" \
 if bench_mpi true; then
 	check "two ranks save files of DCP" bench_mpi bench dcp_fsdp_save model=gpt-mini storage=disk \
 		path=disk device=emulated thread_count=2 out=dcp
+	check "of which one loads ranges in small blocks" bench dcp_fsdp_load model=gpt-mini storage=disk path=disk \
+		suffix="$(jq -r '.job_results[0].setup.suffix' dcp/*/*/run_results.json)" device=emulated block=12K out=dcp1
 	check "two ranks hand on what each fetched once" bench_mpi bench restore $small device=emulated \
 		mode=shared out=shared
 	bench_mpi bench restore $small device=emulated mode=shared backend=nccl out=none >out 2>&1
 	check "and NCCL is refused in one line by all" sh -c 'test "$(grep -c "^ckptbench: " out)" -eq 1'
+	diag "$(cat out)"
 else
 	skip "two ranks save files of DCP" "$bench_no_mpi"
+	skip "of which one loads ranges in small blocks" "$bench_no_mpi"
 	skip "two ranks hand on what each fetched once" "$bench_no_mpi"
 	skip "and NCCL is refused in one line by all" "$bench_no_mpi"
 fi
