@@ -12,6 +12,7 @@
 #include "bench/dev.h"
 #include "bench/dynamodb.h"
 #include "bench/facts.h"
+#include "bench/format/format.h"
 #include "bench/needs.h"
 #include "bench/results.h"
 #include "bench/watch.h"
@@ -94,6 +95,22 @@ static unsigned wanted_ranks(const struct run *r, const struct keys *k)
         return all ? r->coll->ranks : (unsigned)k->world_size;
 }
 
+static int check_format(const struct run *r, const struct keys *k, char *why, size_t nwhy)
+{
+        CLEANUP(buf_release) struct buf can = BUF_INIT;
+        unsigned bits = r->scenario->formats;
+
+        if (!bits || bits & 1U << k->format)
+                return 0;
+        for (unsigned i = 0; bits >> i; i++)
+                if (bits & 1U << i)
+                        buf_addf(&can, "%s%s", can.len ? " or " : "", formats[i].name);
+        snprintf(why, nwhy, "format=%s: %s writes %s: give that%s", formats[k->format].name,
+                 r->scenario->name, can.p,
+                 k->format == FORMAT_DCP ? ", or take dcp_fsdp_save" : "");
+        return -EINVAL;
+}
+
 static int plan_job(const struct run *r, const struct keys *k, char *why, size_t nwhy)
 {
         struct coll part = *r->coll; /* nothing collective happens in a plan */
@@ -110,6 +127,9 @@ static int plan_job(const struct run *r, const struct keys *k, char *why, size_t
                          (unsigned long long)k->world_size);
                 return -EINVAL;
         }
+        int err = check_format(r, k, why, nwhy);
+        if (err)
+                return err;
         return r->scenario->plan(&of_part, k, r->dry_run && !r->coll->rank ? stdout : NULL, why,
                                  nwhy);
 }
@@ -120,6 +140,11 @@ static int plan_all(struct run *r, const struct sweep *s)
         char why[512] = "out of memory: free some";
         int err = 0;
 
+        if (sweep_count(s) > SWEEP_JOBS_MAX) {
+                snprintf(why, sizeof why, "the lists make more than %d jobs: shorten one",
+                         SWEEP_JOBS_MAX);
+                err = -EINVAL;
+        }
         for (size_t i = 0; i < sweep_count(s) && !err; i++) {
                 struct keys k;
                 err = job_keys(r, s, i, &k, why, sizeof why);

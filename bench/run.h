@@ -40,6 +40,7 @@ struct scenario {
         const char *const
                 *defaults; /* "key=value", up to NULL, where keys.def's do not fit; NULL: none */
         bool dataflux;     /* takes the environment variables of environ.h */
+        unsigned formats;  /* 1 << FORMAT_* of what its files can be; 0: the key means nothing */
         bool plays_ranks;  /* world_size is what it plays, and may be more than the job has */
         /* Turns keys that stand for others into those, before anybody looks at them; NULL: none.
          * 0 or -EINVAL with one line in `why`. */

@@ -27,6 +27,8 @@ struct format {
 /* Indices of the words of the format key. */
 enum { FORMAT_RAW, FORMAT_SAFETENSORS, FORMAT_TORCH, FORMAT_DCP };
 extern const struct format formats[];
+/* Those of a file that each rank writes for itself. */
+#define FORMATS_OF_SHARDS (1U << FORMAT_RAW | 1U << FORMAT_SAFETENSORS | 1U << FORMAT_TORCH)
 
 int raw_wrap(struct shard *s);
 int safetensors_wrap(struct shard *s);

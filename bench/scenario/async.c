@@ -426,6 +426,7 @@ const struct scenario scenario_async = {
                 "the steps.",
         .many_ranks = true,
         .device = true,
+        .formats = FORMATS_OF_SHARDS,
         .plan = async_plan,
         .job = async_job,
         .table = async_table,

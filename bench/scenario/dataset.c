@@ -35,7 +35,7 @@ static int dataset_plan(const struct run *r, const struct keys *k, FILE *dry, ch
 {
         const struct dataset_kind *kind = dataset_kind(k, why, nwhy);
         const char *storage = kind ? dataset_storage(kind, k, why, nwhy) : NULL;
-        int err = storage ? dataset_check(kind, k, why, nwhy) : -EINVAL;
+        int err = storage ? dataset_check(k, why, nwhy) : -EINVAL;
 
         if (!err && dry)
                 fprintf(dry,

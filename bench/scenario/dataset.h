@@ -21,8 +21,8 @@ const struct dataset_kind *dataset_kind(const struct keys *k, char *why, size_t 
 /* The storage it reads from. NULL with one line in `why`. */
 const char *dataset_storage(const struct dataset_kind *kind, const struct keys *k, char *why,
                             size_t nwhy);
-/* Whether keys and kind go together. 0, or a negative errno with one line in `why`. */
-int dataset_check(const struct dataset_kind *kind, const struct keys *k, char *why, size_t nwhy);
+/* Whether the keys go together. 0, or a negative errno with one line in `why`. */
+int dataset_check(const struct keys *k, char *why, size_t nwhy);
 /* How a rank of the job reads. */
 struct loader_how dataset_how(const struct dataset_kind *kind, const struct keys *k,
                               const struct coll *c);

@@ -67,7 +67,7 @@ static int check_model(const char *model, char *why, size_t nwhy)
         return -EINVAL;
 }
 
-int dataset_check(const struct dataset_kind *kind, const struct keys *k, char *why, size_t nwhy)
+int dataset_check(const struct keys *k, char *why, size_t nwhy)
 {
         int err = check_model(k->model, why, nwhy);
 
@@ -75,18 +75,11 @@ int dataset_check(const struct dataset_kind *kind, const struct keys *k, char *w
                 snprintf(why, nwhy, "direct=on is for checkpoints, not for datasets: leave it out");
                 err = -EINVAL;
         }
-        if (err || !k->tar_shards)
-                return err;
-        if (kind->map)
-                snprintf(why, nwhy,
-                         "dataloader=%s reads samples by number, which tars do not allow: give "
-                         "sharding=off, or an iterable one",
-                         kind->name);
-        else if (tar_missing())
+        if (!err && k->tar_shards && tar_missing()) {
                 snprintf(why, nwhy, "sharding=on: %s", tar_missing());
-        else
-                return 0;
-        return -EINVAL;
+                err = -EINVAL;
+        }
+        return err;
 }
 
 struct loader_how dataset_how(const struct dataset_kind *kind, const struct keys *k,

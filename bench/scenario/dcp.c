@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "bench/cpu.h"
+#include "bench/format/format.h"
 #include "bench/model_keys.h"
 #include "bench/needs.h"
 #include "bench/shards_table.h"
@@ -297,7 +298,8 @@ static int dcp_job(const struct run *r, const struct keys *k, struct json *job)
         return coll_agree(r->coll, err);
 }
 
-static const char *const defaults[] = {"optimizer=off", NULL}; /* the suites save weights */
+static const char *const defaults[] = {"optimizer=off", /* the suites save weights */
+                                       "format=dcp", NULL};
 
 #define DCP_SCENARIO(id, title, says)                                                              \
         const struct scenario scenario_##id = {                                                    \
@@ -306,6 +308,7 @@ static const char *const defaults[] = {"optimizer=off", NULL}; /* the suites sav
                 .many_ranks = true,                                                                \
                 .device = true,                                                                    \
                 .defaults = defaults,                                                              \
+                .formats = 1U << FORMAT_DCP,                                                       \
                 .plan = dcp_plan_job,                                                              \
                 .job = dcp_job,                                                                    \
                 .table = shards_table,                                                             \

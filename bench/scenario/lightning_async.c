@@ -3,6 +3,7 @@
  * its steps wait for each save, and when they do not. */
 #include <errno.h>
 
+#include "bench/format/format.h"
 #include "bench/scenario/async.h"
 #include "bench/scenario/async_table.h"
 #include "bench/scenario/dataflux.h"
@@ -51,6 +52,7 @@ const struct scenario scenario_lightning_async = {
         .defaults = defaults,
         .dataflux = true,
         .settle = settle,
+        .formats = FORMATS_OF_SHARDS,
         .plan = async_plan,
         .job = work,
         .table = table,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "bench/format/format.h"
 #include "bench/scenario/dcp_rounds.h"
 #include "bench/scenario/torch.h"
 #include "bench/shards_table.h"
@@ -16,6 +17,10 @@
 
 static int settle(struct keys *k, char *why, size_t nwhy)
 {
+        if (k->sharded || k->format == FORMAT_DCP) { /* one says the other */
+                k->sharded = true;
+                k->format = FORMAT_DCP;
+        }
         if (k->sharded && k->save_last) {
                 snprintf(why, nwhy,
                          "checkpoint.save_last is for one file a save: leave it out with "
@@ -177,7 +182,7 @@ static int work(const struct run *r, const struct keys *k, struct json *job)
         return k->sharded ? sharded_job(r, k, job) : single_job(r, k, job);
 }
 
-static const char *const defaults[] = {"optimizer=off", "epochs=5", NULL};
+static const char *const defaults[] = {"optimizer=off", "epochs=5", "format=torch", NULL};
 
 const struct scenario scenario_lightning_checkpointing = {
         .name = "lightning_checkpointing",
@@ -186,6 +191,7 @@ const struct scenario scenario_lightning_checkpointing = {
         .device = true,
         .defaults = defaults,
         .settle = settle,
+        .formats = 1U << FORMAT_TORCH | 1U << FORMAT_DCP,
         .plan = plan,
         .job = work,
         .table = shards_table,

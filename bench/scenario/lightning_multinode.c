@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "bench/format/format.h"
 #include "bench/scenario/dataflux.h"
 #include "bench/scenario/dcp_rounds.h"
 #include "bench/shards_table.h"
@@ -41,7 +42,7 @@ static int work(const struct run *run, const struct keys *k, struct json *job)
         return err || !job ? err : report(&r, job);
 }
 
-static const char *const defaults[] = {"model=demo", "optimizer=off", NULL};
+static const char *const defaults[] = {"model=demo", "optimizer=off", "format=dcp", NULL};
 
 const struct scenario scenario_lightning_multinode = {
         .name = "lightning_multinode",
@@ -51,6 +52,7 @@ const struct scenario scenario_lightning_multinode = {
         .defaults = defaults,
         .dataflux = true,
         .settle = dataflux_settle,
+        .formats = 1U << FORMAT_DCP,
         .plan = dataflux_plan,
         .job = work,
         .table = dataflux_table,

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "bench/format/format.h"
 #include "bench/scenario/dataflux.h"
 #include "bench/scenario/rotation.h"
 #include "bench/scenario/torch.h"
@@ -109,8 +110,8 @@ static int work(const struct run *run, const struct keys *k, struct json *job)
         return err;
 }
 
-static const char *const defaults[] = {"model=demo", "model.layers=100", "optimizer=off", "steps=5",
-                                       NULL};
+static const char *const defaults[] = {"model=demo", "model.layers=100", "optimizer=off",
+                                       "steps=5",    "format=torch",     NULL};
 
 const struct scenario scenario_lightning_singlenode = {
         .name = "lightning_singlenode",
@@ -119,6 +120,7 @@ const struct scenario scenario_lightning_singlenode = {
         .defaults = defaults,
         .dataflux = true,
         .settle = settle,
+        .formats = 1U << FORMAT_TORCH,
         .plan = dataflux_plan,
         .job = work,
         .table = dataflux_table,

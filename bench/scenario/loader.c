@@ -269,7 +269,7 @@ static size_t place_of(const struct worker *w, size_t i)
         const struct loader_how *how = &w->l->how;
         size_t workers = w->l->nworkers;
 
-        if (!how->map)
+        if (!how->map || how->tars)
                 return (i * workers + w->index) * how->ranks + how->rank;
         size_t batch = i / how->batch * workers + w->index;
         return (batch * how->batch + i % how->batch) * how->ranks + how->rank;

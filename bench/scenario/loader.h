@@ -16,7 +16,9 @@ struct loader_how {
         struct place *place;
         const struct place_list *list; /* the same in all ranks */
         struct stream_how stream;
-        bool map;  /* batches of an index are dealt out; else every worker has a share of objects */
+        /* batches of an index are dealt out, or with tars whole ones; else every worker has a share
+         * of objects */
+        bool map;
         bool tars; /* objects are tars of samples */
         bool shuffle, verify, decode;
         uint64_t seed;

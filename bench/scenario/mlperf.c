@@ -483,6 +483,7 @@ const struct scenario scenario_mlperf = {
         .device = true,
         .defaults = defaults,
         .settle = settle,
+        .formats = FORMATS_OF_SHARDS,
         .plan = plan,
         .job = work,
         .table = mlperf_table,

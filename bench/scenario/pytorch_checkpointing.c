@@ -2,6 +2,7 @@
 /* pytorch_checkpointing.c: torch.save() and torch.load() of one file, epoch by epoch. */
 #include <errno.h>
 
+#include "bench/format/format.h"
 #include "bench/scenario/torch.h"
 #include "bench/shards_table.h"
 
@@ -46,13 +47,14 @@ static int work(const struct run *r, const struct keys *k, struct json *job)
         return err;
 }
 
-static const char *const defaults[] = {"optimizer=off", "epochs=5", NULL};
+static const char *const defaults[] = {"optimizer=off", "epochs=5", "format=torch", NULL};
 
 const struct scenario scenario_pytorch_checkpointing = {
         .name = "pytorch_checkpointing",
         .text = "One rank saves a model as torch.save() does, and loads it.",
         .device = true,
         .defaults = defaults,
+        .formats = 1U << FORMAT_TORCH,
         .plan = plan,
         .job = work,
         .table = shards_table,

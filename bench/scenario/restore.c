@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "bench/clock.h"
 #include "bench/cpu.h"
+#include "bench/format/format.h"
 #include "bench/model_keys.h"
 #include "bench/needs.h"
 #include "bench/scenario/dcp.h"
@@ -275,6 +276,7 @@ const struct scenario scenario_restore = {
         .many_ranks = true,
         .device = true,
         .defaults = defaults,
+        .formats = 1U << FORMAT_RAW,
         .plan = restore_plan,
         .job = restore_job,
         .table = shards_table,

@@ -324,6 +324,7 @@ const struct scenario scenario_shards = {
                 "it.",
         .many_ranks = true,
         .device = true,
+        .formats = FORMATS_OF_SHARDS,
         .plan = shards_plan,
         .job = shards_job,
         .table = shards_table,

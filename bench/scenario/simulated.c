@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "bench/format/format.h"
 #include "bench/model_keys.h"
 #include "bench/scenario/dataflux.h"
 #include "bench/scenario/dcp_rounds.h"
@@ -77,7 +78,8 @@ static int work(const struct run *run, const struct keys *k, struct json *job)
         return err || !job ? err : report(&r, job);
 }
 
-static const char *const defaults[] = {"model=padding", "optimizer=off", "epochs=8", NULL};
+static const char *const defaults[] = {"model=padding", "optimizer=off", "epochs=8", "format=dcp",
+                                       NULL};
 
 const struct scenario scenario_simulated = {
         .name = "simulated",
@@ -89,6 +91,7 @@ const struct scenario scenario_simulated = {
         .dataflux = true,
         .plays_ranks = true,
         .settle = settle,
+        .formats = 1U << FORMAT_DCP,
         .plan = plan,
         .job = work,
         .table = dataflux_table,

@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 16
+plan 18
 cd "$tmp" || exit 1
 mkdir disk conf
 
@@ -35,6 +35,11 @@ cp -r "disk/$ddp" disk/wrong
 check_fails "bytes of another save are refused" bench dcp_ddp_load $keys suffix=wrong out=out
 bench dcp_ddp_load $keys suffix=gone out=out 2>err
 expect_eq "1 1" "$? $(grep -c 'gone/.metadata: No such file' err)" "a save that never was is one line"
+bench dcp_ddp_save $keys format=torch out=out 2>err
+expect_eq "1 1" "$? $(grep -c 'format=torch: dcp_ddp_save writes dcp: give that' err)" "another format is refused"
+bench shards $keys format=dcp out=out 2>err
+expect_eq "1 1" "$? $(grep -c 'format=dcp: shards writes raw or safetensors or torch: .* dcp_fsdp_save' err)" \
+	"and this one where each rank has a file of its own"
 check_fails "more ranks than the job has are refused" bench dcp_ddp_save $keys world_size=2 out=out
 bench dcp_ddp_save $keys backend=nccl,gloo out=sweep 2>err
 expect_eq "1 2 1" "$? $(jq '.job_results | length' sweep/*/*/run_results.json) $(jq '[.job_results[].error | select(.)] | length' sweep/*/*/run_results.json)" \

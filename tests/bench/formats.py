@@ -2,7 +2,7 @@
 """formats.py CKPT DIR FILE...: loads checkpoints with the libraries whose formats they are, and compares
 every tensor with the pattern it was made of: the n-th tensor saved has id n; the seed is 1, and in
 directories of torch.distributed.checkpoint has the directory's name mixed in (FNV-1a). CKPT, of format
-torch, has the tensors in their order. Then writes files of the libraries' own making to DIR."""
+torch, has the tensors in their order. Files without an ending have their bytes alone. Then writes files of the libraries' own making to DIR."""
 import os
 import sys
 
@@ -87,16 +87,24 @@ def write(state, ids, to):
 
 def main():
     ckpt, to, paths = sys.argv[1], sys.argv[2], sys.argv[3:]
-    ids = {name: i + 1 for i, name in enumerate(torch.load(ckpt, weights_only=True))}
+    first = torch.load(ckpt, weights_only=True)
+    ids = {name: i + 1 for i, name in enumerate(first)}
+    raw = b"".join(pattern(1, ids[k], t.numel() * t.element_size()) for k, t in first.items())
     for path in [ckpt] + paths:
-        kind = "dcp" if os.path.isdir(path) else "torch" if path.endswith(".ckpt") else "safetensors"
+        ending = os.path.splitext(path)[1]
+        if not ending and os.path.isfile(path):
+            with open(path, "rb") as f:
+                assert f.read() == raw, f"{path}: other bytes"
+            print("raw", path)
+            continue
+        kind = "dcp" if os.path.isdir(path) else "torch" if ending == ".ckpt" else "safetensors"
         state, seed = load(kind, path), seed_of(path) if kind == "dcp" else 1
         assert len(ids) == len(state), path
         for name, t in state.items():
             got = t.contiguous().view(torch.uint8).numpy().tobytes()
             assert got == pattern(seed, ids[name], len(got)), f"{path}: {name} {tuple(t.shape)} differs"
         print(kind, path + ":", len(state), "tensors")
-    write(torch.load(ckpt, weights_only=True), ids, to)
+    write(first, ids, to)
 
 
 main()

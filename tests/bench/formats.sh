@@ -1,39 +1,47 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# formats.sh: what ckptbench saves is the real thing: safetensors and torch load it from disk, store and
-# mount, and find every value of the pattern. And it loads what they saved.
+# formats.sh: what ckptbench saves is the real thing: safetensors and torch load it from disk, both kinds of
+# store and mount, and find every value of the pattern. And it loads what they saved.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 need_torch
 command -v jq >/dev/null || skip_all "jq is not installed"
 [ -w /dev/fuse ] || skip_all "/dev/fuse cannot be opened"
-plan 18
+plan 19
 cd "$tmp" || exit 1
-mkdir disk mnt
+mkdir disk mnt mnt-gs gs
 store_start storesim
-spawn "$builddir/ckptfs" -f "s3://$CKPTFS_TEST_BUCKET" "$tmp/mnt" -o "endpoint=$CKPTFS_TEST_ENDPOINT"
-at_exit 'umount "$tmp/mnt" 2>/dev/null || umount -l "$tmp/mnt" 2>/dev/null'
-wait_for 20 mountpoint -q mnt || skip_all "ckptfs does not mount here"
+spawn "$builddir/storesim" --protocol gs --listen 127.0.0.1:0 --bucket "$CKPTFS_TEST_BUCKET" --data gs >gs.out 2>gs.err
+wait_for 30 grep -q '^listening on ' gs.out || diag "$(cat gs.err)"
+gs=$(sed -n 's/^listening on //p;q' gs.out)
+mounted() { # SCHEME ENDPOINT DIR
+	spawn "$builddir/ckptfs" -f "$1://$CKPTFS_TEST_BUCKET" "$tmp/$3" -o "endpoint=$2"
+	at_exit "timeout 20 umount '$tmp/$3' 2>/dev/null || timeout 20 umount -l '$tmp/$3' 2>/dev/null"
+	wait_for 30 mountpoint -q "$3"
+}
+mounted s3 "$CKPTFS_TEST_ENDPOINT" mnt && mounted gs "$gs" mnt-gs || skip_all "ckptfs does not mount here"
 
-where="path=$tmp/disk mount.path=$tmp/mnt s3.endpoint=$CKPTFS_TEST_ENDPOINT"
-keys="model=gpt-mini model.layers=2 optimizer=on out=out $where s3.uri=s3://$CKPTFS_TEST_BUCKET/s3"
-for kind in safetensors torch; do
-	check "a model is saved as $kind on disk, store and mount" \
-		bench shards $keys storage=disk,s3,mount format=$kind phase=save suffix=$kind
+where="path=$tmp/disk mount.path=$tmp/mnt s3.endpoint=$CKPTFS_TEST_ENDPOINT gcs.endpoint=$gs"
+keys="model=gpt-mini model.layers=2 optimizer=on out=out $where s3.uri=s3://$CKPTFS_TEST_BUCKET/s3
+	gcs.uri=gs://$CKPTFS_TEST_BUCKET/gcs"
+all=storage=disk,s3,mount,gcs
+for kind in safetensors torch raw; do
+	check "a model is saved as $kind on disk, stores and mount" \
+		bench shards $keys $all format=$kind phase=save suffix=$kind
 done
 mkdir dcp
 save() { # the directories that the command saved, as links in dcp
 	"$@" || return 1
-	for d in disk mnt mnt/s3; do
+	for d in disk mnt mnt/s3 mnt-gs/gcs; do
 		for new in $d/20*; do
 			[ ! -d "$new" ] || [ -e "dcp/${new##*/}" ] || ln -s "$tmp/$new" "dcp/${new##*/}"
 		done
 	done
 }
-check "a replicated model is saved as directories" save bench dcp_ddp_save $keys storage=disk,s3,mount thread_count=2
+check "a replicated model is saved as directories" save bench dcp_ddp_save $keys $all thread_count=2
 if bench_mpi true; then
-	check "rows are saved by two ranks" save bench_mpi bench dcp_fsdp_save $keys storage=disk,s3,mount
+	check "rows are saved by two ranks" save bench_mpi bench dcp_fsdp_save $keys $all
 else
 	skip "rows are saved by two ranks" "$bench_no_mpi"
 fi
@@ -41,14 +49,16 @@ fi
 # one start of torch for all
 mkdir disk/py
 timeout 300 "$torch_python" "$srcdir/tests/bench/formats.py" disk/torch/shard-* disk/py \
-	disk/safetensors/* mnt/safetensors/* mnt/s3/safetensors/* mnt/torch/* mnt/s3/torch/* dcp/* >py.out 2>&1
+	disk/[rs]*/* mnt/[rst]*/shard* mnt/s3/*/shard* mnt-gs/gcs/*/shard* dcp/* >py.out 2>&1
 expect_eq 0 $? "the libraries load all of it, and every value is right"
-expect_eq "3 3" "$(grep -c '^safetensors .*safetensors: ' py.out) $(grep -c '^torch .*ckpt: ' py.out)" "from each storage"
+expect_eq "4 4 4" "$(grep -c '^safetensors .*safetensors: ' py.out) $(grep -c '^torch .*ckpt: ' py.out) $(grep -c '^raw ' py.out)" \
+	"from each storage"
 expect_eq "$(ls dcp | wc -l)" "$(grep -c '^dcp ' py.out)" "directories, too"
 tail -n 5 py.out | sed 's/^/# /'
 
-cp -r disk/py mnt/py # at the top of the bucket
-load() { bench "$@" $where s3.uri=s3://$CKPTFS_TEST_BUCKET storage=disk,s3,mount; }
+cp -r disk/py mnt/py # at the top of the buckets
+cp -r disk/py mnt-gs/py
+load() { bench "$@" $where s3.uri=s3://$CKPTFS_TEST_BUCKET gcs.uri=gs://$CKPTFS_TEST_BUCKET $all; }
 verified() { jq -r '[.job_results[].setup.verified] | unique | join(";")' "$1"/*/*/run_results.json; }
 for file in pattern.safetensors pattern.pt; do
 	check "what torch saved as $file is loaded from each storage" load load suffix=py file=$file out=$file
@@ -68,5 +78,6 @@ expect_eq "$(sed -n 's/^crc //p' py.out)" \
 	"and the checksums that zlib finds"
 cp -r disk/py/dcp disk/torchdcp
 cp -r disk/py/dcp mnt/torchdcp
+cp -r disk/py/dcp mnt-gs/torchdcp
 check "a directory that torch saved is loaded by rows" load dcp_fsdp_load model=gpt-mini model.layers=2 optimizer=on \
 	suffix=torchdcp out=torchdcp

@@ -36,7 +36,7 @@ expect_eq "gpt-mini-2.ckpt gpt-mini-3.ckpt last.ckpt 5" "$(cd disk/* && echo *) 
 rm -r disk/*
 check "without keep=on none of them" lightning epochs=3 checkpoint.save_top_k=2 checkpoint.save_last=on out=none
 expect_eq "" "$(ls disk)" "is left"
-check "rows of each rank instead of one file" lightning epochs=3 checkpoint.sharded=on checkpoint.save_top_k=1 \
+check "rows of each rank instead of one file" lightning epochs=3 format=dcp checkpoint.save_top_k=1 \
 	keep=on out=rows
 expect_eq ".metadata __0_0.distcp [2] 3" "$(cd disk/* && echo .m* *) $(suite rows kept) $(suite rows 'save_times_s | length')" \
 	"of which the newest stays"
