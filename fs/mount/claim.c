@@ -40,10 +40,8 @@ int claim_take(struct claims *cs, struct claim *c, const char *key, bool alone)
         return ours ? 0 : -EAGAIN;
 }
 
-void claim_drop(struct claims *cs, struct claim *c)
+void claim_drop(struct claims *cs, struct claim *c, struct claim **ready)
 {
-        struct claim *ready = NULL;
-
         pthread_mutex_lock(&cs->mtx);
         struct claim **pp = &cs->held;
         while (*pp != c)
@@ -56,15 +54,19 @@ void claim_drop(struct claims *cs, struct claim *c)
                         continue;
                 }
                 *pp = w->next;
-                w->next = ready;
-                ready = w;
+                free(TAKE_PTR(w->key));
+                w->next = *ready;
+                *ready = w;
         }
         pthread_mutex_unlock(&cs->mtx);
         free(TAKE_PTR(c->key));
+}
+
+void claims_retry(struct claim *ready)
+{
         while (ready) {
                 struct claim *w = ready;
                 ready = w->next;
-                free(TAKE_PTR(w->key));
                 w->retry(w);
         }
 }

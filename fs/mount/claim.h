@@ -25,7 +25,10 @@ void claims_init(struct claims *cs);
 /* Claims the key, `alone` or beside others who are not. 0; -EAGAIN: somebody is in the way, and
  * c->retry() will run once, on any thread, when he may be gone; or -ENOMEM. */
 int claim_take(struct claims *cs, struct claim *c, const char *key, bool alone);
-/* Ends a claim that was taken, and runs the retries. No lock may be held. */
-void claim_drop(struct claims *cs, struct claim *c);
+/* Ends a claim that was taken; it may be taken again at once. Those who waited for it are added to
+ * *ready, for claims_retry(). */
+void claim_drop(struct claims *cs, struct claim *c, struct claim **ready);
+/* Runs the retries of a list that claim_drop() made, NULL is fine. No lock may be held. */
+void claims_retry(struct claim *ready);
 
 #endif

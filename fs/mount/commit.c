@@ -257,14 +257,23 @@ static void claim_again(struct claim *c)
         file_unref(f);
 }
 
+void commit_unclaim_locked(struct file *f, struct outcome *out)
+{
+        if (!f->locked.claimed || f->locked.finishing)
+                return;
+        f->locked.claimed = false;
+        claim_drop(f->env->claims, &f->claim, &out->claims);
+}
+
 /* The key that the last request changes is this file's as long as it is finishing. False: it waits
  * for another's, or the error is set. */
-static bool claim_locked(struct file *f)
+static bool claim_locked(struct file *f, struct outcome *out)
 {
         bool through = f->locked.upload_key && !f->locked.steps.put && !file_is_clone_locked(f);
 
         if (f->locked.claim_waits)
                 return false;
+        commit_unclaim_locked(f, out); /* that of a request that is made anew */
         f->claim.retry = claim_again;
         int err = claim_take(f->env->claims, &f->claim,
                              through ? f->locked.upload_key : f->locked.key, through);
@@ -280,7 +289,7 @@ static bool claim_locked(struct file *f)
 static void finish_locked(struct file *f, struct outcome *out)
 {
         struct task *t;
-        if (!claim_locked(f))
+        if (!claim_locked(f, out))
                 return;
         f->locked.finishing = true;
         if (file_is_clone_locked(f))

@@ -145,9 +145,7 @@ static void collect_locked(struct file *f, struct outcome *out)
         }
         out->garbage = f->locked.data.garbage;
         f->locked.data.garbage = NULL;
-        out->unclaims = f->locked.claimed && !f->locked.finishing;
-        if (out->unclaims)
-                f->locked.claimed = false;
+        commit_unclaim_locked(f, out);
 }
 
 void file_leave(struct file *f, struct outcome *out)
@@ -159,8 +157,7 @@ void file_leave(struct file *f, struct outcome *out)
 
         free_garbage(out->garbage);
         end_reader(out->reader);
-        if (out->unclaims)
-                claim_drop(f->env->claims, &f->claim);
+        claims_retry(out->claims);
         if (out->published)
                 f->env->published(f->env->owner, f->who, &out->obj);
         while (out->commits) {

@@ -116,7 +116,8 @@ struct file {
                 bool stale_upload;   /* begun under a name that is no longer ours: to be aborted */
                 bool flight_awaited; /* a change waits for requests to end */
                 bool tallied;        /* counted in the tally */
-                bool claimed, claim_waits;
+                bool claimed;     /* the claim is held, */
+                bool claim_waits; /* or waits for another's */
                 struct plan steps;
                 size_t next_step;
                 unsigned fills; /* steps that fetch from the base */
@@ -131,7 +132,7 @@ struct outcome {
         struct task *done; /* to be freed */
         struct pool_buf *garbage;
         struct reader *reader;
-        bool unclaims;
+        struct claim *claims; /* who may ask for their keys again */
         struct file_commit *commits;
         int err;
         bool published;
@@ -197,6 +198,9 @@ void commit_published_locked(struct file *f, struct outcome *out, const struct s
 /* Ends the commit under way with `err`; obj is NULL when nothing new was published. */
 void commit_finish_locked(struct file *f, struct outcome *out, int err,
                           const struct store_object *obj);
+
+/* Gives up the claim of what is no longer finishing. */
+void commit_unclaim_locked(struct file *f, struct outcome *out);
 
 /* --- task.c */
 /* A request to be made when the lock is left: counted, or NULL and the error is set. */

@@ -38,6 +38,7 @@ EXTRA_DIST += \
 	%D%/link_late.json \
 	%D%/none.json \
 	%D%/pages_late.json \
+	%D%/through_gone.json \
 	%D%/through_slow.json \
 	%D%/part_503.json \
 	%D%/part_reset.json \

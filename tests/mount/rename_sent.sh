@@ -3,7 +3,7 @@
 # rename_sent.sh: a file is renamed while parts of it are at the store already, and not kept here.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 37
+plan 40
 start_store
 # In so little memory nothing of what was sent is kept.
 mount_ckptfs part_size=5M memory=64M attr_ttl=0
@@ -82,4 +82,12 @@ exec 9>&-
 fdo_ends "ok ok ok ok ok" "while the one leaves that name the other is published there"
 same "each is right" "$tmp/first" both.1
 expect_eq "new" "$(store_cat both)" "and whole"
+
+# What cannot leave its first name is one put by then.
+head -c 5242880 "$tmp/data" >"$tmp/part"
+fdo_begin src "$tmp/data" open wct "$mnt/one" write 5242880 pause close
+expect_eq "ok" "$(fdo rename "$mnt/one" "$mnt/one.1")" "a file of one part is renamed"
+set_faults through_gone
+fdo_ends "ok ok ok ok" "and sent anew when it cannot go there"
+same "right" "$tmp/part" one.1
 umount_ckptfs

@@ -34,6 +34,7 @@ unit_tests = \
 	%D%/test_sweep \
 	%D%/test_attr \
 	%D%/test_chain \
+	%D%/test_claim \
 	%D%/test_holders \
 	%D%/test_killed \
 	%D%/test_pace \
@@ -110,6 +111,8 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_attr_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_chain_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_chain_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_claim_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_claim_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_holders_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_holders_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_killed_CFLAGS = $(AM_UNIT_CFLAGS)
