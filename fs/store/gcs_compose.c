@@ -81,6 +81,8 @@ int gcs_part_copy_parse(struct store_kind *k, struct op *op)
         CLEANUP(freep) char *which = NULL;
 
         int err = gcs_ok(op) ? gcs_read_resource(op, op->src) : gcs_fault(k, op);
+        if (err == -ENOENT && op->src_match)
+                return -ESTALE;
         if (err)
                 return err;
         if (op->src_match && strcmp(op->src_match, op->obj.etag) != 0)

@@ -169,7 +169,9 @@ int s3_fault(struct store_kind *k, struct op *op)
         if (is(op, "ConditionalRequestConflict"))
                 return op->if_absent ? -EEXIST : -ESTALE;
         /* The version that had to be there was deleted. */
-        if (is(op, "NoSuchKey") && op->if_match && (op->verb == OP_PUT || op->verb == OP_COMPLETE))
+        bool pinned = (op->if_match && (op->verb == OP_PUT || op->verb == OP_COMPLETE)) ||
+                      (op->src_match && op->verb == OP_PART_COPY);
+        if (is(op, "NoSuchKey") && pinned)
                 return -ESTALE;
         if (status == 503 || status == 429)
                 return s3_code(op->fault.code, OP_SLOW);
