@@ -127,6 +127,7 @@ static int make_plan_locked(struct file *f)
         if (!err && !f->locked.steps.put)
                 err = add_changed_locked(f, &f->locked.steps);
         f->locked.next_step = 0;
+        f->locked.recopies = false;
         f->locked.planned = !err;
         return err;
 }
@@ -205,6 +206,7 @@ static void copy_bytes_locked(struct file *f, struct outcome *out, const struct 
         struct task *t = task_new_locked(f, out, TASK_COPY);
         if (!t)
                 return;
+        f->locked.copies++;
         t->no = s->no;
         t->off = s->off;
         t->len = s->len;
@@ -324,6 +326,10 @@ void commit_advance_locked(struct file *f, struct outcome *out)
                 if (f->locked.state == UPLOAD_NONE)
                         task_create_locked(f, out);
                 return;
+        }
+        if (!f->locked.err && f->locked.recopies) {
+                f->locked.recopies = false;
+                copy_bytes_locked(f, out, &p->v[0]);
         }
         while (!f->locked.err && f->locked.next_step < p->n && f->locked.inflight < STEPS_MOST &&
                f->locked.fills < FILLS_MOST) {

@@ -131,6 +131,13 @@ static bool blocked_locked(const struct file *f)
                (f->locked.flight_awaited && f->locked.inflight);
 }
 
+/* Whether nothing is under way that would miss the name or the version that the file has now. */
+static bool is_still_locked(const struct file *f)
+{
+        bool reads = (f->locked.fills || f->locked.copies) && !f->locked.unlinked;
+        return !f->locked.finishing && !reads;
+}
+
 static void collect_locked(struct file *f, struct outcome *out)
 {
         if (!blocked_locked(f)) {
@@ -139,7 +146,7 @@ static void collect_locked(struct file *f, struct outcome *out)
                 f->locked.deferred = NULL;
                 f->locked.deferred_last = &f->locked.deferred;
         }
-        if (!f->locked.finishing) {
+        if (is_still_locked(f)) {
                 out->waits = f->locked.waits;
                 f->locked.waits = NULL;
         }

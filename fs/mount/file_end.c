@@ -65,6 +65,14 @@ static bool is_better_anew_locked(const struct file *f)
         return is_here_locked(f) && (f->locked.state == UPLOAD_CREATING || !safe);
 }
 
+/* Whether a part of the upload is the base by its name: the only one that is the whole of it. */
+static bool names_base_locked(const struct file *f)
+{
+        const struct plan *p = &f->locked.steps;
+        return f->locked.planned && f->locked.next_step && p->n && p->v[0].copy &&
+               store_caps(f->env->store) & STORE_CAP_WHOLE_COPY;
+}
+
 int file_rename(struct file *f, const char *key, const char *etag)
 {
         char *copy = strdup(key);
@@ -75,6 +83,7 @@ int file_rename(struct file *f, const char *key, const char *etag)
         char *old = f->locked.key;
         f->locked.key = copy;
         snprintf(f->locked.base.etag, sizeof f->locked.base.etag, "%s", etag);
+        f->locked.recopies = names_base_locked(f);
         if (!same)
                 f->locked.if_absent = false; /* what has the new name is replaced */
         if (!same && f->locked.state != UPLOAD_NONE && !f->locked.upload_key) {

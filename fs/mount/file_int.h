@@ -116,11 +116,13 @@ struct file {
                 bool stale_upload;   /* begun under a name that is no longer ours: to be aborted */
                 bool flight_awaited; /* a change waits for requests to end */
                 bool tallied;        /* counted in the tally */
-                bool claimed;     /* the claim is held, */
-                bool claim_waits; /* or waits for another's */
+                bool claimed;        /* the claim is held, */
+                bool claim_waits;    /* or waits for another's */
                 struct plan steps;
                 size_t next_step;
-                unsigned fills; /* steps that fetch from the base */
+                unsigned fills, copies; /* steps that fetch and copy from the base: it keeps its
+                                           name meanwhile */
+                bool recopies;          /* a copy that was only named has another name now */
                 struct file_commit *commits, **commits_last;
                 struct file_deferred *deferred, **deferred_last;
                 struct file_wait *waits;

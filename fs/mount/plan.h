@@ -52,7 +52,8 @@ struct plan_in {
         uint64_t base;               /* bytes [0, base) of the version before are still good */
         uint64_t base_size;          /* all of that version */
         bool copies;                 /* ranges of it can become parts */
-        bool whole_copies;           /* it can become a part as a whole; then parts may be small */
+        bool whole_copies;           /* it can become a part as a whole, the first; then parts may
+                                        be small */
         uint64_t put_most;           /* largest body of one put */
         uint64_t part;               /* bytes of a part that is sent */
         const struct plan_run *held; /* what was written, in order; else base, else zeros */

@@ -204,6 +204,7 @@ static void ended_locked(struct file *f, struct outcome *out, struct task *t, in
 {
         f->locked.inflight--;
         f->locked.fills -= t->fill_to > 0;
+        f->locked.copies -= t->kind == TASK_COPY;
         if (t->kind == TASK_ABORT) {
                 if (err)
                         log_warn("%s: its unfinished upload could not be aborted and stays at the "

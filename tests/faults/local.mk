@@ -44,6 +44,8 @@ EXTRA_DIST += \
 	%D%/part_reset.json \
 	%D%/part_stall.json \
 	%D%/parts_denied.json \
+	%D%/parts_late.json \
+	%D%/parts_late.json \
 	%D%/parts_unavailable.json \
 	%D%/put_faults.json \
 	%D%/rename_batch_denied.json \

@@ -88,6 +88,6 @@ head -c 5242880 "$tmp/data" >"$tmp/part"
 fdo_begin src "$tmp/data" open wct "$mnt/one" write 5242880 pause close
 expect_eq "ok" "$(fdo rename "$mnt/one" "$mnt/one.1")" "a file of one part is renamed"
 set_faults through_gone
-fdo_ends "ok ok ok ok" "and sent anew when it cannot go there"
+fdo_ends "ok ok ok ok ok" "and sent anew when it cannot go there"
 same "right" "$tmp/part" one.1
 umount_ckptfs

@@ -3,7 +3,7 @@
 # rename_write.sh: what is being written is published under the name that it has then.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 23
+plan 30
 start_store
 mount_ckptfs part_size=5M
 no_upload() { [ -z "$(store_uploads)" ]; }
@@ -35,6 +35,35 @@ expect_eq "ok 1000" "$(fdo rename "$mnt/log" "$mnt/log.1") $(objects size log.1)
 echo other >"$mnt/log"
 fdo_ends "ok ok ok ok ok ok ok ok" "is written on"
 expect_eq "2000 other" "$(objects size log.1) $(cat "$mnt/log")" "under its new name"
+
+# What a commit copies keeps its name and version meanwhile.
+late=UploadPartCopy
+! on_gs || late=PutObject
+tried() { [ "$(requests_of $late)" -ge 2 ]; }
+head -c 26000000 /dev/urandom >"$tmp/data"
+# meanwhile NAME FILE COMMAND...: while an append to the file is on its way
+meanwhile() {
+	name=$1 file=$2
+	shift 2
+	fdo_begin open wa "$mnt/$file" write 1000 pause fsync close
+	set_faults parts_late
+	requests_mark
+	: >"$tmp/fdo/go"
+	wait_for 30 tried
+	fdo "$@" >"$tmp/said" &
+	fdo_other=$!
+	wait_for 1 test -s "$tmp/said"
+	set_faults
+	wait $fdo_other
+	expect_eq ok "$(cat "$tmp/said")" "$name while parts of it are copied"
+	fdo_ends "ok ok ok ok ok" "which are published all the same"
+	head -c 1000 /dev/zero | tr '\0' x >>"$tmp/data"
+}
+expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/part" write 26000000 close)" "a large file"
+meanwhile "it is renamed" part rename "$mnt/part" "$mnt/part.1"
+same "by the new name" "$tmp/data" part.1
+meanwhile "it gets another mode" part.1 chmod 600 "$mnt/part.1"
+same "with all that was written" "$tmp/data" part.1
 
 mkdir -p "$mnt/ckpt.tmp/sub"
 printf done >"$mnt/ckpt.tmp/done"
