@@ -4,8 +4,13 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -109,6 +114,16 @@ static void wipe(cJSON *c)
 void json_wipe(struct json *j)
 {
         wipe(mut(j));
+}
+
+void json_remove(struct json *obj, const char *name)
+{
+        if (!json_is_object(obj))
+                return;
+        cJSON *c = cJSON_DetachItemFromObjectCaseSensitive(mut(obj), name);
+        if (c)
+                wipe(c);
+        cJSON_Delete(c);
 }
 
 bool json_is_object(const struct json *j)
@@ -247,28 +262,52 @@ char *json_print(const struct json *j)
 int json_write(const struct json *j, FILE *to)
 {
         CLEANUP(freep) char *text = json_print(j);
+        int err = 0;
+
         if (!text)
                 return -ENOMEM;
-        if (fprintf(to, "%s\n", text) < 0 || fflush(to))
-                return errno ? -errno : -EIO;
-        return 0;
+        if (fputs(text, to) < 0 || fputc('\n', to) < 0 || fflush(to))
+                err = errno ? -errno : -EIO;
+        explicit_bzero(text, strlen(text));
+        return err;
+}
+
+/* A file beside `file` of the mode that this has, for nobody else to read, or would get. */
+static int open_part(struct buf *part, const char *file)
+{
+        struct stat was;
+        bool anew = stat(file, &was) != 0;
+        uint64_t id = 0;
+
+        if (getrandom(&id, sizeof id, 0) != sizeof id)
+                return -EIO;
+        int err = buf_addf(part, "%s.%016llx.part", file, (unsigned long long)id);
+        if (err)
+                return err;
+        int fd = open(part->p, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, anew ? 0666 : 0600);
+        if (fd < 0)
+                return -errno;
+        if (anew || !fchmod(fd, was.st_mode & 0777))
+                return fd;
+        err = -errno;
+        close(fd);
+        unlink(part->p);
+        return err;
 }
 
 int json_write_file(const struct json *j, const char *file)
 {
         CLEANUP(buf_release) struct buf part = BUF_INIT;
-        int err = buf_addf(&part, "%s.part", file);
-        if (err)
-                return err;
-        FILE *f = fopen(part.p, "we");
-        if (!f)
-                return -errno;
-        struct stat was;
-        if (!stat(file, &was) && fchmod(fileno(f), was.st_mode & 0777))
-                err = -errno;
-        if (!err)
+        int fd = open_part(&part, file);
+        if (fd < 0)
+                return fd;
+        FILE *f = fdopen(fd, "w");
+        int err = f ? 0 : -errno;
+        if (f) {
+                (void)setvbuf(f, NULL, _IONBF, 0); /* no copy that would have to be wiped */
                 err = json_write(j, f);
-        if (fclose(f) && !err)
+        }
+        if ((f ? fclose(f) : close(fd)) && !err)
                 err = -errno;
         if (!err && rename(part.p, file))
                 err = -errno;

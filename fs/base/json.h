@@ -24,6 +24,8 @@ void json_free(struct json *j);
 void json_freep(struct json **j); /* for CLEANUP() */
 /* Overwrites every string of a tree that held secrets, before it is freed. NULL is fine. */
 void json_wipe(struct json *j);
+/* Removes a field, its strings overwritten, if there is one of that name. */
+void json_remove(struct json *obj, const char *name);
 
 bool json_is_object(const struct json *j);
 bool json_is_array(const struct json *j);

@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-enum { RENEW_BEFORE_S = 300 };
+enum { RENEW_BEFORE_S = 300, LIFE_MOST_S = 366 * 86400 };
 
 static const char *field(const struct json *cache, const char *name)
 {
@@ -81,33 +81,31 @@ static int write_request(const struct json *cache, struct buf *body)
         return text ? buf_adds(body, text) : -ENOMEM;
 }
 
-/* The cache as the vendor's tool would leave it: its other fields stay. */
-static void write_cache(const struct json *cache, const struct json *reply, const char *token,
+static int set_field(struct json *cache, const char *name, const char *value)
+{
+        json_remove(cache, name);
+        return json_add_string(cache, name, value);
+}
+
+/* Leaves the cache as the vendor's tool would: its other fields stay. */
+static void write_cache(struct json *cache, const struct json *reply, const char *token,
                         const char *file)
 {
-        CLEANUP(secret_json_freep) struct json *j = json_new_object();
         const char *refresh = field(reply, "refreshToken");
-        time_t end = time(NULL) + (time_t)json_number(json_get(reply, "expiresIn"), 0);
+        double life = json_number(json_get(reply, "expiresIn"), 0);
+        time_t end = time(NULL) + (life > 0 && life < LIFE_MOST_S ? (time_t)life : 0);
         struct tm tm;
         char text[32];
-        int err = 0;
 
         gmtime_r(&end, &tm);
         strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
-        for (size_t i = 0; !err && i < json_count(cache); i++) {
-                const struct json *v = json_at(cache, i);
-                const char *name = json_name(v), *value = json_string(v, NULL);
-                if (!strcmp(name, "accessToken"))
-                        value = token;
-                else if (!strcmp(name, "expiresAt"))
-                        value = text;
-                else if (!strcmp(name, "refreshToken") && refresh)
-                        value = refresh;
-                if (value)
-                        err = json_add_string(j, name, value);
-        }
+        int err = set_field(cache, "accessToken", token);
         if (!err)
-                err = json_write_file(j, file);
+                err = set_field(cache, "expiresAt", text);
+        if (!err && refresh)
+                err = set_field(cache, "refreshToken", refresh);
+        if (!err)
+                err = json_write_file(cache, file);
         if (err)
                 log_warn("%s: the login was renewed, but cannot be kept (%s): make it writable, or "
                          "log in again when it ends",
@@ -115,7 +113,7 @@ static void write_cache(const struct json *cache, const struct json *reply, cons
 }
 
 static int renew(struct cred_ask *a, const struct profile *p, const struct cred_login *l,
-                 const struct json *cache, const char *file, char **token)
+                 struct json *cache, const char *file, char **token)
 {
         CLEANUP(cred_call_release) struct cred_call c = CRED_CALL("SSO", "POST");
         CLEANUP(secret_json_freep) struct json *reply = NULL;

@@ -67,7 +67,7 @@ renewable() {
 	sum=$(printf %s corp | sha1sum | cut -d ' ' -f 1) cache=$home/.aws/sso/cache/$sum.json
 	printf '{"startUrl": "x", "accessToken": "topsecret-old", "expiresAt": "%s", "clientId": "id", ' "$1" >"$cache"
 	printf '"clientSecret": "topsecret-client", "registrationExpiresAt": "%s", ' "$2" >>"$cache"
-	printf '"refreshToken": "%s"}' "$3" >>"$cache"
+	printf '"scopes": ["kept"], "refreshToken": "%s"}' "$3" >>"$cache"
 	chmod 600 "$cache"
 }
 oidc() { echo "AWS_ENDPOINT_URL_SSO_OIDC=$url"; }
@@ -75,7 +75,7 @@ past=2020-01-01T00:00:00Z future=2099-01-01T00:00:00Z
 identity "{\"issue\": {\"only\": true}, $demands}, \"sso.token\": {\"refresh_token\": \"topsecret-refresh\"}}"
 renewable $past $future topsecret-refresh
 opens "a session's login that has expired is renewed" "$(sso)" "$(oidc)" AWS_PROFILE=new
-expect_eq "1 x 600" "$(grep -c topsecret-sso "$cache") $(sed -n 's/.*"startUrl":[^"]*"\([^"]*\)".*/\1/p' "$cache") $(stat -c %a "$cache")" \
+expect_eq "1 x 600 1" "$(grep -c topsecret-sso "$cache") $(sed -n 's/.*"startUrl":[^"]*"\([^"]*\)".*/\1/p' "$cache") $(stat -c %a "$cache") $(grep -c kept "$cache")" \
 	"and kept in the cache as the vendor's tool does"
 opens "where it is found the next time" "$(sso)" "$(oidc)" AWS_PROFILE=new
 expect_eq 1 "$(served sso.token)" "without another renewal"

@@ -3,7 +3,10 @@
 #include "base/json.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "tests/lib/unit.h"
@@ -58,7 +61,7 @@ END_TEST
 START_TEST(what_is_written_is_read_back)
 {
         CLEANUP(json_freep) struct json *j = json_new_object(), *again = NULL;
-        char file[] = "/tmp/ckptfs-json-XXXXXX", why[200];
+        char file[] = "/tmp/ckptfs-json-XXXXXX", why[200], other[64];
         struct json *runs = json_add_array(j, "runs");
         struct json *run = json_add_object(runs, NULL);
 
@@ -69,9 +72,16 @@ START_TEST(what_is_written_is_read_back)
         int fd = mkstemp(file);
         ck_assert_int_ge(fd, 0);
         close(fd);
-        ck_assert_int_eq(json_write_file(j, file), 0);
+        json_remove(run, "ok");
+        json_remove(run, "none");
+        json_remove(runs, "ok");
+        snprintf(other, sizeof other, "%s.part", file);
+        ck_assert_int_eq(mkdir(other, 0700), 0);
+        ck_assert_int_eq(json_write_file(j, file), 0); /* whatever else is there */
         ck_assert_int_eq(json_read(file, &again, why, sizeof why), 0);
         unlink(file);
+        rmdir(other);
+        ck_assert_ptr_null(json_get(json_at(json_get(again, "runs"), 0), "ok"));
         const struct json *r = json_at(json_get(again, "runs"), 0);
         ck_assert_str_eq(json_string(json_get(r, "what"), ""), "quote \" and \n");
         ck_assert(json_number(json_get(r, "bytes"), 0) == 999999999999999.0);
