@@ -232,7 +232,9 @@ struct store_entry {
         uint64_t size;
         int64_t mtime_ns;
         const char *etag;
-        /* STORE_CAP_LIST_META: pairs as in struct store_meta, also to be had as one. */
+        /* STORE_CAP_LIST_META: pairs as in struct store_meta, also to be had as one. Of a prefix
+         * NULL, unless the store told of the object that has its name: then all is that object's,
+         * or there is none, and etag is "". */
         const char *meta;
         size_t nmeta;
 };

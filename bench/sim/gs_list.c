@@ -14,6 +14,7 @@ struct page {
         struct exchange *x;
         struct buf prefixes, last; /* last: the last entry */
         bool folders;
+        bool markers; /* an object that has a prefix's name is an item, too */
 };
 
 static void page_release(struct page *p)
@@ -43,9 +44,11 @@ static int add_entry(void *arg, const struct object *o, const char *common, size
                 buf_add(&p->last, common, ncommon);
                 gs_quote(&p->prefixes, p->last.p);
                 buf_addc(&p->prefixes, ',');
-                return 0;
+                if (!p->markers || o->is_folder || common[ncommon])
+                        return 0;
+        } else {
+                buf_adds(&p->last, o->key);
         }
-        buf_adds(&p->last, o->key);
         if (p->folders)
                 gs_folder_resource(&p->x->body, p->x->bucket, o);
         else
@@ -69,7 +72,11 @@ static bool is_true(const struct exchange *x, const char *name)
 static void list(struct service *s, struct exchange *x, bool folders)
 {
         CLEANUP(page_release)
-        struct page p = {.x = x, .prefixes = BUF_INIT, .last = BUF_INIT, .folders = folders};
+        struct page p = {.x = x,
+                         .prefixes = BUF_INIT,
+                         .last = BUF_INIT,
+                         .folders = folders,
+                         .markers = is_true(x, "includeTrailingDelimiter")};
         const char *token = exchange_query(x, "pageToken");
         CLEANUP(freep) char *after = token ? exchange_read_token(token) : NULL;
         int64_t max = gs_number(x, folders ? "pageSize" : "maxResults", GS_PAGE_MAX);

@@ -22,7 +22,7 @@ enum { NAME_BYTES_MAX = 255, PAGES = 6, PAGE_ENTRIES = 1000 };
 struct item {
         size_t name, etag, meta; /* offsets in text */
         size_t nmeta;
-        bool dir;
+        bool dir, told;
         uint64_t size;
         int64_t mtime_ns;
 };
@@ -176,7 +176,10 @@ static int add_item_locked(struct listing *l, struct page *p, const struct store
         if (!e->is_prefix && buf_add(&l->locked.above, copy, n + 1))
                 return -ENOMEM;
         struct item *it = &p->v[p->n++];
-        *it = (struct item){.name = p->text.len, .dir = e->is_prefix, .size = e->size};
+        *it = (struct item){.name = p->text.len,
+                            .dir = e->is_prefix,
+                            .told = l->tells && e->meta,
+                            .size = e->size};
         it->mtime_ns = e->mtime_ns;
         buf_add(&p->text, copy, n + 1);
         it->etag = p->text.len;
@@ -201,14 +204,18 @@ static int take_page_locked(struct listing *l, const struct store_page *page)
         if (!p->v)
                 return -ENOMEM;
         l->locked.npages++;
+        size_t above = strlen(l->locked.prefix);
         for (size_t i = 0; i < page->n; i++) {
-                int err = add_item_locked(l, p, &page->v[i]);
+                const struct store_entry *e = &page->v[i];
+                bool again = !i && e->is_prefix && l->locked.last &&
+                             !strncmp(e->key, l->locked.prefix, above) &&
+                             !strcmp(e->key + above, l->locked.last);
+                int err = again ? 0 : add_item_locked(l, p, e); /* by its object, before */
                 if (err)
                         return err;
         }
         l->locked.next_index += p->n;
         const char *last = page->n ? page->v[page->n - 1].key : NULL;
-        size_t above = strlen(l->locked.prefix);
         if (last && !strncmp(last, l->locked.prefix, above)) {
                 free(l->locked.last);
                 if (!(l->locked.last = strdup(last + above)))
@@ -411,7 +418,7 @@ uint64_t listing_each(struct listing *l, uint64_t index,
                                 .mtime_ns = it->mtime_ns,
                                 .asked_ns = p->asked_ns,
                                 .etag = p->text.p + it->etag,
-                                .meta = l->tells && !it->dir ? p->text.p + it->meta : NULL,
+                                .meta = it->told ? p->text.p + it->meta : NULL,
                                 .nmeta = it->nmeta,
                         };
                         more = fn(arg, &e);

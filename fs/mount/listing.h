@@ -23,8 +23,9 @@ struct list_entry {
         uint64_t size;
         int64_t mtime_ns;
         const char *etag;
-        /* Of a store whose listings carry metadata, of what is no directory: pairs as in struct
-         * store_entry, for store_entry_meta(); else meta is NULL, and only the object tells. */
+        /* Of a store whose listings carry metadata: pairs as in struct store_entry, for
+         * store_entry_meta(), of a directory those of its marker (etag "": it has none); else meta
+         * is NULL, and only the object tells. */
         const char *meta;
         size_t nmeta;
         int64_t asked_ns; /* when the store was asked, as in struct node_info */

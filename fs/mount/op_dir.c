@@ -196,7 +196,7 @@ static bool read_told(const struct list_entry *le, struct attr *a)
         if (!le->meta)
                 return false;
         store_entry_meta(&e, &obj.meta);
-        return !attr_from_object(&obj, false, a);
+        return !attr_from_object(&obj, le->dir, a);
 }
 
 /* The type without asking, 0 where only the object can tell: a link has a target that is shorter
@@ -226,6 +226,7 @@ static bool add_stored(void *arg, const struct list_entry *le)
                 .size = le->size,
                 .mtime_ns = le->mtime_ns,
                 .etag = le->etag,
+                .marker = told && le->dir && *le->etag,
                 .attr = told ? &attr : NULL,
                 .asked_ns = le->asked_ns,
         };

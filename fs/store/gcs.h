@@ -22,9 +22,10 @@ struct store_kind {
         char *kms_key;         /* or NULL */
         bool keys;             /* HMAC: all requests are of the XML API */
         enum store_way upload;
-        bool folders;      /* atomic: the bucket has a hierarchical namespace */
-        bool no_move;      /* atomic: the server has no moveTo */
-        bool no_multipart; /* atomic: nor multipart uploads */
+        bool folders;       /* atomic: the bucket has a hierarchical namespace */
+        bool no_move;       /* atomic: the server has no moveTo */
+        bool no_multipart;  /* atomic: nor multipart uploads */
+        bool shows_markers; /* atomic: listings have the objects of prefixes, it was seen */
 };
 
 /* An exchange in the making. Strings are borrowed until gcs_send() returns. */

@@ -56,8 +56,10 @@ int gcs_list(struct store_kind *k, struct op *op, const char *prefix, const char
                   "nextPageToken,prefixes,items(name,size,generation,timeCreated,metadata)");
         if (delim)
                 gcs_query(&m, "delimiter", delim);
-        if (delim && !strcmp(delim, "/") && __atomic_load_n(&k->folders, __ATOMIC_RELAXED))
-                gcs_query(&m, "includeFoldersAsPrefixes", "true");
+        bool folders = __atomic_load_n(&k->folders, __ATOMIC_RELAXED);
+        if (delim && !strcmp(delim, "/"))
+                gcs_query(&m, folders ? "includeFoldersAsPrefixes" : "includeTrailingDelimiter",
+                          "true");
         if (op->start_after)
                 gcs_query(&m, "startOffset", op->start_after);
         if (continuation)
@@ -72,33 +74,63 @@ int gcs_list_build(struct store_kind *k, struct op *op)
         return gcs_list(k, op, op->prefix, op->delim, op->continuation);
 }
 
-static int add_item(struct op *op, const struct json *item)
+/* What comes behind the delimiter in an object's name, or NULL: it has none. */
+static const char *behind_delim(const struct op *op, const char *name)
+{
+        size_t skip = strlen(op->prefix);
+        const char *at = op->delim && !strncmp(name, op->prefix, skip)
+                                 ? strstr(name + skip, op->delim)
+                                 : NULL;
+        return at ? at + strlen(op->delim) : NULL;
+}
+
+/* An object that has a prefix's name tells of it, and takes its place. */
+static int add_item(struct store_kind *k, struct op *op, const struct json *item)
 {
         struct store_object obj;
         const char *name = json_string(json_get(item, "name"), "");
+        const char *behind = behind_delim(op, name);
 
         if (!gcs_resource(item, &obj))
                 return -EBADMSG;
         if (op->start_after && !strcmp(name, op->start_after))
                 return 0; /* the offset is where to begin, not what to begin behind */
+        if (behind && *behind)
+                return 0; /* the prefix stands for it */
+        if (behind)
+                __atomic_store_n(&k->shows_markers, true, __ATOMIC_RELAXED);
         struct op_entry e = {.size = obj.size, .time_ns = obj.mtime_ns};
+        e.is_prefix = e.told = behind != NULL;
         int err = op_keep_meta(op, &e, &obj.meta);
         return err ? err : op_add_entry(op, &e, name, obj.etag, NULL);
 }
 
-static int read_page(struct op *op, const struct json *j)
+/* `at` is the first entry that may be of that name or a later one. */
+static int add_prefix(struct store_kind *k, struct op *op, const char *name, size_t *at, size_t end)
+{
+        struct op_entry e = {.is_prefix = true};
+
+        if (!name)
+                return -EBADMSG;
+        while (*at < end && strcmp(op_string(op, op->v[*at].key), name) < 0)
+                ++*at;
+        if (*at < end && !strcmp(op_string(op, op->v[*at].key), name))
+                return 0; /* there already, by its object */
+        e.told = __atomic_load_n(&k->shows_markers, __ATOMIC_RELAXED);
+        return op_add_entry(op, &e, name, NULL, NULL);
+}
+
+static int read_page(struct store_kind *k, struct op *op, const struct json *j)
 {
         const struct json *items = json_get(j, "items"), *prefixes = json_get(j, "prefixes");
         const char *next = json_string(json_get(j, "nextPageToken"), "");
         int err = 0;
 
         for (size_t i = 0; !err && i < json_count(items); i++)
-                err = add_item(op, json_at(items, i));
-        for (size_t i = 0; !err && i < json_count(prefixes); i++) {
-                struct op_entry e = {.is_prefix = true};
-                const char *name = json_string(json_at(prefixes, i), NULL);
-                err = name ? op_add_entry(op, &e, name, NULL, NULL) : -EBADMSG;
-        }
+                err = add_item(k, op, json_at(items, i));
+        size_t at = 0, end = op->n;
+        for (size_t i = 0; !err && i < json_count(prefixes); i++)
+                err = add_prefix(k, op, json_string(json_at(prefixes, i), NULL), &at, end);
         if (!err && *next && !(op->next = strdup(next)))
                 err = -ENOMEM;
         return err;
@@ -118,7 +150,7 @@ int gcs_list_parse(struct store_kind *k, struct op *op)
         buf_reset(&op->names);
         int err = gcs_json(op, &j);
         if (!err)
-                err = read_page(op, j);
+                err = read_page(k, op, j);
         if (err == -EBADMSG) {
                 op->fault.status = op->rq.status;
                 snprintf(op->fault.message, sizeof op->fault.message,

@@ -63,6 +63,7 @@ struct op_entry {
         int64_t time_ns;
         unsigned partno;
         bool is_prefix;
+        bool told; /* of a prefix: the object of that name was, or there is none (etag "") */
         size_t meta, nmeta; /* pairs as in struct store_meta, of a kind with STORE_CAP_LIST_META */
 };
 

@@ -243,7 +243,7 @@ static void finish_list(struct op *op, int err)
                                 .size = e->size,
                                 .mtime_ns = e->time_ns,
                                 .etag = op_string(op, e->etag),
-                                .meta = op_string(op, e->meta),
+                                .meta = e->is_prefix && !e->told ? NULL : op_string(op, e->meta),
                                 .nmeta = e->nmeta,
                         };
         }

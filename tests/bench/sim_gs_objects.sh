@@ -4,7 +4,7 @@
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 49
+plan 50
 
 sim_start --data "$tmp/data" --protocol gs
 o=/storage/v1/b/bkt/o up=/upload/storage/v1/b/bkt/o
@@ -66,6 +66,10 @@ expect_eq 200 "$(req GET "$o/rel?alt=media")" "the bytes stay"
 for k in x/1 x/2 x/y/3 x/z; do media "$k" >/dev/null; done
 req GET "$o?prefix=x/&delimiter=/" >/dev/null
 expect_eq "x/1,x/2,x/z x/y/" "$(j '"\([.items[].name]|join(",")) \(.prefixes|join(","))"')" "a folder is listed"
+media x/y/ >/dev/null
+req GET "$o?prefix=x/&delimiter=/&includeTrailingDelimiter=true" >/dev/null
+expect_eq "x/1,x/2,x/y/,x/z x/y/" "$(j '"\([.items[].name]|join(",")) \(.prefixes|join(","))"')" "and the object of its name, when that is asked for"
+req DELETE "$o/x%2Fy%2F" >/dev/null
 req GET "$o?prefix=x/&maxResults=2&delimiter=/" >/dev/null
 token=$(j .nextPageToken)
 req GET "$o?prefix=x/&maxResults=2&delimiter=/&pageToken=$token" >/dev/null

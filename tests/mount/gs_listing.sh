@@ -4,7 +4,7 @@
 CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 11
+plan 15
 start_store
 mount_ckptfs
 mkdir "$mnt/d"
@@ -15,6 +15,9 @@ chown 12:34 "$mnt/d/a"
 touch -d @1000000000 "$mnt/d/a"
 ln -s a "$mnt/d/b"
 mkfifo "$mnt/d/c"
+mkdir "$mnt/dirs"
+(cd "$mnt/dirs" && mkdir a b c d e f g h && chmod 2750 a && touch -d @1000000000 a)
+for name in implicit/x a/x a/y/z; do store_put "dirs/$name" </dev/null; done
 umount_ckptfs
 
 mount_ckptfs attr_ttl=60s
@@ -29,6 +32,15 @@ expect_eq 1503 "$(cd "$mnt/d" && stat -c %a -- * | wc -l)" "and looked at one by
 expect_requests "without one either" HeadObject=0
 expect_eq "p l f" "$(find "$mnt/d" -name '[cb]' -printf '%y\n' | sort -r | xargs) $(find "$mnt/d" -name f00000 -printf %y)" \
 	"with their types"
+
+stat "$mnt/dirs" >/dev/null
+requests_mark
+expect_eq "9 drwxr-s--- drwxr-xr-x" \
+	"$(ls -l "$mnt/dirs" | awk 'NR > 1 { n++; if ($NF == "a") a = $1; if ($NF == "implicit") i = $1 } END { print n, a, i }')" \
+	"directories, too, with a marker or without"
+expect_requests "cost nothing but the listing" HeadObject=0
+expect_eq "1000000000 x y" "$(stat -c %Y "$mnt/dirs/a") $(ls "$mnt/dirs/a" | xargs)" "and are what they were"
+expect_eq "ok ENOTEMPTY" "$(fdo rmdir "$mnt/dirs/b" rmdir "$mnt/dirs/a")" "and can be removed when they are empty"
 
 chmod 600 "$mnt/d/a"
 expect_eq "600" "$(ls -l "$mnt/d" >"$tmp/ls"; stat -c %a "$mnt/d/a")" "what was changed here stands"
