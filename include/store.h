@@ -41,17 +41,18 @@ enum {
 #define STORE_PART_SIZE_MAX (5ULL << 30)
 
 enum {
-        STORE_CAP_IF_ABSENT = 1 << 0,  /* atomic create */
-        STORE_CAP_IF_MATCH = 1 << 1,   /* guarded overwrite */
-        STORE_CAP_PART_COPY = 1 << 2,  /* ranges of an object as parts of another */
-        STORE_CAP_RENAME = 1 << 3,     /* atomic rename of one object */
-        STORE_CAP_COPY_LARGE = 1 << 4, /* one call copies any size as fast as parts would be */
-        STORE_CAP_COPY_IF = 1 << 5,    /* a copy minds its condition on the target */
-        STORE_CAP_PATCH_META = 1 << 6, /* metadata changes without a new version */
-        STORE_CAP_LIST_META = 1 << 7,  /* listings carry metadata */
-        STORE_CAP_FOLDERS = 1 << 8,    /* folders are real: see store_folder_rename() */
-        STORE_CAP_UNSORTED = 1 << 9,   /* listings come in any order */
-        STORE_CAP_WHOLE_COPY = 1 << 10 /* a copied part is a whole object, of any size */
+        STORE_CAP_IF_ABSENT = 1 << 0,   /* atomic create */
+        STORE_CAP_IF_MATCH = 1 << 1,    /* guarded overwrite */
+        STORE_CAP_PART_COPY = 1 << 2,   /* ranges of an object as parts of another */
+        STORE_CAP_RENAME = 1 << 3,      /* atomic rename of one object */
+        STORE_CAP_COPY_LARGE = 1 << 4,  /* one call copies any size as fast as parts would be */
+        STORE_CAP_COPY_IF = 1 << 5,     /* a copy minds its condition on the target */
+        STORE_CAP_PATCH_META = 1 << 6,  /* metadata changes without a new version */
+        STORE_CAP_LIST_META = 1 << 7,   /* listings carry metadata */
+        STORE_CAP_FOLDERS = 1 << 8,     /* folders are real: see store_folder_rename() */
+        STORE_CAP_UNSORTED = 1 << 9,    /* listings come in any order */
+        STORE_CAP_WHOLE_COPY = 1 << 10, /* a copied part is a whole object, of any size */
+        STORE_CAP_IN_ORDER = 1 << 11 /* parts go one after the other: see STORE_UPLOAD_RESUMABLE */
 };
 
 /* How an object of many parts is made, where a kind has several ways. */

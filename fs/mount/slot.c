@@ -148,6 +148,40 @@ static void send_slot_locked(struct file *f, struct outcome *out, struct slot *s
                 task_create_locked(f, out);
 }
 
+/* Whether all that comes before the slot was sent. */
+static bool is_next_locked(const struct file *f, const struct slot *s)
+{
+        uint64_t at = 0;
+        for (const struct slot *x = f->locked.slots;
+             x < s && x->off == at && x->state != SLOT_FILLING; x++)
+                at = x->off + x->len;
+        return at == s->off;
+}
+
+static bool is_in_order(const struct file *f)
+{
+        return store_caps(f->env->store) & STORE_CAP_IN_ORDER;
+}
+
+static bool is_full(const struct slot *s)
+{
+        return s->state == SLOT_FILLING && s->have == s->len;
+}
+
+/* Sends a full slot; where parts go in order, when it is its turn, and those that waited for it. */
+static void send_full_locked(struct file *f, struct outcome *out, struct slot *s)
+{
+        bool in_order = is_in_order(f);
+        const struct slot *end = f->locked.slots + f->locked.nslots;
+
+        if (in_order && !is_next_locked(f, s))
+                return;
+        send_slot_locked(f, out, s);
+        while (in_order && !f->locked.err && ++s < end && is_full(s) &&
+               s->off == s[-1].off + s[-1].len)
+                send_slot_locked(f, out, s);
+}
+
 void slot_filled_locked(struct file *f, struct outcome *out, struct slot *s, uint64_t pos,
                         const void *p, size_t n, uint64_t fresh)
 {
@@ -164,8 +198,8 @@ void slot_filled_locked(struct file *f, struct outcome *out, struct slot *s, uin
         } else if (pos < s->sum_end) {
                 s->sum_end = s->off;
         }
-        if (s->have == s->len && !f->locked.unlinked && !f->locked.stale_upload)
-                send_slot_locked(f, out, s);
+        if (is_full(s) && !f->locked.unlinked && !f->locked.stale_upload)
+                send_full_locked(f, out, s);
 }
 
 bool slots_send_last_locked(struct file *f, struct outcome *out)
@@ -176,6 +210,7 @@ bool slots_send_last_locked(struct file *f, struct outcome *out)
         if (!s || s->state != SLOT_FILLING || f->locked.unlinked || f->locked.stale_upload ||
             f->locked.committing || f->locked.err || size < s->off + STORE_PART_SIZE_MIN ||
             s->have != size - s->off || size >= s->off + s->len ||
+            (is_in_order(f) && !is_next_locked(f, s)) ||
             !extents_run(&f->locked.data, s->off, &from, &to) || from > s->off || to < size ||
             add_anchor_locked(f, size, s->no + 1))
                 return false;

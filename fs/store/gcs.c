@@ -126,7 +126,8 @@ static unsigned gcs_more_caps(const struct store_kind *k)
         unsigned copies = STORE_CAP_PART_COPY | STORE_CAP_WHOLE_COPY;
         if (k->keys)
                 return 0;
-        return (k->upload == STORE_UPLOAD_RESUMABLE ? JSON & ~copies : JSON) |
+        return (k->upload == STORE_UPLOAD_RESUMABLE ? (JSON & ~copies) | STORE_CAP_IN_ORDER
+                                                    : JSON) |
                (__atomic_load_n(&k->folders, __ATOMIC_RELAXED) ? STORE_CAP_FOLDERS : 0);
 }
 

@@ -27,13 +27,20 @@ enum { GRAIN = 256 << 10, STATUS_GOES_ON = 308 };
  * touches: that is one at a time. */
 struct store_stream {
         unsigned next;    /* number of the part whose turn it is */
-        bool failed;      /* no part will follow */
+        time_t moved;     /* atomic: when a byte was last sent, CLOCK_MONOTONIC */
         uint64_t kept;    /* what the server has */
         char path[1024];  /* of the session, when it was begun anew */
         size_t nrest;     /* bytes at the end that were not sent, */
         char rest[GRAIN]; /* these */
         char next_rest[GRAIN];
 };
+
+static time_t now_s(void)
+{
+        struct timespec ts;
+        clock_gettime(CLOCK_MONOTONIC, &ts);
+        return ts.tv_sec;
+}
 
 static struct store_stream *stream_of(struct store_upload *up)
 {
@@ -142,6 +149,14 @@ static uint64_t kept(const struct op *op)
         return strtoull(last + 1, NULL, 10) + 1;
 }
 
+static int wrong_size(struct op *op, uint64_t has)
+{
+        op->fault.status = op->rq.status;
+        snprintf(op->fault.message, sizeof op->fault.message,
+                 "the session has %" PRIu64 " bytes, which is not what was sent", has);
+        return -EIO;
+}
+
 /* --- parts
  * ----------------------------------------------------------------------------------------- */
 
@@ -150,9 +165,10 @@ static uint64_t kept(const struct op *op)
 static int read_stream(void *arg, uint64_t off, void *dst, size_t len)
 {
         const struct op *op = arg;
-        const struct store_stream *s = op->up->stream;
+        struct store_stream *s = op->up->stream;
         char *to = dst;
 
+        __atomic_store_n(&s->moved, now_s(), __ATOMIC_RELAXED);
         off += op->at;
         if (off < s->nrest) {
                 size_t n = s->nrest - off < len ? (size_t)(s->nrest - off) : len;
@@ -162,14 +178,6 @@ static int read_stream(void *arg, uint64_t off, void *dst, size_t len)
                 len -= n;
         }
         return len ? op->body.read(op->body.arg, off - s->nrest, to, len) : 0;
-}
-
-static void fail(struct store_upload *up)
-{
-        pthread_mutex_lock(&up->mtx);
-        if (up->stream)
-                up->stream->failed = true;
-        pthread_mutex_unlock(&up->mtx);
 }
 
 /* What of the stream is sent with this part: all but the last bytes, one at least, so that the
@@ -195,22 +203,28 @@ static int send_grains(struct store_kind *k, struct op *op)
         return to_session(k, op, &m);
 }
 
-/* Whose turn it is: 0, -EAGAIN for a part that has to wait, or why it is in vain. */
+/* Whose turn it is: 0, -EAGAIN for a part that has to wait, or why it is in vain. It waits as long
+ * as the parts before it move. */
 static int turn(struct op *op)
 {
         struct store_stream *s = stream_of(op->up);
-        time_t now = time(NULL);
+        bool over = __atomic_load_n(&op->up->over, __ATOMIC_RELAXED) ||
+                    __atomic_load_n(&op->up->failed, __ATOMIC_RELAXED);
+        time_t now = now_s();
 
         if (!s)
                 return -ENOMEM;
         pthread_mutex_lock(&op->up->mtx);
-        int err = s->failed || op->up->over ? -EIO
-                  : op->partno < s->next    ? -EOPNOTSUPP
-                  : op->partno > s->next    ? -EAGAIN
-                                            : 0;
+        int err = over                   ? -EIO
+                  : op->partno < s->next ? -EOPNOTSUPP
+                  : op->partno > s->next ? -EAGAIN
+                                         : 0;
         pthread_mutex_unlock(&op->up->mtx);
+        time_t moved = __atomic_load_n(&s->moved, __ATOMIC_RELAXED);
         if (!op->since)
                 op->since = now;
+        if (op->since < moved)
+                op->since = moved;
         if (err == -EAGAIN && (now - op->since) * 1000 > op->retry.deadline_ms)
                 err = -EOPNOTSUPP;
         if (err == -EOPNOTSUPP)
@@ -223,11 +237,8 @@ int gcs_resumable_part(struct store_kind *k, struct op *op)
 {
         int err = turn(op);
 
-        if (err) {
-                if (err != -EAGAIN)
-                        fail(op->up);
+        if (err)
                 return err;
-        }
         if (op->maybe_done && op->stage == GCS_BEGIN)
                 op->stage = GCS_PROBE; /* what of it came is found out first */
         op->maybe_done = false;
@@ -240,6 +251,21 @@ int gcs_resumable_part(struct store_kind *k, struct op *op)
                 /* Less than a grain is kept for the next part. */
                 return whole_grains(op) ? send_grains(k, op) : ask(k, op, 0);
         }
+}
+
+/* The server has `at` bytes of what is being sent. That it kept nothing of a request is a failure
+ * of that. */
+static int go_on(struct op *op, uint64_t at)
+{
+        bool moved = at > op->at;
+
+        op->at = (size_t)at;
+        if (moved)
+                retry_progress(&op->retry);
+        else if (op->rq.body_len)
+                snprintf(op->fault.message, sizeof op->fault.message,
+                         "the session keeps nothing of what is sent");
+        return moved || !op->rq.body_len ? OP_AGAIN : OP_RETRY;
 }
 
 /* All whole grains are there: what is left waits for the next part. */
@@ -295,7 +321,7 @@ static int begun_anew(struct store_kind *k, struct op *op)
         return OP_AGAIN;
 }
 
-static int parted(struct store_kind *k, struct op *op)
+int gcs_resumable_parted(struct store_kind *k, struct op *op)
 {
         struct store_stream *s = op->up->stream;
 
@@ -308,25 +334,11 @@ static int parted(struct store_kind *k, struct op *op)
                 return err; /* OP_RETRY says that it may have come, and it is asked */
         }
         uint64_t has = kept(op), sent = whole_grains(op);
-        if (has < s->kept || has > s->kept + sent) {
-                op->fault.status = op->rq.status;
-                snprintf(op->fault.message, sizeof op->fault.message,
-                         "the session has %" PRIu64 " bytes, which is not what was sent", has);
-                return -EIO;
-        }
-        if (has > s->kept + op->at)
-                retry_progress(&op->retry);
-        op->at = (size_t)(has - s->kept);
+        if (has < s->kept || has > s->kept + sent)
+                return wrong_size(op, has);
+        int again = go_on(op, has - s->kept);
         op->stage = GCS_BEGIN;
-        return op->at < sent ? OP_AGAIN : part_done(op);
-}
-
-int gcs_resumable_parted(struct store_kind *k, struct op *op)
-{
-        int err = parted(k, op);
-        if (err < 0)
-                fail(op->up);
-        return err;
+        return op->at < sent ? again : part_done(op);
 }
 
 /* --- the end
@@ -383,12 +395,10 @@ int gcs_resumable_parse(struct store_kind *k, struct op *op)
         if (op->rq.status == STATUS_GOES_ON) {
                 uint64_t has = kept(op), end = op->up->stream->kept;
                 if (has < end || has > op->expect.size)
-                        return -EIO;
-                if (has > end + op->at)
-                        retry_progress(&op->retry);
-                op->at = (size_t)(has - end);
+                        return wrong_size(op, has);
                 op->maybe_done = false;
-                return OP_AGAIN;
+                int again = go_on(op, has - end);
+                return has < op->expect.size ? again : OP_RETRY; /* it should have ended */
         }
         int err = gcs_ok(op) ? 0 : gcs_fault(k, op);
         if (err && err != -ENOENT) /* else perhaps it ended already */

@@ -67,6 +67,7 @@ struct store_upload {
         struct store *s;
         char *key, *id;
         bool over;                   /* atomic: aborted, and takes no more parts */
+        bool failed;                 /* atomic: a part did, for good */
         bool plain;                  /* begun for sent parts alone */
         bool without_crc;            /* the kind's: no checksums of parts */
         struct store_meta *meta;     /* what it was begun with; NULL: nothing, or not known */

@@ -195,6 +195,13 @@ static struct op *new_op(struct store_upload *up, enum op_verb verb, void *arg)
         return op;
 }
 
+static void finish_part(struct op *op, int err)
+{
+        if (err)
+                __atomic_store_n(&op->up->failed, true, __ATOMIC_RELAXED);
+        op_finish_plain(op, err);
+}
+
 int store_upload_part(struct store_upload *up, unsigned partno, const struct store_body *body,
                       store_done_fn *done, void *arg)
 {
@@ -206,6 +213,7 @@ int store_upload_part(struct store_upload *up, unsigned partno, const struct sto
                 return -ENOMEM;
         op->partno = partno;
         op->body = *body;
+        op->finish = finish_part;
         op->done.object = done;
         return op_submit(op);
 }

@@ -45,7 +45,6 @@ EXTRA_DIST += \
 	%D%/part_stall.json \
 	%D%/parts_denied.json \
 	%D%/parts_late.json \
-	%D%/parts_late.json \
 	%D%/parts_unavailable.json \
 	%D%/put_faults.json \
 	%D%/rename_batch_denied.json \
@@ -62,4 +61,8 @@ EXTRA_DIST += \
 	%D%/read_reset.json \
 	%D%/read_short.json \
 	%D%/read_stall.json \
+	%D%/resumable_begun_anew.json \
+	%D%/resumable_gone.json \
+	%D%/resumable_hiccups.json \
+	%D%/resumable_refused.json \
 	$(NULL)

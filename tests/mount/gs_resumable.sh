@@ -5,7 +5,7 @@
 CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 14
+plan 20
 start_store --resume-short 700000
 head -c 23456789 /dev/urandom >"$tmp/data"
 mount_ckptfs part_size=5M upload=resumable
@@ -43,4 +43,22 @@ expect_eq "ok ok ok EOPNOTSUPP" "$(fdo open wct "$mnt/again" write 12000000 pwri
 	"what was sent cannot be changed"
 expect_log 'from its beginning to its end|again: not published'
 expect_eq "f g h i" "$(store_ls | xargs)" "nothing is left in the end"
+umount_ckptfs
+
+# What is written before its turn waits, in memory and then on disk.
+mount_ckptfs part_size=5M upload=resumable memory=64M "spill_dir=$tmp"
+head -c 90000000 /dev/urandom >"$tmp/data"
+set -- src "$tmp/data" open wct "$mnt/back"
+for at in 84 72 60 48 36 24 12 0; do set -- "$@" pwrite $((at < 84 ? 12000000 : 6000000)) ${at}000000; done
+expect_eq "ok ok ok ok ok ok ok ok ok ok ok" "$(fdo "$@" close)" "a file that is written from its end, larger than memory"
+same "is right" "$tmp/data" back
+umount_ckptfs
+
+# A part that fails ends the upload, whoever waits for it.
+mount_ckptfs part_size=5M upload=resumable deadline=3s
+set_faults resumable_refused
+expect_eq "ok ok ok ETIMEDOUT" "$(fdo src "$tmp/data" open wct "$mnt/j" write 12000000 close)" "a session that takes nothing is given up"
+expect_log 'objects.chunk|upload-part|j: not published'
+set_faults
+expect_eq "back f g h i" "$(store_ls | xargs)" "and leaves nothing"
 umount_ckptfs
