@@ -125,9 +125,10 @@ static void customer_key(const struct store_kind *k, struct s3_msg *m, bool of_s
 void s3_option_headers(const struct store_kind *k, const struct op *op, struct s3_msg *m)
 {
         bool head = m->method == HTTP_HEAD;
-        bool begins = !head &&
-                      (op->verb == OP_PUT || op->verb == OP_COPY || op->verb == OP_UPLOAD_CREATE);
-        bool copies = !head && (op->verb == OP_COPY || op->verb == OP_PART_COPY);
+        /* Metadata is changed by a copy onto itself. */
+        bool copies_all = !head && (op->verb == OP_COPY || op->verb == OP_SET_META);
+        bool begins = copies_all || (!head && (op->verb == OP_PUT || op->verb == OP_UPLOAD_CREATE));
+        bool copies = copies_all || (!head && op->verb == OP_PART_COPY);
         bool touches = head || begins || copies || op->verb == OP_GET || op->verb == OP_PART;
 
         if (k->requester_pays)

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/mount.sh"
 . "$srcdir/tests/lib/creds.sh"
 need_fuse
-plan 10
+plan 11
 CKPTFS_TEST_BUCKET=bkt CKPTFS_TEST_SCHEME=s3
 export AWS_EC2_METADATA_DISABLED=true HOME="$home"
 unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
@@ -26,6 +26,7 @@ expect_eq "ok ok ok" "$(fdo open wct "$mnt/small" write 1000 close)" "a small fi
 check "and a large one" sh -c 'head -c 40000000 /dev/zero >"$1/large"' sh "$mnt"
 expect_eq "1000 40000000" "$(wc -c <"$mnt/small") $(wc -c <"$mnt/large")" "and read"
 expect_eq "0 1000" "$(mv "$mnt/small" "$mnt/moved"; echo $?) $(wc -c <"$mnt/moved")" "and renamed by a copy"
+expect_eq "0 600 1000" "$(chmod 600 "$mnt/moved"; echo $?) $(stat -c '%a %s' "$mnt/moved")" "and has its permissions changed"
 umount_ckptfs
 mount_ckptfs log_level=debug "sse_c_key_file=$tmp/other" attr_ttl=0
 check_fails "another key reads nothing" cat "$mnt/large"

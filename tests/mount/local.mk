@@ -15,6 +15,7 @@ mount_tests = \
 	%D%/daemon_kill.sh \
 	%D%/direct.sh \
 	%D%/dirs.sh \
+	%D%/encryption.sh \
 	%D%/end.sh \
 	%D%/gs_append.sh \
 	%D%/gs_keys.sh \
@@ -58,7 +59,7 @@ TESTS += $(mount_tests)
 EXTRA_DIST += $(mount_tests)
 
 # The same on Google Cloud Storage. Add a test of the mount here, too, unless it is one of these: hns.sh and gs_*.sh are about
-# Google's alone; cli.sh is about the keys of S3, and tests/creds has Google's; listing_large.sh is of the mount's own figures,
+# Google's alone; encryption.sh does both; cli.sh is about the keys of S3, and tests/creds has Google's; listing_large.sh is of the mount's own figures,
 # whatever the protocol. The sanitizers' builds leave them out (ASAN_LEAVES, TSAN_LEAVES).
 mount_gs_tests = \
 	%D%/gs/anyop.sh \

@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# encryption.sh: whatever a mount writes, and however, is encrypted with the key that was named.
+. "$srcdir/tests/lib/mount.sh"
+. "$srcdir/tests/lib/sim.sh"
+need_fuse
+plan 8
+CKPTFS_TEST_BUCKET=bkt
+key=projects/p/locations/eu/keyRings/r/cryptoKeys/k
+head -c 12000000 /dev/urandom >"$tmp/data"
+
+# key_of NAME: the key that the store says an object is encrypted with.
+key_of() {
+	if on_gs; then
+		req GET "/storage/v1/b/bkt/o/$1" >/dev/null
+		sed -n 's/.*"kmsKeyName": *"\([^"]*\)".*/\1/p' "$tmp/body"
+	else
+		req HEAD "/bkt/$1" >/dev/null
+		field x-amz-server-side-encryption-aws-kms-key-id
+	fi
+}
+
+# writes NAME SCHEME OPTION...: all ways to make an object with these options
+writes() {
+	name=$1 CKPTFS_TEST_SCHEME=$2
+	shift 2
+	sim_start --data "$tmp/objects.$name" --protocol "$CKPTFS_TEST_SCHEME"
+	CKPTFS_TEST_ENDPOINT=$url
+	mount_ckptfs part_size=5M "$@"
+	echo small >"$mnt/small"
+	chmod 600 "$mnt/small"
+	ln -s small "$mnt/link"
+	mkdir "$mnt/dir"
+	cp "$tmp/data" "$mnt/large"
+	cp "$mnt/large" "$mnt/copied"
+	cp "$tmp/data" "$mnt/longer"
+	echo tail >>"$mnt/longer"
+	cp "$tmp/data" "$mnt/first"
+	mv "$mnt/first" "$mnt/moved"
+	others=''
+	for object in small link dir%2F large copied longer moved; do
+		[ "$(key_of $object)" = "$key" ] || others="$others $object:$(key_of $object)"
+	done
+	expect_eq "" "$others" "$name: every object has the key"
+	umount_ckptfs "$name: the daemon ends well and warned of nothing else"
+	sim_stop
+}
+
+writes s3 s3 sse=aws:kms "sse_kms_key=$key"
+writes multipart gs "kms_key=$key"
+writes compose gs "kms_key=$key" upload=compose
+writes resumable gs "kms_key=$key" upload=resumable
