@@ -20,7 +20,7 @@ check_PROGRAMS += %D%/lib/fdo %D%/lib/objects
 ASAN_LEAVES = tests/docs/*|tests/trainers/*|tests/mount/gs/*|tests/faults/gs/*|tests/interop/*clients*|tests/posix/f*|tests/posix/p*
 # ThreadSanitizer: what has threads of ours.
 TSAN_TESTS = tests/unit/test_metrics*|tests/unit/test_log*|tests/store/*|tests/mount/*.sh|tests/faults/*.sh
-TSAN_LEAVES = tests/mount/gs/*|tests/faults/gs/*|tests/mount/encryption*
+TSAN_LEAVES = tests/mount/gs/*|tests/faults/gs/*|tests/mount/gs_[ov]*|tests/mount/encryption*
 
 check-asan:
 	@list=; for t in $(TESTS); do case $$t in $(ASAN_LEAVES)) ;; *) list="$$list $$t";; esac; done; \

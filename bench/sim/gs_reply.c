@@ -20,7 +20,9 @@ static const struct {
         {412, "conditionNotMet", "At least one of the pre-conditions you specified did not hold."},
         {413, "uploadTooLarge", "The upload is too large."},
         {416, "requestedRangeNotSatisfiable", "The requested range cannot be satisfied."},
-        {429, "rateLimitExceeded", "The object exceeded the rate limit for object mutations."},
+        {429, "rateLimitExceeded",
+         "The object exceeded the rate limit for object mutation operations (create, update, and "
+         "delete). Please reduce your request rate."},
         {499, "clientClosedRequest", "The session was cancelled."},
         {501, "notImplemented", "Not implemented."},
         {503, "backendError", "Backend Error"},
@@ -124,6 +126,9 @@ void gs_fail(struct exchange *x, int err)
         case -ESTALE:
         case -EALREADY:
                 gs_refuse(x, 412, NULL, NULL);
+                break;
+        case -EBUSY:
+                gs_refuse(x, 429, NULL, NULL);
                 break;
         case -EEXIST:
         case -ENOTEMPTY:

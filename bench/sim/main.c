@@ -25,7 +25,7 @@ enum { BUCKETS_MAX = 64, THREADS_MAX = 64, CONNECTIONS_MAX = 65536, WHY = 512 };
 struct options {
         const char *dir, *tls_cert, *tls_key, *faults, *identity, *log, *fill;
         bool null, hns, versioning;
-        uint64_t quota;
+        uint64_t quota, name_pause_ns;
         struct s3_options s3;
         struct gs_options gs;
         const char *buckets[BUCKETS_MAX];
@@ -64,6 +64,7 @@ static const char usage[] =
         "  --hns                   gs: buckets have a hierarchical namespace\n"
         "  --versioning            gs: versions that are replaced stay readable by generation\n"
         "  --no-move               gs: moveTo is not there (404)\n"
+        "  --name-pause TIME       gs: a name is changed again only after that, as 1s (429)\n"
         "  --rewrite-chunk SIZE    gs: a call of rewriteTo copies so many bytes\n"
         "  --resume-short SIZE     gs: a chunk of a resumable session keeps so many bytes\n"
         "  --faults FILE           rules that make requests fail (JSON); SIGHUP reads it again\n"
@@ -95,6 +96,7 @@ enum {
         OPT_HNS,
         OPT_VERSIONING,
         OPT_NO_MOVE,
+        OPT_NAME_PAUSE,
         OPT_REWRITE_CHUNK,
         OPT_RESUME_SHORT,
         OPT_FAULTS,
@@ -126,6 +128,7 @@ static const struct option longs[] = {
         {"hns", no_argument, NULL, OPT_HNS},
         {"versioning", no_argument, NULL, OPT_VERSIONING},
         {"no-move", no_argument, NULL, OPT_NO_MOVE},
+        {"name-pause", required_argument, NULL, OPT_NAME_PAUSE},
         {"rewrite-chunk", required_argument, NULL, OPT_REWRITE_CHUNK},
         {"resume-short", required_argument, NULL, OPT_RESUME_SHORT},
         {"faults", required_argument, NULL, OPT_FAULTS},
@@ -233,6 +236,10 @@ static int set_odd_option(struct options *o, int opt, const char *value)
         case OPT_NO_MOVE:
                 o->gs.no_move = true;
                 return 0;
+        case OPT_NAME_PAUSE:
+                return fault_parse_duration(value, &o->name_pause_ns)
+                               ? bad_value("name-pause", value, "give a time, as 1s")
+                               : 0;
         case OPT_REWRITE_CHUNK:
                 return set_size("rewrite-chunk", value, &o->gs.rewrite_chunk);
         case OPT_RESUME_SHORT:
@@ -383,6 +390,8 @@ static int open_store(const struct options *o, struct parts *p, char *why, size_
         err = vault_open(p->data, &p->vault);
         if (!err && o->versioning)
                 vault_keep_versions(p->vault);
+        if (!err)
+                vault_pace_names(p->vault, o->name_pause_ns);
         if (!err && o->hns)
                 err = vault_use_folders(p->vault);
         for (unsigned i = 0; !err && i < o->nbuckets; i++) {

@@ -194,6 +194,10 @@ void s3_fail(struct exchange *x, int err)
         case -EALREADY:
                 s3_error(x, "PreconditionFailed");
                 break;
+        case -EBUSY:
+                s3_refuse(x, 429, "SlowDown",
+                          "The object exceeded the rate limit for object mutation operations.");
+                break;
         case -ENOSPC:
         case -EDQUOT:
                 s3_error(x, "InsufficientStorage");

@@ -211,8 +211,11 @@ int vault_replace_locked(struct vault *v, struct bucket *b, struct object *o, co
                          const struct vault_cond *cond, struct object **old)
 {
         char path[DATA_PATH_MAX];
-        int err = vault_check(index_find(&b->index, o->key), cond);
+        const struct object *present = index_find(&b->index, o->key);
+        int err = vault_check(present, cond);
 
+        if (!err)
+                err = version_pace(v, present, o);
         if (!err)
                 err = folder_make_parents_locked(v, b, o->key);
         if (err)

@@ -5,7 +5,7 @@
  * Thread-safe: one lock, held for index work, one rename and one page of a list at most. Bytes are
  * not touched under it. Errors are negative errnos: -ENOENT (object or upload), -ENXIO (bucket),
  * -EEXIST (bucket, folder), -ENOTEMPTY, -ESTALE or -EALREADY (a condition failed: something else
- * is there, or what was not to be), -ENOMEM or the disk's. */
+ * is there, or what was not to be), -EBUSY (see vault_pace_names()), -ENOMEM or the disk's. */
 #ifndef CKPTFS_SIM_VAULT_H
 #define CKPTFS_SIM_VAULT_H
 
@@ -66,6 +66,10 @@ struct vault_move {
 };
 int vault_move(struct vault *v, const char *bucket, const struct vault_move *m,
                struct object **out);
+
+/* From here on a version can be replaced, or its metadata changed, only when it is so old: -EBUSY
+ * before that. */
+void vault_pace_names(struct vault *v, uint64_t pause_ns);
 
 /* From here on, versions that are replaced or deleted stay readable until the server ends. */
 void vault_keep_versions(struct vault *v);

@@ -36,6 +36,7 @@ struct vault {
         pthread_mutex_t mtx; /* guards all below */
         struct bucket *buckets;
         bool versions, folders; /* set before the server starts */
+        uint64_t name_pause_ns; /* the same */
 };
 
 struct bucket *vault_bucket_locked(struct vault *v, const char *name);
@@ -56,6 +57,8 @@ struct object *vault_take_locked(struct vault *v, struct bucket *b, const char *
  * the one that takes its place. Without memory it is let go of. */
 void version_keep_locked(struct vault *v, struct bucket *b, const struct object *old,
                          int64_t generation);
+/* -EBUSY for a present version (NULL: none) that is too young to be replaced by o. */
+int version_pace(const struct vault *v, const struct object *now, const struct object *o);
 /* vault_folder.c: the folders above a key; nothing where the bucket has none. */
 int folder_make_parents_locked(struct vault *v, struct bucket *b, const char *key);
 

@@ -15,6 +15,17 @@ static int old_key(struct buf *out, const char *key, int64_t generation)
         return buf_addf(out, "%s#%" PRId64, key, generation);
 }
 
+void vault_pace_names(struct vault *v, uint64_t pause_ns)
+{
+        v->name_pause_ns = pause_ns;
+}
+
+int version_pace(const struct vault *v, const struct object *now, const struct object *o)
+{
+        int64_t age = now ? o->mtime_ns - now->mtime_ns : INT64_MAX;
+        return age >= 0 && (uint64_t)age < v->name_pause_ns ? -EBUSY : 0;
+}
+
 void vault_keep_versions(struct vault *v)
 {
         v->versions = true;

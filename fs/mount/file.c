@@ -357,7 +357,7 @@ int file_write(struct file *f, struct file_user *u, bool append, uint64_t pos, c
         int err = file_refusal_locked(f, u);
         if (!err && append)
                 pos = f->locked.size;
-        if (!err && pos + n > INT64_MAX)
+        if (!err && (pos > f->env->size_max || n > f->env->size_max - pos))
                 err = -EFBIG;
         if (!err && f->locked.unlinked && !f->locked.read_too)
                 f->locked.size = pos + n > f->locked.size ? pos + n : f->locked.size;
@@ -400,7 +400,9 @@ int file_truncate(struct file *f, struct file_user *u, uint64_t size)
 
         file_enter(f, &out);
         int err = file_refusal_locked(f, u);
-        if (!err && !size)
+        if (!err && size > f->env->size_max)
+                err = -EFBIG;
+        else if (!err && !size)
                 err = empty_locked(f, &out);
         else if (!err && size < f->locked.size)
                 err = settle_locked(f, slots_cut_locked(f, size));

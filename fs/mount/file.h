@@ -40,6 +40,7 @@ struct file_env {
         struct pool *pool;
         struct spill *spill;
         struct part_plan plan;
+        uint64_t size_max; /* no file gets longer */
         const struct reader_env *reader;
         struct file_tally *tally;
         struct claims *claims;
@@ -78,7 +79,7 @@ void file_read_too(struct file *f);
  * -EAGAIN   something is under way: file_defer() the same write
  * -ENOSPC   neither memory nor the spill has room
  * -EBUSY    it goes into a part that was sent and is not kept
- * -EFBIG    beyond what 10,000 parts hold
+ * -EFBIG    beyond what 10,000 parts hold, or the store takes
  * or the error of the version that this handle wrote to */
 int file_write(struct file *f, struct file_user *u, bool append, uint64_t pos, const void *p,
                size_t n, struct pool_buf *whole);

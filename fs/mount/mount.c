@@ -81,6 +81,7 @@ int mount_init(struct mount *m, struct store *store)
                 .pool = m->pool,
                 .spill = m->spill,
                 .plan = part_plan(p->part_size, p->memory),
+                .size_max = store_object_max(store),
                 .reader = &m->reader_env,
                 .tally = &m->tally,
                 .claims = &m->claims,

@@ -131,6 +131,12 @@ static unsigned gcs_more_caps(const struct store_kind *k)
                (__atomic_load_n(&k->folders, __ATOMIC_RELAXED) ? STORE_CAP_FOLDERS : 0);
 }
 
+/* A server without TLS is an emulator. */
+static bool gcs_ramps(const struct store_kind *k)
+{
+        return !strncmp(k->endpoint, "https://", 8);
+}
+
 static const char *gcs_ca_bundle(const struct store_kind *k, const char *arg)
 {
         return cred_chain_ca_bundle(k->creds, arg);
@@ -139,10 +145,12 @@ static const char *gcs_ca_bundle(const struct store_kind *k, const char *arg)
 const struct store_ops store_gcs = {
         .scheme = "gs",
         .caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_COPY_LARGE | STORE_CAP_COPY_IF,
+        .object_max = 5ULL << 40,
         .open = gcs_open,
         .close = gcs_close,
         .ca_bundle = gcs_ca_bundle,
         .more_caps = gcs_more_caps,
+        .ramps = gcs_ramps,
         .object = gcs_object,
         .explain = gcs_explain,
         .verb =

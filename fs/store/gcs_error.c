@@ -97,7 +97,6 @@ int gcs_meaning(int status, const char *reason, bool if_absent)
         return status_errno(status, if_absent);
 }
 
-/* One object may be changed once a second: that is no reason for others to go slower. */
 /* What was sent is not what its checksum says. */
 static bool is_damaged(const struct op *op)
 {
@@ -106,6 +105,7 @@ static bool is_damaged(const struct op *op)
                (strstr(said, "CRC32C") || strstr(said, "MD5") || strstr(said, "checksum"));
 }
 
+/* One object may be changed once a second: that is no reason for others to go slower. */
 static int too_often(struct op *op)
 {
         enum { ONE_NAME_MS = 1000 };

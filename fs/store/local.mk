@@ -57,6 +57,8 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/pace.h \
 	%D%/profile.c \
 	%D%/profile.h \
+	%D%/ramp.c \
+	%D%/ramp.h \
 	%D%/request.c \
 	%D%/retry.c \
 	%D%/retry.h \

@@ -153,9 +153,10 @@ struct store_place {
         const char *prefix; /* "" or with a '/' at its end */
 };
 
-struct store_ops {          /* one const table per kind; no slot is NULL */
-        const char *scheme; /* of the URL, "s3" */
-        unsigned caps;      /* STORE_CAP_*: ask these, never the scheme */
+struct store_ops {           /* one const table per kind; no slot is NULL */
+        const char *scheme;  /* of the URL, "s3" */
+        unsigned caps;       /* STORE_CAP_*: ask these, never the scheme */
+        uint64_t object_max; /* bytes of the largest object */
         /* 0 or a negative errno with one line in `why`. */
         int (*open)(const struct store_config *cfg, const struct store_place *place,
                     struct store_kind **out, char *why, size_t nwhy);
@@ -163,6 +164,8 @@ struct store_ops {          /* one const table per kind; no slot is NULL */
         const char *(*ca_bundle)(const struct store_kind *k, const char *arg); /* or NULL */
         /* Capabilities that are known only now; store_no_caps for none. */
         unsigned (*more_caps)(const struct store_kind *k);
+        /* Whether the server wants the rate of requests to grow as ramp.h says. */
+        bool (*ramps)(const struct store_kind *k);
         /* Fills `out` from the headers of a reply that carries an object (head, get). */
         void (*object)(struct store_kind *k, const struct http_req *rq, struct store_object *out);
         /* One line on why an op failed with err: cause, then remedy. */
@@ -176,6 +179,7 @@ extern const struct store_ops store_s3, store_gcs;
 int store_no_build(struct store_kind *k, struct op *op);
 int store_no_parse(struct store_kind *k, struct op *op);
 unsigned store_no_caps(const struct store_kind *k);
+bool store_no_ramp(const struct store_kind *k);
 
 /* Adds an entry to op->v; strings may be NULL. 0 or -ENOMEM. */
 int op_add_entry(struct op *op, const struct op_entry *e, const char *key, const char *etag,

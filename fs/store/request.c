@@ -288,8 +288,38 @@ void op_freep(struct op **op)
         op_free(*op);
 }
 
+static bool is_read(enum op_verb verb)
+{
+        switch (verb) {
+        case OP_CHECK:
+        case OP_HEAD:
+        case OP_GET:
+        case OP_LIST:
+        case OP_PARTS:
+        case OP_UPLOADS:
+                return true;
+        default:
+                return false;
+        }
+}
+
+/* How long an op waits before its first request. */
+static unsigned wait_of(const struct op *op)
+{
+        struct store *s = op->s;
+
+        if (!s->ramps)
+                return 0;
+        pthread_mutex_lock(&s->ramp_mtx);
+        unsigned ms = ramp_wait(is_read(op->verb) ? &s->reads : &s->writes,
+                                op->nkeys ? (unsigned)op->nkeys : 1, clock_ms());
+        pthread_mutex_unlock(&s->ramp_mtx);
+        return ms;
+}
+
 int op_submit(struct op *op)
 {
+        op->rq.delay_ms = wait_of(op);
         int err = http_submit(op->s->http, &op->rq);
         if (err)
                 op_free(op);
@@ -337,6 +367,11 @@ int store_no_build(struct store_kind *k, struct op *op)
 int store_no_parse(struct store_kind *k, struct op *op)
 {
         return store_no_build(k, op);
+}
+
+bool store_no_ramp(const struct store_kind *k)
+{
+        return store_no_caps(k) != 0;
 }
 
 unsigned store_no_caps(const struct store_kind *k)

@@ -107,10 +107,12 @@ static unsigned s3_more_caps(const struct store_kind *k)
 const struct store_ops store_s3 = {
         .scheme = "s3",
         .caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_PART_COPY,
+        .object_max = STORE_PART_MAX * STORE_PART_SIZE_MAX,
         .open = s3_open,
         .close = s3_close,
         .ca_bundle = s3_ca_bundle,
         .more_caps = s3_more_caps,
+        .ramps = store_no_ramp, /* 503 says when it is too much */
         .object = s3_object,
         .explain = s3_explain,
         .verb =

@@ -97,6 +97,9 @@ int store_open(const struct store_config *cfg, struct store **out, char *why, si
         snprintf(why, nwhy, "no memory for the store; free some");
         if (!s)
                 return -ENOMEM;
+        pthread_mutex_init(&s->ramp_mtx, NULL);
+        s->reads.first = RAMP_READS;
+        s->writes.first = RAMP_WRITES;
         s->deadline_ms = cfg->deadline_ms ? cfg->deadline_ms : DEADLINE_MS;
         int err = parse_url(s, cfg->url, why, nwhy);
         if (err)
@@ -107,6 +110,7 @@ int store_open(const struct store_config *cfg, struct store **out, char *why, si
                 err = open_http(s, cfg, why, nwhy);
         if (err)
                 return err;
+        s->ramps = s->ops->ramps(s->kind);
         *why = 0;
         *out = TAKE_PTR(s);
         return 0;
@@ -124,6 +128,7 @@ void store_close(struct store *s)
         http_close(s->http);
         if (s->kind)
                 s->ops->close(s->kind);
+        pthread_mutex_destroy(&s->ramp_mtx);
         free(s->bucket);
         free(s->prefix);
         free(s);
@@ -132,6 +137,11 @@ void store_close(struct store *s)
 unsigned store_caps(const struct store *s)
 {
         return s->ops->caps | s->ops->more_caps(s->kind);
+}
+
+uint64_t store_object_max(const struct store *s)
+{
+        return s->ops->object_max;
 }
 
 void store_stats(const struct store *s, struct store_stats *out)

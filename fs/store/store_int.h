@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "store/ops.h"
+#include "store/ramp.h"
 
 /* How long a copy or a completion may take without a byte. */
 enum { SERVER_WORKS_MS = 60000 };
@@ -18,6 +19,9 @@ struct store {
         size_t prefix_len;
         unsigned deadline_ms;
         uint64_t retries, errors; /* atomics */
+        bool ramps;               /* the rate of requests grows slowly: */
+        pthread_mutex_t ramp_mtx;
+        struct ramp reads, writes; /* guarded by it */
 };
 
 /* request.c: the life of an operation. op_new() takes the key as the user gave it, NULL for none;

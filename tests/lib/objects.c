@@ -339,6 +339,7 @@ int main(int argc, char **argv)
         const struct store_config cfg = {
                 .url = url,
                 .endpoint = getenv("CKPTFS_TEST_ENDPOINT"),
+                .ca_bundle = getenv("CKPTFS_TEST_CA"),
                 .deadline_ms = 10000,
         };
         int err = store_open(&cfg, &s, why, sizeof why);

@@ -20,7 +20,7 @@
 
 # The configuration of who runs the tests must not leak in.
 unset AWS_PROFILE AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_CA_BUNDLE \
-	AWS_DEFAULT_REGION 2>/dev/null || :
+	AWS_DEFAULT_REGION CKPTFS_TEST_CA 2>/dev/null || :
 export AWS_ACCESS_KEY_ID=ckptfs-test-key AWS_SECRET_ACCESS_KEY=ckptfs-test-secret
 export AWS_REGION=us-east-1 CKPTFS_TEST_BUCKET=test-bucket
 : "${CKPTFS_TEST_SCHEME:=s3}"
@@ -64,7 +64,9 @@ free_port() {
 	echo "$port"
 }
 
-store_answers() { curl -s -o /dev/null --max-time 5 "$CKPTFS_TEST_ENDPOINT/"; }
+store_answers() {
+	curl -s -o /dev/null --max-time 5 ${CKPTFS_TEST_CA:+--cacert "$CKPTFS_TEST_CA"} "$CKPTFS_TEST_ENDPOINT/"
+}
 
 # Prints the log of a test that failed, and ends the server.
 store_atexit() {

@@ -20,6 +20,7 @@ mount_tests = \
 	%D%/gs_append.sh \
 	%D%/gs_keys.sh \
 	%D%/gs_listing.sh \
+	%D%/gs_often.sh \
 	%D%/gs_resumable.sh \
 	%D%/handles.sh \
 	%D%/hns.sh \

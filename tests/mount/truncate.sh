@@ -3,7 +3,7 @@
 # truncate.sh: a file is cut to nothing, by name or while it is open.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 16
+plan 18
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -31,4 +31,9 @@ expect_eq 0 "$(objects size big)" "publishes an empty file"
 printf 0123456789 >"$mnt/f"
 expect_eq "ok ok ok" "$(fdo open w "$mnt/f" ftruncate 0 close)" "ftruncate() of a file of bytes"
 expect_eq "0 0" "$(objects size f) $(stat -c %s "$mnt/f")" "empties it"
+most=$((5 << 40))
+on_gs || most=$((10000 * (5 << 30)))
+expect_eq "ok EFBIG EFBIG ok" "$(fdo open w "$mnt/f" ftruncate $((most + 1)) pwrite 1 $most close)" \
+	"no file gets longer than the store takes"
+expect_eq 0 "$(objects size f)" "and stays as it was"
 umount_ckptfs

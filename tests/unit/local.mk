@@ -38,6 +38,7 @@ unit_tests = \
 	%D%/test_holders \
 	%D%/test_killed \
 	%D%/test_pace \
+	%D%/test_ramp \
 	%D%/test_extent \
 	%D%/test_plan \
 	%D%/test_pool \
@@ -131,6 +132,8 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_window_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_pace_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_pace_LDADD = $(UNIT_STORE_LIBS)
+%C%_test_ramp_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_ramp_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_buf_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_buf_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_log_CFLAGS = $(AM_UNIT_CFLAGS)

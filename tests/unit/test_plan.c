@@ -58,6 +58,37 @@ START_TEST(sixteen_mib_parts_in_two_gib_reach_five_tib)
 }
 END_TEST
 
+/* Five TiB is the largest object of Google Cloud Storage, written as a stream or appended to where
+ * a copied part is the whole object. */
+START_TEST(five_tib_are_written_and_grow_on_a_store_of_whole_copies)
+{
+        struct part_plan p = part_plan(16 * MiB, 2 * GiB);
+        struct part_anchor a = {.origin = 0, .no = 1};
+        uint64_t start, len;
+        unsigned no;
+        ck_assert(part_plan_at(&p, &a, 5 * TiB - 1, &no, &start, &len));
+        ck_assert_uint_le(len, STORE_PART_SIZE_MAX);
+
+        const struct plan_run tail = {5 * TiB - 1024, 5 * TiB};
+        const struct plan_in in = {.size = tail.to,
+                                   .base = tail.from,
+                                   .base_size = tail.from,
+                                   .copies = true,
+                                   .whole_copies = true,
+                                   .put_most = 16 * MiB,
+                                   .part = 16 * MiB,
+                                   .held = &tail,
+                                   .nheld = 1};
+        struct plan plan;
+        ck_assert_int_eq(plan_commit(&in, &plan), 0);
+        ck_assert_uint_eq(plan.n, 2);
+        ck_assert(plan.v[0].copy && plan.v[0].len == tail.from);
+        ck_assert(!plan.v[1].copy && plan.v[1].len == 1024);
+        ck_assert_uint_eq(plan.moved, 1024);
+        plan_release(&plan);
+}
+END_TEST
+
 START_TEST(an_announced_size_fits_ten_thousand_parts)
 {
         static const uint64_t announced[] = {MiB, 5 * TiB, 20 * TiB, 50000000000000ULL};
@@ -318,6 +349,7 @@ int main(void)
                             sizeof sizes / sizeof sizes[0]);
         tcase_add_test(t, parts_never_shrink_and_are_never_too_small);
         tcase_add_test(t, sixteen_mib_parts_in_two_gib_reach_five_tib);
+        tcase_add_test(t, five_tib_are_written_and_grow_on_a_store_of_whole_copies);
         tcase_add_loop_test(t, an_announced_size_fits_ten_thousand_parts, 0, 4);
         tcase_add_test(t, every_byte_is_in_one_part);
         tcase_add_loop_test(t, a_commit_moves_what_it_must, 0, sizeof commits / sizeof commits[0]);
