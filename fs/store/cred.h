@@ -88,13 +88,17 @@ bool cred_chain_fips(const struct cred_chain *c);
 bool cred_chain_dualstack(const struct cred_chain *c);
 
 /* What requests must be made for, and where they go to: what cred_gcp would find with that file
- * (NULL: none is named) are HMAC keys; and the domain of its universe, googleapis.com unless
- * GOOGLE_CLOUD_UNIVERSE_DOMAIN or the file says another. Blocks on local files. */
+ * (NULL: none is named) are HMAC keys; the domain of its universe, googleapis.com unless
+ * GOOGLE_CLOUD_UNIVERSE_DOMAIN or the file says another; and whether only the metadata server of
+ * this machine is left to ask for either. Blocks on local files. */
 struct cred_gcp_facts {
-        bool keys;
+        bool keys, machine;
         char universe[128];
 };
 void cred_gcp_facts(const char *file, struct cred_gcp_facts *out);
+/* Sets the universe to the one that the metadata server tells, if it does. Blocks for a second at
+ * most. */
+void cred_gcp_machine_universe(struct cred_gcp_facts *facts);
 #define CRED_GCP_KEY_VARIABLE    "CLOUDSDK_STORAGE_GS_XML_ACCESS_KEY_ID"
 #define CRED_GCP_SECRET_VARIABLE "CLOUDSDK_STORAGE_GS_XML_SECRET_ACCESS_KEY"
 

@@ -34,32 +34,57 @@ int gcp_exchange(struct cred_ask *a, struct cred_call *c, struct cred *out)
         return err ? err : take_token(a, c, out);
 }
 
-int cred_gcp_metadata(struct cred_ask *a, struct cred *out)
+/* Asks the metadata server; `c` has its answer then, whatever its status. */
+static int ask_machine(struct cred_ask *a, struct cred_call *c, const char *what)
 {
-        CLEANUP(cred_call_release) struct cred_call c = CRED_CALL("metadata server", "GET");
         const char *host = cred_env("GCE_METADATA_HOST");
 
         if (cred_is_true(cred_env("NO_GCE_CHECK")))
                 return cred_no(a, -ENOENT, "NO_GCE_CHECK is set");
         if (!host)
                 host = cred_env("GCE_METADATA_ROOT");
-        c.metadata = true;
-        c.timeout_ms = 1000;
-        buf_addf(&c.url,
-                 "http://%s/computeMetadata/v1/instance/service-accounts/default/token?scopes=%s",
-                 host ? host : "metadata.google.internal", GCP_SCOPE);
-        cred_call_header(&c, "Metadata-Flavor", "Google");
-        int err = cred_call(a, &c);
+        if (!host)
+                host = "metadata.google.internal";
+        c->metadata = true;
+        c->timeout_ms = 1000;
+        buf_addf(&c->url, "http://%s/computeMetadata/v1/%s", host, what);
+        cred_call_header(c, "Metadata-Flavor", "Google");
+        int err = cred_call(a, c);
         if (err)
                 return err;
-        const char *flavor = cred_call_reply_header(&c, "metadata-flavor");
+        const char *flavor = cred_call_reply_header(c, "metadata-flavor");
         if (!flavor || strcmp(flavor, "Google") != 0)
-                return cred_no(a, -EHOSTDOWN, "what answers at %s is no metadata server",
-                               host ? host : "metadata.google.internal");
+                return cred_no(a, -EHOSTDOWN, "what answers at %s is no metadata server", host);
+        return 0;
+}
+
+int cred_gcp_metadata(struct cred_ask *a, struct cred *out)
+{
+        CLEANUP(cred_call_release) struct cred_call c = CRED_CALL("metadata server", "GET");
+
+        int err = ask_machine(a, &c, "instance/service-accounts/default/token?scopes=" GCP_SCOPE);
+        if (err)
+                return err;
         if (c.status == 404)
                 return cred_no(a, -ENOENT, "this machine has no service account");
         err = take_token(a, &c, out);
         return err == -ETIMEDOUT ? -EHOSTDOWN : err;
+}
+
+void cred_gcp_machine_universe(struct cred_gcp_facts *facts)
+{
+        static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789.-";
+        CLEANUP(cred_call_release) struct cred_call c = CRED_CALL("metadata server", "GET");
+        struct cred_ask a = {.file = NULL};
+
+        c.tries = 1;
+        if (ask_machine(&a, &c, "universe/universe-domain") || c.status != 200)
+                return; /* older servers do not know it */
+        size_t n = strspn(c.reply.p, letters);
+        if (n && n < sizeof facts->universe && !c.reply.p[n + strspn(c.reply.p + n, "\r\n")]) {
+                memcpy(facts->universe, c.reply.p, n);
+                facts->universe[n] = 0;
+        }
 }
 
 static int settle(struct cred_ask *a, const struct cred_want *want, struct cred_settings *set)

@@ -56,7 +56,7 @@ static int from_file(struct cred_ask *a, const char *path, const char *named_by,
                 return err == -ENOENT ? -EINVAL : err;
         }
         if (err)
-                return err;
+                return err == -ENOENT ? err : cred_remedy(a, err, "make it readable, or remove it");
         if (json_parse(path, text.p, text.len, &j, why, sizeof why) || !json_is_object(j))
                 return cred_no(a, -EINVAL,
                                "%s is no JSON of a credential, or only a part of it: have the file "

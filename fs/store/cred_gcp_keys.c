@@ -41,22 +41,28 @@ int gcp_hmac(struct cred_ask *a, const struct gcp_file *f, struct cred *out)
         return cred_keys(out, access, secret, NULL, 0);
 }
 
-/* What a file tells; one that cannot be read is told of by the chain, which looks again. */
-static void look_into(const char *path, struct cred_gcp_facts *out)
+static void take_universe(struct cred_gcp_facts *out, const char *universe)
+{
+        size_t n = universe ? strlen(universe) : 0;
+        if (n && n < sizeof out->universe)
+                memcpy(out->universe, universe, n + 1);
+}
+
+/* What a file tells; one that cannot be read is told of by the chain, which looks again. Returns
+ * whether there is one. */
+static bool look_into(const char *path, struct cred_gcp_facts *out)
 {
         CLEANUP(secret_buf_release) struct buf text = BUF_INIT;
         CLEANUP(secret_json_freep) struct json *j = NULL;
         struct cred_ask a = {.file = NULL};
         char why[64];
 
-        if (cred_read_file(&a, path, &text))
-                return;
-        if (json_parse(path, text.p, text.len, &j, why, sizeof why))
-                return;
+        int err = cred_read_file(&a, path, &text);
+        if (err || json_parse(path, text.p, text.len, &j, why, sizeof why))
+                return err != -ENOENT;
         out->keys = gcp_is_hmac(j);
-        const char *universe = json_string(json_get(j, "universe_domain"), "");
-        if (*universe && strlen(universe) < sizeof out->universe)
-                memcpy(out->universe, universe, strlen(universe) + 1);
+        take_universe(out, json_string(json_get(j, "universe_domain"), ""));
+        return true;
 }
 
 void cred_gcp_facts(const char *file, struct cred_gcp_facts *out)
@@ -72,8 +78,7 @@ void cred_gcp_facts(const char *file, struct cred_gcp_facts *out)
                 out->keys = true;
         else if (named)
                 look_into(named, out);
-        else if (left)
-                look_into(left, out);
-        if (universe && strlen(universe) < sizeof out->universe)
-                memcpy(out->universe, universe, strlen(universe) + 1);
+        else
+                out->machine = !(left && look_into(left, out)) && !universe;
+        take_universe(out, universe);
 }

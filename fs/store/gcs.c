@@ -28,14 +28,17 @@ static void gcs_closep(struct store_kind **k)
 }
 
 /* An emulator may be given as HOST:PORT alone, as the vendor's libraries take it. */
-static int set_endpoint(struct store_kind *k, const char *arg, const char *universe, char *why,
-                        size_t nwhy)
+static int set_endpoint(struct store_kind *k, const struct store_config *cfg,
+                        struct cred_gcp_facts *facts, char *why, size_t nwhy)
 {
+        const char *arg = cfg->endpoint;
         const char *given = arg && *arg ? arg : getenv("STORAGE_EMULATOR_HOST");
         CLEANUP(buf_release) struct buf url = BUF_INIT, own = BUF_INIT;
 
         k->emulator = given && *given;
-        if (buf_addf(&own, "https://storage.%s", universe))
+        if (!k->emulator && facts->machine && !cfg->anonymous)
+                cred_gcp_machine_universe(facts);
+        if (buf_addf(&own, "https://storage.%s", facts->universe))
                 return -ENOMEM;
         if (!k->emulator)
                 given = own.p;
@@ -107,7 +110,7 @@ static int gcs_open(const struct store_config *cfg, const struct store_place *pl
         k->upload = cfg->upload;
         struct cred_gcp_facts facts;
         cred_gcp_facts(cfg->credentials, &facts);
-        int err = set_endpoint(k, cfg->endpoint, facts.universe, why, nwhy);
+        int err = set_endpoint(k, cfg, &facts, why, nwhy);
         if (!err)
                 err = open_credentials(k, cfg, &facts, why, nwhy);
         if (err)

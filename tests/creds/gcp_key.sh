@@ -4,7 +4,7 @@
 scheme=gs
 . "$srcdir/tests/lib/creds.sh"
 command -v openssl >/dev/null || skip_all "openssl is not installed"
-plan 22
+plan 28
 openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out "$tmp/key.pem" 2>/dev/null
 openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out "$tmp/other.pem" 2>/dev/null
 openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$tmp/ec.pem" 2>/dev/null
@@ -50,6 +50,26 @@ refused "as is a kind that is not served" 'kind "gdch_service_account": give one
 echo '{"client_email": "a@b"}' >"$tmp/untyped.json"
 refused "as is one without a kind" 'has no "type"' "$(named "$tmp/untyped.json")"
 sed 's/a@b/c@d/' "$tmp/sa.json" >"$tmp/who.json"
+mkdir "$tmp/folder"
+refused "as is a folder" "folder: not a file .*GOOGLE_APPLICATION_CREDENTIALS names it: correct that" "$(named "$tmp/folder")"
+if [ -n "$cannot_read" ]; then
+	as_who=$cannot_read
+	cp "$tmp/sa.json" "$tmp/locked.json"
+	chmod 000 "$tmp/locked.json"
+	refused "a file that may not be read is told" \
+		'locked.json: Permission denied: GOOGLE_APPLICATION_CREDENTIALS names it: .*make the file readable' \
+		"$(named "$tmp/locked.json")"
+	refused "also where the option names it" 'locked.json: Permission denied: credentials= names it: ' \
+		-ocredentials="$tmp/locked.json"
+	mv "$tmp/locked.json" "$home/.config/gcloud/application_default_credentials.json"
+	refused "or gcloud left it" 'application_default_credentials.json: Permission denied: make it readable' "$nowhere"
+	rm "$home/.config/gcloud/application_default_credentials.json"
+	as_who=''
+else
+	for name in "a file that may not be read is told" "also where the option names it" "or gcloud left it"; do
+		skip "$name" "setpriv cannot take the right to read all files"
+	done
+fi
 refused "another account is refused" 'token server at .* answers 400' "$(named "$tmp/who.json")"
 refused "without any, each source and its reason are named" \
 	'no credentials \(credentials=: .*GOOGLE_APPLICATION_CREDENTIALS: .*gcloud: .*metadata server: .*\): run' "$nowhere"
@@ -66,6 +86,18 @@ opens "a slow answer is waited for" "$(named "$tmp/sa.json")"
 identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"refuse\", \"status\": 503, \"times\": 1}}"
 account "$tmp/sa.json" "$tmp/key.pem"
 opens "an error that passes is tried again" "$(named "$tmp/sa.json")"
+sim_options="--faults $tmp/faults.json"
+cat >"$tmp/faults.json" <<'END'
+[{"op": "objects.list", "do": "status", "status": 403, "code": "forbidden",
+  "message": "a@b does not have storage.objects.list access to the Google Cloud Storage bucket."}]
+END
+identity "{\"issue\": {\"only\": true}, $demands}}"
+account "$tmp/sa.json" "$tmp/key.pem"
+refused "a bucket of another project is told with the role to give" \
+	'access to bucket bkt denied by .*403 a@b does not have storage.objects.list access.*roles/storage.objectUser' \
+	"$(named "$tmp/sa.json")"
+bucket_url=gs://other-bucket
+refused "as is a name of no bucket" 'bucket other-bucket does not exist at .*correct the URL' "$(named "$tmp/sa.json")"
 bucket_url=gcs://bkt
 refused "another way to write the scheme is told the right one" 'give gs://' "$(named "$tmp/sa.json")"
 no_secrets

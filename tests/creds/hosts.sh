@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/creds.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 command -v openssl >/dev/null || skip_all "openssl is not installed"
-plan 27
+plan 29
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=ckptfs-test \
 	-addext subjectAltName=IP:127.0.0.1,DNS:store.test -keyout "$tmp/tls.key" -out "$tmp/tls.pem" 2>/dev/null
 
@@ -37,6 +37,22 @@ expect_eq "" "$(cat "$asked")" "so it was asked nothing"
 refused "a proxy that is not there is told" 'does not answer|proxy' http_proxy=http://127.0.0.1:1 \
 	$keys -oendpoint=http://store.test
 
+# asks NAME HOST VAR=VALUE...: this host is the last that was asked
+asks() {
+	name=$1 want=$2; shift 2
+	: >"$asked"
+	try "https_proxy=$proxy" -oendpoint= "$@"
+	expect_eq "CONNECT $want:443" "$(tail -n 1 "$asked")" "$name"
+}
+bucket_url=gs://bkt
+identity '{"gce.universe": {"universe": "apis.machine.example"}}'
+proxied
+asks "a machine in another universe tells it" storage.apis.machine.example "GCE_METADATA_HOST=$host"
+identity '{"gce.universe": {"answer": "refuse", "status": 404}}'
+proxied
+asks "one that does not is in Google's own" storage.googleapis.com "GCE_METADATA_HOST=$host"
+bucket_url=s3://bkt
+
 sim_options="--tls-cert $tmp/tls.pem --tls-key $tmp/tls.key"
 identity '{"issue": {"only": true}, "keys": {}, "imds.region": {"region": "eu-north-1"}, "imds.credentials": {}}'
 proxied
@@ -45,13 +61,6 @@ check "to the host" grep -qx 'CONNECT store.test:443' "$asked"
 refused "whose name is checked" 'cannot be trusted' "https_proxy=$proxy" $keys -oendpoint=https://other.test \
 	-oca_bundle="$tmp/tls.pem"
 
-# asks NAME HOST VAR=VALUE...: this host is the last that was asked
-asks() {
-	name=$1 want=$2; shift 2
-	: >"$asked"
-	try "https_proxy=$proxy" -oendpoint= "$@"
-	expect_eq "CONNECT $want:443" "$(tail -n 1 "$asked")" "$name"
-}
 asks "a bucket is in its region" bkt.s3.eu-west-1.amazonaws.com AWS_REGION=eu-west-1 $keys
 asks "that of the option goes first" bkt.s3.eu-west-2.amazonaws.com AWS_REGION=eu-west-1 -oregion=eu-west-2 $keys
 asks "without one it is us-east-1" bkt.s3.us-east-1.amazonaws.com $keys

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Profiles: keys, and a program that prints them.
 . "$srcdir/tests/lib/creds.sh"
-plan 20
+plan 21
 config() {
 	printf '[default]\n' >"$home/.aws/config"
 	printf 'credential_process = %s\n' "$1" >>"$home/.aws/config"
@@ -52,6 +52,17 @@ printf '[default]\naws_access_key_id = unused\naws_secret_access_key = topsecret
 refused "a wrong key is told" 'SignatureDoesNotMatch'
 mkdir "$home/dir"
 refused "a folder in place of a file is told" 'dir: Is a directory' "AWS_SHARED_CREDENTIALS_FILE=$home/dir"
+
+if [ -n "$cannot_read" ]; then
+	printf '[default]\n' >"$home/locked"
+	chmod 000 "$home/locked"
+	as_who=$cannot_read
+	refused "as is one that may not be read" 'locked: Permission denied: make it readable, or name another' \
+		"AWS_SHARED_CREDENTIALS_FILE=$home/locked"
+	as_who=''
+else
+	skip "as is one that may not be read" "setpriv cannot take the right to read all files"
+fi
 
 cat >"$home/.aws/config" <<END
 [default]

@@ -9,6 +9,9 @@
 #   served NAME                 how many requests of that name the server had
 #   no_secrets                  one check, the last: no message or log of debug level has a secret
 #
+# With $as_who, a command that runs another, it is run by that. $cannot_read is one for which permissions of
+# files count, also for root; empty where there is none.
+#
 # An argument that begins with -o is an option of ckptctl.
 [ -n "${tap_n:-}" ] || . "$srcdir/tests/lib/tap.sh"
 
@@ -17,6 +20,11 @@ home=$tmp/home said=$tmp/said log=$tmp/debug.log requests=$tmp/requests
 mkdir -p "$home/.aws/sso/cache" "$home/.config/gcloud"
 : >"$said"
 : >"$log"
+
+cannot_read='setpriv --bounding-set=-dac_override,-dac_read_search'
+: >"$tmp/locked"
+chmod 000 "$tmp/locked"
+{ $cannot_read true && ! $cannot_read cat "$tmp/locked"; } 2>/dev/null || cannot_read=''
 
 creds_stop() {
 	[ -n "${sim_pid:-}" ] || return 0
@@ -63,7 +71,7 @@ try() {
 	*endpoint=*) ;;
 	*) options="$options,endpoint=$url" ;;
 	esac
-	eval "timeout 60 env -i PATH='$PATH' HOME='$home' ASAN_OPTIONS='${ASAN_OPTIONS-}' \
+	eval "timeout 60 ${as_who:-} env -i PATH='$PATH' HOME='$home' ASAN_OPTIONS='${ASAN_OPTIONS-}' \
 		TSAN_OPTIONS='${TSAN_OPTIONS-}' $variables '$builddir/ckptctl' uploads list \
 		-o '$options' '${bucket_url:-$scheme://${sim_bucket:-bkt}}'" >"$tmp/out" 2>"$tmp/err"
 	rc=$?
