@@ -5,7 +5,7 @@
 CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 13
+plan 16
 start_store
 head -c 12000000 /dev/urandom >"$tmp/data"
 for way in multipart compose; do
@@ -27,3 +27,16 @@ for way in multipart compose; do
 	umount_ckptfs
 done
 expect_eq "" "$(store_ls)$(store_uploads)" "nothing at all in the end"
+
+# A crash leaves what cannot be composed any more.
+mount_ckptfs part_size=5M upload=compose
+fdo_begin src "$tmp/data" open wct "$mnt/f" write 12000000 pause close
+sent() { [ "$(store_ls .ckptfs/tmp/c- | wc -l)" -ge 3 ]; }
+check "pieces are sent while a file is written" wait_for 20 sent
+kill -KILL "$mount_pid"
+{ mount_wait; } 2>/dev/null
+fdo_next
+umount "$mnt"
+expect_eq "f" "$(STORAGE_EMULATOR_HOST=$CKPTFS_TEST_ENDPOINT "$builddir/ckptctl" uploads abort --yes \
+	"gs://$CKPTFS_TEST_BUCKET" | cut -f 3)" "ckptctl knows what file they are of, at the server of STORAGE_EMULATOR_HOST"
+expect_eq "" "$(store_ls)" "and removes them"
