@@ -3,8 +3,8 @@
 # speed.sh: the speed table, on this machine, beside each peer that is on PATH.
 #
 #   bench/speed.sh BUILD-DIR [ROW...]      rows: file blocks four threads uptrunc limit rate rss firstbyte tls list
-#                                                small rename append find gs gsfour gsrate gsrename
-#                                                clients overhead blocked restore
+#                                                small rename append find gs gsfour gsrate gsupload
+#                                                gsrename clients overhead blocked restore
 #
 # Everything runs against storesim on loopback. CKPTFS_SPEED_SIZE (8GiB) is the size of a file and CKPTFS_SPEED_RUNS (3)
 # how often each figure is taken; CKPTFS_SPEED_PEERS names fewer peers, CKPTFS_SPEED_MANY (10000) how many objects small and
@@ -14,7 +14,7 @@ set -euo pipefail
 
 b=$(cd "$1" && pwd)
 shift
-all='file blocks four threads uptrunc limit rate rss firstbyte tls list small rename append find gs gsfour gsrate gsrename clients overhead blocked restore'
+all='file blocks four threads uptrunc limit rate rss firstbyte tls list small rename append find gs gsfour gsrate gsupload gsrename clients overhead blocked restore'
 rows=${*:-$all}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 out=$root/quickstart.out
@@ -408,6 +408,30 @@ row_gsfour() { on_gs gs_four; }
 # A shard is not the pattern, so the store keeps it.
 row_gsrate() { on_gs rates "gs " gcs "$(basename "$(command -v gcsfuse || true)")" --data "$tmp/data"; }
 row_gsrename() { on_gs rename_row "gs " 1; } # moveTo
+
+# The ways to upload one file, of a few parts and of many: speed, and requests, which are paid for.
+gs_upload() {
+	local run way what n
+	start_sim --data "$tmp/data" --log "$tmp/requests" --rate 50M --ttfb 20ms
+	for ((run = 0; run < runs; run++)); do
+		for way in multipart compose resumable; do
+			mount_system ckptfs "upload=$way"
+			system=$way
+			for what in few many; do
+				n=$((mib / 8))
+				[ $what = many ] || n=48
+				: >"$tmp/requests"
+				timed "gs upload $what" "$n" "$writer" "$tmp/mnt/file" 1M "$n"
+				record "gs upload $what requests" "$way" "$(wc -l <"$tmp/requests")"
+				rm -f "$tmp/mnt/file"
+			done
+			unmount
+		done
+	done
+	stop_sim
+	rm -rf "$tmp/data"
+}
+row_gsupload() { on_gs gs_upload; }
 
 # two RESULT-DIR SCENARIO [KEY=VALUE...]: a run of two ranks; $job is its result
 two() {
