@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# mount_interop.sh: what a mount of somebody else's server must do. Set $server, then source it.
+# mount_interop.sh: what a mount of somebody else's server must do. Set $server, then source it; $uploads:
+# other ways of the option upload to be tried there.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 need_store "$server"
 command -v openssl >/dev/null || skip_all "openssl is not installed"
-plan 40
+# shellcheck disable=SC2086
+plan $((40 + $(set -- ${uploads:-}; echo $#) * 4))
 store_start "$server"
 # The bucket is made by the server's own means: MinIO and versitygw take a directory for one.
 mount_ckptfs attr_ttl=1s
@@ -65,3 +67,14 @@ rm -r "$mnt/ckpt"
 expect_eq "0 :" "$? $(store_ls):$(ls -A "$mnt")" "rm -r leaves nothing"
 expect_log 'not published, the version before it stands'
 umount_ckptfs
+
+for way in ${uploads:-}; do
+	mount_ckptfs part_size=5M "upload=$way"
+	for size in 1 5242881 67108867; do
+		shard "$size" >"$mnt/$way-$size"
+		sum=$(shard "$size" | sha256sum)
+		expect_eq "$sum $sum" "$(store_cat "$way-$size" | sha256sum) $(sha256sum <"$mnt/$way-$size")" \
+			"upload=$way: $size bytes are the object, and come back"
+	done
+	umount_ckptfs
+done
