@@ -12,6 +12,7 @@ bench_tests = \
 	%D%/facts.sh \
 	%D%/formats.sh \
 	%D%/hold.sh \
+	%D%/hosts.sh \
 	%D%/load.sh \
 	%D%/mlperf.sh \
 	%D%/prepare_nvme.sh \
