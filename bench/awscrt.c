@@ -16,6 +16,7 @@
 #include <aws/s3/s3_client.h>
 
 #include "bench/awscrt_i.h"
+#include "bench/stop.h"
 
 #include "base/banned.h"
 
@@ -152,16 +153,12 @@ static int open_client(struct awscrt *c, const struct keys *k)
 static struct awscrt *new_client(const struct place *p)
 {
         struct awscrt *c = calloc(1, sizeof *c);
-        pthread_condattr_t monotonic;
         if (!c)
                 return NULL;
         c->alloc = aws_default_allocator();
         c->place = *p;
         pthread_mutex_init(&c->mtx, NULL);
-        pthread_condattr_init(&monotonic);
-        pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-        pthread_cond_init(&c->cond, &monotonic);
-        pthread_condattr_destroy(&monotonic);
+        stop_cond_init(&c->cond);
         library_take(c->alloc);
         return c;
 }

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <aws/common/error.h>
 #include <aws/http/request_response.h>
@@ -22,8 +21,6 @@
 #include "bench/stop.h"
 
 #include "base/banned.h"
-
-enum { WAKE_NS = 50 * 1000 * 1000 /* how late a signal is seen */ };
 
 /* One transfer. */
 struct call {
@@ -41,18 +38,6 @@ struct call {
         bool always;     /* also after a signal */
         bool finished, gone;
 };
-
-static void nap_locked(struct awscrt *c)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        t.tv_nsec += WAKE_NS;
-        if (t.tv_nsec >= 1000000000) {
-                t.tv_sec++;
-                t.tv_nsec -= 1000000000;
-        }
-        pthread_cond_timedwait(&c->cond, &c->mtx, &t);
-}
 
 /* --- a body ----------------------------------------------------------------------------------- */
 
@@ -291,7 +276,7 @@ static int end_call(struct call *call, const char *what, char *why, size_t nwhy)
         pthread_mutex_lock(&c->mtx);
         while (!call->finished) {
                 if (cancelled || !stop_wanted()) {
-                        nap_locked(c);
+                        stop_nap_locked(&c->cond, &c->mtx);
                         continue;
                 }
                 cancelled = true;

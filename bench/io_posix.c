@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdio.h"
 #include "bench/dev.h"
 #include "bench/io.h"
 #include "bench/progress.h"
@@ -199,20 +200,6 @@ static int drop_direct(int fd)
         return flags < 0 || fcntl(fd, F_SETFL, flags & ~O_DIRECT) ? -errno : 0;
 }
 
-static int write_block(struct posix_file *f, const char *p, size_t n)
-{
-        while (n) {
-                ssize_t put = write(f->fd, p, n);
-                if (put < 0 && errno == EINTR)
-                        continue;
-                if (put <= 0)
-                        return put ? -errno : -EIO;
-                p += put;
-                n -= (size_t)put;
-        }
-        return 0;
-}
-
 static int posix_write(struct io_file *file, const struct io_data *d)
 {
         struct posix_file *f = (struct posix_file *)file;
@@ -233,7 +220,7 @@ static int posix_write(struct io_file *file, const struct io_data *d)
                 if (!err)
                         err = look_ahead(p, d, off + p->block);
                 if (!err)
-                        err = write_block(f, block, n);
+                        err = fd_write(f->fd, block, n);
                 if (err)
                         forget_ahead(p, d, off + p->block);
                 progress_add(n);

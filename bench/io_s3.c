@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "bench/bucket.h"
@@ -17,8 +16,6 @@
 #include "store.h"
 
 #include "base/banned.h"
-
-enum { WAKE_NS = 50 * 1000 * 1000 /* how late a signal is seen */ };
 
 /* One request in flight. */
 struct slot {
@@ -80,18 +77,6 @@ static void slot_done(struct slot *sl, int err)
         pthread_mutex_unlock(&s->mtx);
 }
 
-static void nap_locked(struct s3_io *s)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        t.tv_nsec += WAKE_NS;
-        if (t.tv_nsec >= 1000000000) {
-                t.tv_sec++;
-                t.tv_nsec -= 1000000000;
-        }
-        pthread_cond_timedwait(&s->cond, &s->mtx, &t);
-}
-
 static int trouble_locked(struct s3_io *s)
 {
         return s->err ? s->err : stop_wanted() ? -ECANCELED : 0;
@@ -132,7 +117,7 @@ static int take_slot(struct s3_io *s, struct slot **out)
                         if (!s->slots[i].busy)
                                 *out = &s->slots[i];
                 if (!*out)
-                        nap_locked(s);
+                        stop_nap_locked(&s->cond, &s->mtx);
         }
         if (*out)
                 (*out)->busy = true;
@@ -148,7 +133,7 @@ static int drain(struct s3_io *s, int err)
                 if (!s->slots[i].busy)
                         i++;
                 else if (!hand_over_locked(s))
-                        nap_locked(s);
+                        stop_nap_locked(&s->cond, &s->mtx);
         }
         if (s->err)
                 err = s->err;
@@ -187,7 +172,6 @@ static struct s3_io *s3_new(const struct keys *k, const char *dir, unsigned rank
 {
         struct s3_io *s = calloc(1, sizeof *s);
         struct slot *slots = calloc(k->s3_connections, sizeof *slots);
-        pthread_condattr_t monotonic;
 
         if (!s || !slots) {
                 free(s);
@@ -204,10 +188,7 @@ static struct s3_io *s3_new(const struct keys *k, const char *dir, unsigned rank
                 slots[i].s = s;
         snprintf(s->dir, sizeof s->dir, "%s", dir);
         pthread_mutex_init(&s->mtx, NULL);
-        pthread_condattr_init(&monotonic);
-        pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-        pthread_cond_init(&s->cond, &monotonic);
-        pthread_condattr_destroy(&monotonic);
+        stop_cond_init(&s->cond);
         return s;
 }
 

@@ -160,6 +160,8 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/scenario/tar.h \
 	%D%/scenario/torch.c \
 	%D%/scenario/torch.h \
+	%D%/scenario/versus.c \
+	%D%/scenario/versus.h \
 	%D%/shard.c \
 	%D%/shard.h \
 	%D%/shards_page.c \

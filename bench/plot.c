@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdio.h"
 
 #include "base/banned.h"
 
@@ -200,21 +201,6 @@ static int read_all(int fd, struct buf *out)
         return 0;
 }
 
-/* gnuplot reads to the end before it draws, so a script within a pipe's 64 KiB, or one that it
- * keeps reading, cannot block both sides. */
-static int write_script(int fd, const struct buf *script)
-{
-        for (size_t off = 0; off < script->len;) {
-                ssize_t n = write(fd, script->p + off, script->len - off);
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return -errno;
-                off += (size_t)n;
-        }
-        return 0;
-}
-
 static int run_gnuplot(const struct buf *script, struct buf *svg)
 {
         CLEANUP(close_pipes) struct pipes p = {{-1, -1}, {-1, -1}};
@@ -229,7 +215,9 @@ static int run_gnuplot(const struct buf *script, struct buf *svg)
         close(TAKE_FD(p.in[0]));
         close(TAKE_FD(p.out[1]));
         signal(SIGPIPE, SIG_IGN);
-        err = write_script(p.in[1], script);
+        /* gnuplot reads to the end before it draws, so a script within a pipe's 64 KiB, or one that
+         * it keeps reading, cannot block both sides */
+        err = fd_write(p.in[1], script->p, script->len);
         close(TAKE_FD(p.in[1]));
         if (!err)
                 err = read_all(p.out[0], svg);

@@ -8,10 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/banned.h"
 
-enum { MAX_THINGS = 4096 };
+enum { MAX_THINGS = 4096, NAP_NS = 50 * 1000 * 1000 };
 
 static struct {
         pthread_mutex_t mtx; /* guards the two lists */
@@ -25,6 +26,29 @@ static struct {
 bool stop_wanted(void)
 {
         return __atomic_load_n(&stop.wanted, __ATOMIC_ACQUIRE);
+}
+
+void stop_cond_init(pthread_cond_t *cond)
+{
+        pthread_condattr_t monotonic;
+
+        pthread_condattr_init(&monotonic);
+        pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+        pthread_cond_init(cond, &monotonic);
+        pthread_condattr_destroy(&monotonic);
+}
+
+void stop_nap_locked(pthread_cond_t *cond, pthread_mutex_t *mtx)
+{
+        struct timespec t;
+
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        t.tv_nsec += NAP_NS;
+        if (t.tv_nsec >= 1000000000) {
+                t.tv_sec++;
+                t.tv_nsec -= 1000000000;
+        }
+        pthread_cond_timedwait(cond, mtx, &t);
 }
 
 static void clean_up(void)

@@ -7,6 +7,7 @@
 #ifndef CKPTFS_BENCH_STOP_H
 #define CKPTFS_BENCH_STOP_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -16,6 +17,11 @@ int stop_init(void);
 
 /* Whether a signal came. Thread-safe. */
 bool stop_wanted(void);
+
+/* Waiting for others in steps after which a signal is heard: a condition for that, and one step,
+ * with the mutex held. */
+void stop_cond_init(pthread_cond_t *cond);
+void stop_nap_locked(pthread_cond_t *cond, pthread_mutex_t *mtx);
 
 /* Remembers a file, or an empty directory, to be removed at a signal, newest first; copied. 0,
  * -ENOMEM, or -ECANCELED after the signal: then the path is not to be made. */

@@ -12,10 +12,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "bench/bucket.h"
 #include "bench/clock.h"
 #include "bench/measure.h"
-#include "bench/run.h"
+#include "bench/scenario/versus.h"
 #include "bench/stats.h"
 #include "bench/stop.h"
 
@@ -103,23 +102,24 @@ static int time_mount(const char *path, struct times *out)
         return 0;
 }
 
-static int measure(const struct run *r, const struct keys *k, struct store *s, const char *dir,
-                   struct times *v)
+static int measure(struct versus *vs, const char *dir, void *arg)
 {
+        struct times *v = arg;
         int err = 0;
-        for (size_t i = 0; i < files_of(k) && !err; i++) {
+        for (size_t i = 0; i < files_of(vs->k) && !err; i++) {
                 char key[BUCKET_NAME_MAX], path[PATH_MAX];
                 bucket_name(dir, i, key);
-                if (snprintf(path, sizeof path, "%s/%s", k->mount_path, key) >= PATH_MAX)
-                        return -ENAMETOOLONG;
-                err = stop_wanted() ? -ECANCELED : time_store(s, key, &v[i].store);
-                if (err && err != -ECANCELED)
-                        run_error(r, "%s: %s", key, strerror(-err));
+                err = versus_path(vs, key, path);
                 if (err)
                         break;
+                err = stop_wanted() ? -ECANCELED : time_store(vs->store, key, &v[i].store);
+                if (err) {
+                        versus_fail(vs, key, err);
+                        break;
+                }
                 err = time_mount(path, &v[i]);
                 if (err)
-                        run_error(r, "%s: %s: mount.path must show what is at s3.uri", path,
+                        run_error(vs->run, "%s: %s: mount.path must show what is at s3.uri", path,
                                   strerror(-err));
         }
         return err;
@@ -156,11 +156,6 @@ static double of_mount(const struct times *t)
         return t->open + t->read;
 }
 
-static double median_of(const struct json *metrics, const char *name)
-{
-        return json_number(json_get(json_get(metrics, name), "median"), 0);
-}
-
 /* The first pair warms both sides up and is left out. */
 static int add_metrics(struct json *job, const struct times *v, size_t n)
 {
@@ -174,20 +169,16 @@ static int add_metrics(struct json *job, const struct times *v, size_t n)
                 err = add_stats(m, "mount_ms", v + 1, n - 1, of_mount);
         if (!err)
                 json_add_number(m, "over_store_ms",
-                                median_of(m, "mount_ms") - median_of(m, "store_ms"));
+                                versus_median(m, "mount_ms") - versus_median(m, "store_ms"));
         return err;
 }
 
 static int firstbyte_plan(const struct run *r, const struct keys *k, FILE *dry, char *why,
                           size_t nwhy)
 {
-        (void)r;
-        if (!*k->mount_path || !*k->s3_uri) {
-                snprintf(why, nwhy,
-                         "firstbyte compares a mount with its store: give mount.path= and "
-                         "the s3.uri= that is mounted there");
-                return -EINVAL;
-        }
+        int err = versus_check(r, k, why, nwhy);
+        if (err)
+                return err;
         if (k->objects == 1) {
                 snprintf(why, nwhy, "objects=1 leaves none after the warm-up: give 2 or more");
                 return -EINVAL;
@@ -200,27 +191,16 @@ static int firstbyte_plan(const struct run *r, const struct keys *k, FILE *dry, 
 
 static int firstbyte_job(const struct run *r, const struct keys *k, struct json *job)
 {
-        char why[512], dir[64];
+        CLEANUP(versus_end) struct versus vs;
         size_t n = files_of(k);
-        struct store *s = NULL;
         CLEANUP(freep) struct times *v = calloc(n, sizeof *v);
-        int err = v ? bucket_open(k, "s3", &s, why, sizeof why) : -ENOMEM;
 
-        if (err) {
-                run_error(r, "%s", v ? why : strerror(ENOMEM));
-                return err;
-        }
-        snprintf(dir, sizeof dir, "firstbyte-%d", (int)getpid());
-        err = bucket_fill(s, dir, n, SIZE);
-        if (err && err != -ECANCELED)
-                run_error(r, "%s: put: %s", k->s3_uri, strerror(-err));
+        int err = versus_begin(&vs, r, k);
+        if (!err && !v)
+                err = -ENOMEM;
         if (!err)
-                err = measure(r, k, s, dir, v);
-        int gone = bucket_empty(s, dir, n);
-        store_close(s);
-        if (!err && gone)
-                run_error(r, "%s: delete: %s", k->s3_uri, strerror(-gone));
-        return err ? err : gone ? gone : add_metrics(job, v, n);
+                err = versus_objects(&vs, n, SIZE, measure, v);
+        return err ? err : add_metrics(job, v, n);
 }
 
 static const struct {

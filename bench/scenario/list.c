@@ -13,10 +13,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "bench/bucket.h"
 #include "bench/clock.h"
-#include "bench/measure.h"
-#include "bench/run.h"
+#include "bench/scenario/versus.h"
 #include "bench/stats.h"
 #include "bench/stop.h"
 
@@ -97,90 +95,55 @@ static int time_mount(const char *path, size_t want, double *out)
         return err ? err : n == want ? 0 : -EIO;
 }
 
-static int measure(const struct run *r, const struct keys *k, struct store *s, const char *dir,
-                   double *store, double *mount)
+static int measure(struct versus *v, const char *dir, void *arg)
 {
+        const struct keys *k = v->k;
         char path[PATH_MAX];
-        int err = 0;
+        int err = versus_path(v, dir, path);
 
-        if (snprintf(path, sizeof path, "%s/%s", k->mount_path, dir) >= PATH_MAX)
-                return -ENAMETOOLONG;
+        (void)arg;
         for (size_t e = 0; e < k->epochs && !err; e++) {
                 if (e)
                         clock_sleep_ns(FORGET_NS);
-                err = stop_wanted() ? -ECANCELED : time_store(s, dir, objects_of(k), &store[e]);
-                if (err && err != -ECANCELED)
-                        run_error(r, "%s/%s: list: %s", k->s3_uri, dir, strerror(-err));
-                if (err)
+                err = stop_wanted() ? -ECANCELED
+                                    : time_store(v->store, dir, objects_of(k), &v->store_s[e]);
+                if (err) {
+                        versus_fail(v, "list", err);
                         break;
-                err = time_mount(path, objects_of(k), &mount[e]);
+                }
+                err = time_mount(path, objects_of(k), &v->mount_s[e]);
                 if (err)
-                        run_error(r, "%s: %s: mount.path must show what is at s3.uri", path,
+                        run_error(v->run, "%s: %s: mount.path must show what is at s3.uri", path,
                                   strerror(-err));
         }
         return err;
 }
 
-static int add_metrics(struct json *job, const struct keys *k, const double *store,
-                       const double *mount)
-{
-        struct json *m = json_add_object(job, "metrics");
-        struct stats a, b;
-
-        if (stats_of(store, k->epochs, &a) || stats_of(mount, k->epochs, &b))
-                return -ENOMEM;
-        json_add_number(m, "objects", (double)objects_of(k));
-        if (measure_values_json(m, "store_s", store, k->epochs) ||
-            measure_values_json(m, "mount_s", mount, k->epochs))
-                return -ENOMEM;
-        json_add_number(m, "mount_over_store", stats_ratio(b.median, a.median));
-        return 0;
-}
-
 static int list_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
 {
-        (void)r;
-        if (!*k->mount_path || !*k->s3_uri) {
-                snprintf(why, nwhy,
-                         "list compares a mount with its store: give mount.path= and the "
-                         "s3.uri= that is mounted there");
-                return -EINVAL;
-        }
-        if (dry)
+        int err = versus_check(r, k, why, nwhy);
+        if (!err && dry)
                 fprintf(dry, "would put %zu objects at %s and list them there and through %s\n",
                         objects_of(k), k->s3_uri, k->mount_path);
-        return 0;
+        return err;
 }
 
 static int list_job(const struct run *r, const struct keys *k, struct json *job)
 {
-        char why[512], dir[64];
-        size_t n = objects_of(k);
-        struct store *s = NULL;
-        CLEANUP(freep) double *store = calloc(k->epochs, sizeof *store);
-        CLEANUP(freep) double *mount = calloc(k->epochs, sizeof *mount);
-        int err = store && mount ? bucket_open(k, "s3", &s, why, sizeof why) : -ENOMEM;
+        CLEANUP(versus_end) struct versus v;
+        double store, mount;
 
-        if (err) {
-                run_error(r, "%s", err == -ENOMEM ? strerror(ENOMEM) : why);
-                return err;
-        }
-        snprintf(dir, sizeof dir, "list-%d", (int)getpid());
-        err = bucket_fill(s, dir, n, SIZE);
-        if (err && err != -ECANCELED)
-                run_error(r, "%s: put: %s", k->s3_uri, strerror(-err));
+        int err = versus_begin(&v, r, k);
         if (!err)
-                err = measure(r, k, s, dir, store, mount);
-        int gone = bucket_empty(s, dir, n);
-        store_close(s);
-        if (!err && gone)
-                run_error(r, "%s: delete: %s", k->s3_uri, strerror(-gone));
-        return err ? err : gone ? gone : add_metrics(job, k, store, mount);
-}
-
-static double median_of(const struct json *m, const char *name)
-{
-        return json_number(json_get(json_get(m, name), "median"), 0);
+                err = versus_objects(&v, objects_of(k), SIZE, measure, NULL);
+        if (err)
+                return err;
+        struct json *m = json_add_object(job, "metrics");
+        json_add_number(m, "objects", (double)objects_of(k));
+        err = versus_json(&v, m, &store, &mount);
+        if (!err)
+                json_add_number(m, "mount_over_store", stats_ratio(mount, store));
+        return err;
 }
 
 static void list_table(const struct json *run, FILE *to)
@@ -189,8 +152,8 @@ static void list_table(const struct json *run, FILE *to)
         for (size_t j = 0; j < json_count(jobs); j++) {
                 const struct json *m = json_get(json_at(jobs, j), "metrics");
                 fprintf(to, "listing %.0f objects: libstore %.3f s, mount %.3f s\n",
-                        json_number(json_get(m, "objects"), 0), median_of(m, "store_s"),
-                        median_of(m, "mount_s"));
+                        json_number(json_get(m, "objects"), 0), versus_median(m, "store_s"),
+                        versus_median(m, "mount_s"));
                 fprintf(to, "ls -l over libstore: %.2f\n",
                         json_number(json_get(m, "mount_over_store"), 0));
         }
@@ -202,8 +165,8 @@ static void list_page(const struct json *run, struct doc *d)
         doc_say(d,
                 "Listing %.0f objects: libstore %.3f s, the mount as ls -l asks %.3f s, %.2f times "
                 "as long.",
-                json_number(json_get(m, "objects"), 0), median_of(m, "store_s"),
-                median_of(m, "mount_s"), json_number(json_get(m, "mount_over_store"), 0));
+                json_number(json_get(m, "objects"), 0), versus_median(m, "store_s"),
+                versus_median(m, "mount_s"), json_number(json_get(m, "mount_over_store"), 0));
 }
 
 const struct scenario scenario_list = {

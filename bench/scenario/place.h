@@ -4,8 +4,8 @@
  *
  * Errors are negative errnos; -ECANCELED after a signal. A place is thread-safe, a stream and a
  * sink are one thread's. Everything blocks. */
-#ifndef CKPTFS_BENCH_PLACE_H
-#define CKPTFS_BENCH_PLACE_H
+#ifndef CKPTFS_BENCH_SCENARIO_PLACE_H
+#define CKPTFS_BENCH_SCENARIO_PLACE_H
 
 #include <stdbool.h>
 #include <stddef.h>

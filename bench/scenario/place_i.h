@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* place_i.h: what the files place*.c know of a place. */
-#ifndef CKPTFS_BENCH_PLACE_I_H
-#define CKPTFS_BENCH_PLACE_I_H
+#ifndef CKPTFS_BENCH_SCENARIO_PLACE_I_H
+#define CKPTFS_BENCH_SCENARIO_PLACE_I_H
 
 #include <limits.h>
 

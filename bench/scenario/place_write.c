@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/fdio.h"
 #include "bench/scenario/place_i.h"
 #include "bench/stop.h"
 
@@ -68,20 +69,6 @@ int sink_open(struct place *p, const char *name, struct sink **out)
         return 0;
 }
 
-static int write_file(struct sink *s, const char *p, size_t n)
-{
-        while (n) {
-                ssize_t put = write(s->fd, p, n);
-                if (put < 0 && errno == EINTR)
-                        continue;
-                if (put <= 0)
-                        return put ? -errno : -EIO;
-                p += put;
-                n -= (size_t)put;
-        }
-        return 0;
-}
-
 static void part_sent(void *arg, int err, const struct store_object *obj)
 {
         struct sink *s = arg;
@@ -131,7 +118,7 @@ int sink_write(struct sink *s, const void *p, size_t n)
         int err = stop_wanted() ? -ECANCELED : 0;
 
         if (!err && !s->place->store)
-                return write_file(s, p, n);
+                return fd_write(s->fd, p, n);
         while (n && !err) {
                 struct buf *b = &s->part[s->filling];
                 size_t room = (size_t)s->place->part_size - b->len, some = n < room ? n : room;

@@ -13,10 +13,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "bench/bucket.h"
+#include "base/fdio.h"
 #include "bench/clock.h"
-#include "bench/measure.h"
-#include "bench/run.h"
+#include "bench/scenario/versus.h"
 #include "bench/stats.h"
 #include "bench/stop.h"
 
@@ -45,10 +44,8 @@ static int write_file(const char *path)
 
         if (fd < 0)
                 return -errno;
-        ssize_t n = write(fd, bytes, sizeof bytes);
-        if (n != (ssize_t)sizeof bytes)
-                return n < 0 ? -errno : -EIO;
-        return close(TAKE_FD(fd)) ? -errno : 0;
+        int err = fd_write(fd, bytes, sizeof bytes);
+        return err ? err : close(TAKE_FD(fd)) ? -errno : 0;
 }
 
 static int write_one(struct work *w, size_t i)
@@ -111,86 +108,60 @@ static int empty_folder(struct store *s, const char *dir, size_t n)
         return err ? err : gone;
 }
 
-static int measure(const struct run *r, const struct keys *k, struct store *s, double *store,
-                   double *mount)
+/* One epoch: objects that are put, then files; both go. */
+static int measure(struct versus *v, size_t epoch)
 {
-        int err = 0;
+        const struct keys *k = v->k;
+        char direct[64], files[64], path[PATH_MAX];
 
-        for (size_t e = 0; e < k->epochs && !err; e++) {
-                char direct[64], files[64], path[PATH_MAX];
-                snprintf(direct, sizeof direct, "small-%d-%zu-direct", (int)getpid(), e);
-                snprintf(files, sizeof files, "small-%d-%zu-files", (int)getpid(), e);
-                if (snprintf(path, sizeof path, "%s/%s", k->mount_path, files) >= PATH_MAX)
-                        return -ENAMETOOLONG;
-                struct work w = {.store = s, .dir = direct, .n = files_of(k)};
-                err = time_all(&w, &store[e]);
+        snprintf(direct, sizeof direct, "small-%d-%zu-direct", (int)getpid(), epoch);
+        snprintf(files, sizeof files, "small-%d-%zu-files", (int)getpid(), epoch);
+        int err = versus_path(v, files, path);
+        if (err)
+                return err;
+        struct work w = {.store = v->store, .dir = direct, .n = files_of(k)};
+        err = time_all(&w, &v->store_s[epoch]);
+        if (err)
+                versus_fail(v, "put", err);
+        int gone = bucket_empty(v->store, direct, w.n);
+        struct work m = {.mount = k->mount_path, .dir = files, .n = w.n};
+        if (!err) {
+                err = mkdir(path, 0777) ? -errno : time_all(&m, &v->mount_s[epoch]);
                 if (err && err != -ECANCELED)
-                        run_error(r, "%s/%s: put: %s", k->s3_uri, direct, strerror(-err));
-                int gone = bucket_empty(s, direct, w.n);
-                struct work m = {.mount = k->mount_path, .dir = files, .n = w.n};
-                if (!err && mkdir(path, 0777))
-                        err = -errno;
-                if (!err)
-                        err = time_all(&m, &mount[e]);
-                if (err && err != -ECANCELED)
-                        run_error(r, "%s: %s", path, strerror(-err));
-                int left = empty_folder(s, files, m.n);
-                err = err ? err : gone ? gone : left;
+                        run_error(v->run, "%s: %s", path, strerror(-err));
         }
-        return err;
-}
-
-static int add_metrics(struct json *job, const struct keys *k, const double *store,
-                       const double *mount)
-{
-        struct json *m = json_add_object(job, "metrics");
-        struct stats a, b;
-
-        if (stats_of(store, k->epochs, &a) || stats_of(mount, k->epochs, &b))
-                return -ENOMEM;
-        json_add_number(m, "files", (double)files_of(k));
-        if (measure_values_json(m, "store_s", store, k->epochs) ||
-            measure_values_json(m, "mount_s", mount, k->epochs))
-                return -ENOMEM;
-        json_add_number(m, "mount_rate_over_store", stats_ratio(a.median, b.median));
-        return 0;
+        int left = empty_folder(v->store, files, m.n);
+        gone = gone ? gone : left;
+        if (gone)
+                versus_fail(v, "delete", gone);
+        return err ? err : gone;
 }
 
 static int small_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
 {
-        (void)r;
-        if (!*k->mount_path || !*k->s3_uri) {
-                snprintf(why, nwhy,
-                         "small compares a mount with its store: give mount.path= and the "
-                         "s3.uri= that is mounted there");
-                return -EINVAL;
-        }
-        if (dry)
+        int err = versus_check(r, k, why, nwhy);
+        if (!err && dry)
                 fprintf(dry, "would write %zu files through %s and put as many objects at %s\n",
                         files_of(k), k->mount_path, k->s3_uri);
-        return 0;
+        return err;
 }
 
 static int small_job(const struct run *r, const struct keys *k, struct json *job)
 {
-        char why[512];
-        struct store *s = NULL;
-        CLEANUP(freep) double *store = calloc(k->epochs, sizeof *store);
-        CLEANUP(freep) double *mount = calloc(k->epochs, sizeof *mount);
-        int err = store && mount ? bucket_open(k, "s3", &s, why, sizeof why) : -ENOMEM;
+        CLEANUP(versus_end) struct versus v;
+        double store, mount;
 
-        if (err) {
-                run_error(r, "%s", err == -ENOMEM ? strerror(ENOMEM) : why);
+        int err = versus_begin(&v, r, k);
+        for (size_t e = 0; e < k->epochs && !err; e++)
+                err = measure(&v, e);
+        if (err)
                 return err;
-        }
-        err = measure(r, k, s, store, mount);
-        store_close(s);
-        return err ? err : add_metrics(job, k, store, mount);
-}
-
-static double median_of(const struct json *m, const char *name)
-{
-        return json_number(json_get(json_get(m, name), "median"), 0);
+        struct json *m = json_add_object(job, "metrics");
+        json_add_number(m, "files", (double)files_of(k));
+        err = versus_json(&v, m, &store, &mount);
+        if (!err)
+                json_add_number(m, "mount_rate_over_store", stats_ratio(store, mount));
+        return err;
 }
 
 static void small_table(const struct json *run, FILE *to)
@@ -199,8 +170,8 @@ static void small_table(const struct json *run, FILE *to)
         for (size_t j = 0; j < json_count(jobs); j++) {
                 const struct json *m = json_get(json_at(jobs, j), "metrics");
                 fprintf(to, "%.0f files of 4 KiB: libstore %.3f s, mount %.3f s\n",
-                        json_number(json_get(m, "files"), 0), median_of(m, "store_s"),
-                        median_of(m, "mount_s"));
+                        json_number(json_get(m, "files"), 0), versus_median(m, "store_s"),
+                        versus_median(m, "mount_s"));
                 fprintf(to, "rate over libstore: %.2f\n",
                         json_number(json_get(m, "mount_rate_over_store"), 0));
         }
@@ -212,8 +183,8 @@ static void small_page(const struct json *run, struct doc *d)
         doc_say(d,
                 "%.0f files of 4 KiB, written by 16 threads: libstore %.3f s, the mount %.3f s, "
                 "%.2f of its rate.",
-                json_number(json_get(m, "files"), 0), median_of(m, "store_s"),
-                median_of(m, "mount_s"), json_number(json_get(m, "mount_rate_over_store"), 0));
+                json_number(json_get(m, "files"), 0), versus_median(m, "store_s"),
+                versus_median(m, "mount_s"), json_number(json_get(m, "mount_rate_over_store"), 0));
 }
 
 const struct scenario scenario_small = {

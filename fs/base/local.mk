@@ -9,6 +9,8 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/conf.h \
 	%D%/digest.c \
 	%D%/digest.h \
+	%D%/fdio.c \
+	%D%/fdio.h \
 	%D%/intent.c \
 	%D%/intent.h \
 	%D%/json.c \
