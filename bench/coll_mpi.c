@@ -6,6 +6,7 @@
 #include "bench/coll.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +140,8 @@ static int mpi_max(struct coll *c, double *v, size_t n)
 static int mpi_gather(struct coll *c, const void *mine, size_t n, void *all)
 {
         MPI_Request req;
+        if (n > INT_MAX)
+                return -EOVERFLOW;
         if (MPI_Iallgather(mine, (int)n, MPI_BYTE, all, (int)n, MPI_BYTE, comm_of(c), &req) !=
             MPI_SUCCESS)
                 return -EIO;
@@ -147,10 +150,18 @@ static int mpi_gather(struct coll *c, const void *mine, size_t n, void *all)
 
 static int mpi_share(struct coll *c, unsigned root, void *p, size_t n)
 {
-        MPI_Request req;
-        if (MPI_Ibcast(p, (int)n, MPI_BYTE, (int)root, comm_of(c), &req) != MPI_SUCCESS)
-                return -EIO;
-        return finish_request(&req);
+        const size_t most = 1 << 30; /* a count is an int */
+        int err = 0;
+
+        for (size_t off = 0; off < n && !err; off += most) {
+                MPI_Request req;
+                int some = (int)(n - off < most ? n - off : most);
+                err = MPI_Ibcast((char *)p + off, some, MPI_BYTE, (int)root, comm_of(c), &req) !=
+                                      MPI_SUCCESS
+                              ? -EIO
+                              : finish_request(&req);
+        }
+        return err;
 }
 
 static int mpi_bcast(struct coll *c, void *p, size_t n)

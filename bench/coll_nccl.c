@@ -24,15 +24,17 @@ enum {
         SPINS = 200,
         NAP_MIN_NS = 20 * 1000,
         NAP_MAX_NS = 1000 * 1000,
-        GRACE_NS = 300 * 1000 * 1000 /* after a signal the others have this long to come */
+        GRACE_NS = 300 * 1000 * 1000, /* after a signal the others have this long to come */
+        ROOM = 16 << 20               /* of the buffer; what is larger goes in pieces */
 };
 
 struct nccl {
         struct coll before; /* who carried until now */
         const struct dev_ops *dev;
         ncclComm_t comm; /* NULL: it failed and was aborted */
-        char *buffer;    /* on the device */
-        size_t room;
+        /* ROOM bytes on the device, from the start: a rank that had to ask for memory later, and
+         * got none, would leave the others waiting in a collective. */
+        void *buffer;
 };
 
 /* Where a rank's GPU is. */
@@ -90,21 +92,6 @@ static int finish(struct nccl *n)
         }
 }
 
-/* Room for n bytes on the device. */
-static int reserve(struct nccl *n, size_t bytes)
-{
-        void *mem = NULL;
-        if (bytes <= n->room)
-                return 0;
-        int err = n->dev->alloc(bytes, &mem);
-        if (err)
-                return err;
-        n->dev->release(n->buffer);
-        n->buffer = mem;
-        n->room = bytes;
-        return 0;
-}
-
 /* Copies n bytes from the device; waits. */
 static int fetch(struct nccl *n, void *to, const void *from, size_t bytes)
 {
@@ -123,17 +110,22 @@ static int share_device(struct coll *c, unsigned root, void *mem, size_t n)
         return r == ncclSuccess ? finish(nc) : failed(nc, "ncclBroadcast", r);
 }
 
-static int nccl_share(struct coll *c, unsigned root, void *p, size_t n)
+/* One piece of the buffer's size at most. */
+static int share_piece(struct coll *c, unsigned root, void *p, size_t n)
 {
         struct nccl *nc = of(c);
-        int err = reserve(nc, n);
+        int err = c->rank == root ? nc->dev->put(nc->buffer, p, n) : 0;
 
-        if (!err && c->rank == root)
-                err = nc->dev->put(nc->buffer, p, n);
         if (!err)
                 err = share_device(c, root, nc->buffer, n);
-        if (!err && c->rank != root)
-                err = fetch(nc, p, nc->buffer, n);
+        return err || c->rank == root ? err : fetch(nc, p, nc->buffer, n);
+}
+
+static int nccl_share(struct coll *c, unsigned root, void *p, size_t n)
+{
+        int err = 0;
+        for (size_t off = 0; off < n && !err; off += ROOM)
+                err = share_piece(c, root, (char *)p + off, n - off < ROOM ? n - off : ROOM);
         return err;
 }
 
@@ -142,26 +134,39 @@ static int nccl_bcast(struct coll *c, void *p, size_t n)
         return nccl_share(c, 0, p, n);
 }
 
-static int nccl_gather(struct coll *c, const void *mine, size_t n, void *all)
+/* Bytes [off, off + len) of the n of each rank, of which the buffer holds len a rank. */
+static int gather_piece(struct coll *c, const char *mine, size_t n, size_t off, size_t len,
+                        char *all)
 {
         struct nccl *nc = of(c);
-        int err = nc->comm ? reserve(nc, n * c->ranks) : -EIO;
+        char *slot = (char *)nc->buffer + c->rank * len; /* in place, as ncclAllGather allows */
+        int err = nc->dev->put(slot, mine + off, len);
 
         if (err)
                 return err;
-        char *slot = nc->buffer + c->rank * n; /* in place, as ncclAllGather allows */
-        err = nc->dev->put(slot, mine, n);
-        if (err)
-                return err;
-        ncclResult_t r = ncclAllGather(slot, nc->buffer, n, ncclChar, nc->comm, nc->dev->stream());
+        ncclResult_t r =
+                ncclAllGather(slot, nc->buffer, len, ncclChar, nc->comm, nc->dev->stream());
         err = r == ncclSuccess ? finish(nc) : failed(nc, "ncclAllGather", r);
-        return err ? err : fetch(nc, all, nc->buffer, n * c->ranks);
+        for (unsigned rank = 0; rank < c->ranks && !err; rank++)
+                err = fetch(nc, all + rank * n + off, (char *)nc->buffer + rank * len, len);
+        return err;
+}
+
+static int nccl_gather(struct coll *c, const void *mine, size_t n, void *all)
+{
+        const size_t most = ROOM / c->ranks;
+        int err = 0;
+        for (size_t off = 0; off < n && !err; off += most)
+                err = of(c)->comm
+                              ? gather_piece(c, mine, n, off, n - off < most ? n - off : most, all)
+                              : -EIO;
+        return err;
 }
 
 static int nccl_max(struct coll *c, double *v, size_t n)
 {
         struct nccl *nc = of(c);
-        int err = nc->comm ? reserve(nc, n * sizeof *v) : -EIO;
+        int err = nc->comm && n <= ROOM / sizeof *v ? 0 : -EIO;
 
         if (!err)
                 err = nc->dev->put(nc->buffer, v, n * sizeof *v);
@@ -198,6 +203,14 @@ static int nccl_split(struct coll *c, unsigned n, struct coll *out, bool *in)
         return of(c)->before.ops->split(&of(c)->before, n, out, in);
 }
 
+/* For CLEANUP(). */
+static void nccl_free(struct nccl **n)
+{
+        if (*n && (*n)->buffer)
+                (*n)->dev->release((*n)->buffer);
+        free(*n);
+}
+
 static void nccl_drop(struct coll *c)
 {
         struct nccl *n = of(c);
@@ -208,8 +221,7 @@ static void nccl_drop(struct coll *c)
                 if (r != ncclSuccess)
                         (void)dev_fail("ncclCommDestroy", ncclGetErrorString(r));
         }
-        n->dev->release(n->buffer);
-        free(n);
+        nccl_free(&n);
         *c = before;
         c->ops->drop(c);
 }
@@ -269,12 +281,13 @@ static int join(struct coll *c, struct nccl *n)
         memset(&id, 0, sizeof id);
         if (c->rank == 0)
                 r = ncclGetUniqueId(&id);
-        int err = coll_agree(c, r == ncclSuccess ? 0 : -EIO);
+        int err = coll_agree(
+                c, r == ncclSuccess ? 0 : dev_fail("ncclGetUniqueId", ncclGetErrorString(r)));
         if (!err)
                 err = c->ops->bcast(c, &id, sizeof id);
         if (!err)
                 r = ncclCommInitRank(&n->comm, (int)c->ranks, id, (int)c->rank);
-        if (r != ncclSuccess)
+        if (!err && r != ncclSuccess)
                 err = dev_fail("ncclCommInitRank", ncclGetErrorString(r));
         return coll_agree(c, err);
 }
@@ -283,17 +296,20 @@ int coll_nccl_carry(struct coll *c, char *why, size_t nwhy)
 {
         const struct dev_ops *dev = dev_get();
 
-        if (!dev || !dev->stream()) {
+        int err = coll_agree(c, dev && dev->stream() ? 0 : -EINVAL);
+        if (err) {
                 snprintf(
                         why, nwhy,
                         "backend=nccl moves bytes between GPUs: give device=cuda, or backend=gloo");
-                return -EINVAL;
+                return err;
         }
-        int err = check_places(c, dev, why, nwhy);
+        err = check_places(c, dev, why, nwhy);
         if (err)
                 return err;
-        CLEANUP(freep) struct nccl *n = calloc(1, sizeof *n);
-        err = coll_agree(c, n ? 0 : -ENOMEM);
+        CLEANUP(nccl_free) struct nccl *n = calloc(1, sizeof *n);
+        if (n)
+                n->dev = dev;
+        err = coll_agree(c, n ? dev->alloc(ROOM, &n->buffer) : -ENOMEM);
         if (!err)
                 err = join(c, n);
         if (err) {
@@ -305,7 +321,6 @@ int coll_nccl_carry(struct coll *c, char *why, size_t nwhy)
                 return err;
         }
         n->before = *c;
-        n->dev = dev;
         c->ops = &coll_nccl;
         c->group = TAKE_PTR(n);
         return 0;
