@@ -111,6 +111,24 @@ static int check_format(const struct run *r, const struct keys *k, char *why, si
         return -EINVAL;
 }
 
+/* Keys are written into the results. */
+static int check_secrets(const struct keys *k, char *why, size_t nwhy)
+{
+        const char *const urls[][2] = {{"s3.endpoint", k->s3_endpoint},
+                                       {"gcs.endpoint", k->gcs_endpoint},
+                                       {"dynamodb.endpoint", k->dynamodb_endpoint}};
+        for (size_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
+                if (!strchr(urls[i][1], '@'))
+                        continue;
+                snprintf(why, nwhy,
+                         "%s holds credentials: give them in the environment, as "
+                         "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+                         urls[i][0]);
+                return -EINVAL;
+        }
+        return 0;
+}
+
 static int plan_job(const struct run *r, const struct keys *k, char *why, size_t nwhy)
 {
         struct coll part = *r->coll; /* nothing collective happens in a plan */
@@ -127,9 +145,18 @@ static int plan_job(const struct run *r, const struct keys *k, char *why, size_t
                          (unsigned long long)k->world_size);
                 return -EINVAL;
         }
-        int err = check_format(r, k, why, nwhy);
+        int err = check_secrets(k, why, nwhy);
+        if (!err)
+                err = check_format(r, k, why, nwhy);
         if (err)
                 return err;
+        if (k->backend == BACKEND_NCCL && !r->scenario->carries) {
+                snprintf(why, nwhy,
+                         "%s hands nothing from GPU to GPU: leave backend=nccl out, or give "
+                         "backend=gloo",
+                         r->scenario->name);
+                return -EINVAL;
+        }
         return r->scenario->plan(&of_part, k, r->dry_run && !r->coll->rank ? stdout : NULL, why,
                                  nwhy);
 }

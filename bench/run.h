@@ -36,6 +36,7 @@ struct scenario {
         const char *name, *text;
         bool many_ranks;               /* else one rank only */
         bool device;                   /* shards live where the device key says; else on the host */
+        bool carries;                  /* collectives go by what the backend key names */
         const char *const (*flags)[2]; /* {"-n", key}, up to {NULL}: other spellings; NULL: none */
         const char *const
                 *defaults; /* "key=value", up to NULL, where keys.def's do not fit; NULL: none */

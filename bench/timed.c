@@ -19,6 +19,18 @@ struct others {
         double mount, server, kernel;
 };
 
+pid_t timed_mount(const struct keys *k)
+{
+        return k->mount_pid ? (pid_t)k->mount_pid : cpu_find_mount(k->mount_path);
+}
+
+void timed_init(struct timed *t, struct coll *c, const struct keys *k, const char *storage)
+{
+        *t = (struct timed){.coll = c, .server = (pid_t)k->server_pid};
+        if (!strcmp(storage, "mount") && c->host_rank == 0)
+                t->mount = timed_mount(k);
+}
+
 /* CPU time of the processes that serve this machine's ranks, and of its kernel; only one rank of it
  * counts them. */
 static struct others other_cpu(const struct timed *t)
@@ -48,6 +60,19 @@ static double lap(uint64_t *mark)
         return s;
 }
 
+/* The end of a file, of which err says how it went. */
+static int end_file(const struct io_ops *ops, struct io_file *f, int err, uint64_t begin,
+                    uint64_t mark, struct sample *out)
+{
+        if (err)
+                ops->abandon(f);
+        else
+                err = ops->close(f);
+        out->close = lap(&mark);
+        out->total = clock_s(mark - begin);
+        return err;
+}
+
 int timed_save_file(struct io *io, const char *name, const struct io_data *d, bool sync,
                     struct sample *out)
 {
@@ -63,13 +88,7 @@ int timed_save_file(struct io *io, const char *name, const struct io_data *d, bo
         if (!err && sync)
                 err = ops->sync(f);
         out->sync = lap(&mark);
-        if (err)
-                ops->abandon(f);
-        else
-                err = ops->close(f);
-        out->close = lap(&mark);
-        out->total = clock_s(mark - begin);
-        return err;
+        return end_file(ops, f, err, begin, mark, out);
 }
 
 int timed_load_file(struct io *io, const char *name, const struct io_data *d, struct sample *out)
@@ -83,13 +102,7 @@ int timed_load_file(struct io *io, const char *name, const struct io_data *d, st
         if (!err)
                 err = ops->read(f, d);
         out->transfer = lap(&mark);
-        if (err)
-                ops->abandon(f);
-        else
-                err = ops->close(f);
-        out->close = lap(&mark);
-        out->total = clock_s(mark - begin);
-        return err;
+        return end_file(ops, f, err, begin, mark, out);
 }
 
 int timed_work(const struct timed *t, timed_work_fn *work, void *arg, struct sample *out)

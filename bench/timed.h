@@ -15,6 +15,12 @@ struct timed {
         pid_t mount, server; /* whose CPU time is counted; 0: none */
 };
 
+/* The mount's process, as mount.pid says or by its mountpoint; 0: none. */
+pid_t timed_mount(const struct keys *k);
+
+/* For work of these ranks on a storage: coll, and the processes that serve it. */
+void timed_init(struct timed *t, struct coll *c, const struct keys *k, const char *storage);
+
 /* One file in this rank alone, from create or open to close; no barrier. Fills the times. `sync`:
  * wait until it is durable before the close. */
 int timed_save_file(struct io *io, const char *name, const struct io_data *d, bool sync,

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "bench/clock.h"
 #include "bench/cpu.h"
+#include "bench/timed.h"
 
 #include "base/banned.h"
 
@@ -17,8 +18,7 @@ int watch_begin(struct watch *w, const struct run *r, const struct keys *k,
         *w = (struct watch){.use = SAMPLER_INIT, .begin = clock_ns(), .self = cpu_self_s()};
         if (r->coll->host_rank == 0) {
                 if (*k->mount_path)
-                        w->mount =
-                                k->mount_pid ? (pid_t)k->mount_pid : cpu_find_mount(k->mount_path);
+                        w->mount = timed_mount(k);
                 w->server = (pid_t)k->server_pid;
                 w->mounts = cpu_process_s(w->mount);
                 w->servers = cpu_process_s(w->server);

@@ -123,10 +123,9 @@ static int ceiling_plan(const struct run *r, const struct keys *k, FILE *dry, ch
                         size_t nwhy)
 {
         (void)r;
-        if (strchr(k->s3_endpoint, '@')) {
-                snprintf(why, nwhy, "s3.endpoint holds credentials: give them in the environment");
-                return -EINVAL;
-        }
+        (void)k;
+        (void)why;
+        (void)nwhy;
         if (dry)
                 for (size_t i = 0; i < NROWS; i++)
                         fprintf(dry, "would measure %s: %s\n", rows[i].name, rows[i].text);

@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "bench/clock.h"
-#include "bench/cpu.h"
 #include "bench/scenario/dataset.h"
 
 #include "base/banned.h"
@@ -106,9 +105,7 @@ static int prepare(struct dataset_job *j)
         j->how = dataset_how(j->kind, k, c);
         j->how.place = j->place;
         j->how.list = &j->list;
-        if (!strcmp(j->storage, "mount"))
-                j->timed.mount = k->mount_pid ? (pid_t)k->mount_pid : cpu_find_mount(k->mount_path);
-        j->timed.server = (pid_t)k->server_pid;
+        timed_init(&j->timed, c, k, j->storage);
         return saver_open(j->run, k, &j->saver);
 }
 
@@ -144,6 +141,8 @@ static int run_epoch(void *arg, struct sample *out)
         size_t n = 0;
         int got = 0, err = loader_start(&j->how, j->now, &l);
 
+        if (err)
+                run_error(j->run, "the dataset's workers do not start: %s", strerror(-err));
         while (!err && (got = loader_next(l, &batch)) > 0) {
                 if (!n++)
                         out->open = clock_s(clock_ns() - begin);
@@ -212,7 +211,6 @@ static int dataset_job(const struct run *r, const struct keys *k, struct json *j
                 .run = r,
                 .k = k,
                 .list = PLACE_LIST_INIT,
-                .timed = {.coll = r->coll},
                 .dropped = "no",
         };
         int err = prepare(&j);

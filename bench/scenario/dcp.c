@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "bench/cpu.h"
 #include "bench/format/format.h"
 #include "bench/model_keys.h"
 #include "bench/needs.h"
@@ -25,19 +24,20 @@ uint64_t dcp_seed(uint64_t seed, const char *dir)
         return h ^ seed;
 }
 
-void dcp_say(struct dcp_job *j, const char *what, int err)
+void dcp_say(struct dcp_job *j, const struct dcp_files *files, const char *what, int err)
 {
         char text[512];
         if (err == -ECANCELED)
                 return;
-        for (size_t i = 0; i < j->files.n; i++) {
-                const struct dcp_file *f = j->files.v[i];
+        for (size_t i = 0; i < files->n; i++) {
+                const struct dcp_file *f = files->v[i];
                 if (f->err != err)
                         continue;
                 if (f->payload.fault.first.piece)
                         payload_explain(&f->payload, text, sizeof text);
                 else
-                        snprintf(text, sizeof text, "%s", f->io ? f->io->why : strerror(-err));
+                        snprintf(text, sizeof text, "%s",
+                                 f->io && *f->io->why ? f->io->why : strerror(-err));
                 run_error(j->run, "%s of %s/%s: %s", what, j->dir, f->name, text);
                 return;
         }
@@ -71,6 +71,47 @@ int dcp_start(struct dcp_job *j)
         if (err)
                 run_error(j->run, "%s", why);
         return coll_agree(&j->part, err);
+}
+
+struct dropping {
+        const struct run *run;
+        const struct io *io;
+};
+
+static void drop_failed(void *arg, const char *what, int err)
+{
+        const struct dropping *d = arg;
+        if (err != -ECANCELED)
+                run_error(d->run, "%s: %s", what, *d->io->why ? d->io->why : strerror(-err));
+}
+
+int dcp_drop(struct dcp_job *j, const struct dcp_files *files)
+{
+        double most = (double)files->n;
+        int err = j->part.ops->max(&j->part, &most, 1);
+
+        for (size_t i = 0; i < (size_t)most && !err; i++) {
+                /* a rank with fewer files names .metadata instead */
+                const struct dcp_file *f = i < files->n ? files->v[i] : NULL;
+                struct timed t = j->timed;
+                t.io = f ? f->io : t.io;
+                struct dropping d = {j->run, t.io};
+                err = timed_drop(&t, f ? f->name : DCP_METADATA, j->k->drop, &j->dropped,
+                                 drop_failed, &d);
+        }
+        return err;
+}
+
+int dcp_check(struct dcp_job *j, const struct dcp_files *files, const char *what)
+{
+        int err = 0;
+        for (size_t i = 0; i < files->n && !err; i++) {
+                struct dcp_file *f = files->v[i];
+                err = f->err = f->err ? f->err : payload_check(&f->payload);
+                if (err)
+                        dcp_say(j, files, what, err);
+        }
+        return err;
 }
 
 void dcp_end_epoch(struct dcp_job *j, bool clean)
@@ -158,26 +199,24 @@ static void load_json(const struct dcp_job *j, const struct sample *all, const d
         json_add_number(o, "fetched_over_needed", stats_ratio(sum[0], sum[1]));
 }
 
-static int report(struct dcp_job *j, struct json *job)
+int dcp_gather(struct dcp_job *j, double mine, double **of_ranks, struct sample **all)
 {
         struct coll *c = &j->part;
-        size_t epochs = j->k->epochs;
-        CLEANUP(freep) struct sample *all = NULL;
-        CLEANUP(freep) double *needed = calloc(c->ranks, sizeof *needed);
-        double mine = (double)j->needed;
-        int err = coll_agree(c, needed ? 0 : -ENOMEM);
 
+        *of_ranks = calloc(c->ranks, sizeof **of_ranks);
+        int err = coll_agree(c, *of_ranks ? 0 : -ENOMEM);
         if (!err)
-                err = c->ops->gather(c, &mine, sizeof mine, needed);
-        if (!err)
-                err = timed_gather(c, j->samples, epochs, &all);
-        if (err || !job)
-                return err;
+                err = c->ops->gather(c, &mine, sizeof mine, *of_ranks);
+        return err ? err : timed_gather(c, j->samples, j->k->epochs, all);
+}
+
+int dcp_json(const struct dcp_job *j, const struct sample *all, struct json *job)
+{
         struct shards_facts facts = {
                 .keys = j->k,
                 .model = &j->model,
-                .epochs = epochs,
-                .ranks = c->ranks,
+                .epochs = j->k->epochs,
+                .ranks = j->part.ranks,
                 .suffix = j->dir,
                 .held = j->held,
                 .verified = j->load && j->k->verify,
@@ -187,7 +226,18 @@ static int report(struct dcp_job *j, struct json *job)
                 .save = j->load ? NULL : all,
                 .load = j->load ? all : NULL,
         };
-        err = shards_json(&facts, job);
+        return shards_json(&facts, job);
+}
+
+static int report(struct dcp_job *j, struct json *job)
+{
+        CLEANUP(freep) struct sample *all = NULL;
+        CLEANUP(freep) double *needed = NULL;
+
+        int err = dcp_gather(j, (double)j->needed, &needed, &all);
+        if (err || !job)
+                return err;
+        err = dcp_json(j, all, job);
         if (!err)
                 suite_json(j, all, json_add_object(job, "suite"));
         if (!err && j->load)
@@ -249,9 +299,7 @@ int dcp_prepare(struct dcp_job *j)
         j->own_s = calloc(k->epochs + 1, sizeof *j->own_s);
         if (!err && (!j->samples || !j->processing || !j->own_s))
                 err = -ENOMEM;
-        j->timed = (struct timed){.coll = &j->part, .server = (pid_t)k->server_pid};
-        if (!strcmp(k->storage, "mount") && j->part.host_rank == 0)
-                j->timed.mount = k->mount_pid ? (pid_t)k->mount_pid : cpu_find_mount(k->mount_path);
+        timed_init(&j->timed, &j->part, k, k->storage);
         j->plan = (struct dcp_plan){
                 .model = &j->model,
                 .optimizer = k->optimizer,
@@ -307,6 +355,7 @@ static const char *const defaults[] = {"optimizer=off", /* the suites save weigh
                 .text = says,                                                                      \
                 .many_ranks = true,                                                                \
                 .device = true,                                                                    \
+                .carries = true,                                                                   \
                 .defaults = defaults,                                                              \
                 .formats = 1U << FORMAT_DCP,                                                       \
                 .plan = dcp_plan_job,                                                              \

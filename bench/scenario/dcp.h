@@ -55,7 +55,16 @@ int dcp_plan_load(struct dcp_job *j, struct dcp_item *v, size_t n);
 /* What both do with the files of a plan: memory, storage, one line about what failed. */
 int dcp_hold(struct dcp_job *j);
 int dcp_start(struct dcp_job *j);
-void dcp_say(struct dcp_job *j, const char *what, int err);
+/* Collective: makes the page cache forget them, as the drop key says. */
+int dcp_drop(struct dcp_job *j, const struct dcp_files *files);
+/* Whether what was loaded is right; it is said here what is not. */
+int dcp_check(struct dcp_job *j, const struct dcp_files *files, const char *what);
+void dcp_say(struct dcp_job *j, const struct dcp_files *files, const char *what, int err);
+
+/* Collective: a number and the samples of each rank, malloc'ed. */
+int dcp_gather(struct dcp_job *j, double mine, double **of_ranks, struct sample **all);
+/* What the samples of all ranks make. 0 or -ENOMEM. */
+int dcp_json(const struct dcp_job *j, const struct sample *all, struct json *job);
 
 /* The seed of a directory's bytes, so that one save cannot pass for another: FNV-1a of the name. */
 uint64_t dcp_seed(uint64_t seed, const char *dir);

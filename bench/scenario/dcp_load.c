@@ -34,14 +34,30 @@ static int read_metadata(struct dcp_job *j, char **out, uint64_t *n)
         return err;
 }
 
-/* The whole files of the ranks of the save that this rank stands for. */
-static int plan_own(struct dcp_job *j, const char *p, size_t n)
+/* How many ranks saved, and how many files each of them, by the names of the files. */
+static int count_files(struct dcp_job *j, const struct dcp_item *v, size_t n)
 {
-        int err = 0;
-        if (!dcp_saved(p, n, &j->plan.ranks, &j->plan.threads))
-                err = io_fail(j->timed.io, -EBADMSG, DCP_METADATA);
+        unsigned rank, file, ranks = 0, files = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                if (sscanf(v[i].file, "__%6u_%6u.distcp", &rank, &file) != 2)
+                        continue;
+                ranks = rank < ranks ? ranks : rank + 1;
+                files = file < files ? files : file + 1;
+        }
+        j->plan.ranks = ranks;
+        j->plan.threads = files;
+        return ranks ? 0 : io_fail(j->timed.io, -EBADMSG, DCP_METADATA);
+}
+
+/* The whole files of the ranks of the save that this rank stands for. */
+static int plan_own(struct dcp_job *j, const struct dcp_item *v, size_t n)
+{
+        int err = count_files(j, v, n);
         for (unsigned r = j->part.rank; r < j->plan.ranks && !err; r += j->part.ranks)
                 err = dcp_files_plan(&j->files, &j->plan, r);
+        if (err)
+                dcp_say(j, &j->files, "load of " DCP_METADATA, err);
         return err;
 }
 
@@ -50,22 +66,22 @@ static int plan_files(struct dcp_job *j)
 {
         CLEANUP(freep) char *p = NULL;
         CLEANUP(freep) struct dcp_item *items = NULL;
-        size_t count;
+        size_t count = 0;
         uint64_t n = 0;
         char why[300] = "";
 
         int err = read_metadata(j, &p, &n);
-        if (!err && j->own)
-                err = plan_own(j, p, n);
-        if (err)
-                dcp_say(j, "load of " DCP_METADATA, err);
-        if (err || j->own)
+        if (err) {
+                dcp_say(j, &j->files, "load of " DCP_METADATA, err);
                 return err;
+        }
         err = dcp_read(p, n, &items, &count, why, sizeof why);
-        if (err)
+        if (err) {
                 run_error(j->run, "%s/" DCP_METADATA " cannot be loaded: %s", j->dir,
                           *why ? why : strerror(-err));
-        return err ? err : dcp_plan_load(j, items, count);
+                return err;
+        }
+        return j->own ? plan_own(j, items, count) : dcp_plan_load(j, items, count);
 }
 
 static int load_files(void *arg, struct sample *out)
@@ -75,45 +91,16 @@ static int load_files(void *arg, struct sample *out)
         int err = dcp_files_work(&j->files, true, false, out);
         out->total = clock_s(clock_ns() - begin);
         if (err)
-                dcp_say(j, "load", err);
+                dcp_say(j, &j->files, "load", err);
         return err;
-}
-
-static void no_line(void *arg, const char *what, int err)
-{
-        dcp_say(arg, what, err);
 }
 
 /* Before the clock: pages of the files go, and held memory is overwritten. */
 static int make_ready(struct dcp_job *j)
 {
-        double most = (double)j->files.n;
-        int err = j->part.ops->max(&j->part, &most, 1);
-
-        for (size_t i = 0; i < (size_t)most && !err; i++) {
-                /* collective: a rank with fewer files names .metadata instead */
-                struct dcp_file *f = i < j->files.n ? j->files.v[i] : NULL;
-                struct timed t = j->timed;
-                t.io = f ? f->io : t.io;
-                err = timed_drop(&t, f ? f->name : DCP_METADATA, j->k->drop, &j->dropped, no_line,
-                                 j);
-                if (!err)
-                        err = coll_agree(&j->part,
-                                         f && j->k->verify ? payload_wipe(&f->payload) : 0);
-        }
-        return err;
-}
-
-static int check_files(struct dcp_job *j)
-{
-        int err = 0;
-        for (size_t i = 0; i < j->files.n && j->k->verify && !err; i++) {
-                err = payload_check(&j->files.v[i]->payload);
-                if (err) {
-                        j->files.v[i]->err = err;
-                        dcp_say(j, "load", err);
-                }
-        }
+        int err = dcp_drop(j, &j->files);
+        for (size_t i = 0; i < j->files.n && !err && j->k->verify; i++)
+                err = payload_wipe(&j->files.v[i]->payload);
         return coll_agree(&j->part, err);
 }
 
@@ -137,5 +124,7 @@ int dcp_load_epoch(struct dcp_job *j, size_t epoch)
         j->processing[epoch] = j->own_s[epoch] = clock_s(clock_ns() - begin);
         if (!err)
                 err = j->part.ops->max(&j->part, &j->processing[epoch], 1);
-        return err ? err : check_files(j);
+        if (err)
+                return err;
+        return coll_agree(&j->part, j->k->verify ? dcp_check(j, &j->files, "load") : 0);
 }

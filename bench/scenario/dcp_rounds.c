@@ -59,7 +59,7 @@ static int remove_save(struct dcp_job *j, const char *dir)
         if (!err && j->part.rank == 0)
                 err = j->storage->ops->remove(j->timed.io, DCP_METADATA);
         if (err)
-                dcp_say(j, "remove", err);
+                dcp_say(j, &j->files, "remove", err);
         err = coll_agree(&j->part, err);
         dcp_end_epoch(j, !err);
         return err;
@@ -81,6 +81,7 @@ static int save_rounds(struct dcp_rounds *r, struct dcp_job *j)
                         *r->dirs[gone] = 0;
                 }
         }
+        r->held = j->held;
         return err ? err : timed_gather(&j->part, j->samples, r->saves, &r->save);
 }
 
@@ -114,6 +115,7 @@ static int load_rounds(struct dcp_rounds *r)
         }
         if (!err)
                 err = timed_gather(&j.part, j.samples, r->loads, &r->load);
+        r->held = j.held;
         r->dropped = j.dropped;
         dcp_end(&j, false);
         return err;
@@ -164,7 +166,7 @@ int dcp_rounds_json(const struct dcp_rounds *r, struct json *job)
                 .loads = r->loads,
                 .ranks = r->run->coll->ranks,
                 .suffix = r->saves ? r->dirs[r->saves - 1] : r->k->suffix,
-                .held = true,
+                .held = r->held,
                 .verified = r->load && r->k->verify,
                 .moves_data = r->moves_data,
                 .dropped = r->dropped,

@@ -21,7 +21,7 @@ struct dcp_rounds {
         struct sample *save, *load;   /* of all ranks, [round * ranks + rank] */
         const char *dropped;
         pid_t mount;
-        bool moves_data;
+        bool held, moves_data;
 };
 
 /* Saves and loads; unless keep is on, or nothing is loaded, all saves are removed in the end. With

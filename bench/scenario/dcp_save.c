@@ -58,7 +58,7 @@ static int save_files(void *arg, struct sample *out)
         int err = dcp_files_work(&j->files, false, j->k->sync_files, out);
         out->total = clock_s(clock_ns() - begin);
         if (err)
-                dcp_say(j, "save", err);
+                dcp_say(j, &j->files, "save", err);
         return err;
 }
 
@@ -83,7 +83,7 @@ static int save_all(struct dcp_job *j, size_t epoch)
         if (!err && j->part.rank == 0) {
                 err = write_metadata(j, items, n);
                 if (err)
-                        dcp_say(j, "save of " DCP_METADATA, err);
+                        dcp_say(j, &j->files, "save of " DCP_METADATA, err);
         }
         err = coll_agree(&j->part, err);
         j->processing[epoch] = j->own_s[epoch] = clock_s(clock_ns() - begin);

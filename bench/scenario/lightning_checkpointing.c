@@ -32,15 +32,6 @@ static int settle(struct keys *k, char *why, size_t nwhy)
         return 0;
 }
 
-static int plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
-{
-        if (torch_count_saves(k))
-                return torch_plan(r, k, torch_count_saves(k), dry, why, nwhy);
-        snprintf(why, nwhy, "save_one_in=%llu of %llu epochs saves nothing: give a smaller one",
-                 (unsigned long long)k->save_one_in, (unsigned long long)k->epochs);
-        return -EINVAL;
-}
-
 /* --- one file a save
  * -------------------------------------------------------------------------------------------- */
 
@@ -192,7 +183,7 @@ const struct scenario scenario_lightning_checkpointing = {
         .defaults = defaults,
         .settle = settle,
         .formats = 1U << FORMAT_TORCH | 1U << FORMAT_DCP,
-        .plan = plan,
+        .plan = torch_plan_epochs,
         .job = work,
         .table = shards_table,
         .page = shards_page,

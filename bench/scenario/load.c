@@ -331,6 +331,8 @@ static int prepare(struct load_job *j)
 {
         char why[512] = "";
         struct coll *c = j->run->coll;
+
+        timed_init(&j->timed, c, j->k, j->k->storage);
         int err = j->storage->ops->start(j->k, j->storage->name, j->k->suffix, c->rank,
                                          &j->timed.io, why, sizeof why);
         if (err)
@@ -340,10 +342,6 @@ static int prepare(struct load_job *j)
         err = coll_agree(c, err);
         if (err)
                 return err;
-        if (!strcmp(j->k->storage, "mount") && c->host_rank == 0)
-                j->timed.mount =
-                        j->k->mount_pid ? (pid_t)j->k->mount_pid : cpu_find_mount(j->k->mount_path);
-        j->timed.server = (pid_t)j->k->server_pid;
         j->samples = calloc(j->k->epochs, sizeof *j->samples);
         j->ranges = calloc(j->found.shard.n + 1, sizeof *j->ranges);
         j->crc = calloc(j->found.shard.n + 1, sizeof *j->crc);
@@ -360,7 +358,6 @@ static int load_job(const struct run *r, const struct keys *k, struct json *job)
                 .run = r,
                 .k = k,
                 .storage = io_find(k->storage, why, sizeof why),
-                .timed = {.coll = r->coll},
                 .dropped = "none",
         };
         int err = prepare(&j);

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "bench/clock.h"
-#include "bench/cpu.h"
 #include "bench/format/format.h"
 #include "bench/fresh.h"
 #include "bench/model_keys.h"
@@ -199,6 +198,13 @@ static int make_files(struct mlperf_job *j, const char *dir)
         return err;
 }
 
+static void stop_storage(struct mlperf_job *j, bool clean)
+{
+        if (j->timed.io)
+                j->storage->ops->stop(j->timed.io, clean);
+        j->timed.io = NULL;
+}
+
 /* Files and storage of a directory. */
 static int begin(struct mlperf_job *j, const char *dir)
 {
@@ -215,15 +221,16 @@ static int begin(struct mlperf_job *j, const char *dir)
                                      sizeof why);
         if (err)
                 run_error(j->run, "%s", why);
-        return coll_agree(c, err);
+        err = coll_agree(c, err);
+        if (err) /* in no rank, then: what follows is collective */
+                stop_storage(j, false);
+        return err;
 }
 
 static void end(struct mlperf_job *j, bool clean)
 {
         release_files(j);
-        if (j->timed.io)
-                j->storage->ops->stop(j->timed.io, clean);
-        j->timed.io = NULL;
+        stop_storage(j, clean);
 }
 
 /* One after the other, as the benchmark does. */
@@ -401,9 +408,7 @@ static int prepare(struct mlperf_job *j)
         }
         struct mlperf_bytes b = mlperf_rank_bytes(&j->model, &j->shape, c->rank);
         j->bytes = b.weights + b.optimizer;
-        j->timed = (struct timed){.coll = c, .server = (pid_t)k->server_pid};
-        if (!strcmp(k->storage, "mount") && c->host_rank == 0)
-                j->timed.mount = k->mount_pid ? (pid_t)k->mount_pid : cpu_find_mount(k->mount_path);
+        timed_init(&j->timed, c, k, k->storage);
         err = choose_drop(j);
         return err ? err : payload_choose(c, j->bytes, k->hold, &j->held);
 }

@@ -1,21 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pytorch_checkpointing.c: torch.save() and torch.load() of one file, epoch by epoch. */
-#include <errno.h>
-
 #include "bench/format/format.h"
 #include "bench/scenario/torch.h"
 #include "bench/shards_table.h"
 
 #include "base/banned.h"
-
-static int plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
-{
-        if (torch_count_saves(k))
-                return torch_plan(r, k, torch_count_saves(k), dry, why, nwhy);
-        snprintf(why, nwhy, "save_one_in=%llu of %llu epochs saves nothing: give a smaller one",
-                 (unsigned long long)k->save_one_in, (unsigned long long)k->epochs);
-        return -EINVAL;
-}
 
 static int one_epoch(struct torch_job *j, size_t i)
 {
@@ -55,7 +44,7 @@ const struct scenario scenario_pytorch_checkpointing = {
         .device = true,
         .defaults = defaults,
         .formats = 1U << FORMAT_TORCH,
-        .plan = plan,
+        .plan = torch_plan_epochs,
         .job = work,
         .table = shards_table,
         .page = shards_page,

@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "bench/clock.h"
-#include "bench/cpu.h"
 #include "bench/format/format.h"
 #include "bench/model_keys.h"
 #include "bench/needs.h"
@@ -23,12 +22,19 @@ enum { SHARE_STEP = 16 << 20 };
 struct restoring {
         struct dcp_job *j;
         struct dcp_files *of_rank; /* ranks of them */
+        char *step;                /* what is handed on, where it is not held */
         uint64_t fetched;
 };
 
 static bool fetches(const struct restoring *r, unsigned rank)
 {
         return r->j->k->mode == RESTORE_INDEPENDENT || rank == r->j->part.rank;
+}
+
+/* What is handed on has to be held by who fetched it. */
+static bool holds(const struct restoring *r, unsigned rank)
+{
+        return r->j->held || (r->j->k->mode == RESTORE_SHARED && rank == r->j->part.rank);
 }
 
 static int fetch(struct restoring *r, struct sample *out)
@@ -39,11 +45,30 @@ static int fetch(struct restoring *r, struct sample *out)
                 if (!fetches(r, i))
                         continue;
                 err = dcp_files_work(&r->of_rank[i], true, false, &s);
+                if (err)
+                        dcp_say(r->j, &r->of_rank[i], "restore", err);
                 out->open += s.open;
                 out->transfer += s.transfer;
                 out->close += s.close;
                 r->fetched += s.bytes;
         }
+        return err;
+}
+
+/* A piece of a file to all, who keep it or only look at it. */
+static int share_step(struct restoring *r, unsigned root, struct dcp_file *f, uint64_t off,
+                      size_t n)
+{
+        struct coll *c = &r->j->part;
+        struct payload *p = &f->payload;
+
+        if (r->j->held)
+                return payload_share(p, c, root, off, n);
+        char *mem = c->rank == root ? p->data.mem + off : r->step;
+        int err = c->ops->share(c, root, mem, n);
+        /* wrong bytes are said behind the last step, for which the others wait */
+        if (!err && c->rank != root && p->data.check && !f->err)
+                f->err = p->data.check(p->data.arg, off, mem, n);
         return err;
 }
 
@@ -54,12 +79,12 @@ static int share(struct restoring *r)
         int err = 0;
         for (unsigned root = 0; root < c->ranks; root++)
                 for (size_t i = 0; i < r->of_rank[root].n; i++) {
-                        struct payload *p = &r->of_rank[root].v[i]->payload;
-                        for (uint64_t off = 0; off < p->data.size && !err; off += SHARE_STEP) {
-                                uint64_t left = p->data.size - off;
-                                err = payload_share(p, c, root, off,
-                                                    left < SHARE_STEP ? (size_t)left : SHARE_STEP);
-                        }
+                        struct dcp_file *f = r->of_rank[root].v[i];
+                        uint64_t size = f->payload.data.size;
+                        for (uint64_t off = 0; off < size && !err; off += SHARE_STEP)
+                                err = share_step(r, root, f, off,
+                                                 size - off < SHARE_STEP ? (size_t)(size - off)
+                                                                         : SHARE_STEP);
                 }
         return err;
 }
@@ -68,11 +93,8 @@ static int restore(void *arg, struct sample *out)
 {
         struct restoring *r = arg;
         uint64_t begin = clock_ns();
-        int err = fetch(r, out);
+        int err = coll_agree(&r->j->part, fetch(r, out));
 
-        if (err)
-                dcp_say(r->j, "restore", err);
-        err = coll_agree(&r->j->part, err);
         if (!err && r->j->k->mode == RESTORE_SHARED)
                 err = share(r);
         out->total = clock_s(clock_ns() - begin);
@@ -81,17 +103,35 @@ static int restore(void *arg, struct sample *out)
         return err;
 }
 
-/* Memory for all, overwritten, and the storage for what is fetched. */
+/* The files of all ranks, and whether they are held. */
+static int plan_files(struct restoring *r)
+{
+        struct dcp_job *j = r->j;
+        uint64_t bytes = 0;
+        int err = 0;
+
+        for (unsigned i = 0; i < j->part.ranks && !err; i++) {
+                err = dcp_files_plan(&r->of_rank[i], &j->plan, i);
+                bytes += dcp_files_bytes(&r->of_rank[i]);
+        }
+        err = coll_agree(&j->part, err);
+        if (!err)
+                err = payload_choose(&j->part, bytes, j->k->hold, &j->held);
+        if (!err && !j->held && j->k->mode == RESTORE_SHARED && !(r->step = malloc(SHARE_STEP)))
+                err = -ENOMEM;
+        return err;
+}
+
+/* Memory that is overwritten, and the storage for what is fetched. */
 static int make_ready(struct restoring *r)
 {
         struct dcp_job *j = r->j;
         char why[512] = "";
-        int err = 0;
+        int err = plan_files(r);
 
         for (unsigned i = 0; i < j->part.ranks && !err; i++) {
                 struct dcp_files *f = &r->of_rank[i];
-                err = dcp_files_plan(f, &j->plan, i);
-                for (size_t n = 0; n < f->n && !err; n++) {
+                for (size_t n = 0; n < f->n && !err && holds(r, i); n++) {
                         err = payload_hold(&f->v[n]->payload);
                         if (!err)
                                 err = payload_wipe(&f->v[n]->payload);
@@ -101,22 +141,22 @@ static int make_ready(struct restoring *r)
                                               sizeof why);
         }
         if (err && err != -ECANCELED)
-                run_error(j->run, "%s", *why ? why : strerror(-err));
+                run_error(j->run, "cannot prepare: %s",
+                          *why             ? why
+                          : err == -ENOMEM ? "out of memory: try hold=off"
+                                           : strerror(-err));
         return coll_agree(&j->part, err);
 }
 
+/* Of what each rank fetches. */
 static int drop_pages(struct restoring *r)
 {
-        struct dcp_job *j = r->j;
         int err = 0;
-        for (unsigned i = 0; i < j->part.ranks && !err; i++)
-                for (size_t n = 0; n < r->of_rank[i].n && !err; n++) {
-                        const struct dcp_file *f = r->of_rank[i].v[n];
-                        if (f->io && j->k->drop != DROP_NONE)
-                                err = f->io->ops->forget(f->io, f->name);
-                }
-        j->dropped = err || j->k->drop == DROP_NONE ? "none" : "file";
-        return coll_agree(&j->part, err == -EBUSY ? 0 : err);
+        if (r->j->k->mode == RESTORE_SHARED)
+                return dcp_drop(r->j, &r->of_rank[r->j->part.rank]);
+        for (unsigned i = 0; i < r->j->part.ranks && !err; i++)
+                err = dcp_drop(r->j, &r->of_rank[i]);
+        return err;
 }
 
 static int check_all(struct restoring *r)
@@ -124,15 +164,7 @@ static int check_all(struct restoring *r)
         struct dcp_job *j = r->j;
         int err = 0;
         for (unsigned i = 0; i < j->part.ranks && !err && j->k->verify; i++)
-                for (size_t n = 0; n < r->of_rank[i].n && !err; n++) {
-                        struct payload *p = &r->of_rank[i].v[n]->payload;
-                        char text[512];
-                        err = payload_check(p);
-                        payload_explain(p, text, sizeof text);
-                        if (err == -EBADMSG)
-                                run_error(j->run, "%s/%s: %s", j->dir, r->of_rank[i].v[n]->name,
-                                          text);
-                }
+                err = dcp_check(j, &r->of_rank[i], "restore");
         return coll_agree(&j->part, err);
 }
 
@@ -157,6 +189,7 @@ static int one_restore(struct dcp_job *j, size_t epoch, double *fetched)
                 dcp_files_release(&r.of_rank[i]);
         }
         free(r.of_rank);
+        free(r.step);
         return err;
 }
 
@@ -172,34 +205,16 @@ static void remove_save(struct dcp_job *j)
 
 static int report(struct dcp_job *j, double fetched, struct json *job)
 {
-        struct coll *c = &j->part;
-        size_t epochs = j->k->epochs;
         CLEANUP(freep) struct sample *all = NULL;
-        CLEANUP(freep) double *of_ranks = calloc(c->ranks, sizeof *of_ranks);
-        int err = coll_agree(c, of_ranks ? 0 : -ENOMEM);
+        CLEANUP(freep) double *of_ranks = NULL;
 
-        if (!err)
-                err = c->ops->gather(c, &fetched, sizeof fetched, of_ranks);
-        if (!err)
-                err = timed_gather(c, j->samples, epochs, &all);
+        int err = dcp_gather(j, fetched, &of_ranks, &all);
         if (err || !job)
                 return err;
-        struct shards_facts facts = {
-                .keys = j->k,
-                .model = &j->model,
-                .epochs = epochs,
-                .ranks = c->ranks,
-                .suffix = j->dir,
-                .held = true,
-                .verified = j->k->verify,
-                .moves_data = !(j->storage->ops->flags & IO_EMPTY),
-                .dropped = j->dropped,
-                .mount_pid = j->timed.mount,
-                .load = all,
-        };
-        err = shards_json(&facts, job);
-        double sum = 0, unique = (double)all[0].bytes * (double)epochs;
-        for (unsigned i = 0; i < c->ranks; i++)
+        j->load = true; /* the save before them was not measured */
+        err = dcp_json(j, all, job);
+        double sum = 0, unique = (double)all[0].bytes * (double)j->k->epochs;
+        for (unsigned i = 0; i < j->part.ranks; i++)
                 sum += of_ranks[i];
         struct json *o = json_add_object(job, "restore");
         json_add_number(o, "fetched_bytes", sum);
@@ -262,7 +277,9 @@ static int restore_plan(const struct run *r, const struct keys *k, FILE *dry, ch
         const struct needs n = {
                 .moved = bytes + bytes * times * k->epochs, /* the save, too */
                 .stored = bytes,
-                .memory = bytes,
+                .memory = k->hold == HOLD_ON          ? bytes
+                          : k->mode == RESTORE_SHARED ? bytes / r->coll->ranks
+                                                      : 0,
         };
         return needs_check(r, k, &n, dry, why, nwhy);
 }
@@ -275,6 +292,7 @@ const struct scenario scenario_restore = {
                 "on.",
         .many_ranks = true,
         .device = true,
+        .carries = true,
         .defaults = defaults,
         .formats = 1U << FORMAT_RAW,
         .plan = restore_plan,

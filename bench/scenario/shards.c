@@ -17,7 +17,6 @@
 #include "bench/shards_table.h"
 #include "bench/stop.h"
 #include "bench/timed.h"
-#include "bench/cpu.h"
 
 #include "base/banned.h"
 
@@ -68,12 +67,6 @@ static int shards_plan(const struct run *r, const struct keys *k, FILE *dry, cha
         }
         if (strchr(k->suffix, '/') || strlen(k->suffix) >= FRESH_NAME_MAX || *k->suffix == '.') {
                 snprintf(why, nwhy, "suffix=%s is no name: give that of one directory", k->suffix);
-                return -EINVAL;
-        }
-        if (strchr(k->s3_endpoint, '@')) {
-                snprintf(why, nwhy,
-                         "s3.endpoint holds credentials: give them in the environment "
-                         "(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)");
                 return -EINVAL;
         }
         if (k->payload == PAYLOAD_NULL && k->format != FORMAT_RAW) {
@@ -144,6 +137,7 @@ static int prepare(struct shards *s)
         const struct run *r = s->run;
         char why[512] = "";
 
+        timed_init(&s->timed, r->coll, s->k, s->k->storage);
         int err = model_choose(s->k, &s->model, why, sizeof why);
         if (!err)
                 err = plan_bytes(s, s->k->seed);
@@ -169,10 +163,6 @@ static int prepare(struct shards *s)
                                      sizeof why);
         if (err)
                 run_error(r, "%s", why);
-        if (!strcmp(s->k->storage, "mount") && !err && r->coll->host_rank == 0)
-                s->timed.mount =
-                        s->k->mount_pid ? (pid_t)s->k->mount_pid : cpu_find_mount(s->k->mount_path);
-        s->timed.server = (pid_t)s->k->server_pid;
         return coll_agree(r->coll, err);
 }
 
@@ -304,7 +294,6 @@ static int shards_job(const struct run *r, const struct keys *k, struct json *jo
                 .k = k,
                 .storage = io_find(k->storage, why, sizeof why),
                 .format = &formats[k->format],
-                .timed = {.coll = r->coll},
                 .dropped = "none",
                 .clean = k->phase != PHASE_SAVE && !k->keep,
         };

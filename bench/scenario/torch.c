@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "bench/cpu.h"
 #include "bench/format/format.h"
 #include "bench/model_keys.h"
 #include "bench/needs.h"
@@ -40,6 +39,15 @@ int torch_plan(const struct run *r, const struct keys *k, size_t saves, FILE *dr
                 .memory = k->hold == HOLD_ON ? bytes : 0,
         };
         return needs_check(r, k, &n, dry, why, nwhy);
+}
+
+int torch_plan_epochs(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
+{
+        if (torch_count_saves(k))
+                return torch_plan(r, k, torch_count_saves(k), dry, why, nwhy);
+        snprintf(why, nwhy, "save_one_in=%llu of %llu epochs saves nothing: give a smaller one",
+                 (unsigned long long)k->save_one_in, (unsigned long long)k->epochs);
+        return -EINVAL;
 }
 
 static void fail(void *arg, const char *what, int err)
@@ -102,12 +110,12 @@ int torch_begin(struct torch_job *j, const struct run *r, const struct keys *k, 
                 .run = r,
                 .k = k,
                 .storage = io_find(k->storage, why, sizeof why),
-                .timed = {.coll = r->coll, .server = (pid_t)k->server_pid},
                 .nsaves = saves,
                 .nloads = loads,
                 .dropped = "none",
                 .use = SAMPLER_INIT,
         };
+        timed_init(&j->timed, r->coll, k, k->storage);
         int err = make_ready(j, dir, why, sizeof why);
         if (err) {
                 run_error(r, "cannot prepare: %s", *why ? why : strerror(-err));
@@ -118,8 +126,6 @@ int torch_begin(struct torch_job *j, const struct run *r, const struct keys *k, 
                 run_error(r, "%s", why);
                 return err;
         }
-        if (!strcmp(k->storage, "mount"))
-                j->timed.mount = k->mount_pid ? (pid_t)k->mount_pid : cpu_find_mount(k->mount_path);
         return sampler_start(&j->use);
 }
 

@@ -33,8 +33,10 @@ struct torch_job {
 int torch_plan(const struct run *r, const struct keys *k, size_t saves, FILE *dry, char *why,
                size_t nwhy);
 
-/* How many of the epochs save one, by epochs and save_one_in. */
+/* How many of the epochs save one, by epochs and save_one_in; and torch_plan() of so many saves, at
+ * least one. */
 size_t torch_count_saves(const struct keys *k);
+int torch_plan_epochs(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy);
 
 /* Ready to save so often and to load so often, into `dir` or, where that is NULL, a fresh
  * directory; sampling of the machine begins. 0 or a negative errno after run_error(). torch_end()

@@ -3,7 +3,7 @@
 # bad_input.sh: what is wrong is one line with cause and remedy, and nothing is made.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 44
+plan 48
 cd "$tmp" || exit 1
 
 # refused PATTERN arguments...: fails, one line on stderr that matches, no results
@@ -27,6 +27,8 @@ refused "s3.endpoint holds credentials" shards storage=null s3.endpoint=http://a
 refused "is no mounted file system" shards storage=null,mount mount.path="$tmp" # before the first job
 refused "out of bounds: give 1 to 10000" shards storage=null epochs=0
 refused "none/shard-.*: No such file" shards storage=disk path="$tmp" phase=load suffix=none size=1M
+refused "gcs.endpoint holds credentials" restore storage=disk path="$tmp" gcs.endpoint=http://a:b@127.0.0.1/
+refused "hands nothing from GPU to GPU" shards storage=null backend=nccl
 mkdir conf
 # yaml TEXT PATTERN: a file with that text is refused
 yaml() {

@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 [ "${SANITIZERS:-no}" = no ] || skip_all "sanitizers take memory of their own"
-plan 7
+plan 8
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -17,4 +17,5 @@ for format in raw safetensors torch; do
 done
 check "in a directory, too" small dcp_fsdp_save optimizer=on hold=off
 check "and loaded from there" small dcp_fsdp_load optimizer=on hold=off suffix="$(ls disk)"
+check "and restored" small restore optimizer=on hold=off
 check "and as one file" small pytorch_checkpointing optimizer=on epochs=1 hold=off
