@@ -6,6 +6,7 @@ EXTRA_DIST += \
 	%D%/lib/proxy.py \
 	%D%/lib/store.sh \
 	%D%/lib/tap.sh \
+	%D%/lib/memsource.h \
 	%D%/lib/unit.h \
 	$(NULL)
 

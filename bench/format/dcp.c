@@ -60,7 +60,7 @@ size_t dcp_items(const struct shard *s, const char *file, struct dcp_item *v)
         return n;
 }
 
-static int by_place(const void *a, const void *b)
+int dcp_by_tensor(const void *a, const void *b)
 {
         const struct dcp_item *x = a, *y = b;
         int names = strcmp(x->name, y->name);
@@ -166,7 +166,7 @@ static size_t pieces_of(const struct dcp_item *v, size_t n)
 
 int dcp_metadata(struct dcp_item *v, size_t n, struct buf *b)
 {
-        qsort(v, n, sizeof *v, by_place);
+        qsort(v, n, sizeof *v, dcp_by_tensor);
         pickle_begin(b);
         object_begin(b, METADATA, "Metadata");
         pickle_string(b, "state_dict_metadata");
@@ -196,27 +196,4 @@ int dcp_metadata(struct dcp_item *v, size_t n, struct buf *b)
         object_end(b);
         pickle_end(b);
         return b->failed ? -ENOMEM : 0;
-}
-
-bool dcp_saved(const char *p, size_t n, unsigned *ranks, unsigned *files)
-{
-        static const char key[] = "relative_path";
-        const char *end = p + n;
-
-        *ranks = *files = 0;
-        while ((p = memmem(p, (size_t)(end - p), key, sizeof key - 1))) {
-                char name[DCP_FILE_MAX] = "";
-                unsigned r, f;
-                p += sizeof key - 1;
-                /* X, four bytes of length, the name */
-                size_t len = p + 5 < end ? (unsigned char)p[1] : 0;
-                if (!len || len >= sizeof name || len > (size_t)(end - p) - 5)
-                        continue;
-                memcpy(name, p + 5, len);
-                if (sscanf(name, "__%u_%u.distcp", &r, &f) != 2)
-                        continue;
-                *ranks = r + 1 > *ranks ? r + 1 : *ranks;
-                *files = f + 1 > *files ? f + 1 : *files;
-        }
-        return *ranks;
 }

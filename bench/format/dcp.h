@@ -23,6 +23,9 @@ struct dcp_item {
         uint32_t elem, pad;
 };
 
+/* For qsort() and bsearch(): by name, then by first row. */
+int dcp_by_tensor(const void *a, const void *b);
+
 /* See format.h. The pieces must be of whole rows (SHARD_ROWS, SHARD_WHOLE). */
 int dcp_wrap(struct shard *s);
 
@@ -37,11 +40,7 @@ int dcp_metadata(struct dcp_item *v, size_t n, struct buf *out);
 
 /* The pieces of tensors that a .metadata lists, which anybody may have made; malloc'ed. 0, -ENOMEM,
  * or -EBADMSG with one line in `why` without the file's name: pieces of other than whole rows are
- * refused, too. */
+ * refused, too. Whether tensors, pieces and files fit together is for the caller to see. */
 int dcp_read(const char *p, size_t n, struct dcp_item **out, size_t *nout, char *why, size_t nwhy);
-
-/* From the bytes of a .metadata that this made: how many ranks saved, and how many files each at
- * most. False when it names no file. */
-bool dcp_saved(const char *p, size_t n, unsigned *ranks, unsigned *files);
 
 #endif

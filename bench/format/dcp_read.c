@@ -13,13 +13,15 @@
 
 #include "base/banned.h"
 
+enum { DIMS_MAX = 16 };
+
 /* torch.Size((a, b, ...)) as rows and what a row has. */
 static int read_size(const struct value *v, uint64_t *rows, uint64_t *cols)
 {
         const struct value *dims = value_at(value_at(v, 1), 0);
         uint64_t d;
 
-        if (!value_is_call(v, "torch", "Size") || !dims)
+        if (!value_is_call(v, "torch", "Size") || !dims || dims->n > DIMS_MAX)
                 return -EBADMSG;
         *rows = *cols = 1;
         for (size_t i = 0; i < dims->n; i++) {
@@ -37,7 +39,7 @@ static int read_first(const struct value *v, uint64_t *first)
         const struct value *dims = value_at(value_at(v, 1), 0);
         uint64_t d;
 
-        if (!value_is_call(v, "torch", "Size") || !dims)
+        if (!value_is_call(v, "torch", "Size") || !dims || dims->n > DIMS_MAX)
                 return -EBADMSG;
         *first = 0;
         for (size_t i = 0; i < dims->n; i++) {
@@ -75,54 +77,115 @@ static unsigned elem_of(const struct value *tensor)
         return 0;
 }
 
-/* The rows of the chunk of a tensor that begins at `first`. */
-static int find_chunk(const struct value *tensor, struct dcp_item *it)
+/* The chunks of all tensors. */
+struct chunks {
+        struct dcp_item *v;
+        size_t n, room;
+};
+
+static void chunks_release(struct chunks *c)
+{
+        freep(&c->v);
+}
+
+static int add_chunk(struct chunks *c, const struct dcp_item *it)
+{
+        if (c->n == FOUND_MAX)
+                return -EBADMSG;
+        if (c->n == c->room) {
+                size_t room = c->room ? 2 * c->room : 256;
+                struct dcp_item *v = realloc(c->v, room * sizeof *v);
+                if (!v)
+                        return -ENOMEM;
+                c->v = v;
+                c->room = room;
+        }
+        c->v[c->n++] = *it;
+        return 0;
+}
+
+/* The chunks of one tensor, or one without elements for what is none. With -EBADMSG its name is in
+ * *of. */
+static int read_tensor(const struct value *name, const struct value *tensor, struct chunks *all,
+                       struct dcp_item *of)
 {
         const struct value *chunks = value_get(tensor, "chunks"), *chunk;
-        uint64_t first, cols;
+        uint64_t cols;
 
+        *of = (struct dcp_item){0};
+        if (copy_text(name, of->name, sizeof of->name))
+                return -EBADMSG;
+        if (!chunks)
+                return add_chunk(all, of);
+        of->elem = elem_of(tensor);
+        if (!of->elem || read_size(value_get(tensor, "size"), &of->rows, &of->cols))
+                return -EBADMSG;
         for (size_t i = 0; (chunk = value_at(chunks, i)); i++) {
-                if (read_first(value_get(chunk, "offsets"), &first) || first != it->first)
-                        continue;
-                if (read_size(value_get(chunk, "sizes"), &it->count, &cols))
+                if (read_first(value_get(chunk, "offsets"), &of->first) ||
+                    read_size(value_get(chunk, "sizes"), &of->count, &cols) || cols != of->cols)
                         return -EBADMSG;
-                return cols == it->cols ? 0 : -EBADMSG;
+                int err = add_chunk(all, of);
+                if (err)
+                        return err;
         }
-        return -EBADMSG;
+        return 0;
+}
+
+/* All chunks, by tensor: each place will look for its own. */
+static int read_tensors(const struct value *tensors, struct chunks *all, char *why, size_t nwhy)
+{
+        struct dcp_item of;
+        int err = 0;
+
+        for (size_t i = 0; i + 1 < tensors->n && !err; i += 2)
+                err = read_tensor(tensors->v[i], tensors->v[i + 1], all, &of);
+        if (err == -EBADMSG)
+                return refuse(
+                        why, nwhy,
+                        "tensor '%s' is of an unknown type, not cut into whole rows, or one too "
+                        "many",
+                        of.name);
+        if (!err && all->n)
+                qsort(all->v, all->n, sizeof *all->v, dcp_by_tensor);
+        return err;
 }
 
 /* 0, -EBADMSG, or -ENOENT for what is no tensor. */
-static int read_item(const struct value *index, const struct value *place,
-                     const struct value *tensors, struct dcp_item *it)
+static int read_place(const struct value *index, const struct value *place,
+                      const struct chunks *chunks, struct dcp_item *it)
 {
-        *it = (struct dcp_item){0};
-        int err = copy_text(value_get(index, "fqn"), it->name, sizeof it->name);
-        const struct value *tensor = err ? NULL : value_get(tensors, it->name);
-        if (tensor && !value_get(tensor, "chunks"))
+        const struct value *offset = value_get(index, "offset");
+        struct dcp_item key = {0};
+
+        int err = copy_text(value_get(index, "fqn"), key.name, sizeof key.name);
+        *it = key; /* for who says what is wrong */
+        if (err)
+                return err;
+        if (offset && offset->kind != VALUE_NONE && read_first(offset, &key.first))
+                return -EBADMSG;
+        const struct dcp_item *chunk =
+                chunks->n ? bsearch(&key, chunks->v, chunks->n, sizeof key, dcp_by_tensor) : NULL;
+        if (!chunk)
+                return -EBADMSG;
+        if (!chunk->elem)
                 return -ENOENT;
-        it->elem = elem_of(tensor);
-        if (err || !it->elem || read_size(value_get(tensor, "size"), &it->rows, &it->cols) ||
-            copy_text(value_get(place, "relative_path"), it->file, sizeof it->file) ||
+        *it = *chunk;
+        if (copy_text(value_get(place, "relative_path"), it->file, sizeof it->file) ||
             strchr(it->file, '/') || value_uint(value_get(place, "offset"), &it->off) ||
             value_uint(value_get(place, "length"), &it->len))
                 return -EBADMSG;
-        const struct value *offset = value_get(index, "offset");
-        if (offset && offset->kind != VALUE_NONE && read_first(offset, &it->first))
-                return -EBADMSG;
-        return find_chunk(tensor, it);
+        return 0;
 }
 
-static int read_items(const struct value *places, const struct value *tensors, struct dcp_item *v,
-                      size_t *n, char *why, size_t nwhy)
+static int read_places(const struct value *places, const struct chunks *chunks, struct dcp_item *v,
+                       size_t *n, char *why, size_t nwhy)
 {
         for (size_t i = 0; i + 1 < places->n; i += 2) {
-                int err = read_item(places->v[i], places->v[i + 1], tensors, &v[*n]);
+                int err = read_place(places->v[i], places->v[i + 1], chunks, &v[*n]);
                 if (err == -EBADMSG)
-                        return refuse(
-                                why, nwhy,
-                                "entry %zu, '%s', is no piece of whole rows, or of an unknown "
-                                "type",
-                                i / 2, v[*n].name);
+                        return refuse(why, nwhy,
+                                      "entry %zu, '%s', is no piece of a tensor that it lists",
+                                      i / 2, v[*n].name);
                 *n += !err;
         }
         return *n ? 0 : refuse(why, nwhy, "it lists no tensors");
@@ -131,6 +194,7 @@ static int read_items(const struct value *places, const struct value *tensors, s
 int dcp_read(const char *p, size_t n, struct dcp_item **out, size_t *nout, char *why, size_t nwhy)
 {
         CLEANUP(unpickled_freep) struct unpickled *all = NULL;
+        CLEANUP(chunks_release) struct chunks chunks = {0};
         CLEANUP(freep) struct dcp_item *v = NULL;
         const struct value *root;
 
@@ -142,10 +206,12 @@ int dcp_read(const char *p, size_t n, struct dcp_item **out, size_t *nout, char 
         const struct value *tensors = value_get(root, "state_dict_metadata");
         if (!places || !tensors || places->kind != VALUE_DICT || tensors->kind != VALUE_DICT)
                 return refuse(why, nwhy, "it is no metadata of torch.distributed.checkpoint");
+        if (places->n / 2 > FOUND_MAX)
+                return refuse(why, nwhy, "it lists too many pieces");
         v = calloc(places->n / 2 + 1, sizeof *v);
-        if (!v)
-                return -ENOMEM;
-        err = read_items(places, tensors, v, nout, why, nwhy);
+        err = v ? read_tensors(tensors, &chunks, why, nwhy) : -ENOMEM;
+        if (!err)
+                err = read_places(places, &chunks, v, nout, why, nwhy);
         if (!err)
                 *out = TAKE_PTR(v);
         return err;

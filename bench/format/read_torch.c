@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-enum { DEPTH_MAX = 64, PATH_MOST = 256, DIMS_MAX = 16 };
+enum { DEPTH_MAX = 64, PATH_MOST = 256, DIMS_MAX = 16, VISITS_MAX = 4 << 20 };
 
 /* The tensors of a pickle, on the way through its values. */
 struct walk {
@@ -25,7 +25,7 @@ struct walk {
         struct zip_member **v; /* storages in the order of the pickle, */
         char (*names)[64];     /* what they are called */
         unsigned *elems;
-        size_t n, room, visited;
+        size_t n, room, visited; /* `visited` counts entries: values may be shared */
         struct buf path;
         char *why;
         size_t nwhy;
@@ -120,6 +120,8 @@ static int visit_entry(struct walk *w, const struct value *key, size_t index, co
         size_t len = w->path.len;
         int err = 0;
 
+        if (++w->visited > VISITS_MAX)
+                return refuse(w->why, w->nwhy, "data.pkl has too many entries");
         if (v->kind != VALUE_DICT && v->kind != VALUE_CALL && v->kind != VALUE_LIST &&
             v->kind != VALUE_TUPLE && v->kind != VALUE_STORED)
                 return 0; /* numbers and texts have no bytes of their own */
@@ -162,7 +164,7 @@ static int visit(struct walk *w, const struct value *v, unsigned depth)
         uint64_t elements;
         int err = 0;
 
-        if (depth > DEPTH_MAX || ++w->visited > UNPICKLE_VALUES)
+        if (depth > DEPTH_MAX)
                 return refuse(w->why, w->nwhy, "data.pkl is nested too deeply");
         switch (v->kind) {
         case VALUE_DICT:
@@ -204,7 +206,7 @@ static int read_pickle(const struct source *s, struct walk *w, char **text)
         if (!pkl)
                 return -ENOMEM;
         if (pkl->size > UNPICKLE_MAX)
-                return refuse(w->why, w->nwhy, "data.pkl has more than 64 MiB");
+                return refuse(w->why, w->nwhy, "data.pkl has more than 256 MiB");
         int err = unzip_locate(s, &pkl, 1, w->why, w->nwhy);
         if (!err)
                 err = source_take(s, pkl->data, pkl->size, text);

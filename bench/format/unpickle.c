@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-enum { CHUNK = 1024, MEMO_MAX = UNPICKLE_VALUES };
+enum { CHUNK = 1024, MEMO_MAX = UNPICKLE_VALUES, MARKS_MAX = 1 << 16 };
 
 struct chunk {
         struct chunk *next;
@@ -86,6 +86,8 @@ static int push(struct machine *m, struct value *v)
 {
         if (!v)
                 return m->u->n == UNPICKLE_VALUES ? bad(m, "it has too many values") : -ENOMEM;
+        if (m->stack.n == UNPICKLE_VALUES)
+                return bad(m, "its stack is too high");
         if (grow(&m->stack.v, &m->stack.room, m->stack.n + 1))
                 return -ENOMEM;
         m->stack.v[m->stack.n++] = v;
@@ -110,6 +112,8 @@ static struct value *top(struct machine *m)
 
 static int push_mark(struct machine *m)
 {
+        if (m->nmarks == MARKS_MAX)
+                return bad(m, "it is nested too deeply");
         if (m->nmarks == m->mark_room) {
                 size_t room = m->mark_room ? 2 * m->mark_room : 16;
                 size_t *p = realloc(m->marks, room * sizeof *p);
@@ -156,7 +160,7 @@ static int push_long(struct machine *m)
         int err = number(m, 1, &n);
         if (err)
                 return err;
-        if (n > 9 || (size_t)(m->end - m->at) < n || (n == 9 && m->at[8]))
+        if (n > 9 || (size_t)(m->end - m->at) < n || (n == 9 && (m->at[8] || m->at[7] & 0x80)))
                 return bad(m, "it has a number of more than 64 bits");
         for (unsigned i = 0; i < n && i < 8; i++)
                 u |= (uint64_t)m->at[i] << (8 * i);
@@ -255,6 +259,8 @@ static struct value *line(struct machine *m)
 
 static int append(struct value *to, struct value *const *v, size_t n)
 {
+        if (!n)
+                return 0;
         if (grow(&to->v, &to->room, to->n + n))
                 return -ENOMEM;
         memcpy(to->v + to->n, v, n * sizeof(struct value *));
@@ -533,7 +539,7 @@ int unpickle(const char *p, size_t n, struct unpickled **out, const struct value
         int err = u ? 0 : -ENOMEM;
 
         if (n > UNPICKLE_MAX)
-                err = bad(&m, "it has more than 64 MiB");
+                err = bad(&m, "it has more than 256 MiB");
         while (!err && !m.result)
                 err = m.at < m.end ? step(&m) : bad(&m, "it ends early");
         free(m.stack.v);

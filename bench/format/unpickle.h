@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { UNPICKLE_MAX = 64 << 20, UNPICKLE_VALUES = 4 << 20 };
+/* A .metadata of ours has some 54 values, and 500 bytes, for each piece that a rank saved. */
+enum { UNPICKLE_MAX = 256 << 20, UNPICKLE_VALUES = 16 << 20 };
 
 enum value_kind {
         VALUE_NONE,
@@ -48,7 +49,9 @@ void unpickled_free(struct unpickled *u);
 void unpickled_freep(struct unpickled **u);
 
 /* All take NULL, and answer NULL for what is not there. */
-/* The value of a dict's, or an object's state's, text key. */
+/* The value of a dict's, or an object's state's, text key; of one with more than VALUE_FIELDS keys
+ * none, for what is looked through again and again must be short. */
+enum { VALUE_FIELDS = 64 };
 const struct value *value_get(const struct value *v, const char *key);
 /* An entry of a tuple or list. */
 const struct value *value_at(const struct value *v, size_t i);

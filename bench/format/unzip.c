@@ -43,10 +43,12 @@ static int read_end64(const struct source *s, const char *locator, struct direct
         int err = source_read(s, &(struct io_range){le(locator + 8, 8), END64_SIZE}, 1, end);
         if (err == -EBADMSG || (!err && memcmp(end, "PK\x06\x06", 4)))
                 return refuse(why, nwhy, "its zip64 end is not where it should be");
+        if (err)
+                return err;
         d->entries = le(end + 32, 8);
         d->size = le(end + 40, 8);
         d->from = le(end + 48, 8);
-        return err;
+        return 0;
 }
 
 static int find_directory(const struct source *s, struct directory *d, char *why, size_t nwhy)

@@ -11,7 +11,9 @@ const struct value *value_get(const struct value *v, const char *key)
 {
         if (v && v->kind == VALUE_CALL)
                 v = value_at(v, 2);
-        for (size_t i = 0; v && v->kind == VALUE_DICT && i + 1 < v->n; i += 2)
+        if (!v || v->kind != VALUE_DICT || v->n > 2 * VALUE_FIELDS)
+                return NULL;
+        for (size_t i = 0; i + 1 < v->n; i += 2)
                 if (value_is_text(v->v[i], key))
                         return v->v[i + 1];
         return NULL;

@@ -138,7 +138,16 @@ static const struct shard_piece *match(const struct shard *all, const struct dcp
         return t;
 }
 
-/* One item; *f is the file that is filled. */
+/* How many of the items lie in the file of the first. */
+static size_t of_file(const struct dcp_item *v, size_t n)
+{
+        size_t same = 1;
+        while (same < n && !strcmp(v[same].file, v->file))
+                same++;
+        return same;
+}
+
+/* One item, which `left` - 1 others follow; *f is the file that is filled. */
 static int plan_item(struct dcp_job *j, const struct shard *all, const struct shard *mine,
                      const struct dcp_item *it, size_t left, struct dcp_file **f)
 {
@@ -158,7 +167,7 @@ static int plan_item(struct dcp_job *j, const struct shard *all, const struct sh
         if (err)
                 return err;
         if (!*f || strcmp((*f)->name, it->file))
-                *f = add_file(j, it->file, left);
+                *f = add_file(j, it->file, of_file(it, left));
         if (!*f)
                 return -ENOMEM;
         add_range(*f, &piece, from + piece.tensor_off - item.tensor_off);

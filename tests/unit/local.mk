@@ -5,6 +5,7 @@ unit_tests = \
 	%D%/test_buf \
 	%D%/test_cred \
 	%D%/test_cred_parts \
+	%D%/test_dcp_read \
 	%D%/test_digest \
 	%D%/test_json \
 	%D%/test_kept \
@@ -14,12 +15,15 @@ unit_tests = \
 	%D%/test_gcs \
 	%D%/test_s3_request \
 	%D%/test_pattern \
+	%D%/test_read_torch \
 	%D%/test_sim_fault \
 	%D%/test_sim_http \
 	%D%/test_sim_index \
 	%D%/test_sim_record \
 	%D%/test_sim_related \
 	%D%/test_sign_v4 \
+	%D%/test_unpickle \
+	%D%/test_unzip \
 	%D%/test_uri \
 	%D%/test_xml \
 	%D%/test_conf \
@@ -82,6 +86,14 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_params_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_models_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_models_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_dcp_read_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_dcp_read_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_read_torch_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_read_torch_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_unpickle_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_unpickle_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_unzip_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_unzip_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_sample_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_sample_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_stats_CFLAGS = $(AM_UNIT_CFLAGS)
