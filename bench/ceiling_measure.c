@@ -97,6 +97,18 @@ static int fill_once(void *arg, uint64_t off, void *dst, size_t len)
         return 0;
 }
 
+/* The end of a file, of which err says how it went, and of the clock. */
+static int end_file(struct ceiling *c, struct io_file *f, int err, const struct meter *m,
+                    uint64_t bytes, struct figure *out)
+{
+        if (err)
+                c->io->ops->abandon(f);
+        else
+                err = c->io->ops->close(f);
+        meter_end(m, bytes, out);
+        return err ? io_failed(c, err) : 0;
+}
+
 static int save(struct ceiling *c, uint64_t bytes, struct figure *out)
 {
         const struct io_ops *ops = c->io->ops;
@@ -110,12 +122,7 @@ static int save(struct ceiling *c, uint64_t bytes, struct figure *out)
                 err = ops->write(f, &d);
         if (!err)
                 err = ops->sync(f);
-        if (err)
-                ops->abandon(f);
-        else
-                err = ops->close(f);
-        meter_end(&m, bytes, out);
-        return err ? io_failed(c, err) : 0;
+        return end_file(c, f, err, &m, bytes, out);
 }
 
 static int load(struct ceiling *c, uint64_t bytes, struct figure *out)
@@ -129,12 +136,7 @@ static int load(struct ceiling *c, uint64_t bytes, struct figure *out)
         int err = ops->open(c->io, CEILING_OBJECT, &f);
         if (!err)
                 err = ops->read(f, &d);
-        if (err)
-                ops->abandon(f);
-        else
-                err = ops->close(f);
-        meter_end(&m, bytes, out);
-        return err ? io_failed(c, err) : 0;
+        return end_file(c, f, err, &m, bytes, out);
 }
 
 int ceiling_disk_write(struct ceiling *c, uint64_t block, uint64_t bytes, struct figure *out)
@@ -157,7 +159,7 @@ int ceiling_disk_read(struct ceiling *c, uint64_t block, uint64_t bytes, struct 
         const struct timed t = {.coll = &one, .io = c->io};
         const char *done;
         int err = timed_drop(&t, CEILING_OBJECT, c->keys->drop, &done, ignore, NULL);
-        return err ? fail(c, err, "drop=") : load(c, bytes, out);
+        return err ? io_failed(c, err) : load(c, bytes, out);
 }
 
 int ceiling_http_put(struct ceiling *c, uint64_t block, uint64_t bytes, struct figure *out)

@@ -39,9 +39,10 @@ static int read_line(int fd, char *line, size_t n)
         while (len < n - 1) {
                 struct pollfd p = {.fd = fd, .events = POLLIN};
                 uint64_t now = clock_ns();
-                if (now >= end || poll(&p, 1, (int)((end - now) / 1000000) + 1) == 0)
+                int ready = now < end ? poll(&p, 1, (int)((end - now) / 1000000) + 1) : 0;
+                if (!ready)
                         return -ETIMEDOUT;
-                ssize_t got = read(fd, line + len, 1);
+                ssize_t got = ready < 0 ? -1 : read(fd, line + len, 1);
                 if (got < 0 && errno == EINTR)
                         continue;
                 if (got <= 0)

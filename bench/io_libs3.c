@@ -288,6 +288,8 @@ static int run_job(struct lib_io *l, const struct job *job)
         bool more = true;
         int left = 0;
 
+        if (!l->context) /* there was no memory for another */
+                return io_fail(&l->io, -ENOMEM, job->key);
         l->job = job;
         l->err = 0;
         while (!l->err && (more || count_taken(l))) {
@@ -378,6 +380,8 @@ static int lib_start(const struct keys *k, const char *storage, const char *dir,
         (void)storage;
         int err = check_keys(k, why, nwhy);
         struct lib_io *l = err ? NULL : calloc(1, sizeof *l);
+        if (!l && !err)
+                snprintf(why, nwhy, "out of memory: free some");
         if (!l)
                 return err ? err : -ENOMEM;
         l->io.rank = rank;

@@ -155,7 +155,7 @@ static void section(struct report *r, const struct json *run, const char *path)
         const struct scenario *sc = scenario_find(json_string(json_get(run, "scenario"), ""));
         char when[40], title[128];
         time_t t = (time_t)json_number(json_get(run, "timestamp_utc"), 0);
-        struct tm tm;
+        struct tm tm = {0}; /* a time that is none stays so */
 
         gmtime_r(&t, &tm);
         strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &tm);

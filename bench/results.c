@@ -2,6 +2,7 @@
 /* results.c: see results.h. */
 #include "bench/results.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -118,18 +119,27 @@ int results_write_run(const struct run *r, const struct json *result)
         return json_write_file(result, path);
 }
 
+/* A job's directory and the files in it. */
+static void remove_job(const char *path)
+{
+        DIR *d = opendir(path);
+
+        for (struct dirent *e; d && (e = readdir(d));)
+                if (*e->d_name != '.')
+                        unlinkat(dirfd(d), e->d_name, 0);
+        if (d)
+                closedir(d);
+        rmdir(path);
+}
+
 void results_forget(const struct run *r, size_t jobs)
 {
         char path[PATH_MAX + 64];
         if (!*r->dir)
                 return;
         for (size_t i = 0; i < jobs; i++) {
-                snprintf(path, sizeof path, "%s/%zu/benchmark.log", r->dir, i);
-                unlink(path);
-                snprintf(path, sizeof path, "%s/%zu/job_results.json", r->dir, i);
-                unlink(path);
-                *strrchr(path, '/') = 0;
-                rmdir(path);
+                snprintf(path, sizeof path, "%s/%zu", r->dir, i);
+                remove_job(path);
         }
         results_path(r, "multirun.yaml", path, sizeof path);
         unlink(path);

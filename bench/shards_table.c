@@ -37,8 +37,6 @@ static const char *page_cache_words(const struct shards_facts *f)
                 return "dropped: the pages of the files that were loaded";
         if (!strcmp(f->dropped, "caches"))
                 return "dropped: all of the machine";
-        if (!strcmp(f->dropped, "others"))
-                return "not in the way: read by ranks of other machines";
         return f->keys->drop == DROP_NONE
                        ? "kept: drop=none"
                        : "not dropped: not possible here, what was loaded may have "

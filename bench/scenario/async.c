@@ -171,6 +171,8 @@ static int begin_save(struct async_job *j)
         name_save(j, j->nsaves, f->name);
         atomic_store(&f->done, false);
         err = -pthread_create(&f->thread, NULL, write_staged, j);
+        if (err)
+                run_error(j->run, "save of %s: no thread: %s", f->name, strerror(-err));
         f->running = !err;
         j->nsaves += !err;
         return err;

@@ -58,10 +58,14 @@ static struct jpeg_error_mgr *trouble_init(struct trouble *t)
         return &t->mgr;
 }
 
-static int compress(struct jpeg_compress_struct *c, struct trouble *t, const struct image *im)
+/* Makes *c, too, since that may fail. */
+static int compress(struct jpeg_compress_struct *c, struct trouble *t, const struct image *im,
+                    unsigned char **file, unsigned long *n)
 {
         if (setjmp(t->back))
                 return -ENOMEM; /* nothing else can fail in memory */
+        jpeg_create_compress(c);
+        jpeg_mem_dest(c, file, n);
         c->image_width = im->width;
         c->image_height = im->height;
         c->input_components = 3;
@@ -81,15 +85,12 @@ static int compress(struct jpeg_compress_struct *c, struct trouble *t, const str
 
 static int jpeg_encode(const struct image *im, struct buf *out)
 {
-        struct jpeg_compress_struct c;
         struct trouble t;
+        struct jpeg_compress_struct c = {.err = trouble_init(&t)};
         unsigned char *file = NULL;
         unsigned long n = 0;
 
-        c.err = trouble_init(&t);
-        jpeg_create_compress(&c);
-        jpeg_mem_dest(&c, &file, &n);
-        int err = compress(&c, &t, im);
+        int err = compress(&c, &t, im, &file, &n);
         jpeg_destroy_compress(&c);
         buf_reset(out);
         if (!err)
@@ -98,10 +99,13 @@ static int jpeg_encode(const struct image *im, struct buf *out)
         return err;
 }
 
-static int decompress(struct jpeg_decompress_struct *c, struct trouble *t)
+static int decompress(struct jpeg_decompress_struct *c, struct trouble *t, const void *p, size_t n)
 {
         if (setjmp(t->back))
                 return -EBADMSG;
+        jpeg_create_decompress(c);
+        c->mem->max_memory_to_use = MEMORY_MAX;
+        jpeg_mem_src(c, p, n);
         jpeg_read_header(c, TRUE);
         jpeg_start_decompress(c);
         JSAMPARRAY row =
@@ -115,14 +119,10 @@ static int decompress(struct jpeg_decompress_struct *c, struct trouble *t)
 
 static int jpeg_decode(const void *p, size_t n, char *why, size_t nwhy)
 {
-        struct jpeg_decompress_struct c;
         struct trouble t;
+        struct jpeg_decompress_struct c = {.err = trouble_init(&t)};
 
-        c.err = trouble_init(&t);
-        jpeg_create_decompress(&c);
-        c.mem->max_memory_to_use = MEMORY_MAX;
-        jpeg_mem_src(&c, p, n);
-        int err = decompress(&c, &t);
+        int err = decompress(&c, &t, p, n);
         jpeg_destroy_decompress(&c);
         if (err)
                 snprintf(why, nwhy, "a broken JPEG: %s", t.text);
