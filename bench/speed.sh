@@ -394,6 +394,8 @@ on_gs() {
 	start_sim --null
 	mount_system ckptfs
 	write_file "$tmp/mnt/pattern" 252K 1
+	unmount # who wrote it knows that these are other bytes
+	mount_system ckptfs
 	cat "$tmp/mnt/pattern" >"$tmp/pattern"
 	unmount
 	stop_sim
