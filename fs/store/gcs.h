@@ -21,6 +21,7 @@ struct store_kind {
         char *billing_project; /* or NULL */
         char *kms_key;         /* or NULL */
         bool keys;             /* HMAC: all requests are of the XML API */
+        long skew_s;           /* atomic: the server's clock less ours; keys sign the time */
         enum store_way upload;
         bool folders;       /* atomic: the bucket has a hierarchical namespace */
         bool no_move;       /* atomic: the server has no moveTo */

@@ -114,10 +114,12 @@ static int too_often(struct op *op)
         return OP_RETRY;
 }
 
-/* A token that ran out earlier than it said, once for each op. */
-static bool renew(struct store_kind *k, struct op *op)
+/* A token that ran out earlier than it said, or a clock that is wrong; each once for each op. */
+static bool correct(struct store_kind *k, struct op *op)
 {
         enum { MOVED_CREDENTIALS = 1 };
+        if (k->keys && s3_follow_clock(op, &k->skew_s))
+                return true;
         if (op->rq.status != 401 || op->moves & MOVED_CREDENTIALS)
                 return false;
         op->moves |= MOVED_CREDENTIALS;
@@ -128,7 +130,7 @@ static bool renew(struct store_kind *k, struct op *op)
 int gcs_fault(struct store_kind *k, struct op *op)
 {
         read_fault(op);
-        if (renew(k, op))
+        if (correct(k, op))
                 return OP_AGAIN;
         if (op->rq.status == 429 && strstr(op->fault.message, "object mutation"))
                 return too_often(op);

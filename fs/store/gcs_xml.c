@@ -50,7 +50,8 @@ int gcs_xml_sign(const struct store_kind *k, struct op *op, struct gcs_msg *m,
                                          .nheaders = m->nheader,
                                          .payload_hash = SIGN_UNSIGNED_PAYLOAD,
                                          .scheme = &sign_goog4};
-        int err = sign_v4(&req, &key, time(NULL), date, &auth);
+        time_t now = time(NULL) + __atomic_load_n(&k->skew_s, __ATOMIC_RELAXED);
+        int err = sign_v4(&req, &key, now, date, &auth);
         for (size_t i = given; !err && i < m->nheader; i++)
                 err = http_header(&op->rq, m->header[i].name, m->header[i].value);
         if (!err)

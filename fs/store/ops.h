@@ -78,7 +78,7 @@ struct op {
         unsigned serial;   /* of the credentials of this try; the kind's */
         bool by_session;   /* they were those of a session; the kind's */
         unsigned again_ms; /* after OP_AGAIN: no sooner than that */
-        unsigned moves;    /* corrections made (region, clock, credentials): each kind once */
+        unsigned moves;    /* corrections made since the last success: each kind once */
         unsigned exchanges;
         unsigned tries;
         bool untrusted; /* TLS: the server could not prove who it is */

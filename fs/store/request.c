@@ -199,6 +199,8 @@ static void on_done(struct http_req *rq, int err)
                 return;
         }
         rq->fresh = false;
+        if (rq->status >= 200 && rq->status < 300)
+                op->moves = 0; /* what goes wrong from here on may be corrected anew */
         err = s->ops->verb[op->verb].parse(s->kind, op);
         if (err == 0 && op->verb == OP_GET)
                 err = get_complete(op);

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/banned.h"
 
-enum { MOVED_REGION = 1, MOVED_CLOCK = 2, MOVED_CREDENTIALS = 4 };
+enum { MOVED_REGION = 1, MOVED_CREDENTIALS = 4 };
 
 static const struct {
         const char *code;
@@ -120,19 +120,6 @@ static bool follow_region(struct store_kind *k, struct op *op, const char *regio
         return true;
 }
 
-static bool follow_clock(struct store_kind *k, struct op *op)
-{
-        const char *date = http_reply_header(&op->rq, "date");
-        int64_t server = date ? s3_time_http(date) / 1000000000 : 0;
-        if (!server || op->moves & MOVED_CLOCK)
-                return false;
-        op->moves |= MOVED_CLOCK;
-        long skew = (long)(server - time(NULL));
-        __atomic_store_n(&k->skew_s, skew, __ATOMIC_RELAXED);
-        log_info("store: this clock is %ld s off that of the server: signing with its time", -skew);
-        return true;
-}
-
 /* Something to correct, once for each op, and then to send again. */
 static bool correct(struct store_kind *k, struct op *op, const char *region)
 {
@@ -140,8 +127,8 @@ static bool correct(struct store_kind *k, struct op *op, const char *region)
         if (status == 301 || status == 307 || status == 400 || status == 403)
                 if (follow_region(k, op, region))
                         return true;
-        if (is(op, "RequestTimeTooSkewed"))
-                return follow_clock(k, op);
+        if (s3_follow_clock(op, &k->skew_s))
+                return true;
         if (is(op, "ExpiredToken") && !(op->moves & MOVED_CREDENTIALS)) {
                 op->moves |= MOVED_CREDENTIALS;
                 cred_chain_forget(op->by_session ? k->session : k->creds, op->serial);

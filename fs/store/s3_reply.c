@@ -4,9 +4,12 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/digest.h"
+#include "base/log.h"
 #include "base/xml.h"
 #include "base/banned.h"
 
@@ -79,6 +82,26 @@ int64_t s3_time_http(const char *text)
         if (!strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &tm))
                 return 0;
         return (int64_t)timegm(&tm) * 1000000000;
+}
+
+/* The reply to a HEAD has no body that could say why. */
+enum { CLOCK_SLACK_S = 300 };
+
+bool s3_follow_clock(struct op *op, long *skew_s)
+{
+        bool said = !strcmp(op->fault.code, "RequestTimeTooSkewed");
+        bool silent = op->rq.method == HTTP_HEAD && op->rq.status == 403;
+        const char *date = said || silent ? http_reply_header(&op->rq, "date") : NULL;
+        int64_t server = date ? s3_time_http(date) / 1000000000 : 0;
+        if (!server || op->moves & MOVED_CLOCK)
+                return false;
+        long skew = (long)(server - time(NULL));
+        if (!said && labs(skew - __atomic_load_n(skew_s, __ATOMIC_RELAXED)) < CLOCK_SLACK_S)
+                return false;
+        op->moves |= MOVED_CLOCK;
+        __atomic_store_n(skew_s, skew, __ATOMIC_RELAXED);
+        log_info("store: this clock is %ld s off that of the server: signing with its time", -skew);
+        return true;
 }
 
 bool s3_crc(const char *text, uint32_t *crc)

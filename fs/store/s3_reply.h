@@ -20,6 +20,11 @@ int s3_unreadable(struct op *op, int err);
 /* "2009-10-12T17:50:30.000Z" and "Mon, 12 Oct 2009 17:50:30 GMT"; 0 for what is neither. */
 int64_t s3_time_iso(const char *text);
 int64_t s3_time_http(const char *text);
+/* A request that may have been refused for its time: *skew_s, atomic, becomes the server's clock
+ * less ours. False when it was not, the server does not say its time, or `op` was corrected so
+ * before. */
+enum { MOVED_CLOCK = 2 /* in op->moves */ };
+bool s3_follow_clock(struct op *op, long *skew_s);
 /* A header or element ChecksumCRC32C of a whole object: false for none, or a composite one. */
 bool s3_crc(const char *text, uint32_t *crc);
 /* Copies an ETag; one without quotes gets them. */

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Mounts whose store goes wrong as the JSON files say (storesim --faults, see storesim(1)).
 fault_tests = \
+	%D%/clock.sh \
+	%D%/gs_refused.sh \
 	%D%/read.sh \
 	%D%/rename.sh \
 	%D%/rename_dir.sh \
@@ -12,6 +14,7 @@ fault_tests = \
 	$(NULL)
 TESTS += $(fault_tests)
 fault_gs_tests = \
+	%D%/gs/clock.sh \
 	%D%/gs/read.sh \
 	%D%/gs/write.sh \
 	%D%/gs/write_fails.sh \
@@ -26,6 +29,11 @@ $(fault_gs_tests): %D%/local.mk
 EXTRA_DIST += \
 	$(fault_tests) \
 	%D%/expired.json \
+	%D%/gs_expired.json \
+	%D%/gs_expired_for_good.json \
+	%D%/gs_move_hiccups.json \
+	%D%/gs_moves_denied.json \
+	%D%/gs_some_moves_denied.json \
 	%D%/expired_for_good.json \
 	%D%/readonly.json \
 	%D%/skewed.json \

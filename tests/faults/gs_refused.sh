@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# gs_refused.sh: on Google Cloud Storage, tokens that run out while a file is sent are renewed once; a
+# composition or a move that is refused says EACCES; and what was there stands, by its name.
+CKPTFS_TEST_SCHEME=gs
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 24
+start_store
+mount_ckptfs part_size=5M stall_timeout=2s deadline=10s attr_ttl=0
+head -c 12000000 /dev/urandom >"$tmp/data"
+head -c 1000 "$tmp/data" >"$tmp/small"
+no_upload() { [ -z "$(store_uploads)" ]; }
+
+set_faults gs_expired
+cp "$tmp/small" "$mnt/small"
+expect_eq 0 $? "a token that runs out: a small file is written"
+cp "$tmp/data" "$mnt/large"
+expect_eq 0 $? "and a large one"
+expect_eq "ok ok ok" "$(fdo open wa "$mnt/large" write 10 close)" "and appended to"
+set_faults
+{ cat "$tmp/data"; printf xxxxxxxxxx; } >"$tmp/longer"
+same "the small one is right" "$tmp/small" small
+same "the large one, too" "$tmp/longer" large
+printf old | store_put standing
+set_faults gs_expired_for_good
+case $(fdo src "$tmp/data" open wt "$mnt/standing" write 12000000 close) in
+*EACCES) ok "a token that is not renewed: close says EACCES" ;;
+*) not_ok "a token that is not renewed: close says EACCES" ;;
+esac
+expect_eq old "$(store_cat standing)" "the old version stands"
+check "no upload is left" wait_for 10 no_upload
+expect_eq 1 "$(grep -c 'store: upload-part .*/standing' "$mount_log")" "the log has one line of the store"
+expect_log 'store: upload-part .* 401'
+expect_log 'standing: not published, the version before it stands: Permission denied'
+
+set_faults gs_moves_denied
+expect_eq "ok ok EACCES" "$(fdo open wa "$mnt/large" write 10 close)" "a composition that is refused: an append is EACCES"
+same "the old version stands" "$tmp/longer" large
+expect_eq "EACCES EACCES" "$(fdo rename "$mnt/small" "$mnt/large" rename "$mnt/small" "$mnt/new")" "a move that is refused"
+expect_eq "large small standing" "$(store_ls | xargs)" "all names are what they were"
+same "and what they name" "$tmp/longer" large
+expect_eq "ok ok ok EACCES" "$(fdo src "$tmp/data" open wct "$mnt/sent" write 12000000 close)" \
+	"an upload that cannot get its name: close says EACCES"
+expect_eq "large small standing" "$(store_ls | xargs)" "nothing of it is there"
+check "nor an upload" wait_for 10 no_upload
+expect_log 'large: not published, the version before it stands: Permission denied'
+expect_log 'sent: not published, .*Permission denied'
+expect_log 'store: (rename|upload-complete) .* 403 forbidden'
+set_faults
+
+objects fill d/f 100
+all_in() { [ "$(store_ls "$1/" | grep -c /f)" -eq 100 ] && [ "$(store_cat "$1/f00042")" = 42 ]; }
+set_faults gs_some_moves_denied
+expect_eq EACCES "$(fdo rename "$mnt/d" "$mnt/e")" "a directory of which one object is not moved"
+check "all is where it was" all_in d
+expect_eq "" "$(store_ls e)$(store_ls .ckptfs)" "and nothing else"
+expect_eq "d large small standing" "$(ls "$mnt" | xargs)" "in the mount too"
+set_faults gs_move_hiccups
+expect_eq ok "$(fdo rename "$mnt/d" "$mnt/e")" "replies that fail or are lost are tried again"
+check "everything is there" all_in e
+umount_ckptfs
