@@ -11,7 +11,8 @@
 #include "store/retry.h"
 
 enum {
-        HTTP_PLACES = 8, /* exchanges at once in each lane but that of data, of a worker */
+        HTTP_PLACES =
+                8, /* exchanges at once in each lane but that of data, of a worker, at least */
         HTTP_HEADERS_MAX = 64,
         HTTP_REPLY_MAX = 64 << 10 /* bytes of reply headers that are kept */
 };

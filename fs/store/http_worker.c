@@ -231,10 +231,9 @@ static unsigned places_of(const struct http_worker *w, int lane)
 {
         if (lane == HTTP_DATA)
                 return data_places(w);
-        /* A copy takes the server's time, not the line's: as many as there are connections. */
-        if (lane == HTTP_WORK && w->aimd.most > HTTP_PLACES)
-                return w->aimd.most;
-        return HTTP_PLACES;
+        /* Questions and copies take the server's time, not the line's: as many as there are
+         * connections. */
+        return w->aimd.most > HTTP_PLACES ? w->aimd.most : HTTP_PLACES;
 }
 
 static void start_queued(struct http_worker *w)
@@ -373,7 +372,7 @@ static void set_up_thread(struct http_worker *w)
         curl_multi_setopt(w->multi, CURLMOPT_TIMERDATA, w);
         curl_multi_setopt(w->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
         curl_multi_setopt(w->multi, CURLMOPT_MAXCONNECTS,
-                          (long)(2 * w->aimd.most + HTTP_LANES * HTTP_PLACES));
+                          (long)(HTTP_LANES * (w->aimd.most + HTTP_PLACES)));
         w->now_ms = clock_ms();
 }
 
