@@ -96,22 +96,22 @@ void holders_wrote(struct holders *h, pid_t tid)
 }
 
 /* Whether as many opens of the file are held by somebody as there are. */
-static bool is_held_locked(struct holders *h, pid_t pid, ino_t ino, dev_t dev)
+static bool is_held_locked(struct holders *h, pid_t pid, ino_t ino, struct procview *view)
 {
-        struct procfds fds = {.ino = ino, .dev = dev};
+        struct procfds fds = {.ino = ino};
         int newest = newest_process();
         bool forked = newest < 0 || newest != h->last_pid;
         size_t known = h->n;
 
-        procfds_add(&fds, pid, forked);
+        procfds_add(&fds, view, pid, forked);
         for (size_t i = 0; i < known; i++)
-                procfds_add(&fds, h->v[i].pid, forked);
+                procfds_add(&fds, view, h->v[i].pid, forked);
         for (size_t i = 0; i < fds.n; i++)
                 know_locked(h, fds.v[i].pid);
         return procfds_distinct(&fds) >= h->opens;
 }
 
-enum closing holders_close(struct holders *h, pid_t tid, ino_t ino, dev_t dev)
+enum closing holders_close(struct holders *h, pid_t tid, ino_t ino, struct procview *view)
 {
         enum closing is = CLOSE_LAST;
         pid_t pid = process_of(tid);
@@ -122,9 +122,9 @@ enum closing holders_close(struct holders *h, pid_t tid, ino_t ino, dev_t dev)
                 atomic_store_explicit(&h->last, 0, memory_order_relaxed);
                 for (size_t i = 0; i < h->n; i++)
                         h->v[i].wrote = false;
-                is_held_locked(h, pid, ino, dev); /* to know who inherited it */
+                is_held_locked(h, pid, ino, view); /* to know who inherited it */
                 is = CLOSE_KILLED;
-        } else if (is_held_locked(h, pid, ino, dev)) {
+        } else if (is_held_locked(h, pid, ino, view)) {
                 is = CLOSE_LEAVES;
         } else if (h->killed) {
                 const struct known *k = know_locked(h, pid);

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 struct holders;
+struct procview;
 
 enum closing {
         CLOSE_LAST,     /* nobody goes on writing: publish */
@@ -30,9 +31,9 @@ void holders_release(struct holders **slot);
 /* Thread `tid` writes. Cheap when it wrote last. */
 void holders_wrote(struct holders *h, pid_t tid);
 
-/* What the close of a descriptor by thread `tid` is. `ino` is the file's inode number, `dev` the
- * mount's device number, 0 when not known. Reads /proc, which asks no file system. */
-enum closing holders_close(struct holders *h, pid_t tid, ino_t ino, dev_t dev);
+/* What the close of a descriptor by thread `tid` is. `ino` is the file's inode number; `view`, of
+ * the mount's device, was begun after the close. Reads /proc, which asks no file system. */
+enum closing holders_close(struct holders *h, pid_t tid, ino_t ino, struct procview *view);
 
 /* Whether a writer died by a signal, and nobody with a right to has closed the file since. */
 bool holders_killed(struct holders *h);

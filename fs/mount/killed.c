@@ -3,6 +3,9 @@
 #include "mount/killed.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +54,17 @@ bool killed(pid_t pid)
         return stat_line_tells_kill(line);
 }
 
-pid_t process_of(pid_t tid)
+/* What is known of threads, to be checked before it is believed: the thread above, its process
+ * below. */
+enum { GUESSES = 256 };
+static _Atomic uint64_t guesses[GUESSES];
+
+static bool is_thread_of(pid_t pid, pid_t tid)
+{
+        return !tgkill(pid, tid, 0) || errno == EPERM;
+}
+
+static pid_t read_process(pid_t tid)
 {
         char path[64], text[512];
         snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
@@ -63,4 +76,18 @@ pid_t process_of(pid_t tid)
         const char *line = strstr(text, "\nTgid:"); /* a newline in a name is escaped */
         long pid = line ? strtol(line + 6, NULL, 10) : 0;
         return pid > 0 ? (pid_t)pid : tid;
+}
+
+pid_t process_of(pid_t tid)
+{
+        if (tid <= 0)
+                return tid;
+        _Atomic uint64_t *slot = &guesses[(unsigned)tid % GUESSES];
+        uint64_t guess = atomic_load_explicit(slot, memory_order_relaxed);
+        pid_t pid = (pid_t)(guess & UINT32_MAX);
+        if ((pid_t)(guess >> 32) == tid && is_thread_of(pid, tid))
+                return pid;
+        pid = is_thread_of(tid, tid) ? tid : read_process(tid);
+        atomic_store_explicit(slot, (uint64_t)tid << 32 | (uint32_t)pid, memory_order_relaxed);
+        return pid;
 }

@@ -53,6 +53,7 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/op_meta.c \
 	%D%/op_name.c \
 	%D%/op_open.c \
+	%D%/op_publish.c \
 	%D%/op_rename.c \
 	%D%/park.c \
 	%D%/park.h \

@@ -3,6 +3,8 @@
 #ifndef CKPTFS_MOUNT_MOUNT_H
 #define CKPTFS_MOUNT_MOUNT_H
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -16,6 +18,7 @@
 
 struct curfew;
 struct handle;
+struct op_close;
 struct park;
 struct pass;
 struct relief;
@@ -42,6 +45,12 @@ struct mount {
         unsigned pass_roots;     /* how many of `passes` have a root */
         unsigned amends;         /* nodes with a change of attributes on its way; tree's lock */
         struct handle *handles;  /* open files, see op.h; guarded by the tree's lock */
+        struct {
+                pthread_mutex_t mtx;           /* a leaf */
+                struct op_close *list, **last; /* in the order in which they came */
+                unsigned n;
+                bool busy; /* a thread looks at some, and then at these */
+        } closes;          /* see op_publish.c */
         struct file_env file_env;
         struct file_tally tally;
         struct claims claims;
@@ -78,7 +87,7 @@ void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st);
 /* How long the kernel may believe the name and attributes of a node, in seconds. The tree is
  * locked. */
 double mount_ttl_locked(const struct mount *m, const struct node *n);
-/* The same for a name that is not there. */
+/* The same for a name that is not there, and for the attributes of what is made now. */
 double mount_absent_ttl(const struct mount *m);
 
 /* In the root, where the mount keeps what is not a file; no name leads there. */

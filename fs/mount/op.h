@@ -60,6 +60,8 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
 void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t off,
                   struct fuse_file_info *fi);
+
+/* op_publish.c: when they are published */
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
 
@@ -85,6 +87,10 @@ static inline struct mount *op_mount(fuse_req_t req)
 {
         return fuse_req_userdata(req);
 }
+
+/* Whether closes wait to be looked at. A thread that would sleep ends them first. */
+bool op_has_closes(struct mount *m);
+void op_end_closes(struct mount *m);
 
 /* Ends the files that the kernel will not release any more, since the mount ends. */
 void op_release_all(struct mount *m);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* op_data.c: the bytes of open files, and when they are published. */
+/* op_data.c: the bytes of open files. */
 #include "mount/op.h"
 
 #include <errno.h>
@@ -186,69 +186,4 @@ void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t 
                 fuse_reply_err(req, -err);
         else
                 reply_taken(req, m, b->size);
-}
-
-/* --- publishing
- * ------------------------------------------------------------------------------------------- */
-
-struct publish {
-        struct file_commit commit;
-        fuse_req_t req;
-};
-
-/* The kernel keeps the file open until it has the reply. */
-static void published(struct file_commit *c, int err, const struct store_object *obj)
-{
-        struct publish *p = (struct publish *)c;
-        (void)obj;
-        fuse_reply_err(p->req, -err);
-        free(p);
-}
-
-static void publish(fuse_req_t req, struct handle *h)
-{
-        struct publish *p = malloc(sizeof *p);
-        if (!p) {
-                fuse_reply_err(req, ENOMEM);
-                return;
-        }
-        *p = (struct publish){.commit.done = published, .req = req};
-        file_commit(h->file, &h->user, &p->commit);
-}
-
-void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-        struct mount *m = op_mount(req);
-        struct handle *h = op_handle(fi);
-        pid_t pid = fuse_req_ctx(req)->pid;
-        bool owes = h->file && file_owes(h->file, &h->user);
-        enum closing is =
-                owes ? holders_close(h->holders, pid, h->node->ino, m->dev) : CLOSE_LEAVES;
-        (void)ino;
-
-        if (is != CLOSE_LEAVES && m->params.on_kill == ON_KILL_PUBLISH)
-                is = CLOSE_LAST;
-        if (is == CLOSE_KILLED || is == CLOSE_BYSTANDER) {
-                log_info("process %d %s: what was written is not published", (int)pid,
-                         is == CLOSE_KILLED
-                                 ? "was ended by a signal"
-                                 : "inherited a file whose writer was ended by a signal");
-                fuse_reply_err(req, EINTR); /* release aborts it, unless others go on writing */
-        } else if (is == CLOSE_LEAVES) {
-                fuse_reply_err(req, 0);
-        } else {
-                publish(req, h);
-        }
-}
-
-void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
-{
-        struct handle *h = op_handle(fi);
-        (void)ino;
-        (void)datasync;
-
-        if (h->file && file_owes(h->file, &h->user))
-                publish(req, h);
-        else
-                fuse_reply_err(req, 0);
 }

@@ -218,6 +218,7 @@ static int create_locked(struct opening *o, struct attr *attr)
         o->h->node = n;
         handle_list_locked(m, o->h);
         op_entry_locked(m, n, &o->e);
+        o->e.attr_timeout = mount_absent_ttl(m); /* else the kernel asks before it opens */
         return 0;
 }
 
@@ -339,6 +340,7 @@ static int attach_reader_locked(struct opening *o, struct replaced *old)
         if (err)
                 return err;
         n->nreaders++;
+        o->fi.noflush = !o->h->file; /* its closes mean nothing */
         if (n->file)
                 return 0; /* pages are kept from the next open on, of what is published then */
         o->fi.keep_cache = n->cached_etag && n->etag[0] && !strcmp(n->cached_etag, n->etag);

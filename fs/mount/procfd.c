@@ -3,12 +3,15 @@
 #include "mount/procfd.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -32,13 +35,125 @@ static bool read_text(int dir, const char *name, char *text, size_t n)
         return k > 0;
 }
 
+static pthread_once_t newest_once = PTHREAD_ONCE_INIT;
+static int newest_fd;
+
+static void open_newest(void)
+{
+        newest_fd = open("/proc/sys/kernel/ns_last_pid", O_RDONLY | O_CLOEXEC);
+}
+
 int newest_process(void)
 {
         char text[32];
-        return read_text(AT_FDCWD, "/proc/sys/kernel/ns_last_pid", text, sizeof text)
-                       ? (int)strtol(text, NULL, 10)
-                       : -1;
+
+        pthread_once(&newest_once, open_newest);
+        ssize_t n = newest_fd < 0 ? -1 : pread(newest_fd, text, sizeof text - 1, 0);
+        if (n <= 0)
+                return -1;
+        text[n] = 0;
+        return (int)strtol(text, NULL, 10);
 }
+
+/* --- a view
+ * ------------------------------------------------------------------------------------------- */
+
+void procview_release(struct procview *view)
+{
+        free(view->fds);
+        free(view->kin);
+        *view = (struct procview){.dev = view->dev};
+}
+
+/* Room for one more of `size` bytes behind the `n` of *v, or false: it stays unseen. */
+static bool has_room(void *v, size_t n, size_t *max, size_t size)
+{
+        if (n < *max)
+                return true;
+        size_t more = *max ? 2 * *max : 64;
+        void *bigger = reallocarray(*(void **)v, more, size);
+        if (!bigger)
+                return false;
+        *(void **)v = bigger;
+        *max = more;
+        return true;
+}
+
+static struct procview_pid *view_pid(struct procview *view, pid_t pid)
+{
+        for (size_t i = 0; i < view->npids; i++)
+                if (view->pids[i].pid == pid)
+                        return &view->pids[i];
+        if (view->npids == PROCFDS_PIDS)
+                procview_release(view);
+        view->pids[view->npids] = (struct procview_pid){.pid = pid};
+        return &view->pids[view->npids++];
+}
+
+/* The file of a descriptor may be any, on a file system that hangs: nobody is to be asked. */
+static void see_fd(struct procview *view, pid_t pid, int dir, const char *name)
+{
+        struct statx st = {0};
+        int err =
+                statx(dir, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &st) ? errno : 0;
+
+        if (err == ENOENT ||
+            (!err && view->dev && makedev(st.stx_dev_major, st.stx_dev_minor) != view->dev) ||
+            !has_room(&view->fds, view->nfds, &view->maxfds, sizeof *view->fds))
+                return;
+        view->fds[view->nfds++] = (struct procview_fd){
+                .pid = pid, .fd = (int)strtol(name, NULL, 10), .ino = err ? 0 : st.stx_ino};
+}
+
+static void see_fds(struct procview *view, pid_t pid)
+{
+        char path[64];
+        snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+        CLEANUP(closep) int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        _Alignas(struct dirent64) char text[8192];
+        ssize_t n;
+
+        while (dir >= 0 && (n = getdents64(dir, text, sizeof text)) > 0) {
+                const struct dirent64 *e;
+                for (ssize_t at = 0; at < n; at += e->d_reclen) {
+                        e = (const struct dirent64 *)(const void *)(text + at);
+                        if (e->d_name[0] != '.')
+                                see_fd(view, pid, dir, e->d_name);
+                }
+        }
+}
+
+/* `text` is the beginning of /proc/PID/task/TID/children. */
+static void see_children(struct procview *view, pid_t pid, const char *text)
+{
+        char *end;
+
+        for (const char *p = text; *p; p = end) {
+                long child = strtol(p, &end, 10);
+                if (end == p || !*end) /* else the text may have been cut in it */
+                        return;
+                if (!has_room(&view->kin, view->nkin, &view->maxkin, sizeof *view->kin))
+                        return;
+                view->kin[view->nkin++] = (struct procview_kin){.pid = pid, .child = (pid_t)child};
+        }
+}
+
+static void see_kin(struct procview *view, pid_t pid)
+{
+        char path[64], text[4096];
+        snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+        CLEANUP(closedirp) DIR *d = opendir(path);
+        struct dirent *e;
+
+        while (d && (e = readdir(d))) {
+                snprintf(path, sizeof path, "%.20s/children", e->d_name);
+                if (e->d_name[0] != '.' && read_text(dirfd(d), path, text, sizeof text))
+                        see_children(view, pid, text);
+        }
+}
+
+/* --- a file in it
+ * ------------------------------------------------------------------------------------- */
 
 /* Whether the mount `id`, as process `pid` numbers them, is of the device: two mounts of one bucket
  * have the same inode numbers. A mount that is not in the list was taken out of it: it may be. */
@@ -59,32 +174,24 @@ static bool mount_matches(pid_t pid, unsigned long id, dev_t dev)
         return true;
 }
 
-/* Whether a text of fdinfo is of that inode, open for writing. */
-static bool fdinfo_matches(const struct procfds *f, pid_t pid, const char *text)
+/* Whether a descriptor is of that inode, open for writing. */
+static bool fd_matches(const struct procview_fd *fd, ino_t ino, dev_t dev)
 {
+        char path[64], text[512];
+
+        if (fd->ino && fd->ino != ino)
+                return false;
+        snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", (int)fd->pid, fd->fd);
+        if (!read_text(AT_FDCWD, path, text, sizeof text))
+                return false;
         const char *flags = strstr(text, "flags:");
         const char *number = strstr(text, "ino:");
         const char *mount = strstr(text, "mnt_id:");
-        if (!flags || !number || strtoull(number + 4, NULL, 10) != (unsigned long long)f->ino ||
+        if (!flags || !number || strtoull(number + 4, NULL, 10) != (unsigned long long)ino ||
             (strtoul(flags + 6, NULL, 8) & O_ACCMODE) == O_RDONLY)
                 return false;
-        return !f->dev || !mount || mount_matches(pid, strtoul(mount + 7, NULL, 10), f->dev);
-}
-
-static void add_fds(struct procfds *f, pid_t pid)
-{
-        char path[64], text[512];
-        snprintf(path, sizeof path, "/proc/%d/fdinfo", (int)pid);
-        CLEANUP(closedirp) DIR *d = opendir(path);
-        struct dirent *e;
-
-        while (d && f->n < PROCFDS_MAX && (e = readdir(d))) {
-                if (e->d_name[0] == '.' || !read_text(dirfd(d), e->d_name, text, sizeof text) ||
-                    !fdinfo_matches(f, pid, text))
-                        continue;
-                f->v[f->n].pid = pid;
-                f->v[f->n++].fd = (int)strtol(e->d_name, NULL, 10);
-        }
+        return fd->ino || !dev || !mount ||
+               mount_matches(fd->pid, strtoul(mount + 7, NULL, 10), dev);
 }
 
 /* Adds the process to those to be looked at, once. */
@@ -97,36 +204,42 @@ static void add_pid(struct procfds *f, pid_t pid)
                 f->pids[f->npids++] = pid;
 }
 
-static void add_children(struct procfds *f, pid_t pid)
+static void add_fds(struct procfds *f, struct procview *view, pid_t pid)
 {
-        char path[64], text[4096];
-        snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-        CLEANUP(closedirp) DIR *d = opendir(path);
-        struct dirent *e;
+        struct procview_pid *seen = view_pid(view, pid);
 
-        while (d && (e = readdir(d))) {
-                snprintf(path, sizeof path, "%.20s/children", e->d_name);
-                if (e->d_name[0] == '.' || !read_text(dirfd(d), path, text, sizeof text))
+        if (!seen->has_fds)
+                see_fds(view, pid);
+        seen->has_fds = true;
+        for (size_t i = 0; i < view->nfds && f->n < PROCFDS_MAX; i++) {
+                const struct procview_fd *fd = &view->fds[i];
+                if (fd->pid != pid || !fd_matches(fd, f->ino, view->dev))
                         continue;
-                char *end;
-                for (const char *p = text; *p; p = end) {
-                        long child = strtol(p, &end, 10);
-                        if (end == p)
-                                break;
-                        if (*end) /* else the text may have been cut in it */
-                                add_pid(f, (pid_t)child);
-                }
+                f->v[f->n].pid = pid;
+                f->v[f->n++].fd = fd->fd;
         }
 }
 
-void procfds_add(struct procfds *f, pid_t pid, bool descendants)
+static void add_children(struct procfds *f, struct procview *view, pid_t pid)
+{
+        struct procview_pid *seen = view_pid(view, pid);
+
+        if (!seen->has_kin)
+                see_kin(view, pid);
+        seen->has_kin = true;
+        for (size_t i = 0; i < view->nkin; i++)
+                if (view->kin[i].pid == pid)
+                        add_pid(f, view->kin[i].child);
+}
+
+void procfds_add(struct procfds *f, struct procview *view, pid_t pid, bool descendants)
 {
         size_t i = f->npids;
         add_pid(f, pid);
         for (; i < f->npids; i++) {
-                add_fds(f, f->pids[i]);
+                add_fds(f, view, f->pids[i]);
                 if (descendants)
-                        add_children(f, f->pids[i]);
+                        add_children(f, view, f->pids[i]);
         }
 }
 

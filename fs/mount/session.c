@@ -32,7 +32,8 @@ enum {
         PAGE = 4096,
         WRITE_HEADER = 80, /* struct fuse_in_header and fuse_write_in, linux/fuse.h */
         MAX_BACKGROUND = 64,
-        READ_AHEAD_KB = 4096
+        READ_AHEAD_KB = 4096,
+        LOOK_MS = 1000 /* between two looks after what nobody is awake for */
 };
 
 struct session {
@@ -206,12 +207,22 @@ static struct pool_buf *get_buffer(struct pool *pool)
         return b;
 }
 
+/* Whether the next request is there already. Another thread may take it all the same: that one
+ * looks after closes before it sleeps, then. */
+static bool has_request(struct session *s)
+{
+        struct pollfd fd = {.fd = fuse_session_fd(s->fuse), .events = POLLIN};
+        return poll(&fd, 1, 0) > 0;
+}
+
 static void *take_requests(void *arg)
 {
         struct session *s = arg;
 
         current = get_buffer(s->m->pool);
         while (!fuse_session_exited(s->fuse)) {
+                if (op_has_closes(s->m) && !has_request(s))
+                        op_end_closes(s->m);
                 struct fuse_buf fb = {.mem = current->data + PAGE - WRITE_HEADER};
                 int n = fuse_session_receive_buf(s->fuse, &fb);
                 if (n == -EINTR)
@@ -224,6 +235,7 @@ static void *take_requests(void *arg)
                         current = get_buffer(s->m->pool);
                 }
         }
+        op_end_closes(s->m);
         pool_unref(current);
         current = NULL;
         fuse_session_exit(s->fuse);
@@ -283,9 +295,10 @@ void session_wait(struct session *s)
 {
         CLEANUP(closep) int sig = signals_fd();
         struct pollfd fds[] = {{.fd = s->wake[0], .events = POLLIN}, {.fd = sig, .events = POLLIN}};
-        do {
-                while (poll(fds, 2, -1) < 0 && errno == EINTR)
-                        ;
+        do { /* a request that has_request() saw may be taken back by the kernel: nobody wakes then
+              */
+                while (poll(fds, 2, LOOK_MS) <= 0)
+                        op_end_closes(s->m);
         } while (!fds[0].revents && !is_ended_by_signal(s, sig));
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # README's table of trainers has the rows of the tests that are run, each with a result.
 . "${srcdir:?}/tests/lib/tap.sh"
-plan 3
+plan 4
 
 cd "$srcdir" || exit 1
 sed -n '/^<!-- tests\/trainers\/table.sh/,/^<!-- end/p' README.md | grep '^| ' >"$tmp/table"
@@ -12,6 +12,13 @@ check "the rows are those of tests/trainers/rows" diff "$tmp/want" "$tmp/have"
 
 tail -n +3 "$tmp/table" | grep -vE '\| ([1-9][0-9]*) of \1 \|$' >"$tmp/bad"
 expect_eq "" "$(cat "$tmp/bad")" "each has a result, all checks of it pass"
+
+# As many checks as the tests plan, where that is a number.
+grep -v '^#' tests/trainers/rows | while IFS='	' read -r test text; do
+	planned=$(sed -n 's/^plan \([0-9]*\)$/\1/p' "tests/$test.sh")
+	[ -z "$planned" ] || grep -qF "| $text | $planned of $planned |" README.md || echo "$test: $planned"
+done >"$tmp/outdated"
+expect_eq "" "$(cat "$tmp/outdated")" "and they are as many as the tests have now"
 
 # A test without a row would be missed by those who read the table.
 ls tests/trainers/*.sh tests/posix/*.sh | sed 's|^tests/||; s|\.sh$||' |

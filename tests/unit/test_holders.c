@@ -39,7 +39,10 @@ static void teardown(void)
 
 static enum closing closing(pid_t pid)
 {
-        return holders_close(slot, pid, st.st_ino, 0);
+        struct procview view = {0};
+        enum closing is = holders_close(slot, pid, st.st_ino, &view);
+        procview_release(&view);
+        return is;
 }
 
 /* A child that holds what it inherited until it is told, by the end of `go`, to close. */
@@ -154,12 +157,46 @@ END_TEST
 
 START_TEST(another_mount_is_another_file)
 {
-        struct procfds other = {.ino = st.st_ino, .dev = makedev(0xfff, 1)};
-        struct procfds same = {.ino = st.st_ino, .dev = st.st_dev};
-        procfds_add(&other, getpid(), false);
+        struct procfds other = {.ino = st.st_ino}, same = other;
+        struct procview elsewhere = {.dev = makedev(0xfff, 1)}, here = {.dev = st.st_dev};
+        procfds_add(&other, &elsewhere, getpid(), false);
         ck_assert_uint_eq(other.n, 0);
-        procfds_add(&same, getpid(), false);
+        procfds_add(&same, &here, getpid(), false);
         ck_assert_uint_eq(same.n, 1);
+        procview_release(&elsewhere);
+        procview_release(&here);
+}
+END_TEST
+
+/* Of many processes and many descriptors, one view tells of each file. */
+START_TEST(one_view_serves_many_files)
+{
+        enum { FILES = 300 };
+        struct procview view = {.dev = st.st_dev};
+        int copy[FILES];
+        for (int i = 0; i < FILES; i++)
+                ck_assert_int_ge(copy[i] = open("/tmp", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600), 0);
+        struct child c = child_new();
+        for (int i = 0; i < FILES; i += 50) {
+                struct stat one;
+                ck_assert_int_eq(fstat(copy[i], &one), 0);
+                struct procfds f = {.ino = one.st_ino};
+                procfds_add(&f, &view, getpid(), true);
+                ck_assert_uint_eq(f.n, 2);
+                ck_assert_uint_eq(procfds_distinct(&f), 1);
+        }
+        for (pid_t pid = 0x7f000000; pid < 0x7f000000 + 2 * PROCFDS_PIDS; pid++) {
+                struct procfds f = {.ino = st.st_ino};
+                procfds_add(&f, &view, pid, false);
+                ck_assert_uint_eq(f.n, 0);
+        }
+        struct procfds again = {.ino = st.st_ino};
+        procfds_add(&again, &view, getpid(), true);
+        ck_assert_uint_eq(again.n, 2);
+        child_end(&c);
+        for (int i = 0; i < FILES; i++)
+                close(copy[i]);
+        procview_release(&view);
 }
 END_TEST
 
@@ -175,6 +212,7 @@ int main(void)
         tcase_add_test(t, what_a_killed_writer_left_is_not_a_bystanders);
         tcase_add_test(t, who_goes_on_writing_after_a_kill_publishes);
         tcase_add_test(t, another_mount_is_another_file);
+        tcase_add_test(t, one_view_serves_many_files);
         suite_add_tcase(s, t);
         return unit_main(s);
 }
