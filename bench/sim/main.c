@@ -46,7 +46,7 @@ static const char usage[] =
         "  --data DIR              keep objects in files below DIR; they survive a restart\n"
         "  --null                  forget bodies and keep sizes; reads give a fixed pattern\n"
         "                          (PATTERN_NULL of bench/pattern.h)\n"
-        "  --fill PREFIX=N         with --null: begin with N empty objects PREFIX00000000 on\n"
+        "  --fill PREFIX=N         begin with N empty objects PREFIX00000000 on\n"
         "  --threads N             event loops, 1 to 64, default 2\n"
         "  --connections N         open at once, default 1024; more wait\n"
         "  --rate SIZE             bytes a second of each connection and direction, as 50M\n"
@@ -314,8 +314,6 @@ static int check_options(struct options *o)
         if (!o->dir == !o->null)
                 return complain(o->null ? "--data and --null exclude each other: give one"
                                         : "nowhere to keep objects: give --data DIR or --null");
-        if (o->fill && !o->null)
-                return complain("--fill keeps nothing on disk: give it with --null");
         if (!o->nbuckets)
                 return complain("no bucket: give --bucket NAME");
         if (!s->access_key != !s->secret_key)

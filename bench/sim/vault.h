@@ -49,7 +49,8 @@ int vault_get(struct vault *v, const char *bucket, const char *key, struct objec
 /* Makes `o` (with its key, bytes and metadata) the present version; gives it its ETag, unless it
  * has one, and time. Takes no reference of the caller's. */
 int vault_put(struct vault *v, const char *bucket, struct object *o, const struct vault_cond *cond);
-/* Puts empty objects PREFIX00000000 on; `what` is "PREFIX=N". 0, -EINVAL or -ENOMEM. */
+/* Puts empty objects PREFIX00000000 on where none are, in memory alone; `what` is "PREFIX=N". 0,
+ * -EINVAL, -ENXIO (no such bucket) or -ENOMEM. */
 int vault_fill(struct vault *v, const char *bucket, const char *what);
 int vault_delete(struct vault *v, const char *bucket, const char *key,
                  const struct vault_cond *cond);

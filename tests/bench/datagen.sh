@@ -7,9 +7,7 @@
 command -v jq >/dev/null || skip_all "jq is not installed"
 plan 27
 cd "$tmp" || exit 1
-has() { grep -q "^#define $1 1\$" "$builddir/config.h"; }
-format=JPEG
-has HAVE_LIBJPEG || format=PPM
+format=$(image_format)
 mkdir a b c
 gen() { bench datagen --resolution 40x30 --image-format $format "$@"; }
 
@@ -44,7 +42,7 @@ s3 -n 50 --s3-bucket "$CKPTFS_TEST_BUCKET" --region us-east-1 out=s3 >out 2>&1
 expect_eq 0 $? "and in a bucket"
 expect_eq 50 "$(jq .job_results[0].metrics.objects s3/*/*/run_results.json)" "as many objects"
 
-if has HAVE_LIBARCHIVE; then
+if bench_has HAVE_LIBARCHIVE; then
 	gen -n 60 --shard-size 16KiB path=a >out 2>&1
 	expect_eq 0 $? "tars are made in a directory"
 	tars=a/60_40x30_images_16KiB_shards

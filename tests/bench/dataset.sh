@@ -7,9 +7,7 @@
 command -v jq >/dev/null || skip_all "jq is not installed"
 plan 43
 cd "$tmp" || exit 1
-has() { grep -q "^#define $1 1\$" "$builddir/config.h"; }
-format=JPEG
-has HAVE_LIBJPEG || format=PPM
+format=$(image_format)
 mkdir disk mnt
 store_start storesim
 at="s3.endpoint=$CKPTFS_TEST_ENDPOINT s3.bucket=$CKPTFS_TEST_BUCKET"
@@ -63,7 +61,7 @@ else
 	skip "two ranks share an epoch" "$bench_no_mpi"
 fi
 
-if has HAVE_LIBARCHIVE; then
+if bench_has HAVE_LIBARCHIVE; then
 	gen path=disk --shard-size 20KiB && gen $at --shard-size 20KiB
 	tars=${images}_20KiB_shards
 	read_ok "tars in a directory" tars dataset=$tars path=disk sharding=on

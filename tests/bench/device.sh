@@ -12,13 +12,12 @@ mkdir disk
 store_start storesim
 small="size=12M storage=disk path=disk"
 
-built() { grep -q "^#define $1 1" "$builddir/config.h"; }
 # A line of standard error, the only one, when device=cuda cannot be had.
 refused_cuda() {
 	bench shards $small device=cuda out=none >out 2>err
 	[ $? -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "$1" err && [ -z "$(ls disk)" ]
 }
-if built HAVE_CUDA; then
+if bench_has HAVE_CUDA; then
 	if bench shards $small device=cuda out=cuda >out 2>err; then
 		skip "without a GPU a build with CUDA says so" "there is one: make check-gpu"
 	else

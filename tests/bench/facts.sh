@@ -35,9 +35,7 @@ store_stop
 python=$CKPTFS_PEERS/clients/bin/python
 sh "$srcdir/tests/interop/clients_setup.sh" >setup.log 2>&1
 if ! "$python" -c 'import moto.server' 2>>setup.log; then
-	case " ${CKPTFS_REQUIRE:-} " in
-	*interop*) echo "Bail out! no moto: $(tail -n 1 setup.log)"; exit 1 ;;
-	esac
+	! required interop || lacks interop "no moto: $(tail -n 1 setup.log)"
 	for n in 1 2 3 4 5 6 7 8; do skip "an item in a table" "no moto: $(tail -n 1 setup.log)"; done
 	exit 0
 fi

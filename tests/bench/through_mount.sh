@@ -41,4 +41,4 @@ both small objects=200 epochs=2 out=small >small.out 2>&1
 expect_eq 0 $? "many small files"
 check "over the rate of libstore" grep -q '^rate over libstore: [0-9.]*' small.out
 diag "$(cat small.out)"
-check "nothing is left in the bucket" sh -c 'sleep 2; [ -z "$(ls -A "$1/mnt")" ]' sh "$tmp"
+check "nothing is left in the bucket" wait_for 20 sh -c '[ -z "$(ls -A "$1/mnt")" ]' sh "$tmp"

@@ -7,7 +7,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-grep -q '^#define HAVE_CUDA 1' "$builddir/config.h" || skip_all "not built with CUDA: configure --with-cuda=DIR"
+bench_has HAVE_CUDA || skip_all "not built with CUDA: configure --with-cuda=DIR"
 cd "$tmp" || exit 1
 mkdir probe
 bench shards size=1M storage=disk path=probe device=cuda out=probe.out >probe.log 2>&1 ||
@@ -60,7 +60,7 @@ check "a process writes what the GPU's copies brought" bench async size=256M sto
 	device=cuda steps=4 step_time=50ms async.writer=process async.staging=cached out=process
 check "parts and ranges of a store" bench shards size=256M storage=s3 device=cuda epochs=2 \
 	s3.endpoint="$CKPTFS_TEST_ENDPOINT" s3.uri=s3://$CKPTFS_TEST_BUCKET/p out=parts
-if grep -q '^#define HAVE_NCCL 1' "$builddir/config.h"; then
+if bench_has HAVE_NCCL; then
 	check "NCCL carries the collectives of one rank" bench restore $small device=cuda mode=shared \
 		backend=nccl out=nccl
 	if bench_mpi true; then

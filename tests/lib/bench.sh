@@ -2,11 +2,17 @@
 # bench.sh: ckptbench in a test, alone (`bench ...`) or as two ranks (`bench_mpi bench ...`).
 bench() { "$builddir/ckptbench" "$@"; }
 
+# Whether config.h defines the macro: the build has what it stands for.
+bench_has() { grep -q "^#define $1 1\$" "$builddir/config.h"; }
+
+# What datagen can make in this build.
+image_format() { if bench_has HAVE_LIBJPEG; then echo JPEG; else echo PPM; fi; }
+
 # LeakSanitizer sees what MPI keeps until the process ends; an unlaunched run is checked for leaks.
 # With bench_exec=exec, a background call's $! is the process of mpirun.
 bench_mpi() {
 	bench_no_mpi="built --without-mpi"
-	[ -n "${bench_has_mpi=$(sed -n 's/^#define HAVE_MPI 1$/yes/p' "$builddir/config.h")}" ] || return 1
+	bench_has HAVE_MPI || return 1
 	bench_no_mpi="ThreadSanitizer does not know the locks of MPI"
 	[ "${SANITIZERS:-no}" != thread ] || return 1
 	bench_no_mpi="mpirun is not installed"
@@ -21,11 +27,8 @@ bench_exec=
 # need_torch: sets $torch_python, or skips the whole test (CKPTFS_REQUIRE=trainers: fails it).
 need_torch() {
 	torch_python=${CKPTFS_PEERS:-$HOME/.cache/ckptfs/peers}/trainers/bin/python
-	! "$torch_python" -c 'import torch' 2>/dev/null || return 0
-	case ",${CKPTFS_REQUIRE:-}," in
-	*[,\ ]trainers[,\ ]*) echo "Bail out! torch is required (CKPTFS_REQUIRE) and not in $torch_python"; exit 1 ;;
-	*) skip_all "torch is not installed: tests/trainers/setup.sh does it" ;;
-	esac
+	[ ! -f "${torch_python%/bin/python}/stamp" ] || return 0
+	lacks trainers "torch is not installed: tests/trainers/setup.sh does it"
 }
 
 # need_python MODULE: sets $python, which has it, or skips the whole test (CKPTFS_REQUIRE=interop:
@@ -34,8 +37,5 @@ need_python() {
 	python=$CKPTFS_PEERS/clients/bin/python
 	sh "$srcdir/tests/interop/clients_setup.sh" >"$tmp/setup.log" 2>&1 &&
 		"$python" -c "import $1" 2>>"$tmp/setup.log" && return
-	case " ${CKPTFS_REQUIRE:-} " in
-	*interop*) echo "Bail out! no Python with $1: $(tail -n 1 "$tmp/setup.log")"; exit 1 ;;
-	esac
-	skip_all "no Python with $1: $(tail -n 1 "$tmp/setup.log")"
+	lacks interop "no Python with $1: $(tail -n 1 "$tmp/setup.log")"
 }

@@ -8,14 +8,8 @@ need_fuse
 need_store "$server"
 
 python=$CKPTFS_PEERS/clients/bin/python
-without() {
-	case " ${CKPTFS_REQUIRE:-} " in
-	*interop*) echo "Bail out! $1"; exit 1 ;;
-	esac
-	skip_all "$1"
-}
 sh "$srcdir/tests/interop/clients_setup.sh" >"$tmp/setup.log" 2>&1 ||
-	without "no client libraries: $(tail -n 1 "$tmp/setup.log")"
+	lacks interop "no client libraries: $(tail -n 1 "$tmp/setup.log")"
 
 set -- $clients
 plan $((3 + 3 * $#))

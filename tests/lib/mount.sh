@@ -184,8 +184,8 @@ same() { expect_eq "$(sha256sum <"$2")" "$(store_cat "$3" | sha256sum)" "$1"; }
 # A line of the log may come a moment after the reply: a request of ours is the last one before.
 requests_mark() {
 	mark_turn=$((${mark_turn:-0} + 1))
-	timeout 5 "$builddir/tests/lib/objects" size "mark$mark_turn" >"$tmp/mark.out" 2>&1
-	wait_for 5 grep -q "[ /]mark$mark_turn " "$requests"
+	timeout 20 "$builddir/tests/lib/objects" size "mark$mark_turn" >"$tmp/mark.out" 2>&1
+	wait_for 20 grep -q "[ /]mark$mark_turn " "$requests"
 	wc -l <"$requests" >"$tmp/mark"
 }
 
@@ -203,7 +203,7 @@ requests_are() {
 # A line of the log may come a moment after the reply.
 expect_requests() {
 	name=$1; shift
-	if wait_for 2 requests_are "$@"; then ok "$name"; else
+	if wait_for 10 requests_are "$@"; then ok "$name"; else
 		not_ok "$name"
 		for want in "$@"; do diag "want $want, got $(requests_of "${want%=*}")"; done
 	fi

@@ -11,12 +11,9 @@ sdk_planned=15
 
 need_storage() {
 	storage=$1
-	! grep -q "^#define $2 1$" "$builddir/config.h" || return 0
+	! bench_has "$2" || return 0
 	why=$(bench shards storage="$1" 2>&1)
-	case ",${CKPTFS_REQUIRE:-}," in
-	*[,\ ]sdk[,\ ]*) echo "Bail out! $1 is required (CKPTFS_REQUIRE): $why"; exit 1 ;;
-	*) skip_all "${why#*: }" ;;
-	esac
+	lacks sdk "${why#*: }"
 }
 
 sdk() {

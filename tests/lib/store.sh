@@ -18,6 +18,9 @@
 
 : "${CKPTFS_PEERS:=${HOME:-/root}/.cache/ckptfs/peers}"
 
+# What Python compiles is kept, and not beside the sources.
+export PYTHONDONTWRITEBYTECODE='' PYTHONPYCACHEPREFIX="$CKPTFS_PEERS/pycache"
+
 # The configuration of who runs the tests must not leak in.
 unset AWS_PROFILE AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_CA_BUNDLE \
 	AWS_DEFAULT_REGION CKPTFS_TEST_CA 2>/dev/null || :
@@ -42,14 +45,7 @@ store_program() {
 }
 
 need_store() {
-	[ -n "$(store_program "$1")" ] && [ -x "$(store_program "$1")" ] && return
-	case " ${CKPTFS_REQUIRE:-} " in
-	*interop*)
-		echo "Bail out! $1 is required (CKPTFS_REQUIRE) and neither on PATH nor in $CKPTFS_PEERS/bin"
-		exit 1
-		;;
-	esac
-	skip_all "$1 is neither on PATH nor in $CKPTFS_PEERS/bin"
+	[ -x "$(store_program "$1")" ] || lacks interop "$1 is neither on PATH nor in $CKPTFS_PEERS/bin"
 }
 
 # A port that was free a moment ago, for servers that cannot pick one.

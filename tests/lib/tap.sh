@@ -6,9 +6,11 @@
 #   expect_eq WANT GOT "name"
 #   skip "name" "reason"
 #   skip_all "reason"           instead of plan: the whole test needs what the machine lacks
+#   lacks GROUP "reason"        the same, but a failure where CKPTFS_REQUIRE (as "interop,sdk") has the group
 #
 # $tmp is a private directory; `at_exit 'command'` runs in reverse order at the end, also on a signal.
-# Every process is started with `spawn` and ended by its pid.
+# Every process is started with `spawn` and ended by its pid. The last line tells how long the test took,
+# and how much of that its processes computed.
 
 : "${srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${builddir:=$srcdir}"
@@ -21,12 +23,16 @@ tap_began=$(date +%s)
 at_exit() { tap_exit="$1
 $tap_exit"; }
 
+# The sum of what `times` tells.
+tap_cpu() { tr 'ms' '  ' | awk '{ n += 60 * ($1 + $3) + $2 + $4 } END { printf "%.1f", n }'; }
+
 tap_finish() {
 	rc=$?
 	trap - EXIT INT TERM HUP
 	eval "$tap_exit"
+	times >"$tmp/times"
+	echo "# took $(($(date +%s) - tap_began)) s, CPU $(tap_cpu <"$tmp/times") s"
 	rm -rf "$tmp"
-	echo "# took $(($(date +%s) - tap_began)) s"
 	if [ "$tap_planned" -gt 0 ] && [ "$tap_n" -ne "$tap_planned" ]; then
 		echo "# planned $tap_planned, ran $tap_n (exit status $rc)"
 		exit 1
@@ -39,6 +45,11 @@ trap 'exit 130' INT TERM HUP
 
 plan() { tap_planned=$1; echo "1..$1"; }
 skip_all() { echo "1..0 # SKIP $1"; exit 0; }
+required() { case ,${CKPTFS_REQUIRE:-}, in *[,\ ]$1[,\ ]*) ;; *) return 1 ;; esac; }
+lacks() {
+	! required "$1" || { echo "Bail out! CKPTFS_REQUIRE has $1: $2"; exit 1; }
+	skip_all "$2"
+}
 diag() { printf '%s\n' "$*" | sed 's/^/# /'; }
 ok() { tap_n=$((tap_n + 1)); echo "ok $tap_n - $1"; }
 not_ok() { tap_n=$((tap_n + 1)); tap_failed=$((tap_failed + 1)); echo "not ok $tap_n - $1"; }
@@ -70,12 +81,12 @@ spawn() {
 	at_exit "kill $spawned 2>/dev/null && wait $spawned 2>/dev/null"
 }
 
-# wait_for SECONDS command...: until the command returns 0.
+# wait_for SECONDS command...: until the command returns 0. The log tells what did not come.
 wait_for() {
-	tries=$(($1 * 20)); shift
+	wait_limit=$1 tries=$(($1 * 20)); shift
 	while ! "$@" >/dev/null 2>&1; do
 		tries=$((tries - 1))
-		[ "$tries" -gt 0 ] || return 1
+		[ "$tries" -gt 0 ] || { echo "# waited $wait_limit s in vain for: $*" >&2; return 1; }
 		sleep 0.05
 	done
 }

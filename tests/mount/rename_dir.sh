@@ -68,12 +68,14 @@ echo >"$tmp/go"
 wait $inside
 expect_eq "$(sha256sum <"$tmp/data" | cut -d" " -f1) - namedata name " "$(tr -s ' \n' ' ' <"$tmp/inside")" "who is in there stays, and reads on"
 
-objects fill many/f 2500
+many=2500 # pages enough; under a sanitizer each takes its time
+! sanitized || many=1100
+objects fill many/f $many
 mkdir many/sub
 expect_eq "ok" "$(fdo rename many lots)" "a directory of many pages is renamed"
-expect_eq "2501 0" "$(store_ls lots/ | wc -l) $(store_ls many | wc -l)" "all of it"
-expect_eq "2501 2499" "$(ls lots | wc -l) $(cat lots/f02499)" "and is shown"
-expect_eq "ok 2501" "$(fdo rename lots many) $(ls many | wc -l)" "back again"
+expect_eq "$((many + 1)) 0" "$(store_ls lots/ | wc -l) $(store_ls many | wc -l)" "all of it"
+expect_eq "$((many + 1)) 1099" "$(ls lots | wc -l) $(cat lots/f01099)" "and is shown"
+expect_eq "ok $((many + 1))" "$(fdo rename lots many) $(ls many | wc -l)" "back again"
 expect_eq "" "$(store_ls .ckptfs)" "no record is left"
 
 expect_eq "EPERM ENOENT" "$(fdo rename many .ckptfs) $(fdo size .ckptfs)" "the mount's own name is taken"

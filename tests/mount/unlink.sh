@@ -8,6 +8,7 @@ start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
 no_upload() { [ -z "$(store_uploads)" ]; }
+asked() { [ "$(requests_of "$1")" -gt 0 ]; }
 
 for n in 1000 12000000; do
 	fdo_begin open wct "$mnt/f" write $n unlink "$mnt/f" pause write 100 fsync close
@@ -48,9 +49,10 @@ mount_ckptfs part_size=5M attr_ttl=60s # so that an open does not look up the na
 printf old >"$mnt/raced"
 stat "$mnt/raced" >/dev/null
 set_faults unlink_late
+requests_mark
 rm "$mnt/raced" &
 removing=$!
-wait_for 20 grep -q "DeleteObject .*raced " "$requests"
+wait_for 20 asked DeleteObject
 expect_eq ENOENT "$(fdo open w "$mnt/raced")" "what is being deleted is not opened to be written"
 wait $removing
 expect_eq "0 " "$? $(store_ls)" "and does not come back"

@@ -9,12 +9,5 @@
 
 need_tool() {
 	tool=$(command -v "$1") || tool=$CKPTFS_PEERS/bin/$1
-	[ ! -x "$tool" ] || return 0
-	case " ${CKPTFS_REQUIRE:-} " in
-	*posix*)
-		echo "Bail out! $1 is required (CKPTFS_REQUIRE): run tests/posix/setup.sh, or install it"
-		exit 1
-		;;
-	esac
-	skip_all "$1 is neither on PATH nor in $CKPTFS_PEERS/bin"
+	[ -x "$tool" ] || lacks posix "$1 is neither on PATH nor in $CKPTFS_PEERS/bin: tests/posix/setup.sh"
 }

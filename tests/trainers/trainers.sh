@@ -11,22 +11,16 @@
 
 trainers=$srcdir/tests/trainers
 python=$CKPTFS_PEERS/trainers/bin/python
-# Nothing is asked from a hub, nothing is written beside the sources, errors are not coloured.
-export PYTHONDONTWRITEBYTECODE=1 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1
+# Nothing is asked from a hub, errors are not coloured.
+export PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1
 export HF_HOME=$tmp/hf TOKENIZERS_PARALLELISM=false JAX_PLATFORMS=cpu OMP_NUM_THREADS=2 MALLOC_PERTURB_=0
 export NO_COLOR=1 HF_HUB_DISABLE_PROGRESS_BARS=1
 
 need_trainers() {
 	need_fuse
 	! sanitized || skip_all "the libraries run on the build without sanitizers"
-	[ -f "$CKPTFS_PEERS/trainers/stamp" ] && return
-	case " ${CKPTFS_REQUIRE:-} " in
-	*trainers*)
-		echo "Bail out! the trainers are required (CKPTFS_REQUIRE): run tests/trainers/setup.sh"
-		exit 1
-		;;
-	esac
-	skip_all "the trainers are not installed: run tests/trainers/setup.sh"
+	[ -f "$CKPTFS_PEERS/trainers/stamp" ] ||
+		lacks trainers "the trainers are not installed: run tests/trainers/setup.sh"
 }
 
 # A folder for both that no other script of the test has. Its name has as many letters in either: some
