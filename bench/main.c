@@ -125,6 +125,23 @@ static int read_args(int argc, char **argv, const struct scenario *sc, struct ar
         return err;
 }
 
+/* Ranks on several hosts read files of their own: they leave together, or do the same. */
+static int read_alike(const struct run *r, const struct sweep *s, int err, char *why, size_t nwhy)
+{
+        uint32_t mine = sweep_digest(s), first = mine;
+
+        err = run_agree(r, err, why);
+        if (!err)
+                err = r->coll->ops->bcast(r->coll, &first, sizeof first);
+        if (err)
+                return err;
+        if (mine != first)
+                snprintf(why, nwhy,
+                         "the keys differ from those of rank 0: give each host the same files of "
+                         "-cd");
+        return run_agree(r, mine != first ? -EINVAL : 0, why);
+}
+
 /* Fills the sweep from the file that was named, then from the command line. */
 static int read_keys(int argc, char **argv, struct run *r, struct sweep *s)
 {
@@ -148,12 +165,9 @@ static int read_keys(int argc, char **argv, struct run *r, struct sweep *s)
                 err = suite_choose(a.dir, s, &notes, why, sizeof why);
         r->dry_run = a.dry_run;
         r->legacy_names = a.legacy_names;
-        if (r->coll->rank == 0) {
+        if (r->coll->rank == 0)
                 fputs(notes.p, stderr);
-                if (err)
-                        fprintf(stderr, "ckptbench: %s\n", why);
-        }
-        return err;
+        return read_alike(r, s, err, why, sizeof why);
 }
 
 static int run_scenario(const struct scenario *sc, int argc, char **argv)

@@ -58,8 +58,7 @@ static void add_head(struct json *to, const char *format, const struct run *r)
         json_add_number(to, "timestamp_utc", now_utc());
 }
 
-/* Ranks that came to different errors leave together, and somebody says why. */
-static int agree_said(const struct run *r, int err, const char *why)
+int run_agree(const struct run *r, int err, const char *why)
 {
         int first = err; /* rank 0's */
         int bad = coll_agree(r->coll, err);
@@ -180,7 +179,7 @@ static int plan_all(struct run *r, const struct sweep *s)
                 err = plan_job(r, &k, why, sizeof why);
                 param_tab_release(&key_tab, &k);
         }
-        return agree_said(r, err, why);
+        return run_agree(r, err, why);
 }
 
 /* What is shown of job `i` while it runs. */
@@ -247,7 +246,7 @@ static int do_job(struct run *r, const struct sweep *s, size_t i, const struct k
         char why[512] = "", label[160];
 
         *r->needs = (struct needs){0};
-        int err = agree_said(r, plan_job(r, k, why, sizeof why), why);
+        int err = run_agree(r, plan_job(r, k, why, sizeof why), why);
         if (err)
                 return err;
         name_job(r, s, i, k, &shown, label, sizeof label);

@@ -75,6 +75,10 @@ int run_jobs(struct run *r, const struct sweep *s);
 /* Makes the directories that stand before the last '/' of a path. 0 or a negative errno. */
 int run_make_dirs(const char *path);
 
+/* Collective: ranks that came to different errors leave together, and somebody says why. The worst
+ * of them, as coll_agree() has it. */
+int run_agree(const struct run *r, int err, const char *why);
+
 /* One line on standard error: "ckptbench: rank 1: text". */
 void run_error(const struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

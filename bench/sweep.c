@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "bench/fill_in.h"
 #include "bench/sweep_list.h"
 
@@ -221,6 +222,26 @@ int sweep_remove(struct sweep *s, const char *arg, char *why, size_t nwhy)
         memmove(k, k + 1, (size_t)(s->keys + s->n - (k + 1)) * sizeof *k);
         s->n--;
         return 0;
+}
+
+/* With the NUL, so that "ab", "c" is not "a", "bc". */
+static uint32_t add_digest(uint32_t sum, const char *text)
+{
+        return crc32c(sum, text, strlen(text) + 1);
+}
+
+uint32_t sweep_digest(const struct sweep *s)
+{
+        uint32_t sum = 0;
+        for (size_t i = 0; i < s->n; i++) {
+                const struct sweep_key *k = &s->keys[i];
+                sum = add_digest(sum, k->name);
+                for (size_t v = 0; v < k->n; v++) {
+                        uint32_t inside = k->groups ? sweep_digest(&k->groups[v]) : 0;
+                        sum = crc32c(add_digest(sum, k->v[v]), &inside, sizeof inside);
+                }
+        }
+        return sum;
 }
 
 size_t sweep_count(const struct sweep *s)

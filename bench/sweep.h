@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "bench/keys.h"
 
@@ -67,6 +68,9 @@ void sweep_label(const struct sweep *s, size_t i, char *out, size_t n);
  * fastest. 0 or a negative errno with one line in `why` (-EINVAL: also of a value that is still
  * ???, which says that somebody has to give it; -ELOOP: of ${} in a ring). */
 int sweep_job(const struct sweep *s, size_t i, struct keys *k, char *why, size_t nwhy);
+
+/* A checksum of all that was said, for ranks that have to do the same. */
+uint32_t sweep_digest(const struct sweep *s);
 
 void sweep_release(struct sweep *s);
 

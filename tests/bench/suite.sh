@@ -7,7 +7,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 28
+plan 30
 cd "$tmp" || exit 1
 mkdir disk
 conf=$srcdir/tests/bench/suite
@@ -100,6 +100,20 @@ if bench_mpi true; then
 	bench_mpi bench shards storage=null size=4M world_size=1,2 out=part >part.out 2>&1
 	expect_eq "0 [1,2]" "$? $(result part '[.job_results[].setup.ranks] | tojson')" \
 		"world_size is a part of the job, or all of it, for every scenario"
+	mkdir -p 0 1/conf
+	cp -r disk 0/conf
+	on_two() { # each rank in a directory of its own
+		bench_exec="timeout 60" bench_mpi sh -c 'cd "$OMPI_COMM_WORLD_RANK" && exec "$@"' sh "$builddir/ckptbench" "$@"
+	}
+	on_two shards -cd conf -cn mine storage=null size=1M out=mine >out 2>err
+	expect_eq "1 1" "$(grep -c "rank 1: conf/mine.yaml: No such file" err) $(grep -c '^ckptbench: ' err)" \
+		"a file that one host lacks ends all ranks in one line"
+	sed 's/^seed.*/seed: 8/' 0/conf/mine.yaml >1/conf/mine.yaml
+	on_two shards -cd conf -cn mine storage=null size=1M out=mine >out 2>err
+	expect_eq "1 1" "$(grep -c "rank 1: the keys differ from those of rank 0" err) $(grep -c '^ckptbench: ' err)" \
+		"and so does a file that is another"
 else
+	skip "a file that one host lacks" "$bench_no_mpi"
+	skip "a file that is another" "$bench_no_mpi"
 	skip "world_size is a part of the job, or all of it, for every scenario" "$bench_no_mpi"
 fi
