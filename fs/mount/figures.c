@@ -12,9 +12,8 @@
 
 #include "base/banned.h"
 
-void figures_log(struct mount *m)
+int figures_print(struct mount *m, struct buf *line)
 {
-        CLEANUP(buf_release) struct buf line = BUF_INIT;
         struct store_stats s;
 
         store_stats(m->store, &s);
@@ -26,6 +25,13 @@ void figures_log(struct mount *m)
         METRIC_SET(connections, s.connections_opened);
         METRIC_SET(pool_used, pool_in_use(m->pool));
         METRIC_SET(pool_peak, pool_peak(m->pool));
-        if (!metrics_print(&line))
+        return metrics_print(line);
+}
+
+void figures_log(struct mount *m)
+{
+        CLEANUP(buf_release) struct buf line = BUF_INIT;
+
+        if (!figures_print(m, &line))
                 log_info("figures of %s: %s", m->mountpoint, line.p);
 }

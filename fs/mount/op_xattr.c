@@ -12,12 +12,15 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "mount/figures.h"
 
 #include "base/banned.h"
 
-#define USER "user."
-#define OURS "user.ckptfs."
+#define USER    "user."
+#define OURS    "user.ckptfs."
+#define FIGURES OURS "figures" /* of the mount: any directory tells them, to who asks by name */
 
 static bool is_user(const char *name)
 {
@@ -90,6 +93,19 @@ struct xattr_read {
         char *name; /* NULL: the list */
 };
 
+static ssize_t get_figures(struct mount *m, char *buf, size_t size)
+{
+        CLEANUP(buf_release) struct buf line = BUF_INIT;
+        int err = figures_print(m, &line);
+        if (err)
+                return err;
+        if (size && line.len > size)
+                return -ERANGE;
+        if (size)
+                memcpy(buf, line.p, line.len);
+        return (ssize_t)line.len;
+}
+
 static ssize_t get_locked(struct mount *m, struct node *n, const char *name, char *buf, size_t size)
 {
         char text[STORE_ETAG_MAX + 16];
@@ -134,9 +150,14 @@ static void read_now(struct op_ask *ask, int err)
                 n = -ENOMEM;
         if (!n) {
                 tree_lock(m->tree);
-                n = x->name ? get_locked(m, ask->n, x->name, buf, x->size)
-                            : list_locked(ask->n, buf, x->size);
+                bool figures = x->name && ask->n->dir && !strcmp(x->name, FIGURES);
+                if (x->name && !figures)
+                        n = get_locked(m, ask->n, x->name, buf, x->size);
+                else if (!figures)
+                        n = list_locked(ask->n, buf, x->size);
                 tree_unlock(m->tree);
+                if (figures)
+                        n = get_figures(m, buf, x->size);
         }
         if (n < 0)
                 fuse_reply_err(x->req, (int)-n);

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 command -v setfattr >/dev/null || skip_all "setfattr is not installed"
-plan 28
+plan 31
 start_store
 mount_ckptfs attr_ttl=60s # the store is stopped for a while: looking at a name must not ask it then
 f=$mnt/f
@@ -64,6 +64,12 @@ set_faults
 expect_log 'denied'
 ln -s f "$mnt/l"
 check "a link carries none" fails_with "not permitted" setfattr -h -n user.a -v x "$mnt/l"
+bytes() { get user.ckptfs.figures "$mnt${1:-}" | tr ' ' '\n' | sed -n 's/^written_bytes=//p'; }
+before=$(bytes)
+printf 1234567 >"$mnt/counted"
+expect_eq 7 "$(($(bytes /d) - before))" "any directory tells what the mount has counted"
+check "a file does not" fails_with "No such attribute" getfattr -n user.ckptfs.figures "$f"
+check_fails "and no list names it" sh -c 'getfattr -m - "$1" 2>/dev/null | grep figures' sh "$mnt/d"
 umount_ckptfs
 
 mount_ckptfs
