@@ -131,11 +131,13 @@ static int check_step(struct payload *p, uint64_t off, size_t n)
 
 int payload_fill(struct payload *p)
 {
+        p->wiped = false;
         return p->dev.ops ? payload_dev_fill(p) : in_steps(p, fill_step);
 }
 
 int payload_wipe(struct payload *p)
 {
+        p->wiped = true;
         return p->dev.ops ? payload_dev_wipe(p, WIPE) : in_steps(p, wipe_step);
 }
 
@@ -180,4 +182,35 @@ void payload_explain(const struct payload *p, char *out, size_t n)
                         "gave other bytes than were saved",
                         (unsigned long long)(f->off - f->piece->off + f->piece->tensor_off),
                         f->piece->name, (unsigned long long)f->off);
+}
+
+/* Whether the byte at `off` came from the storage: what did not is as payload_wipe() left it. */
+static bool came(const struct payload *p, uint64_t off)
+{
+        enum { LOOK = 16 };
+        for (uint64_t i = off; i < p->data.size && i < off + LOOK; i++)
+                if (((const unsigned char *)p->data.mem)[i] != WIPE)
+                        return true;
+        return false;
+}
+
+void payload_why(struct payload *p, int err, const char *why, char *out, size_t n)
+{
+        char wrong[400];
+
+        /* whoever refuses data says so with an error of its own, and has given some of it before */
+        if (p->data.mem && p->wiped && !p->fault.first.piece && payload_check(p) == -EBADMSG &&
+            !came(p, p->fault.first.off))
+                p->fault.first = (struct shard_fault){0};
+        if (!why || !*why)
+                why = strerror(-err);
+        if (!p->fault.first.piece) {
+                snprintf(out, n, "%s", why);
+                return;
+        }
+        payload_explain(p, wrong, sizeof wrong);
+        if (err == -EBADMSG)
+                snprintf(out, n, "%s", wrong);
+        else
+                snprintf(out, n, "%s; %s", why, wrong);
 }

@@ -15,6 +15,7 @@ struct payload {
         struct shard shard;  /* owned; set before payload_init() */
         struct io_data data; /* what a back end is given */
         size_t mapped;       /* bytes at data.mem */
+        bool wiped;          /* these are what a load brings, not what is saved */
         struct {
                 const struct dev_ops *ops; /* NULL: the shard is not on a device */
                 char *mem;
@@ -59,5 +60,9 @@ int payload_check(struct payload *p);
 
 /* What is wrong with them, in words. */
 void payload_explain(const struct payload *p, char *out, size_t n);
+
+/* Why a load failed with `err`, in words: `why`, or the errno's text where that is NULL or "", and
+ * the wrong byte where one came. Held bytes of a load, wiped before, are searched for it. */
+void payload_why(struct payload *p, int err, const char *why, char *out, size_t n);
 
 #endif

@@ -324,10 +324,10 @@ static int verify_last(struct async_job *j)
                 err = timed_load_file(j->timed.io, j->flight.name, &j->payload.data, &ignored);
         if (!err)
                 err = payload_check(&j->payload);
-        payload_explain(&j->payload, text, sizeof text);
-        if (err && err != -ECANCELED)
-                run_error(j->run, "load of %s: %s", j->flight.name,
-                          err == -EBADMSG ? text : j->timed.io->why);
+        if (err && err != -ECANCELED) {
+                payload_why(&j->payload, err, j->timed.io->why, text, sizeof text);
+                run_error(j->run, "load of %s: %s", j->flight.name, text);
+        }
         return coll_agree(j->run->coll, err);
 }
 
@@ -350,6 +350,16 @@ static double peak_bytes(void)
         return getrusage(RUSAGE_SELF, &u) ? 0 : (double)u.ru_maxrss * 1024;
 }
 
+static double seconds_of_steps(const struct async_job *j)
+{
+        double sum = 0;
+        for (size_t i = 0; i < j->nidle; i++)
+                sum += j->idle[i];
+        for (size_t i = 0; i < j->nbusy; i++)
+                sum += j->busy[i];
+        return sum;
+}
+
 static int report(struct async_job *j, struct json *job)
 {
         struct coll *c = j->run->coll;
@@ -369,9 +379,11 @@ static int report(struct async_job *j, struct json *job)
                                   ASYNC_VALUES); /* a save blocks as long as its slowest rank */
                 async_take(&j->saves[i], v);
         }
-        double most[] = {f.step_idle, f.step_busy, f.peak, j->writer_peak, j->fit};
+        double most[] = {f.step_idle,    f.step_busy, f.peak,
+                         j->writer_peak, j->fit,      seconds_of_steps(j)};
         if (!err)
-                err = c->ops->max(c, most, 5);
+                err = c->ops->max(c, most, sizeof most / sizeof most[0]);
+        f.steps = most[5];
         f.fit = most[4];
         f.step_idle = most[0];
         f.step_busy = most[1];

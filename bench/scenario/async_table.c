@@ -67,6 +67,7 @@ int async_json(const struct async_facts *f, struct json *job)
         json_add_number(o, "step_inflation_percent",
                         100 * (stats_ratio(f->step_busy, f->step_idle) - 1));
         json_add_number(o, "fit_s", f->fit);
+        json_add_number(o, "steps_s", f->steps);
         json_add_number(o, "peak_memory_bytes", f->peak);
         if (f->writer_peak > 0)
                 json_add_number(o, "peak_memory_writer_bytes", f->writer_peak);

@@ -31,6 +31,7 @@ struct async_facts {
         size_t saves;
         double step_idle, step_busy; /* medians, seconds */
         double fit;                  /* seconds of all steps and saves */
+        double steps;                /* of that in steps */
         double peak;                 /* bytes of memory of the largest rank */
         double writer_peak;          /* of the largest process that writes; 0: threads do */
         const char *work;            /* what a step does, in words */

@@ -188,8 +188,8 @@ static int verify_last(struct saver *s)
                 err = payload_check(&s->payload);
         if (!err || err == -ECANCELED)
                 return err;
-        payload_explain(&s->payload, text, sizeof text);
-        run_error(s->run, "checkpoint %s: %s", name, err == -EBADMSG ? text : s->io->why);
+        payload_why(&s->payload, err, s->io->why, text, sizeof text);
+        run_error(s->run, "checkpoint %s: %s", name, text);
         return err;
 }
 

@@ -26,18 +26,14 @@ uint64_t dcp_seed(uint64_t seed, const char *dir)
 
 void dcp_say(struct dcp_job *j, const struct dcp_files *files, const char *what, int err)
 {
-        char text[512];
+        char text[600];
         if (err == -ECANCELED)
                 return;
         for (size_t i = 0; i < files->n; i++) {
-                const struct dcp_file *f = files->v[i];
+                struct dcp_file *f = files->v[i];
                 if (f->err != err)
                         continue;
-                if (f->payload.fault.first.piece)
-                        payload_explain(&f->payload, text, sizeof text);
-                else
-                        snprintf(text, sizeof text, "%s",
-                                 f->io && *f->io->why ? f->io->why : strerror(-err));
+                payload_why(&f->payload, err, f->io ? f->io->why : NULL, text, sizeof text);
                 run_error(j->run, "%s of %s/%s: %s", what, j->dir, f->name, text);
                 return;
         }

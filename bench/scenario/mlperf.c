@@ -152,15 +152,15 @@ static int plan(const struct run *r, const struct keys *k, FILE *dry, char *why,
 static void say(struct mlperf_job *j, const char *what, int err)
 {
         char text[512];
-        const struct payload *p = j->current < j->nfiles ? &j->payloads[j->current] : NULL;
+        const char *why = j->timed.io && *j->timed.io->why ? j->timed.io->why : strerror(-err);
+        struct payload *p = j->current < j->nfiles ? &j->payloads[j->current] : NULL;
 
         if (err == -ECANCELED)
                 return;
-        if (err == -EBADMSG && p && p->fault.first.piece)
-                payload_explain(p, text, sizeof text);
+        if (p)
+                payload_why(p, err, why, text, sizeof text);
         else
-                snprintf(text, sizeof text, "%s",
-                         j->timed.io && *j->timed.io->why ? j->timed.io->why : strerror(-err));
+                snprintf(text, sizeof text, "%s", why);
         run_error(j->run, "%s of %s: %s", what, p ? j->files[j->current].name : "a checkpoint",
                   text);
 }

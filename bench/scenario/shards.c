@@ -92,13 +92,11 @@ static void fail(void *arg, const char *what, int err)
 
         if (err == -ECANCELED)
                 return;
-        if (err == -EBADMSG && s->payload.fault.first.piece) {
-                payload_explain(&s->payload, text, sizeof text);
+        payload_why(&s->payload, err, s->timed.io ? s->timed.io->why : NULL, text, sizeof text);
+        if (s->payload.fault.first.piece)
                 run_error(s->run, "%s from %s: %s", what, s->k->storage, text);
-        } else {
-                run_error(s->run, "%s: %s", what,
-                          s->timed.io && *s->timed.io->why ? s->timed.io->why : strerror(-err));
-        }
+        else
+                run_error(s->run, "%s: %s", what, text);
 }
 
 static int name_dir(struct shards *s)

@@ -57,11 +57,7 @@ static void fail(void *arg, const char *what, int err)
 
         if (err == -ECANCELED)
                 return;
-        if (err == -EBADMSG && j->payload.fault.first.piece)
-                payload_explain(&j->payload, text, sizeof text);
-        else
-                snprintf(text, sizeof text, "%s",
-                         j->timed.io && *j->timed.io->why ? j->timed.io->why : strerror(-err));
+        payload_why(&j->payload, err, j->timed.io ? j->timed.io->why : NULL, text, sizeof text);
         run_error(j->run, "%s: %s", what, text);
 }
 

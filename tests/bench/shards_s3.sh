@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 16
+plan 18
 cd "$tmp" || exit 1
 store_start storesim
 s3() { bench shards storage=s3 s3.endpoint="$CKPTFS_TEST_ENDPOINT" s3.uri=s3://$CKPTFS_TEST_BUCKET/some/prefix "$@"; }
@@ -55,3 +55,10 @@ spawn "$builddir/storesim" --listen 127.0.0.1:0 --null --bucket "$CKPTFS_TEST_BU
 wait_for 10 grep -q '^listening on ' null.addr
 check "a null store's bytes are verified with payload=null" \
 	bench shards storage=s3 s3.endpoint="$(sed -n 's/^listening on //p' null.addr)" s3.uri=s3://$CKPTFS_TEST_BUCKET/null size=64M payload=null
+mkdir full
+spawn "$builddir/storesim" --listen 127.0.0.1:0 --data "$tmp/full" --quota 12M --bucket "$CKPTFS_TEST_BUCKET" >full.addr
+wait_for 10 grep -q '^listening on ' full.addr
+bench shards storage=s3 s3.endpoint="$(sed -n 's/^listening on //p' full.addr)" s3.uri=s3://$CKPTFS_TEST_BUCKET/full size=32M \
+	s3.part_size=5M warmup=0 out=full.out >out 2>err
+expect_eq "1 1" "$? $(grep -c 'save: .*No space left on device' err)" "a store that is full ends the job with its errno"
+check "and no part stays there" sh -c '[ -z "$(find "$1/full" -type f -size +64k)" ]' sh "$tmp"

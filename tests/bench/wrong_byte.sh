@@ -1,0 +1,97 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# wrong_byte.sh: one bit that a store flips on the way fails the load of a checkpoint, straight and through
+# a mount, whoever finds it: the checksum of the object, the mount, or the pattern of the data.
+. "$srcdir/tests/lib/tap.sh"
+. "$srcdir/tests/lib/store.sh"
+. "$srcdir/tests/lib/bench.sh"
+command -v jq >/dev/null || skip_all "jq is not installed"
+plan 15
+cd "$tmp" || exit 1
+mkdir mnt
+echo '[]' >faults
+store_start storesim --faults "$tmp/faults"
+uri=s3://$CKPTFS_TEST_BUCKET/dir
+model="model=gpt-mini optimizer=on"
+direct="storage=s3 s3.uri=$uri s3.endpoint=$CKPTFS_TEST_ENDPOINT"
+
+# wrong KEY OFFSET: from now on replies with objects of that name have one bit flipped there
+wrong() {
+	echo "[{\"op\": \"GetObject\", \"key\": \"$1\", \"do\": \"corrupt\", \"after_bytes\": $2}]" >faults
+	kill -HUP "$store_pid"
+}
+right() {
+	echo '[]' >faults
+	kill -HUP "$store_pid"
+}
+# load SCENARIO arguments...: the exit status, with what was said in err
+load() {
+	timeout 120 "$builddir/ckptbench" "$@" out=out >load.out 2>err
+	rc=$?
+	sed 's/^/# /' err
+	return $rc
+}
+# fails NAME PATTERN command...: exit status 1, and a line that matches
+fails() {
+	name=$1 pattern=$2; shift 2
+	"$@"
+	expect_eq "1 1" "$? $(grep -c -- "$pattern" err | sed 's/^[1-9][0-9]*$/1/')" "$name"
+}
+save() { jq -r '.job_results[0].setup.suffix' "$(ls -d "$1"/*/*/run_results.json)"; }
+
+bench dcp_ddp_save $model thread_count=2 $direct out=saved >saved.out 2>&1
+expect_eq 0 $? "a directory of torch.distributed.checkpoint is saved"
+suffix=$(save saved)
+named="load of $suffix/__0_1.distcp: wrong byte [0-9]* of tensor [^ ]* (byte 5 of the rank's shard)"
+wrong "*__0_1.distcp" 5
+fails "s3: the byte is named" "$named" \
+	load dcp_ddp_load $model $direct suffix="$suffix"
+fails "checked on the way, too" "$named" load dcp_ddp_load $model $direct suffix="$suffix" hold=off
+if bench_mpi true; then
+	bench_mpi bench dcp_fsdp_save $model $direct out=rows >rows.out 2>&1
+	rows=$(save rows)
+	wrong "*__1_0.distcp" 5
+	bench_mpi bench dcp_fsdp_load $model $direct suffix="$rows" out=out >load.out 2>err
+	expect_eq "1 1 0" "$(($? != 0)) $(grep -c "rank 1: load of $rows/__1_0.distcp: wrong byte [0-9]* of tensor [^ ]* (byte 5 of" err) $(grep -c "rank 0: .*wrong byte" err)" \
+		"of two ranks the one that met it says so"
+	diag "$(cat err)"
+	wrong "*__1_0.distcp" 300000
+	bench_mpi bench restore $model $direct mode=shared out=out >load.out 2>err
+	expect_eq "1 1" "$(($? != 0)) $(grep -c 'rank 1: restore of .*/__1_0.distcp: wrong byte [0-9]* of tensor [^ ]* (byte 300000 of' err)" \
+		"restore: the object's checksum finds it, and nothing is handed on"
+	diag "$(cat err)"
+else
+	skip "of two ranks the one that met it says so" "$bench_no_mpi"
+	skip "restore: the object's checksum finds it, and nothing is handed on" "$bench_no_mpi"
+fi
+wrong "*.ckpt" 300000
+fails "torch archives" "load: wrong byte [0-9]* of tensor [^ ]* (byte 300000 of" load pytorch_checkpointing $model $direct
+wrong "*model-rank*" 2000
+fails "mlperf" "load of model-rank_00000.pt: wrong byte [0-9]* of tensor [^ ]* (byte 2000 of" \
+	load mlperf model.hidden=64 model.layers=3 model.ffn=256 model.vocab=512 epochs=1 mlperf.interval=1ms $direct
+wrong "*step*" 300000
+fails "async" "load of step-[^ ]*: wrong byte [0-9]* of tensor" load async size=4M steps=1 step_time=1ms $direct
+right
+check "without the fault the same directory is right" load dcp_ddp_load $model $direct suffix="$suffix"
+
+if ! [ -w /dev/fuse ]; then
+	for t in 1 2 3 4 5 6; do skip "through a mount" "/dev/fuse cannot be opened"; done
+	exit 0
+fi
+spawn "$builddir/ckptfs" -f "s3://$CKPTFS_TEST_BUCKET" "$tmp/mnt" -o "endpoint=$CKPTFS_TEST_ENDPOINT" 2>mount.log
+at_exit 'timeout 20 umount "$tmp/mnt" 2>/dev/null || timeout 20 umount -l "$tmp/mnt" 2>/dev/null'
+wait_for 20 mountpoint -q mnt
+mount="storage=mount mount.path=$tmp/mnt/dir"
+wrong "*__0_1.distcp" 300000
+fails "through a mount: the load fails, with the file and its errno" \
+	"load of $suffix/__0_1.distcp: .*/__0_1.distcp: Input/output error" \
+	load dcp_ddp_load $model $mount suffix="$suffix"
+check "and the mount's log says whose checksum differs" grep -q '__0_1.distcp: what was read does not have the checksum of the object' mount.log
+diag "$(tail -n 3 mount.log)"
+fails "checked on the way, too" "load of $suffix/__0_1.distcp: " load dcp_ddp_load $model $mount suffix="$suffix" hold=off
+fails "where the page cache is not dropped, too" "load of $suffix/__0_1.distcp: " \
+	load dcp_ddp_load $model $mount suffix="$suffix" drop=none
+fails "with small reads, of which the first ones pass: the byte is named" "Input/output error; wrong byte [0-9]* of tensor [^ ]* (byte" \
+	load dcp_ddp_load $model $mount suffix="$suffix" block=4K
+right
+check "without the fault the mount kept nothing wrong" load dcp_ddp_load $model $mount suffix="$suffix"
