@@ -16,6 +16,71 @@
 
 enum { IN_FLIGHT = 64 };
 
+/* The clients of this process, for bucket_count(). */
+struct client {
+        struct store *s;
+        struct client *next;
+};
+static struct {
+        pthread_mutex_t mtx; /* guards the rest */
+        struct client *open;
+        bool any;
+        uint64_t sent, received; /* by those that were closed */
+} clients = {.mtx = PTHREAD_MUTEX_INITIALIZER};
+
+static int add_client(struct store *s)
+{
+        struct client *c = calloc(1, sizeof *c);
+        if (!c)
+                return -ENOMEM;
+        c->s = s;
+        pthread_mutex_lock(&clients.mtx);
+        c->next = clients.open;
+        clients.open = c;
+        clients.any = true;
+        pthread_mutex_unlock(&clients.mtx);
+        return 0;
+}
+
+void bucket_close(struct store *s)
+{
+        struct store_stats st;
+
+        if (!s)
+                return;
+        pthread_mutex_lock(&clients.mtx);
+        for (struct client **at = &clients.open; *at; at = &(*at)->next) {
+                struct client *c = *at;
+                if (c->s != s)
+                        continue;
+                store_stats(s, &st);
+                clients.sent += st.bytes_sent;
+                clients.received += st.bytes_received;
+                *at = c->next;
+                free(c);
+                break;
+        }
+        pthread_mutex_unlock(&clients.mtx);
+        store_close(s);
+}
+
+bool bucket_count(uint64_t *sent, uint64_t *received)
+{
+        struct store_stats st;
+
+        pthread_mutex_lock(&clients.mtx);
+        *sent = clients.sent;
+        *received = clients.received;
+        for (const struct client *c = clients.open; c; c = c->next) {
+                store_stats(c->s, &st);
+                *sent += st.bytes_sent;
+                *received += st.bytes_received;
+        }
+        bool any = clients.any;
+        pthread_mutex_unlock(&clients.mtx);
+        return any;
+}
+
 int bucket_open(const struct keys *k, const char *storage, struct store **out, char *why,
                 size_t nwhy)
 {
@@ -39,6 +104,8 @@ int bucket_open(const struct keys *k, const char *storage, struct store **out, c
         int err = store_open(&cfg, &s, why, nwhy);
         if (!err)
                 err = store_check(s, why, nwhy);
+        if (!err && (err = add_client(s)))
+                snprintf(why, nwhy, "out of memory: free some");
         if (err) {
                 store_close(s);
                 return err;

@@ -3,7 +3,9 @@
 #ifndef CKPTFS_BENCH_BUCKET_H
 #define CKPTFS_BENCH_BUCKET_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "bench/keys.h"
 #include "store.h"
@@ -14,6 +16,13 @@ enum { BUCKET_NAME_MAX = 128, BUCKET_DELETE_MAX = 1000 /* of one request */ };
  * errno with one line in `why`. Blocks. */
 int bucket_open(const struct keys *k, const char *storage, struct store **out, char *why,
                 size_t nwhy);
+
+/* Closes what bucket_open() opened. NULL is fine. Blocks shortly. */
+void bucket_close(struct store *s);
+
+/* Bytes of bodies that the clients of this process sent and received so far, closed ones too.
+ * False: there never was one. Thread-safe. */
+bool bucket_count(uint64_t *sent, uint64_t *received);
 
 /* Name `i` below `dir`, as bucket_fill() gives it. */
 void bucket_name(const char *dir, size_t i, char out[BUCKET_NAME_MAX]);

@@ -58,6 +58,13 @@ struct io_file {
         struct io *io;
 };
 
+/* Bytes that somebody else than the ranks counted since he began: the client of the store, the
+ * bodies of its requests and replies; a mount, also those of files. */
+struct io_count {
+        uint64_t sent, received;
+        uint64_t written, read; /* by the programs that use the mount; 0: no mount */
+};
+
 enum {
         IO_CACHED = 1 << 0, /* the machine's page cache holds what was written */
         IO_EMPTY = 1 << 1   /* keeps nothing: a load has no bytes to verify */
@@ -89,7 +96,11 @@ struct io_ops {
         int (*remove)(struct io *io, const char *name);
         /* How many bytes a file has. */
         int (*size)(struct io *io, const char *name, uint64_t *out);
+        /* What was counted: for all of this process, or, as *host says, for all ranks of this
+         * machine. -EOPNOTSUPP: nobody counts (io_count_none). */
+        int (*count)(struct io *io, struct io_count *out, bool *host);
 };
+int io_count_none(struct io *io, struct io_count *out, bool *host);
 
 /* One read of a load: bytes [off, off+len) of the data, which are [from, from+len) of the file. */
 struct io_step {

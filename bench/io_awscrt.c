@@ -207,4 +207,5 @@ const struct io_ops io_awscrt = {
         .forget = crt_forget,
         .remove = crt_remove,
         .size = crt_size,
+        .count = io_count_none,
 };

@@ -526,4 +526,5 @@ const struct io_ops io_libs3 = {
         .forget = lib_forget,
         .remove = lib_remove,
         .size = lib_size,
+        .count = io_count_none,
 };

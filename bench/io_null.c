@@ -169,4 +169,5 @@ const struct io_ops io_null = {
         .forget = null_name,
         .remove = null_name,
         .size = null_size,
+        .count = io_count_none,
 };

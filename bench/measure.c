@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "bench/stats.h"
@@ -36,6 +37,18 @@ static double max_over_ranks(const struct sample *v, size_t ranks, size_t offset
         return max;
 }
 
+static void sum_counts(const struct sample *v, size_t n, struct summary *out)
+{
+        for (size_t i = 0; i < n; i++) {
+                out->bytes += v[i].bytes;
+                out->counted |= v[i].counted;
+                out->count.sent += v[i].count.sent;
+                out->count.received += v[i].count.received;
+                out->count.written += v[i].count.written;
+                out->count.read += v[i].count.read;
+        }
+}
+
 int measure_summary(const struct sample *v, size_t epochs, size_t ranks, struct summary *out)
 {
         CLEANUP(freep) double *of_epoch = calloc(epochs ? epochs : 1, sizeof *of_epoch);
@@ -63,6 +76,7 @@ int measure_summary(const struct sample *v, size_t epochs, size_t ranks, struct 
                 server += v[i].cpu_server;
                 kernel += v[i].cpu_kernel;
         }
+        sum_counts(v, epochs * ranks, out);
         double gb = bytes / 1e9;
         out->gb_per_s = epochs ? stats_ratio(gb / (double)epochs, out->seconds) : 0;
         out->cpu_self_per_gb = stats_ratio(self, gb);
@@ -86,8 +100,8 @@ static void sample_json(struct json *to, const struct sample *s, size_t rank)
         json_add_number(o, "cpu_kernel_s", s->cpu_kernel);
 }
 
-static void stats_json(struct json *to, const char *name, const struct stats *s,
-                       const struct interval *in)
+static struct json *stats_json(struct json *to, const char *name, const struct stats *s,
+                               const struct interval *in)
 {
         struct json *o = json_add_object(to, name);
         json_add_number(o, "n", (double)s->n);
@@ -100,9 +114,30 @@ static void stats_json(struct json *to, const char *name, const struct stats *s,
         json_add_number(o, "p90", s->p90);
         json_add_number(o, "max", s->max);
         if (in->high <= 0)
-                return;
+                return o;
         json_add_number(o, "median_95_low", in->low);
         json_add_number(o, "median_95_high", in->high);
+        return o;
+}
+
+/* What the ranks say they moved beside what the store's client and a mount counted. A save sends, a
+ * load receives: over_ranks is above 1 by what was sent again, read ahead or is no data. */
+static void counted_json(struct json *to, const struct summary *s, bool save)
+{
+        const struct io_count *c = &s->count;
+
+        json_add_number(to, "bytes", (double)s->bytes);
+        if (!s->counted)
+                return;
+        struct json *o = json_add_object(to, "counted");
+        json_add_number(o, "sent_bytes", (double)c->sent);
+        json_add_number(o, "received_bytes", (double)c->received);
+        if (c->written || c->read) {
+                json_add_number(o, "written_bytes", (double)c->written);
+                json_add_number(o, "read_bytes", (double)c->read);
+        }
+        json_add_number(o, "over_ranks",
+                        stats_ratio((double)(save ? c->sent : c->received), (double)s->bytes));
 }
 
 void measure_json(struct json *to, const char *name, const struct summary *s,
@@ -122,6 +157,7 @@ void measure_json(struct json *to, const char *name, const struct summary *s,
         json_add_number(o, "cpu_mount_s_per_gb", s->cpu_mount_per_gb);
         json_add_number(o, "cpu_server_s_per_gb", s->cpu_server_per_gb);
         json_add_number(o, "cpu_kernel_s_per_gb", s->cpu_kernel_per_gb);
+        counted_json(o, s, !strcmp(name, "save"));
         struct json *list = json_add_array(o, "epochs");
         for (size_t e = 0; e < epochs; e++) {
                 struct json *ranks_of = json_add_array(list, NULL);
@@ -130,13 +166,28 @@ void measure_json(struct json *to, const char *name, const struct summary *s,
         }
 }
 
-int measure_values_json(struct json *to, const char *name, const double *v, size_t n)
+static struct json *values_json(struct json *to, const char *name, const double *v, size_t n)
 {
         struct interval in;
         struct stats st;
 
         if (stats_of(v, n, &st) || stats_median_interval(v, n, &in) == -ENOMEM)
-                return -ENOMEM;
-        stats_json(to, name, &st, &in);
-        return 0;
+                return NULL;
+        return stats_json(to, name, &st, &in);
+}
+
+int measure_values_json(struct json *to, const char *name, const double *v, size_t n)
+{
+        return values_json(to, name, v, n) ? 0 : -ENOMEM;
+}
+
+int measure_each_json(struct json *to, const char *name, const double *v, size_t n)
+{
+        enum { EACH_MAX = 10000 };
+        struct json *o = values_json(to, name, v, n);
+        struct json *each = o && n <= EACH_MAX ? json_add_array(o, "each") : NULL;
+
+        for (size_t i = 0; each && i < n; i++)
+                json_add_number(each, NULL, v[i]);
+        return o ? 0 : -ENOMEM;
 }

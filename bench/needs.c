@@ -83,25 +83,30 @@ static int check_disk(const struct run *r, const char *path, const struct needs 
         return -ENOSPC;
 }
 
+int needs_check_at(const struct run *r, const struct needs *n, const char *path, FILE *dry,
+                   char *why, size_t nwhy)
+{
+        if (r->needs)
+                *r->needs = *n;
+        if (dry && n->moved)
+                fprintf(dry, "  moved: %.3f GB by %u ranks\n", gb(n->moved), r->coll->ranks);
+        else if (dry)
+                fprintf(dry, "  moved: not known before the storage is asked\n");
+        int err = check_memory(r, n, dry, why, nwhy);
+        return err || !path ? err : check_disk(r, path, n, dry, why, nwhy);
+}
+
 int needs_check(const struct run *r, const struct keys *k, const struct needs *n, FILE *dry,
                 char *why, size_t nwhy)
 {
         const struct io_storage *s = io_find(k->storage, why, nwhy);
         const char *path = NULL;
+        int err = s ? 0 : -EINVAL;
 
-        if (!s)
-                return -EINVAL;
-        if (r->needs)
-                *r->needs = *n;
-        if (dry)
-                fprintf(dry, "  moved: %.3f GB by %u ranks\n", gb(n->moved), r->coll->ranks);
-        int err = 0;
-        if (s->ops->flags & IO_CACHED) /* files: a directory has to be there */
+        if (s && s->ops->flags & IO_CACHED) /* files: a directory has to be there */
                 err = io_posix_top(k, s->name, &path, why, nwhy);
-        if (!err)
-                err = check_memory(r, n, dry, why, nwhy);
+        if (err)
+                return err;
         /* what a mount has room for, its store knows */
-        if (!err && path && !strcmp(s->name, "disk"))
-                err = check_disk(r, path, n, dry, why, nwhy);
-        return err;
+        return needs_check_at(r, n, strcmp(s->name, "disk") ? NULL : path, dry, why, nwhy);
 }

@@ -14,7 +14,7 @@
 struct run;
 
 struct needs {
-        uint64_t moved;  /* bytes that all ranks together save and load */
+        uint64_t moved;  /* bytes that all ranks together save and load; 0: not known yet */
         uint64_t stored; /* most bytes of all ranks that lie at the storage at once */
         uint64_t memory; /* bytes that this rank holds and cannot do without */
 };
@@ -25,6 +25,11 @@ struct needs {
  */
 int needs_check(const struct run *r, const struct keys *k, const struct needs *n, FILE *dry,
                 char *why, size_t nwhy);
+
+/* The same of a job whose storage key does not say where its files are: at `path`, or, NULL, not on
+ * this machine. */
+int needs_check_at(const struct run *r, const struct needs *n, const char *path, FILE *dry,
+                   char *why, size_t nwhy);
 
 /* Bytes of memory that can be had on this machine without taking any from another program, within
  * what its control group may have. */

@@ -222,7 +222,7 @@ void shards_page(const struct json *run, struct doc *d)
         charts(d, jobs);
         spread_table(d, jobs);
         for (size_t i = 0; i < jobs->n; i++) {
-                char note[400];
+                char note[512];
                 shards_note(jobs->job[i], note, sizeof note);
                 doc_pair(d, jobs->label[i], note);
         }

@@ -152,24 +152,41 @@ void shards_label(const struct json *jobs, size_t i, char *out, size_t n)
         snprintf(out, n, "%s", b.p);
 }
 
+/* "; the store counted 1.000 times what was saved and 1.000 times what was loaded" */
+static void counted_note(const struct json *job, char *out, size_t n)
+{
+        static const char *const phases[][2] = {{"save", "saved"}, {"load", "loaded"}};
+        int used = 0;
+
+        for (int p = 0; p < 2; p++) {
+                const struct json *of = json_get(json_get(job, "metrics"), phases[p][0]);
+                double times = json_number(json_get(json_get(of, "counted"), "over_ranks"), 0);
+                if (times > 0)
+                        used += snprintf(out + used, n - (size_t)used, "%s %.3f times what was %s",
+                                         used ? " and" : "; the store counted", times,
+                                         phases[p][1]);
+        }
+}
+
 void shards_note(const struct json *job, char *out, size_t n)
 {
         const struct json *setup = json_get(job, "setup");
         const struct json *restore = json_get(job, "restore");
         const char *error = json_string(json_get(job, "error"), NULL);
-        char fetched[64] = "";
+        char fetched[64] = "", counted[160] = "";
 
         if (restore)
                 snprintf(fetched, sizeof fetched, "; fetched %.2f times what is unique",
                          json_number(json_get(restore, "fetched_over_unique"), 0));
+        counted_note(job, counted, sizeof counted);
         if (error)
                 snprintf(out, n, "failed: %s", error);
         else
-                snprintf(out, n, "data made %s; verified: %s; page cache %s; suffix %s%s",
+                snprintf(out, n, "data made %s; verified: %s; page cache %s; suffix %s%s%s",
                          json_string(json_get(setup, "data_made"), "?"),
                          json_string(json_get(setup, "verified"), "?"),
                          json_string(json_get(setup, "page_cache"), "?"),
-                         json_string(json_get(setup, "suffix"), "?"), fetched);
+                         json_string(json_get(setup, "suffix"), "?"), fetched, counted);
 }
 
 void shards_headline(const struct json *jobs, char *out, size_t n)
@@ -243,7 +260,7 @@ void shards_table(const struct json *run, FILE *to)
                 row(to, json_at(jobs, i), label, width, shards_direct(jobs));
         }
         for (size_t i = 0; i < json_count(jobs); i++) {
-                char note[400];
+                char note[512];
                 shards_label(jobs, i, label, sizeof label);
                 shards_note(json_at(jobs, i), note, sizeof note);
                 fprintf(to, "%s%s: %s\n", i ? "" : "\n", label, note);

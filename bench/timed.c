@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "bench/bucket.h"
 #include "bench/clock.h"
 #include "bench/cpu.h"
 
@@ -40,11 +41,42 @@ static struct others other_cpu(const struct timed *t)
         return (struct others){cpu_process_s(t->mount), cpu_process_s(t->server), cpu_kernel_s()};
 }
 
-/* Fills the CPU figures behind the barrier that ends a phase; err is this rank's. */
-static int end_phase(const struct timed *t, struct others before, int err, struct sample *out)
+/* What the storage has counted so far; only one rank of a machine has what is the machine's. */
+static bool counted(const struct timed *t, struct io_count *out)
 {
+        bool host = false;
+
+        *out = (struct io_count){0};
+        if (!t->io)
+                return bucket_count(&out->sent, &out->received);
+        if (t->io->ops->count(t->io, out, &host))
+                return false;
+        if (host && t->coll->host_rank)
+                *out = (struct io_count){0};
+        return true;
+}
+
+static struct io_count count_since(struct io_count from, struct io_count to)
+{
+        return (struct io_count){
+                .sent = to.sent - from.sent,
+                .received = to.received - from.received,
+                .written = to.written - from.written,
+                .read = to.read - from.read,
+        };
+}
+
+/* Fills the CPU figures and counters behind the barrier that ends a phase; err is this rank's. */
+static int end_phase(const struct timed *t, struct others before, struct io_count from, int err,
+                     struct sample *out)
+{
+        struct io_count to;
+
         err = coll_agree(t->coll, err);
         struct others after = other_cpu(t);
+        out->counted = out->counted && counted(t, &to);
+        if (out->counted)
+                out->count = count_since(from, to);
         out->cpu_mount = after.mount - before.mount;
         out->cpu_server = after.server - before.server;
         out->cpu_kernel = after.kernel - before.kernel;
@@ -107,7 +139,9 @@ int timed_load_file(struct io *io, const char *name, const struct io_data *d, st
 
 int timed_work(const struct timed *t, timed_work_fn *work, void *arg, struct sample *out)
 {
-        *out = (struct sample){0};
+        struct io_count from;
+
+        *out = (struct sample){.counted = counted(t, &from)};
         struct others before = other_cpu(t);
         int err = t->coll->ops->barrier(t->coll);
         if (err)
@@ -115,7 +149,7 @@ int timed_work(const struct timed *t, timed_work_fn *work, void *arg, struct sam
         double cpu = cpu_self_s();
         err = work(arg, out);
         out->cpu_self = cpu_self_s() - cpu;
-        return end_phase(t, before, err, out);
+        return end_phase(t, before, from, err, out);
 }
 
 /* One file of this rank as the work of a phase. */

@@ -11,7 +11,7 @@
 
 struct timed {
         struct coll *coll;
-        struct io *io;
+        struct io *io;       /* NULL: a dataset's place */
         pid_t mount, server; /* whose CPU time is counted; 0: none */
 };
 

@@ -135,7 +135,7 @@ void dataflux_lines(const struct json *job, FILE *to)
 void dataflux_table(const struct json *run, FILE *to)
 {
         const struct json *jobs = json_get(run, "job_results");
-        char line[300];
+        char line[512];
 
         shards_headline(jobs, line, sizeof line);
         fprintf(to, "%s; seconds as rank 0 sees them\n", line);

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "bench/clock.h"
 #include "bench/measure.h"
+#include "bench/needs.h"
 #include "bench/scenario/versus.h"
 #include "bench/stats.h"
 #include "bench/stop.h"
@@ -133,7 +134,7 @@ static int add_stats(struct json *to, const char *name, const struct times *v, s
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++)
                 ms[i] = of(&v[i]) * 1e3;
-        return measure_values_json(to, name, ms, n);
+        return measure_each_json(to, name, ms, n);
 }
 
 static double of_store(const struct times *t)
@@ -186,7 +187,8 @@ static int firstbyte_plan(const struct run *r, const struct keys *k, FILE *dry, 
         if (dry)
                 fprintf(dry, "would put %zu objects of 1 MiB at %s and read each through %s\n",
                         files_of(k), k->s3_uri, k->mount_path);
-        return 0;
+        const struct needs n = {.moved = 2 * files_of(k) * (uint64_t)SIZE};
+        return needs_check_at(r, &n, NULL, dry, why, nwhy);
 }
 
 static int firstbyte_job(const struct run *r, const struct keys *k, struct json *job)

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "bench/clock.h"
+#include "bench/needs.h"
 #include "bench/scenario/versus.h"
 #include "bench/stats.h"
 #include "bench/stop.h"
@@ -125,7 +126,8 @@ static int list_plan(const struct run *r, const struct keys *k, FILE *dry, char 
         if (!err && dry)
                 fprintf(dry, "would put %zu objects at %s and list them there and through %s\n",
                         objects_of(k), k->s3_uri, k->mount_path);
-        return err;
+        const struct needs n = {.moved = objects_of(k) * SIZE};
+        return err ? err : needs_check_at(r, &n, NULL, dry, why, nwhy);
 }
 
 static int list_job(const struct run *r, const struct keys *k, struct json *job)

@@ -135,7 +135,7 @@ void place_close(struct place *p)
 {
         if (!p)
                 return;
-        store_close(p->store);
+        bucket_close(p->store);
         free(p);
 }
 

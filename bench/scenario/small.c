@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "bench/clock.h"
+#include "bench/needs.h"
 #include "bench/scenario/versus.h"
 #include "bench/stats.h"
 #include "bench/stop.h"
@@ -143,7 +144,8 @@ static int small_plan(const struct run *r, const struct keys *k, FILE *dry, char
         if (!err && dry)
                 fprintf(dry, "would write %zu files through %s and put as many objects at %s\n",
                         files_of(k), k->mount_path, k->s3_uri);
-        return err;
+        const struct needs n = {.moved = 2 * k->epochs * files_of(k) * SIZE};
+        return err ? err : needs_check_at(r, &n, NULL, dry, why, nwhy);
 }
 
 static int small_job(const struct run *r, const struct keys *k, struct json *job)

@@ -43,7 +43,7 @@ int versus_begin(struct versus *v, const struct run *r, const struct keys *k)
 
 void versus_end(struct versus *v)
 {
-        store_close(v->store);
+        bucket_close(v->store);
         freep(&v->store_s);
         freep(&v->mount_s);
         v->store = NULL;
@@ -85,8 +85,8 @@ int versus_json(const struct versus *v, struct json *metrics, double *store, dou
         struct stats a, b;
 
         if (stats_of(v->store_s, v->k->epochs, &a) || stats_of(v->mount_s, v->k->epochs, &b) ||
-            measure_values_json(metrics, "store_s", v->store_s, v->k->epochs) ||
-            measure_values_json(metrics, "mount_s", v->mount_s, v->k->epochs))
+            measure_each_json(metrics, "store_s", v->store_s, v->k->epochs) ||
+            measure_each_json(metrics, "mount_s", v->mount_s, v->k->epochs))
                 return -ENOMEM;
         *store = a.median;
         *mount = b.median;
