@@ -19,7 +19,7 @@ enum { REDRAW_MS = 100, WIDTH = 24 };
 static struct {
         pthread_t thread;
         bool running;
-        atomic_uint_fast64_t done;
+        atomic_uint_fast64_t done, expected;
         struct progress_job job; /* set before the thread starts */
         char label[160];
         bool terminal;
@@ -32,6 +32,11 @@ static struct {
 void progress_add(uint64_t bytes)
 {
         atomic_fetch_add_explicit(&shown.done, bytes, memory_order_relaxed);
+}
+
+void progress_expect(uint64_t bytes)
+{
+        atomic_store_explicit(&shown.expected, bytes, memory_order_relaxed);
 }
 
 /* "1:05" or "2:03:04" */
@@ -49,7 +54,8 @@ static void duration(double seconds, char *out, size_t n)
 static void describe(char *out, size_t n, double *part)
 {
         double bytes = (double)atomic_load_explicit(&shown.done, memory_order_relaxed);
-        double seconds = clock_s(clock_ns() - shown.begin), all = (double)shown.job.bytes;
+        double seconds = clock_s(clock_ns() - shown.begin);
+        double all = (double)atomic_load_explicit(&shown.expected, memory_order_relaxed);
         double rate = seconds > 0 ? bytes * shown.job.ranks / seconds / 1e9 : 0;
         char time[32];
 
@@ -130,6 +136,7 @@ void progress_begin(const struct progress_job *job)
         progress_end();
         shown.job = *job;
         snprintf(shown.label, sizeof shown.label, "%s", job->label);
+        atomic_store(&shown.expected, job->bytes);
         shown.terminal = isatty(STDERR_FILENO) == 1;
         if (!shown.terminal && !job->every_ms)
                 return;

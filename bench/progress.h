@@ -21,6 +21,9 @@ void progress_begin(const struct progress_job *job);
 /* Clears the bar. Fine when nothing was begun. */
 void progress_end(void);
 
+/* So many bytes this rank will move: who begins it did not know yet. Thread-safe. */
+void progress_expect(uint64_t bytes);
+
 /* So many more bytes of this rank were saved or loaded. Thread-safe, cheap; counts only between
  * begin and end. */
 void progress_add(uint64_t bytes);

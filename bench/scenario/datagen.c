@@ -15,7 +15,9 @@
 #include "base/cleanup.h"
 #include "bench/clock.h"
 #include "bench/cpu.h"
+#include "bench/io.h"
 #include "bench/measure.h"
+#include "bench/needs.h"
 #include "bench/run.h"
 #include "bench/scenario/image.h"
 #include "bench/scenario/place.h"
@@ -359,18 +361,39 @@ static void report(const struct work *w, const struct made *m, struct json *job)
         json_add_number(o, "mib_per_s", stats_ratio(m->bytes / (1 << 20), m->seconds));
 }
 
+static size_t threads_of(const struct keys *k)
+{
+        size_t n = k->threads ? k->threads : 2 * (size_t)cpu_cores();
+        return n < THREADS_MAX ? n : THREADS_MAX;
+}
+
 static int datagen_plan(const struct run *r, const struct keys *k, FILE *dry, char *why,
                         size_t nwhy)
 {
         struct set s;
+        uint64_t each;
+        const char *path = NULL;
         int err = read_set(k, &s, why, nwhy);
 
-        (void)r;
-        if (!err && dry)
+        if (!err && strcmp(s.storage, "s3") && strcmp(s.storage, "gcs"))
+                err = io_posix_top(k, s.storage, &path, why, nwhy);
+        if (err)
+                return err;
+        if (dry)
                 fprintf(dry, "would make %llu images of %ux%u, %s, as dataset %s on %s\n",
                         (unsigned long long)s.samples, s.width, s.height, s.format->name, s.name,
                         s.storage);
-        return err;
+        err = image_estimate(s.format, s.width, s.height, &each);
+        if (err) {
+                snprintf(why, nwhy, "an image of %ux%u: %s", s.width, s.height, strerror(-err));
+                return err;
+        }
+        const struct needs n = {
+                .moved = each * s.samples,
+                .stored = each * s.samples,
+                .memory = each * threads_of(k),
+        };
+        return needs_check_at(r, &n, strcmp(s.storage, "disk") ? NULL : path, dry, why, nwhy);
 }
 
 static int datagen_job(const struct run *r, const struct keys *k, struct json *job)
@@ -378,7 +401,6 @@ static int datagen_job(const struct run *r, const struct keys *k, struct json *j
         struct work w = {.run = r};
         struct made made;
         char why[512] = "";
-        size_t threads = k->threads ? k->threads : 2 * (size_t)cpu_cores();
         int err = read_set(k, &w.set, why, sizeof why);
 
         if (!err)
@@ -390,7 +412,7 @@ static int datagen_job(const struct run *r, const struct keys *k, struct json *j
         err = coll_agree(r->coll, err);
         uint64_t begin = clock_ns();
         if (!err) {
-                err = make_all(&w, threads < THREADS_MAX ? threads : THREADS_MAX);
+                err = make_all(&w, threads_of(k));
                 if (err && err != -ECANCELED)
                         run_error(r, "%s: %s", place_text(w.place), strerror(-err));
                 double seconds = clock_s(clock_ns() - begin);

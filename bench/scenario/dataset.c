@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "bench/clock.h"
+#include "bench/progress.h"
 #include "bench/scenario/dataset.h"
 
 #include "base/banned.h"
@@ -43,7 +44,7 @@ static int dataset_plan(const struct run *r, const struct keys *k, FILE *dry, ch
                         k->dataset, kind->name, storage, (unsigned long long)k->epochs,
                         r->coll->ranks, (unsigned long long)k->num_workers,
                         (unsigned long long)k->batch_size);
-        return err;
+        return err ? err : dataset_needs(r, k, storage, dry, why, nwhy);
 }
 
 /* Rank 0 lists, so that all have the same list and the store is asked once. */
@@ -102,6 +103,10 @@ static int prepare(struct dataset_job *j)
                 err = share_list(j);
         if (err)
                 return err;
+        uint64_t bytes = 0;
+        for (size_t i = 0; i < j->list.n; i++)
+                bytes += j->list.v[i].size;
+        progress_expect(bytes * k->epochs / c->ranks);
         j->how = dataset_how(j->kind, k, c);
         j->how.place = j->place;
         j->how.list = &j->list;

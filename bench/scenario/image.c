@@ -43,6 +43,20 @@ void image_row(const struct image *im, unsigned y, void *out)
         pattern_fill(&noise, y * (uint64_t)len, out, len);
 }
 
+/* Noise of a part as large as this costs as much a pixel as all of it. */
+int image_estimate(const struct image_format *f, unsigned width, unsigned height, uint64_t *out)
+{
+        enum { SIDE = 512 };
+        CLEANUP(buf_release) struct buf b = BUF_INIT;
+        const struct image part = {.width = width < SIDE ? width : SIDE,
+                                   .height = height < SIDE ? height : SIDE,
+                                   .comment = ""};
+        int err = f->encode(&part, &b);
+
+        *out = err ? 0 : b.len * ((uint64_t)width * height) / (part.width * part.height);
+        return err;
+}
+
 static bool ppm_is(const void *p, size_t n)
 {
         return n > 2 && !memcmp(p, "P6", 2);

@@ -35,6 +35,9 @@ struct image_format {
 };
 extern const struct image_format image_jpeg, image_ppm;
 
+/* About how many bytes an image of that size has. 0, -ENOMEM or -EIO. */
+int image_estimate(const struct image_format *f, unsigned width, unsigned height, uint64_t *out);
+
 /* The format of that name. NULL with one line in `why`: unknown, or not built. */
 const struct image_format *image_find(const char *name, char *why, size_t nwhy);
 /* The one these bytes are of. 0, or a negative errno with what is wrong in `why`. */

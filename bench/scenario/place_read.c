@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "bench/scenario/place_i.h"
+#include "bench/progress.h"
 #include "bench/stop.h"
 
 #include "base/banned.h"
@@ -202,6 +203,7 @@ int stream_next(struct stream *s, const void **p, size_t *n)
         *p = sl->buf;
         *n = sl->len;
         s->given += sl->len;
+        progress_add(sl->len);
         s->next = (s->next + 1) % NSLOTS;
         return 0;
 }

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "bench/scenario/place_i.h"
+#include "bench/progress.h"
 #include "bench/stop.h"
 
 #include "base/banned.h"
@@ -117,6 +118,7 @@ int sink_write(struct sink *s, const void *p, size_t n)
 {
         int err = stop_wanted() ? -ECANCELED : 0;
 
+        progress_add(n);
         if (!err && !s->place->store)
                 return fd_write(s->fd, p, n);
         while (n && !err) {

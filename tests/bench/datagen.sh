@@ -80,7 +80,7 @@ refused "holds no datasets: give s3, gcs, mount or disk" storage=null --image-fo
 refused "bucket other does not exist" --s3-bucket other s3.endpoint="$CKPTFS_TEST_ENDPOINT" --image-format PPM
 
 mkdir stopped
-"$builddir/ckptbench" datagen -n 1M --resolution 200x200 --image-format PPM path=stopped dataset=set >out 2>&1 &
+"$builddir/ckptbench" datagen -n 10k --resolution 200x200 --image-format PPM path=stopped dataset=set >out 2>&1 &
 pid=$!
 at_exit "kill -9 $pid 2>/dev/null"
 wait_for 20 sh -c 'ls stopped/set/image_* >/dev/null 2>&1'

@@ -4,7 +4,7 @@
 # needs, which are refused before the first write when they are not there.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 13
+plan 22
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -27,8 +27,8 @@ else
 fi
 
 rm -r multirun
-bench shards --dry-run size=1GiB storage=disk path=disk epochs=3 keep=on hold=on >dry
-expect_eq 0 $? "--dry-run"
+bench shards --dry-run size=1GiB storage=disk path=disk epochs=3 keep=on hold=on seed=1,2 >dry
+expect_eq "0 2" "$? $(grep -c '^would save, load and verify on disk' dry)" "--dry-run lists the jobs"
 check "says what moves, memory and disk" sh -c 'grep -qE "^  moved: 6\.[0-9]* GB by 1 ranks" dry &&
 	grep -qE "^  memory held: 1\.[0-9]* GB of [0-9.]* GB free" dry &&
 	grep -qE "^  disk: 3\.[0-9]* GB of [0-9.]* GB free at disk" dry'
@@ -40,3 +40,26 @@ for want in "disk has .* GB free and .* would lie there" "hold .* GB in memory a
 	expect_eq "1 1" "$? $(grep -c "$want" err)" "what does not fit is refused: $want"
 done
 expect_eq "" "$(ls disk; ls multirun 2>/dev/null)" "before the first job"
+
+# datasets: how large one gets is told by an image, and how large it is by its files or its name
+set="--resolution 200x100 --image-format PPM"
+bench datagen --dry-run -n 1k $set path=disk datagen.threads=4 >dry
+check "datagen: what moves, memory and disk" sh -c 'grep -qE "^  moved: 0\.060 GB by 1 ranks" dry &&
+	grep -qE "^  memory held: 0\.000 GB of" dry && grep -qE "^  disk: 0\.060 GB of [0-9.]* GB free at disk" dry'
+bench datagen -n 1000M --resolution 16384x16384 --image-format PPM path=disk >out 2>err
+expect_eq "1 1" "$? $(grep -c 'disk has .* GB free and .* would lie there' err)" "datagen: what does not fit is refused"
+expect_eq "" "$(ls disk)" "and not begun"
+bench datagen -n 1k $set path=disk progress=1ms out=gen >gen.out 2>&1
+check "datagen: how far it is" grep -qE '^job 1 of 1, datagen: +[0-9]+ %, [0-9.]+ GB/s, [0-9:]+ left$' gen.out
+read="dataset dataset=1k_200x100_images dataloader.num_workers=2 epochs=3"
+bench $read --dry-run path=disk checkpoint.save_one_in=2 checkpoint.uri=disk/not/yet checkpoint.model=vit-base >dry
+diag "$(cat dry)"
+check "dataset: what moves, memory and disk, of the files that are there" sh -c \
+	'grep -qE "^  moved: 3\.[0-9]* GB by 1 ranks" dry && grep -qE "^  disk: 1\.0[0-9]* GB of [0-9.]* GB free at disk" dry'
+expect_eq 1k_200x100_images "$(ls disk)" "and no directory is made for them"
+bench $read --dry-run s3.bucket=b image_format=PPM >dry
+check "in a bucket by the name of the dataset" grep -qE '^  moved: 0\.180 GB by 1 ranks' dry
+bench dataset --dry-run dataset=other s3.bucket=b >dry
+check "and what that does not tell is said to be unknown" grep -q '^  moved: not known before' dry
+bench $read path=disk progress=1ms epochs=20 out=read >read.out 2>&1
+check "dataset: how far it is" grep -qE '^job 1 of 1, dataset: +[0-9]+ %, [0-9.]+ GB/s, [0-9:]+ left$' read.out
