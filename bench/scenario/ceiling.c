@@ -50,13 +50,12 @@ static int by_speed(const void *a, const void *b)
         return (x > y) - (x < y);
 }
 
-/* The median of `epochs` measurements, a warm-up before. */
-static int measure(struct ceiling *c, const struct ceiling_row *row, struct figure *out)
+/* So many measurements as there are epochs, the slowest first, and a warm-up before. */
+static int measure(struct ceiling *c, const struct ceiling_row *row, struct figure *v)
 {
         size_t n = c->keys->epochs;
         uint64_t bytes = c->keys->size ? c->keys->size : row->bytes, block = row->block;
-        CLEANUP(freep) struct figure *v = calloc(n, sizeof *v);
-        int err = v ? 0 : -ENOMEM;
+        int err = 0;
 
         if (block && bytes > block)
                 bytes -= bytes % block;
@@ -64,11 +63,9 @@ static int measure(struct ceiling *c, const struct ceiling_row *row, struct figu
                 err = row->measure(c, block, bytes / 8 > block ? bytes / 8 / MiB * MiB : bytes, v);
         for (size_t i = 0; i < n && !err; i++)
                 err = stop_wanted() ? -ECANCELED : row->measure(c, block, bytes, &v[i]);
-        if (err)
-                return err;
-        qsort(v, n, sizeof *v, by_speed);
-        *out = v[n / 2];
-        return 0;
+        if (!err)
+                qsort(v, n, sizeof *v, by_speed);
+        return err;
 }
 
 /* The bytes of one request: disk and HTTP take theirs from the keys. */
@@ -80,9 +77,11 @@ static uint64_t block_of(const struct ceiling *c, const struct ceiling_row *row)
                                                   : c->keys->s3_read_size;
 }
 
+/* The figures are those of the median of `n`. */
 static void row_json(struct json *to, const struct ceiling_row *row, uint64_t block,
-                     const struct figure *f)
+                     const struct figure *v, size_t n)
 {
+        const struct figure *f = &v[n / 2];
         struct json *o = json_add_object(to, row->name);
         json_add_string(o, "text", row->text);
         json_add_number(o, "block_bytes", (double)block);
@@ -90,6 +89,9 @@ static void row_json(struct json *to, const struct ceiling_row *row, uint64_t bl
         json_add_number(o, "gb_per_s", f->gb_per_s);
         json_add_number(o, "cpu_machine_s_per_gb", f->cpu_machine_per_gb);
         json_add_number(o, "cpu_processes_s_per_gb", f->cpu_processes_per_gb);
+        struct json *each = json_add_array(o, "each"); /* GB/s */
+        for (size_t i = 0; i < n; i++)
+                json_add_number(each, NULL, v[i].gb_per_s);
 }
 
 static double figure_of(const struct json *metrics, const char *row, const char *field)
@@ -136,20 +138,20 @@ static int ceiling_plan(const struct run *r, const struct keys *k, FILE *dry, ch
 static int run_kind(struct ceiling *c, enum ceiling_kind kind, struct json *metrics,
                     struct json *left_out)
 {
-        int err = ceiling_start(c, kind);
-        if (err == -ECANCELED)
+        CLEANUP(freep) struct figure *v = calloc(c->keys->epochs, sizeof *v);
+        int err = v ? ceiling_start(c, kind) : -ENOMEM;
+        if (err == -ECANCELED || !v)
                 return err;
         if (err) {
                 json_add_string(left_out, ceiling_kind_name(kind), c->why);
                 return 0;
         }
         for (size_t i = 0; i < NROWS && !err; i++) {
-                struct figure f;
                 if (rows[i].kind != kind)
                         continue;
-                err = measure(c, &rows[i], &f);
+                err = measure(c, &rows[i], v);
                 if (!err)
-                        row_json(metrics, &rows[i], block_of(c, &rows[i]), &f);
+                        row_json(metrics, &rows[i], block_of(c, &rows[i]), v, c->keys->epochs);
         }
         if (kind == CEILING_FUSE)
                 json_add_number(metrics, "fuse_read_ahead_kb", c->read_ahead_kb);

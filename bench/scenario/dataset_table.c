@@ -81,6 +81,10 @@ int dataset_json(const struct dataset_facts *f, struct json *job)
         json_add_number(m, "mib_per_s", stats_ratio((double)f->seen.bytes / (1 << 20), training));
         json_add_number(m, "list_s", f->list_s);
         json_add_number(m, "first_batch_s", first);
+        struct json *rates = json_add_array(m, "epoch_samples_per_s");
+        double samples = (double)f->seen.samples / (double)f->epochs; /* the same in each */
+        for (size_t e = 0; e < f->epochs; e++)
+                json_add_number(rates, NULL, stats_ratio(samples, longest(f, e)));
         add_saves(f, m);
         int err = measure_summary(f->epoch, f->epochs, f->ranks, &s);
         if (err)
