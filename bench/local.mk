@@ -114,6 +114,7 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/scenario/dataset.c \
 	%D%/scenario/dataset.h \
 	%D%/scenario/dataset_keys.c \
+	%D%/scenario/dataset_needs.c \
 	%D%/scenario/dataset_save.c \
 	%D%/scenario/dataset_table.c \
 	%D%/scenario/dcp.c \
@@ -153,6 +154,7 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/scenario/rotation.h \
 	%D%/scenario/sample.c \
 	%D%/scenario/sample.h \
+	%D%/scenario/selfcheck.c \
 	%D%/scenario/shards.c \
 	%D%/scenario/simulated.c \
 	%D%/scenario/small.c \

@@ -292,7 +292,8 @@ static int run_job(struct run *r, const struct sweep *s, size_t i, struct json *
         return err ? err : coll_agree(r->coll, wrote);
 }
 
-/* What rank 0 does behind the last job: the files, the table, and the item of a database. */
+/* What rank 0 does behind the last job: the files, the table, the item of a database, the verdict.
+ */
 static int finish_run(const struct run *r, const struct sweep *s, const struct json *result)
 {
         char why[512];
@@ -314,7 +315,7 @@ static int finish_run(const struct run *r, const struct sweep *s, const struct j
         if (*k.dynamodb_table && (err = dynamodb_put(&k, result, why, sizeof why)))
                 run_error(r, "%s", why);
         param_tab_release(&key_tab, &k);
-        return err;
+        return err || !r->scenario->verdict ? err : r->scenario->verdict(r, result);
 }
 
 /* out= is the same for all jobs; the first one's counts. */

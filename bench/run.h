@@ -57,13 +57,16 @@ struct scenario {
         void (*table)(const struct json *run, FILE *to);
         /* Writes its part of the report. */
         void (*page)(const struct json *run, struct doc *d);
+        /* Looks at what was measured, behind the table, in rank 0; NULL: it is as it is. 0, or a
+         * negative errno after run_error(). */
+        int (*verdict)(const struct run *r, const struct json *run);
 };
 extern const struct scenario scenario_shards, scenario_ceiling, scenario_firstbyte, scenario_list,
         scenario_dcp, scenario_dcp_ddp_save, scenario_dcp_ddp_load, scenario_dcp_fsdp_save,
         scenario_dcp_fsdp_load, scenario_pytorch_checkpointing, scenario_lightning_checkpointing,
         scenario_async, scenario_load, scenario_restore, scenario_small, scenario_lightning_async,
         scenario_lightning_multinode, scenario_lightning_singlenode, scenario_simulated,
-        scenario_mlperf, scenario_datagen, scenario_dataset;
+        scenario_mlperf, scenario_datagen, scenario_dataset, scenario_selfcheck;
 extern const struct scenario *const scenarios[];
 extern const size_t scenario_count;
 /* NULL when there is none of that name. */

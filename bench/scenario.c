@@ -28,7 +28,8 @@ const struct scenario *const scenarios[] = {&scenario_shards,
                                             &scenario_restore,
                                             &scenario_datagen,
                                             &scenario_dataset,
-                                            &scenario_load};
+                                            &scenario_load,
+                                            &scenario_selfcheck};
 const size_t scenario_count = sizeof scenarios / sizeof scenarios[0];
 
 const struct scenario *scenario_find(const char *name)

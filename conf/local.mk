@@ -22,6 +22,7 @@ dist_example_DATA = \
 	%D%/pytorch_checkpointing.yaml \
 	%D%/load.yaml \
 	%D%/restore.yaml \
+	%D%/selfcheck.yaml \
 	%D%/shards.yaml \
 	%D%/simulated.yaml \
 	%D%/slurm/dcp_fsdp_save.sbatch \

@@ -3,7 +3,7 @@
 # bad_input.sh: what is wrong is one line with cause and remedy, and nothing is made.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 48
+plan 66
 cd "$tmp" || exit 1
 
 # refused PATTERN arguments...: fails, one line on stderr that matches, no results
@@ -29,6 +29,17 @@ refused "out of bounds: give 1 to 10000" shards storage=null epochs=0
 refused "none/shard-.*: No such file" shards storage=disk path="$tmp" phase=load suffix=none size=1M
 refused "gcs.endpoint holds credentials" restore storage=disk path="$tmp" gcs.endpoint=http://a:b@127.0.0.1/
 refused "hands nothing from GPU to GPU" shards storage=null backend=nccl
+# what no save has left, in each scenario that loads
+refused "none/model-rank_00000.pt: No such file" mlperf model.hidden=64 model.layers=2 model.ffn=128 model.vocab=256 epochs=1 \
+	storage=disk path="$tmp" phase=load suffix=none drop=none
+refused "none/.metadata: No such file" lightning_multinode storage=disk path="$tmp" num_save_calls=0 suffix=none model.layers=1
+refused "none/.metadata: No such file" dcp_fsdp_load model=gpt-mini storage=disk path="$tmp" checkpoint.suffix=none/
+refused "none.safetensors: No such file" load storage=disk path="$tmp" file=none.safetensors
+refused "needs the directory that a save made: give checkpoint.suffix=" dcp_ddp_load storage=null
+refused "give suffix=" mlperf storage=disk path="$tmp" phase=load
+refused "give suffix=, or CKPT_RESTORE_PATH" lightning_multinode storage=disk path="$tmp" num_save_calls=0
+refused "world_size=3 is more than the 1 rank of this job: start it with mpirun -n 3" dcp_fsdp_save storage=null world_size=3
+refused "s3.uri= names no bucket" shards storage=s3 size=1M
 mkdir conf
 # yaml TEXT PATTERN: a file with that text is refused
 yaml() {

@@ -4,6 +4,7 @@ bench_tests = \
 	%D%/ceiling.sh \
 	%D%/async.sh \
 	%D%/compare.sh \
+	%D%/counters.sh \
 	%D%/dataflux.sh \
 	%D%/datagen.sh \
 	%D%/dataset.sh \
@@ -21,6 +22,7 @@ bench_tests = \
 	%D%/reshard.sh \
 	%D%/restore.sh \
 	%D%/schema.sh \
+	%D%/selfcheck.sh \
 	%D%/shards.sh \
 	%D%/shards_awscrt.sh \
 	%D%/shards_gcs.sh \
@@ -30,6 +32,7 @@ bench_tests = \
 	%D%/stop.sh \
 	%D%/suite.sh \
 	%D%/torch.sh \
+	%D%/wrong_byte.sh \
 	%D%/through_mount.sh \
 	$(NULL)
 TESTS += $(bench_tests)
