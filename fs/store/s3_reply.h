@@ -39,9 +39,10 @@ void s3_keep_header(struct store_meta *m, const char *name, const char *value);
 /* Decodes the keys of the entries from op->page on, if the server says that they are encoded. An
  * entry whose key cannot be decoded is none. */
 void s3_decode_page(struct op *op, const char *encoding);
-/* Read a page into op->v; OP_AGAIN when there is another, that op->marker (and op->next) begin. */
-/* A page of objects; `version` is the path of the element that names an object's version. */
+/* Reads a page of objects into op->v, op->next is the next one; `version` is the path of the
+ * element that names an object's version. */
 int s3_read_list(struct op *op, const char *version);
+/* Read a page into op->v; OP_AGAIN when there is another, that op->marker (and op->next) begin. */
 int s3_read_uploads(struct op *op);
 int s3_read_parts(struct op *op);
 /* Fills op->text with the request to delete op->keys; 0 or -ENOMEM. The reply: the first key that
