@@ -15,8 +15,9 @@ expect_eq "" "$(cat "$tmp/bad")" "each has a result, all checks of it pass"
 
 # As many checks as the tests plan, where that is a number.
 grep -v '^#' tests/trainers/rows | while IFS='	' read -r test text; do
-	planned=$(sed -n 's/^plan \([0-9]*\)$/\1/p' "tests/$test.sh")
-	[ -z "$planned" ] || grep -qF "| $text | $planned of $planned |" README.md || echo "$test: $planned"
+	planned=$(sed -n 's/^plan \([0-9]*\)$/\1/p; s/^plan_each \([0-9]*\)$/\1 * 2/p' "tests/$test.sh")
+	planned=$((${planned:-0}))
+	[ $planned -eq 0 ] || grep -qF "| $text | $planned of $planned |" README.md || echo "$test: $planned"
 done >"$tmp/outdated"
 expect_eq "" "$(cat "$tmp/outdated")" "and they are as many as the tests have now"
 

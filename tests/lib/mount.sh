@@ -5,6 +5,8 @@
 #   start_store [option...]      storesim, each request in $requests
 #   mount_ckptfs [option...]     each is an option of -o; $mnt is the mount, $mount_pid the daemon
 #   umount_ckptfs                one check: the daemon ends with 0 and warned of nothing
+#   use_mount NAME               what follows is about another store and its mount at $tmp/NAME; the
+#                                first time there is neither, but the store of before can be mounted
 #   expect_log PATTERN           this warning or error (ERE) must come, and is none for umount_ckptfs
 #   store_cat KEY, store_ls [PREFIX], store_put KEY <FILE, store_uploads, objects ...
 #                                past the mount (objects.c)
@@ -22,6 +24,22 @@
 
 mnt=$tmp/mnt mount_log=$tmp/mount.log requests=$tmp/requests mount_pid='' allowed=''
 : >"$mount_log"
+
+# What belongs to one store and its mount.
+mount_parts='CKPTFS_TEST_SCHEME CKPTFS_TEST_ENDPOINT store_pid store_data store_log store_cleans
+	requests mnt mount_log mount_pid mount_cleans allowed'
+mount_name=first
+
+use_mount() {
+	for part in $mount_parts; do eval "${mount_name}_$part=\${$part-}"; done
+	if eval "[ -z \"\${${1}_mnt-}\" ]"; then
+		for part in CKPTFS_TEST_SCHEME CKPTFS_TEST_ENDPOINT; do eval "${1}_$part=\${$part-}"; done
+		eval "${1}_mnt=\$tmp/$1 ${1}_mount_log=\$tmp/$1.log ${1}_requests=\$tmp/$1.requests"
+		eval "${1}_store_data=\$tmp/$1.store ${1}_store_log=\$tmp/$1.store.log"
+	fi
+	mount_name=$1
+	for part in $mount_parts; do eval "$part=\${${1}_$part-}"; done
+}
 
 need_fuse() {
 	[ "$(id -u)" = 0 ] || skip_all "mounting needs root here"
@@ -92,7 +110,7 @@ mount_watch() {
 mount_ckptfs() {
 	mount_options=endpoint=$CKPTFS_TEST_ENDPOINT
 	for option in "$@"; do mount_options=$mount_options,$option; done
-	[ -n "${mount_cleans:-}" ] || at_exit mount_atexit
+	[ -n "${mount_cleans:-}" ] || at_exit "use_mount $mount_name; mount_atexit"
 	mount_cleans=yes
 	mkdir -p "$mnt"
 	"$builddir/ckptfs" -f -o "$mount_options" "$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET" "$mnt" \
@@ -186,11 +204,11 @@ requests_mark() {
 	mark_turn=$((${mark_turn:-0} + 1))
 	timeout 20 "$builddir/tests/lib/objects" size "mark$mark_turn" >"$tmp/mark.out" 2>&1
 	wait_for 20 grep -q "[ /]mark$mark_turn " "$requests"
-	wc -l <"$requests" >"$tmp/mark"
+	wc -l <"$requests" >"$requests.mark"
 }
 
 requests_of() {
-	tail -n "+$(($(cat "$tmp/mark") + 1))" "$requests" | awk -v op="$(echo "$1" | op_names)" '$2 == op' |
+	tail -n "+$(($(cat "$requests.mark") + 1))" "$requests" | awk -v op="$(echo "$1" | op_names)" '$2 == op' |
 		wc -l
 }
 

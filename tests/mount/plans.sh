@@ -30,7 +30,7 @@ fi
 
 # Bytes of bodies that went either way since the mark, less than $1.
 moved() {
-	tail -n "+$(($(cat "$tmp/mark") + 1))" "$requests" |
+	tail -n "+$(($(cat "$requests.mark") + 1))" "$requests" |
 		awk -v put="$(echo PutObject | op_names)" -v get="$(echo GetObject | op_names)" '
 		$2 == "UploadPart" || $2 == put { up += $7 } $2 == get { down += $8 }
 		END { print up + down + 0 }'

@@ -1,11 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# dcp.sh: torch.distributed.checkpoint on the mount.
+# dcp.sh: torch.distributed.checkpoint on a mount of each store.
 . "${srcdir:?}/tests/trainers/trainers.sh"
 need_trainers
-plan 7
-start_store
-mount_ckptfs
+plan_each 7
+start_mounts
 trial dcp.py \
 	"DCP: save with one thread, load, save over it" \
 	"DCP: save with eight threads, load, save over it" \
@@ -13,4 +12,4 @@ trial dcp.py \
 	"DCP: async_save from a thread" \
 	"DCP: async_save from a process" \
 	"DCP: two processes, one and eight threads, loaded in another layout, saved over"
-umount_ckptfs
+end_mounts

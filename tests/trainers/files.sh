@@ -1,35 +1,43 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# files.sh: tools that everybody has do in the mount what they do in a local directory.
+# files.sh: tools that everybody has do in a mount what they do in a local directory.
 . "${srcdir:?}/tests/trainers/trainers.sh"
 need_fuse
-plan 7
-start_store
-mount_ckptfs
-mkdir "$tmp/local" "$tmp/from"
+plan_each 7
+start_mounts
+mkdir "$tmp/fs" "$tmp/from"
 
-# both NAME FUNCTION: in a local directory and in the mount; it must end well, say the same and leave
+# in_place PLACE FUNCTION: what it says and leaves goes to $tmp/out.PLACE; it must end well.
+in_place() {
+	mkdir "$tmp/$1/$2"
+	(
+		cd "$tmp/$1/$2" && "$2" && find . -name .git -prune -o ! -type d \
+			-printf '%P %y %M %s %l\n' -o -printf '%P %y %M\n' | LC_ALL=C sort
+	) >"$tmp/out.$1" 2>"$tmp/err"
+	place_rc=$?
+	[ $place_rc -eq 0 ] || {
+		diag "exit status $place_rc in $1:"
+		diag "$(tail -n 15 "$tmp/err" "$tmp/out.$1")"
+	}
+	return $place_rc
+}
+
+# both NAME FUNCTION: in a local directory and in each mount; it must end well, say the same and leave
 # the same names, types, modes, sizes, times and links.
 both() {
-	for place in "$tmp/local" "$mnt"; do
-		mkdir "$place/$2"
-		(
-			cd "$place/$2" && "$2" && find . -name .git -prune -o ! -type d \
-				-printf '%P %y %M %s %l\n' -o -printf '%P %y %M\n' | LC_ALL=C sort
-		) >"$tmp/out.${place##*/}" 2>"$tmp/err"
-		both_rc=$?
-		[ $both_rc -eq 0 ] || {
-			not_ok "$1"
-			diag "exit status $both_rc in ${place##*/}:"
-			diag "$(tail -n 15 "$tmp/err" "$tmp/out.${place##*/}")"
-			return
-		}
+	in_place fs "$2"
+	local_rc=$?
+	for store in $stores; do
+		if in_place "$store" "$2" && [ $local_rc -eq 0 ] && diff "$tmp/out.fs" "$tmp/out.$store" >"$tmp/diff"; then
+			ok "$store: $1"
+		else
+			not_ok "$store: $1"
+			[ ! -s "$tmp/diff" ] || diag "$(head -n 30 "$tmp/diff")"
+			rm -f "$tmp/diff"
+		fi
 	done
-	if diff "$tmp/out.local" "$tmp/out.mnt" >"$tmp/diff"; then ok "$1"; else
-		not_ok "$1"
-		diag "$(head -n 30 "$tmp/diff")"
-	fi
 }
+skip_both() { for store in $stores; do skip "$store: $1" "$2"; done; }
 
 # What the tools copy: links, modes, old times, empty and larger files, odd names.
 source_tree() {
@@ -60,7 +68,7 @@ synced() {
 		touch -d 2003-04-05 nothing "a b/file 1" && rsync -ai --delete "$tmp/from/" . && rsync -ai --inplace --checksum "$tmp/from/" .
 }
 if command -v rsync >/dev/null; then both "rsync -a, and again after changes" synced; else
-	skip "rsync -a, and again after changes" "rsync is not installed"
+	skip_both "rsync -a, and again after changes" "rsync is not installed"
 fi
 
 tar -C "$tmp/from" --format=posix -cf "$tmp/from.tar" .
@@ -108,7 +116,7 @@ cloned() {
 if command -v git >/dev/null && (origin) >"$tmp/err" 2>&1; then
 	both "git clone, commit, rebase, gc, fsck" cloned
 else
-	skip "git clone, commit, rebase, gc, fsck" "no git here"
+	skip_both "git clone, commit, rebase, gc, fsck" "no git here"
 fi
 
 built() {
@@ -129,7 +137,7 @@ built() {
 	return $made
 }
 if command -v "${CC:-cc}" >/dev/null; then both "make with a library, the program runs" built; else
-	skip "make with a library, the program runs" "no C compiler"
+	skip_both "make with a library, the program runs" "no C compiler"
 fi
 
-umount_ckptfs
+end_mounts

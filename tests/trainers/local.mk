@@ -32,6 +32,7 @@ EXTRA_DIST += \
 	%D%/rows \
 	%D%/run \
 	%D%/setup.sh \
+	%D%/several.py \
 	%D%/speed.py \
 	%D%/st.py \
 	%D%/table.sh \

@@ -4,14 +4,13 @@
 # and that nothing is sent twice.
 . "${srcdir:?}/tests/trainers/trainers.sh"
 need_trainers
-plan 10
-start_store
-mount_ckptfs
+plan_each 10
+start_mounts
 
 # The bytes of all request bodies since the mark.
 sent() {
-	tail -n "+$(($(cat "$tmp/mark") + 1))" "$requests" |
-		awk '$2 ~ /^(PutObject|UploadPart)$/ { n += $7 } END { printf "%d", n }'
+	tail -n "+$(($(cat "$requests.mark") + 1))" "$requests" |
+		awk '$2 ~ /^(PutObject|objects.insert|UploadPart)$/ { n += $7 } END { printf "%d", n }'
 }
 sent_is_size() { [ "$(sent)" = "$(stat -c %s "$1")" ]; }
 
@@ -24,15 +23,22 @@ for version in 0.7 0.8; do
 		"what cannot be saved or loaded raises the same error"
 	# The newer one renames its temporary file before it closes it.
 	[ $version = 0.7 ] || continue
-	requests_mark
-	(cd "$mnt" && "$python" -c '
+	for store in $stores; do
+		use_mount "$store"
+		requests_mark
+	done
+	(cd "$tmp" && "$python" -c '
 import sys
 sys.path.insert(0, sys.argv[1])
 import st
-st.save_file(st.tensors(), "staged.safetensors")' "$trainers") || diag "save_file fails"
-	check "save_file of $version sends as many bytes as the file has" \
-		wait_for 2 sent_is_size "$mnt/staged.safetensors"
-	rm -f "$mnt/staged.safetensors"
+for store in sys.argv[2:]:
+    st.save_file(st.tensors(), store + "/staged.safetensors")' "$trainers" $stores) || diag "save_file fails"
+	for store in $stores; do
+		use_mount "$store"
+		check "$store: save_file of $version sends as many bytes as the file has" \
+			wait_for 2 sent_is_size "$mnt/staged.safetensors"
+		rm -f "$mnt/staged.safetensors"
+	done
 	unset PYTHONPATH
 done
-umount_ckptfs
+end_mounts

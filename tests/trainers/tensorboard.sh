@@ -1,12 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tensorboard.sh: TensorBoard's writer and reader on the mount.
+# tensorboard.sh: TensorBoard's writer and reader on a mount of each store.
 . "${srcdir:?}/tests/trainers/trainers.sh"
 need_trainers
-plan 3
-start_store
-mount_ckptfs
+plan_each 3
+start_mounts
 trial tb.py \
 	"TensorBoard: each flush is seen by a reader in another process" \
 	"TensorBoard: all of several runs in one directory is read at once"
-umount_ckptfs
+end_mounts

@@ -1,11 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# torch.sh: torch.save and torch.load on the mount.
+# torch.sh: torch.save and torch.load on a mount of each store.
 . "${srcdir:?}/tests/trainers/trainers.sh"
 need_trainers
-plan 7
-start_store
-mount_ckptfs
+plan_each 7
+start_mounts
 trial torch_files.py \
 	"torch.save to a name, torch.load of it" \
 	"torch.load with mmap=True" \
@@ -13,4 +12,4 @@ trial torch_files.py \
 	"torch.save over an old file and by rename over one, while it is mapped" \
 	"torch.save in the format without zip, appended to" \
 	"what cannot be saved or loaded raises the same error"
-umount_ckptfs
+end_mounts

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""trial.py: runs each case of a trainer in a local directory and in the mount, and compares.
+"""trial.py: runs each case of a trainer in a local directory and in mounts, and compares.
 
-A test is a script that ends in `trial.main(case, ...)` and is started with two directories, the local
-one first. A case is a function; it works in the current directory, asserts what it can by itself, and
-tells with `trial.say()` what a user would see: results, names of errors. It passes when it ends well
-in both places, said the same, and left the same tree behind. For each, a line "ok NAME" or "not ok
-NAME" goes to standard output; NAME is the first line of its docstring.
+A test is a script that ends in `trial.main(case, ...)` and is started with a local directory and those
+in mounts, ':' between them. A case is a function; it works in the current directory, asserts what it
+can by itself, and tells with `trial.say()` what a user would see: results, names of errors. It passes
+in a mount when it ends well there and in the local directory, said the same, and left the same tree
+behind. For each, a line "ok NUMBER NAME" or "not ok NUMBER NAME" goes to standard output: the number
+of the mount, from 1 on, and the first line of the case's docstring.
 """
 import contextlib
 import errno
@@ -79,29 +80,34 @@ def outcome(case, place):
         os.chdir(place)
 
 
+def judge(label, local, mount):
+    """Prints what became of a case, from both its outcomes."""
+    (want, good), (got, works) = local, mount
+    if good and works and want == got:
+        print("ok", label, flush=True)
+        return
+    print("not ok", label)
+    if not good:
+        print("#   the local directory fails:", *want[-25:], sep="\n#   ")
+    elif not works:
+        print("#   the mount fails:", *got[-25:], sep="\n#   ")
+    else:
+        for line in [line for line in want if line not in got][:20]:
+            print("#   only locally:", line)
+        for line in [line for line in got if line not in want][:20]:
+            print("#   only in the mount:", line)
+    sys.stdout.flush()
+
+
 def main(*cases):
-    local, mount = (pathlib.Path(arg).resolve() for arg in sys.argv[1:3])
+    local, *mounts = (pathlib.Path(arg).resolve() for arg in [sys.argv[1], *sys.argv[2].split(os.pathsep)])
     only = sys.argv[3:]
     for case in cases:
         if only and case.__name__ not in only:
             continue
-        want, good = outcome(case, local)
-        got, works = outcome(case, mount)
-        name = case.__doc__.splitlines()[0].rstrip(".")
-        if good and works and want == got:
-            print("ok", name, flush=True)
-            continue
-        print("not ok", name)
-        if not good:
-            print("#   the local directory fails:", *want[-25:], sep="\n#   ")
-        elif not works:
-            print("#   the mount fails:", *got[-25:], sep="\n#   ")
-        else:
-            for line in [line for line in want if line not in got][:20]:
-                print("#   only locally:", line)
-            for line in [line for line in got if line not in want][:20]:
-                print("#   only in the mount:", line)
-        sys.stdout.flush()
+        want = outcome(case, local)
+        for number, mount in enumerate(mounts, 1):
+            judge(f"{number} {case.__doc__.splitlines()[0].rstrip('.')}", want, outcome(case, mount))
 
 
 def unsized(case):

@@ -4,21 +4,21 @@
 # a close is what was closed, never the version before and never a part.
 . "${srcdir:?}/tests/lib/mount.sh"
 need_fuse
-plan 4
-start_store
-mount_ckptfs
-first_mnt=$mnt first_pid=$mount_pid
-end_first() {
-	[ -z "$first_pid" ] || { kill -KILL "$first_pid" && wait "$first_pid"; } 2>/dev/null
-	while grep -q " $first_mnt fuse.ckptfs " /proc/self/mounts; do umount -l "$first_mnt"; done
-}
-at_exit end_first
-mnt=$tmp/second
-mount_ckptfs
-
+plan 8
 rounds() { timeout 200 "$builddir/tests/trainers/rounds" "$@"; }
-expect_eq 0 "$(rounds "$first_mnt" "$mnt" "${CKPTFS_ROUNDS:-1000}")" "1000 rounds in one direction"
-expect_eq 0 "$(rounds "$mnt" "$first_mnt" 100)" "and some in the other"
-umount_ckptfs "the second daemon ends well"
-mnt=$first_mnt mount_pid=$first_pid first_pid=
-umount_ckptfs "the first daemon ends well"
+for store in s3 gs; do
+	many=${CKPTFS_ROUNDS:-1000}
+	[ $store = s3 ] || many=$((many * 3 / 10))
+	use_mount ${store}_one
+	CKPTFS_TEST_SCHEME=$store
+	start_store
+	mount_ckptfs
+	one=$mnt
+	use_mount ${store}_two
+	mount_ckptfs
+	expect_eq 0 "$(rounds "$one" "$mnt" "$many")" "$store: $many rounds in one direction"
+	expect_eq 0 "$(rounds "$mnt" "$one" 100)" "$store: and some in the other"
+	umount_ckptfs "$store: the second daemon ends well"
+	use_mount ${store}_one
+	umount_ckptfs "$store: the first daemon ends well"
+done
