@@ -33,7 +33,8 @@ enum {
         WRITE_HEADER = 80, /* struct fuse_in_header and fuse_write_in, linux/fuse.h */
         MAX_BACKGROUND = 64,
         READ_AHEAD_KB = 4096,
-        LOOK_MS = 1000 /* between two looks after what nobody is awake for */
+        LOOK_MS = 1000,   /* between two looks after what nobody is awake for */
+        BEFORE_CLOSE = 16 /* requests that a thread takes while a close waits */
 };
 
 struct session {
@@ -218,11 +219,14 @@ static bool has_request(struct session *s)
 static void *take_requests(void *arg)
 {
         struct session *s = arg;
+        unsigned before = 0;
 
         current = get_buffer(s->m->pool);
         while (!fuse_session_exited(s->fuse)) {
-                if (op_has_closes(s->m) && !has_request(s))
+                if (op_has_closes(s->m) && (++before > BEFORE_CLOSE || !has_request(s))) {
                         op_end_closes(s->m);
+                        before = 0;
+                }
                 struct fuse_buf fb = {.mem = current->data + PAGE - WRITE_HEADER};
                 int n = fuse_session_receive_buf(s->fuse, &fb);
                 if (n == -EINTR)
