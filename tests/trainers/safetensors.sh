@@ -10,7 +10,7 @@ start_mounts
 # The bytes of all request bodies since the mark.
 sent() {
 	tail -n "+$(($(cat "$requests.mark") + 1))" "$requests" |
-		awk '$2 ~ /^(PutObject|objects.insert|UploadPart)$/ { n += $7 } END { printf "%d", n }'
+		awk '$2 ~ /^(PutObject|objects.insert|UploadPart)$/ { n += $7 } END { printf "%.0f", n }'
 }
 sent_is_size() { [ "$(sent)" = "$(stat -c %s "$1")" ]; }
 
