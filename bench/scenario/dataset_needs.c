@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dataset_needs.c: what a run over a dataset will move, before anything is read: a directory is
- * listed; a bucket is not asked in a plan, but the name that datagen gives a dataset tells. */
+ * listed. A bucket is not asked in a plan, and a mount may be on another machine than the one that
+ * plans, but the name that datagen gives a dataset tells. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -87,7 +88,8 @@ int dataset_needs(const struct run *r, const struct keys *k, const char *storage
                   char *why, size_t nwhy)
 {
         const struct model *m = model_find(k->ckpt_model);
-        struct amount a = by_name(k);
+        const struct amount named = by_name(k);
+        struct amount a = named;
         bool bucket = !strcmp(storage, "s3") || !strcmp(storage, "gcs");
         char path[PATH_MAX];
         struct loader_how how;
@@ -95,8 +97,10 @@ int dataset_needs(const struct run *r, const struct keys *k, const char *storage
         if (!bucket && (dry || k->ckpt_save_one_in)) {
                 a.bytes = a.largest = 0;
                 int err = by_list(k, storage, &a, why, nwhy);
-                if (err)
+                if (err && (!dry || !named.bytes))
                         return err;
+                if (err)
+                        a = named;
         }
         how = dataset_how(dataset_kind(k, why, nwhy), k, r->coll);
         uint64_t block = a.largest && a.largest < how.stream.block ? a.largest : how.stream.block;
