@@ -18,7 +18,7 @@ check_PROGRAMS += %D%/lib/fdo %D%/lib/objects
 
 # What the sanitizers' builds run, as patterns of the shell. What they leave out reads no C of ours, or runs the same
 # C as another test does: the mount on a second protocol, libraries and suites of others.
-ASAN_LEAVES = tests/docs/*|tests/bench/hosts.sh|tests/trainers/*|tests/mount/gs/*|tests/faults/gs/*|tests/interop/*clients*|tests/posix/f*|tests/posix/p*
+ASAN_LEAVES = tests/docs/*|tests/bench/hosts.sh|tests/bench/formats.sh|tests/trainers/*|tests/mount/gs/*|tests/faults/gs/*|tests/interop/*clients*|tests/interop/mount_*|tests/posix/f*|tests/posix/p*
 # ThreadSanitizer: what has threads of ours.
 TSAN_TESTS = tests/unit/test_metrics*|tests/unit/test_log*|tests/store/*|tests/mount/*.sh|tests/faults/*.sh
 TSAN_LEAVES = tests/mount/gs/*|tests/faults/gs/*|tests/mount/gs_[ov]*|tests/mount/encryption*
