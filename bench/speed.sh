@@ -79,7 +79,7 @@ mount_system() {
 	system=$1
 	case $1 in
 	ckptfs) "$b/ckptfs" -f -o "endpoint=$url${2:+,$2}" "$scheme://speed" "$tmp/mnt" ;;
-	gcsfuse) gcsfuse --foreground --custom-endpoint "$url/storage/v1/" --anonymous-access speed "$tmp/mnt" ;;
+	gcsfuse) gcsfuse --enable-hns=false --foreground --custom-endpoint "$url/storage/v1/" --anonymous-access speed "$tmp/mnt" ;;
 	mount-s3) mount-s3 -f speed "$tmp/mnt" --endpoint-url "$url" --force-path-style --allow-delete \
 		--allow-overwrite ;;
 	s3fs)
