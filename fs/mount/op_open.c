@@ -23,10 +23,13 @@
 
 enum {
         ASK_MOST = 100, /* changes of metadata in a row that an open waits for */
-        /* The first bytes, asked for together with the version: what the kernel reads first. Of
-         * files up to a size: reading a larger one takes far longer than the round trip that this
-         * saves, and who opens one may copy it at the store, or begin at its end. */
+        /* The first bytes, asked for together with the version: what the kernel reads first. Of a
+         * small file all: one request, whose checksum is checked before any byte is given, and
+         * which is made again when it is wrong. Of files up to a size: reading a larger one takes
+         * far longer than the round trip that this saves, and who opens one may copy it at the
+         * store, or begin at its end. */
         AHEAD = 128 << 10,
+        AHEAD_WHOLE = 512 << 10,
         AHEAD_OF = 16 << 20
 };
 
@@ -295,6 +298,8 @@ static int renew_reader_locked(struct mount *m, struct node *n, const char *key,
                 bool same = *ahead && !strcmp(reader_etag(*ahead), n->etag) &&
                             reader_size(*ahead) == n->size;
                 n->reader = same ? TAKE_PTR(*ahead) : reader_of_locked(m, n, key);
+                if (same && n->has_crc) /* a listing had not told it */
+                        reader_expect(n->reader, n->crc32c);
                 old->follower = amend_follow_locked(n);
         }
         tree_note_open_locked(m->tree, n);
@@ -423,7 +428,7 @@ static void read_ahead(struct opening *o)
                 o->ahead = reader_of_locked(o->m, n, o->key);
         tree_unlock(o->m->tree);
         if (o->ahead)
-                reader_ahead(o->ahead, AHEAD);
+                reader_ahead(o->ahead, reader_size(o->ahead) <= AHEAD_WHOLE ? AHEAD_WHOLE : AHEAD);
 }
 
 static void open_passed(struct pass *p)

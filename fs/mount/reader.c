@@ -360,6 +360,14 @@ void reader_read(struct reader *r, struct read_op *op)
         reader_unref(r);
 }
 
+void reader_expect(struct reader *r, uint32_t crc32c)
+{
+        pthread_mutex_lock(&r->mtx);
+        r->obj.has_crc = true;
+        r->obj.crc32c = crc32c;
+        pthread_mutex_unlock(&r->mtx);
+}
+
 void reader_ahead(struct reader *r, uint64_t n)
 {
         pthread_mutex_lock(&r->mtx);

@@ -54,6 +54,10 @@ void reader_close(struct reader *r);
 
 void reader_read(struct reader *r, struct read_op *op);
 
+/* The checksum of the whole object, which was not known when the reader was made. Call before
+ * anything is read. */
+void reader_expect(struct reader *r, uint32_t crc32c);
+
 /* Fetches the first n bytes before anybody reads, if there is memory to spare. */
 void reader_ahead(struct reader *r, uint64_t n);
 

@@ -3,12 +3,15 @@
 # read.sh: a fault during a read gives the right bytes or an error, never others.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 20
+plan 26
 start_store
 head -c 20000000 /dev/urandom >"$tmp/data"
 head -c 500000 "$tmp/data" >"$tmp/small"
 store_put file <"$tmp/data"
 store_put small <"$tmp/small"
+for name in once always; do head -c 300000 "$tmp/data" | store_put $name; done
+head -c 700000 "$tmp/data" | store_put listed
+head -c 300000 "$tmp/data" >"$tmp/part"
 mount_ckptfs read_size=2M stall_timeout=2s deadline=20s attr_ttl=0
 
 # Whether a read succeeds with the right bytes or fails; which of them the third argument may say.
@@ -54,4 +57,18 @@ set_faults read_denied
 check "a read that is denied is an error" right_or_error "$tmp/small" small fails
 check "which says EACCES" grep -q 'Permission denied' "$tmp/err"
 expect_log '(small|file): .*(checksum|AccessDenied|CRC32C)'
+umount_ckptfs
+
+# What is opened when its name is known: the first bytes are asked for at once.
+mount_ckptfs read_size=2M stall_timeout=2s deadline=20s attr_ttl=60s
+ls -l "$mnt" >/dev/null
+set_faults read_corrupt_once
+check "a small file that is asked for at open is read again and right" right_or_error "$tmp/part" once succeeds
+set_faults read_corrupt
+check "one that is always corrupted is an error" right_or_error "$tmp/part" always fails
+check "of which no byte was given" test ! -s "$tmp/got"
+check "and so is a larger one, of which a listing told" sh -c '! cat "$1" >"$2" 2>/dev/null' sh \
+	"$mnt/listed" "$tmp/got"
+check "whose last bytes are held back" test "$(stat -c %s "$tmp/got")" -lt 700000
+expect_log '(once|always|listed): .*(checksum|CRC32C)'
 umount_ckptfs

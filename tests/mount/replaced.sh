@@ -54,14 +54,14 @@ esac
 expect_eq ENOENT "$(fdo open r "$mnt/file")" "and the name is gone"
 
 # The first bytes are asked for together with the version, when it is known already.
-head -c 300000 "$tmp/a" | store_put ahead
-expect_eq 300000 "$(stat -c %s "$mnt/ahead")" "a smaller file"
+head -c 700000 "$tmp/a" | store_put ahead
+expect_eq 700000 "$(stat -c %s "$mnt/ahead")" "a smaller file"
 requests_mark
 : <"$mnt/ahead"
 expect_requests "open asks for the beginning, too" GetObject=1
 expect_eq 131072 "$(awk -v get="$(echo GetObject | op_names)" '$2 == get { n = $8 } END { print n }' "$requests")" \
 	"which is what is read first"
-head -c 300000 "$tmp/b" | store_put ahead
+head -c 700000 "$tmp/b" | store_put ahead
 expect_eq "B" "$(tr -s AB <"$mnt/ahead")" "of another version than the one known no byte is shown"
 requests_mark
 expect_eq "B" "$(tr -s AB <"$mnt/ahead")" "and what the page cache has"
