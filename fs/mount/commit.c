@@ -23,6 +23,7 @@ void commit_finish_locked(struct file *f, struct outcome *out, int err,
 {
         f->locked.committing = f->locked.finishing = f->locked.planned = false;
         plan_release(&f->locked.steps);
+        rebase_end_locked(f);
         out->err = err;
         out->published = obj != NULL;
         if (obj)
@@ -105,6 +106,8 @@ static int add_changed_locked(const struct file *f, struct plan *p)
 static int make_plan_locked(struct file *f)
 {
         unsigned caps = store_caps(f->env->store);
+        uint64_t base_len;
+        const struct store_object *base = rebase_base_locked(f, &base_len);
         size_t nruns = list_runs_locked(f, NULL, 0);
         CLEANUP(freep) struct plan_run *runs = calloc(nruns + 1, sizeof *runs);
         CLEANUP(freep) struct plan_sent *sent = calloc(f->locked.nslots + 1, sizeof *sent);
@@ -112,8 +115,8 @@ static int make_plan_locked(struct file *f)
                 return -ENOMEM;
         struct plan_in in = {
                 .size = f->locked.size,
-                .base = f->locked.base_len,
-                .base_size = file_base_locked(f)->size,
+                .base = base_len,
+                .base_size = base->size,
                 .copies = caps & STORE_CAP_PART_COPY && !(caps & STORE_CAP_WHOLE_COPY),
                 .whole_copies = caps & STORE_CAP_WHOLE_COPY,
                 .put_most = f->locked.plan.first,
@@ -126,6 +129,8 @@ static int make_plan_locked(struct file *f)
         int err = plan_commit(&in, &f->locked.steps);
         if (!err && !f->locked.steps.put)
                 err = add_changed_locked(f, &f->locked.steps);
+        if (!err)
+                err = rebase_check_locked(f);
         f->locked.next_step = 0;
         f->locked.recopies = false;
         f->locked.planned = !err;
@@ -161,7 +166,10 @@ static int add_fill(struct file *f, struct task *t, uint64_t from, uint64_t to)
 /* What lies in [from, to), where nothing was written: the base's, then zeros. */
 static int add_unwritten_locked(struct file *f, struct task *t, uint64_t from, uint64_t to)
 {
-        uint64_t good = f->locked.base_len < to ? f->locked.base_len : to;
+        uint64_t good;
+        (void)rebase_base_locked(f, &good);
+        if (good > to)
+                good = to;
         if (good < from)
                 good = from;
         int err = add_fill(f, t, from, good);
@@ -188,13 +196,14 @@ static struct task *send_bytes_locked(struct file *f, struct outcome *out, enum 
                                       unsigned no, uint64_t off, uint64_t len)
 {
         struct task *t = task_new_locked(f, out, kind);
+        uint64_t base_len;
         if (!t)
                 return NULL;
         t->part = part_new(f->env->spill, no, off);
         int err = t->part ? add_bytes_locked(f, t, off, len) : -ENOMEM;
         if (!err && t->fill_to &&
             (!(t->src = strdup(file_base_key_locked(f))) ||
-             !(t->match = strdup(file_base_locked(f)->etag))))
+             !(t->match = strdup(rebase_base_locked(f, &base_len)->etag))))
                 err = -ENOMEM;
         t->err = err;
         f->locked.fills += t->fill_to > 0;
@@ -204,6 +213,7 @@ static struct task *send_bytes_locked(struct file *f, struct outcome *out, enum 
 static void copy_bytes_locked(struct file *f, struct outcome *out, const struct plan_step *s)
 {
         struct task *t = task_new_locked(f, out, TASK_COPY);
+        uint64_t base_len;
         if (!t)
                 return;
         f->locked.copies++;
@@ -211,7 +221,7 @@ static void copy_bytes_locked(struct file *f, struct outcome *out, const struct 
         t->off = s->off;
         t->len = s->len;
         t->src = strdup(file_base_key_locked(f));
-        t->match = strdup(file_base_locked(f)->etag);
+        t->match = strdup(rebase_base_locked(f, &base_len)->etag);
         t->err = t->src && t->match ? 0 : -ENOMEM;
 }
 
@@ -234,6 +244,17 @@ static void set_cond_locked(struct file *f, struct task *t)
         if (!t->match && !(t->match = strdup(f->locked.base.etag)))
                 t->err = -ENOMEM;
         t->cond.if_match = t->match;
+}
+
+/* The version that was changed is gone: nothing is published. */
+static void set_keeps_locked(struct file *f, struct task *t)
+{
+        bool elsewhere = t->kind == TASK_COMPLETE && f->locked.upload_key;
+        t->keeps = true;
+        t->base = strdup(rebase_gone_locked(f));
+        t->cond.if_match = t->base;
+        if (!t->base || (elsewhere && !(t->src = strdup(f->locked.upload_key))))
+                t->err = -ENOMEM;
 }
 
 static struct task *clone_locked(struct file *f, struct outcome *out)
@@ -300,14 +321,18 @@ static void finish_locked(struct file *f, struct outcome *out)
                 t = send_bytes_locked(f, out, TASK_PUT, 0, 0, f->locked.size);
         else
                 t = task_new_locked(f, out, TASK_COMPLETE);
-        if (t)
-                set_cond_locked(f, t);
-        else
+        if (!t)
                 f->locked.finishing = false;
+        else if (f->locked.rebase)
+                set_keeps_locked(f, t);
+        else
+                set_cond_locked(f, t);
 }
 
 void commit_advance_locked(struct file *f, struct outcome *out)
 {
+        if (rebase_waits_locked(f, out))
+                return;
         if (!f->locked.planned) {
                 if (f->locked.inflight)
                         return;

@@ -88,6 +88,7 @@ void file_unref(struct file *f)
         free_garbage(f->locked.data.garbage);
         end_reader(f->locked.reader);
         plan_release(&f->locked.steps);
+        rebase_end_locked(f);
         pthread_cond_destroy(&f->idle);
         pthread_mutex_destroy(&f->mtx);
         free(f->locked.anchors);
@@ -208,7 +209,7 @@ void file_set_error_locked(struct file *f, int err)
 {
         if (f->locked.err || !err)
                 return;
-        f->locked.err = err;
+        f->locked.err = err = f->locked.rebase ? -ESTALE : err; /* whatever the rest failed with */
         if (!f->locked.unlinked)
                 log_warn("%s: not published, the version before it stands: %s", f->locked.key,
                          strerror(-err));

@@ -47,6 +47,7 @@ enum task_kind {
         TASK_CLONE,    /* a copy of all of another object */
         TASK_MOVE,     /* what was completed under the name that the upload was begun with */
         TASK_REMOVE,   /* what is left there */
+        TASK_LOOK,     /* which version stands, when the base is gone */
         TASK_ABORT
 };
 
@@ -57,6 +58,7 @@ struct task {
         struct file *file;
         struct part *part;           /* TASK_PART, TASK_STEP, TASK_PUT */
         int err;                     /* it could not be made whole: it ends with this */
+        bool keeps;                  /* it is not to be published, but recorded */
         bool kept;                   /* it lost to another host's, and is recorded */
         bool summed;                 /* the part's checksum is known */
         uint64_t fill_from, fill_to; /* bytes of the base to be fetched for the part */
@@ -123,6 +125,7 @@ struct file {
                 unsigned fills, copies; /* steps that fetch and copy from the base: it keeps its
                                            name meanwhile */
                 bool recopies;          /* a copy that was only named has another name now */
+                struct rebase *rebase;  /* the commit's base is gone: rebase.c's; or NULL */
                 struct file_commit *commits, **commits_last;
                 struct file_deferred *deferred, **deferred_last;
                 struct file_wait *waits;
@@ -203,6 +206,22 @@ void commit_finish_locked(struct file *f, struct outcome *out, int err,
 
 /* Gives up the claim of what is no longer finishing. */
 void commit_unclaim_locked(struct file *f, struct outcome *out);
+
+/* --- rebase.c */
+/* The request failed: whether that is since the base of the commit is gone, and the commit goes on
+ * to keep what was written. */
+bool rebase_begin_locked(struct file *f, const struct task *t, int err);
+/* Whether the commit has to find out first which version stands. */
+bool rebase_waits_locked(struct file *f, struct outcome *out);
+/* It is this one, or none (-ENOENT). */
+void rebase_looked_locked(struct file *f, int err, const struct store_object *obj);
+/* -ESTALE when the plan moves too much to keep a change; else 0. */
+int rebase_check_locked(const struct file *f);
+/* The version that is gone; NULL when the commit's base stands, as far as is known. */
+const char *rebase_gone_locked(const struct file *f);
+void rebase_end_locked(struct file *f);
+/* What bytes [0, *len) of the file are of that the commit does not have. */
+const struct store_object *rebase_base_locked(const struct file *f, uint64_t *len);
 
 /* --- task.c */
 /* A request to be made when the lock is left: counted, or NULL and the error is set. */

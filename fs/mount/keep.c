@@ -17,6 +17,7 @@
 
 struct keeping {
         struct store *store;
+        const char *name;
         struct kept kept;
         char id[KEPT_ID_MAX];
         char *text; /* of the record, borrowed by its put */
@@ -41,6 +42,7 @@ static void keeping_freep(struct keeping **k)
 static void finish(struct keeping *k, int err)
 {
         const char *base = k->kept.base ? k->kept.base : "none";
+        bool renamed = strcmp(k->name, k->kept.key) != 0;
         if (!err && !k->kept.base)
                 log_error("%s: another file has that name: what was to go through it is kept as "
                           "%s; ckptctl recover publishes or discards it",
@@ -48,11 +50,12 @@ static void finish(struct keeping *k, int err)
         else if (err)
                 log_error("%s: its version %s was replaced by another host, and the change made on "
                           "it is lost: %s",
-                          k->kept.key, base, strerror(-err));
+                          k->name, base, strerror(-err));
         else
                 log_error("%s: its version %s was replaced by another host: the change made on it "
-                          "is kept as %s; ckptctl recover publishes or discards it",
-                          k->kept.key, base, k->id);
+                          "is kept as %s%s%s; ckptctl recover publishes or discards it",
+                          k->name, base, k->id, renamed ? ", to be published as " : "",
+                          renamed ? k->kept.key : "");
         k->done(k->arg, err);
         keeping_free(k);
 }
@@ -131,6 +134,7 @@ int keep_change(struct store *s, const struct keep_what *what, void (*done)(void
         if (!k)
                 return -ENOMEM;
         k->store = s;
+        k->name = what->name;
         k->done = done;
         k->arg = arg;
         kept_id(k->id);

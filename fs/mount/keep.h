@@ -10,6 +10,8 @@
 
 struct keep_what {
         const char *key, *base; /* copied; base: the version that was changed, or NULL */
+        const char *name;       /* of the file now, borrowed until done(): the upload may have
+                                   another */
         uint64_t size;          /* of the file with the change */
         /* The upload with all of its parts sent, borrowed until done(); or, when NULL, the bytes,
          * whose body is borrowed until done(), and their metadata, copied. */

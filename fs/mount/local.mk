@@ -34,6 +34,7 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/file_end.c \
 	%D%/file_int.h \
 	%D%/file_read.c \
+	%D%/rebase.c \
 	%D%/killed.c \
 	%D%/killed.h \
 	%D%/listing.c \

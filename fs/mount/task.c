@@ -199,37 +199,9 @@ static void keep_ended_locked(struct file *f, const struct task *t)
         f->locked.state = UPLOAD_NONE;
 }
 
-static void ended_locked(struct file *f, struct outcome *out, struct task *t, int err,
-                         const struct store_object *obj)
+static void succeeded_locked(struct file *f, struct outcome *out, struct task *t,
+                             const struct store_object *obj)
 {
-        f->locked.inflight--;
-        f->locked.fills -= t->fill_to > 0;
-        f->locked.copies -= t->kind == TASK_COPY;
-        if (t->kind == TASK_ABORT) {
-                if (err)
-                        log_warn("%s: its unfinished upload could not be aborted and stays at the "
-                                 "store",
-                                 f->locked.key);
-                store_upload_free(TAKE_PTR(t->upload));
-                return;
-        }
-        if (t->kind == TASK_REMOVE) {
-                removed_locked(f, out, t, err);
-                return;
-        }
-        if (err && t->kind == TASK_MOVE && remove_locked(f, out, t, err))
-                return;
-        if (err && t->kind == TASK_COMPLETE && t->src && !t->kept && begins_anew_locked(f, err))
-                return;
-        if (t->kind == TASK_PUT || t->kind == TASK_COMPLETE)
-                f->locked.finishing = err == 0 && f->locked.upload_key;
-        if (err) {
-                if (t->kept)
-                        keep_ended_locked(f, t);
-                file_set_error_locked(f, err);
-                f->locked.finishing = false;
-                return;
-        }
         switch (t->kind) {
         case TASK_PART:
                 slot_sent_locked(f, t->part->no);
@@ -250,6 +222,49 @@ static void ended_locked(struct file *f, struct outcome *out, struct task *t, in
         default:
                 break;
         }
+}
+
+static void ended_locked(struct file *f, struct outcome *out, struct task *t, int err,
+                         const struct store_object *obj)
+{
+        f->locked.inflight--;
+        f->locked.fills -= t->fill_to > 0;
+        f->locked.copies -= t->kind == TASK_COPY;
+        if (t->kind == TASK_ABORT) {
+                if (err)
+                        log_warn("%s: its unfinished upload could not be aborted and stays at the "
+                                 "store",
+                                 f->locked.key);
+                store_upload_free(TAKE_PTR(t->upload));
+                return;
+        }
+        if (t->kind == TASK_REMOVE) {
+                removed_locked(f, out, t, err);
+                return;
+        }
+        if (t->kind == TASK_LOOK) {
+                rebase_looked_locked(f, err, obj);
+                return;
+        }
+        if (err && rebase_begin_locked(f, t, err)) {
+                f->locked.finishing = false;
+                return;
+        }
+        if (err && t->kind == TASK_MOVE && remove_locked(f, out, t, err))
+                return;
+        if (err && t->kind == TASK_COMPLETE && t->src && !t->keeps && !t->kept &&
+            begins_anew_locked(f, err))
+                return;
+        if (t->kind == TASK_PUT || t->kind == TASK_COMPLETE)
+                f->locked.finishing = err == 0 && f->locked.upload_key;
+        if (err) {
+                if (t->kept)
+                        keep_ended_locked(f, t);
+                file_set_error_locked(f, err);
+                f->locked.finishing = false;
+                return;
+        }
+        succeeded_locked(f, out, t, obj);
 }
 
 static void task_end(struct task *t, int err, const struct store_object *obj,
@@ -283,7 +298,8 @@ static bool is_keeping(struct task *t)
         struct file *f = t->file;
         struct store_body body = t->kind == TASK_PUT ? body_of(t) : store_body_mem(NULL, 0);
         struct keep_what what = {
-                .key = t->src ? t->src : t->key,
+                .key = t->kind == TASK_COMPLETE && t->src ? t->src : t->key,
+                .name = t->key,
                 .base = t->cond.if_match,
                 .upload = t->kind == TASK_COMPLETE ? t->upload : NULL,
                 .body = &body,
@@ -339,6 +355,12 @@ static struct store_body body_of(struct task *t)
                 .read = read_body, .arg = t, .len = t->part->len, .crc32c = t->part->crc};
 }
 
+/* In place of publishing it. */
+static int keep(struct task *t)
+{
+        return is_keeping(t) ? 0 : -ESTALE;
+}
+
 static int send_part(struct task *t)
 {
         const struct file_env *env = t->file->env;
@@ -352,6 +374,8 @@ static int send_part(struct task *t)
         err = env->meta(env->owner, t->file->who, false, &t->meta);
         if (err)
                 return err;
+        if (t->keeps)
+                return keep(t);
         return store_put(env->store, t->key, &body, &t->meta, &t->cond, object_done, t);
 }
 
@@ -471,8 +495,9 @@ void task_start(struct task *t)
                                              object_done, t);
                 break;
         case TASK_COMPLETE:
-                err = t->base ? store_head(s, t->key, target_headed, t)
-                              : store_upload_complete(t->upload, &t->cond, object_done, t);
+                err = t->keeps  ? keep(t)
+                      : t->base ? store_head(s, t->key, target_headed, t)
+                                : store_upload_complete(t->upload, &t->cond, object_done, t);
                 break;
         case TASK_CLONE:
                 err = env->meta(env->owner, t->file->who, false, &t->meta);
@@ -485,6 +510,9 @@ void task_start(struct task *t)
                 break;
         case TASK_REMOVE:
                 err = store_head(s, t->src, rest_headed, t);
+                break;
+        case TASK_LOOK:
+                err = store_head(s, t->key, object_done, t);
                 break;
         case TASK_ABORT:
                 METRIC_ADD(uploads_aborted, 1);

@@ -4,7 +4,7 @@
 # published: the other's object stands, and the bytes are kept. Whole rewrites go by the last close.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 33
+plan 28
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 mkdir "$tmp/mnt2"
@@ -47,20 +47,6 @@ same "the large one is what was written" "$tmp/data" large
 expect_eq "$(head -c 150 "$tmp/data" | sha256sum)" "$(store_cat small | sha256sum)" "the small one, too"
 expect_eq "$(sha256sum <"$tmp/data")" "$(sha256sum <"$mnt/large")" "and seen in the mount"
 expect_eq " " "$(store_ls .ckptfs/) $(store_uploads)" "nothing is left over"
-
-# Bytes of the version that is gone would have to be copied: there is nothing to keep.
-store_put tail <"$tmp/data"
-fdo_begin open wa "$mnt/tail" write 1000 pause close
-printf theirs >"$other/tail"
-fdo_ends "ok ok ok ESTALE" "an append to a file that another mount replaced: close says ESTALE"
-expect_eq "theirs theirs" "$(store_cat tail) $(cat "$mnt/tail")" "the other's object stands"
-check "no upload is left" wait_for 10 sh -c '[ -z "$("$1" uploads)" ]' sh "$builddir/tests/lib/objects"
-check "the log says it" grep -q 'tail: not published.*Stale' "$mount_log"
-
-store_put tail <"$tmp/data"
-fdo_begin open wa "$mnt/tail" write 1000 pause close
-rm "$other/tail"
-fdo_ends "ok ok ok ESTALE" "an append to a file that another mount deleted, too"
 
 store_put deleted <"$tmp/data"
 fdo_begin src "$tmp/data" open w "$mnt/deleted" write 12000000 pause close

@@ -31,6 +31,7 @@ mount_tests = \
 	%D%/listing_changes.sh \
 	%D%/listing_large.sh \
 	%D%/locks.sh \
+	%D%/lost_base.sh \
 	%D%/many_files.sh \
 	%D%/memory.sh \
 	%D%/mmap.sh \
@@ -84,6 +85,7 @@ mount_gs_tests = \
 	%D%/gs/listing.sh \
 	%D%/gs/listing_changes.sh \
 	%D%/gs/locks.sh \
+	%D%/gs/lost_base.sh \
 	%D%/gs/many_files.sh \
 	%D%/gs/memory.sh \
 	%D%/gs/mmap.sh \
