@@ -35,8 +35,9 @@ bool rebase_begin_locked(struct file *f, const struct task *t, int err)
 {
         struct rebase *r = f->locked.rebase;
 
-        if (err != -ESTALE || t->keeps || !needed_base(t) || f->locked.err || !f->locked.committing ||
-            f->locked.unlinked || f->locked.origin_key || (r && r->tries == TRIES_MOST))
+        if (err != -ESTALE || t->keeps || !needed_base(t) || f->locked.err ||
+            !f->locked.committing || f->locked.unlinked || f->locked.origin_key ||
+            (r && r->tries == TRIES_MOST))
                 return false;
         if (!r) {
                 f->locked.rebase = r = calloc(1, sizeof *r);
