@@ -108,7 +108,7 @@ int payload_dev_share(struct payload *p, struct coll *c, unsigned root, uint64_t
                 err = c->ops->share(c, root, p->dev.bounce, n);
         if (!err && !mine)
                 err = put_block(p, off, p->dev.bounce, n);
-        return err;
+        return coll_agree(c, err); /* who goes on would wait for who does not */
 }
 
 /* Calls fn with each run of the shard, until it fails or a signal comes. */

@@ -26,7 +26,7 @@ enum { MAX_RUNS = 1000, MAX_JOBS = 64, USE_CHARTS = 6 };
 
 struct report {
         struct doc doc;
-        size_t runs, left_out;
+        size_t runs, beyond; /* those that are shown, and those that are not */
 };
 
 /* --- what every run has --------------------------------------------------------------------------
@@ -173,16 +173,18 @@ static void add_file(struct report *r, const char *path)
         CLEANUP(json_freep) struct json *run = NULL;
         char why[512];
 
+        if (r->runs == MAX_RUNS) {
+                r->beyond++;
+                return;
+        }
         if (json_read(path, &run, why, sizeof why)) {
                 fprintf(stderr, "ckptbench: %s\n", why);
-                r->left_out++;
                 return;
         }
         if (strcmp(json_string(json_get(run, "format"), ""), RUN_FORMAT) ||
             json_number(json_get(run, "version"), 0) != RUN_FORMAT_VERSION ||
             !scenario_find(json_string(json_get(run, "scenario"), ""))) {
                 fprintf(stderr, "ckptbench: %s is no result of this version: left out\n", path);
-                r->left_out++;
                 return;
         }
         section(r, run, path);
@@ -205,8 +207,7 @@ static int add_tree(struct report *r, char *dir)
                 bool root = e->fts_level == FTS_ROOTLEVEL;
                 if (e->fts_info == FTS_NS || e->fts_info == FTS_DNR || e->fts_info == FTS_ERR)
                         err = root ? -e->fts_errno : 0;
-                else if (e->fts_info == FTS_F && r->runs < MAX_RUNS &&
-                         (root || !strcmp(e->fts_name, "run_results.json")))
+                else if (e->fts_info == FTS_F && (root || !strcmp(e->fts_name, "run_results.json")))
                         add_file(r, e->fts_path);
         }
         fts_close(fts);
@@ -277,6 +278,11 @@ static int make_report(char **dirs, size_t ndirs, const char *page)
         }
         if (!status)
                 status = write_report(&r.doc, page);
+        if (r.beyond)
+                fprintf(stderr,
+                        "ckptbench: the report has the first %d runs, %zu more are left out: give "
+                        "fewer directories\n",
+                        MAX_RUNS, r.beyond);
         if (!status)
                 printf("report of %zu runs: %s\n", r.runs, page);
         doc_release(&r.doc);

@@ -28,6 +28,7 @@ unit_tests = \
 	%D%/test_xml \
 	%D%/test_conf \
 	%D%/test_io_posix \
+	%D%/test_payload_dev \
 	%D%/test_keys \
 	%D%/test_metrics \
 	%D%/test_models \
@@ -78,6 +79,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_conf_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_io_posix_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_io_posix_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_payload_dev_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_payload_dev_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_keys_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_keys_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_metrics_CFLAGS = $(AM_UNIT_CFLAGS)
