@@ -25,7 +25,7 @@ struct conn *conn_new(const struct server_config *cfg, int fd, char *scratch)
         struct conn *c = calloc(1, sizeof *c);
 
         if (c)
-                c->in = malloc(CONN_IN);
+                c->in = malloc(CONN_IN + CONN_FRAME);
         if (!c || !c->in) {
                 free(c);
                 close(fd);
@@ -131,7 +131,8 @@ static enum step begin_exchange(struct conn *c)
         struct service *s = (struct service *)(uintptr_t)&c->cfg->service;
         struct exchange *x = &c->x;
 
-        c->body_left = x->rq.body_len;
+        c->body_left = x->rq.chunked ? UINT64_MAX : x->rq.body_len;
+        c->coding = (struct chunked){.state = CHUNK_SIZE};
         c->cut = UINT64_MAX;
         p->begin(s, x);
         if (x->status)
@@ -197,6 +198,8 @@ static int deliver(void *arg, char *p, size_t n)
 
         if (x->to == BODY_DROP)
                 return 0;
+        if (x->to == BODY_TEXT && n > EXCHANGE_TEXT_MAX - x->text.len)
+                return -EFBIG;
         if (x->fault.what == FAULT_CORRUPT && at >= before && at - before < n)
                 p[at - before] ^= 1;
         return x->to == BODY_TEXT ? buf_add(&x->text, p, n) : intake_write(&x->intake, p, n);
@@ -205,12 +208,23 @@ static int deliver(void *arg, char *p, size_t n)
 static void refuse_body(struct conn *c, int err)
 {
         struct exchange *x = &c->x;
-        int status = err == -EBADMSG ? 400 : err == -ENOSPC || err == -EDQUOT ? 507 : 500;
+        int status = err == -EBADMSG                    ? 400
+                     : err == -EFBIG                    ? 413
+                     : err == -ENOSPC || err == -EDQUOT ? 507
+                                                        : 500;
 
         intake_cancel(&x->intake);
         x->to = BODY_DROP;
         if (!x->status)
                 c->cfg->protocol->refuse(x, status, NULL, strerror(-err));
+}
+
+static void count_body(struct conn *c, size_t n)
+{
+        c->x.bytes_in += n;
+        c->body_left -= n;
+        if (c->x.rq.chunked)
+                chunked_skip(&c->coding, n);
 }
 
 /* Takes n bytes of the body. */
@@ -223,8 +237,7 @@ static void take_body(struct conn *c, char *p, size_t n)
                 err = x->chunked    ? chunked_feed(&x->chunks, p, n, deliver, x)
                       : x->in_parts ? related_feed(&x->related, p, n, deliver, x)
                                     : deliver(x, p, n);
-        x->bytes_in += n;
-        c->body_left -= n;
+        count_body(c, n);
         if (err)
                 refuse_body(c, err);
 }
@@ -240,18 +253,72 @@ static void skip_body(struct conn *c, size_t n)
                 chunked_skip(&x->chunks, n);
         if (x->to != BODY_DROP && x->in_parts)
                 related_skip(&x->related, n);
-        x->bytes_in += n;
-        c->body_left -= n;
+        count_body(c, n);
+}
+
+/* A body in chunks is over: `err` 0 when it ended as it should. Where it did not, nobody knows what
+ * the bytes behind it are. */
+static void end_chunks(struct conn *c, int err)
+{
+        struct exchange *x = &c->x;
+
+        x->rq.body_len = x->bytes_in;
+        c->body_left = 0;
+        if (err) {
+                x->close = true;
+                c->in_len = c->head_len;
+        } else if (x->to != BODY_DROP && x->in_parts) {
+                err = related_end(&x->related, deliver, x);
+        }
+        if (err)
+                refuse_body(c, err);
+}
+
+/* Whether the frame of a chunk is due, and not data. */
+static bool in_frame(const struct conn *c)
+{
+        return c->x.rq.chunked && c->coding.state != CHUNK_DATA;
+}
+
+/* How many of the next n bytes of the body come one behind the other. */
+static uint64_t in_a_row(const struct conn *c, uint64_t n)
+{
+        return c->x.rq.chunked && c->coding.left < n ? c->coding.left : n;
+}
+
+/* Takes at most n bytes of the body of those that came with the head, or with the last frame. */
+static void take_early(struct conn *c, uint64_t n)
+{
+        char *p = c->in + c->head_len;
+        size_t in = c->in_len - c->head_len;
+        size_t k = n < in ? (size_t)n : in;
+
+        if (in_frame(c)) {
+                ssize_t took = chunked_frame(&c->coding, p, in);
+                if (took < 0) {
+                        end_chunks(c, (int)took);
+                        return;
+                }
+                k = (size_t)took;
+                if (c->coding.state == CHUNK_DONE)
+                        end_chunks(c, 0);
+        } else {
+                k = (size_t)in_a_row(c, k);
+                take_body(c, p, k);
+        }
+        c->in_len -= k;
+        memmove(p, p + k, c->in_len - c->head_len);
 }
 
 /* How many bytes of the body may come before a rule acts; 0: it acts now. */
 static uint64_t until_fault(const struct conn *c)
 {
         const struct fault *f = &c->x.fault;
+        uint64_t end = c->x.bytes_in + c->body_left;
 
         if (f->what != FAULT_RESET && f->what != FAULT_STALL)
                 return c->body_left;
-        uint64_t at = f->after_bytes < c->x.rq.body_len ? f->after_bytes : c->x.rq.body_len;
+        uint64_t at = f->after_bytes < end ? f->after_bytes : end;
         return at - c->x.bytes_in;
 }
 
@@ -313,16 +380,25 @@ static size_t unseen(const struct exchange *x, size_t n)
 /* Reads at most n bytes of the body from the connection. A count as conn_recv(). */
 static ssize_t body_piece(struct conn *c, size_t n, enum step *step)
 {
-        size_t k = unseen(&c->x, n), most = CONN_SCRATCH;
+        bool of_frames = c->x.chunked || (c->x.in_parts && !c->x.related.open);
+        size_t k, most = CONN_SCRATCH;
         ssize_t got;
 
+        if (in_frame(c)) {
+                got = conn_recv(c, c->in + c->in_len, CONN_FRAME, step);
+                if (got > 0)
+                        c->in_len += (size_t)got;
+                return got;
+        }
+        n = (size_t)in_a_row(c, n);
+        k = unseen(&c->x, n);
         if (k) {
                 got = conn_drop(c, k, step);
                 if (got > 0)
                         skip_body(c, (size_t)got);
                 return got;
         }
-        if ((c->x.chunked || c->x.in_parts) && data_is_null(vault_data(c->cfg->service.vault)))
+        if (of_frames && data_is_null(vault_data(c->cfg->service.vault)))
                 most = 256; /* the frame of a chunk; its data is not worth a copy */
         got = conn_recv(c, c->scratch, n < most ? n : most, step);
         if (got > 0)
@@ -337,19 +413,14 @@ static enum step read_body(struct conn *c, uint64_t now_ns)
 
         while (c->body_left || (c->x.fault.what == FAULT_RESET && c->x.rq.body_len)) {
                 uint64_t n = until_fault(c);
-                if (!n && c->x.rq.body_len)
+                if (!n)
                         return body_fault(c, now_ns);
                 if (turn >= TURN) {
                         c->wake_ns = now_ns; /* the next one's turn */
                         return STEP_PAUSE;
                 }
-                size_t in = c->in_len - c->head_len;
-                if (in) {
-                        n = n < in ? n : in;
-                        take_body(c, c->in + c->head_len, (size_t)n);
-                        c->in_len -= (size_t)n;
-                        memmove(c->in + c->head_len, c->in + c->head_len + n,
-                                c->in_len - c->head_len);
+                if (c->in_len > c->head_len) {
+                        take_early(c, n);
                         continue;
                 }
                 n = shape_allow(&c->up, n < TURN ? (size_t)n : TURN, now_ns, &c->wake_ns);
@@ -357,7 +428,7 @@ static enum step read_body(struct conn *c, uint64_t now_ns)
                         return STEP_PAUSE;
                 ssize_t got = body_piece(c, (size_t)n, &step);
                 if (got == -EAGAIN && step == STEP_IN)
-                        conn_expect(c, c->body_left);
+                        conn_expect(c, in_frame(c) ? 0 : in_a_row(c, c->body_left));
                 if (got <= 0)
                         return got == -EAGAIN ? step : STEP_CLOSE;
                 shape_use(&c->up, (size_t)got);

@@ -45,7 +45,8 @@ struct conn {
 
         char *in; /* what was read: a head, the beginning of its body, the next heads */
         size_t in_len, head_len;
-        uint64_t body_left;
+        uint64_t body_left;    /* of a body in chunks: up to UINT64_MAX, and 0 at its end */
+        struct chunked coding; /* of a body in chunks */
         struct exchange x;
         bool in_exchange;
 
@@ -60,7 +61,9 @@ struct conn {
         struct shape up, down;
 };
 
-enum { CONN_SCRATCH = 256 << 10, CONN_IN = HTTP_HEAD_MAX };
+/* CONN_FRAME: read at once where the frame of a chunk is due; what is behind it may be of the next
+ * request. */
+enum { CONN_SCRATCH = 256 << 10, CONN_FRAME = 512, CONN_IN = HTTP_HEAD_MAX };
 
 /* Takes over fd (also on failure). NULL: no memory. */
 struct conn *conn_new(const struct server_config *cfg, int fd, char *scratch);

@@ -62,7 +62,7 @@ struct exchange {
         const char *upload;                   /* upload id, "" for none */
         unsigned part;                        /* 0: none */
         enum body_to to;
-        bool chunked; /* the body comes in chunks */
+        bool chunked; /* the body comes in the vendor's own chunks, whatever rq.chunked */
         struct chunked chunks;
         bool in_parts; /* the body is a description and the data */
         struct related related;

@@ -90,7 +90,7 @@ static int run_part(struct service *s, struct exchange *outer, const char *part,
         if (buf_add(&head, line, n - (size_t)(line - part)) || buf_adds(&head, "\r\n\r\n"))
                 return -ENOMEM;
         int nhead = http_parse(head.p, head.len, &x.rq);
-        if (nhead <= 0)
+        if (nhead <= 0 || x.rq.chunked)
                 return -EINVAL;
         size_t nbody = head.len > (size_t)nhead + 4 ? head.len - 4 - (size_t)nhead : 0;
         x.rq.body_len = x.rq.body_len < nbody ? x.rq.body_len : nbody;

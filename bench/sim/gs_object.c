@@ -68,13 +68,21 @@ struct object *gs_find(struct service *s, struct exchange *x, const char *bucket
         return err ? NULL : TAKE_PTR(o);
 }
 
+/* The generation that is asked for, -1 for the present one, which some clients call 0. */
+static int64_t generation_of(struct exchange *x)
+{
+        int64_t gen = gs_number(x, "generation", -1);
+
+        return gen ? gen : -1;
+}
+
 static struct object *find_to_read(struct service *s, struct exchange *x)
 {
         struct vault_cond cond;
 
         if (gs_bad_cond(x, "if", &cond))
                 return NULL;
-        return gs_find(s, x, x->bucket, x->key, gs_number(x, "generation", -1), &cond, true);
+        return gs_find(s, x, x->bucket, x->key, generation_of(x), &cond, true);
 }
 
 void gs_get(struct service *s, struct exchange *x)
@@ -117,7 +125,7 @@ void gs_delete(struct service *s, struct exchange *x)
 {
         CLEANUP(object_unrefp) struct object *o = NULL;
         struct vault_cond cond;
-        int64_t gen = gs_number(x, "generation", -1);
+        int64_t gen = generation_of(x);
 
         if (x->status || gs_bad_cond(x, "if", &cond))
                 return;
@@ -141,7 +149,7 @@ void gs_patch(struct service *s, struct exchange *x)
 {
         CLEANUP(json_freep) struct json *resource = NULL;
         struct vault_cond cond;
-        int64_t gen = gs_number(x, "generation", -1);
+        int64_t gen = generation_of(x);
         int err = -ESTALE;
 
         if (x->status || gs_bad_cond(x, "if", &cond) ||

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/digest.h"
@@ -74,7 +75,8 @@ struct content_range {
         uint64_t total;
 };
 
-static int parse_range(const char *text, uint64_t body_len, struct content_range *r)
+/* `whole`: the body is there, or its length was said. */
+static int parse_range(const char *text, bool whole, uint64_t body_len, struct content_range *r)
 {
         char total[24], extra;
 
@@ -89,10 +91,21 @@ static int parse_range(const char *text, uint64_t body_len, struct content_range
         r->has_total = strcmp(total, "*");
         if (r->has_total && sscanf(total, "%" SCNu64 "%c", &r->total, &extra) != 1)
                 return -EINVAL;
+        if (!whole)
+                return 0;
         if (r->asks)
                 return body_len ? -EINVAL : 0;
         return r->last + 1 - r->first != body_len || (r->has_total && r->last >= r->total) ? -EINVAL
                                                                                            : 0;
+}
+
+/* True when the reply is set to an error. */
+static bool bad_range(struct exchange *x, bool whole, struct content_range *r)
+{
+        if (!parse_range(http_header(&x->rq, "content-range"), whole, x->rq.body_len, r))
+                return false;
+        gs_refuse(x, 400, "invalid", "The Content-Range does not fit the body.");
+        return true;
 }
 
 struct so_far {
@@ -113,13 +126,10 @@ static int add_part(void *arg, unsigned number, const struct object *part)
 void gs_begin_chunk(struct service *s, struct exchange *x)
 {
         struct vault_upload up = {x->bucket, x->key, x->upload};
-        const char *range = http_header(&x->rq, "content-range");
         struct content_range r;
 
-        if (parse_range(range, x->rq.body_len, &r)) {
-                gs_refuse(x, 400, "invalid", "The Content-Range does not fit the body.");
+        if (bad_range(x, !x->rq.chunked, &r))
                 return;
-        }
         if (r.asks)
                 x->op = "objects.status";
         int err = vault_upload_check(s->vault, &up);
@@ -129,11 +139,19 @@ void gs_begin_chunk(struct service *s, struct exchange *x)
                 gs_fail(x, err);
 }
 
+/* The vendor's libraries want no 308, which some of them take for a redirect, and say so. */
 static void reply_incomplete(struct exchange *x, uint64_t size)
 {
+        const char *no_308 = http_header(&x->rq, "x-guploader-no-308");
+
         if (size)
                 buf_addf(&x->headers, "Range: bytes=0-%" PRIu64 "\r\n", size - 1);
-        gs_reply(x, 308);
+        if (no_308 && !strcasecmp(no_308, "yes")) {
+                exchange_header(x, "X-Http-Status-Code-Override", "308");
+                gs_reply(x, 200);
+        } else {
+                gs_reply(x, 308);
+        }
 }
 
 /* Adds what the request has brought from the point on where the data ends so far: bytes that are
@@ -217,10 +235,8 @@ void gs_chunk(struct service *s, struct exchange *x)
         struct content_range r;
         struct so_far f = {.o = NULL};
 
-        if (parse_range(http_header(&x->rq, "content-range"), x->rq.body_len, &r)) {
-                gs_fail(x, -EINVAL); /* begin() has let it pass */
+        if (bad_range(x, true, &r))
                 return;
-        }
         int err = vault_upload_parts(s->vault, &up, 0, add_part, &f);
         if (!err && !r.asks && r.first > f.size) {
                 gs_refuse(x, 400, "invalid", "The chunk begins behind what was received.");

@@ -18,8 +18,8 @@ void gs_begin_insert(struct service *s, struct exchange *x)
                 gs_refuse(x, 400, "invalid", "The uploadType is not known.");
         else if (!x->in_parts && !*x->key)
                 gs_refuse(x, 400, "required", "Required parameter: name");
-        else if (x->in_parts &&
-                 related_begin(&x->related, http_header(&x->rq, "content-type"), x->rq.body_len))
+        else if (x->in_parts && related_begin(&x->related, http_header(&x->rq, "content-type"),
+                                              x->rq.chunked ? RELATED_OPEN : x->rq.body_len))
                 gs_refuse(x, 400, "invalid", "The Content-Type names no boundary.");
         if (x->status)
                 return;

@@ -113,7 +113,7 @@ static int parse_length(const char *text, uint64_t *out)
 /* What the headers say about the message itself. */
 static int apply_headers(struct http_request *rq)
 {
-        bool has_length = false, has_host = false;
+        bool has_length = false, has_host = false, is_old = !rq->keep_alive;
 
         for (unsigned i = 0; i < rq->nheaders; i++) {
                 const struct http_header *h = &rq->headers[i];
@@ -124,7 +124,9 @@ static int apply_headers(struct http_request *rq)
                                 return -400;
                         has_length = true;
                 } else if (!strcasecmp(h->name, "transfer-encoding")) {
-                        return -501;
+                        if (rq->chunked || strcasecmp(h->value, "chunked"))
+                                return -501;
+                        rq->chunked = true;
                 } else if (!strcasecmp(h->name, "connection")) {
                         if (strcasestr(h->value, "close"))
                                 rq->keep_alive = false;
@@ -136,9 +138,9 @@ static int apply_headers(struct http_request *rq)
                         has_host = true;
                 }
         }
-        if (!has_host)
+        if (!has_host || (rq->chunked && (has_length || is_old)))
                 return -400;
-        return !has_length && !strcmp(rq->method, "PUT") ? -411 : 0;
+        return !has_length && !rq->chunked && !strcmp(rq->method, "PUT") ? -411 : 0;
 }
 
 int http_parse(char *buf, size_t len, struct http_request *rq)
@@ -268,6 +270,7 @@ const char *http_reason(int status)
                 {409, "Conflict"},
                 {411, "Length Required"},
                 {412, "Precondition Failed"},
+                {413, "Content Too Large"},
                 {416, "Range Not Satisfiable"},
                 {429, "Too Many Requests"},
                 {431, "Request Header Fields Too Large"},

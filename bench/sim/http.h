@@ -20,14 +20,15 @@ struct http_request {
         const char *query; /* still escaped, "" when there is none */
         unsigned nheaders;
         struct http_header headers[HTTP_HEADERS_MAX];
-        uint64_t body_len;
+        uint64_t body_len; /* when `chunked`, 0 until whoever reads the body knows it */
+        bool chunked;      /* the body comes in chunks, and says itself where it ends */
         bool keep_alive;
         bool expect_continue;
 };
 
 /* Parses the head of a request at buf[0..len) in place; bytes behind the head stay as they are.
  * Returns the length of the head, 0 when it is not whole yet, or minus the HTTP status that refuses
- * it: 400, 411, 414, 431, 501 (a transfer coding), 505. Pure. */
+ * it: 400, 411, 414, 431, 501 (a transfer coding other than chunked), 505. Pure. */
 int http_parse(char *buf, size_t len, struct http_request *rq);
 
 /* The value of a header (any case), NULL when it is absent. */

@@ -23,6 +23,7 @@ int related_begin(struct related *r, const char *content_type, uint64_t body_len
                 return -EINVAL;
         snprintf(r->boundary, sizeof r->boundary, "--%.*s", (int)n, at + quoted);
         r->rest = body_len;
+        r->open = body_len == RELATED_OPEN;
         return 0;
 }
 
@@ -80,16 +81,9 @@ static bool ends_with(const char *p, size_t n, const char *end, size_t nend)
 }
 
 /* The last bytes: a line break may be at their very end or not, and tells where the data ends. */
-static int take_tail(struct related *r, char *p, size_t n, related_fn *fn, void *arg)
+static int end_tail(struct related *r, related_fn *fn, void *arg)
 {
         char want[RELATED_BOUNDARY_MAX + 8];
-
-        if (r->ntail + n > sizeof r->tail)
-                return -EBADMSG;
-        memcpy(r->tail + r->ntail, p, n);
-        r->ntail += n;
-        if (r->rest)
-                return 0;
         size_t end = (size_t)snprintf(want, sizeof want, "%s%s--%s", r->eol, r->boundary, r->eol);
         if (!ends_with(r->tail, r->ntail, want, end)) {
                 end -= strlen(r->eol);
@@ -99,11 +93,41 @@ static int take_tail(struct related *r, char *p, size_t n, related_fn *fn, void 
         return r->ntail > end ? fn(arg, r->tail, r->ntail - end) : 0;
 }
 
+static int take_tail(struct related *r, char *p, size_t n, related_fn *fn, void *arg)
+{
+        if (r->ntail + n > sizeof r->tail)
+                return -EBADMSG;
+        memcpy(r->tail + r->ntail, p, n);
+        r->ntail += n;
+        return r->rest ? 0 : end_tail(r, fn, arg);
+}
+
+/* The most that can be behind the data: two breaks and "--". */
+static size_t tail_max(const struct related *r)
+{
+        return strlen(r->boundary) + 6;
+}
+
 static void begin_data(struct related *r)
 {
-        size_t tail = strlen(r->boundary) + 6; /* two breaks and "--" */
+        if (!r->open)
+                r->left = r->rest > tail_max(r) ? r->rest - tail_max(r) : 0;
+}
 
-        r->left = r->rest > tail ? r->rest - tail : 0;
+/* Gives away what is not among the last bytes any more, what was held back first. */
+static int slide(struct related *r, char *p, size_t n, related_fn *fn, void *arg)
+{
+        size_t all = r->ntail + n, most = tail_max(r);
+        size_t data = all > most ? all - most : 0;
+        size_t held = data < r->ntail ? data : r->ntail;
+        int err = held ? fn(arg, r->tail, held) : 0;
+
+        memmove(r->tail, r->tail + held, r->ntail -= held);
+        if (!err && data > held)
+                err = fn(arg, p, data - held);
+        memcpy(r->tail + r->ntail, p + (data - held), n - (data - held));
+        r->ntail += n - (data - held);
+        return err;
 }
 
 int related_feed(struct related *r, char *p, size_t n, related_fn *fn, void *arg)
@@ -123,11 +147,19 @@ int related_feed(struct related *r, char *p, size_t n, related_fn *fn, void *arg
                 if (found)
                         begin_data(r);
         }
+        if (r->open)
+                return n ? slide(r, p, n, fn, arg) : 0;
         size_t k = related_left(r, n);
         int err = k ? fn(arg, p, k) : 0;
         related_skip(r, k);
         r->rest -= n - k;
         return err || n == k ? err : take_tail(r, p + k, n - k, fn, arg);
+}
+
+int related_end(struct related *r, related_fn *fn, void *arg)
+{
+        r->rest = 0;
+        return r->text_len ? end_tail(r, fn, arg) : -EBADMSG;
 }
 
 size_t related_left(const struct related *r, size_t n)

@@ -5,8 +5,9 @@
  *      --B CRLF headers CRLF CRLF DESCRIPTION CRLF --B CRLF headers CRLF CRLF DATA CRLF --B--
  * [CRLF]
  *
- * Since the length of the whole is known, so is the end of the data, but for the last line break.
- * Some clients break lines by LF alone; the first one tells. Pure. */
+ * Where the length of the whole is known, so is the end of the data, but for the last line break.
+ * Where it is not, the last bytes so far are held back: they may be data or the end. Some clients
+ * break lines by LF alone; the first one tells. Pure. */
 #ifndef CKPTFS_SIM_RELATED_H
 #define CKPTFS_SIM_RELATED_H
 
@@ -17,6 +18,7 @@
 #include "base/buf.h"
 
 enum { RELATED_BOUNDARY_MAX = 80, RELATED_HEAD_MAX = 64 << 10 };
+#define RELATED_OPEN UINT64_MAX
 
 struct related {
         char boundary[RELATED_BOUNDARY_MAX]; /* with "--" before it */
@@ -26,16 +28,20 @@ struct related {
         size_t type_at, type_len;            /* the data's own type; len 0: none */
         uint64_t left;                       /* bytes of data that are still to come for certain */
         uint64_t rest;                       /* bytes of the body that are still to come */
+        bool open;                           /* how many is not known */
         char tail[RELATED_BOUNDARY_MAX + 8];
         size_t ntail;
 };
 
-/* `head` is an empty buf. 0, or -EINVAL when the type names no boundary. */
+/* `head` is an empty buf; body_len RELATED_OPEN: not known. 0, or -EINVAL when the type names no
+ * boundary. */
 int related_begin(struct related *r, const char *content_type, uint64_t body_len);
 /* Takes the next bytes as they came; data goes to fn, in place. 0, what fn returned, or -EBADMSG.
  */
 typedef int related_fn(void *arg, char *p, size_t n);
 int related_feed(struct related *r, char *p, size_t n, related_fn *fn, void *arg);
+/* Says that an open body is whole. The same. */
+int related_end(struct related *r, related_fn *fn, void *arg);
 /* How many of the next n bytes are data for certain, and taking them unseen. */
 size_t related_left(const struct related *r, size_t n);
 void related_skip(struct related *r, size_t n);

@@ -58,12 +58,18 @@ bool s3_bad_metadata(struct exchange *x, struct object *o)
         return x->status != 0;
 }
 
+/* True when the reply is set to an error. Of a body in chunks it is known at the end. */
+static bool is_too_large(struct exchange *x)
+{
+        if (x->rq.body_len > S3_PUT_MAX)
+                s3_error(x, "EntityTooLarge");
+        return x->status != 0;
+}
+
 void s3_begin_put(struct service *s, struct exchange *x)
 {
-        if (x->rq.body_len > S3_PUT_MAX) {
-                s3_error(x, "EntityTooLarge");
+        if (is_too_large(x))
                 return;
-        }
         int err = intake_begin(vault_data(s->vault), x->bucket, &x->intake);
         if (err)
                 s3_fail(x, err);
@@ -91,7 +97,7 @@ void s3_put(struct service *s, struct exchange *x)
         CLEANUP(object_unrefp) struct object *o = NULL;
         struct vault_cond cond;
 
-        if (s3_bad_digest(x))
+        if (is_too_large(x) || s3_bad_digest(x))
                 return;
         int err = intake_finish(&x->intake, &o);
         if (!err)
@@ -131,7 +137,7 @@ void s3_part(struct service *s, struct exchange *x)
         CLEANUP(object_unrefp) struct object *o = NULL;
         struct vault_upload up = s3_upload(x);
 
-        if (s3_bad_digest(x))
+        if (is_too_large(x) || s3_bad_digest(x))
                 return;
         int err = intake_finish(&x->intake, &o);
         if (!err)

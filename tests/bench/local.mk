@@ -53,6 +53,7 @@ sim_tests = \
 	%D%/sim_parallel.sh \
 	%D%/sim_restart.sh \
 	%D%/sim_s3_more.sh \
+	%D%/sim_transfer.sh \
 	%D%/sim_uploads.sh \
 	$(NULL)
 TESTS += $(sim_tests)

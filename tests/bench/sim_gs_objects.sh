@@ -4,7 +4,7 @@
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 50
+plan 51
 
 sim_start --data "$tmp/data" --protocol gs
 o=/storage/v1/b/bkt/o up=/upload/storage/v1/b/bkt/o
@@ -36,6 +36,8 @@ expect_eq 404 "$(req GET "$o/d%2Fa%20b?generation=1")" "a generation that is not
 expect_eq 200 "$(media "d/a%20b&ifGenerationMatch=$gen")" "an overwrite of the generation that is there is done"
 expect_eq 412 "$(media "d/a%20b&ifGenerationMatch=$gen")" "once"
 expect_eq 404 "$(req GET "$o/d%2Fa%20b?alt=media&generation=$gen")" "the generation before is gone"
+media gone >/dev/null
+expect_eq 204 "$(req DELETE "$o/gone?generation=0")" "generation 0 is the present one"
 expect_eq 400 "$(req POST "$up?uploadType=media&name=bad" -H 'x-goog-hash: crc32c=AAAAAA==' -d x)" \
 	"a body with another checksum is refused"
 

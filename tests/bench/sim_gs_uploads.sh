@@ -5,7 +5,7 @@
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 56
+plan 57
 
 sim_start --data "$tmp/data" --protocol gs --rewrite-chunk 4M --resume-short 512K
 o=/storage/v1/b/bkt/o up=/upload/storage/v1/b/bkt/o
@@ -46,6 +46,9 @@ session 'res&ifGenerationMatch=0'
 expect_eq 412 "$(chunk 0 1000000 1000000)" "a condition of the session counts at its end"
 expect_eq 400 "$(session res3; dd if="$tmp/big" of="$tmp/chunk" bs=1000 count=1 status=none
 	req PUT "$session" -H 'x-goog-hash: crc32c=AAAAAA==' --data-binary "@$tmp/chunk")" "the checksum of the whole is verified at the end"
+session res4
+expect_eq "200 308" "$(req PUT "$session" -H 'X-GUploader-No-308: yes' -H 'Content-Range: bytes */*' -d '') $(field x-http-status-code-override)" \
+	"who wants no 308 is told in a header"
 expect_eq 499 "$(req DELETE "$session")" "a session is cancelled"
 expect_eq 404 "$(ask)" "and gone"
 

@@ -16,6 +16,7 @@ unit_tests = \
 	%D%/test_s3_request \
 	%D%/test_pattern \
 	%D%/test_read_torch \
+	%D%/test_sim_chunked \
 	%D%/test_sim_fault \
 	%D%/test_sim_http \
 	%D%/test_sim_index \
@@ -111,6 +112,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_s3_etag_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_pattern_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_pattern_LDADD = $(UNIT_SIM_LIBS)
+%C%_test_sim_chunked_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_sim_chunked_LDADD = $(UNIT_SIM_LIBS)
 %C%_test_sim_fault_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_sim_fault_LDADD = $(UNIT_SIM_LIBS)
 %C%_test_sim_related_CFLAGS = $(AM_UNIT_CFLAGS)

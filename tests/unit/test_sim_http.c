@@ -32,7 +32,14 @@ static const struct {
         {"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1x\r\n\r\n", -400},
         {"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999999999999\r\n\r\n", -400},
         {"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", -400},
-        {"PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n", -501},
+        {"PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: Chunked\r\n\r\n", 1},
+        {"PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", -501},
+        {"PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n"
+         "Transfer-Encoding: chunked\r\n\r\n",
+         -501},
+        {"PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n",
+         -400},
+        {"PUT / HTTP/1.0\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n", -400},
         {"GET http://h/a HTTP/1.1\r\nHost: h\r\n\r\n", 1},
         {"GET http://h HTTP/1.1\r\nHost: h\r\n\r\n", -400},
 };

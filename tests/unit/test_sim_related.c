@@ -22,17 +22,18 @@ static void release(struct related *r)
         buf_release(&r->head);
 }
 
-/* Feeds `body` in pieces of `piece` bytes; the data is appended to `out`. */
-static int feed(struct related *r, const char *body, size_t piece, struct buf *out)
+/* Feeds `body` in pieces of `piece` bytes; the data is appended to `out`. `open`: without a word of
+ * its length. */
+static int feed(struct related *r, const char *body, bool open, size_t piece, struct buf *out)
 {
         char copy[512];
         size_t n = strlen(body);
-        int err = related_begin(r, "multipart/related; boundary=\"b\"", n);
+        int err = related_begin(r, "multipart/related; boundary=\"b\"", open ? RELATED_OPEN : n);
 
         snprintf(copy, sizeof copy, "%s", body);
         for (size_t at = 0; at < n && !err; at += piece)
                 err = related_feed(r, copy + at, n - at < piece ? n - at : piece, collect, out);
-        return err;
+        return err || !open ? err : related_end(r, collect, out);
 }
 
 static const struct {
@@ -50,11 +51,13 @@ static const struct {
 
 START_TEST(the_parts_are_found)
 {
-        for (size_t piece = 1; piece <= 200; piece++) {
+        for (size_t i = 2; i <= 401; i++) {
+                bool open = i % 2;
+                size_t piece = i / 2;
                 CLEANUP(release) struct related r = {.head = BUF_INIT};
                 CLEANUP(buf_release) struct buf out = BUF_INIT;
 
-                ck_assert_int_eq(feed(&r, good[_i].body, piece, &out), 0);
+                ck_assert_int_eq(feed(&r, good[_i].body, open, piece, &out), 0);
                 ck_assert(related_is_whole(&r));
                 ck_assert_str_eq(out.p, good[_i].data);
                 ck_assert_uint_eq(r.text_len, strlen("{\"name\":\"n\"}"));
@@ -76,10 +79,10 @@ static const char *const bad[] = {
 
 START_TEST(a_broken_body_is_refused)
 {
-        for (size_t piece = 1; piece <= 100; piece += 9) {
+        for (size_t i = 2; i <= 201; i += 9) {
                 CLEANUP(release) struct related r = {.head = BUF_INIT};
                 CLEANUP(buf_release) struct buf out = BUF_INIT;
-                int err = feed(&r, bad[_i], piece, &out);
+                int err = feed(&r, bad[_i], i % 2, i / 2, &out);
 
                 ck_assert(err == -EBADMSG || !related_is_whole(&r));
         }
