@@ -133,7 +133,7 @@ fi
 # ten epochs, five loaders.
 suite="-cd $srcdir/tests/bench/suite $at"
 mkdir -p nvme/checkpoints
-if [ $mounted = yes ] && has HAVE_LIBARCHIVE; then
+if [ $mounted = yes ] && bench_has HAVE_LIBARCHIVE; then
 	gen $at dataset=100k_496x387_images --shard-size 20KiB
 	timeout 120 "$builddir/ckptbench" dataset $suite s3.region=us-east-1 mount.path="$tmp/mnt" out=suite >run.out 2>&1
 	expect_eq "0 s3iterabledataset s3mapdataset fsspec mountpoint mountpointcache 900" "$? $(jq -r '[.job_results[]

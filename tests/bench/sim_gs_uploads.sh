@@ -21,7 +21,7 @@ session() {
 	session=${session#"$url"}
 }
 chunk() {
-	dd if="$tmp/big" bs=1 skip="$1" count="$2" of="$tmp/chunk" status=none
+	tail -c "+$(($1 + 1))" "$tmp/big" | head -c "$2" >"$tmp/chunk"
 	req PUT "$session" -H "Content-Range: bytes $1-$(($1 + $2 - 1))/$3" --data-binary "@$tmp/chunk"
 }
 ask() { req PUT "$session" -H 'Content-Range: bytes */1000000' -d ''; }
