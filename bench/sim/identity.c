@@ -58,6 +58,7 @@ struct identity {
         struct json *tree;
         struct issues *issues;
         atomic_uint counts[COUNTS_MAX];
+        atomic_uint renewals;
 };
 
 static int bad_file(const char *file, const char *what, char *why, size_t nwhy)
@@ -105,6 +106,11 @@ struct issues *identity_issues(struct identity *id)
 const struct json *identity_tree(const struct identity *id)
 {
         return id->tree;
+}
+
+bool identity_renews(struct identity *id, unsigned number)
+{
+        return atomic_compare_exchange_strong(&id->renewals, &number, number + 1);
 }
 
 const char *ask_text(const struct ask *a, const char *name, const char *other)

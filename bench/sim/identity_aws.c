@@ -146,16 +146,35 @@ void ask_sso_credentials(struct ask *a)
         ask_reply_json(a, j);
 }
 
+/* Whether a refresh token is good. One that renews once has the number of the renewal behind it,
+ * and `next` is that which follows, else "". */
+static bool renews(struct ask *a, const char *given, char next[IDENTITY_TEXT_MAX])
+{
+        const char *first = ask_text(a, "refresh_token", "refresh");
+        size_t n = strlen(first);
+
+        *next = 0;
+        if (!json_bool(json_get(a->cfg, "once"), false))
+                return !ask_lacks(a, "refresh_token", given);
+        if (!given || strncmp(given, first, n) || (given[n] && given[n] != '.'))
+                return false;
+        unsigned number = given[n] ? (unsigned)strtoul(given + n + 1, NULL, 10) : 0;
+        if (!identity_renews(a->id, number))
+                return false;
+        snprintf(next, IDENTITY_TEXT_MAX, "%s.%u", first, number + 1);
+        return true;
+}
+
 /* A login that is refreshed: JSON both ways. The new token is the one that the portal demands. */
 void ask_sso_token(struct ask *a)
 {
         const struct json *portal = json_get(identity_tree(a->id), "sso.credentials");
         struct json *in = NULL, *j;
         struct issued is;
-        char why[128];
+        char why[128], next[IDENTITY_TEXT_MAX];
 
         if (json_parse("body", a->x->text.p, a->x->text.len, &in, why, sizeof why) ||
-            ask_lacks(a, "refresh_token", json_string(json_get(in, "refreshToken"), NULL))) {
+            !renews(a, json_string(json_get(in, "refreshToken"), NULL), next)) {
                 json_free(in);
                 ask_refuse(a, STYLE_OAUTH, 400, "invalid_grant", "The refresh token is not known.");
                 return;
@@ -166,5 +185,7 @@ void ask_sso_token(struct ask *a)
         json_add_string(j, "accessToken", json_string(json_get(portal, "token"), is.token));
         json_add_string(j, "tokenType", "Bearer");
         json_add_number(j, "expiresIn", (double)is.expires_in);
+        if (*next)
+                json_add_string(j, "refreshToken", next);
         ask_reply_json(a, j);
 }

@@ -68,6 +68,8 @@ void ask_issue(struct ask *a, long most, struct issued *out);
 void issue_time(time_t when, char out[32]);
 struct issues *identity_issues(struct identity *id);
 const struct json *identity_tree(const struct identity *id);
+/* Counts the renewal of that number: false when it was, or is not due yet. */
+bool identity_renews(struct identity *id, unsigned number);
 
 /* --- the servers --- */
 

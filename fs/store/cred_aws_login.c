@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cred_aws_login.c: the login of single sign-on that the vendor's tool has cached. That of a
- * session comes with what renews it: a token that ends within minutes is exchanged for another,
- * which goes into the cache, too, since the server may take the old one no more. */
+ * session comes with what renews it, once: a token that ends within minutes is exchanged for
+ * another, which goes into the cache with what renews that. */
 #include "store/cred_aws.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/digest.h"
@@ -14,7 +15,12 @@
 
 #include "base/banned.h"
 
-enum { RENEW_BEFORE_S = 300, LIFE_MOST_S = 366 * 86400 };
+enum {
+        RENEW_BEFORE_S = 300,
+        LIFE_MOST_S = 366 * 86400,
+        OTHERS_MS = 3000, /* what another program has got, it has put into the cache by then */
+        LOOK_MS = 50,
+};
 
 static const char *field(const struct json *cache, const char *name)
 {
@@ -140,6 +146,27 @@ static int renew(struct cred_ask *a, const struct profile *p, const struct cred_
         return cred_set(token, renewed);
 }
 
+/* A renewal that is refused: another program may have been first, whose login is taken from the
+ * cache. What ends at `end` is what was there; is it over, the other's is waited for. */
+static int take_others(struct cred_ask *a, const struct cred_login *l, time_t end, char **token)
+{
+        unsigned most = end <= time(NULL) ? OTHERS_MS : 0;
+
+        for (unsigned waited = 0;; waited += LOOK_MS) {
+                CLEANUP(secret_json_freep) struct json *cache = NULL;
+                CLEANUP(freep) char *file = NULL;
+                int err = read_cache(a, l, &file, &cache);
+                time_t its = err ? 0 : end_of(cache, "expiresAt");
+                if (its > end && its > time(NULL)) {
+                        log_debug("%s: another program has renewed the login", file);
+                        return cred_set(token, field(cache, "accessToken"));
+                }
+                if (waited >= most || (a->stop && __atomic_load_n(a->stop, __ATOMIC_SEQ_CST)))
+                        return -EACCES;
+                usleep(LOOK_MS * 1000U);
+        }
+}
+
 int cred_aws_login(struct cred_ask *a, const struct profile *p, const struct cred_login *l,
                    char **token)
 {
@@ -152,6 +179,8 @@ int cred_aws_login(struct cred_ask *a, const struct profile *p, const struct cre
         time_t end = end_of(cache, "expiresAt"), now = time(NULL);
         if (l->renewed && end <= now + RENEW_BEFORE_S && can_renew(cache)) {
                 err = renew(a, p, l, cache, file, token);
+                if (err == -EACCES)
+                        err = take_others(a, l, end, token);
                 if (!err || (end <= now && err != -EACCES))
                         return err;
         }

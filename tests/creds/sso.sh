@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Single sign-on: a login that the vendor's tool has cached.
 . "$srcdir/tests/lib/creds.sh"
-plan 22
+plan 25
 start_url=https://corp.example/start
 cat >"$home/.aws/config" <<END
 [profile new]
@@ -84,10 +84,17 @@ refused "a renewal that is refused is told with the command for a login" 'login 
 	"$(sso)" "$(oidc)" AWS_PROFILE=new
 renewable $past $past topsecret-refresh
 refused "a registration that has ended renews nothing" 'login has expired' "$(sso)" "$(oidc)" AWS_PROFILE=new
+identity "{\"issue\": {\"only\": true}, $demands}, \"sso.token\": {\"refresh_token\": \"topsecret-refresh\", \"once\": true, \"delay\": \"1s\"}}"
+renewable $past $future topsecret-refresh
+(tmp=$tmp/other && mkdir "$tmp" && try "$(sso)" "$(oidc)" AWS_PROFILE=new && : >"$tmp/opened") &
+other=$!
+opens "of two programs that renew a login at once, which only one can, the first" "$(sso)" "$(oidc)" AWS_PROFILE=new
+wait $other
+check "and the second take the one that was renewed" [ -e "$tmp/other/opened" ]
+expect_eq 1 "$(awk '$2 == "sso.token" && $6 == 200' "$requests" | wc -l)" "which was renewed once"
+sed -i "s/\"expiresAt\":[^,]*/\"expiresAt\": \"$past\"/" "$cache"
+opens "what came with it renews it again" "$(sso)" "$(oidc)" AWS_PROFILE=new
 identity "{\"issue\": {\"only\": true}, $demands}, \"sso.token\": {\"answer\": \"garbage\"}}"
 renewable $past $future topsecret-refresh
 refused "a page in place of a renewal is told" 'no JSON' "$(sso)" "$(oidc)" AWS_PROFILE=new
-identity "{\"issue\": {\"only\": true}, $demands}, \"sso.token\": {\"delay\": \"2s\"}}"
-renewable $past $future topsecret-refresh
-opens "a slow renewal is waited for" "$(sso)" "$(oidc)" AWS_PROFILE=new
 no_secrets
