@@ -41,6 +41,7 @@ unit_tests = \
 	%D%/test_attr \
 	%D%/test_chain \
 	%D%/test_claim \
+	%D%/test_creates \
 	%D%/test_holders \
 	%D%/test_killed \
 	%D%/test_pace \
@@ -132,6 +133,8 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_chain_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_claim_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_claim_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_creates_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_creates_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_holders_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_holders_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_killed_CFLAGS = $(AM_UNIT_CFLAGS)
