@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/uri.h"
 #include "base/xml.h"
+#include "store/explain.h"
 #include "store/http_once.h"
 
 #include "base/banned.h"
@@ -72,10 +73,9 @@ static int try_once(struct cred_ask *a, struct cred_call *c)
         if (err == -ENOMEM || err == -ECANCELED)
                 return err;
         if (err == -EPROTO)
-                return cred_no(a, -EPROTO,
-                               "%s at %.*s cannot be trusted over TLS (%s): set ca_bundle to the "
-                               "PEM file of the authority that signed for it",
-                               c->what, server_of(c->url.p), c->url.p, x.error);
+                return cred_no(a, -EPROTO, "%s at %.*s cannot be trusted over TLS (%s): %s",
+                               c->what, server_of(c->url.p), c->url.p, x.error,
+                               explain_tls(x.error));
         return c->metadata ? -EHOSTDOWN : -ETIMEDOUT;
 }
 

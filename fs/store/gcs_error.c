@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "store/explain.h"
 #include "base/banned.h"
 
 static const struct {
@@ -73,6 +74,8 @@ static void read_fault(struct op *op)
                 read_json_fault(op);
         else if (op->in.p[blank] == '<')
                 read_xml_fault(op);
+        if (!*fault->code && !*fault->message)
+                explain_keep_text(op);
         copy(fault->request_id, sizeof fault->request_id,
              http_reply_header(&op->rq, "x-guploader-uploadid"));
         if (after && isdigit((unsigned char)*after)) {
@@ -142,25 +145,6 @@ int gcs_fault(struct store_kind *k, struct op *op)
 /* --- for people
  * ----------------------------------------------------------------------------------- */
 
-static void explain_transport(const char *where, const struct op *op, int err, char *why, size_t n)
-{
-        const char *said = op->fault.message;
-
-        if (op->untrusted)
-                snprintf(why, n,
-                         "%s cannot be trusted over TLS (%s): set ca_bundle to the PEM file of the "
-                         "authority that signed for it",
-                         where, said);
-        else if (err == -EHOSTUNREACH)
-                snprintf(why, n, "%s: host unknown (%s): correct endpoint", where, said);
-        else if (err == -ECONNREFUSED)
-                snprintf(why, n, "%s does not answer (%s): start the server or correct endpoint",
-                         where, said);
-        else
-                snprintf(why, n, "%s: %s (%s): try again, or correct endpoint", where, said,
-                         strerror(-err));
-}
-
 void gcs_explain(struct store_kind *k, const struct op *op, int err, char *why, size_t nwhy)
 {
         const struct op_fault *f = &op->fault;
@@ -168,7 +152,7 @@ void gcs_explain(struct store_kind *k, const struct op *op, int err, char *why, 
         if (!strcmp(f->code, "NoCredentials"))
                 cred_chain_why(k->creds, why, nwhy);
         else if (!f->status)
-                explain_transport(k->endpoint, op, err, why, nwhy);
+                explain_transport(k->endpoint, "endpoint", op, err, why, nwhy);
         else if (err == -ENOENT)
                 snprintf(why, nwhy, "bucket %s does not exist at %s: create it or correct the URL",
                          k->bucket, k->endpoint);
@@ -181,6 +165,8 @@ void gcs_explain(struct store_kind *k, const struct op *op, int err, char *why, 
                          "access to bucket %s denied by %s (%d %s): allow these credentials to "
                          "list and read it (roles/storage.objectUser), or use others",
                          k->bucket, k->endpoint, f->status, f->message);
+        else if (!*f->code && !*f->request_id)
+                explain_stranger(k->endpoint, "Google Cloud Storage", op, why, nwhy);
         else
                 snprintf(why, nwhy, "bucket %s at %s: %d %s %s (request %s): see the server's log",
                          k->bucket, k->endpoint, f->status, f->code, f->message, f->request_id);

@@ -106,6 +106,10 @@ int http_header(struct http_req *rq, const char *name, const char *value);
 /* Whether a URL's host is this machine, by name or number. */
 bool http_on_this_machine(const char *url);
 
+/* The variable that may name a proxy for this URL; NULL when none does. no_proxy is not looked at.
+ */
+const char *http_proxy_variable(const char *url);
+
 struct http_stats {
         uint64_t requests, bytes_sent, bytes_received, connections_opened;
 };

@@ -203,6 +203,21 @@ bool http_on_this_machine(const char *url)
                !strncmp(host, "localhost:", 10) || !strncmp(host, "localhost/", 10);
 }
 
+const char *http_proxy_variable(const char *url)
+{
+        static const char *const plain[] = {"http_proxy", "all_proxy", "ALL_PROXY"};
+        static const char *const tls[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
+        bool https = !strncmp(url, "https:", 6);
+        size_t n = https ? sizeof tls / sizeof *tls : sizeof plain / sizeof *plain;
+
+        for (size_t i = 0; i < n && !http_on_this_machine(url); i++) {
+                const char *name = https ? tls[i] : plain[i], *value = getenv(name);
+                if (value && *value)
+                        return name;
+        }
+        return NULL;
+}
+
 /* The list is curl's, its nodes and text are ours: no allocation. */
 static int set_headers(struct http_slot *slot)
 {

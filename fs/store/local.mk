@@ -24,6 +24,8 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/cred_http.c \
 	%D%/cred_int.h \
 	%D%/cred_util.c \
+	%D%/explain.c \
+	%D%/explain.h \
 	%D%/gcs.c \
 	%D%/gcs.h \
 	%D%/gcs_batch.c \

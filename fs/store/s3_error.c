@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "store/explain.h"
 #include "base/banned.h"
 
 enum { MOVED_REGION = 1, MOVED_CREDENTIALS = 4 };
@@ -88,6 +89,8 @@ static void read_fault(struct op *op, char *region, size_t nregion)
         copy(fault->request_id, sizeof fault->request_id, f[2].text.p);
         copy(fault->request_id, sizeof fault->request_id,
              http_reply_header(&op->rq, "x-amz-request-id"));
+        if (!*fault->code)
+                explain_keep_text(op);
         copy(region, nregion, f[3].text.p);
         copy(region, nregion, http_reply_header(&op->rq, "x-amz-bucket-region"));
         if (after && isdigit((unsigned char)*after)) {
@@ -170,24 +173,6 @@ int s3_fault(struct store_kind *k, struct op *op)
 /* --- for people
  * ----------------------------------------------------------------------------------- */
 
-static void explain_transport(const char *where, const struct op *op, int err, char *why, size_t n)
-{
-        if (op->untrusted)
-                snprintf(why, n,
-                         "%s cannot be trusted over TLS (%s): set ca_bundle to the PEM file of the "
-                         "authority that signed for it",
-                         where, op->fault.message);
-        else if (err == -EHOSTUNREACH)
-                snprintf(why, n, "%s: host unknown (%s): correct endpoint or region", where,
-                         op->fault.message);
-        else if (err == -ECONNREFUSED)
-                snprintf(why, n, "%s does not answer (%s): start the server or correct endpoint",
-                         where, op->fault.message);
-        else
-                snprintf(why, n, "%s: %s (%s): try again, or correct endpoint", where,
-                         op->fault.message, strerror(-err));
-}
-
 /* The chain's own line, which may be longer than the op has room for. */
 static void explain_credentials(struct store_kind *k, const struct op *op, char *why, size_t nwhy)
 {
@@ -206,7 +191,9 @@ void s3_explain(struct store_kind *k, const struct op *op, int err, char *why, s
         if (is(op, "NoCredentials"))
                 explain_credentials(k, op, why, nwhy);
         else if (!f->status)
-                explain_transport(where, op, err, why, nwhy);
+                explain_transport(where, "endpoint or region", op, err, why, nwhy);
+        else if (!*f->code && (op->in.len || s3_ok(op)))
+                explain_stranger(where, "S3", op, why, nwhy);
         else if (is(op, "NoSuchBucket") || err == -ENOENT)
                 snprintf(why, nwhy, "bucket %s does not exist at %s: create it or correct the URL",
                          k->bucket, where);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/banned.h"
@@ -22,7 +23,12 @@ int s3_check_build(struct store_kind *k, struct op *op)
 
 int s3_check_parse(struct store_kind *k, struct op *op)
 {
-        return s3_ok(op) && !s3_is_error_body(op) ? 0 : s3_fault(k, op);
+        if (!s3_ok(op) || s3_is_error_body(op))
+                return s3_fault(k, op);
+        if (strstr(op->in.p, "<ListBucketResult"))
+                return 0;
+        op->fault.status = op->rq.status; /* any web server says 200 to something */
+        return -EIO;
 }
 
 int s3_list_build(struct store_kind *k, struct op *op)

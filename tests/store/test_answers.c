@@ -102,8 +102,11 @@ END_TEST
 static void answer_code(void *arg, struct fake_req *rq)
 {
         const char *word = arg;
+        const char *text = strchr(word, '\t'); /* a body of its own */
         if (!strcmp(word, "hang"))
                 fake_hang(rq);
+        else if (text)
+                fake_reply(rq, (int)strtol(word, NULL, 10), "", text + 1, strlen(text + 1));
         else
                 fake_error(rq, (int)strtol(word, NULL, 10), strchr(word, ' ') + 1);
 }
@@ -119,6 +122,12 @@ static const struct {
         {"403 AccessDenied", -EACCES, "denied", "allow these credentials"},
         {"503 SlowDown", -ETIMEDOUT, "503 SlowDown", "server's log"},
         {"hang", -ETIMEDOUT, "no byte moved", "endpoint"},
+        {"200\t<!DOCTYPE html><html>Welcome</html>", -EIO, "answers 200, and not as S3 does",
+         "correct endpoint"},
+        {"404\tno page here\nat all", -ENOENT, "answers 404 no page here, and not as S3 does",
+         "correct endpoint"},
+        {"400\tClient sent an HTTP request to an HTTPS server.\n", -EIO, "400 Client sent",
+         "give https:// in endpoint"},
 };
 
 START_TEST(a_check_tells_cause_and_remedy)

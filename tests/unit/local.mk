@@ -11,6 +11,7 @@ unit_tests = \
 	%D%/test_kept \
 	%D%/test_retry \
 	%D%/test_s3_etag \
+	%D%/test_explain \
 	%D%/test_gaps \
 	%D%/test_gcs \
 	%D%/test_s3_request \
@@ -141,6 +142,8 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_killed_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_extent_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_extent_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_explain_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_explain_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_gaps_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_gaps_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_plan_CFLAGS = $(AM_UNIT_CFLAGS)
