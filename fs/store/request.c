@@ -126,10 +126,9 @@ static void say(const struct op *op, int err)
 
 static void end(struct op *op, int err)
 {
-        if (err) {
+        if (err && worth_a_line(op, err)) {
                 __atomic_add_fetch(&op->s->errors, 1, __ATOMIC_RELAXED);
-                if (worth_a_line(op, err))
-                        say(op, err);
+                say(op, err);
         }
         op->finish(op, err);
         op_free(op);
