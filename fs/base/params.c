@@ -361,9 +361,10 @@ static const char *next_item(const char *list, struct buf *b)
  * set-user-id files are never honoured in the mount, and access times are not kept. */
 static bool is_mount_word(const char *name)
 {
-        static const char *const words[] = {"defaults", "auto",   "noauto",  "user",     "nouser",
-                                            "users",    "nofail", "_netdev", "dev",      "nodev",
-                                            "suid",     "nosuid", "exec",    "relatime", "noatime"};
+        static const char *const words[] = {
+                "defaults", "auto",    "noauto",   "user",  "nouser",    "users",
+                "nofail",   "_netdev", "dev",      "nodev", "suid",      "nosuid",
+                "relatime", "noatime", "diratime", "async", "nodiratime"};
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
                 if (!strcmp(name, words[i]))
                         return true;
@@ -376,6 +377,8 @@ static int set_item(struct params *p, const char *name, const char *value, char 
                 return 0;
         if (!value && !strcmp(name, "rw"))
                 return params_set(p, "ro", "off", why, nwhy);
+        if (!value && !strcmp(name, "exec"))
+                return params_set(p, "noexec", "off", why, nwhy);
         return params_set(p, name, value, why, nwhy);
 }
 

@@ -20,6 +20,7 @@
 #include "mount/mountpoint.h"
 #include "mount/rename.h"
 #include "mount/session.h"
+#include "mount/spill.h"
 #include "store.h"
 
 #include "base/banned.h"
@@ -28,12 +29,18 @@ enum { WHY_MAX = 1536 };
 
 static const char usage[] =
         "usage: ckptfs s3|gs://BUCKET[/PREFIX] MOUNTPOINT [-f] [-o OPTION[=VALUE],...] [-c FILE]\n"
-        "  -f       stay in the foreground and log to standard error\n"
-        "  -o LIST  options, separated by commas\n"
-        "  -c FILE  read options from a YAML file; -o takes precedence\n"
-        "  -V       print the version\n"
-        "  -h       print this help\n"
+        "  -f             stay in the foreground and log to standard error\n"
+        "  -o LIST        options, separated by commas\n"
+        "  -c FILE        read options from a YAML file; -o takes precedence\n"
+        "  -V, --version  print the version\n"
+        "  -h, --help     print this help\n"
         "options:\n";
+
+static const struct option long_options[] = {
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
+};
 
 struct command {
         struct mount mount;
@@ -47,6 +54,42 @@ static int complain(const char *why)
         return EXIT_FAILURE;
 }
 
+/* The process in the background leaves the directory it was started in: what is relative to it is
+ * made absolute before. 0 or -ENOMEM. */
+static int anchor(char **path)
+{
+        CLEANUP(freep) char *cwd = NULL;
+        char *whole;
+
+        if (!**path || **path == '/')
+                return 0;
+        cwd = getcwd(NULL, 0);
+        if (asprintf(&whole, "%s/%s", cwd ? cwd : "", *path) < 0)
+                return -ENOMEM;
+        free(*path);
+        *path = whole;
+        return 0;
+}
+
+static int anchor_paths(struct params *p)
+{
+        bool is_file = strcmp(p->log, "stderr") != 0 && strcmp(p->log, "syslog") != 0;
+        char **paths[] = {&p->ca_bundle, &p->credentials, &p->sse_c_key_file, &p->spill_dir};
+        int err = is_file ? anchor(&p->log) : 0;
+
+        for (size_t i = 0; !err && i < sizeof paths / sizeof *paths; i++)
+                err = anchor(paths[i]);
+        return err;
+}
+
+/* getopt() is still at a word whose letter it does not know when more follow. */
+static void bad_flag(char **argv, char *why)
+{
+        const char letter[] = {'-', (char)optopt, 0};
+        snprintf(why, WHY_MAX, "%s is not a flag, or lacks its value: see ckptfs -h",
+                 optopt ? letter : argv[optind - 1]);
+}
+
 /* Options of the file first, then those of the command line. 0 or -1 with `why`; exits for -h, -V
  * and -o help. */
 static int parse(struct command *c, int argc, char **argv, char *why)
@@ -56,7 +99,7 @@ static int parse(struct command *c, int argc, char **argv, char *why)
         int opt;
 
         opterr = 0;
-        while ((opt = getopt(argc, argv, "fo:c:Vh")) != -1) {
+        while ((opt = getopt_long(argc, argv, "fo:c:Vh", long_options, NULL)) != -1) {
                 switch (opt) {
                 case 'f':
                         c->foreground = true;
@@ -77,15 +120,14 @@ static int parse(struct command *c, int argc, char **argv, char *why)
                         params_help(stdout);
                         exit(EXIT_SUCCESS);
                 default:
-                        snprintf(why, WHY_MAX,
-                                 "-%c is not a flag, or lacks its value: see ckptfs -h", optopt);
+                        bad_flag(argv, why);
                         return -1;
                 }
         }
         if (file && conf_read_params(file, p, why, WHY_MAX))
                 return -1;
         optind = 1;
-        while ((opt = getopt(argc, argv, "fo:c:Vh")) != -1)
+        while ((opt = getopt_long(argc, argv, "fo:c:Vh", long_options, NULL)) != -1)
                 if (opt == 'o' && params_set_list(p, optarg, why, WHY_MAX))
                         return -1;
         if (argc - optind != 2) {
@@ -96,7 +138,14 @@ static int parse(struct command *c, int argc, char **argv, char *why)
                                            : "there are too many arguments");
                 return -1;
         }
-        c->mount.url = strdup(argv[optind]);
+        if (strstr(argv[optind + 1], "://")) {
+                snprintf(why, WHY_MAX,
+                         "'%s' is no mountpoint: give the URL first, then the directory",
+                         argv[optind + 1]);
+                return -1;
+        }
+        if (anchor_paths(p) || !(c->mount.url = strdup(argv[optind])))
+                return -1;
         return mountpoint_check(argv[optind + 1], &c->mount.mountpoint, why, WHY_MAX);
 }
 
@@ -134,8 +183,10 @@ static int serve(struct command *c)
         /* Until the mount stands, `why` says what failed, and the log nothing less than an error.
          */
         log_open("ckptfs", "stderr", LOG_LEVEL_ERROR);
-        int err = store_open_params(&m->params, m->url, &store, why, sizeof why);
+        int err = m->params.ro ? 0 : spill_check(m->params.spill_dir, why, sizeof why);
 
+        if (!err)
+                err = store_open_params(&m->params, m->url, &store, why, sizeof why);
         if (!err)
                 err = open_log(c, why);
         if (!err && (err = mount_init(m, store)))
@@ -146,6 +197,7 @@ static int serve(struct command *c)
                 err = session_start(session, why, sizeof why);
         if (!err) {
                 detach(c);
+                log_info("%s is mounted on %s (ckptfs " PACKAGE_VERSION ")", m->url, m->mountpoint);
                 rename_find_left(m);
                 session_wait(session);
                 mount_finish(m);

@@ -68,8 +68,9 @@ int mountpoint_check(const char *path, char **out, char *why, size_t nwhy)
                 return err;
         }
         if (err) {
-                snprintf(why, nwhy, "mountpoint %s: %s: create it with mkdir", path,
-                         strerror(-err));
+                snprintf(why, nwhy, "mountpoint %s: %s: %s", path, strerror(-err),
+                         err == -ENOENT ? "create it with mkdir"
+                                        : "name a directory that you can enter");
                 return err;
         }
         if (!S_ISDIR(st.st_mode)) {
@@ -88,10 +89,10 @@ int mountpoint_check(const char *path, char **out, char *why, size_t nwhy)
         CLEANUP(closep) int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
         if (fd < 0) {
                 err = -errno;
-                snprintf(why, nwhy,
-                         "/dev/fuse: %s: load the module with modprobe fuse, or give the "
-                         "container the device",
-                         strerror(-err));
+                snprintf(why, nwhy, "/dev/fuse: %s: %s, or give the container the device",
+                         strerror(-err),
+                         err == -EACCES ? "let all users read and write it (mode 666)"
+                                        : "load the module with modprobe fuse");
                 return err;
         }
         *out = TAKE_PTR(real);

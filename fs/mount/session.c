@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -128,6 +129,8 @@ static int add_options(const struct mount *m, struct fuse_args *args)
                 buf_adds(&o, ",allow_other");
         if (m->params.ro)
                 buf_adds(&o, ",ro");
+        if (m->params.noexec)
+                buf_adds(&o, ",noexec");
         if (o.failed || fuse_opt_add_arg(args, "ckptfs") || fuse_opt_add_arg(args, o.p))
                 return -ENOMEM;
         return 0;
@@ -144,6 +147,40 @@ static void keep_last_words(enum fuse_log_level level, const char *fmt, va_list 
         memcpy(last_words, text, sizeof text);
         if (level <= FUSE_LOG_ERR)
                 log_info("libfuse: %s", text);
+}
+
+/* The last line of what was written to the file, without the name of who wrote it. */
+static void read_last_words(int fd)
+{
+        char text[2 * sizeof last_words] = "";
+        off_t size = lseek(fd, 0, SEEK_END), keep = (off_t)sizeof text - 1;
+        ssize_t n = pread(fd, text, (size_t)keep, size > keep ? size - keep : 0);
+
+        while (n > 0 && text[n - 1] == '\n')
+                text[--n] = 0;
+        const char *line = strrchr(text, '\n');
+        line = line ? line + 1 : text;
+        if (!strncmp(line, "fusermount3: ", 13))
+                line += 13;
+        if (*line)
+                snprintf(last_words, sizeof last_words, "%s", line);
+}
+
+/* fusermount3, which mounts for who is not root, tells standard error what is wrong: that is kept
+ * for our own line. 0 or -1. */
+static int mount_listening(struct fuse_session *fuse, const char *mountpoint)
+{
+        CLEANUP(closep) int heard = memfd_create("fusermount3", MFD_CLOEXEC);
+        CLEANUP(closep) int before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+        bool listens = heard >= 0 && before >= 0 && dup2(heard, STDERR_FILENO) >= 0;
+
+        int err = fuse_session_mount(fuse, mountpoint);
+        if (listens) {
+                dup2(before, STDERR_FILENO);
+                if (err)
+                        read_last_words(heard);
+        }
+        return err;
 }
 
 static void args_release(struct fuse_args *args)
@@ -165,9 +202,10 @@ int session_new(struct mount *m, struct session **out, char *why, size_t nwhy)
         s->wake[0] = s->wake[1] = -1;
         s->fuse = fuse_session_new(&args, &ops, sizeof ops, m);
         fuse_set_log_func(keep_last_words);
-        if (!s->fuse || fuse_session_mount(s->fuse, m->mountpoint)) {
-                snprintf(why, nwhy, "%s cannot be mounted: %s: mount as root or install fuse3",
-                         m->mountpoint, last_words);
+        if (!s->fuse || mount_listening(s->fuse, m->mountpoint)) {
+                snprintf(why, nwhy, "%s cannot be mounted: %s: %s", m->mountpoint, last_words,
+                         geteuid() ? "mend that, or mount as root"
+                                   : "a container needs the capability SYS_ADMIN for it");
                 session_free(s);
                 return -EIO;
         }

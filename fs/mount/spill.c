@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pool.h"
 
@@ -26,6 +28,33 @@ struct spill {
                 bool full;
         } locked;
 };
+
+/* An unnamed file. Some file systems (overlayfs before Linux 6.1) can only take the name away. */
+static int open_unnamed(const char *dir)
+{
+        CLEANUP(freep) char *path = NULL;
+        int fd = open(dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+
+        if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+                return fd < 0 ? -errno : fd;
+        if (asprintf(&path, "%s/.ckptfs-spill.XXXXXX", dir) < 0)
+                return -ENOMEM;
+        fd = mkostemp(path, O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        unlink(path);
+        return fd;
+}
+
+int spill_check(const char *dir, char *why, size_t nwhy)
+{
+        CLEANUP(closep) int fd = open_unnamed(dir);
+        if (fd < 0)
+                snprintf(why, nwhy,
+                         "spill_dir=%s: %s: name a directory of a local disk that can be written",
+                         dir, strerror(-fd));
+        return fd < 0 ? fd : 0;
+}
 
 struct spill *spill_new(const char *dir, uint64_t cap)
 {
@@ -58,13 +87,13 @@ static int open_file_locked(struct spill *s)
 {
         if (s->locked.fd >= 0)
                 return 0;
-        s->locked.fd = open(s->dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
-        if (s->locked.fd < 0) {
-                int err = -errno;
+        int fd = open_unnamed(s->dir);
+        if (fd < 0) {
                 log_error("spill_dir=%s: %s; memory is full of unfinished parts", s->dir,
-                          strerror(-err));
-                return err;
+                          strerror(-fd));
+                return fd;
         }
+        s->locked.fd = fd;
         log_info("memory is full of unfinished parts: unsent data goes to %s", s->dir);
         return 0;
 }

@@ -10,6 +10,9 @@
 
 struct spill;
 
+/* Whether files can be made in `dir`: 0, or a negative errno with one line in `why`. */
+int spill_check(const char *dir, char *why, size_t nwhy);
+
 /* A spill of at most `cap` bytes in `dir`; the file is made with the first data. `dir` is copied.
  * NULL: no memory. */
 struct spill *spill_new(const char *dir, uint64_t cap);

@@ -3,7 +3,7 @@
 # cli.sh: what is wrong is one line with cause and remedy, a failing status, and nothing mounted.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 69
+plan 81
 start_store --region eu-west-3
 cd "$tmp" || exit 1
 mkdir "$mnt"
@@ -43,6 +43,8 @@ refused "an endpoint that is down" '(refused|reached|answer)' \
 	-o endpoint=http://127.0.0.1:1,deadline=1s "$url" "$mnt"
 refused "an endpoint that is no URL" 'endpoint' -o endpoint=nonsense "$url" "$mnt"
 refused "a profile that does not exist" 'profile' -o "$quick,profile=nobody" "$url" "$mnt"
+refused "an endpoint that speaks no TLS" 'give http://' \
+	-o "endpoint=https://${CKPTFS_TEST_ENDPOINT#*://},deadline=1s" "$url" "$mnt"
 refused "a certificate file that does not exist" 'ca_bundle|nonexistent' \
 	-o "endpoint=https://127.0.0.1:1,deadline=1s,ca_bundle=/nonexistent" "$url" "$mnt"
 refused "a URL of another kind" 's3://' -o "$quick" ftp://x "$mnt"
@@ -54,12 +56,17 @@ refused "one that is a file" 'not a directory' -o "$quick" "$url" "$tmp/file"
 mkdir full; : >full/x
 refused "one that is not empty" 'not empty' -o "$quick" "$url" "$tmp/full"
 
+refused "a mountpoint in the place of the URL" 'URL first' -o "$quick" "$mnt" "$url"
+
+refused "a directory for spilling that is not there" 'spill_dir=/nonexistent' \
+	-o "$quick,spill_dir=/nonexistent" "$url" "$mnt"
 refused "an unknown option" "part_sise.*part_size" -o "$quick,part_sise=5M" "$url" "$mnt"
 refused "a value out of bounds" 'part_size.*5M' -o "$quick,part_size=1M" "$url" "$mnt"
 refused "a value that is none" 'memory' -o "$quick,memory=lots" "$url" "$mnt"
 refused "a word that is none of the choices" 'abort' -o "$quick,on_kill=maybe" "$url" "$mnt"
 refused "a log that cannot be written" 'log=/nonexistent' -o "$quick,log=/nonexistent/log" "$url" "$mnt"
 refused "an unknown flag" '-z' -z "$url" "$mnt"
+refused "a long one" '--verbose' --verbose "$url" "$mnt"
 refused "a flag without its value" '-c' "$url" "$mnt" -c
 refused "a missing argument" 'argument' -o "$quick" "$url"
 refused "no argument" 'argument'
@@ -71,6 +78,22 @@ printf 'part_sise: 5M\n' >unknown.yaml
 refused "an unknown key in YAML" "part_sise.*part_size" -c unknown.yaml "$url" "$mnt"
 printf 'part_size: 1M\n' >bounds.yaml
 refused "a value out of bounds in YAML" 'part_size' -c bounds.yaml "$url" "$mnt"
+
+# by fusermount3, which speaks for itself; with a /dev/fuse that everybody may open
+chmod 755 "$tmp"
+mknod -m 666 fuse c 10 229 2>/dev/null
+as_nobody() {
+	unshare -m sh -c 'mount --make-rprivate / && mount --bind fuse /dev/fuse &&
+		exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"' sh "$@"
+}
+if as_nobody "$builddir/ckptfs" -V >out 2>&1 && as_nobody sh -c ': <>/dev/fuse' 2>/dev/null; then
+	ckptfs() { as_nobody timeout 60 "$builddir/ckptfs" "$@"; }
+	refused "a user on a directory of another" 'write access.*: mend that' -o "$quick" "$url" "$mnt"
+	ckptfs() { timeout 60 "$builddir/ckptfs" "$@"; }
+else
+	skip "a user on a directory of another" "another user may not run it"
+	skip "in one line, and nothing is mounted" "another user may not run it"
+fi
 
 # a private /dev without the device
 refuse_without_fuse() {
@@ -102,12 +125,14 @@ check "umount ends the daemon" wait_for 20 grep -q figures "$tmp/bg.log"
 check "without a warning but that of the region" sh -c '! grep -E " (warning|error): " "$1" | grep -v region' \
 	sh "$tmp/bg.log"
 printf 'endpoint: %s\nregion: eu-west-3\nattr_ttl: 0\n' "$CKPTFS_TEST_ENDPOINT" >good.yaml
-ckptfs -c good.yaml "$url/prefix" "$mnt"
+ckptfs -c good.yaml -o log=here.log "$url/prefix" "$mnt"
 expect_eq 0 $? "options come from a YAML file"
+check "a log is where the command was started, and tells of the mount" grep -q " info: $url/prefix is mounted on $mnt " here.log
 echo below >"$mnt/f"
 expect_eq "below" "$(AWS_REGION=eu-west-3 store_cat prefix/f)" "and a prefix holds what is written"
 umount "$mnt"
 check "-h prints the options" sh -c '"$1" -h | grep -q part_size=' sh "$builddir/ckptfs"
+expect_eq "$(ckptfs -h)" "$(ckptfs --help)" "so does --help"
 expect_eq "ckptfs" "$(ckptfs -V | cut -d' ' -f1)" "-V prints the version"
 mount_ckptfs region=eu-west-3
 check "-f stays in the foreground" kill -0 "$mount_pid"

@@ -3,7 +3,7 @@
 # options.sh: options that change what a mount shows or allows.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 18
+plan 20
 start_store
 printf bytes | store_put file
 
@@ -14,6 +14,10 @@ expect_eq "EROFS EROFS EROFS EROFS EROFS" "$(fdo open wct "$mnt/new" open wt "$m
 umount_ckptfs
 expect_eq bytes "$(store_cat file)" "and nothing changed"
 
+printf '#!/bin/sh\n' | store_put program
+mount_ckptfs noexec,file_mode=0755
+check_fails "noexec: a program is not run" "$mnt/program"
+umount_ckptfs
 mount_ckptfs file_mode=0640,dir_mode=0750,uid=12,gid=34
 printf x | store_put d/below
 expect_eq "640 12 34" "$(stat -c '%a %u %g' "$mnt/file")" "mode and owner of files are those of the options"

@@ -108,7 +108,11 @@ START_TEST(values_reach_their_fields)
                                          sizeof why),
                          0);
         ck_assert(!p.ro);
-        ck_assert_int_eq(params_set_list(&p, "noexec", why, sizeof why), -EINVAL);
+        ck_assert_int_eq(params_set_list(&p, "sync", why, sizeof why), -EINVAL);
+        ck_assert_int_eq(params_set_list(&p, "noexec", why, sizeof why), 0);
+        ck_assert(p.noexec);
+        ck_assert_int_eq(params_set_list(&p, "exec", why, sizeof why), 0);
+        ck_assert(!p.noexec);
         ck_assert_str_eq(p.region, "");
 }
 END_TEST
