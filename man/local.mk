@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 dist_man_MANS += \
 	%D%/ckptctl.8 \
+	%D%/ckptfs-admin.7 \
 	%D%/ckptfs-credentials.7 \
 	%D%/ckptfs.1 \
 	%D%/storesim.1 \

@@ -19,11 +19,11 @@ static const char usage[] =
         "usage: ckptctl uploads list URL [--key KEY] [--older TIME]\n"
         "       ckptctl uploads abort URL [--key KEY] [--older TIME] [--yes]\n"
         "       ckptctl recover URL [--key KEY] [--force | --discard] [--older TIME]\n"
-        "URL is s3://BUCKET[/PREFIX], as mounted. Everywhere:\n"
+        "URL is s3://BUCKET[/PREFIX] or gs://BUCKET[/PREFIX], as mounted. Everywhere:\n"
         "  -o LIST       options of ckptfs that say how to reach the store, separated by commas\n"
         "  -c FILE       read options from a YAML file; -o takes precedence\n"
-        "  -V            print the version\n"
-        "  -h            print this help\n"
+        "  -V, --version print the version\n"
+        "  -h, --help    print this help\n"
         "uploads: what crashed programs left unfinished at the store\n"
         "  --key KEY     only those of this key, relative to URL\n"
         "  --older TIME  only those begun longer ago: 90s, 30m, 12h, 1d\n"
@@ -52,13 +52,10 @@ static const struct {
 enum { OPT_KEY = 256, OPT_OLDER, OPT_YES, OPT_FORCE, OPT_DISCARD };
 
 static const struct option long_options[] = {
-        {"key", required_argument, NULL, OPT_KEY},
-        {"older", required_argument, NULL, OPT_OLDER},
-        {"yes", no_argument, NULL, OPT_YES},
-        {"force", no_argument, NULL, OPT_FORCE},
-        {"discard", no_argument, NULL, OPT_DISCARD},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"key", required_argument, NULL, OPT_KEY},   {"older", required_argument, NULL, OPT_OLDER},
+        {"yes", no_argument, NULL, OPT_YES},         {"force", no_argument, NULL, OPT_FORCE},
+        {"discard", no_argument, NULL, OPT_DISCARD}, {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},         {NULL, 0, NULL, 0},
 };
 
 static int parse_option(struct command *c, int opt, char **argv, char *why)
@@ -114,7 +111,8 @@ static int parse_words(struct command *c, char **words, char *why)
                 c->url = words[n];
                 if (c->url && !words[n + 1])
                         return 0;
-                snprintf(why, CTL_WHY_MAX, "%s: give one URL, s3://BUCKET[/PREFIX]",
+                snprintf(why, CTL_WHY_MAX,
+                         "%s: give one URL, s3://BUCKET[/PREFIX] or gs://BUCKET[/PREFIX]",
                          c->url ? "there are too many arguments" : "the URL is missing");
                 return -1;
         }
