@@ -176,6 +176,7 @@ static bool settle_locked(struct amend *a, int err, const struct store_object *o
                 attr_move(&a->carried, &a->sent);
                 n->attr_saved = a->turn;
                 n->published = true;
+                n->known_ns = tree_now_ns(); /* heads asked before tell of the past */
                 take_version_locked(a, obj);
         }
         return a->queued && !amend_waits_for_commit_locked(n);

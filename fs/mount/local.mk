@@ -2,6 +2,8 @@
 # libmount.la is everything but main(), for the tests; no libcurl, no OpenSSL in here.
 noinst_LTLIBRARIES += %D%/libmount.la
 %C%_libmount_la_SOURCES = \
+	%D%/ahead.c \
+	%D%/ahead.h \
 	%D%/amend.c \
 	%D%/amend.h \
 	%D%/attr.c \
@@ -39,6 +41,7 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/killed.h \
 	%D%/listing.c \
 	%D%/listing.h \
+	%D%/lookup_int.h \
 	%D%/marker.c \
 	%D%/marker.h \
 	%D%/mount.c \
@@ -51,6 +54,7 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/op_dir.c \
 	%D%/op_file.c \
 	%D%/op_file.h \
+	%D%/op_lookup.c \
 	%D%/op_meta.c \
 	%D%/op_name.c \
 	%D%/op_open.c \
@@ -80,6 +84,8 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/rename.c \
 	%D%/rename.h \
 	%D%/rename_dir.c \
+	%D%/roll.c \
+	%D%/roll.h \
 	%D%/serve.c \
 	%D%/session.c \
 	%D%/session.h \

@@ -68,6 +68,7 @@ int mount_init(struct mount *m, struct store *store)
         m->store = store;
         file_tally_init(&m->tally);
         claims_init(&m->claims);
+        ahead_init(m);
         pthread_mutex_init(&m->closes.mtx, NULL);
         m->closes.last = &m->closes.list;
         m->mounted_ns = clock_ns(CLOCK_REALTIME);

@@ -10,6 +10,7 @@
 
 #include "base/params.h"
 #include "base/pool.h"
+#include "mount/ahead.h"
 #include "mount/claim.h"
 #include "mount/file.h"
 #include "mount/reader.h"
@@ -43,6 +44,7 @@ struct mount {
         struct pass *passes;     /* changes of names under way, see pass.h; tree's lock */
         struct pass *pass_waits; /* those that wait, in the order in which they came */
         unsigned pass_roots;     /* how many of `passes` have a root */
+        struct ahead ahead;      /* names asked for ahead; tree's lock */
         unsigned amends;         /* nodes with a change of attributes on its way; tree's lock */
         struct handle *handles;  /* open files, see op.h; guarded by the tree's lock */
         struct {

@@ -12,8 +12,10 @@
 #include "mount/mount.h"
 #include "mount/pass.h"
 
-/* op_meta.c: names and attributes */
+/* op_lookup.c: names */
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
+
+/* op_meta.c: what the kernel knows, and attributes */
 void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t n);
 void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *v);
 void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
@@ -97,6 +99,9 @@ void op_release_all(struct mount *m);
 
 struct node *op_node(struct mount *m, fuse_ino_t ino);
 fuse_ino_t op_ino(struct mount *m, const struct node *n);
+
+/* Whether the node may be shown without asking the store. The tree is locked. */
+bool op_known_locked(const struct mount *m, const struct node *n);
 
 /* Fills an entry for a node whose reference it takes over. The tree is locked. */
 void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e);

@@ -262,7 +262,9 @@ static bool add_stored(void *arg, const struct list_entry *le)
                 e.attr.st_ino = tree_ino_locked(f->m->tree, f->d->node, le->name);
         }
         added = add(f, le->name, &e, f->off + 1);
-        if (!added && n)
+        if (added)
+                ahead_tell_locked(f->d->node, f->d, f->off + 1, le->name, e.attr.st_ino, le->dir);
+        else if (n)
                 tree_unref_locked(f->m->tree, n, 1);
         tree_unlock(f->m->tree);
         f->off += added;
@@ -446,6 +448,9 @@ static void fill(fuse_req_t req, size_t size, off_t off, struct fuse_file_info *
                 free_local(f->d);
                 take_local_names_locked(f->m, f->d);
                 pthread_mutex_unlock(&f->d->mtx);
+                tree_lock(f->m->tree);
+                ahead_list_locked(f->m, f->d->node, f->d);
+                tree_unlock(f->m->tree);
         }
         add_dots(f);
         if (f->off >= LOCAL_FIRST) {

@@ -29,6 +29,16 @@ static bool busy_locked(const struct mount *m, const struct pass *p)
         return false;
 }
 
+bool pass_changes_locked(const struct mount *m, const struct node *dir, const struct node *n)
+{
+        for (const struct pass *x = m->passes; x && m->pass_roots; x = x->next) {
+                bool renames = x->in[1] && (x->in[0] == dir || x->in[1] == dir);
+                if (x->root && (x->root == n || renames || tree_is_below(dir, x->root)))
+                        return true;
+        }
+        return false;
+}
+
 static void put_in(struct pass **list, struct pass *p)
 {
         p->next = *list;

@@ -27,4 +27,8 @@ struct pass {
 void pass_enter(struct mount *m, struct pass *p);
 void pass_leave(struct mount *m, struct pass *p);
 
+/* Whether a rename or removal is under way of `n` (which may be NULL) or of what is above `dir`, or
+ * a rename from or to that directory. The tree is locked. */
+bool pass_changes_locked(const struct mount *m, const struct node *dir, const struct node *n);
+
 #endif

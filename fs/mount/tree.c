@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "mount/gaps.h"
+#include "mount/roll.h"
 
 #include "base/banned.h"
 
@@ -104,6 +105,7 @@ static void node_free(struct node *n)
         free(n->parked);
         attr_release(&n->attr);
         gaps_free(n->gaps);
+        roll_free(n->roll);
         free(n->name);
         free(n->etag);
         free(n->cached_etag);
@@ -130,6 +132,7 @@ void tree_free(struct tree *t)
         free(t->inodes);
         attr_release(&t->root.attr);
         gaps_free(t->root.gaps);
+        roll_free(t->root.roll);
         free(t->gone);
         pthread_cond_destroy(&t->cond);
         pthread_mutex_destroy(&t->mtx);

@@ -18,6 +18,7 @@
 
 struct amend;
 struct reader;
+struct roll;
 struct file;
 
 /* What the store said of a name. */
@@ -61,8 +62,10 @@ struct node {
         int64_t entries_ns;  /* of a directory: when its entries changed here, or 0 */
         unsigned absent;     /* of a directory: names looked for in vain, since one was found */
         struct gaps *gaps;   /* of a directory: where it has no names, or NULL; see gaps.h */
+        struct roll *roll;   /* of a directory: its names as they were listed, or NULL */
         int64_t lost_ns;     /* of a directory: when a name in it was forgotten here: older gaps
                                 may have it */
+        bool ahead;          /* asked for ahead and not looked at yet, see ahead.h */
         bool attr_early;     /* the commit's were taken before its last byte */
         struct amend *amend; /* a change of attributes on its way, or NULL; see amend.h */
         char *etag;          /* "" unknown or not published */

@@ -56,6 +56,7 @@ mount_tests = \
 	%D%/two_mounts.sh \
 	%D%/unlink.sh \
 	%D%/unlinked.sh \
+	%D%/walks.sh \
 	%D%/xattr.sh \
 	$(NULL)
 TESTS += $(mount_tests)

@@ -50,6 +50,7 @@ unit_tests = \
 	%D%/test_extent \
 	%D%/test_plan \
 	%D%/test_pool \
+	%D%/test_roll \
 	%D%/test_tree \
 	%D%/test_window \
 	$(NULL)
@@ -150,6 +151,8 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_plan_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_pool_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_pool_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_roll_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_roll_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_tree_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_tree_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_window_CFLAGS = $(AM_UNIT_CFLAGS)
