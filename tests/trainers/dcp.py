@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.distributed.checkpoint: save and load by one and two processes, over an old one, async."""
+import concurrent.futures
 import contextlib
+import functools
+import multiprocessing
 import os
 import tempfile
 
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
-import torch.multiprocessing as mp
 from torch.distributed.checkpoint.state_dict_saver import AsyncCheckpointerType
 
 import trial
@@ -114,10 +116,18 @@ def rank_of_two(rank, where, folder):
             assert torch.equal(loaded["w"].to_local(), mine)
 
 
+@functools.cache
+def ranks():
+    """Two processes, which load their libraries once for all places."""
+    return concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context("spawn"))
+
+
 def two_ranks():
     """DCP: two processes, one and eight threads, loaded in another layout, saved over."""
     with tempfile.TemporaryDirectory() as where:
-        mp.spawn(rank_of_two, (where, os.getcwd()), nprocs=2)
+        # Each waits for the other, so each has a process.
+        for rank in [ranks().submit(rank_of_two, n, where, os.getcwd()) for n in range(2)]:
+            rank.result()
 
 
 if __name__ == "__main__":

@@ -17,9 +17,11 @@ mount_limit=1000 # more than a trial may take
 stores=${CKPTFS_TRAINERS_STORES:-s3 gs}
 trainers=$srcdir/tests/trainers
 python=$CKPTFS_PEERS/trainers/bin/python
-# Nothing is asked from a hub, errors are not coloured.
+# Nothing is asked from a hub, errors are not coloured. A second thread of OpenMP would mostly spin, and memory
+# that goes back to the kernel is cleared for the next tensor.
 export PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1
-export HF_HOME=$tmp/hf TOKENIZERS_PARALLELISM=false JAX_PLATFORMS=cpu OMP_NUM_THREADS=2 MALLOC_PERTURB_=0
+export HF_HOME=$tmp/hf TOKENIZERS_PARALLELISM=false JAX_PLATFORMS=cpu OMP_NUM_THREADS=1 MALLOC_PERTURB_=0
+export MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296
 export NO_COLOR=1 HF_HUB_DISABLE_PROGRESS_BARS=1
 
 need_trainers() {
