@@ -5,7 +5,7 @@
 CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 24
+plan 18
 start_store
 mount_ckptfs part_size=5M stall_timeout=2s deadline=10s attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -47,16 +47,4 @@ check "nor an upload" wait_for 10 no_upload
 expect_log 'large: not published, the version before it stands: Permission denied'
 expect_log 'sent: not published, .*Permission denied'
 expect_log 'store: (rename|upload-complete) .* 403 forbidden'
-set_faults
-
-objects fill d/f 100
-all_in() { [ "$(store_ls "$1/" | grep -c /f)" -eq 100 ] && [ "$(store_cat "$1/f00042")" = 42 ]; }
-set_faults gs_some_moves_denied
-expect_eq EACCES "$(fdo rename "$mnt/d" "$mnt/e")" "a directory of which one object is not moved"
-check "all is where it was" all_in d
-expect_eq "" "$(store_ls e)$(store_ls .ckptfs)" "and nothing else"
-expect_eq "d large small standing" "$(ls "$mnt" | xargs)" "in the mount too"
-set_faults gs_move_hiccups
-expect_eq ok "$(fdo rename "$mnt/d" "$mnt/e")" "replies that fail or are lost are tried again"
-check "everything is there" all_in e
 umount_ckptfs

@@ -11,7 +11,8 @@
 #   store_cat KEY, store_ls [PREFIX], store_put KEY <FILE, store_uploads, objects ...
 #                                past the mount (objects.c)
 #   requests_mark; expect_requests NAME Op=N...     so many requests since the mark, one check; with
-#                                S3's names, on gs too (op_names); SetMeta is a change of metadata alone
+#                                S3's names, on gs too (op_names); SetMeta is a change of metadata alone, MoveObject
+#                                what gives an object another name
 #   on_gs                        whether the store speaks Google Cloud Storage (CKPTFS_TEST_SCHEME)
 #   fdo ...                      system calls, one after the other (fdo.c)
 #   fdo_begin ...; fdo_next; fdo_ends WORDS NAME     the same in the background until `pause`; on to
@@ -63,8 +64,9 @@ op_names() {
 	gs) sed 's/\<PutObject\>/objects.insert/; s/\<HeadObject\>/objects.get/
 		s/\<GetObject\>/objects.media/; s/\<CopyObject\>/objects.rewrite/
 		s/\<DeleteObject\>/objects.delete/; s/\<DeleteObjects\>/batch/
-		s/\<ListObjectsV2\>/objects.list/; s/\<SetMeta\>/objects.patch/' ;;
-	*) sed 's/\<SetMeta\>/CopyObject/' ;;
+		s/\<ListObjectsV2\>/objects.list/; s/\<SetMeta\>/objects.patch/
+		s/\<MoveObject\>/objects.move/' ;;
+	*) sed 's/\<SetMeta\>/CopyObject/; s/\<MoveObject\>/CopyObject/' ;;
 	esac
 }
 on_gs() { [ "$CKPTFS_TEST_SCHEME" = gs ]; }
