@@ -15,14 +15,14 @@ mount_ckptfs part_size=16M memory=64M spill=1G spill_dir="$tmp/disk" attr_ttl=0
 # Every part has a hole: none is whole, so none can be sent before the close.
 set -- src "$tmp/data" open wct "$mnt/full"
 for i in 0 1 2 3 4 5 6 7 8 9 10 11; do set -- "$@" pwrite 15000000 $((i * 16777216 + 1000)); done
-said=$(timeout 120 "$builddir/tests/lib/fdo" "$@" close 2>&1)
+said=$(timeout 120 "$tools/tests/lib/fdo" "$@" close 2>&1)
 case $said in *ENOSPC*) ok "a full disk is told by ENOSPC" ;; *) not_ok "a full disk is told by ENOSPC" ;; esac
 diag "$said"
 case $said in
 *ok) check "what close took is published" test "$(objects size full)" -gt 15000000 ;;
 *) expect_eq "" "$(store_ls full)" "what close refused is not published" ;;
 esac
-check "no upload is left" wait_for 20 sh -c '[ -z "$("$1" uploads)" ]' sh "$builddir/tests/lib/objects"
+check "no upload is left" wait_for 20 sh -c '[ -z "$("$1" uploads)" ]' sh "$tools/tests/lib/objects"
 cp "$tmp/data" "$mnt/next"
 expect_eq 0 $? "the next file is written"
 same "and right" "$tmp/data" next

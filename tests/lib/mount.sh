@@ -23,6 +23,8 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/store.sh"
 
+# What stands beside the mount may be that of a build without sanitizers.
+tools=${CKPTFS_TOOLS:-$builddir}
 mnt=$tmp/mnt mount_log=$tmp/mount.log requests=$tmp/requests mount_pid='' allowed=''
 : >"$mount_log"
 
@@ -173,17 +175,17 @@ umount_ckptfs() {
 
 # --- past the mount
 
-objects() { "$builddir/tests/lib/objects" "$@"; }
+objects() { "$tools/tests/lib/objects" "$@"; }
 store_cat() { objects cat "$1"; }
 store_ls() { objects ls "${1:-}"; }
 store_put() { objects put "$1"; }
 store_uploads() { objects uploads; }
-fdo() { "$builddir/tests/lib/fdo" "$@"; }
+fdo() { "$tools/tests/lib/fdo" "$@"; }
 
 fdo_begin() {
 	mkdir -p "$tmp/fdo"
 	rm -f "$tmp/fdo/paused" "$tmp/fdo/go"
-	FDO_DIR=$tmp/fdo "$builddir/tests/lib/fdo" "$@" >"$tmp/fdo/out" &
+	FDO_DIR=$tmp/fdo "$tools/tests/lib/fdo" "$@" >"$tmp/fdo/out" &
 	fdo_pid=$!
 	at_exit "kill $fdo_pid 2>/dev/null"
 	wait_for 30 fdo_rests
@@ -207,7 +209,7 @@ same() {
 # A line of the log may come a moment after the reply: a request of ours is the last one before.
 requests_mark() {
 	mark_turn=$((${mark_turn:-0} + 1))
-	timeout 20 "$builddir/tests/lib/objects" size "mark$mark_turn" >"$tmp/mark.out" 2>&1
+	timeout 20 "$tools/tests/lib/objects" size "mark$mark_turn" >"$tmp/mark.out" 2>&1
 	wait_for 20 grep -q "[ /]mark$mark_turn " "$requests"
 	wc -l <"$requests" >"$requests.mark"
 }

@@ -37,7 +37,7 @@ export AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null
 # Prints where the program of a server is.
 store_program() {
 	case $1 in
-	storesim) echo "$builddir/storesim" ;;
+	storesim) echo "${tools:-$builddir}/storesim" ;;
 	*) command -v "$1" 2>/dev/null || {
 		[ -x "$CKPTFS_PEERS/bin/$1" ] && echo "$CKPTFS_PEERS/bin/$1"
 	} ;;

@@ -7,7 +7,7 @@ need_fuse
 plan 10
 start_store
 try() {
-	said=$(timeout 200 "$builddir/tests/mount/anyop" "$mnt/f$1" "$1" "$2" "$3")
+	said=$(timeout 200 "$tools/tests/mount/anyop" "$mnt/f$1" "$1" "$2" "$3")
 	case $said in
 	"ok "*) ok "$2 operations on $3 bytes" ;;
 	*) not_ok "$2 operations on $3 bytes"; diag "$said" ;;

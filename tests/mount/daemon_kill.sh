@@ -31,7 +31,7 @@ cp "$tmp/data" "$mnt/new"
 same "and writes" "$tmp/data" new
 objects abort
 check "what the kill left at the store can be aborted" wait_for 10 sh -c '[ -z "$("$1" uploads)" ]' \
-	sh "$builddir/tests/lib/objects"
+	sh "$tools/tests/lib/objects"
 
 # told to end, with one file closed, one synced and one being written
 for signal in TERM INT; do

@@ -42,7 +42,7 @@ killed KILL pipe
 
 fdo src "$tmp/data" open wct "$mnt/exits" write 12000000 exit 1 >/dev/null
 check "an exit without close publishes" wait_for 10 sh -c '
-	"$1" ls exits | grep -q exits' sh "$builddir/tests/lib/objects"
+	"$1" ls exits | grep -q exits' sh "$tools/tests/lib/objects"
 same "what was written" "$tmp/data" exits
 expect_log 'not published, the version before it stands: Operation canceled'
 umount_ckptfs

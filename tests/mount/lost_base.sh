@@ -59,6 +59,6 @@ fdo_begin open wa "$mnt/far" write 1000 pause close
 printf theirs | store_put far
 fdo_ends "ok ok ok ESTALE" "an append far behind what stands: close says ESTALE"
 check "nothing is kept" grep -q 'far: not published.*Stale' "$mount_log"
-expect_eq " theirs" "$(wait_for 10 sh -c '[ -z "$("$1" uploads)" ]' sh "$builddir/tests/lib/objects"; store_uploads) $(store_cat far)" "nor left"
+expect_eq " theirs" "$(wait_for 10 sh -c '[ -z "$("$1" uploads)" ]' sh "$tools/tests/lib/objects"; store_uploads) $(store_cat far)" "nor left"
 expect_log '(tail[0-9]*|middle|shorter|deleted|far): '
 umount_ckptfs

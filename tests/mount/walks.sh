@@ -87,7 +87,7 @@ umount_ckptfs
 
 # What others change while somebody walks, and what is changed here.
 mount_ckptfs attr_ttl=1s
-OBJECTS=$builddir/tests/lib/objects walk 'objects = os.environ["OBJECTS"]
+OBJECTS=$tools/tests/lib/objects walk 'objects = os.environ["OBJECTS"]
 for name in names[100:120]: look(name)
 os.system(objects + " rm d/f00000121; printf longer | " + objects + " put d/f00000122")
 os.unlink(d + "/f00000123")
