@@ -235,9 +235,13 @@ static void row(FILE *to, const struct json *job, const char *label, int width,
 
 static void headings(FILE *to, const struct json *jobs, int width)
 {
-        char line[300];
+        char line[300], median[40] = "";
+        double epochs = json_number(json_get(json_get(json_at(jobs, 0), "config"), "epochs"), 1);
+
         shards_headline(jobs, line, sizeof line);
-        fprintf(to, "%s; seconds are the maximum over ranks\n\n", line);
+        if (epochs > 1 && !differs(jobs, "epochs"))
+                snprintf(median, sizeof median, ", medians of %g epochs", epochs);
+        fprintf(to, "%s; seconds are the maximum over ranks%s\n\n", line, median);
         fprintf(to, "%-*s %9s %7s %9s %7s %15s %15s\n", width, "", "save", "", "load", "",
                 "CPU-s/GB", "ratio to s3");
         fprintf(to, "%-*s %9s %7s %9s %7s %8s %6s %8s %6s\n", width, "storage", "s", "GB/s", "s",
