@@ -195,7 +195,8 @@ static int run_scenario(const struct scenario *sc, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-        if (argc < 2 || !strcmp(argv[1], "--help") || (argc > 2 && !strcmp(argv[2], "--help")))
+        if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+            (argc > 2 && !strcmp(argv[2], "--help")))
                 return help();
         if (!strcmp(argv[1], "--version")) {
                 printf("ckptbench %s\n", PACKAGE_VERSION);

@@ -321,6 +321,14 @@ static bool is_full_locked(const struct file *f)
         return !f->locked.inflight && pool_busy(f->env->pool) && spill_is_full(f->env->spill);
 }
 
+static int no_room_locked(const struct file *f)
+{
+        log_warn("%s: a write is refused, since memory and the spill file are full: give more "
+                 "memory= or spill=, or room in spill_dir=",
+                 f->locked.key);
+        return -ENOSPC;
+}
+
 static int write_locked(struct file *f, struct outcome *out, uint64_t pos, const unsigned char *p,
                         size_t n, struct pool_buf *whole)
 {
@@ -363,7 +371,7 @@ int file_write(struct file *f, struct file_user *u, bool append, uint64_t pos, c
         if (!err && f->locked.unlinked && !f->locked.read_too)
                 f->locked.size = pos + n > f->locked.size ? pos + n : f->locked.size;
         else if (!err && n && is_full_locked(f))
-                err = -ENOSPC;
+                err = no_room_locked(f);
         else if (!err && n)
                 err = write_locked(f, &out, pos, p, n, whole);
         if (!err && n)

@@ -42,4 +42,5 @@ check "nothing of which is lost" sh -c 'head -c 15001000 "$1" | cmp - "$2"' sh "
 check "nor more than was said" test "$n" -gt 15001000
 expect_eq "ok ok ok" "$(fdo open wct "$mnt/after" write 1000000 close)" "and the next file is written"
 expect_eq 1000000 "$(objects size after)" "as ever"
+expect_log 'full: a write is refused, since memory and the spill file are full'
 umount_ckptfs
