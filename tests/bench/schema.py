@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# schema.py SCHEMAS RESULT...: each result is as the schema of its name says; one line for each that
-# is not. With --wrong, results that were damaged must not be.
+# schema.py SCHEMAS RESULT...: each result is as the schema of its name says: "ok RESULT", or a line for each
+# thing that is not. With --wrong, results that were damaged must not be.
 import copy
+import functools
 import json
 import pathlib
 import sys
@@ -15,9 +16,14 @@ schemas = {p.name: json.loads(p.read_text()) for p in folder.glob("*.json")}
 registry = Registry().with_resources([(n, Resource.from_contents(s)) for n, s in schemas.items()])
 
 
-def errors(name, value):
+@functools.cache
+def validator(name):
     Draft202012Validator.check_schema(schemas[name])
-    found = Draft202012Validator(schemas[name], registry=registry).iter_errors(value)
+    return Draft202012Validator(schemas[name], registry=registry)
+
+
+def errors(name, value):
+    found = validator(name).iter_errors(value)
     return [f"{'/'.join(map(str, e.absolute_path))}: {e.message[:300]}" for e in found]
 
 
@@ -42,9 +48,9 @@ bad = 0
 for path in map(pathlib.Path, sys.argv[3 if wrong else 2:]):
     value = json.loads(path.read_text())
     if not wrong:
-        for line in errors(path.name, value):
-            print(f"{path}: {line}")
-            bad += 1
+        lines = errors(path.name, value)
+        print(*[f"{path}: {line}" for line in lines] or [f"ok {path}"], sep="\n")
+        bad += len(lines)
         continue
     for what, one in damage(value):
         if not errors(path.name, one):

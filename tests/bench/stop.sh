@@ -38,7 +38,7 @@ expect_eq "" "$(ls disk)" "none of the epochs before either"
 store_start storesim --rate 4M
 ready() { find $store_data -type f -size +64k | grep -q .; }
 stopped "SIGINT while parts go up" INT "$program" shards storage=s3 s3.endpoint="$CKPTFS_TEST_ENDPOINT" \
-	s3.uri=s3://$CKPTFS_TEST_BUCKET/p size=256M warmup=0 s3.part_size=5M
+	s3.uri=s3://$CKPTFS_TEST_BUCKET/p size=64M warmup=0 s3.part_size=5M
 no_parts() { [ -z "$(find "$store_data" -type f -size +64k)" ]; }
 check "no upload is left, as soon as the server has noticed" wait_for 10 no_parts
 

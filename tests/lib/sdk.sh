@@ -76,7 +76,7 @@ sdk_stopped() {
 	store_stop
 	store_start storesim --rate 4M --data "$tmp/slow"
 	"$builddir/ckptbench" shards storage="$storage" s3.endpoint="$CKPTFS_TEST_ENDPOINT" \
-		s3.uri="s3://$CKPTFS_TEST_BUCKET/p" size=256M warmup=0 s3.part_size=5M >stop.out 2>&1 &
+		s3.uri="s3://$CKPTFS_TEST_BUCKET/p" size=64M warmup=0 s3.part_size=5M >stop.out 2>&1 &
 	pid=$!
 	at_exit "kill -9 $pid 2>/dev/null"
 	under_way() { find "$tmp/slow" -type f -size +64k | grep -q .; }

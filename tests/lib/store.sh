@@ -18,8 +18,8 @@
 
 : "${CKPTFS_PEERS:=${HOME:-/root}/.cache/ckptfs/peers}"
 
-# What Python compiles is kept, and not beside the sources.
-export PYTHONDONTWRITEBYTECODE='' PYTHONPYCACHEPREFIX="$CKPTFS_PEERS/pycache"
+# What Python compiles is kept, and not beside the sources. A second thread of OpenMP would mostly spin.
+export OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE='' PYTHONPYCACHEPREFIX="$CKPTFS_PEERS/pycache"
 
 # The configuration of who runs the tests must not leak in.
 unset AWS_PROFILE AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_CA_BUNDLE \

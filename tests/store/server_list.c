@@ -97,21 +97,22 @@ END_TEST
 
 START_TEST(a_long_listing_comes_in_pages)
 {
-        enum { N = 2300 };
-        CLEANUP(freep) char(*names)[16] = calloc(N, sizeof *names);
-        CLEANUP(freep) const char **v = calloc(N, sizeof *v);
+        /* a page has 1,000; those of others take their time for each object */
+        const unsigned n = server_is("storesim") ? 2300 : 1100;
+        CLEANUP(freep) char(*names)[16] = calloc(n, sizeof *names);
+        CLEANUP(freep) const char **v = calloc(n, sizeof *v);
         struct store *s = server_store();
         struct store_list list = {.prefix = "n/", .delim = "/"};
         struct seen seen;
 
-        for (int i = 0; i < N; i++) {
-                snprintf(names[i], sizeof *names, "n/%05d", i * 7 % N);
+        for (unsigned i = 0; i < n; i++) {
+                snprintf(names[i], sizeof *names, "n/%05u", i * 7 % n);
                 v[i] = names[i];
         }
-        put_all(s, v, N);
+        put_all(s, v, n);
         list_all(s, &list, &seen);
-        ck_assert_uint_eq(seen.n, N);
-        ck_assert_uint_ge(seen.pages, 3);
+        ck_assert_uint_eq(seen.n, n);
+        ck_assert_uint_ge(seen.pages, n / 1000 + 1);
         ck_assert(!seen.disorder);
         buf_release(&seen.text);
         store_close(s);

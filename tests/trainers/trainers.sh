@@ -17,11 +17,9 @@ mount_limit=1000 # more than a trial may take
 stores=${CKPTFS_TRAINERS_STORES:-s3 gs}
 trainers=$srcdir/tests/trainers
 python=$CKPTFS_PEERS/trainers/bin/python
-# Nothing is asked from a hub, errors are not coloured. A second thread of OpenMP would mostly spin, and memory
-# that goes back to the kernel is cleared for the next tensor.
+# Nothing is asked from a hub, errors are not coloured.
 export PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1
-export HF_HOME=$tmp/hf TOKENIZERS_PARALLELISM=false JAX_PLATFORMS=cpu OMP_NUM_THREADS=1 MALLOC_PERTURB_=0
-export MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296
+export HF_HOME=$tmp/hf TOKENIZERS_PARALLELISM=false JAX_PLATFORMS=cpu MALLOC_PERTURB_=0
 export NO_COLOR=1 HF_HUB_DISABLE_PROGRESS_BARS=1
 
 need_trainers() {
@@ -58,7 +56,9 @@ trial() {
 	turn=$((${turn:-0} + 1)) mounts=''
 	for store in $stores; do mounts=$mounts:$tmp/$store/$turn; mkdir -p "$tmp/$store/$turn"; done
 	mkdir -p "$tmp/fs/$turn"
-	timeout -k 10 "${trial_limit:-900}" "$python" "$trainers/$script" "$tmp/fs/$turn" "${mounts#:}" ${cases:-} \
+	# Memory that goes back to the kernel would be cleared for the next tensor.
+	MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4294967296 \
+		timeout -k 10 "${trial_limit:-900}" "$python" "$trainers/$script" "$tmp/fs/$turn" "${mounts#:}" ${cases:-} \
 		>"$tmp/trial.out" 2>"$tmp/trial.err"
 	trial_rc=$? number=0
 	for store in $stores; do
