@@ -132,7 +132,10 @@ struct op_ask {
         struct mount *m;
         struct node *n;
         void (*done)(struct op_ask *a, int err);
+        bool waits;             /* the caller has no pass: for the end of a rename, if need be */
         struct amend_wait idle; /* the rest is op_ask()'s */
+        struct pass pass;
+        char *key;
         bool opens;
         int64_t begun;
 };

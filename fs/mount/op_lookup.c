@@ -8,6 +8,7 @@
 #include "mount/lookup_int.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,13 +90,38 @@ static bool lookup_past(struct lookup *l)
         return past;
 }
 
+static void lookup_passed(struct pass *p)
+{
+        struct lookup *l = (struct lookup *)(void *)((char *)p - offsetof(struct lookup, pass));
+
+        pass_leave(l->m, p);
+        if (!lookup_moved(l))
+                lookup_anew(l);
+}
+
+/* Where the store renames objects one by one, what is in a directory that is being renamed may have
+ * its new name there and the old one here: once more when that has ended. */
+static bool lookup_waits(struct lookup *l)
+{
+        struct mount *m = l->m;
+
+        tree_lock(m->tree);
+        bool barred = store_caps(m->store) & STORE_CAP_RENAME && pass_barred_locked(m, l->parent);
+        tree_unlock(m->tree);
+        if (!barred)
+                return false;
+        l->pass = (struct pass){.in = {l->parent}, .go = lookup_passed};
+        pass_enter(m, &l->pass);
+        return true;
+}
+
 /* Neither an object nor a directory at the store: the kernel may remember that for as long as a
  * name. A directory stays while a file in it is not published yet. */
 static void lookup_absent(struct lookup *l)
 {
         struct fuse_entry_param e = {.entry_timeout = mount_absent_ttl(l->m)};
 
-        if (lookup_moved(l))
+        if (lookup_waits(l) || lookup_moved(l))
                 return;
         tree_lock(l->m->tree);
         struct node *n = tree_find_locked(l->m->tree, l->parent, l->name);

@@ -86,11 +86,44 @@ static int take_told_locked(struct op_ask *a, const struct node_info *info)
         return !err && other && a->opens ? -ESTALE : err;
 }
 
+static void ask_passed(struct pass *p)
+{
+        struct op_ask *a = (struct op_ask *)(void *)((char *)p - offsetof(struct op_ask, pass));
+
+        pass_leave(a->m, p);
+        op_ask(a);
+}
+
+/* Nothing was found by `key`: that may be the old name of what is being renamed, which a store that
+ * renames objects has by the new one already. Once more then, when it has ended. */
+static bool ask_waits(struct op_ask *a, const char *key)
+{
+        CLEANUP(freep) char *now = NULL;
+
+        tree_lock(a->m->tree);
+        bool barred = pass_barred_locked(a->m, a->n);
+        tree_unlock(a->m->tree);
+        if (barred) {
+                a->pass = (struct pass){.in = {a->n}, .go = ask_passed};
+                pass_enter(a->m, &a->pass);
+                return true;
+        }
+        now = amend_key(a->m, a->n);
+        if (!now || !strcmp(now, key))
+                return false;
+        op_ask(a);
+        return true;
+}
+
 static void told(void *arg, int err, const struct store_object *obj)
 {
         static const struct store_object nothing;
         struct op_ask *a = arg;
         struct attr attr = {0};
+        CLEANUP(freep) char *key = TAKE_PTR(a->key);
+
+        if (err == -ENOENT && a->waits && key && ask_waits(a, key))
+                return;
         bool implicit = err == -ENOENT && a->n->dir;
 
         if (!err || implicit)
@@ -112,9 +145,12 @@ void op_ask(struct op_ask *a)
 {
         CLEANUP(freep) char *key = amend_key(a->m, a->n);
         a->begun = tree_now_ns();
+        a->key = a->waits && key ? strdup(key) : NULL;
         int err = key ? store_head(a->m->store, key, told, a) : -ENOMEM;
-        if (err)
+        if (err) {
+                free(TAKE_PTR(a->key));
                 a->done(a, err);
+        }
 }
 
 static void version_idle(struct amend_wait *w, int err)
@@ -165,7 +201,8 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         } else if (!g) {
                 fuse_reply_err(req, ENOMEM);
         } else {
-                *g = (struct getattr){.ask = {.m = m, .n = n, .done = getattr_told}, .req = req};
+                *g = (struct getattr){.ask = {.m = m, .n = n, .done = getattr_told, .waits = true},
+                                      .req = req};
                 op_ask(&g->ask);
         }
 }

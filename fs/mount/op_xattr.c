@@ -182,7 +182,7 @@ static void read_xattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t 
         }
         x->req = req;
         x->size = size < XATTR_SIZE_MAX ? size : XATTR_SIZE_MAX;
-        x->ask = (struct op_ask){.m = m, .n = op_node(m, ino), .done = read_now};
+        x->ask = (struct op_ask){.m = m, .n = op_node(m, ino), .done = read_now, .waits = true};
         tree_lock(m->tree);
         struct node *n = x->ask.n;
         bool fresh = n->attr_known && (tree_fresh_locked(n) || n->dir || n->file);

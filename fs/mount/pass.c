@@ -20,6 +20,12 @@ static bool barred_locked(const struct mount *m, const struct pass *p)
         return false;
 }
 
+bool pass_barred_locked(const struct mount *m, struct node *n)
+{
+        const struct pass p = {.in = {n}};
+        return barred_locked(m, &p);
+}
+
 /* Whether somebody is at work below the pass's root, who came before it. */
 static bool busy_locked(const struct mount *m, const struct pass *p)
 {

@@ -27,6 +27,9 @@ struct pass {
 void pass_enter(struct mount *m, struct pass *p);
 void pass_leave(struct mount *m, struct pass *p);
 
+/* Whether a pass for changes in `n` would have to wait now. The tree is locked. */
+bool pass_barred_locked(const struct mount *m, struct node *n);
+
 /* Whether a rename or removal is under way of `n` (which may be NULL) or of what is above `dir`, or
  * a rename from or to that directory. The tree is locked. */
 bool pass_changes_locked(const struct mount *m, const struct node *dir, const struct node *n);

@@ -22,6 +22,7 @@ fault_gs_tests = \
 	%D%/gs/readonly.sh \
 	%D%/gs/rename.sh \
 	%D%/gs/rename_dir.sh \
+	%D%/gs/rename_held.sh \
 	%D%/gs/write.sh \
 	%D%/gs/write_fails.sh \
 	$(NULL)
