@@ -55,7 +55,7 @@ check "and where they are is said" grep -q '^results: sweep/shards/' out
 if [ -w /dev/fuse ]; then
 	ready() { grep -q "$tmp/ckptbench-ceiling" /proc/mounts; }
 	export TMPDIR="$tmp"
-	stopped "SIGINT while the null FUSE serves" INT "$program" ceiling epochs=100
+	stopped "SIGINT while the null FUSE serves" INT "$program" ceiling size=4M epochs=500
 	check "no mount is left" sh -c '! grep -q "$1" /proc/mounts && [ ! -e "$1"* ]' sh "$tmp/ckptbench-ceiling"
 else
 	skip "SIGINT while the null FUSE serves" "/dev/fuse cannot be opened"
