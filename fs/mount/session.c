@@ -152,7 +152,7 @@ static void keep_last_words(enum fuse_log_level level, const char *fmt, va_list 
 /* The last line of what was written to the file, without the name of who wrote it. */
 static void read_last_words(int fd)
 {
-        char text[2 * sizeof last_words] = "";
+        char text[sizeof last_words] = "";
         off_t size = lseek(fd, 0, SEEK_END), keep = (off_t)sizeof text - 1;
         ssize_t n = pread(fd, text, (size_t)keep, size > keep ? size - keep : 0);
 
