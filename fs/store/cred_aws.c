@@ -121,5 +121,5 @@ const struct cred_vendor cred_aws = {
         .sources = sources,
         .nsources = sizeof sources / sizeof *sources,
         .remedy = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, name a profile that has keys, "
-                  "or give this machine a role",
+                  "give this machine a role, or set anonymous where none are asked for",
 };

@@ -106,5 +106,5 @@ const struct cred_vendor cred_gcp = {
         .sources = sources,
         .nsources = sizeof sources / sizeof *sources,
         .remedy = "run gcloud auth application-default login, set GOOGLE_APPLICATION_CREDENTIALS, "
-                  "or give this machine a service account",
+                  "give this machine a service account, or set anonymous where none are asked for",
 };

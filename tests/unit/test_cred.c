@@ -154,7 +154,8 @@ static const struct {
          "profile: 'default' has no credentials in /nonexistent or %s/.aws/config; web identity: "
          "AWS_WEB_IDENTITY_TOKEN_FILE is not set; container: AWS_CONTAINER_CREDENTIALS_FULL_URI is "
          "not set; instance metadata: AWS_EC2_METADATA_DISABLED is set): set AWS_ACCESS_KEY_ID and "
-         "AWS_SECRET_ACCESS_KEY, name a profile that has keys, or give this machine a role"},
+         "AWS_SECRET_ACCESS_KEY, name a profile that has keys, give this machine a role, or set "
+         "anonymous where none are asked for"},
         {NULL,
          {"AWS_CONFIG_FILE=~/other"},
          -EINVAL,
