@@ -23,9 +23,39 @@ void rename_release(struct rename *r)
         free(r->to_key);
 }
 
+/* One that waits, should it find its version gone, for what becomes of it. */
+struct rename_reader {
+        struct rename_reader *next;
+        struct reader *reader;
+};
+
+static void reader_waits(void *arg, struct node *n)
+{
+        struct rename *r = arg;
+        struct rename_reader *x = n->reader ? malloc(sizeof *x) : NULL;
+
+        if (!x)
+                return; /* no memory: it may get ESTALE */
+        *x = (struct rename_reader){r->readers, reader_ref(n->reader)};
+        reader_moving(x->reader);
+        r->readers = x;
+}
+
+static void readers_go_on(struct rename *r)
+{
+        while (r->readers) {
+                struct rename_reader *x = r->readers;
+                r->readers = x->next;
+                reader_moved(x->reader);
+                reader_unref(x->reader);
+                free(x);
+        }
+}
+
 void rename_end(struct rename *r, int err)
 {
         hold_end(&r->hold);
+        readers_go_on(r);
         tree_lock(r->m->tree);
         if (r->n)
                 tree_unref_locked(r->m->tree, r->n, 1);
@@ -219,6 +249,14 @@ static int check_locked(const struct rename *r)
 static void held(void *arg)
 {
         struct rename *r = arg;
+        struct tree *t = r->m->tree;
+
+        /* Where objects are copied, the old names last until the new ones are known. */
+        if (store_caps(r->m->store) & STORE_CAP_RENAME) {
+                tree_lock(t);
+                tree_each_open_locked(t, r->n, reader_waits, r);
+                tree_unlock(t);
+        }
         if (r->n->dir)
                 rename_dir(r);
         else

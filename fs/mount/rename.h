@@ -30,6 +30,7 @@ struct rename {
         struct node *n, *target; /* pinned; target: NULL, or what has the new name */
         char etag[STORE_ETAG_MAX], new_etag[STORE_ETAG_MAX];
         struct amend_wait idle;
+        struct rename_reader *readers; /* of what is renamed */
         unsigned tries;
         bool replaced; /* elsewhere: it is another version that was renamed */
 };

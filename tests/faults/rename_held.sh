@@ -3,11 +3,15 @@
 # rename_held.sh: what changes in a directory while it is renamed is so under the new name.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 11
+plan 12
 start_store
 mount_ckptfs attr_ttl=0
 mkdir "$mnt/d" "$mnt/d/empty"
 (cd "$mnt/d" && for i in 1 2 3 4 5 6; do echo $i >f$i; done && echo slow >slow && ls -l) >/dev/null
+head -c 30000000 /dev/urandom >"$tmp/data"
+store_put d/big <"$tmp/data"
+exec 3<"$mnt/d/big"
+head -c 1000 <&3 >"$tmp/begin"
 set_faults rename_held
 
 # change NAME COMMAND [first]: one that begins while the rename is under way, from inside the directory
@@ -35,16 +39,20 @@ half() { [ "$(store_ls e/ | grep -c 'f[1-6]$')" -eq 6 ]; }
 check "a rename is under way" wait_for 60 half
 # A change holds the directory in the kernel until it is done: names are asked for before.
 : >"$tmp/go-first"
+cat <&3 >"$tmp/rest" &
+changes="$changes $!"
 sleep 0.5
 : >"$tmp/go"
 failed=0
 for pid in $changes; do wait "$pid" || failed=$((failed + 1)); done
 expect_eq "ok 0" "$(cat "$tmp/renamed") $failed" "it ends, and so do changes inside"
 expect_eq "" "$(store_ls d)" "nothing is left by the old name"
-expect_eq "e/ e/created e/f3 e/f4 e/f5 e/f6 e/link e/made/ e/moved e/slow" "$(store_ls e | xargs)" \
+expect_eq "e/ e/big e/created e/f3 e/f4 e/f5 e/f6 e/link e/made/ e/moved e/slow" "$(store_ls e | xargs)" \
 	"what was removed, made and renamed is so by the new one"
 expect_eq "new 2 3 more 5" "$(cat "$mnt/e/created" "$mnt/e/moved" "$mnt/e/f3" "$mnt/e/f5" | xargs)" "with its bytes"
 expect_eq 5 "$(cat "$tmp/said-read")" "what was opened meanwhile was read"
+check "and what was open before was read on" sh -c 'cat "$1/begin" "$1/rest" | cmp - "$1/data"' sh "$tmp"
+exec 3<&-
 expect_eq "640 1 f4" "$(stat -c %a "$mnt/e/f4") $(objects size e/f6) $(readlink "$mnt/e/link")" "attributes and sizes too"
 expect_eq "" "$(store_ls .ckptfs)" "no record is left"
 umount_ckptfs
