@@ -39,6 +39,8 @@ void commit_published_locked(struct file *f, struct outcome *out, const struct s
 {
         struct store_object now = *obj;
 
+        if (f->locked.upload) /* begun for a file that was cut, and needed none in the end */
+                task_abort_locked(f, out);
         now.size = f->locked.size;
         f->locked.base = now;
         f->locked.base_len = now.size;

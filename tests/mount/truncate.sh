@@ -3,7 +3,7 @@
 # truncate.sh: a file is cut to nothing, by name or while it is open.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 18
+plan 22
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -25,6 +25,15 @@ head -c 100 "$tmp/data" >"$tmp/head"
 same "with the new bytes" "$tmp/head" big
 no_upload() { [ -z "$(store_uploads)" ]; }
 check "and what had been sent is forgotten" wait_for 10 no_upload
+
+# Cut so short that the upload is not needed any more.
+sent() { [ -n "$(store_uploads)" ]; }
+fdo_begin src "$tmp/data" open wct "$mnt/cut" write 12000000 pause ftruncate 3000000 close
+check "an upload is begun" wait_for 20 sent
+fdo_ends "ok ok ok ok ok ok" "ftruncate() below the size of a part"
+head -c 3000000 "$tmp/data" >"$tmp/want"
+same "publishes what is left" "$tmp/want" cut
+check "and nothing else" wait_for 10 no_upload
 
 expect_eq "ok ok ok" "$(fdo open wt "$mnt/big" ftruncate 0 close)" "ftruncate() of what is empty"
 expect_eq 0 "$(objects size big)" "publishes an empty file"
