@@ -69,7 +69,9 @@ void op_file_put(struct mount *m, struct node *n, struct file *f)
                 return;
         }
         n->nwriters--;
-        if (last && n->file == f) {
+        /* Those who read what was never published, and has no name any more, read it on. */
+        bool read = n->unlinked && n->nreaders;
+        if (last && n->file == f && !read) {
                 shown = TAKE_PTR(n->file);
                 tree_note_open_locked(m->tree, n);
                 if (!n->published)
@@ -133,6 +135,7 @@ void op_file_published(void *mount, void *node, const struct store_object *obj)
                 old = TAKE_PTR(n->reader);
                 tree_note_open_locked(m->tree, n);
         }
+        n->shadows = false;
         carried = attr_copy(&n->attr);
         bool more = amend_published_locked(m, n, obj) > 0;
         tree_unlock(m->tree);

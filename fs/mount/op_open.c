@@ -473,6 +473,7 @@ static void handle_end(struct mount *m, struct handle *h)
 {
         struct node *n = h->node;
         struct reader *shown = NULL;
+        struct file *read = NULL;
 
         handle_unlist(m, h);
         if (h->file)
@@ -480,11 +481,14 @@ static void handle_end(struct mount *m, struct handle *h)
         tree_lock(m->tree);
         if (h->reads && !--n->nreaders) {
                 shown = TAKE_PTR(n->reader);
+                if (!n->nwriters) /* it was left for readers alone */
+                        read = TAKE_PTR(n->file);
                 tree_note_open_locked(m->tree, n);
         }
         tree_unref_locked(m->tree, n, 1);
         tree_unlock(m->tree);
         end_reader(shown);
+        file_unref(read);
         free(h);
 }
 

@@ -175,21 +175,47 @@ static void send(struct rename *r)
                 rename_end(r, err);
 }
 
+/* There is nothing of the file at the store. */
+static void move_here(struct rename *r)
+{
+        const struct node *target = r->target;
+
+        tree_lock(r->m->tree);
+        hold_rename_locked(&r->hold, r->to_key);
+        r->n->shadows = target && (target->published || target->shadows);
+        tree_unlock(r->m->tree);
+        renamed(r);
+}
+
+/* What had the old name before the file is not to have it again. */
+static void shadow_deleted(void *arg, int err, const struct store_object *obj)
+{
+        struct rename *r = arg;
+        (void)obj;
+        if (err)
+                rename_end(r, err);
+        else
+                move_here(r);
+}
+
 /* Nothing stands in the way: what has the new name leaves it. */
 static void target_left(void *arg)
 {
         struct rename *r = arg;
 
         tree_lock(r->m->tree);
-        bool published = r->n->published;
+        bool published = r->n->published, shadows = r->n->shadows;
         snprintf(r->etag, sizeof r->etag, "%s", r->n->etag);
-        if (!published)
-                hold_rename_locked(&r->hold, r->to_key);
         tree_unlock(r->m->tree);
-        if (published)
+        if (published) {
                 send(r);
-        else
-                renamed(r); /* there is nothing at the store */
+                return;
+        }
+        int err = shadows ? store_delete(r->m->store, r->from_key, shadow_deleted, r) : 0;
+        if (err)
+                rename_end(r, err);
+        else if (!shadows)
+                move_here(r);
 }
 
 static void replace(struct rename *r)

@@ -9,6 +9,8 @@ posix_tests = \
 	$(NULL)
 TESTS += $(posix_tests)
 EXTRA_DIST += \
+	%D%/renamed_twice.script \
+	%D%/unlinked_while_read.script \
 	$(posix_tests) \
 	%D%/fsx.toml \
 	%D%/pjdfstest.except \
