@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.save and torch.load: by name, by stream, mapped, over an old file, by rename."""
+import functools
 import io
 import os
 
@@ -8,6 +9,8 @@ import torch
 import trial
 
 
+# Nobody changes it, and it takes longer to make than to write: a few are kept, unless they are large.
+@functools.lru_cache(3 if trial.size() <= 256 << 20 else 0)
 def state(seed=1):
     """A few large tensors and many small ones, of trial.size() bytes."""
     g = torch.Generator().manual_seed(seed)
