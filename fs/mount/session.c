@@ -183,6 +183,14 @@ static int mount_listening(struct fuse_session *fuse, const char *mountpoint)
         return err;
 }
 
+static const char *mount_remedy(void)
+{
+        if (strstr(last_words, "exec fusermount3"))
+                return "install fuse3, or mount as root";
+        return geteuid() ? "mend that, or mount as root"
+                         : "a container needs the capability SYS_ADMIN for it";
+}
+
 static void args_release(struct fuse_args *args)
 {
         fuse_opt_free_args(args);
@@ -204,8 +212,7 @@ int session_new(struct mount *m, struct session **out, char *why, size_t nwhy)
         fuse_set_log_func(keep_last_words);
         if (!s->fuse || mount_listening(s->fuse, m->mountpoint)) {
                 snprintf(why, nwhy, "%s cannot be mounted: %s: %s", m->mountpoint, last_words,
-                         geteuid() ? "mend that, or mount as root"
-                                   : "a container needs the capability SYS_ADMIN for it");
+                         mount_remedy());
                 session_free(s);
                 return -EIO;
         }
