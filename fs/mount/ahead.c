@@ -2,6 +2,7 @@
 /* ahead.c: see ahead.h. */
 #include "mount/ahead.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -100,8 +101,9 @@ void ahead_ask(struct lookup *list)
         while (list) {
                 struct lookup *l = list;
                 list = TAKE_PTR(l->next);
-                if (mount_key(l->m, l->parent, l->name, &l->key))
-                        ahead_end(l, NULL);
+                int err = mount_key(l->m, l->parent, l->name, &l->key);
+                if (err)
+                        ahead_end(l, err, NULL);
                 else
                         lookup_ask(l);
         }
@@ -157,7 +159,7 @@ static void take_locked(const struct lookup *l, struct node_info *info)
         keep_locked(m, n);
 }
 
-void ahead_end(struct lookup *l, struct node_info *info)
+void ahead_end(struct lookup *l, int err, struct node_info *info)
 {
         struct mount *m = l->m;
         struct lookup **pp = &m->ahead.flying;
@@ -178,6 +180,9 @@ void ahead_end(struct lookup *l, struct node_info *info)
         while (waits) {
                 struct lookup *w = waits;
                 waits = TAKE_PTR(w->next);
-                lookup_begin(w);
+                if (err && err != -ENOENT)
+                        lookup_fail(w, err);
+                else
+                        lookup_begin(w);
         }
 }

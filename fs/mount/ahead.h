@@ -41,7 +41,8 @@ void ahead_ask(struct lookup *list);
 /* Whether the same name is being asked for: then the lookup begins anew when that has ended. */
 bool ahead_join_locked(struct lookup *l);
 
-/* A lookup ahead has ended with what the store said, or with nothing. */
-void ahead_end(struct lookup *l, struct node_info *info);
+/* A lookup ahead has ended with what the store said, or with -errno and NULL. Those who wait for it
+ * get an error of the store, and ask what they would have asked when nothing was found. */
+void ahead_end(struct lookup *l, int err, struct node_info *info);
 
 #endif

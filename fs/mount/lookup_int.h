@@ -29,6 +29,8 @@ struct lookup {
 struct lookup *lookup_new(struct mount *m, struct node *parent, const char *name);
 void lookup_free(struct lookup *l);
 
+/* Ends it with this error. */
+void lookup_fail(struct lookup *l, int err);
 /* Asks what has not been asked yet. */
 void lookup_ask(struct lookup *l);
 /* Replies what is known by now, waits for one ahead that is under way, or asks. */

@@ -46,10 +46,10 @@ void lookup_free(struct lookup *l)
         free(l);
 }
 
-static void lookup_fail(struct lookup *l, int err)
+void lookup_fail(struct lookup *l, int err)
 {
         if (!l->req) {
-                ahead_end(l, NULL);
+                ahead_end(l, err, NULL);
                 return;
         }
         fuse_reply_err(l->req, -err);
@@ -141,7 +141,7 @@ static void lookup_found(struct lookup *l, struct node_info *info)
         struct fuse_entry_param e;
 
         if (!l->req) {
-                ahead_end(l, info);
+                ahead_end(l, 0, info);
                 return;
         }
         if (lookup_moved(l) || lookup_past(l))

@@ -64,7 +64,7 @@ EXTRA_DIST += $(mount_tests)
 
 # The same on Google Cloud Storage. Add a test of the mount here, too, unless it is one of these: hns.sh and gs_*.sh are about
 # Google's alone; encryption.sh does both; cli.sh is about the keys of S3, and tests/creds has Google's; listing_large.sh is of the mount's own figures,
-# whatever the protocol. The sanitizers' builds leave them out (ASAN_LEAVES, TSAN_LEAVES).
+# whatever the protocol, and walks.sh about listings that do not tell attributes. The sanitizers' builds leave them out (ASAN_LEAVES, TSAN_LEAVES).
 mount_gs_tests = \
 	%D%/gs/anyop.sh \
 	%D%/gs/append.sh \
