@@ -187,8 +187,8 @@ static int serve(struct command *c)
 
         if (!err)
                 err = store_open_params(&m->params, m->url, &store, why, sizeof why);
-        if (!err)
-                err = open_log(c, why);
+        if (!err && (err = open_log(c, why)))
+                store_close(store);
         if (!err && (err = mount_init(m, store)))
                 snprintf(why, sizeof why, "no memory: give a smaller memory=");
         if (!err)
