@@ -3,6 +3,7 @@
 # files.sh: tools that everybody has do in a mount what they do in a local directory.
 . "${srcdir:?}/tests/trainers/trainers.sh"
 need_fuse
+export CCACHE_DISABLE=1 # the compiler itself is to write there
 plan_each 7
 start_mounts
 mkdir "$tmp/fs" "$tmp/from"
