@@ -34,6 +34,11 @@ struct dir_handle {
  * while the program looks at entries: the first reply holds few, later ones more. */
 enum { ASK_FIRST = 32, ASK_MOST = 512 };
 
+/* Where the listing tells attributes, those of so many entries are handed on with it: the kernel
+ * keeps a node of each, and so do we, until it needs the memory; 0.4 KiB of ours. Of the rest who
+ * looks asks. */
+enum { TOLD_MOST = 128 << 10 };
+
 /* One readdir under way. */
 struct filling {
         struct list_wait wait;
@@ -253,7 +258,8 @@ static bool add_stored(void *arg, const struct list_entry *le)
         bool known =
                 told || (n && is_of_locked(n, le)) || f->m->params.listed_attrs == LISTED_ASSUME;
         n = NULL;
-        if (f->plus && known && (n = tree_enter_locked(f->m->tree, f->d->node, le->name, &info))) {
+        if (f->plus && known && f->off < TOLD_MOST &&
+            (n = tree_enter_locked(f->m->tree, f->d->node, le->name, &info))) {
                 op_entry_locked(f->m, n, &e);
                 if (gone == TREE_MAYBE_GONE)
                         e.entry_timeout = 0;
