@@ -192,8 +192,9 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         (void)fi;
 
         tree_lock(m->tree);
-        bool known =
-                n->nreaders || op_known_locked(m, n) || (n->attr_known && n == tree_root(m->tree));
+        /* What has no name any more, the store does not know by the one that it had. */
+        bool known = n->nreaders || n->unlinked || op_known_locked(m, n) ||
+                     (n->attr_known && n == tree_root(m->tree));
         tree_unlock(m->tree);
         struct getattr *g = known ? NULL : malloc(sizeof *g);
         if (known) {

@@ -3,7 +3,7 @@
 # unlinked.sh: what has lost its name is used on by those who have it open.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 13
+plan 15
 start_store
 mount_ckptfs
 cd "$mnt" || exit 1
@@ -48,4 +48,13 @@ done >"$tmp/wrong"
 expect_eq "" "$(cat "$tmp/wrong")" "a name is made and deleted again and again"
 expect_eq "d/ d/x f v" "$(store_ls | xargs)" "and nothing else is at the store"
 cd /
+umount_ckptfs
+
+# Where nothing is believed for long, the store is not asked for what it cannot know.
+mount_ckptfs attr_ttl=0
+mkdir -m 700 "$mnt/gone"
+exec 3<"$mnt/gone"
+rmdir "$mnt/gone"
+expect_eq "700 0" "$(stat -L -c '%a %h' /dev/fd/3)" "a removed directory keeps its mode"
+exec 3<&-
 umount_ckptfs
