@@ -39,9 +39,12 @@ static void nothing(struct file_wait *w)
         (void)w;
 }
 
-/* NULL: it is held already, or there is no memory. */
+/* NULL: it is held already, or there is no memory; or it has lost its name, and what is left of it
+ * lies elsewhere (park.h). */
 static struct held *add_locked(struct hold *h, struct node *n)
 {
+        if (n->unlinked)
+                return NULL;
         for (struct held *x = h->list; x; x = x->next)
                 if (x->file == n->file)
                         return NULL;

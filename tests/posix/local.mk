@@ -10,6 +10,7 @@ posix_tests = \
 TESTS += $(posix_tests)
 EXTRA_DIST += \
 	%D%/renamed_twice.script \
+	%D%/replaced_in_renamed.script \
 	%D%/unlinked_while_read.script \
 	$(posix_tests) \
 	%D%/fsx.toml \
