@@ -52,7 +52,8 @@ enum {
         STORE_CAP_FOLDERS = 1 << 8,     /* folders are real: see store_folder_rename() */
         STORE_CAP_UNSORTED = 1 << 9,    /* listings come in any order */
         STORE_CAP_WHOLE_COPY = 1 << 10, /* a copied part is a whole object, of any size */
-        STORE_CAP_IN_ORDER = 1 << 11 /* parts go one after the other: see STORE_UPLOAD_RESUMABLE */
+        STORE_CAP_IN_ORDER = 1 << 11, /* parts go one after the other: see STORE_UPLOAD_RESUMABLE */
+        STORE_CAP_DELETE_IF = 1 << 12 /* store_delete_if() is atomic */
 };
 
 /* How an object of many parts is made, where a kind has several ways. */
@@ -193,6 +194,16 @@ int store_get(struct store *s, const struct store_get *get);
 
 /* A missing object is a success. obj is NULL. */
 int store_delete(struct store *s, const char *key, store_done_fn *done, void *arg);
+
+/* Deletes version `if_match` of an object (NULL: store_delete()). -ESTALE: another version is
+ * there, and stays. -ENOENT: there is none; a store that does not tell so answers 0. A reply that
+ * was lost after the delete took effect is found out and counts as success. With
+ * STORE_CAP_DELETE_IF the store compares and deletes in one step. Without it the object is looked
+ * at and then deleted, so that a version written between the two is lost: who cannot bear that asks
+ * for the capability. Of an S3 server that is not the vendor's the first call finds out whether it
+ * has it. obj is NULL. */
+int store_delete_if(struct store *s, const char *key, const char *if_match, store_done_fn *done,
+                    void *arg);
 
 /* Deletes up to 1000 objects in one request; done() gets the first error. obj is NULL. */
 int store_delete_many(struct store *s, const char *const *keys, size_t n, store_done_fn *done,
@@ -337,6 +348,7 @@ int store_put_wait(struct store *s, const char *key, const void *p, size_t len,
 ssize_t store_get_wait(struct store *s, const char *key, uint64_t off, void *dst, size_t len,
                        const char *if_match);
 int store_delete_wait(struct store *s, const char *key);
+int store_delete_if_wait(struct store *s, const char *key, const char *if_match);
 int store_copy_wait(struct store *s, const char *src, const char *dst, struct store_object *obj);
 /* One page, handed to `each` entry by entry; *next is malloc'ed or NULL after the last page. */
 int store_list_wait(struct store *s, const struct store_list *list,

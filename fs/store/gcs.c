@@ -147,7 +147,8 @@ static const char *gcs_ca_bundle(const struct store_kind *k, const char *arg)
 
 const struct store_ops store_gcs = {
         .scheme = "gs",
-        .caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_COPY_LARGE | STORE_CAP_COPY_IF,
+        .caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_COPY_LARGE |
+                STORE_CAP_COPY_IF | STORE_CAP_DELETE_IF,
         .object_max = 5ULL << 40,
         .open = gcs_open,
         .close = gcs_close,

@@ -71,18 +71,29 @@ int gcs_delete_build(struct store_kind *k, struct op *op)
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_DELETE);
         if (gcs_is_folder(k, op->key))
                 return gcs_folder_delete(k, op);
+        if (op->stage == GCS_PROBE)
+                return gcs_head(k, op, op->key);
         if (k->keys)
-                return gcs_xml_delete(k, op, op->key, NULL);
+                return gcs_xml_delete(k, op, op->key, op->if_match);
         gcs_object_path(&m.path, k, op->key);
+        gcs_cond(&m, op);
         return gcs_send(k, op, &m);
 }
 
+/* A version that is not there fails the condition, whether there is another or none: which of the
+ * two it is, a head tells. */
 int gcs_delete_parse(struct store_kind *k, struct op *op)
 {
         if (gcs_is_folder(k, op->key))
                 return gcs_folder_deleted(k, op);
         if (gcs_ok(op))
-                return 0;
+                return op->stage == GCS_PROBE ? -ESTALE : 0;
         int err = gcs_fault(k, op);
-        return err == -ENOENT ? 0 : err;
+        if (op->stage != GCS_PROBE) /* an earlier try may have deleted it, and its reply was lost */
+                op->verify_err = op->if_match && !op->maybe_done ? -ENOENT : 0;
+        if (err == -ESTALE && op->stage != GCS_PROBE) {
+                op->stage = GCS_PROBE;
+                return OP_AGAIN;
+        }
+        return err == -ENOENT ? op->verify_err : err;
 }

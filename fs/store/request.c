@@ -103,7 +103,8 @@ static bool worth_a_line(const struct op *op, int err)
 {
         if (err == -ENOENT)
                 return op->verb != OP_HEAD && op->verb != OP_GET && op->verb != OP_COPY &&
-                       op->verb != OP_RENAME && op->verb != OP_SET_META;
+                       op->verb != OP_RENAME && op->verb != OP_SET_META &&
+                       !(op->verb == OP_DELETE && op->if_match);
         if (err == -EFBIG && (op->verb == OP_COPY || op->verb == OP_SET_META))
                 return false; /* copied in parts */
         return err != -ECANCELED && err != -EEXIST && err != -ESTALE &&

@@ -101,7 +101,8 @@ static const char *s3_ca_bundle(const struct store_kind *k, const char *arg)
 
 static unsigned s3_more_caps(const struct store_kind *k)
 {
-        return k->session ? STORE_CAP_RENAME | STORE_CAP_UNSORTED : 0;
+        return (k->session ? STORE_CAP_RENAME | STORE_CAP_UNSORTED : 0) |
+               (s3_delete_minds(k) ? STORE_CAP_DELETE_IF : 0);
 }
 
 const struct store_ops store_s3 = {

@@ -25,6 +25,7 @@ struct store_kind {
         char *endpoint;  /* "http://host:port" without a '/' at its end; NULL: the vendor's */
         bool path_style; /* the bucket is in the path, not in the host's name */
         long skew_s;     /* atomic: the server's clock less ours */
+        int delete_if;   /* atomic: what s3_delete.c found out */
         pthread_mutex_t mtx;
         struct {
                 char region[64];
@@ -91,10 +92,16 @@ void s3_explain(struct store_kind *k, const struct op *op, int err, char *why, s
 
 /* s3_object.c */
 void s3_object(struct store_kind *k, const struct http_req *rq, struct store_object *out);
-op_build_fn s3_head_build, s3_get_build, s3_put_build, s3_delete_build, s3_copy_build,
-        s3_set_meta_build;
-op_parse_fn s3_head_parse, s3_get_parse, s3_put_parse, s3_delete_parse, s3_copy_parse,
-        s3_set_meta_parse;
+op_build_fn s3_head_build, s3_get_build, s3_put_build, s3_copy_build, s3_set_meta_build;
+op_parse_fn s3_head_parse, s3_get_parse, s3_put_parse, s3_copy_parse, s3_set_meta_parse;
+
+/* s3_delete.c */
+op_build_fn s3_delete_build;
+op_parse_fn s3_delete_parse;
+/* After the reply to a delete of what may be gone: then it is a success. */
+int s3_gone(struct store_kind *k, struct op *op);
+/* Whether it is known that the server minds the condition of a delete. */
+bool s3_delete_minds(const struct store_kind *k);
 
 /* s3_list.c */
 op_build_fn s3_check_build, s3_list_build, s3_uploads_build, s3_delete_many_build;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* s3_object.c: requests on one object: head, get, put, delete, copy. */
+/* s3_object.c: requests on one object: head, get, put, copy. */
 #include "store/s3.h"
 
 #include <errno.h>
@@ -150,22 +150,8 @@ static bool is_too_large(const struct op *op)
                 strstr(op->fault.message, "larger than"));
 }
 
-/* --- delete and copy ----------------------------------------------------------------------------
+/* --- copy ---------------------------------------------------------------------------------------
  */
-
-int s3_delete_build(struct store_kind *k, struct op *op)
-{
-        CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_DELETE, op->key);
-        return s3_send(k, op, &m);
-}
-
-int s3_delete_parse(struct store_kind *k, struct op *op)
-{
-        if (s3_ok(op))
-                return 0;
-        int err = s3_fault(k, op);
-        return err == -ENOENT && strcmp(op->fault.code, "NoSuchBucket") ? 0 : err;
-}
 
 int s3_copy_build(struct store_kind *k, struct op *op)
 {

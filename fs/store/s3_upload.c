@@ -133,7 +133,7 @@ int s3_abort_build(struct store_kind *k, struct op *op)
 
 int s3_abort_parse(struct store_kind *k, struct op *op)
 {
-        return s3_delete_parse(k, op); /* one that is gone is a success, too */
+        return s3_gone(k, op); /* one that is gone is a success, too */
 }
 
 /* --- the parts the server holds --------------------------------------------------------------- */

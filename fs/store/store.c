@@ -190,14 +190,20 @@ int store_put(struct store *s, const char *key, const struct store_body *body,
 
 int store_delete(struct store *s, const char *key, store_done_fn *done, void *arg)
 {
+        return store_delete_if(s, key, NULL, done, arg);
+}
+
+int store_delete_if(struct store *s, const char *key, const char *if_match, store_done_fn *done,
+                    void *arg)
+{
         if (store_check_key(key))
                 return -EINVAL;
-        struct op *op = op_new(s, OP_DELETE, key, arg);
-        if (!op)
+        CLEANUP(op_freep) struct op *op = op_new(s, OP_DELETE, key, arg);
+        if (!op || op_set_cond(op, &(struct store_cond){.if_match = if_match}))
                 return -ENOMEM;
         op->finish = op_finish_plain;
         op->done.object = done;
-        return op_submit(op);
+        return op_submit(TAKE_PTR(op));
 }
 
 int store_delete_many(struct store *s, const char *const *keys, size_t n, store_done_fn *done,

@@ -69,11 +69,16 @@ int store_put_wait(struct store *s, const char *key, const void *p, size_t len,
         return wait_for(&ow.w, store_put(s, key, &body, meta, cond, object_done, &ow));
 }
 
-int store_delete_wait(struct store *s, const char *key)
+int store_delete_if_wait(struct store *s, const char *key, const char *if_match)
 {
         struct object_wait ow = {.obj = NULL};
         wait_begin(&ow.w);
-        return wait_for(&ow.w, store_delete(s, key, object_done, &ow));
+        return wait_for(&ow.w, store_delete_if(s, key, if_match, object_done, &ow));
+}
+
+int store_delete_wait(struct store *s, const char *key)
+{
+        return store_delete_if_wait(s, key, NULL);
 }
 
 int store_copy_wait(struct store *s, const char *src, const char *dst, struct store_object *obj)

@@ -253,6 +253,34 @@ START_TEST(deleting_what_is_not_there_is_fine)
 }
 END_TEST
 
+START_TEST(a_delete_of_a_version_spares_another)
+{
+        struct store *s = server_store();
+        struct store_object one, two;
+
+        ck_assert_int_eq(store_put_wait(s, "d", "one", 3, NULL, NULL, &one), 0);
+        ck_assert_int_eq(store_put_wait(s, "d", "two", 3, NULL, NULL, &two), 0);
+        int err = store_delete_if_wait(s, "d", one.etag);
+        if (!err && server_is("fake-gcs-server")) {
+                server_lacks("conditions of a delete");
+                store_close(s);
+                return;
+        }
+        ck_assert_int_eq(err, -ESTALE);
+        ck_assert_int_eq(store_head_wait(s, "d", &two), 0);
+        ck_assert_int_eq(store_delete_if_wait(s, "d", two.etag), 0);
+        ck_assert_int_eq(store_head_wait(s, "d", &two), -ENOENT);
+        ck_assert_int_eq(store_delete_if_wait(s, "d", two.etag), -ENOENT);
+        if (!(store_caps(s) & STORE_CAP_DELETE_IF))
+                server_lacks("conditions of a delete: there is a head before it");
+        ck_assert_int_eq(store_put_wait(s, "d", "one", 3, NULL, NULL, &one), 0);
+        ck_assert_int_eq(store_delete_if_wait(s, "d", server_other_version()), -ESTALE);
+        ck_assert_int_eq(store_delete_if_wait(s, "d", NULL), 0);
+        ck_assert_int_eq(store_head_wait(s, "d", &one), -ENOENT);
+        store_close(s);
+}
+END_TEST
+
 START_TEST(a_batch_deletes_all_it_names)
 {
         enum { N = 15 };
@@ -430,6 +458,7 @@ TCase *object_cases(void)
         tcase_add_test(t, if_match_guards_an_overwrite);
         tcase_add_test(t, a_body_that_is_not_what_its_checksum_says_is_refused);
         tcase_add_test(t, deleting_what_is_not_there_is_fine);
+        tcase_add_test(t, a_delete_of_a_version_spares_another);
         tcase_add_test(t, a_batch_deletes_all_it_names);
         tcase_add_test(t, a_copy_keeps_or_replaces_metadata);
         tcase_add_test(t, a_rename_takes_the_object_and_its_metadata);
