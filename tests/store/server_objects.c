@@ -270,7 +270,11 @@ START_TEST(a_delete_of_a_version_spares_another)
         ck_assert_int_eq(store_head_wait(s, "d", &two), 0);
         ck_assert_int_eq(store_delete_if_wait(s, "d", two.etag), 0);
         ck_assert_int_eq(store_head_wait(s, "d", &two), -ENOENT);
-        ck_assert_int_eq(store_delete_if_wait(s, "d", two.etag), -ENOENT);
+        err = store_delete_if_wait(s, "d", two.etag);
+        if (!err && server_is("versitygw"))
+                server_lacks("404 for a delete of a version of what is not there");
+        else
+                ck_assert_int_eq(err, -ENOENT);
         if (!(store_caps(s) & STORE_CAP_DELETE_IF))
                 server_lacks("conditions of a delete: there is a head before it");
         ck_assert_int_eq(store_put_wait(s, "d", "one", 3, NULL, NULL, &one), 0);
