@@ -36,6 +36,11 @@ struct coll_ops {
         int (*share)(struct coll *c, unsigned root, void *p, size_t n);
         /* The same for memory of a device; NULL: this carrier cannot, go through the host's. */
         int (*share_device)(struct coll *c, unsigned root, void *mem, size_t n);
+        /* Tells all other ranks that what has this number failed here; does not wait for them. Any
+         * number but of what is under way is ignored. */
+        void (*alarm)(struct coll *c, unsigned serial);
+        /* Whether another rank told that; does not wait. */
+        bool (*alarmed)(struct coll *c, unsigned serial);
         /* The first n ranks as a job of their own, for those that are among them (*in); all ranks
          * call it. End with drop(). */
         int (*split)(struct coll *c, unsigned n, struct coll *out, bool *in);
@@ -49,12 +54,14 @@ extern const struct coll_ops coll_none; /* one rank */
 extern const struct coll_ops coll_mpi;
 #endif
 
-/* Picks the carrier: MPI when a launcher started this process, else none. 0 or a negative errno. */
-int coll_init(struct coll *c, int *argc, char ***argv);
+/* Picks the carrier: MPI when a launcher started this process, else none. 0, or a negative errno
+ * with one line in `why`: a launcher of several ranks that this build cannot join would have each
+ * of its processes do the work of rank 0 (-EOPNOTSUPP). */
+int coll_init(struct coll *c, int *argc, char ***argv, char *why, size_t nwhy);
 
-/* Makes `c` carry its collectives over NCCL from here to drop(), if `nccl`: ids go the way that c
- * had before. Collective. 0, or the same negative errno in all ranks with one line in `why`: not
- * built with it, device is not cuda (dev_get()), two ranks on one GPU. */
+/* Makes `c` carry bulk (share, share_device) over NCCL from here to drop(), if `nccl`; all else
+ * goes the way that c had before. Collective. 0, or the same negative errno in all ranks with one
+ * line in `why`: not built with it, device is not cuda (dev_get()), two ranks on one GPU. */
 int coll_carry(struct coll *c, bool nccl, char *why, size_t nwhy);
 #ifdef HAVE_NCCL
 int coll_nccl_carry(struct coll *c, char *why, size_t nwhy);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* coll_nccl.c: ranks over NCCL, the one file that knows it: broadcasts and gathers between GPUs.
+/* coll_nccl.c: ranks over NCCL, the one file that knows it: bulk between GPUs.
  *
- * What lies in host memory goes through a buffer on the device. Ids and the splitting of the job
- * stay with the carrier that was there before. Waiting polls with short sleeps, as coll_mpi.c does,
- * and looks for a rank that failed elsewhere. */
+ * NCCL carries bytes and nothing else. Ids, agreement, maxima, gathers and barriers stay with the
+ * carrier that was there before: a rank whose GPU has failed can still speak there. Before each
+ * broadcast all ranks agree to take part. A rank that fails after that sounds the alarm, which the
+ * others hear while they wait, and all of them abort the communicator.
+ *
+ * The library is loaded when it is asked for, so that a program built with it runs without. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,12 +32,30 @@ enum {
         ROOM = 16 << 20               /* of the buffer; what is larger goes in pieces */
 };
 
+#define NCCL_CALLS(CALL)                                                                           \
+        CALL(GetVersion)                                                                           \
+        CALL(GetErrorString)                                                                       \
+        CALL(GetUniqueId)                                                                          \
+        CALL(CommInitRank)                                                                         \
+        CALL(CommGetAsyncError)                                                                    \
+        CALL(CommAbort)                                                                            \
+        CALL(CommDestroy)                                                                          \
+        CALL(Broadcast)
+
+/* The library's functions, without their prefix; all or none are there. */
+#define NCCL_POINTER(name) __typeof__(nccl##name) *name;
+static struct {
+        bool loaded;
+        NCCL_CALLS(NCCL_POINTER)
+} api;
+
 struct nccl {
-        struct coll before; /* who carried until now */
+        struct coll before; /* who carries all but bulk */
         const struct dev_ops *dev;
         ncclComm_t comm; /* NULL: it failed and was aborted */
+        unsigned serial; /* of this communicator, the same in all ranks: whose alarm it is */
         /* ROOM bytes on the device, from the start: a rank that had to ask for memory later, and
-         * got none, would leave the others waiting in a collective. */
+         * got none, would leave the others waiting. */
         void *buffer;
 };
 
@@ -42,31 +64,54 @@ struct place {
         char host[64], device[DEV_ID_MAX];
 };
 
+/* 0, or -EOPNOTSUPP with one line in `why`. */
+static int load(char *why, size_t nwhy)
+{
+        static const char *const names[] = {
+                "libnccl.so.2",
+#ifdef NCCL_LIBRARY
+                NCCL_LIBRARY,
+#endif
+        };
+        void *lib = NULL;
+
+        for (size_t i = 0; i < sizeof names / sizeof names[0] && !lib && !api.loaded; i++)
+                lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL); /* stays until the end */
+        bool all = api.loaded || lib;
+#define NCCL_FIND(name)                                                                            \
+        if (lib)                                                                                   \
+                all &= (*(void **)&api.name = dlsym(lib, "nccl" #name)) != NULL;
+        NCCL_CALLS(NCCL_FIND)
+        api.loaded = all;
+        if (!all)
+                snprintf(why, nwhy,
+                         "backend=nccl: %s: install NCCL 2, name its directory in LD_LIBRARY_PATH, "
+                         "or give backend=gloo",
+                         lib ? "libnccl.so.2 lacks a function" : "libnccl.so.2 is not found");
+        return all ? 0 : -EOPNOTSUPP;
+}
+
 static struct nccl *of(const struct coll *c)
 {
         return c->group;
 }
 
-/* After an error nothing goes over this communicator any more. */
+/* Nothing goes over this communicator any more. */
+static void abort_comm(struct nccl *n)
+{
+        if (n->comm && api.CommAbort(n->comm) != ncclSuccess)
+                (void)dev_fail("ncclCommAbort", "failed");
+        n->comm = NULL;
+}
+
+/* After an error of our own. */
 static int failed(struct nccl *n, const char *what, ncclResult_t r)
 {
-        int err = dev_fail(what, ncclGetErrorString(r));
-        if (n->comm && ncclCommAbort(n->comm) != ncclSuccess)
-                err = -EIO;
-        n->comm = NULL;
-        return err;
+        n->before.ops->alarm(&n->before, n->serial);
+        return dev_fail(what, api.GetErrorString(r));
 }
 
-/* Gives up without a word: a signal came. */
-static int canceled(struct nccl *n)
-{
-        if (n->comm && ncclCommAbort(n->comm) != ncclSuccess)
-                return -EIO;
-        n->comm = NULL;
-        return -ECANCELED;
-}
-
-/* Waits for what was queued. */
+/* Waits for what was queued, unless it fails here or elsewhere. */
 static int finish(struct nccl *n)
 {
         uint64_t stopped = 0, nap = NAP_MIN_NS;
@@ -74,15 +119,19 @@ static int finish(struct nccl *n)
 
         for (unsigned i = 0;; i++) {
                 int err = n->dev->stream_idle();
+                if (err && err != -EAGAIN)
+                        n->before.ops->alarm(&n->before, n->serial);
                 if (err != -EAGAIN)
                         return err;
-                if (ncclCommGetAsyncError(n->comm, &r) != ncclSuccess || r != ncclSuccess)
+                if (api.CommGetAsyncError(n->comm, &r) != ncclSuccess || r != ncclSuccess)
                         return failed(n, "NCCL", r);
+                if (n->before.ops->alarmed(&n->before, n->serial))
+                        return -EIO;
                 if (stop_wanted()) {
                         if (!stopped)
                                 stopped = clock_ns();
                         else if (clock_ns() - stopped > GRACE_NS)
-                                return canceled(n);
+                                return -ECANCELED;
                 }
                 if (i < SPINS)
                         continue;
@@ -92,97 +141,86 @@ static int finish(struct nccl *n)
         }
 }
 
-/* Copies n bytes from the device; waits. */
-static int fetch(struct nccl *n, void *to, const void *from, size_t bytes)
+/* n bytes of the device from rank `root` to all, behind what this thread has queued. `err` is how
+ * that went in this rank. Returns the same in all ranks, and after an error nothing more goes. */
+static int broadcast(struct coll *c, unsigned root, void *mem, size_t n, int err)
 {
-        int err = n->dev->get(to, from, bytes);
-        int waited = n->dev->wait();
-        return err ? err : waited;
+        struct nccl *nc = of(c);
+
+        if (!err)
+                err = nc->comm ? nc->dev->stream_after() : -EIO;
+        err = coll_agree(&nc->before, err);
+        if (!err) {
+                ncclResult_t r = api.Broadcast(mem, mem, n, ncclChar, (int)root, nc->comm,
+                                               nc->dev->stream());
+                err = r == ncclSuccess ? finish(nc) : failed(nc, "ncclBroadcast", r);
+                if (err) /* or its kernels would keep the stream busy */
+                        abort_comm(nc);
+                err = coll_agree(&nc->before, err);
+        }
+        if (err)
+                abort_comm(nc);
+        return err;
 }
 
 static int share_device(struct coll *c, unsigned root, void *mem, size_t n)
 {
-        struct nccl *nc = of(c);
-        if (!nc->comm)
-                return -EIO;
-        ncclResult_t r =
-                ncclBroadcast(mem, mem, n, ncclChar, (int)root, nc->comm, nc->dev->stream());
-        return r == ncclSuccess ? finish(nc) : failed(nc, "ncclBroadcast", r);
+        return broadcast(c, root, mem, n, 0);
 }
 
-/* One piece of the buffer's size at most. */
-static int share_piece(struct coll *c, unsigned root, void *p, size_t n)
+/* Copies n bytes from the device; waits. */
+static int fetch(struct nccl *n, void *to, size_t bytes)
 {
-        struct nccl *nc = of(c);
-        int err = c->rank == root ? nc->dev->put(nc->buffer, p, n) : 0;
-
-        if (!err)
-                err = share_device(c, root, nc->buffer, n);
-        return err || c->rank == root ? err : fetch(nc, p, nc->buffer, n);
+        int err = n->dev->get(to, n->buffer, bytes);
+        int waited = n->dev->wait();
+        return err ? err : waited;
 }
 
+/* Host memory goes through the buffer. What fails in one rank is heard with the next piece. */
 static int nccl_share(struct coll *c, unsigned root, void *p, size_t n)
 {
-        int err = 0;
-        for (size_t off = 0; off < n && !err; off += ROOM)
-                err = share_piece(c, root, (char *)p + off, n - off < ROOM ? n - off : ROOM);
-        return err;
+        struct nccl *nc = of(c);
+        int own = 0, err = 0;
+
+        for (size_t off = 0; off < n && !err; off += ROOM) {
+                size_t len = n - off < ROOM ? n - off : ROOM;
+                if (c->rank == root)
+                        own = nc->dev->put(nc->buffer, (char *)p + off, len);
+                err = broadcast(c, root, nc->buffer, len, own);
+                if (!err && c->rank != root)
+                        own = fetch(nc, (char *)p + off, len);
+        }
+        return err ? err : coll_agree(&nc->before, own);
 }
 
 static int nccl_bcast(struct coll *c, void *p, size_t n)
 {
-        return nccl_share(c, 0, p, n);
-}
-
-/* Bytes [off, off + len) of the n of each rank, of which the buffer holds len a rank. */
-static int gather_piece(struct coll *c, const char *mine, size_t n, size_t off, size_t len,
-                        char *all)
-{
-        struct nccl *nc = of(c);
-        char *slot = (char *)nc->buffer + c->rank * len; /* in place, as ncclAllGather allows */
-        int err = nc->dev->put(slot, mine + off, len);
-
-        if (err)
-                return err;
-        ncclResult_t r =
-                ncclAllGather(slot, nc->buffer, len, ncclChar, nc->comm, nc->dev->stream());
-        err = r == ncclSuccess ? finish(nc) : failed(nc, "ncclAllGather", r);
-        for (unsigned rank = 0; rank < c->ranks && !err; rank++)
-                err = fetch(nc, all + rank * n + off, (char *)nc->buffer + rank * len, len);
-        return err;
+        return of(c)->before.ops->bcast(&of(c)->before, p, n);
 }
 
 static int nccl_gather(struct coll *c, const void *mine, size_t n, void *all)
 {
-        const size_t most = ROOM / c->ranks;
-        int err = 0;
-        for (size_t off = 0; off < n && !err; off += most)
-                err = of(c)->comm
-                              ? gather_piece(c, mine, n, off, n - off < most ? n - off : most, all)
-                              : -EIO;
-        return err;
+        return of(c)->before.ops->gather(&of(c)->before, mine, n, all);
 }
 
 static int nccl_max(struct coll *c, double *v, size_t n)
 {
-        struct nccl *nc = of(c);
-        int err = nc->comm && n <= ROOM / sizeof *v ? 0 : -EIO;
-
-        if (!err)
-                err = nc->dev->put(nc->buffer, v, n * sizeof *v);
-        if (err)
-                return err;
-        ncclResult_t r = ncclAllReduce(nc->buffer, nc->buffer, n, ncclDouble, ncclMax, nc->comm,
-                                       nc->dev->stream());
-        err = r == ncclSuccess ? finish(nc) : failed(nc, "ncclAllReduce", r);
-        return err ? err : fetch(nc, v, nc->buffer, n * sizeof *v);
+        return of(c)->before.ops->max(&of(c)->before, v, n);
 }
 
 static int nccl_barrier(struct coll *c)
 {
-        double nothing = 0;
-        int err = nccl_max(c, &nothing, 1);
-        return err ? err : stop_wanted() ? -ECANCELED : 0;
+        return of(c)->before.ops->barrier(&of(c)->before);
+}
+
+static void nccl_alarm(struct coll *c, unsigned serial)
+{
+        of(c)->before.ops->alarm(&of(c)->before, serial);
+}
+
+static bool nccl_alarmed(struct coll *c, unsigned serial)
+{
+        return of(c)->before.ops->alarmed(&of(c)->before, serial);
 }
 
 static int nccl_init(struct coll *c, int *argc, char ***argv)
@@ -193,7 +231,7 @@ static int nccl_init(struct coll *c, int *argc, char ***argv)
 static void nccl_version(char *out, size_t n)
 {
         int v = 0;
-        if (ncclGetVersion(&v) != ncclSuccess)
+        if (!api.loaded || api.GetVersion(&v) != ncclSuccess)
                 v = 0;
         snprintf(out, n, "NCCL %d.%d.%d", v / 10000, v / 100 % 100, v % 100);
 }
@@ -217,9 +255,9 @@ static void nccl_drop(struct coll *c)
         struct coll before = n->before;
 
         if (n->comm) {
-                ncclResult_t r = ncclCommDestroy(n->comm);
+                ncclResult_t r = api.CommDestroy(n->comm);
                 if (r != ncclSuccess)
-                        (void)dev_fail("ncclCommDestroy", ncclGetErrorString(r));
+                        (void)dev_fail("ncclCommDestroy", api.GetErrorString(r));
         }
         nccl_free(&n);
         *c = before;
@@ -241,6 +279,8 @@ static const struct coll_ops coll_nccl = {
         .bcast = nccl_bcast,
         .share = nccl_share,
         .share_device = share_device,
+        .alarm = nccl_alarm,
+        .alarmed = nccl_alarmed,
         .split = nccl_split,
         .drop = nccl_drop,
         .finish = nccl_finish,
@@ -275,21 +315,38 @@ static int check_places(struct coll *c, const struct dev_ops *dev, char *why, si
 /* The communicator of all ranks; the id comes from rank 0 over the carrier before. */
 static int join(struct coll *c, struct nccl *n)
 {
+        static unsigned joined; /* the same in all ranks: each call is all ranks' */
         ncclUniqueId id;
         ncclResult_t r = ncclSuccess;
 
         memset(&id, 0, sizeof id);
+        n->serial = ++joined;
         if (c->rank == 0)
-                r = ncclGetUniqueId(&id);
+                r = api.GetUniqueId(&id);
         int err = coll_agree(
-                c, r == ncclSuccess ? 0 : dev_fail("ncclGetUniqueId", ncclGetErrorString(r)));
+                c, r == ncclSuccess ? 0 : dev_fail("ncclGetUniqueId", api.GetErrorString(r)));
         if (!err)
                 err = c->ops->bcast(c, &id, sizeof id);
         if (!err)
-                r = ncclCommInitRank(&n->comm, (int)c->ranks, id, (int)c->rank);
+                r = api.CommInitRank(&n->comm, (int)c->ranks, id, (int)c->rank);
         if (!err && r != ncclSuccess)
-                err = dev_fail("ncclCommInitRank", ncclGetErrorString(r));
+                err = dev_fail("ncclCommInitRank", api.GetErrorString(r));
         return coll_agree(c, err);
+}
+
+/* Loads the library in all ranks or in none. The first rank that cannot says why, or rank 0. */
+static int load_all(struct coll *c, char *why, size_t nwhy)
+{
+        char own[256] = "";
+        int mine = load(own, sizeof own);
+        int err = coll_agree(c, mine);
+
+        if (err)
+                snprintf(why, nwhy, "%s",
+                         mine ? own
+                              : "backend=nccl: another rank cannot load libnccl.so.2: install NCCL "
+                                "2 on every machine, or give backend=gloo");
+        return err;
 }
 
 int coll_nccl_carry(struct coll *c, char *why, size_t nwhy)
@@ -303,7 +360,9 @@ int coll_nccl_carry(struct coll *c, char *why, size_t nwhy)
                         "backend=nccl moves bytes between GPUs: give device=cuda, or backend=gloo");
                 return err;
         }
-        err = check_places(c, dev, why, nwhy);
+        err = load_all(c, why, nwhy);
+        if (!err)
+                err = check_places(c, dev, why, nwhy);
         if (err)
                 return err;
         CLEANUP(nccl_free) struct nccl *n = calloc(1, sizeof *n);
@@ -316,8 +375,8 @@ int coll_nccl_carry(struct coll *c, char *why, size_t nwhy)
                 snprintf(why, nwhy,
                          "backend=nccl: the ranks cannot be joined: see above, or give "
                          "backend=gloo");
-                if (n && n->comm && ncclCommAbort(n->comm) != ncclSuccess)
-                        err = -EIO;
+                if (n)
+                        abort_comm(n);
                 return err;
         }
         n->before = *c;

@@ -62,6 +62,19 @@ static int none_share(struct coll *c, unsigned root, void *p, size_t n)
         return none_bcast(c, p, n);
 }
 
+static void none_alarm(struct coll *c, unsigned serial)
+{
+        (void)c;
+        (void)serial;
+}
+
+static bool none_alarmed(struct coll *c, unsigned serial)
+{
+        (void)c;
+        (void)serial;
+        return false;
+}
+
 static int none_split(struct coll *c, unsigned n, struct coll *out, bool *in)
 {
         *in = c->rank < n;
@@ -89,12 +102,25 @@ const struct coll_ops coll_none = {
         .gather = none_gather,
         .bcast = none_bcast,
         .share = none_share,
+        .alarm = none_alarm,
+        .alarmed = none_alarmed,
         .split = none_split,
         .drop = none_drop,
         .finish = none_finish,
 };
 
-int coll_init(struct coll *c, int *argc, char ***argv)
+/* How many ranks a launcher says it started: OpenMPI, MPICH and its like, Slurm. */
+static unsigned launched(void)
+{
+        const char *n = getenv("OMPI_COMM_WORLD_SIZE");
+        if (!n)
+                n = getenv("PMI_SIZE");
+        if (!n && (getenv("PMIX_RANK") || getenv("PMI_RANK")))
+                n = getenv("SLURM_NTASKS");
+        return n ? (unsigned)strtoul(n, NULL, 10) : 1;
+}
+
+int coll_init(struct coll *c, int *argc, char ***argv, char *why, size_t nwhy)
 {
         c->ops = &coll_none;
 #ifdef HAVE_MPI
@@ -102,7 +128,21 @@ int coll_init(struct coll *c, int *argc, char ***argv)
         if (getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK") || getenv("PMI_RANK"))
                 c->ops = &coll_mpi;
 #endif
-        return c->ops->init(c, argc, argv);
+        int err = c->ops->init(c, argc, argv);
+        if (err) {
+                snprintf(why, nwhy, "cannot start the ranks: %s: try without mpirun",
+                         strerror(-err));
+        } else if (c->ranks == 1 && launched() > 1) {
+                snprintf(why, nwhy,
+                         "the launcher started %u ranks, each of which is alone: this ckptbench "
+                         "was built %s",
+                         launched(),
+                         c->ops == &coll_none
+                                 ? "without MPI: configure --with-mpi, or start it without mpirun"
+                                 : "with another MPI than the launcher's: take that one's mpirun");
+                err = -EOPNOTSUPP;
+        }
+        return err;
 }
 
 int coll_carry(struct coll *c, bool nccl, char *why, size_t nwhy)

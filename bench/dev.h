@@ -48,9 +48,11 @@ struct dev_ops { /* no slot is NULL */
         int (*wait)(void);                                 /* blocks, without spinning */
         /* n rounds of work as training does it (matrices are multiplied); waits. */
         int (*work)(uint64_t n);
-        /* A queue for a library that wants one (a cudaStream_t), and whether it is empty: 0,
-         * -EAGAIN while it is not, or another error. */
+        /* A queue for a library that wants one (a cudaStream_t); what makes it wait for all that
+         * this thread has queued until now; and whether it is empty: 0, -EAGAIN while it is not, or
+         * another error. */
         void *(*stream)(void);
+        int (*stream_after)(void);
         int (*stream_idle)(void);
 };
 
@@ -64,8 +66,9 @@ int dev_fail(const char *what, const char *text);
 
 struct keys;
 /* Opens what the device key of a job asks for, in this rank; `local` is its number among those of
- * its machine. 0, also when there is none and auto was given; else -EOPNOTSUPP, -ENODEV or -EINVAL
- * with one line in `why`. End with dev_drop(). Blocks. */
+ * its machine. 0, also when auto was given and there is none: then `why` says what stood in the
+ * way, or is "". Else -EOPNOTSUPP, -ENODEV or -EINVAL with one line in `why`. End with dev_drop().
+ * Blocks. */
 int dev_use(const struct keys *k, unsigned local, char *why, size_t nwhy);
 void dev_drop(void);
 /* The device of this job; NULL: shards live in the host's memory. */

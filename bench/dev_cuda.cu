@@ -22,6 +22,7 @@ struct {
         int device;
         bool open;
         cudaStream_t stream;
+        cudaEvent_t queued;        /* what `stream` waits for */
         unsigned long long *first; /* on the device: the least that a check found */
         float *matrix;             /* three of SIDE * SIDE, made by the first work() */
 } cuda;
@@ -116,6 +117,11 @@ int cuda_begin(unsigned local)
         TRY(cudaMalloc(&cuda.first, sizeof *cuda.first));
         TRY(cudaMemset(cuda.first, 0xff, sizeof *cuda.first));
         TRY(cudaStreamCreateWithFlags(&cuda.stream, cudaStreamNonBlocking));
+        TRY(cudaEventCreateWithFlags(&cuda.queued, cudaEventDisableTiming));
+        /* Whether there is code for this GPU: a kernel shows it, a copy does not. */
+        check_cells<<<1, THREADS, 0, mine>>>(NULL, 0, 0, 0, 0, 0, cuda.first);
+        TRY(cudaGetLastError());
+        TRY(cudaStreamSynchronize(mine));
         return 0;
 }
 
@@ -125,9 +131,11 @@ void cuda_close()
                 return;
         /* What cannot be freed goes with the process, whose work is done. */
         (void)cudaStreamDestroy(cuda.stream);
+        (void)cudaEventDestroy(cuda.queued);
         (void)cudaFree(cuda.first);
         (void)cudaFree(cuda.matrix);
         cuda.stream = NULL;
+        cuda.queued = NULL;
         cuda.first = NULL;
         cuda.matrix = NULL;
         cuda.open = false;
@@ -309,6 +317,16 @@ void *cuda_stream()
         return cuda.stream;
 }
 
+int cuda_stream_after()
+{
+        int err = use_device();
+        if (err)
+                return err;
+        TRY(cudaEventRecord(cuda.queued, mine));
+        TRY(cudaStreamWaitEvent(cuda.stream, cuda.queued, 0));
+        return 0;
+}
+
 int cuda_stream_idle()
 {
         int err = use_device();
@@ -344,5 +362,6 @@ extern "C" const struct dev_ops dev_cuda = {
         .wait = cuda_wait,
         .work = cuda_work,
         .stream = cuda_stream,
+        .stream_after = cuda_stream_after,
         .stream_idle = cuda_stream_idle,
 };

@@ -146,6 +146,11 @@ static void *host_stream(void)
         return NULL;
 }
 
+static int host_stream_after(void)
+{
+        return 0;
+}
+
 static int host_stream_idle(void)
 {
         return 0;
@@ -171,5 +176,6 @@ const struct dev_ops dev_emulated = {
         .wait = host_wait,
         .work = host_work,
         .stream = host_stream,
+        .stream_after = host_stream_after,
         .stream_idle = host_stream_idle,
 };

@@ -202,7 +202,6 @@ endif
 if WITH_NCCL
 %C%_libbench_la_SOURCES += %D%/coll_nccl.c
 %C%_libbench_la_CFLAGS += $(NCCL_CFLAGS) $(CUDA_CFLAGS)
-%C%_libbench_la_LIBADD += $(NCCL_LIBS)
 endif
 
 # Clients of others, for comparison. Their headers are not ours to warn about.
@@ -224,9 +223,9 @@ endif
 EXTRA_DIST += %D%/third_party/awscrt.sh %D%/third_party/awscrt.txt
 
 ckptbench_SOURCES = %D%/main.c
-ckptbench_LDADD = %D%/libbench.la $(NCCL_RPATH)
+ckptbench_LDADD = %D%/libbench.la
 
 # Prints the keys for ckptbench(1).
 noinst_PROGRAMS += %D%/gen_keys
 %C%_gen_keys_SOURCES = %D%/gen_keys.c
-%C%_gen_keys_LDADD = %D%/libbench.la $(NCCL_RPATH)
+%C%_gen_keys_LDADD = %D%/libbench.la

@@ -59,7 +59,7 @@ TESTS += $(unit_tests)
 
 AM_UNIT_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 UNIT_BASE_LIBS = fs/base/libbase.la $(CHECK_LIBS)
-UNIT_BENCH_LIBS = bench/libbench.la $(CHECK_LIBS) $(NCCL_RPATH) -lm
+UNIT_BENCH_LIBS = bench/libbench.la $(CHECK_LIBS) -lm
 UNIT_SIM_LIBS = bench/sim/libsim.la $(CHECK_LIBS)
 UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 
