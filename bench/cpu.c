@@ -82,6 +82,12 @@ unsigned cpu_cores(void)
         return (unsigned)CPU_COUNT(&set);
 }
 
+unsigned cpu_cores_online(void)
+{
+        long n = sysconf(_SC_NPROCESSORS_ONLN);
+        return n > 0 ? (unsigned)n : 1;
+}
+
 void cpu_name(char *out, size_t n)
 {
         char line[256];

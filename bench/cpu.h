@@ -18,8 +18,9 @@ double cpu_machine_s(void);
 /* The part of it that the kernel took: system calls of whoever, interrupts, threads of its own. */
 double cpu_kernel_s(void);
 
-/* Cores this process may use. */
+/* Cores this process may use, and those of the machine. */
 unsigned cpu_cores(void);
+unsigned cpu_cores_online(void);
 
 /* The process that serves the FUSE mount which holds `path`: one that has /dev/fuse open and the
  * mountpoint among its arguments. 0 when none is found. */

@@ -46,6 +46,7 @@ static int find(unsigned device, const struct dev_ops **out, char *why, size_t n
 int dev_use(const struct keys *k, unsigned local, char *why, size_t nwhy)
 {
         const struct dev_ops *ops;
+        *why = 0;
         int err = find(k->device, &ops, why, nwhy);
 
         dev.ops = NULL;

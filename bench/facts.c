@@ -32,6 +32,7 @@ void facts_add(const struct coll *c, struct json *to)
         cpu_name(text, sizeof text);
         json_add_string(m, "cpu", text);
         json_add_number(m, "cores", cpu_cores());
+        json_add_number(m, "cores_online", cpu_cores_online());
         json_add_number(m, "memory_bytes",
                         (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
 }

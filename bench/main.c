@@ -10,6 +10,7 @@
 #include "bench/ceiling_fuse.h"
 #include "bench/coll.h"
 #include "bench/compare.h"
+#include "bench/cpu.h"
 #include "bench/environ.h"
 #include "bench/io.h"
 #include "bench/keys.h"
@@ -170,20 +171,35 @@ static int read_keys(int argc, char **argv, struct run *r, struct sweep *s)
         return read_alike(r, s, err, why, sizeof why);
 }
 
+/* OpenMPI binds each of two ranks to a core of its own, and with it the threads that move the
+ * bytes: what is measured then is that core. */
+static void warn_if_bound(const struct coll *c)
+{
+        enum { FEW = 4 };
+        unsigned mine = cpu_cores(), all = cpu_cores_online();
+
+        if (c->rank == 0 && c->ranks > 1 && mine < all && mine < FEW)
+                fprintf(stderr,
+                        "ckptbench: each rank is bound to %u of this machine's %u cores with all "
+                        "its threads: start with mpirun --bind-to none\n",
+                        mine, all);
+}
+
 static int run_scenario(const struct scenario *sc, int argc, char **argv)
 {
         CLEANUP(sweep_release) struct sweep sweep = {0};
         struct coll coll = {0};
         struct run run = {.coll = &coll, .scenario = sc};
+        char why[512] = "signals cannot be waited for";
 
         int err = stop_init(); /* before MPI makes threads, so that they inherit the mask */
         if (!err)
-                err = coll_init(&coll, &argc, &argv);
+                err = coll_init(&coll, &argc, &argv, why, sizeof why);
         if (err) {
-                fprintf(stderr, "ckptbench: cannot start the ranks: %s: try without mpirun\n",
-                        strerror(-err));
+                fprintf(stderr, "ckptbench: %s\n", why);
                 return 1;
         }
+        warn_if_bound(&coll);
         err = read_keys(argc, argv, &run, &sweep);
         if (!err)
                 err = run_jobs(&run, &sweep);

@@ -197,10 +197,48 @@ static void name_job(const struct run *r, const struct sweep *s, size_t i, const
         };
 }
 
+/* Writes what each rank's shards live in; "device" is rank 0's. Collective. */
+static int note_devices(const struct run *r, struct json *job)
+{
+        enum { TEXT = 160 };
+        char mine[TEXT] = "host";
+        CLEANUP(freep) char *all = calloc(r->coll->ranks, TEXT);
+        int err = coll_agree(r->coll, all ? 0 : -ENOMEM);
+
+        if (dev_get())
+                dev_get()->describe(mine, sizeof mine);
+        if (!err)
+                err = r->coll->ops->gather(r->coll, mine, TEXT, all);
+        if (err || !job)
+                return err;
+        json_add_string(job, "device", all);
+        struct json *list = json_add_array(job, "devices");
+        for (unsigned i = 0; i < r->coll->ranks; i++)
+                json_add_string(list, NULL, all + (size_t)i * TEXT);
+        return 0;
+}
+
+/* With device=auto all ranks use one, or none does: else they would wait for each other in
+ * different collectives. `why`, unless "", says why this one has none. */
+static int same_device(const struct run *r, const char *why)
+{
+        double without = !dev_get();
+        int err = r->coll->ops->max(r->coll, &without, 1);
+
+        if (err || !without)
+                return err;
+        double with = dev_get() != NULL;
+        err = r->coll->ops->max(r->coll, &with, 1);
+        if (!err && with && !dev_get() && *why)
+                run_error(r, "%s: no rank uses a device then", why);
+        dev_drop();
+        return err;
+}
+
 /* Opens what the device key asks for, in each rank. 0, or the same negative errno in all. */
 static int open_device(const struct run *r, const struct keys *k, struct json *job)
 {
-        char why[512] = "", text[160] = "host";
+        char why[512] = "";
         int err = 0;
 
         if (r->scenario->device) {
@@ -212,11 +250,10 @@ static int open_device(const struct run *r, const struct keys *k, struct json *j
         }
         if (err)
                 run_error(r, "%s", why);
-        else if (job && dev_get())
-                dev_get()->describe(text, sizeof text);
-        if (job)
-                json_add_string(job, "device", text);
-        return coll_agree(r->coll, err);
+        err = coll_agree(r->coll, err);
+        if (!err)
+                err = same_device(r, why);
+        return err ? err : note_devices(r, job);
 }
 
 /* The work of a job by the ranks that take part; the others wait for how it ends. */

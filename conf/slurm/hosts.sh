@@ -7,4 +7,4 @@ set -eu
 : "${HOSTS:=host1:8,host2:8}" "${CKPT_DIR_PATH:=gs://my-bucket/bench}" "${NUM_LAYERS:=100}"
 export CKPT_DIR_PATH NUM_LAYERS
 
-mpirun --host "$HOSTS" -x CKPT_DIR_PATH -x NUM_LAYERS ckptbench lightning_multinode out=multirun "$@"
+mpirun --host "$HOSTS" --bind-to none -x CKPT_DIR_PATH -x NUM_LAYERS ckptbench lightning_multinode out=multirun "$@"

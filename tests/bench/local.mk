@@ -18,6 +18,7 @@ bench_tests = \
 	%D%/mlperf.sh \
 	%D%/prepare_nvme.sh \
 	%D%/progress.sh \
+	%D%/ranks.sh \
 	%D%/report.sh \
 	%D%/reshard.sh \
 	%D%/restore.sh \

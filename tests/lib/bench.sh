@@ -20,7 +20,7 @@ bench_mpi() {
 	[ "$1" != bench ] || { shift; set -- "$builddir/ckptbench" "$@"; }
 	$bench_exec env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
 		OMPI_MCA_btl_vader_single_copy_mechanism=none \
-		ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" mpirun --oversubscribe -n 2 "$@"
+		ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" mpirun --oversubscribe --bind-to none -n 2 "$@"
 }
 bench_exec=
 
