@@ -130,9 +130,9 @@ void file_release(struct file *f);
 /* Between the two: later commits go to `key`, where the version the file began with has `etag` now.
  * 0 or -ENOMEM. May be called with the tree's lock. */
 int file_rename(struct file *f, const char *key, const char *etag);
-/* The file has lost its name: it stays as it is for its handles and is published nowhere. w->done()
- * runs when nothing can bring an object back. */
-void file_forget(struct file *f, struct file_wait *w);
+/* The file, which is held, has lost its name: it stays as it is for its handles and is published
+ * nowhere. */
+void file_forget(struct file *f);
 
 /* Gives memory back under pressure: spills or drops what is only kept, sends an unfinished part
  * early, or spills. Returns the bytes that are or will soon be free, or a negative errno. May block

@@ -27,18 +27,13 @@ void file_abort(struct file *f, int err)
  * ------------------------------------------------------------------------------------------------
  */
 
-static void wait_locked(struct file *f, struct file_wait *w)
-{
-        w->next = f->locked.waits;
-        f->locked.waits = w;
-}
-
 void file_hold(struct file *f, struct file_wait *w)
 {
         struct outcome out;
         file_enter(f, &out);
         f->locked.holds++;
-        wait_locked(f, w);
+        w->next = f->locked.waits;
+        f->locked.waits = w;
         file_leave(f, &out);
 }
 
@@ -100,12 +95,11 @@ int file_rename(struct file *f, const char *key, const char *etag)
         return 0;
 }
 
-void file_forget(struct file *f, struct file_wait *w)
+void file_forget(struct file *f)
 {
         struct outcome out;
         file_enter(f, &out);
         f->locked.unlinked = true;
-        wait_locked(f, w);
         if (f->locked.state != UPLOAD_NONE && is_here_locked(f))
                 f->locked.stale_upload = true;
         file_advance_locked(f, &out);

@@ -24,9 +24,10 @@ struct change {
         const char *tail;               /* behind its key */
         void (*begin)(struct change *); /* once it may; `key` is made */
         char *key;
-        struct node *barred; /* the pass's root, pinned, or NULL */
-        struct node *n;      /* of a file that is unlinked, pinned; else NULL */
-        mode_t mode;         /* of a directory that is made */
+        struct node *barred;    /* the pass's root, pinned, or NULL */
+        struct node *n;         /* of a file that is unlinked, pinned; else NULL */
+        struct leaving leaving; /* n's */
+        mode_t mode;            /* of a directory that is made */
         struct attr attr;
 };
 
@@ -115,6 +116,7 @@ static void deleted(void *arg, int err, const struct store_object *obj)
         (void)obj;
         if (!err)
                 park_gone(c->m, c->dir, c->name, NULL);
+        (err ? leave_undo : leave_commit)(&c->leaving);
         change_end(c, err);
 }
 
@@ -123,7 +125,7 @@ static void dir_stays(void *arg)
         struct change *c = arg;
         int err = store_delete(c->m->store, c->key, deleted, c);
         if (err)
-                change_end(c, err);
+                deleted(c, err, NULL);
 }
 
 static void delete_key(struct change *c)
@@ -218,7 +220,7 @@ void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
  * ------------------------------------------------------------------------------------------------
  */
 
-static void unlinked_left(void *arg)
+static void unlink_prepared(void *arg)
 {
         delete_key(arg);
 }
@@ -226,10 +228,13 @@ static void unlinked_left(void *arg)
 static void unlink_begin(struct change *c)
 {
         c->n = pinned(c->m, c->dir, c->name);
-        if (c->n)
-                park_leave(c->m, c->n, unlinked_left, c);
-        else
+        if (c->n) {
+                c->leaving =
+                        (struct leaving){.m = c->m, .n = c->n, .ready = unlink_prepared, .arg = c};
+                leave_prepare(&c->leaving);
+        } else {
                 delete_key(c);
+        }
 }
 
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)

@@ -2,6 +2,7 @@
 /* park.c: see park.h. */
 #include "mount/park.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -10,45 +11,38 @@
 #include "base/cleanup.h"
 #include "base/kept.h"
 #include "base/log.h"
-#include "mount/amend.h"
 
 #include "base/banned.h"
 
-struct parking {
-        struct mount *m;
-        struct node *n;
-        struct file *file; /* one reference, or NULL */
-        struct file_wait wait;
-        struct amend_wait idle;
-        char *key;
-        char etag[STORE_ETAG_MAX]; /* of the version that is copied */
-        void (*done)(void *arg);
-        void *arg;
-};
-
-static void parking_end(struct parking *p)
-{
-        p->done(p->arg);
-        file_unref(p->file);
-        free(p->key);
-        free(p);
-}
-
 /* The readers go to the copy. */
-static int send_readers_locked(struct parking *p, const struct store_object *obj)
+static int to_copy_locked(struct leaving *l, const struct store_object *obj)
 {
-        struct node *n = p->n;
+        struct node *n = l->n;
 
-        bool read = n->reader && !strcmp(reader_etag(n->reader), p->etag);
+        bool read = n->reader && !strcmp(reader_etag(n->reader), l->etag);
         if (!read && !n->file)
                 return -ESTALE;
-        int err = read ? reader_rename(n->reader, p->key, obj->etag) : 0;
+        int err = read ? reader_rename(n->reader, l->copy, obj->etag) : 0;
         if (!err && n->file)
-                err = file_rename(n->file, p->key, obj->etag);
+                err = file_rename(n->file, l->copy, obj->etag);
         if (err)
                 return err;
-        n->parked = TAKE_PTR(p->key);
+        n->parked = TAKE_PTR(l->copy);
+        l->aside = true;
+        snprintf(l->copy_etag, sizeof l->copy_etag, "%s", obj->etag);
         return tree_set_etag_locked(n, obj->etag);
+}
+
+/* And back, since the object keeps its name. */
+static int from_copy_locked(const struct leaving *l)
+{
+        struct node *n = l->n;
+
+        bool read = n->reader && !strcmp(reader_etag(n->reader), l->copy_etag);
+        int err = read ? reader_rename(n->reader, l->key, l->etag) : 0;
+        if (!err && n->file)
+                err = file_rename(n->file, l->key, l->etag);
+        return err ? err : tree_set_etag_locked(n, l->etag);
 }
 
 static void nothing(void *arg, int err, const struct store_object *obj)
@@ -56,85 +50,124 @@ static void nothing(void *arg, int err, const struct store_object *obj)
         (void)arg, (void)err, (void)obj; /* the log has said it */
 }
 
+static void prepared(struct leaving *l)
+{
+        l->state = LEAVE_PREPARED;
+        l->ready(l->arg);
+}
+
 static void copied(void *arg, int err, const struct store_object *obj)
 {
-        struct parking *p = arg;
+        struct leaving *l = arg;
 
         if (!err) {
-                tree_lock(p->m->tree);
-                err = send_readers_locked(p, obj);
-                tree_unlock(p->m->tree);
-                if (err && p->key) /* nobody reads it any more */
-                        err = store_delete(p->m->store, p->key, nothing, NULL);
+                tree_lock(l->m->tree);
+                err = to_copy_locked(l, obj);
+                tree_unlock(l->m->tree);
+                if (err && l->copy) /* nobody reads it any more */
+                        err = store_delete(l->m->store, l->copy, nothing, NULL);
         }
         if (err && err != -ENOENT && err != -ESTALE)
-                log_warn("%s: could not be kept for those who read it: %s", p->n->name,
+                log_warn("%s: could not be kept for those who read it: %s", l->n->name,
                          strerror(-err));
-        parking_end(p);
+        prepared(l);
 }
 
 /* Copies what the node's readers read, if it has any. */
-static void copy_aside(struct parking *p)
+static void copy_aside(struct leaving *l)
 {
-        CLEANUP(freep) char *src = tree_key(p->m->tree, p->n, NULL);
-        struct node *n = p->n;
+        struct node *n = l->n;
         char id[KEPT_ID_MAX];
 
-        tree_lock(p->m->tree);
+        tree_lock(l->m->tree);
         bool read = n->nreaders && n->reader;
         bool needed = (read || (n->file && n->nwriters && file_has_base(n->file))) &&
                       n->published && !n->parked;
-        if (needed)
-                snprintf(p->etag, sizeof p->etag, "%s", read ? reader_etag(n->reader) : n->etag);
-        tree_unlock(p->m->tree);
+        if (needed) {
+                l->key = tree_key_locked(n);
+                snprintf(l->etag, sizeof l->etag, "%s", read ? reader_etag(n->reader) : n->etag);
+        }
+        tree_unlock(l->m->tree);
         if (!needed) {
-                parking_end(p);
+                prepared(l);
                 return;
         }
         kept_id(id);
-        int err = src && asprintf(&p->key, UNLINKED_PREFIX "%s", id) >= 0 ? 0 : -ENOMEM;
+        int err = l->key && asprintf(&l->copy, UNLINKED_PREFIX "%s", id) >= 0 ? 0 : -ENOMEM;
         if (!err)
-                err = store_copy(p->m->store, src, *p->etag ? p->etag : NULL, p->key, NULL, NULL,
-                                 copied, p);
+                err = store_copy(l->m->store, l->key, *l->etag ? l->etag : NULL, l->copy, NULL,
+                                 NULL, copied, l);
         if (err)
-                copied(p, err, NULL);
+                copied(l, err, NULL);
 }
 
 /* The commit that may have been under way has ended: nothing can bring the object back. */
-static void file_left(struct file_wait *w)
+static void file_is_held(struct file_wait *w)
 {
-        copy_aside((struct parking *)(void *)((char *)w - offsetof(struct parking, wait)));
+        copy_aside((struct leaving *)(void *)((char *)w - offsetof(struct leaving, held)));
 }
 
 /* No change of attributes is under way that could bring the object back. */
 static void amended(struct amend_wait *w, int err)
 {
-        struct parking *p = (struct parking *)(void *)((char *)w - offsetof(struct parking, idle));
+        struct leaving *l = (struct leaving *)(void *)((char *)w - offsetof(struct leaving, idle));
         (void)err;
-        if (!p->file) {
-                copy_aside(p);
+        if (!l->file) {
+                copy_aside(l);
                 return;
         }
-        p->wait.done = file_left;
-        file_forget(p->file, &p->wait);
+        l->held.done = file_is_held;
+        file_hold(l->file, &l->held);
 }
 
-void park_leave(struct mount *m, struct node *n, void (*done)(void *arg), void *arg)
+void leave_prepare(struct leaving *l)
 {
-        struct parking *p = calloc(1, sizeof *p);
+        assert(l->state == LEAVE_NONE);
+        l->state = LEAVE_PREPARING;
+        tree_lock(l->m->tree);
+        if (l->n->file)
+                l->file = file_ref(l->n->file);
+        tree_unlock(l->m->tree);
+        l->idle.done = amended;
+        amend_wait(l->m, l->n, &l->idle);
+}
 
-        if (!p) {
-                log_warn("%s: no memory to keep it for those who read it", n->name);
-                done(arg);
+static void leave_end(struct leaving *l)
+{
+        assert(l->state == LEAVE_PREPARED);
+        l->state = LEAVE_NONE;
+        if (l->file)
+                file_release(l->file);
+        file_unref(TAKE_PTR(l->file));
+        free(TAKE_PTR(l->key));
+        free(TAKE_PTR(l->copy));
+}
+
+void leave_commit(struct leaving *l)
+{
+        if (l->state == LEAVE_NONE)
                 return;
+        if (l->file)
+                file_forget(l->file);
+        leave_end(l);
+}
+
+void leave_undo(struct leaving *l)
+{
+        CLEANUP(freep) char *copy = NULL;
+
+        if (l->state == LEAVE_NONE)
+                return;
+        tree_lock(l->m->tree);
+        if (l->aside) {
+                copy = TAKE_PTR(l->n->parked);
+                if (from_copy_locked(l))
+                        log_warn("%s: no memory: those who have it open lose it", l->n->name);
         }
-        *p = (struct parking){.m = m, .n = n, .done = done, .arg = arg};
-        tree_lock(m->tree);
-        if (n->file)
-                p->file = file_ref(n->file);
-        tree_unlock(m->tree);
-        p->idle.done = amended;
-        amend_wait(m, n, &p->idle);
+        tree_unlock(l->m->tree);
+        if (copy)
+                (void)store_delete(l->m->store, copy, nothing, NULL); /* a failure is logged */
+        leave_end(l);
 }
 
 void park_gone(struct mount *m, struct node *dir, const char *name, const struct node *but)

@@ -7,12 +7,36 @@
 #ifndef CKPTFS_MOUNT_PARK_H
 #define CKPTFS_MOUNT_PARK_H
 
+#include "mount/amend.h"
 #include "mount/mount.h"
 
-/* The node is about to lose its name: from now on nothing it writes is published, a commit under
- * way ends, and what its readers read is copied aside (else the log says so and they will get
- * ESTALE). done() runs once, maybe before this returns. The caller keeps the node. */
-void park_leave(struct mount *m, struct node *n, void (*done)(void *arg), void *arg);
+/* A node that is about to lose its name, in a change that the store may still refuse: prepared, the
+ * store is asked, then the change is committed or undone. */
+enum leave_state { LEAVE_NONE, LEAVE_PREPARING, LEAVE_PREPARED };
+struct leaving {
+        /* The caller's, who keeps the node, and lets nobody open it meanwhile. */
+        struct mount *m;
+        struct node *n;
+        void (*ready)(void *arg);
+        void *arg;
+        /* park.c's own */
+        enum leave_state state;
+        struct file *file; /* held, one reference; or NULL */
+        struct file_wait held;
+        struct amend_wait idle;
+        char *key, *copy; /* the object's, and that of what was copied aside */
+        char etag[STORE_ETAG_MAX], copy_etag[STORE_ETAG_MAX];
+        bool aside; /* those who have it open use the copy */
+};
+/* Runs l->ready(l->arg), maybe before it returns, once nothing of the node is being published or
+ * changed, and what its readers read was copied aside (else the log says so, and they will get
+ * ESTALE). Whoever writes goes on; what they close or sync waits. */
+void leave_prepare(struct leaving *l);
+/* The name is gone: nothing that is written to the node is published any more. Before
+ * leave_prepare(), this and the next do nothing. */
+void leave_commit(struct leaving *l);
+/* The node keeps its name: all is as it was, and what waited is published. */
+void leave_undo(struct leaving *l);
 
 /* The name is gone, or is another's: its node, if it has one and that is not `but`, goes on without
  * one. */

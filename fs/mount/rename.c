@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "mount/marker.h"
-#include "mount/park.h"
 
 #include "base/banned.h"
 
@@ -54,6 +53,7 @@ static void readers_go_on(struct rename *r)
 
 void rename_end(struct rename *r, int err)
 {
+        leave_undo(&r->leaving);
         hold_end(&r->hold);
         readers_go_on(r);
         tree_lock(r->m->tree);
@@ -76,13 +76,20 @@ void rename_follow_locked(struct node *n, const char *key, const char *was, cons
                 n->fresh_until = 0;
 }
 
+/* What had the new name has none any more. */
+static void target_gone(struct rename *r)
+{
+        park_gone(r->m, r->to_dir, r->to, r->n);
+        leave_commit(&r->leaving);
+}
+
 /* The object has its new name. */
 static void renamed(struct rename *r)
 {
         struct tree *t = r->m->tree;
         int err = 0;
 
-        park_gone(r->m, r->to_dir, r->to, r->n);
+        target_gone(r);
         tree_lock(t);
         amend_entries_changed_locked(r->from_dir);
         if (r->replaced && r->n->nreaders) {
@@ -105,7 +112,7 @@ static void undone(struct rename *r, int err)
         rename_follow_locked(r->n, r->from_key, r->new_etag, r->etag);
         hold_rename_locked(&r->hold, r->from_key);
         tree_unlock(r->m->tree);
-        park_gone(r->m, r->to_dir, r->to, r->n); /* the file that had it is no more */
+        target_gone(r);
         log_warn("rename %s to %s: the file has both names now, since the old one cannot be "
                  "deleted: %s",
                  r->from_key, r->to_key, strerror(-err));
@@ -198,8 +205,8 @@ static void shadow_deleted(void *arg, int err, const struct store_object *obj)
                 move_here(r);
 }
 
-/* Nothing stands in the way: what has the new name leaves it. */
-static void target_left(void *arg)
+/* What has the new name can leave it. */
+static void target_prepared(void *arg)
 {
         struct rename *r = arg;
 
@@ -220,10 +227,12 @@ static void target_left(void *arg)
 
 static void replace(struct rename *r)
 {
+        r->leaving =
+                (struct leaving){.m = r->m, .n = r->target, .ready = target_prepared, .arg = r};
         if (r->target)
-                park_leave(r->m, r->target, target_left, r);
+                leave_prepare(&r->leaving);
         else
-                target_left(r);
+                target_prepared(r);
 }
 
 static void rename_file(struct rename *r);

@@ -10,6 +10,7 @@
 #include "mount/amend.h"
 #include "mount/hold.h"
 #include "mount/mount.h"
+#include "mount/park.h"
 #include "mount/pass.h"
 
 struct rename {
@@ -27,6 +28,7 @@ struct rename {
 
         /* rename.c's own */
         struct hold hold;        /* of files that are written */
+        struct leaving leaving;  /* of a target that is a file */
         struct node *n, *target; /* pinned; target: NULL, or what has the new name */
         char etag[STORE_ETAG_MAX], new_etag[STORE_ETAG_MAX];
         struct amend_wait idle;

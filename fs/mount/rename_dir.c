@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/intent.h"
 #include "base/log.h"
-#include "mount/park.h"
 #include "move/move.h"
 
 #include "base/banned.h"

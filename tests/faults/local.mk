@@ -3,6 +3,7 @@
 fault_tests = \
 	%D%/clock.sh \
 	%D%/gs_refused.sh \
+	%D%/name_refused.sh \
 	%D%/read.sh \
 	%D%/readonly.sh \
 	%D%/rename.sh \
@@ -18,6 +19,7 @@ TESTS += $(fault_tests)
 # (write_refused.sh; gs_refused.sh has Google's).
 fault_gs_tests = \
 	%D%/gs/clock.sh \
+	%D%/gs/name_refused.sh \
 	%D%/gs/read.sh \
 	%D%/gs/readonly.sh \
 	%D%/gs/rename.sh \
@@ -50,6 +52,9 @@ EXTRA_DIST += \
 	%D%/complete_200_with_error_once.json \
 	%D%/complete_reply_lost.json \
 	%D%/link_late.json \
+	%D%/name_copies_denied.json \
+	%D%/name_deletes_denied.json \
+	%D%/name_moves_denied.json \
 	%D%/none.json \
 	%D%/pages_late.json \
 	%D%/through_gone.json \
