@@ -220,15 +220,11 @@ static void answer_garbage(struct ask *a)
 }
 
 /* What the file wants in place of the right answer. */
-static void apply_answer(struct ask *a, size_t part, enum ask_style style)
+static void apply_answer(struct ask *a, enum ask_style style)
 {
         const char *answer = ask_text(a, "answer", "right");
-        double times = json_number(json_get(a->cfg, "times"), 0);
 
         if (!strcmp(answer, "right"))
-                return;
-        unsigned n = atomic_fetch_add(&a->id->counts[part], 1);
-        if (times > 0 && n >= times)
                 return;
         if (!strcmp(answer, "expired")) {
                 a->expired = true;
@@ -253,10 +249,13 @@ void ask_named(struct ask *a, const char *name, enum ask_style style)
         a->cfg = find_part(a->id, name, &part);
         if (!a->cfg)
                 return;
+        double times = json_number(json_get(a->cfg, "times"), 0);
+        if (times > 0 && atomic_fetch_add(&a->id->counts[part], 1) >= times)
+                return;
         const char *delay = ask_text(a, "delay", NULL);
         if (delay && fault_parse_duration(delay, &a->x->delay_ns))
                 a->x->delay_ns = 0;
-        apply_answer(a, part, style);
+        apply_answer(a, style);
 }
 
 static void begin(struct service *s, struct exchange *x)

@@ -17,14 +17,16 @@ enum {
         LEAD_S = 300,    /* this long before their end others are fetched, or at half time */
         ASK_AGAIN_S = 5, /* after an error, when somebody wants them */
         BACKOFF_MAX_S = 60,
-        GRACE_S = 120,     /* so long after their end requests wait for a server that is away */
+        GRACE_S = 120,     /* so long after their end requests wait for a source that is away */
+        OUTLAST_S = 300,   /* between two looks for others than those that have expired */
         SLEEP_MAX_S = 3600 /* the clock may be set */
 };
 
 struct cred_chain {
         const struct cred_vendor *vendor;
         struct cred_settings set;
-        struct cred_ask ask; /* the thread's, once it runs */
+        struct cred_ask ask;              /* the thread's, once it runs */
+        const struct cred_source *served; /* the thread's: whose credentials these are */
         pthread_t thread;
         bool started;
         int stop; /* atomic */
@@ -34,6 +36,8 @@ struct cred_chain {
         struct {
                 struct cred cred;
                 bool stale;    /* the store refused them */
+                time_t ended;  /* when it did; valid with `stale` */
+                bool same;     /* they were fetched anew after that, and are the same */
                 bool wanted;   /* the thread is to fetch */
                 bool fetching; /* it does */
                 bool said;     /* the failure is in the log */
@@ -47,69 +51,118 @@ struct cred_chain {
 static bool usable_locked(const struct cred_chain *c, time_t now)
 {
         const struct cred *have = &c->locked.cred;
-        return have->kind != CRED_NONE && !c->locked.stale && (!have->expiry || have->expiry > now);
+        return have->kind != CRED_NONE && !c->locked.stale &&
+               (!have->expiry || have->expiry > now || have->outlasts);
 }
 
-/* Failures that may go away by themselves. */
+/* Failures that may go away by themselves, of a source that has served: its server comes back, its
+ * file is written to the end. A refusal does not. */
 static bool may_pass(int err)
 {
-        return err == -ETIMEDOUT || err == -EHOSTDOWN || err == -EBADMSG;
+        return err != -EACCES && err != -EOPNOTSUPP && err != -EPROTO && err != -ECANCELED;
+}
+
+static bool is_over(const struct cred *cred, time_t now)
+{
+        return cred->expiry && cred->expiry <= now;
 }
 
 /* --- the thread ---------------------------------------------------------------------------------
  */
 
-/* Asks one source after the other; *from is the one that had them. */
-static int search(struct cred_chain *c, struct cred *out, const char **from)
+static int ask_source(struct cred_chain *c, const struct cred_source *source, struct cred *out)
 {
         struct cred_ask *a = &c->ask;
+
+        a->why[0] = 0;
+        int err = source->fetch(a, out);
+        if (err || !is_over(out, time(NULL)) || out->outlasts)
+                return err;
+        cred_release(out);
+        return cred_no(a, -EACCES,
+                       "%s gives credentials that have expired: have them renewed, or correct "
+                       "this machine's clock",
+                       source->name);
+}
+
+/* Asks one source after the other, until one is set up. Only that one is asked from then on: what
+ * another has is another identity. */
+static int search(struct cred_chain *c, struct cred *out)
+{
         CLEANUP(buf_release) struct buf tried = BUF_INIT;
 
-        if (a->anonymous) {
-                *from = "nobody";
-                *out = (struct cred){.kind = CRED_ANONYMOUS};
-                return 0;
-        }
+        if (c->served)
+                return ask_source(c, c->served, out);
         for (size_t i = 0; i < c->vendor->nsources; i++) {
                 const struct cred_source *source = &c->vendor->sources[i];
-                a->why[0] = 0;
-                int err = source->fetch(a, out);
-                if (!err && out->expiry && out->expiry <= time(NULL)) {
-                        err = cred_no(a, -EACCES,
-                                      "%s gives credentials that have expired: have them renewed, "
-                                      "or correct this machine's clock",
-                                      source->name);
-                        cred_release(out);
-                }
-                *from = source->name;
+                int err = ask_source(c, source, out);
+                if (!err)
+                        c->served = source;
                 if (err != -ENOENT && err != -EHOSTDOWN)
                         return err;
-                buf_addf(&tried, "%s%s: %s", tried.len ? "; " : "", source->name, a->why);
+                buf_addf(&tried, "%s%s: %s", tried.len ? "; " : "", source->name, c->ask.why);
         }
-        return cred_no(a, -ENOENT, "no credentials (%s): %s", tried.failed ? "" : tried.p,
+        return cred_no(&c->ask, -ENOENT, "no credentials (%s): %s", tried.failed ? "" : tried.p,
                        c->vendor->remedy);
 }
 
-static void succeed_locked(struct cred_chain *c, struct cred *fresh, const char *from)
+/* The reason is in the log once, until there are good ones again. */
+static void say_locked(struct cred_chain *c, time_t now)
+{
+        const struct cred *have = &c->locked.cred;
+        bool usable = usable_locked(c, now);
+
+        if (c->locked.said)
+                return;
+        c->locked.said = true;
+        if (usable && is_over(have, now))
+                log_warn("credentials: they have expired, and are used on while there are no "
+                         "others: %s",
+                         c->locked.why);
+        else if (usable)
+                log_warn("credentials: not renewed, those at hand hold for %ld s: %s",
+                         (long)(have->expiry - now), c->locked.why);
+        else
+                log_error("credentials: they %s, and there are no others: %s",
+                          c->locked.stale ? "are refused" : "have expired", c->locked.why);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+        return a && b ? !strcmp(a, b) : a == b;
+}
+
+static void succeed_locked(struct cred_chain *c, struct cred *fresh)
 {
         time_t now = time(NULL), life = fresh->expiry - now;
         time_t lead = life / 2 < LEAD_S ? life / 2 : LEAD_S;
         unsigned serial = c->locked.cred.serial + 1;
+        const char *from = c->served ? c->served->name : "nobody";
 
-        if (c->locked.said)
+        if (!is_over(fresh, now) && c->locked.said)
                 log_info("credentials: from %s again", from);
         else if (fresh->expiry)
                 log_debug("credentials: from %s, for %ld s", from, (long)life);
         else
                 log_debug("credentials: from %s", from);
+        c->locked.same = c->locked.stale && is_same(fresh->access, c->locked.cred.access) &&
+                         is_same(fresh->secret, c->locked.cred.secret) &&
+                         is_same(fresh->token, c->locked.cred.token);
         cred_release(&c->locked.cred);
         c->locked.cred = *fresh;
         c->locked.cred.serial = serial;
         *fresh = (struct cred)CRED_INIT;
-        c->locked.stale = c->locked.said = false;
+        c->locked.stale = false;
         c->locked.failures = 0;
         c->locked.err = 0;
         c->locked.due = 0;
+        if (is_over(&c->locked.cred, now)) {
+                snprintf(c->locked.why, sizeof c->locked.why, "%s gives none that hold", from);
+                say_locked(c, now);
+                c->locked.due = now + OUTLAST_S;
+                return;
+        }
+        c->locked.said = false;
         if (c->locked.cred.expiry)
                 c->locked.due = now + (life - lead > 1 ? life - lead : 1);
 }
@@ -117,43 +170,50 @@ static void succeed_locked(struct cred_chain *c, struct cred *fresh, const char 
 /* Only who had credentials goes on by itself; before that each user who asks is told. */
 static void fail_locked(struct cred_chain *c, int err)
 {
-        time_t now = time(NULL), expiry = c->locked.cred.expiry;
-        bool had = c->locked.cred.kind != CRED_NONE, usable = usable_locked(c, now);
+        time_t now = time(NULL);
 
         c->locked.err = err;
         snprintf(c->locked.why, sizeof c->locked.why, "%s", c->ask.why);
         c->locked.due = 0;
-        if (!had || err == -ECANCELED)
+        if (c->locked.cred.kind == CRED_NONE || err == -ECANCELED)
                 return;
-        if (!c->locked.said && usable)
-                log_warn("credentials: not renewed, those at hand hold for %ld s: %s",
-                         (long)(expiry - now), c->locked.why);
-        else if (!c->locked.said)
-                log_error("credentials: they have expired, and there are no others: %s",
-                          c->locked.why);
-        c->locked.said = true;
+        say_locked(c, now);
         unsigned wait = c->locked.failures < 6 ? 1U << c->locked.failures : BACKOFF_MAX_S;
         if (wait < BACKOFF_MAX_S)
                 c->locked.failures++;
         c->locked.due = now + wait;
 }
 
+/* The source has none but those that are over, which the store has refused. */
+static bool is_no_use_locked(const struct cred_chain *c, const struct cred *fresh)
+{
+        return c->locked.stale && is_over(fresh, time(NULL)) &&
+               is_same(fresh->access, c->locked.cred.access);
+}
+
 static void fetch_locked(struct cred_chain *c)
 {
         CLEANUP(cred_release) struct cred fresh = CRED_INIT;
-        const char *from = "";
+        int err = 0;
 
         c->locked.wanted = false;
         c->locked.fetching = true;
         pthread_mutex_unlock(&c->mtx);
-        int err = search(c, &fresh, &from);
+        if (c->ask.anonymous)
+                fresh.kind = CRED_ANONYMOUS;
+        else
+                err = search(c, &fresh);
         pthread_mutex_lock(&c->mtx);
         c->locked.fetching = false;
         c->locked.tried = time(NULL);
+        if (!err && is_no_use_locked(c, &fresh))
+                err = cred_no(&c->ask, -ETIMEDOUT,
+                              "%s has none but those that have expired, which are refused",
+                              c->served->name);
         if (err)
                 fail_locked(c, err);
         else
-                succeed_locked(c, &fresh, from);
+                succeed_locked(c, &fresh);
         pthread_cond_broadcast(&c->cond);
 }
 
@@ -241,7 +301,10 @@ void cred_chain_closep(struct cred_chain **c)
 
 static int copy_cred(const struct cred *from, struct cred *out)
 {
-        *out = (struct cred){.kind = from->kind, .expiry = from->expiry, .serial = from->serial};
+        *out = (struct cred){.kind = from->kind,
+                             .expiry = from->expiry,
+                             .outlasts = from->outlasts,
+                             .serial = from->serial};
         if (cred_set(&out->access, from->access) || cred_set(&out->secret, from->secret) ||
             cred_set(&out->token, from->token)) {
                 cred_release(out);
@@ -258,7 +321,8 @@ static void want_locked(struct cred_chain *c)
 
 static int get_locked(struct cred_chain *c, struct cred *out, char *why, size_t nwhy)
 {
-        time_t now = time(NULL);
+        time_t now = time(NULL), end = c->locked.stale ? c->locked.ended : c->locked.cred.expiry;
+        bool had = c->locked.cred.kind != CRED_NONE;
 
         *out = (struct cred)CRED_INIT;
         *why = 0;
@@ -270,13 +334,13 @@ static int get_locked(struct cred_chain *c, struct cred *out, char *why, size_t 
         }
         if (!c->locked.wanted && !c->locked.fetching && c->locked.tried + ASK_AGAIN_S <= now)
                 want_locked(c);
-        if (c->locked.wanted || c->locked.fetching)
-                return -EAGAIN;
-        if (!c->locked.err || (c->locked.cred.kind != CRED_NONE && may_pass(c->locked.err) &&
-                               c->locked.cred.expiry + GRACE_S > now))
-                return -EAGAIN;
-        snprintf(why, nwhy, "%s", c->locked.why);
-        return c->locked.err;
+        if (c->locked.err)
+                snprintf(why, nwhy, "%s", c->locked.why);
+        bool busy = c->locked.wanted || c->locked.fetching || !c->locked.err;
+        if (!had)
+                return busy ? -EAGAIN : c->locked.err;
+        return busy || (may_pass(c->locked.err) && end + GRACE_S > now) ? -EINPROGRESS
+                                                                        : c->locked.err;
 }
 
 int cred_chain_get(struct cred_chain *c, struct cred *out, char *why, size_t nwhy)
@@ -297,14 +361,22 @@ int cred_chain_wait(struct cred_chain *c, struct cred *out, char *why, size_t nw
         return err;
 }
 
-void cred_chain_forget(struct cred_chain *c, unsigned serial)
+bool cred_chain_forget(struct cred_chain *c, unsigned serial)
 {
+        time_t now = time(NULL);
+        bool others = true;
+
         pthread_mutex_lock(&c->mtx);
         if (serial == c->locked.cred.serial && !c->locked.stale) {
-                c->locked.stale = true;
-                want_locked(c);
+                others = !c->locked.same || c->locked.tried + ASK_AGAIN_S <= now;
+                if (others) {
+                        c->locked.stale = true;
+                        c->locked.ended = now;
+                        want_locked(c);
+                }
         }
         pthread_mutex_unlock(&c->mtx);
+        return others;
 }
 
 void cred_chain_why(struct cred_chain *c, char *why, size_t nwhy)

@@ -3,9 +3,10 @@
  *
  * A chain asks the sources of a vendor in the vendor's order, on a thread of its own, keeps the
  * answer, and asks again well ahead of its end. A refresh that fails leaves the old credentials in
- * force while they are valid, and is logged once. The sources stand in a const table a vendor
- * (cred_aws.c, cred_gcp.c). Secrets are never logged or part of a message, and wiped when freed.
- * Thread-safe. */
+ * force while they are valid, and is logged once. The first source that something is set up for
+ * ends the search, and the one that served is the only one asked from then on: another one's
+ * credentials are another identity. The sources stand in a const table a vendor (cred_aws.c,
+ * cred_gcp.c). Secrets are never logged or part of a message, and wiped when freed. Thread-safe. */
 #ifndef CKPTFS_STORE_CRED_H
 #define CKPTFS_STORE_CRED_H
 
@@ -24,6 +25,7 @@ struct cred {
         enum cred_kind kind;
         char *access, *secret, *token;
         time_t expiry;   /* 0: never */
+        bool outlasts;   /* used past their end while there are no others, as the vendor has it */
         unsigned serial; /* which of the chain's answers it is, for cred_chain_forget() */
 };
 #define CRED_INIT                                                                                  \
@@ -58,18 +60,19 @@ void cred_chain_closep(struct cred_chain **c);
 
 /* A copy of credentials that have not expired (good for a minute at least where they were issued
  * for longer than two); the caller's, for cred_release(). Never blocks. 0; -EAGAIN while the first
- * fetch, or one after cred_chain_forget(), is under way; otherwise what the last fetch came to,
- * with one line in `why`: -ENOENT (nobody has any), -EINVAL (half a pair, a broken file),
- * -EOPNOTSUPP (a setting that is not served), -EACCES (refused), -ETIMEDOUT (a server did not
- * answer), -EBADMSG (it answered nonsense), -ENOMEM. After an error the chain is asked again when
- * some seconds have passed. */
+ * fetch is under way, which the source bounds; -EINPROGRESS while others are fetched than those
+ * that ended or were forgotten, and for two minutes more while their source is away; otherwise what
+ * the last fetch came to, with one line in `why`: -ENOENT (nobody has any), -EINVAL (half a pair, a
+ * broken file), -EOPNOTSUPP (a setting that is not served), -EACCES (refused), -ETIMEDOUT (a server
+ * did not answer), -EBADMSG (it answered nonsense), -ENOMEM. After an error the chain is asked
+ * again when some seconds have passed. */
 int cred_chain_get(struct cred_chain *c, struct cred *out, char *why, size_t nwhy);
 /* The same, but waits for a fetch that is under way. Not on an I/O thread. */
 int cred_chain_wait(struct cred_chain *c, struct cred *out, char *why, size_t nwhy);
 
-/* The store refused the credentials of that serial as expired: others are fetched. No effect when
- * there are newer ones. */
-void cred_chain_forget(struct cred_chain *c, unsigned serial);
+/* The store refused the credentials of that serial: others are fetched, unless the source gave the
+ * same again some seconds ago. Returns whether there are others, or may be soon. */
+bool cred_chain_forget(struct cred_chain *c, unsigned serial);
 
 /* The whole line of the last error, which may be longer than a caller of get has room for. */
 void cred_chain_why(struct cred_chain *c, char *why, size_t nwhy);

@@ -90,7 +90,7 @@ static int get_token(struct cred_ask *a, const struct profile *p, const char *ba
                                "%s gives no token within %u ms (in a container its hop limit must "
                                "be 2)",
                                base, c.timeout_ms);
-        return err == -ETIMEDOUT ? -EHOSTDOWN : err;
+        return err;
 }
 
 static const char *base_of(const struct profile *p)
@@ -117,7 +117,7 @@ static int get(struct cred_ask *a, struct cred_call *c, const char *base, const 
         int err = cred_call(a, c);
         if (!err)
                 err = cred_call_ok(a, c);
-        return err == -ETIMEDOUT ? -EHOSTDOWN : err;
+        return err == -EHOSTDOWN && token->len ? -ETIMEDOUT : err; /* it is there: it gave that */
 }
 
 static int get_keys(struct cred_ask *a, const char *base, const struct buf *token, struct cred *out)
@@ -170,7 +170,10 @@ int cred_aws_imds(struct cred_ask *a, struct cred *out)
         const char *base = NULL;
 
         int err = with_token(a, &p, &base, &token);
-        return err ? err : get_keys(a, base, &token, out);
+        if (!err)
+                err = get_keys(a, base, &token, out);
+        out->outlasts = !err; /* "static stability": the vendor takes them when it renews none */
+        return err;
 }
 
 char *cred_imds_region(struct cred_ask *a)
@@ -277,7 +280,7 @@ int cred_aws_container(struct cred_ask *a, struct cred *out)
         int err = authorize(a, &c);
         if (!err)
                 err = cred_call_json(a, &c, &j);
-        if (err)
-                return err == -ETIMEDOUT ? -EHOSTDOWN : err;
+        if (err) /* its address is set, so it has to be there */
+                return err == -EHOSTDOWN ? -ETIMEDOUT : err;
         return cred_aws_take(a, j, "container credentials", "AccessKeyId", "Token", out);
 }

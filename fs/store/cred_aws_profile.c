@@ -79,7 +79,7 @@ static int from_named_source(struct cred_ask *a, const char *name, const char *s
                         a->profile_given = false; /* the profile itself points there */
                         int err = named[i].fetch(a, out);
                         a->profile_given = given;
-                        return err == -ENOENT ? -EINVAL : err;
+                        return err == -ENOENT ? -EINVAL : err == -EHOSTDOWN ? -ETIMEDOUT : err;
                 }
         return cred_no(a, -EINVAL,
                        "profile '%s': credential_source '%s' is none: give Environment, "

@@ -67,8 +67,7 @@ int cred_gcp_metadata(struct cred_ask *a, struct cred *out)
                 return err;
         if (c.status == 404)
                 return cred_no(a, -ENOENT, "this machine has no service account");
-        err = take_token(a, &c, out);
-        return err == -ETIMEDOUT ? -EHOSTDOWN : err;
+        return take_token(a, &c, out);
 }
 
 void cred_gcp_machine_universe(struct cred_gcp_facts *facts)

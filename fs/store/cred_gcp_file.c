@@ -64,7 +64,7 @@ static int from_file(struct cred_ask *a, const char *path, const char *named_by,
                                path);
         const struct gcp_file f = {.path = path, .j = j, .scope = GCP_SCOPE};
         err = gcp_is_hmac(j) ? gcp_hmac(a, &f, out) : gcp_token(a, &f, out);
-        return err == -ENOENT ? -EINVAL : err;
+        return err == -ENOENT ? -EINVAL : err == -EHOSTDOWN ? -ETIMEDOUT : err;
 }
 
 int cred_gcp_given(struct cred_ask *a, struct cred *out)

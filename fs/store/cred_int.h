@@ -34,8 +34,10 @@ int cred_remedy(struct cred_ask *a, int err, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
 
 /* A source fills *out, which is empty, and returns 0. -ENOENT: nothing is set up for it, and
- * -EHOSTDOWN: the server it would ask does not answer; the next source is asked. Any other errno
- * ends the search. In each case a->why says the reason, without a remedy for -ENOENT. */
+ * -EHOSTDOWN: nobody answers where every machine of the vendor has a metadata server, so this may
+ * be none; the next source is asked. Any other errno ends the search: what was set up and fails is
+ * no reason to be somebody else. In each case a->why says the reason, without a remedy for -ENOENT.
+ */
 typedef int cred_source_fn(struct cred_ask *a, struct cred *out);
 struct cred_source {
         const char *name; /* for messages */
@@ -82,7 +84,7 @@ struct cred_call {
         struct buf url, headers, body;
         unsigned timeout_ms;
         unsigned tries;
-        bool metadata; /* a server of this machine: no proxy, and silence is -EHOSTDOWN */
+        bool metadata; /* a server that may not be there: silence is -EHOSTDOWN */
 
         int status; /* what came; 0: nothing */
         struct buf reply, reply_headers;

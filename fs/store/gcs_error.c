@@ -117,17 +117,31 @@ static int too_often(struct op *op)
         return OP_RETRY;
 }
 
-/* A token that ran out earlier than it said, or a clock that is wrong; each once for each op. */
+/* A token that ran out earlier than it said, or keys that a file has no more. The reply to a head
+ * of the XML API has no code; to read a file again costs little. */
+static bool refuses_credentials(const struct store_kind *k, const struct op *op)
+{
+        static const char *const said[] = {"", "InvalidSecurity", "InvalidAccessKeyId",
+                                           "SignatureDoesNotMatch"};
+
+        if (op->rq.status == 401)
+                return true;
+        for (size_t i = 0; k->keys && op->rq.status == 403 && i < sizeof said / sizeof *said; i++)
+                if (!strcmp(op->fault.code, said[i]))
+                        return true;
+        return false;
+}
+
+/* Something to correct: credentials, or a clock that is wrong; each once for each op. */
 static bool correct(struct store_kind *k, struct op *op)
 {
         enum { MOVED_CREDENTIALS = 1 };
         if (k->keys && s3_follow_clock(op, &k->skew_s))
                 return true;
-        if (op->rq.status != 401 || op->moves & MOVED_CREDENTIALS)
+        if (!refuses_credentials(k, op) || op->moves & MOVED_CREDENTIALS)
                 return false;
         op->moves |= MOVED_CREDENTIALS;
-        cred_chain_forget(k->creds, op->serial);
-        return true;
+        return cred_chain_forget(k->creds, op->serial);
 }
 
 int gcs_fault(struct store_kind *k, struct op *op)

@@ -73,13 +73,6 @@ static int read_text(void *arg, uint64_t off, void *dst, size_t len)
         return 0;
 }
 
-static int no_credentials(struct op *op, int err, const char *why)
-{
-        snprintf(op->fault.code, sizeof op->fault.code, "NoCredentials");
-        snprintf(op->fault.message, sizeof op->fault.message, "%s", why);
-        return err == -ENOMEM || err == -EAGAIN ? err : -EACCES;
-}
-
 /* Says who asks. */
 static int authorize(struct store_kind *k, struct op *op, struct gcs_msg *m)
 {
@@ -89,15 +82,16 @@ static int authorize(struct store_kind *k, struct op *op, struct gcs_msg *m)
 
         int err = cred_chain_get(k->creds, &cred, why, sizeof why);
         if (err)
-                return no_credentials(op, err, why);
+                return op_no_credentials(op, err, why);
         op->serial = cred.serial;
         if (cred.kind == CRED_ANONYMOUS)
                 return 0;
         if (cred.kind == CRED_KEYS && m->xml)
                 return gcs_xml_sign(k, op, m, &cred);
         if (cred.kind != CRED_BEARER)
-                return no_credentials(op, -EOPNOTSUPP,
-                                      "HMAC keys took the place of other credentials: mount again");
+                return op_no_credentials(
+                        op, -EOPNOTSUPP,
+                        "HMAC keys took the place of other credentials: mount again");
         buf_addf(&bearer, "Bearer %s", cred.token);
         err = http_header(&op->rq, "Authorization", bearer.p);
         explicit_bzero(bearer.p, bearer.len);

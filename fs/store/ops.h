@@ -107,6 +107,7 @@ struct op {
         struct store_object expect; /* what the op means to make; the kind's */
         unsigned nparts;            /* of expect */
         int verify_err;             /* the answer if the object is another; the kind's */
+        int head_status;            /* of a head that was refused without a word; the kind's */
         size_t at;                  /* the kind's: how much of a list is done */
         time_t since;               /* the kind's: when it began to wait */
         size_t page;                /* where this page's entries begin; the kind's */
@@ -141,8 +142,9 @@ struct store_kind;
 typedef int op_build_fn(struct store_kind *k, struct op *op);
 typedef int op_parse_fn(struct store_kind *k, struct op *op);
 struct store_verb {
-        /* Fills op->rq from `method` to `body_len`. 0 or a negative errno; -EAGAIN: credentials are
-         * being fetched, it is called again soon. */
+        /* Fills op->rq from `method` to `body_len`. 0 or a negative errno; -EAGAIN and -EINPROGRESS
+         * are those of cred_chain_get(): it is called again soon, until the deadline with the
+         * latter. */
         op_build_fn *build;
         op_parse_fn *parse; /* of a whole reply, whatever its status */
 };
@@ -181,6 +183,8 @@ int store_no_parse(struct store_kind *k, struct op *op);
 unsigned store_no_caps(const struct store_kind *k);
 bool store_no_ramp(const struct store_kind *k);
 
+/* Says in op->fault that cred_chain_get() gave none: the errno for build(). */
+int op_no_credentials(struct op *op, int err, const char *why);
 /* Adds an entry to op->v; strings may be NULL. 0 or -ENOMEM. */
 int op_add_entry(struct op *op, const struct op_entry *e, const char *key, const char *etag,
                  const char *id);

@@ -85,8 +85,15 @@ static int prepare(struct http_req *rq)
         op->begun = false;
         op->fault = (struct op_fault){.retry_after_ms = 0};
         int err = op->s->ops->verb[op->verb].build(op->s->kind, op);
-        op->waits = err == -EAGAIN;
+        op->waits = err == -EAGAIN || err == -EINPROGRESS;
         return err;
+}
+
+int op_no_credentials(struct op *op, int err, const char *why)
+{
+        snprintf(op->fault.code, sizeof op->fault.code, "NoCredentials");
+        snprintf(op->fault.message, sizeof op->fault.message, "%s", why);
+        return err == -ENOMEM || err == -EAGAIN || err == -EINPROGRESS ? err : -EACCES;
 }
 
 int op_collect(struct http_req *rq, const void *p, size_t n)
@@ -181,14 +188,24 @@ static void transport_failed(struct op *op, int err)
         retry(op, err == -ECONNRESET ? -ETIMEDOUT : err);
 }
 
+/* There are no credentials now. The first ones are waited for as long as their source takes, others
+ * no longer than for anything else. */
+static void wait_for_credentials(struct op *op, int err)
+{
+        op->waits = false;
+        if (err == -EAGAIN || retry_wait(&op->retry, clock_ms()))
+                resend(op, CREDENTIALS_WAIT_MS);
+        else
+                end(op, -EACCES);
+}
+
 static void on_done(struct http_req *rq, int err)
 {
         struct op *op = (struct op *)rq;
         struct store *s = op->s;
 
         if (err && op->waits) {
-                op->waits = false;
-                resend(op, CREDENTIALS_WAIT_MS);
+                wait_for_credentials(op, err);
                 return;
         }
         op->exchanges++;

@@ -22,7 +22,7 @@ unsigned backoff_ms(unsigned tries, uint64_t chance)
 int64_t retry_next(struct retry *r, int64_t now_ms, unsigned silent_ms, unsigned retry_after_ms,
                    uint64_t chance)
 {
-        if (!r->tries++)
+        if (!r->tries++ && !r->waited)
                 r->since_ms = now_ms - silent_ms;
         if (r->most && r->tries >= r->most)
                 return -1;
@@ -34,9 +34,18 @@ int64_t retry_next(struct retry *r, int64_t now_ms, unsigned silent_ms, unsigned
         return delay;
 }
 
+bool retry_wait(struct retry *r, int64_t now_ms)
+{
+        if (!r->tries && !r->waited)
+                r->since_ms = now_ms;
+        r->waited = true;
+        return now_ms - r->since_ms < (int64_t)r->deadline_ms;
+}
+
 void retry_progress(struct retry *r)
 {
         r->tries = 0;
+        r->waited = false;
 }
 
 bool retry_status(int status)

@@ -21,7 +21,8 @@ struct retry {
         unsigned deadline_ms;
         unsigned most; /* tries; 0: any number */
         unsigned tries;
-        int64_t since_ms; /* valid with tries > 0 */
+        bool waited;      /* for what it takes to try */
+        int64_t since_ms; /* valid with `waited` or tries > 0 */
 };
 
 /* A try failed at now_ms, after silent_ms without a byte. Returns the delay in ms before the next
@@ -29,6 +30,9 @@ struct retry {
  * what the server asked for, 0 nothing. */
 int64_t retry_next(struct retry *r, int64_t now_ms, unsigned silent_ms, unsigned retry_after_ms,
                    uint64_t chance);
+/* Nothing could be tried at now_ms, for want of something that is awaited. False: the deadline is
+ * over. Such waits and tries that fail count together. */
+bool retry_wait(struct retry *r, int64_t now_ms);
 /* Bytes came in: a later failure counts from anew. */
 void retry_progress(struct retry *r);
 

@@ -91,6 +91,8 @@ bool s3_is_error_body(const struct op *op);
 void s3_explain(struct store_kind *k, const struct op *op, int err, char *why, size_t nwhy);
 
 /* s3_object.c */
+/* What came of s3_head_build(): 0 with *out, or as s3_fault(). */
+int s3_head_reply(struct store_kind *k, struct op *op, struct store_object *out);
 void s3_object(struct store_kind *k, const struct http_req *rq, struct store_object *out);
 op_build_fn s3_head_build, s3_get_build, s3_put_build, s3_copy_build, s3_set_meta_build;
 op_parse_fn s3_head_parse, s3_get_parse, s3_put_parse, s3_copy_parse, s3_set_meta_parse;

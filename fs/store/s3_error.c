@@ -13,7 +13,7 @@
 #include "store/explain.h"
 #include "base/banned.h"
 
-enum { MOVED_REGION = 1, MOVED_CREDENTIALS = 4 };
+enum { MOVED_REGION = 1, MOVED_CREDENTIALS = 4, MOVED_HEAD = 8 };
 
 static const struct {
         const char *code;
@@ -123,6 +123,33 @@ static bool follow_region(struct store_kind *k, struct op *op, const char *regio
         return true;
 }
 
+/* Other credentials may do better: these ended, or somebody has put others into their place. */
+static bool refuses_credentials(const struct op *op)
+{
+        static const char *const said[] = {"ExpiredToken",         "InvalidAccessKeyId",
+                                           "InvalidToken",         "SignatureDoesNotMatch",
+                                           "TokenRefreshRequired", "XAdminUserNotFound"};
+
+        for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+                if (is(op, said[i]))
+                        return true;
+        return false;
+}
+
+/* The reply to a head has no body: "If the HEAD request generates an error, it returns a generic
+ * code" (HeadObject, API reference). A get of the same object says which it was. */
+static bool ask_why(struct op *op)
+{
+        int status = op->rq.status;
+
+        if (op->rq.method != HTTP_HEAD || *op->fault.code || op->moves & MOVED_HEAD ||
+            (status != 400 && status != 403))
+                return false;
+        op->moves |= MOVED_HEAD;
+        op->head_status = status;
+        return true;
+}
+
 /* Something to correct, once for each op, and then to send again. */
 static bool correct(struct store_kind *k, struct op *op, const char *region)
 {
@@ -132,12 +159,11 @@ static bool correct(struct store_kind *k, struct op *op, const char *region)
                         return true;
         if (s3_follow_clock(op, &k->skew_s))
                 return true;
-        if (is(op, "ExpiredToken") && !(op->moves & MOVED_CREDENTIALS)) {
+        if (refuses_credentials(op) && !(op->moves & MOVED_CREDENTIALS)) {
                 op->moves |= MOVED_CREDENTIALS;
-                cred_chain_forget(op->by_session ? k->session : k->creds, op->serial);
-                return true;
+                return cred_chain_forget(op->by_session ? k->session : k->creds, op->serial);
         }
-        return false;
+        return ask_why(op);
 }
 
 int s3_code(const char *code, int other)
@@ -202,6 +228,11 @@ void s3_explain(struct store_kind *k, const struct op *op, int err, char *why, s
                          "%s does not know the access key (%s): correct "
                          "AWS_ACCESS_KEY_ID or the profile",
                          where, f->code);
+        else if (is(op, "ExpiredToken"))
+                snprintf(why, nwhy,
+                         "%s says that the credentials have expired (ExpiredToken): have them "
+                         "renewed, or correct this machine's clock",
+                         where);
         else if (is(op, "SignatureDoesNotMatch"))
                 snprintf(why, nwhy,
                          "%s refuses the signature (SignatureDoesNotMatch): correct "

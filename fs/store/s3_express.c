@@ -52,7 +52,8 @@ static int base_keys(struct cred_ask *a, struct cred *out)
         char why[CRED_WHY_MAX];
         int err;
 
-        while ((err = cred_chain_get(a->base, out, why, sizeof why)) == -EAGAIN) {
+        while ((err = cred_chain_get(a->base, out, why, sizeof why)) == -EAGAIN ||
+               err == -EINPROGRESS) {
                 if (__atomic_load_n(a->stop, __ATOMIC_SEQ_CST))
                         return cred_no(a, -ECANCELED, "stopped");
                 usleep(LOOK_US);

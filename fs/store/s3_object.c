@@ -42,16 +42,30 @@ void s3_object(struct store_kind *k, const struct http_req *rq, struct store_obj
 int s3_head_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_HEAD, op->key);
+        if (op->head_status) { /* why was it refused? */
+                m.method = HTTP_GET;
+                s3_header(&m, "Range", "bytes=0-0");
+        }
         s3_header(&m, "x-amz-checksum-mode", "ENABLED");
         return s3_send(k, op, &m);
 }
 
-int s3_head_parse(struct store_kind *k, struct op *op)
+int s3_head_reply(struct store_kind *k, struct op *op, struct store_object *out)
 {
+        int refused = op->head_status;
+
+        op->head_status = 0;
+        if (refused && (s3_ok(op) || op->rq.status == 416)) /* for no reason that a get has */
+                return status_errno(refused, false);
         if (!s3_ok(op))
                 return s3_fault(k, op);
-        s3_object(k, &op->rq, &op->obj);
+        s3_object(k, &op->rq, out);
         return 0;
+}
+
+int s3_head_parse(struct store_kind *k, struct op *op)
+{
+        return s3_head_reply(k, op, &op->obj);
 }
 
 int s3_get_build(struct store_kind *k, struct op *op)

@@ -124,7 +124,7 @@ static void customer_key(const struct store_kind *k, struct s3_msg *m, bool of_s
 
 void s3_option_headers(const struct store_kind *k, const struct op *op, struct s3_msg *m)
 {
-        bool head = m->method == HTTP_HEAD;
+        bool head = m->method == HTTP_HEAD || op->head_status;
         /* Metadata is changed by a copy onto itself. */
         bool copies_all = !head && (op->verb == OP_COPY || op->verb == OP_SET_META);
         bool begins = copies_all || (!head && (op->verb == OP_PUT || op->verb == OP_UPLOAD_CREATE));

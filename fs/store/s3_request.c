@@ -127,13 +127,6 @@ static const char *const method_names[] = {
         [HTTP_POST] = "POST", [HTTP_PATCH] = "PATCH", [HTTP_DELETE] = "DELETE",
 };
 
-static int no_credentials(struct op *op, int err, const char *why)
-{
-        snprintf(op->fault.code, sizeof op->fault.code, "NoCredentials");
-        snprintf(op->fault.message, sizeof op->fault.message, "%s", why);
-        return err == -ENOMEM || err == -EAGAIN ? err : -EACCES;
-}
-
 /* Adds what every request carries, and the signature, to op->rq.headers. */
 static int sign_and_add(struct store_kind *k, struct op *op, struct s3_msg *m, const char *path,
                         const char *region, const char *payload)
@@ -146,7 +139,7 @@ static int sign_and_add(struct store_kind *k, struct op *op, struct s3_msg *m, c
         bool session = k->session && op->verb != OP_COPY;
         int err = cred_chain_get(session ? k->session : k->creds, &cred, why, sizeof why);
         if (err)
-                return no_credentials(op, err, why);
+                return op_no_credentials(op, err, why);
         op->serial = cred.serial;
         op->by_session = session;
         s3_header(m, "x-amz-content-sha256", payload);

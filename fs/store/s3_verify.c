@@ -24,11 +24,9 @@ int s3_verify_parse(struct store_kind *k, struct op *op,
 {
         struct store_object found;
 
-        if (!s3_ok(op)) {
-                int err = s3_fault(k, op);
+        int err = s3_head_reply(k, op, &found);
+        if (err)
                 return err == -ENOENT ? op->verify_err : err;
-        }
-        s3_object(k, &op->rq, &found);
         if (!same(op, &found))
                 return op->verify_err;
         op->obj = found;

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Credentials of a container or pod.
 . "$srcdir/tests/lib/creds.sh"
-plan 14
+plan 16
 echo topsecret-task >"$tmp/token"
 full() { echo "AWS_CONTAINER_CREDENTIALS_FULL_URI=$url/ecs/credentials"; }
 file=AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=$tmp/token
-off=AWS_EC2_METADATA_DISABLED=true
 
 identity '{"issue": {"only": true}, "ecs.credentials": {"authorization": "topsecret-task"}}'
 opens "a token in a file opens" "$(full)" "$file"
@@ -30,7 +29,12 @@ refused "keys that have expired are no answer" 'container gives credentials that
 identity '{"issue": {"only": true}, "ecs.credentials": {"answer": "garbage"}}'
 refused "nor is a page" 'no JSON' "$(full)"
 identity '{"issue": {"only": true}, "ecs.credentials": {"delay": "20s"}}'
-refused "a server that hangs is left for the next source" 'container: .*instance metadata: ' "$(full)" $off
+refused "a server that hangs is not left for the instance's role" '^ckptctl: container credentials at .*[Tt]imed out' \
+	"$(full)" "AWS_EC2_METADATA_SERVICE_ENDPOINT=$url"
+expect_eq 0 "$(served imds.token)" "which is not asked for"
+identity '{"issue": {"only": true}, "ecs.credentials": {"answer": "refuse", "status": 429}}'
+refused "nor is one that refuses" 'container credentials at .* answers 429' \
+	"$(full)" "AWS_EC2_METADATA_SERVICE_ENDPOINT=$url"
 identity '{"issue": {"only": true}, "ecs.credentials": {"answer": "refuse", "status": 503, "times": 1}}'
 opens "an error that passes is tried again" "$(full)"
 no_secrets

@@ -14,7 +14,9 @@ refused "a machine that is told not to ask does not" 'AWS_EC2_METADATA_DISABLED 
 expect_eq 1 "$(served imds.token)" "and did not"
 
 identity '{"issue": {"only": true}, "imds.credentials": {"answer": "expired"}}'
-refused "keys that have expired are no answer" 'instance metadata gives credentials that have expired' "$(at)"
+# "SDKs ... should use expired credentials": the vendor's servers take them while they renew none.
+refused "keys that have expired are tried, and their refusal is told" \
+	'says that the credentials have expired' "$(at)"
 
 identity '{"issue": {"only": true}, "imds.token": {"answer": "refuse", "status": 403}}'
 refused "a token that is refused is told" 'refuses a token \(403\).*AWS_EC2_METADATA_V1_DISABLED=false' "$(at)"

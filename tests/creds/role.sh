@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Roles that profiles assume, one with the credentials of another.
 . "$srcdir/tests/lib/creds.sh"
-plan 18
+plan 19
 cat >"$home/.aws/credentials" <<'END'
 [base]
 aws_access_key_id = AKBASE
@@ -73,6 +73,9 @@ opens "or with those of a role before it" "$(sts)" AWS_PROFILE=chain
 opens "or of the environment" "$(sts)" -oprofile=environment AWS_ACCESS_KEY_ID=AKBASE \
 	AWS_SECRET_ACCESS_KEY=topsecret1
 opens "or of the instance" "$(sts)" AWS_PROFILE=instance "AWS_EC2_METADATA_SERVICE_ENDPOINT=$url"
+identity "{\"issue\": {\"only\": true}, \"imds.token\": {\"delay\": \"3s\", \"times\": 1}, $demands}}"
+refused "whose role is not taken in its place when its first answer is slow" 'hop limit' \
+	"$(sts)" AWS_PROFILE=instance "AWS_EC2_METADATA_SERVICE_ENDPOINT=$url"
 refused "a wrong key is refused by STS" 'STS at .* 403 SignatureDoesNotMatch' "$(sts)" AWS_PROFILE=badsource
 refused "a role that wants an external id is told by name" 'AccessDenied.*assume arn:aws:iam::1:role/r' \
 	"$(sts)" AWS_PROFILE=noext
