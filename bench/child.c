@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* child.c: see child.h. */
+/* child.c: see child.h.
+ *
+ * A helper is started by posix_spawn() and not by fork(): memory that is registered with a GPU or a
+ * network card must not be copied on write beside one. What a child has to do before its program
+ * runs, this program does once more, as "become". */
 #include "bench/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -20,14 +27,46 @@
 
 enum { START_MS = 10000, END_MS = 5000, NOT_FOUND = 127 };
 
-static void become(const char *const *argv, int out, pid_t parent)
+int child_become_main(int argc, char **argv)
 {
-        stop_reset_in_child();
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (getppid() != parent || dup2(out, STDOUT_FILENO) < 0)
-                _exit(NOT_FOUND);
-        execvp(argv[0], (char *const *)argv);
-        _exit(NOT_FOUND);
+        if (argc < 4 || prctl(PR_SET_PDEATHSIG, SIGTERM) ||
+            getppid() != (pid_t)strtol(argv[2], NULL, 10)) /* it was gone before the call */
+                return NOT_FOUND;
+        execvp(argv[3], argv + 3);
+        return NOT_FOUND;
+}
+
+/* Starts argv with `out` as its standard output. 0 or a negative errno. */
+static int spawn(const char *const *argv, int out, pid_t *pid)
+{
+        enum { ARGS_MAX = 64 };
+        const char *args[ARGS_MAX] = {"ckptbench", "become"};
+        char self[PATH_MAX], parent[16];
+        posix_spawn_file_actions_t files;
+        posix_spawnattr_t how;
+        sigset_t mask;
+        size_t n = 3;
+
+        int err = child_self(self, sizeof self);
+        if (err)
+                return err;
+        snprintf(parent, sizeof parent, "%d", (int)getpid());
+        args[2] = parent;
+        for (; argv[n - 3] && n < ARGS_MAX - 1; n++)
+                args[n] = argv[n - 3];
+        if (argv[n - 3])
+                return -E2BIG;
+        stop_child_mask(&mask);
+        posix_spawnattr_init(&how);
+        posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
+        posix_spawnattr_setsigmask(&how, &mask);
+        posix_spawn_file_actions_init(&files);
+        err = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+        if (!err)
+                err = posix_spawn(pid, self, &files, &how, (char *const *)args, environ);
+        posix_spawn_file_actions_destroy(&files);
+        posix_spawnattr_destroy(&how);
+        return -err;
 }
 
 /* Reads up to a newline. 0, -ETIMEDOUT, or -EPIPE when the child ended before. */
@@ -59,7 +98,6 @@ int child_start(struct child *c, const char *const *argv, char *line, size_t nli
                 size_t nwhy)
 {
         int ends[2];
-        pid_t parent = getpid();
 
         *c = (struct child){.out = -1};
         if (pipe2(ends, O_CLOEXEC)) {
@@ -67,11 +105,10 @@ int child_start(struct child *c, const char *const *argv, char *line, size_t nli
                 return -errno;
         }
         c->out = ends[0];
-        c->pid = fork();
-        if (c->pid == 0)
-                become(argv, ends[1], parent);
+        int err = spawn(argv, ends[1], &c->pid);
         close(ends[1]);
-        int err = c->pid < 0 ? -errno : stop_add_child(c->pid);
+        if (!err)
+                err = stop_add_child(c->pid);
         if (!err)
                 err = read_line(c->out, line, nline);
         if (!err)

@@ -23,6 +23,10 @@ void child_stop(struct child *c);
 /* The same for one that is about to end by itself: waits for that 5 s first. */
 void child_end(struct child *c);
 
+/* What a helper is between its start and its program: "ckptbench become PARENT PROGRAM
+ * ARGUMENT...". Returns the exit status when the program cannot be run. */
+int child_become_main(int argc, char **argv);
+
 /* The path of this program. 0 or a negative errno. */
 int child_self(char *out, size_t n);
 

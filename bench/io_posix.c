@@ -210,14 +210,14 @@ static int posix_write(struct io_file *file, const struct io_data *d)
         for (uint64_t off = 0; off < d->size && !err; off += p->block) {
                 size_t n = block_len(p, d, off);
                 char *block = block_at(p, d, off, off / p->block);
-                if (stop_wanted())
-                        err = -ECANCELED;
-                else if (!block)
+                if (!block)
                         err = -ENOMEM;
-                else if (p->direct && n % IO_ALIGN)
-                        err = drop_direct(f->fd);
-                if (!err && !d->mem)
+                else if (!d->mem) /* first of all: it ends what was begun for this block */
                         err = d->fill(d->arg, off, block, n);
+                if (!err && stop_wanted())
+                        err = -ECANCELED;
+                if (!err && p->direct && n % IO_ALIGN)
+                        err = drop_direct(f->fd);
                 if (!err)
                         err = look_ahead(p, d, off + p->block);
                 if (!err)

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "bench/ceiling_fuse.h"
+#include "bench/child.h"
 #include "bench/coll.h"
 #include "bench/compare.h"
 #include "bench/cpu.h"
@@ -221,6 +222,8 @@ int main(int argc, char **argv)
         /* the other half of "ceiling", in a process of its own so that its time is told apart */
         if (!strcmp(argv[1], "null-fuse") && argc == 3)
                 return null_fuse_main(argv[2]);
+        if (!strcmp(argv[1], "become"))
+                return child_become_main(argc, argv);
         /* what "async" starts to write beside its steps */
         if (!strcmp(argv[1], "async-writer") && argc == 3)
                 return async_writer_main(argv[2]);

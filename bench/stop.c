@@ -97,11 +97,12 @@ int stop_init(void)
         return -err;
 }
 
-void stop_reset_in_child(void)
+void stop_child_mask(sigset_t *set)
 {
-        sigset_t set;
-        stop_signals(&set);
-        sigprocmask(SIG_UNBLOCK, &set, NULL);
+        pthread_sigmask(SIG_BLOCK, NULL, set);
+        sigdelset(set, SIGINT);
+        sigdelset(set, SIGTERM);
+        sigdelset(set, SIGHUP);
 }
 
 int stop_add_path(const char *path)

@@ -8,6 +8,7 @@
 #define CKPTFS_BENCH_STOP_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -33,7 +34,7 @@ void stop_drop_path(const char *path);
 int stop_add_child(pid_t pid);
 void stop_drop_child(pid_t pid);
 
-/* Restores the default signals in a child between fork and exec. */
-void stop_reset_in_child(void);
+/* The mask with which a child begins: that of this thread without the two signals. */
+void stop_child_mask(sigset_t *set);
 
 #endif

@@ -2,6 +2,7 @@
 /* test_io_posix.c: the order in which files are read and handed over: a block is on its way to
  * where it belongs while the next one is read. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "bench/io.h"
+#include "bench/stop.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"
@@ -152,12 +154,56 @@ START_TEST(whatever_fails_nothing_is_on_its_way_at_the_end)
 }
 END_TEST
 
+/* Who gives blocks as slowly as he may: the copy to `dst` happens when it is asked for. */
+struct giver {
+        uint64_t off;
+        void *dst;        /* on its way; NULL: none is */
+        uint64_t stop_at; /* a signal comes when this block is begun */
+};
+
+static int give(void *arg, uint64_t off, void *dst, size_t len)
+{
+        struct giver *g = arg;
+        if (g->dst == dst && g->off == off)
+                g->dst = NULL;
+        memset(dst, (int)(off / BLOCK), len);
+        return 0;
+}
+
+static int begin(void *arg, uint64_t off, void *dst, size_t len)
+{
+        struct giver *g = arg;
+        (void)len;
+        g->off = off;
+        g->dst = dst;
+        if (off == g->stop_at)
+                kill(getpid(), SIGTERM);
+        while (off == g->stop_at && !stop_wanted())
+                usleep(1000);
+        return 0;
+}
+
+START_TEST(a_signal_leaves_no_copy_on_its_way_to_a_buffer)
+{
+        struct giver g = {.stop_at = 2 * BLOCK};
+        struct io_data d = {.size = FILE_SIZE, .fill = give, .ahead = begin, .arg = &g};
+        struct io_file *f = NULL;
+
+        ck_assert_int_eq(stop_init(), 0);
+        ck_assert_int_eq(io_posix.create(io, "f", FILE_SIZE, &f), 0);
+        ck_assert_int_eq(io_posix.write(f, &d), -ECANCELED);
+        ck_assert_ptr_null(g.dst);
+        io_posix.abandon(f);
+}
+END_TEST
+
 int main(void)
 {
         TCase *tc = tcase_create("io_posix");
         tcase_add_checked_fixture(tc, setup, teardown);
         tcase_add_test(tc, a_block_is_on_its_way_while_the_next_is_read);
         tcase_add_test(tc, neighbours_in_ranges_have_buffers_of_their_own);
+        tcase_add_test(tc, a_signal_leaves_no_copy_on_its_way_to_a_buffer);
         tcase_add_test(tc, whatever_fails_nothing_is_on_its_way_at_the_end);
         Suite *s = suite_create("io_posix");
         suite_add_tcase(s, tc);
