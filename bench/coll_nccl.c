@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <nccl.h>
 
@@ -20,6 +19,7 @@
 #include "bench/clock.h"
 #include "bench/coll.h"
 #include "bench/dev.h"
+#include "bench/dev_places.h"
 #include "bench/stop.h"
 
 #include "base/banned.h"
@@ -57,11 +57,6 @@ struct nccl {
         /* ROOM bytes on the device, from the start: a rank that had to ask for memory later, and
          * got none, would leave the others waiting. */
         void *buffer;
-};
-
-/* Where a rank's GPU is. */
-struct place {
-        char host[64], device[DEV_ID_MAX];
 };
 
 /* 0, or -EOPNOTSUPP with one line in `why`. */
@@ -287,29 +282,19 @@ static const struct coll_ops coll_nccl = {
 };
 
 /* -EOPNOTSUPP with `why` when two ranks have the same GPU, which NCCL does not take. */
-static int check_places(struct coll *c, const struct dev_ops *dev, char *why, size_t nwhy)
+static int check_places(struct coll *c, char *why, size_t nwhy)
 {
-        struct place mine;
-        CLEANUP(freep) struct place *all = calloc(c->ranks, sizeof *all);
-        int err = coll_agree(c, all ? 0 : -ENOMEM);
+        CLEANUP(freep) struct dev_place *all = NULL;
+        unsigned a, b;
 
-        memset(&mine, 0, sizeof mine);
-        if (gethostname(mine.host, sizeof mine.host - 1))
-                snprintf(mine.host, sizeof mine.host, "?");
-        dev->id(mine.device);
-        if (!err)
-                err = c->ops->gather(c, &mine, sizeof mine, all);
-        for (unsigned a = 0; a < c->ranks && !err; a++)
-                for (unsigned b = a + 1; b < c->ranks && !err; b++) {
-                        if (memcmp(&all[a], &all[b], sizeof mine))
-                                continue;
-                        snprintf(why, nwhy,
-                                 "backend=nccl: ranks %u and %u share GPU %s: NCCL takes one rank "
-                                 "a GPU: start fewer ranks, or give backend=gloo",
-                                 a, b, all[a].device);
-                        err = -EOPNOTSUPP;
-                }
-        return err;
+        int err = dev_places(c, &all);
+        if (err || dev_places_shared(all, c->ranks, &a, &b) < 2)
+                return err;
+        snprintf(why, nwhy,
+                 "backend=nccl: ranks %u and %u share GPU %s: NCCL takes one rank a GPU: start "
+                 "fewer ranks, or give backend=gloo",
+                 a, b, all[a].device);
+        return -EOPNOTSUPP;
 }
 
 /* The communicator of all ranks; the id comes from rank 0 over the carrier before. */
@@ -362,7 +347,7 @@ int coll_nccl_carry(struct coll *c, char *why, size_t nwhy)
         }
         err = load_all(c, why, nwhy);
         if (!err)
-                err = check_places(c, dev, why, nwhy);
+                err = check_places(c, why, nwhy);
         if (err)
                 return err;
         CLEANUP(nccl_free) struct nccl *n = calloc(1, sizeof *n);

@@ -15,6 +15,7 @@
 
 static struct {
         const struct dev_ops *ops;
+        bool tried; /* dev_use() was called */
         bool optional, pageable;
         bool left; /* shards are on the host after all; ops stays for what is pinned */
 } dev;
@@ -47,6 +48,7 @@ int dev_use(const struct keys *k, unsigned local, char *why, size_t nwhy)
 {
         const struct dev_ops *ops;
         *why = 0;
+        dev.tried = true;
         int err = find(k->device, &ops, why, nwhy);
 
         dev.ops = NULL;
@@ -71,6 +73,17 @@ void dev_drop(void)
         if (dev.ops)
                 dev.ops->close();
         dev.ops = NULL;
+        dev.tried = false;
+}
+
+bool dev_may_hold(const struct keys *k)
+{
+        const struct dev_ops *ops;
+        char why[512];
+
+        if (dev.tried)
+                return dev_get();
+        return k->hold != HOLD_OFF && !find(k->device, &ops, why, sizeof why) && ops;
 }
 
 const struct dev_ops *dev_get(void)

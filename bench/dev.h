@@ -73,6 +73,9 @@ int dev_use(const struct keys *k, unsigned local, char *why, size_t nwhy);
 void dev_drop(void);
 /* The device of this job; NULL: shards live in the host's memory. */
 const struct dev_ops *dev_get(void);
+/* Whether the shards of such a job live on a device: on the one in use, or, before dev_use(), on
+ * one that the job asks for or takes if it is there. */
+bool dev_may_hold(const struct keys *k);
 /* From here on NULL, if nobody insisted on a device: it has no room. Whether that is so. */
 bool dev_leave(void);
 

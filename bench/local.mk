@@ -22,7 +22,9 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/cpu.h \
 	%D%/dev.c \
 	%D%/dev.h \
+	%D%/dev_places.h \
 	%D%/dev_host.c \
+	%D%/dev_places.c \
 	%D%/doc.c \
 	%D%/doc.h \
 	%D%/dynamodb.c \

@@ -3,10 +3,12 @@
 #include "bench/needs.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/statvfs.h>
 
 #include "base/cleanup.h"
+#include "bench/dev.h"
 #include "bench/io.h"
 #include "bench/run.h"
 
@@ -20,17 +22,63 @@ static uint64_t number_in(const char *path, uint64_t other)
         return f && fscanf(f, "%llu", &v) == 1 ? v : other;
 }
 
-uint64_t needs_memory_free(void)
+/* The number behind a name in a file of lines "name number". */
+static uint64_t number_of(const char *path, const char *name)
 {
         char line[128];
-        unsigned long long kb = 0;
-        uint64_t most = number_in("/sys/fs/cgroup/memory.max", UINT64_MAX);
-        CLEANUP(fclosep) FILE *f = fopen("/proc/meminfo", "re");
+        unsigned long long v;
+        size_t n = strlen(name);
+        CLEANUP(fclosep) FILE *f = fopen(path, "re");
 
         while (f && fgets(line, sizeof line, f))
-                if (sscanf(line, "MemAvailable: %llu", &kb) == 1)
-                        break;
-        return kb * 1024 < most ? kb * 1024 : most;
+                if (!strncmp(line, name, n) && sscanf(line + n, " %llu", &v) == 1)
+                        return v;
+        return 0;
+}
+
+/* What one control group may still have: its limit less what it cannot give back. */
+static uint64_t room_of_group(const char *dir)
+{
+        char path[PATH_MAX + 16];
+
+        snprintf(path, sizeof path, "%s/memory.max", dir);
+        uint64_t most = number_in(path, UINT64_MAX);
+        if (most == UINT64_MAX)
+                return most;
+        snprintf(path, sizeof path, "%s/memory.current", dir);
+        uint64_t used = number_in(path, 0);
+        snprintf(path, sizeof path, "%s/memory.stat", dir);
+        uint64_t cached = number_of(path, "inactive_file") + number_of(path, "active_file");
+        used -= cached < used ? cached : used;
+        return used < most ? most - used : 0;
+}
+
+uint64_t needs_group_room(const char *membership, const char *top)
+{
+        char line[PATH_MAX / 2], dir[PATH_MAX];
+        uint64_t room = UINT64_MAX;
+        CLEANUP(fclosep) FILE *f = fopen(membership, "re");
+
+        line[0] = 0;
+        while (f && fgets(line, sizeof line, f) && strncmp(line, "0::", 3) != 0)
+                line[0] = 0;
+        line[strcspn(line, "\n")] = 0;
+        snprintf(dir, sizeof dir, "%s%s", top, *line ? line + 3 : "");
+        for (size_t n = strlen(top);;) {
+                uint64_t here = room_of_group(dir);
+                room = here < room ? here : room;
+                char *end = strrchr(dir + n, '/');
+                if (!end)
+                        return room;
+                *end = 0;
+        }
+}
+
+uint64_t needs_memory_free(void)
+{
+        uint64_t group = needs_group_room("/proc/self/cgroup", "/sys/fs/cgroup");
+        uint64_t all = number_of("/proc/meminfo", "MemAvailable:") * 1024;
+        return all < group ? all : group;
 }
 
 /* Of what all ranks together have, the part of this machine's. */
@@ -100,6 +148,7 @@ int needs_check(const struct run *r, const struct keys *k, const struct needs *n
                 char *why, size_t nwhy)
 {
         const struct io_storage *s = io_find(k->storage, why, nwhy);
+        struct needs here = *n;
         const char *path = NULL;
         int err = s ? 0 : -EINVAL;
 
@@ -108,5 +157,7 @@ int needs_check(const struct run *r, const struct keys *k, const struct needs *n
         if (err)
                 return err;
         /* what a mount has room for, its store knows */
-        return needs_check_at(r, n, strcmp(s->name, "disk") ? NULL : path, dry, why, nwhy);
+        if (!dev_may_hold(k))
+                here.memory += here.shards;
+        return needs_check_at(r, &here, strcmp(s->name, "disk") ? NULL : path, dry, why, nwhy);
 }

@@ -16,7 +16,8 @@ struct run;
 struct needs {
         uint64_t moved;  /* bytes that all ranks together save and load; 0: not known yet */
         uint64_t stored; /* most bytes of all ranks that lie at the storage at once */
-        uint64_t memory; /* bytes that this rank holds and cannot do without */
+        uint64_t memory; /* bytes of the host that this rank holds and cannot do without */
+        uint64_t shards; /* the same, unless they live on a device */
 };
 
 /* Asks whether storage, memory and disk are there for it: a directory that is none, a mount that is
@@ -31,8 +32,13 @@ int needs_check(const struct run *r, const struct keys *k, const struct needs *n
 int needs_check_at(const struct run *r, const struct needs *n, const char *path, FILE *dry,
                    char *why, size_t nwhy);
 
+/* The least of what the control group named in `membership` (as /proc/self/cgroup, version 2) and
+ * those above it, below the directory `top`, may still have, page cache not counted. UINT64_MAX: no
+ * limit. */
+uint64_t needs_group_room(const char *membership, const char *top);
+
 /* Bytes of memory that can be had on this machine without taking any from another program, within
- * what its control group may have. */
+ * what its control groups may have. */
 uint64_t needs_memory_free(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
+#include "bench/dev_places.h"
 #include "bench/keys.h"
 #include "bench/needs.h"
 #include "bench/payload_dev.h"
@@ -67,15 +68,30 @@ void payload_release(struct payload *p)
         *p = (struct payload){0};
 }
 
+/* Whether `most` bytes of each rank fit on their devices, which some may share. Collective. */
+static int fits_devices(struct coll *c, double most, double room, bool *fits)
+{
+        CLEANUP(freep) struct dev_place *all = NULL;
+        unsigned a, b;
+
+        int err = dev_places(c, &all);
+        if (!err)
+                *fits = most * dev_places_shared(all, c->ranks, &a, &b) <= room * 0.95;
+        return err;
+}
+
 int payload_choose(struct coll *c, uint64_t bytes, unsigned hold, bool *held)
 {
         double v[3] = {(double)bytes, -(double)needs_memory_free(), -INFINITY};
+        bool fits = false;
         if (dev_get())
                 v[2] = -(double)dev_get()->room();
         int err = c->ops->max(c, v, 3);
         double most = v[0], room = v[1];
+        if (!err && dev_get())
+                err = fits_devices(c, most, -v[2], &fits);
         /* on a device everything is held; one that is too small fails when memory is asked for */
-        *held = dev_get() && (most <= -v[2] * 0.95 || !dev_leave());
+        *held = dev_get() && (fits || !dev_leave());
         if (err || *held)
                 return err;
         *held = hold == HOLD_ON || (hold == HOLD_AUTO && most * c->host_ranks <= -room * 0.6);

@@ -241,8 +241,9 @@ int async_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, 
         uint64_t saves = k->steps / k->steps_per_save;
         const struct needs n = {
                 .moved = bytes * saves,
-                .stored = bytes * saves,                /* they go when all are done */
-                .memory = 2 * (bytes / r->coll->ranks), /* what is trained, and its copy */
+                .stored = bytes * saves,          /* they go when all are done */
+                .shards = bytes / r->coll->ranks, /* what is trained */
+                .memory = bytes / r->coll->ranks, /* its copy */
         };
         return needs_check(r, k, &n, dry, why, nwhy);
 }
@@ -263,6 +264,7 @@ static int prepare_memory(struct async_job *j, char *why, size_t nwhy)
 {
         struct coll *c = j->run->coll;
         const struct keys *k = j->k;
+        bool held;
 
         int err = model_choose(k, &j->model, why, nwhy);
         if (!err)
@@ -274,6 +276,9 @@ static int prepare_memory(struct async_job *j, char *why, size_t nwhy)
         if (!err)
                 err = formats[k->format].wrap(&j->payload.shard);
         payload_init(&j->payload, true);
+        err = coll_agree(c, err);
+        if (!err) /* on the device if it has room */
+                err = payload_choose(c, j->payload.shard.size, HOLD_ON, &held);
         if (!err)
                 err = payload_hold(&j->payload);
         if (!err)

@@ -67,7 +67,7 @@ int dataflux_plan(const struct run *r, const struct keys *k, FILE *dry, char *wh
         const struct needs n = {
                 .moved = bytes * (k->num_save_calls + k->num_load_calls),
                 .stored = bytes * (k->save_only_latest && saves > 2 ? 2 : saves),
-                .memory = k->hold == HOLD_ON ? bytes / r->coll->ranks : 0,
+                .shards = k->hold == HOLD_ON ? bytes / r->coll->ranks : 0,
         };
         return needs_check(r, k, &n, dry, why, nwhy);
 }

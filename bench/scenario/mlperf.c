@@ -141,7 +141,7 @@ static int plan(const struct run *r, const struct keys *k, FILE *dry, char *why,
         const struct needs n = {
                 .moved = bytes * k->epochs * (both ? 2 : 1),
                 .stored = k->phase == PHASE_LOAD ? 0 : bytes * k->epochs,
-                .memory = k->hold == HOLD_ON ? bytes / r->coll->ranks : 0,
+                .shards = k->hold == HOLD_ON ? bytes / r->coll->ranks : 0,
         };
         return needs_check(r, k, &n, dry, why, nwhy);
 }

@@ -277,7 +277,7 @@ static int restore_plan(const struct run *r, const struct keys *k, FILE *dry, ch
         const struct needs n = {
                 .moved = bytes + bytes * times * k->epochs, /* the save, too */
                 .stored = bytes,
-                .memory = k->hold == HOLD_ON          ? bytes
+                .shards = k->hold == HOLD_ON          ? bytes
                           : k->mode == RESTORE_SHARED ? bytes / r->coll->ranks
                                                       : 0,
         };

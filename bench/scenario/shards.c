@@ -80,7 +80,7 @@ static int shards_plan(const struct run *r, const struct keys *k, FILE *dry, cha
         const struct needs n = {
                 .moved = bytes * k->epochs * (k->phase == PHASE_BOTH ? 2 : 1),
                 .stored = k->phase == PHASE_LOAD ? 0 : bytes * (keeps ? k->epochs : 1),
-                .memory = k->hold == HOLD_ON ? bytes / r->coll->ranks : 0,
+                .shards = k->hold == HOLD_ON ? bytes / r->coll->ranks : 0,
         };
         return needs_check(r, k, &n, dry, why, nwhy);
 }

@@ -36,7 +36,7 @@ int torch_plan(const struct run *r, const struct keys *k, size_t saves, FILE *dr
         const struct needs n = {
                 .moved = 2 * bytes * saves,
                 .stored = bytes * (k->keep ? saves : 1),
-                .memory = k->hold == HOLD_ON ? bytes : 0,
+                .shards = k->hold == HOLD_ON ? bytes : 0,
         };
         return needs_check(r, k, &n, dry, why, nwhy);
 }

@@ -30,6 +30,8 @@ unit_tests = \
 	%D%/test_xml \
 	%D%/test_conf \
 	%D%/test_io_posix \
+	%D%/test_dev_places \
+	%D%/test_needs \
 	%D%/test_payload_dev \
 	%D%/test_keys \
 	%D%/test_metrics \
@@ -83,6 +85,10 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_conf_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_io_posix_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_io_posix_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_dev_places_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_dev_places_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_needs_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_needs_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_payload_dev_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_payload_dev_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_keys_CFLAGS = $(AM_UNIT_CFLAGS)
