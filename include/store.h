@@ -33,9 +33,10 @@ struct store_upload;
 
 enum {
         STORE_KEY_MAX = 1024,
-        STORE_ETAG_MAX = 128,  /* with its quotes and NUL */
-        STORE_META_MAX = 2304, /* S3 allows 2 KiB of names and values */
-        STORE_PART_MAX = 10000 /* highest part number */
+        STORE_ETAG_MAX = 128,     /* with its quotes and NUL */
+        STORE_META_MAX = 2304,    /* S3 allows 2 KiB of names and values */
+        STORE_PART_MAX = 10000,   /* highest part number */
+        STORE_UPLOADS_MAX = 10000 /* unfinished uploads in a list */
 };
 #define STORE_PART_SIZE_MIN (5ULL << 20) /* of every part but the last */
 #define STORE_PART_SIZE_MAX (5ULL << 30)
@@ -89,15 +90,14 @@ struct store_config {
         unsigned deadline_ms;        /* 0: 120000 */
 };
 
-/* User metadata: pairs "name\0value\0". A name that begins with ':' is a header of the object
- * itself
- * (":content-type"), which a head may tell and a put or copy hands on. */
+/* User metadata: pairs "name\0value\0". A name that begins with ':' is one of a few headers of the
+ * object itself (":content-type"), which a head may tell and a put or copy hands on. */
 struct store_meta {
         size_t len;
         char buf[STORE_META_MAX];
 };
 /* 0, or -ENOSPC when it does not fit, -EINVAL: names are of a-z 0-9 - _ . and values printable
- * ASCII. */
+ * ASCII, and there is no such header. */
 int store_meta_add(struct store_meta *m, const char *name, const char *value);
 /* Walks the pairs: the name after `name` (NULL: the first) with its *value, or NULL. */
 const char *store_meta_next(const struct store_meta *m, const char *name, const char **value);
@@ -334,7 +334,7 @@ struct store_upload_entry {
         int64_t begun_ns;
 };
 typedef void store_uploads_fn(void *arg, int err, size_t n, const struct store_upload_entry *v);
-/* Unfinished uploads below a prefix of keys; at most the first 10,000. */
+/* Unfinished uploads below a prefix of keys; at most the first STORE_UPLOADS_MAX. */
 int store_list_uploads(struct store *s, const char *prefix, store_uploads_fn *done, void *arg);
 
 /* --- blocking forms: the same, waited for; not from a callback

@@ -98,12 +98,15 @@ void gcs_explain(struct store_kind *k, const struct op *op, int err, char *why, 
 int gcs_json(struct op *op, struct json **out);
 /* From an object's resource; false for what is none: no name or no generation. */
 bool gcs_resource(const struct json *j, struct store_object *out);
-/* Adds "metadata" to a resource; *made, unless NULL, is where more can be added. */
+/* Adds "metadata" to a resource, and the fields of headers; *made, unless NULL, is where more can
+ * be added. */
 int gcs_add_meta(struct json *to, const struct store_meta *meta, struct json **made);
+/* The type of what is written, unless `meta`, which may be NULL, has it. */
+int gcs_add_type(struct json *to, const struct store_meta *meta);
 void gcs_object(struct store_kind *k, const struct http_req *rq, struct store_object *out);
 /* Reads op->obj from a resource that must be that of `key`, or from headers of the XML API. */
 int gcs_read_resource(struct op *op, const char *key);
-extern const char gcs_fields[]; /* those of a resource that are read */
+extern const char gcs_fields[], gcs_page_fields[]; /* those that are read */
 
 /* Names the key, without the store's prefix, that a composed upload is for. */
 #define GCS_META_FOR "ckptfs-for"

@@ -23,7 +23,7 @@ static int write_resource(struct op *op)
 {
         CLEANUP(json_freep) struct json *j = json_new_object();
 
-        json_add_string(j, "contentType", "application/octet-stream");
+        gcs_add_type(j, op->meta);
         if (gcs_add_meta(j, op->meta, NULL))
                 return -ENOMEM;
         CLEANUP(freep) char *text = json_print(j);

@@ -56,7 +56,7 @@ static int write_head(struct op *op, const char *key, const char *upload_for)
         crc32c_base64(op->body.crc32c, crc);
         json_add_string(j, "name", key);
         json_add_string(j, "crc32c", crc);
-        json_add_string(j, "contentType", "application/octet-stream");
+        gcs_add_type(j, op->meta);
         if (op->meta || upload_for)
                 if (gcs_add_meta(j, op->meta, &meta))
                         return -ENOMEM;

@@ -52,8 +52,7 @@ int gcs_list(struct store_kind *k, struct op *op, const char *prefix, const char
         gcs_bucket_path(&m.path, k, "/o");
         gcs_query(&m, "maxResults", max);
         gcs_query(&m, "prefix", prefix);
-        gcs_query(&m, "fields",
-                  "nextPageToken,prefixes,items(name,size,generation,timeCreated,metadata)");
+        gcs_query(&m, "fields", gcs_page_fields);
         if (delim)
                 gcs_query(&m, "delimiter", delim);
         bool folders = __atomic_load_n(&k->folders, __ATOMIC_RELAXED);

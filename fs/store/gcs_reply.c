@@ -3,6 +3,7 @@
 #include "store/gcs.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,22 @@
 #include "base/cleanup.h"
 #include "base/banned.h"
 
-const char gcs_fields[] = "name,size,generation,timeCreated,crc32c,metadata";
+#define HEADER_FIELDS "contentType,cacheControl,contentDisposition,contentEncoding,contentLanguage"
+const char gcs_fields[] = "name,size,generation,timeCreated,crc32c,metadata," HEADER_FIELDS;
+const char gcs_page_fields[] = "nextPageToken,prefixes,"
+                               "items(name,size,generation,timeCreated,metadata," HEADER_FIELDS ")";
+
+/* Headers of an object, which a resource has as fields. */
+static const struct {
+        const char *header, *field;
+} headers[] = {
+        {":content-type", "contentType"},
+        {":cache-control", "cacheControl"},
+        {":content-disposition", "contentDisposition"},
+        {":content-encoding", "contentEncoding"},
+        {":content-language", "contentLanguage"},
+};
+enum { HEADERS = sizeof headers / sizeof *headers };
 
 int gcs_json(struct op *op, struct json **out)
 {
@@ -30,30 +46,51 @@ int gcs_json(struct op *op, struct json **out)
         return 0;
 }
 
-static void read_meta(const struct json *meta, struct store_meta *out)
+/* What is no metadata of ours to keep is left out, and what the vendor's testbench notes there. */
+static void read_meta(const struct json *resource, struct store_meta *out)
 {
-        for (size_t i = 0; i < json_count(meta); i++) {
-                const struct json *v = json_at(meta, i);
-                if (json_is_string(v) && strcmp(json_name(v), GCS_META_FOR) != 0)
-                        /* what is no metadata of ours to keep is left out */
-                        store_meta_add(out, json_name(v), json_string(v, ""));
+        static const char testbench[] = "x_emulator_";
+        const struct json *meta = json_get(resource, "metadata");
+
+        if (!json_is_object(meta))
+                meta = NULL;
+        for (const struct json *v = json_first(meta); v; v = json_next(v)) {
+                const char *name = json_name(v);
+                if (json_is_string(v) && strcmp(name, GCS_META_FOR) != 0 &&
+                    strncmp(name, testbench, sizeof testbench - 1) != 0)
+                        meta_add_user(out, name, json_string(v, ""));
         }
+        for (size_t i = 0; i < HEADERS; i++) {
+                const char *value = json_string(json_get(resource, headers[i].field), NULL);
+                if (value)
+                        s3_keep_header(out, headers[i].header + 1, value);
+        }
+}
+
+/* 64 bits are written as a string of digits; a field that is not there is 0. */
+static bool read_number(const struct json *field, uint64_t *out)
+{
+        enum { DIGITS_MAX = 19 };
+        const char *text = json_string(field, field ? "" : "0");
+        size_t n = strspn(text, "0123456789");
+
+        *out = n && n <= DIGITS_MAX ? strtoull(text, NULL, 10) : 0;
+        return n && n <= DIGITS_MAX && !text[n] && *out <= INT64_MAX;
 }
 
 bool gcs_resource(const struct json *j, struct store_object *out)
 {
-        const char *generation = json_string(json_get(j, "generation"), "");
-        *out = (struct store_object){
-                .size = strtoull(json_string(json_get(j, "size"), "0"), NULL, 10),
-                .mtime_ns = s3_time_iso(json_string(json_get(j, "timeCreated"), "")),
-                .has_crc = s3_crc(json_string(json_get(j, "crc32c"), NULL), &out->crc32c),
-        };
+        uint64_t generation;
+
+        *out = (struct store_object){.size = 0};
+        out->mtime_ns = s3_time_iso(json_string(json_get(j, "timeCreated"), ""));
         out->has_crc = s3_crc(json_string(json_get(j, "crc32c"), NULL), &out->crc32c);
-        if (!*generation || strlen(generation) >= sizeof out->etag ||
-            !*json_string(json_get(j, "name"), ""))
+        if (!*json_string(json_get(j, "name"), "") || !read_number(json_get(j, "size"), &out->size))
                 return false;
-        memcpy(out->etag, generation, strlen(generation) + 1);
-        read_meta(json_get(j, "metadata"), &out->meta);
+        if (!read_number(json_get(j, "generation"), &generation) || !generation)
+                return false;
+        snprintf(out->etag, sizeof out->etag, "%" PRIu64, generation);
+        read_meta(j, &out->meta);
         return true;
 }
 
@@ -73,19 +110,35 @@ int gcs_read_resource(struct op *op, const char *key)
         return OP_RETRY;
 }
 
+static const char *field_of(const char *header)
+{
+        for (size_t i = 0; i < HEADERS; i++)
+                if (!strcmp(headers[i].header, header))
+                        return headers[i].field;
+        return NULL;
+}
+
 int gcs_add_meta(struct json *to, const struct store_meta *meta, struct json **made)
 {
         struct json *m = json_add_object(to, "metadata");
+        const char *value, *name = NULL;
         int err = m ? 0 : -ENOMEM;
 
         if (made)
                 *made = m;
-        for (size_t at = 0; !err && meta && at < meta->len;) {
-                const char *name = meta->buf + at, *value = name + strlen(name) + 1;
-                at += strlen(name) + strlen(value) + 2;
-                err = json_add_string(m, name, value);
+        while (!err && meta && (name = store_meta_next(meta, name, &value))) {
+                const char *field = field_of(name);
+                if (field || *name != ':') /* S3's are not Google's */
+                        err = json_add_string(field ? to : m, field ? field : name, value);
         }
         return err;
+}
+
+int gcs_add_type(struct json *to, const struct store_meta *meta)
+{
+        return meta && store_meta_get(meta, ":content-type")
+                       ? 0
+                       : json_add_string(to, "contentType", GCS_TYPE);
 }
 
 /* "crc32c=AAAAAA==,md5=..." */
@@ -117,6 +170,6 @@ void gcs_object(struct store_kind *k, const struct http_req *rq, struct store_ob
                 else if (!strcmp(name, "x-goog-hash"))
                         out->has_crc |= hash_crc(value, &out->crc32c);
                 else if (!strncmp(name, meta, sizeof meta - 1))
-                        store_meta_add(&out->meta, name + sizeof meta - 1, value);
+                        meta_add_user(&out->meta, name + sizeof meta - 1, value);
         }
 }

@@ -65,7 +65,7 @@ static int begin(struct store_kind *k, struct op *op, const char *id, const stru
         if (!err)
                 err = json_add_string(j, "name", name.p);
         if (!err)
-                err = json_add_string(j, "contentType", "application/octet-stream");
+                err = gcs_add_type(j, meta);
         if (!err)
                 err = gcs_add_meta(j, meta, NULL);
         CLEANUP(freep) char *text = err ? NULL : json_print(j);

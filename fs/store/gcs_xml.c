@@ -67,6 +67,8 @@ int gcs_xml_meta(struct gcs_msg *m, const struct store_meta *meta, struct buf *n
                 return -ENOMEM;
         while (meta && (name = store_meta_next(meta, name, &value))) {
                 size_t at = names->len;
+                if (!strncmp(name, ":x-amz-", 7))
+                        continue;   /* S3's are not Google's */
                 if (*name == ':') { /* a header of the object itself */
                         gcs_header(m, name + 1, value);
                         if (!strcmp(name, ":content-type"))

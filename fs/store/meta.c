@@ -7,12 +7,26 @@
 #include "store/ops.h"
 #include "base/banned.h"
 
+/* The headers of an object that are handed on with its metadata. Any other would be a way to have
+ * this program send a header that somebody else chose. */
+static bool is_header(const char *name)
+{
+        static const char *const headers[] = {
+                ":content-type",     ":cache-control",    ":content-disposition",
+                ":content-encoding", ":content-language", ":x-amz-storage-class",
+        };
+        for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+                if (!strcmp(name, headers[i]))
+                        return true;
+        return false;
+}
+
 int store_meta_add(struct store_meta *m, const char *name, const char *value)
 {
         size_t n = strlen(name) + 1, v = strlen(value) + 1;
-        const char *plain = name + (*name == ':');
 
-        if (!*plain || plain[strspn(plain, "abcdefghijklmnopqrstuvwxyz0123456789-_.")])
+        if (*name == ':' ? !is_header(name)
+                         : !*name || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.")])
                 return -EINVAL;
         for (const char *p = value; *p; p++)
                 if ((unsigned char)*p < ' ' || (unsigned char)*p >= 0x7f)
@@ -23,6 +37,11 @@ int store_meta_add(struct store_meta *m, const char *name, const char *value)
         memcpy(m->buf + m->len + n, value, v);
         m->len += n + v;
         return 0;
+}
+
+int meta_add_user(struct store_meta *m, const char *name, const char *value)
+{
+        return *name == ':' ? -EINVAL : store_meta_add(m, name, value);
 }
 
 const char *store_meta_next(const struct store_meta *m, const char *name, const char **value)

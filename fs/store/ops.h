@@ -191,7 +191,9 @@ int op_add_entry(struct op *op, const struct op_entry *e, const char *key, const
 /* Keeps metadata for an entry that is about to be added: sets e->meta and e->nmeta. 0 or -ENOMEM.
  */
 int op_keep_meta(struct op *op, struct op_entry *e, const struct store_meta *meta);
-/* meta.c: whether each pair of `want` is in `have`, too. */
+/* meta.c: store_meta_add() of a pair that a bucket holds as metadata, which names no header. */
+int meta_add_user(struct store_meta *m, const char *name, const char *value);
+/* Whether each pair of `want` is in `have`, too. */
 bool meta_has_all(const struct store_meta *have, const struct store_meta *want);
 /* A string of an entry. */
 const char *op_string(const struct op *op, size_t at);

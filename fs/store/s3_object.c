@@ -30,7 +30,7 @@ void s3_object(struct store_kind *k, const struct http_req *rq, struct store_obj
                 else if (!strcmp(name, "x-amz-checksum-crc32c") && !composite)
                         out->has_crc = s3_crc(value, &out->crc32c);
                 else if (!strncmp(name, meta, sizeof meta - 1))
-                        store_meta_add(&out->meta, name + sizeof meta - 1, value);
+                        meta_add_user(&out->meta, name + sizeof meta - 1, value);
                 else
                         s3_keep_header(&out->meta, name, value);
         }

@@ -63,12 +63,19 @@ int s3_unreadable(struct op *op, int err)
         return OP_RETRY;
 }
 
+/* Whether nanoseconds since 1970 can say it. */
+static bool is_time(const struct tm *tm)
+{
+        enum { FIRST_YEAR = 1678, LAST_YEAR = 2261, TM_YEAR = 1900 };
+        return tm->tm_year >= FIRST_YEAR - TM_YEAR && tm->tm_year <= LAST_YEAR - TM_YEAR;
+}
+
 int64_t s3_time_iso(const char *text)
 {
         struct tm tm = {.tm_isdst = 0};
         long frac = 0, unit = 100000000;
         const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-        if (!rest)
+        if (!rest || !is_time(&tm))
                 return 0;
         if (*rest == '.')
                 for (rest++; *rest >= '0' && *rest <= '9'; rest++, unit /= 10)
@@ -79,7 +86,7 @@ int64_t s3_time_iso(const char *text)
 int64_t s3_time_http(const char *text)
 {
         struct tm tm = {.tm_isdst = 0};
-        if (!strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &tm))
+        if (!strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &tm) || !is_time(&tm))
                 return 0;
         return (int64_t)timegm(&tm) * 1000000000;
 }
@@ -129,17 +136,10 @@ void s3_etag(const char *text, char out[STORE_ETAG_MAX])
 
 void s3_keep_header(struct store_meta *m, const char *name, const char *value)
 {
-        static const char *const kept[] = {"content-type",        "cache-control",
-                                           "content-disposition", "content-encoding",
-                                           "content-language",    "x-amz-storage-class"};
         char marked[32];
         if (!strcmp(value, "binary/octet-stream") || !strcmp(value, "application/octet-stream") ||
             !strcmp(value, "STANDARD"))
                 return;
-        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-                if (strcmp(name, kept[i]))
-                        continue;
-                snprintf(marked, sizeof marked, ":%s", name);
-                store_meta_add(m, marked, value);
-        }
+        snprintf(marked, sizeof marked, ":%s", name);
+        store_meta_add(m, marked, value); /* other headers are none that it takes */
 }

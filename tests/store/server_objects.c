@@ -68,6 +68,7 @@ START_TEST(metadata_that_no_header_can_carry_is_refused)
         big[STORE_META_MAX] = 0;
         ck_assert_int_eq(store_meta_add(&meta, "a", "line\r\nx-evil: 1"), -EINVAL);
         ck_assert_int_eq(store_meta_add(&meta, "A", "upper"), -EINVAL);
+        ck_assert_int_eq(store_meta_add(&meta, ":x-goog-acl", "public-read"), -EINVAL);
         ck_assert_int_eq(store_meta_add(&meta, "", "none"), -EINVAL);
         ck_assert_int_eq(store_meta_add(&meta, "a", "\xc3\xbc"), -EINVAL);
         ck_assert_int_eq(store_meta_add(&meta, "a", big), -ENOSPC);

@@ -62,13 +62,22 @@ static const struct {
         const char *etag, *mode;
 } resources[] = {
         {"{\"name\":\"a\",\"generation\":\"17\",\"size\":\"5497558138880\","
-         "\"crc32c\":\"8C6jfQ==\",\"metadata\":{\"mode\":\"33188\",\"ckptfs-for\":\"x\"}}",
+         "\"crc32c\":\"8C6jfQ==\",\"metadata\":{\"mode\":\"33188\",\"ckptfs-for\":\"x\","
+         "\"x_emulator_crc32c\":\"AAAAAA==\",\":x-goog-acl\":\"public-read\","
+         "\":content-type\":\"text/html\"}}",
          true, 5497558138880ULL, "17", "33188"},
         {"{\"name\":\"a\",\"generation\":\"17\"}", true, 0, "17", NULL},
         {"{\"name\":\"a\",\"generation\":17}", false, 0, "", NULL},
+        {"{\"name\":\"a\",\"generation\":\"0\"}", false, 0, "", NULL},
+        {"{\"name\":\"a\",\"generation\":\"17x\"}", false, 0, "", NULL},
+        {"{\"name\":\"a\",\"generation\":\"17\",\"size\":1}", false, 0, "", NULL},
+        {"{\"name\":\"a\",\"generation\":\"17\",\"size\":\"-1\"}", false, 0, "", NULL},
+        {"{\"name\":\"a\",\"generation\":\"17\",\"size\":\"9223372036854775808\"}", false, 0, "",
+         NULL},
         {"{\"generation\":\"17\",\"size\":\"1\"}", false, 0, "", NULL},
         {"{\"name\":\"a\",\"generation\":\"17\",\"metadata\":[1,{\"mode\":\"1\"}]}", true, 0, "17",
          NULL},
+        {"{\"name\":\"a\",\"generation\":\"17\",\"metadata\":[\"x\"]}", true, 0, "17", NULL},
 };
 
 START_TEST(a_resource_is_read_or_refused)
@@ -87,7 +96,35 @@ START_TEST(a_resource_is_read_or_refused)
         ck_assert_str_eq(obj.etag, resources[_i].etag);
         const char *mode = store_meta_get(&obj.meta, "mode");
         ck_assert_str_eq(mode ? mode : "-", resources[_i].mode ? resources[_i].mode : "-");
-        ck_assert_ptr_null(store_meta_get(&obj.meta, "ckptfs-for"));
+        const char *value, *name = NULL;
+        while ((name = store_meta_next(&obj.meta, name, &value)))
+                ck_assert_str_eq(name, "mode"); /* all others are of somebody else's making */
+}
+END_TEST
+
+/* Headers are told as metadata, and given back as what they were. */
+START_TEST(headers_of_an_object_go_with_it)
+{
+        static const char text[] =
+                "{\"name\":\"a\",\"generation\":\"17\",\"contentType\":\"text/x\","
+                "\"contentEncoding\":\"gzip\",\"cacheControl\":\"no-store\","
+                "\"contentLanguage\":\"en\",\"acl\":\"x\"}";
+        CLEANUP(json_freep) struct json *j = NULL, *back = json_new_object();
+        struct store_object obj;
+        char why[160];
+
+        ck_assert_int_eq(json_parse("text", text, sizeof text - 1, &j, why, sizeof why), 0);
+        ck_assert(gcs_resource(j, &obj));
+        ck_assert_str_eq(store_meta_get(&obj.meta, ":content-type"), "text/x");
+        ck_assert_int_eq(store_meta_add(&obj.meta, ":x-goog-acl", "public-read"), -EINVAL);
+        ck_assert_int_eq(gcs_add_meta(back, &obj.meta, NULL), 0);
+        ck_assert_int_eq(gcs_add_type(back, &obj.meta), 0);
+        ck_assert_str_eq(json_string(json_get(back, "contentType"), ""), "text/x");
+        ck_assert_str_eq(json_string(json_get(back, "contentEncoding"), ""), "gzip");
+        ck_assert_str_eq(json_string(json_get(back, "cacheControl"), ""), "no-store");
+        ck_assert_str_eq(json_string(json_get(back, "contentLanguage"), ""), "en");
+        ck_assert_uint_eq(json_count(json_get(back, "metadata")), 0);
+        ck_assert_uint_eq(json_count(back), 5);
 }
 END_TEST
 
@@ -129,6 +166,7 @@ int main(void)
         tcase_add_loop_test(t, the_name_of_an_upload_tells_its_key, 0, COUNT(upload_keys));
         tcase_add_loop_test(t, other_names_are_none_of_an_upload, 0, COUNT(no_uploads));
         tcase_add_loop_test(t, a_resource_is_read_or_refused, 0, COUNT(resources));
+        tcase_add_test(t, headers_of_an_object_go_with_it);
         tcase_add_loop_test(t, a_refusal_means_an_errno_or_another_try, 0, COUNT(meanings));
         suite_add_tcase(suite, t);
         return unit_main(suite);
