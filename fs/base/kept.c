@@ -101,19 +101,23 @@ static bool whole(const struct json *j, const char *name, double lo, double hi, 
         return v >= lo && v <= hi && (double)*out == v;
 }
 
+static bool is_crc(const char *text)
+{
+        return strlen(text) == 8 && strspn(text, "0123456789abcdef") == 8;
+}
+
 static int parse_parts(const struct json *list, struct kept *k)
 {
-        if (json_count(list) > PARTS_MAX)
+        if ((list && !json_is_array(list)) || json_count(list) > PARTS_MAX)
                 return -EINVAL;
-        for (size_t i = 0; i < json_count(list); i++) {
-                const struct json *o = json_at(list, i);
+        for (const struct json *o = json_first(list); o; o = json_next(o)) {
                 const char *etag = json_string(json_get(o, "etag"), NULL);
                 const char *crc = json_string(json_get(o, "crc32c"), NULL);
                 struct kept_part p = {.has_crc = crc != NULL};
                 uint64_t no;
 
-                if (!etag || !whole(o, "number", 1, PARTS_MAX, &no) ||
-                    !whole(o, "size", 0, 1e15, &p.size))
+                if (!etag || !*etag || !whole(o, "number", 1, PARTS_MAX, &no) ||
+                    !whole(o, "size", 0, 1e15, &p.size) || (crc && !is_crc(crc)))
                         return -EINVAL;
                 p.partno = (unsigned)no;
                 p.etag = (char *)etag; /* copied */
@@ -134,8 +138,10 @@ int kept_parse(const char *name, const char *text, size_t n, struct kept *out, c
         int err = json_parse(name, text, n, &j, why, nwhy);
         if (err)
                 return err;
-        if (!take(j, "key", &k.key) || !take(j, "base", &k.base) || !take(j, "host", &k.host) ||
-            !take(j, "upload", &k.upload))
+        if (json_get(j, "upload") && !json_is_string(json_get(j, "upload")))
+                err = -EINVAL; /* its bytes would be looked for elsewhere */
+        else if (!take(j, "key", &k.key) || !take(j, "base", &k.base) ||
+                 !take(j, "host", &k.host) || !take(j, "upload", &k.upload))
                 err = -ENOMEM;
         if (!err && (!k.key || !*k.key || !whole(j, "size", 0, 1e15, &k.size) ||
                      !whole(j, "time", 0, 9e9, &time)))

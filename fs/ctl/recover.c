@@ -31,9 +31,9 @@ static void change_release(struct change *ch)
 static int print_change(const struct change *ch, const char *what)
 {
         CLEANUP(freep) char *key = ctl_printable(ch->kept.key);
-        const char *host = ch->kept.host ? ch->kept.host : "-";
+        CLEANUP(freep) char *host = ctl_printable(ch->kept.host ? ch->kept.host : "-");
         char age[CTL_AGE_MAX];
-        if (!key)
+        if (!key || !host)
                 return -ENOMEM;
         printf("%s\t%s\t%" PRIu64 "\t%s\t%s\n", what, ctl_age(ch->kept.time_ns, age), ch->kept.size,
                host, key);

@@ -15,7 +15,7 @@
 static int finish(const struct ctl *c, const char *id)
 {
         CLEANUP(intent_release) struct intent i = {.from = NULL};
-        CLEANUP(freep) char *record = NULL, *text = NULL, *from = NULL, *to = NULL;
+        CLEANUP(freep) char *record = NULL, *text = NULL, *from = NULL, *to = NULL, *host = NULL;
         char why[CTL_WHY_MAX], age[CTL_AGE_MAX];
         size_t n;
 
@@ -31,10 +31,10 @@ static int finish(const struct ctl *c, const char *id)
         }
         from = ctl_printable(i.from);
         to = ctl_printable(i.to);
-        if (!from || !to)
+        host = ctl_printable(i.host ? i.host : "-");
+        if (!from || !to || !host)
                 return ctl_fail(record, -ENOMEM);
-        printf("renamed\t%s\t%s\t%s\t%s\n", ctl_age(i.time_ns, age), i.host ? i.host : "-", from,
-               to);
+        printf("renamed\t%s\t%s\t%s\t%s\n", ctl_age(i.time_ns, age), host, from, to);
         return CTL_OK;
 }
 

@@ -33,7 +33,9 @@ static int get_kept(struct store *s, struct ctl_names *ids)
                         err = 0; /* settled meanwhile, or no record */
                         continue;
                 }
-                if (!err && !kept_parse(key, text, n, &k, why, sizeof why) && k.upload)
+                if (!err && kept_parse(key, text, n, &k, why, sizeof why))
+                        fprintf(stderr, "ckptctl: %s\n", why);
+                else if (!err && k.upload)
                         ids->v[ids->n++] = TAKE_PTR(k.upload);
         }
         return err;
@@ -56,11 +58,11 @@ static bool is_wanted(const struct ctl *c, const struct ctl_upload *u)
 
 static int print_upload(const struct ctl_upload *u, const char *more)
 {
-        CLEANUP(freep) char *key = ctl_printable(u->key);
+        CLEANUP(freep) char *key = ctl_printable(u->key), *id = ctl_printable(u->id);
         char age[CTL_AGE_MAX];
-        if (!key)
+        if (!key || !id)
                 return -ENOMEM;
-        printf("%s\t%s\t%s%s\n", ctl_age(u->begun_ns, age), u->id, key, more);
+        printf("%s\t%s\t%s%s\n", ctl_age(u->begun_ns, age), id, key, more);
         return 0;
 }
 

@@ -14,8 +14,6 @@
 
 #include "base/banned.h"
 
-enum { UPLOADS_MAX = 10000 }; /* what store_list_uploads() gives at most */
-
 int ctl_fail(const char *what, int err)
 {
         fprintf(stderr, "ckptctl: %s: %s\n", what, strerror(-err));
@@ -92,7 +90,7 @@ static int copy_uploads(struct ctl_uploads *out, size_t n, const struct store_up
                 free(u->id);
                 return -ENOMEM;
         }
-        out->more = n >= UPLOADS_MAX;
+        out->more = n >= STORE_UPLOADS_MAX;
         return 0;
 }
 

@@ -166,7 +166,7 @@ static int write_request(struct op *op, bool last)
         }
         struct json *to = json_add_object(j, "destination");
         if (!err)
-                err = json_add_string(to, "contentType", "application/octet-stream");
+                err = gcs_add_type(to, last ? op->meta : NULL);
         if (!err && last)
                 err = gcs_add_meta(to, op->meta, NULL);
         CLEANUP(freep) char *text = json_print(j);
@@ -239,12 +239,6 @@ static int begun(struct store_kind *k, struct op *op)
         return err ? err : OP_AGAIN;
 }
 
-static bool ours(const struct store_kind *k, const struct op *op, const char *name)
-{
-        size_t n = strlen(k->prefix);
-        return !strncmp(name + n, GCS_TMP, strlen(GCS_TMP)) && strstr(name + n, op->id);
-}
-
 static int add_key(struct op *op, const char *name)
 {
         op->keys[op->nkeys] = strdup(name);
@@ -260,7 +254,7 @@ static int begin_cleaning(struct store_kind *k, struct op *op)
                 return -ENOMEM;
         for (size_t i = 0; i < op->n; i++) {
                 const char *key = op_string(op, op->v[i].key);
-                if (ours(k, op, key) && add_key(op, key))
+                if (gcs_is_piece(k, key, op->id) && add_key(op, key))
                         return -ENOMEM;
         }
         op->at = 0;
@@ -348,7 +342,7 @@ int gcs_compose_parts(struct store_kind *k, struct op *op)
 }
 
 /* A page of pieces: OP_AGAIN when there is another. */
-static int read_pieces(struct op *op, bool all)
+static int read_pieces(struct store_kind *k, struct op *op, bool all)
 {
         CLEANUP(json_freep) struct json *j = NULL;
 
@@ -356,13 +350,12 @@ static int read_pieces(struct op *op, bool all)
         const struct json *items = json_get(j, "items");
         for (size_t i = 0; !err && i < json_count(items); i++) {
                 const char *name = json_string(json_get(json_at(items, i), "name"), "");
-                const char *number = strrchr(name, '/');
                 struct store_object obj;
-                if (!number || !gcs_resource(json_at(items, i), &obj))
+                if (!gcs_is_piece(k, name, op->id) || !gcs_resource(json_at(items, i), &obj))
                         continue;
-                struct op_entry e = {.size = obj.size,
-                                     .partno = (unsigned)strtoul(number + 1, NULL, 10)};
-                if (all || e.partno)
+                unsigned long number = strtoul(strrchr(name, '/') + 1, NULL, 10);
+                struct op_entry e = {.size = obj.size, .partno = (unsigned)number};
+                if (all || (number && number <= STORE_PART_MAX))
                         err = op_add_entry(op, &e, name, obj.etag, NULL);
         }
         free(TAKE_PTR(op->next));
@@ -375,7 +368,7 @@ static int read_pieces(struct op *op, bool all)
 
 int gcs_compose_listed(struct store_kind *k, struct op *op)
 {
-        return gcs_ok(op) ? read_pieces(op, false) : gcs_fault(k, op);
+        return gcs_ok(op) ? read_pieces(k, op, false) : gcs_fault(k, op);
 }
 
 /* --- abort
@@ -392,6 +385,6 @@ int gcs_compose_aborted(struct store_kind *k, struct op *op)
                 return gcs_delete_many_parse(k, op);
         if (!gcs_ok(op))
                 return gcs_fault(k, op);
-        int err = read_pieces(op, true);
+        int err = read_pieces(k, op, true);
         return err ? err : begin_cleaning(k, op);
 }

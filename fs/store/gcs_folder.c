@@ -175,17 +175,11 @@ static int operation_error(struct op *op, const struct json *error)
         snprintf(op->fault.message, sizeof op->fault.message, "%s",
                  json_string(json_get(error, "message"), "the folder could not be renamed"));
         op->fault.status = op->rq.status;
-        switch ((int)json_number(json_get(error, "code"), 0)) {
-        case NOT_FOUND:
-                return -ENOENT;
-        case ALREADY_EXISTS:
-        case PRECONDITION:
-                return -EEXIST;
-        case PERMISSION_DENIED:
-                return -EACCES;
-        default:
-                return -EIO;
-        }
+        double code = json_number(json_get(error, "code"), 0);
+        return code == NOT_FOUND                                ? -ENOENT
+               : code == ALREADY_EXISTS || code == PRECONDITION ? -EEXIST
+               : code == PERMISSION_DENIED                      ? -EACCES
+                                                                : -EIO;
 }
 
 /* The name of an operation is "projects/_/buckets/B/operations/ID". */

@@ -37,6 +37,37 @@ bool gcs_streamed(const char *id)
         return id && !strncmp(id, "r-", 2);
 }
 
+static bool is_printable(const char *text)
+{
+        while (*text > ' ' && *text < 0x7f)
+                text++;
+        return !*text;
+}
+
+/* What is behind "X-ID" of an id or name of ours, NULL for what is neither. */
+static const char *behind_id(const char *id)
+{
+        size_t digits = strlen(id) > 2 ? strspn(id + 2, "0123456789abcdef") : 0;
+        bool ours = !strncmp(id, "m-", 2) || gcs_composed(id) || gcs_streamed(id);
+        return ours && digits ? id + 2 + digits : NULL;
+}
+
+/* An id may come from a record or a name in the bucket, which anybody may have written. What a
+ * session adds to it becomes the path of requests that carry our token: it stays one of our
+ * server. */
+static bool is_id(const char *id)
+{
+        const char *rest = id ? behind_id(id) : NULL;
+
+        if (!rest)
+                return false;
+        if (gcs_composed(id))
+                return !*rest;
+        if (*rest != '.')
+                return false;
+        return !gcs_streamed(id) || !rest[1] || (rest[1] == '/' && is_printable(rest + 1));
+}
+
 int gcs_tmp_name(struct buf *name, const struct store_kind *k, const char *rest)
 {
         buf_adds(name, k->prefix);
@@ -56,17 +87,28 @@ int gcs_upload_name(struct buf *name, const struct store_kind *k, const char *id
         return uri_encode(name, key + strlen(k->prefix), false);
 }
 
+/* The name without all that is before ours, NULL for what is not below GCS_TMP. */
+static const char *behind_tmp(const struct store_kind *k, const char *name)
+{
+        size_t n = strlen(k->prefix), tmp = strlen(GCS_TMP);
+        bool below = !strncmp(name, k->prefix, n) && !strncmp(name + n, GCS_TMP, tmp);
+        return below ? name + n + tmp : NULL;
+}
+
+bool gcs_is_piece(const struct store_kind *k, const char *name, const char *id)
+{
+        size_t n = strlen(id);
+        name = behind_tmp(k, name);
+        return name && !strncmp(name, id, n) && name[n] == '/';
+}
+
 int gcs_unparsed_name(const struct store_kind *k, const char *name, struct buf *id, struct buf *key)
 {
-        size_t skip = strlen(k->prefix) + strlen(GCS_TMP);
         buf_reset(id);
         buf_reset(key);
-        if (strlen(name) < skip + 3 ||
-            (strncmp(name + skip, "m-", 2) != 0 && strncmp(name + skip, "r-", 2) != 0))
-                return -EINVAL;
-        name += skip;
-        const char *encoded = strchr(name + 2, '-');
-        if (!encoded)
+        name = behind_tmp(k, name);
+        const char *encoded = name ? behind_id(name) : NULL;
+        if (!encoded || *encoded != '-' || !encoded[1])
                 return -EINVAL;
         buf_add(id, name, (size_t)(encoded - name));
         buf_adds(id, ".");
@@ -149,9 +191,17 @@ int gcs_create_parse(struct store_kind *k, struct op *op)
 /* --- the rest, by kind
  * ---------------------------------------------------------------------------- */
 
+static int no_upload(struct op *op)
+{
+        snprintf(op->fault.message, sizeof op->fault.message, "'%.64s' is no id of an upload",
+                 op->id);
+        return -EINVAL;
+}
+
 /* Each way has the same functions. */
 #define BY_WAY(what, k, op)                                                                        \
-        (gcs_composed((op)->id)   ? gcs_compose_##what(k, op)                                      \
+        (!is_id((op)->id)         ? no_upload(op)                                                  \
+         : gcs_composed((op)->id) ? gcs_compose_##what(k, op)                                      \
          : gcs_streamed((op)->id) ? gcs_resumable_##what(k, op)                                    \
                                   : gcs_multipart_##what(k, op))
 
@@ -215,12 +265,13 @@ static int add_object(struct store_kind *k, struct op *op, const struct json *it
         CLEANUP(buf_release) struct buf id = BUF_INIT, key = BUF_INIT;
         struct store_object obj;
         const char *name = json_string(json_get(item, "name"), "");
-        const char *wanted = json_string(json_get(json_get(item, "metadata"), GCS_META_FOR), NULL);
+        const char *wanted = json_string(json_get(json_get(item, "metadata"), GCS_META_FOR), "");
+        const char *ours = behind_tmp(k, name);
 
         if (!gcs_resource(item, &obj))
                 return 0;
-        if (wanted) {
-                buf_adds(&id, name + strlen(k->prefix) + strlen(GCS_TMP));
+        if (gcs_composed(ours) && is_id(ours) && *wanted) {
+                buf_adds(&id, ours);
                 buf_adds(&key, k->prefix);
                 buf_adds(&key, wanted);
         } else if (gcs_unparsed_name(k, name, &id, &key) == -EINVAL) {
@@ -234,7 +285,7 @@ static int add_object(struct store_kind *k, struct op *op, const struct json *it
 int gcs_add_upload(struct op *op, const char *key, const char *id, int64_t time_ns)
 {
         struct op_entry e = {.time_ns = time_ns};
-        if (strncmp(key, op->prefix, strlen(op->prefix)) != 0)
+        if (strncmp(key, op->prefix, strlen(op->prefix)) != 0 || op->n >= STORE_UPLOADS_MAX)
                 return 0;
         return op_add_entry(op, &e, key, NULL, id);
 }
@@ -264,7 +315,7 @@ int gcs_uploads_parse(struct store_kind *k, struct op *op)
         const struct json *items = json_get(j, "items");
         for (size_t i = 0; !err && i < json_count(items); i++)
                 err = add_object(k, op, json_at(items, i));
-        if (err)
+        if (err || op->n >= STORE_UPLOADS_MAX)
                 return err;
         free(TAKE_PTR(op->next));
         const char *next = json_string(json_get(j, "nextPageToken"), "");

@@ -18,6 +18,8 @@ int gcs_upload_name(struct buf *name, const struct store_kind *k, const char *id
  * -EINVAL for what is not the name of one. */
 int gcs_unparsed_name(const struct store_kind *k, const char *name, struct buf *id,
                       struct buf *key);
+/* Whether the name is that of a piece of the composed upload. */
+bool gcs_is_piece(const struct store_kind *k, const char *name, const char *id);
 /* An entry of the list of uploads, unless it is for a key outside of what was asked for. */
 int gcs_add_upload(struct op *op, const char *key, const char *id, int64_t time_ns);
 

@@ -12,8 +12,6 @@
 #include "base/xml.h"
 #include "base/banned.h"
 
-enum { UPLOADS_MAX = 10000 };
-
 struct reader {
         struct op *op;
         struct s3_field *f;
@@ -107,7 +105,7 @@ static int upload_entry(void *arg, const char *path)
         struct reader *r = arg;
         struct op_entry e = {.time_ns = s3_time_iso(r->f[U_TIME].text.p)};
 
-        if (strcmp(path, "ListMultipartUploadsResult/Upload") || r->op->n >= UPLOADS_MAX)
+        if (strcmp(path, "ListMultipartUploadsResult/Upload") || r->op->n >= STORE_UPLOADS_MAX)
                 return 0;
         int err = op_add_entry(r->op, &e, r->f[U_KEY].text.p, NULL, r->f[U_ID].text.p);
         for (int i = U_KEY; i <= U_TIME; i++)
@@ -118,7 +116,7 @@ static int upload_entry(void *arg, const char *path)
 /* Where the next page begins: OP_AGAIN, or 0 after the last. */
 static int uploads_next(struct op *op, struct s3_field *f)
 {
-        if (strcmp(f[U_TRUNCATED].text.p, "true") || op->n >= UPLOADS_MAX ||
+        if (strcmp(f[U_TRUNCATED].text.p, "true") || op->n >= STORE_UPLOADS_MAX ||
             !f[U_NEXT_KEY].text.len)
                 return 0;
         if (!strcmp(f[U_ENCODING].text.p, "url") && uri_decode(f[U_NEXT_KEY].text.p, true) < 0)

@@ -7,6 +7,7 @@ store_fake_tests = \
 	%D%/test_creds \
 	%D%/test_delete \
 	%D%/test_faults \
+	%D%/test_gcs_answers \
 	%D%/test_lost \
 	$(NULL)
 check_PROGRAMS += $(store_fake_tests)
@@ -31,6 +32,9 @@ STORE_FAKE = %D%/fake.c %D%/fake.h
 %C%_test_faults_SOURCES = %D%/test_faults.c $(STORE_FAKE)
 %C%_test_faults_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_faults_LDADD = $(STORE_TEST_LIBS)
+%C%_test_gcs_answers_SOURCES = %D%/test_gcs_answers.c %D%/event.c %D%/event.h $(STORE_FAKE)
+%C%_test_gcs_answers_CFLAGS = $(STORE_TEST_CFLAGS)
+%C%_test_gcs_answers_LDADD = $(STORE_TEST_LIBS)
 %C%_test_lost_SOURCES = %D%/test_lost.c %D%/event.c %D%/event.h $(STORE_FAKE)
 %C%_test_lost_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_lost_LDADD = $(STORE_TEST_LIBS)
