@@ -135,7 +135,7 @@ void op_file_published(void *mount, void *node, const struct store_object *obj)
                 old = TAKE_PTR(n->reader);
                 tree_note_open_locked(m->tree, n);
         }
-        n->shadows = false;
+        free(TAKE_PTR(n->shadow));
         carried = attr_copy(&n->attr);
         bool more = amend_published_locked(m, n, obj) > 0;
         tree_unlock(m->tree);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "mount/marker.h"
 
@@ -83,11 +84,10 @@ static void target_gone(struct rename *r)
         leave_commit(&r->leaving);
 }
 
-/* The object has its new name. */
+/* The object has its new name, and that is known here. */
 static void renamed(struct rename *r)
 {
         struct tree *t = r->m->tree;
-        int err = 0;
 
         target_gone(r);
         tree_lock(t);
@@ -95,13 +95,17 @@ static void renamed(struct rename *r)
         if (r->replaced && r->n->nreaders) {
                 tree_remove_locked(t, r->n); /* what is open is not what was renamed */
         } else {
-                err = tree_move_locked(t, r->n, r->to_dir, r->to);
-                if (err) /* found again by asking */
+                if (tree_move_locked(t, r->n, r->to_dir, r->to)) /* found again by asking */
                         tree_remove_locked(t, r->n);
                 if (r->replaced)
                         r->n->fresh_until = 0;
         }
         tree_unlock(t);
+}
+
+static void rename_succeeded(struct rename *r)
+{
+        renamed(r);
         rename_end(r, 0);
 }
 
@@ -119,14 +123,48 @@ static void undone(struct rename *r, int err)
         rename_end(r, err);
 }
 
+static void copy_deleted(void *arg, int err, const struct store_object *obj)
+{
+        struct rename *r = arg;
+        (void)obj;
+
+        if (err && err != -ENOENT && err != -ESTALE)
+                log_warn("rename %s to %s: somebody else took the old name away, and the copy "
+                         "cannot be deleted: %s",
+                         r->from_key, r->to_key, strerror(-err));
+        tree_lock(r->m->tree);
+        tree_remove_locked(r->m->tree, r->n);
+        tree_unlock(r->m->tree);
+        rename_end(r, -ENOENT);
+}
+
+/* Another host has renamed or deleted the file since it was copied, and this rename failed. Where
+ * nothing can have been replaced by the copy it goes again. */
+static void was_taken(struct rename *r)
+{
+        int err = -EOPNOTSUPP;
+
+        if (r->made)
+                err = store_delete_if(r->m->store, r->to_key, r->new_etag, copy_deleted, r);
+        if (err) {
+                log_warn("rename %s to %s: somebody else took the old name away: what it led to "
+                         "stays by the new one",
+                         r->from_key, r->to_key);
+                renamed(r);
+                rename_end(r, -ENOENT);
+        }
+}
+
 static void old_deleted(void *arg, int err, const struct store_object *obj)
 {
         struct rename *r = arg;
         (void)obj;
-        if (err)
+        if (err == -ENOENT)
+                was_taken(r);
+        else if (err && err != -ESTALE)
                 undone(r, err);
-        else
-                renamed(r);
+        else /* what another host has put there since it was copied stays */
+                rename_succeeded(r);
 }
 
 static void send(struct rename *r);
@@ -157,10 +195,13 @@ static void object_moved(void *arg, int err, const struct store_object *obj)
                 hold_rename_locked(&r->hold, r->to_key);
                 tree_unlock(r->m->tree);
                 if (store_caps(r->m->store) & STORE_CAP_RENAME) {
-                        renamed(r);
+                        rename_succeeded(r);
                         return;
                 }
-                err = store_delete(r->m->store, r->from_key, old_deleted, r);
+                err = store_delete_if(r->m->store, r->from_key, r->etag, old_deleted, r);
+                if (err)
+                        undone(r, err);
+                return;
         }
         if (err)
                 rename_end(r, err);
@@ -171,13 +212,14 @@ static void send(struct rename *r)
 {
         struct store *s = r->m->store;
         unsigned caps = store_caps(s);
-        const char *match = *r->etag ? r->etag : NULL;
-        struct store_cond cond = {.if_absent = r->no_replace &&
-                                               caps & (STORE_CAP_COPY_IF | STORE_CAP_RENAME)};
-        int err = caps & STORE_CAP_RENAME
-                          ? store_rename(s, r->from_key, match, r->to_key, &cond, object_moved, r)
-                          : store_copy(s, r->from_key, match, r->to_key, NULL, &cond, object_moved,
-                                       r);
+        const struct store_cond cond = {.if_absent = r->no_replace &&
+                                                     caps & (STORE_CAP_COPY_IF | STORE_CAP_RENAME)};
+        r->made = cond.if_absent;
+        int err = !*r->etag ? store_head(s, r->from_key, headed, r)
+                  : caps & STORE_CAP_RENAME
+                          ? store_rename(s, r->from_key, r->etag, r->to_key, &cond, object_moved, r)
+                          : store_copy(s, r->from_key, r->etag, r->to_key, NULL, &cond,
+                                       object_moved, r);
         if (err)
                 rename_end(r, err);
 }
@@ -189,17 +231,23 @@ static void move_here(struct rename *r)
 
         tree_lock(r->m->tree);
         hold_rename_locked(&r->hold, r->to_key);
-        r->n->shadows = target && (target->published || target->shadows);
+        const char *was = !target             ? NULL
+                          : r->leaving.aside  ? r->leaving.etag
+                          : target->published ? target->etag
+                                              : target->shadow;
+        free(r->n->shadow);
+        r->n->shadow = was ? strdup(was) : NULL; /* no memory: it stays until this is published */
         tree_unlock(r->m->tree);
-        renamed(r);
+        rename_succeeded(r);
 }
 
-/* What had the old name before the file is not to have it again. */
+/* What had the old name before the file is not to have it again, unless another host has put
+ * something else there. */
 static void shadow_deleted(void *arg, int err, const struct store_object *obj)
 {
         struct rename *r = arg;
         (void)obj;
-        if (err)
+        if (err && err != -ENOENT && err != -ESTALE)
                 rename_end(r, err);
         else
                 move_here(r);
@@ -211,17 +259,18 @@ static void target_prepared(void *arg)
         struct rename *r = arg;
 
         tree_lock(r->m->tree);
-        bool published = r->n->published, shadows = r->n->shadows;
+        bool published = r->n->published;
+        CLEANUP(freep) char *shadow = r->n->shadow ? strdup(r->n->shadow) : NULL;
         snprintf(r->etag, sizeof r->etag, "%s", r->n->etag);
         tree_unlock(r->m->tree);
         if (published) {
                 send(r);
                 return;
         }
-        int err = shadows ? store_delete(r->m->store, r->from_key, shadow_deleted, r) : 0;
+        int err = shadow ? store_delete_if(r->m->store, r->from_key, shadow, shadow_deleted, r) : 0;
         if (err)
                 rename_end(r, err);
-        else if (!shadows)
+        else if (!shadow)
                 move_here(r);
 }
 

@@ -175,7 +175,7 @@ static bool begins_anew_locked(struct file *f, int err)
 
 static void removed_locked(struct file *f, struct outcome *out, const struct task *t, int err)
 {
-        if (err)
+        if (err && err != -ESTALE && err != -ENOENT) /* another's object stays there */
                 log_warn("%s: holds what was written as %s, and cannot be deleted: %s", t->src,
                          t->key, strerror(-err));
         if (!t->failed) {
@@ -452,17 +452,6 @@ static void target_headed(void *arg, int err, const struct store_object *obj)
                 object_done(t, err, NULL);
 }
 
-/* Deletes only what was completed there. */
-static void rest_headed(void *arg, int err, const struct store_object *obj)
-{
-        struct task *t = arg;
-        bool ours = !err && t->match && !strcmp(obj->etag, t->match);
-        if (ours)
-                err = store_delete(t->file->env->store, t->src, object_done, t);
-        if (!ours || err)
-                task_end(t, err == -ENOENT ? 0 : err, NULL, NULL);
-}
-
 static int move(struct task *t)
 {
         struct store *s = t->file->env->store;
@@ -509,7 +498,8 @@ void task_start(struct task *t)
                 err = move(t);
                 break;
         case TASK_REMOVE:
-                err = store_head(s, t->src, rest_headed, t);
+                if (t->match)
+                        err = store_delete_if(s, t->src, t->match, object_done, t);
                 break;
         case TASK_LOOK:
                 err = store_head(s, t->key, object_done, t);

@@ -103,6 +103,7 @@ char *tree_take_parked_locked(struct tree *t)
 static void node_free(struct node *n)
 {
         free(n->parked);
+        free(n->shadow);
         attr_release(&n->attr);
         gaps_free(n->gaps);
         roll_free(n->roll);

@@ -77,10 +77,10 @@ struct node {
         char *parked;            /* key of what is read though the name is gone, see park.h */
         struct holders *holders; /* of its handles for writing, or NULL */
         bool published;          /* a version exists at the store */
-        bool shadows;            /* it is not published, and its name still has the object of the
-                                    file that it replaced */
-        bool unlinked;           /* here: what is written from now on is forgotten */
-        struct node *open_next;  /* list of nodes with a reader or a file */
+        char *shadow;  /* it is not published, and its name still has this version of the file that
+                          it replaced; or NULL */
+        bool unlinked; /* here: what is written from now on is forgotten */
+        struct node *open_next; /* list of nodes with a reader or a file */
         bool listed;
 };
 

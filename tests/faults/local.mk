@@ -2,11 +2,13 @@
 # Mounts whose store goes wrong as the JSON files say (storesim --faults, see storesim(1)).
 fault_tests = \
 	%D%/clock.sh \
+	%D%/gs_rename_between.sh \
 	%D%/gs_refused.sh \
 	%D%/name_refused.sh \
 	%D%/read.sh \
 	%D%/readonly.sh \
 	%D%/rename.sh \
+	%D%/rename_between.sh \
 	%D%/rename_dir.sh \
 	%D%/rename_held.sh \
 	%D%/spill_full.sh \
@@ -67,7 +69,9 @@ EXTRA_DIST += \
 	%D%/parts_unavailable.json \
 	%D%/put_faults.json \
 	%D%/rename_batch_denied.json \
+	%D%/rename_copied_late.json \
 	%D%/rename_copy_denied.json \
+	%D%/rename_through_late.json \
 	%D%/rename_delete_denied.json \
 	%D%/rename_held.json \
 	%D%/rename_hiccups.json \

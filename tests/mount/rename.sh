@@ -8,7 +8,8 @@ start_store
 mount_ckptfs
 cd "$mnt" || exit 1
 
-printf one >a
+printf one >0
+fdo rename 0 a >/dev/null # the first one finds out whether the server's deletes mind conditions
 requests_mark
 expect_eq "ok ENOENT 3" "$(fdo rename a b size a size b)" "a file gets another name"
 expect_eq "b one" "$(store_ls) $(store_cat b)" "at the store too"

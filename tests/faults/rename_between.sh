@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# rename_between.sh: what another host does to the old name of a file between the copy and the delete that are its
+# rename stays.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+if [ -n "${CKPTFS_TEST_KEYS:-}" ]; then plan 21; else plan 19; fi
+start_store
+mount_ckptfs attr_ttl=0 part_size=5M
+
+# between NAME WANT COMMAND...: a rename of `old` to `new`; the command once the copy is there.
+between() {
+	name=$1 want=$2
+	shift 2
+	printf mine | store_put old
+	expect_eq 4 "$(fdo size "$mnt/old")" "a file is to be renamed"
+	set_faults rename_copied_late
+	# shellcheck disable=SC2086 # two words, or one
+	fdo ${rename:-rename} "$mnt/old" "$mnt/new" >"$tmp/said" &
+	renames=$!
+	wait_for 20 objects size new >"$tmp/copied"
+	"$@"
+	wait $renames
+	set_faults
+	expect_eq "$want" "$({ cat "$tmp/said"; store_ls; } | xargs)" "$name"
+}
+put() { printf "$1" | store_put old; }
+anew() { objects rm old && put "theirs"; }
+content() { echo "$(store_cat old) $(store_cat new) $(cat "$mnt/old") $(cat "$mnt/new")"; }
+
+between "it is overwritten" "ok new old" put theirs
+expect_eq "theirs mine theirs mine" "$(content)" "each name has its file"
+between "something is appended to it" "ok new old" put mineandmore
+expect_eq "mineandmore mine mineandmore mine" "$(content)" "each name has its file"
+between "it is made anew" "ok new old" anew
+expect_eq "theirs mine theirs mine" "$(content)" "each name has its file"
+objects rm new
+between "it is deleted, or renamed: that was first" "ENOENT new" objects rm old
+expect_eq "ENOENT mine" "$(fdo size "$mnt/old") $(cat "$mnt/new")" "what it led to is not lost"
+expect_log 'somebody else took the old name away'
+rm "$mnt/new"
+if [ -n "${CKPTFS_TEST_KEYS:-}" ]; then
+	rename="rename2 n"
+	between "a rename that replaces nothing takes its copy back" "ENOENT" objects rm old
+fi
+
+# The same of an upload that goes through the name it was begun with.
+set_faults rename_through_late
+fdo_begin open wct "$mnt/begun" write 12000000 pause close
+fdo rename "$mnt/begun" "$mnt/sent" >"$tmp/said"
+: >"$tmp/fdo/go"
+wait_for 20 objects size sent >"$tmp/copied"
+sleep 3
+printf theirs | store_put begun
+fdo_ends "ok ok ok ok" "a file is renamed while its upload is under way"
+expect_eq "theirs 12000000" "$(store_cat begun) $(objects size sent)" "what was put at its first name meanwhile stays"
+rm "$mnt/sent" "$mnt/begun"
+set_faults
+
+# What was renamed without having been published does not take the place of another's object.
+printf 1 | store_put final
+fdo_begin open wct "$mnt/tmp" write 100 pause close
+expect_eq ok "$(fdo rename "$mnt/tmp" "$mnt/final")" "a file that is not published takes the place of one that is"
+printf theirs | store_put final
+expect_eq ok "$(fdo rename "$mnt/final" "$mnt/last")" "and gets a third name, when another host has replaced that"
+fdo_ends "ok ok ok ok" "and is published"
+expect_eq "theirs 100" "$(store_cat final) $(objects size last)" "both are there"
+umount_ckptfs
