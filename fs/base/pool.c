@@ -2,6 +2,7 @@
 /* pool.c: see pool.h. Memory comes in slabs, is used again and goes back when the pool does. */
 #include "base/pool.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -28,6 +29,8 @@ struct pool {
                 size_t used, peak, nfree;
                 size_t backlog; /* bytes */
                 struct pool_waiter *first, **last;
+                bool guarded; /* the guard was called and does not rest */
+                bool open;    /* there is no guard any more: nobody waits */
         } locked;
 };
 
@@ -49,6 +52,7 @@ void pool_free(struct pool *p)
 {
         if (!p)
                 return;
+        assert(!p->locked.first);
         while (p->locked.slabs) {
                 struct slab *s = p->locked.slabs;
                 p->locked.slabs = s->next;
@@ -132,6 +136,7 @@ static bool busy_locked(const struct pool *p)
 static struct pool_waiter *take_waiter_locked(struct pool *p)
 {
         struct pool_waiter *w = p->locked.first;
+        assert(!w || p->locked.guarded || !p->pressure);
         if (!w || busy_locked(p))
                 return NULL;
         p->locked.first = w->next;
@@ -201,14 +206,14 @@ bool pool_nudge(struct pool *p)
         pthread_mutex_lock(&p->mtx);
         tell_and_unlock(p, p->locked.used < p->low ? p->low - p->locked.used : 0);
         pthread_mutex_lock(&p->mtx);
-        bool wait = p->locked.first && p->locked.backlog <= POOL_BACKLOG;
+        bool waits = p->locked.guarded = p->locked.first != NULL;
         pthread_mutex_unlock(&p->mtx);
-        return wait;
+        return waits;
 }
 
-void pool_tell_all(struct pool *p)
+/* Unlocks. */
+static void tell_all_and_unlock(struct pool *p)
 {
-        pthread_mutex_lock(&p->mtx);
         struct pool_waiter *list = p->locked.first, *w;
         p->locked.first = NULL;
         p->locked.last = &p->locked.first;
@@ -217,6 +222,19 @@ void pool_tell_all(struct pool *p)
                 list = w->next;
                 w->ready(w);
         }
+}
+
+void pool_tell_all(struct pool *p)
+{
+        pthread_mutex_lock(&p->mtx);
+        tell_all_and_unlock(p);
+}
+
+void pool_unguard(struct pool *p)
+{
+        pthread_mutex_lock(&p->mtx);
+        p->locked.open = true;
+        tell_all_and_unlock(p);
 }
 
 bool pool_busy(struct pool *p)
@@ -230,15 +248,15 @@ bool pool_busy(struct pool *p)
 bool pool_wait(struct pool *p, struct pool_waiter *w)
 {
         pthread_mutex_lock(&p->mtx);
-        bool full = p->locked.used >= p->low;
-        bool wait = busy_locked(p);
+        bool wait = busy_locked(p) && !p->locked.open;
         if (wait) {
                 w->next = NULL;
                 *p->locked.last = w;
                 p->locked.last = &w->next;
+                p->locked.guarded = true;
         }
         pthread_mutex_unlock(&p->mtx);
-        if (full && p->pressure)
+        if (wait && p->pressure)
                 p->pressure(p->pressure_arg);
         return wait;
 }

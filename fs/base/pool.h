@@ -67,15 +67,21 @@ struct pool_waiter {
  * nothing. */
 bool pool_wait(struct pool *p, struct pool_waiter *w);
 
-/* Called, in the thread that queues the waiter, whenever somebody begins to wait for memory. */
+/* Names the guard: `fn` is called, in the thread that queues the waiter, whenever somebody begins
+ * to wait. From then on the guard calls pool_nudge() again and again until that returns false: a
+ * waiter never depends on a buffer that nobody gives back, or on one that went to somebody who had
+ * no use for it. */
 void pool_on_pressure(struct pool *p, void (*fn)(void *arg), void *arg);
 
 /* Tells as many of those who wait as there are free buffers below the low mark: who was told before
- * may have had no use for one. Returns whether somebody waits for memory still. */
+ * may have had no use for one. Returns whether anybody still waits, for whatever reason; the guard
+ * may rest only after a false. */
 bool pool_nudge(struct pool *p);
 
 /* Tells everybody who waits, memory or not: there will be none. */
 void pool_tell_all(struct pool *p);
+/* The same, and nobody waits from now on: the guard ends. */
+void pool_unguard(struct pool *p);
 
 /* Bytes in use and the most there ever were. */
 size_t pool_in_use(struct pool *p);

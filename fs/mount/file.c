@@ -22,6 +22,14 @@ void file_tally_init(struct file_tally *t)
         pthread_cond_init(&t->none, NULL);
 }
 
+bool file_tally_busy(struct file_tally *t)
+{
+        pthread_mutex_lock(&t->mtx);
+        bool busy = t->busy > 0;
+        pthread_mutex_unlock(&t->mtx);
+        return busy;
+}
+
 void file_tally_wait(struct file_tally *t)
 {
         pthread_mutex_lock(&t->mtx);
@@ -315,10 +323,12 @@ static int settle_locked(struct file *f, int err)
         return err;
 }
 
-/* Whether there is no place for more: what is here cannot be sent, nor the spill take it. */
+/* Whether there is no place for more: the spill takes nothing, and no request is under way, of this
+ * file or another, that would give memory back when it ends. */
 static bool is_full_locked(const struct file *f)
 {
-        return !f->locked.inflight && pool_busy(f->env->pool) && spill_is_full(f->env->spill);
+        return pool_busy(f->env->pool) && spill_is_full(f->env->spill) && !f->locked.inflight &&
+               !file_tally_busy(f->env->tally);
 }
 
 static int no_room_locked(const struct file *f)

@@ -31,6 +31,8 @@ struct file_tally {
         size_t busy;
 };
 void file_tally_init(struct file_tally *t);
+/* Whether there is any: memory that it needs comes back by itself. */
+bool file_tally_busy(struct file_tally *t);
 /* Waits until there is none: uploads of files that were given up are aborted then. Blocks; no file
  * may be given work meanwhile. */
 void file_tally_wait(struct file_tally *t);

@@ -99,7 +99,7 @@ int mount_init(struct mount *m, struct store *store)
                 .read_size = p->read_size,
                 .max_window = window_of(p),
         };
-        m->relief = relief_start(m->pool, m->tree, p->memory);
+        m->relief = relief_start(m->pool, m->tree, &m->tally, p->memory);
         return m->relief ? 0 : -ENOMEM;
 }
 

@@ -288,6 +288,10 @@ static void abandon_locked(struct reader *r, const struct stream *s)
         }
 }
 
+static void start_locked(struct reader *r, struct read_op *op, enum pool_want want);
+
+/* There is room now, or there will be none: what one read needs is taken all the same, so that
+ * reads go on however full memory is. */
 static void starved_ready(struct pool_waiter *w)
 {
         struct read_op *op =
@@ -295,7 +299,7 @@ static void starved_ready(struct pool_waiter *w)
         struct reader *r = op->reader;
 
         pthread_mutex_lock(&r->mtx);
-        reader_start_locked(r, op);
+        start_locked(r, op, POOL_OVER);
         reader_serve_locked(r);
         reader_unlock(r);
         reader_unref(r);
@@ -313,7 +317,7 @@ static bool is_begun_locked(const struct reader *r)
         return silent <= 1 + flying / 2;
 }
 
-void reader_start_locked(struct reader *r, struct read_op *op)
+static void start_locked(struct reader *r, struct read_op *op, enum pool_want want)
 {
         struct stream evicted;
         struct reply rep;
@@ -322,14 +326,14 @@ void reader_start_locked(struct reader *r, struct read_op *op)
         struct stream *s = windows_hit(&r->locked.windows, op->off, op->len, waits, &evicted);
 
         abandon_locked(r, &evicted);
-        int err = demand_locked(r, s, op, POOL_MUST);
-        if (err == -EAGAIN) {
+        int err = demand_locked(r, s, op, want);
+        if (err == -EAGAIN && want != POOL_OVER) {
                 op->reader = reader_ref(r);
                 op->starved.ready = starved_ready;
                 if (pool_wait(r->env->pool, &op->starved))
                         return;
                 reader_unref(r);
-                err = demand_locked(r, s, op, POOL_OVER); /* there is room now, or was */
+                err = demand_locked(r, s, op, POOL_OVER);
         }
         op->next = r->locked.pending;
         r->locked.pending = op;
@@ -337,6 +341,11 @@ void reader_start_locked(struct reader *r, struct read_op *op)
                 reader_fail_locked(r, op->off, op->len, err == -EAGAIN ? -ENOMEM : err);
         else
                 prefetch_locked(r, s);
+}
+
+void reader_start_locked(struct reader *r, struct read_op *op)
+{
+        start_locked(r, op, POOL_MUST);
 }
 
 void reader_read(struct reader *r, struct read_op *op)

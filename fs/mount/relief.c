@@ -21,6 +21,7 @@ enum { RETRY_NS = 50000000 };
 struct relief {
         struct pool *pool;
         struct tree *tree;
+        struct file_tally *tally;
         size_t cap;
         pthread_t thread;
         pthread_mutex_t mtx;
@@ -48,31 +49,49 @@ static void shrink_readers(struct relief *r)
         }
 }
 
+/* Files that are open, with a reference each: they are looked at without the tree's lock. */
+static struct file **list_files(struct relief *r, size_t *n)
+{
+        size_t max = 0;
+
+        *n = 0;
+        tree_lock(r->tree);
+        for (struct node *o = tree_open_list_locked(r->tree); o; o = o->open_next)
+                max += o->file != NULL;
+        struct file **list = max ? calloc(max, sizeof(struct file *)) : NULL;
+        for (struct node *o = tree_open_list_locked(r->tree); o && list; o = o->open_next)
+                if (o->file)
+                        list[(*n)++] = file_ref(o->file);
+        tree_unlock(r->tree);
+        return list;
+}
+
 /* The file with the most memory that is not on its way to the store, with a reference, or NULL;
  * *idle is the sum over all. */
 static struct file *largest(struct relief *r, size_t *idle)
 {
+        size_t n, most = 0;
+        CLEANUP(freep) struct file **list = list_files(r, &n);
         struct file *best = NULL;
-        size_t most = 0;
 
         *idle = 0;
-        tree_lock(r->tree);
-        for (struct node *o = tree_open_list_locked(r->tree); o; o = o->open_next) {
-                size_t n = o->file ? file_idle_bytes(o->file) : 0;
-                *idle += n;
-                if (n > most) {
-                        most = n;
-                        best = o->file;
+        for (size_t i = 0; i < n; i++) {
+                size_t bytes = file_idle_bytes(list[i]);
+                *idle += bytes;
+                if (bytes > most) {
+                        most = bytes;
+                        best = list[i];
                 }
         }
-        if (best)
-                file_ref(best);
-        tree_unlock(r->tree);
+        for (size_t i = 0; i < n; i++)
+                if (list[i] != best)
+                        file_unref(list[i]);
         return best;
 }
 
 /* While uploads hold most of the memory it comes back by itself; what nobody sends does not. When
- * there is no place for it left, those who wait are let go: the next write says so. */
+ * there is no place for it left and no request is under way, those who wait are let go: the next
+ * write says so. */
 static void relieve_files(struct relief *r)
 {
         size_t idle, given = 0;
@@ -82,7 +101,7 @@ static void relieve_files(struct relief *r)
                 ssize_t n = file_relieve(f);
                 file_unref(f);
                 f = NULL;
-                if (n < 0)
+                if (n < 0 && !file_tally_busy(r->tally))
                         pool_tell_all(r->pool);
                 if (n <= 0)
                         return;
@@ -141,13 +160,15 @@ static void on_pressure(void *arg)
         pthread_mutex_unlock(&r->mtx);
 }
 
-struct relief *relief_start(struct pool *pool, struct tree *tree, size_t cap)
+struct relief *relief_start(struct pool *pool, struct tree *tree, struct file_tally *tally,
+                            size_t cap)
 {
         struct relief *r = calloc(1, sizeof *r);
         if (!r)
                 return NULL;
         r->pool = pool;
         r->tree = tree;
+        r->tally = tally;
         r->cap = cap;
         pthread_mutex_init(&r->mtx, NULL);
         pthread_cond_init(&r->wake, NULL);
@@ -168,6 +189,7 @@ void relief_stop(struct relief *r)
         pthread_cond_signal(&r->wake);
         pthread_mutex_unlock(&r->mtx);
         pthread_join(r->thread, NULL);
+        pool_unguard(r->pool);
 }
 
 void relief_free(struct relief *r)

@@ -7,13 +7,16 @@
 
 #include <stddef.h>
 
+struct file_tally;
 struct pool;
 struct relief;
 struct tree;
 
-/* Starts it for a pool of `cap` bytes. NULL: no memory or thread. */
-struct relief *relief_start(struct pool *pool, struct tree *tree, size_t cap);
-/* Ends it and waits: before the store is closed, through which it sends. NULL is fine. */
+/* Starts it for a pool of `cap` bytes, whose guard it is. NULL: no memory or thread. */
+struct relief *relief_start(struct pool *pool, struct tree *tree, struct file_tally *tally,
+                            size_t cap);
+/* Ends it and waits: before the store is closed, through which it sends. Nobody waits for memory
+ * from then on. NULL is fine. */
 void relief_stop(struct relief *r);
 /* Frees it: after the store is closed, whose callbacks may still find memory full. NULL is fine. */
 void relief_free(struct relief *r);

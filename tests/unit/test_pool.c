@@ -113,6 +113,46 @@ START_TEST(a_nudge_tells_those_who_were_passed_over)
 }
 END_TEST
 
+static int calls;
+
+static void guard(void *arg)
+{
+        (void)arg;
+        calls++;
+}
+
+/* What is queued is sent, or fails; memory that was on its way then lies idle, and nobody but the
+ * guard looks for it. */
+START_TEST(the_guard_rests_only_when_nobody_waits)
+{
+        struct pool *p = sixteen();
+        struct pool_waiter w[2] = {{.ready = tell}, {.ready = tell}};
+        struct pool_buf *v[BUFS - BUFS / 8];
+
+        told = calls = 0;
+        pool_on_pressure(p, guard, NULL);
+        pool_queued(p, POOL_BACKLOG + 1);
+        ck_assert(pool_wait(p, &w[0]));
+        ck_assert_int_eq(calls, 1); /* also where memory is free */
+        ck_assert(pool_get_many(p, POOL_TRY, v, BUFS - BUFS / 8));
+        ck_assert(pool_nudge(p)); /* behind the queue; it has to look again */
+        pool_started(p, POOL_BACKLOG + 1);
+        ck_assert_int_eq(told, 0);
+        ck_assert(pool_nudge(p)); /* for memory */
+        pool_unref(v[0]);
+        ck_assert_int_eq(told, 1);
+        ck_assert(!pool_nudge(p));
+        pool_unref(v[1]);
+        pool_unguard(p);
+        ck_assert(!pool_wait(p, &w[1]));
+        ck_assert(pool_get_many(p, POOL_OVER, v, 2));
+        ck_assert(!pool_wait(p, &w[1])); /* there is none who would look */
+        for (int i = 0; i < BUFS - BUFS / 8; i++)
+                pool_unref(v[i]);
+        pool_free(p);
+}
+END_TEST
+
 START_TEST(a_long_queue_makes_writers_wait_until_it_moves)
 {
         struct pool *p = sixteen();
@@ -151,6 +191,7 @@ int main(void)
         tcase_add_test(t, many_are_given_together_or_not_at_all);
         tcase_add_test(t, a_waiter_is_told_once_memory_is_below_the_mark);
         tcase_add_test(t, a_nudge_tells_those_who_were_passed_over);
+        tcase_add_test(t, the_guard_rests_only_when_nobody_waits);
         tcase_add_test(t, a_long_queue_makes_writers_wait_until_it_moves);
         tcase_add_test(t, the_buffer_used_last_is_used_next);
         suite_add_tcase(s, t);
