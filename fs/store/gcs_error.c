@@ -22,7 +22,7 @@ static const struct {
         {"internalError", OP_RETRY},     {"storageTotalQuotaExceeded", -ENOSPC},
         {"InternalError", OP_RETRY},     {"ServiceUnavailable", OP_SLOW},
         {"uploadTooLarge", -EFBIG},      {"EntityTooLarge", -EFBIG},
-        {"BadDigest", -EBADMSG},         {"InvalidDigest", -EBADMSG},
+        {"BadDigest", OP_DAMAGED},       {"InvalidDigest", OP_DAMAGED},
         {"notImplemented", -EOPNOTSUPP}, {"NotImplemented", -EOPNOTSUPP},
 };
 
@@ -152,7 +152,7 @@ int gcs_fault(struct store_kind *k, struct op *op)
         if (op->rq.status == 429 && strstr(op->fault.message, "object mutation"))
                 return too_often(op);
         if (is_damaged(op))
-                return -EBADMSG;
+                return OP_DAMAGED;
         return gcs_meaning(op->rq.status, op->fault.code, op->if_absent);
 }
 

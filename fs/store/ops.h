@@ -39,8 +39,9 @@ enum op_verb {
 };
 
 /* What parse() may answer besides 0 (done; the results are in the op) and a negative errno (final).
- * RETRY and SLOW leave in op->fault what is said when the deadline passes. */
-enum { OP_AGAIN = 1, OP_RETRY = 2, OP_SLOW = 3 };
+ * RETRY and SLOW leave in op->fault what is said when the deadline passes. DAMAGED: what arrived is
+ * not what its checksum says, and had no effect; it is sent again a few times, then -EBADMSG. */
+enum { OP_AGAIN = 1, OP_RETRY = 2, OP_SLOW = 3, OP_DAMAGED = 4 };
 
 /* parse() of OP_COPY answers -EFBIG for a source that one request cannot copy: it is copied in
  * parts. OP_RENAME makes op->key of op->src and is asked only of kinds with STORE_CAP_RENAME.
@@ -81,6 +82,7 @@ struct op {
         unsigned moves;    /* corrections made since the last success: each kind once */
         unsigned exchanges;
         unsigned tries;
+        unsigned damaged; /* tries that arrived otherwise than they were sent */
         bool untrusted; /* TLS: the server could not prove who it is */
         struct retry retry;
         struct op_fault fault;

@@ -18,6 +18,9 @@
 /* An op that goes on and on (pages that name themselves as the next) is ended here. */
 enum { EXCHANGES_MAX = 20000 };
 
+/* Tries of a body that never arrives as its checksum says: then it is ours that is wrong. */
+enum { DAMAGED_MAX = 4 };
+
 /* Between two looks for credentials that are being fetched. */
 enum { CREDENTIALS_WAIT_MS = 10 };
 
@@ -118,7 +121,7 @@ static bool worth_a_line(const struct op *op, int err)
                !(op->rq.by_callback && !*op->fault.message);
 }
 
-static void say(const struct op *op, int err)
+static void say(const struct op *op, const char *outcome)
 {
         const struct op_fault *f = &op->fault;
         const char *what = op->key ? op->key : op->prefix ? op->prefix : "";
@@ -129,14 +132,14 @@ static void say(const struct op *op, int err)
         log_warn("store: %s %s/%s: %s %s: %s (request %s, %u tries): %s", verb_names[op->verb],
                  op->s->bucket, what, status, *f->code ? f->code : "-",
                  *f->message ? f->message : "-", *f->request_id ? f->request_id : "-", op->tries,
-                 strerror(-err));
+                 outcome);
 }
 
 static void end(struct op *op, int err)
 {
         if (err && worth_a_line(op, err)) {
                 __atomic_add_fetch(&op->s->errors, 1, __ATOMIC_RELAXED);
-                say(op, err);
+                say(op, strerror(-err));
         }
         op->finish(op, err);
         op_free(op);
@@ -165,6 +168,17 @@ static void retry(struct op *op, int err)
                   op->key ? op->key : "", op->fault.status, op->fault.code, op->fault.message,
                   delay);
         resend(op, (unsigned)delay);
+}
+
+/* A bit was flipped on the way. */
+static void damaged(struct op *op)
+{
+        if (++op->damaged == DAMAGED_MAX) {
+                end(op, -EBADMSG);
+                return;
+        }
+        say(op, "what arrived is not what was sent; it is sent again");
+        retry(op, -EBADMSG);
 }
 
 /* The transport failed. What was sent may have taken effect all the same. */
@@ -234,6 +248,9 @@ static void on_done(struct http_req *rq, int err)
         case OP_SLOW:
                 op->maybe_done = true;
                 retry(op, -ETIMEDOUT);
+                return;
+        case OP_DAMAGED:
+                damaged(op);
                 return;
         default:
                 end(op, err);

@@ -81,7 +81,7 @@ op_build_fn s3_rename_build;
 op_parse_fn s3_rename_parse;
 
 /* s3_error.c: what became of a try whose status is not 2xx, or whose 2xx body is an <Error>.
- * Fills op->fault; returns OP_AGAIN, OP_RETRY, OP_SLOW or a negative errno. */
+ * Fills op->fault; returns OP_AGAIN, OP_RETRY, OP_SLOW, OP_DAMAGED or a negative errno. */
 int s3_fault(struct store_kind *k, struct op *op);
 /* What a code means, as s3_fault() returns it; `other` for one that is not known. */
 int s3_code(const char *code, int other);

@@ -62,6 +62,7 @@ EXTRA_DIST += \
 	%D%/through_gone.json \
 	%D%/through_slow.json \
 	%D%/part_503.json \
+	%D%/part_corrupt.json \
 	%D%/part_reset.json \
 	%D%/part_stall.json \
 	%D%/parts_denied.json \

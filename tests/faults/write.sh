@@ -3,7 +3,7 @@
 # write.sh: after a fault during a write the file is exactly right and no upload is left.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 22
+plan 26
 start_store
 mount_ckptfs part_size=5M stall_timeout=2s
 head -c 22000000 /dev/urandom >"$tmp/data"
@@ -24,12 +24,15 @@ recovers() {
 recovers part_503 UploadPart=10 CompleteMultipartUpload=1
 recovers part_reset CompleteMultipartUpload=1
 recovers part_stall
+recovers part_corrupt
 recovers complete_200_with_error_once CompleteMultipartUpload=2
 recovers complete_reply_lost
 
 set_faults put_faults
-for key in refused reset lost; do
+for key in refused reset lost flipped; do
 	cp "$tmp/small" "$mnt/$key"
 	same "a small file that is $key is right" "$tmp/small" $key
 done
+expect_log 'upload-part .*what arrived is not what was sent; it is sent again'
+expect_log 'put .*/flipped: .*what arrived is not what was sent; it is sent again'
 umount_ckptfs
