@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -39,6 +40,22 @@ static int verify(const char *secret, const struct exchange *x, const struct sig
 
         rq.payload_hash = s3_in(x, "x-amz-content-sha256");
         return sign_v4_verify(&rq, claim, secret);
+}
+
+/* "Any x-amz-* headers that you plan to include in your request must also be added" to what is
+ * signed (user guide, "Authenticating Requests: Using the Authorization Header"). */
+static bool leaves_unsigned(struct exchange *x, const struct sign_claim *claim)
+{
+        for (unsigned i = 0; i < x->rq.nheaders; i++) {
+                const char *name = x->rq.headers[i].name;
+                if (strncasecmp(name, x->google ? "x-goog-" : "x-amz-", x->google ? 7 : 6) ||
+                    sign_claim_covers(claim, name))
+                        continue;
+                s3_refuse(x, 403, "AccessDenied",
+                          "There were headers present in the request which were not signed");
+                return true;
+        }
+        return false;
 }
 
 /* The secret of the key that is claimed: the server's own, or one that identity issued, which is
@@ -79,7 +96,7 @@ static void check_claim(struct service *s, struct exchange *x, const struct sign
         if (!s3_in(x, "x-amz-content-sha256"))
                 s3_refuse(x, 400, "InvalidRequest",
                           "Missing required header for this request: x-amz-content-sha256");
-        else if (!bad_time(s, x, claim) && verify(secret, x, claim))
+        else if (!bad_time(s, x, claim) && !leaves_unsigned(x, claim) && verify(secret, x, claim))
                 s3_error(x, "SignatureDoesNotMatch");
 }
 

@@ -27,6 +27,8 @@ enum {
 void s3_error(struct exchange *x, const char *code);
 void s3_refuse(struct exchange *x, int status, const char *code, const char *message);
 void s3_error_in_200(struct exchange *x, const char *code, const char *message);
+/* The same with one more element in its body. */
+void s3_error_with(struct exchange *x, const char *code, const char *name, const char *value);
 /* Says that the bucket is in another region than the one signed for. */
 void s3_error_region(struct exchange *x, const char *region);
 /* An error for a negative errno of the vault. */

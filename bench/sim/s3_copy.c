@@ -11,6 +11,17 @@
 #include "bench/sim/s3.h"
 #include "base/banned.h"
 
+/* "You must use IAM credentials to authenticate and authorize your access to the CopyObject API
+ * operation, instead of using the temporary security credentials through the CreateSession API
+ * operation" (API reference; the same of UploadPartCopy). */
+static bool by_session(struct exchange *x)
+{
+        if (!s3_is_express(x) || !s3_in(x, "x-amz-s3session-token"))
+                return false;
+        s3_refuse(x, 403, "AccessDenied", "Copies are not signed with the keys of a session.");
+        return true;
+}
+
 /* The object that x-amz-copy-source names. Sets the reply and returns NULL when it cannot be
  * copied. */
 static struct object *find_source(struct service *s, struct exchange *x)
@@ -18,6 +29,8 @@ static struct object *find_source(struct service *s, struct exchange *x)
         CLEANUP(freep) char *text = strdup(s3_in(x, "x-amz-copy-source"));
         CLEANUP(object_unrefp) struct object *o = NULL;
 
+        if (by_session(x))
+                return NULL;
         if (!text) {
                 s3_error(x, "InternalError");
                 return NULL;
@@ -44,8 +57,11 @@ static struct object *find_source(struct service *s, struct exchange *x)
                 s3_error(x, "PreconditionFailed");
                 return NULL;
         }
-        if ((match && !object_matches(o, match)) || (none && object_matches(o, none))) {
-                s3_error(x, "PreconditionFailed");
+        bool other = match && !object_matches(o, match);
+        if (other || (none && object_matches(o, none))) {
+                s3_error_with(x, "PreconditionFailed", "Condition",
+                              other ? "x-amz-copy-source-If-Match"
+                                    : "x-amz-copy-source-If-None-Match");
                 return NULL;
         }
         if (s3_key_is_missing(x, o, true))

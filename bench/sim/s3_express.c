@@ -20,8 +20,8 @@ bool s3_is_express(const struct exchange *x)
 
 bool s3_needs_session(const struct exchange *x)
 {
-        static const char *const without[] = {"CreateSession", "CopyObject", "HeadBucket",
-                                              "CreateBucket", "DeleteBucket"};
+        static const char *const without[] = {"CreateSession", "CopyObject",   "UploadPartCopy",
+                                              "HeadBucket",    "CreateBucket", "DeleteBucket"};
 
         for (size_t i = 0; i < sizeof without / sizeof *without; i++)
                 if (!strcmp(without[i], x->op))

@@ -165,15 +165,20 @@ void s3_error(struct exchange *x, const char *code)
         s3_refuse(x, 0, code, NULL);
 }
 
-void s3_error_region(struct exchange *x, const char *region)
+void s3_error_with(struct exchange *x, const char *code, const char *name, const char *value)
 {
         static const char end[] = "</Error>";
 
-        s3_error(x, "AuthorizationHeaderMalformed");
-        s3_header(x, "x-amz-bucket-region", region);
+        s3_error(x, code);
         x->body.len -= sizeof end - 1;
-        s3_element(&x->body, "Region", region);
+        s3_element(&x->body, name, value);
         buf_adds(&x->body, end);
+}
+
+void s3_error_region(struct exchange *x, const char *region)
+{
+        s3_error_with(x, "AuthorizationHeaderMalformed", "Region", region);
+        s3_header(x, "x-amz-bucket-region", region);
 }
 
 void s3_error_in_200(struct exchange *x, const char *code, const char *message)

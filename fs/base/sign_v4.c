@@ -325,6 +325,11 @@ static bool list_has(const char *list, const char *name)
         return false;
 }
 
+bool sign_claim_covers(const struct sign_claim *c, const char *header)
+{
+        return list_has(c->signed_headers, header);
+}
+
 /* Picks the headers that the claim names; -EACCES when one of them is not there. */
 static int select_signed(const struct sign_request *req, const char *list, struct header_set *set)
 {

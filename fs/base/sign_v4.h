@@ -7,6 +7,7 @@
 #ifndef CKPTFS_BASE_SIGN_V4_H
 #define CKPTFS_BASE_SIGN_V4_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
 
@@ -60,6 +61,8 @@ struct sign_claim {
  * sign_claim_release(). */
 int sign_claim_parse(const char *authorization, struct sign_claim *out);
 void sign_claim_release(struct sign_claim *c);
+/* Whether the header of that name is among the signed ones. */
+bool sign_claim_covers(const struct sign_claim *c, const char *header);
 
 /* Whether a received request bears that signature: every signed header must be there, host and
  * x-amz-date among them. The payload is not looked at: that it hashes to payload_hash is for the

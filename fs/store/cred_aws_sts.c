@@ -75,6 +75,22 @@ static const char *address(const struct cred_role *role, struct buf *url)
         return region ? region : "us-east-1";
 }
 
+/* Takes "Name: value" apart, in place; the call's headers, each with a NUL at its end. */
+static size_t split_headers(char *text, size_t len, struct uri_pair *v, size_t room)
+{
+        size_t n = 0;
+
+        for (char *p = text, *end = text + len; p < end && n < room; n++) {
+                char *next = p + strlen(p) + 1, *colon = strstr(p, ": ");
+                if (!colon)
+                        return 0;
+                *colon = 0;
+                v[n] = (struct uri_pair){p, colon + 2};
+                p = next;
+        }
+        return n;
+}
+
 int cred_aws_sign(struct cred_call *c, const struct cred *with, const char *region,
                   const char *service, const char *path, const struct uri_pair *query, size_t n)
 {
@@ -90,14 +106,20 @@ int cred_aws_sign(struct cred_call *c, const struct cred *with, const char *regi
         sha256(c->body.p, c->body.len, sum);
         hex_encode(sum, sizeof sum, hash);
         cred_call_header(c, "x-amz-content-sha256", hash);
-        struct uri_pair headers[] = {{"Host", host}, {"x-amz-content-sha256", hash}};
+        /* The vendor refuses headers x-amz-* that are not signed. */
+        struct uri_pair headers[8] = {{"Host", host}};
+        CLEANUP(freep) char *text = malloc(c->headers.len);
+        if (!text)
+                return -ENOMEM;
+        memcpy(text, c->headers.p, c->headers.len);
         struct sign_request req = {
                 .method = c->method,
                 .path = path,
                 .query = query,
                 .nquery = n,
                 .headers = headers,
-                .nheaders = sizeof headers / sizeof *headers,
+                .nheaders = 1 + split_headers(text, c->headers.len, headers + 1,
+                                              sizeof headers / sizeof *headers - 1),
                 .payload_hash = hash,
         };
         struct sign_key key = {with->access, with->secret, region, service, with->token};

@@ -67,6 +67,7 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/s3.c \
 	%D%/s3.h \
 	%D%/s3_complete.c \
+	%D%/s3_copy.c \
 	%D%/s3_delete.c \
 	%D%/s3_error.c \
 	%D%/s3_etag.c \

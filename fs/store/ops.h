@@ -78,12 +78,14 @@ struct op {
         bool waits;        /* for credentials */
         unsigned serial;   /* of the credentials of this try; the kind's */
         bool by_session;   /* they were those of a session; the kind's */
+        bool conflict;     /* an earlier try met another change; the kind's */
+        bool of_source;    /* the condition that failed was on the source; the kind's */
         unsigned again_ms; /* after OP_AGAIN: no sooner than that */
         unsigned moves;    /* corrections made since the last success: each kind once */
         unsigned exchanges;
         unsigned tries;
         unsigned damaged; /* tries that arrived otherwise than they were sent */
-        bool untrusted; /* TLS: the server could not prove who it is */
+        bool untrusted;   /* TLS: the server could not prove who it is */
         struct retry retry;
         struct op_fault fault;
         void (*finish)(struct op *op, int err); /* calls the user back */

@@ -12,6 +12,7 @@
 #include "store/s3_reply.h"
 
 #define S3_EXPRESS_SUFFIX "--x-s3"
+#define S3_COPY_SOURCE    "x-amz-copy-source"
 
 struct store_kind {
         struct cred_chain *creds;
@@ -94,8 +95,13 @@ void s3_explain(struct store_kind *k, const struct op *op, int err, char *why, s
 /* What came of s3_head_build(): 0 with *out, or as s3_fault(). */
 int s3_head_reply(struct store_kind *k, struct op *op, struct store_object *out);
 void s3_object(struct store_kind *k, const struct http_req *rq, struct store_object *out);
-op_build_fn s3_head_build, s3_get_build, s3_put_build, s3_copy_build, s3_set_meta_build;
-op_parse_fn s3_head_parse, s3_get_parse, s3_put_parse, s3_copy_parse, s3_set_meta_parse;
+int s3_head(struct store_kind *k, struct op *op, const char *key);
+op_build_fn s3_head_build, s3_get_build, s3_put_build;
+op_parse_fn s3_head_parse, s3_get_parse, s3_put_parse;
+
+/* s3_copy.c */
+op_build_fn s3_copy_build, s3_set_meta_build;
+op_parse_fn s3_copy_parse, s3_set_meta_parse;
 
 /* s3_delete.c */
 op_build_fn s3_delete_build;

@@ -106,6 +106,14 @@ static bool may_be_ours(const struct op *op, int err)
         return op->maybe_done && (err == -EEXIST || err == -ESTALE || err == -ENOENT);
 }
 
+/* The answer if an upload that is gone was not made ours: after a conflict the other one won. */
+static int not_ours(const struct op *op, int err)
+{
+        if (err != -ENOENT)
+                return err;
+        return !op->conflict ? -EIO : op->if_absent ? -EEXIST : -ESTALE;
+}
+
 int s3_complete_parse(struct store_kind *k, struct op *op)
 {
         struct s3_field f[] = {{"CompleteMultipartUploadResult/ETag", BUF_INIT},
@@ -117,8 +125,8 @@ int s3_complete_parse(struct store_kind *k, struct op *op)
                 return s3_verify_parse(k, op, same_parts);
         if (!s3_ok(op) || s3_is_error_body(op)) {
                 int err = s3_fault(k, op);
-                return may_be_ours(op, err) ? s3_verify_begin(op, err == -ENOENT ? -EIO : err)
-                                            : err;
+                op->conflict |= err == OP_RETRY && op->rq.status == 409;
+                return may_be_ours(op, err) ? s3_verify_begin(op, not_ours(op, err)) : err;
         }
         int err = s3_read(op, f, 3, NULL, NULL);
         if (!err && !f[0].text.len)

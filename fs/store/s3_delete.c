@@ -79,9 +79,9 @@ static int looked(struct store_kind *k, struct op *op)
 {
         struct store_object found;
 
-        if (!s3_ok(op))
-                return s3_fault(k, op);
-        s3_object(k, &op->rq, &found);
+        int err = s3_head_reply(k, op, &found);
+        if (err)
+                return err;
         if (strcmp(found.etag, op->if_match))
                 return -ESTALE;
         return go_on(op, known(k) == DELETE_IF_NOT ? DELETE_PLAIN : DELETE_PROBE);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/log.h"
 #include "store/explain.h"
@@ -26,6 +27,7 @@ static const struct {
         {"InternalError", OP_RETRY},
         {"RequestTimeout", OP_RETRY},
         {"OperationAborted", OP_RETRY},
+        {"ConditionalRequestConflict", OP_RETRY}, /* the condition is still to be decided */
         {"AccessDenied", -EACCES},
         {"InvalidAccessKeyId", -EACCES},
         {"XAdminUserNotFound", -EACCES}, /* versitygw's InvalidAccessKeyId */
@@ -77,13 +79,14 @@ static void read_fault(struct op *op, char *region, size_t nregion)
         struct s3_field f[] = {{"Error/Code", BUF_INIT},
                                {"Error/Message", BUF_INIT},
                                {"Error/RequestId", BUF_INIT},
-                               {"Error/Region", BUF_INIT}};
+                               {"Error/Region", BUF_INIT},
+                               {"Error/Condition", BUF_INIT}};
         struct op_fault *fault = &op->fault;
         const char *after = http_reply_header(&op->rq, "retry-after");
 
         fault->status = op->rq.status;
         if (op->in.len) /* what is no XML says nothing */
-                s3_read(op, f, 4, NULL, NULL);
+                s3_read(op, f, 5, NULL, NULL);
         copy(fault->code, sizeof fault->code, f[0].text.p);
         copy(fault->message, sizeof fault->message, f[1].text.p);
         copy(fault->request_id, sizeof fault->request_id, f[2].text.p);
@@ -92,12 +95,13 @@ static void read_fault(struct op *op, char *region, size_t nregion)
         if (!*fault->code)
                 explain_keep_text(op);
         copy(region, nregion, f[3].text.p);
+        op->of_source = !strncasecmp(f[4].text.p, "x-amz-copy-source-", 18);
         copy(region, nregion, http_reply_header(&op->rq, "x-amz-bucket-region"));
         if (after && isdigit((unsigned char)*after)) {
                 unsigned long s = strtoul(after, NULL, 10);
                 fault->retry_after_ms = s < 60 ? (unsigned)s * 1000 : 60000;
         }
-        s3_fields_release(f, 4);
+        s3_fields_release(f, 5);
 }
 
 static bool is(const struct op *op, const char *code)
@@ -182,8 +186,8 @@ int s3_fault(struct store_kind *k, struct op *op)
         read_fault(op, region, sizeof region);
         if (correct(k, op, region))
                 return OP_AGAIN;
-        if (is(op, "ConditionalRequestConflict"))
-                return op->if_absent ? -EEXIST : -ESTALE;
+        if (is(op, "PreconditionFailed")) /* also in the body of a 200 */
+                return op->if_absent && !op->of_source ? -EEXIST : -ESTALE;
         /* The version that had to be there was deleted. */
         bool pinned = (op->if_match && (op->verb == OP_PUT || op->verb == OP_COMPLETE)) ||
                       (op->src_match && op->verb == OP_PART_COPY);
@@ -202,7 +206,7 @@ int s3_fault(struct store_kind *k, struct op *op)
 /* The chain's own line, which may be longer than the op has room for. */
 static void explain_credentials(struct store_kind *k, const struct op *op, char *why, size_t nwhy)
 {
-        cred_chain_why(k->session && op->verb != OP_COPY ? k->session : k->creds, why, nwhy);
+        cred_chain_why(op->by_session ? k->session : k->creds, why, nwhy);
 }
 
 void s3_explain(struct store_kind *k, const struct op *op, int err, char *why, size_t nwhy)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* s3_object.c: requests on one object: head, get, put, copy. */
+/* s3_object.c: requests on one object: head, get, put. */
 #include "store/s3.h"
 
 #include <errno.h>
@@ -39,15 +39,20 @@ void s3_object(struct store_kind *k, const struct http_req *rq, struct store_obj
 /* --- head and get -------------------------------------------------------------------------------
  */
 
-int s3_head_build(struct store_kind *k, struct op *op)
+int s3_head(struct store_kind *k, struct op *op, const char *key)
 {
-        CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_HEAD, op->key);
+        CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_HEAD, key);
         if (op->head_status) { /* why was it refused? */
                 m.method = HTTP_GET;
                 s3_header(&m, "Range", "bytes=0-0");
         }
         s3_header(&m, "x-amz-checksum-mode", "ENABLED");
         return s3_send(k, op, &m);
+}
+
+int s3_head_build(struct store_kind *k, struct op *op)
+{
+        return s3_head(k, op, op->key);
 }
 
 int s3_head_reply(struct store_kind *k, struct op *op, struct store_object *out)
@@ -154,75 +159,4 @@ int s3_put_parse(struct store_kind *k, struct op *op)
                 return -EBADMSG;
         }
         return 0;
-}
-
-/* The vendor's words: "The specified copy source is larger than the maximum allowable size". */
-static bool is_too_large(const struct op *op)
-{
-        return !strcmp(op->fault.code, "EntityTooLarge") ||
-               (!strcmp(op->fault.code, "InvalidRequest") &&
-                strstr(op->fault.message, "larger than"));
-}
-
-/* --- copy ---------------------------------------------------------------------------------------
- */
-
-int s3_copy_build(struct store_kind *k, struct op *op)
-{
-        CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_PUT, op->key);
-        CLEANUP(buf_release) struct buf source = BUF_INIT;
-
-        int err = s3_copy_source(k, &m, op, &source);
-        if (!err)
-                err = s3_put_headers(&m, op);
-        if (err)
-                return err;
-        s3_header(&m, "x-amz-metadata-directive", op->meta ? "REPLACE" : "COPY");
-        return s3_send(k, op, &m);
-}
-
-int s3_copy_parse(struct store_kind *k, struct op *op)
-{
-        struct s3_field f[] = {{"CopyObjectResult/ETag", BUF_INIT},
-                               {"CopyObjectResult/LastModified", BUF_INIT},
-                               {"CopyObjectResult/ChecksumCRC32C", BUF_INIT}};
-
-        if (!s3_ok(op) || s3_is_error_body(op)) {
-                int err = s3_fault(k, op);
-                if (err == -EIO && is_too_large(op))
-                        return -EFBIG;
-                /* a 412 that is not about the target is about the source's version */
-                return err == -EEXIST && op->src_match && !op->if_absent ? -ESTALE : err;
-        }
-        int err = s3_read(op, f, 3, NULL, NULL);
-        if (!err && !f[0].text.len)
-                err = -EBADMSG;
-        if (!err) {
-                s3_etag(f[0].text.p, op->obj.etag);
-                op->obj.mtime_ns = s3_time_iso(f[1].text.p);
-                op->obj.has_crc = s3_crc(f[2].text.p, &op->obj.crc32c);
-        }
-        s3_fields_release(f, 3);
-        return err ? s3_unreadable(op, err) : 0;
-}
-
-/* --- metadata: the object is copied onto itself -------------------------------------------------
- */
-
-int s3_set_meta_build(struct store_kind *k, struct op *op)
-{
-        return op->stage == S3_VERIFY ? s3_verify_build(k, op) : s3_copy_build(k, op);
-}
-
-static int same_meta(struct op *op, const struct store_object *found)
-{
-        return meta_has_all(&found->meta, op->meta);
-}
-
-int s3_set_meta_parse(struct store_kind *k, struct op *op)
-{
-        if (op->stage == S3_VERIFY)
-                return s3_verify_parse(k, op, same_meta);
-        int err = s3_copy_parse(k, op);
-        return err == -ESTALE && op->maybe_done ? s3_verify_begin(op, err) : err;
 }

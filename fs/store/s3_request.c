@@ -127,6 +127,16 @@ static const char *const method_names[] = {
         [HTTP_POST] = "POST", [HTTP_PATCH] = "PATCH", [HTTP_DELETE] = "DELETE",
 };
 
+/* Of a directory bucket all is signed by a session but copies: "You must use IAM credentials to
+ * authenticate and authorize your access", API reference, CopyObject and UploadPartCopy. */
+static bool copies(const struct s3_msg *m)
+{
+        for (size_t i = 0; i < m->nheader; i++)
+                if (!strcmp(m->header[i].name, S3_COPY_SOURCE))
+                        return true;
+        return false;
+}
+
 /* Adds what every request carries, and the signature, to op->rq.headers. */
 static int sign_and_add(struct store_kind *k, struct op *op, struct s3_msg *m, const char *path,
                         const char *region, const char *payload)
@@ -135,13 +145,11 @@ static int sign_and_add(struct store_kind *k, struct op *op, struct s3_msg *m, c
         CLEANUP(buf_release) struct buf auth = BUF_INIT;
         char date[SIGN_DATE_LEN], why[256] = "";
 
-        /* Of a directory bucket all but CopyObject is signed by a session. */
-        bool session = k->session && op->verb != OP_COPY;
+        bool session = op->by_session = k->session && !copies(m);
         int err = cred_chain_get(session ? k->session : k->creds, &cred, why, sizeof why);
         if (err)
                 return op_no_credentials(op, err, why);
         op->serial = cred.serial;
-        op->by_session = session;
         s3_header(m, "x-amz-content-sha256", payload);
         s3_option_headers(k, op, m);
         if (cred.token && *cred.token)
@@ -241,7 +249,7 @@ int s3_copy_source(struct store_kind *k, struct s3_msg *m, const struct op *op, 
         buf_addc(text, '/');
         if (uri_encode(text, op->src, true))
                 return -ENOMEM;
-        s3_header(m, "x-amz-copy-source", text->p);
+        s3_header(m, S3_COPY_SOURCE, text->p);
         if (op->src_match)
                 s3_header(m, "x-amz-copy-source-if-match", op->src_match);
         return 0;

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/mount.sh"
 . "$srcdir/tests/lib/creds.sh"
 need_fuse
-plan 14
+plan 17
 CKPTFS_TEST_BUCKET=ckpt--usw2-az1--x-s3 CKPTFS_TEST_SCHEME=s3
 sim_bucket=$CKPTFS_TEST_BUCKET sim_options="--session-life 8s" sim_store="--data $tmp/store"
 mkdir "$tmp/store"
@@ -21,9 +21,12 @@ expect_requests "by one request, without a copy" RenameObject=1 CopyObject=0
 expect_eq 100000 "$(wc -c <"$mnt/b")" "and is whole under its new name"
 check "the old one is gone" test ! -e "$mnt/a"
 check "a large file goes in parts" sh -c 'head -c 40000000 /dev/zero >"$1/large"' sh "$mnt"
+check "a change of metadata is a copy, signed without a session" chmod 600 "$mnt/b"
+check "and so are the parts that an append copies" sh -c 'echo end >>"$1/large"' sh "$mnt"
+expect_eq "600 40000004" "$(stat -c %a "$mnt/b") $(wc -c <"$mnt/large")" "both took effect"
 renewed() { [ "$(served CreateSession)" -ge 3 ]; }
 check "sessions are renewed" wait_for 60 renewed
-expect_eq 40000000 "$(wc -c <"$mnt/large")" "and sign on"
+expect_eq 40000004 "$(wc -c <"$mnt/large")" "and sign on"
 expect_eq "b
 large" "$(ls "$mnt")" "names are listed"
 mkdir "$mnt/many"

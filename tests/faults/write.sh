@@ -3,7 +3,7 @@
 # write.sh: after a fault during a write the file is exactly right and no upload is left.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 26
+plan 28
 start_store
 mount_ckptfs part_size=5M stall_timeout=2s
 head -c 22000000 /dev/urandom >"$tmp/data"
@@ -33,6 +33,10 @@ for key in refused reset lost flipped; do
 	cp "$tmp/small" "$mnt/$key"
 	same "a small file that is $key is right" "$tmp/small" $key
 done
+requests_mark
+cp "$mnt/lost" "$mnt/copied"
+same "a file that the store copies is right though the reply is lost" "$tmp/small" copied
+expect_requests "which was one copy and a refusal" CopyObject=2
 expect_log 'upload-part .*what arrived is not what was sent; it is sent again'
 expect_log 'put .*/flipped: .*what arrived is not what was sent; it is sent again'
 umount_ckptfs

@@ -67,6 +67,8 @@ static const struct {
         {{"400 BadDigest", "400 XAmzContentChecksumMismatch", "400 InvalidDigest", "ok"}, 0, 4},
         {{"400 XAmzContentSHA256Mismatch", "503 SlowDown", "ok"}, 0, 3},
         {{"400 BadDigest"}, -EBADMSG, 4},
+        /* "On a 409 failure you should fetch the object's ETag and retry" (API, PutObject) */
+        {{"409 ConditionalRequestConflict", "ok"}, 0, 2},
         {{"403 AccessDenied"}, -EACCES, 1},
         {{"400 InvalidArgument"}, -EIO, 1},
         {{"412 PreconditionFailed"}, -ESTALE, 1},

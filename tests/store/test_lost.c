@@ -56,9 +56,17 @@ static void change(struct lost *l, struct fake_req *rq)
                         fake_reset(rq);
         } else if (!strcmp(l->second, "ok")) {
                 fake_reply(rq, 200, "ETag: \"put\"\r\n", ok, sizeof ok - 1);
+        } else if (l->changes > 2) {
+                fake_error(rq, 412, "PreconditionFailed");
         } else {
                 fake_error(rq, (int)strtol(l->second, NULL, 10), strchr(l->second, ' ') + 1);
         }
+}
+
+/* A conflict is no answer: the change is sent once more. */
+static unsigned changes_of(const struct lost *l)
+{
+        return 2 + !strncmp(l->second, "409", 3);
 }
 
 static void answer(void *arg, struct fake_req *rq)
@@ -112,6 +120,9 @@ static const struct lost completes[] = {
          0},
         {"POST", false, "404 NoSuchUpload", PARTS, 404, 0, NULL, NULL, -EIO, 0, 0},
         {"POST", false, "412 PreconditionFailed", PARTS, 200, 9, "\"x\"", NULL, -EEXIST, 0, 0},
+        {"POST", true, "200 PreconditionFailed", PARTS, 200, 9, "\"x\"", NULL, -EEXIST, 0, 0},
+        {"POST", false, "409 ConditionalRequestConflict", PARTS, 200, 9, "\"x\"", NULL, -EEXIST, 0,
+         0},
         /* had no effect: the second try has */
         {"POST", false, "ok", PARTS, 404, 0, NULL, NULL, 0, 0, 0},
         {"POST", true, "ok", PARTS, 404, 0, NULL, NULL, 0, 0, 0},
@@ -133,7 +144,7 @@ START_TEST(a_complete_whose_answer_was_lost_is_found_out)
         ck_assert_int_eq(store_upload_part_wait(up, 7, &b), 0);
         ck_assert_int_eq(store_upload_part_wait(up, 1, &a), 0);
         ck_assert_int_eq(store_upload_complete_wait(up, &cond, &obj), l.err);
-        ck_assert_uint_eq(l.changes, 2);
+        ck_assert_uint_eq(l.changes, changes_of(&l));
         ck_assert_uint_le(l.heads, 1);
         if (!l.err)
                 ck_assert_uint_eq(obj.size, 11);
@@ -163,7 +174,7 @@ START_TEST(a_conditional_put_whose_answer_was_lost_is_found_out)
         struct store *s = fake_store(f, NULL);
 
         ck_assert_int_eq(store_put_wait(s, "k", "aaaaa", 5, NULL, &cond, &obj), l.err);
-        ck_assert_uint_eq(l.changes, 2);
+        ck_assert_uint_eq(l.changes, changes_of(&l));
         store_close(s);
         fake_stop(f);
 }
@@ -205,6 +216,134 @@ START_TEST(a_change_of_metadata_whose_answer_was_lost_is_found_out)
 }
 END_TEST
 
+/* A conditional copy of "src" to "dst": the first try takes effect, unless it meets a conflict, and
+ * its reply is lost. */
+struct lost_copy {
+        const char *first, *second; /* "STATUS CODE", "reset" or "ok" */
+        const char *src, *dst;      /* headers of what a head shows */
+        size_t size;                /* of the target; the source has 5 */
+        const char *condition;      /* that the refusal names; NULL: none */
+        bool any_version;           /* of the source */
+        int err;
+        unsigned copies, heads; /* that have come */
+};
+
+static void answer_copy(struct lost_copy *l, struct fake_req *rq)
+{
+        static const char done[] = "<CopyObjectResult><ETag>&quot;new&quot;</ETag>"
+                                   "</CopyObjectResult>";
+        const char *word = l->copies++ ? l->second : l->first;
+        char body[256];
+
+        if (!strcmp(word, "ok")) {
+                fake_reply(rq, 200, "", done, sizeof done - 1);
+                return;
+        }
+        if (!strcmp(word, "reset")) {
+                fake_reset(rq);
+                return;
+        }
+        int n = snprintf(body, sizeof body,
+                         "<?xml version=\"1.0\"?><Error><Code>%s</Code><Message>no</Message>"
+                         "<Condition>%s</Condition></Error>",
+                         strchr(word, ' ') + 1, l->condition ? l->condition : "If-None-Match");
+        fake_reply(rq, (int)strtol(word, NULL, 10), "", body, (size_t)n);
+}
+
+static void answer_copying(void *arg, struct fake_req *rq)
+{
+        struct lost_copy *l = arg;
+
+        if (strcmp(rq->method, "HEAD")) {
+                answer_copy(l, rq);
+                return;
+        }
+        l->heads++;
+        bool src = strstr(rq->target, "/src") != NULL;
+        if (src || l->dst)
+                fake_reply_part(rq, 200, src ? l->src : l->dst, src ? 5 : l->size, "", 0);
+        else
+                fake_reply(rq, 404, "", "", 0);
+}
+
+#define SOURCE "ETag: " ETAG_A "\r\nx-amz-meta-mode: 33188\r\n"
+#define CRC    "x-amz-checksum-crc32c: AAAAAA==\r\n"
+#define FAILED "412 PreconditionFailed"
+static const struct lost_copy lost_copies[] = {
+        /* what stands is ours: by ETag, by checksum */
+        {.first = "reset", .second = FAILED, .src = SOURCE, .dst = SOURCE, .size = 5},
+        {.first = "reset",
+         .second = "200 PreconditionFailed",
+         .src = SOURCE,
+         .dst = SOURCE,
+         .size = 5},
+        {.first = "reset",
+         .second = FAILED,
+         .src = SOURCE CRC,
+         .dst = "ETag: \"x-2\"\r\nx-amz-meta-mode: 33188\r\n" CRC,
+         .size = 5},
+        {.first = "reset",
+         .second = FAILED,
+         .src = SOURCE,
+         .dst = SOURCE,
+         .size = 5,
+         .any_version = true},
+        {.first = "500 InternalError", .second = FAILED, .src = SOURCE, .dst = SOURCE, .size = 5},
+        /* somebody else's */
+        {.first = "reset",
+         .second = FAILED,
+         .src = SOURCE,
+         .dst = SOURCE,
+         .size = 6,
+         .err = -EEXIST},
+        {.first = "reset",
+         .second = FAILED,
+         .src = SOURCE,
+         .size = 5,
+         .err = -EEXIST,
+         .dst = "ETag: " ETAG_B "\r\nx-amz-meta-mode: 33188\r\n"},
+        {.first = "reset",
+         .second = FAILED,
+         .src = SOURCE,
+         .size = 5,
+         .err = -EEXIST,
+         .dst = "ETag: " ETAG_A "\r\nx-amz-meta-mode: 33189\r\n"},
+        {.first = "reset", .second = FAILED, .src = SOURCE, .err = -EEXIST},
+        /* refused at once, for the target or for the source */
+        {.first = FAILED, .src = SOURCE, .err = -EEXIST},
+        {.first = "200 PreconditionFailed", .src = SOURCE, .err = -EEXIST},
+        {.first = FAILED, .src = SOURCE, .err = -ESTALE, .condition = "x-amz-copy-source-If-Match"},
+        /* "On a 409 failure you should retry the upload" (API reference, CopyObject) */
+        {.first = "409 ConditionalRequestConflict", .second = "ok", .src = SOURCE},
+        {.first = "409 ConditionalRequestConflict",
+         .second = FAILED,
+         .src = SOURCE,
+         .size = 9,
+         .dst = SOURCE,
+         .err = -EEXIST},
+};
+
+START_TEST(a_conditional_copy_whose_answer_was_lost_is_found_out)
+{
+        struct lost_copy l = lost_copies[_i];
+        struct store_cond cond = {.if_absent = true};
+        struct event e = EVENT;
+        struct fake *f = fake_start(answer_copying, &l);
+        struct store *s = fake_store(f, NULL);
+
+        ck_assert_int_eq(store_copy(s, "src", l.any_version ? NULL : ETAG_A, "dst", NULL, &cond,
+                                    event_done, &e),
+                         0);
+        ck_assert_int_eq(event_wait(&e, 1), l.err);
+        ck_assert_uint_eq(l.copies, 1 + (l.second != NULL));
+        ck_assert_uint_le(l.heads, 2);
+        if (!l.err)
+                ck_assert_int_ne(*e.obj.etag, 0);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
 static void refuse(void *arg, struct fake_req *rq)
 {
         unsigned *heads = arg;
@@ -235,6 +374,8 @@ int main(void)
                             sizeof conditional_puts / sizeof *conditional_puts);
         tcase_add_loop_test(t, a_change_of_metadata_whose_answer_was_lost_is_found_out, 0,
                             sizeof copies / sizeof *copies);
+        tcase_add_loop_test(t, a_conditional_copy_whose_answer_was_lost_is_found_out, 0,
+                            sizeof lost_copies / sizeof *lost_copies);
         tcase_add_test(t, a_condition_that_fails_at_once_is_not_looked_into);
         suite_add_tcase(suite, t);
         return unit_main(suite);
