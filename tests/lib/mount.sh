@@ -79,11 +79,11 @@ set_fault_rules() {
 	{
 		echo '['
 		[ $# -eq 0 ] || sed '1s/^\[//; $s/\]$/,/' "$srcdir/tests/faults/$1.json" | op_names
-		echo '{"op": "HeadObject", "key": "turn'$fault_turn'", "do": "status", "status": 400}]' |
+		echo '{"op": "HeadObject", "key": "turn'$fault_turn'", "do": "status", "status": 507}]' |
 			op_names
 	} >"$tmp/faults.json"
 }
-faults_are_set() { objects size turn$fault_turn 2>&1 | grep -q 'Input/output error'; }
+faults_are_set() { objects size turn$fault_turn 2>&1 | grep -q 'No space left'; }
 set_faults() {
 	set_fault_rules "$@"
 	kill -HUP "$store_pid"
