@@ -67,7 +67,9 @@ noinst_LTLIBRARIES += %D%/libbench.la
 	%D%/keys.def \
 	%D%/keys.h \
 	%D%/measure.c \
+	%D%/measured.c \
 	%D%/measure.h \
+	%D%/measured.h \
 	%D%/meter.c \
 	%D%/meter.h \
 	%D%/model.c \

@@ -31,6 +31,18 @@ int stats_ratio_interval(const double *a, size_t na, const double *b, size_t nb,
 /* The same of one median. */
 int stats_median_interval(const double *v, size_t n, struct interval *out);
 
+/* How likely two sides as far apart as these are when all their values are of one kind: the share
+ * of all ways to deal the na + nb values to two sides of these sizes in which the means of their
+ * logarithms lie at least as far apart (Fisher's permutation test, two-sided). Beyond 200,000 ways,
+ * of as many that are drawn. Values are above 0. 0, or -ENOMEM, -EINVAL for an empty side. */
+int stats_dealt_anew(const double *a, size_t na, const double *b, size_t nb, double *p);
+/* The least that it can be. */
+double stats_dealt_least(size_t na, size_t nb);
+
+/* Corrects the chances p[0..n) of n questions that are asked at once (Holm, 1979): each is then to
+ * be compared with the level of all. 0 or -ENOMEM. */
+int stats_holm(double *p, size_t n);
+
 /* a / b, or 0 where b is 0: a rate of nothing is no number. */
 double stats_ratio(double a, double b);
 

@@ -1,59 +1,107 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# compare.sh: two runs beside each other: ratio, interval, and what cannot be compared.
+# compare.sh: runs of two sides beside each other: what makes a verdict, and what makes none.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 13
+plan 19
 cd "$tmp" || exit 1
 
-run() { bench shards size=4M storage=null epochs=5 warmup=0 null.delay_us="$2" out="$1" >"$1.out"; }
-run slow 20000 && run slow2 20000 && run fast 200
-expect_eq 0 $? "three runs of five epochs"
-sed -i 's/"null.delay_us":[^,]*/"null.delay_us": 1/' */shards/*/run_results.json
+# Runs of one job, whose values are then written by hand: what is compared is known.
+bench shards size=1M storage=null epochs=3 warmup=0 out=one >one.out
+expect_eq 0 $? "a run of three epochs is made"
+run=$(echo one/*/*/run_results.json)
+
+# made SIDE TIME SECONDS [FILTER]: a run of that time whose saves and loads all took that long
+made() {
+	mkdir -p "$1/$2"
+	jq --argjson t "$2" --argjson s "$3" '.timestamp_utc = $t
+		| .job_results[0].metrics |= with_entries(if .value | type == "object" and has("epochs") then
+			.value.epochs |= map(map(.total_s = $s)) else . end)'"${4:-}" "$run" >"$1/$2/run_results.json"
+}
+# sides FIRST SECOND RUNS FACTOR [FILTER]: runs in turns, of 1.0 s with a drift of 1 % a run
+sides() {
+	rm -rf "$1" "$2"
+	for i in $(seq "$3"); do
+		made "$1" $((i * 2)) "$(awk "BEGIN { print 1 + $i * 0.01 }")"
+		made "$2" $((i * 2 + 1)) "$(awk "BEGIN { print (1 + $i * 0.01 + 0.005) * $4 }")" "${5:-}"
+	done
+}
+sides slow fast 5 0.5
 bench compare slow fast >out
-expect_eq "0 2" "$? $(grep -c 'the second is faster' out)" "a faster run is told, for save and load"
+expect_eq "0 2" "$? $(grep -c '0\.502.*the second is faster (p 0\.0' out)" "five runs of each tell a faster side, for save and load"
 diag "$(cat out)"
 bench compare fast slow >out
-expect_eq 2 "$(grep -c 'the first is faster' out)" "and a slower one"
-cp -r slow same
-check "a run is no different from itself" sh -c '"$1" compare slow same | grep -c "no difference" | grep -qx 2' sh "$builddir/ckptbench"
-bench shards size=8M storage=null epochs=5 warmup=0 out=other >other.out
-bench compare slow other >out 2>err
-expect_eq "1 1" "$? $(grep -c 'no job in common' err)" "runs of other jobs are refused"
-run slow 20000
-bench compare slow fast 2>err
-expect_eq "1 1" "$? $(grep -c 'more than one run is there' err)" "one run has to be named"
-bench compare gone fast 2>err
-expect_eq "1 1" "$? $(grep -c 'gone: no run is there' err)" "a run that is not there is said"
+expect_eq 2 "$(grep -c 'the first is faster' out)" "the order of the sides does not matter"
+sides same twin 5 1
+bench compare same twin >out
+expect_eq 2 "$(grep -c 'no difference shown' out)" "a drift of both sides is no difference"
+sides few fewer 4 0.5
+bench compare few fewer >out
+expect_eq 2 "$(grep -c 'no verdict: 4 and 4 runs, 5 of each are needed' out)" "four runs of each make no verdict, whatever they differ by"
+bench compare one one >out
+expect_eq 2 "$(grep -c '1\.000.*no verdict: 1 and 1 runs' out)" "epochs of one run are no runs"
 
-# Figures of other scenarios, much longer or faster in the second run.
-# made NAME FILTER: a copy of the run that is named last, with the filter applied to its metrics
-made() { mkdir -p "$1" && jq ".job_results[0].metrics |= ($2)" "$run" >"$1/run_results.json"; }
+rm -rf before after
+for i in 1 2 3 4 5; do made before "$i" 1.$i; made after 1"$i" 0.$i; done
+bench compare before after >out
+expect_eq 2 "$(grep -c 'no verdict: the runs were not made in turns' out)" "runs of one side after those of the other make no verdict"
+sides here there 5 0.5 ' | .machine.cpu = "another" | .job_results[].device = "a GPU"'
+bench compare here there >out
+expect_eq "different machines: cpu" "$(head -n 1 out | cut -c1-23)" "different machines are said first"
+expect_eq 1 "$(grep -c '^different devices: host and a GPU$' out | sed 's/^5$/1/')" "different devices are said, too"
+
+# Figures of other scenarios, much longer or faster in the second side.
+# copies FILTER: five runs of each side in turns, made of $run, the second side's metrics by the filter
+copies() {
+	rm -rf a b
+	for i in 1 2 3 4 5; do
+		mkdir -p "a/$i" "b/$i"
+		jq ".timestamp_utc = $i * 2" "$run" >"a/$i/run_results.json"
+		jq ".timestamp_utc = $i * 2 + 1 | .job_results[0].metrics |= ($1)" "$run" >"b/$i/run_results.json"
+	done
+}
 bench async size=1M storage=null steps=9 step_time=2ms null.delay_us=3000 out=async >async.out
 run=$(echo async/*/*/run_results.json)
-made longer '.blocked_s |= map(. * 100) | .visible_s |= map(. * 100)'
-bench compare async longer >out
-expect_eq "0 2 2" "$? $(grep -c '^null  *\(blocked\|visible\), s .*lower .* 100\.000 .*the first is faster$' out) $(grep -c 'no difference$' out)" \
+copies '.blocked_s |= map(. * 100) | .visible_s |= map(. * 100)'
+bench compare a b >out
+expect_eq "0 2 2" "$? $(grep -c '^null  *\(blocked\|visible\), s .*lower .* 100\.000 .*the first is faster' out) $(grep -c 'no difference shown' out)" \
 	"async: what takes longer is told, and what does not"
 diag "$(cat out)"
 mkdir disk
 bench datagen -n 9 --resolution 40x30 --image-format PPM path=disk out=gen >gen.out
 bench dataset dataset=9_40x30_images path=disk dataloader.num_workers=1 epochs=3 drop=none out=set >set.out
 run=$(echo set/*/*/run_results.json)
-made rates '.epoch_samples_per_s |= map(. * 1000)'
-bench compare set rates >out
-expect_eq "0 1" "$? $(grep -c '^disk  *samples, 1/s  *higher .* 1000\.000 .*the second is faster$' out)" \
+copies '.epoch_samples_per_s |= map(. * 1000)'
+bench compare a b >out
+expect_eq "0 1" "$? $(grep -c '^disk  *samples, 1/s  *higher .* 1000\.000 .*the second is faster' out)" \
 	"dataset: more samples a second are better"
-expect_eq 1 "$(grep -c '^disk  *load, s  *lower .* 1\.000 .*no difference$' out)" "beside the seconds of its epochs"
-made few '.epoch_samples_per_s |= .[:2]'
-bench compare set few >out
-check "of two values no interval is made" grep -q 'samples.*no interval: fewer than 3 of each' out
+expect_eq 1 "$(grep -c '^disk  *load, s  *lower .* 1\.000 .*no difference shown' out)" "dataset: the seconds of its epochs stand beside them"
 bench restore model=gpt-mini storage=disk path=disk epochs=3 out=restore >restore.out
 run=$(echo restore/*/*/run_results.json)
-made quick '.load.epochs |= map(map(.total_s /= 1000))'
-bench compare restore quick >out
-check "restore: in the phase that it has" grep -q '^disk  *load, s  *lower .* 0\.001 .*the second is faster$' out
+copies '.load.epochs |= map(map(.total_s /= 1000))'
+bench compare a b >out
+check "restore: the phase that it has is compared" grep -q '^disk  *load, s  *lower .* 0\.001 .*the second is faster' out
 bench shards size=1M storage=null,disk path=disk epochs=3 warmup=0 out=both >both.out
 bench compare both both >out
-expect_eq "2 2" "$(grep -c '^null .*no difference$' out) $(grep -c '^disk .*no difference$' out)" "jobs of a sweep are told apart"
+expect_eq "2 2" "$(grep -c '^null .*1\.000' out) $(grep -c '^disk .*1\.000' out)" "jobs of a sweep are told apart"
+
+# With more figures a difference has to be clearer than five runs of each can show it.
+jq '.job_results[0].metrics |= . + ([range(12) | {key: "f\(.)_s", value: {each: [1, 1, 1]}}] | from_entries)' \
+	"$(echo one/*/*/run_results.json)" >many.json
+run=many.json
+copies 'map_values(if type == "object" and has("each") then .each |= map(. * 2) else . end)'
+bench compare a b >out
+expect_eq "0 14" "$(grep -c 'is faster' out) $(grep -c 'no verdict: 14 figures need more runs of each' out)" \
+	"many figures at once ask for more runs"
+
+bench shards size=8M storage=null epochs=5 warmup=0 out=other >other.out
+bench compare slow other >out 2>err
+expect_eq "1 1" "$? $(grep -c 'no job in common' err)" "runs of other jobs are refused"
+bench compare gone fast 2>err
+expect_eq "1 1" "$? $(grep -c 'gone: no run is there' err)" "a side without a run is said"
+mkdir -p torn/1
+echo '{"format": "other"}' >torn/1/run_results.json
+bench compare slow torn 2>err
+expect_eq "1 1" "$? $(grep -c 'is no result of a run' err)" "a file that is no result is said"
+expect_eq 1 "$(bench compare slow 2>&1 | grep -c '^usage: ckptbench compare FIRST SECOND')" "one side alone gets the usage"

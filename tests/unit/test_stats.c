@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_stats.c: figures of values, and the maximum over ranks made of samples. */
+#include <errno.h>
+#include <stdlib.h>
+
 #include "tests/lib/unit.h"
 
 #include "bench/measure.h"
@@ -55,6 +58,58 @@ END_TEST
 
 /* Two ranks, three epochs: an epoch takes as long as its slowest rank, the run as its median epoch;
  * a rank that was slow once does not make the mean of the others slow. */
+START_TEST(runs_dealt_anew_tell_how_likely_their_sides_are)
+{
+        const double low[] = {1, 1.1, 1.2, 1.3, 1.4}, high[] = {2, 2.1, 2.2, 2.3, 2.4};
+        double many[30], more[30], p;
+
+        ck_assert_int_eq(stats_dealt_anew(low, 5, high, 5, &p), 0);
+        ck_assert_double_eq_tol(p, 2.0 / 252, 1e-12); /* 10 over 5, and the sides exchanged */
+        ck_assert_double_eq_tol(stats_dealt_least(5, 5), 2.0 / 252, 1e-12);
+        ck_assert_int_eq(stats_dealt_anew(low, 5, low, 5, &p), 0);
+        ck_assert_double_eq_tol(p, 1, 1e-12);
+        ck_assert_int_eq(stats_dealt_anew(low, 0, high, 5, &p), -EINVAL);
+        for (int i = 0; i < 30; i++) {
+                many[i] = 1 + i % 7 * 0.1;
+                more[i] = 1 + (i + 3) % 7 * 0.1;
+        }
+        ck_assert_int_eq(stats_dealt_anew(many, 30, more, 30, &p), 0);
+        ck_assert_double_gt(p, 0.5); /* too many ways for all of them */
+}
+END_TEST
+
+/* The rate of false alarms: pairs of runs of one kind, each with a drift of its own. */
+START_TEST(runs_of_one_kind_seldom_differ)
+{
+        enum { PAIRS = 2000 };
+        unsigned alarms = 0;
+
+        srand(7);
+        for (int i = 0; i < PAIRS; i++) {
+                double a[5], b[5], p;
+                for (int k = 0; k < 5; k++) {
+                        a[k] = 1 + 0.05 * rand() / RAND_MAX;
+                        b[k] = 1 + 0.05 * rand() / RAND_MAX;
+                }
+                ck_assert_int_eq(stats_dealt_anew(a, 5, b, 5, &p), 0);
+                alarms += p < 0.05;
+        }
+        ck_assert_uint_le(alarms, PAIRS * 6 / 100);
+}
+END_TEST
+
+START_TEST(many_questions_at_once_ask_for_more)
+{
+        double p[] = {0.04, 0.01, 0.03, 0.01};
+        ck_assert_int_eq(stats_holm(p, 4), 0);
+        ck_assert_double_eq_tol(p[1], 0.04, 1e-12);
+        ck_assert_double_eq_tol(p[3], 0.04, 1e-12);
+        ck_assert_double_eq_tol(p[2], 0.06, 1e-12);
+        ck_assert_double_eq_tol(p[0], 0.06, 1e-12); /* never less than a smaller one's */
+        ck_assert_int_eq(stats_holm(p, 0), 0);
+}
+END_TEST
+
 START_TEST(an_epoch_lasts_as_long_as_its_slowest_rank)
 {
         struct sample v[6];
@@ -85,6 +140,9 @@ int main(void)
         tcase_add_test(t, quantiles_interpolate_and_ignore_order);
         tcase_add_test(t, few_values_have_no_spread);
         tcase_add_test(t, the_interval_of_a_ratio_holds_what_is_true);
+        tcase_add_test(t, runs_dealt_anew_tell_how_likely_their_sides_are);
+        tcase_add_test(t, runs_of_one_kind_seldom_differ);
+        tcase_add_test(t, many_questions_at_once_ask_for_more);
         tcase_add_test(t, an_epoch_lasts_as_long_as_its_slowest_rank);
         suite_add_tcase(s, t);
         return unit_main(s);
