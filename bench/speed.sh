@@ -9,7 +9,8 @@
 # Everything runs against storesim on loopback. CKPTFS_SPEED_SIZE (8GiB) is the size of a file and CKPTFS_SPEED_RUNS (3)
 # how often each figure is taken; CKPTFS_SPEED_PEERS names fewer peers, CKPTFS_SPEED_MANY (10000) how many objects small and
 # rename have, a tenth of those of find and list. Systems alternate within a run and the median counts. Results go to
-# quickstart.out/: speed.tsv has every single figure, speed.txt the table.
+# quickstart.out/ (or $CKPTFS_OUT): speed.tsv has every single figure, speed.txt the table. A row that fails is named with
+# its reason, the others go on, and the exit status is 1.
 set -euo pipefail
 
 b=$(cd "$1" && pwd)
@@ -17,7 +18,7 @@ shift
 all='file blocks four threads uptrunc limit rate rss firstbyte tls list small rename append find gs gsfour gsrate gsupload gsrename clients overhead blocked restore'
 rows=${*:-$all}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-out=$root/quickstart.out
+out=${CKPTFS_OUT:-$root/quickstart.out}
 runs=${CKPTFS_SPEED_RUNS:-3}
 many=${CKPTFS_SPEED_MANY:-10000}
 size=${CKPTFS_SPEED_SIZE:-8GiB}
@@ -32,17 +33,51 @@ export AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null
 unset AWS_PROFILE AWS_SESSION_TOKEN AWS_CA_BUNDLE
 
 die() {
-	printf 'speed: %s\n' "$*" >&2
+	printf 'speed: %s: %s\n' "$row" "$*" >&2
+	said=1
 	exit 1
 }
 
-finish() {
+# reason FILE: the line of a program's output that says why it failed; a launcher puts its own around it
+reason() {
+	local own
+	own=$(grep -h '^ckptbench: ' "$1" | tail -n 1 || true)
+	[ -n "$own" ] || own=$(grep -v '^[- ]*$' "$1" | tail -n 1 || true)
+	printf '%s' "${own:-it said nothing}"
+}
+
+# A row is a subshell, which ends what it began.
+row='' said=''
+end_row() {
+	local rc=$?
 	trap '' INT TERM HUP
+	[ $rc -eq 0 ] || [ $rc -eq 130 ] || [ -n "$said" ] ||
+		printf 'speed: %s: status %d of: %s\n' "$row" $rc "$failing" >&2
 	unmount
 	stop_sim
-	rm -rf --one-file-system "$tmp" /dev/shm/ckptfs-speed
+	rm -rf "$tmp/data" "$tmp/mnt"/* /dev/shm/ckptfs-speed
+	exit $rc
 }
-trap finish EXIT
+failed=()
+measure() {
+	local rc=0
+	row=$1
+	set +e
+	(
+		set -eE
+		failing=''
+		trap 'failing=$BASH_COMMAND' ERR
+		trap end_row EXIT
+		trap 'exit 130' INT TERM HUP
+		"row_$row"
+	)
+	rc=$?
+	set -e
+	[ $rc -ne 130 ] || exit 130
+	[ $rc -eq 0 ] || failed+=("$row")
+}
+
+trap 'rm -rf --one-file-system "$tmp"' EXIT
 trap 'exit 130' INT TERM HUP
 
 until_true() {
@@ -108,6 +143,13 @@ unmount() {
 	rm -rf "$tmp/rclone"
 }
 
+# Whether all of these processes of ours ended well.
+all_well() {
+	local p rc=0
+	for p in "$@"; do wait "$p" || rc=1; done
+	return $rc
+}
+
 now() { date +%s.%N; }
 ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; } # user and system time
 peak_mib() { awk '/^VmHWM/ { printf "%d", $2 / 1024 }' "/proc/$daemon/status"; }
@@ -150,7 +192,7 @@ four() {
 		"$@" "$tmp/mnt/four$i" &
 		pids+=($!)
 	done
-	wait "${pids[@]}"
+	all_well "${pids[@]}"
 }
 four_write() { "$writer" "$1" 1M $((mib / 4)); }
 
@@ -200,7 +242,7 @@ eight_read() {
 		dd if="$tmp/mnt/file" of=/dev/null bs=1M skip=$((i * mib / 8)) count=$((mib / 8)) status=none &
 		pids+=($!)
 	done
-	wait "${pids[@]}"
+	all_well "${pids[@]}"
 }
 threads_row() {
 	write_file "$tmp/mnt/file" 1M "$mib"
@@ -211,8 +253,8 @@ threads_row() {
 row_threads() { start_sim --null; only_us threads_row; stop_sim; }
 
 row_limit() {
-	(cd "$tmp" && "$b/ckptbench" ceiling path="$tmp" out="$tmp/ceiling") >"$tmp/ceiling.txt" ||
-		die "ceiling: $(tail -n 1 "$tmp/ceiling.txt")"
+	(cd "$tmp" && "$b/ckptbench" ceiling path="$tmp" out="$tmp/ceiling") >"$tmp/ceiling.txt" 2>&1 ||
+		die "$(reason "$tmp/ceiling.txt")"
 	cat "$tmp/ceiling.txt" >"$out/ceiling.txt"
 	record "limit write" machine "$(sed -n 's/^limit write = .* = \([0-9.]*\) GB.*/\1/p' "$tmp/ceiling.txt")"
 	record "limit read" machine "$(sed -n 's/^limit read .* = \([0-9.]*\) GB.*/\1/p' "$tmp/ceiling.txt")"
@@ -227,7 +269,7 @@ shards() {
 	"$b/ckptbench" shards size="$shards_size" payload=null phase="$phase" storage="$storage" \
 		mount.path="$tmp/mnt" s3.uri=s3://speed/direct gcs.uri=gs://speed/direct s3.endpoint="$url" \
 		gcs.endpoint="$url" s3.connections=16 \
-		out="$dir" "$@" >"$tmp/shards.txt" || die "shards: $(tail -n 1 "$tmp/shards.txt")"
+		out="$dir" "$@" >"$tmp/shards.txt" 2>&1 || die "shards: $(reason "$tmp/shards.txt")"
 	jq -r ".metrics.$phase.gb_per_s" "$dir"/shards/*/*/job_results.json
 }
 
@@ -271,7 +313,7 @@ row_rss() {
 		write_file "$tmp/mnt/file$i" 1M 1024 &
 		pids+=($!)
 	done
-	wait "${pids[@]}"
+	all_well "${pids[@]}"
 	record "rss 16 files" ckptfs "$(peak_mib)"
 	unmount
 	stop_sim
@@ -290,7 +332,7 @@ row_firstbyte() {
 	start_sim --null --ttfb 20ms
 	mount_system ckptfs
 	"$b/ckptbench" firstbyte mount.path="$tmp/mnt" s3.uri=s3://speed s3.endpoint="$url" out="$tmp/fb" \
-		>"$tmp/fb.txt" || die "firstbyte: $(tail -n 1 "$tmp/fb.txt")"
+		>"$tmp/fb.txt" 2>&1 || die "$(reason "$tmp/fb.txt")"
 	record "first byte over store" ckptfs "$(sed -n 's/^over the store: *\([-0-9.]*\) ms/\1/p' "$tmp/fb.txt")"
 	unmount
 	stop_sim
@@ -300,7 +342,7 @@ row_list() {
 	start_sim --null
 	mount_system ckptfs listed_attrs=assume
 	"$b/ckptbench" list objects=$((many * 10)) mount.path="$tmp/mnt" s3.uri=s3://speed s3.endpoint="$url" \
-		out="$tmp/ls" >"$tmp/ls.txt" || die "list: $(tail -n 1 "$tmp/ls.txt")"
+		out="$tmp/ls" >"$tmp/ls.txt" 2>&1 || die "$(reason "$tmp/ls.txt")"
 	record "ls over libstore" ckptfs "$(sed -n 's/^ls -l over libstore: *\([0-9.]*\)/\1/p' "$tmp/ls.txt")"
 	unmount
 	stop_sim
@@ -310,7 +352,7 @@ row_small() {
 	start_sim --null
 	mount_system ckptfs
 	"$b/ckptbench" small objects="$many" epochs="$runs" mount.path="$tmp/mnt" s3.uri=s3://speed s3.endpoint="$url" \
-		out="$tmp/small" >"$tmp/small.txt" || die "small: $(tail -n 1 "$tmp/small.txt")"
+		out="$tmp/small" >"$tmp/small.txt" 2>&1 || die "$(reason "$tmp/small.txt")"
 	record "small over libstore" ckptfs "$(sed -n 's/^rate over libstore: *\([0-9.]*\)/\1/p' "$tmp/small.txt")"
 	unmount
 	stop_sim
@@ -351,7 +393,7 @@ row_append() {
 	t=$(now)
 	perl -MIO::Handle -e 'open my $f, ">>", $ARGV[0] or die "$!\n";
 		for (1 .. $ARGV[1]) { syswrite $f, "x" x 1024 or die "$!\n"; $f->sync or die "$!\n" }
-		close $f or die "$!\n"' "$tmp/mnt/log" "$appends" 2>"$tmp/err" || die "append: $(tail -n 1 "$tmp/err")"
+		close $f or die "$!\n"' "$tmp/mnt/log" "$appends" 2>"$tmp/err" || die "$(tail -n 1 "$tmp/err")"
 	record "append seconds" ckptfs "$(awk "BEGIN { printf \"%.6f\", $(elapsed "$t") / $appends }")"
 	record "append requests" ckptfs "$(awk -v n="$appends" 'END { printf "%.2f", NR / n }' "$tmp/requests")"
 	record "append KiB" ckptfs "$(awk -v n="$appends" '{ b += $7 } END { printf "%.1f", b / 1024 / n }' "$tmp/requests")"
@@ -368,7 +410,7 @@ row_find() {
 	unmount
 	mount_system ckptfs
 	t=$(now)
-	[ "$(find "$tmp/mnt" -type f | wc -l)" -eq $((n * 100)) ] || die "find: not all files were found"
+	[ "$(find "$tmp/mnt" -type f | wc -l)" -eq $((n * 100)) ] || die "not all files were found"
 	record "find seconds" ckptfs "$(elapsed "$t")"
 	unmount
 	stop_sim
@@ -441,7 +483,7 @@ two() {
 	shift
 	OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none \
 		mpirun -n 2 --oversubscribe --bind-to none "$b/ckptbench" "$@" out="$dir" >"$tmp/two.txt" 2>&1 ||
-		die "$1: $(tail -n 1 "$tmp/two.txt")"
+		die "$1: $(reason "$tmp/two.txt")"
 	job=$(echo "$dir/$1"/*/0/job_results.json)
 }
 
@@ -451,7 +493,8 @@ row_clients() {
 	start_sim --null
 	for ((run = 0; run < runs; run++)); do
 		for client in s3 awscrt libs3; do
-			if "$b/ckptbench" --help | grep -q "^  $client .*not in this build"; then
+			"$b/ckptbench" --help >"$tmp/help"
+			if grep -q "^  $client .*not in this build" "$tmp/help"; then
 				echo "absent: $client"
 				continue
 			fi
@@ -505,6 +548,11 @@ echo "$(nproc) cores, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)
 for row in $all; do
 	has_row "$row" || continue
 	echo "measuring: $row"
-	"row_$row"
+	measure "$row"
 done
-awk -f "$root/bench/speed.awk" "$tsv" | tee "$out/speed.txt"
+awk -f "$root/bench/speed.awk" "$tsv" >"$out/speed.txt"
+cat "$out/speed.txt"
+[ ${#failed[@]} -eq 0 ] || {
+	printf 'speed: failed, and so not in the table: %s\n' "${failed[*]}" >&2
+	exit 1
+}

@@ -30,6 +30,7 @@ bench_tests = \
 	%D%/shards_libs3.sh \
 	%D%/shards_s3.sh \
 	%D%/shards_verify.sh \
+	%D%/speed_table.sh \
 	%D%/stop.sh \
 	%D%/suite.sh \
 	%D%/torch.sh \
