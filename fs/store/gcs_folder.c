@@ -156,6 +156,8 @@ int gcs_folder_rename_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(op->next ? HTTP_GET : HTTP_POST);
 
+        if (op->stage != GCS_BEGIN)
+                return gcs_folder_get(k, op, op->stage == GCS_PROBE ? op->src : op->key);
         if (op->next) {
                 gcs_bucket_path(&m.path, k, "/operations/");
                 uri_encode(&m.path, op->next, false);
@@ -182,10 +184,10 @@ static int operation_error(struct op *op, const struct json *error)
                                                                 : -EIO;
 }
 
-/* The name of an operation is "projects/_/buckets/B/operations/ID". */
-static int poll_again(struct op *op, const struct json *j)
+/* The name of an operation is "projects/_/buckets/B/operations/ID", or its ID. */
+static int poll(struct op *op, const char *name)
 {
-        const char *name = json_string(json_get(j, "name"), ""), *id = strrchr(name, '/');
+        const char *id = strrchr(name, '/');
 
         id = id ? id + 1 : name;
         if (!*id) {
@@ -194,8 +196,9 @@ static int poll_again(struct op *op, const struct json *j)
                          "an operation without a name");
                 return -EIO;
         }
+        char *next = strdup(id);
         free(op->next);
-        op->next = strdup(id);
+        op->next = next;
         op->again_ms = op->again_ms ? op->again_ms * 2 : POLL_FIRST_MS;
         if (op->again_ms > POLL_MOST_MS)
                 op->again_ms = POLL_MOST_MS;
@@ -203,27 +206,66 @@ static int poll_again(struct op *op, const struct json *j)
         return op->next ? OP_AGAIN : -ENOMEM;
 }
 
-static int begin_failed(struct store_kind *k, struct op *op)
+/* A try whose reply was lost may have begun the operation, and servers forget those that are over:
+ * then the folders tell. */
+static int failed(struct store_kind *k, struct op *op)
 {
-        bool exists = op->rq.status == 409 || op->rq.status == 412;
+        bool exists = !op->next && (op->rq.status == 409 || op->rq.status == 412);
         int err = gcs_fault(k, op);
 
-        if (op->maybe_done && err == -ENOENT && !op->next)
-                return 0; /* the try whose reply was lost took it away */
-        return exists ? -EEXIST : err;
+        if (exists)
+                err = -EEXIST;
+        if ((err != -EEXIST && err != -ENOENT) || !(op->maybe_done || op->next))
+                return err;
+        op->verify_err = op->next ? -EIO : err;
+        op->stage = GCS_PROBE;
+        return OP_AGAIN;
+}
+
+/* What has become of the source: it is on its way, is where it was, or is gone. */
+static int source_found(struct store_kind *k, struct op *op)
+{
+        CLEANUP(json_freep) struct json *j = NULL;
+
+        int err = gcs_ok(op) ? gcs_json(op, &j) : gcs_fault(k, op);
+        if (err == -ENOENT) {
+                op->stage = GCS_VERIFY;
+                return OP_AGAIN;
+        }
+        if (err)
+                return err;
+        const struct json *pending = json_get(j, "pendingRenameInfo");
+        const char *id = json_string(json_get(pending, "operationId"), "");
+        if (!*id || op->next) /* a second time it would be another's */
+                return op->verify_err;
+        op->stage = GCS_BEGIN;
+        return poll(op, id);
+}
+
+static int target_found(struct store_kind *k, struct op *op)
+{
+        if (gcs_ok(op))
+                return 0;
+        int err = gcs_fault(k, op);
+        return err == -ENOENT ? op->verify_err : err;
 }
 
 int gcs_folder_rename_parse(struct store_kind *k, struct op *op)
 {
         CLEANUP(json_freep) struct json *j = NULL;
 
+        if (op->stage != GCS_BEGIN)
+                return op->stage == GCS_PROBE ? source_found(k, op) : target_found(k, op);
         if (!gcs_ok(op))
-                return begin_failed(k, op);
+                return failed(k, op);
         int err = gcs_json(op, &j);
         if (err)
                 return err;
         if (!json_bool(json_get(j, "done"), false))
-                return poll_again(op, j);
+                return poll(op, json_string(json_get(j, "name"), ""));
         const struct json *error = json_get(j, "error");
-        return error ? operation_error(op, error) : 0;
+        if (error || !op->verify_err)
+                return error ? operation_error(op, error) : 0;
+        op->stage = GCS_VERIFY; /* it was found, and may have been to another name */
+        return OP_AGAIN;
 }

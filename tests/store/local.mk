@@ -8,6 +8,7 @@ store_fake_tests = \
 	%D%/test_delete \
 	%D%/test_faults \
 	%D%/test_gcs_answers \
+	%D%/test_gcs_lost \
 	%D%/test_lost \
 	$(NULL)
 check_PROGRAMS += $(store_fake_tests)
@@ -35,6 +36,9 @@ STORE_FAKE = %D%/fake.c %D%/fake.h
 %C%_test_gcs_answers_SOURCES = %D%/test_gcs_answers.c %D%/event.c %D%/event.h $(STORE_FAKE)
 %C%_test_gcs_answers_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_gcs_answers_LDADD = $(STORE_TEST_LIBS)
+%C%_test_gcs_lost_SOURCES = %D%/test_gcs_lost.c %D%/event.c %D%/event.h $(STORE_FAKE)
+%C%_test_gcs_lost_CFLAGS = $(STORE_TEST_CFLAGS)
+%C%_test_gcs_lost_LDADD = $(STORE_TEST_LIBS)
 %C%_test_lost_SOURCES = %D%/test_lost.c %D%/event.c %D%/event.h $(STORE_FAKE)
 %C%_test_lost_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_lost_LDADD = $(STORE_TEST_LIBS)
