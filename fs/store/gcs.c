@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/banned.h"
@@ -27,6 +28,22 @@ static void gcs_closep(struct store_kind **k)
                 gcs_close(*k);
 }
 
+/* Whether the host, as in a URL, is one of the vendor's: the public endpoint, those of regions, and
+ * private ones, of this universe or of the first. */
+static bool is_vendor(const char *host, const char *universe)
+{
+        const char *const domains[] = {universe, "googleapis.com"};
+        size_t n = strcspn(host, ":/");
+
+        for (size_t i = 0; i < 2; i++) {
+                size_t len = strlen(domains[i]);
+                if (n > len && host[n - len - 1] == '.' &&
+                    !strncasecmp(host + n - len, domains[i], len))
+                        return true;
+        }
+        return false;
+}
+
 /* An emulator may be given as HOST:PORT alone, as the vendor's libraries take it. */
 static int set_endpoint(struct store_kind *k, const struct store_config *cfg,
                         struct cred_gcp_facts *facts, char *why, size_t nwhy)
@@ -34,13 +51,13 @@ static int set_endpoint(struct store_kind *k, const struct store_config *cfg,
         const char *arg = cfg->endpoint;
         const char *given = arg && *arg ? arg : getenv("STORAGE_EMULATOR_HOST");
         CLEANUP(buf_release) struct buf url = BUF_INIT, own = BUF_INIT;
+        bool is_given = given && *given;
 
-        k->emulator = given && *given;
-        if (!k->emulator && facts->machine && !cfg->anonymous)
+        if (!is_given && facts->machine && !cfg->anonymous)
                 cred_gcp_machine_universe(facts);
         if (buf_addf(&own, "https://storage.%s", facts->universe))
                 return -ENOMEM;
-        if (!k->emulator)
+        if (!is_given)
                 given = own.p;
         if (!strstr(given, "://"))
                 buf_adds(&url, "http://");
@@ -55,6 +72,7 @@ static int set_endpoint(struct store_kind *k, const struct store_config *cfg,
                          given);
                 return -EINVAL;
         }
+        k->emulator = !is_vendor(host, facts->universe);
         k->endpoint = buf_take(&url);
         return k->endpoint ? 0 : -ENOMEM;
 }

@@ -17,7 +17,7 @@ struct store_kind {
         char *bucket;
         char *prefix;          /* "" or with a '/' at its end */
         char *endpoint;        /* "https://host[:port]" without a '/' at its end */
-        bool emulator;         /* an address of the user's, not the vendor's */
+        bool emulator;         /* not the vendor's, which is known by its name */
         char *billing_project; /* or NULL */
         char *kms_key;         /* or NULL */
         bool keys;             /* HMAC: all requests are of the XML API */
@@ -25,6 +25,8 @@ struct store_kind {
         enum store_way upload;
         bool folders;       /* atomic: the bucket has a hierarchical namespace */
         bool no_move;       /* atomic: the server has no moveTo */
+        bool moves;         /* atomic: it has, it was seen */
+        bool no_batch;      /* atomic: it takes no batches */
         bool no_multipart;  /* atomic: nor multipart uploads */
         bool shows_markers; /* atomic: listings have the objects of prefixes, it was seen */
 };
@@ -131,10 +133,13 @@ enum gcs_stage {
         GCS_XML,     /* pages of the XML API */
         GCS_FOLDER,  /* is there a folder of the name of an empty listing? */
         GCS_LAYOUT,  /* of the bucket */
-        GCS_VERIFY   /* is the target what the op means to make? */
+        GCS_VERIFY,  /* is the target what the op means to make? */
+        GCS_COPIED   /* the same, and then the source is deleted */
 };
 
 /* gcs_verify.c: a change whose reply was lost is looked into: as s3_verify.c. */
+/* A condition that does not hold may be due to a try that took effect unseen. */
+bool gcs_may_be_ours(const struct op *op, int err);
 int gcs_verify_begin(struct op *op, int err);
 int gcs_verify_build(struct store_kind *k, struct op *op);
 /* Whether the object is of op->expect's size and checksum. */

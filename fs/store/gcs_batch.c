@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gcs_batch.c: deletes many objects, a hundred in an exchange: a request of requests. */
+/* gcs_batch.c: deletes many objects, a hundred in an exchange: a request of requests. A server that
+ * takes none is asked for one after the other. */
 #include "store/gcs.h"
 
 #include <ctype.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/banned.h"
 
 enum { BATCH_MAX = 100 };
@@ -21,22 +23,37 @@ static size_t batch_size(const struct op *op)
         return left < BATCH_MAX ? left : BATCH_MAX;
 }
 
+static void add_path(struct buf *path, const struct store_kind *k, const char *key)
+{
+        if (gcs_is_folder(k, key))
+                gcs_folder_path(path, k, key);
+        else
+                gcs_object_path(path, k, key);
+}
+
+static int delete_next(struct store_kind *k, struct op *op)
+{
+        CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_DELETE);
+
+        add_path(&m.path, k, op->keys[op->at]);
+        return gcs_send(k, op, &m);
+}
+
 int gcs_delete_many_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_POST);
 
         if (k->keys)
                 return gcs_xml_delete_many(k, op);
+        if (__atomic_load_n(&k->no_batch, __ATOMIC_RELAXED))
+                return delete_next(k, op);
         buf_reset(&op->text);
         for (size_t i = 0; i < batch_size(op); i++) {
                 buf_addf(&op->text,
                          "--" BOUNDARY "\r\nContent-Type: application/http\r\n"
                          "Content-ID: <%zu>\r\n\r\nDELETE ",
                          i);
-                if (gcs_is_folder(k, op->keys[op->at + i]))
-                        gcs_folder_path(&op->text, k, op->keys[op->at + i]);
-                else
-                        gcs_object_path(&op->text, k, op->keys[op->at + i]);
+                add_path(&op->text, k, op->keys[op->at + i]);
                 gcs_batch_query(&op->text, k);
                 buf_adds(&op->text, " HTTP/1.1\r\n\r\n\r\n");
         }
@@ -90,14 +107,53 @@ static int read_replies(struct op *op, size_t *n)
         return answer;
 }
 
+static int went_on(struct op *op, size_t n)
+{
+        op->at += n;
+        retry_progress(&op->retry);
+        return op->at < op->nkeys ? OP_AGAIN : op->verify_err;
+}
+
+/* What is refused for good keeps no others from being deleted. */
+static int deleted_one(struct store_kind *k, struct op *op)
+{
+        int err = gcs_ok(op) ? 0 : gcs_fault(k, op);
+
+        if (err > 0)
+                return err;
+        if (err && err != -ENOENT && !op->verify_err)
+                op->verify_err = err;
+        return went_on(op, 1);
+}
+
+/* An emulator that has no batches says so in as many ways as there are. */
+static bool has_no_batch(const struct store_kind *k, const struct op *op, int err)
+{
+        int status = op->rq.status;
+        return err == -EOPNOTSUPP || (k->emulator && (status == 400 || status == 404));
+}
+
+static int refused(struct store_kind *k, struct op *op)
+{
+        int err = gcs_fault(k, op);
+
+        if (!has_no_batch(k, op, err))
+                return err;
+        if (!__atomic_exchange_n(&k->no_batch, true, __ATOMIC_RELAXED))
+                log_info("store: %s takes no batches: objects are deleted one by one", k->endpoint);
+        return OP_AGAIN;
+}
+
 int gcs_delete_many_parse(struct store_kind *k, struct op *op)
 {
         size_t n, sent = batch_size(op);
 
         if (k->keys)
                 return gcs_xml_deleted(k, op);
+        if (op->rq.method == HTTP_DELETE)
+                return deleted_one(k, op);
         if (!gcs_ok(op))
-                return gcs_fault(k, op);
+                return refused(k, op);
         int answer = read_replies(op, &n);
         if (n != sent) {
                 op->fault.status = op->rq.status;
@@ -107,7 +163,5 @@ int gcs_delete_many_parse(struct store_kind *k, struct op *op)
         }
         if (answer)
                 return answer; /* all of it again, if at all: what is gone stays gone */
-        op->at += sent;
-        retry_progress(&op->retry);
-        return op->at < op->nkeys ? OP_AGAIN : 0;
+        return went_on(op, sent);
 }

@@ -235,6 +235,7 @@ static int begun(struct store_kind *k, struct op *op)
                 err = op_set_meta(op, &op->obj.meta);
         if (!err)
                 err = gather(k, op);
+        op->maybe_done = false; /* from here on it is a step that may have been */
         op->stage = GCS_COMPOSE;
         return err ? err : OP_AGAIN;
 }
@@ -258,6 +259,7 @@ static int begin_cleaning(struct store_kind *k, struct op *op)
                         return -ENOMEM;
         }
         op->at = 0;
+        op->verify_err = 0;
         op->stage = GCS_CLEAN;
         return add_key(op, name.p) ? -ENOMEM : OP_AGAIN;
 }
@@ -282,10 +284,10 @@ static int stepped(struct store_kind *k, struct op *op)
         if (step_name(&name, k, op))
                 return -ENOMEM;
         int err = gcs_ok(op) ? gcs_read_resource(op, name.p) : gcs_fault(k, op);
-        if (last && op->maybe_done && (err == -EEXIST || err == -ESTALE))
+        if (err == -ENOENT) /* a source of that generation is gone: an append replaces its own */
+                err = -ESTALE;
+        if (last && gcs_may_be_ours(op, err))
                 return gcs_verify_begin(op, err);
-        if (err == -ENOENT)
-                return -ESTALE; /* a source of that generation is gone */
         if (err)
                 return err;
         if (last)

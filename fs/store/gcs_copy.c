@@ -93,13 +93,6 @@ int gcs_rewritten(struct store_kind *k, struct op *op)
         return 0;
 }
 
-/* A condition that does not hold may be due to a try whose reply was lost: then the target is as
- * the source. */
-static bool may_be_ours(const struct op *op, int err)
-{
-        return op->maybe_done && (err == -EEXIST || err == -ESTALE);
-}
-
 int gcs_copy_build(struct store_kind *k, struct op *op)
 {
         switch (op->stage) {
@@ -123,9 +116,9 @@ int gcs_copy_parse(struct store_kind *k, struct op *op)
                 return gcs_verify_begin(op, op->verify_err);
         }
         int err = gcs_rewritten(k, op);
-        if (!may_be_ours(op, err))
+        if (!gcs_may_be_ours(op, err))
                 return err;
-        op->stage = GCS_PROBE;
+        op->stage = GCS_PROBE; /* then the target is as the source */
         op->verify_err = err;
         return OP_AGAIN;
 }
@@ -173,10 +166,19 @@ int gcs_rename_build(struct store_kind *k, struct op *op)
         case GCS_UNLINK:
                 return unlink_source(k, op);
         case GCS_VERIFY:
+        case GCS_COPIED:
                 return gcs_verify_build(k, op);
         default:
                 return gcs_rewrite(k, op);
         }
+}
+
+/* Whether a server that finds nothing to move may have the call all the same: Google's own, one
+ * that has moved something, and one that speaks of the object. */
+static bool may_move(const struct store_kind *k, const struct op *op)
+{
+        return !k->emulator || __atomic_load_n(&k->moves, __ATOMIC_RELAXED) ||
+               strstr(op->fault.message, "No such object");
 }
 
 static int moved(struct store_kind *k, struct op *op)
@@ -184,9 +186,11 @@ static int moved(struct store_kind *k, struct op *op)
         int err = gcs_ok(op) ? gcs_read_resource(op, op->key) : gcs_fault(k, op);
         bool refused = err == -ENOENT || err == -EOPNOTSUPP || (err == OP_RETRY && gcs_ok(op)) ||
                        (k->emulator && op->rq.status == 400);
-        if (!refused && !may_be_ours(op, err))
+        if (!err)
+                __atomic_store_n(&k->moves, true, __ATOMIC_RELAXED);
+        if (!refused && !gcs_may_be_ours(op, err))
                 return err;
-        op->verify_err = refused ? -ENOENT : err;
+        op->verify_err = err == -ENOENT && may_move(k, op) ? -EAGAIN : refused ? -ENOENT : err;
         op->stage = GCS_PROBE;
         return OP_AGAIN;
 }
@@ -200,8 +204,16 @@ static int source_stands(struct store_kind *k, struct op *op)
                 return op->verify_err;
         if (op->src_match && strcmp(op->src_match, src.etag) != 0)
                 return -ESTALE;
+        op->expect = src;
+        if (op->verify_err == -EAGAIN) { /* another server may know it already */
+                snprintf(op->fault.message, sizeof op->fault.message,
+                         "there is nothing to move, though the object is there");
+                op->stage = GCS_MOVE;
+                return OP_RETRY;
+        }
         if (!op->src_match && !(op->src_match = strdup(src.etag)))
                 return -ENOMEM;
+        op->maybe_done = false; /* from here on it is the copy that may have been */
         if (!__atomic_exchange_n(&k->no_move, true, __ATOMIC_RELAXED))
                 log_info("store: %s has no moveTo: objects are copied and deleted to rename them",
                          k->endpoint);
@@ -212,9 +224,8 @@ static int source_stands(struct store_kind *k, struct op *op)
 /* The source is gone: by a try of ours whose reply was lost, if the target is there. */
 static int source_is_gone(struct op *op)
 {
-        if (!op->maybe_done)
-                return -ENOENT;
-        return gcs_verify_begin(op, op->verify_err ? op->verify_err : -ENOENT);
+        bool said = op->verify_err == -EEXIST || op->verify_err == -ESTALE;
+        return op->maybe_done ? gcs_verify_begin(op, said ? op->verify_err : -ENOENT) : -ENOENT;
 }
 
 static int probed(struct store_kind *k, struct op *op)
@@ -247,13 +258,21 @@ int gcs_rename_parse(struct store_kind *k, struct op *op)
         case GCS_UNLINK:
                 err = gcs_ok(op) ? 0 : gcs_fault(k, op);
                 return err == -ENOENT || err == -ESTALE ? 0 : err;
+        case GCS_COPIED:
+                err = gcs_verify_parse(k, op);
+                break;
         default:
                 err = gcs_rewritten(k, op);
-                if (err)
-                        return err;
-                op->stage = GCS_UNLINK;
-                return OP_AGAIN;
+                if (gcs_may_be_ours(op, err)) {
+                        gcs_verify_begin(op, err);
+                        op->stage = GCS_COPIED;
+                        return OP_AGAIN;
+                }
         }
+        if (err)
+                return err;
+        op->stage = GCS_UNLINK;
+        return OP_AGAIN;
 }
 
 /* --- metadata

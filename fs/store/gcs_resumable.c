@@ -21,7 +21,7 @@
 #include "store/store_int.h"
 #include "base/banned.h"
 
-enum { GRAIN = 256 << 10, STATUS_GOES_ON = 308 };
+enum { GRAIN = 256 << 10, STATUS_GOES_ON = 308, STATUS_GONE = 410 };
 
 /* Where the stream is; guarded by the upload's mutex, but for what only the part whose turn it is
  * touches: that is one at a time. */
@@ -329,7 +329,7 @@ int gcs_resumable_parted(struct store_kind *k, struct op *op)
                 return begun_anew(k, op);
         if (op->rq.status != STATUS_GOES_ON) {
                 int err = gcs_ok(op) ? -EIO : gcs_fault(k, op);
-                if (err == -ENOENT || op->rq.status == 410)
+                if (err == -ENOENT || op->rq.status == STATUS_GONE)
                         return lost(op, err);
                 return err; /* OP_RETRY says that it may have come, and it is asked */
         }
@@ -401,7 +401,8 @@ int gcs_resumable_parse(struct store_kind *k, struct op *op)
                 return has < op->expect.size ? again : OP_RETRY; /* it should have ended */
         }
         int err = gcs_ok(op) ? 0 : gcs_fault(k, op);
-        if (err && err != -ENOENT) /* else perhaps it ended already */
+        bool gone = err == -ENOENT || op->rq.status == STATUS_GONE; /* perhaps it ended already */
+        if (err && !gone)
                 return err;
         return gcs_multipart_look(k, op);
 }
@@ -418,11 +419,12 @@ int gcs_resumable_abort(struct store_kind *k, struct op *op)
 
 int gcs_resumable_aborted(struct store_kind *k, struct op *op)
 {
-        enum { CANCELLED = 499, GONE = 410 };
+        enum { CANCELLED = 499 };
 
         if (op->stage == GCS_UNLINK)
                 return gcs_multipart_aborted(k, op);
-        int err = op->rq.status == CANCELLED || op->rq.status == GONE ? 0 : gcs_delete_parse(k, op);
+        bool over = op->rq.status == CANCELLED || op->rq.status == STATUS_GONE;
+        int err = over ? 0 : gcs_delete_parse(k, op);
         if (err)
                 return err;
         op->stage = GCS_UNLINK;

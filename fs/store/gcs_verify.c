@@ -7,6 +7,11 @@
 
 #include "base/banned.h"
 
+bool gcs_may_be_ours(const struct op *op, int err)
+{
+        return op->maybe_done && (err == -EEXIST || err == -ESTALE);
+}
+
 int gcs_verify_begin(struct op *op, int err)
 {
         op->stage = GCS_VERIFY;

@@ -2,6 +2,8 @@
 # Mounts whose store goes wrong as the JSON files say (storesim --faults, see storesim(1)).
 fault_tests = \
 	%D%/clock.sh \
+	%D%/gs_lost.sh \
+	%D%/gs_lost_keys.sh \
 	%D%/gs_rename_between.sh \
 	%D%/gs_refused.sh \
 	%D%/name_refused.sh \
@@ -40,6 +42,13 @@ $(fault_gs_tests): %D%/local.mk
 EXTRA_DIST += \
 	$(fault_tests) \
 	%D%/expired.json \
+	%D%/gs_compose_lost.json \
+	%D%/gs_copy_lost.json \
+	%D%/gs_folder_lost.json \
+	%D%/gs_move_missed.json \
+	%D%/gs_no_batch.json \
+	%D%/gs_no_batch_denied.json \
+	%D%/gs_operation_forgotten.json \
 	%D%/gs_expired.json \
 	%D%/gs_expired_for_good.json \
 	%D%/gs_move_hiccups.json \

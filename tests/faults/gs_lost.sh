@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# gs_lost.sh: on Google Cloud Storage, changes whose reply is lost count as what they are; calls that a server
+# lacks, or seems to lack, leave nothing behind.
+CKPTFS_TEST_SCHEME=gs
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 30
+start_store
+mount_ckptfs part_size=5M deadline=20s attr_ttl=0 upload=compose
+head -c 12000000 /dev/urandom >"$tmp/data"
+cp "$tmp/data" "$tmp/longer"
+printf 1234567890 >>"$tmp/longer"
+sent() { fdo src "$1" open "$2" "$mnt/$3" write "$4" close; }
+tmp_is_empty() { [ -z "$(store_ls .ckptfs/)" ]; }
+
+# What an append composes replaces its own source: the second try finds none.
+cp "$tmp/data" "$mnt/f"
+printf 1234567890 >"$tmp/tail"
+for turn in one two; do
+	set_faults gs_compose_lost
+	expect_eq "ok ok ok ok" "$(sent "$tmp/tail" wa f 10)" "the reply to composition $turn of an append is lost: close returns 0"
+	[ $turn = one ] || printf 1234567890 >>"$tmp/longer"
+	same "it is there once" "$tmp/longer" f
+	expect_eq "" "$(store_ls .ckptfs/)" "and nothing of it is kept"
+done
+set_faults gs_compose_lost
+expect_eq "ok ok ok ok" "$(sent "$tmp/data" wcx new 12000000)" "the same of a new file"
+same "which is whole" "$tmp/data" new
+set_faults gs_copy_lost
+expect_eq "ok" "$(cp "$mnt/new" "$mnt/copy" && echo ok)" "the reply to a copy onto a new name is lost"
+same "the copy is whole" "$tmp/data" copy
+set_faults
+
+# moveTo that seems not to be there.
+for turn in one two; do
+	requests_mark
+	set_faults gs_move_missed
+	expect_eq ok "$(fdo rename "$mnt/copy" "$mnt/copy2")" "a server that once finds nothing to move is asked again"
+	expect_requests "and not taken for one without moveTo" objects.move=2 CopyObject=0
+	set_faults
+	mv "$mnt/copy2" "$mnt/copy"
+done
+
+# No batches: pieces go one by one, also those of what was refused.
+set_faults gs_no_batch_denied
+requests_mark
+expect_eq "ok ok ok EACCES" "$(fdo src "$tmp/data" open wct "$mnt/refused" write 12000000 close)" "a composition is refused"
+check "its pieces go without batches" wait_for 20 tmp_is_empty
+expect_requests "which are tried once" batch=1
+expect_eq "ok ok ok EACCES" "$(sent "$tmp/tail" wa f 10)" "an append is refused"
+check "its piece goes, too" wait_for 20 tmp_is_empty
+set_faults gs_no_batch
+expect_eq "ok ok ok ok" "$(sent "$tmp/data" wct new 12000000)" "what is composed"
+expect_eq "" "$(store_ls .ckptfs/)" "leaves no pieces"
+mkdir "$mnt/many"
+for i in 1 2 3 4 5; do echo $i >"$mnt/many/$i"; done
+mv "$mnt/many" "$mnt/others"
+rm -r "$mnt/others"
+expect_eq "copy f new" "$(store_ls | xargs)" "a directory is renamed and removed"
+expect_log 'store: (rename|upload-complete) .* 403'
+expect_log 'refused: not published, .*Permission denied'
+expect_log ' f: not published, the version before it stands: Permission denied'
+umount_ckptfs
+store_stop
+
+# Folders.
+store_data=$tmp/folders
+start_store --hns
+mount_ckptfs deadline=20s attr_ttl=0
+mkdir "$mnt/a" "$mnt/taken"
+echo x >"$mnt/a/x"
+echo x >"$mnt/taken/x"
+set_faults gs_folder_lost
+expect_eq ok "$(fdo rename "$mnt/a" "$mnt/b")" "the reply to the rename of a folder is lost"
+expect_eq "b/x taken/x" "$(store_ls | xargs)" "it has its new name"
+set_faults gs_operation_forgotten
+expect_eq ok "$(fdo rename "$mnt/b" "$mnt/c")" "a server forgets the operation that renames one"
+expect_eq "x" "$(cat "$mnt/c/x")" "it is there"
+set_faults gs_folder_lost
+expect_eq "ENOTEMPTY" "$(fdo rename "$mnt/c" "$mnt/taken")" "a name that is taken stays taken"
+expect_eq "c taken" "$(ls "$mnt" | xargs)" "and both are there"
+umount_ckptfs

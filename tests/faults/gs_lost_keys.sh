@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# gs_lost_keys.sh: with HMAC keys a file of several parts gets its name by a copy, whose reply may be lost.
+CKPTFS_TEST_SCHEME=gs CKPTFS_TEST_KEYS=yes
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 8
+start_store
+mount_ckptfs part_size=5M deadline=20s attr_ttl=0
+head -c 12000000 /dev/urandom >"$tmp/data"
+set_faults gs_copy_lost
+expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wcx "$mnt/f" write 12000000 close)" "the copy to a new name is made unseen: close returns 0"
+same "the file is whole" "$tmp/data" f
+expect_eq f "$(store_ls)" "and alone"
+set_faults gs_copy_lost
+expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wt "$mnt/f" write 12000000 close)" "the same over an old one"
+expect_eq f "$(store_ls)" "alone again"
+set_faults gs_copy_lost
+expect_eq "ok" "$(cp "$mnt/f" "$mnt/g" && echo ok)" "a copy onto a new name"
+same "is whole" "$tmp/data" g
+umount_ckptfs
