@@ -44,6 +44,8 @@ static const struct endpoint {
         {"gce.universe", "GET", "/computeMetadata/v1/universe/*", NULL, NULL, STYLE_TEXT, ask_gce},
         {"oauth2.token", "POST", "/oauth2/token", NULL, NULL, STYLE_OAUTH, ask_oauth2},
         {"gsts.token", "POST", "/google-sts/v1/token", NULL, NULL, STYLE_OAUTH, ask_google_sts},
+        {"gsts.oauthtoken", "POST", "/google-sts/v1/oauthtoken", NULL, NULL, STYLE_OAUTH,
+         ask_google_login},
         {"iam.generateAccessToken", "POST", "/v1/projects/-/serviceAccounts/*", NULL, NULL,
          STYLE_JSON, ask_generate},
         {"subject", "GET", "/subject", NULL, NULL, STYLE_TEXT, ask_subject},

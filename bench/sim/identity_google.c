@@ -207,6 +207,21 @@ void ask_google_sts(struct ask *a)
                 reply_token(a, 0, "urn:ietf:params:oauth:token-type:access_token");
 }
 
+/* A user of a workforce pool, whose client is named by the header. */
+void ask_google_login(struct ask *a)
+{
+        const char *grant = ask_param(a, "grant_type");
+
+        if (!grant || strcmp(grant, "refresh_token"))
+                ask_refuse(a, STYLE_OAUTH, 400, "unsupported_grant_type", "Invalid grant_type");
+        else if (ask_lacks(a, "authorization", http_header(&a->x->rq, "authorization")))
+                ask_refuse(a, STYLE_OAUTH, 401, "invalid_client", "The client is not known.");
+        else if (ask_lacks(a, "refresh_token", ask_param(a, "refresh_token")))
+                invalid_grant(a, "The refresh token has expired.");
+        else
+                reply_token(a, 0, NULL);
+}
+
 void ask_generate(struct ask *a)
 {
         const char *auth = http_header(&a->x->rq, "authorization");

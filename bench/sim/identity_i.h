@@ -76,7 +76,8 @@ bool identity_renews(struct identity *id, unsigned number);
 ask_fn ask_imds_token, ask_imds_roles, ask_imds_credentials, ask_imds_region, ask_imds_document,
         ask_ecs, ask_sso_credentials, ask_sso_token;
 ask_fn ask_sts;
-ask_fn ask_gce, ask_gce_ping, ask_oauth2, ask_google_sts, ask_generate, ask_subject;
+ask_fn ask_gce, ask_gce_ping, ask_oauth2, ask_google_sts, ask_google_login, ask_generate,
+        ask_subject;
 
 /* Whether a request is signed by a key that STS knows: one of the file, the store's own, or one
  * that was issued. `why` says what is wrong. 0 or -EACCES. */

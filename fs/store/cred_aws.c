@@ -31,9 +31,7 @@ int cred_aws_env(struct cred_ask *a, struct cred *out)
 int cred_aws_take(struct cred_ask *a, const struct json *j, const char *where, const char *access,
                   const char *token, struct cred *out)
 {
-        const char *expires = json_string(json_get(j, "Expiration"), NULL);
-        const char *code = json_string(json_get(j, "Code"), "Success");
-        time_t expiry = expires ? cred_time(expires) : 0;
+        const char *code = json_string(json_get(j, "Code"), "Success"), *expires, *session;
 
         if (strcmp(code, "Success") != 0)
                 return cred_no(a, -EACCES, "%s: %.100s: see to the role there", where, code);
@@ -41,11 +39,15 @@ int cred_aws_take(struct cred_ask *a, const struct json *j, const char *where, c
         const char *secret = id ? cred_json_string(a, j, "SecretAccessKey", where) : NULL;
         if (!secret)
                 return -EBADMSG;
+        if (cred_json_option(a, j, "Expiration", where, &expires) ||
+            cred_json_option(a, j, token, where, &session))
+                return -EBADMSG;
+        time_t expiry = expires ? cred_time(expires) : 0;
         if (expires && !expiry)
                 return cred_no(a, -EBADMSG,
                                "%s: Expiration is no time such as 2030-01-01T00:00:00Z: correct it",
                                where);
-        return cred_keys(out, id, secret, json_string(json_get(j, token), NULL), expiry);
+        return cred_keys(out, id, secret, session, expiry);
 }
 
 static const char *first(const char *a, const char *b)

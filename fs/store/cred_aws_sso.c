@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/uri.h"
+#include "store/aws_host.h"
 
 #include "base/banned.h"
 
@@ -45,18 +46,25 @@ static int settings_of(struct cred_ask *a, const struct profile *p, struct profi
         return 0;
 }
 
+#define MS_MOST 1e15 /* later than any clock of ours */
+
 static int take(struct cred_ask *a, const struct json *reply, struct cred *out)
 {
         const struct json *j = json_get(reply, "roleCredentials");
         const char *access = cred_json_string(a, j, "accessKeyId", "SSO's answer");
         const char *secret =
                 access ? cred_json_string(a, j, "secretAccessKey", "SSO's answer") : NULL;
+        const char *token;
         double ms = json_number(json_get(j, "expiration"), 0);
+        time_t expiry = ms > 0 && ms < MS_MOST ? (time_t)(ms / 1000) : 0;
 
-        if (!secret)
+        if (!secret || cred_json_option(a, j, "sessionToken", "SSO's answer", &token))
                 return -EBADMSG;
-        return cred_keys(out, access, secret, json_string(json_get(j, "sessionToken"), NULL),
-                         (time_t)(ms / 1000));
+        if (!expiry)
+                return cred_no(a, -EBADMSG,
+                               "SSO's answer has no expiration that is a time: update "
+                               "what answers in its place");
+        return cred_keys(out, access, secret, token, expiry);
 }
 
 int cred_aws_sso(struct cred_ask *a, const struct profile *p, struct cred *out)
@@ -78,7 +86,7 @@ int cred_aws_sso(struct cred_ask *a, const struct profile *p, struct cred *out)
         if (endpoint)
                 buf_adds(&c.url, endpoint);
         else
-                buf_addf(&c.url, "https://portal.sso.%s.amazonaws.com", l.region);
+                aws_service_url(&c.url, "portal.sso", l.region, a->fips, a->dualstack);
         buf_adds(&c.url, "/federation/credentials?");
         uri_encode_query(&c.url, query, 2);
         cred_call_header(&c, "x-amz-sso_bearer_token", token);

@@ -28,13 +28,17 @@ struct gcp_file {
         const struct json *j;
         const char *scope;
 };
-/* What a field has, or NULL with the reason. */
+/* What a field has, or NULL with the reason; `other` where there is no such field. */
 const char *gcp_field(struct cred_ask *a, const struct gcp_file *f, const char *name);
+const char *gcp_field_or(struct cred_ask *a, const struct gcp_file *f, const char *name,
+                         const char *other);
 
 /* One kind of file each: fills *out with a bearer token. */
 typedef int gcp_token_fn(struct cred_ask *a, const struct gcp_file *f, struct cred *out);
 gcp_token_fn gcp_hmac, gcp_service_account, gcp_authorized_user, gcp_external_account,
-        gcp_impersonated;
+        gcp_external_user, gcp_impersonated;
+/* Adds what to do when a user's login was refused; returns err. */
+int gcp_login_ended(struct cred_ask *a, const struct gcp_file *f, int err);
 /* By the file's "type". */
 gcp_token_fn gcp_token;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cred_gcp_external.c: an identity from elsewhere (workload identity federation): a subject token
  * from a file, a URL, a program or AWS is exchanged for one of Google's, which may then take the
- * place of a service account. */
+ * place of a service account; and what gcloud leaves of such a user's login. */
 #include "store/cred_gcp.h"
 
 #include <errno.h>
@@ -14,6 +14,7 @@
 
 #include "base/banned.h"
 
+#define STS_TOKEN_URL "https://sts.googleapis.com/v1/oauthtoken"
 enum { PROGRAM_MS = 30000, PROGRAM_MIN_MS = 5000, PROGRAM_MAX_MS = 120000 };
 
 /* The token in a text that is it, or in a field of a JSON object. */
@@ -51,22 +52,38 @@ static int take_text(struct cred_ask *a, const struct gcp_file *f, struct buf *t
         return buf_adds(token, value);
 }
 
+/* Those that the file wants in a request. */
+static int add_headers(struct cred_ask *a, const struct gcp_file *f, struct cred_call *c)
+{
+        static const char no_name[] = "()<>@,;:\\\"/[]?={} \t\r\n";
+        const struct json *headers = json_get(json_get(f->j, "credential_source"), "headers");
+        bool good = !headers || json_is_object(headers);
+
+        for (size_t i = 0; good && i < json_count(headers); i++) {
+                const struct json *h = json_at(headers, i);
+                const char *name = json_name(h), *value = json_string(h, NULL);
+                good = *name && !name[strcspn(name, no_name)] && value &&
+                       !value[strcspn(value, "\r\n")];
+                if (good)
+                        cred_call_header(c, name, value);
+        }
+        return good ? 0
+                    : cred_no(a, -EINVAL,
+                              "%s: the headers of its credential_source are no names with a text "
+                              "of "
+                              "one line each: correct them",
+                              f->path);
+}
+
 static int from_url(struct cred_ask *a, const struct gcp_file *f, const char *url,
                     struct buf *token)
 {
         CLEANUP(cred_call_release) struct cred_call c = CRED_CALL("subject token server", "GET");
-        const struct json *headers = json_get(json_get(f->j, "credential_source"), "headers");
 
         buf_adds(&c.url, url);
-        for (size_t i = 0; i < json_count(headers); i++) {
-                const struct json *h = json_at(headers, i);
-                const char *value = json_string(h, "");
-                if (value[strcspn(value, "\r\n")])
-                        return cred_no(a, -EINVAL, "%s: a header has two lines: correct it",
-                                       f->path);
-                cred_call_header(&c, json_name(h), value);
-        }
-        int err = cred_call(a, &c);
+        int err = add_headers(a, f, &c);
+        if (!err)
+                err = cred_call(a, &c);
         if (!err)
                 err = cred_call_ok(a, &c);
         return err ? err : take_text(a, f, &c.reply, token);
@@ -157,25 +174,36 @@ static int subject_token(struct cred_ask *a, const struct gcp_file *f, struct bu
         return take_text(a, f, &text, token);
 }
 
-/* The name and password of the client, where the file has them; else the project to bill. */
-static int authorize(struct cred_call *c, const struct gcp_file *f)
+/* The name and password of the client. */
+static int add_client(struct cred_call *c, const char *id, const char *secret)
 {
         CLEANUP(secret_buf_release) struct buf pair = BUF_INIT, value = BUF_INIT;
+
+        if (buf_addf(&pair, "%s:%s", id, secret) || buf_adds(&value, "Basic ") ||
+            buf_grow(&value, 4 * ((pair.len + 2) / 3) + 1))
+                return -ENOMEM;
+        base64_encode(pair.p, pair.len, value.p + value.len);
+        cred_call_header(c, "Authorization", value.p);
+        return 0;
+}
+
+/* The client, where the file has one; else the project to bill. */
+static int authorize(struct cred_call *c, const struct gcp_file *f)
+{
+        CLEANUP(json_freep) struct json *options = NULL;
+        CLEANUP(freep) char *text = NULL;
         const char *id = json_string(json_get(f->j, "client_id"), NULL);
         const char *secret = json_string(json_get(f->j, "client_secret"), NULL);
         const char *project = json_string(json_get(f->j, "workforce_pool_user_project"), NULL);
 
-        if (id && secret) {
-                if (buf_addf(&pair, "%s:%s", id, secret) || buf_adds(&value, "Basic ") ||
-                    buf_grow(&value, 4 * ((pair.len + 2) / 3) + 1))
-                        return -ENOMEM;
-                base64_encode(pair.p, pair.len, value.p + value.len);
-                cred_call_header(c, "Authorization", value.p);
-        } else if (project) {
-                if (buf_addf(&pair, "{\"userProject\":\"%s\"}", project))
-                        return -ENOMEM;
-                cred_call_field(c, "options", pair.p);
-        }
+        if (id && secret)
+                return add_client(c, id, secret);
+        if (!project)
+                return 0;
+        options = json_new_object();
+        if (json_add_string(options, "userProject", project) || !(text = json_print(options)))
+                return -ENOMEM;
+        cred_call_field(c, "options", text);
         return 0;
 }
 
@@ -184,13 +212,13 @@ int gcp_external_account(struct cred_ask *a, const struct gcp_file *f, struct cr
         CLEANUP(cred_call_release) struct cred_call c = CRED_CALL("token exchange", "POST");
         CLEANUP(secret_buf_release) struct buf token = BUF_INIT;
         CLEANUP(cred_release) struct cred with = CRED_INIT;
-        const struct json *url = json_get(f->j, "service_account_impersonation_url");
         const struct json *more = json_get(f->j, "service_account_impersonation");
         const char *audience = gcp_field(a, f, "audience");
         const char *type = audience ? gcp_field(a, f, "subject_token_type") : NULL;
-        const char *exchange = type ? gcp_field(a, f, "token_url") : NULL;
+        const char *exchange = type ? gcp_field(a, f, "token_url") : NULL, *url;
 
-        if (!exchange)
+        if (!exchange ||
+            cred_json_option(a, f->j, "service_account_impersonation_url", f->path, &url))
                 return -EINVAL;
         int err = subject_token(a, f, &token);
         if (err)
@@ -212,7 +240,26 @@ int gcp_external_account(struct cred_ask *a, const struct gcp_file *f, struct cr
                                                     f->path)
                                       : err;
         double life = json_number(json_get(more, "token_lifetime_seconds"), 0);
-        return url ? gcp_impersonate(a, f, json_string(url, ""), NULL,
+        return url ? gcp_impersonate(a, f, url, NULL,
                                      life >= 600 && life <= 43200 ? (unsigned)life : 0, &with, out)
                    : 0;
+}
+
+int gcp_external_user(struct cred_ask *a, const struct gcp_file *f, struct cred *out)
+{
+        CLEANUP(cred_call_release) struct cred_call c = CRED_CALL("token server", "POST");
+        const char *id = gcp_field(a, f, "client_id");
+        const char *secret = id ? gcp_field(a, f, "client_secret") : NULL;
+        const char *token = secret ? gcp_field(a, f, "refresh_token") : NULL;
+        const char *url = token ? gcp_field_or(a, f, "token_url", STS_TOKEN_URL) : NULL;
+
+        if (!url)
+                return -EINVAL;
+        buf_adds(&c.url, url);
+        cred_call_header(&c, "Content-Type", "application/x-www-form-urlencoded");
+        cred_call_field(&c, "grant_type", "refresh_token");
+        cred_call_field(&c, "refresh_token", token);
+        if (add_client(&c, id, secret))
+                return cred_no(a, -ENOMEM, "no memory: end another program");
+        return gcp_login_ended(a, f, gcp_exchange(a, &c, out));
 }

@@ -19,6 +19,13 @@ const char *gcp_field(struct cred_ask *a, const struct gcp_file *f, const char *
         return NULL;
 }
 
+const char *gcp_field_or(struct cred_ask *a, const struct gcp_file *f, const char *name,
+                         const char *other)
+{
+        const char *text;
+        return cred_json_option(a, f->j, name, f->path, &text) ? NULL : text ? text : other;
+}
+
 int gcp_token(struct cred_ask *a, const struct gcp_file *f, struct cred *out)
 {
         static const struct {
@@ -28,6 +35,7 @@ int gcp_token(struct cred_ask *a, const struct gcp_file *f, struct cred *out)
                 {"service_account", gcp_service_account},
                 {"authorized_user", gcp_authorized_user},
                 {"external_account", gcp_external_account},
+                {"external_account_authorized_user", gcp_external_user},
                 {"impersonated_service_account", gcp_impersonated},
         };
         const char *type = gcp_field(a, f, "type");
@@ -39,7 +47,8 @@ int gcp_token(struct cred_ask *a, const struct gcp_file *f, struct cred *out)
                         return types[i].token(a, f, out);
         return cred_no(a, -EOPNOTSUPP,
                        "%s is of the kind \"%.60s\": give one of the kind service_account, "
-                       "authorized_user, external_account or impersonated_service_account",
+                       "authorized_user, external_account, external_account_authorized_user or "
+                       "impersonated_service_account",
                        f->path, type);
 }
 

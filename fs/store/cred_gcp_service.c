@@ -81,9 +81,11 @@ int gcp_service_account(struct cred_ask *a, const struct gcp_file *f, struct cre
 {
         CLEANUP(cred_call_release) struct cred_call c = CRED_CALL("token server", "POST");
         CLEANUP(secret_buf_release) struct buf jwt = BUF_INIT;
-        const char *uri = json_string(json_get(f->j, "token_uri"), TOKEN_URI);
-        const char *universe = json_string(json_get(f->j, "universe_domain"), GCP_UNIVERSE);
+        const char *uri = gcp_field_or(a, f, "token_uri", TOKEN_URI);
+        const char *universe = uri ? gcp_field_or(a, f, "universe_domain", GCP_UNIVERSE) : NULL;
 
+        if (!universe)
+                return -EINVAL;
         if (strcmp(universe, GCP_UNIVERSE) != 0)
                 return claim_as_token(a, f, out);
         int err = make_claim(a, f, uri, &jwt);
@@ -101,12 +103,24 @@ int gcp_service_account(struct cred_ask *a, const struct gcp_file *f, struct cre
                               : err;
 }
 
+int gcp_login_ended(struct cred_ask *a, const struct gcp_file *f, int err)
+{
+        return err == -EACCES ? cred_remedy(a, err,
+                                            "the login of %s has ended: run gcloud auth "
+                                            "application-default login",
+                                            f->path)
+                              : err;
+}
+
 int gcp_authorized_user(struct cred_ask *a, const struct gcp_file *f, struct cred *out)
 {
         CLEANUP(cred_call_release) struct cred_call c = CRED_CALL("token server", "POST");
         static const char *const fields[] = {"client_id", "client_secret", "refresh_token"};
+        const char *uri = gcp_field_or(a, f, "token_uri", TOKEN_URI);
 
-        buf_adds(&c.url, json_string(json_get(f->j, "token_uri"), TOKEN_URI));
+        if (!uri)
+                return -EINVAL;
+        buf_adds(&c.url, uri);
         cred_call_header(&c, "Content-Type", "application/x-www-form-urlencoded");
         cred_call_field(&c, "grant_type", "refresh_token");
         for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
@@ -115,10 +129,5 @@ int gcp_authorized_user(struct cred_ask *a, const struct gcp_file *f, struct cre
                         return -EINVAL;
                 cred_call_field(&c, fields[i], value);
         }
-        int err = gcp_exchange(a, &c, out);
-        return err == -EACCES ? cred_remedy(a, err,
-                                            "the login of %s has ended: run gcloud auth "
-                                            "application-default login",
-                                            f->path)
-                              : err;
+        return gcp_login_ended(a, f, gcp_exchange(a, &c, out));
 }

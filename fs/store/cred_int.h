@@ -17,7 +17,8 @@ struct cred_ask {
         bool profile_given; /* by the caller */
         char *file;
         char *ca_bundle;
-        char *region; /* what is set; NULL */
+        char *region;         /* what is set; NULL */
+        bool fips, dualstack; /* of the vendor's servers, those for either */
         bool anonymous;
         unsigned machine_ms;     /* most that a try of a metadata server takes, once; 0: as set */
         struct cred_chain *base; /* of sessions */
@@ -114,6 +115,10 @@ int cred_call_json(struct cred_ask *a, struct cred_call *c, struct json **out);
 /* A field that has to be a string; NULL with the reason. */
 const char *cred_json_string(struct cred_ask *a, const struct json *j, const char *name,
                              const char *where);
+/* A field that may be absent or null (*out is NULL then) but else has to be a string. 0, or
+ * -EBADMSG with the reason. */
+int cred_json_option(struct cred_ask *a, const struct json *j, const char *name, const char *where,
+                     const char **out);
 void secret_json_freep(struct json **j); /* wipes the strings */
 
 /* The region as the metadata server of an AWS machine tells it; malloc'ed or NULL. */

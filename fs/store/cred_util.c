@@ -163,6 +163,19 @@ int cred_read_file(struct cred_ask *a, const char *file, struct buf *out)
         return 0;
 }
 
+int cred_json_option(struct cred_ask *a, const struct json *j, const char *name, const char *where,
+                     const char **out)
+{
+        const struct json *field = json_get(j, name);
+
+        *out = json_string(field, NULL);
+        if (!*out && (json_is_object(field) || json_is_array(field) || json_is_number(field) ||
+                      json_is_bool(field)))
+                return cred_no(a, -EBADMSG, "%s has a %s that is no text: have it made anew", where,
+                               name);
+        return 0;
+}
+
 const char *cred_json_string(struct cred_ask *a, const struct json *j, const char *name,
                              const char *where)
 {

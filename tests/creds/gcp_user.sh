@@ -3,7 +3,7 @@
 # Google: a user's login, and service accounts that take another's place.
 scheme=gs
 . "$srcdir/tests/lib/creds.sh"
-plan 15
+plan 19
 # files: those that name the server's address
 user() {
 	printf '{"type": "authorized_user", "client_id": "id", "client_secret": "topsecret-client", '
@@ -35,6 +35,20 @@ expect_eq 1 "$(served iam.generateAccessToken)" "in one request more"
 refused "one that may not is told" 'answers 404.*Service Account Token Creator' "$(named as-u@b)"
 printf '{"type": "impersonated_service_account", "service_account_impersonation_url": "x"}' >"$tmp/bare.json"
 refused "as is one without a source" 'source_credentials' "$(named bare)"
+
+identity "{\"issue\": {\"only\": true}, \"gsts.oauthtoken\": {\"authorization\": \"Basic $(printf id:topsecret-client | base64)\", \"refresh_token\": \"topsecret-refresh\"}}"
+workforce() {
+	printf '{"type": "external_account_authorized_user", "audience": "//iam/pool", "client_id": "%s", ' "$1"
+	printf '"client_secret": "topsecret-client", "refresh_token": "%s", "token_url": "%s"}' "$2" "$url/google-sts/v1/oauthtoken"
+}
+workforce id topsecret-refresh >"$tmp/pool.json"
+opens "the login of a pool's user gives a token, too" "$(named pool)"
+workforce id topsecret-other >"$tmp/pool.json"
+refused "as long as it lasts" 'answers 400 invalid_grant.*gcloud auth application-default login' "$(named pool)"
+workforce other topsecret-refresh >"$tmp/pool.json"
+refused "for its client" 'answers 401 invalid_client' "$(named pool)"
+sed 's/"refresh_token"/"other"/' "$tmp/pool.json" >"$tmp/bare-pool.json"
+refused "when it is there" 'has no "refresh_token"' "$(named bare-pool)"
 
 for answer in expired:'expired|does not know' garbage:'no JSON'; do
 	identity "{\"issue\": {\"only\": true}, $login, \"answer\": \"${answer%%:*}\"}, $account}}"

@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/banned.h"
 
-enum { CONNECTIONS_MAX = 256 };
+enum { CONNECTIONS_MAX = 2048 };
 
 struct fake {
         fake_fn *answer;
