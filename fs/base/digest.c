@@ -5,6 +5,8 @@
 #include <isa-l/crc.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/provider.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -60,8 +62,22 @@ uint32_t crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b)
 /* OpenSSL fails only without memory; zeros then make a digest that matches nothing. */
 static void digest(const EVP_MD *kind, const void *p, size_t n, uint8_t *out, size_t len)
 {
-        if (!EVP_Digest(p, n, out, NULL, kind, NULL))
+        if (!kind || !EVP_Digest(p, n, out, NULL, kind, NULL))
                 memset(out, 0, len);
+}
+
+/* Stores want MD5 as a checksum, on which no secret depends; where the machine's OpenSSL is set to
+ * FIPS, which has none, it comes from a library context of its own. Never freed: used until exit.
+ */
+static EVP_MD *own_md5;
+
+static void fetch_md5(void)
+{
+        OSSL_LIB_CTX *lib = OSSL_LIB_CTX_new();
+        if (lib && OSSL_PROVIDER_load(lib, "default"))
+                own_md5 = EVP_MD_fetch(lib, "MD5", "provider=default");
+        if (!own_md5)
+                OSSL_LIB_CTX_free(lib);
 }
 
 void sha256(const void *p, size_t n, uint8_t out[SHA256_LEN])
@@ -76,7 +92,9 @@ void sha1(const void *p, size_t n, uint8_t out[SHA1_LEN])
 
 void md5(const void *p, size_t n, uint8_t out[MD5_LEN])
 {
-        digest(EVP_md5(), p, n, out, MD5_LEN);
+        static pthread_once_t once = PTHREAD_ONCE_INIT;
+        pthread_once(&once, fetch_md5);
+        digest(own_md5, p, n, out, MD5_LEN);
 }
 
 void hmac_sha256(const void *key, size_t nkey, const void *p, size_t n, uint8_t out[SHA256_LEN])

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "store.h"
+#include "store/aws_host.h"
 #include "store/cred_aws.h"
 
 #include "base/banned.h"
@@ -57,8 +58,7 @@ static int send_call(struct settings *s, const struct store_aws_call *w, const s
         if (endpoint)
                 buf_adds(&c.url, endpoint);
         else
-                buf_addf(&c.url, "https://%s.%s.amazonaws.com%s", w->service, region,
-                         strncmp(region, "cn-", 3) ? "" : ".cn");
+                aws_service_url(&c.url, w->service, region, s->set.fips, s->set.dualstack);
         while (c.url.len && c.url.p[c.url.len - 1] == '/')
                 c.url.p[--c.url.len] = 0;
         cred_call_header(&c, "Content-Type", "application/x-amz-json-1.0");

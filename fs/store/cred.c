@@ -257,6 +257,8 @@ int cred_chain_open(const struct cred_want *want, struct cred_chain **out, char 
                 err = cred_set(&c->ask.ca_bundle, cred_chain_ca_bundle(c, want->ca_bundle));
         if (!err)
                 err = cred_set(&c->ask.region, c->set.region);
+        c->ask.fips = c->set.fips;
+        c->ask.dualstack = c->set.dualstack;
         if (err) {
                 if (*c->ask.why)
                         snprintf(why, nwhy, "%s", c->ask.why);

@@ -3,7 +3,6 @@
  * or pod (the address is in the environment). Each try lasts a second unless told otherwise. */
 #include "store/cred_aws.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "store/http.h"
 
 #include "base/banned.h"
 
@@ -208,29 +208,20 @@ int cred_imds_document(struct cred_ask *a, struct json **out)
 /* --- of a container ------------------------------------------------------------------------------
  */
 
-/* Plain HTTP is for this machine and the two addresses of the vendor: the header is a secret. */
+/* Plain HTTP is for this machine and the addresses of the vendor: the header is a secret. */
 static bool may_ask(const char *url)
 {
-        static const char *const hosts[] = {"169.254.170.2", "169.254.170.23", "[fd00:ec2::23]",
-                                            "localhost", "[::1]"};
-        const char *host = strstr(url, "://");
-        char name[64];
-        struct in_addr v4;
+        static const char *const hosts[] = {"169.254.170.2", "169.254.170.23", "fd00:ec2::23"};
+        char host[64];
 
         if (!strncasecmp(url, "https://", 8))
                 return true;
-        if (strncasecmp(url, "http://", 7) != 0)
+        if (strncasecmp(url, "http://", 7) != 0 || http_url_host(url, host, sizeof host))
                 return false;
-        host += 3;
-        size_t n = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/?#");
-        if (n >= sizeof name || memchr(host, '@', strcspn(host, "/")))
-                return false;
-        memcpy(name, host, n);
-        name[n] = 0;
         for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++)
-                if (!strcasecmp(name, hosts[i]))
+                if (!strcmp(host, hosts[i]))
                         return true;
-        return inet_pton(AF_INET, name, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127;
+        return http_on_this_machine(url);
 }
 
 static int authorize(struct cred_ask *a, struct cred_call *c)

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/log.h"
+#include "store/aws_host.h"
 
 #include "base/banned.h"
 
@@ -131,7 +132,7 @@ static int renew(struct cred_ask *a, const struct profile *p, const struct cred_
         if (endpoint)
                 buf_adds(&c.url, endpoint);
         else
-                buf_addf(&c.url, "https://oidc.%s.amazonaws.com", l->region);
+                aws_service_url(&c.url, "oidc", l->region, a->fips, a->dualstack);
         buf_adds(&c.url, "/token");
         cred_call_header(&c, "Content-Type", "application/json");
         if (write_request(cache, &c.body))

@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "base/sign_v4.h"
 #include "base/xml.h"
+#include "store/aws_host.h"
 
 #include "base/banned.h"
 
@@ -59,16 +60,18 @@ int cred_aws_take_xml(struct cred_ask *a, const struct cred_call *c, struct cred
 }
 
 /* The service's address, and the region that a signature for it names. */
-static const char *address(const struct cred_role *role, struct buf *url)
+static const char *address(const struct cred_ask *a, const struct cred_role *role, struct buf *url)
 {
         const char *region = role->region;
+
+        if (!region && a->fips && !role->endpoint)
+                region = "us-east-1"; /* the name without a region has none for FIPS */
         if (role->endpoint) {
                 buf_adds(url, role->endpoint);
                 while (url->len && url->p[url->len - 1] == '/')
                         url->p[--url->len] = 0;
         } else if (region) {
-                buf_addf(url, "https://sts.%s.amazonaws.com%s", region,
-                         strncmp(region, "cn-", 3) ? "" : ".cn");
+                aws_service_url(url, "sts", region, a->fips, a->dualstack);
         } else {
                 buf_adds(url, "https://sts.amazonaws.com");
         }
@@ -137,7 +140,7 @@ int cred_aws_role(struct cred_ask *a, const struct cred_role *role, struct cred 
         CLEANUP(secret_buf_release) struct buf token = BUF_INIT;
         char session[64];
 
-        const char *region = address(role, &c.url);
+        const char *region = address(a, role, &c.url);
         snprintf(session, sizeof session, "ckptfs-%ld", (long)time(NULL));
         cred_call_field(&c, "Action",
                         role->token_file ? "AssumeRoleWithWebIdentity" : "AssumeRole");

@@ -22,7 +22,7 @@ struct http_config {
         unsigned workers;
         unsigned stall_timeout_ms; /* without a byte moved */
         unsigned connect_timeout_ms;
-        const char *ca_bundle; /* PEM file; NULL: the system's */
+        const char *ca_bundle; /* PEM file, in place of the system's; NULL: those */
 };
 
 enum http_method { HTTP_GET, HTTP_HEAD, HTTP_PUT, HTTP_POST, HTTP_PATCH, HTTP_DELETE };
@@ -103,8 +103,12 @@ bool http_reply_next(const struct http_req *rq, size_t *pos, const char **name, 
 /* Appends a header to send. 0 or -ENOMEM. */
 int http_header(struct http_req *rq, const char *name, const char *value);
 
+/* The host of a URL, in lower case, without port and brackets. 0, or -EINVAL: none that fits. */
+int http_url_host(const char *url, char *out, size_t n);
 /* Whether a URL's host is this machine, by name or number. */
 bool http_on_this_machine(const char *url);
+/* Whether no proxy of the environment is meant for it: this machine, and metadata servers. */
+bool http_goes_direct(const char *url);
 
 /* The variable that may name a proxy for this URL; NULL when none does. no_proxy is not looked at.
  */

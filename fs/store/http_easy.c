@@ -122,8 +122,10 @@ void http_easy_secure(CURL *e, const char *ca_bundle)
         curl_easy_setopt(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
         curl_easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
         curl_easy_setopt(e, CURLOPT_USERAGENT, PACKAGE_NAME "/" PACKAGE_VERSION);
-        if (ca_bundle)
+        if (ca_bundle) { /* in place of the system's, of which curl also knows a folder */
                 curl_easy_setopt(e, CURLOPT_CAINFO, ca_bundle);
+                curl_easy_setopt(e, CURLOPT_CAPATH, NULL);
+        }
 }
 
 static void set_fixed_options(struct http_slot *slot)
@@ -194,30 +196,6 @@ static void set_method(CURL *e, const struct http_req *rq)
         curl_easy_setopt(e, CURLOPT_INFILESIZE_LARGE, body ? (curl_off_t)rq->body_len : -1);
 }
 
-/* A proxy of the environment is never meant for a server on this machine. */
-bool http_on_this_machine(const char *url)
-{
-        const char *host = strstr(url, "://");
-        host = host ? host + 3 : url;
-        return !strncmp(host, "127.", 4) || !strncmp(host, "[::1]", 5) ||
-               !strncmp(host, "localhost:", 10) || !strncmp(host, "localhost/", 10);
-}
-
-const char *http_proxy_variable(const char *url)
-{
-        static const char *const plain[] = {"http_proxy", "all_proxy", "ALL_PROXY"};
-        static const char *const tls[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
-        bool https = !strncmp(url, "https:", 6);
-        size_t n = https ? sizeof tls / sizeof *tls : sizeof plain / sizeof *plain;
-
-        for (size_t i = 0; i < n && !http_on_this_machine(url); i++) {
-                const char *name = https ? tls[i] : plain[i], *value = getenv(name);
-                if (value && *value)
-                        return name;
-        }
-        return NULL;
-}
-
 /* The list is curl's, its nodes and text are ours: no allocation. */
 static int set_headers(struct http_slot *slot)
 {
@@ -253,7 +231,7 @@ int http_slot_setup(struct http_slot *slot)
                 return -ENOMEM;
         set_method(e, rq);
         curl_easy_setopt(e, CURLOPT_FRESH_CONNECT, (long)rq->fresh);
-        curl_easy_setopt(e, CURLOPT_PROXY, http_on_this_machine(rq->url.p) ? "" : NULL);
+        curl_easy_setopt(e, CURLOPT_PROXY, http_goes_direct(rq->url.p) ? "" : NULL);
         if (curl_easy_setopt(e, CURLOPT_URL, rq->url.p) != CURLE_OK)
                 return -ENOMEM;
         return set_headers(slot);

@@ -65,7 +65,7 @@ static void set_options(CURL *e, struct http_once *x, char *error)
         }
         curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)x->timeout_ms);
         curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)x->timeout_ms);
-        if (x->direct || http_on_this_machine(x->url))
+        if (x->direct || http_goes_direct(x->url))
                 curl_easy_setopt(e, CURLOPT_PROXY, "");
         curl_easy_setopt(e, CURLOPT_NOPROGRESS, 0L);
         curl_easy_setopt(e, CURLOPT_XFERINFOFUNCTION, on_progress);

@@ -2,6 +2,8 @@
 noinst_LTLIBRARIES += %D%/libstore.la
 %C%_libstore_la_SOURCES = \
 	%D%/aws_call.c \
+	%D%/aws_host.c \
+	%D%/aws_host.h \
 	%D%/copy_parts.c \
 	%D%/cred.c \
 	%D%/cred.h \
@@ -48,6 +50,7 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/http.c \
 	%D%/http.h \
 	%D%/http_easy.c \
+	%D%/http_host.c \
 	%D%/http_int.h \
 	%D%/http_once.c \
 	%D%/http_once.h \

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "store/aws_host.h"
 #include "base/banned.h"
 
 static void s3_close(struct store_kind *k)
@@ -79,6 +80,14 @@ static int s3_open(const struct store_config *cfg, const struct store_place *pla
         region = region ? region : machine ? machine : "us-east-1";
         if (strlen(region) >= sizeof k->locked.region || region[strcspn(region, "/ \t\r\n?#")]) {
                 snprintf(why, nwhy, "region '%s' cannot be one: give a name such as eu-west-1",
+                         region);
+                return -EINVAL;
+        }
+        if (!endpoint && cred_chain_fips(k->creds) && !aws_has_s3_fips(region)) {
+                snprintf(why, nwhy,
+                         "S3 in %s has no servers for FIPS: set AWS_USE_FIPS_ENDPOINT=false, or "
+                         "give "
+                         "another region",
                          region);
                 return -EINVAL;
         }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "store/aws_host.h"
 #include "store/cred_aws.h"
 
 #include "base/banned.h"
@@ -38,9 +39,9 @@ void s3_express_host(const struct store_kind *k, const char *region, struct buf 
 {
         const char *zone = "";
         size_t n = zone_of(k->bucket, &zone);
-        buf_addf(url, "%s.s3express%s-%.*s.%s%s.amazonaws.com", k->bucket,
+        buf_addf(url, "%s.s3express%s-%.*s.%s%s.%s", k->bucket,
                  cred_chain_fips(k->creds) ? "-fips" : "", (int)n, zone,
-                 cred_chain_dualstack(k->creds) ? "dualstack." : "", region);
+                 cred_chain_dualstack(k->creds) ? "dualstack." : "", region, aws_domain(region));
 }
 
 /* --- sessions -----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/sign_v4.h"
+#include "store/aws_host.h"
 #include "base/banned.h"
 
 void s3_msg_release(struct s3_msg *m)
@@ -41,7 +42,6 @@ static void add_host(struct store_kind *k, const char *region, struct buf *url, 
                 *host = (size_t)(strstr(k->endpoint, "://") + 3 - k->endpoint);
                 return;
         }
-        bool china = !strncmp(region, "cn-", 3);
         if (k->session) {
                 *host = strlen("https://");
                 buf_adds(url, "https://");
@@ -52,8 +52,8 @@ static void add_host(struct store_kind *k, const char *region, struct buf *url, 
         buf_adds(url, "https://");
         if (!k->path_style)
                 buf_addf(url, "%s.", k->bucket);
-        buf_addf(url, "s3%s%s.%s.amazonaws.com%s", cred_chain_fips(k->creds) ? "-fips" : "",
-                 cred_chain_dualstack(k->creds) ? ".dualstack" : "", region, china ? ".cn" : "");
+        buf_addf(url, "s3%s%s.%s.%s", cred_chain_fips(k->creds) ? "-fips" : "",
+                 cred_chain_dualstack(k->creds) ? ".dualstack" : "", region, aws_domain(region));
 }
 
 /* What curl would say, too: without the port that the scheme implies. */

@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/creds.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 command -v openssl >/dev/null || skip_all "openssl is not installed"
-plan 29
+plan 45
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=ckptfs-test \
 	-addext subjectAltName=IP:127.0.0.1,DNS:store.test -keyout "$tmp/tls.key" -out "$tmp/tls.pem" 2>/dev/null
 
@@ -56,6 +56,22 @@ bucket_url=s3://bkt
 sim_options="--tls-cert $tmp/tls.pem --tls-key $tmp/tls.key"
 identity '{"issue": {"only": true}, "keys": {}, "imds.region": {"region": "eu-north-1"}, "imds.credentials": {}}'
 proxied
+# Authorities of the machine are those in a folder which only this command sees.
+mkdir "$tmp/certs"
+cp "$tmp/tls.pem" "$tmp/certs/$(openssl x509 -hash -noout -in "$tmp/tls.pem").0"
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=other \
+	-keyout /dev/null -out "$tmp/other.pem" 2>/dev/null
+cp "$tmp/other.pem" "$tmp/certs/ca-certificates.crt"
+of_machine="unshare -rm sh -c 'mount --bind \"\$0\" /etc/ssl/certs && exec \"\$@\"' $tmp/certs"
+if eval "$of_machine true" 2>/dev/null; then
+	as_who=$of_machine
+	opens "an authority of the machine is trusted" $keys
+	refused "but not beside those of a bundle" 'cannot be trusted' $keys -oca_bundle="$tmp/other.pem"
+	as_who=''
+else
+	skip "an authority of the machine is trusted" "unshare cannot mount"
+	skip "but not beside those of a bundle" "unshare cannot mount"
+fi
 opens "with TLS through a tunnel" "HTTPS_PROXY=$proxy" $keys -oendpoint=https://store.test -oca_bundle="$tmp/tls.pem"
 check "to the host" grep -qx 'CONNECT store.test:443' "$asked"
 refused "whose name is checked" 'cannot be trusted.*give the name' "https_proxy=$proxy" $keys -oendpoint=https://other.test \
@@ -67,6 +83,12 @@ asks "without one it is us-east-1" bkt.s3.us-east-1.amazonaws.com $keys
 asks "or the machine's" bkt.s3.eu-north-1.amazonaws.com AWS_ACCESS_KEY_ID=unused AWS_SECRET_ACCESS_KEY=unused \
 	"AWS_EC2_METADATA_SERVICE_ENDPOINT=$url" "AWS_CA_BUNDLE=$tmp/tls.pem"
 asks "a region in China has another domain" bkt.s3.cn-north-1.amazonaws.com.cn AWS_REGION=cn-north-1 $keys
+asks "as has one of the European sovereign cloud" bkt.s3.eusc-de-east-1.amazonaws.eu AWS_REGION=eusc-de-east-1 $keys
+asks "and each of those that are isolated" bkt.s3.us-iso-east-1.c2s.ic.gov AWS_REGION=us-iso-east-1 $keys
+asks "which are" bkt.s3.us-isob-east-1.sc2s.sgov.gov AWS_REGION=us-isob-east-1 $keys
+asks "four" bkt.s3.eu-isoe-west-1.cloud.adc-e.uk AWS_REGION=eu-isoe-west-1 $keys
+asks "in all" bkt.s3.us-isof-south-1.csp.hci.ic.gov AWS_REGION=us-isof-south-1 $keys
+refused "in China S3 has no names for FIPS" 'no servers for FIPS' AWS_REGION=cn-north-1 AWS_USE_FIPS_ENDPOINT=true $keys -oendpoint=
 asks "FIPS" bkt.s3-fips.us-west-2.amazonaws.com AWS_REGION=us-west-2 AWS_USE_FIPS_ENDPOINT=true $keys
 asks "dual-stack" bkt.s3.dualstack.us-west-2.amazonaws.com AWS_REGION=us-west-2 AWS_USE_DUALSTACK_ENDPOINT=true $keys
 printf '[default]\nuse_fips_endpoint = true\nuse_dualstack_endpoint = true\nregion = us-west-2\n' >"$home/.aws/config"
@@ -96,4 +118,32 @@ credential_source = Environment
 region = eu-central-1
 END
 asks "a role is asked for in the region" sts.eu-central-1.amazonaws.com -oprofile=role $keys
+asks "of its partition" sts.us-iso-east-1.c2s.ic.gov -oprofile=role AWS_REGION=us-iso-east-1 $keys
+asks "by FIPS" sts-fips.us-west-2.amazonaws.com -oprofile=role AWS_REGION=us-west-2 AWS_USE_FIPS_ENDPOINT=true $keys
+asks "which GovCloud's is without a word" sts.us-gov-west-1.amazonaws.com -oprofile=role AWS_REGION=us-gov-west-1 \
+	AWS_USE_FIPS_ENDPOINT=true $keys
+asks "by dual-stack" sts.us-west-2.api.aws -oprofile=role AWS_REGION=us-west-2 AWS_USE_DUALSTACK_ENDPOINT=true $keys
+cat >"$home/.aws/config" <<END
+[default]
+sso_session = corp
+sso_account_id = 1
+sso_role_name = r
+region = us-west-2
+[sso-session corp]
+sso_region = us-east-2
+sso_start_url = https://corp.example/start
+END
+login() {
+	printf '{"accessToken": "t", "expiresAt": "%s", "clientId": "i", "clientSecret": "c", "refreshToken": "r"}' "$1" \
+		>"$home/.aws/sso/cache/$(printf corp | sha1sum | cut -d ' ' -f 1).json"
+}
+login 2099-01-01T00:00:00Z
+asks "single sign-on gives a role" portal.sso.us-east-2.amazonaws.com AWS_EC2_METADATA_DISABLED=true
+asks "also by FIPS" portal.sso-fips.us-east-2.amazonaws.com AWS_USE_FIPS_ENDPOINT=true AWS_EC2_METADATA_DISABLED=true
+login 2020-01-01T00:00:00Z
+asks "where its login is renewed, too" oidc-fips.us-east-2.amazonaws.com AWS_USE_FIPS_ENDPOINT=true AWS_EC2_METADATA_DISABLED=true
+bucket_url=gs://bkt
+: >"$asked"
+try "http_proxy=$proxy" -oendpoint=http://127.example.test:1 -oanonymous
+check "but for a host that has a name like this machine's number" grep -q 127.example.test "$asked"
 no_secrets

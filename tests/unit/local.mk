@@ -7,6 +7,8 @@ unit_tests = \
 	%D%/test_cred_parts \
 	%D%/test_dcp_read \
 	%D%/test_digest \
+	%D%/test_digest_fips \
+	%D%/test_hosts \
 	%D%/test_json \
 	%D%/test_kept \
 	%D%/test_retry \
@@ -71,6 +73,10 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_cred_parts_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_digest_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_digest_LDADD = $(UNIT_BASE_LIBS)
+%C%_test_digest_fips_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_digest_fips_LDADD = $(UNIT_BASE_LIBS)
+%C%_test_hosts_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_hosts_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_kept_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_kept_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_json_CFLAGS = $(AM_UNIT_CFLAGS)
