@@ -138,21 +138,8 @@ static void take_version_locked(struct amend *a, const struct store_object *obj)
         if (a->file &&
             ((!key && !(key = tree_key_locked(n))) || file_rename(a->file, key, obj->etag)))
                 log_warn("%s: no memory: what is written to it may be refused", n->name);
-        char *etag = strdup(obj->etag), *cached = NULL;
-        bool pages = n->cached_etag && !strcmp(n->cached_etag, n->etag);
-        if (pages && etag)
-                cached = strdup(etag);
-        if (!etag || (pages && !cached)) {
-                free(etag);
+        if (tree_set_etag_locked(n, obj->etag))
                 n->fresh_until = 0; /* asked for before it is used */
-                return;
-        }
-        free(n->etag);
-        n->etag = etag;
-        if (pages) {
-                free(n->cached_etag);
-                n->cached_etag = cached;
-        }
 }
 
 /* The request ended: whether another is to follow. Those to be told are taken out of `a`. */

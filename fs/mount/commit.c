@@ -26,6 +26,7 @@ void commit_finish_locked(struct file *f, struct outcome *out, int err,
         rebase_end_locked(f);
         out->err = err;
         out->published = obj != NULL;
+        f->locked.telling += out->published;
         if (obj)
                 out->obj = *obj;
         *f->locked.commits_last = out->commits;

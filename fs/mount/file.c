@@ -164,6 +164,14 @@ static void collect_locked(struct file *f, struct outcome *out)
         commit_unclaim_locked(f, out);
 }
 
+static void tell_published(struct file *f, const struct store_object *obj)
+{
+        f->env->published(f->env->owner, f->who, obj);
+        pthread_mutex_lock(&f->mtx);
+        f->locked.telling--;
+        pthread_mutex_unlock(&f->mtx);
+}
+
 void file_leave(struct file *f, struct outcome *out)
 {
         collect_locked(f, out);
@@ -175,7 +183,9 @@ void file_leave(struct file *f, struct outcome *out)
         end_reader(out->reader);
         claims_retry(out->claims);
         if (out->published)
-                f->env->published(f->env->owner, f->who, &out->obj);
+                tell_published(f, &out->obj);
+        if (out->gone)
+                f->env->gone(f->env->owner, f->who);
         while (out->commits) {
                 struct file_commit *c = out->commits;
                 out->commits = c->next;
@@ -248,6 +258,7 @@ static void fail_advance_locked(struct file *f, struct outcome *out)
                         return;
         }
         int err = f->locked.err;
+        out->gone = err == -ESTALE || err == -EEXIST;
         f->locked.failed = f->locked.dirty;
         f->locked.state = UPLOAD_NONE;
         free(TAKE_PTR(f->locked.upload_key));

@@ -53,6 +53,9 @@ struct file_env {
         int (*meta)(void *owner, void *who, bool early, struct store_meta *meta);
         /* A version was published. No lock is held; before done() of the commit. */
         void (*published)(void *owner, void *who, const struct store_object *obj);
+        /* The version that the file is of is not what the store has: another host has replaced,
+         * deleted or made the object. No lock is held; before who found out is told. */
+        void (*gone)(void *owner, void *who);
 };
 
 /* A file of no bytes that is not published yet, or with `base` that version of `key`. `who` is

@@ -181,6 +181,8 @@ enum file_state file_state(struct file *f)
         enum file_state state = FILE_CLEAN;
         if (f->locked.err)
                 state = FILE_FAILED;
+        else if (f->locked.telling)
+                state = FILE_UPLOADING;
         else if (f->locked.dirty && !f->locked.unlinked)
                 state = f->locked.committing ? FILE_UPLOADING : FILE_DIRTY;
         else if (f->locked.failed)

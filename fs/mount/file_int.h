@@ -126,6 +126,7 @@ struct file {
                                            name meanwhile */
                 bool recopies;          /* a copy that was only named has another name now */
                 struct rebase *rebase;  /* the commit's base is gone: rebase.c's; or NULL */
+                unsigned telling;       /* versions that env->published() has not been told yet */
                 struct file_commit *commits, **commits_last;
                 struct file_deferred *deferred, **deferred_last;
                 struct file_wait *waits;
@@ -140,7 +141,7 @@ struct outcome {
         struct claim *claims; /* who may ask for their keys again */
         struct file_commit *commits;
         int err;
-        bool published;
+        bool published, gone;
         struct store_object obj;
         struct file_deferred *deferred;
         struct file_wait *waits;

@@ -4,6 +4,7 @@
 #include "mount/file_int.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,12 +12,15 @@
 
 #include "base/banned.h"
 
-/* A read whose bytes come from here and from the base: those from here are copied at once, so that
- * a commit that ends meanwhile changes nothing. */
+/* A read whose bytes come from the base, and maybe some from here: these are copied at once, so
+ * that a commit that ends meanwhile changes nothing. */
 struct mixed {
         struct read_op base; /* of the bytes between `from` and the end of what the base has */
         struct read_op *op;
-        unsigned char *bytes;
+        struct file *file;
+        struct reader *reader; /* of the base */
+        struct file_deferred again;
+        unsigned char *bytes; /* NULL: all of it is the base's */
         size_t len;
         uint64_t from;
         size_t n, max;
@@ -27,6 +31,8 @@ static void mixed_free(struct mixed *x)
 {
         if (!x)
                 return;
+        reader_unref(x->reader);
+        file_unref(x->file);
         free(x->bytes);
         free(x->gaps);
         free(x);
@@ -50,11 +56,46 @@ static void take(struct mixed *x, uint64_t from, const unsigned char *p, size_t 
         }
 }
 
+static void read_again(struct file_deferred *d)
+{
+        struct mixed *x = (struct mixed *)(void *)((char *)d - offsetof(struct mixed, again));
+        file_read(x->file, x->op);
+        mixed_free(x);
+}
+
+/* The version that was read is not at the store any more. When it has given way to one that was
+ * published here, or may be doing so, the same bytes are read from that. */
+static bool is_read_again(struct mixed *x)
+{
+        struct file *f = x->file;
+
+        x->again.retry = read_again;
+        pthread_mutex_lock(&f->mtx);
+        bool renewed = f->locked.reader != x->reader, copied = f->locked.origin_key;
+        pthread_mutex_unlock(&f->mtx);
+        if (renewed) {
+                read_again(&x->again);
+                return true;
+        }
+        if (file_defer(f, &x->again))
+                return true;
+        if (!copied)
+                f->env->gone(f->env->owner, f->who);
+        return false;
+}
+
 static void base_read(struct read_op *op, int err, const struct iovec *iov, int niov)
 {
         struct mixed *x = (struct mixed *)op;
-        uint64_t at = x->from, want = x->gaps[x->n - 1].to;
 
+        if (err == -ESTALE && is_read_again(x))
+                return;
+        if (!x->bytes) {
+                x->op->done(x->op, err, iov, niov);
+                mixed_free(x);
+                return;
+        }
+        uint64_t at = x->from, want = x->gaps[x->n - 1].to;
         for (int i = 0; !err && i < niov; i++) {
                 take(x, at, iov[i].iov_base, iov[i].iov_len);
                 at += iov[i].iov_len;
@@ -106,7 +147,7 @@ static int gather_locked(struct file *f, struct mixed *x, uint64_t off, uint64_t
         return err ? err : note_gap_locked(f, x, at, end);
 }
 
-static int base_reader_locked(struct file *f, struct reader **r)
+static int base_reader_locked(struct file *f, struct mixed *x)
 {
         if (!f->locked.reader) {
                 f->locked.reader =
@@ -115,7 +156,9 @@ static int base_reader_locked(struct file *f, struct reader **r)
                         return -ENOMEM;
                 reader_open(f->locked.reader);
         }
-        *r = reader_ref(f->locked.reader);
+        x->file = file_ref(f);
+        x->reader = reader_ref(f->locked.reader);
+        x->base.done = base_read;
         return 0;
 }
 
@@ -127,50 +170,45 @@ static bool is_plain_locked(const struct file *f, uint64_t off, uint64_t end)
                !(extents_run(&f->locked.data, off, &from, &to) && from < end);
 }
 
-static int begin_locked(struct file *f, struct read_op *op, struct mixed **x, struct reader **r)
+static int begin_locked(struct file *f, struct mixed *x)
 {
-        uint64_t end = op->off + op->len;
+        uint64_t off = x->op->off, end = off + x->op->len;
 
-        if (is_plain_locked(f, op->off, end))
-                return base_reader_locked(f, r);
-        *x = calloc(1, sizeof **x);
-        if (!*x || !((*x)->bytes = calloc(1, op->len)))
+        x->len = x->op->len;
+        x->base.off = off;
+        x->base.len = x->len;
+        if (is_plain_locked(f, off, end))
+                return base_reader_locked(f, x);
+        if (!(x->bytes = calloc(1, x->len)))
                 return -ENOMEM;
-        (*x)->op = op;
-        (*x)->len = op->len;
-        int err = gather_locked(f, *x, op->off, end);
-        if (!err && (*x)->n)
-                err = base_reader_locked(f, r);
-        return err;
+        int err = gather_locked(f, x, off, end);
+        if (err || !x->n)
+                return err;
+        x->from = x->base.off = x->gaps[0].from;
+        x->base.len = (size_t)(x->gaps[x->n - 1].to - x->from);
+        return base_reader_locked(f, x);
 }
 
 void file_read(struct file *f, struct read_op *op)
 {
-        struct mixed *x = NULL;
-        struct reader *r = NULL;
-        int err = 0;
+        struct mixed *x = calloc(1, sizeof *x);
+        int err = x ? 0 : -ENOMEM;
 
         pthread_mutex_lock(&f->mtx);
         uint64_t size = f->locked.size;
-        if (op->off < size) {
+        if (x && op->off < size) {
                 if (op->len > size - op->off)
                         op->len = (size_t)(size - op->off);
-                err = begin_locked(f, op, &x, &r);
+                x->op = op;
+                err = begin_locked(f, x);
         }
         pthread_mutex_unlock(&f->mtx);
         if (err || op->off >= size) {
                 op->done(op, err, NULL, 0);
                 mixed_free(x);
-        } else if (!x) {
-                reader_read(r, op);
-        } else if (!r) {
+        } else if (!x->reader) {
                 mixed_end(x, 0);
         } else {
-                x->from = x->gaps[0].from;
-                x->base.off = x->from;
-                x->base.len = (size_t)(x->gaps[x->n - 1].to - x->from);
-                x->base.done = base_read;
-                reader_read(r, &x->base);
+                reader_read(x->reader, &x->base);
         }
-        reader_unref(r);
 }

@@ -48,6 +48,7 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/mount.h \
 	%D%/mountpoint.c \
 	%D%/mountpoint.h \
+	%D%/node.c \
 	%D%/op.h \
 	%D%/op_copy.c \
 	%D%/op_data.c \

@@ -92,6 +92,7 @@ int mount_init(struct mount *m, struct store *store)
                 .owner = m,
                 .meta = op_file_meta,
                 .published = op_file_published,
+                .gone = op_file_gone,
         };
         m->reader_env = (struct reader_env){
                 .store = store,

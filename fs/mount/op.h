@@ -80,6 +80,7 @@ struct handle {
         struct handle *next, **link; /* *link points here */
         struct node *node;           /* pinned */
         bool reads;
+        unsigned turn;     /* of the node, when the kernel drops the pages it had before; or 0 */
         struct file *file; /* one reference, when it was opened for writing; else NULL */
         struct file_user user;
         struct holders *holders; /* the node's, when writable, else NULL */
@@ -106,8 +107,8 @@ bool op_known_locked(const struct mount *m, const struct node *n);
 /* Fills an entry for a node whose reference it takes over. The tree is locked. */
 void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e);
 
-/* Where the node is read: its file, or else its reader, with a reference. 0 or -ENOMEM. */
-int op_source(struct mount *m, struct node *n, struct file **f, struct reader **r);
+/* Where the handle reads: its node's file, or else its reader, with a reference. 0 or -ENOMEM. */
+int op_source(struct mount *m, const struct handle *h, struct file **f, struct reader **r);
 
 /* op_size.c: makes the file `size` bytes long, by the handle in `fi` or by name when that is NULL;
  * replies with the attributes. */
@@ -133,6 +134,7 @@ struct op_ask {
         struct node *n;
         void (*done)(struct op_ask *a, int err);
         bool waits;             /* the caller has no pass: for the end of a rename, if need be */
+        bool looks;             /* the caller is content with another version: for who stats */
         struct amend_wait idle; /* the rest is op_ask()'s */
         struct pass pass;
         char *key;
@@ -142,7 +144,7 @@ struct op_ask {
 void op_ask(struct op_ask *a);
 
 /* The same for an open, which is to see what others have published: -ESTALE when the version is not
- * the one that the kernel has seen, so that it looks the name up anew and opens again. */
+ * the node's, so that the kernel looks the name up anew and opens again. */
 void op_ask_version(struct op_ask *a);
 /* Whether an open need not ask. The tree is locked. */
 bool op_open_known_locked(const struct node *n, int flags);

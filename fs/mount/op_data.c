@@ -27,45 +27,76 @@ static struct handle *op_handle(const struct fuse_file_info *fi)
 struct read_request {
         struct read_op op;
         fuse_req_t req;
+        struct mount *m;
+        struct handle *h;
+        size_t size;
+        struct file *f; /* where it reads: one of these, with a reference */
+        struct reader *reader;
 };
+
+static bool read_begin(struct read_request *r, int stale);
 
 static void read_done(struct read_op *op, int err, const struct iovec *iov, int niov)
 {
         struct read_request *r = (struct read_request *)op;
+        if (err == -ESTALE && read_begin(r, err))
+                return;
         if (err) {
                 fuse_reply_err(r->req, -err);
         } else {
                 METRIC_ADD(read_bytes, niov ? op->len : 0);
                 fuse_reply_iov(r->req, iov, niov);
         }
+        file_unref(r->f);
+        reader_unref(r->reader);
         free(r);
+}
+
+/* Reads where the handle reads now; `stale` is 0, or what came of a read elsewhere, since the
+ * version there has given way to one that is written here. Returns false, with nothing done, when
+ * it is still the same place. */
+static bool read_begin(struct read_request *r, int stale)
+{
+        struct reader *reader = NULL, *was = r->reader;
+        struct file *f = NULL, *had = r->f;
+
+        int err = op_source(r->m, r->h, &f, &reader);
+        bool same = stale && (err || (f == had && reader == was));
+        if (!same) {
+                r->f = f;
+                r->reader = reader;
+                r->op.len = r->size;
+        }
+        file_unref(same ? f : had);
+        reader_unref(same ? reader : was);
+        if (same)
+                return false;
+        if (err)
+                read_done(&r->op, err, NULL, 0);
+        else if (f)
+                file_read(f, &r->op);
+        else
+                reader_read(reader, &r->op);
+        return true;
 }
 
 void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
-        struct mount *m = op_mount(req);
-        struct handle *h = op_handle(fi);
         struct read_request *r = malloc(sizeof *r);
-        struct reader *reader = NULL;
-        struct file *f = NULL;
         (void)ino;
 
-        int err = r ? op_source(m, h->node, &f, &reader) : -ENOMEM;
-        if (err) {
-                free(r);
-                fuse_reply_err(req, -err);
+        if (!r) {
+                fuse_reply_err(req, ENOMEM);
                 return;
         }
         *r = (struct read_request){
-                .op = {.off = (uint64_t)off, .len = size, .done = read_done},
+                .op = {.off = (uint64_t)off, .done = read_done},
                 .req = req,
+                .m = op_mount(req),
+                .h = op_handle(fi),
+                .size = size,
         };
-        if (f)
-                file_read(f, &r->op);
-        else
-                reader_read(reader, &r->op);
-        file_unref(f);
-        reader_unref(reader);
+        (void)read_begin(r, 0);
 }
 
 /* --- write

@@ -347,8 +347,11 @@ static void filling_end(struct filling *f, int err)
 static bool note_unknown(void *arg, const struct list_entry *le)
 {
         struct filling *f = arg;
-        const struct node_info info = {
-                .dir = le->dir, .size = le->size, .mtime_ns = le->mtime_ns, .etag = le->etag};
+        const struct node_info info = {.dir = le->dir,
+                                       .size = le->size,
+                                       .mtime_ns = le->mtime_ns,
+                                       .etag = le->etag,
+                                       .asked_ns = le->asked_ns};
 
         size_t n = fuse_add_direntry_plus(f->req, NULL, 0, le->name, NULL, 0);
         if (f->nasks == f->most || f->guess + n > f->size - f->used)

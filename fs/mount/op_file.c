@@ -26,7 +26,7 @@ struct file *op_file_locked(struct mount *m, struct node *n, const char *key)
                         return NULL;
                 if (n->nreaders)
                         file_read_too(n->file);
-                free(TAKE_PTR(n->cached_etag));
+                n->turn++;
                 tree_note_open_locked(m->tree, n);
         }
         n->nwriters++;
@@ -147,4 +147,16 @@ void op_file_published(void *mount, void *node, const struct store_object *obj)
                 w->done = amended;
                 amend(m, n, &carried, w);
         }
+}
+
+/* What is open goes on with what it has; the name leads to what the store has. */
+void op_file_gone(void *mount, void *node)
+{
+        struct mount *m = mount;
+        struct node *n = node;
+
+        tree_lock(m->tree);
+        if (!n->unlinked)
+                tree_remove_locked(m->tree, n);
+        tree_unlock(m->tree);
 }

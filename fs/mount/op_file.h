@@ -30,5 +30,6 @@ void op_resize(struct op_resize *r);
 /* See struct file_env. */
 int op_file_meta(void *mount, void *node, bool early, struct store_meta *meta);
 void op_file_published(void *mount, void *node, const struct store_object *obj);
+void op_file_gone(void *mount, void *node);
 
 #endif

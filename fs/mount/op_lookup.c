@@ -129,7 +129,7 @@ static void lookup_absent(struct lookup *l)
         if (n && (n->known_ns > l->begun || tree_has_unpublished_locked(l->m->tree, n))) {
                 tree_pin_locked(n);
                 op_entry_locked(l->m, n, &e);
-        } else if (n && !n->file)
+        } else if (n && !tree_changes_locked(n))
                 tree_remove_locked(l->m->tree, n);
         tree_unlock(l->m->tree);
         fuse_reply_entry(l->req, &e);

@@ -34,7 +34,7 @@ void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e
 
 bool op_known_locked(const struct mount *m, const struct node *n)
 {
-        if (n->file || n->amend)
+        if (tree_changes_locked(n))
                 return true;
         return m->params.consistency != STRICT && n->attr_known && tree_fresh_locked(n);
 }
@@ -71,19 +71,45 @@ void op_reply_attr(fuse_req_t req, struct mount *m, struct node *n)
         fuse_reply_attr(req, &st, ttl);
 }
 
+/* Since it was deleted or replaced: the store does not know it by that name any more. */
+static bool has_lost_name(const struct node *n)
+{
+        return n->parent && !n->hashed;
+}
+
+/* Another version, or none, has the name now: the kernel is to look it up anew. Who only looks is
+ * told of the other one where nobody has this one open. */
+static int take_other_locked(struct op_ask *a, bool none)
+{
+        struct node *n = a->n;
+
+        tree_remove_locked(a->m->tree, n);
+        n->fresh_until = 0;
+        return !none && a->looks && !n->file && !n->nreaders ? 0 : -ESTALE;
+}
+
 static int take_told_locked(struct op_ask *a, const struct node_info *info)
 {
         struct node *n = a->n;
 
-        if (n->file || n->amend)
-                return 0; /* what is known here is newer */
-        bool other = !n->dir && *n->etag && strcmp(n->etag, info->etag);
-        if (other && n->nreaders) {
-                n->fresh_until = 0;
-                return -ESTALE; /* an open file is what it was when it was opened */
+        if (tree_ahead_locked(n, info->asked_ns)) {
+                tree_learn_attr_locked(n, info); /* the rest is newer here */
+                return 0;
         }
-        int err = tree_set_info_locked(a->m->tree, n, info) ? -ENOMEM : 0;
-        return !err && other && a->opens ? -ESTALE : err;
+        int err = tree_other_locked(n, info) ? take_other_locked(a, false) : 0;
+        if (!err && tree_set_info_locked(a->m->tree, n, info))
+                err = -ENOMEM;
+        if (has_lost_name(n))
+                n->fresh_until = 0;
+        return err;
+}
+
+static int take_none(struct op_ask *a)
+{
+        tree_lock(a->m->tree);
+        int err = tree_ahead_locked(a->n, a->begun) ? 0 : take_other_locked(a, true);
+        tree_unlock(a->m->tree);
+        return err;
 }
 
 static void ask_passed(struct pass *p)
@@ -124,11 +150,13 @@ static void told(void *arg, int err, const struct store_object *obj)
 
         if (err == -ENOENT && a->waits && key && ask_waits(a, key))
                 return;
-        bool implicit = err == -ENOENT && a->n->dir;
+        bool implicit = err == -ENOENT && a->n->dir, none = err == -ENOENT && !a->n->dir;
 
-        if (!err || implicit)
+        if (none)
+                err = take_none(a);
+        else if (!err || implicit)
                 err = attr_from_object(implicit ? &nothing : obj, a->n->dir, &attr);
-        if (!err) {
+        if (!err && !none) {
                 struct node_info info = op_info(implicit ? &nothing : obj);
                 info.attr = &attr;
                 info.marker = a->n->dir && !implicit;
@@ -168,7 +196,8 @@ void op_ask_version(struct op_ask *a)
 
 bool op_open_known_locked(const struct node *n, int flags)
 {
-        return n->file || n->unlinked || (flags & O_TRUNC && n->attr_known && !n->amend);
+        return (n->file && tree_changes_locked(n)) || n->unlinked ||
+               (flags & O_TRUNC && n->attr_known && !n->amend);
 }
 
 struct getattr {
@@ -192,8 +221,7 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         (void)fi;
 
         tree_lock(m->tree);
-        /* What has no name any more, the store does not know by the one that it had. */
-        bool known = n->nreaders || n->unlinked || op_known_locked(m, n) ||
+        bool known = n->nreaders || n->file || has_lost_name(n) || op_known_locked(m, n) ||
                      (n->attr_known && n == tree_root(m->tree));
         tree_unlock(m->tree);
         struct getattr *g = known ? NULL : malloc(sizeof *g);
@@ -202,8 +230,9 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         } else if (!g) {
                 fuse_reply_err(req, ENOMEM);
         } else {
-                *g = (struct getattr){.ask = {.m = m, .n = n, .done = getattr_told, .waits = true},
-                                      .req = req};
+                *g = (struct getattr){
+                        .ask = {.m = m, .n = n, .done = getattr_told, .waits = true, .looks = true},
+                        .req = req};
                 op_ask(&g->ask);
         }
 }

@@ -313,14 +313,25 @@ static void end_replaced(struct replaced *old)
         reader_unref(old->follower);
 }
 
-int op_source(struct mount *m, struct node *n, struct file **f, struct reader **r)
+/* The kernel has ended the open before it sends anything else of the handle: pages from before the
+ * open are gone, unless one that was written meanwhile has brought others. */
+static void note_paged_locked(const struct handle *h)
 {
+        struct node *n = h->node;
+        if (h->turn == n->turn && !n->file)
+                n->paged = n->turn;
+}
+
+int op_source(struct mount *m, const struct handle *h, struct file **f, struct reader **r)
+{
+        struct node *n = h->node;
         CLEANUP(freep) char *key = NULL;
         struct reader *none = NULL;
         struct replaced old = {0};
         int err = 0;
 
         tree_lock(m->tree);
+        note_paged_locked(h);
         bool stale = !n->file && (!n->reader || strcmp(reader_etag(n->reader), n->etag));
         if (stale) { /* a file that was written while it was open to be read is no more */
                 key = tree_key_locked(n);
@@ -348,12 +359,19 @@ static int attach_reader_locked(struct opening *o, struct replaced *old)
         o->fi.noflush = !o->h->file; /* its closes mean nothing */
         if (n->file)
                 return 0; /* pages are kept from the next open on, of what is published then */
-        o->fi.keep_cache = n->cached_etag && n->etag[0] && !strcmp(n->cached_etag, n->etag);
-        if (!o->fi.keep_cache) {
-                free(n->cached_etag);
-                n->cached_etag = strdup(n->etag);
-        }
+        o->fi.keep_cache = n->paged == n->turn;
+        o->h->turn = o->fi.keep_cache ? 0 : n->turn;
         return 0;
+}
+
+/* Whether the name went while the open waited, or leads to another version: the kernel looks it up
+ * anew then. What was deleted or replaced here and is still open may be opened again. */
+static bool is_gone_locked(const struct opening *o)
+{
+        const struct node *n = o->n;
+        if (n->unlinked)
+                return !n->file && (writes(o) || !n->reader);
+        return !n->hashed;
 }
 
 static void open_now(struct opening *o)
@@ -362,16 +380,16 @@ static void open_now(struct opening *o)
         struct node *n = o->n;
         bool cut = o->fi.flags & O_TRUNC, write = writes(o);
         struct replaced old = {0};
-        int err = 0;
 
         tree_lock(m->tree);
-        if (write && !n->file && n->amend && o->asked++ < ASK_MOST) {
+        int err = is_gone_locked(o) ? -ESTALE : 0;
+        if (!err && write && !n->file && n->amend && o->asked++ < ASK_MOST) {
                 /* a file begins with a version that is not about to be replaced */
                 tree_unlock(m->tree);
                 op_ask_version(&o->ask);
                 return;
         }
-        if (write)
+        if (!err && write)
                 err = attach_file_locked(o);
         if (!err && o->h->reads)
                 err = attach_reader_locked(o, &old);
@@ -406,14 +424,6 @@ static void open_asked(struct op_ask *ask, int err)
         opening_fail(o, err);
 }
 
-/* Whether the name went while the open waited: the kernel looks it up anew then. What is open
- * already may be opened again. */
-static bool is_gone_locked(const struct opening *o)
-{
-        const struct node *n = o->n;
-        return n->unlinked && !n->file && (writes(o) || !n->reader);
-}
-
 /* Whoever opens a file waits for the store's word on its version, and then for its first bytes:
  * both are asked for at once, the bytes of the version known here. When it is another, the request
  * finds nothing and the kernel opens again. Nothing is asked for what the page cache holds. */
@@ -423,7 +433,7 @@ static void read_ahead(struct opening *o)
 
         tree_lock(o->m->tree);
         bool useful = !writes(o) && !n->reader && !n->amend && n->size && n->size <= AHEAD_OF &&
-                      n->etag && *n->etag && !(n->cached_etag && !strcmp(n->cached_etag, n->etag));
+                      *n->etag && n->paged != n->turn;
         if (useful)
                 o->ahead = reader_of_locked(o->m, n, o->key);
         tree_unlock(o->m->tree);
@@ -438,11 +448,11 @@ static void open_passed(struct pass *p)
 
         tree_lock(o->m->tree);
         o->key = tree_key_locked(n);
-        bool known = op_open_known_locked(n, o->fi.flags), gone = is_gone_locked(o);
+        bool known = op_open_known_locked(n, o->fi.flags) || is_gone_locked(o);
         tree_unlock(o->m->tree);
         o->ask = (struct op_ask){.m = o->m, .n = n, .done = open_asked};
-        if (!o->key || gone) {
-                open_asked(&o->ask, gone ? -ESTALE : -ENOMEM);
+        if (!o->key) {
+                open_asked(&o->ask, -ENOMEM);
         } else if (known) {
                 open_now(o);
         } else {
@@ -479,6 +489,7 @@ static void handle_end(struct mount *m, struct handle *h)
         if (h->file)
                 detach_file(m, n, h);
         tree_lock(m->tree);
+        note_paged_locked(h);
         if (h->reads && !--n->nreaders) {
                 shown = TAKE_PTR(n->reader);
                 if (!n->nwriters) /* it was left for readers alone */

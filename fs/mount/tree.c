@@ -109,7 +109,6 @@ static void node_free(struct node *n)
         roll_free(n->roll);
         free(n->name);
         free(n->etag);
-        free(n->cached_etag);
         free(n);
 }
 
@@ -138,6 +137,11 @@ void tree_free(struct tree *t)
         pthread_cond_destroy(&t->cond);
         pthread_mutex_destroy(&t->mtx);
         free(t);
+}
+
+int64_t tree_ttl_ns(const struct tree *t)
+{
+        return t->ttl_ns;
 }
 
 void tree_lock(struct tree *t)
@@ -365,77 +369,6 @@ void tree_unref_locked(struct tree *t, struct node *n, uint64_t count)
         }
 }
 
-bool tree_fresh_locked(const struct node *n)
-{
-        return tree_now_ns() < n->fresh_until;
-}
-
-int tree_set_etag_locked(struct node *n, const char *etag)
-{
-        CLEANUP(freep) char *copy = strdup(etag);
-        bool holds = n->cached_etag && !strcmp(n->cached_etag, n->etag);
-        char *cached = holds ? strdup(etag) : NULL;
-
-        if (!copy || (holds && !cached)) {
-                free(cached);
-                return -ENOMEM;
-        }
-        free(n->etag);
-        free(n->cached_etag);
-        n->etag = TAKE_PTR(copy);
-        n->cached_etag = cached;
-        return 0;
-}
-
-/* What was changed here and not sent yet stays. A listing that shows another version than the one
- * the attributes are of takes them away. */
-static void take_attr_locked(struct node *n, const struct node_info *info)
-{
-        if (n->attr_now != n->attr_saved)
-                return;
-        if (info->attr) {
-                struct attr copy = attr_copy(info->attr);
-                attr_move(&n->attr, &copy);
-                n->attr_known = true;
-        } else if (!n->dir && (!n->etag || strcmp(n->etag, info->etag) ||
-                               n->mtime_ns / SECOND != info->mtime_ns / SECOND)) {
-                attr_release(&n->attr);
-                n->attr_known = false;
-        }
-}
-
-int tree_set_info_locked(struct tree *t, struct node *n, const struct node_info *info)
-{
-        int64_t now = tree_now_ns(), asked = info->asked_ns ? info->asked_ns : now;
-        if (asked < n->known_ns)
-                return 0; /* it tells of the past */
-        n->known_ns = asked;
-        n->fresh_until = now + t->ttl_ns;
-        n->published = true;
-        take_attr_locked(n, info);
-        bool same = n->etag && info->etag[0] && !strcmp(n->etag, info->etag);
-        /* Listings tell fractions of a second, heads do not: a version has one time. */
-        if (!same || n->mtime_ns / SECOND != info->mtime_ns / SECOND)
-                n->mtime_ns = info->mtime_ns;
-        if (n->dir) {
-                n->size = info->size; /* of the marker */
-                n->marker = info->attr ? info->marker : n->marker;
-                return 0;
-        }
-        if (same && n->complete && !info->complete)
-                return 0; /* a listing knows less of the same version */
-        char *etag = strdup(info->etag);
-        if (!etag)
-                return -1;
-        free(n->etag);
-        n->etag = etag;
-        n->size = info->size;
-        n->complete = info->complete;
-        n->has_crc = info->has_crc;
-        n->crc32c = info->crc32c;
-        return 0;
-}
-
 static struct node *make_locked(struct tree *t, struct node *dir, const char *name,
                                 const struct node_info *info)
 {
@@ -443,6 +376,7 @@ static struct node *make_locked(struct tree *t, struct node *dir, const char *na
         if (!n)
                 return NULL;
         n->parent = dir;
+        n->turn = 1;
         n->dir = info->dir;
         n->hash = name_hash(dir, name);
         note_back_locked(t, n->hash);
@@ -467,20 +401,12 @@ struct node *tree_enter_locked(struct tree *t, struct node *dir, const char *nam
 {
         struct node *n = tree_find_locked(t, dir, name);
 
-        if (n && info->asked_ns && info->asked_ns < n->known_ns) {
-                n->refs++;
-                return n; /* more is known than this */
-        }
-        if (n && (n->file || n->amend)) {
+        if (n && tree_ahead_locked(n, info->asked_ns)) {
                 n->refs++;
                 return n; /* another version may be one of ours, of which the reply is under way */
         }
-        if (n && n->dir != info->dir) {
+        if (n && (n->dir != info->dir || tree_other_locked(n, info))) {
                 tree_remove_locked(t, n);
-                n = NULL;
-        }
-        if (n && n->nreaders && !n->dir && info->etag[0] && strcmp(n->etag, info->etag)) {
-                tree_remove_locked(t, n); /* replaced elsewhere while open here */
                 n = NULL;
         }
         if (!n && !(n = make_locked(t, dir, name, info)))

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tree.h: the names that the kernel knows, and what is known of the objects behind them.
  *
- * A node is one version history of one name: when another host replaced an object that is open
- * here, the name gets a new node and the open files keep the old one, page cache included. Nodes
- * live as long as the kernel, a child or an open file refers to them. One lock guards the whole
- * tree; it is held for moments, never across a request. Functions ending in _locked want it held.
- */
+ * A node is what one name was as long as nobody else changed it: one version, and those that were
+ * made of it here. When another host has replaced the object, the name gets a new node, and what
+ * is open keeps the old one. So neither a size nor a page that the kernel has of an inode is ever
+ * of another version. Nodes live as long as the kernel, a child or an open file refers to them. One
+ * lock guards the whole tree; it is held for moments, never across a request. Functions ending in
+ * _locked want it held. */
 #ifndef CKPTFS_MOUNT_TREE_H
 #define CKPTFS_MOUNT_TREE_H
 
@@ -69,7 +70,8 @@ struct node {
         bool attr_early;     /* the commit's were taken before its last byte */
         struct amend *amend; /* a change of attributes on its way, or NULL; see amend.h */
         char *etag;          /* "" unknown or not published */
-        char *cached_etag;   /* version whose pages the kernel holds, or NULL */
+        unsigned turn;       /* counts the versions and the files that it has had, from 1 */
+        unsigned paged;      /* the turn of all pages that the kernel may have, or 0 */
         unsigned nreaders;   /* open files that read `reader` */
         struct reader *reader;
         struct file *file;       /* while it is open for writing, one reference; else NULL */
@@ -97,6 +99,7 @@ void tree_free(struct tree *t);
 
 /* Monotonic ns. */
 int64_t tree_now_ns(void);
+int64_t tree_ttl_ns(const struct tree *t);
 
 void tree_lock(struct tree *t);
 void tree_unlock(struct tree *t);
@@ -113,8 +116,7 @@ struct node *tree_find_locked(struct tree *t, struct node *dir, const char *name
 struct node *tree_find_path_locked(struct tree *t, struct node *dir, const char *path);
 
 /* The node of `name` in `dir` as `info` describes it, made if there was none, replaced if another
- * version is open; with one more reference. A file being written here keeps its own size. NULL: no
- * memory. */
+ * version is there; with one more reference. What changes here stays as it is. NULL: no memory. */
 struct node *tree_enter_locked(struct tree *t, struct node *dir, const char *name,
                                const struct node_info *info);
 
@@ -141,6 +143,16 @@ void tree_pin_locked(struct node *n);
 /* Drops `count` references; frees the node and its parents with the last. */
 void tree_unref_locked(struct tree *t, struct node *n, uint64_t count);
 
+/* Whether what is known of the node is newer than an answer of the store to a question of
+ * `asked_ns`: it changes here, or has changed since. */
+bool tree_ahead_locked(const struct node *n, int64_t asked_ns);
+/* Whether that is so at any time: bytes or attributes are not published yet. */
+bool tree_changes_locked(const struct node *n);
+/* Whether the file that the store tells of is another version than the node's. */
+bool tree_other_locked(const struct node *n, const struct node_info *info);
+
+/* Takes over the attributes alone, where none are known. */
+void tree_learn_attr_locked(struct node *n, const struct node_info *info);
 /* Takes over what the store said of the file's published version. */
 int tree_set_info_locked(struct tree *t, struct node *n, const struct node_info *info);
 /* The same version has another etag, since its object moved: pages of the kernel stay good. 0 or

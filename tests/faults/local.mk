@@ -61,6 +61,7 @@ EXTRA_DIST += \
 	%D%/copies_denied.json \
 	%D%/complete_200_with_error.json \
 	%D%/complete_200_with_error_once.json \
+	%D%/complete_late.json \
 	%D%/complete_reply_lost.json \
 	%D%/link_late.json \
 	%D%/name_copies_denied.json \

@@ -17,7 +17,7 @@
 #   fdo ...                      system calls, one after the other (fdo.c)
 #   fdo_begin ...; fdo_next; fdo_ends WORDS NAME     the same in the background until `pause`; on to
 #                                the next one; to the end, one check of what it said. $fdo_pid
-#   set_faults [FILE]            the store goes wrong as tests/faults/FILE.json says, or no more
+#   set_faults [FILE]            the store goes wrong as tests/faults/FILE.json says, or /FILE, or no more
 #   forget_pages FILE...         the kernel's pages of these files go, and of no other test's
 #   same NAME FILE KEY           the object has the bytes of the file, one check
 . "$srcdir/tests/lib/tap.sh"
@@ -76,9 +76,10 @@ on_gs() { [ "$CKPTFS_TEST_SCHEME" = gs ]; }
 # The rules, and one more by which the test sees that they are in force.
 set_fault_rules() {
 	fault_turn=$((${fault_turn:-0} + 1))
+	case ${1-} in /*) fault_file=$1 ;; *) fault_file=$srcdir/tests/faults/${1-}.json ;; esac
 	{
 		echo '['
-		[ $# -eq 0 ] || sed '1s/^\[//; $s/\]$/,/' "$srcdir/tests/faults/$1.json" | op_names
+		[ $# -eq 0 ] || sed '1s/^\[//; $s/\]$/,/' "$fault_file" | op_names
 		echo '{"op": "HeadObject", "key": "turn'$fault_turn'", "do": "status", "status": 507}]' |
 			op_names
 	} >"$tmp/faults.json"

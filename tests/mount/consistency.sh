@@ -21,6 +21,8 @@ expect_eq "ESTALE or old" "$(cat <&9 2>&1 | grep -qE 'round 5|Stale' && echo 'ES
 exec 9<&-
 objects rm file
 expect_eq ENOENT "$(fdo open r "$mnt/file")" "an open sees that a file went"
+printf there | store_put there
+stat "$mnt/there" >/dev/null # after names in vain a listing would be asked for instead
 requests_mark
 stat "$mnt" >/dev/null
 ls "$mnt/none" 2>/dev/null

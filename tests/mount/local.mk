@@ -56,6 +56,7 @@ mount_tests = \
 	%D%/two_mounts.sh \
 	%D%/unlink.sh \
 	%D%/unlinked.sh \
+	%D%/versions.sh \
 	%D%/waiters.sh \
 	%D%/walks.sh \
 	%D%/xattr.sh \
@@ -113,6 +114,7 @@ mount_gs_tests = \
 	%D%/gs/two_mounts.sh \
 	%D%/gs/unlink.sh \
 	%D%/gs/unlinked.sh \
+	%D%/gs/versions.sh \
 	%D%/gs/waiters.sh \
 	%D%/gs/xattr.sh \
 	$(NULL)

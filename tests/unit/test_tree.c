@@ -150,16 +150,41 @@ START_TEST(a_version_has_one_time)
         enter(t, tree_root(t), "f", head);
         ck_assert_int_eq(n->mtime_ns, listed.mtime_ns);
         head.etag = "2";
-        enter(t, tree_root(t), "f", head);
+        n = enter(t, tree_root(t), "f", head);
         ck_assert_int_eq(n->mtime_ns, head.mtime_ns);
         tree_free(t);
 }
 END_TEST
 
-START_TEST(a_closed_file_takes_the_new_version)
+START_TEST(a_closed_file_keeps_its_version_too)
 {
         struct tree *t = tree_new(1000000000);
-        struct node *n = enter(t, tree_root(t), "f", version("1", 3));
+        struct node *old = enter(t, tree_root(t), "f", version("1", 3));
+        struct node *new = enter(t, tree_root(t), "f", version("2", 5));
+        ck_assert_ptr_ne(old, new);
+        ck_assert_uint_eq(old->size, 3);
+        ck_assert_uint_eq(new->size, 5);
+        ck_assert(!old->hashed);
+        tree_free(t);
+}
+END_TEST
+
+START_TEST(what_was_asked_before_a_change_replaces_nothing)
+{
+        struct tree *t = tree_new(1000000000);
+        struct node_info late = version("1", 3);
+        late.asked_ns = tree_now_ns();
+        struct node *n = enter(t, tree_root(t), "f", version("2", 5));
+        ck_assert_ptr_eq(enter(t, tree_root(t), "f", late), n);
+        ck_assert_str_eq(n->etag, "2");
+        tree_free(t);
+}
+END_TEST
+
+START_TEST(an_unknown_version_becomes_known_in_place)
+{
+        struct tree *t = tree_new(1000000000);
+        struct node *n = enter(t, tree_root(t), "f", version("", 3));
         ck_assert_ptr_eq(enter(t, tree_root(t), "f", version("2", 5)), n);
         ck_assert_uint_eq(n->size, 5);
         tree_free(t);
@@ -246,7 +271,9 @@ int main(void)
         tcase_add_test(t, an_open_file_keeps_its_version_when_the_name_gets_another);
         tcase_add_test(t, an_open_file_stays_what_it_is_when_no_version_is_told);
         tcase_add_test(t, a_version_has_one_time);
-        tcase_add_test(t, a_closed_file_takes_the_new_version);
+        tcase_add_test(t, a_closed_file_keeps_its_version_too);
+        tcase_add_test(t, what_was_asked_before_a_change_replaces_nothing);
+        tcase_add_test(t, an_unknown_version_becomes_known_in_place);
         tcase_add_test(t, a_listing_does_not_take_away_what_a_head_told);
         tcase_add_test(t, ten_thousand_names_are_found_and_forgotten);
         tcase_add_test(t, a_child_keeps_its_parent);

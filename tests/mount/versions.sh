@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# versions.sh: what other hosts publish, delete and make while a mount has files open or remembers their names.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 23
+start_store
+mount_ckptfs attr_ttl=600s part_size=5M
+letters() { head -c "$1" /dev/zero | tr '\0' "$2"; }
+
+letters 1000 a | store_put file
+stat "$mnt/file" >/dev/null
+letters 100 b | store_put file
+expect_eq "ok 100 100 0" "$(fdo open r "$mnt/file" fsize pread 1000 0 pread 1000 100)" "a shorter version is as long as it is"
+letters 5000 c | store_put file
+expect_eq "ok 5000 5000" "$(fdo open r "$mnt/file" fsize pread 9000 0)" "and a longer one"
+
+stat "$mnt/file" >/dev/null
+objects rm file
+expect_eq "ok ok ok" "$(fdo open wc "$mnt/file" write 10 close)" "a file that another host deleted is made anew by O_CREAT"
+expect_eq 10 "$(objects size file)" "and published"
+objects rm file
+expect_eq "ENOENT" "$(fdo open w "$mnt/file")" "without O_CREAT it is not there"
+
+# Who has a file open for writing and does not write hides nothing.
+letters 1000 a | store_put idle
+fdo_begin open w "$mnt/idle" pause close
+letters 2000 b | store_put idle
+expect_eq "bbbb 2000" "$(head -c 4 "$mnt/idle") $(stat -c %s "$mnt/idle")" "a version is seen while another one is open for writing"
+expect_eq "ok ok ok" "$(fdo open wa "$mnt/idle" write 5 close)" "and appended to"
+expect_eq 2005 "$(objects size idle)" "which is published"
+fdo_ends "ok ok ok" "the one that was open before publishes nothing"
+
+# A change that lost leaves nothing in the way of others.
+letters 1000 a | store_put lost
+fdo_begin open wa "$mnt/lost" slot 1 open wa "$mnt/lost" write 10 pause close pause slot 0 close
+letters 2000 b | store_put lost
+fdo_next
+expect_eq "ESTALE" "$(cut -d' ' -f6 "$tmp/fdo/out")" "a change of a version that is gone gets ESTALE"
+expect_eq "bbbb 2000" "$(head -c 4 "$mnt/lost") $(stat -c %s "$mnt/lost")" "the version that stands is read while a writer stays"
+expect_eq "ok ok ok" "$(fdo open w "$mnt/lost" pwrite 3 0 close)" "and changed"
+expect_eq "xxxb" "$(store_cat lost | head -c 4)" "which is published"
+fdo_ends "ok ok ok ok ok ESTALE ok ok ok" "the writer ends well"
+expect_log 'lost: its version .* was replaced by another host'
+
+fdo_begin open wcx "$mnt/first" write 10 pause close pause
+letters 2000 b | store_put first
+fdo_next
+expect_eq "EEXIST" "$(cut -d' ' -f4 "$tmp/fdo/out")" "who is second with O_EXCL gets EEXIST"
+expect_eq 2000 "$(head -c 4000 "$mnt/first" | wc -c)" "and sees the first's file"
+fdo_ends "ok ok ok EEXIST ok" "until its end"
+expect_log 'first: not published, the version before it stands: File exists'
+
+# Attributes
+letters 1000 a | store_put mode
+fdo_begin open w "$mnt/mode" pause close
+letters 2000 b | store_put mode
+check "chmod of a version that is new, while the one before it is open" chmod 640 "$mnt/mode"
+expect_eq "640 2000" "$(stat -c '%a %s' "$mnt/mode")" "changes that one"
+fdo_ends "ok ok ok" "and the one before it is closed"
+
+# Reads of what is about to be published find the version it replaces gone.
+letters 12000000 a | store_put both
+reads=''
+for at in 3 7 1 9 4 8 2 6 5 10 11; do reads="$reads pause pread 4096 ${at}000000"; done
+set_faults complete_late
+fdo_begin open +d "$mnt/both" $reads close
+fdo open w "$mnt/both" pwrite 1000 0 close >"$tmp/written" &
+while fdo_rests && [ -e "$tmp/fdo/paused" ]; do fdo_next; done
+wait $!
+expect_eq "ok ok ok" "$(cat "$tmp/written")" "a version is published slowly"
+fdo_ends "ok$(echo "$reads" | sed 's/ pause pread 4096 [0-9]*/ ok 4096/g') ok" "and the file is read on through O_RDWR meanwhile"
+set_faults
+umount_ckptfs
