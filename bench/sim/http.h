@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HTTP_HEAD_MAX = 32 << 10, HTTP_HEADERS_MAX = 64 };
+enum { HTTP_HEAD_MAX = 32 << 10, HTTP_HEADERS_MAX = 600 };
 
 struct http_header {
         const char *name, *value; /* as they came, without the blanks around the value */

@@ -70,6 +70,10 @@ bool s3_bad_encryption(struct exchange *x, struct object *o);
 /* Whether the customer's key that the object was stored with is not given; of_source: as that of a
  * copy's source. True as above. */
 bool s3_key_is_missing(struct exchange *x, const struct object *o, bool of_source);
+/* The same of the upload that the request names, when it was begun with a checksum algorithm: "This
+ * parameter is required only when the object was created using a checksum algorithm" (API
+ * reference, CompleteMultipartUpload and ListParts). */
+bool s3_key_of_upload_is_missing(struct service *s, struct exchange *x);
 void s3_encryption_headers(struct exchange *x, const struct object *o);
 
 /* s3_express.c: whether the bucket is a directory bucket, and the request needs a session, which is

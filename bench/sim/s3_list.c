@@ -280,6 +280,8 @@ void s3_list_parts(struct service *s, struct exchange *x)
                 s3_error(x, "InvalidArgument");
                 return;
         }
+        if (s3_key_of_upload_is_missing(s, x))
+                return;
         buf_adds(b, S3_XML_HEAD "<ListPartsResult" S3_XMLNS ">");
         s3_element(b, "Bucket", x->bucket);
         s3_element(b, "Key", x->key);

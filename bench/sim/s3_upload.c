@@ -11,6 +11,22 @@
 #include "bench/sim/s3.h"
 #include "base/banned.h"
 
+/* Of the checksum that its parts have, in what an upload was begun with. */
+#define ALGORITHM ":checksum-algorithm"
+
+bool s3_key_of_upload_is_missing(struct service *s, struct exchange *x)
+{
+        CLEANUP(object_unrefp) struct object *head = NULL;
+        struct vault_upload up = s3_upload(x);
+        int err = vault_upload_head(s->vault, &up, &head);
+
+        if (err)
+                s3_fail(x, err);
+        else if (object_meta(head, ALGORITHM))
+                s3_key_is_missing(x, head, false);
+        return x->status != 0;
+}
+
 void s3_upload_create(struct service *s, struct exchange *x)
 {
         CLEANUP(object_unrefp) struct object *o = object_new(x->key);
@@ -23,13 +39,15 @@ void s3_upload_create(struct service *s, struct exchange *x)
         }
         if (s3_bad_metadata(x, o) || s3_bad_encryption(x, o))
                 return;
-        int err = vault_upload_create(s->vault, x->bucket, o, id);
+        const char *algorithm = s3_in(x, "x-amz-checksum-algorithm");
+        int err = algorithm ? object_meta_add(o, ALGORITHM, algorithm) : 0;
+        if (!err)
+                err = vault_upload_create(s->vault, x->bucket, o, id);
         if (err) {
                 s3_fail(x, err);
                 return;
         }
         s3_encryption_headers(x, o);
-        const char *algorithm = s3_in(x, "x-amz-checksum-algorithm");
         if (algorithm) {
                 s3_header(x, "x-amz-checksum-algorithm", algorithm);
                 s3_header(x, "x-amz-checksum-type", "FULL_OBJECT");
@@ -179,12 +197,13 @@ void s3_upload_complete(struct service *s, struct exchange *x)
                 s3_refuse(x, 400, "InvalidArgument", "Completing takes no precondition.");
                 return;
         }
-        int err = o ? vault_upload_check(s->vault, &c.up) : -ENOMEM;
-        if (err) {
-                s3_fail(x, err);
+        if (!o) {
+                s3_fail(x, -ENOMEM);
                 return;
         }
-        err = xml_read(x->text.p, x->text.len, &reader);
+        if (s3_key_of_upload_is_missing(s, x))
+                return;
+        int err = xml_read(x->text.p, x->text.len, &reader);
         if (c.code) {
                 s3_error(x, c.code);
         } else if (err == -EBADMSG || err == -EINVAL || (!err && !c.nparts)) {

@@ -17,7 +17,7 @@
 #define SIGN_UNSIGNED_PAYLOAD "UNSIGNED-PAYLOAD"
 #define SIGN_EMPTY_PAYLOAD    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-enum { SIGN_DATE_LEN = 17, SIGN_MAX_HEADERS = 64, SIGN_MAX_QUERY = 32 };
+enum { SIGN_DATE_LEN = 17, SIGN_MAX_HEADERS = 600, SIGN_MAX_QUERY = 32 };
 
 struct sign_scheme;
 extern const struct sign_scheme sign_goog4; /* x-goog-date, x-goog-content-sha256 */

@@ -54,16 +54,21 @@ static void copy_end(struct copy_parts *c, int err, const struct store_object *o
         copy_free(c);
 }
 
-static void completed(void *arg, int err, const struct store_object *obj)
-{
-        copy_end(arg, err, obj);
-}
-
 static void aborted(void *arg, int err, const struct store_object *obj)
 {
         struct copy_parts *c = arg;
         (void)err; /* said in the log; the copy's own error counts */
         copy_end(c, c->locked.err, obj);
+}
+
+/* One that was refused has left the upload. */
+static void completed(void *arg, int err, const struct store_object *obj)
+{
+        struct copy_parts *c = arg;
+
+        c->locked.err = err;
+        if (!err || store_upload_abort(c->up, aborted, c))
+                copy_end(c, err, obj);
 }
 
 /* Every part is there, or one failed and none is on its way. */

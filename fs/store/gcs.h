@@ -37,7 +37,7 @@ struct gcs_msg {
         struct buf path; /* as on the wire, from the first '/' on */
         struct uri_pair query[12];
         size_t nquery;
-        struct uri_pair header[60];
+        struct uri_pair header[OP_HEADERS_MAX];
         size_t nheader;
         const struct buf *text; /* the body, of `type` */
         const char *type;

@@ -27,6 +27,8 @@ void http_req_release(struct http_req *rq)
 int http_header(struct http_req *rq, const char *name, const char *value)
 {
         buf_adds(&rq->headers, name);
+        if (!*value) /* curl takes "Name:" for "not this one" */
+                return buf_add(&rq->headers, ";", 2);
         buf_adds(&rq->headers, ": ");
         return buf_add(&rq->headers, value, strlen(value) + 1);
 }

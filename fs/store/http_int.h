@@ -13,7 +13,7 @@
 enum {
         HTTP_PLACES =
                 8, /* exchanges at once in each lane but that of data, of a worker, at least */
-        HTTP_HEADERS_MAX = 64,
+        HTTP_HEADERS_MAX = 600,
         HTTP_REPLY_MAX = 64 << 10 /* bytes of reply headers that are kept */
 };
 

@@ -23,13 +23,14 @@ static bool is_header(const char *name)
 
 int store_meta_add(struct store_meta *m, const char *name, const char *value)
 {
+        /* What a header's name may be made of, in lower case. */
+        static const char token[] = "abcdefghijklmnopqrstuvwxyz0123456789-_.!#$%&'*+^`|~";
         size_t n = strlen(name) + 1, v = strlen(value) + 1;
 
-        if (*name == ':' ? !is_header(name)
-                         : !*name || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.")])
+        if (*name == ':' ? !is_header(name) : !*name || name[strspn(name, token)])
                 return -EINVAL;
         for (const char *p = value; *p; p++)
-                if ((unsigned char)*p < ' ' || (unsigned char)*p >= 0x7f)
+                if ((unsigned char)*p < ' ' || *p == 0x7f)
                         return -EINVAL;
         if (n + v > sizeof m->buf - m->len)
                 return -ENOSPC;

@@ -16,6 +16,10 @@
 #include "store/http.h"
 #include "store/retry.h"
 
+/* S3 takes 8 KiB of headers: 500 of the shortest metadata. The rest is what else a request bears.
+ */
+enum { OP_META_HEADERS_MAX = 512, OP_HEADERS_MAX = OP_META_HEADERS_MAX + 32 };
+
 enum op_verb {
         OP_CHECK,
         OP_HEAD,

@@ -39,7 +39,7 @@ struct s3_msg {
         const char *key; /* NULL: the bucket */
         struct uri_pair query[8];
         size_t nquery;
-        struct uri_pair header[60];
+        struct uri_pair header[OP_HEADERS_MAX];
         size_t nheader;
         const struct buf *xml; /* the body, else that of op->body with `data` */
         bool data;

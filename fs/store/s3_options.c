@@ -129,7 +129,9 @@ void s3_option_headers(const struct store_kind *k, const struct op *op, struct s
         bool copies_all = !head && (op->verb == OP_COPY || op->verb == OP_SET_META);
         bool begins = copies_all || (!head && (op->verb == OP_PUT || op->verb == OP_UPLOAD_CREATE));
         bool copies = copies_all || (!head && op->verb == OP_PART_COPY);
-        bool touches = head || begins || copies || op->verb == OP_GET || op->verb == OP_PART;
+        /* The vendor asks for the key again where parts have checksums. */
+        bool of_upload = op->verb == OP_PART || op->verb == OP_PARTS || op->verb == OP_COMPLETE;
+        bool touches = head || begins || copies || of_upload || op->verb == OP_GET;
 
         if (k->requester_pays)
                 s3_header(m, "x-amz-request-payer", "requester");

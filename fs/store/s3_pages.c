@@ -34,6 +34,15 @@ void s3_decode_page(struct op *op, const char *encoding)
 
 enum { L_KEY, L_SIZE, L_TIME, L_VERSION, L_PREFIX, L_NEXT, L_TRUNCATED, L_ENCODING, L_FIELDS };
 
+/* More is announced, and not where. */
+static int no_token(struct op *op)
+{
+        op->fault.status = op->rq.status;
+        snprintf(op->fault.message, sizeof op->fault.message,
+                 "a listing that goes on, but does not say where");
+        return -EIO;
+}
+
 /* Quotes are an ETag's. */
 static void list_version(const struct s3_field *f, char out[STORE_ETAG_MAX])
 {
@@ -87,8 +96,10 @@ int s3_read_list(struct op *op, const char *version)
         int err = s3_read(op, f, L_FIELDS, list_entry, &r);
         if (!err) {
                 s3_decode_page(op, f[L_ENCODING].text.p);
-                if (!strcmp(f[L_TRUNCATED].text.p, "true") && f[L_NEXT].text.len &&
-                    !(op->next = strdup(f[L_NEXT].text.p)))
+                bool more = !strcmp(f[L_TRUNCATED].text.p, "true");
+                if (more && !f[L_NEXT].text.len)
+                        err = no_token(op);
+                else if (more && !(op->next = strdup(f[L_NEXT].text.p)))
                         err = -ENOMEM;
         }
         s3_fields_release(f, L_FIELDS);
@@ -116,9 +127,10 @@ static int upload_entry(void *arg, const char *path)
 /* Where the next page begins: OP_AGAIN, or 0 after the last. */
 static int uploads_next(struct op *op, struct s3_field *f)
 {
-        if (strcmp(f[U_TRUNCATED].text.p, "true") || op->n >= STORE_UPLOADS_MAX ||
-            !f[U_NEXT_KEY].text.len)
+        if (strcmp(f[U_TRUNCATED].text.p, "true") || op->n >= STORE_UPLOADS_MAX)
                 return 0;
+        if (!f[U_NEXT_KEY].text.len)
+                return no_token(op);
         if (!strcmp(f[U_ENCODING].text.p, "url") && uri_decode(f[U_NEXT_KEY].text.p, true) < 0)
                 return -EIO;
         free(op->marker);
@@ -174,8 +186,10 @@ static int part_entry(void *arg, const char *path)
 static int parts_next(struct op *op, struct s3_field *f)
 {
         op->page = op->n;
-        if (strcmp(f[P_TRUNCATED].text.p, "true") || !f[P_NEXT].text.len)
+        if (strcmp(f[P_TRUNCATED].text.p, "true"))
                 return 0;
+        if (!f[P_NEXT].text.len)
+                return no_token(op);
         free(op->marker);
         op->marker = strdup(f[P_NEXT].text.p);
         return op->marker ? OP_AGAIN : -ENOMEM;

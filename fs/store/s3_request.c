@@ -220,13 +220,13 @@ static const char *keep(struct s3_msg *m, const char *a, const char *b)
 static int meta_headers(struct s3_msg *m, const struct store_meta *meta)
 {
         static const char prefix[] = "x-amz-meta-";
-        if (buf_grow(&m->names, 2 * STORE_META_MAX + 64 * sizeof prefix))
+        const size_t most = m->nheader + OP_META_HEADERS_MAX;
+        if (buf_grow(&m->names, STORE_META_MAX + OP_META_HEADERS_MAX * sizeof prefix))
                 return -ENOMEM;
         for (size_t at = 0; at < meta->len;) {
                 const char *name = meta->buf + at, *value = name + strlen(name) + 1;
                 at += strlen(name) + strlen(value) + 2;
-                if (m->nheader >=
-                    sizeof m->header / sizeof *m->header - 16) /* beside what all requests carry */
+                if (m->nheader == most)
                         return -EINVAL;
                 s3_header(m, *name == ':' ? name + 1 : keep(m, prefix, name), value);
         }

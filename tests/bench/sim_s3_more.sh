@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/sim.sh"
 curl --help all | grep -q aws-sigv4 || skip_all "curl cannot sign"
 command -v openssl >/dev/null || skip_all "openssl is not installed"
-plan 43
+plan 45
 
 any='x-amz-content-sha256: UNSIGNED-PAYLOAD'
 printf 'hello world' >"$tmp/small"
@@ -94,6 +94,14 @@ own "$key" "$md5" POST '/bkt/u?uploads' >/dev/null
 upload=$(element UploadId)
 expect_eq 400 "$(req PUT "/bkt/u?partNumber=1&uploadId=$upload" -T "$tmp/small")" "a part needs the upload's key"
 expect_eq 200 "$(own "$key" "$md5" PUT "/bkt/u?partNumber=1&uploadId=$upload" -T "$tmp/small")" "and is taken with it"
+own "$key" "$md5" POST '/bkt/u?uploads' -H 'x-amz-checksum-algorithm: CRC32C' >/dev/null
+upload=$(element UploadId)
+own "$key" "$md5" PUT "/bkt/u?partNumber=1&uploadId=$upload" -T "$tmp/small" >/dev/null
+echo "1 $(field ETag)" | part_list >"$tmp/list"
+expect_eq "400 400" "$(req GET "/bkt/u?uploadId=$upload") $(req POST "/bkt/u?uploadId=$upload" --data-binary "@$tmp/list")" \
+	"of an upload with checksums, so does the list of parts, and Complete"
+expect_eq "200 200" "$(own "$key" "$md5" GET "/bkt/u?uploadId=$upload") $(own "$key" "$md5" POST \
+	"/bkt/u?uploadId=$upload" --data-binary "@$tmp/list")" "which are answered with it"
 
 # --- deletes of many that fail in part ---
 sim_stop

@@ -19,7 +19,7 @@ STORE_TEST_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 STORE_TEST_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 STORE_FAKE = %D%/fake.c %D%/fake.h
 
-%C%_test_answers_SOURCES = %D%/test_answers.c $(STORE_FAKE)
+%C%_test_answers_SOURCES = %D%/test_answers.c %D%/event.c %D%/event.h $(STORE_FAKE)
 %C%_test_answers_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_answers_LDADD = $(STORE_TEST_LIBS)
 %C%_test_copy_SOURCES = %D%/test_copy.c %D%/event.c %D%/event.h $(STORE_FAKE)

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "tests/lib/unit.h"
+#include "tests/store/event.h"
 #include "tests/store/fake.h"
 
 #include "base/banned.h"
@@ -257,6 +258,51 @@ START_TEST(a_page_is_decoded_sorted_and_stripped)
 }
 END_TEST
 
+static void see_uploads(void *arg, int err, size_t n, const struct store_upload_entry *v)
+{
+        (void)n;
+        (void)v;
+        event_done(arg, err, NULL);
+}
+
+static void see_parts(void *arg, int err, size_t n, const struct store_part *parts)
+{
+        (void)n;
+        (void)parts;
+        event_done(arg, err, NULL);
+}
+
+START_TEST(a_page_that_is_not_the_last_and_names_no_next_one_is_an_error)
+{
+        struct listing l = {.pages = {"<ListBucketResult><IsTruncated>true</IsTruncated>"
+                                      "<Contents><Key>a</Key><Size>1</Size></Contents>"
+                                      "</ListBucketResult>",
+                                      "<ListMultipartUploadsResult><IsTruncated>true</IsTruncated>"
+                                      "<Upload><Key>a</Key><UploadId>1</UploadId></Upload>"
+                                      "</ListMultipartUploadsResult>",
+                                      "<ListPartsResult><IsTruncated>true</IsTruncated>"
+                                      "<Part><PartNumber>1</PartNumber><Size>1</Size></Part>"
+                                      "</ListPartsResult>"}};
+        struct fake *f = fake_start(answer_list, &l);
+        struct store *s = fake_store(f, NULL);
+        struct store_list list = {.prefix = ""};
+        struct store_upload *up = store_upload_open(s, "k", "u");
+        struct event e = EVENT;
+        char *next = NULL;
+
+        ck_assert_int_eq(store_list_wait(s, &list, see, &l, &next), -EIO);
+        ck_assert_ptr_null(next);
+        ck_assert_int_eq(store_list_uploads(s, "", see_uploads, &e), 0);
+        ck_assert_int_eq(event_wait(&e, 1), -EIO);
+        ck_assert_int_eq(store_upload_parts(up, see_parts, &e), 0);
+        ck_assert_int_eq(event_wait(&e, 1), -EIO);
+        ck_assert_uint_eq(fake_requests(f), 3);
+        store_upload_free(up);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
 START_TEST(keys_that_are_not_encoded_stay_as_they_are)
 {
         struct listing l = {.pages = {"<ListBucketResult><IsTruncated>false</IsTruncated>"
@@ -384,6 +430,7 @@ int main(void)
         tcase_add_loop_test(t, a_bad_config_is_refused_with_one_line, 0,
                             sizeof bad_configs / sizeof *bad_configs);
         tcase_add_test(t, a_page_is_decoded_sorted_and_stripped);
+        tcase_add_test(t, a_page_that_is_not_the_last_and_names_no_next_one_is_an_error);
         tcase_add_test(t, keys_that_are_not_encoded_stay_as_they_are);
         tcase_add_test(t, a_body_that_is_no_xml_is_asked_for_again);
         tcase_add_loop_test(t, a_batch_tells_what_could_not_be_deleted, 0,

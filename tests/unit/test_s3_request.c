@@ -100,9 +100,9 @@ START_TEST(more_headers_than_fit_are_refused)
         struct op op = {.verb = OP_PUT, .meta = meta};
         char name[8];
 
-        for (int i = 0; i < 60; i++) {
-                snprintf(name, sizeof name, "n%d", i);
-                ck_assert_int_eq(store_meta_add(meta, name, "v"), 0);
+        for (int i = 0; i <= OP_META_HEADERS_MAX; i++) {
+                snprintf(name, sizeof name, "%c%c", 'a' + i / 26, 'a' + i % 26);
+                ck_assert_int_eq(store_meta_add(meta, name, ""), 0);
         }
         ck_assert_int_eq(s3_put_headers(&m, &op), -EINVAL);
         store_s3.close(k);
@@ -208,6 +208,16 @@ static const struct {
          {"x-amz-server-side-encryption: aws:kms",
           "x-amz-server-side-encryption-aws-kms-key-id: arn:x"},
          "x-amz-request-payer"},
+        {{.sse_c_key_file = "key"},
+         OP_COMPLETE,
+         HTTP_POST,
+         {"x-amz-server-side-encryption-customer-key: MDEy"},
+         "x-amz-copy-source"},
+        {{.sse_c_key_file = "key"},
+         OP_PARTS,
+         HTTP_GET,
+         {"x-amz-server-side-encryption-customer-key: MDEy"},
+         "x-amz-copy-source"},
         {{.sse_c_key_file = "key"}, OP_DELETE, HTTP_DELETE, {0}, "x-amz-server-side"},
         {{.anonymous = true}, OP_GET, HTTP_GET, {"x-amz-content-sha256"}, "Authorization"},
 };
