@@ -68,7 +68,8 @@ bool path_makes(const char *path, const char *name)
         }
 }
 
-/* The system call that the thread is in: false when it is in none. */
+/* The system call that the thread is in: false when it is in none. It waits for our answer to a
+ * look at a name, so its process is in no exec, for whose end we would wait; see procfd.h. */
 static bool read_call(pid_t tid, struct call *c)
 {
         char path[64], text[256];

@@ -40,18 +40,25 @@ bool stat_line_tells_kill(const char *line)
         return (flags & PF_EXITING_BIT) && (code & 0x7f);
 }
 
-bool killed(pid_t pid)
+/* The beginning of a file of /proc as a string: false when it cannot be read. */
+static bool read_proc(pid_t tid, const char *name, char *text, size_t n)
 {
-        char path[64], line[2048];
-        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+        char path[64];
+        snprintf(path, sizeof path, "/proc/%d/%s", (int)tid, name);
         CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0)
-                return false;
-        ssize_t n = read(fd, line, sizeof line - 1);
-        if (n <= 0)
-                return false;
-        line[n] = 0;
-        return stat_line_tells_kill(line);
+        ssize_t k = fd < 0 ? -1 : read(fd, text, n - 1);
+        text[k > 0 ? k : 0] = 0;
+        return k > 0;
+}
+
+/* A thread that ends gives its memory back before it closes its files, and one without memory is in
+ * no exec: `stat`, which waits for the end of one, may be read then and not before. */
+bool killed(pid_t tid)
+{
+        char line[2048];
+
+        return read_proc(tid, "statm", line, sizeof line) && !strncmp(line, "0 ", 2) &&
+               read_proc(tid, "stat", line, sizeof line) && stat_line_tells_kill(line);
 }
 
 /* What is known of threads, to be checked before it is believed: the thread above, its process
@@ -66,13 +73,10 @@ static bool is_thread_of(pid_t pid, pid_t tid)
 
 static pid_t read_process(pid_t tid)
 {
-        char path[64], text[512];
-        snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
-        CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-        if (n <= 0)
+        char text[512];
+
+        if (!read_proc(tid, "status", text, sizeof text))
                 return tid;
-        text[n] = 0;
         const char *line = strstr(text, "\nTgid:"); /* a newline in a name is escaped */
         long pid = line ? strtol(line + 6, NULL, 10) : 0;
         return pid > 0 ? (pid_t)pid : tid;

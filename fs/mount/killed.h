@@ -12,8 +12,9 @@
  * proc_pid_stat(5). */
 bool stat_line_tells_kill(const char *line);
 
-/* Whether process `pid` dies by a signal just now. False when it cannot be read. */
-bool killed(pid_t pid);
+/* Whether thread `tid`, which waits for the answer to a close, is ended by a signal. False when
+ * that cannot be read. Does not wait for a thread that is in an exec. */
+bool killed(pid_t tid);
 
 /* The process that thread `tid` belongs to: itself when that cannot be read. A request names the
  * thread, which may end long before its process does. */

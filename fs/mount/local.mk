@@ -41,6 +41,8 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/killed.h \
 	%D%/listing.c \
 	%D%/listing.h \
+	%D%/look.c \
+	%D%/look.h \
 	%D%/lookup_int.h \
 	%D%/marker.c \
 	%D%/marker.h \

@@ -69,8 +69,6 @@ int mount_init(struct mount *m, struct store *store)
         file_tally_init(&m->tally);
         claims_init(&m->claims);
         ahead_init(m);
-        pthread_mutex_init(&m->closes.mtx, NULL);
-        m->closes.last = &m->closes.list;
         m->mounted_ns = clock_ns(CLOCK_REALTIME);
         m->uid = p->uid == UINT32_MAX ? geteuid() : (uid_t)p->uid;
         m->gid = p->gid == UINT32_MAX ? getegid() : (gid_t)p->gid;

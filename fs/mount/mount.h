@@ -19,7 +19,7 @@
 
 struct curfew;
 struct handle;
-struct op_close;
+struct looks;
 struct park;
 struct pass;
 struct relief;
@@ -47,12 +47,7 @@ struct mount {
         struct ahead ahead;      /* names asked for ahead; tree's lock */
         unsigned amends;         /* nodes with a change of attributes on its way; tree's lock */
         struct handle *handles;  /* open files, see op.h; guarded by the tree's lock */
-        struct {
-                pthread_mutex_t mtx;           /* a leaf */
-                struct op_close *list, **last; /* in the order in which they came */
-                unsigned n;
-                bool busy; /* a thread looks at some, and then at these */
-        } closes;          /* see op_publish.c */
+        struct looks *looks;     /* at closes; NULL before the session has begun */
         struct file_env file_env;
         struct file_tally tally;
         struct claims claims;

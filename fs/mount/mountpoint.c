@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -53,6 +54,42 @@ static bool is_empty(const char *path)
                 if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
                         return false;
         return true;
+}
+
+/* A path as mountinfo has it: \\040 for a blank, and so on. */
+static bool is_path(const char *written, size_t n, const char *path)
+{
+        const char *end = written + n;
+
+        while (written < end && *path) {
+                char c = *written++;
+                if (c == '\\' && end - written >= 3) {
+                        c = (char)((written[0] - '0') << 6 | (written[1] - '0') << 3 |
+                                   (written[2] - '0'));
+                        written += 3;
+                }
+                if (c != *path++)
+                        return false;
+        }
+        return written == end && !*path;
+}
+
+dev_t mountpoint_device(const char *path)
+{
+        CLEANUP(fclosep) FILE *f = fopen("/proc/self/mountinfo", "re");
+        CLEANUP(freep) char *line = NULL;
+        size_t room = 0;
+        dev_t dev = 0;
+
+        while (f && getline(&line, &room, f) > 0) {
+                unsigned maj, min;
+                int at = 0;
+                if (sscanf(line, "%*u %*u %u:%u %*s %n", &maj, &min, &at) != 2 || !at)
+                        continue;
+                if (is_path(line + at, strcspn(line + at, " "), path)) /* the last covers others */
+                        dev = makedev(maj, min);
+        }
+        return dev;
 }
 
 int mountpoint_check(const char *path, char **out, char *why, size_t nwhy)

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mountpoint.h: whether a directory can be mounted on. */
+/* mountpoint.h: whether a directory can be mounted on, and what is mounted there. */
 #ifndef CKPTFS_MOUNT_MOUNTPOINT_H
 #define CKPTFS_MOUNT_MOUNTPOINT_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 /* Checks that `path` is an empty directory that nothing is mounted on and that /dev/fuse can be
  * opened. 0 with the absolute path malloc'ed in *out, or a negative errno with cause and remedy in
  * `why`. */
 int mountpoint_check(const char *path, char **out, char *why, size_t nwhy);
+
+/* The device of what is mounted on that absolute path, without asking it; 0: nothing is. */
+dev_t mountpoint_device(const char *path);
 
 #endif

@@ -91,10 +91,6 @@ static inline struct mount *op_mount(fuse_req_t req)
         return fuse_req_userdata(req);
 }
 
-/* Whether closes wait to be looked at. A thread that would sleep ends them first. */
-bool op_has_closes(struct mount *m);
-void op_end_closes(struct mount *m);
-
 /* Ends the files that the kernel will not release any more, since the mount ends. */
 void op_release_all(struct mount *m);
 

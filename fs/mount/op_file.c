@@ -136,6 +136,8 @@ void op_file_published(void *mount, void *node, const struct store_object *obj)
                 tree_note_open_locked(m->tree, n);
         }
         free(TAKE_PTR(n->shadow));
+        if (n->holders)
+                holders_published(n->holders);
         carried = attr_copy(&n->attr);
         bool more = amend_published_locked(m, n, obj) > 0;
         tree_unlock(m->tree);

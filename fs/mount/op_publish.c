@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* op_publish.c: when the bytes of open files are published: fsync, and the close that leaves the
- * file open nowhere. Which close that is only /proc tells, at the price of a system call for each
- * descriptor of the process. So closes wait while there are other requests to take, and are then
- * looked at together. */
+ * file open nowhere. Which close that is only /proc tells, at the price of some system calls for
+ * each descriptor of the process, so closes that come meanwhile are looked at together (look.h). */
 #include "mount/op.h"
 
 #include <errno.h>
-#include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/log.h"
 #include "mount/holders.h"
-#include "mount/procfd.h"
+#include "mount/look.h"
 
 #include "base/banned.h"
 
-enum { CLOSES_MOST = 16 };
-
-/* A close that is not looked at yet. */
+/* A close, until it is known what it is. */
 struct op_close {
-        struct op_close *next;
+        struct look look;
         fuse_req_t req;
         struct handle *h;
+        struct holders_look holders;
 };
 
 struct publish {
@@ -49,17 +47,33 @@ static void publish(fuse_req_t req, struct handle *h)
         file_commit(h->file, &h->user, &p->commit);
 }
 
-static void end_close(const struct op_close *c, struct procview *view)
+static struct op_close *op_close_of(struct look *l)
 {
+        return (struct op_close *)(void *)((char *)l - offsetof(struct op_close, look));
+}
+
+static void close_begin(struct look *l)
+{
+        struct op_close *c = op_close_of(l);
+        holders_look_begin(&c->holders, c->h->holders, fuse_req_ctx(c->req)->pid, c->h->node->ino);
+}
+
+static void close_see(struct look *l, struct procview *view)
+{
+        holders_look_see(&op_close_of(l)->holders, view);
+}
+
+static void close_end(struct look *l, bool whole)
+{
+        struct op_close *c = op_close_of(l);
         const struct mount *m = op_mount(c->req);
-        struct handle *h = c->h;
-        pid_t pid = fuse_req_ctx(c->req)->pid;
-        enum closing is = holders_close(h->holders, pid, h->node->ino, view);
+        enum closing is = holders_look_end(&c->holders, c->h->holders, whole);
 
         if (is != CLOSE_LEAVES && m->params.on_kill == ON_KILL_PUBLISH)
                 is = CLOSE_LAST;
         if (is == CLOSE_KILLED || is == CLOSE_BYSTANDER) {
-                log_info("process %d %s: what was written is not published", (int)pid,
+                log_info("process %d %s: what was written is not published",
+                         (int)fuse_req_ctx(c->req)->pid,
                          is == CLOSE_KILLED
                                  ? "was ended by a signal"
                                  : "inherited a file whose writer was ended by a signal");
@@ -67,8 +81,15 @@ static void end_close(const struct op_close *c, struct procview *view)
         } else if (is == CLOSE_LEAVES) {
                 fuse_reply_err(c->req, 0);
         } else {
-                publish(c->req, h);
+                publish(c->req, c->h);
         }
+}
+
+static void close_drop(struct look *l)
+{
+        struct op_close *c = op_close_of(l);
+        holders_look_release(&c->holders);
+        free(c);
 }
 
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -82,59 +103,18 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
                 fuse_reply_err(req, 0);
                 return;
         }
-        c = malloc(sizeof *c);
+        c = calloc(1, sizeof *c);
         if (!c) {
                 fuse_reply_err(req, ENOMEM);
                 return;
         }
-        *c = (struct op_close){.req = req, .h = h};
-        pthread_mutex_lock(&m->closes.mtx);
-        *m->closes.last = c;
-        m->closes.last = &c->next;
-        bool full = ++m->closes.n >= CLOSES_MOST;
-        pthread_mutex_unlock(&m->closes.mtx);
-        if (full)
-                op_end_closes(m);
-}
-
-bool op_has_closes(struct mount *m)
-{
-        pthread_mutex_lock(&m->closes.mtx);
-        bool has = m->closes.list && !m->closes.busy;
-        pthread_mutex_unlock(&m->closes.mtx);
-        return has;
-}
-
-static void end_list(struct mount *m, struct op_close *list)
-{
-        struct procview view = {.dev = m->dev};
-
-        while (list) {
-                struct op_close *c = list;
-                list = c->next;
-                end_close(c, &view);
-                free(c);
-        }
-        procview_release(&view);
-}
-
-/* One thread at a time: a close by a process that was killed comes before that of its heir. */
-void op_end_closes(struct mount *m)
-{
-        pthread_mutex_lock(&m->closes.mtx);
-        bool others = m->closes.busy;
-        while (!others && m->closes.list) {
-                struct op_close *list = m->closes.list;
-                m->closes.list = NULL;
-                m->closes.last = &m->closes.list;
-                m->closes.n = 0;
-                m->closes.busy = true;
-                pthread_mutex_unlock(&m->closes.mtx);
-                end_list(m, list);
-                pthread_mutex_lock(&m->closes.mtx);
-                m->closes.busy = false;
-        }
-        pthread_mutex_unlock(&m->closes.mtx);
+        c->look.begin = close_begin;
+        c->look.see = close_see;
+        c->look.end = close_end;
+        c->look.drop = close_drop;
+        c->req = req;
+        c->h = h;
+        looks_add(m->looks, &c->look);
 }
 
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)

@@ -62,6 +62,7 @@ void procview_release(struct procview *view)
 {
         free(view->fds);
         free(view->kin);
+        free(view->mounts);
         *view = (struct procview){.dev = view->dev};
 }
 
@@ -90,25 +91,63 @@ static struct procview_pid *view_pid(struct procview *view, pid_t pid)
         return &view->pids[view->npids++];
 }
 
-/* The file of a descriptor may be any, on a file system that hangs: nobody is to be asked. */
+/* Whether the mount `id`, as process `pid` numbers them, is of the device: two mounts of one bucket
+ * have the same inode numbers. A mount that is not in the list was taken out of it: it may be. */
+static bool read_mount(pid_t pid, unsigned long id, dev_t dev)
+{
+        char path[64];
+        snprintf(path, sizeof path, "/proc/%d/mountinfo", (int)pid);
+        CLEANUP(fclosep) FILE *f = fopen(path, "re");
+        CLEANUP(freep) char *line = NULL;
+        size_t room = 0;
+
+        while (f && getline(&line, &room, f) > 0) {
+                unsigned long its;
+                unsigned parent, maj, min;
+                if (sscanf(line, "%lu %u %u:%u ", &its, &parent, &maj, &min) == 4 && its == id)
+                        return makedev(maj, min) == dev;
+        }
+        return true;
+}
+
+/* The same, once for each mount: their numbers are the machine's. */
+static bool mount_matches(struct procview *view, pid_t pid, unsigned long id)
+{
+        if (!view->dev)
+                return true;
+        for (size_t i = 0; i < view->nmounts; i++)
+                if (view->mounts[i].id == id)
+                        return view->mounts[i].matches;
+        bool matches = read_mount(pid, id, view->dev);
+        if (has_room(&view->mounts, view->nmounts, &view->maxmounts, sizeof *view->mounts))
+                view->mounts[view->nmounts++] =
+                        (struct procview_mount){.id = id, .matches = matches};
+        return matches;
+}
+
+/* `dir` is /proc/PID/fdinfo. */
 static void see_fd(struct procview *view, pid_t pid, int dir, const char *name)
 {
-        struct statx st = {0};
-        int err =
-                statx(dir, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &st) ? errno : 0;
+        char text[512];
 
-        if (err == ENOENT ||
-            (!err && view->dev && makedev(st.stx_dev_major, st.stx_dev_minor) != view->dev) ||
+        if (!read_text(dir, name, text, sizeof text))
+                return;
+        const char *flags = strstr(text, "flags:");
+        const char *mount = strstr(text, "mnt_id:");
+        const char *number = strstr(text, "ino:");
+        if (!flags || !mount || !number || (strtoul(flags + 6, NULL, 8) & O_ACCMODE) == O_RDONLY ||
+            !mount_matches(view, pid, strtoul(mount + 7, NULL, 10)) ||
             !has_room(&view->fds, view->nfds, &view->maxfds, sizeof *view->fds))
                 return;
-        view->fds[view->nfds++] = (struct procview_fd){
-                .pid = pid, .fd = (int)strtol(name, NULL, 10), .ino = err ? 0 : st.stx_ino};
+        view->fds[view->nfds++] = (struct procview_fd){.pid = pid,
+                                                       .fd = (int)strtol(name, NULL, 10),
+                                                       .ino = strtoull(number + 4, NULL, 10)};
 }
 
 static void see_fds(struct procview *view, pid_t pid)
 {
         char path[64];
-        snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+        snprintf(path, sizeof path, "/proc/%d/fdinfo", (int)pid);
         CLEANUP(closep) int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         _Alignas(struct dirent64) char text[8192];
         ssize_t n;
@@ -155,45 +194,6 @@ static void see_kin(struct procview *view, pid_t pid)
 /* --- a file in it
  * ------------------------------------------------------------------------------------- */
 
-/* Whether the mount `id`, as process `pid` numbers them, is of the device: two mounts of one bucket
- * have the same inode numbers. A mount that is not in the list was taken out of it: it may be. */
-static bool mount_matches(pid_t pid, unsigned long id, dev_t dev)
-{
-        char path[64];
-        snprintf(path, sizeof path, "/proc/%d/mountinfo", (int)pid);
-        CLEANUP(fclosep) FILE *f = fopen(path, "re");
-        CLEANUP(freep) char *line = NULL;
-        size_t room = 0;
-
-        while (f && getline(&line, &room, f) > 0) {
-                unsigned long its;
-                unsigned parent, maj, min;
-                if (sscanf(line, "%lu %u %u:%u ", &its, &parent, &maj, &min) == 4 && its == id)
-                        return makedev(maj, min) == dev;
-        }
-        return true;
-}
-
-/* Whether a descriptor is of that inode, open for writing. */
-static bool fd_matches(const struct procview_fd *fd, ino_t ino, dev_t dev)
-{
-        char path[64], text[512];
-
-        if (fd->ino && fd->ino != ino)
-                return false;
-        snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", (int)fd->pid, fd->fd);
-        if (!read_text(AT_FDCWD, path, text, sizeof text))
-                return false;
-        const char *flags = strstr(text, "flags:");
-        const char *number = strstr(text, "ino:");
-        const char *mount = strstr(text, "mnt_id:");
-        if (!flags || !number || strtoull(number + 4, NULL, 10) != (unsigned long long)ino ||
-            (strtoul(flags + 6, NULL, 8) & O_ACCMODE) == O_RDONLY)
-                return false;
-        return fd->ino || !dev || !mount ||
-               mount_matches(fd->pid, strtoul(mount + 7, NULL, 10), dev);
-}
-
 /* Adds the process to those to be looked at, once. */
 static void add_pid(struct procfds *f, pid_t pid)
 {
@@ -213,7 +213,7 @@ static void add_fds(struct procfds *f, struct procview *view, pid_t pid)
         seen->has_fds = true;
         for (size_t i = 0; i < view->nfds && f->n < PROCFDS_MAX; i++) {
                 const struct procview_fd *fd = &view->fds[i];
-                if (fd->pid != pid || !fd_matches(fd, f->ino, view->dev))
+                if (fd->pid != pid || fd->ino != f->ino)
                         continue;
                 f->v[f->n].pid = pid;
                 f->v[f->n++].fd = fd->fd;
@@ -249,14 +249,33 @@ static bool is_same_open(const struct procfds *f, size_t a, size_t b)
                        (unsigned long)f->v[b].fd) <= 0; /* an error: not told apart */
 }
 
-size_t procfds_distinct(const struct procfds *f)
+static void move_last(struct procfds *f, pid_t pid)
 {
-        size_t n = 0;
-        for (size_t i = 0; i < f->n; i++) {
+        size_t end = f->n;
+
+        for (size_t i = 0; i < end;) {
+                if (f->v[i].pid != pid) {
+                        i++;
+                        continue;
+                }
+                struct procfds_one one = f->v[i];
+                f->v[i] = f->v[--end];
+                f->v[end] = one;
+        }
+}
+
+bool procfds_hold(struct procfds *f, unsigned opens, pid_t closer)
+{
+        unsigned n = 0;
+
+        if (opens <= 1 || f->n < opens)
+                return f->n >= opens;
+        move_last(f, closer);
+        for (size_t i = 0; i < f->n && n < opens; i++) {
                 size_t k = 0;
                 while (k < i && !is_same_open(f, i, k))
                         k++;
                 n += k == i;
         }
-        return n;
+        return n >= opens;
 }

@@ -25,6 +25,8 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "mount/figures.h"
+#include "mount/look.h"
+#include "mount/mountpoint.h"
 #include "mount/op.h"
 
 #include "base/banned.h"
@@ -33,9 +35,7 @@ enum {
         PAGE = 4096,
         WRITE_HEADER = 80, /* struct fuse_in_header and fuse_write_in, linux/fuse.h */
         MAX_BACKGROUND = 64,
-        READ_AHEAD_KB = 4096,
-        LOOK_MS = 1000,   /* between two looks after what nobody is awake for */
-        BEFORE_CLOSE = 16 /* requests that a thread takes while a close waits */
+        READ_AHEAD_KB = 4096
 };
 
 struct session {
@@ -222,16 +222,12 @@ int session_new(struct mount *m, struct session **out, char *why, size_t nwhy)
 }
 
 /* More read-ahead in the kernel than its 128 KiB, so that a reader asks for whole requests. */
-static void raise_read_ahead(struct mount *m)
+static void raise_read_ahead(const struct mount *m)
 {
         char path[96], text[16];
-        struct stat st;
 
-        if (stat(m->mountpoint, &st))
-                return;
-        m->dev = st.st_dev;
-        snprintf(path, sizeof path, "/sys/class/bdi/%u:%u/read_ahead_kb", major(st.st_dev),
-                 minor(st.st_dev));
+        snprintf(path, sizeof path, "/sys/class/bdi/%u:%u/read_ahead_kb", major(m->dev),
+                 minor(m->dev));
         int n = snprintf(text, sizeof text, "%d\n", READ_AHEAD_KB);
         CLEANUP(closep) int fd = open(path, O_WRONLY | O_CLOEXEC);
         if (fd < 0 || write(fd, text, (size_t)n) != n)
@@ -253,38 +249,31 @@ static struct pool_buf *get_buffer(struct pool *pool)
         return b;
 }
 
-/* Whether the next request is there already. Another thread may take it all the same: that one
- * looks after closes before it sleeps, then. */
-static bool has_request(struct session *s)
+/* Receives a request and handles it: false at the end of the session. */
+static bool take_request(struct session *s)
 {
-        struct pollfd fd = {.fd = fuse_session_fd(s->fuse), .events = POLLIN};
-        return poll(&fd, 1, 0) > 0;
+        struct fuse_buf fb = {.mem = current->data + PAGE - WRITE_HEADER};
+        int n = fuse_session_receive_buf(s->fuse, &fb);
+
+        if (n == -EINTR)
+                return true;
+        if (n <= 0)
+                return false;
+        fuse_session_process_buf(s->fuse, &fb);
+        if (atomic_load_explicit(&current->refs, memory_order_acquire) > 1) {
+                pool_unref(current);
+                current = get_buffer(s->m->pool);
+        }
+        return true;
 }
 
 static void *take_requests(void *arg)
 {
         struct session *s = arg;
-        unsigned before = 0;
 
         current = get_buffer(s->m->pool);
-        while (!fuse_session_exited(s->fuse)) {
-                if (op_has_closes(s->m) && (++before > BEFORE_CLOSE || !has_request(s))) {
-                        op_end_closes(s->m);
-                        before = 0;
-                }
-                struct fuse_buf fb = {.mem = current->data + PAGE - WRITE_HEADER};
-                int n = fuse_session_receive_buf(s->fuse, &fb);
-                if (n == -EINTR)
-                        continue;
-                if (n <= 0)
-                        break;
-                fuse_session_process_buf(s->fuse, &fb);
-                if (atomic_load_explicit(&current->refs, memory_order_acquire) > 1) {
-                        pool_unref(current);
-                        current = get_buffer(s->m->pool);
-                }
-        }
-        op_end_closes(s->m);
+        while (!fuse_session_exited(s->fuse) && take_request(s))
+                ;
         pool_unref(current);
         current = NULL;
         fuse_session_exit(s->fuse);
@@ -293,16 +282,31 @@ static void *take_requests(void *arg)
         return NULL;
 }
 
+/* The first request is the kernel's greeting. When it is answered the mount stands, and what the
+ * kernel has set by the answer may be changed. To ask the mount itself, by stat(), would leave a
+ * process behind that nobody can end, were we killed meanwhile. */
+static void answer_greeting(struct session *s)
+{
+        current = get_buffer(s->m->pool);
+        take_request(s);
+        pool_unref(current);
+        current = NULL;
+        raise_read_ahead(s->m);
+}
+
 int session_start(struct session *s, char *why, size_t nwhy)
 {
         unsigned want = (unsigned)s->m->params.threads;
         int err = 0;
 
+        s->m->dev = mountpoint_device(s->m->mountpoint);
+        s->m->looks = looks_start(s->m->dev);
         s->threads = calloc(want, sizeof *s->threads);
-        if (!s->threads || pipe2(s->wake, O_CLOEXEC | O_NONBLOCK)) {
+        if (!s->m->looks || !s->threads || pipe2(s->wake, O_CLOEXEC | O_NONBLOCK)) {
                 snprintf(why, nwhy, "no memory");
                 return -ENOMEM;
         }
+        answer_greeting(s);
         while (!err && s->nthreads < want) {
                 err = -pthread_create(&s->threads[s->nthreads], NULL, take_requests, s);
                 s->nthreads += !err;
@@ -311,7 +315,6 @@ int session_start(struct session *s, char *why, size_t nwhy)
                 snprintf(why, nwhy, "no thread could be started: %s", strerror(-err));
                 return err;
         }
-        raise_read_ahead(s->m);
         return 0;
 }
 
@@ -344,10 +347,9 @@ void session_wait(struct session *s)
 {
         CLEANUP(closep) int sig = signals_fd();
         struct pollfd fds[] = {{.fd = s->wake[0], .events = POLLIN}, {.fd = sig, .events = POLLIN}};
-        do { /* a request that has_request() saw may be taken back by the kernel: nobody wakes then
-              */
-                while (poll(fds, 2, LOOK_MS) <= 0)
-                        op_end_closes(s->m);
+        do {
+                while (poll(fds, 2, -1) <= 0)
+                        ;
         } while (!fds[0].revents && !is_ended_by_signal(s, sig));
 }
 
@@ -376,6 +378,7 @@ void session_stop(struct session *s)
                 } while (pthread_timedjoin_np(s->threads[i], NULL, &until) == ETIMEDOUT);
         }
         s->nthreads = 0;
+        looks_stop(TAKE_PTR(s->m->looks));
         op_release_all(s->m);
 }
 
@@ -384,6 +387,7 @@ void session_free(struct session *s)
         if (!s)
                 return;
         session_stop(s);
+        looks_stop(TAKE_PTR(s->m->looks)); /* of a session that did not begin */
         if (s->mounted)
                 fuse_session_unmount(s->fuse);
         if (s->fuse)

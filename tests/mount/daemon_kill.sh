@@ -3,7 +3,7 @@
 # daemon_kill.sh: however the daemon ends, nothing half written is published.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 23
+plan 24
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -55,3 +55,20 @@ cp "$tmp/data" "$mnt/last"
 umount_ckptfs
 same "umount ends it as well" "$tmp/data" last
 expect_eq "" "$(store_uploads)" "with no upload left"
+
+# Killed at the moment at which it has mounted.
+ended() { ! grep -q '^State:.[^Z]' "/proc/$1/status" 2>/dev/null; }
+mount_dies() {
+	"$builddir/ckptfs" -f -o "endpoint=$CKPTFS_TEST_ENDPOINT" \
+		"$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET" "$mnt" 2>>"$mount_log" &
+	mount_pid=$!
+	until mounted_or_dead; do :; done
+	kill -KILL "$mount_pid"
+	wait_for 20 ended "$mount_pid"
+	dies_rc=$?
+	umount -fl "$mnt" # where it waits for itself, this ends it
+	{ mount_wait; } 2>/dev/null
+	return $dies_rc
+}
+mounts_die() { for turn in 1 2 3 4 5 6 7 8; do mount_dies || return 1; done; }
+check "a daemon that is killed while it mounts leaves no process behind" mounts_die

@@ -59,6 +59,7 @@ mount_tests = \
 	%D%/versions.sh \
 	%D%/waiters.sh \
 	%D%/walks.sh \
+	%D%/ways.sh \
 	%D%/xattr.sh \
 	$(NULL)
 TESTS += $(mount_tests)
@@ -116,6 +117,7 @@ mount_gs_tests = \
 	%D%/gs/unlinked.sh \
 	%D%/gs/versions.sh \
 	%D%/gs/waiters.sh \
+	%D%/gs/ways.sh \
 	%D%/gs/xattr.sh \
 	$(NULL)
 TESTS += $(mount_gs_tests)
@@ -125,6 +127,7 @@ $(mount_gs_tests): %D%/local.mk
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && { echo '#!/bin/sh'; echo 'CKPTFS_TEST_SCHEME=gs'; \
 		echo '. "$${srcdir:?}/%D%/$(@F)"'; } >$@ && chmod +x $@
 
-check_PROGRAMS += %D%/anyop %D%/readers
+check_PROGRAMS += %D%/anyop %D%/readers %D%/ways
 %C%_anyop_SOURCES = %D%/anyop.c
 %C%_readers_SOURCES = %D%/readers.c
+%C%_ways_SOURCES = %D%/ways.c

@@ -49,6 +49,7 @@ unit_tests = \
 	%D%/test_creates \
 	%D%/test_holders \
 	%D%/test_killed \
+	%D%/test_look \
 	%D%/test_pace \
 	%D%/test_ramp \
 	%D%/test_extent \
@@ -151,6 +152,8 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_creates_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_holders_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_holders_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_look_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_look_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_killed_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_killed_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_extent_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -40,7 +40,11 @@ static void teardown(void)
 static enum closing closing(pid_t pid)
 {
         struct procview view = {0};
-        enum closing is = holders_close(slot, pid, st.st_ino, &view);
+        struct holders_look look;
+        holders_look_begin(&look, slot, pid, st.st_ino);
+        holders_look_see(&look, &view);
+        enum closing is = holders_look_end(&look, slot, true);
+        holders_look_release(&look);
         procview_release(&view);
         return is;
 }
@@ -129,12 +133,90 @@ START_TEST(what_a_killed_writer_left_is_not_a_bystanders)
         ck_assert(killed(writer.pid));
         ck_assert_int_eq(closing(writer.pid), CLOSE_KILLED);
         ck_assert(holders_killed(slot));
-        ck_assert_int_eq(closing(getpid()), CLOSE_LEAVES);
         child_end(&writer);
         child_end(&bystander);
         ck_assert_int_eq(closing(bystander.pid), CLOSE_BYSTANDER);
         ck_assert_int_eq(closing(getpid()), CLOSE_LAST); /* it opened the file */
         ck_assert(!holders_killed(slot));
+}
+END_TEST
+
+static void end_by_kill(struct child *c)
+{
+        siginfo_t info;
+        kill(c->pid, SIGKILL);
+        ck_assert_int_eq(waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOWAIT), 0);
+}
+
+START_TEST(a_close_that_was_confirmed_after_a_kill_stands)
+{
+        struct child bystander = child_new(), writer = child_new();
+        holders_wrote(slot, writer.pid);
+        close(fd);
+        end_by_kill(&writer);
+        ck_assert_int_eq(closing(writer.pid), CLOSE_KILLED);
+        child_end(&writer);
+        ck_assert_int_eq(closing(getpid()), CLOSE_LEAVES); /* by the opener: it is told 0 */
+        child_end(&bystander);
+        ck_assert_int_eq(closing(bystander.pid), CLOSE_LAST);
+}
+END_TEST
+
+START_TEST(the_kill_of_one_that_never_wrote_is_a_close)
+{
+        struct child worker = child_new();
+        holders_wrote(slot, getpid());
+        close(fd);
+        ck_assert_int_eq(closing(getpid()), CLOSE_LEAVES);
+        end_by_kill(&worker);
+        ck_assert_int_eq(closing(worker.pid), CLOSE_LAST);
+        ck_assert(!holders_killed(slot));
+        child_end(&worker);
+}
+END_TEST
+
+/* A writer that dies has let go of all descriptors before it closes the first. */
+START_TEST(a_writer_that_is_still_to_close_decides)
+{
+        struct child worker = child_new(), writer = child_new();
+        holders_wrote(slot, writer.pid);
+        close(fd);
+        end_by_kill(&writer);
+        end_by_kill(&worker);
+        ck_assert_int_eq(closing(worker.pid), CLOSE_LEAVES);
+        ck_assert_int_eq(closing(writer.pid), CLOSE_KILLED);
+        child_end(&writer);
+        child_end(&worker);
+}
+END_TEST
+
+START_TEST(what_was_published_is_no_work_of_who_wrote_it)
+{
+        struct child early = child_new();
+        holders_wrote(slot, early.pid);
+        holders_published(slot);
+        holders_wrote(slot, getpid());
+        close(fd);
+        ck_assert_int_eq(closing(getpid()), CLOSE_LEAVES);
+        end_by_kill(&early);
+        ck_assert_int_eq(closing(early.pid), CLOSE_LAST);
+        child_end(&early);
+}
+END_TEST
+
+/* However many processes share it. */
+START_TEST(the_opener_is_never_forgotten)
+{
+        struct child writer = child_new();
+        for (pid_t pid = 0x7f000000; pid < 0x7f000000 + 3000; pid++)
+                holders_wrote(slot, pid);
+        close(fd);
+        end_by_kill(&writer);
+        holders_published(slot);
+        holders_wrote(slot, writer.pid);
+        ck_assert_int_eq(closing(writer.pid), CLOSE_KILLED);
+        child_end(&writer);
+        ck_assert_int_eq(closing(getpid()), CLOSE_LAST); /* it opened the file */
 }
 END_TEST
 
@@ -183,7 +265,7 @@ START_TEST(one_view_serves_many_files)
                 struct procfds f = {.ino = one.st_ino};
                 procfds_add(&f, &view, getpid(), true);
                 ck_assert_uint_eq(f.n, 2);
-                ck_assert_uint_eq(procfds_distinct(&f), 1);
+                ck_assert(procfds_hold(&f, 1, c.pid) && !procfds_hold(&f, 2, c.pid));
         }
         for (pid_t pid = 0x7f000000; pid < 0x7f000000 + 2 * PROCFDS_PIDS; pid++) {
                 struct procfds f = {.ino = st.st_ino};
@@ -210,6 +292,11 @@ int main(void)
         tcase_add_test(t, who_was_found_once_is_remembered);
         tcase_add_test(t, a_child_of_two_opens_leaves_both);
         tcase_add_test(t, what_a_killed_writer_left_is_not_a_bystanders);
+        tcase_add_test(t, a_close_that_was_confirmed_after_a_kill_stands);
+        tcase_add_test(t, the_kill_of_one_that_never_wrote_is_a_close);
+        tcase_add_test(t, a_writer_that_is_still_to_close_decides);
+        tcase_add_test(t, what_was_published_is_no_work_of_who_wrote_it);
+        tcase_add_test(t, the_opener_is_never_forgotten);
         tcase_add_test(t, who_goes_on_writing_after_a_kill_publishes);
         tcase_add_test(t, another_mount_is_another_file);
         tcase_add_test(t, one_view_serves_many_files);

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_look.c: looks that block are given up, and the others go on. */
+#include "mount/look.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/lib/unit.h"
+
+#include "base/banned.h"
+
+enum { MOST = 64 };
+
+static struct looks *looks;
+static int gate[2]; /* what blocks reads it */
+static pthread_mutex_t mtx = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int begun, ended, dropped, wholes[MOST], order[MOST];
+
+struct one {
+        struct look look; /* stays the first field */
+        int no;
+        bool blocks;
+};
+
+static void count(int *what)
+{
+        pthread_mutex_lock(&mtx);
+        ++*what;
+        pthread_cond_broadcast(&changed);
+        pthread_mutex_unlock(&mtx);
+}
+
+static void wait_until(const int *what, int n)
+{
+        pthread_mutex_lock(&mtx);
+        while (*what < n)
+                pthread_cond_wait(&changed, &mtx);
+        pthread_mutex_unlock(&mtx);
+}
+
+static void begin(struct look *l)
+{
+        (void)l;
+        count(&begun);
+}
+
+static void see(struct look *l, struct procview *view)
+{
+        char b;
+        ck_assert_uint_eq(view->dev, 7);
+        if (((struct one *)l)->blocks)
+                ck_assert_int_eq(read(gate[0], &b, 1), 1);
+}
+
+static void end(struct look *l, bool whole)
+{
+        const struct one *o = (struct one *)l;
+        wholes[o->no] = whole;
+        order[ended] = o->no;
+        count(&ended);
+}
+
+static void drop(struct look *l)
+{
+        free(l);
+        count(&dropped);
+}
+
+static void add(int no, bool blocks)
+{
+        struct one *o = calloc(1, sizeof *o);
+        ck_assert_ptr_nonnull(o);
+        *o = (struct one){.look = {.begin = begin, .see = see, .end = end, .drop = drop},
+                          .no = no,
+                          .blocks = blocks};
+        looks_add(looks, &o->look);
+}
+
+static void open_gate(int n)
+{
+        while (n--)
+                ck_assert_int_eq(write(gate[1], "", 1), 1);
+}
+
+static void setup(void)
+{
+        begun = ended = dropped = 0;
+        ck_assert_int_eq(pipe(gate), 0);
+        looks = looks_start(7);
+        ck_assert_ptr_nonnull(looks);
+}
+
+static void teardown(void)
+{
+        looks_stop(looks);
+        close(gate[0]);
+        close(gate[1]);
+}
+
+START_TEST(looks_end_in_order)
+{
+        for (int i = 0; i < MOST; i++)
+                add(i, false);
+        wait_until(&dropped, MOST);
+        for (int i = 0; i < MOST; i++) {
+                ck_assert(wholes[i]);
+                ck_assert_int_eq(order[i], i);
+        }
+}
+END_TEST
+
+START_TEST(one_that_blocks_is_given_up_and_dropped_later)
+{
+        add(0, true);
+        add(1, false);
+        wait_until(&ended, 2);
+        ck_assert(!wholes[0] && wholes[1]);
+        ck_assert_int_eq(order[0], 0);
+        wait_until(&dropped, 1);
+        open_gate(1);
+        wait_until(&dropped, 2);
+}
+END_TEST
+
+START_TEST(however_many_block_each_ends)
+{
+        enum { N = 8 };
+        for (int i = 0; i < N; i++)
+                add(i, true);
+        wait_until(&ended, N);
+        for (int i = 0; i < N; i++)
+                ck_assert(!wholes[i]);
+        open_gate(3); /* the rest was not looked at */
+        wait_until(&dropped, N);
+        add(N, false);
+        wait_until(&dropped, N + 1);
+        ck_assert(wholes[N]);
+}
+END_TEST
+
+START_TEST(the_end_waits_for_all_that_can_end)
+{
+        add(0, true);
+        for (int i = 1; i < MOST; i++)
+                add(i, false);
+        looks_stop(looks);
+        ck_assert_int_eq(ended, MOST);
+        open_gate(1);
+        wait_until(&dropped, MOST);
+        looks = NULL;
+}
+END_TEST
+
+int main(void)
+{
+        Suite *s = suite_create("look");
+        TCase *t = tcase_create("look");
+        tcase_add_checked_fixture(t, setup, teardown);
+        tcase_add_test(t, looks_end_in_order);
+        tcase_add_test(t, one_that_blocks_is_given_up_and_dropped_later);
+        tcase_add_test(t, however_many_block_each_ends);
+        tcase_add_test(t, the_end_waits_for_all_that_can_end);
+        suite_add_tcase(s, t);
+        return unit_main(s);
+}
