@@ -29,6 +29,9 @@ struct pool {
                 size_t used, peak, nfree;
                 size_t backlog; /* bytes */
                 struct pool_waiter *first, **last;
+                size_t shared; /* buffers of shares that were given */
+                struct pool_share *asked, **asked_last;
+                bool giving;  /* a thread gives shares, one after the other */
                 bool guarded; /* the guard was called and does not rest */
                 bool open;    /* there is no guard any more: nobody waits */
         } locked;
@@ -45,6 +48,7 @@ struct pool *pool_new(size_t cap)
                 p->cap = 8;
         p->low = p->cap - p->cap / 8;
         p->locked.last = &p->locked.first;
+        p->locked.asked_last = &p->locked.asked;
         return p;
 }
 
@@ -52,7 +56,7 @@ void pool_free(struct pool *p)
 {
         if (!p)
                 return;
-        assert(!p->locked.first);
+        assert(!p->locked.first && !p->locked.asked && !p->locked.shared);
         while (p->locked.slabs) {
                 struct slab *s = p->locked.slabs;
                 p->locked.slabs = s->next;
@@ -101,16 +105,24 @@ static struct pool_buf *take_free_locked(struct pool *p)
         return b;
 }
 
+static bool take_many_locked(struct pool *p, struct pool_buf **v, size_t n)
+{
+        bool enough = true;
+
+        while (enough && p->locked.nfree < n)
+                enough = !add_slab_locked(p);
+        for (size_t i = 0; enough && i < n; i++)
+                v[i] = take_free_locked(p);
+        return enough;
+}
+
 bool pool_get_many(struct pool *p, enum pool_want want, struct pool_buf **v, size_t n)
 {
         size_t limit = want == POOL_TRY ? p->low : want == POOL_MUST ? p->cap : SIZE_MAX;
 
         pthread_mutex_lock(&p->mtx);
-        bool enough = p->locked.used <= limit && n <= limit - p->locked.used;
-        while (enough && p->locked.nfree < n)
-                enough = !add_slab_locked(p);
-        for (size_t i = 0; enough && i < n; i++)
-                v[i] = take_free_locked(p);
+        bool enough =
+                p->locked.used <= limit && n <= limit - p->locked.used && take_many_locked(p, v, n);
         pthread_mutex_unlock(&p->mtx);
         return enough;
 }
@@ -145,6 +157,78 @@ static struct pool_waiter *take_waiter_locked(struct pool *p)
         return w;
 }
 
+/* --- shares */
+
+static bool may_share_locked(const struct pool *p, size_t n)
+{
+        return !p->locked.shared || p->locked.shared + n <= p->cap / 8 ||
+               p->locked.used + n <= p->low;
+}
+
+static void give_share_locked(struct pool *p, struct pool_share *s)
+{
+        p->locked.shared += s->n;
+        s->bufs = NULL;
+        for (size_t i = 0; i < s->n; i++) {
+                struct pool_buf *b;
+                if (!take_many_locked(p, &b, 1))
+                        break;
+                b->next = s->bufs;
+                s->bufs = b;
+        }
+}
+
+/* Gives what may be given; unlocks. One thread at a time, and not from within ready(), however many
+ * end at once: who is told may end its share at once, too. */
+static void give_and_unlock(struct pool *p)
+{
+        struct pool_share *s;
+
+        while (!p->locked.giving && (s = p->locked.asked) && may_share_locked(p, s->n)) {
+                p->locked.asked = s->next;
+                if (!s->next)
+                        p->locked.asked_last = &p->locked.asked;
+                give_share_locked(p, s);
+                p->locked.giving = true;
+                pthread_mutex_unlock(&p->mtx);
+                s->ready(s);
+                pthread_mutex_lock(&p->mtx);
+                p->locked.giving = false;
+        }
+        pthread_mutex_unlock(&p->mtx);
+}
+
+bool pool_share_take(struct pool *p, struct pool_share *s)
+{
+        pthread_mutex_lock(&p->mtx);
+        bool given = !p->locked.asked && may_share_locked(p, s->n);
+        s->next = NULL;
+        if (given) {
+                give_share_locked(p, s);
+        } else {
+                *p->locked.asked_last = s;
+                p->locked.asked_last = &s->next;
+        }
+        pthread_mutex_unlock(&p->mtx);
+        return given;
+}
+
+void pool_share_end(struct pool *p, struct pool_share *s)
+{
+        if (!s->n)
+                return;
+        while (s->bufs) {
+                struct pool_buf *b = s->bufs;
+                s->bufs = b->next;
+                b->next = NULL;
+                pool_unref(b);
+        }
+        pthread_mutex_lock(&p->mtx);
+        p->locked.shared -= s->n;
+        s->n = 0;
+        give_and_unlock(p);
+}
+
 void pool_unref(struct pool_buf *b)
 {
         if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) > 1)
@@ -157,7 +241,7 @@ void pool_unref(struct pool_buf *b)
         p->locked.nfree++;
         p->locked.used--;
         struct pool_waiter *w = take_waiter_locked(p);
-        pthread_mutex_unlock(&p->mtx);
+        give_and_unlock(p);
         if (w)
                 w->ready(w);
 }

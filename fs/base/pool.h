@@ -83,6 +83,22 @@ void pool_tell_all(struct pool *p);
 /* The same, and nobody waits from now on: the guard ends. */
 void pool_unguard(struct pool *p);
 
+/* Memory for what a commit has to fetch before it can send it: `n` buffers at once. Whoever has a
+ * share waits for nothing but the store, so that shares always come back; whoever waits for one has
+ * none. Shares may take what is free below the low mark, an eighth of the pool in any case, and
+ * whatever its size one when there is no other. They are given in the order in which they were
+ * asked for. */
+struct pool_share {
+        struct pool_share *next;
+        size_t n;
+        struct pool_buf *bufs; /* a list, one reference each; NULL: there is no memory */
+        void (*ready)(struct pool_share *s); /* as that of a waiter */
+};
+/* Whether it is given at once; else ready() says when. */
+bool pool_share_take(struct pool *p, struct pool_share *s);
+/* Gives back what was given, if anything was; may tell others, as pool_unref(). */
+void pool_share_end(struct pool *p, struct pool_share *s);
+
 /* Bytes in use and the most there ever were. */
 size_t pool_in_use(struct pool *p);
 size_t pool_peak(struct pool *p);

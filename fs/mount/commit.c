@@ -144,55 +144,115 @@ static int make_plan_locked(struct file *f)
  * ------------------------------------------------------------------------------------------------
  */
 
+/* Where the next bytes to be fetched go, in the task's share of the memory. */
+struct fill {
+        struct task *task;
+        struct pool_buf *buf;
+        uint32_t at;
+};
+
 /* Adds memory for bytes [from, to) of the base. */
-static int add_fill(struct file *f, struct task *t, uint64_t from, uint64_t to)
+static int add_fill(struct fill *x, uint64_t from, uint64_t to)
 {
+        struct task *t = x->task;
         if (from >= to)
                 return 0;
         if (!t->fill_to)
                 t->fill_from = from;
         t->fill_to = to;
         while (from < to) {
-                uint64_t k = to - from < POOL_BUF_SIZE ? to - from : POOL_BUF_SIZE;
-                struct pool_buf *b = pool_get(f->env->pool, POOL_OVER);
-                int err = b ? part_add_buf(t->part, b, 0, (uint32_t)k) : -ENOMEM;
+                if (x->buf && x->at == POOL_BUF_SIZE) {
+                        x->buf = x->buf->next;
+                        x->at = 0;
+                }
+                uint32_t room = POOL_BUF_SIZE - x->at;
+                uint32_t k = to - from < room ? (uint32_t)(to - from) : room;
+                int err = x->buf ? part_add_buf(t->part, x->buf, x->at, k) : -ENOMEM;
                 if (err)
-                        return err; /* a buffer that the part did not take has no other holder */
+                        return err;
                 t->part->segs[t->part->nsegs - 1].fill = true;
-                if (pool_drop(b))
-                        return -EIO;
+                x->at += k;
                 from += k;
         }
         return 0;
 }
 
-/* What lies in [from, to), where nothing was written: the base's, then zeros. */
-static int add_unwritten_locked(struct file *f, struct task *t, uint64_t from, uint64_t to)
+/* Of [from, to), where nothing was written: how far it is the base's; then come zeros. */
+static uint64_t base_end_locked(const struct file *f, uint64_t from, uint64_t to)
 {
         uint64_t good;
         (void)rebase_base_locked(f, &good);
         if (good > to)
                 good = to;
-        if (good < from)
-                good = from;
-        int err = add_fill(f, t, from, good);
-        return err ? err : part_add_zeros(t->part, to - good);
+        return good < from ? from : good;
+}
+
+static int add_unwritten_locked(struct file *f, struct fill *x, uint64_t from, uint64_t to)
+{
+        uint64_t good = base_end_locked(f, from, to);
+        int err = add_fill(x, from, good);
+        return err ? err : part_add_zeros(x->task->part, to - good);
+}
+
+/* Bytes of the base that have to be fetched to send [off, off+len). */
+static uint64_t lacking_locked(const struct file *f, uint64_t off, uint64_t len)
+{
+        uint64_t at = off, end = off + len, from, to, n = 0;
+
+        while (at < end && extents_run(&f->locked.data, at, &from, &to) && from < end) {
+                if (from > at)
+                        n += base_end_locked(f, at, from) - at;
+                at = to;
+        }
+        return at < end ? n + base_end_locked(f, at, end) - at : n;
 }
 
 static int add_bytes_locked(struct file *f, struct task *t, uint64_t off, uint64_t len)
 {
         uint64_t at = off, end = off + len, from, to;
+        struct fill x = {.task = t, .buf = t->share.bufs};
         int err = 0;
 
         while (!err && at < end && extents_run(&f->locked.data, at, &from, &to) && from < end) {
                 from = from > at ? from : at;
                 to = to < end ? to : end;
-                err = add_unwritten_locked(f, t, at, from);
+                err = add_unwritten_locked(f, &x, at, from);
                 if (!err)
                         err = extents_share(&f->locked.data, from, to, t->part);
                 at = to;
         }
-        return err || at >= end ? err : add_unwritten_locked(f, t, at, end);
+        return err || at >= end ? err : add_unwritten_locked(f, &x, at, end);
+}
+
+static void share_given(struct pool_share *s)
+{
+        struct file *f = (struct file *)(void *)((char *)s - offsetof(struct file, share));
+        struct outcome out;
+
+        file_enter(f, &out);
+        f->locked.share_waits = false;
+        file_advance_locked(f, &out);
+        file_leave(f, &out); /* which gives back what was not used */
+        file_unref(f);
+}
+
+/* Whether there is memory for what has to be fetched to send [off, off+len). False: it is waited
+ * for, and the commit goes on when it is given. What is not used before the lock is left goes back:
+ * whoever waits, for a share, a claim or a rename, has none. */
+static bool share_locked(struct file *f, struct outcome *out, uint64_t off, uint64_t len)
+{
+        uint64_t lack = lacking_locked(f, off, len);
+        size_t n = (size_t)((lack + POOL_BUF_SIZE - 1) / POOL_BUF_SIZE);
+
+        if (f->locked.share_waits || f->share.n >= n)
+                return !f->locked.share_waits;
+        out->small = f->share;
+        f->share = (struct pool_share){.n = n, .ready = share_given};
+        if (pool_share_take(f->env->pool, &f->share))
+                return true;
+        f->locked.share_waits = true;
+        file_ref(f); /* share_given()'s */
+        return false;
 }
 
 static struct task *send_bytes_locked(struct file *f, struct outcome *out, enum task_kind kind,
@@ -202,6 +262,8 @@ static struct task *send_bytes_locked(struct file *f, struct outcome *out, enum 
         uint64_t base_len;
         if (!t)
                 return NULL;
+        t->share = f->share; /* which was taken for these bytes */
+        f->share = (struct pool_share){0};
         t->part = part_new(f->env->spill, no, off);
         int err = t->part ? add_bytes_locked(f, t, off, len) : -ENOMEM;
         if (!err && t->fill_to &&
@@ -315,10 +377,13 @@ static bool claim_locked(struct file *f, struct outcome *out)
 static void finish_locked(struct file *f, struct outcome *out)
 {
         struct task *t;
+        bool clone = file_is_clone_locked(f);
+        if (!clone && f->locked.steps.put && !share_locked(f, out, 0, f->locked.size))
+                return;
         if (!claim_locked(f, out))
                 return;
         f->locked.finishing = true;
-        if (file_is_clone_locked(f))
+        if (clone)
                 t = clone_locked(f, out);
         else if (f->locked.steps.put)
                 t = send_bytes_locked(f, out, TASK_PUT, 0, 0, f->locked.size);
@@ -361,7 +426,10 @@ void commit_advance_locked(struct file *f, struct outcome *out)
         }
         while (!f->locked.err && f->locked.next_step < p->n && f->locked.inflight < STEPS_MOST &&
                f->locked.fills < FILLS_MOST) {
-                const struct plan_step *s = &p->v[f->locked.next_step++];
+                const struct plan_step *s = &p->v[f->locked.next_step];
+                if (!s->copy && !share_locked(f, out, s->off, s->len))
+                        return;
+                f->locked.next_step++;
                 if (s->copy)
                         copy_bytes_locked(f, out, s);
                 else

@@ -121,7 +121,7 @@ void file_enter(struct file *f, struct outcome *out)
 static void count_locked(struct file *f)
 {
         struct file_tally *t = f->env->tally;
-        bool busy = f->locked.inflight != 0;
+        bool busy = f->locked.inflight || f->locked.share_waits;
 
         if (busy == f->locked.tallied)
                 return;
@@ -162,6 +162,10 @@ static void collect_locked(struct file *f, struct outcome *out)
         out->garbage = f->locked.data.garbage;
         f->locked.data.garbage = NULL;
         commit_unclaim_locked(f, out);
+        if (!f->locked.share_waits && f->share.n) {
+                out->share = f->share;
+                f->share = (struct pool_share){0};
+        }
 }
 
 static void tell_published(struct file *f, const struct store_object *obj)
@@ -182,6 +186,8 @@ void file_leave(struct file *f, struct outcome *out)
         free_garbage(out->garbage);
         end_reader(out->reader);
         claims_retry(out->claims);
+        pool_share_end(f->env->pool, &out->share);
+        pool_share_end(f->env->pool, &out->small);
         if (out->published)
                 tell_published(f, &out->obj);
         if (out->gone)

@@ -57,6 +57,7 @@ struct task {
         enum task_kind kind;
         struct file *file;
         struct part *part;           /* TASK_PART, TASK_STEP, TASK_PUT */
+        struct pool_share share;     /* of the memory, for what is to be fetched */
         int err;                     /* it could not be made whole: it ends with this */
         bool keeps;                  /* it is not to be published, but recorded */
         bool kept;                   /* it lost to another host's, and is recorded */
@@ -82,6 +83,9 @@ struct file {
         pthread_mutex_t mtx; /* before the reader's, the pool's and the store's locks */
         pthread_cond_t idle;
         struct claim claim; /* of the key that the commit changes; claim.c's */
+        /* Memory for the next request that has to fetch bytes: the pool's while `share_waits`, else
+         * guarded by mtx, and empty when that is free. */
+        struct pool_share share;
         struct {
                 char *key;
                 char *upload_key; /* when the upload was begun under another name; else NULL */
@@ -120,6 +124,7 @@ struct file {
                 bool tallied;        /* counted in the tally */
                 bool claimed;        /* the claim is held, */
                 bool claim_waits;    /* or waits for another's */
+                bool share_waits;    /* for memory, see `share` */
                 struct plan steps;
                 size_t next_step;
                 unsigned fills, copies; /* steps that fetch and copy from the base: it keeps its
@@ -138,7 +143,8 @@ struct outcome {
         struct task *done; /* to be freed */
         struct pool_buf *garbage;
         struct reader *reader;
-        struct claim *claims; /* who may ask for their keys again */
+        struct pool_share share, small; /* not needed any more; not enough */
+        struct claim *claims;           /* who may ask for their keys again */
         struct file_commit *commits;
         int err;
         bool published, gone;

@@ -72,7 +72,8 @@ int mount_init(struct mount *m, struct store *store)
         m->mounted_ns = clock_ns(CLOCK_REALTIME);
         m->uid = p->uid == UINT32_MAX ? geteuid() : (uid_t)p->uid;
         m->gid = p->gid == UINT32_MAX ? getegid() : (gid_t)p->gid;
-        m->pool = pool_new(p->memory);
+        /* A buffer of each thread is no file's. */
+        m->pool = pool_new(p->memory + p->threads * (POOL_BUF_SIZE + POOL_BUF_TAIL));
         m->tree = tree_new((int64_t)p->attr_ttl * 1000000);
         m->spill = spill_new(p->spill_dir, p->spill);
         if (!m->pool || !m->tree || !m->spill || park_init(m))

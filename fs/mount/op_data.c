@@ -103,7 +103,11 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
  * -----------------------------------------------------------------------------------------------
  */
 
-/* A write whose reply waits: for memory, or, with its bytes in `buf`, for a commit to end. */
+/* A few bytes in a buffer of their own take much more memory than they are. */
+enum { FEW_BYTES = 64 << 10 };
+
+/* A write whose reply waits: for memory, or, with its bytes in `buf`, for a commit to end. One of a
+ * few bytes waits for memory with a copy of them, before it takes any. */
 struct write_request {
         struct pool_waiter waiter;
         struct file_deferred deferred;
@@ -115,6 +119,8 @@ struct write_request {
         size_t n;
         uint64_t pos;
         bool append;
+        bool waited; /* for memory */
+        unsigned char few[];
 };
 
 static void memory_free(struct pool_waiter *waiter)
@@ -125,10 +131,10 @@ static void memory_free(struct pool_waiter *waiter)
 }
 
 /* Replies to a write that was taken: at once, or when memory is below its mark again. */
-static void reply_taken(fuse_req_t req, struct mount *m, size_t n)
+static void reply_taken(fuse_req_t req, struct mount *m, size_t n, bool waited)
 {
         METRIC_ADD(written_bytes, n);
-        if (pool_busy(m->pool)) {
+        if (!waited && pool_busy(m->pool)) {
                 struct write_request *w = malloc(sizeof *w);
                 if (w) {
                         *w = (struct write_request){
@@ -154,7 +160,7 @@ static void write_or_defer(struct write_request *w)
                         if (err)
                                 fuse_reply_err(w->req, -err);
                         else
-                                reply_taken(w->req, w->m, w->n);
+                                reply_taken(w->req, w->m, w->n, w->waited);
                         break;
                 }
                 w->deferred.retry = commit_ended;
@@ -169,6 +175,38 @@ static void commit_ended(struct file_deferred *d)
 {
         write_or_defer((struct write_request *)(void *)((char *)d -
                                                         offsetof(struct write_request, deferred)));
+}
+
+static void memory_there(struct pool_waiter *waiter)
+{
+        write_or_defer((struct write_request *)waiter);
+}
+
+/* Whether the write waits for memory first. */
+static bool waits_with_few(fuse_req_t req, struct mount *m, struct handle *h,
+                           const struct fuse_buf *b, off_t off, bool append)
+{
+        struct write_request *w;
+
+        if (b->size > FEW_BYTES || !pool_busy(m->pool) || !(w = malloc(sizeof *w + b->size)))
+                return false;
+        *w = (struct write_request){
+                .waiter.ready = memory_there,
+                .req = req,
+                .m = m,
+                .h = h,
+                .p = w->few,
+                .n = b->size,
+                .pos = (uint64_t)off,
+                .append = append,
+                .waited = true,
+        };
+        memcpy(w->few, b->mem, b->size);
+        METRIC_ADD(pool_waits, 1);
+        if (pool_wait(m->pool, &w->waiter))
+                return true;
+        free(w);
+        return false;
 }
 
 static void defer_write(fuse_req_t req, struct mount *m, struct handle *h, const struct fuse_buf *b,
@@ -209,6 +247,8 @@ void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t 
         if (!fi->writepage)
                 holders_wrote(h->holders, fuse_req_ctx(req)->pid);
         amend_touch(m, h->node, fuse_req_ctx(req)->uid);
+        if (waits_with_few(req, m, h, b, off, append))
+                return;
         int err = file_write(h->file, &h->user, append, (uint64_t)off, b->mem, b->size,
                              session_buffer());
         if (err == -EAGAIN)
@@ -216,5 +256,5 @@ void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t 
         else if (err)
                 fuse_reply_err(req, -err);
         else
-                reply_taken(req, m, b->size);
+                reply_taken(req, m, b->size, false);
 }

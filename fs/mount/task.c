@@ -50,6 +50,7 @@ void task_free(struct task *t)
 {
         task_begun(t->part, t->file->env->pool);
         part_free(t->part);
+        pool_share_end(t->file->env->pool, &t->share);
         free(t->key);
         free(t->src);
         free(t->match);

@@ -34,6 +34,7 @@ mount_tests = \
 	%D%/lost_base.sh \
 	%D%/many_files.sh \
 	%D%/memory.sh \
+	%D%/memory_commits.sh \
 	%D%/mmap.sh \
 	%D%/names.sh \
 	%D%/options.sh \
@@ -93,6 +94,7 @@ mount_gs_tests = \
 	%D%/gs/lost_base.sh \
 	%D%/gs/many_files.sh \
 	%D%/gs/memory.sh \
+	%D%/gs/memory_commits.sh \
 	%D%/gs/mmap.sh \
 	%D%/gs/names.sh \
 	%D%/gs/options.sh \

@@ -2,6 +2,8 @@
 /* test_pool.c: the cap on memory and who waits for it. */
 #include "base/pool.h"
 
+#include <stdlib.h>
+
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"
@@ -170,6 +172,78 @@ START_TEST(a_long_queue_makes_writers_wait_until_it_moves)
 }
 END_TEST
 
+static struct pool *asked_of;
+static int given, ended;
+
+static void count_share(struct pool_share *s)
+{
+        (void)s;
+        given++;
+}
+
+START_TEST(shares_take_what_is_free_and_one_is_always_given)
+{
+        struct pool *p = sixteen(); /* 14 below the mark; an eighth is 2 */
+        struct pool_share a = {.n = 20}, b = {.n = 2, .ready = count_share},
+                          c = {.n = 1, .ready = count_share}, d = {.n = 2, .ready = count_share};
+
+        given = 0;
+        ck_assert(pool_share_take(p, &a)); /* there is no other */
+        ck_assert_uint_eq(pool_in_use(p), 20 * (size_t)(POOL_BUF_SIZE + POOL_BUF_TAIL));
+        ck_assert(!pool_share_take(p, &b) && !pool_share_take(p, &c));
+        pool_share_end(p, &a);
+        pool_share_end(p, &a); /* there is none */
+        ck_assert_int_eq(given, 2);
+
+        struct pool_buf *v[BUFS];
+        ck_assert(pool_get_many(p, POOL_MUST, v, 13));
+        ck_assert(!pool_share_take(p, &d)); /* 2 + 1 + 2 are more than an eighth */
+        pool_share_end(p, &c);
+        ck_assert_int_eq(given, 2);
+        pool_unref(v[12]);
+        ck_assert_int_eq(given, 2);
+        pool_unref(v[11]);
+        pool_unref(v[10]);
+        ck_assert_int_eq(given, 3); /* memory is free, whoever gave it back */
+        pool_share_end(p, &b);
+        pool_share_end(p, &d);
+        for (int i = 0; i < 10; i++)
+                pool_unref(v[i]);
+        ck_assert_uint_eq(pool_in_use(p), 0);
+        pool_free(p);
+}
+END_TEST
+
+/* As those of a store that is gone: each ends within the call that gives it. */
+static void end_share(struct pool_share *s)
+{
+        static int depth;
+
+        ck_assert_int_eq(depth++, 0); /* or the stack would grow with the files that wait */
+        ended++;
+        pool_share_end(asked_of, s);
+        depth--;
+}
+
+START_TEST(shares_that_end_at_once_do_not_nest)
+{
+        enum { MANY = 1000 };
+        struct pool_share first = {.n = BUFS}, *v = calloc(MANY, sizeof *v);
+
+        ended = 0;
+        asked_of = sixteen();
+        ck_assert(pool_share_take(asked_of, &first));
+        for (int i = 0; i < MANY; i++) {
+                v[i] = (struct pool_share){.n = BUFS, .ready = end_share};
+                ck_assert(!pool_share_take(asked_of, &v[i]));
+        }
+        pool_share_end(asked_of, &first);
+        ck_assert_int_eq(ended, MANY);
+        free(v);
+        pool_free(asked_of);
+}
+END_TEST
+
 START_TEST(the_buffer_used_last_is_used_next)
 {
         struct pool *p = sixteen();
@@ -193,6 +267,8 @@ int main(void)
         tcase_add_test(t, a_nudge_tells_those_who_were_passed_over);
         tcase_add_test(t, the_guard_rests_only_when_nobody_waits);
         tcase_add_test(t, a_long_queue_makes_writers_wait_until_it_moves);
+        tcase_add_test(t, shares_take_what_is_free_and_one_is_always_given);
+        tcase_add_test(t, shares_that_end_at_once_do_not_nest);
         tcase_add_test(t, the_buffer_used_last_is_used_next);
         suite_add_tcase(s, t);
         return unit_main(s);
