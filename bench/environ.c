@@ -16,7 +16,7 @@ enum { TEXT_MAX = 4096, VARIABLES = 18 };
 
 static const struct variable {
         const char *name;
-        const char *key;         /* NULL: a place, see add_place() */
+        const char *key;         /* NULL: a place, see environ_place() */
         const char *only;        /* scenarios whose names begin so */
         const char *unit;        /* behind a bare number; NULL: as it is */
         const char *words[3][2]; /* values that are called otherwise here */
@@ -94,8 +94,8 @@ static int add(struct sweep *s, const struct variable *var, const char *text, ch
         return sweep_add_value(s, SWEEP_ENVIRONMENT, var->key, word, why, nwhy);
 }
 
-/* A bucket and prefix, or a directory: the storage, and the key that says where. */
-static int add_place(struct sweep *s, const char *place, char *why, size_t nwhy)
+int environ_place(struct sweep *s, enum sweep_level level, const char *place, char *why,
+                  size_t nwhy)
 {
         const char *storage, *key;
 
@@ -110,8 +110,8 @@ static int add_place(struct sweep *s, const char *place, char *why, size_t nwhy)
                 storage = mounted ? "mount" : "disk";
                 key = mounted ? "mount.path" : "path";
         }
-        int err = sweep_add_value(s, SWEEP_ENVIRONMENT, "storage", storage, why, nwhy);
-        return err ? err : sweep_add_value(s, SWEEP_ENVIRONMENT, key, place, why, nwhy);
+        int err = sweep_add_value(s, level, "storage", storage, why, nwhy);
+        return err ? err : sweep_add_value(s, level, key, place, why, nwhy);
 }
 
 /* The length of a path without slashes at its end. */
@@ -123,7 +123,8 @@ static size_t trimmed(const char *path)
         return n;
 }
 
-/* PLACE/NAME: the save that loads take, which stands beside those that are made. */
+/* PLACE/NAME: what loads take, which stands beside what is saved: one save, or for
+ * lightning_multinode the directory that holds all of them. */
 static int add_restore(struct sweep *s, struct values *v, char *why, size_t nwhy)
 {
         char *path = v->text[RESTORE_PATH], *dir = v->text[DIR_PATH];
@@ -133,7 +134,7 @@ static int add_restore(struct sweep *s, struct values *v, char *why, size_t nwhy
         if (!slash || slash == path || !slash[1] || slash[-1] == '/') {
                 snprintf(why, nwhy,
                          "CKPT_RESTORE_PATH=%s in the environment names no save: give "
-                         "CKPT_DIR_PATH/SUFFIX",
+                         "CKPT_DIR_PATH/checkpoints, or another name there",
                          path);
                 return -EINVAL;
         }
@@ -149,7 +150,7 @@ static int add_restore(struct sweep *s, struct values *v, char *why, size_t nwhy
         if (err || v->set[DIR_PATH])
                 return err;
         *slash = 0;
-        return add_place(s, path, why, nwhy);
+        return environ_place(s, SWEEP_ENVIRONMENT, path, why, nwhy);
 }
 
 int environ_read(struct coll *c, const char *scenario, struct sweep *s, char *why, size_t nwhy)
@@ -166,7 +167,7 @@ int environ_read(struct coll *c, const char *scenario, struct sweep *s, char *wh
                 if (v->set[i] && variables[i].key)
                         err = add(s, &variables[i], v->text[i], why, nwhy);
         if (!err && v->set[DIR_PATH])
-                err = add_place(s, v->text[DIR_PATH], why, nwhy);
+                err = environ_place(s, SWEEP_ENVIRONMENT, v->text[DIR_PATH], why, nwhy);
         if (!err && v->set[RESTORE_PATH])
                 err = add_restore(s, v, why, nwhy);
         return err;

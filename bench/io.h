@@ -129,8 +129,9 @@ const struct io_storage *io_find(const char *name, char *why, size_t nwhy);
 extern const struct io_ops io_posix, io_s3, io_null;
 extern const struct io_ops io_awscrt, io_libs3; /* where they are built */
 
-/* The directory of files that `storage` names by its key, which has to be there and, for a mount,
- * in a mounted file system. 0, or a negative errno with one line in `why`. */
+/* The directory of files that `storage` names by its key. That of a mount has to be there and in a
+ * mounted file system; that of a disk is made when the first file is. 0, or a negative errno with
+ * one line in `why`. */
 int io_posix_top(const struct keys *k, const char *storage, const char **out, char *why,
                  size_t nwhy);
 

@@ -17,6 +17,7 @@
 #include "bench/dev.h"
 #include "bench/io.h"
 #include "bench/progress.h"
+#include "bench/run.h"
 #include "bench/stop.h"
 
 #include "base/banned.h"
@@ -24,6 +25,7 @@
 struct posix_io {
         struct io io;
         char dir[PATH_MAX];
+        size_t top; /* of its bytes, those of the storage's own directory */
         size_t block;
         bool direct;
         char *bounce[2]; /* blocks, for data that is not held in memory; made when first needed */
@@ -58,9 +60,9 @@ int io_posix_top(const struct keys *k, const char *storage, const char **out, ch
                 return -EINVAL;
         }
         int err = stat(top, &st) || statfs(top, &fs) ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
-        if (err) {
-                snprintf(why, nwhy, "%s=%s: %s: give a directory that exists%s", key, top,
-                         strerror(err), mount ? ", in a mount that answers" : "");
+        if (err && !(err == ENOENT && !mount)) { /* a directory of a disk is made */
+                snprintf(why, nwhy, "%s=%s: %s: give a directory%s", key, top, strerror(err),
+                         mount ? " in a mount that answers" : "");
                 return -err;
         }
         if (mount && fs.f_type != FUSE_MAGIC) {
@@ -93,7 +95,10 @@ static int posix_start(const struct keys *k, const char *storage, const char *di
         p->direct = k->direct;
         int n = snprintf(p->dir, sizeof p->dir, "%s/%s", top, dir);
         err = n >= (int)sizeof p->dir ? -ENAMETOOLONG : *dir ? stop_add_path(p->dir) : 0;
-        if (!err && *dir && mkdir(p->dir, 0777) && errno != EEXIST)
+        p->top = strlen(top);
+        if (!err)
+                err = run_make_dirs(p->dir);
+        if (!err && mkdir(p->dir, 0777) && errno != EEXIST)
                 err = -errno;
         if (err) {
                 snprintf(why, nwhy,
@@ -116,9 +121,9 @@ static void posix_stop(struct io *io, bool clean)
         struct posix_io *p = (struct posix_io *)io;
         if (!p)
                 return;
-        if (clean)
-                rmdir(p->dir); /* the last rank's succeeds */
         stop_drop_path(p->dir);
+        while (clean && strlen(p->dir) > p->top && !rmdir(p->dir)) /* the last rank's succeeds */
+                *strrchr(p->dir, '/') = 0;
         for (size_t i = 0; i < 2; i++)
                 dev_buffer_free(p->bounce[i], p->block);
         free(p);

@@ -63,17 +63,17 @@ struct args {
         bool dry_run, legacy_names;
 };
 
-/* The key that a flag of the scenario stands for, with *value set when it is given as --flag=value;
- * NULL: it is none. */
+/* The key that a flag of the scenario stands for, with *value set when the flag has one of its own
+ * or is given as --flag=value; NULL: it is none. */
 static const char *find_flag(const struct scenario *sc, const char *arg, const char **value)
 {
         size_t n = strcspn(arg, "=");
 
-        for (size_t i = 0; sc->flags && sc->flags[i][0]; i++) {
-                if (strlen(sc->flags[i][0]) != n || memcmp(sc->flags[i][0], arg, n))
+        for (const struct run_flag *f = sc->flags; f && f->name; f++) {
+                if (strlen(f->name) != n || memcmp(f->name, arg, n) || (f->value && arg[n]))
                         continue;
-                *value = arg[n] ? arg + n + 1 : NULL;
-                return sc->flags[i][1];
+                *value = f->value ? f->value : arg[n] ? arg + n + 1 : NULL;
+                return f->key;
         }
         return NULL;
 }
@@ -112,8 +112,12 @@ static int read_args(int argc, char **argv, const struct scenario *sc, struct ar
                 if (to) {
                         *to = value;
                         a->file = true;
-                } else if (key) {
+                } else if (key && !strcmp(key, "CKPT_DIR_PATH")) {
+                        err = environ_place(keys, SWEEP_COMMAND, value, why, nwhy);
+                } else if (key && *key) {
                         err = sweep_add_value(keys, SWEEP_COMMAND, key, value, why, nwhy);
+                } else if (key) {
+                        continue;
                 } else if (!strcmp(arg, "--dry-run")) {
                         a->dry_run = true;
                 } else if (!strcmp(arg, "--legacy-names")) {

@@ -109,13 +109,31 @@ static int check_memory(const struct run *r, const struct needs *n, FILE *dry, c
         return -ENOMEM;
 }
 
+/* Of the path, or of the directory above it that is there: what is missing will be made. */
+static int statvfs_above(const char *path, struct statvfs *fs)
+{
+        char dir[PATH_MAX];
+        int rc = statvfs(path, fs);
+
+        snprintf(dir, sizeof dir, "%s", path);
+        while (rc && errno == ENOENT && *dir) {
+                char *slash = strrchr(dir, '/');
+                if (slash)
+                        *slash = 0;
+                rc = statvfs(!slash ? "." : *dir ? dir : "/", fs);
+                if (!slash)
+                        break;
+        }
+        return rc;
+}
+
 static int check_disk(const struct run *r, const char *path, const struct needs *n, FILE *dry,
                       char *why, size_t nwhy)
 {
         uint64_t want = on_this_machine(r, n->stored);
         struct statvfs fs;
 
-        if (statvfs(path, &fs)) {
+        if (statvfs_above(path, &fs)) {
                 snprintf(why, nwhy, "%s: %s: give a directory that exists", path, strerror(errno));
                 return -errno;
         }

@@ -32,12 +32,19 @@ struct run {
         char dir[PATH_MAX];  /* of the results; rank 0 */
 };
 
+/* A spelling of the suites' command lines. */
+struct run_flag {
+        const char *name;  /* "--steps" */
+        const char *key;   /* ours; "" takes the value and does nothing */
+        const char *value; /* what the flag alone stands for; NULL: its value follows */
+};
+
 struct scenario {
         const char *name, *text;
-        bool many_ranks;               /* else one rank only */
-        bool device;                   /* shards live where the device key says; else on the host */
-        bool carries;                  /* collectives go by what the backend key names */
-        const char *const (*flags)[2]; /* {"-n", key}, up to {NULL}: other spellings; NULL: none */
+        bool many_ranks;              /* else one rank only */
+        bool device;                  /* shards live where the device key says; else on the host */
+        bool carries;                 /* collectives go by what the backend key names */
+        const struct run_flag *flags; /* other spellings, up to one without a name; NULL: none */
         const char *const
                 *defaults; /* "key=value", up to NULL, where keys.def's do not fit; NULL: none */
         bool dataflux;     /* takes the environment variables of environ.h */

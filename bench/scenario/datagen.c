@@ -461,15 +461,17 @@ static void datagen_page(const struct json *run, struct doc *d)
                 json_number(json_get(m, "seconds"), 0));
 }
 
-static const char *const flags[][2] = {{"-n", "num_samples"},
-                                       {"--num-samples", "num_samples"},
-                                       {"--resolution", "resolution"},
-                                       {"--image-format", "image_format"},
-                                       {"--shard-size", "shard_size"},
-                                       {"--s3-bucket", "s3.bucket"},
-                                       {"--s3-prefix", "dataset"},
-                                       {"--region", "s3.region"},
-                                       {NULL, NULL}};
+static const struct run_flag flags[] = {
+        {"-n", "num_samples", NULL},
+        {"--num-samples", "num_samples", NULL},
+        {"--resolution", "resolution", NULL},
+        {"--image-format", "image_format", NULL},
+        {"--shard-size", "shard_size", NULL},
+        {"--s3-bucket", "s3.bucket", NULL},
+        {"--s3-prefix", "dataset", NULL},
+        {"--region", "s3.region", NULL},
+        {NULL, NULL, NULL},
+};
 static const char *const defaults[] = {"storage=auto", NULL};
 
 const struct scenario scenario_datagen = {

@@ -22,6 +22,7 @@ struct dcp_job {
         struct dcp_plan plan;
         struct dcp_files files;
         char dir[FRESH_NAME_MAX]; /* of this epoch */
+        bool named;               /* a save goes to `dir` as it is, not to a fresh one */
         struct timed timed;
         const char *dropped;
         struct sample *samples; /* of this rank, an epoch each */
@@ -43,7 +44,7 @@ void dcp_end(struct dcp_job *j, bool clean);
 /* Behind each epoch: its files and its storage end. */
 void dcp_end_epoch(struct dcp_job *j, bool clean);
 
-/* dcp_save.c: an epoch's save to a fresh directory; dcp_load.c: an epoch's load of the directory
+/* dcp_save.c: an epoch's save to its directory; dcp_load.c: an epoch's load of the directory
  * that `suffix` names. Collective among the part. 0 or a negative errno after run_error(). */
 int dcp_save_epoch(struct dcp_job *j, size_t epoch);
 int dcp_load_epoch(struct dcp_job *j, size_t epoch);

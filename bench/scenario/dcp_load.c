@@ -106,7 +106,10 @@ static int make_ready(struct dcp_job *j)
 
 int dcp_load_epoch(struct dcp_job *j, size_t epoch)
 {
-        snprintf(j->dir, sizeof j->dir, "%.*s", (int)strcspn(j->k->suffix, "/"), j->k->suffix);
+        size_t n = strlen(j->k->suffix);
+        while (n && j->k->suffix[n - 1] == '/') /* the suites end it so */
+                n--;
+        snprintf(j->dir, sizeof j->dir, "%.*s", (int)n, j->k->suffix);
         j->plan.seed = dcp_seed(j->k->seed, j->dir);
         int err = dcp_start(j); /* one of its own, for .metadata */
         if (!err)

@@ -65,10 +65,19 @@ static int remove_save(struct dcp_job *j, const char *dir)
         return err;
 }
 
+/* As the suite names them. */
+static void name_save(const char *in, size_t i, char out[FRESH_NAME_MAX])
+{
+        snprintf(out, FRESH_NAME_MAX, "%.*s/ckpt_%zu.ckpt", (int)strcspn(in, "/"), in, i);
+}
+
 static int save_rounds(struct dcp_rounds *r, struct dcp_job *j)
 {
         int err = 0;
         for (size_t i = 0; i < r->saves && !err; i++) {
+                j->named = r->in;
+                if (r->in)
+                        name_save(r->in, i, j->dir);
                 err = dcp_save_epoch(j, i);
                 dcp_end_epoch(j, err);
                 if (err)
@@ -85,18 +94,24 @@ static int save_rounds(struct dcp_rounds *r, struct dcp_job *j)
         return err ? err : timed_gather(&j->part, j->samples, r->saves, &r->save);
 }
 
-/* The directory of the i-th load: of those that stay, in turn. */
-static const char *to_load(const struct dcp_rounds *r, size_t i)
+/* The directory of the i-th load: of those that were saved and stay, in turn; of another run's. */
+static void to_load(const struct dcp_rounds *r, size_t i, char out[FRESH_NAME_MAX])
 {
         size_t left = 0, at = 0;
+        bool same = r->in && !strncmp(r->k->suffix, r->in, strlen(r->in));
+
         for (size_t s = 0; s < r->saves; s++)
                 left += *r->dirs[s] != 0;
-        if (!left || *r->k->suffix)
-                return r->k->suffix;
-        for (size_t n = i % left; at < r->saves; at++)
-                if (*r->dirs[at] && !n--)
-                        break;
-        return r->dirs[at];
+        if (left && (same || !*r->k->suffix)) {
+                for (size_t n = i % left; at < r->saves; at++)
+                        if (*r->dirs[at] && !n--)
+                                break;
+                snprintf(out, FRESH_NAME_MAX, "%s", r->dirs[at]);
+        } else if (r->in) {
+                name_save(r->k->suffix, i, out);
+        } else {
+                snprintf(out, FRESH_NAME_MAX, "%s", r->k->suffix);
+        }
 }
 
 static int load_rounds(struct dcp_rounds *r)
@@ -107,7 +122,7 @@ static int load_rounds(struct dcp_rounds *r)
         int err = begin_job(r, &mine, true, &j);
 
         for (size_t i = 0; i < r->loads && !err; i++) {
-                snprintf(dir, sizeof dir, "%s", to_load(r, i));
+                to_load(r, i, dir);
                 mine.suffix = dir;
                 err = dcp_load_epoch(&j, i);
                 r->load_s[i] = j.own_s[i];
@@ -165,7 +180,7 @@ int dcp_rounds_json(const struct dcp_rounds *r, struct json *job)
                 .epochs = r->saves,
                 .loads = r->loads,
                 .ranks = r->run->coll->ranks,
-                .suffix = r->saves ? r->dirs[r->saves - 1] : r->k->suffix,
+                .suffix = r->saves ? (r->in ? r->in : r->dirs[r->saves - 1]) : r->k->suffix,
                 .held = r->held,
                 .verified = r->load && r->k->verify,
                 .moves_data = r->moves_data,

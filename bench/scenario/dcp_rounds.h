@@ -12,7 +12,9 @@ struct dcp_rounds {
         const struct run *run;
         const struct keys *k;
         size_t saves, loads;
-        unsigned play; /* ranks that are played, tensor by tensor; 0: those of the job, by rows */
+        unsigned play;  /* ranks that are played, tensor by tensor; 0: those of the job, by rows */
+        const char *in; /* the directory of the saves, which then are ckpt_0.ckpt and so on; NULL:
+                           each has a fresh one of its own, and `suffix` is one of these */
         struct rotation *rotation; /* NULL: all saves stay while the job runs */
         /* set here */
         struct model model;
@@ -25,7 +27,7 @@ struct dcp_rounds {
 };
 
 /* Saves and loads; unless keep is on, or nothing is loaded, all saves are removed in the end. With
- * no save, loads take the directory that `suffix` names. Collective. 0 or a negative errno after
+ * no save, loads take what `suffix` names. Collective. 0 or a negative errno after
  * run_error(). dcp_rounds_release() in both cases. */
 int dcp_rounds(struct dcp_rounds *r);
 void dcp_rounds_release(struct dcp_rounds *r);

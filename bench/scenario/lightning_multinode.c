@@ -33,6 +33,7 @@ static int work(const struct run *run, const struct keys *k, struct json *job)
                 .k = k,
                 .saves = k->num_save_calls,
                 .loads = k->num_load_calls,
+                .in = "checkpoints",
                 .rotation = &latest,
         };
         int err = rotation_init(&latest, k->save_only_latest, false, k->num_save_calls);
@@ -44,12 +45,21 @@ static int work(const struct run *run, const struct keys *k, struct json *job)
 
 static const char *const defaults[] = {"model=demo", "optimizer=off", "format=dcp", NULL};
 
+static const struct run_flag flags[] = {
+        {"--strategy", "strategy", NULL},
+        {"--save_only", "phase", "save"},
+        {"--load_only", "phase", "load"},
+        {"--distributed_filesystem", "strategy", "fsdp"},
+        {NULL, NULL, NULL},
+};
+
 const struct scenario scenario_lightning_multinode = {
         .name = "lightning_multinode",
         .text = "Every rank saves its rows of Lightning's demo transformer, and loads them.",
         .many_ranks = true,
         .device = true,
         .defaults = defaults,
+        .flags = flags,
         .dataflux = true,
         .settle = dataflux_settle,
         .formats = 1U << FORMAT_DCP,

@@ -113,11 +113,22 @@ static int work(const struct run *run, const struct keys *k, struct json *job)
 static const char *const defaults[] = {"model=demo", "model.layers=100", "optimizer=off",
                                        "steps=5",    "format=torch",     NULL};
 
+static const struct run_flag flags[] = {
+        {"--project", "", NULL}, /* a bucket's name says enough */
+        {"--ckpt-dir-path", "CKPT_DIR_PATH", NULL},
+        {"--save-only-latest", "save_only_latest", "on"},
+        {"--layers", "model.layers", NULL},
+        {"--steps", "steps", NULL},
+        {"--clear-kernel-cache", "clear_kernel_cache", "on"},
+        {NULL, NULL, NULL},
+};
+
 const struct scenario scenario_lightning_singlenode = {
         .name = "lightning_singlenode",
         .text = "One rank saves the demo transformer as one file at each step, then loads them.",
         .device = true,
         .defaults = defaults,
+        .flags = flags,
         .dataflux = true,
         .settle = settle,
         .formats = 1U << FORMAT_TORCH,

@@ -17,7 +17,7 @@ refused() {
 refused "unknown key 'siz': did you mean 'size'" shards siz=1
 refused "storage 'disc' is unknown: give one of" shards storage=disc
 refused "needs a directory: give path=DIR" shards storage=disk
-refused "path=/nonexistent: No such file" shards storage=disk path=/nonexistent
+refused "path=/dev/null: Not a directory: give a directory" shards storage=disk path=/dev/null
 refused "is no mounted file system" shards storage=mount mount.path="$tmp"
 refused "give 2064" shards model=gpt-xl model.hidden=2048 storage=null
 refused "model 'gpt-smol' is unknown: nearest are gpt-small" shards model=gpt-smol storage=null
@@ -32,7 +32,7 @@ refused "hands nothing from GPU to GPU" shards storage=null backend=nccl
 # what no save has left, in each scenario that loads
 refused "none/model-rank_00000.pt: No such file" mlperf model.hidden=64 model.layers=2 model.ffn=128 model.vocab=256 epochs=1 \
 	storage=disk path="$tmp" phase=load suffix=none drop=none
-refused "none/.metadata: No such file" lightning_multinode storage=disk path="$tmp" num_save_calls=0 suffix=none model.layers=1
+refused "none/ckpt_0.ckpt/.metadata: No such file" lightning_multinode storage=disk path="$tmp" num_save_calls=0 suffix=none model.layers=1
 refused "none/.metadata: No such file" dcp_fsdp_load model=gpt-mini storage=disk path="$tmp" checkpoint.suffix=none/
 refused "none.safetensors: No such file" load storage=disk path="$tmp" file=none.safetensors
 refused "needs the directory that a save made: give checkpoint.suffix=" dcp_ddp_load storage=null

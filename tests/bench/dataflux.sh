@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 33
+plan 38
 cd "$tmp" || exit 1
 mkdir disk conf
 small=model.vocab=64
@@ -33,13 +33,25 @@ NUM_SAVE_CALLS=7 NUM_LAYERS=9 CKPT_DIR_PATH=/nonexistent bench lightning_multino
 	num_save_calls=2 out=save >save.out 2>&1
 expect_eq "0 2 1" "$? $(config save num_save_calls) $(config save model.layers)" \
 	"a file goes before the environment, and the command line before both"
-suffix=$(jq -r '.job_results[0].setup.suffix' "$(run save)")
-expect_eq "$suffix" "$(ls disk)" "without loads the saves stay, here the latest only"
-CKPT_RESTORE_PATH=$tmp/disk/$suffix/ NUM_SAVE_CALLS=0 NUM_LOAD_CALLS=2 NUM_LAYERS=1 \
-	bench lightning_multinode $small out=load >load.out 2>&1
-expect_eq "0 2 null" "$? $(suite load 'load_times_s | length') $(suite load save_times_s)" "loads only, of that save"
-expect_eq "$suffix" "$(ls disk)" "leave it"
+expect_eq "checkpoints/ckpt_1.ckpt" "$(cd disk && ls -d */*)" "without loads the saves stay, here the latest only"
 rm -r disk/*
+
+# The suite's own words: a save, a load, both, as its documents have them.
+export CKPT_DIR_PATH="$tmp/disk"
+export CKPT_RESTORE_PATH="${CKPT_DIR_PATH}/checkpoints"
+NUM_LAYERS=1 bench lightning_multinode --strategy=fsdp --save_only $small out=only >save.out 2>&1
+expect_eq "0 ckpt_0.ckpt ckpt_1.ckpt ckpt_2.ckpt" "$? $(cd disk/checkpoints && echo *)" \
+	"--save_only leaves the saves under the names of the suite"
+NUM_LAYERS=1 CKPT_RESTORE_PATH=$CKPT_RESTORE_PATH/ bench lightning_multinode --strategy=fsdp --load_only $small \
+	out=load >load.out 2>&1
+expect_eq "0 3 null" "$? $(suite load 'load_times_s | length') $(suite load save_times_s)" "--load_only loads them"
+diag "$(cat load.out)"
+expect_eq "ckpt_0.ckpt ckpt_1.ckpt ckpt_2.ckpt" "$(cd disk/checkpoints && echo *)" "loads of another run's saves leave them"
+NUM_LAYERS=1 bench lightning_multinode --strategy=fsdp --distributed_filesystem $small out=dfs >dfs.out 2>&1
+expect_eq "0 3 3" "$? $(suite dfs 'save_times_s | length') $(suite dfs 'load_times_s | length')" \
+	"--distributed_filesystem saves over what is there, and loads it"
+expect_eq "" "$(ls disk)" "what a run saved and loaded is gone, with the directory that held it"
+unset CKPT_RESTORE_PATH CKPT_DIR_PATH
 
 CKPTFS_TEST_SCHEME=gs
 store_start storesim --protocol gs
@@ -47,6 +59,18 @@ CKPT_DIR_PATH=gs://$CKPTFS_TEST_BUCKET/p/ STRATEGY=fsspec_fsdp bench lightning_m
 	gcs.endpoint="$CKPTFS_TEST_ENDPOINT" num_load_calls=1 out=gs >gs.out 2>&1
 expect_eq "0 gcs 1 1" "$? $(config gs storage) $(config gs s3.connections) $(suite gs 'load_times_s | length')" \
 	"a bucket, one stream at a time"
+export CKPT_DIR_PATH="gs://$CKPTFS_TEST_BUCKET"
+export CKPT_RESTORE_PATH="${CKPT_DIR_PATH}/checkpoints"
+NUM_LAYERS=1 bench lightning_multinode --strategy=dataflux_fsdp $small gcs.endpoint="$CKPTFS_TEST_ENDPOINT" out=direct >direct.out 2>&1
+expect_eq "0 3 3" "$? $(suite direct 'save_times_s | length') $(suite direct 'load_times_s | length')" \
+	"a bucket is restored from its directory of saves"
+diag "$(cat direct.out)"
+unset CKPT_RESTORE_PATH CKPT_DIR_PATH
+bench lightning_singlenode --project=my-project --ckpt-dir-path="gs://$CKPTFS_TEST_BUCKET/path/to/dir/" --layers=1 --steps=2 \
+	$small gcs.endpoint="$CKPTFS_TEST_ENDPOINT" out=flags >flags.out 2>&1
+expect_eq "0 gcs 1 2" "$? $(config flags storage) $(config flags model.layers) $(suite flags 'save_times_s | length')" \
+	"one node takes the flags of the suite"
+diag "$(cat flags.out)"
 
 # One node.
 CKPT_DIR_PATH=$tmp/disk bench lightning_singlenode $small model.layers=1 out=single >single.out 2>&1

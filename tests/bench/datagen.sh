@@ -74,7 +74,7 @@ refused "resolution=10 is none: give WIDTHxHEIGHT" path=a --resolution 10 --imag
 refused "resolution=0x5 is none" path=a --resolution 0x5 --image-format PPM
 refused "shard_size=1GB is not a size" path=a --shard-size 1GB
 refused "nothing says where the dataset is" -n 5 --image-format PPM
-refused "path=/nonexistent: No such file" path=/nonexistent --image-format PPM
+refused "path=/dev/null: Not a directory" path=/dev/null --image-format PPM
 refused "-n needs a" path=a -n
 refused "holds no datasets: give s3, gcs, mount or disk" storage=null --image-format PPM
 refused "bucket other does not exist" --s3-bucket other s3.endpoint="$CKPTFS_TEST_ENDPOINT" --image-format PPM

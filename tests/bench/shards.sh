@@ -4,12 +4,12 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 15
+plan 16
 cd "$tmp" || exit 1
-mkdir disk
 
 bench shards size=32M storage=disk,null path=disk out=one epochs=2 >one.out 2>&1
 expect_eq 0 $? "one rank saves and loads on a disk and on null"
+check "a directory of path= that is missing is made" test -d disk
 diag "$(cat one.out)"
 run=$(echo one/shards/*/run_results.json)
 expect_eq "ckptbench-run 1 2" "$(jq -r '"\(.format) \(.version) \(.job_results | length)"' "$run")" \
