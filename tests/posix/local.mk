@@ -4,6 +4,7 @@ posix_tests = \
 	%D%/crash.sh \
 	%D%/fio.sh \
 	%D%/fsx.sh \
+	%D%/hosts.sh \
 	%D%/model.sh \
 	%D%/pjdfstest.sh \
 	$(NULL)
@@ -20,6 +21,7 @@ EXTRA_DIST += \
 	%D%/setup.sh \
 	$(NULL)
 
-check_PROGRAMS += %D%/crash %D%/model
+check_PROGRAMS += %D%/crash %D%/hosts %D%/model
 %C%_crash_SOURCES = %D%/crash.c
+%C%_hosts_SOURCES = %D%/hosts.c %D%/hosts.h %D%/hosts_cases.c %D%/hosts_seen.c
 %C%_model_SOURCES = %D%/model.c %D%/model.h %D%/model_same.c
