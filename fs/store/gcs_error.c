@@ -141,7 +141,7 @@ static bool correct(struct store_kind *k, struct op *op)
         if (!refuses_credentials(k, op) || op->moves & MOVED_CREDENTIALS)
                 return false;
         op->moves |= MOVED_CREDENTIALS;
-        return cred_chain_forget(k->creds, op->serial);
+        return cred_chain_forget(k->creds, op->serial) || op->rq.status == 401;
 }
 
 int gcs_fault(struct store_kind *k, struct op *op)

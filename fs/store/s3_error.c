@@ -165,7 +165,9 @@ static bool correct(struct store_kind *k, struct op *op, const char *region)
                 return true;
         if (refuses_credentials(op) && !(op->moves & MOVED_CREDENTIALS)) {
                 op->moves |= MOVED_CREDENTIALS;
-                return cred_chain_forget(op->by_session ? k->session : k->creds, op->serial);
+                /* Those that end are worth another try in any case: clocks differ. */
+                return cred_chain_forget(op->by_session ? k->session : k->creds, op->serial) ||
+                       is(op, "ExpiredToken");
         }
         return ask_why(op);
 }
