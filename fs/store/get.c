@@ -12,6 +12,9 @@
 #include "base/log.h"
 #include "base/banned.h"
 
+/* A try that brought so much was worth it; the next failure counts from anew. */
+enum { PROGRESS_BYTES = 16 << 10 };
+
 static int not_what_was_asked(struct op *op, const char *what)
 {
         snprintf(op->fault.message, sizeof op->fault.message, "the server %s", what);
@@ -77,7 +80,10 @@ int get_data(struct http_req *rq, const void *p, size_t n)
         op->crc = crc32c(op->crc, p, n);
         err = op->get.data(op->get.arg, op->got, p, n);
         op->got += n;
-        retry_progress(&op->retry);
+        if (op->got - op->progress >= PROGRESS_BYTES) {
+                op->progress = op->got;
+                retry_progress(&op->retry);
+        }
         return err;
 }
 

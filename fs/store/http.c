@@ -7,8 +7,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/banned.h"
 
 void http_req_init(struct http_req *rq)
@@ -85,7 +87,11 @@ static int worker_start(struct http *h, struct http_worker *w)
         *w = (struct http_worker){.h = h, .epfd = -1, .wakefd = -1, .curl_due_ms = -1};
         for (int lane = 0; lane < HTTP_LANES; lane++)
                 w->queue[lane].tail = &w->queue[lane].head;
-        aimd_init(&w->aimd, share);
+        for (int lane = 0; lane < HTTP_LANES; lane++) {
+                /* Questions and copies take the server's time, not the line's. */
+                bool least = lane != HTTP_DATA && share < HTTP_PLACES;
+                aimd_init(&w->aimd[lane], least ? HTTP_PLACES : share);
+        }
         w->epfd = epoll_create1(EPOLL_CLOEXEC);
         w->wakefd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         w->multi = curl_multi_init();
@@ -114,6 +120,24 @@ static void stop_workers(struct http *h)
                 worker_release(&h->workers[i]);
 }
 
+/* A program may open 1,024 descriptors unless it asks for more, up to a limit that is much higher.
+ */
+static void raise_descriptors(const struct http_config *cfg)
+{
+        enum { OTHERS = 512 };
+        rlim_t want = (rlim_t)HTTP_LANES * (cfg->connections + cfg->workers * HTTP_PLACES) + OTHERS;
+        struct rlimit r;
+
+        if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur >= want)
+                return;
+        r.rlim_cur = r.rlim_max < want ? r.rlim_max : want;
+        if (setrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur < want)
+                log_warn(
+                        "connections=%u may need %llu descriptors, and %llu are allowed: raise the "
+                        "limit (ulimit -Hn, LimitNOFILE=), or give fewer connections",
+                        cfg->connections, (unsigned long long)want, (unsigned long long)r.rlim_cur);
+}
+
 int http_open(const struct http_config *cfg, struct http **out, char *why, size_t nwhy)
 {
         http_init();
@@ -123,6 +147,7 @@ int http_open(const struct http_config *cfg, struct http **out, char *why, size_
                          cfg->ca_bundle, strerror(errno));
                 return err;
         }
+        raise_descriptors(cfg);
         struct http *h = calloc(1, sizeof *h);
         if (!h)
                 goto nomem;
@@ -192,9 +217,9 @@ void http_pace(struct http_req *rq, bool slower)
 {
         struct http_worker *w = rq->worker;
         if (slower)
-                aimd_slower(&w->aimd, w->now_ms);
+                aimd_slower(&w->aimd[rq->lane], w->now_ms);
         else
-                aimd_faster(&w->aimd);
+                aimd_faster(&w->aimd[rq->lane]);
 }
 
 void http_stats(const struct http *h, struct http_stats *out)

@@ -20,7 +20,7 @@ struct http;
 struct http_config {
         unsigned connections; /* data exchanges at once */
         unsigned workers;
-        unsigned stall_timeout_ms; /* without a byte moved */
+        unsigned stall_timeout_ms; /* with next to no byte moved */
         unsigned connect_timeout_ms;
         const char *ca_bundle; /* PEM file, in place of the system's; NULL: those */
 };
@@ -41,6 +41,7 @@ struct http_req {
         bool fresh;            /* on a new connection */
         unsigned delay_ms;     /* begin no sooner */
         unsigned stall_min_ms; /* at least this long a silence is borne: the server works */
+        uint64_t again_bytes;  /* not 0: it may be begun again at any time; about so many move */
         int (*prepare)(struct http_req *rq);
         enum http_method method;
         struct buf url;
@@ -54,6 +55,7 @@ struct http_req {
         /* The exchange is over: 0 when a whole reply came, whatever its status; else
          *   what prepare(), body_read() or data() returned (by_callback is set)
          *   -EHOSTUNREACH  no such host        -ECONNREFUSED  no connection
+         *   -EINTR         much slower than others of its size (once): begin it again, `fresh`
          *   -EPROTO        TLS: not trusted    -ETIMEDOUT     stalled, or too slow to connect
          *   -ECONNRESET    broken off          -ECANCELED     http_close() */
         void (*done)(struct http_req *rq, int err);
@@ -63,7 +65,8 @@ struct http_req {
         struct buf reply; /* headers: "name\0value\0" pairs, names in lower case */
         bool by_callback;
         bool resent;        /* begun more than once: the server may have acted on it before */
-        unsigned silent_ms; /* how long nothing came before -ETIMEDOUT */
+        bool hedged;        /* done() has had -EINTR */
+        unsigned silent_ms; /* how long next to nothing moved before -ETIMEDOUT */
         char error[256];    /* what the transport says of err, "" when nothing */
 
         /* http.c's own */
@@ -91,8 +94,8 @@ void http_close(struct http *h);
  * or -ESHUTDOWN and done() will not run. */
 int http_submit(struct http *h, struct http_req *rq);
 
-/* From done() of a data exchange: the server asked to go slower (halves how many run at once), or
- * all is well (adds some again, up to the number configured). */
+/* From done() of an exchange: the server asked to go slower (halves how many of the lane run at
+ * once), or all is well (adds some again, up to the number configured). */
 void http_pace(struct http_req *rq, bool slower);
 
 /* The value of a reply header (its name in lower case), or NULL. */

@@ -137,6 +137,11 @@ static void set_fixed_options(struct http_slot *slot)
         curl_easy_setopt(e, CURLOPT_PRIVATE, slot);
         curl_easy_setopt(e, CURLOPT_ERRORBUFFER, slot->error);
         http_easy_secure(e, cfg->ca_bundle);
+        /* Each connection to an address of its own choice: the vendor has many for a name. */
+        curl_easy_setopt(e, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
+        curl_easy_setopt(e, CURLOPT_DNS_SHUFFLE_ADDRESSES, 1L);
+        curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, http_on_open);
+        curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, slot);
         curl_easy_setopt(e, CURLOPT_TCP_NODELAY, 1L);
         curl_easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
         curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)cfg->connect_timeout_ms);
@@ -224,8 +229,10 @@ int http_slot_setup(struct http_slot *slot)
         slot->cb_err = 0;
         slot->begun = 0;
         rq->resent = false;
+        slot->passed_by = false;
         slot->moved = 0;
-        slot->moved_ms = slot->w->now_ms;
+        slot->stage = 0;
+        slot->moved_ms = slot->begun_ms = slot->w->now_ms;
         slot->error[0] = 0;
         if (rq->url.failed || rq->headers.failed)
                 return -ENOMEM;
@@ -271,6 +278,8 @@ int http_slot_result(struct http_slot *slot, CURLcode rc)
                 return slot->cb_err;
         snprintf(rq->error, sizeof rq->error, "%s",
                  slot->error[0] ? slot->error : curl_easy_strerror(rc));
+        if (rc == CURLE_COULDNT_CONNECT && slot->passed_by)
+                http_shun_none(slot->w);
         if (rc == CURLE_OPERATION_TIMEDOUT) /* of the connect: the watchdog sees to the rest */
                 rq->silent_ms = slot->w->h->cfg.connect_timeout_ms;
         return http_easy_errno(rc);

@@ -14,6 +14,9 @@ enum {
         HTTP_PLACES =
                 8, /* exchanges at once in each lane but that of data, of a worker, at least */
         HTTP_HEADERS_MAX = 600,
+        HTTP_ADDRESSES = 16,
+        HTTP_USUAL = 16,
+        HTTP_SIZES = 34,          /* powers of two */
         HTTP_REPLY_MAX = 64 << 10 /* bytes of reply headers that are kept */
 };
 
@@ -28,10 +31,25 @@ struct http_slot {
         uint64_t body_off;
         int cb_err;
         unsigned begun;
-        curl_off_t moved; /* at the last look of the watchdog */
+        int64_t begun_ms;
+        bool passed_by; /* an address that is shunned */
+        /* At the last look that found progress: */
+        curl_off_t moved;
+        unsigned stage; /* the body was sent, the reply began */
         int64_t moved_ms;
         struct curl_slist headers[HTTP_HEADERS_MAX];
         char error[CURL_ERROR_SIZE];
+};
+
+/* An address that the store's name has had. */
+struct http_address {
+        char ip[46];
+        int64_t shun_until_ms;
+};
+
+/* How long the last exchanges took. */
+struct http_usual {
+        unsigned ms[HTTP_USUAL], n;
 };
 
 struct http_queue {
@@ -55,8 +73,12 @@ struct http_worker {
         struct http_slot *idle[HTTP_LANES];
         struct http_slot *busy;
         unsigned nbusy[HTTP_LANES];
-        struct aimd aimd; /* what the store bears */
-        struct pace pace; /* what the worker can use */
+        struct aimd aimd[HTTP_LANES]; /* what the store bears */
+        struct http_address address[HTTP_ADDRESSES];
+        unsigned address_turn;
+        struct http_usual usual[2][HTTP_SIZES]; /* of reads and of writes, by size */
+        double hedges;                          /* how many may be begun again now */
+        struct pace pace;                       /* what the worker can use */
 };
 
 struct http {
@@ -70,7 +92,15 @@ struct http {
         struct http_stats stats; /* atomics */
 };
 
+/* http_watch.c: looks at the exchanges under way; what has to be known of one that ended. */
+void http_watch(struct http_worker *w);
+void http_watch_ended(struct http_slot *slot, int err);
+/* For CURLOPT_OPENSOCKETFUNCTION: passes by addresses where exchanges stalled lately. */
+curl_socket_t http_on_open(void *arg, curlsocktype purpose, struct curl_sockaddr *to);
+void http_shun_none(struct http_worker *w);
+
 /* http_worker.c */
+void http_finish_slot(struct http_slot *slot, int err);
 void *http_worker_main(void *arg);
 void http_worker_wake(struct http_worker *w);
 

@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/banned.h"
 
-enum { EVENTS = 64, LOOK_MS = 500 };
+enum { EVENTS = 64 };
 
 static int64_t clock_ns(void)
 {
@@ -87,7 +87,7 @@ static void finish(struct http_worker *w, struct http_req *rq, int err)
                         http_worker_wake(&h->workers[i]);
 }
 
-static void finish_slot(struct http_slot *slot, int err)
+void http_finish_slot(struct http_slot *slot, int err)
 {
         struct http_worker *w = slot->w;
         struct http_req *rq = slot->rq;
@@ -102,6 +102,7 @@ static void finish_slot(struct http_slot *slot, int err)
         add(&w->h->stats.bytes_received, (uint64_t)received);
         add(&w->h->stats.connections_opened, (uint64_t)connects);
         curl_multi_remove_handle(w->multi, slot->easy);
+        http_watch_ended(slot, err);
 
         *slot->prevp = slot->next;
         if (slot->next)
@@ -123,7 +124,7 @@ static void reap(struct http_worker *w)
                         continue;
                 CURLcode rc = msg->data.result;
                 curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, &slot);
-                finish_slot(slot, http_slot_result(slot, rc));
+                http_finish_slot(slot, http_slot_result(slot, rc));
         }
 }
 
@@ -218,22 +219,13 @@ static void start(struct http_worker *w, struct http_req *rq)
         if (!err && curl_multi_add_handle(w->multi, slot->easy) != CURLM_OK)
                 err = -ENOMEM;
         if (err)
-                finish_slot(slot, err);
-}
-
-static unsigned data_places(const struct http_worker *w)
-{
-        unsigned limit = aimd_limit(&w->aimd);
-        return limit < w->pace.places ? limit : w->pace.places;
+                http_finish_slot(slot, err);
 }
 
 static unsigned places_of(const struct http_worker *w, int lane)
 {
-        if (lane == HTTP_DATA)
-                return data_places(w);
-        /* Questions and copies take the server's time, not the line's: as many as there are
-         * connections. */
-        return w->aimd.most > HTTP_PLACES ? w->aimd.most : HTTP_PLACES;
+        unsigned limit = aimd_limit(&w->aimd[lane]);
+        return lane == HTTP_DATA && w->pace.places < limit ? w->pace.places : limit;
 }
 
 static void start_queued(struct http_worker *w)
@@ -245,47 +237,10 @@ static void start_queued(struct http_worker *w)
         }
 }
 
-/* --- the watchdog -------------------------------------------------------------------------------
- */
-
-static bool stalled(struct http_worker *w, struct http_slot *slot)
-{
-        curl_off_t sent = 0, received = 0;
-        unsigned limit = w->h->cfg.stall_timeout_ms;
-
-        if (limit < slot->rq->stall_min_ms)
-                limit = slot->rq->stall_min_ms;
-        curl_easy_getinfo(slot->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
-        curl_easy_getinfo(slot->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
-        received += sent + (curl_off_t)slot->rq->reply.len;
-        if (received != slot->moved) {
-                slot->moved = received;
-                slot->moved_ms = w->now_ms;
-        }
-        return w->now_ms - slot->moved_ms >= limit;
-}
-
-static void watch(struct http_worker *w)
-{
-        if (w->now_ms < w->look_ms)
-                return;
-        unsigned quarter = w->h->cfg.stall_timeout_ms / 4;
-        w->look_ms = w->now_ms + (quarter && quarter < LOOK_MS ? quarter : LOOK_MS);
-        for (struct http_slot *slot = w->busy, *next; slot; slot = next) {
-                next = slot->next;
-                if (!stalled(w, slot))
-                        continue;
-                snprintf(slot->rq->error, sizeof slot->rq->error, "no byte moved for %lld ms",
-                         (long long)(w->now_ms - slot->moved_ms));
-                slot->rq->silent_ms = (unsigned)(w->now_ms - slot->moved_ms);
-                finish_slot(slot, -ETIMEDOUT);
-        }
-}
-
 static void cancel_all(struct http_worker *w)
 {
         while (w->busy)
-                finish_slot(w->busy, -ECANCELED);
+                http_finish_slot(w->busy, -ECANCELED);
         for (int lane = 0; lane < HTTP_LANES; lane++)
                 while (w->queue[lane].head)
                         fail(w, dequeue(&w->queue[lane]), -ECANCELED);
@@ -339,7 +294,7 @@ static void wait_and_act(struct http_worker *w)
         int64_t now_ns = clock_ns();
         __atomic_store_n(&w->sleeping, 0, __ATOMIC_SEQ_CST);
         w->now_ms = now_ns / 1000000;
-        pace_slept(&w->pace, from_ns, now_ns, w->aimd.most);
+        pace_slept(&w->pace, from_ns, now_ns, w->aimd[HTTP_DATA].most);
         for (int i = 0; i < n; i++) {
                 int what = 0;
                 if (ev[i].data.fd < 0) {
@@ -372,7 +327,7 @@ static void set_up_thread(struct http_worker *w)
         curl_multi_setopt(w->multi, CURLMOPT_TIMERDATA, w);
         curl_multi_setopt(w->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
         curl_multi_setopt(w->multi, CURLMOPT_MAXCONNECTS,
-                          (long)(HTTP_LANES * (w->aimd.most + HTTP_PLACES)));
+                          (long)(HTTP_LANES * (w->aimd[HTTP_DATA].most + HTTP_PLACES)));
         w->now_ms = clock_ms();
 }
 
@@ -392,7 +347,7 @@ void *http_worker_main(void *arg)
                 if (stopping || __atomic_load_n(&h->stopping, __ATOMIC_SEQ_CST))
                         cancel_all(w);
                 start_queued(w);
-                watch(w);
+                http_watch(w);
         }
         return NULL;
 }

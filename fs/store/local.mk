@@ -54,6 +54,7 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/http_int.h \
 	%D%/http_once.c \
 	%D%/http_once.h \
+	%D%/http_watch.c \
 	%D%/http_worker.c \
 	%D%/meta.c \
 	%D%/open_params.c \

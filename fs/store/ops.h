@@ -130,7 +130,8 @@ struct op {
         /* Of a get. */
         struct store_get get;
         uint64_t got;
-        uint64_t try_end; /* offset in the object at which this try's bytes end */
+        uint64_t progress; /* got when tries were last counted from anew */
+        uint64_t try_end;  /* offset in the object at which this try's bytes end */
         uint32_t crc;
         bool seen;  /* obj is filled */
         bool begun; /* this try's reply was looked at */

@@ -76,6 +76,15 @@ char *store_full_key(const struct store *s, const char *key)
         return full;
 }
 
+/* What moves in an op that may be sent twice without harm: reads, and parts, which are what their
+ * number says. */
+static uint64_t again_bytes(const struct op *op)
+{
+        if (op->verb == OP_GET)
+                return op->len < INT64_MAX - op->off ? op->len - op->got : 0;
+        return op->verb == OP_PART ? op->body.len : op->verb == OP_HEAD;
+}
+
 static int prepare(struct http_req *rq)
 {
         struct op *op = (struct op *)rq;
@@ -87,6 +96,7 @@ static int prepare(struct http_req *rq)
         rq->body_len = 0;
         op->begun = false;
         op->fault = (struct op_fault){.retry_after_ms = 0};
+        rq->again_bytes = again_bytes(op);
         int err = op->s->ops->verb[op->verb].build(op->s->kind, op);
         op->waits = err == -EAGAIN || err == -EINPROGRESS;
         return err;
@@ -190,6 +200,14 @@ static void transport_failed(struct op *op, int err)
                 end(op, err);
                 return;
         }
+        if (err == -EINTR) {
+                __atomic_add_fetch(&op->s->retries, 1, __ATOMIC_RELAXED);
+                log_debug("store: %s %s is slow: begun again", verb_names[op->verb],
+                          op->key ? op->key : "");
+                op->maybe_done = op->rq.fresh = true;
+                resend(op, 0);
+                return;
+        }
         snprintf(f->message, sizeof f->message, "%s", op->rq.error);
         if (err == -ENOMEM || err == -EPROTO) {
                 op->untrusted = err == -EPROTO;
@@ -235,7 +253,7 @@ static void on_done(struct http_req *rq, int err)
         err = s->ops->verb[op->verb].parse(s->kind, op);
         if (err == 0 && op->verb == OP_GET)
                 err = get_complete(op);
-        if (rq->lane == HTTP_DATA && err != OP_RETRY)
+        if (err != OP_RETRY)
                 http_pace(rq, err == OP_SLOW);
         switch (err) {
         case OP_AGAIN:

@@ -11,6 +11,7 @@ store_fake_tests = \
 	%D%/test_gcs_answers \
 	%D%/test_gcs_lost \
 	%D%/test_lost \
+	%D%/test_transport \
 	$(NULL)
 check_PROGRAMS += $(store_fake_tests)
 TESTS += $(store_fake_tests)
@@ -34,6 +35,9 @@ STORE_FAKE = %D%/fake.c %D%/fake.h
 %C%_test_delete_SOURCES = %D%/test_delete.c $(STORE_FAKE)
 %C%_test_delete_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_delete_LDADD = $(STORE_TEST_LIBS)
+%C%_test_transport_SOURCES = %D%/test_transport.c %D%/event.c %D%/event.h $(STORE_FAKE)
+%C%_test_transport_CFLAGS = $(STORE_TEST_CFLAGS)
+%C%_test_transport_LDADD = $(STORE_TEST_LIBS)
 %C%_test_faults_SOURCES = %D%/test_faults.c $(STORE_FAKE)
 %C%_test_faults_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_faults_LDADD = $(STORE_TEST_LIBS)

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_transport.c: connections, addresses and exchanges that do not get on. */
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "tests/lib/unit.h"
+#include "tests/store/event.h"
+#include "tests/store/fake.h"
+
+#include "base/banned.h"
+
+enum { SIZE = 200000, LOOPBACK = 0x7f000001 };
+static char object[SIZE];
+
+/* --- a name with two addresses ------------------------------------------------------------------
+ * libcurl asks these, as they stand before libc's. */
+
+static bool has_two; /* the first is 127.0.0.2 */
+
+static struct addrinfo *make_address(unsigned ip, const char *port, struct addrinfo *next)
+{
+        struct addrinfo *a = calloc(1, sizeof *a + sizeof(struct sockaddr_in));
+        struct sockaddr_in *sa = (struct sockaddr_in *)(a + 1);
+
+        *sa = (struct sockaddr_in){.sin_family = AF_INET,
+                                   .sin_port = htons((uint16_t)strtoul(port, NULL, 10)),
+                                   .sin_addr.s_addr = htonl(ip)};
+        *a = (struct addrinfo){.ai_family = AF_INET,
+                               .ai_socktype = SOCK_STREAM,
+                               .ai_protocol = IPPROTO_TCP,
+                               .ai_addrlen = sizeof *sa,
+                               .ai_addr = (struct sockaddr *)sa,
+                               .ai_next = next};
+        return a;
+}
+
+int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+                struct addrinfo **out)
+{
+        (void)node;
+        (void)hints;
+        *out = make_address(LOOPBACK, service ? service : "0", NULL);
+        if (has_two)
+                *out = make_address(LOOPBACK + 1, service ? service : "0", *out);
+        return 0;
+}
+
+void freeaddrinfo(struct addrinfo *a)
+{
+        for (struct addrinfo *next; a; a = next) {
+                next = a->ai_next;
+                free(a);
+        }
+}
+
+/* Takes connections at the second address and the same port, and never says a word. */
+static int listen_silently(const struct fake *f)
+{
+        struct sockaddr_in sa = {
+                .sin_family = AF_INET,
+                .sin_port = htons((uint16_t)strtoul(strrchr(fake_url(f), ':') + 1, NULL, 10)),
+                .sin_addr.s_addr = htonl(LOOPBACK + 1)};
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_eq(bind(fd, (struct sockaddr *)&sa, sizeof sa), 0);
+        ck_assert_int_eq(listen(fd, 64), 0);
+        return fd;
+}
+
+static void accept_all(void *arg, struct fake_req *rq)
+{
+        (void)arg;
+        fake_body(rq);
+        fake_reply(rq, 200, "ETag: \"e1\"\r\n", "", 0);
+}
+
+START_TEST(an_address_that_is_silent_is_passed_by)
+{
+        struct fake *f = fake_start(accept_all, NULL);
+        CLEANUP(closep) int silent = listen_silently(f);
+        CLEANUP(buf_release) struct buf url = BUF_INIT;
+        struct store_stats stats;
+
+        buf_addf(&url, "http://store.test:%s", strrchr(fake_url(f), ':') + 1);
+        has_two = true;
+        struct store *s = fake_store(f, &(struct store_config){.endpoint = url.p,
+                                                               .connections = 1,
+                                                               .workers = 1,
+                                                               .stall_timeout_ms = 300,
+                                                               .deadline_ms = 20000});
+        for (int i = 0; i < 8; i++) {
+                ck_assert_int_eq(store_put_wait(s, "k", "x", 1, NULL, NULL, NULL), 0);
+                ck_assert_int_eq(store_delete_wait(s, "k"), 0); /* another connection */
+        }
+        store_stats(s, &stats);
+        ck_assert_uint_lt(stats.retries, 16);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+static void accept_slowly(void *arg, struct fake_req *rq)
+{
+        fake_unlock(rq);
+        usleep(50000);
+        accept_all(arg, rq);
+}
+
+/* Connections of one moment spread over all addresses: of many, some meet the silent one. */
+START_TEST(connections_choose_among_all_addresses)
+{
+        enum { PUTS = 16 };
+        struct fake *f = fake_start(accept_slowly, NULL);
+        CLEANUP(closep) int silent = listen_silently(f);
+        CLEANUP(buf_release) struct buf url = BUF_INIT;
+        struct event e = EVENT;
+
+        buf_addf(&url, "http://store.test:%s", strrchr(fake_url(f), ':') + 1);
+        has_two = true;
+        struct store *s = fake_store(f, &(struct store_config){.endpoint = url.p,
+                                                               .connections = PUTS,
+                                                               .stall_timeout_ms = 300});
+        for (int i = 0; i < PUTS; i++)
+                ck_assert_int_eq(store_delete(s, "k", event_done, &e), 0);
+        ck_assert_int_eq(event_wait(&e, PUTS), 0);
+        struct store_stats stats;
+        store_stats(s, &stats);
+        ck_assert_uint_gt(stats.retries, 0);
+        ck_assert_uint_lt(stats.retries, PUTS);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+/* --- slow exchanges -----------------------------------------------------------------------------
+ */
+
+struct plan {
+        unsigned slow; /* this request is answered as `how` says */
+        void (*how)(struct fake_req *rq);
+        unsigned running, most; /* at once */
+        unsigned refused;
+};
+
+static void reply_object(struct fake_req *rq)
+{
+        unsigned long from = 0;
+        const char *range = strstr(rq->head.p, "Range: bytes=");
+        char headers[128];
+
+        if (range)
+                from = strtoul(range + 13, NULL, 10);
+        snprintf(headers, sizeof headers, "ETag: \"v1\"\r\nContent-Range: bytes %lu-%d/%d\r\n",
+                 from, SIZE - 1, SIZE);
+        fake_reply(rq, range ? 206 : 200, headers, object + from, SIZE - from);
+}
+
+/* A byte now and then, for as long as it is wanted. */
+static void trickle(struct fake_req *rq)
+{
+        static const char head[] =
+                "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 200000\r\n\r\n";
+
+        fake_unlock(rq);
+        if (send(rq->fd, head, sizeof head - 1, MSG_NOSIGNAL) < 0)
+                return;
+        for (size_t i = 0; i < SIZE; i++) {
+                if (send(rq->fd, object + i, 1, MSG_NOSIGNAL) < 1)
+                        break;
+                usleep(20000);
+        }
+        rq->close = true;
+}
+
+static void hang(struct fake_req *rq)
+{
+        fake_unlock(rq);
+        fake_hang(rq);
+}
+
+static void answer(void *arg, struct fake_req *rq)
+{
+        struct plan *p = arg;
+
+        if (rq->n == p->slow)
+                p->how(rq);
+        else if (!strcmp(rq->method, "GET"))
+                reply_object(rq);
+        else
+                accept_all(NULL, rq);
+}
+
+static int take(void *arg, uint64_t at, const void *p, size_t n)
+{
+        bool *wrong = arg;
+        *wrong |= at + n > SIZE || memcmp(p, object + at, n) != 0;
+        return 0;
+}
+
+static void get_done(void *arg, int err, const struct store_got *got)
+{
+        (void)got;
+        event_done(arg, err, NULL);
+}
+
+struct got {
+        struct event e; /* stays the first field */
+        bool wrong;
+};
+
+static int got_data(void *arg, uint64_t at, const void *p, size_t n)
+{
+        struct got *g = arg;
+        return take(&g->wrong, at, p, n);
+}
+
+static int get(struct store *s)
+{
+        struct got g = {.e = EVENT};
+        struct store_get get = {
+                .key = "k", .len = SIZE, .data = got_data, .done = get_done, .arg = &g};
+
+        int err = store_get(s, &get);
+        if (!err)
+                err = event_wait(&g.e, 1);
+        ck_assert(!g.wrong);
+        return err;
+}
+
+START_TEST(a_reply_that_trickles_is_given_up)
+{
+        struct plan p = {.slow = 1, .how = trickle};
+        struct fake *f = fake_start(answer, &p);
+        struct store *s = fake_store(f, &(struct store_config){.stall_timeout_ms = 500});
+
+        ck_assert_int_eq(get(s), 0);
+        ck_assert_uint_eq(fake_requests(f), 2);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+/* Long before the stall timeout. */
+START_TEST(the_slowest_read_is_begun_again)
+{
+        enum { BEFORE = 40 };
+        struct plan p = {.slow = BEFORE + 1, .how = hang};
+        struct fake *f = fake_start(answer, &p);
+        struct store *s =
+                fake_store(f, &(struct store_config){.workers = 1, .stall_timeout_ms = 600000});
+
+        for (int i = 0; i <= BEFORE; i++)
+                ck_assert_int_eq(get(s), 0);
+        ck_assert_uint_eq(fake_requests(f), BEFORE + 2);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+static void answer_upload(void *arg, struct fake_req *rq)
+{
+        static const char begun[] = "<InitiateMultipartUploadResult><UploadId>u</UploadId>"
+                                    "</InitiateMultipartUploadResult>";
+
+        if (strstr(rq->target, "uploads"))
+                fake_reply(rq, 200, "", begun, sizeof begun - 1);
+        else
+                answer(arg, rq);
+}
+
+START_TEST(the_slowest_part_is_sent_again)
+{
+        enum { PARTS = 40 };
+        struct plan p = {.slow = PARTS + 1, .how = hang};
+        struct fake *f = fake_start(answer_upload, &p);
+        struct store *s =
+                fake_store(f, &(struct store_config){.workers = 1, .stall_timeout_ms = 600000});
+        struct store_upload *up = NULL;
+
+        ck_assert_int_eq(store_upload_create_wait(s, "k", NULL, &up), 0);
+        for (unsigned i = 1; i <= PARTS; i++) {
+                struct store_body body = store_body_mem(object, SIZE);
+                ck_assert_int_eq(store_upload_part_wait(up, i, &body), 0);
+        }
+        ck_assert_uint_eq(fake_requests(f), 1 + PARTS + 1);
+        ck_assert_int_eq(store_upload_abort_wait(up), 0);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+/* --- how many at once ---------------------------------------------------------------------------
+ */
+
+static void refuse_some(void *arg, struct fake_req *rq)
+{
+        struct plan *p = arg;
+
+        if (p->refused) {
+                p->refused--;
+                fake_error(rq, 503, "SlowDown");
+                return;
+        }
+        unsigned running = __atomic_add_fetch(&p->running, 1, __ATOMIC_SEQ_CST);
+        if (running > p->most)
+                p->most = running;
+        fake_unlock(rq);
+        usleep(30000);
+        __atomic_sub_fetch(&p->running, 1, __ATOMIC_SEQ_CST);
+        fake_reply(rq, 204, "", "", 0);
+}
+
+START_TEST(a_store_that_says_slow_down_gets_fewer_questions_at_once)
+{
+        enum { CONNECTIONS = 32, DELETES = 128 };
+        struct plan p = {.refused = 1};
+        struct fake *f = fake_start(refuse_some, &p);
+        struct store *s =
+                fake_store(f, &(struct store_config){.connections = CONNECTIONS, .workers = 1});
+        struct event e = EVENT;
+
+        ck_assert_int_eq(store_delete_wait(s, "k"), 0); /* the one that is refused */
+        p.most = 0;
+        for (int i = 0; i < DELETES; i++)
+                ck_assert_int_eq(store_delete(s, "k", event_done, &e), 0);
+        ck_assert_int_eq(event_wait(&e, DELETES), 0);
+        ck_assert_uint_lt(p.most, CONNECTIONS - 4);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+START_TEST(many_connections_get_their_descriptors)
+{
+        struct rlimit r;
+
+        ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &r), 0);
+        r.rlim_cur = 256;
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &r), 0);
+        struct fake *f = fake_start(accept_all, NULL);
+        struct store *s = fake_store(f, &(struct store_config){.connections = 512});
+        ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &r), 0);
+        ck_assert_uint_gt(r.rlim_cur, 512);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+int main(void)
+{
+        Suite *s = suite_create("transport");
+        TCase *t = tcase_create("transport");
+
+        for (size_t i = 0; i < SIZE; i++)
+                object[i] = (char)(i * 2654435761U >> 13);
+        tcase_set_timeout(t, 30);
+        tcase_add_test(t, an_address_that_is_silent_is_passed_by);
+        tcase_add_test(t, connections_choose_among_all_addresses);
+        tcase_add_test(t, a_reply_that_trickles_is_given_up);
+        tcase_add_test(t, the_slowest_read_is_begun_again);
+        tcase_add_test(t, the_slowest_part_is_sent_again);
+        tcase_add_test(t, a_store_that_says_slow_down_gets_fewer_questions_at_once);
+        tcase_add_test(t, many_connections_get_their_descriptors);
+        suite_add_tcase(s, t);
+        return unit_main(s);
+}
