@@ -127,7 +127,7 @@ static bool holds_locked(const struct lookup *l, const struct node *n)
 
         if (!above || strncmp(l->key, above, len) || strcmp(l->key + len, l->name))
                 return false; /* the directory has got another name */
-        return !(n && in_use_locked(n)) && !pass_changes_locked(l->m, l->parent, n) &&
+        return !(n && in_use_locked(n)) && !name_lock_changes_locked(l->m, l->parent, n) &&
                !tree_gone_since_locked(l->m->tree, l->parent, l->name, l->begun);
 }
 

@@ -25,6 +25,8 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/figures.h \
 	%D%/gaps.c \
 	%D%/gaps.h \
+	%D%/heir.c \
+	%D%/heir.h \
 	%D%/hold.c \
 	%D%/hold.h \
 	%D%/holders.c \
@@ -50,6 +52,8 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/mount.h \
 	%D%/mountpoint.c \
 	%D%/mountpoint.h \
+	%D%/name_lock.c \
+	%D%/name_lock.h \
 	%D%/node.c \
 	%D%/op.h \
 	%D%/op_copy.c \
@@ -65,8 +69,6 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/op_rename.c \
 	%D%/park.c \
 	%D%/park.h \
-	%D%/pass.c \
-	%D%/pass.h \
 	%D%/op_setattr.c \
 	%D%/op_xattr.c \
 	%D%/op_link.c \

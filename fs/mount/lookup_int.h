@@ -19,7 +19,7 @@ struct lookup {
         bool listed;   /* something lies below it */
         int64_t begun; /* when the store was asked first */
         bool again;
-        struct pass pass;
+        struct name_lock lock;
         struct lookup *next;  /* of those that wait for one ahead, or of those that begin */
         struct lookup *waits; /* of one ahead: who has asked for the same since */
         struct lookup *flying_next;

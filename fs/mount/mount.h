@@ -18,10 +18,11 @@
 #include "store.h"
 
 struct curfew;
+struct fuse_session;
 struct handle;
 struct looks;
+struct name_lock;
 struct park;
-struct pass;
 struct relief;
 struct stat;
 
@@ -40,14 +41,16 @@ struct mount {
         struct tree *tree;
         struct relief *relief;
         struct park *park;
-        struct curfew *curfew;   /* NULL until the mount ends */
-        struct pass *passes;     /* changes of names under way, see pass.h; tree's lock */
-        struct pass *pass_waits; /* those that wait, in the order in which they came */
-        unsigned pass_roots;     /* how many of `passes` have a root */
-        struct ahead ahead;      /* names asked for ahead; tree's lock */
-        unsigned amends;         /* nodes with a change of attributes on its way; tree's lock */
-        struct handle *handles;  /* open files, see op.h; guarded by the tree's lock */
-        struct looks *looks;     /* at closes; NULL before the session has begun */
+        struct curfew *curfew;        /* NULL until the mount ends */
+        struct fuse_session *session; /* NULL until it stands */
+        struct {
+                struct name_lock *first, *last; /* in the order in which they were asked for */
+                unsigned exclusive, waiting;    /* how many are */
+        } names;                                /* see name_lock.h; tree's lock */
+        struct ahead ahead;                     /* names asked for ahead; tree's lock */
+        unsigned amends; /* changes of attributes that are on their way, or wait; tree's lock */
+        struct handle *handles; /* open files, see op.h; guarded by the tree's lock */
+        struct looks *looks;    /* at closes; NULL before the session has begun */
         struct file_env file_env;
         struct file_tally tally;
         struct claims claims;

@@ -10,7 +10,7 @@
 
 #include "mount/amend.h"
 #include "mount/mount.h"
-#include "mount/pass.h"
+#include "mount/name_lock.h"
 
 /* op_lookup.c: names */
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
@@ -79,6 +79,7 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
 struct handle {
         struct handle *next, **link; /* *link points here */
         struct node *node;           /* pinned */
+        struct node *shown;          /* pinned: the kernel's, when that has given way to `node` */
         bool reads;
         unsigned turn;     /* of the node, when the kernel drops the pages it had before; or 0 */
         struct file *file; /* one reference, when it was opened for writing; else NULL */
@@ -129,10 +130,10 @@ struct op_ask {
         struct mount *m;
         struct node *n;
         void (*done)(struct op_ask *a, int err);
-        bool waits;             /* the caller has no pass: for the end of a rename, if need be */
+        bool waits;             /* the caller has no lock: for the end of a rename, if need be */
         bool looks;             /* the caller is content with another version: for who stats */
         struct amend_wait idle; /* the rest is op_ask()'s */
-        struct pass pass;
+        struct name_lock lock;
         char *key;
         bool opens;
         int64_t begun;
@@ -156,7 +157,7 @@ struct op_edit {
          * Runs again when the object turned out to be another. */
         int (*apply)(struct op_edit *e, struct attr *a);
         void (*reply)(struct op_edit *e, int err); /* the last thing done with it: frees it */
-        struct pass pass;                          /* the rest is op_edit()'s */
+        struct name_lock lock;                     /* the rest is op_edit()'s */
         struct attr before;
         unsigned tries;
 };

@@ -116,11 +116,51 @@ int op_file_meta(void *mount, void *node, bool early, struct store_meta *meta)
         return amend_meta(mount, node, early, meta);
 }
 
-/* Attributes that changed while the version was on its way are sent after it. */
-static void amended(struct amend_wait *w, int err)
+/* Attributes that changed while the version was on its way are sent after it. Nobody has a lock for
+ * that: what is being renamed or unlinked would get another object by its old name. */
+struct rest {
+        struct amend_wait wait;
+        struct name_lock lock;
+        struct mount *m;
+        struct node *n;      /* pinned */
+        struct attr carried; /* by the version */
+};
+
+static void rest_sent(struct amend_wait *w, int err)
 {
+        struct rest *r = (struct rest *)(void *)((char *)w - offsetof(struct rest, wait));
         (void)err; /* the log has said it */
-        free(w);
+
+        name_lock_drop(r->m, &r->lock);
+        tree_lock(r->m->tree);
+        tree_unref_locked(r->m->tree, r->n, 1);
+        tree_wake_if_locked(r->m->tree, !--r->m->amends);
+        tree_unlock(r->m->tree);
+        attr_release(&r->carried);
+        free(r);
+}
+
+static void rest_granted(struct name_lock *l)
+{
+        struct rest *r = (struct rest *)(void *)((char *)l - offsetof(struct rest, lock));
+        amend(r->m, r->n, &r->carried, &r->wait);
+}
+
+static void send_rest(struct mount *m, struct node *n, struct attr *carried)
+{
+        struct rest *r = malloc(sizeof *r);
+        if (!r)
+                return;
+        *r = (struct rest){.wait.done = rest_sent,
+                           .lock = {.shared = {n}, .granted = rest_granted},
+                           .m = m,
+                           .n = n};
+        attr_move(&r->carried, carried);
+        tree_lock(m->tree);
+        tree_pin_locked(n);
+        m->amends++;
+        tree_unlock(m->tree);
+        name_lock_take(m, &r->lock);
 }
 
 void op_file_published(void *mount, void *node, const struct store_object *obj)
@@ -144,11 +184,8 @@ void op_file_published(void *mount, void *node, const struct store_object *obj)
         if (old)
                 reader_close(old);
         reader_unref(old);
-        struct amend_wait *w = more ? malloc(sizeof *w) : NULL;
-        if (w) {
-                w->done = amended;
-                amend(m, n, &carried, w);
-        }
+        if (more)
+                send_rest(m, n, &carried);
 }
 
 /* What is open goes on with what it has; the name leads to what the store has. */

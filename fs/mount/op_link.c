@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "mount/pass.h"
+#include "mount/name_lock.h"
 
 #include "base/banned.h"
 
@@ -19,7 +19,7 @@
  */
 
 struct make {
-        struct pass pass; /* stays the first field */
+        struct name_lock lock; /* stays the first field */
         fuse_req_t req;
         struct mount *m;
         struct node *dir;
@@ -32,7 +32,7 @@ struct make {
 
 static void make_end(struct make *k, int err)
 {
-        pass_leave(k->m, &k->pass);
+        name_lock_drop(k->m, &k->lock);
         if (err)
                 fuse_reply_err(k->req, -err);
         attr_release(&k->attr);
@@ -79,7 +79,7 @@ static int make_put(struct make *k)
         return err ? err : store_put(k->m->store, k->key, &body, &meta, &cond, made, k);
 }
 
-static void make_passed(struct pass *p)
+static void make_granted(struct name_lock *p)
 {
         struct make *k = (struct make *)p;
         int err = mount_key(k->m, k->dir, k->name, &k->key);
@@ -104,7 +104,7 @@ static void make(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mod
                 fuse_reply_err(req, ENOMEM);
                 return;
         }
-        *k = (struct make){.pass = {.in = {dir}, .go = make_passed},
+        *k = (struct make){.lock = {.shared = {dir}, .granted = make_granted},
                            .req = req,
                            .m = m,
                            .dir = dir,
@@ -112,7 +112,7 @@ static void make(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mod
                            .target = to,
                            .mode = mode,
                            .rdev = rdev};
-        pass_enter(m, &k->pass);
+        name_lock_take(m, &k->lock);
 }
 
 void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name)
@@ -135,7 +135,7 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *n
  */
 
 struct follow {
-        struct pass pass; /* stays the first field */
+        struct name_lock lock; /* stays the first field */
         struct amend_wait idle;
         fuse_req_t req;
         struct mount *m;
@@ -148,7 +148,7 @@ struct follow {
 static void follow_end(struct follow *f, int err)
 {
         if (f->again)
-                pass_leave(f->m, &f->pass);
+                name_lock_drop(f->m, &f->lock);
         f->target[f->len] = 0;
         if (err)
                 fuse_reply_err(f->req, err == -ENOENT ? ESTALE : -err);
@@ -175,7 +175,7 @@ static void follow_idle(struct amend_wait *w, int err)
         follow_ask((struct follow *)(void *)((char *)w - offsetof(struct follow, idle)));
 }
 
-static void follow_passed(struct pass *p)
+static void follow_granted(struct name_lock *p)
 {
         struct follow *f = (struct follow *)p;
         f->idle.done = follow_idle;
@@ -191,8 +191,8 @@ static void followed(void *arg, int err, const struct store_got *got)
                 return;
         }
         f->again = true;
-        f->pass = (struct pass){.in = {f->n}, .go = follow_passed};
-        pass_enter(f->m, &f->pass);
+        f->lock = (struct name_lock){.shared = {f->n}, .granted = follow_granted};
+        name_lock_take(f->m, &f->lock);
 }
 
 static void follow_ask(struct follow *f)

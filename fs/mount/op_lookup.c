@@ -90,11 +90,11 @@ static bool lookup_past(struct lookup *l)
         return past;
 }
 
-static void lookup_passed(struct pass *p)
+static void lookup_granted(struct name_lock *p)
 {
-        struct lookup *l = (struct lookup *)(void *)((char *)p - offsetof(struct lookup, pass));
+        struct lookup *l = (struct lookup *)(void *)((char *)p - offsetof(struct lookup, lock));
 
-        pass_leave(l->m, p);
+        name_lock_drop(l->m, p);
         if (!lookup_moved(l))
                 lookup_anew(l);
 }
@@ -106,12 +106,13 @@ static bool lookup_waits(struct lookup *l)
         struct mount *m = l->m;
 
         tree_lock(m->tree);
-        bool barred = store_caps(m->store) & STORE_CAP_RENAME && pass_barred_locked(m, l->parent);
+        bool barred =
+                store_caps(m->store) & STORE_CAP_RENAME && name_lock_bars_locked(m, l->parent);
         tree_unlock(m->tree);
         if (!barred)
                 return false;
-        l->pass = (struct pass){.in = {l->parent}, .go = lookup_passed};
-        pass_enter(m, &l->pass);
+        l->lock = (struct name_lock){.shared = {l->parent}, .granted = lookup_granted};
+        name_lock_take(m, &l->lock);
         return true;
 }
 
@@ -126,7 +127,8 @@ static void lookup_absent(struct lookup *l)
         tree_lock(l->m->tree);
         struct node *n = tree_find_locked(l->m->tree, l->parent, l->name);
         l->parent->absent += l->parent->absent < DOUBT;
-        if (n && (n->known_ns > l->begun || tree_has_unpublished_locked(l->m->tree, n))) {
+        if (n && (n->known_ns > l->begun || name_lock_rests_locked(l->m, n) ||
+                  tree_has_unpublished_locked(l->m->tree, n))) {
                 tree_pin_locked(n);
                 op_entry_locked(l->m, n, &e);
         } else if (n && !tree_changes_locked(n))
@@ -149,7 +151,11 @@ static void lookup_found(struct lookup *l, struct node_info *info)
         info->asked_ns = l->begun;
         tree_lock(l->m->tree);
         l->parent->absent = 0;
-        struct node *n = tree_enter_locked(l->m->tree, l->parent, l->name, info);
+        struct node *n = tree_find_locked(l->m->tree, l->parent, l->name);
+        if (n && name_lock_rests_locked(l->m, n))
+                tree_pin_locked(n);
+        else
+                n = tree_enter_locked(l->m->tree, l->parent, l->name, info);
         if (n)
                 op_entry_locked(l->m, n, &e);
         tree_unlock(l->m->tree);

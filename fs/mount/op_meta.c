@@ -92,7 +92,7 @@ static int take_told_locked(struct op_ask *a, const struct node_info *info)
 {
         struct node *n = a->n;
 
-        if (tree_ahead_locked(n, info->asked_ns)) {
+        if (tree_ahead_locked(n, info->asked_ns) || name_lock_rests_locked(a->m, n)) {
                 tree_learn_attr_locked(n, info); /* the rest is newer here */
                 return 0;
         }
@@ -107,16 +107,17 @@ static int take_told_locked(struct op_ask *a, const struct node_info *info)
 static int take_none(struct op_ask *a)
 {
         tree_lock(a->m->tree);
-        int err = tree_ahead_locked(a->n, a->begun) ? 0 : take_other_locked(a, true);
+        bool ahead = tree_ahead_locked(a->n, a->begun) || name_lock_rests_locked(a->m, a->n);
+        int err = ahead ? 0 : take_other_locked(a, true);
         tree_unlock(a->m->tree);
         return err;
 }
 
-static void ask_passed(struct pass *p)
+static void ask_granted(struct name_lock *p)
 {
-        struct op_ask *a = (struct op_ask *)(void *)((char *)p - offsetof(struct op_ask, pass));
+        struct op_ask *a = (struct op_ask *)(void *)((char *)p - offsetof(struct op_ask, lock));
 
-        pass_leave(a->m, p);
+        name_lock_drop(a->m, p);
         op_ask(a);
 }
 
@@ -127,11 +128,11 @@ static bool ask_waits(struct op_ask *a, const char *key)
         CLEANUP(freep) char *now = NULL;
 
         tree_lock(a->m->tree);
-        bool barred = pass_barred_locked(a->m, a->n);
+        bool barred = name_lock_bars_locked(a->m, a->n);
         tree_unlock(a->m->tree);
         if (barred) {
-                a->pass = (struct pass){.in = {a->n}, .go = ask_passed};
-                pass_enter(a->m, &a->pass);
+                a->lock = (struct name_lock){.shared = {a->n}, .granted = ask_granted};
+                name_lock_take(a->m, &a->lock);
                 return true;
         }
         now = amend_key(a->m, a->n);

@@ -10,13 +10,13 @@
 #include "base/cleanup.h"
 #include "mount/marker.h"
 #include "mount/park.h"
-#include "mount/pass.h"
+#include "mount/name_lock.h"
 
 #include "base/banned.h"
 
 /* One change under way. */
 struct change {
-        struct pass pass; /* stays the first field */
+        struct name_lock lock; /* stays the first field */
         fuse_req_t req;
         struct mount *m;
         struct node *dir; /* where the name is */
@@ -24,23 +24,24 @@ struct change {
         const char *tail;               /* behind its key */
         void (*begin)(struct change *); /* once it may; `key` is made */
         char *key;
-        struct node *barred;    /* the pass's root, pinned, or NULL */
-        struct node *n;         /* of a file that is unlinked, pinned; else NULL */
-        struct leaving leaving; /* n's */
+        bool removes;
+        struct node *n;         /* what is removed, pinned and locked exclusively; or NULL */
+        struct leaving leaving; /* of a file */
         mode_t mode;            /* of a directory that is made */
         struct attr attr;
 };
 
-static void change_free(struct change *c)
+static void unpin(struct change *c)
 {
-        if (!c)
-                return;
         tree_lock(c->m->tree);
         if (c->n)
-                tree_unref_locked(c->m->tree, c->n, 1);
-        if (c->barred)
-                tree_unref_locked(c->m->tree, c->barred, 1);
+                tree_unref_locked(c->m->tree, TAKE_PTR(c->n), 1);
         tree_unlock(c->m->tree);
+}
+
+static void change_free(struct change *c)
+{
+        unpin(c);
         attr_release(&c->attr);
         free(c->name);
         free(c->key);
@@ -49,17 +50,50 @@ static void change_free(struct change *c)
 
 static void change_end(struct change *c, int err)
 {
-        pass_leave(c->m, &c->pass);
+        name_lock_drop(c->m, &c->lock);
         fuse_reply_err(c->req, -err);
         change_free(c);
 }
 
-static void change_passed(struct pass *p)
+/* The node that has the name, pinned, or NULL. */
+static struct node *pinned(const struct change *c)
 {
-        struct change *c = (struct change *)p;
-        CLEANUP(freep) char *key = NULL;
-        int err = mount_key(c->m, c->dir, c->name, &key);
+        tree_lock(c->m->tree);
+        struct node *n = tree_find_locked(c->m->tree, c->dir, c->name);
+        if (n)
+                tree_pin_locked(n);
+        tree_unlock(c->m->tree);
+        return n;
+}
 
+static void change_take(struct change *c)
+{
+        if (c->removes)
+                c->n = c->lock.exclusive[0] = pinned(c);
+        name_lock_take(c->m, &c->lock);
+}
+
+/* Whether another node has the name by now. */
+static bool is_another(struct change *c)
+{
+        tree_lock(c->m->tree);
+        bool another = c->removes && tree_find_locked(c->m->tree, c->dir, c->name) != c->n;
+        tree_unlock(c->m->tree);
+        return another;
+}
+
+static void change_granted(struct name_lock *l)
+{
+        struct change *c = (struct change *)l;
+        CLEANUP(freep) char *key = NULL;
+
+        if (is_another(c)) {
+                name_lock_drop(c->m, l);
+                unpin(c);
+                change_take(c);
+                return;
+        }
+        int err = mount_key(c->m, c->dir, c->name, &key);
         if (!err && asprintf(&c->key, "%s%s", key, c->tail) < 0) {
                 c->key = NULL;
                 err = -ENOMEM;
@@ -70,44 +104,29 @@ static void change_passed(struct pass *p)
                 c->begin(c);
 }
 
-/* The node of a name, pinned, or NULL. */
-static struct node *pinned(struct mount *m, struct node *dir, const char *name)
-{
-        tree_lock(m->tree);
-        struct node *n = tree_find_locked(m->tree, dir, name);
-        if (n)
-                tree_pin_locked(n);
-        tree_unlock(m->tree);
-        return n;
-}
-
-/* Begins a change of `name` in `parent`, or replies an error. `tail` is added to the key. `bars`:
- * nobody opens or changes what has the name meanwhile. */
+/* Begins a change of `name` in `parent`, or replies an error. `tail` is added to the key.
+ * `removes`: nobody opens or changes what has the name meanwhile. */
 static void change(fuse_req_t req, fuse_ino_t parent, const char *name, const char *tail,
-                   void (*begin)(struct change *c), mode_t mode, bool bars)
+                   void (*begin)(struct change *c), mode_t mode, bool removes)
 {
         struct mount *m = op_mount(req);
         struct node *dir = op_node(m, parent);
         struct change *c = calloc(1, sizeof *c);
 
-        if (c) {
-                *c = (struct change){.pass = {.in = {dir}, .go = change_passed},
-                                     .req = req,
-                                     .m = m,
-                                     .dir = dir,
-                                     .name = strdup(name),
-                                     .tail = tail,
-                                     .begin = begin,
-                                     .mode = mode};
-        }
-        if (c && c->name) {
-                if (bars)
-                        c->barred = c->pass.root = pinned(m, dir, name);
-                pass_enter(m, &c->pass);
+        if (!c || !(c->name = strdup(name))) {
+                free(c);
+                fuse_reply_err(req, ENOMEM);
                 return;
         }
-        change_free(c);
-        fuse_reply_err(req, ENOMEM);
+        c->lock = (struct name_lock){.shared = {dir}, .granted = change_granted};
+        c->req = req;
+        c->m = m;
+        c->dir = dir;
+        c->tail = tail;
+        c->begin = begin;
+        c->mode = mode;
+        c->removes = removes;
+        change_take(c);
 }
 
 static void deleted(void *arg, int err, const struct store_object *obj)
@@ -158,7 +177,7 @@ static void marker_made(void *arg, int err, const struct store_object *obj)
                 change_end(c, err);
                 return;
         }
-        pass_leave(c->m, &c->pass);
+        name_lock_drop(c->m, &c->lock);
         fuse_reply_entry(c->req, &e);
         change_free(c);
 }
@@ -213,7 +232,7 @@ static void rmdir_begin(struct change *c)
 
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-        change(req, parent, name, "/", rmdir_begin, 0, false);
+        change(req, parent, name, "/", rmdir_begin, 0, true);
 }
 
 /* --- files
@@ -227,7 +246,6 @@ static void unlink_prepared(void *arg)
 
 static void unlink_begin(struct change *c)
 {
-        c->n = pinned(c->m, c->dir, c->name);
         if (c->n) {
                 c->leaving =
                         (struct leaving){.m = c->m, .n = c->n, .ready = unlink_prepared, .arg = c};

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "mount/heir.h"
 #include "mount/holders.h"
 #include "mount/killed.h"
 #include "mount/op_file.h"
@@ -36,7 +37,7 @@ enum {
 /* An open or a create under way; what becomes of it is the handle. */
 struct opening {
         struct op_resize resize;
-        struct pass pass; /* until the handle is attached: what is renamed finds it then */
+        struct name_lock lock; /* until the handle is attached: what is renamed finds it then */
         struct op_ask ask;
         fuse_req_t req;
         struct mount *m;
@@ -51,6 +52,8 @@ struct opening {
         bool creates;
         unsigned asked;       /* how often the store was asked for the version */
         struct reader *ahead; /* of the version known here, while the store is asked for it */
+        struct node *shown;   /* what the kernel opens; `n` may be another, */
+        struct node *heir;    /* pinned then, else NULL */
         struct fuse_entry_param e;
 };
 
@@ -65,7 +68,7 @@ static struct opening *opening_new(fuse_req_t req, struct mount *m, struct node 
         struct opening *o = calloc(1, sizeof *o);
         if (!o)
                 return NULL;
-        *o = (struct opening){.req = req, .m = m, .n = n, .fi = *fi};
+        *o = (struct opening){.req = req, .m = m, .n = n, .shown = n, .fi = *fi};
         o->h = calloc(1, sizeof *o->h);
         if (o->h) {
                 o->h->reads = (fi->flags & O_ACCMODE) != O_WRONLY;
@@ -85,9 +88,19 @@ static void end_reader(struct reader *r)
         reader_unref(r);
 }
 
+static void unpin(struct mount *m, struct node *n)
+{
+        if (!n)
+                return;
+        tree_lock(m->tree);
+        tree_unref_locked(m->tree, n, 1);
+        tree_unlock(m->tree);
+}
+
 static void opening_free(struct opening *o)
 {
         end_reader(o->ahead);
+        unpin(o->m, o->heir);
         free(o->h);
         free(o->name);
         free(o->key);
@@ -225,9 +238,9 @@ static int create_locked(struct opening *o, struct attr *attr)
         return 0;
 }
 
-static void create_passed(struct pass *p)
+static void create_granted(struct name_lock *p)
 {
-        struct opening *o = (struct opening *)(void *)((char *)p - offsetof(struct opening, pass));
+        struct opening *o = (struct opening *)(void *)((char *)p - offsetof(struct opening, lock));
         const struct fuse_ctx *who = fuse_req_ctx(o->req);
         struct mount *m = o->m;
         int err = mount_key(m, o->dir, o->name, &o->key);
@@ -239,7 +252,7 @@ static void create_passed(struct pass *p)
                 err = create_locked(o, &attr);
         tree_unlock(m->tree);
         attr_release(&attr);
-        pass_leave(m, p);
+        name_lock_drop(m, p);
         if (err)
                 opening_fail(o, err);
         else
@@ -261,8 +274,8 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
         o->creates = true;
         o->dir = op_node(m, parent);
         o->mode = mode;
-        o->pass = (struct pass){.in = {o->dir}, .go = create_passed};
-        pass_enter(m, &o->pass);
+        o->lock = (struct name_lock){.shared = {o->dir}, .granted = create_granted};
+        name_lock_take(m, &o->lock);
 }
 
 /* --- open
@@ -356,8 +369,9 @@ static int attach_reader_locked(struct opening *o, struct replaced *old)
         if (err)
                 return err;
         n->nreaders++;
-        o->fi.noflush = !o->h->file; /* its closes mean nothing */
-        if (n->file)
+        o->fi.noflush = !o->h->file;        /* its closes mean nothing */
+        o->fi.direct_io |= o->heir != NULL; /* the kernel's pages are those of another */
+        if (n->file || o->heir)
                 return 0; /* pages are kept from the next open on, of what is published then */
         o->fi.keep_cache = n->paged == n->turn;
         o->h->turn = o->fi.keep_cache ? 0 : n->turn;
@@ -396,10 +410,14 @@ static void open_now(struct opening *o)
         if (!err) {
                 o->h->node = n;
                 tree_pin_locked(n);
+                if (o->heir)
+                        heir_take_locked(o->h, o->shown);
                 handle_list_locked(m, o->h);
         }
         tree_unlock(m->tree);
-        pass_leave(m, &o->pass);
+        name_lock_drop(m, &o->lock);
+        if (!err && o->heir && m->session)
+                (void)fuse_lowlevel_notify_inval_inode(m->session, op_ino(m, o->shown), -1, 0);
         end_replaced(&old);
         if (err) {
                 if (o->h->file)
@@ -420,7 +438,7 @@ static void open_asked(struct op_ask *ask, int err)
                 open_now(o);
                 return;
         }
-        pass_leave(o->m, &o->pass);
+        name_lock_drop(o->m, &o->lock);
         opening_fail(o, err);
 }
 
@@ -441,15 +459,38 @@ static void read_ahead(struct opening *o)
                 reader_ahead(o->ahead, reader_size(o->ahead) <= AHEAD_WHOLE ? AHEAD_WHOLE : AHEAD);
 }
 
-static void open_passed(struct pass *p)
+/* Whether what was replaced while the open waited has an heir: then that is opened. */
+static bool open_heir(struct opening *o)
 {
-        struct opening *o = (struct opening *)(void *)((char *)p - offsetof(struct opening, pass));
+        struct mount *m = o->m;
+
+        tree_lock(m->tree);
+        struct node *heir = writes(o) ? NULL : heir_of_locked(m, o->n);
+        if (heir)
+                tree_pin_locked(heir);
+        tree_unlock(m->tree);
+        if (!heir)
+                return false;
+        name_lock_drop(m, &o->lock);
+        unpin(m, o->heir);
+        o->n = o->heir = heir;
+        free(TAKE_PTR(o->key));
+        o->lock.shared[0] = heir;
+        name_lock_take(m, &o->lock);
+        return true;
+}
+
+static void open_granted(struct name_lock *p)
+{
+        struct opening *o = (struct opening *)(void *)((char *)p - offsetof(struct opening, lock));
         struct node *n = o->n;
 
         tree_lock(o->m->tree);
         o->key = tree_key_locked(n);
-        bool known = op_open_known_locked(n, o->fi.flags) || is_gone_locked(o);
+        bool gone = is_gone_locked(o), known = gone || op_open_known_locked(n, o->fi.flags);
         tree_unlock(o->m->tree);
+        if (gone && open_heir(o))
+                return;
         o->ask = (struct op_ask){.m = o->m, .n = n, .done = open_asked};
         if (!o->key) {
                 open_asked(&o->ask, -ENOMEM);
@@ -471,8 +512,8 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
                 fuse_reply_err(req, ENOMEM);
                 return;
         }
-        o->pass = (struct pass){.in = {n}, .go = open_passed};
-        pass_enter(m, &o->pass);
+        o->lock = (struct name_lock){.shared = {n}, .granted = open_granted};
+        name_lock_take(m, &o->lock);
 }
 
 /* --- release
@@ -496,6 +537,8 @@ static void handle_end(struct mount *m, struct handle *h)
                         read = TAKE_PTR(n->file);
                 tree_note_open_locked(m->tree, n);
         }
+        if (h->shown)
+                heir_drop_locked(m, h->shown);
         tree_unref_locked(m->tree, n, 1);
         tree_unlock(m->tree);
         end_reader(shown);

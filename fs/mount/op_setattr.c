@@ -21,7 +21,7 @@ static void edit_go(struct op_edit *e);
 
 static void edit_end(struct op_edit *e, int err)
 {
-        pass_leave(e->m, &e->pass);
+        name_lock_drop(e->m, &e->lock);
         e->reply(e, err);
 }
 
@@ -88,15 +88,15 @@ static void edit_go(struct op_edit *e)
         amend(e->m, n, &e->before, &e->wait);
 }
 
-static void edit_passed(struct pass *p)
+static void edit_granted(struct name_lock *p)
 {
-        edit_go((struct op_edit *)(void *)((char *)p - offsetof(struct op_edit, pass)));
+        edit_go((struct op_edit *)(void *)((char *)p - offsetof(struct op_edit, lock)));
 }
 
 void op_edit(struct op_edit *e)
 {
-        e->pass = (struct pass){.in = {e->n}, .go = edit_passed};
-        pass_enter(e->m, &e->pass);
+        e->lock = (struct name_lock){.shared = {e->n}, .granted = edit_granted};
+        name_lock_take(e->m, &e->lock);
 }
 
 /* --- mode, owner, times -------------------------------------------------------------------------

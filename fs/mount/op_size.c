@@ -18,7 +18,7 @@
  * for writing, whose close does it. */
 struct sizing {
         struct op_resize resize;
-        struct pass pass; /* by name */
+        struct name_lock lock; /* by name */
         struct file_commit commit;
         struct op_ask ask;
         fuse_req_t req;
@@ -34,7 +34,7 @@ static void sizing_end(struct sizing *z, int err)
         if (z->by_name && z->resize.file)
                 op_file_put(z->m, z->n, z->resize.file);
         if (z->by_name)
-                pass_leave(z->m, &z->pass);
+                name_lock_drop(z->m, &z->lock);
         if (err || z->plain_reply)
                 fuse_reply_err(z->req, -err);
         else
@@ -84,18 +84,22 @@ static void sizing_asked(struct op_ask *ask, int err)
                 resize_by_name(z);
 }
 
-static void sizing_passed(struct pass *p)
+static void sizing_granted(struct name_lock *p)
 {
-        struct sizing *z = (struct sizing *)(void *)((char *)p - offsetof(struct sizing, pass));
+        struct sizing *z = (struct sizing *)(void *)((char *)p - offsetof(struct sizing, lock));
         struct node *n = z->n;
 
         tree_lock(z->m->tree);
         z->key = tree_key_locked(n);
-        bool known = n->file || (!z->resize.size && n->published && n->attr_known) || n->unlinked;
+        bool known = n->file || (!z->resize.size && n->published && n->attr_known);
+        /* It was replaced or removed while this waited: nobody will see it any more. */
+        bool gone = n->unlinked && !n->file;
         tree_unlock(z->m->tree);
         z->ask = (struct op_ask){.m = z->m, .n = n, .done = sizing_asked};
         if (!z->key)
                 sizing_end(z, -ENOMEM);
+        else if (gone)
+                sizing_end(z, 0);
         else if (known)
                 resize_by_name(z);
         else
@@ -132,8 +136,8 @@ void op_set_size(fuse_req_t req, struct mount *m, struct node *n, uint64_t size,
                 return;
         }
         z->by_name = true;
-        z->pass = (struct pass){.in = {n}, .go = sizing_passed};
-        pass_enter(m, &z->pass);
+        z->lock = (struct name_lock){.shared = {n}, .granted = sizing_granted};
+        name_lock_take(m, &z->lock);
 }
 
 void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len,

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/kept.h"
 #include "base/log.h"
+#include "mount/amend.h"
 
 #include "base/banned.h"
 
@@ -107,19 +108,6 @@ static void file_is_held(struct file_wait *w)
         copy_aside((struct leaving *)(void *)((char *)w - offsetof(struct leaving, held)));
 }
 
-/* No change of attributes is under way that could bring the object back. */
-static void amended(struct amend_wait *w, int err)
-{
-        struct leaving *l = (struct leaving *)(void *)((char *)w - offsetof(struct leaving, idle));
-        (void)err;
-        if (!l->file) {
-                copy_aside(l);
-                return;
-        }
-        l->held.done = file_is_held;
-        file_hold(l->file, &l->held);
-}
-
 void leave_prepare(struct leaving *l)
 {
         assert(l->state == LEAVE_NONE);
@@ -128,8 +116,11 @@ void leave_prepare(struct leaving *l)
         if (l->n->file)
                 l->file = file_ref(l->n->file);
         tree_unlock(l->m->tree);
-        l->idle.done = amended;
-        amend_wait(l->m, l->n, &l->idle);
+        l->held.done = file_is_held;
+        if (l->file)
+                file_hold(l->file, &l->held);
+        else
+                copy_aside(l);
 }
 
 static void leave_end(struct leaving *l)

@@ -7,14 +7,13 @@
 #ifndef CKPTFS_MOUNT_PARK_H
 #define CKPTFS_MOUNT_PARK_H
 
-#include "mount/amend.h"
 #include "mount/mount.h"
 
 /* A node that is about to lose its name, in a change that the store may still refuse: prepared, the
  * store is asked, then the change is committed or undone. */
 enum leave_state { LEAVE_NONE, LEAVE_PREPARING, LEAVE_PREPARED };
 struct leaving {
-        /* The caller's, who keeps the node, and lets nobody open it meanwhile. */
+        /* The caller's, who keeps the node, and has an exclusive lock on it. */
         struct mount *m;
         struct node *n;
         void (*ready)(void *arg);
@@ -23,7 +22,6 @@ struct leaving {
         enum leave_state state;
         struct file *file; /* held, one reference; or NULL */
         struct file_wait held;
-        struct amend_wait idle;
         char *key, *copy; /* the object's, and that of what was copied aside */
         char etag[STORE_ETAG_MAX], copy_etag[STORE_ETAG_MAX];
         bool aside; /* those who have it open use the copy */

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "mount/amend.h"
 #include "mount/marker.h"
 
 #include "base/banned.h"
@@ -52,16 +53,23 @@ static void readers_go_on(struct rename *r)
         }
 }
 
+static void unpin_locked(struct rename *r)
+{
+        if (r->n)
+                tree_unref_locked(r->m->tree, r->n, 1);
+        if (r->target)
+                tree_unref_locked(r->m->tree, r->target, 1);
+        r->n = r->target = NULL;
+}
+
 void rename_end(struct rename *r, int err)
 {
         leave_undo(&r->leaving);
         hold_end(&r->hold);
         readers_go_on(r);
+        name_lock_drop(r->m, &r->lock);
         tree_lock(r->m->tree);
-        if (r->n)
-                tree_unref_locked(r->m->tree, r->n, 1);
-        if (r->target)
-                tree_unref_locked(r->m->tree, r->target, 1);
+        unpin_locked(r);
         tree_unlock(r->m->tree);
         r->done(r, err);
 }
@@ -353,30 +361,72 @@ static void dir_stays(void *arg)
         hold_begin(&r->hold);
 }
 
-/* No change of attributes is under way, which would be lost or bring the old name back. */
-static void amended(struct amend_wait *w, int err)
-{
-        struct rename *r = (struct rename *)(void *)((char *)w - offsetof(struct rename, idle));
-        (void)err;
-        marker_ensure(r->m, r->from_dir, dir_stays, r);
-}
-
-void rename_start(struct rename *r)
+/* What has the two names, pinned. */
+static void find_locked(struct rename *r)
 {
         struct tree *t = r->m->tree;
 
-        tree_lock(t);
         if ((r->n = tree_find_locked(t, r->from_dir, r->from)))
                 tree_pin_locked(r->n);
         if ((r->target = tree_find_locked(t, r->to_dir, r->to)))
                 tree_pin_locked(r->target);
-        int err = check_locked(r);
-        bool same = r->n == r->target;
-        r->idle.done = amended;
+}
+
+static void rename_granted(struct name_lock *l);
+
+/* Both names are locked by what has them. */
+static void take_lock(struct rename *r)
+{
+        tree_lock(r->m->tree);
+        find_locked(r);
+        tree_unlock(r->m->tree);
+        r->lock = (struct name_lock){.shared = {r->from_dir, r->to_dir},
+                                     .exclusive = {r->n, r->target},
+                                     .granted = rename_granted};
+        name_lock_take(r->m, &r->lock);
+}
+
+/* Whether another node has one of the names by now. */
+static bool found_others(struct rename *r)
+{
+        const struct node *n = r->lock.exclusive[0], *target = r->lock.exclusive[1];
+
+        tree_lock(r->m->tree);
+        unpin_locked(r);
+        find_locked(r);
+        bool others = r->n != n || r->target != target;
+        if (others)
+                unpin_locked(r);
+        tree_unlock(r->m->tree);
+        return others;
+}
+
+/* The directories keep their names from here on. No change of attributes is under way, which would
+ * be lost or bring the old name back. */
+static void rename_granted(struct name_lock *l)
+{
+        struct rename *r = (struct rename *)(void *)((char *)l - offsetof(struct rename, lock));
+
+        if (found_others(r)) {
+                name_lock_drop(r->m, &r->lock);
+                take_lock(r);
+                return;
+        }
+        int err = mount_key(r->m, r->from_dir, r->from, &r->from_key);
+        if (!err)
+                err = mount_key(r->m, r->to_dir, r->to, &r->to_key);
+        tree_lock(r->m->tree);
+        if (!err)
+                err = check_locked(r);
+        tree_unlock(r->m->tree);
         r->hold = (struct hold){.m = r->m, .root = r->n, .ready = held, .arg = r};
-        tree_unlock(t);
-        if (err || same)
+        if (err || r->n == r->target)
                 rename_end(r, err);
         else
-                amend_wait(r->m, r->n, &r->idle);
+                marker_ensure(r->m, r->from_dir, dir_stays, r);
+}
+
+void rename_start(struct rename *r)
+{
+        take_lock(r);
 }

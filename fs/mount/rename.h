@@ -7,31 +7,29 @@
 #ifndef CKPTFS_MOUNT_RENAME_H
 #define CKPTFS_MOUNT_RENAME_H
 
-#include "mount/amend.h"
 #include "mount/hold.h"
 #include "mount/mount.h"
 #include "mount/park.h"
-#include "mount/pass.h"
+#include "mount/name_lock.h"
 
 struct rename {
         /* The caller's; strings are malloc'ed and freed by rename_release(). The directories stay
          * for as long as this runs. */
         struct mount *m;
         struct node *from_dir, *to_dir;
-        char *from, *to;         /* names */
-        char *from_key, *to_key; /* keys, of directories too without a '/' at their end */
-        bool no_replace;         /* -EEXIST if there is something */
-        struct pass pass;        /* held, its root is what is renamed */
+        char *from, *to; /* names */
+        bool no_replace; /* -EEXIST if there is something */
         /* Runs once, maybe before rename_start() returns. After an error both names lead to what
          * they did, or to the file that should be renamed; the log says which. */
         void (*done)(struct rename *r, int err);
 
         /* rename.c's own */
+        struct name_lock lock;
+        char *from_key, *to_key; /* keys, of directories too without a '/' at their end */
         struct hold hold;        /* of files that are written */
         struct leaving leaving;  /* of a target that is a file */
         struct node *n, *target; /* pinned; target: NULL, or what has the new name */
         char etag[STORE_ETAG_MAX], new_etag[STORE_ETAG_MAX];
-        struct amend_wait idle;
         struct rename_reader *readers; /* of what is renamed */
         unsigned tries;
         bool replaced; /* elsewhere: it is another version that was renamed */

@@ -217,6 +217,7 @@ int session_new(struct mount *m, struct session **out, char *why, size_t nwhy)
                 return -EIO;
         }
         s->mounted = true;
+        m->session = s->fuse;
         *out = s;
         return 0;
 }

@@ -82,6 +82,8 @@ struct node {
         char *shadow;  /* it is not published, and its name still has this version of the file that
                           it replaced; or NULL */
         bool unlinked; /* here: what is written from now on is forgotten */
+        struct node *heir;      /* pinned: what is opened in its place, see heir.h; or NULL */
+        unsigned nheirs;        /* open files that were */
         struct node *open_next; /* list of nodes with a reader or a file */
         bool listed;
 };

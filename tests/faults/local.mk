@@ -6,6 +6,7 @@ fault_tests = \
 	%D%/gs_lost_keys.sh \
 	%D%/gs_rename_between.sh \
 	%D%/gs_refused.sh \
+	%D%/name_excluded.sh \
 	%D%/name_refused.sh \
 	%D%/read.sh \
 	%D%/readonly.sh \
@@ -23,6 +24,7 @@ TESTS += $(fault_tests)
 # (write_refused.sh; gs_refused.sh has Google's).
 fault_gs_tests = \
 	%D%/gs/clock.sh \
+	%D%/gs/name_excluded.sh \
 	%D%/gs/name_refused.sh \
 	%D%/gs/read.sh \
 	%D%/gs/readonly.sh \
@@ -64,6 +66,7 @@ EXTRA_DIST += \
 	%D%/complete_late.json \
 	%D%/complete_reply_lost.json \
 	%D%/link_late.json \
+	%D%/attributes_late.json \
 	%D%/name_copies_denied.json \
 	%D%/name_deletes_denied.json \
 	%D%/name_moves_denied.json \
@@ -82,6 +85,7 @@ EXTRA_DIST += \
 	%D%/rename_batch_denied.json \
 	%D%/rename_copied_late.json \
 	%D%/rename_copy_denied.json \
+	%D%/rename_target_late.json \
 	%D%/rename_through_late.json \
 	%D%/rename_delete_denied.json \
 	%D%/rename_held.json \

@@ -27,6 +27,7 @@ mount_tests = \
 	%D%/hns.sh \
 	%D%/kill.sh \
 	%D%/kill_ways.sh \
+	%D%/latest.sh \
 	%D%/listing.sh \
 	%D%/listing_changes.sh \
 	%D%/listing_large.sh \
@@ -87,6 +88,7 @@ mount_gs_tests = \
 	%D%/gs/handles.sh \
 	%D%/gs/kill.sh \
 	%D%/gs/kill_ways.sh \
+	%D%/gs/latest.sh \
 	%D%/gs/listing.sh \
 	%D%/gs/listing_changes.sh \
 	%D%/gs/listing_large.sh \
@@ -129,7 +131,8 @@ $(mount_gs_tests): %D%/local.mk
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && { echo '#!/bin/sh'; echo 'CKPTFS_TEST_SCHEME=gs'; \
 		echo '. "$${srcdir:?}/%D%/$(@F)"'; } >$@ && chmod +x $@
 
-check_PROGRAMS += %D%/anyop %D%/readers %D%/ways
+check_PROGRAMS += %D%/anyop %D%/latest %D%/readers %D%/ways
 %C%_anyop_SOURCES = %D%/anyop.c
+%C%_latest_SOURCES = %D%/latest.c
 %C%_readers_SOURCES = %D%/readers.c
 %C%_ways_SOURCES = %D%/ways.c

@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# name_excluded.sh: while a name changes, nobody else opens or changes what has it, nor what it is about to replace;
+# and what a close has left to be done is done before.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 17
+start_store
+mount_ckptfs attr_ttl=0 part_size=5M
+printf renamed | store_put source
+printf 'the old one' | store_put target
+for victim in source target; do fdo size "$mnt/$victim"; done >"$tmp/said"
+# begun OPERATION: a request has come whose answer is late.
+begun() { [ "$(store_cat target)" = renamed ]; }
+
+# The target.
+set_faults rename_target_late
+fdo rename "$mnt/source" "$mnt/target" >"$tmp/renamed" &
+renames=$!
+wait_for 20 begun
+fdo_begin open wt "$mnt/target" write 5 pause close
+wait $renames
+expect_eq "ok 5" "$(cat "$tmp/renamed") $(fdo size "$mnt/target")" "what is cut while it is replaced is the new file"
+fdo_ends "ok ok ok ok" "whose writer publishes it"
+expect_eq "xxxxx" "$(store_cat target)" "in its place"
+
+printf renamed | store_put source
+fdo rename "$mnt/source" "$mnt/target" >"$tmp/renamed" &
+renames=$!
+wait_for 20 begun
+expect_eq "ok" "$(fdo truncate 0 "$mnt/target")" "what is cut by name is the one or the other"
+wait $renames
+expect_eq "ok renamed renamed" "$(cat "$tmp/renamed") $(store_cat target) $(cat "$mnt/target")" "and the new one is whole"
+
+printf renamed | store_put source
+fdo rename "$mnt/source" "$mnt/target" >"$tmp/renamed" &
+renames=$!
+wait_for 20 begun
+expect_eq "ok" "$(fdo chmod 0640 "$mnt/target")" "the same by chmod"
+wait $renames
+expect_eq "ok renamed 644" "$(cat "$tmp/renamed") $(cat "$mnt/target") $(stat -c %a "$mnt/target")" \
+	"and the new one has its attributes"
+set_faults
+
+# Attributes that an upload could not take along are sent after its close: each such request is refused a few times.
+head -c 12000000 /dev/urandom >"$tmp/big"
+chmod 604 "$tmp/big"
+touch -d 2001-02-03T04:05:06Z "$tmp/big"
+mkdir "$mnt/d"
+sent_after() { set_faults attributes_late && cp -p "$tmp/big" "$mnt/$1"; }
+sent_after d/big
+expect_eq "ok" "$(fdo rename "$mnt/d" "$mnt/e")" "a directory is renamed just after a copy with attributes"
+expect_eq "604 981173106" "$(stat -c '%a %Y' "$mnt/e/big")" "they are there"
+sleep 2
+expect_eq "" "$(store_ls d)" "and nothing comes back by the old name"
+sent_after big
+expect_eq "ok" "$(fdo rename "$mnt/big" "$mnt/large")" "the same of a file"
+expect_eq "604 981173106" "$(stat -c '%a %Y' "$mnt/large")" "they are there"
+sent_after big
+expect_eq "ok ok" "$(fdo rename "$mnt/large" "$mnt/big" unlink "$mnt/big")" "and of one that is replaced, and deleted"
+sleep 2
+expect_eq "e/ e/big target" "$(store_ls | xargs)" "nothing comes back"
+set_faults
+umount_ckptfs
+mount_ckptfs
+expect_eq "604 981173106" "$(stat -c '%a %Y' "$mnt/e/big")" "the store has them"
+umount_ckptfs
