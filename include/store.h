@@ -67,6 +67,13 @@ enum store_way {
         STORE_UPLOAD_RESUMABLE
 };
 
+/* The checksums that requests of S3 bear. */
+enum store_checksums {
+        STORE_CHECKSUMS_AUTO,   /* CRC32C, unless the server turns out not to know them */
+        STORE_CHECKSUMS_ALWAYS, /* also where parts are copied by a server not the vendor's */
+        STORE_CHECKSUMS_NONE
+};
+
 /* How to reach the store. Strings are copied by store_open(); NULL or "" means the default, which
  * is the environment's or the profile's where the kind has such. */
 struct store_config {
@@ -75,19 +82,20 @@ struct store_config {
         const char *region;
         const char *profile;
         const char *ca_bundle;
-        const char *credentials;     /* gs: a credential file */
-        bool anonymous;              /* without credentials */
-        bool requester_pays;         /* s3 */
-        const char *sse;             /* s3: NULL, "AES256", "aws:kms" or "aws:kms:dsse" */
-        const char *sse_kms_key;     /* s3: NULL is the account's */
-        const char *sse_c_key_file;  /* s3: a file with a key of the customer's */
-        const char *billing_project; /* gs: pays for the requests */
-        const char *kms_key;         /* gs: encrypts what is written */
-        enum store_way upload;       /* gs */
-        unsigned connections;        /* most at once for data; 0: 16 */
-        unsigned workers;            /* I/O threads; 0: one for every 8 cores */
-        unsigned stall_timeout_ms;   /* 0: 15000 */
-        unsigned deadline_ms;        /* 0: 120000 */
+        const char *credentials;        /* gs: a credential file */
+        bool anonymous;                 /* without credentials */
+        bool requester_pays;            /* s3 */
+        const char *sse;                /* s3: NULL, "AES256", "aws:kms" or "aws:kms:dsse" */
+        const char *sse_kms_key;        /* s3: NULL is the account's */
+        const char *sse_c_key_file;     /* s3: a file with a key of the customer's */
+        enum store_checksums checksums; /* s3 */
+        const char *billing_project;    /* gs: pays for the requests */
+        const char *kms_key;            /* gs: encrypts what is written */
+        enum store_way upload;          /* gs */
+        unsigned connections;           /* most at once for data; 0: 16 */
+        unsigned workers;               /* I/O threads; 0: one for every 8 cores */
+        unsigned stall_timeout_ms;      /* 0: 15000 */
+        unsigned deadline_ms;           /* 0: 120000 */
 };
 
 /* User metadata: pairs "name\0value\0". A name that begins with ':' is one of a few headers of the
@@ -96,8 +104,8 @@ struct store_meta {
         size_t len;
         char buf[STORE_META_MAX];
 };
-/* 0, or -ENOSPC when it does not fit, -EINVAL: names are of a-z 0-9 - _ . and values printable
- * ASCII, and there is no such header. */
+/* 0, or -ENOSPC when it does not fit, -EINVAL: names are of what a header's name may be, in lower
+ * case, values have no control characters, and there is no such header. */
 int store_meta_add(struct store_meta *m, const char *name, const char *value);
 /* Walks the pairs: the name after `name` (NULL: the first) with its *value, or NULL. */
 const char *store_meta_next(const struct store_meta *m, const char *name, const char **value);

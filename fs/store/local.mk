@@ -70,6 +70,7 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/retry.h \
 	%D%/s3.c \
 	%D%/s3.h \
+	%D%/s3_checksum.c \
 	%D%/s3_complete.c \
 	%D%/s3_copy.c \
 	%D%/s3_delete.c \

@@ -22,6 +22,7 @@ int store_open_params(const struct params *p, const char *url, struct store **ou
                 .sse = p->sse ? param_choice("sse", p->sse, sse, sizeof sse) : NULL,
                 .sse_kms_key = p->sse_kms_key,
                 .sse_c_key_file = p->sse_c_key_file,
+                .checksums = (enum store_checksums)p->checksums,
                 .billing_project = p->billing_project,
                 .kms_key = p->kms_key,
                 .upload = (enum store_way)p->upload,

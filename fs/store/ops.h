@@ -82,6 +82,9 @@ struct op {
         bool waits;        /* for credentials */
         unsigned serial;   /* of the credentials of this try; the kind's */
         bool by_session;   /* they were those of a session; the kind's */
+        bool bears;        /* this try has a checksum beside the body; the kind's */
+        bool bare;         /* the server refused that of an earlier one; the kind's */
+        bool gaps;         /* the parts' numbers have; the kind's */
         bool conflict;     /* an earlier try met another change; the kind's */
         bool of_source;    /* the condition that failed was on the source; the kind's */
         unsigned again_ms; /* after OP_AGAIN: no sooner than that */

@@ -26,7 +26,9 @@ struct store_kind {
         char *endpoint;  /* "http://host:port" without a '/' at its end; NULL: the vendor's */
         bool path_style; /* the bucket is in the path, not in the host's name */
         long skew_s;     /* atomic: the server's clock less ours */
-        int delete_if;   /* atomic: what s3_delete.c found out */
+        enum store_checksums checksums;
+        bool no_checksums; /* atomic: the server knows none, it was seen */
+        int delete_if;     /* atomic: what s3_delete.c found out */
         pthread_mutex_t mtx;
         struct {
                 char region[64];
@@ -70,6 +72,11 @@ void s3_options_close(struct store_kind *k);
 void s3_option_headers(const struct store_kind *k, const struct op *op, struct s3_msg *m);
 /* The ETags of what is written are no MD5 sums. */
 bool s3_opaque_etags(const struct store_kind *k);
+
+/* s3_checksum.c: whether this try bears a checksum, which op->bears keeps; and what becomes of it
+ * by its answer: OP_AGAIN, to be built anew, or `err`. */
+bool s3_bears_checksum(struct store_kind *k, struct op *op);
+int s3_checksum_answer(struct store_kind *k, struct op *op, int err);
 
 /* s3_express.c: directory buckets. */
 bool s3_is_express(const char *bucket);

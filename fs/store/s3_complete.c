@@ -30,7 +30,7 @@ static int add_part(void *arg, unsigned partno, const struct upload_part *part)
         buf_addf(&op->text, "<Part><PartNumber>%u</PartNumber><ETag>", partno);
         xml_escape(&op->text, part->etag);
         buf_adds(&op->text, "</ETag>");
-        if (part->has_crc) {
+        if (part->has_crc && op->bears) {
                 crc32c_base64(part->crc32c, crc);
                 buf_addf(&op->text, "<ChecksumCRC32C>%s</ChecksumCRC32C>", crc);
         }
@@ -40,6 +40,7 @@ static int add_part(void *arg, unsigned partno, const struct upload_part *part)
         op->expect.crc32c = crc32c_combine(op->expect.crc32c, part->crc32c, part->size);
         op->expect.size += part->size;
         op->nparts++;
+        op->gaps |= partno != op->nparts;
         etag_sum_add(&c->sum, part->etag);
         return op->text.failed ? -ENOMEM : 0;
 }
@@ -47,10 +48,11 @@ static int add_part(void *arg, unsigned partno, const struct upload_part *part)
 /* Writes the body to op->text and what the object will be to op->expect. */
 static int compose(struct op *op)
 {
-        struct composer c = {.op = op, .all_crc = true};
+        struct composer c = {.op = op, .all_crc = s3_bears_checksum(op->s->kind, op)};
 
         op->expect = (struct store_object){.size = 0};
         op->nparts = 0;
+        op->gaps = false;
         buf_reset(&op->text);
         etag_sum_init(&c.sum);
         buf_adds(&op->text, "<CompleteMultipartUpload "
@@ -114,6 +116,16 @@ static int not_ours(const struct op *op, int err)
         return !op->conflict ? -EIO : op->if_absent ? -EEXIST : -ESTALE;
 }
 
+/* "If a multipart upload request is completed with nonconsecutive part numbers, S3 generates an
+ * HTTP 500 Internal Server Error" (user guide, "Checking object integrity for data uploads"): it
+ * stays that. */
+static int refused_for_gaps(struct op *op)
+{
+        snprintf(op->fault.message, sizeof op->fault.message,
+                 "the numbers of the parts have gaps, which the server does not take");
+        return -EIO;
+}
+
 int s3_complete_parse(struct store_kind *k, struct op *op)
 {
         struct s3_field f[] = {{"CompleteMultipartUploadResult/ETag", BUF_INIT},
@@ -124,10 +136,13 @@ int s3_complete_parse(struct store_kind *k, struct op *op)
         if (op->stage == S3_VERIFY)
                 return s3_verify_parse(k, op, same_parts);
         if (!s3_ok(op) || s3_is_error_body(op)) {
-                int err = s3_fault(k, op);
+                int err = s3_checksum_answer(k, op, s3_fault(k, op));
+                if (err == OP_RETRY && op->rq.status == 500 && op->gaps)
+                        return refused_for_gaps(op);
                 op->conflict |= err == OP_RETRY && op->rq.status == 409;
                 return may_be_ours(op, err) ? s3_verify_begin(op, not_ours(op, err)) : err;
         }
+        s3_checksum_answer(k, op, 0);
         int err = s3_read(op, f, 3, NULL, NULL);
         if (!err && !f[0].text.len)
                 err = -EBADMSG;

@@ -46,7 +46,8 @@ int s3_head(struct store_kind *k, struct op *op, const char *key)
                 m.method = HTTP_GET;
                 s3_header(&m, "Range", "bytes=0-0");
         }
-        s3_header(&m, "x-amz-checksum-mode", "ENABLED");
+        if (s3_bears_checksum(k, op))
+                s3_header(&m, "x-amz-checksum-mode", "ENABLED");
         return s3_send(k, op, &m);
 }
 
@@ -63,9 +64,9 @@ int s3_head_reply(struct store_kind *k, struct op *op, struct store_object *out)
         if (refused && (s3_ok(op) || op->rq.status == 416)) /* for no reason that a get has */
                 return status_errno(refused, false);
         if (!s3_ok(op))
-                return s3_fault(k, op);
+                return s3_checksum_answer(k, op, s3_fault(k, op));
         s3_object(k, &op->rq, out);
-        return 0;
+        return s3_checksum_answer(k, op, 0);
 }
 
 int s3_head_parse(struct store_kind *k, struct op *op)
@@ -88,13 +89,15 @@ int s3_get_build(struct store_kind *k, struct op *op)
                 s3_header(&m, "Range", range);
         if (version)
                 s3_header(&m, "If-Match", version);
-        s3_header(&m, "x-amz-checksum-mode", "ENABLED");
+        if (s3_bears_checksum(k, op))
+                s3_header(&m, "x-amz-checksum-mode", "ENABLED");
         return s3_send(k, op, &m);
 }
 
 int s3_get_parse(struct store_kind *k, struct op *op)
 {
-        return s3_ok(op) || op->rq.status == 416 ? 0 : s3_fault(k, op);
+        bool ok = s3_ok(op) || op->rq.status == 416;
+        return s3_checksum_answer(k, op, ok ? 0 : s3_fault(k, op));
 }
 
 /* --- put ----------------------------------------------------------------------------------------
@@ -109,7 +112,8 @@ int s3_put_build(struct store_kind *k, struct op *op)
                 return s3_verify_build(k, op);
         m.data = true;
         crc32c_base64(op->body.crc32c, crc);
-        s3_header(&m, "x-amz-checksum-crc32c", crc);
+        if (s3_bears_checksum(k, op))
+                s3_header(&m, "x-amz-checksum-crc32c", crc);
         int err = s3_put_headers(&m, op);
         return err ? err : s3_send(k, op, &m);
 }
@@ -145,10 +149,11 @@ int s3_put_parse(struct store_kind *k, struct op *op)
         if (op->stage == S3_VERIFY)
                 return s3_verify_parse(k, op, same_body);
         if (!s3_ok(op)) {
-                int err = s3_fault(k, op);
+                int err = s3_checksum_answer(k, op, s3_fault(k, op));
                 bool lost = op->maybe_done && (err == -EEXIST || err == -ESTALE);
                 return lost ? s3_verify_begin(op, err) : err;
         }
+        s3_checksum_answer(k, op, 0);
         s3_object(k, &op->rq, &op->obj);
         op->obj.size = op->body.len;
         if (s3_crc(http_reply_header(&op->rq, "x-amz-checksum-crc32c"), &crc) &&

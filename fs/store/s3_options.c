@@ -78,6 +78,7 @@ int s3_options_open(struct store_kind *k, const struct store_config *cfg, char *
         const char *sse = given(cfg->sse) && strcmp(cfg->sse, "default") != 0 ? cfg->sse : NULL;
 
         k->requester_pays = cfg->requester_pays;
+        k->checksums = cfg->checksums;
         if (given(cfg->sse_kms_key) && (!sse || strncmp(sse, "aws:kms", 7) != 0)) {
                 snprintf(why, nwhy, "sse_kms_key is given but sse is %s: add sse=aws:kms",
                          sse ? sse : "default");

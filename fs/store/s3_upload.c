@@ -19,8 +19,9 @@ int s3_create_build(struct store_kind *k, struct op *op)
         s3_query(&m, "uploads", "");
         /* The vendor's store makes checksums of copied parts. Of others, MinIO (2025-09) refuses
          * the copy and versitygw (1.0) takes the checksum of the whole source for that of a range:
-         * there, an upload that mixes has none. */
-        op->without_crc = op->copying && k->endpoint;
+         * there, an upload that mixes has none, unless the user insists. */
+        bool mixes = op->copying && k->endpoint && k->checksums != STORE_CHECKSUMS_ALWAYS;
+        op->without_crc = !s3_bears_checksum(k, op) || mixes;
         if (!op->without_crc) {
                 s3_header(&m, "x-amz-checksum-algorithm", "CRC32C");
                 s3_header(&m, "x-amz-checksum-type", "FULL_OBJECT");
@@ -34,7 +35,8 @@ int s3_create_parse(struct store_kind *k, struct op *op)
         struct s3_field f[] = {{"InitiateMultipartUploadResult/UploadId", BUF_INIT}};
 
         if (!s3_ok(op) || s3_is_error_body(op))
-                return s3_fault(k, op);
+                return s3_checksum_answer(k, op, s3_fault(k, op));
+        s3_checksum_answer(k, op, 0);
         int err = s3_read(op, f, 1, NULL, NULL);
         if (!err && !f[0].text.len)
                 err = -EBADMSG;
@@ -58,7 +60,7 @@ int s3_part_build(struct store_kind *k, struct op *op)
 
         part_query(&m, op, number);
         crc32c_base64(op->body.crc32c, crc);
-        if (!op->up->without_crc)
+        if (s3_bears_checksum(k, op) && !op->up->without_crc)
                 s3_header(&m, "x-amz-checksum-crc32c", crc);
         m.data = true;
         return s3_send(k, op, &m);
@@ -69,12 +71,13 @@ int s3_part_parse(struct store_kind *k, struct op *op)
         struct upload_part part = {
                 .size = op->body.len,
                 .crc32c = op->body.crc32c,
-                .has_crc = !op->up->without_crc,
+                .has_crc = op->bears && !op->up->without_crc,
         };
         uint32_t crc;
 
         if (!s3_ok(op))
-                return s3_fault(k, op);
+                return s3_checksum_answer(k, op, s3_fault(k, op));
+        s3_checksum_answer(k, op, 0);
         s3_object(k, &op->rq, &op->obj);
         op->fault.status = op->rq.status;
         if (!*op->obj.etag) {

@@ -73,7 +73,7 @@ static const struct {
         {{"400 InvalidArgument"}, -EIO, 1},
         {{"412 PreconditionFailed"}, -ESTALE, 1},
         {{"507 InsufficientStorage"}, -ENOSPC, 1},
-        {{"501 NotImplemented"}, -EOPNOTSUPP, 1},
+        {{"501 NotImplemented"}, -EOPNOTSUPP, 2}, /* once more without a checksum */
         {{"404 NoSuchBucket"}, -ENOENT, 1},
 };
 
@@ -91,7 +91,8 @@ START_TEST(a_put_is_sent_again_when_that_makes_sense)
         ck_assert_uint_eq(fake_requests(f), puts_[_i].requests);
         store_stats(s, &stats);
         ck_assert_uint_eq(stats.requests, puts_[_i].requests);
-        ck_assert_uint_eq(stats.retries, puts_[_i].requests - 1);
+        bool corrected = puts_[_i].err == -EOPNOTSUPP; /* which is no retry */
+        ck_assert_uint_eq(stats.retries, puts_[_i].requests - 1 - corrected);
         ck_assert_uint_eq(stats.errors, puts_[_i].err && puts_[_i].err != -ESTALE);
         ck_assert_uint_eq(plan.bad, 0);
         if (!puts_[_i].err) {

@@ -364,6 +364,41 @@ START_TEST(a_condition_that_fails_at_once_is_not_looked_into)
 }
 END_TEST
 
+static void answer_gaps(void *arg, struct fake_req *rq)
+{
+        static const char created[] = "<InitiateMultipartUploadResult><UploadId>u</UploadId>"
+                                      "</InitiateMultipartUploadResult>";
+        unsigned *sent = arg;
+
+        if (strstr(rq->target, "?uploads")) {
+                fake_reply(rq, 200, "", created, sizeof created - 1);
+        } else if (strstr(rq->target, "partNumber=")) {
+                fake_reply(rq, 200, "ETag: \"p\"\r\n", "", 0);
+        } else {
+                ++*sent;
+                fake_error(rq, 500, "InternalError");
+        }
+}
+
+START_TEST(a_complete_with_gaps_that_is_refused_is_not_sent_again)
+{
+        unsigned sent = 0;
+        struct store_body a = store_body_mem("aaaaa", 5);
+        struct store_upload *up;
+        struct fake *f = fake_start(answer_gaps, &sent);
+        struct store *s = fake_store(f, NULL);
+
+        ck_assert_int_eq(store_upload_create_wait(s, "k", NULL, &up), 0);
+        ck_assert_int_eq(store_upload_part_wait(up, 1, &a), 0);
+        ck_assert_int_eq(store_upload_part_wait(up, 3, &a), 0);
+        ck_assert_int_eq(store_upload_complete_wait(up, NULL, NULL), -EIO);
+        ck_assert_uint_eq(sent, 1);
+        store_upload_free(up);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
 int main(void)
 {
         Suite *suite = suite_create("lost");
@@ -376,6 +411,7 @@ int main(void)
                             sizeof copies / sizeof *copies);
         tcase_add_loop_test(t, a_conditional_copy_whose_answer_was_lost_is_found_out, 0,
                             sizeof lost_copies / sizeof *lost_copies);
+        tcase_add_test(t, a_complete_with_gaps_that_is_refused_is_not_sent_again);
         tcase_add_test(t, a_condition_that_fails_at_once_is_not_looked_into);
         suite_add_tcase(suite, t);
         return unit_main(suite);
