@@ -3,7 +3,7 @@
 # Multipart uploads of the simulator: what S3 refuses is refused, what it takes is whole.
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
-plan 27
+plan 29
 
 sim_start --data "$tmp/data"
 head -c 5242880 /dev/urandom >"$tmp/one"
@@ -32,16 +32,16 @@ expect_eq 404 "$(req DELETE "/bkt/m2?uploadId=$(cat "$tmp/upload")")" "once"
 
 req POST '/bkt/m3?uploads' -H 'x-amz-meta-a: b' >/dev/null
 up="uploadId=$(element UploadId)"
-req PUT "/bkt/m3?partNumber=7&$up" -T "$tmp/two" >/dev/null
-seven=$(field etag)
-req PUT "/bkt/m3?partNumber=7&$up" -T "$tmp/one" >/dev/null
+req PUT "/bkt/m3?partNumber=1&$up" -T "$tmp/two" >/dev/null
+first=$(field etag)
+req PUT "/bkt/m3?partNumber=1&$up" -T "$tmp/one" >/dev/null
 again=$(field etag)
-req PUT "/bkt/m3?partNumber=9&$up" -T "$tmp/tail" >/dev/null
-nine=$(field etag)
+req PUT "/bkt/m3?partNumber=2&$up" -T "$tmp/tail" >/dev/null
+second=$(field etag)
 req GET "/bkt/m3?$up&max-parts=1" >/dev/null
-expect_eq "7 true 7" "$(element PartNumber) $(element IsTruncated) $(element NextPartNumberMarker)" "parts are listed in pages"
-req GET "/bkt/m3?$up&part-number-marker=7" >/dev/null
-expect_eq "9 77 false" "$(element PartNumber) $(element Size) $(element IsTruncated)" "to the last"
+expect_eq "1 true 1" "$(element PartNumber) $(element IsTruncated) $(element NextPartNumberMarker)" "parts are listed in pages"
+req GET "/bkt/m3?$up&part-number-marker=1" >/dev/null
+expect_eq "2 77 false" "$(element PartNumber) $(element Size) $(element IsTruncated)" "to the last"
 req GET '/bkt?uploads' >/dev/null
 expect_eq m3 "$(element Key)" "the upload is listed"
 complete() {
@@ -49,19 +49,30 @@ complete() {
 	shift
 	req POST "/bkt/m3?$up" --data-binary "@$tmp/list" "$@"
 }
-expect_eq 400 "$(complete "9 $nine
-7 $again
+expect_eq 400 "$(complete "2 $second
+1 $again
 ")" "parts out of order are refused"
 expect_eq InvalidPartOrder "$(element Code)" "as InvalidPartOrder"
-expect_eq 400 "$(complete "7 $seven
-9 $nine
+expect_eq 400 "$(complete "1 $first
+2 $second
 ")" "a part that was replaced is refused"
 expect_eq InvalidPart "$(element Code)" "as InvalidPart"
-expect_eq 400 "$(complete "7 $again
-8 $nine
+expect_eq 400 "$(complete "1 $again
+2 $second
+3 $second
 ")" "a part that was not sent is refused"
-both="7 $again
-9 $nine
+# "In CompleteMultipartUpload, when a additional checksum ... is applied to each part, the PartNumber must start at 1 and the
+# part numbers must be consecutive. Otherwise, Amazon S3 generates an HTTP 400 Bad Request status code and an InvalidPartOrder
+# error code. Directory buckets: ... must start at 1 and the part numbers must be consecutive." (API_CompletedPart)
+req PUT "/bkt/m3?partNumber=4&$up" -T "$tmp/tail" >/dev/null
+fourth=$(field etag)
+expect_eq "400 InvalidPartOrder" "$(complete "1 $again
+4 $fourth
+") $(element Code)" "numbers with a gap are refused"
+expect_eq "400 InvalidPartOrder" "$(complete "2 $second
+") $(element Code)" "and those that do not begin with 1"
+both="1 $again
+2 $second
 "
 expect_eq 400 "$(complete "$both" -H 'x-amz-checksum-crc32c: AAAAAA==' -H 'x-amz-checksum-type: FULL_OBJECT')" \
 	"another checksum of the whole is refused"
