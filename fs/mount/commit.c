@@ -9,13 +9,15 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/metrics.h"
 
 #include "base/banned.h"
 
 enum {
-        STEPS_MOST = 16, /* under way at once */
-        FILLS_MOST = 4   /* of those, with memory of their own */
+        STEPS_MOST = 16,             /* under way at once */
+        FILLS_MOST = 4,              /* of those, with memory of their own; */
+        FILL_BYTES_MOST = 32U << 20U /* this much, unless one alone needs more */
 };
 
 void commit_finish_locked(struct file *f, struct outcome *out, int err,
@@ -129,7 +131,12 @@ static int make_plan_locked(struct file *f)
                 .sent = sent,
                 .nsent = list_sent_locked(f, sent),
         };
+        char why[160];
         int err = plan_commit(&in, &f->locked.steps);
+        int wrong = err ? 0 : plan_check(&in, &f->locked.steps, why, sizeof why);
+        if (wrong)
+                log_error("%s: its parts do not make the file: %s", f->locked.key, why);
+        err = err ? err : wrong;
         if (!err && !f->locked.steps.put)
                 err = add_changed_locked(f, &f->locked.steps);
         if (!err)
@@ -272,6 +279,8 @@ static struct task *send_bytes_locked(struct file *f, struct outcome *out, enum 
                 err = -ENOMEM;
         t->err = err;
         f->locked.fills += t->fill_to > 0;
+        t->fill_bytes = t->fill_to ? lacking_locked(f, off, len) : 0;
+        f->locked.fill_bytes += t->fill_bytes;
         return t;
 }
 
@@ -387,14 +396,25 @@ static void finish_locked(struct file *f, struct outcome *out)
                 t = clone_locked(f, out);
         else if (f->locked.steps.put)
                 t = send_bytes_locked(f, out, TASK_PUT, 0, 0, f->locked.size);
-        else
-                t = task_new_locked(f, out, TASK_COMPLETE);
+        else if ((t = task_new_locked(f, out, TASK_COMPLETE)))
+                t->len = f->locked.size;
         if (!t)
                 f->locked.finishing = false;
         else if (f->locked.rebase)
                 set_keeps_locked(f, t);
         else
                 set_cond_locked(f, t);
+}
+
+/* Whether there is room for the step beside those under way. */
+static bool can_begin_locked(const struct file *f, const struct plan_step *s)
+{
+        uint64_t fill = s->copy ? 0 : lacking_locked(f, s->off, s->len);
+
+        if (f->locked.inflight >= STEPS_MOST)
+                return false;
+        return !fill || !f->locked.fills ||
+               (f->locked.fills < FILLS_MOST && f->locked.fill_bytes + fill <= FILL_BYTES_MOST);
 }
 
 void commit_advance_locked(struct file *f, struct outcome *out)
@@ -424,8 +444,8 @@ void commit_advance_locked(struct file *f, struct outcome *out)
                 f->locked.recopies = false;
                 copy_bytes_locked(f, out, &p->v[0]);
         }
-        while (!f->locked.err && f->locked.next_step < p->n && f->locked.inflight < STEPS_MOST &&
-               f->locked.fills < FILLS_MOST) {
+        while (!f->locked.err && f->locked.next_step < p->n &&
+               can_begin_locked(f, &p->v[f->locked.next_step])) {
                 const struct plan_step *s = &p->v[f->locked.next_step];
                 if (!s->copy && !share_locked(f, out, s->off, s->len))
                         return;

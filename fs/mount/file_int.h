@@ -62,11 +62,12 @@ struct task {
         bool keeps;                  /* it is not to be published, but recorded */
         bool kept;                   /* it lost to another host's, and is recorded */
         bool summed;                 /* the part's checksum is known */
-        uint64_t fill_from, fill_to; /* bytes of the base to be fetched for the part */
+        uint64_t fill_from, fill_to; /* bytes of the base to be fetched for the part, */
+        uint64_t fill_bytes;         /* of which so many are */
         unsigned cursor;             /* of the segments to be filled */
         uint64_t cursor_off;
-        unsigned no; /* TASK_COPY */
-        uint64_t off, len;
+        unsigned no;       /* TASK_COPY */
+        uint64_t off, len; /* the file's, of TASK_COMPLETE */
         struct store_upload *upload;
         char *key, *src, *match; /* copies of what may change meanwhile */
         char *base; /* TASK_COMPLETE elsewhere than at `key`: the version that has to be at `key` */
@@ -99,7 +100,8 @@ struct file {
                 struct part_plan plan;
                 struct part_anchor *anchors;
                 unsigned nanchors;
-                struct slot *slots; /* in order */
+                struct plan_run run; /* written last, without a break; while there is no anchor */
+                struct slot *slots;  /* in order */
                 size_t nslots, maxslots;
                 uint64_t kept; /* bytes of slots that were sent and stay */
                 enum upload_state state;
@@ -129,6 +131,7 @@ struct file {
                 size_t next_step;
                 unsigned fills, copies; /* steps that fetch and copy from the base: it keeps its
                                            name meanwhile */
+                uint64_t fill_bytes;    /* that those fetch */
                 bool recopies;          /* a copy that was only named has another name now */
                 struct rebase *rebase;  /* the commit's base is gone: rebase.c's; or NULL */
                 unsigned telling;       /* versions that env->published() has not been told yet */

@@ -35,6 +35,12 @@ struct part_anchor {
 bool part_plan_at(const struct part_plan *p, const struct part_anchor *a, uint64_t off,
                   unsigned *no, uint64_t *start, uint64_t *len);
 
+/* How many parts are to lie before byte `off` when the one that begins there is sent before what
+ * lies before it is known: bytes [0, off) can be cut into so many, whatever becomes of them. As
+ * many as a file written from its start on has there, or more, if that is little or `pieces` are
+ * needed by what is known. */
+unsigned part_plan_before(const struct part_plan *p, uint64_t off, uint64_t pieces);
+
 /* Where an object of 10,000 such parts ends. */
 uint64_t part_plan_reach(const struct part_plan *p);
 
@@ -58,7 +64,8 @@ struct plan_in {
         uint64_t part;               /* bytes of a part that is sent */
         const struct plan_run *held; /* what was written, in order; else base, else zeros */
         size_t nheld;
-        const struct plan_sent *sent; /* in order */
+        const struct plan_sent *sent; /* in order; where copies are not whole, part_plan_before()
+                                         chose the first one's number */
         size_t nsent;
 };
 struct plan_step {
@@ -75,6 +82,10 @@ struct plan {
 /* What is to be sent before an upload can be completed, or that one put does it. 0, -EFBIG when
  * 10,000 parts do not suffice, or -ENOMEM; then *out is empty. */
 int plan_commit(const struct plan_in *in, struct plan *out);
+/* Whether what was sent and what the plan sends make the file: parts lie one behind the other, have
+ * consecutive numbers and sizes that stores take, and are of `size` bytes together. 0, or -EIO with
+ * one line in `why`. */
+int plan_check(const struct plan_in *in, const struct plan *p, char *why, size_t nwhy);
 void plan_release(struct plan *p);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* slot.c: the parts of a file that are sent while it is written. See file_int.h.
  *
- * Where parts begin follows from the first write alone (plan.h), so that they may fill in any
- * order. A file that is written anew begins with part 1; in one that has a base the first write
- * decides, and numbers are left for copies of what lies before it. */
+ * Where parts begin follows from where the first begins (plan.h), so that they may fill in any
+ * order. A file that is written anew begins with part 1. In one that has a base, the first part
+ * that is written without a break decides, and as many numbers are left for what lies before it as
+ * the commit will make parts of that. */
 #include "mount/file_int.h"
 
 #include <errno.h>
@@ -15,13 +16,6 @@
 #include "base/metrics.h"
 
 #include "base/banned.h"
-
-/* Numbers that are left for what lies before the first write to a base: copies of at most 5 GiB,
- * and what is written there later. */
-static unsigned numbers_before(uint64_t pos)
-{
-        return pos ? 64 + (unsigned)(pos / STORE_PART_SIZE_MAX) : 0;
-}
 
 static int add_anchor_locked(struct file *f, uint64_t origin, unsigned no)
 {
@@ -64,6 +58,37 @@ static int insert_slot_locked(struct file *f, size_t i, struct slot s)
         return 0;
 }
 
+/* Whether ranges of the base become parts, so that one may begin anywhere behind them. */
+static bool copies_base_locked(const struct file *f)
+{
+        return f->locked.base_len && store_caps(f->env->store) & STORE_CAP_PART_COPY;
+}
+
+/* Makes the slot of byte `pos`; *s stays NULL where bytes have none. */
+static int add_slot_locked(struct file *f, uint64_t pos, struct slot **s, uint64_t *end)
+{
+        unsigned a = f->locked.nanchors;
+        while (a && f->locked.anchors[a - 1].origin > pos)
+                a--;
+        *end = a < f->locked.nanchors ? f->locked.anchors[a].origin : UINT64_MAX;
+        if (!a)
+                return 0; /* before the first part: left to the commit */
+        struct slot new = {0};
+        if (!part_plan_at(&f->locked.plan, &f->locked.anchors[a - 1], pos, &new.no, &new.off,
+                          &new.len))
+                return -EFBIG;
+        if (new.off + new.len > *end)
+                new.len = *end - new.off;
+        *end = new.off + new.len;
+        new.sum_end = new.off;
+        new.have = extents_held(&f->locked.data, new.off, *end);
+        size_t i = find_slot_locked(f, pos);
+        int err = insert_slot_locked(f, i, new);
+        if (!err)
+                *s = &f->locked.slots[i];
+        return err;
+}
+
 int slot_at_locked(struct file *f, uint64_t pos, struct slot **s, uint64_t *end)
 {
         size_t i = find_slot_locked(f, pos);
@@ -75,34 +100,38 @@ int slot_at_locked(struct file *f, uint64_t pos, struct slot **s, uint64_t *end)
                 *end = (*s)->off + (*s)->len;
                 return 0;
         }
-        if (!f->locked.nanchors) {
-                /* for copies before it, which a store without them has no use for */
-                bool room = f->locked.base_len && pos >= STORE_PART_SIZE_MIN &&
-                            store_caps(f->env->store) & STORE_CAP_PART_COPY;
-                uint64_t origin = room ? pos : 0;
-                err = add_anchor_locked(f, origin, 1 + numbers_before(origin));
+        if (!f->locked.nanchors && copies_base_locked(f)) {
+                struct plan_run *run = &f->locked.run;
+                if (run->to != pos || pos - run->from >= f->locked.plan.first)
+                        *run = (struct plan_run){pos, pos};
+                *end = run->from + f->locked.plan.first;
+                return 0;
         }
-        if (err)
-                return err;
-        unsigned a = f->locked.nanchors;
-        while (a && f->locked.anchors[a - 1].origin > pos)
-                a--;
-        *end = a < f->locked.nanchors ? f->locked.anchors[a].origin : UINT64_MAX;
-        if (!a)
-                return 0; /* before the first write: left to the commit */
-        struct slot new = {0};
-        if (!part_plan_at(&f->locked.plan, &f->locked.anchors[a - 1], pos, &new.no, &new.off,
-                          &new.len))
-                return -EFBIG;
-        if (new.off + new.len > *end)
-                new.len = *end - new.off;
-        *end = new.off + new.len;
-        new.sum_end = new.off;
-        new.have = extents_held(&f->locked.data, new.off, *end);
-        err = insert_slot_locked(f, i, new);
-        if (!err)
-                *s = &f->locked.slots[i];
-        return err;
+        if (!f->locked.nanchors)
+                err = add_anchor_locked(f, 0, 1);
+        return err ? err : add_slot_locked(f, pos, s, end);
+}
+
+/* Numbers the parts from the run of bytes on that was written last, and makes its slot. NULL: they
+ * are left to the commit. */
+static struct slot *number_run_locked(struct file *f)
+{
+        bool whole = store_caps(f->env->store) & STORE_CAP_WHOLE_COPY;
+        uint64_t origin = f->locked.run.from, end, pieces = 1;
+        struct slot *s = NULL;
+        struct plan_run r;
+
+        if (origin < STORE_PART_SIZE_MIN && !whole)
+                origin = 0; /* what lies before it is no part: it is sent with the first */
+        for (uint64_t at = 0; extents_run(&f->locked.data, at, &r.from, &r.to) && r.from < origin;
+             at = r.to)
+                pieces += 2;
+        unsigned before = part_plan_before(&f->locked.plan, origin, pieces);
+        if (whole && origin && before < 2)
+                before = 2; /* the base and a hole, however small they are */
+        if (before < STORE_PART_MAX && !add_anchor_locked(f, origin, 1 + before))
+                (void)add_slot_locked(f, f->locked.run.from, &s, &end);
+        return s;
 }
 
 int slot_check(struct slot *s, uint64_t pos, uint64_t end)
@@ -182,11 +211,32 @@ static void send_full_locked(struct file *f, struct outcome *out, struct slot *s
                 send_slot_locked(f, out, s);
 }
 
+static void send_if_full_locked(struct file *f, struct outcome *out, struct slot *s)
+{
+        if (is_full(s) && !f->locked.unlinked && !f->locked.stale_upload)
+                send_full_locked(f, out, s);
+}
+
+/* Bytes that have no slot: a part of them, without a break, is the first. */
+static void add_to_run_locked(struct file *f, struct outcome *out, uint64_t pos, size_t n)
+{
+        struct plan_run *run = &f->locked.run;
+
+        if (f->locked.nanchors || pos != run->to)
+                return;
+        run->to += n;
+        struct slot *s = run->to - run->from < f->locked.plan.first ? NULL : number_run_locked(f);
+        if (s)
+                send_if_full_locked(f, out, s);
+}
+
 void slot_filled_locked(struct file *f, struct outcome *out, struct slot *s, uint64_t pos,
                         const void *p, size_t n, uint64_t fresh)
 {
-        if (!s)
+        if (!s) {
+                add_to_run_locked(f, out, pos, n);
                 return;
+        }
         s->have += fresh;
         if (s->state != SLOT_FILLING) {
                 s->changed = true;
@@ -198,17 +248,28 @@ void slot_filled_locked(struct file *f, struct outcome *out, struct slot *s, uin
         } else if (pos < s->sum_end) {
                 s->sum_end = s->off;
         }
-        if (is_full(s) && !f->locked.unlinked && !f->locked.stale_upload)
-                send_full_locked(f, out, s);
+        send_if_full_locked(f, out, s);
+}
+
+/* The slot of the last bytes, or NULL. */
+static struct slot *last_slot_locked(struct file *f)
+{
+        const struct plan_run *run = &f->locked.run;
+
+        if (!f->locked.nanchors && run->to == f->locked.size &&
+            run->to - run->from >= STORE_PART_SIZE_MIN)
+                return number_run_locked(f);
+        return f->locked.nslots ? &f->locked.slots[f->locked.nslots - 1] : NULL;
 }
 
 bool slots_send_last_locked(struct file *f, struct outcome *out)
 {
-        struct slot *s = f->locked.nslots ? &f->locked.slots[f->locked.nslots - 1] : NULL;
+        if (f->locked.unlinked || f->locked.stale_upload || f->locked.committing || f->locked.err)
+                return false;
+        struct slot *s = last_slot_locked(f);
         uint64_t size = f->locked.size, from, to;
 
-        if (!s || s->state != SLOT_FILLING || f->locked.unlinked || f->locked.stale_upload ||
-            f->locked.committing || f->locked.err || size < s->off + STORE_PART_SIZE_MIN ||
+        if (!s || s->state != SLOT_FILLING || size < s->off + STORE_PART_SIZE_MIN ||
             s->have != size - s->off || size >= s->off + s->len ||
             (is_in_order(f) && !is_next_locked(f, s)) ||
             !extents_run(&f->locked.data, s->off, &from, &to) || from > s->off || to < size ||
@@ -230,6 +291,24 @@ static void forget_kept_locked(struct file *f, const struct slot *s)
 {
         if (s->state != SLOT_FILLING && !s->dropped)
                 f->locked.kept -= f->locked.kept < s->len ? f->locked.kept : s->len;
+}
+
+/* Forgets what was decided about bytes behind `size`. A slot that was sent early, and short, may
+ * become as long again as its part is by the plan: what would have followed it is gone. */
+static void cut_anchors_locked(struct file *f, uint64_t size)
+{
+        struct slot *last = f->locked.nslots ? &f->locked.slots[f->locked.nslots - 1] : NULL;
+        struct slot whole;
+
+        if (f->locked.run.to > size)
+                f->locked.run = (struct plan_run){0};
+        while (f->locked.nanchors && f->locked.anchors[f->locked.nanchors - 1].origin > size)
+                f->locked.nanchors--;
+        if (!last || last->off + last->len <= size)
+                return;
+        const struct part_anchor *a = &f->locked.anchors[f->locked.nanchors - 1];
+        if (part_plan_at(&f->locked.plan, a, last->off, &whole.no, &whole.off, &whole.len))
+                last->len = whole.len;
 }
 
 int slots_cut_locked(struct file *f, uint64_t size)
@@ -256,8 +335,7 @@ int slots_cut_locked(struct file *f, uint64_t size)
                 s->sum_end = s->off;
         }
         f->locked.nslots = i;
-        while (f->locked.nanchors > 1 && f->locked.anchors[f->locked.nanchors - 1].origin > size)
-                f->locked.nanchors--;
+        cut_anchors_locked(f, size);
         return 0;
 }
 
@@ -299,6 +377,7 @@ bool slots_reset_locked(struct file *f)
                 whole = whole && !f->locked.slots[i].dropped;
         f->locked.nslots = f->locked.nanchors = 0;
         f->locked.kept = 0;
+        f->locked.run = (struct plan_run){0};
         return whole;
 }
 

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -230,6 +231,7 @@ static void ended_locked(struct file *f, struct outcome *out, struct task *t, in
 {
         f->locked.inflight--;
         f->locked.fills -= t->fill_to > 0;
+        f->locked.fill_bytes -= t->fill_bytes;
         f->locked.copies -= t->kind == TASK_COPY;
         if (t->kind == TASK_ABORT) {
                 if (err)
@@ -441,6 +443,36 @@ static int create(struct task *t)
                                                                             upload_done, t);
 }
 
+struct sum {
+        bool any_number; /* the store takes numbers that are not consecutive */
+        unsigned last;
+        uint64_t size;
+};
+
+static int add_to_sum(void *arg, const struct store_part *p)
+{
+        struct sum *sum = arg;
+        if (!sum->any_number && p->partno != sum->last + 1)
+                return -EIO;
+        sum->last = p->partno;
+        sum->size += p->size;
+        return 0;
+}
+
+/* What the store has of the upload has to be the file, whatever was planned. */
+static int check_sum(struct task *t)
+{
+        struct sum sum = {.any_number = store_caps(t->file->env->store) & STORE_CAP_WHOLE_COPY};
+        int err = store_upload_sent(t->upload, add_to_sum, &sum);
+
+        if (!err && sum.size == t->len)
+                return 0;
+        log_error("%s: the parts that the store has do not make the file: part %u, %" PRIu64
+                  " of %" PRIu64 " bytes",
+                  t->key, sum.last, sum.size, t->len);
+        return -EIO;
+}
+
 /* What has the file's name, while the upload has another, is what was changed. */
 static void target_headed(void *arg, int err, const struct store_object *obj)
 {
@@ -451,6 +483,17 @@ static void target_headed(void *arg, int err, const struct store_object *obj)
                 err = store_upload_complete(t->upload, &t->cond, object_done, t);
         if (err)
                 object_done(t, err, NULL);
+}
+
+static int complete(struct task *t)
+{
+        struct store *s = t->file->env->store;
+        int err = check_sum(t);
+        if (err)
+                return err;
+        return t->keeps  ? keep(t)
+               : t->base ? store_head(s, t->key, target_headed, t)
+                         : store_upload_complete(t->upload, &t->cond, object_done, t);
 }
 
 static int move(struct task *t)
@@ -485,9 +528,7 @@ void task_start(struct task *t)
                                              object_done, t);
                 break;
         case TASK_COMPLETE:
-                err = t->keeps  ? keep(t)
-                      : t->base ? store_head(s, t->key, target_headed, t)
-                                : store_upload_complete(t->upload, &t->cond, object_done, t);
+                err = complete(t);
                 break;
         case TASK_CLONE:
                 err = env->meta(env->owner, t->file->who, false, &t->meta);

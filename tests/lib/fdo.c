@@ -5,7 +5,7 @@
  *      fdo open wct FILE write 4096 fsync pwrite 1 0 close        prints: ok ok ok EOPNOTSUPP ...
  *
  * `pause` waits until the test lets it go on, see tests/lib/mount.sh. It goes on after an error.
- * There are eight descriptors; `slot N` chooses the one that is used. Bytes written are those at
+ * There are 24 descriptors; `slot N` chooses the one that is used. Bytes written are those at
  * the same offset of the file that `src` named, else 'x'. */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 
 #include "base/banned.h"
 
-enum { SLOTS = 8, NUMBER = 1 << 30 };
+enum { SLOTS = 24, NUMBER = 1 << 30 };
 
 static int fds[SLOTS], slot, source = -1;
 

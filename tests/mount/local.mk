@@ -39,6 +39,7 @@ mount_tests = \
 	%D%/mmap.sh \
 	%D%/names.sh \
 	%D%/options.sh \
+	%D%/parts.sh \
 	%D%/permissions.sh \
 	%D%/plans.sh \
 	%D%/publish.sh \
@@ -100,6 +101,7 @@ mount_gs_tests = \
 	%D%/gs/mmap.sh \
 	%D%/gs/names.sh \
 	%D%/gs/options.sh \
+	%D%/gs/parts.sh \
 	%D%/gs/permissions.sh \
 	%D%/gs/plans.sh \
 	%D%/gs/publish.sh \

@@ -2,6 +2,7 @@
 /* test_plan.c: the sizes of parts, and what commits send. */
 #include "mount/plan.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,7 +175,7 @@ static const struct {
          false,
          {{GiB, GiB + 1}},
          {{0}},
-         "1c0-1024 2s1024-5 3c1029-4605 4c5634-4606",
+         "1c0-1024 2s1024-5 3c1029-4606 4c5635-4605",
          10 * MiB},
         {"start",
          100 * MiB,
@@ -229,7 +230,7 @@ static const struct {
          false,
          {{10 * MiB, 11 * MiB}, {60 * MiB, 61 * MiB}, {200 * MiB, 220 * MiB}},
          {{4, 200 * MiB, 20 * MiB}},
-         "1s0-61 2c61-139",
+         "1s0-61 2c61-70 3c131-69",
          122 * MiB},
         {"compose",
          100 * MiB + 5,
@@ -307,6 +308,202 @@ START_TEST(a_commit_moves_what_it_must)
 }
 END_TEST
 
+/* Plans the commit, which has to be what stores take, and returns the bytes it moves. */
+static uint64_t plan_well(const struct plan_in *in)
+{
+        struct plan p;
+        char why[200] = "";
+        int err = plan_commit(in, &p);
+        ck_assert_msg(!err, "%llu bytes on %llu, %zu parts sent: error %d",
+                      (unsigned long long)in->size, (unsigned long long)in->base, in->nsent, err);
+        ck_assert_msg(!plan_check(in, &p, why, sizeof why), "%llu bytes on %llu: %s",
+                      (unsigned long long)in->size, (unsigned long long)in->base, why);
+        for (size_t i = 0, k = 0; i < p.n; i++) {
+                while (k < in->nheld && in->held[k].to <= p.v[i].off)
+                        k++;
+                if (p.v[i].copy && k < in->nheld && in->held[k].from < p.v[i].off + p.v[i].len)
+                        ck_abort_msg("part %u is a copy of what was written", p.v[i].no);
+        }
+        uint64_t moved = p.moved;
+        plan_release(&p);
+        return moved;
+}
+
+#define OBJECT_MOST (STORE_PART_MAX * STORE_PART_SIZE_MAX)
+
+/* Appends `tail` bytes to `base`, without parts and after one that was sent early. */
+static void append_well(uint64_t base, uint64_t tail)
+{
+        const struct part_plan parts = part_plan(16 * MiB, 2 * GiB);
+        const struct plan_run held = {base, base + tail};
+        struct plan_in in = {.size = base + tail,
+                             .base = base,
+                             .base_size = base,
+                             .copies = true,
+                             .put_most = 16 * MiB,
+                             .part = 16 * MiB,
+                             .held = &held,
+                             .nheld = 1};
+        if (in.size > OBJECT_MOST)
+                return;
+        uint64_t moved = plan_well(&in);
+        /* Where no number is left for the tail, it goes with the end of the last copy. */
+        bool room = base <= OBJECT_MOST - STORE_PART_SIZE_MAX;
+        ck_assert_msg(moved <= tail + (room ? 2 * 16 * MiB : 2 * STORE_PART_SIZE_MAX),
+                      "%llu bytes on %llu: %llu", (unsigned long long)tail,
+                      (unsigned long long)base, (unsigned long long)moved);
+        struct plan_sent sent = {.off = base, .len = 16 * MiB};
+        sent.no = 1 + part_plan_before(&parts, base, 1);
+        if (base < STORE_PART_SIZE_MIN || tail < sent.len || sent.no > STORE_PART_MAX)
+                return;
+        in.sent = &sent;
+        in.nsent = 1;
+        ck_assert_uint_le(plan_well(&in), tail - sent.len);
+}
+
+START_TEST(every_size_up_to_the_limit_grows)
+{
+        for (uint64_t size = 1; size < OBJECT_MOST; size *= 2)
+                for (uint64_t add = 0; add < 3; add++)
+                        append_well(size - 1 + add, 40 * MiB);
+        for (uint64_t k = 1; k <= STORE_PART_MAX; k++)
+                for (uint64_t add = 0; add < 3; add++)
+                        append_well(k * STORE_PART_SIZE_MAX - 1 + add, 1024);
+        srandom(20261);
+        for (int i = 0; i < 10000; i++) {
+                uint64_t size = ((uint64_t)random() << 31 | (uint64_t)random()) % OBJECT_MOST + 1;
+                append_well(size >> random() % 40, i % 2 ? 40 * MiB : 1024);
+        }
+        append_well(OBJECT_MOST - 1, 1);
+        append_well(OBJECT_MOST - 20 * MiB, 20 * MiB);
+}
+END_TEST
+
+/* A part was sent early; then what lies before it was written at many places. */
+START_TEST(what_lies_before_a_sent_part_becomes_as_many_parts_as_its_number_says)
+{
+        static const uint64_t bases[] = {5 * MiB,  5 * MiB + 1,      9 * MiB,      10 * MiB,
+                                         20 * MiB, 61 * MiB + 12345, GiB,          10 * GiB - 1,
+                                         TiB,      4 * TiB,          5 * MiB * 128};
+        const struct part_plan parts = part_plan(16 * MiB, 2 * GiB);
+        struct plan_run held[402];
+
+        srandom((unsigned)_i);
+        for (unsigned tries = 0; tries < 200; tries++) {
+                uint64_t base = bases[random() % (long)(sizeof bases / sizeof bases[0])];
+                size_t n = 0, writes = (size_t)random() % (tries % 2 ? 400 : 5);
+                uint64_t mean = base / (writes + 1), at = 0, most = 0;
+                for (; n < writes && at < base; n++) {
+                        uint64_t from = at + 1 + (uint64_t)random() % (mean * 3 / 2 + 1);
+                        at = from + 1 + (uint64_t)random() % 5000;
+                        if (at > base)
+                                break;
+                        held[n] = (struct plan_run){from, at};
+                }
+                struct plan_sent sent = {.no = 1 + part_plan_before(&parts, base, 2 * n + 1),
+                                         .off = base,
+                                         .len = 16 * MiB};
+                held[n] = (struct plan_run){base, base + sent.len + 9};
+                struct plan_in in = {.size = held[n].to,
+                                     .base = base,
+                                     .base_size = base,
+                                     .copies = true,
+                                     .put_most = 16 * MiB,
+                                     .part = 16 * MiB,
+                                     .held = held,
+                                     .nheld = n + 1,
+                                     .sent = &sent,
+                                     .nsent = 1};
+                if (base >= GiB && n < 400) /* as many minimum parts sent, and filled, at most */
+                        most = 4 * n * STORE_PART_SIZE_MIN + 9;
+                uint64_t moved = plan_well(&in);
+                ck_assert_msg(!most || moved <= most, "%zu writes to %llu move %llu", n,
+                              (unsigned long long)base, (unsigned long long)moved);
+        }
+}
+END_TEST
+
+START_TEST(writes_below_a_part_that_was_numbered_before_them_still_fit)
+{
+        enum { WRITES = 50 };
+        const struct part_plan parts = part_plan(16 * MiB, 2 * GiB);
+        struct plan_run held[WRITES + 1];
+        for (uint64_t i = 0; i < WRITES; i++)
+                held[i] = (struct plan_run){i * 20 * MiB + 7, i * 20 * MiB + 4103};
+        held[WRITES] = (struct plan_run){GiB, GiB + 17 * MiB};
+        struct plan_sent sent = {
+                .no = 1 + part_plan_before(&parts, GiB, 1), .off = GiB, .len = 16 * MiB};
+        struct plan_in in = {.size = GiB + 17 * MiB,
+                             .base = GiB,
+                             .base_size = GiB,
+                             .copies = true,
+                             .put_most = 16 * MiB,
+                             .part = 16 * MiB,
+                             .held = held,
+                             .nheld = WRITES + 1,
+                             .sent = &sent,
+                             .nsent = 1};
+        /* each as a minimum part, which is fetched, too */
+        ck_assert_uint_le(plan_well(&in), 2 * WRITES * STORE_PART_SIZE_MIN + MiB);
+}
+END_TEST
+
+START_TEST(an_append_to_a_small_base_of_whole_copies_needs_two_numbers)
+{
+        const struct plan_run held = {4096, 40 * MiB};
+        const struct plan_sent sent[] = {{3, 4096, 16 * MiB}, {4, 16 * MiB + 4096, 16 * MiB}};
+        const struct plan_in in = {.size = 40 * MiB,
+                                   .base = 4096,
+                                   .base_size = 4096,
+                                   .copies = false,
+                                   .whole_copies = true,
+                                   .put_most = 16 * MiB,
+                                   .part = 16 * MiB,
+                                   .held = &held,
+                                   .nheld = 1,
+                                   .sent = sent,
+                                   .nsent = 2};
+        ck_assert_uint_eq(plan_well(&in), 8 * MiB - 4096);
+
+        /* and where there is but one number, what would be copied is sent */
+        const struct plan_sent second = {2, 16 * MiB, 16 * MiB};
+        struct plan_in one = in;
+        one.sent = &second;
+        one.nsent = 1;
+        ck_assert_uint_eq(plan_well(&one), 24 * MiB + 4096);
+}
+END_TEST
+
+static const struct {
+        const char *why;
+        struct plan_sent sent[3];
+        bool copy;
+        uint64_t base;
+} wrong[] = {
+        {"numbers have a gap", {{1, 0, 16 * MiB}, {3, 16 * MiB, 8 * MiB}}, false, 0},
+        {"numbers begin late", {{2, 0, 16 * MiB}, {3, 16 * MiB, 8 * MiB}}, false, 0},
+        {"numbers go back", {{1, 0, 16 * MiB}, {1, 16 * MiB, 8 * MiB}}, false, 0},
+        {"bytes lack", {{1, 0, 16 * MiB}, {2, 17 * MiB, 7 * MiB}}, false, 0},
+        {"bytes are there twice", {{1, 0, 16 * MiB}, {2, 15 * MiB, 9 * MiB}}, false, 0},
+        {"the end lacks", {{1, 0, 16 * MiB}}, false, 0},
+        {"more than the file", {{1, 0, 16 * MiB}, {2, 16 * MiB, 9 * MiB}}, false, 0},
+        {"too small", {{1, 0, 4 * MiB}, {2, 4 * MiB, 20 * MiB}}, false, 0},
+        {"a copy of what is gone", {{1, 0, 16 * MiB}}, true, 20 * MiB},
+};
+
+START_TEST(parts_that_do_not_add_up_are_found)
+{
+        struct plan_step step = {.no = 2, .copy = true, .off = 16 * MiB, .len = 8 * MiB};
+        struct plan p = {.n = wrong[_i].copy, .v = &step};
+        struct plan_in in = {
+                .size = 24 * MiB, .base = wrong[_i].base, .copies = true, .sent = wrong[_i].sent};
+        char why[200] = "";
+        while (in.nsent < 3 && wrong[_i].sent[in.nsent].no)
+                in.nsent++;
+        ck_assert_msg(plan_check(&in, &p, why, sizeof why) == -EIO && *why, "%s", wrong[_i].why);
+}
+END_TEST
+
 /* Whatever was written: parts are in order, cover the file and are as large as stores want. */
 START_TEST(random_commits_are_what_stores_take)
 {
@@ -323,20 +520,7 @@ START_TEST(random_commits_are_what_stores_take)
                         if (at <= size)
                                 held[in.nheld++] = (struct plan_run){from, at};
                 }
-                struct plan p;
-                ck_assert_int_eq(plan_commit(&in, &p), 0);
-                at = 0;
-                for (size_t i = 0; i < p.n; i++) {
-                        ck_assert_uint_eq(p.v[i].off, at);
-                        ck_assert(i + 1 == p.n || p.v[i].len >= STORE_PART_SIZE_MIN);
-                        ck_assert(!p.v[i].copy || at + p.v[i].len <= in.base);
-                        ck_assert(!i || p.v[i].no > p.v[i - 1].no);
-                        at += p.v[i].len;
-                        for (size_t k = 0; k < in.nheld && p.v[i].copy; k++)
-                                ck_assert(held[k].to <= p.v[i].off || held[k].from >= at);
-                }
-                ck_assert_uint_eq(at, size);
-                plan_release(&p);
+                plan_well(&in);
         }
 }
 END_TEST
@@ -354,6 +538,13 @@ int main(void)
         tcase_add_test(t, every_byte_is_in_one_part);
         tcase_add_loop_test(t, a_commit_moves_what_it_must, 0, sizeof commits / sizeof commits[0]);
         tcase_add_loop_test(t, random_commits_are_what_stores_take, 0, 5);
+        tcase_add_test(t, every_size_up_to_the_limit_grows);
+        tcase_add_loop_test(
+                t, what_lies_before_a_sent_part_becomes_as_many_parts_as_its_number_says, 0, 5);
+        tcase_add_test(t, writes_below_a_part_that_was_numbered_before_them_still_fit);
+        tcase_add_test(t, an_append_to_a_small_base_of_whole_copies_needs_two_numbers);
+        tcase_add_loop_test(t, parts_that_do_not_add_up_are_found, 0,
+                            sizeof wrong / sizeof wrong[0]);
         suite_add_tcase(s, t);
         return unit_main(s);
 }
