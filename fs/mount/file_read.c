@@ -63,25 +63,23 @@ static void read_again(struct file_deferred *d)
         mixed_free(x);
 }
 
-/* The version that was read is not at the store any more. When it has given way to one that was
- * published here, or may be doing so, the same bytes are read from that. */
+/* The version that was read is not at the store any more. When it may be giving way to one that is
+ * published here, that is waited for; when it has, the same bytes are read from that. */
 static bool is_read_again(struct mixed *x)
 {
         struct file *f = x->file;
 
         x->again.retry = read_again;
+        if (file_defer(f, &x->again))
+                return true;
         pthread_mutex_lock(&f->mtx);
         bool renewed = f->locked.reader != x->reader, copied = f->locked.origin_key;
         pthread_mutex_unlock(&f->mtx);
-        if (renewed) {
+        if (renewed)
                 read_again(&x->again);
-                return true;
-        }
-        if (file_defer(f, &x->again))
-                return true;
-        if (!copied)
+        else if (!copied)
                 f->env->gone(f->env->owner, f->who);
-        return false;
+        return renewed;
 }
 
 static void base_read(struct read_op *op, int err, const struct iovec *iov, int niov)
