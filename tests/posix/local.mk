@@ -6,6 +6,7 @@ posix_tests = \
 	%D%/fsx.sh \
 	%D%/hosts.sh \
 	%D%/model.sh \
+	%D%/parts.sh \
 	%D%/pjdfstest.sh \
 	$(NULL)
 TESTS += $(posix_tests)
@@ -21,7 +22,8 @@ EXTRA_DIST += \
 	%D%/setup.sh \
 	$(NULL)
 
-check_PROGRAMS += %D%/crash %D%/hosts %D%/model
+check_PROGRAMS += %D%/crash %D%/hosts %D%/model %D%/parts
 %C%_crash_SOURCES = %D%/crash.c
 %C%_hosts_SOURCES = %D%/hosts.c %D%/hosts.h %D%/hosts_cases.c %D%/hosts_seen.c
 %C%_model_SOURCES = %D%/model.c %D%/model.h %D%/model_same.c
+%C%_parts_SOURCES = %D%/parts.c
