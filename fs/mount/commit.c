@@ -48,7 +48,8 @@ void commit_published_locked(struct file *f, struct outcome *out, const struct s
         f->locked.base = now;
         f->locked.base_len = now.size;
         f->locked.if_absent = false; /* ours now */
-        f->locked.dirty = f->locked.failed = false;
+        f->locked.dirty = f->locked.failed = f->locked.anyones = false;
+        f->locked.published++;
         /* Where the next commit is one put too, it needs no byte of this one from the store. */
         if (!by_put || now.size >= STORE_PART_SIZE_MIN)
                 file_clear_locked(f);

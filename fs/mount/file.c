@@ -271,7 +271,7 @@ static void fail_advance_locked(struct file *f, struct outcome *out)
         f->locked.last_err = err;
         f->locked.err = 0;
         f->locked.epoch++;
-        f->locked.dirty = f->locked.if_absent = false;
+        f->locked.dirty = f->locked.if_absent = f->locked.anyones = false;
         f->locked.stale_upload = false;
         file_clear_locked(f);
         file_forget_origin_locked(f, out);
@@ -319,16 +319,20 @@ int file_refusal_locked(struct file *f, const struct file_user *u)
 {
         if (u && u->wrote && u->epoch != f->locked.epoch)
                 return f->locked.last_err;
+        if (f->locked.over)
+                return -ESHUTDOWN;
         return blocked_locked(f) ? -EAGAIN : 0;
 }
 
 void file_note_change_locked(struct file *f, struct file_user *u)
 {
         f->locked.dirty = true;
+        f->locked.anyones = f->locked.anyones || !u;
         if (!u)
                 return;
         u->wrote = true;
         u->epoch = f->locked.epoch;
+        u->published = f->locked.published;
 }
 
 /* What was sent and is gone cannot be had from the store before it is published, which only a close

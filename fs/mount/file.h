@@ -69,7 +69,7 @@ void file_unref(struct file *f);
  * it had written to, and of no other. Guarded by the file's lock. */
 struct file_user {
         bool wrote;
-        unsigned epoch;
+        unsigned epoch, published; /* the version that it wrote to last */
 };
 
 /* The next version exists though nothing may have been written: it is to be published even if it is
@@ -159,8 +159,14 @@ enum file_state {
         FILE_FAILED     /* what was written last is lost; nothing was written since */
 };
 enum file_state file_state(struct file *f);
-/* Whether a commit by this handle would say something: the same, or that what it wrote failed. */
-bool file_owes(struct file *f, struct file_user *u);
+/* Whether an fsync by this handle, or by one that only reads (NULL), has something to publish, or
+ * to tell: that what it wrote failed. */
+bool file_owes(struct file *f, const struct file_user *u);
+/* The same for a close: that publishes only for who wrote since the file was published last. What
+ * no handle wrote, by a mapping or by name, is every close's. */
+bool file_owes_close(struct file *f, const struct file_user *u);
+/* What follows is written by a mapping, whose handle the kernel does not tell. */
+void file_note_mapped(struct file *f);
 /* The end of the mount: lets a commit under way finish, aborts what is not published, and waits
  * until nothing of this file is at the store's hands. Blocks. */
 void file_shutdown(struct file *f);

@@ -191,13 +191,33 @@ enum file_state file_state(struct file *f)
         return state;
 }
 
-bool file_owes(struct file *f, struct file_user *u)
+static bool has_failed_locked(const struct file *f, const struct file_user *u)
+{
+        return u && u->wrote && u->epoch != f->locked.epoch;
+}
+
+bool file_owes(struct file *f, const struct file_user *u)
 {
         pthread_mutex_lock(&f->mtx);
-        bool owes = (f->locked.dirty && !f->locked.unlinked) ||
-                    (u->wrote && u->epoch != f->locked.epoch);
+        bool owes = (f->locked.dirty && !f->locked.unlinked) || has_failed_locked(f, u);
         pthread_mutex_unlock(&f->mtx);
         return owes;
+}
+
+bool file_owes_close(struct file *f, const struct file_user *u)
+{
+        pthread_mutex_lock(&f->mtx);
+        bool its = f->locked.anyones || (u->wrote && u->published == f->locked.published);
+        bool owes = (f->locked.dirty && !f->locked.unlinked && its) || has_failed_locked(f, u);
+        pthread_mutex_unlock(&f->mtx);
+        return owes;
+}
+
+void file_note_mapped(struct file *f)
+{
+        pthread_mutex_lock(&f->mtx);
+        f->locked.anyones = true;
+        pthread_mutex_unlock(&f->mtx);
 }
 
 void file_shutdown(struct file *f)
@@ -209,6 +229,7 @@ void file_shutdown(struct file *f)
                 pthread_cond_wait(&f->idle, &f->mtx);
         pthread_mutex_unlock(&f->mtx);
         file_enter(f, &out);
+        f->locked.over = true;
         if (f->locked.dirty)
                 file_set_error_locked(f, -ESHUTDOWN);
         file_advance_locked(f, &out);

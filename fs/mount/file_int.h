@@ -108,9 +108,12 @@ struct file {
                 struct store_upload *upload;
                 struct task *waiting, **waiting_last; /* parts, until the upload is there */
                 unsigned inflight;                    /* requests that are not done */
-                int err;        /* this version fails: it is being cleaned up */
-                int last_err;   /* of the version that failed last */
-                unsigned epoch; /* counts those that failed */
+                int err;            /* this version fails: it is being cleaned up */
+                int last_err;       /* of the version that failed last */
+                unsigned epoch;     /* counts those that failed, */
+                unsigned published; /* and those that did not */
+                bool anyones;       /* something of this one was written by no handle */
+                bool over;          /* the mount has ended: nothing is taken any more */
                 unsigned holds;
                 bool if_absent;
                 bool dirty; /* differs from what was published last */

@@ -20,7 +20,7 @@ struct known {
         bool opened;
         bool wrote;    /* since the file was published last */
         bool heir;     /* wrote since the last kill */
-        bool unclosed; /* wrote, and has not closed the file since */
+        bool unclosed; /* wrote, and has not closed its last descriptor since */
 };
 
 struct holders {
@@ -255,6 +255,14 @@ static enum closing decide_locked(struct holders *h, pid_t pid, bool kill, bool 
         return whole && !writer && is_unclosed_locked(h) ? CLOSE_LEAVES : CLOSE_LAST;
 }
 
+static bool is_found(const struct holders_look *l, pid_t pid)
+{
+        for (size_t i = 0; i < l->nfound; i++)
+                if (l->found[i] == pid)
+                        return true;
+        return false;
+}
+
 enum closing holders_look_end(struct holders_look *l, struct holders *h, bool whole)
 {
         pid_t pid = atomic_load(&l->pid);
@@ -263,7 +271,7 @@ enum closing holders_look_end(struct holders_look *l, struct holders *h, bool wh
         if (whole)
                 note_seen_locked(h, l);
         struct known *k = find_locked(h, pid);
-        if (k)
+        if (k && whole && !is_found(l, pid)) /* it was no copy */
                 k->unclosed = false;
         forget_last_locked(h); /* its next write is one after this close */
         enum closing is = decide_locked(h, pid, atomic_load(&l->killed), whole && l->held, whole);

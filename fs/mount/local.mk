@@ -71,6 +71,7 @@ noinst_LTLIBRARIES += %D%/libmount.la
 	%D%/park.h \
 	%D%/op_setattr.c \
 	%D%/op_xattr.c \
+	%D%/op_handle.c \
 	%D%/op_link.c \
 	%D%/op_size.c \
 	%D%/part.c \

@@ -77,7 +77,8 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
 
 /* An open file, in the list of its mount, which the tree's lock guards. */
 struct handle {
-        struct handle *next, **link; /* *link points here */
+        atomic_uint refs;            /* one while it is open, and of each request that waits */
+        struct handle *next, **link; /* *link points here; NULL: it is not open */
         struct node *node;           /* pinned */
         struct node *shown;          /* pinned: the kernel's, when that has given way to `node` */
         bool reads;
@@ -86,6 +87,16 @@ struct handle {
         struct file_user user;
         struct holders *holders; /* the node's, when writable, else NULL */
 };
+
+/* It is whole: from here on the end of the mount may end it. The tree is locked. */
+void handle_list_locked(struct mount *m, struct handle *h);
+/* Takes it out of the list, whose reference is the caller's then. False when the end of the mount
+ * has closed it before. */
+bool handle_unlist(struct mount *m, struct handle *h);
+struct handle *handle_ref(struct handle *h);
+void handle_unref(struct handle *h);
+/* Thread `tid` has written by the handle, which the end of the mount may have closed meanwhile. */
+void handle_wrote(struct mount *m, struct handle *h, pid_t tid);
 
 static inline struct mount *op_mount(fuse_req_t req)
 {

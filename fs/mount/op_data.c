@@ -28,7 +28,7 @@ struct read_request {
         struct read_op op;
         fuse_req_t req;
         struct mount *m;
-        struct handle *h;
+        struct handle *h; /* a reference */
         size_t size;
         struct file *f; /* where it reads: one of these, with a reference */
         struct reader *reader;
@@ -49,6 +49,7 @@ static void read_done(struct read_op *op, int err, const struct iovec *iov, int 
         }
         file_unref(r->f);
         reader_unref(r->reader);
+        handle_unref(r->h);
         free(r);
 }
 
@@ -93,7 +94,7 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
                 .op = {.off = (uint64_t)off, .done = read_done},
                 .req = req,
                 .m = op_mount(req),
-                .h = op_handle(fi),
+                .h = handle_ref(op_handle(fi)),
                 .size = size,
         };
         (void)read_begin(r, 0);
@@ -113,13 +114,15 @@ struct write_request {
         struct file_deferred deferred;
         fuse_req_t req;
         struct mount *m;
-        struct handle *h;
+        struct handle *h; /* a reference each */
+        struct file *file;
         struct pool_buf *buf;
         const void *p;
         size_t n;
         uint64_t pos;
         bool append;
         bool waited; /* for memory */
+        bool mapped;
         unsigned char few[];
 };
 
@@ -150,25 +153,41 @@ static void reply_taken(fuse_req_t req, struct mount *m, size_t n, bool waited)
 
 static void commit_ended(struct file_deferred *d);
 
+static void end_deferred(const struct write_request *w, int err)
+{
+        if (err) {
+                fuse_reply_err(w->req, -err);
+                return;
+        }
+        if (w->mapped)
+                file_note_mapped(w->file);
+        else
+                handle_wrote(w->m, w->h, fuse_req_ctx(w->req)->pid);
+        reply_taken(w->req, w->m, w->n, w->waited);
+}
+
+static void write_request_free(struct write_request *w)
+{
+        pool_unref(w->buf);
+        file_unref(w->file);
+        handle_unref(w->h);
+        free(w);
+}
+
 /* Writes, or waits for the commit under way: then the bytes stay in the request's own buffer. */
 static void write_or_defer(struct write_request *w)
 {
         for (;;) {
-                int err =
-                        file_write(w->h->file, &w->h->user, w->append, w->pos, w->p, w->n, w->buf);
+                int err = file_write(w->file, &w->h->user, w->append, w->pos, w->p, w->n, w->buf);
                 if (err != -EAGAIN) {
-                        if (err)
-                                fuse_reply_err(w->req, -err);
-                        else
-                                reply_taken(w->req, w->m, w->n, w->waited);
+                        end_deferred(w, err);
                         break;
                 }
                 w->deferred.retry = commit_ended;
-                if (file_defer(w->h->file, &w->deferred))
+                if (file_defer(w->file, &w->deferred))
                         return;
         }
-        pool_unref(w->buf);
-        free(w);
+        write_request_free(w);
 }
 
 static void commit_ended(struct file_deferred *d)
@@ -177,56 +196,68 @@ static void commit_ended(struct file_deferred *d)
                                                         offsetof(struct write_request, deferred)));
 }
 
+/* Where the file ends now is known here; pages of a mapping have their place. */
+static bool is_append(const struct fuse_file_info *fi)
+{
+        return fi->flags & O_APPEND && !fi->writepage;
+}
+
 static void memory_there(struct pool_waiter *waiter)
 {
         write_or_defer((struct write_request *)waiter);
 }
 
+/* A write that will be made later; with room for its bytes when they are few. NULL: no memory. */
+static struct write_request *write_request_new(fuse_req_t req, struct mount *m, struct handle *h,
+                                               const struct fuse_buf *b, off_t off,
+                                               const struct fuse_file_info *fi, size_t room)
+{
+        struct write_request *w = malloc(sizeof *w + room);
+        if (!w)
+                return NULL;
+        *w = (struct write_request){
+                .req = req,
+                .m = m,
+                .h = handle_ref(h),
+                .file = file_ref(h->file),
+                .p = b->mem,
+                .n = b->size,
+                .pos = (uint64_t)off,
+                .append = is_append(fi),
+                .mapped = fi->writepage,
+        };
+        return w;
+}
+
 /* Whether the write waits for memory first. */
 static bool waits_with_few(fuse_req_t req, struct mount *m, struct handle *h,
-                           const struct fuse_buf *b, off_t off, bool append)
+                           const struct fuse_buf *b, off_t off, const struct fuse_file_info *fi)
 {
         struct write_request *w;
 
-        if (b->size > FEW_BYTES || !pool_busy(m->pool) || !(w = malloc(sizeof *w + b->size)))
+        if (b->size > FEW_BYTES || !pool_busy(m->pool) ||
+            !(w = write_request_new(req, m, h, b, off, fi, b->size)))
                 return false;
-        *w = (struct write_request){
-                .waiter.ready = memory_there,
-                .req = req,
-                .m = m,
-                .h = h,
-                .p = w->few,
-                .n = b->size,
-                .pos = (uint64_t)off,
-                .append = append,
-                .waited = true,
-        };
+        w->waiter.ready = memory_there;
+        w->waited = true;
+        w->p = w->few;
         memcpy(w->few, b->mem, b->size);
         METRIC_ADD(pool_waits, 1);
         if (pool_wait(m->pool, &w->waiter))
                 return true;
-        free(w);
+        write_request_free(w);
         return false;
 }
 
 static void defer_write(fuse_req_t req, struct mount *m, struct handle *h, const struct fuse_buf *b,
-                        off_t off, bool append)
+                        off_t off, const struct fuse_file_info *fi)
 {
-        struct write_request *w = malloc(sizeof *w);
+        struct write_request *w = write_request_new(req, m, h, b, off, fi, 0);
         if (!w) {
                 fuse_reply_err(req, ENOMEM);
                 return;
         }
-        *w = (struct write_request){
-                .req = req,
-                .m = m,
-                .h = h,
-                .buf = pool_ref(session_buffer()),
-                .p = b->mem,
-                .n = b->size,
-                .pos = (uint64_t)off,
-                .append = append,
-        };
+        w->buf = pool_ref(session_buffer());
         write_or_defer(w);
 }
 
@@ -236,25 +267,26 @@ void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t 
         struct mount *m = op_mount(req);
         const struct fuse_buf *b = &in->buf[0]; /* one piece of memory: splice is off */
         struct handle *h = op_handle(fi);
-        /* Where the file ends now is known here; pages of a mapping have their place. */
-        bool append = fi->flags & O_APPEND && !fi->writepage;
         (void)ino;
 
         if (!h->file) {
                 fuse_reply_err(req, EBADF);
                 return;
         }
-        if (!fi->writepage)
-                holders_wrote(h->holders, fuse_req_ctx(req)->pid);
         amend_touch(m, h->node, fuse_req_ctx(req)->uid);
-        if (waits_with_few(req, m, h, b, off, append))
+        if (waits_with_few(req, m, h, b, off, fi))
                 return;
-        int err = file_write(h->file, &h->user, append, (uint64_t)off, b->mem, b->size,
+        int err = file_write(h->file, &h->user, is_append(fi), (uint64_t)off, b->mem, b->size,
                              session_buffer());
-        if (err == -EAGAIN)
-                defer_write(req, m, h, b, off, append);
-        else if (err)
+        if (err == -EAGAIN) {
+                defer_write(req, m, h, b, off, fi);
+        } else if (err) {
                 fuse_reply_err(req, -err);
-        else
+        } else {
+                if (fi->writepage)
+                        file_note_mapped(h->file);
+                else
+                        holders_wrote(h->holders, fuse_req_ctx(req)->pid);
                 reply_taken(req, m, b->size, false);
+        }
 }

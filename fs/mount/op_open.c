@@ -71,6 +71,7 @@ static struct opening *opening_new(fuse_req_t req, struct mount *m, struct node 
         *o = (struct opening){.req = req, .m = m, .n = n, .shown = n, .fi = *fi};
         o->h = calloc(1, sizeof *o->h);
         if (o->h) {
+                atomic_init(&o->h->refs, 1);
                 o->h->reads = (fi->flags & O_ACCMODE) != O_WRONLY;
                 if (writes(o))
                         o->opener = process_of(fuse_req_ctx(req)->pid);
@@ -101,7 +102,7 @@ static void opening_free(struct opening *o)
 {
         end_reader(o->ahead);
         unpin(o->m, o->heir);
-        free(o->h);
+        handle_unref(o->h);
         free(o->name);
         free(o->key);
         free(o);
@@ -113,25 +114,6 @@ static void opening_fail(struct opening *o, int err)
         opening_free(o);
 }
 
-/* It is whole: from here on the end of the mount may end it. */
-static void handle_list_locked(struct mount *m, struct handle *h)
-{
-        h->next = m->handles;
-        h->link = &m->handles;
-        if (h->next)
-                h->next->link = &h->next;
-        m->handles = h;
-}
-
-static void handle_unlist(struct mount *m, struct handle *h)
-{
-        tree_lock(m->tree);
-        *h->link = h->next;
-        if (h->next)
-                h->next->link = h->link;
-        tree_unlock(m->tree);
-}
-
 static void handle_end(struct mount *m, struct handle *h);
 
 /* The handle is there, cut if that was asked for. */
@@ -141,13 +123,13 @@ static void opened(struct op_resize *r, int err)
                 (struct opening *)(void *)((char *)r - offsetof(struct opening, resize));
 
         if (err) {
-                handle_end(o->m, TAKE_PTR(o->h));
+                handle_end(o->m, o->h);
                 opening_fail(o, err);
                 return;
         }
         if (o->fi.flags & O_TRUNC && !o->creates)
                 amend_touch(o->m, o->n, fuse_req_ctx(o->req)->uid);
-        o->fi.fh = (uintptr_t)TAKE_PTR(o->h);
+        o->fi.fh = (uintptr_t)o->h;
         if (o->creates)
                 fuse_reply_create(o->req, &o->e, &o->fi);
         else
@@ -526,7 +508,8 @@ static void handle_end(struct mount *m, struct handle *h)
         struct reader *shown = NULL;
         struct file *read = NULL;
 
-        handle_unlist(m, h);
+        if (!handle_unlist(m, h))
+                return;
         if (h->file)
                 detach_file(m, n, h);
         tree_lock(m->tree);
@@ -543,7 +526,7 @@ static void handle_end(struct mount *m, struct handle *h)
         tree_unlock(m->tree);
         end_reader(shown);
         file_unref(read);
-        free(h);
+        handle_unref(h);
 }
 
 /* The mount ends: what no close published never will be. */

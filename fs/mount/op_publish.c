@@ -25,6 +25,7 @@ struct op_close {
 struct publish {
         struct file_commit commit;
         fuse_req_t req;
+        struct file *file; /* a reference */
 };
 
 /* The kernel keeps the file open until it has the reply. */
@@ -33,18 +34,19 @@ static void published(struct file_commit *c, int err, const struct store_object 
         struct publish *p = (struct publish *)c;
         (void)obj;
         fuse_reply_err(p->req, -err);
+        file_unref(p->file);
         free(p);
 }
 
-static void publish(fuse_req_t req, struct handle *h)
+static void publish(fuse_req_t req, struct file *f, struct file_user *u)
 {
         struct publish *p = malloc(sizeof *p);
         if (!p) {
                 fuse_reply_err(req, ENOMEM);
                 return;
         }
-        *p = (struct publish){.commit.done = published, .req = req};
-        file_commit(h->file, &h->user, &p->commit);
+        *p = (struct publish){.commit.done = published, .req = req, .file = file_ref(f)};
+        file_commit(f, u, &p->commit);
 }
 
 static struct op_close *op_close_of(struct look *l)
@@ -81,7 +83,7 @@ static void close_end(struct look *l, bool whole)
         } else if (is == CLOSE_LEAVES) {
                 fuse_reply_err(c->req, 0);
         } else {
-                publish(c->req, c->h);
+                publish(c->req, c->h->file, &c->h->user);
         }
 }
 
@@ -99,7 +101,7 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         struct op_close *c = NULL;
         (void)ino;
 
-        if (!h->file || !file_owes(h->file, &h->user)) {
+        if (!h->file || !file_owes_close(h->file, &h->user)) {
                 fuse_reply_err(req, 0);
                 return;
         }
@@ -117,14 +119,34 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         looks_add(m->looks, &c->look);
 }
 
+/* The file that is written while this handle only reads, with a reference: NULL when there is none,
+ * or -errno in *err. What a writer that was killed left is not to be published by who looks. */
+static struct file *file_beside(struct mount *m, const struct handle *h, int *err)
+{
+        struct node *n = h->node;
+
+        tree_lock(m->tree);
+        struct file *f = n->file ? file_ref(n->file) : NULL;
+        bool killed = f && n->holders && holders_killed(n->holders);
+        tree_unlock(m->tree);
+        *err = killed && m->params.on_kill == ON_KILL_ABORT && file_owes(f, NULL) ? -EIO : 0;
+        return f;
+}
+
+/* As on any file system, by whatever descriptor the file is synced. */
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
+        struct mount *m = op_mount(req);
         struct handle *h = (struct handle *)(uintptr_t)fi->fh;
+        struct file_user *u = h->file ? &h->user : NULL;
+        int err = 0;
+        struct file *f = h->file ? file_ref(h->file) : file_beside(m, h, &err);
         (void)ino;
         (void)datasync;
 
-        if (h->file && file_owes(h->file, &h->user))
-                publish(req, h);
+        if (!err && f && file_owes(f, u))
+                publish(req, f, u);
         else
-                fuse_reply_err(req, 0);
+                fuse_reply_err(req, -err);
+        file_unref(f);
 }

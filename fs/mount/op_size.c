@@ -24,6 +24,7 @@ struct sizing {
         fuse_req_t req;
         struct mount *m;
         struct node *n;
+        struct handle *handle; /* unless by name */
         char *key;
         bool plain_reply; /* of fallocate */
         bool by_name;     /* the file is ours to put */
@@ -35,6 +36,9 @@ static void sizing_end(struct sizing *z, int err)
                 op_file_put(z->m, z->n, z->resize.file);
         if (z->by_name)
                 name_lock_drop(z->m, &z->lock);
+        else
+                file_unref(z->resize.file);
+        handle_unref(z->handle);
         if (err || z->plain_reply)
                 fuse_reply_err(z->req, -err);
         else
@@ -121,6 +125,14 @@ static struct sizing *sizing_new(fuse_req_t req, struct mount *m, struct node *n
         return z;
 }
 
+static void resize_handle(struct sizing *z, struct handle *h)
+{
+        z->handle = handle_ref(h);
+        z->resize.file = file_ref(h->file);
+        z->resize.user = &h->user;
+        op_resize(&z->resize);
+}
+
 void op_set_size(fuse_req_t req, struct mount *m, struct node *n, uint64_t size,
                  struct fuse_file_info *fi)
 {
@@ -130,9 +142,7 @@ void op_set_size(fuse_req_t req, struct mount *m, struct node *n, uint64_t size,
         if (!z)
                 return;
         if (h && h->file) {
-                z->resize.file = h->file;
-                z->resize.user = &h->user;
-                op_resize(&z->resize);
+                resize_handle(z, h);
                 return;
         }
         z->by_name = true;
@@ -159,8 +169,6 @@ void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len
                 if (!z)
                         return;
                 z->plain_reply = true;
-                z->resize.file = h->file;
-                z->resize.user = &h->user;
-                op_resize(&z->resize);
+                resize_handle(z, h);
         }
 }

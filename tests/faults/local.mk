@@ -94,6 +94,7 @@ EXTRA_DIST += \
 	%D%/rename_rest_denied.json \
 	%D%/rename_slow.json \
 	%D%/rename_some_denied.json \
+	%D%/put_late.json \
 	%D%/read_corrupt.json \
 	%D%/read_corrupt_once.json \
 	%D%/read_denied.json \

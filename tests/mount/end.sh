@@ -4,7 +4,7 @@
 # answer no longer than the deadline.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 9
+plan 13
 head -c 12000000 /dev/urandom >"$tmp/data"
 
 start_store --ttfb 300ms
@@ -18,6 +18,29 @@ wait $closing
 expect_eq "ok ok ok ok" "$(cat "$tmp/out")" "the close is told of success"
 same "and the file is there" "$tmp/data" closing
 expect_eq "" "$(store_uploads)" "no upload is left"
+store_stop
+
+# While the end waits for one file, another is written by a descriptor that was open before.
+start_store
+set_faults put_late
+mount_ckptfs part_size=5M attr_ttl=0
+printf old | store_put kept
+fdo open wct "$mnt/late" write 100 close >"$tmp/out" &
+closing=$!
+wait_for 30 python3 -c 'import os, sys
+sys.exit(os.getxattr(sys.argv[1], "user.ckptfs.state") != b"uploading")' "$mnt/late"
+fdo_begin open w "$mnt/kept" pause write 100 fsync close
+kill -TERM "$mount_pid"
+wait_for 20 grep -q 'unmounting' "$mount_log"
+fdo_next
+wait $closing
+expect_eq "ok ok ok" "$(cat "$tmp/out")" "the end waits for a close"
+mount_ended "and frees nothing that is used"
+case $(sed 's/^ok ok //' "$tmp/fdo/out") in
+E*) ok "what is written meanwhile is refused" ;;
+*) not_ok "what is written meanwhile is refused"; diag "$(cat "$tmp/fdo/out")" ;;
+esac
+expect_eq old "$(store_cat kept)" "and published nowhere"
 store_stop
 
 # Requests that are under way would stand still for longer than the test may take.

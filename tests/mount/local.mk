@@ -12,6 +12,7 @@ mount_tests = \
 	%D%/conflict.sh \
 	%D%/consistency.sh \
 	%D%/copies.sh \
+	%D%/crowd.sh \
 	%D%/daemon_kill.sh \
 	%D%/direct.sh \
 	%D%/dirs.sh \
@@ -82,6 +83,7 @@ mount_gs_tests = \
 	%D%/gs/conflict.sh \
 	%D%/gs/consistency.sh \
 	%D%/gs/copies.sh \
+	%D%/gs/crowd.sh \
 	%D%/gs/daemon_kill.sh \
 	%D%/gs/direct.sh \
 	%D%/gs/dirs.sh \
@@ -133,8 +135,9 @@ $(mount_gs_tests): %D%/local.mk
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && { echo '#!/bin/sh'; echo 'CKPTFS_TEST_SCHEME=gs'; \
 		echo '. "$${srcdir:?}/%D%/$(@F)"'; } >$@ && chmod +x $@
 
-check_PROGRAMS += %D%/anyop %D%/latest %D%/readers %D%/ways
+check_PROGRAMS += %D%/anyop %D%/latest %D%/readers %D%/ways %D%/crowd
 %C%_anyop_SOURCES = %D%/anyop.c
 %C%_latest_SOURCES = %D%/latest.c
 %C%_readers_SOURCES = %D%/readers.c
+%C%_crowd_SOURCES = %D%/crowd.c
 %C%_ways_SOURCES = %D%/ways.c

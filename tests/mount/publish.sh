@@ -3,7 +3,7 @@
 # publish.sh: a file is visible at the store when close or fsync returned, whole, and never before.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 36
+plan 47
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -66,6 +66,23 @@ fdo_begin slot 0 open + "$mnt/twice" slot 1 open wt "$mnt/twice" write 5 close p
 expect_eq xxxxx "$(store_cat twice)" "a close publishes though the name is open in another descriptor"
 fdo_ends "ok ok ok ok ok ok ok ok ok" "which ends well"
 expect_eq xxxxx "$(store_cat twice)" "and changes nothing"
+
+fdo_begin open wct "$mnt/half" write 1000 pause write 1000 close
+touch "$mnt/half"
+expect_eq "" "$(store_ls half)" "touch publishes nothing of what another is writing"
+expect_eq "ok ok" "$(fdo open a+ "$mnt/half" close)" "nor does who opens it to append"
+expect_eq "" "$(store_ls half)" "and appends nothing"
+fdo_ends "ok ok ok ok ok" "the writer closes it"
+expect_eq 2000 "$(objects size half)" "and that publishes it"
+
+fdo_begin open wct "$mnt/synced" write 1000 pause write 1000 pause write 1 close
+check "sync of a file by its name succeeds" sync "$mnt/synced"
+expect_eq 1000 "$(objects size synced)" "and publishes what another wrote"
+fdo_next
+expect_eq "ok ok ok" "$(fdo open r "$mnt/synced" fsync close)" "so does fsync of a descriptor that reads"
+expect_eq 2000 "$(objects size synced)" "which publishes it, too"
+fdo_ends "ok ok ok ok ok ok ok" "the writer goes on"
+expect_eq 2001 "$(objects size synced)" "and publishes the rest"
 
 touch "$mnt/touched"
 expect_eq 0 "$(objects size touched)" "touch publishes an empty file"

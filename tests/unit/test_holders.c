@@ -190,6 +190,22 @@ START_TEST(a_writer_that_is_still_to_close_decides)
 }
 END_TEST
 
+/* What it closed before was a copy. */
+START_TEST(a_writer_that_closed_a_copy_is_still_to_close)
+{
+        struct child worker = child_new(), writer = child_new();
+        holders_wrote(slot, writer.pid);
+        close(fd);
+        ck_assert_int_eq(closing(writer.pid), CLOSE_LEAVES);
+        end_by_kill(&writer);
+        end_by_kill(&worker);
+        ck_assert_int_eq(closing(worker.pid), CLOSE_LEAVES);
+        ck_assert_int_eq(closing(writer.pid), CLOSE_KILLED);
+        child_end(&writer);
+        child_end(&worker);
+}
+END_TEST
+
 START_TEST(what_was_published_is_no_work_of_who_wrote_it)
 {
         struct child early = child_new();
@@ -295,6 +311,7 @@ int main(void)
         tcase_add_test(t, a_close_that_was_confirmed_after_a_kill_stands);
         tcase_add_test(t, the_kill_of_one_that_never_wrote_is_a_close);
         tcase_add_test(t, a_writer_that_is_still_to_close_decides);
+        tcase_add_test(t, a_writer_that_closed_a_copy_is_still_to_close);
         tcase_add_test(t, what_was_published_is_no_work_of_who_wrote_it);
         tcase_add_test(t, the_opener_is_never_forgotten);
         tcase_add_test(t, who_goes_on_writing_after_a_kill_publishes);
