@@ -62,6 +62,10 @@ void gs_put(struct service *s, struct exchange *x, struct object *o, const struc
             const char *crc);
 int gs_take_kms_key(const struct exchange *x, const char *param, struct object *o);
 int gs_default_type(struct object *o, const char *type);
+/* What the testbench notes in the metadata of an object that came in one request, and finds wrong
+ * with them later; true with the reply set. */
+int gs_note(struct object *o, const char *crc);
+bool gs_bad_note(struct exchange *x, const struct object *o);
 /* The object that is there, and is as cond says (NULL: any), of generation `gen` (-1: the present
  * one). NULL with the reply set; `reading`: 304 where nothing has changed. */
 struct object *gs_find(struct service *s, struct exchange *x, const char *bucket, const char *key,

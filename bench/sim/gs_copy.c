@@ -25,6 +25,8 @@ static struct object *make_copy(struct service *s, struct exchange *x, const str
                         return NULL;
                 err = gs_default_type(o, NULL);
         }
+        if (!err && gs_bad_note(x, o))
+                return NULL;
         if (!err)
                 err = gs_take_kms_key(x, "destinationKmsKeyName", o);
         if (!err)
@@ -111,6 +113,20 @@ void gs_copy(struct service *s, struct exchange *x)
                 reply_other(x, o);
 }
 
+/* Deletes the source only where the target's condition holds for it, too. */
+static void move_half(struct service *s, struct exchange *x, const struct vault_cond *source,
+                      const struct vault_cond *cond)
+{
+        CLEANUP(object_unrefp)
+        struct object *from = gs_find(s, x, x->bucket, x->key, -1, source, false);
+        CLEANUP(object_unrefp) struct object *o = from ? make_copy(s, x, from, NULL, cond) : NULL;
+
+        if (o && vault_delete(s->vault, x->bucket, x->key, cond))
+                gs_refuse(x, 412, "", "ifGenerationMatch validation failed.");
+        else if (o)
+                reply_other(x, o);
+}
+
 void gs_move(struct service *s, struct exchange *x)
 {
         CLEANUP(object_unrefp) struct object *o = NULL;
@@ -122,6 +138,10 @@ void gs_move(struct service *s, struct exchange *x)
         }
         if (gs_bad_cond(x, "if", &cond) || gs_bad_cond(x, "ifSource", &source))
                 return;
+        if (s->gs->testbench && cond.has) {
+                move_half(s, x, &source, &cond);
+                return;
+        }
         const struct vault_move m = {x->key, x->other_key, &source, &cond, false};
         int err = vault_move(s->vault, x->bucket, &m, &o);
         if (err)

@@ -60,6 +60,13 @@ static const struct gs_op ops[] = {
         {"batch", "POST", "batch", NULL, BODY_TEXT, NULL, gs_batch},
 };
 
+/* Of these the testbench knows nothing. */
+static bool testbench_lacks(const struct exchange *x)
+{
+        return !strcmp(x->op, "batch") || !strcmp(x->op, "buckets.storageLayout") ||
+               !strncmp(x->op, "folders.", 8);
+}
+
 /* The roots of the API, and what a path below one begins with in the table. */
 static const struct {
         const char *root, *as;
@@ -179,6 +186,10 @@ static void begin_json(struct service *s, struct exchange *x, struct buf *path)
         x->priv = op;
         x->to = op->to;
         take_query(x);
+        if (s->gs->testbench && testbench_lacks(x)) {
+                gs_refuse(x, *x->bucket ? 404 : 501, "", NULL);
+                return;
+        }
         if (!x->in_batch && bearer_denied(s, x))
                 return;
         if (*x->bucket && !vault_has_bucket(s->vault, x->bucket))
@@ -201,6 +212,9 @@ static void begin(struct service *s, struct exchange *x)
                 begin_json(s, x, &path);
         else
                 protocol_s3.begin(s, x);
+        if (!json && !x->status && s->gs->testbench && *x->upload == 0 &&
+            exchange_query(x, "uploads"))
+                protocol_s3.refuse(x, 501, "NotImplemented", NULL);
 }
 
 /* Whether the request is of the JSON API; what is no request is, too. */

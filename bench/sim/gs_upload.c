@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "base/json.h"
 #include "bench/sim/gs.h"
 #include "base/banned.h"
@@ -41,6 +42,26 @@ bool gs_bad_name(struct exchange *x, const struct json *resource)
         return x->status != 0;
 }
 
+#define NOTE GS_META "x_emulator_"
+
+int gs_note(struct object *o, const char *crc)
+{
+        int err = object_meta_add(o, NOTE "upload", "multipart");
+        object_meta_remove(o, NOTE "crc32c");
+        return err || !crc ? err : object_meta_add(o, NOTE "crc32c", crc);
+}
+
+bool gs_bad_note(struct exchange *x, const struct object *o)
+{
+        const char *crc = object_meta(o, NOTE "crc32c");
+        char is[9];
+
+        crc32c_base64(o->crc, is);
+        if (crc && o->has_crc && strcmp(crc, is))
+                gs_refuse(x, 412, "", "crc32c validation failed.");
+        return x->status != 0;
+}
+
 int gs_take_kms_key(const struct exchange *x, const char *param, struct object *o)
 {
         const char *key = exchange_query(x, param);
@@ -56,6 +77,8 @@ void gs_put(struct service *s, struct exchange *x, struct object *o, const struc
 {
         int err = gs_take_kms_key(x, "kmsKeyName", o);
 
+        if (gs_bad_note(x, o))
+                return;
         if (!err)
                 err = vault_put(s->vault, x->bucket, o, cond);
         if (err)
@@ -120,11 +143,18 @@ void gs_insert(struct service *s, struct exchange *x)
         if (bad_parts(x, &resource, &type) || gs_bad_name(x, resource) ||
             gs_bad_cond(x, "if", &cond) || gs_bad_digest(x, resource, &crc))
                 return;
+        const char *said = json_string(json_get(resource, "contentType"), NULL);
+        if (s->gs->testbench && said && type && strcmp(said, type)) {
+                gs_refuse(x, 412, "", "Content-Type validation failed.");
+                return;
+        }
         int err = intake_finish(&x->intake, &o);
         if (!err)
                 err = object_set_key(o, x->key);
         if (!err && gs_bad_metadata(x, o, resource))
                 return;
+        if (!err && s->gs->testbench)
+                err = gs_note(o, crc);
         if (!err)
                 err = gs_default_type(o, x->in_parts ? type : http_header(&x->rq, "content-type"));
         if (err)

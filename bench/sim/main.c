@@ -64,6 +64,7 @@ static const char usage[] =
         "  --hns                   gs: buckets have a hierarchical namespace\n"
         "  --versioning            gs: versions that are replaced stay readable by generation\n"
         "  --no-move               gs: moveTo is not there (404)\n"
+        "  --testbench             gs: the ways of the vendor's testbench\n"
         "  --name-pause TIME       gs: a name is changed again only after that, as 1s (429)\n"
         "  --rewrite-chunk SIZE    gs: a call of rewriteTo copies so many bytes\n"
         "  --resume-short SIZE     gs: a chunk of a resumable session keeps so many bytes\n"
@@ -96,6 +97,7 @@ enum {
         OPT_HNS,
         OPT_VERSIONING,
         OPT_NO_MOVE,
+        OPT_TESTBENCH,
         OPT_NAME_PAUSE,
         OPT_REWRITE_CHUNK,
         OPT_RESUME_SHORT,
@@ -128,6 +130,7 @@ static const struct option longs[] = {
         {"hns", no_argument, NULL, OPT_HNS},
         {"versioning", no_argument, NULL, OPT_VERSIONING},
         {"no-move", no_argument, NULL, OPT_NO_MOVE},
+        {"testbench", no_argument, NULL, OPT_TESTBENCH},
         {"name-pause", required_argument, NULL, OPT_NAME_PAUSE},
         {"rewrite-chunk", required_argument, NULL, OPT_REWRITE_CHUNK},
         {"resume-short", required_argument, NULL, OPT_RESUME_SHORT},
@@ -235,6 +238,9 @@ static int set_odd_option(struct options *o, int opt, const char *value)
                 return 0;
         case OPT_NO_MOVE:
                 o->gs.no_move = true;
+                return 0;
+        case OPT_TESTBENCH:
+                o->gs.testbench = true;
                 return 0;
         case OPT_NAME_PAUSE:
                 return fault_parse_duration(value, &o->name_pause_ns)

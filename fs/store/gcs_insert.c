@@ -68,8 +68,8 @@ static int write_head(struct op *op, const char *key, const char *upload_for)
         buf_reset(&op->text);
         return buf_addf(&op->text,
                         "--" BOUNDARY "\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n"
-                        "%s\r\n--" BOUNDARY "\r\nContent-Type: application/octet-stream\r\n\r\n",
-                        text);
+                        "%s\r\n--" BOUNDARY "\r\nContent-Type: %s\r\n\r\n",
+                        text, json_string(json_get(j, "contentType"), GCS_TYPE));
 }
 
 int gcs_insert(struct store_kind *k, struct op *op, const char *key, const char *upload_for)

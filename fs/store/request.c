@@ -145,11 +145,24 @@ static void say(const struct op *op, const char *outcome)
                  outcome);
 }
 
+/* A condition that does not hold is an answer; the server's words tell which one it was. */
+static void mention(const struct op *op, int err)
+{
+        const struct op_fault *f = &op->fault;
+
+        if ((err == -EEXIST || err == -ESTALE) && *f->message)
+                log_info("store: %s %s/%s: %d %s: %s: %s", verb_names[op->verb], op->s->bucket,
+                         op->key ? op->key : "", f->status, *f->code ? f->code : "-", f->message,
+                         strerror(-err));
+}
+
 static void end(struct op *op, int err)
 {
         if (err && worth_a_line(op, err)) {
                 __atomic_add_fetch(&op->s->errors, 1, __ATOMIC_RELAXED);
                 say(op, strerror(-err));
+        } else if (err) {
+                mention(op, err);
         }
         op->finish(op, err);
         op_free(op);
