@@ -91,6 +91,7 @@ struct store_config {
         enum store_checksums checksums; /* s3 */
         const char *billing_project;    /* gs: pays for the requests */
         const char *kms_key;            /* gs: encrypts what is written */
+        const char *csek_file;          /* gs: a file with a key of the customer's */
         enum store_way upload;          /* gs */
         unsigned connections;           /* most at once for data; 0: 16 */
         unsigned workers;               /* I/O threads; 0: one for every 8 cores */

@@ -66,6 +66,13 @@ int gs_default_type(struct object *o, const char *type);
  * with them later; true with the reply set. */
 int gs_note(struct object *o, const char *crc);
 bool gs_bad_note(struct exchange *x, const struct object *o);
+/* gs_key.c. Takes the customer's key that the request gives to the object. True when the reply is
+ * set to an error. */
+bool gs_bad_encryption(struct exchange *x, struct object *o);
+/* Whether the key that is given is not the object's; *missing: it has one, and none is given. */
+bool gs_key_is_wrong(struct exchange *x, const struct object *o, bool of_source, bool *missing);
+/* The same, and one that is missing is an error. */
+bool gs_key_is_missing(struct exchange *x, const struct object *o, bool of_source);
 /* The object that is there, and is as cond says (NULL: any), of generation `gen` (-1: the present
  * one). NULL with the reply set; `reading`: 304 where nothing has changed. */
 struct object *gs_find(struct service *s, struct exchange *x, const char *bucket, const char *key,

@@ -25,7 +25,7 @@ static struct object *make_copy(struct service *s, struct exchange *x, const str
                         return NULL;
                 err = gs_default_type(o, NULL);
         }
-        if (!err && gs_bad_note(x, o))
+        if (!err && (gs_bad_note(x, o) || gs_bad_encryption(x, o)))
                 return NULL;
         if (!err)
                 err = gs_take_kms_key(x, "destinationKmsKeyName", o);
@@ -45,8 +45,10 @@ static struct object *find_source(struct service *s, struct exchange *x, struct 
         if (gs_bad_json(x, x->text.p, x->text.len, resource) || gs_bad_cond(x, "if", cond) ||
             gs_bad_cond(x, "ifSource", &source))
                 return NULL;
-        return gs_find(s, x, x->bucket, x->key, gs_number(x, "sourceGeneration", -1), &source,
-                       false);
+        CLEANUP(object_unrefp)
+        struct object *from = gs_find(s, x, x->bucket, x->key, gs_number(x, "sourceGeneration", -1),
+                                      &source, false);
+        return from && !gs_key_is_missing(x, from, true) ? TAKE_PTR(from) : NULL;
 }
 
 /* A token is GENERATION.DONE of the source; false when it is of another source. */
@@ -142,6 +144,10 @@ void gs_move(struct service *s, struct exchange *x)
                 move_half(s, x, &source, &cond);
                 return;
         }
+        CLEANUP(object_unrefp)
+        struct object *from = gs_find(s, x, x->bucket, x->key, -1, NULL, false);
+        if (!from || gs_key_is_missing(x, from, false))
+                return;
         const struct vault_move m = {x->key, x->other_key, &source, &cond, false};
         int err = vault_move(s->vault, x->bucket, &m, &o);
         if (err)
@@ -164,7 +170,7 @@ static bool bad_source(struct service *s, struct exchange *x, const struct json 
         if (match)
                 cond.gen = strtoll(match, NULL, 10);
         from = gs_find(s, x, x->bucket, name, gen ? strtoll(gen, NULL, 10) : -1, &cond, false);
-        if (!from)
+        if (!from || gs_key_is_missing(x, from, false))
                 return true;
         if (object_append(o, from, 0, from->size)) {
                 gs_fail(x, -ENOMEM);

@@ -89,8 +89,18 @@ void gs_get(struct service *s, struct exchange *x)
 {
         CLEANUP(object_unrefp) struct object *o = find_to_read(s, x);
 
-        if (o)
+        bool missing;
+
+        if (!o || gs_key_is_wrong(x, o, false, &missing))
+                return;
+        if (missing) { /* its checksums are not told */
+                CLEANUP(object_unrefp) struct object *bare = object_clone(o, o->key);
+                if (bare)
+                        bare->has_crc = false;
+                gs_reply_object(x, bare ? bare : o, NULL);
+        } else {
                 gs_reply_object(x, o, NULL);
+        }
 }
 
 void gs_media(struct service *s, struct exchange *x)
@@ -99,7 +109,7 @@ void gs_media(struct service *s, struct exchange *x)
         const char *type;
         char crc[9];
 
-        if (!o)
+        if (!o || gs_key_is_missing(x, o, false))
                 return;
         int ranged = exchange_range(x, o);
         if (ranged < 0) {

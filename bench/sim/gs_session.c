@@ -50,6 +50,8 @@ void gs_session_create(struct service *s, struct exchange *x)
         int err = o ? gs_default_type(o, type) : -ENOMEM;
         if (!err)
                 err = gs_take_kms_key(x, "kmsKeyName", o);
+        if (!err && gs_bad_encryption(x, o))
+                return;
         if (!err)
                 err = keep_conditions(x, o, resource);
         if (!err)

@@ -77,7 +77,7 @@ void gs_put(struct service *s, struct exchange *x, struct object *o, const struc
 {
         int err = gs_take_kms_key(x, "kmsKeyName", o);
 
-        if (gs_bad_note(x, o))
+        if (gs_bad_note(x, o) || gs_bad_encryption(x, o))
                 return;
         if (!err)
                 err = vault_put(s->vault, x->bucket, o, cond);

@@ -29,6 +29,7 @@ noinst_LTLIBRARIES += %D%/libsim.la
 	%D%/gs_copy.c \
 	%D%/gs_dispatch.c \
 	%D%/gs_folder.c \
+	%D%/gs_key.c \
 	%D%/gs_list.c \
 	%D%/gs_object.c \
 	%D%/gs_reply.c \

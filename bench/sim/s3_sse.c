@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/digest.h"
+#include "bench/sim/gs.h"
 #include "bench/sim/s3.h"
 #include "base/banned.h"
 
@@ -53,6 +54,8 @@ bool s3_bad_encryption(struct exchange *x, struct object *o)
 {
         const char *mode = s3_in(x, SSE);
 
+        if (x->google)
+                return gs_bad_encryption(x, o);
         if (mode && strcmp(mode, "AES256") && strcmp(mode, "aws:kms") &&
             strcmp(mode, "aws:kms:dsse")) {
                 s3_refuse(x, 400, "InvalidArgument", "The encryption method is not known.");
@@ -80,6 +83,8 @@ bool s3_key_is_missing(struct exchange *x, const struct object *o, bool of_sourc
         const char *prefix = of_source ? "x-amz-copy-source-" : "x-amz-";
         const char *want = object_meta(o, SSE_MD5), *given = key_header(x, prefix, "key-MD5");
 
+        if (x->google)
+                return gs_key_is_missing(x, o, of_source);
         if (bad_key(x, prefix))
                 return true;
         if (want && !given)

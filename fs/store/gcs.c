@@ -9,6 +9,8 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/digest.h"
+#include "store/customer_key.h"
 #include "base/banned.h"
 
 static void gcs_close(struct store_kind *k)
@@ -19,6 +21,7 @@ static void gcs_close(struct store_kind *k)
         free(k->endpoint);
         free(k->billing_project);
         free(k->kms_key);
+        explicit_bzero(&k->csek, sizeof k->csek);
         free(k);
 }
 
@@ -109,6 +112,26 @@ static int open_credentials(struct store_kind *k, const struct store_config *cfg
         return cred_chain_open(&want, &k->creds, why, nwhy);
 }
 
+static int open_csek(struct store_kind *k, const char *file, char *why, size_t nwhy)
+{
+        uint8_t key[CUSTOMER_KEY_LEN], sum[SHA256_LEN];
+
+        if (!file || !*file)
+                return 0;
+        if (k->kms_key) {
+                snprintf(why, nwhy, "kms_key and csek_file are both given: give one");
+                return -EINVAL;
+        }
+        int err = customer_key_read("csek_file", file, k->endpoint, key, why, nwhy);
+        if (err)
+                return err;
+        base64_encode(key, sizeof key, k->csek.key);
+        sha256(key, sizeof key, sum);
+        base64_encode(sum, sizeof sum, k->csek.sha256);
+        explicit_bzero(key, sizeof key);
+        return 0;
+}
+
 static int dup_setting(char **to, const char *from)
 {
         return from && *from && !(*to = strdup(from)) ? -ENOMEM : 0;
@@ -131,6 +154,8 @@ static int gcs_open(const struct store_config *cfg, const struct store_place *pl
         int err = set_endpoint(k, cfg, &facts, why, nwhy);
         if (!err)
                 err = open_credentials(k, cfg, &facts, why, nwhy);
+        if (!err)
+                err = open_csek(k, cfg->csek_file, why, nwhy);
         if (err)
                 return err;
         *out = TAKE_PTR(k);

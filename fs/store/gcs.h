@@ -20,8 +20,11 @@ struct store_kind {
         bool emulator;         /* not the vendor's, which is known by its name */
         char *billing_project; /* or NULL */
         char *kms_key;         /* or NULL */
-        bool keys;             /* HMAC: all requests are of the XML API */
-        long skew_s;           /* atomic: the server's clock less ours; keys sign the time */
+        struct {
+                char key[48], sha256[48]; /* in base64; "": none */
+        } csek;
+        bool keys;   /* HMAC: all requests are of the XML API */
+        long skew_s; /* atomic: the server's clock less ours; keys sign the time */
         enum store_way upload;
         bool folders;       /* atomic: the bucket has a hierarchical namespace */
         bool no_move;       /* atomic: the server has no moveTo */
@@ -58,7 +61,12 @@ int gcs_bucket_path(struct buf *path, const struct store_kind *k, const char *re
 int gcs_object_path(struct buf *path, const struct store_kind *k, const char *key);
 /* Appends "?userProject=" to the path of an inner request of a batch, if there is one. */
 void gcs_batch_query(struct buf *path, const struct store_kind *k);
-/* The key that what is written is encrypted with, by the name that the call has for it. */
+/* The key of the customer, if there is one, for an object that is read or written, or for the
+ * source of a copy. */
+void gcs_csek(struct gcs_msg *m, const struct store_kind *k);
+void gcs_csek_source(struct gcs_msg *m, const struct store_kind *k);
+/* The key that what is written is encrypted with: Google's, by the name that the call has for it,
+ * or the customer's. */
 void gcs_kms(struct gcs_msg *m, const struct store_kind *k, const char *name);
 /* Fills op->rq but for a body that m->text is not. */
 int gcs_send(struct store_kind *k, struct op *op, struct gcs_msg *m);

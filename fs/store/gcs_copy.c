@@ -44,6 +44,7 @@ int gcs_rewrite(struct store_kind *k, struct op *op)
         uri_encode(&m.path, op->key, false);
         gcs_cond(&m, op);
         gcs_kms(&m, k, "destinationKmsKeyName");
+        gcs_csek_source(&m, k);
         if (op->src_match)
                 gcs_query(&m, "ifSourceGenerationMatch", op->src_match);
         if (op->next)
@@ -134,6 +135,7 @@ static int move(struct store_kind *k, struct op *op)
         buf_adds(&m.path, "/moveTo/o/");
         uri_encode(&m.path, op->key, false);
         gcs_query(&m, "fields", gcs_fields);
+        gcs_csek(&m, k);
         gcs_cond(&m, op);
         if (op->src_match)
                 gcs_query(&m, "ifSourceGenerationMatch", op->src_match);

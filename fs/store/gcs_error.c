@@ -17,13 +17,26 @@ static const struct {
         const char *reason;
         int answer;
 } reasons[] = {
-        {"rateLimitExceeded", OP_SLOW},  {"userRateLimitExceeded", OP_SLOW},
-        {"SlowDown", OP_SLOW},           {"backendError", OP_RETRY},
-        {"internalError", OP_RETRY},     {"storageTotalQuotaExceeded", -ENOSPC},
-        {"InternalError", OP_RETRY},     {"ServiceUnavailable", OP_SLOW},
-        {"uploadTooLarge", -EFBIG},      {"EntityTooLarge", -EFBIG},
-        {"BadDigest", OP_DAMAGED},       {"InvalidDigest", OP_DAMAGED},
-        {"notImplemented", -EOPNOTSUPP}, {"NotImplemented", -EOPNOTSUPP},
+        {"rateLimitExceeded", OP_SLOW},
+        {"userRateLimitExceeded", OP_SLOW},
+        {"SlowDown", OP_SLOW},
+        {"backendError", OP_RETRY},
+        {"internalError", OP_RETRY},
+        {"storageTotalQuotaExceeded", -ENOSPC},
+        {"InternalError", OP_RETRY},
+        {"ServiceUnavailable", OP_SLOW},
+        {"uploadTooLarge", -EFBIG},
+        {"EntityTooLarge", -EFBIG},
+        {"BadDigest", OP_DAMAGED},
+        {"InvalidDigest", OP_DAMAGED},
+        {"resourceIsEncryptedWithCustomerEncryptionKey", -EACCES},
+        {"ResourceIsEncryptedWithCustomerEncryptionKey", -EACCES},
+        {"resourceNotEncryptedWithCustomerEncryptionKey", -EACCES},
+        {"ResourceNotEncryptedWithCustomerEncryptionKey", -EACCES},
+        {"customerEncryptionKeyIsIncorrect", -EACCES},
+        {"CustomerEncryptionKeyIsIncorrect", -EACCES},
+        {"notImplemented", -EOPNOTSUPP},
+        {"NotImplemented", -EOPNOTSUPP},
 };
 
 bool gcs_ok(const struct op *op)

@@ -73,6 +73,7 @@ int gcs_multipart_part(struct store_kind *k, struct op *op)
         snprintf(number, sizeof number, "%u", op->partno);
         gcs_query(&m, "partNumber", number);
         gcs_xml_hash(&m, op->body.crc32c, hash);
+        gcs_csek(&m, k);
         op->rq.body_read = op->body.read;
         op->rq.body_arg = op->body.arg;
         op->rq.body_len = op->body.len;
@@ -148,6 +149,7 @@ static int complete(struct store_kind *k, struct op *op)
                 err = begin(k, op, &m, op->id);
         m.text = &op->text;
         m.type = "application/xml";
+        gcs_csek(&m, k);
         return err ? err : gcs_send(k, op, &m);
 }
 

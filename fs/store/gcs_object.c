@@ -17,6 +17,7 @@ int gcs_head(struct store_kind *k, struct op *op, const char *key)
                 return gcs_xml_head(k, op, key);
         gcs_object_path(&m.path, k, key);
         gcs_query(&m, "fields", gcs_fields);
+        gcs_csek(&m, k); /* else no checksum is told */
         return gcs_send(k, op, &m);
 }
 
@@ -53,6 +54,7 @@ int gcs_get_build(struct store_kind *k, struct op *op)
         }
         if (version)
                 gcs_query(&m, "generation", version);
+        gcs_csek(&m, k);
         gcs_header(&m, "Accept-Encoding", "gzip"); /* as it is stored, never unpacked on the way */
         return gcs_send(k, op, &m);
 }

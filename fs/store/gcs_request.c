@@ -59,8 +59,33 @@ void gcs_batch_query(struct buf *path, const struct store_kind *k)
         uri_encode(path, k->billing_project, false);
 }
 
+static void add_csek(struct gcs_msg *m, const struct store_kind *k, const char *const names[3])
+{
+        if (!*k->csek.key)
+                return;
+        gcs_header(m, names[0], "AES256");
+        gcs_header(m, names[1], k->csek.key);
+        gcs_header(m, names[2], k->csek.sha256);
+}
+
+void gcs_csek(struct gcs_msg *m, const struct store_kind *k)
+{
+        static const char *const names[] = {"x-goog-encryption-algorithm", "x-goog-encryption-key",
+                                            "x-goog-encryption-key-sha256"};
+        add_csek(m, k, names);
+}
+
+void gcs_csek_source(struct gcs_msg *m, const struct store_kind *k)
+{
+        static const char *const names[] = {"x-goog-copy-source-encryption-algorithm",
+                                            "x-goog-copy-source-encryption-key",
+                                            "x-goog-copy-source-encryption-key-sha256"};
+        add_csek(m, k, names);
+}
+
 void gcs_kms(struct gcs_msg *m, const struct store_kind *k, const char *name)
 {
+        gcs_csek(m, k);
         if (k->kms_key && m->xml)
                 gcs_header(m, name, k->kms_key);
         else if (k->kms_key)

@@ -124,6 +124,7 @@ static int to_session(struct store_kind *k, struct op *op, struct gcs_msg *m)
         const char *path = s && *s->path ? s->path : strchr(op->id, '.') + 1;
 
         m->xml = true; /* there is a query, so who pays is said by a header */
+        gcs_csek(m, k);
         return buf_adds(&m->path, path) ? -ENOMEM : gcs_send(k, op, m);
 }
 

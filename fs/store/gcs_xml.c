@@ -97,6 +97,7 @@ void gcs_xml_hash(struct gcs_msg *m, uint32_t crc32c, char text[GCS_HASH_LEN])
 int gcs_xml_head(struct store_kind *k, struct op *op, const char *key)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_HEAD);
+        gcs_csek(&m, k);
         gcs_header(&m, "Accept-Encoding", "gzip"); /* the length of what is stored */
         return gcs_xml_path(&m, k, key) ? -ENOMEM : gcs_send(k, op, &m);
 }
@@ -162,6 +163,7 @@ int gcs_xml_copy(struct store_kind *k, struct op *op, const char *from)
         if (op->src_match)
                 gcs_header(&m, "x-goog-copy-source-if-generation-match", op->src_match);
         gcs_cond(&m, op);
+        gcs_csek_source(&m, k);
         gcs_kms(&m, k, "x-goog-encryption-kms-key-name");
         return gcs_send(k, op, &m);
 }

@@ -5,6 +5,8 @@ noinst_LTLIBRARIES += %D%/libstore.la
 	%D%/aws_host.c \
 	%D%/aws_host.h \
 	%D%/copy_parts.c \
+	%D%/customer_key.c \
+	%D%/customer_key.h \
 	%D%/cred.c \
 	%D%/cred.h \
 	%D%/cred_aws.c \

@@ -25,6 +25,7 @@ int store_open_params(const struct params *p, const char *url, struct store **ou
                 .checksums = (enum store_checksums)p->checksums,
                 .billing_project = p->billing_project,
                 .kms_key = p->kms_key,
+                .csek_file = p->csek_file,
                 .upload = (enum store_way)p->upload,
                 .connections = (unsigned)p->connections,
                 .workers = (unsigned)p->workers,

@@ -3,64 +3,22 @@
 #include "store/s3.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "store/customer_key.h"
 
 #include "base/banned.h"
 
-enum { KEY_LEN = 32 };
-
-/* The bytes of the key: as they are, or in base64 with a newline. */
-static int read_key(const char *file, uint8_t key[KEY_LEN])
-{
-        char text[128];
-        uint8_t bytes[96];
-        CLEANUP(closep) int fd = open(file, O_RDONLY | O_CLOEXEC);
-        ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-        int err = 0;
-
-        if (n < 0)
-                return -errno;
-        if (n == KEY_LEN) {
-                memcpy(key, text, KEY_LEN);
-        } else {
-                while (n && strchr(" \r\n", text[n - 1]))
-                        n--;
-                text[n] = 0;
-                if (base64_decode(text, bytes, sizeof bytes) == KEY_LEN)
-                        memcpy(key, bytes, KEY_LEN);
-                else
-                        err = -EINVAL;
-        }
-        explicit_bzero(text, sizeof text);
-        explicit_bzero(bytes, sizeof bytes);
-        return err;
-}
-
 static int open_customer_key(struct store_kind *k, const char *file, char *why, size_t nwhy)
 {
-        uint8_t key[KEY_LEN], sum[MD5_LEN];
-        bool secret = !k->endpoint || !strncmp(k->endpoint, "https:", 6) ||
-                      http_on_this_machine(k->endpoint);
+        uint8_t key[CUSTOMER_KEY_LEN], sum[MD5_LEN];
 
-        if (!secret) {
-                snprintf(why, nwhy,
-                         "sse_c_key_file: the key would travel in clear text to %s: give "
-                         "an https endpoint",
-                         k->endpoint);
-                return -EINVAL;
-        }
-        int err = read_key(file, key);
-        if (err) {
-                snprintf(why, nwhy,
-                         "sse_c_key_file %s: %s: name a file of 32 bytes, or of their base64", file,
-                         err == -EINVAL ? "no such key" : strerror(-err));
+        int err = customer_key_read("sse_c_key_file", file, k->endpoint, key, why, nwhy);
+        if (err)
                 return err;
-        }
         base64_encode(key, sizeof key, k->sse_c.key);
         md5(key, sizeof key, sum);
         base64_encode(sum, sizeof sum, k->sse_c.md5);

@@ -19,6 +19,7 @@ mount_tests = \
 	%D%/encryption.sh \
 	%D%/end.sh \
 	%D%/gs_append.sh \
+	%D%/gs_csek.sh \
 	%D%/gs_keys.sh \
 	%D%/gs_listing.sh \
 	%D%/gs_often.sh \

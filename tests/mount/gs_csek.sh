@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# gs_csek.sh: with csek_file every object is encrypted with the customer's key, in each way of making one, and
+# read with it; without the key, or with another, nothing of it can be read.
+CKPTFS_TEST_SCHEME=gs
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 30
+head -c 32 /dev/urandom >"$tmp/key"
+head -c 32 /dev/urandom >"$tmp/other"
+base64 "$tmp/key" >"$tmp/key.base64"
+head -c 12000000 /dev/urandom >"$tmp/data"
+{ cat "$tmp/data"; echo tail; } >"$tmp/longer"
+start_store
+api=$CKPTFS_TEST_ENDPOINT/storage/v1/b/$CKPTFS_TEST_BUCKET/o
+# sealed NAME: what the store says without the key to who wants the bytes, and the checksum
+sealed() {
+	curl -s -o "$tmp/out" -w '%{http_code} ' "$api/$1?alt=media"
+	grep -o 'resourceIsEncryptedWithCustomerEncryptionKey' "$tmp/out" | head -n 1
+	curl -s "$api/$1" | grep -c crc32c
+}
+sealed_says='400 resourceIsEncryptedWithCustomerEncryptionKey
+0'
+
+for way in multipart compose resumable; do
+	mount_ckptfs part_size=5M attr_ttl=0 "csek_file=$tmp/key.base64" upload=$way
+	cp "$tmp/data" "$mnt/large"
+	expect_eq 0 $? "upload=$way: a large file is written"
+	echo small >"$mnt/small"
+	cp "$mnt/large" "$mnt/copy"
+	[ $way = resumable ] || echo tail >>"$mnt/copy"
+	mv "$mnt/copy" "$mnt/moved"
+	chmod 600 "$mnt/small"
+	mkdir "$mnt/dir"
+	mv "$mnt/small" "$mnt/dir/small"
+	mv "$mnt/dir" "$mnt/dir2"
+	check "and reads back" cmp "$tmp/data" "$mnt/large"
+	if [ $way = resumable ]; then check "so does a copy" cmp "$tmp/data" "$mnt/moved"
+	else check "so does what was copied, appended to and renamed" cmp "$tmp/longer" "$mnt/moved"; fi
+	expect_eq "small 600" "$(cat "$mnt/dir2/small") $(stat -c %a "$mnt/dir2/small")" "so does a small file"
+	for name in large moved dir2%2Fsmall; do
+		expect_eq "$sealed_says" "$(sealed $name)" "$name is nobody else's to read"
+	done
+	umount_ckptfs
+	[ $way = resumable ] || { mount_ckptfs "csek_file=$tmp/key"; rm -r "$mnt"/*; umount "$mnt"; mount_wait; }
+done
+
+mount_ckptfs "csek_file=$tmp/other"
+expect_eq "EACCES" "$(fdo open r "$mnt/large" read 10 | head -n 1 | tr ' ' '\n' | grep -v ok | head -n 1)" "another key reads nothing"
+expect_log 'customerEncryptionKeyIsIncorrect'
+umount_ckptfs "the daemon says why"
+refused() { "$builddir/ckptfs" -f -o "endpoint=$1,$2" gs://b "$mnt" 2>&1 | grep -q "$3"; }
+check "a key does not travel in clear text" refused http://192.0.2.1:80 "csek_file=$tmp/key" 'clear text'
+check "two keys are refused" refused "$CKPTFS_TEST_ENDPOINT" "csek_file=$tmp/key,kms_key=k" 'give one'
+check "a file that holds no key is refused" refused "$CKPTFS_TEST_ENDPOINT" "csek_file=$tmp/data" 'csek_file .*no such key'
+check "so is one that is not there" refused "$CKPTFS_TEST_ENDPOINT" "csek_file=$tmp/none" 'csek_file .*No such file'
