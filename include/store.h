@@ -85,6 +85,7 @@ struct store_config {
         const char *credentials;        /* gs: a credential file */
         bool anonymous;                 /* without credentials */
         bool requester_pays;            /* s3 */
+        const char *bucket_owner;       /* s3: the account that must be it */
         const char *sse;                /* s3: NULL, "AES256", "aws:kms" or "aws:kms:dsse" */
         const char *sse_kms_key;        /* s3: NULL is the account's */
         const char *sse_c_key_file;     /* s3: a file with a key of the customer's */

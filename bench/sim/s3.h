@@ -13,6 +13,8 @@
 #define S3_XML_HEAD "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 #define S3_XMLNS    " xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\""
 
+#define S3_OWNER "123456789012"
+
 enum {
         S3_KEY_MAX = 1024,
         S3_PAGE_MAX = 1000,

@@ -206,6 +206,21 @@ static bool pays(struct exchange *x)
         return true;
 }
 
+/* All buckets are of one account: "If the account ID that you provide does not match the actual
+ * owner of the bucket, the request fails with the HTTP status code 403 Forbidden" (API reference).
+ */
+static bool is_anothers(const struct exchange *x)
+{
+        static const char *const headers[] = {"x-amz-expected-bucket-owner",
+                                              "x-amz-source-expected-bucket-owner"};
+        for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+                const char *owner = s3_in(x, headers[i]);
+                if (owner && strcmp(owner, S3_OWNER))
+                        return true;
+        }
+        return false;
+}
+
 static void begin(struct service *s, struct exchange *x)
 {
         x->op = "Unknown";
@@ -228,7 +243,7 @@ static void begin(struct service *s, struct exchange *x)
         x->priv = op;
         x->to = op->to;
         x->chunked = is_chunked(x);
-        if (s->s3->requester_pays && *x->bucket && !pays(x))
+        if (is_anothers(x) || (s->s3->requester_pays && *x->bucket && !pays(x)))
                 s3_error(x, "AccessDenied");
         else if (strlen(x->key) > S3_KEY_MAX)
                 s3_error(x, "KeyTooLongError");

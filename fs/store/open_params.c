@@ -19,6 +19,7 @@ int store_open_params(const struct params *p, const char *url, struct store **ou
                 .credentials = p->credentials,
                 .anonymous = p->anonymous,
                 .requester_pays = p->requester_pays,
+                .bucket_owner = p->bucket_owner,
                 .sse = p->sse ? param_choice("sse", p->sse, sse, sizeof sse) : NULL,
                 .sse_kms_key = p->sse_kms_key,
                 .sse_c_key_file = p->sse_c_key_file,

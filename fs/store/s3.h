@@ -18,6 +18,7 @@ struct store_kind {
         struct cred_chain *creds;
         struct cred_chain *session; /* of a directory bucket, else NULL */
         bool requester_pays;
+        char *bucket_owner;      /* NULL: any */
         char *sse, *sse_kms_key; /* NULL: as the bucket says */
         struct {
                 char key[48], md5[28]; /* base64; "" without a key of the customer's */

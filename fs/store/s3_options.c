@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* s3_options.c: what the user may ask of S3 for every request: who pays, and how it encrypts. */
+/* s3_options.c: what the user may ask of S3 for every request: who pays, whose the bucket is, and
+ * how it encrypts. */
 #include "store/s3.h"
 
 #include <errno.h>
@@ -31,6 +32,12 @@ static bool given(const char *text)
         return text && *text;
 }
 
+static bool is_account(const char *text)
+{
+        enum { DIGITS = 12 };
+        return strlen(text) == DIGITS && strspn(text, "0123456789") == DIGITS;
+}
+
 int s3_options_open(struct store_kind *k, const struct store_config *cfg, char *why, size_t nwhy)
 {
         const char *sse = given(cfg->sse) && strcmp(cfg->sse, "default") != 0 ? cfg->sse : NULL;
@@ -46,6 +53,13 @@ int s3_options_open(struct store_kind *k, const struct store_config *cfg, char *
                 snprintf(why, nwhy, "sse_c_key_file and sse are both given: give one");
                 return -EINVAL;
         }
+        if (given(cfg->bucket_owner) && !is_account(cfg->bucket_owner)) {
+                snprintf(why, nwhy, "bucket_owner %s is no account: give its 12 digits",
+                         cfg->bucket_owner);
+                return -EINVAL;
+        }
+        if (given(cfg->bucket_owner) && !(k->bucket_owner = strdup(cfg->bucket_owner)))
+                return -ENOMEM;
         if (sse && !(k->sse = strdup(sse)))
                 return -ENOMEM;
         if (given(cfg->sse_kms_key) && !(k->sse_kms_key = strdup(cfg->sse_kms_key)))
@@ -56,6 +70,7 @@ int s3_options_open(struct store_kind *k, const struct store_config *cfg, char *
 
 void s3_options_close(struct store_kind *k)
 {
+        free(k->bucket_owner);
         free(k->sse);
         free(k->sse_kms_key);
         explicit_bzero(&k->sse_c, sizeof k->sse_c);
@@ -94,6 +109,10 @@ void s3_option_headers(const struct store_kind *k, const struct op *op, struct s
 
         if (k->requester_pays)
                 s3_header(m, "x-amz-request-payer", "requester");
+        if (k->bucket_owner)
+                s3_header(m, "x-amz-expected-bucket-owner", k->bucket_owner);
+        if (k->bucket_owner && copies)
+                s3_header(m, "x-amz-source-expected-bucket-owner", k->bucket_owner);
         if (begins && k->sse)
                 s3_header(m, "x-amz-server-side-encryption", k->sse);
         if (begins && k->sse_kms_key)

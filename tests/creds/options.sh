@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/mount.sh"
 . "$srcdir/tests/lib/creds.sh"
 need_fuse
-plan 11
+plan 13
 CKPTFS_TEST_BUCKET=bkt CKPTFS_TEST_SCHEME=s3
 export AWS_EC2_METADATA_DISABLED=true HOME="$home"
 unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
@@ -15,6 +15,10 @@ identity '{"keys": {}}'
 refused "who does not pay is refused" 'denied' $keys
 # shellcheck disable=SC2086
 opens "who does, is not" $keys -orequester_pays
+# shellcheck disable=SC2086
+refused "a bucket of another account is refused" 'denied' $keys -orequester_pays -obucket_owner=210987654321
+# shellcheck disable=SC2086
+opens "that of the account that is named, is not" $keys -orequester_pays -obucket_owner=123456789012
 sim_options='' sim_store="--data $tmp/store"
 mkdir "$tmp/store"
 identity '{"keys": {}}'

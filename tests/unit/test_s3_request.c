@@ -169,6 +169,17 @@ static const struct {
          HTTP_GET,
          {"x-amz-request-payer: requester"},
          "x-amz-server-side"},
+        {{.bucket_owner = "123456789012"},
+         OP_LIST,
+         HTTP_GET,
+         {"x-amz-expected-bucket-owner: 123456789012"},
+         "x-amz-source-expected"},
+        {{.bucket_owner = "123456789012"},
+         OP_PART_COPY,
+         HTTP_PUT,
+         {"x-amz-expected-bucket-owner: 123456789012",
+          "x-amz-source-expected-bucket-owner: 123456789012"},
+         "x-amz-request-payer"},
         {{.sse = "AES256"},
          OP_PUT,
          HTTP_PUT,
@@ -249,6 +260,8 @@ static const struct {
         struct store_config cfg;
         const char *why;
 } wrong[] = {
+        {{.bucket_owner = "12345678901x"},
+         "bucket_owner 12345678901x is no account: give its 12 digits"},
         {{.sse_kms_key = "x"}, "sse_kms_key is given but sse is default: add sse=aws:kms"},
         {{.sse = "AES256", .sse_kms_key = "x"},
          "sse_kms_key is given but sse is AES256: add sse=aws:kms"},
