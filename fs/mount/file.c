@@ -91,7 +91,8 @@ void file_unref(struct file *f)
 {
         if (!f || atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) > 1)
                 return;
-        assert(!f->locked.inflight && !f->locked.upload);
+        assert(!f->locked.inflight && !f->locked.leaving && !f->locked.upload);
+        free(f->locked.attempt);
         file_clear_locked(f);
         free_garbage(f->locked.data.garbage);
         end_reader(f->locked.reader);
@@ -121,7 +122,7 @@ void file_enter(struct file *f, struct outcome *out)
 static void count_locked(struct file *f)
 {
         struct file_tally *t = f->env->tally;
-        bool busy = f->locked.inflight || f->locked.share_waits;
+        bool busy = f->locked.inflight || f->locked.leaving || f->locked.share_waits;
 
         if (busy == f->locked.tallied)
                 return;
@@ -247,22 +248,19 @@ static void drop_waiting_locked(struct file *f, struct outcome *out)
                 t->next = out->done;
                 out->done = t;
                 f->locked.inflight--;
+                t->attempt->inflight--;
         }
         f->locked.waiting_last = &f->locked.waiting;
 }
 
-/* What a failed version still needs: its requests ended, its upload aborted, its callers told. Then
- * the file is the version before it again. */
+/* The callers of a failed version are told, and the file is the version before it again. What is
+ * left of it at the store goes behind that. */
 static void fail_advance_locked(struct file *f, struct outcome *out)
 {
         drop_waiting_locked(f, out);
-        if (f->locked.inflight)
-                return; /* a part that is on its way could outlive the abort */
-        if (f->locked.upload) {
-                task_abort_locked(f, out);
-                if (f->locked.inflight)
-                        return;
-        }
+        if (f->locked.finishing && f->locked.inflight)
+                return; /* it may publish yet */
+        attempt_leave_locked(f, out);
         int err = f->locked.err;
         out->gone = err == -ESTALE || err == -EEXIST;
         f->locked.failed = f->locked.dirty;

@@ -12,6 +12,20 @@
 
 #include "base/banned.h"
 
+/* A part that is on its way could outlive the abort: it comes last. */
+static void end_attempt_locked(struct file *f, struct outcome *out, struct attempt *a)
+{
+        if (a->inflight)
+                return;
+        struct task *t = a->upload ? task_left_locked(f, out, TASK_ABORT, a) : NULL;
+        if (t) {
+                t->upload = TAKE_PTR(a->upload);
+                return;
+        }
+        store_upload_free(a->upload); /* no memory to do more: it stays there */
+        free(a);
+}
+
 void file_abort(struct file *f, int err)
 {
         struct outcome out;
@@ -21,6 +35,37 @@ void file_abort(struct file *f, int err)
                 file_set_error_locked(f, err);
         file_advance_locked(f, &out);
         file_leave(f, &out);
+}
+
+void attempt_leave_locked(struct file *f, struct outcome *out)
+{
+        struct attempt *a = f->locked.attempt;
+
+        f->locked.state = UPLOAD_NONE;
+        if (!a)
+                return;
+        f->locked.attempt = NULL;
+        a->left = true;
+        a->upload = TAKE_PTR(f->locked.upload);
+        f->locked.leaving += a->inflight;
+        f->locked.inflight = f->locked.fills = f->locked.copies = 0;
+        end_attempt_locked(f, out, a);
+}
+
+bool attempt_ended_locked(struct file *f, struct outcome *out, struct task *t, int err)
+{
+        struct attempt *a = t->attempt;
+
+        a->inflight--;
+        if (!a->left) {
+                f->locked.inflight--;
+                return false;
+        }
+        f->locked.leaving--;
+        if (t->kind == TASK_ABORT)
+                task_aborted_locked(f, t, err);
+        end_attempt_locked(f, out, a);
+        return true;
 }
 
 /* --- names
@@ -235,7 +280,7 @@ void file_shutdown(struct file *f)
         file_advance_locked(f, &out);
         file_leave(f, &out);
         pthread_mutex_lock(&f->mtx);
-        while (f->locked.inflight)
+        while (f->locked.inflight || f->locked.leaving)
                 pthread_cond_wait(&f->idle, &f->mtx);
         pthread_mutex_unlock(&f->mtx);
 }

@@ -51,11 +51,21 @@ enum task_kind {
         TASK_ABORT
 };
 
+/* What is under way for one version. When the version fails, its callers are told at once: its
+ * requests end behind that, then its upload is aborted, while the file goes on with the version
+ * before it. */
+struct attempt {
+        unsigned inflight;           /* requests that are not done */
+        atomic_bool left;            /* it failed */
+        struct store_upload *upload; /* then: to be aborted when they are done */
+};
+
 /* A request that is to be made, then is under way. */
 struct task {
         struct task *next;
         enum task_kind kind;
         struct file *file;
+        struct attempt *attempt;
         struct part *part;           /* TASK_PART, TASK_STEP, TASK_PUT */
         struct pool_share share;     /* of the memory, for what is to be fetched */
         int err;                     /* it could not be made whole: it ends with this */
@@ -107,13 +117,15 @@ struct file {
                 enum upload_state state;
                 struct store_upload *upload;
                 struct task *waiting, **waiting_last; /* parts, until the upload is there */
-                unsigned inflight;                    /* requests that are not done */
-                int err;            /* this version fails: it is being cleaned up */
-                int last_err;       /* of the version that failed last */
-                unsigned epoch;     /* counts those that failed, */
-                unsigned published; /* and those that did not */
-                bool anyones;       /* something of this one was written by no handle */
-                bool over;          /* the mount has ended: nothing is taken any more */
+                struct attempt *attempt; /* of this version; NULL until its first request */
+                unsigned inflight;       /* requests that are not done, */
+                unsigned leaving;        /* and those of versions that failed */
+                int err;                 /* this version fails: it is being cleaned up */
+                int last_err;            /* of the version that failed last */
+                unsigned epoch;          /* counts those that failed, */
+                unsigned published;      /* and those that did not */
+                bool anyones;            /* something of this one was written by no handle */
+                bool over;               /* the mount has ended: nothing is taken any more */
                 unsigned holds;
                 bool if_absent;
                 bool dirty; /* differs from what was published last */
@@ -207,6 +219,12 @@ bool slots_reset_locked(struct file *f);
 /* Whether bytes of [from, to) were sent and are no longer here. */
 bool slots_lack_locked(const struct file *f, uint64_t from, uint64_t to);
 
+/* --- file_end.c */
+/* This version failed: what is under way of it ends behind the answer. */
+void attempt_leave_locked(struct file *f, struct outcome *out);
+/* A request has ended: counts it, and whether its version failed before; then that is all. */
+bool attempt_ended_locked(struct file *f, struct outcome *out, struct task *t, int err);
+
 /* --- commit.c */
 /* Goes on with the commit under way. */
 void commit_advance_locked(struct file *f, struct outcome *out);
@@ -239,6 +257,11 @@ const struct store_object *rebase_base_locked(const struct file *f, uint64_t *le
 /* --- task.c */
 /* A request to be made when the lock is left: counted, or NULL and the error is set. */
 struct task *task_new_locked(struct file *f, struct outcome *out, enum task_kind kind);
+/* The same for a version that failed: NULL, and nothing else is said. */
+struct task *task_left_locked(struct file *f, struct outcome *out, enum task_kind kind,
+                              struct attempt *a);
+/* The upload of a TASK_ABORT is gone, or stays. */
+void task_aborted_locked(const struct file *f, struct task *t, int err);
 /* Begins the upload. */
 void task_create_locked(struct file *f, struct outcome *out);
 /* Aborts the upload, if there is one. */

@@ -198,6 +198,9 @@ static int serve(struct command *c)
         if (!err) {
                 detach(c);
                 log_info("%s is mounted on %s (ckptfs " PACKAGE_VERSION ")", m->url, m->mountpoint);
+                if (m->params.stall_timeout > m->params.deadline)
+                        log_info("stall_timeout= is longer than deadline=, which ends a request "
+                                 "that stands still");
                 rename_find_left(m);
                 session_wait(session);
                 mount_finish(m);

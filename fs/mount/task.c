@@ -15,18 +15,44 @@
 
 #include "base/banned.h"
 
-struct task *task_new_locked(struct file *f, struct outcome *out, enum task_kind kind)
+static struct task *make_task_locked(struct file *f, enum task_kind kind, struct attempt *a)
 {
-        struct task *t = calloc(1, sizeof *t);
-        const char *key = f->locked.key;
+        struct task *t = a ? calloc(1, sizeof *t) : NULL;
 
-        if (!t || !(t->key = strdup(key))) {
+        if (!t || !(t->key = strdup(f->locked.key))) {
                 free(t);
-                file_set_error_locked(f, -ENOMEM);
                 return NULL;
         }
         t->kind = kind;
         t->file = file_ref(f);
+        t->attempt = a;
+        a->inflight++;
+        return t;
+}
+
+struct task *task_left_locked(struct file *f, struct outcome *out, enum task_kind kind,
+                              struct attempt *a)
+{
+        struct task *t = make_task_locked(f, kind, a);
+
+        if (!t)
+                return NULL;
+        f->locked.leaving++;
+        *out->tasks_last = t;
+        out->tasks_last = &t->next;
+        return t;
+}
+
+struct task *task_new_locked(struct file *f, struct outcome *out, enum task_kind kind)
+{
+        if (!f->locked.attempt)
+                f->locked.attempt = calloc(1, sizeof *f->locked.attempt);
+        struct task *t = make_task_locked(f, kind, f->locked.attempt);
+
+        if (!t) {
+                file_set_error_locked(f, -ENOMEM);
+                return NULL;
+        }
         t->upload = f->locked.upload;
         f->locked.inflight++;
         if (kind == TASK_PART && f->locked.state != UPLOAD_OPEN) {
@@ -226,19 +252,24 @@ static void succeeded_locked(struct file *f, struct outcome *out, struct task *t
         }
 }
 
+void task_aborted_locked(const struct file *f, struct task *t, int err)
+{
+        if (err)
+                log_warn("%s: its unfinished upload could not be aborted and stays at the store",
+                         f->locked.key);
+        store_upload_free(TAKE_PTR(t->upload));
+}
+
 static void ended_locked(struct file *f, struct outcome *out, struct task *t, int err,
                          const struct store_object *obj)
 {
-        f->locked.inflight--;
+        if (attempt_ended_locked(f, out, t, err))
+                return;
         f->locked.fills -= t->fill_to > 0;
         f->locked.fill_bytes -= t->fill_bytes;
         f->locked.copies -= t->kind == TASK_COPY;
         if (t->kind == TASK_ABORT) {
-                if (err)
-                        log_warn("%s: its unfinished upload could not be aborted and stays at the "
-                                 "store",
-                                 f->locked.key);
-                store_upload_free(TAKE_PTR(t->upload));
+                task_aborted_locked(f, t, err);
                 return;
         }
         if (t->kind == TASK_REMOVE) {
@@ -277,7 +308,9 @@ static void task_end(struct task *t, int err, const struct store_object *obj,
         struct outcome out;
 
         file_enter(f, &out);
-        if (t->kind == TASK_CREATE)
+        if (t->kind == TASK_CREATE && t->attempt->left)
+                t->attempt->upload = up;
+        else if (t->kind == TASK_CREATE)
                 created_locked(f, &out, err, up);
         ended_locked(f, &out, t, err, obj);
         t->next = out.done;
@@ -347,6 +380,8 @@ static int read_body(void *arg, uint64_t off, void *dst, size_t n)
 {
         struct task *t = arg;
         task_begun(t->part, t->file->env->pool);
+        if (t->attempt->left)
+                return -ECANCELED; /* nobody wants it any more */
         return part_read(t->part, off, dst, n);
 }
 
@@ -389,6 +424,8 @@ static int fill_data(void *arg, uint64_t at, const void *p, size_t n)
         struct part *part = t->part;
         uint64_t pos = t->fill_from + at, end = pos + n;
 
+        if (t->attempt->left)
+                return -ECANCELED;
         while (pos < end && t->cursor < part->nsegs) {
                 const struct seg *s = &part->segs[t->cursor];
                 uint64_t from = part->off + t->cursor_off, to = from + s->len;

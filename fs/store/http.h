@@ -41,6 +41,7 @@ struct http_req {
         bool fresh;            /* on a new connection */
         unsigned delay_ms;     /* begin no sooner */
         unsigned stall_min_ms; /* at least this long a silence is borne: the server works */
+        unsigned stall_max_ms; /* but no longer than this; 0: no such bound */
         uint64_t again_bytes;  /* not 0: it may be begun again at any time; about so many move */
         int (*prepare)(struct http_req *rq);
         enum http_method method;

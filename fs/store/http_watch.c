@@ -35,6 +35,8 @@ static bool stalled(struct http_worker *w, struct http_slot *slot)
 
         if (limit < rq->stall_min_ms)
                 limit = rq->stall_min_ms;
+        if (rq->stall_max_ms && limit > rq->stall_max_ms)
+                limit = rq->stall_max_ms;
         curl_easy_getinfo(slot->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
         curl_easy_getinfo(slot->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
         unsigned stage = (rq->body_len && (uint64_t)sent >= rq->body_len) + (rq->reply.len > 0);

@@ -180,12 +180,16 @@ static void resend(struct op *op, unsigned delay_ms)
 /* A try failed in a way that may pass: again later, or `err` when the time is over. */
 static void retry(struct op *op, int err)
 {
-        int64_t delay = retry_next(&op->retry, clock_ms(), op->rq.silent_ms,
-                                   op->fault.retry_after_ms, chance());
+        int64_t now = clock_ms();
+        int64_t delay =
+                retry_next(&op->retry, now, op->rq.silent_ms, op->fault.retry_after_ms, chance());
         if (delay < 0) {
                 end(op, err);
                 return;
         }
+        /* What stands still to the end of this try has no other. */
+        op->rq.stall_max_ms =
+                (unsigned)(op->retry.deadline_ms - (now + delay - op->retry.since_ms));
         __atomic_add_fetch(&op->s->retries, 1, __ATOMIC_RELAXED);
         log_debug("store: %s %s: %d %s %s: again in %" PRId64 " ms", verb_names[op->verb],
                   op->key ? op->key : "", op->fault.status, op->fault.code, op->fault.message,
@@ -317,6 +321,7 @@ struct op *op_new(struct store *s, enum op_verb verb, const char *key, void *arg
         op->rq.done = on_done;
         op->rq.lane = lane_of(verb);
         op->rq.stall_min_ms = op->rq.lane == HTTP_WORK ? SERVER_WORKS_MS : 0;
+        op->rq.stall_max_ms = s->deadline_ms;
         op->s = s;
         op->verb = verb;
         op->retry.deadline_ms = s->deadline_ms;

@@ -77,7 +77,7 @@ static int open_http(struct store *s, const struct store_config *cfg, char *why,
                 .connections = cfg->connections ? cfg->connections : CONNECTIONS,
                 .workers = cfg->workers ? cfg->workers : default_workers(),
                 .stall_timeout_ms = cfg->stall_timeout_ms ? cfg->stall_timeout_ms : STALL_MS,
-                .connect_timeout_ms = CONNECT_MS,
+                .connect_timeout_ms = s->deadline_ms < CONNECT_MS ? s->deadline_ms : CONNECT_MS,
                 .ca_bundle = s->ops->ca_bundle(s->kind, cfg->ca_bundle),
         };
         if (h.workers > h.connections)

@@ -2,6 +2,7 @@
 # Mounts whose store goes wrong as the JSON files say (storesim --faults, see storesim(1)).
 fault_tests = \
 	%D%/clock.sh \
+	%D%/deadline.sh \
 	%D%/gs_lost.sh \
 	%D%/gs_lost_keys.sh \
 	%D%/gs_rename_between.sh \
@@ -24,6 +25,7 @@ TESTS += $(fault_tests)
 # (write_refused.sh; gs_refused.sh has Google's).
 fault_gs_tests = \
 	%D%/gs/clock.sh \
+	%D%/gs/deadline.sh \
 	%D%/gs/name_excluded.sh \
 	%D%/gs/name_refused.sh \
 	%D%/gs/read.sh \

@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# deadline.sh: a store that stands still in the middle of an upload: the program is told after the
+# deadline, whatever stall_timeout says, and what is left of the upload is cleared away behind that.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 10
+start_store
+head -c 52000000 /dev/urandom >"$tmp/data"
+echo before >"$tmp/before"
+store_put file <"$tmp/before"
+mount_ckptfs part_size=5M attr_ttl=0 stall_timeout=600s deadline=6s
+check "a stall_timeout above the deadline is said" grep -q 'info: stall_timeout= is longer' "$mount_log"
+
+upload_is_there() { [ -n "$(store_uploads)" ]; }
+
+# The upload is there, then nothing is answered. The daemon would take 600 s for the parts.
+fdo_begin src "$tmp/data" open wt "$mnt/file" write 12000000 pause write 40000000 close
+wait_for 20 upload_is_there
+kill -STOP "$store_pid"
+: >"$tmp/fdo/go"
+timeout 100 tail -f --pid="$fdo_pid" /dev/null
+expect_eq 0 $? "the close of 52 MB ends"
+kill -CONT "$store_pid"
+case $(cat "$tmp/fdo/out") in
+*ETIMEDOUT*) ok "with ETIMEDOUT" ;;
+*) not_ok "with ETIMEDOUT"; diag "$(cat "$tmp/fdo/out")" ;;
+esac
+check "the upload is aborted behind the answer" wait_for 30 sh -c '[ -z "$("$1" uploads)" ]' sh \
+	"$tools/tests/lib/objects"
+same "and the version before stands" "$tmp/before" file
+expect_log 'file: not published'
+expect_log 'store: upload-part'
+
+expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/file" write 12000000 close)" \
+	"the next version is written"
+check "and right" sh -c 'head -c 12000000 "$1" | cmp - "$2"' sh "$tmp/data" "$mnt/file"
+umount_ckptfs
+
+# The end of the mount has one deadline for all that is left.
+mount_ckptfs part_size=5M attr_ttl=0 deadline=5s
+fdo_begin src "$tmp/data" open wct "$mnt/a" write 20000000 slot 1 open wct "$mnt/b" write 20000000 \
+	slot 2 open wct "$mnt/c" write 100 pause close
+kill -STOP "$store_pid"
+wait_for 20 grep -q "^State:.*stopped" "/proc/$store_pid/status"
+began=$(date +%s)
+kill -TERM "$mount_pid"
+expect_log 'the store does not answer in time'
+expect_log '[abc]: '
+mount_ended "SIGTERM ends the daemon"
+diag "after $(($(date +%s) - began)) s"
+kill -CONT "$store_pid"
+fdo_next
+expect_eq "" "$(store_ls a)$(store_ls b)$(store_ls c)" "nothing half written is published"
