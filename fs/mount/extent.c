@@ -364,24 +364,27 @@ static int each_piece(const struct extents *x, uint64_t from, uint64_t to,
 }
 
 struct getting {
-        const struct extents *x;
         uint64_t from;
         unsigned char *dst;
+        struct part *later;
 };
 
 static int get_piece(void *arg, struct block *b, const struct piece *p)
 {
         struct getting *g = arg;
-        unsigned char *dst = g->dst + (b->no * BLOCK + p->off - g->from);
-        if (!p->buf)
-                return spill_get(g->x->spill, b->slot, p->off, dst, p->len);
-        memcpy(dst, p->buf->data + p->at, p->len);
-        return 0;
+        uint64_t pos = b->no * BLOCK + p->off;
+
+        if (p->buf) {
+                memcpy(g->dst + (pos - g->from), p->buf->data + p->at, p->len);
+                return 0;
+        }
+        int err = part_add_zeros(g->later, pos - g->later->off - g->later->len);
+        return err ? err : part_add_spilled(g->later, b->slot, p->off, p->len);
 }
 
-int extents_get(const struct extents *x, uint64_t from, void *dst, size_t n)
+int extents_get(const struct extents *x, uint64_t from, void *dst, size_t n, struct part *later)
 {
-        struct getting g = {.x = x, .from = from, .dst = dst};
+        struct getting g = {.from = from, .dst = dst, .later = later};
         return each_piece(x, from, from + n, get_piece, &g);
 }
 
@@ -426,42 +429,113 @@ size_t extents_in_memory(const struct extents *x)
         return n;
 }
 
-static int spill_block(struct extents *x, struct block *b)
+struct spilling {
+        struct spill *spill;
+        uint64_t no, slot;
+        bool fresh; /* the slot is not the block's yet */
+        size_t bytes;
+        unsigned n;
+        struct piece v[]; /* a reference to each buffer, so that none is used for other bytes */
+};
+
+static int begin_block(struct extents *x, struct block *b, struct spilling **out)
 {
-        if (!b->has_slot) {
-                int err = spill_take(x->spill, &b->slot);
-                if (err)
-                        return err;
-                b->has_slot = true;
+        struct spilling *s = calloc(1, sizeof *s + b->n * sizeof *s->v);
+        int err = s ? 0 : -ENOMEM;
+
+        if (!err && b->has_slot)
+                spill_ref(x->spill, s->slot = b->slot);
+        else if (!err)
+                err = spill_take(x->spill, &s->slot);
+        if (err) {
+                free(s);
+                return err;
         }
+        s->spill = x->spill;
+        s->no = b->no;
+        s->fresh = !b->has_slot;
+        s->bytes = block_memory(b);
+        for (unsigned i = 0; i < b->n; i++) {
+                if (!b->v[i].buf)
+                        continue;
+                pool_ref(b->v[i].buf);
+                s->v[s->n++] = b->v[i];
+        }
+        b->shared = true;
+        give(x, TAKE_PTR(b->own)); /* what comes next goes to another one */
+        *out = s;
+        return 0;
+}
+
+int extents_spill_begin(struct extents *x, uint64_t from, uint64_t to, struct spilling **s)
+{
+        *s = NULL;
+        for (size_t i = find_block(x, from / BLOCK); i < x->n && x->v[i]->no * BLOCK < to; i++) {
+                struct block *b = x->v[i];
+                /* What a part that is being sent refers to in the slot stays as it is. */
+                if (block_memory(b) && !(b->has_slot && spill_is_shared(x->spill, b->slot)))
+                        return begin_block(x, b, s);
+        }
+        return 0;
+}
+
+int spilling_write(const struct spilling *s)
+{
+        int err = 0;
+        for (unsigned i = 0; !err && i < s->n; i++) {
+                const struct piece *p = &s->v[i];
+                err = spill_write(s->spill, s->slot, p->off, p->buf->data + p->at, p->len);
+        }
+        return err;
+}
+
+/* Whether the bytes of `p` are those that were written from `q`. */
+static bool is_of(const struct piece *p, const struct piece *q)
+{
+        return p->buf == q->buf && p->off >= q->off && end_of(p) <= end_of(q) &&
+               p->at - q->at == p->off - q->off;
+}
+
+/* The block refers to the slot for what was written and is still the same. */
+static bool take_written(struct extents *x, struct block *b, const struct spilling *s)
+{
+        bool any = false;
+        unsigned k = 0;
+
         for (unsigned i = 0; i < b->n; i++) {
                 struct piece *p = &b->v[i];
-                if (!p->buf)
+                while (k < s->n && end_of(&s->v[k]) <= p->off)
+                        k++;
+                if (!p->buf || k == s->n || !is_of(p, &s->v[k]))
                         continue;
-                int err = spill_write(x->spill, b->slot, p->off, p->buf->data + p->at, p->len);
-                if (err)
-                        return err;
                 give(x, TAKE_PTR(p->buf));
+                any = true;
         }
-        give(x, TAKE_PTR(b->own));
         for (unsigned i = 0; i < b->n;) {
                 unsigned n = b->n;
                 join(x, b, i);
                 i += n == b->n;
         }
-        return 0;
+        return any;
 }
 
-ssize_t extents_spill(struct extents *x, uint64_t from, uint64_t to)
+ssize_t extents_spill_end(struct extents *x, struct spilling *s, int err)
 {
-        for (size_t i = find_block(x, from / BLOCK); i < x->n && x->v[i]->no * BLOCK < to; i++) {
-                struct block *b = x->v[i];
-                size_t n = block_memory(b);
-                /* What a part that is being sent refers to in the slot stays as it is. */
-                if (!n || (b->shared && b->has_slot && spill_is_shared(x->spill, b->slot)))
-                        continue;
-                int err = spill_block(x, b);
-                return err ? err : (ssize_t)n;
+        size_t i = find_block(x, s->no);
+        struct block *b = i < x->n && x->v[i]->no == s->no ? x->v[i] : NULL;
+        bool fits = !err && b && (b->has_slot ? b->slot == s->slot : s->fresh);
+        ssize_t n = err ? err : (ssize_t)s->bytes;
+
+        if (fits && take_written(x, b, s) && !b->has_slot) {
+                b->has_slot = true;
+                b->slot = s->slot;
+                s->fresh = false;
+                spill_ref(x->spill, s->slot);
         }
-        return 0;
+        spill_drop(x->spill, s->slot);
+        spill_note(x->spill, err != 0);
+        for (unsigned k = 0; k < s->n; k++)
+                give(x, s->v[k].buf);
+        free(s);
+        return n;
 }

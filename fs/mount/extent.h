@@ -48,16 +48,23 @@ bool extents_run(const struct extents *x, uint64_t at, uint64_t *from, uint64_t 
 /* Bytes of [from, to) that are held. */
 uint64_t extents_held(const struct extents *x, uint64_t from, uint64_t to);
 
-/* Copies bytes [from, from+n), all of which are held. 0 or the spill's error. */
-int extents_get(const struct extents *x, uint64_t from, void *dst, size_t n);
+/* Copies bytes [from, from+n), all of which are held, but for those in the spill: they are added to
+ * `later`, a part that begins with byte later->off, for part_fetch(). 0 or -ENOMEM. */
+int extents_get(const struct extents *x, uint64_t from, void *dst, size_t n, struct part *later);
 
 /* Adds bytes [from, to), all of which are held, to the part, which refers to them from then on:
  * they are not changed in place any more. 0 or -ENOMEM. */
 int extents_share(struct extents *x, uint64_t from, uint64_t to, struct part *p);
 
-/* Moves what memory one block of [from, to) has to the spill, the first that can. Returns the bytes
- * of memory that will be free, 0 when there is none, or the spill's error. Blocks on the disk. */
-ssize_t extents_spill(struct extents *x, uint64_t from, uint64_t to);
+/* What memory a block has moves to the spill in three steps, of which only the second blocks on the
+ * disk, and needs no lock. The first chooses the first block of [from, to) that can (*s is NULL:
+ * there is none): 0, the spill's error or -ENOMEM. What changed meanwhile stays in memory. The last
+ * takes the result of the second, frees `s`, and returns the bytes of memory that will be free or
+ * the error. */
+struct spilling;
+int extents_spill_begin(struct extents *x, uint64_t from, uint64_t to, struct spilling **s);
+int spilling_write(const struct spilling *s);
+ssize_t extents_spill_end(struct extents *x, struct spilling *s, int err);
 
 /* Bytes of the pool that are held, about. */
 size_t extents_in_memory(const struct extents *x);

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/metrics.h"
+#include "mount/spill.h"
 
 #include "base/banned.h"
 
@@ -163,7 +164,8 @@ size_t file_idle_bytes(struct file *f)
         return n;
 }
 
-static ssize_t relieve_locked(struct file *f, struct outcome *out)
+/* Gives back what can be without the disk, or begins to spill. */
+static ssize_t relieve_locked(struct file *f, struct outcome *out, struct spilling **s)
 {
         if (f->locked.committing || f->locked.err)
                 return 0;
@@ -172,24 +174,34 @@ static ssize_t relieve_locked(struct file *f, struct outcome *out)
                 file_clear_locked(f);
                 return (ssize_t)idle;
         }
-        size_t n = slots_relieve_locked(f);
-        if (n)
+        int err = slots_spill_locked(f, s);
+        size_t n = err ? slots_drop_locked(f) : 0;
+        if (n || *s)
                 return (ssize_t)n;
         if (!f->locked.read_too && slots_send_last_locked(f, out))
                 return (ssize_t)idle;
-        ssize_t spilled = extents_spill(&f->locked.data, 0, UINT64_MAX);
-        if (spilled > 0)
-                METRIC_ADD(spilled_bytes, (uint64_t)spilled);
-        return spilled;
+        return extents_spill_begin(&f->locked.data, 0, UINT64_MAX, s);
 }
 
 ssize_t file_relieve(struct file *f)
 {
         struct outcome out;
+        struct spilling *s = NULL;
+
+        (void)spill_open(f->env->spill); /* else no slot is to be had */
         file_enter(f, &out);
-        ssize_t n = relieve_locked(f, &out);
+        ssize_t n = relieve_locked(f, &out, &s);
         file_leave(f, &out);
-        return n;
+        if (!s)
+                return n;
+        int err = spilling_write(s);
+        file_enter(f, &out);
+        n = extents_spill_end(&f->locked.data, s, err);
+        size_t dropped = n < 0 && !f->locked.committing ? slots_drop_locked(f) : 0;
+        file_leave(f, &out);
+        if (n > 0)
+                METRIC_ADD(spilled_bytes, (uint64_t)n);
+        return dropped ? (ssize_t)dropped : n;
 }
 
 /* --- state

@@ -209,9 +209,10 @@ void slot_filled_locked(struct file *f, struct outcome *out, struct slot *s, uin
 int slots_cut_locked(struct file *f, uint64_t size);
 /* Sends the last slot though it is not full. False when it is too small or not whole. */
 bool slots_send_last_locked(struct file *f, struct outcome *out);
-/* Moves bytes of parts that were sent to the spill, or, if that has no room, forgets them unless
- * somebody reads: how many. */
-size_t slots_relieve_locked(struct file *f);
+/* Begins to move bytes of parts that were sent to the spill, as extents_spill_begin(). */
+int slots_spill_locked(struct file *f, struct spilling **s);
+/* Forgets bytes of parts that were sent, unless somebody reads: how many. */
+size_t slots_drop_locked(struct file *f);
 /* The request of a slot has ended. */
 void slot_sent_locked(struct file *f, unsigned no);
 /* The upload is gone: what was sent is here, or lost (false). */

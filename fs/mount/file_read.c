@@ -23,6 +23,7 @@ struct mixed {
         unsigned char *bytes; /* NULL: all of it is the base's */
         size_t len;
         uint64_t from;
+        struct part *later; /* what lies in the spill: read without the lock */
         size_t n, max;
         struct plan_run *gaps; /* the base's */
 };
@@ -33,6 +34,7 @@ static void mixed_free(struct mixed *x)
                 return;
         reader_unref(x->reader);
         file_unref(x->file);
+        part_free(x->later);
         free(x->bytes);
         free(x->gaps);
         free(x);
@@ -139,7 +141,7 @@ static int gather_locked(struct file *f, struct mixed *x, uint64_t off, uint64_t
                 err = note_gap_locked(f, x, at, from);
                 if (!err)
                         err = extents_get(&f->locked.data, from, x->bytes + (from - off),
-                                          (size_t)(to - from));
+                                          (size_t)(to - from), x->later);
                 at = to;
         }
         return err ? err : note_gap_locked(f, x, at, end);
@@ -177,7 +179,7 @@ static int begin_locked(struct file *f, struct mixed *x)
         x->base.len = x->len;
         if (is_plain_locked(f, off, end))
                 return base_reader_locked(f, x);
-        if (!(x->bytes = calloc(1, x->len)))
+        if (!(x->bytes = calloc(1, x->len)) || !(x->later = part_new(f->env->spill, 0, off)))
                 return -ENOMEM;
         int err = gather_locked(f, x, off, end);
         if (err || !x->n)
@@ -201,6 +203,8 @@ void file_read(struct file *f, struct read_op *op)
                 err = begin_locked(f, x);
         }
         pthread_mutex_unlock(&f->mtx);
+        if (!err && x->later)
+                err = part_fetch(x->later, x->bytes);
         if (err || op->off >= size) {
                 op->done(op, err, NULL, 0);
                 mixed_free(x);

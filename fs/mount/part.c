@@ -109,6 +109,20 @@ int part_read(struct part *p, uint64_t off, void *dst, size_t n)
         return 0;
 }
 
+int part_fetch(const struct part *p, void *dst)
+{
+        unsigned char *to = dst;
+        int err = 0;
+
+        for (unsigned i = 0; !err && i < p->nsegs; i++) {
+                const struct seg *s = &p->segs[i];
+                if (s->spilled)
+                        err = spill_get(p->spill, s->slot, s->at, to, (size_t)s->len);
+                to += s->len;
+        }
+        return err;
+}
+
 /* The CRC of n zeros behind what `crc` is of, in O(log² n): the CRC of twice as many comes from
  * that of half. */
 static uint32_t add_zeros(uint32_t crc, uint64_t n)

@@ -49,6 +49,10 @@ int part_add_zeros(struct part *p, uint64_t n);
 /* Copies bytes [off, off+n) to dst: cheap in ascending order. 0 or the spill's error. */
 int part_read(struct part *p, uint64_t off, void *dst, size_t n);
 
+/* Copies what lies in the spill to its place in dst, where byte 0 of the part is; the rest of dst
+ * stays as it is. 0 or the spill's error. */
+int part_fetch(const struct part *p, void *dst);
+
 /* Computes `crc`. May block on the local disk. 0 or the spill's error. */
 int part_sum(struct part *p);
 

@@ -339,24 +339,20 @@ int slots_cut_locked(struct file *f, uint64_t size)
         return 0;
 }
 
-static ssize_t spill_kept_locked(struct file *f)
+int slots_spill_locked(struct file *f, struct spilling **out)
 {
-        ssize_t n = 0;
-        for (size_t i = 0; !n && i < f->locked.nslots; i++) {
+        int err = 0;
+        *out = NULL;
+        for (size_t i = 0; !err && !*out && i < f->locked.nslots; i++) {
                 const struct slot *s = &f->locked.slots[i];
                 if (s->state != SLOT_FILLING && !s->dropped)
-                        n = extents_spill(&f->locked.data, s->off, s->off + s->len);
+                        err = extents_spill_begin(&f->locked.data, s->off, s->off + s->len, out);
         }
-        if (n > 0)
-                METRIC_ADD(spilled_bytes, (uint64_t)n);
-        return n;
+        return err;
 }
 
-size_t slots_relieve_locked(struct file *f)
+size_t slots_drop_locked(struct file *f)
 {
-        ssize_t spilled = spill_kept_locked(f);
-        if (spilled >= 0)
-                return (size_t)spilled;
         size_t n = 0;
         for (size_t i = 0; i < f->locked.nslots && !f->locked.read_too; i++) {
                 struct slot *s = &f->locked.slots[i];

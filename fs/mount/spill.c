@@ -83,19 +83,32 @@ void spill_free(struct spill *s)
         free(s);
 }
 
-static int open_file_locked(struct spill *s)
+static int file_of(struct spill *s)
 {
-        if (s->locked.fd >= 0)
+        pthread_mutex_lock(&s->mtx);
+        int fd = s->locked.fd;
+        pthread_mutex_unlock(&s->mtx);
+        return fd;
+}
+
+int spill_open(struct spill *s)
+{
+        if (file_of(s) >= 0)
                 return 0;
-        int fd = open_unnamed(s->dir);
-        if (fd < 0) {
+        CLEANUP(closep) int fd = open_unnamed(s->dir);
+        int err = fd < 0 ? fd : 0;
+        pthread_mutex_lock(&s->mtx);
+        bool ours = !err && s->locked.fd < 0;
+        if (ours)
+                s->locked.fd = TAKE_FD(fd);
+        s->locked.full = s->locked.full || s->locked.fd < 0;
+        pthread_mutex_unlock(&s->mtx);
+        if (ours)
+                log_info("memory is full of unfinished parts: unsent data goes to %s", s->dir);
+        else if (err)
                 log_error("spill_dir=%s: %s; memory is full of unfinished parts", s->dir,
-                          strerror(-fd));
-                return fd;
-        }
-        s->locked.fd = fd;
-        log_info("memory is full of unfinished parts: unsent data goes to %s", s->dir);
-        return 0;
+                          strerror(-err));
+        return err;
 }
 
 /* Room on the free list for every slot ever made, so that a drop cannot fail. */
@@ -134,14 +147,12 @@ int spill_take(struct spill *s, uint64_t *at)
 {
         uint32_t slot;
         pthread_mutex_lock(&s->mtx);
-        int err = open_file_locked(s);
-        if (!err)
-                err = take_slot_locked(s, &slot);
+        int err = s->locked.fd < 0 ? -EBADF : take_slot_locked(s, &slot);
         if (!err) {
                 s->locked.refs[slot] = 1;
                 *at = (uint64_t)slot * POOL_BUF_SIZE;
         }
-        s->locked.full = err != 0;
+        s->locked.full = s->locked.full || err; /* a slot is no room on the disk yet */
         pthread_mutex_unlock(&s->mtx);
         return err;
 }
@@ -154,12 +165,11 @@ bool spill_is_full(struct spill *s)
         return full;
 }
 
-static int file_of(struct spill *s)
+void spill_note(struct spill *s, bool full)
 {
         pthread_mutex_lock(&s->mtx);
-        int fd = s->locked.fd;
+        s->locked.full = full;
         pthread_mutex_unlock(&s->mtx);
-        return fd;
 }
 
 int spill_write(struct spill *s, uint64_t at, uint64_t off, const void *p, size_t n)
@@ -169,13 +179,8 @@ int spill_write(struct spill *s, uint64_t at, uint64_t off, const void *p, size_
                 ssize_t k = pwrite(fd, (const char *)p + done, n - done, (off_t)(at + off + done));
                 if (k < 0 && errno == EINTR)
                         continue;
-                if (k <= 0) {
-                        int err = k < 0 ? -errno : -ENOSPC;
-                        pthread_mutex_lock(&s->mtx);
-                        s->locked.full = true;
-                        pthread_mutex_unlock(&s->mtx);
-                        return err;
-                }
+                if (k <= 0)
+                        return k < 0 ? -errno : -ENOSPC;
                 done += (size_t)k;
         }
         return 0;

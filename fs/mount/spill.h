@@ -13,24 +13,27 @@ struct spill;
 /* Whether files can be made in `dir`: 0, or a negative errno with one line in `why`. */
 int spill_check(const char *dir, char *why, size_t nwhy);
 
-/* A spill of at most `cap` bytes in `dir`; the file is made with the first data. `dir` is copied.
- * NULL: no memory. */
+/* A spill of at most `cap` bytes in `dir`. `dir` is copied. NULL: no memory. */
 struct spill *spill_new(const char *dir, uint64_t cap);
 void spill_free(struct spill *s); /* NULL is fine */
 
-/* Takes a slot of POOL_BUF_SIZE bytes, with one reference. 0, -ENOSPC when all are taken, or the
- * disk's error. */
+/* Makes the file, unless it is there: before the first slot is taken. 0 or the disk's error. */
+int spill_open(struct spill *s);
+/* Takes a slot of POOL_BUF_SIZE bytes, with one reference. 0, -ENOSPC when all are taken, or
+ * -ENOMEM. Does not block. */
 int spill_take(struct spill *s, uint64_t *slot);
 void spill_ref(struct spill *s, uint64_t slot);
 void spill_drop(struct spill *s, uint64_t slot);
 /* Whether somebody else refers to it too. */
 bool spill_is_shared(struct spill *s, uint64_t slot);
 
-/* Bytes [off, off+n) of the slot. 0 or a negative errno. */
+/* Bytes [off, off+n) of the slot. Block on the disk: no lock is held. 0 or a negative errno. */
 int spill_write(struct spill *s, uint64_t slot, uint64_t off, const void *p, size_t n);
 int spill_get(struct spill *s, uint64_t slot, uint64_t off, void *dst, size_t n);
 
-/* Whether the last spill_take() found no room. */
+/* Whether there was no room when somebody last tried: no slot, or as spill_note() says what became
+ * of the bytes. A slot that is given back is room, too. */
 bool spill_is_full(struct spill *s);
+void spill_note(struct spill *s, bool full);
 
 #endif

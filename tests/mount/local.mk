@@ -56,6 +56,7 @@ mount_tests = \
 	%D%/replaced.sh \
 	%D%/sent.sh \
 	%D%/skipped_names.sh \
+	%D%/spill_slow.sh \
 	%D%/symlinks.sh \
 	%D%/times.sh \
 	%D%/truncate.sh \

@@ -27,6 +27,7 @@ static void begin(uint64_t room)
 {
         pool = pool_new(64 * MiB);
         spill = spill_new("/tmp", room);
+        ck_assert_int_eq(spill_open(spill), 0);
         extents_init(&x, pool, spill);
         memset(want, 0, sizeof want);
         memset(held, 0, sizeof held);
@@ -48,6 +49,13 @@ static void end(void)
         ck_assert_uint_eq(pool_in_use(pool), 0);
         spill_free(spill);
         pool_free(pool);
+}
+
+static ssize_t spill_one(uint64_t from, uint64_t to)
+{
+        struct spilling *s;
+        int err = extents_spill_begin(&x, from, to, &s);
+        return s ? extents_spill_end(&x, s, spilling_write(s)) : err;
 }
 
 /* Writes n bytes at pos, in a buffer that is kept or as a copy. */
@@ -89,7 +97,10 @@ static void check(void)
                         i++;
                 ck_assert_uint_eq(to, i);
                 ck_assert_uint_eq(extents_held(&x, from, to), to - from);
-                ck_assert_int_eq(extents_get(&x, from, got, to - from), 0);
+                struct part *later = part_new(spill, 0, from);
+                ck_assert_int_eq(extents_get(&x, from, got, to - from, later), 0);
+                ck_assert_int_eq(part_fetch(later, got), 0);
+                part_free(later);
                 ck_assert_int_eq(memcmp(got, want + from, to - from), 0);
                 at = to;
         }
@@ -111,7 +122,7 @@ START_TEST(what_was_written_last_is_read)
                 else
                         put(pos, n, n > 700000);
                 if (i % 11 == 10)
-                        ck_assert_int_ge(extents_spill(&x, pos, SIZE), 0);
+                        ck_assert_int_ge(spill_one(pos, SIZE), 0);
                 if (i % 20 == 19)
                         check();
         }
@@ -142,7 +153,7 @@ START_TEST(a_part_keeps_its_bytes_whatever_is_written_after)
         put(MiB - 5, 900, false);
         put(MiB + 895, MiB, true);
         put(2 * MiB + 895, 100000, false);
-        ck_assert_int_gt(extents_spill(&x, MiB, 2 * MiB), 0);
+        ck_assert_int_gt(spill_one(MiB, 2 * MiB), 0);
         size_t len = 2 * MiB + 895 + 100000 - 3;
         memcpy(before, want + 3, len);
         struct part *p = part_new(spill, 1, 3);
@@ -153,7 +164,7 @@ START_TEST(a_part_keeps_its_bytes_whatever_is_written_after)
         put(0, 5000, false);
         put(MiB + 7, 5000, false);
         put(2 * MiB, MiB / 2, false);
-        while (extents_spill(&x, 0, SIZE) > 0)
+        while (spill_one(0, SIZE) > 0)
                 ;
         check_part(p, before);
         check();
@@ -167,11 +178,45 @@ START_TEST(spilled_bytes_come_back_and_memory_is_free)
         begin(64 * MiB);
         put(100, MiB, true);
         put(3 * MiB, 5000, false);
-        while (extents_spill(&x, 0, SIZE) > 0)
+        while (spill_one(0, SIZE) > 0)
                 ;
         free_garbage();
         ck_assert_uint_eq(pool_in_use(pool), 0);
         ck_assert_uint_eq(extents_in_memory(&x), 0);
+        check();
+        end();
+}
+END_TEST
+
+/* The disk is slow, and the program goes on: what it wrote over stays, the rest is spilled. */
+START_TEST(what_changes_while_it_is_spilled_stays)
+{
+        struct spilling *s;
+
+        begin(SIZE);
+        put(0, MiB, true);
+        put(MiB, 300000, false);
+        for (int i = 0; i < 2; i++) {
+                ck_assert_int_eq(extents_spill_begin(&x, i * MiB, (i + 1) * MiB, &s), 0);
+                ck_assert_ptr_nonnull(s);
+                put(i * MiB + 1000, 5000, false);
+                int err = spilling_write(s);
+                put(i * MiB + 100000, 5000, i);
+                ck_assert_int_gt(extents_spill_end(&x, s, err), 0);
+                check();
+        }
+        ck_assert_int_eq(extents_spill_begin(&x, 0, MiB, &s), 0);
+        drop(0, MiB); /* and what went stays away */
+        put(0, 1000, false);
+        ck_assert_int_gt(extents_spill_end(&x, s, spilling_write(s)), 0);
+        check();
+        ck_assert_int_eq(extents_spill_begin(&x, 0, MiB, &s), 0);
+        ck_assert_int_eq(extents_spill_end(&x, s, -ENOSPC), -ENOSPC); /* a full disk */
+        ck_assert(spill_is_full(spill));
+        ck_assert_int_eq(extents_spill_begin(&x, 0, MiB, &s), 0);
+        ck_assert(spill_is_full(spill)); /* until something was written */
+        ck_assert_int_gt(extents_spill_end(&x, s, spilling_write(s)), 0);
+        ck_assert(!spill_is_full(spill));
         check();
         end();
 }
@@ -182,13 +227,13 @@ START_TEST(a_full_spill_says_so_and_loses_nothing)
         begin(MiB);
         put(0, MiB, true);
         put(MiB, MiB, true);
-        ck_assert_int_gt(extents_spill(&x, 0, SIZE), 0);
-        ck_assert_int_eq(extents_spill(&x, 0, SIZE), -ENOSPC);
+        ck_assert_int_gt(spill_one(0, SIZE), 0);
+        ck_assert_int_eq(spill_one(0, SIZE), -ENOSPC);
         ck_assert(spill_is_full(spill));
         check();
         drop(0, MiB);
         ck_assert(!spill_is_full(spill));
-        ck_assert_int_gt(extents_spill(&x, 0, SIZE), 0);
+        ck_assert_int_gt(spill_one(0, SIZE), 0);
         check();
         end();
 }
@@ -202,6 +247,7 @@ int main(void)
         tcase_add_test(t, what_was_written_last_is_read);
         tcase_add_test(t, a_part_keeps_its_bytes_whatever_is_written_after);
         tcase_add_test(t, spilled_bytes_come_back_and_memory_is_free);
+        tcase_add_test(t, what_changes_while_it_is_spilled_stays);
         tcase_add_test(t, a_full_spill_says_so_and_loses_nothing);
         suite_add_tcase(s, t);
         return unit_main(s);
