@@ -74,11 +74,19 @@ enum store_checksums {
         STORE_CHECKSUMS_NONE
 };
 
+/* s3: whether the bucket stands in the host's name or in the path. */
+enum store_addressing {
+        STORE_ADDRESSING_AUTO, /* in the path of an endpoint, in the name of the vendor's hosts */
+        STORE_ADDRESSING_PATH,
+        STORE_ADDRESSING_VIRTUAL
+};
+
 /* How to reach the store. Strings are copied by store_open(); NULL or "" means the default, which
  * is the environment's or the profile's where the kind has such. */
 struct store_config {
         const char *url; /* s3://bucket[/prefix], gs://bucket[/prefix] */
         const char *endpoint;
+        enum store_addressing addressing;
         const char *region;
         const char *profile;
         const char *ca_bundle;

@@ -13,6 +13,7 @@ int store_open_params(const struct params *p, const char *url, struct store **ou
         const struct store_config cfg = {
                 .url = url,
                 .endpoint = p->endpoint,
+                .addressing = (enum store_addressing)p->addressing_style,
                 .region = p->region,
                 .profile = p->profile,
                 .ca_bundle = p->ca_bundle,

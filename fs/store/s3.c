@@ -19,6 +19,7 @@ static void s3_close(struct store_kind *k)
         s3_options_close(k);
         free(k->bucket);
         free(k->endpoint);
+        free(k->base);
         pthread_mutex_destroy(&k->mtx);
         free(k);
 }
@@ -38,23 +39,41 @@ static bool is_label(const char *bucket)
         return strlen(bucket) <= 63;
 }
 
-static int set_endpoint(struct store_kind *k, const char *endpoint, char *why, size_t nwhy)
+static bool is_virtual(const struct store_kind *k, enum store_addressing addressing, bool vendors)
 {
-        k->path_style = endpoint || (!is_label(k->bucket) && !s3_is_express(k->bucket));
+        switch (addressing) {
+        case STORE_ADDRESSING_PATH:
+                return s3_is_express(k->bucket) && vendors; /* whose hosts are the buckets' */
+        case STORE_ADDRESSING_VIRTUAL:
+                return true;
+        default:
+                return vendors && (is_label(k->bucket) || s3_is_express(k->bucket));
+        }
+}
+
+static int set_endpoint(struct store_kind *k, const char *endpoint,
+                        enum store_addressing addressing, char *why, size_t nwhy)
+{
+        k->path_style = !is_virtual(k, addressing, !endpoint);
         if (!endpoint)
                 return 0;
         const char *host = strstr(endpoint, "://");
         bool web = !strncmp(endpoint, "http://", 7) || !strncmp(endpoint, "https://", 8);
         host = host ? host + 3 : "";
-        size_t nhost = strcspn(host, "/?#@");
-        if (!web || !nhost || strcspn(host, "/") != nhost || host[nhost + (host[nhost] == '/')]) {
+        size_t nhost = strcspn(host, "/?#@"), nbase = strlen(host + nhost);
+        const char *base = host + nhost;
+        while (nbase && base[nbase - 1] == '/')
+                nbase--;
+        if (!web || !nhost || (*base && *base != '/') || base[strcspn(base, "?#@ ")]) {
                 snprintf(why, nwhy,
-                         "endpoint '%s' is no address of a server: give http(s)://HOST[:PORT]",
+                         "endpoint '%s' is no address of a server: give "
+                         "http(s)://HOST[:PORT][/PATH]",
                          endpoint);
                 return -EINVAL;
         }
         k->endpoint = strndup(endpoint, (size_t)(host - endpoint) + nhost);
-        return k->endpoint ? 0 : -ENOMEM;
+        k->base = nbase ? strndup(base, nbase) : NULL;
+        return k->endpoint && (k->base || !nbase) ? 0 : -ENOMEM;
 }
 
 static int s3_open(const struct store_config *cfg, const struct store_place *place,
@@ -92,7 +111,7 @@ static int s3_open(const struct store_config *cfg, const struct store_place *pla
                 return -EINVAL;
         }
         memcpy(k->locked.region, region, strlen(region) + 1);
-        err = set_endpoint(k, endpoint, why, nwhy);
+        err = set_endpoint(k, endpoint, cfg->addressing, why, nwhy);
         if (!err)
                 err = s3_options_open(k, cfg, why, nwhy);
         if (!err && s3_is_express(k->bucket))

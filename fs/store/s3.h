@@ -24,7 +24,8 @@ struct store_kind {
                 char key[48], md5[28]; /* base64; "" without a key of the customer's */
         } sse_c;
         char *bucket;
-        char *endpoint;  /* "http://host:port" without a '/' at its end; NULL: the vendor's */
+        char *endpoint;  /* "http://host:port" without a path; NULL: the vendor's */
+        char *base;      /* the endpoint's path, without a '/' at its end; NULL: none */
         bool path_style; /* the bucket is in the path, not in the host's name */
         long skew_s;     /* atomic: the server's clock less ours */
         enum store_checksums checksums;

@@ -111,7 +111,7 @@ int s3_express_open(struct store_kind *k, const char *ca_bundle, const char *reg
         CLEANUP(buf_release) struct buf url = BUF_INIT;
 
         if (k->endpoint) {
-                buf_addf(&url, "%s/%s", k->endpoint, k->bucket);
+                buf_addf(&url, "%s%s/%s", k->endpoint, k->base ? k->base : "", k->bucket);
         } else {
                 buf_adds(&url, "https://");
                 s3_express_host(k, region, &url);

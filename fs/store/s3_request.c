@@ -38,8 +38,11 @@ void s3_header(struct s3_msg *m, const char *name, const char *value)
 static void add_host(struct store_kind *k, const char *region, struct buf *url, size_t *host)
 {
         if (k->endpoint) {
-                buf_adds(url, k->endpoint);
                 *host = (size_t)(strstr(k->endpoint, "://") + 3 - k->endpoint);
+                buf_add(url, k->endpoint, *host);
+                if (!k->path_style)
+                        buf_addf(url, "%s.", k->bucket);
+                buf_adds(url, k->endpoint + *host);
                 return;
         }
         if (k->session) {
@@ -70,6 +73,7 @@ static int host_header(const char *url, size_t at, struct buf *host)
 
 static int add_path(struct store_kind *k, const char *key, struct buf *path)
 {
+        buf_adds(path, k->base ? k->base : "");
         buf_addc(path, '/');
         if (k->path_style) {
                 uri_encode(path, k->bucket, false);

@@ -49,32 +49,53 @@ static bool says(const struct http_req *rq, const char *header)
 
 static const struct {
         const char *bucket, *endpoint, *region, *key, *url, *host;
+        enum store_addressing addressing;
 } places[] = {
         {"bucket", NULL, "eu-west-1", "a b/c",
          "https://bucket.s3.eu-west-1.amazonaws.com/a%20b/c?x=1%2F2",
-         "Host: bucket.s3.eu-west-1.amazonaws.com"},
+         "Host: bucket.s3.eu-west-1.amazonaws.com", STORE_ADDRESSING_AUTO},
         {"dotted.bucket", NULL, "eu-west-1", "k",
          "https://s3.eu-west-1.amazonaws.com/dotted.bucket/k?x=1%2F2",
-         "Host: s3.eu-west-1.amazonaws.com"},
+         "Host: s3.eu-west-1.amazonaws.com", STORE_ADDRESSING_AUTO},
         {"Upper_case", NULL, "us-east-1", "k",
          "https://s3.us-east-1.amazonaws.com/Upper_case/k?x=1%2F2",
-         "Host: s3.us-east-1.amazonaws.com"},
+         "Host: s3.us-east-1.amazonaws.com", STORE_ADDRESSING_AUTO},
         {"bucket", NULL, "cn-north-1", "k",
          "https://bucket.s3.cn-north-1.amazonaws.com.cn/k?x=1%2F2",
-         "Host: bucket.s3.cn-north-1.amazonaws.com.cn"},
+         "Host: bucket.s3.cn-north-1.amazonaws.com.cn", STORE_ADDRESSING_AUTO},
         {"bucket", NULL, "us-east-1", NULL, "https://bucket.s3.us-east-1.amazonaws.com/?x=1%2F2",
-         "Host: bucket.s3.us-east-1.amazonaws.com"},
+         "Host: bucket.s3.us-east-1.amazonaws.com", STORE_ADDRESSING_AUTO},
         {"bucket", "http://127.0.0.1:9000", "us-east-1", "k//../%",
-         "http://127.0.0.1:9000/bucket/k//../%25?x=1%2F2", "Host: 127.0.0.1:9000"},
+         "http://127.0.0.1:9000/bucket/k//../%25?x=1%2F2", "Host: 127.0.0.1:9000",
+         STORE_ADDRESSING_AUTO},
         {"bucket", "https://s3.example.net:443/", "us-east-1", NULL,
-         "https://s3.example.net:443/bucket?x=1%2F2", "Host: s3.example.net"},
+         "https://s3.example.net:443/bucket?x=1%2F2", "Host: s3.example.net",
+         STORE_ADDRESSING_AUTO},
         {"bucket", "http://[::1]:80", "us-east-1", "k", "http://[::1]:80/bucket/k?x=1%2F2",
-         "Host: [::1]"},
+         "Host: [::1]", STORE_ADDRESSING_AUTO},
+        {"bucket", "https://gw.example.net/s3/a%20b/", "us-east-1", "k",
+         "https://gw.example.net/s3/a%20b/bucket/k?x=1%2F2", "Host: gw.example.net",
+         STORE_ADDRESSING_AUTO},
+        {"bucket", "https://gw.example.net//", "us-east-1", NULL,
+         "https://gw.example.net/bucket?x=1%2F2", "Host: gw.example.net", STORE_ADDRESSING_AUTO},
+        {"bucket", "https://cw.example.net:8443", "us-east-1", "k",
+         "https://bucket.cw.example.net:8443/k?x=1%2F2", "Host: bucket.cw.example.net:8443",
+         STORE_ADDRESSING_VIRTUAL},
+        {"bucket", "https://cw.example.net/s3", "us-east-1", NULL,
+         "https://bucket.cw.example.net/s3/?x=1%2F2", "Host: bucket.cw.example.net",
+         STORE_ADDRESSING_VIRTUAL},
+        {"a.b", NULL, "eu-west-1", "k", "https://a.b.s3.eu-west-1.amazonaws.com/k?x=1%2F2",
+         "Host: a.b.s3.eu-west-1.amazonaws.com", STORE_ADDRESSING_VIRTUAL},
+        {"bucket", NULL, "eu-west-1", "k", "https://s3.eu-west-1.amazonaws.com/bucket/k?x=1%2F2",
+         "Host: s3.eu-west-1.amazonaws.com", STORE_ADDRESSING_PATH},
 };
 
 START_TEST(a_bucket_is_in_the_host_or_in_the_path)
 {
-        struct store_kind *k = open_kind(places[_i].bucket, places[_i].endpoint, places[_i].region);
+        const struct store_config cfg = {.endpoint = places[_i].endpoint,
+                                         .addressing = places[_i].addressing,
+                                         .region = places[_i].region};
+        struct store_kind *k = open_with(places[_i].bucket, &cfg);
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_GET, places[_i].key);
         struct op op = {.verb = OP_GET};
 
