@@ -224,7 +224,7 @@ static void finish_session(struct service *s, struct exchange *x, const struct v
                 return;
         }
         take_conditions(head, &cond);
-        err = vault_upload_complete(s->vault, up, o, 0, &cond);
+        err = vault_upload_complete(s->vault, up, o, 0, false, &cond);
         if (err)
                 gs_fail(x, err);
         else

@@ -219,7 +219,7 @@ void s3_upload_complete(struct service *s, struct exchange *x)
         if (x->status)
                 return;
         if (!err)
-                err = vault_upload_complete(s->vault, &c.up, o, c.nparts, &cond);
+                err = vault_upload_complete(s->vault, &c.up, o, c.nparts, !x->google, &cond);
         if (err == -ENOENT && cond.if_match)
                 s3_error(x, "NoSuchKey");
         else if (err)

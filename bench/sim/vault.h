@@ -130,9 +130,10 @@ int vault_upload_put(struct vault *v, const struct vault_upload *up, unsigned nu
 int vault_upload_part(struct vault *v, const struct vault_upload *up, unsigned number,
                       struct object **out);
 /* Ends it: `o`, put together from the parts by the caller, becomes the object unless cond fails;
- * then the upload stays. o gets key, metadata and ETag ("...-nparts"). */
+ * then the upload stays. o gets key, metadata and ETag ("...-nparts"); dated_begin: and the time at
+ * which the upload was begun. */
 int vault_upload_complete(struct vault *v, const struct vault_upload *up, struct object *o,
-                          unsigned nparts, const struct vault_cond *cond);
+                          unsigned nparts, bool dated_begin, const struct vault_cond *cond);
 int vault_upload_abort(struct vault *v, const struct vault_upload *up);
 /* Parts in order of number, from the first above `after`; fn under the lock, non-zero ends. */
 typedef int vault_part_fn(void *arg, unsigned number, const struct object *part);

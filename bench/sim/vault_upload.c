@@ -228,7 +228,7 @@ static void unlink_upload_locked(struct bucket *b, const struct vault_upload *up
 }
 
 int vault_upload_complete(struct vault *v, const struct vault_upload *up, struct object *o,
-                          unsigned nparts, const struct vault_cond *cond)
+                          unsigned nparts, bool dated_begin, const struct vault_cond *cond)
 {
         CLEANUP(object_unrefp) struct object *old = NULL, *head = NULL;
         char path[DATA_PATH_MAX], tmp[DATA_TMP_MAX];
@@ -240,6 +240,8 @@ int vault_upload_complete(struct vault *v, const struct vault_upload *up, struct
         if (err)
                 return err;
         vault_stamp(v, o, nparts);
+        if (dated_begin)
+                o->mtime_ns = o->created_ns = head->mtime_ns;
         err = vault_stage(v, o, tmp);
         if (err)
                 return err;

@@ -42,7 +42,8 @@ struct move {
                 unsigned flying; /* objects */
                 bool listing, listed;
                 char *next;
-                int err; /* the first */
+                struct copied originals, copies; /* the versions at both ends */
+                int err;                         /* the first */
         } locked;
 };
 
@@ -65,6 +66,8 @@ static void move_free(struct move *v)
         free(v->record);
         free(v->text);
         free(v->locked.next);
+        copied_release(&v->locked.originals);
+        copied_release(&v->locked.copies);
         pthread_mutex_destroy(&v->mtx);
         free(v);
 }
@@ -139,9 +142,11 @@ static void purged(void *arg, int err)
 
 static void purge_from(struct move *v)
 {
+        copied_sort(&v->locked.originals);
         const struct purge job = {.store = v->job.store,
                                   .victims = v->from,
                                   .twins = v->to,
+                                  .copied = v->resumes ? NULL : &v->locked.originals,
                                   .done = purged,
                                   .arg = v};
         int err = purge_start(&job);
@@ -226,18 +231,44 @@ static void piece_end(struct piece *p, int err)
 
 static int send_piece(struct piece *p);
 
+/* Which version is there now. */
+static void piece_headed(void *arg, int err, const struct store_object *obj)
+{
+        struct piece *p = arg;
+
+        if (!err) {
+                snprintf(p->etag, sizeof p->etag, "%s", obj->etag);
+                err = send_piece(p);
+        }
+        if (err)
+                piece_end(p, err == -ENOENT ? 0 : err); /* deleted since it was listed */
+}
+
+static void note_copied(struct piece *p, const struct store_object *obj)
+{
+        struct move *v = p->v;
+
+        if (!v->renames) {
+                pthread_mutex_lock(&v->mtx);
+                copied_add(&v->locked.originals, p->name, p->etag);
+                copied_add(&v->locked.copies, p->name, obj->etag);
+                pthread_mutex_unlock(&v->mtx);
+        }
+        if (v->job.copied)
+                v->job.copied(v->job.arg, p->name, p->etag, obj->etag);
+}
+
 static void piece_landed(void *arg, int err, const struct store_object *obj)
 {
         struct piece *p = arg;
         struct move *v = p->v;
 
         if (err == -ESTALE && ++p->tries < TRIES) { /* replaced since it was listed */
-                *p->etag = 0;
-                if (!send_piece(p))
+                if (!store_head(v->job.store, p->src, piece_headed, p))
                         return;
         }
-        if (!err && v->job.copied && !v->undoes)
-                v->job.copied(v->job.arg, p->name, p->etag, obj->etag);
+        if (!err && !v->undoes)
+                note_copied(p, obj);
         /* Deleted since it was listed; or, on the way back, somebody made another. */
         if (err == -ENOENT || (err == -EEXIST && v->undoes))
                 err = 0;
@@ -250,6 +281,8 @@ static void marker_headed(void *arg, int err, const struct store_object *obj)
         struct piece *p = arg;
         const struct store_body empty = store_body_mem(NULL, 0);
 
+        if (!err)
+                snprintf(p->etag, sizeof p->etag, "%s", obj->etag);
         if (!err)
                 err = store_put(p->v->job.store, p->dst, &empty, &obj->meta, NULL, piece_landed, p);
         if (err)
@@ -369,10 +402,12 @@ static void undo(struct move *v, int err)
                 send_all(v);
                 return;
         }
+        copied_sort(&v->locked.copies);
         const struct purge job = {.store = v->job.store,
                                   .victims = v->to,
                                   .twins = v->from,
                                   .are_copies = true,
+                                  .copied = &v->locked.copies,
                                   .done = purged,
                                   .arg = v};
         err = purge_start(&job);

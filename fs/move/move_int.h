@@ -3,18 +3,21 @@
 #ifndef CKPTFS_MOVE_MOVE_INT_H
 #define CKPTFS_MOVE_MOVE_INT_H
 
+#include "move/copied.h"
 #include "store.h"
 
 struct purge {
         struct store *store;
         const char *victims, *twins; /* prefixes that end in '/'; copied */
         bool are_copies;             /* the victims are copies of the twins, else originals */
+        const struct copied *copied; /* which versions of the victims go, sorted; or NULL */
         void (*done)(void *arg, int err);
         void *arg;
 };
-/* Deletes the objects below `victims` that have a twin below `twins`, in batches. An original that
- * is newer than its copy stays. done() gets the first error; all that can be deleted are. 0 or a
- * negative errno, and done() never runs. */
+/* Deletes the objects below `victims` that have a twin below `twins`, in batches. What is of
+ * another version than was copied, or was made, stays; where that is not known, after a crash or
+ * when `copied` is partial, an original that is newer than its copy. done() gets the first error;
+ * all that can be deleted are. 0 or a negative errno, and done() never runs. */
 int purge_start(const struct purge *job);
 
 #endif

@@ -2,8 +2,8 @@
 /* purge.c: deletes what has a copy elsewhere.
  *
  * Two listings in the order of keys are read side by side, a page of each at a time. What was added
- * or replaced after it was copied has no copy, or an older one, and stays. One request is under way
- * at a time, so nothing here is locked: a batch is a thousand objects. */
+ * or replaced after it was copied has no copy, or one of another version, and stays. One request is
+ * under way at a time, so nothing here is locked: a batch is a thousand objects. */
 #include "move/move_int.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ struct purging;
 struct side {
         struct purging *p;
         char *prefix, *next;
-        struct buf names; /* those of the page, each with its NUL */
+        struct buf names; /* those of the page and their versions, each with its NUL */
         int64_t *mtime;
         size_t n, i, at; /* entries, the next one, where its name begins */
         bool begun;
@@ -79,7 +79,9 @@ static int take_page(struct side *x, const struct store_page *page)
         x->n = x->i = x->at = 0;
         for (size_t i = 0; x->mtime && i < page->n; i++) {
                 const char *name = page->v[i].key + skip;
-                if (buf_add(&x->names, name, strlen(name) + 1))
+                const char *etag = page->v[i].etag ? page->v[i].etag : "";
+                if (buf_add(&x->names, name, strlen(name) + 1) ||
+                    buf_add(&x->names, etag, strlen(etag) + 1))
                         return -ENOMEM;
                 x->mtime[x->n++] = page->v[i].mtime_ns;
         }
@@ -120,9 +122,19 @@ static bool look(struct side *x, bool *ended)
         return false;
 }
 
+static const char *name_of(const struct side *x)
+{
+        return x->names.p + x->at;
+}
+
+static const char *etag_of(const struct side *x)
+{
+        return name_of(x) + strlen(name_of(x)) + 1;
+}
+
 static void advance(struct side *x)
 {
-        x->at += strlen(x->names.p + x->at) + 1;
+        x->at += strlen(name_of(x)) + 1 + strlen(etag_of(x)) + 1;
         x->i++;
 }
 
@@ -147,11 +159,11 @@ static void send_batch(struct purging *p)
 /* The twin's entry of the victim's name: 1 there is one, 0 none, -1 not known yet. */
 static int find_twin(struct purging *p)
 {
-        const char *name = p->victims.names.p + p->victims.at;
+        const char *name = name_of(&p->victims);
         bool ended;
 
         while (look(&p->twins, &ended)) {
-                int order = strcmp(p->twins.names.p + p->twins.at, name);
+                int order = strcmp(name_of(&p->twins), name);
                 if (order >= 0)
                         return !order;
                 advance(&p->twins);
@@ -159,19 +171,29 @@ static int find_twin(struct purging *p)
         return ended ? 0 : -1;
 }
 
+/* Whether the victim, which has a twin, is to go. */
+static bool is_to_go(const struct purging *p)
+{
+        const struct side *v = &p->victims, *t = &p->twins;
+        const struct copied *copied = p->job.copied;
+
+        if (copied && !copied->partial)
+                return copied_has(copied, name_of(v), etag_of(v));
+        return p->job.are_copies || t->mtime[t->i] >= v->mtime[v->i];
+}
+
 /* Goes on until a page has to come or a batch has to go. */
 static void walk(struct purging *p)
 {
-        struct side *v = &p->victims, *t = &p->twins;
+        struct side *v = &p->victims;
         bool ended = false;
 
         while (p->nkeys < BATCH && look(v, &ended)) {
                 int found = find_twin(p);
                 if (found < 0)
                         return;
-                bool goes = found && (p->job.are_copies || t->mtime[t->i] >= v->mtime[v->i]);
-                if (goes &&
-                    asprintf(&p->keys[p->nkeys], "%s%s", v->prefix, v->names.p + v->at) < 0) {
+                bool goes = found && is_to_go(p);
+                if (goes && asprintf(&p->keys[p->nkeys], "%s%s", v->prefix, name_of(v)) < 0) {
                         purging_end(p, -ENOMEM);
                         return;
                 }

@@ -14,6 +14,7 @@ fault_tests = \
 	%D%/rename.sh \
 	%D%/rename_between.sh \
 	%D%/rename_dir.sh \
+	%D%/rename_dir_between.sh \
 	%D%/rename_held.sh \
 	%D%/spill_full.sh \
 	%D%/write.sh \
@@ -90,6 +91,8 @@ EXTRA_DIST += \
 	%D%/rename_target_late.json \
 	%D%/rename_through_late.json \
 	%D%/rename_delete_denied.json \
+	%D%/rename_dir_copied_late.json \
+	%D%/rename_dir_refused_late.json \
 	%D%/rename_held.json \
 	%D%/rename_hiccups.json \
 	%D%/rename_late.json \

@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# rename_dir_between.sh: what another host replaces in a directory after it was copied to its new name stays by the
+# old one, whatever time it has: what is uploaded in parts has that of its beginning ("For multipart uploads, the
+# object creation date is the date of initiation of the multipart upload", AWS, Working with object metadata).
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 10
+start_store
+mount_ckptfs attr_ttl=0
+mkfifo "$tmp/fifo"
+uploading() { [ -n "$(store_uploads)" ]; }
+
+# replaced COMMAND...: renames d to e; d/big is replaced when it has been copied, by an upload that began before.
+replaced() {
+	objects fill d/f 3
+	printf old | store_put d/big
+	store_put d/big <"$tmp/fifo" &
+	puts=$!
+	exec 4>"$tmp/fifo"
+	head -c 9000000 /dev/zero >&4
+	wait_for 20 uploading
+	sleep 1.1
+	set_faults "$1"
+	fdo rename "$mnt/d" "$mnt/e" >"$tmp/renamed" &
+	renames=$!
+	wait_for 20 objects size e/big >"$tmp/copied"
+	sleep 0.5
+	exec 4>&-
+	wait $puts
+	wait $renames
+	set_faults
+}
+replaced rename_dir_copied_late
+expect_eq "ok" "$(cat "$tmp/renamed")" "a directory is renamed while one of its files is replaced"
+expect_eq "d/big e/big e/f00000 e/f00001 e/f00002" "$({ store_ls d; store_ls e; } | grep -v '/$' | xargs)" \
+	"that one stays by the old name"
+expect_eq "9000000 old" "$(objects size d/big) $(store_cat e/big)" "as it is, and what was renamed by the new one"
+objects rm d/big
+rm -r "$mnt/e"
+expect_eq "" "$(store_ls d)$(store_ls e)" "all is deleted"
+
+replaced rename_dir_refused_late
+expect_eq "EACCES" "$(cat "$tmp/renamed")" "the same where the rename fails at its end"
+expect_eq "9000000" "$(objects size d/big)" "the new one is there"
+expect_eq "" "$(store_ls e | grep -v '/$')" "and what was copied is not"
+expect_log 'store: put .* 403 AccessDenied'
+umount_ckptfs
+mount_ckptfs
+expect_eq "d/big d/f00000 d/f00001 d/f00002" "$(store_ls | grep '^d/[a-z]' | xargs)" "nothing is lost"
+umount_ckptfs
