@@ -32,6 +32,8 @@ enum { ON_KILL_ABORT, ON_KILL_PUBLISH };
 enum { LISTED_ASK, LISTED_ASSUME };
 enum { CLOSE_TO_OPEN, STRICT };
 
+enum { MOUNT_SENT_BACK = 64 };
+
 struct mount {
         struct params params;
         char *url, *mountpoint;
@@ -47,8 +49,12 @@ struct mount {
                 struct name_lock *first, *last; /* in the order in which they were asked for */
                 unsigned exclusive, waiting;    /* how many are */
         } names;                                /* see name_lock.h; tree's lock */
-        struct ahead ahead;                     /* names asked for ahead; tree's lock */
-        unsigned amends; /* changes of attributes that are on their way, or wait; tree's lock */
+        struct {
+                pid_t v[MOUNT_SENT_BACK]; /* threads, or 0 */
+                unsigned n, next;
+        } sent_back;        /* to look a name up anew, see heir.h; tree's lock */
+        struct ahead ahead; /* names asked for ahead; tree's lock */
+        unsigned amends;    /* changes of attributes that are on their way, or wait; tree's lock */
         struct handle *handles; /* open files, see op.h; guarded by the tree's lock */
         struct looks *looks;    /* at closes; NULL before the session has begun */
         struct file_env file_env;

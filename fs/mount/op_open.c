@@ -379,6 +379,8 @@ static void open_now(struct opening *o)
 
         tree_lock(m->tree);
         int err = is_gone_locked(o) ? -ESTALE : 0;
+        if (!err && o->heir && !heir_fits_locked(m, n, o->shown))
+                err = -ESTALE;
         if (!err && write && !n->file && n->amend && o->asked++ < ASK_MOST) {
                 /* a file begins with a version that is not about to be replaced */
                 tree_unlock(m->tree);
@@ -394,6 +396,7 @@ static void open_now(struct opening *o)
                 tree_pin_locked(n);
                 if (o->heir)
                         heir_take_locked(o->h, o->shown);
+                heir_settle_locked(m, fuse_req_ctx(o->req)->pid);
                 handle_list_locked(m, o->h);
         }
         tree_unlock(m->tree);
@@ -448,6 +451,8 @@ static bool open_heir(struct opening *o)
 
         tree_lock(m->tree);
         struct node *heir = writes(o) ? NULL : heir_of_locked(m, o->n);
+        if (heir && !o->heir && !heir_is_due_locked(m, fuse_req_ctx(o->req)->pid))
+                heir = NULL; /* the kernel may find it by itself */
         if (heir)
                 tree_pin_locked(heir);
         tree_unlock(m->tree);

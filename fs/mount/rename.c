@@ -387,17 +387,14 @@ static void take_lock(struct rename *r)
 }
 
 /* Whether another node has one of the names by now. */
-static bool found_others(struct rename *r)
+static bool found_others(const struct rename *r)
 {
-        const struct node *n = r->lock.exclusive[0], *target = r->lock.exclusive[1];
+        struct tree *t = r->m->tree;
 
-        tree_lock(r->m->tree);
-        unpin_locked(r);
-        find_locked(r);
-        bool others = r->n != n || r->target != target;
-        if (others)
-                unpin_locked(r);
-        tree_unlock(r->m->tree);
+        tree_lock(t);
+        bool others = tree_find_locked(t, r->from_dir, r->from) != r->n ||
+                      tree_find_locked(t, r->to_dir, r->to) != r->target;
+        tree_unlock(t);
         return others;
 }
 
@@ -408,7 +405,10 @@ static void rename_granted(struct name_lock *l)
         struct rename *r = (struct rename *)(void *)((char *)l - offsetof(struct rename, lock));
 
         if (found_others(r)) {
-                name_lock_drop(r->m, &r->lock);
+                name_lock_drop(r->m, &r->lock); /* which names nodes that stay until then */
+                tree_lock(r->m->tree);
+                unpin_locked(r);
+                tree_unlock(r->m->tree);
                 take_lock(r);
                 return;
         }

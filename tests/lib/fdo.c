@@ -273,6 +273,18 @@ static long long do_mmapw(char **a)
         return p == MAP_FAILED ? -errno : 0;
 }
 
+/* Reads all of a shared mapping. */
+static long long do_mmapr(char **a)
+{
+        size_t n = (size_t)number(a[0]);
+        CLEANUP(freep) char *copy = malloc(n + 1);
+        char *p = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, 0);
+        if (!copy || p == MAP_FAILED)
+                return copy ? -errno : -ENOMEM;
+        memcpy(copy, p, n);
+        return result(munmap(p, n));
+}
+
 /* Locks that are not waited for: e(xclusive), s(hared), u(nlock). */
 static long long do_flock(char **a)
 {
@@ -431,6 +443,7 @@ static const struct {
         {"exit", 1, do_exit},
         {"pause", 0, do_pause},
         {"mmapw", 1, do_mmapw},
+        {"mmapr", 1, do_mmapr},
         {"mapwrite", 2, do_mapwrite},
         {"mapclosed", 2, do_mapclosed},
         {"flock", 1, do_flock},

@@ -27,6 +27,7 @@ mount_tests = \
 	%D%/gs_testbench.sh \
 	%D%/gs_versions.sh \
 	%D%/handles.sh \
+	%D%/heirs.sh \
 	%D%/hns.sh \
 	%D%/kill.sh \
 	%D%/kill_ways.sh \
@@ -92,6 +93,7 @@ mount_gs_tests = \
 	%D%/gs/dirs.sh \
 	%D%/gs/end.sh \
 	%D%/gs/handles.sh \
+	%D%/gs/heirs.sh \
 	%D%/gs/kill.sh \
 	%D%/gs/kill_ways.sh \
 	%D%/gs/latest.sh \

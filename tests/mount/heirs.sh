@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# heirs.sh: who opens a file while another takes its place gets that one as if it were opened after.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+as() { setpriv --reuid "$1" --regid "$1" --clear-groups sh -c "$2" sh "$mnt" "$tmp"; }
+as 1001 true 2>/dev/null || skip_all "setpriv cannot change the user"
+plan 7
+chmod 755 "$tmp"
+start_store
+mount_ckptfs allow_other
+for i in map link first second; do
+	printf old >"$mnt/$i"
+	printf newer >"$mnt/$i.new"
+	cat "$mnt/$i" >/dev/null
+done
+ln -sf first "$mnt/link.new"
+chmod 600 "$mnt/first.new" "$mnt/second.new"
+set_faults rename_late
+
+# replacing NAME: it is being replaced when this returns, and for a while.
+taken() { [ "$(store_cat "$1" 2>/dev/null)" != old ]; }
+replacing() {
+	fdo rename "$mnt/$1.new" "$mnt/$1" >"$tmp/said" &
+	renames=$!
+	wait_for 20 taken "$1"
+}
+
+replacing map
+expect_eq "ok 5 ok ok" "$(fdo open r "$mnt/map" fsize mmapr 5 close)" "a file that was replaced once can be mapped"
+wait $renames
+replacing link
+expect_eq newer "$(sed s/old/newer/ "$mnt/link")" "where a link takes the place of a file it is followed"
+wait $renames
+
+# One thread, which is told to look anew at the first and may get the heir of the second.
+as 1001 'for i in first second; do
+	until [ -e "$2/go-$i" ]; do sleep 0.1; done
+	read -r x <"$1/$i"
+	echo "$? $x" >&3
+done' 3>"$tmp/got" 2>"$tmp/errors" &
+reader=$!
+replacing first
+: >"$tmp/go-first"
+check "a user opens a file that becomes somebody else's" wait_for 20 test -s "$tmp/got"
+wait $renames
+replacing second
+: >"$tmp/go-second"
+check "and another one" wait $reader
+wait $renames
+expect_eq "" "$(grep newer "$tmp/got")" "what the modes keep from them is not read"
+expect_eq "2 600 newer" "$(wc -l <"$tmp/errors") $(stat -c %a "$mnt/second") $(cat "$mnt/second")" "both times"
+umount_ckptfs
