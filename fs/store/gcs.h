@@ -150,7 +150,7 @@ enum gcs_stage {
 bool gcs_may_be_ours(const struct op *op, int err);
 int gcs_verify_begin(struct op *op, int err);
 int gcs_verify_build(struct store_kind *k, struct op *op);
-/* Whether the object is of op->expect's size and checksum. */
+/* Whether the object is of op->expect's size and checksum, with the metadata that was given. */
 int gcs_verify_parse(struct store_kind *k, struct op *op);
 
 /* gcs_object.c */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gcs_verify.c: was it us? When the reply to a guarded change was lost, the next try fails because
- * the first one took effect. Size and checksum of the object tell. */
+ * the first one took effect. Size, checksum and metadata of the object tell. */
 #include "store/gcs.h"
 
 #include <errno.h>
@@ -33,7 +33,9 @@ int gcs_verify_parse(struct store_kind *k, struct op *op)
         int err = gcs_read_resource(op, op->key);
         if (err)
                 return err;
+        /* Another host may have made one of the same bytes, such as an empty one. */
         bool same = op->obj.size == op->expect.size && op->obj.has_crc && op->expect.has_crc &&
-                    op->obj.crc32c == op->expect.crc32c;
+                    op->obj.crc32c == op->expect.crc32c &&
+                    meta_has_user(&op->obj.meta, op->meta ? op->meta : &op->expect.meta);
         return same ? 0 : op->verify_err;
 }

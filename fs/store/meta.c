@@ -74,11 +74,26 @@ const char *store_meta_get(const struct store_meta *m, const char *name)
         return NULL;
 }
 
+static bool has(const struct store_meta *m, const char *name, const char *value)
+{
+        const char *got = store_meta_get(m, name);
+        return got && !strcmp(got, value);
+}
+
 bool meta_has_all(const struct store_meta *have, const struct store_meta *want)
 {
-        const char *value, *got;
+        const char *value;
         for (const char *name = NULL; (name = store_meta_next(want, name, &value));)
-                if (!(got = store_meta_get(have, name)) || strcmp(got, value))
+                if (!has(have, name, value))
+                        return false;
+        return true;
+}
+
+bool meta_has_user(const struct store_meta *have, const struct store_meta *want)
+{
+        const char *value;
+        for (const char *name = NULL; (name = store_meta_next(want, name, &value));)
+                if (*name != ':' && !has(have, name, value))
                         return false;
         return true;
 }

@@ -207,6 +207,9 @@ int op_keep_meta(struct op *op, struct op_entry *e, const struct store_meta *met
 int meta_add_user(struct store_meta *m, const char *name, const char *value);
 /* Whether each pair of `want` is in `have`, too. */
 bool meta_has_all(const struct store_meta *have, const struct store_meta *want);
+/* The same but for headers: the storage class is not copied with the metadata, and usual types are
+ * not kept. */
+bool meta_has_user(const struct store_meta *have, const struct store_meta *want);
 /* A string of an entry. */
 const char *op_string(const struct op *op, size_t at);
 

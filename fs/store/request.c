@@ -281,7 +281,8 @@ static void on_done(struct http_req *rq, int err)
                 return;
         case OP_RETRY:
         case OP_SLOW:
-                op->maybe_done = true;
+                /* A conflict is a refusal: what stands then is another's. */
+                op->maybe_done |= rq->status != 409;
                 retry(op, -ETIMEDOUT);
                 return;
         case OP_DAMAGED:

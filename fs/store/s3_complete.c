@@ -140,7 +140,9 @@ int s3_complete_parse(struct store_kind *k, struct op *op)
                 if (err == OP_RETRY && op->rq.status == 500 && op->gaps)
                         return refused_for_gaps(op);
                 op->conflict |= err == OP_RETRY && op->rq.status == 409;
-                return may_be_ours(op, err) ? s3_verify_begin(op, not_ours(op, err)) : err;
+                if (may_be_ours(op, err))
+                        return s3_verify_begin(op, not_ours(op, err));
+                return op->conflict ? not_ours(op, err) : err;
         }
         s3_checksum_answer(k, op, 0);
         int err = s3_read(op, f, 3, NULL, NULL);

@@ -93,17 +93,6 @@ static int sized(struct store_kind *k, struct op *op)
         return OP_AGAIN;
 }
 
-/* Headers such as the storage class are not copied with the metadata. */
-static bool same_user_meta(const struct store_meta *have, const struct store_meta *want)
-{
-        const char *value, *got;
-
-        for (const char *name = NULL; (name = store_meta_next(want, name, &value));)
-                if (*name != ':' && (!(got = store_meta_get(have, name)) || strcmp(got, value)))
-                        return false;
-        return true;
-}
-
 /* Whether an object is the copy of op->expect: by its checksum; else by the ETag, which a copy
  * keeps when it is the MD5 of the bytes, and else by its size; and by the metadata. */
 static int same_copy(struct op *op, const struct store_object *found)
@@ -118,7 +107,7 @@ static int same_copy(struct op *op, const struct store_object *found)
                 return false;
         if (!(found->has_crc && src->has_crc) && md5 && strcmp(found->etag, src->etag))
                 return false;
-        return same_user_meta(&found->meta, op->meta ? op->meta : &src->meta);
+        return meta_has_user(&found->meta, op->meta ? op->meta : &src->meta);
 }
 
 static int sourced(struct store_kind *k, struct op *op)

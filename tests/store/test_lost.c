@@ -180,6 +180,72 @@ START_TEST(a_conditional_put_whose_answer_was_lost_is_found_out)
 }
 END_TEST
 
+/* Another host makes the same object, with metadata of its own, while ours is on its way. */
+struct race {
+        const char *first; /* "STATUS CODE", or "reset": its reply is lost */
+        const char *mtime; /* of the object that stands; NULL: there is no metadata */
+        const char *ours;  /* NULL: we give none */
+        int err;
+        unsigned puts, heads; /* that have come */
+};
+
+static void answer_race(void *arg, struct fake_req *rq)
+{
+        struct race *r = arg;
+        char headers[200], crc[9];
+
+        if (!strcmp(rq->method, "HEAD")) {
+                r->heads++;
+                crc32c_base64(crc32c(0, "aaaaa", 5), crc);
+                snprintf(headers, sizeof headers,
+                         "ETag: \"x\"\r\nx-amz-checksum-crc32c: %s\r\n%s%s%s", crc,
+                         r->mtime ? "x-amz-meta-mtime: " : "", r->mtime ? r->mtime : "",
+                         r->mtime ? "\r\n" : "");
+                fake_reply_part(rq, 200, headers, 5, "", 0);
+        } else if (r->puts++) {
+                fake_error(rq, 412, "PreconditionFailed");
+        } else if (!strcmp(r->first, "reset")) {
+                fake_body(rq);
+                fake_reset(rq);
+        } else {
+                fake_error(rq, (int)strtol(r->first, NULL, 10), strchr(r->first, ' ') + 1);
+        }
+}
+
+/* "If a conflicting operation occurs during the upload S3 returns a 409 ConditionalRequestConflict
+ * response" (API reference, PutObject): nothing was written, so what stands is the other's,
+ * whatever its bytes are. Where a try may have taken effect, metadata tells. */
+static const struct race races[] = {
+        {"409 ConditionalRequestConflict", NULL, NULL, -EEXIST, 0, 0},
+        {"409 ConditionalRequestConflict", "1.000000001", "1.000000001", -EEXIST, 0, 0},
+        {"409 OperationAborted", NULL, NULL, -EEXIST, 0, 0},
+        {"503 SlowDown", "1.000000002", "1.000000001", -EEXIST, 0, 0},
+        {"reset", "1.000000002", "1.000000001", -EEXIST, 0, 0},
+        {"reset", NULL, "1.000000001", -EEXIST, 0, 0},
+        {"500 InternalError", "1.000000002", "1.000000001", -EEXIST, 0, 0},
+        {"reset", "1.000000001", "1.000000001", 0, 0, 0},
+        {"500 InternalError", "1.000000001", "1.000000001", 0, 0, 0},
+};
+
+START_TEST(a_put_that_another_host_has_won_is_none_of_ours)
+{
+        struct race r = races[_i];
+        struct store_cond cond = {.if_absent = true};
+        struct store_meta m = {.len = 0};
+        struct store_object obj;
+        struct fake *f = fake_start(answer_race, &r);
+        struct store *s = fake_store(f, NULL);
+
+        if (r.ours)
+                store_meta_add(&m, "mtime", r.ours);
+        ck_assert_int_eq(store_put_wait(s, "k", "aaaaa", 5, &m, &cond, &obj), r.err);
+        ck_assert_uint_eq(r.puts, 2);
+        ck_assert_uint_eq(r.heads, *r.first != '4');
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
 /* The first copy takes effect unseen, so the version it was for is gone. */
 static void answer_copies(void *arg, struct fake_req *rq)
 {
@@ -405,6 +471,8 @@ int main(void)
         TCase *t = tcase_create("lost");
         tcase_add_loop_test(t, a_complete_whose_answer_was_lost_is_found_out, 0,
                             sizeof completes / sizeof *completes);
+        tcase_add_loop_test(t, a_put_that_another_host_has_won_is_none_of_ours, 0,
+                            sizeof races / sizeof *races);
         tcase_add_loop_test(t, a_conditional_put_whose_answer_was_lost_is_found_out, 0,
                             sizeof conditional_puts / sizeof *conditional_puts);
         tcase_add_loop_test(t, a_change_of_metadata_whose_answer_was_lost_is_found_out, 0,
