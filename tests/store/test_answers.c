@@ -421,6 +421,7 @@ END_TEST
 
 struct checksums {
         bool refuses;
+        bool names_it; /* with 400, and the header's name in the message, as Backblaze B2 */
         unsigned with, without; /* requests that had such headers, and that had none */
 };
 
@@ -431,13 +432,19 @@ static void answer_old(void *arg, struct fake_req *rq)
                                       "</InitiateMultipartUploadResult>";
         static const char done[] = "<CompleteMultipartUploadResult><ETag>&quot;x-2&quot;</ETag>"
                                    "</CompleteMultipartUploadResult>";
+        static const char unsupported[] =
+                "<Error><Code>InvalidArgument</Code><Message>Unsupported header "
+                "'x-amz-checksum-mode' received for this API call.</Message></Error>";
         struct checksums *c = arg;
         fake_body(rq);
         bool has = strcasestr(rq->head.p, "x-amz-checksum") || strstr(rq->body.p, "Checksum");
 
         c->with += has;
         c->without += !has;
-        if (has && c->refuses)
+        if (has && c->names_it)
+                fake_reply(rq, 400, "", unsupported,
+                           strcmp(rq->method, "HEAD") ? sizeof unsupported - 1 : 0);
+        else if (has && c->refuses)
                 fake_error(rq, 501, "NotImplemented");
         else if (strstr(rq->target, "?uploads"))
                 fake_reply(rq, 200, "", created, sizeof created - 1);
@@ -496,6 +503,24 @@ START_TEST(a_server_that_knows_no_checksums_is_found_out_and_remembered)
 }
 END_TEST
 
+START_TEST(a_server_that_names_the_header_knows_no_checksums)
+{
+        struct checksums c = {.names_it = true};
+        struct fake *f = fake_start(answer_old, &c);
+        struct store *s = fake_store(f, NULL);
+
+        ck_assert_int_eq(bearers[_i].call(s), 0);
+        /* The reply to a head does not say why: a get asks. */
+        unsigned with = bearers[_i].call == head_one ? 2 : 1;
+        ck_assert_uint_eq(c.with, with);
+        ck_assert_int_eq(put_one(s), 0);
+        ck_assert_int_eq(upload_two(s), 0);
+        ck_assert_uint_eq(c.with, with);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
 START_TEST(checksums_are_sent_as_was_asked_for)
 {
         struct checksums c = {.refuses = false};
@@ -536,6 +561,8 @@ int main(void)
                             sizeof deletes / sizeof *deletes);
         tcase_add_test(t, a_copy_that_answers_200_with_an_error_is_made_again);
         tcase_add_loop_test(t, a_server_that_knows_no_checksums_is_found_out_and_remembered, 0,
+                            sizeof bearers / sizeof *bearers);
+        tcase_add_loop_test(t, a_server_that_names_the_header_knows_no_checksums, 0,
                             sizeof bearers / sizeof *bearers);
         tcase_add_loop_test(t, checksums_are_sent_as_was_asked_for, 0,
                             sizeof bearers / sizeof *bearers);
