@@ -115,7 +115,8 @@ bool op_known_locked(const struct mount *m, const struct node *n);
 /* Fills an entry for a node whose reference it takes over. The tree is locked. */
 void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e);
 
-/* Where the handle reads: its node's file, or else its reader, with a reference. 0 or -ENOMEM. */
+/* Where the handle reads: its node's file, or else its reader, with a reference. 0, -ENOMEM, or
+ * -EAGAIN: not before who has an exclusive lock on the node drops it. */
 int op_source(struct mount *m, const struct handle *h, struct file **f, struct reader **r);
 
 /* op_size.c: makes the file `size` bytes long, by the handle in `fi` or by name when that is NULL;

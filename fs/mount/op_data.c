@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,25 +27,24 @@ static struct handle *op_handle(const struct fuse_file_info *fi)
 
 struct read_request {
         struct read_op op;
+        struct name_lock lock; /* until it is known where it reads, when a rename is under way */
         fuse_req_t req;
         struct mount *m;
         struct handle *h; /* a reference */
         size_t size;
+        int stale;      /* what came of reading elsewhere, while it waits for the lock */
         struct file *f; /* where it reads: one of these, with a reference */
         struct reader *reader;
 };
 
 static bool read_begin(struct read_request *r, int stale);
 
-static void read_done(struct read_op *op, int err, const struct iovec *iov, int niov)
+static void read_reply(struct read_request *r, int err, const struct iovec *iov, int niov)
 {
-        struct read_request *r = (struct read_request *)op;
-        if (err == -ESTALE && read_begin(r, err))
-                return;
         if (err) {
                 fuse_reply_err(r->req, -err);
         } else {
-                METRIC_ADD(read_bytes, niov ? op->len : 0);
+                METRIC_ADD(read_bytes, niov ? r->op.len : 0);
                 fuse_reply_iov(r->req, iov, niov);
         }
         file_unref(r->f);
@@ -53,15 +53,20 @@ static void read_done(struct read_op *op, int err, const struct iovec *iov, int 
         free(r);
 }
 
-/* Reads where the handle reads now; `stale` is 0, or what came of a read elsewhere, since the
- * version there has given way to one that is written here. Returns false, with nothing done, when
- * it is still the same place. */
-static bool read_begin(struct read_request *r, int stale)
+static void read_done(struct read_op *op, int err, const struct iovec *iov, int niov)
 {
-        struct reader *reader = NULL, *was = r->reader;
-        struct file *f = NULL, *had = r->f;
+        struct read_request *r = (struct read_request *)op;
+        if (err != -ESTALE || !read_begin(r, err))
+                read_reply(r, err, iov, niov);
+}
 
-        int err = op_source(r->m, r->h, &f, &reader);
+/* Reads from there; false, with nothing done, when that gave `stale`. */
+static bool read_from(struct read_request *r, int err, struct file *f, struct reader *reader,
+                      int stale)
+{
+        struct reader *was = r->reader;
+        struct file *had = r->f;
+
         bool same = stale && (err || (f == had && reader == was));
         if (!same) {
                 r->f = f;
@@ -73,11 +78,41 @@ static bool read_begin(struct read_request *r, int stale)
         if (same)
                 return false;
         if (err)
-                read_done(&r->op, err, NULL, 0);
+                read_reply(r, err, NULL, 0);
         else if (f)
                 file_read(f, &r->op);
         else
                 reader_read(reader, &r->op);
+        return true;
+}
+
+static void read_granted(struct name_lock *l)
+{
+        struct read_request *r =
+                (struct read_request *)(void *)((char *)l - offsetof(struct read_request, lock));
+        struct reader *reader = NULL;
+        struct file *f = NULL;
+
+        int err = op_source(r->m, r->h, &f, &reader);
+        name_lock_drop(r->m, l);
+        if (!read_from(r, err, f, reader, r->stale))
+                read_reply(r, r->stale, NULL, 0);
+}
+
+/* Reads where the handle reads now; `stale` is 0, or what came of a read elsewhere, since the
+ * version there has given way to one that is written here. Returns false, with nothing done, when
+ * it is still the same place. */
+static bool read_begin(struct read_request *r, int stale)
+{
+        struct reader *reader = NULL;
+        struct file *f = NULL;
+
+        int err = op_source(r->m, r->h, &f, &reader);
+        if (err != -EAGAIN)
+                return read_from(r, err, f, reader, stale);
+        r->stale = stale;
+        r->lock = (struct name_lock){.shared = {r->h->node}, .granted = read_granted};
+        name_lock_take(r->m, &r->lock);
         return true;
 }
 

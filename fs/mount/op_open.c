@@ -328,8 +328,10 @@ int op_source(struct mount *m, const struct handle *h, struct file **f, struct r
         tree_lock(m->tree);
         note_paged_locked(h);
         bool stale = !n->file && (!n->reader || strcmp(reader_etag(n->reader), n->etag));
-        if (stale) { /* a file that was written while it was open to be read is no more */
-                key = tree_key_locked(n);
+        if (stale && name_lock_rests_locked(m, n)) {
+                err = -EAGAIN; /* key and version are of different moments */
+        } else if (stale) {    /* a file that was written while it was open to be read is no more */
+                key = n->parked ? strdup(n->parked) : tree_key_locked(n);
                 err = key ? renew_reader_locked(m, n, key, &none, &old) : -ENOMEM;
         }
         if (n->file)

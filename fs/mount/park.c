@@ -21,7 +21,8 @@ static int to_copy_locked(struct leaving *l, const struct store_object *obj)
         struct node *n = l->n;
 
         bool read = n->reader && !strcmp(reader_etag(n->reader), l->etag);
-        if (!read && !n->file)
+        bool will = n->nreaders && !n->reader && !strcmp(n->etag, l->etag);
+        if (!read && !will && !n->file)
                 return -ESTALE;
         int err = read ? reader_rename(n->reader, l->copy, obj->etag) : 0;
         if (!err && n->file)
@@ -81,12 +82,14 @@ static void copy_aside(struct leaving *l)
         char id[KEPT_ID_MAX];
 
         tree_lock(l->m->tree);
-        bool read = n->nreaders && n->reader;
+        /* Who wrote it may have closed it, and who reads it has not read since: no reader yet. */
+        bool read = n->nreaders && (n->reader || !n->file);
         bool needed = (read || (n->file && n->nwriters && file_has_base(n->file))) &&
                       n->published && !n->parked;
         if (needed) {
                 l->key = tree_key_locked(n);
-                snprintf(l->etag, sizeof l->etag, "%s", read ? reader_etag(n->reader) : n->etag);
+                snprintf(l->etag, sizeof l->etag, "%s",
+                         n->nreaders && n->reader ? reader_etag(n->reader) : n->etag);
         }
         tree_unlock(l->m->tree);
         if (!needed) {

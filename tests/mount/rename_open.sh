@@ -3,7 +3,7 @@
 # rename_open.sh: open files follow their file, whatever happens to names.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 16
+plan 19
 start_store
 mount_ckptfs attr_ttl=0
 head -c 30000000 /dev/urandom >"$tmp/data"
@@ -54,6 +54,20 @@ while [ $i -lt 5 ]; do
 	forget_pages "$mnt/walk$i"
 done
 expect_eq 0 $bad "readers follow a file that moves on and on"
+
+# One that has not read since the file was written and closed.
+expect_eq "ok ok ok ok ok ok ok ok 10" "$(fdo open wct "$mnt/closed" write 70000 slot 1 open r "$mnt/closed" \
+	slot 0 close unlink "$mnt/closed" slot 1 pread 10 0)" "who opens what is written reads it though it is deleted then"
+fdo_begin open wct "$mnt/from" write 70000 slot 1 open r "$mnt/from" slot 0 close pause slot 1 pread 10 0
+set_faults rename_ends_late
+fdo rename "$mnt/from" "$mnt/to" >"$tmp/renamed" &
+renames=$!
+went() { ! objects size from >"$tmp/size" 2>&1; }
+check "a file is renamed" wait_for 20 went
+fdo_ends "ok ok ok ok ok ok ok ok 10" "and while it is renamed"
+wait $renames
+set_faults
+rm "$mnt/to"
 
 store_put keep <"$tmp/data"
 exec 3<"$mnt/keep"
