@@ -81,6 +81,8 @@ int shards_json(const struct shards_facts *f, struct json *job)
         json_add_string(o, "data_made", made_words(f));
         json_add_string(o, "verified", verified_words(f));
         json_add_bool(o, "moves_data", f->moves_data);
+        if (f->save)
+                json_add_bool(o, "fsync", f->keys->fsync || f->keys->sync_files);
         json_add_string(o, "page_cache_dropped", f->dropped);
         json_add_string(o, "page_cache", page_cache_words(f));
         json_add_number(o, "mount_pid", f->mount_pid);
@@ -173,6 +175,7 @@ void shards_note(const struct json *job, char *out, size_t n)
         const struct json *setup = json_get(job, "setup");
         const struct json *restore = json_get(job, "restore");
         const char *error = json_string(json_get(job, "error"), NULL);
+        const struct json *sync = json_get(setup, "fsync");
         char fetched[64] = "", counted[160] = "";
 
         if (restore)
@@ -182,10 +185,13 @@ void shards_note(const struct json *job, char *out, size_t n)
         if (error)
                 snprintf(out, n, "failed: %s", error);
         else
-                snprintf(out, n, "data made %s; verified: %s; page cache %s; suffix %s%s%s",
+                snprintf(out, n, "data made %s; verified: %s; page cache %s%s; suffix %s%s%s",
                          json_string(json_get(setup, "data_made"), "?"),
                          json_string(json_get(setup, "verified"), "?"),
                          json_string(json_get(setup, "page_cache"), "?"),
+                         !sync                    ? ""
+                         : json_bool(sync, false) ? "; saves end with fsync"
+                                                  : "; saves end without fsync",
                          json_string(json_get(setup, "suffix"), "?"), fetched, counted);
 }
 

@@ -27,7 +27,11 @@ pid_t timed_mount(const struct keys *k)
 
 void timed_init(struct timed *t, struct coll *c, const struct keys *k, const char *storage)
 {
-        *t = (struct timed){.coll = c, .server = (pid_t)k->server_pid};
+        *t = (struct timed){
+                .coll = c,
+                .server = (pid_t)k->server_pid,
+                .sync = k->fsync || k->sync_files,
+        };
         if (!strcmp(storage, "mount") && c->host_rank == 0)
                 t->mount = timed_mount(k);
 }
@@ -159,7 +163,7 @@ struct one_file {
         const struct io_data *d;
         timed_fail_fn *fail;
         void *arg;
-        bool load;
+        bool load, sync;
 };
 
 static int work_on_file(void *arg, struct sample *out)
@@ -167,7 +171,7 @@ static int work_on_file(void *arg, struct sample *out)
         const struct one_file *f = arg;
         out->bytes = f->d->size;
         int err = f->load ? timed_load_file(f->io, f->name, f->d, out)
-                          : timed_save_file(f->io, f->name, f->d, true, out);
+                          : timed_save_file(f->io, f->name, f->d, f->sync, out);
         if (err)
                 f->fail(f->arg, f->what, err);
         return err;
@@ -176,7 +180,7 @@ static int work_on_file(void *arg, struct sample *out)
 int timed_save(const struct timed *t, const char *name, const struct io_data *d, struct sample *out,
                timed_fail_fn *fail, void *arg)
 {
-        struct one_file f = {t->io, name, "save", d, fail, arg, false};
+        struct one_file f = {t->io, name, "save", d, fail, arg, false, t->sync};
         int err = timed_work(t, work_on_file, &f, out);
         if (err)
                 t->io->ops->remove(t->io, name);
@@ -186,7 +190,7 @@ int timed_save(const struct timed *t, const char *name, const struct io_data *d,
 int timed_load(const struct timed *t, const char *name, const struct io_data *d, struct sample *out,
                timed_fail_fn *fail, void *arg)
 {
-        struct one_file f = {t->io, name, "load", d, fail, arg, true};
+        struct one_file f = {t->io, name, "load", d, fail, arg, true, false};
         return timed_work(t, work_on_file, &f, out);
 }
 

@@ -13,6 +13,7 @@ struct timed {
         struct coll *coll;
         struct io *io;       /* NULL: a dataset's place */
         pid_t mount, server; /* whose CPU time is counted; 0: none */
+        bool sync;           /* a save waits until its file is durable: the fsync key */
 };
 
 /* The mount's process, as mount.pid says or by its mountpoint; 0: none. */
@@ -32,9 +33,9 @@ int timed_load_file(struct io *io, const char *name, const struct io_data *d, st
 typedef int timed_work_fn(void *arg, struct sample *out);
 int timed_work(const struct timed *t, timed_work_fn *work, void *arg, struct sample *out);
 
-/* Collective: barrier, create, write, sync, close; a file that failed in any rank is removed by
- * its rank. Returns the same in all ranks: 0 or a negative errno; a rank's own failure was printed
- * by `fail` before. */
+/* Collective: barrier, create, write, sync if t->sync, close; a file that failed in any rank is
+ * removed by its rank. Returns the same in all ranks: 0 or a negative errno; a rank's own failure
+ * was printed by `fail` before. */
 typedef void timed_fail_fn(void *arg, const char *what, int err);
 int timed_save(const struct timed *t, const char *name, const struct io_data *d, struct sample *out,
                timed_fail_fn *fail, void *arg);

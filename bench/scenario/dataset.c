@@ -240,8 +240,8 @@ static int dataset_job(const struct run *r, const struct keys *k, struct json *j
         return err;
 }
 
-static const char *const defaults[] = {"storage=auto", "model=entitlement", "dataloader=iterable",
-                                       NULL};
+static const char *const defaults[] = {"storage=auto", "fsync=off", "model=entitlement",
+                                       "dataloader=iterable", NULL};
 
 const struct scenario scenario_dataset = {
         .name = "dataset",

@@ -155,7 +155,7 @@ int saver_batch(struct saver *s, size_t batch)
         if (!s || batch % s->k->ckpt_save_one_in)
                 return 0;
         name_of(batch, name);
-        int err = timed_save_file(s->io, name, &s->payload.data, true, &took);
+        int err = timed_save_file(s->io, name, &s->payload.data, s->k->fsync, &took);
         if (!err) {
                 s->last = batch;
                 s->most = batch > s->most ? batch : s->most;

@@ -343,6 +343,7 @@ static int dcp_job(const struct run *r, const struct keys *k, struct json *job)
 }
 
 static const char *const defaults[] = {"optimizer=off", /* the suites save weights */
+                                       "fsync=off",     /* and leave them to the page cache */
                                        "format=dcp", NULL};
 
 #define DCP_SCENARIO(id, title, says)                                                              \

@@ -48,14 +48,14 @@ static int write_metadata(struct dcp_job *j, struct dcp_item *items, size_t n)
         if (err)
                 return err;
         struct io_data d = {.size = b.len, .mem = b.p};
-        return timed_save_file(j->timed.io, DCP_METADATA, &d, j->k->sync_files, &ignored);
+        return timed_save_file(j->timed.io, DCP_METADATA, &d, j->timed.sync, &ignored);
 }
 
 static int save_files(void *arg, struct sample *out)
 {
         struct dcp_job *j = arg;
         uint64_t begin = clock_ns();
-        int err = dcp_files_work(&j->files, false, j->k->sync_files, out);
+        int err = dcp_files_work(&j->files, false, j->timed.sync, out);
         out->total = clock_s(clock_ns() - begin);
         if (err)
                 dcp_say(j, &j->files, "save", err);

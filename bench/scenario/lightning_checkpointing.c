@@ -173,7 +173,8 @@ static int work(const struct run *r, const struct keys *k, struct json *job)
         return k->sharded ? sharded_job(r, k, job) : single_job(r, k, job);
 }
 
-static const char *const defaults[] = {"optimizer=off", "epochs=5", "format=torch", NULL};
+static const char *const defaults[] = {"optimizer=off", "epochs=5", "format=torch", "fsync=off",
+                                       NULL};
 
 const struct scenario scenario_lightning_checkpointing = {
         .name = "lightning_checkpointing",

@@ -111,7 +111,8 @@ static int work(const struct run *run, const struct keys *k, struct json *job)
 }
 
 static const char *const defaults[] = {"model=demo", "model.layers=100", "optimizer=off",
-                                       "steps=5",    "format=torch",     NULL};
+                                       "steps=5",    "format=torch",     "fsync=off",
+                                       NULL};
 
 static const struct run_flag flags[] = {
         {"--project", "", NULL}, /* a bucket's name says enough */

@@ -244,7 +244,7 @@ static int work_on_files(struct mlperf_job *j, bool load, struct sample *out)
                 const char *name = j->files[j->current].name;
                 struct sample s = {0};
                 err = load ? timed_load_file(j->timed.io, name, d, &s)
-                           : timed_save_file(j->timed.io, name, d, true, &s);
+                           : timed_save_file(j->timed.io, name, d, j->timed.sync, &s);
                 out->open += s.open;
                 out->transfer += s.transfer;
                 out->sync += s.sync;

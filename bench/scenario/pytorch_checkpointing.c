@@ -36,7 +36,8 @@ static int work(const struct run *r, const struct keys *k, struct json *job)
         return err;
 }
 
-static const char *const defaults[] = {"optimizer=off", "epochs=5", "format=torch", NULL};
+static const char *const defaults[] = {"optimizer=off", "epochs=5", "format=torch", "fsync=off",
+                                       NULL};
 
 const struct scenario scenario_pytorch_checkpointing = {
         .name = "pytorch_checkpointing",

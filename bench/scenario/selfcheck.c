@@ -72,7 +72,7 @@ static int save_as(struct selfcheck *c, const struct keys *k, unsigned rank, str
 {
         const struct io_data d = {.size = BYTES};
         struct coll *coll = c->run->coll;
-        struct timed t = {.coll = coll};
+        struct timed t = {.coll = coll, .sync = true};
         char why[200] = "";
         int err = io_null.start(k, "null", "", rank, &t.io, why, sizeof why);
 

@@ -78,8 +78,8 @@ static int work(const struct run *run, const struct keys *k, struct json *job)
         return err || !job ? err : report(&r, job);
 }
 
-static const char *const defaults[] = {"model=padding", "optimizer=off", "epochs=8", "format=dcp",
-                                       NULL};
+static const char *const defaults[] = {"model=padding", "optimizer=off", "epochs=8",
+                                       "format=dcp",    "fsync=off",     NULL};
 
 const struct scenario scenario_simulated = {
         .name = "simulated",

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 17
+plan 21
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -20,6 +20,19 @@ check "every second epoch is saved" bench lightning_checkpointing $keys epochs=4
 expect_eq "demo-0.ckpt demo-1.ckpt" "$(cd disk/* && echo *)" "as files that keep=on leaves"
 bench pytorch_checkpointing $keys epochs=1 save_one_in=2 out=out 2>err
 expect_eq "1 1" "$? $(wc -l <err)" "saving nothing is refused in one line"
+
+# The suites leave files to the page cache; shards wait for the disk. Each can be asked for the other.
+# synced OUT: what the results say of fsync, and whether null's wait of 100 ms for it was there
+synced() { jq -r '.job_results[0] | "\(.setup.fsync) \(.metrics.save.sync_s >= 0.1)"' "$1"/*/*/run_results.json; }
+null="storage=null null.delay_us=100000 epochs=1"
+bench pytorch_checkpointing model=gpt-mini $null out=left >left.out 2>&1
+expect_eq "false false" "$(synced left)" "a benchmark of the suites saves without fsync"
+bench pytorch_checkpointing model=gpt-mini $null fsync=on out=asked >asked.out 2>&1
+expect_eq "true true" "$(synced asked)" "fsync=on waits until a file is durable"
+expect_eq "1 1" "$(grep -c 'saves end without fsync' left.out) $(grep -c 'saves end with fsync' asked.out)" \
+	"the table says which it was"
+bench shards size=1M $null warmup=0 out=shards >shards.out 2>&1
+expect_eq "true true" "$(synced shards)" "shards are durable before they are closed"
 
 # What a callback of Lightning's keeps.
 keys="model=gpt-mini storage=disk path=disk"
