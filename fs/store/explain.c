@@ -40,6 +40,7 @@ static const char *other_scheme(const char *where, const char *said)
         static const struct hint with_tls[] = {
                 {"wrong version number", "it speaks no TLS: give http:// in endpoint"},
                 {"packet length too long", "it speaks no TLS: give http:// in endpoint"},
+                {"TLS handshake took", "where it speaks no TLS, give http:// in endpoint"},
                 {"SSL connection timeout", "where it speaks no TLS, give http:// in endpoint"},
         };
         static const struct hint without[] = {

@@ -148,6 +148,28 @@ static bool is_slow(struct http_worker *w, const struct http_slot *slot)
         return u->n >= HTTP_USUAL && w->now_ms - slot->begun_ms > 2 * (int64_t)slowest;
 }
 
+/* A server that speaks no TLS may wait for the end of what it takes for a request. */
+static bool is_shaking_hands(const struct http_slot *slot)
+{
+        curl_off_t connected = 0, agreed = 0;
+
+        curl_easy_getinfo(slot->easy, CURLINFO_CONNECT_TIME_T, &connected);
+        curl_easy_getinfo(slot->easy, CURLINFO_APPCONNECT_TIME_T, &agreed);
+        return !strncmp(slot->rq->url.p, "https:", 6) && connected && !agreed;
+}
+
+static void say_stalled(const struct http_slot *slot)
+{
+        struct http_req *rq = slot->rq;
+
+        if (is_shaking_hands(slot))
+                snprintf(rq->error, sizeof rq->error, "the TLS handshake took over %u ms",
+                         rq->silent_ms);
+        else
+                snprintf(rq->error, sizeof rq->error, "too few bytes moved for %u ms",
+                         rq->silent_ms);
+}
+
 /* --- both ---------------------------------------------------------------------------------------
  */
 
@@ -162,8 +184,7 @@ void http_watch(struct http_worker *w)
                 next = slot->next;
                 if (stalled(w, slot)) {
                         rq->silent_ms = (unsigned)(w->now_ms - slot->moved_ms);
-                        snprintf(rq->error, sizeof rq->error, "too few bytes moved for %u ms",
-                                 rq->silent_ms);
+                        say_stalled(slot);
                         shun(w, slot);
                         http_finish_slot(slot, -ETIMEDOUT);
                 } else if (is_slow(w, slot)) {

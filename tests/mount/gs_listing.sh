@@ -21,6 +21,7 @@ for name in implicit/x a/x a/y/z; do store_put "dirs/$name" </dev/null; done
 umount_ckptfs
 
 mount_ckptfs attr_ttl=60s
+stat "$mnt" >/dev/null
 requests_mark
 expect_eq "1503 1500" "$(ls -l "$mnt/d" >"$tmp/ls"; awk 'NR > 1' "$tmp/ls" | wc -l) $(grep -c '^-rw-r--r--.* f[0-9]*$' "$tmp/ls")" \
 	"files are listed with their attributes"
