@@ -140,6 +140,7 @@ int coll_init(struct coll *c, int *argc, char ***argv, char *why, size_t nwhy)
                          c->ops == &coll_none
                                  ? "without MPI: configure --with-mpi, or start it without mpirun"
                                  : "with another MPI than the launcher's: take that one's mpirun");
+                c->ops->finish(c, 1);
                 err = -EOPNOTSUPP;
         }
         return err;
