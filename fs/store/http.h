@@ -36,7 +36,7 @@ enum http_lane {
 struct http_req {
         /* The caller's, set before http_submit(). prepare() runs right before the exchange begins,
          * as late as can be because a signature holds the time; it may set everything from
-         * `method` to `body_len`. A negative errno from it ends the exchange. */
+         * `method` to `once`. A negative errno from it ends the exchange. */
         enum http_lane lane;
         bool fresh;            /* on a new connection */
         unsigned delay_ms;     /* begin no sooner */
@@ -50,6 +50,7 @@ struct http_req {
         int (*body_read)(void *arg, uint64_t off, void *dst, size_t len);
         void *body_arg;
         uint64_t body_len; /* of PUT, POST and PATCH */
+        bool once;         /* -ECONNRESET rather than to be sent again by curl */
         /* Takes the next bytes of the reply's body; status and reply headers are there. A negative
          * errno ends the exchange. */
         int (*data)(struct http_req *rq, const void *p, size_t n);

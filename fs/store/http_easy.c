@@ -67,6 +67,8 @@ static int on_begin(void *arg, char *ip, char *local_ip, int port, int local_por
         (void)local_ip;
         (void)port;
         (void)local_port;
+        if (slot->begun && slot->rq->once)
+                return CURL_PREREQFUNC_ABORT;
         slot->rq->resent = ++slot->begun > 1;
         return CURL_PREREQFUNC_OK;
 }

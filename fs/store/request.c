@@ -94,6 +94,7 @@ static int prepare(struct http_req *rq)
         buf_reset(&rq->headers);
         rq->body_read = NULL;
         rq->body_len = 0;
+        rq->once = false;
         op->begun = false;
         op->fault = (struct op_fault){.retry_after_ms = 0};
         rq->again_bytes = again_bytes(op);

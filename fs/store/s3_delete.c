@@ -5,7 +5,8 @@
  * and delete whatever is there. Which it is shows once: an object that a head found to be the right
  * version is deleted on the condition that it is a version that never was. A server that minds
  * conditions refuses; another one has deleted what was to be deleted. From then on the first kind
- * is sent the condition, and for the second kind a head comes before each delete. */
+ * is sent the condition, and for the second kind a head comes before each delete, also before one
+ * that is sent again: another host may have written a version since. */
 #include "store/s3.h"
 
 #include <errno.h>
@@ -23,6 +24,7 @@ enum {
         DELETE_BEGIN,
         DELETE_IF,    /* with the condition */
         DELETE_LOOK,  /* a head */
+        DELETE_AGAIN, /* a head, when what the server may not have minded was sent */
         DELETE_PROBE, /* with a condition that never holds, of an object that is the right one */
         DELETE_PLAIN
 };
@@ -53,8 +55,11 @@ int s3_delete_build(struct store_kind *k, struct op *op)
 
         if (op->if_match && op->stage == DELETE_BEGIN)
                 op->stage = s3_delete_minds(k) ? DELETE_IF : DELETE_LOOK;
-        if (op->stage == DELETE_LOOK)
+        if (op->maybe_done && (op->stage == DELETE_PROBE || op->stage == DELETE_PLAIN))
+                op->stage = DELETE_AGAIN;
+        if (op->stage == DELETE_LOOK || op->stage == DELETE_AGAIN)
                 return s3_head_build(k, op);
+        op->rq.once = op->stage == DELETE_PROBE || op->stage == DELETE_PLAIN;
         if (op->stage == DELETE_IF || op->stage == DELETE_PROBE)
                 s3_header(&m, "If-Match", op->stage == DELETE_IF ? op->if_match : NO_VERSION);
         return s3_send(k, op, &m);
@@ -80,6 +85,8 @@ static int looked(struct store_kind *k, struct op *op)
         struct store_object found;
 
         int err = s3_head_reply(k, op, &found);
+        if (err == -ENOENT && op->stage == DELETE_AGAIN)
+                return 0;
         if (err)
                 return err;
         if (strcmp(found.etag, op->if_match))
@@ -89,7 +96,7 @@ static int looked(struct store_kind *k, struct op *op)
 
 static int probed(struct store_kind *k, struct op *op, int err)
 {
-        if (!err)
+        if (s3_ok(op))
                 learn(k, DELETE_IF_NOT);
         if (err == -EOPNOTSUPP) {
                 learn(k, DELETE_IF_NOT);
@@ -106,7 +113,7 @@ int s3_delete_parse(struct store_kind *k, struct op *op)
 {
         if (!op->if_match)
                 return s3_gone(k, op);
-        if (op->stage == DELETE_LOOK)
+        if (op->stage == DELETE_LOOK || op->stage == DELETE_AGAIN)
                 return looked(k, op);
         int err = s3_ok(op) ? 0 : s3_fault(k, op);
         /* An earlier try deleted it and its reply was lost. */

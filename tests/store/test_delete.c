@@ -20,6 +20,7 @@ struct server {
         const char *etag;    /* of the object; NULL: there is none */
         unsigned lose;       /* the reply to the delete of that number is lost */
         const char *rewrite; /* the ETag that somebody else's write gives it then */
+        bool elsewhere;      /* it was somebody else who deleted it then: ours never came */
         unsigned heads, deletes;
 };
 
@@ -43,7 +44,10 @@ static void answer(void *arg, struct fake_req *rq)
         }
         ck_assert_str_eq(rq->method, "DELETE");
         sv->deletes++;
-        if (asks && sv->mind == REFUSES) {
+        if (sv->elsewhere && sv->deletes == sv->lose) {
+                sv->etag = NULL;
+                fake_reset(rq);
+        } else if (asks && sv->mind == REFUSES) {
                 fake_error(rq, 501, "NotImplemented");
         } else if (asks && sv->mind == MINDS && !sv->etag) {
                 fake_error(rq, 404, "NoSuchKey");
@@ -67,18 +71,22 @@ static const struct {
         unsigned heads, deletes;
         bool minds; /* it is known then */
 } cases[] = {
-        {{MINDS, "\"mine\"", 0, NULL, 0, 0}, 0, false, 1, 2, true},
-        {{MINDS, "\"other\"", 0, NULL, 0, 0}, -ESTALE, true, 1, 0, false},
-        {{MINDS, NULL, 0, NULL, 0, 0}, -ENOENT, false, 1, 0, false},
-        {{IGNORES, "\"mine\"", 0, NULL, 0, 0}, 0, false, 1, 1, false},
-        {{IGNORES, "\"other\"", 0, NULL, 0, 0}, -ESTALE, true, 1, 0, false},
-        {{REFUSES, "\"mine\"", 0, NULL, 0, 0}, 0, false, 1, 2, false},
-        {{REFUSES, "\"other\"", 0, NULL, 0, 0}, -ESTALE, true, 1, 0, false},
-        {{REFUSES, NULL, 0, NULL, 0, 0}, -ENOENT, false, 1, 0, false},
+        {{MINDS, "\"mine\"", 0, NULL, false, 0, 0}, 0, false, 1, 2, true},
+        {{MINDS, "\"other\"", 0, NULL, false, 0, 0}, -ESTALE, true, 1, 0, false},
+        {{MINDS, NULL, 0, NULL, false, 0, 0}, -ENOENT, false, 1, 0, false},
+        {{IGNORES, "\"mine\"", 0, NULL, false, 0, 0}, 0, false, 1, 1, false},
+        {{IGNORES, "\"other\"", 0, NULL, false, 0, 0}, -ESTALE, true, 1, 0, false},
+        {{REFUSES, "\"mine\"", 0, NULL, false, 0, 0}, 0, false, 1, 2, false},
+        {{REFUSES, "\"other\"", 0, NULL, false, 0, 0}, -ESTALE, true, 1, 0, false},
+        {{REFUSES, NULL, 0, NULL, false, 0, 0}, -ENOENT, false, 1, 0, false},
         /* lost replies of what took effect */
-        {{MINDS, "\"mine\"", 2, NULL, 0, 0}, 0, false, 1, 3, true},
-        {{MINDS, "\"mine\"", 2, "\"other\"", 0, 0}, -ESTALE, true, 1, 3, true},
-        {{IGNORES, "\"mine\"", 1, NULL, 0, 0}, 0, false, 1, 2, false},
+        {{MINDS, "\"mine\"", 2, NULL, false, 0, 0}, 0, false, 1, 3, true},
+        {{MINDS, "\"mine\"", 2, "\"other\"", false, 0, 0}, -ESTALE, true, 1, 3, true},
+        {{IGNORES, "\"mine\"", 1, NULL, false, 0, 0}, 0, false, 2, 1, false},
+        {{REFUSES, "\"mine\"", 2, NULL, false, 0, 0}, 0, false, 2, 2, false},
+        /* and then somebody else's version has the name */
+        {{IGNORES, "\"mine\"", 1, "\"other\"", false, 0, 0}, -ESTALE, true, 2, 1, false},
+        {{REFUSES, "\"mine\"", 2, "\"other\"", false, 0, 0}, -ESTALE, true, 2, 2, false},
 };
 
 START_TEST(a_delete_of_a_version_finds_out_what_the_server_minds)
@@ -118,6 +126,23 @@ START_TEST(what_was_found_out_is_remembered)
 }
 END_TEST
 
+/* The first try never comes, and somebody else deletes the object: that it is gone tells nothing of
+ * conditions. */
+START_TEST(what_is_gone_teaches_nothing)
+{
+        struct server sv = {.mind = MINDS, .etag = "\"mine\"", .lose = 1, .elsewhere = true};
+        struct fake *f = fake_start(answer, &sv);
+        struct store *s = fake_store(f, NULL);
+
+        ck_assert_int_eq(store_delete_if_wait(s, "k", "\"mine\""), 0);
+        sv.etag = "\"mine\"";
+        ck_assert_int_eq(store_delete_if_wait(s, "k", "\"mine\""), 0);
+        ck_assert_uint_ne(store_caps(s) & STORE_CAP_DELETE_IF, 0);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
 int main(void)
 {
         Suite *suite = suite_create("delete");
@@ -125,6 +150,7 @@ int main(void)
         tcase_add_loop_test(t, a_delete_of_a_version_finds_out_what_the_server_minds, 0,
                             sizeof cases / sizeof *cases);
         tcase_add_loop_test(t, what_was_found_out_is_remembered, MINDS, REFUSES + 1);
+        tcase_add_test(t, what_is_gone_teaches_nothing);
         suite_add_tcase(suite, t);
         return unit_main(suite);
 }
