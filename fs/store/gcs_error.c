@@ -28,6 +28,7 @@ static const struct {
         {"uploadTooLarge", -EFBIG},
         {"EntityTooLarge", -EFBIG},
         {"BadDigest", OP_DAMAGED},
+        {"CrcMismatch", OP_DAMAGED},
         {"InvalidDigest", OP_DAMAGED},
         {"resourceIsEncryptedWithCustomerEncryptionKey", -EACCES},
         {"ResourceIsEncryptedWithCustomerEncryptionKey", -EACCES},

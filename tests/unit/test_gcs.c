@@ -140,6 +140,8 @@ static const struct {
         {500, "backendError", false, OP_RETRY},
         {408, "", false, OP_RETRY},
         {409, "conflict", false, OP_RETRY},
+        {400, "BadDigest", false, OP_DAMAGED},
+        {400, "CrcMismatch", false, OP_DAMAGED},
         {401, "authError", false, -EACCES},
         {403, "forbidden", false, -EACCES},
         {404, "notFound", false, -ENOENT},
