@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gcs_copy.c: copies inside the server, renames of one object, and changes of metadata alone.
  *
- * A rename is moveTo. A server may not have it; it then answers as if there were no object, so what
- * counts is whether there is one: if so, here and from now on, an object is rewritten and what it
- * was made of is deleted. */
+ * A rename is moveTo. Its source is looked at before: should the reply be lost and the source be
+ * gone then, only what the target is tells whether we moved it, or another host did to another
+ * name. A server may not have moveTo; it then answers as if there were no object, so what counts is
+ * whether there is one: if so, here and from now on, an object is rewritten and what it was made of
+ * is deleted. */
 #include "store/gcs.h"
 
 #include <errno.h>
@@ -108,15 +110,20 @@ int gcs_copy_build(struct store_kind *k, struct op *op)
 
 int gcs_copy_parse(struct store_kind *k, struct op *op)
 {
+        int err;
+
         if (op->stage == GCS_VERIFY)
                 return gcs_verify_parse(k, op);
         if (op->stage == GCS_PROBE) {
-                if (!gcs_ok(op) || gcs_read_resource(op, op->src))
+                err = gcs_ok(op) ? gcs_read_resource(op, op->src) : gcs_fault(k, op);
+                if (err > 0)
+                        return err;
+                if (err || (op->src_match && strcmp(op->src_match, op->obj.etag) != 0))
                         return op->verify_err;
                 op->expect = op->obj;
                 return gcs_verify_begin(op, op->verify_err);
         }
-        int err = gcs_rewritten(k, op);
+        err = gcs_rewritten(k, op);
         if (!gcs_may_be_ours(op, err))
                 return err;
         op->stage = GCS_PROBE; /* then the target is as the source */
@@ -159,7 +166,7 @@ int gcs_rename_build(struct store_kind *k, struct op *op)
         if (k->keys && op->verb == OP_RENAME)
                 return -EOPNOTSUPP; /* callers copy and delete where STORE_CAP_RENAME is not */
         if (op->stage == GCS_BEGIN)
-                op->stage = __atomic_load_n(&k->no_move, __ATOMIC_RELAXED) ? GCS_PROBE : GCS_MOVE;
+                op->stage = GCS_PROBE;
         switch (op->stage) {
         case GCS_MOVE:
                 return move(k, op);
@@ -209,7 +216,8 @@ static int moved(struct store_kind *k, struct op *op)
         return OP_AGAIN;
 }
 
-/* The source is there, so there is no moveTo; or the condition does not hold, indeed. */
+/* The source is there: it is to be moved; or it was, so there is no moveTo; or the condition does
+ * not hold, indeed. */
 static int source_stands(struct store_kind *k, struct op *op)
 {
         struct store_object src = op->obj;
@@ -219,6 +227,11 @@ static int source_stands(struct store_kind *k, struct op *op)
         if (op->src_match && strcmp(op->src_match, src.etag) != 0)
                 return -ESTALE;
         op->expect = src;
+        if (!op->verify_err && !__atomic_load_n(&k->no_move, __ATOMIC_RELAXED)) {
+                op->maybe_done = false; /* from here on it is the move that may have been */
+                op->stage = GCS_MOVE;
+                return OP_AGAIN;
+        }
         if (op->verify_err == -EAGAIN) { /* another server may know it already */
                 snprintf(op->fault.message, sizeof op->fault.message,
                          "there is nothing to move, though the object is there");
@@ -235,11 +248,13 @@ static int source_stands(struct store_kind *k, struct op *op)
         return OP_AGAIN;
 }
 
-/* The source is gone: by a try of ours whose reply was lost, if the target is there. */
+/* The source is gone: by a try of ours whose reply was lost, if the target is what it was. */
 static int source_is_gone(struct op *op)
 {
         bool said = op->verify_err == -EEXIST || op->verify_err == -ESTALE;
-        return op->maybe_done ? gcs_verify_begin(op, said ? op->verify_err : -ENOENT) : -ENOENT;
+        return op->maybe_done && op->verify_err
+                       ? gcs_verify_begin(op, said ? op->verify_err : -ENOENT)
+                       : -ENOENT;
 }
 
 static int probed(struct store_kind *k, struct op *op)
@@ -248,14 +263,6 @@ static int probed(struct store_kind *k, struct op *op)
         if (err == -ENOENT)
                 return source_is_gone(op);
         return err ? err : source_stands(k, op);
-}
-
-static int found_target(struct store_kind *k, struct op *op)
-{
-        if (op->expect.has_crc)
-                return gcs_verify_parse(k, op);
-        int err = gcs_ok(op) ? gcs_read_resource(op, op->key) : gcs_fault(k, op);
-        return err == -ENOENT ? op->verify_err : err;
 }
 
 int gcs_rename_parse(struct store_kind *k, struct op *op)
@@ -268,7 +275,7 @@ int gcs_rename_parse(struct store_kind *k, struct op *op)
         case GCS_PROBE:
                 return probed(k, op);
         case GCS_VERIFY:
-                return found_target(k, op);
+                return gcs_verify_parse(k, op);
         case GCS_UNLINK:
                 err = gcs_ok(op) ? 0 : gcs_fault(k, op);
                 return err == -ENOENT || err == -ESTALE ? 0 : err;

@@ -212,6 +212,7 @@ static int looked(struct store_kind *k, struct op *op)
         }
         if (!(op->src_match = strdup(op->obj.etag)))
                 return -ENOMEM;
+        op->expect = op->obj;   /* parts need not have a checksum */
         op->maybe_done = false; /* from here on it is the move that may have been */
         op->stage = __atomic_load_n(&k->no_move, __ATOMIC_RELAXED) ? GCS_REWRITE : GCS_MOVE;
         return OP_AGAIN;

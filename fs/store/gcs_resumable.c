@@ -332,7 +332,8 @@ int gcs_resumable_parted(struct store_kind *k, struct op *op)
                 int err = gcs_ok(op) ? -EIO : gcs_fault(k, op);
                 if (err == -ENOENT || op->rq.status == STATUS_GONE)
                         return lost(op, err);
-                return err; /* OP_RETRY says that it may have come, and it is asked */
+                op->maybe_done |= err > 0; /* some of it may have come: it is asked */
+                return err;
         }
         uint64_t has = kept(op), sent = whole_grains(op);
         if (has < s->kept || has > s->kept + sent)
@@ -403,6 +404,7 @@ int gcs_resumable_parse(struct store_kind *k, struct op *op)
         }
         int err = gcs_ok(op) ? 0 : gcs_fault(k, op);
         bool gone = err == -ENOENT || op->rq.status == STATUS_GONE; /* perhaps it ended already */
+        op->maybe_done |= err > 0;
         if (err && !gone)
                 return err;
         return gcs_multipart_look(k, op);

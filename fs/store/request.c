@@ -282,8 +282,8 @@ static void on_done(struct http_req *rq, int err)
                 return;
         case OP_RETRY:
         case OP_SLOW:
-                /* A conflict is a refusal: what stands then is another's. */
-                op->maybe_done |= rq->status != 409;
+                /* A conflict and a limit are refusals: what stands then is another's. */
+                op->maybe_done |= rq->status != 409 && rq->status != 429;
                 retry(op, -ETIMEDOUT);
                 return;
         case OP_DAMAGED:

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_gcs_lost.c: renames of folders and puts whose reply was lost: what became of them is asked.
- */
+/* test_gcs_lost.c: renames, copies and puts whose reply was lost, and folders: what became of them
+ * is asked. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/uri.h"
 #include "tests/lib/unit.h"
 #include "tests/store/event.h"
 #include "tests/store/fake.h"
@@ -85,6 +86,20 @@ START_TEST(a_rename_of_a_folder_whose_answer_was_lost_is_found_out)
 }
 END_TEST
 
+/* An object, as a head shows it. */
+static void show(struct fake_req *rq, const char *name, unsigned generation, const char *content,
+                 const char *mtime)
+{
+        char body[300], crc[9];
+
+        crc32c_base64(crc32c(0, content, strlen(content)), crc);
+        snprintf(body, sizeof body,
+                 "{\"name\":\"%s\",\"size\":\"%zu\",\"generation\":\"%u\",\"crc32c\":\"%s\","
+                 "\"metadata\":{\"mtime\":\"%s\"}}",
+                 name, strlen(content), generation, crc, mtime);
+        say(rq, body);
+}
+
 /* A put on the condition that there is no object, of the bytes that another host's object has. */
 struct race {
         bool refused;      /* the first try, with 409; else its reply is lost */
@@ -96,15 +111,9 @@ struct race {
 static void answer_race(void *arg, struct fake_req *rq)
 {
         struct race *r = arg;
-        char body[300], crc[9];
 
         if (!strcmp(rq->method, "GET")) {
-                crc32c_base64(crc32c(0, "aaaaa", 5), crc);
-                snprintf(body, sizeof body,
-                         "{\"name\":\"k\",\"size\":\"5\",\"generation\":\"7\",\"crc32c\":\"%s\","
-                         "\"metadata\":{\"mtime\":\"%s\"}}",
-                         crc, r->mtime);
-                say(rq, body);
+                show(rq, "k", 7, "aaaaa", r->mtime);
                 return;
         }
         fake_body(rq);
@@ -139,6 +148,253 @@ START_TEST(a_put_that_another_host_has_won_is_none_of_ours)
 }
 END_TEST
 
+/* A rename of the object "a" of "mine" to "b", whose first reply is lost, and then there is no
+ * source: our move took effect, or another host's did, to another name. */
+struct moved {
+        const char *target, *mtime; /* "b" then; NULL: there is none */
+        bool gone;                  /* the source is so before, and the first head is refused */
+        int err;
+        unsigned moves, heads; /* heads of the source */
+};
+
+static void answer_move(void *arg, struct fake_req *rq)
+{
+        struct moved *m = arg;
+
+        if (strstr(rq->target, "/moveTo/")) {
+                if (m->moves++ == 0)
+                        fake_reset(rq);
+                else
+                        say(rq, NULL);
+        } else if (strstr(rq->target, "/o/a")) {
+                m->heads++;
+                if (m->gone && m->heads == 1)
+                        fake_reply(rq, 503, "", "{}", 2);
+                else if (m->gone || m->moves)
+                        say(rq, NULL);
+                else
+                        show(rq, "a", 5, "mine", "1.000000001");
+        } else if (m->target) {
+                show(rq, "b", 7, m->target, m->mtime);
+        } else {
+                say(rq, NULL);
+        }
+}
+
+/* What is moved keeps its content and its metadata; its generation and time of creation are new
+ * (API reference, Objects: move). */
+static const struct moved moves[] = {
+        {"mine", "1.000000001", false, 0, 0, 0},
+        {"old!", "1.000000001", false, -ENOENT, 0, 0},
+        {"older", "1.000000001", false, -ENOENT, 0, 0},
+        {"mine", "1.000000002", false, -ENOENT, 0, 0},
+        {NULL, NULL, false, -ENOENT, 0, 0},
+        {"old!", "1.000000001", true, -ENOENT, 0, 0},
+};
+
+START_TEST(a_rename_whose_answer_was_lost_is_known_by_what_it_moved)
+{
+        struct moved m = moves[_i];
+        struct event e = EVENT;
+        struct fake *f = fake_start(answer_move, &m);
+        struct store *s = fake_store(f, &(struct store_config){.url = "gs://b", .anonymous = true});
+
+        ck_assert_int_eq(store_rename(s, "a", "5", "b", NULL, event_done, &e), 0);
+        ck_assert_int_eq(event_wait(&e, 1), m.err);
+        ck_assert_uint_eq(m.moves, m.gone ? 0 : 2);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+/* A copy of "a", of generation 5, to the new name "b", whose first reply is lost. */
+struct copied {
+        int first;           /* status of the first head of the source */
+        unsigned generation; /* of the source then */
+        int err;
+        unsigned copies, heads;
+};
+
+static void answer_copied(void *arg, struct fake_req *rq)
+{
+        struct copied *c = arg;
+
+        if (strstr(rq->target, "/rewriteTo/")) {
+                if (c->copies++ == 0)
+                        fake_reset(rq);
+                else
+                        fake_reply(rq, 412, "", "{}", 2);
+        } else if (strstr(rq->target, "/o/b")) {
+                show(rq, "b", 7, "mine", "1.000000001");
+        } else if (c->heads++ == 0 && c->first != 200) {
+                fake_reply(rq, c->first, "", "{}", 2);
+        } else {
+                show(rq, "a", c->generation, "mine", "1.000000001");
+        }
+}
+
+static const struct copied copies[] = {
+        {200, 5, 0, 0, 0},
+        {401, 5, 0, 0, 0},
+        {408, 5, 0, 0, 0},
+        {429, 5, 0, 0, 0},
+        {503, 5, 0, 0, 0},
+        {403, 5, -EEXIST, 0, 0},
+        {404, 5, -EEXIST, 0, 0},
+        /* What is there is as another version of the source, which we did not copy. */
+        {200, 6, -EEXIST, 0, 0},
+};
+
+START_TEST(a_copy_whose_answer_was_lost_is_found_out)
+{
+        struct copied c = copies[_i];
+        struct store_cond cond = {.if_absent = true};
+        struct event e = EVENT;
+        struct fake *f = fake_start(answer_copied, &c);
+        struct store *s = fake_store(f, &(struct store_config){.url = "gs://b", .anonymous = true});
+
+        ck_assert_int_eq(store_copy(s, "a", "5", "b", NULL, &cond, event_done, &e), 0);
+        ck_assert_int_eq(event_wait(&e, 1), c.err);
+        ck_assert_uint_eq(c.copies, 2);
+        ck_assert_uint_eq(c.heads, 1 + (c.first != 200 && !c.err));
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+/* A folder that is made on the condition that there is none, and is there at the second try. */
+struct folder {
+        int first; /* 0: the reply is lost */
+        int err;
+        unsigned creates;
+};
+
+static void answer_folder(void *arg, struct fake_req *rq)
+{
+        struct folder *d = arg;
+
+        if (strstr(rq->target, "/storageLayout")) {
+                say(rq, "{\"hierarchicalNamespace\":{\"enabled\":true}}");
+        } else if (strcmp(rq->method, "POST") != 0) {
+                say(rq, "{}");
+        } else {
+                fake_body(rq);
+                if (d->creates++)
+                        fake_reply(rq, 409, "", "{}", 2);
+                else if (d->first)
+                        fake_reply(rq, d->first, "", "{}", 2);
+                else
+                        fake_reset(rq);
+        }
+}
+
+static const struct folder folders[] = {
+        {0, 0, 0}, {500, 0, 0}, {429, -EEXIST, 0}, /* nothing was made: it is another host's */
+};
+
+START_TEST(a_folder_that_another_host_has_made_is_none_of_ours)
+{
+        struct folder d = folders[_i];
+        struct store_cond cond = {.if_absent = true};
+        struct fake *f = fake_start(answer_folder, &d);
+        struct store *s = fake_store(f, &(struct store_config){.url = "gs://b", .anonymous = true});
+        char why[512];
+
+        ck_assert_int_eq(store_check(s, why, sizeof why), 0);
+        ck_assert_int_eq(store_put_wait(s, "d/", "", 0, NULL, &cond, NULL), d.err);
+        ck_assert_uint_eq(d.creates, 2);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+/* A part of a stream, and its end: the first try of each is refused, when the server has taken
+ * some of it already. What it has is asked, and the rest goes on from there. */
+struct stream {
+        unsigned has, requests; /* bytes; requests of this part or end */
+        bool ended;
+        unsigned repeated; /* bytes that came twice */
+};
+
+enum { GRAIN = 256 << 10 };
+
+static void keep(struct stream *st, struct fake_req *rq)
+{
+        const char *range = strstr(rq->head.p, "Content-Range: bytes ");
+        char headers[80];
+        bool asks = !range || range[21] == '*';
+
+        fake_body(rq);
+        if (!asks) {
+                unsigned from = (unsigned)strtoul(range + 21, NULL, 10);
+                unsigned end = from + (unsigned)rq->body.len;
+                st->repeated += from < st->has ? st->has - from : 0;
+                bool first = st->requests++ == 0;
+                st->has = first && end - from > GRAIN ? from + GRAIN : end;
+                if (first) {
+                        fake_reply(rq, 429, "", "{}", 2);
+                        return;
+                }
+        }
+        st->ended = st->has == 2 * GRAIN + 5;
+        if (st->ended) {
+                fake_reply(rq, 200, "", "{}", 2);
+                return;
+        }
+        snprintf(headers, sizeof headers, "Range: bytes=0-%u\r\n", st->has - 1);
+        fake_reply(rq, 308, st->has ? headers : "", "", 0);
+}
+
+static char streamed[2 * GRAIN + 5];
+
+static void answer_stream(void *arg, struct fake_req *rq)
+{
+        struct stream *st = arg;
+        char body[400], crc[9];
+
+        if (strstr(rq->target, "/session")) {
+                keep(st, rq);
+        } else if (strstr(rq->target, "uploadType=resumable")) {
+                fake_reply(rq, 200, "Location: /session\r\n", "", 0);
+        } else {
+                const char *name = strstr(rq->target, "/o/");
+                bool is_moved = strstr(rq->target, "/moveTo/") != NULL;
+                char decoded[200];
+                snprintf(decoded, sizeof decoded, "%.*s", (int)strcspn(name + 3, "?"), name + 3);
+                uri_decode(decoded, false);
+                crc32c_base64(crc32c(0, streamed, sizeof streamed), crc);
+                snprintf(
+                        body, sizeof body,
+                        "{\"name\":\"%s\",\"size\":\"%zu\",\"generation\":\"7\",\"crc32c\":\"%s\"}",
+                        is_moved ? "k" : decoded, sizeof streamed, crc);
+                say(rq, body);
+        }
+}
+
+START_TEST(a_stream_that_is_refused_goes_on_where_the_server_is)
+{
+        struct stream st = {.has = 0};
+        struct store_body whole = store_body_mem(streamed, sizeof streamed);
+        struct store_upload *up;
+        struct store_object obj;
+        struct fake *f = fake_start(answer_stream, &st);
+        struct store *s = fake_store(f, &(struct store_config){.url = "gs://b",
+                                                               .anonymous = true,
+                                                               .upload = STORE_UPLOAD_RESUMABLE});
+
+        ck_assert_int_eq(store_upload_create_wait(s, "k", NULL, &up), 0);
+        ck_assert_int_eq(store_upload_part_wait(up, 1, &whole), 0);
+        ck_assert_uint_eq(st.requests, 2);
+        st.requests = 0;
+        ck_assert_int_eq(store_upload_complete_wait(up, NULL, &obj), 0);
+        ck_assert_uint_eq(st.requests, 1);
+        ck_assert_uint_eq(st.repeated, 0);
+        store_upload_free(up);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
 int main(void)
 {
         Suite *suite = suite_create("gcs_lost");
@@ -147,6 +403,13 @@ int main(void)
                             sizeof cases / sizeof *cases);
         tcase_add_loop_test(t, a_put_that_another_host_has_won_is_none_of_ours, 0,
                             sizeof races / sizeof *races);
+        tcase_add_loop_test(t, a_rename_whose_answer_was_lost_is_known_by_what_it_moved, 0,
+                            sizeof moves / sizeof *moves);
+        tcase_add_loop_test(t, a_copy_whose_answer_was_lost_is_found_out, 0,
+                            sizeof copies / sizeof *copies);
+        tcase_add_loop_test(t, a_folder_that_another_host_has_made_is_none_of_ours, 0,
+                            sizeof folders / sizeof *folders);
+        tcase_add_test(t, a_stream_that_is_refused_goes_on_where_the_server_is);
         suite_add_tcase(suite, t);
         return unit_main(suite);
 }
