@@ -354,15 +354,30 @@ static struct store *open_store(const struct fake *f)
                                      .url = "gs://bucket", .deadline_ms = 1, .anonymous = true});
 }
 
+/* Once, whatever comes of it, unless a busy machine lets the deadline, which is there so that
+ * nothing is tried again, pass before the answer was asked for. */
+static void run_change(struct change *c, struct store *s)
+{
+        enum { BUSY = 200 };
+        int err = -ETIMEDOUT;
+
+        for (unsigned i = 0; i < BUSY && err == -ETIMEDOUT; i++) {
+                /* An answer that is not asked for has no places. */
+                c->over = true;
+                err = c->call->run(s);
+                ck_assert_int_le(err, 8);
+                if (!c->over)
+                        return;
+        }
+}
+
 /* Until there is no such place any more. */
 static unsigned run_changes(struct change *c, struct store *s)
 {
         unsigned runs = 0;
 
         for (c->place = c->cut = 0;; c->place++, c->cut++, runs++) {
-                /* An answer that is not asked for has no places. */
-                c->over = true;
-                ck_assert_int_le(c->call->run(s), 8);
+                run_change(c, s);
                 if (c->over)
                         return runs;
         }

@@ -294,6 +294,7 @@ START_TEST(the_slowest_part_is_sent_again)
         }
         ck_assert_uint_eq(fake_requests(f), 1 + PARTS + 1);
         ck_assert_int_eq(store_upload_abort_wait(up), 0);
+        store_upload_free(up);
         store_close(s);
         fake_stop(f);
 }
