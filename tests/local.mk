@@ -45,7 +45,7 @@ programs: $(BUILT_SOURCES)
 
 # What those tests run, and no more; what else there is is built in every other way.
 TSAN_NEEDS = ckptfs ckptctl storesim $(store_fake_tests) tests/store/test_store tests/unit/test_log \
-	tests/unit/test_metrics tests/lib/fdo tests/lib/objects tests/mount/anyop tests/mount/readers
+	tests/unit/test_metrics tests/lib/fdo tests/lib/objects tests/mount/anyop tests/mount/latest tests/mount/readers
 tsan-programs: $(BUILT_SOURCES)
 	$(MAKE) $(AM_MAKEFLAGS) $(TSAN_NEEDS)
 

@@ -177,8 +177,12 @@ static void tell_published(struct file *f, const struct store_object *obj)
         pthread_mutex_unlock(&f->mtx);
 }
 
+/* Without the lock another thread may end what the caller began, and whoever waited for that may
+ * let go of the file: it is touched then only where somebody has still to be told. */
 void file_leave(struct file *f, struct outcome *out)
 {
+        const struct file_env *env = f->env;
+
         collect_locked(f, out);
         count_locked(f);
         pthread_cond_broadcast(&f->idle);
@@ -187,12 +191,12 @@ void file_leave(struct file *f, struct outcome *out)
         free_garbage(out->garbage);
         end_reader(out->reader);
         claims_retry(out->claims);
-        pool_share_end(f->env->pool, &out->share);
-        pool_share_end(f->env->pool, &out->small);
+        pool_share_end(env->pool, &out->share);
+        pool_share_end(env->pool, &out->small);
         if (out->published)
                 tell_published(f, &out->obj);
         if (out->gone)
-                f->env->gone(f->env->owner, f->who);
+                env->gone(env->owner, f->who);
         while (out->commits) {
                 struct file_commit *c = out->commits;
                 out->commits = c->next;

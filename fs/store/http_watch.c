@@ -151,11 +151,10 @@ static bool is_slow(struct http_worker *w, const struct http_slot *slot)
 /* A server that speaks no TLS may wait for the end of what it takes for a request. */
 static bool is_shaking_hands(const struct http_slot *slot)
 {
-        curl_off_t connected = 0, agreed = 0;
+        curl_off_t agreed = 0;
 
-        curl_easy_getinfo(slot->easy, CURLINFO_CONNECT_TIME_T, &connected);
         curl_easy_getinfo(slot->easy, CURLINFO_APPCONNECT_TIME_T, &agreed);
-        return !strncmp(slot->rq->url.p, "https:", 6) && connected && !agreed;
+        return !strncmp(slot->rq->url.p, "https:", 6) && !agreed;
 }
 
 static void say_stalled(const struct http_slot *slot)

@@ -2,6 +2,7 @@
 /* test_creds.c: who a mount is, while the servers that give credentials fail: never somebody else,
  * no longer than the deadline, and as soon as there are others again, those. */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,12 +16,14 @@
 
 /* One server plays all: 200 is what it should say, 0 silence, another status a refusal. */
 struct world {
-        int container, imds, gce;
-        unsigned containers, imdss, gces; /* how often they were asked; imdss: and had new ones */
-        int life_s;
-        const char *accept; /* the access key that the store takes; NULL: any */
-        int status;         /* how it refuses others */
-        const char *code;
+        /* set by the test while the server's thread reads them */
+        atomic_int container, imds, gce;
+        atomic_uint containers, imdss,
+                gces; /* how often they were asked; imdss: and had new ones */
+        atomic_int life_s;
+        const char *_Atomic accept; /* the access key that the store takes; NULL: any */
+        atomic_int status;          /* how it refuses others */
+        const char *_Atomic code;
 };
 
 static char dir[64];

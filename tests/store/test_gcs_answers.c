@@ -3,6 +3,7 @@
  * one of another type and with every end cut off: each call ends with an errno, and nothing is read
  * that is not there (which the build with sanitizers sees). */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,9 +43,10 @@ struct call {
  * it ends after so many bytes. */
 struct change {
         const struct call *call;
-        size_t which, place, cut;
-        const char *value;
-        bool cuts, over;
+        /* set between two calls, and read by the server's thread, which may still be at the last */
+        _Atomic size_t which, place, cut;
+        const char *_Atomic value;
+        atomic_bool cuts, over;
 };
 
 /* --- calls ------------------------------------------------------------------------------------ */
@@ -376,7 +378,8 @@ static unsigned run_changes(struct change *c, struct store *s)
 {
         unsigned runs = 0;
 
-        for (c->place = c->cut = 0;; c->place++, c->cut++, runs++) {
+        for (;; runs++) {
+                c->place = c->cut = runs;
                 run_change(c, s);
                 if (c->over)
                         return runs;

@@ -91,6 +91,7 @@ START_TEST(an_address_that_is_silent_is_passed_by)
         CLEANUP(buf_release) struct buf url = BUF_INIT;
         struct store_stats stats;
 
+        ck_assert_int_ge(silent, 0);
         buf_addf(&url, "http://store.test:%s", strrchr(fake_url(f), ':') + 1);
         has_two = true;
         struct store *s = fake_store(f, &(struct store_config){.endpoint = url.p,
@@ -125,6 +126,7 @@ START_TEST(connections_choose_among_all_addresses)
         CLEANUP(buf_release) struct buf url = BUF_INIT;
         struct event e = EVENT;
 
+        ck_assert_int_ge(silent, 0);
         buf_addf(&url, "http://store.test:%s", strrchr(fake_url(f), ':') + 1);
         has_two = true;
         struct store *s = fake_store(f, &(struct store_config){.endpoint = url.p,
