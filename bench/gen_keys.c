@@ -2,7 +2,7 @@
 /* gen_keys.c: prints the table of keys as list items of ckptbench(1). */
 #include <stdio.h>
 
-#include "bench/keys.h"
+#include "bench/core/keys.h"
 
 #include "base/banned.h"
 

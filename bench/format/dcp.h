@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "bench/shard.h"
+#include "bench/data/shard.h"
 
 enum { DCP_FILE_MAX = 32 };
 #define DCP_METADATA ".metadata"

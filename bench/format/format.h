@@ -15,7 +15,7 @@
 #define CKPTFS_BENCH_FORMAT_FORMAT_H
 
 #include "bench/format/dcp.h"
-#include "bench/shard.h"
+#include "bench/data/shard.h"
 
 struct format {
         const char *name;

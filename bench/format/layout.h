@@ -4,7 +4,7 @@
 #define CKPTFS_BENCH_FORMAT_LAYOUT_H
 
 #include "base/buf.h"
-#include "bench/shard.h"
+#include "bench/data/shard.h"
 
 struct layout {
         struct shard_piece *v;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
+#include "base/text/json.h"
 
 #include "base/banned.h"
 

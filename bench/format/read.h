@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bench/io.h"
-#include "bench/shard.h"
+#include "bench/core/io.h"
+#include "bench/data/shard.h"
 
 enum { FOUND_MAX = 1 << 20 /* tensors of a file */ };
 

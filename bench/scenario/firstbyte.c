@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "bench/clock.h"
-#include "bench/measure.h"
-#include "bench/needs.h"
-#include "bench/scenario/versus.h"
-#include "bench/stats.h"
-#include "bench/stop.h"
+#include "bench/core/clock.h"
+#include "bench/measure/measure.h"
+#include "bench/data/preflight.h"
+#include "bench/scenario/mount_vs_store.h"
+#include "bench/measure/stats.h"
+#include "bench/core/stop.h"
 
 #include "base/banned.h"
 

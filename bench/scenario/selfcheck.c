@@ -11,15 +11,15 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "bench/io.h"
-#include "bench/measure.h"
-#include "bench/model_keys.h"
-#include "bench/needs.h"
-#include "bench/payload.h"
-#include "bench/run.h"
-#include "bench/scenario/async.h"
-#include "bench/stats.h"
-#include "bench/timed.h"
+#include "bench/core/io.h"
+#include "bench/measure/measure.h"
+#include "bench/data/model_keys.h"
+#include "bench/data/preflight.h"
+#include "bench/data/payload.h"
+#include "bench/core/run.h"
+#include "bench/scenario/async/async.h"
+#include "bench/measure/stats.h"
+#include "bench/measure/timed.h"
 
 #include "base/banned.h"
 

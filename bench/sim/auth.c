@@ -8,9 +8,9 @@
 
 #include "base/cleanup.h"
 #include "base/sign_v4.h"
-#include "bench/sim/gs.h"
-#include "bench/sim/identity_i.h"
-#include "bench/sim/s3.h"
+#include "bench/sim/gs/gs.h"
+#include "bench/sim/identity/identity_i.h"
+#include "bench/sim/s3/s3.h"
 #include "base/banned.h"
 
 /* As far as a request's clock may be off (the vendor's limit). */

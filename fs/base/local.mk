@@ -5,18 +5,10 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/buf.c \
 	%D%/buf.h \
 	%D%/cleanup.h \
-	%D%/conf.c \
-	%D%/conf.h \
 	%D%/digest.c \
 	%D%/digest.h \
 	%D%/fdio.c \
 	%D%/fdio.h \
-	%D%/intent.c \
-	%D%/intent.h \
-	%D%/json.c \
-	%D%/json.h \
-	%D%/kept.c \
-	%D%/kept.h \
 	%D%/log.c \
 	%D%/log.h \
 	%D%/metrics.c \
@@ -28,15 +20,13 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/params_doc.c \
 	%D%/pool.c \
 	%D%/pool.h \
+	%D%/sign_rs256.c \
+	%D%/sign_rs256.h \
 	%D%/sign_v4.c \
 	%D%/sign_v4.h \
-	%D%/uri.c \
-	%D%/uri.h \
-	%D%/utf8.c \
-	%D%/utf8.h \
-	%D%/xml.c \
-	%D%/xml.h \
 	$(NULL)
+include %D%/record/local.mk
+include %D%/text/local.mk
 %C%_libbase_la_CFLAGS = $(AM_CFLAGS) $(CRYPTO_CFLAGS) $(ISAL_CFLAGS) $(CJSON_CFLAGS) $(YAML_CFLAGS) \
 	$(EXPAT_CFLAGS)
 %C%_libbase_la_LIBADD = $(CRYPTO_LIBS) $(ISAL_LIBS) $(CJSON_LIBS) $(YAML_LIBS) $(EXPAT_LIBS)

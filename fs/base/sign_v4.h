@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "base/buf.h"
-#include "base/uri.h"
+#include "base/text/uri.h"
 
 #define SIGN_UNSIGNED_PAYLOAD "UNSIGNED-PAYLOAD"
 #define SIGN_EMPTY_PAYLOAD    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

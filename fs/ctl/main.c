@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/conf.h"
+#include "base/text/conf.h"
 #include "base/log.h"
 #include "base/params.h"
 #include "ctl/ctl.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/intent.h"
+#include "base/record/rename_journal.h"
 #include "ctl/ctl.h"
 #include "move/move.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/kept.h"
+#include "base/record/recovery_record.h"
 #include "ctl/ctl.h"
 
 #include "base/banned.h"

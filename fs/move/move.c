@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/intent.h"
-#include "base/kept.h"
+#include "base/record/rename_journal.h"
+#include "base/record/recovery_record.h"
 #include "base/log.h"
 #include "move/move_int.h"
 

@@ -1,100 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LTLIBRARIES += %D%/libstore.la
-%C%_libstore_la_SOURCES = \
-	%D%/aws_call.c \
-	%D%/aws_host.c \
-	%D%/aws_host.h \
-	%D%/copy_parts.c \
-	%D%/customer_key.c \
-	%D%/customer_key.h \
-	%D%/cred.c \
-	%D%/cred.h \
-	%D%/cred_aws.c \
-	%D%/cred_aws.h \
-	%D%/cred_aws_imds.c \
-	%D%/cred_aws_login.c \
-	%D%/cred_aws_profile.c \
-	%D%/cred_aws_sso.c \
-	%D%/cred_aws_sts.c \
-	%D%/cred_exec.c \
-	%D%/cred_gcp.c \
-	%D%/cred_gcp.h \
-	%D%/cred_gcp_aws.c \
-	%D%/cred_gcp_external.c \
-	%D%/cred_gcp_file.c \
-	%D%/cred_gcp_impersonate.c \
-	%D%/cred_gcp_keys.c \
-	%D%/cred_gcp_service.c \
-	%D%/cred_http.c \
-	%D%/cred_int.h \
-	%D%/cred_util.c \
-	%D%/explain.c \
-	%D%/explain.h \
-	%D%/gcs.c \
-	%D%/gcs.h \
-	%D%/gcs_batch.c \
-	%D%/gcs_compose.c \
-	%D%/gcs_copy.c \
-	%D%/gcs_error.c \
-	%D%/gcs_folder.c \
-	%D%/gcs_insert.c \
-	%D%/gcs_list.c \
-	%D%/gcs_multipart.c \
-	%D%/gcs_object.c \
-	%D%/gcs_reply.c \
-	%D%/gcs_request.c \
-	%D%/gcs_resumable.c \
-	%D%/gcs_upload.c \
-	%D%/gcs_upload.h \
-	%D%/gcs_verify.c \
-	%D%/gcs_xml.c \
-	%D%/get.c \
-	%D%/http.c \
-	%D%/http.h \
-	%D%/http_easy.c \
-	%D%/http_host.c \
-	%D%/http_int.h \
-	%D%/http_once.c \
-	%D%/http_once.h \
-	%D%/http_watch.c \
-	%D%/http_worker.c \
-	%D%/meta.c \
-	%D%/open_params.c \
-	%D%/ops.h \
-	%D%/pace.c \
-	%D%/pace.h \
-	%D%/profile.c \
-	%D%/profile.h \
-	%D%/ramp.c \
-	%D%/ramp.h \
-	%D%/request.c \
-	%D%/retry.c \
-	%D%/retry.h \
-	%D%/s3.c \
-	%D%/s3.h \
-	%D%/s3_checksum.c \
-	%D%/s3_complete.c \
-	%D%/s3_copy.c \
-	%D%/s3_delete.c \
-	%D%/s3_error.c \
-	%D%/s3_etag.c \
-	%D%/s3_etag.h \
-	%D%/s3_express.c \
-	%D%/s3_list.c \
-	%D%/s3_object.c \
-	%D%/s3_pages.c \
-	%D%/s3_options.c \
-	%D%/s3_reply.c \
-	%D%/s3_reply.h \
-	%D%/s3_request.c \
-	%D%/s3_upload.c \
-	%D%/s3_verify.c \
-	%D%/sign_rs256.c \
-	%D%/sign_rs256.h \
-	%D%/store.c \
-	%D%/store_int.h \
-	%D%/upload.c \
-	%D%/wait.c \
-	$(NULL)
+%C%_libstore_la_SOURCES =
+include %D%/core/local.mk
+include %D%/cred/local.mk
+include %D%/gcs/local.mk
+include %D%/http/local.mk
+include %D%/s3/local.mk
 %C%_libstore_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS)
 %C%_libstore_la_LIBADD = fs/base/libbase.la $(CURL_LIBS)

@@ -32,7 +32,7 @@ sed -n 's/.*-o \([a-z_0-9]*=[^ ]*\) .*/\1/p' "$srcdir"/man/ckptfs.1 | tr , '\n' 
 check "the examples of ckptfs(1) use options of the table" \
 	sh -c 'test -z "$(comm -13 "$0" "$1")"' "$tmp/table" "$tmp/used"
 
-sed -n 's/^KEY([a-z_0-9]*, "\([a-z_0-9.]*\)".*/\1/p' "$srcdir/bench/keys.def" | sort >"$tmp/keys"
+sed -n 's/^KEY([a-z_0-9]*, "\([a-z_0-9.]*\)".*/\1/p' "$srcdir/bench/core/keys.def" | sort >"$tmp/keys"
 sed -n '/^\.Sh KEYS/,/^\.Sh MEASURING/s/^\.It Cm \([a-z_0-9.]*\) Ns = .*/\1/p' \
 	"$builddir/man/ckptbench.1" | sort >"$tmp/bench-manual"
 check "ckptbench(1) has the keys of the table and no others" diff "$tmp/keys" "$tmp/bench-manual"
@@ -47,7 +47,7 @@ if [ -x "$builddir/storesim" ]; then
 else
 	skip "storesim(1) has the options of --help and no others" "storesim is not built"
 fi
-sed -n '/fields\[\] = {/,/};/s/"\([a-z_]*\)",*/\n\1\n/gp' "$srcdir/bench/sim/fault.c" |
+sed -n '/fields\[\] = {/,/};/s/"\([a-z_]*\)",*/\n\1\n/gp' "$srcdir/bench/sim/http/fault.c" |
 	grep '^[a-z]' | sort -u >"$tmp/fields"
 # The inner list holds the words of "do".
 sed -n '/^\.Sh FAULTS/,/^\.Sh IDENTITY/p' "$srcdir/man/storesim.1" |

@@ -7,7 +7,7 @@ plan 5
 "$builddir/ckptbench" --help | sed -n '/^scenarios:/,/^storages:/s/^  \([a-z_]*\)$/\1/p' | sort >"$tmp/names"
 check "there are some" test -s "$tmp/names"
 
-cat "$srcdir"/bench/scenario/*.c | grep -o '"[a-z_]*"' | tr -d '"' | sort -u >"$tmp/in-files"
+find "$srcdir/bench/scenario" -name '*.c' -exec cat {} + | grep -o '"[a-z_]*"' | tr -d '"' | sort -u >"$tmp/in-files"
 check "each is made in bench/scenario" sh -c '[ -z "$(comm -23 "$0" "$1" | tee /dev/stderr)" ]' "$tmp/names" "$tmp/in-files"
 
 ls "$srcdir/conf" | sed -n 's/\.yaml$//p' | sort >"$tmp/samples"

@@ -23,7 +23,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/kept.h"
+#include "base/record/recovery_record.h"
 #include "store.h"
 
 #include "base/banned.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "store/cred.h"
+#include "store/cred/cred.h"
 #include "tests/lib/unit.h"
 #include "tests/store/fake.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/uri.h"
+#include "base/text/uri.h"
 #include "tests/lib/unit.h"
 #include "tests/store/event.h"
 #include "tests/store/fake.h"

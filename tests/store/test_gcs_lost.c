@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/digest.h"
-#include "base/uri.h"
+#include "base/text/uri.h"
 #include "tests/lib/unit.h"
 #include "tests/store/event.h"
 #include "tests/store/fake.h"

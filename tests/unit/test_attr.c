@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_attr.c: attributes as metadata and back, as s3fs writes and reads them. */
-#include "mount/attr.h"
+#include "mount/tree/attr.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_chain.c: the checksum of the whole from those of ranges in any order. */
-#include "mount/chain.h"
+#include "mount/read/crc_combine.h"
 
 #include "base/digest.h"
 #include "tests/lib/unit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_claim.c: who may change a key, and who is told that he may. */
-#include "mount/claim.h"
+#include "mount/write/claim.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_conf.c: which scalars a file holds, and the line and words of what is wrong with it. */
-#include "base/conf.h"
+#include "base/text/conf.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_creates.c: when a system call tells that a name is looked up to be made; else whoever asks
  * is told what the store says. */
-#include "mount/creates.h"
+#include "mount/caller/open_intent.h"
 
 #include <errno.h>
 #include <fcntl.h>

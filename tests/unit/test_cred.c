@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cred.c: which source wins, and what is said when none does. Each case has a home of its
  * own and a clean environment; libcheck runs it in a process of its own. */
-#include "store/cred.h"
+#include "store/cred/cred.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_dev_places.c: how many ranks share a device, on one host and on several. */
-#include "bench/dev_places.h"
+#include "bench/dev/dev_places.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"

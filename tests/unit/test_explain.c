@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_explain.c: what is said of a server that was not reached: the cause, and what to do. */
-#include "store/explain.h"
+#include "store/core/error_hint.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/ops.h"
+#include "store/core/ops.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"

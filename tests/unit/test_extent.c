@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_extent.c: the bytes of a file that are held, in buffers and in the spill, and parts of
  * them, against a plain array. */
-#include "mount/extent.h"
+#include "mount/write/extent_map.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/digest.h"
-#include "mount/part.h"
-#include "mount/spill.h"
+#include "mount/write/part_body.h"
+#include "mount/write/spill.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_gaps.c: where a directory is known to have no names. */
-#include "mount/gaps.h"
+#include "mount/tree/negative_cache.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "store/gcs_upload.h"
+#include "store/gcs/gcs_upload.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_holders.c: which close ends the writing of a file, told from real processes. */
-#include "mount/holders.h"
+#include "mount/caller/fd_owners.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mount/killed.h"
-#include "mount/procfd.h"
+#include "mount/caller/exit_signal.h"
+#include "mount/caller/proc_fds.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"

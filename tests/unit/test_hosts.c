@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_hosts.c: the hosts that are asked, and which of them without a proxy. */
-#include "store/aws_host.h"
+#include "store/cred/aws_host.h"
 
 #include "base/cleanup.h"
-#include "store/http.h"
+#include "store/http/http.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"

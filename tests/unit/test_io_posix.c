@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "bench/io.h"
-#include "bench/stop.h"
+#include "bench/core/io.h"
+#include "bench/core/stop.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"

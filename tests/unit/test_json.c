@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_json.c: reading with defaults, errors that name their line, building and writing. */
-#include "base/json.h"
+#include "base/text/json.h"
 
 #include <errno.h>
 #include <stdio.h>

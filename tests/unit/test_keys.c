@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_keys.c: no key of ckptbench takes what is out of its bounds or of another type. */
-#include "bench/keys.h"
+#include "bench/core/keys.h"
 
 #include <errno.h>
 #include <inttypes.h>

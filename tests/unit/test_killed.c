@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_killed.c: what /proc tells of a process that dies. */
-#include "mount/killed.h"
+#include "mount/caller/exit_signal.h"
 
 #include <pthread.h>
 #include <unistd.h>

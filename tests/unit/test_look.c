@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_look.c: looks that block are given up, and the others go on. */
-#include "mount/look.h"
+#include "mount/caller/proc_query.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

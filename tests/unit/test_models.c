@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "bench/model.h"
-#include "bench/shard.h"
+#include "bench/data/model.h"
+#include "bench/data/shard.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "bench/needs.h"
+#include "bench/data/preflight.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"

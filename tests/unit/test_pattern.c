@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/digest.h"
-#include "bench/pattern.h"
-#include "bench/pattern_word.h"
-#include "bench/sim/null.h"
+#include "bench/data/pattern.h"
+#include "bench/data/pattern_word.h"
+#include "bench/sim/store/null.h"
 #include "base/banned.h"
 
 enum { SIZE = 3 * PATTERN_NULL_PERIOD + 12345 };

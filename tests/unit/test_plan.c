@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_plan.c: the sizes of parts, and what commits send. */
-#include "mount/plan.h"
+#include "mount/write/part_plan.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_retry.c: back-off, deadline, how many at once, ranges. */
-#include "store/retry.h"
+#include "store/http/retry.h"
 
 #include <errno.h>
 

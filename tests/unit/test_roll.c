@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_roll.c: who goes through the names of a listing, and what is asked for ahead. */
-#include "mount/roll.h"
+#include "mount/tree/readdir_history.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_s3_etag.c: the ETag of an object made of parts. */
-#include "store/s3_etag.h"
+#include "store/s3/s3_etag.h"
 
 #include "tests/lib/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_s3_request.c: where a request goes and what it says. */
-#include "store/s3.h"
+#include "store/s3/s3.h"
 
 #include <errno.h>
 #include <stdint.h>

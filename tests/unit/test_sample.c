@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "bench/scenario/image.h"
-#include "bench/scenario/sample.h"
+#include "bench/scenario/dataset/image.h"
+#include "bench/scenario/dataset/sample.h"
 
 #include "base/banned.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sim_chunked.c: bodies in chunks, in pieces of any size. */
-#include "bench/sim/chunked.h"
+#include "bench/sim/http/chunked.h"
 
 #include <errno.h>
 #include <stdio.h>

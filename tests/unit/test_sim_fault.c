@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/sim/fault.h"
+#include "bench/sim/http/fault.h"
 #include "base/banned.h"
 
 static void write_rules(const char *file, const char *text)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/sim/http.h"
+#include "bench/sim/http/http.h"
 #include "base/banned.h"
 
 static const struct {

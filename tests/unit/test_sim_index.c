@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "bench/sim/data.h"
-#include "bench/sim/index.h"
-#include "bench/sim/null.h"
-#include "bench/sim/object.h"
-#include "bench/sim/vault.h"
+#include "bench/sim/store/data.h"
+#include "bench/sim/store/index.h"
+#include "bench/sim/store/null.h"
+#include "bench/sim/store/object.h"
+#include "bench/sim/store/object_store.h"
 #include "base/banned.h"
 
 enum { MANY = 20000 };

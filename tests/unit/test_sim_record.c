@@ -7,9 +7,9 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
-#include "bench/sim/data.h"
-#include "bench/sim/object.h"
-#include "bench/sim/record.h"
+#include "bench/sim/store/data.h"
+#include "bench/sim/store/object.h"
+#include "bench/sim/store/record.h"
 #include "base/banned.h"
 
 static struct data *data;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sim_related.c: bodies of a description and data, in pieces of any size. */
-#include "bench/sim/related.h"
+#include "bench/sim/http/related.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 
 #include "tests/lib/unit.h"
 
-#include "bench/measure.h"
-#include "bench/stats.h"
+#include "bench/measure/measure.h"
+#include "bench/measure/stats.h"
 
 #include "base/banned.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "bench/suite.h"
+#include "bench/cli/suite.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "bench/sweep.h"
+#include "bench/cli/sweep.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_tree.c: names, versions and lives of nodes. */
-#include "mount/tree.h"
+#include "mount/tree/tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_uri.c: percent-encoding and query strings. */
-#include "base/uri.h"
+#include "base/text/uri.h"
 
 #include <errno.h>
 #include <string.h>

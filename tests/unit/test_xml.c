@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_xml.c: what a reader of replies is told, and what it is spared. */
-#include "base/xml.h"
+#include "base/text/xml.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* coll_mpi.c: ranks over MPI, the one file that knows it.
+ *
+ * Only non-blocking collectives, polled: MPI's own waiting spins, and a spinning rank takes the
+ * core of a rank, or of the mount's daemon, that is being measured. Between two polls a rank sleeps
+ * for a moment. Bulk is another matter: MPI moves bytes only while it is polled, so ranks first
+ * wait, asleep, until all of them are there, and then poll without a pause.
+ *
+ * A signal ends the waiting, but no MPI call takes a collective back. The request still names
+ * memory of the caller, who goes on to free it. MPI writes there only while it is called, so from
+ * then on it is not called again, but to end the job. */
+#include "bench/core/coll.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define OMPI_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include "bench/core/clock.h"
+#include "bench/core/stop.h"
+
+#include "base/banned.h"
+
+enum {
+        SPINS = 200, /* polls before the first sleep: ranks that are all ready */
+        NAP_MIN_NS = 50 * 1000,
+        NAP_MAX_NS = 1000 * 1000,     /* the most by which ranks leave a barrier apart */
+        GRACE_NS = 300 * 1000 * 1000, /* after a signal the others have this long to come */
+        BULK = 64 << 10               /* bytes from which on a request is polled without a pause */
+};
+
+/* A request was left under way: see the top. Of the main thread, as all that follows. */
+static bool abandoned;
+
+/* Whether a rank that waits since `*stopped` (0: it has heard of no signal) has waited enough. */
+static bool gives_up(uint64_t *stopped)
+{
+        if (!stop_wanted())
+                return false;
+        if (!*stopped)
+                *stopped = clock_ns();
+        return clock_ns() - *stopped > GRACE_NS;
+}
+
+static int finish_request(MPI_Request *req, bool bulk)
+{
+        uint64_t stopped = 0, nap = NAP_MIN_NS;
+        int done = 0;
+
+        for (unsigned i = 0;; i++) {
+                if (MPI_Test(req, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+                        return -EIO;
+                if (done)
+                        return 0;
+                if (gives_up(&stopped)) {
+                        abandoned = true;
+                        return -ECANCELED;
+                }
+                if (bulk)
+                        sched_yield(); /* to a rank on the same core */
+                if (bulk || i < SPINS)
+                        continue;
+                clock_sleep_ns(nap);
+                if (nap < NAP_MAX_NS)
+                        nap += nap / 4;
+        }
+}
+
+static MPI_Comm comm_of(const struct coll *c)
+{
+        return c->group ? *(MPI_Comm *)c->group : MPI_COMM_WORLD;
+}
+
+/* Ranks, and which of them are on this machine. */
+static int count_ranks(struct coll *c)
+{
+        int rank, ranks, host_rank, host_ranks;
+        MPI_Comm host;
+
+        MPI_Comm_rank(comm_of(c), &rank);
+        MPI_Comm_size(comm_of(c), &ranks);
+        if (MPI_Comm_split_type(comm_of(c), MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host) !=
+            MPI_SUCCESS)
+                return -EIO;
+        MPI_Comm_rank(host, &host_rank);
+        MPI_Comm_size(host, &host_ranks);
+        MPI_Comm_free(&host);
+        c->rank = (unsigned)rank;
+        c->ranks = (unsigned)ranks;
+        c->host_rank = (unsigned)host_rank;
+        c->host_ranks = (unsigned)host_ranks;
+        return 0;
+}
+
+static int mpi_init(struct coll *c, int *argc, char ***argv)
+{
+        int provided;
+
+        if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+                return -EIO;
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        return count_ranks(c);
+}
+
+static int mpi_split(struct coll *c, unsigned n, struct coll *out, bool *in)
+{
+        MPI_Comm *comm = malloc(sizeof *comm);
+
+        *in = c->rank < n;
+        if (!comm || abandoned) {
+                free(comm);
+                return abandoned ? -ECANCELED : -ENOMEM;
+        }
+        if (MPI_Comm_split(comm_of(c), *in ? 0 : MPI_UNDEFINED, (int)c->rank, comm) !=
+                    MPI_SUCCESS ||
+            !*in) {
+                free(comm);
+                return *in ? -EIO : 0;
+        }
+        *out = (struct coll){.ops = c->ops, .group = comm};
+        return count_ranks(out);
+}
+
+static void mpi_drop(struct coll *part)
+{
+        if (part->group && !abandoned)
+                MPI_Comm_free(part->group);
+        free(part->group);
+        *part = (struct coll){0};
+}
+
+static void mpi_version(char *out, size_t n)
+{
+        char text[MPI_MAX_LIBRARY_VERSION_STRING];
+        int len;
+        MPI_Get_library_version(text, &len);
+        text[strcspn(text, ",\n")] = 0;
+        snprintf(out, n, "%s", text);
+}
+
+static int mpi_barrier(struct coll *c)
+{
+        MPI_Request req;
+        if (abandoned)
+                return -ECANCELED;
+        if (MPI_Ibarrier(comm_of(c), &req) != MPI_SUCCESS)
+                return -EIO;
+        return finish_request(&req, false);
+}
+
+/* Of what all ranks will poll without a pause: none begins before all are there. */
+static int meet(struct coll *c, size_t n)
+{
+        return n >= BULK ? mpi_barrier(c) : abandoned ? -ECANCELED : 0;
+}
+
+static int mpi_max(struct coll *c, double *v, size_t n)
+{
+        MPI_Request req;
+        if (abandoned)
+                return -ECANCELED;
+        if (MPI_Iallreduce(MPI_IN_PLACE, v, (int)n, MPI_DOUBLE, MPI_MAX, comm_of(c), &req) !=
+            MPI_SUCCESS)
+                return -EIO;
+        return finish_request(&req, false);
+}
+
+static int mpi_gather(struct coll *c, const void *mine, size_t n, void *all)
+{
+        MPI_Request req;
+        if (n > INT_MAX)
+                return -EOVERFLOW;
+        int err = meet(c, n * c->ranks);
+        if (err)
+                return err;
+        if (MPI_Iallgather(mine, (int)n, MPI_BYTE, all, (int)n, MPI_BYTE, comm_of(c), &req) !=
+            MPI_SUCCESS)
+                return -EIO;
+        return finish_request(&req, n * c->ranks >= BULK);
+}
+
+static int mpi_share(struct coll *c, unsigned root, void *p, size_t n)
+{
+        const size_t most = 1 << 30; /* a count is an int */
+        int err = meet(c, n);
+
+        for (size_t off = 0; off < n && !err; off += most) {
+                MPI_Request req;
+                int some = (int)(n - off < most ? n - off : most);
+                err = MPI_Ibcast((char *)p + off, some, MPI_BYTE, (int)root, comm_of(c), &req) !=
+                                      MPI_SUCCESS
+                              ? -EIO
+                              : finish_request(&req, n >= BULK);
+        }
+        return err;
+}
+
+static int mpi_bcast(struct coll *c, void *p, size_t n)
+{
+        return mpi_share(c, 0, p, n);
+}
+
+/* Tags that no other message has. Implementations have 32,767 at least. */
+static int alarm_tag(unsigned serial)
+{
+        return (int)(1 + serial % 32000);
+}
+
+static void mpi_alarm(struct coll *c, unsigned serial)
+{
+        static char nothing;
+        MPI_Request req;
+
+        for (unsigned i = 0; i < c->ranks && !abandoned; i++)
+                if (i != c->rank && MPI_Isend(&nothing, 0, MPI_BYTE, (int)i, alarm_tag(serial),
+                                              comm_of(c), &req) == MPI_SUCCESS)
+                        MPI_Request_free(&req);
+}
+
+static bool mpi_alarmed(struct coll *c, unsigned serial)
+{
+        int there = 0;
+        return !abandoned &&
+               MPI_Iprobe(MPI_ANY_SOURCE, alarm_tag(serial), comm_of(c), &there,
+                          MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+               there;
+}
+
+static void mpi_finish(struct coll *c, int together)
+{
+        (void)c;
+        if (!together || abandoned) {
+                clock_sleep_ns(GRACE_NS); /* the others clean up too before they are ended */
+                MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+        MPI_Finalize();
+}
+
+const struct coll_ops coll_mpi = {
+        .name = "mpi",
+        .init = mpi_init,
+        .version = mpi_version,
+        .barrier = mpi_barrier,
+        .max = mpi_max,
+        .gather = mpi_gather,
+        .bcast = mpi_bcast,
+        .share = mpi_share,
+        .alarm = mpi_alarm,
+        .alarmed = mpi_alarmed,
+        .split = mpi_split,
+        .drop = mpi_drop,
+        .finish = mpi_finish,
+};

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+bench_libbench_la_SOURCES += \
+	%D%/coll_none.c \
+	$(NULL)

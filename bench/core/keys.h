@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* keys.h: the keys of keys.def as a struct. */
+#ifndef CKPTFS_BENCH_KEYS_H
+#define CKPTFS_BENCH_KEYS_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/text/json.h"
+#include "base/params.h"
+
+struct keys {
+#define KEY(field, name, type, ...) param_##type field;
+#include "bench/core/keys.def"
+};
+extern const struct param_tab key_tab;
+
+/* Indices of the words of CHOICE keys, in the order of keys.def. */
+enum { PHASE_BOTH, PHASE_SAVE, PHASE_LOAD };
+enum { STAGING_PAGEABLE, STAGING_PINNED, STAGING_CACHED };
+enum { STRATEGY_AUTO, STRATEGY_DATAFLUX, STRATEGY_FSSPEC, STRATEGY_FSDP, STRATEGY_ASYNC };
+enum { MONITOR_LAST, MONITOR_LOSS };
+enum { MLPERF_AUTO, MLPERF_FULL, MLPERF_SUBSET };
+enum { WRITER_THREAD, WRITER_PROCESS };
+enum { WORK_AUTO, WORK_HOST, WORK_DEVICE };
+enum { DEVICE_AUTO, DEVICE_CUDA, DEVICE_HOST, DEVICE_EMULATED };
+enum { DEVICE_PINNED, DEVICE_PAGEABLE };
+enum { RESTORE_INDEPENDENT, RESTORE_SHARED };
+enum { BACKEND_GLOO, BACKEND_NCCL };
+enum { SHARDING_FULL, SHARDING_HYBRID };
+enum { PAYLOAD_TENSORS, PAYLOAD_NULL };
+enum { HOLD_AUTO, HOLD_ON, HOLD_OFF };
+enum { READER_SEQUENTIAL, READER_RANGE_BASED };
+enum { DROP_AUTO, DROP_FILE, DROP_CACHES, DROP_NONE };
+
+/* Adds every key and its value to an object. */
+void keys_json(const struct keys *k, struct json *to);
+
+/* Appends "name=value" of every key, a NUL behind each, for another process; and sets keys from
+ * that, initialised here. 0, -ENOMEM or -EINVAL. */
+int keys_pack(const struct keys *k, struct buf *to);
+int keys_unpack(struct keys *k, const char *p, size_t n);
+
+#endif

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+bench_libbench_la_SOURCES += \
+	%D%/child.c \
+	%D%/child.h \
+	%D%/clock.h \
+	%D%/coll.h \
+	%D%/cpu.c \
+	%D%/cpu.h \
+	%D%/dev.h \
+	%D%/io.h \
+	%D%/keys.c \
+	%D%/keys.def \
+	%D%/keys.h \
+	%D%/progress.c \
+	%D%/progress.h \
+	%D%/run.h \
+	%D%/s3_endpoint.c \
+	%D%/s3_endpoint.h \
+	%D%/stop.c \
+	%D%/stop.h \
+	$(NULL)

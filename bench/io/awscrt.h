@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* awscrt.h: the vendor's C client, aws-c-s3, behind calls that block.
+ *
+ * One client is one bucket. It splits uploads and downloads into parts itself and moves many at
+ * once on threads of its own; a call waits for the end of one such transfer. Calls of one client
+ * come from one thread. */
+#ifndef CKPTFS_BENCH_AWSCRT_H
+#define CKPTFS_BENCH_AWSCRT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bench/core/keys.h"
+#include "bench/core/s3_endpoint.h"
+
+struct awscrt;
+
+/* Opens the bucket of `p`, which is copied, and reaches it. 0, or a negative errno with one line
+ * in `why`. Blocks. */
+int awscrt_open(const struct keys *k, const struct place *p, struct awscrt **out, char *why,
+                size_t nwhy);
+/* Waits until the client's threads have let go of it. NULL is fine. */
+void awscrt_close(struct awscrt *c);
+
+/* What moves: `bytes` copies or takes [off, off+len) on a thread of the client. It returns 0 or a
+ * negative errno, which ends the transfer and is its result. */
+struct awscrt_data {
+        uint64_t size;
+        uint64_t part; /* bytes of one request */
+        int (*bytes)(void *arg, uint64_t off, void *p, size_t len);
+        void *arg;
+};
+
+/* The calls return 0 or a negative errno with one line in `why`; -ECANCELED after a signal
+ * (stop.h). An upload that fails is aborted before the call returns. */
+int awscrt_put(struct awscrt *c, const char *key, const struct awscrt_data *d, char *why,
+               size_t nwhy);
+/* Ranges of an object that has `have` bytes, n > 0, none empty; offsets of the data run through
+ * them. Several are under way at once, so bytes() is called by several threads, each for a range.
+ */
+struct awscrt_range {
+        uint64_t from, len;
+};
+int awscrt_get(struct awscrt *c, const char *key, uint64_t have, const struct awscrt_data *d,
+               const struct awscrt_range *ranges, size_t n, char *why, size_t nwhy);
+int awscrt_size(struct awscrt *c, const char *key, uint64_t *out, char *why, size_t nwhy);
+int awscrt_delete(struct awscrt *c, const char *key, char *why, size_t nwhy);
+
+#endif

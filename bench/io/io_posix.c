@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* io_posix.c: shards as files, through a mount or on a disk: one stream of blocks a rank. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fdio.h"
+#include "bench/core/dev.h"
+#include "bench/core/io.h"
+#include "bench/core/progress.h"
+#include "bench/core/run.h"
+#include "bench/core/stop.h"
+
+#include "base/banned.h"
+
+struct posix_io {
+        struct io io;
+        char dir[PATH_MAX];
+        size_t top; /* of its bytes, those of the storage's own directory */
+        size_t block;
+        bool direct;
+        char *bounce[2]; /* blocks, for data that is not held in memory; made when first needed */
+};
+
+struct posix_file {
+        struct io_file file;
+        char path[PATH_MAX];
+        int fd;
+        bool fresh; /* created here: abandoned means removed */
+};
+
+static int join(struct posix_io *p, const char *name, char out[PATH_MAX])
+{
+        if (snprintf(out, PATH_MAX, "%s/%s", p->dir, name) >= PATH_MAX)
+                return io_fail(&p->io, -ENAMETOOLONG, name);
+        return 0;
+}
+
+#define FUSE_MAGIC 0x65735546 /* FUSE_SUPER_MAGIC of linux/magic.h, fs/fuse/inode.c before */
+
+int io_posix_top(const struct keys *k, const char *storage, const char **out, char *why,
+                 size_t nwhy)
+{
+        bool mount = !strcmp(storage, "mount");
+        const char *key = mount ? "mount.path" : "path", *top = mount ? k->mount_path : k->path;
+        struct stat st;
+        struct statfs fs;
+
+        if (!*top) {
+                snprintf(why, nwhy, "storage=%s needs a directory: give %s=DIR", storage, key);
+                return -EINVAL;
+        }
+        int err = stat(top, &st) || statfs(top, &fs) ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+        if (err && !(err == ENOENT && !mount)) { /* a directory of a disk is made */
+                snprintf(why, nwhy, "%s=%s: %s: give a directory%s", key, top, strerror(err),
+                         mount ? " in a mount that answers" : "");
+                return -err;
+        }
+        if (mount && fs.f_type != FUSE_MAGIC) {
+                snprintf(why, nwhy,
+                         "%s=%s is no mounted file system: mount the bucket there, or give "
+                         "storage=disk",
+                         key, top);
+                return -EINVAL;
+        }
+        *out = top;
+        return 0;
+}
+
+static int posix_start(const struct keys *k, const char *storage, const char *dir, unsigned rank,
+                       struct io **out, char *why, size_t nwhy)
+{
+        const char *top;
+        int err = io_posix_top(k, storage, &top, why, nwhy);
+
+        if (err)
+                return err;
+        struct posix_io *p = calloc(1, sizeof *p);
+        if (!p) {
+                snprintf(why, nwhy, "out of memory: free some");
+                return -ENOMEM;
+        }
+        p->io.ops = &io_posix;
+        p->io.rank = rank;
+        p->block = k->block;
+        p->direct = k->direct;
+        int n = snprintf(p->dir, sizeof p->dir, "%s/%s", top, dir);
+        err = n >= (int)sizeof p->dir ? -ENAMETOOLONG : *dir ? stop_add_path(p->dir) : 0;
+        p->top = strlen(top);
+        if (!err)
+                err = run_make_dirs(p->dir);
+        if (!err && mkdir(p->dir, 0777) && errno != EEXIST)
+                err = -errno;
+        if (err) {
+                snprintf(why, nwhy,
+                         "%s: cannot make %s in it: %s: give a directory that can be "
+                         "written",
+                         top, dir, strerror(-err));
+                stop_drop_path(p->dir);
+                free(p);
+                return err;
+        }
+        /* pinning takes a time that no save is to pay */
+        for (size_t i = 0; i < 2 && dev_get(); i++)
+                p->bounce[i] = dev_buffer(p->block);
+        *out = &p->io;
+        return 0;
+}
+
+static void posix_stop(struct io *io, bool clean)
+{
+        struct posix_io *p = (struct posix_io *)io;
+        if (!p)
+                return;
+        stop_drop_path(p->dir);
+        while (clean && strlen(p->dir) > p->top && !rmdir(p->dir)) /* the last rank's succeeds */
+                *strrchr(p->dir, '/') = 0;
+        for (size_t i = 0; i < 2; i++)
+                dev_buffer_free(p->bounce[i], p->block);
+        free(p);
+}
+
+static int open_file(struct io *io, const char *name, int flags, struct io_file **out)
+{
+        struct posix_io *p = (struct posix_io *)io;
+        CLEANUP(freep) struct posix_file *f = calloc(1, sizeof *f);
+
+        if (!f)
+                return io_fail(io, -ENOMEM, name);
+        int err = join(p, name, f->path);
+        if (err)
+                return err;
+        f->file.io = io;
+        f->fresh = flags & O_CREAT;
+        if (f->fresh && (err = stop_add_path(f->path)))
+                return io_fail(io, err, f->path);
+        f->fd = open(f->path, flags | O_CLOEXEC | (p->direct ? O_DIRECT : 0), 0666);
+        if (f->fd < 0) {
+                err = -errno;
+                if (f->fresh)
+                        stop_drop_path(f->path);
+                return io_fail(io, err, f->path);
+        }
+        *out = &TAKE_PTR(f)->file;
+        return 0;
+}
+
+static int posix_create(struct io *io, const char *name, uint64_t size, struct io_file **out)
+{
+        (void)size;
+        return open_file(io, name, O_WRONLY | O_CREAT | O_TRUNC, out);
+}
+
+static int posix_open(struct io *io, const char *name, struct io_file **out)
+{
+        return open_file(io, name, O_RDONLY, out);
+}
+
+/* Where the n-th block, which is from `off`, is or goes: the shard's memory, or a bounce buffer,
+ * that of the next block being another. NULL: no memory. */
+static char *block_at(struct posix_io *p, const struct io_data *d, uint64_t off, uint64_t n)
+{
+        char **bounce = &p->bounce[n % 2];
+        if (d->mem)
+                return d->mem + off;
+        if (!*bounce)
+                *bounce = dev_buffer(p->block);
+        return *bounce;
+}
+
+static size_t block_len(const struct posix_io *p, const struct io_data *d, uint64_t off)
+{
+        return d->size - off < p->block ? (size_t)(d->size - off) : p->block;
+}
+
+/* Begins to fetch the block from `off`, if there is one that takes its time. */
+static int look_ahead(struct posix_io *p, const struct io_data *d, uint64_t off)
+{
+        if (d->mem || !d->ahead || off >= d->size)
+                return 0;
+        char *block = block_at(p, d, off, off / p->block);
+        return block ? d->ahead(d->arg, off, block, block_len(p, d, off)) : -ENOMEM;
+}
+
+/* A block that was begun is nobody's before it has come. */
+static void forget_ahead(struct posix_io *p, const struct io_data *d, uint64_t off)
+{
+        char *block = !d->mem && d->ahead && off < d->size ? p->bounce[off / p->block % 2] : NULL;
+        if (block)
+                (void)d->fill(d->arg, off, block, block_len(p, d, off));
+}
+
+/* The tail of a file is no multiple of what O_DIRECT asks for. */
+static int drop_direct(int fd)
+{
+        int flags = fcntl(fd, F_GETFL);
+        return flags < 0 || fcntl(fd, F_SETFL, flags & ~O_DIRECT) ? -errno : 0;
+}
+
+static int posix_write(struct io_file *file, const struct io_data *d)
+{
+        struct posix_file *f = (struct posix_file *)file;
+        struct posix_io *p = (struct posix_io *)file->io;
+        int err = 0;
+
+        for (uint64_t off = 0; off < d->size && !err; off += p->block) {
+                size_t n = block_len(p, d, off);
+                char *block = block_at(p, d, off, off / p->block);
+                if (!block)
+                        err = -ENOMEM;
+                else if (!d->mem) /* first of all: it ends what was begun for this block */
+                        err = d->fill(d->arg, off, block, n);
+                if (!err && stop_wanted())
+                        err = -ECANCELED;
+                if (!err && p->direct && n % IO_ALIGN)
+                        err = drop_direct(f->fd);
+                if (!err)
+                        err = look_ahead(p, d, off + p->block);
+                if (!err)
+                        err = fd_write(f->fd, block, n);
+                if (err)
+                        forget_ahead(p, d, off + p->block);
+                progress_add(n);
+        }
+        return err ? io_fail(file->io, err, f->path) : 0;
+}
+
+/* Reads n bytes from offset `from` on; -ENODATA when the file ends before. */
+static int read_block(struct posix_file *f, char *p, size_t n, uint64_t from, bool direct)
+{
+        size_t have = 0;
+        while (have < n) {
+                size_t ask = n - have;
+                if (direct)
+                        ask = (ask + IO_ALIGN - 1) & ~(size_t)(IO_ALIGN - 1);
+                ssize_t got = pread(f->fd, p + have, ask, (off_t)(from + have));
+                if (got < 0 && errno == EINTR)
+                        continue;
+                if (got <= 0)
+                        return got ? -errno : -ENODATA;
+                have += (size_t)got;
+        }
+        return 0;
+}
+
+/* Whether O_DIRECT can read that: a range may begin anywhere, and only behind the last byte of the
+ * data is there room for what is read beyond it. */
+static bool fits_direct(const struct io_data *d, const struct io_step *s, const char *block)
+{
+        bool last = s->off + s->len == d->size;
+        return s->from % IO_ALIGN == 0 && (uintptr_t)block % IO_ALIGN == 0 &&
+               (last || !d->mem || s->len % IO_ALIGN == 0);
+}
+
+/* Gives a block to whom it is for; a device copies it while the next one is read. */
+static int hand_over(const struct io_data *d, const struct io_step *s, const char *block)
+{
+        if (!d->check)
+                return 0;
+        return (d->hand ? d->hand : d->check)(d->arg, s->off, block, (size_t)s->len);
+}
+
+static int posix_read(struct io_file *file, const struct io_data *d)
+{
+        struct posix_file *f = (struct posix_file *)file;
+        struct posix_io *p = (struct posix_io *)file->io;
+        struct io_step s = {0};
+        bool direct = p->direct;
+        int err = 0;
+
+        for (uint64_t i = 0; !err && io_next(d, p->block, &s); i++) {
+                char *block = block_at(p, d, s.off, i);
+                if (stop_wanted())
+                        err = -ECANCELED;
+                else if (!block)
+                        err = -ENOMEM;
+                else if (direct && !fits_direct(d, &s, block)) {
+                        direct = false;
+                        err = drop_direct(f->fd);
+                }
+                if (!err)
+                        err = read_block(f, block, (size_t)s.len, s.from, direct);
+                progress_add(s.len);
+                if (!err && !d->mem)
+                        err = hand_over(d, &s, block);
+        }
+        if (!d->mem && d->settle) {
+                int settled = d->settle(d->arg);
+                err = err ? err : settled;
+        }
+        /* of a wrong byte the checker keeps where and what */
+        return err && err != -EBADMSG ? io_fail(file->io, err, f->path) : err;
+}
+
+static int posix_sync(struct io_file *file)
+{
+        struct posix_file *f = (struct posix_file *)file;
+        return fsync(f->fd) ? io_fail(file->io, -errno, f->path) : 0;
+}
+
+static int posix_close(struct io_file *file)
+{
+        struct posix_file *f = (struct posix_file *)file;
+        int err = close(f->fd) ? io_fail(file->io, -errno, f->path) : 0;
+
+        if (err && f->fresh) {
+                unlink(f->path);
+                stop_drop_path(f->path);
+        }
+        free(f);
+        return err;
+}
+
+static void posix_abandon(struct io_file *file)
+{
+        struct posix_file *f = (struct posix_file *)file;
+        if (!f)
+                return;
+        if (f->fresh) {
+                unlink(f->path);
+                stop_drop_path(f->path);
+        }
+        close(f->fd);
+        free(f);
+}
+
+/* How many of the file's pages the page cache holds; 0 where they cannot be mapped. */
+static size_t pages_cached(int fd, size_t size)
+{
+        long page = sysconf(_SC_PAGESIZE);
+        size_t n = (size + (size_t)page - 1) / (size_t)page, held = 0;
+        CLEANUP(freep) unsigned char *vec = malloc(n ? n : 1);
+        void *p = n ? mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+
+        if (p == MAP_FAILED)
+                return 0;
+        if (vec && !mincore(p, size, vec))
+                for (size_t i = 0; i < n; i++)
+                        held += vec[i] & 1;
+        munmap(p, size);
+        return held;
+}
+
+static int posix_forget(struct io *io, const char *name)
+{
+        char path[PATH_MAX];
+        struct stat st;
+        int err = join((struct posix_io *)io, name, path);
+        if (err)
+                return err;
+        CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0 || fstat(fd, &st))
+                return io_fail(io, -errno, path);
+        err = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+        if (err)
+                return io_fail(io, -err, path);
+        size_t left = pages_cached(fd, (size_t)st.st_size) * (size_t)sysconf(_SC_PAGESIZE);
+        if (left <= (size_t)st.st_size / 100)
+                return 0;
+        snprintf(io->why, sizeof io->why, "%.300s: the page cache keeps %zu of its bytes", path,
+                 left);
+        return -EBUSY;
+}
+
+static int posix_remove(struct io *io, const char *name)
+{
+        char path[PATH_MAX];
+        int err = join((struct posix_io *)io, name, path);
+        if (err)
+                return err;
+        if (unlink(path) && errno != ENOENT)
+                return io_fail(io, -errno, path);
+        stop_drop_path(path);
+        return 0;
+}
+
+static int posix_size(struct io *io, const char *name, uint64_t *out)
+{
+        char path[PATH_MAX];
+        struct stat st;
+        int err = join((struct posix_io *)io, name, path);
+        if (err)
+                return err;
+        if (stat(path, &st))
+                return io_fail(io, -errno, path);
+        *out = (uint64_t)st.st_size;
+        return 0;
+}
+
+/* A figure of the line that a mount of ckptfs tells of itself; 0 where it is not in it. */
+static uint64_t figure_of(const char *line, const char *name)
+{
+        unsigned long long v = 0;
+        size_t n = strlen(name);
+        for (const char *p = line; p; p = strchr(p, ' ') ? strchr(p, ' ') + 1 : NULL)
+                if (!strncmp(p, name, n) && p[n] == '=')
+                        sscanf(p + n + 1, "%llu", &v);
+        return v;
+}
+
+static int posix_count(struct io *io, struct io_count *out, bool *host)
+{
+        char line[8192];
+        ssize_t n = getxattr(((struct posix_io *)io)->dir, "user.ckptfs.figures", line,
+                             sizeof line - 1);
+
+        if (n < 0)
+                return io_count_none(io, out, host);
+        line[n] = 0;
+        *out = (struct io_count){
+                .sent = figure_of(line, "sent_bytes"),
+                .received = figure_of(line, "received_bytes"),
+                .written = figure_of(line, "written_bytes"),
+                .read = figure_of(line, "read_bytes"),
+        };
+        *host = true;
+        return 0;
+}
+
+const struct io_ops io_posix = {
+        .name = "posix",
+        .flags = IO_CACHED,
+        .start = posix_start,
+        .stop = posix_stop,
+        .create = posix_create,
+        .write = posix_write,
+        .sync = posix_sync,
+        .open = posix_open,
+        .read = posix_read,
+        .close = posix_close,
+        .abandon = posix_abandon,
+        .forget = posix_forget,
+        .remove = posix_remove,
+        .size = posix_size,
+        .count = posix_count,
+};

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+bench_libbench_la_SOURCES += \
+	%D%/bucket.c \
+	%D%/bucket.h \
+	%D%/io.c \
+	%D%/io_null.c \
+	%D%/io_posix.c \
+	%D%/io_s3.c \
+	$(NULL)

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+bench_libbench_la_SOURCES += \
+	%D%/compare.c \
+	%D%/compare.h \
+	%D%/doc.c \
+	%D%/doc.h \
+	%D%/plot.c \
+	%D%/plot.h \
+	%D%/report.c \
+	%D%/report.h \
+	%D%/results.c \
+	%D%/results.h \
+	%D%/shards_page.c \
+	%D%/shards_table.c \
+	%D%/shards_table.h \
+	$(NULL)

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.c: see report.h. */
+#include "bench/report/report.h"
+
+#include <errno.h>
+#include <fts.h>
+#include <limits.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/text/json.h"
+#include "bench/report/doc.h"
+#include "bench/core/run.h"
+#include "bench/measure/sampler.h"
+#include "bench/report/shards_table.h"
+
+#include "base/banned.h"
+
+enum { MAX_RUNS = 1000, MAX_JOBS = 64, USE_CHARTS = 6 };
+
+struct report {
+        struct doc doc;
+        size_t runs, beyond; /* those that are shown, and those that are not */
+};
+
+/* --- what every run has --------------------------------------------------------------------------
+ */
+
+/* What ran where: versions and machine. */
+static void say_machine(struct doc *d, const struct json *run)
+{
+        const struct json *v = json_get(run, "versions"), *m = json_get(run, "machine");
+        const struct json *ec2 = json_get(run, "ec2_metadata");
+        const char *word = json_string(json_get(run, "disambiguator"), "");
+        char text[200];
+
+        snprintf(text, sizeof text, "%.100s, %g cores, %.0f GiB",
+                 json_string(json_get(m, "cpu"), "?"), json_number(json_get(m, "cores"), 0),
+                 json_number(json_get(m, "memory_bytes"), 0) / (1 << 30));
+        doc_pair(d, "machine", text);
+        if (json_count(ec2)) {
+                snprintf(text, sizeof text, "%.60s in %.60s, image %.60s",
+                         json_string(json_get(ec2, "instance_type"), "?"),
+                         json_string(json_get(ec2, "region"), "?"),
+                         json_string(json_get(ec2, "image_id"), "?"));
+                doc_pair(d, "instance", text);
+        }
+        for (size_t i = 0; i < json_count(v); i++)
+                doc_pair(d, json_name(json_at(v, i)), json_string(json_at(v, i), "?"));
+        if (*word)
+                doc_pair(d, "disambiguator", word);
+}
+
+/* CPU-seconds of each job, all of it: what is made and checked outside of the clocks counts too. */
+static void cpu_table(struct doc *d, const struct json *jobs)
+{
+        static const struct doc_column columns[] = {{NULL, "storage"},
+                                                    {"CPU-seconds of", "ranks"},
+                                                    {"CPU-seconds of", "mount"},
+                                                    {"CPU-seconds of", "store"},
+                                                    {"CPU-seconds of", "kernel"},
+                                                    {NULL, "elapsed s"}};
+        static const char *const fields[] = {"ranks_s", "mount_s", "server_s", "kernel_s"};
+
+        if (!json_get(json_at(jobs, 0), "cpu"))
+                return;
+        doc_heading(d, "Processor time of whole jobs");
+        doc_table(d, columns, sizeof columns / sizeof columns[0]);
+        for (size_t i = 0; i < json_count(jobs) && i < MAX_JOBS; i++) {
+                char label[160];
+                shards_label(jobs, i, label, sizeof label);
+                doc_text(d, label);
+                for (size_t f = 0; f < sizeof fields / sizeof fields[0]; f++)
+                        doc_figure(
+                                d,
+                                json_number(json_get(json_get(json_at(jobs, i), "cpu"), fields[f]),
+                                            0),
+                                2);
+                doc_figure(d, json_number(json_get(json_at(jobs, i), "elapsed_s"), 0), 2);
+        }
+        doc_table_end(d);
+}
+
+/* Percentages over the seconds of a job, as sampled. */
+static void use_chart(struct doc *d, const struct json *use, const char *label)
+{
+        static const struct {
+                const char *name, *text;
+        } kinds[PLOT_SERIES_MAX] = {{"cpu_util", "processors"},
+                                    {"cpu_mem", "memory"},
+                                    {"gpu_util", "GPU"},
+                                    {"gpu_mem", "GPU memory"}};
+        const struct json *of[PLOT_SERIES_MAX];
+        double period = json_number(json_get(use, "period_s"), 0);
+        char title[256];
+        struct plot p = {
+                .title = title, .unit = "percent", .kind = PLOT_LINES, .x_unit = "seconds"};
+
+        snprintf(title, sizeof title, "How busy the machine was: %s", label);
+        for (size_t i = 0; i < PLOT_SERIES_MAX; i++) {
+                const struct json *v = json_get(use, kinds[i].name);
+                if (json_count(v) < 2)
+                        continue;
+                of[p.nseries] = v;
+                p.series[p.nseries++] = kinds[i].text;
+                p.npoints = json_count(v) > p.npoints ? json_count(v) : p.npoints;
+        }
+        if (!p.nseries || period <= 0 || p.npoints > SAMPLER_CURVE)
+                return;
+        CLEANUP(freep) double *x = calloc(p.npoints, sizeof *x);
+        CLEANUP(freep) double *v = calloc(p.npoints * p.nseries, sizeof *v);
+        for (size_t i = 0; x && v && i < p.npoints; i++) {
+                x[i] = period * (double)(i + 1);
+                for (size_t s = 0; s < p.nseries; s++)
+                        v[i * p.nseries + s] = json_number(json_at(of[s], i), NAN);
+        }
+        p.x = x;
+        p.v = v;
+        if (x && v)
+                doc_plot(d, &p);
+}
+
+static void say_all(struct doc *d, const struct json *run)
+{
+        const struct json *jobs = json_get(run, "job_results");
+
+        cpu_table(d, jobs);
+        for (size_t i = 0; i < json_count(jobs) && i < USE_CHARTS; i++) {
+                char label[160];
+                shards_label(jobs, i, label, sizeof label);
+                use_chart(d, json_get(json_at(jobs, i), "utilization_over_time"), label);
+        }
+        for (size_t i = 0; i < json_count(jobs) && i < MAX_JOBS; i++) {
+                char label[160];
+                const char *error = json_string(json_get(json_at(jobs, i), "error"), NULL);
+                shards_label(jobs, i, label, sizeof label);
+                if (error)
+                        doc_say(d, "Failed: %s: %s.", label, error);
+        }
+        doc_heading(d, "Where");
+        say_machine(d, run);
+}
+
+/* --- the runs ------------------------------------------------------------------------------------
+ */
+
+static void section(struct report *r, const struct json *run, const char *path)
+{
+        const struct scenario *sc = scenario_find(json_string(json_get(run, "scenario"), ""));
+        char when[40], title[128];
+        time_t t = (time_t)json_number(json_get(run, "timestamp_utc"), 0);
+        struct tm tm = {0}; /* a time that is none stays so */
+
+        gmtime_r(&t, &tm);
+        strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &tm);
+        snprintf(title, sizeof title, "%s, %s", sc->name, when);
+        doc_section(&r->doc, title, path);
+        sc->page(run, &r->doc);
+        say_all(&r->doc, run);
+        doc_section_end(&r->doc);
+        r->runs++;
+}
+
+/* One file of results. One that is not ours, or of a later version, is left out with a line. */
+static void add_file(struct report *r, const char *path)
+{
+        CLEANUP(json_freep) struct json *run = NULL;
+        char why[512];
+
+        if (r->runs == MAX_RUNS) {
+                r->beyond++;
+                return;
+        }
+        if (json_read(path, &run, why, sizeof why)) {
+                fprintf(stderr, "ckptbench: %s\n", why);
+                return;
+        }
+        if (strcmp(json_string(json_get(run, "format"), ""), RUN_FORMAT) ||
+            json_number(json_get(run, "version"), 0) != RUN_FORMAT_VERSION ||
+            !scenario_find(json_string(json_get(run, "scenario"), ""))) {
+                fprintf(stderr, "ckptbench: %s is no result of this version: left out\n", path);
+                return;
+        }
+        section(r, run, path);
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+        return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static int add_tree(struct report *r, char *dir)
+{
+        char *const roots[] = {dir, NULL};
+        FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+        int err = 0;
+
+        if (!fts)
+                return -errno;
+        for (FTSENT *e; !err && (e = fts_read(fts));) {
+                bool root = e->fts_level == FTS_ROOTLEVEL;
+                if (e->fts_info == FTS_NS || e->fts_info == FTS_DNR || e->fts_info == FTS_ERR)
+                        err = root ? -e->fts_errno : 0;
+                else if (e->fts_info == FTS_F && (root || !strcmp(e->fts_name, "run_results.json")))
+                        add_file(r, e->fts_path);
+        }
+        fts_close(fts);
+        return err;
+}
+
+static int write_page(const struct buf *page, const char *path)
+{
+        CLEANUP(fclosep) FILE *f = fopen(path, "we");
+        if (!f)
+                return -errno;
+        if (fwrite(page->p, 1, page->len, f) != page->len || fflush(f))
+                return -errno;
+        return 0;
+}
+
+static int fail(const char *what, int err, const char *remedy)
+{
+        fprintf(stderr, "ckptbench: %s: %s: %s\n", what, strerror(-err), remedy);
+        return 1;
+}
+
+/* PAGE.html and PAGE.md: the Markdown's name is the page's with the other ending. */
+static void beside(const char *page, char *out, size_t n)
+{
+        const char *dot = strrchr(page, '.'), *slash = strrchr(page, '/');
+        size_t stem = dot && (!slash || dot > slash) ? (size_t)(dot - page) : strlen(page);
+        snprintf(out, n, "%.*s.md", (int)stem, page);
+}
+
+static int write_report(const struct doc *d, const char *page)
+{
+        char md[PATH_MAX];
+
+        beside(page, md, sizeof md);
+        if (!strcmp(md, page)) {
+                fprintf(stderr,
+                        "ckptbench: -o %s is where the Markdown goes: give a page that "
+                        "ends in .html\n",
+                        page);
+                return 1;
+        }
+        int err = d->html.failed || d->md.failed ? -ENOMEM : write_page(&d->html, page);
+        if (err)
+                return fail(page, err, "give -o a file that can be written");
+        err = write_page(&d->md, md);
+        if (err)
+                return fail(md, err, "give -o a file that can be written");
+        return 0;
+}
+
+static int make_report(char **dirs, size_t ndirs, const char *page)
+{
+        struct report r = {.doc = DOC_INIT};
+        int status = 0;
+
+        doc_begin(&r.doc, "ckptbench: checkpoints saved and loaded");
+        for (size_t i = 0; i < ndirs && !status; i++) {
+                int err = add_tree(&r, dirs[i]);
+                if (err)
+                        status = fail(dirs[i], err, "give a directory of results");
+        }
+        doc_end(&r.doc);
+        if (!status && !r.runs) {
+                fprintf(stderr, "ckptbench: no results below the directories given: run a scenario "
+                                "first\n");
+                status = 1;
+        }
+        if (!status)
+                status = write_report(&r.doc, page);
+        if (r.beyond)
+                fprintf(stderr,
+                        "ckptbench: the report has the first %d runs, %zu more are left out: give "
+                        "fewer directories\n",
+                        MAX_RUNS, r.beyond);
+        if (!status)
+                printf("report of %zu runs: %s\n", r.runs, page);
+        doc_release(&r.doc);
+        return status;
+}
+
+int report_main(int argc, char **argv)
+{
+        const char *page = "report.html";
+        size_t n = 0;
+
+        for (int i = 1; i < argc; i++) {
+                if (!strcmp(argv[i], "-o") && i + 1 < argc)
+                        page = argv[++i];
+                else
+                        argv[n++] = argv[i];
+        }
+        if (!n || *argv[0] == '-') {
+                fprintf(stderr, "usage: ckptbench report DIR... [-o PAGE.html]\n");
+                return 1;
+        }
+        return make_report(argv, n, page);
+}

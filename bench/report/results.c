@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* results.c: see results.h. */
+#include "bench/report/results.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "bench/core/clock.h"
+
+#include "base/banned.h"
+
+void results_path(const struct run *r, const char *name, char *out, size_t n)
+{
+        snprintf(out, n, "%s/%s", r->dir, name);
+}
+
+int run_make_dirs(const char *path)
+{
+        char part[PATH_MAX];
+        snprintf(part, sizeof part, "%s", path);
+        for (char *p = part + 1; *p; p++) {
+                if (*p != '/')
+                        continue;
+                *p = 0;
+                if (mkdir(part, 0777) && errno != EEXIST)
+                        return -errno;
+                *p = '/';
+        }
+        return 0;
+}
+
+/* One of the same second is waited out. */
+int results_make_dir(struct run *r, const char *out)
+{
+        for (;;) {
+                char when[32];
+                time_t t = time(NULL);
+                struct tm tm;
+                gmtime_r(&t, &tm);
+                strftime(when, sizeof when, "%Y-%m-%d_%H-%M-%S", &tm);
+                if (snprintf(r->dir, sizeof r->dir, "%s/%s/%s", out, r->scenario->name, when) >=
+                    PATH_MAX - 64)
+                        return -ENAMETOOLONG;
+                int err = run_make_dirs(r->dir);
+                if (err)
+                        return err;
+                if (!mkdir(r->dir, 0777))
+                        return 0;
+                if (errno != EEXIST)
+                        return -errno;
+                clock_sleep_ns(100 * 1000 * 1000);
+        }
+}
+
+int results_write_sweep(const struct run *r, const struct sweep *s)
+{
+        char path[PATH_MAX + 64];
+        results_path(r, "multirun.yaml", path, sizeof path);
+        CLEANUP(fclosep) FILE *f = fopen(path, "we");
+        if (!f)
+                return -errno;
+        fprintf(f, "scenario: %s\nparams:\n", r->scenario->name);
+        for (size_t i = 0; i < s->n; i++) {
+                fprintf(f, "  %s: [", s->keys[i].name);
+                for (size_t v = 0; v < s->keys[i].n; v++) {
+                        fputs(v ? ", '" : "'", f);
+                        for (const char *p = s->keys[i].v[v]; *p; p++)
+                                fputs(*p == '\'' ? "''" : (char[]){*p, 0}, f);
+                        fputc('\'', f);
+                }
+                fputs("]\n", f);
+        }
+        return fflush(f) ? -errno : 0;
+}
+
+int results_open_job(struct run *r, size_t i)
+{
+        char path[PATH_MAX + 64];
+        snprintf(path, sizeof path, "%s/%zu", r->dir, i);
+        if (mkdir(path, 0777))
+                return -errno;
+        snprintf(path, sizeof path, "%s/%zu/benchmark.log", r->dir, i);
+        r->log = fopen(path, "we");
+        return r->log ? 0 : -errno;
+}
+
+/* results_<model>_<backend>_<world>_<threads>_<storage>.json, as an older suite named them. */
+static void legacy_name(const struct run *r, const struct keys *k, size_t i, char *out, size_t n)
+{
+        static const char *const backends[] = {"gloo", "nccl"};
+        unsigned long long world = k->world_size ? k->world_size : r->coll->ranks;
+        snprintf(out, n, "%s/%zu/results_%s_%s_%llu_%llu_%s.json", r->dir, i, k->model,
+                 backends[k->backend], world, (unsigned long long)k->thread_count, k->storage);
+}
+
+int results_close_job(struct run *r, const struct keys *k, size_t i, const struct json *job)
+{
+        char path[PATH_MAX + 256];
+        snprintf(path, sizeof path, "%s/%zu/job_results.json", r->dir, i);
+        int err = json_write_file(job, path);
+        if (!err && r->legacy_names) {
+                legacy_name(r, k, i, path, sizeof path);
+                err = json_write_file(job, path);
+        }
+        fprintf(r->log, "%s\n", json_string(json_get(job, "error"), "done"));
+        int closed = fclose(TAKE_PTR(r->log));
+        return err ? err : closed ? -errno : 0;
+}
+
+int results_write_run(const struct run *r, const struct json *result)
+{
+        char path[PATH_MAX + 64];
+        results_path(r, "run_results.json", path, sizeof path);
+        return json_write_file(result, path);
+}
+
+/* A job's directory and the files in it. */
+static void remove_job(const char *path)
+{
+        DIR *d = opendir(path);
+
+        for (struct dirent *e; d && (e = readdir(d));)
+                if (*e->d_name != '.')
+                        unlinkat(dirfd(d), e->d_name, 0);
+        if (d)
+                closedir(d);
+        rmdir(path);
+}
+
+void results_forget(const struct run *r, size_t jobs)
+{
+        char path[PATH_MAX + 64];
+        if (!*r->dir)
+                return;
+        for (size_t i = 0; i < jobs; i++) {
+                snprintf(path, sizeof path, "%s/%zu", r->dir, i);
+                remove_job(path);
+        }
+        results_path(r, "multirun.yaml", path, sizeof path);
+        unlink(path);
+        rmdir(r->dir);
+}

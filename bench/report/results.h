@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* results.h: the files that a run leaves: OUT/SCENARIO/DATE/N/job_results.json a job, with what was
+ * said of it in benchmark.log beside it, OUT/SCENARIO/DATE/multirun.yaml what was swept, and
+ * run_results.json all of them. Rank 0 writes them. Errors are negative errnos. */
+#ifndef CKPTFS_BENCH_RESULTS_H
+#define CKPTFS_BENCH_RESULTS_H
+
+#include "bench/core/run.h"
+
+/* Makes OUT/SCENARIO/DATE, a directory that was not there, and names it in r->dir. */
+int results_make_dir(struct run *r, const char *out);
+/* Writes what was swept: each key with its values. */
+int results_write_sweep(const struct run *r, const struct sweep *s);
+
+/* The directory of job `i`, with its log open in r->log. */
+int results_open_job(struct run *r, size_t i);
+/* Writes what is known of it, closes its log. */
+int results_close_job(struct run *r, const struct keys *k, size_t i, const struct json *job);
+
+int results_write_run(const struct run *r, const struct json *result);
+
+/* Removes the directory of a run of which nothing is worth keeping. */
+void results_forget(const struct run *r, size_t jobs);
+
+/* The name of a file of the run, below its directory. */
+void results_path(const struct run *r, const char *name, char *out, size_t n);
+
+#endif

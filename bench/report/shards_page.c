@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shards_page.c: a run whose jobs save and load in epochs, in the report. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "bench/report/shards_table.h"
+#include "bench/measure/stats.h"
+
+#include "base/banned.h"
+
+enum { LABEL_MAX = 160, MAX_JOBS = 64, MAX_RANKS = 1024 };
+
+static const char *const phases[] = {"save", "load"};
+
+/* The jobs of a run, at most MAX_JOBS, with their names. */
+struct jobs {
+        size_t n;
+        const struct json *job[MAX_JOBS];
+        const struct json *direct;
+        char label[MAX_JOBS][LABEL_MAX];
+};
+
+static void row(struct doc *d, const struct jobs *jobs, size_t i)
+{
+        static const char *const fields[] = {"seconds", "gb_per_s"};
+        const struct json *job = jobs->job[i];
+        bool moved = shards_moves_data(job);
+
+        doc_text(d, jobs->label[i]);
+        for (int p = 0; p < 2; p++)
+                for (int f = 0; f < 2; f++)
+                        doc_figure(d, moved || !f ? shards_metric(job, phases[p], fields[f]) : 0,
+                                   f ? 2 : 3);
+        for (int p = 0; p < 2; p++)
+                doc_figure(d, moved ? shards_metric(job, phases[p], "cpu_s_per_gb") : 0, 2);
+        for (int p = 0; p < 2; p++) {
+                double direct = shards_metric(jobs->direct, phases[p], "gb_per_s");
+                double own = moved ? shards_metric(job, phases[p], "gb_per_s") : 0;
+                doc_figure(d, stats_ratio(own, direct), 2);
+        }
+}
+
+static void table(struct doc *d, const struct jobs *jobs)
+{
+        static const struct doc_column columns[] = {
+                {NULL, "storage"},        {"save", "s"},
+                {"save", "GB/s"},         {"load", "s"},
+                {"load", "GB/s"},         {"CPU-s per GB", "save"},
+                {"CPU-s per GB", "load"}, {"ratio to s3", "save"},
+                {"ratio to s3", "load"}};
+
+        doc_table(d, columns, sizeof columns / sizeof columns[0]);
+        for (size_t i = 0; i < jobs->n; i++)
+                row(d, jobs, i);
+        doc_table_end(d);
+}
+
+/* How the seconds of epochs are spread, a row a job and phase. */
+static void spread_table(struct doc *d, const struct jobs *jobs)
+{
+        static const char *const fields[] = {
+                "n",   "mean", "sd",  "min",           "p25",           "median",
+                "p75", "p90",  "max", "median_95_low", "median_95_high"};
+        static const struct doc_column columns[] = {
+                {NULL, "seconds"}, {NULL, "n"},   {NULL, "mean"},          {NULL, "std"},
+                {NULL, "min"},     {NULL, "p25"}, {NULL, "p50"},           {NULL, "p75"},
+                {NULL, "p90"},     {NULL, "max"}, {"95 % of p50", "from"}, {"95 % of p50", "to"}};
+
+        doc_table(d, columns, sizeof columns / sizeof columns[0]);
+        for (size_t i = 0; i < jobs->n; i++)
+                for (int p = 0; p < 2; p++) {
+                        const struct json *m = json_get(jobs->job[i], "metrics");
+                        const struct json *st = json_get(json_get(m, phases[p]), "seconds_stats");
+                        CLEANUP(buf_release) struct buf name = BUF_INIT;
+                        if (!st)
+                                continue;
+                        buf_addf(&name, "%s, %s", jobs->label[i], phases[p]);
+                        doc_text(d, name.p);
+                        for (size_t f = 0; f < sizeof fields / sizeof fields[0]; f++)
+                                doc_figure(d, json_number(json_get(st, fields[f]), 0), f ? 3 : 0);
+                }
+        doc_table_end(d);
+}
+
+/* A chart with a bar or group a job (per_phase false) or two (true: save and load). */
+static void chart(struct doc *d, const struct jobs *jobs, struct plot *p, bool per_phase,
+                  const char *const *fields)
+{
+        size_t bars = 0, most = jobs->n * 2;
+        CLEANUP(freep) double *v = calloc(most * PLOT_SERIES_MAX, sizeof *v);
+        CLEANUP(freep) const char **label = calloc(most, sizeof *label);
+        CLEANUP(freep) char(*text)[LABEL_MAX + 8] = calloc(most, sizeof *text);
+
+        if (!v || !label || !text)
+                return;
+        for (size_t i = 0; i < jobs->n; i++) {
+                if (!shards_moves_data(jobs->job[i]) || json_get(jobs->job[i], "error"))
+                        continue;
+                for (int ph = 0; ph < (per_phase ? 2 : 1); ph++) {
+                        const struct json *m = json_get(jobs->job[i], "metrics");
+                        if (per_phase && !json_get(m, phases[ph]))
+                                continue;
+                        snprintf(text[bars], sizeof text[bars], "%s%s%s", jobs->label[i],
+                                 per_phase ? " " : "", per_phase ? phases[ph] : "");
+                        label[bars] = text[bars];
+                        for (size_t s = 0; s < p->nseries; s++)
+                                v[bars * p->nseries + s] =
+                                        shards_metric(jobs->job[i], phases[per_phase ? ph : (int)s],
+                                                      fields[per_phase ? s : 0]);
+                        bars++;
+                }
+        }
+        p->label = label;
+        p->v = v;
+        p->npoints = bars;
+        if (bars)
+                doc_plot(d, p);
+}
+
+/* The seconds of one rank over epochs: median, least and most. False when there are none. */
+static bool rank_seconds(const struct json *epochs, size_t rank, double out[3])
+{
+        size_t n = json_count(epochs);
+        CLEANUP(freep) double *v = calloc(n + 1, sizeof *v);
+        struct stats st;
+
+        for (size_t e = 0; v && e < n; e++)
+                v[e] = json_number(json_get(json_at(json_at(epochs, e), rank), "total_s"), 0);
+        if (!v || !n || stats_of(v, n, &st))
+                return false;
+        out[0] = st.median;
+        out[1] = st.min;
+        out[2] = st.max;
+        return true;
+}
+
+/* Seconds of each rank, a series for each of the first jobs that did the phase. */
+static void rank_chart(struct doc *d, const struct jobs *jobs, const char *phase, const char *title)
+{
+        struct plot p = {.title = title, .unit = "seconds", .kind = PLOT_SPREAD, .x_unit = "rank"};
+        const struct json *of[PLOT_SERIES_MAX];
+        size_t ranks = 0;
+
+        for (size_t i = 0; i < jobs->n && p.nseries < PLOT_SERIES_MAX; i++) {
+                const struct json *m = json_get(json_get(jobs->job[i], "metrics"), phase);
+                size_t n = json_count(json_at(json_get(m, "epochs"), 0));
+                if (!n)
+                        continue;
+                of[p.nseries] = json_get(m, "epochs");
+                p.series[p.nseries++] = jobs->label[i];
+                ranks = n > ranks ? n : ranks;
+        }
+        if (ranks < 2 || ranks > MAX_RANKS)
+                return; /* one rank has no spread */
+        size_t n = ranks * p.nseries;
+        CLEANUP(freep) double *x = calloc(ranks, sizeof *x);
+        CLEANUP(freep) double *v = calloc(3 * n, sizeof *v);
+        for (size_t r = 0; x && v && r < ranks; r++) {
+                x[r] = (double)r;
+                for (size_t s = 0; s < p.nseries; s++) {
+                        double one[3] = {NAN, NAN, NAN};
+                        rank_seconds(of[s], r, one);
+                        for (size_t i = 0; i < 3; i++)
+                                v[i * n + r * p.nseries + s] = one[i];
+                }
+        }
+        if (!x || !v)
+                return;
+        p.x = x;
+        p.v = v;
+        p.low = v + n;
+        p.high = v + 2 * n;
+        p.npoints = ranks;
+        doc_plot(d, &p);
+}
+
+static void charts(struct doc *d, const struct jobs *jobs)
+{
+        static const char *const rate[] = {"gb_per_s"};
+        static const char *const times[] = {"open_s", "transfer_s", "sync_s", "close_s"};
+        static const char *const cpu[] = {"cpu_ranks_s_per_gb", "cpu_mount_s_per_gb"};
+        struct plot speed = {.title = "Speed of all ranks together",
+                             .unit = "GB/s",
+                             .series = {"save", "load"},
+                             .nseries = 2};
+        struct plot phase = {.title = "Where the time goes, slowest rank of each phase",
+                             .unit = "seconds",
+                             .kind = PLOT_STACKED,
+                             .series = {"open", "transfer", "fsync", "close"},
+                             .nseries = 4};
+        struct plot cost = {.title = "Processor time",
+                            .unit = "CPU-seconds per GB",
+                            .kind = PLOT_STACKED,
+                            .series = {"ranks", "mount"},
+                            .nseries = 2};
+        chart(d, jobs, &speed, false, rate);
+        chart(d, jobs, &phase, true, times);
+        chart(d, jobs, &cost, true, cpu);
+        rank_chart(d, jobs, "save", "Save, each rank: median, least and most of its epochs");
+        rank_chart(d, jobs, "load", "Load, each rank: median, least and most of its epochs");
+}
+
+void shards_page(const struct json *run, struct doc *d)
+{
+        const struct json *list = json_get(run, "job_results");
+        CLEANUP(freep) struct jobs *jobs = calloc(1, sizeof *jobs);
+        char line[300];
+
+        if (!jobs)
+                return;
+        jobs->direct = shards_direct(list);
+        for (size_t i = 0; i < json_count(list) && jobs->n < MAX_JOBS; i++) {
+                jobs->job[jobs->n] = json_at(list, i);
+                shards_label(list, i, jobs->label[jobs->n++], LABEL_MAX);
+        }
+        shards_headline(list, line, sizeof line);
+        doc_say(d, "%s. Seconds are the maximum over ranks, the median over epochs.", line);
+        table(d, jobs);
+        charts(d, jobs);
+        spread_table(d, jobs);
+        for (size_t i = 0; i < jobs->n; i++) {
+                char note[512];
+                shards_note(jobs->job[i], note, sizeof note);
+                doc_pair(d, jobs->label[i], note);
+        }
+}

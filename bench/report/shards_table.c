@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shards_table.c: see shards_table.h. */
+#include "bench/report/shards_table.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "bench/core/io.h"
+#include "bench/measure/stats.h"
+
+#include "base/banned.h"
+
+static int phase_json(const struct shards_facts *f, struct json *metrics, const char *name,
+                      const struct sample *v, size_t epochs)
+{
+        struct summary s;
+        if (!v)
+                return 0;
+        int err = measure_summary(v, epochs, f->ranks, &s);
+        if (!err)
+                measure_json(metrics, name, &s, v, epochs, f->ranks);
+        return err;
+}
+
+/* What became of the pages that a save left in this machine's memory, before they were loaded. */
+static const char *page_cache_words(const struct shards_facts *f)
+{
+        char why[128];
+        const struct io_storage *s = io_find(f->keys->storage, why, sizeof why);
+
+        if (!f->load)
+                return "nothing was loaded";
+        if (!s || !(s->ops->flags & IO_CACHED))
+                return "not in the way: the storage is no file system";
+        if (!strcmp(f->dropped, "file"))
+                return "dropped: the pages of the files that were loaded";
+        if (!strcmp(f->dropped, "caches"))
+                return "dropped: all of the machine";
+        return f->keys->drop == DROP_NONE
+                       ? "kept: drop=none"
+                       : "not dropped: not possible here, what was loaded may have "
+                         "come from memory";
+}
+
+static void model_json(const struct shards_facts *f, struct json *o)
+{
+        const struct model *m = f->model;
+
+        json_add_string(o, "name", m ? m->name : f->file);
+        json_add_number(o, "layers", m ? m->layers : 0);
+        json_add_number(o, "hidden", m ? m->hidden : 0);
+        json_add_number(o, "heads", m ? m->heads : 0);
+        json_add_number(o, "parameters", m ? (double)model_params(m) : f->elements);
+        json_add_number(o, "tensors", m ? (double)model_ntensors(m) : (double)f->tensors);
+        json_add_number(o, "bytes_a_parameter",
+                        m ? model_param_bytes(m, f->keys->optimizer)
+                          : stats_ratio(f->bytes, f->elements));
+}
+
+static const char *made_words(const struct shards_facts *f)
+{
+        return !f->model ? "by who saved it" : f->held ? "before the clock" : "inside the clock";
+}
+
+static const char *verified_words(const struct shards_facts *f)
+{
+        if (f->verified_by)
+                return f->verified_by;
+        return !f->verified ? "no"
+               : f->held    ? "every timed byte, after the clock"
+                            : "every timed byte, inside the clock";
+}
+
+int shards_json(const struct shards_facts *f, struct json *job)
+{
+        model_json(f, json_add_object(job, "model"));
+        struct json *o = json_add_object(job, "setup");
+        json_add_number(o, "ranks", f->ranks);
+        json_add_string(o, "suffix", f->suffix);
+        json_add_string(o, "data_made", made_words(f));
+        json_add_string(o, "verified", verified_words(f));
+        json_add_bool(o, "moves_data", f->moves_data);
+        if (f->save)
+                json_add_bool(o, "fsync", f->keys->fsync || f->keys->sync_files);
+        json_add_string(o, "page_cache_dropped", f->dropped);
+        json_add_string(o, "page_cache", page_cache_words(f));
+        json_add_number(o, "mount_pid", f->mount_pid);
+
+        o = json_add_object(job, "metrics");
+        int err = phase_json(f, o, "save", f->save, f->epochs);
+        return err ? err : phase_json(f, o, "load", f->load, f->loads ? f->loads : f->epochs);
+}
+
+double shards_metric(const struct json *job, const char *phase, const char *field)
+{
+        return json_number(json_get(json_get(json_get(job, "metrics"), phase), field), 0);
+}
+
+bool shards_moves_data(const struct json *job)
+{
+        return json_bool(json_get(json_get(job, "setup"), "moves_data"), true);
+}
+
+static const char *storage_of(const struct json *job)
+{
+        const char *asked = json_string(json_get(json_get(job, "config"), "storage"), "?");
+        return json_string(json_get(json_get(job, "setup"), "storage"), asked);
+}
+
+const struct json *shards_direct(const struct json *jobs)
+{
+        for (size_t i = 0; i < json_count(jobs); i++)
+                if (!strcmp(storage_of(json_at(jobs, i)), "s3"))
+                        return json_at(jobs, i);
+        return NULL;
+}
+
+/* A value of "config" in words. */
+static const char *value_text(const struct json *v, char *out, size_t n)
+{
+        if (json_is_bool(v))
+                return json_bool(v, false) ? "on" : "off";
+        if (json_is_string(v))
+                return json_string(v, "");
+        snprintf(out, n, "%.15g", json_number(v, 0));
+        return out;
+}
+
+static bool differs(const struct json *jobs, const char *key)
+{
+        char a[32], b[32];
+        const struct json *first = json_get(json_get(json_at(jobs, 0), "config"), key);
+        for (size_t i = 1; i < json_count(jobs); i++) {
+                const struct json *v = json_get(json_get(json_at(jobs, i), "config"), key);
+                if (strcmp(value_text(first, a, sizeof a), value_text(v, b, sizeof b)))
+                        return true;
+        }
+        return false;
+}
+
+void shards_label(const struct json *jobs, size_t i, char *out, size_t n)
+{
+        CLEANUP(buf_release) struct buf b = BUF_INIT;
+        const struct json *config = json_get(json_at(jobs, i), "config");
+        char text[32];
+
+        buf_adds(&b, storage_of(json_at(jobs, i)));
+        for (size_t k = 0; k < json_count(config); k++) {
+                const struct json *v = json_at(config, k);
+                if (strcmp(json_name(v), "storage") && differs(jobs, json_name(v)))
+                        buf_addf(&b, " %s=%s", json_name(v), value_text(v, text, sizeof text));
+        }
+        snprintf(out, n, "%s", b.p);
+}
+
+/* "; the store counted 1.000 times what was saved and 1.000 times what was loaded" */
+static void counted_note(const struct json *job, char *out, size_t n)
+{
+        static const char *const phases[][2] = {{"save", "saved"}, {"load", "loaded"}};
+        int used = 0;
+
+        for (int p = 0; p < 2; p++) {
+                const struct json *of = json_get(json_get(job, "metrics"), phases[p][0]);
+                double times = json_number(json_get(json_get(of, "counted"), "over_ranks"), 0);
+                if (times > 0)
+                        used += snprintf(out + used, n - (size_t)used, "%s %.3f times what was %s",
+                                         used ? " and" : "; the store counted", times,
+                                         phases[p][1]);
+        }
+}
+
+void shards_note(const struct json *job, char *out, size_t n)
+{
+        const struct json *setup = json_get(job, "setup");
+        const struct json *restore = json_get(job, "restore");
+        const char *error = json_string(json_get(job, "error"), NULL);
+        const struct json *sync = json_get(setup, "fsync");
+        char fetched[64] = "", counted[160] = "";
+
+        if (restore)
+                snprintf(fetched, sizeof fetched, "; fetched %.2f times what is unique",
+                         json_number(json_get(restore, "fetched_over_unique"), 0));
+        counted_note(job, counted, sizeof counted);
+        if (error)
+                snprintf(out, n, "failed: %s", error);
+        else
+                snprintf(out, n, "data made %s; verified: %s; page cache %s%s; suffix %s%s%s",
+                         json_string(json_get(setup, "data_made"), "?"),
+                         json_string(json_get(setup, "verified"), "?"),
+                         json_string(json_get(setup, "page_cache"), "?"),
+                         !sync                    ? ""
+                         : json_bool(sync, false) ? "; saves end with fsync"
+                                                  : "; saves end without fsync",
+                         json_string(json_get(setup, "suffix"), "?"), fetched, counted);
+}
+
+void shards_headline(const struct json *jobs, char *out, size_t n)
+{
+        size_t i = 0;
+        while (i + 1 < json_count(jobs) && json_get(json_at(jobs, i), "error"))
+                i++;
+        const struct json *job = json_at(jobs, i);
+        const struct json *setup = json_get(job, "setup"), *model = json_get(job, "model");
+        double bytes = json_number(json_get(model, "parameters"), 0) *
+                       json_number(json_get(model, "bytes_a_parameter"), 0);
+        snprintf(out, n, "%s, %g layers, %.2f GB, %g ranks",
+                 json_string(json_get(model, "name"), "?"),
+                 json_number(json_get(model, "layers"), 0), bytes / 1e9,
+                 json_number(json_get(setup, "ranks"), 0));
+}
+
+/* A figure, or "-" where there is none. */
+static void cell(FILE *to, int width, int digits, double v)
+{
+        if (v > 0)
+                fprintf(to, " %*.*f", width, digits, v);
+        else
+                fprintf(to, " %*s", width, "-");
+}
+
+static void row(FILE *to, const struct json *job, const char *label, int width,
+                const struct json *direct)
+{
+        static const char *const phases[] = {"save", "load"};
+        bool moved = shards_moves_data(job); /* a rate of bytes that went nowhere is none */
+
+        fprintf(to, "%-*s", width, label);
+        for (int p = 0; p < 2; p++) {
+                cell(to, 9, 3, shards_metric(job, phases[p], "seconds"));
+                cell(to, 7, 2, moved ? shards_metric(job, phases[p], "gb_per_s") : 0);
+        }
+        for (int p = 0; p < 2; p++)
+                cell(to, p ? 6 : 8, 2, moved ? shards_metric(job, phases[p], "cpu_s_per_gb") : 0);
+        for (int p = 0; p < 2; p++)
+                cell(to, p ? 6 : 8, 2,
+                     stats_ratio(moved ? shards_metric(job, phases[p], "gb_per_s") : 0,
+                                 shards_metric(direct, phases[p], "gb_per_s")));
+        fputc('\n', to);
+}
+
+static void headings(FILE *to, const struct json *jobs, int width)
+{
+        char line[300], median[40] = "";
+        double epochs = json_number(json_get(json_get(json_at(jobs, 0), "config"), "epochs"), 1);
+
+        shards_headline(jobs, line, sizeof line);
+        if (epochs > 1 && !differs(jobs, "epochs"))
+                snprintf(median, sizeof median, ", medians of %g epochs", epochs);
+        fprintf(to, "%s; seconds are the maximum over ranks%s\n\n", line, median);
+        fprintf(to, "%-*s %9s %7s %9s %7s %15s %15s\n", width, "", "save", "", "load", "",
+                "CPU-s/GB", "ratio to s3");
+        fprintf(to, "%-*s %9s %7s %9s %7s %8s %6s %8s %6s\n", width, "storage", "s", "GB/s", "s",
+                "GB/s", "save", "load", "save", "load");
+}
+
+void shards_table(const struct json *run, FILE *to)
+{
+        const struct json *jobs = json_get(run, "job_results");
+        int width = 8;
+        char label[160];
+
+        for (size_t i = 0; i < json_count(jobs); i++) {
+                shards_label(jobs, i, label, sizeof label);
+                width = (int)strlen(label) > width ? (int)strlen(label) : width;
+        }
+        headings(to, jobs, width);
+        for (size_t i = 0; i < json_count(jobs); i++) {
+                shards_label(jobs, i, label, sizeof label);
+                row(to, json_at(jobs, i), label, width, shards_direct(jobs));
+        }
+        for (size_t i = 0; i < json_count(jobs); i++) {
+                char note[512];
+                shards_label(jobs, i, label, sizeof label);
+                shards_note(json_at(jobs, i), note, sizeof note);
+                fprintf(to, "%s%s: %s\n", i ? "" : "\n", label, note);
+        }
+}

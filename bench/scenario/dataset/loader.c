@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loader.c: see loader.h. */
+#include "bench/scenario/dataset/loader.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "bench/scenario/dataset/image.h"
+#include "bench/scenario/dataset/sample.h"
+#include "bench/scenario/dataset/tar.h"
+#include "bench/core/stop.h"
+
+#include "base/banned.h"
+
+#define SAMPLE_MAX (1UL << 30) /* of one; more is no sample */
+
+struct worker {
+        struct loader *l;
+        size_t index;
+        pthread_t thread;
+        struct stream *stream;
+        struct buf bytes;           /* of a sample that came in several blocks */
+        const char *item;           /* object being read */
+        struct batch making;        /* not full yet */
+        struct loader_seen seen;    /* its own until it ended */
+        char why[LOADER_WHY_MAX];   /* its own until err is set */
+        struct {                    /* under loader.mtx */
+                struct batch *ring; /* made and not taken: `ready` of them from `first` on */
+                size_t first, ready;
+                size_t credits; /* batches that it may begin */
+                bool ended;
+                int err;
+        } locked;
+};
+
+struct loader {
+        struct loader_how how;
+        struct worker *worker;
+        size_t nworkers, running;
+        size_t turn;         /* worker whose batch is next */
+        uint32_t *order;     /* of the list, this epoch */
+        const char *why;     /* of the worker that failed */
+        pthread_mutex_t mtx; /* guards worker.locked and: */
+        bool stop;
+        pthread_cond_t cond;
+};
+
+/* --- what samples there are */
+
+/* splitmix64's last step: numbers that are close get sums that are not. */
+static uint64_t mix(uint64_t x)
+{
+        x += 0x9e3779b97f4a7c15ULL;
+        x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+        x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+        return x ^ x >> 31;
+}
+
+/* The order of an epoch: by name, or shuffled by seed and epoch alike in all ranks (Fisher, Yates).
+ */
+static int make_order(struct loader *l, size_t epoch)
+{
+        size_t n = l->how.list->n;
+        uint64_t state = mix(l->how.seed) ^ epoch;
+
+        l->order = n <= UINT32_MAX ? malloc((n ? n : 1) * sizeof *l->order) : NULL;
+        if (!l->order)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                l->order[i] = (uint32_t)i;
+        for (size_t i = n; l->how.shuffle && i > 1; i--) {
+                size_t j = (state = mix(state)) % i;
+                uint32_t other = l->order[j];
+                l->order[j] = l->order[i - 1];
+                l->order[i - 1] = other;
+        }
+        return 0;
+}
+
+void loader_seen_add(struct loader_seen *to, const struct loader_seen *more)
+{
+        to->samples += more->samples;
+        to->bytes += more->bytes;
+        to->good += more->good;
+        to->sum += more->sum;
+        to->total = more->total ? more->total : to->total;
+        if (!*to->plain)
+                memcpy(to->plain, more->plain, sizeof to->plain);
+}
+
+int loader_seen_check(const struct loader_seen *all, char *why, size_t nwhy)
+{
+        uint64_t sum = 0;
+
+        if (!all->good)
+                return 0;
+        if (*all->plain) {
+                snprintf(why, nwhy,
+                         "%s has no line of datagen, as the other samples have: it is "
+                         "damaged, or does not belong there",
+                         all->plain);
+                return -EBADMSG;
+        }
+        /* a sample says how many there are: as many as were read, or nothing is summed up */
+        for (uint64_t i = 0; i < all->total && all->samples == all->total; i++)
+                sum += mix(i);
+        if (all->samples == all->total && all->sum == sum)
+                return 0;
+        snprintf(why, nwhy, "datagen made %llu samples, and %llu were read%s: make it anew",
+                 (unsigned long long)all->total, (unsigned long long)all->samples,
+                 all->samples == all->total ? ", some of them twice" : "");
+        return -EBADMSG;
+}
+
+/* --- a worker's samples */
+
+/* Waits until a batch may be begun. -ECANCELED: nobody wants more. */
+static int await_credit(struct worker *w)
+{
+        struct loader *l = w->l;
+
+        pthread_mutex_lock(&l->mtx);
+        while (!w->locked.credits && !l->stop)
+                pthread_cond_wait(&l->cond, &l->mtx);
+        int err = l->stop ? -ECANCELED : 0;
+        if (!err)
+                w->locked.credits--;
+        pthread_mutex_unlock(&l->mtx);
+        return err;
+}
+
+/* Hands the batch over, if there is one. */
+static void hand_over(struct worker *w)
+{
+        struct loader *l = w->l;
+
+        if (!w->making.samples)
+                return;
+        pthread_mutex_lock(&l->mtx);
+        size_t room = l->how.prefetch + 1, at = (w->locked.first + w->locked.ready) % room;
+        w->locked.ring[at] = w->making;
+        w->locked.ready++;
+        pthread_cond_broadcast(&l->cond);
+        pthread_mutex_unlock(&l->mtx);
+        w->making = (struct batch){0};
+}
+
+/* Whether the number of a sample is the one in its name, where that is datagen's. */
+static bool right_number(const char *name, uint64_t number)
+{
+        const char *last = strrchr(name, '/');
+        unsigned long long named;
+        return sscanf(last ? last + 1 : name, "image_%llu.", &named) != 1 || named == number;
+}
+
+/* `full` names the sample in messages, `name` is its own. */
+static int verify(struct worker *w, const char *full, const char *name, const void *p, size_t n)
+{
+        uint64_t number, total;
+
+        switch (sample_check(p, n, &number, &total)) {
+        case SAMPLE_PLAIN:
+                if (!*w->seen.plain)
+                        snprintf(w->seen.plain, sizeof w->seen.plain, "%.255s", full);
+                return 0;
+        case SAMPLE_WRONG:
+                snprintf(w->why, sizeof w->why,
+                         "%s: a byte of its %zu differs from what datagen "
+                         "wrote",
+                         full, n);
+                return -EBADMSG;
+        case SAMPLE_GOOD:
+                break;
+        }
+        if (!right_number(name, number)) {
+                snprintf(w->why, sizeof w->why, "%s holds sample %llu", full,
+                         (unsigned long long)number);
+                return -EBADMSG;
+        }
+        w->seen.good++;
+        w->seen.sum += mix(number);
+        w->seen.total = total;
+        return 0;
+}
+
+/* What the model does with a sample. */
+static int take_sample(void *arg, const char *name, const void *p, size_t n)
+{
+        struct worker *w = arg;
+        const struct loader_how *how = &w->l->how;
+        char full[512], why[400];
+
+        if (how->tars)
+                snprintf(full, sizeof full, "%.250s: %.250s", w->item, name);
+        else
+                snprintf(full, sizeof full, "%s", name);
+        int err = w->making.samples ? 0 : await_credit(w);
+        if (!err && stop_wanted())
+                err = -ECANCELED;
+        if (!err && how->verify)
+                err = verify(w, full, name, p, n);
+        if (!err && how->decode && (err = image_decode(p, n, why, sizeof why)))
+                snprintf(w->why, sizeof w->why, "%s: %s", full, why);
+        if (!err && !how->verify && !how->decode)
+                w->seen.sum += crc32c(0, p, n); /* touches each byte */
+        if (err)
+                return err;
+        w->seen.samples++;
+        w->seen.bytes += n;
+        w->making.samples++;
+        w->making.bytes += n;
+        if (w->making.samples == how->batch)
+                hand_over(w);
+        return 0;
+}
+
+static int next_piece(void *arg, const void **p, size_t *n)
+{
+        return stream_next(arg, p, n);
+}
+
+/* An object or file that is a sample. */
+static int take_whole(struct worker *w, uint64_t size)
+{
+        const void *p = "";
+        size_t n = 0;
+        int err = size <= SAMPLE_MAX ? 0 : -EFBIG;
+
+        buf_reset(&w->bytes);
+        while (!err && !(err = stream_next(w->stream, &p, &n)) && n && n < size)
+                err = buf_add(&w->bytes, p, n);
+        if (!err && n < size) {
+                p = w->bytes.p;
+                n = w->bytes.len;
+        }
+        return err ? err : take_sample(w, w->item, p, n);
+}
+
+static int read_item(struct worker *w, size_t i)
+{
+        const struct loader_how *how = &w->l->how;
+        uint64_t size = how->list->v[i].size;
+
+        w->item = place_name(how->list, i);
+        int err = stream_begin(w->stream, w->item, size);
+        if (!err && how->tars) {
+                char why[400] = "";
+                err = tar_read(next_piece, w->stream, take_sample, w, SAMPLE_MAX, why, sizeof why);
+                if (err && *why)
+                        snprintf(w->why, sizeof w->why, "%s: %s%s", w->item, why,
+                                 err == -EBADMSG ? ": give sharding=off if it is no tar" : "");
+        } else if (!err) {
+                err = take_whole(w, size);
+        }
+        stream_end(w->stream);
+        if (err && err != -ECANCELED && !*w->why)
+                snprintf(w->why, sizeof w->why, "%s: %s", w->item, strerror(-err));
+        return err;
+}
+
+/* Where in the epoch's order the i-th item of this worker stands; at the list's end there is none.
+ */
+static size_t place_of(const struct worker *w, size_t i)
+{
+        const struct loader_how *how = &w->l->how;
+        size_t workers = w->l->nworkers;
+
+        if (!how->map || how->tars)
+                return (i * workers + w->index) * how->ranks + how->rank;
+        size_t batch = i / how->batch * workers + w->index;
+        return (batch * how->batch + i % how->batch) * how->ranks + how->rank;
+}
+
+static void *work(void *arg)
+{
+        struct worker *w = arg;
+        struct loader *l = w->l;
+        size_t at;
+        int err = stream_new(l->how.place, &l->how.stream, &w->stream);
+
+        for (size_t i = 0; !err && (at = place_of(w, i)) < l->how.list->n; i++)
+                err = read_item(w, l->order[at]);
+        if (!err)
+                hand_over(w);
+        stream_free(w->stream);
+        buf_release(&w->bytes);
+        pthread_mutex_lock(&l->mtx);
+        w->locked.ended = true;
+        w->locked.err = err;
+        pthread_cond_broadcast(&l->cond);
+        pthread_mutex_unlock(&l->mtx);
+        return NULL;
+}
+
+/* --- the epoch */
+
+int loader_start(const struct loader_how *how, size_t epoch, struct loader **out)
+{
+        struct loader *l = calloc(1, sizeof *l);
+
+        if (!l)
+                return -ENOMEM;
+        l->how = *how;
+        l->nworkers = how->workers ? how->workers : 1;
+        pthread_mutex_init(&l->mtx, NULL);
+        pthread_cond_init(&l->cond, NULL);
+        l->worker = calloc(l->nworkers, sizeof *l->worker);
+        int err = l->worker ? make_order(l, epoch) : -ENOMEM;
+        for (size_t i = 0; !err && i < l->nworkers; i++) {
+                struct worker *w = &l->worker[i];
+                w->l = l;
+                w->index = i;
+                w->bytes = (struct buf)BUF_INIT;
+                w->locked.credits = how->workers ? how->prefetch : 0;
+                w->locked.ring = calloc(how->prefetch + 1, sizeof *w->locked.ring);
+                err = w->locked.ring ? -pthread_create(&w->thread, NULL, work, w) : -ENOMEM;
+                l->running += !err;
+        }
+        if (err)
+                loader_end(l, NULL);
+        else
+                *out = l;
+        return err;
+}
+
+/* Takes the batch of worker `w`, or learns that it has none any more. */
+static int take_batch(struct loader *l, struct worker *w, struct batch *out)
+{
+        int got = 0;
+
+        pthread_mutex_lock(&l->mtx);
+        if (!l->how.workers)
+                w->locked.credits++;
+        pthread_cond_broadcast(&l->cond);
+        while (!w->locked.ready && !w->locked.ended)
+                pthread_cond_wait(&l->cond, &l->mtx);
+        if (w->locked.ready) {
+                *out = w->locked.ring[w->locked.first];
+                w->locked.first = (w->locked.first + 1) % (l->how.prefetch + 1);
+                w->locked.ready--;
+                w->locked.credits += l->how.workers != 0;
+                got = 1;
+        } else if (w->locked.err) {
+                got = w->locked.err;
+                l->why = w->why;
+        }
+        pthread_cond_broadcast(&l->cond);
+        pthread_mutex_unlock(&l->mtx);
+        return got;
+}
+
+int loader_next(struct loader *l, struct batch *out)
+{
+        for (size_t tried = 0; tried < l->nworkers; tried++) {
+                int got = take_batch(l, &l->worker[l->turn], out);
+                l->turn = (l->turn + 1) % l->nworkers;
+                if (got)
+                        return got;
+        }
+        return 0;
+}
+
+const char *loader_why(const struct loader *l)
+{
+        return l->why ? l->why : "";
+}
+
+void loader_end(struct loader *l, struct loader_seen *seen)
+{
+        if (!l)
+                return;
+        pthread_mutex_lock(&l->mtx);
+        l->stop = true;
+        pthread_cond_broadcast(&l->cond);
+        pthread_mutex_unlock(&l->mtx);
+        for (size_t i = 0; i < l->running; i++) {
+                pthread_join(l->worker[i].thread, NULL);
+                if (seen)
+                        loader_seen_add(seen, &l->worker[i].seen);
+        }
+        for (size_t i = 0; l->worker && i < l->nworkers; i++)
+                free(l->worker[i].locked.ring);
+        free(l->worker);
+        free(l->order);
+        pthread_cond_destroy(&l->cond);
+        pthread_mutex_destroy(&l->mtx);
+        free(l);
+}

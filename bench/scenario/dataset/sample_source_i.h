@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sample_source_i.h: what the files place*.c know of a place. */
+#ifndef CKPTFS_BENCH_SCENARIO_SAMPLE_SOURCE_I_H
+#define CKPTFS_BENCH_SCENARIO_SAMPLE_SOURCE_I_H
+
+#include <limits.h>
+
+#include "bench/scenario/dataset/sample_source.h"
+#include "store.h"
+
+struct place {
+        struct store *store; /* NULL: a directory */
+        char text[PATH_MAX]; /* the directory, or the URL */
+        uint64_t part_size;
+};
+
+/* The path of a name in a directory. 0 or -ENAMETOOLONG. */
+int place_path(const struct place *p, const char *name, char out[PATH_MAX]);
+
+#endif

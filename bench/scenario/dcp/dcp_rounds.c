@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dcp_rounds.c: see dcp_rounds.h. */
+#include "bench/scenario/dcp/dcp_rounds.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "bench/report/shards_table.h"
+
+#include "base/banned.h"
+
+/* A job of saves or of loads. */
+static int begin_job(struct dcp_rounds *r, struct keys *mine, bool load, struct dcp_job *j)
+{
+        char why[512];
+
+        *mine = *r->k;
+        mine->epochs = load ? r->loads : r->saves;
+        *j = (struct dcp_job){
+                .run = r->run,
+                .k = mine,
+                .storage = io_find(r->k->storage, why, sizeof why),
+                .part = *r->run->coll,
+                .fsdp = true,
+                .load = load,
+                .own = r->play,
+                .dropped = "none",
+        };
+        int err = dcp_prepare(j);
+        if (r->play) {
+                j->plan.cut = SHARD_WHOLE;
+                j->plan.ranks = r->play;
+        }
+        r->model = j->model;
+        r->mount = j->timed.mount;
+        r->moves_data = !(j->storage->ops->flags & IO_EMPTY);
+        return err;
+}
+
+/* What this rank saved to a directory goes, then the directory. */
+static int remove_save(struct dcp_job *j, const char *dir)
+{
+        char name[DCP_FILE_MAX];
+        int err = 0;
+
+        snprintf(j->dir, sizeof j->dir, "%s", dir);
+        int first = dcp_start(j);
+        if (first)
+                return first;
+        for (unsigned rank = j->part.rank; rank < j->plan.ranks; rank += j->part.ranks)
+                for (unsigned t = 0; t < j->plan.threads && !err; t++) {
+                        dcp_file_name(name, rank, t);
+                        err = j->storage->ops->remove(j->timed.io, name);
+                        err = err == -ENOENT ? 0 : err; /* fewer tensors than files */
+                }
+        if (!err && j->part.rank == 0)
+                err = j->storage->ops->remove(j->timed.io, DCP_METADATA);
+        if (err)
+                dcp_say(j, &j->files, "remove", err);
+        err = coll_agree(&j->part, err);
+        dcp_end_epoch(j, !err);
+        return err;
+}
+
+/* As the suite names them. */
+static void name_save(const char *in, size_t i, char out[FRESH_NAME_MAX])
+{
+        snprintf(out, FRESH_NAME_MAX, "%.*s/ckpt_%zu.ckpt", (int)strcspn(in, "/"), in, i);
+}
+
+static int save_rounds(struct dcp_rounds *r, struct dcp_job *j)
+{
+        int err = 0;
+        for (size_t i = 0; i < r->saves && !err; i++) {
+                j->named = r->in;
+                if (r->in)
+                        name_save(r->in, i, j->dir);
+                err = dcp_save_epoch(j, i);
+                dcp_end_epoch(j, err);
+                if (err)
+                        break;
+                memcpy(r->dirs[i], j->dir, sizeof r->dirs[i]);
+                r->save_s[i] = j->own_s[i];
+                size_t gone = r->rotation ? rotation_add(r->rotation, i) : ROTATION_NONE;
+                if (gone != ROTATION_NONE) {
+                        err = remove_save(j, r->dirs[gone]);
+                        *r->dirs[gone] = 0;
+                }
+        }
+        r->held = j->held;
+        return err ? err : timed_gather(&j->part, j->samples, r->saves, &r->save);
+}
+
+/* The directory of the i-th load: of those that were saved and stay, in turn; of another run's. */
+static void to_load(const struct dcp_rounds *r, size_t i, char out[FRESH_NAME_MAX])
+{
+        size_t left = 0, at = 0;
+        bool same = r->in && !strncmp(r->k->suffix, r->in, strlen(r->in));
+
+        for (size_t s = 0; s < r->saves; s++)
+                left += *r->dirs[s] != 0;
+        if (left && (same || !*r->k->suffix)) {
+                for (size_t n = i % left; at < r->saves; at++)
+                        if (*r->dirs[at] && !n--)
+                                break;
+                snprintf(out, FRESH_NAME_MAX, "%s", r->dirs[at]);
+        } else if (r->in) {
+                name_save(r->k->suffix, i, out);
+        } else {
+                snprintf(out, FRESH_NAME_MAX, "%s", r->k->suffix);
+        }
+}
+
+static int load_rounds(struct dcp_rounds *r)
+{
+        struct keys mine;
+        struct dcp_job j;
+        char dir[FRESH_NAME_MAX];
+        int err = begin_job(r, &mine, true, &j);
+
+        for (size_t i = 0; i < r->loads && !err; i++) {
+                to_load(r, i, dir);
+                mine.suffix = dir;
+                err = dcp_load_epoch(&j, i);
+                r->load_s[i] = j.own_s[i];
+                dcp_end_epoch(&j, false);
+        }
+        if (!err)
+                err = timed_gather(&j.part, j.samples, r->loads, &r->load);
+        r->held = j.held;
+        r->dropped = j.dropped;
+        dcp_end(&j, false);
+        return err;
+}
+
+int dcp_rounds(struct dcp_rounds *r)
+{
+        struct keys mine;
+        struct dcp_job j;
+
+        r->dropped = "none";
+        r->dirs = calloc(r->saves + 1, sizeof *r->dirs);
+        r->save_s = calloc(r->saves + 1, sizeof *r->save_s);
+        r->load_s = calloc(r->loads + 1, sizeof *r->load_s);
+        int err = coll_agree(r->run->coll, r->dirs && r->save_s && r->load_s ? 0 : -ENOMEM);
+        if (err)
+                return err;
+        err = begin_job(r, &mine, false, &j);
+        if (!err && r->saves)
+                err = save_rounds(r, &j);
+        bool loads = r->loads && !(j.storage->ops->flags & IO_EMPTY);
+        if (!err && loads)
+                err = load_rounds(r);
+        for (size_t i = 0; i < r->saves && r->loads && !r->k->keep; i++)
+                if (*r->dirs[i]) {
+                        int gone = remove_save(&j, r->dirs[i]);
+                        err = err ? err : gone;
+                }
+        dcp_end(&j, false);
+        return err;
+}
+
+void dcp_rounds_release(struct dcp_rounds *r)
+{
+        freep(&r->dirs);
+        freep(&r->save_s);
+        freep(&r->load_s);
+        freep(&r->save);
+        freep(&r->load);
+}
+
+int dcp_rounds_json(const struct dcp_rounds *r, struct json *job)
+{
+        struct shards_facts facts = {
+                .keys = r->k,
+                .model = &r->model,
+                .epochs = r->saves,
+                .loads = r->loads,
+                .ranks = r->run->coll->ranks,
+                .suffix = r->saves ? (r->in ? r->in : r->dirs[r->saves - 1]) : r->k->suffix,
+                .held = r->held,
+                .verified = r->load && r->k->verify,
+                .moves_data = r->moves_data,
+                .dropped = r->dropped,
+                .mount_pid = r->mount,
+                .save = r->save,
+                .load = r->load,
+        };
+        return shards_json(&facts, job);
+}

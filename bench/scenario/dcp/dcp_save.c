@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dcp_save.c: a save: each rank its files at once, then rank 0 the .metadata of all. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "bench/core/clock.h"
+#include "bench/scenario/dcp/dcp.h"
+
+#include "base/banned.h"
+
+/* The items of all ranks, in rank 0; *n is their number. 0 or a negative errno in all ranks. */
+static int gather_items(struct dcp_job *j, struct dcp_item **out, size_t *n)
+{
+        struct coll *c = &j->part;
+        size_t mine = 0, room = 1;
+
+        for (size_t i = 0; i < j->files.n; i++)
+                room += j->files.v[i]->payload.shard.n;
+        double most = (double)room;
+        int err = c->ops->max(c, &most, 1);
+        if (err)
+                return err;
+        room = (size_t)most; /* the same in all ranks: names that are empty fill up */
+        CLEANUP(freep) struct dcp_item *v = calloc(room, sizeof *v);
+        CLEANUP(freep) struct dcp_item *all = calloc(room * c->ranks, sizeof *all);
+        err = coll_agree(c, v && all ? 0 : -ENOMEM);
+        if (err)
+                return err;
+        for (size_t i = 0; i < j->files.n; i++)
+                mine += dcp_items(&j->files.v[i]->payload.shard, j->files.v[i]->name, v + mine);
+        err = c->ops->gather(c, v, room * sizeof *v, all);
+        *n = 0;
+        for (size_t i = 0; i < room * c->ranks; i++)
+                if (*all[i].name)
+                        all[(*n)++] = all[i];
+        *out = TAKE_PTR(all);
+        return err;
+}
+
+static int write_metadata(struct dcp_job *j, struct dcp_item *items, size_t n)
+{
+        CLEANUP(buf_release) struct buf b = BUF_INIT;
+        struct sample ignored;
+        int err = dcp_metadata(items, n, &b);
+
+        if (err)
+                return err;
+        struct io_data d = {.size = b.len, .mem = b.p};
+        return timed_save_file(j->timed.io, DCP_METADATA, &d, j->timed.sync, &ignored);
+}
+
+static int save_files(void *arg, struct sample *out)
+{
+        struct dcp_job *j = arg;
+        uint64_t begin = clock_ns();
+        int err = dcp_files_work(&j->files, false, j->timed.sync, out);
+        out->total = clock_s(clock_ns() - begin);
+        if (err)
+                dcp_say(j, &j->files, "save", err);
+        return err;
+}
+
+/* What a save that failed left behind goes. */
+static void remove_files(struct dcp_job *j)
+{
+        for (size_t i = 0; i < j->files.n; i++)
+                if (j->files.v[i]->io)
+                        j->storage->ops->remove(j->files.v[i]->io, j->files.v[i]->name);
+}
+
+static int save_all(struct dcp_job *j, size_t epoch)
+{
+        CLEANUP(freep) struct dcp_item *items = NULL;
+        size_t n;
+        uint64_t begin = clock_ns();
+        int err = timed_work(&j->timed, save_files, j, &j->samples[epoch]);
+
+        if (err)
+                return err;
+        err = gather_items(j, &items, &n);
+        if (!err && j->part.rank == 0) {
+                err = write_metadata(j, items, n);
+                if (err)
+                        dcp_say(j, &j->files, "save of " DCP_METADATA, err);
+        }
+        err = coll_agree(&j->part, err);
+        j->processing[epoch] = j->own_s[epoch] = clock_s(clock_ns() - begin);
+        return err ? err : j->part.ops->max(&j->part, &j->processing[epoch], 1);
+}
+
+int dcp_save_epoch(struct dcp_job *j, size_t epoch)
+{
+        int err = j->named ? 0 : fresh_name(&j->part, j->dir);
+        if (err)
+                return err;
+        j->plan.seed = dcp_seed(j->k->seed, j->dir);
+        for (unsigned r = j->part.rank; r < j->plan.ranks && !err; r += j->part.ranks)
+                err = dcp_files_plan(&j->files, &j->plan, r);
+        err = coll_agree(&j->part, err);
+        if (!err)
+                err = dcp_hold(j);
+        if (!err)
+                err = dcp_start(j);
+        for (size_t i = 0; i < j->files.n && !err; i++)
+                err = payload_fill(&j->files.v[i]->payload);
+        err = coll_agree(&j->part, err);
+        if (!err)
+                err = save_all(j, epoch);
+        if (err)
+                remove_files(j);
+        return err;
+}

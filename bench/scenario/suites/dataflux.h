@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dataflux.h: what the scenarios that are the Dataflux Lightning benchmarks share: their keys, and
+ * the lines that they report. */
+#ifndef CKPTFS_BENCH_SCENARIO_DATAFLUX_H
+#define CKPTFS_BENCH_SCENARIO_DATAFLUX_H
+
+#include <stdio.h>
+
+#include "base/text/json.h"
+#include "bench/core/keys.h"
+#include "bench/core/run.h"
+
+/* A scenario's settle(): strategy, num_nodes with num_devices, phase and clear_kernel_cache become
+ * the keys they stand for. */
+int dataflux_settle(struct keys *k, char *why, size_t nwhy);
+
+/* A scenario's plan() of how often is saved and loaded, and of what: 0, or -EINVAL with one line in
+ * `why`. */
+int dataflux_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy);
+
+/* Adds the seconds of saves or loads (`what`: "save", "load"), as one rank saw them, with their
+ * mean and standard deviation, to "suite". 0 or -ENOMEM. */
+int dataflux_times(struct json *suite, const char *what, const double *v, size_t n);
+
+/* Prints the lines of a job, also of one that failed. */
+void dataflux_lines(const struct json *job, FILE *to);
+
+/* A scenario's table(): these lines for each job. */
+void dataflux_table(const struct json *run, FILE *to);
+
+#endif

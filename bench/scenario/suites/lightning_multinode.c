@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lightning_multinode.c: the Dataflux benchmark of several nodes: every rank saves its rows of the
+ * demo transformer so many times, then loads them so many times; rank 0 reports. */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "bench/format/format.h"
+#include "bench/scenario/suites/dataflux.h"
+#include "bench/scenario/dcp/dcp_rounds.h"
+#include "bench/report/shards_table.h"
+
+#include "base/banned.h"
+
+static int report(const struct dcp_rounds *r, struct json *job)
+{
+        int err = dcp_rounds_json(r, job);
+        struct json *suite = json_add_object(job, "suite");
+        if (!err)
+                err = dataflux_times(suite, "save", r->save_s, r->saves);
+        if (!err && r->load)
+                err = dataflux_times(suite, "load", r->load_s, r->loads);
+        if (r->run->log)
+                dataflux_lines(job, r->run->log);
+        return err;
+}
+
+static int work(const struct run *run, const struct keys *k, struct json *job)
+{
+        CLEANUP(rotation_release) struct rotation latest = {0};
+        CLEANUP(dcp_rounds_release)
+        struct dcp_rounds r = {
+                .run = run,
+                .k = k,
+                .saves = k->num_save_calls,
+                .loads = k->num_load_calls,
+                .in = "checkpoints",
+                .rotation = &latest,
+        };
+        int err = rotation_init(&latest, k->save_only_latest, false, k->num_save_calls);
+        err = coll_agree(run->coll, err);
+        if (!err)
+                err = dcp_rounds(&r);
+        return err || !job ? err : report(&r, job);
+}
+
+static const char *const defaults[] = {"model=demo", "optimizer=off", "format=dcp", "fsync=off",
+                                       NULL};
+
+static const struct run_flag flags[] = {
+        {"--strategy", "strategy", NULL},
+        {"--save_only", "phase", "save"},
+        {"--load_only", "phase", "load"},
+        {"--distributed_filesystem", "strategy", "fsdp"},
+        {NULL, NULL, NULL},
+};
+
+const struct scenario scenario_lightning_multinode = {
+        .name = "lightning_multinode",
+        .text = "Every rank saves its rows of Lightning's demo transformer, and loads them.",
+        .many_ranks = true,
+        .device = true,
+        .defaults = defaults,
+        .flags = flags,
+        .dataflux = true,
+        .settle = dataflux_settle,
+        .formats = 1U << FORMAT_DCP,
+        .plan = dataflux_plan,
+        .job = work,
+        .table = dataflux_table,
+        .page = shards_page,
+};

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pytorch_checkpointing.c: torch.save() and torch.load() of one file, epoch by epoch. */
+#include "bench/format/format.h"
+#include "bench/scenario/suites/torch.h"
+#include "bench/report/shards_table.h"
+
+#include "base/banned.h"
+
+static int one_epoch(struct torch_job *j, size_t i)
+{
+        char name[TORCH_NAME_MAX];
+
+        torch_name(j, i, name);
+        int err = torch_save(j, i, name, &j->save[i]);
+        if (err)
+                return err;
+        err = torch_load(j, i, name, &j->load[i]);
+        if (j->k->keep && !err)
+                return 0;
+        int gone = torch_remove(j, name);
+        return err ? err : gone;
+}
+
+static int work(const struct run *r, const struct keys *k, struct json *job)
+{
+        size_t n = torch_count_saves(k);
+        struct torch_job j;
+        struct json *suite;
+
+        int err = torch_begin(&j, r, k, NULL, n, n);
+        for (size_t i = 0; i < n && !err; i++)
+                err = one_epoch(&j, i);
+        if (!err)
+                err = torch_report(&j, job, &suite);
+        torch_end(&j);
+        return err;
+}
+
+static const char *const defaults[] = {"optimizer=off", "epochs=5", "format=torch", "fsync=off",
+                                       NULL};
+
+const struct scenario scenario_pytorch_checkpointing = {
+        .name = "pytorch_checkpointing",
+        .text = "One rank saves a model as torch.save() does, and loads it.",
+        .device = true,
+        .defaults = defaults,
+        .formats = 1U << FORMAT_TORCH,
+        .plan = torch_plan_epochs,
+        .job = work,
+        .table = shards_table,
+        .page = shards_page,
+};

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* torch.c: see torch.h. */
+#include "bench/scenario/suites/torch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "bench/format/format.h"
+#include "bench/data/model_keys.h"
+#include "bench/data/preflight.h"
+#include "bench/report/shards_table.h"
+#include "bench/measure/stats.h"
+
+#include "base/banned.h"
+
+size_t torch_count_saves(const struct keys *k)
+{
+        return k->save_one_in ? (size_t)(k->epochs / k->save_one_in) : 0;
+}
+
+int torch_plan(const struct run *r, const struct keys *k, size_t saves, FILE *dry, char *why,
+               size_t nwhy)
+{
+        struct model m;
+        if (!io_find(k->storage, why, nwhy) || model_choose(k, &m, why, nwhy))
+                return -EINVAL;
+        if (dry)
+                fprintf(dry, "would %s %s: %.3f GB, %zu times, on %s, files SUFFIX/%s-N.ckpt\n",
+                        r->scenario->name, m.name,
+                        (double)(model_params(&m) * model_param_bytes(&m, k->optimizer)) / 1e9,
+                        saves, k->storage, m.name);
+        uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
+        const struct needs n = {
+                .moved = 2 * bytes * saves,
+                .stored = bytes * (k->keep ? saves : 1),
+                .shards = k->hold == HOLD_ON ? bytes : 0,
+        };
+        return needs_check(r, k, &n, dry, why, nwhy);
+}
+
+int torch_plan_epochs(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
+{
+        if (torch_count_saves(k))
+                return torch_plan(r, k, torch_count_saves(k), dry, why, nwhy);
+        snprintf(why, nwhy, "save_one_in=%llu of %llu epochs saves nothing: give a smaller one",
+                 (unsigned long long)k->save_one_in, (unsigned long long)k->epochs);
+        return -EINVAL;
+}
+
+static void fail(void *arg, const char *what, int err)
+{
+        struct torch_job *j = arg;
+        char text[512];
+
+        if (err == -ECANCELED)
+                return;
+        payload_why(&j->payload, err, j->timed.io ? j->timed.io->why : NULL, text, sizeof text);
+        run_error(j->run, "%s: %s", what, text);
+}
+
+/* The file's bytes with the seed of a save; the same size each time. */
+static int plan_bytes(struct torch_job *j, uint64_t seed)
+{
+        struct shard *s = &j->payload.shard;
+        shard_release(s);
+        int err = shard_plan(&j->model, j->k->optimizer, SHARD_WHOLE, 0, 1, s);
+        s->seed = seed;
+        if (!err)
+                err = torch_wrap(s);
+        payload_init(&j->payload, j->k->verify);
+        return err;
+}
+
+static int make_ready(struct torch_job *j, const char *dir, char *why, size_t nwhy)
+{
+        struct coll *c = j->run->coll;
+        bool held = false;
+
+        int err = model_choose(j->k, &j->model, why, nwhy);
+        j->save = calloc(j->nsaves + 1, sizeof *j->save);
+        j->load = calloc(j->nloads + 1, sizeof *j->load);
+        if (!err && (!j->save || !j->load))
+                err = -ENOMEM;
+        if (!err)
+                err = plan_bytes(j, j->k->seed);
+        if (!err)
+                err = payload_choose(c, j->payload.shard.size, j->k->hold, &held);
+        if (!err && held)
+                err = payload_hold(&j->payload);
+        if (!err && dir)
+                snprintf(j->dir, sizeof j->dir, "%.*s", (int)strcspn(dir, "/"), dir);
+        else if (!err)
+                err = fresh_name(c, j->dir);
+        return err;
+}
+
+int torch_begin(struct torch_job *j, const struct run *r, const struct keys *k, const char *dir,
+                size_t saves, size_t loads)
+{
+        char why[512] = "";
+
+        *j = (struct torch_job){
+                .run = r,
+                .k = k,
+                .storage = io_find(k->storage, why, sizeof why),
+                .nsaves = saves,
+                .nloads = loads,
+                .dropped = "none",
+                .use = SAMPLER_INIT,
+        };
+        timed_init(&j->timed, r->coll, k, k->storage);
+        int err = make_ready(j, dir, why, sizeof why);
+        if (err) {
+                run_error(r, "cannot prepare: %s", *why ? why : strerror(-err));
+                return err;
+        }
+        err = j->storage->ops->start(k, j->storage->name, j->dir, 0, &j->timed.io, why, sizeof why);
+        if (err) {
+                run_error(r, "%s", why);
+                return err;
+        }
+        return sampler_start(&j->use);
+}
+
+void torch_end(struct torch_job *j)
+{
+        sampler_stop(&j->use);
+        sampler_release(&j->use);
+        if (j->timed.io)
+                j->storage->ops->stop(j->timed.io, !j->k->keep);
+        payload_release(&j->payload);
+        free(j->save);
+        free(j->load);
+}
+
+void torch_name(const struct torch_job *j, size_t i, char out[TORCH_NAME_MAX])
+{
+        snprintf(out, TORCH_NAME_MAX, "%s-%zu.ckpt", j->model.name, i);
+}
+
+static bool verifies(const struct torch_job *j)
+{
+        return j->k->verify && !(j->timed.io->ops->flags & IO_EMPTY);
+}
+
+/* The bytes of save i, unless they are planned already. */
+static int plan_save(struct torch_job *j, size_t i)
+{
+        return j->payload.shard.seed == j->k->seed + i ? 0 : plan_bytes(j, j->k->seed + i);
+}
+
+int torch_save(struct torch_job *j, size_t i, const char *name, struct sample *out)
+{
+        int err = plan_save(j, i);
+        if (!err)
+                err = payload_fill(&j->payload);
+        return err ? err : timed_save(&j->timed, name, &j->payload.data, out, fail, j);
+}
+
+int torch_load(struct torch_job *j, size_t i, const char *name, struct sample *out)
+{
+        int err = plan_save(j, i);
+        if (!err)
+                err = timed_drop(&j->timed, name, j->k->drop, &j->dropped, fail, j);
+        if (!err && verifies(j))
+                err = payload_wipe(&j->payload);
+        if (!err)
+                err = timed_load(&j->timed, name, &j->payload.data, out, fail, j);
+        if (!err && verifies(j) && (err = payload_check(&j->payload)))
+                fail(j, "load", err);
+        return err;
+}
+
+int torch_remove(struct torch_job *j, const char *name)
+{
+        int err = j->timed.io->ops->remove(j->timed.io, name);
+        if (err)
+                fail(j, "remove", err);
+        return err;
+}
+
+int torch_report(struct torch_job *j, struct json *job, struct json **suite)
+{
+        double mib = (double)j->payload.shard.size / (1 << 20);
+        struct shards_facts facts = {
+                .keys = j->k,
+                .epochs = j->nsaves,
+                .loads = j->nloads,
+                .model = &j->model,
+                .ranks = 1,
+                .suffix = j->dir,
+                .held = payload_held(&j->payload),
+                .verified = verifies(j) && j->nloads,
+                .moves_data = !(j->timed.io->ops->flags & IO_EMPTY),
+                .dropped = j->dropped,
+                .mount_pid = j->timed.mount,
+                .save = j->nsaves ? j->save : NULL,
+                .load = j->nloads ? j->load : NULL,
+        };
+        sampler_stop(&j->use);
+        int err = shards_json(&facts, job);
+        if (err)
+                return err;
+        *suite = json_add_object(job, "suite");
+        struct json *rates = json_add_array(*suite, "throughput_mibs");
+        struct json *times = json_add_array(*suite, "save_times_s");
+        for (size_t i = 0; i < j->nsaves; i++) {
+                json_add_number(rates, NULL, stats_ratio(mib, j->save[i].total));
+                json_add_number(times, NULL, j->save[i].total);
+        }
+        return sampler_json(&j->use, json_add_object(*suite, "utilization"));
+}

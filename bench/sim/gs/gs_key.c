@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gs_key.c: keys of the customer's, as far as a client sees them: which one an object was stored
+ * with is remembered, and demanded again. Nothing is encrypted. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "bench/sim/gs/gs.h"
+#include "base/banned.h"
+
+enum { KEY_LEN = 32, SUM_TEXT_LEN = 48 };
+#define KEPT "x-goog-encryption-key-sha256"
+
+static const char *header(const struct exchange *x, bool of_source, const char *name)
+{
+        char text[80];
+
+        snprintf(text, sizeof text, "x-goog-%sencryption-%s", of_source ? "copy-source-" : "",
+                 name);
+        return http_header(&x->rq, text);
+}
+
+/* The hash that the request gives of its key, NULL without one. True when the reply is set. */
+static bool bad_key(struct exchange *x, bool of_source, const char **sum)
+{
+        const char *key = header(x, of_source, "key");
+        const char *algorithm = header(x, of_source, "algorithm");
+        uint8_t bytes[KEY_LEN + 1], is[SHA256_LEN];
+        char text[SUM_TEXT_LEN];
+
+        *sum = header(x, of_source, "key-sha256");
+        if (!key && !algorithm && !*sum)
+                return false;
+        if (!algorithm || strcmp(algorithm, "AES256"))
+                gs_refuse(x, 400, "customerEncryptionAlgorithmIsInvalid", NULL);
+        else if (!key || base64_decode(key, bytes, sizeof bytes) != KEY_LEN)
+                gs_refuse(x, 400, "customerEncryptionKeyFormatIsInvalid", NULL);
+        if (x->status)
+                return true;
+        sha256(bytes, KEY_LEN, is);
+        base64_encode(is, sizeof is, text);
+        if (!*sum || strcmp(*sum, text))
+                gs_refuse(x, 400, "customerEncryptionKeySha256IsInvalid", NULL);
+        return x->status != 0;
+}
+
+bool gs_bad_encryption(struct exchange *x, struct object *o)
+{
+        const char *sum;
+
+        if (bad_key(x, false, &sum))
+                return true;
+        object_meta_remove(o, KEPT);
+        if (sum && object_meta(o, GS_KMS_KEY))
+                gs_refuse(x, 400, "invalid", "There are two keys.");
+        else if (sum && object_meta_add(o, KEPT, sum))
+                gs_fail(x, -ENOMEM);
+        return x->status != 0;
+}
+
+bool gs_key_is_wrong(struct exchange *x, const struct object *o, bool of_source, bool *missing)
+{
+        const char *want = object_meta(o, KEPT), *given;
+
+        *missing = false;
+        if (bad_key(x, of_source, &given))
+                return true;
+        *missing = want && !given;
+        if (want && given && strcmp(want, given))
+                gs_refuse(x, 400, "customerEncryptionKeyIsIncorrect",
+                          "The provided encryption key is incorrect.");
+        else if (!want && given)
+                gs_refuse(x, 400, "resourceNotEncryptedWithCustomerEncryptionKey",
+                          "The target object is not encrypted by a customer-supplied key.");
+        return x->status != 0;
+}
+
+bool gs_key_is_missing(struct exchange *x, const struct object *o, bool of_source)
+{
+        bool missing;
+
+        if (gs_key_is_wrong(x, o, of_source, &missing))
+                return true;
+        if (missing)
+                gs_refuse(x, 400, "resourceIsEncryptedWithCustomerEncryptionKey",
+                          "The target object is encrypted by a customer-supplied encryption key.");
+        return missing;
+}

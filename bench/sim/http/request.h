@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* request.h: one request and its reply, between a connection, which moves bytes and keeps time,
+ * and a protocol, which knows what they mean.
+ *
+ * The connection fills `rq` and calls begin(). The protocol says what the request is (for the log
+ * and the faults) and where its body goes, or refuses it by setting a status; then the body is read
+ * and dropped. When the body is there, finish() does the work and sets the reply. All runs on the
+ * connection's thread. */
+#ifndef CKPTFS_SIM_REQUEST_H
+#define CKPTFS_SIM_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/sign_v4.h"
+#include "base/text/uri.h"
+#include "bench/sim/http/chunked.h"
+#include "bench/sim/store/data.h"
+#include "bench/sim/http/fault.h"
+#include "bench/sim/http/http.h"
+#include "bench/sim/http/related.h"
+
+struct endpoint;
+struct identity;
+struct issues;
+struct object;
+struct protocol;
+struct server;
+struct vault;
+struct vault_cond;
+
+enum { EXCHANGE_QUERY_MAX = 32, EXCHANGE_TEXT_MAX = 4 << 20 };
+
+/* What is before the name of a user's metadata, as it is kept, and how much there may be. */
+#define S3_META "x-amz-meta-"
+#define GS_META "x-goog-meta-"
+enum { S3_META_MAX = 2048, GS_META_MAX = 8192 };
+
+enum body_to {
+        BODY_DROP,   /* read and forgotten */
+        BODY_TEXT,   /* to `text`, at most EXCHANGE_TEXT_MAX bytes */
+        BODY_INTAKE, /* to `intake` */
+};
+
+struct exchange {
+        struct http_request rq;
+        char id[17]; /* names the request, in the reply and the log */
+        uint64_t begun_ns;
+        uint64_t bytes_in, bytes_out; /* of the bodies */
+
+        /* set by begin() */
+        const char *op; /* "PutObject", never NULL after begin() */
+        char *path;     /* unescaped copy of the request's; bucket and key point into it */
+        char *query_text;
+        struct uri_pair query[EXCHANGE_QUERY_MAX];
+        size_t nquery;
+        const char *bucket, *key;             /* "" for none */
+        char *named;                          /* owned: a key that came in the body, or NULL */
+        const char *other_bucket, *other_key; /* where it is moved or copied to; "" for none */
+        const char *upload;                   /* upload id, "" for none */
+        unsigned part;                        /* 0: none */
+        enum body_to to;
+        bool chunked; /* the body comes in the vendor's own chunks, whatever rq.chunked */
+        struct chunked chunks;
+        bool in_parts; /* the body is a description and the data */
+        struct related related;
+        bool in_batch; /* a part of another request, which was let in */
+        bool google;   /* headers are named x-goog-, not x-amz- */
+        struct buf text;
+        struct intake intake;
+        struct fault fault;
+        const void *priv;                /* the protocol's */
+        const struct endpoint *endpoint; /* of identity; NULL: it is the store's */
+        const struct protocol *store;    /* behind identity, NULL without it */
+        uint64_t delay_ns;               /* before the reply begins */
+
+        /* the reply */
+        int status;         /* 0: not known yet */
+        struct buf headers; /* lines "Name: value\r\n" */
+        struct buf body;
+        struct object *object; /* or bytes [off, off + len) of this, referenced */
+        uint64_t off, len;
+        bool head_only; /* the length is said, the bytes are not sent */
+        bool close;     /* the connection ends after the reply */
+};
+
+struct service; /* what a protocol works on */
+
+struct protocol {
+        const char *name;
+        void (*begin)(struct service *s, struct exchange *x);
+        void (*finish)(struct service *s, struct exchange *x);
+        /* The reply to a request that is no HTTP, or that a fault answers: an error of that status,
+         * code and message (NULL: the usual ones). */
+        void (*refuse)(struct exchange *x, int status, const char *code, const char *message);
+        /* An error inside a reply of status 200. */
+        void (*error_in_200)(struct exchange *x, const char *code, const char *message);
+};
+
+struct service {
+        const struct s3_options *s3;
+        const struct gs_options *gs;
+        struct issues *sessions;      /* of directory buckets */
+        long clock_skew_s;            /* the server's clock is ahead */
+        const char *scheme;           /* "http" */
+        struct identity *identity;    /* NULL: none */
+        const struct protocol *store; /* behind identity */
+        struct vault *vault;
+        struct faults *faults;               /* NULL: none */
+        const char *region;                  /* NULL: any */
+        const char *access_key, *secret_key; /* NULL: anybody */
+};
+
+/* How the buckets of the first protocol behave. */
+struct s3_options {
+        bool requester_pays;
+        long session_s; /* how long a session of a directory bucket lasts */
+};
+
+/* How the buckets of the second protocol behave. */
+struct gs_options {
+        bool no_move;           /* as a server that does not know of it */
+        bool testbench;         /* as the vendor's testbench */
+        uint64_t rewrite_chunk; /* bytes a call of rewriteTo copies; 0: all */
+        uint64_t resume_short;  /* bytes of a chunk that are kept; 0: all */
+};
+
+extern const struct protocol protocol_s3, protocol_gs, protocol_identity;
+
+/* --- what the protocols share (request.c) --- */
+
+void exchange_header(struct exchange *x, const char *name, const char *value);
+/* The value of a request's header, also under its name in x->google; NULL for none. */
+const char *exchange_in(const struct exchange *x, const char *header);
+/* The request as its signature sees it; `headers` holds HTTP_HEADERS_MAX. payload_hash is left to
+ * the caller. */
+struct sign_request exchange_signed(const struct exchange *x, struct uri_pair *headers);
+/* Sets off and len to what the Range asks of `o`, and the reply's header. 1, 0 for all of it, or
+ * -416 with the header of that. */
+int exchange_range(struct exchange *x, const struct object *o);
+
+/* A token of a list is the last entry of the page in hexadecimal: opaque, safe in XML, JSON and a
+ * URL. Reading gives the caller's text, NULL for a token that is none. */
+void exchange_add_token(struct buf *b, const char *p, size_t n);
+char *exchange_read_token(const char *token);
+
+/* What a request says of its body; each NULL for nothing. The first two are base64, the last is
+ * hexadecimal. */
+struct said {
+        const char *crc32c, *md5, *sha256;
+};
+/* What the header x-goog-hash says, into `said`; pointers go into `text`. */
+void said_by_hash(struct said *said, const char *hash, char text[80]);
+/* Compares the body, in x->text or x->intake, with it. NULL: it is that, or nothing can be said,
+ * which null mode does. Else the S3 name of the error, or "" with *err. */
+const char *exchange_differs(struct exchange *x, const struct said *said, int *err);
+
+/* The decoded value of a query parameter, NULL when it is absent. */
+static inline const char *exchange_query(const struct exchange *x, const char *name)
+{
+        for (size_t i = 0; i < x->nquery; i++)
+                if (!__builtin_strcmp(x->query[i].name, name))
+                        return x->query[i].value;
+        return NULL;
+}
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* s3_copy.c: server-side copies. They share the bytes with their source. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "bench/sim/s3/s3.h"
+#include "base/banned.h"
+
+/* "You must use IAM credentials to authenticate and authorize your access to the CopyObject API
+ * operation, instead of using the temporary security credentials through the CreateSession API
+ * operation" (API reference; the same of UploadPartCopy). */
+static bool by_session(struct exchange *x)
+{
+        if (!s3_is_express(x) || !s3_in(x, "x-amz-s3session-token"))
+                return false;
+        s3_refuse(x, 403, "AccessDenied", "Copies are not signed with the keys of a session.");
+        return true;
+}
+
+/* The object that x-amz-copy-source names. Sets the reply and returns NULL when it cannot be
+ * copied. */
+static struct object *find_source(struct service *s, struct exchange *x)
+{
+        CLEANUP(freep) char *text = strdup(s3_in(x, "x-amz-copy-source"));
+        CLEANUP(object_unrefp) struct object *o = NULL;
+
+        if (by_session(x))
+                return NULL;
+        if (!text) {
+                s3_error(x, "InternalError");
+                return NULL;
+        }
+        char *query = strchr(text, '?');
+        if (query)
+                *query = 0;
+        char *bucket = text + (*text == '/'), *key = strchr(bucket, '/');
+        if (query || !key || uri_decode(text, false) < 0) {
+                s3_error(x, query ? "NotImplemented" : "InvalidArgument");
+                return NULL;
+        }
+        key = strchr(bucket, '/'); /* the bucket may have held an escape */
+        *key++ = 0;
+        int err = vault_get(s->vault, bucket, key, &o);
+        if (err) {
+                s3_error(x, err == -ENOENT ? "NoSuchKey" : "NoSuchBucket");
+                return NULL;
+        }
+        const char *match = s3_in(x, "x-amz-copy-source-if-match");
+        const char *none = s3_in(x, "x-amz-copy-source-if-none-match");
+        const char *generation = s3_in(x, "x-amz-copy-source-if-generation-match");
+        if (x->google && generation && strtoll(generation, NULL, 10) != o->generation) {
+                s3_error(x, "PreconditionFailed");
+                return NULL;
+        }
+        bool other = match && !object_matches(o, match);
+        if (other || (none && object_matches(o, none))) {
+                s3_error_with(x, "PreconditionFailed", "Condition",
+                              other ? "x-amz-copy-source-If-Match"
+                                    : "x-amz-copy-source-If-None-Match");
+                return NULL;
+        }
+        if (s3_key_is_missing(x, o, true))
+                return NULL;
+        return TAKE_PTR(o);
+}
+
+static void reply_copy(struct exchange *x, const char *name, const struct object *o)
+{
+        struct buf *b = &x->body;
+
+        buf_addf(b, S3_XML_HEAD "<%s" S3_XMLNS ">", name);
+        s3_element_time(b, "LastModified", o->mtime_ns);
+        s3_element_etag(b, o);
+        buf_addf(b, "</%s>", name);
+        s3_encryption_headers(x, o);
+        if (x->google)
+                s3_object_headers(x, o, false);
+        s3_reply_xml(x);
+}
+
+void s3_copy(struct service *s, struct exchange *x)
+{
+        CLEANUP(object_unrefp) struct object *from = find_source(s, x);
+        CLEANUP(object_unrefp) struct object *o = object_new(x->key);
+        const char *directive = s3_in(x, "x-amz-metadata-directive");
+        bool replace = directive && !strcasecmp(directive, "REPLACE");
+        struct vault_cond cond;
+
+        if (!from)
+                return;
+        if (!o) {
+                s3_error(x, "InternalError");
+                return;
+        }
+        if (from->size > S3_PUT_MAX && !x->google) {
+                s3_refuse(x, 400, "InvalidRequest",
+                          "The source is larger than 5 GiB: copy it in parts.");
+                return;
+        }
+        if (replace && s3_bad_metadata(x, o))
+                return;
+        int err = replace ? 0 : object_meta_copy(o, from);
+        if (!err && s3_bad_encryption(x, o))
+                return;
+        if (!err)
+                err = object_append(o, from, 0, from->size);
+        s3_cond(x, &cond);
+        if (!err)
+                err = vault_put(s->vault, x->bucket, o, &cond);
+        if (err)
+                s3_fail(x, err);
+        else
+                reply_copy(x, "CopyObjectResult", o);
+}
+
+/* The range to copy; the whole source when the request names none. */
+static bool bad_range(struct exchange *x, const struct object *from, uint64_t *off, uint64_t *len)
+{
+        const char *text = s3_in(x, "x-amz-copy-source-range");
+        uint64_t last;
+        char extra;
+
+        *off = 0;
+        *len = from->size;
+        if (!text)
+                return false;
+        if (sscanf(text, "bytes=%" SCNu64 "-%" SCNu64 "%c", off, &last, &extra) != 2 ||
+            last < *off || last >= from->size) {
+                s3_error(x, "InvalidArgument");
+                return true;
+        }
+        *len = last - *off + 1;
+        return false;
+}
+
+void s3_part_copy(struct service *s, struct exchange *x)
+{
+        CLEANUP(object_unrefp) struct object *from = NULL;
+        CLEANUP(object_unrefp) struct object *o = object_new(NULL);
+        struct vault_upload up = s3_upload(x);
+        uint64_t off, len;
+
+        if (x->google) { /* the one part of S3's that the XML API has not */
+                s3_error(x, "NotImplemented");
+                return;
+        }
+        int err = o ? vault_upload_check(s->vault, &up) : -ENOMEM;
+        if (err) {
+                s3_fail(x, err);
+                return;
+        }
+        if (!x->part) {
+                s3_error(x, "InvalidArgument");
+                return;
+        }
+        from = find_source(s, x);
+        if (!from || bad_range(x, from, &off, &len))
+                return;
+        if (len > S3_PUT_MAX) {
+                s3_error(x, "EntityTooLarge");
+                return;
+        }
+        err = object_append(o, from, off, len);
+        if (!err)
+                err = vault_upload_put(s->vault, &up, x->part, o);
+        if (err)
+                s3_fail(x, err);
+        else
+                reply_copy(x, "CopyPartResult", o);
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* s3_dispatch.c: which operation a request is. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "bench/sim/s3/s3.h"
+#include "base/banned.h"
+
+enum level { SERVICE, BUCKET, OBJECT };
+
+/* The first row that fits is the operation. `query` is a parameter, `header` a header that must be
+ * there. begin() runs before the body comes and may refuse; NULL for none. */
+struct s3_op {
+        const char *name;
+        const char *method;
+        enum level level;
+        const char *query, *header;
+        enum body_to to;
+        s3_fn *begin, *finish;
+};
+
+static const struct s3_op ops[] = {
+        {"ListBuckets", "GET", SERVICE, NULL, NULL, BODY_DROP, NULL, s3_list_buckets},
+
+        {"HeadBucket", "HEAD", BUCKET, NULL, NULL, BODY_DROP, NULL, s3_head_bucket},
+        {"GetBucketLocation", "GET", BUCKET, "location", NULL, BODY_DROP, NULL, s3_get_location},
+        {"GetBucketVersioning", "GET", BUCKET, "versioning", NULL, BODY_DROP, NULL,
+         s3_get_versioning},
+        {"CreateSession", "GET", BUCKET, "session", NULL, BODY_DROP, NULL, s3_create_session},
+        {"ListMultipartUploads", "GET", BUCKET, "uploads", NULL, BODY_DROP, NULL, s3_list_uploads},
+        {"ListObjectsV2", "GET", BUCKET, "list-type", NULL, BODY_DROP, NULL, s3_list_v2},
+        {"ListObjects", "GET", BUCKET, NULL, NULL, BODY_DROP, NULL, s3_list_v1},
+        {"DeleteObjects", "POST", BUCKET, "delete", NULL, BODY_TEXT, NULL, s3_delete_many},
+        {"CreateBucket", "PUT", BUCKET, NULL, NULL, BODY_DROP, NULL, s3_create_bucket},
+        {"DeleteBucket", "DELETE", BUCKET, NULL, NULL, BODY_DROP, NULL, s3_delete_bucket},
+
+        {"HeadObject", "HEAD", OBJECT, NULL, NULL, BODY_DROP, NULL, s3_get},
+        {"ListParts", "GET", OBJECT, "uploadId", NULL, BODY_DROP, NULL, s3_list_parts},
+        {"GetObject", "GET", OBJECT, NULL, NULL, BODY_DROP, NULL, s3_get},
+        {"UploadPartCopy", "PUT", OBJECT, "partNumber", "x-amz-copy-source", BODY_DROP, NULL,
+         s3_part_copy},
+        {"RenameObject", "PUT", OBJECT, "renameObject", NULL, BODY_DROP, NULL, s3_rename},
+        {"UploadPart", "PUT", OBJECT, "partNumber", NULL, BODY_INTAKE, s3_begin_part, s3_part},
+        {"CopyObject", "PUT", OBJECT, NULL, "x-amz-copy-source", BODY_DROP, NULL, s3_copy},
+        {"PutObject", "PUT", OBJECT, NULL, NULL, BODY_INTAKE, s3_begin_put, s3_put},
+        {"CreateMultipartUpload", "POST", OBJECT, "uploads", NULL, BODY_DROP, NULL,
+         s3_upload_create},
+        {"CompleteMultipartUpload", "POST", OBJECT, "uploadId", NULL, BODY_TEXT, NULL,
+         s3_upload_complete},
+        {"AbortMultipartUpload", "DELETE", OBJECT, "uploadId", NULL, BODY_DROP, NULL,
+         s3_upload_abort},
+        {"DeleteObject", "DELETE", OBJECT, NULL, NULL, BODY_DROP, NULL, s3_delete},
+};
+
+/* Parameters that make a request something else than the table has. */
+static const char *const foreign[] = {
+        "accelerate",
+        "acl",
+        "analytics",
+        "attributes",
+        "cors",
+        "encryption",
+        "inventory",
+        "legal-hold",
+        "lifecycle",
+        "logging",
+        "metrics",
+        "notification",
+        "object-lock",
+        "partNumber",
+        "policy",
+        "policyStatus",
+        "publicAccessBlock",
+        "renameObject",
+        "replication",
+        "requestPayment",
+        "restore",
+        "retention",
+        "select",
+        "session",
+        "tagging",
+        "torrent",
+        "versionId",
+        "versions",
+        "website",
+        "append",
+};
+
+static const struct s3_op not_implemented = {"NotImplemented", "",   SERVICE,           NULL, NULL,
+                                             BODY_DROP,        NULL, s3_not_implemented};
+
+const char *s3_in(const struct exchange *x, const char *header)
+{
+        return exchange_in(x, header);
+}
+
+static bool fits(const struct s3_op *op, const struct exchange *x, enum level level)
+{
+        return op->level == level && !strcmp(op->method, x->rq.method) &&
+               (!op->query || exchange_query(x, op->query)) &&
+               (!op->header || s3_in(x, op->header));
+}
+
+static const struct s3_op *find_op(const struct exchange *x)
+{
+        enum level level = *x->key ? OBJECT : *x->bucket ? BUCKET : SERVICE;
+
+        for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+                if (!fits(&ops[i], x, level))
+                        continue;
+                for (size_t k = 0; k < sizeof foreign / sizeof *foreign; k++)
+                        if (exchange_query(x, foreign[k]) &&
+                            (!ops[i].query || strcmp(ops[i].query, foreign[k])))
+                                return &not_implemented;
+                return &ops[i];
+        }
+        return NULL;
+}
+
+/* "/bucket/key?query" taken apart; the copies live as long as the exchange. */
+static int take_apart(struct exchange *x)
+{
+        x->path = strdup(x->rq.path);
+        x->query_text = strdup(x->rq.query);
+        if (!x->path || !x->query_text)
+                return -ENOMEM;
+        if (uri_decode(x->path, false) < 0)
+                return -EINVAL;
+        int n = uri_split_query(x->query_text, x->query, EXCHANGE_QUERY_MAX);
+        if (n < 0)
+                return -EINVAL;
+        x->nquery = (size_t)n;
+        char *bucket = x->path + 1, *slash = strchr(bucket, '/');
+        if (slash) {
+                *slash = 0;
+                x->key = slash + 1;
+        }
+        x->bucket = bucket;
+        const char *id = exchange_query(x, "uploadId");
+        if (id)
+                x->upload = id;
+        long part = s3_query_number(x, "partNumber", 0, VAULT_PARTS_MAX);
+        x->part = part > 0 ? (unsigned)part : 0;
+        return 0;
+}
+
+long s3_query_number(const struct exchange *x, const char *name, long other, long max)
+{
+        const char *text = exchange_query(x, name);
+        char *end;
+
+        if (!text)
+                return other;
+        errno = 0;
+        long n = strtol(text, &end, 10);
+        return *text < '0' || *text > '9' || *end || errno || n > max ? -1 : n;
+}
+
+void s3_cond(const struct exchange *x, struct vault_cond *cond)
+{
+        static const struct {
+                const char *header;
+                unsigned bit;
+                size_t at;
+        } numbers[] = {
+                {"x-goog-if-generation-match", VAULT_GEN, offsetof(struct vault_cond, gen)},
+                {"x-goog-if-metageneration-match", VAULT_META, offsetof(struct vault_cond, meta)},
+        };
+
+        *cond = (struct vault_cond){.if_match = s3_in(x, "if-match"),
+                                    .if_none_match = s3_in(x, "if-none-match")};
+        for (size_t i = 0; x->google && i < sizeof numbers / sizeof *numbers; i++) {
+                const char *text = s3_in(x, numbers[i].header);
+                if (!text)
+                        continue;
+                cond->has |= numbers[i].bit;
+                *(int64_t *)(void *)((char *)cond + numbers[i].at) = strtoll(text, NULL, 10);
+        }
+}
+
+struct vault_upload s3_upload(const struct exchange *x)
+{
+        return (struct vault_upload){x->bucket, x->key, x->upload};
+}
+
+/* Whether the body comes in chunks with a frame. */
+static bool is_chunked(const struct exchange *x)
+{
+        const char *hash = s3_in(x, "x-amz-content-sha256");
+        const char *coding = s3_in(x, "content-encoding");
+
+        return (hash && !strncmp(hash, "STREAMING-", 10)) ||
+               (coding && strcasestr(coding, "aws-chunked"));
+}
+
+/* Whether the requester says that it pays, which is said back. */
+static bool pays(struct exchange *x)
+{
+        const char *payer = s3_in(x, "x-amz-request-payer");
+
+        if (!payer || strcmp(payer, "requester"))
+                return false;
+        s3_header(x, "x-amz-request-charged", "requester");
+        return true;
+}
+
+/* All buckets are of one account: "If the account ID that you provide does not match the actual
+ * owner of the bucket, the request fails with the HTTP status code 403 Forbidden" (API reference).
+ */
+static bool is_anothers(const struct exchange *x)
+{
+        static const char *const headers[] = {"x-amz-expected-bucket-owner",
+                                              "x-amz-source-expected-bucket-owner"};
+        for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+                const char *owner = s3_in(x, headers[i]);
+                if (owner && strcmp(owner, S3_OWNER))
+                        return true;
+        }
+        return false;
+}
+
+static void begin(struct service *s, struct exchange *x)
+{
+        x->op = "Unknown";
+        x->bucket = x->key = x->upload = x->other_bucket = x->other_key = "";
+        s3_begin_headers(x);
+        int err = take_apart(x);
+        if (err) {
+                s3_error(x, err == -ENOMEM ? "InternalError" : "InvalidRequest");
+                return;
+        }
+        const struct s3_op *op = find_op(x);
+        if (op)
+                x->op = op->name;
+        if (s3_denied(s, x) || (op && s3_needs_session(x) && s3_bad_session(s, x)))
+                return;
+        if (!op) {
+                s3_error(x, "MethodNotAllowed");
+                return;
+        }
+        x->priv = op;
+        x->to = op->to;
+        x->chunked = is_chunked(x);
+        if (is_anothers(x) || (s->s3->requester_pays && *x->bucket && !pays(x)))
+                s3_error(x, "AccessDenied");
+        else if (strlen(x->key) > S3_KEY_MAX)
+                s3_error(x, "KeyTooLongError");
+        else if (*x->bucket && op->finish != s3_create_bucket && op != &not_implemented &&
+                 !vault_has_bucket(s->vault, x->bucket))
+                s3_error(x, "NoSuchBucket");
+        else if (op->to == BODY_TEXT && x->rq.body_len > EXCHANGE_TEXT_MAX)
+                s3_error(x, "EntityTooLarge");
+        else if (op->begin)
+                op->begin(s, x);
+}
+
+static void finish(struct service *s, struct exchange *x)
+{
+        const struct s3_op *op = x->priv;
+
+        op->finish(s, x);
+        if (x->headers.failed || x->body.failed)
+                s3_error(x, "InternalError");
+}
+
+void s3_not_implemented(struct service *s, struct exchange *x)
+{
+        (void)s;
+        s3_error(x, "NotImplemented");
+}
+
+const struct protocol protocol_s3 = {
+        .name = "s3",
+        .begin = begin,
+        .finish = finish,
+        .refuse = s3_refuse,
+        .error_in_200 = s3_error_in_200,
+};

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* s3_express.c: directory buckets (names that end in --x-s3): sessions, and the rename that only
+ * they have. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "bench/sim/identity/identity_i.h"
+#include "bench/sim/s3/s3.h"
+#include "base/banned.h"
+
+bool s3_is_express(const struct exchange *x)
+{
+        static const char end[] = "--x-s3";
+        size_t n = strlen(x->bucket);
+
+        return !x->google && n > sizeof end - 1 && !strcmp(x->bucket + n - (sizeof end - 1), end);
+}
+
+bool s3_needs_session(const struct exchange *x)
+{
+        static const char *const without[] = {"CreateSession", "CopyObject",   "UploadPartCopy",
+                                              "HeadBucket",    "CreateBucket", "DeleteBucket"};
+
+        for (size_t i = 0; i < sizeof without / sizeof *without; i++)
+                if (!strcmp(without[i], x->op))
+                        return false;
+        return s3_is_express(x);
+}
+
+bool s3_bad_session(struct service *s, struct exchange *x)
+{
+        const char *token = s3_in(x, "x-amz-s3session-token");
+        int err = token ? issues_session(s->sessions, token) : -ENOENT;
+
+        if (err == -ETIME)
+                s3_error(x, "ExpiredToken");
+        else if (err)
+                s3_refuse(x, 403, "AccessDenied", "A session of this bucket is needed.");
+        return err;
+}
+
+void s3_create_session(struct service *s, struct exchange *x)
+{
+        struct buf *b = &x->body;
+        struct issued is;
+        char expires[32];
+
+        if (!s3_is_express(x)) {
+                s3_error(x, "MethodNotAllowed");
+                return;
+        }
+        issues_issue(s->sessions, s->s3->session_s, &is);
+        issue_time(is.expires, expires);
+        buf_adds(b, S3_XML_HEAD "<CreateSessionResult" S3_XMLNS "><Credentials>");
+        s3_element(b, "SessionToken", is.session);
+        s3_element(b, "SecretAccessKey", is.secret);
+        s3_element(b, "AccessKeyId", is.access);
+        s3_element(b, "Expiration", expires);
+        buf_adds(b, "</Credentials></CreateSessionResult>");
+        s3_reply_xml(x);
+}
+
+void s3_rename(struct service *s, struct exchange *x)
+{
+        const char *header = s3_in(x, "x-amz-rename-source");
+        CLEANUP(freep) char *from = strdup(header ? header : "");
+        CLEANUP(object_unrefp) struct object *o = NULL;
+        struct vault_cond cond,
+                source = {.if_match = s3_in(x, "x-amz-rename-source-if-match"),
+                          .if_none_match = s3_in(x, "x-amz-rename-source-if-none-match")};
+
+        if (!s3_is_express(x)) {
+                s3_error(x, "NotImplemented");
+                return;
+        }
+        if (!from || !*from || uri_decode(from, false) < 0) {
+                s3_error(x, "InvalidArgument");
+                return;
+        }
+        s3_cond(x, &cond);
+        const struct vault_move m = {from, x->key, &source, &cond, true};
+        int err = vault_move(s->vault, x->bucket, &m, &o);
+        if (err)
+                s3_fail(x, err);
+        else
+                s3_reply(x, 200);
+}

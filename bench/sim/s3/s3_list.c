@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* s3_list.c: lists of objects, uploads and parts. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "bench/sim/s3/s3.h"
+#include "base/banned.h"
+
+/* One page being written. Objects and common prefixes come mixed and leave apart. */
+struct page {
+        struct exchange *x;
+        struct buf commons, later; /* later: what an unsorted page has at its end */
+        const char *prefix, *delim;
+        bool encode, unsorted;
+        unsigned count, max;
+        struct buf last; /* the last entry of the page */
+        struct buf last_id;
+        bool more;
+};
+
+static void page_release(struct page *p)
+{
+        buf_release(&p->commons);
+        buf_release(&p->later);
+        buf_release(&p->last);
+        buf_release(&p->last_id);
+}
+
+/* A key, percent-encoded where encoding-type=url asks for it. */
+static void element_key(const struct page *p, struct buf *b, const char *name, const char *key)
+{
+        if (!p->encode) {
+                s3_element(b, name, key);
+                return;
+        }
+        CLEANUP(buf_release) struct buf text = BUF_INIT;
+        uri_encode(&text, key, true);
+        s3_element(b, name, text.p);
+}
+
+/* The parameters that all lists share. True when the reply is set to an error. */
+static bool bad_page(struct page *p, struct exchange *x, const char *max_name)
+{
+        const char *encoding = exchange_query(x, "encoding-type");
+        const char *prefix = exchange_query(x, "prefix");
+        const char *delim = exchange_query(x, "delimiter");
+        long max = s3_query_number(x, max_name, S3_PAGE_MAX, INT32_MAX);
+
+        *p = (struct page){.x = x,
+                           .commons = BUF_INIT,
+                           .later = BUF_INIT,
+                           .last = BUF_INIT,
+                           .last_id = BUF_INIT};
+        if (max < 0 || (encoding && strcasecmp(encoding, "url"))) {
+                s3_error(x, "InvalidArgument");
+                return true;
+        }
+        p->encode = encoding;
+        p->unsorted = s3_is_express(x);
+        if (p->unsorted && (exchange_query(x, "start-after") || (delim && strcmp(delim, "/")) ||
+                            (prefix && *prefix && prefix[strlen(prefix) - 1] != '/'))) {
+                s3_refuse(x, 400, "InvalidRequest",
+                          "A directory bucket lists folders by their prefix only.");
+                return true;
+        }
+        p->prefix = prefix ? prefix : "";
+        p->delim = delim ? delim : "";
+        p->max = max < S3_PAGE_MAX ? (unsigned)max : S3_PAGE_MAX;
+        return false;
+}
+
+static int add_entry(void *arg, const struct object *o, const char *common, size_t ncommon)
+{
+        struct page *p = arg;
+        struct buf *b = &p->x->body;
+
+        if (p->unsorted && p->count % 2 == 0)
+                b = &p->later;
+        p->count++;
+        buf_reset(&p->last);
+        if (common) {
+                buf_add(&p->last, common, ncommon);
+                buf_adds(&p->commons, "<CommonPrefixes>");
+                element_key(p, &p->commons, "Prefix", p->last.p);
+                buf_adds(&p->commons, "</CommonPrefixes>");
+                return 0;
+        }
+        buf_adds(&p->last, o->key);
+        buf_adds(b, "<Contents>");
+        element_key(p, b, "Key", o->key);
+        s3_element_time(b, "LastModified", o->mtime_ns);
+        s3_element_etag(b, o);
+        if (p->x->google)
+                s3_element_u64(b, "Generation", (uint64_t)o->generation);
+        s3_element_u64(b, "Size", o->size);
+        buf_adds(b, "<StorageClass>STANDARD</StorageClass></Contents>");
+        return 0;
+}
+
+static void page_head(struct page *p, const char *name)
+{
+        struct buf *b = &p->x->body;
+
+        buf_addf(b, S3_XML_HEAD "<%s" S3_XMLNS ">", name);
+        s3_element(b, "Name", p->x->bucket);
+        element_key(p, b, "Prefix", p->prefix);
+        if (*p->delim)
+                element_key(p, b, "Delimiter", p->delim);
+        if (p->encode)
+                s3_element(b, "EncodingType", "url");
+        s3_element_u64(b, "MaxKeys", p->max);
+}
+
+/* Fills the page with what comes behind `after`. True when the reply is set to an error. */
+static bool fill_page(struct page *p, struct service *s, const char *after)
+{
+        struct vault_list l = {.prefix = p->prefix,
+                               .delim = p->delim,
+                               .after = after ? after : "",
+                               .max = p->max,
+                               .fn = add_entry,
+                               .arg = p};
+        int err = vault_list(s->vault, p->x->bucket, &l);
+
+        if (err) {
+                s3_fail(p->x, err);
+                return true;
+        }
+        p->more = l.more;
+        buf_add(&p->x->body, p->later.p, p->later.len);
+        buf_add(&p->x->body, p->commons.p, p->commons.len);
+        s3_element(&p->x->body, "IsTruncated", l.more ? "true" : "false");
+        p->x->body.failed |= p->commons.failed || p->later.failed || p->last.failed;
+        return false;
+}
+
+void s3_list_v2(struct service *s, struct exchange *x)
+{
+        CLEANUP(page_release) struct page p;
+        const char *token = exchange_query(x, "continuation-token");
+        const char *start = exchange_query(x, "start-after");
+        CLEANUP(freep) char *after = token ? exchange_read_token(token) : NULL;
+
+        if (bad_page(&p, x, "max-keys"))
+                return;
+        if (token && !after) {
+                s3_error(x, "InvalidArgument");
+                return;
+        }
+        page_head(&p, "ListBucketResult");
+        if (start)
+                element_key(&p, &x->body, "StartAfter", start);
+        if (token)
+                s3_element(&x->body, "ContinuationToken", token);
+        if (fill_page(&p, s, after ? after : start))
+                return;
+        s3_element_u64(&x->body, "KeyCount", p.count);
+        if (p.more) {
+                buf_adds(&x->body, "<NextContinuationToken>");
+                exchange_add_token(&x->body, p.last.p, p.last.len);
+                buf_adds(&x->body, "</NextContinuationToken>");
+        }
+        buf_adds(&x->body, "</ListBucketResult>");
+        s3_reply_xml(x);
+}
+
+void s3_list_v1(struct service *s, struct exchange *x)
+{
+        CLEANUP(page_release) struct page p;
+        const char *marker = exchange_query(x, "marker");
+
+        if (bad_page(&p, x, "max-keys"))
+                return;
+        page_head(&p, "ListBucketResult");
+        element_key(&p, &x->body, "Marker", marker ? marker : "");
+        if (fill_page(&p, s, marker))
+                return;
+        if (p.more && *p.delim)
+                element_key(&p, &x->body, "NextMarker", p.last.p);
+        buf_adds(&x->body, "</ListBucketResult>");
+        s3_reply_xml(x);
+}
+
+static int add_upload(void *arg, const struct vault_upload *up, int64_t begun_ns)
+{
+        struct page *p = arg;
+        struct buf *b = &p->x->body;
+
+        if (p->count == p->max) {
+                p->more = true;
+                return 1;
+        }
+        p->count++;
+        buf_reset(&p->last);
+        buf_reset(&p->last_id);
+        buf_adds(&p->last, up->key);
+        buf_adds(&p->last_id, up->id);
+        buf_adds(b, "<Upload>");
+        element_key(p, b, "Key", up->key);
+        s3_element(b, "UploadId", up->id);
+        buf_adds(b, "<StorageClass>STANDARD</StorageClass>");
+        s3_element_time(b, "Initiated", begun_ns);
+        buf_adds(b, "</Upload>");
+        return 0;
+}
+
+void s3_list_uploads(struct service *s, struct exchange *x)
+{
+        CLEANUP(page_release) struct page p;
+        const char *key = exchange_query(x, "key-marker");
+        const char *id = exchange_query(x, "upload-id-marker");
+        struct buf *b = &x->body;
+
+        if (bad_page(&p, x, "max-uploads"))
+                return;
+        if (*p.delim) {
+                s3_error(x, "NotImplemented");
+                return;
+        }
+        buf_adds(b, S3_XML_HEAD "<ListMultipartUploadsResult" S3_XMLNS ">");
+        s3_element(b, "Bucket", x->bucket);
+        element_key(&p, b, "KeyMarker", key ? key : "");
+        s3_element(b, "UploadIdMarker", id ? id : "");
+        element_key(&p, b, "Prefix", p.prefix);
+        s3_element_u64(b, "MaxUploads", p.max);
+        if (p.encode)
+                s3_element(b, "EncodingType", "url");
+        int err = vault_uploads(s->vault, x->bucket, p.prefix, key ? key : "", id ? id : "",
+                                add_upload, &p);
+        if (err < 0) {
+                s3_fail(x, err);
+                return;
+        }
+        if (p.more && p.count) {
+                element_key(&p, b, "NextKeyMarker", p.last.p);
+                s3_element(b, "NextUploadIdMarker", p.last_id.p);
+        }
+        s3_element(b, "IsTruncated", p.more && p.count ? "true" : "false");
+        buf_adds(b, "</ListMultipartUploadsResult>");
+        s3_reply_xml(x);
+}
+
+struct parts {
+        struct buf *b;
+        unsigned count, max, last;
+        bool more;
+};
+
+static int add_part(void *arg, unsigned number, const struct object *part)
+{
+        struct parts *p = arg;
+
+        if (p->count == p->max) {
+                p->more = true;
+                return 1;
+        }
+        p->count++;
+        p->last = number;
+        buf_adds(p->b, "<Part>");
+        s3_element_u64(p->b, "PartNumber", number);
+        s3_element_time(p->b, "LastModified", part->mtime_ns);
+        s3_element_etag(p->b, part);
+        s3_element_u64(p->b, "Size", part->size);
+        buf_adds(p->b, "</Part>");
+        return 0;
+}
+
+void s3_list_parts(struct service *s, struct exchange *x)
+{
+        struct vault_upload up = s3_upload(x);
+        long max = s3_query_number(x, "max-parts", S3_PAGE_MAX, INT32_MAX);
+        long after = s3_query_number(x, "part-number-marker", 0, INT32_MAX);
+        struct buf *b = &x->body;
+        struct parts p = {.b = b, .max = max < S3_PAGE_MAX ? (unsigned)max : S3_PAGE_MAX};
+
+        if (max < 0 || after < 0) {
+                s3_error(x, "InvalidArgument");
+                return;
+        }
+        if (s3_key_of_upload_is_missing(s, x))
+                return;
+        buf_adds(b, S3_XML_HEAD "<ListPartsResult" S3_XMLNS ">");
+        s3_element(b, "Bucket", x->bucket);
+        s3_element(b, "Key", x->key);
+        s3_element(b, "UploadId", x->upload);
+        s3_element(b, "StorageClass", "STANDARD");
+        s3_element_u64(b, "PartNumberMarker", (uint64_t)after);
+        s3_element_u64(b, "MaxParts", p.max);
+        int err = vault_upload_parts(s->vault, &up, (unsigned)after, add_part, &p);
+        if (err < 0) {
+                s3_fail(x, err);
+                return;
+        }
+        if (p.more && p.count)
+                s3_element_u64(b, "NextPartNumberMarker", p.last);
+        s3_element(b, "IsTruncated", p.more && p.count ? "true" : "false");
+        buf_adds(b, "</ListPartsResult>");
+        s3_reply_xml(x);
+}

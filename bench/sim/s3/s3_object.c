@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* s3_object.c: operations on objects. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/text/xml.h"
+#include "bench/sim/s3/s3.h"
+#include "base/banned.h"
+
+/* The headers that are given back with the object, beside x-amz-meta-*; and Content-Encoding. */
+static const char *const kept[] = {
+        "content-type",  "content-language", "content-disposition",
+        "cache-control", "expires",          "x-goog-encryption-kms-key-name"};
+
+static bool is_kept(const char *name)
+{
+        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+                if (!strcasecmp(kept[i], name))
+                        return true;
+        return false;
+}
+
+/* The coding is the object's, but for aws-chunked, which is the request's. */
+static int add_encoding(struct object *o, const char *value)
+{
+        static const char framing[] = "aws-chunked";
+
+        if (!strncasecmp(value, framing, sizeof framing - 1)) {
+                value += sizeof framing - 1;
+                value += strspn(value, ", ");
+        }
+        return *value ? object_meta_add(o, "content-encoding", value) : 0;
+}
+
+bool s3_bad_metadata(struct exchange *x, struct object *o)
+{
+        const char *prefix = x->google ? GS_META : S3_META;
+        size_t user = 0, nprefix = strlen(prefix);
+        int err = 0;
+
+        for (unsigned i = 0; !err && i < x->rq.nheaders; i++) {
+                const struct http_header *h = &x->rq.headers[i];
+                bool is_user = !strncasecmp(h->name, prefix, nprefix);
+                if (is_user)
+                        user += strlen(h->name) - nprefix + strlen(h->value);
+                if (is_user || is_kept(h->name))
+                        err = object_meta_add_header(o, h->name, h->value);
+                else if (!strcasecmp(h->name, "content-encoding"))
+                        err = add_encoding(o, h->value);
+        }
+        if (err)
+                s3_fail(x, err);
+        else if (user > (x->google ? GS_META_MAX : S3_META_MAX))
+                s3_error(x, "MetadataTooLarge");
+        return x->status != 0;
+}
+
+/* True when the reply is set to an error. Of a body in chunks it is known at the end. */
+static bool is_too_large(struct exchange *x)
+{
+        if (x->rq.body_len > S3_PUT_MAX)
+                s3_error(x, "EntityTooLarge");
+        return x->status != 0;
+}
+
+void s3_begin_put(struct service *s, struct exchange *x)
+{
+        if (is_too_large(x))
+                return;
+        int err = intake_begin(vault_data(s->vault), x->bucket, &x->intake);
+        if (err)
+                s3_fail(x, err);
+}
+
+/* What PutObject and UploadPart answer: the digest that was sent, else the one that was computed.
+ */
+static void reply_put(struct exchange *x, const struct object *o)
+{
+        const char *sent = s3_sent_crc(x);
+
+        s3_object_headers(x, o, false);
+        s3_encryption_headers(x, o);
+        if (sent && !x->google)
+                s3_header(x, "x-amz-checksum-crc32c", sent);
+        else if (s3_in(x, "x-goog-hash"))
+                s3_header(x, "x-goog-hash", s3_in(x, "x-goog-hash"));
+        else
+                s3_checksum_headers(x, o);
+        s3_reply(x, 200);
+}
+
+void s3_put(struct service *s, struct exchange *x)
+{
+        CLEANUP(object_unrefp) struct object *o = NULL;
+        struct vault_cond cond;
+
+        if (is_too_large(x) || s3_bad_digest(x))
+                return;
+        int err = intake_finish(&x->intake, &o);
+        if (!err)
+                err = object_set_key(o, x->key);
+        if (err) {
+                s3_fail(x, err);
+                return;
+        }
+        if (s3_bad_metadata(x, o) || s3_bad_encryption(x, o))
+                return;
+        s3_cond(x, &cond);
+        err = vault_put(s->vault, x->bucket, o, &cond);
+        if (err)
+                s3_fail(x, err);
+        else
+                reply_put(x, o);
+}
+
+void s3_begin_part(struct service *s, struct exchange *x)
+{
+        CLEANUP(object_unrefp) struct object *head = NULL;
+        struct vault_upload up = s3_upload(x);
+
+        if (!x->part) {
+                s3_error(x, "InvalidArgument");
+                return;
+        }
+        int err = vault_upload_head(s->vault, &up, &head);
+        if (err)
+                s3_fail(x, err);
+        else if (!s3_key_is_missing(x, head, false))
+                s3_begin_put(s, x);
+}
+
+void s3_part(struct service *s, struct exchange *x)
+{
+        CLEANUP(object_unrefp) struct object *o = NULL;
+        struct vault_upload up = s3_upload(x);
+
+        if (is_too_large(x) || s3_bad_digest(x))
+                return;
+        int err = intake_finish(&x->intake, &o);
+        if (!err)
+                err = vault_upload_put(s->vault, &up, x->part, o);
+        if (err)
+                s3_fail(x, err);
+        else
+                reply_put(x, o);
+}
+
+/* True when If-Match or If-None-Match answers the request. */
+static bool reading_is_off(struct exchange *x, const struct object *o)
+{
+        struct vault_cond cond;
+
+        s3_cond(x, &cond);
+        int err = vault_check(o, &cond);
+        if (err == -EALREADY) {
+                s3_error(x, "NotModified");
+                s3_object_headers(x, o, false);
+        } else if (err) {
+                s3_error(x, "PreconditionFailed");
+        }
+        return x->status != 0;
+}
+
+/* HeadObject and GetObject. */
+void s3_get(struct service *s, struct exchange *x)
+{
+        CLEANUP(object_unrefp) struct object *o = NULL;
+        const char *mode = s3_in(x, "x-amz-checksum-mode");
+
+        const char *generation = x->google ? exchange_query(x, "generation") : NULL;
+        int err = generation ? vault_get_version(s->vault, x->bucket, x->key,
+                                                 strtoll(generation, NULL, 10), &o)
+                             : vault_get(s->vault, x->bucket, x->key, &o);
+        if (err) {
+                s3_fail(x, err);
+                return;
+        }
+        if (s3_key_is_missing(x, o, false) || reading_is_off(x, o))
+                return;
+        int ranged = exchange_range(x, o);
+        if (ranged < 0) {
+                s3_error(x, "InvalidRange");
+                exchange_range(x, o); /* the error began the headers anew */
+                return;
+        }
+        s3_object_headers(x, o, true);
+        bool wanted = x->google || (mode && !strcasecmp(mode, "ENABLED"));
+        if (wanted && (x->len == o->size || x->op[0] == 'H' || x->google))
+                s3_checksum_headers(x, o);
+        x->head_only = x->op[0] == 'H';
+        x->object = TAKE_PTR(o);
+        s3_reply(x, ranged ? 206 : 200);
+}
+
+void s3_delete(struct service *s, struct exchange *x)
+{
+        struct vault_cond cond;
+
+        s3_cond(x, &cond);
+        int err = vault_delete(s->vault, x->bucket, x->key, &cond);
+        if (err && (err != -ENOENT || cond.if_match || x->google))
+                s3_fail(x, err);
+        else
+                s3_reply(x, 204);
+}
+
+struct delete_many {
+        struct service *s;
+        struct exchange *x;
+        unsigned count;
+        bool quiet;
+        struct buf out;
+};
+
+static void delete_one(struct delete_many *d, const char *key)
+{
+        struct fault f;
+
+        fault_match(d->s->faults, "DeleteObjects.Key", d->x->bucket, key, 0, &f);
+        int err =
+                f.what == FAULT_STATUS ? -EIO : vault_delete(d->s->vault, d->x->bucket, key, NULL);
+        if (err && err != -ENOENT) {
+                buf_adds(&d->out, "<Error>");
+                s3_element(&d->out, "Key", key);
+                s3_element(&d->out, "Code", f.code ? f.code : "InternalError");
+                s3_element(&d->out, "Message", f.message ? f.message : strerror(-err));
+                buf_adds(&d->out, "</Error>");
+        } else if (!d->quiet) {
+                buf_adds(&d->out, "<Deleted>");
+                s3_element(&d->out, "Key", key);
+                buf_adds(&d->out, "</Deleted>");
+        }
+        fault_release(&f);
+}
+
+/* First it is read without effect, so that a text that is refused has deleted nothing. */
+static int count_leaf(void *arg, const char *path, const char *text)
+{
+        struct delete_many *d = arg;
+
+        if (!strcmp(path, "Delete/Quiet"))
+                d->quiet = !strcmp(text, "true");
+        if (!strcmp(path, "Delete/Object/Key"))
+                d->count++;
+        return 0;
+}
+
+static int delete_leaf(void *arg, const char *path, const char *text)
+{
+        if (!strcmp(path, "Delete/Object/Key"))
+                delete_one(arg, text);
+        return 0;
+}
+
+void s3_delete_many(struct service *s, struct exchange *x)
+{
+        struct delete_many d = {.s = s, .x = x, .out = BUF_INIT};
+        struct xml_reader count = {.leaf = count_leaf, .arg = &d};
+        struct xml_reader reader = {.leaf = delete_leaf, .arg = &d};
+
+        if (s3_bad_digest(x))
+                return;
+        int err = xml_read(x->text.p, x->text.len, &count);
+        if (err || !d.count || d.count > S3_DELETE_MAX) {
+                s3_error(x, "MalformedXML");
+                return;
+        }
+        xml_read(x->text.p, x->text.len, &reader);
+        buf_adds(&x->body, S3_XML_HEAD "<DeleteResult" S3_XMLNS ">");
+        buf_add(&x->body, d.out.p, d.out.len);
+        buf_adds(&x->body, "</DeleteResult>");
+        x->body.failed |= d.out.failed;
+        buf_release(&d.out);
+        s3_reply_xml(x);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* s3_sse.c: encryption, as far as a client sees it: what a request asks for is remembered and said,
+ * and the customer's key is demanded again. Nothing is encrypted. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/digest.h"
+#include "bench/sim/gs/gs.h"
+#include "bench/sim/s3/s3.h"
+#include "base/banned.h"
+
+#define SSE     "x-amz-server-side-encryption"
+#define SSE_C   SSE "-customer-"
+#define SSE_MD5 SSE_C "key-md5"
+
+enum { KEY_LEN = 32 };
+
+static const char *const kept[] = {SSE, SSE "-aws-kms-key-id", SSE "-bucket-key-enabled",
+                                   SSE_C "algorithm", SSE_MD5};
+
+static const char *key_header(const struct exchange *x, const char *prefix, const char *name)
+{
+        char header[96];
+
+        snprintf(header, sizeof header, "%s%s%s", prefix, &SSE_C[6], name);
+        return s3_in(x, header);
+}
+
+/* Whether the customer's key is no key, or not that of its MD5. */
+static bool bad_key(struct exchange *x, const char *prefix)
+{
+        const char *key = key_header(x, prefix, "key"), *said = key_header(x, prefix, "key-MD5");
+        const char *algorithm = key_header(x, prefix, "algorithm");
+        uint8_t bytes[KEY_LEN + 1], sum[MD5_LEN];
+        char text[32];
+
+        if (!key && !said && !algorithm)
+                return false;
+        bool bad = !key || !said || !algorithm || strcmp(algorithm, "AES256") ||
+                   base64_decode(key, bytes, sizeof bytes) != KEY_LEN;
+        if (!bad) {
+                md5(bytes, KEY_LEN, sum);
+                base64_encode(sum, sizeof sum, text);
+                bad = strcmp(text, said);
+        }
+        if (bad)
+                s3_refuse(x, 400, "InvalidArgument",
+                          "The secret key, its MD5 or the algorithm is missing or wrong.");
+        return bad;
+}
+
+bool s3_bad_encryption(struct exchange *x, struct object *o)
+{
+        const char *mode = s3_in(x, SSE);
+
+        if (x->google)
+                return gs_bad_encryption(x, o);
+        if (mode && strcmp(mode, "AES256") && strcmp(mode, "aws:kms") &&
+            strcmp(mode, "aws:kms:dsse")) {
+                s3_refuse(x, 400, "InvalidArgument", "The encryption method is not known.");
+                return true;
+        }
+        if (s3_in(x, SSE "-aws-kms-key-id") && (!mode || strncmp(mode, "aws:kms", 7))) {
+                s3_refuse(x, 400, "InvalidArgument", "A KMS key needs the method aws:kms.");
+                return true;
+        }
+        if (bad_key(x, "x-amz-"))
+                return true;
+        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+                const char *value = s3_in(x, kept[i]);
+                object_meta_remove(o, kept[i]);
+                if (value && object_meta_add(o, kept[i], value)) {
+                        s3_error(x, "InternalError");
+                        return true;
+                }
+        }
+        return false;
+}
+
+bool s3_key_is_missing(struct exchange *x, const struct object *o, bool of_source)
+{
+        const char *prefix = of_source ? "x-amz-copy-source-" : "x-amz-";
+        const char *want = object_meta(o, SSE_MD5), *given = key_header(x, prefix, "key-MD5");
+
+        if (x->google)
+                return gs_key_is_missing(x, o, of_source);
+        if (bad_key(x, prefix))
+                return true;
+        if (want && !given)
+                s3_refuse(x, 400, "InvalidRequest",
+                          "The object was stored using a form of Server Side Encryption. The "
+                          "correct parameters must be provided to retrieve the object.");
+        else if (want && strcmp(want, given))
+                s3_error(x, "AccessDenied");
+        else if (!want && given)
+                s3_refuse(x, 400, "InvalidRequest",
+                          "The encryption parameters are not applicable to this object.");
+        return x->status != 0;
+}
+
+void s3_encryption_headers(struct exchange *x, const struct object *o)
+{
+        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+                const char *value = object_meta(o, kept[i]);
+                if (value)
+                        s3_header(x, kept[i], value);
+        }
+}

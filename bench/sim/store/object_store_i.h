@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* object_store_i.h: what the vault's files share. */
+#ifndef CKPTFS_SIM_OBJECT_STORE_I_H
+#define CKPTFS_SIM_OBJECT_STORE_I_H
+
+#include <pthread.h>
+
+#include "bench/sim/store/data.h"
+#include "bench/sim/store/index.h"
+#include "bench/sim/store/object_store.h"
+
+struct part {
+        unsigned number;
+        struct object *o;
+};
+
+/* o brings key, metadata and time of the object to be; its `upload` is the id. */
+struct upload {
+        struct upload *next;
+        struct object *o;
+        unsigned nparts, cap;
+        struct part *parts; /* by number */
+};
+
+struct bucket {
+        struct bucket *next;
+        struct index index;
+        struct index old;       /* versions kept, under KEY#GENERATION */
+        struct index folders;   /* of a bucket with folders (object_store_folder.c) */
+        struct upload *uploads; /* by key, then id */
+        char name[64];
+};
+
+struct vault {
+        struct data *data;
+        pthread_mutex_t mtx; /* guards all below */
+        struct bucket *buckets;
+        bool versions, folders; /* set before the server starts */
+        uint64_t name_pause_ns; /* the same */
+};
+
+struct bucket *vault_bucket_locked(struct vault *v, const char *name);
+/* Adds it in memory. */
+int vault_new_bucket_locked(struct vault *v, const char *name, struct bucket **out);
+/* Makes o, staged in tmp, the present version; *old is then the caller's to let go of. */
+int vault_replace_locked(struct vault *v, struct bucket *b, struct object *o, const char *tmp,
+                         const struct vault_cond *cond, struct object **old);
+/* Writes o's record aside; nothing in null mode. */
+int vault_stage(struct vault *v, const struct object *o, char tmp[DATA_TMP_MAX]);
+/* Makes o, as it is, the present version. */
+int vault_store(struct vault *v, const char *bucket, struct object *o,
+                const struct vault_cond *cond);
+/* Takes the present version out, with its record; it is then the caller's. NULL: there is none. */
+struct object *vault_take_locked(struct vault *v, struct bucket *b, const char *key);
+
+/* object_store_version.c: keeps `old` (NULL: nothing) where that is asked for, unless its
+ * generation is the one that takes its place. Without memory it is let go of. */
+void version_keep_locked(struct vault *v, struct bucket *b, const struct object *old,
+                         int64_t generation);
+/* -EBUSY for a present version (NULL: none) that is too young to be replaced by o. */
+int version_pace(const struct vault *v, const struct object *now, const struct object *o);
+/* object_store_folder.c: the folders above a key; nothing where the bucket has none. */
+int folder_make_parents_locked(struct vault *v, struct bucket *b, const char *key);
+
+int upload_insert_locked(struct bucket *b, struct object *o, struct upload **out);
+int upload_set_part_locked(struct upload *u, unsigned number, struct object *o,
+                           struct object **old);
+void upload_free(struct upload *u);
+
+void vault_stamp(struct vault *v, struct object *o, unsigned nparts);
+int vault_load(struct vault *v);
+
+#endif

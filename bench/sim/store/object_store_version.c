@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* object_store_version.c: generations: those kept, changes of metadata alone, and moves. See
+ * object_store.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "bench/sim/store/object_store_i.h"
+#include "base/banned.h"
+
+static int old_key(struct buf *out, const char *key, int64_t generation)
+{
+        return buf_addf(out, "%s#%" PRId64, key, generation);
+}
+
+void vault_pace_names(struct vault *v, uint64_t pause_ns)
+{
+        v->name_pause_ns = pause_ns;
+}
+
+int version_pace(const struct vault *v, const struct object *now, const struct object *o)
+{
+        int64_t age = now ? o->mtime_ns - now->mtime_ns : INT64_MAX;
+        return age >= 0 && (uint64_t)age < v->name_pause_ns ? -EBUSY : 0;
+}
+
+void vault_keep_versions(struct vault *v)
+{
+        v->versions = true;
+}
+
+bool vault_keeps_versions(const struct vault *v)
+{
+        return v->versions;
+}
+
+void version_keep_locked(struct vault *v, struct bucket *b, const struct object *old,
+                         int64_t generation)
+{
+        CLEANUP(buf_release) struct buf key = BUF_INIT;
+        CLEANUP(object_unrefp) struct object *kept = NULL, *before = NULL;
+
+        if (!v->versions || !old || old->generation == generation ||
+            old_key(&key, old->key, old->generation))
+                return;
+        kept = object_clone(old, key.p);
+        if (kept && !index_put(&b->old, kept, &before))
+                kept = NULL;
+}
+
+int vault_get_version(struct vault *v, const char *bucket, const char *key, int64_t generation,
+                      struct object **out)
+{
+        CLEANUP(buf_release) struct buf name = BUF_INIT;
+
+        if (old_key(&name, key, generation))
+                return -ENOMEM;
+        pthread_mutex_lock(&v->mtx);
+        struct bucket *b = vault_bucket_locked(v, bucket);
+        struct object *o = b ? index_find(&b->index, key) : NULL;
+        if (b && (!o || o->generation != generation))
+                o = index_find(&b->old, name.p);
+        if (o)
+                *out = object_ref(o);
+        pthread_mutex_unlock(&v->mtx);
+        if (!b)
+                return -ENXIO;
+        return o ? 0 : -ENOENT;
+}
+
+int vault_update(struct vault *v, const char *bucket, struct object *o,
+                 const struct vault_cond *cond)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_REALTIME, &now);
+        o->mtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+        o->metageneration++;
+        return vault_store(v, bucket, o, cond);
+}
+
+static int move_locked(struct vault *v, struct bucket *b, const struct object *from,
+                       struct object *o, const char *tmp, const struct vault_move *m,
+                       struct object **old)
+{
+        const struct object *now = b ? index_find(&b->index, from->key) : NULL;
+
+        if (!b)
+                return -ENXIO;
+        if (now != from)
+                return now ? -ESTALE : -ENOENT;
+        int err = vault_replace_locked(v, b, o, tmp, m->to_cond, old);
+        if (!err && strcmp(from->key, o->key))
+                object_unref(vault_take_locked(v, b, from->key));
+        return err;
+}
+
+int vault_move(struct vault *v, const char *bucket, const struct vault_move *m, struct object **out)
+{
+        CLEANUP(object_unrefp) struct object *source = NULL, *o = NULL, *old = NULL;
+        char tmp[DATA_TMP_MAX];
+
+        int err = vault_get(v, bucket, m->from, &source);
+        if (!err)
+                err = vault_check(source, m->from_cond);
+        if (err)
+                return err;
+        o = object_clone(source, m->to);
+        if (!o)
+                return -ENOMEM;
+        if (!m->keep)
+                vault_stamp(v, o, 0);
+        err = vault_stage(v, o, tmp);
+        if (err)
+                return err;
+        pthread_mutex_lock(&v->mtx);
+        err = move_locked(v, vault_bucket_locked(v, bucket), source, o, tmp, m, &old);
+        pthread_mutex_unlock(&v->mtx);
+        if (err)
+                data_discard(v->data, tmp);
+        else
+                *out = TAKE_PTR(o);
+        return err;
+}

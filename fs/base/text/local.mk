@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+fs_base_libbase_la_SOURCES += \
+	%D%/conf.c \
+	%D%/conf.h \
+	%D%/json.c \
+	%D%/json.h \
+	%D%/uri.c \
+	%D%/uri.h \
+	%D%/utf8.c \
+	%D%/utf8.h \
+	%D%/xml.c \
+	%D%/xml.h \
+	$(NULL)

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fd_owners.c: see fd_owners.h. */
+#include "mount/caller/fd_owners.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mount/caller/exit_signal.h"
+#include "mount/caller/proc_fds.h"
+
+#include "base/banned.h"
+
+enum { KNOWN_MAX = PROCFDS_PIDS, TIDS_MAX = 16 };
+
+struct known {
+        pid_t pid;
+        bool opened;
+        bool wrote;    /* since the file was published last */
+        bool heir;     /* wrote since the last kill */
+        bool unclosed; /* wrote, and has not closed its last descriptor since */
+};
+
+struct holders {
+        pthread_mutex_t mtx;
+        atomic_int last; /* thread that wrote last, or 0 */
+        unsigned opens;
+        bool killed;
+        int last_pid; /* newest process when the file was opened, see newest_process() */
+        size_t n, max;
+        struct known *v;
+        size_t ntids;
+        struct {
+                pid_t tid, pid;
+        } tids[TIDS_MAX]; /* of writing threads */
+};
+
+static struct known *find_locked(struct holders *h, pid_t pid)
+{
+        for (size_t i = 0; i < h->n; i++)
+                if (h->v[i].pid == pid)
+                        return &h->v[i];
+        return NULL;
+}
+
+/* A place for one more: that of one who only holds the file, when there are too many. */
+static struct known *place_locked(struct holders *h)
+{
+        if (h->n == h->max && h->max < KNOWN_MAX) {
+                size_t more = h->max ? 2 * h->max : 8;
+                struct known *v = reallocarray(h->v, more, sizeof *v);
+                if (v) {
+                        h->v = v;
+                        h->max = more;
+                }
+        }
+        if (h->n < h->max)
+                return &h->v[h->n++];
+        for (size_t i = 0; i < h->n; i++)
+                if (!h->v[i].opened && !h->v[i].wrote && !h->v[i].unclosed)
+                        return &h->v[i];
+        return NULL;
+}
+
+static struct known *know_locked(struct holders *h, pid_t pid)
+{
+        struct known *k = find_locked(h, pid);
+
+        if (!k && (k = place_locked(h)))
+                *k = (struct known){.pid = pid};
+        return k;
+}
+
+struct holders *holders_open(struct holders **slot, pid_t pid)
+{
+        struct holders *h = *slot;
+        if (!h) {
+                h = calloc(1, sizeof *h);
+                if (!h)
+                        return NULL;
+                pthread_mutex_init(&h->mtx, NULL);
+                h->last_pid = newest_process();
+                *slot = h;
+        }
+        pthread_mutex_lock(&h->mtx);
+        h->opens++;
+        struct known *k = know_locked(h, pid);
+        if (k)
+                k->opened = true;
+        pthread_mutex_unlock(&h->mtx);
+        return h;
+}
+
+void holders_release(struct holders **slot)
+{
+        struct holders *h = *slot;
+        pthread_mutex_lock(&h->mtx);
+        bool over = !--h->opens;
+        pthread_mutex_unlock(&h->mtx);
+        if (!over)
+                return;
+        *slot = NULL;
+        pthread_mutex_destroy(&h->mtx);
+        free(h->v);
+        free(h);
+}
+
+static pid_t process_locked(struct holders *h, pid_t tid)
+{
+        for (size_t i = 0; i < h->ntids && i < TIDS_MAX; i++)
+                if (h->tids[i].tid == tid)
+                        return h->tids[i].pid;
+        size_t at = h->ntids++ % TIDS_MAX;
+        h->tids[at].tid = tid;
+        return h->tids[at].pid = process_of(tid);
+}
+
+void holders_wrote(struct holders *h, pid_t tid)
+{
+        if (atomic_load_explicit(&h->last, memory_order_relaxed) == tid)
+                return;
+        pthread_mutex_lock(&h->mtx);
+        struct known *k = know_locked(h, process_locked(h, tid));
+        if (k)
+                k->wrote = k->heir = k->unclosed = true;
+        atomic_store_explicit(&h->last, tid, memory_order_relaxed);
+        pthread_mutex_unlock(&h->mtx);
+}
+
+static void forget_last_locked(struct holders *h)
+{
+        atomic_store_explicit(&h->last, 0, memory_order_relaxed);
+}
+
+void holders_published(struct holders *h)
+{
+        pthread_mutex_lock(&h->mtx);
+        for (size_t i = 0; i < h->n; i++)
+                h->v[i].wrote = h->v[i].unclosed = false;
+        h->killed = false;
+        forget_last_locked(h);
+        pthread_mutex_unlock(&h->mtx);
+}
+
+bool holders_killed(struct holders *h)
+{
+        pthread_mutex_lock(&h->mtx);
+        bool is = h->killed;
+        pthread_mutex_unlock(&h->mtx);
+        return is;
+}
+
+/* --- a look
+ * ---------------------------------------------------------------------------------------- */
+
+void holders_look_begin(struct holders_look *l, struct holders *h, pid_t tid, ino_t ino)
+{
+        *l = (struct holders_look){.tid = tid, .ino = ino};
+        pthread_mutex_lock(&h->mtx);
+        l->opens = h->opens;
+        l->last_pid = h->last_pid;
+        l->known = calloc(h->n + 1, sizeof *l->known);
+        for (; l->known && l->n < h->n; l->n++)
+                l->known[l->n] = h->v[l->n].pid;
+        pthread_mutex_unlock(&h->mtx);
+}
+
+static bool is_gone(pid_t pid)
+{
+        return pid > 0 && kill(pid, 0) && errno == ESRCH;
+}
+
+static void list_found(struct holders_look *l, const struct procfds *fds)
+{
+        l->found = calloc(fds->n + 1, sizeof *l->found);
+        for (size_t i = 0; l->found && i < fds->n; i++)
+                if (!l->nfound || l->found[l->nfound - 1] != fds->v[i].pid)
+                        l->found[l->nfound++] = fds->v[i].pid;
+}
+
+static void list_gone(struct holders_look *l, pid_t pid)
+{
+        l->gone = calloc(l->n + 1, sizeof *l->gone);
+        for (size_t i = 0; l->gone && i < l->n; i++)
+                if (l->known[i] != pid && is_gone(l->known[i]))
+                        l->gone[l->ngone++] = l->known[i];
+}
+
+void holders_look_see(struct holders_look *l, struct procview *view)
+{
+        struct procfds fds;
+        int newest = newest_process();
+        bool forked = newest < 0 || newest != l->last_pid;
+        pid_t pid = process_of(l->tid);
+
+        atomic_store(&l->killed, killed(l->tid));
+        atomic_store(&l->pid, pid);
+        fds.ino = l->ino;
+        fds.n = fds.npids = 0;
+        procfds_add(&fds, view, pid, forked);
+        for (size_t i = 0; i < l->n; i++)
+                procfds_add(&fds, view, l->known[i], forked);
+        list_found(l, &fds);
+        list_gone(l, pid);
+        l->held = procfds_hold(&fds, l->opens, pid);
+}
+
+static void note_seen_locked(struct holders *h, const struct holders_look *l)
+{
+        for (size_t i = 0; i < l->ngone; i++) {
+                struct known *k = find_locked(h, l->gone[i]);
+                if (k)
+                        *k = h->v[--h->n];
+        }
+        for (size_t i = 0; i < l->nfound; i++)
+                know_locked(h, l->found[i]);
+}
+
+static void note_kill_locked(struct holders *h)
+{
+        h->killed = true;
+        forget_last_locked(h);
+        for (size_t i = 0; i < h->n; i++)
+                h->v[i].heir = false;
+}
+
+static bool is_unclosed_locked(const struct holders *h)
+{
+        for (size_t i = 0; i < h->n; i++)
+                if (h->v[i].unclosed)
+                        return true;
+        return false;
+}
+
+/* The kill of one that has nothing to do with what was written is a close like any other. */
+static enum closing decide_locked(struct holders *h, pid_t pid, bool kill, bool held, bool whole)
+{
+        const struct known *k = find_locked(h, pid);
+        bool writer = k && (k->opened || k->wrote), heir = k && (k->opened || k->heir);
+
+        if (kill && writer) {
+                note_kill_locked(h);
+                return CLOSE_KILLED;
+        }
+        if (h->killed && heir)
+                h->killed = false;
+        if (held)
+                return CLOSE_LEAVES;
+        if (h->killed)
+                return CLOSE_BYSTANDER;
+        /* A writer that dies lets go of all its descriptors before it closes them one by one: it
+         * holds nothing any more, and is still to say how it ended. */
+        return whole && !writer && is_unclosed_locked(h) ? CLOSE_LEAVES : CLOSE_LAST;
+}
+
+static bool is_found(const struct holders_look *l, pid_t pid)
+{
+        for (size_t i = 0; i < l->nfound; i++)
+                if (l->found[i] == pid)
+                        return true;
+        return false;
+}
+
+enum closing holders_look_end(struct holders_look *l, struct holders *h, bool whole)
+{
+        pid_t pid = atomic_load(&l->pid);
+
+        pthread_mutex_lock(&h->mtx);
+        if (whole)
+                note_seen_locked(h, l);
+        struct known *k = find_locked(h, pid);
+        if (k && whole && !is_found(l, pid)) /* it was no copy */
+                k->unclosed = false;
+        forget_last_locked(h); /* its next write is one after this close */
+        enum closing is = decide_locked(h, pid, atomic_load(&l->killed), whole && l->held, whole);
+        pthread_mutex_unlock(&h->mtx);
+        return is;
+}
+
+void holders_look_release(struct holders_look *l)
+{
+        free(l->known);
+        free(l->gone);
+        free(l->found);
+}

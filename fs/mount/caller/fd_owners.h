@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fd_owners.h: who may have a file open for writing, to tell the close that ends its writing from
+ * one that leaves it open elsewhere, and what a writer that a signal ended leaves behind.
+ *
+ * The kernel says who opens, writes and closes, but not who inherited a descriptor; /proc does, as
+ * far as the daemon sees it. Known are those who opened, those who wrote, their descendants and
+ * whoever was once found to hold the file. The lock is a leaf, and /proc is read without it. */
+#ifndef CKPTFS_MOUNT_FD_OWNERS_H
+#define CKPTFS_MOUNT_FD_OWNERS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct holders;
+struct procview;
+
+enum closing {
+        CLOSE_LAST,     /* nobody goes on writing: publish */
+        CLOSE_LEAVES,   /* open elsewhere, or a writer is still to close: that will publish */
+        CLOSE_KILLED,   /* by the kernel, for a writer that a signal ended: publish nothing */
+        CLOSE_BYSTANDER /* by one that only inherited what a killed process wrote: publish nothing
+                         */
+};
+
+/* One more open for writing by the process `pid`, of the file of *slot: made with the first. NULL:
+ * no memory. The caller guards *slot. */
+struct holders *holders_open(struct holders **slot, pid_t pid);
+/* That open is over; the last one frees. */
+void holders_release(struct holders **slot);
+
+/* Thread `tid` writes. Cheap when it wrote last. */
+void holders_wrote(struct holders *h, pid_t tid);
+/* All that was written is published: who wrote it has no unfinished work any more. */
+void holders_published(struct holders *h);
+
+/* A look at who has the file, in three steps: what is known, what /proc tells, what follows. */
+struct holders_look {
+        pid_t tid;
+        ino_t ino;
+        unsigned opens;
+        int last_pid;
+        size_t n;
+        pid_t *known;
+        /* what was seen; the first two also when the rest is not there yet */
+        atomic_int pid; /* of the thread, 0: not looked at yet */
+        atomic_bool killed;
+        bool held;
+        size_t ngone, nfound;
+        pid_t *gone, *found;
+};
+
+/* Begins a look, for the close of a descriptor by thread `tid`; `ino` is the file's number. */
+void holders_look_begin(struct holders_look *l, struct holders *h, pid_t tid, ino_t ino);
+/* Reads /proc, which asks no file system, but may wait for another process's exec: without any
+ * lock, and touches nothing but `l`. `view`, of the mount's device, was begun after the close. */
+void holders_look_see(struct holders_look *l, struct procview *view);
+/* What the close is. Not `whole`: holders_look_see() has not come to its end, and may run still. */
+enum closing holders_look_end(struct holders_look *l, struct holders *h, bool whole);
+void holders_look_release(struct holders_look *l);
+
+/* Whether a writer died by a signal, and nobody with a right to has closed the file since. */
+bool holders_killed(struct holders *h);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* open_intent.h: whether a name is looked up to be made. The kernel asks for a name before it makes
+ * it and does not say why; its caller's system call tells. */
+#ifndef CKPTFS_MOUNT_OPEN_INTENT_H
+#define CKPTFS_MOUNT_OPEN_INTENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Whether thread `tid` is in an open() that makes the file `name` anew, whether it is there or not
+ * (O_CREAT with O_TRUNC, without O_EXCL). False when that cannot be read or is not certain: a
+ * 32-bit program, openat2(), whose flags are in memory, io_uring. Reads the memory of the caller, a
+ * page of which may be of this mount: another thread must take requests meanwhile. */
+bool caller_creates(pid_t tid, const char *name);
+
+/* --- its steps, for tests --- */
+
+struct call {
+        long nr;
+        uint64_t arg[3], sp, pc;
+};
+/* Reads the line of /proc/TID/syscall: false when the thread is in no call. */
+bool call_read(const char *text, struct call *c);
+/* Whether the call makes a file anew, and where its path is. */
+bool call_creates(const struct call *c, uint64_t *path);
+/* Whether `name` is the last of the path and no directory on the way. */
+bool path_makes(const char *path, const char *name);
+
+#endif

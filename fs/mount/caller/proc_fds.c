@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* proc_fds.c: see proc_fds.h. */
+#include "mount/caller/proc_fds.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+static void closedirp(DIR **d)
+{
+        if (*d)
+                closedir(*d);
+}
+
+/* The first bytes of a file as a string; false when it cannot be read. */
+static bool read_text(int dir, const char *name, char *text, size_t n)
+{
+        CLEANUP(closep) int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+        ssize_t k = fd < 0 ? -1 : read(fd, text, n - 1);
+        text[k > 0 ? k : 0] = 0;
+        return k > 0;
+}
+
+static pthread_once_t newest_once = PTHREAD_ONCE_INIT;
+static int newest_fd;
+
+static void open_newest(void)
+{
+        newest_fd = open("/proc/sys/kernel/ns_last_pid", O_RDONLY | O_CLOEXEC);
+}
+
+int newest_process(void)
+{
+        char text[32];
+
+        pthread_once(&newest_once, open_newest);
+        ssize_t n = newest_fd < 0 ? -1 : pread(newest_fd, text, sizeof text - 1, 0);
+        if (n <= 0)
+                return -1;
+        text[n] = 0;
+        return (int)strtol(text, NULL, 10);
+}
+
+/* --- a view
+ * ------------------------------------------------------------------------------------------- */
+
+void procview_release(struct procview *view)
+{
+        free(view->fds);
+        free(view->kin);
+        free(view->mounts);
+        *view = (struct procview){.dev = view->dev};
+}
+
+/* Room for one more of `size` bytes behind the `n` of *v, or false: it stays unseen. */
+static bool has_room(void *v, size_t n, size_t *max, size_t size)
+{
+        if (n < *max)
+                return true;
+        size_t more = *max ? 2 * *max : 64;
+        void *bigger = reallocarray(*(void **)v, more, size);
+        if (!bigger)
+                return false;
+        *(void **)v = bigger;
+        *max = more;
+        return true;
+}
+
+static struct procview_pid *view_pid(struct procview *view, pid_t pid)
+{
+        for (size_t i = 0; i < view->npids; i++)
+                if (view->pids[i].pid == pid)
+                        return &view->pids[i];
+        if (view->npids == PROCFDS_PIDS)
+                procview_release(view);
+        view->pids[view->npids] = (struct procview_pid){.pid = pid};
+        return &view->pids[view->npids++];
+}
+
+/* Whether the mount `id`, as process `pid` numbers them, is of the device: two mounts of one bucket
+ * have the same inode numbers. A mount that is not in the list was taken out of it: it may be. */
+static bool read_mount(pid_t pid, unsigned long id, dev_t dev)
+{
+        char path[64];
+        snprintf(path, sizeof path, "/proc/%d/mountinfo", (int)pid);
+        CLEANUP(fclosep) FILE *f = fopen(path, "re");
+        CLEANUP(freep) char *line = NULL;
+        size_t room = 0;
+
+        while (f && getline(&line, &room, f) > 0) {
+                unsigned long its;
+                unsigned parent, maj, min;
+                if (sscanf(line, "%lu %u %u:%u ", &its, &parent, &maj, &min) == 4 && its == id)
+                        return makedev(maj, min) == dev;
+        }
+        return true;
+}
+
+/* The same, once for each mount: their numbers are the machine's. */
+static bool mount_matches(struct procview *view, pid_t pid, unsigned long id)
+{
+        if (!view->dev)
+                return true;
+        for (size_t i = 0; i < view->nmounts; i++)
+                if (view->mounts[i].id == id)
+                        return view->mounts[i].matches;
+        bool matches = read_mount(pid, id, view->dev);
+        if (has_room(&view->mounts, view->nmounts, &view->maxmounts, sizeof *view->mounts))
+                view->mounts[view->nmounts++] =
+                        (struct procview_mount){.id = id, .matches = matches};
+        return matches;
+}
+
+/* `dir` is /proc/PID/fdinfo. */
+static void see_fd(struct procview *view, pid_t pid, int dir, const char *name)
+{
+        char text[512];
+
+        if (!read_text(dir, name, text, sizeof text))
+                return;
+        const char *flags = strstr(text, "flags:");
+        const char *mount = strstr(text, "mnt_id:");
+        const char *number = strstr(text, "ino:");
+        if (!flags || !mount || !number || (strtoul(flags + 6, NULL, 8) & O_ACCMODE) == O_RDONLY ||
+            !mount_matches(view, pid, strtoul(mount + 7, NULL, 10)) ||
+            !has_room(&view->fds, view->nfds, &view->maxfds, sizeof *view->fds))
+                return;
+        view->fds[view->nfds++] = (struct procview_fd){.pid = pid,
+                                                       .fd = (int)strtol(name, NULL, 10),
+                                                       .ino = strtoull(number + 4, NULL, 10)};
+}
+
+static void see_fds(struct procview *view, pid_t pid)
+{
+        char path[64];
+        snprintf(path, sizeof path, "/proc/%d/fdinfo", (int)pid);
+        CLEANUP(closep) int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        _Alignas(struct dirent64) char text[8192];
+        ssize_t n;
+
+        while (dir >= 0 && (n = getdents64(dir, text, sizeof text)) > 0) {
+                const struct dirent64 *e;
+                for (ssize_t at = 0; at < n; at += e->d_reclen) {
+                        e = (const struct dirent64 *)(const void *)(text + at);
+                        if (e->d_name[0] != '.')
+                                see_fd(view, pid, dir, e->d_name);
+                }
+        }
+}
+
+/* `text` is the beginning of /proc/PID/task/TID/children. */
+static void see_children(struct procview *view, pid_t pid, const char *text)
+{
+        char *end;
+
+        for (const char *p = text; *p; p = end) {
+                long child = strtol(p, &end, 10);
+                if (end == p || !*end) /* else the text may have been cut in it */
+                        return;
+                if (!has_room(&view->kin, view->nkin, &view->maxkin, sizeof *view->kin))
+                        return;
+                view->kin[view->nkin++] = (struct procview_kin){.pid = pid, .child = (pid_t)child};
+        }
+}
+
+static void see_kin(struct procview *view, pid_t pid)
+{
+        char path[64], text[4096];
+        snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+        CLEANUP(closedirp) DIR *d = opendir(path);
+        struct dirent *e;
+
+        while (d && (e = readdir(d))) {
+                snprintf(path, sizeof path, "%.20s/children", e->d_name);
+                if (e->d_name[0] != '.' && read_text(dirfd(d), path, text, sizeof text))
+                        see_children(view, pid, text);
+        }
+}
+
+/* --- a file in it
+ * ------------------------------------------------------------------------------------- */
+
+/* Adds the process to those to be looked at, once. */
+static void add_pid(struct procfds *f, pid_t pid)
+{
+        for (size_t i = 0; i < f->npids; i++)
+                if (f->pids[i] == pid)
+                        return;
+        if (f->npids < PROCFDS_PIDS)
+                f->pids[f->npids++] = pid;
+}
+
+static void add_fds(struct procfds *f, struct procview *view, pid_t pid)
+{
+        struct procview_pid *seen = view_pid(view, pid);
+
+        if (!seen->has_fds)
+                see_fds(view, pid);
+        seen->has_fds = true;
+        for (size_t i = 0; i < view->nfds && f->n < PROCFDS_MAX; i++) {
+                const struct procview_fd *fd = &view->fds[i];
+                if (fd->pid != pid || fd->ino != f->ino)
+                        continue;
+                f->v[f->n].pid = pid;
+                f->v[f->n++].fd = fd->fd;
+        }
+}
+
+static void add_children(struct procfds *f, struct procview *view, pid_t pid)
+{
+        struct procview_pid *seen = view_pid(view, pid);
+
+        if (!seen->has_kin)
+                see_kin(view, pid);
+        seen->has_kin = true;
+        for (size_t i = 0; i < view->nkin; i++)
+                if (view->kin[i].pid == pid)
+                        add_pid(f, view->kin[i].child);
+}
+
+void procfds_add(struct procfds *f, struct procview *view, pid_t pid, bool descendants)
+{
+        size_t i = f->npids;
+        add_pid(f, pid);
+        for (; i < f->npids; i++) {
+                add_fds(f, view, f->pids[i]);
+                if (descendants)
+                        add_children(f, view, f->pids[i]);
+        }
+}
+
+static bool is_same_open(const struct procfds *f, size_t a, size_t b)
+{
+        return syscall(SYS_kcmp, f->v[a].pid, f->v[b].pid, KCMP_FILE, (unsigned long)f->v[a].fd,
+                       (unsigned long)f->v[b].fd) <= 0; /* an error: not told apart */
+}
+
+static void move_last(struct procfds *f, pid_t pid)
+{
+        size_t end = f->n;
+
+        for (size_t i = 0; i < end;) {
+                if (f->v[i].pid != pid) {
+                        i++;
+                        continue;
+                }
+                struct procfds_one one = f->v[i];
+                f->v[i] = f->v[--end];
+                f->v[end] = one;
+        }
+}
+
+bool procfds_hold(struct procfds *f, unsigned opens, pid_t closer)
+{
+        unsigned n = 0;
+
+        if (opens <= 1 || f->n < opens)
+                return f->n >= opens;
+        move_last(f, closer);
+        for (size_t i = 0; i < f->n && n < opens; i++) {
+                size_t k = 0;
+                while (k < i && !is_same_open(f, i, k))
+                        k++;
+                n += k == i;
+        }
+        return n >= opens;
+}

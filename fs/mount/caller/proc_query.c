@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* proc_query.c: see proc_query.h. */
+#include "mount/caller/proc_query.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+
+#include "base/banned.h"
+
+enum {
+        THREADS = 4,    /* so many looks less one may be stuck; then none is made */
+        PATIENCE = 150, /* ms that a look may take, not counting that its thread waits to run */
+        TICK = 50       /* ms between two looks at the looker */
+};
+
+struct looks {
+        dev_t dev;
+        pthread_mutex_t mtx;
+        pthread_cond_t work, tick, drained;
+        struct {
+                struct look *queue, **last; /* not begun, in order */
+                struct look *batch;         /* came before the view that is used now */
+                bool active;                /* a thread serves them */
+                bool watched;               /* another watches it */
+                bool over;
+                struct look *now; /* being seen by the active thread, or NULL */
+                pid_t seer;       /* that thread */
+                int64_t since;
+                unsigned turn; /* counts what is seen */
+                unsigned stuck, users;
+        } locked;
+};
+
+static int64_t now_ms(void)
+{
+        struct timespec ts;
+        clock_gettime(CLOCK_MONOTONIC, &ts);
+        return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* Whether that thread of ours waits for something else than a processor. */
+static bool is_asleep(pid_t tid)
+{
+        char path[64], line[256];
+        snprintf(path, sizeof path, "/proc/self/task/%d/status", (int)tid);
+        CLEANUP(fclosep) FILE *f = fopen(path, "re");
+        while (f && fgets(line, sizeof line, f))
+                if (!strncmp(line, "State:\t", 7))
+                        return line[7] != 'R';
+        return false;
+}
+
+/* Unlocks and frees what the last thread leaves. */
+static void leave_locked(struct looks *k)
+{
+        bool last = !--k->locked.users;
+        pthread_mutex_unlock(&k->mtx);
+        if (!last)
+                return;
+        pthread_cond_destroy(&k->work);
+        pthread_cond_destroy(&k->tick);
+        pthread_cond_destroy(&k->drained);
+        pthread_mutex_destroy(&k->mtx);
+        free(k);
+}
+
+/* Who saw it and who ended it are done with it: the second drops it. */
+static void unref_locked(struct looks *k, struct look *l)
+{
+        if (--l->users)
+                return;
+        pthread_mutex_unlock(&k->mtx);
+        l->drop(l);
+        pthread_mutex_lock(&k->mtx);
+}
+
+static void end_locked(struct looks *k, struct look *l, bool whole)
+{
+        pthread_mutex_unlock(&k->mtx);
+        l->end(l, whole);
+        pthread_mutex_lock(&k->mtx);
+        unref_locked(k, l);
+}
+
+/* True when it came to its end, false when it was stuck and another thread has taken over. */
+static bool see_locked(struct looks *k, struct look *l, struct procview *view)
+{
+        k->locked.now = l;
+        k->locked.seer = gettid();
+        k->locked.since = now_ms();
+        unsigned turn = ++k->locked.turn;
+        l->users++;
+        pthread_mutex_unlock(&k->mtx);
+        l->see(l, view);
+        pthread_mutex_lock(&k->mtx);
+        bool mine = k->locked.turn == turn;
+        if (mine)
+                k->locked.now = NULL;
+        else
+                k->locked.stuck--;
+        unref_locked(k, l);
+        return mine;
+}
+
+/* Serves what is queued until there is nothing more, or another goes on. */
+static void serve_locked(struct looks *k)
+{
+        struct procview view = {.dev = k->dev};
+        bool mine = true;
+
+        while (mine && (k->locked.batch || k->locked.queue)) {
+                if (!k->locked.batch) {
+                        procview_release(&view);
+                        k->locked.batch = k->locked.queue;
+                        k->locked.queue = NULL;
+                        k->locked.last = &k->locked.queue;
+                }
+                struct look *l = k->locked.batch;
+                bool sees = k->locked.stuck < THREADS - 1;
+                k->locked.batch = l->next;
+                pthread_mutex_unlock(&k->mtx);
+                l->begin(l);
+                pthread_mutex_lock(&k->mtx);
+                if (sees)
+                        mine = see_locked(k, l, &view);
+                if (mine)
+                        end_locked(k, l, sees);
+        }
+        procview_release(&view);
+        if (!mine)
+                return;
+        k->locked.active = false;
+        pthread_cond_broadcast(&k->drained);
+}
+
+static void wait_tick_locked(struct looks *k)
+{
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += TICK * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&k->tick, &k->mtx, &until);
+}
+
+/* Whether what is being seen since `turn` is stuck. */
+static bool is_stuck_locked(struct looks *k, unsigned turn)
+{
+        pid_t seer = k->locked.seer;
+
+        if (!k->locked.now || k->locked.turn != turn || now_ms() - k->locked.since < PATIENCE)
+                return false;
+        pthread_mutex_unlock(&k->mtx);
+        bool asleep = is_asleep(seer);
+        pthread_mutex_lock(&k->mtx);
+        return asleep && k->locked.now && k->locked.turn == turn;
+}
+
+/* Watches who serves, until there is nothing to do for two ticks, and serves in its place when it
+ * is stuck. */
+static void watch_locked(struct looks *k)
+{
+        unsigned turn, idle = 0;
+
+        k->locked.watched = true;
+        for (turn = k->locked.turn; idle < 2 && !k->locked.over; turn = k->locked.turn) {
+                wait_tick_locked(k);
+                idle = turn == k->locked.turn && !k->locked.active ? idle + 1 : 0;
+                if (!is_stuck_locked(k, turn))
+                        continue;
+                struct look *l = k->locked.now;
+                k->locked.now = NULL;
+                k->locked.turn++;
+                k->locked.stuck++;
+                k->locked.watched = false;
+                pthread_cond_signal(&k->work);
+                log_info("a look at who has a file open is given up: a process does not let it be "
+                         "seen");
+                end_locked(k, l, false);
+                serve_locked(k);
+                return;
+        }
+        k->locked.watched = false;
+}
+
+static void *look_thread(void *arg)
+{
+        struct looks *k = arg;
+
+        pthread_mutex_lock(&k->mtx);
+        while (!k->locked.over || k->locked.active || k->locked.queue) {
+                if (!k->locked.active && k->locked.queue) {
+                        k->locked.active = true;
+                        if (!k->locked.watched)
+                                pthread_cond_signal(&k->work);
+                        serve_locked(k);
+                } else if (k->locked.active && !k->locked.watched) {
+                        watch_locked(k);
+                } else {
+                        pthread_cond_wait(&k->work, &k->mtx);
+                }
+        }
+        leave_locked(k);
+        return NULL;
+}
+
+struct looks *looks_start(dev_t dev)
+{
+        struct looks *k = calloc(1, sizeof *k);
+        pthread_condattr_t attr;
+        pthread_t thread;
+
+        if (!k)
+                return NULL;
+        k->dev = dev;
+        k->locked.last = &k->locked.queue;
+        k->locked.users = 1;
+        pthread_mutex_init(&k->mtx, NULL);
+        pthread_condattr_init(&attr);
+        pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+        pthread_cond_init(&k->work, &attr);
+        pthread_cond_init(&k->tick, &attr);
+        pthread_cond_init(&k->drained, &attr);
+        pthread_condattr_destroy(&attr);
+        pthread_mutex_lock(&k->mtx);
+        while (k->locked.users <= THREADS && !pthread_create(&thread, NULL, look_thread, k)) {
+                pthread_detach(thread);
+                k->locked.users++;
+        }
+        bool enough = k->locked.users > THREADS;
+        pthread_mutex_unlock(&k->mtx);
+        if (enough)
+                return k;
+        looks_stop(k);
+        return NULL;
+}
+
+void looks_add(struct looks *k, struct look *l)
+{
+        l->next = NULL;
+        l->users = 1;
+        pthread_mutex_lock(&k->mtx);
+        *k->locked.last = l;
+        k->locked.last = &l->next;
+        if (!k->locked.active)
+                pthread_cond_signal(&k->work);
+        pthread_mutex_unlock(&k->mtx);
+}
+
+void looks_stop(struct looks *k)
+{
+        if (!k)
+                return;
+        pthread_mutex_lock(&k->mtx);
+        while (k->locked.active || k->locked.queue)
+                pthread_cond_wait(&k->drained, &k->mtx);
+        k->locked.over = true;
+        pthread_cond_broadcast(&k->work);
+        pthread_cond_signal(&k->tick);
+        leave_locked(k);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* proc_query.h: looks at /proc beside the threads that take requests.
+ *
+ * A look may have to wait for a process that itself waits for our reply, when that executes another
+ * program (proc_fds.h). So looks have threads of their own, of which one looks and another watches
+ * it: a look that blocks is given up after a moment, and the next ones go on. They come in order.
+ */
+#ifndef CKPTFS_MOUNT_PROC_QUERY_H
+#define CKPTFS_MOUNT_PROC_QUERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "mount/caller/proc_fds.h"
+
+/* What the owner embeds, on the heap. Of each look, begin() runs first and end() last, once, in the
+ * order in which the looks came; see() between the two, or, when it blocks, still after end(): so
+ * it may use nothing that end() gives away. drop() frees it. No lock is held. */
+struct look {
+        struct look *next; /* proc_query.c's, with */
+        unsigned users;
+        void (*begin)(struct look *l);
+        void (*see)(struct look *l, struct procview *view);
+        void (*end)(struct look *l, bool whole); /* whether see() has come to its end */
+        void (*drop)(struct look *l);
+};
+
+struct looks;
+
+/* Starts the threads; `dev` is the device of the files that matter. NULL: they cannot be had. */
+struct looks *looks_start(dev_t dev);
+/* Queues a look. Looks that come meanwhile are served by one view. */
+void looks_add(struct looks *k, struct look *l);
+/* Waits until each look that was queued has ended; see() of one that blocks may go on. No more may
+ * be added. NULL is fine. */
+void looks_stop(struct looks *k);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mount.c: see mount.h. */
+#include "mount/core/mount.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/text/utf8.h"
+#include "mount/rename/orphan.h"
+#include "mount/daemon/shutdown_timer.h"
+#include "mount/ops/node_writer.h"
+#include "mount/rename/attr_sync.h"
+#include "mount/daemon/mem_reclaim.h"
+#include "mount/write/spill.h"
+
+#include "base/banned.h"
+
+/* Of each file, what was sent first stays in memory: most files are smaller, and in those that are
+ * not, a header may be written last. */
+enum { KEEP_MOST = 32 << 20 };
+enum { BLOCK_SIZE = 1 << 20 }; /* st_blksize: buffered writers then write whole requests */
+
+static int64_t clock_ns(clockid_t id)
+{
+        struct timespec ts;
+        clock_gettime(id, &ts);
+        return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+int64_t mount_clock_ns(void)
+{
+        return clock_ns(CLOCK_REALTIME);
+}
+
+struct node_info mount_info(const struct store_object *obj)
+{
+        return (struct node_info){
+                .size = obj->size,
+                .mtime_ns = obj->mtime_ns ? obj->mtime_ns : mount_now_ns(), /* of a put: now */
+                .etag = obj->etag,
+                .has_crc = obj->has_crc,
+                .crc32c = obj->crc32c,
+                .complete = true,
+        };
+}
+
+int64_t mount_now_ns(void)
+{
+        return clock_ns(CLOCK_REALTIME) / 1000000000 * 1000000000;
+}
+
+/* Enough for every connection while the slowest holds the reader up, but no more than half of the
+ * memory. */
+static uint64_t window_of(const struct params *p)
+{
+        uint64_t want = 2 * p->connections * p->read_size;
+        return want < p->memory / 2 ? want : p->memory / 2;
+}
+
+int mount_init(struct mount *m, struct store *store)
+{
+        const struct params *p = &m->params;
+
+        m->store = store;
+        file_tally_init(&m->tally);
+        claims_init(&m->claims);
+        ahead_init(m);
+        m->mounted_ns = clock_ns(CLOCK_REALTIME);
+        m->uid = p->uid == UINT32_MAX ? geteuid() : (uid_t)p->uid;
+        m->gid = p->gid == UINT32_MAX ? getegid() : (gid_t)p->gid;
+        /* A buffer of each thread is no file's. */
+        m->pool = pool_new(p->memory + p->threads * (POOL_BUF_SIZE + POOL_BUF_TAIL));
+        m->tree = tree_new((int64_t)p->attr_ttl * 1000000);
+        m->spill = spill_new(p->spill_dir, p->spill);
+        if (!m->pool || !m->tree || !m->spill || park_init(m))
+                return -ENOMEM;
+        m->file_env = (struct file_env){
+                .store = store,
+                .pool = m->pool,
+                .spill = m->spill,
+                .plan = part_plan(p->part_size, p->memory),
+                .size_max = store_object_max(store),
+                .reader = &m->reader_env,
+                .tally = &m->tally,
+                .claims = &m->claims,
+                .keep = p->memory / 16 < KEEP_MOST ? p->memory / 16 : KEEP_MOST,
+                .owner = m,
+                .meta = op_file_meta,
+                .published = op_file_published,
+                .gone = op_file_gone,
+        };
+        m->reader_env = (struct reader_env){
+                .store = store,
+                .pool = m->pool,
+                .read_size = p->read_size,
+                .max_window = window_of(p),
+        };
+        m->relief = relief_start(m->pool, m->tree, &m->tally, p->memory);
+        return m->relief ? 0 : -ENOMEM;
+}
+
+/* Takes the file out of some node: NULL when there is none. */
+static struct file *next_file(struct mount *m)
+{
+        struct file *f = NULL;
+
+        tree_lock(m->tree);
+        for (struct node *n = tree_open_list_locked(m->tree); n; n = n->open_next) {
+                if (!n->file)
+                        continue;
+                f = TAKE_PTR(n->file);
+                tree_note_open_locked(m->tree, n);
+                break;
+        }
+        tree_unlock(m->tree);
+        return f;
+}
+
+void mount_finish(struct mount *m)
+{
+        struct file *f;
+        if (!m->curfew)
+                m->curfew = curfew_start(m->store, (unsigned)m->params.deadline);
+        while ((f = next_file(m))) {
+                file_shutdown(f);
+                file_unref(f);
+        }
+        amend_finish(m);
+}
+
+void mount_release(struct mount *m)
+{
+        if (m->tree)
+                mount_finish(m);
+        relief_stop(m->relief);
+        if (m->tree)
+                file_tally_wait(&m->tally);
+        if (m->tree)
+                amend_finish(m);
+        if (m->park)
+                park_release(m);
+        curfew_end(m->curfew);
+        store_close(m->store);
+        relief_free(m->relief);
+        tree_free(m->tree);
+        spill_free(m->spill);
+        pool_free(m->pool);
+        free(m->url);
+        free(m->mountpoint);
+        params_release(&m->params);
+}
+
+mode_t mount_mode_locked(const struct mount *m, const struct node *n)
+{
+        if (n->attr.set & ATTR_MODE)
+                return n->attr.mode;
+        return n->dir ? S_IFDIR | m->params.dir_mode : S_IFREG | m->params.file_mode;
+}
+
+static struct timespec timespec_of(int64_t ns)
+{
+        int64_t rest = ns % 1000000000;
+        return (struct timespec){.tv_sec = ns / 1000000000 - (rest < 0),
+                                 .tv_nsec = rest < 0 ? rest + 1000000000 : rest};
+}
+
+/* What the object does not carry is the time of its version; what it never had, of the mount. */
+static void set_times_locked(const struct mount *m, struct node *n, struct stat *st)
+{
+        const struct attr *a = &n->attr;
+        int64_t made = n->mtime_ns ? n->mtime_ns : m->mounted_ns;
+        if (n->file && file_dirty(n->file))
+                made = mount_now_ns(); /* that of its publication, which is to come */
+        int64_t mtime = a->set & ATTR_MTIME ? a->mtime_ns : made;
+        int64_t ctime = a->set & ATTR_CTIME ? a->ctime_ns : made;
+
+        if (n->entries_ns > ctime)
+                mtime = ctime = n->entries_ns;
+        st->st_mtim = timespec_of(mtime);
+        st->st_ctim = timespec_of(ctime);
+        st->st_atim = timespec_of(a->set & ATTR_ATIME ? a->atime_ns : mtime);
+}
+
+void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st)
+{
+        memset(st, 0, sizeof *st);
+        st->st_ino = n->ino;
+        st->st_uid = n->attr.set & ATTR_UID ? n->attr.uid : m->uid;
+        st->st_gid = n->attr.set & ATTR_GID ? n->attr.gid : m->gid;
+        st->st_blksize = BLOCK_SIZE;
+        st->st_nlink = n->unlinked ? 0 : n->dir ? 2 : 1;
+        st->st_mode = mount_mode_locked(m, n);
+        st->st_rdev = n->attr.rdev;
+        if (!n->dir)
+                st->st_size = (off_t)(n->file ? file_size(n->file) : n->size);
+        st->st_blocks = (st->st_size + 511) / 512;
+        set_times_locked(m, n, st);
+}
+
+double mount_absent_ttl(const struct mount *m)
+{
+        return m->params.consistency == STRICT ? 0 : (double)m->params.attr_ttl / 1000;
+}
+
+double mount_ttl_locked(const struct mount *m, const struct node *n)
+{
+        if (m->params.consistency == STRICT)
+                return 0;
+        if (n == tree_root(m->tree))
+                return (double)m->params.attr_ttl / 1000;
+        if (n->file)
+                return 0; /* what becomes of it is decided at close */
+        int64_t left = n->fresh_until - clock_ns(CLOCK_MONOTONIC);
+        return left > 0 ? (double)left / 1e9 : 0;
+}
+
+int mount_key(struct mount *m, const struct node *dir, const char *name, char **key)
+{
+        if (strlen(name) > 255)
+                return -ENAMETOOLONG;
+        if (!utf8_valid(name))
+                return -EILSEQ;
+        if (dir == tree_root(m->tree) && !strcmp(name, CKPTFS_DIR))
+                return -EPERM;
+        char *k = tree_key(m->tree, dir, name);
+        if (!k)
+                return -ENOMEM;
+        if (strlen(k) >= STORE_KEY_MAX) {
+                free(k);
+                return -ENAMETOOLONG;
+        }
+        *key = k;
+        return 0;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mount.h: what one mount is made of. */
+#ifndef CKPTFS_MOUNT_MOUNT_H
+#define CKPTFS_MOUNT_MOUNT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/params.h"
+#include "base/pool.h"
+#include "mount/ops/stat_prefetch.h"
+#include "mount/write/claim.h"
+#include "mount/write/wfile.h"
+#include "mount/read/reader.h"
+#include "mount/tree/tree.h"
+#include "store.h"
+
+struct curfew;
+struct fuse_session;
+struct handle;
+struct looks;
+struct name_lock;
+struct park;
+struct relief;
+struct stat;
+
+/* Words of the option on_kill, in the order of params.def. */
+enum { ON_KILL_ABORT, ON_KILL_PUBLISH };
+/* Of listed_attrs and consistency. */
+enum { LISTED_ASK, LISTED_ASSUME };
+enum { CLOSE_TO_OPEN, STRICT };
+
+enum { MOUNT_SENT_BACK = 64 };
+
+struct mount {
+        struct params params;
+        char *url, *mountpoint;
+        struct store *store;
+        struct pool *pool;
+        struct spill *spill;
+        struct tree *tree;
+        struct relief *relief;
+        struct park *park;
+        struct curfew *curfew;        /* NULL until the mount ends */
+        struct fuse_session *session; /* NULL until it stands */
+        struct {
+                struct name_lock *first, *last; /* in the order in which they were asked for */
+                unsigned exclusive, waiting;    /* how many are */
+        } names;                                /* see name_lock.h; tree's lock */
+        struct {
+                pid_t v[MOUNT_SENT_BACK]; /* threads, or 0 */
+                unsigned n, next;
+        } sent_back;        /* to look a name up anew, see heir.h; tree's lock */
+        struct ahead ahead; /* names asked for ahead; tree's lock */
+        unsigned amends;    /* changes of attributes that are on their way, or wait; tree's lock */
+        struct handle *handles; /* open files, see op.h; guarded by the tree's lock */
+        struct looks *looks;    /* at closes; NULL before the session has begun */
+        struct file_env file_env;
+        struct file_tally tally;
+        struct claims claims;
+        struct reader_env reader_env;
+        uid_t uid;
+        gid_t gid;
+        dev_t dev;          /* of the mount, 0 until it stands */
+        int64_t mounted_ns; /* shown as the times of directories */
+};
+
+/* Builds all of it for an opened store, which it takes over. params, url and mountpoint are set. 0
+ * or -ENOMEM. */
+int mount_init(struct mount *m, struct store *store);
+/* Ends what is being written: commits under way finish, the rest is aborted. Blocks, at most for
+ * the option `deadline` from its first call on. */
+void mount_finish(struct mount *m);
+/* The same, then closes the store and frees everything. */
+void mount_release(struct mount *m);
+
+/* The time now in whole seconds: as what a store says in its heads, so that times do not go back
+ * when it is asked. */
+int64_t mount_now_ns(void);
+int64_t mount_clock_ns(void); /* with its fraction */
+
+/* What a store says of an object, for the tree; without its attributes. */
+struct node_info mount_info(const struct store_object *obj);
+
+/* The mode with its type, as it is shown. The tree is locked. */
+mode_t mount_mode_locked(const struct mount *m, const struct node *n);
+
+/* The attributes of a node as they are now. The tree is locked. */
+void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st);
+
+/* How long the kernel may believe the name and attributes of a node, in seconds. The tree is
+ * locked. */
+double mount_ttl_locked(const struct mount *m, const struct node *n);
+/* The same for a name that is not there, and for the attributes of what is made now. */
+double mount_absent_ttl(const struct mount *m);
+
+/* In the root, where the mount keeps what is not a file; no name leads there. */
+#define CKPTFS_DIR ".ckptfs"
+
+/* Whether the store can hold a key of that name: 0, -ENAMETOOLONG, -EILSEQ (not UTF-8), -EPERM (the
+ * mount's own) or -ENOMEM. */
+int mount_key(struct mount *m, const struct node *dir, const char *name, char **key);
+
+#endif

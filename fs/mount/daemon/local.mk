@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+fs_mount_libmount_la_SOURCES += \
+	%D%/mem_reclaim.c \
+	%D%/mem_reclaim.h \
+	%D%/mountpoint.c \
+	%D%/mountpoint.h \
+	%D%/session.c \
+	%D%/session.h \
+	%D%/shutdown_timer.c \
+	%D%/shutdown_timer.h \
+	$(NULL)

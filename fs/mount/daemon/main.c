@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main.c: the command `ckptfs`: options, checks, the background, the end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text/conf.h"
+#include "base/log.h"
+#include "base/params.h"
+#include "mount/core/stats_log.h"
+#include "mount/core/mount.h"
+#include "mount/daemon/mountpoint.h"
+#include "mount/rename/rename.h"
+#include "mount/daemon/session.h"
+#include "mount/write/spill.h"
+#include "store.h"
+
+#include "base/banned.h"
+
+enum { WHY_MAX = 1536 };
+
+static const char usage[] =
+        "usage: ckptfs s3|gs://BUCKET[/PREFIX] MOUNTPOINT [-f] [-o OPTION[=VALUE],...] [-c FILE]\n"
+        "  -f             stay in the foreground and log to standard error\n"
+        "  -o LIST        options, separated by commas\n"
+        "  -c FILE        read options from a YAML file; -o takes precedence\n"
+        "  -V, --version  print the version\n"
+        "  -h, --help     print this help\n"
+        "options:\n";
+
+static const struct option long_options[] = {
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
+};
+
+struct command {
+        struct mount mount;
+        bool foreground;
+        int report; /* where the background process tells how it went, or -1 */
+};
+
+static int complain(const char *why)
+{
+        fprintf(stderr, "ckptfs: %s\n", why);
+        return EXIT_FAILURE;
+}
+
+/* The process in the background leaves the directory it was started in: what is relative to it is
+ * made absolute before. 0 or -ENOMEM. */
+static int anchor(char **path)
+{
+        CLEANUP(freep) char *cwd = NULL;
+        char *whole;
+
+        if (!**path || **path == '/')
+                return 0;
+        cwd = getcwd(NULL, 0);
+        if (asprintf(&whole, "%s/%s", cwd ? cwd : "", *path) < 0)
+                return -ENOMEM;
+        free(*path);
+        *path = whole;
+        return 0;
+}
+
+static int anchor_paths(struct params *p)
+{
+        bool is_file = strcmp(p->log, "stderr") != 0 && strcmp(p->log, "syslog") != 0;
+        char **paths[] = {&p->ca_bundle, &p->credentials, &p->sse_c_key_file, &p->spill_dir};
+        int err = is_file ? anchor(&p->log) : 0;
+
+        for (size_t i = 0; !err && i < sizeof paths / sizeof *paths; i++)
+                err = anchor(paths[i]);
+        return err;
+}
+
+/* getopt() is still at a word whose letter it does not know when more follow. */
+static void bad_flag(char **argv, char *why)
+{
+        const char letter[] = {'-', (char)optopt, 0};
+        snprintf(why, WHY_MAX, "%s is not a flag, or lacks its value: see ckptfs -h",
+                 optopt ? letter : argv[optind - 1]);
+}
+
+/* Options of the file first, then those of the command line. 0 or -1 with `why`; exits for -h, -V
+ * and -o help. */
+static int parse(struct command *c, int argc, char **argv, char *why)
+{
+        struct params *p = &c->mount.params;
+        const char *file = NULL;
+        int opt;
+
+        opterr = 0;
+        while ((opt = getopt_long(argc, argv, "fo:c:Vh", long_options, NULL)) != -1) {
+                switch (opt) {
+                case 'f':
+                        c->foreground = true;
+                        break;
+                case 'c':
+                        file = optarg;
+                        break;
+                case 'o':
+                        if (strcmp(optarg, "help"))
+                                break; /* after the file */
+                        params_help(stdout);
+                        exit(EXIT_SUCCESS);
+                case 'V':
+                        puts("ckptfs " PACKAGE_VERSION);
+                        exit(EXIT_SUCCESS);
+                case 'h':
+                        fputs(usage, stdout);
+                        params_help(stdout);
+                        exit(EXIT_SUCCESS);
+                default:
+                        bad_flag(argv, why);
+                        return -1;
+                }
+        }
+        if (file && conf_read_params(file, p, why, WHY_MAX))
+                return -1;
+        optind = 1;
+        while ((opt = getopt_long(argc, argv, "fo:c:Vh", long_options, NULL)) != -1)
+                if (opt == 'o' && params_set_list(p, optarg, why, WHY_MAX))
+                        return -1;
+        if (argc - optind != 2) {
+                snprintf(why, WHY_MAX,
+                         "%s: give s3://BUCKET[/PREFIX] or gs://BUCKET[/PREFIX] and MOUNTPOINT; "
+                         "see ckptfs -h",
+                         argc - optind < 2 ? "an argument is missing"
+                                           : "there are too many arguments");
+                return -1;
+        }
+        if (strstr(argv[optind + 1], "://")) {
+                snprintf(why, WHY_MAX,
+                         "'%s' is no mountpoint: give the URL first, then the directory",
+                         argv[optind + 1]);
+                return -1;
+        }
+        if (anchor_paths(p) || !(c->mount.url = strdup(argv[optind])))
+                return -1;
+        return mountpoint_check(argv[optind + 1], &c->mount.mountpoint, why, WHY_MAX);
+}
+
+static int open_log(const struct command *c, char *why)
+{
+        const struct params *p = &c->mount.params;
+        const char *dest = p->log[0] ? p->log : c->foreground ? "stderr" : "syslog";
+        int err = log_open("ckptfs", dest, (enum log_level)p->log_level);
+        if (err)
+                snprintf(why, WHY_MAX, "log=%s: %s: name a file that can be written, or syslog",
+                         dest, strerror(-err));
+        return err;
+}
+
+/* In the background: tells the waiting command that the mount answers, and lets go of its terminal.
+ */
+static void detach(struct command *c)
+{
+        if (c->report < 0)
+                return;
+        CLEANUP(closep) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        for (int fd = 0; null >= 0 && fd < 3; fd++)
+                dup2(null, fd);
+        ssize_t put = write(c->report, "", 1);
+        (void)put;
+        close(TAKE_FD(c->report));
+}
+
+static int serve(struct command *c)
+{
+        char why[WHY_MAX] = "";
+        struct store *store = NULL;
+        struct session *session = NULL;
+        struct mount *m = &c->mount;
+        /* Until the mount stands, `why` says what failed, and the log nothing less than an error.
+         */
+        log_open("ckptfs", "stderr", LOG_LEVEL_ERROR);
+        int err = m->params.ro ? 0 : spill_check(m->params.spill_dir, why, sizeof why);
+
+        if (!err)
+                err = store_open_params(&m->params, m->url, &store, why, sizeof why);
+        if (!err && (err = open_log(c, why)))
+                store_close(store);
+        if (!err && (err = mount_init(m, store)))
+                snprintf(why, sizeof why, "no memory: give a smaller memory=");
+        if (!err)
+                err = session_new(m, &session, why, sizeof why);
+        if (!err)
+                err = session_start(session, why, sizeof why);
+        if (!err) {
+                detach(c);
+                log_info("%s is mounted on %s (ckptfs " PACKAGE_VERSION ")", m->url, m->mountpoint);
+                if (m->params.stall_timeout > m->params.deadline)
+                        log_info("stall_timeout= is longer than deadline=, which ends a request "
+                                 "that stands still");
+                rename_find_left(m);
+                session_wait(session);
+                mount_finish(m);
+                figures_log(m);
+        }
+        session_stop(session);
+        mount_release(m);
+        session_free(session);
+        return err ? complain(why) : EXIT_SUCCESS;
+}
+
+/* What the process that does not serve was given. */
+static void command_release(struct command *c)
+{
+        params_release(&c->mount.params);
+        free(c->mount.url);
+        free(c->mount.mountpoint);
+}
+
+/* Goes on as a child; the parent returns its exit status once the mount answers or has failed. */
+static int serve_in_background(struct command *c)
+{
+        CLEANUP(closep) int from = -1;
+        int fds[2];
+        char ok;
+
+        if (pipe2(fds, O_CLOEXEC))
+                return complain(strerror(errno));
+        pid_t pid = fork();
+        if (pid < 0)
+                return complain(strerror(errno));
+        if (!pid) {
+                close(fds[0]);
+                c->report = fds[1];
+                setsid();
+                if (chdir("/"))
+                        return complain(strerror(errno));
+                return serve(c);
+        }
+        close(fds[1]);
+        from = fds[0];
+        ssize_t n;
+        while ((n = read(from, &ok, 1)) < 0 && errno == EINTR)
+                ;
+        command_release(c);
+        return n == 1 ? EXIT_SUCCESS : EXIT_FAILURE; /* the child has said why */
+}
+
+/* The session waits for them by signalfd, in whatever thread they would have arrived. */
+static void block_signals(void)
+{
+        sigset_t set;
+        sigemptyset(&set);
+        sigaddset(&set, SIGTERM);
+        sigaddset(&set, SIGINT);
+        sigaddset(&set, SIGHUP);
+        sigaddset(&set, SIGUSR1);
+        sigprocmask(SIG_BLOCK, &set, NULL);
+        signal(SIGPIPE, SIG_IGN);
+}
+
+int main(int argc, char **argv)
+{
+        struct command c = {.report = -1};
+        char why[WHY_MAX] = "no memory";
+
+        if (params_init(&c.mount.params) || parse(&c, argc, argv, why)) {
+                command_release(&c);
+                return complain(why);
+        }
+        block_signals();
+        return c.foreground ? serve(&c) : serve_in_background(&c);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mem_reclaim.c: see mem_reclaim.h. */
+#include "mount/daemon/mem_reclaim.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/pool.h"
+#include "mount/read/reader.h"
+#include "mount/tree/tree.h"
+#include "mount/write/wfile.h"
+
+#include "base/banned.h"
+
+enum { RETRY_NS = 50000000 };
+
+struct relief {
+        struct pool *pool;
+        struct tree *tree;
+        struct file_tally *tally;
+        size_t cap;
+        pthread_t thread;
+        pthread_mutex_t mtx;
+        pthread_cond_t wake;
+        struct {
+                bool pressed, stop;
+        } locked;
+};
+
+static void shrink_readers(struct relief *r)
+{
+        size_t n = 0, max = 0;
+
+        tree_lock(r->tree);
+        for (struct node *o = tree_open_list_locked(r->tree); o; o = o->open_next)
+                max += o->reader != NULL;
+        CLEANUP(freep) struct reader **list = max ? calloc(max, sizeof(struct reader *)) : NULL;
+        for (struct node *o = tree_open_list_locked(r->tree); o && list; o = o->open_next)
+                if (o->reader)
+                        list[n++] = reader_ref(o->reader);
+        tree_unlock(r->tree);
+        for (size_t i = 0; i < n; i++) {
+                reader_shrink(list[i]);
+                reader_unref(list[i]);
+        }
+}
+
+/* Files that are open, with a reference each: they are looked at without the tree's lock. */
+static struct file **list_files(struct relief *r, size_t *n)
+{
+        size_t max = 0;
+
+        *n = 0;
+        tree_lock(r->tree);
+        for (struct node *o = tree_open_list_locked(r->tree); o; o = o->open_next)
+                max += o->file != NULL;
+        struct file **list = max ? calloc(max, sizeof(struct file *)) : NULL;
+        for (struct node *o = tree_open_list_locked(r->tree); o && list; o = o->open_next)
+                if (o->file)
+                        list[(*n)++] = file_ref(o->file);
+        tree_unlock(r->tree);
+        return list;
+}
+
+/* The file with the most memory that is not on its way to the store, with a reference, or NULL;
+ * *idle is the sum over all. */
+static struct file *largest(struct relief *r, size_t *idle)
+{
+        size_t n, most = 0;
+        CLEANUP(freep) struct file **list = list_files(r, &n);
+        struct file *best = NULL;
+
+        *idle = 0;
+        for (size_t i = 0; i < n; i++) {
+                size_t bytes = file_idle_bytes(list[i]);
+                *idle += bytes;
+                if (bytes > most) {
+                        most = bytes;
+                        best = list[i];
+                }
+        }
+        for (size_t i = 0; i < n; i++)
+                if (list[i] != best)
+                        file_unref(list[i]);
+        return best;
+}
+
+/* While uploads hold most of the memory it comes back by itself; what nobody sends does not. When
+ * there is no place for it left and no request is under way, those who wait are let go: the next
+ * write says so. */
+static void relieve_files(struct relief *r)
+{
+        size_t idle, given = 0;
+        struct file *f;
+
+        while ((f = largest(r, &idle)) && idle > r->cap / 2 && given < r->cap / 8) {
+                ssize_t n = file_relieve(f);
+                file_unref(f);
+                f = NULL;
+                if (n < 0 && !file_tally_busy(r->tally))
+                        pool_tell_all(r->pool);
+                if (n <= 0)
+                        return;
+                given += (size_t)n;
+        }
+        file_unref(f);
+}
+
+/* What was on its way when memory became full is idle a moment later, and nobody says so: while
+ * somebody waits, look again. */
+static void wait_for_pressure_locked(struct relief *r, bool waits)
+{
+        struct timespec until;
+
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += RETRY_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        while (!r->locked.pressed && !r->locked.stop) {
+                if (!waits)
+                        pthread_cond_wait(&r->wake, &r->mtx);
+                else if (pthread_cond_timedwait(&r->wake, &r->mtx, &until) == ETIMEDOUT)
+                        return;
+        }
+}
+
+static void *relief_main(void *arg)
+{
+        struct relief *r = arg;
+        bool waits = false;
+
+        pthread_mutex_lock(&r->mtx);
+        for (;;) {
+                wait_for_pressure_locked(r, waits);
+                if (r->locked.stop)
+                        break;
+                r->locked.pressed = false;
+                pthread_mutex_unlock(&r->mtx);
+                if (pool_busy(r->pool)) {
+                        shrink_readers(r);
+                        relieve_files(r);
+                }
+                waits = pool_nudge(r->pool);
+                pthread_mutex_lock(&r->mtx);
+        }
+        pthread_mutex_unlock(&r->mtx);
+        return NULL;
+}
+
+static void on_pressure(void *arg)
+{
+        struct relief *r = arg;
+        pthread_mutex_lock(&r->mtx);
+        r->locked.pressed = true;
+        pthread_cond_signal(&r->wake);
+        pthread_mutex_unlock(&r->mtx);
+}
+
+struct relief *relief_start(struct pool *pool, struct tree *tree, struct file_tally *tally,
+                            size_t cap)
+{
+        struct relief *r = calloc(1, sizeof *r);
+        if (!r)
+                return NULL;
+        r->pool = pool;
+        r->tree = tree;
+        r->tally = tally;
+        r->cap = cap;
+        pthread_mutex_init(&r->mtx, NULL);
+        pthread_cond_init(&r->wake, NULL);
+        if (pthread_create(&r->thread, NULL, relief_main, r)) {
+                free(r);
+                return NULL;
+        }
+        pool_on_pressure(pool, on_pressure, r);
+        return r;
+}
+
+void relief_stop(struct relief *r)
+{
+        if (!r)
+                return;
+        pthread_mutex_lock(&r->mtx);
+        r->locked.stop = true;
+        pthread_cond_signal(&r->wake);
+        pthread_mutex_unlock(&r->mtx);
+        pthread_join(r->thread, NULL);
+        pool_unguard(r->pool);
+}
+
+void relief_free(struct relief *r)
+{
+        if (!r)
+                return;
+        pthread_cond_destroy(&r->wake);
+        pthread_mutex_destroy(&r->mtx);
+        free(r);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mem_reclaim.h: the thread that gives memory back when it is full of what nobody is working on:
+ * read-ahead that waits to be read, and unfinished parts of many open files, which are sent early
+ * or spilled. */
+#ifndef CKPTFS_MOUNT_MEM_RECLAIM_H
+#define CKPTFS_MOUNT_MEM_RECLAIM_H
+
+#include <stddef.h>
+
+struct file_tally;
+struct pool;
+struct relief;
+struct tree;
+
+/* Starts it for a pool of `cap` bytes, whose guard it is. NULL: no memory or thread. */
+struct relief *relief_start(struct pool *pool, struct tree *tree, struct file_tally *tally,
+                            size_t cap);
+/* Ends it and waits: before the store is closed, through which it sends. Nobody waits for memory
+ * from then on. NULL is fine. */
+void relief_stop(struct relief *r);
+/* Frees it: after the store is closed, whose callbacks may still find memory full. NULL is fine. */
+void relief_free(struct relief *r);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mountpoint.c: see mountpoint.h. */
+#include "mount/daemon/mountpoint.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <mntent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+static void closedirp(DIR **d)
+{
+        if (*d)
+                closedir(*d);
+}
+
+static void endmntentp(FILE **f)
+{
+        if (*f)
+                endmntent(*f);
+}
+
+/* Whether something is mounted on that absolute path; type gets its file system. */
+static bool is_mounted(const char *path, char type[64])
+{
+        CLEANUP(endmntentp) FILE *f = setmntent("/proc/self/mounts", "re");
+        char text[4096 + 512];
+        struct mntent entry;
+
+        while (f && getmntent_r(f, &entry, text, sizeof text)) {
+                if (strcmp(entry.mnt_dir, path))
+                        continue;
+                snprintf(type, 64, "%s", entry.mnt_type);
+                return true;
+        }
+        return false;
+}
+
+static bool is_empty(const char *path)
+{
+        CLEANUP(closedirp) DIR *d = opendir(path);
+        const struct dirent *e;
+        while (d && (e = readdir(d)))
+                if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+                        return false;
+        return true;
+}
+
+/* A path as mountinfo has it: \\040 for a blank, and so on. */
+static bool is_path(const char *written, size_t n, const char *path)
+{
+        const char *end = written + n;
+
+        while (written < end && *path) {
+                char c = *written++;
+                if (c == '\\' && end - written >= 3) {
+                        c = (char)((written[0] - '0') << 6 | (written[1] - '0') << 3 |
+                                   (written[2] - '0'));
+                        written += 3;
+                }
+                if (c != *path++)
+                        return false;
+        }
+        return written == end && !*path;
+}
+
+dev_t mountpoint_device(const char *path)
+{
+        CLEANUP(fclosep) FILE *f = fopen("/proc/self/mountinfo", "re");
+        CLEANUP(freep) char *line = NULL;
+        size_t room = 0;
+        dev_t dev = 0;
+
+        while (f && getline(&line, &room, f) > 0) {
+                unsigned maj, min;
+                int at = 0;
+                if (sscanf(line, "%*u %*u %u:%u %*s %n", &maj, &min, &at) != 2 || !at)
+                        continue;
+                if (is_path(line + at, strcspn(line + at, " "), path)) /* the last covers others */
+                        dev = makedev(maj, min);
+        }
+        return dev;
+}
+
+int mountpoint_check(const char *path, char **out, char *why, size_t nwhy)
+{
+        char type[64];
+        struct stat st;
+        CLEANUP(freep) char *real = realpath(path, NULL);
+        int err = real && !stat(real, &st) ? 0 : -errno;
+
+        if (err == -ENOTCONN) {
+                snprintf(why, nwhy, "%s is a mount whose daemon has died: run umount %s first",
+                         path, path);
+                return err;
+        }
+        if (err) {
+                snprintf(why, nwhy, "mountpoint %s: %s: %s", path, strerror(-err),
+                         err == -ENOENT ? "create it with mkdir"
+                                        : "name a directory that you can enter");
+                return err;
+        }
+        if (!S_ISDIR(st.st_mode)) {
+                snprintf(why, nwhy, "mountpoint %s is not a directory: name an empty one", path);
+                return -ENOTDIR;
+        }
+        if (is_mounted(real, type)) {
+                snprintf(why, nwhy, "something (%s) is mounted on %s: umount it or name another",
+                         type, path);
+                return -EBUSY;
+        }
+        if (!is_empty(real)) {
+                snprintf(why, nwhy, "mountpoint %s is not empty: name an empty directory", path);
+                return -ENOTEMPTY;
+        }
+        CLEANUP(closep) int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+        if (fd < 0) {
+                err = -errno;
+                snprintf(why, nwhy, "/dev/fuse: %s: %s, or give the container the device",
+                         strerror(-err),
+                         err == -EACCES ? "let all users read and write it (mode 666)"
+                                        : "load the module with modprobe fuse");
+                return err;
+        }
+        *out = TAKE_PTR(real);
+        return 0;
+}

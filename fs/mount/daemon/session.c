@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session.c: see session.h.
+ *
+ * A thread reads each request into a buffer of the pool, placed so that the payload of a write
+ * begins on a page. If somebody kept the buffer, the thread takes a fresh one: the bytes of a large
+ * write are never copied here. */
+#include "mount/daemon/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "mount/core/stats_log.h"
+#include "mount/caller/proc_query.h"
+#include "mount/daemon/mountpoint.h"
+#include "mount/ops/op.h"
+
+#include "base/banned.h"
+
+enum {
+        PAGE = 4096,
+        WRITE_HEADER = 80, /* struct fuse_in_header and fuse_write_in, linux/fuse.h */
+        MAX_BACKGROUND = 64,
+        READ_AHEAD_KB = 4096
+};
+
+struct session {
+        struct mount *m;
+        struct fuse_session *fuse;
+        bool mounted;
+        unsigned nthreads;
+        pthread_t *threads;
+        int wake[2]; /* a byte here ends session_wait() */
+};
+
+static _Thread_local struct pool_buf *current;
+
+struct pool_buf *session_buffer(void)
+{
+        return current;
+}
+
+static void op_init(void *userdata, struct fuse_conn_info *conn)
+{
+        const struct mount *m = userdata;
+        /* Splice is slower than copies here; direct writes must come in order. */
+        conn->want &= ~(unsigned)(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
+                                  FUSE_CAP_SPLICE_MOVE | FUSE_CAP_ASYNC_DIO |
+                                  FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_AUTO_INVAL_DATA |
+                                  FUSE_CAP_HANDLE_KILLPRIV /* chown, truncate: the kernel does */);
+        conn->want |= conn->capable &
+                      (FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO |
+                       FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS);
+        if (m->params.listed_attrs == LISTED_ASSUME ||
+            store_caps(m->store) & STORE_CAP_LIST_META) /* they cost nothing */
+                conn->want &= ~(unsigned)FUSE_CAP_READDIRPLUS_AUTO;
+        conn->max_write = POOL_BUF_SIZE;
+        conn->max_readahead = READ_AHEAD_KB << 10;
+        conn->max_background = MAX_BACKGROUND;
+        conn->congestion_threshold = MAX_BACKGROUND * 3 / 4;
+}
+
+static const struct fuse_lowlevel_ops ops = {
+        .init = op_init,
+        .lookup = op_lookup,
+        .forget = op_forget,
+        .forget_multi = op_forget_multi,
+        .getattr = op_getattr,
+        .setattr = op_setattr,
+        .statfs = op_statfs,
+        .mkdir = op_mkdir,
+        .rmdir = op_rmdir,
+        .unlink = op_unlink,
+        .rename = op_rename,
+        .link = op_link,
+        .symlink = op_symlink,
+        .readlink = op_readlink,
+        .setxattr = op_setxattr,
+        .getxattr = op_getxattr,
+        .listxattr = op_listxattr,
+        .removexattr = op_removexattr,
+        .mknod = op_mknod,
+        .opendir = op_opendir,
+        .readdir = op_readdir,
+        .readdirplus = op_readdirplus,
+        .releasedir = op_releasedir,
+        .fsyncdir = op_fsyncdir,
+        .create = op_create,
+        .open = op_open,
+        .release = op_release,
+        .read = op_read,
+        .write_buf = op_write_buf,
+        .flush = op_flush,
+        .fsync = op_fsync,
+        .copy_file_range = op_copy_file_range,
+        .fallocate = op_fallocate,
+};
+
+/* --- mounting
+ * -----------------------------------------------------------------------------------------------
+ */
+
+static int add_options(const struct mount *m, struct fuse_args *args)
+{
+        CLEANUP(buf_release) struct buf o = BUF_INIT;
+
+        buf_adds(&o, "-osubtype=ckptfs,fsname=");
+        for (const char *p = m->url; *p; p++) {
+                if (*p == ',' || *p == '\\')
+                        buf_addc(&o, '\\');
+                buf_addc(&o, *p);
+        }
+        buf_adds(&o, ",default_permissions");
+        if (m->params.allow_other)
+                buf_adds(&o, ",allow_other");
+        if (m->params.ro)
+                buf_adds(&o, ",ro");
+        if (m->params.noexec)
+                buf_adds(&o, ",noexec");
+        if (o.failed || fuse_opt_add_arg(args, "ckptfs") || fuse_opt_add_arg(args, o.p))
+                return -ENOMEM;
+        return 0;
+}
+
+/* What libfuse says goes to the log; while mounting it explains a failure. */
+static char last_words[200] = "no reason given";
+
+static void keep_last_words(enum fuse_log_level level, const char *fmt, va_list ap)
+{
+        char text[sizeof last_words];
+        vsnprintf(text, sizeof text, fmt, ap);
+        text[strcspn(text, "\n")] = 0;
+        memcpy(last_words, text, sizeof text);
+        if (level <= FUSE_LOG_ERR)
+                log_info("libfuse: %s", text);
+}
+
+/* The last line of what was written to the file, without the name of who wrote it. */
+static void read_last_words(int fd)
+{
+        char text[sizeof last_words] = "";
+        off_t size = lseek(fd, 0, SEEK_END), keep = (off_t)sizeof text - 1;
+        ssize_t n = pread(fd, text, (size_t)keep, size > keep ? size - keep : 0);
+
+        while (n > 0 && text[n - 1] == '\n')
+                text[--n] = 0;
+        const char *line = strrchr(text, '\n');
+        line = line ? line + 1 : text;
+        if (!strncmp(line, "fusermount3: ", 13))
+                line += 13;
+        if (*line)
+                snprintf(last_words, sizeof last_words, "%s", line);
+}
+
+/* fusermount3, which mounts for who is not root, tells standard error what is wrong: that is kept
+ * for our own line. 0 or -1. */
+static int mount_listening(struct fuse_session *fuse, const char *mountpoint)
+{
+        CLEANUP(closep) int heard = memfd_create("fusermount3", MFD_CLOEXEC);
+        CLEANUP(closep) int before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+        bool listens = heard >= 0 && before >= 0 && dup2(heard, STDERR_FILENO) >= 0;
+
+        int err = fuse_session_mount(fuse, mountpoint);
+        if (listens) {
+                dup2(before, STDERR_FILENO);
+                if (err)
+                        read_last_words(heard);
+        }
+        return err;
+}
+
+static const char *mount_remedy(void)
+{
+        if (strstr(last_words, "exec fusermount3"))
+                return "install fuse3, or mount as root";
+        return geteuid() ? "mend that, or mount as root"
+                         : "a container needs the capability SYS_ADMIN for it";
+}
+
+static void args_release(struct fuse_args *args)
+{
+        fuse_opt_free_args(args);
+}
+
+int session_new(struct mount *m, struct session **out, char *why, size_t nwhy)
+{
+        CLEANUP(args_release) struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+        struct session *s = calloc(1, sizeof *s);
+
+        if (!s || add_options(m, &args)) {
+                free(s);
+                snprintf(why, nwhy, "no memory");
+                return -ENOMEM;
+        }
+        s->m = m;
+        s->wake[0] = s->wake[1] = -1;
+        s->fuse = fuse_session_new(&args, &ops, sizeof ops, m);
+        fuse_set_log_func(keep_last_words);
+        if (!s->fuse || mount_listening(s->fuse, m->mountpoint)) {
+                snprintf(why, nwhy, "%s cannot be mounted: %s: %s", m->mountpoint, last_words,
+                         mount_remedy());
+                session_free(s);
+                return -EIO;
+        }
+        s->mounted = true;
+        m->session = s->fuse;
+        *out = s;
+        return 0;
+}
+
+/* More read-ahead in the kernel than its 128 KiB, so that a reader asks for whole requests. */
+static void raise_read_ahead(const struct mount *m)
+{
+        char path[96], text[16];
+
+        snprintf(path, sizeof path, "/sys/class/bdi/%u:%u/read_ahead_kb", major(m->dev),
+                 minor(m->dev));
+        int n = snprintf(text, sizeof text, "%d\n", READ_AHEAD_KB);
+        CLEANUP(closep) int fd = open(path, O_WRONLY | O_CLOEXEC);
+        if (fd < 0 || write(fd, text, (size_t)n) != n)
+                log_info("%s could not be raised to %d (%s): reading may be slower", path,
+                         READ_AHEAD_KB, strerror(errno));
+}
+
+/* --- threads
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static struct pool_buf *get_buffer(struct pool *pool)
+{
+        struct pool_buf *b;
+        while (!(b = pool_get(pool, POOL_OVER))) {
+                log_error("no memory for a request: trying again");
+                nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+        }
+        return b;
+}
+
+/* Receives a request and handles it: false at the end of the session. */
+static bool take_request(struct session *s)
+{
+        struct fuse_buf fb = {.mem = current->data + PAGE - WRITE_HEADER};
+        int n = fuse_session_receive_buf(s->fuse, &fb);
+
+        if (n == -EINTR)
+                return true;
+        if (n <= 0)
+                return false;
+        fuse_session_process_buf(s->fuse, &fb);
+        if (atomic_load_explicit(&current->refs, memory_order_acquire) > 1) {
+                pool_unref(current);
+                current = get_buffer(s->m->pool);
+        }
+        return true;
+}
+
+static void *take_requests(void *arg)
+{
+        struct session *s = arg;
+
+        current = get_buffer(s->m->pool);
+        while (!fuse_session_exited(s->fuse) && take_request(s))
+                ;
+        pool_unref(current);
+        current = NULL;
+        fuse_session_exit(s->fuse);
+        ssize_t put = write(s->wake[1], "", 1);
+        (void)put; /* a full pipe has woken the waiter already */
+        return NULL;
+}
+
+/* The first request is the kernel's greeting. When it is answered the mount stands, and what the
+ * kernel has set by the answer may be changed. To ask the mount itself, by stat(), would leave a
+ * process behind that nobody can end, were we killed meanwhile. */
+static void answer_greeting(struct session *s)
+{
+        current = get_buffer(s->m->pool);
+        take_request(s);
+        pool_unref(current);
+        current = NULL;
+        raise_read_ahead(s->m);
+}
+
+int session_start(struct session *s, char *why, size_t nwhy)
+{
+        unsigned want = (unsigned)s->m->params.threads;
+        int err = 0;
+
+        s->m->dev = mountpoint_device(s->m->mountpoint);
+        s->m->looks = looks_start(s->m->dev);
+        s->threads = calloc(want, sizeof *s->threads);
+        if (!s->m->looks || !s->threads || pipe2(s->wake, O_CLOEXEC | O_NONBLOCK)) {
+                snprintf(why, nwhy, "no memory");
+                return -ENOMEM;
+        }
+        answer_greeting(s);
+        while (!err && s->nthreads < want) {
+                err = -pthread_create(&s->threads[s->nthreads], NULL, take_requests, s);
+                s->nthreads += !err;
+        }
+        if (!s->nthreads) {
+                snprintf(why, nwhy, "no thread could be started: %s", strerror(-err));
+                return err;
+        }
+        return 0;
+}
+
+static int signals_fd(void)
+{
+        sigset_t set;
+        sigemptyset(&set);
+        sigaddset(&set, SIGTERM);
+        sigaddset(&set, SIGINT);
+        sigaddset(&set, SIGHUP);
+        sigaddset(&set, SIGUSR1);
+        return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Whether the signal that came, if any, asks for the end. */
+static bool is_ended_by_signal(struct session *s, int sig)
+{
+        struct signalfd_siginfo info;
+        if (sig < 0 || read(sig, &info, sizeof info) != sizeof info)
+                return false;
+        if (info.ssi_signo == SIGUSR1) {
+                figures_log(s->m);
+                return false;
+        }
+        log_info("signal %u: unmounting %s", info.ssi_signo, s->m->mountpoint);
+        return true;
+}
+
+void session_wait(struct session *s)
+{
+        CLEANUP(closep) int sig = signals_fd();
+        struct pollfd fds[] = {{.fd = s->wake[0], .events = POLLIN}, {.fd = sig, .events = POLLIN}};
+        do {
+                while (poll(fds, 2, -1) <= 0)
+                        ;
+        } while (!fds[0].revents && !is_ended_by_signal(s, sig));
+}
+
+static void interrupted(int signo)
+{
+        (void)signo; /* only ends the read that waits for a request */
+}
+
+/* The descriptor is closed only when no thread reads it: its number may be another file's soon. */
+void session_stop(struct session *s)
+{
+        const struct sigaction act = {.sa_handler = interrupted};
+
+        if (!s || !s->nthreads)
+                return; /* never started, or stopped before: the tree may be gone */
+        fuse_session_exit(s->fuse);
+        sigaction(SIGUSR2, &act, NULL);
+        for (unsigned i = 0; i < s->nthreads; i++) {
+                struct timespec until;
+                do { /* again, for a signal that came just before the read */
+                        pthread_kill(s->threads[i], SIGUSR2);
+                        clock_gettime(CLOCK_REALTIME, &until);
+                        until.tv_nsec += 20000000;
+                        until.tv_sec += until.tv_nsec / 1000000000;
+                        until.tv_nsec %= 1000000000;
+                } while (pthread_timedjoin_np(s->threads[i], NULL, &until) == ETIMEDOUT);
+        }
+        s->nthreads = 0;
+        looks_stop(TAKE_PTR(s->m->looks));
+        op_release_all(s->m);
+}
+
+void session_free(struct session *s)
+{
+        if (!s)
+                return;
+        session_stop(s);
+        looks_stop(TAKE_PTR(s->m->looks)); /* of a session that did not begin */
+        if (s->mounted)
+                fuse_session_unmount(s->fuse);
+        if (s->fuse)
+                fuse_session_destroy(s->fuse);
+        free(s->threads);
+        closep(&s->wake[0]);
+        closep(&s->wake[1]);
+        free(s);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shutdown_timer.c: see shutdown_timer.h. */
+#include "mount/daemon/shutdown_timer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/log.h"
+
+#include "base/banned.h"
+
+struct curfew {
+        struct store *store;
+        struct timespec until;
+        pthread_t thread;
+        pthread_mutex_t mtx;
+        pthread_cond_t cond;
+        bool over;
+};
+
+static void *watch(void *arg)
+{
+        struct curfew *c = arg;
+        int rc = 0;
+
+        pthread_mutex_lock(&c->mtx);
+        while (!c->over && rc != ETIMEDOUT)
+                rc = pthread_cond_timedwait(&c->cond, &c->mtx, &c->until);
+        bool over = c->over;
+        pthread_mutex_unlock(&c->mtx);
+        if (!over) {
+                log_warn(
+                        "the store does not answer in time: what it has not confirmed is given up");
+                store_stop(c->store);
+        }
+        return NULL;
+}
+
+struct curfew *curfew_start(struct store *s, unsigned ms)
+{
+        struct curfew *c = calloc(1, sizeof *c);
+        pthread_condattr_t attr;
+
+        if (!c)
+                return NULL;
+        c->store = s;
+        clock_gettime(CLOCK_MONOTONIC, &c->until);
+        c->until.tv_sec += ms / 1000;
+        c->until.tv_nsec += (long)(ms % 1000) * 1000000;
+        c->until.tv_sec += c->until.tv_nsec / 1000000000;
+        c->until.tv_nsec %= 1000000000;
+        pthread_condattr_init(&attr);
+        pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+        pthread_cond_init(&c->cond, &attr);
+        pthread_condattr_destroy(&attr);
+        pthread_mutex_init(&c->mtx, NULL);
+        if (!pthread_create(&c->thread, NULL, watch, c))
+                return c;
+        pthread_cond_destroy(&c->cond);
+        pthread_mutex_destroy(&c->mtx);
+        free(c);
+        return NULL;
+}
+
+void curfew_end(struct curfew *c)
+{
+        if (!c)
+                return;
+        pthread_mutex_lock(&c->mtx);
+        c->over = true;
+        pthread_cond_signal(&c->cond);
+        pthread_mutex_unlock(&c->mtx);
+        pthread_join(c->thread, NULL);
+        pthread_cond_destroy(&c->cond);
+        pthread_mutex_destroy(&c->mtx);
+        free(c);
+}

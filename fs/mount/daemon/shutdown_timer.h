@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shutdown_timer.h: the end of a mount comes in time, also when the store does not answer. */
+#ifndef CKPTFS_MOUNT_SHUTDOWN_TIMER_H
+#define CKPTFS_MOUNT_SHUTDOWN_TIMER_H
+
+#include "store.h"
+
+struct curfew;
+
+/* Stops the store (store_stop()) `ms` from now, unless curfew_end() comes first, and says so in the
+ * log. NULL: no memory or thread; then the end may take longer. */
+struct curfew *curfew_start(struct store *s, unsigned ms);
+/* Ends it, while the store is still there. NULL is fine. */
+void curfew_end(struct curfew *c);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lookup_int.h: a name that the store is asked for, between op_lookup.c and stat_prefetch.c. */
+#ifndef CKPTFS_MOUNT_LOOKUP_INT_H
+#define CKPTFS_MOUNT_LOOKUP_INT_H
+
+#include "mount/ops/op.h"
+
+struct lookup {
+        fuse_req_t req; /* NULL: it is asked for ahead */
+        struct mount *m;
+        struct node *parent; /* of one ahead, pinned */
+        char *name;
+        char *key; /* of the object; with '/' behind it, of the directory */
+        bool asked_head, asked_list, asked_marker;
+        bool doubted;  /* that there is anything: to be asked first */
+        bool creates;  /* the caller will make it */
+        bool was_dir;  /* when it was seen last */
+        bool marker;   /* there is one, or may be */
+        bool listed;   /* something lies below it */
+        int64_t begun; /* when the store was asked first */
+        bool again;
+        struct name_lock lock;
+        struct lookup *next;  /* of those that wait for one ahead, or of those that begin */
+        struct lookup *waits; /* of one ahead: who has asked for the same since */
+        struct lookup *flying_next;
+};
+
+/* A lookup of the name that nobody has asked for yet; NULL: no memory. */
+struct lookup *lookup_new(struct mount *m, struct node *parent, const char *name);
+void lookup_free(struct lookup *l);
+
+/* Ends it with this error. */
+void lookup_fail(struct lookup *l, int err);
+/* Asks what has not been asked yet. */
+void lookup_ask(struct lookup *l);
+/* Replies what is known by now, waits for one ahead that is under way, or asks. */
+void lookup_begin(struct lookup *l);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node_writer.h: how nodes come to have a file (wfile.h) and lose it again. */
+#ifndef CKPTFS_MOUNT_NODE_WRITER_H
+#define CKPTFS_MOUNT_NODE_WRITER_H
+
+#include <stdint.h>
+
+#include "mount/core/mount.h"
+
+/* The node's file, made if there is none, of the version that the tree knows: with one reference
+ * for the caller, who ends it with op_file_put(). `key` is the node's. NULL: no memory. */
+struct file *op_file_locked(struct mount *m, struct node *n, const char *key);
+/* Ends that; the node loses a file that nobody shares, after what it has to publish is published.
+ * The node is pinned. */
+void op_file_put(struct mount *m, struct node *n, struct file *f);
+/* Whether nobody else shares it. */
+bool op_file_is_last(struct mount *m, const struct node *n);
+
+/* A change of size, and what comes after it. */
+struct op_resize {
+        struct file_deferred deferred;
+        struct file *file;
+        struct file_user *user; /* NULL: by name */
+        uint64_t size;
+        void (*done)(struct op_resize *r, int err);
+};
+/* Makes the file r->size bytes long; r->done() runs once, maybe before this returns. */
+void op_resize(struct op_resize *r);
+
+/* See struct file_env. */
+int op_file_meta(void *mount, void *node, bool early, struct store_meta *meta);
+void op_file_published(void *mount, void *node, const struct store_object *obj);
+void op_file_gone(void *mount, void *node);
+
+#endif

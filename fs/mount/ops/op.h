@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* op.h: what the kernel asks for. Each handler replies exactly once on every path, then or later,
+ * and never blocks on the network: requests to the store end in callbacks that reply. */
+#ifndef CKPTFS_MOUNT_OP_H
+#define CKPTFS_MOUNT_OP_H
+
+#define FUSE_USE_VERSION 35
+#include <fuse_lowlevel.h>
+#include <stdatomic.h>
+
+#include "mount/rename/attr_sync.h"
+#include "mount/core/mount.h"
+#include "mount/rename/name_lock.h"
+
+/* op_lookup.c: names */
+void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
+
+/* op_getattr.c: what the kernel knows, and attributes */
+void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t n);
+void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *v);
+void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_statfs(fuse_req_t req, fuse_ino_t ino);
+
+/* op_setattr.c: changes of attributes */
+void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int which,
+                struct fuse_file_info *fi);
+
+/* op_xattr.c: user attributes */
+void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
+                 int flags);
+void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size);
+void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size);
+void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name);
+
+/* op_link.c: symbolic links and special files */
+void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *newname);
+void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name);
+void op_readlink(fuse_req_t req, fuse_ino_t ino);
+void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev);
+
+/* op_name.c: changes of names */
+void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
+void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
+void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
+void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent,
+               const char *newname, unsigned flags);
+/* op_dir.c: listing */
+void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
+void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+                    struct fuse_file_info *fi);
+void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
+
+/* op_open.c: open files */
+void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+               struct fuse_file_info *fi);
+void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+
+/* op_data.c: their bytes */
+void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
+void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t off,
+                  struct fuse_file_info *fi);
+
+/* op_flush.c: when they are published */
+void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
+
+/* op_copy_range.c */
+void op_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
+                        struct fuse_file_info *fi_in, fuse_ino_t ino_out, off_t off_out,
+                        struct fuse_file_info *fi_out, size_t len, int flags);
+
+/* --- between the op files
+ * ------------------------------------------------------------------------------- */
+
+/* An open file, in the list of its mount, which the tree's lock guards. */
+struct handle {
+        atomic_uint refs;            /* one while it is open, and of each request that waits */
+        struct handle *next, **link; /* *link points here; NULL: it is not open */
+        struct node *node;           /* pinned */
+        struct node *shown;          /* pinned: the kernel's, when that has given way to `node` */
+        bool reads;
+        unsigned turn;     /* of the node, when the kernel drops the pages it had before; or 0 */
+        struct file *file; /* one reference, when it was opened for writing; else NULL */
+        struct file_user user;
+        struct holders *holders; /* the node's, when writable, else NULL */
+};
+
+/* It is whole: from here on the end of the mount may end it. The tree is locked. */
+void handle_list_locked(struct mount *m, struct handle *h);
+/* Takes it out of the list, whose reference is the caller's then. False when the end of the mount
+ * has closed it before. */
+bool handle_unlist(struct mount *m, struct handle *h);
+struct handle *handle_ref(struct handle *h);
+void handle_unref(struct handle *h);
+/* Thread `tid` has written by the handle, which the end of the mount may have closed meanwhile. */
+void handle_wrote(struct mount *m, struct handle *h, pid_t tid);
+
+static inline struct mount *op_mount(fuse_req_t req)
+{
+        return fuse_req_userdata(req);
+}
+
+/* Ends the files that the kernel will not release any more, since the mount ends. */
+void op_release_all(struct mount *m);
+
+struct node *op_node(struct mount *m, fuse_ino_t ino);
+fuse_ino_t op_ino(struct mount *m, const struct node *n);
+
+/* Whether the node may be shown without asking the store. The tree is locked. */
+bool op_known_locked(const struct mount *m, const struct node *n);
+
+/* Fills an entry for a node whose reference it takes over. The tree is locked. */
+void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e);
+
+/* Where the handle reads: its node's file, or else its reader, with a reference. 0, -ENOMEM, or
+ * -EAGAIN: not before who has an exclusive lock on the node drops it. */
+int op_source(struct mount *m, const struct handle *h, struct file **f, struct reader **r);
+
+/* op_truncate.c: makes the file `size` bytes long, by the handle in `fi` or by name when that is
+ * NULL; replies with the attributes. */
+void op_set_size(fuse_req_t req, struct mount *m, struct node *n, uint64_t size,
+                 struct fuse_file_info *fi);
+void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len,
+                  struct fuse_file_info *fi);
+
+/* What a store's object says, as the tree takes it. */
+static inline struct node_info op_info(const struct store_object *obj)
+{
+        return mount_info(obj);
+}
+
+/* Replies the attributes of a node as they are now. */
+void op_reply_attr(fuse_req_t req, struct mount *m, struct node *n);
+
+/* Asks the store for the node's attributes (and, of a file, its version): done() runs once, with
+ * the errno and the node up to date. `ask` is filled by the caller up to the line and stays until
+ * then. */
+struct op_ask {
+        struct mount *m;
+        struct node *n;
+        void (*done)(struct op_ask *a, int err);
+        bool waits;             /* the caller has no lock: for the end of a rename, if need be */
+        bool looks;             /* the caller is content with another version: for who stats */
+        struct amend_wait idle; /* the rest is op_ask()'s */
+        struct name_lock lock;
+        char *key;
+        bool opens;
+        int64_t begun;
+};
+void op_ask(struct op_ask *a);
+
+/* The same for an open, which is to see what others have published: -ESTALE when the version is not
+ * the node's, so that the kernel looks the name up anew and opens again. */
+void op_ask_version(struct op_ask *a);
+/* Whether an open need not ask. The tree is locked. */
+bool op_open_known_locked(const struct node *n, int flags);
+
+/* A change of attributes, from request to reply. */
+struct op_edit {
+        struct amend_wait wait;
+        struct op_ask ask;
+        fuse_req_t req;
+        struct mount *m;
+        struct node *n;
+        /* Changes *a, with the tree locked: 0, 1 when an object need not hear of it, or -errno.
+         * Runs again when the object turned out to be another. */
+        int (*apply)(struct op_edit *e, struct attr *a);
+        void (*reply)(struct op_edit *e, int err); /* the last thing done with it: frees it */
+        struct name_lock lock;                     /* the rest is op_edit()'s */
+        struct attr before;
+        unsigned tries;
+};
+void op_edit(struct op_edit *e);
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* op_data.c: the bytes of open files. */
+#include "mount/ops/op.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "mount/caller/fd_owners.h"
+#include "mount/daemon/session.h"
+
+#include "base/banned.h"
+
+static struct handle *op_handle(const struct fuse_file_info *fi)
+{
+        return (struct handle *)(uintptr_t)fi->fh;
+}
+
+/* --- read
+ * ------------------------------------------------------------------------------------------------
+ */
+
+struct read_request {
+        struct read_op op;
+        struct name_lock lock; /* until it is known where it reads, when a rename is under way */
+        fuse_req_t req;
+        struct mount *m;
+        struct handle *h; /* a reference */
+        size_t size;
+        int stale;      /* what came of reading elsewhere, while it waits for the lock */
+        struct file *f; /* where it reads: one of these, with a reference */
+        struct reader *reader;
+};
+
+static bool read_begin(struct read_request *r, int stale);
+
+static void read_reply(struct read_request *r, int err, const struct iovec *iov, int niov)
+{
+        if (err) {
+                fuse_reply_err(r->req, -err);
+        } else {
+                METRIC_ADD(read_bytes, niov ? r->op.len : 0);
+                fuse_reply_iov(r->req, iov, niov);
+        }
+        file_unref(r->f);
+        reader_unref(r->reader);
+        handle_unref(r->h);
+        free(r);
+}
+
+static void read_done(struct read_op *op, int err, const struct iovec *iov, int niov)
+{
+        struct read_request *r = (struct read_request *)op;
+        if (err != -ESTALE || !read_begin(r, err))
+                read_reply(r, err, iov, niov);
+}
+
+/* Reads from there; false, with nothing done, when that gave `stale`. */
+static bool read_from(struct read_request *r, int err, struct file *f, struct reader *reader,
+                      int stale)
+{
+        struct reader *was = r->reader;
+        struct file *had = r->f;
+
+        bool same = stale && (err || (f == had && reader == was));
+        if (!same) {
+                r->f = f;
+                r->reader = reader;
+                r->op.len = r->size;
+        }
+        file_unref(same ? f : had);
+        reader_unref(same ? reader : was);
+        if (same)
+                return false;
+        if (err)
+                read_reply(r, err, NULL, 0);
+        else if (f)
+                file_read(f, &r->op);
+        else
+                reader_read(reader, &r->op);
+        return true;
+}
+
+static void read_granted(struct name_lock *l)
+{
+        struct read_request *r =
+                (struct read_request *)(void *)((char *)l - offsetof(struct read_request, lock));
+        struct reader *reader = NULL;
+        struct file *f = NULL;
+
+        int err = op_source(r->m, r->h, &f, &reader);
+        name_lock_drop(r->m, l);
+        if (!read_from(r, err, f, reader, r->stale))
+                read_reply(r, r->stale, NULL, 0);
+}
+
+/* Reads where the handle reads now; `stale` is 0, or what came of a read elsewhere, since the
+ * version there has given way to one that is written here. Returns false, with nothing done, when
+ * it is still the same place. */
+static bool read_begin(struct read_request *r, int stale)
+{
+        struct reader *reader = NULL;
+        struct file *f = NULL;
+
+        int err = op_source(r->m, r->h, &f, &reader);
+        if (err != -EAGAIN)
+                return read_from(r, err, f, reader, stale);
+        r->stale = stale;
+        r->lock = (struct name_lock){.shared = {r->h->node}, .granted = read_granted};
+        name_lock_take(r->m, &r->lock);
+        return true;
+}
+
+void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+        struct read_request *r = malloc(sizeof *r);
+        (void)ino;
+
+        if (!r) {
+                fuse_reply_err(req, ENOMEM);
+                return;
+        }
+        *r = (struct read_request){
+                .op = {.off = (uint64_t)off, .done = read_done},
+                .req = req,
+                .m = op_mount(req),
+                .h = handle_ref(op_handle(fi)),
+                .size = size,
+        };
+        (void)read_begin(r, 0);
+}
+
+/* --- write
+ * -----------------------------------------------------------------------------------------------
+ */
+
+/* A few bytes in a buffer of their own take much more memory than they are. */
+enum { FEW_BYTES = 64 << 10 };
+
+/* A write whose reply waits: for memory, or, with its bytes in `buf`, for a commit to end. One of a
+ * few bytes waits for memory with a copy of them, before it takes any. */
+struct write_request {
+        struct pool_waiter waiter;
+        struct file_deferred deferred;
+        fuse_req_t req;
+        struct mount *m;
+        struct handle *h; /* a reference each */
+        struct file *file;
+        struct pool_buf *buf;
+        const void *p;
+        size_t n;
+        uint64_t pos;
+        bool append;
+        bool waited; /* for memory */
+        bool mapped;
+        unsigned char few[];
+};
+
+static void memory_free(struct pool_waiter *waiter)
+{
+        struct write_request *w = (struct write_request *)waiter;
+        fuse_reply_write(w->req, w->n);
+        free(w);
+}
+
+/* Replies to a write that was taken: at once, or when memory is below its mark again. */
+static void reply_taken(fuse_req_t req, struct mount *m, size_t n, bool waited)
+{
+        METRIC_ADD(written_bytes, n);
+        if (!waited && pool_busy(m->pool)) {
+                struct write_request *w = malloc(sizeof *w);
+                if (w) {
+                        *w = (struct write_request){
+                                .waiter.ready = memory_free, .req = req, .n = n};
+                        METRIC_ADD(pool_waits, 1);
+                        if (pool_wait(m->pool, &w->waiter))
+                                return;
+                        free(w);
+                }
+        }
+        fuse_reply_write(req, n);
+}
+
+static void commit_ended(struct file_deferred *d);
+
+static void end_deferred(const struct write_request *w, int err)
+{
+        if (err) {
+                fuse_reply_err(w->req, -err);
+                return;
+        }
+        if (w->mapped)
+                file_note_mapped(w->file);
+        else
+                handle_wrote(w->m, w->h, fuse_req_ctx(w->req)->pid);
+        reply_taken(w->req, w->m, w->n, w->waited);
+}
+
+static void write_request_free(struct write_request *w)
+{
+        pool_unref(w->buf);
+        file_unref(w->file);
+        handle_unref(w->h);
+        free(w);
+}
+
+/* Writes, or waits for the commit under way: then the bytes stay in the request's own buffer. */
+static void write_or_defer(struct write_request *w)
+{
+        for (;;) {
+                int err = file_write(w->file, &w->h->user, w->append, w->pos, w->p, w->n, w->buf);
+                if (err != -EAGAIN) {
+                        end_deferred(w, err);
+                        break;
+                }
+                w->deferred.retry = commit_ended;
+                if (file_defer(w->file, &w->deferred))
+                        return;
+        }
+        write_request_free(w);
+}
+
+static void commit_ended(struct file_deferred *d)
+{
+        write_or_defer((struct write_request *)(void *)((char *)d -
+                                                        offsetof(struct write_request, deferred)));
+}
+
+/* Where the file ends now is known here; pages of a mapping have their place. */
+static bool is_append(const struct fuse_file_info *fi)
+{
+        return fi->flags & O_APPEND && !fi->writepage;
+}
+
+static void memory_there(struct pool_waiter *waiter)
+{
+        write_or_defer((struct write_request *)waiter);
+}
+
+/* A write that will be made later; with room for its bytes when they are few. NULL: no memory. */
+static struct write_request *write_request_new(fuse_req_t req, struct mount *m, struct handle *h,
+                                               const struct fuse_buf *b, off_t off,
+                                               const struct fuse_file_info *fi, size_t room)
+{
+        struct write_request *w = malloc(sizeof *w + room);
+        if (!w)
+                return NULL;
+        *w = (struct write_request){
+                .req = req,
+                .m = m,
+                .h = handle_ref(h),
+                .file = file_ref(h->file),
+                .p = b->mem,
+                .n = b->size,
+                .pos = (uint64_t)off,
+                .append = is_append(fi),
+                .mapped = fi->writepage,
+        };
+        return w;
+}
+
+/* Whether the write waits for memory first. */
+static bool waits_with_few(fuse_req_t req, struct mount *m, struct handle *h,
+                           const struct fuse_buf *b, off_t off, const struct fuse_file_info *fi)
+{
+        struct write_request *w;
+
+        if (b->size > FEW_BYTES || !pool_busy(m->pool) ||
+            !(w = write_request_new(req, m, h, b, off, fi, b->size)))
+                return false;
+        w->waiter.ready = memory_there;
+        w->waited = true;
+        w->p = w->few;
+        memcpy(w->few, b->mem, b->size);
+        METRIC_ADD(pool_waits, 1);
+        if (pool_wait(m->pool, &w->waiter))
+                return true;
+        write_request_free(w);
+        return false;
+}
+
+static void defer_write(fuse_req_t req, struct mount *m, struct handle *h, const struct fuse_buf *b,
+                        off_t off, const struct fuse_file_info *fi)
+{
+        struct write_request *w = write_request_new(req, m, h, b, off, fi, 0);
+        if (!w) {
+                fuse_reply_err(req, ENOMEM);
+                return;
+        }
+        w->buf = pool_ref(session_buffer());
+        write_or_defer(w);
+}
+
+void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t off,
+                  struct fuse_file_info *fi)
+{
+        struct mount *m = op_mount(req);
+        const struct fuse_buf *b = &in->buf[0]; /* one piece of memory: splice is off */
+        struct handle *h = op_handle(fi);
+        (void)ino;
+
+        if (!h->file) {
+                fuse_reply_err(req, EBADF);
+                return;
+        }
+        amend_touch(m, h->node, fuse_req_ctx(req)->uid);
+        if (waits_with_few(req, m, h, b, off, fi))
+                return;
+        int err = file_write(h->file, &h->user, is_append(fi), (uint64_t)off, b->mem, b->size,
+                             session_buffer());
+        if (err == -EAGAIN) {
+                defer_write(req, m, h, b, off, fi);
+        } else if (err) {
+                fuse_reply_err(req, -err);
+        } else {
+                if (fi->writepage)
+                        file_note_mapped(h->file);
+                else
+                        holders_wrote(h->holders, fuse_req_ctx(req)->pid);
+                reply_taken(req, m, b->size, false);
+        }
+}

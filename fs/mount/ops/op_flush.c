@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* op_flush.c: when the bytes of open files are published: fsync, and the close that leaves the
+ * file open nowhere. Which close that is only /proc tells, at the price of some system calls for
+ * each descriptor of the process, so closes that come meanwhile are looked at together
+ * (proc_query.h). */
+#include "mount/ops/op.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "mount/caller/fd_owners.h"
+#include "mount/caller/proc_query.h"
+
+#include "base/banned.h"
+
+/* A close, until it is known what it is. */
+struct op_close {
+        struct look look;
+        fuse_req_t req;
+        struct handle *h;
+        struct holders_look holders;
+};
+
+struct publish {
+        struct file_commit commit;
+        fuse_req_t req;
+        struct file *file; /* a reference */
+};
+
+/* The kernel keeps the file open until it has the reply. */
+static void published(struct file_commit *c, int err, const struct store_object *obj)
+{
+        struct publish *p = (struct publish *)c;
+        (void)obj;
+        fuse_reply_err(p->req, -err);
+        file_unref(p->file);
+        free(p);
+}
+
+static void publish(fuse_req_t req, struct file *f, struct file_user *u)
+{
+        struct publish *p = malloc(sizeof *p);
+        if (!p) {
+                fuse_reply_err(req, ENOMEM);
+                return;
+        }
+        *p = (struct publish){.commit.done = published, .req = req, .file = file_ref(f)};
+        file_commit(f, u, &p->commit);
+}
+
+static struct op_close *op_close_of(struct look *l)
+{
+        return (struct op_close *)(void *)((char *)l - offsetof(struct op_close, look));
+}
+
+static void close_begin(struct look *l)
+{
+        struct op_close *c = op_close_of(l);
+        holders_look_begin(&c->holders, c->h->holders, fuse_req_ctx(c->req)->pid, c->h->node->ino);
+}
+
+static void close_see(struct look *l, struct procview *view)
+{
+        holders_look_see(&op_close_of(l)->holders, view);
+}
+
+static void close_end(struct look *l, bool whole)
+{
+        struct op_close *c = op_close_of(l);
+        const struct mount *m = op_mount(c->req);
+        enum closing is = holders_look_end(&c->holders, c->h->holders, whole);
+
+        if (is != CLOSE_LEAVES && m->params.on_kill == ON_KILL_PUBLISH)
+                is = CLOSE_LAST;
+        if (is == CLOSE_KILLED || is == CLOSE_BYSTANDER) {
+                log_info("process %d %s: what was written is not published",
+                         (int)fuse_req_ctx(c->req)->pid,
+                         is == CLOSE_KILLED
+                                 ? "was ended by a signal"
+                                 : "inherited a file whose writer was ended by a signal");
+                fuse_reply_err(c->req, EINTR); /* release aborts it, unless others go on writing */
+        } else if (is == CLOSE_LEAVES) {
+                fuse_reply_err(c->req, 0);
+        } else {
+                publish(c->req, c->h->file, &c->h->user);
+        }
+}
+
+static void close_drop(struct look *l)
+{
+        struct op_close *c = op_close_of(l);
+        holders_look_release(&c->holders);
+        free(c);
+}
+
+void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+        struct mount *m = op_mount(req);
+        struct handle *h = (struct handle *)(uintptr_t)fi->fh;
+        struct op_close *c = NULL;
+        (void)ino;
+
+        if (!h->file || !file_owes_close(h->file, &h->user)) {
+                fuse_reply_err(req, 0);
+                return;
+        }
+        c = calloc(1, sizeof *c);
+        if (!c) {
+                fuse_reply_err(req, ENOMEM);
+                return;
+        }
+        c->look.begin = close_begin;
+        c->look.see = close_see;
+        c->look.end = close_end;
+        c->look.drop = close_drop;
+        c->req = req;
+        c->h = h;
+        looks_add(m->looks, &c->look);
+}
+
+/* The file that is written while this handle only reads, with a reference: NULL when there is none,
+ * or -errno in *err. What a writer that was killed left is not to be published by who looks. */
+static struct file *file_beside(struct mount *m, const struct handle *h, int *err)
+{
+        struct node *n = h->node;
+
+        tree_lock(m->tree);
+        struct file *f = n->file ? file_ref(n->file) : NULL;
+        bool killed = f && n->holders && holders_killed(n->holders);
+        tree_unlock(m->tree);
+        *err = killed && m->params.on_kill == ON_KILL_ABORT && file_owes(f, NULL) ? -EIO : 0;
+        return f;
+}
+
+/* As on any file system, by whatever descriptor the file is synced. */
+void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+{
+        struct mount *m = op_mount(req);
+        struct handle *h = (struct handle *)(uintptr_t)fi->fh;
+        struct file_user *u = h->file ? &h->user : NULL;
+        int err = 0;
+        struct file *f = h->file ? file_ref(h->file) : file_beside(m, h, &err);
+        (void)ino;
+        (void)datasync;
+
+        if (!err && f && file_owes(f, u))
+                publish(req, f, u);
+        else
+                fuse_reply_err(req, -err);
+        file_unref(f);
+}

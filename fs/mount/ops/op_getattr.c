@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* op_getattr.c: what the kernel knows, and attributes. */
+#include "mount/ops/op.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+
+#include "base/banned.h"
+
+struct node *op_node(struct mount *m, fuse_ino_t ino)
+{
+        return ino == FUSE_ROOT_ID ? tree_root(m->tree) : (struct node *)(uintptr_t)ino;
+}
+
+fuse_ino_t op_ino(struct mount *m, const struct node *n)
+{
+        return n == tree_root(m->tree) ? FUSE_ROOT_ID : (fuse_ino_t)(uintptr_t)n;
+}
+
+void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e)
+{
+        memset(e, 0, sizeof *e);
+        e->ino = op_ino(m, n);
+        e->attr_timeout = e->entry_timeout = mount_ttl_locked(m, n);
+        mount_stat_locked(m, n, &e->attr);
+}
+
+bool op_known_locked(const struct mount *m, const struct node *n)
+{
+        if (tree_changes_locked(n))
+                return true;
+        return m->params.consistency != STRICT && n->attr_known && tree_fresh_locked(n);
+}
+
+void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t n)
+{
+        struct mount *m = op_mount(req);
+        tree_lock(m->tree);
+        tree_unref_locked(m->tree, op_node(m, ino), n);
+        tree_unlock(m->tree);
+        fuse_reply_none(req);
+}
+
+void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *v)
+{
+        struct mount *m = op_mount(req);
+        tree_lock(m->tree);
+        for (size_t i = 0; i < count; i++)
+                tree_unref_locked(m->tree, op_node(m, v[i].ino), v[i].nlookup);
+        tree_unlock(m->tree);
+        fuse_reply_none(req);
+}
+
+/* --- attributes
+ * --------------------------------------------------------------------------------------- */
+
+void op_reply_attr(fuse_req_t req, struct mount *m, struct node *n)
+{
+        struct stat st;
+        tree_lock(m->tree);
+        mount_stat_locked(m, n, &st);
+        double ttl = mount_ttl_locked(m, n);
+        tree_unlock(m->tree);
+        fuse_reply_attr(req, &st, ttl);
+}
+
+/* Since it was deleted or replaced: the store does not know it by that name any more. */
+static bool has_lost_name(const struct node *n)
+{
+        return n->parent && !n->hashed;
+}
+
+/* Another version, or none, has the name now: the kernel is to look it up anew. Who only looks is
+ * told of the other one where nobody has this one open. */
+static int take_other_locked(struct op_ask *a, bool none)
+{
+        struct node *n = a->n;
+
+        tree_remove_locked(a->m->tree, n);
+        n->fresh_until = 0;
+        return !none && a->looks && !n->file && !n->nreaders ? 0 : -ESTALE;
+}
+
+static int take_told_locked(struct op_ask *a, const struct node_info *info)
+{
+        struct node *n = a->n;
+
+        if (tree_ahead_locked(n, info->asked_ns) || name_lock_rests_locked(a->m, n)) {
+                tree_learn_attr_locked(n, info); /* the rest is newer here */
+                return 0;
+        }
+        int err = tree_other_locked(n, info) ? take_other_locked(a, false) : 0;
+        if (!err && tree_set_info_locked(a->m->tree, n, info))
+                err = -ENOMEM;
+        if (has_lost_name(n))
+                n->fresh_until = 0;
+        return err;
+}
+
+static int take_none(struct op_ask *a)
+{
+        tree_lock(a->m->tree);
+        bool ahead = tree_ahead_locked(a->n, a->begun) || name_lock_rests_locked(a->m, a->n);
+        int err = ahead ? 0 : take_other_locked(a, true);
+        tree_unlock(a->m->tree);
+        return err;
+}
+
+static void ask_granted(struct name_lock *p)
+{
+        struct op_ask *a = (struct op_ask *)(void *)((char *)p - offsetof(struct op_ask, lock));
+
+        name_lock_drop(a->m, p);
+        op_ask(a);
+}
+
+/* Nothing was found by `key`: that may be the old name of what is being renamed, which a store that
+ * renames objects has by the new one already. Once more then, when it has ended. */
+static bool ask_waits(struct op_ask *a, const char *key)
+{
+        CLEANUP(freep) char *now = NULL;
+
+        tree_lock(a->m->tree);
+        bool barred = name_lock_bars_locked(a->m, a->n);
+        tree_unlock(a->m->tree);
+        if (barred) {
+                a->lock = (struct name_lock){.shared = {a->n}, .granted = ask_granted};
+                name_lock_take(a->m, &a->lock);
+                return true;
+        }
+        now = amend_key(a->m, a->n);
+        if (!now || !strcmp(now, key))
+                return false;
+        op_ask(a);
+        return true;
+}
+
+static void told(void *arg, int err, const struct store_object *obj)
+{
+        static const struct store_object nothing;
+        struct op_ask *a = arg;
+        struct attr attr = {0};
+        CLEANUP(freep) char *key = TAKE_PTR(a->key);
+
+        if (err == -ENOENT && a->waits && key && ask_waits(a, key))
+                return;
+        bool implicit = err == -ENOENT && a->n->dir, none = err == -ENOENT && !a->n->dir;
+
+        if (none)
+                err = take_none(a);
+        else if (!err || implicit)
+                err = attr_from_object(implicit ? &nothing : obj, a->n->dir, &attr);
+        if (!err && !none) {
+                struct node_info info = op_info(implicit ? &nothing : obj);
+                info.attr = &attr;
+                info.marker = a->n->dir && !implicit;
+                info.asked_ns = a->begun;
+                tree_lock(a->m->tree);
+                err = take_told_locked(a, &info);
+                tree_unlock(a->m->tree);
+        }
+        attr_release(&attr);
+        a->done(a, err);
+}
+
+void op_ask(struct op_ask *a)
+{
+        CLEANUP(freep) char *key = amend_key(a->m, a->n);
+        a->begun = tree_now_ns();
+        a->key = a->waits && key ? strdup(key) : NULL;
+        int err = key ? store_head(a->m->store, key, told, a) : -ENOMEM;
+        if (err) {
+                free(TAKE_PTR(a->key));
+                a->done(a, err);
+        }
+}
+
+static void version_idle(struct amend_wait *w, int err)
+{
+        (void)err;
+        op_ask((struct op_ask *)(void *)((char *)w - offsetof(struct op_ask, idle)));
+}
+
+void op_ask_version(struct op_ask *a)
+{
+        a->opens = true;
+        a->idle.done = version_idle;
+        amend_wait(a->m, a->n, &a->idle);
+}
+
+bool op_open_known_locked(const struct node *n, int flags)
+{
+        return (n->file && tree_changes_locked(n)) || n->unlinked ||
+               (flags & O_TRUNC && n->attr_known && !n->amend);
+}
+
+struct getattr {
+        struct op_ask ask; /* stays the first field */
+        fuse_req_t req;
+};
+
+static void getattr_told(struct op_ask *ask, int err)
+{
+        CLEANUP(freep) struct getattr *g = (struct getattr *)ask;
+        if (err)
+                fuse_reply_err(g->req, -err);
+        else
+                op_reply_attr(g->req, ask->m, ask->n);
+}
+
+void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+        struct mount *m = op_mount(req);
+        struct node *n = op_node(m, ino);
+        (void)fi;
+
+        tree_lock(m->tree);
+        bool known = n->nreaders || n->file || has_lost_name(n) || op_known_locked(m, n) ||
+                     (n->attr_known && n == tree_root(m->tree));
+        tree_unlock(m->tree);
+        struct getattr *g = known ? NULL : malloc(sizeof *g);
+        if (known) {
+                op_reply_attr(req, m, n);
+        } else if (!g) {
+                fuse_reply_err(req, ENOMEM);
+        } else {
+                *g = (struct getattr){
+                        .ask = {.m = m, .n = n, .done = getattr_told, .waits = true, .looks = true},
+                        .req = req};
+                op_ask(&g->ask);
+        }
+}
+
+void op_statfs(fuse_req_t req, fuse_ino_t ino)
+{
+        (void)ino;
+        /* A bucket has no size: 8 EiB less a block, in blocks of 1 MiB, and as many names. */
+        enum { BLOCK = 1 << 20 };
+        fsblkcnt_t blocks = INT64_MAX / BLOCK;
+        struct statvfs st = {
+                .f_bsize = BLOCK,
+                .f_frsize = BLOCK,
+                .f_blocks = blocks,
+                .f_bfree = blocks,
+                .f_bavail = blocks,
+                .f_files = INT32_MAX,
+                .f_ffree = INT32_MAX,
+                .f_favail = INT32_MAX,
+                .f_namemax = 255,
+        };
+        fuse_reply_statfs(req, &st);
+}

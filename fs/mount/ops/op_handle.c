@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* op_handle.c: open files as the mount lists them, and who else has a reference. */
+#include "mount/ops/op.h"
+
+#include <stdlib.h>
+
+#include "mount/caller/fd_owners.h"
+
+#include "base/banned.h"
+
+struct handle *handle_ref(struct handle *h)
+{
+        atomic_fetch_add_explicit(&h->refs, 1, memory_order_relaxed);
+        return h;
+}
+
+void handle_unref(struct handle *h)
+{
+        if (h && atomic_fetch_sub_explicit(&h->refs, 1, memory_order_acq_rel) == 1)
+                free(h);
+}
+
+void handle_wrote(struct mount *m, struct handle *h, pid_t tid)
+{
+        tree_lock(m->tree);
+        if (h->link)
+                holders_wrote(h->holders, tid);
+        tree_unlock(m->tree);
+}
+
+void handle_list_locked(struct mount *m, struct handle *h)
+{
+        handle_ref(h);
+        h->next = m->handles;
+        h->link = &m->handles;
+        if (h->next)
+                h->next->link = &h->next;
+        m->handles = h;
+}
+
+bool handle_unlist(struct mount *m, struct handle *h)
+{
+        tree_lock(m->tree);
+        bool open = h->link != NULL;
+        if (open) {
+                *h->link = h->next;
+                if (h->next)
+                        h->next->link = h->link;
+                h->link = NULL;
+        }
+        tree_unlock(m->tree);
+        return open;
+}

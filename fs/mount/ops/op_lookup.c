@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* op_lookup.c: names.
+ *
+ * A name is asked for as an object (head) and, when there is none, as a directory (a listing of one
+ * entry); a name last seen as a directory the other way round, so that walking a path costs one
+ * request a step. Where names were looked for in vain, as programs do that make many files, one
+ * listing of what begins with the name answers for both. */
+#include "mount/ops/lookup_int.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "mount/caller/open_intent.h"
+#include "mount/tree/negative_cache.h"
+
+#include "base/banned.h"
+
+enum {
+        DOUBT = 2, /* names in vain before the next is doubted */
+        NEAR = 8,  /* names that may begin with another's and come before what is below that */
+        WIDE = 64  /* names around one that is to be made */
+};
+
+struct lookup *lookup_new(struct mount *m, struct node *parent, const char *name)
+{
+        struct lookup *l = calloc(1, sizeof *l);
+        if (!l || !(l->name = strdup(name))) {
+                free(l);
+                return NULL;
+        }
+        l->m = m;
+        l->parent = parent;
+        l->begun = tree_now_ns();
+        return l;
+}
+
+void lookup_free(struct lookup *l)
+{
+        if (!l)
+                return;
+        free(l->name);
+        free(l->key);
+        free(l);
+}
+
+void lookup_fail(struct lookup *l, int err)
+{
+        if (!l->req) {
+                ahead_end(l, err, NULL);
+                return;
+        }
+        fuse_reply_err(l->req, -err);
+        lookup_free(l);
+}
+
+static void lookup_anew(struct lookup *l)
+{
+        l->asked_head = l->asked_list = l->asked_marker = l->marker = l->listed = false;
+        l->doubted = false;
+        l->begun = tree_now_ns();
+        lookup_ask(l);
+}
+
+/* The directory may have got another name while the store was asked: once more. */
+static bool lookup_moved(struct lookup *l)
+{
+        CLEANUP(freep) char *key = NULL;
+
+        if (mount_key(l->m, l->parent, l->name, &key) || !strcmp(key, l->key))
+                return false;
+        free(l->key);
+        l->key = TAKE_PTR(key);
+        lookup_anew(l);
+        return true;
+}
+
+/* The name may have been deleted here while the store was asked: once more. */
+static bool lookup_past(struct lookup *l)
+{
+        tree_lock(l->m->tree);
+        bool past = !l->again && tree_gone_since_locked(l->m->tree, l->parent, l->name, l->begun);
+        tree_unlock(l->m->tree);
+        if (past) {
+                l->again = true;
+                lookup_anew(l);
+        }
+        return past;
+}
+
+static void lookup_granted(struct name_lock *p)
+{
+        struct lookup *l = (struct lookup *)(void *)((char *)p - offsetof(struct lookup, lock));
+
+        name_lock_drop(l->m, p);
+        if (!lookup_moved(l))
+                lookup_anew(l);
+}
+
+/* Where the store renames objects one by one, what is in a directory that is being renamed may have
+ * its new name there and the old one here: once more when that has ended. */
+static bool lookup_waits(struct lookup *l)
+{
+        struct mount *m = l->m;
+
+        tree_lock(m->tree);
+        bool barred =
+                store_caps(m->store) & STORE_CAP_RENAME && name_lock_bars_locked(m, l->parent);
+        tree_unlock(m->tree);
+        if (!barred)
+                return false;
+        l->lock = (struct name_lock){.shared = {l->parent}, .granted = lookup_granted};
+        name_lock_take(m, &l->lock);
+        return true;
+}
+
+/* Neither an object nor a directory at the store: the kernel may remember that for as long as a
+ * name. A directory stays while a file in it is not published yet. */
+static void lookup_absent(struct lookup *l)
+{
+        struct fuse_entry_param e = {.entry_timeout = mount_absent_ttl(l->m)};
+
+        if (lookup_waits(l) || lookup_moved(l))
+                return;
+        tree_lock(l->m->tree);
+        struct node *n = tree_find_locked(l->m->tree, l->parent, l->name);
+        l->parent->absent += l->parent->absent < DOUBT;
+        if (n && (n->known_ns > l->begun || name_lock_rests_locked(l->m, n) ||
+                  tree_has_unpublished_locked(l->m->tree, n))) {
+                tree_pin_locked(n);
+                op_entry_locked(l->m, n, &e);
+        } else if (n && !tree_changes_locked(n))
+                tree_remove_locked(l->m->tree, n);
+        tree_unlock(l->m->tree);
+        fuse_reply_entry(l->req, &e);
+        lookup_free(l);
+}
+
+static void lookup_found(struct lookup *l, struct node_info *info)
+{
+        struct fuse_entry_param e;
+
+        if (!l->req) {
+                ahead_end(l, 0, info);
+                return;
+        }
+        if (lookup_moved(l) || lookup_past(l))
+                return;
+        info->asked_ns = l->begun;
+        tree_lock(l->m->tree);
+        l->parent->absent = 0;
+        struct node *n = tree_find_locked(l->m->tree, l->parent, l->name);
+        if (n && name_lock_rests_locked(l->m, n))
+                tree_pin_locked(n);
+        else
+                n = tree_enter_locked(l->m->tree, l->parent, l->name, info);
+        if (n)
+                op_entry_locked(l->m, n, &e);
+        tree_unlock(l->m->tree);
+        if (!n)
+                fuse_reply_err(l->req, ENOMEM);
+        else
+                fuse_reply_entry(l->req, &e);
+        lookup_free(l);
+}
+
+/* With the attributes that the object or marker carries. */
+static void lookup_told(struct lookup *l, const struct store_object *obj, bool dir)
+{
+        struct node_info info = op_info(obj);
+        struct attr attr;
+
+        if (attr_from_object(obj, dir, &attr)) {
+                lookup_fail(l, -ENOMEM);
+                return;
+        }
+        info.attr = &attr;
+        info.dir = info.marker = dir;
+        lookup_found(l, &info);
+        attr_release(&attr);
+}
+
+static void lookup_headed(void *arg, int err, const struct store_object *obj)
+{
+        struct lookup *l = arg;
+        l->asked_head = true;
+        if (err == -ENOENT)
+                lookup_ask(l);
+        else if (err)
+                lookup_fail(l, err);
+        else
+                lookup_told(l, obj, false);
+}
+
+static void lookup_marker(void *arg, int err, const struct store_object *obj)
+{
+        struct lookup *l = arg;
+        l->asked_marker = true;
+        l->marker = false;
+        if (err == -ENOENT)
+                lookup_ask(l);
+        else if (err)
+                lookup_fail(l, err);
+        else
+                lookup_told(l, obj, true);
+}
+
+/* A directory without a marker, which carries nothing. */
+static void lookup_implicit(struct lookup *l)
+{
+        static const struct attr none;
+        struct node_info info = {.dir = true, .etag = "", .attr = &none};
+        lookup_found(l, &info);
+}
+
+static void lookup_listed(void *arg, int err, const struct store_page *page)
+{
+        struct lookup *l = arg;
+        size_t n = strlen(l->key);
+
+        l->asked_list = true;
+        if (err) {
+                lookup_fail(l, err);
+                return;
+        }
+        l->listed = page->n;
+        l->marker = page->n && !l->asked_marker && !strncmp(page->v[0].key, l->key, n) &&
+                    !strcmp(page->v[0].key + n, "/"); /* in the order of keys it is the first */
+        lookup_ask(l);
+}
+
+/* The name less its last character: a little before it in the order of names. */
+static char *begin_of(const char *name)
+{
+        size_t n = strlen(name);
+        while (n && (name[--n] & 0xc0) == 0x80)
+                continue;
+        return strndup(name, n);
+}
+
+/* What begins with the name: the name itself comes first, then names as "a.b" beside "a", then what
+ * is below it. */
+static void lookup_near(void *arg, int err, const struct store_page *page)
+{
+        struct lookup *l = arg;
+        bool all = !err && !page->next, file = false, dir = false;
+        size_t n = strlen(l->key);
+
+        l->doubted = false;
+        if (err) {
+                lookup_fail(l, err);
+                return;
+        }
+        for (size_t i = 0; i < page->n; i++) {
+                const char *key = page->v[i].key;
+                if (strncmp(key, l->key, n)) {
+                        all = all || strcmp(key, l->key) > 0;
+                        continue;
+                }
+                const char *rest = key + n;
+                file = file || !*rest;
+                dir = dir || !strcmp(rest, "/");
+                all = all || strcmp(rest, "/") > 0;
+        }
+        if (!file && (dir || all))
+                l->asked_head = l->asked_list = true;
+        if (!file && dir)
+                l->marker = l->listed = true; /* there may be one */
+        lookup_ask(l);
+}
+
+/* What is around the name, in order: there is nothing between the last that comes before it and the
+ * first behind it. */
+static void note_gap(struct lookup *l, size_t above, const char *from,
+                     const struct store_page *page)
+{
+        const char *to = NULL;
+
+        for (size_t i = 0; i < page->n && !to; i++) {
+                const char *key = page->v[i].key;
+                if (strcmp(key, l->key) > 0)
+                        to = key + above;
+                else if (strcmp(key + above, from) > 0)
+                        from = key + above;
+        }
+        if (!to && page->next)
+                return;
+        tree_lock(l->m->tree);
+        gaps_note(&l->parent->gaps, from, to, l->begun);
+        tree_unlock(l->m->tree);
+}
+
+static void lookup_wide(void *arg, int err, const struct store_page *page)
+{
+        struct lookup *l = arg;
+        size_t above = strlen(l->key) - strlen(l->name);
+        CLEANUP(freep) char *from = begin_of(l->name);
+
+        for (size_t i = 0; !err && i < page->n; i++)
+                if (strncmp(page->v[i].key, l->key, above))
+                        err = -EIO; /* not what was asked for */
+        if (!err && from)
+                note_gap(l, above, from, page);
+        lookup_near(l, err, page);
+}
+
+static int ask_near(struct lookup *l)
+{
+        struct store_list list = {.prefix = l->key, .delim = "/", .max = NEAR};
+        if (!l->creates)
+                return store_list(l->m->store, &list, lookup_near, l);
+        size_t above = strlen(l->key) - strlen(l->name);
+        CLEANUP(freep) char *dir = strndup(l->key, above), *after = begin_of(l->key);
+        if (!dir || !after)
+                return -ENOMEM;
+        list = (struct store_list){.prefix = dir, .delim = "/", .max = WIDE};
+        list.start_after = strlen(after) > above ? after : NULL;
+        return store_list(l->m->store, &list, lookup_wide, l);
+}
+
+/* What lies below the name, or its marker. */
+static int ask_below(struct lookup *l, bool marker)
+{
+        CLEANUP(freep) char *prefix = NULL;
+        if (asprintf(&prefix, "%s/", l->key) < 0)
+                return -ENOMEM;
+        struct store_list list = {.prefix = prefix, .max = 1};
+        return marker ? store_head(l->m->store, prefix, lookup_marker, l)
+                      : store_list(l->m->store, &list, lookup_listed, l);
+}
+
+/* Of a name asked for ahead: it is not there any more, or not what it was. */
+static bool lookup_in_vain(const struct lookup *l)
+{
+        return !l->req && (l->was_dir ? l->asked_list && !l->listed : l->asked_head);
+}
+
+void lookup_ask(struct lookup *l)
+{
+        int err;
+
+        if (lookup_in_vain(l)) {
+                lookup_fail(l, -ENOENT);
+                return;
+        }
+        if (l->doubted) {
+                err = ask_near(l);
+        } else if (l->marker) {
+                err = ask_below(l, true);
+        } else if (l->listed) {
+                lookup_implicit(l);
+                return;
+        } else if (!l->asked_list && (l->asked_head || l->asked_marker || l->was_dir)) {
+                err = ask_below(l, false);
+        } else if (!l->asked_head) {
+                err = store_head(l->m->store, l->key, lookup_headed, l);
+        } else {
+                lookup_absent(l);
+                return;
+        }
+        if (err)
+                lookup_fail(l, err);
+}
+
+/* What is known of the name without asking the store. */
+static bool lookup_local_locked(struct mount *m, struct node *n, struct fuse_entry_param *e)
+{
+        if (!n || !op_known_locked(m, n))
+                return false;
+        tree_pin_locked(n);
+        op_entry_locked(m, n, e);
+        return true;
+}
+
+/* Whether the name is to be made and was not there a moment ago. Whoever only looks is told what
+ * others have made since. */
+static bool lookup_makes(struct lookup *l)
+{
+        struct mount *m = l->m;
+        struct node *dir = l->parent;
+        int64_t since = tree_now_ns() - (int64_t)m->params.attr_ttl * 1000000;
+
+        l->creates = l->doubted && m->params.consistency != STRICT && m->params.threads > 1 &&
+                     caller_creates(fuse_req_ctx(l->req)->pid, l->name);
+        if (!l->creates)
+                return false;
+        tree_lock(m->tree);
+        if (dir->lost_ns > since)
+                since = dir->lost_ns;
+        bool makes =
+                !tree_find_locked(m->tree, dir, l->name) && gaps_have(dir->gaps, l->name, since);
+        tree_unlock(m->tree);
+        return makes;
+}
+
+void lookup_begin(struct lookup *l)
+{
+        struct mount *m = l->m;
+        struct fuse_entry_param e;
+
+        tree_lock(m->tree);
+        struct node *n = tree_find_locked(m->tree, l->parent, l->name);
+        bool known = lookup_local_locked(m, n, &e);
+        bool joins = !known && ahead_join_locked(l);
+        if (!known && !joins) {
+                l->begun = tree_now_ns();
+                l->was_dir = n ? n->dir : l->was_dir;
+                l->marker = l->was_dir && (!n || n->marker || !n->attr_known);
+                l->doubted = !n && !l->was_dir && l->parent->absent == DOUBT &&
+                             !(store_caps(m->store) & STORE_CAP_UNSORTED);
+        }
+        tree_unlock(m->tree);
+        if (joins)
+                return;
+        if (known) {
+                fuse_reply_entry(l->req, &e);
+                lookup_free(l);
+        } else if (lookup_makes(l)) {
+                lookup_fail(l, -ENOENT);
+        } else {
+                lookup_ask(l);
+        }
+}
+
+void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+        struct mount *m = op_mount(req);
+        struct node *dir = op_node(m, parent);
+        struct fuse_entry_param e;
+        bool was_dir = false;
+
+        tree_lock(m->tree);
+        struct node *n = tree_find_locked(m->tree, dir, name);
+        bool known = lookup_local_locked(m, n, &e);
+        struct lookup *ahead = ahead_look_locked(m, dir, name, n, known, &was_dir);
+        tree_unlock(m->tree);
+        struct lookup *l = known ? NULL : lookup_new(m, dir, name);
+        int err = l ? mount_key(m, dir, name, &l->key) : -ENOMEM;
+        if (known) {
+                fuse_reply_entry(req, &e);
+        } else if (err) {
+                fuse_reply_err(req, err == -EILSEQ || err == -EPERM ? ENOENT : -err);
+                lookup_free(l);
+        } else {
+                l->req = req;
+                l->was_dir = was_dir;
+                lookup_begin(l);
+        }
+        ahead_ask(ahead);
+}

@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* op_open.c: how a file becomes open and ceases to be.
+ *
+ * All handles of a node that may write share its file (wfile.h); while it has one, those that read
+ * do so through it. Else they share a reader of the version that is published. */
+#include "mount/ops/op.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "mount/ops/heir.h"
+#include "mount/caller/fd_owners.h"
+#include "mount/caller/exit_signal.h"
+#include "mount/ops/node_writer.h"
+
+#include "base/banned.h"
+
+enum {
+        ASK_MOST = 100, /* changes of metadata in a row that an open waits for */
+        /* The first bytes, asked for together with the version: what the kernel reads first. Of a
+         * small file all: one request, whose checksum is checked before any byte is given, and
+         * which is made again when it is wrong. Of files up to a size: reading a larger one takes
+         * far longer than the round trip that this saves, and who opens one may copy it at the
+         * store, or begin at its end. */
+        AHEAD = 128 << 10,
+        AHEAD_WHOLE = 512 << 10,
+        AHEAD_OF = 16 << 20
+};
+
+/* An open or a create under way; what becomes of it is the handle. */
+struct opening {
+        struct op_resize resize;
+        struct name_lock lock; /* until the handle is attached: what is renamed finds it then */
+        struct op_ask ask;
+        fuse_req_t req;
+        struct mount *m;
+        struct node *n;
+        struct node *dir; /* of what is created, with */
+        char *name;
+        mode_t mode;
+        char *key;
+        struct fuse_file_info fi;
+        struct handle *h;
+        pid_t opener; /* the process, when it may write */
+        bool creates;
+        unsigned asked;       /* how often the store was asked for the version */
+        struct reader *ahead; /* of the version known here, while the store is asked for it */
+        struct node *shown;   /* what the kernel opens; `n` may be another, */
+        struct node *heir;    /* pinned then, else NULL */
+        struct fuse_entry_param e;
+};
+
+static bool writes(const struct opening *o)
+{
+        return (o->fi.flags & O_ACCMODE) != O_RDONLY || o->fi.flags & O_TRUNC;
+}
+
+static struct opening *opening_new(fuse_req_t req, struct mount *m, struct node *n,
+                                   const struct fuse_file_info *fi)
+{
+        struct opening *o = calloc(1, sizeof *o);
+        if (!o)
+                return NULL;
+        *o = (struct opening){.req = req, .m = m, .n = n, .shown = n, .fi = *fi};
+        o->h = calloc(1, sizeof *o->h);
+        if (o->h) {
+                atomic_init(&o->h->refs, 1);
+                o->h->reads = (fi->flags & O_ACCMODE) != O_WRONLY;
+                if (writes(o))
+                        o->opener = process_of(fuse_req_ctx(req)->pid);
+                return o;
+        }
+        free(o);
+        return NULL;
+}
+
+static void end_reader(struct reader *r)
+{
+        if (!r)
+                return;
+        reader_close(r);
+        reader_unref(r);
+}
+
+static void unpin(struct mount *m, struct node *n)
+{
+        if (!n)
+                return;
+        tree_lock(m->tree);
+        tree_unref_locked(m->tree, n, 1);
+        tree_unlock(m->tree);
+}
+
+static void opening_free(struct opening *o)
+{
+        end_reader(o->ahead);
+        unpin(o->m, o->heir);
+        handle_unref(o->h);
+        free(o->name);
+        free(o->key);
+        free(o);
+}
+
+static void opening_fail(struct opening *o, int err)
+{
+        fuse_reply_err(o->req, -err);
+        opening_free(o);
+}
+
+static void handle_end(struct mount *m, struct handle *h);
+
+/* The handle is there, cut if that was asked for. */
+static void opened(struct op_resize *r, int err)
+{
+        struct opening *o =
+                (struct opening *)(void *)((char *)r - offsetof(struct opening, resize));
+
+        if (err) {
+                handle_end(o->m, o->h);
+                opening_fail(o, err);
+                return;
+        }
+        if (o->fi.flags & O_TRUNC && !o->creates)
+                amend_touch(o->m, o->n, fuse_req_ctx(o->req)->uid);
+        o->fi.fh = (uintptr_t)o->h;
+        if (o->creates)
+                fuse_reply_create(o->req, &o->e, &o->fi);
+        else
+                fuse_reply_open(o->req, &o->fi);
+        opening_free(o);
+}
+
+static void cut_and_open(struct opening *o)
+{
+        o->resize.file = o->h->file;
+        o->resize.user = &o->h->user;
+        o->resize.done = opened;
+        op_resize(&o->resize);
+}
+
+/* The handle writes too. Writes alone bypass the page cache: a request is then as large as the
+ * program's write. But only behind the page cache does the kernel sync each write of O_SYNC. */
+static int attach_file_locked(struct opening *o)
+{
+        o->h->holders = holders_open(&o->n->holders, o->opener);
+        if (!o->h->holders)
+                return -ENOMEM;
+        o->h->file = op_file_locked(o->m, o->n, o->key);
+        if (!o->h->file) {
+                holders_release(&o->n->holders);
+                return -ENOMEM;
+        }
+        o->fi.direct_io = (!o->h->reads && !(o->fi.flags & O_DSYNC)) || o->fi.flags & O_DIRECT;
+        o->fi.keep_cache = 0;
+        return 0;
+}
+
+static void detach_file(struct mount *m, struct node *n, struct handle *h)
+{
+        op_file_put(m, n, h->file);
+        tree_lock(m->tree);
+        holders_release(&n->holders);
+        tree_unlock(m->tree);
+}
+
+/* --- create
+ * -------------------------------------------------------------------------------------------- */
+
+/* The node for a new file, with one more reference, and `o->h` writing it. 0 or a negative errno.
+ */
+static int create_locked(struct opening *o, struct attr *attr)
+{
+        struct mount *m = o->m;
+        struct node *dir = o->dir;
+        const char *name = o->name;
+        struct node *n = tree_find_locked(m->tree, dir, name);
+        bool excl = o->fi.flags & O_EXCL;
+
+        if (n && excl && (n->file || (n->published && tree_fresh_locked(n))))
+                return -EEXIST;
+        if (n && n->dir)
+                return -EISDIR;
+        if (n) {
+                tree_pin_locked(n);
+        } else {
+                struct node_info none = {.etag = ""};
+                n = tree_enter_locked(m->tree, dir, name, &none);
+                if (!n)
+                        return -ENOMEM;
+                n->published = false;
+                n->fresh_until = 0;
+                attr_move(&n->attr, attr);
+                n->attr_known = true;
+                n->attr_now = n->attr_sent = 1;
+                n->attr_early = true;
+                amend_entries_changed_locked(dir);
+        }
+        o->n = n;
+        if (attach_file_locked(o)) {
+                tree_unref_locked(m->tree, n, 1);
+                return -ENOMEM;
+        }
+        file_create(o->h->file, &o->h->user, excl);
+        if (o->h->reads) {
+                n->nreaders++;
+                file_read_too(o->h->file);
+        }
+        tree_pin_locked(n); /* the handle's; the other is the kernel's */
+        o->h->node = n;
+        handle_list_locked(m, o->h);
+        op_entry_locked(m, n, &o->e);
+        o->e.attr_timeout = mount_absent_ttl(m); /* else the kernel asks before it opens */
+        return 0;
+}
+
+static void create_granted(struct name_lock *p)
+{
+        struct opening *o = (struct opening *)(void *)((char *)p - offsetof(struct opening, lock));
+        const struct fuse_ctx *who = fuse_req_ctx(o->req);
+        struct mount *m = o->m;
+        int err = mount_key(m, o->dir, o->name, &o->key);
+
+        tree_lock(m->tree);
+        struct attr attr =
+                amend_fresh_locked(m, o->dir, S_IFREG | (o->mode & 07777), who->uid, who->gid, 0);
+        if (!err)
+                err = create_locked(o, &attr);
+        tree_unlock(m->tree);
+        attr_release(&attr);
+        name_lock_drop(m, p);
+        if (err)
+                opening_fail(o, err);
+        else
+                cut_and_open(o);
+}
+
+void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+               struct fuse_file_info *fi)
+{
+        struct mount *m = op_mount(req);
+        struct opening *o = opening_new(req, m, NULL, fi);
+
+        if (!o || !(o->name = strdup(name))) {
+                if (o)
+                        opening_free(o);
+                fuse_reply_err(req, ENOMEM);
+                return;
+        }
+        o->creates = true;
+        o->dir = op_node(m, parent);
+        o->mode = mode;
+        o->lock = (struct name_lock){.shared = {o->dir}, .granted = create_granted};
+        name_lock_take(m, &o->lock);
+}
+
+/* --- open
+ * --------------------------------------------------------------------------------------------------
+ */
+
+/* What gives way to a node's new reader: the one before it, and one that followed a change of
+ * metadata in its place. */
+struct replaced {
+        struct reader *reader, *follower;
+};
+
+/* A reader, open, of the version that the node has. NULL: no memory. */
+static struct reader *reader_of_locked(struct mount *m, const struct node *n, const char *key)
+{
+        struct store_object obj = {.size = n->size, .has_crc = n->has_crc, .crc32c = n->crc32c};
+
+        snprintf(obj.etag, sizeof obj.etag, "%s", n->etag);
+        struct reader *r = reader_new(&m->reader_env, key, &obj);
+        if (r)
+                reader_open(r);
+        return r;
+}
+
+/* Makes the node's reader when it is of another version than what is published now, of `ahead` if
+ * that is of this one. */
+static int renew_reader_locked(struct mount *m, struct node *n, const char *key,
+                               struct reader **ahead, struct replaced *old)
+{
+        if (n->reader && strcmp(reader_etag(n->reader), n->etag))
+                old->reader = TAKE_PTR(n->reader);
+        if (!n->reader) {
+                bool same = *ahead && !strcmp(reader_etag(*ahead), n->etag) &&
+                            reader_size(*ahead) == n->size;
+                n->reader = same ? TAKE_PTR(*ahead) : reader_of_locked(m, n, key);
+                if (same && n->has_crc) /* a listing had not told it */
+                        reader_expect(n->reader, n->crc32c);
+                old->follower = amend_follow_locked(n);
+        }
+        tree_note_open_locked(m->tree, n);
+        return n->reader ? 0 : -ENOMEM;
+}
+
+static void end_replaced(struct replaced *old)
+{
+        end_reader(old->reader);
+        reader_moved(old->follower);
+        reader_unref(old->follower);
+}
+
+/* The kernel has ended the open before it sends anything else of the handle: pages from before the
+ * open are gone, unless one that was written meanwhile has brought others. */
+static void note_paged_locked(const struct handle *h)
+{
+        struct node *n = h->node;
+        if (h->turn == n->turn && !n->file)
+                n->paged = n->turn;
+}
+
+int op_source(struct mount *m, const struct handle *h, struct file **f, struct reader **r)
+{
+        struct node *n = h->node;
+        CLEANUP(freep) char *key = NULL;
+        struct reader *none = NULL;
+        struct replaced old = {0};
+        int err = 0;
+
+        tree_lock(m->tree);
+        note_paged_locked(h);
+        bool stale = !n->file && (!n->reader || strcmp(reader_etag(n->reader), n->etag));
+        if (stale && name_lock_rests_locked(m, n)) {
+                err = -EAGAIN; /* key and version are of different moments */
+        } else if (stale) {    /* a file that was written while it was open to be read is no more */
+                key = n->parked ? strdup(n->parked) : tree_key_locked(n);
+                err = key ? renew_reader_locked(m, n, key, &none, &old) : -ENOMEM;
+        }
+        if (n->file)
+                *f = file_ref(n->file);
+        else if (!err)
+                *r = reader_ref(n->reader);
+        tree_unlock(m->tree);
+        end_replaced(&old);
+        return err;
+}
+
+static int attach_reader_locked(struct opening *o, struct replaced *old)
+{
+        struct node *n = o->n;
+
+        if (n->file)
+                file_read_too(n->file);
+        int err = n->file ? 0 : renew_reader_locked(o->m, n, o->key, &o->ahead, old);
+        if (err)
+                return err;
+        n->nreaders++;
+        o->fi.noflush = !o->h->file;        /* its closes mean nothing */
+        o->fi.direct_io |= o->heir != NULL; /* the kernel's pages are those of another */
+        if (n->file || o->heir)
+                return 0; /* pages are kept from the next open on, of what is published then */
+        o->fi.keep_cache = n->paged == n->turn;
+        o->h->turn = o->fi.keep_cache ? 0 : n->turn;
+        return 0;
+}
+
+/* Whether the name went while the open waited, or leads to another version: the kernel looks it up
+ * anew then. What was deleted or replaced here and is still open may be opened again. */
+static bool is_gone_locked(const struct opening *o)
+{
+        const struct node *n = o->n;
+        if (n->unlinked)
+                return !n->file && (writes(o) || !n->reader);
+        return !n->hashed;
+}
+
+static void open_now(struct opening *o)
+{
+        struct mount *m = o->m;
+        struct node *n = o->n;
+        bool cut = o->fi.flags & O_TRUNC, write = writes(o);
+        struct replaced old = {0};
+
+        tree_lock(m->tree);
+        int err = is_gone_locked(o) ? -ESTALE : 0;
+        if (!err && o->heir && !heir_fits_locked(m, n, o->shown))
+                err = -ESTALE;
+        if (!err && write && !n->file && n->amend && o->asked++ < ASK_MOST) {
+                /* a file begins with a version that is not about to be replaced */
+                tree_unlock(m->tree);
+                op_ask_version(&o->ask);
+                return;
+        }
+        if (!err && write)
+                err = attach_file_locked(o);
+        if (!err && o->h->reads)
+                err = attach_reader_locked(o, &old);
+        if (!err) {
+                o->h->node = n;
+                tree_pin_locked(n);
+                if (o->heir)
+                        heir_take_locked(o->h, o->shown);
+                heir_settle_locked(m, fuse_req_ctx(o->req)->pid);
+                handle_list_locked(m, o->h);
+        }
+        tree_unlock(m->tree);
+        name_lock_drop(m, &o->lock);
+        if (!err && o->heir && m->session)
+                (void)fuse_lowlevel_notify_inval_inode(m->session, op_ino(m, o->shown), -1, 0);
+        end_replaced(&old);
+        if (err) {
+                if (o->h->file)
+                        detach_file(m, n, o->h);
+                opening_fail(o, err);
+        } else if (cut) {
+                cut_and_open(o);
+        } else {
+                opened(&o->resize, 0);
+        }
+}
+
+static void open_asked(struct op_ask *ask, int err)
+{
+        struct opening *o = (struct opening *)(void *)((char *)ask - offsetof(struct opening, ask));
+
+        if (!err) {
+                open_now(o);
+                return;
+        }
+        name_lock_drop(o->m, &o->lock);
+        opening_fail(o, err);
+}
+
+/* Whoever opens a file waits for the store's word on its version, and then for its first bytes:
+ * both are asked for at once, the bytes of the version known here. When it is another, the request
+ * finds nothing and the kernel opens again. Nothing is asked for what the page cache holds. */
+static void read_ahead(struct opening *o)
+{
+        const struct node *n = o->n;
+
+        tree_lock(o->m->tree);
+        bool useful = !writes(o) && !n->reader && !n->amend && n->size && n->size <= AHEAD_OF &&
+                      *n->etag && n->paged != n->turn;
+        if (useful)
+                o->ahead = reader_of_locked(o->m, n, o->key);
+        tree_unlock(o->m->tree);
+        if (o->ahead)
+                reader_ahead(o->ahead, reader_size(o->ahead) <= AHEAD_WHOLE ? AHEAD_WHOLE : AHEAD);
+}
+
+/* Whether what was replaced while the open waited has an heir: then that is opened. */
+static bool open_heir(struct opening *o)
+{
+        struct mount *m = o->m;
+
+        tree_lock(m->tree);
+        struct node *heir = writes(o) ? NULL : heir_of_locked(m, o->n);
+        if (heir && !o->heir && !heir_is_due_locked(m, fuse_req_ctx(o->req)->pid))
+                heir = NULL; /* the kernel may find it by itself */
+        if (heir)
+                tree_pin_locked(heir);
+        tree_unlock(m->tree);
+        if (!heir)
+                return false;
+        name_lock_drop(m, &o->lock);
+        unpin(m, o->heir);
+        o->n = o->heir = heir;
+        free(TAKE_PTR(o->key));
+        o->lock.shared[0] = heir;
+        name_lock_take(m, &o->lock);
+        return true;
+}
+
+static void open_granted(struct name_lock *p)
+{
+        struct opening *o = (struct opening *)(void *)((char *)p - offsetof(struct opening, lock));
+        struct node *n = o->n;
+
+        tree_lock(o->m->tree);
+        o->key = tree_key_locked(n);
+        bool gone = is_gone_locked(o), known = gone || op_open_known_locked(n, o->fi.flags);
+        tree_unlock(o->m->tree);
+        if (gone && open_heir(o))
+                return;
+        o->ask = (struct op_ask){.m = o->m, .n = n, .done = open_asked};
+        if (!o->key) {
+                open_asked(&o->ask, -ENOMEM);
+        } else if (known) {
+                open_now(o);
+        } else {
+                read_ahead(o);
+                op_ask_version(&o->ask);
+        }
+}
+
+void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+        struct mount *m = op_mount(req);
+        struct node *n = op_node(m, ino);
+        struct opening *o = opening_new(req, m, n, fi);
+
+        if (!o) {
+                fuse_reply_err(req, ENOMEM);
+                return;
+        }
+        o->lock = (struct name_lock){.shared = {n}, .granted = open_granted};
+        name_lock_take(m, &o->lock);
+}
+
+/* --- release
+ * ----------------------------------------------------------------------------------------------
+ */
+
+static void handle_end(struct mount *m, struct handle *h)
+{
+        struct node *n = h->node;
+        struct reader *shown = NULL;
+        struct file *read = NULL;
+
+        if (!handle_unlist(m, h))
+                return;
+        if (h->file)
+                detach_file(m, n, h);
+        tree_lock(m->tree);
+        note_paged_locked(h);
+        if (h->reads && !--n->nreaders) {
+                shown = TAKE_PTR(n->reader);
+                if (!n->nwriters) /* it was left for readers alone */
+                        read = TAKE_PTR(n->file);
+                tree_note_open_locked(m->tree, n);
+        }
+        if (h->shown)
+                heir_drop_locked(m, h->shown);
+        tree_unref_locked(m->tree, n, 1);
+        tree_unlock(m->tree);
+        end_reader(shown);
+        file_unref(read);
+        handle_unref(h);
+}
+
+/* The mount ends: what no close published never will be. */
+static void give_up(struct mount *m, struct handle *h)
+{
+        if (!h->file || !op_file_is_last(m, h->node) || !file_dirty(h->file))
+                return;
+        METRIC_ADD(kills_aborted, 1);
+        file_abort(h->file, -ECANCELED);
+}
+
+void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+        struct mount *m = op_mount(req);
+        struct handle *h = (struct handle *)(uintptr_t)fi->fh;
+        (void)ino;
+
+        handle_end(m, h);
+        fuse_reply_err(req, 0);
+}
+
+void op_release_all(struct mount *m)
+{
+        struct handle *h;
+        do {
+                tree_lock(m->tree);
+                h = m->handles;
+                tree_unlock(m->tree);
+                if (!h)
+                        continue;
+                give_up(m, h);
+                handle_end(m, h);
+        } while (h);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* op_truncate.c: truncate and fallocate. */
+#include "mount/ops/op.h"
+
+#include <errno.h>
+#include <linux/falloc.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "mount/rename/attr_sync.h"
+#include "mount/ops/node_writer.h"
+
+#include "base/banned.h"
+
+/* One change of size; by name it is published before the reply, unless somebody has the file open
+ * for writing, whose close does it. */
+struct sizing {
+        struct op_resize resize;
+        struct name_lock lock; /* by name */
+        struct file_commit commit;
+        struct op_ask ask;
+        fuse_req_t req;
+        struct mount *m;
+        struct node *n;
+        struct handle *handle; /* unless by name */
+        char *key;
+        bool plain_reply; /* of fallocate */
+        bool by_name;     /* the file is ours to put */
+};
+
+static void sizing_end(struct sizing *z, int err)
+{
+        if (z->by_name && z->resize.file)
+                op_file_put(z->m, z->n, z->resize.file);
+        if (z->by_name)
+                name_lock_drop(z->m, &z->lock);
+        else
+                file_unref(z->resize.file);
+        handle_unref(z->handle);
+        if (err || z->plain_reply)
+                fuse_reply_err(z->req, -err);
+        else
+                op_reply_attr(z->req, z->m, z->n);
+        free(z->key);
+        free(z);
+}
+
+static void sizing_published(struct file_commit *c, int err, const struct store_object *obj)
+{
+        (void)obj;
+        sizing_end((struct sizing *)(void *)((char *)c - offsetof(struct sizing, commit)), err);
+}
+
+static void resized(struct op_resize *r, int err)
+{
+        struct sizing *z = (struct sizing *)(void *)((char *)r - offsetof(struct sizing, resize));
+
+        if (!err)
+                amend_touch(z->m, z->n, fuse_req_ctx(z->req)->uid);
+        if (err || !z->by_name || !op_file_is_last(z->m, z->n)) {
+                sizing_end(z, err);
+                return;
+        }
+        z->commit.done = sizing_published;
+        file_commit(r->file, r->user, &z->commit);
+}
+
+static void resize_by_name(struct sizing *z)
+{
+        tree_lock(z->m->tree);
+        z->resize.file = op_file_locked(z->m, z->n, z->key);
+        tree_unlock(z->m->tree);
+        if (z->resize.file)
+                op_resize(&z->resize);
+        else
+                sizing_end(z, -ENOMEM);
+}
+
+static void sizing_asked(struct op_ask *ask, int err)
+{
+        struct sizing *z = (struct sizing *)(void *)((char *)ask - offsetof(struct sizing, ask));
+
+        if (err)
+                sizing_end(z, err);
+        else
+                resize_by_name(z);
+}
+
+static void sizing_granted(struct name_lock *p)
+{
+        struct sizing *z = (struct sizing *)(void *)((char *)p - offsetof(struct sizing, lock));
+        struct node *n = z->n;
+
+        tree_lock(z->m->tree);
+        z->key = tree_key_locked(n);
+        bool known = n->file || (!z->resize.size && n->published && n->attr_known);
+        /* It was replaced or removed while this waited: nobody will see it any more. */
+        bool gone = n->unlinked && !n->file;
+        tree_unlock(z->m->tree);
+        z->ask = (struct op_ask){.m = z->m, .n = n, .done = sizing_asked};
+        if (!z->key)
+                sizing_end(z, -ENOMEM);
+        else if (gone)
+                sizing_end(z, 0);
+        else if (known)
+                resize_by_name(z);
+        else
+                op_ask(&z->ask);
+}
+
+static struct sizing *sizing_new(fuse_req_t req, struct mount *m, struct node *n, uint64_t size)
+{
+        struct sizing *z = calloc(1, sizeof *z);
+        if (!z) {
+                fuse_reply_err(req, ENOMEM);
+                return NULL;
+        }
+        z->req = req;
+        z->m = m;
+        z->n = n;
+        z->resize.size = size;
+        z->resize.done = resized;
+        return z;
+}
+
+static void resize_handle(struct sizing *z, struct handle *h)
+{
+        z->handle = handle_ref(h);
+        z->resize.file = file_ref(h->file);
+        z->resize.user = &h->user;
+        op_resize(&z->resize);
+}
+
+void op_set_size(fuse_req_t req, struct mount *m, struct node *n, uint64_t size,
+                 struct fuse_file_info *fi)
+{
+        struct handle *h = fi ? (struct handle *)(uintptr_t)fi->fh : NULL;
+        struct sizing *z = sizing_new(req, m, n, size);
+
+        if (!z)
+                return;
+        if (h && h->file) {
+                resize_handle(z, h);
+                return;
+        }
+        z->by_name = true;
+        z->lock = (struct name_lock){.shared = {n}, .granted = sizing_granted};
+        name_lock_take(m, &z->lock);
+}
+
+void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len,
+                  struct fuse_file_info *fi)
+{
+        struct mount *m = op_mount(req);
+        struct handle *h = (struct handle *)(uintptr_t)fi->fh;
+        uint64_t end = (uint64_t)off + (uint64_t)len;
+
+        if (mode & ~FALLOC_FL_KEEP_SIZE || !h->file) {
+                fuse_reply_err(req, mode & ~FALLOC_FL_KEEP_SIZE ? EOPNOTSUPP : EBADF);
+        } else if (end > INT64_MAX) {
+                fuse_reply_err(req, EFBIG);
+        } else if (mode & FALLOC_FL_KEEP_SIZE || end <= file_size(h->file)) {
+                file_announce(h->file, end); /* there is no space to be reserved */
+                fuse_reply_err(req, 0);
+        } else {
+                struct sizing *z = sizing_new(req, m, op_node(m, ino), end);
+                if (!z)
+                        return;
+                z->plain_reply = true;
+                resize_handle(z, h);
+        }
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stat_prefetch.c: see stat_prefetch.h. */
+#include "mount/ops/stat_prefetch.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "mount/ops/lookup_int.h"
+
+#include "base/banned.h"
+
+/* Requests at once, as many as the store takes together: no other request waits for long. */
+enum { FLYING_LEAST = 8, FLYING_MOST = ROLL_MOST };
+
+void ahead_init(struct mount *m)
+{
+        uint64_t most = m->params.connections;
+
+        m->ahead.rolls.most = AHEAD_ROLLS;
+        m->ahead.most = most < FLYING_LEAST  ? FLYING_LEAST
+                        : most > FLYING_MOST ? FLYING_MOST
+                                             : (unsigned)most;
+}
+
+static int64_t ttl_ns(const struct mount *m)
+{
+        return (int64_t)m->params.attr_ttl * 1000000;
+}
+
+void ahead_list_locked(struct mount *m, struct node *dir, const void *teller)
+{
+        if (m->params.consistency != STRICT && m->params.attr_ttl)
+                roll_begin(&m->ahead.rolls, &dir->roll, teller);
+}
+
+void ahead_tell_locked(struct node *dir, const void *teller, uint64_t off, const char *name,
+                       uint64_t ino, bool is_dir)
+{
+        roll_tell(dir->roll, teller, off, name, ino, is_dir);
+}
+
+static struct lookup *flying_locked(const struct mount *m, const struct node *dir, const char *name)
+{
+        struct lookup *l = m->ahead.flying;
+        while (l && (l->parent != dir || strcmp(l->name, name)))
+                l = l->flying_next;
+        return l;
+}
+
+/* Whether the node tells of a name what may not be asked for past those who use it. */
+static bool in_use_locked(const struct node *n)
+{
+        return n->file || n->amend || n->nreaders || n->parked;
+}
+
+static struct lookup *begin_locked(struct mount *m, struct node *dir, const char *name, bool is_dir)
+{
+        const struct node *n = tree_find_locked(m->tree, dir, name);
+
+        if ((n && (in_use_locked(n) || op_known_locked(m, n))) || flying_locked(m, dir, name))
+                return NULL;
+        struct lookup *l = lookup_new(m, dir, name);
+        if (!l)
+                return NULL;
+        l->was_dir = l->marker = is_dir;
+        tree_pin_locked(dir);
+        l->flying_next = m->ahead.flying;
+        m->ahead.flying = l;
+        m->ahead.nflying++;
+        roll_asked(dir->roll);
+        return l;
+}
+
+struct lookup *ahead_look_locked(struct mount *m, struct node *dir, const char *name,
+                                 struct node *n, bool known, bool *was_dir)
+{
+        struct lookup *list = NULL, **last = &list;
+        int64_t spare = ttl_ns(m) / 2 - m->ahead.took_ns;
+        bool is_dir;
+
+        if (!dir->roll)
+                return NULL;
+        bool hit = known ? n->ahead : flying_locked(m, dir, name) != NULL;
+        if (n)
+                n->ahead = false;
+        struct walk *w = roll_look(dir->roll, tree_ino_locked(m->tree, dir, name), tree_now_ns(),
+                                   hit, was_dir);
+        while (w && spare > 0 && m->ahead.nflying < m->ahead.most) {
+                const char *next = roll_next(dir->roll, w, spare, &is_dir);
+                if (!next)
+                        break;
+                if ((*last = begin_locked(m, dir, next, is_dir)))
+                        last = &(*last)->next;
+        }
+        return list;
+}
+
+void ahead_ask(struct lookup *list)
+{
+        while (list) {
+                struct lookup *l = list;
+                list = TAKE_PTR(l->next);
+                int err = mount_key(l->m, l->parent, l->name, &l->key);
+                if (err)
+                        ahead_end(l, err, NULL);
+                else
+                        lookup_ask(l);
+        }
+}
+
+bool ahead_join_locked(struct lookup *l)
+{
+        struct lookup *same = flying_locked(l->m, l->parent, l->name);
+        if (!same)
+                return false;
+        l->next = same->waits;
+        same->waits = l;
+        return true;
+}
+
+/* Whether the answer is of what has the name still, and nobody changes that. */
+static bool holds_locked(const struct lookup *l, const struct node *n)
+{
+        CLEANUP(freep) char *above = tree_key_locked(l->parent);
+        size_t len = above ? strlen(above) : 0;
+
+        if (!above || strncmp(l->key, above, len) || strcmp(l->key + len, l->name))
+                return false; /* the directory has got another name */
+        return !(n && in_use_locked(n)) && !name_lock_changes_locked(l->m, l->parent, n) &&
+               !tree_gone_since_locked(l->m->tree, l->parent, l->name, l->begun);
+}
+
+/* The node stays for who comes to look at it. */
+static void keep_locked(struct mount *m, struct node *n)
+{
+        struct node **kept = &m->ahead.kept[m->ahead.turn++ % AHEAD_KEPT];
+        if (*kept)
+                tree_unref_locked(m->tree, *kept, 1);
+        *kept = n;
+}
+
+static void take_locked(const struct lookup *l, struct node_info *info)
+{
+        struct mount *m = l->m;
+        struct node *n = tree_find_locked(m->tree, l->parent, l->name);
+
+        if (!holds_locked(l, n))
+                return;
+        info->asked_ns = l->begun;
+        n = tree_enter_locked(m->tree, l->parent, l->name, info);
+        if (!n)
+                return;
+        if (n->known_ns == l->begun) { /* believed from when it was asked for on, not from now */
+                int64_t until = l->begun + ttl_ns(m);
+                n->fresh_until = until < n->fresh_until ? until : n->fresh_until;
+                n->ahead = !l->waits;
+        }
+        keep_locked(m, n);
+}
+
+void ahead_end(struct lookup *l, int err, struct node_info *info)
+{
+        struct mount *m = l->m;
+        struct lookup **pp = &m->ahead.flying;
+
+        tree_lock(m->tree);
+        while (*pp != l)
+                pp = &(*pp)->flying_next;
+        *pp = l->flying_next;
+        m->ahead.nflying--;
+        if (info) {
+                m->ahead.took_ns = (m->ahead.took_ns * 3 + tree_now_ns() - l->begun) / 4;
+                take_locked(l, info);
+        }
+        struct lookup *waits = TAKE_PTR(l->waits);
+        tree_unref_locked(m->tree, l->parent, 1);
+        tree_unlock(m->tree);
+        lookup_free(l);
+        while (waits) {
+                struct lookup *w = waits;
+                waits = TAKE_PTR(w->next);
+                if (err && err != -ENOENT)
+                        lookup_fail(w, err);
+                else
+                        lookup_begin(w);
+        }
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stat_prefetch.h: names of a directory that are asked for before they are looked at, since
+ * somebody goes through what was listed. Answers go to the tree as those of a lookup do, and are
+ * believed as long as if it had been made when they were asked for. */
+#ifndef CKPTFS_MOUNT_STAT_PREFETCH_H
+#define CKPTFS_MOUNT_STAT_PREFETCH_H
+
+#include "mount/tree/readdir_history.h"
+
+struct lookup;
+struct mount;
+struct node;
+struct node_info;
+
+enum { AHEAD_KEPT = 256, AHEAD_ROLLS = 16 << 20 };
+
+/* A mount's, guarded by the tree's lock. */
+struct ahead {
+        struct rolls rolls;
+        struct lookup *flying;
+        unsigned nflying, most;
+        int64_t took_ns;               /* what a request takes */
+        struct node *kept[AHEAD_KEPT]; /* pinned until they are looked at, the oldest at `turn` */
+        unsigned turn;
+};
+
+void ahead_init(struct mount *m);
+
+/* `teller` begins to list the directory, and tells a name; see readdir_history.h. */
+void ahead_list_locked(struct mount *m, struct node *dir, const void *teller);
+void ahead_tell_locked(struct node *dir, const void *teller, uint64_t off, const char *name,
+                       uint64_t ino, bool is_dir);
+
+/* The kernel looks at a name, which has the node `n` if any; `known`: it need not be asked for.
+ * *was_dir is set when it was listed as a directory. Returns what is to be asked for now:
+ * ahead_ask() it, once the tree is unlocked. */
+struct lookup *ahead_look_locked(struct mount *m, struct node *dir, const char *name,
+                                 struct node *n, bool known, bool *was_dir);
+void ahead_ask(struct lookup *list);
+
+/* Whether the same name is being asked for: then the lookup begins anew when that has ended. */
+bool ahead_join_locked(struct lookup *l);
+
+/* A lookup ahead has ended with what the store said, or with -errno and NULL. Those who wait for it
+ * get an error of the store, and ask what they would have asked when nothing was found. */
+void ahead_end(struct lookup *l, int err, struct node_info *info);
+
+#endif

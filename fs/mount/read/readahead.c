@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* readahead.c: see readahead.h. */
+#include "mount/read/readahead.h"
+
+#include <stddef.h>
+
+#include "base/banned.h"
+
+static bool belongs(const struct stream *s, uint64_t off)
+{
+        /* Behind the front by at most the window: what the kernel asks for out of order. */
+        uint64_t back = s->window > WINDOW_SLACK ? s->window : WINDOW_SLACK;
+        uint64_t low = s->next > back ? s->next - back : 0;
+        if (low < s->start)
+                low = s->start;
+        uint64_t front = s->ahead > s->next ? s->ahead : s->next;
+        return s->used && off >= low && off <= front + WINDOW_SLACK;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+        return a > b ? a - b : b - a;
+}
+
+static struct stream *find(struct windows *w, uint64_t off)
+{
+        struct stream *best = NULL;
+        for (int i = 0; i < WINDOW_STREAMS; i++) {
+                struct stream *s = &w->v[i];
+                if (belongs(s, off) &&
+                    (!best || distance(s->next, off) < distance(best->next, off)))
+                        best = s;
+        }
+        return best;
+}
+
+static struct stream *oldest(struct windows *w)
+{
+        struct stream *old = &w->v[0];
+        for (int i = 0; i < WINDOW_STREAMS; i++) {
+                if (!w->v[i].used)
+                        return &w->v[i];
+                if (w->v[i].seq < old->seq)
+                        old = &w->v[i];
+        }
+        return old;
+}
+
+static uint64_t active(const struct windows *w)
+{
+        uint64_t n = 0;
+        for (int i = 0; i < WINDOW_STREAMS; i++)
+                n += w->v[i].used && w->v[i].window;
+        return n ? n : 1;
+}
+
+static void grow(struct windows *w, struct stream *s, bool waited)
+{
+        uint64_t most = w->max / active(w);
+        if (s->window < WINDOW_SECOND) {
+                s->window = WINDOW_SECOND;
+                s->grow_at = s->next;
+        } else if (waited && s->next >= s->grow_at) {
+                s->window *= 2;
+                s->grow_at = s->next + s->window / 8;
+        }
+        if (s->window > most)
+                s->window = most;
+}
+
+struct stream *windows_hit(struct windows *w, uint64_t off, uint64_t len, bool waited,
+                           struct stream *evicted)
+{
+        struct stream *s = find(w, off);
+
+        evicted->used = false;
+        if (!s) {
+                s = oldest(w);
+                *evicted = *s;
+                *s = (struct stream){.used = true, .start = off, .next = off, .ahead = off};
+                if (off == 0)
+                        s->window = WINDOW_FIRST;
+        } else if (off + len > s->next) {
+                grow(w, s, waited);
+        }
+        if (off + len > s->next)
+                s->next = off + len;
+        s->seq = ++w->seq;
+        return s;
+}
+
+uint64_t windows_next(const struct windows *w, const struct stream *s, uint64_t size)
+{
+        uint64_t front = s->ahead > s->next ? s->ahead : s->next;
+        uint64_t end = s->next + s->window < size ? s->next + s->window : size;
+        uint64_t want = s->window / 4;
+
+        if (want < WINDOW_REQUEST)
+                want = WINDOW_REQUEST;
+        if (want > w->read_size)
+                want = w->read_size;
+        if (front >= end)
+                return 0;
+        if (end - front < want && end != size)
+                return 0; /* whole requests only, until the end of the file */
+        return end - front < want ? end - front : want;
+}

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reader.c: see reader.h; what to fetch, and what becomes of it.
+ *
+ * Ranges are requested, fill up on an I/O thread and are handed to the reads that wait for them
+ * from that same thread: reader_serve_locked() runs after every change. Memory is given back
+ * outside the lock, since that may wake a read. */
+#include "mount/read/reader_int.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/metrics.h"
+
+#include "base/banned.h"
+
+struct reader *reader_new(const struct reader_env *env, const char *key,
+                          const struct store_object *obj)
+{
+        struct reader *r = calloc(1, sizeof *r);
+        if (!r || !(r->key = strdup(key))) {
+                free(r);
+                return NULL;
+        }
+        atomic_init(&r->refs, 1);
+        r->env = env;
+        r->obj = *obj;
+        r->locked.windows.max = env->max_window;
+        r->locked.windows.read_size = env->read_size;
+        pthread_mutex_init(&r->mtx, NULL);
+        return r;
+}
+
+struct reader *reader_ref(struct reader *r)
+{
+        atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
+        return r;
+}
+
+void reader_unref(struct reader *r)
+{
+        if (!r || atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) > 1)
+                return;
+        pthread_mutex_destroy(&r->mtx);
+        free(r->key);
+        free(r);
+}
+
+const char *reader_etag(const struct reader *r)
+{
+        return r->obj.etag;
+}
+
+uint64_t reader_size(const struct reader *r)
+{
+        return r->obj.size;
+}
+
+int reader_rename(struct reader *r, const char *key, const char *etag)
+{
+        char *copy = strdup(key);
+        if (!copy)
+                return -ENOMEM;
+        pthread_mutex_lock(&r->mtx);
+        char *old = r->key;
+        r->key = copy;
+        snprintf(r->obj.etag, sizeof r->obj.etag, "%s", etag);
+        r->locked.turn++;
+        pthread_mutex_unlock(&r->mtx);
+        free(old);
+        return 0;
+}
+
+/* --- fetching --- */
+
+static int fetch_locked(struct reader *r, struct range *g);
+
+static int range_data(void *arg, uint64_t at, const void *p, size_t n)
+{
+        struct range *g = arg;
+        struct reader *r = g->reader;
+
+        if (__atomic_load_n(&g->dead, __ATOMIC_RELAXED))
+                return -ECANCELED;
+        if (at + n > g->len)
+                return -EIO; /* more than was asked for */
+        range_fill(g, at, p, n);
+        pthread_mutex_lock(&r->mtx);
+        g->filled = at + n;
+        if (!g->hold)
+                reader_serve_locked(r);
+        reader_unlock(r);
+        return 0;
+}
+
+/* Whether to fetch the range once more: it arrived with a wrong checksum, or its object was renamed
+ * meanwhile and is to be had at another key. */
+static bool again_locked(const struct reader *r, struct range *g, int err)
+{
+        if (g->dead)
+                return false;
+        if (g->turn != r->locked.turn)
+                return err == -ENOENT || err == -ESTALE;
+        return err == -EBADMSG && g->hold && !g->tries++;
+}
+
+/* The errno a program sees for a version that is no longer to be had. */
+static int read_errno(int err)
+{
+        return err == -ENOENT ? -ESTALE : err == -EBADMSG ? -EIO : err;
+}
+
+/* Keeps a range whose version is on its way elsewhere. */
+static bool park_locked(struct reader *r, struct range *g, int err)
+{
+        if (!r->locked.moving || g->dead || g->turn != r->locked.turn ||
+            (err != -ENOENT && err != -ESTALE))
+                return false;
+        g->parked = r->locked.parked;
+        r->locked.parked = g;
+        return true;
+}
+
+static void range_done(void *arg, int err, const struct store_got *got)
+{
+        struct range *g = arg;
+        struct reader *r = g->reader;
+
+        pthread_mutex_lock(&r->mtx);
+        if (err && park_locked(r, g, err)) {
+                reader_unlock(r);
+                return;
+        }
+        g->flying = false;
+        if (!err && got->bytes != g->len)
+                err = -EIO;
+        if (err && again_locked(r, g, err)) {
+                g->filled = 0;
+                err = fetch_locked(r, g);
+                if (!err) {
+                        reader_unlock(r);
+                        reader_unref(r);
+                        return;
+                }
+        }
+        if (!err)
+                g->crc = got->crc32c;
+        if (err == -EBADMSG)
+                r->locked.err =
+                        -EIO; /* else the kernel asks again for less, which has no checksum */
+        if (err && !g->dead) {
+                g->err = read_errno(err);
+                reader_drop_range_locked(r, g);
+                reader_fail_locked(r, g->off, g->len, g->err);
+        }
+        if (!g->dead && g->consumed >= g->len)
+                reader_drop_range_locked(r, g);
+        reader_put_range_locked(r, g);
+        reader_serve_locked(r);
+        reader_unlock(r);
+        reader_unref(r);
+}
+
+void reader_moving(struct reader *r)
+{
+        if (!r)
+                return;
+        pthread_mutex_lock(&r->mtx);
+        r->locked.moving++;
+        pthread_mutex_unlock(&r->mtx);
+}
+
+void reader_moved(struct reader *r)
+{
+        if (!r)
+                return;
+        pthread_mutex_lock(&r->mtx);
+        struct range *g = --r->locked.moving ? NULL : r->locked.parked;
+        if (g)
+                r->locked.parked = NULL;
+        pthread_mutex_unlock(&r->mtx);
+        while (g) {
+                struct range *next = g->parked;
+                range_done(g, -ESTALE, NULL);
+                g = next;
+        }
+}
+
+static int fetch_locked(struct reader *r, struct range *g)
+{
+        struct store_get get = {
+                .key = r->key,
+                .off = g->off,
+                .len = g->len,
+                .if_match = r->obj.etag[0] ? r->obj.etag : NULL,
+                .data = range_data,
+                .done = range_done,
+                .arg = g,
+        };
+        g->turn = r->locked.turn;
+        int err = store_get(r->env->store, &get);
+        if (!err) {
+                g->flying = true;
+                reader_ref(r);
+        }
+        return err;
+}
+
+/* Requests [off, off+len). 0, -EAGAIN when there is no memory now, or why it cannot be requested.
+ */
+static int request_locked(struct reader *r, uint64_t off, uint64_t len, enum pool_want want)
+{
+        struct range *g = range_new(r->env->pool, off, len, want);
+        if (!g)
+                return -EAGAIN;
+        g->reader = r;
+        g->hold = off == 0 && len == r->obj.size;
+        int err = fetch_locked(r, g);
+        if (err) {
+                reader_put_range_locked(r, g);
+                return err;
+        }
+        g->refs++; /* the request's; the first is the list's */
+        g->next = r->locked.ranges;
+        r->locked.ranges = g;
+        return 0;
+}
+
+static uint64_t gap_end_locked(const struct reader *r, uint64_t at, uint64_t end)
+{
+        for (const struct range *g = r->locked.ranges; g; g = g->next)
+                if (g->off > at && g->off < end)
+                        end = g->off;
+        return end;
+}
+
+/* Requests what of the read is neither here nor on its way. */
+static int demand_locked(struct reader *r, struct stream *s, const struct read_op *op,
+                         enum pool_want want)
+{
+        uint64_t at = op->off, end = op->off + op->len;
+
+        while (at < end) {
+                struct range *g = reader_find_range_locked(r, at);
+                uint64_t stop = g ? g->off + g->len : gap_end_locked(r, at, end);
+                int err = g ? 0 : request_locked(r, at, stop - at, want);
+                if (err)
+                        return err;
+                if (g)
+                        METRIC_ADD(readahead_hits, (stop < end ? stop : end) - at);
+                at = stop;
+                if (s->ahead < at)
+                        s->ahead = at;
+        }
+        return 0;
+}
+
+static void prefetch_locked(struct reader *r, struct stream *s)
+{
+        uint64_t n;
+        while ((n = windows_next(&r->locked.windows, s, r->obj.size))) {
+                uint64_t from = s->ahead > s->next ? s->ahead : s->next;
+                struct range *g = reader_find_range_locked(r, from);
+                if (g) {
+                        s->ahead = g->off + g->len;
+                        continue;
+                }
+                uint64_t stop = gap_end_locked(r, from, from + n);
+                if (request_locked(r, from, stop - from, POOL_TRY))
+                        return;
+                s->ahead = stop;
+        }
+}
+
+/* Drops what an abandoned stream had fetched ahead. */
+static void abandon_locked(struct reader *r, const struct stream *s)
+{
+        struct range *next;
+        for (struct range *g = s->used ? r->locked.ranges : NULL; g; g = next) {
+                next = g->next;
+                if (g->off >= s->next && g->off < s->ahead && !g->consumed) {
+                        METRIC_ADD(readahead_waste, g->len);
+                        reader_drop_range_locked(r, g);
+                }
+        }
+}
+
+static void start_locked(struct reader *r, struct read_op *op, enum pool_want want);
+
+/* There is room now, or there will be none: what one read needs is taken all the same, so that
+ * reads go on however full memory is. */
+static void starved_ready(struct pool_waiter *w)
+{
+        struct read_op *op =
+                (struct read_op *)(void *)((char *)w - offsetof(struct read_op, starved));
+        struct reader *r = op->reader;
+
+        pthread_mutex_lock(&r->mtx);
+        start_locked(r, op, POOL_OVER);
+        reader_serve_locked(r);
+        reader_unlock(r);
+        reader_unref(r);
+}
+
+/* Whether the store has begun with half of what is on its way. Else a larger window would only make
+ * the queue longer: what holds the reader up is neither the network nor the store. */
+static bool is_begun_locked(const struct reader *r)
+{
+        unsigned flying = 0, silent = 0;
+        for (const struct range *g = r->locked.ranges; g; g = g->next) {
+                flying += g->flying;
+                silent += g->flying && !g->filled;
+        }
+        return silent <= 1 + flying / 2;
+}
+
+static void start_locked(struct reader *r, struct read_op *op, enum pool_want want)
+{
+        struct stream evicted;
+        struct reply rep;
+        enum op_state state = reader_look_locked(r, op, &rep);
+        bool waits = (state == OP_WAITS || state == OP_LACKS) && is_begun_locked(r);
+        struct stream *s = windows_hit(&r->locked.windows, op->off, op->len, waits, &evicted);
+
+        abandon_locked(r, &evicted);
+        int err = demand_locked(r, s, op, want);
+        if (err == -EAGAIN && want != POOL_OVER) {
+                op->reader = reader_ref(r);
+                op->starved.ready = starved_ready;
+                if (pool_wait(r->env->pool, &op->starved))
+                        return;
+                reader_unref(r);
+                err = demand_locked(r, s, op, POOL_OVER);
+        }
+        op->next = r->locked.pending;
+        r->locked.pending = op;
+        if (err)
+                reader_fail_locked(r, op->off, op->len, err == -EAGAIN ? -ENOMEM : err);
+        else
+                prefetch_locked(r, s);
+}
+
+void reader_start_locked(struct reader *r, struct read_op *op)
+{
+        start_locked(r, op, POOL_MUST);
+}
+
+void reader_read(struct reader *r, struct read_op *op)
+{
+        if (op->off >= r->obj.size) {
+                op->done(op, 0, NULL, 0);
+                return;
+        }
+        if (op->len > r->obj.size - op->off)
+                op->len = (size_t)(r->obj.size - op->off);
+        reader_ref(r);
+        pthread_mutex_lock(&r->mtx);
+        int err = r->locked.err;
+        if (!err) {
+                reader_start_locked(r, op);
+                reader_serve_locked(r);
+        }
+        reader_unlock(r);
+        if (err)
+                op->done(op, err, NULL, 0);
+        reader_unref(r);
+}
+
+void reader_expect(struct reader *r, uint32_t crc32c)
+{
+        pthread_mutex_lock(&r->mtx);
+        r->obj.has_crc = true;
+        r->obj.crc32c = crc32c;
+        pthread_mutex_unlock(&r->mtx);
+}
+
+void reader_ahead(struct reader *r, uint64_t n)
+{
+        pthread_mutex_lock(&r->mtx);
+        (void)request_locked(r, 0, n < r->obj.size ? n : r->obj.size, POOL_TRY);
+        pthread_mutex_unlock(&r->mtx);
+}
+
+/* --- life --- */
+
+void reader_open(struct reader *r)
+{
+        pthread_mutex_lock(&r->mtx);
+        r->locked.opens++;
+        pthread_mutex_unlock(&r->mtx);
+}
+
+static bool awaited_locked(const struct reader *r, const struct range *g)
+{
+        for (const struct read_op *op = r->locked.pending; op; op = op->next)
+                if (op->off < g->off + g->len && g->off < op->off + op->len)
+                        return true;
+        return false;
+}
+
+static size_t drop_idle_locked(struct reader *r, bool all)
+{
+        struct range *next;
+        size_t bytes = 0;
+        for (struct range *g = r->locked.ranges; g; g = next) {
+                next = g->next;
+                if (!all && (g->flying || g->refs > 1 || awaited_locked(r, g)))
+                        continue;
+                bytes += (size_t)g->len;
+                reader_drop_range_locked(r, g);
+        }
+        return bytes;
+}
+
+void reader_close(struct reader *r)
+{
+        pthread_mutex_lock(&r->mtx);
+        if (!--r->locked.opens)
+                drop_idle_locked(r, true);
+        reader_unlock(r);
+}
+
+void reader_fail(struct reader *r, int err)
+{
+        if (!r)
+                return;
+        pthread_mutex_lock(&r->mtx);
+        if (!r->locked.err)
+                r->locked.err = err;
+        drop_idle_locked(r, true);
+        reader_serve_locked(r);
+        reader_unlock(r);
+}
+
+size_t reader_shrink(struct reader *r)
+{
+        pthread_mutex_lock(&r->mtx);
+        size_t bytes = drop_idle_locked(r, false);
+        reader_unlock(r);
+        return bytes;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reader_int.h: what reader.c (what to fetch) and reply.c (whom to hand it to) share. */
+#ifndef CKPTFS_MOUNT_READER_INT_H
+#define CKPTFS_MOUNT_READER_INT_H
+
+#include <pthread.h>
+
+#include "mount/read/crc_combine.h"
+#include "mount/read/fetch_range.h"
+#include "mount/read/reader.h"
+#include "mount/read/readahead.h"
+
+struct reader {
+        atomic_uint refs;
+        const struct reader_env *env;
+        struct store_object obj; /* etag: guarded as key */
+        pthread_mutex_t mtx;     /* before the pool's and the store's locks */
+        char *key;               /* changed by reader_rename(), with the tree's lock and mtx */
+        struct {
+                unsigned turn;   /* how often it was renamed */
+                unsigned moving; /* see reader_moving() */
+                struct range *parked;
+                unsigned opens;
+                int err; /* final: the object is not what it should be */
+                struct windows windows;
+                struct chain chain;
+                struct range *ranges;    /* disjoint, newest first */
+                struct read_op *pending; /* wait for bytes */
+                struct range *garbage;   /* to be freed once unlocked */
+        } locked;
+};
+
+/* A read that is ready: where its bytes are, and the ranges that must stay meanwhile. */
+struct reply {
+        int err;
+        int niov;
+        struct iovec iov[READ_IOV_MAX];
+        int nranges;
+        struct {
+                struct range *range;
+                uint64_t len;
+        } from[READ_IOV_MAX];
+        unsigned char *copy; /* the bytes, when they lie in too many pieces; else NULL */
+};
+
+enum op_state { OP_WAITS, OP_READY, OP_LACKS, OP_SCATTERED };
+
+/* Unlocks, then frees the ranges that nobody needs. */
+void reader_unlock(struct reader *r);
+
+/* Drops one reference to the range. */
+void reader_put_range_locked(struct reader *r, struct range *g);
+/* Takes the range out of the list; its request stops. */
+void reader_drop_range_locked(struct reader *r, struct range *g);
+/* The range that byte `at` is in, or NULL. */
+struct range *reader_find_range_locked(struct reader *r, uint64_t at);
+
+/* Whether every byte of `op` is there; fills `rep` when it is and they fit. */
+enum op_state reader_look_locked(struct reader *r, const struct read_op *op, struct reply *rep);
+/* Puts a read among the pending ones after requesting what it lacks. */
+void reader_start_locked(struct reader *r, struct read_op *op);
+/* Answers every read whose bytes are there. Drops the lock around each answer. */
+void reader_serve_locked(struct reader *r);
+/* Fails the reads that wait for a byte of [off, off+len). Drops the lock around each answer. */
+void reader_fail_locked(struct reader *r, uint64_t off, uint64_t len, int err);
+
+#endif

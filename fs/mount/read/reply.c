@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reply.c: hands fetched bytes to the reads that wait for them. See reader_int.h. */
+#include "mount/read/reader_int.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#include "base/banned.h"
+
+void reader_unlock(struct reader *r)
+{
+        struct range *list = r->locked.garbage;
+        r->locked.garbage = NULL;
+        pthread_mutex_unlock(&r->mtx);
+        while (list) {
+                struct range *g = list;
+                list = g->next;
+                range_free(g);
+        }
+}
+
+void reader_put_range_locked(struct reader *r, struct range *g)
+{
+        if (--g->refs)
+                return;
+        g->next = r->locked.garbage;
+        r->locked.garbage = g;
+}
+
+void reader_drop_range_locked(struct reader *r, struct range *g)
+{
+        struct range **pp = &r->locked.ranges;
+        while (*pp != g)
+                pp = &(*pp)->next;
+        *pp = g->next;
+        __atomic_store_n(&g->dead, true, __ATOMIC_RELAXED);
+        reader_put_range_locked(r, g);
+}
+
+struct range *reader_find_range_locked(struct reader *r, uint64_t at)
+{
+        for (struct range *g = r->locked.ranges; g; g = g->next)
+                if (at >= g->off && at < g->off + g->len)
+                        return g;
+        return NULL;
+}
+
+/* The last byte of a range waits for the checksum of all of it, see admit_locked(). */
+static uint64_t readable(const struct range *g)
+{
+        if (!g->flying)
+                return g->filled;
+        return g->hold ? 0 : g->filled < g->len ? g->filled : g->len - 1;
+}
+
+/* Pieces of memory that hold bytes [at, stop) of the range. */
+static uint64_t pieces(const struct range *g, uint64_t at, uint64_t stop)
+{
+        return (stop - 1 - g->off) / POOL_BUF_SIZE - (at - g->off) / POOL_BUF_SIZE + 1;
+}
+
+enum op_state reader_look_locked(struct reader *r, const struct read_op *op, struct reply *rep)
+{
+        uint64_t at = op->off, end = op->off + op->len;
+        bool fits = true;
+
+        memset(rep, 0, offsetof(struct reply, iov));
+        rep->nranges = 0;
+        rep->copy = NULL;
+        while (at < end) {
+                struct range *g = reader_find_range_locked(r, at);
+                if (!g)
+                        return OP_LACKS;
+                uint64_t stop = g->off + g->len < end ? g->off + g->len : end;
+                if (g->off + readable(g) < stop)
+                        return OP_WAITS;
+                fits = fits && (uint64_t)rep->niov + pieces(g, at, stop) <= READ_IOV_MAX;
+                if (fits) {
+                        rep->niov += range_iov(g, at, stop - at, rep->iov + rep->niov);
+                        rep->from[rep->nranges].range = g;
+                        rep->from[rep->nranges++].len = stop - at;
+                }
+                at = stop;
+        }
+        return fits ? OP_READY : OP_SCATTERED;
+}
+
+static void consume_locked(struct reader *r, struct range *g, uint64_t n)
+{
+        g->consumed += n;
+        if (g->consumed >= g->len && !g->dead && !g->flying)
+                reader_drop_range_locked(r, g);
+}
+
+/* Many small reads were under way within this one, each with a range of its own. */
+static void copy_locked(struct reader *r, const struct read_op *op, struct reply *rep)
+{
+        memset(rep, 0, sizeof *rep);
+        rep->copy = malloc(op->len);
+        if (!rep->copy) {
+                rep->err = -ENOMEM;
+                return;
+        }
+        for (size_t done = 0; done < op->len;) {
+                struct range *g = reader_find_range_locked(r, op->off + done);
+                size_t k = range_get(g, op->off + done, rep->copy + done, op->len - done);
+                consume_locked(r, g, k);
+                done += k;
+        }
+        rep->iov[0] = (struct iovec){rep->copy, op->len};
+        rep->niov = 1;
+}
+
+/* Counts the ranges whose last byte this read is about to give out. The one that completes the
+ * object is given out only if the checksum of the whole agrees: so of a file that was read through,
+ * in whatever order, at least one byte is missing when a byte was wrong. */
+static int admit_locked(struct reader *r, const struct read_op *op)
+{
+        uint32_t crc;
+
+        for (uint64_t at = op->off; r->obj.has_crc && at < op->off + op->len;) {
+                struct range *g = reader_find_range_locked(r, at);
+                at = g->off + g->len;
+                if (at > op->off + op->len || g->admitted)
+                        continue;
+                g->admitted = true;
+                chain_add(&r->locked.chain, g->off, g->len, g->crc);
+        }
+        if (!r->obj.has_crc || !chain_whole(&r->locked.chain, r->obj.size, &crc))
+                return 0;
+        chain_reset(&r->locked.chain); /* what is read again is counted again */
+        if (crc == r->obj.crc32c)
+                return 0;
+        log_error("%s: what was read does not have the checksum of the object (version %s)", r->key,
+                  r->obj.etag);
+        return r->locked.err = -EIO;
+}
+
+static void pin_locked(struct reply *rep)
+{
+        for (int i = 0; i < rep->nranges; i++)
+                rep->from[i].range->refs++;
+}
+
+/* After the reply: what has been read through is not needed again, the kernel has it. */
+static void settle_locked(struct reader *r, struct reply *rep)
+{
+        for (int i = 0; i < rep->nranges; i++) {
+                struct range *g = rep->from[i].range;
+                consume_locked(r, g, rep->from[i].len);
+                reader_put_range_locked(r, g);
+        }
+}
+
+static struct read_op *take_ready_locked(struct reader *r, struct reply *rep)
+{
+        for (struct read_op **pp = &r->locked.pending; *pp; pp = &(*pp)->next) {
+                struct read_op *op = *pp;
+                if (r->locked.err) {
+                        memset(rep, 0, sizeof *rep);
+                        rep->err = r->locked.err;
+                } else {
+                        enum op_state state = reader_look_locked(r, op, rep);
+                        if (state == OP_WAITS)
+                                continue;
+                        if (state == OP_LACKS) {
+                                *pp = op->next; /* its range failed or was dropped: ask again */
+                                reader_start_locked(r, op);
+                                pp = &r->locked.pending;
+                                if (!*pp)
+                                        return NULL;
+                                continue;
+                        }
+                        int err = admit_locked(r, op);
+                        if (err)
+                                *rep = (struct reply){.err = err};
+                        else if (state == OP_SCATTERED)
+                                copy_locked(r, op, rep);
+                }
+                *pp = op->next;
+                pin_locked(rep);
+                return op;
+        }
+        return NULL;
+}
+
+void reader_serve_locked(struct reader *r)
+{
+        struct read_op *op;
+        struct reply rep;
+
+        while ((op = take_ready_locked(r, &rep))) {
+                pthread_mutex_unlock(&r->mtx);
+                op->done(op, rep.err, rep.iov, rep.niov);
+                free(rep.copy);
+                pthread_mutex_lock(&r->mtx);
+                settle_locked(r, &rep);
+        }
+}
+
+void reader_fail_locked(struct reader *r, uint64_t off, uint64_t len, int err)
+{
+        struct reply none = {.err = err};
+        struct read_op **pp = &r->locked.pending;
+
+        while (*pp) {
+                struct read_op *op = *pp;
+                if (op->off >= off + len || op->off + op->len <= off) {
+                        pp = &op->next;
+                        continue;
+                }
+                *pp = op->next;
+                pthread_mutex_unlock(&r->mtx);
+                op->done(op, none.err, NULL, 0);
+                pthread_mutex_lock(&r->mtx);
+                pp = &r->locked.pending;
+        }
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dir_marker.c: see dir_marker.h. */
+#include "mount/rename/dir_marker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+struct ensuring {
+        struct mount *m;
+        struct node *dir; /* pinned */
+        void (*done)(void *arg);
+        void *arg;
+};
+
+static void ensured(void *arg, int err, const struct store_object *obj)
+{
+        CLEANUP(freep) struct ensuring *e = arg;
+        (void)obj;
+
+        tree_lock(e->m->tree);
+        if (!err || err == -EEXIST)
+                e->dir->marker = true;
+        tree_unref_locked(e->m->tree, e->dir, 1);
+        tree_unlock(e->m->tree);
+        e->done(e->arg);
+}
+
+void marker_ensure(struct mount *m, struct node *dir, void (*done)(void *arg), void *arg)
+{
+        const struct store_cond absent = {.if_absent = true};
+        const struct store_body empty = store_body_mem(NULL, 0);
+        CLEANUP(freep) char *key = NULL;
+
+        tree_lock(m->tree);
+        bool stays = dir == tree_root(m->tree) || dir->marker || dir->unlinked;
+        tree_unlock(m->tree);
+        /* Without the condition, the attributes that a marker has would be lost. */
+        stays |= !(store_caps(m->store) & STORE_CAP_IF_ABSENT);
+        struct ensuring *e = stays ? NULL : malloc(sizeof *e);
+        if (!e || !(key = tree_key(m->tree, dir, NULL))) {
+                free(e);
+                done(arg);
+                return;
+        }
+        *e = (struct ensuring){.m = m, .dir = dir, .done = done, .arg = arg};
+        tree_lock(m->tree);
+        tree_pin_locked(dir);
+        tree_unlock(m->tree);
+        int err = store_put(m->store, key, &empty, NULL, &absent, ensured, e);
+        if (err)
+                ensured(e, err, NULL);
+}

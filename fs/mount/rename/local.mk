@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+fs_mount_libmount_la_SOURCES += \
+	%D%/attr_sync.c \
+	%D%/attr_sync.h \
+	%D%/dir_marker.c \
+	%D%/dir_marker.h \
+	%D%/hold.c \
+	%D%/hold.h \
+	%D%/name_lock.c \
+	%D%/name_lock.h \
+	%D%/orphan.c \
+	%D%/orphan.h \
+	%D%/rename.h \
+	%D%/rename_dir.c \
+	%D%/rename_file.c \
+	$(NULL)

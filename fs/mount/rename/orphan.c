@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* orphan.c: see orphan.h. */
+#include "mount/rename/orphan.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/record/recovery_record.h"
+#include "base/log.h"
+#include "mount/rename/attr_sync.h"
+
+#include "base/banned.h"
+
+/* The readers go to the copy. */
+static int to_copy_locked(struct leaving *l, const struct store_object *obj)
+{
+        struct node *n = l->n;
+
+        bool read = n->reader && !strcmp(reader_etag(n->reader), l->etag);
+        bool will = n->nreaders && !n->reader && !strcmp(n->etag, l->etag);
+        if (!read && !will && !n->file)
+                return -ESTALE;
+        int err = read ? reader_rename(n->reader, l->copy, obj->etag) : 0;
+        if (!err && n->file)
+                err = file_rename(n->file, l->copy, obj->etag);
+        if (err)
+                return err;
+        n->parked = TAKE_PTR(l->copy);
+        l->aside = true;
+        snprintf(l->copy_etag, sizeof l->copy_etag, "%s", obj->etag);
+        return tree_set_etag_locked(n, obj->etag);
+}
+
+/* And back, since the object keeps its name. */
+static int from_copy_locked(const struct leaving *l)
+{
+        struct node *n = l->n;
+
+        bool read = n->reader && !strcmp(reader_etag(n->reader), l->copy_etag);
+        int err = read ? reader_rename(n->reader, l->key, l->etag) : 0;
+        if (!err && n->file)
+                err = file_rename(n->file, l->key, l->etag);
+        return err ? err : tree_set_etag_locked(n, l->etag);
+}
+
+static void nothing(void *arg, int err, const struct store_object *obj)
+{
+        (void)arg, (void)err, (void)obj; /* the log has said it */
+}
+
+static void prepared(struct leaving *l)
+{
+        l->state = LEAVE_PREPARED;
+        l->ready(l->arg);
+}
+
+static void copied(void *arg, int err, const struct store_object *obj)
+{
+        struct leaving *l = arg;
+
+        if (!err) {
+                tree_lock(l->m->tree);
+                err = to_copy_locked(l, obj);
+                tree_unlock(l->m->tree);
+                if (err && l->copy) /* nobody reads it any more */
+                        err = store_delete(l->m->store, l->copy, nothing, NULL);
+        }
+        if (err && err != -ENOENT && err != -ESTALE)
+                log_warn("%s: could not be kept for those who read it: %s", l->n->name,
+                         strerror(-err));
+        prepared(l);
+}
+
+/* Copies what the node's readers read, if it has any. */
+static void copy_aside(struct leaving *l)
+{
+        struct node *n = l->n;
+        char id[KEPT_ID_MAX];
+
+        tree_lock(l->m->tree);
+        /* Who wrote it may have closed it, and who reads it has not read since: no reader yet. */
+        bool read = n->nreaders && (n->reader || !n->file);
+        bool needed = (read || (n->file && n->nwriters && file_has_base(n->file))) &&
+                      n->published && !n->parked;
+        if (needed) {
+                l->key = tree_key_locked(n);
+                snprintf(l->etag, sizeof l->etag, "%s",
+                         n->nreaders && n->reader ? reader_etag(n->reader) : n->etag);
+        }
+        tree_unlock(l->m->tree);
+        if (!needed) {
+                prepared(l);
+                return;
+        }
+        kept_id(id);
+        int err = l->key && asprintf(&l->copy, UNLINKED_PREFIX "%s", id) >= 0 ? 0 : -ENOMEM;
+        if (!err)
+                err = store_copy(l->m->store, l->key, *l->etag ? l->etag : NULL, l->copy, NULL,
+                                 NULL, copied, l);
+        if (err)
+                copied(l, err, NULL);
+}
+
+/* The commit that may have been under way has ended: nothing can bring the object back. */
+static void file_is_held(struct file_wait *w)
+{
+        copy_aside((struct leaving *)(void *)((char *)w - offsetof(struct leaving, held)));
+}
+
+void leave_prepare(struct leaving *l)
+{
+        assert(l->state == LEAVE_NONE);
+        l->state = LEAVE_PREPARING;
+        tree_lock(l->m->tree);
+        if (l->n->file)
+                l->file = file_ref(l->n->file);
+        tree_unlock(l->m->tree);
+        l->held.done = file_is_held;
+        if (l->file)
+                file_hold(l->file, &l->held);
+        else
+                copy_aside(l);
+}
+
+static void leave_end(struct leaving *l)
+{
+        assert(l->state == LEAVE_PREPARED);
+        l->state = LEAVE_NONE;
+        if (l->file)
+                file_release(l->file);
+        file_unref(TAKE_PTR(l->file));
+        free(TAKE_PTR(l->key));
+        free(TAKE_PTR(l->copy));
+}
+
+void leave_commit(struct leaving *l)
+{
+        if (l->state == LEAVE_NONE)
+                return;
+        if (l->file)
+                file_forget(l->file);
+        leave_end(l);
+}
+
+void leave_undo(struct leaving *l)
+{
+        CLEANUP(freep) char *copy = NULL;
+
+        if (l->state == LEAVE_NONE)
+                return;
+        tree_lock(l->m->tree);
+        if (l->aside) {
+                copy = TAKE_PTR(l->n->parked);
+                if (from_copy_locked(l))
+                        log_warn("%s: no memory: those who have it open lose it", l->n->name);
+        }
+        tree_unlock(l->m->tree);
+        if (copy)
+                (void)store_delete(l->m->store, copy, nothing, NULL); /* a failure is logged */
+        leave_end(l);
+}
+
+void park_gone(struct mount *m, struct node *dir, const char *name, const struct node *but)
+{
+        tree_lock(m->tree);
+        amend_entries_changed_locked(dir);
+        struct node *n = tree_find_locked(m->tree, dir, name);
+        tree_note_gone_locked(m->tree, dir, name);
+        if (n && n != but) {
+                n->unlinked = true;
+                tree_remove_locked(m->tree, n);
+        }
+        tree_unlock(m->tree);
+}
+
+/* --- deleting what nobody reads any more --- */
+
+struct park {
+        struct store *store;
+        pthread_mutex_t mtx;
+        pthread_cond_t none;
+        size_t flying; /* deletions */
+};
+
+static void drop_ended(struct park *p)
+{
+        pthread_mutex_lock(&p->mtx);
+        if (!--p->flying)
+                pthread_cond_broadcast(&p->none);
+        pthread_mutex_unlock(&p->mtx);
+}
+
+static void dropped(void *arg, int err, const struct store_object *obj)
+{
+        (void)err, (void)obj; /* the log has said it */
+        drop_ended(arg);
+}
+
+static void drop(void *arg, char *key)
+{
+        struct park *p = arg;
+
+        pthread_mutex_lock(&p->mtx);
+        p->flying++;
+        pthread_mutex_unlock(&p->mtx);
+        int err = store_delete(p->store, key, dropped, p);
+        if (err) {
+                log_warn("%s: not deleted: %s", key, strerror(-err));
+                drop_ended(p);
+        }
+        free(key);
+}
+
+int park_init(struct mount *m)
+{
+        m->park = calloc(1, sizeof *m->park);
+        if (!m->park || !m->tree)
+                return -ENOMEM;
+        m->park->store = m->store;
+        pthread_mutex_init(&m->park->mtx, NULL);
+        pthread_cond_init(&m->park->none, NULL);
+        tree_on_drop(m->tree, drop, m->park);
+        return 0;
+}
+
+void park_release(struct mount *m)
+{
+        struct park *p = m->park;
+        char *key;
+
+        do {
+                tree_lock(m->tree);
+                key = tree_take_parked_locked(m->tree);
+                tree_unlock(m->tree);
+                if (key)
+                        drop(p, key);
+        } while (key);
+        pthread_mutex_lock(&p->mtx);
+        while (p->flying)
+                pthread_cond_wait(&p->none, &p->mtx);
+        pthread_mutex_unlock(&p->mtx);
+        tree_on_drop(m->tree, NULL, NULL);
+        pthread_mutex_destroy(&p->mtx);
+        pthread_cond_destroy(&p->none);
+        free(TAKE_PTR(m->park));
+}

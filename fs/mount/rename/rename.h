@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rename.h: gives a file or a directory another name, at the store and in the tree.
+ *
+ * A file that is at the store is copied there to its new key and the old one deleted, or renamed in
+ * one step where the store can; one that is not is renamed in the tree alone. Nodes keep their
+ * identity, so that the kernel's inodes and pages stay good and open files follow. */
+#ifndef CKPTFS_MOUNT_RENAME_H
+#define CKPTFS_MOUNT_RENAME_H
+
+#include "mount/rename/hold.h"
+#include "mount/core/mount.h"
+#include "mount/rename/orphan.h"
+#include "mount/rename/name_lock.h"
+
+struct rename {
+        /* The caller's; strings are malloc'ed and freed by rename_release(). The directories stay
+         * for as long as this runs. */
+        struct mount *m;
+        struct node *from_dir, *to_dir;
+        char *from, *to; /* names */
+        bool no_replace; /* -EEXIST if there is something */
+        /* Runs once, maybe before rename_start() returns. After an error both names lead to what
+         * they did, or to the file that should be renamed; the log says which. */
+        void (*done)(struct rename *r, int err);
+
+        /* rename_file.c's own */
+        struct name_lock lock;
+        char *from_key, *to_key; /* keys, of directories too without a '/' at their end */
+        struct hold hold;        /* of files that are written */
+        struct leaving leaving;  /* of a target that is a file */
+        struct node *n, *target; /* pinned; target: NULL, or what has the new name */
+        char etag[STORE_ETAG_MAX], new_etag[STORE_ETAG_MAX];
+        struct rename_reader *readers; /* of what is renamed */
+        unsigned tries;
+        bool replaced; /* elsewhere: it is another version that was renamed */
+        bool made;     /* the copy was made where there was no object */
+};
+
+void rename_start(struct rename *r);
+void rename_release(struct rename *r);
+
+/* Says in the log which renames were left unfinished, once the store has answered. */
+void rename_find_left(struct mount *m);
+
+/* --- between rename_file.c and rename_dir.c --- */
+/* The readers of version `was` of the node, and what is known of it, are at `key` now. */
+void rename_follow_locked(struct node *n, const char *key, const char *was, const char *etag);
+void rename_end(struct rename *r, int err);
+void rename_dir(struct rename *r);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* attr.c: see attr.h; mode, owner and times as metadata. */
+#include "mount/tree/attr.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+#define SECOND 1000000000LL
+
+enum { META_BYTES = 2048 }; /* of all names and values; S3's bound */
+
+void attr_release(struct attr *a)
+{
+        attr_more_unref(a->more);
+        *a = (struct attr){0};
+}
+
+struct attr attr_copy(const struct attr *a)
+{
+        struct attr copy = *a;
+        copy.more = attr_more_ref(a->more);
+        return copy;
+}
+
+void attr_move(struct attr *to, struct attr *from)
+{
+        attr_more_unref(to->more);
+        *to = *from;
+        *from = (struct attr){0};
+}
+
+/* --- reading ------------------------------------------------------------------------------------
+ */
+
+/* "1262304000" and "1262304000.25": false for anything else, and for what no int64_t holds. */
+static bool read_time(const char *text, int64_t *ns)
+{
+        char *end;
+        errno = 0;
+        int64_t t = strtoll(text, &end, 10);
+        if (end == text || errno || t > INT64_MAX / SECOND - 1 || t < INT64_MIN / SECOND + 1)
+                return false;
+        t *= SECOND;
+        if (*end == '.') {
+                int64_t unit = SECOND / 10;
+                for (end++; *end >= '0' && *end <= '9'; end++, unit /= 10)
+                        t += (*end - '0') * unit;
+        }
+        *ns = t;
+        return !*end;
+}
+
+static bool read_number(const char *text, uint64_t most, uint64_t *out)
+{
+        char *end;
+        errno = 0;
+        *out = strtoull(text, &end, 0);
+        return end != text && !*end && !errno && *text != '-' && *out <= most;
+}
+
+static void read_mode(struct attr *a, const char *text, bool dir)
+{
+        uint64_t n;
+        if (!read_number(text, 0177777, &n))
+                return;
+        mode_t type = n & S_IFMT;
+        if (dir)
+                type = S_IFDIR;
+        else if (type != S_IFLNK && type != S_IFIFO && type != S_IFSOCK && type != S_IFCHR &&
+                 type != S_IFBLK)
+                type = S_IFREG;
+        a->mode = type | (n & 07777);
+        a->set |= ATTR_MODE;
+}
+
+static void read_stamp(struct attr *a, const char *text, unsigned bit, int64_t *ns)
+{
+        if (read_time(text, ns))
+                a->set |= bit;
+}
+
+static int read_pair(struct attr *a, const char *name, const char *value, bool dir)
+{
+        uint64_t n;
+
+        if (!strcmp(name, "mode")) {
+                read_mode(a, value, dir);
+        } else if (!strcmp(name, "uid")) {
+                if (read_number(value, UINT32_MAX - 1, &n))
+                        a->uid = (uid_t)n, a->set |= ATTR_UID;
+        } else if (!strcmp(name, "gid")) {
+                if (read_number(value, UINT32_MAX - 1, &n))
+                        a->gid = (gid_t)n, a->set |= ATTR_GID;
+        } else if (!strcmp(name, "mtime")) {
+                read_stamp(a, value, ATTR_MTIME, &a->mtime_ns);
+        } else if (!strcmp(name, "atime")) {
+                read_stamp(a, value, ATTR_ATIME, &a->atime_ns);
+        } else if (!strcmp(name, "ctime")) {
+                read_stamp(a, value, ATTR_CTIME, &a->ctime_ns);
+        } else if (!strcmp(name, "ckptfs-rdev")) {
+                if (read_number(value, UINT64_MAX, &n))
+                        a->rdev = n;
+        } else if (!strcmp(name, "xattr")) {
+                return attr_user_decode(a, value);
+        } else {
+                return attr_more_put(a, name, value, strlen(value), true);
+        }
+        return 0;
+}
+
+int attr_from_object(const struct store_object *obj, bool dir, struct attr *a)
+{
+        *a = (struct attr){0};
+        const char *value;
+        for (const char *name = NULL; (name = store_meta_next(&obj->meta, name, &value));) {
+                int err = read_pair(a, name, value, dir);
+                if (err) {
+                        attr_release(a);
+                        return err;
+                }
+        }
+        return 0;
+}
+
+/* --- writing ------------------------------------------------------------------------------------
+ */
+
+static int add_number(struct store_meta *m, const char *name, uint64_t value)
+{
+        char text[24];
+        snprintf(text, sizeof text, "%" PRIu64, value);
+        return store_meta_add(m, name, text);
+}
+
+static int add_time(struct store_meta *m, const char *name, int64_t ns)
+{
+        int64_t frac = ns % SECOND, sec = ns / SECOND;
+        char text[40];
+
+        if (frac < 0)
+                frac += SECOND, sec--;
+        if (frac)
+                snprintf(text, sizeof text, "%" PRId64 ".%09" PRId64, sec, frac);
+        else
+                snprintf(text, sizeof text, "%" PRId64, sec);
+        return store_meta_add(m, name, text);
+}
+
+static int add_foreign(const struct attr *a, struct store_meta *m)
+{
+        int err = 0;
+        for (size_t i = 0; !err && a->more && i < a->more->n; i++) {
+                const struct attr_pair *p = &a->more->v[i];
+                if (p->foreign)
+                        err = store_meta_add(m, p->name, p->value);
+        }
+        return err;
+}
+
+/* Names and values without their NULs, which is what a store counts. */
+static size_t meta_bytes(const struct store_meta *m)
+{
+        size_t bytes = 0;
+        const char *value;
+        for (const char *name = NULL; (name = store_meta_next(m, name, &value));)
+                bytes += strlen(name) + strlen(value);
+        return bytes;
+}
+
+int attr_to_meta(const struct attr *a, struct store_meta *m)
+{
+        int err = 0;
+
+        m->len = 0;
+        if (a->set & ATTR_MODE)
+                err = add_number(m, "mode", a->mode);
+        if (!err && a->set & ATTR_UID)
+                err = add_number(m, "uid", a->uid);
+        if (!err && a->set & ATTR_GID)
+                err = add_number(m, "gid", a->gid);
+        if (!err && a->set & ATTR_MTIME)
+                err = add_time(m, "mtime", a->mtime_ns);
+        if (!err && a->set & ATTR_ATIME)
+                err = add_time(m, "atime", a->atime_ns);
+        if (!err && a->set & ATTR_CTIME)
+                err = add_time(m, "ctime", a->ctime_ns);
+        if (!err && a->rdev)
+                err = add_number(m, "ckptfs-rdev", a->rdev);
+        if (!err)
+                err = attr_user_encode(a, m);
+        if (!err)
+                err = add_foreign(a, m);
+        return err ? err : meta_bytes(m) > META_BYTES ? -ENOSPC : 0;
+}
+
+int attr_to_meta_early(const struct attr *a, struct store_meta *m)
+{
+        struct attr early = *a; /* borrows a->more */
+        early.set &= ~(unsigned)ATTR_CTIME;
+        if (a->written)
+                early.set &= ~(unsigned)ATTR_MTIME;
+        return attr_to_meta(&early, m);
+}
+
+void attr_touch(struct attr *a, int64_t now_ns, uid_t uid)
+{
+        a->mtime_ns = a->ctime_ns = now_ns;
+        a->set |= ATTR_MTIME | ATTR_CTIME;
+        a->written = true;
+        if (!uid || !(a->set & ATTR_MODE) || !S_ISREG(a->mode))
+                return;
+        a->mode &= ~(mode_t)S_ISUID;
+        if (a->mode & S_IXGRP) /* without it the bit means mandatory locks */
+                a->mode &= ~(mode_t)S_ISGID;
+}

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+fs_mount_libmount_la_SOURCES += \
+	%D%/attr.c \
+	%D%/attr.h \
+	%D%/attr_user.c \
+	%D%/listing.c \
+	%D%/listing.h \
+	%D%/negative_cache.c \
+	%D%/negative_cache.h \
+	%D%/node.c \
+	%D%/readdir_history.c \
+	%D%/readdir_history.h \
+	%D%/tree.c \
+	%D%/tree.h \
+	$(NULL)

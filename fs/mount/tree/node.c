@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node.c: what is known of the version that a node is of. See tree.h. */
+#include "mount/tree/tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "mount/write/wfile.h"
+
+#include "base/banned.h"
+
+enum { SECOND = 1000000000 };
+
+bool tree_fresh_locked(const struct node *n)
+{
+        return tree_now_ns() < n->fresh_until;
+}
+
+int tree_set_etag_locked(struct node *n, const char *etag)
+{
+        char *copy = strdup(etag);
+
+        if (!copy)
+                return -ENOMEM;
+        free(n->etag);
+        n->etag = copy;
+        return 0;
+}
+
+bool tree_changes_locked(const struct node *n)
+{
+        return n->amend || (n->file && file_state(n->file) != FILE_CLEAN);
+}
+
+bool tree_ahead_locked(const struct node *n, int64_t asked_ns)
+{
+        return tree_changes_locked(n) || (asked_ns && asked_ns < n->known_ns);
+}
+
+bool tree_other_locked(const struct node *n, const struct node_info *info)
+{
+        return !n->dir && *n->etag && *info->etag && strcmp(n->etag, info->etag);
+}
+
+static void set_attr_locked(struct node *n, const struct attr *a)
+{
+        struct attr copy = attr_copy(a);
+        attr_move(&n->attr, &copy);
+        n->attr_known = true;
+}
+
+/* What was changed here and not sent yet stays. A listing that shows another version than the one
+ * the attributes are of takes them away. */
+static void take_attr_locked(struct node *n, const struct node_info *info)
+{
+        if (n->attr_now != n->attr_saved)
+                return;
+        if (info->attr) {
+                set_attr_locked(n, info->attr);
+        } else if (!n->dir && (!n->etag || strcmp(n->etag, info->etag) ||
+                               n->mtime_ns / SECOND != info->mtime_ns / SECOND)) {
+                attr_release(&n->attr);
+                n->attr_known = false;
+        }
+}
+
+void tree_learn_attr_locked(struct node *n, const struct node_info *info)
+{
+        if (!n->attr_known && info->attr)
+                set_attr_locked(n, info->attr);
+}
+
+int tree_set_info_locked(struct tree *t, struct node *n, const struct node_info *info)
+{
+        int64_t now = tree_now_ns(), asked = info->asked_ns ? info->asked_ns : now;
+        if (asked < n->known_ns)
+                return 0; /* it tells of the past */
+        n->known_ns = asked;
+        n->fresh_until = now + tree_ttl_ns(t);
+        n->published = true;
+        take_attr_locked(n, info);
+        bool same = n->etag && info->etag[0] && !strcmp(n->etag, info->etag);
+        /* Listings tell fractions of a second, heads do not: a version has one time. */
+        if (!same || n->mtime_ns / SECOND != info->mtime_ns / SECOND)
+                n->mtime_ns = info->mtime_ns;
+        if (n->dir) {
+                n->size = info->size; /* of the marker */
+                n->marker = info->attr ? info->marker : n->marker;
+                return 0;
+        }
+        if (same && n->complete && !info->complete)
+                return 0; /* a listing knows less of the same version */
+        char *etag = strdup(info->etag);
+        if (!etag)
+                return -1;
+        n->turn += !same && *n->etag;
+        free(n->etag);
+        n->etag = etag;
+        n->size = info->size;
+        n->complete = info->complete;
+        n->has_crc = info->has_crc;
+        n->crc32c = info->crc32c;
+        return 0;
+}

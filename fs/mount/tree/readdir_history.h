@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* readdir_history.h: the names of a directory in the order in which a listing told them, and who
+ * goes through them looking at one after the other.
+ *
+ * A program that reads all names first looks at them afterwards: in the order of the listing, or,
+ * as fts does with very many, in that of their inode numbers. Looks that follow each other in
+ * either order are a walk, whose window says how many names may be asked for ahead of it. Pure, and
+ * not thread-safe: under the tree's lock. */
+#ifndef CKPTFS_MOUNT_READDIR_HISTORY_H
+#define CKPTFS_MOUNT_READDIR_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+        ROLL_BEGIN = 3, /* looks in a row that are a walk */
+        ROLL_FIRST = 4, /* names asked for ahead then; twice as many as it goes on */
+        ROLL_MOST = 64, /* up to this */
+        ROLL_SLACK = 8, /* names that a walk may leave out; a few at once go back as far */
+        ROLL_WASTE = 64 /* names that may have been asked for in vain: no more is asked then */
+};
+
+/* All rolls of a mount, of which the one told longest ago makes room. */
+struct roll;
+struct rolls {
+        struct roll *newest, *oldest;
+        size_t bytes, most;
+};
+
+struct walk;
+
+/* `teller` lists a directory from its beginning: *at is the roll that it fills, instead of what was
+ * there. *at is set to NULL when the roll is dropped. */
+void roll_begin(struct rolls *all, struct roll **at, const void *teller);
+/* The teller told a name, behind which it goes on at `off`; one that was told before, or by another
+ * teller, counts for nothing. A roll that has no room stays as it is, until its end was walked to:
+ * then it begins anew here. `r` may be NULL. */
+void roll_tell(struct roll *r, const void *teller, uint64_t off, const char *name, uint64_t ino,
+               bool dir);
+void roll_free(struct roll *r); /* NULL is fine */
+
+/* Somebody looks at the name with this inode number, which `*dir` tells the kind of. `hit`: it had
+ * been asked for ahead. NULL: not in the roll. The walk is to be used at once. */
+struct walk *roll_look(struct roll *r, uint64_t ino, int64_t now_ns, bool hit, bool *dir);
+
+/* The next name that the walk should ask for, or NULL. An answer is used up to `spare_ns` after it
+ * was asked for, so a walk with pauses asks for few. */
+const char *roll_next(struct roll *r, struct walk *w, int64_t spare_ns, bool *dir);
+/* It is asked for. */
+void roll_asked(struct roll *r);
+
+#endif

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tree.c: see tree.h. Two chained hash tables that double as they fill: by (parent, name), and of
+ * all nodes by inode number, since a file that was renamed or deleted while it is known keeps its
+ * number and another of its former name must not get it. */
+#include "mount/tree/tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "mount/tree/negative_cache.h"
+#include "mount/tree/readdir_history.h"
+
+#include "base/banned.h"
+
+#define SECOND 1000000000LL
+
+enum { GONE_SLOTS = 1 << 14 };
+
+/* A name that is gone. */
+struct gone {
+        uint64_t hash;
+        int64_t when;
+};
+
+struct tree {
+        pthread_mutex_t mtx;
+        pthread_cond_t cond;
+        int64_t ttl_ns;
+        struct node root;
+        size_t nbuckets, nnodes; /* nbuckets is a power of two */
+        struct node **buckets, **inodes;
+        struct gone *gone; /* GONE_SLOTS, by hash; the newest that was pushed out is gone_lost */
+        int64_t gone_lost;
+        struct node *open; /* see tree_note_open_locked() */
+        struct tree_watch *watches;
+        void (*drop)(void *arg, char *parked);
+        void *drop_arg;
+        struct node *loose; /* not hashed, still referred to; linked by hash_next */
+};
+
+int64_t tree_now_ns(void)
+{
+        struct timespec ts;
+        clock_gettime(CLOCK_MONOTONIC, &ts);
+        return (int64_t)ts.tv_sec * SECOND + ts.tv_nsec;
+}
+
+/* FNV-1a with the 64-bit offset basis and prime of its authors. */
+static uint64_t hash_bytes(uint64_t h, const char *s)
+{
+        for (; *s; s++)
+                h = (h ^ (unsigned char)*s) * 0x100000001b3ULL;
+        return h;
+}
+
+static uint64_t name_hash(const struct node *dir, const char *name)
+{
+        return hash_bytes(dir->ino ^ 0xcbf29ce484222325ULL, name);
+}
+
+struct tree *tree_new(int64_t ttl_ns)
+{
+        struct tree *t = calloc(1, sizeof *t);
+        if (!t)
+                return NULL;
+        t->nbuckets = 256;
+        t->buckets = calloc(t->nbuckets, sizeof *t->buckets);
+        t->inodes = calloc(t->nbuckets, sizeof *t->inodes);
+        t->gone = calloc(GONE_SLOTS, sizeof *t->gone);
+        if (!t->buckets || !t->inodes || !t->gone) {
+                free(t->buckets);
+                free(t->inodes);
+                free(t->gone);
+                free(t);
+                return NULL;
+        }
+        t->ttl_ns = ttl_ns;
+        t->root = (struct node){.ino = 1, .refs = 1, .dir = true, .published = true};
+        pthread_mutex_init(&t->mtx, NULL);
+        pthread_cond_init(&t->cond, NULL);
+        return t;
+}
+
+void tree_on_drop(struct tree *t, void (*drop)(void *arg, char *parked), void *arg)
+{
+        t->drop = drop;
+        t->drop_arg = arg;
+}
+
+char *tree_take_parked_locked(struct tree *t)
+{
+        for (size_t i = 0; i < t->nbuckets; i++)
+                for (struct node *n = t->inodes[i]; n; n = n->ino_next)
+                        if (n->parked)
+                                return TAKE_PTR(n->parked);
+        return NULL;
+}
+
+static void node_free(struct node *n)
+{
+        free(n->parked);
+        free(n->shadow);
+        attr_release(&n->attr);
+        gaps_free(n->gaps);
+        roll_free(n->roll);
+        free(n->name);
+        free(n->etag);
+        free(n);
+}
+
+static void free_list(struct node *n)
+{
+        while (n) {
+                struct node *next = n->hash_next;
+                node_free(n);
+                n = next;
+        }
+}
+
+void tree_free(struct tree *t)
+{
+        if (!t)
+                return;
+        for (size_t i = 0; i < t->nbuckets; i++)
+                free_list(t->buckets[i]);
+        free_list(t->loose);
+        free(t->buckets);
+        free(t->inodes);
+        attr_release(&t->root.attr);
+        gaps_free(t->root.gaps);
+        roll_free(t->root.roll);
+        free(t->gone);
+        pthread_cond_destroy(&t->cond);
+        pthread_mutex_destroy(&t->mtx);
+        free(t);
+}
+
+int64_t tree_ttl_ns(const struct tree *t)
+{
+        return t->ttl_ns;
+}
+
+void tree_lock(struct tree *t)
+{
+        pthread_mutex_lock(&t->mtx);
+}
+
+void tree_unlock(struct tree *t)
+{
+        pthread_mutex_unlock(&t->mtx);
+}
+
+void tree_sleep_locked(struct tree *t)
+{
+        pthread_cond_wait(&t->cond, &t->mtx);
+}
+
+void tree_wake_if_locked(struct tree *t, bool over)
+{
+        if (over)
+                pthread_cond_broadcast(&t->cond);
+}
+
+struct node *tree_root(struct tree *t)
+{
+        return &t->root;
+}
+
+static size_t slot_of(const struct tree *t, uint64_t number)
+{
+        return (number ^ number >> 32) & (t->nbuckets - 1);
+}
+
+static struct node **bucket(struct tree *t, uint64_t hash)
+{
+        return &t->buckets[slot_of(t, hash)];
+}
+
+struct node *tree_find_locked(struct tree *t, struct node *dir, const char *name)
+{
+        uint64_t hash = name_hash(dir, name);
+        for (struct node *n = *bucket(t, hash); n; n = n->hash_next)
+                if (n->hash == hash && n->parent == dir && !strcmp(n->name, name))
+                        return n;
+        return NULL;
+}
+
+struct node *tree_find_path_locked(struct tree *t, struct node *dir, const char *path)
+{
+        char name[STORE_KEY_MAX + 1];
+
+        while (dir && *path) {
+                size_t n = strcspn(path, "/");
+                if (n >= sizeof name)
+                        return NULL;
+                memcpy(name, path, n);
+                name[n] = 0;
+                dir = tree_find_locked(t, dir, name);
+                path += n + (path[n] == '/');
+        }
+        return dir;
+}
+
+static void put_in(struct node **list, struct node *n)
+{
+        n->hash_next = *list;
+        *list = n;
+}
+
+static void take_out(struct node **list, struct node *n)
+{
+        while (*list != n)
+                list = &(*list)->hash_next;
+        *list = n->hash_next;
+        n->hash_next = NULL;
+}
+
+static void put_in_inodes(struct tree *t, struct node *n)
+{
+        struct node **list = &t->inodes[slot_of(t, n->ino)];
+        n->ino_next = *list;
+        *list = n;
+}
+
+static void take_out_of_inodes(struct tree *t, struct node *n)
+{
+        struct node **list = &t->inodes[slot_of(t, n->ino)];
+        while (*list != n)
+                list = &(*list)->ino_next;
+        *list = n->ino_next;
+}
+
+/* `want`, or a number near by that no node has. */
+static uint64_t free_ino_locked(struct tree *t, uint64_t want)
+{
+        const struct node *n = NULL;
+        do {
+                want += n != NULL;
+                if (want <= t->root.ino) /* zero is none */
+                        want = t->root.ino + 1;
+                for (n = t->inodes[slot_of(t, want)]; n && n->ino != want;)
+                        n = n->ino_next;
+        } while (n);
+        return want;
+}
+
+uint64_t tree_ino_locked(struct tree *t, const struct node *dir, const char *name)
+{
+        const struct node *n = tree_find_locked(t, (struct node *)(uintptr_t)dir, name);
+        return n ? n->ino : free_ino_locked(t, name_hash(dir, name));
+}
+
+static void grow_locked(struct tree *t)
+{
+        size_t nold = t->nbuckets, nbuckets = nold * 2;
+        struct node **names = calloc(nbuckets, sizeof *names);
+        struct node **inodes = calloc(nbuckets, sizeof *inodes);
+        if (!names || !inodes) {
+                free(names);
+                free(inodes);
+                return; /* longer chains work too */
+        }
+        struct node **old_names = t->buckets, **old_inodes = t->inodes;
+        t->buckets = names;
+        t->inodes = inodes;
+        t->nbuckets = nbuckets;
+        for (size_t i = 0; i < nold; i++) {
+                for (struct node *n = old_names[i], *next; n; n = next) {
+                        next = n->hash_next;
+                        put_in(bucket(t, n->hash), n);
+                }
+                for (struct node *n = old_inodes[i], *next; n; n = next) {
+                        next = n->ino_next;
+                        put_in_inodes(t, n);
+                }
+        }
+        free(old_names);
+        free(old_inodes);
+}
+
+void tree_remove_locked(struct tree *t, struct node *n)
+{
+        if (!n->hashed)
+                return;
+        take_out(bucket(t, n->hash), n);
+        n->hashed = false;
+        n->parent->lost_ns = tree_now_ns();
+        put_in(&t->loose, n);
+}
+
+static struct gone *gone_slot(const struct tree *t, uint64_t hash)
+{
+        return &t->gone[(hash ^ hash >> 32) & (GONE_SLOTS - 1)];
+}
+
+void tree_note_gone_locked(struct tree *t, const struct node *dir, const char *name)
+{
+        uint64_t hash = name_hash(dir, name);
+        struct gone *g = gone_slot(t, hash);
+        if (g->hash != hash && g->when > t->gone_lost)
+                t->gone_lost = g->when;
+        *g = (struct gone){.hash = hash, .when = tree_now_ns()};
+}
+
+static void note_back_locked(struct tree *t, uint64_t hash)
+{
+        if (gone_slot(t, hash)->hash == hash)
+                gone_slot(t, hash)->when = 0;
+}
+
+enum tree_gone tree_gone_since_locked(const struct tree *t, const struct node *dir,
+                                      const char *name, int64_t since)
+{
+        uint64_t hash = name_hash(dir, name);
+        const struct gone *g = gone_slot(t, hash);
+        if (g->hash == hash && g->when >= since)
+                return TREE_GONE;
+        return t->gone_lost >= since && since ? TREE_MAYBE_GONE : TREE_NOT_GONE;
+}
+
+int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const char *name)
+{
+        if (!n->hashed)
+                return 0;
+        char *copy = strdup(name);
+        if (!copy)
+                return -ENOMEM;
+        struct node *from = n->parent;
+        tree_note_gone_locked(t, from, n->name);
+        n->known_ns = from->lost_ns = tree_now_ns();
+        take_out(bucket(t, n->hash), n);
+        free(n->name);
+        n->name = copy;
+        n->parent = dir;
+        n->hash = name_hash(dir, name);
+        note_back_locked(t, n->hash);
+        put_in(bucket(t, n->hash), n);
+        dir->refs++;
+        tree_unref_locked(t, from, 1);
+        return 0;
+}
+
+void tree_pin_locked(struct node *n)
+{
+        n->refs++;
+}
+
+void tree_unref_locked(struct tree *t, struct node *n, uint64_t count)
+{
+        while (n && n != &t->root) {
+                n->refs -= count < n->refs ? count : n->refs;
+                if (n->refs)
+                        return;
+                struct node *parent = n->parent;
+                if (n->hashed && parent->gaps)
+                        parent->lost_ns = tree_now_ns();
+                take_out(n->hashed ? bucket(t, n->hash) : &t->loose, n);
+                take_out_of_inodes(t, n);
+                t->nnodes--;
+                if (n->parked && t->drop)
+                        t->drop(t->drop_arg, TAKE_PTR(n->parked));
+                node_free(n);
+                n = parent;
+                count = 1;
+        }
+}
+
+static struct node *make_locked(struct tree *t, struct node *dir, const char *name,
+                                const struct node_info *info)
+{
+        struct node *n = calloc(1, sizeof *n);
+        if (!n)
+                return NULL;
+        n->parent = dir;
+        n->turn = 1;
+        n->dir = info->dir;
+        n->hash = name_hash(dir, name);
+        note_back_locked(t, n->hash);
+        n->ino = free_ino_locked(t, n->hash);
+        n->name = strdup(name);
+        n->etag = strdup("");
+        if (!n->name || !n->etag) {
+                node_free(n);
+                return NULL;
+        }
+        if (++t->nnodes > t->nbuckets)
+                grow_locked(t);
+        put_in(bucket(t, n->hash), n);
+        put_in_inodes(t, n);
+        n->hashed = true;
+        dir->refs++;
+        return n;
+}
+
+struct node *tree_enter_locked(struct tree *t, struct node *dir, const char *name,
+                               const struct node_info *info)
+{
+        struct node *n = tree_find_locked(t, dir, name);
+
+        if (n && tree_ahead_locked(n, info->asked_ns)) {
+                n->refs++;
+                return n; /* another version may be one of ours, of which the reply is under way */
+        }
+        if (n && (n->dir != info->dir || tree_other_locked(n, info))) {
+                tree_remove_locked(t, n);
+                n = NULL;
+        }
+        if (!n && !(n = make_locked(t, dir, name, info)))
+                return NULL;
+        n->refs++;
+        if (n->nreaders && !info->etag[0])
+                return n; /* which version this is cannot be told: an open file is what it was */
+        if (tree_set_info_locked(t, n, info)) {
+                tree_unref_locked(t, n, 1);
+                return NULL;
+        }
+        return n;
+}
+
+static int add_path(struct buf *b, const struct node *n)
+{
+        if (!n->parent)
+                return 0;
+        int err = add_path(b, n->parent);
+        if (!err)
+                err = buf_adds(b, n->name);
+        return err ? err : n->dir ? buf_addc(b, '/') : 0;
+}
+
+char *tree_key_locked(const struct node *n)
+{
+        CLEANUP(buf_release) struct buf b = BUF_INIT;
+        add_path(&b, n);
+        return buf_take(&b);
+}
+
+char *tree_key(struct tree *t, const struct node *n, const char *name)
+{
+        CLEANUP(buf_release) struct buf b = BUF_INIT;
+
+        tree_lock(t);
+        add_path(&b, n);
+        tree_unlock(t);
+        if (name)
+                buf_adds(&b, name);
+        return buf_take(&b);
+}
+
+void tree_watch_locked(struct tree *t, struct tree_watch *w)
+{
+        w->next = t->watches;
+        t->watches = w;
+}
+
+void tree_unwatch_locked(struct tree *t, struct tree_watch *w)
+{
+        struct tree_watch **pp = &t->watches;
+        while (*pp && *pp != w)
+                pp = &(*pp)->next;
+        if (*pp)
+                *pp = w->next;
+}
+
+void tree_note_open_locked(struct tree *t, struct node *n)
+{
+        for (struct tree_watch *w = t->watches; n->file && w; w = w->next)
+                if (tree_is_below(n, w->root))
+                        w->opened(w, n);
+        bool open = n->file || n->reader;
+        if (open == n->listed)
+                return;
+        n->listed = open;
+        if (open) {
+                n->open_next = t->open;
+                t->open = n;
+                return;
+        }
+        struct node **pp = &t->open;
+        while (*pp != n)
+                pp = &(*pp)->open_next;
+        *pp = n->open_next;
+}
+
+struct node *tree_open_list_locked(struct tree *t)
+{
+        return t->open;
+}
+
+bool tree_is_below(const struct node *n, const struct node *dir)
+{
+        while (n && n != dir)
+                n = n->parent;
+        return n != NULL;
+}
+
+void tree_each_open_locked(struct tree *t, const struct node *dir,
+                           void (*fn)(void *arg, struct node *n), void *arg)
+{
+        for (struct node *n = t->open; n; n = n->open_next)
+                if (n->hashed && tree_is_below(n, dir))
+                        fn(arg, n);
+}
+
+bool tree_has_unpublished_locked(struct tree *t, const struct node *dir)
+{
+        if (!dir->dir)
+                return false;
+        for (struct node *n = t->open; n; n = n->open_next)
+                if (n->hashed && n->file && !n->published && tree_is_below(n, dir))
+                        return true;
+        return false;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tree.h: the names that the kernel knows, and what is known of the objects behind them.
+ *
+ * A node is what one name was as long as nobody else changed it: one version, and those that were
+ * made of it here. When another host has replaced the object, the name gets a new node, and what
+ * is open keeps the old one. So neither a size nor a page that the kernel has of an inode is ever
+ * of another version. Nodes live as long as the kernel, a child or an open file refers to them. One
+ * lock guards the whole tree; it is held for moments, never across a request. Functions ending in
+ * _locked want it held. */
+#ifndef CKPTFS_MOUNT_TREE_H
+#define CKPTFS_MOUNT_TREE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mount/tree/attr.h"
+#include "store.h"
+
+struct amend;
+struct reader;
+struct roll;
+struct file;
+
+/* What the store said of a name. */
+struct holders;
+
+struct node_info {
+        bool dir;
+        uint64_t size;
+        int64_t mtime_ns;
+        const char *etag; /* "" unknown; copied */
+        bool has_crc;
+        uint32_t crc32c;
+        bool complete;           /* from a head, which tells the checksum, not from a listing */
+        bool marker;             /* a directory that has one */
+        const struct attr *attr; /* copied; NULL: not told */
+        int64_t asked_ns; /* when the store was asked (tree_now_ns()); 0: now, or done here */
+};
+
+struct node {
+        struct node *hash_next, *ino_next;
+        struct node *parent; /* NULL: the root */
+        char *name;
+        uint64_t hash; /* of directory and name: where it is found */
+        uint64_t ino;  /* the same for all of its life, whatever its name becomes */
+        uint64_t refs; /* kernel lookups + children + pins */
+        bool hashed;   /* may be found by name */
+        bool dir;      /* constant */
+        bool marker;   /* of a directory: it has one */
+        bool complete; /* see node_info */
+        bool has_crc;
+        uint32_t crc32c;
+        uint64_t size;
+        int64_t mtime_ns;    /* when the store made this version; what is shown is in attr */
+        int64_t known_ns;    /* when this was so: what was asked before does not count */
+        int64_t fresh_until; /* monotonic ns: believe the above until then */
+        struct attr attr;
+        bool attr_known;     /* else attr is empty, and a head would tell */
+        unsigned attr_now;   /* counts changes made here: */
+        unsigned attr_sent;  /* those that a commit or copy under way carries, */
+        unsigned attr_saved; /* and those that the object carries */
+        int64_t entries_ns;  /* of a directory: when its entries changed here, or 0 */
+        unsigned absent;     /* of a directory: names looked for in vain, since one was found */
+        struct gaps
+                *gaps; /* of a directory: where it has no names, or NULL; see negative_cache.h */
+        struct roll *roll;   /* of a directory: its names as they were listed, or NULL */
+        int64_t lost_ns;     /* of a directory: when a name in it was forgotten here: older gaps
+                                may have it */
+        bool ahead;          /* asked for ahead and not looked at yet, see stat_prefetch.h */
+        bool attr_early;     /* the commit's were taken before its last byte */
+        struct amend *amend; /* a change of attributes on its way, or NULL; see attr_sync.h */
+        char *etag;          /* "" unknown or not published */
+        unsigned turn;       /* counts the versions and the files that it has had, from 1 */
+        unsigned paged;      /* the turn of all pages that the kernel may have, or 0 */
+        unsigned nreaders;   /* open files that read `reader` */
+        struct reader *reader;
+        struct file *file;       /* while it is open for writing, one reference; else NULL */
+        unsigned nwriters;       /* open files that share `file`, and changes under way */
+        char *parked;            /* key of what is read though the name is gone, see orphan.h */
+        struct holders *holders; /* of its handles for writing, or NULL */
+        bool published;          /* a version exists at the store */
+        char *shadow;  /* it is not published, and its name still has this version of the file that
+                          it replaced; or NULL */
+        bool unlinked; /* here: what is written from now on is forgotten */
+        struct node *heir;      /* pinned: what is opened in its place, see heir.h; or NULL */
+        unsigned nheirs;        /* open files that were */
+        struct node *open_next; /* list of nodes with a reader or a file */
+        bool listed;
+};
+
+struct tree;
+
+/* ttl_ns: how long what the store said is believed. NULL: no memory. */
+struct tree *tree_new(int64_t ttl_ns);
+/* drop() gets the `parked` of each node that is freed, with the tree's lock. */
+void tree_on_drop(struct tree *t, void (*drop)(void *arg, char *parked), void *arg);
+/* Takes one out of the nodes that have one; NULL: none has. */
+char *tree_take_parked_locked(struct tree *t);
+/* Frees all nodes, also those still referred to. */
+void tree_free(struct tree *t);
+
+/* Monotonic ns. */
+int64_t tree_now_ns(void);
+int64_t tree_ttl_ns(const struct tree *t);
+
+void tree_lock(struct tree *t);
+void tree_unlock(struct tree *t);
+/* For those who wait for something that the lock guards: the tree's condition. */
+void tree_sleep_locked(struct tree *t);
+void tree_wake_if_locked(struct tree *t, bool over);
+struct node *tree_root(struct tree *t);
+
+/* The node of `name` in `dir`, or NULL. */
+struct node *tree_find_locked(struct tree *t, struct node *dir, const char *name);
+
+/* The same of a path of names below `dir`; "" is `dir` itself, a '/' at the end counts for nothing.
+ */
+struct node *tree_find_path_locked(struct tree *t, struct node *dir, const char *path);
+
+/* The node of `name` in `dir` as `info` describes it, made if there was none, replaced if another
+ * version is there; with one more reference. What changes here stays as it is. NULL: no memory. */
+struct node *tree_enter_locked(struct tree *t, struct node *dir, const char *name,
+                               const struct node_info *info);
+
+/* The inode number of `name` in `dir`: the node's, or what a node made now would have, as long as
+ * no renamed or deleted file has it. */
+uint64_t tree_ino_locked(struct tree *t, const struct node *dir, const char *name);
+
+/* The node is called `name` in `dir` from now on, with all that is below it; what had that name
+ * must be gone. One that lost its name stays without. 0 or -ENOMEM. */
+int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const char *name);
+
+/* Takes the name away; the node stays for those who refer to it. */
+void tree_remove_locked(struct tree *t, struct node *n);
+
+/* The name was deleted here, or is another's. */
+void tree_note_gone_locked(struct tree *t, const struct node *dir, const char *name);
+/* Whether that was after `since`, so that an answer of the store to what was asked then may tell of
+ * the past. */
+enum tree_gone { TREE_NOT_GONE, TREE_MAYBE_GONE, TREE_GONE };
+enum tree_gone tree_gone_since_locked(const struct tree *t, const struct node *dir,
+                                      const char *name, int64_t since);
+
+void tree_pin_locked(struct node *n);
+/* Drops `count` references; frees the node and its parents with the last. */
+void tree_unref_locked(struct tree *t, struct node *n, uint64_t count);
+
+/* Whether what is known of the node is newer than an answer of the store to a question of
+ * `asked_ns`: it changes here, or has changed since. */
+bool tree_ahead_locked(const struct node *n, int64_t asked_ns);
+/* Whether that is so at any time: bytes or attributes are not published yet. */
+bool tree_changes_locked(const struct node *n);
+/* Whether the file that the store tells of is another version than the node's. */
+bool tree_other_locked(const struct node *n, const struct node_info *info);
+
+/* Takes over the attributes alone, where none are known. */
+void tree_learn_attr_locked(struct node *n, const struct node_info *info);
+/* Takes over what the store said of the file's published version. */
+int tree_set_info_locked(struct tree *t, struct node *n, const struct node_info *info);
+/* The same version has another etag, since its object moved: pages of the kernel stay good. 0 or
+ * -ENOMEM. */
+int tree_set_etag_locked(struct node *n, const char *etag);
+bool tree_fresh_locked(const struct node *n);
+
+/* Key of the node, relative to the store's prefix: "a/b", for a directory "a/b/", for the root "".
+ * With `name`, the key of that name in the directory. malloc'ed; NULL: no memory. -ENAMETOOLONG
+ * shows as longer than STORE_KEY_MAX. */
+char *tree_key(struct tree *t, const struct node *n, const char *name);
+char *tree_key_locked(const struct node *n);
+
+/* Somebody who is told, with the tree's lock, of files at or below `root` that become open for
+ * writing. */
+struct tree_watch {
+        struct tree_watch *next;
+        struct node *root;
+        void (*opened)(struct tree_watch *w, struct node *n);
+        void *arg;
+};
+void tree_watch_locked(struct tree *t, struct tree_watch *w);
+void tree_unwatch_locked(struct tree *t, struct tree_watch *w); /* one that is not watched, too */
+
+/* Keeps the list of open files: call after `reader` or `file` changed. */
+void tree_note_open_locked(struct tree *t, struct node *n);
+
+/* Whether the node is the directory or below it. */
+bool tree_is_below(const struct node *n, const struct node *dir);
+
+/* Calls fn for each named node below the directory that has a file open. */
+void tree_each_open_locked(struct tree *t, const struct node *dir,
+                           void (*fn)(void *arg, struct node *n), void *arg);
+
+/* Whether a file below the directory exists only here so far. */
+bool tree_has_unpublished_locked(struct tree *t, const struct node *dir);
+
+/* The open files, linked by open_next. */
+struct node *tree_open_list_locked(struct tree *t);
+
+#endif

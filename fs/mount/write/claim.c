@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* claim.c: see claim.h. There are as many claims as commits end at once: few enough for a list. */
+#include "mount/write/claim.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+void claims_init(struct claims *cs)
+{
+        *cs = (struct claims){0};
+        pthread_mutex_init(&cs->mtx, NULL);
+}
+
+static bool is_free_locked(const struct claims *cs, const char *key, bool alone)
+{
+        for (const struct claim *x = cs->held; x; x = x->next)
+                if ((alone || x->alone) && !strcmp(x->key, key))
+                        return false;
+        return true;
+}
+
+int claim_take(struct claims *cs, struct claim *c, const char *key, bool alone)
+{
+        char *copy = strdup(key);
+        if (!copy)
+                return -ENOMEM;
+        pthread_mutex_lock(&cs->mtx);
+        bool ours = is_free_locked(cs, key, alone);
+        struct claim **list = ours ? &cs->held : &cs->waiting;
+        c->key = copy;
+        c->alone = alone;
+        c->next = *list;
+        *list = c;
+        pthread_mutex_unlock(&cs->mtx);
+        return ours ? 0 : -EAGAIN;
+}
+
+void claim_drop(struct claims *cs, struct claim *c, struct claim **ready)
+{
+        pthread_mutex_lock(&cs->mtx);
+        struct claim **pp = &cs->held;
+        while (*pp != c)
+                pp = &(*pp)->next;
+        *pp = c->next;
+        for (pp = &cs->waiting; *pp;) {
+                struct claim *w = *pp;
+                if (strcmp(w->key, c->key)) {
+                        pp = &w->next;
+                        continue;
+                }
+                *pp = w->next;
+                free(TAKE_PTR(w->key));
+                w->next = *ready;
+                *ready = w;
+        }
+        pthread_mutex_unlock(&cs->mtx);
+        free(TAKE_PTR(c->key));
+}
+
+void claims_retry(struct claim *ready)
+{
+        while (ready) {
+                struct claim *w = ready;
+                ready = w->next;
+                w->retry(w);
+        }
+}

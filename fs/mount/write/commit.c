@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* commit.c: publishes a file: what the plan says is sent or copied, then one request makes it the
+ * object. See wfile_int.h. */
+#include "mount/write/wfile_int.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/metrics.h"
+
+#include "base/banned.h"
+
+enum {
+        STEPS_MOST = 16,             /* under way at once */
+        FILLS_MOST = 4,              /* of those, with memory of their own; */
+        FILL_BYTES_MOST = 32U << 20U /* this much, unless one alone needs more */
+};
+
+void commit_finish_locked(struct file *f, struct outcome *out, int err,
+                          const struct store_object *obj)
+{
+        f->locked.committing = f->locked.finishing = f->locked.planned = false;
+        plan_release(&f->locked.steps);
+        rebase_end_locked(f);
+        out->err = err;
+        out->published = obj != NULL;
+        f->locked.telling += out->published;
+        if (obj)
+                out->obj = *obj;
+        *f->locked.commits_last = out->commits;
+        out->commits = f->locked.commits;
+        f->locked.commits = NULL;
+        f->locked.commits_last = &f->locked.commits;
+}
+
+void commit_published_locked(struct file *f, struct outcome *out, const struct store_object *obj,
+                             bool by_put)
+{
+        struct store_object now = *obj;
+
+        if (f->locked.upload) /* begun for a file that was cut, and needed none in the end */
+                task_abort_locked(f, out);
+        now.size = f->locked.size;
+        f->locked.base = now;
+        f->locked.base_len = now.size;
+        f->locked.if_absent = false; /* ours now */
+        f->locked.dirty = f->locked.failed = f->locked.anyones = false;
+        f->locked.published++;
+        /* Where the next commit is one put too, it needs no byte of this one from the store. */
+        if (!by_put || now.size >= STORE_PART_SIZE_MIN)
+                file_clear_locked(f);
+        else
+                slots_reset_locked(f);
+        file_forget_origin_locked(f, out);
+        f->locked.plan = f->env->plan;
+        if (f->locked.reader)
+                out->reader = TAKE_PTR(f->locked.reader);
+        commit_finish_locked(f, out, 0, &now);
+}
+
+/* --- what to send
+ * ---------------------------------------------------------------------------------------------- */
+
+static size_t list_runs_locked(const struct file *f, struct plan_run *v, size_t max)
+{
+        size_t n = 0;
+        struct plan_run r;
+        for (uint64_t at = 0; extents_run(&f->locked.data, at, &r.from, &r.to); at = r.to) {
+                if (r.from >= f->locked.size)
+                        break;
+                if (r.to > f->locked.size)
+                        r.to = f->locked.size;
+                if (n < max)
+                        v[n] = r;
+                n++;
+        }
+        return n;
+}
+
+static size_t list_sent_locked(const struct file *f, struct plan_sent *v)
+{
+        size_t n = 0;
+        for (size_t i = 0; i < f->locked.nslots; i++) {
+                const struct slot *s = &f->locked.slots[i];
+                if (s->state == SLOT_SENT)
+                        v[n++] = (struct plan_sent){.no = s->no, .off = s->off, .len = s->len};
+        }
+        return n;
+}
+
+/* Parts whose bytes changed after they were sent are sent again. */
+static int add_changed_locked(const struct file *f, struct plan *p)
+{
+        for (size_t i = 0; i < f->locked.nslots; i++) {
+                const struct slot *s = &f->locked.slots[i];
+                if (s->state != SLOT_SENT || !s->changed)
+                        continue;
+                struct plan_step *v = realloc(p->v, (p->n + 1) * sizeof *v);
+                if (!v)
+                        return -ENOMEM;
+                p->v = v;
+                p->max = p->n + 1;
+                v[p->n++] = (struct plan_step){.no = s->no, .off = s->off, .len = s->len};
+        }
+        return 0;
+}
+
+static int make_plan_locked(struct file *f)
+{
+        unsigned caps = store_caps(f->env->store);
+        uint64_t base_len;
+        const struct store_object *base = rebase_base_locked(f, &base_len);
+        size_t nruns = list_runs_locked(f, NULL, 0);
+        CLEANUP(freep) struct plan_run *runs = calloc(nruns + 1, sizeof *runs);
+        CLEANUP(freep) struct plan_sent *sent = calloc(f->locked.nslots + 1, sizeof *sent);
+        if (!runs || !sent)
+                return -ENOMEM;
+        struct plan_in in = {
+                .size = f->locked.size,
+                .base = base_len,
+                .base_size = base->size,
+                .copies = caps & STORE_CAP_PART_COPY && !(caps & STORE_CAP_WHOLE_COPY),
+                .whole_copies = caps & STORE_CAP_WHOLE_COPY,
+                .put_most = f->locked.plan.first,
+                .part = f->locked.plan.first,
+                .held = runs,
+                .nheld = list_runs_locked(f, runs, nruns),
+                .sent = sent,
+                .nsent = list_sent_locked(f, sent),
+        };
+        char why[160];
+        int err = plan_commit(&in, &f->locked.steps);
+        int wrong = err ? 0 : plan_check(&in, &f->locked.steps, why, sizeof why);
+        if (wrong)
+                log_error("%s: its parts do not make the file: %s", f->locked.key, why);
+        err = err ? err : wrong;
+        if (!err && !f->locked.steps.put)
+                err = add_changed_locked(f, &f->locked.steps);
+        if (!err)
+                err = rebase_check_locked(f);
+        f->locked.next_step = 0;
+        f->locked.recopies = false;
+        f->locked.planned = !err;
+        return err;
+}
+
+/* --- sending it
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* Where the next bytes to be fetched go, in the task's share of the memory. */
+struct fill {
+        struct task *task;
+        struct pool_buf *buf;
+        uint32_t at;
+};
+
+/* Adds memory for bytes [from, to) of the base. */
+static int add_fill(struct fill *x, uint64_t from, uint64_t to)
+{
+        struct task *t = x->task;
+        if (from >= to)
+                return 0;
+        if (!t->fill_to)
+                t->fill_from = from;
+        t->fill_to = to;
+        while (from < to) {
+                if (x->buf && x->at == POOL_BUF_SIZE) {
+                        x->buf = x->buf->next;
+                        x->at = 0;
+                }
+                uint32_t room = POOL_BUF_SIZE - x->at;
+                uint32_t k = to - from < room ? (uint32_t)(to - from) : room;
+                int err = x->buf ? part_add_buf(t->part, x->buf, x->at, k) : -ENOMEM;
+                if (err)
+                        return err;
+                t->part->segs[t->part->nsegs - 1].fill = true;
+                x->at += k;
+                from += k;
+        }
+        return 0;
+}
+
+/* Of [from, to), where nothing was written: how far it is the base's; then come zeros. */
+static uint64_t base_end_locked(const struct file *f, uint64_t from, uint64_t to)
+{
+        uint64_t good;
+        (void)rebase_base_locked(f, &good);
+        if (good > to)
+                good = to;
+        return good < from ? from : good;
+}
+
+static int add_unwritten_locked(struct file *f, struct fill *x, uint64_t from, uint64_t to)
+{
+        uint64_t good = base_end_locked(f, from, to);
+        int err = add_fill(x, from, good);
+        return err ? err : part_add_zeros(x->task->part, to - good);
+}
+
+/* Bytes of the base that have to be fetched to send [off, off+len). */
+static uint64_t lacking_locked(const struct file *f, uint64_t off, uint64_t len)
+{
+        uint64_t at = off, end = off + len, from, to, n = 0;
+
+        while (at < end && extents_run(&f->locked.data, at, &from, &to) && from < end) {
+                if (from > at)
+                        n += base_end_locked(f, at, from) - at;
+                at = to;
+        }
+        return at < end ? n + base_end_locked(f, at, end) - at : n;
+}
+
+static int add_bytes_locked(struct file *f, struct task *t, uint64_t off, uint64_t len)
+{
+        uint64_t at = off, end = off + len, from, to;
+        struct fill x = {.task = t, .buf = t->share.bufs};
+        int err = 0;
+
+        while (!err && at < end && extents_run(&f->locked.data, at, &from, &to) && from < end) {
+                from = from > at ? from : at;
+                to = to < end ? to : end;
+                err = add_unwritten_locked(f, &x, at, from);
+                if (!err)
+                        err = extents_share(&f->locked.data, from, to, t->part);
+                at = to;
+        }
+        return err || at >= end ? err : add_unwritten_locked(f, &x, at, end);
+}
+
+static void share_given(struct pool_share *s)
+{
+        struct file *f = (struct file *)(void *)((char *)s - offsetof(struct file, share));
+        struct outcome out;
+
+        file_enter(f, &out);
+        f->locked.share_waits = false;
+        file_advance_locked(f, &out);
+        file_leave(f, &out); /* which gives back what was not used */
+        file_unref(f);
+}
+
+/* Whether there is memory for what has to be fetched to send [off, off+len). False: it is waited
+ * for, and the commit goes on when it is given. What is not used before the lock is left goes back:
+ * whoever waits, for a share, a claim or a rename, has none. */
+static bool share_locked(struct file *f, struct outcome *out, uint64_t off, uint64_t len)
+{
+        uint64_t lack = lacking_locked(f, off, len);
+        size_t n = (size_t)((lack + POOL_BUF_SIZE - 1) / POOL_BUF_SIZE);
+
+        if (f->locked.share_waits || f->share.n >= n)
+                return !f->locked.share_waits;
+        out->small = f->share;
+        f->share = (struct pool_share){.n = n, .ready = share_given};
+        if (pool_share_take(f->env->pool, &f->share))
+                return true;
+        f->locked.share_waits = true;
+        file_ref(f); /* share_given()'s */
+        return false;
+}
+
+static struct task *send_bytes_locked(struct file *f, struct outcome *out, enum task_kind kind,
+                                      unsigned no, uint64_t off, uint64_t len)
+{
+        struct task *t = task_new_locked(f, out, kind);
+        uint64_t base_len;
+        if (!t)
+                return NULL;
+        t->share = f->share; /* which was taken for these bytes */
+        f->share = (struct pool_share){0};
+        t->part = part_new(f->env->spill, no, off);
+        int err = t->part ? add_bytes_locked(f, t, off, len) : -ENOMEM;
+        if (!err && t->fill_to &&
+            (!(t->src = strdup(file_base_key_locked(f))) ||
+             !(t->match = strdup(rebase_base_locked(f, &base_len)->etag))))
+                err = -ENOMEM;
+        t->err = err;
+        f->locked.fills += t->fill_to > 0;
+        t->fill_bytes = t->fill_to ? lacking_locked(f, off, len) : 0;
+        f->locked.fill_bytes += t->fill_bytes;
+        return t;
+}
+
+static void copy_bytes_locked(struct file *f, struct outcome *out, const struct plan_step *s)
+{
+        struct task *t = task_new_locked(f, out, TASK_COPY);
+        uint64_t base_len;
+        if (!t)
+                return;
+        f->locked.copies++;
+        t->no = s->no;
+        t->off = s->off;
+        t->len = s->len;
+        t->src = strdup(file_base_key_locked(f));
+        t->match = strdup(rebase_base_locked(f, &base_len)->etag);
+        t->err = t->src && t->match ? 0 : -ENOMEM;
+}
+
+static void set_cond_locked(struct file *f, struct task *t)
+{
+        unsigned caps = store_caps(f->env->store);
+        /* What had the name that the upload was begun with went from there with the rename. */
+        bool elsewhere = t->kind == TASK_COMPLETE && f->locked.upload_key;
+        t->cond.if_absent = (elsewhere || f->locked.if_absent) && caps & STORE_CAP_IF_ABSENT;
+        if (elsewhere && !(t->src = strdup(f->locked.upload_key)))
+                t->err = -ENOMEM;
+        /* What was changed in a version needs that version; a new one is the last close's. */
+        if (!f->locked.base_len || f->locked.origin_key || !f->locked.base.etag[0] ||
+            !(caps & STORE_CAP_IF_MATCH))
+                return;
+        if (elsewhere && !(t->base = strdup(f->locked.base.etag)))
+                t->err = -ENOMEM;
+        if (elsewhere)
+                return;
+        if (!t->match && !(t->match = strdup(f->locked.base.etag)))
+                t->err = -ENOMEM;
+        t->cond.if_match = t->match;
+}
+
+/* The version that was changed is gone: nothing is published. */
+static void set_keeps_locked(struct file *f, struct task *t)
+{
+        bool elsewhere = t->kind == TASK_COMPLETE && f->locked.upload_key;
+        t->keeps = true;
+        t->base = strdup(rebase_gone_locked(f));
+        t->cond.if_match = t->base;
+        if (!t->base || (elsewhere && !(t->src = strdup(f->locked.upload_key))))
+                t->err = -ENOMEM;
+}
+
+static struct task *clone_locked(struct file *f, struct outcome *out)
+{
+        struct task *t = task_new_locked(f, out, TASK_CLONE);
+        if (!t)
+                return NULL;
+        t->src = strdup(f->locked.origin_key);
+        t->match = strdup(f->locked.origin.etag);
+        t->err = t->src && t->match ? 0 : -ENOMEM;
+        return t;
+}
+
+static void claim_again(struct claim *c)
+{
+        struct file *f = (struct file *)(void *)((char *)c - offsetof(struct file, claim));
+        struct outcome out;
+
+        file_enter(f, &out);
+        f->locked.claim_waits = false;
+        file_advance_locked(f, &out);
+        file_leave(f, &out);
+        file_unref(f);
+}
+
+void commit_unclaim_locked(struct file *f, struct outcome *out)
+{
+        if (!f->locked.claimed || f->locked.finishing)
+                return;
+        f->locked.claimed = false;
+        claim_drop(f->env->claims, &f->claim, &out->claims);
+}
+
+/* The key that the last request changes is this file's as long as it is finishing. False: it waits
+ * for another's, or the error is set. */
+static bool claim_locked(struct file *f, struct outcome *out)
+{
+        bool through = f->locked.upload_key && !f->locked.steps.put && !file_is_clone_locked(f);
+
+        if (f->locked.claim_waits)
+                return false;
+        commit_unclaim_locked(f, out); /* that of a request that is made anew */
+        f->claim.retry = claim_again;
+        int err = claim_take(f->env->claims, &f->claim,
+                             through ? f->locked.upload_key : f->locked.key, through);
+        f->locked.claimed = !err;
+        f->locked.claim_waits = err == -EAGAIN;
+        if (f->locked.claim_waits)
+                file_ref(f); /* claim_again()'s */
+        else
+                file_set_error_locked(f, err);
+        return !err;
+}
+
+static void finish_locked(struct file *f, struct outcome *out)
+{
+        struct task *t;
+        bool clone = file_is_clone_locked(f);
+        if (!clone && f->locked.steps.put && !share_locked(f, out, 0, f->locked.size))
+                return;
+        if (!claim_locked(f, out))
+                return;
+        f->locked.finishing = true;
+        if (clone)
+                t = clone_locked(f, out);
+        else if (f->locked.steps.put)
+                t = send_bytes_locked(f, out, TASK_PUT, 0, 0, f->locked.size);
+        else if ((t = task_new_locked(f, out, TASK_COMPLETE)))
+                t->len = f->locked.size;
+        if (!t)
+                f->locked.finishing = false;
+        else if (f->locked.rebase)
+                set_keeps_locked(f, t);
+        else
+                set_cond_locked(f, t);
+}
+
+/* Whether there is room for the step beside those under way. */
+static bool can_begin_locked(const struct file *f, const struct plan_step *s)
+{
+        uint64_t fill = s->copy ? 0 : lacking_locked(f, s->off, s->len);
+
+        if (f->locked.inflight >= STEPS_MOST)
+                return false;
+        return !fill || !f->locked.fills ||
+               (f->locked.fills < FILLS_MOST && f->locked.fill_bytes + fill <= FILL_BYTES_MOST);
+}
+
+void commit_advance_locked(struct file *f, struct outcome *out)
+{
+        if (rebase_waits_locked(f, out))
+                return;
+        if (!f->locked.planned) {
+                if (f->locked.inflight)
+                        return;
+                int err = make_plan_locked(f);
+                file_set_error_locked(f, err);
+                if (err)
+                        return;
+        }
+        const struct plan *p = &f->locked.steps;
+        if (file_is_clone_locked(f)) {
+                if (!f->locked.inflight)
+                        finish_locked(f, out);
+                return;
+        }
+        if (!p->put && f->locked.state != UPLOAD_OPEN) {
+                if (f->locked.state == UPLOAD_NONE)
+                        task_create_locked(f, out);
+                return;
+        }
+        if (!f->locked.err && f->locked.recopies) {
+                f->locked.recopies = false;
+                copy_bytes_locked(f, out, &p->v[0]);
+        }
+        while (!f->locked.err && f->locked.next_step < p->n &&
+               can_begin_locked(f, &p->v[f->locked.next_step])) {
+                const struct plan_step *s = &p->v[f->locked.next_step];
+                if (!s->copy && !share_locked(f, out, s->off, s->len))
+                        return;
+                f->locked.next_step++;
+                if (s->copy)
+                        copy_bytes_locked(f, out, s);
+                else
+                        send_bytes_locked(f, out, TASK_STEP, s->no, s->off, s->len);
+        }
+        if (!f->locked.err && f->locked.next_step == p->n && !f->locked.inflight)
+                finish_locked(f, out);
+}

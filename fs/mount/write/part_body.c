@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* part_body.c: see part_body.h. */
+#include "mount/write/part_body.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "mount/write/spill.h"
+
+#include "base/banned.h"
+
+struct part *part_new(struct spill *spill, unsigned no, uint64_t off)
+{
+        struct part *p = calloc(1, sizeof *p);
+        if (p) {
+                p->spill = spill;
+                p->no = no;
+                p->off = off;
+        }
+        return p;
+}
+
+void part_free(struct part *p)
+{
+        if (!p)
+                return;
+        for (unsigned i = 0; i < p->nsegs; i++) {
+                pool_unref(p->segs[i].buf);
+                if (p->segs[i].spilled)
+                        spill_drop(p->spill, p->segs[i].slot);
+        }
+        free(p->segs);
+        free(p);
+}
+
+static int add(struct part *p, struct seg s)
+{
+        if (p->nsegs == p->maxsegs) {
+                unsigned max = p->maxsegs ? p->maxsegs * 2 : 18;
+                struct seg *v = realloc(p->segs, max * sizeof *v);
+                if (!v)
+                        return -ENOMEM;
+                p->segs = v;
+                p->maxsegs = max;
+        }
+        p->segs[p->nsegs++] = s;
+        p->len += s.len;
+        return 0;
+}
+
+int part_add_buf(struct part *p, struct pool_buf *buf, uint32_t at, uint32_t n)
+{
+        int err = add(p, (struct seg){.buf = buf, .at = at, .len = n});
+        if (!err)
+                pool_ref(buf);
+        return err;
+}
+
+int part_add_spilled(struct part *p, uint64_t slot, uint32_t at, uint32_t n)
+{
+        int err = add(p, (struct seg){.slot = slot, .at = at, .len = n, .spilled = true});
+        if (!err)
+                spill_ref(p->spill, slot);
+        return err;
+}
+
+int part_add_zeros(struct part *p, uint64_t n)
+{
+        return n ? add(p, (struct seg){.len = n}) : 0;
+}
+
+/* Sets the cursor to the segment that holds byte `off`. */
+static void seek_to(struct part *p, uint64_t off)
+{
+        if (off < p->cursor_off) {
+                p->cursor = 0;
+                p->cursor_off = 0;
+        }
+        while (off >= p->cursor_off + p->segs[p->cursor].len) {
+                p->cursor_off += p->segs[p->cursor].len;
+                p->cursor++;
+        }
+}
+
+int part_read(struct part *p, uint64_t off, void *dst, size_t n)
+{
+        if (off > p->len || n > p->len - off)
+                return -EINVAL;
+        for (unsigned char *to = dst; n;) {
+                seek_to(p, off);
+                const struct seg *s = &p->segs[p->cursor];
+                uint64_t in = off - p->cursor_off;
+                size_t k = s->len - in < n ? (size_t)(s->len - in) : n;
+                int err = 0;
+                if (s->buf)
+                        memcpy(to, s->buf->data + s->at + in, k);
+                else if (s->spilled)
+                        err = spill_get(p->spill, s->slot, s->at + in, to, k);
+                else
+                        memset(to, 0, k);
+                if (err)
+                        return err;
+                to += k;
+                off += k;
+                n -= k;
+        }
+        return 0;
+}
+
+int part_fetch(const struct part *p, void *dst)
+{
+        unsigned char *to = dst;
+        int err = 0;
+
+        for (unsigned i = 0; !err && i < p->nsegs; i++) {
+                const struct seg *s = &p->segs[i];
+                if (s->spilled)
+                        err = spill_get(p->spill, s->slot, s->at, to, (size_t)s->len);
+                to += s->len;
+        }
+        return err;
+}
+
+/* The CRC of n zeros behind what `crc` is of, in O(log² n): the CRC of twice as many comes from
+ * that of half. */
+static uint32_t add_zeros(uint32_t crc, uint64_t n)
+{
+        uint32_t zeros = crc32c(0, "", 1);
+        for (uint64_t len = 1; n; len *= 2, n /= 2) {
+                if (n & 1)
+                        crc = crc32c_combine(crc, zeros, len);
+                zeros = crc32c_combine(zeros, zeros, len);
+        }
+        return crc;
+}
+
+static int add_spilled(struct part *p, const struct seg *s)
+{
+        unsigned char piece[16384];
+        for (uint64_t at = 0; at < s->len;) {
+                size_t k = s->len - at < sizeof piece ? (size_t)(s->len - at) : sizeof piece;
+                int err = spill_get(p->spill, s->slot, s->at + at, piece, k);
+                if (err)
+                        return err;
+                p->crc = crc32c(p->crc, piece, k);
+                at += k;
+        }
+        return 0;
+}
+
+int part_sum(struct part *p)
+{
+        int err = 0;
+        p->crc = 0;
+        for (unsigned i = 0; !err && i < p->nsegs; i++) {
+                const struct seg *s = &p->segs[i];
+                if (s->buf)
+                        p->crc = crc32c(p->crc, s->buf->data + s->at, (size_t)s->len);
+                else if (s->spilled)
+                        err = add_spilled(p, s);
+                else
+                        p->crc = add_zeros(p->crc, s->len);
+        }
+        return err;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* part_body.h: the body of one request: bytes in pool buffers, in the spill, and zeros, in order,
+ * with their CRC32C. Filled by one thread, then only read. */
+#ifndef CKPTFS_MOUNT_PART_BODY_H
+#define CKPTFS_MOUNT_PART_BODY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/pool.h"
+
+struct spill;
+
+struct seg {
+        struct pool_buf *buf; /* one reference, or NULL */
+        uint64_t at;          /* offset in buf, or in the slot */
+        uint64_t len;
+        uint64_t slot; /* of the spill, one reference */
+        bool spilled;  /* neither: zeros */
+        bool fill;     /* buf is still to be filled, by whoever sends the part */
+};
+
+struct part {
+        struct part *next; /* of whoever holds it */
+        void *owner;       /* of whoever sends it */
+        struct spill *spill;
+        bool queued; /* counted as backlog until its first byte is asked for */
+        unsigned no;
+        uint64_t off; /* in the file */
+        uint64_t len;
+        uint32_t crc;
+        unsigned nsegs, maxsegs;
+        struct seg *segs;
+        unsigned cursor; /* where part_read() left off: segment and its offset in the part */
+        uint64_t cursor_off;
+};
+
+struct part *part_new(struct spill *spill, unsigned no, uint64_t off); /* NULL: no memory */
+/* Gives everything back, which may wake others. NULL is fine. */
+void part_free(struct part *p);
+
+/* Each adds bytes at the end: of a buffer or a slot, of which it takes a reference, or zeros. 0 or
+ * -ENOMEM. */
+int part_add_buf(struct part *p, struct pool_buf *buf, uint32_t at, uint32_t n);
+int part_add_spilled(struct part *p, uint64_t slot, uint32_t at, uint32_t n);
+int part_add_zeros(struct part *p, uint64_t n);
+
+/* Copies bytes [off, off+n) to dst: cheap in ascending order. 0 or the spill's error. */
+int part_read(struct part *p, uint64_t off, void *dst, size_t n);
+
+/* Copies what lies in the spill to its place in dst, where byte 0 of the part is; the rest of dst
+ * stays as it is. 0 or the spill's error. */
+int part_fetch(const struct part *p, void *dst);
+
+/* Computes `crc`. May block on the local disk. 0 or the spill's error. */
+int part_sum(struct part *p);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spill.c: see spill.h. Slots of one buffer each; a freed slot is the next to be used. */
+#include "mount/write/spill.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/pool.h"
+
+#include "base/banned.h"
+
+struct spill {
+        pthread_mutex_t mtx;
+        char *dir;
+        uint32_t slots; /* most there may be */
+        struct {
+                int fd;
+                uint32_t made;  /* slots ever used: the file's length */
+                uint32_t nfree; /* of those, free now */
+                uint32_t *free, *refs, room;
+                bool full;
+        } locked;
+};
+
+/* An unnamed file. Some file systems (overlayfs before Linux 6.1) can only take the name away. */
+static int open_unnamed(const char *dir)
+{
+        CLEANUP(freep) char *path = NULL;
+        int fd = open(dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+
+        if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+                return fd < 0 ? -errno : fd;
+        if (asprintf(&path, "%s/.ckptfs-spill.XXXXXX", dir) < 0)
+                return -ENOMEM;
+        fd = mkostemp(path, O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        unlink(path);
+        return fd;
+}
+
+int spill_check(const char *dir, char *why, size_t nwhy)
+{
+        CLEANUP(closep) int fd = open_unnamed(dir);
+        if (fd < 0)
+                snprintf(why, nwhy,
+                         "spill_dir=%s: %s: name a directory of a local disk that can be written",
+                         dir, strerror(-fd));
+        return fd < 0 ? fd : 0;
+}
+
+struct spill *spill_new(const char *dir, uint64_t cap)
+{
+        struct spill *s = calloc(1, sizeof *s);
+        if (!s || !(s->dir = strdup(dir))) {
+                free(s);
+                return NULL;
+        }
+        uint64_t slots = cap / POOL_BUF_SIZE;
+        s->slots = slots < UINT32_MAX ? (uint32_t)slots : UINT32_MAX;
+        s->locked.fd = -1;
+        pthread_mutex_init(&s->mtx, NULL);
+        return s;
+}
+
+void spill_free(struct spill *s)
+{
+        if (!s)
+                return;
+        if (s->locked.fd >= 0)
+                close(s->locked.fd);
+        pthread_mutex_destroy(&s->mtx);
+        free(s->locked.free);
+        free(s->locked.refs);
+        free(s->dir);
+        free(s);
+}
+
+static int file_of(struct spill *s)
+{
+        pthread_mutex_lock(&s->mtx);
+        int fd = s->locked.fd;
+        pthread_mutex_unlock(&s->mtx);
+        return fd;
+}
+
+int spill_open(struct spill *s)
+{
+        if (file_of(s) >= 0)
+                return 0;
+        CLEANUP(closep) int fd = open_unnamed(s->dir);
+        int err = fd < 0 ? fd : 0;
+        pthread_mutex_lock(&s->mtx);
+        bool ours = !err && s->locked.fd < 0;
+        if (ours)
+                s->locked.fd = TAKE_FD(fd);
+        s->locked.full = s->locked.full || s->locked.fd < 0;
+        pthread_mutex_unlock(&s->mtx);
+        if (ours)
+                log_info("memory is full of unfinished parts: unsent data goes to %s", s->dir);
+        else if (err)
+                log_error("spill_dir=%s: %s; memory is full of unfinished parts", s->dir,
+                          strerror(-err));
+        return err;
+}
+
+/* Room on the free list for every slot ever made, so that a drop cannot fail. */
+static int grow_locked(struct spill *s)
+{
+        if (s->locked.made < s->locked.room)
+                return 0;
+        uint32_t room = s->locked.room ? s->locked.room * 2 : 64;
+        uint32_t *v = realloc(s->locked.free, room * sizeof *v);
+        if (!v)
+                return -ENOMEM;
+        s->locked.free = v;
+        v = realloc(s->locked.refs, room * sizeof *v);
+        if (!v)
+                return -ENOMEM;
+        s->locked.refs = v;
+        s->locked.room = room;
+        return 0;
+}
+
+static int take_slot_locked(struct spill *s, uint32_t *slot)
+{
+        if (s->locked.nfree) {
+                *slot = s->locked.free[--s->locked.nfree];
+                return 0;
+        }
+        if (s->locked.made == s->slots)
+                return -ENOSPC;
+        int err = grow_locked(s);
+        if (!err)
+                *slot = s->locked.made++;
+        return err;
+}
+
+int spill_take(struct spill *s, uint64_t *at)
+{
+        uint32_t slot;
+        pthread_mutex_lock(&s->mtx);
+        int err = s->locked.fd < 0 ? -EBADF : take_slot_locked(s, &slot);
+        if (!err) {
+                s->locked.refs[slot] = 1;
+                *at = (uint64_t)slot * POOL_BUF_SIZE;
+        }
+        s->locked.full = s->locked.full || err; /* a slot is no room on the disk yet */
+        pthread_mutex_unlock(&s->mtx);
+        return err;
+}
+
+bool spill_is_full(struct spill *s)
+{
+        pthread_mutex_lock(&s->mtx);
+        bool full = s->locked.full;
+        pthread_mutex_unlock(&s->mtx);
+        return full;
+}
+
+void spill_note(struct spill *s, bool full)
+{
+        pthread_mutex_lock(&s->mtx);
+        s->locked.full = full;
+        pthread_mutex_unlock(&s->mtx);
+}
+
+int spill_write(struct spill *s, uint64_t at, uint64_t off, const void *p, size_t n)
+{
+        int fd = file_of(s);
+        for (size_t done = 0; done < n;) {
+                ssize_t k = pwrite(fd, (const char *)p + done, n - done, (off_t)(at + off + done));
+                if (k < 0 && errno == EINTR)
+                        continue;
+                if (k <= 0)
+                        return k < 0 ? -errno : -ENOSPC;
+                done += (size_t)k;
+        }
+        return 0;
+}
+
+int spill_get(struct spill *s, uint64_t at, uint64_t off, void *dst, size_t n)
+{
+        int fd = file_of(s);
+        for (size_t done = 0; done < n;) {
+                ssize_t k = pread(fd, (char *)dst + done, n - done, (off_t)(at + off + done));
+                if (k < 0 && errno == EINTR)
+                        continue;
+                if (k <= 0)
+                        return k < 0 ? -errno : -EIO;
+                done += (size_t)k;
+        }
+        return 0;
+}
+
+void spill_ref(struct spill *s, uint64_t at)
+{
+        pthread_mutex_lock(&s->mtx);
+        s->locked.refs[at / POOL_BUF_SIZE]++;
+        pthread_mutex_unlock(&s->mtx);
+}
+
+bool spill_is_shared(struct spill *s, uint64_t at)
+{
+        pthread_mutex_lock(&s->mtx);
+        bool shared = s->locked.refs[at / POOL_BUF_SIZE] > 1;
+        pthread_mutex_unlock(&s->mtx);
+        return shared;
+}
+
+void spill_drop(struct spill *s, uint64_t at)
+{
+        uint32_t slot = (uint32_t)(at / POOL_BUF_SIZE);
+        pthread_mutex_lock(&s->mtx);
+        if (!--s->locked.refs[slot]) {
+                s->locked.free[s->locked.nfree++] = slot;
+                s->locked.full = false;
+        }
+        pthread_mutex_unlock(&s->mtx);
+}

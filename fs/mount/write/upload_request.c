@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* upload_request.c: the requests of a file: how each is made, and what its end changes. See
+ * wfile_int.h. */
+#include "mount/write/wfile_int.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "mount/write/conflict_record.h"
+
+#include "base/banned.h"
+
+static struct task *make_task_locked(struct file *f, enum task_kind kind, struct attempt *a)
+{
+        struct task *t = a ? calloc(1, sizeof *t) : NULL;
+
+        if (!t || !(t->key = strdup(f->locked.key))) {
+                free(t);
+                return NULL;
+        }
+        t->kind = kind;
+        t->file = file_ref(f);
+        t->attempt = a;
+        a->inflight++;
+        return t;
+}
+
+struct task *task_left_locked(struct file *f, struct outcome *out, enum task_kind kind,
+                              struct attempt *a)
+{
+        struct task *t = make_task_locked(f, kind, a);
+
+        if (!t)
+                return NULL;
+        f->locked.leaving++;
+        *out->tasks_last = t;
+        out->tasks_last = &t->next;
+        return t;
+}
+
+struct task *task_new_locked(struct file *f, struct outcome *out, enum task_kind kind)
+{
+        if (!f->locked.attempt)
+                f->locked.attempt = calloc(1, sizeof *f->locked.attempt);
+        struct task *t = make_task_locked(f, kind, f->locked.attempt);
+
+        if (!t) {
+                file_set_error_locked(f, -ENOMEM);
+                return NULL;
+        }
+        t->upload = f->locked.upload;
+        f->locked.inflight++;
+        if (kind == TASK_PART && f->locked.state != UPLOAD_OPEN) {
+                *f->locked.waiting_last = t;
+                f->locked.waiting_last = &t->next;
+        } else {
+                *out->tasks_last = t;
+                out->tasks_last = &t->next;
+        }
+        return t;
+}
+
+void task_begun(struct part *p, struct pool *pool)
+{
+        if (!p || !p->queued)
+                return;
+        p->queued = false;
+        pool_started(pool, p->len);
+}
+
+void task_free(struct task *t)
+{
+        task_begun(t->part, t->file->env->pool);
+        part_free(t->part);
+        pool_share_end(t->file->env->pool, &t->share);
+        free(t->key);
+        free(t->src);
+        free(t->match);
+        free(t->base);
+        file_unref(t->file);
+        free(t);
+}
+
+/* Whether ranges of the base will be parts of the upload; of one that begins early, they may be. */
+static bool copies_base_locked(const struct file *f)
+{
+        const struct plan *p = &f->locked.steps;
+        bool copies = !f->locked.planned && f->locked.base_len;
+
+        for (size_t i = 0; f->locked.planned && !copies && i < p->n; i++)
+                copies = p->v[i].copy;
+        return copies && store_caps(f->env->store) & STORE_CAP_PART_COPY;
+}
+
+void task_create_locked(struct file *f, struct outcome *out)
+{
+        struct task *t = task_new_locked(f, out, TASK_CREATE);
+        if (!t)
+                return;
+        f->locked.state = UPLOAD_CREATING;
+        t->off = !f->locked.committing; /* early */
+        t->len = copies_base_locked(f);
+}
+
+void task_abort_locked(struct file *f, struct outcome *out)
+{
+        struct task *t = f->locked.upload ? task_new_locked(f, out, TASK_ABORT) : NULL;
+        if (f->locked.upload && !t)
+                store_upload_free(f->locked.upload); /* no memory to do more: it stays there */
+        f->locked.upload = NULL;
+        free(TAKE_PTR(f->locked.upload_key));
+        f->locked.state = UPLOAD_NONE;
+}
+
+/* --- their ends
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void created_locked(struct file *f, struct outcome *out, int err, struct store_upload *up)
+{
+        if (err) {
+                f->locked.state = UPLOAD_NONE;
+                return;
+        }
+        f->locked.state = UPLOAD_OPEN;
+        f->locked.upload = up;
+        if (f->locked.stale_upload || f->locked.err)
+                return;
+        while (f->locked.waiting) {
+                struct task *t = f->locked.waiting;
+                f->locked.waiting = t->next;
+                t->next = NULL;
+                t->upload = up;
+                *out->tasks_last = t;
+                out->tasks_last = &t->next;
+        }
+        f->locked.waiting_last = &f->locked.waiting;
+}
+
+/* The object is there under the name that the upload was begun with: it goes where the file is. */
+static void completed_locked(struct file *f, struct outcome *out, struct task *t,
+                             const struct store_object *obj)
+{
+        METRIC_ADD(uploads_committed, 1);
+        store_upload_free(TAKE_PTR(f->locked.upload));
+        f->locked.state = UPLOAD_NONE;
+        if (!f->locked.upload_key) {
+                commit_published_locked(f, out, obj, false);
+                return;
+        }
+        struct task *move = task_new_locked(f, out, TASK_MOVE);
+        if (!move)
+                return;
+        move->src = TAKE_PTR(f->locked.upload_key);
+        move->match = strdup(obj->etag);
+        move->base = TAKE_PTR(t->base);
+        move->obj = *obj;
+        if (!move->match)
+                move->err = -ENOMEM;
+        if (store_caps(f->env->store) & (STORE_CAP_RENAME | STORE_CAP_COPY_IF))
+                move->cond.if_match = move->base;
+}
+
+/* What was completed goes from the name where it does not belong. False: there is no memory. */
+static bool remove_locked(struct file *f, struct outcome *out, struct task *t, int failed)
+{
+        struct task *rest = task_new_locked(f, out, TASK_REMOVE);
+        if (!rest)
+                return false;
+        rest->src = TAKE_PTR(t->src);
+        rest->match = TAKE_PTR(t->match);
+        rest->obj = t->obj;
+        rest->failed = failed;
+        return true;
+}
+
+static void moved_locked(struct file *f, struct outcome *out, struct task *t,
+                         const struct store_object *obj)
+{
+        snprintf(t->obj.etag, sizeof t->obj.etag, "%s", obj->etag);
+        if (store_caps(f->env->store) & STORE_CAP_RENAME)
+                commit_published_locked(f, out, &t->obj, false);
+        else
+                (void)remove_locked(f, out, t, 0); /* without memory the error is set */
+}
+
+/* Another file has the name that the upload was to go through. What is here is sent anew; else, or
+ * after another error, false. */
+static bool begins_anew_locked(struct file *f, int err)
+{
+        if ((err != -EEXIST && err != -ESTALE && err != -ENOENT) ||
+            slots_lack_locked(f, 0, UINT64_MAX))
+                return false;
+        f->locked.finishing = false;
+        f->locked.stale_upload = true;
+        return true;
+}
+
+static void removed_locked(struct file *f, struct outcome *out, const struct task *t, int err)
+{
+        if (err && err != -ESTALE && err != -ENOENT) /* another's object stays there */
+                log_warn("%s: holds what was written as %s, and cannot be deleted: %s", t->src,
+                         t->key, strerror(-err));
+        if (!t->failed) {
+                commit_published_locked(f, out, &t->obj, false);
+                return;
+        }
+        if (begins_anew_locked(f, t->failed))
+                return;
+        file_set_error_locked(f, t->failed);
+        f->locked.finishing = false;
+}
+
+/* The change is kept, which was logged, too: nothing is to be aborted. */
+static void keep_ended_locked(struct file *f, const struct task *t)
+{
+        f->locked.err = -ESTALE;
+        if (t->kind == TASK_PUT)
+                return;
+        store_upload_free(TAKE_PTR(f->locked.upload));
+        free(TAKE_PTR(f->locked.upload_key));
+        f->locked.state = UPLOAD_NONE;
+}
+
+static void succeeded_locked(struct file *f, struct outcome *out, struct task *t,
+                             const struct store_object *obj)
+{
+        switch (t->kind) {
+        case TASK_PART:
+                slot_sent_locked(f, t->part->no);
+                break;
+        case TASK_PUT:
+                METRIC_ADD(puts, 1);
+                commit_published_locked(f, out, obj, true);
+                break;
+        case TASK_COMPLETE:
+                completed_locked(f, out, t, obj);
+                break;
+        case TASK_CLONE:
+                commit_published_locked(f, out, obj, false);
+                break;
+        case TASK_MOVE:
+                moved_locked(f, out, t, obj);
+                break;
+        default:
+                break;
+        }
+}
+
+void task_aborted_locked(const struct file *f, struct task *t, int err)
+{
+        if (err)
+                log_warn("%s: its unfinished upload could not be aborted and stays at the store",
+                         f->locked.key);
+        store_upload_free(TAKE_PTR(t->upload));
+}
+
+static void ended_locked(struct file *f, struct outcome *out, struct task *t, int err,
+                         const struct store_object *obj)
+{
+        if (attempt_ended_locked(f, out, t, err))
+                return;
+        f->locked.fills -= t->fill_to > 0;
+        f->locked.fill_bytes -= t->fill_bytes;
+        f->locked.copies -= t->kind == TASK_COPY;
+        if (t->kind == TASK_ABORT) {
+                task_aborted_locked(f, t, err);
+                return;
+        }
+        if (t->kind == TASK_REMOVE) {
+                removed_locked(f, out, t, err);
+                return;
+        }
+        if (t->kind == TASK_LOOK) {
+                rebase_looked_locked(f, err, obj);
+                return;
+        }
+        if (err && rebase_begin_locked(f, t, err)) {
+                f->locked.finishing = false;
+                return;
+        }
+        if (err && t->kind == TASK_MOVE && remove_locked(f, out, t, err))
+                return;
+        if (err && t->kind == TASK_COMPLETE && t->src && !t->keeps && !t->kept &&
+            begins_anew_locked(f, err))
+                return;
+        if (t->kind == TASK_PUT || t->kind == TASK_COMPLETE)
+                f->locked.finishing = err == 0 && f->locked.upload_key;
+        if (err) {
+                if (t->kept)
+                        keep_ended_locked(f, t);
+                file_set_error_locked(f, err);
+                f->locked.finishing = false;
+                return;
+        }
+        succeeded_locked(f, out, t, obj);
+}
+
+static void task_end(struct task *t, int err, const struct store_object *obj,
+                     struct store_upload *up)
+{
+        struct file *f = t->file;
+        struct outcome out;
+
+        file_enter(f, &out);
+        if (t->kind == TASK_CREATE && t->attempt->left)
+                t->attempt->upload = up;
+        else if (t->kind == TASK_CREATE)
+                created_locked(f, &out, err, up);
+        ended_locked(f, &out, t, err, obj);
+        t->next = out.done;
+        out.done = t;
+        file_advance_locked(f, &out);
+        file_leave(f, &out);
+}
+
+static struct store_body body_of(struct task *t);
+
+static void keeping_done(void *arg, int err)
+{
+        struct task *t = arg;
+        t->kept = !err;
+        task_end(t, -ESTALE, NULL, NULL);
+}
+
+/* The version that was changed is gone, but all of the new one is at hand. */
+static bool is_keeping(struct task *t)
+{
+        struct file *f = t->file;
+        struct store_body body = t->kind == TASK_PUT ? body_of(t) : store_body_mem(NULL, 0);
+        struct keep_what what = {
+                .key = t->kind == TASK_COMPLETE && t->src ? t->src : t->key,
+                .name = t->key,
+                .base = t->cond.if_match,
+                .upload = t->kind == TASK_COMPLETE ? t->upload : NULL,
+                .body = &body,
+                .meta = &t->meta,
+        };
+        if ((t->kind != TASK_PUT && t->kind != TASK_COMPLETE) || (!t->cond.if_match && !t->src))
+                return false;
+        pthread_mutex_lock(&f->mtx);
+        what.size = f->locked.size;
+        bool unlinked = f->locked.unlinked;
+        pthread_mutex_unlock(&f->mtx);
+        return !unlinked && !keep_change(f->env->store, &what, keeping_done, t);
+}
+
+/* Whether what was sent is still here, so that it can be sent anew. */
+static bool can_send_anew(struct task *t)
+{
+        pthread_mutex_lock(&t->file->mtx);
+        bool can = !slots_lack_locked(t->file, 0, UINT64_MAX);
+        pthread_mutex_unlock(&t->file->mtx);
+        return can;
+}
+
+static void object_done(void *arg, int err, const struct store_object *obj)
+{
+        struct task *t = arg;
+        if (t->kind == TASK_COMPLETE && t->src && err == -EEXIST && !can_send_anew(t))
+                err = -ESTALE; /* somebody else has the name of the upload now */
+        if (err != -ESTALE || !is_keeping(t))
+                task_end(t, err, obj, NULL);
+}
+
+static void upload_done(void *arg, int err, struct store_upload *up)
+{
+        task_end(arg, err, NULL, up);
+}
+
+/* --- their beginnings
+ * ------------------------------------------------------------------------------------------ */
+
+static int read_body(void *arg, uint64_t off, void *dst, size_t n)
+{
+        struct task *t = arg;
+        task_begun(t->part, t->file->env->pool);
+        if (t->attempt->left)
+                return -ECANCELED; /* nobody wants it any more */
+        return part_read(t->part, off, dst, n);
+}
+
+static struct store_body body_of(struct task *t)
+{
+        if (!t->part->len)
+                return store_body_mem(NULL, 0);
+        return (struct store_body){
+                .read = read_body, .arg = t, .len = t->part->len, .crc32c = t->part->crc};
+}
+
+/* In place of publishing it. */
+static int keep(struct task *t)
+{
+        return is_keeping(t) ? 0 : -ESTALE;
+}
+
+static int send_part(struct task *t)
+{
+        const struct file_env *env = t->file->env;
+
+        int err = t->summed ? 0 : part_sum(t->part);
+        if (err)
+                return err;
+        struct store_body body = body_of(t);
+        if (t->kind != TASK_PUT)
+                return store_upload_part(t->upload, t->part->no, &body, object_done, t);
+        err = env->meta(env->owner, t->file->who, false, &t->meta);
+        if (err)
+                return err;
+        if (t->keeps)
+                return keep(t);
+        return store_put(env->store, t->key, &body, &t->meta, &t->cond, object_done, t);
+}
+
+/* Bytes of the base go where the part lacks them. */
+static int fill_data(void *arg, uint64_t at, const void *p, size_t n)
+{
+        struct task *t = arg;
+        struct part *part = t->part;
+        uint64_t pos = t->fill_from + at, end = pos + n;
+
+        if (t->attempt->left)
+                return -ECANCELED;
+        while (pos < end && t->cursor < part->nsegs) {
+                const struct seg *s = &part->segs[t->cursor];
+                uint64_t from = part->off + t->cursor_off, to = from + s->len;
+                if (pos >= to) {
+                        t->cursor_off += s->len;
+                        t->cursor++;
+                        continue;
+                }
+                uint64_t k = (to < end ? to : end) - pos;
+                if (s->fill)
+                        memcpy(s->buf->data + s->at + (pos - from),
+                               (const char *)p + (n - (end - pos)), (size_t)k);
+                pos += k;
+        }
+        return 0;
+}
+
+static void filled(void *arg, int err, const struct store_got *got)
+{
+        struct task *t = arg;
+        if (!err && got->bytes != t->fill_to - t->fill_from)
+                err = -EIO;
+        if (err == -ENOENT)
+                err = -ESTALE;
+        if (!err)
+                err = send_part(t);
+        if (err)
+                task_end(t, err, NULL, NULL);
+}
+
+static int fetch(struct task *t)
+{
+        struct store_get get = {
+                .key = t->src,
+                .off = t->fill_from,
+                .len = t->fill_to - t->fill_from,
+                .if_match = t->match,
+                .data = fill_data,
+                .done = filled,
+                .arg = t,
+        };
+        return store_get(t->file->env->store, &get);
+}
+
+static int create(struct task *t)
+{
+        struct store *s = t->file->env->store;
+        int err = t->file->env->meta(t->file->env->owner, t->file->who, t->off != 0, &t->meta);
+        if (err)
+                return err;
+        return (t->len ? store_upload_create_copying : store_upload_create)(s, t->key, &t->meta,
+                                                                            upload_done, t);
+}
+
+struct sum {
+        bool any_number; /* the store takes numbers that are not consecutive */
+        unsigned last;
+        uint64_t size;
+};
+
+static int add_to_sum(void *arg, const struct store_part *p)
+{
+        struct sum *sum = arg;
+        if (!sum->any_number && p->partno != sum->last + 1)
+                return -EIO;
+        sum->last = p->partno;
+        sum->size += p->size;
+        return 0;
+}
+
+/* What the store has of the upload has to be the file, whatever was planned. */
+static int check_sum(struct task *t)
+{
+        struct sum sum = {.any_number = store_caps(t->file->env->store) & STORE_CAP_WHOLE_COPY};
+        int err = store_upload_sent(t->upload, add_to_sum, &sum);
+
+        if (!err && sum.size == t->len)
+                return 0;
+        log_error("%s: the parts that the store has do not make the file: part %u, %" PRIu64
+                  " of %" PRIu64 " bytes",
+                  t->key, sum.last, sum.size, t->len);
+        return -EIO;
+}
+
+/* What has the file's name, while the upload has another, is what was changed. */
+static void target_headed(void *arg, int err, const struct store_object *obj)
+{
+        struct task *t = arg;
+        if (err == -ENOENT || (!err && strcmp(obj->etag, t->base)))
+                err = -ESTALE;
+        if (!err)
+                err = store_upload_complete(t->upload, &t->cond, object_done, t);
+        if (err)
+                object_done(t, err, NULL);
+}
+
+static int complete(struct task *t)
+{
+        struct store *s = t->file->env->store;
+        int err = check_sum(t);
+        if (err)
+                return err;
+        return t->keeps  ? keep(t)
+               : t->base ? store_head(s, t->key, target_headed, t)
+                         : store_upload_complete(t->upload, &t->cond, object_done, t);
+}
+
+static int move(struct task *t)
+{
+        struct store *s = t->file->env->store;
+        return (store_caps(s) & STORE_CAP_RENAME)
+                       ? store_rename(s, t->src, t->match, t->key, &t->cond, object_done, t)
+                       : store_copy(s, t->src, t->match, t->key, NULL, &t->cond, object_done, t);
+}
+
+void task_start(struct task *t)
+{
+        const struct file_env *env = t->file->env;
+        struct store *s = env->store;
+        int err = -ENOMEM;
+
+        if (t->err) {
+                task_end(t, t->err, NULL, NULL);
+                return;
+        }
+        switch (t->kind) {
+        case TASK_CREATE:
+                err = create(t);
+                break;
+        case TASK_PART:
+        case TASK_STEP:
+        case TASK_PUT:
+                err = t->fill_to ? fetch(t) : send_part(t);
+                break;
+        case TASK_COPY:
+                err = store_upload_part_copy(t->upload, t->no, t->src, t->match, t->off, t->len,
+                                             object_done, t);
+                break;
+        case TASK_COMPLETE:
+                err = complete(t);
+                break;
+        case TASK_CLONE:
+                err = env->meta(env->owner, t->file->who, false, &t->meta);
+                if (!err)
+                        err = store_copy(s, t->src, t->match, t->key, &t->meta, &t->cond,
+                                         object_done, t);
+                break;
+        case TASK_MOVE:
+                err = move(t);
+                break;
+        case TASK_REMOVE:
+                if (t->match)
+                        err = store_delete_if(s, t->src, t->match, object_done, t);
+                break;
+        case TASK_LOOK:
+                err = store_head(s, t->key, object_done, t);
+                break;
+        case TASK_ABORT:
+                METRIC_ADD(uploads_aborted, 1);
+                err = store_upload_abort(t->upload, object_done, t);
+                break;
+        }
+        if (err)
+                task_end(t, err, NULL, NULL);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wfile_end.c: what others do to a file: giving it up, another name, memory, the end of the mount.
+ * See wfile.h. */
+#include "mount/write/wfile_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/metrics.h"
+#include "mount/write/spill.h"
+
+#include "base/banned.h"
+
+/* A part that is on its way could outlive the abort: it comes last. */
+static void end_attempt_locked(struct file *f, struct outcome *out, struct attempt *a)
+{
+        if (a->inflight)
+                return;
+        struct task *t = a->upload ? task_left_locked(f, out, TASK_ABORT, a) : NULL;
+        if (t) {
+                t->upload = TAKE_PTR(a->upload);
+                return;
+        }
+        store_upload_free(a->upload); /* no memory to do more: it stays there */
+        free(a);
+}
+
+void file_abort(struct file *f, int err)
+{
+        struct outcome out;
+
+        file_enter(f, &out);
+        if (f->locked.dirty)
+                file_set_error_locked(f, err);
+        file_advance_locked(f, &out);
+        file_leave(f, &out);
+}
+
+void attempt_leave_locked(struct file *f, struct outcome *out)
+{
+        struct attempt *a = f->locked.attempt;
+
+        f->locked.state = UPLOAD_NONE;
+        if (!a)
+                return;
+        f->locked.attempt = NULL;
+        a->left = true;
+        a->upload = TAKE_PTR(f->locked.upload);
+        f->locked.leaving += a->inflight;
+        f->locked.inflight = f->locked.fills = f->locked.copies = 0;
+        end_attempt_locked(f, out, a);
+}
+
+bool attempt_ended_locked(struct file *f, struct outcome *out, struct task *t, int err)
+{
+        struct attempt *a = t->attempt;
+
+        a->inflight--;
+        if (!a->left) {
+                f->locked.inflight--;
+                return false;
+        }
+        f->locked.leaving--;
+        if (t->kind == TASK_ABORT)
+                task_aborted_locked(f, t, err);
+        end_attempt_locked(f, out, a);
+        return true;
+}
+
+/* --- names
+ * ------------------------------------------------------------------------------------------------
+ */
+
+void file_hold(struct file *f, struct file_wait *w)
+{
+        struct outcome out;
+        file_enter(f, &out);
+        f->locked.holds++;
+        w->next = f->locked.waits;
+        f->locked.waits = w;
+        file_leave(f, &out);
+}
+
+void file_release(struct file *f)
+{
+        struct outcome out;
+        file_enter(f, &out);
+        f->locked.holds--;
+        file_advance_locked(f, &out);
+        file_leave(f, &out);
+}
+
+/* Whether everything that was sent is still here too. */
+static bool is_here_locked(const struct file *f)
+{
+        return !slots_lack_locked(f, 0, UINT64_MAX);
+}
+
+/* Whether an upload that is called otherwise than its file is worth less than a new one: nothing
+ * was sent yet, or what has its name by then would not be safe from it. */
+static bool is_better_anew_locked(const struct file *f)
+{
+        bool safe = store_caps(f->env->store) & STORE_CAP_IF_ABSENT;
+        return is_here_locked(f) && (f->locked.state == UPLOAD_CREATING || !safe);
+}
+
+/* Whether a part of the upload is the base by its name: the only one that is the whole of it. */
+static bool names_base_locked(const struct file *f)
+{
+        const struct plan *p = &f->locked.steps;
+        return f->locked.planned && f->locked.next_step && p->n && p->v[0].copy &&
+               store_caps(f->env->store) & STORE_CAP_WHOLE_COPY;
+}
+
+int file_rename(struct file *f, const char *key, const char *etag)
+{
+        char *copy = strdup(key);
+        if (!copy)
+                return -ENOMEM;
+        pthread_mutex_lock(&f->mtx);
+        bool same = !strcmp(key, f->locked.key);
+        char *old = f->locked.key;
+        f->locked.key = copy;
+        snprintf(f->locked.base.etag, sizeof f->locked.base.etag, "%s", etag);
+        f->locked.recopies = names_base_locked(f);
+        if (!same)
+                f->locked.if_absent = false; /* what has the new name is replaced */
+        if (!same && f->locked.state != UPLOAD_NONE && !f->locked.upload_key) {
+                f->locked.stale_upload = is_better_anew_locked(f);
+                if (!f->locked.stale_upload)
+                        f->locked.upload_key = TAKE_PTR(old);
+        } else if (!same && f->locked.upload_key && !strcmp(key, f->locked.upload_key)) {
+                free(TAKE_PTR(f->locked.upload_key)); /* it has its first name again */
+        }
+        if (f->locked.reader && etag[0])
+                (void)reader_rename(f->locked.reader, key, etag); /* else reads get ESTALE */
+        pthread_mutex_unlock(&f->mtx);
+        free(old);
+        return 0;
+}
+
+void file_forget(struct file *f)
+{
+        struct outcome out;
+        file_enter(f, &out);
+        f->locked.unlinked = true;
+        if (f->locked.state != UPLOAD_NONE && is_here_locked(f))
+                f->locked.stale_upload = true;
+        file_advance_locked(f, &out);
+        file_leave(f, &out);
+}
+
+/* --- memory
+ * -----------------------------------------------------------------------------------------------
+ */
+
+size_t file_idle_bytes(struct file *f)
+{
+        pthread_mutex_lock(&f->mtx);
+        size_t n = f->locked.committing ? 0 : extents_in_memory(&f->locked.data);
+        pthread_mutex_unlock(&f->mtx);
+        return n;
+}
+
+/* Gives back what can be without the disk, or begins to spill. */
+static ssize_t relieve_locked(struct file *f, struct outcome *out, struct spilling **s)
+{
+        if (f->locked.committing || f->locked.err)
+                return 0;
+        size_t idle = extents_in_memory(&f->locked.data);
+        if (!f->locked.dirty) {
+                file_clear_locked(f);
+                return (ssize_t)idle;
+        }
+        int err = slots_spill_locked(f, s);
+        size_t n = err ? slots_drop_locked(f) : 0;
+        if (n || *s)
+                return (ssize_t)n;
+        if (!f->locked.read_too && slots_send_last_locked(f, out))
+                return (ssize_t)idle;
+        return extents_spill_begin(&f->locked.data, 0, UINT64_MAX, s);
+}
+
+ssize_t file_relieve(struct file *f)
+{
+        struct outcome out;
+        struct spilling *s = NULL;
+
+        (void)spill_open(f->env->spill); /* else no slot is to be had */
+        file_enter(f, &out);
+        ssize_t n = relieve_locked(f, &out, &s);
+        file_leave(f, &out);
+        if (!s)
+                return n;
+        int err = spilling_write(s);
+        file_enter(f, &out);
+        n = extents_spill_end(&f->locked.data, s, err);
+        size_t dropped = n < 0 && !f->locked.committing ? slots_drop_locked(f) : 0;
+        file_leave(f, &out);
+        if (n > 0)
+                METRIC_ADD(spilled_bytes, (uint64_t)n);
+        return dropped ? (ssize_t)dropped : n;
+}
+
+/* --- state
+ * --------------------------------------------------------------------------------------------------
+ */
+
+uint64_t file_size(struct file *f)
+{
+        pthread_mutex_lock(&f->mtx);
+        uint64_t size = f->locked.size;
+        pthread_mutex_unlock(&f->mtx);
+        return size;
+}
+
+bool file_has_base(struct file *f)
+{
+        pthread_mutex_lock(&f->mtx);
+        bool has = f->locked.base_len > 0;
+        pthread_mutex_unlock(&f->mtx);
+        return has;
+}
+
+bool file_dirty(struct file *f)
+{
+        pthread_mutex_lock(&f->mtx);
+        bool dirty = f->locked.dirty && !f->locked.unlinked && !f->locked.err;
+        pthread_mutex_unlock(&f->mtx);
+        return dirty;
+}
+
+enum file_state file_state(struct file *f)
+{
+        pthread_mutex_lock(&f->mtx);
+        enum file_state state = FILE_CLEAN;
+        if (f->locked.err)
+                state = FILE_FAILED;
+        else if (f->locked.telling)
+                state = FILE_UPLOADING;
+        else if (f->locked.dirty && !f->locked.unlinked)
+                state = f->locked.committing ? FILE_UPLOADING : FILE_DIRTY;
+        else if (f->locked.failed)
+                state = FILE_FAILED;
+        pthread_mutex_unlock(&f->mtx);
+        return state;
+}
+
+static bool has_failed_locked(const struct file *f, const struct file_user *u)
+{
+        return u && u->wrote && u->epoch != f->locked.epoch;
+}
+
+bool file_owes(struct file *f, const struct file_user *u)
+{
+        pthread_mutex_lock(&f->mtx);
+        bool owes = (f->locked.dirty && !f->locked.unlinked) || has_failed_locked(f, u);
+        pthread_mutex_unlock(&f->mtx);
+        return owes;
+}
+
+bool file_owes_close(struct file *f, const struct file_user *u)
+{
+        pthread_mutex_lock(&f->mtx);
+        bool its = f->locked.anyones || (u->wrote && u->published == f->locked.published);
+        bool owes = (f->locked.dirty && !f->locked.unlinked && its) || has_failed_locked(f, u);
+        pthread_mutex_unlock(&f->mtx);
+        return owes;
+}
+
+void file_note_mapped(struct file *f)
+{
+        pthread_mutex_lock(&f->mtx);
+        f->locked.anyones = true;
+        pthread_mutex_unlock(&f->mtx);
+}
+
+void file_shutdown(struct file *f)
+{
+        struct outcome out;
+
+        pthread_mutex_lock(&f->mtx);
+        while (f->locked.committing)
+                pthread_cond_wait(&f->idle, &f->mtx);
+        pthread_mutex_unlock(&f->mtx);
+        file_enter(f, &out);
+        f->locked.over = true;
+        if (f->locked.dirty)
+                file_set_error_locked(f, -ESHUTDOWN);
+        file_advance_locked(f, &out);
+        file_leave(f, &out);
+        pthread_mutex_lock(&f->mtx);
+        while (f->locked.inflight || f->locked.leaving)
+                pthread_cond_wait(&f->idle, &f->mtx);
+        pthread_mutex_unlock(&f->mtx);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wfile_int.h: what wfile.c (the program's side), upload_part.c (parts that are sent as they fill),
+ * commit.c (what a commit sends), upload_request.c (requests) and wfile_read.c share.
+ *
+ * One function, file_advance_locked(), looks at the state and decides what comes next; every event
+ * (a write, a commit, the end of a request) changes the state and calls it. What must not happen
+ * under the lock (requests, giving memory back, telling callers) is collected in an outcome and
+ * done by file_leave(). */
+#ifndef CKPTFS_MOUNT_WFILE_INT_H
+#define CKPTFS_MOUNT_WFILE_INT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "mount/write/claim.h"
+#include "mount/write/extent_map.h"
+#include "mount/write/wfile.h"
+#include "mount/write/part_body.h"
+
+enum slot_state {
+        SLOT_FILLING,
+        SLOT_FLYING, /* queued or on its way */
+        SLOT_SENT
+};
+
+/* A part of the upload that is sent as soon as it is full. */
+struct slot {
+        unsigned no;
+        enum slot_state state;
+        bool dropped; /* its bytes are no longer here */
+        bool changed; /* after they were sent */
+        uint32_t crc; /* of [off, sum_end) */
+        uint64_t off, len;
+        uint64_t have; /* bytes of it that are here */
+        uint64_t sum_end;
+};
+
+enum upload_state { UPLOAD_NONE, UPLOAD_CREATING, UPLOAD_OPEN };
+
+enum task_kind {
+        TASK_CREATE,
+        TASK_PART,     /* a slot */
+        TASK_STEP,     /* a part of the commit's plan */
+        TASK_COPY,     /* the same, of the base */
+        TASK_PUT,      /* the file in one request */
+        TASK_COMPLETE, /* the upload */
+        TASK_CLONE,    /* a copy of all of another object */
+        TASK_MOVE,     /* what was completed under the name that the upload was begun with */
+        TASK_REMOVE,   /* what is left there */
+        TASK_LOOK,     /* which version stands, when the base is gone */
+        TASK_ABORT
+};
+
+/* What is under way for one version. When the version fails, its callers are told at once: its
+ * requests end behind that, then its upload is aborted, while the file goes on with the version
+ * before it. */
+struct attempt {
+        unsigned inflight;           /* requests that are not done */
+        atomic_bool left;            /* it failed */
+        struct store_upload *upload; /* then: to be aborted when they are done */
+};
+
+/* A request that is to be made, then is under way. */
+struct task {
+        struct task *next;
+        enum task_kind kind;
+        struct file *file;
+        struct attempt *attempt;
+        struct part *part;           /* TASK_PART, TASK_STEP, TASK_PUT */
+        struct pool_share share;     /* of the memory, for what is to be fetched */
+        int err;                     /* it could not be made whole: it ends with this */
+        bool keeps;                  /* it is not to be published, but recorded */
+        bool kept;                   /* it lost to another host's, and is recorded */
+        bool summed;                 /* the part's checksum is known */
+        uint64_t fill_from, fill_to; /* bytes of the base to be fetched for the part, */
+        uint64_t fill_bytes;         /* of which so many are */
+        unsigned cursor;             /* of the segments to be filled */
+        uint64_t cursor_off;
+        unsigned no;       /* TASK_COPY */
+        uint64_t off, len; /* the file's, of TASK_COMPLETE */
+        struct store_upload *upload;
+        char *key, *src, *match; /* copies of what may change meanwhile */
+        char *base; /* TASK_COMPLETE elsewhere than at `key`: the version that has to be at `key` */
+        int failed; /* TASK_REMOVE: what the commit ends with after it */
+        struct store_cond cond;
+        struct store_meta meta;
+        struct store_object obj; /* published by an earlier step */
+};
+
+struct file {
+        atomic_uint refs;
+        const struct file_env *env;
+        void *who;
+        pthread_mutex_t mtx; /* before the reader's, the pool's and the store's locks */
+        pthread_cond_t idle;
+        struct claim claim; /* of the key that the commit changes; claim.c's */
+        /* Memory for the next request that has to fetch bytes: the pool's while `share_waits`, else
+         * guarded by mtx, and empty when that is free. */
+        struct pool_share share;
+        struct {
+                char *key;
+                char *upload_key; /* when the upload was begun under another name; else NULL */
+                uint64_t size;
+                struct store_object base; /* etag "": none */
+                uint64_t base_len;        /* bytes [0, base_len) of it are still good */
+                char *origin_key;         /* these are not the base's but of this object; or NULL */
+                struct store_object origin; /* that version of it */
+                struct reader *reader;      /* of the base, once it was needed */
+                struct extents data;
+                struct part_plan plan;
+                struct part_anchor *anchors;
+                unsigned nanchors;
+                struct plan_run run; /* written last, without a break; while there is no anchor */
+                struct slot *slots;  /* in order */
+                size_t nslots, maxslots;
+                uint64_t kept; /* bytes of slots that were sent and stay */
+                enum upload_state state;
+                struct store_upload *upload;
+                struct task *waiting, **waiting_last; /* parts, until the upload is there */
+                struct attempt *attempt; /* of this version; NULL until its first request */
+                unsigned inflight;       /* requests that are not done, */
+                unsigned leaving;        /* and those of versions that failed */
+                int err;                 /* this version fails: it is being cleaned up */
+                int last_err;            /* of the version that failed last */
+                unsigned epoch;          /* counts those that failed, */
+                unsigned published;      /* and those that did not */
+                bool anyones;            /* something of this one was written by no handle */
+                bool over;               /* the mount has ended: nothing is taken any more */
+                unsigned holds;
+                bool if_absent;
+                bool dirty; /* differs from what was published last */
+                bool unlinked;
+                bool failed; /* the last version did, and there is no other since */
+                bool read_too;
+                bool rewritten;      /* bytes were written over, so others may be, too */
+                bool committing;     /* changes wait */
+                bool planned;        /* `steps` is the plan of this commit */
+                bool finishing;      /* the put or complete of this commit is on its way */
+                bool stale_upload;   /* begun under a name that is no longer ours: to be aborted */
+                bool flight_awaited; /* a change waits for requests to end */
+                bool tallied;        /* counted in the tally */
+                bool claimed;        /* the claim is held, */
+                bool claim_waits;    /* or waits for another's */
+                bool share_waits;    /* for memory, see `share` */
+                struct plan steps;
+                size_t next_step;
+                unsigned fills, copies; /* steps that fetch and copy from the base: it keeps its
+                                           name meanwhile */
+                uint64_t fill_bytes;    /* that those fetch */
+                bool recopies;          /* a copy that was only named has another name now */
+                struct rebase *rebase;  /* the commit's base is gone: base_conflict.c's; or NULL */
+                unsigned telling;       /* versions that env->published() has not been told yet */
+                struct file_commit *commits, **commits_last;
+                struct file_deferred *deferred, **deferred_last;
+                struct file_wait *waits;
+        } locked;
+};
+
+struct outcome {
+        struct task *tasks, **tasks_last;
+        struct task *done; /* to be freed */
+        struct pool_buf *garbage;
+        struct reader *reader;
+        struct pool_share share, small; /* not needed any more; not enough */
+        struct claim *claims;           /* who may ask for their keys again */
+        struct file_commit *commits;
+        int err;
+        bool published, gone;
+        struct store_object obj;
+        struct file_deferred *deferred;
+        struct file_wait *waits;
+};
+
+/* --- wfile.c */
+/* Keeps the first error: this version will not be published. */
+void file_set_error_locked(struct file *f, int err);
+/* Starts what the state asks for. */
+void file_advance_locked(struct file *f, struct outcome *out);
+/* Locks, with an empty outcome. */
+void file_enter(struct file *f, struct outcome *out);
+/* Unlocks, then does what was collected. */
+void file_leave(struct file *f, struct outcome *out);
+/* What bytes [0, base_len) are of. */
+const char *file_base_key_locked(const struct file *f);
+const struct store_object *file_base_locked(const struct file *f);
+/* They are the base's again. */
+void file_forget_origin_locked(struct file *f, struct outcome *out);
+/* Whether the file is all of another object and nothing else, and one copy can publish it. */
+bool file_is_clone_locked(const struct file *f);
+/* Why this handle may not change the file now, or 0. */
+int file_refusal_locked(struct file *f, const struct file_user *u);
+/* The file differs from what was published. */
+void file_note_change_locked(struct file *f, struct file_user *u);
+/* Forgets what is here, and the slots. */
+void file_clear_locked(struct file *f);
+
+/* --- upload_part.c */
+/* The slot that byte `pos` is in, made if need be. *end is where the bytes that belong to it, or
+ * to none (*s is NULL), end. 0, -EFBIG or -ENOMEM. */
+int slot_at_locked(struct file *f, uint64_t pos, struct slot **s, uint64_t *end);
+/* Whether bytes [pos, end) of the slot can be changed now: 0; -EAGAIN, when it is on its way; or
+ * -EBUSY, when the rest of it is gone and would have to be sent again. */
+int slot_check(struct slot *s, uint64_t pos, uint64_t end);
+/* After bytes at `pos`, `fresh` of them new, were put. Sends what is full. */
+void slot_filled_locked(struct file *f, struct outcome *out, struct slot *s, uint64_t pos,
+                        const void *p, size_t n, uint64_t fresh);
+/* The file is cut to `size`; what is sent of the rest will not be part of it. 0, -EAGAIN or -EBUSY
+ * as slot_check(). */
+int slots_cut_locked(struct file *f, uint64_t size);
+/* Sends the last slot though it is not full. False when it is too small or not whole. */
+bool slots_send_last_locked(struct file *f, struct outcome *out);
+/* Begins to move bytes of parts that were sent to the spill, as extents_spill_begin(). */
+int slots_spill_locked(struct file *f, struct spilling **s);
+/* Forgets bytes of parts that were sent, unless somebody reads: how many. */
+size_t slots_drop_locked(struct file *f);
+/* The request of a slot has ended. */
+void slot_sent_locked(struct file *f, unsigned no);
+/* The upload is gone: what was sent is here, or lost (false). */
+bool slots_reset_locked(struct file *f);
+/* Whether bytes of [from, to) were sent and are no longer here. */
+bool slots_lack_locked(const struct file *f, uint64_t from, uint64_t to);
+
+/* --- wfile_end.c */
+/* This version failed: what is under way of it ends behind the answer. */
+void attempt_leave_locked(struct file *f, struct outcome *out);
+/* A request has ended: counts it, and whether its version failed before; then that is all. */
+bool attempt_ended_locked(struct file *f, struct outcome *out, struct task *t, int err);
+
+/* --- commit.c */
+/* Goes on with the commit under way. */
+void commit_advance_locked(struct file *f, struct outcome *out);
+/* The version is published: it is what the next one begins with. */
+void commit_published_locked(struct file *f, struct outcome *out, const struct store_object *obj,
+                             bool by_put);
+/* Ends the commit under way with `err`; obj is NULL when nothing new was published. */
+void commit_finish_locked(struct file *f, struct outcome *out, int err,
+                          const struct store_object *obj);
+
+/* Gives up the claim of what is no longer finishing. */
+void commit_unclaim_locked(struct file *f, struct outcome *out);
+
+/* --- base_conflict.c */
+/* The request failed: whether that is since the base of the commit is gone, and the commit goes on
+ * to keep what was written. */
+bool rebase_begin_locked(struct file *f, const struct task *t, int err);
+/* Whether the commit has to find out first which version stands. */
+bool rebase_waits_locked(struct file *f, struct outcome *out);
+/* It is this one, or none (-ENOENT). */
+void rebase_looked_locked(struct file *f, int err, const struct store_object *obj);
+/* -ESTALE when the plan moves too much to keep a change; else 0. */
+int rebase_check_locked(const struct file *f);
+/* The version that is gone; NULL when the commit's base stands, as far as is known. */
+const char *rebase_gone_locked(const struct file *f);
+void rebase_end_locked(struct file *f);
+/* What bytes [0, *len) of the file are of that the commit does not have. */
+const struct store_object *rebase_base_locked(const struct file *f, uint64_t *len);
+
+/* --- upload_request.c */
+/* A request to be made when the lock is left: counted, or NULL and the error is set. */
+struct task *task_new_locked(struct file *f, struct outcome *out, enum task_kind kind);
+/* The same for a version that failed: NULL, and nothing else is said. */
+struct task *task_left_locked(struct file *f, struct outcome *out, enum task_kind kind,
+                              struct attempt *a);
+/* The upload of a TASK_ABORT is gone, or stays. */
+void task_aborted_locked(const struct file *f, struct task *t, int err);
+/* Begins the upload. */
+void task_create_locked(struct file *f, struct outcome *out);
+/* Aborts the upload, if there is one. */
+void task_abort_locked(struct file *f, struct outcome *out);
+void task_start(struct task *t);
+void task_free(struct task *t);
+/* The part is no longer counted as backlog. */
+void task_begun(struct part *p, struct pool *pool);
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* copy_parts.c: server-side copies and renames of one object.
+ *
+ * A copy is tried in one request. A kind whose requests copy so many bytes and no more answers that
+ * with -EFBIG, and the object is copied in parts, many at once: small ones cost no request more
+ * than the copy, and nobody has to know sizes. */
+#include "store/core/store_int.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/banned.h"
+
+enum { FLYING_MAX = 64 };
+#define PART_SIZE (512ULL << 20) /* a minute of a server that copies 10 MB/s */
+#define MiB       (1ULL << 20)
+
+struct copy_parts {
+        struct store *s;
+        char *src, *dst, *if_match; /* keys as the user gave them */
+        char etag[STORE_ETAG_MAX];  /* the version that is copied; "": any */
+        bool if_absent, keeps_meta;
+        struct store_meta meta;
+        uint64_t size, part_size;
+        struct store_upload *up;
+        store_done_fn *done;
+        void *arg;
+        pthread_mutex_t mtx;
+        struct {
+                unsigned next, nparts, flying;
+                int err; /* the first */
+        } locked;
+};
+
+static void copy_free(struct copy_parts *c)
+{
+        if (!c)
+                return;
+        store_upload_free(c->up);
+        free(c->src);
+        free(c->dst);
+        free(c->if_match);
+        pthread_mutex_destroy(&c->mtx);
+        free(c);
+}
+
+static void copy_end(struct copy_parts *c, int err, const struct store_object *obj)
+{
+        c->done(c->arg, err, err ? NULL : obj);
+        copy_free(c);
+}
+
+static void aborted(void *arg, int err, const struct store_object *obj)
+{
+        struct copy_parts *c = arg;
+        (void)err; /* said in the log; the copy's own error counts */
+        copy_end(c, c->locked.err, obj);
+}
+
+/* One that was refused has left the upload. */
+static void completed(void *arg, int err, const struct store_object *obj)
+{
+        struct copy_parts *c = arg;
+
+        c->locked.err = err;
+        if (!err || store_upload_abort(c->up, aborted, c))
+                copy_end(c, err, obj);
+}
+
+/* Every part is there, or one failed and none is on its way. */
+static void all_landed(struct copy_parts *c)
+{
+        struct store_cond cond = {.if_absent = c->if_absent, .if_match = c->if_match};
+        int err = c->locked.err ? store_upload_abort(c->up, aborted, c)
+                                : store_upload_complete(c->up, &cond, completed, c);
+        if (err)
+                copy_end(c, c->locked.err ? c->locked.err : err, NULL);
+}
+
+static void part_landed(void *arg, int err, const struct store_object *obj);
+
+/* Sends parts until enough are on their way. */
+static void send_parts_locked(struct copy_parts *c)
+{
+        while (!c->locked.err && c->locked.next < c->locked.nparts &&
+               c->locked.flying < FLYING_MAX) {
+                uint64_t off = c->locked.next * c->part_size, left = c->size - off;
+                unsigned partno = ++c->locked.next;
+                c->locked.flying++;
+                int err = store_upload_part_copy(c->up, partno, c->src, *c->etag ? c->etag : NULL,
+                                                 off, left < c->part_size ? left : c->part_size,
+                                                 part_landed, c);
+                c->locked.flying -= err != 0;
+                c->locked.err = err;
+        }
+}
+
+static void part_landed(void *arg, int err, const struct store_object *obj)
+{
+        struct copy_parts *c = arg;
+        (void)obj;
+
+        pthread_mutex_lock(&c->mtx);
+        c->locked.flying--;
+        if (!c->locked.err)
+                c->locked.err = err;
+        send_parts_locked(c);
+        bool over = !c->locked.flying;
+        pthread_mutex_unlock(&c->mtx);
+        if (over)
+                all_landed(c);
+}
+
+static void begun(void *arg, int err, struct store_upload *up)
+{
+        struct copy_parts *c = arg;
+
+        if (err) {
+                copy_end(c, err, NULL);
+                return;
+        }
+        c->up = up;
+        pthread_mutex_lock(&c->mtx);
+        send_parts_locked(c);
+        bool over = !c->locked.flying;
+        pthread_mutex_unlock(&c->mtx);
+        if (over)
+                all_landed(c);
+}
+
+/* What the parts are: of a size that 10,000 of them suffice. */
+static void plan_parts(struct copy_parts *c, uint64_t size)
+{
+        uint64_t least = (size / STORE_PART_MAX + MiB) & ~(MiB - 1);
+
+        c->size = size;
+        c->part_size = least > PART_SIZE ? least : PART_SIZE;
+        c->locked.nparts = (unsigned)((size + c->part_size - 1) / c->part_size);
+}
+
+static void headed(void *arg, int err, const struct store_object *obj)
+{
+        struct copy_parts *c = arg;
+
+        if (!err && *c->etag && strcmp(c->etag, obj->etag))
+                err = -ESTALE;
+        if (!err && !obj->size) {
+                log_warn("store: copy %s: the store says that an empty object is too large",
+                         c->src);
+                err = -EIO;
+        }
+        if (!err) {
+                snprintf(c->etag, sizeof c->etag, "%s", obj->etag);
+                plan_parts(c, obj->size);
+                err = store_upload_create_copying(c->s, c->dst,
+                                                  c->keeps_meta ? &obj->meta : &c->meta, begun, c);
+        }
+        if (err)
+                copy_end(c, err, NULL);
+}
+
+/* Takes over from an op that copies. */
+static struct copy_parts *copy_new(const struct op *op)
+{
+        struct copy_parts *c = calloc(1, sizeof *c);
+        if (!c)
+                return NULL;
+        pthread_mutex_init(&c->mtx, NULL);
+        c->s = op->s;
+        c->src = strdup(op->src + op->s->prefix_len);
+        c->dst = strdup(op->key + op->s->prefix_len);
+        c->if_match = op->if_match ? strdup(op->if_match) : NULL;
+        c->if_absent = op->if_absent;
+        c->keeps_meta = !op->meta;
+        if (op->meta)
+                c->meta = *op->meta;
+        if (op->src_match)
+                snprintf(c->etag, sizeof c->etag, "%s", op->src_match);
+        c->done = op->done.object;
+        c->arg = op->arg;
+        if (!c->src || !c->dst || (op->if_match && !c->if_match)) {
+                copy_free(c);
+                return NULL;
+        }
+        return c;
+}
+
+static void finish_copy(struct op *op, int err)
+{
+        if (err == -EFBIG) {
+                struct copy_parts *c = copy_new(op);
+                err = c ? store_head(c->s, c->src, headed, c) : -ENOMEM;
+                if (!err)
+                        return;
+                copy_free(c);
+        }
+        op_finish_object(op, err == -ESHUTDOWN ? -ECANCELED : err);
+}
+
+/* An op that makes `dst` of `src`. 0 or a negative errno. */
+static int new_op(struct store *s, enum op_verb verb, const char *src, const char *src_match,
+                  const char *dst, const struct store_cond *cond, struct op **out, void *arg)
+{
+        if (store_check_key(src) || store_check_key(dst))
+                return -EINVAL;
+        CLEANUP(op_freep) struct op *op = op_new(s, verb, dst, arg);
+        if (!op || op_set_cond(op, cond) || !(op->src = store_full_key(s, src)) ||
+            (src_match && !(op->src_match = strdup(src_match))))
+                return -ENOMEM;
+        *out = TAKE_PTR(op);
+        return 0;
+}
+
+int store_copy(struct store *s, const char *src, const char *src_match, const char *dst,
+               const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
+               void *arg)
+{
+        CLEANUP(op_freep) struct op *op = NULL;
+        int err = new_op(s, OP_COPY, src, src_match, dst, cond, &op, arg);
+        if (!err)
+                err = op_set_meta(op, meta);
+        if (err)
+                return err;
+        op->finish = finish_copy;
+        op->done.object = done;
+        return op_submit(TAKE_PTR(op));
+}
+
+int store_set_meta(struct store *s, const char *key, const char *if_match,
+                   const struct store_meta *meta, store_done_fn *done, void *arg)
+{
+        const struct store_cond cond = {.if_match = if_match};
+        CLEANUP(op_freep) struct op *op = NULL;
+        int err = new_op(s, OP_SET_META, key, if_match, key, &cond, &op, arg);
+        if (!err)
+                err = op_set_meta(op, meta);
+        if (err)
+                return err;
+        op->finish = finish_copy;
+        op->done.object = done;
+        return op_submit(TAKE_PTR(op));
+}
+
+int store_folder_rename(struct store *s, const char *src, const char *dst, store_done_fn *done,
+                        void *arg)
+{
+        CLEANUP(op_freep) struct op *op = NULL;
+        if (!(store_caps(s) & STORE_CAP_FOLDERS))
+                return -EOPNOTSUPP;
+        int err = new_op(s, OP_FOLDER_RENAME, src, NULL, dst, NULL, &op, arg);
+        if (err)
+                return err;
+        op->finish = op_finish_plain;
+        op->done.object = done;
+        return op_submit(TAKE_PTR(op));
+}
+
+int store_rename(struct store *s, const char *src, const char *src_match, const char *dst,
+                 const struct store_cond *cond, store_done_fn *done, void *arg)
+{
+        CLEANUP(op_freep) struct op *op = NULL;
+        if (!(store_caps(s) & STORE_CAP_RENAME))
+                return -EOPNOTSUPP;
+        int err = new_op(s, OP_RENAME, src, src_match, dst, cond, &op, arg);
+        if (err)
+                return err;
+        op->finish = op_finish_object;
+        op->done.object = done;
+        return op_submit(TAKE_PTR(op));
+}

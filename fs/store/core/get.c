@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* get.c: a read that survives a broken reply: it goes on from the byte after the last one that was
+ * delivered, in the same version of the object. */
+#include "store/core/store_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/log.h"
+#include "base/banned.h"
+
+/* A try that brought so much was worth it; the next failure counts from anew. */
+enum { PROGRESS_BYTES = 16 << 10 };
+
+static int not_what_was_asked(struct op *op, const char *what)
+{
+        snprintf(op->fault.message, sizeof op->fault.message, "the server %s", what);
+        op->fault.status = op->rq.status;
+        return -EIO;
+}
+
+/* Where in the object this reply's bytes start and end, and the object's size. */
+static int place_of_reply(struct op *op, uint64_t *first, uint64_t *end, uint64_t *size)
+{
+        const char *range = http_reply_header(&op->rq, "content-range");
+        const char *length = http_reply_header(&op->rq, "content-length");
+
+        if (op->rq.status == 206) {
+                uint64_t last;
+                if (!range || content_range_parse(range, first, &last, size) || *first > last ||
+                    *size == UINT64_MAX)
+                        return not_what_was_asked(op, "sent a range without saying which");
+                *end = last + 1;
+                return 0;
+        }
+        if (!length)
+                return not_what_was_asked(op, "sent a body without its length");
+        *first = 0;
+        *size = *end = strtoull(length, NULL, 10);
+        return 0;
+}
+
+/* Looks at the head of a reply before its first byte is handed on. */
+static int begin(struct op *op)
+{
+        struct store_object obj = {0};
+        uint64_t first = 0, end = 0, size = 0;
+
+        op->begun = true;
+        int err = place_of_reply(op, &first, &end, &size);
+        if (err)
+                return err;
+        if (first != op->off + op->got || end > op->off + op->len)
+                return not_what_was_asked(op, "sent other bytes than were asked for");
+        op->try_end = end;
+        op->s->ops->object(op->s->kind, &op->rq, &obj);
+        obj.size = size;
+        if (op->seen && (obj.size != op->obj.size || strcmp(obj.etag, op->obj.etag)))
+                return -ESTALE;
+        if (!op->seen)
+                op->obj = obj;
+        op->seen = true;
+        return 0;
+}
+
+int get_data(struct http_req *rq, const void *p, size_t n)
+{
+        struct op *op = (struct op *)rq;
+
+        if (rq->status != 200 && rq->status != 206)
+                return op_collect(rq, p, n);
+        int err = op->begun ? 0 : begin(op);
+        if (err)
+                return err;
+        if (n > op->try_end - op->off - op->got)
+                return not_what_was_asked(op, "sent more bytes than it said");
+        op->crc = crc32c(op->crc, p, n);
+        err = op->get.data(op->get.arg, op->got, p, n);
+        op->got += n;
+        if (op->got - op->progress >= PROGRESS_BYTES) {
+                op->progress = op->got;
+                retry_progress(&op->retry);
+        }
+        return err;
+}
+
+int get_complete(struct op *op)
+{
+        if (op->rq.status == 416) { /* nothing at or behind `off` */
+                if (op->got)
+                        return not_what_was_asked(op, "lost the end of the object");
+                return 0;
+        }
+        int err = op->begun ? 0 : begin(op); /* no bytes: an empty object */
+        if (err)
+                return err;
+        uint64_t want = op->off < op->obj.size ? op->obj.size - op->off : 0;
+        if (want > op->len)
+                want = op->len;
+        if (op->got < want) {
+                snprintf(op->fault.message, sizeof op->fault.message, "short body");
+                return OP_RETRY;
+        }
+        if (op->obj.has_crc && !op->off && op->got == op->obj.size && op->obj.crc32c != op->crc) {
+                snprintf(op->fault.message, sizeof op->fault.message,
+                         "CRC32C of what came is %08x, of the object %08x", op->crc,
+                         op->obj.crc32c);
+                return -EBADMSG;
+        }
+        return 0;
+}
+
+bool get_has_all(const struct op *op)
+{
+        return op->seen && (op->got == op->len || op->off + op->got >= op->obj.size);
+}
+
+static void finish(struct op *op, int err)
+{
+        struct store_got got = {.bytes = op->got, .crc32c = op->crc, .obj = op->obj};
+        op->get.done(op->get.arg, err, err ? NULL : &got);
+}
+
+int store_get(struct store *s, const struct store_get *get)
+{
+        if (store_check_key(get->key) || get->off > INT64_MAX || !get->len)
+                return -EINVAL;
+        CLEANUP(op_freep) struct op *op = op_new(s, OP_GET, get->key, get->arg);
+        if (!op)
+                return -ENOMEM;
+        op->get = *get;
+        op->off = get->off;
+        op->len = get->len < INT64_MAX - get->off ? get->len : INT64_MAX - get->off;
+        op->finish = finish;
+        if (get->if_match && !(op->if_match = strdup(get->if_match)))
+                return -ENOMEM;
+        return op_submit(TAKE_PTR(op));
+}

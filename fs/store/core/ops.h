@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ops.h: what a kind of store has to give, and what an operation is between façade and kind.
+ *
+ * A kind turns an operation into one HTTP exchange (build) and reads its reply (parse). It neither
+ * sends nor repeats: the façade (request.c) does, by what parse() answers. An operation that takes
+ * several exchanges (pages, a lost reply that is looked into) keeps in `stage` which one is next
+ * and answers OP_AGAIN. All of a kind's functions are thread-safe, run on I/O threads and do not
+ * block on the network. */
+#ifndef CKPTFS_STORE_OPS_H
+#define CKPTFS_STORE_OPS_H
+
+#include <time.h>
+
+#include "base/buf.h"
+#include "store.h"
+#include "store/http/http.h"
+#include "store/http/retry.h"
+
+/* S3 takes 8 KiB of headers: 500 of the shortest metadata. The rest is what else a request bears.
+ */
+enum { OP_META_HEADERS_MAX = 512, OP_HEADERS_MAX = OP_META_HEADERS_MAX + 32 };
+
+enum op_verb {
+        OP_CHECK,
+        OP_HEAD,
+        OP_GET,
+        OP_PUT,
+        OP_DELETE,
+        OP_DELETE_MANY,
+        OP_COPY,
+        OP_RENAME,
+        OP_SET_META,
+        OP_FOLDER_RENAME,
+        OP_LIST,
+        OP_UPLOAD_CREATE,
+        OP_PART,
+        OP_PART_COPY,
+        OP_COMPLETE,
+        OP_ABORT,
+        OP_PARTS,
+        OP_UPLOADS,
+        OP_VERBS
+};
+
+/* What parse() may answer besides 0 (done; the results are in the op) and a negative errno (final).
+ * RETRY and SLOW leave in op->fault what is said when the deadline passes. DAMAGED: what arrived is
+ * not what its checksum says, and had no effect; it is sent again a few times, then -EBADMSG. */
+enum { OP_AGAIN = 1, OP_RETRY = 2, OP_SLOW = 3, OP_DAMAGED = 4 };
+
+/* parse() of OP_COPY answers -EFBIG for a source that one request cannot copy: it is copied in
+ * parts. OP_RENAME makes op->key of op->src and is asked only of kinds with STORE_CAP_RENAME.
+ * OP_SET_META gives op->key, of version op->if_match, the metadata op->meta; it may answer -EFBIG
+ * as OP_COPY. */
+
+/* What the server, or else the transport, said of the last try that failed. */
+struct op_fault {
+        int status;
+        char code[64];
+        char message[256];
+        char request_id[128];
+        unsigned retry_after_ms;
+};
+
+/* An entry of any listing. Strings are offsets into op->names until the listing is whole. */
+struct op_entry {
+        size_t key, etag, id;
+        uint64_t size;
+        int64_t time_ns;
+        unsigned partno;
+        bool is_prefix;
+        bool told; /* of a prefix: the object of that name was, or there is none (etag "") */
+        size_t meta, nmeta; /* pairs as in struct store_meta, of a kind with STORE_CAP_LIST_META */
+};
+
+struct op {
+        struct http_req rq; /* stays the first field */
+        struct store *s;
+        enum op_verb verb;
+        char region[64];   /* this try was signed for; the kind's */
+        int stage;         /* the kind's; 0 at first */
+        bool maybe_done;   /* an earlier try may have taken effect unseen */
+        bool waits;        /* for credentials */
+        unsigned serial;   /* of the credentials of this try; the kind's */
+        bool by_session;   /* they were those of a session; the kind's */
+        bool bears;        /* this try has a checksum beside the body; the kind's */
+        bool bare;         /* the server refused that of an earlier one; the kind's */
+        bool gaps;         /* the parts' numbers have; the kind's */
+        bool conflict;     /* an earlier try met another change; the kind's */
+        bool of_source;    /* the condition that failed was on the source; the kind's */
+        unsigned again_ms; /* after OP_AGAIN: no sooner than that */
+        unsigned moves;    /* corrections made since the last success: each kind once */
+        unsigned exchanges;
+        unsigned tries;
+        unsigned damaged; /* tries that arrived otherwise than they were sent */
+        bool untrusted;   /* TLS: the server could not prove who it is */
+        struct retry retry;
+        struct op_fault fault;
+        void (*finish)(struct op *op, int err); /* calls the user back */
+
+        /* What is asked. Keys are whole, with the store's prefix. */
+        char *key, *src, *src_match, *if_match;
+        bool if_absent;
+        struct store_body body;
+        struct store_meta *meta;
+        uint64_t off, len;
+        struct store_upload *up;
+        unsigned partno;
+        char *prefix, *delim, *continuation, *start_after, *marker;
+        unsigned max;
+        char **keys;
+        size_t nkeys;
+        bool copying;     /* an upload that gets copied parts */
+        bool without_crc; /* the kind's: the upload has no checksums */
+        const char *id;   /* of up */
+
+        /* What came. */
+        struct store_object obj;
+        struct store_object expect; /* what the op means to make; the kind's */
+        unsigned nparts;            /* of expect */
+        int verify_err;             /* the answer if the object is another; the kind's */
+        int head_status;            /* of a head that was refused without a word; the kind's */
+        size_t at;                  /* the kind's: how much of a list is done */
+        time_t since;               /* the kind's: when it began to wait */
+        size_t page;                /* where this page's entries begin; the kind's */
+        struct buf text;            /* a body to send that the kind made */
+        struct buf in;              /* the reply's body, of all but a get */
+        struct op_entry *v;
+        size_t n, room;
+        struct buf names;
+        char *next;
+        char *upload_id;
+
+        /* Of a get. */
+        struct store_get get;
+        uint64_t got;
+        uint64_t progress; /* got when tries were last counted from anew */
+        uint64_t try_end;  /* offset in the object at which this try's bytes end */
+        uint32_t crc;
+        bool seen;  /* obj is filled */
+        bool begun; /* this try's reply was looked at */
+
+        union {
+                store_done_fn *object;
+                store_list_fn *list;
+                store_upload_fn *upload;
+                store_parts_fn *parts;
+                store_uploads_fn *uploads;
+        } done;
+        void *arg;
+};
+
+struct store_kind;
+
+typedef int op_build_fn(struct store_kind *k, struct op *op);
+typedef int op_parse_fn(struct store_kind *k, struct op *op);
+struct store_verb {
+        /* Fills op->rq from `method` to `body_len`. 0 or a negative errno; -EAGAIN and -EINPROGRESS
+         * are those of cred_chain_get(): it is called again soon, until the deadline with the
+         * latter. */
+        op_build_fn *build;
+        op_parse_fn *parse; /* of a whole reply, whatever its status */
+};
+
+/* Where a store is, taken from the URL. */
+struct store_place {
+        const char *bucket;
+        const char *prefix; /* "" or with a '/' at its end */
+};
+
+struct store_ops {           /* one const table per kind; no slot is NULL */
+        const char *scheme;  /* of the URL, "s3" */
+        unsigned caps;       /* STORE_CAP_*: ask these, never the scheme */
+        uint64_t object_max; /* bytes of the largest object */
+        /* 0 or a negative errno with one line in `why`. */
+        int (*open)(const struct store_config *cfg, const struct store_place *place,
+                    struct store_kind **out, char *why, size_t nwhy);
+        void (*close)(struct store_kind *k);
+        const char *(*ca_bundle)(const struct store_kind *k, const char *arg); /* or NULL */
+        /* Capabilities that are known only now; store_no_caps for none. */
+        unsigned (*more_caps)(const struct store_kind *k);
+        /* Whether the server wants the rate of requests to grow as rate_ramp.h says. */
+        bool (*ramps)(const struct store_kind *k);
+        /* Fills `out` from the headers of a reply that carries an object (head, get). */
+        void (*object)(struct store_kind *k, const struct http_req *rq, struct store_object *out);
+        /* One line on why an op failed with err: cause, then remedy. */
+        void (*explain)(struct store_kind *k, const struct op *op, int err, char *why, size_t nwhy);
+        struct store_verb verb[OP_VERBS];
+};
+
+extern const struct store_ops store_s3, store_gcs;
+
+/* For slots a kind has no use for: -EOPNOTSUPP. */
+int store_no_build(struct store_kind *k, struct op *op);
+int store_no_parse(struct store_kind *k, struct op *op);
+unsigned store_no_caps(const struct store_kind *k);
+bool store_no_ramp(const struct store_kind *k);
+
+/* Says in op->fault that cred_chain_get() gave none: the errno for build(). */
+int op_no_credentials(struct op *op, int err, const char *why);
+/* Adds an entry to op->v; strings may be NULL. 0 or -ENOMEM. */
+int op_add_entry(struct op *op, const struct op_entry *e, const char *key, const char *etag,
+                 const char *id);
+/* Keeps metadata for an entry that is about to be added: sets e->meta and e->nmeta. 0 or -ENOMEM.
+ */
+int op_keep_meta(struct op *op, struct op_entry *e, const struct store_meta *meta);
+/* meta.c: store_meta_add() of a pair that a bucket holds as metadata, which names no header. */
+int meta_add_user(struct store_meta *m, const char *name, const char *value);
+/* Whether each pair of `want` is in `have`, too. */
+bool meta_has_all(const struct store_meta *have, const struct store_meta *want);
+/* The same but for headers: the storage class is not copied with the metadata, and usual types are
+ * not kept. */
+bool meta_has_user(const struct store_meta *have, const struct store_meta *want);
+/* A string of an entry. */
+const char *op_string(const struct op *op, size_t at);
+
+#endif

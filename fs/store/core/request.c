@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* request.c: the life of an operation: sent, looked at, sent again or reported. The one place where
+ * anything is retried. */
+#include "store/core/store_int.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/text/xml.h"
+#include "base/banned.h"
+
+/* An op that goes on and on (pages that name themselves as the next) is ended here. */
+enum { EXCHANGES_MAX = 20000 };
+
+/* Tries of a body that never arrives as its checksum says: then it is ours that is wrong. */
+enum { DAMAGED_MAX = 4 };
+
+/* Between two looks for credentials that are being fetched. */
+enum { CREDENTIALS_WAIT_MS = 10 };
+
+static const char *const verb_names[OP_VERBS] = {
+        [OP_CHECK] = "check",
+        [OP_HEAD] = "head",
+        [OP_GET] = "get",
+        [OP_PUT] = "put",
+        [OP_DELETE] = "delete",
+        [OP_DELETE_MANY] = "delete-many",
+        [OP_COPY] = "copy",
+        [OP_RENAME] = "rename",
+        [OP_SET_META] = "set-metadata",
+        [OP_FOLDER_RENAME] = "rename-folder",
+        [OP_LIST] = "list",
+        [OP_UPLOAD_CREATE] = "upload-create",
+        [OP_PART] = "upload-part",
+        [OP_PART_COPY] = "upload-part-copy",
+        [OP_COMPLETE] = "upload-complete",
+        [OP_ABORT] = "upload-abort",
+        [OP_PARTS] = "upload-parts",
+        [OP_UPLOADS] = "list-uploads",
+};
+
+static int64_t clock_ms(void)
+{
+        struct timespec ts;
+        clock_gettime(CLOCK_MONOTONIC, &ts);
+        return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static uint64_t chance(void)
+{
+        uint64_t x = 0;
+        if (getrandom(&x, sizeof x, GRND_NONBLOCK) != sizeof x)
+                x = (uint64_t)clock_ms() * 0x9e3779b97f4a7c15ULL;
+        return x >> 1;
+}
+
+int store_check_key(const char *key)
+{
+        return !*key || *key == '/' || strlen(key) > STORE_KEY_MAX ? -EINVAL : 0;
+}
+
+char *store_full_key(const struct store *s, const char *key)
+{
+        size_t n = strlen(key) + 1;
+        char *full = malloc(s->prefix_len + n);
+        if (full) {
+                memcpy(full, s->prefix, s->prefix_len);
+                memcpy(full + s->prefix_len, key, n);
+        }
+        return full;
+}
+
+/* What moves in an op that may be sent twice without harm: reads, and parts, which are what their
+ * number says. */
+static uint64_t again_bytes(const struct op *op)
+{
+        if (op->verb == OP_GET)
+                return op->len < INT64_MAX - op->off ? op->len - op->got : 0;
+        return op->verb == OP_PART ? op->body.len : op->verb == OP_HEAD;
+}
+
+static int prepare(struct http_req *rq)
+{
+        struct op *op = (struct op *)rq;
+
+        buf_reset(&op->in);
+        buf_reset(&rq->url);
+        buf_reset(&rq->headers);
+        rq->body_read = NULL;
+        rq->body_len = 0;
+        rq->once = false;
+        op->begun = false;
+        op->fault = (struct op_fault){.retry_after_ms = 0};
+        rq->again_bytes = again_bytes(op);
+        int err = op->s->ops->verb[op->verb].build(op->s->kind, op);
+        op->waits = err == -EAGAIN || err == -EINPROGRESS;
+        return err;
+}
+
+int op_no_credentials(struct op *op, int err, const char *why)
+{
+        snprintf(op->fault.code, sizeof op->fault.code, "NoCredentials");
+        snprintf(op->fault.message, sizeof op->fault.message, "%s", why);
+        return err == -ENOMEM || err == -EAGAIN || err == -EINPROGRESS ? err : -EACCES;
+}
+
+int op_collect(struct http_req *rq, const void *p, size_t n)
+{
+        struct op *op = (struct op *)rq;
+        if (op->in.len + n > XML_SIZE_MAX)
+                return -EIO;
+        return buf_add(&op->in, p, n);
+}
+
+/* What everyone should know: not "there is none" or "the condition does not hold", which are
+ * answers, and not what the caller wanted. */
+static bool worth_a_line(const struct op *op, int err)
+{
+        if (err == -ENOENT)
+                return op->verb != OP_HEAD && op->verb != OP_GET && op->verb != OP_COPY &&
+                       op->verb != OP_RENAME && op->verb != OP_SET_META &&
+                       !(op->verb == OP_DELETE && op->if_match);
+        if (err == -EFBIG && (op->verb == OP_COPY || op->verb == OP_SET_META))
+                return false; /* copied in parts */
+        return err != -ECANCELED && err != -EEXIST && err != -ESTALE &&
+               !(op->rq.by_callback && !*op->fault.message);
+}
+
+static void say(const struct op *op, const char *outcome)
+{
+        const struct op_fault *f = &op->fault;
+        const char *what = op->key ? op->key : op->prefix ? op->prefix : "";
+        char status[16] = "no reply";
+
+        if (op->rq.status)
+                snprintf(status, sizeof status, "%d", op->rq.status);
+        log_warn("store: %s %s/%s: %s %s: %s (request %s, %u tries): %s", verb_names[op->verb],
+                 op->s->bucket, what, status, *f->code ? f->code : "-",
+                 *f->message ? f->message : "-", *f->request_id ? f->request_id : "-", op->tries,
+                 outcome);
+}
+
+/* A condition that does not hold is an answer; the server's words tell which one it was. */
+static void mention(const struct op *op, int err)
+{
+        const struct op_fault *f = &op->fault;
+
+        if ((err == -EEXIST || err == -ESTALE) && *f->message)
+                log_info("store: %s %s/%s: %d %s: %s: %s", verb_names[op->verb], op->s->bucket,
+                         op->key ? op->key : "", f->status, *f->code ? f->code : "-", f->message,
+                         strerror(-err));
+}
+
+static void end(struct op *op, int err)
+{
+        if (err && worth_a_line(op, err)) {
+                __atomic_add_fetch(&op->s->errors, 1, __ATOMIC_RELAXED);
+                say(op, strerror(-err));
+        } else if (err) {
+                mention(op, err);
+        }
+        op->finish(op, err);
+        op_free(op);
+}
+
+/* Sends the op again after delay_ms. */
+static void resend(struct op *op, unsigned delay_ms)
+{
+        op->rq.delay_ms = delay_ms;
+        int err = http_submit(op->s->http, &op->rq);
+        if (err)
+                end(op, err == -ESHUTDOWN ? -ECANCELED : err);
+}
+
+/* A try failed in a way that may pass: again later, or `err` when the time is over. */
+static void retry(struct op *op, int err)
+{
+        int64_t now = clock_ms();
+        int64_t delay =
+                retry_next(&op->retry, now, op->rq.silent_ms, op->fault.retry_after_ms, chance());
+        if (delay < 0) {
+                end(op, err);
+                return;
+        }
+        /* What stands still to the end of this try has no other. */
+        op->rq.stall_max_ms =
+                (unsigned)(op->retry.deadline_ms - (now + delay - op->retry.since_ms));
+        __atomic_add_fetch(&op->s->retries, 1, __ATOMIC_RELAXED);
+        log_debug("store: %s %s: %d %s %s: again in %" PRId64 " ms", verb_names[op->verb],
+                  op->key ? op->key : "", op->fault.status, op->fault.code, op->fault.message,
+                  delay);
+        resend(op, (unsigned)delay);
+}
+
+/* A bit was flipped on the way. */
+static void damaged(struct op *op)
+{
+        if (++op->damaged == DAMAGED_MAX) {
+                end(op, -EBADMSG);
+                return;
+        }
+        say(op, "what arrived is not what was sent; it is sent again");
+        retry(op, -EBADMSG);
+}
+
+/* The transport failed. What was sent may have taken effect all the same. */
+static void transport_failed(struct op *op, int err)
+{
+        struct op_fault *f = &op->fault;
+
+        if (op->rq.by_callback || err == -ECANCELED) {
+                end(op, err);
+                return;
+        }
+        if (err == -EINTR) {
+                __atomic_add_fetch(&op->s->retries, 1, __ATOMIC_RELAXED);
+                log_debug("store: %s %s is slow: begun again", verb_names[op->verb],
+                          op->key ? op->key : "");
+                op->maybe_done = op->rq.fresh = true;
+                resend(op, 0);
+                return;
+        }
+        snprintf(f->message, sizeof f->message, "%s", op->rq.error);
+        if (err == -ENOMEM || err == -EPROTO) {
+                op->untrusted = err == -EPROTO;
+                end(op, err == -EPROTO ? -EIO : err);
+                return;
+        }
+        if (err != -ECONNREFUSED && err != -EHOSTUNREACH)
+                op->maybe_done = true;
+        op->rq.fresh = true;
+        retry(op, err == -ECONNRESET ? -ETIMEDOUT : err);
+}
+
+/* There are no credentials now. The first ones are waited for as long as their source takes, others
+ * no longer than for anything else. */
+static void wait_for_credentials(struct op *op, int err)
+{
+        op->waits = false;
+        if (err == -EAGAIN || retry_wait(&op->retry, clock_ms()))
+                resend(op, CREDENTIALS_WAIT_MS);
+        else
+                end(op, -EACCES);
+}
+
+static void on_done(struct http_req *rq, int err)
+{
+        struct op *op = (struct op *)rq;
+        struct store *s = op->s;
+
+        if (err && op->waits) {
+                wait_for_credentials(op, err);
+                return;
+        }
+        op->exchanges++;
+        op->tries++;
+        op->maybe_done |= rq->resent;
+        if (err && !(op->verb == OP_GET && !rq->by_callback && get_has_all(op))) {
+                transport_failed(op, err);
+                return;
+        }
+        rq->fresh = false;
+        if (rq->status >= 200 && rq->status < 300)
+                op->moves = 0; /* what goes wrong from here on may be corrected anew */
+        err = s->ops->verb[op->verb].parse(s->kind, op);
+        if (err == 0 && op->verb == OP_GET)
+                err = get_complete(op);
+        if (err != OP_RETRY)
+                http_pace(rq, err == OP_SLOW);
+        switch (err) {
+        case OP_AGAIN:
+                if (op->exchanges < EXCHANGES_MAX)
+                        resend(op, op->again_ms);
+                else
+                        end(op, -EIO);
+                return;
+        case OP_RETRY:
+        case OP_SLOW:
+                /* A conflict and a limit are refusals: what stands then is another's. */
+                op->maybe_done |= rq->status != 409 && rq->status != 429;
+                retry(op, -ETIMEDOUT);
+                return;
+        case OP_DAMAGED:
+                damaged(op);
+                return;
+        default:
+                end(op, err);
+        }
+}
+
+static enum http_lane lane_of(enum op_verb verb)
+{
+        switch (verb) {
+        case OP_GET:
+        case OP_PUT:
+        case OP_PART:
+                return HTTP_DATA;
+        case OP_COPY:
+        case OP_RENAME:
+        case OP_SET_META:
+        case OP_PART_COPY:
+        case OP_COMPLETE:
+                return HTTP_WORK;
+        default:
+                return HTTP_META;
+        }
+}
+
+struct op *op_new(struct store *s, enum op_verb verb, const char *key, void *arg)
+{
+        struct op *op = calloc(1, sizeof *op);
+        if (!op)
+                return NULL;
+        http_req_init(&op->rq);
+        op->rq.prepare = prepare;
+        op->rq.data = verb == OP_GET ? get_data : op_collect;
+        op->rq.done = on_done;
+        op->rq.lane = lane_of(verb);
+        op->rq.stall_min_ms = op->rq.lane == HTTP_WORK ? SERVER_WORKS_MS : 0;
+        op->rq.stall_max_ms = s->deadline_ms;
+        op->s = s;
+        op->verb = verb;
+        op->retry.deadline_ms = s->deadline_ms;
+        op->text = op->in = op->names = (struct buf)BUF_INIT;
+        op->arg = arg;
+        if (key && !(op->key = store_full_key(s, key))) {
+                op_free(op);
+                return NULL;
+        }
+        return op;
+}
+
+void op_free(struct op *op)
+{
+        if (!op)
+                return;
+        http_req_release(&op->rq);
+        char *strings[] = {op->key,          op->src,         op->src_match, op->if_match,
+                           op->prefix,       op->delim,       op->next,      op->upload_id,
+                           op->continuation, op->start_after, op->marker};
+        for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
+                free(strings[i]);
+        for (size_t i = 0; i < op->nkeys; i++)
+                free(op->keys[i]);
+        free(op->keys);
+        free(op->meta);
+        free(op->v);
+        buf_release(&op->text);
+        buf_release(&op->in);
+        buf_release(&op->names);
+        free(op);
+}
+
+void op_freep(struct op **op)
+{
+        op_free(*op);
+}
+
+static bool is_read(enum op_verb verb)
+{
+        switch (verb) {
+        case OP_CHECK:
+        case OP_HEAD:
+        case OP_GET:
+        case OP_LIST:
+        case OP_PARTS:
+        case OP_UPLOADS:
+                return true;
+        default:
+                return false;
+        }
+}
+
+/* How long an op waits before its first request. */
+static unsigned wait_of(const struct op *op)
+{
+        struct store *s = op->s;
+
+        if (!s->ramps)
+                return 0;
+        pthread_mutex_lock(&s->ramp_mtx);
+        unsigned ms = ramp_wait(is_read(op->verb) ? &s->reads : &s->writes,
+                                op->nkeys ? (unsigned)op->nkeys : 1, clock_ms());
+        pthread_mutex_unlock(&s->ramp_mtx);
+        return ms;
+}
+
+int op_submit(struct op *op)
+{
+        op->rq.delay_ms = wait_of(op);
+        int err = http_submit(op->s->http, &op->rq);
+        if (err)
+                op_free(op);
+        return err;
+}
+
+int op_set_cond(struct op *op, const struct store_cond *cond)
+{
+        if (!cond)
+                return 0;
+        op->if_absent = cond->if_absent;
+        if (cond->if_match && !(op->if_match = strdup(cond->if_match)))
+                return -ENOMEM;
+        return 0;
+}
+
+int op_set_meta(struct op *op, const struct store_meta *meta)
+{
+        if (!meta)
+                return 0;
+        op->meta = malloc(sizeof *op->meta);
+        if (!op->meta)
+                return -ENOMEM;
+        *op->meta = *meta;
+        return 0;
+}
+
+void op_finish_object(struct op *op, int err)
+{
+        op->done.object(op->arg, err, err ? NULL : &op->obj);
+}
+
+void op_finish_plain(struct op *op, int err)
+{
+        op->done.object(op->arg, err, NULL);
+}
+
+int store_no_build(struct store_kind *k, struct op *op)
+{
+        (void)k;
+        (void)op;
+        return -EOPNOTSUPP;
+}
+
+int store_no_parse(struct store_kind *k, struct op *op)
+{
+        return store_no_build(k, op);
+}
+
+bool store_no_ramp(const struct store_kind *k)
+{
+        (void)k;
+        return false;
+}
+
+unsigned store_no_caps(const struct store_kind *k)
+{
+        (void)k;
+        return 0;
+}
+
+const char *op_string(const struct op *op, size_t at)
+{
+        return op->names.p + at;
+}
+
+static size_t keep_string(struct op *op, const char *s)
+{
+        size_t at = op->names.len;
+        buf_add(&op->names, s ? s : "", s ? strlen(s) + 1 : 1);
+        return at;
+}
+
+int op_keep_meta(struct op *op, struct op_entry *e, const struct store_meta *meta)
+{
+        e->meta = op->names.len;
+        e->nmeta = meta->len;
+        return buf_add(&op->names, meta->buf, meta->len);
+}
+
+int op_add_entry(struct op *op, const struct op_entry *e, const char *key, const char *etag,
+                 const char *id)
+{
+        if (op->n == op->room) {
+                size_t room = op->room ? op->room * 2 : 64;
+                struct op_entry *v = realloc(op->v, room * sizeof *v);
+                if (!v)
+                        return -ENOMEM;
+                op->v = v;
+                op->room = room;
+        }
+        struct op_entry *to = &op->v[op->n];
+        *to = *e;
+        to->key = keep_string(op, key);
+        to->etag = keep_string(op, etag);
+        to->id = keep_string(op, id);
+        if (op->names.failed)
+                return -ENOMEM;
+        op->n++;
+        return 0;
+}

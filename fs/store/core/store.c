@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store.c: opening a store, and the operations on objects and listings. Reads are get.c, uploads
+ * upload.c, copies copy_parts.c, what happens to an operation on its way request.c. */
+#include "store/core/store_int.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/banned.h"
+
+enum {
+        CONNECTIONS = 16,
+        STALL_MS = 15000,
+        DEADLINE_MS = 120000,
+        CONNECT_MS = 10000,
+        CORES_PER_WORKER = 8, /* one carries 4 GB/s */
+        CHECK_DEADLINE_MS = 3000,
+        CHECK_TRIES = 3,
+        DELETE_MANY_MAX = 1000
+};
+
+static const struct store_ops *const kinds[] = {&store_s3, &store_gcs};
+
+/* --- opening ------------------------------------------------------------------------------------
+ */
+
+/* Splits scheme://bucket[/prefix]; prefix ends with '/' or is empty. */
+static int parse_url(struct store *s, const char *url, char *why, size_t nwhy)
+{
+        const char *sep = url ? strstr(url, "://") : NULL;
+        for (size_t i = 0; sep && i < sizeof kinds / sizeof *kinds; i++)
+                if (strlen(kinds[i]->scheme) == (size_t)(sep - url) &&
+                    !strncmp(url, kinds[i]->scheme, (size_t)(sep - url)))
+                        s->ops = kinds[i];
+        const char *bucket = sep ? sep + 3 : "";
+        size_t nbucket = strcspn(bucket, "/");
+        if (!s->ops || !nbucket) {
+                snprintf(why, nwhy, "'%s' names no bucket: give %s", url ? url : "",
+                         sep && !strncmp(url, "gcs:", 4)
+                                 ? "gs://BUCKET or gs://BUCKET/PREFIX"
+                                 : "s3://BUCKET[/PREFIX] or gs://BUCKET[/PREFIX]");
+                return -EINVAL;
+        }
+        const char *prefix = bucket + nbucket;
+        prefix += strspn(prefix, "/");
+        size_t n = strlen(prefix);
+        while (n && prefix[n - 1] == '/')
+                n--;
+        if (n >= STORE_KEY_MAX) {
+                snprintf(why, nwhy, "the prefix of '%s' is too long: give at most %d bytes", url,
+                         STORE_KEY_MAX - 1);
+                return -EINVAL;
+        }
+        s->bucket = strndup(bucket, nbucket);
+        s->prefix = calloc(1, n + 2);
+        if (!s->bucket || !s->prefix)
+                return -ENOMEM;
+        memcpy(s->prefix, prefix, n);
+        if (n)
+                s->prefix[n++] = '/';
+        s->prefix_len = n;
+        return 0;
+}
+
+static unsigned default_workers(void)
+{
+        long cores = sysconf(_SC_NPROCESSORS_ONLN);
+        return cores > CORES_PER_WORKER ? (unsigned)cores / CORES_PER_WORKER : 1;
+}
+
+static int open_http(struct store *s, const struct store_config *cfg, char *why, size_t nwhy)
+{
+        struct http_config h = {
+                .connections = cfg->connections ? cfg->connections : CONNECTIONS,
+                .workers = cfg->workers ? cfg->workers : default_workers(),
+                .stall_timeout_ms = cfg->stall_timeout_ms ? cfg->stall_timeout_ms : STALL_MS,
+                .connect_timeout_ms = s->deadline_ms < CONNECT_MS ? s->deadline_ms : CONNECT_MS,
+                .ca_bundle = s->ops->ca_bundle(s->kind, cfg->ca_bundle),
+        };
+        if (h.workers > h.connections)
+                h.workers = h.connections;
+        return http_open(&h, &s->http, why, nwhy);
+}
+
+static void store_closep(struct store **s)
+{
+        store_close(*s);
+}
+
+int store_open(const struct store_config *cfg, struct store **out, char *why, size_t nwhy)
+{
+        CLEANUP(store_closep) struct store *s = calloc(1, sizeof *s);
+
+        snprintf(why, nwhy, "no memory for the store; free some");
+        if (!s)
+                return -ENOMEM;
+        pthread_mutex_init(&s->ramp_mtx, NULL);
+        s->reads.first = RAMP_READS;
+        s->writes.first = RAMP_WRITES;
+        s->deadline_ms = cfg->deadline_ms ? cfg->deadline_ms : DEADLINE_MS;
+        int err = parse_url(s, cfg->url, why, nwhy);
+        if (err)
+                return err;
+        struct store_place place = {.bucket = s->bucket, .prefix = s->prefix};
+        err = s->ops->open(cfg, &place, &s->kind, why, nwhy);
+        if (!err)
+                err = open_http(s, cfg, why, nwhy);
+        if (err)
+                return err;
+        s->ramps = s->ops->ramps(s->kind);
+        *why = 0;
+        *out = TAKE_PTR(s);
+        return 0;
+}
+
+void store_stop(struct store *s)
+{
+        http_stop(s->http);
+}
+
+void store_close(struct store *s)
+{
+        if (!s)
+                return;
+        http_close(s->http);
+        if (s->kind)
+                s->ops->close(s->kind);
+        pthread_mutex_destroy(&s->ramp_mtx);
+        free(s->bucket);
+        free(s->prefix);
+        free(s);
+}
+
+unsigned store_caps(const struct store *s)
+{
+        return s->ops->caps | s->ops->more_caps(s->kind);
+}
+
+uint64_t store_object_max(const struct store *s)
+{
+        return s->ops->object_max;
+}
+
+void store_stats(const struct store *s, struct store_stats *out)
+{
+        struct http_stats h;
+        http_stats(s->http, &h);
+        *out = (struct store_stats){
+                .requests = h.requests,
+                .retries = __atomic_load_n(&s->retries, __ATOMIC_RELAXED),
+                .errors = __atomic_load_n(&s->errors, __ATOMIC_RELAXED),
+                .bytes_sent = h.bytes_sent,
+                .bytes_received = h.bytes_received,
+                .connections_opened = h.connections_opened,
+        };
+}
+
+/* --- objects ------------------------------------------------------------------------------------
+ */
+
+int store_head(struct store *s, const char *key, store_done_fn *done, void *arg)
+{
+        if (store_check_key(key))
+                return -EINVAL;
+        struct op *op = op_new(s, OP_HEAD, key, arg);
+        if (!op)
+                return -ENOMEM;
+        op->finish = op_finish_object;
+        op->done.object = done;
+        return op_submit(op);
+}
+
+int store_put(struct store *s, const char *key, const struct store_body *body,
+              const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
+              void *arg)
+{
+        if (store_check_key(key) || body->len > STORE_PART_SIZE_MAX)
+                return -EINVAL;
+        CLEANUP(op_freep) struct op *op = op_new(s, OP_PUT, key, arg);
+        if (!op || op_set_meta(op, meta) || op_set_cond(op, cond))
+                return -ENOMEM;
+        op->body = *body;
+        op->finish = op_finish_object;
+        op->done.object = done;
+        return op_submit(TAKE_PTR(op));
+}
+
+int store_delete(struct store *s, const char *key, store_done_fn *done, void *arg)
+{
+        return store_delete_if(s, key, NULL, done, arg);
+}
+
+int store_delete_if(struct store *s, const char *key, const char *if_match, store_done_fn *done,
+                    void *arg)
+{
+        if (store_check_key(key))
+                return -EINVAL;
+        CLEANUP(op_freep) struct op *op = op_new(s, OP_DELETE, key, arg);
+        if (!op || op_set_cond(op, &(struct store_cond){.if_match = if_match}))
+                return -ENOMEM;
+        op->finish = op_finish_plain;
+        op->done.object = done;
+        return op_submit(TAKE_PTR(op));
+}
+
+int store_delete_many(struct store *s, const char *const *keys, size_t n, store_done_fn *done,
+                      void *arg)
+{
+        if (!n || n > DELETE_MANY_MAX)
+                return -EINVAL;
+        CLEANUP(op_freep) struct op *op = op_new(s, OP_DELETE_MANY, NULL, arg);
+        if (!op || !(op->keys = calloc(n, sizeof *op->keys)))
+                return -ENOMEM;
+        for (; op->nkeys < n; op->nkeys++) {
+                if (store_check_key(keys[op->nkeys]))
+                        return -EINVAL;
+                op->keys[op->nkeys] = store_full_key(s, keys[op->nkeys]);
+                if (!op->keys[op->nkeys])
+                        return -ENOMEM;
+        }
+        op->finish = op_finish_plain;
+        op->done.object = done;
+        return op_submit(TAKE_PTR(op));
+}
+
+/* --- listing ------------------------------------------------------------------------------------
+ */
+
+static int by_key(const void *a, const void *b)
+{
+        return strcmp(((const struct store_entry *)a)->key, ((const struct store_entry *)b)->key);
+}
+
+/* The key as the user knows it; NULL for what is not below the store's prefix, or is it. */
+static const char *user_key(const struct op *op, const struct op_entry *e)
+{
+        const char *key = op_string(op, e->key);
+        size_t n = op->s->prefix_len;
+        return strncmp(key, op->s->prefix, n) || !key[n] ? NULL : key + n;
+}
+
+static void finish_list(struct op *op, int err)
+{
+        struct store_entry *v = NULL;
+        size_t n = 0;
+
+        if (!err && op->n && !(v = calloc(op->n, sizeof *v)))
+                err = -ENOMEM;
+        for (size_t i = 0; !err && i < op->n; i++) {
+                const struct op_entry *e = &op->v[i];
+                const char *key = user_key(op, e);
+                if (key)
+                        v[n++] = (struct store_entry){
+                                .key = key,
+                                .is_prefix = e->is_prefix,
+                                .size = e->size,
+                                .mtime_ns = e->time_ns,
+                                .etag = op_string(op, e->etag),
+                                .meta = e->is_prefix && !e->told ? NULL : op_string(op, e->meta),
+                                .nmeta = e->nmeta,
+                        };
+        }
+        if (n) /* a kind gives objects and prefixes apart, each in order */
+                qsort(v, n, sizeof *v, by_key);
+        struct store_page page = {.n = n, .v = v, .next = op->next};
+        op->done.list(op->arg, err, err ? NULL : &page);
+        free(v);
+}
+
+static int dup_if(char **to, const char *s)
+{
+        return s && *s && !(*to = strdup(s)) ? -ENOMEM : 0;
+}
+
+int store_list(struct store *s, const struct store_list *list, store_list_fn *done, void *arg)
+{
+        if (list->max > 1000)
+                return -EINVAL;
+        CLEANUP(op_freep) struct op *op = op_new(s, OP_LIST, NULL, arg);
+        if (!op || !(op->prefix = store_full_key(s, list->prefix ? list->prefix : "")) ||
+            dup_if(&op->delim, list->delim) || dup_if(&op->continuation, list->continuation))
+                return -ENOMEM;
+        if (list->start_after && !(op->start_after = store_full_key(s, list->start_after)))
+                return -ENOMEM;
+        op->max = list->max ? list->max : 1000;
+        op->finish = finish_list;
+        op->done.list = done;
+        return op_submit(TAKE_PTR(op));
+}
+
+static void finish_uploads(struct op *op, int err)
+{
+        struct store_upload_entry *v = NULL;
+        size_t n = 0;
+
+        if (!err && op->n && !(v = calloc(op->n, sizeof *v)))
+                err = -ENOMEM;
+        for (size_t i = 0; !err && i < op->n; i++) {
+                const struct op_entry *e = &op->v[i];
+                const char *key = user_key(op, e);
+                if (key)
+                        v[n++] = (struct store_upload_entry){
+                                .key = key,
+                                .id = op_string(op, e->id),
+                                .begun_ns = e->time_ns,
+                        };
+        }
+        op->done.uploads(op->arg, err, n, v);
+        free(v);
+}
+
+int store_list_uploads(struct store *s, const char *prefix, store_uploads_fn *done, void *arg)
+{
+        CLEANUP(op_freep) struct op *op = op_new(s, OP_UPLOADS, NULL, arg);
+        if (!op || !(op->prefix = store_full_key(s, prefix ? prefix : "")))
+                return -ENOMEM;
+        op->finish = finish_uploads;
+        op->done.uploads = done;
+        return op_submit(TAKE_PTR(op));
+}
+
+/* --- the check ----------------------------------------------------------------------------------
+ */
+
+struct check {
+        struct store_wait *wait;
+        char *why;
+        size_t nwhy;
+};
+
+static void finish_check(struct op *op, int err)
+{
+        struct check *c = op->arg;
+        if (err)
+                op->s->ops->explain(op->s->kind, op, err, c->why, c->nwhy);
+        wait_end(c->wait, err);
+}
+
+int store_check(struct store *s, char *why, size_t nwhy)
+{
+        struct store_wait w;
+        struct check c = {.wait = &w, .why = why, .nwhy = nwhy};
+        CLEANUP(op_freep) struct op *op = op_new(s, OP_CHECK, NULL, &c);
+
+        snprintf(why, nwhy, "no memory; free some");
+        if (!op || !(op->prefix = store_full_key(s, "")))
+                return -ENOMEM;
+        *why = 0;
+        op->retry.deadline_ms = CHECK_DEADLINE_MS;
+        op->retry.most = CHECK_TRIES;
+        op->finish = finish_check;
+        wait_begin(&w);
+        return wait_for(&w, op_submit(TAKE_PTR(op)));
+}

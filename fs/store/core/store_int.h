@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_int.h: what the files of the façade share. */
+#ifndef CKPTFS_STORE_STORE_INT_H
+#define CKPTFS_STORE_STORE_INT_H
+
+#include <pthread.h>
+
+#include "store/core/ops.h"
+#include "store/http/rate_ramp.h"
+
+/* How long a copy or a completion may take without a byte. */
+enum { SERVER_WORKS_MS = 60000 };
+
+struct store {
+        const struct store_ops *ops;
+        struct store_kind *kind;
+        struct http *http;
+        char *bucket, *prefix;
+        size_t prefix_len;
+        unsigned deadline_ms;
+        uint64_t retries, errors; /* atomics */
+        bool ramps;               /* the rate of requests grows slowly: */
+        pthread_mutex_t ramp_mtx;
+        struct ramp reads, writes; /* guarded by it */
+};
+
+/* request.c: the life of an operation. op_new() takes the key as the user gave it, NULL for none;
+ * NULL means no memory. op_submit() sends it, or frees it and returns the error. */
+struct op *op_new(struct store *s, enum op_verb verb, const char *key, void *arg);
+void op_free(struct op *op);
+void op_freep(struct op **op);
+int op_submit(struct op *op);
+int op_collect(struct http_req *rq, const void *p, size_t n);
+
+/* 0, or -EINVAL for a key that is empty, too long or starts with '/'. */
+int store_check_key(const char *key);
+/* The store's prefix before the user's key; NULL: no memory. */
+char *store_full_key(const struct store *s, const char *key);
+/* 0 or -ENOMEM. */
+int op_set_cond(struct op *op, const struct store_cond *cond);
+int op_set_meta(struct op *op, const struct store_meta *meta);
+void op_finish_object(struct op *op, int err);
+void op_finish_plain(struct op *op, int err); /* without an object */
+
+/* sync_wait.c: waiting for a callback. */
+struct store_wait {
+        pthread_mutex_t mtx;
+        pthread_cond_t cond;
+        bool over;
+        int err;
+};
+void wait_begin(struct store_wait *w);
+void wait_end(struct store_wait *w, int err); /* from the callback, as its last deed */
+/* Waits, unless `err` says that nothing was queued; returns the error; ends *w. */
+int wait_for(struct store_wait *w, int err);
+
+/* get.c */
+int get_data(struct http_req *rq, const void *p, size_t n);
+/* After parse() of a get: 0 done, OP_RETRY when bytes are missing, or a negative errno. */
+int get_complete(struct op *op);
+bool get_has_all(const struct op *op); /* whatever became of the try */
+
+/* upload.c: the parts sent so far; the strings belong to the upload. */
+struct upload_part {
+        char *etag; /* NULL: not sent */
+        uint64_t size;
+        uint32_t crc32c;
+        bool has_crc;
+};
+struct store_upload {
+        struct store *s;
+        char *key, *id;
+        bool over;                   /* atomic: aborted, and takes no more parts */
+        bool failed;                 /* atomic: a part did, for good */
+        bool plain;                  /* begun for sent parts alone */
+        bool without_crc;            /* the kind's: no checksums of parts */
+        struct store_meta *meta;     /* what it was begun with; NULL: nothing, or not known */
+        struct store_stream *stream; /* the kind's, one malloc'ed block; made under the mutex */
+        pthread_mutex_t mtx;
+        struct {
+                struct upload_part *v; /* by number - 1 */
+                unsigned room;
+        } locked;
+};
+/* The result of a part: kept for the complete. 0 or -ENOMEM. */
+int upload_keep(struct store_upload *up, unsigned partno, const char *etag,
+                const struct upload_part *part);
+/* Walks the parts in order under the lock; returns what `each` does, when not 0. */
+int upload_each(struct store_upload *up,
+                int (*each)(void *arg, unsigned partno, const struct upload_part *part), void *arg);
+
+#endif

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cred.c: see cred.h. The thread that keeps a chain's credentials fresh. */
+#include "store/cred/cred_int.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+
+#include "base/banned.h"
+
+enum {
+        LEAD_S = 300,    /* this long before their end others are fetched, or at half time */
+        ASK_AGAIN_S = 5, /* after an error, when somebody wants them */
+        BACKOFF_MAX_S = 60,
+        GRACE_S = 120,     /* so long after their end requests wait for a source that is away */
+        OUTLAST_S = 300,   /* between two looks for others than those that have expired */
+        SLEEP_MAX_S = 3600 /* the clock may be set */
+};
+
+struct cred_chain {
+        const struct cred_vendor *vendor;
+        struct cred_settings set;
+        struct cred_ask ask;              /* the thread's, once it runs */
+        const struct cred_source *served; /* the thread's: whose credentials these are */
+        pthread_t thread;
+        bool started;
+        int stop; /* atomic */
+
+        pthread_mutex_t mtx;
+        pthread_cond_t cond;
+        struct {
+                struct cred cred;
+                bool stale;    /* the store refused them */
+                time_t ended;  /* when it did; valid with `stale` */
+                bool same;     /* they were fetched anew after that, and are the same */
+                bool wanted;   /* the thread is to fetch */
+                bool fetching; /* it does */
+                bool said;     /* the failure is in the log */
+                int err;       /* of the last fetch */
+                unsigned failures;
+                time_t tried, due; /* due 0: not by itself */
+                char why[CRED_WHY_MAX];
+        } locked;
+};
+
+static bool usable_locked(const struct cred_chain *c, time_t now)
+{
+        const struct cred *have = &c->locked.cred;
+        return have->kind != CRED_NONE && !c->locked.stale &&
+               (!have->expiry || have->expiry > now || have->outlasts);
+}
+
+/* Failures that may go away by themselves, of a source that has served: its server comes back, its
+ * file is written to the end. A refusal does not. */
+static bool may_pass(int err)
+{
+        return err != -EACCES && err != -EOPNOTSUPP && err != -EPROTO && err != -ECANCELED;
+}
+
+static bool is_over(const struct cred *cred, time_t now)
+{
+        return cred->expiry && cred->expiry <= now;
+}
+
+/* --- the thread ---------------------------------------------------------------------------------
+ */
+
+static int ask_source(struct cred_chain *c, const struct cred_source *source, struct cred *out)
+{
+        struct cred_ask *a = &c->ask;
+
+        a->why[0] = 0;
+        int err = source->fetch(a, out);
+        if (err || !is_over(out, time(NULL)) || out->outlasts)
+                return err;
+        cred_release(out);
+        return cred_no(a, -EACCES,
+                       "%s gives credentials that have expired: have them renewed, or correct "
+                       "this machine's clock",
+                       source->name);
+}
+
+/* Asks one source after the other, until one is set up. Only that one is asked from then on: what
+ * another has is another identity. */
+static int search(struct cred_chain *c, struct cred *out)
+{
+        CLEANUP(buf_release) struct buf tried = BUF_INIT;
+
+        if (c->served)
+                return ask_source(c, c->served, out);
+        for (size_t i = 0; i < c->vendor->nsources; i++) {
+                const struct cred_source *source = &c->vendor->sources[i];
+                int err = ask_source(c, source, out);
+                if (!err)
+                        c->served = source;
+                if (err != -ENOENT && err != -EHOSTDOWN)
+                        return err;
+                buf_addf(&tried, "%s%s: %s", tried.len ? "; " : "", source->name, c->ask.why);
+        }
+        return cred_no(&c->ask, -ENOENT, "no credentials (%s): %s", tried.failed ? "" : tried.p,
+                       c->vendor->remedy);
+}
+
+/* The reason is in the log once, until there are good ones again. */
+static void say_locked(struct cred_chain *c, time_t now)
+{
+        const struct cred *have = &c->locked.cred;
+        bool usable = usable_locked(c, now);
+
+        if (c->locked.said)
+                return;
+        c->locked.said = true;
+        if (usable && is_over(have, now))
+                log_warn("credentials: they have expired, and are used on while there are no "
+                         "others: %s",
+                         c->locked.why);
+        else if (usable)
+                log_warn("credentials: not renewed, those at hand hold for %ld s: %s",
+                         (long)(have->expiry - now), c->locked.why);
+        else
+                log_error("credentials: they %s, and there are no others: %s",
+                          c->locked.stale ? "are refused" : "have expired", c->locked.why);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+        return a && b ? !strcmp(a, b) : a == b;
+}
+
+static void succeed_locked(struct cred_chain *c, struct cred *fresh)
+{
+        time_t now = time(NULL), life = fresh->expiry - now;
+        time_t lead = life / 2 < LEAD_S ? life / 2 : LEAD_S;
+        unsigned serial = c->locked.cred.serial + 1;
+        const char *from = c->served ? c->served->name : "nobody";
+
+        if (!is_over(fresh, now) && c->locked.said)
+                log_info("credentials: from %s again", from);
+        else if (fresh->expiry)
+                log_debug("credentials: from %s, for %ld s", from, (long)life);
+        else
+                log_debug("credentials: from %s", from);
+        c->locked.same = c->locked.stale && is_same(fresh->access, c->locked.cred.access) &&
+                         is_same(fresh->secret, c->locked.cred.secret) &&
+                         is_same(fresh->token, c->locked.cred.token);
+        cred_release(&c->locked.cred);
+        c->locked.cred = *fresh;
+        c->locked.cred.serial = serial;
+        *fresh = (struct cred)CRED_INIT;
+        c->locked.stale = false;
+        c->locked.failures = 0;
+        c->locked.err = 0;
+        c->locked.due = 0;
+        if (is_over(&c->locked.cred, now)) {
+                snprintf(c->locked.why, sizeof c->locked.why, "%s gives none that hold", from);
+                say_locked(c, now);
+                c->locked.due = now + OUTLAST_S;
+                return;
+        }
+        c->locked.said = false;
+        if (c->locked.cred.expiry)
+                c->locked.due = now + (life - lead > 1 ? life - lead : 1);
+}
+
+/* Only who had credentials goes on by itself; before that each user who asks is told. */
+static void fail_locked(struct cred_chain *c, int err)
+{
+        time_t now = time(NULL);
+
+        c->locked.err = err;
+        snprintf(c->locked.why, sizeof c->locked.why, "%s", c->ask.why);
+        c->locked.due = 0;
+        if (c->locked.cred.kind == CRED_NONE || err == -ECANCELED)
+                return;
+        say_locked(c, now);
+        unsigned wait = c->locked.failures < 6 ? 1U << c->locked.failures : BACKOFF_MAX_S;
+        if (wait < BACKOFF_MAX_S)
+                c->locked.failures++;
+        c->locked.due = now + wait;
+}
+
+/* The source has none but those that are over, which the store has refused. */
+static bool is_no_use_locked(const struct cred_chain *c, const struct cred *fresh)
+{
+        return c->locked.stale && is_over(fresh, time(NULL)) &&
+               is_same(fresh->access, c->locked.cred.access);
+}
+
+static void fetch_locked(struct cred_chain *c)
+{
+        CLEANUP(cred_release) struct cred fresh = CRED_INIT;
+        int err = 0;
+
+        c->locked.wanted = false;
+        c->locked.fetching = true;
+        pthread_mutex_unlock(&c->mtx);
+        if (c->ask.anonymous)
+                fresh.kind = CRED_ANONYMOUS;
+        else
+                err = search(c, &fresh);
+        pthread_mutex_lock(&c->mtx);
+        c->locked.fetching = false;
+        c->locked.tried = time(NULL);
+        if (!err && is_no_use_locked(c, &fresh))
+                err = cred_no(&c->ask, -ETIMEDOUT,
+                              "%s has none but those that have expired, which are refused",
+                              c->served->name);
+        if (err)
+                fail_locked(c, err);
+        else
+                succeed_locked(c, &fresh);
+        pthread_cond_broadcast(&c->cond);
+}
+
+static void *keep_fresh(void *arg)
+{
+        struct cred_chain *c = arg;
+
+        pthread_mutex_lock(&c->mtx);
+        while (!__atomic_load_n(&c->stop, __ATOMIC_SEQ_CST)) {
+                time_t now = time(NULL), due = c->locked.due;
+                if (c->locked.wanted || (due && due <= now)) {
+                        fetch_locked(c);
+                        continue;
+                }
+                struct timespec until = {.tv_sec = now + SLEEP_MAX_S};
+                if (due && due < until.tv_sec)
+                        until.tv_sec = due;
+                pthread_cond_timedwait(&c->cond, &c->mtx, &until);
+        }
+        pthread_mutex_unlock(&c->mtx);
+        return NULL;
+}
+
+/* --- for users -----------------------------------------------------------------------------------
+ */
+
+int cred_chain_open(const struct cred_want *want, struct cred_chain **out, char *why, size_t nwhy)
+{
+        CLEANUP(cred_chain_closep) struct cred_chain *c = calloc(1, sizeof *c);
+
+        snprintf(why, nwhy, "no memory: end another program");
+        if (!c)
+                return -ENOMEM;
+        pthread_mutex_init(&c->mtx, NULL);
+        pthread_cond_init(&c->cond, NULL);
+        c->vendor = want->vendor;
+        c->ask.stop = &c->stop;
+        c->ask.anonymous = want->anonymous;
+        int err = c->vendor->settle(&c->ask, want, &c->set);
+        if (!err)
+                err = cred_set(&c->ask.ca_bundle, cred_chain_ca_bundle(c, want->ca_bundle));
+        if (!err)
+                err = cred_set(&c->ask.region, c->set.region);
+        c->ask.fips = c->set.fips;
+        c->ask.dualstack = c->set.dualstack;
+        if (err) {
+                if (*c->ask.why)
+                        snprintf(why, nwhy, "%s", c->ask.why);
+                return err;
+        }
+        c->locked.wanted = true;
+        if (pthread_create(&c->thread, NULL, keep_fresh, c))
+                return -ENOMEM;
+        c->started = true;
+        *out = TAKE_PTR(c);
+        *why = 0;
+        return 0;
+}
+
+void cred_chain_close(struct cred_chain *c)
+{
+        if (!c)
+                return;
+        int err = errno;
+        if (c->started) {
+                __atomic_store_n(&c->stop, 1, __ATOMIC_SEQ_CST);
+                pthread_mutex_lock(&c->mtx);
+                pthread_cond_broadcast(&c->cond);
+                pthread_mutex_unlock(&c->mtx);
+                pthread_join(c->thread, NULL);
+        }
+        cred_release(&c->locked.cred);
+        char **strings[] = {&c->ask.profile, &c->ask.file,     &c->ask.ca_bundle, &c->ask.region,
+                            &c->set.region,  &c->set.endpoint, &c->set.ca_bundle};
+        for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
+                secret_freep(strings[i]);
+        pthread_cond_destroy(&c->cond);
+        pthread_mutex_destroy(&c->mtx);
+        free(c);
+        errno = err;
+}
+
+void cred_chain_closep(struct cred_chain **c)
+{
+        cred_chain_close(*c);
+}
+
+static int copy_cred(const struct cred *from, struct cred *out)
+{
+        *out = (struct cred){.kind = from->kind,
+                             .expiry = from->expiry,
+                             .outlasts = from->outlasts,
+                             .serial = from->serial};
+        if (cred_set(&out->access, from->access) || cred_set(&out->secret, from->secret) ||
+            cred_set(&out->token, from->token)) {
+                cred_release(out);
+                return -ENOMEM;
+        }
+        return 0;
+}
+
+static void want_locked(struct cred_chain *c)
+{
+        c->locked.wanted = true;
+        pthread_cond_broadcast(&c->cond);
+}
+
+static int get_locked(struct cred_chain *c, struct cred *out, char *why, size_t nwhy)
+{
+        time_t now = time(NULL), end = c->locked.stale ? c->locked.ended : c->locked.cred.expiry;
+        bool had = c->locked.cred.kind != CRED_NONE;
+
+        *out = (struct cred)CRED_INIT;
+        *why = 0;
+        if (usable_locked(c, now)) {
+                int err = copy_cred(&c->locked.cred, out);
+                if (err)
+                        snprintf(why, nwhy, "no memory for credentials: end another program");
+                return err;
+        }
+        if (!c->locked.wanted && !c->locked.fetching && c->locked.tried + ASK_AGAIN_S <= now)
+                want_locked(c);
+        if (c->locked.err)
+                snprintf(why, nwhy, "%s", c->locked.why);
+        bool busy = c->locked.wanted || c->locked.fetching || !c->locked.err;
+        if (!had)
+                return busy ? -EAGAIN : c->locked.err;
+        return busy || (may_pass(c->locked.err) && end + GRACE_S > now) ? -EINPROGRESS
+                                                                        : c->locked.err;
+}
+
+int cred_chain_get(struct cred_chain *c, struct cred *out, char *why, size_t nwhy)
+{
+        pthread_mutex_lock(&c->mtx);
+        int err = get_locked(c, out, why, nwhy);
+        pthread_mutex_unlock(&c->mtx);
+        return err;
+}
+
+int cred_chain_wait(struct cred_chain *c, struct cred *out, char *why, size_t nwhy)
+{
+        pthread_mutex_lock(&c->mtx);
+        while (c->locked.wanted || c->locked.fetching)
+                pthread_cond_wait(&c->cond, &c->mtx);
+        int err = get_locked(c, out, why, nwhy);
+        pthread_mutex_unlock(&c->mtx);
+        return err;
+}
+
+bool cred_chain_forget(struct cred_chain *c, unsigned serial)
+{
+        time_t now = time(NULL);
+        bool others = true;
+
+        pthread_mutex_lock(&c->mtx);
+        if (serial == c->locked.cred.serial && !c->locked.stale) {
+                others = !c->locked.same || c->locked.tried + ASK_AGAIN_S <= now;
+                if (others) {
+                        c->locked.stale = true;
+                        c->locked.ended = now;
+                        want_locked(c);
+                }
+        }
+        pthread_mutex_unlock(&c->mtx);
+        return others;
+}
+
+void cred_chain_why(struct cred_chain *c, char *why, size_t nwhy)
+{
+        pthread_mutex_lock(&c->mtx);
+        snprintf(why, nwhy, "%s", c->locked.why);
+        pthread_mutex_unlock(&c->mtx);
+}
+
+static const char *setting(const char *arg, const char *own)
+{
+        return arg && *arg ? arg : own;
+}
+
+const char *cred_chain_region(const struct cred_chain *c, const char *arg)
+{
+        return setting(arg, c->set.region);
+}
+
+const char *cred_chain_endpoint(const struct cred_chain *c, const char *arg)
+{
+        return setting(arg, c->set.endpoint);
+}
+
+const char *cred_chain_ca_bundle(const struct cred_chain *c, const char *arg)
+{
+        return setting(arg, c->set.ca_bundle);
+}
+
+bool cred_chain_fips(const struct cred_chain *c)
+{
+        return c->set.fips;
+}
+
+bool cred_chain_dualstack(const struct cred_chain *c)
+{
+        return c->set.dualstack;
+}
+
+char *cred_aws_machine_region(const struct cred_chain *c)
+{
+        struct cred_ask a = {.profile = c->ask.profile, .ca_bundle = c->ask.ca_bundle};
+        return cred_imds_region(&a);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cred_http.c: exchanges with identity servers: tried again, bounded, and their refusals told
+ * without what they may hold of secrets. */
+#include "store/cred/cred_int.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text/uri.h"
+#include "base/text/xml.h"
+#include "store/core/error_hint.h"
+#include "store/http/http_once.h"
+
+#include "base/banned.h"
+
+enum { PAUSE_MS = 200 };
+
+void cred_call_release(struct cred_call *c)
+{
+        secret_buf_release(&c->url);
+        secret_buf_release(&c->headers);
+        secret_buf_release(&c->body);
+        secret_buf_release(&c->reply);
+        secret_buf_release(&c->reply_headers);
+}
+
+void cred_call_header(struct cred_call *c, const char *name, const char *value)
+{
+        buf_adds(&c->headers, name);
+        buf_adds(&c->headers, ": ");
+        buf_add(&c->headers, value, strlen(value) + 1);
+}
+
+void cred_call_field(struct cred_call *c, const char *name, const char *value)
+{
+        if (c->body.len)
+                buf_addc(&c->body, '&');
+        buf_adds(&c->body, name);
+        buf_addc(&c->body, '=');
+        uri_encode(&c->body, value, false);
+}
+
+/* Scheme and host of a URL, for messages: a path or query may tell too much. */
+static int server_of(const char *url)
+{
+        const char *host = strstr(url, "://");
+        return (int)(host ? (size_t)(host + 3 - url) + strcspn(host + 3, "/?#") : strlen(url));
+}
+
+static int try_once(struct cred_ask *a, struct cred_call *c)
+{
+        struct http_once x = {
+                .method = c->method,
+                .url = c->url.p,
+                .headers = &c->headers,
+                .body = &c->body,
+                .timeout_ms = c->timeout_ms,
+                .ca_bundle = a->ca_bundle,
+                .direct = c->metadata,
+                .stop = a->stop,
+                .reply = c->reply,
+                .reply_headers = c->reply_headers,
+        };
+        int err = http_once(&x);
+        c->reply = x.reply;
+        c->reply_headers = x.reply_headers;
+        c->status = x.status;
+        if (!err)
+                return 0;
+        c->status = 0;
+        cred_no(a, 0, "%s at %.*s: %s", c->what, server_of(c->url.p), c->url.p, x.error);
+        if (err == -ENOMEM || err == -ECANCELED)
+                return err;
+        if (err == -EPROTO)
+                return cred_no(a, -EPROTO, "%s at %.*s cannot be trusted over TLS (%s): %s",
+                               c->what, server_of(c->url.p), c->url.p, x.error,
+                               explain_tls(x.error));
+        return c->metadata ? -EHOSTDOWN : -ETIMEDOUT;
+}
+
+int cred_call(struct cred_ask *a, struct cred_call *c)
+{
+        int err = -ENOMEM;
+
+        for (unsigned i = 0; i < (c->tries ? c->tries : 1); i++) {
+                if (c->url.failed || c->headers.failed || c->body.failed)
+                        return cred_no(a, -ENOMEM, "no memory: end another program");
+                if (i)
+                        usleep(PAUSE_MS * 1000U << (i < 4 ? i : 4));
+                if (a->stop && __atomic_load_n(a->stop, __ATOMIC_SEQ_CST))
+                        return cred_no(a, -ECANCELED, "stopped");
+                err = try_once(a, c);
+                bool again = err ? err == -EHOSTDOWN || err == -ETIMEDOUT
+                                 : c->status >= 500 || c->status == 429;
+                if (!again)
+                        break;
+        }
+        return err;
+}
+
+const char *cred_call_reply_header(const struct cred_call *c, const char *name)
+{
+        for (size_t at = 0; at < c->reply_headers.len;) {
+                const char *n = c->reply_headers.p + at, *v = n + strlen(n) + 1;
+                at += strlen(n) + strlen(v) + 2;
+                if (!strcmp(n, name))
+                        return v;
+        }
+        return NULL;
+}
+
+/* The server's own words for a refusal, where they are in a place that is known. */
+struct words {
+        struct buf code, text;
+};
+
+static int take_xml(void *arg, const char *path, const char *text)
+{
+        struct words *w = arg;
+        const char *leaf = strrchr(path, '/');
+        if (leaf && !strcmp(leaf, "/Code"))
+                buf_adds(&w->code, text);
+        if (leaf && !strcmp(leaf, "/Message"))
+                buf_adds(&w->text, text);
+        return 0;
+}
+
+static void take_json(const struct cred_call *c, struct words *w)
+{
+        CLEANUP(secret_json_freep) struct json *j = NULL;
+        static const char *const codes[] = {"error", "code", "Code", "__type", "status"};
+        static const char *const texts[] = {"error_description", "message", "Message"};
+        char why[64];
+
+        if (json_parse("", c->reply.p, c->reply.len, &j, why, sizeof why))
+                return;
+        const struct json *in = json_is_object(json_get(j, "error")) ? json_get(j, "error") : j;
+        for (size_t i = 0; i < sizeof codes / sizeof *codes && !w->code.len; i++)
+                buf_adds(&w->code, json_string(json_get(in, codes[i]), ""));
+        for (size_t i = 0; i < sizeof texts / sizeof *texts && !w->text.len; i++)
+                buf_adds(&w->text, json_string(json_get(in, texts[i]), ""));
+}
+
+/* A long text without blanks may be a token that the server repeats. */
+static bool looks_secret(const char *text)
+{
+        for (const char *p = text; *p; p += strcspn(p, " ") + strspn(p + strcspn(p, " "), " "))
+                if (strcspn(p, " ") > 100)
+                        return true;
+        return false;
+}
+
+int cred_call_ok(struct cred_ask *a, const struct cred_call *c)
+{
+        struct words w = {BUF_INIT, BUF_INIT};
+        const struct xml_reader reader = {.leaf = take_xml, .arg = &w};
+
+        if (c->status == 200)
+                return 0;
+        if (*c->reply.p == '{')
+                take_json(c, &w);
+        else if (xml_read(c->reply.p, c->reply.len, &reader))
+                buf_reset(&w.code);
+        if (looks_secret(w.text.p) || looks_secret(w.code.p))
+                buf_reset(&w.text);
+        cred_no(a, 0, "%s at %.*s answers %d%s%.100s%s%.300s", c->what, server_of(c->url.p),
+                c->url.p, c->status, w.code.len ? " " : "", w.code.p, w.text.len ? ": " : "",
+                w.text.p);
+        buf_release(&w.code);
+        buf_release(&w.text);
+        return c->status >= 500 || c->status == 429 ? -ETIMEDOUT : -EACCES;
+}
+
+int cred_call_parse(struct cred_ask *a, const struct cred_call *c, struct json **out)
+{
+        char why[256];
+        int err = cred_call_ok(a, c);
+        if (err)
+                return err;
+        if (json_parse(c->what, c->reply.p, c->reply.len, out, why, sizeof why) ||
+            !json_is_object(*out))
+                return cred_no(a, -EBADMSG,
+                               "%s at %.*s answers with something that is no JSON: correct its "
+                               "address",
+                               c->what, server_of(c->url.p), c->url.p);
+        return 0;
+}
+
+int cred_call_json(struct cred_ask *a, struct cred_call *c, struct json **out)
+{
+        int err = cred_call(a, c);
+        return err ? err : cred_call_parse(a, c, out);
+}

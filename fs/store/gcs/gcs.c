@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gcs.c: Google Cloud Storage as a kind of store: its table, and where a bucket is reached. */
+#include "store/gcs/gcs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "store/core/customer_key.h"
+#include "base/banned.h"
+
+static void gcs_close(struct store_kind *k)
+{
+        cred_chain_close(k->creds);
+        free(k->bucket);
+        free(k->prefix);
+        free(k->endpoint);
+        free(k->billing_project);
+        free(k->kms_key);
+        explicit_bzero(&k->csek, sizeof k->csek);
+        free(k);
+}
+
+static void gcs_closep(struct store_kind **k)
+{
+        if (*k)
+                gcs_close(*k);
+}
+
+/* Whether the host, as in a URL, is one of the vendor's: the public endpoint, those of regions, and
+ * private ones, of this universe or of the first. */
+static bool is_vendor(const char *host, const char *universe)
+{
+        const char *const domains[] = {universe, "googleapis.com"};
+        size_t n = strcspn(host, ":/");
+
+        for (size_t i = 0; i < 2; i++) {
+                size_t len = strlen(domains[i]);
+                if (n > len && host[n - len - 1] == '.' &&
+                    !strncasecmp(host + n - len, domains[i], len))
+                        return true;
+        }
+        return false;
+}
+
+/* An emulator may be given as HOST:PORT alone, as the vendor's libraries take it. */
+static int set_endpoint(struct store_kind *k, const struct store_config *cfg,
+                        struct cred_gcp_facts *facts, char *why, size_t nwhy)
+{
+        const char *arg = cfg->endpoint;
+        const char *given = arg && *arg ? arg : getenv("STORAGE_EMULATOR_HOST");
+        CLEANUP(buf_release) struct buf url = BUF_INIT, own = BUF_INIT;
+        bool is_given = given && *given;
+
+        if (!is_given && facts->machine && !cfg->anonymous)
+                cred_gcp_machine_universe(facts);
+        if (buf_addf(&own, "https://storage.%s", facts->universe))
+                return -ENOMEM;
+        if (!is_given)
+                given = own.p;
+        if (!strstr(given, "://"))
+                buf_adds(&url, "http://");
+        buf_adds(&url, given);
+        while (url.len && url.p[url.len - 1] == '/')
+                url.p[--url.len] = 0;
+        const char *host = strstr(url.p, "://") + 3;
+        bool web = !strncmp(url.p, "http://", 7) || !strncmp(url.p, "https://", 8);
+        if (!web || !*host || host[strcspn(host, "/?#@")]) {
+                snprintf(why, nwhy,
+                         "endpoint '%s' is no address of a server: give http(s)://HOST[:PORT]",
+                         given);
+                return -EINVAL;
+        }
+        k->emulator = !is_vendor(host, facts->universe);
+        k->endpoint = buf_take(&url);
+        return k->endpoint ? 0 : -ENOMEM;
+}
+
+/* A server without TLS is an emulator, and asked without credentials unless some are named. */
+static int open_credentials(struct store_kind *k, const struct store_config *cfg,
+                            const struct cred_gcp_facts *facts, char *why, size_t nwhy)
+{
+        static const char *const names[] = {"GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG",
+                                            "GCE_METADATA_HOST", CRED_GCP_KEY_VARIABLE,
+                                            CRED_GCP_SECRET_VARIABLE};
+        const char *host = getenv("STORAGE_EMULATOR_HOST");
+        bool named = cfg->credentials && *cfg->credentials;
+        struct cred_want want = {
+                .vendor = &cred_gcp,
+                .file = cfg->credentials,
+                .ca_bundle = cfg->ca_bundle,
+                .anonymous = cfg->anonymous || (host && *host),
+        };
+
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+                named |= getenv(names[i]) && *getenv(names[i]);
+        if (!named && !strncmp(k->endpoint, "http://", 7))
+                want.anonymous = true;
+        k->keys = !want.anonymous && facts->keys;
+        if (k->keys && k->upload > STORE_UPLOAD_MULTIPART) {
+                snprintf(why, nwhy,
+                         "upload=%s needs an OAuth token, and there are HMAC keys: give "
+                         "upload=multipart",
+                         k->upload == STORE_UPLOAD_COMPOSE ? "compose" : "resumable");
+                return -EINVAL;
+        }
+        __atomic_store_n(&k->no_move, k->keys, __ATOMIC_RELAXED);
+        return cred_chain_open(&want, &k->creds, why, nwhy);
+}
+
+static int open_csek(struct store_kind *k, const char *file, char *why, size_t nwhy)
+{
+        uint8_t key[CUSTOMER_KEY_LEN], sum[SHA256_LEN];
+
+        if (!file || !*file)
+                return 0;
+        if (k->kms_key) {
+                snprintf(why, nwhy, "kms_key and csek_file are both given: give one");
+                return -EINVAL;
+        }
+        int err = customer_key_read("csek_file", file, k->endpoint, key, why, nwhy);
+        if (err)
+                return err;
+        base64_encode(key, sizeof key, k->csek.key);
+        sha256(key, sizeof key, sum);
+        base64_encode(sum, sizeof sum, k->csek.sha256);
+        explicit_bzero(key, sizeof key);
+        return 0;
+}
+
+static int dup_setting(char **to, const char *from)
+{
+        return from && *from && !(*to = strdup(from)) ? -ENOMEM : 0;
+}
+
+static int gcs_open(const struct store_config *cfg, const struct store_place *place,
+                    struct store_kind **out, char *why, size_t nwhy)
+{
+        CLEANUP(gcs_closep) struct store_kind *k = calloc(1, sizeof *k);
+        if (!k)
+                return -ENOMEM;
+        k->bucket = strdup(place->bucket);
+        k->prefix = strdup(place->prefix);
+        if (!k->bucket || !k->prefix || dup_setting(&k->billing_project, cfg->billing_project) ||
+            dup_setting(&k->kms_key, cfg->kms_key))
+                return -ENOMEM;
+        k->upload = cfg->upload;
+        struct cred_gcp_facts facts;
+        cred_gcp_facts(cfg->credentials, &facts);
+        int err = set_endpoint(k, cfg, &facts, why, nwhy);
+        if (!err)
+                err = open_credentials(k, cfg, &facts, why, nwhy);
+        if (!err)
+                err = open_csek(k, cfg->csek_file, why, nwhy);
+        if (err)
+                return err;
+        *out = TAKE_PTR(k);
+        return 0;
+}
+
+/* Only the JSON API has these. */
+static unsigned gcs_more_caps(const struct store_kind *k)
+{
+        enum {
+                JSON = STORE_CAP_RENAME | STORE_CAP_PATCH_META | STORE_CAP_LIST_META |
+                       STORE_CAP_PART_COPY | STORE_CAP_WHOLE_COPY
+        };
+        unsigned copies = STORE_CAP_PART_COPY | STORE_CAP_WHOLE_COPY;
+        if (k->keys)
+                return 0;
+        return (k->upload == STORE_UPLOAD_RESUMABLE ? (JSON & ~copies) | STORE_CAP_IN_ORDER
+                                                    : JSON) |
+               (__atomic_load_n(&k->folders, __ATOMIC_RELAXED) ? STORE_CAP_FOLDERS : 0);
+}
+
+/* A server without TLS is an emulator. */
+static bool gcs_ramps(const struct store_kind *k)
+{
+        return !strncmp(k->endpoint, "https://", 8);
+}
+
+static const char *gcs_ca_bundle(const struct store_kind *k, const char *arg)
+{
+        return cred_chain_ca_bundle(k->creds, arg);
+}
+
+const struct store_ops store_gcs = {
+        .scheme = "gs",
+        .caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_COPY_LARGE |
+                STORE_CAP_COPY_IF | STORE_CAP_DELETE_IF,
+        .object_max = 5ULL << 40,
+        .open = gcs_open,
+        .close = gcs_close,
+        .ca_bundle = gcs_ca_bundle,
+        .more_caps = gcs_more_caps,
+        .ramps = gcs_ramps,
+        .object = gcs_object,
+        .explain = gcs_explain,
+        .verb =
+                {
+                        [OP_CHECK] = {gcs_check_build, gcs_check_parse},
+                        [OP_HEAD] = {gcs_head_build, gcs_head_parse},
+                        [OP_GET] = {gcs_get_build, gcs_get_parse},
+                        [OP_PUT] = {gcs_put_build, gcs_put_parse},
+                        [OP_DELETE] = {gcs_delete_build, gcs_delete_parse},
+                        [OP_DELETE_MANY] = {gcs_delete_many_build, gcs_delete_many_parse},
+                        [OP_COPY] = {gcs_copy_build, gcs_copy_parse},
+                        [OP_RENAME] = {gcs_rename_build, gcs_rename_parse},
+                        [OP_SET_META] = {gcs_set_meta_build, gcs_set_meta_parse},
+                        [OP_FOLDER_RENAME] = {gcs_folder_rename_build, gcs_folder_rename_parse},
+                        [OP_LIST] = {gcs_list_build, gcs_list_parse},
+                        [OP_UPLOAD_CREATE] = {gcs_create_build, gcs_create_parse},
+                        [OP_PART] = {gcs_part_build, gcs_part_parse},
+                        [OP_PART_COPY] = {gcs_part_copy_build, gcs_part_copy_parse},
+                        [OP_COMPLETE] = {gcs_complete_build, gcs_complete_parse},
+                        [OP_ABORT] = {gcs_abort_build, gcs_abort_parse},
+                        [OP_PARTS] = {gcs_parts_build, gcs_parts_parse},
+                        [OP_UPLOADS] = {gcs_uploads_build, gcs_uploads_parse},
+                },
+};

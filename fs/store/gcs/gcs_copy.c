@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gcs_copy.c: copies inside the server, renames of one object, and changes of metadata alone.
+ *
+ * A rename is moveTo. Its source is looked at before: should the reply be lost and the source be
+ * gone then, only what the target is tells whether we moved it, or another host did to another
+ * name. A server may not have moveTo; it then answers as if there were no object, so what counts is
+ * whether there is one: if so, here and from now on, an object is rewritten and what it was made of
+ * is deleted. */
+#include "store/gcs/gcs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/banned.h"
+
+/* --- copies
+ * --------------------------------------------------------------------------------------- */
+
+/* The resource of the target, for what is not taken from the source. */
+static int write_resource(struct op *op)
+{
+        CLEANUP(json_freep) struct json *j = json_new_object();
+
+        gcs_add_type(j, op->meta);
+        if (gcs_add_meta(j, op->meta, NULL))
+                return -ENOMEM;
+        CLEANUP(freep) char *text = json_print(j);
+        buf_reset(&op->text);
+        return text ? buf_adds(&op->text, text) : -ENOMEM;
+}
+
+int gcs_rewrite(struct store_kind *k, struct op *op)
+{
+        CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_POST);
+
+        if (k->keys)
+                return gcs_xml_copy(k, op, op->src);
+        gcs_object_path(&m.path, k, op->src);
+        buf_adds(&m.path, "/rewriteTo/b/");
+        uri_encode(&m.path, k->bucket, false);
+        buf_adds(&m.path, "/o/");
+        uri_encode(&m.path, op->key, false);
+        gcs_cond(&m, op);
+        gcs_kms(&m, k, "destinationKmsKeyName");
+        gcs_csek_source(&m, k);
+        if (op->src_match)
+                gcs_query(&m, "ifSourceGenerationMatch", op->src_match);
+        if (op->next)
+                gcs_query(&m, "rewriteToken", op->next);
+        if (op->meta) {
+                int err = write_resource(op);
+                if (err)
+                        return err;
+                m.text = &op->text;
+                m.type = "application/json";
+        }
+        return gcs_send(k, op, &m);
+}
+
+static int not_a_copy(struct op *op)
+{
+        op->fault.status = op->rq.status;
+        snprintf(op->fault.message, sizeof op->fault.message,
+                 "a reply that tells of no copy of this object");
+        return OP_RETRY;
+}
+
+int gcs_rewritten(struct store_kind *k, struct op *op)
+{
+        CLEANUP(json_freep) struct json *j = NULL;
+
+        if (k->keys)
+                return gcs_xml_copied(k, op);
+        if (!gcs_ok(op))
+                return gcs_fault(k, op);
+        int err = gcs_json(op, &j);
+        if (err)
+                return err;
+        if (!json_bool(json_get(j, "done"), false)) {
+                const char *token = json_string(json_get(j, "rewriteToken"), "");
+                if (!*token)
+                        return not_a_copy(op);
+                free(op->next);
+                op->next = strdup(token);
+                retry_progress(&op->retry);
+                return op->next ? OP_AGAIN : -ENOMEM;
+        }
+        const struct json *made = json_get(j, "resource");
+        if (!gcs_resource(made, &op->obj) ||
+            strcmp(json_string(json_get(made, "name"), ""), op->key) != 0)
+                return not_a_copy(op);
+        return 0;
+}
+
+int gcs_copy_build(struct store_kind *k, struct op *op)
+{
+        switch (op->stage) {
+        case GCS_PROBE:
+                return gcs_head(k, op, op->src);
+        case GCS_VERIFY:
+                return gcs_verify_build(k, op);
+        default:
+                return gcs_rewrite(k, op);
+        }
+}
+
+int gcs_copy_parse(struct store_kind *k, struct op *op)
+{
+        int err;
+
+        if (op->stage == GCS_VERIFY)
+                return gcs_verify_parse(k, op);
+        if (op->stage == GCS_PROBE) {
+                err = gcs_ok(op) ? gcs_read_resource(op, op->src) : gcs_fault(k, op);
+                if (err > 0)
+                        return err;
+                if (err || (op->src_match && strcmp(op->src_match, op->obj.etag) != 0))
+                        return op->verify_err;
+                op->expect = op->obj;
+                return gcs_verify_begin(op, op->verify_err);
+        }
+        err = gcs_rewritten(k, op);
+        if (!gcs_may_be_ours(op, err))
+                return err;
+        op->stage = GCS_PROBE; /* then the target is as the source */
+        op->verify_err = err;
+        return OP_AGAIN;
+}
+
+/* --- renames
+ * -------------------------------------------------------------------------------------- */
+
+static int move(struct store_kind *k, struct op *op)
+{
+        CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_POST);
+
+        gcs_object_path(&m.path, k, op->src);
+        buf_adds(&m.path, "/moveTo/o/");
+        uri_encode(&m.path, op->key, false);
+        gcs_query(&m, "fields", gcs_fields);
+        gcs_csek(&m, k);
+        gcs_cond(&m, op);
+        if (op->src_match)
+                gcs_query(&m, "ifSourceGenerationMatch", op->src_match);
+        return gcs_send(k, op, &m);
+}
+
+/* The version that was copied, and no later one. */
+static int unlink_source(struct store_kind *k, struct op *op)
+{
+        CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_DELETE);
+
+        if (k->keys)
+                return gcs_xml_delete(k, op, op->src, op->src_match);
+        gcs_object_path(&m.path, k, op->src);
+        gcs_query(&m, "ifGenerationMatch", op->src_match);
+        return gcs_send(k, op, &m);
+}
+
+int gcs_rename_build(struct store_kind *k, struct op *op)
+{
+        if (k->keys && op->verb == OP_RENAME)
+                return -EOPNOTSUPP; /* callers copy and delete where STORE_CAP_RENAME is not */
+        if (op->stage == GCS_BEGIN)
+                op->stage = GCS_PROBE;
+        switch (op->stage) {
+        case GCS_MOVE:
+                return move(k, op);
+        case GCS_PROBE:
+                return gcs_head(k, op, op->src);
+        case GCS_UNLINK:
+                return unlink_source(k, op);
+        case GCS_VERIFY:
+        case GCS_COPIED:
+                return gcs_verify_build(k, op);
+        default:
+                return gcs_rewrite(k, op);
+        }
+}
+
+/* Whether a server that finds nothing to move may have the call all the same: Google's own, one
+ * that has moved something, and one that speaks of the object. */
+static bool may_move(const struct store_kind *k, const struct op *op)
+{
+        return !k->emulator || __atomic_load_n(&k->moves, __ATOMIC_RELAXED) ||
+               strstr(op->fault.message, "No such object");
+}
+
+/* The vendor's testbench makes the target, and then compares its condition with the source, which
+ * it does not delete. It does not refuse in Google's words. */
+static bool moves_half(const struct store_kind *k, const struct op *op)
+{
+        return k->emulator && op->rq.status == 412 &&
+               strcmp(op->fault.code, "conditionNotMet") != 0;
+}
+
+static int moved(struct store_kind *k, struct op *op)
+{
+        int err = gcs_ok(op) ? gcs_read_resource(op, op->key) : gcs_fault(k, op);
+        bool half = moves_half(k, op);
+        bool refused = err == -ENOENT || err == -EOPNOTSUPP || (err == OP_RETRY && gcs_ok(op)) ||
+                       (k->emulator && op->rq.status == 400) || half;
+        if (!err)
+                __atomic_store_n(&k->moves, true, __ATOMIC_RELAXED);
+        if (!refused && !gcs_may_be_ours(op, err))
+                return err;
+        op->verify_err = half                                ? -EXDEV
+                         : err == -ENOENT && may_move(k, op) ? -EAGAIN
+                         : refused                           ? -ENOENT
+                                                             : err;
+        op->stage = GCS_PROBE;
+        return OP_AGAIN;
+}
+
+/* The source is there: it is to be moved; or it was, so there is no moveTo; or the condition does
+ * not hold, indeed. */
+static int source_stands(struct store_kind *k, struct op *op)
+{
+        struct store_object src = op->obj;
+
+        if (op->verify_err == -EEXIST || op->verify_err == -ESTALE)
+                return op->verify_err;
+        if (op->src_match && strcmp(op->src_match, src.etag) != 0)
+                return -ESTALE;
+        op->expect = src;
+        if (!op->verify_err && !__atomic_load_n(&k->no_move, __ATOMIC_RELAXED)) {
+                op->maybe_done = false; /* from here on it is the move that may have been */
+                op->stage = GCS_MOVE;
+                return OP_AGAIN;
+        }
+        if (op->verify_err == -EAGAIN) { /* another server may know it already */
+                snprintf(op->fault.message, sizeof op->fault.message,
+                         "there is nothing to move, though the object is there");
+                op->stage = GCS_MOVE;
+                return OP_RETRY;
+        }
+        if (!op->src_match && !(op->src_match = strdup(src.etag)))
+                return -ENOMEM;
+        op->maybe_done = op->verify_err == -EXDEV; /* from here on it is the copy that may be */
+        if (!__atomic_exchange_n(&k->no_move, true, __ATOMIC_RELAXED))
+                log_info("store: %s has no moveTo: objects are copied and deleted to rename them",
+                         k->endpoint);
+        op->stage = GCS_REWRITE;
+        return OP_AGAIN;
+}
+
+/* The source is gone: by a try of ours whose reply was lost, if the target is what it was. */
+static int source_is_gone(struct op *op)
+{
+        bool said = op->verify_err == -EEXIST || op->verify_err == -ESTALE;
+        return op->maybe_done && op->verify_err
+                       ? gcs_verify_begin(op, said ? op->verify_err : -ENOENT)
+                       : -ENOENT;
+}
+
+static int probed(struct store_kind *k, struct op *op)
+{
+        int err = gcs_ok(op) ? gcs_read_resource(op, op->src) : gcs_fault(k, op);
+        if (err == -ENOENT)
+                return source_is_gone(op);
+        return err ? err : source_stands(k, op);
+}
+
+int gcs_rename_parse(struct store_kind *k, struct op *op)
+{
+        int err;
+
+        switch (op->stage) {
+        case GCS_MOVE:
+                return moved(k, op);
+        case GCS_PROBE:
+                return probed(k, op);
+        case GCS_VERIFY:
+                return gcs_verify_parse(k, op);
+        case GCS_UNLINK:
+                err = gcs_ok(op) ? 0 : gcs_fault(k, op);
+                return err == -ENOENT || err == -ESTALE ? 0 : err;
+        case GCS_COPIED:
+                err = gcs_verify_parse(k, op);
+                break;
+        default:
+                err = gcs_rewritten(k, op);
+                if (gcs_may_be_ours(op, err)) {
+                        gcs_verify_begin(op, err);
+                        op->stage = GCS_COPIED;
+                        return OP_AGAIN;
+                }
+        }
+        if (err)
+                return err;
+        op->stage = GCS_UNLINK;
+        return OP_AGAIN;
+}
+
+/* --- metadata
+ * -------------------------------------------------------------------------------------- */
+
+/* What this program gives an object, and takes away again. Names of others stay as they are. */
+static const char *const removable[] = {
+        "mode", "uid", "gid", "mtime", "atime", "ctime", "ckptfs-rdev", "xattr",
+};
+
+int gcs_set_meta_build(struct store_kind *k, struct op *op)
+{
+        CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_PATCH);
+        CLEANUP(json_freep) struct json *j = json_new_object();
+        struct json *meta = NULL;
+
+        if (k->keys)
+                return gcs_xml_set_meta(k, op);
+        int err = gcs_add_meta(j, op->meta, &meta);
+        for (size_t i = 0; !err && i < sizeof removable / sizeof *removable; i++)
+                if (!store_meta_get(op->meta, removable[i]))
+                        err = json_add_null(meta, removable[i]);
+        CLEANUP(freep) char *text = json_print(j);
+        buf_reset(&op->text);
+        if (err || !text || buf_adds(&op->text, text))
+                return -ENOMEM;
+        gcs_object_path(&m.path, k, op->key);
+        gcs_query(&m, "fields", gcs_fields);
+        gcs_cond(&m, op);
+        m.text = &op->text;
+        m.type = "application/json";
+        return gcs_send(k, op, &m);
+}
+
+int gcs_set_meta_parse(struct store_kind *k, struct op *op)
+{
+        if (k->keys)
+                return gcs_xml_meta_set(k, op);
+        return gcs_ok(op) ? gcs_read_resource(op, op->key) : gcs_fault(k, op);
+}

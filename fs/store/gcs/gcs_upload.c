@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gcs_upload.c: one object of many parts, in one of three ways.
+ *
+ * Multipart uploads (gcs_multipart.c) are those of the XML API. Their completion minds no
+ * condition, so they are made under a name of ours and moved, which does. Composed ones
+ * (gcs_compose.c) are small objects that the server puts together; only they can take whole other
+ * objects as parts. A resumable session (gcs_resumable.c) takes one stream. All names of ours are
+ * in `.ckptfs/tmp/` below the store's prefix:
+ *
+ *      m-ID-KEY        what a multipart upload is to become; KEY with its '/' encoded
+ *      c-ID            says that there is a composed upload, for what key, with what metadata
+ *      c-ID/00017      its part 17
+ *
+ * The id of an upload is "m-ID.ID OF THE SERVER", "c-ID", or "r-ID.SESSION", which is named as the
+ * first is. */
+#include "store/gcs/gcs_upload.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "store/core/store_int.h"
+#include "base/banned.h"
+
+bool gcs_composed(const char *id)
+{
+        return id && !strncmp(id, "c-", 2);
+}
+
+bool gcs_streamed(const char *id)
+{
+        return id && !strncmp(id, "r-", 2);
+}
+
+static bool is_printable(const char *text)
+{
+        while (*text > ' ' && *text < 0x7f)
+                text++;
+        return !*text;
+}
+
+/* What is behind "X-ID" of an id or name of ours, NULL for what is neither. */
+static const char *behind_id(const char *id)
+{
+        size_t digits = strlen(id) > 2 ? strspn(id + 2, "0123456789abcdef") : 0;
+        bool ours = !strncmp(id, "m-", 2) || gcs_composed(id) || gcs_streamed(id);
+        return ours && digits ? id + 2 + digits : NULL;
+}
+
+/* An id may come from a record or a name in the bucket, which anybody may have written. What a
+ * session adds to it becomes the path of requests that carry our token: it stays one of our
+ * server. */
+static bool is_id(const char *id)
+{
+        const char *rest = id ? behind_id(id) : NULL;
+
+        if (!rest)
+                return false;
+        if (gcs_composed(id))
+                return !*rest;
+        if (*rest != '.')
+                return false;
+        return !gcs_streamed(id) || !rest[1] || (rest[1] == '/' && is_printable(rest + 1));
+}
+
+int gcs_tmp_name(struct buf *name, const struct store_kind *k, const char *rest)
+{
+        buf_adds(name, k->prefix);
+        buf_adds(name, GCS_TMP);
+        return buf_adds(name, rest);
+}
+
+int gcs_upload_name(struct buf *name, const struct store_kind *k, const char *id, const char *key)
+{
+        size_t n = strcspn(id, ".");
+
+        gcs_tmp_name(name, k, "");
+        buf_add(name, id, n);
+        if (gcs_composed(id))
+                return name->failed ? -ENOMEM : 0;
+        buf_addc(name, '-');
+        return uri_encode(name, key + strlen(k->prefix), false);
+}
+
+/* The name without all that is before ours, NULL for what is not below GCS_TMP. */
+static const char *behind_tmp(const struct store_kind *k, const char *name)
+{
+        size_t n = strlen(k->prefix), tmp = strlen(GCS_TMP);
+        bool below = !strncmp(name, k->prefix, n) && !strncmp(name + n, GCS_TMP, tmp);
+        return below ? name + n + tmp : NULL;
+}
+
+bool gcs_is_piece(const struct store_kind *k, const char *name, const char *id)
+{
+        size_t n = strlen(id);
+        name = behind_tmp(k, name);
+        return name && !strncmp(name, id, n) && name[n] == '/';
+}
+
+int gcs_unparsed_name(const struct store_kind *k, const char *name, struct buf *id, struct buf *key)
+{
+        buf_reset(id);
+        buf_reset(key);
+        name = behind_tmp(k, name);
+        const char *encoded = name ? behind_id(name) : NULL;
+        if (!encoded || *encoded != '-' || !encoded[1])
+                return -EINVAL;
+        buf_add(id, name, (size_t)(encoded - name));
+        buf_adds(id, ".");
+        buf_adds(key, k->prefix);
+        size_t at = key->len;
+        if (buf_adds(key, encoded + 1) || id->failed)
+                return -ENOMEM;
+        int n = uri_decode(key->p + at, false);
+        return n < 0 ? n : 0;
+}
+
+/* --- beginning
+ * ------------------------------------------------------------------------------------ */
+
+/* Leaves the beginning of the id in op->marker. */
+static int choose(struct store_kind *k, struct op *op)
+{
+        CLEANUP(buf_release) struct buf name = BUF_INIT;
+        uint64_t chance = 0;
+        char id[32];
+
+        if (getrandom(&chance, sizeof chance, 0) != sizeof chance)
+                return -EIO;
+        snprintf(id, sizeof id, "m-%016" PRIx64, chance);
+        if (gcs_upload_name(&name, k, id, op->key))
+                return -ENOMEM;
+        if (op->copying || k->upload == STORE_UPLOAD_COMPOSE || name.len > STORE_KEY_MAX ||
+            __atomic_load_n(&k->no_multipart, __ATOMIC_RELAXED))
+                *id = 'c';
+        if (k->upload == STORE_UPLOAD_RESUMABLE)
+                *id = op->copying ? 0 : 'r';
+        if (!*id)
+                return -EOPNOTSUPP;
+        if (*id == 'c' && k->keys) /* what is composed tells in its metadata what it is for */
+                return -EOPNOTSUPP;
+        op->marker = strdup(id);
+        return op->marker ? 0 : -ENOMEM;
+}
+
+int gcs_create_build(struct store_kind *k, struct op *op)
+{
+        int err = op->marker ? 0 : choose(k, op);
+        if (err)
+                return err;
+        return gcs_composed(op->marker)   ? gcs_compose_create(k, op)
+               : gcs_streamed(op->marker) ? gcs_resumable_create(k, op)
+                                          : gcs_multipart_create(k, op);
+}
+
+/* An emulator may know the JSON API alone, and says so in as many ways as there are emulators. */
+static bool has_no_multipart(const struct store_kind *k, const struct op *op, int err)
+{
+        if (k->upload == STORE_UPLOAD_MULTIPART || !err)
+                return false;
+        int status = op->rq.status;
+        return err == -EOPNOTSUPP ||
+               (k->emulator && (status == 400 || status == 404 || (gcs_ok(op) && err == OP_RETRY)));
+}
+
+int gcs_create_parse(struct store_kind *k, struct op *op)
+{
+        if (gcs_composed(op->marker)) {
+                int err = gcs_compose_created(k, op);
+                if (!err && !(op->upload_id = strdup(op->marker)))
+                        err = -ENOMEM;
+                return err;
+        }
+        if (gcs_streamed(op->marker))
+                return gcs_resumable_created(k, op);
+        int err = gcs_multipart_created(k, op);
+        if (!has_no_multipart(k, op, err))
+                return err;
+        if (!__atomic_exchange_n(&k->no_multipart, true, __ATOMIC_RELAXED))
+                log_info("store: %s has no multipart uploads: large objects are composed",
+                         k->endpoint);
+        free(TAKE_PTR(op->marker));
+        return OP_AGAIN;
+}
+
+/* --- the rest, by kind
+ * ---------------------------------------------------------------------------- */
+
+static int no_upload(struct op *op)
+{
+        snprintf(op->fault.message, sizeof op->fault.message, "'%.64s' is no id of an upload",
+                 op->id);
+        return -EINVAL;
+}
+
+/* Each way has the same functions. */
+#define BY_WAY(what, k, op)                                                                        \
+        (!is_id((op)->id)         ? no_upload(op)                                                  \
+         : gcs_composed((op)->id) ? gcs_compose_##what(k, op)                                      \
+         : gcs_streamed((op)->id) ? gcs_resumable_##what(k, op)                                    \
+                                  : gcs_multipart_##what(k, op))
+
+int gcs_part_build(struct store_kind *k, struct op *op)
+{
+        return BY_WAY(part, k, op);
+}
+
+int gcs_part_parse(struct store_kind *k, struct op *op)
+{
+        return BY_WAY(parted, k, op);
+}
+
+int gcs_complete_build(struct store_kind *k, struct op *op)
+{
+        return BY_WAY(build, k, op);
+}
+
+int gcs_complete_parse(struct store_kind *k, struct op *op)
+{
+        return BY_WAY(parse, k, op);
+}
+
+int gcs_abort_build(struct store_kind *k, struct op *op)
+{
+        return BY_WAY(abort, k, op);
+}
+
+int gcs_abort_parse(struct store_kind *k, struct op *op)
+{
+        return BY_WAY(aborted, k, op);
+}
+
+int gcs_parts_build(struct store_kind *k, struct op *op)
+{
+        return BY_WAY(parts, k, op);
+}
+
+int gcs_parts_parse(struct store_kind *k, struct op *op)
+{
+        return BY_WAY(listed, k, op);
+}
+
+/* --- unfinished ones
+ * ------------------------------------------------------------------------------ */
+
+/* What stands in `.ckptfs/tmp/`, then the uploads that the XML API knows. */
+int gcs_uploads_build(struct store_kind *k, struct op *op)
+{
+        if (op->stage != GCS_BEGIN)
+                return gcs_multipart_uploads(k, op);
+        CLEANUP(buf_release) struct buf dir = BUF_INIT;
+        if (gcs_tmp_name(&dir, k, ""))
+                return -ENOMEM;
+        return gcs_list(k, op, dir.p, "/", op->next);
+}
+
+/* One of the objects there. */
+static int add_object(struct store_kind *k, struct op *op, const struct json *item)
+{
+        CLEANUP(buf_release) struct buf id = BUF_INIT, key = BUF_INIT;
+        struct store_object obj;
+        const char *name = json_string(json_get(item, "name"), "");
+        const char *wanted = json_string(json_get(json_get(item, "metadata"), GCS_META_FOR), "");
+        const char *ours = behind_tmp(k, name);
+
+        if (!gcs_resource(item, &obj))
+                return 0;
+        if (gcs_composed(ours) && is_id(ours) && *wanted) {
+                buf_adds(&id, ours);
+                buf_adds(&key, k->prefix);
+                buf_adds(&key, wanted);
+        } else if (gcs_unparsed_name(k, name, &id, &key) == -EINVAL) {
+                return 0;
+        }
+        if (id.failed || key.failed)
+                return -ENOMEM;
+        return gcs_add_upload(op, key.p, id.p, obj.mtime_ns);
+}
+
+int gcs_add_upload(struct op *op, const char *key, const char *id, int64_t time_ns)
+{
+        struct op_entry e = {.time_ns = time_ns};
+        if (strncmp(key, op->prefix, strlen(op->prefix)) != 0 || op->n >= STORE_UPLOADS_MAX)
+                return 0;
+        return op_add_entry(op, &e, key, NULL, id);
+}
+
+/* What was completed and not moved, of the first page: the rest is there the next time. */
+static int left_overs(struct store_kind *k, struct op *op)
+{
+        int err = gcs_xml_listed(k, op);
+        if (!err)
+                err = gcs_multipart_translate(k, op, 0);
+        free(TAKE_PTR(op->next));
+        op->stage = GCS_XML;
+        return err ? err : OP_AGAIN;
+}
+
+int gcs_uploads_parse(struct store_kind *k, struct op *op)
+{
+        CLEANUP(json_freep) struct json *j = NULL;
+
+        if (op->stage != GCS_BEGIN)
+                return gcs_multipart_uploads_parse(k, op);
+        if (k->keys)
+                return left_overs(k, op);
+        if (!gcs_ok(op))
+                return gcs_fault(k, op);
+        int err = gcs_json(op, &j);
+        const struct json *items = json_get(j, "items");
+        for (size_t i = 0; !err && i < json_count(items); i++)
+                err = add_object(k, op, json_at(items, i));
+        if (err || op->n >= STORE_UPLOADS_MAX)
+                return err;
+        free(TAKE_PTR(op->next));
+        const char *next = json_string(json_get(j, "nextPageToken"), "");
+        if (*next) {
+                op->next = strdup(next);
+                return op->next ? OP_AGAIN : -ENOMEM;
+        }
+        if (__atomic_load_n(&k->no_multipart, __ATOMIC_RELAXED))
+                return 0;
+        op->stage = GCS_XML;
+        op->page = op->n;
+        return OP_AGAIN;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gcs_verify.c: was it us? When the reply to a guarded change was lost, the next try fails because
+ * the first one took effect. Size, checksum and metadata of the object tell. */
+#include "store/gcs/gcs.h"
+
+#include <errno.h>
+
+#include "base/banned.h"
+
+bool gcs_may_be_ours(const struct op *op, int err)
+{
+        return op->maybe_done && (err == -EEXIST || err == -ESTALE);
+}
+
+int gcs_verify_begin(struct op *op, int err)
+{
+        op->stage = GCS_VERIFY;
+        op->verify_err = err;
+        return OP_AGAIN;
+}
+
+int gcs_verify_build(struct store_kind *k, struct op *op)
+{
+        return gcs_head(k, op, op->key);
+}
+
+int gcs_verify_parse(struct store_kind *k, struct op *op)
+{
+        if (!gcs_ok(op)) {
+                int err = gcs_fault(k, op);
+                return err == -ENOENT ? op->verify_err : err;
+        }
+        int err = gcs_read_resource(op, op->key);
+        if (err)
+                return err;
+        /* Another host may have made one of the same bytes, such as an empty one. */
+        bool same = op->obj.size == op->expect.size && op->obj.has_crc && op->expect.has_crc &&
+                    op->obj.crc32c == op->expect.crc32c &&
+                    meta_has_user(&op->obj.meta, op->meta ? op->meta : &op->expect.meta);
+        return same ? 0 : op->verify_err;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_int.h: what the files of the HTTP client share. */
+#ifndef CKPTFS_STORE_HTTP_INT_H
+#define CKPTFS_STORE_HTTP_INT_H
+
+#include <curl/curl.h>
+#include <pthread.h>
+
+#include "store/http/http.h"
+#include "store/http/worker_pace.h"
+#include "store/http/retry.h"
+
+enum {
+        HTTP_PLACES =
+                8, /* exchanges at once in each lane but that of data, of a worker, at least */
+        HTTP_HEADERS_MAX = 600,
+        HTTP_ADDRESSES = 16,
+        HTTP_USUAL = 16,
+        HTTP_SIZES = 34,          /* powers of two */
+        HTTP_REPLY_MAX = 64 << 10 /* bytes of reply headers that are kept */
+};
+
+/* An easy handle with its buffers, used for one exchange after another. */
+struct http_slot {
+        CURL *easy;
+        struct http_worker *w;
+        struct http_req *rq; /* NULL while idle */
+        struct http_slot *next;
+        struct http_slot **prevp; /* in the list of those under way */
+        enum http_lane lane;
+        uint64_t body_off;
+        int cb_err;
+        unsigned begun;
+        int64_t begun_ms;
+        bool passed_by; /* an address that is shunned */
+        /* At the last look that found progress: */
+        curl_off_t moved;
+        unsigned stage; /* the body was sent, the reply began */
+        int64_t moved_ms;
+        struct curl_slist headers[HTTP_HEADERS_MAX];
+        char error[CURL_ERROR_SIZE];
+};
+
+/* An address that the store's name has had. */
+struct http_address {
+        char ip[46];
+        int64_t shun_until_ms;
+};
+
+/* How long the last exchanges took. */
+struct http_usual {
+        unsigned ms[HTTP_USUAL], n;
+};
+
+struct http_queue {
+        struct http_req *head, **tail;
+};
+
+/* Fields up to `inbox` are set before the thread starts; the rest belongs to the thread. */
+struct http_worker {
+        struct http *h;
+        pthread_t thread;
+        int epfd, wakefd;
+        CURLM *multi;
+        struct http_req *inbox; /* atomic: pushed by anyone, newest first */
+        int sleeping;           /* atomic: wakefd has to be written */
+
+        int64_t now_ms;
+        int64_t curl_due_ms; /* -1: curl waits for nothing */
+        int64_t look_ms;     /* next look of the watchdog */
+        struct http_queue queue[HTTP_LANES];
+        struct http_req *delayed; /* by due_ms */
+        struct http_slot *idle[HTTP_LANES];
+        struct http_slot *busy;
+        unsigned nbusy[HTTP_LANES];
+        struct aimd aimd[HTTP_LANES]; /* what the store bears */
+        struct http_address address[HTTP_ADDRESSES];
+        unsigned address_turn;
+        struct http_usual usual[2][HTTP_SIZES]; /* of reads and of writes, by size */
+        double hedges;                          /* how many may be begun again now */
+        struct pace pace;                       /* what the worker can use */
+};
+
+struct http {
+        struct http_config cfg;
+        char *ca_bundle;
+        unsigned nworkers;
+        struct http_worker *workers;
+        unsigned turn;           /* atomic */
+        int stopping;            /* atomic */
+        long outstanding;        /* atomic: submitted, done() not yet over */
+        struct http_stats stats; /* atomics */
+};
+
+/* http_watch.c: looks at the exchanges under way; what has to be known of one that ended. */
+void http_watch(struct http_worker *w);
+void http_watch_ended(struct http_slot *slot, int err);
+/* For CURLOPT_OPENSOCKETFUNCTION: passes by addresses where exchanges stalled lately. */
+curl_socket_t http_on_open(void *arg, curlsocktype purpose, struct curl_sockaddr *to);
+void http_shun_none(struct http_worker *w);
+
+/* http_worker.c */
+void http_finish_slot(struct http_slot *slot, int err);
+void *http_worker_main(void *arg);
+void http_worker_wake(struct http_worker *w);
+
+/* http.c: curl's own beginning, once a process. */
+void http_init(void);
+
+/* http_easy.c */
+/* What holds for every exchange with anyone: protocols, TLS 1.2 at least, authorities. */
+void http_easy_secure(CURL *e, const char *ca_bundle);
+/* Appends "name\0value\0" of a line of a reply's headers. */
+void http_add_reply_header(struct buf *to, const char *line, size_t len);
+int http_easy_errno(CURLcode rc); /* of one that is not CURLE_OK */
+struct http_slot *http_slot_new(struct http_worker *w, enum http_lane lane);
+void http_slot_free(struct http_slot *slot);
+/* Makes the handle ready for slot->rq. 0 or -ENOMEM. */
+int http_slot_setup(struct http_slot *slot);
+/* The errno for a result, and slot->rq->error. */
+int http_slot_result(struct http_slot *slot, CURLcode rc);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_once.c: see http_once.h. */
+#include "store/http/http_once.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store/http/http_int.h"
+
+#include "base/banned.h"
+
+static size_t on_body(char *p, size_t size, size_t n, void *arg)
+{
+        struct http_once *x = arg;
+        if (x->reply.len + size * n > HTTP_ONCE_MAX)
+                return 0;
+        return buf_add(&x->reply, p, size * n) ? 0 : size * n;
+}
+
+static size_t on_header(char *line, size_t size, size_t n, void *arg)
+{
+        struct http_once *x = arg;
+        size_t len = n *= size;
+
+        if (len >= 5 && !memcmp(line, "HTTP/", 5))
+                buf_reset(&x->reply_headers);
+        else if (x->reply_headers.len + len <= HTTP_ONCE_MAX)
+                http_add_reply_header(&x->reply_headers, line, len);
+        return x->reply_headers.failed ? 0 : n;
+}
+
+static int on_progress(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+        const struct http_once *x = arg;
+        (void)a;
+        (void)b;
+        (void)c;
+        (void)d;
+        return x->stop && __atomic_load_n(x->stop, __ATOMIC_SEQ_CST);
+}
+
+static struct curl_slist *header_list(const struct buf *headers)
+{
+        struct curl_slist *list = curl_slist_append(NULL, "Expect:");
+        for (size_t at = 0; list && at < headers->len; at += strlen(headers->p + at) + 1) {
+                struct curl_slist *more = curl_slist_append(list, headers->p + at);
+                if (!more)
+                        curl_slist_free_all(list);
+                list = more;
+        }
+        return list;
+}
+
+static void set_options(CURL *e, struct http_once *x, char *error)
+{
+        curl_easy_setopt(e, CURLOPT_ERRORBUFFER, error);
+        http_easy_secure(e, x->ca_bundle);
+        curl_easy_setopt(e, CURLOPT_URL, x->url);
+        curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, x->method);
+        if (x->body->len || !strcmp(x->method, "POST") || !strcmp(x->method, "PUT")) {
+                curl_easy_setopt(e, CURLOPT_POSTFIELDS, x->body->p);
+                curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE, (long)x->body->len);
+        }
+        curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)x->timeout_ms);
+        curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)x->timeout_ms);
+        if (x->direct || http_goes_direct(x->url))
+                curl_easy_setopt(e, CURLOPT_PROXY, "");
+        curl_easy_setopt(e, CURLOPT_NOPROGRESS, 0L);
+        curl_easy_setopt(e, CURLOPT_XFERINFOFUNCTION, on_progress);
+        curl_easy_setopt(e, CURLOPT_XFERINFODATA, x);
+        curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+        curl_easy_setopt(e, CURLOPT_WRITEDATA, x);
+        curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+        curl_easy_setopt(e, CURLOPT_HEADERDATA, x);
+}
+
+static int result(struct http_once *x, CURLcode rc, const char *error)
+{
+        if (rc == CURLE_OK)
+                return 0;
+        snprintf(x->error, sizeof x->error, "%s", *error ? error : curl_easy_strerror(rc));
+        if (rc == CURLE_WRITE_ERROR) {
+                snprintf(x->error, sizeof x->error, "the reply is too long");
+                return -EFBIG;
+        }
+        if (rc == CURLE_ABORTED_BY_CALLBACK)
+                return -ECANCELED;
+        return http_easy_errno(rc);
+}
+
+int http_once(struct http_once *x)
+{
+        char error[CURL_ERROR_SIZE] = "";
+        long status = 0;
+        int err = -ENOMEM;
+
+        http_init();
+        buf_reset(&x->reply);
+        buf_reset(&x->reply_headers);
+        x->status = 0;
+        x->error[0] = 0;
+        CURL *e = curl_easy_init();
+        struct curl_slist *headers = header_list(x->headers);
+        if (e && headers && !buf_grow(&x->reply, HTTP_ONCE_MAX)) {
+                set_options(e, x, error);
+                curl_easy_setopt(e, CURLOPT_HTTPHEADER, headers);
+                err = result(x, curl_easy_perform(e), error);
+                curl_easy_getinfo(e, CURLINFO_RESPONSE_CODE, &status);
+                x->status = (int)status;
+        }
+        for (struct curl_slist *node = headers; node; node = node->next)
+                explicit_bzero(node->data, strlen(node->data));
+        curl_slist_free_all(headers);
+        curl_easy_cleanup(e);
+        return err;
+}

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+fs_store_libstore_la_SOURCES += \
+	%D%/http.c \
+	%D%/http.h \
+	%D%/http_easy.c \
+	%D%/http_host.c \
+	%D%/http_int.h \
+	%D%/http_once.c \
+	%D%/http_once.h \
+	%D%/http_watch.c \
+	%D%/http_worker.c \
+	%D%/rate_ramp.c \
+	%D%/rate_ramp.h \
+	%D%/retry.c \
+	%D%/retry.h \
+	%D%/worker_pace.c \
+	%D%/worker_pace.h \
+	$(NULL)

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* s3.h: what the files of the S3 kind share. */
+#ifndef CKPTFS_STORE_S3_H
+#define CKPTFS_STORE_S3_H
+
+#include <pthread.h>
+#include <time.h>
+
+#include "base/text/uri.h"
+#include "store/cred/cred.h"
+#include "store/core/ops.h"
+#include "store/core/xml_reply.h"
+
+#define S3_EXPRESS_SUFFIX "--x-s3"
+#define S3_COPY_SOURCE    "x-amz-copy-source"
+
+struct store_kind {
+        struct cred_chain *creds;
+        struct cred_chain *session; /* of a directory bucket, else NULL */
+        bool requester_pays;
+        char *bucket_owner;      /* NULL: any */
+        char *sse, *sse_kms_key; /* NULL: as the bucket says */
+        struct {
+                char key[48], md5[28]; /* base64; "" without a key of the customer's */
+        } sse_c;
+        char *bucket;
+        char *endpoint;  /* "http://host:port" without a path; NULL: the vendor's */
+        char *base;      /* the endpoint's path, without a '/' at its end; NULL: none */
+        bool path_style; /* the bucket is in the path, not in the host's name */
+        long skew_s;     /* atomic: the server's clock less ours */
+        enum store_checksums checksums;
+        bool no_checksums; /* atomic: the server knows none, it was seen */
+        int delete_if;     /* atomic: what s3_delete.c found out */
+        pthread_mutex_t mtx;
+        struct {
+                char region[64];
+        } locked;
+};
+
+/* An exchange in the making. Strings are borrowed until s3_send() returns. */
+struct s3_msg {
+        enum http_method method;
+        const char *key; /* NULL: the bucket */
+        struct uri_pair query[8];
+        size_t nquery;
+        struct uri_pair header[OP_HEADERS_MAX];
+        size_t nheader;
+        const struct buf *xml; /* the body, else that of op->body with `data` */
+        bool data;
+        bool md5;         /* send Content-MD5 of xml */
+        struct buf names; /* storage of composed names and values */
+};
+#define S3_MSG(method_, key_)                                                                      \
+        {                                                                                          \
+                .method = (method_), .key = (key_), .names = BUF_INIT                              \
+        }
+void s3_msg_release(struct s3_msg *m);
+
+void s3_query(struct s3_msg *m, const char *name, const char *value);
+void s3_header(struct s3_msg *m, const char *name, const char *value);
+
+/* s3_request.c: composes URL and headers, signs, fills op->rq. 0 or a negative errno; -EACCES with
+ * op->fault when there are no credentials. */
+int s3_send(struct store_kind *k, struct op *op, struct s3_msg *m);
+/* Headers of a condition on the object that is written, of metadata, and of the source of a copy
+ * (key and version). 0, or -EINVAL, -ENOMEM. */
+int s3_put_headers(struct s3_msg *m, const struct op *op);
+int s3_copy_source(struct store_kind *k, struct s3_msg *m, const struct op *op, struct buf *text);
+
+/* s3_options.c: reads the options, after endpoint and bucket; 0 or a negative errno with one line
+ * in `why`. Adds the headers that they ask for. */
+int s3_options_open(struct store_kind *k, const struct store_config *cfg, char *why, size_t nwhy);
+void s3_options_close(struct store_kind *k);
+void s3_option_headers(const struct store_kind *k, const struct op *op, struct s3_msg *m);
+/* The ETags of what is written are no MD5 sums. */
+bool s3_opaque_etags(const struct store_kind *k);
+
+/* s3_checksum.c: whether this try bears a checksum, which op->bears keeps; and what becomes of it
+ * by its answer: OP_AGAIN, to be built anew, or `err`. */
+bool s3_bears_checksum(struct store_kind *k, struct op *op);
+int s3_checksum_answer(struct store_kind *k, struct op *op, int err);
+
+/* s3_express.c: directory buckets. */
+bool s3_is_express(const char *bucket);
+/* Appends the host's name. */
+void s3_express_host(const struct store_kind *k, const char *region, struct buf *url);
+/* Begins the sessions. 0 or a negative errno with one line in `why`. */
+int s3_express_open(struct store_kind *k, const char *ca_bundle, const char *region, char *why,
+                    size_t nwhy);
+op_build_fn s3_rename_build;
+op_parse_fn s3_rename_parse;
+
+/* s3_error.c: what became of a try whose status is not 2xx, or whose 2xx body is an <Error>.
+ * Fills op->fault; returns OP_AGAIN, OP_RETRY, OP_SLOW, OP_DAMAGED or a negative errno. */
+int s3_fault(struct store_kind *k, struct op *op);
+/* What a code means, as s3_fault() returns it; `other` for one that is not known. */
+int s3_code(const char *code, int other);
+bool s3_ok(const struct op *op);
+/* Whether the body says <Error>: some calls answer 200 and fail. */
+bool s3_is_error_body(const struct op *op);
+void s3_explain(struct store_kind *k, const struct op *op, int err, char *why, size_t nwhy);
+
+/* s3_object.c */
+/* What came of s3_head_build(): 0 with *out, or as s3_fault(). */
+int s3_head_reply(struct store_kind *k, struct op *op, struct store_object *out);
+void s3_object(struct store_kind *k, const struct http_req *rq, struct store_object *out);
+int s3_head(struct store_kind *k, struct op *op, const char *key);
+op_build_fn s3_head_build, s3_get_build, s3_put_build;
+op_parse_fn s3_head_parse, s3_get_parse, s3_put_parse;
+
+/* s3_copy.c */
+op_build_fn s3_copy_build, s3_set_meta_build;
+op_parse_fn s3_copy_parse, s3_set_meta_parse;
+
+/* s3_delete.c */
+op_build_fn s3_delete_build;
+op_parse_fn s3_delete_parse;
+/* After the reply to a delete of what may be gone: then it is a success. */
+int s3_gone(struct store_kind *k, struct op *op);
+/* Whether it is known that the server minds the condition of a delete. */
+bool s3_delete_minds(const struct store_kind *k);
+
+/* s3_list.c */
+op_build_fn s3_check_build, s3_list_build, s3_uploads_build, s3_delete_many_build;
+op_parse_fn s3_check_parse, s3_list_parse, s3_uploads_parse, s3_delete_many_parse;
+
+/* s3_upload.c */
+op_build_fn s3_create_build, s3_part_build, s3_part_copy_build, s3_abort_build, s3_parts_build;
+op_parse_fn s3_create_parse, s3_part_parse, s3_part_copy_parse, s3_abort_parse, s3_parts_parse;
+
+/* s3_complete.c */
+op_build_fn s3_complete_build;
+op_parse_fn s3_complete_parse;
+
+/* s3_verify.c: a change whose reply was lost is looked into. With op->stage S3_VERIFY the next
+ * exchange is a head of the key, and its reply says whether the object is what op meant to make. */
+enum { S3_VERIFY = 1 };
+/* Sets the stage: OP_AGAIN. `err` is the answer if the object is another. */
+int s3_verify_begin(struct op *op, int err);
+int s3_verify_build(struct store_kind *k, struct op *op);
+/* `same` tells whether the object in op->obj is ours. */
+int s3_verify_parse(struct store_kind *k, struct op *op,
+                    int (*same)(struct op *op, const struct store_object *found));
+
+#endif

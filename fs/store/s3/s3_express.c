@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* s3_express.c: directory buckets (S3 Express One Zone, names that end in --x-s3): where they are,
+ * the sessions that sign requests to them, and the rename that only they have. */
+#include "store/s3/s3.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "store/cred/aws_host.h"
+#include "store/cred/cred_aws.h"
+
+#include "base/banned.h"
+
+enum { LOOK_US = 20000 };
+
+/* "usw2-az1" of "name--usw2-az1--x-s3"; its length, 0 for other buckets. */
+static size_t zone_of(const char *bucket, const char **zone)
+{
+        size_t n = strlen(bucket), end = n - strlen(S3_EXPRESS_SUFFIX);
+        if (n <= strlen(S3_EXPRESS_SUFFIX) || strcmp(bucket + end, S3_EXPRESS_SUFFIX) != 0)
+                return 0;
+        for (size_t at = end; at-- > 2;)
+                if (bucket[at - 1] == '-' && bucket[at - 2] == '-') {
+                        *zone = bucket + at;
+                        return end - at;
+                }
+        return 0;
+}
+
+bool s3_is_express(const char *bucket)
+{
+        const char *zone;
+        return zone_of(bucket, &zone) > 0;
+}
+
+void s3_express_host(const struct store_kind *k, const char *region, struct buf *url)
+{
+        const char *zone = "";
+        size_t n = zone_of(k->bucket, &zone);
+        buf_addf(url, "%s.s3express%s-%.*s.%s%s.%s", k->bucket,
+                 cred_chain_fips(k->creds) ? "-fips" : "", (int)n, zone,
+                 cred_chain_dualstack(k->creds) ? "dualstack." : "", region, aws_domain(region));
+}
+
+/* --- sessions -----------------------------------------------------------------------------------
+ */
+
+/* The credentials that sessions are asked for with; a fetch of theirs is waited for. */
+static int base_keys(struct cred_ask *a, struct cred *out)
+{
+        char why[CRED_WHY_MAX];
+        int err;
+
+        while ((err = cred_chain_get(a->base, out, why, sizeof why)) == -EAGAIN ||
+               err == -EINPROGRESS) {
+                if (__atomic_load_n(a->stop, __ATOMIC_SEQ_CST))
+                        return cred_no(a, -ECANCELED, "stopped");
+                usleep(LOOK_US);
+        }
+        return err ? cred_no(a, err, "%s", why) : 0;
+}
+
+static int session(struct cred_ask *a, struct cred *out)
+{
+        CLEANUP(cred_release) struct cred keys = CRED_INIT;
+        CLEANUP(cred_call_release) struct cred_call c = CRED_CALL("CreateSession", "GET");
+        const struct uri_pair query[] = {{"session", ""}};
+        const char *host = strstr(a->file, "://") + 3;
+        const char *path = strchr(host, '/');
+
+        int err = base_keys(a, &keys);
+        if (err == -ENOENT || keys.kind != CRED_KEYS)
+                return cred_no(a, err ? -EACCES : -EINVAL, "%.900s",
+                               err ? a->why : "a directory bucket needs keys: give some");
+        if (err)
+                return err;
+        cred_call_header(&c, "x-amz-create-session-mode", "ReadWrite");
+        buf_adds(&c.url, a->file);
+        if (cred_aws_sign(&c, &keys, a->region, "s3express", path, query, 1))
+                return cred_no(a, -ENOMEM, "no memory: end another program");
+        buf_adds(&c.url, "?session=");
+        err = cred_call(a, &c);
+        if (!err)
+                err = cred_call_ok(a, &c);
+        if (!err)
+                return cred_aws_take_xml(a, &c, out);
+        return err == -EACCES ? cred_remedy(a, err, "allow s3express:CreateSession on the bucket")
+                              : err;
+}
+
+static int settle(struct cred_ask *a, const struct cred_want *want, struct cred_settings *set)
+{
+        a->base = want->base;
+        return cred_set(&a->file, want->file) || cred_set(&set->region, want->region) ? -ENOMEM : 0;
+}
+
+static const struct cred_source sources[] = {{"CreateSession", session}};
+
+static const struct cred_vendor sessions = {
+        .settle = settle,
+        .sources = sources,
+        .nsources = sizeof sources / sizeof *sources,
+        .remedy = "allow s3express:CreateSession",
+};
+
+int s3_express_open(struct store_kind *k, const char *ca_bundle, const char *region, char *why,
+                    size_t nwhy)
+{
+        CLEANUP(buf_release) struct buf url = BUF_INIT;
+
+        if (k->endpoint) {
+                buf_addf(&url, "%s%s/%s", k->endpoint, k->base ? k->base : "", k->bucket);
+        } else {
+                buf_adds(&url, "https://");
+                s3_express_host(k, region, &url);
+                buf_addc(&url, '/');
+        }
+        const struct cred_want want = {
+                .vendor = &sessions,
+                .file = url.p,
+                .region = region,
+                .ca_bundle = cred_chain_ca_bundle(k->creds, ca_bundle),
+                .base = k->creds,
+        };
+        return url.failed ? -ENOMEM : cred_chain_open(&want, &k->session, why, nwhy);
+}
+
+/* --- rename -------------------------------------------------------------------------------------
+ */
+
+int s3_rename_build(struct store_kind *k, struct op *op)
+{
+        CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_PUT, op->key);
+        CLEANUP(buf_release) struct buf source = BUF_INIT;
+
+        if (op->stage == S3_VERIFY)
+                return s3_verify_build(k, op);
+        int err = s3_put_headers(&m, op);
+        if (err || uri_encode(&source, op->src, true))
+                return err ? err : -ENOMEM;
+        s3_query(&m, "renameObject", "");
+        s3_header(&m, "x-amz-rename-source", source.p);
+        if (op->src_match)
+                s3_header(&m, "x-amz-rename-source-if-match", op->src_match);
+        return s3_send(k, op, &m);
+}
+
+/* After a lost reply: the source's version is at the new name. */
+static int same_version(struct op *op, const struct store_object *found)
+{
+        return op->src_match && !strcmp(op->src_match, found->etag);
+}
+
+int s3_rename_parse(struct store_kind *k, struct op *op)
+{
+        if (op->stage == S3_VERIFY)
+                return s3_verify_parse(k, op, same_version);
+        if (s3_ok(op) && !s3_is_error_body(op)) {
+                if (op->src_match)
+                        snprintf(op->obj.etag, sizeof op->obj.etag, "%s", op->src_match);
+                return 0;
+        }
+        int err = s3_fault(k, op);
+        bool lost = op->maybe_done && (err == -ENOENT || err == -EEXIST || err == -ESTALE);
+        if (lost)
+                return s3_verify_begin(op, err);
+        return err == -EEXIST && op->src_match && !op->if_absent ? -ESTALE : err;
+}

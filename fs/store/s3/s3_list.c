@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* s3_list.c: requests on the bucket: listings, the check, deleting many. */
+#include "store/s3/s3.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/banned.h"
+
+/* --- objects ------------------------------------------------------------------------------------
+ */
+
+int s3_check_build(struct store_kind *k, struct op *op)
+{
+        CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_GET, NULL);
+        s3_query(&m, "list-type", "2");
+        s3_query(&m, "max-keys", "1");
+        s3_query(&m, "prefix", op->prefix);
+        return s3_send(k, op, &m);
+}
+
+int s3_check_parse(struct store_kind *k, struct op *op)
+{
+        if (!s3_ok(op) || s3_is_error_body(op))
+                return s3_fault(k, op);
+        if (strstr(op->in.p, "<ListBucketResult"))
+                return 0;
+        op->fault.status = op->rq.status; /* any web server says 200 to something */
+        return -EIO;
+}
+
+int s3_list_build(struct store_kind *k, struct op *op)
+{
+        CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_GET, NULL);
+        char max[16];
+
+        snprintf(max, sizeof max, "%u", op->max);
+        s3_query(&m, "list-type", "2");
+        s3_query(&m, "encoding-type", "url"); /* XML cannot hold every byte of a key */
+        s3_query(&m, "max-keys", max);
+        s3_query(&m, "prefix", op->prefix);
+        if (op->delim)
+                s3_query(&m, "delimiter", op->delim);
+        if (op->continuation)
+                s3_query(&m, "continuation-token", op->continuation);
+        else if (op->start_after)
+                s3_query(&m, "start-after", op->start_after);
+        return s3_send(k, op, &m);
+}
+
+int s3_list_parse(struct store_kind *k, struct op *op)
+{
+        if (!s3_ok(op) || s3_is_error_body(op))
+                return s3_fault(k, op);
+        return s3_read_list(op, "ListBucketResult/Contents/ETag");
+}
+
+/* --- unfinished uploads -------------------------------------------------------------------------
+ */
+
+int s3_uploads_build(struct store_kind *k, struct op *op)
+{
+        CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_GET, NULL);
+        s3_query(&m, "uploads", "");
+        s3_query(&m, "encoding-type", "url");
+        s3_query(&m, "max-uploads", "1000");
+        s3_query(&m, "prefix", op->prefix);
+        if (op->marker) {
+                s3_query(&m, "key-marker", op->marker);
+                s3_query(&m, "upload-id-marker", op->next);
+        }
+        return s3_send(k, op, &m);
+}
+
+int s3_uploads_parse(struct store_kind *k, struct op *op)
+{
+        return s3_ok(op) && !s3_is_error_body(op) ? s3_read_uploads(op) : s3_fault(k, op);
+}
+
+/* --- deleting many ------------------------------------------------------------------------------
+ */
+
+int s3_delete_many_build(struct store_kind *k, struct op *op)
+{
+        CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_POST, NULL);
+
+        if (s3_write_delete(op))
+                return -ENOMEM;
+        s3_query(&m, "delete", "");
+        s3_header(&m, "Content-Type", "application/xml");
+        m.xml = &op->text;
+        m.md5 = true;
+        return s3_send(k, op, &m);
+}
+
+static int meaning(const char *code)
+{
+        return s3_code(code, -EIO);
+}
+
+int s3_delete_many_parse(struct store_kind *k, struct op *op)
+{
+        if (!s3_ok(op) || s3_is_error_body(op))
+                return s3_fault(k, op);
+        return s3_read_deleted(op, meaning);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* s3_options.c: what the user may ask of S3 for every request: who pays, whose the bucket is, and
+ * how it encrypts. */
+#include "store/s3/s3.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "store/core/customer_key.h"
+
+#include "base/banned.h"
+
+static int open_customer_key(struct store_kind *k, const char *file, char *why, size_t nwhy)
+{
+        uint8_t key[CUSTOMER_KEY_LEN], sum[MD5_LEN];
+
+        int err = customer_key_read("sse_c_key_file", file, k->endpoint, key, why, nwhy);
+        if (err)
+                return err;
+        base64_encode(key, sizeof key, k->sse_c.key);
+        md5(key, sizeof key, sum);
+        base64_encode(sum, sizeof sum, k->sse_c.md5);
+        explicit_bzero(key, sizeof key);
+        return 0;
+}
+
+static bool given(const char *text)
+{
+        return text && *text;
+}
+
+static bool is_account(const char *text)
+{
+        enum { DIGITS = 12 };
+        return strlen(text) == DIGITS && strspn(text, "0123456789") == DIGITS;
+}
+
+int s3_options_open(struct store_kind *k, const struct store_config *cfg, char *why, size_t nwhy)
+{
+        const char *sse = given(cfg->sse) && strcmp(cfg->sse, "default") != 0 ? cfg->sse : NULL;
+
+        k->requester_pays = cfg->requester_pays;
+        k->checksums = cfg->checksums;
+        if (given(cfg->sse_kms_key) && (!sse || strncmp(sse, "aws:kms", 7) != 0)) {
+                snprintf(why, nwhy, "sse_kms_key is given but sse is %s: add sse=aws:kms",
+                         sse ? sse : "default");
+                return -EINVAL;
+        }
+        if (given(cfg->sse_c_key_file) && sse) {
+                snprintf(why, nwhy, "sse_c_key_file and sse are both given: give one");
+                return -EINVAL;
+        }
+        if (given(cfg->bucket_owner) && !is_account(cfg->bucket_owner)) {
+                snprintf(why, nwhy, "bucket_owner %s is no account: give its 12 digits",
+                         cfg->bucket_owner);
+                return -EINVAL;
+        }
+        if (given(cfg->bucket_owner) && !(k->bucket_owner = strdup(cfg->bucket_owner)))
+                return -ENOMEM;
+        if (sse && !(k->sse = strdup(sse)))
+                return -ENOMEM;
+        if (given(cfg->sse_kms_key) && !(k->sse_kms_key = strdup(cfg->sse_kms_key)))
+                return -ENOMEM;
+        return given(cfg->sse_c_key_file) ? open_customer_key(k, cfg->sse_c_key_file, why, nwhy)
+                                          : 0;
+}
+
+void s3_options_close(struct store_kind *k)
+{
+        free(k->bucket_owner);
+        free(k->sse);
+        free(k->sse_kms_key);
+        explicit_bzero(&k->sse_c, sizeof k->sse_c);
+}
+
+bool s3_opaque_etags(const struct store_kind *k)
+{
+        return *k->sse_c.key || (k->sse && strcmp(k->sse, "AES256") != 0);
+}
+
+static void customer_key(const struct store_kind *k, struct s3_msg *m, bool of_source)
+{
+        static const char *const names[2][3] = {
+                {"x-amz-server-side-encryption-customer-algorithm",
+                 "x-amz-server-side-encryption-customer-key",
+                 "x-amz-server-side-encryption-customer-key-MD5"},
+                {"x-amz-copy-source-server-side-encryption-customer-algorithm",
+                 "x-amz-copy-source-server-side-encryption-customer-key",
+                 "x-amz-copy-source-server-side-encryption-customer-key-MD5"},
+        };
+        s3_header(m, names[of_source][0], "AES256");
+        s3_header(m, names[of_source][1], k->sse_c.key);
+        s3_header(m, names[of_source][2], k->sse_c.md5);
+}
+
+void s3_option_headers(const struct store_kind *k, const struct op *op, struct s3_msg *m)
+{
+        bool head = m->method == HTTP_HEAD || op->head_status;
+        /* Metadata is changed by a copy onto itself. */
+        bool copies_all = !head && (op->verb == OP_COPY || op->verb == OP_SET_META);
+        bool begins = copies_all || (!head && (op->verb == OP_PUT || op->verb == OP_UPLOAD_CREATE));
+        bool copies = copies_all || (!head && op->verb == OP_PART_COPY);
+        /* The vendor asks for the key again where parts have checksums. */
+        bool of_upload = op->verb == OP_PART || op->verb == OP_PARTS || op->verb == OP_COMPLETE;
+        bool touches = head || begins || copies || of_upload || op->verb == OP_GET;
+
+        if (k->requester_pays)
+                s3_header(m, "x-amz-request-payer", "requester");
+        if (k->bucket_owner)
+                s3_header(m, "x-amz-expected-bucket-owner", k->bucket_owner);
+        if (k->bucket_owner && copies)
+                s3_header(m, "x-amz-source-expected-bucket-owner", k->bucket_owner);
+        if (begins && k->sse)
+                s3_header(m, "x-amz-server-side-encryption", k->sse);
+        if (begins && k->sse_kms_key)
+                s3_header(m, "x-amz-server-side-encryption-aws-kms-key-id", k->sse_kms_key);
+        if (*k->sse_c.key && touches)
+                customer_key(k, m, false);
+        if (*k->sse_c.key && copies)
+                customer_key(k, m, true);
+}
