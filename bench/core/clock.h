@@ -19,6 +19,15 @@ static inline double clock_s(uint64_t ns)
         return (double)ns / 1e9;
 }
 
+/* Seconds since *mark, which moves on. */
+static inline double clock_lap(uint64_t *mark)
+{
+        uint64_t now = clock_ns();
+        double s = clock_s(now - *mark);
+        *mark = now;
+        return s;
+}
+
 /* Sleeps; a signal may end it early. */
 static inline void clock_sleep_ns(uint64_t ns)
 {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "bench/core/stop.h"
@@ -16,9 +17,12 @@
 
 enum { IN_FLIGHT = 64 };
 
-/* The clients of this process, for bucket_count(). */
+/* The clients of this process: for bucket_count(), and so that whoever asks for the same has the
+ * same, and no rank more connections than its keys say. */
 struct client {
         struct store *s;
+        unsigned users;
+        char *what; /* the keys that make it what it is */
         struct client *next;
 };
 static struct {
@@ -28,18 +32,52 @@ static struct {
         uint64_t sent, received; /* by those that were closed */
 } clients = {.mtx = PTHREAD_MUTEX_INITIALIZER};
 
-static int add_client(struct store *s)
+/* One more user of a client that is open, or NULL. */
+static struct store *share_client(const char *what)
+{
+        struct store *s = NULL;
+
+        pthread_mutex_lock(&clients.mtx);
+        for (struct client *c = clients.open; c && !s; c = c->next)
+                if (!strcmp(c->what, what)) {
+                        c->users++;
+                        s = c->s;
+                }
+        pthread_mutex_unlock(&clients.mtx);
+        return s;
+}
+
+static int add_client(struct store *s, const char *what)
 {
         struct client *c = calloc(1, sizeof *c);
-        if (!c)
+        char *copy = strdup(what);
+        if (!c || !copy) {
+                free(c);
+                free(copy);
                 return -ENOMEM;
-        c->s = s;
+        }
+        *c = (struct client){.s = s, .users = 1, .what = copy};
         pthread_mutex_lock(&clients.mtx);
         c->next = clients.open;
         clients.open = c;
         clients.any = true;
         pthread_mutex_unlock(&clients.mtx);
         return 0;
+}
+
+/* The last user takes it out of the list. */
+static struct client *drop_client_locked(const struct store *s)
+{
+        for (struct client **at = &clients.open; *at; at = &(*at)->next) {
+                struct client *c = *at;
+                if (c->s != s)
+                        continue;
+                if (--c->users)
+                        return NULL;
+                *at = c->next;
+                return c;
+        }
+        return NULL;
 }
 
 void bucket_close(struct store *s)
@@ -49,19 +87,18 @@ void bucket_close(struct store *s)
         if (!s)
                 return;
         pthread_mutex_lock(&clients.mtx);
-        for (struct client **at = &clients.open; *at; at = &(*at)->next) {
-                struct client *c = *at;
-                if (c->s != s)
-                        continue;
+        struct client *c = drop_client_locked(s);
+        if (c) {
                 store_stats(s, &st);
                 clients.sent += st.bytes_sent;
                 clients.received += st.bytes_received;
-                *at = c->next;
-                free(c);
-                break;
         }
         pthread_mutex_unlock(&clients.mtx);
+        if (!c)
+                return;
         store_close(s);
+        free(c->what);
+        free(c);
 }
 
 bool bucket_count(uint64_t *sent, uint64_t *received)
@@ -100,11 +137,22 @@ int bucket_open(const struct keys *k, const char *storage, struct store **out, c
                          storage, cfg.url, storage, scheme);
                 return -EINVAL;
         }
-        struct store *s = NULL;
+        CLEANUP(buf_release) struct buf what = BUF_INIT;
+        buf_addf(&what, "%s\n%s\n%s\n%s\n%s\n%u %u", cfg.url, cfg.endpoint, cfg.region, cfg.profile,
+                 cfg.ca_bundle, cfg.connections, cfg.workers);
+        if (what.failed) {
+                snprintf(why, nwhy, "out of memory: free some");
+                return -ENOMEM;
+        }
+        struct store *s = share_client(what.p);
+        if (s) {
+                *out = s;
+                return 0;
+        }
         int err = store_open(&cfg, &s, why, nwhy);
         if (!err)
                 err = store_check(s, why, nwhy);
-        if (!err && (err = add_client(s)))
+        if (!err && (err = add_client(s, what.p)))
                 snprintf(why, nwhy, "out of memory: free some");
         if (err) {
                 store_close(s);

@@ -12,12 +12,13 @@
 
 enum { BUCKET_NAME_MAX = 128, BUCKET_DELETE_MAX = 1000 /* of one request */ };
 
-/* Opens the bucket of a storage, s3 or gcs, which its keys name, and reaches it. 0, or a negative
- * errno with one line in `why`. Blocks. */
+/* Opens the bucket of a storage, s3 or gcs, which its keys name, and reaches it; whoever opens the
+ * same with the same keys shares one client, its connections and threads. 0, or a negative errno
+ * with one line in `why`. Blocks. */
 int bucket_open(const struct keys *k, const char *storage, struct store **out, char *why,
                 size_t nwhy);
 
-/* Closes what bucket_open() opened. NULL is fine. Blocks shortly. */
+/* Closes what bucket_open() opened, once for each of its users. NULL is fine. Blocks shortly. */
 void bucket_close(struct store *s);
 
 /* Bytes of bodies that the clients of this process sent and received so far, closed ones too.

@@ -20,8 +20,12 @@ static const struct {
         {"transfer_s", offsetof(struct sample, transfer), offsetof(struct summary, transfer)},
         {"sync_s", offsetof(struct sample, sync), offsetof(struct summary, sync)},
         {"close_s", offsetof(struct sample, close), offsetof(struct summary, close)},
+        /* of directories alone */
+        {"plan_s", offsetof(struct sample, plan), offsetof(struct summary, plan)},
+        {"files_s", offsetof(struct sample, files), offsetof(struct summary, files)},
+        {"finish_s", offsetof(struct sample, finish), offsetof(struct summary, finish)},
 };
-enum { NPHASES = sizeof phases / sizeof phases[0] };
+enum { NPHASES = sizeof phases / sizeof phases[0], NPHASES_OF_FILES = 5 };
 
 static double field(const struct sample *s, size_t offset)
 {
@@ -35,6 +39,26 @@ static double max_over_ranks(const struct sample *v, size_t ranks, size_t offset
                 if (field(&v[i], offset) > max)
                         max = field(&v[i], offset);
         return max;
+}
+
+/* How many of the phases a summary has. */
+static size_t phases_of(const struct summary *s)
+{
+        return s->files > 0 ? NPHASES : NPHASES_OF_FILES;
+}
+
+void measure_add(struct sample *to, const struct sample *part)
+{
+        to->cpu_self += part->cpu_self;
+        to->cpu_mount += part->cpu_mount;
+        to->cpu_server += part->cpu_server;
+        to->cpu_kernel += part->cpu_kernel;
+        to->bytes += part->bytes;
+        to->counted &= part->counted;
+        to->count.sent += part->count.sent;
+        to->count.received += part->count.received;
+        to->count.written += part->count.written;
+        to->count.read += part->count.read;
 }
 
 static void sum_counts(const struct sample *v, size_t n, struct summary *out)
@@ -87,12 +111,12 @@ int measure_summary(const struct sample *v, size_t epochs, size_t ranks, struct 
         return 0;
 }
 
-static void sample_json(struct json *to, const struct sample *s, size_t rank)
+static void sample_json(struct json *to, const struct sample *s, size_t rank, size_t nphases)
 {
         struct json *o = json_add_object(to, NULL);
         json_add_number(o, "rank", (double)rank);
         json_add_number(o, "bytes", (double)s->bytes);
-        for (size_t p = 0; p < NPHASES; p++)
+        for (size_t p = 0; p < nphases; p++)
                 json_add_number(o, phases[p].name, field(s, phases[p].sample));
         json_add_number(o, "cpu_self_s", s->cpu_self);
         json_add_number(o, "cpu_mount_s", s->cpu_mount);
@@ -149,7 +173,7 @@ void measure_json(struct json *to, const char *name, const struct summary *s,
         json_add_number(o, "seconds_min", s->epochs.min);
         json_add_number(o, "seconds_max", s->epochs.max);
         stats_json(o, "seconds_stats", &s->epochs, &s->interval);
-        for (size_t p = 1; p < NPHASES; p++)
+        for (size_t p = 1; p < phases_of(s); p++)
                 json_add_number(o, phases[p].name,
                                 *(const double *)((const char *)s + phases[p].summary));
         json_add_number(o, "cpu_s_per_gb", s->cpu_per_gb);
@@ -162,7 +186,7 @@ void measure_json(struct json *to, const char *name, const struct summary *s,
         for (size_t e = 0; e < epochs; e++) {
                 struct json *ranks_of = json_add_array(list, NULL);
                 for (size_t r = 0; r < ranks; r++)
-                        sample_json(ranks_of, &v[e * ranks + r], r);
+                        sample_json(ranks_of, &v[e * ranks + r], r, phases_of(s));
         }
 }
 

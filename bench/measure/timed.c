@@ -87,15 +87,6 @@ static int end_phase(const struct timed *t, struct others before, struct io_coun
         return err;
 }
 
-/* Seconds since *mark, which moves on. */
-static double lap(uint64_t *mark)
-{
-        uint64_t now = clock_ns();
-        double s = clock_s(now - *mark);
-        *mark = now;
-        return s;
-}
-
 /* The end of a file, of which err says how it went. */
 static int end_file(const struct io_ops *ops, struct io_file *f, int err, uint64_t begin,
                     uint64_t mark, struct sample *out)
@@ -104,7 +95,7 @@ static int end_file(const struct io_ops *ops, struct io_file *f, int err, uint64
                 ops->abandon(f);
         else
                 err = ops->close(f);
-        out->close = lap(&mark);
+        out->close = clock_lap(&mark);
         out->total = clock_s(mark - begin);
         return err;
 }
@@ -117,13 +108,13 @@ int timed_save_file(struct io *io, const char *name, const struct io_data *d, bo
         uint64_t mark = clock_ns(), begin = mark;
 
         int err = ops->create(io, name, d->size, &f);
-        out->open = lap(&mark);
+        out->open = clock_lap(&mark);
         if (!err)
                 err = ops->write(f, d);
-        out->transfer = lap(&mark);
+        out->transfer = clock_lap(&mark);
         if (!err && sync)
                 err = ops->sync(f);
-        out->sync = lap(&mark);
+        out->sync = clock_lap(&mark);
         return end_file(ops, f, err, begin, mark, out);
 }
 
@@ -134,10 +125,10 @@ int timed_load_file(struct io *io, const char *name, const struct io_data *d, st
         uint64_t mark = clock_ns(), begin = mark;
 
         int err = ops->open(io, name, &f);
-        out->open = lap(&mark);
+        out->open = clock_lap(&mark);
         if (!err)
                 err = ops->read(f, d);
-        out->transfer = lap(&mark);
+        out->transfer = clock_lap(&mark);
         return end_file(ops, f, err, begin, mark, out);
 }
 

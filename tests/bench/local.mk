@@ -9,6 +9,7 @@ bench_tests = \
 	%D%/datagen.sh \
 	%D%/dataset.sh \
 	%D%/dcp.sh \
+	%D%/dcp_time.sh \
 	%D%/device.sh \
 	%D%/facts.sh \
 	%D%/formats.sh \

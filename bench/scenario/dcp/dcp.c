@@ -83,7 +83,7 @@ static void drop_failed(void *arg, const char *what, int err)
 
 int dcp_drop(struct dcp_job *j, const struct dcp_files *files)
 {
-        double most = (double)files->n;
+        double most = files->n > 0 ? (double)files->n : 1;
         int err = j->part.ops->max(&j->part, &most, 1);
 
         for (size_t i = 0; i < (size_t)most && !err; i++) {
@@ -124,7 +124,6 @@ void dcp_end(struct dcp_job *j, bool clean)
         dcp_end_epoch(j, clean);
         freep(&j->samples);
         freep(&j->processing);
-        freep(&j->own_s);
 }
 
 static bool is_load(const struct scenario *sc)
@@ -292,8 +291,7 @@ int dcp_prepare(struct dcp_job *j)
         int err = model_choose(k, &j->model, why, sizeof why);
         j->samples = calloc(k->epochs + 1, sizeof *j->samples);
         j->processing = calloc(k->epochs + 1, sizeof *j->processing);
-        j->own_s = calloc(k->epochs + 1, sizeof *j->own_s);
-        if (!err && (!j->samples || !j->processing || !j->own_s))
+        if (!err && (!j->samples || !j->processing))
                 err = -ENOMEM;
         timed_init(&j->timed, &j->part, k, k->storage);
         j->plan = (struct dcp_plan){

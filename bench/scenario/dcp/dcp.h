@@ -29,7 +29,6 @@ struct dcp_job {
         bool held;
         uint64_t needed;    /* bytes of a load that this rank's tensors have */
         double *processing; /* seconds of all ranks together, an epoch each */
-        double *own_s;      /* the same as this rank saw it */
 };
 
 /* Gives `part` the carrier that the backend key names. 0 or the same error in all of it, after
@@ -56,7 +55,8 @@ int dcp_plan_load(struct dcp_job *j, struct dcp_item *v, size_t n);
 /* What both do with the files of a plan: memory, storage, one line about what failed. */
 int dcp_hold(struct dcp_job *j);
 int dcp_start(struct dcp_job *j);
-/* Collective: makes the page cache forget them, as the drop key says. */
+/* Collective: makes the page cache forget them, or .metadata where there are none, as the drop key
+ * says. */
 int dcp_drop(struct dcp_job *j, const struct dcp_files *files);
 /* Whether what was loaded is right; it is said here what is not. */
 int dcp_check(struct dcp_job *j, const struct dcp_files *files, const char *what);

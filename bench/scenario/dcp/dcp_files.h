@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dcp_files.h: the files of one rank in a directory of torch.distributed.checkpoint, saved or
- * loaded at once, a thread and a connection of the storage each. */
+ * loaded at once, a thread each, which share a client of the storage. */
 #ifndef CKPTFS_BENCH_SCENARIO_DCP_FILES_H
 #define CKPTFS_BENCH_SCENARIO_DCP_FILES_H
 

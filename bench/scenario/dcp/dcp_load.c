@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dcp_load.c: a load by the plan of the save, by as many ranks or by others: each rank reads
- * what it needs and checks every byte of it. */
+/* dcp_load.c: a load as dcp.load() makes it, by as many ranks as saved or by others: each rank
+ * reads .metadata, plans by it what it needs, reads that, and waits for the others. Every byte is
+ * checked. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,24 +85,61 @@ static int plan_files(struct dcp_job *j)
         return j->own ? plan_own(j, items, count) : dcp_plan_load(j, items, count);
 }
 
-static int load_files(void *arg, struct sample *out)
+/* The first half of a load: what there is, and what of it this rank reads. */
+static int load_plan(void *arg, struct sample *out)
 {
-        struct dcp_job *j = arg;
-        uint64_t begin = clock_ns();
-        int err = dcp_files_work(&j->files, true, false, out);
-        out->total = clock_s(clock_ns() - begin);
-        if (err)
-                dcp_say(j, &j->files, "load", err);
+        uint64_t mark = clock_ns();
+        int err = coll_agree(&((struct dcp_job *)arg)->part, plan_files(arg));
+        out->plan = clock_lap(&mark);
         return err;
 }
 
-/* Before the clock: pages of the files go, and held memory is overwritten. */
+/* The second half. */
+static int load_files(void *arg, struct sample *out)
+{
+        struct dcp_job *j = arg;
+        uint64_t mark = clock_ns();
+        int err = dcp_files_work(&j->files, true, false, out);
+        out->files = clock_lap(&mark);
+        if (err)
+                dcp_say(j, &j->files, "load", err);
+        err = coll_agree(&j->part, err);
+        out->finish = clock_lap(&mark);
+        return err;
+}
+
+/* With the clock stopped: pages of the files go, and held memory is overwritten. */
 static int make_ready(struct dcp_job *j)
 {
         int err = dcp_drop(j, &j->files);
         for (size_t i = 0; i < j->files.n && !err && j->k->verify; i++)
                 err = payload_wipe(&j->files.v[i]->payload);
         return coll_agree(&j->part, err);
+}
+
+/* Both halves, with the clock stopped between them: a trainer has the memory that is loaded into
+ * before it loads. Page caches go before each half, since the second's files are known by then. */
+static int load_timed(struct dcp_job *j, struct sample *out)
+{
+        struct sample plan;
+        int err = dcp_drop(j, &j->files);
+
+        if (!err)
+                err = timed_work(&j->timed, load_plan, j, &plan);
+        if (!err)
+                err = dcp_hold(j);
+        if (!err)
+                err = dcp_start(j);
+        if (!err)
+                err = make_ready(j);
+        if (!err)
+                err = timed_work(&j->timed, load_files, j, out);
+        if (err)
+                return err;
+        measure_add(out, &plan);
+        out->plan = plan.plan;
+        out->total = out->plan + out->files + out->finish;
+        return 0;
 }
 
 int dcp_load_epoch(struct dcp_job *j, size_t epoch)
@@ -113,20 +151,11 @@ int dcp_load_epoch(struct dcp_job *j, size_t epoch)
         j->plan.seed = dcp_seed(j->k->seed, j->dir);
         int err = dcp_start(j); /* one of its own, for .metadata */
         if (!err)
-                err = coll_agree(&j->part, plan_files(j));
-        if (!err)
-                err = dcp_hold(j);
-        if (!err)
-                err = dcp_start(j);
-        if (!err)
-                err = make_ready(j);
+                err = load_timed(j, &j->samples[epoch]);
         if (err)
                 return err;
-        uint64_t begin = clock_ns();
-        err = timed_work(&j->timed, load_files, j, &j->samples[epoch]);
-        j->processing[epoch] = j->own_s[epoch] = clock_s(clock_ns() - begin);
-        if (!err)
-                err = j->part.ops->max(&j->part, &j->processing[epoch], 1);
+        j->processing[epoch] = j->samples[epoch].total;
+        err = j->part.ops->max(&j->part, &j->processing[epoch], 1);
         if (err)
                 return err;
         return coll_agree(&j->part, j->k->verify ? dcp_check(j, &j->files, "load") : 0);

@@ -83,7 +83,7 @@ static int save_rounds(struct dcp_rounds *r, struct dcp_job *j)
                 if (err)
                         break;
                 memcpy(r->dirs[i], j->dir, sizeof r->dirs[i]);
-                r->save_s[i] = j->own_s[i];
+                r->save_s[i] = j->samples[i].total;
                 size_t gone = r->rotation ? rotation_add(r->rotation, i) : ROTATION_NONE;
                 if (gone != ROTATION_NONE) {
                         err = remove_save(j, r->dirs[gone]);
@@ -125,7 +125,7 @@ static int load_rounds(struct dcp_rounds *r)
                 to_load(r, i, dir);
                 mine.suffix = dir;
                 err = dcp_load_epoch(&j, i);
-                r->load_s[i] = j.own_s[i];
+                r->load_s[i] = j.samples[i].total;
                 dcp_end_epoch(&j, false);
         }
         if (!err)

@@ -19,8 +19,8 @@ struct dcp_rounds {
         /* set here */
         struct model model;
         char (*dirs)[FRESH_NAME_MAX]; /* a save each */
-        double *save_s, *load_s;      /* seconds from the barrier to the end, of this rank */
-        struct sample *save, *load;   /* of all ranks, [round * ranks + rank] */
+        double *save_s, *load_s; /* seconds from the barrier until all ranks agree, of this rank */
+        struct sample *save, *load; /* of all ranks, [round * ranks + rank] */
         const char *dropped;
         pid_t mount;
         bool held, moves_data;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dcp_save.c: a save: each rank its files at once, then rank 0 the .metadata of all. */
+/* dcp_save.c: a save as dcp.save() makes it: the plans of all ranks are gathered, each rank writes
+ * its files at once, rank 0 then the .metadata of all, and all ranks wait for that. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,14 +52,36 @@ static int write_metadata(struct dcp_job *j, struct dcp_item *items, size_t n)
         return timed_save_file(j->timed.io, DCP_METADATA, &d, j->timed.sync, &ignored);
 }
 
-static int save_files(void *arg, struct sample *out)
+/* Rank 0's part when all files are there. */
+static int finish(struct dcp_job *j, struct dcp_item *items, size_t n)
+{
+        int err = j->part.rank == 0 ? write_metadata(j, items, n) : 0;
+        if (err)
+                dcp_say(j, &j->files, "save of " DCP_METADATA, err);
+        return coll_agree(&j->part, err);
+}
+
+/* All that dcp.save() does, in every rank. */
+static int save_all(void *arg, struct sample *out)
 {
         struct dcp_job *j = arg;
-        uint64_t begin = clock_ns();
-        int err = dcp_files_work(&j->files, false, j->timed.sync, out);
-        out->total = clock_s(clock_ns() - begin);
+        CLEANUP(freep) struct dcp_item *items = NULL;
+        uint64_t mark = clock_ns(), begin = mark;
+        size_t n = 0;
+
+        int err = gather_items(j, &items, &n);
+        out->plan = clock_lap(&mark);
+        if (err)
+                return err;
+        err = dcp_files_work(&j->files, false, j->timed.sync, out);
+        out->files = clock_lap(&mark);
         if (err)
                 dcp_say(j, &j->files, "save", err);
+        err = coll_agree(&j->part, err);
+        if (!err)
+                err = finish(j, items, n);
+        out->finish = clock_lap(&mark);
+        out->total = clock_s(mark - begin);
         return err;
 }
 
@@ -70,23 +93,11 @@ static void remove_files(struct dcp_job *j)
                         j->storage->ops->remove(j->files.v[i]->io, j->files.v[i]->name);
 }
 
-static int save_all(struct dcp_job *j, size_t epoch)
+static int save_timed(struct dcp_job *j, size_t epoch)
 {
-        CLEANUP(freep) struct dcp_item *items = NULL;
-        size_t n;
-        uint64_t begin = clock_ns();
-        int err = timed_work(&j->timed, save_files, j, &j->samples[epoch]);
+        int err = timed_work(&j->timed, save_all, j, &j->samples[epoch]);
 
-        if (err)
-                return err;
-        err = gather_items(j, &items, &n);
-        if (!err && j->part.rank == 0) {
-                err = write_metadata(j, items, n);
-                if (err)
-                        dcp_say(j, &j->files, "save of " DCP_METADATA, err);
-        }
-        err = coll_agree(&j->part, err);
-        j->processing[epoch] = j->own_s[epoch] = clock_s(clock_ns() - begin);
+        j->processing[epoch] = j->samples[epoch].total;
         return err ? err : j->part.ops->max(&j->part, &j->processing[epoch], 1);
 }
 
@@ -107,7 +118,7 @@ int dcp_save_epoch(struct dcp_job *j, size_t epoch)
                 err = payload_fill(&j->files.v[i]->payload);
         err = coll_agree(&j->part, err);
         if (!err)
-                err = save_all(j, epoch);
+                err = save_timed(j, epoch);
         if (err)
                 remove_files(j);
         return err;
