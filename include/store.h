@@ -229,7 +229,10 @@ int store_delete_many(struct store *s, const char *const *keys, size_t n, store_
 
 /* Server-side copy of an object of any size, in parts where one request cannot; src_match pins the
  * source's version or is NULL; meta replaces the metadata or, NULL, keeps the source's. src may be
- * dst. A copy that fails leaves nothing behind. done() gets the etag of the copy, not its size. */
+ * dst. A copy that fails leaves nothing behind. done() gets the etag of the copy, not its size.
+ * Without STORE_CAP_COPY_IF the target is looked at and then copied to, so that what another host
+ * writes between the two is replaced. Of an S3 server that is not the vendor's the first copy with
+ * a condition finds out whether it has the capability. */
 int store_copy(struct store *s, const char *src, const char *src_match, const char *dst,
                const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
                void *arg);

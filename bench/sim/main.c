@@ -61,6 +61,8 @@ static const char usage[] =
         "  --quota SIZE            with --data: refuse what makes more bytes (507)\n"
         "  --requester-pays        s3: refuse who does not say that he pays\n"
         "  --session-life TIME     s3: of sessions of directory buckets (NAME--x-s3), default 5m\n"
+        "  --copy-if honor|ignore|refuse\n"
+        "                          s3: what becomes of a condition on the target of a copy\n"
         "  --hns                   gs: buckets have a hierarchical namespace\n"
         "  --versioning            gs: versions that are replaced stay readable by generation\n"
         "  --no-move               gs: moveTo is not there (404)\n"
@@ -94,6 +96,7 @@ enum {
         OPT_QUOTA,
         OPT_REQUESTER_PAYS,
         OPT_SESSION_LIFE,
+        OPT_COPY_IF,
         OPT_HNS,
         OPT_VERSIONING,
         OPT_NO_MOVE,
@@ -127,6 +130,7 @@ static const struct option longs[] = {
         {"quota", required_argument, NULL, OPT_QUOTA},
         {"requester-pays", no_argument, NULL, OPT_REQUESTER_PAYS},
         {"session-life", required_argument, NULL, OPT_SESSION_LIFE},
+        {"copy-if", required_argument, NULL, OPT_COPY_IF},
         {"hns", no_argument, NULL, OPT_HNS},
         {"versioning", no_argument, NULL, OPT_VERSIONING},
         {"no-move", no_argument, NULL, OPT_NO_MOVE},
@@ -217,6 +221,21 @@ static int set_seconds(const char *option, const char *text, long *out)
         return 0;
 }
 
+static int set_copy_if(struct options *o, const char *value)
+{
+        static const char *const words[] = {[COPY_IF_HONORED] = "honor",
+                                            [COPY_IF_IGNORED] = "ignore",
+                                            [COPY_IF_REFUSED] = "refuse"};
+
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+                if (strcmp(words[i], value))
+                        continue;
+                o->s3.copy_if = i;
+                return 0;
+        }
+        return bad_value("copy-if", value, "give honor, ignore or refuse");
+}
+
 /* What makes the buckets of either protocol behave otherwise. */
 static int set_odd_option(struct options *o, int opt, const char *value)
 {
@@ -230,6 +249,8 @@ static int set_odd_option(struct options *o, int opt, const char *value)
                 return 0;
         case OPT_SESSION_LIFE:
                 return set_seconds("session-life", value, &o->s3.session_s);
+        case OPT_COPY_IF:
+                return set_copy_if(o, value);
         case OPT_HNS:
                 o->hns = true;
                 return 0;

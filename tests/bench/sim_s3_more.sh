@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/sim.sh"
 curl --help all | grep -q aws-sigv4 || skip_all "curl cannot sign"
 command -v openssl >/dev/null || skip_all "openssl is not installed"
-plan 45
+plan 50
 
 any='x-amz-content-sha256: UNSIGNED-PAYLOAD'
 printf 'hello world' >"$tmp/small"
@@ -53,6 +53,23 @@ sim_start --data "$tmp/data" --bucket dir--az1--x-s3 --session-life 0
 req GET "$b?session=" >/dev/null
 expect_eq "400 ExpiredToken" "$(req GET "$b/c" -H "x-amz-s3session-token: $(element SessionToken)") $(element Code)" "a session ends"
 expect_eq 501 "$(req PUT '/bkt/x?renameObject=' -d '' -H 'x-amz-rename-source: y')" "other buckets have no rename"
+sim_stop
+
+# --- conditions on the target of a copy ---
+copy_onto() { req PUT "/bkt/$1" -d '' -H 'x-amz-copy-source: /bkt/from' -H "$2"; }
+sim_start --data "$tmp/data"
+req PUT /bkt/from -T "$tmp/small" >/dev/null
+expect_eq "200 412" "$(copy_onto to 'If-None-Match: *') $(copy_onto to 'If-None-Match: *')" "a copy is made where nothing is"
+req HEAD /bkt/to >/dev/null
+etag=$(field etag)
+expect_eq "412 200" "$(copy_onto to 'If-Match: "x"') $(copy_onto to "If-Match: $etag")" "or in place of one version"
+expect_eq "404 501" "$(copy_onto no 'If-Match: "x"') $(copy_onto no "If-None-Match: $etag")" "which must be there"
+sim_stop
+sim_start --data "$tmp/data" --copy-if ignore
+expect_eq 200 "$(copy_onto to 'If-None-Match: *')" "another server ignores the condition"
+sim_stop
+sim_start --data "$tmp/data" --copy-if refuse
+expect_eq "501 NotImplemented" "$(copy_onto to 'If-None-Match: *') $(element Code)" "or refuses it"
 sim_stop
 
 # --- the requester pays ---

@@ -51,6 +51,7 @@ mount_tests = \
 	%D%/refused.sh \
 	%D%/rename.sh \
 	%D%/rename_dir.sh \
+	%D%/rename_noreplace.sh \
 	%D%/rename_open.sh \
 	%D%/rename_sent.sh \
 	%D%/rename_write.sh \

@@ -4,6 +4,7 @@
 store_fake_tests = \
 	%D%/test_answers \
 	%D%/test_copy \
+	%D%/test_copy_if \
 	%D%/test_cred_types \
 	%D%/test_creds \
 	%D%/test_delete \
@@ -26,6 +27,9 @@ STORE_FAKE = %D%/fake.c %D%/fake.h
 %C%_test_copy_SOURCES = %D%/test_copy.c %D%/event.c %D%/event.h $(STORE_FAKE)
 %C%_test_copy_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_copy_LDADD = $(STORE_TEST_LIBS)
+%C%_test_copy_if_SOURCES = %D%/test_copy_if.c %D%/event.c %D%/event.h $(STORE_FAKE)
+%C%_test_copy_if_CFLAGS = $(STORE_TEST_CFLAGS)
+%C%_test_copy_if_LDADD = $(STORE_TEST_LIBS)
 %C%_test_cred_types_SOURCES = %D%/test_cred_types.c $(STORE_FAKE)
 %C%_test_cred_types_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_cred_types_LDADD = $(STORE_TEST_LIBS)

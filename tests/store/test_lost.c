@@ -318,8 +318,17 @@ static void answer_copy(struct lost_copy *l, struct fake_req *rq)
 
 static void answer_copying(void *arg, struct fake_req *rq)
 {
+        static const char done[] = "<CopyObjectResult><ETag>\"t\"</ETag></CopyObjectResult>";
         struct lost_copy *l = arg;
 
+        if (strstr(rq->target, "/teach")) {
+                if (strcmp(rq->method, "HEAD") && fake_has(rq, "If-Match", ""))
+                        fake_error(rq, 412, "PreconditionFailed");
+                else
+                        fake_reply(rq, strcmp(rq->method, "HEAD") ? 200 : 404, "", done,
+                                   sizeof done - 1);
+                return;
+        }
         if (strcmp(rq->method, "HEAD")) {
                 answer_copy(l, rq);
                 return;
@@ -389,6 +398,17 @@ static const struct lost_copy lost_copies[] = {
          .err = -EEXIST},
 };
 
+/* From here on the client knows that the server honors conditions. */
+static void teach(struct store *s, struct lost_copy *l, const struct store_cond *cond)
+{
+        struct event e = EVENT;
+
+        ck_assert_int_eq(store_copy(s, "src", ETAG_A, "teach", NULL, cond, event_done, &e), 0);
+        ck_assert_int_eq(event_wait(&e, 1), 0);
+        ck_assert_uint_ne(store_caps(s) & STORE_CAP_COPY_IF, 0);
+        l->heads = 0;
+}
+
 START_TEST(a_conditional_copy_whose_answer_was_lost_is_found_out)
 {
         struct lost_copy l = lost_copies[_i];
@@ -397,6 +417,7 @@ START_TEST(a_conditional_copy_whose_answer_was_lost_is_found_out)
         struct fake *f = fake_start(answer_copying, &l);
         struct store *s = fake_store(f, NULL);
 
+        teach(s, &l, &cond);
         ck_assert_int_eq(store_copy(s, "src", l.any_version ? NULL : ETAG_A, "dst", NULL, &cond,
                                     event_done, &e),
                          0);

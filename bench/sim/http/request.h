@@ -117,6 +117,8 @@ struct service {
 struct s3_options {
         bool requester_pays;
         long session_s; /* how long a session of a directory bucket lasts */
+        /* What becomes of a condition on the target of a copy. */
+        enum { COPY_IF_HONORED, COPY_IF_IGNORED, COPY_IF_REFUSED } copy_if;
 };
 
 /* How the buckets of the second protocol behave. */

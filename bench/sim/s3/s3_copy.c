@@ -83,6 +83,23 @@ static void reply_copy(struct exchange *x, const char *name, const struct object
         s3_reply_xml(x);
 }
 
+/* "Copies the object only if the object key name at the destination does not already exist [...]
+ * Expects the '*' (asterisk) character" (API reference, CopyObject). Servers of others ignore or
+ * refuse the headers. True when the reply is set to an error. */
+static bool bad_condition(const struct service *s, struct exchange *x, struct vault_cond *cond)
+{
+        s3_cond(x, cond);
+        bool given = cond->if_match || cond->if_none_match;
+        if (x->google || !given)
+                return false;
+        if (s->s3->copy_if == COPY_IF_IGNORED)
+                cond->if_match = cond->if_none_match = NULL;
+        bool odd = cond->if_none_match && strcmp(cond->if_none_match, "*");
+        if (odd || s->s3->copy_if == COPY_IF_REFUSED)
+                s3_error(x, "NotImplemented");
+        return x->status != 0;
+}
+
 void s3_copy(struct service *s, struct exchange *x)
 {
         CLEANUP(object_unrefp) struct object *from = find_source(s, x);
@@ -91,7 +108,7 @@ void s3_copy(struct service *s, struct exchange *x)
         bool replace = directive && !strcasecmp(directive, "REPLACE");
         struct vault_cond cond;
 
-        if (!from)
+        if (!from || bad_condition(s, x, &cond))
                 return;
         if (!o) {
                 s3_error(x, "InternalError");
@@ -109,7 +126,6 @@ void s3_copy(struct service *s, struct exchange *x)
                 return;
         if (!err)
                 err = object_append(o, from, 0, from->size);
-        s3_cond(x, &cond);
         if (!err)
                 err = vault_put(s->vault, x->bucket, o, &cond);
         if (err)

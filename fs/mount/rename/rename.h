@@ -33,7 +33,6 @@ struct rename {
         struct rename_reader *readers; /* of what is renamed */
         unsigned tries;
         bool replaced; /* elsewhere: it is another version that was renamed */
-        bool made;     /* the copy was made where there was no object */
 };
 
 void rename_start(struct rename *r);

@@ -152,7 +152,7 @@ static void was_taken(struct rename *r)
 {
         int err = -EOPNOTSUPP;
 
-        if (r->made)
+        if (r->no_replace && store_caps(r->m->store) & STORE_CAP_COPY_IF)
                 err = store_delete_if(r->m->store, r->to_key, r->new_etag, copy_deleted, r);
         if (err) {
                 log_warn("rename %s to %s: somebody else took the old name away: what it led to "
@@ -219,12 +219,9 @@ static void object_moved(void *arg, int err, const struct store_object *obj)
 static void send(struct rename *r)
 {
         struct store *s = r->m->store;
-        unsigned caps = store_caps(s);
-        const struct store_cond cond = {.if_absent = r->no_replace &&
-                                                     caps & (STORE_CAP_COPY_IF | STORE_CAP_RENAME)};
-        r->made = cond.if_absent;
+        const struct store_cond cond = {.if_absent = r->no_replace};
         int err = !*r->etag ? store_head(s, r->from_key, headed, r)
-                  : caps & STORE_CAP_RENAME
+                  : store_caps(s) & STORE_CAP_RENAME
                           ? store_rename(s, r->from_key, r->etag, r->to_key, &cond, object_moved, r)
                           : store_copy(s, r->from_key, r->etag, r->to_key, NULL, &cond,
                                        object_moved, r);
@@ -309,9 +306,7 @@ static void rename_file(struct rename *r)
         tree_lock(r->m->tree);
         bool published = r->n->published;
         tree_unlock(r->m->tree);
-        bool asks =
-                r->no_replace &&
-                (!published || !(store_caps(r->m->store) & (STORE_CAP_COPY_IF | STORE_CAP_RENAME)));
+        bool asks = r->no_replace && !published;
         int err = asks ? store_head(r->m->store, r->to_key, target_headed, r) : 0;
 
         if (err)

@@ -130,7 +130,8 @@ static const char *s3_ca_bundle(const struct store_kind *k, const char *arg)
 static unsigned s3_more_caps(const struct store_kind *k)
 {
         return (k->session ? STORE_CAP_RENAME | STORE_CAP_UNSORTED : 0) |
-               (s3_delete_minds(k) ? STORE_CAP_DELETE_IF : 0);
+               (s3_minds(k, S3_DELETE_IF) == S3_HONORS ? STORE_CAP_DELETE_IF : 0) |
+               (s3_minds(k, S3_COPY_IF) == S3_HONORS ? STORE_CAP_COPY_IF : 0);
 }
 
 const struct store_ops store_s3 = {

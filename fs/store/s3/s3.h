@@ -14,6 +14,10 @@
 #define S3_EXPRESS_SUFFIX "--x-s3"
 #define S3_COPY_SOURCE    "x-amz-copy-source"
 
+/* s3_minds.c: conditions that not every server honors, and what is known of the server. */
+enum s3_condition { S3_DELETE_IF, S3_COPY_IF, S3_CONDITIONS };
+enum s3_minds { S3_UNKNOWN, S3_HONORS, S3_IGNORES };
+
 struct store_kind {
         struct cred_chain *creds;
         struct cred_chain *session; /* of a directory bucket, else NULL */
@@ -29,13 +33,18 @@ struct store_kind {
         bool path_style; /* the bucket is in the path, not in the host's name */
         long skew_s;     /* atomic: the server's clock less ours */
         enum store_checksums checksums;
-        bool no_checksums; /* atomic: the server knows none, it was seen */
-        int delete_if;     /* atomic: what s3_delete.c found out */
+        bool no_checksums;                  /* atomic: the server knows none, it was seen */
+        enum s3_minds minds[S3_CONDITIONS]; /* atomic */
         pthread_mutex_t mtx;
         struct {
                 char region[64];
         } locked;
 };
+
+enum s3_minds s3_minds(const struct store_kind *k, enum s3_condition what);
+void s3_learn(struct store_kind *k, enum s3_condition what, enum s3_minds minds);
+/* An ETag that no version has. */
+#define S3_NO_VERSION "\"no version has this ETag\""
 
 /* An exchange in the making. Strings are borrowed until s3_send() returns. */
 struct s3_msg {
@@ -62,9 +71,10 @@ void s3_header(struct s3_msg *m, const char *name, const char *value);
 /* s3_request.c: composes URL and headers, signs, fills op->rq. 0 or a negative errno; -EACCES with
  * op->fault when there are no credentials. */
 int s3_send(struct store_kind *k, struct op *op, struct s3_msg *m);
-/* Headers of a condition on the object that is written, of metadata, and of the source of a copy
- * (key and version). 0, or -EINVAL, -ENOMEM. */
+/* Headers of a condition on the object that is written and of metadata, of metadata alone, and of
+ * the source of a copy (key and version). 0, or -EINVAL, -ENOMEM. */
 int s3_put_headers(struct s3_msg *m, const struct op *op);
+int s3_meta_headers(struct s3_msg *m, const struct op *op);
 int s3_copy_source(struct store_kind *k, struct s3_msg *m, const struct op *op, struct buf *text);
 
 /* s3_options.c: reads the options, after endpoint and bucket; 0 or a negative errno with one line
@@ -117,8 +127,6 @@ op_build_fn s3_delete_build;
 op_parse_fn s3_delete_parse;
 /* After the reply to a delete of what may be gone: then it is a success. */
 int s3_gone(struct store_kind *k, struct op *op);
-/* Whether it is known that the server minds the condition of a delete. */
-bool s3_delete_minds(const struct store_kind *k);
 
 /* s3_list.c */
 op_build_fn s3_check_build, s3_list_build, s3_uploads_build, s3_delete_many_build;

@@ -2,6 +2,14 @@
 /* s3_copy.c: copies of one object, and changes of metadata, which are copies of an object onto
  * itself.
  *
+ * The vendor's servers honor If-None-Match and If-Match in a copy: "Copies the object only if the
+ * object key name at the destination does not already exist" (API reference, CopyObject). What
+ * another server does shows once, as in s3_delete.c: a target that a head found to be as the
+ * condition says is copied to on the condition that it is a version that never was. A server that
+ * honors conditions refuses; another one has made the copy. From then on the first kind is sent the
+ * condition, and for the second kind a head of the target comes before each copy, also before one
+ * that is sent again.
+ *
  * The vendor's server answers a copy of some GiB after minutes. One of more than COPY_MAX bytes is
  * copied in parts instead. The size is asked for first where the ETag does not tell that the object
  * was written by one request, as large ones are not. */
@@ -24,8 +32,15 @@
 enum {
         COPY_BEGIN,
         COPY_SIZE = S3_VERIFY + 1, /* a head of the source, before the copy */
-        COPY_SEND,
-        COPY_SOURCE /* a head of the source, after a copy whose reply was lost */
+        COPY_LOOK,                 /* a head of the target, before the copy */
+        COPY_LOOK_AGAIN,           /* the same before a copy that is sent again */
+        COPY_SEND,                 /* with the condition on the target */
+        COPY_PROBE,                /* with one that never holds */
+        COPY_PLAIN,                /* without one */
+        COPY_REFUSED,              /* without the one that the server just refused */
+        COPY_WHICH,                /* a head of the source: which condition did not hold? */
+        COPY_PROBED,               /* the same after COPY_PROBE */
+        COPY_SOURCE                /* the same after a copy whose reply was lost */
 };
 
 /* The vendor's words: "The specified copy source is larger than the maximum allowable size". */
@@ -41,6 +56,25 @@ static bool may_be_large(const struct store_kind *k, const struct op *op)
         return !op->src_match || k->session || etag_parts(op->src_match);
 }
 
+/* Whether the copy has a condition on its target. A change of metadata has one on its source, which
+ * is the same object and which every server honors. */
+static bool has_condition(const struct op *op)
+{
+        return op->verb == OP_COPY && (op->if_absent || op->if_match);
+}
+
+static bool looks_first(const struct store_kind *k, const struct op *op)
+{
+        return has_condition(op) && s3_minds(k, S3_COPY_IF) != S3_HONORS;
+}
+
+static int first_stage(const struct store_kind *k, const struct op *op)
+{
+        if (looks_first(k, op))
+                return COPY_LOOK;
+        return s3_minds(k, S3_COPY_IF) == S3_IGNORES ? COPY_PLAIN : COPY_SEND;
+}
+
 static int send_copy(struct store_kind *k, struct op *op)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_PUT, op->key);
@@ -48,21 +82,32 @@ static int send_copy(struct store_kind *k, struct op *op)
 
         int err = s3_copy_source(k, &m, op, &source);
         if (!err)
-                err = s3_put_headers(&m, op);
+                err = op->stage == COPY_SEND ? s3_put_headers(&m, op) : s3_meta_headers(&m, op);
         if (err)
                 return err;
+        if (op->stage == COPY_PROBE)
+                s3_header(&m, "If-Match", S3_NO_VERSION);
         s3_header(&m, "x-amz-metadata-directive", op->meta ? "REPLACE" : "COPY");
+        op->rq.once = op->stage != COPY_SEND && has_condition(op);
         return s3_send(k, op, &m);
 }
 
 int s3_copy_build(struct store_kind *k, struct op *op)
 {
         if (op->stage == COPY_BEGIN)
-                op->stage = may_be_large(k, op) ? COPY_SIZE : COPY_SEND;
+                op->stage = may_be_large(k, op) ? COPY_SIZE : first_stage(k, op);
+        bool guarded = op->stage == COPY_SEND || !has_condition(op);
+        if (op->stage >= COPY_SEND && op->stage <= COPY_REFUSED && op->maybe_done && !guarded)
+                op->stage = COPY_LOOK_AGAIN;
         switch (op->stage) {
         case COPY_SIZE:
+        case COPY_WHICH:
+        case COPY_PROBED:
         case COPY_SOURCE:
                 return s3_head(k, op, op->src);
+        case COPY_LOOK:
+        case COPY_LOOK_AGAIN:
+                return s3_head(k, op, op->key);
         case S3_VERIFY:
                 return s3_verify_build(k, op);
         default:
@@ -81,16 +126,20 @@ static int read_source(struct store_kind *k, struct op *op)
         return 0;
 }
 
+/* No copy was made so far. */
+static int go_on(struct op *op, int stage)
+{
+        op->stage = stage;
+        op->maybe_done = false;
+        return OP_AGAIN;
+}
+
 static int sized(struct store_kind *k, struct op *op)
 {
         int err = read_source(k, op);
         if (err)
                 return err;
-        if (op->expect.size > COPY_MAX)
-                return -EFBIG;
-        op->stage = COPY_SEND;
-        op->maybe_done = false;
-        return OP_AGAIN;
+        return op->expect.size > COPY_MAX ? -EFBIG : go_on(op, first_stage(k, op));
 }
 
 /* Whether an object is the copy of op->expect: by its checksum; else by the ETag, which a copy
@@ -128,6 +177,41 @@ static int lost(struct op *op, int err)
         return OP_AGAIN;
 }
 
+static int lost_condition(const struct op *op)
+{
+        return op->if_absent ? -EEXIST : -ESTALE;
+}
+
+/* The reply to a head of the target. */
+static int looked(struct store_kind *k, struct op *op)
+{
+        struct store_object found;
+
+        int err = s3_head_reply(k, op, &found);
+        if (err && err != -ENOENT)
+                return err;
+        bool holds = op->if_absent ? err == -ENOENT : !err && !strcmp(found.etag, op->if_match);
+        if (!holds)
+                return op->stage == COPY_LOOK_AGAIN ? lost(op, lost_condition(op))
+                                                    : lost_condition(op);
+        return go_on(op, s3_minds(k, S3_COPY_IF) == S3_IGNORES ? COPY_PLAIN
+                         : looks_first(k, op)                  ? COPY_PROBE
+                                                               : COPY_SEND);
+}
+
+/* A condition did not hold, and the server did not say which: that on the target, if the source is
+ * what it was. */
+static int which(struct store_kind *k, struct op *op)
+{
+        int err = read_source(k, op);
+        if (err)
+                return err;
+        if (op->stage == COPY_WHICH)
+                return lost_condition(op);
+        s3_learn(k, S3_COPY_IF, S3_HONORS);
+        return go_on(op, COPY_SEND);
+}
+
 static int read_copy(struct op *op)
 {
         struct s3_field f[] = {{"CopyObjectResult/ETag", BUF_INIT},
@@ -160,16 +244,54 @@ static bool may_be_ours(const struct op *op, int err)
         return op->maybe_done && (err == -EEXIST || err == -ESTALE);
 }
 
+/* "A header you provided implies functionality that is not implemented", or a request with it is
+ * bad, which a copy may be for other reasons, too: then it is so without the header. */
+static bool refuses_condition(const struct op *op, int err)
+{
+        bool bears = op->stage == COPY_PROBE || (op->stage == COPY_SEND && op->if_match);
+        return bears && (err == -EOPNOTSUPP || (err == -EIO && op->rq.status == 400));
+}
+
+/* What came of the copy itself, in which a condition on the target may have been. */
+static int copied_if(struct store_kind *k, struct op *op)
+{
+        int err = copied(k, op);
+        bool guarded = op->stage == COPY_SEND && has_condition(op);
+
+        if (!err && op->stage != COPY_SEND)
+                s3_learn(k, S3_COPY_IF, S3_IGNORES);
+        if (guarded && err == -EOPNOTSUPP) { /* it was thought to honor conditions */
+                s3_learn(k, S3_COPY_IF, S3_IGNORES);
+                return go_on(op, COPY_LOOK);
+        }
+        return !guarded && refuses_condition(op, err) ? go_on(op, COPY_REFUSED) : err;
+}
+
 int s3_copy_parse(struct store_kind *k, struct op *op)
 {
-        if (op->stage == COPY_SIZE)
+        switch (op->stage) {
+        case COPY_SIZE:
                 return sized(k, op);
-        if (op->stage == COPY_SOURCE)
+        case COPY_LOOK:
+        case COPY_LOOK_AGAIN:
+                return looked(k, op);
+        case COPY_WHICH:
+        case COPY_PROBED:
+                return which(k, op);
+        case COPY_SOURCE:
                 return sourced(k, op);
-        if (op->stage == S3_VERIFY)
+        case S3_VERIFY:
                 return s3_verify_parse(k, op, same_copy);
-        int err = copied(k, op);
-        return may_be_ours(op, err) ? lost(op, err) : err;
+        default:
+                break;
+        }
+        int err = copied_if(k, op);
+        if (may_be_ours(op, err))
+                return lost(op, err);
+        bool unclear = err == -EEXIST || err == -ESTALE || err == -ENOENT;
+        if (has_condition(op) && unclear && !op->of_source)
+                return go_on(op, op->stage == COPY_PROBE ? COPY_PROBED : COPY_WHICH);
+        return err;
 }
 
 /* --- metadata -----------------------------------------------------------------------------------
@@ -191,6 +313,6 @@ int s3_set_meta_parse(struct store_kind *k, struct op *op)
                 return sized(k, op);
         if (op->stage == S3_VERIFY)
                 return s3_verify_parse(k, op, same_meta);
-        int err = copied(k, op);
+        int err = copied_if(k, op);
         return may_be_ours(op, err) ? s3_verify_begin(op, err) : err;
 }

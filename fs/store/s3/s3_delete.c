@@ -13,11 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "base/banned.h"
-
-/* What a server makes of If-Match in a delete: k->delete_if. */
-enum { DELETE_IF_UNKNOWN, DELETE_IF_MINDED, DELETE_IF_NOT };
 
 /* op->stage of a delete of one version. */
 enum {
@@ -29,39 +25,19 @@ enum {
         DELETE_PLAIN
 };
 
-#define NO_VERSION "\"no version has this ETag\""
-
-static int known(const struct store_kind *k)
-{
-        return k->endpoint ? __atomic_load_n(&k->delete_if, __ATOMIC_RELAXED) : DELETE_IF_MINDED;
-}
-
-bool s3_delete_minds(const struct store_kind *k)
-{
-        return known(k) == DELETE_IF_MINDED;
-}
-
-static void learn(struct store_kind *k, int what)
-{
-        if (__atomic_exchange_n(&k->delete_if, what, __ATOMIC_RELAXED) != what &&
-            what == DELETE_IF_NOT)
-                log_info("store: the server does not mind If-Match in a delete: objects are looked "
-                         "at before they are deleted");
-}
-
 int s3_delete_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_DELETE, op->key);
 
         if (op->if_match && op->stage == DELETE_BEGIN)
-                op->stage = s3_delete_minds(k) ? DELETE_IF : DELETE_LOOK;
+                op->stage = s3_minds(k, S3_DELETE_IF) == S3_HONORS ? DELETE_IF : DELETE_LOOK;
         if (op->maybe_done && (op->stage == DELETE_PROBE || op->stage == DELETE_PLAIN))
                 op->stage = DELETE_AGAIN;
         if (op->stage == DELETE_LOOK || op->stage == DELETE_AGAIN)
                 return s3_head_build(k, op);
         op->rq.once = op->stage == DELETE_PROBE || op->stage == DELETE_PLAIN;
         if (op->stage == DELETE_IF || op->stage == DELETE_PROBE)
-                s3_header(&m, "If-Match", op->stage == DELETE_IF ? op->if_match : NO_VERSION);
+                s3_header(&m, "If-Match", op->stage == DELETE_IF ? op->if_match : S3_NO_VERSION);
         return s3_send(k, op, &m);
 }
 
@@ -91,19 +67,19 @@ static int looked(struct store_kind *k, struct op *op)
                 return err;
         if (strcmp(found.etag, op->if_match))
                 return -ESTALE;
-        return go_on(op, known(k) == DELETE_IF_NOT ? DELETE_PLAIN : DELETE_PROBE);
+        return go_on(op, s3_minds(k, S3_DELETE_IF) == S3_IGNORES ? DELETE_PLAIN : DELETE_PROBE);
 }
 
 static int probed(struct store_kind *k, struct op *op, int err)
 {
         if (s3_ok(op))
-                learn(k, DELETE_IF_NOT);
+                s3_learn(k, S3_DELETE_IF, S3_IGNORES);
         if (err == -EOPNOTSUPP) {
-                learn(k, DELETE_IF_NOT);
+                s3_learn(k, S3_DELETE_IF, S3_IGNORES);
                 return go_on(op, DELETE_PLAIN);
         }
         if (err == -ESTALE) {
-                learn(k, DELETE_IF_MINDED);
+                s3_learn(k, S3_DELETE_IF, S3_HONORS);
                 return go_on(op, DELETE_IF);
         }
         return err;
@@ -122,7 +98,7 @@ int s3_delete_parse(struct store_kind *k, struct op *op)
         if (op->stage == DELETE_PROBE)
                 return probed(k, op, err);
         if (op->stage == DELETE_IF && err == -EOPNOTSUPP && k->endpoint) {
-                learn(k, DELETE_IF_NOT);
+                s3_learn(k, S3_DELETE_IF, S3_IGNORES);
                 return go_on(op, DELETE_LOOK);
         }
         return err;

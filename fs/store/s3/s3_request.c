@@ -243,6 +243,11 @@ int s3_put_headers(struct s3_msg *m, const struct op *op)
                 s3_header(m, "If-None-Match", "*");
         if (op->if_match)
                 s3_header(m, "If-Match", op->if_match);
+        return s3_meta_headers(m, op);
+}
+
+int s3_meta_headers(struct s3_msg *m, const struct op *op)
+{
         return op->meta ? meta_headers(m, op->meta) : 0;
 }
 

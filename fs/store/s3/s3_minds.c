@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* s3_minds.c: whether the server honors a condition that not every S3 server knows.
+ *
+ * The vendor's servers do. What another one does is found out by the first request that needs the
+ * condition, and remembered: it may honor it, refuse the header, or ignore it and do the work. */
+#include "store/s3/s3.h"
+
+#include "base/log.h"
+#include "base/banned.h"
+
+static const char *const instead[S3_CONDITIONS] = {
+        [S3_DELETE_IF] = "If-Match in a delete: objects are looked at before they are deleted",
+        [S3_COPY_IF] = "If-Match in a copy: names are looked at before they are copied to",
+};
+
+enum s3_minds s3_minds(const struct store_kind *k, enum s3_condition what)
+{
+        enum s3_minds found = __atomic_load_n(&k->minds[what], __ATOMIC_RELAXED);
+        return found == S3_UNKNOWN && !k->endpoint ? S3_HONORS : found;
+}
+
+void s3_learn(struct store_kind *k, enum s3_condition what, enum s3_minds minds)
+{
+        if (__atomic_exchange_n(&k->minds[what], minds, __ATOMIC_RELAXED) != minds &&
+            minds == S3_IGNORES)
+                log_info("store: the server does not honor %s", instead[what]);
+}

@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# rename_noreplace.sh: RENAME_NOREPLACE between hosts, where the store honors a condition on the target of a copy,
+# ignores it or refuses it; and changes of attributes, which bear one, too.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 24
+said() { grep -c 'does not honor If-Match in a copy' "$mount_log.old"; }
+
+for way in ignore refuse honor; do
+	start_store --copy-if $way
+	mount_ckptfs
+	printf one >"$mnt/a"
+	chmod 600 "$mnt/a"
+	expect_eq "600" "$(stat -c %a "$mnt/a")" "$way: attributes change"
+	fdo size "$mnt/b" >/dev/null
+	printf elsewhere | store_put b
+	expect_eq "EEXIST elsewhere" "$(fdo rename2 n "$mnt/a" "$mnt/b") $(store_cat b)" \
+		"$way: what another host made stays"
+	expect_eq "ok one ENOENT" "$(fdo rename2 n "$mnt/a" "$mnt/c") $(store_cat c) $(fdo size "$mnt/a")" \
+		"$way: a free name is taken"
+	requests_mark
+	expect_eq "ok one" "$(fdo rename2 n "$mnt/c" "$mnt/d") $(store_cat d)" "$way: and another one"
+	expect_requests "$way: by one copy" CopyObject=1
+	[ $way != honor ] || break
+	umount_ckptfs
+	expect_eq 1 "$(said)" "$way: the log says that the server does not honor conditions"
+	rm "$mount_log.old"
+	store_stop
+	rm -rf "$store_data"
+done
+
+# Two hosts take the same name at once. Both are told that it is free, if they ask.
+use_mount other
+mount_ckptfs
+printf other >"$mnt/theirs"
+fdo rename2 n "$mnt/theirs" "$mnt/theirs2" >/dev/null # finds out what the server honors
+use_mount first
+set_faults looks_late
+for turn in 1 2 3; do
+	use_mount other
+	mv "$mnt/theirs2" "$mnt/theirs"
+	use_mount first
+	printf mine >"$mnt/mine"
+	fdo rename2 n "$mnt/mine" "$mnt/lock$turn" >"$tmp/said1" &
+	renames=$!
+	use_mount other
+	fdo rename2 n "$mnt/theirs" "$mnt/lock$turn" >"$tmp/said2"
+	use_mount first
+	wait $renames
+	expect_eq "EEXIST ok" "$(sort "$tmp/said1" "$tmp/said2" | xargs)" "of two hosts that take a name one fails"
+	[ "$(cat "$tmp/said2")" != ok ] || printf other | store_put theirs
+	use_mount other
+	[ "$(cat "$tmp/said2")" != ok ] || fdo size "$mnt/theirs" >/dev/null
+	mv "$mnt/theirs" "$mnt/theirs2"
+done
+use_mount first
+set_faults
+umount_ckptfs
+use_mount other
+umount_ckptfs "the other daemon ends well, too"
