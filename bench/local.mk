@@ -41,13 +41,15 @@ if WITH_AWSCRT
 	%D%/io/awscrt.h \
 	%D%/io/awscrt_call.c \
 	%D%/io/awscrt_i.h \
+	%D%/io/awscrt_pool.c \
+	%D%/io/awscrt_pool.h \
 	%D%/io/io_awscrt.c \
 	$(NULL)
 %C%_libbench_la_CFLAGS += $(AWSCRT_CFLAGS)
 %C%_libbench_la_LIBADD += $(AWSCRT_LIBS)
 endif
 if WITH_LIBS3
-%C%_libbench_la_SOURCES += %D%/io/io_libs3.c
+%C%_libbench_la_SOURCES += %D%/io/io_libs3.c %D%/io/bounce.c %D%/io/bounce.h
 %C%_libbench_la_LIBADD += $(LIBS3_LIBS)
 endif
 EXTRA_DIST += %D%/speed.awk %D%/speed.sh

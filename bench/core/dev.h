@@ -89,6 +89,8 @@ void dev_unpin(void *host, size_t n);
  * the same n while the same device is in use. */
 char *dev_buffer(size_t n);
 void dev_buffer_free(char *p, size_t n);
+/* Whether p lies in memory that dev_buffer() or dev_pin() made such for the device. Thread-safe. */
+bool dev_pinned(const void *p);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,8 @@ bench_libbench_la_SOURCES += \
 	%D%/child.h \
 	%D%/clock.h \
 	%D%/coll.h \
+	%D%/copies.c \
+	%D%/copies.h \
 	%D%/cpu.c \
 	%D%/cpu.h \
 	%D%/dev.h \

@@ -10,15 +10,34 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "bench/core/copies.h"
 #include "bench/core/stop.h"
 
 #include "base/banned.h"
+
+static void count_copy(const void *host, size_t n)
+{
+        copies_add(dev_pinned(host) ? COPIES_PINNED : COPIES_PAGEABLE, n);
+}
+
+/* Queued. */
+static int get_queued(struct payload *p, uint64_t off, void *dst, size_t len)
+{
+        count_copy(dst, len);
+        return p->dev.ops->get(dst, p->dev.mem + off, len);
+}
+
+static int put_queued(struct payload *p, uint64_t off, const void *from, size_t len)
+{
+        count_copy(from, len);
+        return p->dev.ops->put(p->dev.mem + off, from, len);
+}
 
 static int get_block(void *arg, uint64_t off, void *dst, size_t len)
 {
         struct payload *p = arg;
         bool begun = p->dev.dst == dst && p->dev.off == off && p->dev.len == len;
-        int err = begun ? 0 : p->dev.ops->get(dst, p->dev.mem + off, len);
+        int err = begun ? 0 : get_queued(p, off, dst, len);
 
         if (begun)
                 p->dev.dst = NULL;
@@ -28,7 +47,7 @@ static int get_block(void *arg, uint64_t off, void *dst, size_t len)
 static int begin_block(void *arg, uint64_t off, void *dst, size_t len)
 {
         struct payload *p = arg;
-        int err = p->dev.ops->get(dst, p->dev.mem + off, len);
+        int err = get_queued(p, off, dst, len);
 
         if (!err) {
                 p->dev.off = off;
@@ -41,7 +60,7 @@ static int begin_block(void *arg, uint64_t off, void *dst, size_t len)
 static int put_block(void *arg, uint64_t off, const void *from, size_t len)
 {
         struct payload *p = arg;
-        int err = p->dev.ops->put(p->dev.mem + off, from, len);
+        int err = put_queued(p, off, from, len);
         int waited = p->dev.ops->wait();
         return err ? err : waited;
 }
@@ -56,7 +75,7 @@ static int hand_block(void *arg, uint64_t off, const void *from, size_t len)
 {
         struct payload *p = arg;
         int err = settle_blocks(p);
-        return err ? err : p->dev.ops->put(p->dev.mem + off, from, len);
+        return err ? err : put_queued(p, off, from, len);
 }
 
 void payload_dev_io(struct payload *p)

@@ -3,6 +3,7 @@
 #include "bench/core/dev.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,16 @@ static struct {
         bool optional, pageable;
         bool left; /* shards are on the host after all; ops stays for what is pinned */
 } dev;
+
+/* What is pinned for the device. */
+static struct {
+        pthread_mutex_t mtx;
+        struct {
+                const char *from;
+                size_t n;
+        } * v;
+        size_t n, room;
+} pinned = {.mtx = PTHREAD_MUTEX_INITIALIZER};
 
 int dev_fail(const char *what, const char *text)
 {
@@ -97,17 +108,77 @@ bool dev_leave(void)
         return dev.left;
 }
 
+static int note_pinned(const void *p, size_t n)
+{
+        int err = 0;
+        pthread_mutex_lock(&pinned.mtx);
+        if (pinned.n == pinned.room) {
+                size_t room = pinned.room ? 2 * pinned.room : 64;
+                void *v = realloc(pinned.v, room * sizeof *pinned.v);
+                err = v ? 0 : -ENOMEM;
+                pinned.v = v ? v : pinned.v;
+                pinned.room = v ? room : pinned.room;
+        }
+        if (!err) {
+                pinned.v[pinned.n].from = p;
+                pinned.v[pinned.n++].n = n;
+        }
+        pthread_mutex_unlock(&pinned.mtx);
+        return err;
+}
+
+static void forget_pinned(const void *p)
+{
+        pthread_mutex_lock(&pinned.mtx);
+        for (size_t i = 0; i < pinned.n; i++) {
+                if (pinned.v[i].from == p) {
+                        pinned.v[i] = pinned.v[--pinned.n];
+                        break;
+                }
+        }
+        if (!pinned.n) {
+                free(pinned.v);
+                pinned.v = NULL;
+                pinned.room = 0;
+        }
+        pthread_mutex_unlock(&pinned.mtx);
+}
+
+bool dev_pinned(const void *p)
+{
+        bool found = false;
+        pthread_mutex_lock(&pinned.mtx);
+        for (size_t i = 0; i < pinned.n && !found; i++)
+                found = (uintptr_t)p - (uintptr_t)pinned.v[i].from < pinned.v[i].n;
+        pthread_mutex_unlock(&pinned.mtx);
+        return found;
+}
+
+static int pin_for_device(void *host, size_t n)
+{
+        int err = note_pinned(host, n);
+        if (!err && (err = dev.ops->pin(host, n)))
+                forget_pinned(host);
+        return err;
+}
+
+static void unpin_for_device(void *host)
+{
+        dev.ops->unpin(host);
+        forget_pinned(host);
+}
+
 int dev_pin(void *host, size_t n)
 {
         if (dev.ops)
-                return dev.ops->pin(host, n);
+                return pin_for_device(host, n);
         return mlock(host, n) ? -errno : 0;
 }
 
 void dev_unpin(void *host, size_t n)
 {
         if (dev.ops)
-                dev.ops->unpin(host);
+                unpin_for_device(host);
         else
                 munlock(host, n);
 }
@@ -121,7 +192,7 @@ char *dev_buffer(size_t n)
 {
         n = n ? n : 1;
         char *p = aligned_alloc(IO_ALIGN, whole_pages(n));
-        if (p && dev.ops && !dev.pageable && dev.ops->pin(p, whole_pages(n))) {
+        if (p && dev.ops && !dev.pageable && pin_for_device(p, whole_pages(n))) {
                 free(p);
                 return NULL;
         }
@@ -132,6 +203,6 @@ void dev_buffer_free(char *p, size_t n)
 {
         (void)n;
         if (p && dev.ops && !dev.pageable)
-                dev.ops->unpin(p);
+                unpin_for_device(p);
         free(p);
 }

@@ -140,14 +140,32 @@ static int open_client(struct awscrt *c, const struct keys *k)
                 .tls_connection_options = c->place.tls ? &c->tls_options : NULL,
                 .signing_config = &c->signing,
                 .throughput_target_gbps = gbps > 10 ? gbps : 10, /* its default */
+                .buffer_pool_factory_fn = awscrt_pool_factory,
+                .buffer_pool_user_data = c->pool,
                 .shutdown_callback = one_ended,
                 .shutdown_callback_user_data = c,
         };
-        c->window = (size_t)k->s3_connections;
+        c->window = 2 * (size_t)k->s3_connections; /* as many as there are buffers */
         c->client = aws_s3_client_new(c->alloc, &cfg);
         if (c->client)
                 one_more(c);
         return c->client ? 0 : -EINVAL;
+}
+
+/* For each connection a part that it moves, and one that is made ready or handed out. */
+static int open_pool(struct awscrt *c, const struct keys *k)
+{
+        uint64_t part = k->s3_part_size, read = k->s3_read_size;
+        const struct awscrt_pool_config config = {
+                .buffers = 2 * (size_t)k->s3_connections,
+                .room = part > read ? part : read,
+                .target = awscrt_target,
+                .arg = c,
+        };
+        c->pool = awscrt_pool_new(c->alloc, &config);
+        if (!c->pool)
+                aws_raise_error(AWS_ERROR_OOM);
+        return c->pool ? 0 : -ENOMEM;
 }
 
 static struct awscrt *new_client(const struct place *p)
@@ -182,6 +200,8 @@ int awscrt_open(const struct keys *k, const struct place *p, struct awscrt **out
         if (!err)
                 err = open_credentials(c, k->s3_profile);
         if (!err)
+                err = open_pool(c, k);
+        if (!err)
                 err = open_client(c, k);
         if (err)
                 snprintf(why, nwhy, "aws-c-s3 does not start: %s", aws_error_str(aws_last_error()));
@@ -206,6 +226,7 @@ void awscrt_close(struct awscrt *c)
         aws_host_resolver_release(c->resolver);
         aws_event_loop_group_release(c->loops);
         wait_ended(c, 0);
+        awscrt_pool_free(c->pool);
         aws_tls_connection_options_clean_up(&c->tls_options);
         aws_tls_ctx_release(c->tls);
         aws_uri_clean_up(&c->uri);

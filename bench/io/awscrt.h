@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bench/core/io.h"
 #include "bench/core/keys.h"
 #include "bench/core/s3_endpoint.h"
 
@@ -22,27 +23,15 @@ int awscrt_open(const struct keys *k, const struct place *p, struct awscrt **out
 /* Waits until the client's threads have let go of it. NULL is fine. */
 void awscrt_close(struct awscrt *c);
 
-/* What moves: `bytes` copies or takes [off, off+len) on a thread of the client. It returns 0 or a
- * negative errno, which ends the transfer and is its result. */
-struct awscrt_data {
-        uint64_t size;
-        uint64_t part; /* bytes of one request */
-        int (*bytes)(void *arg, uint64_t off, void *p, size_t len);
-        void *arg;
-};
-
 /* The calls return 0 or a negative errno with one line in `why`; -ECANCELED after a signal
- * (stop.h). An upload that fails is aborted before the call returns. */
-int awscrt_put(struct awscrt *c, const char *key, const struct awscrt_data *d, char *why,
+ * (stop.h). Requests are of `part` bytes. Data that is not held is made straight into the parts,
+ * and checked in them, on threads of the client, several at a time. An upload that fails is aborted
+ * before the call returns. */
+int awscrt_put(struct awscrt *c, const char *key, const struct io_data *d, uint64_t part, char *why,
                size_t nwhy);
-/* Ranges of an object that has `have` bytes, n > 0, none empty; offsets of the data run through
- * them. Several are under way at once, so bytes() is called by several threads, each for a range.
- */
-struct awscrt_range {
-        uint64_t from, len;
-};
-int awscrt_get(struct awscrt *c, const char *key, uint64_t have, const struct awscrt_data *d,
-               const struct awscrt_range *ranges, size_t n, char *why, size_t nwhy);
+/* Of an object that has `have` bytes. */
+int awscrt_get(struct awscrt *c, const char *key, uint64_t have, const struct io_data *d,
+               uint64_t part, char *why, size_t nwhy);
 int awscrt_size(struct awscrt *c, const char *key, uint64_t *out, char *why, size_t nwhy);
 int awscrt_delete(struct awscrt *c, const char *key, char *why, size_t nwhy);
 

@@ -18,6 +18,8 @@
 #include "base/cleanup.h"
 #include "base/text/uri.h"
 #include "bench/io/awscrt_i.h"
+#include "bench/core/copies.h"
+#include "bench/core/progress.h"
 #include "bench/core/stop.h"
 
 #include "base/banned.h"
@@ -26,14 +28,15 @@
 struct call {
         struct awscrt *c;
         struct aws_s3_meta_request *r;
-        const struct awscrt_data *data; /* NULL: none moves */
-        uint64_t from, off;             /* of a load: this byte of the object is that of the data */
+        const struct io_data *data; /* NULL: none moves */
+        struct io_step step;        /* of a load */
+        bool placed;                /* the library receives where the data is to be */
         struct aws_input_stream body;
         uint64_t at;     /* of the body: what is read next */
         uint64_t length; /* Content-Length of the reply */
         int status;      /* of HTTP; 0: none came */
         int error;       /* the library's */
-        int own;         /* of data->bytes() */
+        int own;         /* of data->fill() or check() */
         char code[64];   /* the store's word for an error */
         bool always;     /* also after a signal */
         bool finished, gone;
@@ -72,7 +75,7 @@ static int body_read(struct aws_input_stream *s, struct aws_byte_buf *to)
 
         int err = stop_wanted()
                           ? -ECANCELED
-                          : call->data->bytes(call->data->arg, call->at, to->buffer + to->len, n);
+                          : call->data->fill(call->data->arg, call->at, to->buffer + to->len, n);
         if (err)
                 return stop_call(call, err);
         to->len += n;
@@ -126,16 +129,55 @@ static int on_headers(struct aws_s3_meta_request *m, const struct aws_http_heade
         return AWS_OP_SUCCESS;
 }
 
+void *awscrt_target(void *arg, const struct aws_s3_meta_request *r, size_t size)
+{
+        struct awscrt *c = arg;
+        void *to = NULL;
+
+        pthread_mutex_lock(&c->mtx);
+        for (size_t i = 0; i < c->ncalls && !to; i++) {
+                struct call *call = &c->calls[i];
+                if (call->r != r || !call->data->mem || call->placed || size > call->step.len)
+                        continue;
+                call->placed = true;
+                to = call->data->mem + call->step.off;
+        }
+        pthread_mutex_unlock(&c->mtx);
+        return to;
+}
+
+static int take_body(const struct call *call, uint64_t at, const struct aws_byte_cursor *body)
+{
+        const struct io_data *d = call->data;
+        uint64_t off = call->step.off + at - call->step.from;
+
+        if (stop_wanted())
+                return -ECANCELED;
+        if (off + body->len > d->size)
+                return -EMSGSIZE;
+        progress_add(body->len);
+        if (!d->mem)
+                return d->check ? d->check(d->arg, off, body->ptr, body->len) : 0;
+        if (body->ptr != (const uint8_t *)d->mem + off)
+                copies_host(d->mem + off, body->ptr, body->len);
+        return 0;
+}
+
 static int on_body(struct aws_s3_meta_request *m, const struct aws_byte_cursor *body, uint64_t at,
                    void *arg)
 {
         struct call *call = arg;
         (void)m;
-        int err = stop_wanted() ? -ECANCELED : 0;
-        if (!err && call->data)
-                err = call->data->bytes(call->data->arg, call->off + at - call->from, body->ptr,
-                                        body->len);
+        int err = call->data ? take_body(call, at, body) : stop_wanted() ? -ECANCELED : 0;
         return err ? stop_call(call, err) : AWS_OP_SUCCESS;
+}
+
+static void on_progress(struct aws_s3_meta_request *m,
+                        const struct aws_s3_meta_request_progress *progress, void *arg)
+{
+        (void)m;
+        (void)arg;
+        progress_add(progress->bytes_transferred);
 }
 
 /* The text between <Code> and </Code>. */
@@ -259,7 +301,10 @@ static int begin_call(struct call *call, struct aws_s3_meta_request_options *o,
         o->body_callback = on_body;
         o->finish_callback = on_finish;
         o->shutdown_callback = on_shutdown;
+        pthread_mutex_lock(
+                &call->c->mtx); /* awscrt_target() looks for it, from the first part on */
         call->r = m ? aws_s3_client_make_meta_request(call->c->client, o) : NULL;
+        pthread_mutex_unlock(&call->c->mtx);
         aws_http_message_release(m);
         if (call->r)
                 return 0;
@@ -290,6 +335,7 @@ static int end_call(struct call *call, const char *what, char *why, size_t nwhy)
         pthread_mutex_lock(&c->mtx);
         while (!call->gone)
                 pthread_cond_wait(&c->cond, &c->mtx);
+        call->r = NULL;
         pthread_mutex_unlock(&c->mtx);
         return verdict(call, what, why, nwhy);
 }
@@ -308,78 +354,158 @@ static const struct aws_s3_checksum_config checksums = {
         .validate_response_checksum = true,
 };
 
-int awscrt_put(struct awscrt *c, const char *key, const struct awscrt_data *d, char *why,
+static struct aws_http_message *new_put(struct awscrt *c, const char *key, uint64_t size)
+{
+        struct aws_http_message *m = new_message(c, "PUT", key);
+        char length[24];
+
+        snprintf(length, sizeof length, "%llu", (unsigned long long)size);
+        if (m)
+                add_header(m, "Content-Length", length);
+        return m;
+}
+
+/* In one request, of memory that the library sends as it is: the shard's, or a buffer of the pool.
+ */
+static int put_whole(struct call *call, const char *key, char *why, size_t nwhy)
+{
+        const struct io_data *d = call->data;
+        void *made = d->mem ? NULL : awscrt_pool_take(call->c->pool, d->size);
+        int err = d->mem || made ? 0 : -ENOMEM;
+
+        if (!err && made)
+                err = d->fill(d->arg, 0, made, d->size);
+        if (err) {
+                snprintf(why, nwhy, "%s: %s", key, strerror(-err));
+        } else {
+                struct aws_s3_meta_request_options o = {
+                        .type = AWS_S3_META_REQUEST_TYPE_DEFAULT,
+                        .operation_name = aws_byte_cursor_from_c_str("PutObject"),
+                        .request_body = aws_byte_cursor_from_array(made ? made : d->mem, d->size),
+                        .checksum_config = &checksums,
+                };
+                err = run_call(call, &o, new_put(call->c, key, d->size), key, why, nwhy);
+        }
+        if (!err)
+                progress_add(d->size);
+        awscrt_pool_give(call->c->pool, made);
+        return err;
+}
+
+/* The library copies parts of memory that is there through a stream of its own; what is made, or is
+ * on a device, goes straight to its parts. */
+static struct aws_input_stream *new_body(struct call *call)
+{
+        const struct io_data *d = call->data;
+
+        if (d->mem) {
+                const struct aws_byte_cursor all = aws_byte_cursor_from_array(d->mem, d->size);
+                return aws_input_stream_new_from_cursor(call->c->alloc, &all);
+        }
+        call->body.impl = call;
+        call->body.vtable = &body_table;
+        aws_ref_count_init(&call->body.ref_count, call, body_unused);
+        return &call->body;
+}
+
+int awscrt_put(struct awscrt *c, const char *key, const struct io_data *d, uint64_t part, char *why,
                size_t nwhy)
 {
         struct call call = {.c = c, .data = d};
         struct aws_s3_meta_request_options o = {
                 .type = AWS_S3_META_REQUEST_TYPE_PUT_OBJECT,
-                .part_size = d->part,
-                .multipart_upload_threshold = d->part,
+                .part_size = part,
+                .multipart_upload_threshold = part,
                 .checksum_config = &checksums,
+                .progress_callback = on_progress,
         };
-        struct aws_http_message *m = new_message(c, "PUT", key);
-        char length[24];
 
-        call.body.impl = &call;
-        call.body.vtable = &body_table;
-        aws_ref_count_init(&call.body.ref_count, &call, body_unused);
-        snprintf(length, sizeof length, "%llu", (unsigned long long)d->size);
+        if (d->size && d->size <= part)
+                return put_whole(&call, key, why, nwhy);
+        struct aws_http_message *m = new_put(c, key, d->size);
         if (m) {
-                add_header(m, "Content-Length", length);
-                aws_http_message_set_body_stream(m, &call.body);
+                struct aws_input_stream *body = new_body(&call);
+                aws_http_message_set_body_stream(m, body);
+                aws_input_stream_release(body);
         }
         return run_call(&call, &o, m, key, why, nwhy);
 }
 
-static int begin_range(struct call *call, const char *key, uint64_t have,
-                       const struct awscrt_range *range, char *why, size_t nwhy)
+static int begin_range(struct call *call, const char *key, uint64_t have, uint64_t part, char *why,
+                       size_t nwhy)
 {
         struct aws_s3_meta_request_options o = {
                 .type = AWS_S3_META_REQUEST_TYPE_GET_OBJECT,
-                .part_size = call->data->part,
+                .part_size = part,
                 .checksum_config = &checksums,
                 .object_size_hint = &have,
         };
         struct aws_http_message *m = new_message(call->c, "GET", key);
+        const struct io_step *step = &call->step;
         char text[64];
 
-        call->from = range->from;
-        snprintf(text, sizeof text, "bytes=%llu-%llu", (unsigned long long)range->from,
-                 (unsigned long long)(range->from + range->len - 1));
-        if (m && range->len < have)
+        snprintf(text, sizeof text, "bytes=%llu-%llu", (unsigned long long)step->from,
+                 (unsigned long long)(step->from + step->len - 1));
+        if (m && step->len < have)
                 add_header(m, "Range", text);
         return begin_call(call, &o, m, key, why, nwhy);
 }
 
+/* Begins the next range in the oldest call, which has ended. False: there is none, or *err. */
+static bool next_range(struct call *call, const struct call *like, const char *key, uint64_t have,
+                       uint64_t part, struct io_step *step, int *err, char *why, size_t nwhy)
+{
+        /* the library divides a range itself; where it is to receive in place, a call is a part */
+        if (*err || !io_next(like->data, like->data->mem ? part : UINT64_MAX, step))
+                return false;
+        pthread_mutex_lock(&like->c->mtx);
+        *call = *like;
+        call->step = *step;
+        pthread_mutex_unlock(&like->c->mtx);
+        *err = begin_range(call, key, have, part, why, nwhy);
+        return !*err;
+}
+
+static void show_calls(struct awscrt *c, struct call *calls, size_t n)
+{
+        pthread_mutex_lock(&c->mtx);
+        c->calls = calls;
+        c->ncalls = n;
+        pthread_mutex_unlock(&c->mtx);
+}
+
 /* The oldest of a window of calls is waited for before the next begins. After an error none begins,
  * and those under way are ended. */
-int awscrt_get(struct awscrt *c, const char *key, uint64_t have, const struct awscrt_data *d,
-               const struct awscrt_range *ranges, size_t n, char *why, size_t nwhy)
+int awscrt_get(struct awscrt *c, const char *key, uint64_t have, const struct io_data *d,
+               uint64_t part, char *why, size_t nwhy)
 {
-        size_t window = n < c->window ? n : c->window, begun = 0, ended = 0;
-        CLEANUP(freep) struct call *calls = calloc(window, sizeof *calls);
+        CLEANUP(freep) struct call *calls = calloc(c->window, sizeof *calls);
+        const struct call like = {.c = c, .data = d};
+        struct io_step step = {0};
+        size_t begun = 0, ended = 0;
+        bool more = true;
         char ignored[8];
-        uint64_t off = 0;
         int err = calls ? 0 : -ENOMEM;
 
         if (err)
                 snprintf(why, nwhy, "%s: %s", key, strerror(-err));
-        while (ended < begun || (!err && begun < n)) {
-                if (!err && begun < n && begun - ended < window) {
-                        struct call *call = &calls[begun % window];
-                        *call = (struct call){.c = c, .data = d, .off = off};
-                        err = begin_range(call, key, have, &ranges[begun], why, nwhy);
-                        if (!err)
-                                off += ranges[begun++].len;
-                        continue;
+        show_calls(c, calls, err ? 0 : c->window);
+        while (ended < begun || (more && !err)) {
+                while (more && begun - ended < c->window) {
+                        more = next_range(&calls[begun % c->window], &like, key, have, part, &step,
+                                          &err, why, nwhy);
+                        begun += more;
                 }
-                struct call *call = &calls[ended++ % window];
+                if (ended == begun)
+                        continue;
+                struct call *call = &calls[ended++ % c->window];
                 if (err)
                         aws_s3_meta_request_cancel(call->r);
                 int e = end_call(call, key, err ? ignored : why, err ? sizeof ignored : nwhy);
                 err = err ? err : e;
+                more = more && !err;
         }
+        show_calls(c, NULL, 0);
         return err;
 }
 

@@ -10,6 +10,7 @@
 #include <aws/io/uri.h>
 
 #include "bench/io/awscrt.h"
+#include "bench/io/awscrt_pool.h"
 
 struct awscrt {
         struct aws_allocator *alloc;
@@ -22,12 +23,18 @@ struct awscrt {
         struct aws_tls_ctx *tls;
         struct aws_tls_connection_options tls_options;
         struct aws_signing_config_aws signing;
+        struct awscrt_pool *pool;
         struct aws_s3_client *client;
         size_t window; /* calls at once */
         pthread_cond_t cond;
         pthread_mutex_t mtx; /* guards the rest, and struct call's results */
         unsigned alive;      /* things whose end is still to be told */
+        struct call *calls;  /* the loads under way */
+        size_t ncalls;
 };
+
+/* Where the library is to receive a load's only part (awscrt_pool.h). */
+awscrt_target_fn awscrt_target;
 
 /* Asks whether the bucket is there: 0 or a negative errno with one line in `why`. */
 int awscrt_head_bucket(struct awscrt *c, char *why, size_t nwhy);

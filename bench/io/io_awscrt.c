@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* io_awscrt.c: shards as objects, through the vendor's C client. It decides how many parts are
- * under way within s3.connections, and holds what it sends in memory of its own. */
+ * under way within s3.connections. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "bench/io/awscrt.h"
 #include "bench/core/io.h"
 #include "bench/core/s3_endpoint.h"
-#include "bench/core/progress.h"
 
 #include "base/banned.h"
 
@@ -85,35 +83,12 @@ static int crt_create(struct io *io, const char *name, uint64_t size, struct io_
         return 0;
 }
 
-static int give_bytes(void *arg, uint64_t off, void *p, size_t len)
-{
-        const struct io_data *d = arg;
-        progress_add(len);
-        if (!d->mem)
-                return d->fill(d->arg, off, p, len);
-        memcpy(p, d->mem + off, len);
-        return 0;
-}
-
-static int take_bytes(void *arg, uint64_t off, void *p, size_t len)
-{
-        const struct io_data *d = arg;
-        if (off + len > d->size)
-                return -EMSGSIZE;
-        progress_add(len);
-        if (!d->mem)
-                return d->check ? d->check(d->arg, off, p, len) : 0;
-        memcpy(d->mem + off, p, len);
-        return 0;
-}
-
 /* One call of the client sends the parts and completes: so this is durable before sync(). */
 static int crt_write(struct io_file *file, const struct io_data *d)
 {
         struct crt_io *c = crt_of(file);
         struct crt_file *f = (struct crt_file *)file;
-        const struct awscrt_data data = {d->size, c->part_size, give_bytes, (void *)d};
-        int err = awscrt_put(c->client, f->key, &data, c->io.why, sizeof c->io.why);
+        int err = awscrt_put(c->client, f->key, d, c->part_size, c->io.why, sizeof c->io.why);
         f->published = !err;
         return err;
 }
@@ -155,18 +130,10 @@ static int crt_read(struct io_file *file, const struct io_data *d)
 {
         struct crt_io *c = crt_of(file);
         struct crt_file *f = (struct crt_file *)file;
-        const struct awscrt_data data = {d->size, c->read_size, take_bytes, (void *)d};
-        CLEANUP(freep)
-        struct awscrt_range *v = calloc(d->nranges + 1, sizeof *v);
-        struct io_step step = {0};
-        size_t n = 0;
 
-        if (!v || f->size < io_reach(d))
-                return io_fail(file->io, v ? -ENODATA : -ENOMEM, f->key);
-        while (io_next(d, UINT64_MAX, &step)) /* the client divides a range itself */
-                v[n++] = (struct awscrt_range){step.from, step.len};
-        return n ? awscrt_get(c->client, f->key, f->size, &data, v, n, c->io.why, sizeof c->io.why)
-                 : 0;
+        if (f->size < io_reach(d))
+                return io_fail(file->io, -ENODATA, f->key);
+        return awscrt_get(c->client, f->key, f->size, d, c->read_size, c->io.why, sizeof c->io.why);
 }
 
 static int crt_forget(struct io *io, const char *name)

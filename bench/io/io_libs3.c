@@ -2,7 +2,10 @@
 /* io_libs3.c: shards as objects, through libs3 as Debian has it. It knows no multipart uploads, so
  * a save is one request; a load asks for ranges, as many at once as there are connections, which
  * one request context moves on the caller's thread. It does not try again by itself: that is done
- * here. */
+ * here.
+ *
+ * Its callbacks get small buffers of its own to fill and to read, so memory that is there is copied
+ * once. A device is not asked for each of them: between it and them are blocks of dev_buffer(). */
 #include <errno.h>
 #include <libs3.h>
 #include <stdbool.h>
@@ -13,9 +16,11 @@
 
 #include "base/cleanup.h"
 #include "bench/core/clock.h"
+#include "bench/core/copies.h"
 #include "bench/core/io.h"
 #include "bench/core/s3_endpoint.h"
 #include "bench/core/progress.h"
+#include "bench/io/bounce.h"
 #include "bench/core/stop.h"
 
 #include "base/banned.h"
@@ -60,6 +65,7 @@ struct lib_io {
         uint64_t read_size;
         struct slot *slots;
         size_t nslots;
+        struct bounce bounce; /* of a slot's range each, or two of a save */
         const struct job *job;
         uint64_t length; /* Content-Length of the last reply */
         S3Status status; /* of the first request that failed for good */
@@ -76,6 +82,11 @@ struct lib_file {
 static struct lib_io *lib_of(struct io_file *f)
 {
         return (struct lib_io *)f->io;
+}
+
+static bool wants_blocks(const struct io_data *d)
+{
+        return d && !d->mem && d->large && d->check;
 }
 
 /* --- callbacks -------------------------------------------------------------------------------- */
@@ -119,9 +130,12 @@ static void on_complete(S3Status status, const S3ErrorDetails *details, void *ar
         struct slot *sl = arg;
         struct lib_io *l = sl->l;
         (void)details;
+        const struct io_data *d = l->job->data;
         int err = sl->own ? sl->own : errno_of(status);
-        if (!err && l->job->data && sl->at != sl->step.len)
+        if (!err && d && sl->at != sl->step.len)
                 err = -ENODATA;
+        if (!err && l->job->step && wants_blocks(d)) /* a range is complete */
+                err = d->check(d->arg, sl->step.off, l->bounce.block[sl - l->slots], sl->step.len);
 
         sl->sent = false;
         bool again = S3_status_is_retryable(status) || status == S3StatusErrorSlowDown;
@@ -146,7 +160,9 @@ static int on_put(int room, char *to, void *arg)
         if (stop_wanted())
                 sl->own = -ECANCELED;
         else if (d->mem)
-                memcpy(to, d->mem + sl->at, (size_t)n);
+                copies_host(to, d->mem + sl->at, (size_t)n);
+        else if (d->ahead)
+                sl->own = bounce_give(&sl->l->bounce, d, sl->at, to, &n);
         else
                 sl->own = d->fill(d->arg, sl->at, to, (size_t)n);
         if (sl->own)
@@ -161,13 +177,19 @@ static S3Status on_get(int n, const char *from, void *arg)
         struct slot *sl = arg;
         const struct io_data *d = sl->l->job->data;
         uint64_t off = sl->step.off + sl->at;
+        char *block =
+                wants_blocks(d) ? bounce_block(&sl->l->bounce, (size_t)(sl - sl->l->slots)) : NULL;
 
         if (stop_wanted())
                 sl->own = -ECANCELED;
         else if (sl->at + (uint64_t)n > sl->step.len)
                 sl->own = -EMSGSIZE;
         else if (d->mem)
-                memcpy(d->mem + off, from, (size_t)n);
+                copies_host(d->mem + off, from, (size_t)n);
+        else if (block)
+                copies_host(block + sl->at, from, (size_t)n);
+        else if (wants_blocks(d))
+                sl->own = -ENOMEM;
         else if (d->check)
                 sl->own = d->check(d->arg, off, from, (size_t)n);
         sl->at += (uint64_t)n;
@@ -329,6 +351,7 @@ static void lib_stop(struct io *io, bool clean)
                 S3_destroy_request_context(l->context);
         if (l->initialized)
                 S3_deinitialize();
+        bounce_release(&l->bounce);
         free(l->slots);
         free(l);
 }
@@ -358,6 +381,7 @@ static int open_bucket(struct lib_io *l, const struct keys *k)
         l->read_size = k->s3_read_size;
         l->nslots = k->s3_connections < CONNECTIONS_MAX ? k->s3_connections : CONNECTIONS_MAX;
         l->slots = calloc(l->nslots, sizeof *l->slots);
+        int err = bounce_init(&l->bounce, l->nslots, l->read_size);
         l->bucket = (S3BucketContext){
                 .hostName = l->place.host,
                 .bucketName = l->place.bucket,
@@ -366,7 +390,7 @@ static int open_bucket(struct lib_io *l, const struct keys *k)
                 .accessKeyId = getenv("AWS_ACCESS_KEY_ID"),
                 .secretAccessKey = getenv("AWS_SECRET_ACCESS_KEY"),
         };
-        if (!l->slots || S3_initialize("ckptbench", S3_INIT_ALL, NULL) != S3StatusOK)
+        if (err || !l->slots || S3_initialize("ckptbench", S3_INIT_ALL, NULL) != S3StatusOK)
                 return io_fail(&l->io, -ENOMEM, "libs3");
         l->initialized = true;
         if (S3_create_request_context(&l->context) != S3StatusOK)
@@ -428,7 +452,9 @@ static int lib_write(struct io_file *file, const struct io_data *d)
 {
         struct lib_file *f = (struct lib_file *)file;
         const struct job job = {.send = send_put, .key = f->key, .data = d, .size = d->size};
-        int err = run_job(lib_of(file), &job);
+        struct lib_io *l = lib_of(file);
+        int err = run_job(l, &job);
+        bounce_end(&l->bounce, d);
         f->published = !err;
         return err;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bench/core/clock.h"
+#include "bench/core/copies.h"
 #include "bench/core/dev.h"
 #include "bench/core/io.h"
 #include "bench/core/progress.h"
@@ -96,9 +97,9 @@ static int copy_once(struct null_io *n, const struct io_data *d, bool load)
         for (uint64_t off = 0; off < d->size && !err; off += n->block) {
                 size_t len = d->size - off < n->block ? (size_t)(d->size - off) : n->block;
                 if (d->mem && load)
-                        memcpy(d->mem + off, n->to, len);
+                        copies_host(d->mem + off, n->to, len);
                 else if (d->mem)
-                        memcpy(n->to, d->mem + off, len);
+                        copies_host(n->to, d->mem + off, len);
                 else if (!load)
                         err = d->fill(d->arg, off, n->to, len);
                 __asm__ volatile("" : : "r"(n->to) : "memory"); /* the copy is wanted */

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "bench/io/bucket.h"
+#include "bench/core/copies.h"
 #include "bench/core/dev.h"
 #include "bench/core/io.h"
 #include "bench/core/progress.h"
@@ -396,11 +397,11 @@ static int range_data(void *arg, uint64_t at, const void *p, size_t n)
         if (off + n > d->size)
                 return -EMSGSIZE;
         if (d->mem) {
-                memcpy(d->mem + off, p, n);
+                copies_host(d->mem + off, p, n);
         } else if (d->check && d->large) {
                 if (at != sl->have || n > sl->room - sl->have)
                         return -EIO;
-                memcpy(sl->buf + at, p, n);
+                copies_host(sl->buf + at, p, n);
                 sl->have += n;
         } else if (d->check && d->check(d->arg, off, p, n)) {
                 return -EBADMSG;

@@ -65,6 +65,8 @@ static void sum_counts(const struct sample *v, size_t n, struct summary *out)
 {
         for (size_t i = 0; i < n; i++) {
                 out->bytes += v[i].bytes;
+                for (size_t j = 0; j < COPIES_KINDS; j++)
+                        out->copied.n[j] += v[i].copied.n[j];
                 out->counted |= v[i].counted;
                 out->count.sent += v[i].count.sent;
                 out->count.received += v[i].count.received;
@@ -151,9 +153,13 @@ static void counted_json(struct json *to, const struct summary *s, bool save)
         const struct io_count *c = &s->count;
 
         json_add_number(to, "bytes", (double)s->bytes);
+        struct json *o = json_add_object(to, "copied");
+        json_add_number(o, "host_bytes", (double)s->copied.n[COPIES_HOST]);
+        json_add_number(o, "pinned_bytes", (double)s->copied.n[COPIES_PINNED]);
+        json_add_number(o, "pageable_bytes", (double)s->copied.n[COPIES_PAGEABLE]);
         if (!s->counted)
                 return;
-        struct json *o = json_add_object(to, "counted");
+        o = json_add_object(to, "counted");
         json_add_number(o, "sent_bytes", (double)c->sent);
         json_add_number(o, "received_bytes", (double)c->received);
         if (c->written || c->read) {

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/text/json.h"
+#include "bench/core/copies.h"
 #include "bench/core/io.h"
 #include "bench/measure/stats.h"
 
@@ -22,6 +23,7 @@ struct sample {
         double cpu_self, cpu_mount, cpu_server;
         double cpu_kernel; /* of the machine: system calls of all, interrupts, its own threads */
         uint64_t bytes;
+        struct copies copied; /* by this rank itself */
         /* The same as somebody else counted it (io.h); of a machine by one rank of it. */
         bool counted;
         struct io_count count;
@@ -38,6 +40,7 @@ struct summary {
         double cpu_per_gb;          /* CPU-seconds per 1e9 bytes: ranks and mount */
         double cpu_self_per_gb, cpu_mount_per_gb, cpu_server_per_gb, cpu_kernel_per_gb;
         uint64_t bytes; /* of all ranks and epochs, as the ranks say, and as was counted */
+        struct copies copied;
         bool counted;
         struct io_count count;
 };

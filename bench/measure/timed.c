@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "bench/io/bucket.h"
 #include "bench/core/clock.h"
+#include "bench/core/copies.h"
 #include "bench/core/cpu.h"
 
 #include "base/banned.h"
@@ -141,9 +142,11 @@ int timed_work(const struct timed *t, timed_work_fn *work, void *arg, struct sam
         int err = t->coll->ops->barrier(t->coll);
         if (err)
                 return err;
+        struct copies copied = copies_now();
         double cpu = cpu_self_s();
         err = work(arg, out);
         out->cpu_self = cpu_self_s() - cpu;
+        out->copied = copies_since(copied);
         return end_phase(t, before, from, err, out);
 }
 

@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 15
+plan 16
 cd "$tmp" || exit 1
 mkdir mnt
 echo '[]' >faults
@@ -27,6 +27,9 @@ check "and so does its client: data, and the requests that end the uploads" jq -
 	| .save.counted.sent_bytes >= .save.bytes and .save.counted.over_ranks < 1.01
 	and .load.counted.received_bytes == .load.bytes and .load.counted.over_ranks == 1' s3/*/*/run_results.json
 check "as the table says" grep -q 'the store counted 1.00[0-9] times what was saved and 1.000 times what was loaded' run.out
+
+check "what libstore hands out is copied once to where the shard is, and what it sends never" jq -e '.job_results[0].metrics
+	| .save.copied.host_bytes == 0 and .load.copied.host_bytes == .load.bytes' s3/*/*/run_results.json
 
 # A part that is sent again is the client's and the store's, not the rank's.
 echo '[{"op": "UploadPart", "part": 2, "times": 1, "do": "status"}]' >faults

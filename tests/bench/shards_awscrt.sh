@@ -7,10 +7,17 @@
 . "$srcdir/tests/lib/sdk.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
 need_storage awscrt HAVE_AWSCRT
-plan $((sdk_planned + 6))
+plan $((sdk_planned + 12))
 cd "$tmp" || exit 1
 store_start storesim --log "$tmp/requests"
 sdk_cases
+# Memory is handed over both ways, and a device copies to and from the client's own parts.
+sdk_copied "0 0 0" "0 0 0" hold=on
+sdk_copied "0 0 0" "0 0 0" hold=off device=host
+sdk_copied "0 0 0" "0 0 0" hold=on s3.part_size=64M s3.connections=1
+sdk_copied "0 1 0" "0 1 0" device=emulated
+sdk_copied "0 1 0" "0 1 0" device=emulated s3.part_size=64M s3.read_size=8M s3.connections=2
+sdk_copied "0 0 1" "0 0 1" device=emulated device.staging=pageable
 check "uploads were multipart" grep -q CompleteMultipartUpload requests
 
 AWS_SECRET_ACCESS_KEY=wrong bench shards storage=awscrt s3.endpoint="$CKPTFS_TEST_ENDPOINT" \

@@ -7,10 +7,17 @@
 . "$srcdir/tests/lib/sdk.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
 need_storage libs3 HAVE_LIBS3
-plan $((sdk_planned + 9))
+plan $((sdk_planned + 15))
 cd "$tmp" || exit 1
 store_start storesim
 sdk_cases
+
+# Its callbacks have a small buffer to fill or to read; a device copies in blocks, pinned ones.
+sdk_copied "1 0 0" "1 0 0" hold=on
+sdk_copied "0 0 0" "0 0 0" hold=off device=host
+sdk_copied "1 1 0" "1 1 0" device=emulated
+sdk_copied "1 1 0" "1 1 0" device=emulated s3.read_size=24M s3.connections=1
+sdk_copied "1 0 1" "1 0 1" device=emulated device.staging=pageable
 
 refused() {
 	sdk shards "$@" >refused.out 2>&1 && return 1
@@ -27,7 +34,10 @@ check "more than one request can carry is refused" grep -q 'one request, of 5 Gi
 
 sdk_denied '[{"op": "PutObject", "do": "status", "status": 403, "code": "AccessDenied"}]'
 store_stop
-echo '[{"op": "GetObject", "times": 3, "do": "status", "status": 503, "code": "SlowDown"}]' >faults.json
+echo '[{"op": "GetObject", "times": 3, "do": "status", "status": 503, "code": "SlowDown"},
+	{"op": "PutObject", "nth": 2, "do": "status", "status": 503, "code": "SlowDown"}]' >faults.json
 store_start storesim --faults faults.json
 check "a range that the store puts off is asked for again" sdk shards size=16M s3.read_size=4M warmup=0
+check "a save of a device begins anew with its first block" sdk shards size=16M s3.read_size=1M warmup=0 \
+	device=emulated
 sdk_stopped

@@ -5,6 +5,8 @@
 #   need_storage NAME MACRO     skips the whole test where NAME is not built (CKPTFS_REQUIRE=sdk: fails it)
 #   sdk shards [key=value...]   ckptbench with storage=NAME and the store of store.sh
 #   sdk_cases                   sdk_planned checks: saves, loads, wrong bytes, wrong names, several at once
+#   sdk_copied SAVE LOAD key=value...   1 check: how often ckptbench itself copies the bytes of a save and of a
+#                               load: in the host's memory, over pinned and over pageable memory of a device
 #   sdk_stopped                 2 checks: SIGINT while a save is under way
 
 sdk_planned=15
@@ -58,6 +60,16 @@ sdk_cases() {
 	bench shards storage="$storage" s3.endpoint="$CKPTFS_TEST_ENDPOINT" s3.uri=s3://other/p 2>bucket.out
 	check "a bucket that is not there is said in one line" \
 		sh -c 'grep -q "other: No such file" bucket.out && [ $(wc -l <bucket.out) = 1 ]'
+}
+
+sdk_copied() {
+	wanted="$1, $2"; shift 2
+	rm -rf copied
+	sdk shards size=40M s3.part_size=5M s3.read_size=1M warmup=0 epochs=2 out=copied "$@" >copied.out 2>&1 ||
+		diag "$(cat copied.out)"
+	expect_eq "$wanted" "$(jq -r '[.job_results[0].metrics | .save, .load | .bytes as $n | .copied
+		| [.host_bytes, .pinned_bytes, .pageable_bytes] | map(. / $n | tostring) | join(" ")] | join(", ")' \
+		copied/*/*/run_results.json)" "copied on the way, in host memory, pinned and pageable: $*"
 }
 
 # denied FAULTS NAME: a store with these faults refuses a save, and nothing of it stays; 2 checks
