@@ -17,11 +17,11 @@ upload_is_there() { [ -n "$(store_uploads)" ]; }
 # The upload is there, then nothing is answered. The daemon would take 600 s for the parts.
 fdo_begin src "$tmp/data" open wt "$mnt/file" write 12000000 pause write 40000000 close
 wait_for 20 upload_is_there
-kill -STOP "$store_pid"
+freeze "$store_pid"
 : >"$tmp/fdo/go"
 timeout 100 tail -f --pid="$fdo_pid" /dev/null
 expect_eq 0 $? "the close of 52 MB ends"
-kill -CONT "$store_pid"
+thaw "$store_pid"
 case $(cat "$tmp/fdo/out") in
 *ETIMEDOUT*) ok "with ETIMEDOUT" ;;
 *) not_ok "with ETIMEDOUT"; diag "$(cat "$tmp/fdo/out")" ;;
@@ -41,14 +41,13 @@ umount_ckptfs
 mount_ckptfs part_size=5M attr_ttl=0 deadline=5s
 fdo_begin src "$tmp/data" open wct "$mnt/a" write 20000000 slot 1 open wct "$mnt/b" write 20000000 \
 	slot 2 open wct "$mnt/c" write 100 pause close
-kill -STOP "$store_pid"
-wait_for 20 grep -q "^State:.*stopped" "/proc/$store_pid/status"
+freeze "$store_pid"
 began=$(date +%s)
 kill -TERM "$mount_pid"
 expect_log 'the store does not answer in time'
 expect_log '[abc]: '
 mount_ended "SIGTERM ends the daemon"
 diag "after $(($(date +%s) - began)) s"
-kill -CONT "$store_pid"
+thaw "$store_pid"
 fdo_next
 expect_eq "" "$(store_ls a)$(store_ls b)$(store_ls c)" "nothing half written is published"

@@ -74,7 +74,8 @@ store_atexit() {
 
 store_stop() {
 	[ -n "${store_pid:-}" ] || return 0
-	kill "$store_pid" 2>/dev/null && wait "$store_pid" 2>/dev/null
+	kill "$store_pid" 2>/dev/null && thaw "$store_pid" 2>/dev/null
+	wait "$store_pid" 2>/dev/null
 	store_pid=
 }
 
@@ -82,7 +83,7 @@ store_start() {
 	CKPTFS_TEST_KIND=$1; shift
 	store_prog=$(store_program "$CKPTFS_TEST_KIND")
 	: "${store_data:=$tmp/store}" "${store_log:=$tmp/store.log}"
-	[ -n "${store_cleans:-}" ] || at_exit store_atexit
+	[ -n "${store_cleans:-}" ] || at_exit "${mount_name:+use_mount $mount_name; }store_atexit"
 	store_cleans=yes
 	mkdir -p "$store_data"
 	# versitygw and MinIO take a folder for a bucket; storesim makes its own

@@ -9,6 +9,7 @@
 #   lacks GROUP "reason"        the same, but a failure where CKPTFS_REQUIRE (as "interop,sdk") has the group
 #
 # $tmp is a private directory; `at_exit 'command'` runs in reverse order at the end, also on a signal.
+# freeze PID stops a process, thaw PID lets it go on.
 # Every process is started with `spawn` and ended by its pid. The last line tells how long the test took,
 # and how much of that its processes computed.
 
@@ -80,6 +81,14 @@ spawn() {
 	spawned=$!
 	at_exit "kill $spawned 2>/dev/null && wait $spawned 2>/dev/null"
 }
+
+# Stops a process; the kill returns before its threads have stopped, and thaw lets it go on.
+freeze() {
+	kill -STOP "$1"
+	wait_for 60 is_frozen "$1"
+}
+is_frozen() { ! grep -L "^State:.*stopped" /proc/"$1"/task/*/status | grep -q .; }
+thaw() { kill -CONT "$1"; }
 
 # wait_for SECONDS command...: until the command returns 0. The log tells what did not come.
 wait_for() {

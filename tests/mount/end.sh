@@ -47,14 +47,13 @@ store_stop
 start_store
 mount_ckptfs part_size=5M attr_ttl=0 stall_timeout=600s deadline=3s
 fdo_begin open wct "$mnt/open" write 12000000 slot 1 open wct "$mnt/other" write 100 pause close
-kill -STOP "$store_pid"
-wait_for 20 grep -q "^State:.*stopped" "/proc/$store_pid/status"
+freeze "$store_pid"
 kill -TERM "$mount_pid"
 expect_log 'the store does not answer in time'
 expect_log 'open: (not published|its unfinished upload could not be aborted)'
 expect_log 'other: not published'
 mount_ended "with a store that stands still SIGTERM ends the daemon after the deadline"
-kill -CONT "$store_pid"
+thaw "$store_pid"
 fdo_next
 expect_eq "" "$(store_ls open)$(store_ls other)" "nothing half written is published"
 

@@ -12,7 +12,7 @@ echo other | store_put other
 use_mount disk
 mount_ckptfs attr_ttl=60s
 disk=$mnt disk_pid=$mount_pid
-at_exit 'kill -CONT "$disk_pid" 2>/dev/null'
+at_exit 'thaw "$disk_pid" 2>/dev/null'
 use_mount first
 mount_ckptfs part_size=5M memory=64M spill_dir="$disk" attr_ttl=0
 
@@ -24,15 +24,14 @@ holes() {
 fdo_begin src "$tmp/data" open +ct "$mnt/file" $(holes 0 11) pause $(holes 12 17) close
 kill -USR1 "$mount_pid"
 check "some of the file is on the disk" wait_for 10 grep -q 'spilled_bytes=[1-9]' "$mount_log"
-kill -STOP "$disk_pid"
-wait_for 20 grep -q "^State:.*stopped" "/proc/$disk_pid/status"
+freeze "$disk_pid"
 : >"$tmp/fdo/go"
 sleep 2 # memory is full, and the thread that gives it back waits for the disk
 check "the writer waits" kill -0 "$fdo_pid"
 expect_eq other "$(timeout 30 cat "$mnt/other")" "another file is read"
 check "the file that waits has a size" test "$(timeout 30 stat -c %s "$mnt/file")" -gt 62000000
 check "names are listed" timeout 30 ls "$mnt"
-kill -CONT "$disk_pid"
+thaw "$disk_pid"
 wait "$fdo_pid"
 expect_eq "" "$(tr ' ' '\n' <"$tmp/fdo/out" | grep -v '^ok$')" "the writer goes on with the disk"
 for i in $(seq 0 17); do

@@ -12,7 +12,7 @@ head -c 10485760 "$tmp/data" >"$tmp/sent"
 
 # One connection and sixty writers: parts are queued, sent and kept while all of them wait.
 mount_ckptfs part_size=5M memory=64M connections=1 spill_dir="$tmp/spill" attr_ttl=60s
-kill -STOP "$store_pid"
+freeze "$store_pid"
 set --
 for i in $(seq 60); do
 	"$tools/tests/lib/fdo" src "$tmp/small" open +ct "$mnt/w$i" write 6000000 close \
@@ -20,7 +20,7 @@ for i in $(seq 60); do
 	set -- "$@" $!
 done
 sleep 2 # they wait before anything was sent, and so does the thread that gives memory back
-kill -CONT "$store_pid"
+thaw "$store_pid"
 for pid in "$@"; do wait "$pid"; done
 expect_eq "60 ok ok ok ok" "$(cat "$tmp"/end* | sort | uniq -c | sed 's/^ *//')" \
 	"60 writers behind one connection all end"
@@ -37,7 +37,7 @@ holes() {
 mount_ckptfs part_size=5M memory=64M spill=64M spill_dir="$tmp/spill" attr_ttl=0
 fdo_begin src "$tmp/data" slot 1 open wct "$mnt/holes" slot 0 open wct "$mnt/sent" pause \
 	write 10485760 slot 1 $(holes 22) close slot 0 close
-kill -STOP "$store_pid"
+freeze "$store_pid"
 : >"$tmp/fdo/go"
 # The spill is as long as it may be, and then the writer waits for what is sent.
 spilled() { find "/proc/$mount_pid/fd" -lname '*/spill/*' -exec stat -Lc %s {} + 2>/dev/null; }
@@ -45,7 +45,7 @@ spill_is_full() { [ "$(spilled)" -ge 66000000 ] 2>/dev/null; }
 check "the spill becomes full" wait_for 30 spill_is_full
 sleep 1
 check "the writer waits while an upload is under way" kill -0 "$fdo_pid"
-kill -CONT "$store_pid"
+thaw "$store_pid"
 wait "$fdo_pid"
 expect_eq "" "$(tr ' ' '\n' <"$tmp/fdo/out" | grep -v '^ok$')" "and goes on when that has given memory back"
 same "and nothing of the upload is lost" "$tmp/sent" sent

@@ -50,10 +50,10 @@ fdo_ends "ok ok ok ok" "which its publication carries"
 fdo_begin open wct "$mnt/slow" write 5 pause close
 state_is() { [ "$(get user.ckptfs.state "$1" 2>/dev/null)" = "$2" ]; }
 wait_for 60 state_is "$mnt/slow" dirty # and no request is under way
-kill -STOP "$store_pid"
+freeze "$store_pid"
 : >"$tmp/fdo/go"
 check "one whose publication is under way is uploading" wait_for 30 state_is "$mnt/slow" uploading
-kill -CONT "$store_pid"
+thaw "$store_pid"
 fdo_ends "ok ok ok ok" "and ends"
 expect_eq durable "$(get user.ckptfs.state "$mnt/slow")" "then it is durable"
 set_faults put_faults
