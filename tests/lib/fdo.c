@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -179,6 +180,35 @@ static long long do_forkorphan(char **a)
         _exit(0);
 }
 
+static int held_by, hold = -1;
+
+/* A child that holds its copies of all descriptors until `forkend`, then closes them cleanly. */
+static long long do_forkhold(char **a)
+{
+        int go[2];
+        char b;
+        (void)a;
+
+        if (pipe2(go, O_CLOEXEC))
+                return -errno;
+        held_by = fork();
+        if (!held_by) {
+                close(go[1]);
+                _exit(read(go[0], &b, 1) ? 1 : 0);
+        }
+        close(go[0]);
+        hold = go[1];
+        return held_by < 0 ? -errno : 0;
+}
+
+static long long do_forkend(char **a)
+{
+        int status;
+        (void)a;
+        close(TAKE_FD(hold));
+        return waitpid(held_by, &status, 0) < 0 ? -errno : NUMBER + WEXITSTATUS(status);
+}
+
 static void *thread_sleep(void *arg)
 {
         (void)arg;
@@ -208,6 +238,49 @@ static long long do_eat(char **a)
                 *(volatile char *)(p + i) = 1;
         free(p);
         return 0;
+}
+
+/* A write by a thread of its own, which has begun when this returns, and may end whenever. */
+struct late {
+        _Atomic pid_t tid;
+        int at;
+        size_t n;
+};
+
+static void *thread_write(void *arg)
+{
+        struct late *l = arg;
+        CLEANUP(freep) char *p = malloc(l->n);
+        int at = l->at;
+        size_t n = l->n;
+
+        if (p)
+                memset(p, 'x', n);
+        l->tid = gettid();
+        ssize_t k = p ? write(at, p, n) : -1;
+        (void)k;
+        return NULL;
+}
+
+static bool is_writing(pid_t tid)
+{
+        char path[64];
+        int call = -1;
+        snprintf(path, sizeof path, "/proc/self/task/%d/syscall", (int)tid);
+        CLEANUP(fclosep) FILE *f = fopen(path, "re");
+        return f && fscanf(f, "%d", &call) == 1 && call == SYS_write;
+}
+
+static long long do_latewrite(char **a)
+{
+        static struct late l;
+        pthread_t thread;
+
+        l = (struct late){.at = fd, .n = (size_t)number(a[0])};
+        int err = pthread_create(&thread, NULL, thread_write, &l);
+        for (int i = 0; !err && i < 3000 && !(l.tid && is_writing(l.tid)); i++)
+                nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+        return err || is_writing(l.tid) ? -err : -ETIME;
 }
 
 /* As do_open(), by a thread that has ended when the file is used. */
@@ -435,6 +508,9 @@ static const struct {
         {"keepsize", 2, do_keepsize},
         {"forkclose", 0, do_forkclose},
         {"forkorphan", 0, do_forkorphan},
+        {"forkhold", 0, do_forkhold},
+        {"forkend", 0, do_forkend},
+        {"latewrite", 1, do_latewrite},
         {"threads", 1, do_threads},
         {"eat", 1, do_eat},
         {"threadopen", 2, do_threadopen},

@@ -8,6 +8,7 @@ mount_tests = \
 	%D%/bigfile.sh \
 	%D%/chmod_readers.sh \
 	%D%/cli.sh \
+	%D%/close_left.sh \
 	%D%/concurrency.sh \
 	%D%/conflict.sh \
 	%D%/consistency.sh \
@@ -84,6 +85,7 @@ mount_gs_tests = \
 	%D%/gs/basic.sh \
 	%D%/gs/bigfile.sh \
 	%D%/gs/chmod_readers.sh \
+	%D%/gs/close_left.sh \
 	%D%/gs/concurrency.sh \
 	%D%/gs/conflict.sh \
 	%D%/gs/consistency.sh \

@@ -206,6 +206,42 @@ START_TEST(a_writer_that_closed_a_copy_is_still_to_close)
 }
 END_TEST
 
+/* It is alive: it closed the one that it wrote by, and keeps the other for as long as it likes. */
+START_TEST(a_writer_that_holds_another_open_is_not_awaited)
+{
+        holders_wrote(slot, getpid());
+        struct child bystander = child_new();
+        int second = open(name, O_RDWR | O_CLOEXEC);
+        ck_assert_ptr_nonnull(holders_open(&slot, getpid()));
+        close(fd);
+        ck_assert_int_eq(closing(getpid()), CLOSE_LEAVES);
+        child_end(&bystander);
+        ck_assert_int_eq(closing(bystander.pid), CLOSE_LAST);
+        close(second);
+        holders_release(&slot);
+}
+END_TEST
+
+/* An open that came after the look began is not one of those that were counted. */
+START_TEST(an_open_during_the_look_is_looked_at_again)
+{
+        struct procview view = {0};
+        struct holders_look look;
+        holders_wrote(slot, getpid());
+        close(fd);
+        holders_look_begin(&look, slot, getpid(), st.st_ino);
+        int second = open(name, O_RDWR | O_CLOEXEC);
+        ck_assert_ptr_nonnull(holders_open(&slot, getpid()));
+        holders_look_see(&look, &view);
+        ck_assert_int_eq(holders_look_end(&look, slot, true), CLOSE_UNSURE);
+        holders_look_release(&look);
+        procview_release(&view);
+        ck_assert_int_eq(closing(getpid()), CLOSE_LAST);
+        close(second);
+        holders_release(&slot);
+}
+END_TEST
+
 START_TEST(what_was_published_is_no_work_of_who_wrote_it)
 {
         struct child early = child_new();
@@ -312,6 +348,8 @@ int main(void)
         tcase_add_test(t, the_kill_of_one_that_never_wrote_is_a_close);
         tcase_add_test(t, a_writer_that_is_still_to_close_decides);
         tcase_add_test(t, a_writer_that_closed_a_copy_is_still_to_close);
+        tcase_add_test(t, a_writer_that_holds_another_open_is_not_awaited);
+        tcase_add_test(t, an_open_during_the_look_is_looked_at_again);
         tcase_add_test(t, what_was_published_is_no_work_of_who_wrote_it);
         tcase_add_test(t, the_opener_is_never_forgotten);
         tcase_add_test(t, who_goes_on_writing_after_a_kill_publishes);

@@ -25,8 +25,8 @@ struct known {
 
 struct holders {
         pthread_mutex_t mtx;
-        atomic_int last; /* thread that wrote last, or 0 */
-        unsigned opens;
+        atomic_int last;        /* thread that wrote last, or 0 */
+        unsigned opens, opened; /* those that are not over, and all */
         bool killed;
         int last_pid; /* newest process when the file was opened, see newest_process() */
         size_t n, max;
@@ -86,6 +86,7 @@ struct holders *holders_open(struct holders **slot, pid_t pid)
         }
         pthread_mutex_lock(&h->mtx);
         h->opens++;
+        h->opened++;
         struct known *k = know_locked(h, pid);
         if (k)
                 k->opened = true;
@@ -160,6 +161,7 @@ void holders_look_begin(struct holders_look *l, struct holders *h, pid_t tid, in
         *l = (struct holders_look){.tid = tid, .ino = ino};
         pthread_mutex_lock(&h->mtx);
         l->opens = h->opens;
+        l->opened = h->opened;
         l->last_pid = h->last_pid;
         l->known = calloc(h->n + 1, sizeof *l->known);
         for (; l->known && l->n < h->n; l->n++)
@@ -226,17 +228,29 @@ static void note_kill_locked(struct holders *h)
                 h->v[i].heir = false;
 }
 
-static bool is_unclosed_locked(const struct holders *h)
+static bool is_found(const struct holders_look *l, pid_t pid)
+{
+        for (size_t i = 0; i < l->nfound; i++)
+                if (l->found[i] == pid)
+                        return true;
+        return false;
+}
+
+/* Whether a writer is still to close, though it was not seen with the file. One that was seen lives
+ * and has another open, which it may keep for as long as it likes. */
+static bool is_unclosed_locked(const struct holders *h, const struct holders_look *l)
 {
         for (size_t i = 0; i < h->n; i++)
-                if (h->v[i].unclosed)
+                if (h->v[i].unclosed && !is_found(l, h->v[i].pid))
                         return true;
         return false;
 }
 
 /* The kill of one that has nothing to do with what was written is a close like any other. */
-static enum closing decide_locked(struct holders *h, pid_t pid, bool kill, bool held, bool whole)
+static enum closing decide_locked(struct holders *h, const struct holders_look *l, pid_t pid,
+                                  bool whole)
 {
+        bool kill = atomic_load(&l->killed);
         const struct known *k = find_locked(h, pid);
         bool writer = k && (k->opened || k->wrote), heir = k && (k->opened || k->heir);
 
@@ -246,21 +260,16 @@ static enum closing decide_locked(struct holders *h, pid_t pid, bool kill, bool 
         }
         if (h->killed && heir)
                 h->killed = false;
-        if (held)
+        bool held = whole && l->held;
+        if (held && (h->opened == l->opened || h->killed))
                 return CLOSE_LEAVES;
         if (h->killed)
                 return CLOSE_BYSTANDER;
+        if (held) /* what was seen may be an open that was not counted */
+                return CLOSE_UNSURE;
         /* A writer that dies lets go of all its descriptors before it closes them one by one: it
          * holds nothing any more, and is still to say how it ended. */
-        return whole && !writer && is_unclosed_locked(h) ? CLOSE_LEAVES : CLOSE_LAST;
-}
-
-static bool is_found(const struct holders_look *l, pid_t pid)
-{
-        for (size_t i = 0; i < l->nfound; i++)
-                if (l->found[i] == pid)
-                        return true;
-        return false;
+        return whole && !writer && is_unclosed_locked(h, l) ? CLOSE_LEAVES : CLOSE_LAST;
 }
 
 enum closing holders_look_end(struct holders_look *l, struct holders *h, bool whole)
@@ -274,7 +283,7 @@ enum closing holders_look_end(struct holders_look *l, struct holders *h, bool wh
         if (k && whole && !is_found(l, pid)) /* it was no copy */
                 k->unclosed = false;
         forget_last_locked(h); /* its next write is one after this close */
-        enum closing is = decide_locked(h, pid, atomic_load(&l->killed), whole && l->held, whole);
+        enum closing is = decide_locked(h, l, pid, whole);
         pthread_mutex_unlock(&h->mtx);
         return is;
 }

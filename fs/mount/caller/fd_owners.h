@@ -17,11 +17,12 @@ struct holders;
 struct procview;
 
 enum closing {
-        CLOSE_LAST,     /* nobody goes on writing: publish */
-        CLOSE_LEAVES,   /* open elsewhere, or a writer is still to close: that will publish */
-        CLOSE_KILLED,   /* by the kernel, for a writer that a signal ended: publish nothing */
-        CLOSE_BYSTANDER /* by one that only inherited what a killed process wrote: publish nothing
-                         */
+        CLOSE_LAST,      /* nobody goes on writing: publish */
+        CLOSE_LEAVES,    /* open elsewhere, or a writer is still to close: that will publish */
+        CLOSE_KILLED,    /* by the kernel, for a writer that a signal ended: publish nothing */
+        CLOSE_BYSTANDER, /* by one that only inherited what a killed process wrote: publish nothing
+                          */
+        CLOSE_UNSURE     /* what was seen may be of an open that came meanwhile: look again */
 };
 
 /* One more open for writing by the process `pid`, of the file of *slot: made with the first. NULL:
@@ -39,7 +40,8 @@ void holders_published(struct holders *h);
 struct holders_look {
         pid_t tid;
         ino_t ino;
-        unsigned opens;
+        unsigned opens;  /* that are not over, */
+        unsigned opened; /* and all that ever were */
         int last_pid;
         size_t n;
         pid_t *known;

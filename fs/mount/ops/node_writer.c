@@ -33,7 +33,8 @@ struct file *op_file_locked(struct mount *m, struct node *n, const char *key)
         return file_ref(n->file);
 }
 
-/* What was written through a mapping after the last close is published by nobody's close. */
+/* What no close has published when its open ends: it was written through a mapping, or the close
+ * left it to a process that let go of the file without one. */
 struct late {
         struct file_commit commit;
         struct mount *m;
@@ -46,22 +47,24 @@ static void late_done(struct file_commit *c, int err, const struct store_object 
         struct late *l = (struct late *)c;
         (void)err, (void)obj; /* the log has said it, and nobody is left to be told */
 
-        op_file_put(l->m, l->n, l->f);
+        op_file_put(l->m, l->n, l->f, NULL);
         tree_lock(l->m->tree);
         tree_unref_locked(l->m->tree, l->n, 1);
         tree_unlock(l->m->tree);
         free(l);
 }
 
-void op_file_put(struct mount *m, struct node *n, struct file *f)
+void op_file_put(struct mount *m, struct node *n, struct file *f, const struct file_user *u)
 {
         struct file *shown = NULL;
         struct late *l = NULL;
 
         tree_lock(m->tree);
-        bool last = n->nwriters == 1, dirty = last && file_dirty(f);
-        bool killed = dirty && n->holders && holders_killed(n->holders);
-        if (dirty && !killed && (l = malloc(sizeof *l))) {
+        bool last = n->nwriters == 1;
+        bool owes = last ? file_dirty(f) : u && file_owes_end(f, u);
+        bool killed = owes && m->params.on_kill == ON_KILL_ABORT && n->holders &&
+                      holders_killed(n->holders);
+        if (owes && !killed && (l = malloc(sizeof *l))) {
                 *l = (struct late){.commit.done = late_done, .m = m, .n = n, .f = f};
                 tree_pin_locked(n);
                 tree_unlock(m->tree);
@@ -78,9 +81,9 @@ void op_file_put(struct mount *m, struct node *n, struct file *f)
                         tree_remove_locked(m->tree, n);
         }
         tree_unlock(m->tree);
-        if (dirty)
+        if (last && owes)
                 file_abort(f, killed ? -ECANCELED : -ENOMEM);
-        if (killed)
+        if (last && killed)
                 METRIC_ADD(kills_aborted, 1);
         file_unref(shown);
         file_unref(f);

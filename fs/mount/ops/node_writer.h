@@ -10,9 +10,10 @@
 /* The node's file, made if there is none, of the version that the tree knows: with one reference
  * for the caller, who ends it with op_file_put(). `key` is the node's. NULL: no memory. */
 struct file *op_file_locked(struct mount *m, struct node *n, const char *key);
-/* Ends that; the node loses a file that nobody shares, after what it has to publish is published.
- * The node is pinned. */
-void op_file_put(struct mount *m, struct node *n, struct file *f);
+/* Ends that; the node loses a file that nobody shares. What no close has published is published
+ * first, behind the caller: all of it by the last, else what `u` has a part in; NULL: none. The
+ * node is pinned. */
+void op_file_put(struct mount *m, struct node *n, struct file *f, const struct file_user *u);
 /* Whether nobody else shares it. */
 bool op_file_is_last(struct mount *m, const struct node *n);
 

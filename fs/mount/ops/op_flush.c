@@ -20,8 +20,12 @@ struct op_close {
         struct look look;
         fuse_req_t req;
         struct handle *h;
+        unsigned looks; /* before this one */
         struct holders_look holders;
 };
+
+/* Others may open the file without end; then a part of what they write may be published. */
+enum { LOOKS_MOST = 10 };
 
 struct publish {
         struct file_commit commit;
@@ -66,12 +70,16 @@ static void close_see(struct look *l, struct procview *view)
         holders_look_see(&op_close_of(l)->holders, view);
 }
 
+static bool look_at_close(fuse_req_t req, struct handle *h, unsigned looks);
+
 static void close_end(struct look *l, bool whole)
 {
         struct op_close *c = op_close_of(l);
         const struct mount *m = op_mount(c->req);
         enum closing is = holders_look_end(&c->holders, c->h->holders, whole);
 
+        if (is == CLOSE_UNSURE && look_at_close(c->req, c->h, c->looks + 1))
+                return;
         if (is != CLOSE_LEAVES && m->params.on_kill == ON_KILL_PUBLISH)
                 is = CLOSE_LAST;
         if (is == CLOSE_KILLED || is == CLOSE_BYSTANDER) {
@@ -95,29 +103,34 @@ static void close_drop(struct look *l)
         free(c);
 }
 
-void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+/* False: there is no memory, or it was looked at often enough. */
+static bool look_at_close(fuse_req_t req, struct handle *h, unsigned looks)
 {
-        struct mount *m = op_mount(req);
-        struct handle *h = (struct handle *)(uintptr_t)fi->fh;
-        struct op_close *c = NULL;
-        (void)ino;
-
-        if (!h->file || !file_owes_close(h->file, &h->user)) {
-                fuse_reply_err(req, 0);
-                return;
-        }
-        c = calloc(1, sizeof *c);
-        if (!c) {
-                fuse_reply_err(req, ENOMEM);
-                return;
-        }
+        struct op_close *c = looks < LOOKS_MOST ? calloc(1, sizeof *c) : NULL;
+        if (!c)
+                return false;
         c->look.begin = close_begin;
         c->look.see = close_see;
         c->look.end = close_end;
         c->look.drop = close_drop;
         c->req = req;
         c->h = h;
-        looks_add(m->looks, &c->look);
+        c->looks = looks;
+        looks_add(op_mount(req)->looks, &c->look);
+        return true;
+}
+
+void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+        struct handle *h = (struct handle *)(uintptr_t)fi->fh;
+        (void)ino;
+
+        if (!h->file || !file_owes_close(h->file, &h->user)) {
+                fuse_reply_err(req, 0);
+                return;
+        }
+        if (!look_at_close(req, h, 0))
+                fuse_reply_err(req, ENOMEM);
 }
 
 /* The file that is written while this handle only reads, with a reference: NULL when there is none,

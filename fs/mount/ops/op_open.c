@@ -164,7 +164,7 @@ static int attach_file_locked(struct opening *o)
 
 static void detach_file(struct mount *m, struct node *n, struct handle *h)
 {
-        op_file_put(m, n, h->file);
+        op_file_put(m, n, h->file, &h->user);
         tree_lock(m->tree);
         holders_release(&n->holders);
         tree_unlock(m->tree);

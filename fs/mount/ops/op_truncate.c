@@ -33,7 +33,7 @@ struct sizing {
 static void sizing_end(struct sizing *z, int err)
 {
         if (z->by_name && z->resize.file)
-                op_file_put(z->m, z->n, z->resize.file);
+                op_file_put(z->m, z->n, z->resize.file, NULL);
         if (z->by_name)
                 name_lock_drop(z->m, &z->lock);
         else

@@ -165,6 +165,9 @@ bool file_owes(struct file *f, const struct file_user *u);
 /* The same for a close: that publishes only for who wrote since the file was published last. What
  * no handle wrote, by a mapping or by name, is every close's. */
 bool file_owes_close(struct file *f, const struct file_user *u);
+/* Whether the end of an open, which has no close any more, has something to publish: what it wrote
+ * that no close has published. */
+bool file_owes_end(struct file *f, const struct file_user *u);
 /* What follows is written by a mapping, whose handle the kernel does not tell. */
 void file_note_mapped(struct file *f);
 /* The end of the mount: lets a commit under way finish, aborts what is not published, and waits

@@ -270,6 +270,15 @@ bool file_owes_close(struct file *f, const struct file_user *u)
         return owes;
 }
 
+bool file_owes_end(struct file *f, const struct file_user *u)
+{
+        pthread_mutex_lock(&f->mtx);
+        bool its = u->wrote && u->epoch == f->locked.epoch && u->published == f->locked.published;
+        bool owes = its && f->locked.dirty && !f->locked.unlinked && !f->locked.err;
+        pthread_mutex_unlock(&f->mtx);
+        return owes;
+}
+
 void file_note_mapped(struct file *f)
 {
         pthread_mutex_lock(&f->mtx);
