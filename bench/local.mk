@@ -24,7 +24,7 @@ endif
 EXTRA_DIST += %D%/dev/dev_cuda.cu
 if WITH_CUDA
 %C%_libbench_la_LIBADD += %D%/dev/dev_cuda.lo $(CUDA_LIBS)
-%D%/dev/dev_cuda.lo: %D%/dev/dev_cuda.cu bench/core/dev.h bench/data/pattern_word.h config.h
+%D%/dev/dev_cuda.lo: %D%/dev/dev_cuda.cu bench/core/dev.h bench/core/pattern_word.h config.h
 	@$(MKDIR_P) %D%/dev
 	$(AM_V_GEN)$(LIBTOOL) --silent --tag=CC --mode=compile $(NVCC) $(NVCCFLAGS) --compiler-options -Wall,-Wextra \
 		-I$(top_srcdir) -include config.h $(CUDA_CFLAGS) -c $(srcdir)/%D%/dev/dev_cuda.cu -o $@

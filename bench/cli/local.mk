@@ -8,6 +8,8 @@ bench_libbench_la_SOURCES += \
 	%D%/interpolate.h \
 	%D%/prepare_nvme.c \
 	%D%/prepare_nvme.h \
+	%D%/results.c \
+	%D%/results.h \
 	%D%/run.c \
 	%D%/scenario.c \
 	%D%/suite.c \

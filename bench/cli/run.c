@@ -14,7 +14,8 @@
 #include "bench/cli/sysinfo.h"
 #include "bench/format/format.h"
 #include "bench/data/preflight.h"
-#include "bench/report/results.h"
+#include "bench/cli/results.h"
+#include "bench/cli/sweep.h"
 #include "bench/measure/job_monitor.h"
 
 #include "base/banned.h"

@@ -13,6 +13,9 @@ bench_libbench_la_SOURCES += \
 	%D%/keys.c \
 	%D%/keys.def \
 	%D%/keys.h \
+	%D%/pattern.c \
+	%D%/pattern.h \
+	%D%/pattern_word.h \
 	%D%/progress.c \
 	%D%/progress.h \
 	%D%/run.h \

@@ -13,11 +13,11 @@
 
 #include "base/text/json.h"
 #include "bench/core/coll.h"
-#include "bench/report/doc.h"
 #include "bench/core/keys.h"
-#include "bench/cli/sweep.h"
 
+struct doc;
 struct needs;
+struct sweep;
 
 enum { RUN_FORMAT_VERSION = 1 };
 #define RUN_FORMAT "ckptbench-run"

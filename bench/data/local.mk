@@ -5,13 +5,10 @@ bench_libbench_la_SOURCES += \
 	%D%/model.h \
 	%D%/model_keys.c \
 	%D%/model_keys.h \
-	%D%/pattern.c \
-	%D%/pattern.h \
-	%D%/pattern_word.h \
 	%D%/payload.c \
 	%D%/payload.h \
 	%D%/payload_dev.c \
-	%D%/payload_dev.h \
+	%D%/payload_int.h \
 	%D%/preflight.c \
 	%D%/preflight.h \
 	%D%/run_name.c \

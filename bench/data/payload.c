@@ -12,7 +12,7 @@
 #include "bench/dev/dev_places.h"
 #include "bench/core/keys.h"
 #include "bench/data/preflight.h"
-#include "bench/data/payload_dev.h"
+#include "bench/data/payload_int.h"
 #include "bench/core/stop.h"
 
 #include "base/banned.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* payload_dev.c: see payload_dev.h.
+/* payload_dev.c: see payload_int.h.
  *
  * A save asks for blocks and gets them copied to its buffers, the next one while it writes the one
  * before; a load hands blocks in, each of which is copied while it reads the next. Patterns are
  * made and checked on the device, run by run, and only a format's own bytes on the host. */
-#include "bench/data/payload_dev.h"
+#include "bench/data/payload_int.h"
 
 #include <errno.h>
 #include <string.h>

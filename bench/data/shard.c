@@ -9,8 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
-#include "bench/data/pattern.h"
-#include "bench/data/pattern_word.h"
+#include "bench/core/pattern.h"
+#include "bench/core/pattern_word.h"
 
 #include "base/banned.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "bench/core/dev.h"
-#include "bench/data/pattern_word.h"
+#include "bench/core/pattern_word.h"
 
 #include "base/banned.h"
 

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "bench/format/layout.h"
+#include "bench/format/torch.h"
 
 #include "base/banned.h"
 
@@ -15,19 +16,6 @@ const struct format formats[] = {
         [FORMAT_TORCH] = {"torch", ".ckpt", torch_wrap},
         [FORMAT_DCP] = {"dcp", ".distcp", dcp_wrap},
 };
-
-unsigned piece_shape(const struct shard_piece *p, uint64_t shape[2])
-{
-        uint64_t row = p->cols * p->elem;
-
-        shape[1] = p->cols;
-        if (p->cols == 1 || p->tensor_off % row || p->len % row) {
-                shape[0] = p->len / p->elem;
-                return 1;
-        }
-        shape[0] = p->len / row;
-        return 2;
-}
 
 int raw_wrap(struct shard *s)
 {

@@ -32,9 +32,5 @@ extern const struct format formats[];
 
 int raw_wrap(struct shard *s);
 int safetensors_wrap(struct shard *s);
-int torch_wrap(struct shard *s);
-
-/* The shape in which a piece is stored: whole rows as such, else its elements; dims is 1 or 2. */
-unsigned piece_shape(const struct shard_piece *p, uint64_t shape[2]);
 
 #endif

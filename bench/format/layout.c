@@ -81,3 +81,16 @@ void layout_release(struct layout *l)
         buf_release(&l->text);
         *l = (struct layout)LAYOUT_INIT;
 }
+
+unsigned piece_shape(const struct shard_piece *p, uint64_t shape[2])
+{
+        uint64_t row = p->cols * p->elem;
+
+        shape[1] = p->cols;
+        if (p->cols == 1 || p->tensor_off % row || p->len % row) {
+                shape[0] = p->len / p->elem;
+                return 1;
+        }
+        shape[0] = p->len / row;
+        return 2;
+}

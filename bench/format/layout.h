@@ -29,4 +29,7 @@ void layout_piece(struct layout *l, const struct shard_piece *piece);
 int layout_take(struct layout *l, struct shard *s);
 void layout_release(struct layout *l);
 
+/* The shape in which a piece is stored: whole rows as such, else its elements; dims is 1 or 2. */
+unsigned piece_shape(const struct shard_piece *p, uint64_t shape[2]);
+
 #endif

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "bench/format/format.h"
 #include "bench/format/pickle.h"
 #include "bench/format/zip.h"
 

@@ -12,4 +12,7 @@ void torch_pickle_ints(struct buf *b, const uint64_t *v, unsigned n);
  * the checksums are 0: to learn where things lie. */
 void torch_save_tensor(struct layout *l, const struct shard *s, const struct shard_piece *p);
 
+/* See format.h. */
+int torch_wrap(struct shard *s);
+
 #endif

@@ -8,8 +8,6 @@ bench_libbench_la_SOURCES += \
 	%D%/plot.h \
 	%D%/report.c \
 	%D%/report.h \
-	%D%/results.c \
-	%D%/results.h \
 	%D%/shards_page.c \
 	%D%/shards_table.c \
 	%D%/shards_table.h \

@@ -13,7 +13,7 @@
 #include "bench/core/cpu.h"
 #include "bench/format/read.h"
 #include "bench/measure/measure.h"
-#include "bench/data/pattern.h"
+#include "bench/core/pattern.h"
 #include "bench/core/run.h"
 #include "bench/report/shards_table.h"
 #include "bench/measure/stats.h"

@@ -17,6 +17,7 @@
 #include "bench/data/preflight.h"
 #include "bench/data/payload.h"
 #include "bench/core/run.h"
+#include "bench/report/doc.h"
 #include "bench/scenario/async/async.h"
 #include "bench/measure/stats.h"
 #include "bench/measure/timed.h"

@@ -19,6 +19,7 @@
 #include "bench/scenario/mount_vs_store.h"
 #include "bench/measure/stats.h"
 #include "bench/core/stop.h"
+#include "bench/report/doc.h"
 
 #include "base/banned.h"
 

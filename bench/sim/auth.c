@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "base/sign_v4.h"
+#include "base/sign/sign_v4.h"
 #include "bench/sim/gs/gs.h"
 #include "bench/sim/identity/identity_i.h"
 #include "bench/sim/s3/s3.h"

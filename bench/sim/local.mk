@@ -4,9 +4,9 @@ bin_PROGRAMS += storesim
 # All but main(): tests link it too.
 noinst_LTLIBRARIES += %D%/libsim.la
 %C%_libsim_la_SOURCES = \
-	bench/data/pattern.c \
-	bench/data/pattern.h \
-	bench/data/pattern_word.h \
+	bench/core/pattern.c \
+	bench/core/pattern.h \
+	bench/core/pattern_word.h \
 	%D%/auth.c \
 	$(NULL)
 include %D%/gs/local.mk

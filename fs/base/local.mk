@@ -20,12 +20,9 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/params_doc.c \
 	%D%/pool.c \
 	%D%/pool.h \
-	%D%/sign_rs256.c \
-	%D%/sign_rs256.h \
-	%D%/sign_v4.c \
-	%D%/sign_v4.h \
 	$(NULL)
 include %D%/record/local.mk
+include %D%/sign/local.mk
 include %D%/text/local.mk
 %C%_libbase_la_CFLAGS = $(AM_CFLAGS) $(CRYPTO_CFLAGS) $(ISAL_CFLAGS) $(CJSON_CFLAGS) $(YAML_CFLAGS) \
 	$(EXPAT_CFLAGS)

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "store/cred/cred_int.h"
-#include "base/sign_rs256.h"
+#include "base/sign/sign_rs256.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"

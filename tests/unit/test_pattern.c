@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/digest.h"
-#include "bench/data/pattern.h"
-#include "bench/data/pattern_word.h"
+#include "bench/core/pattern.h"
+#include "bench/core/pattern_word.h"
 #include "bench/sim/store/null.h"
 #include "base/banned.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/data/payload_dev.h"
+#include "bench/data/payload_int.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"

@@ -4,7 +4,7 @@
  * s3: S3 API reference, "Authenticating Requests: Using the Authorization Header", its four
  * examples. suite: aws-sig-v4-test-suite; of it what S3 signs in the same way (S3 does not
  * normalise paths). */
-#include "base/sign_v4.h"
+#include "base/sign/sign_v4.h"
 
 #include <errno.h>
 #include <string.h>

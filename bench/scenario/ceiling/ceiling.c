@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "bench/core/cpu.h"
 #include "bench/core/run.h"
+#include "bench/report/doc.h"
 #include "bench/measure/stats.h"
 #include "bench/core/stop.h"
 

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "bench/scenario/ceiling/ceiling.h"
 #include "bench/core/coll.h"
-#include "bench/data/pattern.h"
+#include "bench/core/pattern.h"
 #include "bench/core/stop.h"
 #include "bench/measure/timed.h"
 

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "bench/scenario/ceiling/ceiling.h"
 #include "bench/scenario/ceiling/ceiling_fuse.h"
-#include "bench/data/pattern.h"
+#include "bench/core/pattern.h"
 #include "bench/core/stop.h"
 
 #include "base/banned.h"

@@ -19,6 +19,7 @@
 #include "bench/measure/measure.h"
 #include "bench/data/preflight.h"
 #include "bench/core/run.h"
+#include "bench/report/doc.h"
 #include "bench/scenario/dataset/image.h"
 #include "bench/scenario/dataset/sample_source.h"
 #include "bench/scenario/dataset/sample.h"

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "bench/format/format.h"
+#include "bench/format/torch.h"
 #include "bench/data/run_name.h"
 #include "bench/core/io.h"
 #include "bench/data/payload.h"

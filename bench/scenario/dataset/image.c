@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "bench/data/pattern.h"
+#include "bench/core/pattern.h"
 
 #include "base/banned.h"
 

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "bench/format/format.h"
+#include "bench/format/torch.h"
 #include "bench/data/model_keys.h"
 #include "bench/data/preflight.h"
 #include "bench/report/shards_table.h"

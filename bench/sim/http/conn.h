@@ -13,8 +13,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "bench/core/clock.h"
 #include "bench/sim/http/request.h"
-#include "bench/sim/http/server.h"
+#include "bench/sim/http/server_config.h"
 #include "bench/sim/http/shape.h"
 
 struct tls;
@@ -88,7 +89,5 @@ ssize_t conn_drop(struct conn *c, size_t n, enum step *step);
 ssize_t conn_write(struct conn *c, const void *p, size_t n, bool more, enum step *step);
 /* From a file, without looking at the bytes; plain connections only. */
 ssize_t conn_sendfile(struct conn *c, int fd, uint64_t off, size_t n, enum step *step);
-
-uint64_t clock_ns(void);
 
 #endif

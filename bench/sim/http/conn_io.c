@@ -12,14 +12,6 @@
 /* Fewer wake-ups while a large body comes in. */
 enum { LOW_WATER = 256 << 10 };
 
-uint64_t clock_ns(void)
-{
-        struct timespec now;
-
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static ssize_t plain(ssize_t n, enum step would, enum step *step)
 {
         if (n >= 0)

@@ -18,6 +18,7 @@ bench_sim_libsim_la_SOURCES += \
 	%D%/request_log.h \
 	%D%/server.c \
 	%D%/server.h \
+	%D%/server_config.h \
 	%D%/shape.h \
 	%D%/tls.c \
 	%D%/tls.h \

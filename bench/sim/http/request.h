@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "base/sign_v4.h"
+#include "base/sign/sign_v4.h"
 #include "base/text/uri.h"
 #include "bench/sim/http/chunked.h"
 #include "bench/sim/store/data.h"

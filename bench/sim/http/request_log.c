@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "bench/sim/http/conn.h"
+#include "bench/core/clock.h"
+#include "bench/sim/http/request.h"
+
 #include "base/banned.h"
 
 struct request_log {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/sign_v4.h"
+#include "base/sign/sign_v4.h"
 #include "bench/sim/identity/identity_i.h"
 #include "bench/sim/identity/jwt.h"
 #include "base/banned.h"

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
-#include "base/sign_v4.h"
+#include "base/sign/sign_v4.h"
 #include "bench/sim/identity/identity_i.h"
 #include "base/banned.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/digest.h"
-#include "bench/data/pattern.h"
+#include "bench/core/pattern.h"
 #include "base/banned.h"
 
 /* Periods in memory. More make longer system calls, fewer stay in the cache; sending these is

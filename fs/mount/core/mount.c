@@ -10,18 +10,9 @@
 
 #include "base/cleanup.h"
 #include "base/text/utf8.h"
-#include "mount/rename/orphan.h"
-#include "mount/daemon/shutdown_timer.h"
-#include "mount/ops/node_writer.h"
-#include "mount/rename/attr_sync.h"
-#include "mount/daemon/mem_reclaim.h"
-#include "mount/write/spill.h"
 
 #include "base/banned.h"
 
-/* Of each file, what was sent first stays in memory: most files are smaller, and in those that are
- * not, a header may be written last. */
-enum { KEEP_MOST = 32 << 20 };
 enum { BLOCK_SIZE = 1 << 20 }; /* st_blksize: buffered writers then write whole requests */
 
 static int64_t clock_ns(clockid_t id)
@@ -51,107 +42,6 @@ struct node_info mount_info(const struct store_object *obj)
 int64_t mount_now_ns(void)
 {
         return clock_ns(CLOCK_REALTIME) / 1000000000 * 1000000000;
-}
-
-/* Enough for every connection while the slowest holds the reader up, but no more than half of the
- * memory. */
-static uint64_t window_of(const struct params *p)
-{
-        uint64_t want = 2 * p->connections * p->read_size;
-        return want < p->memory / 2 ? want : p->memory / 2;
-}
-
-int mount_init(struct mount *m, struct store *store)
-{
-        const struct params *p = &m->params;
-
-        m->store = store;
-        file_tally_init(&m->tally);
-        claims_init(&m->claims);
-        ahead_init(m);
-        m->mounted_ns = clock_ns(CLOCK_REALTIME);
-        m->uid = p->uid == UINT32_MAX ? geteuid() : (uid_t)p->uid;
-        m->gid = p->gid == UINT32_MAX ? getegid() : (gid_t)p->gid;
-        /* A buffer of each thread is no file's. */
-        m->pool = pool_new(p->memory + p->threads * (POOL_BUF_SIZE + POOL_BUF_TAIL));
-        m->tree = tree_new((int64_t)p->attr_ttl * 1000000);
-        m->spill = spill_new(p->spill_dir, p->spill);
-        if (!m->pool || !m->tree || !m->spill || park_init(m))
-                return -ENOMEM;
-        m->file_env = (struct file_env){
-                .store = store,
-                .pool = m->pool,
-                .spill = m->spill,
-                .plan = part_plan(p->part_size, p->memory),
-                .size_max = store_object_max(store),
-                .reader = &m->reader_env,
-                .tally = &m->tally,
-                .claims = &m->claims,
-                .keep = p->memory / 16 < KEEP_MOST ? p->memory / 16 : KEEP_MOST,
-                .owner = m,
-                .meta = op_file_meta,
-                .published = op_file_published,
-                .gone = op_file_gone,
-        };
-        m->reader_env = (struct reader_env){
-                .store = store,
-                .pool = m->pool,
-                .read_size = p->read_size,
-                .max_window = window_of(p),
-        };
-        m->relief = relief_start(m->pool, m->tree, &m->tally, p->memory);
-        return m->relief ? 0 : -ENOMEM;
-}
-
-/* Takes the file out of some node: NULL when there is none. */
-static struct file *next_file(struct mount *m)
-{
-        struct file *f = NULL;
-
-        tree_lock(m->tree);
-        for (struct node *n = tree_open_list_locked(m->tree); n; n = n->open_next) {
-                if (!n->file)
-                        continue;
-                f = TAKE_PTR(n->file);
-                tree_note_open_locked(m->tree, n);
-                break;
-        }
-        tree_unlock(m->tree);
-        return f;
-}
-
-void mount_finish(struct mount *m)
-{
-        struct file *f;
-        if (!m->curfew)
-                m->curfew = curfew_start(m->store, (unsigned)m->params.deadline);
-        while ((f = next_file(m))) {
-                file_shutdown(f);
-                file_unref(f);
-        }
-        amend_finish(m);
-}
-
-void mount_release(struct mount *m)
-{
-        if (m->tree)
-                mount_finish(m);
-        relief_stop(m->relief);
-        if (m->tree)
-                file_tally_wait(&m->tally);
-        if (m->tree)
-                amend_finish(m);
-        if (m->park)
-                park_release(m);
-        curfew_end(m->curfew);
-        store_close(m->store);
-        relief_free(m->relief);
-        tree_free(m->tree);
-        spill_free(m->spill);
-        pool_free(m->pool);
-        free(m->url);
-        free(m->mountpoint);
-        params_release(&m->params);
 }
 
 mode_t mount_mode_locked(const struct mount *m, const struct node *n)

@@ -10,13 +10,13 @@
 
 #include "base/params.h"
 #include "base/pool.h"
-#include "mount/ops/stat_prefetch.h"
 #include "mount/write/claim.h"
 #include "mount/write/wfile.h"
 #include "mount/read/reader.h"
 #include "mount/tree/tree.h"
 #include "store.h"
 
+struct ahead;
 struct curfew;
 struct fuse_session;
 struct handle;
@@ -52,9 +52,9 @@ struct mount {
         struct {
                 pid_t v[MOUNT_SENT_BACK]; /* threads, or 0 */
                 unsigned n, next;
-        } sent_back;        /* to look a name up anew, see heir.h; tree's lock */
-        struct ahead ahead; /* names asked for ahead; tree's lock */
-        unsigned amends;    /* changes of attributes that are on their way, or wait; tree's lock */
+        } sent_back;         /* to look a name up anew, see heir.h; tree's lock */
+        struct ahead *ahead; /* names asked for ahead */
+        unsigned amends;     /* changes of attributes that are on their way, or wait; tree's lock */
         struct handle *handles; /* open files, see op.h; guarded by the tree's lock */
         struct looks *looks;    /* at closes; NULL before the session has begun */
         struct file_env file_env;
@@ -66,15 +66,6 @@ struct mount {
         dev_t dev;          /* of the mount, 0 until it stands */
         int64_t mounted_ns; /* shown as the times of directories */
 };
-
-/* Builds all of it for an opened store, which it takes over. params, url and mountpoint are set. 0
- * or -ENOMEM. */
-int mount_init(struct mount *m, struct store *store);
-/* Ends what is being written: commits under way finish, the rest is aborted. Blocks, at most for
- * the option `deadline` from its first call on. */
-void mount_finish(struct mount *m);
-/* The same, then closes the store and frees everything. */
-void mount_release(struct mount *m);
 
 /* The time now in whole seconds: as what a store says in its heads, so that times do not go back
  * when it is asked. */

@@ -2,6 +2,8 @@
 fs_mount_libmount_la_SOURCES += \
 	%D%/mem_reclaim.c \
 	%D%/mem_reclaim.h \
+	%D%/mount_life.c \
+	%D%/mount_life.h \
 	%D%/mountpoint.c \
 	%D%/mountpoint.h \
 	%D%/session.c \

@@ -17,6 +17,7 @@
 #include "base/params.h"
 #include "mount/core/stats_log.h"
 #include "mount/core/mount.h"
+#include "mount/daemon/mount_life.h"
 #include "mount/daemon/mountpoint.h"
 #include "mount/rename/rename.h"
 #include "mount/daemon/session.h"

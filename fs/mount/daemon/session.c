@@ -47,13 +47,6 @@ struct session {
         int wake[2]; /* a byte here ends session_wait() */
 };
 
-static _Thread_local struct pool_buf *current;
-
-struct pool_buf *session_buffer(void)
-{
-        return current;
-}
-
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
         const struct mount *m = userdata;
@@ -250,20 +243,21 @@ static struct pool_buf *get_buffer(struct pool *pool)
         return b;
 }
 
-/* Receives a request and handles it: false at the end of the session. */
-static bool take_request(struct session *s)
+/* Receives a request into *buf and handles it: false at the end of the session. */
+static bool take_request(struct session *s, struct pool_buf **buf)
 {
-        struct fuse_buf fb = {.mem = current->data + PAGE - WRITE_HEADER};
+        struct fuse_buf fb = {.mem = (*buf)->data + PAGE - WRITE_HEADER};
         int n = fuse_session_receive_buf(s->fuse, &fb);
 
         if (n == -EINTR)
                 return true;
         if (n <= 0)
                 return false;
+        op_received_in(*buf);
         fuse_session_process_buf(s->fuse, &fb);
-        if (atomic_load_explicit(&current->refs, memory_order_acquire) > 1) {
-                pool_unref(current);
-                current = get_buffer(s->m->pool);
+        if (atomic_load_explicit(&(*buf)->refs, memory_order_acquire) > 1) {
+                pool_unref(*buf);
+                *buf = get_buffer(s->m->pool);
         }
         return true;
 }
@@ -271,12 +265,11 @@ static bool take_request(struct session *s)
 static void *take_requests(void *arg)
 {
         struct session *s = arg;
+        struct pool_buf *buf = get_buffer(s->m->pool);
 
-        current = get_buffer(s->m->pool);
-        while (!fuse_session_exited(s->fuse) && take_request(s))
+        while (!fuse_session_exited(s->fuse) && take_request(s, &buf))
                 ;
-        pool_unref(current);
-        current = NULL;
+        pool_unref(buf);
         fuse_session_exit(s->fuse);
         ssize_t put = write(s->wake[1], "", 1);
         (void)put; /* a full pipe has woken the waiter already */
@@ -288,10 +281,9 @@ static void *take_requests(void *arg)
  * process behind that nobody can end, were we killed meanwhile. */
 static void answer_greeting(struct session *s)
 {
-        current = get_buffer(s->m->pool);
-        take_request(s);
-        pool_unref(current);
-        current = NULL;
+        struct pool_buf *buf = get_buffer(s->m->pool);
+        take_request(s, &buf);
+        pool_unref(buf);
         raise_read_ahead(s->m);
 }
 

@@ -6,7 +6,6 @@
 #include <stddef.h>
 
 struct mount;
-struct pool_buf;
 struct session;
 
 /* Mounts on m->mountpoint. `m` must outlive the session. 0 or a negative errno with one line in
@@ -25,9 +24,5 @@ void session_stop(struct session *s);
 /* Unmounts if need be and frees: after the store is closed, whose callbacks reply through the
  * session. NULL is fine. */
 void session_free(struct session *s);
-
-/* The pool buffer that the request being handled by this thread came in; borrowed: take a reference
- * to keep it. */
-struct pool_buf *session_buffer(void);
 
 #endif

@@ -62,6 +62,9 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
 void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t off,
                   struct fuse_file_info *fi);
+/* The requests of this thread come in this buffer of the pool, which the caller keeps for as long;
+ * who needs it longer takes a reference. */
+void op_received_in(struct pool_buf *buf);
 
 /* op_flush.c: when they are published */
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
@@ -156,7 +159,7 @@ void op_ask(struct op_ask *a);
  * the node's, so that the kernel looks the name up anew and opens again. */
 void op_ask_version(struct op_ask *a);
 /* Whether an open need not ask. The tree is locked. */
-bool op_open_known_locked(const struct node *n, int flags);
+bool op_open_known_locked(const struct mount *m, const struct node *n, int flags);
 
 /* A change of attributes, from request to reply. */
 struct op_edit {

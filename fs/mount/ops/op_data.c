@@ -12,9 +12,15 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "mount/caller/fd_owners.h"
-#include "mount/daemon/session.h"
 
 #include "base/banned.h"
+
+static _Thread_local struct pool_buf *received; /* of this thread's request */
+
+void op_received_in(struct pool_buf *buf)
+{
+        received = buf;
+}
 
 static struct handle *op_handle(const struct fuse_file_info *fi)
 {
@@ -292,7 +298,7 @@ static void defer_write(fuse_req_t req, struct mount *m, struct handle *h, const
                 fuse_reply_err(req, ENOMEM);
                 return;
         }
-        w->buf = pool_ref(session_buffer());
+        w->buf = pool_ref(received);
         write_or_defer(w);
 }
 
@@ -312,7 +318,7 @@ void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t 
         if (waits_with_few(req, m, h, b, off, fi))
                 return;
         int err = file_write(h->file, &h->user, is_append(fi), (uint64_t)off, b->mem, b->size,
-                             session_buffer());
+                             received);
         if (err == -EAGAIN) {
                 defer_write(req, m, h, b, off, fi);
         } else if (err) {

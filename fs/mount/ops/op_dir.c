@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "mount/ops/stat_prefetch.h"
 #include "mount/tree/listing.h"
 
 #include "base/banned.h"

@@ -34,7 +34,7 @@ void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e
 
 bool op_known_locked(const struct mount *m, const struct node *n)
 {
-        if (tree_changes_locked(n))
+        if (tree_changes_locked(m->tree, n))
                 return true;
         return m->params.consistency != STRICT && n->attr_known && tree_fresh_locked(n);
 }
@@ -92,7 +92,7 @@ static int take_told_locked(struct op_ask *a, const struct node_info *info)
 {
         struct node *n = a->n;
 
-        if (tree_ahead_locked(n, info->asked_ns) || name_lock_rests_locked(a->m, n)) {
+        if (tree_ahead_locked(a->m->tree, n, info->asked_ns) || name_lock_rests_locked(a->m, n)) {
                 tree_learn_attr_locked(n, info); /* the rest is newer here */
                 return 0;
         }
@@ -107,7 +107,8 @@ static int take_told_locked(struct op_ask *a, const struct node_info *info)
 static int take_none(struct op_ask *a)
 {
         tree_lock(a->m->tree);
-        bool ahead = tree_ahead_locked(a->n, a->begun) || name_lock_rests_locked(a->m, a->n);
+        bool ahead =
+                tree_ahead_locked(a->m->tree, a->n, a->begun) || name_lock_rests_locked(a->m, a->n);
         int err = ahead ? 0 : take_other_locked(a, true);
         tree_unlock(a->m->tree);
         return err;
@@ -195,9 +196,9 @@ void op_ask_version(struct op_ask *a)
         amend_wait(a->m, a->n, &a->idle);
 }
 
-bool op_open_known_locked(const struct node *n, int flags)
+bool op_open_known_locked(const struct mount *m, const struct node *n, int flags)
 {
-        return (n->file && tree_changes_locked(n)) || n->unlinked ||
+        return (n->file && tree_changes_locked(m->tree, n)) || n->unlinked ||
                (flags & O_TRUNC && n->attr_known && !n->amend);
 }
 

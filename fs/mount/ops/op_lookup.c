@@ -6,6 +6,7 @@
  * request a step. Where names were looked for in vain, as programs do that make many files, one
  * listing of what begins with the name answers for both. */
 #include "mount/ops/lookup_int.h"
+#include "mount/ops/stat_prefetch.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -131,7 +132,7 @@ static void lookup_absent(struct lookup *l)
                   tree_has_unpublished_locked(l->m->tree, n))) {
                 tree_pin_locked(n);
                 op_entry_locked(l->m, n, &e);
-        } else if (n && !tree_changes_locked(n))
+        } else if (n && !tree_changes_locked(l->m->tree, n))
                 tree_remove_locked(l->m->tree, n);
         tree_unlock(l->m->tree);
         fuse_reply_entry(l->req, &e);

@@ -476,7 +476,7 @@ static void open_granted(struct name_lock *p)
 
         tree_lock(o->m->tree);
         o->key = tree_key_locked(n);
-        bool gone = is_gone_locked(o), known = gone || op_open_known_locked(n, o->fi.flags);
+        bool gone = is_gone_locked(o), known = gone || op_open_known_locked(o->m, n, o->fi.flags);
         tree_unlock(o->m->tree);
         if (gone && open_heir(o))
                 return;

@@ -3,24 +3,46 @@
 #include "mount/ops/stat_prefetch.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "mount/ops/lookup_int.h"
+#include "mount/tree/readdir_history.h"
 
 #include "base/banned.h"
 
 /* Requests at once, as many as the store takes together: no other request waits for long. */
 enum { FLYING_LEAST = 8, FLYING_MOST = ROLL_MOST };
 
-void ahead_init(struct mount *m)
-{
-        uint64_t most = m->params.connections;
+enum { AHEAD_KEPT = 256, AHEAD_ROLLS = 16 << 20 };
 
-        m->ahead.rolls.most = AHEAD_ROLLS;
-        m->ahead.most = most < FLYING_LEAST  ? FLYING_LEAST
-                        : most > FLYING_MOST ? FLYING_MOST
-                                             : (unsigned)most;
+struct ahead {
+        struct rolls rolls;
+        struct lookup *flying;
+        unsigned nflying, most;
+        int64_t took_ns;               /* what a request takes */
+        struct node *kept[AHEAD_KEPT]; /* pinned until they are looked at, the oldest at `turn` */
+        unsigned turn;
+};
+
+struct ahead *ahead_new(const struct params *p)
+{
+        struct ahead *a = calloc(1, sizeof *a);
+        uint64_t most = p->connections;
+
+        if (!a)
+                return NULL;
+        a->rolls.most = AHEAD_ROLLS;
+        a->most = most < FLYING_LEAST  ? FLYING_LEAST
+                  : most > FLYING_MOST ? FLYING_MOST
+                                       : (unsigned)most;
+        return a;
+}
+
+void ahead_free(struct ahead *a)
+{
+        free(a);
 }
 
 static int64_t ttl_ns(const struct mount *m)
@@ -31,7 +53,7 @@ static int64_t ttl_ns(const struct mount *m)
 void ahead_list_locked(struct mount *m, struct node *dir, const void *teller)
 {
         if (m->params.consistency != STRICT && m->params.attr_ttl)
-                roll_begin(&m->ahead.rolls, &dir->roll, teller);
+                roll_begin(&m->ahead->rolls, &dir->roll, teller);
 }
 
 void ahead_tell_locked(struct node *dir, const void *teller, uint64_t off, const char *name,
@@ -42,7 +64,7 @@ void ahead_tell_locked(struct node *dir, const void *teller, uint64_t off, const
 
 static struct lookup *flying_locked(const struct mount *m, const struct node *dir, const char *name)
 {
-        struct lookup *l = m->ahead.flying;
+        struct lookup *l = m->ahead->flying;
         while (l && (l->parent != dir || strcmp(l->name, name)))
                 l = l->flying_next;
         return l;
@@ -65,9 +87,9 @@ static struct lookup *begin_locked(struct mount *m, struct node *dir, const char
                 return NULL;
         l->was_dir = l->marker = is_dir;
         tree_pin_locked(dir);
-        l->flying_next = m->ahead.flying;
-        m->ahead.flying = l;
-        m->ahead.nflying++;
+        l->flying_next = m->ahead->flying;
+        m->ahead->flying = l;
+        m->ahead->nflying++;
         roll_asked(dir->roll);
         return l;
 }
@@ -76,7 +98,7 @@ struct lookup *ahead_look_locked(struct mount *m, struct node *dir, const char *
                                  struct node *n, bool known, bool *was_dir)
 {
         struct lookup *list = NULL, **last = &list;
-        int64_t spare = ttl_ns(m) / 2 - m->ahead.took_ns;
+        int64_t spare = ttl_ns(m) / 2 - m->ahead->took_ns;
         bool is_dir;
 
         if (!dir->roll)
@@ -86,7 +108,7 @@ struct lookup *ahead_look_locked(struct mount *m, struct node *dir, const char *
                 n->ahead = false;
         struct walk *w = roll_look(dir->roll, tree_ino_locked(m->tree, dir, name), tree_now_ns(),
                                    hit, was_dir);
-        while (w && spare > 0 && m->ahead.nflying < m->ahead.most) {
+        while (w && spare > 0 && m->ahead->nflying < m->ahead->most) {
                 const char *next = roll_next(dir->roll, w, spare, &is_dir);
                 if (!next)
                         break;
@@ -134,7 +156,7 @@ static bool holds_locked(const struct lookup *l, const struct node *n)
 /* The node stays for who comes to look at it. */
 static void keep_locked(struct mount *m, struct node *n)
 {
-        struct node **kept = &m->ahead.kept[m->ahead.turn++ % AHEAD_KEPT];
+        struct node **kept = &m->ahead->kept[m->ahead->turn++ % AHEAD_KEPT];
         if (*kept)
                 tree_unref_locked(m->tree, *kept, 1);
         *kept = n;
@@ -162,15 +184,15 @@ static void take_locked(const struct lookup *l, struct node_info *info)
 void ahead_end(struct lookup *l, int err, struct node_info *info)
 {
         struct mount *m = l->m;
-        struct lookup **pp = &m->ahead.flying;
+        struct lookup **pp = &m->ahead->flying;
 
         tree_lock(m->tree);
         while (*pp != l)
                 pp = &(*pp)->flying_next;
         *pp = l->flying_next;
-        m->ahead.nflying--;
+        m->ahead->nflying--;
         if (info) {
-                m->ahead.took_ns = (m->ahead.took_ns * 3 + tree_now_ns() - l->begun) / 4;
+                m->ahead->took_ns = (m->ahead->took_ns * 3 + tree_now_ns() - l->begun) / 4;
                 take_locked(l, info);
         }
         struct lookup *waits = TAKE_PTR(l->waits);

@@ -5,26 +5,19 @@
 #ifndef CKPTFS_MOUNT_STAT_PREFETCH_H
 #define CKPTFS_MOUNT_STAT_PREFETCH_H
 
-#include "mount/tree/readdir_history.h"
+#include <stdbool.h>
+#include <stdint.h>
 
+struct ahead;
 struct lookup;
 struct mount;
 struct node;
 struct node_info;
+struct params;
 
-enum { AHEAD_KEPT = 256, AHEAD_ROLLS = 16 << 20 };
-
-/* A mount's, guarded by the tree's lock. */
-struct ahead {
-        struct rolls rolls;
-        struct lookup *flying;
-        unsigned nflying, most;
-        int64_t took_ns;               /* what a request takes */
-        struct node *kept[AHEAD_KEPT]; /* pinned until they are looked at, the oldest at `turn` */
-        unsigned turn;
-};
-
-void ahead_init(struct mount *m);
+/* What a mount keeps for it; its fields are guarded by the tree's lock. NULL: no memory. */
+struct ahead *ahead_new(const struct params *p);
+void ahead_free(struct ahead *a); /* NULL is fine */
 
 /* `teller` begins to list the directory, and tells a name; see readdir_history.h. */
 void ahead_list_locked(struct mount *m, struct node *dir, const void *teller);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "mount/write/wfile.h"
 
 #include "base/banned.h"
 
@@ -27,16 +26,6 @@ int tree_set_etag_locked(struct node *n, const char *etag)
         free(n->etag);
         n->etag = copy;
         return 0;
-}
-
-bool tree_changes_locked(const struct node *n)
-{
-        return n->amend || (n->file && file_state(n->file) != FILE_CLEAN);
-}
-
-bool tree_ahead_locked(const struct node *n, int64_t asked_ns)
-{
-        return tree_changes_locked(n) || (asked_ns && asked_ns < n->known_ns);
 }
 
 bool tree_other_locked(const struct node *n, const struct node_info *info)

@@ -39,6 +39,7 @@ struct tree {
         struct tree_watch *watches;
         void (*drop)(void *arg, char *parked);
         void *drop_arg;
+        bool (*unpublished)(struct file *f);
         struct node *loose; /* not hashed, still referred to; linked by hash_next */
 };
 
@@ -89,6 +90,21 @@ void tree_on_drop(struct tree *t, void (*drop)(void *arg, char *parked), void *a
 {
         t->drop = drop;
         t->drop_arg = arg;
+}
+
+void tree_on_file(struct tree *t, bool (*unpublished)(struct file *f))
+{
+        t->unpublished = unpublished;
+}
+
+bool tree_changes_locked(const struct tree *t, const struct node *n)
+{
+        return n->amend || (n->file && t->unpublished && t->unpublished(n->file));
+}
+
+bool tree_ahead_locked(const struct tree *t, const struct node *n, int64_t asked_ns)
+{
+        return tree_changes_locked(t, n) || (asked_ns && asked_ns < n->known_ns);
 }
 
 char *tree_take_parked_locked(struct tree *t)
@@ -401,7 +417,7 @@ struct node *tree_enter_locked(struct tree *t, struct node *dir, const char *nam
 {
         struct node *n = tree_find_locked(t, dir, name);
 
-        if (n && tree_ahead_locked(n, info->asked_ns)) {
+        if (n && tree_ahead_locked(t, n, info->asked_ns)) {
                 n->refs++;
                 return n; /* another version may be one of ours, of which the reply is under way */
         }

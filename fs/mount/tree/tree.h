@@ -95,6 +95,9 @@ struct tree;
 struct tree *tree_new(int64_t ttl_ns);
 /* drop() gets the `parked` of each node that is freed, with the tree's lock. */
 void tree_on_drop(struct tree *t, void (*drop)(void *arg, char *parked), void *arg);
+/* How to tell whether a node's file has bytes that are not published; until then, none has. Called
+ * with the tree's lock. */
+void tree_on_file(struct tree *t, bool (*unpublished)(struct file *f));
 /* Takes one out of the nodes that have one; NULL: none has. */
 char *tree_take_parked_locked(struct tree *t);
 /* Frees all nodes, also those still referred to. */
@@ -148,9 +151,9 @@ void tree_unref_locked(struct tree *t, struct node *n, uint64_t count);
 
 /* Whether what is known of the node is newer than an answer of the store to a question of
  * `asked_ns`: it changes here, or has changed since. */
-bool tree_ahead_locked(const struct node *n, int64_t asked_ns);
+bool tree_ahead_locked(const struct tree *t, const struct node *n, int64_t asked_ns);
 /* Whether that is so at any time: bytes or attributes are not published yet. */
-bool tree_changes_locked(const struct node *n);
+bool tree_changes_locked(const struct tree *t, const struct node *n);
 /* Whether the file that the store tells of is another version than the node's. */
 bool tree_other_locked(const struct node *n, const struct node_info *info);
 

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
-#include "base/sign_v4.h"
+#include "base/sign/sign_v4.h"
 #include "base/text/xml.h"
 #include "store/cred/aws_host.h"
 

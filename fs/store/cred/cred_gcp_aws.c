@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/sign_v4.h"
+#include "base/sign/sign_v4.h"
 #include "store/cred/cred_aws.h"
 
 #include "base/banned.h"

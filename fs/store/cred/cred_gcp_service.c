@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
-#include "base/sign_rs256.h"
+#include "base/sign/sign_rs256.h"
 
 #include "base/banned.h"
 

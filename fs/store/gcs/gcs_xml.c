@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
-#include "base/sign_v4.h"
+#include "base/sign/sign_v4.h"
 #include "base/text/xml.h"
 #include "base/banned.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
-#include "base/sign_v4.h"
+#include "base/sign/sign_v4.h"
 #include "store/cred/aws_host.h"
 #include "base/banned.h"
 

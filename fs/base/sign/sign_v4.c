@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sign_v4.c: see sign_v4.h. Both ends make the canonical request by the same code; they differ in
  * which headers go in: all that are sent, or those that the claim names. */
-#include "base/sign_v4.h"
+#include "base/sign/sign_v4.h"
 
 #include <errno.h>
 #include <stdint.h>

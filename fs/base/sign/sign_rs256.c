@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sign_rs256.c: see sign_rs256.h. */
-#include "base/sign_rs256.h"
+#include "base/sign/sign_rs256.h"
 
 #include <errno.h>
 #include <openssl/bio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* payload_dev.h: what payload.h does, for bytes that live on a device. Only payload.c needs it. */
-#ifndef CKPTFS_BENCH_PAYLOAD_DEV_H
-#define CKPTFS_BENCH_PAYLOAD_DEV_H
+/* payload_int.h: what payload.h does, for bytes that live on a device. Only payload.c needs it. */
+#ifndef CKPTFS_BENCH_PAYLOAD_INT_H
+#define CKPTFS_BENCH_PAYLOAD_INT_H
 
 #include "bench/data/payload.h"
 

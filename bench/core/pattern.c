@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pattern.c: see pattern.h. */
-#include "bench/data/pattern.h"
+#include "bench/core/pattern.h"
 
 #include <endian.h>
 #include <string.h>
 
-#include "bench/data/pattern_word.h"
+#include "bench/core/pattern_word.h"
 
 #include "base/banned.h"
 

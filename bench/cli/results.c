@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* results.c: see results.h. */
-#include "bench/report/results.h"
+#include "bench/cli/results.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "bench/cli/sweep.h"
 #include "bench/core/clock.h"
 
 #include "base/banned.h"
