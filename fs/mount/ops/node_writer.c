@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/metrics.h"
 #include "mount/rename/attr_sync.h"
 #include "mount/caller/fd_owners.h"
@@ -152,8 +153,12 @@ static void rest_granted(struct name_lock *l)
 static void send_rest(struct mount *m, struct node *n, struct attr *carried)
 {
         struct rest *r = malloc(sizeof *r);
-        if (!r)
+        if (!r) {
+                log_warn("%s: no memory to send the attributes that changed while it was "
+                         "published: they go with its next change",
+                         n->name);
                 return;
+        }
         *r = (struct rest){.wait.done = rest_sent,
                            .lock = {.shared = {n}, .granted = rest_granted},
                            .m = m,
@@ -182,7 +187,7 @@ void op_file_published(void *mount, void *node, const struct store_object *obj)
         if (n->holders)
                 holders_published(n->holders);
         carried = attr_copy(&n->attr);
-        bool more = amend_published_locked(m, n, obj) > 0;
+        bool more = amend_published_locked(m, n, obj);
         tree_unlock(m->tree);
         if (old)
                 reader_close(old);

@@ -301,7 +301,7 @@ int amend_meta(struct mount *m, struct node *n, bool early, struct store_meta *m
         return err;
 }
 
-int amend_published_locked(struct mount *m, struct node *n, const struct store_object *obj)
+bool amend_published_locked(struct mount *m, struct node *n, const struct store_object *obj)
 {
         struct node_info info = mount_info(obj);
 
@@ -310,10 +310,9 @@ int amend_published_locked(struct mount *m, struct node *n, const struct store_o
         if (n->attr_early && n->attr.written)
                 n->attr.set &= ~(unsigned)(ATTR_MTIME | ATTR_CTIME); /* the store tells them */
         info.attr = &n->attr;
-        int err = tree_set_info_locked(m->tree, n, &info);
-        if (err || n->attr_early)
+        if (tree_set_info_locked(m->tree, n, &info) || n->attr_early)
                 n->fresh_until = 0;
-        return err ? -ENOMEM : n->attr_now != n->attr_saved;
+        return n->attr_now != n->attr_saved;
 }
 
 void amend_touch(struct mount *m, struct node *n, uid_t uid)

@@ -49,9 +49,9 @@ void amend_finish(struct mount *m);
 /* The metadata of the version that is to be published. `early`: of an upload that begins before the
  * last byte is known. 0, -ENOSPC or -ENOMEM. */
 int amend_meta(struct mount *m, struct node *n, bool early, struct store_meta *meta);
-/* The commit that asked amend_meta() last was published as `obj`, which the node takes over. 0 or
- * -ENOMEM. Returns 1 when attributes changed meanwhile: call amend(). The tree is locked. */
-int amend_published_locked(struct mount *m, struct node *n, const struct store_object *obj);
+/* The commit that asked amend_meta() last was published as `obj`, which the node takes over.
+ * Whether attributes changed meanwhile: call amend(). The tree is locked. */
+bool amend_published_locked(struct mount *m, struct node *n, const struct store_object *obj);
 /* `uid` writes to the file, or cuts it, now. */
 void amend_touch(struct mount *m, struct node *n, uid_t uid);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 
 #include "base/banned.h"
 
@@ -42,6 +43,8 @@ void marker_ensure(struct mount *m, struct node *dir, void (*done)(void *arg), v
         stays |= !(store_caps(m->store) & STORE_CAP_IF_ABSENT);
         struct ensuring *e = stays ? NULL : malloc(sizeof *e);
         if (!e || !(key = tree_key(m->tree, dir, NULL))) {
+                if (!stays)
+                        log_warn("%s: no memory to keep the directory when it is empty", dir->name);
                 free(e);
                 done(arg);
                 return;

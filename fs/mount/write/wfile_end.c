@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/metrics.h"
 #include "mount/write/spill.h"
 
@@ -23,7 +24,10 @@ static void end_attempt_locked(struct file *f, struct outcome *out, struct attem
                 t->upload = TAKE_PTR(a->upload);
                 return;
         }
-        store_upload_free(a->upload); /* no memory to do more: it stays there */
+        if (a->upload)
+                log_warn("%s: no memory to abort its unfinished upload, which stays at the store",
+                         f->locked.key);
+        store_upload_free(a->upload);
         free(a);
 }
 
