@@ -223,9 +223,12 @@ int store_delete(struct store *s, const char *key, store_done_fn *done, void *ar
 int store_delete_if(struct store *s, const char *key, const char *if_match, store_done_fn *done,
                     void *arg);
 
-/* Deletes up to 1000 objects in one request; done() gets the first error. obj is NULL. */
-int store_delete_many(struct store *s, const char *const *keys, size_t n, store_done_fn *done,
-                      void *arg);
+/* Deletes up to 1000 objects in one request; done() gets the first error. obj is NULL. `versions`
+ * is NULL, or has the version of each that is to go (NULL: any); an object of another version
+ * stays, which is no error. S3 servers that are not the vendor's may delete any version, and so do
+ * Google's by HMAC keys. */
+int store_delete_many(struct store *s, const char *const *keys, const char *const *versions,
+                      size_t n, store_done_fn *done, void *arg);
 
 /* Server-side copy of an object of any size, in parts where one request cannot; src_match pins the
  * source's version or is NULL; meta replaces the metadata or, NULL, keeps the source's. src may be

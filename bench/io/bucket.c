@@ -225,7 +225,7 @@ int bucket_fill(struct store *s, const char *dir, size_t n, size_t size)
 int bucket_delete(struct store *s, const char *const *keys, size_t n)
 {
         struct flight f = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 1, 0};
-        int err = store_delete_many(s, keys, n, landed, &f);
+        int err = store_delete_many(s, keys, NULL, n, landed, &f);
 
         if (err)
                 landed(&f, err, NULL);

@@ -33,7 +33,7 @@ struct purging {
         struct purge job;
         struct side victims, twins;
         int err; /* the first */
-        char *keys[BATCH];
+        char *keys[BATCH], *versions[BATCH];
         size_t nkeys;
 };
 
@@ -47,8 +47,10 @@ static void side_release(struct side *x)
 
 static void forget_batch(struct purging *p)
 {
-        while (p->nkeys)
+        while (p->nkeys) {
                 free(p->keys[--p->nkeys]);
+                free(p->versions[p->nkeys]);
+        }
 }
 
 static void purging_free(struct purging *p)
@@ -150,8 +152,8 @@ static void batch_deleted(void *arg, int err, const struct store_object *obj)
 
 static void send_batch(struct purging *p)
 {
-        int err = store_delete_many(p->job.store, (const char *const *)p->keys, p->nkeys,
-                                    batch_deleted, p);
+        int err = store_delete_many(p->job.store, (const char *const *)p->keys,
+                                    (const char *const *)p->versions, p->nkeys, batch_deleted, p);
         if (err)
                 purging_end(p, err);
 }
@@ -182,6 +184,21 @@ static bool is_to_go(const struct purging *p)
         return p->job.are_copies || t->mtime[t->i] >= v->mtime[v->i];
 }
 
+/* What is listed goes, and not what another host puts there until then. */
+static int add_victim(struct purging *p)
+{
+        const struct side *v = &p->victims;
+        char *key = NULL, *version = strdup(etag_of(v));
+
+        if (!version || asprintf(&key, "%s%s", v->prefix, name_of(v)) < 0) {
+                free(version);
+                return -ENOMEM;
+        }
+        p->keys[p->nkeys] = key;
+        p->versions[p->nkeys++] = version;
+        return 0;
+}
+
 /* Goes on until a page has to come or a batch has to go. */
 static void walk(struct purging *p)
 {
@@ -192,12 +209,10 @@ static void walk(struct purging *p)
                 int found = find_twin(p);
                 if (found < 0)
                         return;
-                bool goes = found && is_to_go(p);
-                if (goes && asprintf(&p->keys[p->nkeys], "%s%s", v->prefix, name_of(v)) < 0) {
+                if (found && is_to_go(p) && add_victim(p)) {
                         purging_end(p, -ENOMEM);
                         return;
                 }
-                p->nkeys += goes;
                 advance(v);
         }
         if (p->nkeys == BATCH || (ended && p->nkeys))

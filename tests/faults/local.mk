@@ -70,6 +70,7 @@ EXTRA_DIST += \
 	%D%/complete_reply_lost.json \
 	%D%/link_late.json \
 	%D%/attributes_late.json \
+	%D%/lists_late.json \
 	%D%/looks_late.json \
 	%D%/name_copies_denied.json \
 	%D%/name_deletes_denied.json \

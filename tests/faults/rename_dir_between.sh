@@ -5,7 +5,7 @@
 # object creation date is the date of initiation of the multipart upload", AWS, Working with object metadata).
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 10
+plan 13
 start_store
 mount_ckptfs attr_ttl=0
 mkfifo "$tmp/fifo"
@@ -48,4 +48,22 @@ expect_log 'store: put .* 403 AccessDenied'
 umount_ckptfs
 mount_ckptfs
 expect_eq "d/big d/f00000 d/f00001 d/f00002" "$(store_ls | grep '^d/[a-z]' | xargs)" "nothing is lost"
+
+# What is replaced between the look at the old names and their delete stays, too.
+rm -r "$mnt/d"
+objects fill d/f 3
+printf old | store_put d/big
+set_faults lists_late
+fdo rename "$mnt/d" "$mnt/e" >"$tmp/renamed" &
+renames=$!
+wait_for 30 objects size e/big >"$tmp/copied"
+listed() { grep -q "PutObject.*intent.* 200 " "$requests" && sleep 0.7; }
+wait_for 30 listed
+printf theirs | store_put d/big
+wait $renames
+set_faults
+expect_eq "ok" "$(cat "$tmp/renamed")" "a file is replaced after the old names were listed"
+expect_eq "d/big e/big e/f00000 e/f00001 e/f00002" "$({ store_ls d; store_ls e; } | grep -v '/$' | xargs)" \
+	"that one stays by the old name"
+expect_eq "theirs old" "$(store_cat d/big) $(store_cat e/big)" "as it is, and what was renamed by the new one"
 umount_ckptfs

@@ -8,6 +8,7 @@ store_fake_tests = \
 	%D%/test_cred_types \
 	%D%/test_creds \
 	%D%/test_delete \
+	%D%/test_delete_many \
 	%D%/test_faults \
 	%D%/test_gcs_answers \
 	%D%/test_gcs_lost \
@@ -39,6 +40,9 @@ STORE_FAKE = %D%/fake.c %D%/fake.h
 %C%_test_delete_SOURCES = %D%/test_delete.c $(STORE_FAKE)
 %C%_test_delete_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_delete_LDADD = $(STORE_TEST_LIBS)
+%C%_test_delete_many_SOURCES = %D%/test_delete_many.c %D%/event.c %D%/event.h $(STORE_FAKE)
+%C%_test_delete_many_CFLAGS = $(STORE_TEST_CFLAGS)
+%C%_test_delete_many_LDADD = $(STORE_TEST_LIBS)
 %C%_test_transport_SOURCES = %D%/test_transport.c %D%/event.c %D%/event.h $(STORE_FAKE)
 %C%_test_transport_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_transport_LDADD = $(STORE_TEST_LIBS)

@@ -379,7 +379,7 @@ START_TEST(a_batch_tells_what_could_not_be_deleted)
         int result = 1;
         struct fake *f = fake_start(answer_one, &one);
         struct store *s = fake_store(f, NULL);
-        ck_assert_int_eq(store_delete_many(s, keys, 3, deleted, &result), 0);
+        ck_assert_int_eq(store_delete_many(s, keys, NULL, 3, deleted, &result), 0);
         while (__atomic_load_n(&result, __ATOMIC_SEQ_CST) == 1)
                 usleep(1000);
         ck_assert_int_eq(result, deletes[_i].err);

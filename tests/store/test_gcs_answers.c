@@ -83,7 +83,7 @@ static int run_delete_many(struct store *s)
 {
         static const char *const keys[] = {"a", "b"};
         struct event e = EVENT;
-        return waited(store_delete_many(s, keys, 2, event_done, &e), &e);
+        return waited(store_delete_many(s, keys, NULL, 2, event_done, &e), &e);
 }
 
 static int run_copy(struct store *s)

@@ -211,21 +211,31 @@ struct delete_many {
         struct service *s;
         struct exchange *x;
         unsigned count;
+        char *key, *etag; /* of the object that is being read */
         bool quiet;
         struct buf out;
 };
 
-static void delete_one(struct delete_many *d, const char *key)
+/* "For conditionally deleting multiple objects using the DeleteObjects operation, you must provide
+ * the ETag value in the ETag element of the object in the XML request body" (user guide, "How to
+ * perform conditional deletes"). */
+static void delete_one(struct delete_many *d)
 {
+        const struct vault_cond cond = {.if_match = d->etag};
+        const char *key = d->key ? d->key : "";
         struct fault f;
 
         fault_match(d->s->faults, "DeleteObjects.Key", d->x->bucket, key, 0, &f);
         int err =
-                f.what == FAULT_STATUS ? -EIO : vault_delete(d->s->vault, d->x->bucket, key, NULL);
-        if (err && err != -ENOENT) {
+                f.what == FAULT_STATUS ? -EIO : vault_delete(d->s->vault, d->x->bucket, key, &cond);
+        if (err && (err != -ENOENT || d->etag)) {
                 buf_adds(&d->out, "<Error>");
                 s3_element(&d->out, "Key", key);
-                s3_element(&d->out, "Code", f.code ? f.code : "InternalError");
+                s3_element(&d->out, "Code",
+                           f.code           ? f.code
+                           : err == -ESTALE ? "PreconditionFailed"
+                           : err == -ENOENT ? "NoSuchKey"
+                                            : "InternalError");
                 s3_element(&d->out, "Message", f.message ? f.message : strerror(-err));
                 buf_adds(&d->out, "</Error>");
         } else if (!d->quiet) {
@@ -250,8 +260,27 @@ static int count_leaf(void *arg, const char *path, const char *text)
 
 static int delete_leaf(void *arg, const char *path, const char *text)
 {
-        if (!strcmp(path, "Delete/Object/Key"))
-                delete_one(arg, text);
+        struct delete_many *d = arg;
+        char **to = !strcmp(path, "Delete/Object/Key")                     ? &d->key
+                    : !strcmp(path, "Delete/Object/ETag") && !d->x->google ? &d->etag
+                                                                           : NULL;
+
+        if (!to)
+                return 0;
+        free(*to);
+        *to = strdup(text);
+        return *to ? 0 : -ENOMEM;
+}
+
+static int delete_end(void *arg, const char *path)
+{
+        struct delete_many *d = arg;
+
+        if (strcmp(path, "Delete/Object"))
+                return 0;
+        delete_one(d);
+        free(TAKE_PTR(d->key));
+        free(TAKE_PTR(d->etag));
         return 0;
 }
 
@@ -259,7 +288,7 @@ void s3_delete_many(struct service *s, struct exchange *x)
 {
         struct delete_many d = {.s = s, .x = x, .out = BUF_INIT};
         struct xml_reader count = {.leaf = count_leaf, .arg = &d};
-        struct xml_reader reader = {.leaf = delete_leaf, .arg = &d};
+        struct xml_reader reader = {delete_leaf, delete_end, &d};
 
         if (s3_bad_digest(x))
                 return;
@@ -268,7 +297,10 @@ void s3_delete_many(struct service *s, struct exchange *x)
                 s3_error(x, "MalformedXML");
                 return;
         }
-        xml_read(x->text.p, x->text.len, &reader);
+        err = xml_read(x->text.p, x->text.len, &reader);
+        free(d.key);
+        free(d.etag);
+        x->body.failed |= err == -ENOMEM;
         buf_adds(&x->body, S3_XML_HEAD "<DeleteResult" S3_XMLNS ">");
         buf_add(&x->body, d.out.p, d.out.len);
         buf_adds(&x->body, "</DeleteResult>");

@@ -107,7 +107,7 @@ struct op {
         unsigned partno;
         char *prefix, *delim, *continuation, *start_after, *marker;
         unsigned max;
-        char **keys;
+        char **keys, **versions; /* of the objects to delete; versions NULL: any, also of one */
         size_t nkeys;
         bool copying;     /* an upload that gets copied parts */
         bool without_crc; /* the kind's: the upload has no checksums */

@@ -348,7 +348,10 @@ void op_free(struct op *op)
                 free(strings[i]);
         for (size_t i = 0; i < op->nkeys; i++)
                 free(op->keys[i]);
+        for (size_t i = 0; op->versions && i < op->nkeys; i++)
+                free(op->versions[i]);
         free(op->keys);
+        free(op->versions);
         free(op->meta);
         free(op->v);
         buf_release(&op->text);

@@ -206,19 +206,25 @@ int store_delete_if(struct store *s, const char *key, const char *if_match, stor
         return op_submit(TAKE_PTR(op));
 }
 
-int store_delete_many(struct store *s, const char *const *keys, size_t n, store_done_fn *done,
-                      void *arg)
+static int dup_if(char **to, const char *s)
+{
+        return s && *s && !(*to = strdup(s)) ? -ENOMEM : 0;
+}
+
+int store_delete_many(struct store *s, const char *const *keys, const char *const *versions,
+                      size_t n, store_done_fn *done, void *arg)
 {
         if (!n || n > DELETE_MANY_MAX)
                 return -EINVAL;
         CLEANUP(op_freep) struct op *op = op_new(s, OP_DELETE_MANY, NULL, arg);
-        if (!op || !(op->keys = calloc(n, sizeof *op->keys)))
+        if (!op || !(op->keys = calloc(n, sizeof *op->keys)) ||
+            (versions && !(op->versions = calloc(n, sizeof *op->versions))))
                 return -ENOMEM;
-        for (; op->nkeys < n; op->nkeys++) {
-                if (store_check_key(keys[op->nkeys]))
+        for (size_t i = 0; i < n; i++) {
+                if (store_check_key(keys[i]))
                         return -EINVAL;
-                op->keys[op->nkeys] = store_full_key(s, keys[op->nkeys]);
-                if (!op->keys[op->nkeys])
+                op->keys[op->nkeys++] = store_full_key(s, keys[i]);
+                if (!op->keys[i] || (versions && dup_if(&op->versions[i], versions[i])))
                         return -ENOMEM;
         }
         op->finish = op_finish_plain;
@@ -268,11 +274,6 @@ static void finish_list(struct op *op, int err)
         struct store_page page = {.n = n, .v = v, .next = op->next};
         op->done.list(op->arg, err, err ? NULL : &page);
         free(v);
-}
-
-static int dup_if(char **to, const char *s)
-{
-        return s && *s && !(*to = strdup(s)) ? -ENOMEM : 0;
 }
 
 int store_list(struct store *s, const struct store_list *list, store_list_fn *done, void *arg)

@@ -45,9 +45,10 @@ int s3_read_list(struct op *op, const char *version);
 /* Read a page into op->v; OP_AGAIN when there is another, that op->marker (and op->next) begin. */
 int s3_read_uploads(struct op *op);
 int s3_read_parts(struct op *op);
-/* Fills op->text with the request to delete op->keys; 0 or -ENOMEM. The reply: the first key that
- * was not deleted decides, by what meaning() makes of its code. */
-int s3_write_delete(struct op *op);
+/* Fills op->text with the request to delete op->keys, of op->versions where those are to be
+ * compared; 0 or -ENOMEM. The reply: the first key that was not deleted decides, by what meaning()
+ * makes of its code; one of another version stays. */
+int s3_write_delete(struct op *op, bool compares);
 int s3_read_deleted(struct op *op, int (*meaning)(const char *code));
 
 #endif

@@ -59,8 +59,9 @@ void gcs_header(struct gcs_msg *m, const char *name, const char *value);
 int gcs_bucket_path(struct buf *path, const struct store_kind *k, const char *rest);
 /* "/storage/v1/b/BUCKET/o/KEY". */
 int gcs_object_path(struct buf *path, const struct store_kind *k, const char *key);
-/* Appends "?userProject=" to the path of an inner request of a batch, if there is one. */
-void gcs_batch_query(struct buf *path, const struct store_kind *k);
+/* Appends what the query of an inner request of a batch says: the generation that it is for, unless
+ * NULL, and who pays. */
+void gcs_batch_query(struct buf *path, const struct store_kind *k, const char *generation);
 /* The key of the customer, if there is one, for an object that is read or written, or for the
  * source of a copy. */
 void gcs_csek(struct gcs_msg *m, const struct store_kind *k);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -31,11 +32,19 @@ static void add_path(struct buf *path, const struct store_kind *k, const char *k
                 gcs_object_path(path, k, key);
 }
 
+/* The generation that is to go; NULL: any, as of a folder. */
+static const char *version_of(const struct store_kind *k, const struct op *op, size_t i)
+{
+        return op->versions && !gcs_is_folder(k, op->keys[i]) ? op->versions[i] : NULL;
+}
+
 static int delete_next(struct store_kind *k, struct op *op)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_DELETE);
 
         add_path(&m.path, k, op->keys[op->at]);
+        if (version_of(k, op, op->at))
+                gcs_query(&m, "ifGenerationMatch", version_of(k, op, op->at));
         return gcs_send(k, op, &m);
 }
 
@@ -54,7 +63,7 @@ int gcs_delete_many_build(struct store_kind *k, struct op *op)
                          "Content-ID: <%zu>\r\n\r\nDELETE ",
                          i);
                 add_path(&op->text, k, op->keys[op->at + i]);
-                gcs_batch_query(&op->text, k);
+                gcs_batch_query(&op->text, k, version_of(k, op, op->at + i));
                 buf_adds(&op->text, " HTTP/1.1\r\n\r\n\r\n");
         }
         buf_adds(&op->text, "--" BOUNDARY "--\r\n");
@@ -64,17 +73,12 @@ int gcs_delete_many_build(struct store_kind *k, struct op *op)
         return gcs_send(k, op, &m);
 }
 
-/* Worse answers win: what is final over what may pass. */
-static int worse(int a, int b)
-{
-        if (a < 0 || b < 0)
-                return a < 0 ? a : b;
-        return a > b ? a : b;
-}
-
 static int inner_answer(struct op *op, int status, const char *body, size_t n)
 {
-        if ((status >= 200 && status < 300) || status == 404)
+        /* What another host has put there stays. */
+        bool stays = op->versions && status == 412;
+
+        if ((status >= 200 && status < 300) || status == 404 || stays)
                 return 0;
         const char *reason = "";
         static const char *const known[] = {"rateLimitExceeded", "userRateLimitExceeded"};
@@ -87,24 +91,75 @@ static int inner_answer(struct op *op, int status, const char *body, size_t n)
         return gcs_meaning(status, reason, false);
 }
 
-/* Each inner reply begins with a status line. */
-static int read_replies(struct op *op, size_t *n)
-{
-        const char *p = op->in.p;
-        int answer = 0;
+/* What became of each request of a batch; of one that has no answer, OP_RETRY. */
+struct answers {
+        int v[BATCH_MAX];
+        size_t n; /* that came */
+};
 
-        for (*n = 0; (p = strstr(p, "HTTP/1.1 ")); ++*n) {
-                if (p != op->in.p && p[-1] != '\n') {
-                        p++;
-                        --*n;
-                        continue;
+/* The number of the request that an answer is for, told between `from` and its status line: "If you
+ * provide a Content-ID header in your request, the corresponding response has it with `response-`
+ * before it" (Cloud Storage, "Sending batch requests"). Without one answers are in order. */
+static size_t number_of(const char *from, const char *line, size_t other)
+{
+        static const char said[] = "Content-ID: <response-";
+
+        for (const char *p = from; p + sizeof said <= line; p++)
+                if (!strncasecmp(p, said, sizeof said - 1)) {
+                        char *end;
+                        unsigned long n = strtoul(p + sizeof said - 1, &end, 10);
+                        return *end == '>' ? n : other;
                 }
+        return other;
+}
+
+/* Each inner reply begins with a status line. */
+static void read_replies(struct op *op, struct answers *a)
+{
+        const char *from = op->in.p, *p = from;
+
+        a->n = 0;
+        for (size_t i = 0; i < BATCH_MAX; i++)
+                a->v[i] = OP_RETRY;
+        for (; (p = strstr(p, "HTTP/1.1 ")); p += 9) {
+                if (p != op->in.p && p[-1] != '\n')
+                        continue;
                 const char *end = strstr(p + 9, "\nHTTP/1.1 ");
                 size_t len = end ? (size_t)(end - p) : strlen(p);
-                answer = worse(answer, inner_answer(op, (int)strtol(p + 9, NULL, 10), p, len));
-                p += 9;
+                size_t i = number_of(from, p, a->n++);
+                if (i < BATCH_MAX)
+                        a->v[i] = inner_answer(op, (int)strtol(p + 9, NULL, 10), p, len);
+                from = p;
         }
-        return answer;
+}
+
+static void swap(char **v, size_t i, size_t k)
+{
+        char *was = v[i];
+        v[i] = v[k];
+        v[k] = was;
+}
+
+/* Keeps what is to be sent again, which gets to the front of what is left; what is refused for good
+ * keeps no others from being deleted. How many are done. */
+static size_t sort_out(struct op *op, const struct answers *a, size_t sent, int *answer)
+{
+        size_t done = 0;
+
+        *answer = 0;
+        for (size_t i = 0; i < sent; i++) {
+                if (a->v[i] > 0) {
+                        *answer = a->v[i] > *answer ? a->v[i] : *answer;
+                        continue;
+                }
+                if (a->v[i] && !op->verify_err)
+                        op->verify_err = a->v[i];
+                swap(op->keys, op->at + done, op->at + i);
+                if (op->versions)
+                        swap(op->versions, op->at + done, op->at + i);
+                done++;
+        }
+        return done;
 }
 
 static int went_on(struct op *op, size_t n)
@@ -121,7 +176,8 @@ static int deleted_one(struct store_kind *k, struct op *op)
 
         if (err > 0)
                 return err;
-        if (err && err != -ENOENT && !op->verify_err)
+        bool stays = op->versions && err == -ESTALE; /* what another host has put there */
+        if (err && err != -ENOENT && !stays && !op->verify_err)
                 op->verify_err = err;
         return went_on(op, 1);
 }
@@ -146,7 +202,9 @@ static int refused(struct store_kind *k, struct op *op)
 
 int gcs_delete_many_parse(struct store_kind *k, struct op *op)
 {
-        size_t n, sent = batch_size(op);
+        size_t sent = batch_size(op);
+        struct answers answers;
+        int answer;
 
         if (k->keys)
                 return gcs_xml_deleted(k, op);
@@ -154,14 +212,14 @@ int gcs_delete_many_parse(struct store_kind *k, struct op *op)
                 return deleted_one(k, op);
         if (!gcs_ok(op))
                 return refused(k, op);
-        int answer = read_replies(op, &n);
-        if (n != sent) {
+        read_replies(op, &answers);
+        if (answers.n != sent) {
                 op->fault.status = op->rq.status;
                 snprintf(op->fault.message, sizeof op->fault.message,
-                         "%zu answers to a batch of %zu", n, sent);
+                         "%zu answers to a batch of %zu", answers.n, sent);
                 return OP_RETRY;
         }
-        if (answer)
-                return answer; /* all of it again, if at all: what is gone stays gone */
-        return went_on(op, sent);
+        size_t done = sort_out(op, &answers, sent, &answer);
+        int err = done ? went_on(op, done) : OP_AGAIN;
+        return answer ? answer : err;
 }

@@ -51,11 +51,13 @@ void gcs_cond(struct gcs_msg *m, const struct op *op)
                 gcs_query(m, "ifGenerationMatch", generation);
 }
 
-void gcs_batch_query(struct buf *path, const struct store_kind *k)
+void gcs_batch_query(struct buf *path, const struct store_kind *k, const char *generation)
 {
+        if (generation)
+                buf_addf(path, "?ifGenerationMatch=%s", generation);
         if (!k->billing_project)
                 return;
-        buf_adds(path, "?userProject=");
+        buf_adds(path, generation ? "&userProject=" : "?userProject=");
         uri_encode(path, k->billing_project, false);
 }
 

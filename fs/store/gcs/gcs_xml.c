@@ -235,7 +235,7 @@ int gcs_xml_delete_many(struct store_kind *k, struct op *op)
         uint8_t sum[MD5_LEN];
         char text[4 * ((MD5_LEN + 2) / 3) + 1];
 
-        if (s3_write_delete(op) || gcs_xml_path(&m, k, NULL))
+        if (s3_write_delete(op, false) || gcs_xml_path(&m, k, NULL))
                 return -ENOMEM;
         md5(op->text.p, op->text.len, sum);
         base64_encode(sum, sizeof sum, text);

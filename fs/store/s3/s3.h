@@ -15,7 +15,7 @@
 #define S3_COPY_SOURCE    "x-amz-copy-source"
 
 /* s3_minds.c: conditions that not every server honors, and what is known of the server. */
-enum s3_condition { S3_DELETE_IF, S3_COPY_IF, S3_CONDITIONS };
+enum s3_condition { S3_DELETE_IF, S3_DELETE_MANY_IF, S3_COPY_IF, S3_CONDITIONS };
 enum s3_minds { S3_UNKNOWN, S3_HONORS, S3_IGNORES };
 
 struct store_kind {

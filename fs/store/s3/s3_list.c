@@ -86,7 +86,7 @@ int s3_delete_many_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_POST, NULL);
 
-        if (s3_write_delete(op))
+        if (s3_write_delete(op, s3_minds(k, S3_DELETE_MANY_IF) != S3_IGNORES))
                 return -ENOMEM;
         s3_query(&m, "delete", "");
         s3_header(&m, "Content-Type", "application/xml");
@@ -102,7 +102,13 @@ static int meaning(const char *code)
 
 int s3_delete_many_parse(struct store_kind *k, struct op *op)
 {
-        if (!s3_ok(op) || s3_is_error_body(op))
-                return s3_fault(k, op);
-        return s3_read_deleted(op, meaning);
+        if (s3_ok(op) && !s3_is_error_body(op))
+                return s3_read_deleted(op, meaning);
+        int err = s3_fault(k, op);
+        bool knows = s3_minds(k, S3_DELETE_MANY_IF) != S3_UNKNOWN;
+        bool refused = err == -EOPNOTSUPP || (err == -EIO && op->rq.status == 400);
+        if (!op->versions || knows || !refused)
+                return err;
+        s3_learn(k, S3_DELETE_MANY_IF, S3_IGNORES);
+        return OP_AGAIN; /* a server that takes no ETag there */
 }

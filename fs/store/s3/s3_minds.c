@@ -10,6 +10,7 @@
 
 static const char *const instead[S3_CONDITIONS] = {
         [S3_DELETE_IF] = "If-Match in a delete: objects are looked at before they are deleted",
+        [S3_DELETE_MANY_IF] = "the ETags of objects that are deleted together: any version goes",
         [S3_COPY_IF] = "If-Match in a copy: names are looked at before they are copied to",
 };
 

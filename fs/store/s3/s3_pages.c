@@ -217,14 +217,20 @@ int s3_read_parts(struct op *op)
 /* --- deleting many ------------------------------------------------------------------------------
  */
 
-int s3_write_delete(struct op *op)
+int s3_write_delete(struct op *op, bool compares)
 {
         buf_reset(&op->text);
         buf_adds(&op->text, "<Delete><Quiet>true</Quiet>");
         for (size_t i = 0; i < op->nkeys; i++) {
                 buf_adds(&op->text, "<Object><Key>");
                 xml_escape(&op->text, op->keys[i]);
-                buf_adds(&op->text, "</Key></Object>");
+                buf_adds(&op->text, "</Key>");
+                if (compares && op->versions && op->versions[i]) {
+                        buf_adds(&op->text, "<ETag>");
+                        xml_escape(&op->text, op->versions[i]);
+                        buf_adds(&op->text, "</ETag>");
+                }
+                buf_adds(&op->text, "</Object>");
         }
         return buf_adds(&op->text, "</Delete>");
 }
@@ -245,9 +251,9 @@ static int delete_error(void *arg, const char *path)
         struct op_fault *fault = &r->op->fault;
         const char *code = r->f[D_CODE].text.p;
 
-        if (strcmp(path, "DeleteResult/Error") || !strcmp(code, "NoSuchKey"))
+        if (strcmp(path, "DeleteResult/Error") || !strcmp(code, "NoSuchKey") || r->answer < 0)
                 return 0;
-        if (r->answer < 0)
+        if (r->op->versions && !strcmp(code, "PreconditionFailed"))
                 return 0;
         fault->status = r->op->rq.status;
         snprintf(fault->code, sizeof fault->code, "%s", code);
