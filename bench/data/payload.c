@@ -169,6 +169,19 @@ int payload_check(struct payload *p)
         return err;
 }
 
+int payload_flip(struct payload *p, uint64_t off)
+{
+        char byte;
+
+        if (p->data.mem) {
+                p->data.mem[off] ^= 1;
+                return 0;
+        }
+        int err = p->data.fill(p, off, &byte, 1);
+        byte ^= 1;
+        return err ? err : p->data.check(p, off, &byte, 1); /* which a device takes it by */
+}
+
 int payload_copy_out(struct payload *p, char *to)
 {
         if (p->dev.ops)

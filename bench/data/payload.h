@@ -57,6 +57,8 @@ int payload_share(struct payload *p, struct coll *c, unsigned root, uint64_t off
 int payload_fill(struct payload *p);
 int payload_wipe(struct payload *p);
 int payload_check(struct payload *p);
+/* Makes the held byte at `off` wrong in one bit, for who wants to see it found. */
+int payload_flip(struct payload *p, uint64_t off);
 
 /* What is wrong with them, in words. */
 void payload_explain(const struct payload *p, char *out, size_t n);
