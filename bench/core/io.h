@@ -135,6 +135,12 @@ extern const struct io_ops io_awscrt, io_libs3; /* where they are built */
 int io_posix_top(const struct keys *k, const char *storage, const char **out, char *why,
                  size_t nwhy);
 
+/* Moves a file from one directory of files to another as Python's shutil.move() does: by rename or,
+ * between file systems, by a copy with its times, after which the first goes; the mode becomes that
+ * of a new file. `sync`: waits until it is durable. 0, or a negative errno with to->why; then the
+ * file is in neither. Blocks. */
+int io_posix_move(struct io *from, struct io *to, const char *name, bool sync);
+
 /* Writes "subject: text of err" to io->why and returns err. */
 int io_fail(struct io *io, int err, const char *subject);
 

@@ -310,9 +310,9 @@ uint64_t model_ntensors(const struct model *m)
 
 const struct model_group *model_groups(const struct model *m, bool optimizer, size_t *n)
 {
-        static const struct model_group fp32[] = {{"weight", 4}, {"exp_avg", 4}, {"exp_avg_sq", 4}};
+        static const struct model_group fp32[] = {{"", 4}, {"exp_avg", 4}, {"exp_avg_sq", 4}};
         static const struct model_group bf16[] = {
-                {"weight", 2}, {"master", 4}, {"exp_avg", 4}, {"exp_avg_sq", 4}};
+                {"", 2}, {"master", 4}, {"exp_avg", 4}, {"exp_avg_sq", 4}};
         bool mixed = m->family == MODEL_MLPERF || m->family == MODEL_WHISPER;
         *n = !optimizer ? 1 : mixed ? 4 : 3;
         return mixed ? bf16 : fp32;

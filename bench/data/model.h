@@ -51,8 +51,8 @@ uint64_t model_ntensors(const struct model *m);
 
 /* What is kept for each tensor: its weights and, with `optimizer`, the state of Adam. */
 struct model_group {
-        const char *name;
-        unsigned bytes; /* of one element */
+        const char *name; /* "" for the weights, which have the names of the tensors */
+        unsigned bytes;   /* of one element */
 };
 const struct model_group *model_groups(const struct model *m, bool optimizer, size_t *n);
 

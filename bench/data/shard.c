@@ -72,7 +72,8 @@ static int plan_tensor(void *arg, const struct model_tensor *t)
                         .cols = t->cols,
                         .elem = (unsigned)bytes,
                 };
-                snprintf(piece->name, sizeof piece->name, "%s.%s", p->groups[g].name, t->name);
+                snprintf(piece->name, sizeof piece->name, "%s%s%s", p->groups[g].name,
+                         *p->groups[g].name ? "." : "", t->name);
                 s->size += piece->len;
         }
         return 0;

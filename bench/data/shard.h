@@ -24,7 +24,7 @@ enum shard_cut {
 };
 
 struct shard_piece {
-        char name[64];       /* group and tensor */
+        char name[64];       /* of the tensor, with the group before it unless it is the weights */
         uint64_t id;         /* of the tensor, for its pattern */
         uint64_t tensor_off; /* where the piece begins in the tensor, bytes */
         uint64_t off, len;   /* where it lies in the shard, bytes */

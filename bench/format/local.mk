@@ -7,6 +7,7 @@ bench_libbench_la_SOURCES += \
 	%D%/format.h \
 	%D%/layout.c \
 	%D%/layout.h \
+	%D%/lightning.c \
 	%D%/pickle.c \
 	%D%/pickle.h \
 	%D%/read.c \

@@ -52,6 +52,16 @@ void pickle_int(struct buf *b, uint64_t v)
         }
 }
 
+void pickle_float(struct buf *b, double v)
+{
+        uint64_t bits;
+
+        memcpy(&bits, &v, sizeof bits);
+        buf_addc(b, 'G'); /* BINFLOAT, big-endian */
+        for (unsigned i = 0; i < sizeof bits; i++)
+                buf_addc(b, (char)(bits >> (56 - 8 * i)));
+}
+
 void pickle_string(struct buf *b, const char *s)
 {
         size_t n = strlen(s);

@@ -17,6 +17,7 @@ void pickle_end(struct buf *b);
 void pickle_none(struct buf *b);
 void pickle_bool(struct buf *b, bool v);
 void pickle_int(struct buf *b, uint64_t v);
+void pickle_float(struct buf *b, double v);
 void pickle_string(struct buf *b, const char *s);
 /* A class or a function, by module and name. */
 void pickle_global(struct buf *b, const char *module, const char *name);

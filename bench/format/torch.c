@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "bench/format/pickle.h"
@@ -20,24 +21,22 @@ void torch_pickle_ints(struct buf *b, const uint64_t *v, unsigned n)
         pickle_tuple_of(b, n);
 }
 
-/* Pushes the tensor whose bytes are the entry data/KEY. */
-static void pickle_tensor(struct buf *b, const struct shard_piece *p, size_t key)
+/* Pushes a tensor of contiguous elements, those of the entry data/KEY. */
+static void add_tensor(struct buf *b, unsigned elem, uint64_t elements, const uint64_t shape[2],
+                       unsigned dims, size_t key)
 {
-        uint64_t shape[2], stride[2] = {1, 1};
-        unsigned dims = piece_shape(p, shape);
+        const uint64_t stride[2] = {dims == 2 ? shape[1] : 1, 1};
         char name[24];
 
-        if (dims == 2)
-                stride[0] = shape[1];
         snprintf(name, sizeof name, "%zu", key);
         pickle_global(b, "torch._utils", "_rebuild_tensor_v2");
         pickle_mark(b);
         pickle_mark(b);
         pickle_string(b, "storage");
-        pickle_global(b, "torch", p->elem == 2 ? "BFloat16Storage" : "FloatStorage");
+        pickle_global(b, "torch", elem == 2 ? "BFloat16Storage" : "FloatStorage");
         pickle_string(b, name);
         pickle_string(b, "cpu");
-        pickle_int(b, p->len / p->elem);
+        pickle_int(b, elements);
         pickle_tuple(b);
         pickle_persistent(b);
         pickle_int(b, 0); /* offset in the storage */
@@ -51,9 +50,20 @@ static void pickle_tensor(struct buf *b, const struct shard_piece *p, size_t key
         pickle_call(b);
 }
 
-/* The archive of a pickle and the n tensors that it names by number. */
-static void add_archive(struct layout *l, const struct shard *s, const struct buf *pickle,
-                        const struct shard_piece *v, size_t n)
+void torch_pickle_tensor(struct buf *b, const struct shard_piece *p, size_t key)
+{
+        uint64_t shape[2];
+        unsigned dims = piece_shape(p, shape);
+        add_tensor(b, p->elem, p->len / p->elem, shape, dims, key);
+}
+
+void torch_pickle_scalar(struct buf *b, size_t key)
+{
+        add_tensor(b, 4, 1, NULL, 0, key);
+}
+
+void torch_archive(struct layout *l, const struct shard *s, const struct buf *pickle,
+                   const struct torch_entry *v, size_t n)
 {
         struct zip z;
         char name[48];
@@ -63,9 +73,14 @@ static void add_archive(struct layout *l, const struct shard *s, const struct bu
         zip_entry_text(&z, ROOT "data.pkl", pickle->p, pickle->len);
         zip_entry_text(&z, ROOT "byteorder", "little", 6);
         for (size_t i = 0; i < n; i++) {
+                const struct shard_piece *p = v[i].piece;
                 snprintf(name, sizeof name, ROOT "data/%zu", i);
-                zip_entry(&z, name, v[i].len, s ? shard_crc32(s, &v[i]) : 0);
-                layout_piece(l, &v[i]);
+                if (p) {
+                        zip_entry(&z, name, p->len, s ? shard_crc32(s, p) : 0);
+                        layout_piece(l, p);
+                } else {
+                        zip_entry_text(&z, name, v[i].text, v[i].len);
+                }
         }
         zip_entry_text(&z, ROOT "version", "3\n", 2);
         zip_end(&z);
@@ -74,26 +89,31 @@ static void add_archive(struct layout *l, const struct shard *s, const struct bu
 void torch_save_tensor(struct layout *l, const struct shard *s, const struct shard_piece *p)
 {
         CLEANUP(buf_release) struct buf b = BUF_INIT;
+        const struct torch_entry one = {.piece = p};
         pickle_begin(&b);
-        pickle_tensor(&b, p, 0);
+        torch_pickle_tensor(&b, p, 0);
         pickle_end(&b);
-        add_archive(l, s, &b, p, 1);
+        torch_archive(l, s, &b, &one, 1);
 }
 
 int torch_wrap(struct shard *s)
 {
         CLEANUP(buf_release) struct buf b = BUF_INIT;
         CLEANUP(layout_release) struct layout l = LAYOUT_INIT;
+        CLEANUP(freep) struct torch_entry *v = calloc(s->n + 1, sizeof *v);
 
+        if (!v)
+                return -ENOMEM;
         pickle_begin(&b);
         pickle_empty_dict(&b);
         pickle_mark(&b);
         for (size_t i = 0; i < s->n; i++) {
                 pickle_string(&b, s->v[i].name);
-                pickle_tensor(&b, &s->v[i], i);
+                torch_pickle_tensor(&b, &s->v[i], i);
+                v[i].piece = &s->v[i];
         }
         pickle_set_items(&b);
         pickle_end(&b);
-        add_archive(&l, s, &b, s->v, s->n);
+        torch_archive(&l, s, &b, v, s->n);
         return layout_take(&l, s);
 }

@@ -19,6 +19,7 @@
 #include "bench/core/progress.h"
 #include "bench/core/run.h"
 #include "bench/core/stop.h"
+#include "bench/io/io_posix_int.h"
 
 #include "base/banned.h"
 
@@ -38,10 +39,11 @@ struct posix_file {
         bool fresh; /* created here: abandoned means removed */
 };
 
-static int join(struct posix_io *p, const char *name, char out[PATH_MAX])
+int io_posix_path(struct io *io, const char *name, char out[PATH_MAX])
 {
+        const struct posix_io *p = (const struct posix_io *)io;
         if (snprintf(out, PATH_MAX, "%s/%s", p->dir, name) >= PATH_MAX)
-                return io_fail(&p->io, -ENAMETOOLONG, name);
+                return io_fail(io, -ENAMETOOLONG, name);
         return 0;
 }
 
@@ -136,7 +138,7 @@ static int open_file(struct io *io, const char *name, int flags, struct io_file 
 
         if (!f)
                 return io_fail(io, -ENOMEM, name);
-        int err = join(p, name, f->path);
+        int err = io_posix_path(io, name, f->path);
         if (err)
                 return err;
         f->file.io = io;
@@ -354,7 +356,7 @@ static int posix_forget(struct io *io, const char *name)
 {
         char path[PATH_MAX];
         struct stat st;
-        int err = join((struct posix_io *)io, name, path);
+        int err = io_posix_path(io, name, path);
         if (err)
                 return err;
         CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -374,7 +376,7 @@ static int posix_forget(struct io *io, const char *name)
 static int posix_remove(struct io *io, const char *name)
 {
         char path[PATH_MAX];
-        int err = join((struct posix_io *)io, name, path);
+        int err = io_posix_path(io, name, path);
         if (err)
                 return err;
         if (unlink(path) && errno != ENOENT)
@@ -387,7 +389,7 @@ static int posix_size(struct io *io, const char *name, uint64_t *out)
 {
         char path[PATH_MAX];
         struct stat st;
-        int err = join((struct posix_io *)io, name, path);
+        int err = io_posix_path(io, name, path);
         if (err)
                 return err;
         if (stat(path, &st))

@@ -5,5 +5,7 @@ bench_libbench_la_SOURCES += \
 	%D%/io.c \
 	%D%/io_null.c \
 	%D%/io_posix.c \
+	%D%/io_posix_int.h \
+	%D%/io_posix_move.c \
 	%D%/io_s3.c \
 	$(NULL)

@@ -9,7 +9,7 @@ command -v jq >/dev/null || skip_all "jq is not installed"
 plan 38
 cd "$tmp" || exit 1
 mkdir disk conf
-small=model.vocab=64
+small="model.vocab=64 model.hidden=64 model.ffn=64"
 run() { echo "$1"/*/*/run_results.json; }
 config() { jq -r ".job_results[0].config[\"$2\"]" "$(run "$1")"; }
 suite() { jq -r ".job_results[0].suite.$2" "$(run "$1")"; }

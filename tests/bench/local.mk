@@ -15,6 +15,7 @@ bench_tests = \
 	%D%/formats.sh \
 	%D%/hold.sh \
 	%D%/hosts.sh \
+	%D%/lightning_file.sh \
 	%D%/load.sh \
 	%D%/mlperf.sh \
 	%D%/prepare_nvme.sh \
@@ -61,7 +62,7 @@ sim_tests = \
 	$(NULL)
 TESTS += $(sim_tests)
 EXTRA_DIST += $(sim_tests) tests/lib/sim.sh
-EXTRA_DIST += %D%/dynamodb.py %D%/formats.py %D%/schema.py
+EXTRA_DIST += %D%/dynamodb.py %D%/formats.py %D%/lightning_file.py %D%/schema.py
 # As the S3 connector's suite publishes them.
 EXTRA_DIST += \
 	%D%/suite/dataloader/fsspec.yaml \

@@ -159,7 +159,7 @@ static int on_tensor(void *arg, const struct model_tensor *t)
                 .cols = t->cols,
                 .elem = WEIGHT_BYTES,
         };
-        snprintf(piece.name, sizeof piece.name, "weight.%s", t->name);
+        snprintf(piece.name, sizeof piece.name, "%s", t->name);
         return f ? add_piece(&f->shard, &piece) : -ENOMEM;
 }
 

@@ -43,8 +43,8 @@ static int work(const struct run *run, const struct keys *k, struct json *job)
         return err || !job ? err : report(&r, job);
 }
 
-static const char *const defaults[] = {"model=demo", "optimizer=off", "format=dcp", "fsync=off",
-                                       NULL};
+static const char *const defaults[] = {"model=demo-wide", "optimizer=off", "format=dcp",
+                                       "fsync=off", NULL};
 
 static const struct run_flag flags[] = {
         {"--strategy", "strategy", NULL},

@@ -8,6 +8,8 @@ bench_libbench_la_SOURCES += \
 	%D%/lightning_singlenode.c \
 	%D%/pytorch_checkpointing.c \
 	%D%/simulated.c \
+	%D%/staged.c \
+	%D%/staged.h \
 	%D%/torch.c \
 	%D%/torch.h \
 	$(NULL)

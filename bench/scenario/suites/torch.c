@@ -14,12 +14,19 @@
 #include "bench/data/preflight.h"
 #include "bench/report/shards_table.h"
 #include "bench/measure/stats.h"
+#include "bench/scenario/suites/staged.h"
 
 #include "base/banned.h"
 
 size_t torch_count_saves(const struct keys *k)
 {
         return k->save_one_in ? (size_t)(k->epochs / k->save_one_in) : 0;
+}
+
+/* Whether a save goes by memory and a temporary file. */
+static bool stages(const struct run *r, const struct io_storage *to)
+{
+        return strstr(r->scenario->name, "lightning") && to->ops == &io_posix;
 }
 
 int torch_plan(const struct run *r, const struct keys *k, size_t saves, FILE *dry, char *why,
@@ -34,10 +41,11 @@ int torch_plan(const struct run *r, const struct keys *k, size_t saves, FILE *dr
                         (double)(model_params(&m) * model_param_bytes(&m, k->optimizer)) / 1e9,
                         saves, k->storage, m.name);
         uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
+        bool staged = !k->sharded && stages(r, io_find(k->storage, why, nwhy));
         const struct needs n = {
                 .moved = 2 * bytes * saves,
                 .stored = bytes * (k->keep ? saves : 1),
-                .shards = k->hold == HOLD_ON ? bytes : 0,
+                .shards = (k->hold == HOLD_ON ? bytes : 0) + (staged ? bytes : 0),
         };
         return needs_check(r, k, &n, dry, why, nwhy);
 }
@@ -70,7 +78,7 @@ static int plan_bytes(struct torch_job *j, uint64_t seed)
         int err = shard_plan(&j->model, j->k->optimizer, SHARD_WHOLE, 0, 1, s);
         s->seed = seed;
         if (!err)
-                err = torch_wrap(s);
+                err = j->lightning ? lightning_wrap(s) : torch_wrap(s);
         payload_init(&j->payload, j->k->verify);
         return err;
 }
@@ -88,7 +96,9 @@ static int make_ready(struct torch_job *j, const char *dir, char *why, size_t nw
         if (!err)
                 err = plan_bytes(j, j->k->seed);
         if (!err)
-                err = payload_choose(c, j->payload.shard.size, j->k->hold, &held);
+                err = payload_choose(c,
+                                     j->payload.shard.size * (stages(j->run, j->storage) ? 2 : 1),
+                                     j->k->hold, &held);
         if (!err && held)
                 err = payload_hold(&j->payload);
         if (!err && dir)
@@ -106,6 +116,7 @@ int torch_begin(struct torch_job *j, const struct run *r, const struct keys *k, 
         *j = (struct torch_job){
                 .run = r,
                 .k = k,
+                .lightning = strstr(r->scenario->name, "lightning"),
                 .storage = io_find(k->storage, why, sizeof why),
                 .nsaves = saves,
                 .nloads = loads,
@@ -119,6 +130,8 @@ int torch_begin(struct torch_job *j, const struct run *r, const struct keys *k, 
                 return err;
         }
         err = j->storage->ops->start(k, j->storage->name, j->dir, 0, &j->timed.io, why, sizeof why);
+        if (!err && stages(r, j->storage))
+                err = staged_start(k, j->dir, &j->staging, why, sizeof why);
         if (err) {
                 run_error(r, "%s", why);
                 return err;
@@ -130,6 +143,7 @@ void torch_end(struct torch_job *j)
 {
         sampler_stop(&j->use);
         sampler_release(&j->use);
+        staged_stop(j->staging);
         if (j->timed.io)
                 j->storage->ops->stop(j->timed.io, !j->k->keep);
         payload_release(&j->payload);
@@ -158,7 +172,11 @@ int torch_save(struct torch_job *j, size_t i, const char *name, struct sample *o
         int err = plan_save(j, i);
         if (!err)
                 err = payload_fill(&j->payload);
-        return err ? err : timed_save(&j->timed, name, &j->payload.data, out, fail, j);
+        if (err)
+                return err;
+        if (j->staging)
+                return staged_save(&j->timed, j->staging, name, &j->payload, out, fail, j);
+        return timed_save(&j->timed, name, &j->payload.data, out, fail, j);
 }
 
 int torch_load(struct torch_job *j, size_t i, const char *name, struct sample *out)

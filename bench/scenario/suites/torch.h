@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* torch.h: saves and loads of one file with the whole model, as torch.save() writes it, by one
- * rank: what the scenarios of single files share. */
+/* torch.h: saves and loads of one file with the whole model, as torch.save() or Lightning's trainer
+ * writes it, by one rank: what the scenarios of single files share. */
 #ifndef CKPTFS_BENCH_SCENARIO_TORCH_H
 #define CKPTFS_BENCH_SCENARIO_TORCH_H
 
@@ -21,6 +21,8 @@ struct torch_job {
         struct model model;
         struct payload payload;
         struct timed timed;
+        bool lightning;     /* the file and its save are Lightning's, not torch.save()'s */
+        struct io *staging; /* NULL: the file is written where it stays */
         char dir[FRESH_NAME_MAX];
         struct sample *save, *load; /* nsaves and nloads of them */
         size_t nsaves, nloads;
