@@ -61,6 +61,7 @@ static const char usage[] =
         "  --quota SIZE            with --data: refuse what makes more bytes (507)\n"
         "  --requester-pays        s3: refuse who does not say that he pays\n"
         "  --session-life TIME     s3: of sessions of directory buckets (NAME--x-s3), default 5m\n"
+        "  --read-only-sessions    s3: those sessions may not write\n"
         "  --copy-if honor|ignore|refuse\n"
         "                          s3: what becomes of a condition on the target of a copy\n"
         "  --hns                   gs: buckets have a hierarchical namespace\n"
@@ -96,6 +97,7 @@ enum {
         OPT_QUOTA,
         OPT_REQUESTER_PAYS,
         OPT_SESSION_LIFE,
+        OPT_READ_ONLY_SESSIONS,
         OPT_COPY_IF,
         OPT_HNS,
         OPT_VERSIONING,
@@ -130,6 +132,7 @@ static const struct option longs[] = {
         {"quota", required_argument, NULL, OPT_QUOTA},
         {"requester-pays", no_argument, NULL, OPT_REQUESTER_PAYS},
         {"session-life", required_argument, NULL, OPT_SESSION_LIFE},
+        {"read-only-sessions", no_argument, NULL, OPT_READ_ONLY_SESSIONS},
         {"copy-if", required_argument, NULL, OPT_COPY_IF},
         {"hns", no_argument, NULL, OPT_HNS},
         {"versioning", no_argument, NULL, OPT_VERSIONING},
@@ -249,6 +252,9 @@ static int set_odd_option(struct options *o, int opt, const char *value)
                 return 0;
         case OPT_SESSION_LIFE:
                 return set_seconds("session-life", value, &o->s3.session_s);
+        case OPT_READ_ONLY_SESSIONS:
+                o->s3.read_only = true;
+                return 0;
         case OPT_COPY_IF:
                 return set_copy_if(o, value);
         case OPT_HNS:

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/mount.sh"
 . "$srcdir/tests/lib/creds.sh"
 need_fuse
-plan 17
+plan 20
 CKPTFS_TEST_BUCKET=ckpt--usw2-az1--x-s3 CKPTFS_TEST_SCHEME=s3
 sim_bucket=$CKPTFS_TEST_BUCKET sim_options="--session-life 8s" sim_store="--data $tmp/store"
 mkdir "$tmp/store"
@@ -33,6 +33,13 @@ mkdir "$mnt/many"
 objects fill many/f 2500
 expect_eq "2500 2500" "$(ls "$mnt/many" | wc -l) $(ls "$mnt/many" | sort -u | wc -l)" \
 	"also many, each once, though pages come in any order"
+umount_ckptfs
+sim_options=--read-only-sessions
+identity '{"keys": {}}'
+export CKPTFS_TEST_ENDPOINT="$url"
+mount_ckptfs log_level=debug ro
+expect_eq 40000004 "$(wc -c <"$mnt/large")" "who may only read mounts with ro"
+expect_eq EROFS "$(fdo open wct "$mnt/a")" "and writes nothing"
 cat "$mount_log" >>"$log"
 echo renewed >>"$said"
 umount_ckptfs

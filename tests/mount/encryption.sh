@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/mount.sh"
 . "$srcdir/tests/lib/sim.sh"
 need_fuse
-plan 8
+plan 12
 CKPTFS_TEST_BUCKET=bkt
 key=projects/p/locations/eu/keyRings/r/cryptoKeys/k
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -15,7 +15,8 @@ key_of() {
 		req GET "/storage/v1/b/bkt/o/$1" >/dev/null
 		sed -n 's/.*"kmsKeyName": *"\([^"]*\)".*/\1/p' "$tmp/body"
 	else
-		req HEAD "/bkt/$1" >/dev/null
+		req GET "/$CKPTFS_TEST_BUCKET?session=" >/dev/null # of directory buckets
+		req HEAD "/$CKPTFS_TEST_BUCKET/$1" -H "x-amz-s3session-token: $(element SessionToken)" >/dev/null
 		field x-amz-server-side-encryption-aws-kms-key-id
 	fi
 }
@@ -24,7 +25,7 @@ key_of() {
 writes() {
 	name=$1 CKPTFS_TEST_SCHEME=$2
 	shift 2
-	sim_start --data "$tmp/objects.$name" --protocol "$CKPTFS_TEST_SCHEME"
+	sim_start --data "$tmp/objects.$name" --bucket "$CKPTFS_TEST_BUCKET" --protocol "$CKPTFS_TEST_SCHEME"
 	CKPTFS_TEST_ENDPOINT=$url
 	mount_ckptfs part_size=5M "$@"
 	echo small >"$mnt/small"
@@ -47,6 +48,15 @@ writes() {
 }
 
 writes s3 s3 sse=aws:kms "sse_kms_key=$key"
+
+# Of a directory bucket the session has the key, and copies, which it does not sign, have their own.
+CKPTFS_TEST_BUCKET=dir--az1--x-s3
+writes directory s3 sse=aws:kms "sse_kms_key=$key"
+expect_eq 1 "$("$builddir/ckptctl" uploads list -o "endpoint=$url,sse=aws:kms" s3://dir--az1--x-s3 2>&1 |
+	grep -c 'give sse_kms_key')" "which has to be named"
+expect_eq 1 "$("$builddir/ckptctl" uploads list -o "endpoint=$url,sse=aws:kms:dsse" s3://dir--az1--x-s3 2>&1 |
+	grep -c 'directory bucket encrypts by')" "other ways are refused"
+CKPTFS_TEST_BUCKET=bkt
 writes multipart gs "kms_key=$key"
 writes compose gs "kms_key=$key" upload=compose
 writes resumable gs "kms_key=$key" upload=resumable

@@ -38,6 +38,12 @@ enum { EXCHANGE_QUERY_MAX = 32, EXCHANGE_TEXT_MAX = 4 << 20 };
 #define GS_META "x-goog-meta-"
 enum { S3_META_MAX = 2048, GS_META_MAX = 8192 };
 
+/* What a session of a directory bucket was begun for; "" for none. */
+struct session_terms {
+        bool read_only;
+        char sse[16], kms_key[256];
+};
+
 enum body_to {
         BODY_DROP,   /* read and forgotten */
         BODY_TEXT,   /* to `text`, at most EXCHANGE_TEXT_MAX bytes */
@@ -72,6 +78,7 @@ struct exchange {
         struct intake intake;
         struct fault fault;
         const void *priv;                /* the protocol's */
+        struct session_terms session;    /* of a directory bucket, which signs this */
         const struct endpoint *endpoint; /* of identity; NULL: it is the store's */
         const struct protocol *store;    /* behind identity, NULL without it */
         uint64_t delay_ns;               /* before the reply begins */
@@ -117,6 +124,7 @@ struct service {
 struct s3_options {
         bool requester_pays;
         long session_s; /* how long a session of a directory bucket lasts */
+        bool read_only; /* those sessions may not write */
         /* What becomes of a condition on the target of a copy. */
         enum { COPY_IF_HONORED, COPY_IF_IGNORED, COPY_IF_REFUSED } copy_if;
 };

@@ -55,10 +55,11 @@ struct issued {
 struct issues;
 int issues_new(const struct json *tree, struct issues **out);
 void issues_free(struct issues *is);
-/* Issues what lasts so many seconds. */
-void issues_issue(struct issues *is, long seconds, struct issued *out);
-/* Whether a session token was issued: 0, -ENOENT or -ETIME. */
-int issues_session(struct issues *is, const char *token);
+/* Issues what lasts so many seconds; terms are those of a session, or NULL. */
+void issues_issue(struct issues *is, long seconds, const struct session_terms *terms,
+                  struct issued *out);
+/* Whether a session token was issued: 0 with its terms, -ENOENT or -ETIME. */
+int issues_session(struct issues *is, const char *token, struct session_terms *terms);
 /* The same as identity_secret(). */
 int issues_secret(struct issues *is, const char *access, const char *session,
                   char secret[IDENTITY_TEXT_MAX]);

@@ -21,6 +21,7 @@ struct issues {
         pthread_mutex_t mtx; /* guards all below */
         unsigned count;
         time_t expires[RING];
+        struct session_terms terms[RING];
 };
 
 int issues_new(const struct json *tree, struct issues **out)
@@ -56,13 +57,15 @@ void issue_time(time_t when, char out[32])
         strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
 }
 
-void issues_issue(struct issues *is, long seconds, struct issued *out)
+void issues_issue(struct issues *is, long seconds, const struct session_terms *terms,
+                  struct issued *out)
 {
         time_t expires = time(NULL) + seconds;
 
         pthread_mutex_lock(&is->mtx);
         unsigned n = ++is->count;
         is->expires[n % RING] = expires;
+        is->terms[n % RING] = terms ? *terms : (struct session_terms){.read_only = false};
         pthread_mutex_unlock(&is->mtx);
         snprintf(out->access, sizeof out->access, ACCESS "%08u", n);
         snprintf(out->secret, sizeof out->secret, "%s%08u", is->secret, n);
@@ -81,7 +84,7 @@ void ask_issue(struct ask *a, long most, struct issued *out)
 
         if (most > 0 && in > most)
                 in = most;
-        issues_issue(is, a->expired ? -60 : in, out);
+        issues_issue(is, a->expired ? -60 : in, NULL, out);
 }
 
 bool identity_is_asked(const struct identity *id)
@@ -107,11 +110,17 @@ static int check(struct issues *is, const char *text, const char *prefix, unsign
         return expires <= time(NULL) ? -ETIME : 0;
 }
 
-int issues_session(struct issues *is, const char *token)
+int issues_session(struct issues *is, const char *token, struct session_terms *terms)
 {
         unsigned n;
+        int err = check(is, token, is->session, &n);
 
-        return check(is, token, is->session, &n);
+        if (err)
+                return err;
+        pthread_mutex_lock(&is->mtx);
+        *terms = is->terms[n % RING];
+        pthread_mutex_unlock(&is->mtx);
+        return 0;
 }
 
 int issues_secret(struct issues *is, const char *access, const char *session,

@@ -76,6 +76,8 @@ bool s3_key_is_missing(struct exchange *x, const struct object *o, bool of_sourc
  * parameter is required only when the object was created using a checksum algorithm" (API
  * reference, CompleteMultipartUpload and ListParts). */
 bool s3_key_of_upload_is_missing(struct service *s, struct exchange *x);
+/* What the request says of encryption to a session's terms. True as above. */
+bool s3_bad_session_encryption(struct exchange *x, struct session_terms *terms);
 void s3_encryption_headers(struct exchange *x, const struct object *o);
 
 /* s3_express.c: whether the bucket is a directory bucket, and the request needs a session, which is

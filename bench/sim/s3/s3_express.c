@@ -29,21 +29,53 @@ bool s3_needs_session(const struct exchange *x)
         return s3_is_express(x);
 }
 
+/* "A ReadOnly session is constrained to execute the following Zonal endpoint API operations" (API
+ * reference, CreateSession). */
+static bool may_read_only(const char *op)
+{
+        static const char *const reads[] = {"GetObject", "HeadObject", "ListObjectsV2", "ListParts",
+                                            "ListMultipartUploads"};
+
+        for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
+                if (!strcmp(reads[i], op))
+                        return true;
+        return false;
+}
+
 bool s3_bad_session(struct service *s, struct exchange *x)
 {
         const char *token = s3_in(x, "x-amz-s3session-token");
-        int err = token ? issues_session(s->sessions, token) : -ENOENT;
+        int err = token ? issues_session(s->sessions, token, &x->session) : -ENOENT;
 
         if (err == -ETIME)
                 s3_error(x, "ExpiredToken");
         else if (err)
                 s3_refuse(x, 403, "AccessDenied", "A session of this bucket is needed.");
-        return err;
+        else if (x->session.read_only && !may_read_only(x->op))
+                s3_refuse(x, 403, "AccessDenied", "The session is ReadOnly.");
+        return x->status != 0;
+}
+
+/* "If the session mode is not specified in the CreateSession API request, the CreateSession action
+ * will attempt to create the session with the maximum allowable privilege, attempting ReadWrite
+ * first and then falling back to ReadOnly only if ReadWrite is not allowed by the policies" (user
+ * guide). True when the reply is set to an error. */
+static bool bad_mode(const struct service *s, struct exchange *x, struct session_terms *terms)
+{
+        const char *mode = s3_in(x, "x-amz-create-session-mode");
+
+        terms->read_only = s->s3->read_only || (mode && !strcmp(mode, "ReadOnly"));
+        if (mode && strcmp(mode, "ReadOnly") && strcmp(mode, "ReadWrite"))
+                s3_error(x, "InvalidArgument");
+        else if (s->s3->read_only && mode && !strcmp(mode, "ReadWrite"))
+                s3_refuse(x, 403, "AccessDenied", "Only ReadOnly sessions are allowed.");
+        return x->status != 0;
 }
 
 void s3_create_session(struct service *s, struct exchange *x)
 {
         struct buf *b = &x->body;
+        struct session_terms terms = {.read_only = false};
         struct issued is;
         char expires[32];
 
@@ -51,7 +83,9 @@ void s3_create_session(struct service *s, struct exchange *x)
                 s3_error(x, "MethodNotAllowed");
                 return;
         }
-        issues_issue(s->sessions, s->s3->session_s, &is);
+        if (bad_mode(s, x, &terms) || s3_bad_session_encryption(x, &terms))
+                return;
+        issues_issue(s->sessions, s->s3->session_s, &terms, &is);
         issue_time(is.expires, expires);
         buf_adds(b, S3_XML_HEAD "<CreateSessionResult" S3_XMLNS "><Credentials>");
         s3_element(b, "SessionToken", is.session);

@@ -11,13 +11,14 @@
 #include "base/banned.h"
 
 #define SSE     "x-amz-server-side-encryption"
+#define KMS_KEY "-aws-kms-key-id"
 #define SSE_C   SSE "-customer-"
 #define SSE_MD5 SSE_C "key-md5"
 
 enum { KEY_LEN = 32 };
 
-static const char *const kept[] = {SSE, SSE "-aws-kms-key-id", SSE "-bucket-key-enabled",
-                                   SSE_C "algorithm", SSE_MD5};
+static const char *const kept[] = {SSE, SSE KMS_KEY, SSE "-bucket-key-enabled", SSE_C "algorithm",
+                                   SSE_MD5};
 
 static const char *key_header(const struct exchange *x, const char *prefix, const char *name)
 {
@@ -50,25 +51,77 @@ static bool bad_key(struct exchange *x, const char *prefix)
         return bad;
 }
 
+/* "For directory buckets, there are only two supported options for server-side encryption: [...]
+ * AES256 and [...] aws:kms", the latter with a key (API reference, CreateSession). */
+static bool is_unfit_for_directory(struct exchange *x)
+{
+        const char *mode = s3_in(x, SSE);
+        bool kms = mode && !strcmp(mode, "aws:kms");
+
+        if (!s3_is_express(x))
+                return false;
+        if (s3_in(x, SSE_C "algorithm") || (mode && !kms && strcmp(mode, "AES256")))
+                s3_refuse(x, 400, "InvalidRequest", "Directory buckets encrypt otherwise.");
+        else if (kms && !s3_in(x, SSE KMS_KEY))
+                s3_refuse(x, 400, "InvalidRequest", "The KMS key is missing.");
+        return x->status != 0;
+}
+
+bool s3_bad_session_encryption(struct exchange *x, struct session_terms *terms)
+{
+        const char *mode = s3_in(x, SSE), *key = s3_in(x, SSE KMS_KEY);
+
+        snprintf(terms->sse, sizeof terms->sse, "%s", mode ? mode : "");
+        snprintf(terms->kms_key, sizeof terms->kms_key, "%s", key ? key : "");
+        return is_unfit_for_directory(x);
+}
+
+/* "The encryption request headers must match the encryption settings that are specified in the
+ * CreateSession request" (API reference, PutObject). */
+static bool differs_from_session(struct exchange *x)
+{
+        const char *mode = s3_in(x, SSE), *key = s3_in(x, SSE KMS_KEY);
+
+        if (!s3_in(x, "x-amz-s3session-token") || (!mode && !key))
+                return false;
+        if ((mode && strcmp(mode, x->session.sse)) || (key && strcmp(key, x->session.kms_key)))
+                s3_refuse(x, 400, "InvalidRequest", "The session was begun for other encryption.");
+        return x->status != 0;
+}
+
+/* The value of a header, or what the session says in its place. */
+static const char *wanted(const struct exchange *x, const char *name)
+{
+        const char *value = s3_in(x, name), *terms = "";
+
+        if (!value && !strcmp(name, SSE))
+                terms = x->session.sse;
+        else if (!value && !strcmp(name, SSE KMS_KEY))
+                terms = x->session.kms_key;
+        return value ? value : *terms ? terms : NULL;
+}
+
 bool s3_bad_encryption(struct exchange *x, struct object *o)
 {
         const char *mode = s3_in(x, SSE);
 
         if (x->google)
                 return gs_bad_encryption(x, o);
+        if (is_unfit_for_directory(x) || differs_from_session(x))
+                return true;
         if (mode && strcmp(mode, "AES256") && strcmp(mode, "aws:kms") &&
             strcmp(mode, "aws:kms:dsse")) {
                 s3_refuse(x, 400, "InvalidArgument", "The encryption method is not known.");
                 return true;
         }
-        if (s3_in(x, SSE "-aws-kms-key-id") && (!mode || strncmp(mode, "aws:kms", 7))) {
+        if (s3_in(x, SSE KMS_KEY) && (!mode || strncmp(mode, "aws:kms", 7))) {
                 s3_refuse(x, 400, "InvalidArgument", "A KMS key needs the method aws:kms.");
                 return true;
         }
         if (bad_key(x, "x-amz-"))
                 return true;
         for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-                const char *value = s3_in(x, kept[i]);
+                const char *value = wanted(x, kept[i]);
                 object_meta_remove(o, kept[i]);
                 if (value && object_meta_add(o, kept[i], value)) {
                         s3_error(x, "InternalError");

@@ -286,7 +286,8 @@ void cred_chain_close(struct cred_chain *c)
                 pthread_join(c->thread, NULL);
         }
         cred_release(&c->locked.cred);
-        char **strings[] = {&c->ask.profile, &c->ask.file,     &c->ask.ca_bundle, &c->ask.region,
+        char **strings[] = {&c->ask.profile, &c->ask.file,     &c->ask.ca_bundle,
+                            &c->ask.region,  &c->ask.sse,      &c->ask.sse_kms_key,
                             &c->set.region,  &c->set.endpoint, &c->set.ca_bundle};
         for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
                 secret_freep(strings[i]);

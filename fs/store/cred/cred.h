@@ -48,6 +48,7 @@ struct cred_want {
         bool anonymous;        /* no credentials are looked for */
         struct cred_chain *base; /* sessions: what they are asked for with; outlives the chain */
         const char *region;      /* sessions: to sign for */
+        const char *sse, *sse_kms_key; /* sessions: how what is written is encrypted; NULL */
 };
 
 /* Reads the settings and begins to fetch credentials in the background. 0, or a negative errno with

@@ -21,8 +21,9 @@ struct cred_ask {
         bool fips, dualstack; /* of the vendor's servers, those for either */
         bool anonymous;
         unsigned machine_ms;     /* most that a try of a metadata server takes, once; 0: as set */
-        struct cred_chain *base; /* of sessions */
-        const int *stop;         /* atomic: the chain is closed */
+        struct cred_chain *base; /* of sessions: */
+        char *sse, *sse_kms_key;
+        const int *stop; /* atomic: the chain is closed */
         char why[CRED_WHY_MAX];
 };
 

@@ -76,7 +76,13 @@ static int session(struct cred_ask *a, struct cred *out)
                                err ? a->why : "a directory bucket needs keys: give some");
         if (err)
                 return err;
-        cred_call_header(&c, "x-amz-create-session-mode", "ReadWrite");
+        /* Without a mode it is "the maximum allowable privilege, attempting ReadWrite first and
+         * then ReadOnly" (user guide, "Authorizing Zonal endpoint API operations with
+         * CreateSession"). */
+        if (a->sse)
+                cred_call_header(&c, "x-amz-server-side-encryption", a->sse);
+        if (a->sse_kms_key)
+                cred_call_header(&c, "x-amz-server-side-encryption-aws-kms-key-id", a->sse_kms_key);
         buf_adds(&c.url, a->file);
         if (cred_aws_sign(&c, &keys, a->region, "s3express", path, query, 1))
                 return cred_no(a, -ENOMEM, "no memory: end another program");
@@ -93,7 +99,11 @@ static int session(struct cred_ask *a, struct cred *out)
 static int settle(struct cred_ask *a, const struct cred_want *want, struct cred_settings *set)
 {
         a->base = want->base;
-        return cred_set(&a->file, want->file) || cred_set(&set->region, want->region) ? -ENOMEM : 0;
+        return cred_set(&a->file, want->file) || cred_set(&set->region, want->region) ||
+                               cred_set(&a->sse, want->sse) ||
+                               cred_set(&a->sse_kms_key, want->sse_kms_key)
+                       ? -ENOMEM
+                       : 0;
 }
 
 static const struct cred_source sources[] = {{"CreateSession", session}};
@@ -123,6 +133,8 @@ int s3_express_open(struct store_kind *k, const char *ca_bundle, const char *reg
                 .region = region,
                 .ca_bundle = cred_chain_ca_bundle(k->creds, ca_bundle),
                 .base = k->creds,
+                .sse = k->sse,
+                .sse_kms_key = k->sse_kms_key,
         };
         return url.failed ? -ENOMEM : cred_chain_open(&want, &k->session, why, nwhy);
 }

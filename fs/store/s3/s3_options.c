@@ -53,6 +53,22 @@ int s3_options_open(struct store_kind *k, const struct store_config *cfg, char *
                 snprintf(why, nwhy, "sse_c_key_file and sse are both given: give one");
                 return -EINVAL;
         }
+        if (s3_is_express(k->bucket) &&
+            (given(cfg->sse_c_key_file) ||
+             (sse && strcmp(sse, "AES256") && strcmp(sse, "aws:kms")))) {
+                snprintf(why, nwhy,
+                         "a directory bucket encrypts by sse=AES256 or sse=aws:kms: give one, or "
+                         "none");
+                return -EINVAL;
+        }
+        if (s3_is_express(k->bucket) && sse && !strcmp(sse, "aws:kms") &&
+            !given(cfg->sse_kms_key)) {
+                snprintf(
+                        why, nwhy,
+                        "a directory bucket has no key of the account's: give sse_kms_key, the one "
+                        "that the bucket is set to");
+                return -EINVAL;
+        }
         if (given(cfg->bucket_owner) && !is_account(cfg->bucket_owner)) {
                 snprintf(why, nwhy, "bucket_owner %s is no account: give its 12 digits",
                          cfg->bucket_owner);
@@ -113,6 +129,10 @@ void s3_option_headers(const struct store_kind *k, const struct op *op, struct s
                 s3_header(m, "x-amz-expected-bucket-owner", k->bucket_owner);
         if (k->bucket_owner && copies)
                 s3_header(m, "x-amz-source-expected-bucket-owner", k->bucket_owner);
+        /* "The encryption request headers must match the encryption settings that are specified in
+         * the CreateSession request", which need not be told again (API reference, PutObject);
+         * copies are not of the session. */
+        begins = begins && (!k->session || copies_all);
         if (begins && k->sse)
                 s3_header(m, "x-amz-server-side-encryption", k->sse);
         if (begins && k->sse_kms_key)
