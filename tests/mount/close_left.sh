@@ -4,7 +4,7 @@
 # when the last of all opens ends.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 8
+plan 9
 start_store
 mount_ckptfs attr_ttl=60s # the store is stopped for a while
 
@@ -33,4 +33,12 @@ wait $syncs
 has_size() { [ "$(objects size "$1" 2>/dev/null)" = "$2" ]; }
 check "what it wrote is published though the file is open elsewhere" wait_for 30 has_size late 12
 fdo_ends "ok ok ok ok ok ok ok ok ok ok ok" "and all ends well"
-umount_ckptfs
+
+# The end of the mount: what was closed is published, what its writer has open is not.
+fdo_begin open wct "$mnt/closed" write 5 slot 1 open wct "$mnt/open" write 5 forkhold slot 0 close pause
+kill -TERM "$mount_pid"
+expect_log ' open: not published'
+mount_ended "SIGTERM ends the daemon"
+expect_eq "5 " "$(objects size closed) $(store_ls open)" \
+	"what was closed while a child had inherited it is published, what is open is not"
+fdo_next

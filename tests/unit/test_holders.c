@@ -242,6 +242,26 @@ START_TEST(an_open_during_the_look_is_looked_at_again)
 }
 END_TEST
 
+START_TEST(a_file_that_others_only_inherited_is_closed_by_its_writers)
+{
+        struct child bystander = child_new(), writer = child_new();
+        ck_assert(!holders_closed(slot));
+        holders_wrote(slot, writer.pid);
+        close(fd);
+        ck_assert_int_eq(closing(getpid()), CLOSE_LEAVES);
+        ck_assert(!holders_closed(slot)); /* the writer is still to close */
+        child_end(&writer);
+        ck_assert_int_eq(closing(writer.pid), CLOSE_LEAVES);
+        ck_assert(holders_closed(slot));
+        holders_wrote(slot, bystander.pid);
+        ck_assert(!holders_closed(slot));
+        holders_published(slot);
+        child_end(&bystander);
+        ck_assert_int_eq(closing(bystander.pid), CLOSE_LAST);
+        ck_assert(!holders_closed(slot)); /* there is nothing that was left */
+}
+END_TEST
+
 START_TEST(what_was_published_is_no_work_of_who_wrote_it)
 {
         struct child early = child_new();
@@ -350,6 +370,7 @@ int main(void)
         tcase_add_test(t, a_writer_that_closed_a_copy_is_still_to_close);
         tcase_add_test(t, a_writer_that_holds_another_open_is_not_awaited);
         tcase_add_test(t, an_open_during_the_look_is_looked_at_again);
+        tcase_add_test(t, a_file_that_others_only_inherited_is_closed_by_its_writers);
         tcase_add_test(t, what_was_published_is_no_work_of_who_wrote_it);
         tcase_add_test(t, the_opener_is_never_forgotten);
         tcase_add_test(t, who_goes_on_writing_after_a_kill_publishes);

@@ -21,6 +21,7 @@ struct known {
         bool wrote;    /* since the file was published last */
         bool heir;     /* wrote since the last kill */
         bool unclosed; /* wrote, and has not closed its last descriptor since */
+        bool holds;    /* opened or wrote, and has not closed its last descriptor at all */
 };
 
 struct holders {
@@ -28,6 +29,7 @@ struct holders {
         atomic_int last;        /* thread that wrote last, or 0 */
         unsigned opens, opened; /* those that are not over, and all */
         bool killed;
+        bool left;    /* a writer's close was answered since the file was published last */
         int last_pid; /* newest process when the file was opened, see newest_process() */
         size_t n, max;
         struct known *v;
@@ -89,7 +91,7 @@ struct holders *holders_open(struct holders **slot, pid_t pid)
         h->opened++;
         struct known *k = know_locked(h, pid);
         if (k)
-                k->opened = true;
+                k->opened = k->holds = true;
         pthread_mutex_unlock(&h->mtx);
         return h;
 }
@@ -125,7 +127,7 @@ void holders_wrote(struct holders *h, pid_t tid)
         pthread_mutex_lock(&h->mtx);
         struct known *k = know_locked(h, process_locked(h, tid));
         if (k)
-                k->wrote = k->heir = k->unclosed = true;
+                k->wrote = k->heir = k->unclosed = k->holds = true;
         atomic_store_explicit(&h->last, tid, memory_order_relaxed);
         pthread_mutex_unlock(&h->mtx);
 }
@@ -140,7 +142,7 @@ void holders_published(struct holders *h)
         pthread_mutex_lock(&h->mtx);
         for (size_t i = 0; i < h->n; i++)
                 h->v[i].wrote = h->v[i].unclosed = false;
-        h->killed = false;
+        h->killed = h->left = false;
         forget_last_locked(h);
         pthread_mutex_unlock(&h->mtx);
 }
@@ -151,6 +153,16 @@ bool holders_killed(struct holders *h)
         bool is = h->killed;
         pthread_mutex_unlock(&h->mtx);
         return is;
+}
+
+bool holders_closed(struct holders *h)
+{
+        pthread_mutex_lock(&h->mtx);
+        bool closed = h->left && !h->killed;
+        for (size_t i = 0; i < h->n; i++)
+                closed &= !h->v[i].holds;
+        pthread_mutex_unlock(&h->mtx);
+        return closed;
 }
 
 /* --- a look
@@ -281,9 +293,11 @@ enum closing holders_look_end(struct holders_look *l, struct holders *h, bool wh
                 note_seen_locked(h, l);
         struct known *k = find_locked(h, pid);
         if (k && whole && !is_found(l, pid)) /* it was no copy */
-                k->unclosed = false;
+                k->unclosed = k->holds = false;
         forget_last_locked(h); /* its next write is one after this close */
         enum closing is = decide_locked(h, l, pid, whole);
+        if (is == CLOSE_LEAVES && k && (k->opened || k->wrote) && !atomic_load(&l->killed))
+                h->left = true;
         pthread_mutex_unlock(&h->mtx);
         return is;
 }

@@ -64,5 +64,8 @@ void holders_look_release(struct holders_look *l);
 
 /* Whether a writer died by a signal, and nobody with a right to has closed the file since. */
 bool holders_killed(struct holders *h);
+/* Whether all who opened or wrote the file have closed it, and were told that it is well: who still
+ * holds it only inherited it. */
+bool holders_closed(struct holders *h);
 
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "mount/caller/fd_owners.h"
 #include "mount/core/mount.h"
 #include "mount/daemon/mem_reclaim.h"
 #include "mount/daemon/shutdown_timer.h"
@@ -78,8 +79,40 @@ int mount_init(struct mount *m, struct store *store)
         return m->relief ? 0 : -ENOMEM;
 }
 
+/* What was closed, and left to a process that only inherited it, is published at the end. */
+struct left {
+        struct file_commit commit;
+        struct mount *m;
+        struct node *n; /* pinned */
+};
+
+static void left_done(struct file_commit *c, int err, const struct store_object *obj)
+{
+        struct left *l = (struct left *)c;
+        (void)err, (void)obj; /* the log has said it */
+
+        tree_lock(l->m->tree);
+        tree_unref_locked(l->m->tree, l->n, 1);
+        tree_unlock(l->m->tree);
+        free(l);
+}
+
+/* NULL: somebody is still to close it; or there is no memory, and the log will say that it is lost.
+ */
+static struct left *left_locked(struct mount *m, struct node *n)
+{
+        bool closed = n->holders && holders_closed(n->holders) && file_dirty(n->file);
+        struct left *l = closed ? malloc(sizeof *l) : NULL;
+
+        if (!l)
+                return NULL;
+        *l = (struct left){.commit.done = left_done, .m = m, .n = n};
+        tree_pin_locked(n);
+        return l;
+}
+
 /* Takes the file out of some node: NULL when there is none. */
-static struct file *next_file(struct mount *m)
+static struct file *next_file(struct mount *m, struct left **left)
 {
         struct file *f = NULL;
 
@@ -87,6 +120,7 @@ static struct file *next_file(struct mount *m)
         for (struct node *n = tree_open_list_locked(m->tree); n; n = n->open_next) {
                 if (!n->file)
                         continue;
+                *left = left_locked(m, n);
                 f = TAKE_PTR(n->file);
                 tree_note_open_locked(m->tree, n);
                 break;
@@ -98,9 +132,12 @@ static struct file *next_file(struct mount *m)
 void mount_finish(struct mount *m)
 {
         struct file *f;
+        struct left *left;
         if (!m->curfew)
                 m->curfew = curfew_start(m->store, (unsigned)m->params.deadline);
-        while ((f = next_file(m))) {
+        while ((f = next_file(m, &left))) {
+                if (left)
+                        file_commit(f, NULL, &left->commit);
                 file_shutdown(f);
                 file_unref(f);
         }
