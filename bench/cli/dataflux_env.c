@@ -16,7 +16,7 @@ enum { TEXT_MAX = 4096, VARIABLES = 18 };
 
 static const struct variable {
         const char *name;
-        const char *key;         /* NULL: a place, see environ_place() */
+        const char *key;         /* NULL: a place, see dataflux_env_place() */
         const char *only;        /* scenarios whose names begin so */
         const char *unit;        /* behind a bare number; NULL: as it is */
         const char *words[3][2]; /* values that are called otherwise here */
@@ -94,8 +94,8 @@ static int add(struct sweep *s, const struct variable *var, const char *text, ch
         return sweep_add_value(s, SWEEP_ENVIRONMENT, var->key, word, why, nwhy);
 }
 
-int environ_place(struct sweep *s, enum sweep_level level, const char *place, char *why,
-                  size_t nwhy)
+int dataflux_env_place(struct sweep *s, enum sweep_level level, const char *place, char *why,
+                       size_t nwhy)
 {
         const char *storage, *key;
 
@@ -150,10 +150,10 @@ static int add_restore(struct sweep *s, struct values *v, char *why, size_t nwhy
         if (err || v->set[DIR_PATH])
                 return err;
         *slash = 0;
-        return environ_place(s, SWEEP_ENVIRONMENT, path, why, nwhy);
+        return dataflux_env_place(s, SWEEP_ENVIRONMENT, path, why, nwhy);
 }
 
-int environ_read(struct coll *c, const char *scenario, struct sweep *s, char *why, size_t nwhy)
+int dataflux_env_read(struct coll *c, const char *scenario, struct sweep *s, char *why, size_t nwhy)
 {
         CLEANUP(freep) struct values *v = calloc(1, sizeof *v);
         int err = v ? 0 : -ENOMEM;
@@ -167,7 +167,7 @@ int environ_read(struct coll *c, const char *scenario, struct sweep *s, char *wh
                 if (v->set[i] && variables[i].key)
                         err = add(s, &variables[i], v->text[i], why, nwhy);
         if (!err && v->set[DIR_PATH])
-                err = environ_place(s, SWEEP_ENVIRONMENT, v->text[DIR_PATH], why, nwhy);
+                err = dataflux_env_place(s, SWEEP_ENVIRONMENT, v->text[DIR_PATH], why, nwhy);
         if (!err && v->set[RESTORE_PATH])
                 err = add_restore(s, v, why, nwhy);
         return err;

@@ -11,11 +11,12 @@
 
 /* Collective: adds what rank 0's environment says to `scenario`, at SWEEP_ENVIRONMENT. 0, or a
  * negative errno with one line in `why` that names the variable; the same in all ranks. */
-int environ_read(struct coll *c, const char *scenario, struct sweep *s, char *why, size_t nwhy);
+int dataflux_env_read(struct coll *c, const char *scenario, struct sweep *s, char *why,
+                      size_t nwhy);
 
 /* Adds the keys that CKPT_DIR_PATH=place stands for, a bucket with a prefix or a directory: the
  * storage, and where it is. 0, or a negative errno with one line in `why`. */
-int environ_place(struct sweep *s, enum sweep_level level, const char *place, char *why,
-                  size_t nwhy);
+int dataflux_env_place(struct sweep *s, enum sweep_level level, const char *place, char *why,
+                       size_t nwhy);
 
 #endif

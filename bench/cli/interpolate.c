@@ -15,13 +15,13 @@ enum { DEPTH_MAX = 16, NAME_MAX_LEN = 256, TEXT_MAX = 64 * 1024, STEPS_MAX = 100
 
 /* Keys whose texts are open: each holds a ${} of the next. */
 struct chain {
-        const struct fill_in_key *key;
+        const struct interpolate_key *key;
         const struct chain *up;
         unsigned depth;
 };
 
 struct filling {
-        fill_in_fn *find;
+        interpolate_fn *find;
         void *arg;
         struct buf *out;
         unsigned steps; /* names that were filled in so far */
@@ -76,7 +76,7 @@ static int fill_text(struct filling *f, const struct chain *c);
 
 static int fill_name(struct filling *f, const struct chain *c, const char *name)
 {
-        struct fill_in_key key;
+        struct interpolate_key key;
         const struct chain next = {&key, c, c->depth + 1};
 
         if (!f->find(f->arg, name, &key))
@@ -119,8 +119,8 @@ static int fill_text(struct filling *f, const struct chain *c)
         return f->out->failed ? -ENOMEM : 0;
 }
 
-int fill_in(const struct fill_in_key *key, fill_in_fn *find, void *arg, struct buf *out, char *why,
-            size_t nwhy)
+int interpolate(const struct interpolate_key *key, interpolate_fn *find, void *arg, struct buf *out,
+                char *why, size_t nwhy)
 {
         struct filling f = {find, arg, out, 0, why, nwhy};
         const struct chain first = {key, NULL, 0};

@@ -9,18 +9,18 @@
 #include "base/buf.h"
 
 /* A key and the text that it has. */
-struct fill_in_key {
+struct interpolate_key {
         const char *name, *text;
 };
 
 /* The key that is called `name`; false: there is none. */
-typedef bool fill_in_fn(void *arg, const char *name, struct fill_in_key *out);
+typedef bool interpolate_fn(void *arg, const char *name, struct interpolate_key *out);
 
 /* Appends the text of `key` with each ${name} filled in, whose text may hold others; ${.name} is
  * beside the key, ${..name} one above. 0, -ENOMEM, -ELOOP (a ring, or too deep) or -EINVAL (no such
  * key, none of its text yet, what is no key) with one line in `why` that begins with the key's
  * name. */
-int fill_in(const struct fill_in_key *key, fill_in_fn *find, void *arg, struct buf *out, char *why,
-            size_t nwhy);
+int interpolate(const struct interpolate_key *key, interpolate_fn *find, void *arg, struct buf *out,
+                char *why, size_t nwhy);
 
 #endif

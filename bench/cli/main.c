@@ -113,7 +113,7 @@ static int read_args(int argc, char **argv, const struct scenario *sc, struct ar
                         *to = value;
                         a->file = true;
                 } else if (key && !strcmp(key, "CKPT_DIR_PATH")) {
-                        err = environ_place(keys, SWEEP_COMMAND, value, why, nwhy);
+                        err = dataflux_env_place(keys, SWEEP_COMMAND, value, why, nwhy);
                 } else if (key && *key) {
                         err = sweep_add_value(keys, SWEEP_COMMAND, key, value, why, nwhy);
                 } else if (key) {
@@ -160,7 +160,7 @@ static int read_keys(int argc, char **argv, struct run *r, struct sweep *s)
         for (const char *const *d = r->scenario->defaults; d && *d && !err; d++)
                 err = sweep_add(s, SWEEP_DEFAULT, *d, why, sizeof why);
         if (!err && r->scenario->dataflux)
-                err = environ_read(r->coll, r->scenario->name, s, why, sizeof why);
+                err = dataflux_env_read(r->coll, r->scenario->name, s, why, sizeof why);
         if (!err)
                 err = read_args(argc, argv, r->scenario, &a, &over, true, why, sizeof why);
         if (!err && a.file)

@@ -280,21 +280,21 @@ static int do_job(struct run *r, const struct sweep *s, size_t i, const struct k
                   struct json *job)
 {
         struct progress_job shown;
-        struct watch watch;
+        struct job_monitor watch;
         char why[512] = "", label[160];
 
-        *r->needs = (struct needs){0};
+        *r->needs = (struct preflight){0};
         int err = run_agree(r, plan_job(r, k, why, sizeof why), why);
         if (err)
                 return err;
         name_job(r, s, i, k, &shown, label, sizeof label);
-        err = watch_begin(&watch, r, k, job ? &shown : NULL);
+        err = job_monitor_begin(&watch, r, k, job ? &shown : NULL);
         if (err)
                 run_error(r, "what the job uses cannot be watched: %s", strerror(-err));
         err = coll_agree(r->coll, err);
         if (!err)
                 err = run_on_ranks(r, k, job);
-        int seen = watch_end(&watch, r, err != -ECANCELED, job);
+        int seen = job_monitor_end(&watch, r, err != -ECANCELED, job);
         return err ? err : seen;
 }
 
@@ -311,7 +311,7 @@ static int run_job(struct run *r, const struct sweep *s, size_t i, struct json *
         if (job) {
                 add_head(job, JOB_FORMAT, r);
                 keys_json(&k, json_add_object(job, "config"));
-                facts_add(r->coll, job);
+                sysinfo_add(r->coll, job);
         }
         err = coll_agree(r->coll, wrote);
         if (!err)
@@ -375,9 +375,9 @@ static int open_run(struct run *r, const struct sweep *s, struct json **result)
                 *result = json_new_object();
                 add_head(*result, RUN_FORMAT, r);
                 json_add_string(*result, "disambiguator", k.disambiguator);
-                facts_add(r->coll, *result);
+                sysinfo_add(r->coll, *result);
                 if (!err)
-                        facts_add_ec2(*result);
+                        sysinfo_add_ec2(*result);
         }
         param_tab_release(&key_tab, &k);
         return coll_agree(r->coll, err);
@@ -385,7 +385,7 @@ static int open_run(struct run *r, const struct sweep *s, struct json **result)
 
 int run_jobs(struct run *r, const struct sweep *s)
 {
-        struct needs needs = {0};
+        struct preflight needs = {0};
 
         if (r->coll->ranks > 1 && !r->scenario->many_ranks) {
                 char why[128];

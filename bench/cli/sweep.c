@@ -285,7 +285,7 @@ static enum turn turn_of(const struct sweep_key *key)
 }
 
 /* The text that a job has for a key: the strongest word, or the table's default. */
-static bool find_text(void *arg, const char *name, struct fill_in_key *out)
+static bool find_text(void *arg, const char *name, struct interpolate_key *out)
 {
         const struct job *job = arg;
         const char *ours = name;
@@ -306,11 +306,12 @@ static bool find_text(void *arg, const char *name, struct fill_in_key *out)
                 if (!in || (int)turn_of(key) < strength)
                         continue;
                 strength = (int)turn_of(key);
-                *out = (struct fill_in_key){in->said, in->v[value]};
+                *out = (struct interpolate_key){in->said, in->v[value]};
         }
         for (size_t d = 0; d < key_tab.count && strength < 0; d++)
                 if (!strcmp(key_tab.table[d].name, ours)) {
-                        *out = (struct fill_in_key){key_tab.table[d].name, key_tab.table[d].def};
+                        *out = (struct interpolate_key){key_tab.table[d].name,
+                                                        key_tab.table[d].def};
                         strength = 0;
                 }
         return strength >= 0;
@@ -319,7 +320,7 @@ static bool find_text(void *arg, const char *name, struct fill_in_key *out)
 static int set_key(struct job *job, const struct sweep_key *key, size_t value)
 {
         CLEANUP(buf_release) struct buf filled = BUF_INIT;
-        const struct fill_in_key with = {key->said, key->v[value]};
+        const struct interpolate_key with = {key->said, key->v[value]};
         const char *text = with.text;
         char number[24];
 
@@ -329,7 +330,7 @@ static int set_key(struct job *job, const struct sweep_key *key, size_t value)
                 return -EINVAL;
         }
         if (strstr(text, "${")) {
-                int err = fill_in(&with, find_text, job, &filled, job->why, job->nwhy);
+                int err = interpolate(&with, find_text, job, &filled, job->why, job->nwhy);
                 if (err)
                         return err == -ENOMEM ? no_memory(job->why, job->nwhy) : err;
                 text = product(filled.p, number, sizeof number);

@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-void facts_add(const struct coll *c, struct json *to)
+void sysinfo_add(const struct coll *c, struct json *to)
 {
         char text[256];
         struct utsname u;
@@ -48,7 +48,7 @@ static bool looks_like_ec2(void)
                (f && fgets(vendor, sizeof vendor, f) && !strncmp(vendor, "Amazon EC2", 10));
 }
 
-void facts_add_ec2(struct json *to)
+void sysinfo_add_ec2(struct json *to)
 {
         struct store_ec2 ec2;
         char why[512];

@@ -8,10 +8,10 @@
 #include "bench/core/coll.h"
 
 /* Adds "versions" and "machine". */
-void facts_add(const struct coll *c, struct json *to);
+void sysinfo_add(const struct coll *c, struct json *to);
 
 /* Adds "ec2_metadata": what the instance tells of itself where this looks like one, or where
  * AWS_EC2_METADATA_SERVICE_ENDPOINT says whom to ask; else null. Blocks for at most 5 s. */
-void facts_add_ec2(struct json *to);
+void sysinfo_add_ec2(struct json *to);
 
 #endif

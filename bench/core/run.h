@@ -16,7 +16,7 @@
 #include "bench/core/keys.h"
 
 struct doc;
-struct needs;
+struct preflight;
 struct sweep;
 
 enum { RUN_FORMAT_VERSION = 1 };
@@ -27,9 +27,9 @@ struct run {
         struct coll *coll;
         const struct scenario *scenario;
         bool dry_run, legacy_names;
-        struct needs *needs; /* of the job under way, as its plan() said */
-        FILE *log;           /* of the job under way; rank 0 */
-        char dir[PATH_MAX];  /* of the results; rank 0 */
+        struct preflight *needs; /* of the job under way, as its plan() said */
+        FILE *log;               /* of the job under way; rank 0 */
+        char dir[PATH_MAX];      /* of the results; rank 0 */
 };
 
 /* A spelling of the suites' command lines. */

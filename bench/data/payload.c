@@ -82,7 +82,7 @@ static int fits_devices(struct coll *c, double most, double room, bool *fits)
 
 int payload_choose(struct coll *c, uint64_t bytes, unsigned hold, bool *held)
 {
-        double v[3] = {(double)bytes, -(double)needs_memory_free(), -INFINITY};
+        double v[3] = {(double)bytes, -(double)preflight_memory_free(), -INFINITY};
         bool fits = false;
         if (dev_get())
                 v[2] = -(double)dev_get()->room();

@@ -53,7 +53,7 @@ static uint64_t room_of_group(const char *dir)
         return used < most ? most - used : 0;
 }
 
-uint64_t needs_group_room(const char *membership, const char *top)
+uint64_t preflight_group_room(const char *membership, const char *top)
 {
         char line[PATH_MAX / 2], dir[PATH_MAX];
         uint64_t room = UINT64_MAX;
@@ -74,9 +74,9 @@ uint64_t needs_group_room(const char *membership, const char *top)
         }
 }
 
-uint64_t needs_memory_free(void)
+uint64_t preflight_memory_free(void)
 {
-        uint64_t group = needs_group_room("/proc/self/cgroup", "/sys/fs/cgroup");
+        uint64_t group = preflight_group_room("/proc/self/cgroup", "/sys/fs/cgroup");
         uint64_t all = number_of("/proc/meminfo", "MemAvailable:") * 1024;
         return all < group ? all : group;
 }
@@ -93,10 +93,10 @@ static double gb(uint64_t bytes)
         return (double)bytes / 1e9;
 }
 
-static int check_memory(const struct run *r, const struct needs *n, FILE *dry, char *why,
+static int check_memory(const struct run *r, const struct preflight *n, FILE *dry, char *why,
                         size_t nwhy)
 {
-        uint64_t want = n->memory * r->coll->host_ranks, have = needs_memory_free();
+        uint64_t want = n->memory * r->coll->host_ranks, have = preflight_memory_free();
 
         if (dry)
                 fprintf(dry, "  memory held: %.3f GB of %.3f GB free\n", gb(want), gb(have));
@@ -127,7 +127,7 @@ static int statvfs_above(const char *path, struct statvfs *fs)
         return rc;
 }
 
-static int check_disk(const struct run *r, const char *path, const struct needs *n, FILE *dry,
+static int check_disk(const struct run *r, const char *path, const struct preflight *n, FILE *dry,
                       char *why, size_t nwhy)
 {
         uint64_t want = on_this_machine(r, n->stored);
@@ -149,8 +149,8 @@ static int check_disk(const struct run *r, const char *path, const struct needs 
         return -ENOSPC;
 }
 
-int needs_check_at(const struct run *r, const struct needs *n, const char *path, FILE *dry,
-                   char *why, size_t nwhy)
+int preflight_check_at(const struct run *r, const struct preflight *n, const char *path, FILE *dry,
+                       char *why, size_t nwhy)
 {
         if (r->needs)
                 *r->needs = *n;
@@ -162,11 +162,11 @@ int needs_check_at(const struct run *r, const struct needs *n, const char *path,
         return err || !path ? err : check_disk(r, path, n, dry, why, nwhy);
 }
 
-int needs_check(const struct run *r, const struct keys *k, const struct needs *n, FILE *dry,
-                char *why, size_t nwhy)
+int preflight_check(const struct run *r, const struct keys *k, const struct preflight *n, FILE *dry,
+                    char *why, size_t nwhy)
 {
         const struct io_storage *s = io_find(k->storage, why, nwhy);
-        struct needs here = *n;
+        struct preflight here = *n;
         const char *path = NULL;
         int err = s ? 0 : -EINVAL;
 
@@ -177,5 +177,5 @@ int needs_check(const struct run *r, const struct keys *k, const struct needs *n
         /* what a mount has room for, its store knows */
         if (!dev_may_hold(k))
                 here.memory += here.shards;
-        return needs_check_at(r, &here, strcmp(s->name, "disk") ? NULL : path, dry, why, nwhy);
+        return preflight_check_at(r, &here, strcmp(s->name, "disk") ? NULL : path, dry, why, nwhy);
 }

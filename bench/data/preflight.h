@@ -13,7 +13,7 @@
 
 struct run;
 
-struct needs {
+struct preflight {
         uint64_t moved;  /* bytes that all ranks together save and load; 0: not known yet */
         uint64_t stored; /* most bytes of all ranks that lie at the storage at once */
         uint64_t memory; /* bytes of the host that this rank holds and cannot do without */
@@ -24,21 +24,21 @@ struct needs {
  * none, memory of this machine's ranks, free room of `path`. With `dry` says the needs there. Keeps
  * them in r->needs. 0, or a negative errno with one line in `why` (-ENOMEM, -ENOSPC: does not fit).
  */
-int needs_check(const struct run *r, const struct keys *k, const struct needs *n, FILE *dry,
-                char *why, size_t nwhy);
+int preflight_check(const struct run *r, const struct keys *k, const struct preflight *n, FILE *dry,
+                    char *why, size_t nwhy);
 
 /* The same of a job whose storage key does not say where its files are: at `path`, or, NULL, not on
  * this machine. */
-int needs_check_at(const struct run *r, const struct needs *n, const char *path, FILE *dry,
-                   char *why, size_t nwhy);
+int preflight_check_at(const struct run *r, const struct preflight *n, const char *path, FILE *dry,
+                       char *why, size_t nwhy);
 
 /* The least of what the control group named in `membership` (as /proc/self/cgroup, version 2) and
  * those above it, below the directory `top`, may still have, page cache not counted. UINT64_MAX: no
  * limit. */
-uint64_t needs_group_room(const char *membership, const char *top);
+uint64_t preflight_group_room(const char *membership, const char *top);
 
 /* Bytes of memory that can be had on this machine without taking any from another program, within
  * what its control groups may have. */
-uint64_t needs_memory_free(void);
+uint64_t preflight_memory_free(void);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-int fresh_name(struct coll *c, char out[FRESH_NAME_MAX])
+int run_name(struct coll *c, char out[FRESH_NAME_MAX])
 {
         static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
         int err = 0;

@@ -9,6 +9,6 @@ enum { FRESH_NAME_MAX = 256 };
 
 /* Collective: YYYY-MM-DD-HH-MM-xxxx with four random letters, as the suites name them, the same for
  * all ranks. */
-int fresh_name(struct coll *c, char out[FRESH_NAME_MAX]);
+int run_name(struct coll *c, char out[FRESH_NAME_MAX]);
 
 #endif

@@ -12,10 +12,10 @@
 
 #include "base/banned.h"
 
-int watch_begin(struct watch *w, const struct run *r, const struct keys *k,
-                const struct progress_job *shown)
+int job_monitor_begin(struct job_monitor *w, const struct run *r, const struct keys *k,
+                      const struct progress_job *shown)
 {
-        *w = (struct watch){.use = SAMPLER_INIT, .begin = clock_ns(), .self = cpu_self_s()};
+        *w = (struct job_monitor){.use = SAMPLER_INIT, .begin = clock_ns(), .self = cpu_self_s()};
         if (r->coll->host_rank == 0) {
                 if (*k->mount_path)
                         w->mount = timed_mount(k);
@@ -35,7 +35,7 @@ struct cpu {
         double ranks, mount, server, kernel;
 };
 
-static int add_cpu(const struct watch *w, const struct run *r, struct json *job)
+static int add_cpu(const struct job_monitor *w, const struct run *r, struct json *job)
 {
         struct coll *c = r->coll;
         struct cpu mine = {.ranks = cpu_self_s() - w->self}, sum = {0};
@@ -65,7 +65,7 @@ static int add_cpu(const struct watch *w, const struct run *r, struct json *job)
         return 0;
 }
 
-int watch_end(struct watch *w, const struct run *r, bool together, struct json *job)
+int job_monitor_end(struct job_monitor *w, const struct run *r, bool together, struct json *job)
 {
         double elapsed = clock_s(clock_ns() - w->begin);
         int err = 0;

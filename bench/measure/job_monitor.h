@@ -8,20 +8,20 @@
 #include "bench/core/run.h"
 #include "bench/measure/sampler.h"
 
-struct watch {
+struct job_monitor {
         struct sampler use; /* rank 0 */
         uint64_t begin;
         pid_t mount, server; /* one rank of each machine; 0: none */
         double self, mounts, servers, kernel;
 };
 
-/* Begins; `shown` is NULL but in rank 0. 0 or a negative errno. Pair with watch_end(). */
-int watch_begin(struct watch *w, const struct run *r, const struct keys *k,
-                const struct progress_job *shown);
+/* Begins; `shown` is NULL but in rank 0. 0 or a negative errno. Pair with job_monitor_end(). */
+int job_monitor_begin(struct job_monitor *w, const struct run *r, const struct keys *k,
+                      const struct progress_job *shown);
 
 /* Ends and, unless the job was stopped (`together` false), brings the ranks' figures together and
  * adds "elapsed_s", "cpu", "utilization" and "utilization_over_time" to `job`, which is NULL but in
  * rank 0. Collective when `together`. 0 or a negative errno. */
-int watch_end(struct watch *w, const struct run *r, bool together, struct json *job);
+int job_monitor_end(struct job_monitor *w, const struct run *r, bool together, struct json *job);
 
 #endif

@@ -104,19 +104,19 @@ static int time_mount(const char *path, struct times *out)
         return 0;
 }
 
-static int measure(struct versus *vs, const char *dir, void *arg)
+static int measure(struct mount_vs_store *vs, const char *dir, void *arg)
 {
         struct times *v = arg;
         int err = 0;
         for (size_t i = 0; i < files_of(vs->k) && !err; i++) {
                 char key[BUCKET_NAME_MAX], path[PATH_MAX];
                 bucket_name(dir, i, key);
-                err = versus_path(vs, key, path);
+                err = mount_vs_store_path(vs, key, path);
                 if (err)
                         break;
                 err = stop_wanted() ? -ECANCELED : time_store(vs->store, key, &v[i].store);
                 if (err) {
-                        versus_fail(vs, key, err);
+                        mount_vs_store_fail(vs, key, err);
                         break;
                 }
                 err = time_mount(path, &v[i]);
@@ -171,14 +171,15 @@ static int add_metrics(struct json *job, const struct times *v, size_t n)
                 err = add_stats(m, "mount_ms", v + 1, n - 1, of_mount);
         if (!err)
                 json_add_number(m, "over_store_ms",
-                                versus_median(m, "mount_ms") - versus_median(m, "store_ms"));
+                                mount_vs_store_median(m, "mount_ms") -
+                                        mount_vs_store_median(m, "store_ms"));
         return err;
 }
 
 static int firstbyte_plan(const struct run *r, const struct keys *k, FILE *dry, char *why,
                           size_t nwhy)
 {
-        int err = versus_check(r, k, why, nwhy);
+        int err = mount_vs_store_check(r, k, why, nwhy);
         if (err)
                 return err;
         if (k->objects == 1) {
@@ -188,21 +189,21 @@ static int firstbyte_plan(const struct run *r, const struct keys *k, FILE *dry, 
         if (dry)
                 fprintf(dry, "would put %zu objects of 1 MiB at %s and read each through %s\n",
                         files_of(k), k->s3_uri, k->mount_path);
-        const struct needs n = {.moved = 2 * files_of(k) * (uint64_t)SIZE};
-        return needs_check_at(r, &n, NULL, dry, why, nwhy);
+        const struct preflight n = {.moved = 2 * files_of(k) * (uint64_t)SIZE};
+        return preflight_check_at(r, &n, NULL, dry, why, nwhy);
 }
 
 static int firstbyte_job(const struct run *r, const struct keys *k, struct json *job)
 {
-        CLEANUP(versus_end) struct versus vs;
+        CLEANUP(mount_vs_store_end) struct mount_vs_store vs;
         size_t n = files_of(k);
         CLEANUP(freep) struct times *v = calloc(n, sizeof *v);
 
-        int err = versus_begin(&vs, r, k);
+        int err = mount_vs_store_begin(&vs, r, k);
         if (!err && !v)
                 err = -ENOMEM;
         if (!err)
-                err = versus_objects(&vs, n, SIZE, measure, v);
+                err = mount_vs_store_objects(&vs, n, SIZE, measure, v);
         return err ? err : add_metrics(job, v, n);
 }
 

@@ -97,11 +97,11 @@ static int time_mount(const char *path, size_t want, double *out)
         return err ? err : n == want ? 0 : -EIO;
 }
 
-static int measure(struct versus *v, const char *dir, void *arg)
+static int measure(struct mount_vs_store *v, const char *dir, void *arg)
 {
         const struct keys *k = v->k;
         char path[PATH_MAX];
-        int err = versus_path(v, dir, path);
+        int err = mount_vs_store_path(v, dir, path);
 
         (void)arg;
         for (size_t e = 0; e < k->epochs && !err; e++) {
@@ -110,7 +110,7 @@ static int measure(struct versus *v, const char *dir, void *arg)
                 err = stop_wanted() ? -ECANCELED
                                     : time_store(v->store, dir, objects_of(k), &v->store_s[e]);
                 if (err) {
-                        versus_fail(v, "list", err);
+                        mount_vs_store_fail(v, "list", err);
                         break;
                 }
                 err = time_mount(path, objects_of(k), &v->mount_s[e]);
@@ -123,27 +123,27 @@ static int measure(struct versus *v, const char *dir, void *arg)
 
 static int list_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
 {
-        int err = versus_check(r, k, why, nwhy);
+        int err = mount_vs_store_check(r, k, why, nwhy);
         if (!err && dry)
                 fprintf(dry, "would put %zu objects at %s and list them there and through %s\n",
                         objects_of(k), k->s3_uri, k->mount_path);
-        const struct needs n = {.moved = objects_of(k) * SIZE};
-        return err ? err : needs_check_at(r, &n, NULL, dry, why, nwhy);
+        const struct preflight n = {.moved = objects_of(k) * SIZE};
+        return err ? err : preflight_check_at(r, &n, NULL, dry, why, nwhy);
 }
 
 static int list_job(const struct run *r, const struct keys *k, struct json *job)
 {
-        CLEANUP(versus_end) struct versus v;
+        CLEANUP(mount_vs_store_end) struct mount_vs_store v;
         double store, mount;
 
-        int err = versus_begin(&v, r, k);
+        int err = mount_vs_store_begin(&v, r, k);
         if (!err)
-                err = versus_objects(&v, objects_of(k), SIZE, measure, NULL);
+                err = mount_vs_store_objects(&v, objects_of(k), SIZE, measure, NULL);
         if (err)
                 return err;
         struct json *m = json_add_object(job, "metrics");
         json_add_number(m, "objects", (double)objects_of(k));
-        err = versus_json(&v, m, &store, &mount);
+        err = mount_vs_store_json(&v, m, &store, &mount);
         if (!err)
                 json_add_number(m, "mount_over_store", stats_ratio(mount, store));
         return err;
@@ -155,8 +155,8 @@ static void list_table(const struct json *run, FILE *to)
         for (size_t j = 0; j < json_count(jobs); j++) {
                 const struct json *m = json_get(json_at(jobs, j), "metrics");
                 fprintf(to, "listing %.0f objects: libstore %.3f s, mount %.3f s\n",
-                        json_number(json_get(m, "objects"), 0), versus_median(m, "store_s"),
-                        versus_median(m, "mount_s"));
+                        json_number(json_get(m, "objects"), 0), mount_vs_store_median(m, "store_s"),
+                        mount_vs_store_median(m, "mount_s"));
                 fprintf(to, "ls -l over libstore: %.2f\n",
                         json_number(json_get(m, "mount_over_store"), 0));
         }
@@ -168,8 +168,9 @@ static void list_page(const struct json *run, struct doc *d)
         doc_say(d,
                 "Listing %.0f objects: libstore %.3f s, the mount as ls -l asks %.3f s, %.2f times "
                 "as long.",
-                json_number(json_get(m, "objects"), 0), versus_median(m, "store_s"),
-                versus_median(m, "mount_s"), json_number(json_get(m, "mount_over_store"), 0));
+                json_number(json_get(m, "objects"), 0), mount_vs_store_median(m, "store_s"),
+                mount_vs_store_median(m, "mount_s"),
+                json_number(json_get(m, "mount_over_store"), 0));
 }
 
 const struct scenario scenario_list = {

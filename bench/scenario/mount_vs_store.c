@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-int versus_check(const struct run *r, const struct keys *k, char *why, size_t nwhy)
+int mount_vs_store_check(const struct run *r, const struct keys *k, char *why, size_t nwhy)
 {
         if (*k->mount_path && *k->s3_uri)
                 return 0;
@@ -24,11 +24,11 @@ int versus_check(const struct run *r, const struct keys *k, char *why, size_t nw
         return -EINVAL;
 }
 
-int versus_begin(struct versus *v, const struct run *r, const struct keys *k)
+int mount_vs_store_begin(struct mount_vs_store *v, const struct run *r, const struct keys *k)
 {
         char why[512] = "out of memory: give fewer epochs=";
 
-        *v = (struct versus){
+        *v = (struct mount_vs_store){
                 .run = r,
                 .k = k,
                 .store_s = calloc(k->epochs, sizeof *v->store_s),
@@ -41,7 +41,7 @@ int versus_begin(struct versus *v, const struct run *r, const struct keys *k)
         return err;
 }
 
-void versus_end(struct versus *v)
+void mount_vs_store_end(struct mount_vs_store *v)
 {
         bucket_close(v->store);
         freep(&v->store_s);
@@ -49,29 +49,30 @@ void versus_end(struct versus *v)
         v->store = NULL;
 }
 
-void versus_fail(const struct versus *v, const char *what, int err)
+void mount_vs_store_fail(const struct mount_vs_store *v, const char *what, int err)
 {
         if (err != -ECANCELED)
                 run_error(v->run, "%s: %s: %s", v->k->s3_uri, what, strerror(-err));
 }
 
-int versus_objects(struct versus *v, size_t n, size_t size, versus_work_fn *work, void *arg)
+int mount_vs_store_objects(struct mount_vs_store *v, size_t n, size_t size,
+                           mount_vs_store_work_fn *work, void *arg)
 {
         char dir[64];
 
         snprintf(dir, sizeof dir, "%s-%d", v->run->scenario->name, (int)getpid());
         int err = bucket_fill(v->store, dir, n, size);
         if (err)
-                versus_fail(v, "put", err);
+                mount_vs_store_fail(v, "put", err);
         else
                 err = work(v, dir, arg);
         int gone = bucket_empty(v->store, dir, n);
         if (gone)
-                versus_fail(v, "delete", gone);
+                mount_vs_store_fail(v, "delete", gone);
         return err ? err : gone;
 }
 
-int versus_path(const struct versus *v, const char *name, char out[PATH_MAX])
+int mount_vs_store_path(const struct mount_vs_store *v, const char *name, char out[PATH_MAX])
 {
         if (snprintf(out, PATH_MAX, "%s/%s", v->k->mount_path, name) < PATH_MAX)
                 return 0;
@@ -80,7 +81,8 @@ int versus_path(const struct versus *v, const char *name, char out[PATH_MAX])
         return -ENAMETOOLONG;
 }
 
-int versus_json(const struct versus *v, struct json *metrics, double *store, double *mount)
+int mount_vs_store_json(const struct mount_vs_store *v, struct json *metrics, double *store,
+                        double *mount)
 {
         struct stats a, b;
 
@@ -93,7 +95,7 @@ int versus_json(const struct versus *v, struct json *metrics, double *store, dou
         return 0;
 }
 
-double versus_median(const struct json *metrics, const char *name)
+double mount_vs_store_median(const struct json *metrics, const char *name)
 {
         return json_number(json_get(json_get(metrics, name), "median"), 0);
 }

@@ -422,13 +422,13 @@ static int plan(const struct run *r, const struct keys *k, FILE *dry, char *why,
                         "would measure waits and saves of %.4f s on null, %llu tries, %u ranks\n",
                         seconds_of(k), (unsigned long long)k->epochs, r->coll->ranks);
         uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
-        const struct needs n = {
+        const struct preflight n = {
                 .moved = 2 * BYTES * k->epochs * (r->coll->ranks > 1 ? r->coll->ranks : PLAYED) +
                          STEPS * bytes,
                 .memory = bytes / r->coll->ranks,
                 .shards = bytes / r->coll->ranks,
         };
-        return needs_check(r, k, &n, dry, why, nwhy);
+        return preflight_check(r, k, &n, dry, why, nwhy);
 }
 
 static int work(const struct run *r, const struct keys *k, struct json *job)

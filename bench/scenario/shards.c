@@ -77,12 +77,12 @@ static int shards_plan(const struct run *r, const struct keys *k, FILE *dry, cha
                 say_plan(r, k, &m, dry);
         uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
         bool keeps = k->phase == PHASE_SAVE || k->keep;
-        const struct needs n = {
+        const struct preflight n = {
                 .moved = bytes * k->epochs * (k->phase == PHASE_BOTH ? 2 : 1),
                 .stored = k->phase == PHASE_LOAD ? 0 : bytes * (keeps ? k->epochs : 1),
                 .shards = k->hold == HOLD_ON ? bytes / r->coll->ranks : 0,
         };
-        return needs_check(r, k, &n, dry, why, nwhy);
+        return preflight_check(r, k, &n, dry, why, nwhy);
 }
 
 static void fail(void *arg, const char *what, int err)
@@ -102,7 +102,7 @@ static void fail(void *arg, const char *what, int err)
 static int name_dir(struct shards *s)
 {
         if (!*s->k->suffix)
-                return fresh_name(s->run->coll, s->dir);
+                return run_name(s->run->coll, s->dir);
         snprintf(s->dir, sizeof s->dir, "%s", s->k->suffix);
         return 0;
 }

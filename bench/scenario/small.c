@@ -111,20 +111,20 @@ static int empty_folder(struct store *s, const char *dir, size_t n)
 }
 
 /* One epoch: objects that are put, then files; both go. */
-static int measure(struct versus *v, size_t epoch)
+static int measure(struct mount_vs_store *v, size_t epoch)
 {
         const struct keys *k = v->k;
         char direct[64], files[64], path[PATH_MAX];
 
         snprintf(direct, sizeof direct, "small-%d-%zu-direct", (int)getpid(), epoch);
         snprintf(files, sizeof files, "small-%d-%zu-files", (int)getpid(), epoch);
-        int err = versus_path(v, files, path);
+        int err = mount_vs_store_path(v, files, path);
         if (err)
                 return err;
         struct work w = {.store = v->store, .dir = direct, .n = files_of(k)};
         err = time_all(&w, &v->store_s[epoch]);
         if (err)
-                versus_fail(v, "put", err);
+                mount_vs_store_fail(v, "put", err);
         int gone = bucket_empty(v->store, direct, w.n);
         struct work m = {.mount = k->mount_path, .dir = files, .n = w.n};
         if (!err) {
@@ -135,33 +135,33 @@ static int measure(struct versus *v, size_t epoch)
         int left = empty_folder(v->store, files, m.n);
         gone = gone ? gone : left;
         if (gone)
-                versus_fail(v, "delete", gone);
+                mount_vs_store_fail(v, "delete", gone);
         return err ? err : gone;
 }
 
 static int small_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
 {
-        int err = versus_check(r, k, why, nwhy);
+        int err = mount_vs_store_check(r, k, why, nwhy);
         if (!err && dry)
                 fprintf(dry, "would write %zu files through %s and put as many objects at %s\n",
                         files_of(k), k->mount_path, k->s3_uri);
-        const struct needs n = {.moved = 2 * k->epochs * files_of(k) * SIZE};
-        return err ? err : needs_check_at(r, &n, NULL, dry, why, nwhy);
+        const struct preflight n = {.moved = 2 * k->epochs * files_of(k) * SIZE};
+        return err ? err : preflight_check_at(r, &n, NULL, dry, why, nwhy);
 }
 
 static int small_job(const struct run *r, const struct keys *k, struct json *job)
 {
-        CLEANUP(versus_end) struct versus v;
+        CLEANUP(mount_vs_store_end) struct mount_vs_store v;
         double store, mount;
 
-        int err = versus_begin(&v, r, k);
+        int err = mount_vs_store_begin(&v, r, k);
         for (size_t e = 0; e < k->epochs && !err; e++)
                 err = measure(&v, e);
         if (err)
                 return err;
         struct json *m = json_add_object(job, "metrics");
         json_add_number(m, "files", (double)files_of(k));
-        err = versus_json(&v, m, &store, &mount);
+        err = mount_vs_store_json(&v, m, &store, &mount);
         if (!err)
                 json_add_number(m, "mount_rate_over_store", stats_ratio(store, mount));
         return err;
@@ -173,8 +173,8 @@ static void small_table(const struct json *run, FILE *to)
         for (size_t j = 0; j < json_count(jobs); j++) {
                 const struct json *m = json_get(json_at(jobs, j), "metrics");
                 fprintf(to, "%.0f files of 4 KiB: libstore %.3f s, mount %.3f s\n",
-                        json_number(json_get(m, "files"), 0), versus_median(m, "store_s"),
-                        versus_median(m, "mount_s"));
+                        json_number(json_get(m, "files"), 0), mount_vs_store_median(m, "store_s"),
+                        mount_vs_store_median(m, "mount_s"));
                 fprintf(to, "rate over libstore: %.2f\n",
                         json_number(json_get(m, "mount_rate_over_store"), 0));
         }
@@ -186,8 +186,9 @@ static void small_page(const struct json *run, struct doc *d)
         doc_say(d,
                 "%.0f files of 4 KiB, written by 16 threads: libstore %.3f s, the mount %.3f s, "
                 "%.2f of its rate.",
-                json_number(json_get(m, "files"), 0), versus_median(m, "store_s"),
-                versus_median(m, "mount_s"), json_number(json_get(m, "mount_rate_over_store"), 0));
+                json_number(json_get(m, "files"), 0), mount_vs_store_median(m, "store_s"),
+                mount_vs_store_median(m, "mount_s"),
+                json_number(json_get(m, "mount_rate_over_store"), 0));
 }
 
 const struct scenario scenario_small = {

@@ -16,7 +16,7 @@
 /* As far as a request's clock may be off (the vendor's limit). */
 enum { SKEW_MAX_S = 15 * 60 };
 
-static bool bad_time(const struct service *s, struct exchange *x, const struct sign_claim *claim)
+static bool bad_time(const struct service *s, struct request *x, const struct sign_claim *claim)
 {
         const char *date = s3_in(x, "x-amz-date");
         time_t then;
@@ -33,10 +33,10 @@ static bool bad_time(const struct service *s, struct exchange *x, const struct s
         return false;
 }
 
-static int verify(const char *secret, const struct exchange *x, const struct sign_claim *claim)
+static int verify(const char *secret, const struct request *x, const struct sign_claim *claim)
 {
         struct uri_pair headers[HTTP_HEADERS_MAX];
-        struct sign_request rq = exchange_signed(x, headers);
+        struct sign_request rq = request_signed(x, headers);
 
         rq.payload_hash = s3_in(x, "x-amz-content-sha256");
         return sign_v4_verify(&rq, claim, secret);
@@ -44,7 +44,7 @@ static int verify(const char *secret, const struct exchange *x, const struct sig
 
 /* "Any x-amz-* headers that you plan to include in your request must also be added" to what is
  * signed (user guide, "Authenticating Requests: Using the Authorization Header"). */
-static bool leaves_unsigned(struct exchange *x, const struct sign_claim *claim)
+static bool leaves_unsigned(struct request *x, const struct sign_claim *claim)
 {
         for (unsigned i = 0; i < x->rq.nheaders; i++) {
                 const char *name = x->rq.headers[i].name;
@@ -60,7 +60,7 @@ static bool leaves_unsigned(struct exchange *x, const struct sign_claim *claim)
 
 /* The secret of the key that is claimed: the server's own, or one that identity issued, which is
  * written to `issued`. NULL with the reply set. */
-static const char *find_secret(struct service *s, struct exchange *x, const char *access,
+static const char *find_secret(struct service *s, struct request *x, const char *access,
                                char issued[IDENTITY_TEXT_MAX])
 {
         int err = -ENOENT;
@@ -80,7 +80,7 @@ static const char *find_secret(struct service *s, struct exchange *x, const char
         return NULL;
 }
 
-static void check_claim(struct service *s, struct exchange *x, const struct sign_claim *claim)
+static void check_claim(struct service *s, struct request *x, const struct sign_claim *claim)
 {
         char issued[IDENTITY_TEXT_MAX];
 
@@ -100,7 +100,7 @@ static void check_claim(struct service *s, struct exchange *x, const struct sign
                 s3_error(x, "SignatureDoesNotMatch");
 }
 
-bool s3_denied(struct service *s, struct exchange *x)
+bool s3_denied(struct service *s, struct request *x)
 {
         CLEANUP(sign_claim_release) struct sign_claim claim = {.text = NULL};
         const char *auth = s3_in(x, "authorization");
@@ -125,7 +125,7 @@ bool s3_denied(struct service *s, struct exchange *x)
         return x->status != 0;
 }
 
-bool bearer_denied(struct service *s, struct exchange *x)
+bool bearer_denied(struct service *s, struct request *x)
 {
         const char *auth = http_header(&x->rq, "authorization");
 
@@ -135,6 +135,6 @@ bool bearer_denied(struct service *s, struct exchange *x)
                 return false;
         protocol_gs.refuse(x, 401, auth ? "authError" : "required",
                            auth ? "Invalid Credentials" : "Anonymous caller does not have access.");
-        exchange_header(x, "WWW-Authenticate", auth ? "Bearer error=\"invalid_token\"" : "Bearer");
+        request_header(x, "WWW-Authenticate", auth ? "Bearer error=\"invalid_token\"" : "Bearer");
         return true;
 }

@@ -176,7 +176,7 @@ static int set_number(const char *option, const char *text, unsigned max, unsign
 
 static int add_bucket(struct options *o, const char *name)
 {
-        if (!vault_bucket_name_ok(name))
+        if (!object_store_bucket_name_ok(name))
                 return bad_value("bucket", name,
                                  "give 3 to 63 letters a-z, digits, dots and hyphens");
         if (o->nbuckets == BUCKETS_MAX)
@@ -385,7 +385,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 /* What has to be let go of in the reverse order. */
 struct parts {
         struct data *data;
-        struct vault *vault;
+        struct object_store *vault;
         struct faults *faults;
         struct identity *identity;
         struct issues *sessions;
@@ -402,7 +402,7 @@ static void parts_release(struct parts *p)
         issues_free(p->sessions);
         identity_close(p->identity);
         faults_close(p->faults);
-        vault_close(p->vault);
+        object_store_close(p->vault);
         data_close(p->data);
         null_exit();
 }
@@ -418,22 +418,22 @@ static int open_store(const struct options *o, struct parts *p, char *why, size_
         if (err)
                 return err;
         data_set_quota(p->data, o->quota);
-        err = vault_open(p->data, &p->vault);
+        err = object_store_open(p->data, &p->vault);
         if (!err && o->versioning)
-                vault_keep_versions(p->vault);
+                object_store_keep_versions(p->vault);
         if (!err)
-                vault_pace_names(p->vault, o->name_pause_ns);
+                object_store_pace_names(p->vault, o->name_pause_ns);
         if (!err && o->hns)
-                err = vault_use_folders(p->vault);
+                err = object_store_use_folders(p->vault);
         for (unsigned i = 0; !err && i < o->nbuckets; i++) {
-                err = vault_add_bucket(p->vault, o->buckets[i]);
+                err = object_store_add_bucket(p->vault, o->buckets[i]);
                 if (err == -EEXIST)
                         err = 0;
         }
         if (err)
                 snprintf(why, nwhy, "%s: %s: give --data a directory that is whole and writable",
                          o->dir ? o->dir : "memory", strerror(-err));
-        if (!err && o->fill && (err = vault_fill(p->vault, o->buckets[0], o->fill)))
+        if (!err && o->fill && (err = object_store_fill(p->vault, o->buckets[0], o->fill)))
                 snprintf(why, nwhy, "--fill %s: %s: give a prefix and how many, as dir/f=1000",
                          o->fill, strerror(-err));
         return err;

@@ -18,14 +18,14 @@ struct change {
         const struct ctl *c;
         char *record; /* keys */
         char *orphan;
-        struct kept kept;
+        struct recovery_record kept;
 };
 
 static void change_release(struct change *ch)
 {
         free(ch->record);
         free(ch->orphan);
-        kept_release(&ch->kept);
+        recovery_record_release(&ch->kept);
 }
 
 static int print_change(const struct change *ch, const char *what)
@@ -42,7 +42,7 @@ static int print_change(const struct change *ch, const char *what)
 
 static int with_upload(const struct change *ch, int (*act)(struct store_upload *up))
 {
-        const struct kept *k = &ch->kept;
+        const struct recovery_record *k = &ch->kept;
         struct store_upload *up = store_upload_open(ch->c->store, k->key, k->upload);
         int err = up ? 0 : -ENOMEM;
 
@@ -114,15 +114,15 @@ static int recover_one(const struct ctl *c, const char *id)
         char why[CTL_WHY_MAX];
         size_t n;
 
-        if (asprintf(&ch.record, KEPT_PREFIX "%s", id) < 0 ||
+        if (asprintf(&ch.record, RECOVERY_PREFIX "%s", id) < 0 ||
             asprintf(&ch.orphan, ORPHAN_PREFIX "%s", id) < 0)
                 return ctl_fail(id, -ENOMEM);
-        int err = ctl_read(c->store, ch.record, KEPT_TEXT_MAX, &text, &n);
+        int err = ctl_read(c->store, ch.record, RECOVERY_TEXT_MAX, &text, &n);
         if (err == -ENOENT)
                 return CTL_OK; /* settled meanwhile */
         if (err)
                 return ctl_fail(ch.record, err);
-        if (kept_parse(ch.record, text, n, &ch.kept, why, sizeof why)) {
+        if (recovery_record_parse(ch.record, text, n, &ch.kept, why, sizeof why)) {
                 fprintf(stderr, "ckptctl: %s\n", why);
                 return CTL_FAILED;
         }
@@ -138,7 +138,7 @@ static int worse(int a, int b)
 static int recover_kept(const struct ctl *c)
 {
         CLEANUP(ctl_names_release) struct ctl_names ids = {.n = 0};
-        int rc = CTL_OK, err = ctl_names_get(c->store, KEPT_PREFIX, &ids);
+        int rc = CTL_OK, err = ctl_names_get(c->store, RECOVERY_PREFIX, &ids);
 
         if (err)
                 return ctl_fail("the kept changes cannot be listed", err);

@@ -14,17 +14,17 @@
 
 static int finish(const struct ctl *c, const char *id)
 {
-        CLEANUP(intent_release) struct intent i = {.from = NULL};
+        CLEANUP(rename_journal_release) struct rename_journal i = {.from = NULL};
         CLEANUP(freep) char *record = NULL, *text = NULL, *from = NULL, *to = NULL, *host = NULL;
         char why[CTL_WHY_MAX], age[CTL_AGE_MAX];
         size_t n;
 
-        if (asprintf(&record, INTENT_PREFIX "%s", id) < 0)
+        if (asprintf(&record, RENAME_JOURNAL_PREFIX "%s", id) < 0)
                 return ctl_fail(id, -ENOMEM);
-        int err = ctl_read(c->store, record, INTENT_TEXT_MAX, &text, &n);
+        int err = ctl_read(c->store, record, RENAME_JOURNAL_TEXT_MAX, &text, &n);
         if (err)
                 return err == -ENOENT ? CTL_OK : ctl_fail(record, err); /* ended meanwhile */
-        if (intent_parse(record, text, n, &i, why, sizeof why) ||
+        if (rename_journal_parse(record, text, n, &i, why, sizeof why) ||
             move_recover(c->store, id, text, n, why, sizeof why)) {
                 fprintf(stderr, "ckptctl: %s\n", why);
                 return CTL_FAILED;
@@ -41,7 +41,7 @@ static int finish(const struct ctl *c, const char *id)
 int ctl_recover_renames(const struct ctl *c)
 {
         CLEANUP(ctl_names_release) struct ctl_names ids = {.n = 0};
-        int rc = CTL_OK, err = ctl_names_get(c->store, INTENT_PREFIX, &ids);
+        int rc = CTL_OK, err = ctl_names_get(c->store, RENAME_JOURNAL_PREFIX, &ids);
 
         if (err)
                 return ctl_fail("the unfinished renames cannot be listed", err);

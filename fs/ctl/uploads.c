@@ -17,23 +17,23 @@ static int get_kept(struct store *s, struct ctl_names *ids)
 {
         CLEANUP(ctl_names_release) struct ctl_names names = {.n = 0};
         char why[CTL_WHY_MAX];
-        int err = ctl_names_get(s, KEPT_PREFIX, &names);
+        int err = ctl_names_get(s, RECOVERY_PREFIX, &names);
 
         ids->v = calloc(names.n ? names.n : 1, sizeof *ids->v);
         if (!err && !ids->v)
                 err = -ENOMEM;
         for (size_t i = 0; !err && i < names.n; i++) {
-                CLEANUP(kept_release) struct kept k = {.key = NULL};
+                CLEANUP(recovery_record_release) struct recovery_record k = {.key = NULL};
                 CLEANUP(freep) char *key = NULL, *text = NULL;
                 size_t n;
-                if (asprintf(&key, KEPT_PREFIX "%s", names.v[i]) < 0)
+                if (asprintf(&key, RECOVERY_PREFIX "%s", names.v[i]) < 0)
                         return -ENOMEM;
-                err = ctl_read(s, key, KEPT_TEXT_MAX, &text, &n);
+                err = ctl_read(s, key, RECOVERY_TEXT_MAX, &text, &n);
                 if (err == -ENOENT || err == -EFBIG) {
                         err = 0; /* settled meanwhile, or no record */
                         continue;
                 }
-                if (!err && kept_parse(key, text, n, &k, why, sizeof why))
+                if (!err && recovery_record_parse(key, text, n, &k, why, sizeof why))
                         fprintf(stderr, "ckptctl: %s\n", why);
                 else if (!err && k.upload)
                         ids->v[ids->n++] = TAKE_PTR(k.upload);

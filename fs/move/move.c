@@ -114,7 +114,7 @@ static int write_record(struct move *v, bool copied, store_done_fn *done)
 
         clock_gettime(CLOCK_REALTIME, &now);
         gethostname(host, sizeof host - 1);
-        const struct intent i = {
+        const struct rename_journal i = {
                 .from = v->from,
                 .to = v->to,
                 .copied = copied,
@@ -122,7 +122,7 @@ static int write_record(struct move *v, bool copied, store_done_fn *done)
                 .time_ns = (int64_t)now.tv_sec * 1000000000,
         };
         free(v->text);
-        v->text = intent_print(&i);
+        v->text = rename_journal_print(&i);
         if (!v->text)
                 return -ENOMEM;
         struct store_body body = store_body_mem(v->text, strlen(v->text));
@@ -431,13 +431,13 @@ static void begin_said(void *arg, int err, const struct store_object *obj)
 static void counted(void *arg, int err, const struct store_page *page)
 {
         struct move *v = arg;
-        char id[KEPT_ID_MAX];
+        char id[RECOVERY_ID_MAX];
 
         if (!err && !page->n && !v->job.may_be_empty)
                 err = -ENOENT;
         if (!err && page->n > 1) {
-                kept_id(id);
-                err = asprintf(&v->record, INTENT_PREFIX "%s", id) < 0
+                recovery_record_id(id);
+                err = asprintf(&v->record, RENAME_JOURNAL_PREFIX "%s", id) < 0
                               ? -ENOMEM
                               : write_record(v, false, begin_said);
                 if (!err)
@@ -515,17 +515,17 @@ static int wait_for_end(struct recovery *r)
 int move_recover(struct store *store, const char *id, const char *text, size_t n, char *why,
                  size_t nwhy)
 {
-        CLEANUP(intent_release) struct intent i = {.from = NULL};
+        CLEANUP(rename_journal_release) struct rename_journal i = {.from = NULL};
         struct recovery r = {.mtx = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
         struct move_job job = {.store = store, .done = recovered, .arg = &r};
 
-        int err = intent_parse(id, text, n, &i, why, nwhy);
+        int err = rename_journal_parse(id, text, n, &i, why, nwhy);
         if (err)
                 return err;
         job.from = i.from;
         job.to = i.to;
         struct move *v = can_move(store) ? move_new(&job) : NULL;
-        if (!v || asprintf(&v->record, INTENT_PREFIX "%s", id) < 0) {
+        if (!v || asprintf(&v->record, RENAME_JOURNAL_PREFIX "%s", id) < 0) {
                 move_free(v);
                 err = can_move(store) ? -ENOMEM : -EOPNOTSUPP;
         } else {

@@ -29,8 +29,9 @@ struct move_job {
 /* 0 or a negative errno, and done() never runs. */
 int move_start(const struct move_job *job);
 
-/* Finishes a move of which a record was left: `text` is that of the object INTENT_PREFIX `id`. What
- * was written at `to` meanwhile stays. Blocks. 0, or a negative errno with one line in `why`. */
+/* Finishes a move of which a record was left: `text` is that of the object RENAME_JOURNAL_PREFIX
+ * `id`. What was written at `to` meanwhile stays. Blocks. 0, or a negative errno with one line in
+ * `why`. */
 int move_recover(struct store *store, const char *id, const char *text, size_t n, char *why,
                  size_t nwhy);
 

@@ -213,23 +213,23 @@ static int uploads(struct store *s, bool abort)
 
 static int record_part(void *arg, const struct store_part *part)
 {
-        struct kept *k = arg;
-        const struct kept_part p = {part->partno, part->size, (char *)part->etag, part->has_crc,
-                                    part->crc32c};
+        struct recovery_record *k = arg;
+        const struct recovery_part p = {part->partno, part->size, (char *)part->etag, part->has_crc,
+                                        part->crc32c};
         k->size += part->size;
-        return kept_add_part(k, &p);
+        return recovery_record_add_part(k, &p);
 }
 
 static int record(struct store *s, const char *key, struct store_upload *up)
 {
-        CLEANUP(kept_release)
-        struct kept k = {
+        CLEANUP(recovery_record_release)
+        struct recovery_record k = {
                 .key = strdup(key), .host = strdup("host"), .upload = strdup(store_upload_id(up))};
-        char at[sizeof KEPT_PREFIX + KEPT_ID_MAX] = KEPT_PREFIX;
+        char at[sizeof RECOVERY_PREFIX + RECOVERY_ID_MAX] = RECOVERY_PREFIX;
 
-        kept_id(at + strlen(at));
+        recovery_record_id(at + strlen(at));
         int err = store_upload_sent(up, record_part, &k);
-        CLEANUP(freep) char *text = kept_print(&k);
+        CLEANUP(freep) char *text = recovery_record_print(&k);
         if (err || !text)
                 return err ? err : -ENOMEM;
         return store_put_wait(s, at, text, strlen(text), NULL, NULL, NULL);

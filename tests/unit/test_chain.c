@@ -15,15 +15,15 @@ static void fill(void)
                 bytes[i] = (unsigned char)(i * 131 + i / 251);
 }
 
-static void add(struct chain *c, uint64_t off, uint64_t len)
+static void add(struct crc_combine *c, uint64_t off, uint64_t len)
 {
-        chain_add(c, off, len, crc32c(0, bytes + off, (size_t)len));
+        crc_combine_add(c, off, len, crc32c(0, bytes + off, (size_t)len));
 }
 
-static void expect_whole(const struct chain *c)
+static void expect_whole(const struct crc_combine *c)
 {
         uint32_t crc = 0;
-        ck_assert(chain_whole(c, sizeof bytes, &crc));
+        ck_assert(crc_combine_whole(c, sizeof bytes, &crc));
         ck_assert_uint_eq(crc, crc32c(0, bytes, sizeof bytes));
 }
 
@@ -31,11 +31,11 @@ START_TEST(ranges_in_any_order_give_the_checksum_of_the_whole)
 {
         static const uint64_t orders[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}};
         static const uint64_t offs[] = {0, 1, 4000}, lens[] = {1, 3999, 6000};
-        struct chain c = {0};
+        struct crc_combine c = {0};
         uint32_t crc;
         fill();
         for (int i = 0; i < 3; i++) {
-                ck_assert(!chain_whole(&c, sizeof bytes, &crc));
+                ck_assert(!crc_combine_whole(&c, sizeof bytes, &crc));
                 add(&c, offs[orders[_i][i]], lens[orders[_i][i]]);
         }
         expect_whole(&c);
@@ -46,7 +46,7 @@ END_TEST
 START_TEST(shuffled_ranges_give_the_checksum_of_the_whole)
 {
         unsigned order[100], seed = (unsigned)_i + 1;
-        struct chain c = {0};
+        struct crc_combine c = {0};
         uint32_t crc;
         fill();
         for (unsigned i = 0; i < 100; i++)
@@ -58,7 +58,7 @@ START_TEST(shuffled_ranges_give_the_checksum_of_the_whole)
                 order[k] = t;
         }
         for (unsigned i = 0; i < 100; i++) {
-                ck_assert(!chain_whole(&c, sizeof bytes, &crc));
+                ck_assert(!crc_combine_whole(&c, sizeof bytes, &crc));
                 add(&c, order[i] * 100, 100);
                 ck_assert_uint_le(c.n, 50);
         }
@@ -68,21 +68,21 @@ END_TEST
 
 START_TEST(a_wrong_byte_shows_in_the_whole)
 {
-        struct chain c = {0};
+        struct crc_combine c = {0};
         uint32_t crc;
         fill();
         add(&c, 5000, 5000);
         bytes[0] ^= 1;
         add(&c, 0, 5000);
         bytes[0] ^= 1;
-        ck_assert(chain_whole(&c, sizeof bytes, &crc));
+        ck_assert(crc_combine_whole(&c, sizeof bytes, &crc));
         ck_assert_uint_ne(crc, crc32c(0, bytes, sizeof bytes));
 }
 END_TEST
 
 START_TEST(a_range_read_again_changes_nothing)
 {
-        struct chain c = {0};
+        struct crc_combine c = {0};
         fill();
         add(&c, 0, 5000);
         add(&c, 1000, 2000);
@@ -94,7 +94,7 @@ END_TEST
 
 START_TEST(of_overlapping_ranges_the_longest_stays)
 {
-        struct chain c = {0};
+        struct crc_combine c = {0};
         fill();
         add(&c, 100, 50);
         add(&c, 4990, 20);
@@ -110,22 +110,22 @@ END_TEST
 
 START_TEST(of_too_many_pieces_the_shortest_goes)
 {
-        struct chain c = {0};
+        struct crc_combine c = {0};
         fill();
         add(&c, 9999, 1);
-        for (uint64_t i = 0; i < CHAIN_MAX; i++)
+        for (uint64_t i = 0; i < CRC_COMBINE_MAX; i++)
                 add(&c, 70 * i, 60);
-        ck_assert_uint_eq(c.n, CHAIN_MAX);
-        for (uint64_t i = 0; i < CHAIN_MAX; i++)
+        ck_assert_uint_eq(c.n, CRC_COMBINE_MAX);
+        for (uint64_t i = 0; i < CRC_COMBINE_MAX; i++)
                 add(&c, 70 * i + 60, 10);
-        add(&c, 70 * CHAIN_MAX, 9999 - 70 * CHAIN_MAX);
+        add(&c, 70 * CRC_COMBINE_MAX, 9999 - 70 * CRC_COMBINE_MAX);
         ck_assert_uint_eq(c.n, 1);
         ck_assert_uint_eq(c.v[0].len, 9999);
         add(&c, 9999, 1);
         expect_whole(&c);
-        chain_reset(&c);
+        crc_combine_reset(&c);
         uint32_t crc;
-        ck_assert(!chain_whole(&c, sizeof bytes, &crc));
+        ck_assert(!crc_combine_whole(&c, sizeof bytes, &crc));
 }
 END_TEST
 

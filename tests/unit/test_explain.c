@@ -54,7 +54,7 @@ START_TEST(the_line_ends_with_what_to_do)
         snprintf(op.fault.message, sizeof op.fault.message, "%s", cases[_i].said);
         if (cases[_i].variable)
                 setenv(cases[_i].variable, "http://p:1", 1);
-        explain_transport(cases[_i].where, "endpoint", &op, cases[_i].err, why, sizeof why);
+        error_hint_transport(cases[_i].where, "endpoint", &op, cases[_i].err, why, sizeof why);
         ck_assert_msg(strlen(why) > n && !strcmp(why + strlen(why) - n, cases[_i].want), "%s", why);
         ck_assert_msg(strstr(why, cases[_i].said) && strstr(why, cases[_i].where), "%s", why);
         http_req_release(&op.rq);

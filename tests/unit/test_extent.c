@@ -21,14 +21,14 @@ static unsigned char want[SIZE], got[SIZE];
 static bool held[SIZE];
 static struct pool *pool;
 static struct spill *spill;
-static struct extents x;
+static struct extent_map x;
 
 static void begin(uint64_t room)
 {
         pool = pool_new(64 * MiB);
         spill = spill_new("/tmp", room);
         ck_assert_int_eq(spill_open(spill), 0);
-        extents_init(&x, pool, spill);
+        extent_map_init(&x, pool, spill);
         memset(want, 0, sizeof want);
         memset(held, 0, sizeof held);
 }
@@ -44,7 +44,7 @@ static void free_garbage(void)
 
 static void end(void)
 {
-        extents_clear(&x);
+        extent_map_clear(&x);
         free_garbage();
         ck_assert_uint_eq(pool_in_use(pool), 0);
         spill_free(spill);
@@ -54,8 +54,8 @@ static void end(void)
 static ssize_t spill_one(uint64_t from, uint64_t to)
 {
         struct spilling *s;
-        int err = extents_spill_begin(&x, from, to, &s);
-        return s ? extents_spill_end(&x, s, spilling_write(s)) : err;
+        int err = extent_map_spill_begin(&x, from, to, &s);
+        return s ? extent_map_spill_end(&x, s, spilling_write(s)) : err;
 }
 
 /* Writes n bytes at pos, in a buffer that is kept or as a copy. */
@@ -72,7 +72,7 @@ static void put(size_t pos, size_t n, bool keep)
                 held[pos + i] = true;
                 want[pos + i] = p[i];
         }
-        ck_assert_int_eq(extents_put(&x, pos, p, n, keep ? b : NULL, &fresh), 0);
+        ck_assert_int_eq(extent_map_put(&x, pos, p, n, keep ? b : NULL, &fresh), 0);
         ck_assert_uint_eq(fresh, new);
         if (!keep)
                 memset(p, 0, n);
@@ -81,7 +81,7 @@ static void put(size_t pos, size_t n, bool keep)
 
 static void drop(size_t from, size_t to)
 {
-        extents_drop(&x, from, to);
+        extent_map_drop(&x, from, to);
         memset(held + from, 0, to - from);
 }
 
@@ -89,18 +89,18 @@ static void check(void)
 {
         uint64_t from, to, at = 0;
         size_t i = 0;
-        while (extents_run(&x, at, &from, &to)) {
+        while (extent_map_run(&x, at, &from, &to)) {
                 while (i < SIZE && !held[i])
                         i++;
                 ck_assert_uint_eq(from, i);
                 while (i < SIZE && held[i])
                         i++;
                 ck_assert_uint_eq(to, i);
-                ck_assert_uint_eq(extents_held(&x, from, to), to - from);
-                struct part *later = part_new(spill, 0, from);
-                ck_assert_int_eq(extents_get(&x, from, got, to - from, later), 0);
-                ck_assert_int_eq(part_fetch(later, got), 0);
-                part_free(later);
+                ck_assert_uint_eq(extent_map_held(&x, from, to), to - from);
+                struct part_body *later = part_body_new(spill, 0, from);
+                ck_assert_int_eq(extent_map_get(&x, from, got, to - from, later), 0);
+                ck_assert_int_eq(part_body_fetch(later, got), 0);
+                part_body_free(later);
                 ck_assert_int_eq(memcmp(got, want + from, to - from), 0);
                 at = to;
         }
@@ -131,18 +131,18 @@ START_TEST(what_was_written_last_is_read)
 }
 END_TEST
 
-static void check_part(struct part *p, const unsigned char *bytes)
+static void check_part(struct part_body *p, const unsigned char *bytes)
 {
-        ck_assert_int_eq(part_sum(p), 0);
+        ck_assert_int_eq(part_body_sum(p), 0);
         ck_assert_uint_eq(p->crc, crc32c(0, bytes, (size_t)p->len));
         for (uint64_t at = 0; at < p->len; at += 100003) {
                 size_t n = p->len - at < 100003 ? (size_t)(p->len - at) : 100003;
-                ck_assert_int_eq(part_read(p, at, got + at, n), 0);
+                ck_assert_int_eq(part_body_read(p, at, got + at, n), 0);
         }
         ck_assert_int_eq(memcmp(got, bytes, (size_t)p->len), 0);
-        ck_assert_int_eq(part_read(p, 10, got, 20), 0); /* backwards: a retry */
+        ck_assert_int_eq(part_body_read(p, 10, got, 20), 0); /* backwards: a retry */
         ck_assert_int_eq(memcmp(got, bytes + 10, 20), 0);
-        ck_assert_int_eq(part_read(p, p->len - 1, got, 2), -EINVAL);
+        ck_assert_int_eq(part_body_read(p, p->len - 1, got, 2), -EINVAL);
 }
 
 START_TEST(a_part_keeps_its_bytes_whatever_is_written_after)
@@ -156,9 +156,9 @@ START_TEST(a_part_keeps_its_bytes_whatever_is_written_after)
         ck_assert_int_gt(spill_one(MiB, 2 * MiB), 0);
         size_t len = 2 * MiB + 895 + 100000 - 3;
         memcpy(before, want + 3, len);
-        struct part *p = part_new(spill, 1, 3);
-        ck_assert_int_eq(extents_share(&x, 3, 3 + len, p), 0);
-        ck_assert_int_eq(part_add_zeros(p, 300001), 0);
+        struct part_body *p = part_body_new(spill, 1, 3);
+        ck_assert_int_eq(extent_map_share(&x, 3, 3 + len, p), 0);
+        ck_assert_int_eq(part_body_add_zeros(p, 300001), 0);
         memset(before + len, 0, 300001);
         check_part(p, before);
         put(0, 5000, false);
@@ -168,7 +168,7 @@ START_TEST(a_part_keeps_its_bytes_whatever_is_written_after)
                 ;
         check_part(p, before);
         check();
-        part_free(p);
+        part_body_free(p);
         end();
 }
 END_TEST
@@ -182,7 +182,7 @@ START_TEST(spilled_bytes_come_back_and_memory_is_free)
                 ;
         free_garbage();
         ck_assert_uint_eq(pool_in_use(pool), 0);
-        ck_assert_uint_eq(extents_in_memory(&x), 0);
+        ck_assert_uint_eq(extent_map_in_memory(&x), 0);
         check();
         end();
 }
@@ -197,25 +197,25 @@ START_TEST(what_changes_while_it_is_spilled_stays)
         put(0, MiB, true);
         put(MiB, 300000, false);
         for (int i = 0; i < 2; i++) {
-                ck_assert_int_eq(extents_spill_begin(&x, i * MiB, (i + 1) * MiB, &s), 0);
+                ck_assert_int_eq(extent_map_spill_begin(&x, i * MiB, (i + 1) * MiB, &s), 0);
                 ck_assert_ptr_nonnull(s);
                 put(i * MiB + 1000, 5000, false);
                 int err = spilling_write(s);
                 put(i * MiB + 100000, 5000, i);
-                ck_assert_int_gt(extents_spill_end(&x, s, err), 0);
+                ck_assert_int_gt(extent_map_spill_end(&x, s, err), 0);
                 check();
         }
-        ck_assert_int_eq(extents_spill_begin(&x, 0, MiB, &s), 0);
+        ck_assert_int_eq(extent_map_spill_begin(&x, 0, MiB, &s), 0);
         drop(0, MiB); /* and what went stays away */
         put(0, 1000, false);
-        ck_assert_int_gt(extents_spill_end(&x, s, spilling_write(s)), 0);
+        ck_assert_int_gt(extent_map_spill_end(&x, s, spilling_write(s)), 0);
         check();
-        ck_assert_int_eq(extents_spill_begin(&x, 0, MiB, &s), 0);
-        ck_assert_int_eq(extents_spill_end(&x, s, -ENOSPC), -ENOSPC); /* a full disk */
+        ck_assert_int_eq(extent_map_spill_begin(&x, 0, MiB, &s), 0);
+        ck_assert_int_eq(extent_map_spill_end(&x, s, -ENOSPC), -ENOSPC); /* a full disk */
         ck_assert(spill_is_full(spill));
-        ck_assert_int_eq(extents_spill_begin(&x, 0, MiB, &s), 0);
+        ck_assert_int_eq(extent_map_spill_begin(&x, 0, MiB, &s), 0);
         ck_assert(spill_is_full(spill)); /* until something was written */
-        ck_assert_int_gt(extents_spill_end(&x, s, spilling_write(s)), 0);
+        ck_assert_int_gt(extent_map_spill_end(&x, s, spilling_write(s)), 0);
         ck_assert(!spill_is_full(spill));
         check();
         end();

@@ -10,7 +10,7 @@
 
 START_TEST(nothing_is_known_at_first)
 {
-        ck_assert(!gaps_have(NULL, "a", 0));
+        ck_assert(!negative_cache_have(NULL, "a", 0));
 }
 END_TEST
 
@@ -29,35 +29,35 @@ static const struct {
 
 START_TEST(what_lies_between_two_names_is_not_there)
 {
-        struct gaps *g = NULL;
-        gaps_note(&g, cases[_i].from, cases[_i].to, 10);
+        struct negative_cache *g = NULL;
+        negative_cache_note(&g, cases[_i].from, cases[_i].to, 10);
         ck_assert_ptr_nonnull(g);
-        ck_assert_int_eq(gaps_have(g, cases[_i].name, 9), cases[_i].in);
-        ck_assert(!gaps_have(g, cases[_i].name, 10));
-        gaps_free(g);
+        ck_assert_int_eq(negative_cache_have(g, cases[_i].name, 9), cases[_i].in);
+        ck_assert(!negative_cache_have(g, cases[_i].name, 10));
+        negative_cache_free(g);
 }
 END_TEST
 
 START_TEST(the_newest_are_remembered)
 {
-        struct gaps *g = NULL;
+        struct negative_cache *g = NULL;
         char from[16], to[16], name[16];
 
         for (int i = 0; i < 1000; i++) {
                 snprintf(from, sizeof from, "%04d", i);
                 snprintf(to, sizeof to, "%04dz", i);
-                gaps_note(&g, from, to, i + 1);
+                negative_cache_note(&g, from, to, i + 1);
         }
-        ck_assert(gaps_have(g, "0999a", 0));
-        ck_assert(gaps_have(g, "0990a", 0));
-        ck_assert(!gaps_have(g, "0001a", 0));
+        ck_assert(negative_cache_have(g, "0999a", 0));
+        ck_assert(negative_cache_have(g, "0990a", 0));
+        ck_assert(!negative_cache_have(g, "0001a", 0));
         for (int i = 0; i < 1000; i++) { /* one that shrinks takes one place */
                 snprintf(name, sizeof name, "2%04d", i);
-                gaps_note(&g, name, NULL, 2000 + i);
+                negative_cache_note(&g, name, NULL, 2000 + i);
         }
-        ck_assert(gaps_have(g, "0990a", 0));
-        ck_assert(gaps_have(g, "29999", 0));
-        gaps_free(g);
+        ck_assert(negative_cache_have(g, "0990a", 0));
+        ck_assert(negative_cache_have(g, "29999", 0));
+        negative_cache_free(g);
 }
 END_TEST
 

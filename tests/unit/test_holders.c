@@ -17,7 +17,7 @@
 #include "base/banned.h"
 
 static char name[] = "/tmp/ckptfs-holders.XXXXXX";
-static struct holders *slot;
+static struct fd_owners *slot;
 static struct stat st;
 static int fd;
 
@@ -26,12 +26,12 @@ static void setup(void)
         fd = mkostemp(name, O_CLOEXEC);
         ck_assert_int_ge(fd, 0);
         ck_assert_int_eq(fstat(fd, &st), 0);
-        ck_assert_ptr_nonnull(holders_open(&slot, getpid()));
+        ck_assert_ptr_nonnull(fd_owners_open(&slot, getpid()));
 }
 
 static void teardown(void)
 {
-        holders_release(&slot);
+        fd_owners_release(&slot);
         ck_assert_ptr_null(slot);
         close(fd);
         unlink(name);
@@ -39,13 +39,13 @@ static void teardown(void)
 
 static enum closing closing(pid_t pid)
 {
-        struct procview view = {0};
-        struct holders_look look;
-        holders_look_begin(&look, slot, pid, st.st_ino);
-        holders_look_see(&look, &view);
-        enum closing is = holders_look_end(&look, slot, true);
-        holders_look_release(&look);
-        procview_release(&view);
+        struct proc_view view = {0};
+        struct fd_owners_look look;
+        fd_owners_look_begin(&look, slot, pid, st.st_ino);
+        fd_owners_look_see(&look, &view);
+        enum closing is = fd_owners_look_end(&look, slot, true);
+        fd_owners_look_release(&look);
+        proc_view_release(&view);
         return is;
 }
 
@@ -113,11 +113,11 @@ END_TEST
 START_TEST(a_child_of_two_opens_leaves_both)
 {
         int second = open(name, O_WRONLY | O_CLOEXEC);
-        ck_assert_ptr_nonnull(holders_open(&slot, getpid()));
+        ck_assert_ptr_nonnull(fd_owners_open(&slot, getpid()));
         ck_assert_int_eq(closing(0x7ffffff0), CLOSE_LEAVES); /* as after a child's clean end */
         close(second);
         ck_assert_int_eq(closing(getpid()), CLOSE_LAST); /* of the two one is held */
-        holders_release(&slot);
+        fd_owners_release(&slot);
         ck_assert_int_eq(closing(getpid()), CLOSE_LEAVES);
 }
 END_TEST
@@ -125,19 +125,19 @@ END_TEST
 START_TEST(what_a_killed_writer_left_is_not_a_bystanders)
 {
         struct child bystander = child_new(), writer = child_new();
-        holders_wrote(slot, writer.pid);
+        fd_owners_wrote(slot, writer.pid);
         close(fd);
         kill(writer.pid, SIGKILL);
         siginfo_t info;
         ck_assert_int_eq(waitid(P_PID, (id_t)writer.pid, &info, WEXITED | WNOWAIT), 0);
         ck_assert(killed(writer.pid));
         ck_assert_int_eq(closing(writer.pid), CLOSE_KILLED);
-        ck_assert(holders_killed(slot));
+        ck_assert(fd_owners_killed(slot));
         child_end(&writer);
         child_end(&bystander);
         ck_assert_int_eq(closing(bystander.pid), CLOSE_BYSTANDER);
         ck_assert_int_eq(closing(getpid()), CLOSE_LAST); /* it opened the file */
-        ck_assert(!holders_killed(slot));
+        ck_assert(!fd_owners_killed(slot));
 }
 END_TEST
 
@@ -151,7 +151,7 @@ static void end_by_kill(struct child *c)
 START_TEST(a_close_that_was_confirmed_after_a_kill_stands)
 {
         struct child bystander = child_new(), writer = child_new();
-        holders_wrote(slot, writer.pid);
+        fd_owners_wrote(slot, writer.pid);
         close(fd);
         end_by_kill(&writer);
         ck_assert_int_eq(closing(writer.pid), CLOSE_KILLED);
@@ -165,12 +165,12 @@ END_TEST
 START_TEST(the_kill_of_one_that_never_wrote_is_a_close)
 {
         struct child worker = child_new();
-        holders_wrote(slot, getpid());
+        fd_owners_wrote(slot, getpid());
         close(fd);
         ck_assert_int_eq(closing(getpid()), CLOSE_LEAVES);
         end_by_kill(&worker);
         ck_assert_int_eq(closing(worker.pid), CLOSE_LAST);
-        ck_assert(!holders_killed(slot));
+        ck_assert(!fd_owners_killed(slot));
         child_end(&worker);
 }
 END_TEST
@@ -179,7 +179,7 @@ END_TEST
 START_TEST(a_writer_that_is_still_to_close_decides)
 {
         struct child worker = child_new(), writer = child_new();
-        holders_wrote(slot, writer.pid);
+        fd_owners_wrote(slot, writer.pid);
         close(fd);
         end_by_kill(&writer);
         end_by_kill(&worker);
@@ -194,7 +194,7 @@ END_TEST
 START_TEST(a_writer_that_closed_a_copy_is_still_to_close)
 {
         struct child worker = child_new(), writer = child_new();
-        holders_wrote(slot, writer.pid);
+        fd_owners_wrote(slot, writer.pid);
         close(fd);
         ck_assert_int_eq(closing(writer.pid), CLOSE_LEAVES);
         end_by_kill(&writer);
@@ -209,65 +209,65 @@ END_TEST
 /* It is alive: it closed the one that it wrote by, and keeps the other for as long as it likes. */
 START_TEST(a_writer_that_holds_another_open_is_not_awaited)
 {
-        holders_wrote(slot, getpid());
+        fd_owners_wrote(slot, getpid());
         struct child bystander = child_new();
         int second = open(name, O_RDWR | O_CLOEXEC);
-        ck_assert_ptr_nonnull(holders_open(&slot, getpid()));
+        ck_assert_ptr_nonnull(fd_owners_open(&slot, getpid()));
         close(fd);
         ck_assert_int_eq(closing(getpid()), CLOSE_LEAVES);
         child_end(&bystander);
         ck_assert_int_eq(closing(bystander.pid), CLOSE_LAST);
         close(second);
-        holders_release(&slot);
+        fd_owners_release(&slot);
 }
 END_TEST
 
 /* An open that came after the look began is not one of those that were counted. */
 START_TEST(an_open_during_the_look_is_looked_at_again)
 {
-        struct procview view = {0};
-        struct holders_look look;
-        holders_wrote(slot, getpid());
+        struct proc_view view = {0};
+        struct fd_owners_look look;
+        fd_owners_wrote(slot, getpid());
         close(fd);
-        holders_look_begin(&look, slot, getpid(), st.st_ino);
+        fd_owners_look_begin(&look, slot, getpid(), st.st_ino);
         int second = open(name, O_RDWR | O_CLOEXEC);
-        ck_assert_ptr_nonnull(holders_open(&slot, getpid()));
-        holders_look_see(&look, &view);
-        ck_assert_int_eq(holders_look_end(&look, slot, true), CLOSE_UNSURE);
-        holders_look_release(&look);
-        procview_release(&view);
+        ck_assert_ptr_nonnull(fd_owners_open(&slot, getpid()));
+        fd_owners_look_see(&look, &view);
+        ck_assert_int_eq(fd_owners_look_end(&look, slot, true), CLOSE_UNSURE);
+        fd_owners_look_release(&look);
+        proc_view_release(&view);
         ck_assert_int_eq(closing(getpid()), CLOSE_LAST);
         close(second);
-        holders_release(&slot);
+        fd_owners_release(&slot);
 }
 END_TEST
 
 START_TEST(a_file_that_others_only_inherited_is_closed_by_its_writers)
 {
         struct child bystander = child_new(), writer = child_new();
-        ck_assert(!holders_closed(slot));
-        holders_wrote(slot, writer.pid);
+        ck_assert(!fd_owners_closed(slot));
+        fd_owners_wrote(slot, writer.pid);
         close(fd);
         ck_assert_int_eq(closing(getpid()), CLOSE_LEAVES);
-        ck_assert(!holders_closed(slot)); /* the writer is still to close */
+        ck_assert(!fd_owners_closed(slot)); /* the writer is still to close */
         child_end(&writer);
         ck_assert_int_eq(closing(writer.pid), CLOSE_LEAVES);
-        ck_assert(holders_closed(slot));
-        holders_wrote(slot, bystander.pid);
-        ck_assert(!holders_closed(slot));
-        holders_published(slot);
+        ck_assert(fd_owners_closed(slot));
+        fd_owners_wrote(slot, bystander.pid);
+        ck_assert(!fd_owners_closed(slot));
+        fd_owners_published(slot);
         child_end(&bystander);
         ck_assert_int_eq(closing(bystander.pid), CLOSE_LAST);
-        ck_assert(!holders_closed(slot)); /* there is nothing that was left */
+        ck_assert(!fd_owners_closed(slot)); /* there is nothing that was left */
 }
 END_TEST
 
 START_TEST(what_was_published_is_no_work_of_who_wrote_it)
 {
         struct child early = child_new();
-        holders_wrote(slot, early.pid);
-        holders_published(slot);
-        holders_wrote(slot, getpid());
+        fd_owners_wrote(slot, early.pid);
+        fd_owners_published(slot);
+        fd_owners_wrote(slot, getpid());
         close(fd);
         ck_assert_int_eq(closing(getpid()), CLOSE_LEAVES);
         end_by_kill(&early);
@@ -281,11 +281,11 @@ START_TEST(the_opener_is_never_forgotten)
 {
         struct child writer = child_new();
         for (pid_t pid = 0x7f000000; pid < 0x7f000000 + 3000; pid++)
-                holders_wrote(slot, pid);
+                fd_owners_wrote(slot, pid);
         close(fd);
         end_by_kill(&writer);
-        holders_published(slot);
-        holders_wrote(slot, writer.pid);
+        fd_owners_published(slot);
+        fd_owners_wrote(slot, writer.pid);
         ck_assert_int_eq(closing(writer.pid), CLOSE_KILLED);
         child_end(&writer);
         ck_assert_int_eq(closing(getpid()), CLOSE_LAST); /* it opened the file */
@@ -295,15 +295,15 @@ END_TEST
 START_TEST(who_goes_on_writing_after_a_kill_publishes)
 {
         struct child heir = child_new(), writer = child_new();
-        holders_wrote(slot, heir.pid);
-        holders_wrote(slot, writer.pid);
+        fd_owners_wrote(slot, heir.pid);
+        fd_owners_wrote(slot, writer.pid);
         close(fd);
         kill(writer.pid, SIGKILL);
         siginfo_t info;
         ck_assert_int_eq(waitid(P_PID, (id_t)writer.pid, &info, WEXITED | WNOWAIT), 0);
         ck_assert_int_eq(closing(writer.pid), CLOSE_KILLED);
         child_end(&writer);
-        holders_wrote(slot, heir.pid);
+        fd_owners_wrote(slot, heir.pid);
         child_end(&heir);
         ck_assert_int_eq(closing(heir.pid), CLOSE_LAST);
 }
@@ -311,14 +311,14 @@ END_TEST
 
 START_TEST(another_mount_is_another_file)
 {
-        struct procfds other = {.ino = st.st_ino}, same = other;
-        struct procview elsewhere = {.dev = makedev(0xfff, 1)}, here = {.dev = st.st_dev};
-        procfds_add(&other, &elsewhere, getpid(), false);
+        struct proc_fds other = {.ino = st.st_ino}, same = other;
+        struct proc_view elsewhere = {.dev = makedev(0xfff, 1)}, here = {.dev = st.st_dev};
+        proc_fds_add(&other, &elsewhere, getpid(), false);
         ck_assert_uint_eq(other.n, 0);
-        procfds_add(&same, &here, getpid(), false);
+        proc_fds_add(&same, &here, getpid(), false);
         ck_assert_uint_eq(same.n, 1);
-        procview_release(&elsewhere);
-        procview_release(&here);
+        proc_view_release(&elsewhere);
+        proc_view_release(&here);
 }
 END_TEST
 
@@ -326,7 +326,7 @@ END_TEST
 START_TEST(one_view_serves_many_files)
 {
         enum { FILES = 300 };
-        struct procview view = {.dev = st.st_dev};
+        struct proc_view view = {.dev = st.st_dev};
         int copy[FILES];
         for (int i = 0; i < FILES; i++)
                 ck_assert_int_ge(copy[i] = open("/tmp", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600), 0);
@@ -334,23 +334,23 @@ START_TEST(one_view_serves_many_files)
         for (int i = 0; i < FILES; i += 50) {
                 struct stat one;
                 ck_assert_int_eq(fstat(copy[i], &one), 0);
-                struct procfds f = {.ino = one.st_ino};
-                procfds_add(&f, &view, getpid(), true);
+                struct proc_fds f = {.ino = one.st_ino};
+                proc_fds_add(&f, &view, getpid(), true);
                 ck_assert_uint_eq(f.n, 2);
-                ck_assert(procfds_hold(&f, 1, c.pid) && !procfds_hold(&f, 2, c.pid));
+                ck_assert(proc_fds_hold(&f, 1, c.pid) && !proc_fds_hold(&f, 2, c.pid));
         }
-        for (pid_t pid = 0x7f000000; pid < 0x7f000000 + 2 * PROCFDS_PIDS; pid++) {
-                struct procfds f = {.ino = st.st_ino};
-                procfds_add(&f, &view, pid, false);
+        for (pid_t pid = 0x7f000000; pid < 0x7f000000 + 2 * PROC_FDS_PIDS; pid++) {
+                struct proc_fds f = {.ino = st.st_ino};
+                proc_fds_add(&f, &view, pid, false);
                 ck_assert_uint_eq(f.n, 0);
         }
-        struct procfds again = {.ino = st.st_ino};
-        procfds_add(&again, &view, getpid(), true);
+        struct proc_fds again = {.ino = st.st_ino};
+        proc_fds_add(&again, &view, getpid(), true);
         ck_assert_uint_eq(again.n, 2);
         child_end(&c);
         for (int i = 0; i < FILES; i++)
                 close(copy[i]);
-        procview_release(&view);
+        proc_view_release(&view);
 }
 END_TEST
 

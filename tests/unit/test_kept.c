@@ -12,8 +12,8 @@
 
 START_TEST(a_record_comes_back_as_it_was)
 {
-        CLEANUP(kept_release)
-        struct kept k = {
+        CLEANUP(recovery_record_release)
+        struct recovery_record k = {
                 .key = strdup("a/\n\"b"),
                 .base = strdup("\"etag\""),
                 .host = strdup("node1"),
@@ -21,19 +21,19 @@ START_TEST(a_record_comes_back_as_it_was)
                 .size = 48ULL << 40,
                 .time_ns = 1763800000LL * 1000000000,
         };
-        CLEANUP(kept_release) struct kept back = {.key = NULL};
+        CLEANUP(recovery_record_release) struct recovery_record back = {.key = NULL};
         char why[256];
         for (unsigned i = 1; i <= 100; i++) {
-                const struct kept_part p = {.partno = 2 * i,
-                                            .size = 1ULL << 32,
-                                            .etag = (char *)"\"e\"",
-                                            .has_crc = i % 2,
-                                            .crc32c = i % 2 ? 0xfedcba98 : 0};
-                ck_assert_int_eq(kept_add_part(&k, &p), 0);
+                const struct recovery_part p = {.partno = 2 * i,
+                                                .size = 1ULL << 32,
+                                                .etag = (char *)"\"e\"",
+                                                .has_crc = i % 2,
+                                                .crc32c = i % 2 ? 0xfedcba98 : 0};
+                ck_assert_int_eq(recovery_record_add_part(&k, &p), 0);
         }
-        CLEANUP(freep) char *text = kept_print(&k);
+        CLEANUP(freep) char *text = recovery_record_print(&k);
         ck_assert_ptr_nonnull(text);
-        ck_assert_int_eq(kept_parse("r", text, strlen(text), &back, why, sizeof why), 0);
+        ck_assert_int_eq(recovery_record_parse("r", text, strlen(text), &back, why, sizeof why), 0);
         ck_assert_str_eq(back.key, k.key);
         ck_assert_str_eq(back.base, k.base);
         ck_assert_str_eq(back.host, k.host);
@@ -53,11 +53,11 @@ END_TEST
 
 START_TEST(an_orphan_has_no_upload)
 {
-        CLEANUP(kept_release) struct kept k = {.key = strdup("k"), .size = 3};
-        CLEANUP(kept_release) struct kept back = {.key = NULL};
+        CLEANUP(recovery_record_release) struct recovery_record k = {.key = strdup("k"), .size = 3};
+        CLEANUP(recovery_record_release) struct recovery_record back = {.key = NULL};
         char why[256];
-        CLEANUP(freep) char *text = kept_print(&k);
-        ck_assert_int_eq(kept_parse("r", text, strlen(text), &back, why, sizeof why), 0);
+        CLEANUP(freep) char *text = recovery_record_print(&k);
+        ck_assert_int_eq(recovery_record_parse("r", text, strlen(text), &back, why, sizeof why), 0);
         ck_assert_ptr_null(back.upload);
         ck_assert_uint_eq(back.size, 3);
 }
@@ -80,9 +80,10 @@ static const char *const bad[] = {
 
 START_TEST(what_is_no_record_is_refused_in_one_line)
 {
-        struct kept k = {.key = NULL};
+        struct recovery_record k = {.key = NULL};
         char why[256] = "";
-        ck_assert_int_eq(kept_parse("r", bad[_i], strlen(bad[_i]), &k, why, sizeof why), -EINVAL);
+        ck_assert_int_eq(recovery_record_parse("r", bad[_i], strlen(bad[_i]), &k, why, sizeof why),
+                         -EINVAL);
         ck_assert_ptr_null(k.key);
         ck_assert_ptr_nonnull(strstr(why, "r:"));
         ck_assert_ptr_null(strchr(why, '\n'));
@@ -91,10 +92,10 @@ END_TEST
 
 START_TEST(ids_differ)
 {
-        char a[KEPT_ID_MAX], b[KEPT_ID_MAX];
-        kept_id(a);
-        kept_id(b);
-        ck_assert_uint_eq(strlen(a), KEPT_ID_MAX - 1);
+        char a[RECOVERY_ID_MAX], b[RECOVERY_ID_MAX];
+        recovery_record_id(a);
+        recovery_record_id(b);
+        ck_assert_uint_eq(strlen(a), RECOVERY_ID_MAX - 1);
         ck_assert_str_ne(a, b);
 }
 END_TEST

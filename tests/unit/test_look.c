@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_look.c: looks that block are given up, and the others go on. */
+/* test_look.c: proc_queries that block are given up, and the others go on. */
 #include "mount/caller/proc_query.h"
 
 #include <pthread.h>
@@ -13,14 +13,14 @@
 
 enum { MOST = 64 };
 
-static struct looks *looks;
+static struct proc_queries *proc_queries;
 static int gate[2]; /* what blocks reads it */
 static pthread_mutex_t mtx = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int begun, ended, dropped, wholes[MOST], order[MOST];
 
 struct one {
-        struct look look; /* stays the first field */
+        struct proc_query look; /* stays the first field */
         int no;
         bool blocks;
 };
@@ -41,13 +41,13 @@ static void wait_until(const int *what, int n)
         pthread_mutex_unlock(&mtx);
 }
 
-static void begin(struct look *l)
+static void begin(struct proc_query *l)
 {
         (void)l;
         count(&begun);
 }
 
-static void see(struct look *l, struct procview *view)
+static void see(struct proc_query *l, struct proc_view *view)
 {
         char b;
         ck_assert_uint_eq(view->dev, 7);
@@ -55,7 +55,7 @@ static void see(struct look *l, struct procview *view)
                 ck_assert_int_eq(read(gate[0], &b, 1), 1);
 }
 
-static void end(struct look *l, bool whole)
+static void end(struct proc_query *l, bool whole)
 {
         const struct one *o = (struct one *)l;
         wholes[o->no] = whole;
@@ -63,7 +63,7 @@ static void end(struct look *l, bool whole)
         count(&ended);
 }
 
-static void drop(struct look *l)
+static void drop(struct proc_query *l)
 {
         free(l);
         count(&dropped);
@@ -76,7 +76,7 @@ static void add(int no, bool blocks)
         *o = (struct one){.look = {.begin = begin, .see = see, .end = end, .drop = drop},
                           .no = no,
                           .blocks = blocks};
-        looks_add(looks, &o->look);
+        proc_queries_add(proc_queries, &o->look);
 }
 
 static void open_gate(int n)
@@ -89,13 +89,13 @@ static void setup(void)
 {
         begun = ended = dropped = 0;
         ck_assert_int_eq(pipe(gate), 0);
-        looks = looks_start(7);
-        ck_assert_ptr_nonnull(looks);
+        proc_queries = proc_queries_start(7);
+        ck_assert_ptr_nonnull(proc_queries);
 }
 
 static void teardown(void)
 {
-        looks_stop(looks);
+        proc_queries_stop(proc_queries);
         close(gate[0]);
         close(gate[1]);
 }
@@ -146,11 +146,11 @@ START_TEST(the_end_waits_for_all_that_can_end)
         add(0, true);
         for (int i = 1; i < MOST; i++)
                 add(i, false);
-        looks_stop(looks);
+        proc_queries_stop(proc_queries);
         ck_assert_int_eq(ended, MOST);
         open_gate(1);
         wait_until(&dropped, MOST);
-        looks = NULL;
+        proc_queries = NULL;
 }
 END_TEST
 

@@ -53,7 +53,7 @@ static uint64_t room(const char *of)
         snprintf(line, sizeof line, "1:cpu:/other\n0::%s\n", of);
         put("membership", line);
         snprintf(membership, sizeof membership, "%s/membership", top);
-        uint64_t r = needs_group_room(membership, top);
+        uint64_t r = preflight_group_room(membership, top);
         return r == UINT64_MAX ? r : r / MIB;
 }
 
@@ -88,7 +88,7 @@ END_TEST
 
 START_TEST(without_groups_there_is_no_limit)
 {
-        ck_assert_uint_eq(needs_group_room("/nonexistent", top), UINT64_MAX);
+        ck_assert_uint_eq(preflight_group_room("/nonexistent", top), UINT64_MAX);
         ck_assert_uint_eq(room("/job/step"), UINT64_MAX);
 }
 END_TEST

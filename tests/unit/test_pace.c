@@ -9,15 +9,15 @@
 enum { MS = 1000000 };
 
 /* One second of waking every 1 ms, asleep for `slept` ns of each. */
-static void second(struct pace *p, int64_t from, int64_t slept, unsigned most)
+static void second(struct worker_pace *p, int64_t from, int64_t slept, unsigned most)
 {
         for (int64_t t = from; t < from + 1000 * (int64_t)MS; t += MS)
-                pace_slept(p, t, t + slept, most);
+                worker_pace_slept(p, t, t + slept, most);
 }
 
 START_TEST(a_worker_that_sleeps_takes_every_place)
 {
-        struct pace p = {0};
+        struct worker_pace p = {0};
         second(&p, MS, MS / 2, 64);
         ck_assert_uint_eq(p.places, 64);
 }
@@ -25,7 +25,7 @@ END_TEST
 
 START_TEST(a_worker_that_never_sleeps_keeps_the_least)
 {
-        struct pace p = {0};
+        struct worker_pace p = {0};
         second(&p, MS, MS / 2, 64);
         second(&p, 2000 * (int64_t)MS, 0, 64);
         ck_assert_uint_eq(p.places, PACE_LEAST);
@@ -34,7 +34,7 @@ END_TEST
 
 START_TEST(there_are_never_more_than_the_most)
 {
-        struct pace p = {0};
+        struct worker_pace p = {0};
         second(&p, MS, MS / 2, 2);
         ck_assert_uint_eq(p.places, 2);
 }

@@ -12,8 +12,8 @@
 
 enum { NAMES = 2000, SPARE = 500000000, MS = 1000000 };
 
-static struct rolls all;
-static struct roll *roll;
+static struct readdir_histories all;
+static struct readdir_history *history;
 static const int teller, other;
 static bool asked[NAMES], looked[NAMES];
 static unsigned nasked, vain;
@@ -28,15 +28,15 @@ static void tell(unsigned from, unsigned n, const void *by)
         char name[16];
         for (unsigned i = from; i < from + n; i++) {
                 snprintf(name, sizeof name, "f%08u", i);
-                roll_tell(roll, by, i + 3, name, ino_of(i), i % 10 == 9);
+                history_tell(history, by, i + 3, name, ino_of(i), i % 10 == 9);
         }
 }
 
 static void setup(void)
 {
-        all = (struct rolls){.most = 1 << 20};
-        roll_begin(&all, &roll, &teller);
-        ck_assert_ptr_nonnull(roll);
+        all = (struct readdir_histories){.most = 1 << 20};
+        history_begin(&all, &history, &teller);
+        ck_assert_ptr_nonnull(history);
         tell(0, NAMES, &teller);
         memset(asked, 0, sizeof asked);
         memset(looked, 0, sizeof looked);
@@ -45,7 +45,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-        roll_free(roll);
+        history_free(history);
         ck_assert_uint_eq(all.bytes, 0);
         ck_assert_ptr_null(all.newest);
         ck_assert_ptr_null(all.oldest);
@@ -55,14 +55,14 @@ static void teardown(void)
 static unsigned look(unsigned i, int64_t now)
 {
         bool dir, hit = asked[i] && !looked[i];
-        struct walk *w = roll_look(roll, ino_of(i), now, hit, &dir);
+        struct walk *w = history_look(history, ino_of(i), now, hit, &dir);
         unsigned n = 0;
 
         looked[i] = true;
         vain -= hit;
         ck_assert_ptr_nonnull(w);
         ck_assert_int_eq(dir, i % 10 == 9);
-        for (const char *name; (name = roll_next(roll, w, SPARE, &dir)); n++) {
+        for (const char *name; (name = history_next(history, w, SPARE, &dir)); n++) {
                 unsigned at = (unsigned)strtoul(name + 1, NULL, 10);
                 ck_assert_int_eq(dir, at % 10 == 9);
                 if (asked[at] || looked[at])
@@ -70,7 +70,7 @@ static unsigned look(unsigned i, int64_t now)
                 asked[at] = true;
                 nasked++;
                 vain++;
-                roll_asked(roll);
+                history_asked(history);
         }
         return n;
 }
@@ -79,14 +79,14 @@ START_TEST(a_walk_has_each_name_asked_for_once_and_few_too_early)
 {
         ck_assert_uint_eq(look(100, 1), 0);
         ck_assert_uint_eq(look(101, 2), 0);
-        ck_assert_uint_eq(look(102, 3), ROLL_FIRST);
+        ck_assert_uint_eq(look(102, 3), HISTORY_FIRST);
         unsigned most = 0;
         for (unsigned i = 103; i < NAMES; i++) {
                 ck_assert(asked[i]);
                 look(i, i);
                 most = vain > most ? vain : most;
         }
-        ck_assert_uint_eq(most, ROLL_MOST);
+        ck_assert_uint_eq(most, HISTORY_MOST);
         ck_assert_uint_eq(nasked, NAMES - 103);
         ck_assert_uint_eq(vain, 0);
 }
@@ -110,7 +110,7 @@ START_TEST(a_walk_in_the_order_of_inodes_is_one)
                 look(v[i], i);
         }
         ck_assert_uint_ge(hits, NAMES - 50);
-        ck_assert_uint_le(nasked - hits, ROLL_WASTE);
+        ck_assert_uint_le(nasked - hits, HISTORY_WASTE);
 }
 END_TEST
 
@@ -121,7 +121,7 @@ START_TEST(looks_in_no_order_ask_for_little)
                 x = x * 6364136223846793005ULL + 1442695040888963407ULL;
                 look((unsigned)(x >> 33) % NAMES, i);
         }
-        ck_assert_uint_le(vain, ROLL_WASTE);
+        ck_assert_uint_le(vain, HISTORY_WASTE);
 }
 END_TEST
 
@@ -129,7 +129,7 @@ START_TEST(who_leaves_out_every_other_name_is_not_walked_ahead_of_for_long)
 {
         for (unsigned i = 0; i < NAMES; i += 2)
                 look(i, i);
-        ck_assert_uint_le(vain, ROLL_WASTE + NAMES / 2 / 8);
+        ck_assert_uint_le(vain, HISTORY_WASTE + NAMES / 2 / 8);
 }
 END_TEST
 
@@ -150,7 +150,7 @@ START_TEST(several_walks_do_not_disturb_each_other)
         for (unsigned i = 0; i < 500; i++)
                 for (unsigned k = 0; k < 4; k++)
                         look(k * 500 + i, i);
-        ck_assert_uint_ge(nasked, NAMES - 4 * (ROLL_BEGIN + ROLL_SLACK));
+        ck_assert_uint_ge(nasked, NAMES - 4 * (HISTORY_BEGIN + HISTORY_SLACK));
         ck_assert_uint_eq(vain, 0);
 }
 END_TEST
@@ -162,29 +162,29 @@ START_TEST(names_told_again_or_by_another_count_for_nothing)
         tell(NAMES, NAMES, &other);
         ck_assert_uint_eq(all.bytes, bytes);
         bool dir;
-        ck_assert_ptr_null(roll_look(roll, ino_of(NAMES), 0, false, &dir));
-        roll_begin(&all, &roll, &other);
-        ck_assert_ptr_null(roll_look(roll, ino_of(0), 0, false, &dir));
+        ck_assert_ptr_null(history_look(history, ino_of(NAMES), 0, false, &dir));
+        history_begin(&all, &history, &other);
+        ck_assert_ptr_null(history_look(history, ino_of(0), 0, false, &dir));
 }
 END_TEST
 
 START_TEST(memory_is_bounded_and_the_oldest_makes_room)
 {
-        struct roll *second = NULL;
+        struct readdir_history *second = NULL;
         char name[16];
 
-        roll_begin(&all, &second, &other);
-        ck_assert_ptr_nonnull(roll);
+        history_begin(&all, &second, &other);
+        ck_assert_ptr_nonnull(history);
         for (unsigned i = 0; i < 200000; i++) {
                 snprintf(name, sizeof name, "g%08u", i);
-                roll_tell(second, &other, i + 3, name, ino_of(i), false);
+                history_tell(second, &other, i + 3, name, ino_of(i), false);
         }
-        ck_assert_ptr_null(roll);
+        ck_assert_ptr_null(history);
         ck_assert_uint_le(all.bytes, 2 * all.most);
         bool dir;
-        ck_assert_ptr_nonnull(roll_look(second, ino_of(0), 0, false, &dir));
-        ck_assert_ptr_null(roll_look(second, ino_of(199999), 0, false, &dir));
-        roll_free(second);
+        ck_assert_ptr_nonnull(history_look(second, ino_of(0), 0, false, &dir));
+        ck_assert_ptr_null(history_look(second, ino_of(199999), 0, false, &dir));
+        history_free(second);
 }
 END_TEST
 
@@ -195,20 +195,20 @@ START_TEST(a_full_roll_that_was_walked_through_begins_anew)
 
         for (; n < 200000; n += 1000)
                 tell(n, 1000, &teller);
-        ck_assert_ptr_null(roll_look(roll, ino_of(n - 1), 0, false, &dir));
+        ck_assert_ptr_null(history_look(history, ino_of(n - 1), 0, false, &dir));
         unsigned last = n - 1;
-        while (!roll_look(roll, ino_of(last), 0, false, &dir))
+        while (!history_look(history, ino_of(last), 0, false, &dir))
                 last--;
         tell(n, 10, &teller);
-        ck_assert_ptr_nonnull(roll_look(roll, ino_of(n), 0, false, &dir));
-        ck_assert_ptr_null(roll_look(roll, ino_of(last), 0, false, &dir));
+        ck_assert_ptr_nonnull(history_look(history, ino_of(n), 0, false, &dir));
+        ck_assert_ptr_null(history_look(history, ino_of(last), 0, false, &dir));
 }
 END_TEST
 
 int main(void)
 {
-        Suite *s = suite_create("roll");
-        TCase *t = tcase_create("roll");
+        Suite *s = suite_create("history");
+        TCase *t = tcase_create("history");
         tcase_add_checked_fixture(t, setup, teardown);
         tcase_add_test(t, a_walk_has_each_name_asked_for_once_and_few_too_early);
         tcase_add_test(t, a_walk_in_the_order_of_inodes_is_one);

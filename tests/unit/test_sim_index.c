@@ -120,28 +120,28 @@ START_TEST(a_list_shows_what_it_should)
 {
         static const char *const keys[] = {"a", "a/", "a/b/c", "a/d", "a0", "b\xff", "b\xff\xff"};
         struct data *d;
-        struct vault *v;
+        struct object_store *v;
         struct seen s = {""};
         char why[256];
 
         ck_assert_int_eq(null_init(), 0);
         ck_assert_int_eq(data_open(NULL, &d, why, sizeof why), 0);
-        ck_assert_int_eq(vault_open(d, &v), 0);
-        ck_assert_int_eq(vault_add_bucket(v, "bkt"), 0);
+        ck_assert_int_eq(object_store_open(d, &v), 0);
+        ck_assert_int_eq(object_store_add_bucket(v, "bkt"), 0);
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
                 CLEANUP(object_unrefp) struct object *o = object_new(keys[i]);
-                ck_assert_int_eq(vault_put(v, "bkt", o, NULL), 0);
+                ck_assert_int_eq(object_store_put(v, "bkt", o, NULL), 0);
         }
-        struct vault_list l = {.prefix = lists[_i].prefix,
-                               .delim = lists[_i].delim,
-                               .after = lists[_i].after,
-                               .max = lists[_i].max,
-                               .fn = see,
-                               .arg = &s};
-        ck_assert_int_eq(vault_list(v, "bkt", &l), 0);
+        struct object_store_list l = {.prefix = lists[_i].prefix,
+                                      .delim = lists[_i].delim,
+                                      .after = lists[_i].after,
+                                      .max = lists[_i].max,
+                                      .fn = see,
+                                      .arg = &s};
+        ck_assert_int_eq(object_store_list(v, "bkt", &l), 0);
         ck_assert_str_eq(s.text, lists[_i].want);
         ck_assert_int_eq(l.more, lists[_i].more);
-        vault_close(v);
+        object_store_close(v);
         data_close(d);
         null_exit();
 }

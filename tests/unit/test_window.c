@@ -9,16 +9,16 @@
 #define MiB (1ULL << 20)
 #define GiB (1ULL << 30)
 
-static struct windows fresh(void)
+static struct readahead fresh(void)
 {
-        return (struct windows){.max = 128 * MiB, .read_size = 8 * MiB};
+        return (struct readahead){.max = 128 * MiB, .read_size = 8 * MiB};
 }
 
 /* Requests all read-ahead that is wanted now; returns its bytes. */
-static uint64_t fetch(struct windows *w, struct stream *s, uint64_t size)
+static uint64_t fetch(struct readahead *w, struct stream *s, uint64_t size)
 {
         uint64_t n, sum = 0;
-        while ((n = windows_next(w, s, size))) {
+        while ((n = readahead_next(w, s, size))) {
                 s->ahead = (s->ahead > s->next ? s->ahead : s->next) + n;
                 sum += n;
         }
@@ -27,26 +27,26 @@ static uint64_t fetch(struct windows *w, struct stream *s, uint64_t size)
 
 START_TEST(a_file_read_from_its_start_is_fetched_ahead_at_once)
 {
-        struct windows w = fresh();
-        struct stream gone, *s = windows_hit(&w, 0, MiB, true, &gone);
-        ck_assert_uint_eq(fetch(&w, s, GiB), WINDOW_FIRST);
+        struct readahead w = fresh();
+        struct stream gone, *s = readahead_hit(&w, 0, MiB, true, &gone);
+        ck_assert_uint_eq(fetch(&w, s, GiB), READAHEAD_FIRST);
 }
 END_TEST
 
 START_TEST(one_read_elsewhere_fetches_nothing_more)
 {
-        struct windows w = fresh();
-        struct stream gone, *s = windows_hit(&w, 500 * MiB, 4096, true, &gone);
+        struct readahead w = fresh();
+        struct stream gone, *s = readahead_hit(&w, 500 * MiB, 4096, true, &gone);
         ck_assert_uint_eq(fetch(&w, s, GiB), 0);
 }
 END_TEST
 
 START_TEST(a_window_doubles_while_its_reader_waits_up_to_the_most)
 {
-        struct windows w = fresh();
+        struct readahead w = fresh();
         struct stream gone, *s = NULL;
         for (uint64_t off = 0; off < GiB; off += MiB) {
-                s = windows_hit(&w, off, MiB, true, &gone);
+                s = readahead_hit(&w, off, MiB, true, &gone);
                 fetch(&w, s, 4 * GiB);
                 ck_assert_uint_le(s->ahead, s->next + 128 * MiB + 8 * MiB);
         }
@@ -56,24 +56,24 @@ END_TEST
 
 START_TEST(a_window_stays_while_its_reader_does_not_wait)
 {
-        struct windows w = fresh();
+        struct readahead w = fresh();
         struct stream gone, *s = NULL;
         for (uint64_t off = 0; off < 100 * MiB; off += MiB) {
-                s = windows_hit(&w, off, MiB, false, &gone);
+                s = readahead_hit(&w, off, MiB, false, &gone);
                 fetch(&w, s, GiB);
         }
-        ck_assert_uint_eq(s->window, WINDOW_SECOND);
+        ck_assert_uint_eq(s->window, READAHEAD_SECOND);
 }
 END_TEST
 
 START_TEST(eight_readers_of_one_file_are_eight_streams)
 {
-        struct windows w = fresh();
+        struct readahead w = fresh();
         struct stream gone, *seen[8];
         for (uint64_t i = 0; i < 50; i++) {
                 for (uint64_t k = 0; k < 8; k++) {
                         struct stream *s =
-                                windows_hit(&w, k * 128 * MiB + i * MiB, MiB, true, &gone);
+                                readahead_hit(&w, k * 128 * MiB + i * MiB, MiB, true, &gone);
                         ck_assert(!gone.used);
                         ck_assert(!i || seen[k] == s);
                         seen[k] = s;
@@ -83,28 +83,28 @@ START_TEST(eight_readers_of_one_file_are_eight_streams)
         uint64_t sum = 0;
         for (int k = 0; k < 8; k++)
                 sum += seen[k]->window;
-        ck_assert_uint_le(sum, 128 * MiB + 8 * WINDOW_FIRST);
+        ck_assert_uint_le(sum, 128 * MiB + 8 * READAHEAD_FIRST);
 }
 END_TEST
 
 START_TEST(requests_out_of_order_stay_one_stream)
 {
-        struct windows w = fresh();
-        struct stream gone, *s = windows_hit(&w, 0, MiB, true, &gone);
+        struct readahead w = fresh();
+        struct stream gone, *s = readahead_hit(&w, 0, MiB, true, &gone);
         fetch(&w, s, GiB);
-        ck_assert_ptr_eq(windows_hit(&w, 2 * MiB, MiB, true, &gone), s);
-        ck_assert_ptr_eq(windows_hit(&w, MiB, MiB, true, &gone), s);
+        ck_assert_ptr_eq(readahead_hit(&w, 2 * MiB, MiB, true, &gone), s);
+        ck_assert_ptr_eq(readahead_hit(&w, MiB, MiB, true, &gone), s);
 }
 END_TEST
 
 START_TEST(the_stream_unused_for_longest_makes_room)
 {
-        struct windows w = fresh();
+        struct readahead w = fresh();
         struct stream gone;
-        for (uint64_t k = 0; k < WINDOW_STREAMS; k++)
-                windows_hit(&w, k * GiB, 4096, true, &gone);
+        for (uint64_t k = 0; k < READAHEAD_STREAMS; k++)
+                readahead_hit(&w, k * GiB, 4096, true, &gone);
         ck_assert(!gone.used);
-        windows_hit(&w, 1000 * GiB, 4096, true, &gone);
+        readahead_hit(&w, 1000 * GiB, 4096, true, &gone);
         ck_assert(gone.used);
         ck_assert_uint_eq(gone.start, 0);
 }
@@ -112,8 +112,8 @@ END_TEST
 
 START_TEST(nothing_is_fetched_behind_the_end)
 {
-        struct windows w = fresh();
-        struct stream gone, *s = windows_hit(&w, 0, 100, true, &gone);
+        struct readahead w = fresh();
+        struct stream gone, *s = readahead_hit(&w, 0, 100, true, &gone);
         ck_assert_uint_eq(fetch(&w, s, 100), 0);
         ck_assert_uint_eq(fetch(&w, s, 5000), 4900);
 }

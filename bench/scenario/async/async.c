@@ -239,13 +239,13 @@ int async_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, 
                         (unsigned long long)k->steps_per_save, k->storage);
         uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
         uint64_t saves = k->steps / k->steps_per_save;
-        const struct needs n = {
+        const struct preflight n = {
                 .moved = bytes * saves,
                 .stored = bytes * saves,          /* they go when all are done */
                 .shards = bytes / r->coll->ranks, /* what is trained */
                 .memory = bytes / r->coll->ranks, /* its copy */
         };
-        return needs_check(r, k, &n, dry, why, nwhy);
+        return preflight_check(r, k, &n, dry, why, nwhy);
 }
 
 /* The device that does the work of steps. */
@@ -304,7 +304,7 @@ static int prepare(struct async_job *j)
                 run_error(j->run, "cannot prepare: %s", *why ? why : strerror(-err));
         err = coll_agree(c, err);
         if (!err)
-                err = fresh_name(c, j->dir);
+                err = run_name(c, j->dir);
         if (err)
                 return err;
         err = j->storage->ops->start(k, k->storage, j->dir, c->rank, &j->timed.io, why, sizeof why);

@@ -51,7 +51,7 @@ struct set {
 struct work {
         const struct run *run;
         struct set set;
-        struct place *place;
+        struct sample_source *place;
         uint64_t per_shard, units; /* images of a tar (0: no tars); tars or runs of images */
         atomic_uint_fast64_t next; /* unit of this rank */
         atomic_uint_fast64_t samples, bytes;
@@ -127,7 +127,7 @@ static int read_set(const struct keys *k, struct set *s, char *why, size_t nwhy)
                 return -EINVAL;
         }
         s->format = image_find(k->image_format, why, nwhy);
-        s->storage = s->format ? place_storage(k, why, nwhy) : NULL;
+        s->storage = s->format ? sample_source_storage(k, why, nwhy) : NULL;
         if (!s->storage)
                 return -EINVAL;
         if (s->shard_size && tar_missing()) {
@@ -312,7 +312,7 @@ static void made_name(void *arg, size_t i, char *out, size_t n)
 static void remove_made(struct work *w)
 {
         uint64_t units = atomic_load(&w->next), per = w->per_shard ? 1 : RUN;
-        int err = place_remove(w->place, made_name, w, units * per);
+        int err = sample_source_remove(w->place, made_name, w, units * per);
 
         if (err)
                 run_error(w->run, "%s: what was made cannot be removed: %s", place_text(w->place),
@@ -389,12 +389,12 @@ static int datagen_plan(const struct run *r, const struct keys *k, FILE *dry, ch
                 snprintf(why, nwhy, "an image of %ux%u: %s", s.width, s.height, strerror(-err));
                 return err;
         }
-        const struct needs n = {
+        const struct preflight n = {
                 .moved = each * s.samples,
                 .stored = each * s.samples,
                 .memory = each * threads_of(k),
         };
-        return needs_check_at(r, &n, strcmp(s.storage, "disk") ? NULL : path, dry, why, nwhy);
+        return preflight_check_at(r, &n, strcmp(s.storage, "disk") ? NULL : path, dry, why, nwhy);
 }
 
 static int datagen_job(const struct run *r, const struct keys *k, struct json *job)
@@ -405,7 +405,8 @@ static int datagen_job(const struct run *r, const struct keys *k, struct json *j
         int err = read_set(k, &w.set, why, sizeof why);
 
         if (!err)
-                err = place_open(k, w.set.storage, w.set.name, true, &w.place, why, sizeof why);
+                err = sample_source_open(k, w.set.storage, w.set.name, true, &w.place, why,
+                                         sizeof why);
         if (!err)
                 err = plan_shards(&w);
         if (err)
@@ -425,7 +426,7 @@ static int datagen_job(const struct run *r, const struct keys *k, struct json *j
         }
         if (!err && job)
                 report(&w, &made, job);
-        place_close(w.place);
+        sample_source_close(w.place);
         return err;
 }
 

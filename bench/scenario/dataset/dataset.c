@@ -18,8 +18,8 @@ struct dataset_job {
         const struct keys *k;
         const struct dataset_kind *kind;
         const char *storage;
-        struct place *place;
-        struct place_list list;
+        struct sample_source *place;
+        struct sample_list list;
         struct loader_how how;
         struct timed timed;
         struct saver *saver;
@@ -51,9 +51,9 @@ static int dataset_plan(const struct run *r, const struct keys *k, FILE *dry, ch
 static int share_list(struct dataset_job *j)
 {
         struct coll *c = j->run->coll;
-        struct place_list *l = &j->list;
+        struct sample_list *l = &j->list;
         uint64_t begin = clock_ns(), size[2] = {0};
-        int err = c->rank ? 0 : place_list(j->place, l);
+        int err = c->rank ? 0 : sample_source_list(j->place, l);
 
         if (!err && !c->rank && !l->n)
                 err = -ENOENT;
@@ -95,7 +95,8 @@ static int prepare(struct dataset_job *j)
         j->epoch = calloc(k->epochs, sizeof *j->epoch);
         int err = !j->storage ? -EINVAL : j->epoch ? 0 : -ENOMEM;
         if (!err)
-                err = place_open(k, j->storage, k->dataset, false, &j->place, why, sizeof why);
+                err = sample_source_open(k, j->storage, k->dataset, false, &j->place, why,
+                                         sizeof why);
         if (err)
                 run_error(j->run, "%s", *why ? why : strerror(-err));
         err = coll_agree(c, err);
@@ -121,11 +122,11 @@ static int drop_cache(struct dataset_job *j)
         unsigned drop = j->k->drop;
         int err = 0;
 
-        if (!place_is_cached(j->place) || drop == DROP_NONE || (j->kind->warm && j->now))
+        if (!sample_source_is_cached(j->place) || drop == DROP_NONE || (j->kind->warm && j->now))
                 return 0;
         for (size_t i = c->host_rank; drop != DROP_CACHES && i < j->list.n && !err;
              i += c->host_ranks)
-                err = place_forget(j->place, place_name(&j->list, i));
+                err = sample_source_forget(j->place, sample_source_name(&j->list, i));
         if (drop == DROP_CACHES && !c->host_rank)
                 err = timed_drop_machine();
         if (err)
@@ -234,8 +235,8 @@ static int dataset_job(const struct run *r, const struct keys *k, struct json *j
                 err = report(&j, &all, &use, job);
         int saved = saver_close(j.saver);
         err = coll_agree(r->coll, err ? err : saved);
-        place_close(j.place);
-        place_list_release(&j.list);
+        sample_source_close(j.place);
+        sample_source_list_release(&j.list);
         free(j.epoch);
         return err;
 }

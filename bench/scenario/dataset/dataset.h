@@ -23,8 +23,8 @@ const char *dataset_storage(const struct dataset_kind *kind, const struct keys *
                             size_t nwhy);
 /* Whether the keys go together. 0, or a negative errno with one line in `why`. */
 int dataset_check(const struct keys *k, char *why, size_t nwhy);
-/* What the job moves and takes, as far as it is known before the dataset is listed: needs_check().
- * (dataset_needs.c) */
+/* What the job moves and takes, as far as it is known before the dataset is listed:
+ * preflight_check(). (dataset_needs.c) */
 int dataset_needs(const struct run *r, const struct keys *k, const char *storage, FILE *dry,
                   char *why, size_t nwhy);
 /* How a rank of the job reads. */

@@ -42,7 +42,7 @@ const char *dataset_storage(const struct dataset_kind *kind, const struct keys *
                             size_t nwhy)
 {
         if (!kind->storage)
-                return place_storage(k, why, nwhy);
+                return sample_source_storage(k, why, nwhy);
         if (!strcmp(k->storage, "auto") || !strcmp(k->storage, kind->storage))
                 return kind->storage;
         snprintf(why, nwhy,

@@ -50,11 +50,11 @@ static struct amount by_name(const struct keys *k)
 static int by_list(const struct keys *k, const char *storage, struct amount *out, char *why,
                    size_t nwhy)
 {
-        struct place_list l = PLACE_LIST_INIT;
-        struct place *p = NULL;
-        int err = place_open(k, storage, k->dataset, false, &p, why, nwhy);
+        struct sample_list l = PLACE_LIST_INIT;
+        struct sample_source *p = NULL;
+        int err = sample_source_open(k, storage, k->dataset, false, &p, why, nwhy);
 
-        if (!err && (err = place_list(p, &l)))
+        if (!err && (err = sample_source_list(p, &l)))
                 snprintf(why, nwhy, "%s: %s: name a directory that can be read", place_text(p),
                          strerror(-err));
         for (size_t i = 0; i < l.n; i++) {
@@ -63,8 +63,8 @@ static int by_list(const struct keys *k, const char *storage, struct amount *out
         }
         if (!k->tar_shards || !out->samples)
                 out->samples = l.n;
-        place_list_release(&l);
-        place_close(p);
+        sample_source_list_release(&l);
+        sample_source_close(p);
         return err;
 }
 
@@ -104,7 +104,7 @@ int dataset_needs(const struct run *r, const struct keys *k, const char *storage
         }
         how = dataset_how(dataset_kind(k, why, nwhy), k, r->coll);
         uint64_t block = a.largest && a.largest < how.stream.block ? a.largest : how.stream.block;
-        struct needs n = {
+        struct preflight n = {
                 .moved = a.bytes * k->epochs,
                 .memory = block * (how.stream.ahead ? 2 : 1) * (how.workers ? how.workers : 1),
         };
@@ -116,5 +116,5 @@ int dataset_needs(const struct run *r, const struct keys *k, const char *storage
         }
         directory_of(k, path);
         bool disk = n.stored && !strcmp(k->ckpt_destination, "disk");
-        return needs_check_at(r, &n, disk ? path : NULL, dry, why, nwhy);
+        return preflight_check_at(r, &n, disk ? path : NULL, dry, why, nwhy);
 }

@@ -119,7 +119,7 @@ int saver_open(const struct run *r, const struct keys *k, struct saver **out)
         s->run = r;
         s->k = k;
         uint64_t bytes = m && !c->rank ? model_params(m) * model_param_bytes(m, false) : 0;
-        err = fresh_name(c, s->dir);
+        err = run_name(c, s->dir);
         if (!err)
                 err = payload_choose(c, bytes, k->hold, &held);
         if (!err && !c->rank)

@@ -246,7 +246,7 @@ static int read_item(struct worker *w, size_t i)
         const struct loader_how *how = &w->l->how;
         uint64_t size = how->list->v[i].size;
 
-        w->item = place_name(how->list, i);
+        w->item = sample_source_name(how->list, i);
         int err = stream_begin(w->stream, w->item, size);
         if (!err && how->tars) {
                 char why[400] = "";
@@ -265,7 +265,7 @@ static int read_item(struct worker *w, size_t i)
 
 /* Where in the epoch's order the i-th item of this worker stands; at the list's end there is none.
  */
-static size_t place_of(const struct worker *w, size_t i)
+static size_t sample_source_of(const struct worker *w, size_t i)
 {
         const struct loader_how *how = &w->l->how;
         size_t workers = w->l->nworkers;
@@ -283,7 +283,7 @@ static void *work(void *arg)
         size_t at;
         int err = stream_new(l->how.place, &l->how.stream, &w->stream);
 
-        for (size_t i = 0; !err && (at = place_of(w, i)) < l->how.list->n; i++)
+        for (size_t i = 0; !err && (at = sample_source_of(w, i)) < l->how.list->n; i++)
                 err = read_item(w, l->order[at]);
         if (!err)
                 hand_over(w);

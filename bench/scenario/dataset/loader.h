@@ -13,8 +13,8 @@ enum { LOADER_WORKERS_MAX = 256, LOADER_WHY_MAX = 1024 };
 
 /* How a rank reads. */
 struct loader_how {
-        struct place *place;
-        const struct place_list *list; /* the same in all ranks */
+        struct sample_source *place;
+        const struct sample_list *list; /* the same in all ranks */
         struct stream_how stream;
         /* batches of an index are dealt out, or with tars whole ones; else every worker has a share
          * of objects */

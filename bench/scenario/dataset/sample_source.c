@@ -20,7 +20,7 @@
 
 #include "base/banned.h"
 
-const char *place_storage(const struct keys *k, char *why, size_t nwhy)
+const char *sample_source_storage(const struct keys *k, char *why, size_t nwhy)
 {
         static const char *const known[] = {"s3", "gcs", "mount", "disk"};
         const bool given[] = {*k->s3_bucket || *k->s3_uri, *k->gcs_uri, *k->mount_path, *k->path};
@@ -52,8 +52,8 @@ static int plain_name(const char *name, char *out, size_t n)
         return 0;
 }
 
-static int open_bucket(struct place *p, const struct keys *k, const char *storage, const char *name,
-                       char *why, size_t nwhy)
+static int open_bucket(struct sample_source *p, const struct keys *k, const char *storage,
+                       const char *name, char *why, size_t nwhy)
 {
         struct keys mine = *k; /* borrows the strings */
         bool gcs = !strcmp(storage, "gcs");
@@ -84,7 +84,7 @@ static int open_bucket(struct place *p, const struct keys *k, const char *storag
         return bucket_open(&mine, storage, &p->store, why, nwhy);
 }
 
-static int open_directory(struct place *p, const struct keys *k, const char *storage,
+static int open_directory(struct sample_source *p, const struct keys *k, const char *storage,
                           const char *name, bool make, char *why, size_t nwhy)
 {
         const char *top;
@@ -107,12 +107,12 @@ static int open_directory(struct place *p, const struct keys *k, const char *sto
         return err;
 }
 
-int place_open(const struct keys *k, const char *storage, const char *name, bool make,
-               struct place **out, char *why, size_t nwhy)
+int sample_source_open(const struct keys *k, const char *storage, const char *name, bool make,
+                       struct sample_source **out, char *why, size_t nwhy)
 {
         bool bucket = !strcmp(storage, "s3") || !strcmp(storage, "gcs");
         char plain[STORE_KEY_MAX];
-        struct place *p = calloc(1, sizeof *p);
+        struct sample_source *p = calloc(1, sizeof *p);
 
         if (!p) {
                 snprintf(why, nwhy, "out of memory: free some");
@@ -125,13 +125,13 @@ int place_open(const struct keys *k, const char *storage, const char *name, bool
                 err = bucket ? open_bucket(p, k, storage, plain, why, nwhy)
                              : open_directory(p, k, storage, plain, make, why, nwhy);
         if (err)
-                place_close(p);
+                sample_source_close(p);
         else
                 *out = p;
         return err;
 }
 
-void place_close(struct place *p)
+void sample_source_close(struct sample_source *p)
 {
         if (!p)
                 return;
@@ -139,17 +139,17 @@ void place_close(struct place *p)
         free(p);
 }
 
-const char *place_text(const struct place *p)
+const char *place_text(const struct sample_source *p)
 {
         return p->text;
 }
 
-bool place_is_cached(const struct place *p)
+bool sample_source_is_cached(const struct sample_source *p)
 {
         return !p->store;
 }
 
-int place_path(const struct place *p, const char *name, char out[PATH_MAX])
+int sample_source_path(const struct sample_source *p, const char *name, char out[PATH_MAX])
 {
         return snprintf(out, PATH_MAX, "%s/%s", p->text, name) >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
@@ -158,21 +158,21 @@ int place_path(const struct place *p, const char *name, char out[PATH_MAX])
 
 /* A list that grows. */
 struct listing {
-        struct place_list *l;
+        struct sample_list *l;
         size_t room;
         int err;
 };
 
 static void add(struct listing *to, const char *name, uint64_t size)
 {
-        struct place_list *l = to->l;
+        struct sample_list *l = to->l;
         const char *last = strrchr(name, '/');
 
         if (to->err || *(last ? last + 1 : name) == '.')
                 return;
         if (l->n == to->room) {
                 size_t room = to->room ? to->room * 2 : 1024;
-                struct place_item *v = realloc(l->v, room * sizeof *v);
+                struct sample_item *v = realloc(l->v, room * sizeof *v);
                 if (!v) {
                         to->err = -ENOMEM;
                         return;
@@ -180,7 +180,7 @@ static void add(struct listing *to, const char *name, uint64_t size)
                 l->v = v;
                 to->room = room;
         }
-        l->v[l->n] = (struct place_item){l->names.len, size};
+        l->v[l->n] = (struct sample_item){l->names.len, size};
         if (buf_add(&l->names, name, strlen(name) + 1))
                 to->err = -ENOMEM;
         else
@@ -194,7 +194,7 @@ static void add_object(void *arg, const struct store_entry *e)
                 add(arg, e->key, e->size);
 }
 
-static int list_bucket(struct place *p, struct listing *to)
+static int list_bucket(struct sample_source *p, struct listing *to)
 {
         CLEANUP(freep) char *next = NULL;
         int err;
@@ -210,7 +210,7 @@ static int list_bucket(struct place *p, struct listing *to)
         return err;
 }
 
-static int list_directory(struct place *p, struct listing *to)
+static int list_directory(struct sample_source *p, struct listing *to)
 {
         char *const top[] = {p->text, NULL};
         size_t skip = strlen(p->text) + 1;
@@ -233,24 +233,24 @@ static int list_directory(struct place *p, struct listing *to)
 
 static int by_name(const void *a, const void *b, void *names)
 {
-        const struct place_item *x = a, *y = b;
+        const struct sample_item *x = a, *y = b;
         return strcmp((const char *)names + x->name, (const char *)names + y->name);
 }
 
-int place_list(struct place *p, struct place_list *out)
+int sample_source_list(struct sample_source *p, struct sample_list *out)
 {
         struct listing to = {.l = out};
         int err = p->store ? list_bucket(p, &to) : list_directory(p, &to);
 
         err = err ? err : to.err;
         if (err)
-                place_list_release(out);
+                sample_source_list_release(out);
         else if (out->n)
                 qsort_r(out->v, out->n, sizeof *out->v, by_name, out->names.p);
         return err;
 }
 
-void place_list_release(struct place_list *l)
+void sample_source_list_release(struct sample_list *l)
 {
         buf_release(&l->names);
         free(l->v);
@@ -258,13 +258,13 @@ void place_list_release(struct place_list *l)
         l->n = 0;
 }
 
-int place_forget(struct place *p, const char *name)
+int sample_source_forget(struct sample_source *p, const char *name)
 {
         char path[PATH_MAX];
 
         if (p->store)
                 return 0;
-        int err = place_path(p, name, path);
+        int err = sample_source_path(p, name, path);
         if (err)
                 return err;
         CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -273,7 +273,7 @@ int place_forget(struct place *p, const char *name)
 
 /* --- removing */
 
-static int remove_objects(struct place *p, place_name_fn *name, void *arg, size_t n)
+static int remove_objects(struct sample_source *p, sample_source_name_fn *name, void *arg, size_t n)
 {
         CLEANUP(freep) char(*v)[STORE_KEY_MAX] = calloc(BUCKET_DELETE_MAX, sizeof *v);
         const char *keys[BUCKET_DELETE_MAX];
@@ -293,7 +293,7 @@ static int remove_objects(struct place *p, place_name_fn *name, void *arg, size_
         return 0;
 }
 
-int place_remove(struct place *p, place_name_fn *name, void *arg, size_t n)
+int sample_source_remove(struct sample_source *p, sample_source_name_fn *name, void *arg, size_t n)
 {
         char one[STORE_KEY_MAX], path[PATH_MAX];
         int err = 0;
@@ -302,7 +302,7 @@ int place_remove(struct place *p, place_name_fn *name, void *arg, size_t n)
                 return remove_objects(p, name, arg, n);
         for (size_t i = 0; i < n && !err; i++) {
                 name(arg, i, one, sizeof one);
-                err = place_path(p, one, path);
+                err = sample_source_path(p, one, path);
                 if (!err && unlink(path) && errno != ENOENT)
                         err = -errno;
         }

@@ -8,13 +8,13 @@
 #include "bench/scenario/dataset/sample_source.h"
 #include "store.h"
 
-struct place {
+struct sample_source {
         struct store *store; /* NULL: a directory */
         char text[PATH_MAX]; /* the directory, or the URL */
         uint64_t part_size;
 };
 
 /* The path of a name in a directory. 0 or -ENAMETOOLONG. */
-int place_path(const struct place *p, const char *name, char out[PATH_MAX]);
+int sample_source_path(const struct sample_source *p, const char *name, char out[PATH_MAX]);
 
 #endif

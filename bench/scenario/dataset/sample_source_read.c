@@ -28,7 +28,7 @@ struct slot {
 };
 
 struct stream {
-        struct place *place;
+        struct sample_source *place;
         struct stream_how how;
         char name[STORE_KEY_MAX];
         int fd;
@@ -41,7 +41,7 @@ struct stream {
         char etag[STORE_ETAG_MAX]; /* of the version being read */
 };
 
-int stream_new(struct place *p, const struct stream_how *how, struct stream **out)
+int stream_new(struct sample_source *p, const struct stream_how *how, struct stream **out)
 {
         struct stream *s = calloc(1, sizeof *s);
 
@@ -169,7 +169,7 @@ int stream_begin(struct stream *s, const char *name, uint64_t size)
         if (snprintf(s->name, sizeof s->name, "%s", name) >= (int)sizeof s->name)
                 return -ENAMETOOLONG;
         if (!s->place->store) {
-                err = place_path(s->place, name, path);
+                err = sample_source_path(s->place, name, path);
                 s->fd = err ? -1 : open(path, O_RDONLY | O_CLOEXEC);
                 if (!err && s->fd < 0)
                         err = -errno;

@@ -19,7 +19,7 @@
 #include "base/banned.h"
 
 struct sink {
-        struct place *place;
+        struct sample_source *place;
         char name[STORE_KEY_MAX];
         int fd;                  /* of a file */
         bool made;               /* the file, which goes when the work fails */
@@ -36,7 +36,7 @@ struct sink {
 static int open_file(struct sink *s)
 {
         char path[PATH_MAX];
-        int err = place_path(s->place, s->name, path);
+        int err = sample_source_path(s->place, s->name, path);
 
         if (!err && (err = stop_wanted() ? -ECANCELED : 0) == 0) {
                 s->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -46,7 +46,7 @@ static int open_file(struct sink *s)
         return err;
 }
 
-int sink_open(struct place *p, const char *name, struct sink **out)
+int sink_open(struct sample_source *p, const char *name, struct sink **out)
 {
         struct sink *s = calloc(1, sizeof *s);
         int err = 0;
@@ -182,7 +182,7 @@ void sink_abandon(struct sink *s)
                 store_upload_abort_wait(s->up);
         if (s->fd >= 0)
                 close(s->fd);
-        if (s->made && !place_path(s->place, s->name, path))
+        if (s->made && !sample_source_path(s->place, s->name, path))
                 unlink(path);
         sink_free(s);
 }

@@ -153,12 +153,12 @@ static int dcp_plan_job(const struct run *r, const struct keys *k, FILE *dry, ch
         /* a load of a replicated model is one of the whole by each rank */
         bool load = is_load(r->scenario), whole = load && strstr(r->scenario->name, "ddp");
         uint64_t world = k->world_size ? k->world_size : r->coll->ranks;
-        const struct needs n = {
+        const struct preflight n = {
                 .moved = bytes * k->epochs * (whole ? world : 1),
                 .stored = load ? 0 : bytes * k->epochs,
                 .shards = k->hold == HOLD_ON ? (whole ? bytes : bytes / world) : 0,
         };
-        return needs_check(r, k, &n, dry, why, nwhy);
+        return preflight_check(r, k, &n, dry, why, nwhy);
 }
 
 /* Adds the arrays that the suite's own results have. */

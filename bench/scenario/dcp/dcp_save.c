@@ -103,7 +103,7 @@ static int save_timed(struct dcp_job *j, size_t epoch)
 
 int dcp_save_epoch(struct dcp_job *j, size_t epoch)
 {
-        int err = j->named ? 0 : fresh_name(&j->part, j->dir);
+        int err = j->named ? 0 : run_name(&j->part, j->dir);
         if (err)
                 return err;
         j->plan.seed = dcp_seed(j->k->seed, j->dir);

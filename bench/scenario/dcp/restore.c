@@ -274,14 +274,14 @@ static int restore_plan(const struct run *r, const struct keys *k, FILE *dry, ch
                         k->mode == RESTORE_SHARED ? "fetched once" : "fetched by each");
         uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
         unsigned times = k->mode == RESTORE_SHARED ? 1 : r->coll->ranks;
-        const struct needs n = {
+        const struct preflight n = {
                 .moved = bytes + bytes * times * k->epochs, /* the save, too */
                 .stored = bytes,
                 .shards = k->hold == HOLD_ON          ? bytes
                           : k->mode == RESTORE_SHARED ? bytes / r->coll->ranks
                                                       : 0,
         };
-        return needs_check(r, k, &n, dry, why, nwhy);
+        return preflight_check(r, k, &n, dry, why, nwhy);
 }
 
 static const char *const defaults[] = {"optimizer=off", NULL};

@@ -138,12 +138,12 @@ static int plan(const struct run *r, const struct keys *k, FILE *dry, char *why,
                 say_plan(r, k, &m, &s, &here, dry);
         uint64_t bytes = here.weights + here.optimizer;
         bool both = k->phase == PHASE_BOTH;
-        const struct needs n = {
+        const struct preflight n = {
                 .moved = bytes * k->epochs * (both ? 2 : 1),
                 .stored = k->phase == PHASE_LOAD ? 0 : bytes * k->epochs,
                 .shards = k->hold == HOLD_ON ? bytes / r->coll->ranks : 0,
         };
-        return needs_check(r, k, &n, dry, why, nwhy);
+        return preflight_check(r, k, &n, dry, why, nwhy);
 }
 
 /* --- one checkpoint
@@ -284,7 +284,7 @@ static int remove_files(struct mlperf_job *j)
 
 static int one_save(struct mlperf_job *j, size_t i)
 {
-        int err = fresh_name(j->run->coll, j->dirs[i]);
+        int err = run_name(j->run->coll, j->dirs[i]);
         if (!err)
                 err = begin(j, j->dirs[i]);
         for (size_t f = 0; f < j->nfiles && !err; f++)

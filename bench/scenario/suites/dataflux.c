@@ -64,12 +64,12 @@ int dataflux_plan(const struct run *r, const struct keys *k, FILE *dry, char *wh
                         (unsigned long long)k->num_load_calls, k->storage, r->coll->ranks);
         uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
         uint64_t saves = k->num_save_calls; /* they go when all are done */
-        const struct needs n = {
+        const struct preflight n = {
                 .moved = bytes * (k->num_save_calls + k->num_load_calls),
                 .stored = bytes * (k->save_only_latest && saves > 2 ? 2 : saves),
                 .shards = k->hold == HOLD_ON ? bytes / r->coll->ranks : 0,
         };
-        return needs_check(r, k, &n, dry, why, nwhy);
+        return preflight_check(r, k, &n, dry, why, nwhy);
 }
 
 int dataflux_times(struct json *suite, const char *what, const double *v, size_t n)

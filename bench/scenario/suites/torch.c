@@ -42,12 +42,12 @@ int torch_plan(const struct run *r, const struct keys *k, size_t saves, FILE *dr
                         saves, k->storage, m.name);
         uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
         bool staged = !k->sharded && stages(r, io_find(k->storage, why, nwhy));
-        const struct needs n = {
+        const struct preflight n = {
                 .moved = 2 * bytes * saves,
                 .stored = bytes * (k->keep ? saves : 1),
                 .shards = (k->hold == HOLD_ON ? bytes : 0) + (staged ? bytes : 0),
         };
-        return needs_check(r, k, &n, dry, why, nwhy);
+        return preflight_check(r, k, &n, dry, why, nwhy);
 }
 
 int torch_plan_epochs(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
@@ -104,7 +104,7 @@ static int make_ready(struct torch_job *j, const char *dir, char *why, size_t nw
         if (!err && dir)
                 snprintf(j->dir, sizeof j->dir, "%.*s", (int)strcspn(dir, "/"), dir);
         else if (!err)
-                err = fresh_name(c, j->dir);
+                err = run_name(c, j->dir);
         return err;
 }
 

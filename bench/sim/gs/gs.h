@@ -17,14 +17,14 @@ enum { GS_PAGE_MAX = 1000, GS_COMPOSE_MAX = 32, GS_BATCH_MAX = 100, GS_GRAIN = 2
 
 /* --- replies (gs_reply.c) --- */
 
-void gs_begin_headers(struct exchange *x);
+void gs_begin_headers(struct request *x);
 /* An error of that status; reason and message NULL: the usual ones. */
-void gs_refuse(struct exchange *x, int status, const char *reason, const char *message);
+void gs_refuse(struct request *x, int status, const char *reason, const char *message);
 /* An error for a negative errno of the vault. */
-void gs_fail(struct exchange *x, int err);
+void gs_fail(struct request *x, int err);
 /* A reply with the JSON in x->body, or without a body. */
-void gs_reply_json(struct exchange *x);
-void gs_reply(struct exchange *x, int status);
+void gs_reply_json(struct request *x);
+void gs_reply(struct request *x, int status);
 /* A text in quotes. */
 void gs_quote(struct buf *b, const char *text);
 /* "name":"text", and "name":"number" as the vendor writes 64 bits; each with a comma behind. */
@@ -36,51 +36,51 @@ void gs_end_list(struct buf *b);
 /* The resource of an object, {...}. crc NULL: what is known. */
 void gs_resource(struct buf *b, const char *bucket, const struct object *o, const char *crc);
 void gs_folder_resource(struct buf *b, const char *bucket, const struct object *o);
-void gs_reply_object(struct exchange *x, const struct object *o, const char *crc);
+void gs_reply_object(struct request *x, const struct object *o, const char *crc);
 
 /* auth.c: true when the reply is set to an error. */
-bool bearer_denied(struct service *s, struct exchange *x);
+bool bearer_denied(struct service *s, struct request *x);
 
 /* --- requests --- */
 
 /* A number of the query; `other` when it is absent. -1 with the reply set for no such number. */
-int64_t gs_number(struct exchange *x, const char *name, int64_t other);
+int64_t gs_number(struct request *x, const char *name, int64_t other);
 /* The preconditions: ifGenerationMatch and its kin, `prefix` "if" or "ifSource". True when the
  * reply is set to an error. */
-bool gs_bad_cond(struct exchange *x, const char *prefix, struct vault_cond *cond);
+bool gs_bad_cond(struct request *x, const char *prefix, struct object_store_cond *cond);
 /* Reads a description; none (*j NULL) for an empty text. True when the reply is set to an error. */
-bool gs_bad_json(struct exchange *x, const char *text, size_t n, struct json **j);
+bool gs_bad_json(struct request *x, const char *text, size_t n, struct json **j);
 /* Takes what a resource says of an object into `o`, over what it has. True as above. */
-bool gs_bad_metadata(struct exchange *x, struct object *o, const struct json *resource);
+bool gs_bad_metadata(struct request *x, struct object *o, const struct json *resource);
 /* Takes the name of the description where the query has none; what was said of the body, compared,
  * and the CRC that was said; the type where there is none. */
-bool gs_bad_name(struct exchange *x, const struct json *resource);
-bool gs_bad_digest(struct exchange *x, const struct json *resource, const char **crc);
+bool gs_bad_name(struct request *x, const struct json *resource);
+bool gs_bad_digest(struct request *x, const struct json *resource, const char **crc);
 #define GS_KMS_KEY "x-goog-encryption-kms-key-name"
 /* Puts `o` and answers with it; crc as of gs_resource(). */
-void gs_put(struct service *s, struct exchange *x, struct object *o, const struct vault_cond *cond,
-            const char *crc);
-int gs_take_kms_key(const struct exchange *x, const char *param, struct object *o);
+void gs_put(struct service *s, struct request *x, struct object *o,
+            const struct object_store_cond *cond, const char *crc);
+int gs_take_kms_key(const struct request *x, const char *param, struct object *o);
 int gs_default_type(struct object *o, const char *type);
 /* What the testbench notes in the metadata of an object that came in one request, and finds wrong
  * with them later; true with the reply set. */
 int gs_note(struct object *o, const char *crc);
-bool gs_bad_note(struct exchange *x, const struct object *o);
+bool gs_bad_note(struct request *x, const struct object *o);
 /* gs_key.c. Takes the customer's key that the request gives to the object. True when the reply is
  * set to an error. */
-bool gs_bad_encryption(struct exchange *x, struct object *o);
+bool gs_bad_encryption(struct request *x, struct object *o);
 /* Whether the key that is given is not the object's; *missing: it has one, and none is given. */
-bool gs_key_is_wrong(struct exchange *x, const struct object *o, bool of_source, bool *missing);
+bool gs_key_is_wrong(struct request *x, const struct object *o, bool of_source, bool *missing);
 /* The same, and one that is missing is an error. */
-bool gs_key_is_missing(struct exchange *x, const struct object *o, bool of_source);
+bool gs_key_is_missing(struct request *x, const struct object *o, bool of_source);
 /* The object that is there, and is as cond says (NULL: any), of generation `gen` (-1: the present
  * one). NULL with the reply set; `reading`: 304 where nothing has changed. */
-struct object *gs_find(struct service *s, struct exchange *x, const char *bucket, const char *key,
-                       int64_t gen, const struct vault_cond *cond, bool reading);
+struct object *gs_find(struct service *s, struct request *x, const char *bucket, const char *key,
+                       int64_t gen, const struct object_store_cond *cond, bool reading);
 
 /* --- operations --- */
 
-typedef void gs_fn(struct service *s, struct exchange *x);
+typedef void gs_fn(struct service *s, struct request *x);
 gs_fn gs_bucket_get, gs_bucket_insert, gs_bucket_delete, gs_storage_layout;
 gs_fn gs_get, gs_media, gs_delete, gs_patch, gs_list;
 gs_fn gs_begin_insert, gs_insert;

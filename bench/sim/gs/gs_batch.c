@@ -14,7 +14,7 @@
 
 #define REPLY_BOUNDARY "batch_storesim"
 
-static void release_inner(struct exchange *x)
+static void release_inner(struct request *x)
 {
         intake_cancel(&x->intake);
         fault_release(&x->fault);
@@ -28,7 +28,7 @@ static void release_inner(struct exchange *x)
 }
 
 /* Does one request; what carries data is refused. */
-static void run(struct service *s, struct exchange *x, const char *body, size_t n)
+static void run(struct service *s, struct request *x, const char *body, size_t n)
 {
         protocol_gs.begin(s, x);
         if (!x->status &&
@@ -44,7 +44,7 @@ static void run(struct service *s, struct exchange *x, const char *body, size_t 
                 protocol_gs.finish(s, x);
 }
 
-static void add_reply(struct exchange *outer, const struct exchange *x, const char *id, size_t nid)
+static void add_reply(struct request *outer, const struct request *x, const char *id, size_t nid)
 {
         struct buf *b = &outer->body;
 
@@ -70,11 +70,11 @@ static const char *behind_headers(const char *p)
 }
 
 /* One part, without its boundaries: headers, an empty line, the request. */
-static int run_part(struct service *s, struct exchange *outer, const char *part, size_t n)
+static int run_part(struct service *s, struct request *outer, const char *part, size_t n)
 {
         static const char host[] = "Host: batch\r\n";
         CLEANUP(buf_release) struct buf head = BUF_INIT;
-        CLEANUP(release_inner) struct exchange x = {.headers = BUF_INIT, .in_batch = true};
+        CLEANUP(release_inner) struct request x = {.headers = BUF_INIT, .in_batch = true};
         const char *request = behind_headers(part);
         const char *line = request ? strchr(request, '\n') : NULL;
         const char *id = strcasestr(part, "content-id: <");
@@ -101,7 +101,7 @@ static int run_part(struct service *s, struct exchange *outer, const char *part,
         return 0;
 }
 
-void gs_batch(struct service *s, struct exchange *x)
+void gs_batch(struct service *s, struct request *x)
 {
         struct related bounds = {.head = BUF_INIT};
         unsigned count = 0;
@@ -128,6 +128,6 @@ void gs_batch(struct service *s, struct exchange *x)
                 return;
         }
         buf_adds(&x->body, "--" REPLY_BOUNDARY "--\r\n");
-        exchange_header(x, "Content-Type", "multipart/mixed; boundary=" REPLY_BOUNDARY);
+        request_header(x, "Content-Type", "multipart/mixed; boundary=" REPLY_BOUNDARY);
         gs_reply(x, 200);
 }

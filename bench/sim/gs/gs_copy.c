@@ -13,8 +13,8 @@
 
 /* The copy of `from` under the other name, with the metadata of the description where there is one.
  * NULL with the reply set. */
-static struct object *make_copy(struct service *s, struct exchange *x, const struct object *from,
-                                const struct json *resource, const struct vault_cond *cond)
+static struct object *make_copy(struct service *s, struct request *x, const struct object *from,
+                                const struct json *resource, const struct object_store_cond *cond)
 {
         CLEANUP(object_unrefp) struct object *o = object_clone(from, x->other_key);
         int err = o ? 0 : -ENOMEM;
@@ -30,17 +30,17 @@ static struct object *make_copy(struct service *s, struct exchange *x, const str
         if (!err)
                 err = gs_take_kms_key(x, "destinationKmsKeyName", o);
         if (!err)
-                err = vault_put(s->vault, x->other_bucket, o, cond);
+                err = object_store_put(s->vault, x->other_bucket, o, cond);
         if (err)
                 gs_fail(x, err);
         return err ? NULL : TAKE_PTR(o);
 }
 
 /* What rewriteTo and copyTo have in common: the source and the conditions of the target. */
-static struct object *find_source(struct service *s, struct exchange *x, struct json **resource,
-                                  struct vault_cond *cond)
+static struct object *find_source(struct service *s, struct request *x, struct json **resource,
+                                  struct object_store_cond *cond)
 {
-        struct vault_cond source;
+        struct object_store_cond source;
 
         if (gs_bad_json(x, x->text.p, x->text.len, resource) || gs_bad_cond(x, "if", cond) ||
             gs_bad_cond(x, "ifSource", &source))
@@ -61,12 +61,12 @@ static bool read_token(const char *token, const struct object *from, uint64_t *d
                generation == from->generation && *done < from->size;
 }
 
-void gs_rewrite(struct service *s, struct exchange *x)
+void gs_rewrite(struct service *s, struct request *x)
 {
         CLEANUP(json_freep) struct json *resource = NULL;
-        struct vault_cond cond;
+        struct object_store_cond cond;
         CLEANUP(object_unrefp) struct object *from = find_source(s, x, &resource, &cond), *o = NULL;
-        const char *token = exchange_query(x, "rewriteToken");
+        const char *token = request_query(x, "rewriteToken");
         uint64_t done = 0;
 
         if (!from)
@@ -97,16 +97,16 @@ void gs_rewrite(struct service *s, struct exchange *x)
         gs_reply_json(x);
 }
 
-static void reply_other(struct exchange *x, const struct object *o)
+static void reply_other(struct request *x, const struct object *o)
 {
         x->bucket = x->other_bucket;
         gs_reply_object(x, o, NULL);
 }
 
-void gs_copy(struct service *s, struct exchange *x)
+void gs_copy(struct service *s, struct request *x)
 {
         CLEANUP(json_freep) struct json *resource = NULL;
-        struct vault_cond cond;
+        struct object_store_cond cond;
         CLEANUP(object_unrefp) struct object *from = find_source(s, x, &resource, &cond), *o = NULL;
 
         if (from)
@@ -116,23 +116,23 @@ void gs_copy(struct service *s, struct exchange *x)
 }
 
 /* Deletes the source only where the target's condition holds for it, too. */
-static void move_half(struct service *s, struct exchange *x, const struct vault_cond *source,
-                      const struct vault_cond *cond)
+static void move_half(struct service *s, struct request *x, const struct object_store_cond *source,
+                      const struct object_store_cond *cond)
 {
         CLEANUP(object_unrefp)
         struct object *from = gs_find(s, x, x->bucket, x->key, -1, source, false);
         CLEANUP(object_unrefp) struct object *o = from ? make_copy(s, x, from, NULL, cond) : NULL;
 
-        if (o && vault_delete(s->vault, x->bucket, x->key, cond))
+        if (o && object_store_delete(s->vault, x->bucket, x->key, cond))
                 gs_refuse(x, 412, "", "ifGenerationMatch validation failed.");
         else if (o)
                 reply_other(x, o);
 }
 
-void gs_move(struct service *s, struct exchange *x)
+void gs_move(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *o = NULL;
-        struct vault_cond cond, source;
+        struct object_store_cond cond, source;
 
         if (s->gs->no_move) {
                 gs_refuse(x, 404, NULL, NULL);
@@ -148,8 +148,8 @@ void gs_move(struct service *s, struct exchange *x)
         struct object *from = gs_find(s, x, x->bucket, x->key, -1, NULL, false);
         if (!from || gs_key_is_missing(x, from, false))
                 return;
-        const struct vault_move m = {x->key, x->other_key, &source, &cond, false};
-        int err = vault_move(s->vault, x->bucket, &m, &o);
+        const struct object_store_move m = {x->key, x->other_key, &source, &cond, false};
+        int err = object_store_move(s->vault, x->bucket, &m, &o);
         if (err)
                 gs_fail(x, err);
         else
@@ -157,14 +157,14 @@ void gs_move(struct service *s, struct exchange *x)
 }
 
 /* Appends one source of a composition. */
-static bool bad_source(struct service *s, struct exchange *x, const struct json *source,
+static bool bad_source(struct service *s, struct request *x, const struct json *source,
                        struct object *o)
 {
         const char *name = json_string(json_get(source, "name"), "");
         const char *gen = json_string(json_get(source, "generation"), NULL);
         const char *match = json_string(
                 json_get(json_get(source, "objectPreconditions"), "ifGenerationMatch"), NULL);
-        struct vault_cond cond = {.has = match ? VAULT_GEN : 0};
+        struct object_store_cond cond = {.has = match ? VAULT_GEN : 0};
         CLEANUP(object_unrefp) struct object *from = NULL;
 
         if (match)
@@ -180,11 +180,11 @@ static bool bad_source(struct service *s, struct exchange *x, const struct json 
         return false;
 }
 
-void gs_compose(struct service *s, struct exchange *x)
+void gs_compose(struct service *s, struct request *x)
 {
         CLEANUP(json_freep) struct json *request = NULL;
         CLEANUP(object_unrefp) struct object *o = object_new(x->key);
-        struct vault_cond cond;
+        struct object_store_cond cond;
 
         if (gs_bad_json(x, x->text.p, x->text.len, &request) || gs_bad_cond(x, "if", &cond))
                 return;

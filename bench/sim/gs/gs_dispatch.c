@@ -61,7 +61,7 @@ static const struct gs_op ops[] = {
 };
 
 /* Of these the testbench knows nothing. */
-static bool testbench_lacks(const struct exchange *x)
+static bool testbench_lacks(const struct request *x)
 {
         return !strcmp(x->op, "batch") || !strcmp(x->op, "buckets.storageLayout") ||
                !strncmp(x->op, "folders.", 8);
@@ -91,7 +91,7 @@ static int table_path(const char *path, struct buf *out)
         return 0;
 }
 
-static bool query_fits(const struct exchange *x, const char *want)
+static bool query_fits(const struct request *x, const char *want)
 {
         if (!want)
                 return true;
@@ -103,7 +103,7 @@ static bool query_fits(const struct exchange *x, const char *want)
 }
 
 /* Whether the segments are those of the pattern; takes the names that it marks. */
-static bool path_fits(struct exchange *x, const char *pattern, char *const *seg, size_t nseg)
+static bool path_fits(struct request *x, const char *pattern, char *const *seg, size_t nseg)
 {
         const char *names[4] = {"", "", "", ""}; /* bucket, key, other bucket, other key */
         const char *p = pattern;
@@ -131,7 +131,7 @@ static bool path_fits(struct exchange *x, const char *pattern, char *const *seg,
         return true;
 }
 
-static const struct gs_op *find_op(struct exchange *x)
+static const struct gs_op *find_op(struct request *x)
 {
         char *seg[SEGMENTS_MAX], *p = x->path;
         size_t n = 0;
@@ -154,9 +154,9 @@ static const struct gs_op *find_op(struct exchange *x)
 }
 
 /* What the query says of the object that a path does not name. */
-static void take_query(struct exchange *x)
+static void take_query(struct request *x)
 {
-        const char *name = exchange_query(x, "name"), *id = exchange_query(x, "upload_id");
+        const char *name = request_query(x, "name"), *id = request_query(x, "upload_id");
 
         if (!*x->key && !strncmp(x->op, "objects.", 8) && name)
                 x->key = name;
@@ -164,7 +164,7 @@ static void take_query(struct exchange *x)
                 x->upload = id;
 }
 
-static void begin_json(struct service *s, struct exchange *x, struct buf *path)
+static void begin_json(struct service *s, struct request *x, struct buf *path)
 {
         x->op = "Unknown";
         x->bucket = x->key = x->upload = x->other_bucket = x->other_key = "";
@@ -192,7 +192,7 @@ static void begin_json(struct service *s, struct exchange *x, struct buf *path)
         }
         if (!x->in_batch && bearer_denied(s, x))
                 return;
-        if (*x->bucket && !vault_has_bucket(s->vault, x->bucket))
+        if (*x->bucket && !object_store_has_bucket(s->vault, x->bucket))
                 gs_fail(x, -ENXIO);
         else if (strlen(x->key) > 1024 || strlen(x->other_key) > 1024)
                 gs_refuse(x, 400, "invalid", "The object name is too long.");
@@ -202,7 +202,7 @@ static void begin_json(struct service *s, struct exchange *x, struct buf *path)
                 op->begin(s, x);
 }
 
-static void begin(struct service *s, struct exchange *x)
+static void begin(struct service *s, struct request *x)
 {
         CLEANUP(buf_release) struct buf path = BUF_INIT;
         int json = table_path(x->rq.path, &path);
@@ -213,19 +213,19 @@ static void begin(struct service *s, struct exchange *x)
         else
                 protocol_s3.begin(s, x);
         if (!json && !x->status && s->gs->testbench && *x->upload == 0 &&
-            exchange_query(x, "uploads"))
+            request_query(x, "uploads"))
                 protocol_s3.refuse(x, 501, "NotImplemented", NULL);
 }
 
 /* Whether the request is of the JSON API; what is no request is, too. */
-static bool is_json(const struct exchange *x)
+static bool is_json(const struct request *x)
 {
         CLEANUP(buf_release) struct buf path = BUF_INIT;
 
         return !x->rq.path || table_path(x->rq.path, &path);
 }
 
-static void finish(struct service *s, struct exchange *x)
+static void finish(struct service *s, struct request *x)
 {
         const struct gs_op *op = x->priv;
 
@@ -238,7 +238,7 @@ static void finish(struct service *s, struct exchange *x)
                 gs_fail(x, -ENOMEM);
 }
 
-static void refuse(struct exchange *x, int status, const char *code, const char *message)
+static void refuse(struct request *x, int status, const char *code, const char *message)
 {
         if (is_json(x))
                 gs_refuse(x, status, code, message);
@@ -246,7 +246,7 @@ static void refuse(struct exchange *x, int status, const char *code, const char 
                 protocol_s3.refuse(x, status, code, message);
 }
 
-static void error_in_200(struct exchange *x, const char *code, const char *message)
+static void error_in_200(struct request *x, const char *code, const char *message)
 {
         refuse(x, 200, code, message);
 }

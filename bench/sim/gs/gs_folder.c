@@ -19,10 +19,10 @@
 
 /* Folders are only where the buckets have them. The name with its '/' at the end, the caller's;
  * NULL with the reply set. */
-static char *folder_name(struct service *s, struct exchange *x, const char *name)
+static char *folder_name(struct service *s, struct request *x, const char *name)
 {
         size_t n = strlen(name);
-        char *copy = vault_has_folders(s->vault) && n ? malloc(n + 2) : NULL;
+        char *copy = object_store_has_folders(s->vault) && n ? malloc(n + 2) : NULL;
 
         if (!copy) {
                 gs_refuse(x, n ? 409 : 400, NULL,
@@ -34,10 +34,10 @@ static char *folder_name(struct service *s, struct exchange *x, const char *name
         return copy;
 }
 
-static void reply_folder(struct service *s, struct exchange *x, const char *name)
+static void reply_folder(struct service *s, struct request *x, const char *name)
 {
         CLEANUP(object_unrefp) struct object *o = NULL;
-        int err = vault_folder_get(s->vault, x->bucket, name, &o);
+        int err = object_store_folder_get(s->vault, x->bucket, name, &o);
 
         if (err) {
                 gs_fail(x, err);
@@ -47,10 +47,10 @@ static void reply_folder(struct service *s, struct exchange *x, const char *name
         gs_reply_json(x);
 }
 
-void gs_folder_insert(struct service *s, struct exchange *x)
+void gs_folder_insert(struct service *s, struct request *x)
 {
         CLEANUP(json_freep) struct json *resource = NULL;
-        const char *recursive = exchange_query(x, "recursive");
+        const char *recursive = request_query(x, "recursive");
 
         if (gs_bad_json(x, x->text.p, x->text.len, &resource))
                 return;
@@ -58,15 +58,15 @@ void gs_folder_insert(struct service *s, struct exchange *x)
         char *name = folder_name(s, x, json_string(json_get(resource, "name"), ""));
         if (!name)
                 return;
-        int err = vault_folder_create(s->vault, x->bucket, name,
-                                      recursive && !strcmp(recursive, "true"));
+        int err = object_store_folder_create(s->vault, x->bucket, name,
+                                             recursive && !strcmp(recursive, "true"));
         if (err)
                 gs_fail(x, err);
         else
                 reply_folder(s, x, name);
 }
 
-void gs_folder_get(struct service *s, struct exchange *x)
+void gs_folder_get(struct service *s, struct request *x)
 {
         CLEANUP(freep) char *name = folder_name(s, x, x->key);
 
@@ -74,14 +74,14 @@ void gs_folder_get(struct service *s, struct exchange *x)
                 reply_folder(s, x, name);
 }
 
-void gs_folder_delete(struct service *s, struct exchange *x)
+void gs_folder_delete(struct service *s, struct request *x)
 {
         CLEANUP(freep) char *name = folder_name(s, x, x->key);
-        struct vault_cond cond;
+        struct object_store_cond cond;
 
         if (!name || gs_bad_cond(x, "if", &cond))
                 return;
-        int err = vault_folder_delete(s->vault, x->bucket, name, &cond);
+        int err = object_store_folder_delete(s->vault, x->bucket, name, &cond);
         if (err)
                 gs_fail(x, err);
         else
@@ -89,7 +89,7 @@ void gs_folder_delete(struct service *s, struct exchange *x)
 }
 
 /* The operation that was begun then. */
-static void reply_operation(struct exchange *x, const char *folder, uint64_t begun_ns)
+static void reply_operation(struct request *x, const char *folder, uint64_t begun_ns)
 {
         bool done = clock_ns() - begun_ns >= TAKES_NS;
         struct buf *b = &x->body;
@@ -98,7 +98,7 @@ static void reply_operation(struct exchange *x, const char *folder, uint64_t beg
                  "{\"kind\":\"storage#operation\",\"name\":"
                  "\"projects/_/buckets/%s/operations/%" PRIx64 "-",
                  x->bucket, begun_ns);
-        exchange_add_token(b, folder, strlen(folder));
+        request_add_token(b, folder, strlen(folder));
         buf_addf(b, "\",\"done\":%s", done ? "true" : "false");
         if (done) {
                 buf_adds(b, ",\"response\":{\"@type\":\"type.googleapis.com/"
@@ -111,25 +111,25 @@ static void reply_operation(struct exchange *x, const char *folder, uint64_t beg
         gs_reply_json(x);
 }
 
-void gs_folder_rename(struct service *s, struct exchange *x)
+void gs_folder_rename(struct service *s, struct request *x)
 {
         CLEANUP(freep) char *from = folder_name(s, x, x->key);
         CLEANUP(freep) char *to = from ? folder_name(s, x, x->other_key) : NULL;
 
         if (!to)
                 return;
-        int err = vault_folder_rename(s->vault, x->bucket, from, to);
+        int err = object_store_folder_rename(s->vault, x->bucket, from, to);
         if (err)
                 gs_fail(x, err);
         else
                 reply_operation(x, to, clock_ns());
 }
 
-void gs_operation_get(struct service *s, struct exchange *x)
+void gs_operation_get(struct service *s, struct request *x)
 {
         char *end;
         uint64_t begun_ns = strtoull(x->key, &end, 16);
-        CLEANUP(freep) char *folder = *end == '-' ? exchange_read_token(end + 1) : NULL;
+        CLEANUP(freep) char *folder = *end == '-' ? request_read_token(end + 1) : NULL;
 
         (void)s;
         if (folder)

@@ -12,7 +12,7 @@
 enum { KEY_LEN = 32, SUM_TEXT_LEN = 48 };
 #define KEPT "x-goog-encryption-key-sha256"
 
-static const char *header(const struct exchange *x, bool of_source, const char *name)
+static const char *header(const struct request *x, bool of_source, const char *name)
 {
         char text[80];
 
@@ -22,7 +22,7 @@ static const char *header(const struct exchange *x, bool of_source, const char *
 }
 
 /* The hash that the request gives of its key, NULL without one. True when the reply is set. */
-static bool bad_key(struct exchange *x, bool of_source, const char **sum)
+static bool bad_key(struct request *x, bool of_source, const char **sum)
 {
         const char *key = header(x, of_source, "key");
         const char *algorithm = header(x, of_source, "algorithm");
@@ -45,7 +45,7 @@ static bool bad_key(struct exchange *x, bool of_source, const char **sum)
         return x->status != 0;
 }
 
-bool gs_bad_encryption(struct exchange *x, struct object *o)
+bool gs_bad_encryption(struct request *x, struct object *o)
 {
         const char *sum;
 
@@ -59,7 +59,7 @@ bool gs_bad_encryption(struct exchange *x, struct object *o)
         return x->status != 0;
 }
 
-bool gs_key_is_wrong(struct exchange *x, const struct object *o, bool of_source, bool *missing)
+bool gs_key_is_wrong(struct request *x, const struct object *o, bool of_source, bool *missing)
 {
         const char *want = object_meta(o, KEPT), *given;
 
@@ -76,7 +76,7 @@ bool gs_key_is_wrong(struct exchange *x, const struct object *o, bool of_source,
         return x->status != 0;
 }
 
-bool gs_key_is_missing(struct exchange *x, const struct object *o, bool of_source)
+bool gs_key_is_missing(struct request *x, const struct object *o, bool of_source)
 {
         bool missing;
 

@@ -11,7 +11,7 @@
 
 /* One page being written: items go to the reply, prefixes are kept until its end. */
 struct page {
-        struct exchange *x;
+        struct request *x;
         struct buf prefixes, last; /* last: the last entry */
         bool folders;
         bool markers; /* an object that has a prefix's name is an item, too */
@@ -57,19 +57,19 @@ static int add_entry(void *arg, const struct object *o, const char *common, size
         return 0;
 }
 
-static const char *query_or(const struct exchange *x, const char *name, const char *other)
+static const char *query_or(const struct request *x, const char *name, const char *other)
 {
-        const char *value = exchange_query(x, name);
+        const char *value = request_query(x, name);
 
         return value ? value : other;
 }
 
-static bool is_true(const struct exchange *x, const char *name)
+static bool is_true(const struct request *x, const char *name)
 {
         return !strcasecmp(query_or(x, name, ""), "true");
 }
 
-static void list(struct service *s, struct exchange *x, bool folders)
+static void list(struct service *s, struct request *x, bool folders)
 {
         CLEANUP(page_release)
         struct page p = {.x = x,
@@ -77,19 +77,20 @@ static void list(struct service *s, struct exchange *x, bool folders)
                          .last = BUF_INIT,
                          .folders = folders,
                          .markers = is_true(x, "includeTrailingDelimiter")};
-        const char *token = exchange_query(x, "pageToken");
-        CLEANUP(freep) char *after = token ? exchange_read_token(token) : NULL;
+        const char *token = request_query(x, "pageToken");
+        CLEANUP(freep) char *after = token ? request_read_token(token) : NULL;
         int64_t max = gs_number(x, folders ? "pageSize" : "maxResults", GS_PAGE_MAX);
-        const char *until = exchange_query(x, "endOffset"); /* empty: none */
-        struct vault_list l = {.prefix = query_or(x, "prefix", ""),
-                               .delim = query_or(x, "delimiter", ""),
-                               .after = after ? after : "",
-                               .from = exchange_query(x, "startOffset"),
-                               .until = until && *until ? until : NULL,
-                               .folders = is_true(x, "includeFoldersAsPrefixes"),
-                               .max = max > 0 && max < GS_PAGE_MAX ? (unsigned)max : GS_PAGE_MAX,
-                               .fn = add_entry,
-                               .arg = &p};
+        const char *until = request_query(x, "endOffset"); /* empty: none */
+        struct object_store_list l = {.prefix = query_or(x, "prefix", ""),
+                                      .delim = query_or(x, "delimiter", ""),
+                                      .after = after ? after : "",
+                                      .from = request_query(x, "startOffset"),
+                                      .until = until && *until ? until : NULL,
+                                      .folders = is_true(x, "includeFoldersAsPrefixes"),
+                                      .max = max > 0 && max < GS_PAGE_MAX ? (unsigned)max
+                                                                          : GS_PAGE_MAX,
+                                      .fn = add_entry,
+                                      .arg = &p};
 
         if (x->status)
                 return;
@@ -102,8 +103,8 @@ static void list(struct service *s, struct exchange *x, bool folders)
                 return;
         }
         buf_addf(&x->body, "{\"kind\":\"storage#%s\",\"items\":[", folders ? "folders" : "objects");
-        int err = folders ? vault_folders(s->vault, x->bucket, &l)
-                          : vault_list(s->vault, x->bucket, &l);
+        int err = folders ? object_store_folders(s->vault, x->bucket, &l)
+                          : object_store_list(s->vault, x->bucket, &l);
         if (err) {
                 gs_fail(x, err);
                 return;
@@ -112,7 +113,7 @@ static void list(struct service *s, struct exchange *x, bool folders)
         buf_adds(&x->body, "],");
         if (l.more) {
                 buf_adds(&x->body, "\"nextPageToken\":\"");
-                exchange_add_token(&x->body, p.last.p, p.last.len);
+                request_add_token(&x->body, p.last.p, p.last.len);
                 buf_adds(&x->body, "\",");
         }
         gs_end_list(&p.prefixes);
@@ -124,12 +125,12 @@ static void list(struct service *s, struct exchange *x, bool folders)
         gs_reply_json(x);
 }
 
-void gs_list(struct service *s, struct exchange *x)
+void gs_list(struct service *s, struct request *x)
 {
         list(s, x, false);
 }
 
-void gs_folder_list(struct service *s, struct exchange *x)
+void gs_folder_list(struct service *s, struct request *x)
 {
         list(s, x, true);
 }

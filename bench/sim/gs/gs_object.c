@@ -12,9 +12,9 @@
 #include "bench/sim/gs/gs.h"
 #include "base/banned.h"
 
-int64_t gs_number(struct exchange *x, const char *name, int64_t other)
+int64_t gs_number(struct request *x, const char *name, int64_t other)
 {
-        const char *text = exchange_query(x, name);
+        const char *text = request_query(x, name);
         char *end;
 
         if (!text)
@@ -27,7 +27,7 @@ int64_t gs_number(struct exchange *x, const char *name, int64_t other)
         return -1;
 }
 
-bool gs_bad_cond(struct exchange *x, const char *prefix, struct vault_cond *cond)
+bool gs_bad_cond(struct request *x, const char *prefix, struct object_store_cond *cond)
 {
         const struct {
                 const char *name;
@@ -39,10 +39,10 @@ bool gs_bad_cond(struct exchange *x, const char *prefix, struct vault_cond *cond
                        {"MetagenerationNotMatch", VAULT_META_NOT, &cond->meta_not}};
         char name[64];
 
-        *cond = (struct vault_cond){.has = 0};
+        *cond = (struct object_store_cond){.has = 0};
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
                 snprintf(name, sizeof name, "%s%s", prefix, numbers[i].name);
-                if (!exchange_query(x, name))
+                if (!request_query(x, name))
                         continue;
                 cond->has |= numbers[i].bit;
                 *numbers[i].to = gs_number(x, name, 0);
@@ -50,17 +50,17 @@ bool gs_bad_cond(struct exchange *x, const char *prefix, struct vault_cond *cond
         return x->status != 0;
 }
 
-struct object *gs_find(struct service *s, struct exchange *x, const char *bucket, const char *key,
-                       int64_t gen, const struct vault_cond *cond, bool reading)
+struct object *gs_find(struct service *s, struct request *x, const char *bucket, const char *key,
+                       int64_t gen, const struct object_store_cond *cond, bool reading)
 {
         CLEANUP(object_unrefp) struct object *o = NULL;
 
         if (x->status)
                 return NULL;
-        int err = gen >= 0 ? vault_get_version(s->vault, bucket, key, gen, &o)
-                           : vault_get(s->vault, bucket, key, &o);
+        int err = gen >= 0 ? object_store_get_version(s->vault, bucket, key, gen, &o)
+                           : object_store_get(s->vault, bucket, key, &o);
         if (!err)
-                err = vault_check(o, cond);
+                err = object_store_check(o, cond);
         if (err == -EALREADY && reading)
                 gs_refuse(x, 304, NULL, NULL);
         else if (err)
@@ -69,23 +69,23 @@ struct object *gs_find(struct service *s, struct exchange *x, const char *bucket
 }
 
 /* The generation that is asked for, -1 for the present one, which some clients call 0. */
-static int64_t generation_of(struct exchange *x)
+static int64_t generation_of(struct request *x)
 {
         int64_t gen = gs_number(x, "generation", -1);
 
         return gen ? gen : -1;
 }
 
-static struct object *find_to_read(struct service *s, struct exchange *x)
+static struct object *find_to_read(struct service *s, struct request *x)
 {
-        struct vault_cond cond;
+        struct object_store_cond cond;
 
         if (gs_bad_cond(x, "if", &cond))
                 return NULL;
         return gs_find(s, x, x->bucket, x->key, generation_of(x), &cond, true);
 }
 
-void gs_get(struct service *s, struct exchange *x)
+void gs_get(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *o = find_to_read(s, x);
 
@@ -103,7 +103,7 @@ void gs_get(struct service *s, struct exchange *x)
         }
 }
 
-void gs_media(struct service *s, struct exchange *x)
+void gs_media(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *o = find_to_read(s, x);
         const char *type;
@@ -111,14 +111,14 @@ void gs_media(struct service *s, struct exchange *x)
 
         if (!o || gs_key_is_missing(x, o, false))
                 return;
-        int ranged = exchange_range(x, o);
+        int ranged = request_range(x, o);
         if (ranged < 0) {
                 gs_refuse(x, 416, NULL, NULL);
-                exchange_range(x, o); /* the error began the headers anew */
+                request_range(x, o); /* the error began the headers anew */
                 return;
         }
         type = object_meta(o, "content-type");
-        exchange_header(x, "Content-Type", type ? type : "application/octet-stream");
+        request_header(x, "Content-Type", type ? type : "application/octet-stream");
         buf_addf(&x->headers,
                  "ETag: %s\r\nx-goog-generation: %" PRId64 "\r\nx-goog-metageneration: %u\r\n"
                  "x-goog-stored-content-length: %" PRIu64 "\r\n",
@@ -131,10 +131,10 @@ void gs_media(struct service *s, struct exchange *x)
         gs_reply(x, ranged ? 206 : 200);
 }
 
-void gs_delete(struct service *s, struct exchange *x)
+void gs_delete(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *o = NULL;
-        struct vault_cond cond;
+        struct object_store_cond cond;
         int64_t gen = generation_of(x);
 
         if (x->status || gs_bad_cond(x, "if", &cond))
@@ -148,17 +148,17 @@ void gs_delete(struct service *s, struct exchange *x)
                 cond.has |= VAULT_GEN;
                 cond.gen = gen;
         }
-        int err = vault_delete(s->vault, x->bucket, x->key, &cond);
+        int err = object_store_delete(s->vault, x->bucket, x->key, &cond);
         if (err)
                 gs_fail(x, err);
         else
                 gs_reply(x, 204);
 }
 
-void gs_patch(struct service *s, struct exchange *x)
+void gs_patch(struct service *s, struct request *x)
 {
         CLEANUP(json_freep) struct json *resource = NULL;
-        struct vault_cond cond;
+        struct object_store_cond cond;
         int64_t gen = generation_of(x);
         int err = -ESTALE;
 
@@ -172,10 +172,10 @@ void gs_patch(struct service *s, struct exchange *x)
                 if (!o)
                         return;
                 CLEANUP(object_unrefp) struct object *next = object_clone(o, o->key);
-                struct vault_cond same = {.present = o};
+                struct object_store_cond same = {.present = o};
                 if (next && gs_bad_metadata(x, next, resource))
                         return;
-                err = next ? vault_update(s->vault, x->bucket, next, &same) : -ENOMEM;
+                err = next ? object_store_update(s->vault, x->bucket, next, &same) : -ENOMEM;
                 if (!err)
                         gs_reply_object(x, next, NULL);
         }
@@ -185,7 +185,7 @@ void gs_patch(struct service *s, struct exchange *x)
 
 /* --- buckets --- */
 
-static void reply_bucket(struct service *s, struct exchange *x, const char *bucket)
+static void reply_bucket(struct service *s, struct request *x, const char *bucket)
 {
         struct buf *b = &x->body;
 
@@ -198,33 +198,33 @@ static void reply_bucket(struct service *s, struct exchange *x, const char *buck
         gs_field(b, "storageClass", "STANDARD");
         gs_field(b, "timeCreated", "1970-01-01T00:00:00.000Z");
         buf_addf(b, "\"versioning\":{\"enabled\":%s},\"hierarchicalNamespace\":{\"enabled\":%s}}\n",
-                 vault_keeps_versions(s->vault) ? "true" : "false",
-                 vault_has_folders(s->vault) ? "true" : "false");
+                 object_store_keeps_versions(s->vault) ? "true" : "false",
+                 object_store_has_folders(s->vault) ? "true" : "false");
         gs_reply_json(x);
 }
 
-void gs_bucket_get(struct service *s, struct exchange *x)
+void gs_bucket_get(struct service *s, struct request *x)
 {
         reply_bucket(s, x, x->bucket);
 }
 
-void gs_bucket_insert(struct service *s, struct exchange *x)
+void gs_bucket_insert(struct service *s, struct request *x)
 {
         CLEANUP(json_freep) struct json *resource = NULL;
 
         if (gs_bad_json(x, x->text.p, x->text.len, &resource))
                 return;
         const char *name = json_string(json_get(resource, "name"), "");
-        int err = vault_add_bucket(s->vault, name);
+        int err = object_store_add_bucket(s->vault, name);
         if (err)
                 gs_fail(x, err);
         else
                 reply_bucket(s, x, name);
 }
 
-void gs_bucket_delete(struct service *s, struct exchange *x)
+void gs_bucket_delete(struct service *s, struct request *x)
 {
-        int err = vault_remove_bucket(s->vault, x->bucket);
+        int err = object_store_remove_bucket(s->vault, x->bucket);
 
         if (err)
                 gs_fail(x, err);
@@ -232,13 +232,13 @@ void gs_bucket_delete(struct service *s, struct exchange *x)
                 gs_reply(x, 204);
 }
 
-void gs_storage_layout(struct service *s, struct exchange *x)
+void gs_storage_layout(struct service *s, struct request *x)
 {
         buf_adds(&x->body, "{\"kind\":\"storage#storageLayout\",");
         gs_field(&x->body, "bucket", x->bucket);
         buf_addf(&x->body,
                  "\"location\":\"US\",\"locationType\":\"multi-region\","
                  "\"hierarchicalNamespace\":{\"enabled\":%s}}\n",
-                 vault_has_folders(s->vault) ? "true" : "false");
+                 object_store_has_folders(s->vault) ? "true" : "false");
         gs_reply_json(x);
 }

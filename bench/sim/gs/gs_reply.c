@@ -29,10 +29,10 @@ static const struct {
         {507, "quotaExceeded", "The disk is full."},
 };
 
-void gs_begin_headers(struct exchange *x)
+void gs_begin_headers(struct request *x)
 {
         buf_reset(&x->headers);
-        exchange_header(x, "X-GUploader-UploadID", x->id);
+        request_header(x, "X-GUploader-UploadID", x->id);
 }
 
 void gs_quote(struct buf *b, const char *text)
@@ -83,7 +83,7 @@ void gs_field_time(struct buf *b, const char *name, int64_t ns)
         gs_field(b, name, text);
 }
 
-void gs_refuse(struct exchange *x, int status, const char *reason, const char *message)
+void gs_refuse(struct request *x, int status, const char *reason, const char *message)
 {
         for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
                 if (errors[i].status != status)
@@ -102,7 +102,7 @@ void gs_refuse(struct exchange *x, int status, const char *reason, const char *m
         buf_reset(&x->body);
         if (status == 304)
                 return;
-        exchange_header(x, "Content-Type", "application/json; charset=UTF-8");
+        request_header(x, "Content-Type", "application/json; charset=UTF-8");
         buf_addf(&x->body, "{\"error\":{\"code\":%d,\"message\":", status);
         gs_quote(&x->body, message);
         buf_adds(&x->body, ",\"errors\":[{\"message\":");
@@ -113,7 +113,7 @@ void gs_refuse(struct exchange *x, int status, const char *reason, const char *m
         x->head_only = x->rq.method && !strcmp(x->rq.method, "HEAD");
 }
 
-void gs_fail(struct exchange *x, int err)
+void gs_fail(struct request *x, int err)
 {
         switch (err) {
         case -ENOENT:
@@ -146,13 +146,13 @@ void gs_fail(struct exchange *x, int err)
         }
 }
 
-void gs_reply_json(struct exchange *x)
+void gs_reply_json(struct request *x)
 {
         x->status = 200;
-        exchange_header(x, "Content-Type", "application/json; charset=UTF-8");
+        request_header(x, "Content-Type", "application/json; charset=UTF-8");
 }
 
-void gs_reply(struct exchange *x, int status)
+void gs_reply(struct request *x, int status)
 {
         x->status = status;
 }

@@ -70,14 +70,14 @@ void gs_resource(struct buf *b, const char *bucket, const struct object *o, cons
         buf_addc(b, '}');
 }
 
-void gs_reply_object(struct exchange *x, const struct object *o, const char *crc)
+void gs_reply_object(struct request *x, const struct object *o, const char *crc)
 {
         gs_resource(&x->body, x->bucket, o, crc);
         buf_addc(&x->body, '\n');
         gs_reply_json(x);
 }
 
-bool gs_bad_json(struct exchange *x, const char *text, size_t n, struct json **j)
+bool gs_bad_json(struct request *x, const char *text, size_t n, struct json **j)
 {
         char why[256];
 
@@ -135,7 +135,7 @@ static int drop_metadata(struct object *o)
         return err;
 }
 
-bool gs_bad_metadata(struct exchange *x, struct object *o, const struct json *resource)
+bool gs_bad_metadata(struct request *x, struct object *o, const struct json *resource)
 {
         const struct json *metadata = json_get(resource, "metadata");
         int err = 0;

@@ -18,14 +18,14 @@
 static const char *const kept[] = {"ifGenerationMatch", "ifGenerationNotMatch",
                                    "ifMetagenerationMatch", "ifMetagenerationNotMatch"};
 
-static int keep_conditions(struct exchange *x, struct object *o, const struct json *resource)
+static int keep_conditions(struct request *x, struct object *o, const struct json *resource)
 {
         const char *crc = json_string(json_get(resource, "crc32c"), NULL);
         char name[64];
         int err = crc ? object_meta_add(o, ":crc32c", crc) : 0;
 
         for (size_t i = 0; !err && i < sizeof kept / sizeof *kept; i++) {
-                const char *value = exchange_query(x, kept[i]);
+                const char *value = request_query(x, kept[i]);
                 snprintf(name, sizeof name, ":%s", kept[i]);
                 if (value)
                         err = object_meta_add(o, name, value);
@@ -33,12 +33,12 @@ static int keep_conditions(struct exchange *x, struct object *o, const struct js
         return err;
 }
 
-void gs_session_create(struct service *s, struct exchange *x)
+void gs_session_create(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *o = NULL;
         CLEANUP(json_freep) struct json *resource = NULL;
         const char *type = http_header(&x->rq, "x-upload-content-type");
-        struct vault_cond cond;
+        struct object_store_cond cond;
         char id[UPLOAD_ID_MAX];
 
         if (gs_bad_json(x, x->text.p, x->text.len, &resource) || gs_bad_name(x, resource) ||
@@ -55,7 +55,7 @@ void gs_session_create(struct service *s, struct exchange *x)
         if (!err)
                 err = keep_conditions(x, o, resource);
         if (!err)
-                err = vault_upload_create(s->vault, x->bucket, o, id);
+                err = object_store_upload_create(s->vault, x->bucket, o, id);
         if (err) {
                 gs_fail(x, err);
                 return;
@@ -102,7 +102,7 @@ static int parse_range(const char *text, bool whole, uint64_t body_len, struct c
 }
 
 /* True when the reply is set to an error. */
-static bool bad_range(struct exchange *x, bool whole, struct content_range *r)
+static bool bad_range(struct request *x, bool whole, struct content_range *r)
 {
         if (!parse_range(http_header(&x->rq, "content-range"), whole, x->rq.body_len, r))
                 return false;
@@ -125,31 +125,31 @@ static int add_part(void *arg, unsigned number, const struct object *part)
         return f->o ? object_append(f->o, part, 0, part->size) : 0;
 }
 
-void gs_begin_chunk(struct service *s, struct exchange *x)
+void gs_begin_chunk(struct service *s, struct request *x)
 {
-        struct vault_upload up = {x->bucket, x->key, x->upload};
+        struct object_store_upload up = {x->bucket, x->key, x->upload};
         struct content_range r;
 
         if (bad_range(x, !x->rq.chunked, &r))
                 return;
         if (r.asks)
                 x->op = "objects.status";
-        int err = vault_upload_check(s->vault, &up);
+        int err = object_store_upload_check(s->vault, &up);
         if (!err)
-                err = intake_begin(vault_data(s->vault), x->bucket, &x->intake);
+                err = intake_begin(object_store_data(s->vault), x->bucket, &x->intake);
         if (err)
                 gs_fail(x, err);
 }
 
 /* The vendor's libraries want no 308, which some of them take for a redirect, and say so. */
-static void reply_incomplete(struct exchange *x, uint64_t size)
+static void reply_incomplete(struct request *x, uint64_t size)
 {
         const char *no_308 = http_header(&x->rq, "x-guploader-no-308");
 
         if (size)
                 buf_addf(&x->headers, "Range: bytes=0-%" PRIu64 "\r\n", size - 1);
         if (no_308 && !strcasecmp(no_308, "yes")) {
-                exchange_header(x, "X-Http-Status-Code-Override", "308");
+                request_header(x, "X-Http-Status-Code-Override", "308");
                 gs_reply(x, 200);
         } else {
                 gs_reply(x, 308);
@@ -158,7 +158,7 @@ static void reply_incomplete(struct exchange *x, uint64_t size)
 
 /* Adds what the request has brought from the point on where the data ends so far: bytes that are
  * there already are passed over. */
-static int add_chunk(struct service *s, struct exchange *x, const struct vault_upload *up,
+static int add_chunk(struct service *s, struct request *x, const struct object_store_upload *up,
                      const struct content_range *r, struct so_far *f)
 {
         CLEANUP(object_unrefp) struct object *o = NULL, *part = object_new(NULL);
@@ -177,17 +177,17 @@ static int add_chunk(struct service *s, struct exchange *x, const struct vault_u
                 return 0;
         err = object_append(part, o, skip, keep);
         if (!err)
-                err = vault_upload_put(s->vault, up, f->parts + 1, part);
+                err = object_store_upload_put(s->vault, up, f->parts + 1, part);
         f->size += keep;
         return err;
 }
 
-static void take_conditions(const struct object *head, struct vault_cond *cond)
+static void take_conditions(const struct object *head, struct object_store_cond *cond)
 {
         int64_t *const to[] = {&cond->gen, &cond->gen_not, &cond->meta, &cond->meta_not};
         char name[64];
 
-        *cond = (struct vault_cond){.has = 0};
+        *cond = (struct object_store_cond){.has = 0};
         for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
                 snprintf(name, sizeof name, ":%s", kept[i]);
                 const char *value = object_meta(head, name);
@@ -199,16 +199,17 @@ static void take_conditions(const struct object *head, struct vault_cond *cond)
 }
 
 /* All is there: the object appears. */
-static void finish_session(struct service *s, struct exchange *x, const struct vault_upload *up)
+static void finish_session(struct service *s, struct request *x,
+                           const struct object_store_upload *up)
 {
         CLEANUP(object_unrefp) struct object *o = object_new(NULL), *head = NULL;
         struct so_far f = {.o = o};
-        struct vault_cond cond;
+        struct object_store_cond cond;
         char crc[9], text[80];
 
-        int err = o ? vault_upload_head(s->vault, up, &head) : -ENOMEM;
+        int err = o ? object_store_upload_head(s->vault, up, &head) : -ENOMEM;
         if (!err)
-                err = vault_upload_parts(s->vault, up, 0, add_part, &f);
+                err = object_store_upload_parts(s->vault, up, 0, add_part, &f);
         if (err) {
                 gs_fail(x, err);
                 return;
@@ -216,7 +217,7 @@ static void finish_session(struct service *s, struct exchange *x, const struct v
         struct said said = {.crc32c = object_meta(head, ":crc32c")};
         said_by_hash(&said, http_header(&x->rq, "x-goog-hash"), text); /* of the whole */
         const char *want = said.crc32c;
-        bool null = data_is_null(vault_data(s->vault));
+        bool null = data_is_null(object_store_data(s->vault));
         crc32c_base64(o->crc, crc);
         if (want && o->has_crc && !null && strcmp(want, crc)) {
                 gs_refuse(x, 400, "invalid",
@@ -224,22 +225,22 @@ static void finish_session(struct service *s, struct exchange *x, const struct v
                 return;
         }
         take_conditions(head, &cond);
-        err = vault_upload_complete(s->vault, up, o, 0, false, &cond);
+        err = object_store_upload_complete(s->vault, up, o, 0, false, &cond);
         if (err)
                 gs_fail(x, err);
         else
                 gs_reply_object(x, o, null ? want : NULL);
 }
 
-void gs_chunk(struct service *s, struct exchange *x)
+void gs_chunk(struct service *s, struct request *x)
 {
-        struct vault_upload up = {x->bucket, x->key, x->upload};
+        struct object_store_upload up = {x->bucket, x->key, x->upload};
         struct content_range r;
         struct so_far f = {.o = NULL};
 
         if (bad_range(x, true, &r))
                 return;
-        int err = vault_upload_parts(s->vault, &up, 0, add_part, &f);
+        int err = object_store_upload_parts(s->vault, &up, 0, add_part, &f);
         if (!err && !r.asks && r.first > f.size) {
                 gs_refuse(x, 400, "invalid", "The chunk begins behind what was received.");
                 return;
@@ -254,10 +255,10 @@ void gs_chunk(struct service *s, struct exchange *x)
                 reply_incomplete(x, f.size);
 }
 
-void gs_session_cancel(struct service *s, struct exchange *x)
+void gs_session_cancel(struct service *s, struct request *x)
 {
-        struct vault_upload up = {x->bucket, x->key, x->upload};
-        int err = vault_upload_abort(s->vault, &up);
+        struct object_store_upload up = {x->bucket, x->key, x->upload};
+        int err = object_store_upload_abort(s->vault, &up);
 
         if (err)
                 gs_fail(x, err);

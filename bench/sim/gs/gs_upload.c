@@ -10,9 +10,9 @@
 #include "bench/sim/gs/gs.h"
 #include "base/banned.h"
 
-void gs_begin_insert(struct service *s, struct exchange *x)
+void gs_begin_insert(struct service *s, struct request *x)
 {
-        const char *kind = exchange_query(x, "uploadType");
+        const char *kind = request_query(x, "uploadType");
 
         x->in_parts = !strcmp(kind, "multipart");
         if (!x->in_parts && strcmp(kind, "media"))
@@ -24,12 +24,12 @@ void gs_begin_insert(struct service *s, struct exchange *x)
                 gs_refuse(x, 400, "invalid", "The Content-Type names no boundary.");
         if (x->status)
                 return;
-        int err = intake_begin(vault_data(s->vault), x->bucket, &x->intake);
+        int err = intake_begin(object_store_data(s->vault), x->bucket, &x->intake);
         if (err)
                 gs_fail(x, err);
 }
 
-bool gs_bad_name(struct exchange *x, const struct json *resource)
+bool gs_bad_name(struct request *x, const struct json *resource)
 {
         const char *name = json_string(json_get(resource, "name"), "");
 
@@ -51,7 +51,7 @@ int gs_note(struct object *o, const char *crc)
         return err || !crc ? err : object_meta_add(o, NOTE "crc32c", crc);
 }
 
-bool gs_bad_note(struct exchange *x, const struct object *o)
+bool gs_bad_note(struct request *x, const struct object *o)
 {
         const char *crc = object_meta(o, NOTE "crc32c");
         char is[9];
@@ -62,9 +62,9 @@ bool gs_bad_note(struct exchange *x, const struct object *o)
         return x->status != 0;
 }
 
-int gs_take_kms_key(const struct exchange *x, const char *param, struct object *o)
+int gs_take_kms_key(const struct request *x, const char *param, struct object *o)
 {
-        const char *key = exchange_query(x, param);
+        const char *key = request_query(x, param);
 
         if (!key)
                 return 0;
@@ -72,15 +72,15 @@ int gs_take_kms_key(const struct exchange *x, const char *param, struct object *
         return object_meta_add(o, GS_KMS_KEY, key);
 }
 
-void gs_put(struct service *s, struct exchange *x, struct object *o, const struct vault_cond *cond,
-            const char *crc)
+void gs_put(struct service *s, struct request *x, struct object *o,
+            const struct object_store_cond *cond, const char *crc)
 {
         int err = gs_take_kms_key(x, "kmsKeyName", o);
 
         if (gs_bad_note(x, o) || gs_bad_encryption(x, o))
                 return;
         if (!err)
-                err = vault_put(s->vault, x->bucket, o, cond);
+                err = object_store_put(s->vault, x->bucket, o, cond);
         if (err)
                 gs_fail(x, err);
         else
@@ -95,7 +95,7 @@ int gs_default_type(struct object *o, const char *type)
                                type && *type ? type : "application/octet-stream");
 }
 
-bool gs_bad_digest(struct exchange *x, const struct json *resource, const char **crc)
+bool gs_bad_digest(struct request *x, const struct json *resource, const char **crc)
 {
         struct said said = {.crc32c = NULL};
         char text[80];
@@ -104,7 +104,7 @@ bool gs_bad_digest(struct exchange *x, const struct json *resource, const char *
         said_by_hash(&said, http_header(&x->rq, "x-goog-hash"), text);
         said.crc32c = json_string(json_get(resource, "crc32c"), said.crc32c);
         said.md5 = json_string(json_get(resource, "md5Hash"), said.md5);
-        const char *code = exchange_differs(x, &said, &err);
+        const char *code = request_differs(x, &said, &err);
         if (err)
                 gs_fail(x, err);
         else if (code)
@@ -115,7 +115,7 @@ bool gs_bad_digest(struct exchange *x, const struct json *resource, const char *
 }
 
 /* The description before the data, and the data's type; true when the reply is set to an error. */
-static bool bad_parts(struct exchange *x, struct json **resource, char **type)
+static bool bad_parts(struct request *x, struct json **resource, char **type)
 {
         const struct related *r = &x->related;
 
@@ -132,12 +132,12 @@ static bool bad_parts(struct exchange *x, struct json **resource, char **type)
         return gs_bad_json(x, r->head.p + r->text_at, r->text_len, resource);
 }
 
-void gs_insert(struct service *s, struct exchange *x)
+void gs_insert(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *o = NULL;
         CLEANUP(json_freep) struct json *resource = NULL;
         CLEANUP(freep) char *type = NULL;
-        struct vault_cond cond;
+        struct object_store_cond cond;
         const char *crc;
 
         if (bad_parts(x, &resource, &type) || gs_bad_name(x, resource) ||
@@ -160,5 +160,5 @@ void gs_insert(struct service *s, struct exchange *x)
         if (err)
                 gs_fail(x, err);
         else
-                gs_put(s, x, o, &cond, data_is_null(vault_data(s->vault)) ? crc : NULL);
+                gs_put(s, x, o, &cond, data_is_null(object_store_data(s->vault)) ? crc : NULL);
 }

@@ -52,7 +52,7 @@ struct conn *conn_new(const struct server_config *cfg, int fd, char *scratch)
 /* Lets go of all that belongs to one request. */
 static void release_exchange(struct conn *c)
 {
-        struct exchange *x = &c->x;
+        struct request *x = &c->x;
 
         intake_cancel(&x->intake);
         fault_release(&x->fault);
@@ -96,7 +96,7 @@ void conn_end_reply(struct conn *c)
         c->state = CONN_HEAD;
 }
 
-static void name_request(struct exchange *x)
+static void name_request(struct request *x)
 {
         static atomic_uint_fast64_t counter;
         uint64_t n = atomic_fetch_add_explicit(&counter, 1, memory_order_relaxed);
@@ -108,7 +108,7 @@ static void name_request(struct exchange *x)
 /* What a rule does before the body is read. */
 static enum step fault_at_begin(struct conn *c)
 {
-        struct exchange *x = &c->x;
+        struct request *x = &c->x;
         struct fault *f = &x->fault;
 
         switch (f->what) {
@@ -129,7 +129,7 @@ static enum step begin_exchange(struct conn *c)
 {
         const struct protocol *p = c->cfg->protocol;
         struct service *s = (struct service *)(uintptr_t)&c->cfg->service;
-        struct exchange *x = &c->x;
+        struct request *x = &c->x;
 
         c->body_left = x->rq.chunked ? UINT64_MAX : x->rq.body_len;
         c->coding = (struct chunked){.state = CHUNK_SIZE};
@@ -192,7 +192,7 @@ static enum step read_head(struct conn *c)
 /* Data of the body on its way to where the protocol wants it; with a rule, one bit is flipped. */
 static int deliver(void *arg, char *p, size_t n)
 {
-        struct exchange *x = arg;
+        struct request *x = arg;
         uint64_t at = x->fault.after_bytes;
         uint64_t before = x->to == BODY_TEXT ? x->text.len : x->intake.len;
 
@@ -207,7 +207,7 @@ static int deliver(void *arg, char *p, size_t n)
 
 static void refuse_body(struct conn *c, int err)
 {
-        struct exchange *x = &c->x;
+        struct request *x = &c->x;
         int status = err == -EBADMSG                    ? 400
                      : err == -EFBIG                    ? 413
                      : err == -ENOSPC || err == -EDQUOT ? 507
@@ -230,7 +230,7 @@ static void count_body(struct conn *c, size_t n)
 /* Takes n bytes of the body. */
 static void take_body(struct conn *c, char *p, size_t n)
 {
-        struct exchange *x = &c->x;
+        struct request *x = &c->x;
         int err = 0;
 
         if (x->to != BODY_DROP)
@@ -245,7 +245,7 @@ static void take_body(struct conn *c, char *p, size_t n)
 /* Takes n bytes of the body that nobody has seen. */
 static void skip_body(struct conn *c, size_t n)
 {
-        struct exchange *x = &c->x;
+        struct request *x = &c->x;
 
         if (x->to == BODY_INTAKE)
                 intake_write(&x->intake, NULL, n);
@@ -260,7 +260,7 @@ static void skip_body(struct conn *c, size_t n)
  * the bytes behind it are. */
 static void end_chunks(struct conn *c, int err)
 {
-        struct exchange *x = &c->x;
+        struct request *x = &c->x;
 
         x->rq.body_len = x->bytes_in;
         c->body_left = 0;
@@ -336,7 +336,7 @@ static enum step finish_exchange(struct conn *c, uint64_t now_ns)
 {
         struct service *s = (struct service *)(uintptr_t)&c->cfg->service;
         const struct protocol *p = c->cfg->protocol;
-        struct exchange *x = &c->x;
+        struct request *x = &c->x;
         const struct fault *f = &x->fault;
 
         if (!x->status && f->what == FAULT_STATUS)
@@ -362,7 +362,7 @@ static enum step finish_exchange(struct conn *c, uint64_t now_ns)
 }
 
 /* How many of the next n bytes need not be seen. */
-static size_t unseen(const struct exchange *x, size_t n)
+static size_t unseen(const struct request *x, size_t n)
 {
         if (x->to == BODY_DROP)
                 return n;
@@ -398,7 +398,7 @@ static ssize_t body_piece(struct conn *c, size_t n, enum step *step)
                         skip_body(c, (size_t)got);
                 return got;
         }
-        if (of_frames && data_is_null(vault_data(c->cfg->service.vault)))
+        if (of_frames && data_is_null(object_store_data(c->cfg->service.vault)))
                 most = 256; /* the frame of a chunk; its data is not worth a copy */
         got = conn_recv(c, c->scratch, n < most ? n : most, step);
         if (got > 0)

@@ -48,7 +48,7 @@ struct conn {
         size_t in_len, head_len;
         uint64_t body_left;    /* of a body in chunks: up to UINT64_MAX, and 0 at its end */
         struct chunked coding; /* of a body in chunks */
-        struct exchange x;
+        struct request x;
         bool in_exchange;
 
         struct buf head; /* of the reply, and its body where that is text */

@@ -15,14 +15,14 @@
 enum { TURN = 4 << 20 };
 
 /* Whether the reply has a body that is sent. */
-static bool sends_body(const struct exchange *x)
+static bool sends_body(const struct request *x)
 {
         return !x->head_only && x->status != 204 && x->status != 304;
 }
 
 void conn_begin_reply(struct conn *c)
 {
-        struct exchange *x = &c->x;
+        struct request *x = &c->x;
         struct buf *b = &c->head;
         char date[32];
         uint64_t len = x->object ? x->len : x->body.len;
@@ -158,7 +158,7 @@ static ssize_t send_piece(struct conn *c, size_t n, enum step *step)
 
 static enum step send_object(struct conn *c, uint64_t now_ns)
 {
-        struct exchange *x = &c->x;
+        struct request *x = &c->x;
         size_t turn = 0;
         enum step step = STEP_CLOSE;
 

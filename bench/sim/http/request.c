@@ -15,12 +15,12 @@
 /* SHA-256 of more would hold up the other connections of the thread for too long. */
 enum { SHA256_BODY_MAX = 8 << 20 };
 
-void exchange_header(struct exchange *x, const char *name, const char *value)
+void request_header(struct request *x, const char *name, const char *value)
 {
         buf_addf(&x->headers, "%s: %s\r\n", name, value);
 }
 
-const char *exchange_in(const struct exchange *x, const char *header)
+const char *request_in(const struct request *x, const char *header)
 {
         char name[64];
 
@@ -33,7 +33,7 @@ const char *exchange_in(const struct exchange *x, const char *header)
         return http_header(&x->rq, header);
 }
 
-struct sign_request exchange_signed(const struct exchange *x, struct uri_pair *headers)
+struct sign_request request_signed(const struct request *x, struct uri_pair *headers)
 {
         for (unsigned i = 0; i < x->rq.nheaders; i++)
                 headers[i] = (struct uri_pair){x->rq.headers[i].name, x->rq.headers[i].value};
@@ -45,7 +45,7 @@ struct sign_request exchange_signed(const struct exchange *x, struct uri_pair *h
                                      .nheaders = x->rq.nheaders};
 }
 
-int exchange_range(struct exchange *x, const struct object *o)
+int request_range(struct request *x, const struct object *o)
 {
         x->off = 0;
         x->len = o->size;
@@ -60,13 +60,13 @@ int exchange_range(struct exchange *x, const struct object *o)
         return ranged;
 }
 
-void exchange_add_token(struct buf *b, const char *p, size_t n)
+void request_add_token(struct buf *b, const char *p, size_t n)
 {
         for (size_t i = 0; i < n; i++)
                 buf_addf(b, "%02x", (unsigned char)p[i]);
 }
 
-char *exchange_read_token(const char *token)
+char *request_read_token(const char *token)
 {
         size_t n = strlen(token);
         CLEANUP(freep) char *text = malloc(n / 2 + 1);
@@ -123,7 +123,7 @@ static const char *compare(const struct said *said, const void *p, size_t n, uin
         return NULL;
 }
 
-const char *exchange_differs(struct exchange *x, const struct said *said, int *err)
+const char *request_differs(struct request *x, const struct said *said, int *err)
 {
         const void *p;
 

@@ -28,8 +28,8 @@ struct issues;
 struct object;
 struct protocol;
 struct server;
-struct vault;
-struct vault_cond;
+struct object_store;
+struct object_store_cond;
 
 enum { EXCHANGE_QUERY_MAX = 32, EXCHANGE_TEXT_MAX = 4 << 20 };
 
@@ -50,7 +50,7 @@ enum body_to {
         BODY_INTAKE, /* to `intake` */
 };
 
-struct exchange {
+struct request {
         struct http_request rq;
         char id[17]; /* names the request, in the reply and the log */
         uint64_t begun_ns;
@@ -97,13 +97,13 @@ struct service; /* what a protocol works on */
 
 struct protocol {
         const char *name;
-        void (*begin)(struct service *s, struct exchange *x);
-        void (*finish)(struct service *s, struct exchange *x);
+        void (*begin)(struct service *s, struct request *x);
+        void (*finish)(struct service *s, struct request *x);
         /* The reply to a request that is no HTTP, or that a fault answers: an error of that status,
          * code and message (NULL: the usual ones). */
-        void (*refuse)(struct exchange *x, int status, const char *code, const char *message);
+        void (*refuse)(struct request *x, int status, const char *code, const char *message);
         /* An error inside a reply of status 200. */
-        void (*error_in_200)(struct exchange *x, const char *code, const char *message);
+        void (*error_in_200)(struct request *x, const char *code, const char *message);
 };
 
 struct service {
@@ -114,7 +114,7 @@ struct service {
         const char *scheme;           /* "http" */
         struct identity *identity;    /* NULL: none */
         const struct protocol *store; /* behind identity */
-        struct vault *vault;
+        struct object_store *vault;
         struct faults *faults;               /* NULL: none */
         const char *region;                  /* NULL: any */
         const char *access_key, *secret_key; /* NULL: anybody */
@@ -141,20 +141,20 @@ extern const struct protocol protocol_s3, protocol_gs, protocol_identity;
 
 /* --- what the protocols share (request.c) --- */
 
-void exchange_header(struct exchange *x, const char *name, const char *value);
+void request_header(struct request *x, const char *name, const char *value);
 /* The value of a request's header, also under its name in x->google; NULL for none. */
-const char *exchange_in(const struct exchange *x, const char *header);
+const char *request_in(const struct request *x, const char *header);
 /* The request as its signature sees it; `headers` holds HTTP_HEADERS_MAX. payload_hash is left to
  * the caller. */
-struct sign_request exchange_signed(const struct exchange *x, struct uri_pair *headers);
+struct sign_request request_signed(const struct request *x, struct uri_pair *headers);
 /* Sets off and len to what the Range asks of `o`, and the reply's header. 1, 0 for all of it, or
  * -416 with the header of that. */
-int exchange_range(struct exchange *x, const struct object *o);
+int request_range(struct request *x, const struct object *o);
 
 /* A token of a list is the last entry of the page in hexadecimal: opaque, safe in XML, JSON and a
  * URL. Reading gives the caller's text, NULL for a token that is none. */
-void exchange_add_token(struct buf *b, const char *p, size_t n);
-char *exchange_read_token(const char *token);
+void request_add_token(struct buf *b, const char *p, size_t n);
+char *request_read_token(const char *token);
 
 /* What a request says of its body; each NULL for nothing. The first two are base64, the last is
  * hexadecimal. */
@@ -165,10 +165,10 @@ struct said {
 void said_by_hash(struct said *said, const char *hash, char text[80]);
 /* Compares the body, in x->text or x->intake, with it. NULL: it is that, or nothing can be said,
  * which null mode does. Else the S3 name of the error, or "" with *err. */
-const char *exchange_differs(struct exchange *x, const struct said *said, int *err);
+const char *request_differs(struct request *x, const struct said *said, int *err);
 
 /* The decoded value of a query parameter, NULL when it is absent. */
-static inline const char *exchange_query(const struct exchange *x, const char *name)
+static inline const char *request_query(const struct request *x, const char *name)
 {
         for (size_t i = 0; i < x->nquery; i++)
                 if (!__builtin_strcmp(x->query[i].name, name))

@@ -67,7 +67,7 @@ static void add_word(struct buf *b, const char *text)
                 buf_addc(b, '-');
 }
 
-void request_log_line(struct request_log *l, const struct exchange *x, bool replied)
+void request_log_line(struct request_log *l, const struct request *x, bool replied)
 {
         CLEANUP(buf_release) struct buf b = BUF_INIT;
 

@@ -12,13 +12,13 @@
 
 #include <stdbool.h>
 
-struct exchange;
+struct request;
 struct request_log;
 
 /* Appends to `file`. 0 or a negative errno of open(). */
 int request_log_open(const char *file, struct request_log **out);
 void request_log_close(struct request_log *l);
 /* One write(); thread-safe. l NULL: nothing. */
-void request_log_line(struct request_log *l, const struct exchange *x, bool replied);
+void request_log_line(struct request_log *l, const struct request *x, bool replied);
 
 #endif

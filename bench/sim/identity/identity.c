@@ -132,12 +132,12 @@ const char *ask_param(const struct ask *a, const char *name)
         for (size_t i = 0; i < a->nform; i++)
                 if (!strcmp(a->form[i].name, name))
                         return a->form[i].value;
-        return exchange_query(a->x, name);
+        return request_query(a->x, name);
 }
 
 void ask_reply(struct ask *a, const char *type)
 {
-        exchange_header(a->x, "Content-Type", type);
+        request_header(a->x, "Content-Type", type);
         a->x->status = 200;
 }
 
@@ -160,7 +160,7 @@ void ask_reply_json(struct ask *a, struct json *j)
         ask_reply(a, "application/json");
 }
 
-static void refuse_xml(struct exchange *x, const char *code, const char *message)
+static void refuse_xml(struct request *x, const char *code, const char *message)
 {
         struct buf *b = &x->body;
 
@@ -175,7 +175,7 @@ static void refuse_xml(struct exchange *x, const char *code, const char *message
 void ask_refuse(struct ask *a, enum ask_style style, int status, const char *code,
                 const char *message)
 {
-        struct exchange *x = a->x;
+        struct request *x = a->x;
 
         buf_reset(&x->body);
         switch (style) {
@@ -260,7 +260,7 @@ void ask_named(struct ask *a, const char *name, enum ask_style style)
         apply_answer(a, style);
 }
 
-static void begin(struct service *s, struct exchange *x)
+static void begin(struct service *s, struct request *x)
 {
         struct uri_pair query[EXCHANGE_QUERY_MAX];
         CLEANUP(freep) char *text = strdup(x->rq.query);
@@ -293,7 +293,7 @@ static int split(char **text, const char *from, struct uri_pair *pairs)
         return n > 0 ? n : 0;
 }
 
-static void finish(struct service *s, struct exchange *x)
+static void finish(struct service *s, struct request *x)
 {
         const struct endpoint *e = x->endpoint;
         CLEANUP(freep) char *form = NULL;
@@ -311,7 +311,7 @@ static void finish(struct service *s, struct exchange *x)
                 e->fn(&a);
 }
 
-static void refuse(struct exchange *x, int status, const char *code, const char *message)
+static void refuse(struct request *x, int status, const char *code, const char *message)
 {
         if (x->endpoint || !x->store) {
                 x->status = status;
@@ -321,7 +321,7 @@ static void refuse(struct exchange *x, int status, const char *code, const char 
         x->store->refuse(x, status, code, message);
 }
 
-static void error_in_200(struct exchange *x, const char *code, const char *message)
+static void error_in_200(struct request *x, const char *code, const char *message)
 {
         refuse(x, 200, code, message);
 }

@@ -24,7 +24,7 @@ void ask_imds_token(struct ask *a)
         } else {
                 snprintf(text, sizeof text, IMDS_TOKEN "%lld",
                          (long long)time(NULL) + (a->expired ? -1 : seconds));
-                exchange_header(a->x, "X-Aws-Ec2-Metadata-Token-Ttl-Seconds", ttl);
+                request_header(a->x, "X-Aws-Ec2-Metadata-Token-Ttl-Seconds", ttl);
                 ask_reply_text(a, text);
         }
 }

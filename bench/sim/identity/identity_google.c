@@ -32,7 +32,7 @@ static void reply_token(struct ask *a, long most, const char *issued_type)
 
 void ask_gce_ping(struct ask *a)
 {
-        exchange_header(a->x, "Metadata-Flavor", "Google");
+        request_header(a->x, "Metadata-Flavor", "Google");
         ask_reply_text(a, "computeMetadata/\n");
 }
 
@@ -47,7 +47,7 @@ void ask_gce(struct ask *a)
                 return;
         }
         if (json_bool(json_get(a->cfg, "flavor"), true))
-                exchange_header(a->x, "Metadata-Flavor", "Google");
+                request_header(a->x, "Metadata-Flavor", "Google");
         if (!strcmp(what, "token"))
                 reply_token(a, 0, NULL);
         else if (!strcmp(what, "email"))

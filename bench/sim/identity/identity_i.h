@@ -14,7 +14,7 @@
 struct ask {
         struct identity *id;
         struct service *s;
-        struct exchange *x;
+        struct request *x;
         const struct json *cfg;                   /* what the file says of this endpoint, or NULL */
         bool expired;                             /* issue what is over already */
         struct uri_pair form[EXCHANGE_QUERY_MAX]; /* of the body */

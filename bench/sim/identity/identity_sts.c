@@ -40,12 +40,12 @@ int sts_verify(struct ask *a, const struct sign_request *rq, const char *authori
 /* Whether the request itself is not signed as it should be. */
 static bool is_unsigned(struct ask *a)
 {
-        struct exchange *x = a->x;
+        struct request *x = a->x;
         struct uri_pair headers[HTTP_HEADERS_MAX];
         uint8_t sum[SHA256_LEN];
         char hash[2 * SHA256_LEN + 1];
         const char *why;
-        struct sign_request rq = exchange_signed(x, headers);
+        struct sign_request rq = request_signed(x, headers);
 
         rq.payload_hash = hash;
         sha256(x->text.p, x->text.len, sum);

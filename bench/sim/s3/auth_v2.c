@@ -45,7 +45,7 @@ static void add_amz_headers(struct buf *b, const struct http_request *rq)
         }
 }
 
-static void add_resource(struct buf *b, const struct exchange *x)
+static void add_resource(struct buf *b, const struct request *x)
 {
         char before = '?';
 
@@ -62,7 +62,7 @@ static void add_resource(struct buf *b, const struct exchange *x)
 }
 
 /* Whether `signature` is what the secret makes of the request. */
-static bool is_signed(const struct exchange *x, const char *secret, const char *signature)
+static bool is_signed(const struct request *x, const char *secret, const char *signature)
 {
         CLEANUP(buf_release) struct buf b = BUF_INIT;
         uint8_t mac[SHA1_LEN];
@@ -84,7 +84,7 @@ bool s3_is_v2(const char *authorization)
         return !strncmp(authorization, scheme, sizeof scheme - 1);
 }
 
-void s3_check_v2(const struct service *s, struct exchange *x, const char *authorization)
+void s3_check_v2(const struct service *s, struct request *x, const char *authorization)
 {
         const char *key = authorization + sizeof scheme - 1, *colon = strchr(key, ':');
 

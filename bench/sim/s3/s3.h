@@ -26,21 +26,21 @@ enum {
 /* --- replies (s3_xml.c) --- */
 
 /* Sets the reply to an error; its status and message are those of the code. */
-void s3_error(struct exchange *x, const char *code);
-void s3_refuse(struct exchange *x, int status, const char *code, const char *message);
-void s3_error_in_200(struct exchange *x, const char *code, const char *message);
+void s3_error(struct request *x, const char *code);
+void s3_refuse(struct request *x, int status, const char *code, const char *message);
+void s3_error_in_200(struct request *x, const char *code, const char *message);
 /* The same with one more element in its body. */
-void s3_error_with(struct exchange *x, const char *code, const char *name, const char *value);
+void s3_error_with(struct request *x, const char *code, const char *name, const char *value);
 /* Says that the bucket is in another region than the one signed for. */
-void s3_error_region(struct exchange *x, const char *region);
+void s3_error_region(struct request *x, const char *region);
 /* An error for a negative errno of the vault. */
-void s3_fail(struct exchange *x, int err);
+void s3_fail(struct request *x, int err);
 /* A reply of that status with the XML in x->body, or without a body. */
-void s3_reply_xml(struct exchange *x);
-void s3_reply(struct exchange *x, int status);
+void s3_reply_xml(struct request *x);
+void s3_reply(struct request *x, int status);
 /* Headers every reply bears; forgets those set before. */
-void s3_begin_headers(struct exchange *x);
-void s3_header(struct exchange *x, const char *name, const char *value);
+void s3_begin_headers(struct request *x);
+void s3_header(struct request *x, const char *name, const char *value);
 /* "<name>value</name>", escaped. */
 void s3_element(struct buf *b, const char *name, const char *value);
 void s3_element_u64(struct buf *b, const char *name, uint64_t value);
@@ -50,51 +50,51 @@ void s3_element_etag(struct buf *b, const struct object *o);
 
 /* --- requests --- */
 
-const char *s3_in(const struct exchange *x, const char *header);
+const char *s3_in(const struct request *x, const char *header);
 /* A number of the query; `other` when it is absent. -1 for no number, or one above max. */
-long s3_query_number(const struct exchange *x, const char *name, long other, long max);
-void s3_cond(const struct exchange *x, struct vault_cond *cond);
-struct vault_upload s3_upload(const struct exchange *x);
+long s3_query_number(const struct request *x, const char *name, long other, long max);
+void s3_cond(const struct request *x, struct object_store_cond *cond);
+struct object_store_upload s3_upload(const struct request *x);
 /* The CRC32C of the body in base64, from a header or from behind the body; NULL for none. */
-const char *s3_sent_crc(const struct exchange *x);
+const char *s3_sent_crc(const struct request *x);
 /* Checks what came against the digests that the request gives. True when the reply is set to an
  * error. */
-bool s3_bad_digest(struct exchange *x);
+bool s3_bad_digest(struct request *x);
 /* The headers of a version: ETag, Last-Modified and, with_meta, its metadata. */
-void s3_object_headers(struct exchange *x, const struct object *o, bool with_meta);
-void s3_checksum_headers(struct exchange *x, const struct object *o);
+void s3_object_headers(struct request *x, const struct object *o, bool with_meta);
+void s3_checksum_headers(struct request *x, const struct object *o);
 /* Takes the headers that are stored with an object. True when the reply is set to an error. */
-bool s3_bad_metadata(struct exchange *x, struct object *o);
+bool s3_bad_metadata(struct request *x, struct object *o);
 
 /* s3_sse.c. Takes what the request says of encryption to the object. True when the reply is set to
  * an error. */
-bool s3_bad_encryption(struct exchange *x, struct object *o);
+bool s3_bad_encryption(struct request *x, struct object *o);
 /* Whether the customer's key that the object was stored with is not given; of_source: as that of a
  * copy's source. True as above. */
-bool s3_key_is_missing(struct exchange *x, const struct object *o, bool of_source);
+bool s3_key_is_missing(struct request *x, const struct object *o, bool of_source);
 /* The same of the upload that the request names, when it was begun with a checksum algorithm: "This
  * parameter is required only when the object was created using a checksum algorithm" (API
  * reference, CompleteMultipartUpload and ListParts). */
-bool s3_key_of_upload_is_missing(struct service *s, struct exchange *x);
+bool s3_key_of_upload_is_missing(struct service *s, struct request *x);
 /* What the request says of encryption to a session's terms. True as above. */
-bool s3_bad_session_encryption(struct exchange *x, struct session_terms *terms);
-void s3_encryption_headers(struct exchange *x, const struct object *o);
+bool s3_bad_session_encryption(struct request *x, struct session_terms *terms);
+void s3_encryption_headers(struct request *x, const struct object *o);
 
 /* s3_express.c: whether the bucket is a directory bucket, and the request needs a session, which is
  * there and good otherwise; true with the reply set. */
-bool s3_is_express(const struct exchange *x);
-bool s3_needs_session(const struct exchange *x);
-bool s3_bad_session(struct service *s, struct exchange *x);
+bool s3_is_express(const struct request *x);
+bool s3_needs_session(const struct request *x);
+bool s3_bad_session(struct service *s, struct request *x);
 
 /* auth.c: true when the reply is set to an error. */
-bool s3_denied(struct service *s, struct exchange *x);
+bool s3_denied(struct service *s, struct request *x);
 /* auth_v2.c: the old signature. Sets the reply to an error when it is wrong. */
 bool s3_is_v2(const char *authorization);
-void s3_check_v2(const struct service *s, struct exchange *x, const char *authorization);
+void s3_check_v2(const struct service *s, struct request *x, const char *authorization);
 
 /* --- operations --- */
 
-typedef void s3_fn(struct service *s, struct exchange *x);
+typedef void s3_fn(struct service *s, struct request *x);
 s3_fn s3_list_buckets, s3_head_bucket, s3_get_location, s3_get_versioning, s3_create_bucket,
         s3_delete_bucket;
 s3_fn s3_list_v1, s3_list_v2, s3_list_uploads, s3_list_parts;

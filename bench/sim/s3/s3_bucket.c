@@ -21,23 +21,23 @@ static int add_bucket(void *arg, const char *bucket)
         return 0;
 }
 
-void s3_list_buckets(struct service *s, struct exchange *x)
+void s3_list_buckets(struct service *s, struct request *x)
 {
         buf_adds(&x->body, S3_XML_HEAD "<ListAllMyBucketsResult" S3_XMLNS "><Owner><ID>storesim"
                                        "</ID></Owner><Buckets>");
-        vault_buckets(s->vault, add_bucket, &x->body);
+        object_store_buckets(s->vault, add_bucket, &x->body);
         buf_adds(&x->body, "</Buckets></ListAllMyBucketsResult>");
         s3_reply_xml(x);
 }
 
-void s3_head_bucket(struct service *s, struct exchange *x)
+void s3_head_bucket(struct service *s, struct request *x)
 {
         s3_header(x, "x-amz-bucket-region", region_of(s));
         s3_reply(x, 200);
 }
 
 /* us-east-1 is written as nothing (GetBucketLocation in the API reference). */
-void s3_get_location(struct service *s, struct exchange *x)
+void s3_get_location(struct service *s, struct request *x)
 {
         const char *region = region_of(s);
 
@@ -48,16 +48,16 @@ void s3_get_location(struct service *s, struct exchange *x)
         s3_reply_xml(x);
 }
 
-void s3_get_versioning(struct service *s, struct exchange *x)
+void s3_get_versioning(struct service *s, struct request *x)
 {
         (void)s;
         buf_adds(&x->body, S3_XML_HEAD "<VersioningConfiguration" S3_XMLNS "/>");
         s3_reply_xml(x);
 }
 
-void s3_create_bucket(struct service *s, struct exchange *x)
+void s3_create_bucket(struct service *s, struct request *x)
 {
-        int err = vault_add_bucket(s->vault, x->bucket);
+        int err = object_store_add_bucket(s->vault, x->bucket);
 
         if (err == -EEXIST) {
                 s3_error(x, "BucketAlreadyOwnedByYou");
@@ -71,9 +71,9 @@ void s3_create_bucket(struct service *s, struct exchange *x)
         }
 }
 
-void s3_delete_bucket(struct service *s, struct exchange *x)
+void s3_delete_bucket(struct service *s, struct request *x)
 {
-        int err = vault_remove_bucket(s->vault, x->bucket);
+        int err = object_store_remove_bucket(s->vault, x->bucket);
 
         if (err == -ENOTEMPTY)
                 s3_error(x, "BucketNotEmpty");

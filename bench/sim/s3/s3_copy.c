@@ -14,7 +14,7 @@
 /* "You must use IAM credentials to authenticate and authorize your access to the CopyObject API
  * operation, instead of using the temporary security credentials through the CreateSession API
  * operation" (API reference; the same of UploadPartCopy). */
-static bool by_session(struct exchange *x)
+static bool by_session(struct request *x)
 {
         if (!s3_is_express(x) || !s3_in(x, "x-amz-s3session-token"))
                 return false;
@@ -24,7 +24,7 @@ static bool by_session(struct exchange *x)
 
 /* The object that x-amz-copy-source names. Sets the reply and returns NULL when it cannot be
  * copied. */
-static struct object *find_source(struct service *s, struct exchange *x)
+static struct object *find_source(struct service *s, struct request *x)
 {
         CLEANUP(freep) char *text = strdup(s3_in(x, "x-amz-copy-source"));
         CLEANUP(object_unrefp) struct object *o = NULL;
@@ -45,7 +45,7 @@ static struct object *find_source(struct service *s, struct exchange *x)
         }
         key = strchr(bucket, '/'); /* the bucket may have held an escape */
         *key++ = 0;
-        int err = vault_get(s->vault, bucket, key, &o);
+        int err = object_store_get(s->vault, bucket, key, &o);
         if (err) {
                 s3_error(x, err == -ENOENT ? "NoSuchKey" : "NoSuchBucket");
                 return NULL;
@@ -69,7 +69,7 @@ static struct object *find_source(struct service *s, struct exchange *x)
         return TAKE_PTR(o);
 }
 
-static void reply_copy(struct exchange *x, const char *name, const struct object *o)
+static void reply_copy(struct request *x, const char *name, const struct object *o)
 {
         struct buf *b = &x->body;
 
@@ -86,7 +86,8 @@ static void reply_copy(struct exchange *x, const char *name, const struct object
 /* "Copies the object only if the object key name at the destination does not already exist [...]
  * Expects the '*' (asterisk) character" (API reference, CopyObject). Servers of others ignore or
  * refuse the headers. True when the reply is set to an error. */
-static bool bad_condition(const struct service *s, struct exchange *x, struct vault_cond *cond)
+static bool bad_condition(const struct service *s, struct request *x,
+                          struct object_store_cond *cond)
 {
         s3_cond(x, cond);
         bool given = cond->if_match || cond->if_none_match;
@@ -100,13 +101,13 @@ static bool bad_condition(const struct service *s, struct exchange *x, struct va
         return x->status != 0;
 }
 
-void s3_copy(struct service *s, struct exchange *x)
+void s3_copy(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *from = find_source(s, x);
         CLEANUP(object_unrefp) struct object *o = object_new(x->key);
         const char *directive = s3_in(x, "x-amz-metadata-directive");
         bool replace = directive && !strcasecmp(directive, "REPLACE");
-        struct vault_cond cond;
+        struct object_store_cond cond;
 
         if (!from || bad_condition(s, x, &cond))
                 return;
@@ -127,7 +128,7 @@ void s3_copy(struct service *s, struct exchange *x)
         if (!err)
                 err = object_append(o, from, 0, from->size);
         if (!err)
-                err = vault_put(s->vault, x->bucket, o, &cond);
+                err = object_store_put(s->vault, x->bucket, o, &cond);
         if (err)
                 s3_fail(x, err);
         else
@@ -135,7 +136,7 @@ void s3_copy(struct service *s, struct exchange *x)
 }
 
 /* The range to copy; the whole source when the request names none. */
-static bool bad_range(struct exchange *x, const struct object *from, uint64_t *off, uint64_t *len)
+static bool bad_range(struct request *x, const struct object *from, uint64_t *off, uint64_t *len)
 {
         const char *text = s3_in(x, "x-amz-copy-source-range");
         uint64_t last;
@@ -154,18 +155,18 @@ static bool bad_range(struct exchange *x, const struct object *from, uint64_t *o
         return false;
 }
 
-void s3_part_copy(struct service *s, struct exchange *x)
+void s3_part_copy(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *from = NULL;
         CLEANUP(object_unrefp) struct object *o = object_new(NULL);
-        struct vault_upload up = s3_upload(x);
+        struct object_store_upload up = s3_upload(x);
         uint64_t off, len;
 
         if (x->google) { /* the one part of S3's that the XML API has not */
                 s3_error(x, "NotImplemented");
                 return;
         }
-        int err = o ? vault_upload_check(s->vault, &up) : -ENOMEM;
+        int err = o ? object_store_upload_check(s->vault, &up) : -ENOMEM;
         if (err) {
                 s3_fail(x, err);
                 return;
@@ -183,7 +184,7 @@ void s3_part_copy(struct service *s, struct exchange *x)
         }
         err = object_append(o, from, off, len);
         if (!err)
-                err = vault_upload_put(s->vault, &up, x->part, o);
+                err = object_store_upload_put(s->vault, &up, x->part, o);
         if (err)
                 s3_fail(x, err);
         else

@@ -6,7 +6,7 @@
 #include "bench/sim/s3/s3.h"
 #include "base/banned.h"
 
-const char *s3_sent_crc(const struct exchange *x)
+const char *s3_sent_crc(const struct request *x)
 {
         const char *sent = s3_in(x, "x-amz-checksum-crc32c");
 
@@ -14,7 +14,7 @@ const char *s3_sent_crc(const struct exchange *x)
 }
 
 /* Whether a body in chunks ended where it should. */
-static bool is_cut(const struct exchange *x)
+static bool is_cut(const struct request *x)
 {
         const char *want = s3_in(x, "x-amz-decoded-content-length");
 
@@ -23,7 +23,7 @@ static bool is_cut(const struct exchange *x)
         return x->chunks.state != CHUNK_DONE || (want && strtoull(want, NULL, 10) != x->chunks.len);
 }
 
-bool s3_bad_digest(struct exchange *x)
+bool s3_bad_digest(struct request *x)
 {
         /* With Complete the checksum is that of the object, not of the request. */
         bool of_object = x->to == BODY_TEXT && *x->upload;
@@ -39,7 +39,7 @@ bool s3_bad_digest(struct exchange *x)
         }
         if (x->google && !of_object)
                 said_by_hash(&said, s3_in(x, "x-goog-hash"), text);
-        const char *code = exchange_differs(x, &said, &err);
+        const char *code = request_differs(x, &said, &err);
         if (err)
                 s3_fail(x, err);
         else if (code)

@@ -91,19 +91,18 @@ static const char *const foreign[] = {
 static const struct s3_op not_implemented = {"NotImplemented", "",   SERVICE,           NULL, NULL,
                                              BODY_DROP,        NULL, s3_not_implemented};
 
-const char *s3_in(const struct exchange *x, const char *header)
+const char *s3_in(const struct request *x, const char *header)
 {
-        return exchange_in(x, header);
+        return request_in(x, header);
 }
 
-static bool fits(const struct s3_op *op, const struct exchange *x, enum level level)
+static bool fits(const struct s3_op *op, const struct request *x, enum level level)
 {
         return op->level == level && !strcmp(op->method, x->rq.method) &&
-               (!op->query || exchange_query(x, op->query)) &&
-               (!op->header || s3_in(x, op->header));
+               (!op->query || request_query(x, op->query)) && (!op->header || s3_in(x, op->header));
 }
 
-static const struct s3_op *find_op(const struct exchange *x)
+static const struct s3_op *find_op(const struct request *x)
 {
         enum level level = *x->key ? OBJECT : *x->bucket ? BUCKET : SERVICE;
 
@@ -111,7 +110,7 @@ static const struct s3_op *find_op(const struct exchange *x)
                 if (!fits(&ops[i], x, level))
                         continue;
                 for (size_t k = 0; k < sizeof foreign / sizeof *foreign; k++)
-                        if (exchange_query(x, foreign[k]) &&
+                        if (request_query(x, foreign[k]) &&
                             (!ops[i].query || strcmp(ops[i].query, foreign[k])))
                                 return &not_implemented;
                 return &ops[i];
@@ -120,7 +119,7 @@ static const struct s3_op *find_op(const struct exchange *x)
 }
 
 /* "/bucket/key?query" taken apart; the copies live as long as the exchange. */
-static int take_apart(struct exchange *x)
+static int take_apart(struct request *x)
 {
         x->path = strdup(x->rq.path);
         x->query_text = strdup(x->rq.query);
@@ -138,7 +137,7 @@ static int take_apart(struct exchange *x)
                 x->key = slash + 1;
         }
         x->bucket = bucket;
-        const char *id = exchange_query(x, "uploadId");
+        const char *id = request_query(x, "uploadId");
         if (id)
                 x->upload = id;
         long part = s3_query_number(x, "partNumber", 0, VAULT_PARTS_MAX);
@@ -146,9 +145,9 @@ static int take_apart(struct exchange *x)
         return 0;
 }
 
-long s3_query_number(const struct exchange *x, const char *name, long other, long max)
+long s3_query_number(const struct request *x, const char *name, long other, long max)
 {
-        const char *text = exchange_query(x, name);
+        const char *text = request_query(x, name);
         char *end;
 
         if (!text)
@@ -158,19 +157,20 @@ long s3_query_number(const struct exchange *x, const char *name, long other, lon
         return *text < '0' || *text > '9' || *end || errno || n > max ? -1 : n;
 }
 
-void s3_cond(const struct exchange *x, struct vault_cond *cond)
+void s3_cond(const struct request *x, struct object_store_cond *cond)
 {
         static const struct {
                 const char *header;
                 unsigned bit;
                 size_t at;
         } numbers[] = {
-                {"x-goog-if-generation-match", VAULT_GEN, offsetof(struct vault_cond, gen)},
-                {"x-goog-if-metageneration-match", VAULT_META, offsetof(struct vault_cond, meta)},
+                {"x-goog-if-generation-match", VAULT_GEN, offsetof(struct object_store_cond, gen)},
+                {"x-goog-if-metageneration-match", VAULT_META,
+                 offsetof(struct object_store_cond, meta)},
         };
 
-        *cond = (struct vault_cond){.if_match = s3_in(x, "if-match"),
-                                    .if_none_match = s3_in(x, "if-none-match")};
+        *cond = (struct object_store_cond){.if_match = s3_in(x, "if-match"),
+                                           .if_none_match = s3_in(x, "if-none-match")};
         for (size_t i = 0; x->google && i < sizeof numbers / sizeof *numbers; i++) {
                 const char *text = s3_in(x, numbers[i].header);
                 if (!text)
@@ -180,13 +180,13 @@ void s3_cond(const struct exchange *x, struct vault_cond *cond)
         }
 }
 
-struct vault_upload s3_upload(const struct exchange *x)
+struct object_store_upload s3_upload(const struct request *x)
 {
-        return (struct vault_upload){x->bucket, x->key, x->upload};
+        return (struct object_store_upload){x->bucket, x->key, x->upload};
 }
 
 /* Whether the body comes in chunks with a frame. */
-static bool is_chunked(const struct exchange *x)
+static bool is_chunked(const struct request *x)
 {
         const char *hash = s3_in(x, "x-amz-content-sha256");
         const char *coding = s3_in(x, "content-encoding");
@@ -196,7 +196,7 @@ static bool is_chunked(const struct exchange *x)
 }
 
 /* Whether the requester says that it pays, which is said back. */
-static bool pays(struct exchange *x)
+static bool pays(struct request *x)
 {
         const char *payer = s3_in(x, "x-amz-request-payer");
 
@@ -209,7 +209,7 @@ static bool pays(struct exchange *x)
 /* All buckets are of one account: "If the account ID that you provide does not match the actual
  * owner of the bucket, the request fails with the HTTP status code 403 Forbidden" (API reference).
  */
-static bool is_anothers(const struct exchange *x)
+static bool is_anothers(const struct request *x)
 {
         static const char *const headers[] = {"x-amz-expected-bucket-owner",
                                               "x-amz-source-expected-bucket-owner"};
@@ -221,7 +221,7 @@ static bool is_anothers(const struct exchange *x)
         return false;
 }
 
-static void begin(struct service *s, struct exchange *x)
+static void begin(struct service *s, struct request *x)
 {
         x->op = "Unknown";
         x->bucket = x->key = x->upload = x->other_bucket = x->other_key = "";
@@ -248,7 +248,7 @@ static void begin(struct service *s, struct exchange *x)
         else if (strlen(x->key) > S3_KEY_MAX)
                 s3_error(x, "KeyTooLongError");
         else if (*x->bucket && op->finish != s3_create_bucket && op != &not_implemented &&
-                 !vault_has_bucket(s->vault, x->bucket))
+                 !object_store_has_bucket(s->vault, x->bucket))
                 s3_error(x, "NoSuchBucket");
         else if (op->to == BODY_TEXT && x->rq.body_len > EXCHANGE_TEXT_MAX)
                 s3_error(x, "EntityTooLarge");
@@ -256,7 +256,7 @@ static void begin(struct service *s, struct exchange *x)
                 op->begin(s, x);
 }
 
-static void finish(struct service *s, struct exchange *x)
+static void finish(struct service *s, struct request *x)
 {
         const struct s3_op *op = x->priv;
 
@@ -265,7 +265,7 @@ static void finish(struct service *s, struct exchange *x)
                 s3_error(x, "InternalError");
 }
 
-void s3_not_implemented(struct service *s, struct exchange *x)
+void s3_not_implemented(struct service *s, struct request *x)
 {
         (void)s;
         s3_error(x, "NotImplemented");

@@ -10,7 +10,7 @@
 #include "bench/sim/s3/s3.h"
 #include "base/banned.h"
 
-bool s3_is_express(const struct exchange *x)
+bool s3_is_express(const struct request *x)
 {
         static const char end[] = "--x-s3";
         size_t n = strlen(x->bucket);
@@ -18,7 +18,7 @@ bool s3_is_express(const struct exchange *x)
         return !x->google && n > sizeof end - 1 && !strcmp(x->bucket + n - (sizeof end - 1), end);
 }
 
-bool s3_needs_session(const struct exchange *x)
+bool s3_needs_session(const struct request *x)
 {
         static const char *const without[] = {"CreateSession", "CopyObject",   "UploadPartCopy",
                                               "HeadBucket",    "CreateBucket", "DeleteBucket"};
@@ -42,7 +42,7 @@ static bool may_read_only(const char *op)
         return false;
 }
 
-bool s3_bad_session(struct service *s, struct exchange *x)
+bool s3_bad_session(struct service *s, struct request *x)
 {
         const char *token = s3_in(x, "x-amz-s3session-token");
         int err = token ? issues_session(s->sessions, token, &x->session) : -ENOENT;
@@ -60,7 +60,7 @@ bool s3_bad_session(struct service *s, struct exchange *x)
  * will attempt to create the session with the maximum allowable privilege, attempting ReadWrite
  * first and then falling back to ReadOnly only if ReadWrite is not allowed by the policies" (user
  * guide). True when the reply is set to an error. */
-static bool bad_mode(const struct service *s, struct exchange *x, struct session_terms *terms)
+static bool bad_mode(const struct service *s, struct request *x, struct session_terms *terms)
 {
         const char *mode = s3_in(x, "x-amz-create-session-mode");
 
@@ -72,7 +72,7 @@ static bool bad_mode(const struct service *s, struct exchange *x, struct session
         return x->status != 0;
 }
 
-void s3_create_session(struct service *s, struct exchange *x)
+void s3_create_session(struct service *s, struct request *x)
 {
         struct buf *b = &x->body;
         struct session_terms terms = {.read_only = false};
@@ -96,12 +96,12 @@ void s3_create_session(struct service *s, struct exchange *x)
         s3_reply_xml(x);
 }
 
-void s3_rename(struct service *s, struct exchange *x)
+void s3_rename(struct service *s, struct request *x)
 {
         const char *header = s3_in(x, "x-amz-rename-source");
         CLEANUP(freep) char *from = strdup(header ? header : "");
         CLEANUP(object_unrefp) struct object *o = NULL;
-        struct vault_cond cond,
+        struct object_store_cond cond,
                 source = {.if_match = s3_in(x, "x-amz-rename-source-if-match"),
                           .if_none_match = s3_in(x, "x-amz-rename-source-if-none-match")};
 
@@ -114,8 +114,8 @@ void s3_rename(struct service *s, struct exchange *x)
                 return;
         }
         s3_cond(x, &cond);
-        const struct vault_move m = {from, x->key, &source, &cond, true};
-        int err = vault_move(s->vault, x->bucket, &m, &o);
+        const struct object_store_move m = {from, x->key, &source, &cond, true};
+        int err = object_store_move(s->vault, x->bucket, &m, &o);
         if (err)
                 s3_fail(x, err);
         else

@@ -11,7 +11,7 @@
 
 /* One page being written. Objects and common prefixes come mixed and leave apart. */
 struct page {
-        struct exchange *x;
+        struct request *x;
         struct buf commons, later; /* later: what an unsorted page has at its end */
         const char *prefix, *delim;
         bool encode, unsorted;
@@ -42,11 +42,11 @@ static void element_key(const struct page *p, struct buf *b, const char *name, c
 }
 
 /* The parameters that all lists share. True when the reply is set to an error. */
-static bool bad_page(struct page *p, struct exchange *x, const char *max_name)
+static bool bad_page(struct page *p, struct request *x, const char *max_name)
 {
-        const char *encoding = exchange_query(x, "encoding-type");
-        const char *prefix = exchange_query(x, "prefix");
-        const char *delim = exchange_query(x, "delimiter");
+        const char *encoding = request_query(x, "encoding-type");
+        const char *prefix = request_query(x, "prefix");
+        const char *delim = request_query(x, "delimiter");
         long max = s3_query_number(x, max_name, S3_PAGE_MAX, INT32_MAX);
 
         *p = (struct page){.x = x,
@@ -60,7 +60,7 @@ static bool bad_page(struct page *p, struct exchange *x, const char *max_name)
         }
         p->encode = encoding;
         p->unsorted = s3_is_express(x);
-        if (p->unsorted && (exchange_query(x, "start-after") || (delim && strcmp(delim, "/")) ||
+        if (p->unsorted && (request_query(x, "start-after") || (delim && strcmp(delim, "/")) ||
                             (prefix && *prefix && prefix[strlen(prefix) - 1] != '/'))) {
                 s3_refuse(x, 400, "InvalidRequest",
                           "A directory bucket lists folders by their prefix only.");
@@ -117,13 +117,13 @@ static void page_head(struct page *p, const char *name)
 /* Fills the page with what comes behind `after`. True when the reply is set to an error. */
 static bool fill_page(struct page *p, struct service *s, const char *after)
 {
-        struct vault_list l = {.prefix = p->prefix,
-                               .delim = p->delim,
-                               .after = after ? after : "",
-                               .max = p->max,
-                               .fn = add_entry,
-                               .arg = p};
-        int err = vault_list(s->vault, p->x->bucket, &l);
+        struct object_store_list l = {.prefix = p->prefix,
+                                      .delim = p->delim,
+                                      .after = after ? after : "",
+                                      .max = p->max,
+                                      .fn = add_entry,
+                                      .arg = p};
+        int err = object_store_list(s->vault, p->x->bucket, &l);
 
         if (err) {
                 s3_fail(p->x, err);
@@ -137,12 +137,12 @@ static bool fill_page(struct page *p, struct service *s, const char *after)
         return false;
 }
 
-void s3_list_v2(struct service *s, struct exchange *x)
+void s3_list_v2(struct service *s, struct request *x)
 {
         CLEANUP(page_release) struct page p;
-        const char *token = exchange_query(x, "continuation-token");
-        const char *start = exchange_query(x, "start-after");
-        CLEANUP(freep) char *after = token ? exchange_read_token(token) : NULL;
+        const char *token = request_query(x, "continuation-token");
+        const char *start = request_query(x, "start-after");
+        CLEANUP(freep) char *after = token ? request_read_token(token) : NULL;
 
         if (bad_page(&p, x, "max-keys"))
                 return;
@@ -160,17 +160,17 @@ void s3_list_v2(struct service *s, struct exchange *x)
         s3_element_u64(&x->body, "KeyCount", p.count);
         if (p.more) {
                 buf_adds(&x->body, "<NextContinuationToken>");
-                exchange_add_token(&x->body, p.last.p, p.last.len);
+                request_add_token(&x->body, p.last.p, p.last.len);
                 buf_adds(&x->body, "</NextContinuationToken>");
         }
         buf_adds(&x->body, "</ListBucketResult>");
         s3_reply_xml(x);
 }
 
-void s3_list_v1(struct service *s, struct exchange *x)
+void s3_list_v1(struct service *s, struct request *x)
 {
         CLEANUP(page_release) struct page p;
-        const char *marker = exchange_query(x, "marker");
+        const char *marker = request_query(x, "marker");
 
         if (bad_page(&p, x, "max-keys"))
                 return;
@@ -184,7 +184,7 @@ void s3_list_v1(struct service *s, struct exchange *x)
         s3_reply_xml(x);
 }
 
-static int add_upload(void *arg, const struct vault_upload *up, int64_t begun_ns)
+static int add_upload(void *arg, const struct object_store_upload *up, int64_t begun_ns)
 {
         struct page *p = arg;
         struct buf *b = &p->x->body;
@@ -207,11 +207,11 @@ static int add_upload(void *arg, const struct vault_upload *up, int64_t begun_ns
         return 0;
 }
 
-void s3_list_uploads(struct service *s, struct exchange *x)
+void s3_list_uploads(struct service *s, struct request *x)
 {
         CLEANUP(page_release) struct page p;
-        const char *key = exchange_query(x, "key-marker");
-        const char *id = exchange_query(x, "upload-id-marker");
+        const char *key = request_query(x, "key-marker");
+        const char *id = request_query(x, "upload-id-marker");
         struct buf *b = &x->body;
 
         if (bad_page(&p, x, "max-uploads"))
@@ -228,8 +228,8 @@ void s3_list_uploads(struct service *s, struct exchange *x)
         s3_element_u64(b, "MaxUploads", p.max);
         if (p.encode)
                 s3_element(b, "EncodingType", "url");
-        int err = vault_uploads(s->vault, x->bucket, p.prefix, key ? key : "", id ? id : "",
-                                add_upload, &p);
+        int err = object_store_uploads(s->vault, x->bucket, p.prefix, key ? key : "", id ? id : "",
+                                       add_upload, &p);
         if (err < 0) {
                 s3_fail(x, err);
                 return;
@@ -268,9 +268,9 @@ static int add_part(void *arg, unsigned number, const struct object *part)
         return 0;
 }
 
-void s3_list_parts(struct service *s, struct exchange *x)
+void s3_list_parts(struct service *s, struct request *x)
 {
-        struct vault_upload up = s3_upload(x);
+        struct object_store_upload up = s3_upload(x);
         long max = s3_query_number(x, "max-parts", S3_PAGE_MAX, INT32_MAX);
         long after = s3_query_number(x, "part-number-marker", 0, INT32_MAX);
         struct buf *b = &x->body;
@@ -289,7 +289,7 @@ void s3_list_parts(struct service *s, struct exchange *x)
         s3_element(b, "StorageClass", "STANDARD");
         s3_element_u64(b, "PartNumberMarker", (uint64_t)after);
         s3_element_u64(b, "MaxParts", p.max);
-        int err = vault_upload_parts(s->vault, &up, (unsigned)after, add_part, &p);
+        int err = object_store_upload_parts(s->vault, &up, (unsigned)after, add_part, &p);
         if (err < 0) {
                 s3_fail(x, err);
                 return;

@@ -35,7 +35,7 @@ static int add_encoding(struct object *o, const char *value)
         return *value ? object_meta_add(o, "content-encoding", value) : 0;
 }
 
-bool s3_bad_metadata(struct exchange *x, struct object *o)
+bool s3_bad_metadata(struct request *x, struct object *o)
 {
         const char *prefix = x->google ? GS_META : S3_META;
         size_t user = 0, nprefix = strlen(prefix);
@@ -59,25 +59,25 @@ bool s3_bad_metadata(struct exchange *x, struct object *o)
 }
 
 /* True when the reply is set to an error. Of a body in chunks it is known at the end. */
-static bool is_too_large(struct exchange *x)
+static bool is_too_large(struct request *x)
 {
         if (x->rq.body_len > S3_PUT_MAX)
                 s3_error(x, "EntityTooLarge");
         return x->status != 0;
 }
 
-void s3_begin_put(struct service *s, struct exchange *x)
+void s3_begin_put(struct service *s, struct request *x)
 {
         if (is_too_large(x))
                 return;
-        int err = intake_begin(vault_data(s->vault), x->bucket, &x->intake);
+        int err = intake_begin(object_store_data(s->vault), x->bucket, &x->intake);
         if (err)
                 s3_fail(x, err);
 }
 
 /* What PutObject and UploadPart answer: the digest that was sent, else the one that was computed.
  */
-static void reply_put(struct exchange *x, const struct object *o)
+static void reply_put(struct request *x, const struct object *o)
 {
         const char *sent = s3_sent_crc(x);
 
@@ -92,10 +92,10 @@ static void reply_put(struct exchange *x, const struct object *o)
         s3_reply(x, 200);
 }
 
-void s3_put(struct service *s, struct exchange *x)
+void s3_put(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *o = NULL;
-        struct vault_cond cond;
+        struct object_store_cond cond;
 
         if (is_too_large(x) || s3_bad_digest(x))
                 return;
@@ -109,39 +109,39 @@ void s3_put(struct service *s, struct exchange *x)
         if (s3_bad_metadata(x, o) || s3_bad_encryption(x, o))
                 return;
         s3_cond(x, &cond);
-        err = vault_put(s->vault, x->bucket, o, &cond);
+        err = object_store_put(s->vault, x->bucket, o, &cond);
         if (err)
                 s3_fail(x, err);
         else
                 reply_put(x, o);
 }
 
-void s3_begin_part(struct service *s, struct exchange *x)
+void s3_begin_part(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *head = NULL;
-        struct vault_upload up = s3_upload(x);
+        struct object_store_upload up = s3_upload(x);
 
         if (!x->part) {
                 s3_error(x, "InvalidArgument");
                 return;
         }
-        int err = vault_upload_head(s->vault, &up, &head);
+        int err = object_store_upload_head(s->vault, &up, &head);
         if (err)
                 s3_fail(x, err);
         else if (!s3_key_is_missing(x, head, false))
                 s3_begin_put(s, x);
 }
 
-void s3_part(struct service *s, struct exchange *x)
+void s3_part(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *o = NULL;
-        struct vault_upload up = s3_upload(x);
+        struct object_store_upload up = s3_upload(x);
 
         if (is_too_large(x) || s3_bad_digest(x))
                 return;
         int err = intake_finish(&x->intake, &o);
         if (!err)
-                err = vault_upload_put(s->vault, &up, x->part, o);
+                err = object_store_upload_put(s->vault, &up, x->part, o);
         if (err)
                 s3_fail(x, err);
         else
@@ -149,12 +149,12 @@ void s3_part(struct service *s, struct exchange *x)
 }
 
 /* True when If-Match or If-None-Match answers the request. */
-static bool reading_is_off(struct exchange *x, const struct object *o)
+static bool reading_is_off(struct request *x, const struct object *o)
 {
-        struct vault_cond cond;
+        struct object_store_cond cond;
 
         s3_cond(x, &cond);
-        int err = vault_check(o, &cond);
+        int err = object_store_check(o, &cond);
         if (err == -EALREADY) {
                 s3_error(x, "NotModified");
                 s3_object_headers(x, o, false);
@@ -165,25 +165,25 @@ static bool reading_is_off(struct exchange *x, const struct object *o)
 }
 
 /* HeadObject and GetObject. */
-void s3_get(struct service *s, struct exchange *x)
+void s3_get(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *o = NULL;
         const char *mode = s3_in(x, "x-amz-checksum-mode");
 
-        const char *generation = x->google ? exchange_query(x, "generation") : NULL;
-        int err = generation ? vault_get_version(s->vault, x->bucket, x->key,
-                                                 strtoll(generation, NULL, 10), &o)
-                             : vault_get(s->vault, x->bucket, x->key, &o);
+        const char *generation = x->google ? request_query(x, "generation") : NULL;
+        int err = generation ? object_store_get_version(s->vault, x->bucket, x->key,
+                                                        strtoll(generation, NULL, 10), &o)
+                             : object_store_get(s->vault, x->bucket, x->key, &o);
         if (err) {
                 s3_fail(x, err);
                 return;
         }
         if (s3_key_is_missing(x, o, false) || reading_is_off(x, o))
                 return;
-        int ranged = exchange_range(x, o);
+        int ranged = request_range(x, o);
         if (ranged < 0) {
                 s3_error(x, "InvalidRange");
-                exchange_range(x, o); /* the error began the headers anew */
+                request_range(x, o); /* the error began the headers anew */
                 return;
         }
         s3_object_headers(x, o, true);
@@ -195,12 +195,12 @@ void s3_get(struct service *s, struct exchange *x)
         s3_reply(x, ranged ? 206 : 200);
 }
 
-void s3_delete(struct service *s, struct exchange *x)
+void s3_delete(struct service *s, struct request *x)
 {
-        struct vault_cond cond;
+        struct object_store_cond cond;
 
         s3_cond(x, &cond);
-        int err = vault_delete(s->vault, x->bucket, x->key, &cond);
+        int err = object_store_delete(s->vault, x->bucket, x->key, &cond);
         if (err && (err != -ENOENT || cond.if_match || x->google))
                 s3_fail(x, err);
         else
@@ -209,7 +209,7 @@ void s3_delete(struct service *s, struct exchange *x)
 
 struct delete_many {
         struct service *s;
-        struct exchange *x;
+        struct request *x;
         unsigned count;
         char *key, *etag; /* of the object that is being read */
         bool quiet;
@@ -221,13 +221,14 @@ struct delete_many {
  * perform conditional deletes"). */
 static void delete_one(struct delete_many *d)
 {
-        const struct vault_cond cond = {.if_match = d->etag};
+        const struct object_store_cond cond = {.if_match = d->etag};
         const char *key = d->key ? d->key : "";
         struct fault f;
 
         fault_match(d->s->faults, "DeleteObjects.Key", d->x->bucket, key, 0, &f);
-        int err =
-                f.what == FAULT_STATUS ? -EIO : vault_delete(d->s->vault, d->x->bucket, key, &cond);
+        int err = f.what == FAULT_STATUS
+                          ? -EIO
+                          : object_store_delete(d->s->vault, d->x->bucket, key, &cond);
         if (err && (err != -ENOENT || d->etag)) {
                 buf_adds(&d->out, "<Error>");
                 s3_element(&d->out, "Key", key);
@@ -284,7 +285,7 @@ static int delete_end(void *arg, const char *path)
         return 0;
 }
 
-void s3_delete_many(struct service *s, struct exchange *x)
+void s3_delete_many(struct service *s, struct request *x)
 {
         struct delete_many d = {.s = s, .x = x, .out = BUF_INIT};
         struct xml_reader count = {.leaf = count_leaf, .arg = &d};

@@ -20,7 +20,7 @@ enum { KEY_LEN = 32 };
 static const char *const kept[] = {SSE, SSE KMS_KEY, SSE "-bucket-key-enabled", SSE_C "algorithm",
                                    SSE_MD5};
 
-static const char *key_header(const struct exchange *x, const char *prefix, const char *name)
+static const char *key_header(const struct request *x, const char *prefix, const char *name)
 {
         char header[96];
 
@@ -29,7 +29,7 @@ static const char *key_header(const struct exchange *x, const char *prefix, cons
 }
 
 /* Whether the customer's key is no key, or not that of its MD5. */
-static bool bad_key(struct exchange *x, const char *prefix)
+static bool bad_key(struct request *x, const char *prefix)
 {
         const char *key = key_header(x, prefix, "key"), *said = key_header(x, prefix, "key-MD5");
         const char *algorithm = key_header(x, prefix, "algorithm");
@@ -53,7 +53,7 @@ static bool bad_key(struct exchange *x, const char *prefix)
 
 /* "For directory buckets, there are only two supported options for server-side encryption: [...]
  * AES256 and [...] aws:kms", the latter with a key (API reference, CreateSession). */
-static bool is_unfit_for_directory(struct exchange *x)
+static bool is_unfit_for_directory(struct request *x)
 {
         const char *mode = s3_in(x, SSE);
         bool kms = mode && !strcmp(mode, "aws:kms");
@@ -67,7 +67,7 @@ static bool is_unfit_for_directory(struct exchange *x)
         return x->status != 0;
 }
 
-bool s3_bad_session_encryption(struct exchange *x, struct session_terms *terms)
+bool s3_bad_session_encryption(struct request *x, struct session_terms *terms)
 {
         const char *mode = s3_in(x, SSE), *key = s3_in(x, SSE KMS_KEY);
 
@@ -78,7 +78,7 @@ bool s3_bad_session_encryption(struct exchange *x, struct session_terms *terms)
 
 /* "The encryption request headers must match the encryption settings that are specified in the
  * CreateSession request" (API reference, PutObject). */
-static bool differs_from_session(struct exchange *x)
+static bool differs_from_session(struct request *x)
 {
         const char *mode = s3_in(x, SSE), *key = s3_in(x, SSE KMS_KEY);
 
@@ -90,7 +90,7 @@ static bool differs_from_session(struct exchange *x)
 }
 
 /* The value of a header, or what the session says in its place. */
-static const char *wanted(const struct exchange *x, const char *name)
+static const char *wanted(const struct request *x, const char *name)
 {
         const char *value = s3_in(x, name), *terms = "";
 
@@ -101,7 +101,7 @@ static const char *wanted(const struct exchange *x, const char *name)
         return value ? value : *terms ? terms : NULL;
 }
 
-bool s3_bad_encryption(struct exchange *x, struct object *o)
+bool s3_bad_encryption(struct request *x, struct object *o)
 {
         const char *mode = s3_in(x, SSE);
 
@@ -131,7 +131,7 @@ bool s3_bad_encryption(struct exchange *x, struct object *o)
         return false;
 }
 
-bool s3_key_is_missing(struct exchange *x, const struct object *o, bool of_source)
+bool s3_key_is_missing(struct request *x, const struct object *o, bool of_source)
 {
         const char *prefix = of_source ? "x-amz-copy-source-" : "x-amz-";
         const char *want = object_meta(o, SSE_MD5), *given = key_header(x, prefix, "key-MD5");
@@ -152,7 +152,7 @@ bool s3_key_is_missing(struct exchange *x, const struct object *o, bool of_sourc
         return x->status != 0;
 }
 
-void s3_encryption_headers(struct exchange *x, const struct object *o)
+void s3_encryption_headers(struct request *x, const struct object *o)
 {
         for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
                 const char *value = object_meta(o, kept[i]);

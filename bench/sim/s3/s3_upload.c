@@ -14,11 +14,11 @@
 /* Of the checksum that its parts have, in what an upload was begun with. */
 #define ALGORITHM ":checksum-algorithm"
 
-bool s3_key_of_upload_is_missing(struct service *s, struct exchange *x)
+bool s3_key_of_upload_is_missing(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *head = NULL;
-        struct vault_upload up = s3_upload(x);
-        int err = vault_upload_head(s->vault, &up, &head);
+        struct object_store_upload up = s3_upload(x);
+        int err = object_store_upload_head(s->vault, &up, &head);
 
         if (err)
                 s3_fail(x, err);
@@ -27,7 +27,7 @@ bool s3_key_of_upload_is_missing(struct service *s, struct exchange *x)
         return x->status != 0;
 }
 
-void s3_upload_create(struct service *s, struct exchange *x)
+void s3_upload_create(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *o = object_new(x->key);
         char id[UPLOAD_ID_MAX];
@@ -42,7 +42,7 @@ void s3_upload_create(struct service *s, struct exchange *x)
         const char *algorithm = s3_in(x, "x-amz-checksum-algorithm");
         int err = algorithm ? object_meta_add(o, ALGORITHM, algorithm) : 0;
         if (!err)
-                err = vault_upload_create(s->vault, x->bucket, o, id);
+                err = object_store_upload_create(s->vault, x->bucket, o, id);
         if (err) {
                 s3_fail(x, err);
                 return;
@@ -60,10 +60,10 @@ void s3_upload_create(struct service *s, struct exchange *x)
         s3_reply_xml(x);
 }
 
-void s3_upload_abort(struct service *s, struct exchange *x)
+void s3_upload_abort(struct service *s, struct request *x)
 {
-        struct vault_upload up = s3_upload(x);
-        int err = vault_upload_abort(s->vault, &up);
+        struct object_store_upload up = s3_upload(x);
+        int err = object_store_upload_abort(s->vault, &up);
 
         if (err)
                 s3_fail(x, err);
@@ -74,7 +74,7 @@ void s3_upload_abort(struct service *s, struct exchange *x)
 /* The list of parts as it is read, put together as it grows. */
 struct complete {
         struct service *s;
-        struct vault_upload up;
+        struct object_store_upload up;
         struct object *o;
         unsigned nparts;
         long last_number, number; /* number: of the part that is being read */
@@ -107,7 +107,7 @@ static const char *check_part(const struct complete *c, const struct object *par
 
         if (!c->etag[0] || !object_matches(part, c->etag))
                 return "InvalidPart";
-        if (c->crc[0] && part->has_crc && !data_is_null(vault_data(c->s->vault))) {
+        if (c->crc[0] && part->has_crc && !data_is_null(object_store_data(c->s->vault))) {
                 crc32c_base64(part->crc, crc);
                 if (strcmp(crc, c->crc))
                         return "InvalidPart";
@@ -131,7 +131,7 @@ static int complete_end(void *arg, const char *path)
                 c->code = "InvalidPartOrder";
         if (c->code)
                 return -EINVAL;
-        int err = vault_upload_part(c->s->vault, &c->up, (unsigned)c->number, &part);
+        int err = object_store_upload_part(c->s->vault, &c->up, (unsigned)c->number, &part);
         if (err == -ESRCH)
                 c->code = "InvalidPart";
         if (err)
@@ -148,20 +148,20 @@ static int complete_end(void *arg, const char *path)
 }
 
 /* Whether the request's checksum of the whole object differs from that of the parts together. */
-static bool differs(const struct exchange *x, const struct service *s, const struct object *o)
+static bool differs(const struct request *x, const struct service *s, const struct object *o)
 {
         const char *want = s3_in(x, "x-amz-checksum-crc32c");
         const char *type = s3_in(x, "x-amz-checksum-type");
         char crc[9];
 
-        if (!want || !o->has_crc || data_is_null(vault_data(s->vault)) ||
+        if (!want || !o->has_crc || data_is_null(object_store_data(s->vault)) ||
             (type && strcasecmp(type, "FULL_OBJECT")))
                 return false;
         crc32c_base64(o->crc, crc);
         return strcmp(want, crc);
 }
 
-static void reply_complete(struct exchange *x, const struct object *o)
+static void reply_complete(struct request *x, const struct object *o)
 {
         struct buf *b = &x->body;
         const char *sent = s3_in(x, "x-amz-checksum-crc32c");
@@ -185,13 +185,13 @@ static void reply_complete(struct exchange *x, const struct object *o)
         s3_reply_xml(x);
 }
 
-void s3_upload_complete(struct service *s, struct exchange *x)
+void s3_upload_complete(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *o = object_new(NULL);
         struct complete c = {.s = s, .up = s3_upload(x), .o = o};
         struct xml_reader reader = {complete_leaf, complete_end, &c};
         const char *size = s3_in(x, "x-amz-mp-object-size");
-        struct vault_cond cond;
+        struct object_store_cond cond;
 
         if (s3_bad_digest(x))
                 return;
@@ -219,7 +219,7 @@ void s3_upload_complete(struct service *s, struct exchange *x)
         if (x->status)
                 return;
         if (!err)
-                err = vault_upload_complete(s->vault, &c.up, o, c.nparts, !x->google, &cond);
+                err = object_store_upload_complete(s->vault, &c.up, o, c.nparts, !x->google, &cond);
         if (err == -ENOENT && cond.if_match)
                 s3_error(x, "NoSuchKey");
         else if (err)

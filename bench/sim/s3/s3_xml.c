@@ -71,18 +71,18 @@ static size_t find_error(const char *code, int status)
         return NERRORS;
 }
 
-void s3_begin_headers(struct exchange *x)
+void s3_begin_headers(struct request *x)
 {
         buf_reset(&x->headers);
         buf_addf(&x->headers, "x-amz-request-id: %s\r\n", x->id);
 }
 
-void s3_header(struct exchange *x, const char *name, const char *value)
+void s3_header(struct request *x, const char *name, const char *value)
 {
         if (x->google && !strncmp(name, "x-amz-", 6))
                 buf_addf(&x->headers, "x-goog-%s: %s\r\n", name + 6, value);
         else
-                exchange_header(x, name, value);
+                request_header(x, name, value);
 }
 
 /* Lists hold thousands of elements; printf() would take most of their time. */
@@ -124,7 +124,7 @@ void s3_element_etag(struct buf *b, const struct object *o)
         buf_adds(b, "&quot;</ETag>");
 }
 
-static void error_body(struct exchange *x, const char *code, const char *message)
+static void error_body(struct request *x, const char *code, const char *message)
 {
         buf_reset(&x->body);
         buf_adds(&x->body, S3_XML_HEAD "<Error>");
@@ -135,7 +135,7 @@ static void error_body(struct exchange *x, const char *code, const char *message
         buf_adds(&x->body, "</Error>");
 }
 
-void s3_refuse(struct exchange *x, int status, const char *code, const char *message)
+void s3_refuse(struct request *x, int status, const char *code, const char *message)
 {
         size_t i = find_error(code, status);
 
@@ -160,12 +160,12 @@ void s3_refuse(struct exchange *x, int status, const char *code, const char *mes
         x->head_only = x->rq.method && !strcmp(x->rq.method, "HEAD");
 }
 
-void s3_error(struct exchange *x, const char *code)
+void s3_error(struct request *x, const char *code)
 {
         s3_refuse(x, 0, code, NULL);
 }
 
-void s3_error_with(struct exchange *x, const char *code, const char *name, const char *value)
+void s3_error_with(struct request *x, const char *code, const char *name, const char *value)
 {
         static const char end[] = "</Error>";
 
@@ -175,18 +175,18 @@ void s3_error_with(struct exchange *x, const char *code, const char *name, const
         buf_adds(&x->body, end);
 }
 
-void s3_error_region(struct exchange *x, const char *region)
+void s3_error_region(struct request *x, const char *region)
 {
         s3_error_with(x, "AuthorizationHeaderMalformed", "Region", region);
         s3_header(x, "x-amz-bucket-region", region);
 }
 
-void s3_error_in_200(struct exchange *x, const char *code, const char *message)
+void s3_error_in_200(struct request *x, const char *code, const char *message)
 {
         s3_refuse(x, 200, code, message);
 }
 
-void s3_fail(struct exchange *x, int err)
+void s3_fail(struct request *x, int err)
 {
         switch (err) {
         case -ENOENT:
@@ -212,18 +212,18 @@ void s3_fail(struct exchange *x, int err)
         }
 }
 
-void s3_reply_xml(struct exchange *x)
+void s3_reply_xml(struct request *x)
 {
         x->status = 200;
         s3_header(x, "Content-Type", "application/xml");
 }
 
-void s3_reply(struct exchange *x, int status)
+void s3_reply(struct request *x, int status)
 {
         x->status = status;
 }
 
-void s3_checksum_headers(struct exchange *x, const struct object *o)
+void s3_checksum_headers(struct request *x, const struct object *o)
 {
         char text[9];
 
@@ -239,7 +239,7 @@ void s3_checksum_headers(struct exchange *x, const struct object *o)
 }
 
 /* The second vendor's, of a version. */
-static void generation_headers(struct exchange *x, const struct object *o)
+static void generation_headers(struct request *x, const struct object *o)
 {
         buf_addf(&x->headers,
                  "x-goog-generation: %" PRId64 "\r\nx-goog-metageneration: %u\r\n"
@@ -249,7 +249,7 @@ static void generation_headers(struct exchange *x, const struct object *o)
                 buf_addf(&x->headers, "x-goog-component-count: %u\r\n", o->components);
 }
 
-void s3_object_headers(struct exchange *x, const struct object *o, bool with_meta)
+void s3_object_headers(struct request *x, const struct object *o, bool with_meta)
 {
         char date[32];
 

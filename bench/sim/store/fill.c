@@ -16,7 +16,7 @@
 enum { FILL_MOST = 100000000 };
 
 /* An object that is there stays. */
-static int fill_one_locked(struct vault *v, struct bucket *b, const char *key)
+static int fill_one_locked(struct object_store *v, struct bucket *b, const char *key)
 {
         struct object *old = NULL;
 
@@ -26,14 +26,14 @@ static int fill_one_locked(struct vault *v, struct bucket *b, const char *key)
         int err = o ? folder_make_parents_locked(v, b, key) : -ENOMEM;
         if (err)
                 return err;
-        vault_stamp(v, o, 0);
+        object_store_stamp(v, o, 0);
         err = index_put(&b->index, o, &old);
         if (!err)
                 o = NULL;
         return err;
 }
 
-int vault_fill(struct vault *v, const char *bucket, const char *what)
+int object_store_fill(struct object_store *v, const char *bucket, const char *what)
 {
         const char *eq = strrchr(what, '=');
         char *end = NULL;
@@ -46,7 +46,7 @@ int vault_fill(struct vault *v, const char *bucket, const char *what)
         if (!(key = malloc(room)))
                 return -ENOMEM;
         pthread_mutex_lock(&v->mtx);
-        struct bucket *b = vault_bucket_locked(v, bucket);
+        struct bucket *b = object_store_bucket_locked(v, bucket);
         int err = b ? 0 : -ENXIO;
         for (unsigned long i = 0; i < n && !err; i++) {
                 snprintf(key, room, "%.*s%08lu", (int)(eq - what), what, i);

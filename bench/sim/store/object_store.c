@@ -15,17 +15,17 @@
 #include "bench/sim/store/object_store_i.h"
 #include "base/banned.h"
 
-int vault_open(struct data *d, struct vault **out)
+int object_store_open(struct data *d, struct object_store **out)
 {
-        struct vault *v = calloc(1, sizeof *v);
+        struct object_store *v = calloc(1, sizeof *v);
 
         if (!v)
                 return -ENOMEM;
         v->data = d;
         pthread_mutex_init(&v->mtx, NULL);
-        int err = vault_load(v);
+        int err = object_store_load(v);
         if (err) {
-                vault_close(v);
+                object_store_close(v);
                 return err;
         }
         *out = v;
@@ -45,7 +45,7 @@ static void bucket_free(struct bucket *b)
         free(b);
 }
 
-void vault_close(struct vault *v)
+void object_store_close(struct object_store *v)
 {
         if (!v)
                 return;
@@ -59,14 +59,14 @@ void vault_close(struct vault *v)
         free(v);
 }
 
-struct data *vault_data(struct vault *v)
+struct data *object_store_data(struct object_store *v)
 {
         return v->data;
 }
 
 /* The vendor's rules: 3 to 63 of a-z, 0-9, dot and hyphen, beginning and ending with a letter or
  * digit. They also make it a safe name of a directory. */
-bool vault_bucket_name_ok(const char *name)
+bool object_store_bucket_name_ok(const char *name)
 {
         size_t n = strlen(name);
 
@@ -75,7 +75,7 @@ bool vault_bucket_name_ok(const char *name)
         return !strchr(".-", name[0]) && !strchr(".-", name[n - 1]) && !strstr(name, "..");
 }
 
-struct bucket *vault_bucket_locked(struct vault *v, const char *name)
+struct bucket *object_store_bucket_locked(struct object_store *v, const char *name)
 {
         struct bucket *b = v->buckets;
 
@@ -84,7 +84,7 @@ struct bucket *vault_bucket_locked(struct vault *v, const char *name)
         return b;
 }
 
-int vault_new_bucket_locked(struct vault *v, const char *name, struct bucket **out)
+int object_store_new_bucket_locked(struct object_store *v, const char *name, struct bucket **out)
 {
         struct bucket *b = calloc(1, sizeof *b), **at = &v->buckets;
 
@@ -102,21 +102,22 @@ int vault_new_bucket_locked(struct vault *v, const char *name, struct bucket **o
         return 0;
 }
 
-int vault_add_bucket(struct vault *v, const char *bucket)
+int object_store_add_bucket(struct object_store *v, const char *bucket)
 {
         struct bucket *b;
 
-        if (!vault_bucket_name_ok(bucket))
+        if (!object_store_bucket_name_ok(bucket))
                 return -EINVAL;
         pthread_mutex_lock(&v->mtx);
-        int err = vault_bucket_locked(v, bucket) ? -EEXIST : data_add_bucket(v->data, bucket);
+        int err =
+                object_store_bucket_locked(v, bucket) ? -EEXIST : data_add_bucket(v->data, bucket);
         if (!err)
-                err = vault_new_bucket_locked(v, bucket, &b);
+                err = object_store_new_bucket_locked(v, bucket, &b);
         pthread_mutex_unlock(&v->mtx);
         return err;
 }
 
-int vault_remove_bucket(struct vault *v, const char *bucket)
+int object_store_remove_bucket(struct object_store *v, const char *bucket)
 {
         int err = -ENXIO;
 
@@ -137,15 +138,15 @@ int vault_remove_bucket(struct vault *v, const char *bucket)
         return err;
 }
 
-bool vault_has_bucket(struct vault *v, const char *bucket)
+bool object_store_has_bucket(struct object_store *v, const char *bucket)
 {
         pthread_mutex_lock(&v->mtx);
-        bool has = vault_bucket_locked(v, bucket);
+        bool has = object_store_bucket_locked(v, bucket);
         pthread_mutex_unlock(&v->mtx);
         return has;
 }
 
-int vault_buckets(struct vault *v, vault_bucket_fn *fn, void *arg)
+int object_store_buckets(struct object_store *v, object_store_bucket_fn *fn, void *arg)
 {
         int err = 0;
 
@@ -156,10 +157,11 @@ int vault_buckets(struct vault *v, vault_bucket_fn *fn, void *arg)
         return err;
 }
 
-int vault_get(struct vault *v, const char *bucket, const char *key, struct object **out)
+int object_store_get(struct object_store *v, const char *bucket, const char *key,
+                     struct object **out)
 {
         pthread_mutex_lock(&v->mtx);
-        struct bucket *b = vault_bucket_locked(v, bucket);
+        struct bucket *b = object_store_bucket_locked(v, bucket);
         struct object *o = b ? index_find(&b->index, key) : NULL;
         if (o)
                 *out = object_ref(o);
@@ -169,7 +171,7 @@ int vault_get(struct vault *v, const char *bucket, const char *key, struct objec
         return o ? 0 : -ENOENT;
 }
 
-void vault_stamp(struct vault *v, struct object *o, unsigned nparts)
+void object_store_stamp(struct object_store *v, struct object *o, unsigned nparts)
 {
         struct timespec now;
 
@@ -188,7 +190,7 @@ void vault_stamp(struct vault *v, struct object *o, unsigned nparts)
                 snprintf(o->etag + n, sizeof o->etag - (size_t)n, "-%u", nparts);
 }
 
-int vault_check(const struct object *now, const struct vault_cond *cond)
+int object_store_check(const struct object *now, const struct object_store_cond *cond)
 {
         int64_t gen = now ? now->generation : 0, meta = now ? now->metageneration : 0;
 
@@ -207,12 +209,13 @@ int vault_check(const struct object *now, const struct vault_cond *cond)
         return 0;
 }
 
-int vault_replace_locked(struct vault *v, struct bucket *b, struct object *o, const char *tmp,
-                         const struct vault_cond *cond, struct object **old)
+int object_store_replace_locked(struct object_store *v, struct bucket *b, struct object *o,
+                                const char *tmp, const struct object_store_cond *cond,
+                                struct object **old)
 {
         char path[DATA_PATH_MAX];
         const struct object *present = index_find(&b->index, o->key);
-        int err = vault_check(present, cond);
+        int err = object_store_check(present, cond);
 
         if (!err)
                 err = version_pace(v, present, o);
@@ -239,7 +242,7 @@ int vault_replace_locked(struct vault *v, struct bucket *b, struct object *o, co
         return err;
 }
 
-int vault_stage(struct vault *v, const struct object *o, char tmp[DATA_TMP_MAX])
+int object_store_stage(struct object_store *v, const struct object *o, char tmp[DATA_TMP_MAX])
 {
         CLEANUP(buf_release) struct buf text = BUF_INIT;
         int err = data_is_null(v->data) ? 0 : record_write(o, NULL, &text);
@@ -247,31 +250,32 @@ int vault_stage(struct vault *v, const struct object *o, char tmp[DATA_TMP_MAX])
         return err ? err : data_stage(v->data, &text, tmp);
 }
 
-int vault_store(struct vault *v, const char *bucket, struct object *o,
-                const struct vault_cond *cond)
+int object_store_store(struct object_store *v, const char *bucket, struct object *o,
+                       const struct object_store_cond *cond)
 {
         CLEANUP(object_unrefp) struct object *old = NULL;
         char tmp[DATA_TMP_MAX];
-        int err = vault_stage(v, o, tmp);
+        int err = object_store_stage(v, o, tmp);
 
         if (err)
                 return err;
         pthread_mutex_lock(&v->mtx);
-        struct bucket *b = vault_bucket_locked(v, bucket);
-        err = b ? vault_replace_locked(v, b, o, tmp, cond, &old) : -ENXIO;
+        struct bucket *b = object_store_bucket_locked(v, bucket);
+        err = b ? object_store_replace_locked(v, b, o, tmp, cond, &old) : -ENXIO;
         pthread_mutex_unlock(&v->mtx);
         if (err)
                 data_discard(v->data, tmp);
         return err;
 }
 
-int vault_put(struct vault *v, const char *bucket, struct object *o, const struct vault_cond *cond)
+int object_store_put(struct object_store *v, const char *bucket, struct object *o,
+                     const struct object_store_cond *cond)
 {
-        vault_stamp(v, o, 0);
-        return vault_store(v, bucket, o, cond);
+        object_store_stamp(v, o, 0);
+        return object_store_store(v, bucket, o, cond);
 }
 
-struct object *vault_take_locked(struct vault *v, struct bucket *b, const char *key)
+struct object *object_store_take_locked(struct object_store *v, struct bucket *b, const char *key)
 {
         char path[DATA_PATH_MAX];
         struct object *old = index_remove(&b->index, key);
@@ -284,16 +288,16 @@ struct object *vault_take_locked(struct vault *v, struct bucket *b, const char *
         return old;
 }
 
-int vault_delete(struct vault *v, const char *bucket, const char *key,
-                 const struct vault_cond *cond)
+int object_store_delete(struct object_store *v, const char *bucket, const char *key,
+                        const struct object_store_cond *cond)
 {
         CLEANUP(object_unrefp) struct object *old = NULL;
 
         pthread_mutex_lock(&v->mtx);
-        struct bucket *b = vault_bucket_locked(v, bucket);
-        int err = b ? vault_check(index_find(&b->index, key), cond) : -ENXIO;
+        struct bucket *b = object_store_bucket_locked(v, bucket);
+        int err = b ? object_store_check(index_find(&b->index, key), cond) : -ENXIO;
         if (!err) {
-                old = vault_take_locked(v, b, key);
+                old = object_store_take_locked(v, b, key);
                 err = old ? 0 : -ENOENT;
         }
         pthread_mutex_unlock(&v->mtx);

@@ -22,20 +22,20 @@ static int record_path(const struct bucket *b, const char *name, char path[DATA_
         return 0;
 }
 
-bool vault_has_folders(const struct vault *v)
+bool object_store_has_folders(const struct object_store *v)
 {
         return v->folders;
 }
 
 /* Adds `o` and its record; the reference stays the caller's. */
-static int insert_locked(struct vault *v, struct bucket *b, struct object *o)
+static int insert_locked(struct object_store *v, struct bucket *b, struct object *o)
 {
         CLEANUP(object_unrefp) struct object *old = NULL;
         char path[DATA_PATH_MAX], tmp[DATA_TMP_MAX];
         int err = record_path(b, o->key, path);
 
         if (!err)
-                err = vault_stage(v, o, tmp);
+                err = object_store_stage(v, o, tmp);
         if (err)
                 return err;
         err = data_publish(v->data, tmp, path);
@@ -49,18 +49,18 @@ static int insert_locked(struct vault *v, struct bucket *b, struct object *o)
         return err;
 }
 
-static int make_locked(struct vault *v, struct bucket *b, const char *name)
+static int make_locked(struct object_store *v, struct bucket *b, const char *name)
 {
         CLEANUP(object_unrefp) struct object *o = object_new(name);
 
         if (!o)
                 return -ENOMEM;
-        vault_stamp(v, o, 0);
+        object_store_stamp(v, o, 0);
         o->is_folder = true;
         return insert_locked(v, b, o);
 }
 
-int folder_make_parents_locked(struct vault *v, struct bucket *b, const char *key)
+int folder_make_parents_locked(struct object_store *v, struct bucket *b, const char *key)
 {
         if (!v->folders)
                 return 0;
@@ -77,7 +77,7 @@ int folder_make_parents_locked(struct vault *v, struct bucket *b, const char *ke
         return err;
 }
 
-int vault_use_folders(struct vault *v)
+int object_store_use_folders(struct object_store *v)
 {
         int err = 0;
 
@@ -110,10 +110,11 @@ static int need_parent_locked(const struct bucket *b, const char *name)
         return !*parent || index_find(&b->folders, parent) ? 0 : -ENOENT;
 }
 
-int vault_folder_create(struct vault *v, const char *bucket, const char *name, bool parents)
+int object_store_folder_create(struct object_store *v, const char *bucket, const char *name,
+                               bool parents)
 {
         pthread_mutex_lock(&v->mtx);
-        struct bucket *b = vault_bucket_locked(v, bucket);
+        struct bucket *b = object_store_bucket_locked(v, bucket);
         int err = !b ? -ENXIO : index_find(&b->folders, name) ? -EEXIST : 0;
         if (!err)
                 err = parents ? folder_make_parents_locked(v, b, name)
@@ -124,10 +125,11 @@ int vault_folder_create(struct vault *v, const char *bucket, const char *name, b
         return err;
 }
 
-int vault_folder_get(struct vault *v, const char *bucket, const char *name, struct object **out)
+int object_store_folder_get(struct object_store *v, const char *bucket, const char *name,
+                            struct object **out)
 {
         pthread_mutex_lock(&v->mtx);
-        struct bucket *b = vault_bucket_locked(v, bucket);
+        struct bucket *b = object_store_bucket_locked(v, bucket);
         struct object *o = b ? index_find(&b->folders, name) : NULL;
         if (o)
                 *out = object_ref(o);
@@ -148,7 +150,7 @@ static struct object *first_below(const struct index *ix, const char *name)
         return o && !strncmp(o->key, name, strlen(name)) ? o : NULL;
 }
 
-static void remove_locked(struct vault *v, struct bucket *b, const char *name)
+static void remove_locked(struct object_store *v, struct bucket *b, const char *name)
 {
         char path[DATA_PATH_MAX];
 
@@ -157,13 +159,13 @@ static void remove_locked(struct vault *v, struct bucket *b, const char *name)
         object_unref(index_remove(&b->folders, name));
 }
 
-int vault_folder_delete(struct vault *v, const char *bucket, const char *name,
-                        const struct vault_cond *cond)
+int object_store_folder_delete(struct object_store *v, const char *bucket, const char *name,
+                               const struct object_store_cond *cond)
 {
         pthread_mutex_lock(&v->mtx);
-        struct bucket *b = vault_bucket_locked(v, bucket);
+        struct bucket *b = object_store_bucket_locked(v, bucket);
         const struct object *o = b ? index_find(&b->folders, name) : NULL;
-        int err = !b ? -ENXIO : !o ? -ENOENT : vault_check(o, cond);
+        int err = !b ? -ENXIO : !o ? -ENOENT : object_store_check(o, cond);
         if (!err && (index_find(&b->index, name) || first_below(&b->index, name) ||
                      first_below(&b->folders, name)))
                 err = -ENOTEMPTY;
@@ -181,24 +183,24 @@ static struct object *renamed(const struct object *o, const char *from, const ch
         return buf_addf(&key, "%s%s", to, o->key + strlen(from)) ? NULL : object_clone(o, key.p);
 }
 
-static int rename_object_locked(struct vault *v, struct bucket *b, const struct object *o,
+static int rename_object_locked(struct object_store *v, struct bucket *b, const struct object *o,
                                 const char *from, const char *to)
 {
         CLEANUP(object_unrefp) struct object *moved = renamed(o, from, to), *old = NULL;
         char tmp[DATA_TMP_MAX];
-        int err = moved ? vault_stage(v, moved, tmp) : -ENOMEM;
+        int err = moved ? object_store_stage(v, moved, tmp) : -ENOMEM;
 
         if (err)
                 return err;
-        err = vault_replace_locked(v, b, moved, tmp, NULL, &old);
+        err = object_store_replace_locked(v, b, moved, tmp, NULL, &old);
         if (err)
                 data_discard(v->data, tmp);
         else
-                object_unref(vault_take_locked(v, b, o->key));
+                object_unref(object_store_take_locked(v, b, o->key));
         return err;
 }
 
-static int rename_folder_locked(struct vault *v, struct bucket *b, const struct object *o,
+static int rename_folder_locked(struct object_store *v, struct bucket *b, const struct object *o,
                                 const char *from, const char *to)
 {
         CLEANUP(object_unrefp) struct object *moved = renamed(o, from, to);
@@ -209,7 +211,8 @@ static int rename_folder_locked(struct vault *v, struct bucket *b, const struct 
         return err;
 }
 
-static int rename_all_locked(struct vault *v, struct bucket *b, const char *from, const char *to)
+static int rename_all_locked(struct object_store *v, struct bucket *b, const char *from,
+                             const char *to)
 {
         struct object *o;
         int err = 0;
@@ -222,10 +225,11 @@ static int rename_all_locked(struct vault *v, struct bucket *b, const char *from
         return err;
 }
 
-int vault_folder_rename(struct vault *v, const char *bucket, const char *from, const char *to)
+int object_store_folder_rename(struct object_store *v, const char *bucket, const char *from,
+                               const char *to)
 {
         pthread_mutex_lock(&v->mtx);
-        struct bucket *b = vault_bucket_locked(v, bucket);
+        struct bucket *b = object_store_bucket_locked(v, bucket);
         int err = !b ? -ENXIO : !index_find(&b->folders, from) ? -ENOENT : 0;
         if (!err && (index_find(&b->folders, to) || first_below(&b->index, to)))
                 err = -EEXIST;

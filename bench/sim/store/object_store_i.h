@@ -31,7 +31,7 @@ struct bucket {
         char name[64];
 };
 
-struct vault {
+struct object_store {
         struct data *data;
         pthread_mutex_t mtx; /* guards all below */
         struct bucket *buckets;
@@ -39,35 +39,36 @@ struct vault {
         uint64_t name_pause_ns; /* the same */
 };
 
-struct bucket *vault_bucket_locked(struct vault *v, const char *name);
+struct bucket *object_store_bucket_locked(struct object_store *v, const char *name);
 /* Adds it in memory. */
-int vault_new_bucket_locked(struct vault *v, const char *name, struct bucket **out);
+int object_store_new_bucket_locked(struct object_store *v, const char *name, struct bucket **out);
 /* Makes o, staged in tmp, the present version; *old is then the caller's to let go of. */
-int vault_replace_locked(struct vault *v, struct bucket *b, struct object *o, const char *tmp,
-                         const struct vault_cond *cond, struct object **old);
+int object_store_replace_locked(struct object_store *v, struct bucket *b, struct object *o,
+                                const char *tmp, const struct object_store_cond *cond,
+                                struct object **old);
 /* Writes o's record aside; nothing in null mode. */
-int vault_stage(struct vault *v, const struct object *o, char tmp[DATA_TMP_MAX]);
+int object_store_stage(struct object_store *v, const struct object *o, char tmp[DATA_TMP_MAX]);
 /* Makes o, as it is, the present version. */
-int vault_store(struct vault *v, const char *bucket, struct object *o,
-                const struct vault_cond *cond);
+int object_store_store(struct object_store *v, const char *bucket, struct object *o,
+                       const struct object_store_cond *cond);
 /* Takes the present version out, with its record; it is then the caller's. NULL: there is none. */
-struct object *vault_take_locked(struct vault *v, struct bucket *b, const char *key);
+struct object *object_store_take_locked(struct object_store *v, struct bucket *b, const char *key);
 
 /* object_store_version.c: keeps `old` (NULL: nothing) where that is asked for, unless its
  * generation is the one that takes its place. Without memory it is let go of. */
-void version_keep_locked(struct vault *v, struct bucket *b, const struct object *old,
+void version_keep_locked(struct object_store *v, struct bucket *b, const struct object *old,
                          int64_t generation);
 /* -EBUSY for a present version (NULL: none) that is too young to be replaced by o. */
-int version_pace(const struct vault *v, const struct object *now, const struct object *o);
+int version_pace(const struct object_store *v, const struct object *now, const struct object *o);
 /* object_store_folder.c: the folders above a key; nothing where the bucket has none. */
-int folder_make_parents_locked(struct vault *v, struct bucket *b, const char *key);
+int folder_make_parents_locked(struct object_store *v, struct bucket *b, const char *key);
 
 int upload_insert_locked(struct bucket *b, struct object *o, struct upload **out);
 int upload_set_part_locked(struct upload *u, unsigned number, struct object *o,
                            struct object **old);
 void upload_free(struct upload *u);
 
-void vault_stamp(struct vault *v, struct object *o, unsigned nparts);
-int vault_load(struct vault *v);
+void object_store_stamp(struct object_store *v, struct object *o, unsigned nparts);
+int object_store_load(struct object_store *v);
 
 #endif

@@ -33,8 +33,8 @@ static const struct index_node *seek_over(const struct index *ix, const char *s,
         return index_seek(ix, bound->p, 0);
 }
 
-static const struct index_node *list_start(const struct index *ix, const struct vault_list *l,
-                                           struct buf *bound)
+static const struct index_node *list_start(const struct index *ix,
+                                           const struct object_store_list *l, struct buf *bound)
 {
         const char *from = l->from ? l->from : "";
 
@@ -58,7 +58,8 @@ static const struct object *first_of(const struct index_node *n, const struct in
 }
 
 /* `folders` (or NULL) come in between as common prefixes. */
-static int list_locked(const struct index *ix, const struct index *folders, struct vault_list *l)
+static int list_locked(const struct index *ix, const struct index *folders,
+                       struct object_store_list *l)
 {
         CLEANUP(buf_release) struct buf bound = BUF_INIT;
         const struct index_node *n = list_start(ix, l, &bound);
@@ -88,21 +89,21 @@ static int list_locked(const struct index *ix, const struct index *folders, stru
         return bound.failed ? -ENOMEM : err;
 }
 
-int vault_list(struct vault *v, const char *bucket, struct vault_list *l)
+int object_store_list(struct object_store *v, const char *bucket, struct object_store_list *l)
 {
         l->more = false;
         pthread_mutex_lock(&v->mtx);
-        struct bucket *b = vault_bucket_locked(v, bucket);
+        struct bucket *b = object_store_bucket_locked(v, bucket);
         int err = b ? list_locked(&b->index, l->folders ? &b->folders : NULL, l) : -ENXIO;
         pthread_mutex_unlock(&v->mtx);
         return err;
 }
 
-int vault_folders(struct vault *v, const char *bucket, struct vault_list *l)
+int object_store_folders(struct object_store *v, const char *bucket, struct object_store_list *l)
 {
         l->more = false;
         pthread_mutex_lock(&v->mtx);
-        struct bucket *b = vault_bucket_locked(v, bucket);
+        struct bucket *b = object_store_bucket_locked(v, bucket);
         int err = b ? list_locked(&b->folders, NULL, l) : -ENXIO;
         pthread_mutex_unlock(&v->mtx);
         return err;

@@ -21,7 +21,7 @@ struct known {
 };
 
 struct load {
-        struct vault *v;
+        struct object_store *v;
         struct bucket *bucket;
         struct upload *upload;
         struct known **table;
@@ -109,9 +109,9 @@ static int load_bucket(void *arg, const char *path, const char *name, struct buf
 
         (void)path;
         (void)text;
-        if (!vault_bucket_name_ok(name))
+        if (!object_store_bucket_name_ok(name))
                 return 0;
-        int err = vault_new_bucket_locked(l->v, name, &l->bucket);
+        int err = object_store_new_bucket_locked(l->v, name, &l->bucket);
         snprintf(index, sizeof index, "%s/index", name);
         if (!err)
                 err = data_walk_dirs(l->v->data, index, load_objects, l);
@@ -145,7 +145,7 @@ static int load_meta(void *arg, const char *path, const char *name, struct buf *
         int err = read_record(l, path, text, &o, bucket);
         if (err || !o->key)
                 return err == -ENOMEM ? err : 0;
-        struct bucket *b = vault_bucket_locked(l->v, bucket);
+        struct bucket *b = object_store_bucket_locked(l->v, bucket);
         const struct object *made = b ? index_find(&b->index, o->key) : NULL;
         if (!b || (made && !strcmp(made->upload, o->upload)))
                 return 0;
@@ -187,7 +187,7 @@ static int sweep_blobs(void *arg, const char *path, const char *name, struct buf
         return data_walk(((struct load *)arg)->v->data, path, false, sweep_blob, arg);
 }
 
-int vault_load(struct vault *v)
+int object_store_load(struct object_store *v)
 {
         CLEANUP(load_release) struct load l = {.v = v};
         char path[DATA_PATH_MAX];

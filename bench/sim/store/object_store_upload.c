@@ -31,7 +31,7 @@ void upload_free(struct upload *u)
 }
 
 /* The link to the upload, or to NULL. */
-static struct upload **find_locked(struct bucket *b, const struct vault_upload *up)
+static struct upload **find_locked(struct bucket *b, const struct object_store_upload *up)
 {
         struct upload **at = &b->uploads;
 
@@ -40,9 +40,10 @@ static struct upload **find_locked(struct bucket *b, const struct vault_upload *
         return at;
 }
 
-static int lookup_locked(struct vault *v, const struct vault_upload *up, struct upload **out)
+static int lookup_locked(struct object_store *v, const struct object_store_upload *up,
+                         struct upload **out)
 {
-        struct bucket *b = vault_bucket_locked(v, up->bucket);
+        struct bucket *b = object_store_bucket_locked(v, up->bucket);
 
         if (!b)
                 return -ENXIO;
@@ -108,14 +109,14 @@ static void upload_path(char path[DATA_PATH_MAX], const char *id, const char *na
         snprintf(path, DATA_PATH_MAX, ".uploads/%s%s%s", id, *name ? "/" : "", name);
 }
 
-int vault_upload_create(struct vault *v, const char *bucket, struct object *o,
-                        char id[UPLOAD_ID_MAX])
+int object_store_upload_create(struct object_store *v, const char *bucket, struct object *o,
+                               char id[UPLOAD_ID_MAX])
 {
         CLEANUP(buf_release) struct buf text = BUF_INIT;
         char path[DATA_PATH_MAX], tmp[DATA_TMP_MAX];
         struct upload *u;
 
-        vault_stamp(v, o, 0);
+        object_store_stamp(v, o, 0);
         o->etag[0] = 0;
         snprintf(id, UPLOAD_ID_MAX, "%016" PRIx64, data_next_id(v->data));
         snprintf(o->upload, sizeof o->upload, "%s", id);
@@ -129,7 +130,7 @@ int vault_upload_create(struct vault *v, const char *bucket, struct object *o,
                 return err;
         upload_path(path, id, "meta");
         pthread_mutex_lock(&v->mtx);
-        struct bucket *b = vault_bucket_locked(v, bucket);
+        struct bucket *b = object_store_bucket_locked(v, bucket);
         err = b ? data_publish(v->data, tmp, path) : -ENXIO;
         if (!err)
                 err = upload_insert_locked(b, o, &u);
@@ -142,7 +143,7 @@ int vault_upload_create(struct vault *v, const char *bucket, struct object *o,
         return err;
 }
 
-int vault_upload_check(struct vault *v, const struct vault_upload *up)
+int object_store_upload_check(struct object_store *v, const struct object_store_upload *up)
 {
         struct upload *u;
 
@@ -152,7 +153,8 @@ int vault_upload_check(struct vault *v, const struct vault_upload *up)
         return err;
 }
 
-int vault_upload_head(struct vault *v, const struct vault_upload *up, struct object **out)
+int object_store_upload_head(struct object_store *v, const struct object_store_upload *up,
+                             struct object **out)
 {
         struct upload *u;
 
@@ -164,15 +166,15 @@ int vault_upload_head(struct vault *v, const struct vault_upload *up, struct obj
         return err;
 }
 
-int vault_upload_put(struct vault *v, const struct vault_upload *up, unsigned number,
-                     struct object *o)
+int object_store_upload_put(struct object_store *v, const struct object_store_upload *up,
+                            unsigned number, struct object *o)
 {
         CLEANUP(object_unrefp) struct object *old = NULL;
         char path[DATA_PATH_MAX], tmp[DATA_TMP_MAX], name[16];
         struct upload *u;
 
-        vault_stamp(v, o, 0);
-        int err = vault_stage(v, o, tmp);
+        object_store_stamp(v, o, 0);
+        int err = object_store_stage(v, o, tmp);
         if (err)
                 return err;
         snprintf(name, sizeof name, "%u", number);
@@ -189,8 +191,8 @@ int vault_upload_put(struct vault *v, const struct vault_upload *up, unsigned nu
         return err;
 }
 
-int vault_upload_part(struct vault *v, const struct vault_upload *up, unsigned number,
-                      struct object **out)
+int object_store_upload_part(struct object_store *v, const struct object_store_upload *up,
+                             unsigned number, struct object **out)
 {
         struct upload *u;
 
@@ -217,7 +219,7 @@ static int inherit(struct object *o, const struct object *from)
         return err;
 }
 
-static void unlink_upload_locked(struct bucket *b, const struct vault_upload *up,
+static void unlink_upload_locked(struct bucket *b, const struct object_store_upload *up,
                                  struct upload **gone)
 {
         struct upload **at = find_locked(b, up);
@@ -227,30 +229,31 @@ static void unlink_upload_locked(struct bucket *b, const struct vault_upload *up
                 *at = (*at)->next;
 }
 
-int vault_upload_complete(struct vault *v, const struct vault_upload *up, struct object *o,
-                          unsigned nparts, bool dated_begin, const struct vault_cond *cond)
+int object_store_upload_complete(struct object_store *v, const struct object_store_upload *up,
+                                 struct object *o, unsigned nparts, bool dated_begin,
+                                 const struct object_store_cond *cond)
 {
         CLEANUP(object_unrefp) struct object *old = NULL, *head = NULL;
         char path[DATA_PATH_MAX], tmp[DATA_TMP_MAX];
         struct upload *u = NULL;
 
-        int err = vault_upload_head(v, up, &head);
+        int err = object_store_upload_head(v, up, &head);
         if (!err)
                 err = inherit(o, head);
         if (err)
                 return err;
-        vault_stamp(v, o, nparts);
+        object_store_stamp(v, o, nparts);
         if (dated_begin)
                 o->mtime_ns = o->created_ns = head->mtime_ns;
-        err = vault_stage(v, o, tmp);
+        err = object_store_stage(v, o, tmp);
         if (err)
                 return err;
         u = NULL;
         pthread_mutex_lock(&v->mtx);
-        struct bucket *b = vault_bucket_locked(v, up->bucket);
+        struct bucket *b = object_store_bucket_locked(v, up->bucket);
         err = !b ? -ENXIO : !*find_locked(b, up) ? -ENOENT : 0;
         if (!err)
-                err = vault_replace_locked(v, b, o, tmp, cond, &old);
+                err = object_store_replace_locked(v, b, o, tmp, cond, &old);
         if (!err)
                 unlink_upload_locked(b, up, &u);
         pthread_mutex_unlock(&v->mtx);
@@ -264,13 +267,13 @@ int vault_upload_complete(struct vault *v, const struct vault_upload *up, struct
         return 0;
 }
 
-int vault_upload_abort(struct vault *v, const struct vault_upload *up)
+int object_store_upload_abort(struct object_store *v, const struct object_store_upload *up)
 {
         char path[DATA_PATH_MAX];
         struct upload *u = NULL;
 
         pthread_mutex_lock(&v->mtx);
-        struct bucket *b = vault_bucket_locked(v, up->bucket);
+        struct bucket *b = object_store_bucket_locked(v, up->bucket);
         if (b)
                 unlink_upload_locked(b, up, &u);
         pthread_mutex_unlock(&v->mtx);
@@ -282,8 +285,8 @@ int vault_upload_abort(struct vault *v, const struct vault_upload *up)
         return 0;
 }
 
-int vault_upload_parts(struct vault *v, const struct vault_upload *up, unsigned after,
-                       vault_part_fn *fn, void *arg)
+int object_store_upload_parts(struct object_store *v, const struct object_store_upload *up,
+                              unsigned after, object_store_part_fn *fn, void *arg)
 {
         struct upload *u;
 
@@ -296,11 +299,12 @@ int vault_upload_parts(struct vault *v, const struct vault_upload *up, unsigned 
         return err;
 }
 
-int vault_uploads(struct vault *v, const char *bucket, const char *prefix, const char *after_key,
-                  const char *after_id, vault_upload_fn *fn, void *arg)
+int object_store_uploads(struct object_store *v, const char *bucket, const char *prefix,
+                         const char *after_key, const char *after_id, object_store_upload_fn *fn,
+                         void *arg)
 {
         pthread_mutex_lock(&v->mtx);
-        struct bucket *b = vault_bucket_locked(v, bucket);
+        struct bucket *b = object_store_bucket_locked(v, bucket);
         int err = b ? 0 : -ENXIO;
         for (struct upload *u = b ? b->uploads : NULL; u && !err; u = u->next) {
                 if (strncmp(u->o->key, prefix, strlen(prefix)))
@@ -308,7 +312,7 @@ int vault_uploads(struct vault *v, const char *bucket, const char *prefix, const
                 int c = strcmp(u->o->key, after_key);
                 if (c < 0 || (c == 0 && (!*after_id || strcmp(u->o->upload, after_id) <= 0)))
                         continue;
-                struct vault_upload up = {bucket, u->o->key, u->o->upload};
+                struct object_store_upload up = {bucket, u->o->key, u->o->upload};
                 err = fn(arg, &up, u->o->mtime_ns);
         }
         pthread_mutex_unlock(&v->mtx);

@@ -16,28 +16,28 @@ static int old_key(struct buf *out, const char *key, int64_t generation)
         return buf_addf(out, "%s#%" PRId64, key, generation);
 }
 
-void vault_pace_names(struct vault *v, uint64_t pause_ns)
+void object_store_pace_names(struct object_store *v, uint64_t pause_ns)
 {
         v->name_pause_ns = pause_ns;
 }
 
-int version_pace(const struct vault *v, const struct object *now, const struct object *o)
+int version_pace(const struct object_store *v, const struct object *now, const struct object *o)
 {
         int64_t age = now ? o->mtime_ns - now->mtime_ns : INT64_MAX;
         return age >= 0 && (uint64_t)age < v->name_pause_ns ? -EBUSY : 0;
 }
 
-void vault_keep_versions(struct vault *v)
+void object_store_keep_versions(struct object_store *v)
 {
         v->versions = true;
 }
 
-bool vault_keeps_versions(const struct vault *v)
+bool object_store_keeps_versions(const struct object_store *v)
 {
         return v->versions;
 }
 
-void version_keep_locked(struct vault *v, struct bucket *b, const struct object *old,
+void version_keep_locked(struct object_store *v, struct bucket *b, const struct object *old,
                          int64_t generation)
 {
         CLEANUP(buf_release) struct buf key = BUF_INIT;
@@ -51,15 +51,15 @@ void version_keep_locked(struct vault *v, struct bucket *b, const struct object 
                 kept = NULL;
 }
 
-int vault_get_version(struct vault *v, const char *bucket, const char *key, int64_t generation,
-                      struct object **out)
+int object_store_get_version(struct object_store *v, const char *bucket, const char *key,
+                             int64_t generation, struct object **out)
 {
         CLEANUP(buf_release) struct buf name = BUF_INIT;
 
         if (old_key(&name, key, generation))
                 return -ENOMEM;
         pthread_mutex_lock(&v->mtx);
-        struct bucket *b = vault_bucket_locked(v, bucket);
+        struct bucket *b = object_store_bucket_locked(v, bucket);
         struct object *o = b ? index_find(&b->index, key) : NULL;
         if (b && (!o || o->generation != generation))
                 o = index_find(&b->old, name.p);
@@ -71,19 +71,19 @@ int vault_get_version(struct vault *v, const char *bucket, const char *key, int6
         return o ? 0 : -ENOENT;
 }
 
-int vault_update(struct vault *v, const char *bucket, struct object *o,
-                 const struct vault_cond *cond)
+int object_store_update(struct object_store *v, const char *bucket, struct object *o,
+                        const struct object_store_cond *cond)
 {
         struct timespec now;
 
         clock_gettime(CLOCK_REALTIME, &now);
         o->mtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
         o->metageneration++;
-        return vault_store(v, bucket, o, cond);
+        return object_store_store(v, bucket, o, cond);
 }
 
-static int move_locked(struct vault *v, struct bucket *b, const struct object *from,
-                       struct object *o, const char *tmp, const struct vault_move *m,
+static int move_locked(struct object_store *v, struct bucket *b, const struct object *from,
+                       struct object *o, const char *tmp, const struct object_store_move *m,
                        struct object **old)
 {
         const struct object *now = b ? index_find(&b->index, from->key) : NULL;
@@ -92,32 +92,33 @@ static int move_locked(struct vault *v, struct bucket *b, const struct object *f
                 return -ENXIO;
         if (now != from)
                 return now ? -ESTALE : -ENOENT;
-        int err = vault_replace_locked(v, b, o, tmp, m->to_cond, old);
+        int err = object_store_replace_locked(v, b, o, tmp, m->to_cond, old);
         if (!err && strcmp(from->key, o->key))
-                object_unref(vault_take_locked(v, b, from->key));
+                object_unref(object_store_take_locked(v, b, from->key));
         return err;
 }
 
-int vault_move(struct vault *v, const char *bucket, const struct vault_move *m, struct object **out)
+int object_store_move(struct object_store *v, const char *bucket, const struct object_store_move *m,
+                      struct object **out)
 {
         CLEANUP(object_unrefp) struct object *source = NULL, *o = NULL, *old = NULL;
         char tmp[DATA_TMP_MAX];
 
-        int err = vault_get(v, bucket, m->from, &source);
+        int err = object_store_get(v, bucket, m->from, &source);
         if (!err)
-                err = vault_check(source, m->from_cond);
+                err = object_store_check(source, m->from_cond);
         if (err)
                 return err;
         o = object_clone(source, m->to);
         if (!o)
                 return -ENOMEM;
         if (!m->keep)
-                vault_stamp(v, o, 0);
-        err = vault_stage(v, o, tmp);
+                object_store_stamp(v, o, 0);
+        err = object_store_stage(v, o, tmp);
         if (err)
                 return err;
         pthread_mutex_lock(&v->mtx);
-        err = move_locked(v, vault_bucket_locked(v, bucket), source, o, tmp, m, &old);
+        err = move_locked(v, object_store_bucket_locked(v, bucket), source, o, tmp, m, &old);
         pthread_mutex_unlock(&v->mtx);
         if (err)
                 data_discard(v->data, tmp);

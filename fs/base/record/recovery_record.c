@@ -16,7 +16,7 @@
 
 enum { PARTS_MAX = 10000 };
 
-void kept_release(struct kept *k)
+void recovery_record_release(struct recovery_record *k)
 {
         for (size_t i = 0; i < k->nparts; i++)
                 free(k->parts[i].etag);
@@ -28,19 +28,19 @@ void kept_release(struct kept *k)
         memset(k, 0, sizeof *k);
 }
 
-void kept_id(char id[KEPT_ID_MAX])
+void recovery_record_id(char id[RECOVERY_ID_MAX])
 {
         uint64_t r = 0;
         while (getrandom(&r, sizeof r, 0) != sizeof r)
                 ;
-        snprintf(id, KEPT_ID_MAX, "%016" PRIx64, r);
+        snprintf(id, RECOVERY_ID_MAX, "%016" PRIx64, r);
 }
 
-int kept_add_part(struct kept *k, const struct kept_part *part)
+int recovery_record_add_part(struct recovery_record *k, const struct recovery_part *part)
 {
         if (!(k->nparts & (k->nparts - 1))) { /* room for a power of two */
                 size_t room = k->nparts ? 2 * k->nparts : 1;
-                struct kept_part *v = realloc(k->parts, room * sizeof *v);
+                struct recovery_part *v = realloc(k->parts, room * sizeof *v);
                 if (!v)
                         return -ENOMEM;
                 k->parts = v;
@@ -53,11 +53,11 @@ int kept_add_part(struct kept *k, const struct kept_part *part)
         return 0;
 }
 
-static void add_parts(struct json *to, const struct kept *k)
+static void add_parts(struct json *to, const struct recovery_record *k)
 {
         char crc[16];
         for (size_t i = 0; i < k->nparts; i++) {
-                const struct kept_part *p = &k->parts[i];
+                const struct recovery_part *p = &k->parts[i];
                 struct json *o = json_add_object(to, NULL);
                 json_add_number(o, "number", p->partno);
                 json_add_number(o, "size", (double)p->size);
@@ -69,7 +69,7 @@ static void add_parts(struct json *to, const struct kept *k)
         }
 }
 
-char *kept_print(const struct kept *k)
+char *recovery_record_print(const struct recovery_record *k)
 {
         CLEANUP(json_freep) struct json *j = json_new_object();
 
@@ -106,14 +106,14 @@ static bool is_crc(const char *text)
         return strlen(text) == 8 && strspn(text, "0123456789abcdef") == 8;
 }
 
-static int parse_parts(const struct json *list, struct kept *k)
+static int parse_parts(const struct json *list, struct recovery_record *k)
 {
         if ((list && !json_is_array(list)) || json_count(list) > PARTS_MAX)
                 return -EINVAL;
         for (const struct json *o = json_first(list); o; o = json_next(o)) {
                 const char *etag = json_string(json_get(o, "etag"), NULL);
                 const char *crc = json_string(json_get(o, "crc32c"), NULL);
-                struct kept_part p = {.has_crc = crc != NULL};
+                struct recovery_part p = {.has_crc = crc != NULL};
                 uint64_t no;
 
                 if (!etag || !*etag || !whole(o, "number", 1, PARTS_MAX, &no) ||
@@ -122,16 +122,16 @@ static int parse_parts(const struct json *list, struct kept *k)
                 p.partno = (unsigned)no;
                 p.etag = (char *)etag; /* copied */
                 p.crc32c = crc ? (uint32_t)strtoul(crc, NULL, 16) : 0;
-                if (kept_add_part(k, &p))
+                if (recovery_record_add_part(k, &p))
                         return -ENOMEM;
         }
         return 0;
 }
 
-int kept_parse(const char *name, const char *text, size_t n, struct kept *out, char *why,
-               size_t nwhy)
+int recovery_record_parse(const char *name, const char *text, size_t n, struct recovery_record *out,
+                          char *why, size_t nwhy)
 {
-        CLEANUP(kept_release) struct kept k = {.key = NULL};
+        CLEANUP(recovery_record_release) struct recovery_record k = {.key = NULL};
         CLEANUP(json_freep) struct json *j = NULL;
         uint64_t time = 0;
 

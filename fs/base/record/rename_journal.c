@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-void intent_release(struct intent *i)
+void rename_journal_release(struct rename_journal *i)
 {
         free(i->from);
         free(i->to);
@@ -20,7 +20,7 @@ void intent_release(struct intent *i)
         memset(i, 0, sizeof *i);
 }
 
-char *intent_print(const struct intent *i)
+char *rename_journal_print(const struct rename_journal *i)
 {
         CLEANUP(json_freep) struct json *j = json_new_object();
 
@@ -40,7 +40,7 @@ static bool is_directory(const char *s)
         return n > 1 && s[0] != '/' && s[n - 1] == '/';
 }
 
-static int fill(const struct json *j, struct intent *i)
+static int fill(const struct json *j, struct rename_journal *i)
 {
         const char *from = json_string(json_get(j, "from"), "");
         const char *to = json_string(json_get(j, "to"), "");
@@ -60,10 +60,10 @@ static int fill(const struct json *j, struct intent *i)
         return i->from && i->to && (!host || i->host) ? 0 : -ENOMEM;
 }
 
-int intent_parse(const char *name, const char *text, size_t n, struct intent *out, char *why,
-                 size_t nwhy)
+int rename_journal_parse(const char *name, const char *text, size_t n, struct rename_journal *out,
+                         char *why, size_t nwhy)
 {
-        CLEANUP(intent_release) struct intent i = {.from = NULL};
+        CLEANUP(rename_journal_release) struct rename_journal i = {.from = NULL};
         CLEANUP(json_freep) struct json *j = NULL;
 
         int err = json_parse(name, text, n, &j, why, nwhy);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rename_journal.h: the record of a directory that is being renamed, so that what a crash
- * interrupts can be finished. One JSON object at the store, INTENT_PREFIX ID, there for as long as
- * the rename. Pure.
+ * interrupts can be finished. One JSON object at the store, RENAME_JOURNAL_PREFIX ID, there for as
+ * long as the rename. Pure.
  */
 #ifndef CKPTFS_BASE_RENAME_JOURNAL_H
 #define CKPTFS_BASE_RENAME_JOURNAL_H
@@ -10,24 +10,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INTENT_PREFIX ".ckptfs/intent/"
+#define RENAME_JOURNAL_PREFIX ".ckptfs/intent/"
 
-enum { INTENT_TEXT_MAX = 16 << 10 };
+enum { RENAME_JOURNAL_TEXT_MAX = 16 << 10 };
 
 /* Strings are malloc'ed. */
-struct intent {
+struct rename_journal {
         char *from, *to; /* directories, with a '/' at their end */
         bool copied;     /* all is at `to`: what is left to do is to delete `from` */
         char *host;      /* that renames; NULL: unknown */
         int64_t time_ns;
 };
-void intent_release(struct intent *i);
+void rename_journal_release(struct rename_journal *i);
 
 /* As text, malloc'ed; NULL: no memory. */
-char *intent_print(const struct intent *i);
+char *rename_journal_print(const struct rename_journal *i);
 
 /* Reads it; `name` stands for it in `why`. 0, -ENOMEM or -EINVAL with one line in `why`. */
-int intent_parse(const char *name, const char *text, size_t n, struct intent *out, char *why,
-                 size_t nwhy);
+int rename_journal_parse(const char *name, const char *text, size_t n, struct rename_journal *out,
+                         char *why, size_t nwhy);
 
 #endif

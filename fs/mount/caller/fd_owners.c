@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-enum { KNOWN_MAX = PROCFDS_PIDS, TIDS_MAX = 16 };
+enum { KNOWN_MAX = PROC_FDS_PIDS, TIDS_MAX = 16 };
 
 struct known {
         pid_t pid;
@@ -24,7 +24,7 @@ struct known {
         bool holds;    /* opened or wrote, and has not closed its last descriptor at all */
 };
 
-struct holders {
+struct fd_owners {
         pthread_mutex_t mtx;
         atomic_int last;        /* thread that wrote last, or 0 */
         unsigned opens, opened; /* those that are not over, and all */
@@ -39,7 +39,7 @@ struct holders {
         } tids[TIDS_MAX]; /* of writing threads */
 };
 
-static struct known *find_locked(struct holders *h, pid_t pid)
+static struct known *find_locked(struct fd_owners *h, pid_t pid)
 {
         for (size_t i = 0; i < h->n; i++)
                 if (h->v[i].pid == pid)
@@ -48,7 +48,7 @@ static struct known *find_locked(struct holders *h, pid_t pid)
 }
 
 /* A place for one more: that of one who only holds the file, when there are too many. */
-static struct known *place_locked(struct holders *h)
+static struct known *place_locked(struct fd_owners *h)
 {
         if (h->n == h->max && h->max < KNOWN_MAX) {
                 size_t more = h->max ? 2 * h->max : 8;
@@ -66,7 +66,7 @@ static struct known *place_locked(struct holders *h)
         return NULL;
 }
 
-static struct known *know_locked(struct holders *h, pid_t pid)
+static struct known *know_locked(struct fd_owners *h, pid_t pid)
 {
         struct known *k = find_locked(h, pid);
 
@@ -75,9 +75,9 @@ static struct known *know_locked(struct holders *h, pid_t pid)
         return k;
 }
 
-struct holders *holders_open(struct holders **slot, pid_t pid)
+struct fd_owners *fd_owners_open(struct fd_owners **slot, pid_t pid)
 {
-        struct holders *h = *slot;
+        struct fd_owners *h = *slot;
         if (!h) {
                 h = calloc(1, sizeof *h);
                 if (!h)
@@ -96,9 +96,9 @@ struct holders *holders_open(struct holders **slot, pid_t pid)
         return h;
 }
 
-void holders_release(struct holders **slot)
+void fd_owners_release(struct fd_owners **slot)
 {
-        struct holders *h = *slot;
+        struct fd_owners *h = *slot;
         pthread_mutex_lock(&h->mtx);
         bool over = !--h->opens;
         pthread_mutex_unlock(&h->mtx);
@@ -110,7 +110,7 @@ void holders_release(struct holders **slot)
         free(h);
 }
 
-static pid_t process_locked(struct holders *h, pid_t tid)
+static pid_t process_locked(struct fd_owners *h, pid_t tid)
 {
         for (size_t i = 0; i < h->ntids && i < TIDS_MAX; i++)
                 if (h->tids[i].tid == tid)
@@ -120,7 +120,7 @@ static pid_t process_locked(struct holders *h, pid_t tid)
         return h->tids[at].pid = process_of(tid);
 }
 
-void holders_wrote(struct holders *h, pid_t tid)
+void fd_owners_wrote(struct fd_owners *h, pid_t tid)
 {
         if (atomic_load_explicit(&h->last, memory_order_relaxed) == tid)
                 return;
@@ -132,12 +132,12 @@ void holders_wrote(struct holders *h, pid_t tid)
         pthread_mutex_unlock(&h->mtx);
 }
 
-static void forget_last_locked(struct holders *h)
+static void forget_last_locked(struct fd_owners *h)
 {
         atomic_store_explicit(&h->last, 0, memory_order_relaxed);
 }
 
-void holders_published(struct holders *h)
+void fd_owners_published(struct fd_owners *h)
 {
         pthread_mutex_lock(&h->mtx);
         for (size_t i = 0; i < h->n; i++)
@@ -147,7 +147,7 @@ void holders_published(struct holders *h)
         pthread_mutex_unlock(&h->mtx);
 }
 
-bool holders_killed(struct holders *h)
+bool fd_owners_killed(struct fd_owners *h)
 {
         pthread_mutex_lock(&h->mtx);
         bool is = h->killed;
@@ -155,7 +155,7 @@ bool holders_killed(struct holders *h)
         return is;
 }
 
-bool holders_closed(struct holders *h)
+bool fd_owners_closed(struct fd_owners *h)
 {
         pthread_mutex_lock(&h->mtx);
         bool closed = h->left && !h->killed;
@@ -168,9 +168,9 @@ bool holders_closed(struct holders *h)
 /* --- a look
  * ---------------------------------------------------------------------------------------- */
 
-void holders_look_begin(struct holders_look *l, struct holders *h, pid_t tid, ino_t ino)
+void fd_owners_look_begin(struct fd_owners_look *l, struct fd_owners *h, pid_t tid, ino_t ino)
 {
-        *l = (struct holders_look){.tid = tid, .ino = ino};
+        *l = (struct fd_owners_look){.tid = tid, .ino = ino};
         pthread_mutex_lock(&h->mtx);
         l->opens = h->opens;
         l->opened = h->opened;
@@ -186,7 +186,7 @@ static bool is_gone(pid_t pid)
         return pid > 0 && kill(pid, 0) && errno == ESRCH;
 }
 
-static void list_found(struct holders_look *l, const struct procfds *fds)
+static void list_found(struct fd_owners_look *l, const struct proc_fds *fds)
 {
         l->found = calloc(fds->n + 1, sizeof *l->found);
         for (size_t i = 0; l->found && i < fds->n; i++)
@@ -194,7 +194,7 @@ static void list_found(struct holders_look *l, const struct procfds *fds)
                         l->found[l->nfound++] = fds->v[i].pid;
 }
 
-static void list_gone(struct holders_look *l, pid_t pid)
+static void list_gone(struct fd_owners_look *l, pid_t pid)
 {
         l->gone = calloc(l->n + 1, sizeof *l->gone);
         for (size_t i = 0; l->gone && i < l->n; i++)
@@ -202,9 +202,9 @@ static void list_gone(struct holders_look *l, pid_t pid)
                         l->gone[l->ngone++] = l->known[i];
 }
 
-void holders_look_see(struct holders_look *l, struct procview *view)
+void fd_owners_look_see(struct fd_owners_look *l, struct proc_view *view)
 {
-        struct procfds fds;
+        struct proc_fds fds;
         int newest = newest_process();
         bool forked = newest < 0 || newest != l->last_pid;
         pid_t pid = process_of(l->tid);
@@ -213,15 +213,15 @@ void holders_look_see(struct holders_look *l, struct procview *view)
         atomic_store(&l->pid, pid);
         fds.ino = l->ino;
         fds.n = fds.npids = 0;
-        procfds_add(&fds, view, pid, forked);
+        proc_fds_add(&fds, view, pid, forked);
         for (size_t i = 0; i < l->n; i++)
-                procfds_add(&fds, view, l->known[i], forked);
+                proc_fds_add(&fds, view, l->known[i], forked);
         list_found(l, &fds);
         list_gone(l, pid);
-        l->held = procfds_hold(&fds, l->opens, pid);
+        l->held = proc_fds_hold(&fds, l->opens, pid);
 }
 
-static void note_seen_locked(struct holders *h, const struct holders_look *l)
+static void note_seen_locked(struct fd_owners *h, const struct fd_owners_look *l)
 {
         for (size_t i = 0; i < l->ngone; i++) {
                 struct known *k = find_locked(h, l->gone[i]);
@@ -232,7 +232,7 @@ static void note_seen_locked(struct holders *h, const struct holders_look *l)
                 know_locked(h, l->found[i]);
 }
 
-static void note_kill_locked(struct holders *h)
+static void note_kill_locked(struct fd_owners *h)
 {
         h->killed = true;
         forget_last_locked(h);
@@ -240,7 +240,7 @@ static void note_kill_locked(struct holders *h)
                 h->v[i].heir = false;
 }
 
-static bool is_found(const struct holders_look *l, pid_t pid)
+static bool is_found(const struct fd_owners_look *l, pid_t pid)
 {
         for (size_t i = 0; i < l->nfound; i++)
                 if (l->found[i] == pid)
@@ -250,7 +250,7 @@ static bool is_found(const struct holders_look *l, pid_t pid)
 
 /* Whether a writer is still to close, though it was not seen with the file. One that was seen lives
  * and has another open, which it may keep for as long as it likes. */
-static bool is_unclosed_locked(const struct holders *h, const struct holders_look *l)
+static bool is_unclosed_locked(const struct fd_owners *h, const struct fd_owners_look *l)
 {
         for (size_t i = 0; i < h->n; i++)
                 if (h->v[i].unclosed && !is_found(l, h->v[i].pid))
@@ -259,7 +259,7 @@ static bool is_unclosed_locked(const struct holders *h, const struct holders_loo
 }
 
 /* The kill of one that has nothing to do with what was written is a close like any other. */
-static enum closing decide_locked(struct holders *h, const struct holders_look *l, pid_t pid,
+static enum closing decide_locked(struct fd_owners *h, const struct fd_owners_look *l, pid_t pid,
                                   bool whole)
 {
         bool kill = atomic_load(&l->killed);
@@ -284,7 +284,7 @@ static enum closing decide_locked(struct holders *h, const struct holders_look *
         return whole && !writer && is_unclosed_locked(h, l) ? CLOSE_LEAVES : CLOSE_LAST;
 }
 
-enum closing holders_look_end(struct holders_look *l, struct holders *h, bool whole)
+enum closing fd_owners_look_end(struct fd_owners_look *l, struct fd_owners *h, bool whole)
 {
         pid_t pid = atomic_load(&l->pid);
 
@@ -302,7 +302,7 @@ enum closing holders_look_end(struct holders_look *l, struct holders *h, bool wh
         return is;
 }
 
-void holders_look_release(struct holders_look *l)
+void fd_owners_look_release(struct fd_owners_look *l)
 {
         free(l->known);
         free(l->gone);

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-struct holders;
-struct procview;
+struct fd_owners;
+struct proc_view;
 
 enum closing {
         CLOSE_LAST,      /* nobody goes on writing: publish */
@@ -27,17 +27,17 @@ enum closing {
 
 /* One more open for writing by the process `pid`, of the file of *slot: made with the first. NULL:
  * no memory. The caller guards *slot. */
-struct holders *holders_open(struct holders **slot, pid_t pid);
+struct fd_owners *fd_owners_open(struct fd_owners **slot, pid_t pid);
 /* That open is over; the last one frees. */
-void holders_release(struct holders **slot);
+void fd_owners_release(struct fd_owners **slot);
 
 /* Thread `tid` writes. Cheap when it wrote last. */
-void holders_wrote(struct holders *h, pid_t tid);
+void fd_owners_wrote(struct fd_owners *h, pid_t tid);
 /* All that was written is published: who wrote it has no unfinished work any more. */
-void holders_published(struct holders *h);
+void fd_owners_published(struct fd_owners *h);
 
 /* A look at who has the file, in three steps: what is known, what /proc tells, what follows. */
-struct holders_look {
+struct fd_owners_look {
         pid_t tid;
         ino_t ino;
         unsigned opens;  /* that are not over, */
@@ -54,18 +54,19 @@ struct holders_look {
 };
 
 /* Begins a look, for the close of a descriptor by thread `tid`; `ino` is the file's number. */
-void holders_look_begin(struct holders_look *l, struct holders *h, pid_t tid, ino_t ino);
+void fd_owners_look_begin(struct fd_owners_look *l, struct fd_owners *h, pid_t tid, ino_t ino);
 /* Reads /proc, which asks no file system, but may wait for another process's exec: without any
  * lock, and touches nothing but `l`. `view`, of the mount's device, was begun after the close. */
-void holders_look_see(struct holders_look *l, struct procview *view);
-/* What the close is. Not `whole`: holders_look_see() has not come to its end, and may run still. */
-enum closing holders_look_end(struct holders_look *l, struct holders *h, bool whole);
-void holders_look_release(struct holders_look *l);
+void fd_owners_look_see(struct fd_owners_look *l, struct proc_view *view);
+/* What the close is. Not `whole`: fd_owners_look_see() has not come to its end, and may run still.
+ */
+enum closing fd_owners_look_end(struct fd_owners_look *l, struct fd_owners *h, bool whole);
+void fd_owners_look_release(struct fd_owners_look *l);
 
 /* Whether a writer died by a signal, and nobody with a right to has closed the file since. */
-bool holders_killed(struct holders *h);
+bool fd_owners_killed(struct fd_owners *h);
 /* Whether all who opened or wrote the file have closed it, and were told that it is well: who still
  * holds it only inherited it. */
-bool holders_closed(struct holders *h);
+bool fd_owners_closed(struct fd_owners *h);
 
 #endif

@@ -58,12 +58,12 @@ int newest_process(void)
 /* --- a view
  * ------------------------------------------------------------------------------------------- */
 
-void procview_release(struct procview *view)
+void proc_view_release(struct proc_view *view)
 {
         free(view->fds);
         free(view->kin);
         free(view->mounts);
-        *view = (struct procview){.dev = view->dev};
+        *view = (struct proc_view){.dev = view->dev};
 }
 
 /* Room for one more of `size` bytes behind the `n` of *v, or false: it stays unseen. */
@@ -80,14 +80,14 @@ static bool has_room(void *v, size_t n, size_t *max, size_t size)
         return true;
 }
 
-static struct procview_pid *view_pid(struct procview *view, pid_t pid)
+static struct proc_view_pid *view_pid(struct proc_view *view, pid_t pid)
 {
         for (size_t i = 0; i < view->npids; i++)
                 if (view->pids[i].pid == pid)
                         return &view->pids[i];
-        if (view->npids == PROCFDS_PIDS)
-                procview_release(view);
-        view->pids[view->npids] = (struct procview_pid){.pid = pid};
+        if (view->npids == PROC_FDS_PIDS)
+                proc_view_release(view);
+        view->pids[view->npids] = (struct proc_view_pid){.pid = pid};
         return &view->pids[view->npids++];
 }
 
@@ -111,7 +111,7 @@ static bool read_mount(pid_t pid, unsigned long id, dev_t dev)
 }
 
 /* The same, once for each mount: their numbers are the machine's. */
-static bool mount_matches(struct procview *view, pid_t pid, unsigned long id)
+static bool mount_matches(struct proc_view *view, pid_t pid, unsigned long id)
 {
         if (!view->dev)
                 return true;
@@ -121,12 +121,12 @@ static bool mount_matches(struct procview *view, pid_t pid, unsigned long id)
         bool matches = read_mount(pid, id, view->dev);
         if (has_room(&view->mounts, view->nmounts, &view->maxmounts, sizeof *view->mounts))
                 view->mounts[view->nmounts++] =
-                        (struct procview_mount){.id = id, .matches = matches};
+                        (struct proc_view_mount){.id = id, .matches = matches};
         return matches;
 }
 
 /* `dir` is /proc/PID/fdinfo. */
-static void see_fd(struct procview *view, pid_t pid, int dir, const char *name)
+static void see_fd(struct proc_view *view, pid_t pid, int dir, const char *name)
 {
         char text[512];
 
@@ -139,12 +139,12 @@ static void see_fd(struct procview *view, pid_t pid, int dir, const char *name)
             !mount_matches(view, pid, strtoul(mount + 7, NULL, 10)) ||
             !has_room(&view->fds, view->nfds, &view->maxfds, sizeof *view->fds))
                 return;
-        view->fds[view->nfds++] = (struct procview_fd){.pid = pid,
-                                                       .fd = (int)strtol(name, NULL, 10),
-                                                       .ino = strtoull(number + 4, NULL, 10)};
+        view->fds[view->nfds++] = (struct proc_view_fd){.pid = pid,
+                                                        .fd = (int)strtol(name, NULL, 10),
+                                                        .ino = strtoull(number + 4, NULL, 10)};
 }
 
-static void see_fds(struct procview *view, pid_t pid)
+static void see_fds(struct proc_view *view, pid_t pid)
 {
         char path[64];
         snprintf(path, sizeof path, "/proc/%d/fdinfo", (int)pid);
@@ -163,7 +163,7 @@ static void see_fds(struct procview *view, pid_t pid)
 }
 
 /* `text` is the beginning of /proc/PID/task/TID/children. */
-static void see_children(struct procview *view, pid_t pid, const char *text)
+static void see_children(struct proc_view *view, pid_t pid, const char *text)
 {
         char *end;
 
@@ -173,11 +173,11 @@ static void see_children(struct procview *view, pid_t pid, const char *text)
                         return;
                 if (!has_room(&view->kin, view->nkin, &view->maxkin, sizeof *view->kin))
                         return;
-                view->kin[view->nkin++] = (struct procview_kin){.pid = pid, .child = (pid_t)child};
+                view->kin[view->nkin++] = (struct proc_view_kin){.pid = pid, .child = (pid_t)child};
         }
 }
 
-static void see_kin(struct procview *view, pid_t pid)
+static void see_kin(struct proc_view *view, pid_t pid)
 {
         char path[64], text[4096];
         snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
@@ -195,24 +195,24 @@ static void see_kin(struct procview *view, pid_t pid)
  * ------------------------------------------------------------------------------------- */
 
 /* Adds the process to those to be looked at, once. */
-static void add_pid(struct procfds *f, pid_t pid)
+static void add_pid(struct proc_fds *f, pid_t pid)
 {
         for (size_t i = 0; i < f->npids; i++)
                 if (f->pids[i] == pid)
                         return;
-        if (f->npids < PROCFDS_PIDS)
+        if (f->npids < PROC_FDS_PIDS)
                 f->pids[f->npids++] = pid;
 }
 
-static void add_fds(struct procfds *f, struct procview *view, pid_t pid)
+static void add_fds(struct proc_fds *f, struct proc_view *view, pid_t pid)
 {
-        struct procview_pid *seen = view_pid(view, pid);
+        struct proc_view_pid *seen = view_pid(view, pid);
 
         if (!seen->has_fds)
                 see_fds(view, pid);
         seen->has_fds = true;
-        for (size_t i = 0; i < view->nfds && f->n < PROCFDS_MAX; i++) {
-                const struct procview_fd *fd = &view->fds[i];
+        for (size_t i = 0; i < view->nfds && f->n < PROC_FDS_MAX; i++) {
+                const struct proc_view_fd *fd = &view->fds[i];
                 if (fd->pid != pid || fd->ino != f->ino)
                         continue;
                 f->v[f->n].pid = pid;
@@ -220,9 +220,9 @@ static void add_fds(struct procfds *f, struct procview *view, pid_t pid)
         }
 }
 
-static void add_children(struct procfds *f, struct procview *view, pid_t pid)
+static void add_children(struct proc_fds *f, struct proc_view *view, pid_t pid)
 {
-        struct procview_pid *seen = view_pid(view, pid);
+        struct proc_view_pid *seen = view_pid(view, pid);
 
         if (!seen->has_kin)
                 see_kin(view, pid);
@@ -232,7 +232,7 @@ static void add_children(struct procfds *f, struct procview *view, pid_t pid)
                         add_pid(f, view->kin[i].child);
 }
 
-void procfds_add(struct procfds *f, struct procview *view, pid_t pid, bool descendants)
+void proc_fds_add(struct proc_fds *f, struct proc_view *view, pid_t pid, bool descendants)
 {
         size_t i = f->npids;
         add_pid(f, pid);
@@ -243,13 +243,13 @@ void procfds_add(struct procfds *f, struct procview *view, pid_t pid, bool desce
         }
 }
 
-static bool is_same_open(const struct procfds *f, size_t a, size_t b)
+static bool is_same_open(const struct proc_fds *f, size_t a, size_t b)
 {
         return syscall(SYS_kcmp, f->v[a].pid, f->v[b].pid, KCMP_FILE, (unsigned long)f->v[a].fd,
                        (unsigned long)f->v[b].fd) <= 0; /* an error: not told apart */
 }
 
-static void move_last(struct procfds *f, pid_t pid)
+static void move_last(struct proc_fds *f, pid_t pid)
 {
         size_t end = f->n;
 
@@ -258,13 +258,13 @@ static void move_last(struct procfds *f, pid_t pid)
                         i++;
                         continue;
                 }
-                struct procfds_one one = f->v[i];
+                struct proc_fds_one one = f->v[i];
                 f->v[i] = f->v[--end];
                 f->v[end] = one;
         }
 }
 
-bool procfds_hold(struct procfds *f, unsigned opens, pid_t closer)
+bool proc_fds_hold(struct proc_fds *f, unsigned opens, pid_t closer)
 {
         unsigned n = 0;
 

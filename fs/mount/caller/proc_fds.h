@@ -22,56 +22,56 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { PROCFDS_MAX = 1024, PROCFDS_PIDS = 1024 };
+enum { PROC_FDS_MAX = 1024, PROC_FDS_PIDS = 1024 };
 
 /* What was seen of processes: each is looked at once, so that several files are looked for at the
  * price of one. It tells of some time between its beginning, all zero but for `dev`, and now. */
-struct procview {
+struct proc_view {
         dev_t dev; /* of the files that matter, 0: any */
         size_t nfds, maxfds;
-        struct procview_fd {
+        struct proc_view_fd {
                 pid_t pid;
                 int fd;
                 ino_t ino;
         } * fds; /* open for writing, on the device */
         size_t nkin, maxkin;
-        struct procview_kin {
+        struct proc_view_kin {
                 pid_t pid, child;
         } * kin;
         size_t nmounts, maxmounts;
-        struct procview_mount {
+        struct proc_view_mount {
                 unsigned long id;
                 bool matches;
         } * mounts; /* whether they are of the device */
         size_t npids;
-        struct procview_pid {
+        struct proc_view_pid {
                 pid_t pid;
                 bool has_fds, has_kin; /* they are above */
-        } pids[PROCFDS_PIDS];
+        } pids[PROC_FDS_PIDS];
 };
 
 /* Forgets what was seen, and frees it. */
-void procview_release(struct procview *view);
+void proc_view_release(struct proc_view *view);
 
-struct procfds {
+struct proc_fds {
         ino_t ino; /* to look for */
         size_t n;
-        struct procfds_one {
+        struct proc_fds_one {
                 pid_t pid;
                 int fd;
-        } v[PROCFDS_MAX]; /* open for writing */
+        } v[PROC_FDS_MAX]; /* open for writing */
         size_t npids;
-        pid_t pids[PROCFDS_PIDS]; /* looked at */
+        pid_t pids[PROC_FDS_PIDS]; /* looked at */
 };
 
 /* Looks for the file in process `pid` and, if asked, in its descendants. */
-void procfds_add(struct procfds *f, struct procview *view, pid_t pid, bool descendants);
+void proc_fds_add(struct proc_fds *f, struct proc_view *view, pid_t pid, bool descendants);
 
 /* Whether the descriptors found are of `opens` opens or more: those copied by dup() or fork() are
  * of one. Calls kcmp(2), which may wait for an exec of somebody, only when more than one is asked
  * for, and for process `closer`, which may be in one, only if those of others are not enough. Where
  * opens cannot be told apart, they count as one. */
-bool procfds_hold(struct procfds *f, unsigned opens, pid_t closer);
+bool proc_fds_hold(struct proc_fds *f, unsigned opens, pid_t closer);
 
 /* The number of the newest process or thread, so that two equal answers mean that none was made in
  * between; -1 where the kernel does not tell. */

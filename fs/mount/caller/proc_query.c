@@ -21,18 +21,18 @@ enum {
         TICK = 50       /* ms between two looks at the looker */
 };
 
-struct looks {
+struct proc_queries {
         dev_t dev;
         pthread_mutex_t mtx;
         pthread_cond_t work, tick, drained;
         struct {
-                struct look *queue, **last; /* not begun, in order */
-                struct look *batch;         /* came before the view that is used now */
-                bool active;                /* a thread serves them */
-                bool watched;               /* another watches it */
+                struct proc_query *queue, **last; /* not begun, in order */
+                struct proc_query *batch;         /* came before the view that is used now */
+                bool active;                      /* a thread serves them */
+                bool watched;                     /* another watches it */
                 bool over;
-                struct look *now; /* being seen by the active thread, or NULL */
-                pid_t seer;       /* that thread */
+                struct proc_query *now; /* being seen by the active thread, or NULL */
+                pid_t seer;             /* that thread */
                 int64_t since;
                 unsigned turn; /* counts what is seen */
                 unsigned stuck, users;
@@ -59,7 +59,7 @@ static bool is_asleep(pid_t tid)
 }
 
 /* Unlocks and frees what the last thread leaves. */
-static void leave_locked(struct looks *k)
+static void leave_locked(struct proc_queries *k)
 {
         bool last = !--k->locked.users;
         pthread_mutex_unlock(&k->mtx);
@@ -73,7 +73,7 @@ static void leave_locked(struct looks *k)
 }
 
 /* Who saw it and who ended it are done with it: the second drops it. */
-static void unref_locked(struct looks *k, struct look *l)
+static void unref_locked(struct proc_queries *k, struct proc_query *l)
 {
         if (--l->users)
                 return;
@@ -82,7 +82,7 @@ static void unref_locked(struct looks *k, struct look *l)
         pthread_mutex_lock(&k->mtx);
 }
 
-static void end_locked(struct looks *k, struct look *l, bool whole)
+static void end_locked(struct proc_queries *k, struct proc_query *l, bool whole)
 {
         pthread_mutex_unlock(&k->mtx);
         l->end(l, whole);
@@ -91,7 +91,7 @@ static void end_locked(struct looks *k, struct look *l, bool whole)
 }
 
 /* True when it came to its end, false when it was stuck and another thread has taken over. */
-static bool see_locked(struct looks *k, struct look *l, struct procview *view)
+static bool see_locked(struct proc_queries *k, struct proc_query *l, struct proc_view *view)
 {
         k->locked.now = l;
         k->locked.seer = gettid();
@@ -111,19 +111,19 @@ static bool see_locked(struct looks *k, struct look *l, struct procview *view)
 }
 
 /* Serves what is queued until there is nothing more, or another goes on. */
-static void serve_locked(struct looks *k)
+static void serve_locked(struct proc_queries *k)
 {
-        struct procview view = {.dev = k->dev};
+        struct proc_view view = {.dev = k->dev};
         bool mine = true;
 
         while (mine && (k->locked.batch || k->locked.queue)) {
                 if (!k->locked.batch) {
-                        procview_release(&view);
+                        proc_view_release(&view);
                         k->locked.batch = k->locked.queue;
                         k->locked.queue = NULL;
                         k->locked.last = &k->locked.queue;
                 }
-                struct look *l = k->locked.batch;
+                struct proc_query *l = k->locked.batch;
                 bool sees = k->locked.stuck < THREADS - 1;
                 k->locked.batch = l->next;
                 pthread_mutex_unlock(&k->mtx);
@@ -134,14 +134,14 @@ static void serve_locked(struct looks *k)
                 if (mine)
                         end_locked(k, l, sees);
         }
-        procview_release(&view);
+        proc_view_release(&view);
         if (!mine)
                 return;
         k->locked.active = false;
         pthread_cond_broadcast(&k->drained);
 }
 
-static void wait_tick_locked(struct looks *k)
+static void wait_tick_locked(struct proc_queries *k)
 {
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
@@ -152,7 +152,7 @@ static void wait_tick_locked(struct looks *k)
 }
 
 /* Whether what is being seen since `turn` is stuck. */
-static bool is_stuck_locked(struct looks *k, unsigned turn)
+static bool is_stuck_locked(struct proc_queries *k, unsigned turn)
 {
         pid_t seer = k->locked.seer;
 
@@ -166,7 +166,7 @@ static bool is_stuck_locked(struct looks *k, unsigned turn)
 
 /* Watches who serves, until there is nothing to do for two ticks, and serves in its place when it
  * is stuck. */
-static void watch_locked(struct looks *k)
+static void watch_locked(struct proc_queries *k)
 {
         unsigned turn, idle = 0;
 
@@ -176,7 +176,7 @@ static void watch_locked(struct looks *k)
                 idle = turn == k->locked.turn && !k->locked.active ? idle + 1 : 0;
                 if (!is_stuck_locked(k, turn))
                         continue;
-                struct look *l = k->locked.now;
+                struct proc_query *l = k->locked.now;
                 k->locked.now = NULL;
                 k->locked.turn++;
                 k->locked.stuck++;
@@ -193,7 +193,7 @@ static void watch_locked(struct looks *k)
 
 static void *look_thread(void *arg)
 {
-        struct looks *k = arg;
+        struct proc_queries *k = arg;
 
         pthread_mutex_lock(&k->mtx);
         while (!k->locked.over || k->locked.active || k->locked.queue) {
@@ -212,9 +212,9 @@ static void *look_thread(void *arg)
         return NULL;
 }
 
-struct looks *looks_start(dev_t dev)
+struct proc_queries *proc_queries_start(dev_t dev)
 {
-        struct looks *k = calloc(1, sizeof *k);
+        struct proc_queries *k = calloc(1, sizeof *k);
         pthread_condattr_t attr;
         pthread_t thread;
 
@@ -239,11 +239,11 @@ struct looks *looks_start(dev_t dev)
         pthread_mutex_unlock(&k->mtx);
         if (enough)
                 return k;
-        looks_stop(k);
+        proc_queries_stop(k);
         return NULL;
 }
 
-void looks_add(struct looks *k, struct look *l)
+void proc_queries_add(struct proc_queries *k, struct proc_query *l)
 {
         l->next = NULL;
         l->users = 1;
@@ -255,7 +255,7 @@ void looks_add(struct looks *k, struct look *l)
         pthread_mutex_unlock(&k->mtx);
 }
 
-void looks_stop(struct looks *k)
+void proc_queries_stop(struct proc_queries *k)
 {
         if (!k)
                 return;

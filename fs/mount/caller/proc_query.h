@@ -17,23 +17,23 @@
 /* What the owner embeds, on the heap. Of each look, begin() runs first and end() last, once, in the
  * order in which the looks came; see() between the two, or, when it blocks, still after end(): so
  * it may use nothing that end() gives away. drop() frees it. No lock is held. */
-struct look {
-        struct look *next; /* proc_query.c's, with */
+struct proc_query {
+        struct proc_query *next; /* proc_query.c's, with */
         unsigned users;
-        void (*begin)(struct look *l);
-        void (*see)(struct look *l, struct procview *view);
-        void (*end)(struct look *l, bool whole); /* whether see() has come to its end */
-        void (*drop)(struct look *l);
+        void (*begin)(struct proc_query *l);
+        void (*see)(struct proc_query *l, struct proc_view *view);
+        void (*end)(struct proc_query *l, bool whole); /* whether see() has come to its end */
+        void (*drop)(struct proc_query *l);
 };
 
-struct looks;
+struct proc_queries;
 
 /* Starts the threads; `dev` is the device of the files that matter. NULL: they cannot be had. */
-struct looks *looks_start(dev_t dev);
+struct proc_queries *proc_queries_start(dev_t dev);
 /* Queues a look. Looks that come meanwhile are served by one view. */
-void looks_add(struct looks *k, struct look *l);
+void proc_queries_add(struct proc_queries *k, struct proc_query *l);
 /* Waits until each look that was queued has ended; see() of one that blocks may go on. No more may
  * be added. NULL is fine. */
-void looks_stop(struct looks *k);
+void proc_queries_stop(struct proc_queries *k);
 
 #endif

@@ -63,7 +63,7 @@ static void set_times_locked(const struct mount *m, struct node *n, struct stat 
 {
         const struct attr *a = &n->attr;
         int64_t made = n->mtime_ns ? n->mtime_ns : m->mounted_ns;
-        if (n->file && file_dirty(n->file))
+        if (n->file && wfile_dirty(n->file))
                 made = mount_now_ns(); /* that of its publication, which is to come */
         int64_t mtime = a->set & ATTR_MTIME ? a->mtime_ns : made;
         int64_t ctime = a->set & ATTR_CTIME ? a->ctime_ns : made;
@@ -86,7 +86,7 @@ void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st)
         st->st_mode = mount_mode_locked(m, n);
         st->st_rdev = n->attr.rdev;
         if (!n->dir)
-                st->st_size = (off_t)(n->file ? file_size(n->file) : n->size);
+                st->st_size = (off_t)(n->file ? wfile_size(n->file) : n->size);
         st->st_blocks = (st->st_size + 511) / 512;
         set_times_locked(m, n, st);
 }

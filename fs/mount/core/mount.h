@@ -16,14 +16,14 @@
 #include "mount/tree/tree.h"
 #include "store.h"
 
-struct ahead;
-struct curfew;
+struct stat_prefetch;
+struct shutdown_timer;
 struct fuse_session;
 struct handle;
-struct looks;
+struct proc_queries;
 struct name_lock;
-struct park;
-struct relief;
+struct orphans;
+struct mem_reclaim;
 struct stat;
 
 /* Words of the option on_kill, in the order of params.def. */
@@ -41,10 +41,10 @@ struct mount {
         struct pool *pool;
         struct spill *spill;
         struct tree *tree;
-        struct relief *relief;
-        struct park *park;
-        struct curfew *curfew;        /* NULL until the mount ends */
-        struct fuse_session *session; /* NULL until it stands */
+        struct mem_reclaim *mem_reclaim;
+        struct orphans *orphans;
+        struct shutdown_timer *shutdown_timer; /* NULL until the mount ends */
+        struct fuse_session *session;          /* NULL until it stands */
         struct {
                 struct name_lock *first, *last; /* in the order in which they were asked for */
                 unsigned exclusive, waiting;    /* how many are */
@@ -52,13 +52,13 @@ struct mount {
         struct {
                 pid_t v[MOUNT_SENT_BACK]; /* threads, or 0 */
                 unsigned n, next;
-        } sent_back;         /* to look a name up anew, see heir.h; tree's lock */
-        struct ahead *ahead; /* names asked for ahead */
-        unsigned amends;     /* changes of attributes that are on their way, or wait; tree's lock */
-        struct handle *handles; /* open files, see op.h; guarded by the tree's lock */
-        struct looks *looks;    /* at closes; NULL before the session has begun */
-        struct file_env file_env;
-        struct file_tally tally;
+        } sent_back;                    /* to look a name up anew, see heir.h; tree's lock */
+        struct stat_prefetch *prefetch; /* names asked for ahead */
+        unsigned attr_syncs; /* changes of attributes that are on their way, or wait; tree's lock */
+        struct handle *handles;            /* open files, see op.h; guarded by the tree's lock */
+        struct proc_queries *proc_queries; /* at closes; NULL before the session has begun */
+        struct wfile_env wfile_env;
+        struct wfile_tally tally;
         struct claims claims;
         struct reader_env reader_env;
         uid_t uid;

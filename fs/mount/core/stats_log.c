@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-int figures_print(struct mount *m, struct buf *line)
+int stats_print(struct mount *m, struct buf *line)
 {
         struct store_stats s;
 
@@ -28,10 +28,10 @@ int figures_print(struct mount *m, struct buf *line)
         return metrics_print(line);
 }
 
-void figures_log(struct mount *m)
+void stats_log(struct mount *m)
 {
         CLEANUP(buf_release) struct buf line = BUF_INIT;
 
-        if (!figures_print(m, &line))
+        if (!stats_print(m, &line))
                 log_info("figures of %s: %s", m->mountpoint, line.p);
 }

@@ -8,9 +8,9 @@ struct mount;
 
 /* Appends every figure of metrics.def as it is now, "requests=12 retries=0 ...". 0 or -ENOMEM.
  * Thread-safe; does not block. */
-int figures_print(struct mount *m, struct buf *line);
+int stats_print(struct mount *m, struct buf *line);
 
 /* Writes one line with every figure of metrics.def to the log. Thread-safe; does not block. */
-void figures_log(struct mount *m);
+void stats_log(struct mount *m);
 
 #endif

@@ -205,7 +205,7 @@ static int serve(struct command *c)
                 rename_find_left(m);
                 session_wait(session);
                 mount_finish(m);
-                figures_log(m);
+                stats_log(m);
         }
         session_stop(session);
         mount_release(m);

@@ -18,10 +18,10 @@
 
 enum { RETRY_NS = 50000000 };
 
-struct relief {
+struct mem_reclaim {
         struct pool *pool;
         struct tree *tree;
-        struct file_tally *tally;
+        struct wfile_tally *tally;
         size_t cap;
         pthread_t thread;
         pthread_mutex_t mtx;
@@ -31,7 +31,7 @@ struct relief {
         } locked;
 };
 
-static void shrink_readers(struct relief *r)
+static void shrink_readers(struct mem_reclaim *r)
 {
         size_t n = 0, max = 0;
 
@@ -50,7 +50,7 @@ static void shrink_readers(struct relief *r)
 }
 
 /* Files that are open, with a reference each: they are looked at without the tree's lock. */
-static struct file **list_files(struct relief *r, size_t *n)
+static struct wfile **list_files(struct mem_reclaim *r, size_t *n)
 {
         size_t max = 0;
 
@@ -58,25 +58,25 @@ static struct file **list_files(struct relief *r, size_t *n)
         tree_lock(r->tree);
         for (struct node *o = tree_open_list_locked(r->tree); o; o = o->open_next)
                 max += o->file != NULL;
-        struct file **list = max ? calloc(max, sizeof(struct file *)) : NULL;
+        struct wfile **list = max ? calloc(max, sizeof(struct wfile *)) : NULL;
         for (struct node *o = tree_open_list_locked(r->tree); o && list; o = o->open_next)
                 if (o->file)
-                        list[(*n)++] = file_ref(o->file);
+                        list[(*n)++] = wfile_ref(o->file);
         tree_unlock(r->tree);
         return list;
 }
 
 /* The file with the most memory that is not on its way to the store, with a reference, or NULL;
  * *idle is the sum over all. */
-static struct file *largest(struct relief *r, size_t *idle)
+static struct wfile *largest(struct mem_reclaim *r, size_t *idle)
 {
         size_t n, most = 0;
-        CLEANUP(freep) struct file **list = list_files(r, &n);
-        struct file *best = NULL;
+        CLEANUP(freep) struct wfile **list = list_files(r, &n);
+        struct wfile *best = NULL;
 
         *idle = 0;
         for (size_t i = 0; i < n; i++) {
-                size_t bytes = file_idle_bytes(list[i]);
+                size_t bytes = wfile_idle_bytes(list[i]);
                 *idle += bytes;
                 if (bytes > most) {
                         most = bytes;
@@ -85,34 +85,34 @@ static struct file *largest(struct relief *r, size_t *idle)
         }
         for (size_t i = 0; i < n; i++)
                 if (list[i] != best)
-                        file_unref(list[i]);
+                        wfile_unref(list[i]);
         return best;
 }
 
 /* While uploads hold most of the memory it comes back by itself; what nobody sends does not. When
  * there is no place for it left and no request is under way, those who wait are let go: the next
  * write says so. */
-static void relieve_files(struct relief *r)
+static void reclaim_files(struct mem_reclaim *r)
 {
         size_t idle, given = 0;
-        struct file *f;
+        struct wfile *f;
 
         while ((f = largest(r, &idle)) && idle > r->cap / 2 && given < r->cap / 8) {
-                ssize_t n = file_relieve(f);
-                file_unref(f);
+                ssize_t n = wfile_reclaim(f);
+                wfile_unref(f);
                 f = NULL;
-                if (n < 0 && !file_tally_busy(r->tally))
+                if (n < 0 && !wfile_tally_busy(r->tally))
                         pool_tell_all(r->pool);
                 if (n <= 0)
                         return;
                 given += (size_t)n;
         }
-        file_unref(f);
+        wfile_unref(f);
 }
 
 /* What was on its way when memory became full is idle a moment later, and nobody says so: while
  * somebody waits, look again. */
-static void wait_for_pressure_locked(struct relief *r, bool waits)
+static void wait_for_pressure_locked(struct mem_reclaim *r, bool waits)
 {
         struct timespec until;
 
@@ -128,9 +128,9 @@ static void wait_for_pressure_locked(struct relief *r, bool waits)
         }
 }
 
-static void *relief_main(void *arg)
+static void *mem_reclaim_main(void *arg)
 {
-        struct relief *r = arg;
+        struct mem_reclaim *r = arg;
         bool waits = false;
 
         pthread_mutex_lock(&r->mtx);
@@ -142,7 +142,7 @@ static void *relief_main(void *arg)
                 pthread_mutex_unlock(&r->mtx);
                 if (pool_busy(r->pool)) {
                         shrink_readers(r);
-                        relieve_files(r);
+                        reclaim_files(r);
                 }
                 waits = pool_nudge(r->pool);
                 pthread_mutex_lock(&r->mtx);
@@ -153,17 +153,17 @@ static void *relief_main(void *arg)
 
 static void on_pressure(void *arg)
 {
-        struct relief *r = arg;
+        struct mem_reclaim *r = arg;
         pthread_mutex_lock(&r->mtx);
         r->locked.pressed = true;
         pthread_cond_signal(&r->wake);
         pthread_mutex_unlock(&r->mtx);
 }
 
-struct relief *relief_start(struct pool *pool, struct tree *tree, struct file_tally *tally,
-                            size_t cap)
+struct mem_reclaim *mem_reclaim_start(struct pool *pool, struct tree *tree,
+                                      struct wfile_tally *tally, size_t cap)
 {
-        struct relief *r = calloc(1, sizeof *r);
+        struct mem_reclaim *r = calloc(1, sizeof *r);
         if (!r)
                 return NULL;
         r->pool = pool;
@@ -172,7 +172,7 @@ struct relief *relief_start(struct pool *pool, struct tree *tree, struct file_ta
         r->cap = cap;
         pthread_mutex_init(&r->mtx, NULL);
         pthread_cond_init(&r->wake, NULL);
-        if (pthread_create(&r->thread, NULL, relief_main, r)) {
+        if (pthread_create(&r->thread, NULL, mem_reclaim_main, r)) {
                 free(r);
                 return NULL;
         }
@@ -180,7 +180,7 @@ struct relief *relief_start(struct pool *pool, struct tree *tree, struct file_ta
         return r;
 }
 
-void relief_stop(struct relief *r)
+void mem_reclaim_stop(struct mem_reclaim *r)
 {
         if (!r)
                 return;
@@ -192,7 +192,7 @@ void relief_stop(struct relief *r)
         pool_unguard(r->pool);
 }
 
-void relief_free(struct relief *r)
+void mem_reclaim_free(struct mem_reclaim *r)
 {
         if (!r)
                 return;

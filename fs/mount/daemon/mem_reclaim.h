@@ -7,18 +7,18 @@
 
 #include <stddef.h>
 
-struct file_tally;
+struct wfile_tally;
 struct pool;
-struct relief;
+struct mem_reclaim;
 struct tree;
 
 /* Starts it for a pool of `cap` bytes, whose guard it is. NULL: no memory or thread. */
-struct relief *relief_start(struct pool *pool, struct tree *tree, struct file_tally *tally,
-                            size_t cap);
+struct mem_reclaim *mem_reclaim_start(struct pool *pool, struct tree *tree,
+                                      struct wfile_tally *tally, size_t cap);
 /* Ends it and waits: before the store is closed, through which it sends. Nobody waits for memory
  * from then on. NULL is fine. */
-void relief_stop(struct relief *r);
+void mem_reclaim_stop(struct mem_reclaim *r);
 /* Frees it: after the store is closed, whose callbacks may still find memory full. NULL is fine. */
-void relief_free(struct relief *r);
+void mem_reclaim_free(struct mem_reclaim *r);
 
 #endif

@@ -31,9 +31,9 @@ static uint64_t window_of(const struct params *p)
         return want < p->memory / 2 ? want : p->memory / 2;
 }
 
-static bool is_unpublished(struct file *f)
+static bool is_unpublished(struct wfile *f)
 {
-        return file_state(f) != FILE_CLEAN;
+        return wfile_state(f) != WFILE_CLEAN;
 }
 
 int mount_init(struct mount *m, struct store *store)
@@ -41,7 +41,7 @@ int mount_init(struct mount *m, struct store *store)
         const struct params *p = &m->params;
 
         m->store = store;
-        file_tally_init(&m->tally);
+        wfile_tally_init(&m->tally);
         claims_init(&m->claims);
         m->mounted_ns = mount_clock_ns();
         m->uid = p->uid == UINT32_MAX ? geteuid() : (uid_t)p->uid;
@@ -50,11 +50,11 @@ int mount_init(struct mount *m, struct store *store)
         m->pool = pool_new(p->memory + p->threads * (POOL_BUF_SIZE + POOL_BUF_TAIL));
         m->tree = tree_new((int64_t)p->attr_ttl * 1000000);
         m->spill = spill_new(p->spill_dir, p->spill);
-        m->ahead = ahead_new(p);
-        if (!m->pool || !m->tree || !m->spill || !m->ahead || park_init(m))
+        m->prefetch = prefetch_new(p);
+        if (!m->pool || !m->tree || !m->spill || !m->prefetch || orphan_init(m))
                 return -ENOMEM;
         tree_on_file(m->tree, is_unpublished);
-        m->file_env = (struct file_env){
+        m->wfile_env = (struct wfile_env){
                 .store = store,
                 .pool = m->pool,
                 .spill = m->spill,
@@ -63,11 +63,11 @@ int mount_init(struct mount *m, struct store *store)
                 .reader = &m->reader_env,
                 .tally = &m->tally,
                 .claims = &m->claims,
-                .keep = p->memory / 16 < KEEP_MOST ? p->memory / 16 : KEEP_MOST,
+                .resident = p->memory / 16 < KEEP_MOST ? p->memory / 16 : KEEP_MOST,
                 .owner = m,
-                .meta = op_file_meta,
-                .published = op_file_published,
-                .gone = op_file_gone,
+                .meta = node_writer_meta,
+                .published = node_writer_published,
+                .gone = node_writer_gone,
         };
         m->reader_env = (struct reader_env){
                 .store = store,
@@ -75,18 +75,18 @@ int mount_init(struct mount *m, struct store *store)
                 .read_size = p->read_size,
                 .max_window = window_of(p),
         };
-        m->relief = relief_start(m->pool, m->tree, &m->tally, p->memory);
-        return m->relief ? 0 : -ENOMEM;
+        m->mem_reclaim = mem_reclaim_start(m->pool, m->tree, &m->tally, p->memory);
+        return m->mem_reclaim ? 0 : -ENOMEM;
 }
 
 /* What was closed, and left to a process that only inherited it, is published at the end. */
 struct left {
-        struct file_commit commit;
+        struct wfile_commit commit;
         struct mount *m;
         struct node *n; /* pinned */
 };
 
-static void left_done(struct file_commit *c, int err, const struct store_object *obj)
+static void left_done(struct wfile_commit *c, int err, const struct store_object *obj)
 {
         struct left *l = (struct left *)c;
         (void)err, (void)obj; /* the log has said it */
@@ -101,7 +101,7 @@ static void left_done(struct file_commit *c, int err, const struct store_object 
  */
 static struct left *left_locked(struct mount *m, struct node *n)
 {
-        bool closed = n->holders && holders_closed(n->holders) && file_dirty(n->file);
+        bool closed = n->fd_owners && fd_owners_closed(n->fd_owners) && wfile_dirty(n->file);
         struct left *l = closed ? malloc(sizeof *l) : NULL;
 
         if (!l)
@@ -112,9 +112,9 @@ static struct left *left_locked(struct mount *m, struct node *n)
 }
 
 /* Takes the file out of some node: NULL when there is none. */
-static struct file *next_file(struct mount *m, struct left **left)
+static struct wfile *next_file(struct mount *m, struct left **left)
 {
-        struct file *f = NULL;
+        struct wfile *f = NULL;
 
         tree_lock(m->tree);
         for (struct node *n = tree_open_list_locked(m->tree); n; n = n->open_next) {
@@ -131,35 +131,35 @@ static struct file *next_file(struct mount *m, struct left **left)
 
 void mount_finish(struct mount *m)
 {
-        struct file *f;
+        struct wfile *f;
         struct left *left;
-        if (!m->curfew)
-                m->curfew = curfew_start(m->store, (unsigned)m->params.deadline);
+        if (!m->shutdown_timer)
+                m->shutdown_timer = shutdown_timer_start(m->store, (unsigned)m->params.deadline);
         while ((f = next_file(m, &left))) {
                 if (left)
-                        file_commit(f, NULL, &left->commit);
-                file_shutdown(f);
-                file_unref(f);
+                        wfile_commit(f, NULL, &left->commit);
+                wfile_shutdown(f);
+                wfile_unref(f);
         }
-        amend_finish(m);
+        attr_sync_finish(m);
 }
 
 void mount_release(struct mount *m)
 {
         if (m->tree)
                 mount_finish(m);
-        relief_stop(m->relief);
+        mem_reclaim_stop(m->mem_reclaim);
         if (m->tree)
-                file_tally_wait(&m->tally);
+                wfile_tally_wait(&m->tally);
         if (m->tree)
-                amend_finish(m);
-        if (m->park)
-                park_release(m);
-        curfew_end(m->curfew);
+                attr_sync_finish(m);
+        if (m->orphans)
+                orphan_release(m);
+        shutdown_timer_end(m->shutdown_timer);
         store_close(m->store);
-        relief_free(m->relief);
+        mem_reclaim_free(m->mem_reclaim);
         tree_free(m->tree);
-        ahead_free(m->ahead);
+        prefetch_free(m->prefetch);
         spill_free(m->spill);
         pool_free(m->pool);
         free(m->url);

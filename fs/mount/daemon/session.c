@@ -293,9 +293,9 @@ int session_start(struct session *s, char *why, size_t nwhy)
         int err = 0;
 
         s->m->dev = mountpoint_device(s->m->mountpoint);
-        s->m->looks = looks_start(s->m->dev);
+        s->m->proc_queries = proc_queries_start(s->m->dev);
         s->threads = calloc(want, sizeof *s->threads);
-        if (!s->m->looks || !s->threads || pipe2(s->wake, O_CLOEXEC | O_NONBLOCK)) {
+        if (!s->m->proc_queries || !s->threads || pipe2(s->wake, O_CLOEXEC | O_NONBLOCK)) {
                 snprintf(why, nwhy, "no memory");
                 return -ENOMEM;
         }
@@ -329,7 +329,7 @@ static bool is_ended_by_signal(struct session *s, int sig)
         if (sig < 0 || read(sig, &info, sizeof info) != sizeof info)
                 return false;
         if (info.ssi_signo == SIGUSR1) {
-                figures_log(s->m);
+                stats_log(s->m);
                 return false;
         }
         log_info("signal %u: unmounting %s", info.ssi_signo, s->m->mountpoint);
@@ -371,7 +371,7 @@ void session_stop(struct session *s)
                 } while (pthread_timedjoin_np(s->threads[i], NULL, &until) == ETIMEDOUT);
         }
         s->nthreads = 0;
-        looks_stop(TAKE_PTR(s->m->looks));
+        proc_queries_stop(TAKE_PTR(s->m->proc_queries));
         op_release_all(s->m);
 }
 
@@ -380,7 +380,7 @@ void session_free(struct session *s)
         if (!s)
                 return;
         session_stop(s);
-        looks_stop(TAKE_PTR(s->m->looks)); /* of a session that did not begin */
+        proc_queries_stop(TAKE_PTR(s->m->proc_queries)); /* of a session that did not begin */
         if (s->mounted)
                 fuse_session_unmount(s->fuse);
         if (s->fuse)

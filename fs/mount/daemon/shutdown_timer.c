@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-struct curfew {
+struct shutdown_timer {
         struct store *store;
         struct timespec until;
         pthread_t thread;
@@ -23,7 +23,7 @@ struct curfew {
 
 static void *watch(void *arg)
 {
-        struct curfew *c = arg;
+        struct shutdown_timer *c = arg;
         int rc = 0;
 
         pthread_mutex_lock(&c->mtx);
@@ -39,9 +39,9 @@ static void *watch(void *arg)
         return NULL;
 }
 
-struct curfew *curfew_start(struct store *s, unsigned ms)
+struct shutdown_timer *shutdown_timer_start(struct store *s, unsigned ms)
 {
-        struct curfew *c = calloc(1, sizeof *c);
+        struct shutdown_timer *c = calloc(1, sizeof *c);
         pthread_condattr_t attr;
 
         if (!c)
@@ -65,7 +65,7 @@ struct curfew *curfew_start(struct store *s, unsigned ms)
         return NULL;
 }
 
-void curfew_end(struct curfew *c)
+void shutdown_timer_end(struct shutdown_timer *c)
 {
         if (!c)
                 return;

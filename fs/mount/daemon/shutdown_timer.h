@@ -5,12 +5,12 @@
 
 #include "store.h"
 
-struct curfew;
+struct shutdown_timer;
 
-/* Stops the store (store_stop()) `ms` from now, unless curfew_end() comes first, and says so in the
- * log. NULL: no memory or thread; then the end may take longer. */
-struct curfew *curfew_start(struct store *s, unsigned ms);
+/* Stops the store (store_stop()) `ms` from now, unless shutdown_timer_end() comes first, and says
+ * so in the log. NULL: no memory or thread; then the end may take longer. */
+struct shutdown_timer *shutdown_timer_start(struct store *s, unsigned ms);
 /* Ends it, while the store is still there. NULL is fine. */
-void curfew_end(struct curfew *c);
+void shutdown_timer_end(struct shutdown_timer *c);
 
 #endif

@@ -69,7 +69,7 @@ void heir_take_locked(struct handle *h, struct node *n)
                 n->heir = heir;
                 tree_pin_locked(heir);
         }
-        n->size = heir->file ? file_size(heir->file) : heir->size;
+        n->size = heir->file ? wfile_size(heir->file) : heir->size;
         n->mtime_ns = heir->mtime_ns;
         attr_move(&n->attr, &attr);
         n->attr_known = heir->attr_known;

@@ -16,60 +16,60 @@
 
 #include "base/banned.h"
 
-struct file *op_file_locked(struct mount *m, struct node *n, const char *key)
+struct wfile *node_writer_locked(struct mount *m, struct node *n, const char *key)
 {
         if (!n->file) {
                 struct store_object base = {
                         .size = n->size, .has_crc = n->has_crc, .crc32c = n->crc32c};
                 snprintf(base.etag, sizeof base.etag, "%s", n->etag);
-                n->file = file_new(&m->file_env, n, key, n->published ? &base : NULL);
+                n->file = wfile_new(&m->wfile_env, n, key, n->published ? &base : NULL);
                 if (!n->file)
                         return NULL;
                 if (n->nreaders)
-                        file_read_too(n->file);
+                        wfile_read_too(n->file);
                 n->turn++;
                 tree_note_open_locked(m->tree, n);
         }
         n->nwriters++;
-        return file_ref(n->file);
+        return wfile_ref(n->file);
 }
 
 /* What no close has published when its open ends: it was written through a mapping, or the close
  * left it to a process that let go of the file without one. */
 struct late {
-        struct file_commit commit;
+        struct wfile_commit commit;
         struct mount *m;
         struct node *n;
-        struct file *f;
+        struct wfile *f;
 };
 
-static void late_done(struct file_commit *c, int err, const struct store_object *obj)
+static void late_done(struct wfile_commit *c, int err, const struct store_object *obj)
 {
         struct late *l = (struct late *)c;
         (void)err, (void)obj; /* the log has said it, and nobody is left to be told */
 
-        op_file_put(l->m, l->n, l->f, NULL);
+        node_writer_put(l->m, l->n, l->f, NULL);
         tree_lock(l->m->tree);
         tree_unref_locked(l->m->tree, l->n, 1);
         tree_unlock(l->m->tree);
         free(l);
 }
 
-void op_file_put(struct mount *m, struct node *n, struct file *f, const struct file_user *u)
+void node_writer_put(struct mount *m, struct node *n, struct wfile *f, const struct wfile_user *u)
 {
-        struct file *shown = NULL;
+        struct wfile *shown = NULL;
         struct late *l = NULL;
 
         tree_lock(m->tree);
         bool last = n->nwriters == 1;
-        bool owes = last ? file_dirty(f) : u && file_owes_end(f, u);
-        bool killed = owes && m->params.on_kill == ON_KILL_ABORT && n->holders &&
-                      holders_killed(n->holders);
+        bool owes = last ? wfile_dirty(f) : u && wfile_owes_end(f, u);
+        bool killed = owes && m->params.on_kill == ON_KILL_ABORT && n->fd_owners &&
+                      fd_owners_killed(n->fd_owners);
         if (owes && !killed && (l = malloc(sizeof *l))) {
                 *l = (struct late){.commit.done = late_done, .m = m, .n = n, .f = f};
                 tree_pin_locked(n);
                 tree_unlock(m->tree);
-                file_commit(f, NULL, &l->commit);
+                wfile_commit(f, NULL, &l->commit);
                 return;
         }
         n->nwriters--;
@@ -83,14 +83,14 @@ void op_file_put(struct mount *m, struct node *n, struct file *f, const struct f
         }
         tree_unlock(m->tree);
         if (last && owes)
-                file_abort(f, killed ? -ECANCELED : -ENOMEM);
+                wfile_abort(f, killed ? -ECANCELED : -ENOMEM);
         if (last && killed)
                 METRIC_ADD(kills_aborted, 1);
-        file_unref(shown);
-        file_unref(f);
+        wfile_unref(shown);
+        wfile_unref(f);
 }
 
-bool op_file_is_last(struct mount *m, const struct node *n)
+bool node_writer_is_last(struct mount *m, const struct node *n)
 {
         tree_lock(m->tree);
         bool last = n->nwriters == 1;
@@ -98,7 +98,7 @@ bool op_file_is_last(struct mount *m, const struct node *n)
         return last;
 }
 
-static void resize_again(struct file_deferred *d)
+static void resize_again(struct wfile_deferred *d)
 {
         op_resize((struct op_resize *)(void *)((char *)d - offsetof(struct op_resize, deferred)));
 }
@@ -107,30 +107,30 @@ void op_resize(struct op_resize *r)
 {
         int err;
         do {
-                err = file_truncate(r->file, r->user, r->size);
+                err = wfile_truncate(r->file, r->user, r->size);
                 r->deferred.retry = resize_again;
-                if (err == -EAGAIN && file_defer(r->file, &r->deferred))
+                if (err == -EAGAIN && wfile_defer(r->file, &r->deferred))
                         return;
         } while (err == -EAGAIN);
         r->done(r, err);
 }
 
-int op_file_meta(void *mount, void *node, bool early, struct store_meta *meta)
+int node_writer_meta(void *mount, void *node, bool early, struct store_meta *meta)
 {
-        return amend_meta(mount, node, early, meta);
+        return attr_sync_meta(mount, node, early, meta);
 }
 
 /* Attributes that changed while the version was on its way are sent after it. Nobody has a lock for
  * that: what is being renamed or unlinked would get another object by its old name. */
 struct rest {
-        struct amend_wait wait;
+        struct attr_sync_wait wait;
         struct name_lock lock;
         struct mount *m;
         struct node *n;      /* pinned */
         struct attr carried; /* by the version */
 };
 
-static void rest_sent(struct amend_wait *w, int err)
+static void rest_sent(struct attr_sync_wait *w, int err)
 {
         struct rest *r = (struct rest *)(void *)((char *)w - offsetof(struct rest, wait));
         (void)err; /* the log has said it */
@@ -138,7 +138,7 @@ static void rest_sent(struct amend_wait *w, int err)
         name_lock_drop(r->m, &r->lock);
         tree_lock(r->m->tree);
         tree_unref_locked(r->m->tree, r->n, 1);
-        tree_wake_if_locked(r->m->tree, !--r->m->amends);
+        tree_wake_if_locked(r->m->tree, !--r->m->attr_syncs);
         tree_unlock(r->m->tree);
         attr_release(&r->carried);
         free(r);
@@ -147,7 +147,7 @@ static void rest_sent(struct amend_wait *w, int err)
 static void rest_granted(struct name_lock *l)
 {
         struct rest *r = (struct rest *)(void *)((char *)l - offsetof(struct rest, lock));
-        amend(r->m, r->n, &r->carried, &r->wait);
+        attr_sync(r->m, r->n, &r->carried, &r->wait);
 }
 
 static void send_rest(struct mount *m, struct node *n, struct attr *carried)
@@ -166,12 +166,12 @@ static void send_rest(struct mount *m, struct node *n, struct attr *carried)
         attr_move(&r->carried, carried);
         tree_lock(m->tree);
         tree_pin_locked(n);
-        m->amends++;
+        m->attr_syncs++;
         tree_unlock(m->tree);
         name_lock_take(m, &r->lock);
 }
 
-void op_file_published(void *mount, void *node, const struct store_object *obj)
+void node_writer_published(void *mount, void *node, const struct store_object *obj)
 {
         struct mount *m = mount;
         struct node *n = node;
@@ -184,10 +184,10 @@ void op_file_published(void *mount, void *node, const struct store_object *obj)
                 tree_note_open_locked(m->tree, n);
         }
         free(TAKE_PTR(n->shadow));
-        if (n->holders)
-                holders_published(n->holders);
+        if (n->fd_owners)
+                fd_owners_published(n->fd_owners);
         carried = attr_copy(&n->attr);
-        bool more = amend_published_locked(m, n, obj);
+        bool more = attr_sync_published_locked(m, n, obj);
         tree_unlock(m->tree);
         if (old)
                 reader_close(old);
@@ -197,7 +197,7 @@ void op_file_published(void *mount, void *node, const struct store_object *obj)
 }
 
 /* What is open goes on with what it has; the name leads to what the store has. */
-void op_file_gone(void *mount, void *node)
+void node_writer_gone(void *mount, void *node)
 {
         struct mount *m = mount;
         struct node *n = node;

@@ -8,29 +8,29 @@
 #include "mount/core/mount.h"
 
 /* The node's file, made if there is none, of the version that the tree knows: with one reference
- * for the caller, who ends it with op_file_put(). `key` is the node's. NULL: no memory. */
-struct file *op_file_locked(struct mount *m, struct node *n, const char *key);
+ * for the caller, who ends it with node_writer_put(). `key` is the node's. NULL: no memory. */
+struct wfile *node_writer_locked(struct mount *m, struct node *n, const char *key);
 /* Ends that; the node loses a file that nobody shares. What no close has published is published
  * first, behind the caller: all of it by the last, else what `u` has a part in; NULL: none. The
  * node is pinned. */
-void op_file_put(struct mount *m, struct node *n, struct file *f, const struct file_user *u);
+void node_writer_put(struct mount *m, struct node *n, struct wfile *f, const struct wfile_user *u);
 /* Whether nobody else shares it. */
-bool op_file_is_last(struct mount *m, const struct node *n);
+bool node_writer_is_last(struct mount *m, const struct node *n);
 
 /* A change of size, and what comes after it. */
 struct op_resize {
-        struct file_deferred deferred;
-        struct file *file;
-        struct file_user *user; /* NULL: by name */
+        struct wfile_deferred deferred;
+        struct wfile *file;
+        struct wfile_user *user; /* NULL: by name */
         uint64_t size;
         void (*done)(struct op_resize *r, int err);
 };
 /* Makes the file r->size bytes long; r->done() runs once, maybe before this returns. */
 void op_resize(struct op_resize *r);
 
-/* See struct file_env. */
-int op_file_meta(void *mount, void *node, bool early, struct store_meta *meta);
-void op_file_published(void *mount, void *node, const struct store_object *obj);
-void op_file_gone(void *mount, void *node);
+/* See struct wfile_env. */
+int node_writer_meta(void *mount, void *node, bool early, struct store_meta *meta);
+void node_writer_published(void *mount, void *node, const struct store_object *obj);
+void node_writer_gone(void *mount, void *node);
 
 #endif

@@ -85,10 +85,10 @@ struct handle {
         struct node *node;           /* pinned */
         struct node *shown;          /* pinned: the kernel's, when that has given way to `node` */
         bool reads;
-        unsigned turn;     /* of the node, when the kernel drops the pages it had before; or 0 */
-        struct file *file; /* one reference, when it was opened for writing; else NULL */
-        struct file_user user;
-        struct holders *holders; /* the node's, when writable, else NULL */
+        unsigned turn;      /* of the node, when the kernel drops the pages it had before; or 0 */
+        struct wfile *file; /* one reference, when it was opened for writing; else NULL */
+        struct wfile_user user;
+        struct fd_owners *fd_owners; /* the node's, when writable, else NULL */
 };
 
 /* It is whole: from here on the end of the mount may end it. The tree is locked. */
@@ -120,7 +120,7 @@ void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e
 
 /* Where the handle reads: its node's file, or else its reader, with a reference. 0, -ENOMEM, or
  * -EAGAIN: not before who has an exclusive lock on the node drops it. */
-int op_source(struct mount *m, const struct handle *h, struct file **f, struct reader **r);
+int op_source(struct mount *m, const struct handle *h, struct wfile **f, struct reader **r);
 
 /* op_truncate.c: makes the file `size` bytes long, by the handle in `fi` or by name when that is
  * NULL; replies with the attributes. */
@@ -145,9 +145,9 @@ struct op_ask {
         struct mount *m;
         struct node *n;
         void (*done)(struct op_ask *a, int err);
-        bool waits;             /* the caller has no lock: for the end of a rename, if need be */
-        bool looks;             /* the caller is content with another version: for who stats */
-        struct amend_wait idle; /* the rest is op_ask()'s */
+        bool waits; /* the caller has no lock: for the end of a rename, if need be */
+        bool looks; /* the caller is content with another version: for who stats */
+        struct attr_sync_wait idle; /* the rest is op_ask()'s */
         struct name_lock lock;
         char *key;
         bool opens;
@@ -163,7 +163,7 @@ bool op_open_known_locked(const struct mount *m, const struct node *n, int flags
 
 /* A change of attributes, from request to reply. */
 struct op_edit {
-        struct amend_wait wait;
+        struct attr_sync_wait wait;
         struct op_ask ask;
         fuse_req_t req;
         struct mount *m;

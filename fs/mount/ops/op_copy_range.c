@@ -20,7 +20,7 @@
 /* The published version that the node's bytes are. False when some exist only here. */
 static bool source_locked(const struct node *n, struct store_object *src)
 {
-        if (n->dir || !n->published || !n->etag[0] || (n->file && file_dirty(n->file)) ||
+        if (n->dir || !n->published || !n->etag[0] || (n->file && wfile_dirty(n->file)) ||
             (n->reader && strcmp(reader_etag(n->reader), n->etag)))
                 return false;
         *src = (struct store_object){.size = n->size, .has_crc = n->has_crc, .crc32c = n->crc32c};
@@ -43,7 +43,7 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
         (void)flags;
 
         tree_lock(m->tree);
-        bool clean = from != to->node && !from->parked && source_locked(from, &src);
+        bool clean = from != to->node && !from->orphan_key && source_locked(from, &src);
         tree_unlock(m->tree);
         if (!clean || !key || !to->file || off_in != off_out) {
                 fuse_reply_err(req, key ? EOPNOTSUPP : ENOMEM);
@@ -55,13 +55,13 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
         }
         if (n > src.size - off)
                 n = src.size - off;
-        int err = file_clone(to->file, &to->user, key, &src, off, n);
+        int err = wfile_clone(to->file, &to->user, key, &src, off, n);
         if (err) {
                 fuse_reply_err(req, err == -EAGAIN ? EOPNOTSUPP : -err);
                 return;
         }
-        holders_wrote(to->holders, fuse_req_ctx(req)->pid);
-        amend_touch(m, to->node, fuse_req_ctx(req)->uid);
+        fd_owners_wrote(to->fd_owners, fuse_req_ctx(req)->pid);
+        attr_sync_touch(m, to->node, fuse_req_ctx(req)->uid);
         METRIC_ADD(copied_bytes, n);
         fuse_reply_write(req, n);
 }

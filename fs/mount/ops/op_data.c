@@ -38,8 +38,8 @@ struct read_request {
         struct mount *m;
         struct handle *h; /* a reference */
         size_t size;
-        int stale;      /* what came of reading elsewhere, while it waits for the lock */
-        struct file *f; /* where it reads: one of these, with a reference */
+        int stale;       /* what came of reading elsewhere, while it waits for the lock */
+        struct wfile *f; /* where it reads: one of these, with a reference */
         struct reader *reader;
 };
 
@@ -53,7 +53,7 @@ static void read_reply(struct read_request *r, int err, const struct iovec *iov,
                 METRIC_ADD(read_bytes, niov ? r->op.len : 0);
                 fuse_reply_iov(r->req, iov, niov);
         }
-        file_unref(r->f);
+        wfile_unref(r->f);
         reader_unref(r->reader);
         handle_unref(r->h);
         free(r);
@@ -67,11 +67,11 @@ static void read_done(struct read_op *op, int err, const struct iovec *iov, int 
 }
 
 /* Reads from there; false, with nothing done, when that gave `stale`. */
-static bool read_from(struct read_request *r, int err, struct file *f, struct reader *reader,
+static bool read_from(struct read_request *r, int err, struct wfile *f, struct reader *reader,
                       int stale)
 {
         struct reader *was = r->reader;
-        struct file *had = r->f;
+        struct wfile *had = r->f;
 
         bool same = stale && (err || (f == had && reader == was));
         if (!same) {
@@ -79,14 +79,14 @@ static bool read_from(struct read_request *r, int err, struct file *f, struct re
                 r->reader = reader;
                 r->op.len = r->size;
         }
-        file_unref(same ? f : had);
+        wfile_unref(same ? f : had);
         reader_unref(same ? reader : was);
         if (same)
                 return false;
         if (err)
                 read_reply(r, err, NULL, 0);
         else if (f)
-                file_read(f, &r->op);
+                wfile_read(f, &r->op);
         else
                 reader_read(reader, &r->op);
         return true;
@@ -97,7 +97,7 @@ static void read_granted(struct name_lock *l)
         struct read_request *r =
                 (struct read_request *)(void *)((char *)l - offsetof(struct read_request, lock));
         struct reader *reader = NULL;
-        struct file *f = NULL;
+        struct wfile *f = NULL;
 
         int err = op_source(r->m, r->h, &f, &reader);
         name_lock_drop(r->m, l);
@@ -111,7 +111,7 @@ static void read_granted(struct name_lock *l)
 static bool read_begin(struct read_request *r, int stale)
 {
         struct reader *reader = NULL;
-        struct file *f = NULL;
+        struct wfile *f = NULL;
 
         int err = op_source(r->m, r->h, &f, &reader);
         if (err != -EAGAIN)
@@ -152,11 +152,11 @@ enum { FEW_BYTES = 64 << 10 };
  * few bytes waits for memory with a copy of them, before it takes any. */
 struct write_request {
         struct pool_waiter waiter;
-        struct file_deferred deferred;
+        struct wfile_deferred deferred;
         fuse_req_t req;
         struct mount *m;
         struct handle *h; /* a reference each */
-        struct file *file;
+        struct wfile *file;
         struct pool_buf *buf;
         const void *p;
         size_t n;
@@ -192,7 +192,7 @@ static void reply_taken(fuse_req_t req, struct mount *m, size_t n, bool waited)
         fuse_reply_write(req, n);
 }
 
-static void commit_ended(struct file_deferred *d);
+static void commit_ended(struct wfile_deferred *d);
 
 static void end_deferred(const struct write_request *w, int err)
 {
@@ -201,7 +201,7 @@ static void end_deferred(const struct write_request *w, int err)
                 return;
         }
         if (w->mapped)
-                file_note_mapped(w->file);
+                wfile_note_mapped(w->file);
         else
                 handle_wrote(w->m, w->h, fuse_req_ctx(w->req)->pid);
         reply_taken(w->req, w->m, w->n, w->waited);
@@ -210,7 +210,7 @@ static void end_deferred(const struct write_request *w, int err)
 static void write_request_free(struct write_request *w)
 {
         pool_unref(w->buf);
-        file_unref(w->file);
+        wfile_unref(w->file);
         handle_unref(w->h);
         free(w);
 }
@@ -219,19 +219,19 @@ static void write_request_free(struct write_request *w)
 static void write_or_defer(struct write_request *w)
 {
         for (;;) {
-                int err = file_write(w->file, &w->h->user, w->append, w->pos, w->p, w->n, w->buf);
+                int err = wfile_write(w->file, &w->h->user, w->append, w->pos, w->p, w->n, w->buf);
                 if (err != -EAGAIN) {
                         end_deferred(w, err);
                         break;
                 }
                 w->deferred.retry = commit_ended;
-                if (file_defer(w->file, &w->deferred))
+                if (wfile_defer(w->file, &w->deferred))
                         return;
         }
         write_request_free(w);
 }
 
-static void commit_ended(struct file_deferred *d)
+static void commit_ended(struct wfile_deferred *d)
 {
         write_or_defer((struct write_request *)(void *)((char *)d -
                                                         offsetof(struct write_request, deferred)));
@@ -260,7 +260,7 @@ static struct write_request *write_request_new(fuse_req_t req, struct mount *m, 
                 .req = req,
                 .m = m,
                 .h = handle_ref(h),
-                .file = file_ref(h->file),
+                .file = wfile_ref(h->file),
                 .p = b->mem,
                 .n = b->size,
                 .pos = (uint64_t)off,
@@ -314,20 +314,20 @@ void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t 
                 fuse_reply_err(req, EBADF);
                 return;
         }
-        amend_touch(m, h->node, fuse_req_ctx(req)->uid);
+        attr_sync_touch(m, h->node, fuse_req_ctx(req)->uid);
         if (waits_with_few(req, m, h, b, off, fi))
                 return;
-        int err = file_write(h->file, &h->user, is_append(fi), (uint64_t)off, b->mem, b->size,
-                             received);
+        int err = wfile_write(h->file, &h->user, is_append(fi), (uint64_t)off, b->mem, b->size,
+                              received);
         if (err == -EAGAIN) {
                 defer_write(req, m, h, b, off, fi);
         } else if (err) {
                 fuse_reply_err(req, -err);
         } else {
                 if (fi->writepage)
-                        file_note_mapped(h->file);
+                        wfile_note_mapped(h->file);
                 else
-                        holders_wrote(h->holders, fuse_req_ctx(req)->pid);
+                        fd_owners_wrote(h->fd_owners, fuse_req_ctx(req)->pid);
                 reply_taken(req, m, b->size, false);
         }
 }

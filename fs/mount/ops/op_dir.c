@@ -184,7 +184,7 @@ static bool is_of_locked(const struct node *n, const struct list_entry *le)
 {
         if (!n->attr_known || n->dir != le->dir)
                 return false;
-        if (n->file || n->amend)
+        if (n->file || n->attr_sync)
                 return true;
         if (le->dir)
                 return tree_fresh_locked(n);
@@ -270,7 +270,8 @@ static bool add_stored(void *arg, const struct list_entry *le)
         }
         added = add(f, le->name, &e, f->off + 1);
         if (added)
-                ahead_tell_locked(f->d->node, f->d, f->off + 1, le->name, e.attr.st_ino, le->dir);
+                prefetch_tell_locked(f->d->node, f->d, f->off + 1, le->name, e.attr.st_ino,
+                                     le->dir);
         else if (n)
                 tree_unref_locked(f->m->tree, n, 1);
         tree_unlock(f->m->tree);
@@ -459,7 +460,7 @@ static void fill(fuse_req_t req, size_t size, off_t off, struct fuse_file_info *
                 take_local_names_locked(f->m, f->d);
                 pthread_mutex_unlock(&f->d->mtx);
                 tree_lock(f->m->tree);
-                ahead_list_locked(f->m, f->d->node, f->d);
+                prefetch_list_locked(f->m, f->d->node, f->d);
                 tree_unlock(f->m->tree);
         }
         add_dots(f);

@@ -17,66 +17,67 @@
 
 /* A close, until it is known what it is. */
 struct op_close {
-        struct look look;
+        struct proc_query look;
         fuse_req_t req;
         struct handle *h;
         unsigned looks; /* before this one */
-        struct holders_look holders;
+        struct fd_owners_look fd_owners;
 };
 
 /* Others may open the file without end; then a part of what they write may be published. */
 enum { LOOKS_MOST = 10 };
 
 struct publish {
-        struct file_commit commit;
+        struct wfile_commit commit;
         fuse_req_t req;
-        struct file *file; /* a reference */
+        struct wfile *file; /* a reference */
 };
 
 /* The kernel keeps the file open until it has the reply. */
-static void published(struct file_commit *c, int err, const struct store_object *obj)
+static void published(struct wfile_commit *c, int err, const struct store_object *obj)
 {
         struct publish *p = (struct publish *)c;
         (void)obj;
         fuse_reply_err(p->req, -err);
-        file_unref(p->file);
+        wfile_unref(p->file);
         free(p);
 }
 
-static void publish(fuse_req_t req, struct file *f, struct file_user *u)
+static void publish(fuse_req_t req, struct wfile *f, struct wfile_user *u)
 {
         struct publish *p = malloc(sizeof *p);
         if (!p) {
                 fuse_reply_err(req, ENOMEM);
                 return;
         }
-        *p = (struct publish){.commit.done = published, .req = req, .file = file_ref(f)};
-        file_commit(f, u, &p->commit);
+        *p = (struct publish){.commit.done = published, .req = req, .file = wfile_ref(f)};
+        wfile_commit(f, u, &p->commit);
 }
 
-static struct op_close *op_close_of(struct look *l)
+static struct op_close *op_close_of(struct proc_query *l)
 {
         return (struct op_close *)(void *)((char *)l - offsetof(struct op_close, look));
 }
 
-static void close_begin(struct look *l)
+static void close_begin(struct proc_query *l)
 {
         struct op_close *c = op_close_of(l);
-        holders_look_begin(&c->holders, c->h->holders, fuse_req_ctx(c->req)->pid, c->h->node->ino);
+        fd_owners_look_begin(&c->fd_owners, c->h->fd_owners, fuse_req_ctx(c->req)->pid,
+                             c->h->node->ino);
 }
 
-static void close_see(struct look *l, struct procview *view)
+static void close_see(struct proc_query *l, struct proc_view *view)
 {
-        holders_look_see(&op_close_of(l)->holders, view);
+        fd_owners_look_see(&op_close_of(l)->fd_owners, view);
 }
 
 static bool look_at_close(fuse_req_t req, struct handle *h, unsigned looks);
 
-static void close_end(struct look *l, bool whole)
+static void close_end(struct proc_query *l, bool whole)
 {
         struct op_close *c = op_close_of(l);
         const struct mount *m = op_mount(c->req);
-        enum closing is = holders_look_end(&c->holders, c->h->holders, whole);
+        enum closing is = fd_owners_look_end(&c->fd_owners, c->h->fd_owners, whole);
 
         if (is == CLOSE_UNSURE && look_at_close(c->req, c->h, c->looks + 1))
                 return;
@@ -96,10 +97,10 @@ static void close_end(struct look *l, bool whole)
         }
 }
 
-static void close_drop(struct look *l)
+static void close_drop(struct proc_query *l)
 {
         struct op_close *c = op_close_of(l);
-        holders_look_release(&c->holders);
+        fd_owners_look_release(&c->fd_owners);
         free(c);
 }
 
@@ -116,7 +117,7 @@ static bool look_at_close(fuse_req_t req, struct handle *h, unsigned looks)
         c->req = req;
         c->h = h;
         c->looks = looks;
-        looks_add(op_mount(req)->looks, &c->look);
+        proc_queries_add(op_mount(req)->proc_queries, &c->look);
         return true;
 }
 
@@ -125,7 +126,7 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         struct handle *h = (struct handle *)(uintptr_t)fi->fh;
         (void)ino;
 
-        if (!h->file || !file_owes_close(h->file, &h->user)) {
+        if (!h->file || !wfile_owes_close(h->file, &h->user)) {
                 fuse_reply_err(req, 0);
                 return;
         }
@@ -135,15 +136,15 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 /* The file that is written while this handle only reads, with a reference: NULL when there is none,
  * or -errno in *err. What a writer that was killed left is not to be published by who looks. */
-static struct file *file_beside(struct mount *m, const struct handle *h, int *err)
+static struct wfile *file_beside(struct mount *m, const struct handle *h, int *err)
 {
         struct node *n = h->node;
 
         tree_lock(m->tree);
-        struct file *f = n->file ? file_ref(n->file) : NULL;
-        bool killed = f && n->holders && holders_killed(n->holders);
+        struct wfile *f = n->file ? wfile_ref(n->file) : NULL;
+        bool killed = f && n->fd_owners && fd_owners_killed(n->fd_owners);
         tree_unlock(m->tree);
-        *err = killed && m->params.on_kill == ON_KILL_ABORT && file_owes(f, NULL) ? -EIO : 0;
+        *err = killed && m->params.on_kill == ON_KILL_ABORT && wfile_owes(f, NULL) ? -EIO : 0;
         return f;
 }
 
@@ -152,15 +153,15 @@ void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_inf
 {
         struct mount *m = op_mount(req);
         struct handle *h = (struct handle *)(uintptr_t)fi->fh;
-        struct file_user *u = h->file ? &h->user : NULL;
+        struct wfile_user *u = h->file ? &h->user : NULL;
         int err = 0;
-        struct file *f = h->file ? file_ref(h->file) : file_beside(m, h, &err);
+        struct wfile *f = h->file ? wfile_ref(h->file) : file_beside(m, h, &err);
         (void)ino;
         (void)datasync;
 
-        if (!err && f && file_owes(f, u))
+        if (!err && f && wfile_owes(f, u))
                 publish(req, f, u);
         else
                 fuse_reply_err(req, -err);
-        file_unref(f);
+        wfile_unref(f);
 }

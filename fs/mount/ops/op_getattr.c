@@ -136,7 +136,7 @@ static bool ask_waits(struct op_ask *a, const char *key)
                 name_lock_take(a->m, &a->lock);
                 return true;
         }
-        now = amend_key(a->m, a->n);
+        now = attr_sync_key(a->m, a->n);
         if (!now || !strcmp(now, key))
                 return false;
         op_ask(a);
@@ -173,7 +173,7 @@ static void told(void *arg, int err, const struct store_object *obj)
 
 void op_ask(struct op_ask *a)
 {
-        CLEANUP(freep) char *key = amend_key(a->m, a->n);
+        CLEANUP(freep) char *key = attr_sync_key(a->m, a->n);
         a->begun = tree_now_ns();
         a->key = a->waits && key ? strdup(key) : NULL;
         int err = key ? store_head(a->m->store, key, told, a) : -ENOMEM;
@@ -183,7 +183,7 @@ void op_ask(struct op_ask *a)
         }
 }
 
-static void version_idle(struct amend_wait *w, int err)
+static void version_idle(struct attr_sync_wait *w, int err)
 {
         (void)err;
         op_ask((struct op_ask *)(void *)((char *)w - offsetof(struct op_ask, idle)));
@@ -193,13 +193,13 @@ void op_ask_version(struct op_ask *a)
 {
         a->opens = true;
         a->idle.done = version_idle;
-        amend_wait(a->m, a->n, &a->idle);
+        attr_sync_wait(a->m, a->n, &a->idle);
 }
 
 bool op_open_known_locked(const struct mount *m, const struct node *n, int flags)
 {
         return (n->file && tree_changes_locked(m->tree, n)) || n->unlinked ||
-               (flags & O_TRUNC && n->attr_known && !n->amend);
+               (flags & O_TRUNC && n->attr_known && !n->attr_sync);
 }
 
 struct getattr {

@@ -24,7 +24,7 @@ void handle_wrote(struct mount *m, struct handle *h, pid_t tid)
 {
         tree_lock(m->tree);
         if (h->link)
-                holders_wrote(h->holders, tid);
+                fd_owners_wrote(h->fd_owners, tid);
         tree_unlock(m->tree);
 }
 

@@ -53,7 +53,7 @@ static void made(void *arg, int err, const struct store_object *obj)
                 info.attr = &k->attr;
                 tree_lock(k->m->tree);
                 struct node *n = tree_enter_locked(k->m->tree, k->dir, k->name, &info);
-                amend_entries_changed_locked(k->dir);
+                attr_sync_entries_changed_locked(k->dir);
                 if (n)
                         op_entry_locked(k->m, n, &e);
                 else
@@ -73,7 +73,7 @@ static int make_put(struct make *k)
         struct store_meta meta;
 
         tree_lock(k->m->tree);
-        k->attr = amend_fresh_locked(k->m, k->dir, k->mode, who->uid, who->gid, k->rdev);
+        k->attr = attr_sync_fresh_locked(k->m, k->dir, k->mode, who->uid, who->gid, k->rdev);
         tree_unlock(k->m->tree);
         int err = attr_to_meta(&k->attr, &meta);
         return err ? err : store_put(k->m->store, k->key, &body, &meta, &cond, made, k);
@@ -136,7 +136,7 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *n
 
 struct follow {
         struct name_lock lock; /* stays the first field */
-        struct amend_wait idle;
+        struct attr_sync_wait idle;
         fuse_req_t req;
         struct mount *m;
         struct node *n;
@@ -169,7 +169,7 @@ static int follow_data(void *arg, uint64_t at, const void *p, size_t n)
 
 static void follow_ask(struct follow *f);
 
-static void follow_idle(struct amend_wait *w, int err)
+static void follow_idle(struct attr_sync_wait *w, int err)
 {
         (void)err;
         follow_ask((struct follow *)(void *)((char *)w - offsetof(struct follow, idle)));
@@ -179,7 +179,7 @@ static void follow_granted(struct name_lock *p)
 {
         struct follow *f = (struct follow *)p;
         f->idle.done = follow_idle;
-        amend_wait(f->m, f->n, &f->idle);
+        attr_sync_wait(f->m, f->n, &f->idle);
 }
 
 static void followed(void *arg, int err, const struct store_got *got)

@@ -50,7 +50,7 @@ void lookup_free(struct lookup *l)
 void lookup_fail(struct lookup *l, int err)
 {
         if (!l->req) {
-                ahead_end(l, err, NULL);
+                prefetch_end(l, err, NULL);
                 return;
         }
         fuse_reply_err(l->req, -err);
@@ -144,7 +144,7 @@ static void lookup_found(struct lookup *l, struct node_info *info)
         struct fuse_entry_param e;
 
         if (!l->req) {
-                ahead_end(l, 0, info);
+                prefetch_end(l, 0, info);
                 return;
         }
         if (lookup_moved(l) || lookup_past(l))
@@ -289,7 +289,7 @@ static void note_gap(struct lookup *l, size_t above, const char *from,
         if (!to && page->next)
                 return;
         tree_lock(l->m->tree);
-        gaps_note(&l->parent->gaps, from, to, l->begun);
+        negative_cache_note(&l->parent->negative_cache, from, to, l->begun);
         tree_unlock(l->m->tree);
 }
 
@@ -390,8 +390,8 @@ static bool lookup_makes(struct lookup *l)
         tree_lock(m->tree);
         if (dir->lost_ns > since)
                 since = dir->lost_ns;
-        bool makes =
-                !tree_find_locked(m->tree, dir, l->name) && gaps_have(dir->gaps, l->name, since);
+        bool makes = !tree_find_locked(m->tree, dir, l->name) &&
+                     negative_cache_have(dir->negative_cache, l->name, since);
         tree_unlock(m->tree);
         return makes;
 }
@@ -404,7 +404,7 @@ void lookup_begin(struct lookup *l)
         tree_lock(m->tree);
         struct node *n = tree_find_locked(m->tree, l->parent, l->name);
         bool known = lookup_local_locked(m, n, &e);
-        bool joins = !known && ahead_join_locked(l);
+        bool joins = !known && prefetch_join_locked(l);
         if (!known && !joins) {
                 l->begun = tree_now_ns();
                 l->was_dir = n ? n->dir : l->was_dir;
@@ -435,7 +435,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
         tree_lock(m->tree);
         struct node *n = tree_find_locked(m->tree, dir, name);
         bool known = lookup_local_locked(m, n, &e);
-        struct lookup *ahead = ahead_look_locked(m, dir, name, n, known, &was_dir);
+        struct lookup *ahead = prefetch_look_locked(m, dir, name, n, known, &was_dir);
         tree_unlock(m->tree);
         struct lookup *l = known ? NULL : lookup_new(m, dir, name);
         int err = l ? mount_key(m, dir, name, &l->key) : -ENOMEM;
@@ -449,5 +449,5 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
                 l->was_dir = was_dir;
                 lookup_begin(l);
         }
-        ahead_ask(ahead);
+        prefetch_ask(ahead);
 }

@@ -134,7 +134,7 @@ static void deleted(void *arg, int err, const struct store_object *obj)
         struct change *c = arg;
         (void)obj;
         if (!err)
-                park_gone(c->m, c->dir, c->name, NULL);
+                orphan_gone(c->m, c->dir, c->name, NULL);
         (err ? leave_undo : leave_commit)(&c->leaving);
         change_end(c, err);
 }
@@ -149,7 +149,7 @@ static void dir_stays(void *arg)
 
 static void delete_key(struct change *c)
 {
-        marker_ensure(c->m, c->dir, dir_stays, c);
+        dir_marker_ensure(c->m, c->dir, dir_stays, c);
 }
 
 /* --- directories
@@ -166,7 +166,7 @@ static void marker_made(void *arg, int err, const struct store_object *obj)
         if (!err) {
                 tree_lock(c->m->tree);
                 n = tree_enter_locked(c->m->tree, c->dir, c->name, &info);
-                amend_entries_changed_locked(c->dir);
+                attr_sync_entries_changed_locked(c->dir);
                 if (n)
                         op_entry_locked(c->m, n, &e);
                 else
@@ -191,8 +191,8 @@ static void mkdir_begin(struct change *c)
         struct store_meta meta;
 
         tree_lock(c->m->tree);
-        c->attr = amend_fresh_locked(c->m, c->dir, S_IFDIR | (c->mode & 07777), who->uid, who->gid,
-                                     0);
+        c->attr = attr_sync_fresh_locked(c->m, c->dir, S_IFDIR | (c->mode & 07777), who->uid,
+                                         who->gid, 0);
         tree_unlock(c->m->tree);
         int err = attr_to_meta(&c->attr, &meta);
         if (!err)

@@ -30,8 +30,8 @@ enum {
          * far longer than the round trip that this saves, and who opens one may copy it at the
          * store, or begin at its end. */
         AHEAD = 128 << 10,
-        AHEAD_WHOLE = 512 << 10,
-        AHEAD_OF = 16 << 20
+        PREFETCH_WHOLE = 512 << 10,
+        PREFETCH_OF = 16 << 20
 };
 
 /* An open or a create under way; what becomes of it is the handle. */
@@ -128,7 +128,7 @@ static void opened(struct op_resize *r, int err)
                 return;
         }
         if (o->fi.flags & O_TRUNC && !o->creates)
-                amend_touch(o->m, o->n, fuse_req_ctx(o->req)->uid);
+                attr_sync_touch(o->m, o->n, fuse_req_ctx(o->req)->uid);
         o->fi.fh = (uintptr_t)o->h;
         if (o->creates)
                 fuse_reply_create(o->req, &o->e, &o->fi);
@@ -149,12 +149,12 @@ static void cut_and_open(struct opening *o)
  * program's write. But only behind the page cache does the kernel sync each write of O_SYNC. */
 static int attach_file_locked(struct opening *o)
 {
-        o->h->holders = holders_open(&o->n->holders, o->opener);
-        if (!o->h->holders)
+        o->h->fd_owners = fd_owners_open(&o->n->fd_owners, o->opener);
+        if (!o->h->fd_owners)
                 return -ENOMEM;
-        o->h->file = op_file_locked(o->m, o->n, o->key);
+        o->h->file = node_writer_locked(o->m, o->n, o->key);
         if (!o->h->file) {
-                holders_release(&o->n->holders);
+                fd_owners_release(&o->n->fd_owners);
                 return -ENOMEM;
         }
         o->fi.direct_io = (!o->h->reads && !(o->fi.flags & O_DSYNC)) || o->fi.flags & O_DIRECT;
@@ -164,9 +164,9 @@ static int attach_file_locked(struct opening *o)
 
 static void detach_file(struct mount *m, struct node *n, struct handle *h)
 {
-        op_file_put(m, n, h->file, &h->user);
+        node_writer_put(m, n, h->file, &h->user);
         tree_lock(m->tree);
-        holders_release(&n->holders);
+        fd_owners_release(&n->fd_owners);
         tree_unlock(m->tree);
 }
 
@@ -200,17 +200,17 @@ static int create_locked(struct opening *o, struct attr *attr)
                 n->attr_known = true;
                 n->attr_now = n->attr_sent = 1;
                 n->attr_early = true;
-                amend_entries_changed_locked(dir);
+                attr_sync_entries_changed_locked(dir);
         }
         o->n = n;
         if (attach_file_locked(o)) {
                 tree_unref_locked(m->tree, n, 1);
                 return -ENOMEM;
         }
-        file_create(o->h->file, &o->h->user, excl);
+        wfile_create(o->h->file, &o->h->user, excl);
         if (o->h->reads) {
                 n->nreaders++;
-                file_read_too(o->h->file);
+                wfile_read_too(o->h->file);
         }
         tree_pin_locked(n); /* the handle's; the other is the kernel's */
         o->h->node = n;
@@ -228,8 +228,8 @@ static void create_granted(struct name_lock *p)
         int err = mount_key(m, o->dir, o->name, &o->key);
 
         tree_lock(m->tree);
-        struct attr attr =
-                amend_fresh_locked(m, o->dir, S_IFREG | (o->mode & 07777), who->uid, who->gid, 0);
+        struct attr attr = attr_sync_fresh_locked(m, o->dir, S_IFREG | (o->mode & 07777), who->uid,
+                                                  who->gid, 0);
         if (!err)
                 err = create_locked(o, &attr);
         tree_unlock(m->tree);
@@ -295,7 +295,7 @@ static int renew_reader_locked(struct mount *m, struct node *n, const char *key,
                 n->reader = same ? TAKE_PTR(*ahead) : reader_of_locked(m, n, key);
                 if (same && n->has_crc) /* a listing had not told it */
                         reader_expect(n->reader, n->crc32c);
-                old->follower = amend_follow_locked(n);
+                old->follower = attr_sync_follow_locked(n);
         }
         tree_note_open_locked(m->tree, n);
         return n->reader ? 0 : -ENOMEM;
@@ -317,7 +317,7 @@ static void note_paged_locked(const struct handle *h)
                 n->paged = n->turn;
 }
 
-int op_source(struct mount *m, const struct handle *h, struct file **f, struct reader **r)
+int op_source(struct mount *m, const struct handle *h, struct wfile **f, struct reader **r)
 {
         struct node *n = h->node;
         CLEANUP(freep) char *key = NULL;
@@ -331,11 +331,11 @@ int op_source(struct mount *m, const struct handle *h, struct file **f, struct r
         if (stale && name_lock_rests_locked(m, n)) {
                 err = -EAGAIN; /* key and version are of different moments */
         } else if (stale) {    /* a file that was written while it was open to be read is no more */
-                key = n->parked ? strdup(n->parked) : tree_key_locked(n);
+                key = n->orphan_key ? strdup(n->orphan_key) : tree_key_locked(n);
                 err = key ? renew_reader_locked(m, n, key, &none, &old) : -ENOMEM;
         }
         if (n->file)
-                *f = file_ref(n->file);
+                *f = wfile_ref(n->file);
         else if (!err)
                 *r = reader_ref(n->reader);
         tree_unlock(m->tree);
@@ -348,7 +348,7 @@ static int attach_reader_locked(struct opening *o, struct replaced *old)
         struct node *n = o->n;
 
         if (n->file)
-                file_read_too(n->file);
+                wfile_read_too(n->file);
         int err = n->file ? 0 : renew_reader_locked(o->m, n, o->key, &o->ahead, old);
         if (err)
                 return err;
@@ -383,7 +383,7 @@ static void open_now(struct opening *o)
         int err = is_gone_locked(o) ? -ESTALE : 0;
         if (!err && o->heir && !heir_fits_locked(m, n, o->shown))
                 err = -ESTALE;
-        if (!err && write && !n->file && n->amend && o->asked++ < ASK_MOST) {
+        if (!err && write && !n->file && n->attr_sync && o->asked++ < ASK_MOST) {
                 /* a file begins with a version that is not about to be replaced */
                 tree_unlock(m->tree);
                 op_ask_version(&o->ask);
@@ -437,13 +437,14 @@ static void read_ahead(struct opening *o)
         const struct node *n = o->n;
 
         tree_lock(o->m->tree);
-        bool useful = !writes(o) && !n->reader && !n->amend && n->size && n->size <= AHEAD_OF &&
-                      *n->etag && n->paged != n->turn;
+        bool useful = !writes(o) && !n->reader && !n->attr_sync && n->size &&
+                      n->size <= PREFETCH_OF && *n->etag && n->paged != n->turn;
         if (useful)
                 o->ahead = reader_of_locked(o->m, n, o->key);
         tree_unlock(o->m->tree);
         if (o->ahead)
-                reader_ahead(o->ahead, reader_size(o->ahead) <= AHEAD_WHOLE ? AHEAD_WHOLE : AHEAD);
+                reader_ahead(o->ahead,
+                             reader_size(o->ahead) <= PREFETCH_WHOLE ? PREFETCH_WHOLE : AHEAD);
 }
 
 /* Whether what was replaced while the open waited has an heir: then that is opened. */
@@ -513,7 +514,7 @@ static void handle_end(struct mount *m, struct handle *h)
 {
         struct node *n = h->node;
         struct reader *shown = NULL;
-        struct file *read = NULL;
+        struct wfile *read = NULL;
 
         if (!handle_unlist(m, h))
                 return;
@@ -532,17 +533,17 @@ static void handle_end(struct mount *m, struct handle *h)
         tree_unref_locked(m->tree, n, 1);
         tree_unlock(m->tree);
         end_reader(shown);
-        file_unref(read);
+        wfile_unref(read);
         handle_unref(h);
 }
 
 /* The mount ends: what no close published never will be. */
 static void give_up(struct mount *m, struct handle *h)
 {
-        if (!h->file || !op_file_is_last(m, h->node) || !file_dirty(h->file))
+        if (!h->file || !node_writer_is_last(m, h->node) || !wfile_dirty(h->file))
                 return;
         METRIC_ADD(kills_aborted, 1);
-        file_abort(h->file, -ECANCELED);
+        wfile_abort(h->file, -ECANCELED);
 }
 
 void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

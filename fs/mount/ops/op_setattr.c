@@ -40,7 +40,7 @@ static void edit_ask(struct op_edit *e)
         op_ask(&e->ask);
 }
 
-static void edit_sent(struct amend_wait *w, int err)
+static void edit_sent(struct attr_sync_wait *w, int err)
 {
         struct op_edit *e = (struct op_edit *)w;
 
@@ -85,7 +85,7 @@ static void edit_go(struct op_edit *e)
                 return;
         }
         e->wait.done = edit_sent;
-        amend(e->m, n, &e->before, &e->wait);
+        attr_sync(e->m, n, &e->before, &e->wait);
 }
 
 static void edit_granted(struct name_lock *p)

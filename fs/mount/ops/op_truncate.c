@@ -19,7 +19,7 @@
 struct sizing {
         struct op_resize resize;
         struct name_lock lock; /* by name */
-        struct file_commit commit;
+        struct wfile_commit commit;
         struct op_ask ask;
         fuse_req_t req;
         struct mount *m;
@@ -33,11 +33,11 @@ struct sizing {
 static void sizing_end(struct sizing *z, int err)
 {
         if (z->by_name && z->resize.file)
-                op_file_put(z->m, z->n, z->resize.file, NULL);
+                node_writer_put(z->m, z->n, z->resize.file, NULL);
         if (z->by_name)
                 name_lock_drop(z->m, &z->lock);
         else
-                file_unref(z->resize.file);
+                wfile_unref(z->resize.file);
         handle_unref(z->handle);
         if (err || z->plain_reply)
                 fuse_reply_err(z->req, -err);
@@ -47,7 +47,7 @@ static void sizing_end(struct sizing *z, int err)
         free(z);
 }
 
-static void sizing_published(struct file_commit *c, int err, const struct store_object *obj)
+static void sizing_published(struct wfile_commit *c, int err, const struct store_object *obj)
 {
         (void)obj;
         sizing_end((struct sizing *)(void *)((char *)c - offsetof(struct sizing, commit)), err);
@@ -58,19 +58,19 @@ static void resized(struct op_resize *r, int err)
         struct sizing *z = (struct sizing *)(void *)((char *)r - offsetof(struct sizing, resize));
 
         if (!err)
-                amend_touch(z->m, z->n, fuse_req_ctx(z->req)->uid);
-        if (err || !z->by_name || !op_file_is_last(z->m, z->n)) {
+                attr_sync_touch(z->m, z->n, fuse_req_ctx(z->req)->uid);
+        if (err || !z->by_name || !node_writer_is_last(z->m, z->n)) {
                 sizing_end(z, err);
                 return;
         }
         z->commit.done = sizing_published;
-        file_commit(r->file, r->user, &z->commit);
+        wfile_commit(r->file, r->user, &z->commit);
 }
 
 static void resize_by_name(struct sizing *z)
 {
         tree_lock(z->m->tree);
-        z->resize.file = op_file_locked(z->m, z->n, z->key);
+        z->resize.file = node_writer_locked(z->m, z->n, z->key);
         tree_unlock(z->m->tree);
         if (z->resize.file)
                 op_resize(&z->resize);
@@ -128,7 +128,7 @@ static struct sizing *sizing_new(fuse_req_t req, struct mount *m, struct node *n
 static void resize_handle(struct sizing *z, struct handle *h)
 {
         z->handle = handle_ref(h);
-        z->resize.file = file_ref(h->file);
+        z->resize.file = wfile_ref(h->file);
         z->resize.user = &h->user;
         op_resize(&z->resize);
 }
@@ -161,8 +161,8 @@ void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len
                 fuse_reply_err(req, mode & ~FALLOC_FL_KEEP_SIZE ? EOPNOTSUPP : EBADF);
         } else if (end > INT64_MAX) {
                 fuse_reply_err(req, EFBIG);
-        } else if (mode & FALLOC_FL_KEEP_SIZE || end <= file_size(h->file)) {
-                file_announce(h->file, end); /* there is no space to be reserved */
+        } else if (mode & FALLOC_FL_KEEP_SIZE || end <= wfile_size(h->file)) {
+                wfile_announce(h->file, end); /* there is no space to be reserved */
                 fuse_reply_err(req, 0);
         } else {
                 struct sizing *z = sizing_new(req, m, op_node(m, ino), end);

@@ -45,13 +45,13 @@ static bool may_have_locked(const struct mount *m, const struct node *n)
 static const char *state_locked(const struct node *n)
 {
         static const char *const words[] = {
-                [FILE_CLEAN] = "durable",
-                [FILE_DIRTY] = "dirty",
-                [FILE_UPLOADING] = "uploading",
-                [FILE_FAILED] = "failed",
+                [WFILE_CLEAN] = "durable",
+                [WFILE_DIRTY] = "dirty",
+                [WFILE_UPLOADING] = "uploading",
+                [WFILE_FAILED] = "failed",
         };
-        enum file_state state = n->file ? file_state(n->file) : FILE_CLEAN;
-        return words[state == FILE_CLEAN && !n->published ? FILE_DIRTY : state];
+        enum wfile_state state = n->file ? wfile_state(n->file) : WFILE_CLEAN;
+        return words[state == WFILE_CLEAN && !n->published ? WFILE_DIRTY : state];
 }
 
 /* The parts of the version, from its ETag: 0 unknown. */
@@ -67,7 +67,7 @@ static const char *const ours[] = {OURS "state", OURS "etag", OURS "checksum", O
 /* The value, or false where there is none. */
 static bool ours_locked(const struct node *n, const char *name, char *out, size_t size)
 {
-        bool whole = n->etag && *n->etag && !(n->file && file_dirty(n->file));
+        bool whole = n->etag && *n->etag && !(n->file && wfile_dirty(n->file));
 
         *out = 0;
         if (n->dir)
@@ -96,7 +96,7 @@ struct xattr_read {
 static ssize_t get_figures(struct mount *m, char *buf, size_t size)
 {
         CLEANUP(buf_release) struct buf line = BUF_INIT;
-        int err = figures_print(m, &line);
+        int err = stats_print(m, &line);
         if (err)
                 return err;
         if (size && line.len > size)

@@ -13,34 +13,35 @@
 #include "base/banned.h"
 
 /* Requests at once, as many as the store takes together: no other request waits for long. */
-enum { FLYING_LEAST = 8, FLYING_MOST = ROLL_MOST };
+enum { FLYING_LEAST = 8, FLYING_MOST = HISTORY_MOST };
 
-enum { AHEAD_KEPT = 256, AHEAD_ROLLS = 16 << 20 };
+enum { PREFETCH_KEPT = 256, PREFETCH_ROLLS = 16 << 20 };
 
-struct ahead {
-        struct rolls rolls;
+struct stat_prefetch {
+        struct readdir_histories histories;
         struct lookup *flying;
         unsigned nflying, most;
-        int64_t took_ns;               /* what a request takes */
-        struct node *kept[AHEAD_KEPT]; /* pinned until they are looked at, the oldest at `turn` */
+        int64_t took_ns; /* what a request takes */
+        struct node
+                *kept[PREFETCH_KEPT]; /* pinned until they are looked at, the oldest at `turn` */
         unsigned turn;
 };
 
-struct ahead *ahead_new(const struct params *p)
+struct stat_prefetch *prefetch_new(const struct params *p)
 {
-        struct ahead *a = calloc(1, sizeof *a);
+        struct stat_prefetch *a = calloc(1, sizeof *a);
         uint64_t most = p->connections;
 
         if (!a)
                 return NULL;
-        a->rolls.most = AHEAD_ROLLS;
+        a->histories.most = PREFETCH_ROLLS;
         a->most = most < FLYING_LEAST  ? FLYING_LEAST
                   : most > FLYING_MOST ? FLYING_MOST
                                        : (unsigned)most;
         return a;
 }
 
-void ahead_free(struct ahead *a)
+void prefetch_free(struct stat_prefetch *a)
 {
         free(a);
 }
@@ -50,21 +51,21 @@ static int64_t ttl_ns(const struct mount *m)
         return (int64_t)m->params.attr_ttl * 1000000;
 }
 
-void ahead_list_locked(struct mount *m, struct node *dir, const void *teller)
+void prefetch_list_locked(struct mount *m, struct node *dir, const void *teller)
 {
         if (m->params.consistency != STRICT && m->params.attr_ttl)
-                roll_begin(&m->ahead->rolls, &dir->roll, teller);
+                history_begin(&m->prefetch->histories, &dir->history, teller);
 }
 
-void ahead_tell_locked(struct node *dir, const void *teller, uint64_t off, const char *name,
-                       uint64_t ino, bool is_dir)
+void prefetch_tell_locked(struct node *dir, const void *teller, uint64_t off, const char *name,
+                          uint64_t ino, bool is_dir)
 {
-        roll_tell(dir->roll, teller, off, name, ino, is_dir);
+        history_tell(dir->history, teller, off, name, ino, is_dir);
 }
 
 static struct lookup *flying_locked(const struct mount *m, const struct node *dir, const char *name)
 {
-        struct lookup *l = m->ahead->flying;
+        struct lookup *l = m->prefetch->flying;
         while (l && (l->parent != dir || strcmp(l->name, name)))
                 l = l->flying_next;
         return l;
@@ -73,7 +74,7 @@ static struct lookup *flying_locked(const struct mount *m, const struct node *di
 /* Whether the node tells of a name what may not be asked for past those who use it. */
 static bool in_use_locked(const struct node *n)
 {
-        return n->file || n->amend || n->nreaders || n->parked;
+        return n->file || n->attr_sync || n->nreaders || n->orphan_key;
 }
 
 static struct lookup *begin_locked(struct mount *m, struct node *dir, const char *name, bool is_dir)
@@ -87,29 +88,29 @@ static struct lookup *begin_locked(struct mount *m, struct node *dir, const char
                 return NULL;
         l->was_dir = l->marker = is_dir;
         tree_pin_locked(dir);
-        l->flying_next = m->ahead->flying;
-        m->ahead->flying = l;
-        m->ahead->nflying++;
-        roll_asked(dir->roll);
+        l->flying_next = m->prefetch->flying;
+        m->prefetch->flying = l;
+        m->prefetch->nflying++;
+        history_asked(dir->history);
         return l;
 }
 
-struct lookup *ahead_look_locked(struct mount *m, struct node *dir, const char *name,
-                                 struct node *n, bool known, bool *was_dir)
+struct lookup *prefetch_look_locked(struct mount *m, struct node *dir, const char *name,
+                                    struct node *n, bool known, bool *was_dir)
 {
         struct lookup *list = NULL, **last = &list;
-        int64_t spare = ttl_ns(m) / 2 - m->ahead->took_ns;
+        int64_t spare = ttl_ns(m) / 2 - m->prefetch->took_ns;
         bool is_dir;
 
-        if (!dir->roll)
+        if (!dir->history)
                 return NULL;
         bool hit = known ? n->ahead : flying_locked(m, dir, name) != NULL;
         if (n)
                 n->ahead = false;
-        struct walk *w = roll_look(dir->roll, tree_ino_locked(m->tree, dir, name), tree_now_ns(),
-                                   hit, was_dir);
-        while (w && spare > 0 && m->ahead->nflying < m->ahead->most) {
-                const char *next = roll_next(dir->roll, w, spare, &is_dir);
+        struct walk *w = history_look(dir->history, tree_ino_locked(m->tree, dir, name),
+                                      tree_now_ns(), hit, was_dir);
+        while (w && spare > 0 && m->prefetch->nflying < m->prefetch->most) {
+                const char *next = history_next(dir->history, w, spare, &is_dir);
                 if (!next)
                         break;
                 if ((*last = begin_locked(m, dir, next, is_dir)))
@@ -118,20 +119,20 @@ struct lookup *ahead_look_locked(struct mount *m, struct node *dir, const char *
         return list;
 }
 
-void ahead_ask(struct lookup *list)
+void prefetch_ask(struct lookup *list)
 {
         while (list) {
                 struct lookup *l = list;
                 list = TAKE_PTR(l->next);
                 int err = mount_key(l->m, l->parent, l->name, &l->key);
                 if (err)
-                        ahead_end(l, err, NULL);
+                        prefetch_end(l, err, NULL);
                 else
                         lookup_ask(l);
         }
 }
 
-bool ahead_join_locked(struct lookup *l)
+bool prefetch_join_locked(struct lookup *l)
 {
         struct lookup *same = flying_locked(l->m, l->parent, l->name);
         if (!same)
@@ -156,7 +157,7 @@ static bool holds_locked(const struct lookup *l, const struct node *n)
 /* The node stays for who comes to look at it. */
 static void keep_locked(struct mount *m, struct node *n)
 {
-        struct node **kept = &m->ahead->kept[m->ahead->turn++ % AHEAD_KEPT];
+        struct node **kept = &m->prefetch->kept[m->prefetch->turn++ % PREFETCH_KEPT];
         if (*kept)
                 tree_unref_locked(m->tree, *kept, 1);
         *kept = n;
@@ -181,18 +182,18 @@ static void take_locked(const struct lookup *l, struct node_info *info)
         keep_locked(m, n);
 }
 
-void ahead_end(struct lookup *l, int err, struct node_info *info)
+void prefetch_end(struct lookup *l, int err, struct node_info *info)
 {
         struct mount *m = l->m;
-        struct lookup **pp = &m->ahead->flying;
+        struct lookup **pp = &m->prefetch->flying;
 
         tree_lock(m->tree);
         while (*pp != l)
                 pp = &(*pp)->flying_next;
         *pp = l->flying_next;
-        m->ahead->nflying--;
+        m->prefetch->nflying--;
         if (info) {
-                m->ahead->took_ns = (m->ahead->took_ns * 3 + tree_now_ns() - l->begun) / 4;
+                m->prefetch->took_ns = (m->prefetch->took_ns * 3 + tree_now_ns() - l->begun) / 4;
                 take_locked(l, info);
         }
         struct lookup *waits = TAKE_PTR(l->waits);

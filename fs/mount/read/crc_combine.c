@@ -13,14 +13,14 @@ static uint64_t end_of(const struct chain_piece *p)
         return p->off + p->len;
 }
 
-static void take_out(struct chain *c, unsigned i, unsigned n)
+static void take_out(struct crc_combine *c, unsigned i, unsigned n)
 {
         memmove(&c->v[i], &c->v[i + n], (c->n - i - n) * sizeof c->v[0]);
         c->n -= n;
 }
 
 /* The first piece that ends behind `off`. */
-static unsigned find(const struct chain *c, uint64_t off)
+static unsigned find(const struct crc_combine *c, uint64_t off)
 {
         unsigned lo = 0, hi = c->n;
         while (lo < hi) {
@@ -34,7 +34,7 @@ static unsigned find(const struct chain *c, uint64_t off)
 }
 
 /* Makes piece i and the one behind it one, if they touch. */
-static void merge(struct chain *c, unsigned i)
+static void merge(struct crc_combine *c, unsigned i)
 {
         if (i + 1 >= c->n || end_of(&c->v[i]) != c->v[i + 1].off)
                 return;
@@ -43,7 +43,7 @@ static void merge(struct chain *c, unsigned i)
         take_out(c, i + 1, 1);
 }
 
-static void drop_shortest(struct chain *c)
+static void drop_shortest(struct crc_combine *c)
 {
         unsigned shortest = 0;
         for (unsigned i = 1; i < c->n; i++)
@@ -52,7 +52,7 @@ static void drop_shortest(struct chain *c)
         take_out(c, shortest, 1);
 }
 
-void chain_add(struct chain *c, uint64_t off, uint64_t len, uint32_t crc)
+void crc_combine_add(struct crc_combine *c, uint64_t off, uint64_t len, uint32_t crc)
 {
         unsigned i = find(c, off), overlaps = 0;
 
@@ -66,11 +66,11 @@ void chain_add(struct chain *c, uint64_t off, uint64_t len, uint32_t crc)
         merge(c, i);
         if (i > 0)
                 merge(c, i - 1);
-        if (c->n > CHAIN_MAX)
+        if (c->n > CRC_COMBINE_MAX)
                 drop_shortest(c);
 }
 
-bool chain_whole(const struct chain *c, uint64_t size, uint32_t *crc)
+bool crc_combine_whole(const struct crc_combine *c, uint64_t size, uint32_t *crc)
 {
         if (c->n != 1 || c->v[0].off || c->v[0].len != size)
                 return false;
@@ -78,7 +78,7 @@ bool chain_whole(const struct chain *c, uint64_t size, uint32_t *crc)
         return true;
 }
 
-void chain_reset(struct chain *c)
+void crc_combine_reset(struct crc_combine *c)
 {
         c->n = 0;
 }

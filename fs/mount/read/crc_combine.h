@@ -7,26 +7,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CHAIN_MAX = 128 }; /* pieces that do not touch each other */
+enum { CRC_COMBINE_MAX = 128 }; /* pieces that do not touch each other */
 
 /* Ascending and apart: neighbours that touch are one piece. Zero: empty. */
-struct chain {
+struct crc_combine {
         unsigned n;
         struct chain_piece {
                 uint64_t off, len;
                 uint32_t crc;
-        } v[CHAIN_MAX + 1]; /* one more while a piece is added */
+        } v[CRC_COMBINE_MAX + 1]; /* one more while a piece is added */
 };
 
 /* Adds the CRC32C of bytes [off, off+len), len > 0. Of pieces that overlap the longest stays, since
  * a checksum cannot be cut; of too many the shortest goes. What was lost that way is known again
  * when it is added again. */
-void chain_add(struct chain *c, uint64_t off, uint64_t len, uint32_t crc);
+void crc_combine_add(struct crc_combine *c, uint64_t off, uint64_t len, uint32_t crc);
 
 /* Whether all `size` > 0 bytes are covered; *crc is their checksum then. */
-bool chain_whole(const struct chain *c, uint64_t size, uint32_t *crc);
+bool crc_combine_whole(const struct crc_combine *c, uint64_t size, uint32_t *crc);
 
 /* Forgets all. */
-void chain_reset(struct chain *c);
+void crc_combine_reset(struct crc_combine *c);
 
 #endif

@@ -12,10 +12,11 @@ static size_t count_bufs(uint64_t len)
         return (size_t)((len + POOL_BUF_SIZE - 1) / POOL_BUF_SIZE);
 }
 
-struct range *range_new(struct pool *pool, uint64_t off, uint64_t len, enum pool_want want)
+struct fetch_range *fetch_range_new(struct pool *pool, uint64_t off, uint64_t len,
+                                    enum pool_want want)
 {
         size_t n = count_bufs(len);
-        struct range *g = calloc(1, sizeof *g);
+        struct fetch_range *g = calloc(1, sizeof *g);
         if (!g)
                 return NULL;
         g->off = off;
@@ -30,7 +31,7 @@ struct range *range_new(struct pool *pool, uint64_t off, uint64_t len, enum pool
         return g;
 }
 
-void range_free(struct range *g)
+void fetch_range_free(struct fetch_range *g)
 {
         for (size_t i = 0; i < count_bufs(g->len); i++)
                 pool_unref(g->bufs[i]);
@@ -38,7 +39,7 @@ void range_free(struct range *g)
         free(g);
 }
 
-void range_fill(struct range *g, uint64_t at, const void *p, size_t n)
+void fetch_range_fill(struct fetch_range *g, uint64_t at, const void *p, size_t n)
 {
         for (const char *from = p; n;) {
                 size_t in = (size_t)(at % POOL_BUF_SIZE);
@@ -50,7 +51,7 @@ void range_fill(struct range *g, uint64_t at, const void *p, size_t n)
         }
 }
 
-size_t range_get(const struct range *g, uint64_t off, void *dst, size_t n)
+size_t fetch_range_get(const struct fetch_range *g, uint64_t off, void *dst, size_t n)
 {
         uint64_t at = off - g->off;
         size_t done = 0;
@@ -66,7 +67,7 @@ size_t range_get(const struct range *g, uint64_t off, void *dst, size_t n)
         return done;
 }
 
-int range_iov(const struct range *g, uint64_t off, uint64_t len, struct iovec *iov)
+int fetch_range_iov(const struct fetch_range *g, uint64_t off, uint64_t len, struct iovec *iov)
 {
         uint64_t at = off - g->off;
         uint64_t end = at + len < g->len ? at + len : g->len;

@@ -13,8 +13,8 @@
 
 struct reader;
 
-struct range {
-        struct range *next;
+struct fetch_range {
+        struct fetch_range *next;
         struct reader *reader;
         uint64_t off, len; /* constant */
         struct pool_buf **
@@ -23,9 +23,9 @@ struct range {
         uint64_t consumed; /* bytes handed to readers */
         unsigned refs;     /* the list's, the request's, one a reply under way */
         unsigned tries;
-        unsigned turn;        /* the reader's, when it was requested */
-        uint32_t crc;         /* of all bytes; known when it flies no more */
-        struct range *parked; /* the next one, see reader_moving() */
+        unsigned turn;              /* the reader's, when it was requested */
+        uint32_t crc;               /* of all bytes; known when it flies no more */
+        struct fetch_range *parked; /* the next one, see reader_moving() */
         bool hold;     /* the whole object: nothing is read before the store's checksum agreed */
         bool flying;   /* its last byte is not read yet */
         bool admitted; /* crc is in the reader's chain */
@@ -35,19 +35,20 @@ struct range {
 
 /* A range with buffers for all of its bytes and one reference; NULL when the pool does not give
  * them. */
-struct range *range_new(struct pool *pool, uint64_t off, uint64_t len, enum pool_want want);
+struct fetch_range *fetch_range_new(struct pool *pool, uint64_t off, uint64_t len,
+                                    enum pool_want want);
 /* Gives the buffers back: not under the reader's lock. */
-void range_free(struct range *g);
+void fetch_range_free(struct fetch_range *g);
 
 /* Copies n arriving bytes to `at`, counted from the start of the range. */
-void range_fill(struct range *g, uint64_t at, const void *p, size_t n);
+void fetch_range_fill(struct fetch_range *g, uint64_t at, const void *p, size_t n);
 
 /* Copies bytes of the file from `off` on, at most n and as far as this range holds them; returns
  * how many. */
-size_t range_get(const struct range *g, uint64_t off, void *dst, size_t n);
+size_t fetch_range_get(const struct fetch_range *g, uint64_t off, void *dst, size_t n);
 
 /* Points iov at bytes [off, off+len) of the file as far as this range holds them; returns the
  * number of entries. */
-int range_iov(const struct range *g, uint64_t off, uint64_t len, struct iovec *iov);
+int fetch_range_iov(const struct fetch_range *g, uint64_t off, uint64_t len, struct iovec *iov);
 
 #endif

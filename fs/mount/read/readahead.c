@@ -9,12 +9,12 @@
 static bool belongs(const struct stream *s, uint64_t off)
 {
         /* Behind the front by at most the window: what the kernel asks for out of order. */
-        uint64_t back = s->window > WINDOW_SLACK ? s->window : WINDOW_SLACK;
+        uint64_t back = s->window > READAHEAD_SLACK ? s->window : READAHEAD_SLACK;
         uint64_t low = s->next > back ? s->next - back : 0;
         if (low < s->start)
                 low = s->start;
         uint64_t front = s->ahead > s->next ? s->ahead : s->next;
-        return s->used && off >= low && off <= front + WINDOW_SLACK;
+        return s->used && off >= low && off <= front + READAHEAD_SLACK;
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -22,10 +22,10 @@ static uint64_t distance(uint64_t a, uint64_t b)
         return a > b ? a - b : b - a;
 }
 
-static struct stream *find(struct windows *w, uint64_t off)
+static struct stream *find(struct readahead *w, uint64_t off)
 {
         struct stream *best = NULL;
-        for (int i = 0; i < WINDOW_STREAMS; i++) {
+        for (int i = 0; i < READAHEAD_STREAMS; i++) {
                 struct stream *s = &w->v[i];
                 if (belongs(s, off) &&
                     (!best || distance(s->next, off) < distance(best->next, off)))
@@ -34,10 +34,10 @@ static struct stream *find(struct windows *w, uint64_t off)
         return best;
 }
 
-static struct stream *oldest(struct windows *w)
+static struct stream *oldest(struct readahead *w)
 {
         struct stream *old = &w->v[0];
-        for (int i = 0; i < WINDOW_STREAMS; i++) {
+        for (int i = 0; i < READAHEAD_STREAMS; i++) {
                 if (!w->v[i].used)
                         return &w->v[i];
                 if (w->v[i].seq < old->seq)
@@ -46,19 +46,19 @@ static struct stream *oldest(struct windows *w)
         return old;
 }
 
-static uint64_t active(const struct windows *w)
+static uint64_t active(const struct readahead *w)
 {
         uint64_t n = 0;
-        for (int i = 0; i < WINDOW_STREAMS; i++)
+        for (int i = 0; i < READAHEAD_STREAMS; i++)
                 n += w->v[i].used && w->v[i].window;
         return n ? n : 1;
 }
 
-static void grow(struct windows *w, struct stream *s, bool waited)
+static void grow(struct readahead *w, struct stream *s, bool waited)
 {
         uint64_t most = w->max / active(w);
-        if (s->window < WINDOW_SECOND) {
-                s->window = WINDOW_SECOND;
+        if (s->window < READAHEAD_SECOND) {
+                s->window = READAHEAD_SECOND;
                 s->grow_at = s->next;
         } else if (waited && s->next >= s->grow_at) {
                 s->window *= 2;
@@ -68,8 +68,8 @@ static void grow(struct windows *w, struct stream *s, bool waited)
                 s->window = most;
 }
 
-struct stream *windows_hit(struct windows *w, uint64_t off, uint64_t len, bool waited,
-                           struct stream *evicted)
+struct stream *readahead_hit(struct readahead *w, uint64_t off, uint64_t len, bool waited,
+                             struct stream *evicted)
 {
         struct stream *s = find(w, off);
 
@@ -79,7 +79,7 @@ struct stream *windows_hit(struct windows *w, uint64_t off, uint64_t len, bool w
                 *evicted = *s;
                 *s = (struct stream){.used = true, .start = off, .next = off, .ahead = off};
                 if (off == 0)
-                        s->window = WINDOW_FIRST;
+                        s->window = READAHEAD_FIRST;
         } else if (off + len > s->next) {
                 grow(w, s, waited);
         }
@@ -89,14 +89,14 @@ struct stream *windows_hit(struct windows *w, uint64_t off, uint64_t len, bool w
         return s;
 }
 
-uint64_t windows_next(const struct windows *w, const struct stream *s, uint64_t size)
+uint64_t readahead_next(const struct readahead *w, const struct stream *s, uint64_t size)
 {
         uint64_t front = s->ahead > s->next ? s->ahead : s->next;
         uint64_t end = s->next + s->window < size ? s->next + s->window : size;
         uint64_t want = s->window / 4;
 
-        if (want < WINDOW_REQUEST)
-                want = WINDOW_REQUEST;
+        if (want < READAHEAD_REQUEST)
+                want = READAHEAD_REQUEST;
         if (want > w->read_size)
                 want = w->read_size;
         if (front >= end)

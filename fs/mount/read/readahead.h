@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 enum {
-        WINDOW_STREAMS = 32,      /* of one file at once; the one unused for longest makes room */
-        WINDOW_FIRST = 2 << 20,   /* of a stream that begins a file */
-        WINDOW_SECOND = 16 << 20, /* of one that goes on */
-        WINDOW_SLACK = 1 << 20,   /* a request this far past the fetched end still belongs to it */
-        WINDOW_REQUEST = 1 << 20  /* smallest request of read-ahead */
+        READAHEAD_STREAMS = 32,    /* of one file at once; the one unused for longest makes room */
+        READAHEAD_FIRST = 2 << 20, /* of a stream that begins a file */
+        READAHEAD_SECOND = 16 << 20, /* of one that goes on */
+        READAHEAD_SLACK = 1 << 20, /* a request this far past the fetched end still belongs to it */
+        READAHEAD_REQUEST = 1 << 20 /* smallest request of read-ahead */
 };
 
 struct stream {
@@ -26,8 +26,8 @@ struct stream {
         uint64_t seq;     /* of the last hit */
 };
 
-struct windows {
-        struct stream v[WINDOW_STREAMS];
+struct readahead {
+        struct stream v[READAHEAD_STREAMS];
         uint64_t seq;
         uint64_t max;       /* of all windows together */
         uint64_t read_size; /* largest request of read-ahead */
@@ -36,10 +36,10 @@ struct windows {
 /* The stream that a read of [off, off+len) belongs to, made if there was none; *evicted is the
  * stream that had to make room for it, or has used=false. `waited`: the bytes were not there when
  * they were asked for. */
-struct stream *windows_hit(struct windows *w, uint64_t off, uint64_t len, bool waited,
-                           struct stream *evicted);
+struct stream *readahead_hit(struct readahead *w, uint64_t off, uint64_t len, bool waited,
+                             struct stream *evicted);
 
 /* Bytes of the next read-ahead request of `s` in a file of `size` bytes: 0 for none now. */
-uint64_t windows_next(const struct windows *w, const struct stream *s, uint64_t size);
+uint64_t readahead_next(const struct readahead *w, const struct stream *s, uint64_t size);
 
 #endif

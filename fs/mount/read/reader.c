@@ -2,7 +2,7 @@
 /* reader.c: see reader.h; what to fetch, and what becomes of it.
  *
  * Ranges are requested, fill up on an I/O thread and are handed to the reads that wait for them
- * from that same thread: reader_serve_locked() runs after every change. Memory is given back
+ * from that same thread: reader_reply_locked() runs after every change. Memory is given back
  * outside the lock, since that may wake a read. */
 #include "mount/read/reader_int.h"
 
@@ -76,29 +76,29 @@ int reader_rename(struct reader *r, const char *key, const char *etag)
 
 /* --- fetching --- */
 
-static int fetch_locked(struct reader *r, struct range *g);
+static int fetch_locked(struct reader *r, struct fetch_range *g);
 
 static int range_data(void *arg, uint64_t at, const void *p, size_t n)
 {
-        struct range *g = arg;
+        struct fetch_range *g = arg;
         struct reader *r = g->reader;
 
         if (__atomic_load_n(&g->dead, __ATOMIC_RELAXED))
                 return -ECANCELED;
         if (at + n > g->len)
                 return -EIO; /* more than was asked for */
-        range_fill(g, at, p, n);
+        fetch_range_fill(g, at, p, n);
         pthread_mutex_lock(&r->mtx);
         g->filled = at + n;
         if (!g->hold)
-                reader_serve_locked(r);
+                reader_reply_locked(r);
         reader_unlock(r);
         return 0;
 }
 
 /* Whether to fetch the range once more: it arrived with a wrong checksum, or its object was renamed
  * meanwhile and is to be had at another key. */
-static bool again_locked(const struct reader *r, struct range *g, int err)
+static bool again_locked(const struct reader *r, struct fetch_range *g, int err)
 {
         if (g->dead)
                 return false;
@@ -114,7 +114,7 @@ static int read_errno(int err)
 }
 
 /* Keeps a range whose version is on its way elsewhere. */
-static bool park_locked(struct reader *r, struct range *g, int err)
+static bool orphan_locked(struct reader *r, struct fetch_range *g, int err)
 {
         if (!r->locked.moving || g->dead || g->turn != r->locked.turn ||
             (err != -ENOENT && err != -ESTALE))
@@ -126,11 +126,11 @@ static bool park_locked(struct reader *r, struct range *g, int err)
 
 static void range_done(void *arg, int err, const struct store_got *got)
 {
-        struct range *g = arg;
+        struct fetch_range *g = arg;
         struct reader *r = g->reader;
 
         pthread_mutex_lock(&r->mtx);
-        if (err && park_locked(r, g, err)) {
+        if (err && orphan_locked(r, g, err)) {
                 reader_unlock(r);
                 return;
         }
@@ -159,7 +159,7 @@ static void range_done(void *arg, int err, const struct store_got *got)
         if (!g->dead && g->consumed >= g->len)
                 reader_drop_range_locked(r, g);
         reader_put_range_locked(r, g);
-        reader_serve_locked(r);
+        reader_reply_locked(r);
         reader_unlock(r);
         reader_unref(r);
 }
@@ -178,18 +178,18 @@ void reader_moved(struct reader *r)
         if (!r)
                 return;
         pthread_mutex_lock(&r->mtx);
-        struct range *g = --r->locked.moving ? NULL : r->locked.parked;
+        struct fetch_range *g = --r->locked.moving ? NULL : r->locked.parked;
         if (g)
                 r->locked.parked = NULL;
         pthread_mutex_unlock(&r->mtx);
         while (g) {
-                struct range *next = g->parked;
+                struct fetch_range *next = g->parked;
                 range_done(g, -ESTALE, NULL);
                 g = next;
         }
 }
 
-static int fetch_locked(struct reader *r, struct range *g)
+static int fetch_locked(struct reader *r, struct fetch_range *g)
 {
         struct store_get get = {
                 .key = r->key,
@@ -213,7 +213,7 @@ static int fetch_locked(struct reader *r, struct range *g)
  */
 static int request_locked(struct reader *r, uint64_t off, uint64_t len, enum pool_want want)
 {
-        struct range *g = range_new(r->env->pool, off, len, want);
+        struct fetch_range *g = fetch_range_new(r->env->pool, off, len, want);
         if (!g)
                 return -EAGAIN;
         g->reader = r;
@@ -231,7 +231,7 @@ static int request_locked(struct reader *r, uint64_t off, uint64_t len, enum poo
 
 static uint64_t gap_end_locked(const struct reader *r, uint64_t at, uint64_t end)
 {
-        for (const struct range *g = r->locked.ranges; g; g = g->next)
+        for (const struct fetch_range *g = r->locked.ranges; g; g = g->next)
                 if (g->off > at && g->off < end)
                         end = g->off;
         return end;
@@ -244,7 +244,7 @@ static int demand_locked(struct reader *r, struct stream *s, const struct read_o
         uint64_t at = op->off, end = op->off + op->len;
 
         while (at < end) {
-                struct range *g = reader_find_range_locked(r, at);
+                struct fetch_range *g = reader_find_range_locked(r, at);
                 uint64_t stop = g ? g->off + g->len : gap_end_locked(r, at, end);
                 int err = g ? 0 : request_locked(r, at, stop - at, want);
                 if (err)
@@ -261,9 +261,9 @@ static int demand_locked(struct reader *r, struct stream *s, const struct read_o
 static void prefetch_locked(struct reader *r, struct stream *s)
 {
         uint64_t n;
-        while ((n = windows_next(&r->locked.windows, s, r->obj.size))) {
+        while ((n = readahead_next(&r->locked.windows, s, r->obj.size))) {
                 uint64_t from = s->ahead > s->next ? s->ahead : s->next;
-                struct range *g = reader_find_range_locked(r, from);
+                struct fetch_range *g = reader_find_range_locked(r, from);
                 if (g) {
                         s->ahead = g->off + g->len;
                         continue;
@@ -278,8 +278,8 @@ static void prefetch_locked(struct reader *r, struct stream *s)
 /* Drops what an abandoned stream had fetched ahead. */
 static void abandon_locked(struct reader *r, const struct stream *s)
 {
-        struct range *next;
-        for (struct range *g = s->used ? r->locked.ranges : NULL; g; g = next) {
+        struct fetch_range *next;
+        for (struct fetch_range *g = s->used ? r->locked.ranges : NULL; g; g = next) {
                 next = g->next;
                 if (g->off >= s->next && g->off < s->ahead && !g->consumed) {
                         METRIC_ADD(readahead_waste, g->len);
@@ -300,7 +300,7 @@ static void starved_ready(struct pool_waiter *w)
 
         pthread_mutex_lock(&r->mtx);
         start_locked(r, op, POOL_OVER);
-        reader_serve_locked(r);
+        reader_reply_locked(r);
         reader_unlock(r);
         reader_unref(r);
 }
@@ -310,7 +310,7 @@ static void starved_ready(struct pool_waiter *w)
 static bool is_begun_locked(const struct reader *r)
 {
         unsigned flying = 0, silent = 0;
-        for (const struct range *g = r->locked.ranges; g; g = g->next) {
+        for (const struct fetch_range *g = r->locked.ranges; g; g = g->next) {
                 flying += g->flying;
                 silent += g->flying && !g->filled;
         }
@@ -323,7 +323,7 @@ static void start_locked(struct reader *r, struct read_op *op, enum pool_want wa
         struct reply rep;
         enum op_state state = reader_look_locked(r, op, &rep);
         bool waits = (state == OP_WAITS || state == OP_LACKS) && is_begun_locked(r);
-        struct stream *s = windows_hit(&r->locked.windows, op->off, op->len, waits, &evicted);
+        struct stream *s = readahead_hit(&r->locked.windows, op->off, op->len, waits, &evicted);
 
         abandon_locked(r, &evicted);
         int err = demand_locked(r, s, op, want);
@@ -361,7 +361,7 @@ void reader_read(struct reader *r, struct read_op *op)
         int err = r->locked.err;
         if (!err) {
                 reader_start_locked(r, op);
-                reader_serve_locked(r);
+                reader_reply_locked(r);
         }
         reader_unlock(r);
         if (err)
@@ -393,7 +393,7 @@ void reader_open(struct reader *r)
         pthread_mutex_unlock(&r->mtx);
 }
 
-static bool awaited_locked(const struct reader *r, const struct range *g)
+static bool awaited_locked(const struct reader *r, const struct fetch_range *g)
 {
         for (const struct read_op *op = r->locked.pending; op; op = op->next)
                 if (op->off < g->off + g->len && g->off < op->off + op->len)
@@ -403,9 +403,9 @@ static bool awaited_locked(const struct reader *r, const struct range *g)
 
 static size_t drop_idle_locked(struct reader *r, bool all)
 {
-        struct range *next;
+        struct fetch_range *next;
         size_t bytes = 0;
-        for (struct range *g = r->locked.ranges; g; g = next) {
+        for (struct fetch_range *g = r->locked.ranges; g; g = next) {
                 next = g->next;
                 if (!all && (g->flying || g->refs > 1 || awaited_locked(r, g)))
                         continue;
@@ -431,7 +431,7 @@ void reader_fail(struct reader *r, int err)
         if (!r->locked.err)
                 r->locked.err = err;
         drop_idle_locked(r, true);
-        reader_serve_locked(r);
+        reader_reply_locked(r);
         reader_unlock(r);
 }
 

@@ -19,14 +19,14 @@ struct reader {
         struct {
                 unsigned turn;   /* how often it was renamed */
                 unsigned moving; /* see reader_moving() */
-                struct range *parked;
+                struct fetch_range *parked;
                 unsigned opens;
                 int err; /* final: the object is not what it should be */
-                struct windows windows;
-                struct chain chain;
-                struct range *ranges;    /* disjoint, newest first */
-                struct read_op *pending; /* wait for bytes */
-                struct range *garbage;   /* to be freed once unlocked */
+                struct readahead windows;
+                struct crc_combine chain;
+                struct fetch_range *ranges;  /* disjoint, newest first */
+                struct read_op *pending;     /* wait for bytes */
+                struct fetch_range *garbage; /* to be freed once unlocked */
         } locked;
 };
 
@@ -37,7 +37,7 @@ struct reply {
         struct iovec iov[READ_IOV_MAX];
         int nranges;
         struct {
-                struct range *range;
+                struct fetch_range *range;
                 uint64_t len;
         } from[READ_IOV_MAX];
         unsigned char *copy; /* the bytes, when they lie in too many pieces; else NULL */
@@ -49,18 +49,18 @@ enum op_state { OP_WAITS, OP_READY, OP_LACKS, OP_SCATTERED };
 void reader_unlock(struct reader *r);
 
 /* Drops one reference to the range. */
-void reader_put_range_locked(struct reader *r, struct range *g);
+void reader_put_range_locked(struct reader *r, struct fetch_range *g);
 /* Takes the range out of the list; its request stops. */
-void reader_drop_range_locked(struct reader *r, struct range *g);
+void reader_drop_range_locked(struct reader *r, struct fetch_range *g);
 /* The range that byte `at` is in, or NULL. */
-struct range *reader_find_range_locked(struct reader *r, uint64_t at);
+struct fetch_range *reader_find_range_locked(struct reader *r, uint64_t at);
 
 /* Whether every byte of `op` is there; fills `rep` when it is and they fit. */
 enum op_state reader_look_locked(struct reader *r, const struct read_op *op, struct reply *rep);
 /* Puts a read among the pending ones after requesting what it lacks. */
 void reader_start_locked(struct reader *r, struct read_op *op);
 /* Answers every read whose bytes are there. Drops the lock around each answer. */
-void reader_serve_locked(struct reader *r);
+void reader_reply_locked(struct reader *r);
 /* Fails the reads that wait for a byte of [off, off+len). Drops the lock around each answer. */
 void reader_fail_locked(struct reader *r, uint64_t off, uint64_t len, int err);
 

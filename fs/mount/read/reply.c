@@ -13,17 +13,17 @@
 
 void reader_unlock(struct reader *r)
 {
-        struct range *list = r->locked.garbage;
+        struct fetch_range *list = r->locked.garbage;
         r->locked.garbage = NULL;
         pthread_mutex_unlock(&r->mtx);
         while (list) {
-                struct range *g = list;
+                struct fetch_range *g = list;
                 list = g->next;
-                range_free(g);
+                fetch_range_free(g);
         }
 }
 
-void reader_put_range_locked(struct reader *r, struct range *g)
+void reader_put_range_locked(struct reader *r, struct fetch_range *g)
 {
         if (--g->refs)
                 return;
@@ -31,9 +31,9 @@ void reader_put_range_locked(struct reader *r, struct range *g)
         r->locked.garbage = g;
 }
 
-void reader_drop_range_locked(struct reader *r, struct range *g)
+void reader_drop_range_locked(struct reader *r, struct fetch_range *g)
 {
-        struct range **pp = &r->locked.ranges;
+        struct fetch_range **pp = &r->locked.ranges;
         while (*pp != g)
                 pp = &(*pp)->next;
         *pp = g->next;
@@ -41,16 +41,16 @@ void reader_drop_range_locked(struct reader *r, struct range *g)
         reader_put_range_locked(r, g);
 }
 
-struct range *reader_find_range_locked(struct reader *r, uint64_t at)
+struct fetch_range *reader_find_range_locked(struct reader *r, uint64_t at)
 {
-        for (struct range *g = r->locked.ranges; g; g = g->next)
+        for (struct fetch_range *g = r->locked.ranges; g; g = g->next)
                 if (at >= g->off && at < g->off + g->len)
                         return g;
         return NULL;
 }
 
 /* The last byte of a range waits for the checksum of all of it, see admit_locked(). */
-static uint64_t readable(const struct range *g)
+static uint64_t readable(const struct fetch_range *g)
 {
         if (!g->flying)
                 return g->filled;
@@ -58,7 +58,7 @@ static uint64_t readable(const struct range *g)
 }
 
 /* Pieces of memory that hold bytes [at, stop) of the range. */
-static uint64_t pieces(const struct range *g, uint64_t at, uint64_t stop)
+static uint64_t pieces(const struct fetch_range *g, uint64_t at, uint64_t stop)
 {
         return (stop - 1 - g->off) / POOL_BUF_SIZE - (at - g->off) / POOL_BUF_SIZE + 1;
 }
@@ -72,7 +72,7 @@ enum op_state reader_look_locked(struct reader *r, const struct read_op *op, str
         rep->nranges = 0;
         rep->copy = NULL;
         while (at < end) {
-                struct range *g = reader_find_range_locked(r, at);
+                struct fetch_range *g = reader_find_range_locked(r, at);
                 if (!g)
                         return OP_LACKS;
                 uint64_t stop = g->off + g->len < end ? g->off + g->len : end;
@@ -80,7 +80,7 @@ enum op_state reader_look_locked(struct reader *r, const struct read_op *op, str
                         return OP_WAITS;
                 fits = fits && (uint64_t)rep->niov + pieces(g, at, stop) <= READ_IOV_MAX;
                 if (fits) {
-                        rep->niov += range_iov(g, at, stop - at, rep->iov + rep->niov);
+                        rep->niov += fetch_range_iov(g, at, stop - at, rep->iov + rep->niov);
                         rep->from[rep->nranges].range = g;
                         rep->from[rep->nranges++].len = stop - at;
                 }
@@ -89,7 +89,7 @@ enum op_state reader_look_locked(struct reader *r, const struct read_op *op, str
         return fits ? OP_READY : OP_SCATTERED;
 }
 
-static void consume_locked(struct reader *r, struct range *g, uint64_t n)
+static void consume_locked(struct reader *r, struct fetch_range *g, uint64_t n)
 {
         g->consumed += n;
         if (g->consumed >= g->len && !g->dead && !g->flying)
@@ -106,8 +106,8 @@ static void copy_locked(struct reader *r, const struct read_op *op, struct reply
                 return;
         }
         for (size_t done = 0; done < op->len;) {
-                struct range *g = reader_find_range_locked(r, op->off + done);
-                size_t k = range_get(g, op->off + done, rep->copy + done, op->len - done);
+                struct fetch_range *g = reader_find_range_locked(r, op->off + done);
+                size_t k = fetch_range_get(g, op->off + done, rep->copy + done, op->len - done);
                 consume_locked(r, g, k);
                 done += k;
         }
@@ -123,16 +123,16 @@ static int admit_locked(struct reader *r, const struct read_op *op)
         uint32_t crc;
 
         for (uint64_t at = op->off; r->obj.has_crc && at < op->off + op->len;) {
-                struct range *g = reader_find_range_locked(r, at);
+                struct fetch_range *g = reader_find_range_locked(r, at);
                 at = g->off + g->len;
                 if (at > op->off + op->len || g->admitted)
                         continue;
                 g->admitted = true;
-                chain_add(&r->locked.chain, g->off, g->len, g->crc);
+                crc_combine_add(&r->locked.chain, g->off, g->len, g->crc);
         }
-        if (!r->obj.has_crc || !chain_whole(&r->locked.chain, r->obj.size, &crc))
+        if (!r->obj.has_crc || !crc_combine_whole(&r->locked.chain, r->obj.size, &crc))
                 return 0;
-        chain_reset(&r->locked.chain); /* what is read again is counted again */
+        crc_combine_reset(&r->locked.chain); /* what is read again is counted again */
         if (crc == r->obj.crc32c)
                 return 0;
         log_error("%s: what was read does not have the checksum of the object (version %s)", r->key,
@@ -150,7 +150,7 @@ static void pin_locked(struct reply *rep)
 static void settle_locked(struct reader *r, struct reply *rep)
 {
         for (int i = 0; i < rep->nranges; i++) {
-                struct range *g = rep->from[i].range;
+                struct fetch_range *g = rep->from[i].range;
                 consume_locked(r, g, rep->from[i].len);
                 reader_put_range_locked(r, g);
         }
@@ -188,7 +188,7 @@ static struct read_op *take_ready_locked(struct reader *r, struct reply *rep)
         return NULL;
 }
 
-void reader_serve_locked(struct reader *r)
+void reader_reply_locked(struct reader *r)
 {
         struct read_op *op;
         struct reply rep;

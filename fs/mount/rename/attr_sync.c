@@ -15,23 +15,23 @@
 #include "base/banned.h"
 
 /* The changes of one node on their way. Guarded by the tree's lock. */
-struct amend {
+struct attr_sync {
         struct mount *m;
         struct node *n;      /* pinned */
         struct attr carried; /* what the object has */
         struct attr sent;
-        unsigned turn;     /* the changes that are on their way, as n->attr_now counts */
-        struct file *file; /* held, so that no commit meets the change; or NULL */
-        struct file_wait held;
-        bool flying;                /* the request is on its way */
-        struct reader *reader;      /* of the version whose metadata are replaced, or NULL */
-        struct amend_wait *sending; /* wait for the request under way, */
-        struct amend_wait *queued;  /* for the one after it, */
-        struct amend_wait *idle;    /* for there being none */
+        unsigned turn;      /* the changes that are on their way, as n->attr_now counts */
+        struct wfile *file; /* held, so that no commit meets the change; or NULL */
+        struct wfile_wait held;
+        bool flying;                    /* the request is on its way */
+        struct reader *reader;          /* of the version whose metadata are replaced, or NULL */
+        struct attr_sync_wait *sending; /* wait for the request under way, */
+        struct attr_sync_wait *queued;  /* for the one after it, */
+        struct attr_sync_wait *idle;    /* for there being none */
 };
 
-struct attr amend_fresh_locked(const struct mount *m, const struct node *dir, mode_t mode,
-                               uid_t uid, gid_t gid, dev_t rdev)
+struct attr attr_sync_fresh_locked(const struct mount *m, const struct node *dir, mode_t mode,
+                                   uid_t uid, gid_t gid, dev_t rdev)
 {
         int64_t now = mount_clock_ns();
         struct attr a = {
@@ -53,21 +53,21 @@ struct attr amend_fresh_locked(const struct mount *m, const struct node *dir, mo
         return a;
 }
 
-bool amend_waits_for_commit_locked(const struct node *n)
+bool attr_sync_waits_for_commit_locked(const struct node *n)
 {
-        return n->unlinked || !n->published || (n->file && file_dirty(n->file));
+        return n->unlinked || !n->published || (n->file && wfile_dirty(n->file));
 }
 
-static void run(struct amend_wait *list, int err)
+static void run(struct attr_sync_wait *list, int err)
 {
         while (list) {
-                struct amend_wait *w = list;
+                struct attr_sync_wait *w = list;
                 list = w->next;
                 w->done(w, err);
         }
 }
 
-static void push(struct amend_wait **list, struct amend_wait *w)
+static void push(struct attr_sync_wait **list, struct attr_sync_wait *w)
 {
         w->next = *list;
         *list = w;
@@ -76,11 +76,11 @@ static void push(struct amend_wait **list, struct amend_wait *w)
 /* --- on the way ---------------------------------------------------------------------------------
  */
 
-static void amend_sent(void *arg, int err, const struct store_object *obj);
+static void attr_sync_sent(void *arg, int err, const struct store_object *obj);
 
-struct reader *amend_follow_locked(struct node *n)
+struct reader *attr_sync_follow_locked(struct node *n)
 {
-        struct amend *a = n->amend;
+        struct attr_sync *a = n->attr_sync;
         if (!a || !a->flying || !n->reader || a->reader == n->reader)
                 return NULL;
         struct reader *before = a->reader;
@@ -90,20 +90,20 @@ struct reader *amend_follow_locked(struct node *n)
 }
 
 /* The root of a store has no object of its own. */
-char *amend_key(struct mount *m, const struct node *n)
+char *attr_sync_key(struct mount *m, const struct node *n)
 {
         return n == tree_root(m->tree) ? strdup(".ckptfs/root") : tree_key(m->tree, n, NULL);
 }
 
-static int amend_send(struct amend *a, bool *nothing)
+static int attr_sync_send(struct attr_sync *a, bool *nothing)
 {
         struct node *n = a->n;
         char etag[STORE_ETAG_MAX];
         struct store_meta meta;
-        CLEANUP(freep) char *key = amend_key(a->m, a->n);
+        CLEANUP(freep) char *key = attr_sync_key(a->m, a->n);
 
         tree_lock(a->m->tree);
-        *nothing = n->attr_now == n->attr_saved || amend_waits_for_commit_locked(n);
+        *nothing = n->attr_now == n->attr_saved || attr_sync_waits_for_commit_locked(n);
         if (*nothing) { /* by now: a commit took them along, or will */
                 tree_unlock(a->m->tree);
                 return 0;
@@ -115,18 +115,19 @@ static int amend_send(struct amend *a, bool *nothing)
         snprintf(etag, sizeof etag, "%s", n->etag ? n->etag : "");
         bool marker = n->dir && !n->size;
         a->flying = true;
-        amend_follow_locked(n); /* the first: it takes no other's place */
+        attr_sync_follow_locked(n); /* the first: it takes no other's place */
         tree_unlock(a->m->tree);
         if (err || !key)
                 return err ? err : -ENOMEM;
         if (!marker)
-                return store_set_meta(a->m->store, key, *etag ? etag : NULL, &meta, amend_sent, a);
+                return store_set_meta(a->m->store, key, *etag ? etag : NULL, &meta, attr_sync_sent,
+                                      a);
         struct store_body empty = store_body_mem(NULL, 0); /* makes one where there was none */
-        return store_put(a->m->store, key, &empty, &meta, NULL, amend_sent, a);
+        return store_put(a->m->store, key, &empty, &meta, NULL, attr_sync_sent, a);
 }
 
 /* The object is of another version now, with the same bytes. */
-static void take_version_locked(struct amend *a, const struct store_object *obj)
+static void take_version_locked(struct attr_sync *a, const struct store_object *obj)
 {
         struct node *n = a->n;
         n->mtime_ns = obj->mtime_ns ? obj->mtime_ns : mount_now_ns();
@@ -136,14 +137,14 @@ static void take_version_locked(struct amend *a, const struct store_object *obj)
         if (a->reader && (!(key = tree_key_locked(n)) || reader_rename(a->reader, key, obj->etag)))
                 n->fresh_until = 0;
         if (a->file &&
-            ((!key && !(key = tree_key_locked(n))) || file_rename(a->file, key, obj->etag)))
+            ((!key && !(key = tree_key_locked(n))) || wfile_rename(a->file, key, obj->etag)))
                 log_warn("%s: no memory: what is written to it may be refused", n->name);
         if (tree_set_etag_locked(n, obj->etag))
                 n->fresh_until = 0; /* asked for before it is used */
 }
 
 /* The request ended: whether another is to follow. Those to be told are taken out of `a`. */
-static bool settle_locked(struct amend *a, int err, const struct store_object *obj)
+static bool settle_locked(struct attr_sync *a, int err, const struct store_object *obj)
 {
         struct node *n = a->n;
 
@@ -155,7 +156,7 @@ static bool settle_locked(struct amend *a, int err, const struct store_object *o
                 n->fresh_until = 0;
                 n->attr_known &= err != -ESTALE && err != -ENOENT;
                 while (a->queued) {
-                        struct amend_wait *w = a->queued;
+                        struct attr_sync_wait *w = a->queued;
                         a->queued = w->next;
                         push(&a->sending, w);
                 }
@@ -166,124 +167,125 @@ static bool settle_locked(struct amend *a, int err, const struct store_object *o
                 n->known_ns = tree_now_ns(); /* heads asked before tell of the past */
                 take_version_locked(a, obj);
         }
-        return a->queued && !amend_waits_for_commit_locked(n);
+        return a->queued && !attr_sync_waits_for_commit_locked(n);
 }
 
-static void amend_free(struct amend *a)
+static void attr_sync_free(struct attr_sync *a)
 {
         attr_release(&a->carried);
         attr_release(&a->sent);
         free(a);
 }
 
-static void amend_ended(struct amend *a, int err, const struct store_object *obj);
+static void attr_sync_ended(struct attr_sync *a, int err, const struct store_object *obj);
 
-static void amend_held(struct file_wait *w)
+static void attr_sync_held(struct wfile_wait *w)
 {
-        struct amend *a = (struct amend *)(void *)((char *)w - offsetof(struct amend, held));
+        struct attr_sync *a =
+                (struct attr_sync *)(void *)((char *)w - offsetof(struct attr_sync, held));
         bool nothing;
-        int err = amend_send(a, &nothing);
+        int err = attr_sync_send(a, &nothing);
         if (err || nothing)
-                amend_ended(a, err, NULL);
+                attr_sync_ended(a, err, NULL);
 }
 
-static void amend_go(struct amend *a)
+static void attr_sync_go(struct attr_sync *a)
 {
         tree_lock(a->m->tree);
         if (a->n->file && !a->n->unlinked)
-                a->file = file_ref(a->n->file);
+                a->file = wfile_ref(a->n->file);
         tree_unlock(a->m->tree);
-        a->held.done = amend_held;
+        a->held.done = attr_sync_held;
         if (a->file)
-                file_hold(a->file, &a->held);
+                wfile_hold(a->file, &a->held);
         else
-                amend_held(&a->held);
+                attr_sync_held(&a->held);
 }
 
-static void amend_ended(struct amend *a, int err, const struct store_object *obj)
+static void attr_sync_ended(struct attr_sync *a, int err, const struct store_object *obj)
 {
         struct tree *t = a->m->tree;
-        struct amend_wait *idle = NULL, *carried = NULL;
+        struct attr_sync_wait *idle = NULL, *carried = NULL;
 
         tree_lock(t);
         bool more = settle_locked(a, err, obj);
         struct reader *reader = TAKE_PTR(a->reader);
-        struct amend_wait *told = TAKE_PTR(a->sending);
+        struct attr_sync_wait *told = TAKE_PTR(a->sending);
         if (more) {
                 a->sending = TAKE_PTR(a->queued);
         } else {
                 carried = TAKE_PTR(a->queued); /* by the commit to come */
                 idle = TAKE_PTR(a->idle);
-                a->n->amend = NULL;
+                a->n->attr_sync = NULL;
                 tree_unref_locked(t, a->n, 1);
         }
         tree_unlock(t);
         if (a->file)
-                file_release(a->file);
-        file_unref(TAKE_PTR(a->file));
+                wfile_release(a->file);
+        wfile_unref(TAKE_PTR(a->file));
         reader_moved(reader);
         reader_unref(reader);
         run(told, err);
         run(carried, 0);
         run(idle, 0);
         if (more) {
-                amend_go(a);
+                attr_sync_go(a);
                 return;
         }
         tree_lock(t);
-        tree_wake_if_locked(t, !--a->m->amends);
+        tree_wake_if_locked(t, !--a->m->attr_syncs);
         tree_unlock(t);
-        amend_free(a);
+        attr_sync_free(a);
 }
 
-static void amend_sent(void *arg, int err, const struct store_object *obj)
+static void attr_sync_sent(void *arg, int err, const struct store_object *obj)
 {
-        amend_ended(arg, err, obj);
+        attr_sync_ended(arg, err, obj);
 }
 
-void amend(struct mount *m, struct node *n, const struct attr *before, struct amend_wait *w)
+void attr_sync(struct mount *m, struct node *n, const struct attr *before, struct attr_sync_wait *w)
 {
-        struct amend *a = NULL;
+        struct attr_sync *a = NULL;
         int err = 0;
 
         tree_lock(m->tree);
-        if (n->attr_now == n->attr_saved || amend_waits_for_commit_locked(n)) {
+        if (n->attr_now == n->attr_saved || attr_sync_waits_for_commit_locked(n)) {
                 /* nothing to send, or not now */
-        } else if (n->amend) {
-                push(&n->amend->queued, TAKE_PTR(w));
+        } else if (n->attr_sync) {
+                push(&n->attr_sync->queued, TAKE_PTR(w));
         } else if (!(a = calloc(1, sizeof *a))) {
                 err = -ENOMEM;
         } else {
-                *a = (struct amend){.m = m, .n = n};
+                *a = (struct attr_sync){.m = m, .n = n};
                 a->carried = attr_copy(before);
                 push(&a->sending, TAKE_PTR(w));
                 tree_pin_locked(n);
-                n->amend = a;
-                m->amends++;
+                n->attr_sync = a;
+                m->attr_syncs++;
         }
         tree_unlock(m->tree);
         if (w)
                 w->done(w, err);
         if (a)
-                amend_go(a);
+                attr_sync_go(a);
 }
 
-bool amend_wait(struct mount *m, struct node *n, struct amend_wait *w)
+bool attr_sync_wait(struct mount *m, struct node *n, struct attr_sync_wait *w)
 {
         tree_lock(m->tree);
-        bool busy = n->amend != NULL;
+        bool busy = n->attr_sync != NULL;
         if (busy)
-                push(&n->amend->idle, w);
+                push(&n->attr_sync->idle, w);
         tree_unlock(m->tree);
         if (!busy)
                 w->done(w, 0);
         return !busy;
 }
 
-void amend_finish(struct mount *m)
+void attr_sync_finish(struct mount *m)
 {
         tree_lock(m->tree);
-        while (m->amends)
+        while (m->attr_syncs)
                 tree_sleep_locked(m->tree);
         tree_unlock(m->tree);
 }
@@ -291,7 +293,7 @@ void amend_finish(struct mount *m)
 /* --- commits ------------------------------------------------------------------------------------
  */
 
-int amend_meta(struct mount *m, struct node *n, bool early, struct store_meta *meta)
+int attr_sync_meta(struct mount *m, struct node *n, bool early, struct store_meta *meta)
 {
         tree_lock(m->tree);
         n->attr_sent = n->attr_now;
@@ -301,7 +303,7 @@ int amend_meta(struct mount *m, struct node *n, bool early, struct store_meta *m
         return err;
 }
 
-bool amend_published_locked(struct mount *m, struct node *n, const struct store_object *obj)
+bool attr_sync_published_locked(struct mount *m, struct node *n, const struct store_object *obj)
 {
         struct node_info info = mount_info(obj);
 
@@ -315,7 +317,7 @@ bool amend_published_locked(struct mount *m, struct node *n, const struct store_
         return n->attr_now != n->attr_saved;
 }
 
-void amend_touch(struct mount *m, struct node *n, uid_t uid)
+void attr_sync_touch(struct mount *m, struct node *n, uid_t uid)
 {
         int64_t now = mount_clock_ns();
         tree_lock(m->tree);
@@ -325,7 +327,7 @@ void amend_touch(struct mount *m, struct node *n, uid_t uid)
         tree_unlock(m->tree);
 }
 
-void amend_entries_changed_locked(struct node *dir)
+void attr_sync_entries_changed_locked(struct node *dir)
 {
         dir->entries_ns = mount_clock_ns();
 }

@@ -4,8 +4,8 @@
  * node->attr is what programs see. A change of a committed object is sent by itself, by replacing
  * the object's metadata; what changes while one is on its way is sent together after it. A file
  * that has unpublished bytes sends nothing: its next commit carries the attributes. Whoever else
- * changes or deletes the object waits for the change under way (amend_wait()): a store may finish a
- * copy after a later request. Nothing blocks. */
+ * changes or deletes the object waits for the change under way (attr_sync_wait()): a store may
+ * finish a copy after a later request. Nothing blocks. */
 #ifndef CKPTFS_MOUNT_ATTR_SYNC_H
 #define CKPTFS_MOUNT_ATTR_SYNC_H
 
@@ -16,50 +16,51 @@
 
 /* The attributes of a file or directory that `uid` and `gid` make in `dir`; `mode` has its type,
  * and the umask is applied. To be released. The tree is locked. */
-struct attr amend_fresh_locked(const struct mount *m, const struct node *dir, mode_t mode,
-                               uid_t uid, gid_t gid, dev_t rdev);
+struct attr attr_sync_fresh_locked(const struct mount *m, const struct node *dir, mode_t mode,
+                                   uid_t uid, gid_t gid, dev_t rdev);
 
 /* Whether a commit is what makes changes of the node known, or nothing does. The tree is locked. */
-bool amend_waits_for_commit_locked(const struct node *n);
+bool attr_sync_waits_for_commit_locked(const struct node *n);
 
-struct amend_wait {
-        struct amend_wait *next;
+struct attr_sync_wait {
+        struct attr_sync_wait *next;
         /* Runs once, on any thread, maybe before the call returns; the tree is not locked. */
-        void (*done)(struct amend_wait *w, int err);
+        void (*done)(struct attr_sync_wait *w, int err);
 };
 
 /* Sends the changes that the object does not carry yet, or leaves them to the commit to come;
  * `before` is what it carries. -ESTALE, -ENOENT: the object is another by now, or gone; then the
  * node's attributes are to be asked for anew. After an error they are what they were. */
-void amend(struct mount *m, struct node *n, const struct attr *before, struct amend_wait *w);
+void attr_sync(struct mount *m, struct node *n, const struct attr *before,
+               struct attr_sync_wait *w);
 
 /* Runs w->done(w, 0) when no change is on its way to the object: true. Else false, and it will not
  * run. */
-bool amend_wait(struct mount *m, struct node *n, struct amend_wait *w);
+bool attr_sync_wait(struct mount *m, struct node *n, struct attr_sync_wait *w);
 
 /* The node has a new reader, which is to follow a change that is on its way. Returns a reader that
  * does not any more, or NULL: reader_moved() and reader_unref() it once the tree is unlocked. */
-struct reader *amend_follow_locked(struct node *n);
+struct reader *attr_sync_follow_locked(struct node *n);
 
 /* The end of the mount: waits until no change is on its way. Blocks. */
-void amend_finish(struct mount *m);
+void attr_sync_finish(struct mount *m);
 
 /* --- commits of a file's bytes --- */
 
 /* The metadata of the version that is to be published. `early`: of an upload that begins before the
  * last byte is known. 0, -ENOSPC or -ENOMEM. */
-int amend_meta(struct mount *m, struct node *n, bool early, struct store_meta *meta);
-/* The commit that asked amend_meta() last was published as `obj`, which the node takes over.
- * Whether attributes changed meanwhile: call amend(). The tree is locked. */
-bool amend_published_locked(struct mount *m, struct node *n, const struct store_object *obj);
+int attr_sync_meta(struct mount *m, struct node *n, bool early, struct store_meta *meta);
+/* The commit that asked attr_sync_meta() last was published as `obj`, which the node takes over.
+ * Whether attributes changed meanwhile: call attr_sync(). The tree is locked. */
+bool attr_sync_published_locked(struct mount *m, struct node *n, const struct store_object *obj);
 /* `uid` writes to the file, or cuts it, now. */
-void amend_touch(struct mount *m, struct node *n, uid_t uid);
+void attr_sync_touch(struct mount *m, struct node *n, uid_t uid);
 
 /* A name was made in the directory or went: moves its times, here only. The tree is locked. */
-void amend_entries_changed_locked(struct node *dir);
+void attr_sync_entries_changed_locked(struct node *dir);
 
 /* The key of the object that carries the attributes: of the root ".ckptfs/root". NULL: no memory.
  */
-char *amend_key(struct mount *m, const struct node *n);
+char *attr_sync_key(struct mount *m, const struct node *n);
 
 #endif

@@ -30,7 +30,7 @@ static void ensured(void *arg, int err, const struct store_object *obj)
         e->done(e->arg);
 }
 
-void marker_ensure(struct mount *m, struct node *dir, void (*done)(void *arg), void *arg)
+void dir_marker_ensure(struct mount *m, struct node *dir, void (*done)(void *arg), void *arg)
 {
         const struct store_cond absent = {.if_absent = true};
         const struct store_body empty = store_body_mem(NULL, 0);

@@ -9,6 +9,6 @@
 /* A name in the directory is about to go: makes the directory one that stays when it was the last,
  * if it is not known to be. One request a directory, once. done() runs once, maybe before this
  * returns; that a marker is refused is no reason not to go on. */
-void marker_ensure(struct mount *m, struct node *dir, void (*done)(void *arg), void *arg);
+void dir_marker_ensure(struct mount *m, struct node *dir, void (*done)(void *arg), void *arg);
 
 #endif

@@ -14,9 +14,9 @@
 struct held {
         struct held *next;
         struct hold *h;
-        struct node *n;    /* pinned */
-        struct file *file; /* one reference */
-        struct file_wait wait;
+        struct node *n;     /* pinned */
+        struct wfile *file; /* one reference */
+        struct wfile_wait wait;
 };
 
 /* One wait less; the last goes on. */
@@ -29,12 +29,12 @@ static void settle(struct hold *h)
                 h->ready(h->arg);
 }
 
-static void held_idle(struct file_wait *w)
+static void held_idle(struct wfile_wait *w)
 {
         settle(((struct held *)(void *)((char *)w - offsetof(struct held, wait)))->h);
 }
 
-static void nothing(struct file_wait *w)
+static void nothing(struct wfile_wait *w)
 {
         (void)w;
 }
@@ -53,7 +53,7 @@ static struct held *add_locked(struct hold *h, struct node *n)
                 log_error("%s: no memory to rename it while it is written", n->name);
                 return NULL;
         }
-        *x = (struct held){.next = h->list, .h = h, .n = n, .file = file_ref(n->file)};
+        *x = (struct held){.next = h->list, .h = h, .n = n, .file = wfile_ref(n->file)};
         tree_pin_locked(n);
         h->list = x;
         return x;
@@ -66,7 +66,7 @@ static void opened(struct tree_watch *watch, struct node *n)
         if (!x)
                 return;
         x->wait.done = nothing;
-        file_hold(x->file, &x->wait);
+        wfile_hold(x->file, &x->wait);
 }
 
 void hold_begin(struct hold *h)
@@ -88,7 +88,7 @@ void hold_begin(struct hold *h)
         tree_unlock(t);
         for (struct held *x = first, *next; x; x = next) {
                 next = x->next; /* those in front of `first` are held as they come */
-                file_hold(x->file, &x->wait);
+                wfile_hold(x->file, &x->wait);
         }
         settle(h);
 }
@@ -99,7 +99,7 @@ void hold_rename_locked(struct hold *h, const char *key)
                 CLEANUP(freep) char *own = key ? NULL : tree_key_locked(x->n);
                 const char *to = key ? key : own;
                 const char *etag = x->n->published ? x->n->etag : "";
-                if (!to || file_rename(x->file, to, etag))
+                if (!to || wfile_rename(x->file, to, etag))
                         log_error("%s: no memory to rename it while it is written", x->n->name);
         }
 }
@@ -115,8 +115,8 @@ void hold_end(struct hold *h)
         while (list) {
                 struct held *x = list;
                 list = x->next;
-                file_release(x->file);
-                file_unref(x->file);
+                wfile_release(x->file);
+                wfile_unref(x->file);
                 tree_lock(t);
                 tree_unref_locked(t, x->n, 1);
                 tree_unlock(t);

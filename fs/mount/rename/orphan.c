@@ -26,10 +26,10 @@ static int to_copy_locked(struct leaving *l, const struct store_object *obj)
                 return -ESTALE;
         int err = read ? reader_rename(n->reader, l->copy, obj->etag) : 0;
         if (!err && n->file)
-                err = file_rename(n->file, l->copy, obj->etag);
+                err = wfile_rename(n->file, l->copy, obj->etag);
         if (err)
                 return err;
-        n->parked = TAKE_PTR(l->copy);
+        n->orphan_key = TAKE_PTR(l->copy);
         l->aside = true;
         snprintf(l->copy_etag, sizeof l->copy_etag, "%s", obj->etag);
         return tree_set_etag_locked(n, obj->etag);
@@ -43,7 +43,7 @@ static int from_copy_locked(const struct leaving *l)
         bool read = n->reader && !strcmp(reader_etag(n->reader), l->copy_etag);
         int err = read ? reader_rename(n->reader, l->key, l->etag) : 0;
         if (!err && n->file)
-                err = file_rename(n->file, l->key, l->etag);
+                err = wfile_rename(n->file, l->key, l->etag);
         return err ? err : tree_set_etag_locked(n, l->etag);
 }
 
@@ -79,13 +79,13 @@ static void copied(void *arg, int err, const struct store_object *obj)
 static void copy_aside(struct leaving *l)
 {
         struct node *n = l->n;
-        char id[KEPT_ID_MAX];
+        char id[RECOVERY_ID_MAX];
 
         tree_lock(l->m->tree);
         /* Who wrote it may have closed it, and who reads it has not read since: no reader yet. */
         bool read = n->nreaders && (n->reader || !n->file);
-        bool needed = (read || (n->file && n->nwriters && file_has_base(n->file))) &&
-                      n->published && !n->parked;
+        bool needed = (read || (n->file && n->nwriters && wfile_has_base(n->file))) &&
+                      n->published && !n->orphan_key;
         if (needed) {
                 l->key = tree_key_locked(n);
                 snprintf(l->etag, sizeof l->etag, "%s",
@@ -96,7 +96,7 @@ static void copy_aside(struct leaving *l)
                 prepared(l);
                 return;
         }
-        kept_id(id);
+        recovery_record_id(id);
         int err = l->key && asprintf(&l->copy, UNLINKED_PREFIX "%s", id) >= 0 ? 0 : -ENOMEM;
         if (!err)
                 err = store_copy(l->m->store, l->key, *l->etag ? l->etag : NULL, l->copy, NULL,
@@ -106,7 +106,7 @@ static void copy_aside(struct leaving *l)
 }
 
 /* The commit that may have been under way has ended: nothing can bring the object back. */
-static void file_is_held(struct file_wait *w)
+static void file_is_held(struct wfile_wait *w)
 {
         copy_aside((struct leaving *)(void *)((char *)w - offsetof(struct leaving, held)));
 }
@@ -117,11 +117,11 @@ void leave_prepare(struct leaving *l)
         l->state = LEAVE_PREPARING;
         tree_lock(l->m->tree);
         if (l->n->file)
-                l->file = file_ref(l->n->file);
+                l->file = wfile_ref(l->n->file);
         tree_unlock(l->m->tree);
         l->held.done = file_is_held;
         if (l->file)
-                file_hold(l->file, &l->held);
+                wfile_hold(l->file, &l->held);
         else
                 copy_aside(l);
 }
@@ -131,8 +131,8 @@ static void leave_end(struct leaving *l)
         assert(l->state == LEAVE_PREPARED);
         l->state = LEAVE_NONE;
         if (l->file)
-                file_release(l->file);
-        file_unref(TAKE_PTR(l->file));
+                wfile_release(l->file);
+        wfile_unref(TAKE_PTR(l->file));
         free(TAKE_PTR(l->key));
         free(TAKE_PTR(l->copy));
 }
@@ -142,7 +142,7 @@ void leave_commit(struct leaving *l)
         if (l->state == LEAVE_NONE)
                 return;
         if (l->file)
-                file_forget(l->file);
+                wfile_forget(l->file);
         leave_end(l);
 }
 
@@ -154,7 +154,7 @@ void leave_undo(struct leaving *l)
                 return;
         tree_lock(l->m->tree);
         if (l->aside) {
-                copy = TAKE_PTR(l->n->parked);
+                copy = TAKE_PTR(l->n->orphan_key);
                 if (from_copy_locked(l))
                         log_warn("%s: no memory: those who have it open lose it", l->n->name);
         }
@@ -164,10 +164,10 @@ void leave_undo(struct leaving *l)
         leave_end(l);
 }
 
-void park_gone(struct mount *m, struct node *dir, const char *name, const struct node *but)
+void orphan_gone(struct mount *m, struct node *dir, const char *name, const struct node *but)
 {
         tree_lock(m->tree);
-        amend_entries_changed_locked(dir);
+        attr_sync_entries_changed_locked(dir);
         struct node *n = tree_find_locked(m->tree, dir, name);
         tree_note_gone_locked(m->tree, dir, name);
         if (n && n != but) {
@@ -179,14 +179,14 @@ void park_gone(struct mount *m, struct node *dir, const char *name, const struct
 
 /* --- deleting what nobody reads any more --- */
 
-struct park {
+struct orphans {
         struct store *store;
         pthread_mutex_t mtx;
         pthread_cond_t none;
         size_t flying; /* deletions */
 };
 
-static void drop_ended(struct park *p)
+static void drop_ended(struct orphans *p)
 {
         pthread_mutex_lock(&p->mtx);
         if (!--p->flying)
@@ -202,7 +202,7 @@ static void dropped(void *arg, int err, const struct store_object *obj)
 
 static void drop(void *arg, char *key)
 {
-        struct park *p = arg;
+        struct orphans *p = arg;
 
         pthread_mutex_lock(&p->mtx);
         p->flying++;
@@ -215,26 +215,26 @@ static void drop(void *arg, char *key)
         free(key);
 }
 
-int park_init(struct mount *m)
+int orphan_init(struct mount *m)
 {
-        m->park = calloc(1, sizeof *m->park);
-        if (!m->park || !m->tree)
+        m->orphans = calloc(1, sizeof *m->orphans);
+        if (!m->orphans || !m->tree)
                 return -ENOMEM;
-        m->park->store = m->store;
-        pthread_mutex_init(&m->park->mtx, NULL);
-        pthread_cond_init(&m->park->none, NULL);
-        tree_on_drop(m->tree, drop, m->park);
+        m->orphans->store = m->store;
+        pthread_mutex_init(&m->orphans->mtx, NULL);
+        pthread_cond_init(&m->orphans->none, NULL);
+        tree_on_drop(m->tree, drop, m->orphans);
         return 0;
 }
 
-void park_release(struct mount *m)
+void orphan_release(struct mount *m)
 {
-        struct park *p = m->park;
+        struct orphans *p = m->orphans;
         char *key;
 
         do {
                 tree_lock(m->tree);
-                key = tree_take_parked_locked(m->tree);
+                key = tree_take_orphan_key_locked(m->tree);
                 tree_unlock(m->tree);
                 if (key)
                         drop(p, key);
@@ -246,5 +246,5 @@ void park_release(struct mount *m)
         tree_on_drop(m->tree, NULL, NULL);
         pthread_mutex_destroy(&p->mtx);
         pthread_cond_destroy(&p->none);
-        free(TAKE_PTR(m->park));
+        free(TAKE_PTR(m->orphans));
 }

@@ -21,8 +21,8 @@ struct leaving {
         void *arg;
         /* orphan.c's own */
         enum leave_state state;
-        struct file *file; /* held, one reference; or NULL */
-        struct file_wait held;
+        struct wfile *file; /* held, one reference; or NULL */
+        struct wfile_wait held;
         char *key, *copy; /* the object's, and that of what was copied aside */
         char etag[STORE_ETAG_MAX], copy_etag[STORE_ETAG_MAX];
         bool aside; /* those who have it open use the copy */
@@ -39,12 +39,12 @@ void leave_undo(struct leaving *l);
 
 /* The name is gone, or is another's: its node, if it has one and that is not `but`, goes on without
  * one. */
-void park_gone(struct mount *m, struct node *dir, const char *name, const struct node *but);
+void orphan_gone(struct mount *m, struct node *dir, const char *name, const struct node *but);
 
 /* Gives the mount what it keeps for this. 0 or -ENOMEM. */
-int park_init(struct mount *m);
-/* Deletes what is left of such files, and frees m->park. Blocks. No request of the kernel may be
+int orphan_init(struct mount *m);
+/* Deletes what is left of such files, and frees m->orphans. Blocks. No request of the kernel may be
  * under way. */
-void park_release(struct mount *m);
+void orphan_release(struct mount *m);
 
 #endif

@@ -76,7 +76,7 @@ static void switched(void *arg)
         struct rename *r = d->r;
         struct tree *t = r->m->tree;
 
-        park_gone(r->m, r->to_dir, r->to, r->n);
+        orphan_gone(r->m, r->to_dir, r->to, r->n);
         tree_lock(t);
         for (struct follower *f = d->followers; f; f = f->next)
                 rename_follow_locked(f->n, f->key, f->was, f->etag);
@@ -205,7 +205,7 @@ static void left_listed(void *arg, int err, const struct store_page *page)
 
 void rename_find_left(struct mount *m)
 {
-        struct store_list list = {.prefix = INTENT_PREFIX, .max = 5};
+        struct store_list list = {.prefix = RENAME_JOURNAL_PREFIX, .max = 5};
         int err = store_list(m->store, &list, left_listed, m);
         if (err)
                 log_info("unfinished renames are not looked for: %s", strerror(-err));

@@ -88,7 +88,7 @@ void rename_follow_locked(struct node *n, const char *key, const char *was, cons
 /* What had the new name has none any more. */
 static void target_gone(struct rename *r)
 {
-        park_gone(r->m, r->to_dir, r->to, r->n);
+        orphan_gone(r->m, r->to_dir, r->to, r->n);
         leave_commit(&r->leaving);
 }
 
@@ -99,7 +99,7 @@ static void renamed(struct rename *r)
 
         target_gone(r);
         tree_lock(t);
-        amend_entries_changed_locked(r->from_dir);
+        attr_sync_entries_changed_locked(r->from_dir);
         if (r->replaced && r->n->nreaders) {
                 tree_remove_locked(t, r->n); /* what is open is not what was renamed */
         } else {
@@ -418,7 +418,7 @@ static void rename_granted(struct name_lock *l)
         if (err || r->n == r->target)
                 rename_end(r, err);
         else
-                marker_ensure(r->m, r->from_dir, dir_stays, r);
+                dir_marker_ensure(r->m, r->from_dir, dir_stays, r);
 }
 
 void rename_start(struct rename *r)

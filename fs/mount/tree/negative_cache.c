@@ -15,7 +15,7 @@ struct gap {
         int64_t asked_ns; /* 0: none */
 };
 
-struct gaps {
+struct negative_cache {
         struct gap v[GAPS];
 };
 
@@ -26,7 +26,7 @@ static void gap_release(struct gap *x)
         *x = (struct gap){0};
 }
 
-void gaps_free(struct gaps *g)
+void negative_cache_free(struct negative_cache *g)
 {
         if (!g)
                 return;
@@ -47,7 +47,7 @@ static bool is_in(const struct gap *x, const char *name)
 }
 
 /* The one that ends there too, else the oldest. */
-static struct gap *choose(struct gaps *g, const char *to)
+static struct gap *choose(struct negative_cache *g, const char *to)
 {
         struct gap *oldest = &g->v[0];
         for (size_t i = 0; i < GAPS; i++) {
@@ -60,7 +60,8 @@ static struct gap *choose(struct gaps *g, const char *to)
         return oldest;
 }
 
-void gaps_note(struct gaps **g, const char *from, const char *to, int64_t asked_ns)
+void negative_cache_note(struct negative_cache **g, const char *from, const char *to,
+                         int64_t asked_ns)
 {
         struct gap fresh = {.from = strdup(from), .to = to ? strdup(to) : NULL};
 
@@ -76,7 +77,7 @@ void gaps_note(struct gaps **g, const char *from, const char *to, int64_t asked_
         *x = fresh;
 }
 
-bool gaps_have(const struct gaps *g, const char *name, int64_t since)
+bool negative_cache_have(const struct negative_cache *g, const char *name, int64_t since)
 {
         for (size_t i = 0; g && i < GAPS; i++)
                 if (g->v[i].asked_ns > since && is_in(&g->v[i], name))

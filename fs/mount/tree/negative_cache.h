@@ -7,15 +7,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct gaps;
-void gaps_free(struct gaps *g);
+struct negative_cache;
+void negative_cache_free(struct negative_cache *g);
 
 /* There was nothing between the names `from` and `to` (NULL: the end), which are copied; names of
  * directories end in '/'. *g is made when it is NULL; without memory nothing is noted. */
-void gaps_note(struct gaps **g, const char *from, const char *to, int64_t asked_ns);
+void negative_cache_note(struct negative_cache **g, const char *from, const char *to,
+                         int64_t asked_ns);
 
 /* Whether there was neither a file nor a directory `name` when the store was asked, after `since`.
  */
-bool gaps_have(const struct gaps *g, const char *name, int64_t since);
+bool negative_cache_have(const struct negative_cache *g, const char *name, int64_t since);
 
 #endif

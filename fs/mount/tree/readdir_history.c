@@ -35,9 +35,9 @@ struct numbered {
         size_t place;
 };
 
-struct roll {
-        struct rolls *all;
-        struct roll *newer, *older, **at;
+struct readdir_history {
+        struct readdir_histories *all;
+        struct readdir_history *newer, *older, **at;
         const void *teller;
         uint64_t off; /* of the last name told */
         size_t n, room;
@@ -54,13 +54,13 @@ struct roll {
         uint64_t asked, used; /* names asked for, and looked at then */
 };
 
-static void unlink_roll(struct roll *r)
+static void unlink_roll(struct readdir_history *r)
 {
         *(r->newer ? &r->newer->older : &r->all->newest) = r->older;
         *(r->older ? &r->older->newer : &r->all->oldest) = r->newer;
 }
 
-void roll_free(struct roll *r)
+void history_free(struct readdir_history *r)
 {
         if (!r)
                 return;
@@ -74,18 +74,18 @@ void roll_free(struct roll *r)
         free(r);
 }
 
-void roll_begin(struct rolls *all, struct roll **at, const void *teller)
+void history_begin(struct readdir_histories *all, struct readdir_history **at, const void *teller)
 {
-        roll_free(*at);
-        struct roll *r = calloc(1, sizeof *r);
+        history_free(*at);
+        struct readdir_history *r = calloc(1, sizeof *r);
         if (!r)
                 return;
-        *r = (struct roll){.all = all,
-                           .older = all->newest,
-                           .at = at,
-                           .teller = teller,
-                           .text = BUF_INIT,
-                           .bytes = sizeof *r};
+        *r = (struct readdir_history){.all = all,
+                                      .older = all->newest,
+                                      .at = at,
+                                      .teller = teller,
+                                      .text = BUF_INIT,
+                                      .bytes = sizeof *r};
         *(r->older ? &r->older->newer : &all->oldest) = r;
         all->newest = r;
         all->bytes += r->bytes;
@@ -95,25 +95,25 @@ void roll_begin(struct rolls *all, struct roll **at, const void *teller)
 /* --- names --------------------------------------------------------------------------------------
  */
 
-static void forget_sorted(struct roll *r)
+static void forget_sorted(struct readdir_history *r)
 {
         free(TAKE_PTR(r->by_ino));
         r->sorted = 0;
         memset(r->walks[BY_INO], 0, sizeof r->walks[BY_INO]);
 }
 
-static void count_bytes(struct roll *r)
+static void count_bytes(struct readdir_history *r)
 {
         size_t bytes = sizeof *r + r->room * (sizeof *r->inos + sizeof *r->names) + r->text.cap +
                        r->sorted * sizeof *r->by_ino;
         r->all->bytes += bytes - r->bytes;
         r->bytes = bytes;
         while (r->all->bytes > r->all->most && r->all->oldest != r)
-                roll_free(r->all->oldest);
+                history_free(r->all->oldest);
 }
 
 /* Without its names, but with what it has learnt of those who walk. */
-static void empty(struct roll *r)
+static void empty(struct readdir_history *r)
 {
         forget_sorted(r);
         memset(r->walks, 0, sizeof r->walks);
@@ -122,7 +122,7 @@ static void empty(struct roll *r)
         r->full = false;
 }
 
-static bool make_room(struct roll *r)
+static bool make_room(struct readdir_history *r)
 {
         size_t room = r->room ? r->room * 2 : NAMES_ROOM;
         uint64_t *inos = realloc(r->inos, room * sizeof *inos);
@@ -136,8 +136,8 @@ static bool make_room(struct roll *r)
         return true;
 }
 
-void roll_tell(struct roll *r, const void *teller, uint64_t off, const char *name, uint64_t ino,
-               bool dir)
+void history_tell(struct readdir_history *r, const void *teller, uint64_t off, const char *name,
+                  uint64_t ino, bool dir)
 {
         if (!r || r->teller != teller || off <= r->off)
                 return;
@@ -164,7 +164,7 @@ static int cmp_ino(const void *a, const void *b)
         return (x > y) - (x < y);
 }
 
-static void sort(struct roll *r)
+static void sort(struct readdir_history *r)
 {
         forget_sorted(r);
         r->by_ino = malloc(r->n * sizeof *r->by_ino);
@@ -183,17 +183,17 @@ static void sort(struct roll *r)
 /* The first place that may be the walk's. */
 static size_t low_of(const struct walk *w)
 {
-        size_t back = w->run < ROLL_BEGIN ? 0 : ROLL_SLACK;
+        size_t back = w->run < HISTORY_BEGIN ? 0 : HISTORY_SLACK;
         return w->at > back ? w->at - back : 0;
 }
 
 /* One behind the last place that may be the walk's. */
 static size_t high_of(const struct walk *w)
 {
-        return (w->end > w->at ? w->end : w->at) + ROLL_SLACK + 1;
+        return (w->end > w->at ? w->end : w->at) + HISTORY_SLACK + 1;
 }
 
-static bool find_near(const struct roll *r, uint64_t ino, size_t *place)
+static bool find_near(const struct readdir_history *r, uint64_t ino, size_t *place)
 {
         for (const struct walk *w = r->walks[LISTED]; w < r->walks[LISTED] + WALKS; w++) {
                 size_t high = w->used ? high_of(w) : 0;
@@ -207,7 +207,7 @@ static bool find_near(const struct roll *r, uint64_t ino, size_t *place)
 }
 
 /* The place among the sorted, or where it would be. */
-static size_t rank_of(const struct roll *r, uint64_t ino)
+static size_t rank_of(const struct readdir_history *r, uint64_t ino)
 {
         size_t low = 0, high = r->sorted;
         while (low < high) {
@@ -220,7 +220,7 @@ static size_t rank_of(const struct roll *r, uint64_t ino)
         return low;
 }
 
-static bool find(struct roll *r, uint64_t ino, size_t *place)
+static bool find(struct readdir_history *r, uint64_t ino, size_t *place)
 {
         if (find_near(r, ino, place))
                 return true;
@@ -244,7 +244,7 @@ static size_t distance(size_t a, size_t b)
         return a > b ? a - b : b - a;
 }
 
-static struct walk *walk_at(struct roll *r, enum order order, size_t place)
+static struct walk *walk_at(struct readdir_history *r, enum order order, size_t place)
 {
         struct walk *best = NULL;
         for (struct walk *w = r->walks[order]; w < r->walks[order] + WALKS; w++)
@@ -254,7 +254,8 @@ static struct walk *walk_at(struct roll *r, enum order order, size_t place)
         return best;
 }
 
-static struct walk *begin_walk(struct roll *r, enum order order, size_t place, int64_t now_ns)
+static struct walk *begin_walk(struct readdir_history *r, enum order order, size_t place,
+                               int64_t now_ns)
 {
         struct walk *w = r->walks[order];
         for (struct walk *x = w; x < r->walks[order] + WALKS; x++)
@@ -277,21 +278,23 @@ static void go_on(struct walk *w, size_t place, int64_t now_ns)
                 return;
         w->pace_ns = w->run > 1 ? (w->pace_ns * 3 + pause) / 4 : pause;
         w->seen_ns = now_ns;
-        w->run += w->run < ROLL_BEGIN;
+        w->run += w->run < HISTORY_BEGIN;
         if (place < w->at)
                 return;
         w->at = place;
         if (w->end <= place)
                 w->end = place + 1;
-        if (w->run < ROLL_BEGIN || place < w->grow_at)
+        if (w->run < HISTORY_BEGIN || place < w->grow_at)
                 return;
-        w->window = !w->window ? ROLL_FIRST : w->window < ROLL_MOST ? w->window * 2 : ROLL_MOST;
+        w->window = !w->window                 ? HISTORY_FIRST
+                    : w->window < HISTORY_MOST ? w->window * 2
+                                               : HISTORY_MOST;
         w->grow_at = place + w->window / 2;
 }
 
 /* A place that is no walk's begins one, unless the name is another order's walk's. */
-static struct walk *walk_on(struct roll *r, enum order order, size_t place, int64_t now_ns,
-                            bool begins)
+static struct walk *walk_on(struct readdir_history *r, enum order order, size_t place,
+                            int64_t now_ns, bool begins)
 {
         struct walk *w = walk_at(r, order, place);
         if (w)
@@ -303,7 +306,8 @@ static struct walk *walk_on(struct roll *r, enum order order, size_t place, int6
         return w;
 }
 
-struct walk *roll_look(struct roll *r, uint64_t ino, int64_t now_ns, bool hit, bool *dir)
+struct walk *history_look(struct readdir_history *r, uint64_t ino, int64_t now_ns, bool hit,
+                          bool *dir)
 {
         size_t place;
 
@@ -316,20 +320,20 @@ struct walk *roll_look(struct roll *r, uint64_t ino, int64_t now_ns, bool hit, b
         if (r->sorted == r->n) {
                 size_t rank = rank_of(r, ino);
                 const struct walk *listed = walk_at(r, LISTED, place);
-                other = walk_on(r, BY_INO, rank, now_ns, !listed || listed->run < ROLL_BEGIN);
+                other = walk_on(r, BY_INO, rank, now_ns, !listed || listed->run < HISTORY_BEGIN);
         }
-        bool walks = other && other->run >= ROLL_BEGIN;
+        bool walks = other && other->run >= HISTORY_BEGIN;
         struct walk *w = walk_on(r, LISTED, place, now_ns, !walks);
-        return walks && (!w || w->run < ROLL_BEGIN) ? other : w;
+        return walks && (!w || w->run < HISTORY_BEGIN) ? other : w;
 }
 
-const char *roll_next(struct roll *r, struct walk *w, int64_t spare_ns, bool *dir)
+const char *history_next(struct readdir_history *r, struct walk *w, int64_t spare_ns, bool *dir)
 {
-        int64_t most = w->pace_ns > 0 ? spare_ns / w->pace_ns : ROLL_MOST;
+        int64_t most = w->pace_ns > 0 ? spare_ns / w->pace_ns : HISTORY_MOST;
         size_t ahead = w->end - w->at - 1, n = w->order == BY_INO ? r->sorted : r->n;
 
         if (ahead >= w->window || (int64_t)ahead >= most || w->end >= n ||
-            r->asked - r->used >= ROLL_WASTE + r->used / 8)
+            r->asked - r->used >= HISTORY_WASTE + r->used / 8)
                 return NULL;
         size_t place = w->order == BY_INO ? r->by_ino[w->end].place : w->end;
         w->end++;
@@ -337,7 +341,7 @@ const char *roll_next(struct roll *r, struct walk *w, int64_t spare_ns, bool *di
         return r->text.p + r->names[place] / 2;
 }
 
-void roll_asked(struct roll *r)
+void history_asked(struct readdir_history *r)
 {
         r->asked++;
 }

@@ -14,17 +14,17 @@
 #include <stdint.h>
 
 enum {
-        ROLL_BEGIN = 3, /* looks in a row that are a walk */
-        ROLL_FIRST = 4, /* names asked for ahead then; twice as many as it goes on */
-        ROLL_MOST = 64, /* up to this */
-        ROLL_SLACK = 8, /* names that a walk may leave out; a few at once go back as far */
-        ROLL_WASTE = 64 /* names that may have been asked for in vain: no more is asked then */
+        HISTORY_BEGIN = 3, /* looks in a row that are a walk */
+        HISTORY_FIRST = 4, /* names asked for ahead then; twice as many as it goes on */
+        HISTORY_MOST = 64, /* up to this */
+        HISTORY_SLACK = 8, /* names that a walk may leave out; a few at once go back as far */
+        HISTORY_WASTE = 64 /* names that may have been asked for in vain: no more is asked then */
 };
 
 /* All rolls of a mount, of which the one told longest ago makes room. */
-struct roll;
-struct rolls {
-        struct roll *newest, *oldest;
+struct readdir_history;
+struct readdir_histories {
+        struct readdir_history *newest, *oldest;
         size_t bytes, most;
 };
 
@@ -32,22 +32,23 @@ struct walk;
 
 /* `teller` lists a directory from its beginning: *at is the roll that it fills, instead of what was
  * there. *at is set to NULL when the roll is dropped. */
-void roll_begin(struct rolls *all, struct roll **at, const void *teller);
+void history_begin(struct readdir_histories *all, struct readdir_history **at, const void *teller);
 /* The teller told a name, behind which it goes on at `off`; one that was told before, or by another
  * teller, counts for nothing. A roll that has no room stays as it is, until its end was walked to:
  * then it begins anew here. `r` may be NULL. */
-void roll_tell(struct roll *r, const void *teller, uint64_t off, const char *name, uint64_t ino,
-               bool dir);
-void roll_free(struct roll *r); /* NULL is fine */
+void history_tell(struct readdir_history *r, const void *teller, uint64_t off, const char *name,
+                  uint64_t ino, bool dir);
+void history_free(struct readdir_history *r); /* NULL is fine */
 
 /* Somebody looks at the name with this inode number, which `*dir` tells the kind of. `hit`: it had
  * been asked for ahead. NULL: not in the roll. The walk is to be used at once. */
-struct walk *roll_look(struct roll *r, uint64_t ino, int64_t now_ns, bool hit, bool *dir);
+struct walk *history_look(struct readdir_history *r, uint64_t ino, int64_t now_ns, bool hit,
+                          bool *dir);
 
 /* The next name that the walk should ask for, or NULL. An answer is used up to `spare_ns` after it
  * was asked for, so a walk with pauses asks for few. */
-const char *roll_next(struct roll *r, struct walk *w, int64_t spare_ns, bool *dir);
+const char *history_next(struct readdir_history *r, struct walk *w, int64_t spare_ns, bool *dir);
 /* It is asked for. */
-void roll_asked(struct roll *r);
+void history_asked(struct readdir_history *r);
 
 #endif

@@ -39,7 +39,7 @@ struct tree {
         struct tree_watch *watches;
         void (*drop)(void *arg, char *parked);
         void *drop_arg;
-        bool (*unpublished)(struct file *f);
+        bool (*unpublished)(struct wfile *f);
         struct node *loose; /* not hashed, still referred to; linked by hash_next */
 };
 
@@ -92,14 +92,14 @@ void tree_on_drop(struct tree *t, void (*drop)(void *arg, char *parked), void *a
         t->drop_arg = arg;
 }
 
-void tree_on_file(struct tree *t, bool (*unpublished)(struct file *f))
+void tree_on_file(struct tree *t, bool (*unpublished)(struct wfile *f))
 {
         t->unpublished = unpublished;
 }
 
 bool tree_changes_locked(const struct tree *t, const struct node *n)
 {
-        return n->amend || (n->file && t->unpublished && t->unpublished(n->file));
+        return n->attr_sync || (n->file && t->unpublished && t->unpublished(n->file));
 }
 
 bool tree_ahead_locked(const struct tree *t, const struct node *n, int64_t asked_ns)
@@ -107,22 +107,22 @@ bool tree_ahead_locked(const struct tree *t, const struct node *n, int64_t asked
         return tree_changes_locked(t, n) || (asked_ns && asked_ns < n->known_ns);
 }
 
-char *tree_take_parked_locked(struct tree *t)
+char *tree_take_orphan_key_locked(struct tree *t)
 {
         for (size_t i = 0; i < t->nbuckets; i++)
                 for (struct node *n = t->inodes[i]; n; n = n->ino_next)
-                        if (n->parked)
-                                return TAKE_PTR(n->parked);
+                        if (n->orphan_key)
+                                return TAKE_PTR(n->orphan_key);
         return NULL;
 }
 
 static void node_free(struct node *n)
 {
-        free(n->parked);
+        free(n->orphan_key);
         free(n->shadow);
         attr_release(&n->attr);
-        gaps_free(n->gaps);
-        roll_free(n->roll);
+        negative_cache_free(n->negative_cache);
+        history_free(n->history);
         free(n->name);
         free(n->etag);
         free(n);
@@ -147,8 +147,8 @@ void tree_free(struct tree *t)
         free(t->buckets);
         free(t->inodes);
         attr_release(&t->root.attr);
-        gaps_free(t->root.gaps);
-        roll_free(t->root.roll);
+        negative_cache_free(t->root.negative_cache);
+        history_free(t->root.history);
         free(t->gone);
         pthread_cond_destroy(&t->cond);
         pthread_mutex_destroy(&t->mtx);
@@ -372,13 +372,13 @@ void tree_unref_locked(struct tree *t, struct node *n, uint64_t count)
                 if (n->refs)
                         return;
                 struct node *parent = n->parent;
-                if (n->hashed && parent->gaps)
+                if (n->hashed && parent->negative_cache)
                         parent->lost_ns = tree_now_ns();
                 take_out(n->hashed ? bucket(t, n->hash) : &t->loose, n);
                 take_out_of_inodes(t, n);
                 t->nnodes--;
-                if (n->parked && t->drop)
-                        t->drop(t->drop_arg, TAKE_PTR(n->parked));
+                if (n->orphan_key && t->drop)
+                        t->drop(t->drop_arg, TAKE_PTR(n->orphan_key));
                 node_free(n);
                 n = parent;
                 count = 1;

@@ -17,13 +17,13 @@
 #include "mount/tree/attr.h"
 #include "store.h"
 
-struct amend;
+struct attr_sync;
 struct reader;
-struct roll;
-struct file;
+struct readdir_history;
+struct wfile;
 
 /* What the store said of a name. */
-struct holders;
+struct fd_owners;
 
 struct node_info {
         bool dir;
@@ -62,24 +62,26 @@ struct node {
         unsigned attr_saved; /* and those that the object carries */
         int64_t entries_ns;  /* of a directory: when its entries changed here, or 0 */
         unsigned absent;     /* of a directory: names looked for in vain, since one was found */
-        struct gaps
-                *gaps; /* of a directory: where it has no names, or NULL; see negative_cache.h */
-        struct roll *roll;   /* of a directory: its names as they were listed, or NULL */
-        int64_t lost_ns;     /* of a directory: when a name in it was forgotten here: older gaps
-                                may have it */
-        bool ahead;          /* asked for ahead and not looked at yet, see stat_prefetch.h */
-        bool attr_early;     /* the commit's were taken before its last byte */
-        struct amend *amend; /* a change of attributes on its way, or NULL; see attr_sync.h */
-        char *etag;          /* "" unknown or not published */
-        unsigned turn;       /* counts the versions and the files that it has had, from 1 */
-        unsigned paged;      /* the turn of all pages that the kernel may have, or 0 */
-        unsigned nreaders;   /* open files that read `reader` */
+        struct negative_cache *negative_cache; /* of a directory: where it has no names, or NULL;
+                                                  see negative_cache.h */
+        struct readdir_history
+                *history; /* of a directory: its names as they were listed, or NULL */
+        int64_t lost_ns;  /* of a directory: when a name in it was forgotten here: older gaps
+                             may have it */
+        bool ahead;       /* asked for ahead and not looked at yet, see stat_prefetch.h */
+        bool attr_early;  /* the commit's were taken before its last byte */
+        struct attr_sync
+                *attr_sync; /* a change of attributes on its way, or NULL; see attr_sync.h */
+        char *etag;         /* "" unknown or not published */
+        unsigned turn;      /* counts the versions and the files that it has had, from 1 */
+        unsigned paged;     /* the turn of all pages that the kernel may have, or 0 */
+        unsigned nreaders;  /* open files that read `reader` */
         struct reader *reader;
-        struct file *file;       /* while it is open for writing, one reference; else NULL */
-        unsigned nwriters;       /* open files that share `file`, and changes under way */
-        char *parked;            /* key of what is read though the name is gone, see orphan.h */
-        struct holders *holders; /* of its handles for writing, or NULL */
-        bool published;          /* a version exists at the store */
+        struct wfile *file;          /* while it is open for writing, one reference; else NULL */
+        unsigned nwriters;           /* open files that share `file`, and changes under way */
+        char *orphan_key;            /* key of what is read though the name is gone, see orphan.h */
+        struct fd_owners *fd_owners; /* of its handles for writing, or NULL */
+        bool published;              /* a version exists at the store */
         char *shadow;  /* it is not published, and its name still has this version of the file that
                           it replaced; or NULL */
         bool unlinked; /* here: what is written from now on is forgotten */
@@ -97,9 +99,9 @@ struct tree *tree_new(int64_t ttl_ns);
 void tree_on_drop(struct tree *t, void (*drop)(void *arg, char *parked), void *arg);
 /* How to tell whether a node's file has bytes that are not published; until then, none has. Called
  * with the tree's lock. */
-void tree_on_file(struct tree *t, bool (*unpublished)(struct file *f));
+void tree_on_file(struct tree *t, bool (*unpublished)(struct wfile *f));
 /* Takes one out of the nodes that have one; NULL: none has. */
-char *tree_take_parked_locked(struct tree *t);
+char *tree_take_orphan_key_locked(struct tree *t);
 /* Frees all nodes, also those still referred to. */
 void tree_free(struct tree *t);
 

@@ -15,7 +15,7 @@ enum {
         MORE_MOST = 64U << 20U /* bytes that are sent on top of what was to be sent */
 };
 
-struct rebase {
+struct base_conflict {
         char gone[STORE_ETAG_MAX]; /* the version that was changed */
         bool known;                /* the one that stands, */
         struct store_object obj;   /* which is this; size 0: none */
@@ -25,22 +25,22 @@ struct rebase {
 };
 
 /* Whether the request needed bytes of the base. */
-static bool needed_base(const struct task *t)
+static bool needed_base(const struct upload_request *t)
 {
-        return t->kind == TASK_COPY ||
-               ((t->kind == TASK_STEP || t->kind == TASK_PUT) && t->fill_to);
+        return t->kind == REQUEST_COPY ||
+               ((t->kind == REQUEST_STEP || t->kind == REQUEST_PUT) && t->fill_to);
 }
 
-bool rebase_begin_locked(struct file *f, const struct task *t, int err)
+bool base_conflict_begin_locked(struct wfile *f, const struct upload_request *t, int err)
 {
-        struct rebase *r = f->locked.rebase;
+        struct base_conflict *r = f->locked.conflict;
 
         if (err != -ESTALE || t->keeps || !needed_base(t) || f->locked.err ||
             !f->locked.committing || f->locked.unlinked || f->locked.origin_key ||
             (r && r->tries == TRIES_MOST))
                 return false;
         if (!r) {
-                f->locked.rebase = r = calloc(1, sizeof *r);
+                f->locked.conflict = r = calloc(1, sizeof *r);
                 if (!r)
                         return false;
                 memcpy(r->gone, f->locked.base.etag, sizeof r->gone);
@@ -52,37 +52,38 @@ bool rebase_begin_locked(struct file *f, const struct task *t, int err)
         return true;
 }
 
-bool rebase_waits_locked(struct file *f, struct outcome *out)
+bool base_conflict_waits_locked(struct wfile *f, struct outcome *out)
 {
-        if (!f->locked.rebase || f->locked.rebase->known)
+        if (!f->locked.conflict || f->locked.conflict->known)
                 return false;
         if (!f->locked.inflight)
-                (void)task_new_locked(f, out, TASK_LOOK); /* without memory the error is set */
+                (void)upload_request_new_locked(f, out,
+                                                REQUEST_LOOK); /* without memory the error is set */
         return true;
 }
 
 /* Parts of the plan so far may hold bytes of different versions; those that were sent as they
  * filled hold what was written alone. */
-static void drop_steps_locked(struct file *f)
+static void drop_steps_locked(struct wfile *f)
 {
         size_t at = 0;
         for (size_t i = 0; f->locked.upload && i < f->locked.steps.n; i++) {
                 unsigned no = f->locked.steps.v[i].no;
-                for (at = 0; at < f->locked.nslots && f->locked.slots[at].no != no;)
+                for (at = 0; at < f->locked.nparts && f->locked.parts[at].no != no;)
                         at++;
-                if (at == f->locked.nslots)
+                if (at == f->locked.nparts)
                         store_upload_drop(f->locked.upload, no);
         }
         plan_release(&f->locked.steps);
         f->locked.planned = false;
 }
 
-void rebase_looked_locked(struct file *f, int err, const struct store_object *obj)
+void base_conflict_looked_locked(struct wfile *f, int err, const struct store_object *obj)
 {
-        struct rebase *r = f->locked.rebase;
+        struct base_conflict *r = f->locked.conflict;
 
         if (err && err != -ENOENT) {
-                file_set_error_locked(f, err);
+                wfile_set_error_locked(f, err);
                 return;
         }
         r->known = true;
@@ -91,25 +92,25 @@ void rebase_looked_locked(struct file *f, int err, const struct store_object *ob
         drop_steps_locked(f);
 }
 
-const struct store_object *rebase_base_locked(const struct file *f, uint64_t *len)
+const struct store_object *base_conflict_base_locked(const struct wfile *f, uint64_t *len)
 {
-        *len = f->locked.rebase ? f->locked.rebase->len : f->locked.base_len;
-        return f->locked.rebase ? &f->locked.rebase->obj : file_base_locked(f);
+        *len = f->locked.conflict ? f->locked.conflict->len : f->locked.base_len;
+        return f->locked.conflict ? &f->locked.conflict->obj : wfile_base_locked(f);
 }
 
-int rebase_check_locked(const struct file *f)
+int base_conflict_check_locked(const struct wfile *f)
 {
-        const struct rebase *r = f->locked.rebase;
+        const struct base_conflict *r = f->locked.conflict;
         return r && f->locked.steps.moved > r->moved_most ? -ESTALE : 0;
 }
 
-const char *rebase_gone_locked(const struct file *f)
+const char *base_conflict_gone_locked(const struct wfile *f)
 {
-        return f->locked.rebase ? f->locked.rebase->gone : NULL;
+        return f->locked.conflict ? f->locked.conflict->gone : NULL;
 }
 
-void rebase_end_locked(struct file *f)
+void base_conflict_end_locked(struct wfile *f)
 {
-        free(f->locked.rebase);
-        f->locked.rebase = NULL;
+        free(f->locked.conflict);
+        f->locked.conflict = NULL;
 }

@@ -20,12 +20,12 @@ enum {
         FILL_BYTES_MOST = 32U << 20U /* this much, unless one alone needs more */
 };
 
-void commit_finish_locked(struct file *f, struct outcome *out, int err,
+void commit_finish_locked(struct wfile *f, struct outcome *out, int err,
                           const struct store_object *obj)
 {
         f->locked.committing = f->locked.finishing = f->locked.planned = false;
         plan_release(&f->locked.steps);
-        rebase_end_locked(f);
+        base_conflict_end_locked(f);
         out->err = err;
         out->published = obj != NULL;
         f->locked.telling += out->published;
@@ -37,13 +37,13 @@ void commit_finish_locked(struct file *f, struct outcome *out, int err,
         f->locked.commits_last = &f->locked.commits;
 }
 
-void commit_published_locked(struct file *f, struct outcome *out, const struct store_object *obj,
+void commit_published_locked(struct wfile *f, struct outcome *out, const struct store_object *obj,
                              bool by_put)
 {
         struct store_object now = *obj;
 
         if (f->locked.upload) /* begun for a file that was cut, and needed none in the end */
-                task_abort_locked(f, out);
+                upload_request_abort_locked(f, out);
         now.size = f->locked.size;
         f->locked.base = now;
         f->locked.base_len = now.size;
@@ -52,10 +52,10 @@ void commit_published_locked(struct file *f, struct outcome *out, const struct s
         f->locked.published++;
         /* Where the next commit is one put too, it needs no byte of this one from the store. */
         if (!by_put || now.size >= STORE_PART_SIZE_MIN)
-                file_clear_locked(f);
+                wfile_clear_locked(f);
         else
-                slots_reset_locked(f);
-        file_forget_origin_locked(f, out);
+                upload_parts_reset_locked(f);
+        wfile_forget_origin_locked(f, out);
         f->locked.plan = f->env->plan;
         if (f->locked.reader)
                 out->reader = TAKE_PTR(f->locked.reader);
@@ -65,11 +65,11 @@ void commit_published_locked(struct file *f, struct outcome *out, const struct s
 /* --- what to send
  * ---------------------------------------------------------------------------------------------- */
 
-static size_t list_runs_locked(const struct file *f, struct plan_run *v, size_t max)
+static size_t list_runs_locked(const struct wfile *f, struct plan_run *v, size_t max)
 {
         size_t n = 0;
         struct plan_run r;
-        for (uint64_t at = 0; extents_run(&f->locked.data, at, &r.from, &r.to); at = r.to) {
+        for (uint64_t at = 0; extent_map_run(&f->locked.data, at, &r.from, &r.to); at = r.to) {
                 if (r.from >= f->locked.size)
                         break;
                 if (r.to > f->locked.size)
@@ -81,23 +81,23 @@ static size_t list_runs_locked(const struct file *f, struct plan_run *v, size_t 
         return n;
 }
 
-static size_t list_sent_locked(const struct file *f, struct plan_sent *v)
+static size_t list_sent_locked(const struct wfile *f, struct plan_sent *v)
 {
         size_t n = 0;
-        for (size_t i = 0; i < f->locked.nslots; i++) {
-                const struct slot *s = &f->locked.slots[i];
-                if (s->state == SLOT_SENT)
+        for (size_t i = 0; i < f->locked.nparts; i++) {
+                const struct upload_part *s = &f->locked.parts[i];
+                if (s->state == UPLOAD_PART_SENT)
                         v[n++] = (struct plan_sent){.no = s->no, .off = s->off, .len = s->len};
         }
         return n;
 }
 
 /* Parts whose bytes changed after they were sent are sent again. */
-static int add_changed_locked(const struct file *f, struct plan *p)
+static int add_changed_locked(const struct wfile *f, struct plan *p)
 {
-        for (size_t i = 0; i < f->locked.nslots; i++) {
-                const struct slot *s = &f->locked.slots[i];
-                if (s->state != SLOT_SENT || !s->changed)
+        for (size_t i = 0; i < f->locked.nparts; i++) {
+                const struct upload_part *s = &f->locked.parts[i];
+                if (s->state != UPLOAD_PART_SENT || !s->changed)
                         continue;
                 struct plan_step *v = realloc(p->v, (p->n + 1) * sizeof *v);
                 if (!v)
@@ -109,14 +109,14 @@ static int add_changed_locked(const struct file *f, struct plan *p)
         return 0;
 }
 
-static int make_plan_locked(struct file *f)
+static int make_plan_locked(struct wfile *f)
 {
         unsigned caps = store_caps(f->env->store);
         uint64_t base_len;
-        const struct store_object *base = rebase_base_locked(f, &base_len);
+        const struct store_object *base = base_conflict_base_locked(f, &base_len);
         size_t nruns = list_runs_locked(f, NULL, 0);
         CLEANUP(freep) struct plan_run *runs = calloc(nruns + 1, sizeof *runs);
-        CLEANUP(freep) struct plan_sent *sent = calloc(f->locked.nslots + 1, sizeof *sent);
+        CLEANUP(freep) struct plan_sent *sent = calloc(f->locked.nparts + 1, sizeof *sent);
         if (!runs || !sent)
                 return -ENOMEM;
         struct plan_in in = {
@@ -141,7 +141,7 @@ static int make_plan_locked(struct file *f)
         if (!err && !f->locked.steps.put)
                 err = add_changed_locked(f, &f->locked.steps);
         if (!err)
-                err = rebase_check_locked(f);
+                err = base_conflict_check_locked(f);
         f->locked.next_step = 0;
         f->locked.recopies = false;
         f->locked.planned = !err;
@@ -154,7 +154,7 @@ static int make_plan_locked(struct file *f)
 
 /* Where the next bytes to be fetched go, in the task's share of the memory. */
 struct fill {
-        struct task *task;
+        struct upload_request *task;
         struct pool_buf *buf;
         uint32_t at;
 };
@@ -162,7 +162,7 @@ struct fill {
 /* Adds memory for bytes [from, to) of the base. */
 static int add_fill(struct fill *x, uint64_t from, uint64_t to)
 {
-        struct task *t = x->task;
+        struct upload_request *t = x->task;
         if (from >= to)
                 return 0;
         if (!t->fill_to)
@@ -175,7 +175,7 @@ static int add_fill(struct fill *x, uint64_t from, uint64_t to)
                 }
                 uint32_t room = POOL_BUF_SIZE - x->at;
                 uint32_t k = to - from < room ? (uint32_t)(to - from) : room;
-                int err = x->buf ? part_add_buf(t->part, x->buf, x->at, k) : -ENOMEM;
+                int err = x->buf ? part_body_add_buf(t->part, x->buf, x->at, k) : -ENOMEM;
                 if (err)
                         return err;
                 t->part->segs[t->part->nsegs - 1].fill = true;
@@ -186,28 +186,28 @@ static int add_fill(struct fill *x, uint64_t from, uint64_t to)
 }
 
 /* Of [from, to), where nothing was written: how far it is the base's; then come zeros. */
-static uint64_t base_end_locked(const struct file *f, uint64_t from, uint64_t to)
+static uint64_t base_end_locked(const struct wfile *f, uint64_t from, uint64_t to)
 {
         uint64_t good;
-        (void)rebase_base_locked(f, &good);
+        (void)base_conflict_base_locked(f, &good);
         if (good > to)
                 good = to;
         return good < from ? from : good;
 }
 
-static int add_unwritten_locked(struct file *f, struct fill *x, uint64_t from, uint64_t to)
+static int add_unwritten_locked(struct wfile *f, struct fill *x, uint64_t from, uint64_t to)
 {
         uint64_t good = base_end_locked(f, from, to);
         int err = add_fill(x, from, good);
-        return err ? err : part_add_zeros(x->task->part, to - good);
+        return err ? err : part_body_add_zeros(x->task->part, to - good);
 }
 
 /* Bytes of the base that have to be fetched to send [off, off+len). */
-static uint64_t lacking_locked(const struct file *f, uint64_t off, uint64_t len)
+static uint64_t lacking_locked(const struct wfile *f, uint64_t off, uint64_t len)
 {
         uint64_t at = off, end = off + len, from, to, n = 0;
 
-        while (at < end && extents_run(&f->locked.data, at, &from, &to) && from < end) {
+        while (at < end && extent_map_run(&f->locked.data, at, &from, &to) && from < end) {
                 if (from > at)
                         n += base_end_locked(f, at, from) - at;
                 at = to;
@@ -215,18 +215,18 @@ static uint64_t lacking_locked(const struct file *f, uint64_t off, uint64_t len)
         return at < end ? n + base_end_locked(f, at, end) - at : n;
 }
 
-static int add_bytes_locked(struct file *f, struct task *t, uint64_t off, uint64_t len)
+static int add_bytes_locked(struct wfile *f, struct upload_request *t, uint64_t off, uint64_t len)
 {
         uint64_t at = off, end = off + len, from, to;
         struct fill x = {.task = t, .buf = t->share.bufs};
         int err = 0;
 
-        while (!err && at < end && extents_run(&f->locked.data, at, &from, &to) && from < end) {
+        while (!err && at < end && extent_map_run(&f->locked.data, at, &from, &to) && from < end) {
                 from = from > at ? from : at;
                 to = to < end ? to : end;
                 err = add_unwritten_locked(f, &x, at, from);
                 if (!err)
-                        err = extents_share(&f->locked.data, from, to, t->part);
+                        err = extent_map_share(&f->locked.data, from, to, t->part);
                 at = to;
         }
         return err || at >= end ? err : add_unwritten_locked(f, &x, at, end);
@@ -234,20 +234,20 @@ static int add_bytes_locked(struct file *f, struct task *t, uint64_t off, uint64
 
 static void share_given(struct pool_share *s)
 {
-        struct file *f = (struct file *)(void *)((char *)s - offsetof(struct file, share));
+        struct wfile *f = (struct wfile *)(void *)((char *)s - offsetof(struct wfile, share));
         struct outcome out;
 
-        file_enter(f, &out);
+        wfile_enter(f, &out);
         f->locked.share_waits = false;
-        file_advance_locked(f, &out);
-        file_leave(f, &out); /* which gives back what was not used */
-        file_unref(f);
+        wfile_advance_locked(f, &out);
+        wfile_leave(f, &out); /* which gives back what was not used */
+        wfile_unref(f);
 }
 
 /* Whether there is memory for what has to be fetched to send [off, off+len). False: it is waited
  * for, and the commit goes on when it is given. What is not used before the lock is left goes back:
  * whoever waits, for a share, a claim or a rename, has none. */
-static bool share_locked(struct file *f, struct outcome *out, uint64_t off, uint64_t len)
+static bool share_locked(struct wfile *f, struct outcome *out, uint64_t off, uint64_t len)
 {
         uint64_t lack = lacking_locked(f, off, len);
         size_t n = (size_t)((lack + POOL_BUF_SIZE - 1) / POOL_BUF_SIZE);
@@ -259,24 +259,25 @@ static bool share_locked(struct file *f, struct outcome *out, uint64_t off, uint
         if (pool_share_take(f->env->pool, &f->share))
                 return true;
         f->locked.share_waits = true;
-        file_ref(f); /* share_given()'s */
+        wfile_ref(f); /* share_given()'s */
         return false;
 }
 
-static struct task *send_bytes_locked(struct file *f, struct outcome *out, enum task_kind kind,
-                                      unsigned no, uint64_t off, uint64_t len)
+static struct upload_request *send_bytes_locked(struct wfile *f, struct outcome *out,
+                                                enum upload_request_kind kind, unsigned no,
+                                                uint64_t off, uint64_t len)
 {
-        struct task *t = task_new_locked(f, out, kind);
+        struct upload_request *t = upload_request_new_locked(f, out, kind);
         uint64_t base_len;
         if (!t)
                 return NULL;
         t->share = f->share; /* which was taken for these bytes */
         f->share = (struct pool_share){0};
-        t->part = part_new(f->env->spill, no, off);
+        t->part = part_body_new(f->env->spill, no, off);
         int err = t->part ? add_bytes_locked(f, t, off, len) : -ENOMEM;
         if (!err && t->fill_to &&
-            (!(t->src = strdup(file_base_key_locked(f))) ||
-             !(t->match = strdup(rebase_base_locked(f, &base_len)->etag))))
+            (!(t->src = strdup(wfile_base_key_locked(f))) ||
+             !(t->match = strdup(base_conflict_base_locked(f, &base_len)->etag))))
                 err = -ENOMEM;
         t->err = err;
         f->locked.fills += t->fill_to > 0;
@@ -285,9 +286,9 @@ static struct task *send_bytes_locked(struct file *f, struct outcome *out, enum 
         return t;
 }
 
-static void copy_bytes_locked(struct file *f, struct outcome *out, const struct plan_step *s)
+static void copy_bytes_locked(struct wfile *f, struct outcome *out, const struct plan_step *s)
 {
-        struct task *t = task_new_locked(f, out, TASK_COPY);
+        struct upload_request *t = upload_request_new_locked(f, out, REQUEST_COPY);
         uint64_t base_len;
         if (!t)
                 return;
@@ -295,16 +296,16 @@ static void copy_bytes_locked(struct file *f, struct outcome *out, const struct 
         t->no = s->no;
         t->off = s->off;
         t->len = s->len;
-        t->src = strdup(file_base_key_locked(f));
-        t->match = strdup(rebase_base_locked(f, &base_len)->etag);
+        t->src = strdup(wfile_base_key_locked(f));
+        t->match = strdup(base_conflict_base_locked(f, &base_len)->etag);
         t->err = t->src && t->match ? 0 : -ENOMEM;
 }
 
-static void set_cond_locked(struct file *f, struct task *t)
+static void set_cond_locked(struct wfile *f, struct upload_request *t)
 {
         unsigned caps = store_caps(f->env->store);
         /* What had the name that the upload was begun with went from there with the rename. */
-        bool elsewhere = t->kind == TASK_COMPLETE && f->locked.upload_key;
+        bool elsewhere = t->kind == REQUEST_COMPLETE && f->locked.upload_key;
         t->cond.if_absent = (elsewhere || f->locked.if_absent) && caps & STORE_CAP_IF_ABSENT;
         if (elsewhere && !(t->src = strdup(f->locked.upload_key)))
                 t->err = -ENOMEM;
@@ -322,19 +323,19 @@ static void set_cond_locked(struct file *f, struct task *t)
 }
 
 /* The version that was changed is gone: nothing is published. */
-static void set_keeps_locked(struct file *f, struct task *t)
+static void set_keeps_locked(struct wfile *f, struct upload_request *t)
 {
-        bool elsewhere = t->kind == TASK_COMPLETE && f->locked.upload_key;
+        bool elsewhere = t->kind == REQUEST_COMPLETE && f->locked.upload_key;
         t->keeps = true;
-        t->base = strdup(rebase_gone_locked(f));
+        t->base = strdup(base_conflict_gone_locked(f));
         t->cond.if_match = t->base;
         if (!t->base || (elsewhere && !(t->src = strdup(f->locked.upload_key))))
                 t->err = -ENOMEM;
 }
 
-static struct task *clone_locked(struct file *f, struct outcome *out)
+static struct upload_request *clone_locked(struct wfile *f, struct outcome *out)
 {
-        struct task *t = task_new_locked(f, out, TASK_CLONE);
+        struct upload_request *t = upload_request_new_locked(f, out, REQUEST_CLONE);
         if (!t)
                 return NULL;
         t->src = strdup(f->locked.origin_key);
@@ -345,17 +346,17 @@ static struct task *clone_locked(struct file *f, struct outcome *out)
 
 static void claim_again(struct claim *c)
 {
-        struct file *f = (struct file *)(void *)((char *)c - offsetof(struct file, claim));
+        struct wfile *f = (struct wfile *)(void *)((char *)c - offsetof(struct wfile, claim));
         struct outcome out;
 
-        file_enter(f, &out);
+        wfile_enter(f, &out);
         f->locked.claim_waits = false;
-        file_advance_locked(f, &out);
-        file_leave(f, &out);
-        file_unref(f);
+        wfile_advance_locked(f, &out);
+        wfile_leave(f, &out);
+        wfile_unref(f);
 }
 
-void commit_unclaim_locked(struct file *f, struct outcome *out)
+void commit_unclaim_locked(struct wfile *f, struct outcome *out)
 {
         if (!f->locked.claimed || f->locked.finishing)
                 return;
@@ -365,9 +366,9 @@ void commit_unclaim_locked(struct file *f, struct outcome *out)
 
 /* The key that the last request changes is this file's as long as it is finishing. False: it waits
  * for another's, or the error is set. */
-static bool claim_locked(struct file *f, struct outcome *out)
+static bool claim_locked(struct wfile *f, struct outcome *out)
 {
-        bool through = f->locked.upload_key && !f->locked.steps.put && !file_is_clone_locked(f);
+        bool through = f->locked.upload_key && !f->locked.steps.put && !wfile_is_clone_locked(f);
 
         if (f->locked.claim_waits)
                 return false;
@@ -378,16 +379,16 @@ static bool claim_locked(struct file *f, struct outcome *out)
         f->locked.claimed = !err;
         f->locked.claim_waits = err == -EAGAIN;
         if (f->locked.claim_waits)
-                file_ref(f); /* claim_again()'s */
+                wfile_ref(f); /* claim_again()'s */
         else
-                file_set_error_locked(f, err);
+                wfile_set_error_locked(f, err);
         return !err;
 }
 
-static void finish_locked(struct file *f, struct outcome *out)
+static void finish_locked(struct wfile *f, struct outcome *out)
 {
-        struct task *t;
-        bool clone = file_is_clone_locked(f);
+        struct upload_request *t;
+        bool clone = wfile_is_clone_locked(f);
         if (!clone && f->locked.steps.put && !share_locked(f, out, 0, f->locked.size))
                 return;
         if (!claim_locked(f, out))
@@ -396,19 +397,19 @@ static void finish_locked(struct file *f, struct outcome *out)
         if (clone)
                 t = clone_locked(f, out);
         else if (f->locked.steps.put)
-                t = send_bytes_locked(f, out, TASK_PUT, 0, 0, f->locked.size);
-        else if ((t = task_new_locked(f, out, TASK_COMPLETE)))
+                t = send_bytes_locked(f, out, REQUEST_PUT, 0, 0, f->locked.size);
+        else if ((t = upload_request_new_locked(f, out, REQUEST_COMPLETE)))
                 t->len = f->locked.size;
         if (!t)
                 f->locked.finishing = false;
-        else if (f->locked.rebase)
+        else if (f->locked.conflict)
                 set_keeps_locked(f, t);
         else
                 set_cond_locked(f, t);
 }
 
 /* Whether there is room for the step beside those under way. */
-static bool can_begin_locked(const struct file *f, const struct plan_step *s)
+static bool can_begin_locked(const struct wfile *f, const struct plan_step *s)
 {
         uint64_t fill = s->copy ? 0 : lacking_locked(f, s->off, s->len);
 
@@ -418,27 +419,27 @@ static bool can_begin_locked(const struct file *f, const struct plan_step *s)
                (f->locked.fills < FILLS_MOST && f->locked.fill_bytes + fill <= FILL_BYTES_MOST);
 }
 
-void commit_advance_locked(struct file *f, struct outcome *out)
+void commit_advance_locked(struct wfile *f, struct outcome *out)
 {
-        if (rebase_waits_locked(f, out))
+        if (base_conflict_waits_locked(f, out))
                 return;
         if (!f->locked.planned) {
                 if (f->locked.inflight)
                         return;
                 int err = make_plan_locked(f);
-                file_set_error_locked(f, err);
+                wfile_set_error_locked(f, err);
                 if (err)
                         return;
         }
         const struct plan *p = &f->locked.steps;
-        if (file_is_clone_locked(f)) {
+        if (wfile_is_clone_locked(f)) {
                 if (!f->locked.inflight)
                         finish_locked(f, out);
                 return;
         }
         if (!p->put && f->locked.state != UPLOAD_OPEN) {
                 if (f->locked.state == UPLOAD_NONE)
-                        task_create_locked(f, out);
+                        upload_request_create_locked(f, out);
                 return;
         }
         if (!f->locked.err && f->locked.recopies) {
@@ -454,7 +455,7 @@ void commit_advance_locked(struct file *f, struct outcome *out)
                 if (s->copy)
                         copy_bytes_locked(f, out, s);
                 else
-                        send_bytes_locked(f, out, TASK_STEP, s->no, s->off, s->len);
+                        send_bytes_locked(f, out, REQUEST_STEP, s->no, s->off, s->len);
         }
         if (!f->locked.err && f->locked.next_step == p->n && !f->locked.inflight)
                 finish_locked(f, out);

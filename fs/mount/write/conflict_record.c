@@ -16,31 +16,31 @@
 
 #include "base/banned.h"
 
-struct keeping {
+struct recording {
         struct store *store;
         const char *name;
-        struct kept kept;
-        char id[KEPT_ID_MAX];
+        struct recovery_record kept;
+        char id[RECOVERY_ID_MAX];
         char *text; /* of the record, borrowed by its put */
         void (*done)(void *arg, int err);
         void *arg;
 };
 
-static void keeping_free(struct keeping *k)
+static void recording_free(struct recording *k)
 {
         if (!k)
                 return;
-        kept_release(&k->kept);
+        recovery_record_release(&k->kept);
         free(k->text);
         free(k);
 }
 
-static void keeping_freep(struct keeping **k)
+static void recording_freep(struct recording **k)
 {
-        keeping_free(*k);
+        recording_free(*k);
 }
 
-static void finish(struct keeping *k, int err)
+static void finish(struct recording *k, int err)
 {
         const char *base = k->kept.base ? k->kept.base : "none";
         bool renamed = strcmp(k->name, k->kept.key) != 0;
@@ -58,7 +58,7 @@ static void finish(struct keeping *k, int err)
                           k->name, base, k->id, renamed ? ", to be published as " : "",
                           renamed ? k->kept.key : "");
         k->done(k->arg, err);
-        keeping_free(k);
+        recording_free(k);
 }
 
 static void recorded(void *arg, int err, const struct store_object *obj)
@@ -67,13 +67,13 @@ static void recorded(void *arg, int err, const struct store_object *obj)
         finish(arg, err);
 }
 
-static int put_record(struct keeping *k)
+static int put_record(struct recording *k)
 {
         CLEANUP(freep) char *key = NULL;
 
         free(k->text);
-        k->text = kept_print(&k->kept);
-        if (!k->text || asprintf(&key, KEPT_PREFIX "%s", k->id) < 0)
+        k->text = recovery_record_print(&k->kept);
+        if (!k->text || asprintf(&key, RECOVERY_PREFIX "%s", k->id) < 0)
                 return -ENOMEM;
         struct store_body body = store_body_mem(k->text, strlen(k->text));
         return store_put(k->store, key, &body, NULL, NULL, recorded, k);
@@ -81,7 +81,7 @@ static int put_record(struct keeping *k)
 
 static void bytes_put(void *arg, int err, const struct store_object *obj)
 {
-        struct keeping *k = arg;
+        struct recording *k = arg;
         (void)obj;
         if (!err)
                 err = put_record(k);
@@ -89,7 +89,7 @@ static void bytes_put(void *arg, int err, const struct store_object *obj)
                 finish(k, err);
 }
 
-static int put_bytes(struct keeping *k, const struct keep_what *what)
+static int put_bytes(struct recording *k, const struct conflict_change *what)
 {
         CLEANUP(freep) char *key = NULL;
         if (asprintf(&key, ORPHAN_PREFIX "%s", k->id) < 0)
@@ -99,18 +99,18 @@ static int put_bytes(struct keeping *k, const struct keep_what *what)
 
 static int add_part(void *arg, const struct store_part *part)
 {
-        const struct kept_part p = {
+        const struct recovery_part p = {
                 .partno = part->partno,
                 .size = part->size,
                 .etag = (char *)part->etag, /* copied */
                 .has_crc = part->has_crc,
                 .crc32c = part->crc32c,
         };
-        return kept_add_part(arg, &p);
+        return recovery_record_add_part(arg, &p);
 }
 
 /* What the record says. 0 or -ENOMEM. */
-static int describe(struct kept *k, const struct keep_what *what)
+static int describe(struct recovery_record *k, const struct conflict_change *what)
 {
         char host[256] = "";
         struct timespec ts;
@@ -128,17 +128,17 @@ static int describe(struct kept *k, const struct keep_what *what)
         return what->upload ? store_upload_sent(what->upload, add_part, k) : 0;
 }
 
-int keep_change(struct store *s, const struct keep_what *what, void (*done)(void *arg, int err),
-                void *arg)
+int conflict_record(struct store *s, const struct conflict_change *what,
+                    void (*done)(void *arg, int err), void *arg)
 {
-        CLEANUP(keeping_freep) struct keeping *k = calloc(1, sizeof *k);
+        CLEANUP(recording_freep) struct recording *k = calloc(1, sizeof *k);
         if (!k)
                 return -ENOMEM;
         k->store = s;
         k->name = what->name;
         k->done = done;
         k->arg = arg;
-        kept_id(k->id);
+        recovery_record_id(k->id);
         int err = describe(&k->kept, what);
         if (!err)
                 err = what->upload ? put_record(k) : put_bytes(k, what);

@@ -8,7 +8,7 @@
 
 #include "store.h"
 
-struct keep_what {
+struct conflict_change {
         const char *key, *base; /* copied; base: the version that was changed, or NULL */
         const char *name;       /* of the file now, borrowed until done(): the upload may have
                                    another */
@@ -23,7 +23,7 @@ struct keep_what {
 /* Records the change; done() runs on an I/O thread. err 0: it is kept, which was logged: the upload
  * must not be aborted. Else it is not, which was logged, too: abort it. Does not block. 0, or a
  * negative errno: done() never runs. */
-int keep_change(struct store *s, const struct keep_what *what, void (*done)(void *arg, int err),
-                void *arg);
+int conflict_record(struct store *s, const struct conflict_change *what,
+                    void (*done)(void *arg, int err), void *arg);
 
 #endif

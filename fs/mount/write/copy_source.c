@@ -12,23 +12,23 @@
 
 #include "base/banned.h"
 
-const char *file_base_key_locked(const struct file *f)
+const char *wfile_base_key_locked(const struct wfile *f)
 {
         return f->locked.origin_key ? f->locked.origin_key : f->locked.key;
 }
 
-const struct store_object *file_base_locked(const struct file *f)
+const struct store_object *wfile_base_locked(const struct wfile *f)
 {
         return f->locked.origin_key ? &f->locked.origin : &f->locked.base;
 }
 
-static void drop_reader_locked(struct file *f, struct outcome *out)
+static void drop_reader_locked(struct wfile *f, struct outcome *out)
 {
         if (f->locked.reader)
                 out->reader = TAKE_PTR(f->locked.reader);
 }
 
-void file_forget_origin_locked(struct file *f, struct outcome *out)
+void wfile_forget_origin_locked(struct wfile *f, struct outcome *out)
 {
         if (!f->locked.origin_key)
                 return;
@@ -36,21 +36,21 @@ void file_forget_origin_locked(struct file *f, struct outcome *out)
         drop_reader_locked(f, out);
 }
 
-static bool is_bare_locked(const struct file *f)
+static bool is_bare_locked(const struct wfile *f)
 {
         uint64_t from, to;
-        return !f->locked.nslots && f->locked.state == UPLOAD_NONE &&
-               !extents_run(&f->locked.data, 0, &from, &to);
+        return !f->locked.nparts && f->locked.state == UPLOAD_NONE &&
+               !extent_map_run(&f->locked.data, 0, &from, &to);
 }
 
-bool file_is_clone_locked(const struct file *f)
+bool wfile_is_clone_locked(const struct wfile *f)
 {
         return f->locked.origin_key && is_bare_locked(f) && f->locked.size == f->locked.base_len &&
                f->locked.size == f->locked.origin.size;
 }
 
 /* Whether the file holds bytes [0, off) of that version of `key`, and nothing else. */
-static bool follows_locked(const struct file *f, const char *key, const struct store_object *src,
+static bool follows_locked(const struct wfile *f, const char *key, const struct store_object *src,
                            uint64_t off)
 {
         if (!is_bare_locked(f) || f->locked.size != off || f->locked.base_len != off)
@@ -59,7 +59,7 @@ static bool follows_locked(const struct file *f, const char *key, const struct s
                         !strcmp(f->locked.origin.etag, src->etag));
 }
 
-static int clone_locked(struct file *f, struct outcome *out, const char *key,
+static int clone_locked(struct wfile *f, struct outcome *out, const char *key,
                         const struct store_object *src, uint64_t end)
 {
         if (!f->locked.origin_key || strcmp(f->locked.origin_key, key) ||
@@ -67,7 +67,7 @@ static int clone_locked(struct file *f, struct outcome *out, const char *key,
                 char *copy = strdup(key);
                 if (!copy)
                         return -ENOMEM;
-                file_forget_origin_locked(f, out);
+                wfile_forget_origin_locked(f, out);
                 drop_reader_locked(f, out); /* of the base */
                 f->locked.origin_key = copy;
                 f->locked.origin = *src;
@@ -76,19 +76,19 @@ static int clone_locked(struct file *f, struct outcome *out, const char *key,
         return 0;
 }
 
-int file_clone(struct file *f, struct file_user *u, const char *key, const struct store_object *src,
-               uint64_t off, uint64_t len)
+int wfile_clone(struct wfile *f, struct wfile_user *u, const char *key,
+                const struct store_object *src, uint64_t off, uint64_t len)
 {
         struct outcome out;
 
-        file_enter(f, &out);
-        int err = file_refusal_locked(f, u);
+        wfile_enter(f, &out);
+        int err = wfile_refusal_locked(f, u);
         if (!err && (f->locked.unlinked || !follows_locked(f, key, src, off)))
                 err = -EOPNOTSUPP;
         if (!err)
                 err = clone_locked(f, &out, key, src, off + len);
         if (!err)
-                file_note_change_locked(f, u);
-        file_leave(f, &out);
+                wfile_note_change_locked(f, u);
+        wfile_leave(f, &out);
         return err;
 }

@@ -32,12 +32,12 @@ struct block {
         struct piece *v, few[FEW];
 };
 
-void extents_init(struct extents *x, struct pool *pool, struct spill *spill)
+void extent_map_init(struct extent_map *x, struct pool *pool, struct spill *spill)
 {
-        *x = (struct extents){.pool = pool, .spill = spill};
+        *x = (struct extent_map){.pool = pool, .spill = spill};
 }
 
-static void give(struct extents *x, struct pool_buf *b)
+static void give(struct extent_map *x, struct pool_buf *b)
 {
         if (b && pool_drop(b)) {
                 b->next = x->garbage;
@@ -50,7 +50,7 @@ static void give(struct extents *x, struct pool_buf *b)
  */
 
 /* Index of the first block not before number `no`. */
-static size_t find_block(const struct extents *x, uint64_t no)
+static size_t find_block(const struct extent_map *x, uint64_t no)
 {
         size_t lo = 0, hi = x->n;
 
@@ -68,7 +68,7 @@ static size_t find_block(const struct extents *x, uint64_t no)
         return lo;
 }
 
-static void block_free(struct extents *x, struct block *b)
+static void block_free(struct extent_map *x, struct block *b)
 {
         for (unsigned i = 0; i < b->n; i++)
                 give(x, b->v[i].buf);
@@ -80,7 +80,7 @@ static void block_free(struct extents *x, struct block *b)
         free(b);
 }
 
-static void remove_blocks(struct extents *x, size_t from, size_t to)
+static void remove_blocks(struct extent_map *x, size_t from, size_t to)
 {
         if (from == to)
                 return;
@@ -90,7 +90,7 @@ static void remove_blocks(struct extents *x, size_t from, size_t to)
         x->n -= to - from;
 }
 
-void extents_clear(struct extents *x)
+void extent_map_clear(struct extent_map *x)
 {
         remove_blocks(x, 0, x->n);
         free(x->v);
@@ -98,7 +98,7 @@ void extents_clear(struct extents *x)
         x->max = x->hit = 0;
 }
 
-static struct block *make_block(struct extents *x, uint64_t no)
+static struct block *make_block(struct extent_map *x, uint64_t no)
 {
         size_t i = find_block(x, no);
         x->hit = i;
@@ -167,7 +167,7 @@ static void insert_piece(struct block *b, unsigned i, struct piece p)
         b->n++;
 }
 
-static void remove_piece(struct extents *x, struct block *b, unsigned i)
+static void remove_piece(struct extent_map *x, struct block *b, unsigned i)
 {
         give(x, b->v[i].buf);
         memmove(b->v + i, b->v + i + 1, (b->n - i - 1) * sizeof *b->v);
@@ -175,7 +175,7 @@ static void remove_piece(struct extents *x, struct block *b, unsigned i)
 }
 
 /* Forgets [from, to) of the block, which has room for one more piece; returns how many bytes. */
-static uint32_t cut(struct extents *x, struct block *b, uint32_t from, uint32_t to)
+static uint32_t cut(struct extent_map *x, struct block *b, uint32_t from, uint32_t to)
 {
         uint32_t cut = 0;
         unsigned i = find_piece(b, from);
@@ -214,7 +214,7 @@ static bool follows(const struct piece *a, const struct piece *b)
 }
 
 /* Makes piece i and the next one, if they touch in memory too, one. */
-static void join(struct extents *x, struct block *b, unsigned i)
+static void join(struct extent_map *x, struct block *b, unsigned i)
 {
         if (i + 1 >= b->n || !follows(&b->v[i], &b->v[i + 1]))
                 return;
@@ -223,7 +223,7 @@ static void join(struct extents *x, struct block *b, unsigned i)
 }
 
 /* Lets go of the buffer for copies when nothing is in it. */
-static void tidy(struct extents *x, struct block *b)
+static void tidy(struct extent_map *x, struct block *b)
 {
         for (unsigned i = 0; i < b->n; i++)
                 if (b->v[i].buf == b->own)
@@ -231,7 +231,7 @@ static void tidy(struct extents *x, struct block *b)
         give(x, TAKE_PTR(b->own));
 }
 
-static int put_in_block(struct extents *x, struct block *b, uint32_t off, uint32_t n,
+static int put_in_block(struct extent_map *x, struct block *b, uint32_t off, uint32_t n,
                         const unsigned char *p, struct pool_buf *whole, uint64_t *fresh)
 {
         unsigned i = find_piece(b, off);
@@ -264,8 +264,8 @@ static int put_in_block(struct extents *x, struct block *b, uint32_t off, uint32
         return 0;
 }
 
-int extents_put(struct extents *x, uint64_t pos, const void *p, size_t n, struct pool_buf *whole,
-                uint64_t *fresh)
+int extent_map_put(struct extent_map *x, uint64_t pos, const void *p, size_t n,
+                   struct pool_buf *whole, uint64_t *fresh)
 {
         for (const unsigned char *from = p; n;) {
                 uint32_t off = (uint32_t)(pos % BLOCK);
@@ -281,7 +281,7 @@ int extents_put(struct extents *x, uint64_t pos, const void *p, size_t n, struct
         return 0;
 }
 
-void extents_drop(struct extents *x, uint64_t from, uint64_t to)
+void extent_map_drop(struct extent_map *x, uint64_t from, uint64_t to)
 {
         if (from >= to || !x->n)
                 return;
@@ -308,7 +308,7 @@ void extents_drop(struct extents *x, uint64_t from, uint64_t to)
 /* --- what is held
  * ------------------------------------------------------------------------------------------ */
 
-bool extents_run(const struct extents *x, uint64_t at, uint64_t *from, uint64_t *to)
+bool extent_map_run(const struct extent_map *x, uint64_t at, uint64_t *from, uint64_t *to)
 {
         bool found = false;
         for (size_t k = find_block(x, at / BLOCK); k < x->n; k++) {
@@ -328,10 +328,10 @@ bool extents_run(const struct extents *x, uint64_t at, uint64_t *from, uint64_t 
         return found;
 }
 
-uint64_t extents_held(const struct extents *x, uint64_t from, uint64_t to)
+uint64_t extent_map_held(const struct extent_map *x, uint64_t from, uint64_t to)
 {
         uint64_t held = 0, lo, hi;
-        for (uint64_t at = from; at < to && extents_run(x, at, &lo, &hi) && lo < to; at = hi) {
+        for (uint64_t at = from; at < to && extent_map_run(x, at, &lo, &hi) && lo < to; at = hi) {
                 lo = lo > from ? lo : from;
                 held += (hi < to ? hi : to) - lo;
         }
@@ -339,7 +339,7 @@ uint64_t extents_held(const struct extents *x, uint64_t from, uint64_t to)
 }
 
 /* Calls `each` for every piece of [from, to), with the part of it that lies there. */
-static int each_piece(const struct extents *x, uint64_t from, uint64_t to,
+static int each_piece(const struct extent_map *x, uint64_t from, uint64_t to,
                       int (*each)(void *arg, struct block *b, const struct piece *part), void *arg)
 {
         for (size_t k = find_block(x, from / BLOCK); k < x->n && x->v[k]->no * BLOCK < to; k++) {
@@ -366,7 +366,7 @@ static int each_piece(const struct extents *x, uint64_t from, uint64_t to,
 struct getting {
         uint64_t from;
         unsigned char *dst;
-        struct part *later;
+        struct part_body *later;
 };
 
 static int get_piece(void *arg, struct block *b, const struct piece *p)
@@ -378,19 +378,20 @@ static int get_piece(void *arg, struct block *b, const struct piece *p)
                 memcpy(g->dst + (pos - g->from), p->buf->data + p->at, p->len);
                 return 0;
         }
-        int err = part_add_zeros(g->later, pos - g->later->off - g->later->len);
-        return err ? err : part_add_spilled(g->later, b->slot, p->off, p->len);
+        int err = part_body_add_zeros(g->later, pos - g->later->off - g->later->len);
+        return err ? err : part_body_add_spilled(g->later, b->slot, p->off, p->len);
 }
 
-int extents_get(const struct extents *x, uint64_t from, void *dst, size_t n, struct part *later)
+int extent_map_get(const struct extent_map *x, uint64_t from, void *dst, size_t n,
+                   struct part_body *later)
 {
         struct getting g = {.from = from, .dst = dst, .later = later};
         return each_piece(x, from, from + n, get_piece, &g);
 }
 
 struct sharing {
-        struct extents *x;
-        struct part *to;
+        struct extent_map *x;
+        struct part_body *to;
 };
 
 static int share_piece(void *arg, struct block *b, const struct piece *p)
@@ -399,11 +400,11 @@ static int share_piece(void *arg, struct block *b, const struct piece *p)
         b->shared = true;
         give(s->x, TAKE_PTR(b->own)); /* what comes next goes to another one */
         if (p->buf)
-                return part_add_buf(s->to, p->buf, p->at, p->len);
-        return part_add_spilled(s->to, b->slot, p->off, p->len);
+                return part_body_add_buf(s->to, p->buf, p->at, p->len);
+        return part_body_add_spilled(s->to, b->slot, p->off, p->len);
 }
 
-int extents_share(struct extents *x, uint64_t from, uint64_t to, struct part *p)
+int extent_map_share(struct extent_map *x, uint64_t from, uint64_t to, struct part_body *p)
 {
         struct sharing s = {.x = x, .to = p};
         return each_piece(x, from, to, share_piece, &s);
@@ -421,7 +422,7 @@ static size_t block_memory(const struct block *b)
         return n;
 }
 
-size_t extents_in_memory(const struct extents *x)
+size_t extent_map_in_memory(const struct extent_map *x)
 {
         size_t n = 0;
         for (size_t i = 0; i < x->n; i++)
@@ -438,7 +439,7 @@ struct spilling {
         struct piece v[]; /* a reference to each buffer, so that none is used for other bytes */
 };
 
-static int begin_block(struct extents *x, struct block *b, struct spilling **out)
+static int begin_block(struct extent_map *x, struct block *b, struct spilling **out)
 {
         struct spilling *s = calloc(1, sizeof *s + b->n * sizeof *s->v);
         int err = s ? 0 : -ENOMEM;
@@ -467,7 +468,7 @@ static int begin_block(struct extents *x, struct block *b, struct spilling **out
         return 0;
 }
 
-int extents_spill_begin(struct extents *x, uint64_t from, uint64_t to, struct spilling **s)
+int extent_map_spill_begin(struct extent_map *x, uint64_t from, uint64_t to, struct spilling **s)
 {
         *s = NULL;
         for (size_t i = find_block(x, from / BLOCK); i < x->n && x->v[i]->no * BLOCK < to; i++) {
@@ -497,7 +498,7 @@ static bool is_of(const struct piece *p, const struct piece *q)
 }
 
 /* The block refers to the slot for what was written and is still the same. */
-static bool take_written(struct extents *x, struct block *b, const struct spilling *s)
+static bool take_written(struct extent_map *x, struct block *b, const struct spilling *s)
 {
         bool any = false;
         unsigned k = 0;
@@ -519,7 +520,7 @@ static bool take_written(struct extents *x, struct block *b, const struct spilli
         return any;
 }
 
-ssize_t extents_spill_end(struct extents *x, struct spilling *s, int err)
+ssize_t extent_map_spill_end(struct extent_map *x, struct spilling *s, int err)
 {
         size_t i = find_block(x, s->no);
         struct block *b = i < x->n && x->v[i]->no == s->no ? x->v[i] : NULL;

@@ -11,9 +11,9 @@
 
 #include "base/banned.h"
 
-struct part *part_new(struct spill *spill, unsigned no, uint64_t off)
+struct part_body *part_body_new(struct spill *spill, unsigned no, uint64_t off)
 {
-        struct part *p = calloc(1, sizeof *p);
+        struct part_body *p = calloc(1, sizeof *p);
         if (p) {
                 p->spill = spill;
                 p->no = no;
@@ -22,7 +22,7 @@ struct part *part_new(struct spill *spill, unsigned no, uint64_t off)
         return p;
 }
 
-void part_free(struct part *p)
+void part_body_free(struct part_body *p)
 {
         if (!p)
                 return;
@@ -35,7 +35,7 @@ void part_free(struct part *p)
         free(p);
 }
 
-static int add(struct part *p, struct seg s)
+static int add(struct part_body *p, struct seg s)
 {
         if (p->nsegs == p->maxsegs) {
                 unsigned max = p->maxsegs ? p->maxsegs * 2 : 18;
@@ -50,7 +50,7 @@ static int add(struct part *p, struct seg s)
         return 0;
 }
 
-int part_add_buf(struct part *p, struct pool_buf *buf, uint32_t at, uint32_t n)
+int part_body_add_buf(struct part_body *p, struct pool_buf *buf, uint32_t at, uint32_t n)
 {
         int err = add(p, (struct seg){.buf = buf, .at = at, .len = n});
         if (!err)
@@ -58,7 +58,7 @@ int part_add_buf(struct part *p, struct pool_buf *buf, uint32_t at, uint32_t n)
         return err;
 }
 
-int part_add_spilled(struct part *p, uint64_t slot, uint32_t at, uint32_t n)
+int part_body_add_spilled(struct part_body *p, uint64_t slot, uint32_t at, uint32_t n)
 {
         int err = add(p, (struct seg){.slot = slot, .at = at, .len = n, .spilled = true});
         if (!err)
@@ -66,13 +66,13 @@ int part_add_spilled(struct part *p, uint64_t slot, uint32_t at, uint32_t n)
         return err;
 }
 
-int part_add_zeros(struct part *p, uint64_t n)
+int part_body_add_zeros(struct part_body *p, uint64_t n)
 {
         return n ? add(p, (struct seg){.len = n}) : 0;
 }
 
 /* Sets the cursor to the segment that holds byte `off`. */
-static void seek_to(struct part *p, uint64_t off)
+static void seek_to(struct part_body *p, uint64_t off)
 {
         if (off < p->cursor_off) {
                 p->cursor = 0;
@@ -84,7 +84,7 @@ static void seek_to(struct part *p, uint64_t off)
         }
 }
 
-int part_read(struct part *p, uint64_t off, void *dst, size_t n)
+int part_body_read(struct part_body *p, uint64_t off, void *dst, size_t n)
 {
         if (off > p->len || n > p->len - off)
                 return -EINVAL;
@@ -109,7 +109,7 @@ int part_read(struct part *p, uint64_t off, void *dst, size_t n)
         return 0;
 }
 
-int part_fetch(const struct part *p, void *dst)
+int part_body_fetch(const struct part_body *p, void *dst)
 {
         unsigned char *to = dst;
         int err = 0;
@@ -136,7 +136,7 @@ static uint32_t add_zeros(uint32_t crc, uint64_t n)
         return crc;
 }
 
-static int add_spilled(struct part *p, const struct seg *s)
+static int add_spilled(struct part_body *p, const struct seg *s)
 {
         unsigned char piece[16384];
         for (uint64_t at = 0; at < s->len;) {
@@ -150,7 +150,7 @@ static int add_spilled(struct part *p, const struct seg *s)
         return 0;
 }
 
-int part_sum(struct part *p)
+int part_body_sum(struct part_body *p)
 {
         int err = 0;
         p->crc = 0;

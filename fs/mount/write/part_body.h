@@ -21,9 +21,9 @@ struct seg {
         bool fill;     /* buf is still to be filled, by whoever sends the part */
 };
 
-struct part {
-        struct part *next; /* of whoever holds it */
-        void *owner;       /* of whoever sends it */
+struct part_body {
+        struct part_body *next; /* of whoever holds it */
+        void *owner;            /* of whoever sends it */
         struct spill *spill;
         bool queued; /* counted as backlog until its first byte is asked for */
         unsigned no;
@@ -32,28 +32,29 @@ struct part {
         uint32_t crc;
         unsigned nsegs, maxsegs;
         struct seg *segs;
-        unsigned cursor; /* where part_read() left off: segment and its offset in the part */
+        unsigned cursor; /* where part_body_read() left off: segment and its offset in the part */
         uint64_t cursor_off;
 };
 
-struct part *part_new(struct spill *spill, unsigned no, uint64_t off); /* NULL: no memory */
+struct part_body *part_body_new(struct spill *spill, unsigned no,
+                                uint64_t off); /* NULL: no memory */
 /* Gives everything back, which may wake others. NULL is fine. */
-void part_free(struct part *p);
+void part_body_free(struct part_body *p);
 
 /* Each adds bytes at the end: of a buffer or a slot, of which it takes a reference, or zeros. 0 or
  * -ENOMEM. */
-int part_add_buf(struct part *p, struct pool_buf *buf, uint32_t at, uint32_t n);
-int part_add_spilled(struct part *p, uint64_t slot, uint32_t at, uint32_t n);
-int part_add_zeros(struct part *p, uint64_t n);
+int part_body_add_buf(struct part_body *p, struct pool_buf *buf, uint32_t at, uint32_t n);
+int part_body_add_spilled(struct part_body *p, uint64_t slot, uint32_t at, uint32_t n);
+int part_body_add_zeros(struct part_body *p, uint64_t n);
 
 /* Copies bytes [off, off+n) to dst: cheap in ascending order. 0 or the spill's error. */
-int part_read(struct part *p, uint64_t off, void *dst, size_t n);
+int part_body_read(struct part_body *p, uint64_t off, void *dst, size_t n);
 
 /* Copies what lies in the spill to its place in dst, where byte 0 of the part is; the rest of dst
  * stays as it is. 0 or the spill's error. */
-int part_fetch(const struct part *p, void *dst);
+int part_body_fetch(const struct part_body *p, void *dst);
 
 /* Computes `crc`. May block on the local disk. 0 or the spill's error. */
-int part_sum(struct part *p);
+int part_body_sum(struct part_body *p);
 
 #endif

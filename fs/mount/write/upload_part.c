@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-static int add_anchor_locked(struct file *f, uint64_t origin, unsigned no)
+static int add_anchor_locked(struct wfile *f, uint64_t origin, unsigned no)
 {
         struct part_anchor *v = realloc(f->locked.anchors, (f->locked.nanchors + 1) * sizeof *v);
         if (!v)
@@ -28,12 +28,12 @@ static int add_anchor_locked(struct file *f, uint64_t origin, unsigned no)
 }
 
 /* Index of the first slot that ends behind `pos`. */
-static size_t find_slot_locked(const struct file *f, uint64_t pos)
+static size_t find_part_locked(const struct wfile *f, uint64_t pos)
 {
-        size_t lo = 0, hi = f->locked.nslots;
+        size_t lo = 0, hi = f->locked.nparts;
         while (lo < hi) {
                 size_t mid = (lo + hi) / 2;
-                if (f->locked.slots[mid].off + f->locked.slots[mid].len <= pos)
+                if (f->locked.parts[mid].off + f->locked.parts[mid].len <= pos)
                         lo = mid + 1;
                 else
                         hi = mid;
@@ -41,31 +41,31 @@ static size_t find_slot_locked(const struct file *f, uint64_t pos)
         return lo;
 }
 
-static int insert_slot_locked(struct file *f, size_t i, struct slot s)
+static int insert_part_locked(struct wfile *f, size_t i, struct upload_part s)
 {
-        if (f->locked.nslots == f->locked.maxslots) {
-                size_t max = f->locked.maxslots ? f->locked.maxslots * 2 : 8;
-                struct slot *v = realloc(f->locked.slots, max * sizeof *v);
+        if (f->locked.nparts == f->locked.maxparts) {
+                size_t max = f->locked.maxparts ? f->locked.maxparts * 2 : 8;
+                struct upload_part *v = realloc(f->locked.parts, max * sizeof *v);
                 if (!v)
                         return -ENOMEM;
-                f->locked.slots = v;
-                f->locked.maxslots = max;
+                f->locked.parts = v;
+                f->locked.maxparts = max;
         }
-        struct slot *at = f->locked.slots + i;
-        memmove(at + 1, at, (f->locked.nslots - i) * sizeof *at);
+        struct upload_part *at = f->locked.parts + i;
+        memmove(at + 1, at, (f->locked.nparts - i) * sizeof *at);
         *at = s;
-        f->locked.nslots++;
+        f->locked.nparts++;
         return 0;
 }
 
 /* Whether ranges of the base become parts, so that one may begin anywhere behind them. */
-static bool copies_base_locked(const struct file *f)
+static bool copies_base_locked(const struct wfile *f)
 {
         return f->locked.base_len && store_caps(f->env->store) & STORE_CAP_PART_COPY;
 }
 
 /* Makes the slot of byte `pos`; *s stays NULL where bytes have none. */
-static int add_slot_locked(struct file *f, uint64_t pos, struct slot **s, uint64_t *end)
+static int add_part_locked(struct wfile *f, uint64_t pos, struct upload_part **s, uint64_t *end)
 {
         unsigned a = f->locked.nanchors;
         while (a && f->locked.anchors[a - 1].origin > pos)
@@ -73,7 +73,7 @@ static int add_slot_locked(struct file *f, uint64_t pos, struct slot **s, uint64
         *end = a < f->locked.nanchors ? f->locked.anchors[a].origin : UINT64_MAX;
         if (!a)
                 return 0; /* before the first part: left to the commit */
-        struct slot new = {0};
+        struct upload_part new = {0};
         if (!part_plan_at(&f->locked.plan, &f->locked.anchors[a - 1], pos, &new.no, &new.off,
                           &new.len))
                 return -EFBIG;
@@ -81,22 +81,22 @@ static int add_slot_locked(struct file *f, uint64_t pos, struct slot **s, uint64
                 new.len = *end - new.off;
         *end = new.off + new.len;
         new.sum_end = new.off;
-        new.have = extents_held(&f->locked.data, new.off, *end);
-        size_t i = find_slot_locked(f, pos);
-        int err = insert_slot_locked(f, i, new);
+        new.have = extent_map_held(&f->locked.data, new.off, *end);
+        size_t i = find_part_locked(f, pos);
+        int err = insert_part_locked(f, i, new);
         if (!err)
-                *s = &f->locked.slots[i];
+                *s = &f->locked.parts[i];
         return err;
 }
 
-int slot_at_locked(struct file *f, uint64_t pos, struct slot **s, uint64_t *end)
+int upload_part_at_locked(struct wfile *f, uint64_t pos, struct upload_part **s, uint64_t *end)
 {
-        size_t i = find_slot_locked(f, pos);
+        size_t i = find_part_locked(f, pos);
         int err = 0;
 
         *s = NULL;
-        if (i < f->locked.nslots && f->locked.slots[i].off <= pos) {
-                *s = &f->locked.slots[i];
+        if (i < f->locked.nparts && f->locked.parts[i].off <= pos) {
+                *s = &f->locked.parts[i];
                 *end = (*s)->off + (*s)->len;
                 return 0;
         }
@@ -109,40 +109,40 @@ int slot_at_locked(struct file *f, uint64_t pos, struct slot **s, uint64_t *end)
         }
         if (!f->locked.nanchors)
                 err = add_anchor_locked(f, 0, 1);
-        return err ? err : add_slot_locked(f, pos, s, end);
+        return err ? err : add_part_locked(f, pos, s, end);
 }
 
 /* Numbers the parts from the run of bytes on that was written last, and makes its slot. NULL: they
  * are left to the commit. */
-static struct slot *number_run_locked(struct file *f)
+static struct upload_part *number_run_locked(struct wfile *f)
 {
         bool whole = store_caps(f->env->store) & STORE_CAP_WHOLE_COPY;
         uint64_t origin = f->locked.run.from, end, pieces = 1;
-        struct slot *s = NULL;
+        struct upload_part *s = NULL;
         struct plan_run r;
 
         if (origin < STORE_PART_SIZE_MIN && !whole)
                 origin = 0; /* what lies before it is no part: it is sent with the first */
-        for (uint64_t at = 0; extents_run(&f->locked.data, at, &r.from, &r.to) && r.from < origin;
-             at = r.to)
+        for (uint64_t at = 0;
+             extent_map_run(&f->locked.data, at, &r.from, &r.to) && r.from < origin; at = r.to)
                 pieces += 2;
         unsigned before = part_plan_before(&f->locked.plan, origin, pieces);
         if (whole && origin && before < 2)
                 before = 2; /* the base and a hole, however small they are */
         if (before < STORE_PART_MAX && !add_anchor_locked(f, origin, 1 + before))
-                (void)add_slot_locked(f, f->locked.run.from, &s, &end);
+                (void)add_part_locked(f, f->locked.run.from, &s, &end);
         return s;
 }
 
-int slot_check(struct slot *s, uint64_t pos, uint64_t end)
+int upload_part_check(struct upload_part *s, uint64_t pos, uint64_t end)
 {
-        if (!s || s->state == SLOT_FILLING || !s->dropped)
+        if (!s || s->state == UPLOAD_PART_FILLING || !s->dropped)
                 return 0;
-        if (s->state == SLOT_FLYING)
+        if (s->state == UPLOAD_PART_FLYING)
                 return -EAGAIN;
         if (pos > s->off || end < s->off + s->len)
                 return -EBUSY;
-        s->state = SLOT_FILLING; /* all of it is written again, and sent under its number */
+        s->state = UPLOAD_PART_FILLING; /* all of it is written again, and sent under its number */
         s->dropped = s->changed = false;
         s->have = 0;
         s->sum_end = s->off;
@@ -150,95 +150,96 @@ int slot_check(struct slot *s, uint64_t pos, uint64_t end)
         return 0;
 }
 
-static void send_slot_locked(struct file *f, struct outcome *out, struct slot *s)
+static void send_part_locked(struct wfile *f, struct outcome *out, struct upload_part *s)
 {
         bool keep = f->locked.read_too || f->locked.rewritten ||
-                    f->locked.kept + s->len <= f->env->keep;
-        struct task *t = task_new_locked(f, out, TASK_PART);
+                    f->locked.kept + s->len <= f->env->resident;
+        struct upload_request *t = upload_request_new_locked(f, out, REQUEST_PART);
         if (!t)
                 return;
-        t->part = part_new(f->env->spill, s->no, s->off);
-        if (!t->part || extents_share(&f->locked.data, s->off, s->off + s->len, t->part)) {
+        t->part = part_body_new(f->env->spill, s->no, s->off);
+        if (!t->part || extent_map_share(&f->locked.data, s->off, s->off + s->len, t->part)) {
                 t->err = -ENOMEM;
-                s->state = SLOT_FLYING;
+                s->state = UPLOAD_PART_FLYING;
                 return;
         }
         t->summed = s->sum_end == s->off + s->len;
         t->part->crc = s->crc;
         t->part->queued = true;
         pool_queued(f->env->pool, s->len);
-        s->state = SLOT_FLYING;
+        s->state = UPLOAD_PART_FLYING;
         if (keep)
                 f->locked.kept += s->len;
         else
-                extents_drop(&f->locked.data, s->off, s->off + s->len);
+                extent_map_drop(&f->locked.data, s->off, s->off + s->len);
         s->dropped = !keep;
         if (f->locked.state == UPLOAD_NONE)
-                task_create_locked(f, out);
+                upload_request_create_locked(f, out);
 }
 
 /* Whether all that comes before the slot was sent. */
-static bool is_next_locked(const struct file *f, const struct slot *s)
+static bool is_next_locked(const struct wfile *f, const struct upload_part *s)
 {
         uint64_t at = 0;
-        for (const struct slot *x = f->locked.slots;
-             x < s && x->off == at && x->state != SLOT_FILLING; x++)
+        for (const struct upload_part *x = f->locked.parts;
+             x < s && x->off == at && x->state != UPLOAD_PART_FILLING; x++)
                 at = x->off + x->len;
         return at == s->off;
 }
 
-static bool is_in_order(const struct file *f)
+static bool is_in_order(const struct wfile *f)
 {
         return store_caps(f->env->store) & STORE_CAP_IN_ORDER;
 }
 
-static bool is_full(const struct slot *s)
+static bool is_full(const struct upload_part *s)
 {
-        return s->state == SLOT_FILLING && s->have == s->len;
+        return s->state == UPLOAD_PART_FILLING && s->have == s->len;
 }
 
 /* Sends a full slot; where parts go in order, when it is its turn, and those that waited for it. */
-static void send_full_locked(struct file *f, struct outcome *out, struct slot *s)
+static void send_full_locked(struct wfile *f, struct outcome *out, struct upload_part *s)
 {
         bool in_order = is_in_order(f);
-        const struct slot *end = f->locked.slots + f->locked.nslots;
+        const struct upload_part *end = f->locked.parts + f->locked.nparts;
 
         if (in_order && !is_next_locked(f, s))
                 return;
-        send_slot_locked(f, out, s);
+        send_part_locked(f, out, s);
         while (in_order && !f->locked.err && ++s < end && is_full(s) &&
                s->off == s[-1].off + s[-1].len)
-                send_slot_locked(f, out, s);
+                send_part_locked(f, out, s);
 }
 
-static void send_if_full_locked(struct file *f, struct outcome *out, struct slot *s)
+static void send_if_full_locked(struct wfile *f, struct outcome *out, struct upload_part *s)
 {
         if (is_full(s) && !f->locked.unlinked && !f->locked.stale_upload)
                 send_full_locked(f, out, s);
 }
 
 /* Bytes that have no slot: a part of them, without a break, is the first. */
-static void add_to_run_locked(struct file *f, struct outcome *out, uint64_t pos, size_t n)
+static void add_to_run_locked(struct wfile *f, struct outcome *out, uint64_t pos, size_t n)
 {
         struct plan_run *run = &f->locked.run;
 
         if (f->locked.nanchors || pos != run->to)
                 return;
         run->to += n;
-        struct slot *s = run->to - run->from < f->locked.plan.first ? NULL : number_run_locked(f);
+        struct upload_part *s =
+                run->to - run->from < f->locked.plan.first ? NULL : number_run_locked(f);
         if (s)
                 send_if_full_locked(f, out, s);
 }
 
-void slot_filled_locked(struct file *f, struct outcome *out, struct slot *s, uint64_t pos,
-                        const void *p, size_t n, uint64_t fresh)
+void upload_part_filled_locked(struct wfile *f, struct outcome *out, struct upload_part *s,
+                               uint64_t pos, const void *p, size_t n, uint64_t fresh)
 {
         if (!s) {
                 add_to_run_locked(f, out, pos, n);
                 return;
         }
         s->have += fresh;
-        if (s->state != SLOT_FILLING) {
+        if (s->state != UPLOAD_PART_FILLING) {
                 s->changed = true;
                 return;
         }
@@ -252,53 +253,53 @@ void slot_filled_locked(struct file *f, struct outcome *out, struct slot *s, uin
 }
 
 /* The slot of the last bytes, or NULL. */
-static struct slot *last_slot_locked(struct file *f)
+static struct upload_part *last_part_locked(struct wfile *f)
 {
         const struct plan_run *run = &f->locked.run;
 
         if (!f->locked.nanchors && run->to == f->locked.size &&
             run->to - run->from >= STORE_PART_SIZE_MIN)
                 return number_run_locked(f);
-        return f->locked.nslots ? &f->locked.slots[f->locked.nslots - 1] : NULL;
+        return f->locked.nparts ? &f->locked.parts[f->locked.nparts - 1] : NULL;
 }
 
-bool slots_send_last_locked(struct file *f, struct outcome *out)
+bool upload_parts_send_last_locked(struct wfile *f, struct outcome *out)
 {
         if (f->locked.unlinked || f->locked.stale_upload || f->locked.committing || f->locked.err)
                 return false;
-        struct slot *s = last_slot_locked(f);
+        struct upload_part *s = last_part_locked(f);
         uint64_t size = f->locked.size, from, to;
 
-        if (!s || s->state != SLOT_FILLING || size < s->off + STORE_PART_SIZE_MIN ||
+        if (!s || s->state != UPLOAD_PART_FILLING || size < s->off + STORE_PART_SIZE_MIN ||
             s->have != size - s->off || size >= s->off + s->len ||
             (is_in_order(f) && !is_next_locked(f, s)) ||
-            !extents_run(&f->locked.data, s->off, &from, &to) || from > s->off || to < size ||
+            !extent_map_run(&f->locked.data, s->off, &from, &to) || from > s->off || to < size ||
             add_anchor_locked(f, size, s->no + 1))
                 return false;
         s->len = size - s->off;
-        send_slot_locked(f, out, s);
+        send_part_locked(f, out, s);
         return true;
 }
 
-void slot_sent_locked(struct file *f, unsigned no)
+void upload_part_sent_locked(struct wfile *f, unsigned no)
 {
-        for (size_t i = 0; i < f->locked.nslots; i++)
-                if (f->locked.slots[i].no == no && f->locked.slots[i].state == SLOT_FLYING)
-                        f->locked.slots[i].state = SLOT_SENT;
+        for (size_t i = 0; i < f->locked.nparts; i++)
+                if (f->locked.parts[i].no == no && f->locked.parts[i].state == UPLOAD_PART_FLYING)
+                        f->locked.parts[i].state = UPLOAD_PART_SENT;
 }
 
-static void forget_kept_locked(struct file *f, const struct slot *s)
+static void forget_kept_locked(struct wfile *f, const struct upload_part *s)
 {
-        if (s->state != SLOT_FILLING && !s->dropped)
+        if (s->state != UPLOAD_PART_FILLING && !s->dropped)
                 f->locked.kept -= f->locked.kept < s->len ? f->locked.kept : s->len;
 }
 
 /* Forgets what was decided about bytes behind `size`. A slot that was sent early, and short, may
  * become as long again as its part is by the plan: what would have followed it is gone. */
-static void cut_anchors_locked(struct file *f, uint64_t size)
+static void cut_anchors_locked(struct wfile *f, uint64_t size)
 {
-        struct slot *last = f->locked.nslots ? &f->locked.slots[f->locked.nslots - 1] : NULL;
-        struct slot whole;
+        struct upload_part *last = f->locked.nparts ? &f->locked.parts[f->locked.nparts - 1] : NULL;
+        struct upload_part whole;
 
         if (f->locked.run.to > size)
                 f->locked.run = (struct plan_run){0};
@@ -311,77 +312,77 @@ static void cut_anchors_locked(struct file *f, uint64_t size)
                 last->len = whole.len;
 }
 
-int slots_cut_locked(struct file *f, uint64_t size)
+int upload_parts_cut_locked(struct wfile *f, uint64_t size)
 {
-        size_t i = find_slot_locked(f, size);
-        for (size_t k = i; k < f->locked.nslots; k++) {
-                const struct slot *s = &f->locked.slots[k];
-                if (s->state == SLOT_FLYING)
+        size_t i = find_part_locked(f, size);
+        for (size_t k = i; k < f->locked.nparts; k++) {
+                const struct upload_part *s = &f->locked.parts[k];
+                if (s->state == UPLOAD_PART_FLYING)
                         return -EAGAIN;
-                if (s->state == SLOT_SENT && s->dropped && s->off < size)
+                if (s->state == UPLOAD_PART_SENT && s->dropped && s->off < size)
                         return -EBUSY;
         }
-        for (size_t k = i; k < f->locked.nslots; k++) {
-                struct slot *s = &f->locked.slots[k];
-                if (s->state == SLOT_SENT)
+        for (size_t k = i; k < f->locked.nparts; k++) {
+                struct upload_part *s = &f->locked.parts[k];
+                if (s->state == UPLOAD_PART_SENT)
                         store_upload_drop(f->locked.upload, s->no);
                 forget_kept_locked(f, s);
         }
-        if (i < f->locked.nslots && f->locked.slots[i].off < size) {
-                struct slot *s = &f->locked.slots[i++];
-                s->state = SLOT_FILLING;
+        if (i < f->locked.nparts && f->locked.parts[i].off < size) {
+                struct upload_part *s = &f->locked.parts[i++];
+                s->state = UPLOAD_PART_FILLING;
                 s->changed = false;
-                s->have = extents_held(&f->locked.data, s->off, size);
+                s->have = extent_map_held(&f->locked.data, s->off, size);
                 s->sum_end = s->off;
         }
-        f->locked.nslots = i;
+        f->locked.nparts = i;
         cut_anchors_locked(f, size);
         return 0;
 }
 
-int slots_spill_locked(struct file *f, struct spilling **out)
+int upload_parts_spill_locked(struct wfile *f, struct spilling **out)
 {
         int err = 0;
         *out = NULL;
-        for (size_t i = 0; !err && !*out && i < f->locked.nslots; i++) {
-                const struct slot *s = &f->locked.slots[i];
-                if (s->state != SLOT_FILLING && !s->dropped)
-                        err = extents_spill_begin(&f->locked.data, s->off, s->off + s->len, out);
+        for (size_t i = 0; !err && !*out && i < f->locked.nparts; i++) {
+                const struct upload_part *s = &f->locked.parts[i];
+                if (s->state != UPLOAD_PART_FILLING && !s->dropped)
+                        err = extent_map_spill_begin(&f->locked.data, s->off, s->off + s->len, out);
         }
         return err;
 }
 
-size_t slots_drop_locked(struct file *f)
+size_t upload_parts_drop_locked(struct wfile *f)
 {
         size_t n = 0;
-        for (size_t i = 0; i < f->locked.nslots && !f->locked.read_too; i++) {
-                struct slot *s = &f->locked.slots[i];
-                if (s->state == SLOT_FILLING || s->dropped || s->changed)
+        for (size_t i = 0; i < f->locked.nparts && !f->locked.read_too; i++) {
+                struct upload_part *s = &f->locked.parts[i];
+                if (s->state == UPLOAD_PART_FILLING || s->dropped || s->changed)
                         continue;
                 forget_kept_locked(f, s);
-                extents_drop(&f->locked.data, s->off, s->off + s->len);
+                extent_map_drop(&f->locked.data, s->off, s->off + s->len);
                 s->dropped = true;
                 n += (size_t)s->len;
         }
         return n;
 }
 
-bool slots_reset_locked(struct file *f)
+bool upload_parts_reset_locked(struct wfile *f)
 {
         bool whole = true;
-        for (size_t i = 0; i < f->locked.nslots; i++)
-                whole = whole && !f->locked.slots[i].dropped;
-        f->locked.nslots = f->locked.nanchors = 0;
+        for (size_t i = 0; i < f->locked.nparts; i++)
+                whole = whole && !f->locked.parts[i].dropped;
+        f->locked.nparts = f->locked.nanchors = 0;
         f->locked.kept = 0;
         f->locked.run = (struct plan_run){0};
         return whole;
 }
 
-bool slots_lack_locked(const struct file *f, uint64_t from, uint64_t to)
+bool upload_parts_lack_locked(const struct wfile *f, uint64_t from, uint64_t to)
 {
-        for (size_t i = find_slot_locked(f, from);
-             i < f->locked.nslots && f->locked.slots[i].off < to; i++)
-                if (f->locked.slots[i].dropped)
+        for (size_t i = find_part_locked(f, from);
+             i < f->locked.nparts && f->locked.parts[i].off < to; i++)
+                if (f->locked.parts[i].dropped)
                         return true;
         return false;
 }

@@ -16,25 +16,26 @@
 
 #include "base/banned.h"
 
-static struct task *make_task_locked(struct file *f, enum task_kind kind, struct attempt *a)
+static struct upload_request *make_request_locked(struct wfile *f, enum upload_request_kind kind,
+                                                  struct attempt *a)
 {
-        struct task *t = a ? calloc(1, sizeof *t) : NULL;
+        struct upload_request *t = a ? calloc(1, sizeof *t) : NULL;
 
         if (!t || !(t->key = strdup(f->locked.key))) {
                 free(t);
                 return NULL;
         }
         t->kind = kind;
-        t->file = file_ref(f);
+        t->file = wfile_ref(f);
         t->attempt = a;
         a->inflight++;
         return t;
 }
 
-struct task *task_left_locked(struct file *f, struct outcome *out, enum task_kind kind,
-                              struct attempt *a)
+struct upload_request *upload_request_left_locked(struct wfile *f, struct outcome *out,
+                                                  enum upload_request_kind kind, struct attempt *a)
 {
-        struct task *t = make_task_locked(f, kind, a);
+        struct upload_request *t = make_request_locked(f, kind, a);
 
         if (!t)
                 return NULL;
@@ -44,19 +45,20 @@ struct task *task_left_locked(struct file *f, struct outcome *out, enum task_kin
         return t;
 }
 
-struct task *task_new_locked(struct file *f, struct outcome *out, enum task_kind kind)
+struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome *out,
+                                                 enum upload_request_kind kind)
 {
         if (!f->locked.attempt)
                 f->locked.attempt = calloc(1, sizeof *f->locked.attempt);
-        struct task *t = make_task_locked(f, kind, f->locked.attempt);
+        struct upload_request *t = make_request_locked(f, kind, f->locked.attempt);
 
         if (!t) {
-                file_set_error_locked(f, -ENOMEM);
+                wfile_set_error_locked(f, -ENOMEM);
                 return NULL;
         }
         t->upload = f->locked.upload;
         f->locked.inflight++;
-        if (kind == TASK_PART && f->locked.state != UPLOAD_OPEN) {
+        if (kind == REQUEST_PART && f->locked.state != UPLOAD_OPEN) {
                 *f->locked.waiting_last = t;
                 f->locked.waiting_last = &t->next;
         } else {
@@ -66,7 +68,7 @@ struct task *task_new_locked(struct file *f, struct outcome *out, enum task_kind
         return t;
 }
 
-void task_begun(struct part *p, struct pool *pool)
+void upload_request_begun(struct part_body *p, struct pool *pool)
 {
         if (!p || !p->queued)
                 return;
@@ -74,21 +76,21 @@ void task_begun(struct part *p, struct pool *pool)
         pool_started(pool, p->len);
 }
 
-void task_free(struct task *t)
+void upload_request_free(struct upload_request *t)
 {
-        task_begun(t->part, t->file->env->pool);
-        part_free(t->part);
+        upload_request_begun(t->part, t->file->env->pool);
+        part_body_free(t->part);
         pool_share_end(t->file->env->pool, &t->share);
         free(t->key);
         free(t->src);
         free(t->match);
         free(t->base);
-        file_unref(t->file);
+        wfile_unref(t->file);
         free(t);
 }
 
 /* Whether ranges of the base will be parts of the upload; of one that begins early, they may be. */
-static bool copies_base_locked(const struct file *f)
+static bool copies_base_locked(const struct wfile *f)
 {
         const struct plan *p = &f->locked.steps;
         bool copies = !f->locked.planned && f->locked.base_len;
@@ -98,9 +100,9 @@ static bool copies_base_locked(const struct file *f)
         return copies && store_caps(f->env->store) & STORE_CAP_PART_COPY;
 }
 
-void task_create_locked(struct file *f, struct outcome *out)
+void upload_request_create_locked(struct wfile *f, struct outcome *out)
 {
-        struct task *t = task_new_locked(f, out, TASK_CREATE);
+        struct upload_request *t = upload_request_new_locked(f, out, REQUEST_CREATE);
         if (!t)
                 return;
         f->locked.state = UPLOAD_CREATING;
@@ -108,9 +110,10 @@ void task_create_locked(struct file *f, struct outcome *out)
         t->len = copies_base_locked(f);
 }
 
-void task_abort_locked(struct file *f, struct outcome *out)
+void upload_request_abort_locked(struct wfile *f, struct outcome *out)
 {
-        struct task *t = f->locked.upload ? task_new_locked(f, out, TASK_ABORT) : NULL;
+        struct upload_request *t =
+                f->locked.upload ? upload_request_new_locked(f, out, REQUEST_ABORT) : NULL;
         if (f->locked.upload && !t)
                 store_upload_free(f->locked.upload); /* no memory to do more: it stays there */
         f->locked.upload = NULL;
@@ -122,7 +125,7 @@ void task_abort_locked(struct file *f, struct outcome *out)
  * ------------------------------------------------------------------------------------------------
  */
 
-static void created_locked(struct file *f, struct outcome *out, int err, struct store_upload *up)
+static void created_locked(struct wfile *f, struct outcome *out, int err, struct store_upload *up)
 {
         if (err) {
                 f->locked.state = UPLOAD_NONE;
@@ -133,7 +136,7 @@ static void created_locked(struct file *f, struct outcome *out, int err, struct 
         if (f->locked.stale_upload || f->locked.err)
                 return;
         while (f->locked.waiting) {
-                struct task *t = f->locked.waiting;
+                struct upload_request *t = f->locked.waiting;
                 f->locked.waiting = t->next;
                 t->next = NULL;
                 t->upload = up;
@@ -144,7 +147,7 @@ static void created_locked(struct file *f, struct outcome *out, int err, struct 
 }
 
 /* The object is there under the name that the upload was begun with: it goes where the file is. */
-static void completed_locked(struct file *f, struct outcome *out, struct task *t,
+static void completed_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
                              const struct store_object *obj)
 {
         METRIC_ADD(uploads_committed, 1);
@@ -154,7 +157,7 @@ static void completed_locked(struct file *f, struct outcome *out, struct task *t
                 commit_published_locked(f, out, obj, false);
                 return;
         }
-        struct task *move = task_new_locked(f, out, TASK_MOVE);
+        struct upload_request *move = upload_request_new_locked(f, out, REQUEST_MOVE);
         if (!move)
                 return;
         move->src = TAKE_PTR(f->locked.upload_key);
@@ -168,9 +171,10 @@ static void completed_locked(struct file *f, struct outcome *out, struct task *t
 }
 
 /* What was completed goes from the name where it does not belong. False: there is no memory. */
-static bool remove_locked(struct file *f, struct outcome *out, struct task *t, int failed)
+static bool remove_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
+                          int failed)
 {
-        struct task *rest = task_new_locked(f, out, TASK_REMOVE);
+        struct upload_request *rest = upload_request_new_locked(f, out, REQUEST_REMOVE);
         if (!rest)
                 return false;
         rest->src = TAKE_PTR(t->src);
@@ -180,7 +184,7 @@ static bool remove_locked(struct file *f, struct outcome *out, struct task *t, i
         return true;
 }
 
-static void moved_locked(struct file *f, struct outcome *out, struct task *t,
+static void moved_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
                          const struct store_object *obj)
 {
         snprintf(t->obj.etag, sizeof t->obj.etag, "%s", obj->etag);
@@ -192,17 +196,18 @@ static void moved_locked(struct file *f, struct outcome *out, struct task *t,
 
 /* Another file has the name that the upload was to go through. What is here is sent anew; else, or
  * after another error, false. */
-static bool begins_anew_locked(struct file *f, int err)
+static bool begins_anew_locked(struct wfile *f, int err)
 {
         if ((err != -EEXIST && err != -ESTALE && err != -ENOENT) ||
-            slots_lack_locked(f, 0, UINT64_MAX))
+            upload_parts_lack_locked(f, 0, UINT64_MAX))
                 return false;
         f->locked.finishing = false;
         f->locked.stale_upload = true;
         return true;
 }
 
-static void removed_locked(struct file *f, struct outcome *out, const struct task *t, int err)
+static void removed_locked(struct wfile *f, struct outcome *out, const struct upload_request *t,
+                           int err)
 {
         if (err && err != -ESTALE && err != -ENOENT) /* another's object stays there */
                 log_warn("%s: holds what was written as %s, and cannot be deleted: %s", t->src,
@@ -213,39 +218,39 @@ static void removed_locked(struct file *f, struct outcome *out, const struct tas
         }
         if (begins_anew_locked(f, t->failed))
                 return;
-        file_set_error_locked(f, t->failed);
+        wfile_set_error_locked(f, t->failed);
         f->locked.finishing = false;
 }
 
 /* The change is kept, which was logged, too: nothing is to be aborted. */
-static void keep_ended_locked(struct file *f, const struct task *t)
+static void record_ended_locked(struct wfile *f, const struct upload_request *t)
 {
         f->locked.err = -ESTALE;
-        if (t->kind == TASK_PUT)
+        if (t->kind == REQUEST_PUT)
                 return;
         store_upload_free(TAKE_PTR(f->locked.upload));
         free(TAKE_PTR(f->locked.upload_key));
         f->locked.state = UPLOAD_NONE;
 }
 
-static void succeeded_locked(struct file *f, struct outcome *out, struct task *t,
+static void succeeded_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
                              const struct store_object *obj)
 {
         switch (t->kind) {
-        case TASK_PART:
-                slot_sent_locked(f, t->part->no);
+        case REQUEST_PART:
+                upload_part_sent_locked(f, t->part->no);
                 break;
-        case TASK_PUT:
+        case REQUEST_PUT:
                 METRIC_ADD(puts, 1);
                 commit_published_locked(f, out, obj, true);
                 break;
-        case TASK_COMPLETE:
+        case REQUEST_COMPLETE:
                 completed_locked(f, out, t, obj);
                 break;
-        case TASK_CLONE:
+        case REQUEST_CLONE:
                 commit_published_locked(f, out, obj, false);
                 break;
-        case TASK_MOVE:
+        case REQUEST_MOVE:
                 moved_locked(f, out, t, obj);
                 break;
         default:
@@ -253,7 +258,7 @@ static void succeeded_locked(struct file *f, struct outcome *out, struct task *t
         }
 }
 
-void task_aborted_locked(const struct file *f, struct task *t, int err)
+void upload_request_aborted_locked(const struct wfile *f, struct upload_request *t, int err)
 {
         if (err)
                 log_warn("%s: its unfinished upload could not be aborted and stays at the store",
@@ -261,117 +266,118 @@ void task_aborted_locked(const struct file *f, struct task *t, int err)
         store_upload_free(TAKE_PTR(t->upload));
 }
 
-static void ended_locked(struct file *f, struct outcome *out, struct task *t, int err,
+static void ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t, int err,
                          const struct store_object *obj)
 {
         if (attempt_ended_locked(f, out, t, err))
                 return;
         f->locked.fills -= t->fill_to > 0;
         f->locked.fill_bytes -= t->fill_bytes;
-        f->locked.copies -= t->kind == TASK_COPY;
-        if (t->kind == TASK_ABORT) {
-                task_aborted_locked(f, t, err);
+        f->locked.copies -= t->kind == REQUEST_COPY;
+        if (t->kind == REQUEST_ABORT) {
+                upload_request_aborted_locked(f, t, err);
                 return;
         }
-        if (t->kind == TASK_REMOVE) {
+        if (t->kind == REQUEST_REMOVE) {
                 removed_locked(f, out, t, err);
                 return;
         }
-        if (t->kind == TASK_LOOK) {
-                rebase_looked_locked(f, err, obj);
+        if (t->kind == REQUEST_LOOK) {
+                base_conflict_looked_locked(f, err, obj);
                 return;
         }
-        if (err && rebase_begin_locked(f, t, err)) {
+        if (err && base_conflict_begin_locked(f, t, err)) {
                 f->locked.finishing = false;
                 return;
         }
-        if (err && t->kind == TASK_MOVE && remove_locked(f, out, t, err))
+        if (err && t->kind == REQUEST_MOVE && remove_locked(f, out, t, err))
                 return;
-        if (err && t->kind == TASK_COMPLETE && t->src && !t->keeps && !t->kept &&
+        if (err && t->kind == REQUEST_COMPLETE && t->src && !t->keeps && !t->kept &&
             begins_anew_locked(f, err))
                 return;
-        if (t->kind == TASK_PUT || t->kind == TASK_COMPLETE)
+        if (t->kind == REQUEST_PUT || t->kind == REQUEST_COMPLETE)
                 f->locked.finishing = err == 0 && f->locked.upload_key;
         if (err) {
                 if (t->kept)
-                        keep_ended_locked(f, t);
-                file_set_error_locked(f, err);
+                        record_ended_locked(f, t);
+                wfile_set_error_locked(f, err);
                 f->locked.finishing = false;
                 return;
         }
         succeeded_locked(f, out, t, obj);
 }
 
-static void task_end(struct task *t, int err, const struct store_object *obj,
-                     struct store_upload *up)
+static void upload_request_end(struct upload_request *t, int err, const struct store_object *obj,
+                               struct store_upload *up)
 {
-        struct file *f = t->file;
+        struct wfile *f = t->file;
         struct outcome out;
 
-        file_enter(f, &out);
-        if (t->kind == TASK_CREATE && t->attempt->left)
+        wfile_enter(f, &out);
+        if (t->kind == REQUEST_CREATE && t->attempt->left)
                 t->attempt->upload = up;
-        else if (t->kind == TASK_CREATE)
+        else if (t->kind == REQUEST_CREATE)
                 created_locked(f, &out, err, up);
         ended_locked(f, &out, t, err, obj);
         t->next = out.done;
         out.done = t;
-        file_advance_locked(f, &out);
-        file_leave(f, &out);
+        wfile_advance_locked(f, &out);
+        wfile_leave(f, &out);
 }
 
-static struct store_body body_of(struct task *t);
+static struct store_body body_of(struct upload_request *t);
 
-static void keeping_done(void *arg, int err)
+static void recording_done(void *arg, int err)
 {
-        struct task *t = arg;
+        struct upload_request *t = arg;
         t->kept = !err;
-        task_end(t, -ESTALE, NULL, NULL);
+        upload_request_end(t, -ESTALE, NULL, NULL);
 }
 
 /* The version that was changed is gone, but all of the new one is at hand. */
-static bool is_keeping(struct task *t)
+static bool is_recording(struct upload_request *t)
 {
-        struct file *f = t->file;
-        struct store_body body = t->kind == TASK_PUT ? body_of(t) : store_body_mem(NULL, 0);
-        struct keep_what what = {
-                .key = t->kind == TASK_COMPLETE && t->src ? t->src : t->key,
+        struct wfile *f = t->file;
+        struct store_body body = t->kind == REQUEST_PUT ? body_of(t) : store_body_mem(NULL, 0);
+        struct conflict_change what = {
+                .key = t->kind == REQUEST_COMPLETE && t->src ? t->src : t->key,
                 .name = t->key,
                 .base = t->cond.if_match,
-                .upload = t->kind == TASK_COMPLETE ? t->upload : NULL,
+                .upload = t->kind == REQUEST_COMPLETE ? t->upload : NULL,
                 .body = &body,
                 .meta = &t->meta,
         };
-        if ((t->kind != TASK_PUT && t->kind != TASK_COMPLETE) || (!t->cond.if_match && !t->src))
+        if ((t->kind != REQUEST_PUT && t->kind != REQUEST_COMPLETE) ||
+            (!t->cond.if_match && !t->src))
                 return false;
         pthread_mutex_lock(&f->mtx);
         what.size = f->locked.size;
         bool unlinked = f->locked.unlinked;
         pthread_mutex_unlock(&f->mtx);
-        return !unlinked && !keep_change(f->env->store, &what, keeping_done, t);
+        return !unlinked && !conflict_record(f->env->store, &what, recording_done, t);
 }
 
 /* Whether what was sent is still here, so that it can be sent anew. */
-static bool can_send_anew(struct task *t)
+static bool can_send_anew(struct upload_request *t)
 {
         pthread_mutex_lock(&t->file->mtx);
-        bool can = !slots_lack_locked(t->file, 0, UINT64_MAX);
+        bool can = !upload_parts_lack_locked(t->file, 0, UINT64_MAX);
         pthread_mutex_unlock(&t->file->mtx);
         return can;
 }
 
 static void object_done(void *arg, int err, const struct store_object *obj)
 {
-        struct task *t = arg;
-        if (t->kind == TASK_COMPLETE && t->src && err == -EEXIST && !can_send_anew(t))
+        struct upload_request *t = arg;
+        if (t->kind == REQUEST_COMPLETE && t->src && err == -EEXIST && !can_send_anew(t))
                 err = -ESTALE; /* somebody else has the name of the upload now */
-        if (err != -ESTALE || !is_keeping(t))
-                task_end(t, err, obj, NULL);
+        if (err != -ESTALE || !is_recording(t))
+                upload_request_end(t, err, obj, NULL);
 }
 
 static void upload_done(void *arg, int err, struct store_upload *up)
 {
-        task_end(arg, err, NULL, up);
+        upload_request_end(arg, err, NULL, up);
 }
 
 /* --- their beginnings
@@ -379,14 +385,14 @@ static void upload_done(void *arg, int err, struct store_upload *up)
 
 static int read_body(void *arg, uint64_t off, void *dst, size_t n)
 {
-        struct task *t = arg;
-        task_begun(t->part, t->file->env->pool);
+        struct upload_request *t = arg;
+        upload_request_begun(t->part, t->file->env->pool);
         if (t->attempt->left)
                 return -ECANCELED; /* nobody wants it any more */
-        return part_read(t->part, off, dst, n);
+        return part_body_read(t->part, off, dst, n);
 }
 
-static struct store_body body_of(struct task *t)
+static struct store_body body_of(struct upload_request *t)
 {
         if (!t->part->len)
                 return store_body_mem(NULL, 0);
@@ -395,20 +401,20 @@ static struct store_body body_of(struct task *t)
 }
 
 /* In place of publishing it. */
-static int keep(struct task *t)
+static int keep(struct upload_request *t)
 {
-        return is_keeping(t) ? 0 : -ESTALE;
+        return is_recording(t) ? 0 : -ESTALE;
 }
 
-static int send_part(struct task *t)
+static int send_part(struct upload_request *t)
 {
-        const struct file_env *env = t->file->env;
+        const struct wfile_env *env = t->file->env;
 
-        int err = t->summed ? 0 : part_sum(t->part);
+        int err = t->summed ? 0 : part_body_sum(t->part);
         if (err)
                 return err;
         struct store_body body = body_of(t);
-        if (t->kind != TASK_PUT)
+        if (t->kind != REQUEST_PUT)
                 return store_upload_part(t->upload, t->part->no, &body, object_done, t);
         err = env->meta(env->owner, t->file->who, false, &t->meta);
         if (err)
@@ -421,8 +427,8 @@ static int send_part(struct task *t)
 /* Bytes of the base go where the part lacks them. */
 static int fill_data(void *arg, uint64_t at, const void *p, size_t n)
 {
-        struct task *t = arg;
-        struct part *part = t->part;
+        struct upload_request *t = arg;
+        struct part_body *part = t->part;
         uint64_t pos = t->fill_from + at, end = pos + n;
 
         if (t->attempt->left)
@@ -446,7 +452,7 @@ static int fill_data(void *arg, uint64_t at, const void *p, size_t n)
 
 static void filled(void *arg, int err, const struct store_got *got)
 {
-        struct task *t = arg;
+        struct upload_request *t = arg;
         if (!err && got->bytes != t->fill_to - t->fill_from)
                 err = -EIO;
         if (err == -ENOENT)
@@ -454,10 +460,10 @@ static void filled(void *arg, int err, const struct store_got *got)
         if (!err)
                 err = send_part(t);
         if (err)
-                task_end(t, err, NULL, NULL);
+                upload_request_end(t, err, NULL, NULL);
 }
 
-static int fetch(struct task *t)
+static int fetch(struct upload_request *t)
 {
         struct store_get get = {
                 .key = t->src,
@@ -471,7 +477,7 @@ static int fetch(struct task *t)
         return store_get(t->file->env->store, &get);
 }
 
-static int create(struct task *t)
+static int create(struct upload_request *t)
 {
         struct store *s = t->file->env->store;
         int err = t->file->env->meta(t->file->env->owner, t->file->who, t->off != 0, &t->meta);
@@ -498,7 +504,7 @@ static int add_to_sum(void *arg, const struct store_part *p)
 }
 
 /* What the store has of the upload has to be the file, whatever was planned. */
-static int check_sum(struct task *t)
+static int check_sum(struct upload_request *t)
 {
         struct sum sum = {.any_number = store_caps(t->file->env->store) & STORE_CAP_WHOLE_COPY};
         int err = store_upload_sent(t->upload, add_to_sum, &sum);
@@ -514,7 +520,7 @@ static int check_sum(struct task *t)
 /* What has the file's name, while the upload has another, is what was changed. */
 static void target_headed(void *arg, int err, const struct store_object *obj)
 {
-        struct task *t = arg;
+        struct upload_request *t = arg;
         if (err == -ENOENT || (!err && strcmp(obj->etag, t->base)))
                 err = -ESTALE;
         if (!err)
@@ -523,7 +529,7 @@ static void target_headed(void *arg, int err, const struct store_object *obj)
                 object_done(t, err, NULL);
 }
 
-static int complete(struct task *t)
+static int complete(struct upload_request *t)
 {
         struct store *s = t->file->env->store;
         int err = check_sum(t);
@@ -534,7 +540,7 @@ static int complete(struct task *t)
                          : store_upload_complete(t->upload, &t->cond, object_done, t);
 }
 
-static int move(struct task *t)
+static int move(struct upload_request *t)
 {
         struct store *s = t->file->env->store;
         return (store_caps(s) & STORE_CAP_RENAME)
@@ -542,53 +548,53 @@ static int move(struct task *t)
                        : store_copy(s, t->src, t->match, t->key, NULL, &t->cond, object_done, t);
 }
 
-void task_start(struct task *t)
+void upload_request_start(struct upload_request *t)
 {
-        const struct file_env *env = t->file->env;
+        const struct wfile_env *env = t->file->env;
         struct store *s = env->store;
         int err = -ENOMEM;
 
         if (t->err) {
-                task_end(t, t->err, NULL, NULL);
+                upload_request_end(t, t->err, NULL, NULL);
                 return;
         }
         switch (t->kind) {
-        case TASK_CREATE:
+        case REQUEST_CREATE:
                 err = create(t);
                 break;
-        case TASK_PART:
-        case TASK_STEP:
-        case TASK_PUT:
+        case REQUEST_PART:
+        case REQUEST_STEP:
+        case REQUEST_PUT:
                 err = t->fill_to ? fetch(t) : send_part(t);
                 break;
-        case TASK_COPY:
+        case REQUEST_COPY:
                 err = store_upload_part_copy(t->upload, t->no, t->src, t->match, t->off, t->len,
                                              object_done, t);
                 break;
-        case TASK_COMPLETE:
+        case REQUEST_COMPLETE:
                 err = complete(t);
                 break;
-        case TASK_CLONE:
+        case REQUEST_CLONE:
                 err = env->meta(env->owner, t->file->who, false, &t->meta);
                 if (!err)
                         err = store_copy(s, t->src, t->match, t->key, &t->meta, &t->cond,
                                          object_done, t);
                 break;
-        case TASK_MOVE:
+        case REQUEST_MOVE:
                 err = move(t);
                 break;
-        case TASK_REMOVE:
+        case REQUEST_REMOVE:
                 if (t->match)
                         err = store_delete_if(s, t->src, t->match, object_done, t);
                 break;
-        case TASK_LOOK:
+        case REQUEST_LOOK:
                 err = store_head(s, t->key, object_done, t);
                 break;
-        case TASK_ABORT:
+        case REQUEST_ABORT:
                 METRIC_ADD(uploads_aborted, 1);
                 err = store_upload_abort(t->upload, object_done, t);
                 break;
         }
         if (err)
-                task_end(t, err, NULL, NULL);
+                upload_request_end(t, err, NULL, NULL);
 }

@@ -16,13 +16,13 @@
 /* Keeping a buffer for less than this wastes more memory than a copy costs. */
 enum { KEEP_MIN = POOL_BUF_SIZE / 4 * 3 };
 
-void file_tally_init(struct file_tally *t)
+void wfile_tally_init(struct wfile_tally *t)
 {
         pthread_mutex_init(&t->mtx, NULL);
         pthread_cond_init(&t->none, NULL);
 }
 
-bool file_tally_busy(struct file_tally *t)
+bool wfile_tally_busy(struct wfile_tally *t)
 {
         pthread_mutex_lock(&t->mtx);
         bool busy = t->busy > 0;
@@ -30,7 +30,7 @@ bool file_tally_busy(struct file_tally *t)
         return busy;
 }
 
-void file_tally_wait(struct file_tally *t)
+void wfile_tally_wait(struct wfile_tally *t)
 {
         pthread_mutex_lock(&t->mtx);
         while (t->busy)
@@ -38,10 +38,10 @@ void file_tally_wait(struct file_tally *t)
         pthread_mutex_unlock(&t->mtx);
 }
 
-struct file *file_new(const struct file_env *env, void *who, const char *key,
-                      const struct store_object *base)
+struct wfile *wfile_new(const struct wfile_env *env, void *who, const char *key,
+                        const struct store_object *base)
 {
-        struct file *f = calloc(1, sizeof *f);
+        struct wfile *f = calloc(1, sizeof *f);
         if (!f || !(f->locked.key = strdup(key))) {
                 free(f);
                 return NULL;
@@ -51,7 +51,7 @@ struct file *file_new(const struct file_env *env, void *who, const char *key,
         f->who = who;
         pthread_mutex_init(&f->mtx, NULL);
         pthread_cond_init(&f->idle, NULL);
-        extents_init(&f->locked.data, env->pool, env->spill);
+        extent_map_init(&f->locked.data, env->pool, env->spill);
         f->locked.plan = env->plan;
         if (base) {
                 f->locked.base = *base;
@@ -63,7 +63,7 @@ struct file *file_new(const struct file_env *env, void *who, const char *key,
         return f;
 }
 
-struct file *file_ref(struct file *f)
+struct wfile *wfile_ref(struct wfile *f)
 {
         atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);
         return f;
@@ -87,21 +87,21 @@ static void end_reader(struct reader *r)
         reader_unref(r);
 }
 
-void file_unref(struct file *f)
+void wfile_unref(struct wfile *f)
 {
         if (!f || atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) > 1)
                 return;
         assert(!f->locked.inflight && !f->locked.leaving && !f->locked.upload);
         free(f->locked.attempt);
-        file_clear_locked(f);
+        wfile_clear_locked(f);
         free_garbage(f->locked.data.garbage);
         end_reader(f->locked.reader);
         plan_release(&f->locked.steps);
-        rebase_end_locked(f);
+        base_conflict_end_locked(f);
         pthread_cond_destroy(&f->idle);
         pthread_mutex_destroy(&f->mtx);
         free(f->locked.anchors);
-        free(f->locked.slots);
+        free(f->locked.parts);
         free(f->locked.origin_key);
         free(f->locked.upload_key);
         free(f->locked.key);
@@ -112,16 +112,16 @@ void file_unref(struct file *f)
  * ------------------------------------------------------------------------------------------------
  */
 
-void file_enter(struct file *f, struct outcome *out)
+void wfile_enter(struct wfile *f, struct outcome *out)
 {
         *out = (struct outcome){0};
         out->tasks_last = &out->tasks;
         pthread_mutex_lock(&f->mtx);
 }
 
-static void count_locked(struct file *f)
+static void count_locked(struct wfile *f)
 {
-        struct file_tally *t = f->env->tally;
+        struct wfile_tally *t = f->env->tally;
         bool busy = f->locked.inflight || f->locked.leaving || f->locked.share_waits;
 
         if (busy == f->locked.tallied)
@@ -135,20 +135,20 @@ static void count_locked(struct file *f)
 }
 
 /* Whether a change has to wait. */
-static bool blocked_locked(const struct file *f)
+static bool blocked_locked(const struct wfile *f)
 {
         return f->locked.committing || f->locked.err || f->locked.stale_upload ||
                (f->locked.flight_awaited && f->locked.inflight);
 }
 
 /* Whether nothing is under way that would miss the name or the version that the file has now. */
-static bool is_still_locked(const struct file *f)
+static bool is_still_locked(const struct wfile *f)
 {
         bool reads = (f->locked.fills || f->locked.copies) && !f->locked.unlinked;
         return !f->locked.finishing && !reads;
 }
 
-static void collect_locked(struct file *f, struct outcome *out)
+static void collect_locked(struct wfile *f, struct outcome *out)
 {
         if (!blocked_locked(f)) {
                 f->locked.flight_awaited = false;
@@ -169,7 +169,7 @@ static void collect_locked(struct file *f, struct outcome *out)
         }
 }
 
-static void tell_published(struct file *f, const struct store_object *obj)
+static void tell_published(struct wfile *f, const struct store_object *obj)
 {
         f->env->published(f->env->owner, f->who, obj);
         pthread_mutex_lock(&f->mtx);
@@ -179,9 +179,9 @@ static void tell_published(struct file *f, const struct store_object *obj)
 
 /* Without the lock another thread may end what the caller began, and whoever waited for that may
  * let go of the file: it is touched then only where somebody has still to be told. */
-void file_leave(struct file *f, struct outcome *out)
+void wfile_leave(struct wfile *f, struct outcome *out)
 {
-        const struct file_env *env = f->env;
+        const struct wfile_env *env = f->env;
 
         collect_locked(f, out);
         count_locked(f);
@@ -198,56 +198,57 @@ void file_leave(struct file *f, struct outcome *out)
         if (out->gone)
                 env->gone(env->owner, f->who);
         while (out->commits) {
-                struct file_commit *c = out->commits;
+                struct wfile_commit *c = out->commits;
                 out->commits = c->next;
                 c->done(c, out->err, out->published ? &out->obj : NULL);
         }
         while (out->waits) {
-                struct file_wait *w = out->waits;
+                struct wfile_wait *w = out->waits;
                 out->waits = w->next;
                 w->done(w);
         }
         while (out->deferred) {
-                struct file_deferred *d = out->deferred;
+                struct wfile_deferred *d = out->deferred;
                 out->deferred = d->next;
                 d->retry(d);
         }
         while (out->tasks) {
-                struct task *t = out->tasks;
+                struct upload_request *t = out->tasks;
                 out->tasks = t->next;
-                task_start(t);
+                upload_request_start(t);
         }
         while (out->done) {
-                struct task *t = out->done;
+                struct upload_request *t = out->done;
                 out->done = t->next;
-                task_free(t);
+                upload_request_free(t);
         }
 }
 
-void file_clear_locked(struct file *f)
+void wfile_clear_locked(struct wfile *f)
 {
-        extents_clear(&f->locked.data);
-        slots_reset_locked(f);
+        extent_map_clear(&f->locked.data);
+        upload_parts_reset_locked(f);
 }
 
 /* --- failing
  * -------------------------------------------------------------------------------------------------
  */
 
-void file_set_error_locked(struct file *f, int err)
+void wfile_set_error_locked(struct wfile *f, int err)
 {
         if (f->locked.err || !err)
                 return;
-        f->locked.err = err = f->locked.rebase ? -ESTALE : err; /* whatever the rest failed with */
+        f->locked.err = err =
+                f->locked.conflict ? -ESTALE : err; /* whatever the rest failed with */
         if (!f->locked.unlinked)
                 log_warn("%s: not published, the version before it stands: %s", f->locked.key,
                          strerror(-err));
 }
 
-static void drop_waiting_locked(struct file *f, struct outcome *out)
+static void drop_waiting_locked(struct wfile *f, struct outcome *out)
 {
         while (f->locked.waiting) {
-                struct task *t = f->locked.waiting;
+                struct upload_request *t = f->locked.waiting;
                 f->locked.waiting = t->next;
                 t->next = out->done;
                 out->done = t;
@@ -259,7 +260,7 @@ static void drop_waiting_locked(struct file *f, struct outcome *out)
 
 /* The callers of a failed version are told, and the file is the version before it again. What is
  * left of it at the store goes behind that. */
-static void fail_advance_locked(struct file *f, struct outcome *out)
+static void fail_advance_locked(struct wfile *f, struct outcome *out)
 {
         drop_waiting_locked(f, out);
         if (f->locked.finishing && f->locked.inflight)
@@ -275,8 +276,8 @@ static void fail_advance_locked(struct file *f, struct outcome *out)
         f->locked.epoch++;
         f->locked.dirty = f->locked.if_absent = f->locked.anyones = false;
         f->locked.stale_upload = false;
-        file_clear_locked(f);
-        file_forget_origin_locked(f, out);
+        wfile_clear_locked(f);
+        wfile_forget_origin_locked(f, out);
         f->locked.plan = f->env->plan;
         f->locked.size = f->locked.base_len = f->locked.base.size;
         if (f->locked.committing)
@@ -285,25 +286,25 @@ static void fail_advance_locked(struct file *f, struct outcome *out)
 
 /* An upload that was begun for another name is aborted. What was sent of it is here, and is planned
  * anew. */
-static void restart_locked(struct file *f, struct outcome *out)
+static void restart_locked(struct wfile *f, struct outcome *out)
 {
         drop_waiting_locked(f, out);
         if (f->locked.inflight)
                 return;
         f->locked.stale_upload = f->locked.planned = false;
         plan_release(&f->locked.steps);
-        slots_reset_locked(f);
-        task_abort_locked(f, out);
+        upload_parts_reset_locked(f);
+        upload_request_abort_locked(f, out);
 }
 
-void file_advance_locked(struct file *f, struct outcome *out)
+void wfile_advance_locked(struct wfile *f, struct outcome *out)
 {
         if (!f->locked.err && f->locked.stale_upload)
                 restart_locked(f, out);
         if (f->locked.stale_upload && !f->locked.err)
                 return;
         if (!f->locked.err && f->locked.unlinked && !f->locked.inflight) {
-                task_abort_locked(f, out); /* nothing of it is published any more */
+                upload_request_abort_locked(f, out); /* nothing of it is published any more */
                 if (f->locked.committing)
                         commit_finish_locked(f, out, 0, NULL);
         }
@@ -317,7 +318,7 @@ void file_advance_locked(struct file *f, struct outcome *out)
 /* --- what programs do
  * --------------------------------------------------------------------------------------------- */
 
-int file_refusal_locked(struct file *f, const struct file_user *u)
+int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u)
 {
         if (u && u->wrote && u->epoch != f->locked.epoch)
                 return f->locked.last_err;
@@ -326,7 +327,7 @@ int file_refusal_locked(struct file *f, const struct file_user *u)
         return blocked_locked(f) ? -EAGAIN : 0;
 }
 
-void file_note_change_locked(struct file *f, struct file_user *u)
+void wfile_note_change_locked(struct wfile *f, struct wfile_user *u)
 {
         f->locked.dirty = true;
         f->locked.anyones = f->locked.anyones || !u;
@@ -339,7 +340,7 @@ void file_note_change_locked(struct file *f, struct file_user *u)
 
 /* What was sent and is gone cannot be had from the store before it is published, which only a close
  * or an fsync may do: the change is refused. */
-static int settle_locked(struct file *f, int err)
+static int settle_locked(struct wfile *f, int err)
 {
         if (err == -EAGAIN)
                 f->locked.flight_awaited = true;
@@ -348,13 +349,13 @@ static int settle_locked(struct file *f, int err)
 
 /* Whether there is no place for more: the spill takes nothing, and no request is under way, of this
  * file or another, that would give memory back when it ends. */
-static bool is_full_locked(const struct file *f)
+static bool is_full_locked(const struct wfile *f)
 {
         return pool_busy(f->env->pool) && spill_is_full(f->env->spill) && !f->locked.inflight &&
-               !file_tally_busy(f->env->tally);
+               !wfile_tally_busy(f->env->tally);
 }
 
-static int no_room_locked(const struct file *f)
+static int no_room_locked(const struct wfile *f)
 {
         log_warn("%s: a write is refused, since memory and the spill file are full: give more "
                  "memory= or spill=, or room in spill_dir=",
@@ -362,27 +363,27 @@ static int no_room_locked(const struct file *f)
         return -ENOSPC;
 }
 
-static int write_locked(struct file *f, struct outcome *out, uint64_t pos, const unsigned char *p,
+static int write_locked(struct wfile *f, struct outcome *out, uint64_t pos, const unsigned char *p,
                         size_t n, struct pool_buf *whole)
 {
         struct pool_buf *keep = whole && n >= KEEP_MIN ? whole : NULL;
 
         while (n) {
-                struct slot *s;
+                struct upload_part *s;
                 uint64_t end, fresh = 0;
-                int err = slot_at_locked(f, pos, &s, &end);
+                int err = upload_part_at_locked(f, pos, &s, &end);
                 if (err)
                         return err;
                 size_t k = end - pos < n ? (size_t)(end - pos) : n;
-                err = settle_locked(f, slot_check(s, pos, pos + k));
+                err = settle_locked(f, upload_part_check(s, pos, pos + k));
                 if (!err)
-                        err = extents_put(&f->locked.data, pos, p, k, keep, &fresh);
+                        err = extent_map_put(&f->locked.data, pos, p, k, keep, &fresh);
                 if (err)
                         return err;
                 f->locked.rewritten = f->locked.rewritten || fresh < k;
                 if (pos + k > f->locked.size)
                         f->locked.size = pos + k;
-                slot_filled_locked(f, out, s, pos, p, k, fresh);
+                upload_part_filled_locked(f, out, s, pos, p, k, fresh);
                 pos += k;
                 p += k;
                 n -= k;
@@ -390,13 +391,13 @@ static int write_locked(struct file *f, struct outcome *out, uint64_t pos, const
         return 0;
 }
 
-int file_write(struct file *f, struct file_user *u, bool append, uint64_t pos, const void *p,
-               size_t n, struct pool_buf *whole)
+int wfile_write(struct wfile *f, struct wfile_user *u, bool append, uint64_t pos, const void *p,
+                size_t n, struct pool_buf *whole)
 {
         struct outcome out;
 
-        file_enter(f, &out);
-        int err = file_refusal_locked(f, u);
+        wfile_enter(f, &out);
+        int err = wfile_refusal_locked(f, u);
         if (!err && append)
                 pos = f->locked.size;
         if (!err && (pos > f->env->size_max || n > f->env->size_max - pos))
@@ -408,83 +409,83 @@ int file_write(struct file *f, struct file_user *u, bool append, uint64_t pos, c
         else if (!err && n)
                 err = write_locked(f, &out, pos, p, n, whole);
         if (!err && n)
-                file_note_change_locked(f, u);
+                wfile_note_change_locked(f, u);
         if (f->locked.err)
-                file_advance_locked(f, &out);
-        file_leave(f, &out);
+                wfile_advance_locked(f, &out);
+        wfile_leave(f, &out);
         return err;
 }
 
 /* From nothing: as a file that is written anew. */
-static int empty_locked(struct file *f, struct outcome *out)
+static int empty_locked(struct wfile *f, struct outcome *out)
 {
         if (f->locked.inflight) {
                 f->locked.flight_awaited = true;
                 return -EAGAIN;
         }
-        file_clear_locked(f);
-        task_abort_locked(f, out);
-        file_forget_origin_locked(f, out);
+        wfile_clear_locked(f);
+        upload_request_abort_locked(f, out);
+        wfile_forget_origin_locked(f, out);
         f->locked.plan = f->env->plan;
         f->locked.size = f->locked.base_len = 0;
         return 0;
 }
 
-static void announce_locked(struct file *f, uint64_t size)
+static void announce_locked(struct wfile *f, uint64_t size)
 {
         if (!f->locked.nanchors)
                 f->locked.plan = part_plan_announced(&f->env->plan, size);
 }
 
-int file_truncate(struct file *f, struct file_user *u, uint64_t size)
+int wfile_truncate(struct wfile *f, struct wfile_user *u, uint64_t size)
 {
         struct outcome out;
 
-        file_enter(f, &out);
-        int err = file_refusal_locked(f, u);
+        wfile_enter(f, &out);
+        int err = wfile_refusal_locked(f, u);
         if (!err && size > f->env->size_max)
                 err = -EFBIG;
         else if (!err && !size)
                 err = empty_locked(f, &out);
         else if (!err && size < f->locked.size)
-                err = settle_locked(f, slots_cut_locked(f, size));
+                err = settle_locked(f, upload_parts_cut_locked(f, size));
         else if (!err)
                 announce_locked(f, size);
         if (!err) {
                 if (size < f->locked.size)
-                        extents_drop(&f->locked.data, size, UINT64_MAX);
+                        extent_map_drop(&f->locked.data, size, UINT64_MAX);
                 if (size < f->locked.base_len)
                         f->locked.base_len = size;
                 f->locked.size = size;
-                file_note_change_locked(f, u);
+                wfile_note_change_locked(f, u);
         }
-        file_leave(f, &out);
+        wfile_leave(f, &out);
         return err;
 }
 
-void file_announce(struct file *f, uint64_t size)
+void wfile_announce(struct wfile *f, uint64_t size)
 {
         pthread_mutex_lock(&f->mtx);
         announce_locked(f, size);
         pthread_mutex_unlock(&f->mtx);
 }
 
-void file_create(struct file *f, struct file_user *u, bool if_absent)
+void wfile_create(struct wfile *f, struct wfile_user *u, bool if_absent)
 {
         pthread_mutex_lock(&f->mtx);
         f->locked.if_absent = if_absent;
-        file_note_change_locked(f, u);
+        wfile_note_change_locked(f, u);
         pthread_mutex_unlock(&f->mtx);
 }
 
-void file_read_too(struct file *f)
+void wfile_read_too(struct wfile *f)
 {
         pthread_mutex_lock(&f->mtx);
         f->locked.read_too = true;
         pthread_mutex_unlock(&f->mtx);
 }
 
-bool file_defer(struct file *f, struct file_deferred *d)
+bool wfile_defer(struct wfile *f, struct wfile_deferred *d)
 {
         pthread_mutex_lock(&f->mtx);
         bool wait = blocked_locked(f);
@@ -497,11 +498,11 @@ bool file_defer(struct file *f, struct file_deferred *d)
         return wait;
 }
 
-void file_commit(struct file *f, struct file_user *u, struct file_commit *c)
+void wfile_commit(struct wfile *f, struct wfile_user *u, struct wfile_commit *c)
 {
         struct outcome out;
 
-        file_enter(f, &out);
+        wfile_enter(f, &out);
         c->next = NULL;
         if (u && u->wrote && u->epoch != f->locked.epoch) {
                 out.commits = c;
@@ -512,7 +513,7 @@ void file_commit(struct file *f, struct file_user *u, struct file_commit *c)
                 if (!f->locked.committing && !f->locked.dirty && !f->locked.err)
                         commit_finish_locked(f, &out, 0, NULL); /* published already */
                 f->locked.committing = f->locked.commits != NULL;
-                file_advance_locked(f, &out);
+                wfile_advance_locked(f, &out);
         }
-        file_leave(f, &out);
+        wfile_leave(f, &out);
 }

@@ -21,33 +21,34 @@
 #include "store.h"
 
 struct claims;
-struct file;
+struct wfile;
 struct spill;
 
 /* How many files have something at the store's hands, also those that no node shows any more. */
-struct file_tally {
+struct wfile_tally {
         pthread_mutex_t mtx;
         pthread_cond_t none;
         size_t busy;
 };
-void file_tally_init(struct file_tally *t);
+void wfile_tally_init(struct wfile_tally *t);
 /* Whether there is any: memory that it needs comes back by itself. */
-bool file_tally_busy(struct file_tally *t);
+bool wfile_tally_busy(struct wfile_tally *t);
 /* Waits until there is none: uploads of files that were given up are aborted then. Blocks; no file
  * may be given work meanwhile. */
-void file_tally_wait(struct file_tally *t);
+void wfile_tally_wait(struct wfile_tally *t);
 
-struct file_env {
+struct wfile_env {
         struct store *store;
         struct pool *pool;
         struct spill *spill;
         struct part_plan plan;
         uint64_t size_max; /* no file gets longer */
         const struct reader_env *reader;
-        struct file_tally *tally;
+        struct wfile_tally *tally;
         struct claims *claims;
-        uint64_t keep; /* bytes of a file that stay in memory when they are sent, see HACKING.md */
-        void *owner;   /* passed to these: */
+        uint64_t resident; /* bytes of a file that stay in memory when they are sent, see HACKING.md
+                            */
+        void *owner;       /* passed to these: */
         /* The metadata of a version that is published now or, `early`, begun; 0 or a negative
          * errno. No lock is held. */
         int (*meta)(void *owner, void *who, bool early, struct store_meta *meta);
@@ -60,118 +61,118 @@ struct file_env {
 
 /* A file of no bytes that is not published yet, or with `base` that version of `key`. `who` is
  * for env->meta and must outlive every commit. `env` must outlive the file. NULL: no memory. */
-struct file *file_new(const struct file_env *env, void *who, const char *key,
-                      const struct store_object *base);
-struct file *file_ref(struct file *f);
-void file_unref(struct file *f);
+struct wfile *wfile_new(const struct wfile_env *env, void *who, const char *key,
+                        const struct store_object *base);
+struct wfile *wfile_ref(struct wfile *f);
+void wfile_unref(struct wfile *f);
 
 /* What a handle remembers of the file; zero at first. It is told of the failure of a version that
  * it had written to, and of no other. Guarded by the file's lock. */
-struct file_user {
+struct wfile_user {
         bool wrote;
         unsigned epoch, published; /* the version that it wrote to last */
 };
 
 /* The next version exists though nothing may have been written: it is to be published even if it is
  * empty; `if_absent` only if there is no object then. */
-void file_create(struct file *f, struct file_user *u, bool if_absent);
+void wfile_create(struct wfile *f, struct wfile_user *u, bool if_absent);
 
 /* Somebody may read too: from now on what is sent stays readable, in memory or in the spill. */
-void file_read_too(struct file *f);
+void wfile_read_too(struct wfile *f);
 
 /* Puts n bytes at `pos`, or at the end. `whole`, when not NULL, is the pool buffer that p lies in:
  * a reference is kept instead of a copy if that saves one. Returns 0, or
- * -EAGAIN   something is under way: file_defer() the same write
+ * -EAGAIN   something is under way: wfile_defer() the same write
  * -ENOSPC   neither memory nor the spill has room
  * -EBUSY    it goes into a part that was sent and is not kept
  * -EFBIG    beyond what 10,000 parts hold, or the store takes
  * or the error of the version that this handle wrote to */
-int file_write(struct file *f, struct file_user *u, bool append, uint64_t pos, const void *p,
-               size_t n, struct pool_buf *whole);
+int wfile_write(struct wfile *f, struct wfile_user *u, bool append, uint64_t pos, const void *p,
+                size_t n, struct pool_buf *whole);
 
 /* Makes the file `size` bytes long. The same results. A larger size of a file that has no bytes yet
  * announces how large its parts should be. */
-int file_truncate(struct file *f, struct file_user *u, uint64_t size);
+int wfile_truncate(struct wfile *f, struct wfile_user *u, uint64_t size);
 /* Makes bytes [off, off+len) of the version `src` of `key` those of the file, of which they must be
  * the next: it is empty, or has nothing but the bytes before them. Nothing moves before a commit;
- * then the store copies. 0, -EAGAIN as file_write(), -EOPNOTSUPP when the file is not so. */
-int file_clone(struct file *f, struct file_user *u, const char *key, const struct store_object *src,
-               uint64_t off, uint64_t len);
+ * then the store copies. 0, -EAGAIN as wfile_write(), -EOPNOTSUPP when the file is not so. */
+int wfile_clone(struct wfile *f, struct wfile_user *u, const char *key,
+                const struct store_object *src, uint64_t off, uint64_t len);
 /* Announces a size without making the file so long. */
-void file_announce(struct file *f, uint64_t size);
+void wfile_announce(struct wfile *f, uint64_t size);
 
 /* A change that waits for something to end. The owner fills `retry`. */
-struct file_deferred {
-        struct file_deferred *next;
-        void (*retry)(struct file_deferred *d); /* ask again */
+struct wfile_deferred {
+        struct wfile_deferred *next;
+        void (*retry)(struct wfile_deferred *d); /* ask again */
 };
 /* Queues `d` and returns true while there is something to wait for; else returns false. */
-bool file_defer(struct file *f, struct file_deferred *d);
+bool wfile_defer(struct wfile *f, struct wfile_deferred *d);
 
 /* Reads as reader_read() does. -EBUSY: of bytes that were sent before anybody read this file. */
-void file_read(struct file *f, struct read_op *op);
+void wfile_read(struct wfile *f, struct read_op *op);
 
 /* Publishes what was written so far. done() runs once, on any thread, maybe before this returns,
  * with 0 and the object (NULL: nothing had changed), or a negative errno; after an error the old
  * version stands and nothing is left at the store. `u` may be NULL. */
-struct file_commit {
-        struct file_commit *next;
-        void (*done)(struct file_commit *c, int err, const struct store_object *obj);
+struct wfile_commit {
+        struct wfile_commit *next;
+        void (*done)(struct wfile_commit *c, int err, const struct store_object *obj);
 };
-void file_commit(struct file *f, struct file_user *u, struct file_commit *c);
+void wfile_commit(struct wfile *f, struct wfile_user *u, struct wfile_commit *c);
 
 /* Forgets all that was not published; those who wrote get `err` from now on. */
-void file_abort(struct file *f, int err);
+void wfile_abort(struct wfile *f, int err);
 
 /* Somebody who waits until no request that publishes is under way. */
-struct file_wait {
-        struct file_wait *next;
-        void (*done)(struct file_wait *w);
+struct wfile_wait {
+        struct wfile_wait *next;
+        void (*done)(struct wfile_wait *w);
 };
-/* No request that publishes begins until file_release(); w->done() runs once none is under way.
+/* No request that publishes begins until wfile_release(); w->done() runs once none is under way.
  * Holds count. */
-void file_hold(struct file *f, struct file_wait *w);
-void file_release(struct file *f);
+void wfile_hold(struct wfile *f, struct wfile_wait *w);
+void wfile_release(struct wfile *f);
 /* Between the two: later commits go to `key`, where the version the file began with has `etag` now.
  * 0 or -ENOMEM. May be called with the tree's lock. */
-int file_rename(struct file *f, const char *key, const char *etag);
+int wfile_rename(struct wfile *f, const char *key, const char *etag);
 /* The file, which is held, has lost its name: it stays as it is for its handles and is published
  * nowhere. */
-void file_forget(struct file *f);
+void wfile_forget(struct wfile *f);
 
 /* Gives memory back under pressure: spills or drops what is only kept, sends an unfinished part
  * early, or spills. Returns the bytes that are or will soon be free, or a negative errno. May block
  * on the local disk. */
-ssize_t file_relieve(struct file *f);
-/* Bytes in memory that file_relieve() could give back, about. */
-size_t file_idle_bytes(struct file *f);
+ssize_t wfile_reclaim(struct wfile *f);
+/* Bytes in memory that wfile_reclaim() could give back, about. */
+size_t wfile_idle_bytes(struct wfile *f);
 
-uint64_t file_size(struct file *f);
+uint64_t wfile_size(struct wfile *f);
 /* Whether it still has bytes of the version it began with. */
-bool file_has_base(struct file *f);
+bool wfile_has_base(struct wfile *f);
 /* Whether a commit would have something to publish. */
-bool file_dirty(struct file *f);
+bool wfile_dirty(struct wfile *f);
 /* What there is to tell of it. */
-enum file_state {
-        FILE_CLEAN, /* as it was published last */
-        FILE_DIRTY,
-        FILE_UPLOADING, /* a commit is under way */
-        FILE_FAILED     /* what was written last is lost; nothing was written since */
+enum wfile_state {
+        WFILE_CLEAN, /* as it was published last */
+        WFILE_DIRTY,
+        WFILE_UPLOADING, /* a commit is under way */
+        WFILE_FAILED     /* what was written last is lost; nothing was written since */
 };
-enum file_state file_state(struct file *f);
+enum wfile_state wfile_state(struct wfile *f);
 /* Whether an fsync by this handle, or by one that only reads (NULL), has something to publish, or
  * to tell: that what it wrote failed. */
-bool file_owes(struct file *f, const struct file_user *u);
+bool wfile_owes(struct wfile *f, const struct wfile_user *u);
 /* The same for a close: that publishes only for who wrote since the file was published last. What
  * no handle wrote, by a mapping or by name, is every close's. */
-bool file_owes_close(struct file *f, const struct file_user *u);
+bool wfile_owes_close(struct wfile *f, const struct wfile_user *u);
 /* Whether the end of an open, which has no close any more, has something to publish: what it wrote
  * that no close has published. */
-bool file_owes_end(struct file *f, const struct file_user *u);
+bool wfile_owes_end(struct wfile *f, const struct wfile_user *u);
 /* What follows is written by a mapping, whose handle the kernel does not tell. */
-void file_note_mapped(struct file *f);
+void wfile_note_mapped(struct wfile *f);
 /* The end of the mount: lets a commit under way finish, aborts what is not published, and waits
  * until nothing of this file is at the store's hands. Blocks. */
-void file_shutdown(struct file *f);
+void wfile_shutdown(struct wfile *f);
 
 #endif

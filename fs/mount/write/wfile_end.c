@@ -15,11 +15,12 @@
 #include "base/banned.h"
 
 /* A part that is on its way could outlive the abort: it comes last. */
-static void end_attempt_locked(struct file *f, struct outcome *out, struct attempt *a)
+static void end_attempt_locked(struct wfile *f, struct outcome *out, struct attempt *a)
 {
         if (a->inflight)
                 return;
-        struct task *t = a->upload ? task_left_locked(f, out, TASK_ABORT, a) : NULL;
+        struct upload_request *t =
+                a->upload ? upload_request_left_locked(f, out, REQUEST_ABORT, a) : NULL;
         if (t) {
                 t->upload = TAKE_PTR(a->upload);
                 return;
@@ -31,18 +32,18 @@ static void end_attempt_locked(struct file *f, struct outcome *out, struct attem
         free(a);
 }
 
-void file_abort(struct file *f, int err)
+void wfile_abort(struct wfile *f, int err)
 {
         struct outcome out;
 
-        file_enter(f, &out);
+        wfile_enter(f, &out);
         if (f->locked.dirty)
-                file_set_error_locked(f, err);
-        file_advance_locked(f, &out);
-        file_leave(f, &out);
+                wfile_set_error_locked(f, err);
+        wfile_advance_locked(f, &out);
+        wfile_leave(f, &out);
 }
 
-void attempt_leave_locked(struct file *f, struct outcome *out)
+void attempt_leave_locked(struct wfile *f, struct outcome *out)
 {
         struct attempt *a = f->locked.attempt;
 
@@ -57,7 +58,7 @@ void attempt_leave_locked(struct file *f, struct outcome *out)
         end_attempt_locked(f, out, a);
 }
 
-bool attempt_ended_locked(struct file *f, struct outcome *out, struct task *t, int err)
+bool attempt_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t, int err)
 {
         struct attempt *a = t->attempt;
 
@@ -67,8 +68,8 @@ bool attempt_ended_locked(struct file *f, struct outcome *out, struct task *t, i
                 return false;
         }
         f->locked.leaving--;
-        if (t->kind == TASK_ABORT)
-                task_aborted_locked(f, t, err);
+        if (t->kind == REQUEST_ABORT)
+                upload_request_aborted_locked(f, t, err);
         end_attempt_locked(f, out, a);
         return true;
 }
@@ -77,48 +78,48 @@ bool attempt_ended_locked(struct file *f, struct outcome *out, struct task *t, i
  * ------------------------------------------------------------------------------------------------
  */
 
-void file_hold(struct file *f, struct file_wait *w)
+void wfile_hold(struct wfile *f, struct wfile_wait *w)
 {
         struct outcome out;
-        file_enter(f, &out);
+        wfile_enter(f, &out);
         f->locked.holds++;
         w->next = f->locked.waits;
         f->locked.waits = w;
-        file_leave(f, &out);
+        wfile_leave(f, &out);
 }
 
-void file_release(struct file *f)
+void wfile_release(struct wfile *f)
 {
         struct outcome out;
-        file_enter(f, &out);
+        wfile_enter(f, &out);
         f->locked.holds--;
-        file_advance_locked(f, &out);
-        file_leave(f, &out);
+        wfile_advance_locked(f, &out);
+        wfile_leave(f, &out);
 }
 
 /* Whether everything that was sent is still here too. */
-static bool is_here_locked(const struct file *f)
+static bool is_here_locked(const struct wfile *f)
 {
-        return !slots_lack_locked(f, 0, UINT64_MAX);
+        return !upload_parts_lack_locked(f, 0, UINT64_MAX);
 }
 
 /* Whether an upload that is called otherwise than its file is worth less than a new one: nothing
  * was sent yet, or what has its name by then would not be safe from it. */
-static bool is_better_anew_locked(const struct file *f)
+static bool is_better_anew_locked(const struct wfile *f)
 {
         bool safe = store_caps(f->env->store) & STORE_CAP_IF_ABSENT;
         return is_here_locked(f) && (f->locked.state == UPLOAD_CREATING || !safe);
 }
 
 /* Whether a part of the upload is the base by its name: the only one that is the whole of it. */
-static bool names_base_locked(const struct file *f)
+static bool names_base_locked(const struct wfile *f)
 {
         const struct plan *p = &f->locked.steps;
         return f->locked.planned && f->locked.next_step && p->n && p->v[0].copy &&
                store_caps(f->env->store) & STORE_CAP_WHOLE_COPY;
 }
 
-int file_rename(struct file *f, const char *key, const char *etag)
+int wfile_rename(struct wfile *f, const char *key, const char *etag)
 {
         char *copy = strdup(key);
         if (!copy)
@@ -145,64 +146,64 @@ int file_rename(struct file *f, const char *key, const char *etag)
         return 0;
 }
 
-void file_forget(struct file *f)
+void wfile_forget(struct wfile *f)
 {
         struct outcome out;
-        file_enter(f, &out);
+        wfile_enter(f, &out);
         f->locked.unlinked = true;
         if (f->locked.state != UPLOAD_NONE && is_here_locked(f))
                 f->locked.stale_upload = true;
-        file_advance_locked(f, &out);
-        file_leave(f, &out);
+        wfile_advance_locked(f, &out);
+        wfile_leave(f, &out);
 }
 
 /* --- memory
  * -----------------------------------------------------------------------------------------------
  */
 
-size_t file_idle_bytes(struct file *f)
+size_t wfile_idle_bytes(struct wfile *f)
 {
         pthread_mutex_lock(&f->mtx);
-        size_t n = f->locked.committing ? 0 : extents_in_memory(&f->locked.data);
+        size_t n = f->locked.committing ? 0 : extent_map_in_memory(&f->locked.data);
         pthread_mutex_unlock(&f->mtx);
         return n;
 }
 
 /* Gives back what can be without the disk, or begins to spill. */
-static ssize_t relieve_locked(struct file *f, struct outcome *out, struct spilling **s)
+static ssize_t relieve_locked(struct wfile *f, struct outcome *out, struct spilling **s)
 {
         if (f->locked.committing || f->locked.err)
                 return 0;
-        size_t idle = extents_in_memory(&f->locked.data);
+        size_t idle = extent_map_in_memory(&f->locked.data);
         if (!f->locked.dirty) {
-                file_clear_locked(f);
+                wfile_clear_locked(f);
                 return (ssize_t)idle;
         }
-        int err = slots_spill_locked(f, s);
-        size_t n = err ? slots_drop_locked(f) : 0;
+        int err = upload_parts_spill_locked(f, s);
+        size_t n = err ? upload_parts_drop_locked(f) : 0;
         if (n || *s)
                 return (ssize_t)n;
-        if (!f->locked.read_too && slots_send_last_locked(f, out))
+        if (!f->locked.read_too && upload_parts_send_last_locked(f, out))
                 return (ssize_t)idle;
-        return extents_spill_begin(&f->locked.data, 0, UINT64_MAX, s);
+        return extent_map_spill_begin(&f->locked.data, 0, UINT64_MAX, s);
 }
 
-ssize_t file_relieve(struct file *f)
+ssize_t wfile_reclaim(struct wfile *f)
 {
         struct outcome out;
         struct spilling *s = NULL;
 
         (void)spill_open(f->env->spill); /* else no slot is to be had */
-        file_enter(f, &out);
+        wfile_enter(f, &out);
         ssize_t n = relieve_locked(f, &out, &s);
-        file_leave(f, &out);
+        wfile_leave(f, &out);
         if (!s)
                 return n;
         int err = spilling_write(s);
-        file_enter(f, &out);
-        n = extents_spill_end(&f->locked.data, s, err);
-        size_t dropped = n < 0 && !f->locked.committing ? slots_drop_locked(f) : 0;
-        file_leave(f, &out);
+        wfile_enter(f, &out);
+        n = extent_map_spill_end(&f->locked.data, s, err);
+        size_t dropped = n < 0 && !f->locked.committing ? upload_parts_drop_locked(f) : 0;
+        wfile_leave(f, &out);
         if (n > 0)
                 METRIC_ADD(spilled_bytes, (uint64_t)n);
         return dropped ? (ssize_t)dropped : n;
@@ -212,7 +213,7 @@ ssize_t file_relieve(struct file *f)
  * --------------------------------------------------------------------------------------------------
  */
 
-uint64_t file_size(struct file *f)
+uint64_t wfile_size(struct wfile *f)
 {
         pthread_mutex_lock(&f->mtx);
         uint64_t size = f->locked.size;
@@ -220,7 +221,7 @@ uint64_t file_size(struct file *f)
         return size;
 }
 
-bool file_has_base(struct file *f)
+bool wfile_has_base(struct wfile *f)
 {
         pthread_mutex_lock(&f->mtx);
         bool has = f->locked.base_len > 0;
@@ -228,7 +229,7 @@ bool file_has_base(struct file *f)
         return has;
 }
 
-bool file_dirty(struct file *f)
+bool wfile_dirty(struct wfile *f)
 {
         pthread_mutex_lock(&f->mtx);
         bool dirty = f->locked.dirty && !f->locked.unlinked && !f->locked.err;
@@ -236,28 +237,28 @@ bool file_dirty(struct file *f)
         return dirty;
 }
 
-enum file_state file_state(struct file *f)
+enum wfile_state wfile_state(struct wfile *f)
 {
         pthread_mutex_lock(&f->mtx);
-        enum file_state state = FILE_CLEAN;
+        enum wfile_state state = WFILE_CLEAN;
         if (f->locked.err)
-                state = FILE_FAILED;
+                state = WFILE_FAILED;
         else if (f->locked.telling)
-                state = FILE_UPLOADING;
+                state = WFILE_UPLOADING;
         else if (f->locked.dirty && !f->locked.unlinked)
-                state = f->locked.committing ? FILE_UPLOADING : FILE_DIRTY;
+                state = f->locked.committing ? WFILE_UPLOADING : WFILE_DIRTY;
         else if (f->locked.failed)
-                state = FILE_FAILED;
+                state = WFILE_FAILED;
         pthread_mutex_unlock(&f->mtx);
         return state;
 }
 
-static bool has_failed_locked(const struct file *f, const struct file_user *u)
+static bool has_failed_locked(const struct wfile *f, const struct wfile_user *u)
 {
         return u && u->wrote && u->epoch != f->locked.epoch;
 }
 
-bool file_owes(struct file *f, const struct file_user *u)
+bool wfile_owes(struct wfile *f, const struct wfile_user *u)
 {
         pthread_mutex_lock(&f->mtx);
         bool owes = (f->locked.dirty && !f->locked.unlinked) || has_failed_locked(f, u);
@@ -265,7 +266,7 @@ bool file_owes(struct file *f, const struct file_user *u)
         return owes;
 }
 
-bool file_owes_close(struct file *f, const struct file_user *u)
+bool wfile_owes_close(struct wfile *f, const struct wfile_user *u)
 {
         pthread_mutex_lock(&f->mtx);
         bool its = f->locked.anyones || (u->wrote && u->published == f->locked.published);
@@ -274,7 +275,7 @@ bool file_owes_close(struct file *f, const struct file_user *u)
         return owes;
 }
 
-bool file_owes_end(struct file *f, const struct file_user *u)
+bool wfile_owes_end(struct wfile *f, const struct wfile_user *u)
 {
         pthread_mutex_lock(&f->mtx);
         bool its = u->wrote && u->epoch == f->locked.epoch && u->published == f->locked.published;
@@ -283,14 +284,14 @@ bool file_owes_end(struct file *f, const struct file_user *u)
         return owes;
 }
 
-void file_note_mapped(struct file *f)
+void wfile_note_mapped(struct wfile *f)
 {
         pthread_mutex_lock(&f->mtx);
         f->locked.anyones = true;
         pthread_mutex_unlock(&f->mtx);
 }
 
-void file_shutdown(struct file *f)
+void wfile_shutdown(struct wfile *f)
 {
         struct outcome out;
 
@@ -298,12 +299,12 @@ void file_shutdown(struct file *f)
         while (f->locked.committing)
                 pthread_cond_wait(&f->idle, &f->mtx);
         pthread_mutex_unlock(&f->mtx);
-        file_enter(f, &out);
+        wfile_enter(f, &out);
         f->locked.over = true;
         if (f->locked.dirty)
-                file_set_error_locked(f, -ESHUTDOWN);
-        file_advance_locked(f, &out);
-        file_leave(f, &out);
+                wfile_set_error_locked(f, -ESHUTDOWN);
+        wfile_advance_locked(f, &out);
+        wfile_leave(f, &out);
         pthread_mutex_lock(&f->mtx);
         while (f->locked.inflight || f->locked.leaving)
                 pthread_cond_wait(&f->idle, &f->mtx);

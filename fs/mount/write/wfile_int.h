@@ -2,10 +2,10 @@
 /* wfile_int.h: what wfile.c (the program's side), upload_part.c (parts that are sent as they fill),
  * commit.c (what a commit sends), upload_request.c (requests) and wfile_read.c share.
  *
- * One function, file_advance_locked(), looks at the state and decides what comes next; every event
+ * One function, wfile_advance_locked(), looks at the state and decides what comes next; every event
  * (a write, a commit, the end of a request) changes the state and calls it. What must not happen
  * under the lock (requests, giving memory back, telling callers) is collected in an outcome and
- * done by file_leave(). */
+ * done by wfile_leave(). */
 #ifndef CKPTFS_MOUNT_WFILE_INT_H
 #define CKPTFS_MOUNT_WFILE_INT_H
 
@@ -17,16 +17,16 @@
 #include "mount/write/wfile.h"
 #include "mount/write/part_body.h"
 
-enum slot_state {
-        SLOT_FILLING,
-        SLOT_FLYING, /* queued or on its way */
-        SLOT_SENT
+enum upload_part_state {
+        UPLOAD_PART_FILLING,
+        UPLOAD_PART_FLYING, /* queued or on its way */
+        UPLOAD_PART_SENT
 };
 
 /* A part of the upload that is sent as soon as it is full. */
-struct slot {
+struct upload_part {
         unsigned no;
-        enum slot_state state;
+        enum upload_part_state state;
         bool dropped; /* its bytes are no longer here */
         bool changed; /* after they were sent */
         uint32_t crc; /* of [off, sum_end) */
@@ -37,18 +37,18 @@ struct slot {
 
 enum upload_state { UPLOAD_NONE, UPLOAD_CREATING, UPLOAD_OPEN };
 
-enum task_kind {
-        TASK_CREATE,
-        TASK_PART,     /* a slot */
-        TASK_STEP,     /* a part of the commit's plan */
-        TASK_COPY,     /* the same, of the base */
-        TASK_PUT,      /* the file in one request */
-        TASK_COMPLETE, /* the upload */
-        TASK_CLONE,    /* a copy of all of another object */
-        TASK_MOVE,     /* what was completed under the name that the upload was begun with */
-        TASK_REMOVE,   /* what is left there */
-        TASK_LOOK,     /* which version stands, when the base is gone */
-        TASK_ABORT
+enum upload_request_kind {
+        REQUEST_CREATE,
+        REQUEST_PART,     /* a slot */
+        REQUEST_STEP,     /* a part of the commit's plan */
+        REQUEST_COPY,     /* the same, of the base */
+        REQUEST_PUT,      /* the file in one request */
+        REQUEST_COMPLETE, /* the upload */
+        REQUEST_CLONE,    /* a copy of all of another object */
+        REQUEST_MOVE,     /* what was completed under the name that the upload was begun with */
+        REQUEST_REMOVE,   /* what is left there */
+        REQUEST_LOOK,     /* which version stands, when the base is gone */
+        REQUEST_ABORT
 };
 
 /* What is under way for one version. When the version fails, its callers are told at once: its
@@ -61,12 +61,12 @@ struct attempt {
 };
 
 /* A request that is to be made, then is under way. */
-struct task {
-        struct task *next;
-        enum task_kind kind;
-        struct file *file;
+struct upload_request {
+        struct upload_request *next;
+        enum upload_request_kind kind;
+        struct wfile *file;
         struct attempt *attempt;
-        struct part *part;           /* TASK_PART, TASK_STEP, TASK_PUT */
+        struct part_body *part;      /* REQUEST_PART, REQUEST_STEP, REQUEST_PUT */
         struct pool_share share;     /* of the memory, for what is to be fetched */
         int err;                     /* it could not be made whole: it ends with this */
         bool keeps;                  /* it is not to be published, but recorded */
@@ -76,20 +76,21 @@ struct task {
         uint64_t fill_bytes;         /* of which so many are */
         unsigned cursor;             /* of the segments to be filled */
         uint64_t cursor_off;
-        unsigned no;       /* TASK_COPY */
-        uint64_t off, len; /* the file's, of TASK_COMPLETE */
+        unsigned no;       /* REQUEST_COPY */
+        uint64_t off, len; /* the file's, of REQUEST_COMPLETE */
         struct store_upload *upload;
         char *key, *src, *match; /* copies of what may change meanwhile */
-        char *base; /* TASK_COMPLETE elsewhere than at `key`: the version that has to be at `key` */
-        int failed; /* TASK_REMOVE: what the commit ends with after it */
+        char *base; /* REQUEST_COMPLETE elsewhere than at `key`: the version that has to be at `key`
+                     */
+        int failed; /* REQUEST_REMOVE: what the commit ends with after it */
         struct store_cond cond;
         struct store_meta meta;
         struct store_object obj; /* published by an earlier step */
 };
 
-struct file {
+struct wfile {
         atomic_uint refs;
-        const struct file_env *env;
+        const struct wfile_env *env;
         void *who;
         pthread_mutex_t mtx; /* before the reader's, the pool's and the store's locks */
         pthread_cond_t idle;
@@ -106,17 +107,18 @@ struct file {
                 char *origin_key;         /* these are not the base's but of this object; or NULL */
                 struct store_object origin; /* that version of it */
                 struct reader *reader;      /* of the base, once it was needed */
-                struct extents data;
+                struct extent_map data;
                 struct part_plan plan;
                 struct part_anchor *anchors;
                 unsigned nanchors;
                 struct plan_run run; /* written last, without a break; while there is no anchor */
-                struct slot *slots;  /* in order */
-                size_t nslots, maxslots;
+                struct upload_part *parts; /* in order */
+                size_t nparts, maxparts;
                 uint64_t kept; /* bytes of slots that were sent and stay */
                 enum upload_state state;
                 struct store_upload *upload;
-                struct task *waiting, **waiting_last; /* parts, until the upload is there */
+                struct upload_request *waiting,
+                        **waiting_last;  /* parts, until the upload is there */
                 struct attempt *attempt; /* of this version; NULL until its first request */
                 unsigned inflight;       /* requests that are not done, */
                 unsigned leaving;        /* and those of versions that failed */
@@ -148,128 +150,130 @@ struct file {
                                            name meanwhile */
                 uint64_t fill_bytes;    /* that those fetch */
                 bool recopies;          /* a copy that was only named has another name now */
-                struct rebase *rebase;  /* the commit's base is gone: base_conflict.c's; or NULL */
-                unsigned telling;       /* versions that env->published() has not been told yet */
-                struct file_commit *commits, **commits_last;
-                struct file_deferred *deferred, **deferred_last;
-                struct file_wait *waits;
+                struct base_conflict
+                        *conflict; /* the commit's base is gone: base_conflict.c's; or NULL */
+                unsigned telling;  /* versions that env->published() has not been told yet */
+                struct wfile_commit *commits, **commits_last;
+                struct wfile_deferred *deferred, **deferred_last;
+                struct wfile_wait *waits;
         } locked;
 };
 
 struct outcome {
-        struct task *tasks, **tasks_last;
-        struct task *done; /* to be freed */
+        struct upload_request *tasks, **tasks_last;
+        struct upload_request *done; /* to be freed */
         struct pool_buf *garbage;
         struct reader *reader;
         struct pool_share share, small; /* not needed any more; not enough */
         struct claim *claims;           /* who may ask for their keys again */
-        struct file_commit *commits;
+        struct wfile_commit *commits;
         int err;
         bool published, gone;
         struct store_object obj;
-        struct file_deferred *deferred;
-        struct file_wait *waits;
+        struct wfile_deferred *deferred;
+        struct wfile_wait *waits;
 };
 
 /* --- wfile.c */
 /* Keeps the first error: this version will not be published. */
-void file_set_error_locked(struct file *f, int err);
+void wfile_set_error_locked(struct wfile *f, int err);
 /* Starts what the state asks for. */
-void file_advance_locked(struct file *f, struct outcome *out);
+void wfile_advance_locked(struct wfile *f, struct outcome *out);
 /* Locks, with an empty outcome. */
-void file_enter(struct file *f, struct outcome *out);
+void wfile_enter(struct wfile *f, struct outcome *out);
 /* Unlocks, then does what was collected. */
-void file_leave(struct file *f, struct outcome *out);
+void wfile_leave(struct wfile *f, struct outcome *out);
 /* What bytes [0, base_len) are of. */
-const char *file_base_key_locked(const struct file *f);
-const struct store_object *file_base_locked(const struct file *f);
+const char *wfile_base_key_locked(const struct wfile *f);
+const struct store_object *wfile_base_locked(const struct wfile *f);
 /* They are the base's again. */
-void file_forget_origin_locked(struct file *f, struct outcome *out);
+void wfile_forget_origin_locked(struct wfile *f, struct outcome *out);
 /* Whether the file is all of another object and nothing else, and one copy can publish it. */
-bool file_is_clone_locked(const struct file *f);
+bool wfile_is_clone_locked(const struct wfile *f);
 /* Why this handle may not change the file now, or 0. */
-int file_refusal_locked(struct file *f, const struct file_user *u);
+int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u);
 /* The file differs from what was published. */
-void file_note_change_locked(struct file *f, struct file_user *u);
+void wfile_note_change_locked(struct wfile *f, struct wfile_user *u);
 /* Forgets what is here, and the slots. */
-void file_clear_locked(struct file *f);
+void wfile_clear_locked(struct wfile *f);
 
 /* --- upload_part.c */
 /* The slot that byte `pos` is in, made if need be. *end is where the bytes that belong to it, or
  * to none (*s is NULL), end. 0, -EFBIG or -ENOMEM. */
-int slot_at_locked(struct file *f, uint64_t pos, struct slot **s, uint64_t *end);
+int upload_part_at_locked(struct wfile *f, uint64_t pos, struct upload_part **s, uint64_t *end);
 /* Whether bytes [pos, end) of the slot can be changed now: 0; -EAGAIN, when it is on its way; or
  * -EBUSY, when the rest of it is gone and would have to be sent again. */
-int slot_check(struct slot *s, uint64_t pos, uint64_t end);
+int upload_part_check(struct upload_part *s, uint64_t pos, uint64_t end);
 /* After bytes at `pos`, `fresh` of them new, were put. Sends what is full. */
-void slot_filled_locked(struct file *f, struct outcome *out, struct slot *s, uint64_t pos,
-                        const void *p, size_t n, uint64_t fresh);
+void upload_part_filled_locked(struct wfile *f, struct outcome *out, struct upload_part *s,
+                               uint64_t pos, const void *p, size_t n, uint64_t fresh);
 /* The file is cut to `size`; what is sent of the rest will not be part of it. 0, -EAGAIN or -EBUSY
- * as slot_check(). */
-int slots_cut_locked(struct file *f, uint64_t size);
+ * as upload_part_check(). */
+int upload_parts_cut_locked(struct wfile *f, uint64_t size);
 /* Sends the last slot though it is not full. False when it is too small or not whole. */
-bool slots_send_last_locked(struct file *f, struct outcome *out);
-/* Begins to move bytes of parts that were sent to the spill, as extents_spill_begin(). */
-int slots_spill_locked(struct file *f, struct spilling **s);
+bool upload_parts_send_last_locked(struct wfile *f, struct outcome *out);
+/* Begins to move bytes of parts that were sent to the spill, as extent_map_spill_begin(). */
+int upload_parts_spill_locked(struct wfile *f, struct spilling **s);
 /* Forgets bytes of parts that were sent, unless somebody reads: how many. */
-size_t slots_drop_locked(struct file *f);
+size_t upload_parts_drop_locked(struct wfile *f);
 /* The request of a slot has ended. */
-void slot_sent_locked(struct file *f, unsigned no);
+void upload_part_sent_locked(struct wfile *f, unsigned no);
 /* The upload is gone: what was sent is here, or lost (false). */
-bool slots_reset_locked(struct file *f);
+bool upload_parts_reset_locked(struct wfile *f);
 /* Whether bytes of [from, to) were sent and are no longer here. */
-bool slots_lack_locked(const struct file *f, uint64_t from, uint64_t to);
+bool upload_parts_lack_locked(const struct wfile *f, uint64_t from, uint64_t to);
 
 /* --- wfile_end.c */
 /* This version failed: what is under way of it ends behind the answer. */
-void attempt_leave_locked(struct file *f, struct outcome *out);
+void attempt_leave_locked(struct wfile *f, struct outcome *out);
 /* A request has ended: counts it, and whether its version failed before; then that is all. */
-bool attempt_ended_locked(struct file *f, struct outcome *out, struct task *t, int err);
+bool attempt_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t, int err);
 
 /* --- commit.c */
 /* Goes on with the commit under way. */
-void commit_advance_locked(struct file *f, struct outcome *out);
+void commit_advance_locked(struct wfile *f, struct outcome *out);
 /* The version is published: it is what the next one begins with. */
-void commit_published_locked(struct file *f, struct outcome *out, const struct store_object *obj,
+void commit_published_locked(struct wfile *f, struct outcome *out, const struct store_object *obj,
                              bool by_put);
 /* Ends the commit under way with `err`; obj is NULL when nothing new was published. */
-void commit_finish_locked(struct file *f, struct outcome *out, int err,
+void commit_finish_locked(struct wfile *f, struct outcome *out, int err,
                           const struct store_object *obj);
 
 /* Gives up the claim of what is no longer finishing. */
-void commit_unclaim_locked(struct file *f, struct outcome *out);
+void commit_unclaim_locked(struct wfile *f, struct outcome *out);
 
 /* --- base_conflict.c */
 /* The request failed: whether that is since the base of the commit is gone, and the commit goes on
  * to keep what was written. */
-bool rebase_begin_locked(struct file *f, const struct task *t, int err);
+bool base_conflict_begin_locked(struct wfile *f, const struct upload_request *t, int err);
 /* Whether the commit has to find out first which version stands. */
-bool rebase_waits_locked(struct file *f, struct outcome *out);
+bool base_conflict_waits_locked(struct wfile *f, struct outcome *out);
 /* It is this one, or none (-ENOENT). */
-void rebase_looked_locked(struct file *f, int err, const struct store_object *obj);
+void base_conflict_looked_locked(struct wfile *f, int err, const struct store_object *obj);
 /* -ESTALE when the plan moves too much to keep a change; else 0. */
-int rebase_check_locked(const struct file *f);
+int base_conflict_check_locked(const struct wfile *f);
 /* The version that is gone; NULL when the commit's base stands, as far as is known. */
-const char *rebase_gone_locked(const struct file *f);
-void rebase_end_locked(struct file *f);
+const char *base_conflict_gone_locked(const struct wfile *f);
+void base_conflict_end_locked(struct wfile *f);
 /* What bytes [0, *len) of the file are of that the commit does not have. */
-const struct store_object *rebase_base_locked(const struct file *f, uint64_t *len);
+const struct store_object *base_conflict_base_locked(const struct wfile *f, uint64_t *len);
 
 /* --- upload_request.c */
 /* A request to be made when the lock is left: counted, or NULL and the error is set. */
-struct task *task_new_locked(struct file *f, struct outcome *out, enum task_kind kind);
+struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome *out,
+                                                 enum upload_request_kind kind);
 /* The same for a version that failed: NULL, and nothing else is said. */
-struct task *task_left_locked(struct file *f, struct outcome *out, enum task_kind kind,
-                              struct attempt *a);
-/* The upload of a TASK_ABORT is gone, or stays. */
-void task_aborted_locked(const struct file *f, struct task *t, int err);
+struct upload_request *upload_request_left_locked(struct wfile *f, struct outcome *out,
+                                                  enum upload_request_kind kind, struct attempt *a);
+/* The upload of a REQUEST_ABORT is gone, or stays. */
+void upload_request_aborted_locked(const struct wfile *f, struct upload_request *t, int err);
 /* Begins the upload. */
-void task_create_locked(struct file *f, struct outcome *out);
+void upload_request_create_locked(struct wfile *f, struct outcome *out);
 /* Aborts the upload, if there is one. */
-void task_abort_locked(struct file *f, struct outcome *out);
-void task_start(struct task *t);
-void task_free(struct task *t);
+void upload_request_abort_locked(struct wfile *f, struct outcome *out);
+void upload_request_start(struct upload_request *t);
+void upload_request_free(struct upload_request *t);
 /* The part is no longer counted as backlog. */
-void task_begun(struct part *p, struct pool *pool);
+void upload_request_begun(struct part_body *p, struct pool *pool);
 
 #endif

@@ -17,15 +17,15 @@
 struct mixed {
         struct read_op base; /* of the bytes between `from` and the end of what the base has */
         struct read_op *op;
-        struct file *file;
+        struct wfile *file;
         struct reader *reader; /* of the base */
-        struct file_deferred again;
+        struct wfile_deferred again;
         unsigned char *bytes; /* NULL: all of it is the base's */
         size_t len;
         uint64_t from;
-        struct part *later; /* what lies in the spill: read without the lock */
+        struct part_body *later; /* what lies in the spill: read without the lock */
         size_t n, max;
-        struct plan_run *gaps; /* the base's */
+        struct plan_run *negative_cache; /* the base's */
 };
 
 static void mixed_free(struct mixed *x)
@@ -33,10 +33,10 @@ static void mixed_free(struct mixed *x)
         if (!x)
                 return;
         reader_unref(x->reader);
-        file_unref(x->file);
-        part_free(x->later);
+        wfile_unref(x->file);
+        part_body_free(x->later);
         free(x->bytes);
-        free(x->gaps);
+        free(x->negative_cache);
         free(x);
 }
 
@@ -51,17 +51,18 @@ static void mixed_end(struct mixed *x, int err)
 static void take(struct mixed *x, uint64_t from, const unsigned char *p, size_t n)
 {
         for (size_t i = 0; i < x->n; i++) {
-                uint64_t lo = x->gaps[i].from > from ? x->gaps[i].from : from;
-                uint64_t hi = x->gaps[i].to < from + n ? x->gaps[i].to : from + n;
+                uint64_t lo = x->negative_cache[i].from > from ? x->negative_cache[i].from : from;
+                uint64_t hi =
+                        x->negative_cache[i].to < from + n ? x->negative_cache[i].to : from + n;
                 if (lo < hi)
                         memcpy(x->bytes + (lo - x->op->off), p + (lo - from), (size_t)(hi - lo));
         }
 }
 
-static void read_again(struct file_deferred *d)
+static void read_again(struct wfile_deferred *d)
 {
         struct mixed *x = (struct mixed *)(void *)((char *)d - offsetof(struct mixed, again));
-        file_read(x->file, x->op);
+        wfile_read(x->file, x->op);
         mixed_free(x);
 }
 
@@ -69,10 +70,10 @@ static void read_again(struct file_deferred *d)
  * published here, that is waited for; when it has, the same bytes are read from that. */
 static bool is_read_again(struct mixed *x)
 {
-        struct file *f = x->file;
+        struct wfile *f = x->file;
 
         x->again.retry = read_again;
-        if (file_defer(f, &x->again))
+        if (wfile_defer(f, &x->again))
                 return true;
         pthread_mutex_lock(&f->mtx);
         bool renewed = f->locked.reader != x->reader, copied = f->locked.origin_key;
@@ -95,7 +96,7 @@ static void base_read(struct read_op *op, int err, const struct iovec *iov, int 
                 mixed_free(x);
                 return;
         }
-        uint64_t at = x->from, want = x->gaps[x->n - 1].to;
+        uint64_t at = x->from, want = x->negative_cache[x->n - 1].to;
         for (int i = 0; !err && i < niov; i++) {
                 take(x, at, iov[i].iov_base, iov[i].iov_len);
                 at += iov[i].iov_len;
@@ -109,68 +110,68 @@ static int add_gap(struct mixed *x, uint64_t from, uint64_t to)
 {
         if (x->n == x->max) {
                 size_t max = x->max ? x->max * 2 : 8;
-                struct plan_run *v = realloc(x->gaps, max * sizeof *v);
+                struct plan_run *v = realloc(x->negative_cache, max * sizeof *v);
                 if (!v)
                         return -ENOMEM;
-                x->gaps = v;
+                x->negative_cache = v;
                 x->max = max;
         }
-        x->gaps[x->n++] = (struct plan_run){from, to};
+        x->negative_cache[x->n++] = (struct plan_run){from, to};
         return 0;
 }
 
 /* Bytes [from, to) were not written. */
-static int note_gap_locked(struct file *f, struct mixed *x, uint64_t from, uint64_t to)
+static int note_gap_locked(struct wfile *f, struct mixed *x, uint64_t from, uint64_t to)
 {
         if (from >= to)
                 return 0;
-        if (slots_lack_locked(f, from, to))
+        if (upload_parts_lack_locked(f, from, to))
                 return -EBUSY;
         uint64_t good = f->locked.base_len < to ? f->locked.base_len : to;
         return from < good ? add_gap(x, from, good) : 0;
 }
 
-static int gather_locked(struct file *f, struct mixed *x, uint64_t off, uint64_t end)
+static int gather_locked(struct wfile *f, struct mixed *x, uint64_t off, uint64_t end)
 {
         uint64_t at = off, from, to;
         int err = 0;
 
-        while (!err && at < end && extents_run(&f->locked.data, at, &from, &to) && from < end) {
+        while (!err && at < end && extent_map_run(&f->locked.data, at, &from, &to) && from < end) {
                 from = from > at ? from : at;
                 to = to < end ? to : end;
                 err = note_gap_locked(f, x, at, from);
                 if (!err)
-                        err = extents_get(&f->locked.data, from, x->bytes + (from - off),
-                                          (size_t)(to - from), x->later);
+                        err = extent_map_get(&f->locked.data, from, x->bytes + (from - off),
+                                             (size_t)(to - from), x->later);
                 at = to;
         }
         return err ? err : note_gap_locked(f, x, at, end);
 }
 
-static int base_reader_locked(struct file *f, struct mixed *x)
+static int base_reader_locked(struct wfile *f, struct mixed *x)
 {
         if (!f->locked.reader) {
                 f->locked.reader =
-                        reader_new(f->env->reader, file_base_key_locked(f), file_base_locked(f));
+                        reader_new(f->env->reader, wfile_base_key_locked(f), wfile_base_locked(f));
                 if (!f->locked.reader)
                         return -ENOMEM;
                 reader_open(f->locked.reader);
         }
-        x->file = file_ref(f);
+        x->file = wfile_ref(f);
         x->reader = reader_ref(f->locked.reader);
         x->base.done = base_read;
         return 0;
 }
 
 /* Whether all of it is the base's. */
-static bool is_plain_locked(const struct file *f, uint64_t off, uint64_t end)
+static bool is_plain_locked(const struct wfile *f, uint64_t off, uint64_t end)
 {
         uint64_t from, to;
-        return end <= f->locked.base_len && !slots_lack_locked(f, off, end) &&
-               !(extents_run(&f->locked.data, off, &from, &to) && from < end);
+        return end <= f->locked.base_len && !upload_parts_lack_locked(f, off, end) &&
+               !(extent_map_run(&f->locked.data, off, &from, &to) && from < end);
 }
 
-static int begin_locked(struct file *f, struct mixed *x)
+static int begin_locked(struct wfile *f, struct mixed *x)
 {
         uint64_t off = x->op->off, end = off + x->op->len;
 
@@ -179,17 +180,17 @@ static int begin_locked(struct file *f, struct mixed *x)
         x->base.len = x->len;
         if (is_plain_locked(f, off, end))
                 return base_reader_locked(f, x);
-        if (!(x->bytes = calloc(1, x->len)) || !(x->later = part_new(f->env->spill, 0, off)))
+        if (!(x->bytes = calloc(1, x->len)) || !(x->later = part_body_new(f->env->spill, 0, off)))
                 return -ENOMEM;
         int err = gather_locked(f, x, off, end);
         if (err || !x->n)
                 return err;
-        x->from = x->base.off = x->gaps[0].from;
-        x->base.len = (size_t)(x->gaps[x->n - 1].to - x->from);
+        x->from = x->base.off = x->negative_cache[0].from;
+        x->base.len = (size_t)(x->negative_cache[x->n - 1].to - x->from);
         return base_reader_locked(f, x);
 }
 
-void file_read(struct file *f, struct read_op *op)
+void wfile_read(struct wfile *f, struct read_op *op)
 {
         struct mixed *x = calloc(1, sizeof *x);
         int err = x ? 0 : -ENOMEM;
@@ -204,7 +205,7 @@ void file_read(struct file *f, struct read_op *op)
         }
         pthread_mutex_unlock(&f->mtx);
         if (!err && x->later)
-                err = part_fetch(x->later, x->bytes);
+                err = part_body_fetch(x->later, x->bytes);
         if (err || op->off >= size) {
                 op->done(op, err, NULL, 0);
                 mixed_free(x);

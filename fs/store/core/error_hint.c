@@ -23,7 +23,7 @@ static const char *hint_for(const struct hint *v, size_t n, const char *said, co
         return other;
 }
 
-const char *explain_tls(const char *said)
+const char *error_hint_tls(const char *said)
 {
         static const struct hint hints[] = {
                 {"has expired", "renew its certificate, or correct the clock here"},
@@ -61,15 +61,15 @@ static const char *or_proxy(const struct op *op, char out[64])
         return out;
 }
 
-void explain_transport(const char *where, const char *correct, const struct op *op, int err,
-                       char *why, size_t nwhy)
+void error_hint_transport(const char *where, const char *correct, const struct op *op, int err,
+                          char *why, size_t nwhy)
 {
         const char *said = op->fault.message, *remedy = other_scheme(where, said);
         char proxy[64];
 
         if (op->untrusted)
                 snprintf(why, nwhy, "%s cannot be trusted over TLS (%s): %s", where, said,
-                         explain_tls(said));
+                         error_hint_tls(said));
         else if (remedy)
                 snprintf(why, nwhy, "%s: %s: %s", where, said, remedy);
         else if (err == -EHOSTUNREACH)
@@ -83,8 +83,8 @@ void explain_transport(const char *where, const char *correct, const struct op *
                          strerror(-err), correct, or_proxy(op, proxy));
 }
 
-void explain_stranger(const char *where, const char *kind, const struct op *op, char *why,
-                      size_t nwhy)
+void error_hint_stranger(const char *where, const char *kind, const struct op *op, char *why,
+                         size_t nwhy)
 {
         const struct op_fault *f = &op->fault;
         char proxy[64];
@@ -98,7 +98,7 @@ void explain_stranger(const char *where, const char *kind, const struct op *op, 
                          or_proxy(op, proxy));
 }
 
-void explain_keep_text(struct op *op)
+void error_hint_keep_text(struct op *op)
 {
         const char *text = op->in.p + strspn(op->in.p, " \t\r\n");
         size_t n = strcspn(text, "\r\n");

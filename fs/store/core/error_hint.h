@@ -8,19 +8,19 @@
 struct op;
 
 /* Whose words mean that the server could not prove who it is: what to do, for the end of a line. */
-const char *explain_tls(const char *said);
+const char *error_hint_tls(const char *said);
 
 /* One line in `why` about an op that ended with `err` without a reply. `where` is the server, with
  * its scheme; `correct` the options that name it. */
-void explain_transport(const char *where, const char *correct, const struct op *op, int err,
-                       char *why, size_t nwhy);
+void error_hint_transport(const char *where, const char *correct, const struct op *op, int err,
+                          char *why, size_t nwhy);
 
 /* One line about a server whose answer to the check is none of a store's. `kind` is what it should
  * be: "S3". */
-void explain_stranger(const char *where, const char *kind, const struct op *op, char *why,
-                      size_t nwhy);
+void error_hint_stranger(const char *where, const char *kind, const struct op *op, char *why,
+                         size_t nwhy);
 
 /* Keeps the first line of a reply that is plain text as the message of the op's fault. */
-void explain_keep_text(struct op *op);
+void error_hint_keep_text(struct op *op);
 
 #endif

@@ -388,8 +388,8 @@ static unsigned wait_of(const struct op *op)
         if (!s->ramps)
                 return 0;
         pthread_mutex_lock(&s->ramp_mtx);
-        unsigned ms = ramp_wait(is_read(op->verb) ? &s->reads : &s->writes,
-                                op->nkeys ? (unsigned)op->nkeys : 1, clock_ms());
+        unsigned ms = rate_ramp_wait(is_read(op->verb) ? &s->reads : &s->writes,
+                                     op->nkeys ? (unsigned)op->nkeys : 1, clock_ms());
         pthread_mutex_unlock(&s->ramp_mtx);
         return ms;
 }

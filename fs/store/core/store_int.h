@@ -21,7 +21,7 @@ struct store {
         uint64_t retries, errors; /* atomics */
         bool ramps;               /* the rate of requests grows slowly: */
         pthread_mutex_t ramp_mtx;
-        struct ramp reads, writes; /* guarded by it */
+        struct rate_ramp reads, writes; /* guarded by it */
 };
 
 /* request.c: the life of an operation. op_new() takes the key as the user gave it, NULL for none;

@@ -75,7 +75,7 @@ static int try_once(struct cred_ask *a, struct cred_call *c)
         if (err == -EPROTO)
                 return cred_no(a, -EPROTO, "%s at %.*s cannot be trusted over TLS (%s): %s",
                                c->what, server_of(c->url.p), c->url.p, x.error,
-                               explain_tls(x.error));
+                               error_hint_tls(x.error));
         return c->metadata ? -EHOSTDOWN : -ETIMEDOUT;
 }
 

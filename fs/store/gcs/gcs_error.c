@@ -89,7 +89,7 @@ static void read_fault(struct op *op)
         else if (op->in.p[blank] == '<')
                 read_xml_fault(op);
         if (!*fault->code && !*fault->message)
-                explain_keep_text(op);
+                error_hint_keep_text(op);
         copy(fault->request_id, sizeof fault->request_id,
              http_reply_header(&op->rq, "x-guploader-uploadid"));
         if (after && isdigit((unsigned char)*after)) {
@@ -180,7 +180,7 @@ void gcs_explain(struct store_kind *k, const struct op *op, int err, char *why, 
         if (!strcmp(f->code, "NoCredentials"))
                 cred_chain_why(k->creds, why, nwhy);
         else if (!f->status)
-                explain_transport(k->endpoint, "endpoint", op, err, why, nwhy);
+                error_hint_transport(k->endpoint, "endpoint", op, err, why, nwhy);
         else if (err == -ENOENT)
                 snprintf(why, nwhy, "bucket %s does not exist at %s: create it or correct the URL",
                          k->bucket, k->endpoint);
@@ -194,7 +194,7 @@ void gcs_explain(struct store_kind *k, const struct op *op, int err, char *why, 
                          "list and read it (roles/storage.objectUser), or use others",
                          k->bucket, k->endpoint, f->status, f->message);
         else if (!*f->code && !*f->request_id)
-                explain_stranger(k->endpoint, "Google Cloud Storage", op, why, nwhy);
+                error_hint_stranger(k->endpoint, "Google Cloud Storage", op, why, nwhy);
         else
                 snprintf(why, nwhy, "bucket %s at %s: %d %s %s (request %s): see the server's log",
                          k->bucket, k->endpoint, f->status, f->code, f->message, f->request_id);

@@ -78,7 +78,7 @@ struct http_worker {
         unsigned address_turn;
         struct http_usual usual[2][HTTP_SIZES]; /* of reads and of writes, by size */
         double hedges;                          /* how many may be begun again now */
-        struct pace pace;                       /* what the worker can use */
+        struct worker_pace pace;                /* what the worker can use */
 };
 
 struct http {

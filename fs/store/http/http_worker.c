@@ -294,7 +294,7 @@ static void wait_and_act(struct http_worker *w)
         int64_t now_ns = clock_ns();
         __atomic_store_n(&w->sleeping, 0, __ATOMIC_SEQ_CST);
         w->now_ms = now_ns / 1000000;
-        pace_slept(&w->pace, from_ns, now_ns, w->aimd[HTTP_DATA].most);
+        worker_pace_slept(&w->pace, from_ns, now_ns, w->aimd[HTTP_DATA].most);
         for (int i = 0; i < n; i++) {
                 int what = 0;
                 if (ev[i].data.fd < 0) {

@@ -7,7 +7,7 @@
 
 enum { SECOND_US = 1000000, RATE_MAX = 1000000 };
 
-static void step(struct ramp *r, int64_t now_ms)
+static void step(struct rate_ramp *r, int64_t now_ms)
 {
         if (!r->rate) {
                 r->rate = r->first;
@@ -26,7 +26,7 @@ static void step(struct ramp *r, int64_t now_ms)
         }
 }
 
-unsigned ramp_wait(struct ramp *r, unsigned n, int64_t now_ms)
+unsigned rate_ramp_wait(struct rate_ramp *r, unsigned n, int64_t now_ms)
 {
         int64_t now_us = now_ms * 1000;
 

@@ -13,7 +13,7 @@
 /* The advice of Google Cloud Storage, "Request rate and access distribution guidelines". */
 enum { RAMP_WRITES = 1000, RAMP_READS = 5000, RAMP_STEP_MS = 20 * 60 * 1000 };
 
-struct ramp {
+struct rate_ramp {
         unsigned first; /* requests a second at the beginning; set it, the rest is zero */
         double rate;    /* now; 0: none came yet */
         int64_t since_ms;
@@ -24,6 +24,6 @@ struct ramp {
 /* How many milliseconds `n` requests, which come at now_ms, have to wait. As many as a second may
  * have can come at once. The rate doubles after each step in which it was reached, and is halved,
  * not below the first, by one in which it was not. */
-unsigned ramp_wait(struct ramp *r, unsigned n, int64_t now_ms);
+unsigned rate_ramp_wait(struct rate_ramp *r, unsigned n, int64_t now_ms);
 
 #endif

@@ -7,12 +7,12 @@
 
 enum { WINDOW_NS = 5000000 };
 
-void pace_slept(struct pace *p, int64_t from_ns, int64_t to_ns, unsigned most)
+void worker_pace_slept(struct worker_pace *p, int64_t from_ns, int64_t to_ns, unsigned most)
 {
         int64_t window = to_ns - p->since_ns;
 
         if (!p->since_ns) {
-                *p = (struct pace){.places = PACE_LEAST, .since_ns = from_ns};
+                *p = (struct worker_pace){.places = PACE_LEAST, .since_ns = from_ns};
                 window = to_ns - from_ns;
         }
         p->slept_ns += to_ns - from_ns;

@@ -12,7 +12,7 @@
 
 enum { PACE_LEAST = 2 };
 
-struct pace {
+struct worker_pace {
         unsigned places;
         int64_t since_ns; /* begin of the window being watched; 0: none yet */
         int64_t slept_ns; /* of it, asleep */
@@ -20,6 +20,6 @@ struct pace {
 
 /* Tells that the worker slept from `from_ns` to `to_ns` (equal: it did not). At most `most` places.
  */
-void pace_slept(struct pace *p, int64_t from_ns, int64_t to_ns, unsigned most);
+void worker_pace_slept(struct worker_pace *p, int64_t from_ns, int64_t to_ns, unsigned most);
 
 #endif

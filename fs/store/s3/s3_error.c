@@ -93,7 +93,7 @@ static void read_fault(struct op *op, char *region, size_t nregion)
         copy(fault->request_id, sizeof fault->request_id,
              http_reply_header(&op->rq, "x-amz-request-id"));
         if (!*fault->code)
-                explain_keep_text(op);
+                error_hint_keep_text(op);
         copy(region, nregion, f[3].text.p);
         op->of_source = !strncasecmp(f[4].text.p, "x-amz-copy-source-", 18);
         copy(region, nregion, http_reply_header(&op->rq, "x-amz-bucket-region"));
@@ -206,7 +206,8 @@ int s3_fault(struct store_kind *k, struct op *op)
  * ----------------------------------------------------------------------------------- */
 
 /* The chain's own line, which may be longer than the op has room for. */
-static void explain_credentials(struct store_kind *k, const struct op *op, char *why, size_t nwhy)
+static void error_hint_credentials(struct store_kind *k, const struct op *op, char *why,
+                                   size_t nwhy)
 {
         cred_chain_why(op->by_session ? k->session : k->creds, why, nwhy);
 }
@@ -221,11 +222,11 @@ void s3_explain(struct store_kind *k, const struct op *op, int err, char *why, s
         else
                 snprintf(where, sizeof where, "S3 in %s", op->region);
         if (is(op, "NoCredentials"))
-                explain_credentials(k, op, why, nwhy);
+                error_hint_credentials(k, op, why, nwhy);
         else if (!f->status)
-                explain_transport(where, "endpoint or region", op, err, why, nwhy);
+                error_hint_transport(where, "endpoint or region", op, err, why, nwhy);
         else if (!*f->code && (op->in.len || s3_ok(op)))
-                explain_stranger(where, "S3", op, why, nwhy);
+                error_hint_stranger(where, "S3", op, why, nwhy);
         else if (is(op, "NoSuchBucket") || err == -ENOENT)
                 snprintf(why, nwhy, "bucket %s does not exist at %s: create it or correct the URL",
                          k->bucket, where);
