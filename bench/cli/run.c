@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "bench/core/clock.h"
 #include "bench/core/dev.h"
+#include "bench/core/gds.h"
 #include "bench/cli/dynamodb.h"
 #include "bench/cli/sysinfo.h"
 #include "bench/format/format.h"
@@ -236,6 +237,21 @@ static int same_device(const struct run *r, const char *why)
         return err;
 }
 
+/* GPUDirect Storage, in each rank; the results have rank 0's. The same negative errno in all. */
+static int open_gds(const struct run *r, const struct keys *k, struct json *job)
+{
+        char why[512] = "";
+        const char *says;
+        int err = run_agree(r, gds_use(k, why, sizeof why), why);
+
+        if (err || !job || k->disk_gds == DISK_GDS_OFF)
+                return err;
+        struct json *o = json_add_object(job, "gds");
+        json_add_string(o, "mode", gds_mode_names[gds_mode(&says)]);
+        json_add_string(o, "says", says);
+        return 0;
+}
+
 /* Opens what the device key asks for, in each rank. 0, or the same negative errno in all. */
 static int open_device(const struct run *r, const struct keys *k, struct json *job)
 {
@@ -317,7 +333,10 @@ static int run_job(struct run *r, const struct sweep *s, size_t i, struct json *
         if (!err)
                 err = open_device(r, &k, job);
         if (!err)
+                err = open_gds(r, &k, job);
+        if (!err)
                 err = do_job(r, s, i, &k, job);
+        gds_drop();
         dev_drop();
         if (err && job)
                 json_add_string(job, "error", strerror(-err));

@@ -32,6 +32,8 @@ struct io_data {
         /* The whole of it, IO_ALIGN-ed with room for the size rounded up to that, or NULL: it is
          * made and checked on the way, block by block, from any thread. */
         char *mem;
+        /* The whole of it where it lives on a device, for who can move it from there (gds.h). */
+        void *device;
         /* Makes a block, or copies it from a device. 0 or a negative errno. */
         int (*fill)(void *arg, uint64_t off, void *dst, size_t len);
         /* Or NULL: begins that, for the one block that this thread fills next, which fill() of the

@@ -9,6 +9,7 @@ bench_libbench_la_SOURCES += \
 	%D%/cpu.c \
 	%D%/cpu.h \
 	%D%/dev.h \
+	%D%/gds.h \
 	%D%/io.h \
 	%D%/keys.c \
 	%D%/keys.def \

@@ -19,6 +19,7 @@ struct payload {
         struct {
                 const struct dev_ops *ops; /* NULL: the shard is not on a device */
                 char *mem;
+                bool pinned; /* for GPUDirect Storage */
                 /* the block that was begun, of the thread that saves */
                 uint64_t off;
                 const void *dst;

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "bench/core/copies.h"
+#include "bench/core/gds.h"
 #include "bench/core/stop.h"
 
 #include "base/banned.h"
@@ -86,6 +87,7 @@ void payload_dev_io(struct payload *p)
         p->data.hand = hand_block;
         p->data.settle = settle_blocks;
         p->data.large = true;
+        p->data.device = p->dev.mem;
 }
 
 int payload_dev_hold(struct payload *p)
@@ -96,12 +98,15 @@ int payload_dev_hold(struct payload *p)
                 return err;
         p->dev.ops = dev_get();
         p->dev.mem = mem;
+        p->dev.pinned = gds_pin(mem, p->shard.size);
         payload_dev_io(p);
         return 0;
 }
 
 void payload_dev_release(struct payload *p)
 {
+        if (p->dev.pinned)
+                gds_unpin(p->dev.mem);
         p->dev.ops->release(p->dev.mem);
         dev_buffer_free(p->dev.bounce, p->dev.room);
         p->dev.bounce = NULL;

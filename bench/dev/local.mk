@@ -4,4 +4,5 @@ bench_libbench_la_SOURCES += \
 	%D%/dev_host.c \
 	%D%/dev_places.c \
 	%D%/dev_places.h \
+	%D%/gds.c \
 	$(NULL)

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "bench/core/dev.h"
+#include "bench/core/gds.h"
 #include "bench/core/io.h"
 #include "bench/core/progress.h"
 #include "bench/core/run.h"
@@ -29,6 +30,7 @@ struct posix_io {
         size_t top; /* of its bytes, those of the storage's own directory */
         size_t block;
         bool direct;
+        bool gds;        /* what is on a device is moved by gds.h */
         char *bounce[2]; /* blocks, for data that is not held in memory; made when first needed */
 };
 
@@ -81,7 +83,7 @@ int io_posix_top(const struct keys *k, const char *storage, const char **out, ch
 static int posix_start(const struct keys *k, const char *storage, const char *dir, unsigned rank,
                        struct io **out, char *why, size_t nwhy)
 {
-        const char *top;
+        const char *top, *gds_says;
         int err = io_posix_top(k, storage, &top, why, nwhy);
 
         if (err)
@@ -95,6 +97,7 @@ static int posix_start(const struct keys *k, const char *storage, const char *di
         p->io.rank = rank;
         p->block = k->block;
         p->direct = k->direct;
+        p->gds = !strcmp(storage, "disk") && gds_mode(&gds_says) != GDS_OFF;
         int n = snprintf(p->dir, sizeof p->dir, "%s/%s", top, dir);
         err = n >= (int)sizeof p->dir ? -ENAMETOOLONG : *dir ? stop_add_path(p->dir) : 0;
         p->top = strlen(top);
@@ -112,7 +115,7 @@ static int posix_start(const struct keys *k, const char *storage, const char *di
                 return err;
         }
         /* pinning takes a time that no save is to pay */
-        for (size_t i = 0; i < 2 && dev_get(); i++)
+        for (size_t i = 0; i < 2 && dev_get() && !p->gds; i++)
                 p->bounce[i] = dev_buffer(p->block);
         *out = &p->io;
         return 0;
@@ -208,12 +211,26 @@ static int drop_direct(int fd)
         return flags < 0 || fcntl(fd, F_SETFL, flags & ~O_DIRECT) ? -errno : 0;
 }
 
+static int move_directly(struct posix_file *f, const struct io_data *d, bool load)
+{
+        char why[300];
+        int err = gds_move(f->fd, d, load, why, sizeof why);
+
+        if (err && *why)
+                snprintf(f->file.io->why, sizeof f->file.io->why, "%.200s: %s", f->path, why);
+        else if (err)
+                io_fail(f->file.io, err, f->path);
+        return err;
+}
+
 static int posix_write(struct io_file *file, const struct io_data *d)
 {
         struct posix_file *f = (struct posix_file *)file;
         struct posix_io *p = (struct posix_io *)file->io;
         int err = 0;
 
+        if (p->gds && d->device)
+                return move_directly(f, d, false);
         for (uint64_t off = 0; off < d->size && !err; off += p->block) {
                 size_t n = block_len(p, d, off);
                 char *block = block_at(p, d, off, off / p->block);
@@ -279,6 +296,8 @@ static int posix_read(struct io_file *file, const struct io_data *d)
         bool direct = p->direct;
         int err = 0;
 
+        if (p->gds && d->device)
+                return move_directly(f, d, true);
         for (uint64_t i = 0; !err && io_next(d, p->block, &s); i++) {
                 char *block = block_at(p, d, s.off, i);
                 if (stop_wanted())

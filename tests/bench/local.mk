@@ -13,6 +13,7 @@ bench_tests = \
 	%D%/device.sh \
 	%D%/facts.sh \
 	%D%/formats.sh \
+	%D%/gds.sh \
 	%D%/hold.sh \
 	%D%/hosts.sh \
 	%D%/lightning_file.sh \

@@ -3,6 +3,7 @@
 docs_tests = \
 	%D%/arrows.sh \
 	%D%/ceilings.sh \
+	%D%/decisions.sh \
 	%D%/format.sh \
 	%D%/man_lint.sh \
 	%D%/params.sh \

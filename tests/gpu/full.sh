@@ -14,7 +14,7 @@ if [ "$device" = cuda ]; then
 	bench_has HAVE_CUDA || skip_all "not built with CUDA: configure --with-cuda=DIR"
 	[ -e /dev/nvidia0 ] || skip_all "there is no GPU: /dev has no nvidia0"
 fi
-plan 20
+plan 21
 cd "$tmp" || exit 1
 disk=$(mktemp -d "$CKPTFS_GPU_DIR/ckptfs-gpu.XXXXXX") || { not_ok "$CKPTFS_GPU_DIR can be written"; exit 1; }
 at_exit "rm -rf '$disk'"
@@ -76,6 +76,11 @@ diag "$(jq -r '.job_results[] | "\(.config.block) \(.config["device.staging"]): 
 	blocks/*/*/run_results.json)"
 expect_eq 8 "$(jq '[.job_results[] | select(.metrics.save.gb_per_s > 0 and .metrics.load.gb_per_s > 0)] | length' \
 	blocks/*/*/run_results.json)" "each of them has a figure"
+
+bench shards size="$CKPTFS_GPU_SIZE" storage=disk path="$disk" device="$device" epochs=3 disk.gds=off,auto \
+	out=gds >gds.log 2>&1
+expect_eq 0 $? "files by GPUDirect Storage, as far as this machine has it"
+diag "$(cat gds.log; jq -c '.job_results[].gds' gds/shards/*/run_results.json)"
 
 # --- GPUs that are missing, taken, shared ---------------------------------------------------------
 if not_cuda "without a visible GPU device=cuda is refused in one line"; then

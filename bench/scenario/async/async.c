@@ -230,6 +230,11 @@ int async_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, 
                          (unsigned long long)k->steps, (unsigned long long)k->steps_per_save);
                 return -EINVAL;
         }
+        if (k->disk_gds != DISK_GDS_OFF) {
+                snprintf(why, nwhy,
+                         "disk.gds: async saves from staging memory of the host: leave it out");
+                return -EINVAL;
+        }
         if (dry)
                 fprintf(dry,
                         "would train %llu steps of %.3f s on %u ranks and save %.3f GB every %llu "
