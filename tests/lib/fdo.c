@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -422,6 +423,28 @@ static long long do_mapclosed(char **a)
         return map((size_t)number(a[0]), (size_t)number(a[1]), true);
 }
 
+static sigjmp_buf beyond;
+
+static void on_bus(int sig)
+{
+        (void)sig;
+        siglongjmp(beyond, 1);
+}
+
+/* So many pieces of 4 MB through a mapping that stays, none of which fills 5 MiB; until the file,
+ * which fails, is shorter than that. */
+static long long do_mapholes(char **a)
+{
+        enum { STEP = 5 << 20, FIRST = 1 << 20, PIECE = 4000000 };
+        size_t n = (size_t)number(a[0]);
+        char *p = mmap(NULL, n * STEP, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        signal(SIGBUS, on_bus);
+        for (volatile size_t i = 0; i < n && p != MAP_FAILED && !sigsetjmp(beyond, 1); i++)
+                memset(p + i * STEP + FIRST, 'x', PIECE);
+        signal(SIGBUS, SIG_DFL);
+        return p == MAP_FAILED ? -errno : 0;
+}
+
 static long long do_rename(char **a)
 {
         return result(rename(a[0], a[1]));
@@ -521,6 +544,7 @@ static const struct {
         {"mmapw", 1, do_mmapw},
         {"mmapr", 1, do_mmapr},
         {"mapwrite", 2, do_mapwrite},
+        {"mapholes", 1, do_mapholes},
         {"mapclosed", 2, do_mapclosed},
         {"flock", 1, do_flock},
         {"lock", 3, do_lock},

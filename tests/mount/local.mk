@@ -42,6 +42,7 @@ mount_tests = \
 	%D%/memory.sh \
 	%D%/memory_commits.sh \
 	%D%/mmap.sh \
+	%D%/mmap_full.sh \
 	%D%/names.sh \
 	%D%/options.sh \
 	%D%/parts.sh \
@@ -109,6 +110,7 @@ mount_gs_tests = \
 	%D%/gs/memory.sh \
 	%D%/gs/memory_commits.sh \
 	%D%/gs/mmap.sh \
+	%D%/gs/mmap_full.sh \
 	%D%/gs/names.sh \
 	%D%/gs/options.sh \
 	%D%/gs/parts.sh \

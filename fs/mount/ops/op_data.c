@@ -194,10 +194,18 @@ static void reply_taken(fuse_req_t req, struct mount *m, size_t n, bool waited)
 
 static void commit_ended(struct wfile_deferred *d);
 
+/* A program that writes is told, and may go on; a page of a mapping is gone with the reply. */
+static void reply_refused(fuse_req_t req, struct handle *h, struct wfile *f, bool mapped, int err)
+{
+        if (mapped)
+                file_lost(f, &h->user, err);
+        fuse_reply_err(req, -err);
+}
+
 static void end_deferred(const struct write_request *w, int err)
 {
         if (err) {
-                fuse_reply_err(w->req, -err);
+                reply_refused(w->req, w->h, w->file, w->mapped, err);
                 return;
         }
         if (w->mapped)
@@ -295,7 +303,7 @@ static void defer_write(fuse_req_t req, struct mount *m, struct handle *h, const
 {
         struct write_request *w = write_request_new(req, m, h, b, off, fi, 0);
         if (!w) {
-                fuse_reply_err(req, ENOMEM);
+                reply_refused(req, h, h->file, fi->writepage, -ENOMEM);
                 return;
         }
         w->buf = pool_ref(received);
@@ -322,7 +330,7 @@ void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t 
         if (err == -EAGAIN) {
                 defer_write(req, m, h, b, off, fi);
         } else if (err) {
-                fuse_reply_err(req, -err);
+                reply_refused(req, h, h->file, fi->writepage, err);
         } else {
                 if (fi->writepage)
                         wfile_note_mapped(h->file);

@@ -124,6 +124,10 @@ void wfile_commit(struct wfile *f, struct wfile_user *u, struct wfile_commit *c)
 /* Forgets all that was not published; those who wrote get `err` from now on. */
 void wfile_abort(struct wfile *f, int err);
 
+/* Bytes of a mapping could not be taken, and the kernel has no others: the version that they are
+ * missing from fails with `err`, and whoever wrote by `u` is told. */
+void file_lost(struct wfile *f, struct wfile_user *u, int err);
+
 /* Somebody who waits until no request that publishes is under way. */
 struct wfile_wait {
         struct wfile_wait *next;

@@ -43,6 +43,20 @@ void wfile_abort(struct wfile *f, int err)
         wfile_leave(f, &out);
 }
 
+void file_lost(struct wfile *f, struct wfile_user *u, int err)
+{
+        struct outcome out;
+
+        wfile_enter(f, &out);
+        if (!u->wrote || u->epoch == f->locked.epoch) { /* else that version has failed before */
+                u->wrote = f->locked.dirty = true;
+                u->epoch = f->locked.epoch;
+                wfile_set_error_locked(f, err);
+                wfile_advance_locked(f, &out);
+        }
+        wfile_leave(f, &out);
+}
+
 void attempt_leave_locked(struct wfile *f, struct outcome *out)
 {
         struct attempt *a = f->locked.attempt;
