@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mutex.h"
 #include "bench/core/clock.h"
 
 #include "base/banned.h"
@@ -24,10 +25,10 @@ static struct {
         char label[160];
         bool terminal;
         uint64_t begin;
-        pthread_mutex_t mtx; /* guards the rest */
+        struct mutex mtx; /* guards the rest */
         pthread_cond_t cond;
         bool stop;
-} shown = {.mtx = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+} shown = {.mtx = MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
 
 void progress_add(uint64_t bytes)
 {
@@ -108,12 +109,12 @@ static bool wait_ms(uint64_t ms)
                 t.tv_sec++;
                 t.tv_nsec -= 1000000000;
         }
-        pthread_mutex_lock(&shown.mtx);
+        mutex_lock(&shown.mtx);
         int err = 0;
         while (!shown.stop && !err)
-                err = pthread_cond_timedwait(&shown.cond, &shown.mtx, &t);
+                err = mutex_timedwait(&shown.cond, &shown.mtx, &t);
         bool stop = shown.stop;
-        pthread_mutex_unlock(&shown.mtx);
+        mutex_unlock(&shown.mtx);
         return stop;
 }
 
@@ -150,10 +151,10 @@ void progress_end(void)
 {
         if (!shown.running)
                 return;
-        pthread_mutex_lock(&shown.mtx);
+        mutex_lock(&shown.mtx);
         shown.stop = true;
         pthread_cond_signal(&shown.cond);
-        pthread_mutex_unlock(&shown.mtx);
+        mutex_unlock(&shown.mtx);
         pthread_join(shown.thread, NULL);
         shown.running = false;
 }

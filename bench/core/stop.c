@@ -10,18 +10,20 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/mutex.h"
+
 #include "base/banned.h"
 
 enum { MAX_THINGS = 4096, NAP_NS = 50 * 1000 * 1000 };
 
 static struct {
-        pthread_mutex_t mtx; /* guards the two lists */
+        struct mutex mtx; /* guards the two lists */
         char *path[MAX_THINGS];
         size_t npath;
         pid_t child[16];
         size_t nchild;
         bool wanted; /* atomic */
-} stop = {.mtx = PTHREAD_MUTEX_INITIALIZER};
+} stop = {.mtx = MUTEX_INITIALIZER};
 
 bool stop_wanted(void)
 {
@@ -38,7 +40,7 @@ void stop_cond_init(pthread_cond_t *cond)
         pthread_condattr_destroy(&monotonic);
 }
 
-void stop_nap_locked(pthread_cond_t *cond, pthread_mutex_t *mtx)
+void stop_nap_locked(pthread_cond_t *cond, struct mutex *mtx)
 {
         struct timespec t;
 
@@ -48,12 +50,12 @@ void stop_nap_locked(pthread_cond_t *cond, pthread_mutex_t *mtx)
                 t.tv_sec++;
                 t.tv_nsec -= 1000000000;
         }
-        pthread_cond_timedwait(cond, mtx, &t);
+        mutex_timedwait(cond, mtx, &t);
 }
 
 static void clean_up(void)
 {
-        pthread_mutex_lock(&stop.mtx);
+        mutex_lock(&stop.mtx);
         __atomic_store_n(&stop.wanted, true, __ATOMIC_RELEASE);
         for (size_t i = 0; i < stop.nchild; i++)
                 kill(stop.child[i], SIGTERM);
@@ -61,7 +63,7 @@ static void clean_up(void)
                 remove(stop.path[--stop.npath]);
                 free(stop.path[stop.npath]);
         }
-        pthread_mutex_unlock(&stop.mtx);
+        mutex_unlock(&stop.mtx);
 }
 
 static void stop_signals(sigset_t *set)
@@ -108,20 +110,20 @@ void stop_child_mask(sigset_t *set)
 int stop_add_path(const char *path)
 {
         int err = 0;
-        pthread_mutex_lock(&stop.mtx);
+        mutex_lock(&stop.mtx);
         if (stop_wanted())
                 err = -ECANCELED;
         else if (stop.npath == MAX_THINGS || !(stop.path[stop.npath] = strdup(path)))
                 err = -ENOMEM;
         else
                 stop.npath++;
-        pthread_mutex_unlock(&stop.mtx);
+        mutex_unlock(&stop.mtx);
         return err;
 }
 
 void stop_drop_path(const char *path)
 {
-        pthread_mutex_lock(&stop.mtx);
+        mutex_lock(&stop.mtx);
         for (size_t i = stop.npath; i-- > 0;) {
                 if (strcmp(stop.path[i], path))
                         continue;
@@ -129,28 +131,28 @@ void stop_drop_path(const char *path)
                 memmove(&stop.path[i], &stop.path[i + 1], (--stop.npath - i) * sizeof stop.path[0]);
                 break;
         }
-        pthread_mutex_unlock(&stop.mtx);
+        mutex_unlock(&stop.mtx);
 }
 
 int stop_add_child(pid_t pid)
 {
         int err = 0;
-        pthread_mutex_lock(&stop.mtx);
+        mutex_lock(&stop.mtx);
         if (stop.nchild == sizeof stop.child / sizeof stop.child[0])
                 err = -ENOMEM;
         else
                 stop.child[stop.nchild++] = pid;
         if (!err && stop_wanted())
                 kill(pid, SIGTERM);
-        pthread_mutex_unlock(&stop.mtx);
+        mutex_unlock(&stop.mtx);
         return err;
 }
 
 void stop_drop_child(pid_t pid)
 {
-        pthread_mutex_lock(&stop.mtx);
+        mutex_lock(&stop.mtx);
         for (size_t i = 0; i < stop.nchild; i++)
                 if (stop.child[i] == pid)
                         stop.child[i] = stop.child[--stop.nchild];
-        pthread_mutex_unlock(&stop.mtx);
+        mutex_unlock(&stop.mtx);
 }

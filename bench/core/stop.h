@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/mutex.h"
+
 /* Starts the thread and blocks the two signals in the caller and in threads it starts later; call
  * before any other thread exists. 0 or a negative errno. */
 int stop_init(void);
@@ -22,7 +24,7 @@ bool stop_wanted(void);
 /* Waiting for others in steps after which a signal is heard: a condition for that, and one step,
  * with the mutex held. */
 void stop_cond_init(pthread_cond_t *cond);
-void stop_nap_locked(pthread_cond_t *cond, pthread_mutex_t *mtx);
+void stop_nap_locked(pthread_cond_t *cond, struct mutex *mtx);
 
 /* Remembers a file, or an empty directory, to be removed at a signal, newest first; copied. 0,
  * -ENOMEM, or -ECANCELED after the signal: then the path is not to be made. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/mutex.h"
 #include "base/cleanup.h"
 #include "bench/dev/dev_places.h"
 #include "bench/core/keys.h"
@@ -28,10 +29,10 @@ static int fill(void *arg, uint64_t off, void *dst, size_t len)
 
 static void keep_fault(struct payload *p, struct shard_fault fault)
 {
-        pthread_mutex_lock(&p->fault.mtx);
+        mutex_lock(&p->fault.mtx);
         if (!p->fault.first.piece || fault.off < p->fault.first.off)
                 p->fault.first = fault;
-        pthread_mutex_unlock(&p->fault.mtx);
+        mutex_unlock(&p->fault.mtx);
 }
 
 static int check(void *arg, uint64_t off, const void *bytes, size_t len)
@@ -48,7 +49,7 @@ static int check(void *arg, uint64_t off, const void *bytes, size_t len)
 void payload_init(struct payload *p, bool verify)
 {
         if (!p->data.arg)
-                pthread_mutex_init(&p->fault.mtx, NULL);
+                mutex_init(&p->fault.mtx);
         p->data.size = p->shard.size;
         p->data.fill = fill;
         p->data.check = verify ? check : NULL;

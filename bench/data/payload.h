@@ -4,8 +4,7 @@
 #ifndef CKPTFS_BENCH_PAYLOAD_H
 #define CKPTFS_BENCH_PAYLOAD_H
 
-#include <pthread.h>
-
+#include "base/mutex.h"
 #include "bench/core/coll.h"
 #include "bench/core/dev.h"
 #include "bench/core/io.h"
@@ -29,7 +28,7 @@ struct payload {
                 size_t room;
         } dev;
         struct {
-                pthread_mutex_t mtx;
+                struct mutex mtx;
                 struct shard_fault first; /* piece NULL: none; checks may run on I/O threads */
         } fault;
 };

@@ -3,12 +3,12 @@
 #include "bench/core/dev.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/mutex.h"
 #include "bench/core/io.h"
 #include "bench/core/keys.h"
 
@@ -23,13 +23,13 @@ static struct {
 
 /* What is pinned for the device. */
 static struct {
-        pthread_mutex_t mtx;
+        struct mutex mtx;
         struct {
                 const char *from;
                 size_t n;
         } * v;
         size_t n, room;
-} pinned = {.mtx = PTHREAD_MUTEX_INITIALIZER};
+} pinned = {.mtx = MUTEX_INITIALIZER};
 
 int dev_fail(const char *what, const char *text)
 {
@@ -111,7 +111,7 @@ bool dev_leave(void)
 static int note_pinned(const void *p, size_t n)
 {
         int err = 0;
-        pthread_mutex_lock(&pinned.mtx);
+        mutex_lock(&pinned.mtx);
         if (pinned.n == pinned.room) {
                 size_t room = pinned.room ? 2 * pinned.room : 64;
                 void *v = realloc(pinned.v, room * sizeof *pinned.v);
@@ -123,13 +123,13 @@ static int note_pinned(const void *p, size_t n)
                 pinned.v[pinned.n].from = p;
                 pinned.v[pinned.n++].n = n;
         }
-        pthread_mutex_unlock(&pinned.mtx);
+        mutex_unlock(&pinned.mtx);
         return err;
 }
 
 static void forget_pinned(const void *p)
 {
-        pthread_mutex_lock(&pinned.mtx);
+        mutex_lock(&pinned.mtx);
         for (size_t i = 0; i < pinned.n; i++) {
                 if (pinned.v[i].from == p) {
                         pinned.v[i] = pinned.v[--pinned.n];
@@ -141,16 +141,16 @@ static void forget_pinned(const void *p)
                 pinned.v = NULL;
                 pinned.room = 0;
         }
-        pthread_mutex_unlock(&pinned.mtx);
+        mutex_unlock(&pinned.mtx);
 }
 
 bool dev_pinned(const void *p)
 {
         bool found = false;
-        pthread_mutex_lock(&pinned.mtx);
+        mutex_lock(&pinned.mtx);
         for (size_t i = 0; i < pinned.n && !found; i++)
                 found = (uintptr_t)p - (uintptr_t)pinned.v[i].from < pinned.v[i].n;
-        pthread_mutex_unlock(&pinned.mtx);
+        mutex_unlock(&pinned.mtx);
         return found;
 }
 

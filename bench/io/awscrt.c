@@ -15,6 +15,7 @@
 #include <aws/s3/s3.h>
 #include <aws/s3/s3_client.h>
 
+#include "base/mutex.h"
 #include "bench/io/awscrt_i.h"
 #include "bench/core/stop.h"
 
@@ -24,49 +25,49 @@
  * s3.connections says. */
 static const double gbps_of_connection = 0.4;
 
-static pthread_mutex_t users_mtx = PTHREAD_MUTEX_INITIALIZER;
+static struct mutex users_mtx = MUTEX_INITIALIZER;
 static unsigned users; /* under users_mtx: clients that are open */
 
 static void library_take(struct aws_allocator *alloc)
 {
-        pthread_mutex_lock(&users_mtx);
+        mutex_lock(&users_mtx);
         if (!users++)
                 aws_s3_library_init(alloc);
-        pthread_mutex_unlock(&users_mtx);
+        mutex_unlock(&users_mtx);
 }
 
 /* The last one waits for the threads that are left. */
 static void library_drop(void)
 {
-        pthread_mutex_lock(&users_mtx);
+        mutex_lock(&users_mtx);
         if (!--users)
                 aws_s3_library_clean_up();
-        pthread_mutex_unlock(&users_mtx);
+        mutex_unlock(&users_mtx);
 }
 
 static void one_ended(void *arg)
 {
         struct awscrt *c = arg;
-        pthread_mutex_lock(&c->mtx);
+        mutex_lock(&c->mtx);
         c->alive--;
         pthread_cond_broadcast(&c->cond);
-        pthread_mutex_unlock(&c->mtx);
+        mutex_unlock(&c->mtx);
 }
 
 static void one_more(struct awscrt *c)
 {
-        pthread_mutex_lock(&c->mtx);
+        mutex_lock(&c->mtx);
         c->alive++;
-        pthread_mutex_unlock(&c->mtx);
+        mutex_unlock(&c->mtx);
 }
 
 /* Until no more than `left` have not told their end. */
 static void wait_ended(struct awscrt *c, unsigned left)
 {
-        pthread_mutex_lock(&c->mtx);
+        mutex_lock(&c->mtx);
         while (c->alive > left)
-                pthread_cond_wait(&c->cond, &c->mtx);
-        pthread_mutex_unlock(&c->mtx);
+                mutex_wait(&c->cond, &c->mtx);
+        mutex_unlock(&c->mtx);
 }
 
 static int open_loops(struct awscrt *c, uint64_t workers)
@@ -175,7 +176,7 @@ static struct awscrt *new_client(const struct place *p)
                 return NULL;
         c->alloc = aws_default_allocator();
         c->place = *p;
-        pthread_mutex_init(&c->mtx, NULL);
+        mutex_init(&c->mtx);
         stop_cond_init(&c->cond);
         library_take(c->alloc);
         return c;
@@ -232,6 +233,6 @@ void awscrt_close(struct awscrt *c)
         aws_uri_clean_up(&c->uri);
         library_drop();
         pthread_cond_destroy(&c->cond);
-        pthread_mutex_destroy(&c->mtx);
+        mutex_destroy(&c->mtx);
         free(c);
 }

@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/mutex.h"
 #include "base/text/uri.h"
 #include "bench/io/awscrt_i.h"
 #include "bench/core/copies.h"
@@ -60,10 +61,10 @@ static int body_seek(struct aws_input_stream *s, int64_t offset, enum aws_stream
 
 static int stop_call(struct call *call, int err)
 {
-        pthread_mutex_lock(&call->c->mtx);
+        mutex_lock(&call->c->mtx);
         if (!call->own)
                 call->own = err;
-        pthread_mutex_unlock(&call->c->mtx);
+        mutex_unlock(&call->c->mtx);
         return aws_raise_error(AWS_ERROR_S3_CANCELED);
 }
 
@@ -122,9 +123,9 @@ static int on_headers(struct aws_s3_meta_request *m, const struct aws_http_heade
         (void)status;
         if (!aws_http_headers_get(headers, aws_byte_cursor_from_c_str("Content-Length"), &v)) {
                 snprintf(text, sizeof text, "%.*s", (int)v.len, (const char *)v.ptr);
-                pthread_mutex_lock(&call->c->mtx);
+                mutex_lock(&call->c->mtx);
                 call->length = strtoull(text, NULL, 10);
-                pthread_mutex_unlock(&call->c->mtx);
+                mutex_unlock(&call->c->mtx);
         }
         return AWS_OP_SUCCESS;
 }
@@ -134,7 +135,7 @@ void *awscrt_target(void *arg, const struct aws_s3_meta_request *r, size_t size)
         struct awscrt *c = arg;
         void *to = NULL;
 
-        pthread_mutex_lock(&c->mtx);
+        mutex_lock(&c->mtx);
         for (size_t i = 0; i < c->ncalls && !to; i++) {
                 struct call *call = &c->calls[i];
                 if (call->r != r || !call->data->mem || call->placed || size > call->step.len)
@@ -142,7 +143,7 @@ void *awscrt_target(void *arg, const struct aws_s3_meta_request *r, size_t size)
                 call->placed = true;
                 to = call->data->mem + call->step.off;
         }
-        pthread_mutex_unlock(&c->mtx);
+        mutex_unlock(&c->mtx);
         return to;
 }
 
@@ -197,24 +198,24 @@ static void on_finish(struct aws_s3_meta_request *m,
 {
         struct call *call = arg;
         (void)m;
-        pthread_mutex_lock(&call->c->mtx);
+        mutex_lock(&call->c->mtx);
         call->status = result->response_status;
         call->error = result->error_code;
         if (result->error_response_body)
                 read_code(call, result->error_response_body);
         call->finished = true;
         pthread_cond_broadcast(&call->c->cond);
-        pthread_mutex_unlock(&call->c->mtx);
+        mutex_unlock(&call->c->mtx);
 }
 
 static void on_shutdown(void *arg)
 {
         struct call *call = arg;
         struct awscrt *c = call->c;
-        pthread_mutex_lock(&c->mtx);
+        mutex_lock(&c->mtx);
         call->gone = true;
         pthread_cond_broadcast(&c->cond);
-        pthread_mutex_unlock(&c->mtx);
+        mutex_unlock(&c->mtx);
 }
 
 static int errno_of(const struct call *call)
@@ -301,10 +302,9 @@ static int begin_call(struct call *call, struct aws_s3_meta_request_options *o,
         o->body_callback = on_body;
         o->finish_callback = on_finish;
         o->shutdown_callback = on_shutdown;
-        pthread_mutex_lock(
-                &call->c->mtx); /* awscrt_target() looks for it, from the first part on */
+        mutex_lock(&call->c->mtx); /* awscrt_target() looks for it, from the first part on */
         call->r = m ? aws_s3_client_make_meta_request(call->c->client, o) : NULL;
-        pthread_mutex_unlock(&call->c->mtx);
+        mutex_unlock(&call->c->mtx);
         aws_http_message_release(m);
         if (call->r)
                 return 0;
@@ -318,7 +318,7 @@ static int end_call(struct call *call, const char *what, char *why, size_t nwhy)
         struct awscrt *c = call->c;
         bool cancelled = call->always;
 
-        pthread_mutex_lock(&c->mtx);
+        mutex_lock(&c->mtx);
         while (!call->finished) {
                 if (cancelled || !stop_wanted()) {
                         stop_nap_locked(&c->cond, &c->mtx);
@@ -326,17 +326,17 @@ static int end_call(struct call *call, const char *what, char *why, size_t nwhy)
                 }
                 cancelled = true;
                 call->own = call->own ? call->own : -ECANCELED;
-                pthread_mutex_unlock(&c->mtx);
+                mutex_unlock(&c->mtx);
                 aws_s3_meta_request_cancel(call->r);
-                pthread_mutex_lock(&c->mtx);
+                mutex_lock(&c->mtx);
         }
-        pthread_mutex_unlock(&c->mtx);
+        mutex_unlock(&c->mtx);
         aws_s3_meta_request_release(call->r);
-        pthread_mutex_lock(&c->mtx);
+        mutex_lock(&c->mtx);
         while (!call->gone)
-                pthread_cond_wait(&c->cond, &c->mtx);
+                mutex_wait(&c->cond, &c->mtx);
         call->r = NULL;
-        pthread_mutex_unlock(&c->mtx);
+        mutex_unlock(&c->mtx);
         return verdict(call, what, why, nwhy);
 }
 
@@ -458,20 +458,20 @@ static bool next_range(struct call *call, const struct call *like, const char *k
         /* the library divides a range itself; where it is to receive in place, a call is a part */
         if (*err || !io_next(like->data, like->data->mem ? part : UINT64_MAX, step))
                 return false;
-        pthread_mutex_lock(&like->c->mtx);
+        mutex_lock(&like->c->mtx);
         *call = *like;
         call->step = *step;
-        pthread_mutex_unlock(&like->c->mtx);
+        mutex_unlock(&like->c->mtx);
         *err = begin_range(call, key, have, part, why, nwhy);
         return !*err;
 }
 
 static void show_calls(struct awscrt *c, struct call *calls, size_t n)
 {
-        pthread_mutex_lock(&c->mtx);
+        mutex_lock(&c->mtx);
         c->calls = calls;
         c->ncalls = n;
-        pthread_mutex_unlock(&c->mtx);
+        mutex_unlock(&c->mtx);
 }
 
 /* The oldest of a window of calls is waited for before the next begins. After an error none begins,

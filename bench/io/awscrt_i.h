@@ -9,6 +9,7 @@
 #include <aws/io/tls_channel_handler.h>
 #include <aws/io/uri.h>
 
+#include "base/mutex.h"
 #include "bench/io/awscrt.h"
 #include "bench/io/awscrt_pool.h"
 
@@ -27,9 +28,9 @@ struct awscrt {
         struct aws_s3_client *client;
         size_t window; /* calls at once */
         pthread_cond_t cond;
-        pthread_mutex_t mtx; /* guards the rest, and struct call's results */
-        unsigned alive;      /* things whose end is still to be told */
-        struct call *calls;  /* the loads under way */
+        struct mutex mtx;   /* guards the rest, and struct call's results */
+        unsigned alive;     /* things whose end is still to be told */
+        struct call *calls; /* the loads under way */
         size_t ncalls;
 };
 

@@ -3,12 +3,12 @@
  * needs the part; reservations that find no free buffer wait in the order in which they came. */
 #include "bench/io/awscrt_pool.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include <aws/common/error.h>
 
+#include "base/mutex.h"
 #include "base/cleanup.h"
 #include "bench/core/dev.h"
 
@@ -30,7 +30,7 @@ struct awscrt_pool {
         struct aws_s3_buffer_pool base; /* first: what the client knows */
         struct aws_allocator *alloc;
         struct awscrt_pool_config config;
-        pthread_mutex_t mtx; /* guards the rest */
+        struct mutex mtx; /* guards the rest */
         struct waiter *first, **last;
         struct buffer buffers[];
 };
@@ -107,9 +107,9 @@ static void answer(struct awscrt_pool *p, struct aws_future_s3_buffer_ticket *fu
 void *awscrt_pool_take(struct awscrt_pool *p, size_t size)
 {
         void *mem = NULL;
-        pthread_mutex_lock(&p->mtx);
+        mutex_lock(&p->mtx);
         (void)take_locked(p, size, &mem);
-        pthread_mutex_unlock(&p->mtx);
+        mutex_unlock(&p->mtx);
         return mem;
 }
 
@@ -118,7 +118,7 @@ void awscrt_pool_give(struct awscrt_pool *p, const void *mem)
         struct waiter *w = NULL;
         void *next = NULL;
 
-        pthread_mutex_lock(&p->mtx);
+        mutex_lock(&p->mtx);
         for (size_t i = 0; mem && i < p->config.buffers; i++)
                 if (p->buffers[i].mem == mem)
                         p->buffers[i].busy = false;
@@ -128,7 +128,7 @@ void awscrt_pool_give(struct awscrt_pool *p, const void *mem)
                 if (!p->first)
                         p->last = &p->first;
         }
-        pthread_mutex_unlock(&p->mtx);
+        mutex_unlock(&p->mtx);
         if (w)
                 answer(p, w->future, next,
                        w->size); /* also one that was cancelled: it gives back */
@@ -146,14 +146,14 @@ static struct aws_future_s3_buffer_ticket *reserve(struct aws_s3_buffer_pool *ba
 
         aws_future_s3_buffer_ticket_acquire(future);
         if (!mem && w) {
-                pthread_mutex_lock(&p->mtx);
+                mutex_lock(&p->mtx);
                 waits = p->first || !take_locked(p, meta.size, &mem);
                 if (waits) {
                         *w = (struct waiter){NULL, future, meta.size};
                         *p->last = TAKE_PTR(w);
                         p->last = &(*p->last)->next;
                 }
-                pthread_mutex_unlock(&p->mtx);
+                mutex_unlock(&p->mtx);
         }
         if (!waits)
                 answer(p, future, mem, meta.size);
@@ -182,7 +182,7 @@ struct awscrt_pool *awscrt_pool_new(struct aws_allocator *alloc,
         p->alloc = alloc;
         p->config = *config;
         p->last = &p->first;
-        pthread_mutex_init(&p->mtx, NULL);
+        mutex_init(&p->mtx);
         p->base.vtable = &pool_table;
         p->base.impl = p;
         aws_ref_count_init(&p->base.ref_count, p, unused);
@@ -201,7 +201,7 @@ void awscrt_pool_free(struct awscrt_pool *p)
                 return;
         for (size_t i = 0; i < p->config.buffers; i++)
                 dev_buffer_free(p->buffers[i].mem, p->buffers[i].room);
-        pthread_mutex_destroy(&p->mtx);
+        mutex_destroy(&p->mtx);
         free(p);
 }
 

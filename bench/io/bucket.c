@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/mutex.h"
 #include "base/log.h"
 #include "bench/core/stop.h"
 
@@ -26,24 +27,24 @@ struct client {
         struct client *next;
 };
 static struct {
-        pthread_mutex_t mtx; /* guards the rest */
+        struct mutex mtx; /* guards the rest */
         struct client *open;
         bool any;
         uint64_t sent, received; /* by those that were closed */
-} clients = {.mtx = PTHREAD_MUTEX_INITIALIZER};
+} clients = {.mtx = MUTEX_INITIALIZER};
 
 /* One more user of a client that is open, or NULL. */
 static struct store *share_client(const char *what)
 {
         struct store *s = NULL;
 
-        pthread_mutex_lock(&clients.mtx);
+        mutex_lock(&clients.mtx);
         for (struct client *c = clients.open; c && !s; c = c->next)
                 if (!strcmp(c->what, what)) {
                         c->users++;
                         s = c->s;
                 }
-        pthread_mutex_unlock(&clients.mtx);
+        mutex_unlock(&clients.mtx);
         return s;
 }
 
@@ -57,11 +58,11 @@ static int add_client(struct store *s, const char *what)
                 return -ENOMEM;
         }
         *c = (struct client){.s = s, .users = 1, .what = copy};
-        pthread_mutex_lock(&clients.mtx);
+        mutex_lock(&clients.mtx);
         c->next = clients.open;
         clients.open = c;
         clients.any = true;
-        pthread_mutex_unlock(&clients.mtx);
+        mutex_unlock(&clients.mtx);
         return 0;
 }
 
@@ -86,14 +87,14 @@ void bucket_close(struct store *s)
 
         if (!s)
                 return;
-        pthread_mutex_lock(&clients.mtx);
+        mutex_lock(&clients.mtx);
         struct client *c = drop_client_locked(s);
         if (c) {
                 store_stats(s, &st);
                 clients.sent += st.bytes_sent;
                 clients.received += st.bytes_received;
         }
-        pthread_mutex_unlock(&clients.mtx);
+        mutex_unlock(&clients.mtx);
         if (!c)
                 return;
         store_close(s);
@@ -105,7 +106,7 @@ bool bucket_count(uint64_t *sent, uint64_t *received)
 {
         struct store_stats st;
 
-        pthread_mutex_lock(&clients.mtx);
+        mutex_lock(&clients.mtx);
         *sent = clients.sent;
         *received = clients.received;
         for (const struct client *c = clients.open; c; c = c->next) {
@@ -114,7 +115,7 @@ bool bucket_count(uint64_t *sent, uint64_t *received)
                 *received += st.bytes_received;
         }
         bool any = clients.any;
-        pthread_mutex_unlock(&clients.mtx);
+        mutex_unlock(&clients.mtx);
         return any;
 }
 
@@ -170,7 +171,7 @@ void bucket_name(const char *dir, size_t i, char out[BUCKET_NAME_MAX])
 
 /* Requests in flight and the first error of any. */
 struct flight {
-        pthread_mutex_t mtx; /* guards the rest */
+        struct mutex mtx; /* guards the rest */
         pthread_cond_t cond;
         size_t n;
         int err;
@@ -180,30 +181,30 @@ static void landed(void *arg, int err, const struct store_object *obj)
 {
         (void)obj;
         struct flight *f = arg;
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         f->n--;
         if (err && !f->err)
                 f->err = err;
         pthread_cond_signal(&f->cond);
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
 }
 
 /* Waits until fewer than `most` are in flight, counts one more when there is no error. */
 static int take_off(struct flight *f, size_t most)
 {
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         while (f->n >= most)
-                pthread_cond_wait(&f->cond, &f->mtx);
+                mutex_wait(&f->cond, &f->mtx);
         int err = f->err;
         if (!err)
                 f->n++;
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
         return err;
 }
 
 int bucket_fill(struct store *s, const char *dir, size_t n, size_t size)
 {
-        struct flight f = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
+        struct flight f = {MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
         CLEANUP(freep) char *bytes = calloc(1, size ? size : 1);
         int err = bytes ? 0 : -ENOMEM;
 
@@ -224,7 +225,7 @@ int bucket_fill(struct store *s, const char *dir, size_t n, size_t size)
 
 int bucket_delete(struct store *s, const char *const *keys, size_t n)
 {
-        struct flight f = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 1, 0};
+        struct flight f = {MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 1, 0};
         int err = store_delete_many(s, keys, NULL, n, landed, &f);
 
         if (err)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mutex.h"
 #include "base/cleanup.h"
 #include "bench/io/bucket.h"
 #include "bench/core/copies.h"
@@ -39,8 +40,8 @@ struct s3_io {
         struct slot *slots;
         size_t nslots;
         pthread_cond_t cond;
-        pthread_mutex_t mtx; /* guards slot.busy and: */
-        int err;             /* the first of this transfer */
+        struct mutex mtx; /* guards slot.busy and: */
+        int err;          /* the first of this transfer */
 };
 
 struct s3_file {
@@ -70,12 +71,12 @@ static uint64_t fit_part(uint64_t part, uint64_t size)
 static void slot_done(struct slot *sl, int err)
 {
         struct s3_io *s = sl->s;
-        pthread_mutex_lock(&s->mtx);
+        mutex_lock(&s->mtx);
         if (err && !s->err)
                 s->err = err;
         sl->busy = false;
         pthread_cond_signal(&s->cond);
-        pthread_mutex_unlock(&s->mtx);
+        mutex_unlock(&s->mtx);
 }
 
 static int trouble_locked(struct s3_io *s)
@@ -96,9 +97,9 @@ static bool hand_over_locked(struct s3_io *s)
                 return false;
         int err = s->err;
         if (!err) {
-                pthread_mutex_unlock(&s->mtx);
+                mutex_unlock(&s->mtx);
                 err = sl->data->check(sl->data->arg, sl->off, sl->buf, sl->have);
-                pthread_mutex_lock(&s->mtx);
+                mutex_lock(&s->mtx);
         }
         s->err = s->err ? s->err : err;
         sl->full = sl->busy = false;
@@ -110,7 +111,7 @@ static int take_slot(struct s3_io *s, struct slot **out)
 {
         int err;
         *out = NULL;
-        pthread_mutex_lock(&s->mtx);
+        mutex_lock(&s->mtx);
         while (!(err = trouble_locked(s)) && !*out) {
                 while (hand_over_locked(s))
                         ;
@@ -122,14 +123,14 @@ static int take_slot(struct s3_io *s, struct slot **out)
         }
         if (*out)
                 (*out)->busy = true;
-        pthread_mutex_unlock(&s->mtx);
+        mutex_unlock(&s->mtx);
         return err;
 }
 
 /* Waits until nothing is in flight; the first error of the transfer. */
 static int drain(struct s3_io *s, int err)
 {
-        pthread_mutex_lock(&s->mtx);
+        mutex_lock(&s->mtx);
         for (size_t i = 0; i < s->nslots;) {
                 if (!s->slots[i].busy)
                         i++;
@@ -139,7 +140,7 @@ static int drain(struct s3_io *s, int err)
         if (s->err)
                 err = s->err;
         s->err = 0;
-        pthread_mutex_unlock(&s->mtx);
+        mutex_unlock(&s->mtx);
         return err;
 }
 
@@ -154,7 +155,7 @@ static void s3_stop(struct io *io, bool clean)
                 dev_buffer_free(s->slots[i].buf, s->slots[i].room);
         free(s->slots);
         pthread_cond_destroy(&s->cond);
-        pthread_mutex_destroy(&s->mtx);
+        mutex_destroy(&s->mtx);
         free(s);
 }
 
@@ -188,7 +189,7 @@ static struct s3_io *s3_new(const struct keys *k, const char *dir, unsigned rank
         for (size_t i = 0; i < s->nslots; i++)
                 slots[i].s = s;
         snprintf(s->dir, sizeof s->dir, "%s", dir);
-        pthread_mutex_init(&s->mtx, NULL);
+        mutex_init(&s->mtx);
         stop_cond_init(&s->cond);
         return s;
 }
@@ -419,10 +420,10 @@ static void range_done(void *arg, int err, const struct store_got *got)
                 slot_done(sl, err);
                 return;
         }
-        pthread_mutex_lock(&sl->s->mtx);
+        mutex_lock(&sl->s->mtx);
         sl->full = true;
         pthread_cond_signal(&sl->s->cond);
-        pthread_mutex_unlock(&sl->s->mtx);
+        mutex_unlock(&sl->s->mtx);
 }
 
 static int ask_range(struct s3_io *s, struct s3_file *f, struct slot *sl, const struct io_data *d,

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/mutex.h"
 #include "base/cleanup.h"
 #include "bench/core/clock.h"
 #include "bench/measure/measure.h"
@@ -35,7 +36,7 @@ static size_t files_of(const struct keys *k)
 
 /* One GET, timed to its first bytes. */
 struct first {
-        pthread_mutex_t mtx; /* guards the rest */
+        struct mutex mtx; /* guards the rest */
         pthread_cond_t cond;
         uint64_t at;
         bool done;
@@ -57,16 +58,16 @@ static void first_done(void *arg, int err, const struct store_got *got)
 {
         (void)got;
         struct first *f = arg;
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         f->err = err;
         f->done = true;
         pthread_cond_signal(&f->cond);
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
 }
 
 static int time_store(struct store *s, const char *key, double *out)
 {
-        struct first f = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, false, 0};
+        struct first f = {MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, false, 0};
         const struct store_get get = {
                 .key = key, .len = FIRST, .data = first_data, .done = first_done, .arg = &f};
         uint64_t begin = clock_ns();
@@ -74,10 +75,10 @@ static int time_store(struct store *s, const char *key, double *out)
 
         if (err)
                 return err;
-        pthread_mutex_lock(&f.mtx);
+        mutex_lock(&f.mtx);
         while (!f.done)
-                pthread_cond_wait(&f.cond, &f.mtx);
-        pthread_mutex_unlock(&f.mtx);
+                mutex_wait(&f.cond, &f.mtx);
+        mutex_unlock(&f.mtx);
         *out = clock_s(f.at - begin);
         return f.err;
 }

@@ -14,6 +14,7 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/metrics.c \
 	%D%/metrics.def \
 	%D%/metrics.h \
+	%D%/mutex.h \
 	%D%/params.c \
 	%D%/params.def \
 	%D%/params.h \

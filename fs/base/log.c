@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log.c: see log.h. */
+#include "base/mutex.h"
 #include "base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,12 +17,12 @@
 enum { LINES_PER_WINDOW = 10, WINDOW_S = 10 };
 
 static struct {
-        pthread_mutex_t mtx; /* guards every log_site too */
+        struct mutex mtx; /* guards every log_site too */
         const char *prog;
         int fd;
         bool to_syslog;
         enum log_level level;
-} logger = {PTHREAD_MUTEX_INITIALIZER, "ckptfs", STDERR_FILENO, false, LOG_LEVEL_INFO};
+} logger = {MUTEX_INITIALIZER, "ckptfs", STDERR_FILENO, false, LOG_LEVEL_INFO};
 
 int log_open(const char *prog, const char *dest, enum log_level level)
 {
@@ -34,14 +34,14 @@ int log_open(const char *prog, const char *dest, enum log_level level)
                 if (fd < 0)
                         return -errno;
         }
-        pthread_mutex_lock(&logger.mtx);
+        mutex_lock(&logger.mtx);
         if (logger.fd != STDERR_FILENO)
                 close(logger.fd);
         logger.prog = prog;
         logger.fd = fd;
         logger.to_syslog = to_syslog;
         __atomic_store_n(&logger.level, level, __ATOMIC_RELAXED);
-        pthread_mutex_unlock(&logger.mtx);
+        mutex_unlock(&logger.mtx);
         if (to_syslog)
                 openlog(prog, LOG_PID, LOG_DAEMON);
         return 0;
@@ -114,7 +114,7 @@ void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
         vsnprintf(text, sizeof text, fmt, ap);
         va_end(ap);
         make_printable(text);
-        pthread_mutex_lock(&logger.mtx);
+        mutex_lock(&logger.mtx);
         if (site_may_write_locked(site, &kept_back)) {
                 if (kept_back) {
                         char note[64];
@@ -124,6 +124,6 @@ void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
                 }
                 emit_locked(level, text);
         }
-        pthread_mutex_unlock(&logger.mtx);
+        mutex_unlock(&logger.mtx);
         errno = err;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pool.c: see pool.h. Memory comes in slabs, is used again and goes back when the pool does. */
+#include "base/mutex.h"
 #include "base/pool.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -19,7 +19,7 @@ struct slab {
 };
 
 struct pool {
-        pthread_mutex_t mtx;
+        struct mutex mtx;
         size_t low, cap; /* in buffers */
         void (*pressure)(void *arg);
         void *pressure_arg;
@@ -42,7 +42,7 @@ struct pool *pool_new(size_t cap)
         struct pool *p = calloc(1, sizeof *p);
         if (!p)
                 return NULL;
-        pthread_mutex_init(&p->mtx, NULL);
+        mutex_init(&p->mtx);
         p->cap = cap / BUF_SPAN;
         if (p->cap < 8)
                 p->cap = 8;
@@ -63,7 +63,7 @@ void pool_free(struct pool *p)
                 munmap(s->map, (size_t)SLAB_BUFS * BUF_SPAN);
                 free(s);
         }
-        pthread_mutex_destroy(&p->mtx);
+        mutex_destroy(&p->mtx);
         free(p);
 }
 
@@ -120,10 +120,10 @@ bool pool_get_many(struct pool *p, enum pool_want want, struct pool_buf **v, siz
 {
         size_t limit = want == POOL_TRY ? p->low : want == POOL_MUST ? p->cap : SIZE_MAX;
 
-        pthread_mutex_lock(&p->mtx);
+        mutex_lock(&p->mtx);
         bool enough =
                 p->locked.used <= limit && n <= limit - p->locked.used && take_many_locked(p, v, n);
-        pthread_mutex_unlock(&p->mtx);
+        mutex_unlock(&p->mtx);
         return enough;
 }
 
@@ -190,17 +190,17 @@ static void give_and_unlock(struct pool *p)
                         p->locked.asked_last = &p->locked.asked;
                 give_share_locked(p, s);
                 p->locked.giving = true;
-                pthread_mutex_unlock(&p->mtx);
+                mutex_unlock(&p->mtx);
                 s->ready(s);
-                pthread_mutex_lock(&p->mtx);
+                mutex_lock(&p->mtx);
                 p->locked.giving = false;
         }
-        pthread_mutex_unlock(&p->mtx);
+        mutex_unlock(&p->mtx);
 }
 
 bool pool_share_take(struct pool *p, struct pool_share *s)
 {
-        pthread_mutex_lock(&p->mtx);
+        mutex_lock(&p->mtx);
         bool given = !p->locked.asked && may_share_locked(p, s->n);
         s->next = NULL;
         if (given) {
@@ -209,7 +209,7 @@ bool pool_share_take(struct pool *p, struct pool_share *s)
                 *p->locked.asked_last = s;
                 p->locked.asked_last = &s->next;
         }
-        pthread_mutex_unlock(&p->mtx);
+        mutex_unlock(&p->mtx);
         return given;
 }
 
@@ -223,7 +223,7 @@ void pool_share_end(struct pool *p, struct pool_share *s)
                 b->next = NULL;
                 pool_unref(b);
         }
-        pthread_mutex_lock(&p->mtx);
+        mutex_lock(&p->mtx);
         p->locked.shared -= s->n;
         s->n = 0;
         give_and_unlock(p);
@@ -235,7 +235,7 @@ void pool_unref(struct pool_buf *b)
                 return;
         struct pool *p = b->pool;
 
-        pthread_mutex_lock(&p->mtx);
+        mutex_lock(&p->mtx);
         b->next = p->locked.free;
         p->locked.free = b;
         p->locked.nfree++;
@@ -256,9 +256,9 @@ bool pool_drop(struct pool_buf *b)
 
 void pool_queued(struct pool *p, size_t bytes)
 {
-        pthread_mutex_lock(&p->mtx);
+        mutex_lock(&p->mtx);
         p->locked.backlog += bytes;
-        pthread_mutex_unlock(&p->mtx);
+        mutex_unlock(&p->mtx);
 }
 
 /* Tells those that may be told, at most n of them; unlocks. */
@@ -271,7 +271,7 @@ static void tell_and_unlock(struct pool *p, size_t n)
                 last = &w->next;
         }
         *last = NULL;
-        pthread_mutex_unlock(&p->mtx);
+        mutex_unlock(&p->mtx);
         while ((w = list)) {
                 list = w->next;
                 w->ready(w);
@@ -280,18 +280,18 @@ static void tell_and_unlock(struct pool *p, size_t n)
 
 void pool_started(struct pool *p, size_t bytes)
 {
-        pthread_mutex_lock(&p->mtx);
+        mutex_lock(&p->mtx);
         p->locked.backlog -= bytes;
         tell_and_unlock(p, SIZE_MAX);
 }
 
 bool pool_nudge(struct pool *p)
 {
-        pthread_mutex_lock(&p->mtx);
+        mutex_lock(&p->mtx);
         tell_and_unlock(p, p->locked.used < p->low ? p->low - p->locked.used : 0);
-        pthread_mutex_lock(&p->mtx);
+        mutex_lock(&p->mtx);
         bool waits = p->locked.guarded = p->locked.first != NULL;
-        pthread_mutex_unlock(&p->mtx);
+        mutex_unlock(&p->mtx);
         return waits;
 }
 
@@ -301,7 +301,7 @@ static void tell_all_and_unlock(struct pool *p)
         struct pool_waiter *list = p->locked.first, *w;
         p->locked.first = NULL;
         p->locked.last = &p->locked.first;
-        pthread_mutex_unlock(&p->mtx);
+        mutex_unlock(&p->mtx);
         while ((w = list)) {
                 list = w->next;
                 w->ready(w);
@@ -310,28 +310,28 @@ static void tell_all_and_unlock(struct pool *p)
 
 void pool_tell_all(struct pool *p)
 {
-        pthread_mutex_lock(&p->mtx);
+        mutex_lock(&p->mtx);
         tell_all_and_unlock(p);
 }
 
 void pool_unguard(struct pool *p)
 {
-        pthread_mutex_lock(&p->mtx);
+        mutex_lock(&p->mtx);
         p->locked.open = true;
         tell_all_and_unlock(p);
 }
 
 bool pool_busy(struct pool *p)
 {
-        pthread_mutex_lock(&p->mtx);
+        mutex_lock(&p->mtx);
         bool busy = busy_locked(p);
-        pthread_mutex_unlock(&p->mtx);
+        mutex_unlock(&p->mtx);
         return busy;
 }
 
 bool pool_wait(struct pool *p, struct pool_waiter *w)
 {
-        pthread_mutex_lock(&p->mtx);
+        mutex_lock(&p->mtx);
         bool wait = busy_locked(p) && !p->locked.open;
         if (wait) {
                 w->next = NULL;
@@ -339,7 +339,7 @@ bool pool_wait(struct pool *p, struct pool_waiter *w)
                 p->locked.last = &w->next;
                 p->locked.guarded = true;
         }
-        pthread_mutex_unlock(&p->mtx);
+        mutex_unlock(&p->mtx);
         if (wait && p->pressure)
                 p->pressure(p->pressure_arg);
         return wait;
@@ -353,16 +353,16 @@ void pool_on_pressure(struct pool *p, void (*fn)(void *arg), void *arg)
 
 size_t pool_in_use(struct pool *p)
 {
-        pthread_mutex_lock(&p->mtx);
+        mutex_lock(&p->mtx);
         size_t n = p->locked.used * BUF_SPAN;
-        pthread_mutex_unlock(&p->mtx);
+        mutex_unlock(&p->mtx);
         return n;
 }
 
 size_t pool_peak(struct pool *p)
 {
-        pthread_mutex_lock(&p->mtx);
+        mutex_lock(&p->mtx);
         size_t n = p->locked.peak * BUF_SPAN;
-        pthread_mutex_unlock(&p->mtx);
+        mutex_unlock(&p->mtx);
         return n;
 }

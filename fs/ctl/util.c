@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/mutex.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "ctl/ctl.h"
@@ -67,7 +68,7 @@ char *ctl_printable(const char *key)
 /* --- uploads --- */
 
 struct uploads_wait {
-        pthread_mutex_t mtx;
+        struct mutex mtx;
         pthread_cond_t cond;
         bool over;
         int err;
@@ -100,26 +101,26 @@ static void uploads_listed(void *arg, int err, size_t n, const struct store_uplo
 
         if (!err)
                 err = copy_uploads(w->out, n, v);
-        pthread_mutex_lock(&w->mtx);
+        mutex_lock(&w->mtx);
         w->err = err;
         w->over = true;
         pthread_cond_signal(&w->cond);
-        pthread_mutex_unlock(&w->mtx);
+        mutex_unlock(&w->mtx);
 }
 
 int ctl_uploads_get(struct store *s, struct ctl_uploads *out)
 {
         struct uploads_wait w = {
-                .mtx = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER, .out = out};
+                .mtx = MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER, .out = out};
 
         memset(out, 0, sizeof *out);
         int err = store_list_uploads(s, "", uploads_listed, &w);
         if (err)
                 return err;
-        pthread_mutex_lock(&w.mtx);
+        mutex_lock(&w.mtx);
         while (!w.over)
-                pthread_cond_wait(&w.cond, &w.mtx);
-        pthread_mutex_unlock(&w.mtx);
+                mutex_wait(&w.cond, &w.mtx);
+        mutex_unlock(&w.mtx);
         return w.err;
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/mutex.h"
 #include "base/record/rename_journal.h"
 #include "base/record/recovery_record.h"
 #include "base/log.h"
@@ -37,7 +38,7 @@ struct move {
         bool resumes; /* what is at `to` is newer */
         bool undoes;  /* objects go back */
         int failure;  /* why it is undone */
-        pthread_mutex_t mtx;
+        struct mutex mtx;
         struct {
                 unsigned flying; /* objects */
                 bool listing, listed;
@@ -68,7 +69,7 @@ static void move_free(struct move *v)
         free(v->locked.next);
         copied_release(&v->locked.originals);
         copied_release(&v->locked.copies);
-        pthread_mutex_destroy(&v->mtx);
+        mutex_destroy(&v->mtx);
         free(v);
 }
 
@@ -198,7 +199,7 @@ static void piece_free(struct piece *p)
 /* After something changed: the next page, or, with nothing under way, the next step. */
 static void go_on(struct move *v)
 {
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         bool over = v->locked.listed || v->locked.err;
         bool lists = !over && !v->locked.listing && v->locked.flying < LOW;
         bool ends = over && !v->locked.listing && !v->locked.flying;
@@ -207,7 +208,7 @@ static void go_on(struct move *v)
         if (ends)
                 v->locked.listing = true; /* nobody else goes on */
         int err = v->locked.err;
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         if (lists)
                 list_on(v);
         else if (ends && v->undoes)
@@ -221,11 +222,11 @@ static void piece_end(struct piece *p, int err)
         struct move *v = p->v;
 
         piece_free(p);
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         v->locked.flying--;
         if (!v->locked.err)
                 v->locked.err = err;
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         go_on(v);
 }
 
@@ -249,10 +250,10 @@ static void note_copied(struct piece *p, const struct store_object *obj)
         struct move *v = p->v;
 
         if (!v->renames) {
-                pthread_mutex_lock(&v->mtx);
+                mutex_lock(&v->mtx);
                 copied_add(&v->locked.originals, p->name, p->etag);
                 copied_add(&v->locked.copies, p->name, obj->etag);
-                pthread_mutex_unlock(&v->mtx);
+                mutex_unlock(&v->mtx);
         }
         if (v->job.copied)
                 v->job.copied(v->job.arg, p->name, p->etag, obj->etag);
@@ -336,18 +337,18 @@ static int send_entry(struct move *v, const struct store_entry *e)
         p->name = p->src + strlen(prefix);
         p->marker = !e->size && p->src[strlen(p->src) - 1] == '/';
         snprintf(p->etag, sizeof p->etag, "%s", e->etag ? e->etag : "");
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         v->locked.flying++;
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         int err = strlen(p->dst) > STORE_KEY_MAX ? -ENAMETOOLONG
                   : v->resumes                   ? store_head(v->job.store, p->dst, twin_headed, p)
                                                  : send_piece(p);
         if (!err)
                 return 0;
         piece_free(p);
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         v->locked.flying--;
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         return err;
 }
 
@@ -360,14 +361,14 @@ static void page_came(void *arg, int err, const struct store_page *page)
                 err = send_entry(v, &page->v[i]);
         if (!err && page->next && !(next = strdup(page->next)))
                 err = -ENOMEM;
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         free(v->locked.next);
         v->locked.next = next;
         v->locked.listed = !next;
         v->locked.listing = false;
         if (!v->locked.err)
                 v->locked.err = err;
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         go_on(v);
 }
 
@@ -454,7 +455,7 @@ static struct move *move_new(const struct move_job *job)
         struct move *v = calloc(1, sizeof *v);
         if (!v)
                 return NULL;
-        pthread_mutex_init(&v->mtx, NULL);
+        mutex_init(&v->mtx);
         v->job = *job;
         v->from = strdup(job->from);
         v->to = strdup(job->to);
@@ -487,7 +488,7 @@ int move_start(const struct move_job *job)
 /* --- recovery --- */
 
 struct recovery {
-        pthread_mutex_t mtx;
+        struct mutex mtx;
         pthread_cond_t cond;
         bool over;
         int err;
@@ -496,19 +497,19 @@ struct recovery {
 static void recovered(void *arg, int err)
 {
         struct recovery *r = arg;
-        pthread_mutex_lock(&r->mtx);
+        mutex_lock(&r->mtx);
         r->err = err;
         r->over = true;
         pthread_cond_signal(&r->cond);
-        pthread_mutex_unlock(&r->mtx);
+        mutex_unlock(&r->mtx);
 }
 
 static int wait_for_end(struct recovery *r)
 {
-        pthread_mutex_lock(&r->mtx);
+        mutex_lock(&r->mtx);
         while (!r->over)
-                pthread_cond_wait(&r->cond, &r->mtx);
-        pthread_mutex_unlock(&r->mtx);
+                mutex_wait(&r->cond, &r->mtx);
+        mutex_unlock(&r->mtx);
         return r->err;
 }
 
@@ -516,7 +517,7 @@ int move_recover(struct store *store, const char *id, const char *text, size_t n
                  size_t nwhy)
 {
         CLEANUP(rename_journal_release) struct rename_journal i = {.from = NULL};
-        struct recovery r = {.mtx = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+        struct recovery r = {.mtx = MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
         struct move_job job = {.store = store, .done = recovered, .arg = &r};
 
         int err = rename_journal_parse(id, text, n, &i, why, nwhy);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mutex.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "bench/scenario/dataset/image.h"
@@ -42,10 +43,10 @@ struct loader {
         struct loader_how how;
         struct worker *worker;
         size_t nworkers, running;
-        size_t turn;         /* worker whose batch is next */
-        uint32_t *order;     /* of the list, this epoch */
-        const char *why;     /* of the worker that failed */
-        pthread_mutex_t mtx; /* guards worker.locked and: */
+        size_t turn;      /* worker whose batch is next */
+        uint32_t *order;  /* of the list, this epoch */
+        const char *why;  /* of the worker that failed */
+        struct mutex mtx; /* guards worker.locked and: */
         bool stop;
         pthread_cond_t cond;
 };
@@ -124,13 +125,13 @@ static int await_credit(struct worker *w)
 {
         struct loader *l = w->l;
 
-        pthread_mutex_lock(&l->mtx);
+        mutex_lock(&l->mtx);
         while (!w->locked.credits && !l->stop)
-                pthread_cond_wait(&l->cond, &l->mtx);
+                mutex_wait(&l->cond, &l->mtx);
         int err = l->stop ? -ECANCELED : 0;
         if (!err)
                 w->locked.credits--;
-        pthread_mutex_unlock(&l->mtx);
+        mutex_unlock(&l->mtx);
         return err;
 }
 
@@ -141,12 +142,12 @@ static void hand_over(struct worker *w)
 
         if (!w->making.samples)
                 return;
-        pthread_mutex_lock(&l->mtx);
+        mutex_lock(&l->mtx);
         size_t room = l->how.prefetch + 1, at = (w->locked.first + w->locked.ready) % room;
         w->locked.ring[at] = w->making;
         w->locked.ready++;
         pthread_cond_broadcast(&l->cond);
-        pthread_mutex_unlock(&l->mtx);
+        mutex_unlock(&l->mtx);
         w->making = (struct batch){0};
 }
 
@@ -289,11 +290,11 @@ static void *work(void *arg)
                 hand_over(w);
         stream_free(w->stream);
         buf_release(&w->bytes);
-        pthread_mutex_lock(&l->mtx);
+        mutex_lock(&l->mtx);
         w->locked.ended = true;
         w->locked.err = err;
         pthread_cond_broadcast(&l->cond);
-        pthread_mutex_unlock(&l->mtx);
+        mutex_unlock(&l->mtx);
         return NULL;
 }
 
@@ -307,7 +308,7 @@ int loader_start(const struct loader_how *how, size_t epoch, struct loader **out
                 return -ENOMEM;
         l->how = *how;
         l->nworkers = how->workers ? how->workers : 1;
-        pthread_mutex_init(&l->mtx, NULL);
+        mutex_init(&l->mtx);
         pthread_cond_init(&l->cond, NULL);
         l->worker = calloc(l->nworkers, sizeof *l->worker);
         int err = l->worker ? make_order(l, epoch) : -ENOMEM;
@@ -333,12 +334,12 @@ static int take_batch(struct loader *l, struct worker *w, struct batch *out)
 {
         int got = 0;
 
-        pthread_mutex_lock(&l->mtx);
+        mutex_lock(&l->mtx);
         if (!l->how.workers)
                 w->locked.credits++;
         pthread_cond_broadcast(&l->cond);
         while (!w->locked.ready && !w->locked.ended)
-                pthread_cond_wait(&l->cond, &l->mtx);
+                mutex_wait(&l->cond, &l->mtx);
         if (w->locked.ready) {
                 *out = w->locked.ring[w->locked.first];
                 w->locked.first = (w->locked.first + 1) % (l->how.prefetch + 1);
@@ -350,7 +351,7 @@ static int take_batch(struct loader *l, struct worker *w, struct batch *out)
                 l->why = w->why;
         }
         pthread_cond_broadcast(&l->cond);
-        pthread_mutex_unlock(&l->mtx);
+        mutex_unlock(&l->mtx);
         return got;
 }
 
@@ -374,10 +375,10 @@ void loader_end(struct loader *l, struct loader_seen *seen)
 {
         if (!l)
                 return;
-        pthread_mutex_lock(&l->mtx);
+        mutex_lock(&l->mtx);
         l->stop = true;
         pthread_cond_broadcast(&l->cond);
-        pthread_mutex_unlock(&l->mtx);
+        mutex_unlock(&l->mtx);
         for (size_t i = 0; i < l->running; i++) {
                 pthread_join(l->worker[i].thread, NULL);
                 if (seen)
@@ -388,6 +389,6 @@ void loader_end(struct loader *l, struct loader_seen *seen)
         free(l->worker);
         free(l->order);
         pthread_cond_destroy(&l->cond);
-        pthread_mutex_destroy(&l->mtx);
+        mutex_destroy(&l->mtx);
         free(l);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mutex.h"
 #include "base/cleanup.h"
 #include "bench/scenario/dataset/sample_source_i.h"
 #include "bench/core/progress.h"
@@ -36,7 +37,7 @@ struct stream {
         struct slot slot[NSLOTS];
         unsigned next; /* slot that is handed out next */
         pthread_cond_t cond;
-        pthread_mutex_t mtx; /* guards slot.busy and: */
+        struct mutex mtx; /* guards slot.busy and: */
         int err;
         char etag[STORE_ETAG_MAX]; /* of the version being read */
 };
@@ -50,7 +51,7 @@ int stream_new(struct sample_source *p, const struct stream_how *how, struct str
         s->place = p;
         s->how = *how;
         s->fd = -1;
-        pthread_mutex_init(&s->mtx, NULL);
+        mutex_init(&s->mtx);
         pthread_cond_init(&s->cond, NULL);
         for (unsigned i = 0; i < NSLOTS; i++)
                 s->slot[i].s = s;
@@ -83,14 +84,14 @@ static void got_all(void *arg, int err, const struct store_got *got)
         struct slot *sl = arg;
         struct stream *s = sl->s;
 
-        pthread_mutex_lock(&s->mtx);
+        mutex_lock(&s->mtx);
         if (!err)
                 err = got->bytes == sl->len ? check_version_locked(s, got->obj.etag) : -ESTALE;
         if (err && !s->err)
                 s->err = err;
         sl->busy = false;
         pthread_cond_signal(&s->cond);
-        pthread_mutex_unlock(&s->mtx);
+        mutex_unlock(&s->mtx);
 }
 
 /* Memory for a block of `len` bytes. */
@@ -194,11 +195,11 @@ int stream_next(struct stream *s, const void **p, size_t *n)
         /* ahead: the other slot's block was handed out by the call before, so it is free now */
         if (!err && s->how.ahead && s->place->store)
                 err = ask(s, (s->next + 1) % NSLOTS);
-        pthread_mutex_lock(&s->mtx);
+        mutex_lock(&s->mtx);
         while (sl->busy)
-                pthread_cond_wait(&s->cond, &s->mtx);
+                mutex_wait(&s->cond, &s->mtx);
         err = err ? err : s->err;
-        pthread_mutex_unlock(&s->mtx);
+        mutex_unlock(&s->mtx);
         if (err)
                 return err;
         *p = sl->buf;
@@ -211,11 +212,11 @@ int stream_next(struct stream *s, const void **p, size_t *n)
 
 void stream_end(struct stream *s)
 {
-        pthread_mutex_lock(&s->mtx);
+        mutex_lock(&s->mtx);
         for (unsigned i = 0; i < NSLOTS; i++)
                 while (s->slot[i].busy)
-                        pthread_cond_wait(&s->cond, &s->mtx);
-        pthread_mutex_unlock(&s->mtx);
+                        mutex_wait(&s->cond, &s->mtx);
+        mutex_unlock(&s->mtx);
         if (s->fd >= 0)
                 close(TAKE_FD(s->fd));
 }
@@ -228,6 +229,6 @@ void stream_free(struct stream *s)
         for (unsigned i = 0; i < NSLOTS; i++)
                 free(s->slot[i].buf);
         pthread_cond_destroy(&s->cond);
-        pthread_mutex_destroy(&s->mtx);
+        mutex_destroy(&s->mtx);
         free(s);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mutex.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fdio.h"
@@ -28,8 +29,8 @@ struct sink {
         unsigned filling;
         unsigned partno;
         pthread_cond_t cond;
-        pthread_mutex_t mtx; /* guards: */
-        bool sending;        /* the part that is not being filled */
+        struct mutex mtx; /* guards: */
+        bool sending;     /* the part that is not being filled */
         int err;
 };
 
@@ -56,7 +57,7 @@ int sink_open(struct sample_source *p, const char *name, struct sink **out)
         s->place = p;
         s->fd = -1;
         s->part[0] = s->part[1] = (struct buf)BUF_INIT;
-        pthread_mutex_init(&s->mtx, NULL);
+        mutex_init(&s->mtx);
         pthread_cond_init(&s->cond, NULL);
         if (snprintf(s->name, sizeof s->name, "%s", name) >= (int)sizeof s->name)
                 err = -ENAMETOOLONG;
@@ -75,22 +76,22 @@ static void part_sent(void *arg, int err, const struct store_object *obj)
         struct sink *s = arg;
 
         (void)obj;
-        pthread_mutex_lock(&s->mtx);
+        mutex_lock(&s->mtx);
         if (err && !s->err)
                 s->err = err;
         s->sending = false;
         pthread_cond_signal(&s->cond);
-        pthread_mutex_unlock(&s->mtx);
+        mutex_unlock(&s->mtx);
 }
 
 /* Waits until the other part's memory is free. */
 static int wait_sent(struct sink *s)
 {
-        pthread_mutex_lock(&s->mtx);
+        mutex_lock(&s->mtx);
         while (s->sending)
-                pthread_cond_wait(&s->cond, &s->mtx);
+                mutex_wait(&s->cond, &s->mtx);
         int err = s->err;
-        pthread_mutex_unlock(&s->mtx);
+        mutex_unlock(&s->mtx);
         return err;
 }
 
@@ -156,7 +157,7 @@ static void sink_free(struct sink *s)
         buf_release(&s->part[0]);
         buf_release(&s->part[1]);
         pthread_cond_destroy(&s->cond);
-        pthread_mutex_destroy(&s->mtx);
+        mutex_destroy(&s->mtx);
         free(s);
 }
 

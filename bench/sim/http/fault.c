@@ -4,13 +4,13 @@
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/mutex.h"
 #include "base/text/json.h"
 #include "base/banned.h"
 
@@ -32,7 +32,7 @@ struct fault_rules {
 
 struct faults {
         char *file;
-        pthread_mutex_t mtx; /* guards all below, and what is left of each rule */
+        struct mutex mtx; /* guards all below, and what is left of each rule */
         struct fault_rules *rules;
         uint64_t rnd;
 };
@@ -192,7 +192,7 @@ int faults_open(const char *file, struct faults **out, char *why, size_t nwhy)
 
         if (!f)
                 return -ENOMEM;
-        pthread_mutex_init(&f->mtx, NULL);
+        mutex_init(&f->mtx);
         f->rnd = 0x9e3779b97f4a7c15ULL;
         f->file = strdup(file);
         int err = f->file ? faults_reload(f, why, nwhy) : -ENOMEM;
@@ -209,7 +209,7 @@ void faults_close(struct faults *f)
         if (!f)
                 return;
         rules_unref(f->rules);
-        pthread_mutex_destroy(&f->mtx);
+        mutex_destroy(&f->mtx);
         free(f->file);
         free(f);
 }
@@ -221,10 +221,10 @@ int faults_reload(struct faults *f, char *why, size_t nwhy)
 
         if (err)
                 return err;
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         struct fault_rules *old = f->rules;
         f->rules = fresh;
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
         rules_unref(old);
         return 0;
 }
@@ -257,7 +257,7 @@ void fault_match(struct faults *f, const char *op, const char *bucket, const cha
         *out = (struct fault){.what = FAULT_NONE};
         if (!f)
                 return;
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         for (size_t i = 0; i < f->rules->n; i++) {
                 struct rule *r = &f->rules->v[i];
                 if (!acts_locked(f, r, op, bucket, key, part) || out->what)
@@ -268,7 +268,7 @@ void fault_match(struct faults *f, const char *op, const char *bucket, const cha
                 out->rules = f->rules;
                 atomic_fetch_add_explicit(&f->rules->refs, 1, memory_order_relaxed);
         }
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
 }
 
 void fault_release(struct fault *f)

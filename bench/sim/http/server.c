@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/mutex.h"
 #include "base/log.h"
 #include "bench/sim/http/conn.h"
 #include "base/banned.h"
@@ -33,7 +34,7 @@ struct loop {
         pthread_t thread;
         int epoll, wake; /* wake: eventfd */
         struct {
-                pthread_mutex_t mtx;
+                struct mutex mtx;
                 int fds[INBOX]; /* accepted for this loop */
                 unsigned n;
         } inbox;
@@ -120,11 +121,11 @@ static void drain_inbox(struct loop *l)
         ssize_t k = read(l->wake, &count, sizeof count);
 
         (void)k;
-        pthread_mutex_lock(&l->inbox.mtx);
+        mutex_lock(&l->inbox.mtx);
         unsigned n = l->inbox.n;
         memcpy(fds, l->inbox.fds, n * sizeof *fds);
         l->inbox.n = 0;
-        pthread_mutex_unlock(&l->inbox.mtx);
+        mutex_unlock(&l->inbox.mtx);
         for (unsigned i = 0; i < n; i++)
                 loop_add(l, fds[i]);
 }
@@ -140,11 +141,11 @@ static void wake_loop(struct loop *l)
 /* Gives a descriptor to the loop; false when its inbox is full. */
 static bool post(struct loop *l, int fd)
 {
-        pthread_mutex_lock(&l->inbox.mtx);
+        mutex_lock(&l->inbox.mtx);
         bool fits = l->inbox.n < INBOX;
         if (fits)
                 l->inbox.fds[l->inbox.n++] = fd;
-        pthread_mutex_unlock(&l->inbox.mtx);
+        mutex_unlock(&l->inbox.mtx);
         if (fits)
                 wake_loop(l);
         return fits;
@@ -327,7 +328,7 @@ static int open_listener(struct server *s, const char *listen_at, char *why, siz
 static int loop_init(struct server *s, struct loop *l)
 {
         l->server = s;
-        pthread_mutex_init(&l->inbox.mtx, NULL);
+        mutex_init(&l->inbox.mtx);
         l->epoll = epoll_create1(EPOLL_CLOEXEC);
         l->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
         l->own.scratch = malloc(CONN_SCRATCH);
@@ -398,7 +399,7 @@ void server_stop(struct server *s)
                 closep(&l->epoll);
                 closep(&l->wake);
                 free(l->own.scratch);
-                pthread_mutex_destroy(&l->inbox.mtx);
+                mutex_destroy(&l->inbox.mtx);
         }
         closep(&s->listener);
         free(s);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* identity_issue.c: what was issued, and until when it is good. */
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mutex.h"
 #include "bench/sim/identity/identity_i.h"
 #include "base/banned.h"
 
@@ -18,7 +18,7 @@ struct issues {
         const char *secret, *session, *token; /* what goes before the number */
         long expires_in;
         bool only;
-        pthread_mutex_t mtx; /* guards all below */
+        struct mutex mtx; /* guards all below */
         unsigned count;
         time_t expires[RING];
         struct session_terms terms[RING];
@@ -31,7 +31,7 @@ int issues_new(const struct json *tree, struct issues **out)
 
         if (!is)
                 return -ENOMEM;
-        pthread_mutex_init(&is->mtx, NULL);
+        mutex_init(&is->mtx);
         is->secret = json_string(json_get(j, "secret_key"), "SimSecret");
         is->session = json_string(json_get(j, "session_token"), "SimSession");
         is->token = json_string(json_get(j, "token"), "ya29.sim");
@@ -45,7 +45,7 @@ void issues_free(struct issues *is)
 {
         if (!is)
                 return;
-        pthread_mutex_destroy(&is->mtx);
+        mutex_destroy(&is->mtx);
         free(is);
 }
 
@@ -62,11 +62,11 @@ void issues_issue(struct issues *is, long seconds, const struct session_terms *t
 {
         time_t expires = time(NULL) + seconds;
 
-        pthread_mutex_lock(&is->mtx);
+        mutex_lock(&is->mtx);
         unsigned n = ++is->count;
         is->expires[n % RING] = expires;
         is->terms[n % RING] = terms ? *terms : (struct session_terms){.read_only = false};
-        pthread_mutex_unlock(&is->mtx);
+        mutex_unlock(&is->mtx);
         snprintf(out->access, sizeof out->access, ACCESS "%08u", n);
         snprintf(out->secret, sizeof out->secret, "%s%08u", is->secret, n);
         snprintf(out->session, sizeof out->session, "%s%08u", is->session, n);
@@ -101,10 +101,10 @@ static int check(struct issues *is, const char *text, const char *prefix, unsign
         if (strncmp(text, prefix, n) || strspn(text + n, "0123456789") != 8 || text[n + 8])
                 return -ENOENT;
         *number = (unsigned)strtoul(text + n, &end, 10);
-        pthread_mutex_lock(&is->mtx);
+        mutex_lock(&is->mtx);
         bool known = *number && *number <= is->count && is->count - *number < RING;
         time_t expires = is->expires[*number % RING];
-        pthread_mutex_unlock(&is->mtx);
+        mutex_unlock(&is->mtx);
         if (!known)
                 return -ENOENT;
         return expires <= time(NULL) ? -ETIME : 0;
@@ -117,9 +117,9 @@ int issues_session(struct issues *is, const char *token, struct session_terms *t
 
         if (err)
                 return err;
-        pthread_mutex_lock(&is->mtx);
+        mutex_lock(&is->mtx);
         *terms = is->terms[n % RING];
-        pthread_mutex_unlock(&is->mtx);
+        mutex_unlock(&is->mtx);
         return 0;
 }
 

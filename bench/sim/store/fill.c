@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mutex.h"
 #include "base/cleanup.h"
 #include "bench/sim/store/object.h"
 #include "bench/sim/store/object_store_i.h"
@@ -45,13 +46,13 @@ int object_store_fill(struct object_store *v, const char *bucket, const char *wh
         size_t room = (size_t)(eq - what) + 16;
         if (!(key = malloc(room)))
                 return -ENOMEM;
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, bucket);
         int err = b ? 0 : -ENXIO;
         for (unsigned long i = 0; i < n && !err; i++) {
                 snprintf(key, room, "%.*s%08lu", (int)(eq - what), what, i);
                 err = fill_one_locked(v, b, key);
         }
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         return err;
 }

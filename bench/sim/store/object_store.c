@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/mutex.h"
 #include "base/cleanup.h"
 #include "bench/sim/store/null.h"
 #include "bench/sim/store/record.h"
@@ -22,7 +23,7 @@ int object_store_open(struct data *d, struct object_store **out)
         if (!v)
                 return -ENOMEM;
         v->data = d;
-        pthread_mutex_init(&v->mtx, NULL);
+        mutex_init(&v->mtx);
         int err = object_store_load(v);
         if (err) {
                 object_store_close(v);
@@ -55,7 +56,7 @@ void object_store_close(struct object_store *v)
                 bucket_free(b);
                 b = next;
         }
-        pthread_mutex_destroy(&v->mtx);
+        mutex_destroy(&v->mtx);
         free(v);
 }
 
@@ -108,12 +109,12 @@ int object_store_add_bucket(struct object_store *v, const char *bucket)
 
         if (!object_store_bucket_name_ok(bucket))
                 return -EINVAL;
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         int err =
                 object_store_bucket_locked(v, bucket) ? -EEXIST : data_add_bucket(v->data, bucket);
         if (!err)
                 err = object_store_new_bucket_locked(v, bucket, &b);
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         return err;
 }
 
@@ -121,7 +122,7 @@ int object_store_remove_bucket(struct object_store *v, const char *bucket)
 {
         int err = -ENXIO;
 
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         for (struct bucket **at = &v->buckets; *at; at = &(*at)->next) {
                 struct bucket *b = *at;
                 if (strcmp(b->name, bucket))
@@ -134,15 +135,15 @@ int object_store_remove_bucket(struct object_store *v, const char *bucket)
                 }
                 break;
         }
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         return err;
 }
 
 bool object_store_has_bucket(struct object_store *v, const char *bucket)
 {
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         bool has = object_store_bucket_locked(v, bucket);
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         return has;
 }
 
@@ -150,22 +151,22 @@ int object_store_buckets(struct object_store *v, object_store_bucket_fn *fn, voi
 {
         int err = 0;
 
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         for (struct bucket *b = v->buckets; !err && b; b = b->next)
                 err = fn(arg, b->name);
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         return err;
 }
 
 int object_store_get(struct object_store *v, const char *bucket, const char *key,
                      struct object **out)
 {
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, bucket);
         struct object *o = b ? index_find(&b->index, key) : NULL;
         if (o)
                 *out = object_ref(o);
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         if (!b)
                 return -ENXIO;
         return o ? 0 : -ENOENT;
@@ -259,10 +260,10 @@ int object_store_store(struct object_store *v, const char *bucket, struct object
 
         if (err)
                 return err;
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, bucket);
         err = b ? object_store_replace_locked(v, b, o, tmp, cond, &old) : -ENXIO;
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         if (err)
                 data_discard(v->data, tmp);
         return err;
@@ -293,13 +294,13 @@ int object_store_delete(struct object_store *v, const char *bucket, const char *
 {
         CLEANUP(object_unrefp) struct object *old = NULL;
 
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, bucket);
         int err = b ? object_store_check(index_find(&b->index, key), cond) : -ENXIO;
         if (!err) {
                 old = object_store_take_locked(v, b, key);
                 err = old ? 0 : -ENOENT;
         }
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         return err;
 }

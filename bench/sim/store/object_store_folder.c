@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mutex.h"
 #include "base/cleanup.h"
 #include "bench/sim/store/object_store_i.h"
 #include "base/banned.h"
@@ -81,13 +82,13 @@ int object_store_use_folders(struct object_store *v)
 {
         int err = 0;
 
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         v->folders = true;
         for (struct bucket *b = v->buckets; b; b = b->next)
                 for (const struct index_node *n = index_seek(&b->index, "", 0); n && !err;
                      n = index_next(n))
                         err = folder_make_parents_locked(v, b, index_object(n)->key);
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         return err;
 }
 
@@ -113,7 +114,7 @@ static int need_parent_locked(const struct bucket *b, const char *name)
 int object_store_folder_create(struct object_store *v, const char *bucket, const char *name,
                                bool parents)
 {
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, bucket);
         int err = !b ? -ENXIO : index_find(&b->folders, name) ? -EEXIST : 0;
         if (!err)
@@ -121,19 +122,19 @@ int object_store_folder_create(struct object_store *v, const char *bucket, const
                               : need_parent_locked(b, name);
         if (!err && !index_find(&b->folders, name))
                 err = make_locked(v, b, name);
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         return err;
 }
 
 int object_store_folder_get(struct object_store *v, const char *bucket, const char *name,
                             struct object **out)
 {
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, bucket);
         struct object *o = b ? index_find(&b->folders, name) : NULL;
         if (o)
                 *out = object_ref(o);
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         if (!b)
                 return -ENXIO;
         return o ? 0 : -ENOENT;
@@ -162,7 +163,7 @@ static void remove_locked(struct object_store *v, struct bucket *b, const char *
 int object_store_folder_delete(struct object_store *v, const char *bucket, const char *name,
                                const struct object_store_cond *cond)
 {
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, bucket);
         const struct object *o = b ? index_find(&b->folders, name) : NULL;
         int err = !b ? -ENXIO : !o ? -ENOENT : object_store_check(o, cond);
@@ -171,7 +172,7 @@ int object_store_folder_delete(struct object_store *v, const char *bucket, const
                 err = -ENOTEMPTY;
         if (!err)
                 remove_locked(v, b, name);
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         return err;
 }
 
@@ -228,7 +229,7 @@ static int rename_all_locked(struct object_store *v, struct bucket *b, const cha
 int object_store_folder_rename(struct object_store *v, const char *bucket, const char *from,
                                const char *to)
 {
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, bucket);
         int err = !b ? -ENXIO : !index_find(&b->folders, from) ? -ENOENT : 0;
         if (!err && (index_find(&b->folders, to) || first_below(&b->index, to)))
@@ -239,6 +240,6 @@ int object_store_folder_rename(struct object_store *v, const char *bucket, const
                 err = need_parent_locked(b, to);
         if (!err)
                 err = rename_all_locked(v, b, from, to);
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         return err;
 }

@@ -3,8 +3,7 @@
 #ifndef CKPTFS_SIM_OBJECT_STORE_I_H
 #define CKPTFS_SIM_OBJECT_STORE_I_H
 
-#include <pthread.h>
-
+#include "base/mutex.h"
 #include "bench/sim/store/data.h"
 #include "bench/sim/store/index.h"
 #include "bench/sim/store/object_store.h"
@@ -33,7 +32,7 @@ struct bucket {
 
 struct object_store {
         struct data *data;
-        pthread_mutex_t mtx; /* guards all below */
+        struct mutex mtx; /* guards all below */
         struct bucket *buckets;
         bool versions, folders; /* set before the server starts */
         uint64_t name_pause_ns; /* the same */

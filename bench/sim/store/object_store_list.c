@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/mutex.h"
 #include "base/cleanup.h"
 #include "bench/sim/store/object_store_i.h"
 #include "base/banned.h"
@@ -92,19 +93,19 @@ static int list_locked(const struct index *ix, const struct index *folders,
 int object_store_list(struct object_store *v, const char *bucket, struct object_store_list *l)
 {
         l->more = false;
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, bucket);
         int err = b ? list_locked(&b->index, l->folders ? &b->folders : NULL, l) : -ENXIO;
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         return err;
 }
 
 int object_store_folders(struct object_store *v, const char *bucket, struct object_store_list *l)
 {
         l->more = false;
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, bucket);
         int err = b ? list_locked(&b->folders, NULL, l) : -ENXIO;
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         return err;
 }

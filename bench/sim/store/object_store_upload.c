@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* object_store_upload.c: unfinished uploads. See object_store.h. */
+#include "base/mutex.h"
 #include "bench/sim/store/object_store.h"
 
 #include <errno.h>
@@ -129,12 +130,12 @@ int object_store_upload_create(struct object_store *v, const char *bucket, struc
         if (err)
                 return err;
         upload_path(path, id, "meta");
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, bucket);
         err = b ? data_publish(v->data, tmp, path) : -ENXIO;
         if (!err)
                 err = upload_insert_locked(b, o, &u);
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         if (err) {
                 data_discard(v->data, tmp);
                 upload_path(path, id, "");
@@ -147,9 +148,9 @@ int object_store_upload_check(struct object_store *v, const struct object_store_
 {
         struct upload *u;
 
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         int err = lookup_locked(v, up, &u);
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         return err;
 }
 
@@ -158,11 +159,11 @@ int object_store_upload_head(struct object_store *v, const struct object_store_u
 {
         struct upload *u;
 
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         int err = lookup_locked(v, up, &u);
         if (!err)
                 *out = object_ref(u->o);
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         return err;
 }
 
@@ -179,13 +180,13 @@ int object_store_upload_put(struct object_store *v, const struct object_store_up
                 return err;
         snprintf(name, sizeof name, "%u", number);
         upload_path(path, up->id, name);
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         err = lookup_locked(v, up, &u);
         if (!err)
                 err = data_publish(v->data, tmp, path);
         if (!err)
                 err = upload_set_part_locked(u, number, o, &old);
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         if (err)
                 data_discard(v->data, tmp);
         return err;
@@ -196,7 +197,7 @@ int object_store_upload_part(struct object_store *v, const struct object_store_u
 {
         struct upload *u;
 
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         int err = lookup_locked(v, up, &u);
         if (!err) {
                 unsigned i = part_slot(u, number);
@@ -205,7 +206,7 @@ int object_store_upload_part(struct object_store *v, const struct object_store_u
                 else
                         err = -ESRCH;
         }
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         return err;
 }
 
@@ -249,14 +250,14 @@ int object_store_upload_complete(struct object_store *v, const struct object_sto
         if (err)
                 return err;
         u = NULL;
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, up->bucket);
         err = !b ? -ENXIO : !*find_locked(b, up) ? -ENOENT : 0;
         if (!err)
                 err = object_store_replace_locked(v, b, o, tmp, cond, &old);
         if (!err)
                 unlink_upload_locked(b, up, &u);
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         if (err) {
                 data_discard(v->data, tmp);
                 return err;
@@ -272,11 +273,11 @@ int object_store_upload_abort(struct object_store *v, const struct object_store_
         char path[DATA_PATH_MAX];
         struct upload *u = NULL;
 
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, up->bucket);
         if (b)
                 unlink_upload_locked(b, up, &u);
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         if (!u)
                 return b ? -ENOENT : -ENXIO;
         upload_path(path, up->id, "");
@@ -290,12 +291,12 @@ int object_store_upload_parts(struct object_store *v, const struct object_store_
 {
         struct upload *u;
 
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         int err = lookup_locked(v, up, &u);
         if (!err)
                 for (unsigned i = part_slot(u, after + 1); !err && i < u->nparts; i++)
                         err = fn(arg, u->parts[i].number, u->parts[i].o);
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         return err;
 }
 
@@ -303,7 +304,7 @@ int object_store_uploads(struct object_store *v, const char *bucket, const char 
                          const char *after_key, const char *after_id, object_store_upload_fn *fn,
                          void *arg)
 {
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, bucket);
         int err = b ? 0 : -ENXIO;
         for (struct upload *u = b ? b->uploads : NULL; u && !err; u = u->next) {
@@ -315,6 +316,6 @@ int object_store_uploads(struct object_store *v, const char *bucket, const char 
                 struct object_store_upload up = {bucket, u->o->key, u->o->upload};
                 err = fn(arg, &up, u->o->mtime_ns);
         }
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         return err;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/mutex.h"
 #include "base/cleanup.h"
 #include "bench/sim/store/object_store_i.h"
 #include "base/banned.h"
@@ -58,14 +59,14 @@ int object_store_get_version(struct object_store *v, const char *bucket, const c
 
         if (old_key(&name, key, generation))
                 return -ENOMEM;
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, bucket);
         struct object *o = b ? index_find(&b->index, key) : NULL;
         if (b && (!o || o->generation != generation))
                 o = index_find(&b->old, name.p);
         if (o)
                 *out = object_ref(o);
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         if (!b)
                 return -ENXIO;
         return o ? 0 : -ENOENT;
@@ -117,9 +118,9 @@ int object_store_move(struct object_store *v, const char *bucket, const struct o
         err = object_store_stage(v, o, tmp);
         if (err)
                 return err;
-        pthread_mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
         err = move_locked(v, object_store_bucket_locked(v, bucket), source, o, tmp, m, &old);
-        pthread_mutex_unlock(&v->mtx);
+        mutex_unlock(&v->mtx);
         if (err)
                 data_discard(v->data, tmp);
         else

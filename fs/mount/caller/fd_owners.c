@@ -3,11 +3,11 @@
 #include "mount/caller/fd_owners.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mutex.h"
 #include "mount/caller/exit_signal.h"
 #include "mount/caller/proc_fds.h"
 
@@ -25,7 +25,7 @@ struct known {
 };
 
 struct fd_owners {
-        pthread_mutex_t mtx;
+        struct mutex mtx;
         atomic_int last;        /* thread that wrote last, or 0 */
         unsigned opens, opened; /* those that are not over, and all */
         bool killed;
@@ -82,30 +82,30 @@ struct fd_owners *fd_owners_open(struct fd_owners **slot, pid_t pid)
                 h = calloc(1, sizeof *h);
                 if (!h)
                         return NULL;
-                pthread_mutex_init(&h->mtx, NULL);
+                mutex_init(&h->mtx);
                 h->last_pid = newest_process();
                 *slot = h;
         }
-        pthread_mutex_lock(&h->mtx);
+        mutex_lock(&h->mtx);
         h->opens++;
         h->opened++;
         struct known *k = know_locked(h, pid);
         if (k)
                 k->opened = k->holds = true;
-        pthread_mutex_unlock(&h->mtx);
+        mutex_unlock(&h->mtx);
         return h;
 }
 
 void fd_owners_release(struct fd_owners **slot)
 {
         struct fd_owners *h = *slot;
-        pthread_mutex_lock(&h->mtx);
+        mutex_lock(&h->mtx);
         bool over = !--h->opens;
-        pthread_mutex_unlock(&h->mtx);
+        mutex_unlock(&h->mtx);
         if (!over)
                 return;
         *slot = NULL;
-        pthread_mutex_destroy(&h->mtx);
+        mutex_destroy(&h->mtx);
         free(h->v);
         free(h);
 }
@@ -124,12 +124,12 @@ void fd_owners_wrote(struct fd_owners *h, pid_t tid)
 {
         if (atomic_load_explicit(&h->last, memory_order_relaxed) == tid)
                 return;
-        pthread_mutex_lock(&h->mtx);
+        mutex_lock(&h->mtx);
         struct known *k = know_locked(h, process_locked(h, tid));
         if (k)
                 k->wrote = k->heir = k->unclosed = k->holds = true;
         atomic_store_explicit(&h->last, tid, memory_order_relaxed);
-        pthread_mutex_unlock(&h->mtx);
+        mutex_unlock(&h->mtx);
 }
 
 static void forget_last_locked(struct fd_owners *h)
@@ -139,29 +139,29 @@ static void forget_last_locked(struct fd_owners *h)
 
 void fd_owners_published(struct fd_owners *h)
 {
-        pthread_mutex_lock(&h->mtx);
+        mutex_lock(&h->mtx);
         for (size_t i = 0; i < h->n; i++)
                 h->v[i].wrote = h->v[i].unclosed = false;
         h->killed = h->left = false;
         forget_last_locked(h);
-        pthread_mutex_unlock(&h->mtx);
+        mutex_unlock(&h->mtx);
 }
 
 bool fd_owners_killed(struct fd_owners *h)
 {
-        pthread_mutex_lock(&h->mtx);
+        mutex_lock(&h->mtx);
         bool is = h->killed;
-        pthread_mutex_unlock(&h->mtx);
+        mutex_unlock(&h->mtx);
         return is;
 }
 
 bool fd_owners_closed(struct fd_owners *h)
 {
-        pthread_mutex_lock(&h->mtx);
+        mutex_lock(&h->mtx);
         bool closed = h->left && !h->killed;
         for (size_t i = 0; i < h->n; i++)
                 closed &= !h->v[i].holds;
-        pthread_mutex_unlock(&h->mtx);
+        mutex_unlock(&h->mtx);
         return closed;
 }
 
@@ -171,14 +171,14 @@ bool fd_owners_closed(struct fd_owners *h)
 void fd_owners_look_begin(struct fd_owners_look *l, struct fd_owners *h, pid_t tid, ino_t ino)
 {
         *l = (struct fd_owners_look){.tid = tid, .ino = ino};
-        pthread_mutex_lock(&h->mtx);
+        mutex_lock(&h->mtx);
         l->opens = h->opens;
         l->opened = h->opened;
         l->last_pid = h->last_pid;
         l->known = calloc(h->n + 1, sizeof *l->known);
         for (; l->known && l->n < h->n; l->n++)
                 l->known[l->n] = h->v[l->n].pid;
-        pthread_mutex_unlock(&h->mtx);
+        mutex_unlock(&h->mtx);
 }
 
 static bool is_gone(pid_t pid)
@@ -288,7 +288,7 @@ enum closing fd_owners_look_end(struct fd_owners_look *l, struct fd_owners *h, b
 {
         pid_t pid = atomic_load(&l->pid);
 
-        pthread_mutex_lock(&h->mtx);
+        mutex_lock(&h->mtx);
         if (whole)
                 note_seen_locked(h, l);
         struct known *k = find_locked(h, pid);
@@ -298,7 +298,7 @@ enum closing fd_owners_look_end(struct fd_owners_look *l, struct fd_owners *h, b
         enum closing is = decide_locked(h, l, pid, whole);
         if (is == CLOSE_LEAVES && k && (k->opened || k->wrote) && !atomic_load(&l->killed))
                 h->left = true;
-        pthread_mutex_unlock(&h->mtx);
+        mutex_unlock(&h->mtx);
         return is;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/mutex.h"
 #include "base/log.h"
 
 #include "base/banned.h"
@@ -23,7 +24,7 @@ enum {
 
 struct proc_queries {
         dev_t dev;
-        pthread_mutex_t mtx;
+        struct mutex mtx;
         pthread_cond_t work, tick, drained;
         struct {
                 struct proc_query *queue, **last; /* not begun, in order */
@@ -62,13 +63,13 @@ static bool is_asleep(pid_t tid)
 static void leave_locked(struct proc_queries *k)
 {
         bool last = !--k->locked.users;
-        pthread_mutex_unlock(&k->mtx);
+        mutex_unlock(&k->mtx);
         if (!last)
                 return;
         pthread_cond_destroy(&k->work);
         pthread_cond_destroy(&k->tick);
         pthread_cond_destroy(&k->drained);
-        pthread_mutex_destroy(&k->mtx);
+        mutex_destroy(&k->mtx);
         free(k);
 }
 
@@ -77,16 +78,16 @@ static void unref_locked(struct proc_queries *k, struct proc_query *l)
 {
         if (--l->users)
                 return;
-        pthread_mutex_unlock(&k->mtx);
+        mutex_unlock(&k->mtx);
         l->drop(l);
-        pthread_mutex_lock(&k->mtx);
+        mutex_lock(&k->mtx);
 }
 
 static void end_locked(struct proc_queries *k, struct proc_query *l, bool whole)
 {
-        pthread_mutex_unlock(&k->mtx);
+        mutex_unlock(&k->mtx);
         l->end(l, whole);
-        pthread_mutex_lock(&k->mtx);
+        mutex_lock(&k->mtx);
         unref_locked(k, l);
 }
 
@@ -98,9 +99,9 @@ static bool see_locked(struct proc_queries *k, struct proc_query *l, struct proc
         k->locked.since = now_ms();
         unsigned turn = ++k->locked.turn;
         l->users++;
-        pthread_mutex_unlock(&k->mtx);
+        mutex_unlock(&k->mtx);
         l->see(l, view);
-        pthread_mutex_lock(&k->mtx);
+        mutex_lock(&k->mtx);
         bool mine = k->locked.turn == turn;
         if (mine)
                 k->locked.now = NULL;
@@ -126,9 +127,9 @@ static void serve_locked(struct proc_queries *k)
                 struct proc_query *l = k->locked.batch;
                 bool sees = k->locked.stuck < THREADS - 1;
                 k->locked.batch = l->next;
-                pthread_mutex_unlock(&k->mtx);
+                mutex_unlock(&k->mtx);
                 l->begin(l);
-                pthread_mutex_lock(&k->mtx);
+                mutex_lock(&k->mtx);
                 if (sees)
                         mine = see_locked(k, l, &view);
                 if (mine)
@@ -148,7 +149,7 @@ static void wait_tick_locked(struct proc_queries *k)
         until.tv_nsec += TICK * 1000000L;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&k->tick, &k->mtx, &until);
+        mutex_timedwait(&k->tick, &k->mtx, &until);
 }
 
 /* Whether what is being seen since `turn` is stuck. */
@@ -158,9 +159,9 @@ static bool is_stuck_locked(struct proc_queries *k, unsigned turn)
 
         if (!k->locked.now || k->locked.turn != turn || now_ms() - k->locked.since < PATIENCE)
                 return false;
-        pthread_mutex_unlock(&k->mtx);
+        mutex_unlock(&k->mtx);
         bool asleep = is_asleep(seer);
-        pthread_mutex_lock(&k->mtx);
+        mutex_lock(&k->mtx);
         return asleep && k->locked.now && k->locked.turn == turn;
 }
 
@@ -195,7 +196,7 @@ static void *look_thread(void *arg)
 {
         struct proc_queries *k = arg;
 
-        pthread_mutex_lock(&k->mtx);
+        mutex_lock(&k->mtx);
         while (!k->locked.over || k->locked.active || k->locked.queue) {
                 if (!k->locked.active && k->locked.queue) {
                         k->locked.active = true;
@@ -205,7 +206,7 @@ static void *look_thread(void *arg)
                 } else if (k->locked.active && !k->locked.watched) {
                         watch_locked(k);
                 } else {
-                        pthread_cond_wait(&k->work, &k->mtx);
+                        mutex_wait(&k->work, &k->mtx);
                 }
         }
         leave_locked(k);
@@ -223,20 +224,20 @@ struct proc_queries *proc_queries_start(dev_t dev)
         k->dev = dev;
         k->locked.last = &k->locked.queue;
         k->locked.users = 1;
-        pthread_mutex_init(&k->mtx, NULL);
+        mutex_init(&k->mtx);
         pthread_condattr_init(&attr);
         pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
         pthread_cond_init(&k->work, &attr);
         pthread_cond_init(&k->tick, &attr);
         pthread_cond_init(&k->drained, &attr);
         pthread_condattr_destroy(&attr);
-        pthread_mutex_lock(&k->mtx);
+        mutex_lock(&k->mtx);
         while (k->locked.users <= THREADS && !pthread_create(&thread, NULL, look_thread, k)) {
                 pthread_detach(thread);
                 k->locked.users++;
         }
         bool enough = k->locked.users > THREADS;
-        pthread_mutex_unlock(&k->mtx);
+        mutex_unlock(&k->mtx);
         if (enough)
                 return k;
         proc_queries_stop(k);
@@ -247,21 +248,21 @@ void proc_queries_add(struct proc_queries *k, struct proc_query *l)
 {
         l->next = NULL;
         l->users = 1;
-        pthread_mutex_lock(&k->mtx);
+        mutex_lock(&k->mtx);
         *k->locked.last = l;
         k->locked.last = &l->next;
         if (!k->locked.active)
                 pthread_cond_signal(&k->work);
-        pthread_mutex_unlock(&k->mtx);
+        mutex_unlock(&k->mtx);
 }
 
 void proc_queries_stop(struct proc_queries *k)
 {
         if (!k)
                 return;
-        pthread_mutex_lock(&k->mtx);
+        mutex_lock(&k->mtx);
         while (k->locked.active || k->locked.queue)
-                pthread_cond_wait(&k->drained, &k->mtx);
+                mutex_wait(&k->drained, &k->mtx);
         k->locked.over = true;
         pthread_cond_broadcast(&k->work);
         pthread_cond_signal(&k->tick);

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/mutex.h"
 #include "base/pool.h"
 #include "mount/read/reader.h"
 #include "mount/tree/tree.h"
@@ -24,7 +25,7 @@ struct mem_reclaim {
         struct wfile_tally *tally;
         size_t cap;
         pthread_t thread;
-        pthread_mutex_t mtx;
+        struct mutex mtx;
         pthread_cond_t wake;
         struct {
                 bool pressed, stop;
@@ -122,8 +123,8 @@ static void wait_for_pressure_locked(struct mem_reclaim *r, bool waits)
         until.tv_nsec %= 1000000000;
         while (!r->locked.pressed && !r->locked.stop) {
                 if (!waits)
-                        pthread_cond_wait(&r->wake, &r->mtx);
-                else if (pthread_cond_timedwait(&r->wake, &r->mtx, &until) == ETIMEDOUT)
+                        mutex_wait(&r->wake, &r->mtx);
+                else if (mutex_timedwait(&r->wake, &r->mtx, &until) == ETIMEDOUT)
                         return;
         }
 }
@@ -133,31 +134,31 @@ static void *mem_reclaim_main(void *arg)
         struct mem_reclaim *r = arg;
         bool waits = false;
 
-        pthread_mutex_lock(&r->mtx);
+        mutex_lock(&r->mtx);
         for (;;) {
                 wait_for_pressure_locked(r, waits);
                 if (r->locked.stop)
                         break;
                 r->locked.pressed = false;
-                pthread_mutex_unlock(&r->mtx);
+                mutex_unlock(&r->mtx);
                 if (pool_busy(r->pool)) {
                         shrink_readers(r);
                         reclaim_files(r);
                 }
                 waits = pool_nudge(r->pool);
-                pthread_mutex_lock(&r->mtx);
+                mutex_lock(&r->mtx);
         }
-        pthread_mutex_unlock(&r->mtx);
+        mutex_unlock(&r->mtx);
         return NULL;
 }
 
 static void on_pressure(void *arg)
 {
         struct mem_reclaim *r = arg;
-        pthread_mutex_lock(&r->mtx);
+        mutex_lock(&r->mtx);
         r->locked.pressed = true;
         pthread_cond_signal(&r->wake);
-        pthread_mutex_unlock(&r->mtx);
+        mutex_unlock(&r->mtx);
 }
 
 struct mem_reclaim *mem_reclaim_start(struct pool *pool, struct tree *tree,
@@ -170,7 +171,7 @@ struct mem_reclaim *mem_reclaim_start(struct pool *pool, struct tree *tree,
         r->tree = tree;
         r->tally = tally;
         r->cap = cap;
-        pthread_mutex_init(&r->mtx, NULL);
+        mutex_init(&r->mtx);
         pthread_cond_init(&r->wake, NULL);
         if (pthread_create(&r->thread, NULL, mem_reclaim_main, r)) {
                 free(r);
@@ -184,10 +185,10 @@ void mem_reclaim_stop(struct mem_reclaim *r)
 {
         if (!r)
                 return;
-        pthread_mutex_lock(&r->mtx);
+        mutex_lock(&r->mtx);
         r->locked.stop = true;
         pthread_cond_signal(&r->wake);
-        pthread_mutex_unlock(&r->mtx);
+        mutex_unlock(&r->mtx);
         pthread_join(r->thread, NULL);
         pool_unguard(r->pool);
 }
@@ -197,6 +198,6 @@ void mem_reclaim_free(struct mem_reclaim *r)
         if (!r)
                 return;
         pthread_cond_destroy(&r->wake);
-        pthread_mutex_destroy(&r->mtx);
+        mutex_destroy(&r->mtx);
         free(r);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/mutex.h"
 #include "base/log.h"
 
 #include "base/banned.h"
@@ -16,7 +17,7 @@ struct shutdown_timer {
         struct store *store;
         struct timespec until;
         pthread_t thread;
-        pthread_mutex_t mtx;
+        struct mutex mtx;
         pthread_cond_t cond;
         bool over;
 };
@@ -26,11 +27,11 @@ static void *watch(void *arg)
         struct shutdown_timer *c = arg;
         int rc = 0;
 
-        pthread_mutex_lock(&c->mtx);
+        mutex_lock(&c->mtx);
         while (!c->over && rc != ETIMEDOUT)
-                rc = pthread_cond_timedwait(&c->cond, &c->mtx, &c->until);
+                rc = mutex_timedwait(&c->cond, &c->mtx, &c->until);
         bool over = c->over;
-        pthread_mutex_unlock(&c->mtx);
+        mutex_unlock(&c->mtx);
         if (!over) {
                 log_warn(
                         "the store does not answer in time: what it has not confirmed is given up");
@@ -56,11 +57,11 @@ struct shutdown_timer *shutdown_timer_start(struct store *s, unsigned ms)
         pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
         pthread_cond_init(&c->cond, &attr);
         pthread_condattr_destroy(&attr);
-        pthread_mutex_init(&c->mtx, NULL);
+        mutex_init(&c->mtx);
         if (!pthread_create(&c->thread, NULL, watch, c))
                 return c;
         pthread_cond_destroy(&c->cond);
-        pthread_mutex_destroy(&c->mtx);
+        mutex_destroy(&c->mtx);
         free(c);
         return NULL;
 }
@@ -69,12 +70,12 @@ void shutdown_timer_end(struct shutdown_timer *c)
 {
         if (!c)
                 return;
-        pthread_mutex_lock(&c->mtx);
+        mutex_lock(&c->mtx);
         c->over = true;
         pthread_cond_signal(&c->cond);
-        pthread_mutex_unlock(&c->mtx);
+        mutex_unlock(&c->mtx);
         pthread_join(c->thread, NULL);
         pthread_cond_destroy(&c->cond);
-        pthread_mutex_destroy(&c->mtx);
+        mutex_destroy(&c->mtx);
         free(c);
 }

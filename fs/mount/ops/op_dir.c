@@ -3,6 +3,7 @@
  *
  * Offsets: 0 is ".", 1 is "..", then the entries of the store in its order, then, from LOCAL_FIRST
  * on, the files that were begun here and are not published yet. */
+#include "base/mutex.h"
 #include "mount/ops/op.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ enum { DOTS = 2 };
 struct dir_handle {
         struct node *node;
         struct listing *listing;
-        pthread_mutex_t mtx;
+        struct mutex mtx;
         unsigned asks; /* attributes to ask for at most in the next reply with plus */
         char **local;  /* names of files unpublished when the listing began or ended */
         size_t nlocal, room;
@@ -82,7 +83,7 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
                 return;
         }
         d->node = n;
-        pthread_mutex_init(&d->mtx, NULL);
+        mutex_init(&d->mtx);
         fi->fh = (uintptr_t)d;
         fuse_reply_open(req, fi);
 }
@@ -101,7 +102,7 @@ void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         (void)ino;
         listing_unref(d->listing);
         free_local(d);
-        pthread_mutex_destroy(&d->mtx);
+        mutex_destroy(&d->mtx);
         free(d);
         fuse_reply_err(req, 0);
 }
@@ -167,9 +168,9 @@ static void take_local_names_locked(struct mount *m, struct dir_handle *d)
  * the store may have listed it or not. */
 static bool comes_later(struct filling *f, const struct list_entry *le)
 {
-        pthread_mutex_lock(&f->d->mtx);
+        mutex_lock(&f->d->mtx);
         bool later = has_local_locked(f->d, le->name);
-        pthread_mutex_unlock(&f->d->mtx);
+        mutex_unlock(&f->d->mtx);
         if (!later) {
                 tree_lock(f->m->tree);
                 const struct node *n = tree_find_locked(f->m->tree, f->d->node, le->name);
@@ -283,7 +284,7 @@ static void add_local(struct filling *f)
 {
         struct dir_handle *d = f->d;
 
-        pthread_mutex_lock(&d->mtx);
+        mutex_lock(&d->mtx);
         if (f->off < LOCAL_FIRST) {
                 take_local_names_locked(f->m, d);
                 f->off = LOCAL_FIRST;
@@ -303,7 +304,7 @@ static void add_local(struct filling *f)
                 tree_unlock(f->m->tree);
                 f->off += !f->full;
         }
-        pthread_mutex_unlock(&d->mtx);
+        mutex_unlock(&d->mtx);
 }
 
 static void add_dots(struct filling *f)
@@ -405,10 +406,10 @@ static void ask_entries(struct filling *f)
         forget_asked(f);
         f->guess = 0;
         if (!f->asks) {
-                pthread_mutex_lock(&f->d->mtx);
+                mutex_lock(&f->d->mtx);
                 f->most = f->d->asks;
                 f->d->asks = f->most * 2 < ASK_MOST ? f->most * 2 : ASK_MOST;
-                pthread_mutex_unlock(&f->d->mtx);
+                mutex_unlock(&f->d->mtx);
                 f->asks = calloc(f->most, sizeof *f->asks);
                 if (!f->asks) {
                         filling_end(f, -ENOMEM);
@@ -454,11 +455,11 @@ static void fill(fuse_req_t req, size_t size, off_t off, struct fuse_file_info *
         f->limit = UINT64_MAX;
         if (!off) {
                 listing_rewind(f->d->listing);
-                pthread_mutex_lock(&f->d->mtx);
+                mutex_lock(&f->d->mtx);
                 f->d->asks = ASK_FIRST;
                 free_local(f->d);
                 take_local_names_locked(f->m, f->d);
-                pthread_mutex_unlock(&f->d->mtx);
+                mutex_unlock(&f->d->mtx);
                 tree_lock(f->m->tree);
                 prefetch_list_locked(f->m, f->d->node, f->d);
                 tree_unlock(f->m->tree);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mutex.h"
 #include "base/log.h"
 #include "base/metrics.h"
 
@@ -30,7 +31,7 @@ struct reader *reader_new(const struct reader_env *env, const char *key,
         r->obj = *obj;
         r->locked.windows.max = env->max_window;
         r->locked.windows.read_size = env->read_size;
-        pthread_mutex_init(&r->mtx, NULL);
+        mutex_init(&r->mtx);
         return r;
 }
 
@@ -44,7 +45,7 @@ void reader_unref(struct reader *r)
 {
         if (!r || atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) > 1)
                 return;
-        pthread_mutex_destroy(&r->mtx);
+        mutex_destroy(&r->mtx);
         free(r->key);
         free(r);
 }
@@ -64,12 +65,12 @@ int reader_rename(struct reader *r, const char *key, const char *etag)
         char *copy = strdup(key);
         if (!copy)
                 return -ENOMEM;
-        pthread_mutex_lock(&r->mtx);
+        mutex_lock(&r->mtx);
         char *old = r->key;
         r->key = copy;
         snprintf(r->obj.etag, sizeof r->obj.etag, "%s", etag);
         r->locked.turn++;
-        pthread_mutex_unlock(&r->mtx);
+        mutex_unlock(&r->mtx);
         free(old);
         return 0;
 }
@@ -88,7 +89,7 @@ static int range_data(void *arg, uint64_t at, const void *p, size_t n)
         if (at + n > g->len)
                 return -EIO; /* more than was asked for */
         fetch_range_fill(g, at, p, n);
-        pthread_mutex_lock(&r->mtx);
+        mutex_lock(&r->mtx);
         g->filled = at + n;
         if (!g->hold)
                 reader_reply_locked(r);
@@ -129,7 +130,7 @@ static void range_done(void *arg, int err, const struct store_got *got)
         struct fetch_range *g = arg;
         struct reader *r = g->reader;
 
-        pthread_mutex_lock(&r->mtx);
+        mutex_lock(&r->mtx);
         if (err && orphan_locked(r, g, err)) {
                 reader_unlock(r);
                 return;
@@ -168,20 +169,20 @@ void reader_moving(struct reader *r)
 {
         if (!r)
                 return;
-        pthread_mutex_lock(&r->mtx);
+        mutex_lock(&r->mtx);
         r->locked.moving++;
-        pthread_mutex_unlock(&r->mtx);
+        mutex_unlock(&r->mtx);
 }
 
 void reader_moved(struct reader *r)
 {
         if (!r)
                 return;
-        pthread_mutex_lock(&r->mtx);
+        mutex_lock(&r->mtx);
         struct fetch_range *g = --r->locked.moving ? NULL : r->locked.parked;
         if (g)
                 r->locked.parked = NULL;
-        pthread_mutex_unlock(&r->mtx);
+        mutex_unlock(&r->mtx);
         while (g) {
                 struct fetch_range *next = g->parked;
                 range_done(g, -ESTALE, NULL);
@@ -298,7 +299,7 @@ static void starved_ready(struct pool_waiter *w)
                 (struct read_op *)(void *)((char *)w - offsetof(struct read_op, starved));
         struct reader *r = op->reader;
 
-        pthread_mutex_lock(&r->mtx);
+        mutex_lock(&r->mtx);
         start_locked(r, op, POOL_OVER);
         reader_reply_locked(r);
         reader_unlock(r);
@@ -357,7 +358,7 @@ void reader_read(struct reader *r, struct read_op *op)
         if (op->len > r->obj.size - op->off)
                 op->len = (size_t)(r->obj.size - op->off);
         reader_ref(r);
-        pthread_mutex_lock(&r->mtx);
+        mutex_lock(&r->mtx);
         int err = r->locked.err;
         if (!err) {
                 reader_start_locked(r, op);
@@ -371,26 +372,26 @@ void reader_read(struct reader *r, struct read_op *op)
 
 void reader_expect(struct reader *r, uint32_t crc32c)
 {
-        pthread_mutex_lock(&r->mtx);
+        mutex_lock(&r->mtx);
         r->obj.has_crc = true;
         r->obj.crc32c = crc32c;
-        pthread_mutex_unlock(&r->mtx);
+        mutex_unlock(&r->mtx);
 }
 
 void reader_ahead(struct reader *r, uint64_t n)
 {
-        pthread_mutex_lock(&r->mtx);
+        mutex_lock(&r->mtx);
         (void)request_locked(r, 0, n < r->obj.size ? n : r->obj.size, POOL_TRY);
-        pthread_mutex_unlock(&r->mtx);
+        mutex_unlock(&r->mtx);
 }
 
 /* --- life --- */
 
 void reader_open(struct reader *r)
 {
-        pthread_mutex_lock(&r->mtx);
+        mutex_lock(&r->mtx);
         r->locked.opens++;
-        pthread_mutex_unlock(&r->mtx);
+        mutex_unlock(&r->mtx);
 }
 
 static bool awaited_locked(const struct reader *r, const struct fetch_range *g)
@@ -417,7 +418,7 @@ static size_t drop_idle_locked(struct reader *r, bool all)
 
 void reader_close(struct reader *r)
 {
-        pthread_mutex_lock(&r->mtx);
+        mutex_lock(&r->mtx);
         if (!--r->locked.opens)
                 drop_idle_locked(r, true);
         reader_unlock(r);
@@ -427,7 +428,7 @@ void reader_fail(struct reader *r, int err)
 {
         if (!r)
                 return;
-        pthread_mutex_lock(&r->mtx);
+        mutex_lock(&r->mtx);
         if (!r->locked.err)
                 r->locked.err = err;
         drop_idle_locked(r, true);
@@ -437,7 +438,7 @@ void reader_fail(struct reader *r, int err)
 
 size_t reader_shrink(struct reader *r)
 {
-        pthread_mutex_lock(&r->mtx);
+        mutex_lock(&r->mtx);
         size_t bytes = drop_idle_locked(r, false);
         reader_unlock(r);
         return bytes;

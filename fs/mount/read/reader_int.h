@@ -3,8 +3,7 @@
 #ifndef CKPTFS_MOUNT_READER_INT_H
 #define CKPTFS_MOUNT_READER_INT_H
 
-#include <pthread.h>
-
+#include "base/mutex.h"
 #include "mount/read/crc_combine.h"
 #include "mount/read/fetch_range.h"
 #include "mount/read/reader.h"
@@ -14,7 +13,7 @@ struct reader {
         atomic_uint refs;
         const struct reader_env *env;
         struct store_object obj; /* etag: guarded as key */
-        pthread_mutex_t mtx;     /* before the pool's and the store's locks */
+        struct mutex mtx;        /* before the pool's and the store's locks */
         char *key;               /* changed by reader_rename(), with the tree's lock and mtx */
         struct {
                 unsigned turn;   /* how often it was renamed */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mutex.h"
 #include "base/log.h"
 
 #include "base/banned.h"
@@ -15,7 +16,7 @@ void reader_unlock(struct reader *r)
 {
         struct fetch_range *list = r->locked.garbage;
         r->locked.garbage = NULL;
-        pthread_mutex_unlock(&r->mtx);
+        mutex_unlock(&r->mtx);
         while (list) {
                 struct fetch_range *g = list;
                 list = g->next;
@@ -194,10 +195,10 @@ void reader_reply_locked(struct reader *r)
         struct reply rep;
 
         while ((op = take_ready_locked(r, &rep))) {
-                pthread_mutex_unlock(&r->mtx);
+                mutex_unlock(&r->mtx);
                 op->done(op, rep.err, rep.iov, rep.niov);
                 free(rep.copy);
-                pthread_mutex_lock(&r->mtx);
+                mutex_lock(&r->mtx);
                 settle_locked(r, &rep);
         }
 }
@@ -214,9 +215,9 @@ void reader_fail_locked(struct reader *r, uint64_t off, uint64_t len, int err)
                         continue;
                 }
                 *pp = op->next;
-                pthread_mutex_unlock(&r->mtx);
+                mutex_unlock(&r->mtx);
                 op->done(op, none.err, NULL, 0);
-                pthread_mutex_lock(&r->mtx);
+                mutex_lock(&r->mtx);
                 pp = &r->locked.pending;
         }
 }

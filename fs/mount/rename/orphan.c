@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/mutex.h"
 #include "base/record/recovery_record.h"
 #include "base/log.h"
 #include "mount/rename/attr_sync.h"
@@ -181,17 +182,17 @@ void orphan_gone(struct mount *m, struct node *dir, const char *name, const stru
 
 struct orphans {
         struct store *store;
-        pthread_mutex_t mtx;
+        struct mutex mtx;
         pthread_cond_t none;
         size_t flying; /* deletions */
 };
 
 static void drop_ended(struct orphans *p)
 {
-        pthread_mutex_lock(&p->mtx);
+        mutex_lock(&p->mtx);
         if (!--p->flying)
                 pthread_cond_broadcast(&p->none);
-        pthread_mutex_unlock(&p->mtx);
+        mutex_unlock(&p->mtx);
 }
 
 static void dropped(void *arg, int err, const struct store_object *obj)
@@ -204,9 +205,9 @@ static void drop(void *arg, char *key)
 {
         struct orphans *p = arg;
 
-        pthread_mutex_lock(&p->mtx);
+        mutex_lock(&p->mtx);
         p->flying++;
-        pthread_mutex_unlock(&p->mtx);
+        mutex_unlock(&p->mtx);
         int err = store_delete(p->store, key, dropped, p);
         if (err) {
                 log_warn("%s: not deleted: %s", key, strerror(-err));
@@ -221,7 +222,7 @@ int orphan_init(struct mount *m)
         if (!m->orphans || !m->tree)
                 return -ENOMEM;
         m->orphans->store = m->store;
-        pthread_mutex_init(&m->orphans->mtx, NULL);
+        mutex_init(&m->orphans->mtx);
         pthread_cond_init(&m->orphans->none, NULL);
         tree_on_drop(m->tree, drop, m->orphans);
         return 0;
@@ -239,12 +240,12 @@ void orphan_release(struct mount *m)
                 if (key)
                         drop(p, key);
         } while (key);
-        pthread_mutex_lock(&p->mtx);
+        mutex_lock(&p->mtx);
         while (p->flying)
-                pthread_cond_wait(&p->none, &p->mtx);
-        pthread_mutex_unlock(&p->mtx);
+                mutex_wait(&p->none, &p->mtx);
+        mutex_unlock(&p->mtx);
         tree_on_drop(m->tree, NULL, NULL);
-        pthread_mutex_destroy(&p->mtx);
+        mutex_destroy(&p->mtx);
         pthread_cond_destroy(&p->none);
         free(TAKE_PTR(m->orphans));
 }

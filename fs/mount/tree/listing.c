@@ -3,13 +3,13 @@
 #include "mount/tree/listing.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/mutex.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/text/utf8.h"
@@ -41,8 +41,8 @@ struct listing {
         struct tree *tree;
         struct node *dir; /* pinned */
         const char *hidden;
-        bool tells;          /* metadata, too */
-        pthread_mutex_t mtx; /* before the tree's lock */
+        bool tells;       /* metadata, too */
+        struct mutex mtx; /* before the tree's lock */
         struct {
                 char *prefix; /* of the page that was asked for last */
                 char *last;   /* the last of its keys, less the prefix; or NULL */
@@ -79,7 +79,7 @@ struct listing *listing_new(struct store *store, struct tree *tree, struct node 
         l->hidden = hidden;
         l->tells = store_caps(store) & STORE_CAP_LIST_META;
         l->locked.above = (struct buf)BUF_INIT;
-        pthread_mutex_init(&l->mtx, NULL);
+        mutex_init(&l->mtx);
         return l;
 }
 
@@ -109,7 +109,7 @@ void listing_unref(struct listing *l)
                 return;
         forget_locked(l);
         buf_release(&l->locked.above);
-        pthread_mutex_destroy(&l->mtx);
+        mutex_destroy(&l->mtx);
         free(l->locked.prefix);
         tree_lock(l->tree);
         tree_unref_locked(l->tree, l->dir, 1);
@@ -330,7 +330,7 @@ static void page_came(void *arg, int err, const struct store_page *page)
         struct listing *l = arg;
         struct list_wait *ready = NULL;
 
-        pthread_mutex_lock(&l->mtx);
+        mutex_lock(&l->mtx);
         l->locked.flying = false;
         if (l->locked.restart)
                 l->locked.restart = false, err = 0;
@@ -345,7 +345,7 @@ static void page_came(void *arg, int err, const struct store_page *page)
         }
         if (err)
                 forget_locked(l);
-        pthread_mutex_unlock(&l->mtx);
+        mutex_unlock(&l->mtx);
         tell(ready);
         listing_unref(l);
 }
@@ -381,7 +381,7 @@ void listing_want(struct listing *l, struct list_wait *w)
         struct list_wait *ready = NULL;
         int err = 0;
 
-        pthread_mutex_lock(&l->mtx);
+        mutex_lock(&l->mtx);
         if (l->locked.npages && w->index < l->locked.pages[0].first)
                 forget_locked(l);
         w->next = l->locked.waits;
@@ -390,15 +390,15 @@ void listing_want(struct listing *l, struct list_wait *w)
         take_ready_locked(l, 0, &ready);
         if (wants_more_locked(l) && (err = fetch_locked(l)))
                 take_ready_locked(l, err, &ready);
-        pthread_mutex_unlock(&l->mtx);
+        mutex_unlock(&l->mtx);
         tell(ready);
 }
 
 void listing_rewind(struct listing *l)
 {
-        pthread_mutex_lock(&l->mtx);
+        mutex_lock(&l->mtx);
         forget_locked(l);
-        pthread_mutex_unlock(&l->mtx);
+        mutex_unlock(&l->mtx);
 }
 
 uint64_t listing_each(struct listing *l, uint64_t index,
@@ -406,7 +406,7 @@ uint64_t listing_each(struct listing *l, uint64_t index,
 {
         bool more = true;
 
-        pthread_mutex_lock(&l->mtx);
+        mutex_lock(&l->mtx);
         for (unsigned i = 0; more && i < l->locked.npages; i++) {
                 const struct page *p = &l->locked.pages[i];
                 while (more && index >= p->first && index < p->first + p->n) {
@@ -426,6 +426,6 @@ uint64_t listing_each(struct listing *l, uint64_t index,
                 }
         }
         *end = l->locked.ended && index >= l->locked.next_index;
-        pthread_mutex_unlock(&l->mtx);
+        mutex_unlock(&l->mtx);
         return index;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/mutex.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "mount/tree/negative_cache.h"
@@ -27,7 +28,7 @@ struct gone {
 };
 
 struct tree {
-        pthread_mutex_t mtx;
+        struct mutex mtx;
         pthread_cond_t cond;
         int64_t ttl_ns;
         struct node root;
@@ -81,7 +82,7 @@ struct tree *tree_new(int64_t ttl_ns)
         }
         t->ttl_ns = ttl_ns;
         t->root = (struct node){.ino = 1, .refs = 1, .dir = true, .published = true};
-        pthread_mutex_init(&t->mtx, NULL);
+        mutex_init(&t->mtx);
         pthread_cond_init(&t->cond, NULL);
         return t;
 }
@@ -151,7 +152,7 @@ void tree_free(struct tree *t)
         history_free(t->root.history);
         free(t->gone);
         pthread_cond_destroy(&t->cond);
-        pthread_mutex_destroy(&t->mtx);
+        mutex_destroy(&t->mtx);
         free(t);
 }
 
@@ -162,17 +163,17 @@ int64_t tree_ttl_ns(const struct tree *t)
 
 void tree_lock(struct tree *t)
 {
-        pthread_mutex_lock(&t->mtx);
+        mutex_lock(&t->mtx);
 }
 
 void tree_unlock(struct tree *t)
 {
-        pthread_mutex_unlock(&t->mtx);
+        mutex_unlock(&t->mtx);
 }
 
 void tree_sleep_locked(struct tree *t)
 {
-        pthread_cond_wait(&t->cond, &t->mtx);
+        mutex_wait(&t->cond, &t->mtx);
 }
 
 void tree_wake_if_locked(struct tree *t, bool over)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mutex.h"
 #include "base/cleanup.h"
 
 #include "base/banned.h"
@@ -13,7 +14,7 @@
 void claims_init(struct claims *cs)
 {
         *cs = (struct claims){0};
-        pthread_mutex_init(&cs->mtx, NULL);
+        mutex_init(&cs->mtx);
 }
 
 static bool is_free_locked(const struct claims *cs, const char *key, bool alone)
@@ -29,20 +30,20 @@ int claim_take(struct claims *cs, struct claim *c, const char *key, bool alone)
         char *copy = strdup(key);
         if (!copy)
                 return -ENOMEM;
-        pthread_mutex_lock(&cs->mtx);
+        mutex_lock(&cs->mtx);
         bool ours = is_free_locked(cs, key, alone);
         struct claim **list = ours ? &cs->held : &cs->waiting;
         c->key = copy;
         c->alone = alone;
         c->next = *list;
         *list = c;
-        pthread_mutex_unlock(&cs->mtx);
+        mutex_unlock(&cs->mtx);
         return ours ? 0 : -EAGAIN;
 }
 
 void claim_drop(struct claims *cs, struct claim *c, struct claim **ready)
 {
-        pthread_mutex_lock(&cs->mtx);
+        mutex_lock(&cs->mtx);
         struct claim **pp = &cs->held;
         while (*pp != c)
                 pp = &(*pp)->next;
@@ -58,7 +59,7 @@ void claim_drop(struct claims *cs, struct claim *c, struct claim **ready)
                 w->next = *ready;
                 *ready = w;
         }
-        pthread_mutex_unlock(&cs->mtx);
+        mutex_unlock(&cs->mtx);
         free(TAKE_PTR(c->key));
 }
 

@@ -6,8 +6,9 @@
 #ifndef CKPTFS_MOUNT_CLAIM_H
 #define CKPTFS_MOUNT_CLAIM_H
 
-#include <pthread.h>
 #include <stdbool.h>
+
+#include "base/mutex.h"
 
 struct claim {
         struct claim *next;
@@ -17,7 +18,7 @@ struct claim {
 };
 
 struct claims {
-        pthread_mutex_t mtx;
+        struct mutex mtx;
         struct claim *held, *waiting;
 };
 void claims_init(struct claims *cs);

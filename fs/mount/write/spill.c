@@ -4,20 +4,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/mutex.h"
 #include "base/log.h"
 #include "base/pool.h"
 
 #include "base/banned.h"
 
 struct spill {
-        pthread_mutex_t mtx;
+        struct mutex mtx;
         char *dir;
         uint32_t slots; /* most there may be */
         struct {
@@ -66,7 +66,7 @@ struct spill *spill_new(const char *dir, uint64_t cap)
         uint64_t slots = cap / POOL_BUF_SIZE;
         s->slots = slots < UINT32_MAX ? (uint32_t)slots : UINT32_MAX;
         s->locked.fd = -1;
-        pthread_mutex_init(&s->mtx, NULL);
+        mutex_init(&s->mtx);
         return s;
 }
 
@@ -76,7 +76,7 @@ void spill_free(struct spill *s)
                 return;
         if (s->locked.fd >= 0)
                 close(s->locked.fd);
-        pthread_mutex_destroy(&s->mtx);
+        mutex_destroy(&s->mtx);
         free(s->locked.free);
         free(s->locked.refs);
         free(s->dir);
@@ -85,9 +85,9 @@ void spill_free(struct spill *s)
 
 static int file_of(struct spill *s)
 {
-        pthread_mutex_lock(&s->mtx);
+        mutex_lock(&s->mtx);
         int fd = s->locked.fd;
-        pthread_mutex_unlock(&s->mtx);
+        mutex_unlock(&s->mtx);
         return fd;
 }
 
@@ -97,12 +97,12 @@ int spill_open(struct spill *s)
                 return 0;
         CLEANUP(closep) int fd = open_unnamed(s->dir);
         int err = fd < 0 ? fd : 0;
-        pthread_mutex_lock(&s->mtx);
+        mutex_lock(&s->mtx);
         bool ours = !err && s->locked.fd < 0;
         if (ours)
                 s->locked.fd = TAKE_FD(fd);
         s->locked.full = s->locked.full || s->locked.fd < 0;
-        pthread_mutex_unlock(&s->mtx);
+        mutex_unlock(&s->mtx);
         if (ours)
                 log_info("memory is full of unfinished parts: unsent data goes to %s", s->dir);
         else if (err)
@@ -146,30 +146,30 @@ static int take_slot_locked(struct spill *s, uint32_t *slot)
 int spill_take(struct spill *s, uint64_t *at)
 {
         uint32_t slot;
-        pthread_mutex_lock(&s->mtx);
+        mutex_lock(&s->mtx);
         int err = s->locked.fd < 0 ? -EBADF : take_slot_locked(s, &slot);
         if (!err) {
                 s->locked.refs[slot] = 1;
                 *at = (uint64_t)slot * POOL_BUF_SIZE;
         }
         s->locked.full = s->locked.full || err; /* a slot is no room on the disk yet */
-        pthread_mutex_unlock(&s->mtx);
+        mutex_unlock(&s->mtx);
         return err;
 }
 
 bool spill_is_full(struct spill *s)
 {
-        pthread_mutex_lock(&s->mtx);
+        mutex_lock(&s->mtx);
         bool full = s->locked.full;
-        pthread_mutex_unlock(&s->mtx);
+        mutex_unlock(&s->mtx);
         return full;
 }
 
 void spill_note(struct spill *s, bool full)
 {
-        pthread_mutex_lock(&s->mtx);
+        mutex_lock(&s->mtx);
         s->locked.full = full;
-        pthread_mutex_unlock(&s->mtx);
+        mutex_unlock(&s->mtx);
 }
 
 int spill_write(struct spill *s, uint64_t at, uint64_t off, const void *p, size_t n)
@@ -202,26 +202,26 @@ int spill_get(struct spill *s, uint64_t at, uint64_t off, void *dst, size_t n)
 
 void spill_ref(struct spill *s, uint64_t at)
 {
-        pthread_mutex_lock(&s->mtx);
+        mutex_lock(&s->mtx);
         s->locked.refs[at / POOL_BUF_SIZE]++;
-        pthread_mutex_unlock(&s->mtx);
+        mutex_unlock(&s->mtx);
 }
 
 bool spill_is_shared(struct spill *s, uint64_t at)
 {
-        pthread_mutex_lock(&s->mtx);
+        mutex_lock(&s->mtx);
         bool shared = s->locked.refs[at / POOL_BUF_SIZE] > 1;
-        pthread_mutex_unlock(&s->mtx);
+        mutex_unlock(&s->mtx);
         return shared;
 }
 
 void spill_drop(struct spill *s, uint64_t at)
 {
         uint32_t slot = (uint32_t)(at / POOL_BUF_SIZE);
-        pthread_mutex_lock(&s->mtx);
+        mutex_lock(&s->mtx);
         if (!--s->locked.refs[slot]) {
                 s->locked.free[s->locked.nfree++] = slot;
                 s->locked.full = false;
         }
-        pthread_mutex_unlock(&s->mtx);
+        mutex_unlock(&s->mtx);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/mutex.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "mount/write/conflict_record.h"
@@ -350,19 +351,19 @@ static bool is_recording(struct upload_request *t)
         if ((t->kind != REQUEST_PUT && t->kind != REQUEST_COMPLETE) ||
             (!t->cond.if_match && !t->src))
                 return false;
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         what.size = f->locked.size;
         bool unlinked = f->locked.unlinked;
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
         return !unlinked && !conflict_record(f->env->store, &what, recording_done, t);
 }
 
 /* Whether what was sent is still here, so that it can be sent anew. */
 static bool can_send_anew(struct upload_request *t)
 {
-        pthread_mutex_lock(&t->file->mtx);
+        mutex_lock(&t->file->mtx);
         bool can = !upload_parts_lack_locked(t->file, 0, UINT64_MAX);
-        pthread_mutex_unlock(&t->file->mtx);
+        mutex_unlock(&t->file->mtx);
         return can;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/mutex.h"
 #include "base/log.h"
 #include "mount/write/spill.h"
 
@@ -18,24 +19,24 @@ enum { KEEP_MIN = POOL_BUF_SIZE / 4 * 3 };
 
 void wfile_tally_init(struct wfile_tally *t)
 {
-        pthread_mutex_init(&t->mtx, NULL);
+        mutex_init(&t->mtx);
         pthread_cond_init(&t->none, NULL);
 }
 
 bool wfile_tally_busy(struct wfile_tally *t)
 {
-        pthread_mutex_lock(&t->mtx);
+        mutex_lock(&t->mtx);
         bool busy = t->busy > 0;
-        pthread_mutex_unlock(&t->mtx);
+        mutex_unlock(&t->mtx);
         return busy;
 }
 
 void wfile_tally_wait(struct wfile_tally *t)
 {
-        pthread_mutex_lock(&t->mtx);
+        mutex_lock(&t->mtx);
         while (t->busy)
-                pthread_cond_wait(&t->none, &t->mtx);
-        pthread_mutex_unlock(&t->mtx);
+                mutex_wait(&t->none, &t->mtx);
+        mutex_unlock(&t->mtx);
 }
 
 struct wfile *wfile_new(const struct wfile_env *env, void *who, const char *key,
@@ -49,7 +50,7 @@ struct wfile *wfile_new(const struct wfile_env *env, void *who, const char *key,
         atomic_init(&f->refs, 1);
         f->env = env;
         f->who = who;
-        pthread_mutex_init(&f->mtx, NULL);
+        mutex_init(&f->mtx);
         pthread_cond_init(&f->idle, NULL);
         extent_map_init(&f->locked.data, env->pool, env->spill);
         f->locked.plan = env->plan;
@@ -99,7 +100,7 @@ void wfile_unref(struct wfile *f)
         plan_release(&f->locked.steps);
         base_conflict_end_locked(f);
         pthread_cond_destroy(&f->idle);
-        pthread_mutex_destroy(&f->mtx);
+        mutex_destroy(&f->mtx);
         free(f->locked.anchors);
         free(f->locked.parts);
         free(f->locked.origin_key);
@@ -116,7 +117,7 @@ void wfile_enter(struct wfile *f, struct outcome *out)
 {
         *out = (struct outcome){0};
         out->tasks_last = &out->tasks;
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
 }
 
 static void count_locked(struct wfile *f)
@@ -127,11 +128,11 @@ static void count_locked(struct wfile *f)
         if (busy == f->locked.tallied)
                 return;
         f->locked.tallied = busy;
-        pthread_mutex_lock(&t->mtx);
+        mutex_lock(&t->mtx);
         t->busy += busy ? 1 : (size_t)-1;
         if (!t->busy)
                 pthread_cond_broadcast(&t->none);
-        pthread_mutex_unlock(&t->mtx);
+        mutex_unlock(&t->mtx);
 }
 
 /* Whether a change has to wait. */
@@ -172,9 +173,9 @@ static void collect_locked(struct wfile *f, struct outcome *out)
 static void tell_published(struct wfile *f, const struct store_object *obj)
 {
         f->env->published(f->env->owner, f->who, obj);
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         f->locked.telling--;
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
 }
 
 /* Without the lock another thread may end what the caller began, and whoever waited for that may
@@ -186,7 +187,7 @@ void wfile_leave(struct wfile *f, struct outcome *out)
         collect_locked(f, out);
         count_locked(f);
         pthread_cond_broadcast(&f->idle);
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
 
         free_garbage(out->garbage);
         end_reader(out->reader);
@@ -465,36 +466,36 @@ int wfile_truncate(struct wfile *f, struct wfile_user *u, uint64_t size)
 
 void wfile_announce(struct wfile *f, uint64_t size)
 {
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         announce_locked(f, size);
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
 }
 
 void wfile_create(struct wfile *f, struct wfile_user *u, bool if_absent)
 {
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         f->locked.if_absent = if_absent;
         wfile_note_change_locked(f, u);
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
 }
 
 void wfile_read_too(struct wfile *f)
 {
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         f->locked.read_too = true;
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
 }
 
 bool wfile_defer(struct wfile *f, struct wfile_deferred *d)
 {
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         bool wait = blocked_locked(f);
         if (wait) {
                 d->next = NULL;
                 *f->locked.deferred_last = d;
                 f->locked.deferred_last = &d->next;
         }
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
         return wait;
 }
 

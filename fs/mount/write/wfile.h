@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/mutex.h"
 #include "base/pool.h"
 #include "mount/write/part_plan.h"
 #include "mount/read/reader.h"
@@ -26,7 +27,7 @@ struct spill;
 
 /* How many files have something at the store's hands, also those that no node shows any more. */
 struct wfile_tally {
-        pthread_mutex_t mtx;
+        struct mutex mtx;
         pthread_cond_t none;
         size_t busy;
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/mutex.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "mount/write/spill.h"
@@ -138,7 +139,7 @@ int wfile_rename(struct wfile *f, const char *key, const char *etag)
         char *copy = strdup(key);
         if (!copy)
                 return -ENOMEM;
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         bool same = !strcmp(key, f->locked.key);
         char *old = f->locked.key;
         f->locked.key = copy;
@@ -155,7 +156,7 @@ int wfile_rename(struct wfile *f, const char *key, const char *etag)
         }
         if (f->locked.reader && etag[0])
                 (void)reader_rename(f->locked.reader, key, etag); /* else reads get ESTALE */
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
         free(old);
         return 0;
 }
@@ -177,9 +178,9 @@ void wfile_forget(struct wfile *f)
 
 size_t wfile_idle_bytes(struct wfile *f)
 {
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         size_t n = f->locked.committing ? 0 : extent_map_in_memory(&f->locked.data);
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
         return n;
 }
 
@@ -229,31 +230,31 @@ ssize_t wfile_reclaim(struct wfile *f)
 
 uint64_t wfile_size(struct wfile *f)
 {
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         uint64_t size = f->locked.size;
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
         return size;
 }
 
 bool wfile_has_base(struct wfile *f)
 {
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         bool has = f->locked.base_len > 0;
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
         return has;
 }
 
 bool wfile_dirty(struct wfile *f)
 {
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         bool dirty = f->locked.dirty && !f->locked.unlinked && !f->locked.err;
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
         return dirty;
 }
 
 enum wfile_state wfile_state(struct wfile *f)
 {
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         enum wfile_state state = WFILE_CLEAN;
         if (f->locked.err)
                 state = WFILE_FAILED;
@@ -263,7 +264,7 @@ enum wfile_state wfile_state(struct wfile *f)
                 state = f->locked.committing ? WFILE_UPLOADING : WFILE_DIRTY;
         else if (f->locked.failed)
                 state = WFILE_FAILED;
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
         return state;
 }
 
@@ -274,53 +275,53 @@ static bool has_failed_locked(const struct wfile *f, const struct wfile_user *u)
 
 bool wfile_owes(struct wfile *f, const struct wfile_user *u)
 {
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         bool owes = (f->locked.dirty && !f->locked.unlinked) || has_failed_locked(f, u);
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
         return owes;
 }
 
 bool wfile_owes_close(struct wfile *f, const struct wfile_user *u)
 {
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         bool its = f->locked.anyones || (u->wrote && u->published == f->locked.published);
         bool owes = (f->locked.dirty && !f->locked.unlinked && its) || has_failed_locked(f, u);
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
         return owes;
 }
 
 bool wfile_owes_end(struct wfile *f, const struct wfile_user *u)
 {
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         bool its = u->wrote && u->epoch == f->locked.epoch && u->published == f->locked.published;
         bool owes = its && f->locked.dirty && !f->locked.unlinked && !f->locked.err;
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
         return owes;
 }
 
 void wfile_note_mapped(struct wfile *f)
 {
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         f->locked.anyones = true;
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
 }
 
 void wfile_shutdown(struct wfile *f)
 {
         struct outcome out;
 
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         while (f->locked.committing)
-                pthread_cond_wait(&f->idle, &f->mtx);
-        pthread_mutex_unlock(&f->mtx);
+                mutex_wait(&f->idle, &f->mtx);
+        mutex_unlock(&f->mtx);
         wfile_enter(f, &out);
         f->locked.over = true;
         if (f->locked.dirty)
                 wfile_set_error_locked(f, -ESHUTDOWN);
         wfile_advance_locked(f, &out);
         wfile_leave(f, &out);
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         while (f->locked.inflight || f->locked.leaving)
-                pthread_cond_wait(&f->idle, &f->mtx);
-        pthread_mutex_unlock(&f->mtx);
+                mutex_wait(&f->idle, &f->mtx);
+        mutex_unlock(&f->mtx);
 }

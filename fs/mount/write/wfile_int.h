@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/mutex.h"
 #include "mount/write/claim.h"
 #include "mount/write/extent_map.h"
 #include "mount/write/wfile.h"
@@ -92,7 +93,7 @@ struct wfile {
         atomic_uint refs;
         const struct wfile_env *env;
         void *who;
-        pthread_mutex_t mtx; /* before the reader's, the pool's and the store's locks */
+        struct mutex mtx; /* before the reader's, the pool's and the store's locks */
         pthread_cond_t idle;
         struct claim claim; /* of the key that the commit changes; claim.c's */
         /* Memory for the next request that has to fetch bytes: the pool's while `share_waits`, else

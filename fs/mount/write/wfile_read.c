@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wfile_read.c: reads of a file that is being written: what was written, over the version it began
  * with, over zeros. See wfile.h. */
+#include "base/mutex.h"
 #include "mount/write/wfile_int.h"
 
 #include <errno.h>
@@ -75,9 +76,9 @@ static bool is_read_again(struct mixed *x)
         x->again.retry = read_again;
         if (wfile_defer(f, &x->again))
                 return true;
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         bool renewed = f->locked.reader != x->reader, copied = f->locked.origin_key;
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
         if (renewed)
                 read_again(&x->again);
         else if (!copied)
@@ -195,7 +196,7 @@ void wfile_read(struct wfile *f, struct read_op *op)
         struct mixed *x = calloc(1, sizeof *x);
         int err = x ? 0 : -ENOMEM;
 
-        pthread_mutex_lock(&f->mtx);
+        mutex_lock(&f->mtx);
         uint64_t size = f->locked.size;
         if (x && op->off < size) {
                 if (op->len > size - op->off)
@@ -203,7 +204,7 @@ void wfile_read(struct wfile *f, struct read_op *op)
                 x->op = op;
                 err = begin_locked(f, x);
         }
-        pthread_mutex_unlock(&f->mtx);
+        mutex_unlock(&f->mtx);
         if (!err && x->later)
                 err = part_body_fetch(x->later, x->bytes);
         if (err || op->off >= size) {

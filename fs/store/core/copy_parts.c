@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/mutex.h"
 #include "base/log.h"
 #include "base/banned.h"
 
@@ -29,7 +30,7 @@ struct copy_parts {
         struct store_upload *up;
         store_done_fn *done;
         void *arg;
-        pthread_mutex_t mtx;
+        struct mutex mtx;
         struct {
                 unsigned next, nparts, flying;
                 int err; /* the first */
@@ -44,7 +45,7 @@ static void copy_free(struct copy_parts *c)
         free(c->src);
         free(c->dst);
         free(c->if_match);
-        pthread_mutex_destroy(&c->mtx);
+        mutex_destroy(&c->mtx);
         free(c);
 }
 
@@ -104,13 +105,13 @@ static void part_landed(void *arg, int err, const struct store_object *obj)
         struct copy_parts *c = arg;
         (void)obj;
 
-        pthread_mutex_lock(&c->mtx);
+        mutex_lock(&c->mtx);
         c->locked.flying--;
         if (!c->locked.err)
                 c->locked.err = err;
         send_parts_locked(c);
         bool over = !c->locked.flying;
-        pthread_mutex_unlock(&c->mtx);
+        mutex_unlock(&c->mtx);
         if (over)
                 all_landed(c);
 }
@@ -124,10 +125,10 @@ static void begun(void *arg, int err, struct store_upload *up)
                 return;
         }
         c->up = up;
-        pthread_mutex_lock(&c->mtx);
+        mutex_lock(&c->mtx);
         send_parts_locked(c);
         bool over = !c->locked.flying;
-        pthread_mutex_unlock(&c->mtx);
+        mutex_unlock(&c->mtx);
         if (over)
                 all_landed(c);
 }
@@ -169,7 +170,7 @@ static struct copy_parts *copy_new(const struct op *op)
         struct copy_parts *c = calloc(1, sizeof *c);
         if (!c)
                 return NULL;
-        pthread_mutex_init(&c->mtx, NULL);
+        mutex_init(&c->mtx);
         c->s = op->s;
         c->src = strdup(op->src + op->s->prefix_len);
         c->dst = strdup(op->key + op->s->prefix_len);

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/mutex.h"
 #include "base/log.h"
 #include "base/text/xml.h"
 #include "base/banned.h"
@@ -387,10 +388,10 @@ static unsigned wait_of(const struct op *op)
 
         if (!s->ramps)
                 return 0;
-        pthread_mutex_lock(&s->ramp_mtx);
+        mutex_lock(&s->ramp_mtx);
         unsigned ms = rate_ramp_wait(is_read(op->verb) ? &s->reads : &s->writes,
                                      op->nkeys ? (unsigned)op->nkeys : 1, clock_ms());
-        pthread_mutex_unlock(&s->ramp_mtx);
+        mutex_unlock(&s->ramp_mtx);
         return ms;
 }
 

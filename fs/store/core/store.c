@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store.c: opening a store, and the operations on objects and listings. Reads are get.c, uploads
  * upload.c, copies copy_parts.c, what happens to an operation on its way request.c. */
+#include "base/mutex.h"
 #include "store/core/store_int.h"
 
 #include <errno.h>
@@ -97,7 +98,7 @@ int store_open(const struct store_config *cfg, struct store **out, char *why, si
         snprintf(why, nwhy, "no memory for the store; free some");
         if (!s)
                 return -ENOMEM;
-        pthread_mutex_init(&s->ramp_mtx, NULL);
+        mutex_init(&s->ramp_mtx);
         s->reads.first = RAMP_READS;
         s->writes.first = RAMP_WRITES;
         s->deadline_ms = cfg->deadline_ms ? cfg->deadline_ms : DEADLINE_MS;
@@ -128,7 +129,7 @@ void store_close(struct store *s)
         http_close(s->http);
         if (s->kind)
                 s->ops->close(s->kind);
-        pthread_mutex_destroy(&s->ramp_mtx);
+        mutex_destroy(&s->ramp_mtx);
         free(s->bucket);
         free(s->prefix);
         free(s);

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "base/mutex.h"
 #include "store/core/ops.h"
 #include "store/http/rate_ramp.h"
 
@@ -20,7 +21,7 @@ struct store {
         unsigned deadline_ms;
         uint64_t retries, errors; /* atomics */
         bool ramps;               /* the rate of requests grows slowly: */
-        pthread_mutex_t ramp_mtx;
+        struct mutex ramp_mtx;
         struct rate_ramp reads, writes; /* guarded by it */
 };
 
@@ -44,7 +45,7 @@ void op_finish_plain(struct op *op, int err); /* without an object */
 
 /* sync_wait.c: waiting for a callback. */
 struct store_wait {
-        pthread_mutex_t mtx;
+        struct mutex mtx;
         pthread_cond_t cond;
         bool over;
         int err;
@@ -76,7 +77,7 @@ struct store_upload {
         bool without_crc;            /* the kind's: no checksums of parts */
         struct store_meta *meta;     /* what it was begun with; NULL: nothing, or not known */
         struct store_stream *stream; /* the kind's, one malloc'ed block; made under the mutex */
-        pthread_mutex_t mtx;
+        struct mutex mtx;
         struct {
                 struct upload_part *v; /* by number - 1 */
                 unsigned room;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sync_wait.c: the blocking forms: the asynchronous call, waited for. */
+#include "base/mutex.h"
 #include "store/core/store_int.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 
 void wait_begin(struct store_wait *w)
 {
-        pthread_mutex_init(&w->mtx, NULL);
+        mutex_init(&w->mtx);
         pthread_cond_init(&w->cond, NULL);
         w->over = false;
         w->err = 0;
@@ -18,23 +19,23 @@ void wait_begin(struct store_wait *w)
 
 void wait_end(struct store_wait *w, int err)
 {
-        pthread_mutex_lock(&w->mtx);
+        mutex_lock(&w->mtx);
         w->err = err;
         w->over = true;
         pthread_cond_signal(&w->cond);
-        pthread_mutex_unlock(&w->mtx);
+        mutex_unlock(&w->mtx);
 }
 
 int wait_for(struct store_wait *w, int err)
 {
         if (!err) {
-                pthread_mutex_lock(&w->mtx);
+                mutex_lock(&w->mtx);
                 while (!w->over)
-                        pthread_cond_wait(&w->cond, &w->mtx);
+                        mutex_wait(&w->cond, &w->mtx);
                 err = w->err;
-                pthread_mutex_unlock(&w->mtx);
+                mutex_unlock(&w->mtx);
         }
-        pthread_mutex_destroy(&w->mtx);
+        mutex_destroy(&w->mtx);
         pthread_cond_destroy(&w->cond);
         return err;
 }

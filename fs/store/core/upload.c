@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* upload.c: multipart uploads: the handle, what it knows of its parts, and the calls on it. */
+#include "base/mutex.h"
 #include "store/core/store_int.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@ static struct store_upload *upload_new(struct store *s, const char *full_key, co
         struct store_upload *up = calloc(1, sizeof *up);
         if (!up)
                 return NULL;
-        pthread_mutex_init(&up->mtx, NULL);
+        mutex_init(&up->mtx);
         up->s = s;
         up->key = strdup(full_key);
         up->id = strdup(id);
@@ -47,7 +48,7 @@ void store_upload_free(struct store_upload *up)
         free(up->stream);
         free(up->key);
         free(up->id);
-        pthread_mutex_destroy(&up->mtx);
+        mutex_destroy(&up->mtx);
         free(up);
 }
 
@@ -73,7 +74,7 @@ int upload_keep(struct store_upload *up, unsigned partno, const char *etag,
         char *copy = strdup(etag);
         if (!copy)
                 return -ENOMEM;
-        pthread_mutex_lock(&up->mtx);
+        mutex_lock(&up->mtx);
         int err = make_room_locked(up, partno);
         if (!err) {
                 struct upload_part *to = &up->locked.v[partno - 1];
@@ -81,7 +82,7 @@ int upload_keep(struct store_upload *up, unsigned partno, const char *etag,
                 *to = *part;
                 to->etag = copy;
         }
-        pthread_mutex_unlock(&up->mtx);
+        mutex_unlock(&up->mtx);
         if (err)
                 free(copy);
         return err;
@@ -91,11 +92,11 @@ int upload_each(struct store_upload *up,
                 int (*each)(void *arg, unsigned partno, const struct upload_part *part), void *arg)
 {
         int err = 0;
-        pthread_mutex_lock(&up->mtx);
+        mutex_lock(&up->mtx);
         for (unsigned i = 0; !err && i < up->locked.room; i++)
                 if (up->locked.v[i].etag)
                         err = each(arg, i + 1, &up->locked.v[i]);
-        pthread_mutex_unlock(&up->mtx);
+        mutex_unlock(&up->mtx);
         return err;
 }
 
@@ -126,10 +127,10 @@ int store_upload_sent(struct store_upload *up,
 
 void store_upload_drop(struct store_upload *up, unsigned partno)
 {
-        pthread_mutex_lock(&up->mtx);
+        mutex_lock(&up->mtx);
         if (partno && partno <= up->locked.room)
                 free(TAKE_PTR(up->locked.v[partno - 1].etag));
-        pthread_mutex_unlock(&up->mtx);
+        mutex_unlock(&up->mtx);
 }
 
 int store_upload_adopt(struct store_upload *up, const struct store_part *part)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/mutex.h"
 #include "base/log.h"
 
 #include "base/banned.h"
@@ -31,7 +32,7 @@ struct cred_chain {
         bool started;
         int stop; /* atomic */
 
-        pthread_mutex_t mtx;
+        struct mutex mtx;
         pthread_cond_t cond;
         struct {
                 struct cred cred;
@@ -198,12 +199,12 @@ static void fetch_locked(struct cred_chain *c)
 
         c->locked.wanted = false;
         c->locked.fetching = true;
-        pthread_mutex_unlock(&c->mtx);
+        mutex_unlock(&c->mtx);
         if (c->ask.anonymous)
                 fresh.kind = CRED_ANONYMOUS;
         else
                 err = search(c, &fresh);
-        pthread_mutex_lock(&c->mtx);
+        mutex_lock(&c->mtx);
         c->locked.fetching = false;
         c->locked.tried = time(NULL);
         if (!err && is_no_use_locked(c, &fresh))
@@ -221,7 +222,7 @@ static void *keep_fresh(void *arg)
 {
         struct cred_chain *c = arg;
 
-        pthread_mutex_lock(&c->mtx);
+        mutex_lock(&c->mtx);
         while (!__atomic_load_n(&c->stop, __ATOMIC_SEQ_CST)) {
                 time_t now = time(NULL), due = c->locked.due;
                 if (c->locked.wanted || (due && due <= now)) {
@@ -231,9 +232,9 @@ static void *keep_fresh(void *arg)
                 struct timespec until = {.tv_sec = now + SLEEP_MAX_S};
                 if (due && due < until.tv_sec)
                         until.tv_sec = due;
-                pthread_cond_timedwait(&c->cond, &c->mtx, &until);
+                mutex_timedwait(&c->cond, &c->mtx, &until);
         }
-        pthread_mutex_unlock(&c->mtx);
+        mutex_unlock(&c->mtx);
         return NULL;
 }
 
@@ -247,7 +248,7 @@ int cred_chain_open(const struct cred_want *want, struct cred_chain **out, char 
         snprintf(why, nwhy, "no memory: end another program");
         if (!c)
                 return -ENOMEM;
-        pthread_mutex_init(&c->mtx, NULL);
+        mutex_init(&c->mtx);
         pthread_cond_init(&c->cond, NULL);
         c->vendor = want->vendor;
         c->ask.stop = &c->stop;
@@ -280,9 +281,9 @@ void cred_chain_close(struct cred_chain *c)
         int err = errno;
         if (c->started) {
                 __atomic_store_n(&c->stop, 1, __ATOMIC_SEQ_CST);
-                pthread_mutex_lock(&c->mtx);
+                mutex_lock(&c->mtx);
                 pthread_cond_broadcast(&c->cond);
-                pthread_mutex_unlock(&c->mtx);
+                mutex_unlock(&c->mtx);
                 pthread_join(c->thread, NULL);
         }
         cred_release(&c->locked.cred);
@@ -292,7 +293,7 @@ void cred_chain_close(struct cred_chain *c)
         for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
                 secret_freep(strings[i]);
         pthread_cond_destroy(&c->cond);
-        pthread_mutex_destroy(&c->mtx);
+        mutex_destroy(&c->mtx);
         free(c);
         errno = err;
 }
@@ -348,19 +349,19 @@ static int get_locked(struct cred_chain *c, struct cred *out, char *why, size_t 
 
 int cred_chain_get(struct cred_chain *c, struct cred *out, char *why, size_t nwhy)
 {
-        pthread_mutex_lock(&c->mtx);
+        mutex_lock(&c->mtx);
         int err = get_locked(c, out, why, nwhy);
-        pthread_mutex_unlock(&c->mtx);
+        mutex_unlock(&c->mtx);
         return err;
 }
 
 int cred_chain_wait(struct cred_chain *c, struct cred *out, char *why, size_t nwhy)
 {
-        pthread_mutex_lock(&c->mtx);
+        mutex_lock(&c->mtx);
         while (c->locked.wanted || c->locked.fetching)
-                pthread_cond_wait(&c->cond, &c->mtx);
+                mutex_wait(&c->cond, &c->mtx);
         int err = get_locked(c, out, why, nwhy);
-        pthread_mutex_unlock(&c->mtx);
+        mutex_unlock(&c->mtx);
         return err;
 }
 
@@ -369,7 +370,7 @@ bool cred_chain_forget(struct cred_chain *c, unsigned serial)
         time_t now = time(NULL);
         bool others = true;
 
-        pthread_mutex_lock(&c->mtx);
+        mutex_lock(&c->mtx);
         if (serial == c->locked.cred.serial && !c->locked.stale) {
                 others = !c->locked.same || c->locked.tried + ASK_AGAIN_S <= now;
                 if (others) {
@@ -378,15 +379,15 @@ bool cred_chain_forget(struct cred_chain *c, unsigned serial)
                         want_locked(c);
                 }
         }
-        pthread_mutex_unlock(&c->mtx);
+        mutex_unlock(&c->mtx);
         return others;
 }
 
 void cred_chain_why(struct cred_chain *c, char *why, size_t nwhy)
 {
-        pthread_mutex_lock(&c->mtx);
+        mutex_lock(&c->mtx);
         snprintf(why, nwhy, "%s", c->locked.why);
-        pthread_mutex_unlock(&c->mtx);
+        mutex_unlock(&c->mtx);
 }
 
 static const char *setting(const char *arg, const char *own)

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/mutex.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "store/gcs/gcs_upload.h"
@@ -44,11 +45,11 @@ static time_t now_s(void)
 
 static struct store_stream *stream_of(struct store_upload *up)
 {
-        pthread_mutex_lock(&up->mtx);
+        mutex_lock(&up->mtx);
         if (!up->stream && (up->stream = calloc(1, sizeof *up->stream)))
                 up->stream->next = 1;
         struct store_stream *s = up->stream;
-        pthread_mutex_unlock(&up->mtx);
+        mutex_unlock(&up->mtx);
         return s;
 }
 
@@ -215,12 +216,12 @@ static int turn(struct op *op)
 
         if (!s)
                 return -ENOMEM;
-        pthread_mutex_lock(&op->up->mtx);
+        mutex_lock(&op->up->mtx);
         int err = over                   ? -EIO
                   : op->partno < s->next ? -EOPNOTSUPP
                   : op->partno > s->next ? -EAGAIN
                                          : 0;
-        pthread_mutex_unlock(&op->up->mtx);
+        mutex_unlock(&op->up->mtx);
         time_t moved = __atomic_load_n(&s->moved, __ATOMIC_RELAXED);
         if (!op->since)
                 op->since = now;
@@ -284,12 +285,12 @@ static int part_done(struct op *op)
                 err = upload_keep(op->up, op->partno, "stream", &part);
         if (err)
                 return err;
-        pthread_mutex_lock(&op->up->mtx);
+        mutex_lock(&op->up->mtx);
         memcpy(s->rest, s->next_rest, rest);
         s->nrest = rest;
         s->kept += sent;
         s->next++;
-        pthread_mutex_unlock(&op->up->mtx);
+        mutex_unlock(&op->up->mtx);
         return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mutex.h"
 #include "base/cleanup.h"
 #include "store/cred/aws_host.h"
 #include "base/banned.h"
@@ -20,7 +21,7 @@ static void s3_close(struct store_kind *k)
         free(k->bucket);
         free(k->endpoint);
         free(k->base);
-        pthread_mutex_destroy(&k->mtx);
+        mutex_destroy(&k->mtx);
         free(k);
 }
 
@@ -82,7 +83,7 @@ static int s3_open(const struct store_config *cfg, const struct store_place *pla
         CLEANUP(s3_closep) struct store_kind *k = calloc(1, sizeof *k);
         if (!k)
                 return -ENOMEM;
-        pthread_mutex_init(&k->mtx, NULL);
+        mutex_init(&k->mtx);
         if (!(k->bucket = strdup(place->bucket)))
                 return -ENOMEM;
         const struct cred_want want = {.vendor = &cred_aws,

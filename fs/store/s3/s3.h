@@ -3,9 +3,9 @@
 #ifndef CKPTFS_STORE_S3_H
 #define CKPTFS_STORE_S3_H
 
-#include <pthread.h>
 #include <time.h>
 
+#include "base/mutex.h"
 #include "base/text/uri.h"
 #include "store/cred/cred.h"
 #include "store/core/ops.h"
@@ -35,7 +35,7 @@ struct store_kind {
         enum store_checksums checksums;
         bool no_checksums;                  /* atomic: the server knows none, it was seen */
         enum s3_minds minds[S3_CONDITIONS]; /* atomic */
-        pthread_mutex_t mtx;
+        struct mutex mtx;
         struct {
                 char region[64];
         } locked;

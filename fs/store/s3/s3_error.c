@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/mutex.h"
 #include "base/log.h"
 #include "store/core/error_hint.h"
 #include "base/banned.h"
@@ -117,10 +118,10 @@ static bool follow_region(struct store_kind *k, struct op *op, const char *regio
             !strcmp(region, op->region) || op->moves & MOVED_REGION)
                 return false;
         op->moves |= MOVED_REGION;
-        pthread_mutex_lock(&k->mtx);
+        mutex_lock(&k->mtx);
         bool news = strcmp(k->locked.region, region) != 0;
         memcpy(k->locked.region, region, strlen(region) + 1);
-        pthread_mutex_unlock(&k->mtx);
+        mutex_unlock(&k->mtx);
         if (news)
                 log_info("store: bucket %s is in region %s, not %s: going there", k->bucket, region,
                          op->region);

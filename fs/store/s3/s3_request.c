@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/mutex.h"
 #include "base/sign/sign_v4.h"
 #include "store/cred/aws_host.h"
 #include "base/banned.h"
@@ -191,9 +192,9 @@ int s3_send(struct store_kind *k, struct op *op, struct s3_msg *m)
         struct body_texts texts;
         size_t at;
 
-        pthread_mutex_lock(&k->mtx);
+        mutex_lock(&k->mtx);
         memcpy(op->region, k->locked.region, sizeof op->region);
-        pthread_mutex_unlock(&k->mtx);
+        mutex_unlock(&k->mtx);
         op->rq.method = m->method;
         add_host(k, op->region, &op->rq.url, &at);
         if (host_header(op->rq.url.p, at, &host) || add_path(k, m->key, &path) || m->names.failed)
