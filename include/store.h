@@ -96,6 +96,9 @@ struct store_config {
         const char *bucket_owner;       /* s3: the account that must be it */
         const char *sse;                /* s3: NULL, "AES256", "aws:kms" or "aws:kms:dsse" */
         const char *sse_kms_key;        /* s3: NULL is the account's */
+        bool bucket_key;                /* s3: encrypt with one, of sse's key */
+        const char *storage_class;      /* s3: of what is made; NULL is the store's */
+        const char *tags;               /* s3: "a=b&c=d", of what is written; NULL: none */
         const char *sse_c_key_file;     /* s3: a file with a key of the customer's */
         enum store_checksums checksums; /* s3 */
         const char *billing_project;    /* gs: pays for the requests */

@@ -61,6 +61,7 @@ mount_tests = \
 	%D%/sent.sh \
 	%D%/skipped_names.sh \
 	%D%/spill_slow.sh \
+	%D%/storage_class.sh \
 	%D%/symlinks.sh \
 	%D%/times.sh \
 	%D%/truncate.sh \

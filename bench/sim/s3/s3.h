@@ -65,6 +65,10 @@ void s3_object_headers(struct request *x, const struct object *o, bool with_meta
 void s3_checksum_headers(struct request *x, const struct object *o);
 /* Takes the headers that are stored with an object. True when the reply is set to an error. */
 bool s3_bad_metadata(struct request *x, struct object *o);
+/* The same of the storage class and the tags, which are not the object's metadata. */
+bool s3_bad_storage(struct request *x, struct object *o);
+#define S3_CLASS   "x-amz-storage-class"
+#define S3_TAGGING "x-amz-tagging"
 
 /* s3_sse.c. Takes what the request says of encryption to the object. True when the reply is set to
  * an error. */

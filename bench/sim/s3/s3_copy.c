@@ -101,6 +101,19 @@ static bool bad_condition(const struct service *s, struct request *x,
         return x->status != 0;
 }
 
+/* The storage class of a copy is what the request says; its tags are those of the source, unless
+ * x-amz-tagging-directive is REPLACE (API reference, CopyObject). */
+static int copy_tags(const struct request *x, struct object *o, const struct object *from)
+{
+        const char *directive = s3_in(x, S3_TAGGING "-directive");
+        const char *tags = object_meta(from, S3_TAGGING);
+
+        if (directive && !strcasecmp(directive, "REPLACE"))
+                return 0;
+        object_meta_remove(o, S3_TAGGING);
+        return tags ? object_meta_add(o, S3_TAGGING, tags) : 0;
+}
+
 void s3_copy(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *from = find_source(s, x);
@@ -123,6 +136,14 @@ void s3_copy(struct service *s, struct request *x)
         if (replace && s3_bad_metadata(x, o))
                 return;
         int err = replace ? 0 : object_meta_copy(o, from);
+        if (!err && !replace) {
+                object_meta_remove(o, S3_CLASS);
+                object_meta_remove(o, S3_TAGGING);
+                if (!x->google && s3_bad_storage(x, o))
+                        return;
+        }
+        if (!err)
+                err = copy_tags(x, o, from);
         if (!err && s3_bad_encryption(x, o))
                 return;
         if (!err)

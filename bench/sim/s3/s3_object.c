@@ -35,6 +35,40 @@ static int add_encoding(struct object *o, const char *value)
         return *value ? object_meta_add(o, "content-encoding", value) : 0;
 }
 
+static bool is_class(const struct request *x, const char *class)
+{
+        static const char *const classes[] = {
+                "STANDARD",   "REDUCED_REDUNDANCY",  "STANDARD_IA", "ONEZONE_IA",
+                "GLACIER_IR", "INTELLIGENT_TIERING", "GLACIER",     "DEEP_ARCHIVE"};
+
+        if (s3_is_express(x))
+                return !strcmp(class, "EXPRESS_ONEZONE");
+        for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+                if (!strcmp(classes[i], class))
+                        return true;
+        return false;
+}
+
+bool s3_bad_storage(struct request *x, struct object *o)
+{
+        enum { TAGS_MAX = 10 };
+        const char *class = s3_in(x, S3_CLASS), *tags = s3_in(x, S3_TAGGING);
+        unsigned n = 1;
+
+        for (const char *p = tags; p && (p = strchr(p, '&')); p++)
+                n++;
+        if (class && !is_class(x, class))
+                s3_refuse(x, 400, "InvalidStorageClass", "The storage class is not valid.");
+        else if (tags && s3_is_express(x))
+                s3_error(x, "NotImplemented");
+        else if (tags && n > TAGS_MAX)
+                s3_refuse(x, 400, "BadRequest", "Object tags cannot be greater than 10.");
+        else if ((class && strcmp(class, "STANDARD") && object_meta_add(o, S3_CLASS, class)) ||
+                 (tags && object_meta_add(o, S3_TAGGING, tags)))
+                s3_error(x, "InternalError");
+        return x->status != 0;
+}
+
 bool s3_bad_metadata(struct request *x, struct object *o)
 {
         const char *prefix = x->google ? GS_META : S3_META;
@@ -55,7 +89,7 @@ bool s3_bad_metadata(struct request *x, struct object *o)
                 s3_fail(x, err);
         else if (user > (x->google ? GS_META_MAX : S3_META_MAX))
                 s3_error(x, "MetadataTooLarge");
-        return x->status != 0;
+        return x->status != 0 || (!x->google && s3_bad_storage(x, o));
 }
 
 /* True when the reply is set to an error. Of a body in chunks it is known at the end. */

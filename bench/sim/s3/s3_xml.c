@@ -249,6 +249,20 @@ static void generation_headers(struct request *x, const struct object *o)
                 buf_addf(&x->headers, "x-goog-component-count: %u\r\n", o->components);
 }
 
+/* Tags are counted, not told. */
+static void tagging_count(struct request *x, const char *tags)
+{
+        char count[16];
+        unsigned n = 1;
+
+        while ((tags = strchr(tags, '&'))) {
+                tags++;
+                n++;
+        }
+        snprintf(count, sizeof count, "%u", n);
+        s3_header(x, S3_TAGGING "-count", count);
+}
+
 void s3_object_headers(struct request *x, const struct object *o, bool with_meta)
 {
         char date[32];
@@ -264,6 +278,8 @@ void s3_object_headers(struct request *x, const struct object *o, bool with_meta
         if (!object_meta(o, "content-type"))
                 s3_header(x, "Content-Type", "binary/octet-stream");
         for (const char *n = NULL; (n = object_meta_next(o, n));)
-                if (*n != ':')
+                if (!strcmp(n, S3_TAGGING))
+                        tagging_count(x, n + strlen(n) + 1);
+                else if (*n != ':')
                         s3_header(x, n, n + strlen(n) + 1);
 }

@@ -24,6 +24,8 @@ struct store_kind {
         bool requester_pays;
         char *bucket_owner;      /* NULL: any */
         char *sse, *sse_kms_key; /* NULL: as the bucket says */
+        bool bucket_key;
+        char *storage_class, *tags; /* NULL: the store's, none */
         struct {
                 char key[48], md5[28]; /* base64; "" without a key of the customer's */
         } sse_c;
@@ -73,14 +75,16 @@ void s3_header(struct s3_msg *m, const char *name, const char *value);
 int s3_send(struct store_kind *k, struct op *op, struct s3_msg *m);
 /* Headers of a condition on the object that is written and of metadata, of metadata alone, and of
  * the source of a copy (key and version). 0, or -EINVAL, -ENOMEM. */
-int s3_put_headers(struct s3_msg *m, const struct op *op);
-int s3_meta_headers(struct s3_msg *m, const struct op *op);
+int s3_put_headers(const struct store_kind *k, struct s3_msg *m, const struct op *op);
+int s3_meta_headers(const struct store_kind *k, struct s3_msg *m, const struct op *op);
 int s3_copy_source(struct store_kind *k, struct s3_msg *m, const struct op *op, struct buf *text);
 
 /* s3_options.c: reads the options, after endpoint and bucket; 0 or a negative errno with one line
  * in `why`. Adds the headers that they ask for. */
 int s3_options_open(struct store_kind *k, const struct store_config *cfg, char *why, size_t nwhy);
 void s3_options_close(struct store_kind *k);
+/* Whether they ask for the storage class of what op makes. */
+bool s3_sets_class(const struct store_kind *k, const struct op *op);
 void s3_option_headers(const struct store_kind *k, const struct op *op, struct s3_msg *m);
 /* The ETags of what is written are no MD5 sums. */
 bool s3_opaque_etags(const struct store_kind *k);

@@ -76,7 +76,7 @@ int s3_complete_build(struct store_kind *k, struct op *op)
         if (s3_opaque_etags(k))
                 *op->expect.etag = 0;
         if (!err)
-                err = s3_put_headers(&m, op);
+                err = s3_put_headers(k, &m, op);
         if (err)
                 return err;
         s3_query(&m, "uploadId", op->id);

@@ -82,7 +82,8 @@ static int send_copy(struct store_kind *k, struct op *op)
 
         int err = s3_copy_source(k, &m, op, &source);
         if (!err)
-                err = op->stage == COPY_SEND ? s3_put_headers(&m, op) : s3_meta_headers(&m, op);
+                err = op->stage == COPY_SEND ? s3_put_headers(k, &m, op)
+                                             : s3_meta_headers(k, &m, op);
         if (err)
                 return err;
         if (op->stage == COPY_PROBE)

@@ -149,7 +149,7 @@ int s3_rename_build(struct store_kind *k, struct op *op)
 
         if (op->stage == S3_VERIFY)
                 return s3_verify_build(k, op);
-        int err = s3_put_headers(&m, op);
+        int err = s3_put_headers(k, &m, op);
         if (err || uri_encode(&source, op->src, true))
                 return err ? err : -ENOMEM;
         s3_query(&m, "renameObject", "");

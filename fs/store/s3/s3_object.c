@@ -114,7 +114,7 @@ int s3_put_build(struct store_kind *k, struct op *op)
         crc32c_base64(op->body.crc32c, crc);
         if (s3_bears_checksum(k, op))
                 s3_header(&m, "x-amz-checksum-crc32c", crc);
-        int err = s3_put_headers(&m, op);
+        int err = s3_put_headers(k, &m, op);
         return err ? err : s3_send(k, op, &m);
 }
 

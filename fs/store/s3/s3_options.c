@@ -38,6 +38,55 @@ static bool is_account(const char *text)
         return strlen(text) == DIGITS && strspn(text, "0123456789") == DIGITS;
 }
 
+/* "a=b&c=d" in the letters that a URL has. */
+static bool are_tags(const char *text)
+{
+        enum { TAGS_MAX = 10 };
+        size_t n = 1;
+
+        if (strspn(text,
+                   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~*+%=&/:@") !=
+                    strlen(text) ||
+            *text == '=' || *text == '&')
+                return false;
+        for (const char *p = text; (p = strchr(p, '&')); n++, p++)
+                if (p[1] == '&' || p[1] == '=' || !p[1])
+                        return false;
+        return n <= TAGS_MAX;
+}
+
+/* Directory buckets have one class, and no tags. */
+static int open_storage(struct store_kind *k, const struct store_config *cfg, char *why,
+                        size_t nwhy)
+{
+        const char *class = cfg->storage_class;
+        bool directory = s3_is_express(k->bucket);
+
+        if (given(class) && (!strcmp(class, "GLACIER") || !strcmp(class, "DEEP_ARCHIVE") ||
+                             class[strspn(class, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")])) {
+                snprintf(why, nwhy,
+                         "storage_class %s cannot be read back: give one that can, as GLACIER_IR",
+                         class);
+                return -EINVAL;
+        }
+        if (given(cfg->tags) && !are_tags(cfg->tags)) {
+                snprintf(why, nwhy,
+                         "tags '%s' are none: give at most 10, as a=b&c=d, escaped as in a URL",
+                         cfg->tags);
+                return -EINVAL;
+        }
+        if (directory && (given(cfg->tags) || (given(class) && strcmp(class, "EXPRESS_ONEZONE")))) {
+                snprintf(why, nwhy,
+                         "a directory bucket has no tags and no storage class but EXPRESS_ONEZONE: "
+                         "give neither");
+                return -EINVAL;
+        }
+        if ((given(class) && !(k->storage_class = strdup(class))) ||
+            (given(cfg->tags) && !(k->tags = strdup(cfg->tags))))
+                return -ENOMEM;
+        return 0;
+}
+
 int s3_options_open(struct store_kind *k, const struct store_config *cfg, char *why, size_t nwhy)
 {
         const char *sse = given(cfg->sse) && strcmp(cfg->sse, "default") != 0 ? cfg->sse : NULL;
@@ -74,6 +123,15 @@ int s3_options_open(struct store_kind *k, const struct store_config *cfg, char *
                          cfg->bucket_owner);
                 return -EINVAL;
         }
+        int err = open_storage(k, cfg, why, nwhy);
+        if (err)
+                return err;
+        if (cfg->bucket_key && (!sse || strncmp(sse, "aws:kms", 7) != 0)) {
+                snprintf(why, nwhy, "bucket_key is on but sse is %s: add sse=aws:kms",
+                         sse ? sse : "default");
+                return -EINVAL;
+        }
+        k->bucket_key = cfg->bucket_key;
         if (given(cfg->bucket_owner) && !(k->bucket_owner = strdup(cfg->bucket_owner)))
                 return -ENOMEM;
         if (sse && !(k->sse = strdup(sse)))
@@ -89,6 +147,8 @@ void s3_options_close(struct store_kind *k)
         free(k->bucket_owner);
         free(k->sse);
         free(k->sse_kms_key);
+        free(k->storage_class);
+        free(k->tags);
         explicit_bzero(&k->sse_c, sizeof k->sse_c);
 }
 
@@ -112,6 +172,16 @@ static void customer_key(const struct store_kind *k, struct s3_msg *m, bool of_s
         s3_header(m, names[of_source][2], k->sse_c.md5);
 }
 
+bool s3_sets_class(const struct store_kind *k, const struct op *op)
+{
+        bool writes = op->verb == OP_PUT || op->verb == OP_UPLOAD_CREATE || op->verb == OP_COPY;
+        /* The object keeps the class that it is known to have; STANDARD is not told. */
+        bool unknown = op->verb == OP_SET_META && op->meta &&
+                       !store_meta_get(op->meta, ":x-amz-storage-class");
+
+        return k->storage_class && (writes || unknown);
+}
+
 void s3_option_headers(const struct store_kind *k, const struct op *op, struct s3_msg *m)
 {
         bool head = m->method == HTTP_HEAD || op->head_status;
@@ -129,6 +199,10 @@ void s3_option_headers(const struct store_kind *k, const struct op *op, struct s
                 s3_header(m, "x-amz-expected-bucket-owner", k->bucket_owner);
         if (k->bucket_owner && copies)
                 s3_header(m, "x-amz-source-expected-bucket-owner", k->bucket_owner);
+        if (begins && s3_sets_class(k, op))
+                s3_header(m, "x-amz-storage-class", k->storage_class);
+        if (begins && !copies_all && k->tags)
+                s3_header(m, "x-amz-tagging", k->tags);
         /* "The encryption request headers must match the encryption settings that are specified in
          * the CreateSession request", which need not be told again (API reference, PutObject);
          * copies are not of the session. */
@@ -137,6 +211,8 @@ void s3_option_headers(const struct store_kind *k, const struct op *op, struct s
                 s3_header(m, "x-amz-server-side-encryption", k->sse);
         if (begins && k->sse_kms_key)
                 s3_header(m, "x-amz-server-side-encryption-aws-kms-key-id", k->sse_kms_key);
+        if (begins && k->bucket_key && !k->session) /* a session always has one */
+                s3_header(m, "x-amz-server-side-encryption-bucket-key-enabled", "true");
         if (*k->sse_c.key && touches)
                 customer_key(k, m, false);
         if (*k->sse_c.key && copies)

@@ -222,7 +222,7 @@ static const char *keep(struct s3_msg *m, const char *a, const char *b)
         return m->names.p + at;
 }
 
-static int meta_headers(struct s3_msg *m, const struct store_meta *meta)
+static int meta_headers(struct s3_msg *m, const struct store_meta *meta, bool other_class)
 {
         static const char prefix[] = "x-amz-meta-";
         const size_t most = m->nheader + OP_META_HEADERS_MAX;
@@ -231,6 +231,8 @@ static int meta_headers(struct s3_msg *m, const struct store_meta *meta)
         for (size_t at = 0; at < meta->len;) {
                 const char *name = meta->buf + at, *value = name + strlen(name) + 1;
                 at += strlen(name) + strlen(value) + 2;
+                if (other_class && !strcmp(name, ":x-amz-storage-class"))
+                        continue;
                 if (m->nheader == most)
                         return -EINVAL;
                 s3_header(m, *name == ':' ? name + 1 : keep(m, prefix, name), value);
@@ -238,18 +240,18 @@ static int meta_headers(struct s3_msg *m, const struct store_meta *meta)
         return 0;
 }
 
-int s3_put_headers(struct s3_msg *m, const struct op *op)
+int s3_put_headers(const struct store_kind *k, struct s3_msg *m, const struct op *op)
 {
         if (op->if_absent)
                 s3_header(m, "If-None-Match", "*");
         if (op->if_match)
                 s3_header(m, "If-Match", op->if_match);
-        return s3_meta_headers(m, op);
+        return s3_meta_headers(k, m, op);
 }
 
-int s3_meta_headers(struct s3_msg *m, const struct op *op)
+int s3_meta_headers(const struct store_kind *k, struct s3_msg *m, const struct op *op)
 {
-        return op->meta ? meta_headers(m, op->meta) : 0;
+        return op->meta ? meta_headers(m, op->meta, s3_sets_class(k, op)) : 0;
 }
 
 int s3_copy_source(struct store_kind *k, struct s3_msg *m, const struct op *op, struct buf *text)

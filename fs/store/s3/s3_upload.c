@@ -26,7 +26,7 @@ int s3_create_build(struct store_kind *k, struct op *op)
                 s3_header(&m, "x-amz-checksum-algorithm", "CRC32C");
                 s3_header(&m, "x-amz-checksum-type", "FULL_OBJECT");
         }
-        int err = s3_put_headers(&m, op);
+        int err = s3_put_headers(k, &m, op);
         return err ? err : s3_send(k, op, &m);
 }
 

@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# storage_class.sh: the storage class, the tags and the bucket key of what a mount writes, however.
+. "$srcdir/tests/lib/mount.sh"
+. "$srcdir/tests/lib/sim.sh"
+need_fuse
+plan 13
+CKPTFS_TEST_BUCKET=bkt
+head -c 12000000 /dev/urandom >"$tmp/data"
+sim_start --data "$tmp/objects"
+CKPTFS_TEST_ENDPOINT=$url
+
+# of NAME: class, number of tags, bucket key
+of() {
+	req HEAD "/bkt/$1" >/dev/null
+	echo "$(field x-amz-storage-class):$(field x-amz-tagging-count):$(field x-amz-server-side-encryption-bucket-key-enabled)"
+}
+req PUT /bkt/theirs -d x -H 'x-amz-storage-class: STANDARD_IA' -H 'x-amz-tagging: a=b' >/dev/null
+mount_ckptfs part_size=5M storage_class=INTELLIGENT_TIERING 'tags=team=ml&run=7%2F1' sse=aws:kms sse_kms_key=k bucket_key=on
+echo small >"$mnt/small"
+cp "$tmp/data" "$mnt/large"
+cp "$mnt/large" "$mnt/copied"
+echo tail >>"$mnt/large"
+for object in small large copied; do
+	expect_eq "INTELLIGENT_TIERING:2:true" "$(of $object)" "$object has what was asked for"
+done
+mv "$mnt/small" "$mnt/moved"
+expect_eq "INTELLIGENT_TIERING:2:true" "$(of moved)" "also under another name"
+chmod 600 "$mnt/moved" "$mnt/theirs"
+expect_eq "INTELLIGENT_TIERING:2:true" "$(of moved)" "and with other attributes"
+expect_eq "STANDARD_IA:1:true" "$(of theirs)" "what others wrote keeps its class and tags"
+mv "$mnt/theirs" "$mnt/ours"
+expect_eq "INTELLIGENT_TIERING:1:true" "$(of ours)" "until it is copied: then it has the class"
+echo more >>"$mnt/ours"
+expect_eq "INTELLIGENT_TIERING:2:true" "$(of ours)" "or is written anew: then all"
+umount_ckptfs
+
+refused() { "$builddir/ckptctl" uploads list -o "endpoint=$url,$2" "s3://${3:-bkt}" 2>&1 | grep -c "$1"; }
+expect_eq 1 "$(refused 'give one that can' storage_class=DEEP_ARCHIVE)" "a class that cannot be read back is refused"
+expect_eq 1 "$(refused 'give at most 10' 'tags=a=b&&c=d')" "and what are no tags"
+expect_eq 1 "$(refused 'add sse=aws:kms' bucket_key=on)" "and a bucket key of no key"
+expect_eq 1 "$(refused 'a directory bucket has no tags' tags=a=b dir--az1--x-s3)" "and tags of a directory bucket"
