@@ -21,6 +21,21 @@ tap_n=0 tap_failed=0 tap_planned=0 tap_exit=''
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/ckptfs-test.XXXXXX")
 tap_began=$(date +%s)
 
+# A test that is killed cleans up nothing: who watches it ends the processes that name $tmp, and takes
+# its mounts away. After any other end $tmp is gone, and there is nothing to do.
+# shellcheck disable=SC2016 # the watcher's words
+setsid sh -c '
+	tail -f --pid="$1" /dev/null
+	[ -d "$2" ] || exit 0
+	for left in $(grep -lF "$2/" /proc/[0-9]*/cmdline); do
+		left=${left#/proc/}
+		kill -KILL "${left%/cmdline}"
+	done
+	while grep -F " $2/" /proc/self/mounts | cut -d " " -f 2 >"$2/mounted" && [ -s "$2/mounted" ]; do
+		xargs umount -l <"$2/mounted" || break
+	done
+	rm -rf --one-file-system "$2"' sh $$ "$tmp" </dev/null >/dev/null 2>&1 &
+
 at_exit() { tap_exit="$1
 $tap_exit"; }
 
