@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample_source.c: see sample_source.h. */
+/* s3_endpoint.c: see s3_endpoint.h. */
 #include "bench/core/s3_endpoint.h"
 
 #include <errno.h>
@@ -73,4 +73,17 @@ int place_read(const struct keys *k, const char *dir, struct place *out, char *w
 void place_key(const struct place *p, const char *name, char out[PLACE_KEY_MAX])
 {
         snprintf(out, PLACE_KEY_MAX, "%s%s%s", p->dir, *p->dir ? "/" : "", name);
+}
+
+void place_add_remedy(const struct place *p, int err, char *why, size_t nwhy)
+{
+        size_t n = strlen(why);
+
+        if (err == -ECONNREFUSED || err == -EHOSTUNREACH || err == -ETIMEDOUT)
+                snprintf(why + n, nwhy - n, ": start the server at %s, or correct s3.endpoint",
+                         p->host);
+        else if (err == -ENOENT)
+                snprintf(why + n, nwhy - n, ": make the bucket, or correct s3.uri");
+        else if (err == -EACCES)
+                snprintf(why + n, nwhy - n, ": give a key that may use the bucket");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample_source.h: where the keys s3.* lead, for clients of others than libstore. */
+/* s3_endpoint.h: where the keys s3.* lead, for clients of others than libstore. */
 #ifndef CKPTFS_BENCH_S3_ENDPOINT_H
 #define CKPTFS_BENCH_S3_ENDPOINT_H
 
@@ -25,5 +25,8 @@ int place_read(const struct keys *k, const char *dir, struct place *out, char *w
 
 /* The key of file `name`. */
 void place_key(const struct place *p, const char *name, char out[PLACE_KEY_MAX]);
+
+/* Puts what to do behind the line in `why` that says why the place does not open. */
+void place_add_remedy(const struct place *p, int err, char *why, size_t nwhy);
 
 #endif

@@ -133,8 +133,10 @@ static int open_driver(bool must, char *why, size_t nwhy)
                 return -EOPNOTSUPP;
         }
         gds.mode = !compat ? GDS_DIRECT : props.nvfs.status ? GDS_EITHER : GDS_COMPATIBLE;
-        snprintf(gds.says, sizeof gds.says, "cuFile, nvidia-fs %u.%u", props.nvfs.major,
-                 props.nvfs.minor);
+        snprintf(gds.says, sizeof gds.says, "cuFile, nvidia-fs %u.%u%s", props.nvfs.major,
+                 props.nvfs.minor,
+                 gds.mode == GDS_EITHER ? ": the file system decides, and cuFile does not tell"
+                                        : "");
         return 0;
 }
 

@@ -57,7 +57,9 @@ static int crt_start(const struct keys *k, const char *storage, const char *dir,
         int err = place_read(k, dir, &c->place, why, nwhy);
         if (!err)
                 err = awscrt_open(k, &c->place, &c->client, why, nwhy);
-        if (!err)
+        if (err)
+                place_add_remedy(&c->place, err, why, nwhy);
+        else
                 *out = &TAKE_PTR(c)->io;
         return err;
 }

@@ -413,6 +413,7 @@ static int lib_start(const struct keys *k, const char *storage, const char *dir,
         if (!err) {
                 err = open_bucket(l, k);
                 snprintf(why, nwhy, "%s", l->io.why);
+                place_add_remedy(&l->place, err, why, nwhy);
         }
         if (err)
                 lib_stop(&l->io, false);

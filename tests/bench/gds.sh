@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 20
+plan 21
 cd "$tmp" || exit 1
 mkdir disk lib
 
@@ -128,6 +128,7 @@ modes() {
 	done | paste -sd ' '
 }
 expect_eq "direct compatible either off" "$(modes)" "disk.gds=auto takes what there is, and says what"
+check "or that the file system decides" jq -e '.job_results[0].gds.says | test("file system decides")' auto/*/*/run_results.json
 check "or why there is none, and copies over pinned memory" jq -e '.job_results[0]
 	| (.gds.says | test("error 5001")) and .metrics.save.copied.pinned_bytes == .metrics.save.bytes' autobroken/*/*/run_results.json
 check "a file that it does not take is said" refused 'cuFile does not take the file (error 5008)' nofile $shards disk.gds=on

@@ -9,7 +9,7 @@
 #                               load: in the host's memory, over pinned and over pageable memory of a device
 #   sdk_stopped                 2 checks: SIGINT while a save is under way
 
-sdk_planned=15
+sdk_planned=16
 
 need_storage() {
 	storage=$1
@@ -59,7 +59,10 @@ sdk_cases() {
 	check "one that is not there is said" grep -q 'none/shard-.*: No such file' none.out
 	bench shards storage="$storage" s3.endpoint="$CKPTFS_TEST_ENDPOINT" s3.uri=s3://other/p 2>bucket.out
 	check "a bucket that is not there is said in one line" \
-		sh -c 'grep -q "other: No such file" bucket.out && [ $(wc -l <bucket.out) = 1 ]'
+		sh -c 'grep -q "other: No such file.*: make the bucket, or correct s3.uri" bucket.out && [ $(wc -l <bucket.out) = 1 ]'
+	bench shards storage="$storage" s3.endpoint=http://127.0.0.1:1 s3.uri=s3://other/p 2>nobody.out
+	check "so is a server that is not there" sh -c '[ $(wc -l <nobody.out) = 1 ] &&
+		grep -q "Connection refused.*: start the server at 127.0.0.1:1, or correct s3.endpoint" nobody.out'
 }
 
 sdk_copied() {
