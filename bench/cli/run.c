@@ -162,13 +162,30 @@ static int plan_job(const struct run *r, const struct keys *k, char *why, size_t
                                  nwhy);
 }
 
+/* Nobody gives a key in vain: not one of another scenario, whose values would only multiply jobs.
+ */
+static int check_keys(const struct run *r, const struct sweep *s, char *why, size_t nwhy)
+{
+        for (size_t i = 0; i < s->n; i++) {
+                const struct sweep_key *k = &s->keys[i];
+                const char *of = keys_readers(k->name, r->scenario->name);
+                if (!of || k->level == SWEEP_DEFAULT)
+                        continue;
+                snprintf(why, nwhy, "%s%s is for %s, and %s does not read it: leave it out",
+                         k->said, k->level == SWEEP_ENVIRONMENT ? " of the environment" : "", of,
+                         r->scenario->name);
+                return -EINVAL;
+        }
+        return 0;
+}
+
 /* Asks the scenario about every job before the first one starts. */
 static int plan_all(struct run *r, const struct sweep *s)
 {
         char why[512] = "out of memory: free some";
-        int err = 0;
+        int err = check_keys(r, s, why, sizeof why);
 
-        if (sweep_count(s) > SWEEP_JOBS_MAX) {
+        if (!err && sweep_count(s) > SWEEP_JOBS_MAX) {
                 snprintf(why, sizeof why, "the lists make more than %d jobs: shorten one",
                          SWEEP_JOBS_MAX);
                 err = -EINVAL;

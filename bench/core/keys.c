@@ -3,6 +3,7 @@
 #include "bench/core/keys.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,10 +11,39 @@
 
 #define KEY(field, name, type, def, lo, hi, help)                                                  \
         {name, PARAM_##type, offsetof(struct keys, field), def, lo, hi, help},
+#define KEY_OF(scenarios, field, name, type, def, lo, hi, help)                                    \
+        {name, PARAM_##type, offsetof(struct keys, field), def, lo, hi, scenarios ": " help},
 static const struct param_desc table[] = {
 #include "bench/core/keys.def"
 };
+#define KEY(...)               NULL,
+#define KEY_OF(scenarios, ...) scenarios,
+static const char *const readers[] = {
+#include "bench/core/keys.def"
+};
 const struct param_tab key_tab = {table, sizeof table / sizeof table[0], "key"};
+
+/* Whether a list of patterns names the scenario. */
+static bool names(const char *list, const char *scenario)
+{
+        char pattern[64];
+        int used = 0;
+
+        for (const char *p = list; sscanf(p, " %63[^, ]%n", pattern, &used) == 1; p += used) {
+                if (!fnmatch(pattern, scenario, 0))
+                        return true;
+                used += p[used] == ',';
+        }
+        return false;
+}
+
+const char *keys_readers(const char *key, const char *scenario)
+{
+        for (size_t i = 0; i < key_tab.count; i++)
+                if (!strcmp(table[i].name, key))
+                        return readers[i] && !names(readers[i], scenario) ? readers[i] : NULL;
+        return NULL;
+}
 
 void keys_json(const struct keys *k, struct json *to)
 {

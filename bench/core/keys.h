@@ -34,6 +34,10 @@ enum { HOLD_AUTO, HOLD_ON, HOLD_OFF };
 enum { READER_SEQUENTIAL, READER_RANGE_BASED };
 enum { DROP_AUTO, DROP_FILE, DROP_CACHES, DROP_NONE };
 
+/* The scenarios that read a key, where `scenario` does not; NULL: it does, or there is no such
+ * key. */
+const char *keys_readers(const char *key, const char *scenario);
+
 /* Adds every key and its value to an object. */
 void keys_json(const struct keys *k, struct json *to);
 

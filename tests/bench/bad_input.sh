@@ -3,7 +3,7 @@
 # bad_input.sh: what is wrong is one line with cause and remedy, and nothing is made.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 66
+plan 82
 cd "$tmp" || exit 1
 
 # refused PATTERN arguments...: fails, one line on stderr that matches, no results
@@ -29,6 +29,17 @@ refused "out of bounds: give 1 to 10000" shards storage=null epochs=0
 refused "none/shard-.*: No such file" shards storage=disk path="$tmp" phase=load suffix=none size=1M
 refused "gcs.endpoint holds credentials" restore storage=disk path="$tmp" gcs.endpoint=http://a:b@127.0.0.1/
 refused "hands nothing from GPU to GPU" shards storage=null backend=nccl
+# keys of other scenarios, which would only multiply jobs
+refused "thread_count is for dcp\*, .*, and shards does not read it" shards storage=null thread_count=1,2
+refused "dataloader.batch_size is for dataset, and shards" shards storage=null dataloader.batch_size=8
+NUM_SAVE_CALLS=2 && export NUM_SAVE_CALLS
+refused "num_save_calls of the environment is for lightning_multinode, and lightning_async" lightning_async storage=null
+unset NUM_SAVE_CALLS
+refused "strategy=fsspec_fsdp moves one stream to a bucket" lightning_multinode storage=disk path="$tmp" strategy=fsspec_fsdp
+refused "take lightning_async" lightning_multinode storage=disk path="$tmp" strategy=async_dataflux_fsdp
+refused "give checkpoint.sharded=on" lightning_checkpointing storage=null thread_count=2
+refused "num_labels is of model=vit" dataset dataset=x path="$tmp" num_labels=10
+refused "checkpoint.save_last is for lightning_checkpointing" pytorch_checkpointing storage=null checkpoint.save_last=on
 # what no save has left, in each scenario that loads
 refused "none/model-rank_00000.pt: No such file" mlperf model.hidden=64 model.layers=2 model.ffn=128 model.vocab=256 epochs=1 \
 	storage=disk path="$tmp" phase=load suffix=none drop=none

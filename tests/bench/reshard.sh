@@ -60,7 +60,7 @@ expect_eq 1 "$(grep -c '2 ranks are not divided into groups of 3' odd.err)" "gro
 flip "$dir/__1_0.distcp" 2000000
 bench dcp_fsdp_load $keys storage=disk suffix="${dir#disk/}" out=bad 2>bad.err
 check "a wrong byte is named with file, tensor and offset" \
-	grep -qE "__1_0.distcp: wrong byte [0-9]+ of tensor [a-z_]+\.[a-z]" bad.err
+	grep -qE "__1_0.distcp: wrong byte [0-9]+ of tensor [a-z]+\.[0-9]+\.[a-z.]+ " bad.err
 diag "$(cat bad.err)"
 check_fails "another model's keys are refused" bench dcp_fsdp_load $keys storage=disk model.layers=3 \
 	suffix="${dir#disk/}" out=bad

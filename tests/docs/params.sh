@@ -32,7 +32,8 @@ sed -n 's/.*-o \([a-z_0-9]*=[^ ]*\) .*/\1/p' "$srcdir"/man/ckptfs.1 | tr , '\n' 
 check "the examples of ckptfs(1) use options of the table" \
 	sh -c 'test -z "$(comm -13 "$0" "$1")"' "$tmp/table" "$tmp/used"
 
-sed -n 's/^KEY([a-z_0-9]*, "\([a-z_0-9.]*\)".*/\1/p' "$srcdir/bench/core/keys.def" | sort >"$tmp/keys"
+sed -n -e 's/^KEY([a-z_0-9]*, "\([a-z_0-9.]*\)".*/\1/p' -e 's/^KEY_OF("[^"]*", [a-z_0-9]*, "\([a-z_0-9.]*\)".*/\1/p' \
+	-e 's/^    [a-z_0-9]*, "\([a-z_0-9.]*\)", [A-Z]*,.*/\1/p' "$srcdir/bench/core/keys.def" | sort >"$tmp/keys"
 sed -n '/^\.Sh KEYS/,/^\.Sh MEASURING/s/^\.It Cm \([a-z_0-9.]*\) Ns = .*/\1/p' \
 	"$builddir/man/ckptbench.1" | sort >"$tmp/bench-manual"
 check "ckptbench(1) has the keys of the table and no others" diff "$tmp/keys" "$tmp/bench-manual"

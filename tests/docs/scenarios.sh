@@ -17,10 +17,16 @@ sed -n '/^\.Sh SCENARIOS/,/^\.Sh KEYS/s/^\.Ss \([a-z_]*\)$/\1/p' "$builddir/man/
 check "each has a section in ckptbench(1), and no other stands there" diff "$tmp/names" "$tmp/sections"
 
 # What a sample leaves to its user.
-given="path=. mount.path=. s3.uri=s3://b/p s3.bucket=b gcs.uri=gs://b/p checkpoint.suffix=x file=x world_size=1 image_format=PPM sharding=off"
+given="path=. mount.path=. s3.uri=s3://b/p s3.bucket=b gcs.uri=gs://b/p checkpoint.suffix=x world_size=1"
 check "each sample can be planned" sh -c '
 	while read -r name; do
-		out=$("$1" "$name" -cd "$2" --dry-run $3 2>&1 </dev/null) && continue
+		case $name in
+		load) more=file=x ;;
+		datagen) more=image_format=PPM ;;
+		dataset) more=sharding=off ;;
+		*) more= ;;
+		esac
+		out=$("$1" "$name" -cd "$2" --dry-run $3 $more 2>&1 </dev/null) && continue
 		case $out in # what this machine lacks, not the sample
 		*" GB free and "* | *" GB are free"* | *"is no mounted file system"*) continue ;;
 		esac

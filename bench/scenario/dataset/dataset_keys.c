@@ -71,6 +71,12 @@ int dataset_check(const struct keys *k, char *why, size_t nwhy)
 {
         int err = check_model(k->model, why, nwhy);
 
+        if (!err && k->num_labels) {
+                snprintf(why, nwhy,
+                         "num_labels is of model=vit, for which ckptbench has no engine: leave it "
+                         "out");
+                err = -EINVAL;
+        }
         if (!err && k->direct) {
                 snprintf(why, nwhy, "direct=on is for checkpoints, not for datasets: leave it out");
                 err = -EINVAL;

@@ -27,6 +27,13 @@ int dataflux_settle(struct keys *k, char *why, size_t nwhy)
                          k->storage);
                 return -EINVAL;
         }
+        if (k->strategy == STRATEGY_FSSPEC && is_path(k->storage)) {
+                snprintf(why, nwhy,
+                         "strategy=fsspec_fsdp moves one stream to a bucket, and storage=%s is a "
+                         "path: give strategy=fsdp",
+                         k->storage);
+                return -EINVAL;
+        }
         if (k->strategy == STRATEGY_FSSPEC)
                 k->s3_connections = 1; /* one stream */
         if (k->num_devices && !k->world_size)
@@ -45,6 +52,13 @@ int dataflux_plan(const struct run *r, const struct keys *k, FILE *dry, char *wh
         struct model m;
         if (!io_find(k->storage, why, nwhy) || model_choose(k, &m, why, nwhy))
                 return -EINVAL;
+        if (k->strategy == STRATEGY_ASYNC) {
+                snprintf(why, nwhy,
+                         "strategy=async_dataflux_fsdp lets steps go on, and %s has none: take "
+                         "lightning_async",
+                         r->scenario->name);
+                return -EINVAL;
+        }
         if (!k->num_save_calls && !k->num_load_calls) {
                 snprintf(why, nwhy,
                          "num_save_calls and num_load_calls are both 0: give one of them a number");

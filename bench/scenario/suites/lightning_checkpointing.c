@@ -27,6 +27,12 @@ static int settle(struct keys *k, char *why, size_t nwhy)
                          "checkpoint.sharded");
                 return -EINVAL;
         }
+        if (!k->sharded && k->thread_count > 1) {
+                snprintf(why, nwhy,
+                         "thread_count is for the files of a sharded save: give "
+                         "checkpoint.sharded=on");
+                return -EINVAL;
+        }
         if (!k->sharded)
                 k->world_size = 1; /* rank 0 has the whole model */
         return 0;
