@@ -28,6 +28,9 @@ recovers part_corrupt
 recovers complete_200_with_error_once CompleteMultipartUpload=2
 recovers complete_reply_lost
 
+# What the store does with a condition on a copy is found out by the first.
+printf seed >"$mnt/seed"
+cp "$mnt/seed" "$mnt/seeded"
 set_faults put_faults
 for key in refused reset lost flipped; do
 	cp "$tmp/small" "$mnt/$key"
