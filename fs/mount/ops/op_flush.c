@@ -18,6 +18,7 @@
 /* A close, until it is known what it is. */
 struct op_close {
         struct proc_query look;
+        struct proc_queries *queries; /* the mount's; it forgets them when it ends */
         fuse_req_t req;
         struct handle *h;
         unsigned looks; /* before this one */
@@ -71,7 +72,8 @@ static void close_see(struct proc_query *l, struct proc_view *view)
         fd_owners_look_see(&op_close_of(l)->fd_owners, view);
 }
 
-static bool look_at_close(fuse_req_t req, struct handle *h, unsigned looks);
+static bool look_at_close(struct proc_queries *queries, fuse_req_t req, struct handle *h,
+                          unsigned looks);
 
 static void close_end(struct proc_query *l, bool whole)
 {
@@ -79,7 +81,7 @@ static void close_end(struct proc_query *l, bool whole)
         const struct mount *m = op_mount(c->req);
         enum closing is = fd_owners_look_end(&c->fd_owners, c->h->fd_owners, whole);
 
-        if (is == CLOSE_UNSURE && look_at_close(c->req, c->h, c->looks + 1))
+        if (is == CLOSE_UNSURE && look_at_close(c->queries, c->req, c->h, c->looks + 1))
                 return;
         if (is != CLOSE_LEAVES && m->params.on_kill == ON_KILL_PUBLISH)
                 is = CLOSE_LAST;
@@ -105,7 +107,8 @@ static void close_drop(struct proc_query *l)
 }
 
 /* False: there is no memory, or it was looked at often enough. */
-static bool look_at_close(fuse_req_t req, struct handle *h, unsigned looks)
+static bool look_at_close(struct proc_queries *queries, fuse_req_t req, struct handle *h,
+                          unsigned looks)
 {
         struct op_close *c = looks < LOOKS_MOST ? calloc(1, sizeof *c) : NULL;
         if (!c)
@@ -114,10 +117,11 @@ static bool look_at_close(fuse_req_t req, struct handle *h, unsigned looks)
         c->look.see = close_see;
         c->look.end = close_end;
         c->look.drop = close_drop;
+        c->queries = queries;
         c->req = req;
         c->h = h;
         c->looks = looks;
-        proc_queries_add(op_mount(req)->proc_queries, &c->look);
+        proc_queries_add(queries, &c->look);
         return true;
 }
 
@@ -130,7 +134,7 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
                 fuse_reply_err(req, 0);
                 return;
         }
-        if (!look_at_close(req, h, 0))
+        if (!look_at_close(op_mount(req)->proc_queries, req, h, 0))
                 fuse_reply_err(req, ENOMEM);
 }
 
