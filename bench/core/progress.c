@@ -28,7 +28,7 @@ static struct {
         struct mutex mtx; /* guards the rest */
         pthread_cond_t cond;
         bool stop;
-} shown = {.mtx = MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+} shown = {.mtx = MUTEX_INITIALIZER(LOCK_BENCH_PROGRESS), .cond = PTHREAD_COND_INITIALIZER};
 
 void progress_add(uint64_t bytes)
 {

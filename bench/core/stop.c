@@ -23,7 +23,7 @@ static struct {
         pid_t child[16];
         size_t nchild;
         bool wanted; /* atomic */
-} stop = {.mtx = MUTEX_INITIALIZER};
+} stop = {.mtx = MUTEX_INITIALIZER(LOCK_BENCH_STOP)};
 
 bool stop_wanted(void)
 {

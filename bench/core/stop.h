@@ -24,7 +24,7 @@ bool stop_wanted(void);
 /* Waiting for others in steps after which a signal is heard: a condition for that, and one step,
  * with the mutex held. */
 void stop_cond_init(pthread_cond_t *cond);
-void stop_nap_locked(pthread_cond_t *cond, struct mutex *mtx);
+void stop_nap_locked(pthread_cond_t *cond, struct mutex *mtx) REQUIRES(mtx);
 
 /* Remembers a file, or an empty directory, to be removed at a signal, newest first; copied. 0,
  * -ENOMEM, or -ECANCELED after the signal: then the path is not to be made. */

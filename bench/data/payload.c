@@ -49,7 +49,7 @@ static int check(void *arg, uint64_t off, const void *bytes, size_t len)
 void payload_init(struct payload *p, bool verify)
 {
         if (!p->data.arg)
-                mutex_init(&p->fault.mtx);
+                mutex_init(&p->fault.mtx, LOCK_BENCH);
         p->data.size = p->shard.size;
         p->data.fill = fill;
         p->data.check = verify ? check : NULL;

@@ -29,7 +29,7 @@ static struct {
                 size_t n;
         } * v;
         size_t n, room;
-} pinned = {.mtx = MUTEX_INITIALIZER};
+} pinned = {.mtx = MUTEX_INITIALIZER(LOCK_BENCH)};
 
 int dev_fail(const char *what, const char *text)
 {

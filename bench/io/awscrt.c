@@ -25,7 +25,7 @@
  * s3.connections says. */
 static const double gbps_of_connection = 0.4;
 
-static struct mutex users_mtx = MUTEX_INITIALIZER;
+static struct mutex users_mtx = MUTEX_INITIALIZER(LOCK_BENCH);
 static unsigned users; /* under users_mtx: clients that are open */
 
 static void library_take(struct aws_allocator *alloc)
@@ -176,7 +176,7 @@ static struct awscrt *new_client(const struct place *p)
                 return NULL;
         c->alloc = aws_default_allocator();
         c->place = *p;
-        mutex_init(&c->mtx);
+        mutex_init(&c->mtx, LOCK_BENCH);
         stop_cond_init(&c->cond);
         library_take(c->alloc);
         return c;

@@ -53,7 +53,7 @@ static int buffer_room(struct buffer *b, size_t room)
 }
 
 /* False: all are busy. With true, NULL means that there is no memory. */
-static bool take_locked(struct awscrt_pool *p, size_t size, void **out)
+static bool take_locked(struct awscrt_pool *p, size_t size, void **out) REQUIRES(&p->mtx)
 {
         for (size_t i = 0; i < p->config.buffers; i++) {
                 struct buffer *b = &p->buffers[i];
@@ -182,7 +182,7 @@ struct awscrt_pool *awscrt_pool_new(struct aws_allocator *alloc,
         p->alloc = alloc;
         p->config = *config;
         p->last = &p->first;
-        mutex_init(&p->mtx);
+        mutex_init(&p->mtx, LOCK_BENCH);
         p->base.vtable = &pool_table;
         p->base.impl = p;
         aws_ref_count_init(&p->base.ref_count, p, unused);

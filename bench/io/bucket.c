@@ -31,7 +31,7 @@ static struct {
         struct client *open;
         bool any;
         uint64_t sent, received; /* by those that were closed */
-} clients = {.mtx = MUTEX_INITIALIZER};
+} clients = {.mtx = MUTEX_INITIALIZER(LOCK_BENCH)};
 
 /* One more user of a client that is open, or NULL. */
 static struct store *share_client(const char *what)
@@ -67,7 +67,7 @@ static int add_client(struct store *s, const char *what)
 }
 
 /* The last user takes it out of the list. */
-static struct client *drop_client_locked(const struct store *s)
+static struct client *drop_client_locked(const struct store *s) REQUIRES(&clients.mtx)
 {
         for (struct client **at = &clients.open; *at; at = &(*at)->next) {
                 struct client *c = *at;
@@ -204,7 +204,7 @@ static int take_off(struct flight *f, size_t most)
 
 int bucket_fill(struct store *s, const char *dir, size_t n, size_t size)
 {
-        struct flight f = {MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
+        struct flight f = {MUTEX_INITIALIZER(LOCK_BENCH), PTHREAD_COND_INITIALIZER, 0, 0};
         CLEANUP(freep) char *bytes = calloc(1, size ? size : 1);
         int err = bytes ? 0 : -ENOMEM;
 
@@ -225,7 +225,7 @@ int bucket_fill(struct store *s, const char *dir, size_t n, size_t size)
 
 int bucket_delete(struct store *s, const char *const *keys, size_t n)
 {
-        struct flight f = {MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 1, 0};
+        struct flight f = {MUTEX_INITIALIZER(LOCK_BENCH), PTHREAD_COND_INITIALIZER, 1, 0};
         int err = store_delete_many(s, keys, NULL, n, landed, &f);
 
         if (err)

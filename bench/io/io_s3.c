@@ -79,14 +79,14 @@ static void slot_done(struct slot *sl, int err)
         mutex_unlock(&s->mtx);
 }
 
-static int trouble_locked(struct s3_io *s)
+static int trouble_locked(struct s3_io *s) REQUIRES(&s->mtx)
 {
         return s->err ? s->err : stop_wanted() ? -ECANCELED : 0;
 }
 
 /* Gives one collected range to whom it is for, in the thread that loads: others arrive meanwhile.
  * False: there was none. */
-static bool hand_over_locked(struct s3_io *s)
+static bool hand_over_locked(struct s3_io *s) REQUIRES(&s->mtx)
 {
         struct slot *sl = NULL;
 
@@ -189,7 +189,7 @@ static struct s3_io *s3_new(const struct keys *k, const char *dir, unsigned rank
         for (size_t i = 0; i < s->nslots; i++)
                 slots[i].s = s;
         snprintf(s->dir, sizeof s->dir, "%s", dir);
-        mutex_init(&s->mtx);
+        mutex_init(&s->mtx, LOCK_BENCH);
         stop_cond_init(&s->cond);
         return s;
 }

@@ -14,6 +14,8 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/metrics.c \
 	%D%/metrics.def \
 	%D%/metrics.h \
+	%D%/lock_order.h \
+	%D%/mutex.c \
 	%D%/mutex.h \
 	%D%/params.c \
 	%D%/params.def \

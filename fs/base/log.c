@@ -22,7 +22,7 @@ static struct {
         int fd;
         bool to_syslog;
         enum log_level level;
-} logger = {MUTEX_INITIALIZER, "ckptfs", STDERR_FILENO, false, LOG_LEVEL_INFO};
+} logger = {MUTEX_INITIALIZER(LOCK_LOG), "ckptfs", STDERR_FILENO, false, LOG_LEVEL_INFO};
 
 int log_open(const char *prog, const char *dest, enum log_level level)
 {

@@ -17,6 +17,8 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "base/lock_order.h"
+
 #if defined(__clang__) && __clang_major__ >= 19
 #define THREAD_SAFETY(x) __attribute__((x))
 #else
@@ -30,22 +32,46 @@
 #define REQUIRES(...) THREAD_SAFETY(requires_capability(__VA_ARGS__))
 #define ACQUIRE(...)  THREAD_SAFETY(acquire_capability(__VA_ARGS__))
 #define RELEASE(...)  THREAD_SAFETY(release_capability(__VA_ARGS__))
+#define ASSERTS(...)  THREAD_SAFETY(assert_capability(__VA_ARGS__))
 #define EXCLUDES(...) THREAD_SAFETY(locks_excluded(__VA_ARGS__))
 /* Of a function whose locking the analysis cannot follow; a comment says why. */
 #define UNCHECKED_LOCKING THREAD_SAFETY(no_thread_safety_analysis)
 
 struct CAPABILITY("mutex") mutex {
         pthread_mutex_t os;
+        enum lock_rank rank;
 };
 
-#define MUTEX_INITIALIZER                                                                          \
+#define MUTEX_INITIALIZER(r)                                                                       \
         {                                                                                          \
-                .os = PTHREAD_MUTEX_INITIALIZER                                                    \
+                .os = PTHREAD_MUTEX_INITIALIZER, .rank = (r)                                       \
         }
 
-static inline void mutex_init(struct mutex *m)
+/* Builds with sanitizers note which mutexes a thread holds: a wrong order, one that is taken twice
+ * or given back by another thread ends the program with one line. */
+#ifdef LOCK_CHECKS
+void mutex_note_taken(const struct mutex *m);
+void mutex_note_given_back(const struct mutex *m);
+void mutex_check_held(const struct mutex *m);
+#else
+static inline void mutex_note_taken(const struct mutex *m)
+{
+        (void)m;
+}
+static inline void mutex_note_given_back(const struct mutex *m)
+{
+        (void)m;
+}
+static inline void mutex_check_held(const struct mutex *m)
+{
+        (void)m;
+}
+#endif
+
+static inline void mutex_init(struct mutex *m, enum lock_rank rank)
 {
         pthread_mutex_init(&m->os, NULL);
+        m->rank = rank;
 }
 
 static inline void mutex_destroy(struct mutex *m)
@@ -53,13 +79,27 @@ static inline void mutex_destroy(struct mutex *m)
         pthread_mutex_destroy(&m->os);
 }
 
+/* What the mutex guards is seen by this thread alone: it is being made, or nobody is left. */
+static inline void mutex_unshared(const struct mutex *m) ASSERTS(m)
+{
+        (void)m;
+}
+
+/* For callbacks that run with the mutex held: says so to the analysis. */
+static inline void mutex_is_locked(const struct mutex *m) ASSERTS(m)
+{
+        mutex_check_held(m);
+}
+
 static inline void mutex_lock(struct mutex *m) ACQUIRE(m) UNCHECKED_LOCKING
 {
         pthread_mutex_lock(&m->os);
+        mutex_note_taken(m);
 }
 
 static inline void mutex_unlock(struct mutex *m) RELEASE(m) UNCHECKED_LOCKING
 {
+        mutex_note_given_back(m);
         pthread_mutex_unlock(&m->os);
 }
 

@@ -34,7 +34,7 @@ struct pool {
                 bool giving;  /* a thread gives shares, one after the other */
                 bool guarded; /* the guard was called and does not rest */
                 bool open;    /* there is no guard any more: nobody waits */
-        } locked;
+        } locked GUARDED_BY(&mtx);
 };
 
 struct pool *pool_new(size_t cap)
@@ -42,7 +42,8 @@ struct pool *pool_new(size_t cap)
         struct pool *p = calloc(1, sizeof *p);
         if (!p)
                 return NULL;
-        mutex_init(&p->mtx);
+        mutex_init(&p->mtx, LOCK_POOL);
+        mutex_unshared(&p->mtx);
         p->cap = cap / BUF_SPAN;
         if (p->cap < 8)
                 p->cap = 8;
@@ -56,6 +57,7 @@ void pool_free(struct pool *p)
 {
         if (!p)
                 return;
+        mutex_unshared(&p->mtx);
         assert(!p->locked.first && !p->locked.asked && !p->locked.shared);
         while (p->locked.slabs) {
                 struct slab *s = p->locked.slabs;
@@ -67,7 +69,7 @@ void pool_free(struct pool *p)
         free(p);
 }
 
-static int add_slab_locked(struct pool *p)
+static int add_slab_locked(struct pool *p) REQUIRES(&p->mtx)
 {
         struct slab *s = calloc(1, sizeof *s);
         if (!s)
@@ -93,7 +95,7 @@ static int add_slab_locked(struct pool *p)
         return 0;
 }
 
-static struct pool_buf *take_free_locked(struct pool *p)
+static struct pool_buf *take_free_locked(struct pool *p) REQUIRES(&p->mtx)
 {
         struct pool_buf *b = p->locked.free;
         p->locked.free = b->next;
@@ -105,7 +107,7 @@ static struct pool_buf *take_free_locked(struct pool *p)
         return b;
 }
 
-static bool take_many_locked(struct pool *p, struct pool_buf **v, size_t n)
+static bool take_many_locked(struct pool *p, struct pool_buf **v, size_t n) REQUIRES(&p->mtx)
 {
         bool enough = true;
 
@@ -139,13 +141,13 @@ struct pool_buf *pool_ref(struct pool_buf *b)
         return b;
 }
 
-static bool busy_locked(const struct pool *p)
+static bool busy_locked(const struct pool *p) REQUIRES(&p->mtx)
 {
         return p->locked.used >= p->low || p->locked.backlog > POOL_BACKLOG;
 }
 
 /* The next to be told, if there may be one. One at a time: each will take about one more buffer. */
-static struct pool_waiter *take_waiter_locked(struct pool *p)
+static struct pool_waiter *take_waiter_locked(struct pool *p) REQUIRES(&p->mtx)
 {
         struct pool_waiter *w = p->locked.first;
         assert(!w || p->locked.guarded || !p->pressure);
@@ -159,13 +161,13 @@ static struct pool_waiter *take_waiter_locked(struct pool *p)
 
 /* --- shares */
 
-static bool may_share_locked(const struct pool *p, size_t n)
+static bool may_share_locked(const struct pool *p, size_t n) REQUIRES(&p->mtx)
 {
         return !p->locked.shared || p->locked.shared + n <= p->cap / 8 ||
                p->locked.used + n <= p->low;
 }
 
-static void give_share_locked(struct pool *p, struct pool_share *s)
+static void give_share_locked(struct pool *p, struct pool_share *s) REQUIRES(&p->mtx)
 {
         p->locked.shared += s->n;
         s->bufs = NULL;
@@ -180,7 +182,7 @@ static void give_share_locked(struct pool *p, struct pool_share *s)
 
 /* Gives what may be given; unlocks. One thread at a time, and not from within ready(), however many
  * end at once: who is told may end its share at once, too. */
-static void give_and_unlock(struct pool *p)
+static void give_and_unlock(struct pool *p) RELEASE(&p->mtx)
 {
         struct pool_share *s;
 
@@ -262,7 +264,7 @@ void pool_queued(struct pool *p, size_t bytes)
 }
 
 /* Tells those that may be told, at most n of them; unlocks. */
-static void tell_and_unlock(struct pool *p, size_t n)
+static void tell_and_unlock(struct pool *p, size_t n) RELEASE(&p->mtx)
 {
         struct pool_waiter *list = NULL, **last = &list, *w;
 
@@ -296,7 +298,7 @@ bool pool_nudge(struct pool *p)
 }
 
 /* Unlocks. */
-static void tell_all_and_unlock(struct pool *p)
+static void tell_all_and_unlock(struct pool *p) RELEASE(&p->mtx)
 {
         struct pool_waiter *list = p->locked.first, *w;
         p->locked.first = NULL;

@@ -110,8 +110,9 @@ static void uploads_listed(void *arg, int err, size_t n, const struct store_uplo
 
 int ctl_uploads_get(struct store *s, struct ctl_uploads *out)
 {
-        struct uploads_wait w = {
-                .mtx = MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER, .out = out};
+        struct uploads_wait w = {.mtx = MUTEX_INITIALIZER(LOCK_SYNC_WAIT),
+                                 .cond = PTHREAD_COND_INITIALIZER,
+                                 .out = out};
 
         memset(out, 0, sizeof *out);
         int err = store_list_uploads(s, "", uploads_listed, &w);

@@ -455,7 +455,7 @@ static struct move *move_new(const struct move_job *job)
         struct move *v = calloc(1, sizeof *v);
         if (!v)
                 return NULL;
-        mutex_init(&v->mtx);
+        mutex_init(&v->mtx, LOCK_MOVE);
         v->job = *job;
         v->from = strdup(job->from);
         v->to = strdup(job->to);
@@ -517,7 +517,8 @@ int move_recover(struct store *store, const char *id, const char *text, size_t n
                  size_t nwhy)
 {
         CLEANUP(rename_journal_release) struct rename_journal i = {.from = NULL};
-        struct recovery r = {.mtx = MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+        struct recovery r = {.mtx = MUTEX_INITIALIZER(LOCK_SYNC_WAIT),
+                             .cond = PTHREAD_COND_INITIALIZER};
         struct move_job job = {.store = store, .done = recovered, .arg = &r};
 
         int err = rename_journal_parse(id, text, n, &i, why, nwhy);

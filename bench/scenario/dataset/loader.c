@@ -308,7 +308,7 @@ int loader_start(const struct loader_how *how, size_t epoch, struct loader **out
                 return -ENOMEM;
         l->how = *how;
         l->nworkers = how->workers ? how->workers : 1;
-        mutex_init(&l->mtx);
+        mutex_init(&l->mtx, LOCK_BENCH);
         pthread_cond_init(&l->cond, NULL);
         l->worker = calloc(l->nworkers, sizeof *l->worker);
         int err = l->worker ? make_order(l, epoch) : -ENOMEM;

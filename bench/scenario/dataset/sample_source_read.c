@@ -51,7 +51,7 @@ int stream_new(struct sample_source *p, const struct stream_how *how, struct str
         s->place = p;
         s->how = *how;
         s->fd = -1;
-        mutex_init(&s->mtx);
+        mutex_init(&s->mtx, LOCK_BENCH);
         pthread_cond_init(&s->cond, NULL);
         for (unsigned i = 0; i < NSLOTS; i++)
                 s->slot[i].s = s;
@@ -72,7 +72,7 @@ static int got_data(void *arg, uint64_t at, const void *p, size_t n)
 }
 
 /* Whether what came is of the version that the stream began with. */
-static int check_version_locked(struct stream *s, const char *etag)
+static int check_version_locked(struct stream *s, const char *etag) REQUIRES(&s->mtx)
 {
         if (!*s->etag)
                 snprintf(s->etag, sizeof s->etag, "%s", etag);

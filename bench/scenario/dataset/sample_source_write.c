@@ -57,7 +57,7 @@ int sink_open(struct sample_source *p, const char *name, struct sink **out)
         s->place = p;
         s->fd = -1;
         s->part[0] = s->part[1] = (struct buf)BUF_INIT;
-        mutex_init(&s->mtx);
+        mutex_init(&s->mtx, LOCK_BENCH);
         pthread_cond_init(&s->cond, NULL);
         if (snprintf(s->name, sizeof s->name, "%s", name) >= (int)sizeof s->name)
                 err = -ENAMETOOLONG;

@@ -192,7 +192,7 @@ int faults_open(const char *file, struct faults **out, char *why, size_t nwhy)
 
         if (!f)
                 return -ENOMEM;
-        mutex_init(&f->mtx);
+        mutex_init(&f->mtx, LOCK_SIM);
         f->rnd = 0x9e3779b97f4a7c15ULL;
         f->file = strdup(file);
         int err = f->file ? faults_reload(f, why, nwhy) : -ENOMEM;
@@ -229,7 +229,7 @@ int faults_reload(struct faults *f, char *why, size_t nwhy)
         return 0;
 }
 
-static bool by_chance_locked(struct faults *f, double probability)
+static bool by_chance_locked(struct faults *f, double probability) REQUIRES(&f->mtx)
 {
         f->rnd ^= f->rnd << 13;
         f->rnd ^= f->rnd >> 7;
@@ -239,7 +239,7 @@ static bool by_chance_locked(struct faults *f, double probability)
 
 /* Counts the request where the rule fits it; says whether the rule would act. */
 static bool acts_locked(struct faults *f, struct rule *r, const char *op, const char *bucket,
-                        const char *key, unsigned part)
+                        const char *key, unsigned part) REQUIRES(&f->mtx)
 {
         if (fnmatch(r->op, op, 0) || fnmatch(r->bucket, bucket, 0) || fnmatch(r->key, key, 0) ||
             (r->part && r->part != part))

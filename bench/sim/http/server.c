@@ -328,7 +328,7 @@ static int open_listener(struct server *s, const char *listen_at, char *why, siz
 static int loop_init(struct server *s, struct loop *l)
 {
         l->server = s;
-        mutex_init(&l->inbox.mtx);
+        mutex_init(&l->inbox.mtx, LOCK_SIM);
         l->epoll = epoll_create1(EPOLL_CLOEXEC);
         l->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
         l->own.scratch = malloc(CONN_SCRATCH);

@@ -31,7 +31,7 @@ int issues_new(const struct json *tree, struct issues **out)
 
         if (!is)
                 return -ENOMEM;
-        mutex_init(&is->mtx);
+        mutex_init(&is->mtx, LOCK_SIM);
         is->secret = json_string(json_get(j, "secret_key"), "SimSecret");
         is->session = json_string(json_get(j, "session_token"), "SimSession");
         is->token = json_string(json_get(j, "token"), "ya29.sim");

@@ -18,6 +18,7 @@ enum { FILL_MOST = 100000000 };
 
 /* An object that is there stays. */
 static int fill_one_locked(struct object_store *v, struct bucket *b, const char *key)
+        REQUIRES(&v->mtx)
 {
         struct object *old = NULL;
 

@@ -23,7 +23,7 @@ int object_store_open(struct data *d, struct object_store **out)
         if (!v)
                 return -ENOMEM;
         v->data = d;
-        mutex_init(&v->mtx);
+        mutex_init(&v->mtx, LOCK_SIM);
         int err = object_store_load(v);
         if (err) {
                 object_store_close(v);
@@ -77,6 +77,7 @@ bool object_store_bucket_name_ok(const char *name)
 }
 
 struct bucket *object_store_bucket_locked(struct object_store *v, const char *name)
+        REQUIRES(&v->mtx)
 {
         struct bucket *b = v->buckets;
 
@@ -86,6 +87,7 @@ struct bucket *object_store_bucket_locked(struct object_store *v, const char *na
 }
 
 int object_store_new_bucket_locked(struct object_store *v, const char *name, struct bucket **out)
+        REQUIRES(&v->mtx)
 {
         struct bucket *b = calloc(1, sizeof *b), **at = &v->buckets;
 
@@ -212,7 +214,7 @@ int object_store_check(const struct object *now, const struct object_store_cond 
 
 int object_store_replace_locked(struct object_store *v, struct bucket *b, struct object *o,
                                 const char *tmp, const struct object_store_cond *cond,
-                                struct object **old)
+                                struct object **old) REQUIRES(&v->mtx)
 {
         char path[DATA_PATH_MAX];
         const struct object *present = index_find(&b->index, o->key);
@@ -277,6 +279,7 @@ int object_store_put(struct object_store *v, const char *bucket, struct object *
 }
 
 struct object *object_store_take_locked(struct object_store *v, struct bucket *b, const char *key)
+        REQUIRES(&v->mtx)
 {
         char path[DATA_PATH_MAX];
         struct object *old = index_remove(&b->index, key);

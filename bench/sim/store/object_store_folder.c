@@ -30,6 +30,7 @@ bool object_store_has_folders(const struct object_store *v)
 
 /* Adds `o` and its record; the reference stays the caller's. */
 static int insert_locked(struct object_store *v, struct bucket *b, struct object *o)
+        REQUIRES(&v->mtx)
 {
         CLEANUP(object_unrefp) struct object *old = NULL;
         char path[DATA_PATH_MAX], tmp[DATA_TMP_MAX];
@@ -50,7 +51,7 @@ static int insert_locked(struct object_store *v, struct bucket *b, struct object
         return err;
 }
 
-static int make_locked(struct object_store *v, struct bucket *b, const char *name)
+static int make_locked(struct object_store *v, struct bucket *b, const char *name) REQUIRES(&v->mtx)
 {
         CLEANUP(object_unrefp) struct object *o = object_new(name);
 
@@ -62,6 +63,7 @@ static int make_locked(struct object_store *v, struct bucket *b, const char *nam
 }
 
 int folder_make_parents_locked(struct object_store *v, struct bucket *b, const char *key)
+        REQUIRES(&v->mtx)
 {
         if (!v->folders)
                 return 0;
@@ -152,6 +154,7 @@ static struct object *first_below(const struct index *ix, const char *name)
 }
 
 static void remove_locked(struct object_store *v, struct bucket *b, const char *name)
+        REQUIRES(&v->mtx)
 {
         char path[DATA_PATH_MAX];
 
@@ -185,7 +188,7 @@ static struct object *renamed(const struct object *o, const char *from, const ch
 }
 
 static int rename_object_locked(struct object_store *v, struct bucket *b, const struct object *o,
-                                const char *from, const char *to)
+                                const char *from, const char *to) REQUIRES(&v->mtx)
 {
         CLEANUP(object_unrefp) struct object *moved = renamed(o, from, to), *old = NULL;
         char tmp[DATA_TMP_MAX];
@@ -202,7 +205,7 @@ static int rename_object_locked(struct object_store *v, struct bucket *b, const 
 }
 
 static int rename_folder_locked(struct object_store *v, struct bucket *b, const struct object *o,
-                                const char *from, const char *to)
+                                const char *from, const char *to) REQUIRES(&v->mtx)
 {
         CLEANUP(object_unrefp) struct object *moved = renamed(o, from, to);
         int err = moved ? insert_locked(v, b, moved) : -ENOMEM;
@@ -213,7 +216,7 @@ static int rename_folder_locked(struct object_store *v, struct bucket *b, const 
 }
 
 static int rename_all_locked(struct object_store *v, struct bucket *b, const char *from,
-                             const char *to)
+                             const char *to) REQUIRES(&v->mtx)
 {
         struct object *o;
         int err = 0;

@@ -38,29 +38,33 @@ struct object_store {
         uint64_t name_pause_ns; /* the same */
 };
 
-struct bucket *object_store_bucket_locked(struct object_store *v, const char *name);
+struct bucket *object_store_bucket_locked(struct object_store *v, const char *name)
+        REQUIRES(&v->mtx);
 /* Adds it in memory. */
-int object_store_new_bucket_locked(struct object_store *v, const char *name, struct bucket **out);
+int object_store_new_bucket_locked(struct object_store *v, const char *name, struct bucket **out)
+        REQUIRES(&v->mtx);
 /* Makes o, staged in tmp, the present version; *old is then the caller's to let go of. */
 int object_store_replace_locked(struct object_store *v, struct bucket *b, struct object *o,
                                 const char *tmp, const struct object_store_cond *cond,
-                                struct object **old);
+                                struct object **old) REQUIRES(&v->mtx);
 /* Writes o's record aside; nothing in null mode. */
 int object_store_stage(struct object_store *v, const struct object *o, char tmp[DATA_TMP_MAX]);
 /* Makes o, as it is, the present version. */
 int object_store_store(struct object_store *v, const char *bucket, struct object *o,
                        const struct object_store_cond *cond);
 /* Takes the present version out, with its record; it is then the caller's. NULL: there is none. */
-struct object *object_store_take_locked(struct object_store *v, struct bucket *b, const char *key);
+struct object *object_store_take_locked(struct object_store *v, struct bucket *b, const char *key)
+        REQUIRES(&v->mtx);
 
 /* object_store_version.c: keeps `old` (NULL: nothing) where that is asked for, unless its
  * generation is the one that takes its place. Without memory it is let go of. */
 void version_keep_locked(struct object_store *v, struct bucket *b, const struct object *old,
-                         int64_t generation);
+                         int64_t generation) REQUIRES(&v->mtx);
 /* -EBUSY for a present version (NULL: none) that is too young to be replaced by o. */
 int version_pace(const struct object_store *v, const struct object *now, const struct object *o);
 /* object_store_folder.c: the folders above a key; nothing where the bucket has none. */
-int folder_make_parents_locked(struct object_store *v, struct bucket *b, const char *key);
+int folder_make_parents_locked(struct object_store *v, struct bucket *b, const char *key)
+        REQUIRES(&v->mtx);
 
 int upload_insert_locked(struct bucket *b, struct object *o, struct upload **out);
 int upload_set_part_locked(struct upload *u, unsigned number, struct object *o,

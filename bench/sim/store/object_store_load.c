@@ -111,6 +111,7 @@ static int load_bucket(void *arg, const char *path, const char *name, struct buf
         (void)text;
         if (!object_store_bucket_name_ok(name))
                 return 0;
+        mutex_unshared(&l->v->mtx);
         int err = object_store_new_bucket_locked(l->v, name, &l->bucket);
         snprintf(index, sizeof index, "%s/index", name);
         if (!err)
@@ -145,6 +146,7 @@ static int load_meta(void *arg, const char *path, const char *name, struct buf *
         int err = read_record(l, path, text, &o, bucket);
         if (err || !o->key)
                 return err == -ENOMEM ? err : 0;
+        mutex_unshared(&l->v->mtx);
         struct bucket *b = object_store_bucket_locked(l->v, bucket);
         const struct object *made = b ? index_find(&b->index, o->key) : NULL;
         if (!b || (made && !strcmp(made->upload, o->upload)))

@@ -42,7 +42,7 @@ static struct upload **find_locked(struct bucket *b, const struct object_store_u
 }
 
 static int lookup_locked(struct object_store *v, const struct object_store_upload *up,
-                         struct upload **out)
+                         struct upload **out) REQUIRES(&v->mtx)
 {
         struct bucket *b = object_store_bucket_locked(v, up->bucket);
 

@@ -39,7 +39,7 @@ bool object_store_keeps_versions(const struct object_store *v)
 }
 
 void version_keep_locked(struct object_store *v, struct bucket *b, const struct object *old,
-                         int64_t generation)
+                         int64_t generation) REQUIRES(&v->mtx)
 {
         CLEANUP(buf_release) struct buf key = BUF_INIT;
         CLEANUP(object_unrefp) struct object *kept = NULL, *before = NULL;
@@ -85,7 +85,7 @@ int object_store_update(struct object_store *v, const char *bucket, struct objec
 
 static int move_locked(struct object_store *v, struct bucket *b, const struct object *from,
                        struct object *o, const char *tmp, const struct object_store_move *m,
-                       struct object **old)
+                       struct object **old) REQUIRES(&v->mtx)
 {
         const struct object *now = b ? index_find(&b->index, from->key) : NULL;
 

@@ -39,7 +39,7 @@ struct fd_owners {
         } tids[TIDS_MAX]; /* of writing threads */
 };
 
-static struct known *find_locked(struct fd_owners *h, pid_t pid)
+static struct known *find_locked(struct fd_owners *h, pid_t pid) REQUIRES(&h->mtx)
 {
         for (size_t i = 0; i < h->n; i++)
                 if (h->v[i].pid == pid)
@@ -48,7 +48,7 @@ static struct known *find_locked(struct fd_owners *h, pid_t pid)
 }
 
 /* A place for one more: that of one who only holds the file, when there are too many. */
-static struct known *place_locked(struct fd_owners *h)
+static struct known *place_locked(struct fd_owners *h) REQUIRES(&h->mtx)
 {
         if (h->n == h->max && h->max < KNOWN_MAX) {
                 size_t more = h->max ? 2 * h->max : 8;
@@ -66,7 +66,7 @@ static struct known *place_locked(struct fd_owners *h)
         return NULL;
 }
 
-static struct known *know_locked(struct fd_owners *h, pid_t pid)
+static struct known *know_locked(struct fd_owners *h, pid_t pid) REQUIRES(&h->mtx)
 {
         struct known *k = find_locked(h, pid);
 
@@ -82,7 +82,7 @@ struct fd_owners *fd_owners_open(struct fd_owners **slot, pid_t pid)
                 h = calloc(1, sizeof *h);
                 if (!h)
                         return NULL;
-                mutex_init(&h->mtx);
+                mutex_init(&h->mtx, LOCK_FD_OWNERS);
                 h->last_pid = newest_process();
                 *slot = h;
         }
@@ -110,7 +110,7 @@ void fd_owners_release(struct fd_owners **slot)
         free(h);
 }
 
-static pid_t process_locked(struct fd_owners *h, pid_t tid)
+static pid_t process_locked(struct fd_owners *h, pid_t tid) REQUIRES(&h->mtx)
 {
         for (size_t i = 0; i < h->ntids && i < TIDS_MAX; i++)
                 if (h->tids[i].tid == tid)
@@ -132,7 +132,7 @@ void fd_owners_wrote(struct fd_owners *h, pid_t tid)
         mutex_unlock(&h->mtx);
 }
 
-static void forget_last_locked(struct fd_owners *h)
+static void forget_last_locked(struct fd_owners *h) REQUIRES(&h->mtx)
 {
         atomic_store_explicit(&h->last, 0, memory_order_relaxed);
 }
@@ -221,7 +221,7 @@ void fd_owners_look_see(struct fd_owners_look *l, struct proc_view *view)
         l->held = proc_fds_hold(&fds, l->opens, pid);
 }
 
-static void note_seen_locked(struct fd_owners *h, const struct fd_owners_look *l)
+static void note_seen_locked(struct fd_owners *h, const struct fd_owners_look *l) REQUIRES(&h->mtx)
 {
         for (size_t i = 0; i < l->ngone; i++) {
                 struct known *k = find_locked(h, l->gone[i]);
@@ -232,7 +232,7 @@ static void note_seen_locked(struct fd_owners *h, const struct fd_owners_look *l
                 know_locked(h, l->found[i]);
 }
 
-static void note_kill_locked(struct fd_owners *h)
+static void note_kill_locked(struct fd_owners *h) REQUIRES(&h->mtx)
 {
         h->killed = true;
         forget_last_locked(h);
@@ -251,6 +251,7 @@ static bool is_found(const struct fd_owners_look *l, pid_t pid)
 /* Whether a writer is still to close, though it was not seen with the file. One that was seen lives
  * and has another open, which it may keep for as long as it likes. */
 static bool is_unclosed_locked(const struct fd_owners *h, const struct fd_owners_look *l)
+        REQUIRES(&h->mtx)
 {
         for (size_t i = 0; i < h->n; i++)
                 if (h->v[i].unclosed && !is_found(l, h->v[i].pid))
@@ -260,7 +261,7 @@ static bool is_unclosed_locked(const struct fd_owners *h, const struct fd_owners
 
 /* The kill of one that has nothing to do with what was written is a close like any other. */
 static enum closing decide_locked(struct fd_owners *h, const struct fd_owners_look *l, pid_t pid,
-                                  bool whole)
+                                  bool whole) REQUIRES(&h->mtx)
 {
         bool kill = atomic_load(&l->killed);
         const struct known *k = find_locked(h, pid);

@@ -37,7 +37,7 @@ struct proc_queries {
                 int64_t since;
                 unsigned turn; /* counts what is seen */
                 unsigned stuck, users;
-        } locked;
+        } locked GUARDED_BY(&mtx);
 };
 
 static int64_t now_ms(void)
@@ -60,7 +60,7 @@ static bool is_asleep(pid_t tid)
 }
 
 /* Unlocks and frees what the last thread leaves. */
-static void leave_locked(struct proc_queries *k)
+static void leave_and_unlock(struct proc_queries *k) RELEASE(&k->mtx)
 {
         bool last = !--k->locked.users;
         mutex_unlock(&k->mtx);
@@ -74,7 +74,7 @@ static void leave_locked(struct proc_queries *k)
 }
 
 /* Who saw it and who ended it are done with it: the second drops it. */
-static void unref_locked(struct proc_queries *k, struct proc_query *l)
+static void unref_locked(struct proc_queries *k, struct proc_query *l) REQUIRES(&k->mtx)
 {
         if (--l->users)
                 return;
@@ -83,7 +83,7 @@ static void unref_locked(struct proc_queries *k, struct proc_query *l)
         mutex_lock(&k->mtx);
 }
 
-static void end_locked(struct proc_queries *k, struct proc_query *l, bool whole)
+static void end_locked(struct proc_queries *k, struct proc_query *l, bool whole) REQUIRES(&k->mtx)
 {
         mutex_unlock(&k->mtx);
         l->end(l, whole);
@@ -93,6 +93,7 @@ static void end_locked(struct proc_queries *k, struct proc_query *l, bool whole)
 
 /* True when it came to its end, false when it was stuck and another thread has taken over. */
 static bool see_locked(struct proc_queries *k, struct proc_query *l, struct proc_view *view)
+        REQUIRES(&k->mtx)
 {
         k->locked.now = l;
         k->locked.seer = gettid();
@@ -112,7 +113,7 @@ static bool see_locked(struct proc_queries *k, struct proc_query *l, struct proc
 }
 
 /* Serves what is queued until there is nothing more, or another goes on. */
-static void serve_locked(struct proc_queries *k)
+static void serve_locked(struct proc_queries *k) REQUIRES(&k->mtx)
 {
         struct proc_view view = {.dev = k->dev};
         bool mine = true;
@@ -142,7 +143,7 @@ static void serve_locked(struct proc_queries *k)
         pthread_cond_broadcast(&k->drained);
 }
 
-static void wait_tick_locked(struct proc_queries *k)
+static void wait_tick_locked(struct proc_queries *k) REQUIRES(&k->mtx)
 {
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
@@ -153,7 +154,7 @@ static void wait_tick_locked(struct proc_queries *k)
 }
 
 /* Whether what is being seen since `turn` is stuck. */
-static bool is_stuck_locked(struct proc_queries *k, unsigned turn)
+static bool is_stuck_locked(struct proc_queries *k, unsigned turn) REQUIRES(&k->mtx)
 {
         pid_t seer = k->locked.seer;
 
@@ -167,7 +168,7 @@ static bool is_stuck_locked(struct proc_queries *k, unsigned turn)
 
 /* Watches who serves, until there is nothing to do for two ticks, and serves in its place when it
  * is stuck. */
-static void watch_locked(struct proc_queries *k)
+static void watch_locked(struct proc_queries *k) REQUIRES(&k->mtx)
 {
         unsigned turn, idle = 0;
 
@@ -209,7 +210,7 @@ static void *look_thread(void *arg)
                         mutex_wait(&k->work, &k->mtx);
                 }
         }
-        leave_locked(k);
+        leave_and_unlock(k);
         return NULL;
 }
 
@@ -222,9 +223,7 @@ struct proc_queries *proc_queries_start(dev_t dev)
         if (!k)
                 return NULL;
         k->dev = dev;
-        k->locked.last = &k->locked.queue;
-        k->locked.users = 1;
-        mutex_init(&k->mtx);
+        mutex_init(&k->mtx, LOCK_PROC_QUERIES);
         pthread_condattr_init(&attr);
         pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
         pthread_cond_init(&k->work, &attr);
@@ -232,6 +231,8 @@ struct proc_queries *proc_queries_start(dev_t dev)
         pthread_cond_init(&k->drained, &attr);
         pthread_condattr_destroy(&attr);
         mutex_lock(&k->mtx);
+        k->locked.last = &k->locked.queue;
+        k->locked.users = 1;
         while (k->locked.users <= THREADS && !pthread_create(&thread, NULL, look_thread, k)) {
                 pthread_detach(thread);
                 k->locked.users++;
@@ -266,5 +267,5 @@ void proc_queries_stop(struct proc_queries *k)
         k->locked.over = true;
         pthread_cond_broadcast(&k->work);
         pthread_cond_signal(&k->tick);
-        leave_locked(k);
+        leave_and_unlock(k);
 }

@@ -44,7 +44,7 @@ int64_t mount_now_ns(void)
         return clock_ns(CLOCK_REALTIME) / 1000000000 * 1000000000;
 }
 
-mode_t mount_mode_locked(const struct mount *m, const struct node *n)
+mode_t mount_mode_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex)
 {
         if (n->attr.set & ATTR_MODE)
                 return n->attr.mode;
@@ -60,6 +60,7 @@ static struct timespec timespec_of(int64_t ns)
 
 /* What the object does not carry is the time of its version; what it never had, of the mount. */
 static void set_times_locked(const struct mount *m, struct node *n, struct stat *st)
+        REQUIRES(tree_mutex)
 {
         const struct attr *a = &n->attr;
         int64_t made = n->mtime_ns ? n->mtime_ns : m->mounted_ns;
@@ -75,7 +76,7 @@ static void set_times_locked(const struct mount *m, struct node *n, struct stat 
         st->st_atim = timespec_of(a->set & ATTR_ATIME ? a->atime_ns : mtime);
 }
 
-void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st)
+void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st) REQUIRES(tree_mutex)
 {
         memset(st, 0, sizeof *st);
         st->st_ino = n->ino;
@@ -96,7 +97,7 @@ double mount_absent_ttl(const struct mount *m)
         return m->params.consistency == STRICT ? 0 : (double)m->params.attr_ttl / 1000;
 }
 
-double mount_ttl_locked(const struct mount *m, const struct node *n)
+double mount_ttl_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex)
 {
         if (m->params.consistency == STRICT)
                 return 0;

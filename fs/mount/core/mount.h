@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/mutex.h"
 #include "base/params.h"
 #include "base/pool.h"
 #include "mount/write/claim.h"
@@ -76,14 +77,14 @@ int64_t mount_clock_ns(void); /* with its fraction */
 struct node_info mount_info(const struct store_object *obj);
 
 /* The mode with its type, as it is shown. The tree is locked. */
-mode_t mount_mode_locked(const struct mount *m, const struct node *n);
+mode_t mount_mode_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex);
 
 /* The attributes of a node as they are now. The tree is locked. */
-void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st);
+void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st) REQUIRES(tree_mutex);
 
 /* How long the kernel may believe the name and attributes of a node, in seconds. The tree is
  * locked. */
-double mount_ttl_locked(const struct mount *m, const struct node *n);
+double mount_ttl_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex);
 /* The same for a name that is not there, and for the attributes of what is made now. */
 double mount_absent_ttl(const struct mount *m);
 

@@ -29,7 +29,7 @@ struct mem_reclaim {
         pthread_cond_t wake;
         struct {
                 bool pressed, stop;
-        } locked;
+        } locked GUARDED_BY(&mtx);
 };
 
 static void shrink_readers(struct mem_reclaim *r)
@@ -113,7 +113,7 @@ static void reclaim_files(struct mem_reclaim *r)
 
 /* What was on its way when memory became full is idle a moment later, and nobody says so: while
  * somebody waits, look again. */
-static void wait_for_pressure_locked(struct mem_reclaim *r, bool waits)
+static void wait_for_pressure_locked(struct mem_reclaim *r, bool waits) REQUIRES(&r->mtx)
 {
         struct timespec until;
 
@@ -171,7 +171,7 @@ struct mem_reclaim *mem_reclaim_start(struct pool *pool, struct tree *tree,
         r->tree = tree;
         r->tally = tally;
         r->cap = cap;
-        mutex_init(&r->mtx);
+        mutex_init(&r->mtx, LOCK_MEM_RECLAIM);
         pthread_cond_init(&r->wake, NULL);
         if (pthread_create(&r->thread, NULL, mem_reclaim_main, r)) {
                 free(r);

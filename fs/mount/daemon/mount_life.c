@@ -99,7 +99,7 @@ static void left_done(struct wfile_commit *c, int err, const struct store_object
 
 /* NULL: somebody is still to close it; or there is no memory, and the log will say that it is lost.
  */
-static struct left *left_locked(struct mount *m, struct node *n)
+static struct left *left_locked(struct mount *m, struct node *n) REQUIRES(tree_mutex)
 {
         bool closed = n->fd_owners && fd_owners_closed(n->fd_owners) && wfile_dirty(n->file);
         struct left *l = closed ? malloc(sizeof *l) : NULL;

@@ -57,7 +57,7 @@ struct shutdown_timer *shutdown_timer_start(struct store *s, unsigned ms)
         pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
         pthread_cond_init(&c->cond, &attr);
         pthread_condattr_destroy(&attr);
-        mutex_init(&c->mtx);
+        mutex_init(&c->mtx, LOCK_SHUTDOWN_TIMER);
         if (!pthread_create(&c->thread, NULL, watch, c))
                 return c;
         pthread_cond_destroy(&c->cond);

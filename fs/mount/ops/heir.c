@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-struct node *heir_of_locked(struct mount *m, const struct node *n)
+struct node *heir_of_locked(struct mount *m, const struct node *n) REQUIRES(tree_mutex)
 {
         struct node *heir = n->heir;
 
@@ -21,7 +21,7 @@ struct node *heir_of_locked(struct mount *m, const struct node *n)
 
 /* Where the thread stands in the list, or its end. One whose number cannot be seen here stands
  * nowhere. */
-static unsigned find_locked(const struct mount *m, pid_t tid)
+static unsigned find_locked(const struct mount *m, pid_t tid) REQUIRES(tree_mutex)
 {
         unsigned i = 0;
         while (i < MOUNT_SENT_BACK && m->sent_back.v[i] != tid)
@@ -29,7 +29,7 @@ static unsigned find_locked(const struct mount *m, pid_t tid)
         return tid ? i : MOUNT_SENT_BACK;
 }
 
-bool heir_is_due_locked(struct mount *m, pid_t tid)
+bool heir_is_due_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex)
 {
         if (!tid || find_locked(m, tid) < MOUNT_SENT_BACK)
                 return true;
@@ -39,7 +39,7 @@ bool heir_is_due_locked(struct mount *m, pid_t tid)
         return false;
 }
 
-void heir_settle_locked(struct mount *m, pid_t tid)
+void heir_settle_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex)
 {
         unsigned i = m->sent_back.n ? find_locked(m, tid) : MOUNT_SENT_BACK;
         if (i == MOUNT_SENT_BACK)
@@ -48,7 +48,7 @@ void heir_settle_locked(struct mount *m, pid_t tid)
         m->sent_back.n--;
 }
 
-bool heir_fits_locked(const struct mount *m, struct node *heir, struct node *n)
+bool heir_fits_locked(const struct mount *m, struct node *heir, struct node *n) REQUIRES(tree_mutex)
 {
         struct stat a, b;
 
@@ -58,7 +58,7 @@ bool heir_fits_locked(const struct mount *m, struct node *heir, struct node *n)
                a.st_uid == b.st_uid && a.st_gid == b.st_gid;
 }
 
-void heir_take_locked(struct handle *h, struct node *n)
+void heir_take_locked(struct handle *h, struct node *n) REQUIRES(tree_mutex)
 {
         struct node *heir = h->node;
         struct attr attr = attr_copy(&heir->attr);
@@ -75,7 +75,7 @@ void heir_take_locked(struct handle *h, struct node *n)
         n->attr_known = heir->attr_known;
 }
 
-void heir_drop_locked(struct mount *m, struct node *n)
+void heir_drop_locked(struct mount *m, struct node *n) REQUIRES(tree_mutex)
 {
         if (!--n->nheirs)
                 tree_unref_locked(m->tree, TAKE_PTR(n->heir), 1);

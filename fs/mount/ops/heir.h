@@ -14,24 +14,26 @@
 #ifndef CKPTFS_MOUNT_HEIR_H
 #define CKPTFS_MOUNT_HEIR_H
 
+#include "base/mutex.h"
 #include "mount/ops/op.h"
 
 /* What to open instead of the node; NULL: it still has its name, or nothing else has. The tree is
  * locked. */
-struct node *heir_of_locked(struct mount *m, const struct node *n);
+struct node *heir_of_locked(struct mount *m, const struct node *n) REQUIRES(tree_mutex);
 
 /* Whether the thread was told before that a file is gone, and has opened none since; else it is
  * told now. The tree is locked. */
-bool heir_is_due_locked(struct mount *m, pid_t tid);
+bool heir_is_due_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex);
 /* The thread has opened a file. The tree is locked. */
-void heir_settle_locked(struct mount *m, pid_t tid);
+void heir_settle_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex);
 
 /* Whether who may open `n` may open the heir as well. The tree is locked. */
-bool heir_fits_locked(const struct mount *m, struct node *heir, struct node *n);
+bool heir_fits_locked(const struct mount *m, struct node *heir, struct node *n)
+        REQUIRES(tree_mutex);
 
 /* The handle, of the heir, is shown as the node `n`. The kernel is to forget the attributes of
  * that. The tree is locked. */
-void heir_take_locked(struct handle *h, struct node *n);
-void heir_drop_locked(struct mount *m, struct node *n);
+void heir_take_locked(struct handle *h, struct node *n) REQUIRES(tree_mutex);
+void heir_drop_locked(struct mount *m, struct node *n) REQUIRES(tree_mutex);
 
 #endif

@@ -17,6 +17,7 @@
 #include "base/banned.h"
 
 struct wfile *node_writer_locked(struct mount *m, struct node *n, const char *key)
+        REQUIRES(tree_mutex)
 {
         if (!n->file) {
                 struct store_object base = {

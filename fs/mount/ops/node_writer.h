@@ -5,11 +5,13 @@
 
 #include <stdint.h>
 
+#include "base/mutex.h"
 #include "mount/core/mount.h"
 
 /* The node's file, made if there is none, of the version that the tree knows: with one reference
  * for the caller, who ends it with node_writer_put(). `key` is the node's. NULL: no memory. */
-struct wfile *node_writer_locked(struct mount *m, struct node *n, const char *key);
+struct wfile *node_writer_locked(struct mount *m, struct node *n, const char *key)
+        REQUIRES(tree_mutex);
 /* Ends that; the node loses a file that nobody shares. What no close has published is published
  * first, behind the caller: all of it by the last, else what `u` has a part in; NULL: none. The
  * node is pinned. */

@@ -8,6 +8,7 @@
 #include <fuse_lowlevel.h>
 #include <stdatomic.h>
 
+#include "base/mutex.h"
 #include "mount/rename/attr_sync.h"
 #include "mount/core/mount.h"
 #include "mount/rename/name_lock.h"
@@ -92,7 +93,7 @@ struct handle {
 };
 
 /* It is whole: from here on the end of the mount may end it. The tree is locked. */
-void handle_list_locked(struct mount *m, struct handle *h);
+void handle_list_locked(struct mount *m, struct handle *h) REQUIRES(tree_mutex);
 /* Takes it out of the list, whose reference is the caller's then. False when the end of the mount
  * has closed it before. */
 bool handle_unlist(struct mount *m, struct handle *h);
@@ -113,10 +114,11 @@ struct node *op_node(struct mount *m, fuse_ino_t ino);
 fuse_ino_t op_ino(struct mount *m, const struct node *n);
 
 /* Whether the node may be shown without asking the store. The tree is locked. */
-bool op_known_locked(const struct mount *m, const struct node *n);
+bool op_known_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex);
 
 /* Fills an entry for a node whose reference it takes over. The tree is locked. */
-void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e);
+void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e)
+        REQUIRES(tree_mutex);
 
 /* Where the handle reads: its node's file, or else its reader, with a reference. 0, -ENOMEM, or
  * -EAGAIN: not before who has an exclusive lock on the node drops it. */
@@ -159,7 +161,8 @@ void op_ask(struct op_ask *a);
  * the node's, so that the kernel looks the name up anew and opens again. */
 void op_ask_version(struct op_ask *a);
 /* Whether an open need not ask. The tree is locked. */
-bool op_open_known_locked(const struct mount *m, const struct node *n, int flags);
+bool op_open_known_locked(const struct mount *m, const struct node *n, int flags)
+        REQUIRES(tree_mutex);
 
 /* A change of attributes, from request to reply. */
 struct op_edit {

@@ -18,7 +18,7 @@
 #define COPY_MOST (1ULL << 30)
 
 /* The published version that the node's bytes are. False when some exist only here. */
-static bool source_locked(const struct node *n, struct store_object *src)
+static bool source_locked(const struct node *n, struct store_object *src) REQUIRES(tree_mutex)
 {
         if (n->dir || !n->published || !n->etag[0] || (n->file && wfile_dirty(n->file)) ||
             (n->reader && strcmp(reader_etag(n->reader), n->etag)))

@@ -83,7 +83,7 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
                 return;
         }
         d->node = n;
-        mutex_init(&d->mtx);
+        mutex_init(&d->mtx, LOCK_DIR_HANDLE);
         fi->fh = (uintptr_t)d;
         fuse_reply_open(req, fi);
 }
@@ -134,7 +134,7 @@ static bool add(struct filling *f, const char *name, const struct fuse_entry_par
         return true;
 }
 
-static bool has_local_locked(const struct dir_handle *d, const char *name)
+static bool has_local_locked(const struct dir_handle *d, const char *name) REQUIRES(&d->mtx)
 {
         for (size_t i = 0; i < d->nlocal; i++)
                 if (!strcmp(d->local[i], name))
@@ -143,7 +143,7 @@ static bool has_local_locked(const struct dir_handle *d, const char *name)
 }
 
 /* Adds the files that were begun here and are not published yet. */
-static void take_local_names_locked(struct mount *m, struct dir_handle *d)
+static void take_local_names_locked(struct mount *m, struct dir_handle *d) REQUIRES(&d->mtx)
 {
         tree_lock(m->tree);
         for (struct node *n = tree_open_list_locked(m->tree); n; n = n->open_next) {
@@ -181,7 +181,7 @@ static bool comes_later(struct filling *f, const struct list_entry *le)
 }
 
 /* Whether the node's attributes are those of the listed entry. */
-static bool is_of_locked(const struct node *n, const struct list_entry *le)
+static bool is_of_locked(const struct node *n, const struct list_entry *le) REQUIRES(tree_mutex)
 {
         if (!n->attr_known || n->dir != le->dir)
                 return false;
@@ -210,6 +210,7 @@ static bool read_told(const struct list_entry *le, struct attr *a)
  * than PATH_MAX, and what is special has no bytes. `told` is what the listing said, or NULL. */
 static mode_t listed_type_locked(const struct mount *m, struct node *dir,
                                  const struct list_entry *le, const struct attr *told)
+        REQUIRES(tree_mutex)
 {
         const struct node *n = tree_find_locked(m->tree, dir, le->name);
         if (n && is_of_locked(n, le))

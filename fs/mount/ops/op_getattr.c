@@ -25,6 +25,7 @@ fuse_ino_t op_ino(struct mount *m, const struct node *n)
 }
 
 void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e)
+        REQUIRES(tree_mutex)
 {
         memset(e, 0, sizeof *e);
         e->ino = op_ino(m, n);
@@ -32,7 +33,7 @@ void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e
         mount_stat_locked(m, n, &e->attr);
 }
 
-bool op_known_locked(const struct mount *m, const struct node *n)
+bool op_known_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex)
 {
         if (tree_changes_locked(m->tree, n))
                 return true;
@@ -79,7 +80,7 @@ static bool has_lost_name(const struct node *n)
 
 /* Another version, or none, has the name now: the kernel is to look it up anew. Who only looks is
  * told of the other one where nobody has this one open. */
-static int take_other_locked(struct op_ask *a, bool none)
+static int take_other_locked(struct op_ask *a, bool none) REQUIRES(tree_mutex)
 {
         struct node *n = a->n;
 
@@ -88,7 +89,7 @@ static int take_other_locked(struct op_ask *a, bool none)
         return !none && a->looks && !n->file && !n->nreaders ? 0 : -ESTALE;
 }
 
-static int take_told_locked(struct op_ask *a, const struct node_info *info)
+static int take_told_locked(struct op_ask *a, const struct node_info *info) REQUIRES(tree_mutex)
 {
         struct node *n = a->n;
 
@@ -197,6 +198,7 @@ void op_ask_version(struct op_ask *a)
 }
 
 bool op_open_known_locked(const struct mount *m, const struct node *n, int flags)
+        REQUIRES(tree_mutex)
 {
         return (n->file && tree_changes_locked(m->tree, n)) || n->unlinked ||
                (flags & O_TRUNC && n->attr_known && !n->attr_sync);

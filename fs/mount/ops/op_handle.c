@@ -28,7 +28,7 @@ void handle_wrote(struct mount *m, struct handle *h, pid_t tid)
         tree_unlock(m->tree);
 }
 
-void handle_list_locked(struct mount *m, struct handle *h)
+void handle_list_locked(struct mount *m, struct handle *h) REQUIRES(tree_mutex)
 {
         handle_ref(h);
         h->next = m->handles;

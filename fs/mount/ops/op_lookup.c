@@ -367,6 +367,7 @@ void lookup_ask(struct lookup *l)
 
 /* What is known of the name without asking the store. */
 static bool lookup_local_locked(struct mount *m, struct node *n, struct fuse_entry_param *e)
+        REQUIRES(tree_mutex)
 {
         if (!n || !op_known_locked(m, n))
                 return false;

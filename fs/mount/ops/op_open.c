@@ -147,7 +147,7 @@ static void cut_and_open(struct opening *o)
 
 /* The handle writes too. Writes alone bypass the page cache: a request is then as large as the
  * program's write. But only behind the page cache does the kernel sync each write of O_SYNC. */
-static int attach_file_locked(struct opening *o)
+static int attach_file_locked(struct opening *o) REQUIRES(tree_mutex)
 {
         o->h->fd_owners = fd_owners_open(&o->n->fd_owners, o->opener);
         if (!o->h->fd_owners)
@@ -175,7 +175,7 @@ static void detach_file(struct mount *m, struct node *n, struct handle *h)
 
 /* The node for a new file, with one more reference, and `o->h` writing it. 0 or a negative errno.
  */
-static int create_locked(struct opening *o, struct attr *attr)
+static int create_locked(struct opening *o, struct attr *attr) REQUIRES(tree_mutex)
 {
         struct mount *m = o->m;
         struct node *dir = o->dir;
@@ -272,6 +272,7 @@ struct replaced {
 
 /* A reader, open, of the version that the node has. NULL: no memory. */
 static struct reader *reader_of_locked(struct mount *m, const struct node *n, const char *key)
+        REQUIRES(tree_mutex)
 {
         struct store_object obj = {.size = n->size, .has_crc = n->has_crc, .crc32c = n->crc32c};
 
@@ -285,7 +286,7 @@ static struct reader *reader_of_locked(struct mount *m, const struct node *n, co
 /* Makes the node's reader when it is of another version than what is published now, of `ahead` if
  * that is of this one. */
 static int renew_reader_locked(struct mount *m, struct node *n, const char *key,
-                               struct reader **ahead, struct replaced *old)
+                               struct reader **ahead, struct replaced *old) REQUIRES(tree_mutex)
 {
         if (n->reader && strcmp(reader_etag(n->reader), n->etag))
                 old->reader = TAKE_PTR(n->reader);
@@ -310,7 +311,7 @@ static void end_replaced(struct replaced *old)
 
 /* The kernel has ended the open before it sends anything else of the handle: pages from before the
  * open are gone, unless one that was written meanwhile has brought others. */
-static void note_paged_locked(const struct handle *h)
+static void note_paged_locked(const struct handle *h) REQUIRES(tree_mutex)
 {
         struct node *n = h->node;
         if (h->turn == n->turn && !n->file)
@@ -343,7 +344,7 @@ int op_source(struct mount *m, const struct handle *h, struct wfile **f, struct 
         return err;
 }
 
-static int attach_reader_locked(struct opening *o, struct replaced *old)
+static int attach_reader_locked(struct opening *o, struct replaced *old) REQUIRES(tree_mutex)
 {
         struct node *n = o->n;
 
@@ -364,7 +365,7 @@ static int attach_reader_locked(struct opening *o, struct replaced *old)
 
 /* Whether the name went while the open waited, or leads to another version: the kernel looks it up
  * anew then. What was deleted or replaced here and is still open may be opened again. */
-static bool is_gone_locked(const struct opening *o)
+static bool is_gone_locked(const struct opening *o) REQUIRES(tree_mutex)
 {
         const struct node *n = o->n;
         if (n->unlinked)

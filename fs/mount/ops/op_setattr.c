@@ -145,6 +145,7 @@ static int apply_setattr(struct op_edit *e, struct attr *a)
         bool differs = false;
         struct stat shown;
 
+        tree_is_locked(e->m->tree);
         mount_stat_locked(e->m, e->n, &shown);
         if (s->which & FUSE_SET_ATTR_MODE) {
                 a->mode = (shown.st_mode & S_IFMT) | (s->st.st_mode & 07777);

@@ -33,7 +33,7 @@ static bool is_ours(const char *name)
 }
 
 /* As local file systems have it: links and special files carry none for users. */
-static bool may_have_locked(const struct mount *m, const struct node *n)
+static bool may_have_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex)
 {
         mode_t mode = mount_mode_locked(m, n);
         return S_ISREG(mode) || S_ISDIR(mode);
@@ -42,7 +42,7 @@ static bool may_have_locked(const struct mount *m, const struct node *n)
 /* --- what ckptfs tells of a file ----------------------------------------------------------------
  */
 
-static const char *state_locked(const struct node *n)
+static const char *state_locked(const struct node *n) REQUIRES(tree_mutex)
 {
         static const char *const words[] = {
                 [WFILE_CLEAN] = "durable",
@@ -66,6 +66,7 @@ static const char *const ours[] = {OURS "state", OURS "etag", OURS "checksum", O
 
 /* The value, or false where there is none. */
 static bool ours_locked(const struct node *n, const char *name, char *out, size_t size)
+        REQUIRES(tree_mutex)
 {
         bool whole = n->etag && *n->etag && !(n->file && wfile_dirty(n->file));
 
@@ -107,6 +108,7 @@ static ssize_t get_figures(struct mount *m, char *buf, size_t size)
 }
 
 static ssize_t get_locked(struct mount *m, struct node *n, const char *name, char *buf, size_t size)
+        REQUIRES(tree_mutex)
 {
         char text[STORE_ETAG_MAX + 16];
         if (!is_ours(name))
@@ -121,7 +123,7 @@ static ssize_t get_locked(struct mount *m, struct node *n, const char *name, cha
         return (ssize_t)len;
 }
 
-static ssize_t list_locked(struct node *n, char *buf, size_t size)
+static ssize_t list_locked(struct node *n, char *buf, size_t size) REQUIRES(tree_mutex)
 {
         char text[STORE_ETAG_MAX + 16];
         ssize_t used = attr_user_list(&n->attr, buf, size);
@@ -222,6 +224,8 @@ struct xattr_edit {
 static int apply_xattr(struct op_edit *e, struct attr *a)
 {
         const struct xattr_edit *x = (const struct xattr_edit *)e;
+
+        tree_is_locked(e->m->tree);
         if (!may_have_locked(e->m, e->n))
                 return -EPERM;
         return x->value ? attr_user_set(a, x->name, x->value, x->size, x->flags)

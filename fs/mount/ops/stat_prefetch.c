@@ -52,18 +52,20 @@ static int64_t ttl_ns(const struct mount *m)
 }
 
 void prefetch_list_locked(struct mount *m, struct node *dir, const void *teller)
+        REQUIRES(tree_mutex)
 {
         if (m->params.consistency != STRICT && m->params.attr_ttl)
                 history_begin(&m->prefetch->histories, &dir->history, teller);
 }
 
 void prefetch_tell_locked(struct node *dir, const void *teller, uint64_t off, const char *name,
-                          uint64_t ino, bool is_dir)
+                          uint64_t ino, bool is_dir) REQUIRES(tree_mutex)
 {
         history_tell(dir->history, teller, off, name, ino, is_dir);
 }
 
 static struct lookup *flying_locked(const struct mount *m, const struct node *dir, const char *name)
+        REQUIRES(tree_mutex)
 {
         struct lookup *l = m->prefetch->flying;
         while (l && (l->parent != dir || strcmp(l->name, name)))
@@ -72,12 +74,13 @@ static struct lookup *flying_locked(const struct mount *m, const struct node *di
 }
 
 /* Whether the node tells of a name what may not be asked for past those who use it. */
-static bool in_use_locked(const struct node *n)
+static bool in_use_locked(const struct node *n) REQUIRES(tree_mutex)
 {
         return n->file || n->attr_sync || n->nreaders || n->orphan_key;
 }
 
 static struct lookup *begin_locked(struct mount *m, struct node *dir, const char *name, bool is_dir)
+        REQUIRES(tree_mutex)
 {
         const struct node *n = tree_find_locked(m->tree, dir, name);
 
@@ -96,7 +99,7 @@ static struct lookup *begin_locked(struct mount *m, struct node *dir, const char
 }
 
 struct lookup *prefetch_look_locked(struct mount *m, struct node *dir, const char *name,
-                                    struct node *n, bool known, bool *was_dir)
+                                    struct node *n, bool known, bool *was_dir) REQUIRES(tree_mutex)
 {
         struct lookup *list = NULL, **last = &list;
         int64_t spare = ttl_ns(m) / 2 - m->prefetch->took_ns;
@@ -132,7 +135,7 @@ void prefetch_ask(struct lookup *list)
         }
 }
 
-bool prefetch_join_locked(struct lookup *l)
+bool prefetch_join_locked(struct lookup *l) REQUIRES(tree_mutex)
 {
         struct lookup *same = flying_locked(l->m, l->parent, l->name);
         if (!same)
@@ -143,7 +146,7 @@ bool prefetch_join_locked(struct lookup *l)
 }
 
 /* Whether the answer is of what has the name still, and nobody changes that. */
-static bool holds_locked(const struct lookup *l, const struct node *n)
+static bool holds_locked(const struct lookup *l, const struct node *n) REQUIRES(tree_mutex)
 {
         CLEANUP(freep) char *above = tree_key_locked(l->parent);
         size_t len = above ? strlen(above) : 0;
@@ -155,7 +158,7 @@ static bool holds_locked(const struct lookup *l, const struct node *n)
 }
 
 /* The node stays for who comes to look at it. */
-static void keep_locked(struct mount *m, struct node *n)
+static void keep_locked(struct mount *m, struct node *n) REQUIRES(tree_mutex)
 {
         struct node **kept = &m->prefetch->kept[m->prefetch->turn++ % PREFETCH_KEPT];
         if (*kept)
@@ -163,7 +166,7 @@ static void keep_locked(struct mount *m, struct node *n)
         *kept = n;
 }
 
-static void take_locked(const struct lookup *l, struct node_info *info)
+static void take_locked(const struct lookup *l, struct node_info *info) REQUIRES(tree_mutex)
 {
         struct mount *m = l->m;
         struct node *n = tree_find_locked(m->tree, l->parent, l->name);

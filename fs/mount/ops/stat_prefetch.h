@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "mount/tree/tree.h"
+
 struct stat_prefetch;
 struct lookup;
 struct mount;
-struct node;
-struct node_info;
 struct params;
 
 /* What a mount keeps for it; its fields are guarded by the tree's lock. NULL: no memory. */
@@ -20,19 +20,20 @@ struct stat_prefetch *prefetch_new(const struct params *p);
 void prefetch_free(struct stat_prefetch *a); /* NULL is fine */
 
 /* `teller` begins to list the directory, and tells a name; see readdir_history.h. */
-void prefetch_list_locked(struct mount *m, struct node *dir, const void *teller);
+void prefetch_list_locked(struct mount *m, struct node *dir, const void *teller)
+        REQUIRES(tree_mutex);
 void prefetch_tell_locked(struct node *dir, const void *teller, uint64_t off, const char *name,
-                          uint64_t ino, bool is_dir);
+                          uint64_t ino, bool is_dir) REQUIRES(tree_mutex);
 
 /* The kernel looks at a name, which has the node `n` if any; `known`: it need not be asked for.
  * *was_dir is set when it was listed as a directory. Returns what is to be asked for now:
  * prefetch_ask() it, once the tree is unlocked. */
 struct lookup *prefetch_look_locked(struct mount *m, struct node *dir, const char *name,
-                                    struct node *n, bool known, bool *was_dir);
+                                    struct node *n, bool known, bool *was_dir) REQUIRES(tree_mutex);
 void prefetch_ask(struct lookup *list);
 
 /* Whether the same name is being asked for: then the lookup begins anew when that has ended. */
-bool prefetch_join_locked(struct lookup *l);
+bool prefetch_join_locked(struct lookup *l) REQUIRES(tree_mutex);
 
 /* A lookup ahead has ended with what the store said, or with -errno and NULL. Those who wait for it
  * get an error of the store, and ask what they would have asked when nothing was found. */

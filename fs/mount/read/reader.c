@@ -27,11 +27,12 @@ struct reader *reader_new(const struct reader_env *env, const char *key,
                 return NULL;
         }
         atomic_init(&r->refs, 1);
+        mutex_unshared(&r->mtx);
         r->env = env;
         r->obj = *obj;
         r->locked.windows.max = env->max_window;
         r->locked.windows.read_size = env->read_size;
-        mutex_init(&r->mtx);
+        mutex_init(&r->mtx, LOCK_READER);
         return r;
 }
 
@@ -77,7 +78,7 @@ int reader_rename(struct reader *r, const char *key, const char *etag)
 
 /* --- fetching --- */
 
-static int fetch_locked(struct reader *r, struct fetch_range *g);
+static int fetch_locked(struct reader *r, struct fetch_range *g) REQUIRES(&r->mtx);
 
 static int range_data(void *arg, uint64_t at, const void *p, size_t n)
 {
@@ -99,7 +100,7 @@ static int range_data(void *arg, uint64_t at, const void *p, size_t n)
 
 /* Whether to fetch the range once more: it arrived with a wrong checksum, or its object was renamed
  * meanwhile and is to be had at another key. */
-static bool again_locked(const struct reader *r, struct fetch_range *g, int err)
+static bool again_locked(const struct reader *r, struct fetch_range *g, int err) REQUIRES(&r->mtx)
 {
         if (g->dead)
                 return false;
@@ -115,7 +116,7 @@ static int read_errno(int err)
 }
 
 /* Keeps a range whose version is on its way elsewhere. */
-static bool orphan_locked(struct reader *r, struct fetch_range *g, int err)
+static bool orphan_locked(struct reader *r, struct fetch_range *g, int err) REQUIRES(&r->mtx)
 {
         if (!r->locked.moving || g->dead || g->turn != r->locked.turn ||
             (err != -ENOENT && err != -ESTALE))
@@ -190,7 +191,7 @@ void reader_moved(struct reader *r)
         }
 }
 
-static int fetch_locked(struct reader *r, struct fetch_range *g)
+static int fetch_locked(struct reader *r, struct fetch_range *g) REQUIRES(&r->mtx)
 {
         struct store_get get = {
                 .key = r->key,
@@ -213,6 +214,7 @@ static int fetch_locked(struct reader *r, struct fetch_range *g)
 /* Requests [off, off+len). 0, -EAGAIN when there is no memory now, or why it cannot be requested.
  */
 static int request_locked(struct reader *r, uint64_t off, uint64_t len, enum pool_want want)
+        REQUIRES(&r->mtx)
 {
         struct fetch_range *g = fetch_range_new(r->env->pool, off, len, want);
         if (!g)
@@ -230,7 +232,7 @@ static int request_locked(struct reader *r, uint64_t off, uint64_t len, enum poo
         return 0;
 }
 
-static uint64_t gap_end_locked(const struct reader *r, uint64_t at, uint64_t end)
+static uint64_t gap_end_locked(const struct reader *r, uint64_t at, uint64_t end) REQUIRES(&r->mtx)
 {
         for (const struct fetch_range *g = r->locked.ranges; g; g = g->next)
                 if (g->off > at && g->off < end)
@@ -240,7 +242,7 @@ static uint64_t gap_end_locked(const struct reader *r, uint64_t at, uint64_t end
 
 /* Requests what of the read is neither here nor on its way. */
 static int demand_locked(struct reader *r, struct stream *s, const struct read_op *op,
-                         enum pool_want want)
+                         enum pool_want want) REQUIRES(&r->mtx)
 {
         uint64_t at = op->off, end = op->off + op->len;
 
@@ -259,7 +261,7 @@ static int demand_locked(struct reader *r, struct stream *s, const struct read_o
         return 0;
 }
 
-static void prefetch_locked(struct reader *r, struct stream *s)
+static void prefetch_locked(struct reader *r, struct stream *s) REQUIRES(&r->mtx)
 {
         uint64_t n;
         while ((n = readahead_next(&r->locked.windows, s, r->obj.size))) {
@@ -277,7 +279,7 @@ static void prefetch_locked(struct reader *r, struct stream *s)
 }
 
 /* Drops what an abandoned stream had fetched ahead. */
-static void abandon_locked(struct reader *r, const struct stream *s)
+static void abandon_locked(struct reader *r, const struct stream *s) REQUIRES(&r->mtx)
 {
         struct fetch_range *next;
         for (struct fetch_range *g = s->used ? r->locked.ranges : NULL; g; g = next) {
@@ -289,7 +291,8 @@ static void abandon_locked(struct reader *r, const struct stream *s)
         }
 }
 
-static void start_locked(struct reader *r, struct read_op *op, enum pool_want want);
+static void start_locked(struct reader *r, struct read_op *op, enum pool_want want)
+        REQUIRES(&r->mtx);
 
 /* There is room now, or there will be none: what one read needs is taken all the same, so that
  * reads go on however full memory is. */
@@ -308,7 +311,7 @@ static void starved_ready(struct pool_waiter *w)
 
 /* Whether the store has begun with half of what is on its way. Else a larger window would only make
  * the queue longer: what holds the reader up is neither the network nor the store. */
-static bool is_begun_locked(const struct reader *r)
+static bool is_begun_locked(const struct reader *r) REQUIRES(&r->mtx)
 {
         unsigned flying = 0, silent = 0;
         for (const struct fetch_range *g = r->locked.ranges; g; g = g->next) {
@@ -319,6 +322,7 @@ static bool is_begun_locked(const struct reader *r)
 }
 
 static void start_locked(struct reader *r, struct read_op *op, enum pool_want want)
+        REQUIRES(&r->mtx)
 {
         struct stream evicted;
         struct reply rep;
@@ -344,7 +348,7 @@ static void start_locked(struct reader *r, struct read_op *op, enum pool_want wa
                 prefetch_locked(r, s);
 }
 
-void reader_start_locked(struct reader *r, struct read_op *op)
+void reader_start_locked(struct reader *r, struct read_op *op) REQUIRES(&r->mtx)
 {
         start_locked(r, op, POOL_MUST);
 }
@@ -394,7 +398,7 @@ void reader_open(struct reader *r)
         mutex_unlock(&r->mtx);
 }
 
-static bool awaited_locked(const struct reader *r, const struct fetch_range *g)
+static bool awaited_locked(const struct reader *r, const struct fetch_range *g) REQUIRES(&r->mtx)
 {
         for (const struct read_op *op = r->locked.pending; op; op = op->next)
                 if (op->off < g->off + g->len && g->off < op->off + op->len)
@@ -402,7 +406,7 @@ static bool awaited_locked(const struct reader *r, const struct fetch_range *g)
         return false;
 }
 
-static size_t drop_idle_locked(struct reader *r, bool all)
+static size_t drop_idle_locked(struct reader *r, bool all) REQUIRES(&r->mtx)
 {
         struct fetch_range *next;
         size_t bytes = 0;

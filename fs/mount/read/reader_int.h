@@ -26,7 +26,7 @@ struct reader {
                 struct fetch_range *ranges;  /* disjoint, newest first */
                 struct read_op *pending;     /* wait for bytes */
                 struct fetch_range *garbage; /* to be freed once unlocked */
-        } locked;
+        } locked GUARDED_BY(&mtx);
 };
 
 /* A read that is ready: where its bytes are, and the ranges that must stay meanwhile. */
@@ -45,22 +45,23 @@ struct reply {
 enum op_state { OP_WAITS, OP_READY, OP_LACKS, OP_SCATTERED };
 
 /* Unlocks, then frees the ranges that nobody needs. */
-void reader_unlock(struct reader *r);
+void reader_unlock(struct reader *r) RELEASE(&r->mtx);
 
 /* Drops one reference to the range. */
-void reader_put_range_locked(struct reader *r, struct fetch_range *g);
+void reader_put_range_locked(struct reader *r, struct fetch_range *g) REQUIRES(&r->mtx);
 /* Takes the range out of the list; its request stops. */
-void reader_drop_range_locked(struct reader *r, struct fetch_range *g);
+void reader_drop_range_locked(struct reader *r, struct fetch_range *g) REQUIRES(&r->mtx);
 /* The range that byte `at` is in, or NULL. */
-struct fetch_range *reader_find_range_locked(struct reader *r, uint64_t at);
+struct fetch_range *reader_find_range_locked(struct reader *r, uint64_t at) REQUIRES(&r->mtx);
 
 /* Whether every byte of `op` is there; fills `rep` when it is and they fit. */
-enum op_state reader_look_locked(struct reader *r, const struct read_op *op, struct reply *rep);
+enum op_state reader_look_locked(struct reader *r, const struct read_op *op, struct reply *rep)
+        REQUIRES(&r->mtx);
 /* Puts a read among the pending ones after requesting what it lacks. */
-void reader_start_locked(struct reader *r, struct read_op *op);
+void reader_start_locked(struct reader *r, struct read_op *op) REQUIRES(&r->mtx);
 /* Answers every read whose bytes are there. Drops the lock around each answer. */
-void reader_reply_locked(struct reader *r);
+void reader_reply_locked(struct reader *r) REQUIRES(&r->mtx);
 /* Fails the reads that wait for a byte of [off, off+len). Drops the lock around each answer. */
-void reader_fail_locked(struct reader *r, uint64_t off, uint64_t len, int err);
+void reader_fail_locked(struct reader *r, uint64_t off, uint64_t len, int err) REQUIRES(&r->mtx);
 
 #endif

@@ -24,7 +24,7 @@ void reader_unlock(struct reader *r)
         }
 }
 
-void reader_put_range_locked(struct reader *r, struct fetch_range *g)
+void reader_put_range_locked(struct reader *r, struct fetch_range *g) REQUIRES(&r->mtx)
 {
         if (--g->refs)
                 return;
@@ -32,7 +32,7 @@ void reader_put_range_locked(struct reader *r, struct fetch_range *g)
         r->locked.garbage = g;
 }
 
-void reader_drop_range_locked(struct reader *r, struct fetch_range *g)
+void reader_drop_range_locked(struct reader *r, struct fetch_range *g) REQUIRES(&r->mtx)
 {
         struct fetch_range **pp = &r->locked.ranges;
         while (*pp != g)
@@ -42,7 +42,7 @@ void reader_drop_range_locked(struct reader *r, struct fetch_range *g)
         reader_put_range_locked(r, g);
 }
 
-struct fetch_range *reader_find_range_locked(struct reader *r, uint64_t at)
+struct fetch_range *reader_find_range_locked(struct reader *r, uint64_t at) REQUIRES(&r->mtx)
 {
         for (struct fetch_range *g = r->locked.ranges; g; g = g->next)
                 if (at >= g->off && at < g->off + g->len)
@@ -65,6 +65,7 @@ static uint64_t pieces(const struct fetch_range *g, uint64_t at, uint64_t stop)
 }
 
 enum op_state reader_look_locked(struct reader *r, const struct read_op *op, struct reply *rep)
+        REQUIRES(&r->mtx)
 {
         uint64_t at = op->off, end = op->off + op->len;
         bool fits = true;
@@ -90,7 +91,7 @@ enum op_state reader_look_locked(struct reader *r, const struct read_op *op, str
         return fits ? OP_READY : OP_SCATTERED;
 }
 
-static void consume_locked(struct reader *r, struct fetch_range *g, uint64_t n)
+static void consume_locked(struct reader *r, struct fetch_range *g, uint64_t n) REQUIRES(&r->mtx)
 {
         g->consumed += n;
         if (g->consumed >= g->len && !g->dead && !g->flying)
@@ -99,6 +100,7 @@ static void consume_locked(struct reader *r, struct fetch_range *g, uint64_t n)
 
 /* Many small reads were under way within this one, each with a range of its own. */
 static void copy_locked(struct reader *r, const struct read_op *op, struct reply *rep)
+        REQUIRES(&r->mtx)
 {
         memset(rep, 0, sizeof *rep);
         rep->copy = malloc(op->len);
@@ -119,7 +121,7 @@ static void copy_locked(struct reader *r, const struct read_op *op, struct reply
 /* Counts the ranges whose last byte this read is about to give out. The one that completes the
  * object is given out only if the checksum of the whole agrees: so of a file that was read through,
  * in whatever order, at least one byte is missing when a byte was wrong. */
-static int admit_locked(struct reader *r, const struct read_op *op)
+static int admit_locked(struct reader *r, const struct read_op *op) REQUIRES(&r->mtx)
 {
         uint32_t crc;
 
@@ -148,7 +150,7 @@ static void pin_locked(struct reply *rep)
 }
 
 /* After the reply: what has been read through is not needed again, the kernel has it. */
-static void settle_locked(struct reader *r, struct reply *rep)
+static void settle_locked(struct reader *r, struct reply *rep) REQUIRES(&r->mtx)
 {
         for (int i = 0; i < rep->nranges; i++) {
                 struct fetch_range *g = rep->from[i].range;
@@ -157,7 +159,7 @@ static void settle_locked(struct reader *r, struct reply *rep)
         }
 }
 
-static struct read_op *take_ready_locked(struct reader *r, struct reply *rep)
+static struct read_op *take_ready_locked(struct reader *r, struct reply *rep) REQUIRES(&r->mtx)
 {
         for (struct read_op **pp = &r->locked.pending; *pp; pp = &(*pp)->next) {
                 struct read_op *op = *pp;
@@ -189,7 +191,7 @@ static struct read_op *take_ready_locked(struct reader *r, struct reply *rep)
         return NULL;
 }
 
-void reader_reply_locked(struct reader *r)
+void reader_reply_locked(struct reader *r) REQUIRES(&r->mtx)
 {
         struct read_op *op;
         struct reply rep;
@@ -203,7 +205,7 @@ void reader_reply_locked(struct reader *r)
         }
 }
 
-void reader_fail_locked(struct reader *r, uint64_t off, uint64_t len, int err)
+void reader_fail_locked(struct reader *r, uint64_t off, uint64_t len, int err) REQUIRES(&r->mtx)
 {
         struct reply none = {.err = err};
         struct read_op **pp = &r->locked.pending;

@@ -31,7 +31,7 @@ struct attr_sync {
 };
 
 struct attr attr_sync_fresh_locked(const struct mount *m, const struct node *dir, mode_t mode,
-                                   uid_t uid, gid_t gid, dev_t rdev)
+                                   uid_t uid, gid_t gid, dev_t rdev) REQUIRES(tree_mutex)
 {
         int64_t now = mount_clock_ns();
         struct attr a = {
@@ -53,7 +53,7 @@ struct attr attr_sync_fresh_locked(const struct mount *m, const struct node *dir
         return a;
 }
 
-bool attr_sync_waits_for_commit_locked(const struct node *n)
+bool attr_sync_waits_for_commit_locked(const struct node *n) REQUIRES(tree_mutex)
 {
         return n->unlinked || !n->published || (n->file && wfile_dirty(n->file));
 }
@@ -78,7 +78,7 @@ static void push(struct attr_sync_wait **list, struct attr_sync_wait *w)
 
 static void attr_sync_sent(void *arg, int err, const struct store_object *obj);
 
-struct reader *attr_sync_follow_locked(struct node *n)
+struct reader *attr_sync_follow_locked(struct node *n) REQUIRES(tree_mutex)
 {
         struct attr_sync *a = n->attr_sync;
         if (!a || !a->flying || !n->reader || a->reader == n->reader)
@@ -128,6 +128,7 @@ static int attr_sync_send(struct attr_sync *a, bool *nothing)
 
 /* The object is of another version now, with the same bytes. */
 static void take_version_locked(struct attr_sync *a, const struct store_object *obj)
+        REQUIRES(tree_mutex)
 {
         struct node *n = a->n;
         n->mtime_ns = obj->mtime_ns ? obj->mtime_ns : mount_now_ns();
@@ -145,6 +146,7 @@ static void take_version_locked(struct attr_sync *a, const struct store_object *
 
 /* The request ended: whether another is to follow. Those to be told are taken out of `a`. */
 static bool settle_locked(struct attr_sync *a, int err, const struct store_object *obj)
+        REQUIRES(tree_mutex)
 {
         struct node *n = a->n;
 
@@ -304,6 +306,7 @@ int attr_sync_meta(struct mount *m, struct node *n, bool early, struct store_met
 }
 
 bool attr_sync_published_locked(struct mount *m, struct node *n, const struct store_object *obj)
+        REQUIRES(tree_mutex)
 {
         struct node_info info = mount_info(obj);
 
@@ -327,7 +330,7 @@ void attr_sync_touch(struct mount *m, struct node *n, uid_t uid)
         tree_unlock(m->tree);
 }
 
-void attr_sync_entries_changed_locked(struct node *dir)
+void attr_sync_entries_changed_locked(struct node *dir) REQUIRES(tree_mutex)
 {
         dir->entries_ns = mount_clock_ns();
 }

@@ -12,15 +12,16 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/mutex.h"
 #include "mount/core/mount.h"
 
 /* The attributes of a file or directory that `uid` and `gid` make in `dir`; `mode` has its type,
  * and the umask is applied. To be released. The tree is locked. */
 struct attr attr_sync_fresh_locked(const struct mount *m, const struct node *dir, mode_t mode,
-                                   uid_t uid, gid_t gid, dev_t rdev);
+                                   uid_t uid, gid_t gid, dev_t rdev) REQUIRES(tree_mutex);
 
 /* Whether a commit is what makes changes of the node known, or nothing does. The tree is locked. */
-bool attr_sync_waits_for_commit_locked(const struct node *n);
+bool attr_sync_waits_for_commit_locked(const struct node *n) REQUIRES(tree_mutex);
 
 struct attr_sync_wait {
         struct attr_sync_wait *next;
@@ -40,7 +41,7 @@ bool attr_sync_wait(struct mount *m, struct node *n, struct attr_sync_wait *w);
 
 /* The node has a new reader, which is to follow a change that is on its way. Returns a reader that
  * does not any more, or NULL: reader_moved() and reader_unref() it once the tree is unlocked. */
-struct reader *attr_sync_follow_locked(struct node *n);
+struct reader *attr_sync_follow_locked(struct node *n) REQUIRES(tree_mutex);
 
 /* The end of the mount: waits until no change is on its way. Blocks. */
 void attr_sync_finish(struct mount *m);
@@ -52,12 +53,13 @@ void attr_sync_finish(struct mount *m);
 int attr_sync_meta(struct mount *m, struct node *n, bool early, struct store_meta *meta);
 /* The commit that asked attr_sync_meta() last was published as `obj`, which the node takes over.
  * Whether attributes changed meanwhile: call attr_sync(). The tree is locked. */
-bool attr_sync_published_locked(struct mount *m, struct node *n, const struct store_object *obj);
+bool attr_sync_published_locked(struct mount *m, struct node *n, const struct store_object *obj)
+        REQUIRES(tree_mutex);
 /* `uid` writes to the file, or cuts it, now. */
 void attr_sync_touch(struct mount *m, struct node *n, uid_t uid);
 
 /* A name was made in the directory or went: moves its times, here only. The tree is locked. */
-void attr_sync_entries_changed_locked(struct node *dir);
+void attr_sync_entries_changed_locked(struct node *dir) REQUIRES(tree_mutex);
 
 /* The key of the object that carries the attributes: of the root ".ckptfs/root". NULL: no memory.
  */

@@ -41,7 +41,7 @@ static void nothing(struct wfile_wait *w)
 
 /* NULL: it is held already, or there is no memory; or it has lost its name, and what is left of it
  * lies elsewhere (orphan.h). */
-static struct held *add_locked(struct hold *h, struct node *n)
+static struct held *add_locked(struct hold *h, struct node *n) REQUIRES(tree_mutex)
 {
         if (n->unlinked)
                 return NULL;
@@ -62,7 +62,9 @@ static struct held *add_locked(struct hold *h, struct node *n)
 /* A file that has just begun: nothing of it is under way. */
 static void opened(struct tree_watch *watch, struct node *n)
 {
-        struct held *x = add_locked(watch->arg, n);
+        struct hold *h = watch->arg;
+        tree_is_locked(h->m->tree);
+        struct held *x = add_locked(h, n);
         if (!x)
                 return;
         x->wait.done = nothing;
@@ -93,7 +95,7 @@ void hold_begin(struct hold *h)
         settle(h);
 }
 
-void hold_rename_locked(struct hold *h, const char *key)
+void hold_rename_locked(struct hold *h, const char *key) REQUIRES(tree_mutex)
 {
         for (struct held *x = h->list; x; x = x->next) {
                 CLEANUP(freep) char *own = key ? NULL : tree_key_locked(x->n);

@@ -4,6 +4,7 @@
 #ifndef CKPTFS_MOUNT_HOLD_H
 #define CKPTFS_MOUNT_HOLD_H
 
+#include "base/mutex.h"
 #include "mount/core/mount.h"
 
 struct held;
@@ -23,7 +24,7 @@ struct hold {
 void hold_begin(struct hold *h);
 /* From now on they are published at `key`, or, NULL, at the keys that the tree says, where the
  * versions they began with are, too. The tree is locked. */
-void hold_rename_locked(struct hold *h, const char *key);
+void hold_rename_locked(struct hold *h, const char *key) REQUIRES(tree_mutex);
 /* Lets them go, if any are held. */
 void hold_end(struct hold *h);
 

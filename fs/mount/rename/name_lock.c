@@ -29,7 +29,7 @@ static bool touches(const struct name_lock *a, const struct name_lock *b)
 }
 
 /* Whether one that came before it stands in the way. */
-static bool must_wait_locked(const struct mount *m, const struct name_lock *l)
+static bool must_wait_locked(const struct mount *m, const struct name_lock *l) REQUIRES(tree_mutex)
 {
         if (!m->names.exclusive)
                 return false;
@@ -39,13 +39,13 @@ static bool must_wait_locked(const struct mount *m, const struct name_lock *l)
         return false;
 }
 
-bool name_lock_bars_locked(const struct mount *m, const struct node *n)
+bool name_lock_bars_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex)
 {
         const struct name_lock l = {.shared = {(struct node *)n}};
         return must_wait_locked(m, &l);
 }
 
-bool name_lock_rests_locked(const struct mount *m, const struct node *n)
+bool name_lock_rests_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex)
 {
         if (!m->names.exclusive)
                 return false;
@@ -57,6 +57,7 @@ bool name_lock_rests_locked(const struct mount *m, const struct node *n)
 }
 
 bool name_lock_changes_locked(const struct mount *m, const struct node *dir, const struct node *n)
+        REQUIRES(tree_mutex)
 {
         if (!m->names.exclusive)
                 return false;
@@ -88,7 +89,7 @@ void name_lock_take(struct mount *m, struct name_lock *l)
 }
 
 /* Those that wait for nobody any more. */
-static struct name_lock *take_granted_locked(struct mount *m)
+static struct name_lock *take_granted_locked(struct mount *m) REQUIRES(tree_mutex)
 {
         struct name_lock *granted = NULL, **last = &granted;
 

@@ -22,6 +22,7 @@
 
 #include <stdbool.h>
 
+#include "base/mutex.h"
 #include "mount/core/mount.h"
 
 struct name_lock {
@@ -40,14 +41,15 @@ void name_lock_take(struct mount *m, struct name_lock *l);
 void name_lock_drop(struct mount *m, struct name_lock *l);
 
 /* Whether a lock that is shared on the node would have to wait now. The tree is locked. */
-bool name_lock_bars_locked(const struct mount *m, const struct node *n);
+bool name_lock_bars_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex);
 
 /* Whether somebody has the node, or what is above it, for himself: what the store says of its name
  * now is of a change that is not over, and counts for nothing. The tree is locked. */
-bool name_lock_rests_locked(const struct mount *m, const struct node *n);
+bool name_lock_rests_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex);
 
 /* Whether a rename or removal is under way of `n` (which may be NULL) or of what is above `dir`, or
  * a rename from or to that directory. The tree is locked. */
-bool name_lock_changes_locked(const struct mount *m, const struct node *dir, const struct node *n);
+bool name_lock_changes_locked(const struct mount *m, const struct node *dir, const struct node *n)
+        REQUIRES(tree_mutex);
 
 #endif

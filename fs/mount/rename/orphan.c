@@ -17,7 +17,7 @@
 #include "base/banned.h"
 
 /* The readers go to the copy. */
-static int to_copy_locked(struct leaving *l, const struct store_object *obj)
+static int to_copy_locked(struct leaving *l, const struct store_object *obj) REQUIRES(tree_mutex)
 {
         struct node *n = l->n;
 
@@ -37,7 +37,7 @@ static int to_copy_locked(struct leaving *l, const struct store_object *obj)
 }
 
 /* And back, since the object keeps its name. */
-static int from_copy_locked(const struct leaving *l)
+static int from_copy_locked(const struct leaving *l) REQUIRES(tree_mutex)
 {
         struct node *n = l->n;
 
@@ -222,7 +222,7 @@ int orphan_init(struct mount *m)
         if (!m->orphans || !m->tree)
                 return -ENOMEM;
         m->orphans->store = m->store;
-        mutex_init(&m->orphans->mtx);
+        mutex_init(&m->orphans->mtx, LOCK_ORPHANS);
         pthread_cond_init(&m->orphans->none, NULL);
         tree_on_drop(m->tree, drop, m->orphans);
         return 0;

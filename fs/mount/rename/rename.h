@@ -7,6 +7,7 @@
 #ifndef CKPTFS_MOUNT_RENAME_H
 #define CKPTFS_MOUNT_RENAME_H
 
+#include "base/mutex.h"
 #include "mount/rename/hold.h"
 #include "mount/core/mount.h"
 #include "mount/rename/orphan.h"
@@ -43,7 +44,8 @@ void rename_find_left(struct mount *m);
 
 /* --- between rename_file.c and rename_dir.c --- */
 /* The readers of version `was` of the node, and what is known of it, are at `key` now. */
-void rename_follow_locked(struct node *n, const char *key, const char *was, const char *etag);
+void rename_follow_locked(struct node *n, const char *key, const char *was, const char *etag)
+        REQUIRES(tree_mutex);
 void rename_end(struct rename *r, int err);
 void rename_dir(struct rename *r);
 

@@ -97,8 +97,10 @@ static void moved(void *arg, int err)
 
 static void follow_folder(void *arg, struct node *n)
 {
+        const struct mount *m = arg;
+
+        tree_is_locked(m->tree);
         CLEANUP(freep) char *key = tree_key_locked(n);
-        (void)arg;
 
         if (key && n->etag)
                 rename_follow_locked(n, key, n->etag, n->etag);
@@ -113,7 +115,7 @@ static void folder_renamed(void *arg, int err, const struct store_object *obj)
         if (!err) {
                 switched(d);
                 tree_lock(r->m->tree);
-                tree_each_open_locked(r->m->tree, r->n, follow_folder, NULL);
+                tree_each_open_locked(r->m->tree, r->n, follow_folder, r->m);
                 tree_unlock(r->m->tree);
         }
         dir_rename_end(d, err);

@@ -53,7 +53,7 @@ static void readers_go_on(struct rename *r)
         }
 }
 
-static void unpin_locked(struct rename *r)
+static void unpin_locked(struct rename *r) REQUIRES(tree_mutex)
 {
         if (r->n)
                 tree_unref_locked(r->m->tree, r->n, 1);
@@ -75,6 +75,7 @@ void rename_end(struct rename *r, int err)
 }
 
 void rename_follow_locked(struct node *n, const char *key, const char *was, const char *etag)
+        REQUIRES(tree_mutex)
 {
         if (!*was || strcmp(n->etag, was))
                 return; /* another version was renamed: those who read this one get ESTALE */
@@ -316,7 +317,7 @@ static void rename_file(struct rename *r)
 }
 
 /* What the tree can tell. */
-static int check_locked(const struct rename *r)
+static int check_locked(const struct rename *r) REQUIRES(tree_mutex)
 {
         const struct node *n = r->n, *to = r->target;
 
@@ -357,7 +358,7 @@ static void dir_stays(void *arg)
 }
 
 /* What has the two names, pinned. */
-static void find_locked(struct rename *r)
+static void find_locked(struct rename *r) REQUIRES(tree_mutex)
 {
         struct tree *t = r->m->tree;
 

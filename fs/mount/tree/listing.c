@@ -58,14 +58,19 @@ struct listing {
                 struct buf
                         above; /* files listed whose names begin the next ones, each with its NUL */
                 struct list_wait *waits;
-        } locked;
+        } locked GUARDED_BY(&mtx);
 };
 
 struct listing *listing_new(struct store *store, struct tree *tree, struct node *dir,
                             const char *hidden)
 {
         struct listing *l = calloc(1, sizeof *l);
-        if (!l || !(l->locked.prefix = tree_key(tree, dir, NULL))) {
+
+        if (!l)
+                return NULL;
+        mutex_unshared(&l->mtx);
+        l->locked.prefix = tree_key(tree, dir, NULL);
+        if (!l->locked.prefix) {
                 free(l);
                 return NULL;
         }
@@ -79,7 +84,7 @@ struct listing *listing_new(struct store *store, struct tree *tree, struct node 
         l->hidden = hidden;
         l->tells = store_caps(store) & STORE_CAP_LIST_META;
         l->locked.above = (struct buf)BUF_INIT;
-        mutex_init(&l->mtx);
+        mutex_init(&l->mtx, LOCK_LISTING);
         return l;
 }
 
@@ -90,7 +95,7 @@ static void page_release(struct page *p)
         *p = (struct page){.text = BUF_INIT};
 }
 
-static void forget_locked(struct listing *l)
+static void forget_locked(struct listing *l) REQUIRES(&l->mtx)
 {
         while (l->locked.npages)
                 page_release(&l->locked.pages[--l->locked.npages]);
@@ -107,6 +112,7 @@ void listing_unref(struct listing *l)
 {
         if (!l || atomic_fetch_sub_explicit(&l->refs, 1, memory_order_acq_rel) > 1)
                 return;
+        mutex_unshared(&l->mtx);
         forget_locked(l);
         buf_release(&l->locked.above);
         mutex_destroy(&l->mtx);
@@ -131,7 +137,7 @@ static bool can_be_name(const char *name, size_t n)
 /* Whether a file of that name came before: an object and a prefix of one name show as the file.
  * Keys come in the order of their bytes, so only files whose names begin the present one need to be
  * remembered. */
-static bool shadowed_locked(struct listing *l, const char *name)
+static bool shadowed_locked(struct listing *l, const char *name) REQUIRES(&l->mtx)
 {
         struct buf *above = &l->locked.above;
         bool same = false;
@@ -149,6 +155,7 @@ static bool shadowed_locked(struct listing *l, const char *name)
 }
 
 static int add_item_locked(struct listing *l, struct page *p, const struct store_entry *e)
+        REQUIRES(&l->mtx)
 {
         size_t above = strlen(l->locked.prefix);
         if (strncmp(e->key, l->locked.prefix, above)) {
@@ -190,7 +197,7 @@ static int add_item_locked(struct listing *l, struct page *p, const struct store
         return buf_add(&p->text, e->meta ? e->meta : "", e->nmeta);
 }
 
-static int take_page_locked(struct listing *l, const struct store_page *page)
+static int take_page_locked(struct listing *l, const struct store_page *page) REQUIRES(&l->mtx)
 {
         if (l->locked.npages == PAGES) {
                 page_release(&l->locked.pages[0]);
@@ -242,9 +249,9 @@ static int take_page_locked(struct listing *l, const struct store_page *page)
 /* --- fetching
  * ------------------------------------------------------------------------------------------ */
 
-static int fetch_locked(struct listing *l);
+static int fetch_locked(struct listing *l) REQUIRES(&l->mtx);
 
-static bool at_hand_locked(const struct listing *l, uint64_t index)
+static bool at_hand_locked(const struct listing *l, uint64_t index) REQUIRES(&l->mtx)
 {
         return l->locked.ended ? index >= l->locked.next_index ||
                                          (l->locked.npages && index >= l->locked.pages[0].first)
@@ -254,6 +261,7 @@ static bool at_hand_locked(const struct listing *l, uint64_t index)
 
 /* Takes those out who can go on, or all of them after an error, and adds them to *ready. */
 static void take_ready_locked(struct listing *l, int err, struct list_wait **ready)
+        REQUIRES(&l->mtx)
 {
         struct list_wait **pp = &l->locked.waits;
         while (*pp) {
@@ -280,7 +288,7 @@ static void tell(struct list_wait *ready)
 
 /* Whether a page more should be on its way: one ahead of a reader who begins, more for one who goes
  * on, so that the store's next answer is never waited for. */
-static bool wants_more_locked(const struct listing *l)
+static bool wants_more_locked(const struct listing *l) REQUIRES(&l->mtx)
 {
         uint64_t depth = 1 + l->locked.at / PAGE_ENTRIES, ahead = 0;
 
@@ -290,7 +298,7 @@ static bool wants_more_locked(const struct listing *l)
 }
 
 /* Whether the directory has another name than what was listed last. */
-static bool has_moved(const struct listing *l, const char *key)
+static bool has_moved_locked(const struct listing *l, const char *key) REQUIRES(&l->mtx)
 {
         return strcmp(key, l->locked.prefix) && !(store_caps(l->store) & STORE_CAP_UNSORTED);
 }
@@ -298,23 +306,24 @@ static bool has_moved(const struct listing *l, const char *key)
 /* A page that came when the directory was called otherwise may lack what was deleted by its old
  * name: it is asked for again. */
 static int take_unless_moved_locked(struct listing *l, const struct store_page *page)
+        REQUIRES(&l->mtx)
 {
         CLEANUP(freep) char *key = tree_key(l->tree, l->dir, NULL);
         if (!key)
                 return -ENOMEM;
-        return has_moved(l, key) ? 0 : take_page_locked(l, page);
+        return has_moved_locked(l, key) ? 0 : take_page_locked(l, page);
 }
 
 /* Where the listing goes on by the directory's new name: behind all that was told, also behind what
  * is below the last directory. */
-static int follow_locked(struct listing *l, char **start_after)
+static int follow_locked(struct listing *l, char **start_after) REQUIRES(&l->mtx)
 {
         CLEANUP(freep) char *key = tree_key(l->tree, l->dir, NULL);
         const char *last = l->locked.last;
 
         if (!key)
                 return -ENOMEM;
-        if (!has_moved(l, key))
+        if (!has_moved_locked(l, key))
                 return 0;
         bool dir = last && *last && last[strlen(last) - 1] == '/';
         if (last && asprintf(start_after, "%s%s%s", key, last, dir ? "\364\217\277\277" : "") < 0)
@@ -351,7 +360,7 @@ static void page_came(void *arg, int err, const struct store_page *page)
 }
 
 /* Requests the next page unless one is on its way or there is none. */
-static int fetch_locked(struct listing *l)
+static int fetch_locked(struct listing *l) REQUIRES(&l->mtx)
 {
         CLEANUP(freep) char *start_after = NULL;
 

@@ -12,12 +12,12 @@
 
 enum { SECOND = 1000000000 };
 
-bool tree_fresh_locked(const struct node *n)
+bool tree_fresh_locked(const struct node *n) REQUIRES(tree_mutex)
 {
         return tree_now_ns() < n->fresh_until;
 }
 
-int tree_set_etag_locked(struct node *n, const char *etag)
+int tree_set_etag_locked(struct node *n, const char *etag) REQUIRES(tree_mutex)
 {
         char *copy = strdup(etag);
 
@@ -28,12 +28,12 @@ int tree_set_etag_locked(struct node *n, const char *etag)
         return 0;
 }
 
-bool tree_other_locked(const struct node *n, const struct node_info *info)
+bool tree_other_locked(const struct node *n, const struct node_info *info) REQUIRES(tree_mutex)
 {
         return !n->dir && *n->etag && *info->etag && strcmp(n->etag, info->etag);
 }
 
-static void set_attr_locked(struct node *n, const struct attr *a)
+static void set_attr_locked(struct node *n, const struct attr *a) REQUIRES(tree_mutex)
 {
         struct attr copy = attr_copy(a);
         attr_move(&n->attr, &copy);
@@ -42,7 +42,7 @@ static void set_attr_locked(struct node *n, const struct attr *a)
 
 /* What was changed here and not sent yet stays. A listing that shows another version than the one
  * the attributes are of takes them away. */
-static void take_attr_locked(struct node *n, const struct node_info *info)
+static void take_attr_locked(struct node *n, const struct node_info *info) REQUIRES(tree_mutex)
 {
         if (n->attr_now != n->attr_saved)
                 return;
@@ -55,13 +55,14 @@ static void take_attr_locked(struct node *n, const struct node_info *info)
         }
 }
 
-void tree_learn_attr_locked(struct node *n, const struct node_info *info)
+void tree_learn_attr_locked(struct node *n, const struct node_info *info) REQUIRES(tree_mutex)
 {
         if (!n->attr_known && info->attr)
                 set_attr_locked(n, info->attr);
 }
 
 int tree_set_info_locked(struct tree *t, struct node *n, const struct node_info *info)
+        REQUIRES(tree_mutex)
 {
         int64_t now = tree_now_ns(), asked = info->asked_ns ? info->asked_ns : now;
         if (asked < n->known_ns)

@@ -82,7 +82,7 @@ struct tree *tree_new(int64_t ttl_ns)
         }
         t->ttl_ns = ttl_ns;
         t->root = (struct node){.ino = 1, .refs = 1, .dir = true, .published = true};
-        mutex_init(&t->mtx);
+        mutex_init(&t->mtx, LOCK_TREE);
         pthread_cond_init(&t->cond, NULL);
         return t;
 }
@@ -98,17 +98,18 @@ void tree_on_file(struct tree *t, bool (*unpublished)(struct wfile *f))
         t->unpublished = unpublished;
 }
 
-bool tree_changes_locked(const struct tree *t, const struct node *n)
+bool tree_changes_locked(const struct tree *t, const struct node *n) REQUIRES(tree_mutex)
 {
         return n->attr_sync || (n->file && t->unpublished && t->unpublished(n->file));
 }
 
 bool tree_ahead_locked(const struct tree *t, const struct node *n, int64_t asked_ns)
+        REQUIRES(tree_mutex)
 {
         return tree_changes_locked(t, n) || (asked_ns && asked_ns < n->known_ns);
 }
 
-char *tree_take_orphan_key_locked(struct tree *t)
+char *tree_take_orphan_key_locked(struct tree *t) REQUIRES(tree_mutex)
 {
         for (size_t i = 0; i < t->nbuckets; i++)
                 for (struct node *n = t->inodes[i]; n; n = n->ino_next)
@@ -161,22 +162,28 @@ int64_t tree_ttl_ns(const struct tree *t)
         return t->ttl_ns;
 }
 
-void tree_lock(struct tree *t)
+/* The lock itself is t->mtx, which callers do not see: for the analysis it is tree_mutex. */
+void tree_lock(struct tree *t) UNCHECKED_LOCKING
 {
         mutex_lock(&t->mtx);
 }
 
-void tree_unlock(struct tree *t)
+void tree_unlock(struct tree *t) UNCHECKED_LOCKING
 {
         mutex_unlock(&t->mtx);
 }
 
-void tree_sleep_locked(struct tree *t)
+void tree_is_locked(const struct tree *t) UNCHECKED_LOCKING
+{
+        mutex_is_locked(&t->mtx);
+}
+
+void tree_sleep_locked(struct tree *t) UNCHECKED_LOCKING
 {
         mutex_wait(&t->cond, &t->mtx);
 }
 
-void tree_wake_if_locked(struct tree *t, bool over)
+void tree_wake_if_locked(struct tree *t, bool over) REQUIRES(tree_mutex)
 {
         if (over)
                 pthread_cond_broadcast(&t->cond);
@@ -198,6 +205,7 @@ static struct node **bucket(struct tree *t, uint64_t hash)
 }
 
 struct node *tree_find_locked(struct tree *t, struct node *dir, const char *name)
+        REQUIRES(tree_mutex)
 {
         uint64_t hash = name_hash(dir, name);
         for (struct node *n = *bucket(t, hash); n; n = n->hash_next)
@@ -207,6 +215,7 @@ struct node *tree_find_locked(struct tree *t, struct node *dir, const char *name
 }
 
 struct node *tree_find_path_locked(struct tree *t, struct node *dir, const char *path)
+        REQUIRES(tree_mutex)
 {
         char name[STORE_KEY_MAX + 1];
 
@@ -252,7 +261,7 @@ static void take_out_of_inodes(struct tree *t, struct node *n)
 }
 
 /* `want`, or a number near by that no node has. */
-static uint64_t free_ino_locked(struct tree *t, uint64_t want)
+static uint64_t free_ino_locked(struct tree *t, uint64_t want) REQUIRES(tree_mutex)
 {
         const struct node *n = NULL;
         do {
@@ -266,12 +275,13 @@ static uint64_t free_ino_locked(struct tree *t, uint64_t want)
 }
 
 uint64_t tree_ino_locked(struct tree *t, const struct node *dir, const char *name)
+        REQUIRES(tree_mutex)
 {
         const struct node *n = tree_find_locked(t, (struct node *)(uintptr_t)dir, name);
         return n ? n->ino : free_ino_locked(t, name_hash(dir, name));
 }
 
-static void grow_locked(struct tree *t)
+static void grow_locked(struct tree *t) REQUIRES(tree_mutex)
 {
         size_t nold = t->nbuckets, nbuckets = nold * 2;
         struct node **names = calloc(nbuckets, sizeof *names);
@@ -299,7 +309,7 @@ static void grow_locked(struct tree *t)
         free(old_inodes);
 }
 
-void tree_remove_locked(struct tree *t, struct node *n)
+void tree_remove_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex)
 {
         if (!n->hashed)
                 return;
@@ -315,6 +325,7 @@ static struct gone *gone_slot(const struct tree *t, uint64_t hash)
 }
 
 void tree_note_gone_locked(struct tree *t, const struct node *dir, const char *name)
+        REQUIRES(tree_mutex)
 {
         uint64_t hash = name_hash(dir, name);
         struct gone *g = gone_slot(t, hash);
@@ -323,14 +334,14 @@ void tree_note_gone_locked(struct tree *t, const struct node *dir, const char *n
         *g = (struct gone){.hash = hash, .when = tree_now_ns()};
 }
 
-static void note_back_locked(struct tree *t, uint64_t hash)
+static void note_back_locked(struct tree *t, uint64_t hash) REQUIRES(tree_mutex)
 {
         if (gone_slot(t, hash)->hash == hash)
                 gone_slot(t, hash)->when = 0;
 }
 
 enum tree_gone tree_gone_since_locked(const struct tree *t, const struct node *dir,
-                                      const char *name, int64_t since)
+                                      const char *name, int64_t since) REQUIRES(tree_mutex)
 {
         uint64_t hash = name_hash(dir, name);
         const struct gone *g = gone_slot(t, hash);
@@ -340,6 +351,7 @@ enum tree_gone tree_gone_since_locked(const struct tree *t, const struct node *d
 }
 
 int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const char *name)
+        REQUIRES(tree_mutex)
 {
         if (!n->hashed)
                 return 0;
@@ -361,12 +373,12 @@ int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const cha
         return 0;
 }
 
-void tree_pin_locked(struct node *n)
+void tree_pin_locked(struct node *n) REQUIRES(tree_mutex)
 {
         n->refs++;
 }
 
-void tree_unref_locked(struct tree *t, struct node *n, uint64_t count)
+void tree_unref_locked(struct tree *t, struct node *n, uint64_t count) REQUIRES(tree_mutex)
 {
         while (n && n != &t->root) {
                 n->refs -= count < n->refs ? count : n->refs;
@@ -387,7 +399,7 @@ void tree_unref_locked(struct tree *t, struct node *n, uint64_t count)
 }
 
 static struct node *make_locked(struct tree *t, struct node *dir, const char *name,
-                                const struct node_info *info)
+                                const struct node_info *info) REQUIRES(tree_mutex)
 {
         struct node *n = calloc(1, sizeof *n);
         if (!n)
@@ -414,7 +426,7 @@ static struct node *make_locked(struct tree *t, struct node *dir, const char *na
 }
 
 struct node *tree_enter_locked(struct tree *t, struct node *dir, const char *name,
-                               const struct node_info *info)
+                               const struct node_info *info) REQUIRES(tree_mutex)
 {
         struct node *n = tree_find_locked(t, dir, name);
 
@@ -448,7 +460,7 @@ static int add_path(struct buf *b, const struct node *n)
         return err ? err : n->dir ? buf_addc(b, '/') : 0;
 }
 
-char *tree_key_locked(const struct node *n)
+char *tree_key_locked(const struct node *n) REQUIRES(tree_mutex)
 {
         CLEANUP(buf_release) struct buf b = BUF_INIT;
         add_path(&b, n);
@@ -467,13 +479,13 @@ char *tree_key(struct tree *t, const struct node *n, const char *name)
         return buf_take(&b);
 }
 
-void tree_watch_locked(struct tree *t, struct tree_watch *w)
+void tree_watch_locked(struct tree *t, struct tree_watch *w) REQUIRES(tree_mutex)
 {
         w->next = t->watches;
         t->watches = w;
 }
 
-void tree_unwatch_locked(struct tree *t, struct tree_watch *w)
+void tree_unwatch_locked(struct tree *t, struct tree_watch *w) REQUIRES(tree_mutex)
 {
         struct tree_watch **pp = &t->watches;
         while (*pp && *pp != w)
@@ -482,7 +494,7 @@ void tree_unwatch_locked(struct tree *t, struct tree_watch *w)
                 *pp = w->next;
 }
 
-void tree_note_open_locked(struct tree *t, struct node *n)
+void tree_note_open_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex)
 {
         for (struct tree_watch *w = t->watches; n->file && w; w = w->next)
                 if (tree_is_below(n, w->root))
@@ -502,7 +514,7 @@ void tree_note_open_locked(struct tree *t, struct node *n)
         *pp = n->open_next;
 }
 
-struct node *tree_open_list_locked(struct tree *t)
+struct node *tree_open_list_locked(struct tree *t) REQUIRES(tree_mutex)
 {
         return t->open;
 }
@@ -515,14 +527,14 @@ bool tree_is_below(const struct node *n, const struct node *dir)
 }
 
 void tree_each_open_locked(struct tree *t, const struct node *dir,
-                           void (*fn)(void *arg, struct node *n), void *arg)
+                           void (*fn)(void *arg, struct node *n), void *arg) REQUIRES(tree_mutex)
 {
         for (struct node *n = t->open; n; n = n->open_next)
                 if (n->hashed && tree_is_below(n, dir))
                         fn(arg, n);
 }
 
-bool tree_has_unpublished_locked(struct tree *t, const struct node *dir)
+bool tree_has_unpublished_locked(struct tree *t, const struct node *dir) REQUIRES(tree_mutex)
 {
         if (!dir->dir)
                 return false;

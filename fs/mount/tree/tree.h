@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/mutex.h"
 #include "mount/tree/attr.h"
 #include "store.h"
 
@@ -92,6 +93,9 @@ struct node {
 };
 
 struct tree;
+/* The tree's lock, as the thread safety analysis knows it: a process has one tree. Never defined.
+ */
+extern struct mutex tree_mutex;
 
 /* ttl_ns: how long what the store said is believed. NULL: no memory. */
 struct tree *tree_new(int64_t ttl_ns);
@@ -101,7 +105,7 @@ void tree_on_drop(struct tree *t, void (*drop)(void *arg, char *parked), void *a
  * with the tree's lock. */
 void tree_on_file(struct tree *t, bool (*unpublished)(struct wfile *f));
 /* Takes one out of the nodes that have one; NULL: none has. */
-char *tree_take_orphan_key_locked(struct tree *t);
+char *tree_take_orphan_key_locked(struct tree *t) REQUIRES(tree_mutex);
 /* Frees all nodes, also those still referred to. */
 void tree_free(struct tree *t);
 
@@ -109,70 +113,80 @@ void tree_free(struct tree *t);
 int64_t tree_now_ns(void);
 int64_t tree_ttl_ns(const struct tree *t);
 
-void tree_lock(struct tree *t);
-void tree_unlock(struct tree *t);
+void tree_lock(struct tree *t) ACQUIRE(tree_mutex);
+void tree_unlock(struct tree *t) RELEASE(tree_mutex);
+/* For callbacks that run with the lock: says so to the analysis, and fails in debug builds when it
+ * is not so. */
+void tree_is_locked(const struct tree *t) ASSERTS(tree_mutex);
 /* For those who wait for something that the lock guards: the tree's condition. */
-void tree_sleep_locked(struct tree *t);
-void tree_wake_if_locked(struct tree *t, bool over);
+void tree_sleep_locked(struct tree *t) REQUIRES(tree_mutex);
+void tree_wake_if_locked(struct tree *t, bool over) REQUIRES(tree_mutex);
 struct node *tree_root(struct tree *t);
 
 /* The node of `name` in `dir`, or NULL. */
-struct node *tree_find_locked(struct tree *t, struct node *dir, const char *name);
+struct node *tree_find_locked(struct tree *t, struct node *dir, const char *name)
+        REQUIRES(tree_mutex);
 
 /* The same of a path of names below `dir`; "" is `dir` itself, a '/' at the end counts for nothing.
  */
-struct node *tree_find_path_locked(struct tree *t, struct node *dir, const char *path);
+struct node *tree_find_path_locked(struct tree *t, struct node *dir, const char *path)
+        REQUIRES(tree_mutex);
 
 /* The node of `name` in `dir` as `info` describes it, made if there was none, replaced if another
  * version is there; with one more reference. What changes here stays as it is. NULL: no memory. */
 struct node *tree_enter_locked(struct tree *t, struct node *dir, const char *name,
-                               const struct node_info *info);
+                               const struct node_info *info) REQUIRES(tree_mutex);
 
 /* The inode number of `name` in `dir`: the node's, or what a node made now would have, as long as
  * no renamed or deleted file has it. */
-uint64_t tree_ino_locked(struct tree *t, const struct node *dir, const char *name);
+uint64_t tree_ino_locked(struct tree *t, const struct node *dir, const char *name)
+        REQUIRES(tree_mutex);
 
 /* The node is called `name` in `dir` from now on, with all that is below it; what had that name
  * must be gone. One that lost its name stays without. 0 or -ENOMEM. */
-int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const char *name);
+int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const char *name)
+        REQUIRES(tree_mutex);
 
 /* Takes the name away; the node stays for those who refer to it. */
-void tree_remove_locked(struct tree *t, struct node *n);
+void tree_remove_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex);
 
 /* The name was deleted here, or is another's. */
-void tree_note_gone_locked(struct tree *t, const struct node *dir, const char *name);
+void tree_note_gone_locked(struct tree *t, const struct node *dir, const char *name)
+        REQUIRES(tree_mutex);
 /* Whether that was after `since`, so that an answer of the store to what was asked then may tell of
  * the past. */
 enum tree_gone { TREE_NOT_GONE, TREE_MAYBE_GONE, TREE_GONE };
 enum tree_gone tree_gone_since_locked(const struct tree *t, const struct node *dir,
-                                      const char *name, int64_t since);
+                                      const char *name, int64_t since) REQUIRES(tree_mutex);
 
-void tree_pin_locked(struct node *n);
+void tree_pin_locked(struct node *n) REQUIRES(tree_mutex);
 /* Drops `count` references; frees the node and its parents with the last. */
-void tree_unref_locked(struct tree *t, struct node *n, uint64_t count);
+void tree_unref_locked(struct tree *t, struct node *n, uint64_t count) REQUIRES(tree_mutex);
 
 /* Whether what is known of the node is newer than an answer of the store to a question of
  * `asked_ns`: it changes here, or has changed since. */
-bool tree_ahead_locked(const struct tree *t, const struct node *n, int64_t asked_ns);
+bool tree_ahead_locked(const struct tree *t, const struct node *n, int64_t asked_ns)
+        REQUIRES(tree_mutex);
 /* Whether that is so at any time: bytes or attributes are not published yet. */
-bool tree_changes_locked(const struct tree *t, const struct node *n);
+bool tree_changes_locked(const struct tree *t, const struct node *n) REQUIRES(tree_mutex);
 /* Whether the file that the store tells of is another version than the node's. */
-bool tree_other_locked(const struct node *n, const struct node_info *info);
+bool tree_other_locked(const struct node *n, const struct node_info *info) REQUIRES(tree_mutex);
 
 /* Takes over the attributes alone, where none are known. */
-void tree_learn_attr_locked(struct node *n, const struct node_info *info);
+void tree_learn_attr_locked(struct node *n, const struct node_info *info) REQUIRES(tree_mutex);
 /* Takes over what the store said of the file's published version. */
-int tree_set_info_locked(struct tree *t, struct node *n, const struct node_info *info);
+int tree_set_info_locked(struct tree *t, struct node *n, const struct node_info *info)
+        REQUIRES(tree_mutex);
 /* The same version has another etag, since its object moved: pages of the kernel stay good. 0 or
  * -ENOMEM. */
-int tree_set_etag_locked(struct node *n, const char *etag);
-bool tree_fresh_locked(const struct node *n);
+int tree_set_etag_locked(struct node *n, const char *etag) REQUIRES(tree_mutex);
+bool tree_fresh_locked(const struct node *n) REQUIRES(tree_mutex);
 
 /* Key of the node, relative to the store's prefix: "a/b", for a directory "a/b/", for the root "".
  * With `name`, the key of that name in the directory. malloc'ed; NULL: no memory. -ENAMETOOLONG
  * shows as longer than STORE_KEY_MAX. */
 char *tree_key(struct tree *t, const struct node *n, const char *name);
-char *tree_key_locked(const struct node *n);
+char *tree_key_locked(const struct node *n) REQUIRES(tree_mutex);
 
 /* Somebody who is told, with the tree's lock, of files at or below `root` that become open for
  * writing. */
@@ -182,23 +196,24 @@ struct tree_watch {
         void (*opened)(struct tree_watch *w, struct node *n);
         void *arg;
 };
-void tree_watch_locked(struct tree *t, struct tree_watch *w);
-void tree_unwatch_locked(struct tree *t, struct tree_watch *w); /* one that is not watched, too */
+void tree_watch_locked(struct tree *t, struct tree_watch *w) REQUIRES(tree_mutex);
+void tree_unwatch_locked(struct tree *t, struct tree_watch *w)
+        REQUIRES(tree_mutex); /* one that is not watched, too */
 
 /* Keeps the list of open files: call after `reader` or `file` changed. */
-void tree_note_open_locked(struct tree *t, struct node *n);
+void tree_note_open_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex);
 
 /* Whether the node is the directory or below it. */
 bool tree_is_below(const struct node *n, const struct node *dir);
 
 /* Calls fn for each named node below the directory that has a file open. */
 void tree_each_open_locked(struct tree *t, const struct node *dir,
-                           void (*fn)(void *arg, struct node *n), void *arg);
+                           void (*fn)(void *arg, struct node *n), void *arg) REQUIRES(tree_mutex);
 
 /* Whether a file below the directory exists only here so far. */
-bool tree_has_unpublished_locked(struct tree *t, const struct node *dir);
+bool tree_has_unpublished_locked(struct tree *t, const struct node *dir) REQUIRES(tree_mutex);
 
 /* The open files, linked by open_next. */
-struct node *tree_open_list_locked(struct tree *t);
+struct node *tree_open_list_locked(struct tree *t) REQUIRES(tree_mutex);
 
 #endif

@@ -14,7 +14,7 @@
 void claims_init(struct claims *cs)
 {
         *cs = (struct claims){0};
-        mutex_init(&cs->mtx);
+        mutex_init(&cs->mtx, LOCK_CLAIMS);
 }
 
 static bool is_free_locked(const struct claims *cs, const char *key, bool alone)

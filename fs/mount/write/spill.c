@@ -66,7 +66,7 @@ struct spill *spill_new(const char *dir, uint64_t cap)
         uint64_t slots = cap / POOL_BUF_SIZE;
         s->slots = slots < UINT32_MAX ? (uint32_t)slots : UINT32_MAX;
         s->locked.fd = -1;
-        mutex_init(&s->mtx);
+        mutex_init(&s->mtx, LOCK_SPILL);
         return s;
 }
 

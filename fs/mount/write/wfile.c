@@ -19,7 +19,7 @@ enum { KEEP_MIN = POOL_BUF_SIZE / 4 * 3 };
 
 void wfile_tally_init(struct wfile_tally *t)
 {
-        mutex_init(&t->mtx);
+        mutex_init(&t->mtx, LOCK_TALLY);
         pthread_cond_init(&t->none, NULL);
 }
 
@@ -50,7 +50,7 @@ struct wfile *wfile_new(const struct wfile_env *env, void *who, const char *key,
         atomic_init(&f->refs, 1);
         f->env = env;
         f->who = who;
-        mutex_init(&f->mtx);
+        mutex_init(&f->mtx, LOCK_WFILE);
         pthread_cond_init(&f->idle, NULL);
         extent_map_init(&f->locked.data, env->pool, env->spill);
         f->locked.plan = env->plan;

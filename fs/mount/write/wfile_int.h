@@ -181,9 +181,9 @@ void wfile_set_error_locked(struct wfile *f, int err);
 /* Starts what the state asks for. */
 void wfile_advance_locked(struct wfile *f, struct outcome *out);
 /* Locks, with an empty outcome. */
-void wfile_enter(struct wfile *f, struct outcome *out);
+void wfile_enter(struct wfile *f, struct outcome *out) ACQUIRE(&f->mtx);
 /* Unlocks, then does what was collected. */
-void wfile_leave(struct wfile *f, struct outcome *out);
+void wfile_leave(struct wfile *f, struct outcome *out) RELEASE(&f->mtx);
 /* What bytes [0, base_len) are of. */
 const char *wfile_base_key_locked(const struct wfile *f);
 const struct store_object *wfile_base_locked(const struct wfile *f);

@@ -34,7 +34,7 @@ struct copy_parts {
         struct {
                 unsigned next, nparts, flying;
                 int err; /* the first */
-        } locked;
+        } locked GUARDED_BY(&mtx);
 };
 
 static void copy_free(struct copy_parts *c)
@@ -59,6 +59,7 @@ static void aborted(void *arg, int err, const struct store_object *obj)
 {
         struct copy_parts *c = arg;
         (void)err; /* said in the log; the copy's own error counts */
+        mutex_unshared(&c->mtx);
         copy_end(c, c->locked.err, obj);
 }
 
@@ -67,6 +68,7 @@ static void completed(void *arg, int err, const struct store_object *obj)
 {
         struct copy_parts *c = arg;
 
+        mutex_unshared(&c->mtx);
         c->locked.err = err;
         if (!err || store_upload_abort(c->up, aborted, c))
                 copy_end(c, err, obj);
@@ -76,6 +78,8 @@ static void completed(void *arg, int err, const struct store_object *obj)
 static void all_landed(struct copy_parts *c)
 {
         struct store_cond cond = {.if_absent = c->if_absent, .if_match = c->if_match};
+
+        mutex_unshared(&c->mtx);
         int err = c->locked.err ? store_upload_abort(c->up, aborted, c)
                                 : store_upload_complete(c->up, &cond, completed, c);
         if (err)
@@ -85,7 +89,7 @@ static void all_landed(struct copy_parts *c)
 static void part_landed(void *arg, int err, const struct store_object *obj);
 
 /* Sends parts until enough are on their way. */
-static void send_parts_locked(struct copy_parts *c)
+static void send_parts_locked(struct copy_parts *c) REQUIRES(&c->mtx)
 {
         while (!c->locked.err && c->locked.next < c->locked.nparts &&
                c->locked.flying < FLYING_MAX) {
@@ -138,6 +142,7 @@ static void plan_parts(struct copy_parts *c, uint64_t size)
 {
         uint64_t least = (size / STORE_PART_MAX + MiB) & ~(MiB - 1);
 
+        mutex_unshared(&c->mtx);
         c->size = size;
         c->part_size = least > PART_SIZE ? least : PART_SIZE;
         c->locked.nparts = (unsigned)((size + c->part_size - 1) / c->part_size);
@@ -170,7 +175,7 @@ static struct copy_parts *copy_new(const struct op *op)
         struct copy_parts *c = calloc(1, sizeof *c);
         if (!c)
                 return NULL;
-        mutex_init(&c->mtx);
+        mutex_init(&c->mtx, LOCK_COPY_PARTS);
         c->s = op->s;
         c->src = strdup(op->src + op->s->prefix_len);
         c->dst = strdup(op->key + op->s->prefix_len);

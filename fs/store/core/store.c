@@ -98,7 +98,7 @@ int store_open(const struct store_config *cfg, struct store **out, char *why, si
         snprintf(why, nwhy, "no memory for the store; free some");
         if (!s)
                 return -ENOMEM;
-        mutex_init(&s->ramp_mtx);
+        mutex_init(&s->ramp_mtx, LOCK_RATE);
         s->reads.first = RAMP_READS;
         s->writes.first = RAMP_WRITES;
         s->deadline_ms = cfg->deadline_ms ? cfg->deadline_ms : DEADLINE_MS;

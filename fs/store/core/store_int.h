@@ -81,7 +81,7 @@ struct store_upload {
         struct {
                 struct upload_part *v; /* by number - 1 */
                 unsigned room;
-        } locked;
+        } locked GUARDED_BY(&mtx);
 };
 /* The result of a part: kept for the complete. 0 or -ENOMEM. */
 int upload_keep(struct store_upload *up, unsigned partno, const char *etag,

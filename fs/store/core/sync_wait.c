@@ -11,7 +11,7 @@
 
 void wait_begin(struct store_wait *w)
 {
-        mutex_init(&w->mtx);
+        mutex_init(&w->mtx, LOCK_SYNC_WAIT);
         pthread_cond_init(&w->cond, NULL);
         w->over = false;
         w->err = 0;

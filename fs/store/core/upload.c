@@ -15,7 +15,7 @@ static struct store_upload *upload_new(struct store *s, const char *full_key, co
         struct store_upload *up = calloc(1, sizeof *up);
         if (!up)
                 return NULL;
-        mutex_init(&up->mtx);
+        mutex_init(&up->mtx, LOCK_STORE_UPLOAD);
         up->s = s;
         up->key = strdup(full_key);
         up->id = strdup(id);
@@ -41,6 +41,7 @@ void store_upload_free(struct store_upload *up)
 {
         if (!up)
                 return;
+        mutex_unshared(&up->mtx);
         for (unsigned i = 0; i < up->locked.room; i++)
                 free(up->locked.v[i].etag);
         free(up->locked.v);
@@ -52,7 +53,7 @@ void store_upload_free(struct store_upload *up)
         free(up);
 }
 
-static int make_room_locked(struct store_upload *up, unsigned partno)
+static int make_room_locked(struct store_upload *up, unsigned partno) REQUIRES(&up->mtx)
 {
         if (partno <= up->locked.room)
                 return 0;

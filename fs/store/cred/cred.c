@@ -46,10 +46,10 @@ struct cred_chain {
                 unsigned failures;
                 time_t tried, due; /* due 0: not by itself */
                 char why[CRED_WHY_MAX];
-        } locked;
+        } locked GUARDED_BY(&mtx);
 };
 
-static bool usable_locked(const struct cred_chain *c, time_t now)
+static bool usable_locked(const struct cred_chain *c, time_t now) REQUIRES(&c->mtx)
 {
         const struct cred *have = &c->locked.cred;
         return have->kind != CRED_NONE && !c->locked.stale &&
@@ -108,7 +108,7 @@ static int search(struct cred_chain *c, struct cred *out)
 }
 
 /* The reason is in the log once, until there are good ones again. */
-static void say_locked(struct cred_chain *c, time_t now)
+static void say_locked(struct cred_chain *c, time_t now) REQUIRES(&c->mtx)
 {
         const struct cred *have = &c->locked.cred;
         bool usable = usable_locked(c, now);
@@ -133,7 +133,7 @@ static bool is_same(const char *a, const char *b)
         return a && b ? !strcmp(a, b) : a == b;
 }
 
-static void succeed_locked(struct cred_chain *c, struct cred *fresh)
+static void succeed_locked(struct cred_chain *c, struct cred *fresh) REQUIRES(&c->mtx)
 {
         time_t now = time(NULL), life = fresh->expiry - now;
         time_t lead = life / 2 < LEAD_S ? life / 2 : LEAD_S;
@@ -169,7 +169,7 @@ static void succeed_locked(struct cred_chain *c, struct cred *fresh)
 }
 
 /* Only who had credentials goes on by itself; before that each user who asks is told. */
-static void fail_locked(struct cred_chain *c, int err)
+static void fail_locked(struct cred_chain *c, int err) REQUIRES(&c->mtx)
 {
         time_t now = time(NULL);
 
@@ -186,13 +186,13 @@ static void fail_locked(struct cred_chain *c, int err)
 }
 
 /* The source has none but those that are over, which the store has refused. */
-static bool is_no_use_locked(const struct cred_chain *c, const struct cred *fresh)
+static bool is_no_use_locked(const struct cred_chain *c, const struct cred *fresh) REQUIRES(&c->mtx)
 {
         return c->locked.stale && is_over(fresh, time(NULL)) &&
                is_same(fresh->access, c->locked.cred.access);
 }
 
-static void fetch_locked(struct cred_chain *c)
+static void fetch_locked(struct cred_chain *c) REQUIRES(&c->mtx)
 {
         CLEANUP(cred_release) struct cred fresh = CRED_INIT;
         int err = 0;
@@ -248,7 +248,7 @@ int cred_chain_open(const struct cred_want *want, struct cred_chain **out, char 
         snprintf(why, nwhy, "no memory: end another program");
         if (!c)
                 return -ENOMEM;
-        mutex_init(&c->mtx);
+        mutex_init(&c->mtx, LOCK_CREDENTIALS);
         pthread_cond_init(&c->cond, NULL);
         c->vendor = want->vendor;
         c->ask.stop = &c->stop;
@@ -265,6 +265,7 @@ int cred_chain_open(const struct cred_want *want, struct cred_chain **out, char 
                         snprintf(why, nwhy, "%s", c->ask.why);
                 return err;
         }
+        mutex_unshared(&c->mtx);
         c->locked.wanted = true;
         if (pthread_create(&c->thread, NULL, keep_fresh, c))
                 return -ENOMEM;
@@ -317,13 +318,14 @@ static int copy_cred(const struct cred *from, struct cred *out)
         return 0;
 }
 
-static void want_locked(struct cred_chain *c)
+static void want_locked(struct cred_chain *c) REQUIRES(&c->mtx)
 {
         c->locked.wanted = true;
         pthread_cond_broadcast(&c->cond);
 }
 
 static int get_locked(struct cred_chain *c, struct cred *out, char *why, size_t nwhy)
+        REQUIRES(&c->mtx)
 {
         time_t now = time(NULL), end = c->locked.stale ? c->locked.ended : c->locked.cred.expiry;
         bool had = c->locked.cred.kind != CRED_NONE;

@@ -83,7 +83,7 @@ static int s3_open(const struct store_config *cfg, const struct store_place *pla
         CLEANUP(s3_closep) struct store_kind *k = calloc(1, sizeof *k);
         if (!k)
                 return -ENOMEM;
-        mutex_init(&k->mtx);
+        mutex_init(&k->mtx, LOCK_S3_REGION);
         if (!(k->bucket = strdup(place->bucket)))
                 return -ENOMEM;
         const struct cred_want want = {.vendor = &cred_aws,

@@ -40,7 +40,7 @@ struct store_kind {
         struct mutex mtx;
         struct {
                 char region[64];
-        } locked;
+        } locked GUARDED_BY(&mtx);
 };
 
 enum s3_minds s3_minds(const struct store_kind *k, enum s3_condition what);

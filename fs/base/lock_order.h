@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lock_order.h: the order in which locks are taken: a thread that holds one takes none that stands
+ * above it, nor a second one of the same kind. Builds with sanitizers assert it (mutex.h). */
+#ifndef CKPTFS_BASE_LOCK_ORDER_H
+#define CKPTFS_BASE_LOCK_ORDER_H
+
+enum lock_rank {
+        /* the benchmark and the simulator */
+        LOCK_BENCH,
+        LOCK_BENCH_PROGRESS,
+        LOCK_BENCH_STOP,
+        LOCK_SIM,
+        /* the mount */
+        LOCK_SHUTDOWN_TIMER,
+        LOCK_MEM_RECLAIM,
+        LOCK_DIR_HANDLE,
+        LOCK_LISTING,
+        LOCK_TREE,
+        LOCK_PROC_QUERIES,
+        LOCK_FD_OWNERS,
+        LOCK_ORPHANS,
+        LOCK_WFILE,
+        LOCK_CLAIMS,
+        LOCK_TALLY,
+        LOCK_READER,
+        LOCK_SPILL,
+        /* copies and renames */
+        LOCK_MOVE,
+        /* the store's client */
+        LOCK_COPY_PARTS,
+        LOCK_STORE_UPLOAD,
+        LOCK_SYNC_WAIT,
+        LOCK_RATE,
+        LOCK_S3_REGION,
+        LOCK_CREDENTIALS,
+        /* what any of them uses */
+        LOCK_POOL,
+        LOCK_LOG
+};
+
+#endif
