@@ -17,8 +17,7 @@ enum {
 
 struct base_conflict {
         char gone[STORE_ETAG_MAX]; /* the version that was changed */
-        bool known;                /* the one that stands, */
-        struct store_object obj;   /* which is this; size 0: none */
+        struct store_object obj;   /* the one that stands; size 0: none */
         uint64_t len;              /* bytes of it that are used */
         uint64_t moved_most;
         unsigned tries;
@@ -33,33 +32,29 @@ static bool needed_base(const struct upload_request *t)
 
 bool base_conflict_begin_locked(struct wfile *f, const struct upload_request *t, int err)
 {
-        struct base_conflict *r = f->locked.conflict;
+        struct commit *c = &f->locked.commit;
+        struct base_conflict *r = c->conflict;
 
-        if (err != -ESTALE || t->keeps || !needed_base(t) || f->locked.err ||
-            !f->locked.committing || f->locked.unlinked || f->locked.origin_key ||
-            (r && r->tries == TRIES_MOST))
+        if (err != -ESTALE || c->phase == COMMIT_RECORDING || !needed_base(t) || f->locked.err ||
+            c->phase == COMMIT_IDLE || f->locked.unlinked || f->locked.origin_key ||
+            (r && c->phase != COMMIT_LOOKING && r->tries == TRIES_MOST))
                 return false;
         if (!r) {
-                f->locked.conflict = r = calloc(1, sizeof *r);
+                c->conflict = r = calloc(1, sizeof *r);
                 if (!r)
                         return false;
                 memcpy(r->gone, f->locked.base.etag, sizeof r->gone);
-                r->moved_most = f->locked.steps.moved + MORE_MOST;
-                r->known = true;
+                r->moved_most = c->sending.plan.moved + MORE_MOST;
         }
-        r->tries += r->known; /* others of the same plan fail for the same reason */
-        r->known = false;
-        return true;
+        if (c->phase == COMMIT_LOOKING)
+                return true; /* others of the same plan fail for the same reason */
+        r->tries++;
+        return commit_enter_locked(f, COMMIT_LOOKING);
 }
 
-bool base_conflict_waits_locked(struct wfile *f, struct outcome *out)
+void base_conflict_look_locked(struct wfile *f, struct outcome *out)
 {
-        if (!f->locked.conflict || f->locked.conflict->known)
-                return false;
-        if (!f->locked.inflight)
-                (void)upload_request_new_locked(f, out,
-                                                REQUEST_LOOK); /* without memory the error is set */
-        return true;
+        (void)upload_request_new_locked(f, out, REQUEST_LOOK); /* without memory the error is set */
 }
 
 /* Parts of the plan so far may hold bytes of different versions; those that were sent as they
@@ -67,26 +62,25 @@ bool base_conflict_waits_locked(struct wfile *f, struct outcome *out)
 static void drop_steps_locked(struct wfile *f)
 {
         size_t at = 0;
-        for (size_t i = 0; f->locked.upload && i < f->locked.steps.n; i++) {
-                unsigned no = f->locked.steps.v[i].no;
+        for (size_t i = 0; f->locked.upload && i < f->locked.commit.sending.plan.n; i++) {
+                unsigned no = f->locked.commit.sending.plan.v[i].no;
                 for (at = 0; at < f->locked.nparts && f->locked.parts[at].no != no;)
                         at++;
                 if (at == f->locked.nparts)
                         store_upload_drop(f->locked.upload, no);
         }
-        plan_release(&f->locked.steps);
-        f->locked.planned = false;
+        plan_release(&f->locked.commit.sending.plan);
+        (void)commit_enter_locked(f, COMMIT_PLANNING);
 }
 
 void base_conflict_looked_locked(struct wfile *f, int err, const struct store_object *obj)
 {
-        struct base_conflict *r = f->locked.conflict;
+        struct base_conflict *r = f->locked.commit.conflict;
 
         if (err && err != -ENOENT) {
                 wfile_set_error_locked(f, err);
                 return;
         }
-        r->known = true;
         r->obj = err ? (struct store_object){0} : *obj;
         r->len = r->obj.size < f->locked.base_len ? r->obj.size : f->locked.base_len;
         drop_steps_locked(f);
@@ -94,23 +88,23 @@ void base_conflict_looked_locked(struct wfile *f, int err, const struct store_ob
 
 const struct store_object *base_conflict_base_locked(const struct wfile *f, uint64_t *len)
 {
-        *len = f->locked.conflict ? f->locked.conflict->len : f->locked.base_len;
-        return f->locked.conflict ? &f->locked.conflict->obj : wfile_base_locked(f);
+        *len = f->locked.commit.conflict ? f->locked.commit.conflict->len : f->locked.base_len;
+        return f->locked.commit.conflict ? &f->locked.commit.conflict->obj : wfile_base_locked(f);
 }
 
 int base_conflict_check_locked(const struct wfile *f)
 {
-        const struct base_conflict *r = f->locked.conflict;
-        return r && f->locked.steps.moved > r->moved_most ? -ESTALE : 0;
+        const struct base_conflict *r = f->locked.commit.conflict;
+        return r && f->locked.commit.sending.plan.moved > r->moved_most ? -ESTALE : 0;
 }
 
 const char *base_conflict_gone_locked(const struct wfile *f)
 {
-        return f->locked.conflict ? f->locked.conflict->gone : NULL;
+        return f->locked.commit.conflict ? f->locked.commit.conflict->gone : NULL;
 }
 
 void base_conflict_end_locked(struct wfile *f)
 {
-        free(f->locked.conflict);
-        f->locked.conflict = NULL;
+        free(f->locked.commit.conflict);
+        f->locked.commit.conflict = NULL;
 }

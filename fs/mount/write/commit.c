@@ -20,21 +20,41 @@ enum {
         FILL_BYTES_MOST = 32U << 20U /* this much, unless one alone needs more */
 };
 
+static void refuse_step_locked(struct wfile *f, enum commit_phase to)
+{
+        log_error("%s: its commit cannot go from %s to %s", f->locked.key,
+                  commit_phase_name(f->locked.commit.phase), commit_phase_name(to));
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        abort(); /* a build that looks for faults */
+#endif
+        wfile_set_error_locked(f, -EIO);
+}
+
+bool commit_enter_locked(struct wfile *f, enum commit_phase to)
+{
+        if (!commit_phase_leads_to(f->locked.commit.phase, to)) {
+                refuse_step_locked(f, to);
+                return false;
+        }
+        f->locked.commit.phase = to;
+        return true;
+}
+
 void commit_finish_locked(struct wfile *f, struct outcome *out, int err,
                           const struct store_object *obj)
 {
-        f->locked.committing = f->locked.finishing = f->locked.planned = false;
-        plan_release(&f->locked.steps);
+        (void)commit_enter_locked(f, COMMIT_IDLE);
+        plan_release(&f->locked.commit.sending.plan);
         base_conflict_end_locked(f);
         out->err = err;
         out->published = obj != NULL;
         f->locked.telling += out->published;
         if (obj)
                 out->obj = *obj;
-        *f->locked.commits_last = out->commits;
-        out->commits = f->locked.commits;
-        f->locked.commits = NULL;
-        f->locked.commits_last = &f->locked.commits;
+        *f->locked.commit.callers_last = out->commits;
+        out->commits = f->locked.commit.callers;
+        f->locked.commit.callers = NULL;
+        f->locked.commit.callers_last = &f->locked.commit.callers;
 }
 
 void commit_published_locked(struct wfile *f, struct outcome *out, const struct store_object *obj,
@@ -133,18 +153,17 @@ static int make_plan_locked(struct wfile *f)
                 .nsent = list_sent_locked(f, sent),
         };
         char why[160];
-        int err = plan_commit(&in, &f->locked.steps);
-        int wrong = err ? 0 : plan_check(&in, &f->locked.steps, why, sizeof why);
+        int err = plan_commit(&in, &f->locked.commit.sending.plan);
+        int wrong = err ? 0 : plan_check(&in, &f->locked.commit.sending.plan, why, sizeof why);
         if (wrong)
                 log_error("%s: its parts do not make the file: %s", f->locked.key, why);
         err = err ? err : wrong;
-        if (!err && !f->locked.steps.put)
-                err = add_changed_locked(f, &f->locked.steps);
+        if (!err && !f->locked.commit.sending.plan.put)
+                err = add_changed_locked(f, &f->locked.commit.sending.plan);
         if (!err)
                 err = base_conflict_check_locked(f);
-        f->locked.next_step = 0;
-        f->locked.recopies = false;
-        f->locked.planned = !err;
+        f->locked.commit.sending.next = 0;
+        f->locked.commit.sending.recopy = false;
         return err;
 }
 
@@ -280,9 +299,9 @@ static struct upload_request *send_bytes_locked(struct wfile *f, struct outcome 
              !(t->match = strdup(base_conflict_base_locked(f, &base_len)->etag))))
                 err = -ENOMEM;
         t->err = err;
-        f->locked.fills += t->fill_to > 0;
+        f->locked.commit.sending.fills += t->fill_to > 0;
         t->fill_bytes = t->fill_to ? lacking_locked(f, off, len) : 0;
-        f->locked.fill_bytes += t->fill_bytes;
+        f->locked.commit.sending.fill_bytes += t->fill_bytes;
         return t;
 }
 
@@ -292,7 +311,7 @@ static void copy_bytes_locked(struct wfile *f, struct outcome *out, const struct
         uint64_t base_len;
         if (!t)
                 return;
-        f->locked.copies++;
+        f->locked.commit.sending.copies++;
         t->no = s->no;
         t->off = s->off;
         t->len = s->len;
@@ -304,18 +323,15 @@ static void copy_bytes_locked(struct wfile *f, struct outcome *out, const struct
 static void set_cond_locked(struct wfile *f, struct upload_request *t)
 {
         unsigned caps = store_caps(f->env->store);
-        /* What had the name that the upload was begun with went from there with the rename. */
-        bool elsewhere = t->kind == REQUEST_COMPLETE && f->locked.upload_key;
-        t->cond.if_absent = (elsewhere || f->locked.if_absent) && caps & STORE_CAP_IF_ABSENT;
-        if (elsewhere && !(t->src = strdup(f->locked.upload_key)))
-                t->err = -ENOMEM;
         /* What was changed in a version needs that version; a new one is the last close's. */
-        if (!f->locked.base_len || f->locked.origin_key || !f->locked.base.etag[0] ||
-            !(caps & STORE_CAP_IF_MATCH))
+        bool needs = f->locked.base_len && !f->locked.origin_key && f->locked.base.etag[0] &&
+                     caps & STORE_CAP_IF_MATCH;
+        if (upload_rename_key_locked(f)) {
+                upload_rename_prepare_locked(f, t, needs ? f->locked.base.etag : NULL);
                 return;
-        if (elsewhere && !(t->base = strdup(f->locked.base.etag)))
-                t->err = -ENOMEM;
-        if (elsewhere)
+        }
+        t->cond.if_absent = f->locked.if_absent && caps & STORE_CAP_IF_ABSENT;
+        if (!needs)
                 return;
         if (!t->match && !(t->match = strdup(f->locked.base.etag)))
                 t->err = -ENOMEM;
@@ -323,14 +339,14 @@ static void set_cond_locked(struct wfile *f, struct upload_request *t)
 }
 
 /* The version that was changed is gone: nothing is published. */
-static void set_keeps_locked(struct wfile *f, struct upload_request *t)
+static void set_gone_locked(struct wfile *f, struct upload_request *t)
 {
-        bool elsewhere = t->kind == REQUEST_COMPLETE && f->locked.upload_key;
-        t->keeps = true;
-        t->base = strdup(base_conflict_gone_locked(f));
-        t->cond.if_match = t->base;
-        if (!t->base || (elsewhere && !(t->src = strdup(f->locked.upload_key))))
+        const char *gone = base_conflict_gone_locked(f);
+        if (upload_rename_key_locked(f))
+                upload_rename_prepare_locked(f, t, gone);
+        else if (!(t->base = strdup(gone)))
                 t->err = -ENOMEM;
+        t->cond.if_match = t->base;
 }
 
 static struct upload_request *clone_locked(struct wfile *f, struct outcome *out)
@@ -350,7 +366,7 @@ static void claim_again(struct claim *c)
         struct outcome out;
 
         wfile_enter(f, &out);
-        f->locked.claim_waits = false;
+        f->locked.commit.claim = CLAIM_NONE;
         wfile_advance_locked(f, &out);
         wfile_leave(f, &out);
         wfile_unref(f);
@@ -358,53 +374,56 @@ static void claim_again(struct claim *c)
 
 void commit_unclaim_locked(struct wfile *f, struct outcome *out)
 {
-        if (!f->locked.claimed || f->locked.finishing)
+        if (f->locked.commit.claim != CLAIM_HELD || commit_phase_is_final(f->locked.commit.phase))
                 return;
-        f->locked.claimed = false;
+        f->locked.commit.claim = CLAIM_NONE;
         claim_drop(f->env->claims, &f->claim, &out->claims);
 }
 
-/* The key that the last request changes is this file's as long as it is finishing. False: it waits
- * for another's, or the error is set. */
+/* The key that the last request changes is this file's in the final phases. False: it waits for
+ * another's, or the error is set. */
 static bool claim_locked(struct wfile *f, struct outcome *out)
 {
-        bool through = f->locked.upload_key && !f->locked.steps.put && !wfile_is_clone_locked(f);
+        const char *through = upload_rename_key_locked(f);
 
-        if (f->locked.claim_waits)
+        if (f->locked.commit.claim == CLAIM_WAITS) {
+                (void)commit_enter_locked(f, COMMIT_CLAIMING);
                 return false;
+        }
         commit_unclaim_locked(f, out); /* that of a request that is made anew */
         f->claim.retry = claim_again;
-        int err = claim_take(f->env->claims, &f->claim,
-                             through ? f->locked.upload_key : f->locked.key, through);
-        f->locked.claimed = !err;
-        f->locked.claim_waits = err == -EAGAIN;
-        if (f->locked.claim_waits)
+        int err = claim_take(f->env->claims, &f->claim, through ? through : f->locked.key, through);
+        f->locked.commit.claim = !err ? CLAIM_HELD : err == -EAGAIN ? CLAIM_WAITS : CLAIM_NONE;
+        if (err == -EAGAIN) {
                 wfile_ref(f); /* claim_again()'s */
-        else
+                (void)commit_enter_locked(f, COMMIT_CLAIMING);
+        } else {
                 wfile_set_error_locked(f, err);
+        }
         return !err;
 }
 
-static void finish_locked(struct wfile *f, struct outcome *out)
+/* All that the plan asks for is at the store: one request makes it the object. */
+static void publish_locked(struct wfile *f, struct outcome *out)
 {
         struct upload_request *t;
+        bool records = f->locked.commit.conflict;
         bool clone = wfile_is_clone_locked(f);
-        if (!clone && f->locked.steps.put && !share_locked(f, out, 0, f->locked.size))
+        if (!clone && f->locked.commit.sending.plan.put && !share_locked(f, out, 0, f->locked.size))
                 return;
         if (!claim_locked(f, out))
                 return;
-        f->locked.finishing = true;
+        if (!commit_enter_locked(f, records ? COMMIT_RECORDING : COMMIT_PUBLISHING))
+                return;
         if (clone)
                 t = clone_locked(f, out);
-        else if (f->locked.steps.put)
+        else if (f->locked.commit.sending.plan.put)
                 t = send_bytes_locked(f, out, REQUEST_PUT, 0, 0, f->locked.size);
         else if ((t = upload_request_new_locked(f, out, REQUEST_COMPLETE)))
-                t->len = f->locked.size;
-        if (!t)
-                f->locked.finishing = false;
-        else if (f->locked.conflict)
-                set_keeps_locked(f, t);
-        else
+                t->size = f->locked.size;
+        if (t && records)
+                set_gone_locked(f, t);
+        else if (t)
                 set_cond_locked(f, t);
 }
 
@@ -415,48 +434,75 @@ static bool can_begin_locked(const struct wfile *f, const struct plan_step *s)
 
         if (f->locked.inflight >= STEPS_MOST)
                 return false;
-        return !fill || !f->locked.fills ||
-               (f->locked.fills < FILLS_MOST && f->locked.fill_bytes + fill <= FILL_BYTES_MOST);
+        return !fill || !f->locked.commit.sending.fills ||
+               (f->locked.commit.sending.fills < FILLS_MOST &&
+                f->locked.commit.sending.fill_bytes + fill <= FILL_BYTES_MOST);
 }
 
-void commit_advance_locked(struct wfile *f, struct outcome *out)
+/* Sends and copies what the plan asks for, as long as there is room. */
+static void send_locked(struct wfile *f, struct outcome *out)
 {
-        if (base_conflict_waits_locked(f, out))
-                return;
-        if (!f->locked.planned) {
-                if (f->locked.inflight)
-                        return;
-                int err = make_plan_locked(f);
-                wfile_set_error_locked(f, err);
-                if (err)
-                        return;
-        }
-        const struct plan *p = &f->locked.steps;
-        if (wfile_is_clone_locked(f)) {
-                if (!f->locked.inflight)
-                        finish_locked(f, out);
-                return;
-        }
-        if (!p->put && f->locked.state != UPLOAD_OPEN) {
-                if (f->locked.state == UPLOAD_NONE)
-                        upload_request_create_locked(f, out);
-                return;
-        }
-        if (!f->locked.err && f->locked.recopies) {
-                f->locked.recopies = false;
+        const struct plan *p = &f->locked.commit.sending.plan;
+        size_t *next = &f->locked.commit.sending.next;
+
+        if (f->locked.commit.sending.recopy) {
+                f->locked.commit.sending.recopy = false;
                 copy_bytes_locked(f, out, &p->v[0]);
         }
-        while (!f->locked.err && f->locked.next_step < p->n &&
-               can_begin_locked(f, &p->v[f->locked.next_step])) {
-                const struct plan_step *s = &p->v[f->locked.next_step];
+        while (!f->locked.err && *next < p->n && can_begin_locked(f, &p->v[*next])) {
+                const struct plan_step *s = &p->v[*next];
                 if (!s->copy && !share_locked(f, out, s->off, s->len))
                         return;
-                f->locked.next_step++;
+                ++*next;
                 if (s->copy)
                         copy_bytes_locked(f, out, s);
                 else
                         send_bytes_locked(f, out, REQUEST_STEP, s->no, s->off, s->len);
         }
-        if (!f->locked.err && f->locked.next_step == p->n && !f->locked.inflight)
-                finish_locked(f, out);
+        if (!f->locked.err && *next == p->n && !f->locked.inflight)
+                publish_locked(f, out);
+}
+
+static void advance_sending_locked(struct wfile *f, struct outcome *out)
+{
+        if (wfile_is_clone_locked(f)) {
+                if (!f->locked.inflight)
+                        publish_locked(f, out);
+        } else if (f->locked.commit.sending.plan.put || f->locked.state == UPLOAD_OPEN) {
+                send_locked(f, out);
+        } else if (f->locked.state == UPLOAD_NONE) {
+                upload_request_create_locked(f, out);
+        }
+}
+
+static void advance_planning_locked(struct wfile *f, struct outcome *out)
+{
+        if (f->locked.inflight)
+                return;
+        int err = make_plan_locked(f);
+        wfile_set_error_locked(f, err);
+        if (!err && commit_enter_locked(f, COMMIT_SENDING))
+                advance_sending_locked(f, out);
+}
+
+void commit_advance_locked(struct wfile *f, struct outcome *out)
+{
+        switch (f->locked.commit.phase) {
+        case COMMIT_PLANNING:
+                advance_planning_locked(f, out);
+                break;
+        case COMMIT_CLAIMING:
+                if (f->locked.commit.claim != CLAIM_WAITS && commit_enter_locked(f, COMMIT_SENDING))
+                        advance_sending_locked(f, out);
+                break;
+        case COMMIT_SENDING:
+                advance_sending_locked(f, out);
+                break;
+        case COMMIT_LOOKING:
+                if (!f->locked.inflight)
+                        base_conflict_look_locked(f, out);
+                break;
+        default: /* nobody waits, or the end of a request is waited for */
+                break;
+        }
 }

@@ -4,6 +4,8 @@ fs_mount_libmount_la_SOURCES += \
 	%D%/claim.c \
 	%D%/claim.h \
 	%D%/commit.c \
+	%D%/commit_phase.c \
+	%D%/commit_phase.h \
 	%D%/conflict_record.c \
 	%D%/conflict_record.h \
 	%D%/copy_source.c \
@@ -16,6 +18,7 @@ fs_mount_libmount_la_SOURCES += \
 	%D%/spill.c \
 	%D%/spill.h \
 	%D%/upload_part.c \
+	%D%/upload_rename.c \
 	%D%/upload_request.c \
 	%D%/wfile.c \
 	%D%/wfile.h \

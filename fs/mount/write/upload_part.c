@@ -134,20 +134,24 @@ static struct upload_part *number_run_locked(struct wfile *f)
         return s;
 }
 
-int upload_part_check(struct upload_part *s, uint64_t pos, uint64_t end)
+int upload_part_check(const struct upload_part *s, uint64_t pos, uint64_t end)
 {
         if (!s || s->state == UPLOAD_PART_FILLING || !s->dropped)
                 return 0;
         if (s->state == UPLOAD_PART_FLYING)
                 return -EAGAIN;
-        if (pos > s->off || end < s->off + s->len)
-                return -EBUSY;
-        s->state = UPLOAD_PART_FILLING; /* all of it is written again, and sent under its number */
+        return pos > s->off || end < s->off + s->len ? -EBUSY : 0;
+}
+
+void upload_part_reopen(struct upload_part *s)
+{
+        if (!s || s->state != UPLOAD_PART_SENT || !s->dropped)
+                return;
+        s->state = UPLOAD_PART_FILLING;
         s->dropped = s->changed = false;
         s->have = 0;
         s->sum_end = s->off;
         s->crc = 0;
-        return 0;
 }
 
 static void send_part_locked(struct wfile *f, struct outcome *out, struct upload_part *s)
@@ -213,7 +217,7 @@ static void send_full_locked(struct wfile *f, struct outcome *out, struct upload
 
 static void send_if_full_locked(struct wfile *f, struct outcome *out, struct upload_part *s)
 {
-        if (is_full(s) && !f->locked.unlinked && !f->locked.stale_upload)
+        if (is_full(s) && !f->locked.unlinked && f->locked.state != UPLOAD_STALE)
                 send_full_locked(f, out, s);
 }
 
@@ -265,7 +269,8 @@ static struct upload_part *last_part_locked(struct wfile *f)
 
 bool upload_parts_send_last_locked(struct wfile *f, struct outcome *out)
 {
-        if (f->locked.unlinked || f->locked.stale_upload || f->locked.committing || f->locked.err)
+        if (f->locked.unlinked || f->locked.state == UPLOAD_STALE ||
+            commit_is_under_way_locked(f) || f->locked.err)
                 return false;
         struct upload_part *s = last_part_locked(f);
         uint64_t size = f->locked.size, from, to;
@@ -367,15 +372,11 @@ size_t upload_parts_drop_locked(struct wfile *f)
         return n;
 }
 
-bool upload_parts_reset_locked(struct wfile *f)
+void upload_parts_reset_locked(struct wfile *f)
 {
-        bool whole = true;
-        for (size_t i = 0; i < f->locked.nparts; i++)
-                whole = whole && !f->locked.parts[i].dropped;
         f->locked.nparts = f->locked.nanchors = 0;
         f->locked.kept = 0;
         f->locked.run = (struct plan_run){0};
-        return whole;
 }
 
 bool upload_parts_lack_locked(const struct wfile *f, uint64_t from, uint64_t to)
@@ -385,4 +386,9 @@ bool upload_parts_lack_locked(const struct wfile *f, uint64_t from, uint64_t to)
                 if (f->locked.parts[i].dropped)
                         return true;
         return false;
+}
+
+bool upload_parts_are_here_locked(const struct wfile *f)
+{
+        return !upload_parts_lack_locked(f, 0, UINT64_MAX);
 }

@@ -93,10 +93,11 @@ void upload_request_free(struct upload_request *t)
 /* Whether ranges of the base will be parts of the upload; of one that begins early, they may be. */
 static bool copies_base_locked(const struct wfile *f)
 {
-        const struct plan *p = &f->locked.steps;
-        bool copies = !f->locked.planned && f->locked.base_len;
+        const struct plan *p = &f->locked.commit.sending.plan;
+        bool planned = f->locked.commit.phase == COMMIT_SENDING;
+        bool copies = !planned && f->locked.base_len;
 
-        for (size_t i = 0; f->locked.planned && !copies && i < p->n; i++)
+        for (size_t i = 0; planned && !copies && i < p->n; i++)
                 copies = p->v[i].copy;
         return copies && store_caps(f->env->store) & STORE_CAP_PART_COPY;
 }
@@ -107,8 +108,8 @@ void upload_request_create_locked(struct wfile *f, struct outcome *out)
         if (!t)
                 return;
         f->locked.state = UPLOAD_CREATING;
-        t->off = !f->locked.committing; /* early */
-        t->len = copies_base_locked(f);
+        t->early = !commit_is_under_way_locked(f);
+        t->copying = copies_base_locked(f);
 }
 
 void upload_request_abort_locked(struct wfile *f, struct outcome *out)
@@ -132,9 +133,11 @@ static void created_locked(struct wfile *f, struct outcome *out, int err, struct
                 f->locked.state = UPLOAD_NONE;
                 return;
         }
-        f->locked.state = UPLOAD_OPEN;
         f->locked.upload = up;
-        if (f->locked.stale_upload || f->locked.err)
+        if (f->locked.state == UPLOAD_STALE)
+                return;
+        f->locked.state = UPLOAD_OPEN;
+        if (f->locked.err)
                 return;
         while (f->locked.waiting) {
                 struct upload_request *t = f->locked.waiting;
@@ -147,82 +150,6 @@ static void created_locked(struct wfile *f, struct outcome *out, int err, struct
         f->locked.waiting_last = &f->locked.waiting;
 }
 
-/* The object is there under the name that the upload was begun with: it goes where the file is. */
-static void completed_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
-                             const struct store_object *obj)
-{
-        METRIC_ADD(uploads_committed, 1);
-        store_upload_free(TAKE_PTR(f->locked.upload));
-        f->locked.state = UPLOAD_NONE;
-        if (!f->locked.upload_key) {
-                commit_published_locked(f, out, obj, false);
-                return;
-        }
-        struct upload_request *move = upload_request_new_locked(f, out, REQUEST_MOVE);
-        if (!move)
-                return;
-        move->src = TAKE_PTR(f->locked.upload_key);
-        move->match = strdup(obj->etag);
-        move->base = TAKE_PTR(t->base);
-        move->obj = *obj;
-        if (!move->match)
-                move->err = -ENOMEM;
-        if (store_caps(f->env->store) & (STORE_CAP_RENAME | STORE_CAP_COPY_IF))
-                move->cond.if_match = move->base;
-}
-
-/* What was completed goes from the name where it does not belong. False: there is no memory. */
-static bool remove_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
-                          int failed)
-{
-        struct upload_request *rest = upload_request_new_locked(f, out, REQUEST_REMOVE);
-        if (!rest)
-                return false;
-        rest->src = TAKE_PTR(t->src);
-        rest->match = TAKE_PTR(t->match);
-        rest->obj = t->obj;
-        rest->failed = failed;
-        return true;
-}
-
-static void moved_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
-                         const struct store_object *obj)
-{
-        snprintf(t->obj.etag, sizeof t->obj.etag, "%s", obj->etag);
-        if (store_caps(f->env->store) & STORE_CAP_RENAME)
-                commit_published_locked(f, out, &t->obj, false);
-        else
-                (void)remove_locked(f, out, t, 0); /* without memory the error is set */
-}
-
-/* Another file has the name that the upload was to go through. What is here is sent anew; else, or
- * after another error, false. */
-static bool begins_anew_locked(struct wfile *f, int err)
-{
-        if ((err != -EEXIST && err != -ESTALE && err != -ENOENT) ||
-            upload_parts_lack_locked(f, 0, UINT64_MAX))
-                return false;
-        f->locked.finishing = false;
-        f->locked.stale_upload = true;
-        return true;
-}
-
-static void removed_locked(struct wfile *f, struct outcome *out, const struct upload_request *t,
-                           int err)
-{
-        if (err && err != -ESTALE && err != -ENOENT) /* another's object stays there */
-                log_warn("%s: holds what was written as %s, and cannot be deleted: %s", t->src,
-                         t->key, strerror(-err));
-        if (!t->failed) {
-                commit_published_locked(f, out, &t->obj, false);
-                return;
-        }
-        if (begins_anew_locked(f, t->failed))
-                return;
-        wfile_set_error_locked(f, t->failed);
-        f->locked.finishing = false;
-}
-
 /* The change is kept, which was logged, too: nothing is to be aborted. */
 static void record_ended_locked(struct wfile *f, const struct upload_request *t)
 {
@@ -231,6 +158,13 @@ static void record_ended_locked(struct wfile *f, const struct upload_request *t)
                 return;
         store_upload_free(TAKE_PTR(f->locked.upload));
         free(TAKE_PTR(f->locked.upload_key));
+        f->locked.state = UPLOAD_NONE;
+}
+
+static void completed_locked(struct wfile *f)
+{
+        METRIC_ADD(uploads_committed, 1);
+        store_upload_free(TAKE_PTR(f->locked.upload));
         f->locked.state = UPLOAD_NONE;
 }
 
@@ -246,13 +180,8 @@ static void succeeded_locked(struct wfile *f, struct outcome *out, struct upload
                 commit_published_locked(f, out, obj, true);
                 break;
         case REQUEST_COMPLETE:
-                completed_locked(f, out, t, obj);
-                break;
         case REQUEST_CLONE:
                 commit_published_locked(f, out, obj, false);
-                break;
-        case REQUEST_MOVE:
-                moved_locked(f, out, t, obj);
                 break;
         default:
                 break;
@@ -272,37 +201,27 @@ static void ended_locked(struct wfile *f, struct outcome *out, struct upload_req
 {
         if (attempt_ended_locked(f, out, t, err))
                 return;
-        f->locked.fills -= t->fill_to > 0;
-        f->locked.fill_bytes -= t->fill_bytes;
-        f->locked.copies -= t->kind == REQUEST_COPY;
+        f->locked.commit.sending.fills -= t->fill_to > 0;
+        f->locked.commit.sending.fill_bytes -= t->fill_bytes;
+        f->locked.commit.sending.copies -= t->kind == REQUEST_COPY;
         if (t->kind == REQUEST_ABORT) {
                 upload_request_aborted_locked(f, t, err);
-                return;
-        }
-        if (t->kind == REQUEST_REMOVE) {
-                removed_locked(f, out, t, err);
                 return;
         }
         if (t->kind == REQUEST_LOOK) {
                 base_conflict_looked_locked(f, err, obj);
                 return;
         }
-        if (err && base_conflict_begin_locked(f, t, err)) {
-                f->locked.finishing = false;
+        if (err && base_conflict_begin_locked(f, t, err))
                 return;
-        }
-        if (err && t->kind == REQUEST_MOVE && remove_locked(f, out, t, err))
+        if (!err && t->kind == REQUEST_COMPLETE)
+                completed_locked(f);
+        if (upload_rename_ended_locked(f, out, t, err, obj))
                 return;
-        if (err && t->kind == REQUEST_COMPLETE && t->src && !t->keeps && !t->kept &&
-            begins_anew_locked(f, err))
-                return;
-        if (t->kind == REQUEST_PUT || t->kind == REQUEST_COMPLETE)
-                f->locked.finishing = err == 0 && f->locked.upload_key;
         if (err) {
-                if (t->kept)
+                if (t->recorded)
                         record_ended_locked(f, t);
                 wfile_set_error_locked(f, err);
-                f->locked.finishing = false;
                 return;
         }
         succeeded_locked(f, out, t, obj);
@@ -331,12 +250,20 @@ static struct store_body body_of(struct upload_request *t);
 static void recording_done(void *arg, int err)
 {
         struct upload_request *t = arg;
-        t->kept = !err;
+        t->recorded = !err;
         upload_request_end(t, -ESTALE, NULL, NULL);
 }
 
-/* The version that was changed is gone, but all of the new one is at hand. */
-static bool is_recording(struct upload_request *t)
+/* Whether the request would have published a change of a version that is gone. */
+static bool can_record_locked(const struct upload_request *t)
+{
+        return (t->kind == REQUEST_PUT || t->kind == REQUEST_COMPLETE) &&
+               (t->cond.if_match || t->src) && !t->file->locked.unlinked;
+}
+
+/* The version that was changed is gone, but all of the new one is at hand: it is recorded in place
+ * of being published. 0, then the request ends with that; or -ESTALE. */
+static int record(struct upload_request *t)
 {
         struct wfile *f = t->file;
         struct store_body body = t->kind == REQUEST_PUT ? body_of(t) : store_body_mem(NULL, 0);
@@ -348,31 +275,20 @@ static bool is_recording(struct upload_request *t)
                 .body = &body,
                 .meta = &t->meta,
         };
-        if ((t->kind != REQUEST_PUT && t->kind != REQUEST_COMPLETE) ||
-            (!t->cond.if_match && !t->src))
-                return false;
         mutex_lock(&f->mtx);
+        bool can = can_record_locked(t) && (f->locked.commit.phase == COMMIT_RECORDING ||
+                                            commit_enter_locked(f, COMMIT_RECORDING));
         what.size = f->locked.size;
-        bool unlinked = f->locked.unlinked;
         mutex_unlock(&f->mtx);
-        return !unlinked && !conflict_record(f->env->store, &what, recording_done, t);
+        return can && !conflict_record(f->env->store, &what, recording_done, t) ? 0 : -ESTALE;
 }
 
-/* Whether what was sent is still here, so that it can be sent anew. */
-static bool can_send_anew(struct upload_request *t)
-{
-        mutex_lock(&t->file->mtx);
-        bool can = !upload_parts_lack_locked(t->file, 0, UINT64_MAX);
-        mutex_unlock(&t->file->mtx);
-        return can;
-}
-
-static void object_done(void *arg, int err, const struct store_object *obj)
+void upload_request_done(void *arg, int err, const struct store_object *obj)
 {
         struct upload_request *t = arg;
-        if (t->kind == REQUEST_COMPLETE && t->src && err == -EEXIST && !can_send_anew(t))
-                err = -ESTALE; /* somebody else has the name of the upload now */
-        if (err != -ESTALE || !is_recording(t))
+
+        err = upload_rename_error(t, err);
+        if (err != -ESTALE || record(t))
                 upload_request_end(t, err, obj, NULL);
 }
 
@@ -401,10 +317,13 @@ static struct store_body body_of(struct upload_request *t)
                 .read = read_body, .arg = t, .len = t->part->len, .crc32c = t->part->crc};
 }
 
-/* In place of publishing it. */
-static int keep(struct upload_request *t)
+/* Whether it is not to be published, but recorded. */
+static bool is_recorded(struct upload_request *t)
 {
-        return is_recording(t) ? 0 : -ESTALE;
+        mutex_lock(&t->file->mtx);
+        bool is = t->file->locked.commit.phase == COMMIT_RECORDING;
+        mutex_unlock(&t->file->mtx);
+        return is;
 }
 
 static int send_part(struct upload_request *t)
@@ -416,13 +335,13 @@ static int send_part(struct upload_request *t)
                 return err;
         struct store_body body = body_of(t);
         if (t->kind != REQUEST_PUT)
-                return store_upload_part(t->upload, t->part->no, &body, object_done, t);
+                return store_upload_part(t->upload, t->part->no, &body, upload_request_done, t);
         err = env->meta(env->owner, t->file->who, false, &t->meta);
         if (err)
                 return err;
-        if (t->keeps)
-                return keep(t);
-        return store_put(env->store, t->key, &body, &t->meta, &t->cond, object_done, t);
+        if (is_recorded(t))
+                return record(t);
+        return store_put(env->store, t->key, &body, &t->meta, &t->cond, upload_request_done, t);
 }
 
 /* Bytes of the base go where the part lacks them. */
@@ -481,11 +400,11 @@ static int fetch(struct upload_request *t)
 static int create(struct upload_request *t)
 {
         struct store *s = t->file->env->store;
-        int err = t->file->env->meta(t->file->env->owner, t->file->who, t->off != 0, &t->meta);
+        int err = t->file->env->meta(t->file->env->owner, t->file->who, t->early, &t->meta);
         if (err)
                 return err;
-        return (t->len ? store_upload_create_copying : store_upload_create)(s, t->key, &t->meta,
-                                                                            upload_done, t);
+        return (t->copying ? store_upload_create_copying : store_upload_create)(s, t->key, &t->meta,
+                                                                                upload_done, t);
 }
 
 struct sum {
@@ -510,43 +429,22 @@ static int check_sum(struct upload_request *t)
         struct sum sum = {.any_number = store_caps(t->file->env->store) & STORE_CAP_WHOLE_COPY};
         int err = store_upload_sent(t->upload, add_to_sum, &sum);
 
-        if (!err && sum.size == t->len)
+        if (!err && sum.size == t->size)
                 return 0;
         log_error("%s: the parts that the store has do not make the file: part %u, %" PRIu64
                   " of %" PRIu64 " bytes",
-                  t->key, sum.last, sum.size, t->len);
+                  t->key, sum.last, sum.size, t->size);
         return -EIO;
-}
-
-/* What has the file's name, while the upload has another, is what was changed. */
-static void target_headed(void *arg, int err, const struct store_object *obj)
-{
-        struct upload_request *t = arg;
-        if (err == -ENOENT || (!err && strcmp(obj->etag, t->base)))
-                err = -ESTALE;
-        if (!err)
-                err = store_upload_complete(t->upload, &t->cond, object_done, t);
-        if (err)
-                object_done(t, err, NULL);
 }
 
 static int complete(struct upload_request *t)
 {
-        struct store *s = t->file->env->store;
         int err = check_sum(t);
         if (err)
                 return err;
-        return t->keeps  ? keep(t)
-               : t->base ? store_head(s, t->key, target_headed, t)
-                         : store_upload_complete(t->upload, &t->cond, object_done, t);
-}
-
-static int move(struct upload_request *t)
-{
-        struct store *s = t->file->env->store;
-        return (store_caps(s) & STORE_CAP_RENAME)
-                       ? store_rename(s, t->src, t->match, t->key, &t->cond, object_done, t)
-                       : store_copy(s, t->src, t->match, t->key, NULL, &t->cond, object_done, t);
+        return is_recorded(t) ? record(t)
+               : t->src       ? upload_rename_start(t)
+                              : store_upload_complete(t->upload, &t->cond, upload_request_done, t);
 }
 
 void upload_request_start(struct upload_request *t)
@@ -570,7 +468,7 @@ void upload_request_start(struct upload_request *t)
                 break;
         case REQUEST_COPY:
                 err = store_upload_part_copy(t->upload, t->no, t->src, t->match, t->off, t->len,
-                                             object_done, t);
+                                             upload_request_done, t);
                 break;
         case REQUEST_COMPLETE:
                 err = complete(t);
@@ -579,21 +477,18 @@ void upload_request_start(struct upload_request *t)
                 err = env->meta(env->owner, t->file->who, false, &t->meta);
                 if (!err)
                         err = store_copy(s, t->src, t->match, t->key, &t->meta, &t->cond,
-                                         object_done, t);
+                                         upload_request_done, t);
                 break;
         case REQUEST_MOVE:
-                err = move(t);
-                break;
         case REQUEST_REMOVE:
-                if (t->match)
-                        err = store_delete_if(s, t->src, t->match, object_done, t);
+                err = upload_rename_start(t);
                 break;
         case REQUEST_LOOK:
-                err = store_head(s, t->key, object_done, t);
+                err = store_head(s, t->key, upload_request_done, t);
                 break;
         case REQUEST_ABORT:
                 METRIC_ADD(uploads_aborted, 1);
-                err = store_upload_abort(t->upload, object_done, t);
+                err = store_upload_abort(t->upload, upload_request_done, t);
                 break;
         }
         if (err)

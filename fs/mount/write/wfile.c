@@ -59,7 +59,7 @@ struct wfile *wfile_new(const struct wfile_env *env, void *who, const char *key,
                 f->locked.base_len = f->locked.size = base->size;
         }
         f->locked.waiting_last = &f->locked.waiting;
-        f->locked.commits_last = &f->locked.commits;
+        f->locked.commit.callers_last = &f->locked.commit.callers;
         f->locked.deferred_last = &f->locked.deferred;
         return f;
 }
@@ -97,7 +97,7 @@ void wfile_unref(struct wfile *f)
         wfile_clear_locked(f);
         free_garbage(f->locked.data.garbage);
         end_reader(f->locked.reader);
-        plan_release(&f->locked.steps);
+        plan_release(&f->locked.commit.sending.plan);
         base_conflict_end_locked(f);
         pthread_cond_destroy(&f->idle);
         mutex_destroy(&f->mtx);
@@ -138,15 +138,16 @@ static void count_locked(struct wfile *f)
 /* Whether a change has to wait. */
 static bool blocked_locked(const struct wfile *f)
 {
-        return f->locked.committing || f->locked.err || f->locked.stale_upload ||
+        return commit_is_under_way_locked(f) || f->locked.err || f->locked.state == UPLOAD_STALE ||
                (f->locked.flight_awaited && f->locked.inflight);
 }
 
 /* Whether nothing is under way that would miss the name or the version that the file has now. */
 static bool is_still_locked(const struct wfile *f)
 {
-        bool reads = (f->locked.fills || f->locked.copies) && !f->locked.unlinked;
-        return !f->locked.finishing && !reads;
+        bool reads = (f->locked.commit.sending.fills || f->locked.commit.sending.copies) &&
+                     !f->locked.unlinked;
+        return !commit_phase_is_final(f->locked.commit.phase) && !reads;
 }
 
 static void collect_locked(struct wfile *f, struct outcome *out)
@@ -240,7 +241,7 @@ void wfile_set_error_locked(struct wfile *f, int err)
         if (f->locked.err || !err)
                 return;
         f->locked.err = err =
-                f->locked.conflict ? -ESTALE : err; /* whatever the rest failed with */
+                f->locked.commit.conflict ? -ESTALE : err; /* whatever the rest failed with */
         if (!f->locked.unlinked)
                 log_warn("%s: not published, the version before it stands: %s", f->locked.key,
                          strerror(-err));
@@ -264,8 +265,10 @@ static void drop_waiting_locked(struct wfile *f, struct outcome *out)
 static void fail_advance_locked(struct wfile *f, struct outcome *out)
 {
         drop_waiting_locked(f, out);
-        if (f->locked.finishing && f->locked.inflight)
+        if (commit_phase_is_final(f->locked.commit.phase) && f->locked.inflight)
                 return; /* it may publish yet */
+        if (commit_is_under_way_locked(f))
+                (void)commit_enter_locked(f, COMMIT_FAILING);
         attempt_leave_locked(f, out);
         int err = f->locked.err;
         out->gone = err == -ESTALE || err == -EEXIST;
@@ -276,12 +279,11 @@ static void fail_advance_locked(struct wfile *f, struct outcome *out)
         f->locked.err = 0;
         f->locked.epoch++;
         f->locked.dirty = f->locked.if_absent = f->locked.anyones = false;
-        f->locked.stale_upload = false;
         wfile_clear_locked(f);
         wfile_forget_origin_locked(f, out);
         f->locked.plan = f->env->plan;
         f->locked.size = f->locked.base_len = f->locked.base.size;
-        if (f->locked.committing)
+        if (commit_is_under_way_locked(f))
                 commit_finish_locked(f, out, err, NULL);
 }
 
@@ -292,25 +294,25 @@ static void restart_locked(struct wfile *f, struct outcome *out)
         drop_waiting_locked(f, out);
         if (f->locked.inflight)
                 return;
-        f->locked.stale_upload = f->locked.planned = false;
-        plan_release(&f->locked.steps);
+        plan_release(&f->locked.commit.sending.plan);
+        if (f->locked.commit.phase == COMMIT_SENDING || f->locked.commit.phase == COMMIT_CLAIMING)
+                (void)commit_enter_locked(f, COMMIT_PLANNING);
         upload_parts_reset_locked(f);
         upload_request_abort_locked(f, out);
 }
 
 void wfile_advance_locked(struct wfile *f, struct outcome *out)
 {
-        if (!f->locked.err && f->locked.stale_upload)
+        if (!f->locked.err && f->locked.state == UPLOAD_STALE)
                 restart_locked(f, out);
-        if (f->locked.stale_upload && !f->locked.err)
+        if (!f->locked.err && f->locked.state == UPLOAD_STALE)
                 return;
         if (!f->locked.err && f->locked.unlinked && !f->locked.inflight) {
                 upload_request_abort_locked(f, out); /* nothing of it is published any more */
-                if (f->locked.committing)
+                if (commit_is_under_way_locked(f))
                         commit_finish_locked(f, out, 0, NULL);
         }
-        bool goes_on = f->locked.committing && !f->locked.unlinked && !f->locked.holds;
-        if (!f->locked.err && goes_on && !f->locked.finishing)
+        if (!f->locked.err && !f->locked.unlinked && !f->locked.holds)
                 commit_advance_locked(f, out);
         if (f->locked.err)
                 fail_advance_locked(f, out);
@@ -381,6 +383,7 @@ static int write_locked(struct wfile *f, struct outcome *out, uint64_t pos, cons
                         err = extent_map_put(&f->locked.data, pos, p, k, keep, &fresh);
                 if (err)
                         return err;
+                upload_part_reopen(s);
                 f->locked.rewritten = f->locked.rewritten || fresh < k;
                 if (pos + k > f->locked.size)
                         f->locked.size = pos + k;
@@ -505,15 +508,16 @@ void wfile_commit(struct wfile *f, struct wfile_user *u, struct wfile_commit *c)
 
         wfile_enter(f, &out);
         c->next = NULL;
-        if (u && u->wrote && u->epoch != f->locked.epoch) {
+        bool failed = u && u->wrote && u->epoch != f->locked.epoch;
+        bool clean = !commit_is_under_way_locked(f) && !f->locked.dirty && !f->locked.err;
+        if (failed || clean) {
                 out.commits = c;
-                out.err = f->locked.last_err;
+                out.err = failed ? f->locked.last_err : 0;
         } else {
-                *f->locked.commits_last = c;
-                f->locked.commits_last = &c->next;
-                if (!f->locked.committing && !f->locked.dirty && !f->locked.err)
-                        commit_finish_locked(f, &out, 0, NULL); /* published already */
-                f->locked.committing = f->locked.commits != NULL;
+                *f->locked.commit.callers_last = c;
+                f->locked.commit.callers_last = &c->next;
+                if (!commit_is_under_way_locked(f))
+                        (void)commit_enter_locked(f, COMMIT_PLANNING);
                 wfile_advance_locked(f, &out);
         }
         wfile_leave(f, &out);

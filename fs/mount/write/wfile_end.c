@@ -69,7 +69,7 @@ void attempt_leave_locked(struct wfile *f, struct outcome *out)
         a->left = true;
         a->upload = TAKE_PTR(f->locked.upload);
         f->locked.leaving += a->inflight;
-        f->locked.inflight = f->locked.fills = f->locked.copies = 0;
+        f->locked.inflight = f->locked.commit.sending.fills = f->locked.commit.sending.copies = 0;
         end_attempt_locked(f, out, a);
 }
 
@@ -112,25 +112,13 @@ void wfile_release(struct wfile *f)
         wfile_leave(f, &out);
 }
 
-/* Whether everything that was sent is still here too. */
-static bool is_here_locked(const struct wfile *f)
-{
-        return !upload_parts_lack_locked(f, 0, UINT64_MAX);
-}
-
-/* Whether an upload that is called otherwise than its file is worth less than a new one: nothing
- * was sent yet, or what has its name by then would not be safe from it. */
-static bool is_better_anew_locked(const struct wfile *f)
-{
-        bool safe = store_caps(f->env->store) & STORE_CAP_IF_ABSENT;
-        return is_here_locked(f) && (f->locked.state == UPLOAD_CREATING || !safe);
-}
-
 /* Whether a part of the upload is the base by its name: the only one that is the whole of it. */
 static bool names_base_locked(const struct wfile *f)
 {
-        const struct plan *p = &f->locked.steps;
-        return f->locked.planned && f->locked.next_step && p->n && p->v[0].copy &&
+        const struct plan *p = &f->locked.commit.sending.plan;
+        bool planned = f->locked.commit.phase == COMMIT_SENDING ||
+                       f->locked.commit.phase == COMMIT_CLAIMING;
+        return planned && f->locked.commit.sending.next && p->n && p->v[0].copy &&
                store_caps(f->env->store) & STORE_CAP_WHOLE_COPY;
 }
 
@@ -144,15 +132,10 @@ int wfile_rename(struct wfile *f, const char *key, const char *etag)
         char *old = f->locked.key;
         f->locked.key = copy;
         snprintf(f->locked.base.etag, sizeof f->locked.base.etag, "%s", etag);
-        f->locked.recopies = names_base_locked(f);
-        if (!same)
+        f->locked.commit.sending.recopy = names_base_locked(f);
+        if (!same) {
                 f->locked.if_absent = false; /* what has the new name is replaced */
-        if (!same && f->locked.state != UPLOAD_NONE && !f->locked.upload_key) {
-                f->locked.stale_upload = is_better_anew_locked(f);
-                if (!f->locked.stale_upload)
-                        f->locked.upload_key = TAKE_PTR(old);
-        } else if (!same && f->locked.upload_key && !strcmp(key, f->locked.upload_key)) {
-                free(TAKE_PTR(f->locked.upload_key)); /* it has its first name again */
+                upload_rename_locked(f, &old);
         }
         if (f->locked.reader && etag[0])
                 (void)reader_rename(f->locked.reader, key, etag); /* else reads get ESTALE */
@@ -166,8 +149,8 @@ void wfile_forget(struct wfile *f)
         struct outcome out;
         wfile_enter(f, &out);
         f->locked.unlinked = true;
-        if (f->locked.state != UPLOAD_NONE && is_here_locked(f))
-                f->locked.stale_upload = true;
+        if (f->locked.state != UPLOAD_NONE && upload_parts_are_here_locked(f))
+                f->locked.state = UPLOAD_STALE;
         wfile_advance_locked(f, &out);
         wfile_leave(f, &out);
 }
@@ -179,7 +162,7 @@ void wfile_forget(struct wfile *f)
 size_t wfile_idle_bytes(struct wfile *f)
 {
         mutex_lock(&f->mtx);
-        size_t n = f->locked.committing ? 0 : extent_map_in_memory(&f->locked.data);
+        size_t n = commit_is_under_way_locked(f) ? 0 : extent_map_in_memory(&f->locked.data);
         mutex_unlock(&f->mtx);
         return n;
 }
@@ -187,7 +170,7 @@ size_t wfile_idle_bytes(struct wfile *f)
 /* Gives back what can be without the disk, or begins to spill. */
 static ssize_t relieve_locked(struct wfile *f, struct outcome *out, struct spilling **s)
 {
-        if (f->locked.committing || f->locked.err)
+        if (commit_is_under_way_locked(f) || f->locked.err)
                 return 0;
         size_t idle = extent_map_in_memory(&f->locked.data);
         if (!f->locked.dirty) {
@@ -217,7 +200,7 @@ ssize_t wfile_reclaim(struct wfile *f)
         int err = spilling_write(s);
         wfile_enter(f, &out);
         n = extent_map_spill_end(&f->locked.data, s, err);
-        size_t dropped = n < 0 && !f->locked.committing ? upload_parts_drop_locked(f) : 0;
+        size_t dropped = n < 0 && !commit_is_under_way_locked(f) ? upload_parts_drop_locked(f) : 0;
         wfile_leave(f, &out);
         if (n > 0)
                 METRIC_ADD(spilled_bytes, (uint64_t)n);
@@ -261,7 +244,7 @@ enum wfile_state wfile_state(struct wfile *f)
         else if (f->locked.telling)
                 state = WFILE_UPLOADING;
         else if (f->locked.dirty && !f->locked.unlinked)
-                state = f->locked.committing ? WFILE_UPLOADING : WFILE_DIRTY;
+                state = commit_is_under_way_locked(f) ? WFILE_UPLOADING : WFILE_DIRTY;
         else if (f->locked.failed)
                 state = WFILE_FAILED;
         mutex_unlock(&f->mtx);
@@ -311,7 +294,7 @@ void wfile_shutdown(struct wfile *f)
         struct outcome out;
 
         mutex_lock(&f->mtx);
-        while (f->locked.committing)
+        while (commit_is_under_way_locked(f))
                 mutex_wait(&f->idle, &f->mtx);
         mutex_unlock(&f->mtx);
         wfile_enter(f, &out);

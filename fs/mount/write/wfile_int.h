@@ -14,6 +14,7 @@
 
 #include "base/mutex.h"
 #include "mount/write/claim.h"
+#include "mount/write/commit_phase.h"
 #include "mount/write/extent_map.h"
 #include "mount/write/wfile.h"
 #include "mount/write/part_body.h"
@@ -36,7 +37,31 @@ struct upload_part {
         uint64_t sum_end;
 };
 
-enum upload_state { UPLOAD_NONE, UPLOAD_CREATING, UPLOAD_OPEN };
+enum upload_state {
+        UPLOAD_NONE,
+        UPLOAD_CREATING,
+        UPLOAD_OPEN,
+        UPLOAD_STALE /* begun under a name that is no longer the file's: to be aborted */
+};
+
+/* Of the key that a commit changes. */
+enum claim_state { CLAIM_NONE, CLAIM_WAITS, CLAIM_HELD };
+
+/* The commit under way. */
+struct commit {
+        enum commit_phase phase; /* changed by commit_enter_locked() alone */
+        struct wfile_commit *callers, **callers_last;
+        struct { /* from SENDING on */
+                struct plan plan;
+                size_t next;            /* step of it */
+                bool recopy;            /* what was only named has another name now */
+                unsigned fills, copies; /* steps under way that fetch and copy from the base: it
+                                           keeps its name meanwhile */
+                uint64_t fill_bytes;    /* that those fetch */
+        } sending;
+        enum claim_state claim;         /* CLAIMING, then the final phases */
+        struct base_conflict *conflict; /* from LOOKING on: base_conflict.c's; or NULL */
+};
 
 enum upload_request_kind {
         REQUEST_CREATE,
@@ -70,15 +95,17 @@ struct upload_request {
         struct part_body *part;      /* REQUEST_PART, REQUEST_STEP, REQUEST_PUT */
         struct pool_share share;     /* of the memory, for what is to be fetched */
         int err;                     /* it could not be made whole: it ends with this */
-        bool keeps;                  /* it is not to be published, but recorded */
-        bool kept;                   /* it lost to another host's, and is recorded */
+        bool recorded;               /* it lost to another host's, and is recorded */
         bool summed;                 /* the part's checksum is known */
         uint64_t fill_from, fill_to; /* bytes of the base to be fetched for the part, */
         uint64_t fill_bytes;         /* of which so many are */
         unsigned cursor;             /* of the segments to be filled */
         uint64_t cursor_off;
-        unsigned no;       /* REQUEST_COPY */
-        uint64_t off, len; /* the file's, of REQUEST_COMPLETE */
+        bool early;    /* REQUEST_CREATE: while programs write on; */
+        bool copying;  /* ranges of the base will be parts of it, or may be */
+        uint64_t size; /* REQUEST_COMPLETE: of the file */
+        unsigned no;   /* REQUEST_COPY */
+        uint64_t off, len;
         struct store_upload *upload;
         char *key, *src, *match; /* copies of what may change meanwhile */
         char *base; /* REQUEST_COMPLETE elsewhere than at `key`: the version that has to be at `key`
@@ -136,25 +163,11 @@ struct wfile {
                 bool failed; /* the last version did, and there is no other since */
                 bool read_too;
                 bool rewritten;      /* bytes were written over, so others may be, too */
-                bool committing;     /* changes wait */
-                bool planned;        /* `steps` is the plan of this commit */
-                bool finishing;      /* the put or complete of this commit is on its way */
-                bool stale_upload;   /* begun under a name that is no longer ours: to be aborted */
                 bool flight_awaited; /* a change waits for requests to end */
                 bool tallied;        /* counted in the tally */
-                bool claimed;        /* the claim is held, */
-                bool claim_waits;    /* or waits for another's */
                 bool share_waits;    /* for memory, see `share` */
-                struct plan steps;
-                size_t next_step;
-                unsigned fills, copies; /* steps that fetch and copy from the base: it keeps its
-                                           name meanwhile */
-                uint64_t fill_bytes;    /* that those fetch */
-                bool recopies;          /* a copy that was only named has another name now */
-                struct base_conflict
-                        *conflict; /* the commit's base is gone: base_conflict.c's; or NULL */
-                unsigned telling;  /* versions that env->published() has not been told yet */
-                struct wfile_commit *commits, **commits_last;
+                struct commit commit;
+                unsigned telling; /* versions that env->published() has not been told yet */
                 struct wfile_deferred *deferred, **deferred_last;
                 struct wfile_wait *waits;
         } locked;
@@ -204,7 +217,9 @@ void wfile_clear_locked(struct wfile *f);
 int upload_part_at_locked(struct wfile *f, uint64_t pos, struct upload_part **s, uint64_t *end);
 /* Whether bytes [pos, end) of the slot can be changed now: 0; -EAGAIN, when it is on its way; or
  * -EBUSY, when the rest of it is gone and would have to be sent again. */
-int upload_part_check(struct upload_part *s, uint64_t pos, uint64_t end);
+int upload_part_check(const struct upload_part *s, uint64_t pos, uint64_t end);
+/* They were: a slot whose bytes were gone is sent again, under its number. */
+void upload_part_reopen(struct upload_part *s);
 /* After bytes at `pos`, `fresh` of them new, were put. Sends what is full. */
 void upload_part_filled_locked(struct wfile *f, struct outcome *out, struct upload_part *s,
                                uint64_t pos, const void *p, size_t n, uint64_t fresh);
@@ -219,10 +234,12 @@ int upload_parts_spill_locked(struct wfile *f, struct spilling **s);
 size_t upload_parts_drop_locked(struct wfile *f);
 /* The request of a slot has ended. */
 void upload_part_sent_locked(struct wfile *f, unsigned no);
-/* The upload is gone: what was sent is here, or lost (false). */
-bool upload_parts_reset_locked(struct wfile *f);
+/* The upload is gone. */
+void upload_parts_reset_locked(struct wfile *f);
 /* Whether bytes of [from, to) were sent and are no longer here. */
 bool upload_parts_lack_locked(const struct wfile *f, uint64_t from, uint64_t to);
+/* Whether everything is still here, so that it can be sent anew. */
+bool upload_parts_are_here_locked(const struct wfile *f);
 
 /* --- wfile_end.c */
 /* This version failed: what is under way of it ends behind the answer. */
@@ -231,6 +248,14 @@ void attempt_leave_locked(struct wfile *f, struct outcome *out);
 bool attempt_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t, int err);
 
 /* --- commit.c */
+/* Whether changes wait for a commit. */
+static inline bool commit_is_under_way_locked(const struct wfile *f)
+{
+        return f->locked.commit.phase != COMMIT_IDLE;
+}
+/* Goes to the phase. A step that commit_phase.h does not know is not taken: the commit fails with
+ * EIO, and false is returned. */
+bool commit_enter_locked(struct wfile *f, enum commit_phase to);
 /* Goes on with the commit under way. */
 void commit_advance_locked(struct wfile *f, struct outcome *out);
 /* The version is published: it is what the next one begins with. */
@@ -240,15 +265,15 @@ void commit_published_locked(struct wfile *f, struct outcome *out, const struct 
 void commit_finish_locked(struct wfile *f, struct outcome *out, int err,
                           const struct store_object *obj);
 
-/* Gives up the claim of what is no longer finishing. */
+/* Gives up the claim of a commit that is in no final phase. */
 void commit_unclaim_locked(struct wfile *f, struct outcome *out);
 
 /* --- base_conflict.c */
 /* The request failed: whether that is since the base of the commit is gone, and the commit goes on
  * to keep what was written. */
 bool base_conflict_begin_locked(struct wfile *f, const struct upload_request *t, int err);
-/* Whether the commit has to find out first which version stands. */
-bool base_conflict_waits_locked(struct wfile *f, struct outcome *out);
+/* Asks which version stands. */
+void base_conflict_look_locked(struct wfile *f, struct outcome *out);
 /* It is this one, or none (-ENOENT). */
 void base_conflict_looked_locked(struct wfile *f, int err, const struct store_object *obj);
 /* -ESTALE when the plan moves too much to keep a change; else 0. */
@@ -258,6 +283,21 @@ const char *base_conflict_gone_locked(const struct wfile *f);
 void base_conflict_end_locked(struct wfile *f);
 /* What bytes [0, *len) of the file are of that the commit does not have. */
 const struct store_object *base_conflict_base_locked(const struct wfile *f, uint64_t *len);
+
+/* --- upload_rename.c */
+/* The file has another name than *old, which may be taken. */
+void upload_rename_locked(struct wfile *f, char **old);
+/* The name that the commit completes its upload under when that is not the file's; else NULL. */
+const char *upload_rename_key_locked(const struct wfile *f);
+/* A request to complete it there, when the file's own name has the version `base`, if not NULL. */
+void upload_rename_prepare_locked(struct wfile *f, struct upload_request *t, const char *base);
+/* Sends that request, or one that follows it. 0 or a negative errno. */
+int upload_rename_start(struct upload_request *t);
+/* What its error says of the commit. */
+int upload_rename_error(struct upload_request *t, int err);
+/* Whether it was one of these that has ended: then the commit has gone on. */
+bool upload_rename_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
+                                int err, const struct store_object *obj);
 
 /* --- upload_request.c */
 /* A request to be made when the lock is left: counted, or NULL and the error is set. */
@@ -273,6 +313,8 @@ void upload_request_create_locked(struct wfile *f, struct outcome *out);
 /* Aborts the upload, if there is one. */
 void upload_request_abort_locked(struct wfile *f, struct outcome *out);
 void upload_request_start(struct upload_request *t);
+/* The store's reply to it. */
+void upload_request_done(void *arg, int err, const struct store_object *obj);
 void upload_request_free(struct upload_request *t);
 /* The part is no longer counted as backlog. */
 void upload_request_begun(struct part_body *p, struct pool *pool);
