@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# README's table of trainers has the rows of the tests that are run, each with a result.
+# The table of docs/trainers.md has the rows of the tests that are run, each with a result.
 . "${srcdir:?}/tests/lib/tap.sh"
 plan 4
 
 cd "$srcdir" || exit 1
-sed -n '/^<!-- tests\/trainers\/table.sh/,/^<!-- end/p' README.md | grep '^| ' >"$tmp/table"
+sed -n '/^<!-- tests\/trainers\/table.sh/,/^<!-- end/p' docs/trainers.md | grep '^| ' >"$tmp/table"
 cut -d '|' -f 2 "$tmp/table" >"$tmp/have"
 sh tests/trainers/table.sh /nonexistent | cut -d '|' -f 2 >"$tmp/want"
 check "the rows are those of tests/trainers/rows" diff "$tmp/want" "$tmp/have"
@@ -17,7 +17,7 @@ expect_eq "" "$(cat "$tmp/bad")" "each has a result, all checks of it pass"
 grep -v '^#' tests/trainers/rows | while IFS='	' read -r test text; do
 	planned=$(sed -n 's/^plan \([0-9]*\)$/\1/p; s/^plan_each \([0-9]*\)$/\1 * 2/p' "tests/$test.sh")
 	planned=$((${planned:-0}))
-	[ $planned -eq 0 ] || grep -qF "| $text | $planned of $planned |" README.md || echo "$test: $planned"
+	[ $planned -eq 0 ] || grep -qF "| $text | $planned of $planned |" docs/trainers.md || echo "$test: $planned"
 done >"$tmp/outdated"
 expect_eq "" "$(cat "$tmp/outdated")" "and they are as many as the tests have now"
 

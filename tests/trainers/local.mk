@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The real libraries on the mount. HACKING.md says what they need.
+# The real libraries on the mount. docs/testing.md says what they need.
 trainers_tests = \
 	%D%/dcp.sh \
 	%D%/files.sh \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# table.sh BUILD: the rows of README's table of trainers, with the results of the last tests in BUILD.
-# table.sh BUILD README writes them into it, between the two comments that name this script.
+# table.sh BUILD: the rows of the table in docs/trainers.md, with the results of the last tests in BUILD.
+# table.sh BUILD docs/trainers.md writes them into it, between the two comments that name this script.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:?the build tree}
