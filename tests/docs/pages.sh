@@ -3,7 +3,7 @@
 # Pages in Markdown: short where they must be, no line too long, and what they name exists.
 . "${srcdir:?}/tests/lib/tap.sh"
 cd "$srcdir" || exit 1
-plan 7
+plan 8
 
 pages="README.md CONTRIBUTING.md NEWS.md $(find docs -name '*.md' | sort)"
 at_most() { [ "$1" -le "$2" ] || { echo "$1 are more than $2"; return 1; }; }
@@ -43,3 +43,14 @@ sed -n "/rooms\" <<'END'/,/^END/p" tests/docs/arrows.sh | grep -oE '^fs/[a-z0-9/
 	grep -qF "\`$room\`" docs/architecture.md || echo "$room"
 done >"$tmp/rooms"
 expect_eq "" "$(cat "$tmp/rooms")" "the architecture describes each room of the mount and the store"
+
+# The diagram has the steps of the table, but for those that every commit may take: to fail, and to end early.
+sed -n '/^} phases/,/^};/{/^} phases/d;p}' fs/mount/write/commit_phase.c | tr -d ' \n' |
+	grep -oE '\[COMMIT_[A-Z]*\]=[^}]*' | while IFS='[]=' read -r _ from _ rest; do
+	echo "$rest" | grep -oE 'TO\([A-Z]*\)' | sed "s/TO(/${from#COMMIT_} --> /; s/)//"
+done | sort >"$tmp/steps"
+sed -n 's/^ *\([A-Z]* --> [A-Z]*\):.*/\1/p' docs/architecture.md | sort >"$tmp/drawn"
+check "the commit's diagram has the steps of its table" sh -c '
+	[ -s "$0" ] && [ -z "$(comm -13 "$0" "$1")" ] &&
+		[ -z "$(comm -23 "$0" "$1" | grep -v -e "--> FAILING" -e "--> IDLE")" ] || { diff "$0" "$1"; exit 1; }' \
+	"$tmp/steps" "$tmp/drawn"

@@ -47,7 +47,7 @@ struct wfile_env {
         const struct reader_env *reader;
         struct wfile_tally *tally;
         struct claims *claims;
-        uint64_t resident; /* bytes of a file that stay in memory when they were sent, see
+        uint64_t resident; /* bytes of a file that stay in memory after they were sent, see
                             * docs/decisions/039 */
         void *owner;       /* passed to these: */
         /* The metadata of a version that is published now or, `early`, begun; 0 or a negative
