@@ -13,8 +13,8 @@ enum lock_rank {
         /* the mount */
         LOCK_SHUTDOWN_TIMER,
         LOCK_MEM_RECLAIM,
-        LOCK_DIR_HANDLE,
         LOCK_LISTING,
+        LOCK_DIR_HANDLE, /* entries are handed on with the listing's lock */
         LOCK_TREE,
         LOCK_PROC_QUERIES,
         LOCK_FD_OWNERS,
