@@ -46,6 +46,7 @@ unit_tests = \
 	%D%/test_attr \
 	%D%/test_chain \
 	%D%/test_claim \
+	%D%/test_commit \
 	%D%/test_commit_phase \
 	%D%/test_creates \
 	%D%/test_holders \
@@ -149,6 +150,8 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_chain_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_claim_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_claim_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_commit_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_commit_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_commit_phase_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_commit_phase_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_creates_CFLAGS = $(AM_UNIT_CFLAGS)

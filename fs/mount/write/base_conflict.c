@@ -17,8 +17,7 @@ enum {
 
 struct base_conflict {
         char gone[STORE_ETAG_MAX]; /* the version that was changed */
-        struct store_object obj;   /* the one that stands; size 0: none */
-        uint64_t len;              /* bytes of it that are used */
+        struct base stands;        /* the one that does; size 0: none */
         uint64_t moved_most;
         unsigned tries;
 };
@@ -36,14 +35,14 @@ bool base_conflict_begin_locked(struct wfile *f, const struct upload_request *t,
         struct base_conflict *r = c->conflict;
 
         if (err != -ESTALE || c->phase == COMMIT_RECORDING || !needed_base(t) || f->locked.err ||
-            c->phase == COMMIT_IDLE || f->locked.unlinked || f->locked.origin_key ||
+            c->phase == COMMIT_IDLE || f->locked.unlinked || f->locked.origin.key ||
             (r && c->phase != COMMIT_LOOKING && r->tries == TRIES_MOST))
                 return false;
         if (!r) {
                 c->conflict = r = calloc(1, sizeof *r);
                 if (!r)
                         return false;
-                memcpy(r->gone, f->locked.base.etag, sizeof r->gone);
+                memcpy(r->gone, f->locked.base.object.etag, sizeof r->gone);
                 r->moved_most = c->sending.plan.moved + MORE_MOST;
         }
         if (c->phase == COMMIT_LOOKING)
@@ -62,12 +61,12 @@ void base_conflict_look_locked(struct wfile *f, struct outcome *out)
 static void drop_steps_locked(struct wfile *f)
 {
         size_t at = 0;
-        for (size_t i = 0; f->locked.upload && i < f->locked.commit.sending.plan.n; i++) {
+        for (size_t i = 0; f->locked.upload.handle && i < f->locked.commit.sending.plan.n; i++) {
                 unsigned no = f->locked.commit.sending.plan.v[i].no;
-                for (at = 0; at < f->locked.nparts && f->locked.parts[at].no != no;)
+                for (at = 0; at < f->locked.parts.n && f->locked.parts.v[at].no != no;)
                         at++;
-                if (at == f->locked.nparts)
-                        store_upload_drop(f->locked.upload, no);
+                if (at == f->locked.parts.n)
+                        store_upload_drop(f->locked.upload.handle, no);
         }
         plan_release(&f->locked.commit.sending.plan);
         (void)commit_enter_locked(f, COMMIT_PLANNING);
@@ -81,15 +80,16 @@ void base_conflict_looked_locked(struct wfile *f, int err, const struct store_ob
                 wfile_set_error_locked(f, err);
                 return;
         }
-        r->obj = err ? (struct store_object){0} : *obj;
-        r->len = r->obj.size < f->locked.base_len ? r->obj.size : f->locked.base_len;
+        uint64_t len = f->locked.base.len, size = err ? 0 : obj->size;
+        r->stands = (struct base){.len = size < len ? size : len};
+        if (!err)
+                r->stands.object = *obj;
         drop_steps_locked(f);
 }
 
-const struct store_object *base_conflict_base_locked(const struct wfile *f, uint64_t *len)
+const struct base *base_conflict_base_locked(const struct wfile *f)
 {
-        *len = f->locked.commit.conflict ? f->locked.commit.conflict->len : f->locked.base_len;
-        return f->locked.commit.conflict ? &f->locked.commit.conflict->obj : wfile_base_locked(f);
+        return f->locked.commit.conflict ? &f->locked.commit.conflict->stands : NULL;
 }
 
 int base_conflict_check_locked(const struct wfile *f)

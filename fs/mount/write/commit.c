@@ -20,6 +20,12 @@ enum {
         FILL_BYTES_MOST = 32U << 20U /* this much, unless one alone needs more */
 };
 
+static const struct base *commit_base_locked(const struct wfile *f)
+{
+        const struct base *stands = base_conflict_base_locked(f);
+        return stands ? stands : wfile_base_locked(f);
+}
+
 static void refuse_step_locked(struct wfile *f, enum commit_phase to)
 {
         log_error("%s: its commit cannot go from %s to %s", f->locked.key,
@@ -62,11 +68,10 @@ void commit_published_locked(struct wfile *f, struct outcome *out, const struct 
 {
         struct store_object now = *obj;
 
-        if (f->locked.upload) /* begun for a file that was cut, and needed none in the end */
+        if (f->locked.upload.handle) /* begun for a file that was cut, and needed none in the end */
                 upload_request_abort_locked(f, out);
         now.size = f->locked.size;
-        f->locked.base = now;
-        f->locked.base_len = now.size;
+        f->locked.base = (struct base){.object = now, .len = now.size};
         f->locked.if_absent = false; /* ours now */
         f->locked.dirty = f->locked.failed = f->locked.anyones = false;
         f->locked.published++;
@@ -76,7 +81,7 @@ void commit_published_locked(struct wfile *f, struct outcome *out, const struct 
         else
                 upload_parts_reset_locked(f);
         wfile_forget_origin_locked(f, out);
-        f->locked.plan = f->env->plan;
+        f->locked.parts.plan = f->env->plan;
         if (f->locked.reader)
                 out->reader = TAKE_PTR(f->locked.reader);
         commit_finish_locked(f, out, 0, &now);
@@ -104,8 +109,8 @@ static size_t list_runs_locked(const struct wfile *f, struct plan_run *v, size_t
 static size_t list_sent_locked(const struct wfile *f, struct plan_sent *v)
 {
         size_t n = 0;
-        for (size_t i = 0; i < f->locked.nparts; i++) {
-                const struct upload_part *s = &f->locked.parts[i];
+        for (size_t i = 0; i < f->locked.parts.n; i++) {
+                const struct upload_part *s = &f->locked.parts.v[i];
                 if (s->state == UPLOAD_PART_SENT)
                         v[n++] = (struct plan_sent){.no = s->no, .off = s->off, .len = s->len};
         }
@@ -115,8 +120,8 @@ static size_t list_sent_locked(const struct wfile *f, struct plan_sent *v)
 /* Parts whose bytes changed after they were sent are sent again. */
 static int add_changed_locked(const struct wfile *f, struct plan *p)
 {
-        for (size_t i = 0; i < f->locked.nparts; i++) {
-                const struct upload_part *s = &f->locked.parts[i];
+        for (size_t i = 0; i < f->locked.parts.n; i++) {
+                const struct upload_part *s = &f->locked.parts.v[i];
                 if (s->state != UPLOAD_PART_SENT || !s->changed)
                         continue;
                 struct plan_step *v = realloc(p->v, (p->n + 1) * sizeof *v);
@@ -132,21 +137,20 @@ static int add_changed_locked(const struct wfile *f, struct plan *p)
 static int make_plan_locked(struct wfile *f)
 {
         unsigned caps = store_caps(f->env->store);
-        uint64_t base_len;
-        const struct store_object *base = base_conflict_base_locked(f, &base_len);
+        const struct base *base = commit_base_locked(f);
         size_t nruns = list_runs_locked(f, NULL, 0);
         CLEANUP(freep) struct plan_run *runs = calloc(nruns + 1, sizeof *runs);
-        CLEANUP(freep) struct plan_sent *sent = calloc(f->locked.nparts + 1, sizeof *sent);
+        CLEANUP(freep) struct plan_sent *sent = calloc(f->locked.parts.n + 1, sizeof *sent);
         if (!runs || !sent)
                 return -ENOMEM;
         struct plan_in in = {
                 .size = f->locked.size,
-                .base = base_len,
-                .base_size = base->size,
+                .base = base->len,
+                .base_size = base->object.size,
                 .copies = caps & STORE_CAP_PART_COPY && !(caps & STORE_CAP_WHOLE_COPY),
                 .whole_copies = caps & STORE_CAP_WHOLE_COPY,
-                .put_most = f->locked.plan.first,
-                .part = f->locked.plan.first,
+                .put_most = f->locked.parts.plan.first,
+                .part = f->locked.parts.plan.first,
                 .held = runs,
                 .nheld = list_runs_locked(f, runs, nruns),
                 .sent = sent,
@@ -207,8 +211,7 @@ static int add_fill(struct fill *x, uint64_t from, uint64_t to)
 /* Of [from, to), where nothing was written: how far it is the base's; then come zeros. */
 static uint64_t base_end_locked(const struct wfile *f, uint64_t from, uint64_t to)
 {
-        uint64_t good;
-        (void)base_conflict_base_locked(f, &good);
+        uint64_t good = commit_base_locked(f)->len;
         if (good > to)
                 good = to;
         return good < from ? from : good;
@@ -287,7 +290,6 @@ static struct upload_request *send_bytes_locked(struct wfile *f, struct outcome 
                                                 uint64_t off, uint64_t len)
 {
         struct upload_request *t = upload_request_new_locked(f, out, kind);
-        uint64_t base_len;
         if (!t)
                 return NULL;
         t->share = f->share; /* which was taken for these bytes */
@@ -296,7 +298,7 @@ static struct upload_request *send_bytes_locked(struct wfile *f, struct outcome 
         int err = t->part ? add_bytes_locked(f, t, off, len) : -ENOMEM;
         if (!err && t->fill_to &&
             (!(t->src = strdup(wfile_base_key_locked(f))) ||
-             !(t->match = strdup(base_conflict_base_locked(f, &base_len)->etag))))
+             !(t->match = strdup(commit_base_locked(f)->object.etag))))
                 err = -ENOMEM;
         t->err = err;
         f->locked.commit.sending.fills += t->fill_to > 0;
@@ -308,7 +310,6 @@ static struct upload_request *send_bytes_locked(struct wfile *f, struct outcome 
 static void copy_bytes_locked(struct wfile *f, struct outcome *out, const struct plan_step *s)
 {
         struct upload_request *t = upload_request_new_locked(f, out, REQUEST_COPY);
-        uint64_t base_len;
         if (!t)
                 return;
         f->locked.commit.sending.copies++;
@@ -316,7 +317,7 @@ static void copy_bytes_locked(struct wfile *f, struct outcome *out, const struct
         t->off = s->off;
         t->len = s->len;
         t->src = strdup(wfile_base_key_locked(f));
-        t->match = strdup(base_conflict_base_locked(f, &base_len)->etag);
+        t->match = strdup(commit_base_locked(f)->object.etag);
         t->err = t->src && t->match ? 0 : -ENOMEM;
 }
 
@@ -324,16 +325,17 @@ static void set_cond_locked(struct wfile *f, struct upload_request *t)
 {
         unsigned caps = store_caps(f->env->store);
         /* What was changed in a version needs that version; a new one is the last close's. */
-        bool needs = f->locked.base_len && !f->locked.origin_key && f->locked.base.etag[0] &&
+        const struct base *base = &f->locked.base;
+        bool needs = base->len && !f->locked.origin.key && base->object.etag[0] &&
                      caps & STORE_CAP_IF_MATCH;
         if (upload_rename_key_locked(f)) {
-                upload_rename_prepare_locked(f, t, needs ? f->locked.base.etag : NULL);
+                upload_rename_prepare_locked(f, t, needs ? base->object.etag : NULL);
                 return;
         }
         t->cond.if_absent = f->locked.if_absent && caps & STORE_CAP_IF_ABSENT;
         if (!needs)
                 return;
-        if (!t->match && !(t->match = strdup(f->locked.base.etag)))
+        if (!t->match && !(t->match = strdup(base->object.etag)))
                 t->err = -ENOMEM;
         t->cond.if_match = t->match;
 }
@@ -354,8 +356,8 @@ static struct upload_request *clone_locked(struct wfile *f, struct outcome *out)
         struct upload_request *t = upload_request_new_locked(f, out, REQUEST_CLONE);
         if (!t)
                 return NULL;
-        t->src = strdup(f->locked.origin_key);
-        t->match = strdup(f->locked.origin.etag);
+        t->src = strdup(f->locked.origin.key);
+        t->match = strdup(f->locked.origin.object.etag);
         t->err = t->src && t->match ? 0 : -ENOMEM;
         return t;
 }
@@ -468,9 +470,9 @@ static void advance_sending_locked(struct wfile *f, struct outcome *out)
         if (wfile_is_clone_locked(f)) {
                 if (!f->locked.inflight)
                         publish_locked(f, out);
-        } else if (f->locked.commit.sending.plan.put || f->locked.state == UPLOAD_OPEN) {
+        } else if (f->locked.commit.sending.plan.put || f->locked.upload.state == UPLOAD_OPEN) {
                 send_locked(f, out);
-        } else if (f->locked.state == UPLOAD_NONE) {
+        } else if (f->locked.upload.state == UPLOAD_NONE) {
                 upload_request_create_locked(f, out);
         }
 }

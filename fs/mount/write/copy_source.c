@@ -12,14 +12,21 @@
 
 #include "base/banned.h"
 
-const char *wfile_base_key_locked(const struct wfile *f)
+const struct base *wfile_base_locked(const struct wfile *f)
 {
-        return f->locked.origin_key ? f->locked.origin_key : f->locked.key;
+        return f->locked.origin.key ? &f->locked.origin : &f->locked.base;
 }
 
-const struct store_object *wfile_base_locked(const struct wfile *f)
+const char *wfile_base_key_locked(const struct wfile *f)
 {
-        return f->locked.origin_key ? &f->locked.origin : &f->locked.base;
+        return f->locked.origin.key ? f->locked.origin.key : f->locked.key;
+}
+
+void wfile_cut_base_locked(struct wfile *f, uint64_t size)
+{
+        struct base *b = f->locked.origin.key ? &f->locked.origin : &f->locked.base;
+        if (size < b->len)
+                b->len = size;
 }
 
 static void drop_reader_locked(struct wfile *f, struct outcome *out)
@@ -30,49 +37,53 @@ static void drop_reader_locked(struct wfile *f, struct outcome *out)
 
 void wfile_forget_origin_locked(struct wfile *f, struct outcome *out)
 {
-        if (!f->locked.origin_key)
+        if (!f->locked.origin.key)
                 return;
-        free(TAKE_PTR(f->locked.origin_key));
+        free(TAKE_PTR(f->locked.origin.key));
         drop_reader_locked(f, out);
 }
 
 static bool is_bare_locked(const struct wfile *f)
 {
         uint64_t from, to;
-        return !f->locked.nparts && f->locked.state == UPLOAD_NONE &&
+        return !f->locked.parts.n && f->locked.upload.state == UPLOAD_NONE &&
                !extent_map_run(&f->locked.data, 0, &from, &to);
 }
 
 bool wfile_is_clone_locked(const struct wfile *f)
 {
-        return f->locked.origin_key && is_bare_locked(f) && f->locked.size == f->locked.base_len &&
-               f->locked.size == f->locked.origin.size;
+        const struct base *origin = &f->locked.origin;
+        return origin->key && is_bare_locked(f) && f->locked.size == origin->len &&
+               f->locked.size == origin->object.size;
+}
+
+static bool is_origin_locked(const struct wfile *f, const char *key, const struct store_object *src)
+{
+        const struct base *origin = &f->locked.origin;
+        return origin->key && !strcmp(origin->key, key) && !strcmp(origin->object.etag, src->etag);
 }
 
 /* Whether the file holds bytes [0, off) of that version of `key`, and nothing else. */
 static bool follows_locked(const struct wfile *f, const char *key, const struct store_object *src,
                            uint64_t off)
 {
-        if (!is_bare_locked(f) || f->locked.size != off || f->locked.base_len != off)
+        if (!is_bare_locked(f) || f->locked.size != off || wfile_base_locked(f)->len != off)
                 return false;
-        return !off || (f->locked.origin_key && !strcmp(f->locked.origin_key, key) &&
-                        !strcmp(f->locked.origin.etag, src->etag));
+        return !off || is_origin_locked(f, key, src);
 }
 
 static int clone_locked(struct wfile *f, struct outcome *out, const char *key,
                         const struct store_object *src, uint64_t end)
 {
-        if (!f->locked.origin_key || strcmp(f->locked.origin_key, key) ||
-            strcmp(f->locked.origin.etag, src->etag)) {
+        if (!is_origin_locked(f, key, src)) {
                 char *copy = strdup(key);
                 if (!copy)
                         return -ENOMEM;
                 wfile_forget_origin_locked(f, out);
                 drop_reader_locked(f, out); /* of the base */
-                f->locked.origin_key = copy;
-                f->locked.origin = *src;
+                f->locked.origin = (struct base){.key = copy, .object = *src};
         }
-        f->locked.size = f->locked.base_len = end;
+        f->locked.size = f->locked.origin.len = end;
         return 0;
 }
 

@@ -19,21 +19,22 @@
 
 static int add_anchor_locked(struct wfile *f, uint64_t origin, unsigned no)
 {
-        struct part_anchor *v = realloc(f->locked.anchors, (f->locked.nanchors + 1) * sizeof *v);
+        struct part_anchor *v =
+                realloc(f->locked.parts.anchors, (f->locked.parts.nanchors + 1) * sizeof *v);
         if (!v)
                 return -ENOMEM;
-        f->locked.anchors = v;
-        v[f->locked.nanchors++] = (struct part_anchor){.origin = origin, .no = no};
+        f->locked.parts.anchors = v;
+        v[f->locked.parts.nanchors++] = (struct part_anchor){.origin = origin, .no = no};
         return 0;
 }
 
 /* Index of the first slot that ends behind `pos`. */
 static size_t find_part_locked(const struct wfile *f, uint64_t pos)
 {
-        size_t lo = 0, hi = f->locked.nparts;
+        size_t lo = 0, hi = f->locked.parts.n;
         while (lo < hi) {
                 size_t mid = (lo + hi) / 2;
-                if (f->locked.parts[mid].off + f->locked.parts[mid].len <= pos)
+                if (f->locked.parts.v[mid].off + f->locked.parts.v[mid].len <= pos)
                         lo = mid + 1;
                 else
                         hi = mid;
@@ -43,39 +44,39 @@ static size_t find_part_locked(const struct wfile *f, uint64_t pos)
 
 static int insert_part_locked(struct wfile *f, size_t i, struct upload_part s)
 {
-        if (f->locked.nparts == f->locked.maxparts) {
-                size_t max = f->locked.maxparts ? f->locked.maxparts * 2 : 8;
-                struct upload_part *v = realloc(f->locked.parts, max * sizeof *v);
+        if (f->locked.parts.n == f->locked.parts.max) {
+                size_t max = f->locked.parts.max ? f->locked.parts.max * 2 : 8;
+                struct upload_part *v = realloc(f->locked.parts.v, max * sizeof *v);
                 if (!v)
                         return -ENOMEM;
-                f->locked.parts = v;
-                f->locked.maxparts = max;
+                f->locked.parts.v = v;
+                f->locked.parts.max = max;
         }
-        struct upload_part *at = f->locked.parts + i;
-        memmove(at + 1, at, (f->locked.nparts - i) * sizeof *at);
+        struct upload_part *at = f->locked.parts.v + i;
+        memmove(at + 1, at, (f->locked.parts.n - i) * sizeof *at);
         *at = s;
-        f->locked.nparts++;
+        f->locked.parts.n++;
         return 0;
 }
 
 /* Whether ranges of the base become parts, so that one may begin anywhere behind them. */
 static bool copies_base_locked(const struct wfile *f)
 {
-        return f->locked.base_len && store_caps(f->env->store) & STORE_CAP_PART_COPY;
+        return wfile_base_locked(f)->len && store_caps(f->env->store) & STORE_CAP_PART_COPY;
 }
 
 /* Makes the slot of byte `pos`; *s stays NULL where bytes have none. */
 static int add_part_locked(struct wfile *f, uint64_t pos, struct upload_part **s, uint64_t *end)
 {
-        unsigned a = f->locked.nanchors;
-        while (a && f->locked.anchors[a - 1].origin > pos)
+        unsigned a = f->locked.parts.nanchors;
+        while (a && f->locked.parts.anchors[a - 1].origin > pos)
                 a--;
-        *end = a < f->locked.nanchors ? f->locked.anchors[a].origin : UINT64_MAX;
+        *end = a < f->locked.parts.nanchors ? f->locked.parts.anchors[a].origin : UINT64_MAX;
         if (!a)
                 return 0; /* before the first part: left to the commit */
         struct upload_part new = {0};
-        if (!part_plan_at(&f->locked.plan, &f->locked.anchors[a - 1], pos, &new.no, &new.off,
-                          &new.len))
+        if (!part_plan_at(&f->locked.parts.plan, &f->locked.parts.anchors[a - 1], pos, &new.no,
+                          &new.off, &new.len))
                 return -EFBIG;
         if (new.off + new.len > *end)
                 new.len = *end - new.off;
@@ -85,7 +86,7 @@ static int add_part_locked(struct wfile *f, uint64_t pos, struct upload_part **s
         size_t i = find_part_locked(f, pos);
         int err = insert_part_locked(f, i, new);
         if (!err)
-                *s = &f->locked.parts[i];
+                *s = &f->locked.parts.v[i];
         return err;
 }
 
@@ -95,19 +96,19 @@ int upload_part_at_locked(struct wfile *f, uint64_t pos, struct upload_part **s,
         int err = 0;
 
         *s = NULL;
-        if (i < f->locked.nparts && f->locked.parts[i].off <= pos) {
-                *s = &f->locked.parts[i];
+        if (i < f->locked.parts.n && f->locked.parts.v[i].off <= pos) {
+                *s = &f->locked.parts.v[i];
                 *end = (*s)->off + (*s)->len;
                 return 0;
         }
-        if (!f->locked.nanchors && copies_base_locked(f)) {
-                struct plan_run *run = &f->locked.run;
-                if (run->to != pos || pos - run->from >= f->locked.plan.first)
+        if (!f->locked.parts.nanchors && copies_base_locked(f)) {
+                struct plan_run *run = &f->locked.parts.run;
+                if (run->to != pos || pos - run->from >= f->locked.parts.plan.first)
                         *run = (struct plan_run){pos, pos};
-                *end = run->from + f->locked.plan.first;
+                *end = run->from + f->locked.parts.plan.first;
                 return 0;
         }
-        if (!f->locked.nanchors)
+        if (!f->locked.parts.nanchors)
                 err = add_anchor_locked(f, 0, 1);
         return err ? err : add_part_locked(f, pos, s, end);
 }
@@ -117,7 +118,7 @@ int upload_part_at_locked(struct wfile *f, uint64_t pos, struct upload_part **s,
 static struct upload_part *number_run_locked(struct wfile *f)
 {
         bool whole = store_caps(f->env->store) & STORE_CAP_WHOLE_COPY;
-        uint64_t origin = f->locked.run.from, end, pieces = 1;
+        uint64_t origin = f->locked.parts.run.from, end, pieces = 1;
         struct upload_part *s = NULL;
         struct plan_run r;
 
@@ -126,11 +127,11 @@ static struct upload_part *number_run_locked(struct wfile *f)
         for (uint64_t at = 0;
              extent_map_run(&f->locked.data, at, &r.from, &r.to) && r.from < origin; at = r.to)
                 pieces += 2;
-        unsigned before = part_plan_before(&f->locked.plan, origin, pieces);
+        unsigned before = part_plan_before(&f->locked.parts.plan, origin, pieces);
         if (whole && origin && before < 2)
                 before = 2; /* the base and a hole, however small they are */
         if (before < STORE_PART_MAX && !add_anchor_locked(f, origin, 1 + before))
-                (void)add_part_locked(f, f->locked.run.from, &s, &end);
+                (void)add_part_locked(f, f->locked.parts.run.from, &s, &end);
         return s;
 }
 
@@ -157,7 +158,7 @@ void upload_part_reopen(struct upload_part *s)
 static void send_part_locked(struct wfile *f, struct outcome *out, struct upload_part *s)
 {
         bool keep = f->locked.read_too || f->locked.rewritten ||
-                    f->locked.kept + s->len <= f->env->resident;
+                    f->locked.parts.kept + s->len <= f->env->resident;
         struct upload_request *t = upload_request_new_locked(f, out, REQUEST_PART);
         if (!t)
                 return;
@@ -173,11 +174,11 @@ static void send_part_locked(struct wfile *f, struct outcome *out, struct upload
         pool_queued(f->env->pool, s->len);
         s->state = UPLOAD_PART_FLYING;
         if (keep)
-                f->locked.kept += s->len;
+                f->locked.parts.kept += s->len;
         else
                 extent_map_drop(&f->locked.data, s->off, s->off + s->len);
         s->dropped = !keep;
-        if (f->locked.state == UPLOAD_NONE)
+        if (f->locked.upload.state == UPLOAD_NONE)
                 upload_request_create_locked(f, out);
 }
 
@@ -185,7 +186,7 @@ static void send_part_locked(struct wfile *f, struct outcome *out, struct upload
 static bool is_next_locked(const struct wfile *f, const struct upload_part *s)
 {
         uint64_t at = 0;
-        for (const struct upload_part *x = f->locked.parts;
+        for (const struct upload_part *x = f->locked.parts.v;
              x < s && x->off == at && x->state != UPLOAD_PART_FILLING; x++)
                 at = x->off + x->len;
         return at == s->off;
@@ -205,7 +206,7 @@ static bool is_full(const struct upload_part *s)
 static void send_full_locked(struct wfile *f, struct outcome *out, struct upload_part *s)
 {
         bool in_order = is_in_order(f);
-        const struct upload_part *end = f->locked.parts + f->locked.nparts;
+        const struct upload_part *end = f->locked.parts.v + f->locked.parts.n;
 
         if (in_order && !is_next_locked(f, s))
                 return;
@@ -217,20 +218,20 @@ static void send_full_locked(struct wfile *f, struct outcome *out, struct upload
 
 static void send_if_full_locked(struct wfile *f, struct outcome *out, struct upload_part *s)
 {
-        if (is_full(s) && !f->locked.unlinked && f->locked.state != UPLOAD_STALE)
+        if (is_full(s) && !f->locked.unlinked && f->locked.upload.state != UPLOAD_STALE)
                 send_full_locked(f, out, s);
 }
 
 /* Bytes that have no slot: a part of them, without a break, is the first. */
 static void add_to_run_locked(struct wfile *f, struct outcome *out, uint64_t pos, size_t n)
 {
-        struct plan_run *run = &f->locked.run;
+        struct plan_run *run = &f->locked.parts.run;
 
-        if (f->locked.nanchors || pos != run->to)
+        if (f->locked.parts.nanchors || pos != run->to)
                 return;
         run->to += n;
         struct upload_part *s =
-                run->to - run->from < f->locked.plan.first ? NULL : number_run_locked(f);
+                run->to - run->from < f->locked.parts.plan.first ? NULL : number_run_locked(f);
         if (s)
                 send_if_full_locked(f, out, s);
 }
@@ -259,17 +260,17 @@ void upload_part_filled_locked(struct wfile *f, struct outcome *out, struct uplo
 /* The slot of the last bytes, or NULL. */
 static struct upload_part *last_part_locked(struct wfile *f)
 {
-        const struct plan_run *run = &f->locked.run;
+        const struct plan_run *run = &f->locked.parts.run;
 
-        if (!f->locked.nanchors && run->to == f->locked.size &&
+        if (!f->locked.parts.nanchors && run->to == f->locked.size &&
             run->to - run->from >= STORE_PART_SIZE_MIN)
                 return number_run_locked(f);
-        return f->locked.nparts ? &f->locked.parts[f->locked.nparts - 1] : NULL;
+        return f->locked.parts.n ? &f->locked.parts.v[f->locked.parts.n - 1] : NULL;
 }
 
 bool upload_parts_send_last_locked(struct wfile *f, struct outcome *out)
 {
-        if (f->locked.unlinked || f->locked.state == UPLOAD_STALE ||
+        if (f->locked.unlinked || f->locked.upload.state == UPLOAD_STALE ||
             commit_is_under_way_locked(f) || f->locked.err)
                 return false;
         struct upload_part *s = last_part_locked(f);
@@ -288,59 +289,63 @@ bool upload_parts_send_last_locked(struct wfile *f, struct outcome *out)
 
 void upload_part_sent_locked(struct wfile *f, unsigned no)
 {
-        for (size_t i = 0; i < f->locked.nparts; i++)
-                if (f->locked.parts[i].no == no && f->locked.parts[i].state == UPLOAD_PART_FLYING)
-                        f->locked.parts[i].state = UPLOAD_PART_SENT;
+        for (size_t i = 0; i < f->locked.parts.n; i++)
+                if (f->locked.parts.v[i].no == no &&
+                    f->locked.parts.v[i].state == UPLOAD_PART_FLYING)
+                        f->locked.parts.v[i].state = UPLOAD_PART_SENT;
 }
 
 static void forget_kept_locked(struct wfile *f, const struct upload_part *s)
 {
         if (s->state != UPLOAD_PART_FILLING && !s->dropped)
-                f->locked.kept -= f->locked.kept < s->len ? f->locked.kept : s->len;
+                f->locked.parts.kept -=
+                        f->locked.parts.kept < s->len ? f->locked.parts.kept : s->len;
 }
 
 /* Forgets what was decided about bytes behind `size`. A slot that was sent early, and short, may
  * become as long again as its part is by the plan: what would have followed it is gone. */
 static void cut_anchors_locked(struct wfile *f, uint64_t size)
 {
-        struct upload_part *last = f->locked.nparts ? &f->locked.parts[f->locked.nparts - 1] : NULL;
+        struct upload_part *last =
+                f->locked.parts.n ? &f->locked.parts.v[f->locked.parts.n - 1] : NULL;
         struct upload_part whole;
 
-        if (f->locked.run.to > size)
-                f->locked.run = (struct plan_run){0};
-        while (f->locked.nanchors && f->locked.anchors[f->locked.nanchors - 1].origin > size)
-                f->locked.nanchors--;
+        if (f->locked.parts.run.to > size)
+                f->locked.parts.run = (struct plan_run){0};
+        while (f->locked.parts.nanchors &&
+               f->locked.parts.anchors[f->locked.parts.nanchors - 1].origin > size)
+                f->locked.parts.nanchors--;
         if (!last || last->off + last->len <= size)
                 return;
-        const struct part_anchor *a = &f->locked.anchors[f->locked.nanchors - 1];
-        if (part_plan_at(&f->locked.plan, a, last->off, &whole.no, &whole.off, &whole.len))
+        const struct part_anchor *a = &f->locked.parts.anchors[f->locked.parts.nanchors - 1];
+        if (part_plan_at(&f->locked.parts.plan, a, last->off, &whole.no, &whole.off, &whole.len))
                 last->len = whole.len;
 }
 
 int upload_parts_cut_locked(struct wfile *f, uint64_t size)
 {
         size_t i = find_part_locked(f, size);
-        for (size_t k = i; k < f->locked.nparts; k++) {
-                const struct upload_part *s = &f->locked.parts[k];
+        for (size_t k = i; k < f->locked.parts.n; k++) {
+                const struct upload_part *s = &f->locked.parts.v[k];
                 if (s->state == UPLOAD_PART_FLYING)
                         return -EAGAIN;
                 if (s->state == UPLOAD_PART_SENT && s->dropped && s->off < size)
                         return -EBUSY;
         }
-        for (size_t k = i; k < f->locked.nparts; k++) {
-                struct upload_part *s = &f->locked.parts[k];
+        for (size_t k = i; k < f->locked.parts.n; k++) {
+                struct upload_part *s = &f->locked.parts.v[k];
                 if (s->state == UPLOAD_PART_SENT)
-                        store_upload_drop(f->locked.upload, s->no);
+                        store_upload_drop(f->locked.upload.handle, s->no);
                 forget_kept_locked(f, s);
         }
-        if (i < f->locked.nparts && f->locked.parts[i].off < size) {
-                struct upload_part *s = &f->locked.parts[i++];
+        if (i < f->locked.parts.n && f->locked.parts.v[i].off < size) {
+                struct upload_part *s = &f->locked.parts.v[i++];
                 s->state = UPLOAD_PART_FILLING;
                 s->changed = false;
                 s->have = extent_map_held(&f->locked.data, s->off, size);
                 s->sum_end = s->off;
         }
-        f->locked.nparts = i;
+        f->locked.parts.n = i;
         cut_anchors_locked(f, size);
         return 0;
 }
@@ -349,8 +354,8 @@ int upload_parts_spill_locked(struct wfile *f, struct spilling **out)
 {
         int err = 0;
         *out = NULL;
-        for (size_t i = 0; !err && !*out && i < f->locked.nparts; i++) {
-                const struct upload_part *s = &f->locked.parts[i];
+        for (size_t i = 0; !err && !*out && i < f->locked.parts.n; i++) {
+                const struct upload_part *s = &f->locked.parts.v[i];
                 if (s->state != UPLOAD_PART_FILLING && !s->dropped)
                         err = extent_map_spill_begin(&f->locked.data, s->off, s->off + s->len, out);
         }
@@ -360,8 +365,8 @@ int upload_parts_spill_locked(struct wfile *f, struct spilling **out)
 size_t upload_parts_drop_locked(struct wfile *f)
 {
         size_t n = 0;
-        for (size_t i = 0; i < f->locked.nparts && !f->locked.read_too; i++) {
-                struct upload_part *s = &f->locked.parts[i];
+        for (size_t i = 0; i < f->locked.parts.n && !f->locked.read_too; i++) {
+                struct upload_part *s = &f->locked.parts.v[i];
                 if (s->state == UPLOAD_PART_FILLING || s->dropped || s->changed)
                         continue;
                 forget_kept_locked(f, s);
@@ -374,16 +379,16 @@ size_t upload_parts_drop_locked(struct wfile *f)
 
 void upload_parts_reset_locked(struct wfile *f)
 {
-        f->locked.nparts = f->locked.nanchors = 0;
-        f->locked.kept = 0;
-        f->locked.run = (struct plan_run){0};
+        f->locked.parts.n = f->locked.parts.nanchors = 0;
+        f->locked.parts.kept = 0;
+        f->locked.parts.run = (struct plan_run){0};
 }
 
 bool upload_parts_lack_locked(const struct wfile *f, uint64_t from, uint64_t to)
 {
         for (size_t i = find_part_locked(f, from);
-             i < f->locked.nparts && f->locked.parts[i].off < to; i++)
-                if (f->locked.parts[i].dropped)
+             i < f->locked.parts.n && f->locked.parts.v[i].off < to; i++)
+                if (f->locked.parts.v[i].dropped)
                         return true;
         return false;
 }

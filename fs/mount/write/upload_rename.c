@@ -24,35 +24,36 @@
 static bool is_better_anew_locked(const struct wfile *f)
 {
         bool safe = store_caps(f->env->store) & STORE_CAP_IF_ABSENT;
-        return upload_parts_are_here_locked(f) && (f->locked.state == UPLOAD_CREATING || !safe);
+        return upload_parts_are_here_locked(f) &&
+               (f->locked.upload.state == UPLOAD_CREATING || !safe);
 }
 
 void upload_rename_locked(struct wfile *f, char **old)
 {
-        if (f->locked.upload_key && !strcmp(f->locked.key, f->locked.upload_key)) {
-                free(TAKE_PTR(f->locked.upload_key)); /* it has its first name again */
+        if (f->locked.upload.key && !strcmp(f->locked.key, f->locked.upload.key)) {
+                free(TAKE_PTR(f->locked.upload.key)); /* it has its first name again */
                 return;
         }
-        if ((f->locked.state != UPLOAD_CREATING && f->locked.state != UPLOAD_OPEN) ||
-            f->locked.upload_key)
+        if ((f->locked.upload.state != UPLOAD_CREATING && f->locked.upload.state != UPLOAD_OPEN) ||
+            f->locked.upload.key)
                 return;
         if (is_better_anew_locked(f))
-                f->locked.state = UPLOAD_STALE;
+                f->locked.upload.state = UPLOAD_STALE;
         else
-                f->locked.upload_key = TAKE_PTR(*old);
+                f->locked.upload.key = TAKE_PTR(*old);
 }
 
 const char *upload_rename_key_locked(const struct wfile *f)
 {
         return f->locked.commit.sending.plan.put || wfile_is_clone_locked(f) ? NULL
-                                                                             : f->locked.upload_key;
+                                                                             : f->locked.upload.key;
 }
 
 void upload_rename_prepare_locked(struct wfile *f, struct upload_request *t, const char *base)
 {
         /* What had the first name went from there with the rename. */
         t->cond.if_absent = store_caps(f->env->store) & STORE_CAP_IF_ABSENT;
-        t->src = strdup(f->locked.upload_key);
+        t->src = strdup(f->locked.upload.key);
         t->base = base ? strdup(base) : NULL;
         if (!t->src || (base && !t->base))
                 t->err = -ENOMEM;
@@ -119,7 +120,7 @@ static void move_locked(struct wfile *f, struct outcome *out, struct upload_requ
                                               : NULL;
         if (!next)
                 return; /* the error is set */
-        next->src = TAKE_PTR(f->locked.upload_key);
+        next->src = TAKE_PTR(f->locked.upload.key);
         next->match = strdup(obj->etag);
         next->base = TAKE_PTR(t->base);
         next->obj = *obj;
@@ -164,7 +165,7 @@ static void begin_anew_locked(struct wfile *f, int err)
         if (!taken || !upload_parts_are_here_locked(f))
                 wfile_set_error_locked(f, err);
         else if (commit_enter_locked(f, COMMIT_PLANNING))
-                f->locked.state = UPLOAD_STALE;
+                f->locked.upload.state = UPLOAD_STALE;
 }
 
 static void removed_locked(struct wfile *f, struct outcome *out, const struct upload_request *t,

@@ -57,11 +57,11 @@ struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome
                 wfile_set_error_locked(f, -ENOMEM);
                 return NULL;
         }
-        t->upload = f->locked.upload;
+        t->upload = f->locked.upload.handle;
         f->locked.inflight++;
-        if (kind == REQUEST_PART && f->locked.state != UPLOAD_OPEN) {
-                *f->locked.waiting_last = t;
-                f->locked.waiting_last = &t->next;
+        if (kind == REQUEST_PART && f->locked.upload.state != UPLOAD_OPEN) {
+                *f->locked.upload.waiting_last = t;
+                f->locked.upload.waiting_last = &t->next;
         } else {
                 *out->tasks_last = t;
                 out->tasks_last = &t->next;
@@ -95,7 +95,7 @@ static bool copies_base_locked(const struct wfile *f)
 {
         const struct plan *p = &f->locked.commit.sending.plan;
         bool planned = f->locked.commit.phase == COMMIT_SENDING;
-        bool copies = !planned && f->locked.base_len;
+        bool copies = !planned && wfile_base_locked(f)->len;
 
         for (size_t i = 0; planned && !copies && i < p->n; i++)
                 copies = p->v[i].copy;
@@ -107,7 +107,7 @@ void upload_request_create_locked(struct wfile *f, struct outcome *out)
         struct upload_request *t = upload_request_new_locked(f, out, REQUEST_CREATE);
         if (!t)
                 return;
-        f->locked.state = UPLOAD_CREATING;
+        f->locked.upload.state = UPLOAD_CREATING;
         t->early = !commit_is_under_way_locked(f);
         t->copying = copies_base_locked(f);
 }
@@ -115,12 +115,13 @@ void upload_request_create_locked(struct wfile *f, struct outcome *out)
 void upload_request_abort_locked(struct wfile *f, struct outcome *out)
 {
         struct upload_request *t =
-                f->locked.upload ? upload_request_new_locked(f, out, REQUEST_ABORT) : NULL;
-        if (f->locked.upload && !t)
-                store_upload_free(f->locked.upload); /* no memory to do more: it stays there */
-        f->locked.upload = NULL;
-        free(TAKE_PTR(f->locked.upload_key));
-        f->locked.state = UPLOAD_NONE;
+                f->locked.upload.handle ? upload_request_new_locked(f, out, REQUEST_ABORT) : NULL;
+        if (f->locked.upload.handle && !t)
+                store_upload_free(
+                        f->locked.upload.handle); /* no memory to do more: it stays there */
+        f->locked.upload.handle = NULL;
+        free(TAKE_PTR(f->locked.upload.key));
+        f->locked.upload.state = UPLOAD_NONE;
 }
 
 /* --- their ends
@@ -130,24 +131,24 @@ void upload_request_abort_locked(struct wfile *f, struct outcome *out)
 static void created_locked(struct wfile *f, struct outcome *out, int err, struct store_upload *up)
 {
         if (err) {
-                f->locked.state = UPLOAD_NONE;
+                f->locked.upload.state = UPLOAD_NONE;
                 return;
         }
-        f->locked.upload = up;
-        if (f->locked.state == UPLOAD_STALE)
+        f->locked.upload.handle = up;
+        if (f->locked.upload.state == UPLOAD_STALE)
                 return;
-        f->locked.state = UPLOAD_OPEN;
+        f->locked.upload.state = UPLOAD_OPEN;
         if (f->locked.err)
                 return;
-        while (f->locked.waiting) {
-                struct upload_request *t = f->locked.waiting;
-                f->locked.waiting = t->next;
+        while (f->locked.upload.waiting) {
+                struct upload_request *t = f->locked.upload.waiting;
+                f->locked.upload.waiting = t->next;
                 t->next = NULL;
                 t->upload = up;
                 *out->tasks_last = t;
                 out->tasks_last = &t->next;
         }
-        f->locked.waiting_last = &f->locked.waiting;
+        f->locked.upload.waiting_last = &f->locked.upload.waiting;
 }
 
 /* The change is kept, which was logged, too: nothing is to be aborted. */
@@ -156,16 +157,16 @@ static void record_ended_locked(struct wfile *f, const struct upload_request *t)
         f->locked.err = -ESTALE;
         if (t->kind == REQUEST_PUT)
                 return;
-        store_upload_free(TAKE_PTR(f->locked.upload));
-        free(TAKE_PTR(f->locked.upload_key));
-        f->locked.state = UPLOAD_NONE;
+        store_upload_free(TAKE_PTR(f->locked.upload.handle));
+        free(TAKE_PTR(f->locked.upload.key));
+        f->locked.upload.state = UPLOAD_NONE;
 }
 
 static void completed_locked(struct wfile *f)
 {
         METRIC_ADD(uploads_committed, 1);
-        store_upload_free(TAKE_PTR(f->locked.upload));
-        f->locked.state = UPLOAD_NONE;
+        store_upload_free(TAKE_PTR(f->locked.upload.handle));
+        f->locked.upload.state = UPLOAD_NONE;
 }
 
 static void succeeded_locked(struct wfile *f, struct outcome *out, struct upload_request *t,

@@ -53,12 +53,12 @@ struct wfile *wfile_new(const struct wfile_env *env, void *who, const char *key,
         mutex_init(&f->mtx, LOCK_WFILE);
         pthread_cond_init(&f->idle, NULL);
         extent_map_init(&f->locked.data, env->pool, env->spill);
-        f->locked.plan = env->plan;
+        f->locked.parts.plan = env->plan;
         if (base) {
-                f->locked.base = *base;
-                f->locked.base_len = f->locked.size = base->size;
+                f->locked.base = (struct base){.object = *base, .len = base->size};
+                f->locked.size = base->size;
         }
-        f->locked.waiting_last = &f->locked.waiting;
+        f->locked.upload.waiting_last = &f->locked.upload.waiting;
         f->locked.commit.callers_last = &f->locked.commit.callers;
         f->locked.deferred_last = &f->locked.deferred;
         return f;
@@ -92,7 +92,7 @@ void wfile_unref(struct wfile *f)
 {
         if (!f || atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) > 1)
                 return;
-        assert(!f->locked.inflight && !f->locked.leaving && !f->locked.upload);
+        assert(!f->locked.inflight && !f->locked.leaving && !f->locked.upload.handle);
         free(f->locked.attempt);
         wfile_clear_locked(f);
         free_garbage(f->locked.data.garbage);
@@ -101,10 +101,10 @@ void wfile_unref(struct wfile *f)
         base_conflict_end_locked(f);
         pthread_cond_destroy(&f->idle);
         mutex_destroy(&f->mtx);
-        free(f->locked.anchors);
-        free(f->locked.parts);
-        free(f->locked.origin_key);
-        free(f->locked.upload_key);
+        free(f->locked.parts.anchors);
+        free(f->locked.parts.v);
+        free(f->locked.origin.key);
+        free(f->locked.upload.key);
         free(f->locked.key);
         free(f);
 }
@@ -138,7 +138,8 @@ static void count_locked(struct wfile *f)
 /* Whether a change has to wait. */
 static bool blocked_locked(const struct wfile *f)
 {
-        return commit_is_under_way_locked(f) || f->locked.err || f->locked.state == UPLOAD_STALE ||
+        return commit_is_under_way_locked(f) || f->locked.err ||
+               f->locked.upload.state == UPLOAD_STALE ||
                (f->locked.flight_awaited && f->locked.inflight);
 }
 
@@ -249,15 +250,15 @@ void wfile_set_error_locked(struct wfile *f, int err)
 
 static void drop_waiting_locked(struct wfile *f, struct outcome *out)
 {
-        while (f->locked.waiting) {
-                struct upload_request *t = f->locked.waiting;
-                f->locked.waiting = t->next;
+        while (f->locked.upload.waiting) {
+                struct upload_request *t = f->locked.upload.waiting;
+                f->locked.upload.waiting = t->next;
                 t->next = out->done;
                 out->done = t;
                 f->locked.inflight--;
                 t->attempt->inflight--;
         }
-        f->locked.waiting_last = &f->locked.waiting;
+        f->locked.upload.waiting_last = &f->locked.upload.waiting;
 }
 
 /* The callers of a failed version are told, and the file is the version before it again. What is
@@ -273,16 +274,16 @@ static void fail_advance_locked(struct wfile *f, struct outcome *out)
         int err = f->locked.err;
         out->gone = err == -ESTALE || err == -EEXIST;
         f->locked.failed = f->locked.dirty;
-        f->locked.state = UPLOAD_NONE;
-        free(TAKE_PTR(f->locked.upload_key));
+        f->locked.upload.state = UPLOAD_NONE;
+        free(TAKE_PTR(f->locked.upload.key));
         f->locked.last_err = err;
         f->locked.err = 0;
         f->locked.epoch++;
         f->locked.dirty = f->locked.if_absent = f->locked.anyones = false;
         wfile_clear_locked(f);
         wfile_forget_origin_locked(f, out);
-        f->locked.plan = f->env->plan;
-        f->locked.size = f->locked.base_len = f->locked.base.size;
+        f->locked.parts.plan = f->env->plan;
+        f->locked.size = f->locked.base.len = f->locked.base.object.size;
         if (commit_is_under_way_locked(f))
                 commit_finish_locked(f, out, err, NULL);
 }
@@ -303,9 +304,9 @@ static void restart_locked(struct wfile *f, struct outcome *out)
 
 void wfile_advance_locked(struct wfile *f, struct outcome *out)
 {
-        if (!f->locked.err && f->locked.state == UPLOAD_STALE)
+        if (!f->locked.err && f->locked.upload.state == UPLOAD_STALE)
                 restart_locked(f, out);
-        if (!f->locked.err && f->locked.state == UPLOAD_STALE)
+        if (!f->locked.err && f->locked.upload.state == UPLOAD_STALE)
                 return;
         if (!f->locked.err && f->locked.unlinked && !f->locked.inflight) {
                 upload_request_abort_locked(f, out); /* nothing of it is published any more */
@@ -430,15 +431,15 @@ static int empty_locked(struct wfile *f, struct outcome *out)
         wfile_clear_locked(f);
         upload_request_abort_locked(f, out);
         wfile_forget_origin_locked(f, out);
-        f->locked.plan = f->env->plan;
-        f->locked.size = f->locked.base_len = 0;
+        f->locked.parts.plan = f->env->plan;
+        f->locked.size = f->locked.base.len = 0;
         return 0;
 }
 
 static void announce_locked(struct wfile *f, uint64_t size)
 {
-        if (!f->locked.nanchors)
-                f->locked.plan = part_plan_announced(&f->env->plan, size);
+        if (!f->locked.parts.nanchors)
+                f->locked.parts.plan = part_plan_announced(&f->env->plan, size);
 }
 
 int wfile_truncate(struct wfile *f, struct wfile_user *u, uint64_t size)
@@ -458,8 +459,7 @@ int wfile_truncate(struct wfile *f, struct wfile_user *u, uint64_t size)
         if (!err) {
                 if (size < f->locked.size)
                         extent_map_drop(&f->locked.data, size, UINT64_MAX);
-                if (size < f->locked.base_len)
-                        f->locked.base_len = size;
+                wfile_cut_base_locked(f, size);
                 f->locked.size = size;
                 wfile_note_change_locked(f, u);
         }

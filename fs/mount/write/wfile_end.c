@@ -62,12 +62,12 @@ void attempt_leave_locked(struct wfile *f, struct outcome *out)
 {
         struct attempt *a = f->locked.attempt;
 
-        f->locked.state = UPLOAD_NONE;
+        f->locked.upload.state = UPLOAD_NONE;
         if (!a)
                 return;
         f->locked.attempt = NULL;
         a->left = true;
-        a->upload = TAKE_PTR(f->locked.upload);
+        a->upload = TAKE_PTR(f->locked.upload.handle);
         f->locked.leaving += a->inflight;
         f->locked.inflight = f->locked.commit.sending.fills = f->locked.commit.sending.copies = 0;
         end_attempt_locked(f, out, a);
@@ -131,7 +131,7 @@ int wfile_rename(struct wfile *f, const char *key, const char *etag)
         bool same = !strcmp(key, f->locked.key);
         char *old = f->locked.key;
         f->locked.key = copy;
-        snprintf(f->locked.base.etag, sizeof f->locked.base.etag, "%s", etag);
+        snprintf(f->locked.base.object.etag, sizeof f->locked.base.object.etag, "%s", etag);
         f->locked.commit.sending.recopy = names_base_locked(f);
         if (!same) {
                 f->locked.if_absent = false; /* what has the new name is replaced */
@@ -149,8 +149,8 @@ void wfile_forget(struct wfile *f)
         struct outcome out;
         wfile_enter(f, &out);
         f->locked.unlinked = true;
-        if (f->locked.state != UPLOAD_NONE && upload_parts_are_here_locked(f))
-                f->locked.state = UPLOAD_STALE;
+        if (f->locked.upload.state != UPLOAD_NONE && upload_parts_are_here_locked(f))
+                f->locked.upload.state = UPLOAD_STALE;
         wfile_advance_locked(f, &out);
         wfile_leave(f, &out);
 }
@@ -222,7 +222,7 @@ uint64_t wfile_size(struct wfile *f)
 bool wfile_has_base(struct wfile *f)
 {
         mutex_lock(&f->mtx);
-        bool has = f->locked.base_len > 0;
+        bool has = wfile_base_locked(f)->len > 0;
         mutex_unlock(&f->mtx);
         return has;
 }

@@ -44,6 +44,32 @@ enum upload_state {
         UPLOAD_STALE /* begun under a name that is no longer the file's: to be aborted */
 };
 
+/* A version of an object: bytes [0, len) of the file are its where nothing was written. */
+struct base {
+        char *key;                  /* NULL: under the file's name, or none */
+        struct store_object object; /* etag "": there is none */
+        uint64_t len;
+};
+
+/* The upload of the next version. */
+struct upload {
+        enum upload_state state;
+        struct store_upload *handle;
+        char *key; /* it was begun under another name than the file's: that; else NULL */
+        struct upload_request *waiting, **waiting_last; /* parts, until it is there */
+};
+
+/* The parts that are sent as they fill. */
+struct upload_parts {
+        struct part_plan plan;
+        struct part_anchor *anchors;
+        unsigned nanchors;
+        struct plan_run run;   /* written last, without a break; while there is no anchor */
+        struct upload_part *v; /* in order */
+        size_t n, max;
+        uint64_t kept; /* bytes of those that were sent and stay */
+};
+
 /* Of the key that a commit changes. */
 enum claim_state { CLAIM_NONE, CLAIM_WAITS, CLAIM_HELD };
 
@@ -130,23 +156,12 @@ struct wfile {
                 char *key;
                 char *upload_key; /* when the upload was begun under another name; else NULL */
                 uint64_t size;
-                struct store_object base; /* etag "": none */
-                uint64_t base_len;        /* bytes [0, base_len) of it are still good */
-                char *origin_key;         /* these are not the base's but of this object; or NULL */
-                struct store_object origin; /* that version of it */
-                struct reader *reader;      /* of the base, once it was needed */
+                struct base base;      /* the version that the file began with */
+                struct base origin;    /* in its place, the object that the file is a copy of */
+                struct reader *reader; /* of the base, once it was needed */
                 struct extent_map data;
-                struct part_plan plan;
-                struct part_anchor *anchors;
-                unsigned nanchors;
-                struct plan_run run; /* written last, without a break; while there is no anchor */
-                struct upload_part *parts; /* in order */
-                size_t nparts, maxparts;
-                uint64_t kept; /* bytes of slots that were sent and stay */
-                enum upload_state state;
-                struct store_upload *upload;
-                struct upload_request *waiting,
-                        **waiting_last;  /* parts, until the upload is there */
+                struct upload_parts parts;
+                struct upload upload;
                 struct attempt *attempt; /* of this version; NULL until its first request */
                 unsigned inflight;       /* requests that are not done, */
                 unsigned leaving;        /* and those of versions that failed */
@@ -197,9 +212,11 @@ void wfile_advance_locked(struct wfile *f, struct outcome *out);
 void wfile_enter(struct wfile *f, struct outcome *out) ACQUIRE(&f->mtx);
 /* Unlocks, then does what was collected. */
 void wfile_leave(struct wfile *f, struct outcome *out) RELEASE(&f->mtx);
-/* What bytes [0, base_len) are of. */
+/* What the file's bytes are of where nothing was written, and its name. */
+const struct base *wfile_base_locked(const struct wfile *f);
 const char *wfile_base_key_locked(const struct wfile *f);
-const struct store_object *wfile_base_locked(const struct wfile *f);
+/* The file was cut: what comes behind is zeros. */
+void wfile_cut_base_locked(struct wfile *f, uint64_t size);
 /* They are the base's again. */
 void wfile_forget_origin_locked(struct wfile *f, struct outcome *out);
 /* Whether the file is all of another object and nothing else, and one copy can publish it. */
@@ -281,8 +298,8 @@ int base_conflict_check_locked(const struct wfile *f);
 /* The version that is gone; NULL when the commit's base stands, as far as is known. */
 const char *base_conflict_gone_locked(const struct wfile *f);
 void base_conflict_end_locked(struct wfile *f);
-/* What bytes [0, *len) of the file are of that the commit does not have. */
-const struct store_object *base_conflict_base_locked(const struct wfile *f, uint64_t *len);
+/* The version that the commit takes in place of the one that is gone; NULL when none is. */
+const struct base *base_conflict_base_locked(const struct wfile *f);
 
 /* --- upload_rename.c */
 /* The file has another name than *old, which may be taken. */

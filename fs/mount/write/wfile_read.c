@@ -77,7 +77,7 @@ static bool is_read_again(struct mixed *x)
         if (wfile_defer(f, &x->again))
                 return true;
         mutex_lock(&f->mtx);
-        bool renewed = f->locked.reader != x->reader, copied = f->locked.origin_key;
+        bool renewed = f->locked.reader != x->reader, copied = f->locked.origin.key;
         mutex_unlock(&f->mtx);
         if (renewed)
                 read_again(&x->again);
@@ -128,7 +128,7 @@ static int note_gap_locked(struct wfile *f, struct mixed *x, uint64_t from, uint
                 return 0;
         if (upload_parts_lack_locked(f, from, to))
                 return -EBUSY;
-        uint64_t good = f->locked.base_len < to ? f->locked.base_len : to;
+        uint64_t good = wfile_base_locked(f)->len < to ? wfile_base_locked(f)->len : to;
         return from < good ? add_gap(x, from, good) : 0;
 }
 
@@ -152,8 +152,8 @@ static int gather_locked(struct wfile *f, struct mixed *x, uint64_t off, uint64_
 static int base_reader_locked(struct wfile *f, struct mixed *x)
 {
         if (!f->locked.reader) {
-                f->locked.reader =
-                        reader_new(f->env->reader, wfile_base_key_locked(f), wfile_base_locked(f));
+                f->locked.reader = reader_new(f->env->reader, wfile_base_key_locked(f),
+                                              &wfile_base_locked(f)->object);
                 if (!f->locked.reader)
                         return -ENOMEM;
                 reader_open(f->locked.reader);
@@ -168,7 +168,7 @@ static int base_reader_locked(struct wfile *f, struct mixed *x)
 static bool is_plain_locked(const struct wfile *f, uint64_t off, uint64_t end)
 {
         uint64_t from, to;
-        return end <= f->locked.base_len && !upload_parts_lack_locked(f, off, end) &&
+        return end <= wfile_base_locked(f)->len && !upload_parts_lack_locked(f, off, end) &&
                !(extent_map_run(&f->locked.data, off, &from, &to) && from < end);
 }
 

@@ -1,0 +1,673 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_commit.c: commits go through their phases. The store is a list of what is asked of it, which
+ * a test answers one by one. */
+#include "mount/write/wfile_int.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mount/write/spill.h"
+#include "tests/lib/unit.h"
+
+#include "base/banned.h"
+
+enum { MI = 1 << 20, FIRST = 5 * MI };
+
+/* --- the store */
+
+struct store_upload {
+        size_t n;
+        struct store_part parts[8];
+};
+
+struct ask {
+        char what[64];
+        store_done_fn *done;
+        store_upload_fn *created;
+        void (*got)(void *arg, int err, const struct store_got *got);
+        void *arg;
+        struct store_upload *up;
+        struct store_part part;
+};
+static struct ask asked[64];
+static size_t nasked, answered;
+static unsigned caps;
+
+static struct ask *ask(const char *what, const char *key, store_done_fn *done, void *arg)
+{
+        ck_assert_uint_lt(nasked, sizeof asked / sizeof asked[0]);
+        struct ask *a = &asked[nasked++];
+        *a = (struct ask){.done = done, .arg = arg};
+        bool hidden = !strncmp(key, ".ckptfs/", 8); /* with an id behind that */
+        snprintf(a->what, sizeof a->what, "%s %s", what, hidden ? ".ckptfs" : key);
+        return a;
+}
+
+unsigned store_caps(const struct store *s)
+{
+        (void)s;
+        return caps;
+}
+
+int store_head(struct store *s, const char *key, store_done_fn *done, void *arg)
+{
+        (void)s;
+        ask("head", key, done, arg);
+        return 0;
+}
+
+int store_put(struct store *s, const char *key, const struct store_body *body,
+              const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
+              void *arg)
+{
+        (void)s, (void)body, (void)meta, (void)cond;
+        ask("put", key, done, arg);
+        return 0;
+}
+
+int store_get(struct store *s, const struct store_get *get)
+{
+        (void)s;
+        ask("get", get->key, NULL, get->arg)->got = get->done;
+        return 0;
+}
+
+int store_delete_if(struct store *s, const char *key, const char *match, store_done_fn *done,
+                    void *arg)
+{
+        (void)s, (void)match;
+        ask("delete", key, done, arg);
+        return 0;
+}
+
+int store_copy(struct store *s, const char *src, const char *match, const char *dst,
+               const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
+               void *arg)
+{
+        (void)s, (void)src, (void)match, (void)meta, (void)cond;
+        ask("copy to", dst, done, arg);
+        return 0;
+}
+
+int store_rename(struct store *s, const char *src, const char *match, const char *dst,
+                 const struct store_cond *cond, store_done_fn *done, void *arg)
+{
+        (void)s, (void)src, (void)match, (void)cond;
+        ask("rename to", dst, done, arg);
+        return 0;
+}
+
+int store_upload_create(struct store *s, const char *key, const struct store_meta *meta,
+                        store_upload_fn *done, void *arg)
+{
+        (void)s, (void)meta;
+        ask("create", key, NULL, arg)->created = done;
+        return 0;
+}
+
+int store_upload_create_copying(struct store *s, const char *key, const struct store_meta *meta,
+                                store_upload_fn *done, void *arg)
+{
+        return store_upload_create(s, key, meta, done, arg);
+}
+
+static int ask_part(const char *what, struct store_upload *up, unsigned no, uint64_t len,
+                    store_done_fn *done, void *arg)
+{
+        char name[16];
+        snprintf(name, sizeof name, "%u", no);
+        struct ask *a = ask(what, name, done, arg);
+        a->up = up;
+        a->part = (struct store_part){.partno = no, .size = len, .etag = "p"};
+        return 0;
+}
+
+int store_upload_part(struct store_upload *up, unsigned no, const struct store_body *body,
+                      store_done_fn *done, void *arg)
+{
+        return ask_part("part", up, no, body->len, done, arg);
+}
+
+int store_upload_part_copy(struct store_upload *up, unsigned no, const char *src, const char *match,
+                           uint64_t off, uint64_t len, store_done_fn *done, void *arg)
+{
+        (void)src, (void)match, (void)off;
+        return ask_part("part copy", up, no, len, done, arg);
+}
+
+int store_upload_complete(struct store_upload *up, const struct store_cond *cond,
+                          store_done_fn *done, void *arg)
+{
+        (void)up, (void)cond;
+        ask("complete", "", done, arg);
+        return 0;
+}
+
+int store_upload_abort(struct store_upload *up, store_done_fn *done, void *arg)
+{
+        (void)up;
+        ask("abort", "", done, arg);
+        return 0;
+}
+
+void store_upload_drop(struct store_upload *up, unsigned no)
+{
+        for (size_t i = 0; i < up->n; i++)
+                if (up->parts[i].partno == no)
+                        up->parts[i--] = up->parts[--up->n];
+}
+
+int store_upload_sent(struct store_upload *up,
+                      int (*each)(void *arg, const struct store_part *part), void *arg)
+{
+        int err = 0;
+        for (unsigned no = 1; no <= 8 && !err; no++)
+                for (size_t i = 0; i < up->n && !err; i++)
+                        err = up->parts[i].partno == no ? each(arg, &up->parts[i]) : 0;
+        return err;
+}
+
+const char *store_upload_id(const struct store_upload *up)
+{
+        (void)up;
+        return "id";
+}
+
+void store_upload_free(struct store_upload *up)
+{
+        free(up);
+}
+
+/* What was asked ends so; a version that it makes is "v2". */
+static void answer(const char *what, int err)
+{
+        struct store_object obj = {.etag = "v2"};
+        size_t i = answered;
+
+        while (i < nasked && strcmp(asked[i].what, what))
+                i++;
+        ck_assert_msg(i < nasked, "%s is not asked, but %s", what,
+                      answered < nasked ? asked[answered].what : "nothing");
+        struct ask ended_now = asked[i], *a = &ended_now;
+        asked[i] = asked[answered];
+        asked[answered++] = ended_now;
+        if (a->created) {
+                struct store_upload *up = err ? NULL : calloc(1, sizeof *up);
+                a->created(a->arg, err, up);
+        } else if (a->got) {
+                a->got(a->arg, err, NULL);
+        } else {
+                if (!err && a->part.partno)
+                        a->up->parts[a->up->n++] = a->part;
+                a->done(a->arg, err, err ? NULL : &obj);
+        }
+}
+
+/* --- the file */
+
+static struct wfile_tally tally;
+static struct claims claims;
+static struct wfile_env env;
+static struct wfile *f;
+static struct wfile_commit commit;
+static unsigned ended, gone;
+static int result;
+
+static int meta(void *owner, void *who, bool early, struct store_meta *m)
+{
+        (void)owner, (void)who, (void)early;
+        *m = (struct store_meta){0};
+        return 0;
+}
+
+static void published(void *owner, void *who, const struct store_object *obj)
+{
+        (void)owner, (void)who, (void)obj;
+}
+
+static void is_gone(void *owner, void *who)
+{
+        (void)owner, (void)who;
+        gone++;
+}
+
+static void done(struct wfile_commit *c, int err, const struct store_object *obj)
+{
+        (void)c, (void)obj;
+        ended++;
+        result = err;
+}
+
+static void setup(void)
+{
+        nasked = answered = ended = gone = 0;
+        caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_PART_COPY | STORE_CAP_DELETE_IF;
+        wfile_tally_init(&tally);
+        claims_init(&claims);
+        env = (struct wfile_env){
+                .pool = pool_new(64 * MI),
+                .spill = spill_new("/tmp", 0),
+                .plan = part_plan(FIRST, 64 * MI),
+                .size_max = UINT64_MAX / 2,
+                .tally = &tally,
+                .claims = &claims,
+                .resident = 32 * MI,
+                .meta = meta,
+                .published = published,
+                .gone = is_gone,
+        };
+        commit = (struct wfile_commit){.done = done};
+}
+
+static void teardown(void)
+{
+        ck_assert_uint_eq(answered, nasked);
+        ck_assert(!wfile_tally_busy(&tally));
+        wfile_unref(f);
+        ck_assert_ptr_null(claims.held);
+        ck_assert_ptr_null(claims.waiting);
+        spill_free(env.spill);
+        pool_free(env.pool);
+}
+
+/* A file, of a version "v1" of `base` bytes unless that is 0. */
+static void make(uint64_t base)
+{
+        struct store_object v1 = {.size = base, .etag = "v1"};
+        f = wfile_new(&env, NULL, "a", base ? &v1 : NULL);
+}
+
+static void put(uint64_t pos, size_t n)
+{
+        char *p = calloc(1, n);
+        ck_assert_int_eq(wfile_write(f, NULL, false, pos, p, n, NULL), 0);
+        free(p);
+}
+
+static void begin(void)
+{
+        wfile_commit(f, NULL, &commit);
+}
+
+static void is(enum commit_phase phase)
+{
+        ck_assert_str_eq(commit_phase_name(f->locked.commit.phase), commit_phase_name(phase));
+}
+
+static void ends(int err)
+{
+        is(COMMIT_IDLE);
+        ck_assert_uint_eq(ended, 1);
+        ck_assert_int_eq(result, err);
+}
+
+static void held(struct wfile_wait *w)
+{
+        (void)w;
+}
+
+static void rename_to(const char *key)
+{
+        struct wfile_wait w = {.done = held};
+        wfile_hold(f, &w);
+        ck_assert_int_eq(wfile_rename(f, key, f->locked.base.object.etag[0] ? "v1" : ""), 0);
+        wfile_release(f);
+}
+
+/* A new file of a part that is sent, and one byte. */
+static void make_two_parts(void)
+{
+        make(0);
+        put(0, FIRST);
+        put(FIRST, 1);
+        answer("create a", 0);
+        answer("part 1", 0);
+}
+
+/* The same, renamed to "b", of which all is sent. */
+static void send_two_parts_to_b(void)
+{
+        make_two_parts();
+        rename_to("b");
+        begin();
+        is(COMMIT_SENDING);
+        answer("part 2", 0);
+        is(COMMIT_PUBLISHING);
+}
+
+START_TEST(a_put_publishes)
+{
+        make(0);
+        put(0, 10);
+        begin();
+        is(COMMIT_PUBLISHING);
+        answer("put a", 0);
+        ends(0);
+        begin(); /* nothing differs */
+        ck_assert_uint_eq(ended, 2);
+        is(COMMIT_IDLE);
+}
+END_TEST
+
+START_TEST(parts_are_sent_then_completed)
+{
+        make(0);
+        put(0, FIRST);
+        put(FIRST, 1);
+        answer("create a", 0);
+        begin();
+        is(COMMIT_PLANNING); /* a part is on its way */
+        answer("part 1", 0);
+        is(COMMIT_SENDING);
+        answer("part 2", 0);
+        is(COMMIT_PUBLISHING);
+        answer("complete ", 0);
+        ends(0);
+}
+END_TEST
+
+START_TEST(a_request_that_fails_fails_the_commit)
+{
+        make(0);
+        put(0, 10);
+        begin();
+        answer("put a", -EIO);
+        ends(-EIO);
+        ck_assert_int_eq(wfile_state(f), WFILE_FAILED);
+}
+END_TEST
+
+START_TEST(a_part_that_fails_fails_the_commit)
+{
+        make_two_parts();
+        begin();
+        is(COMMIT_SENDING);
+        answer("part 2", -EIO);
+        ends(-EIO);
+        answer("abort ", 0);
+}
+END_TEST
+
+static void retry(struct claim *c)
+{
+        (void)c;
+}
+
+START_TEST(a_claimed_key_is_waited_for)
+{
+        struct claim other = {.retry = retry}, *ready = NULL;
+
+        make(0);
+        put(0, 10);
+        ck_assert_int_eq(claim_take(&claims, &other, "a", true), 0);
+        begin();
+        is(COMMIT_CLAIMING);
+        ck_assert_uint_eq(nasked, 0);
+        claim_drop(&claims, &other, &ready);
+        claims_retry(ready);
+        is(COMMIT_PUBLISHING);
+        answer("put a", 0);
+        ends(0);
+}
+END_TEST
+
+START_TEST(what_waits_for_a_claim_and_loses_its_name_is_done)
+{
+        struct claim other = {.retry = retry}, *ready = NULL;
+
+        make(0);
+        put(0, 10);
+        ck_assert_int_eq(claim_take(&claims, &other, "a", true), 0);
+        begin();
+        is(COMMIT_CLAIMING);
+        wfile_forget(f);
+        ends(0);
+        claim_drop(&claims, &other, &ready);
+        claims_retry(ready);
+        is(COMMIT_IDLE);
+}
+END_TEST
+
+START_TEST(a_renamed_upload_is_moved)
+{
+        caps |= STORE_CAP_RENAME;
+        send_two_parts_to_b();
+        answer("complete ", 0);
+        is(COMMIT_MOVING);
+        answer("rename to b", 0);
+        ends(0);
+}
+END_TEST
+
+START_TEST(a_renamed_upload_is_copied_then_removed)
+{
+        send_two_parts_to_b();
+        answer("complete ", 0);
+        is(COMMIT_MOVING);
+        answer("copy to b", 0);
+        is(COMMIT_REMOVING);
+        answer("delete a", 0);
+        ends(0);
+}
+END_TEST
+
+START_TEST(a_move_that_fails_is_undone)
+{
+        send_two_parts_to_b();
+        answer("complete ", 0);
+        answer("copy to b", -EIO);
+        is(COMMIT_REMOVING);
+        answer("delete a", 0);
+        ends(-EIO);
+}
+END_TEST
+
+/* All bytes are here: an upload under the right name publishes them. */
+static void is_sent_anew(unsigned parts)
+{
+        is(COMMIT_SENDING);
+        answer("create b", 0);
+        answer("part 1", 0);
+        if (parts > 1)
+                answer("part 2", 0);
+        is(COMMIT_PUBLISHING);
+        answer("complete ", 0);
+        ends(0);
+}
+
+START_TEST(a_move_that_finds_another_begins_anew)
+{
+        send_two_parts_to_b();
+        answer("complete ", 0);
+        answer("copy to b", -ESTALE);
+        answer("delete a", 0);
+        is_sent_anew(1);
+}
+END_TEST
+
+START_TEST(a_first_name_that_is_taken_begins_anew)
+{
+        send_two_parts_to_b();
+        answer("complete ", -EEXIST);
+        is(COMMIT_PLANNING); /* until the upload is aborted */
+        answer("abort ", 0);
+        is_sent_anew(1);
+}
+END_TEST
+
+START_TEST(an_upload_that_begins_under_a_lost_name_begins_anew)
+{
+        make(0);
+        put(0, FIRST);
+        put(FIRST, 1);
+        rename_to("b");
+        rename_to("c"); /* again, before the first is known to have begun */
+        rename_to("b");
+        begin();
+        is(COMMIT_PLANNING);
+        answer("create a", 0);
+        answer("abort ", 0);
+        is_sent_anew(1);
+}
+END_TEST
+
+START_TEST(a_rename_while_it_is_sent_begins_anew)
+{
+        make(0);
+        put(0, 10);
+        ck_assert_int_eq(wfile_truncate(f, NULL, FIRST + 1), 0);
+        begin();
+        is(COMMIT_SENDING);
+        rename_to("b");
+        is(COMMIT_SENDING); /* until it is known whether there is an upload */
+        answer("create a", 0);
+        is(COMMIT_PLANNING);
+        answer("abort ", 0);
+        is_sent_anew(1);
+}
+END_TEST
+
+START_TEST(a_stale_upload_stays_stale)
+{
+        make(0);
+        put(0, FIRST);
+        answer("create a", 0);
+        answer("part 1", 0);
+        ck_assert_int_eq(wfile_truncate(f, NULL, 0), 0); /* aborts it */
+        put(0, FIRST);
+        put(FIRST, 1);
+        rename_to("b");
+        answer("create a", 0);
+        rename_to("c"); /* the abort of the first is still under way */
+        rename_to("b");
+        begin();
+        is(COMMIT_PLANNING);
+        answer("abort ", 0);
+        answer("abort ", 0);
+        is_sent_anew(1);
+}
+END_TEST
+
+START_TEST(a_put_that_lost_is_recorded)
+{
+        make(10);
+        put(0, 5);
+        ck_assert_int_eq(wfile_truncate(f, NULL, 5), 0);
+        begin();
+        is(COMMIT_PUBLISHING);
+        answer("put a", -ESTALE);
+        is(COMMIT_RECORDING);
+        answer("put .ckptfs", 0); /* the bytes, */
+        answer("put .ckptfs", 0); /* and what says where they are */
+        ends(-ESTALE);
+        ck_assert_uint_eq(gone, 1);
+}
+END_TEST
+
+START_TEST(a_put_that_misses_its_base_looks)
+{
+        make(10);
+        put(0, 5);
+        begin();
+        is(COMMIT_PUBLISHING);
+        answer("get a", -ESTALE);
+        is(COMMIT_LOOKING);
+        answer("head a", -ENOENT);
+        is(COMMIT_RECORDING);
+        answer("put .ckptfs", 0);
+        answer("put .ckptfs", 0);
+        ends(-ESTALE);
+}
+END_TEST
+
+START_TEST(a_copy_that_misses_its_base_looks)
+{
+        make(4 * FIRST);
+        put(0, 1);
+        begin();
+        is(COMMIT_SENDING);
+        answer("create a", 0);
+        while (f->locked.inflight && f->locked.commit.phase == COMMIT_SENDING)
+                answer(asked[answered].what, -ESTALE);
+        is(COMMIT_LOOKING);
+        while (answered < nasked && strcmp(asked[answered].what, "head a"))
+                answer(asked[answered].what, -ESTALE);
+        is(COMMIT_LOOKING);
+        answer("head a", -EIO);
+        ends(-ESTALE); /* whatever the rest failed with */
+        answer("abort ", 0);
+}
+END_TEST
+
+START_TEST(what_cannot_be_recorded_begins_anew)
+{
+        make(2 * FIRST);
+        caps &= ~(unsigned)STORE_CAP_PART_COPY;
+        put(0, FIRST);
+        answer("create a", 0);
+        answer("part 1", 0);
+        rename_to("b");
+        put(FIRST, FIRST);
+        answer("part 2", 0);
+        begin();
+        is(COMMIT_PUBLISHING);
+        answer("head b", -ENOENT); /* the version that was changed is gone */
+        is(COMMIT_RECORDING);
+        answer("put .ckptfs", -EIO);
+        is(COMMIT_PLANNING);
+        answer("abort ", 0);
+        is_sent_anew(2);
+}
+END_TEST
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they abort */
+START_TEST(a_step_that_is_not_drawn_fails_the_commit)
+{
+        struct outcome out;
+
+        make(0);
+        put(0, 10);
+        begin();
+        is(COMMIT_PUBLISHING);
+        wfile_enter(f, &out);
+        ck_assert(!commit_enter_locked(f, COMMIT_CLAIMING));
+        wfile_advance_locked(f, &out);
+        wfile_leave(f, &out);
+        is(COMMIT_PUBLISHING); /* it may publish yet */
+        answer("put a", -ETIMEDOUT);
+        ends(-EIO);
+}
+END_TEST
+#endif
+
+int main(void)
+{
+        Suite *s = suite_create("commit");
+        TCase *t = tcase_create("commit");
+        tcase_add_checked_fixture(t, setup, teardown);
+        tcase_add_test(t, a_put_publishes);
+        tcase_add_test(t, parts_are_sent_then_completed);
+        tcase_add_test(t, a_request_that_fails_fails_the_commit);
+        tcase_add_test(t, a_part_that_fails_fails_the_commit);
+        tcase_add_test(t, a_claimed_key_is_waited_for);
+        tcase_add_test(t, what_waits_for_a_claim_and_loses_its_name_is_done);
+        tcase_add_test(t, a_renamed_upload_is_moved);
+        tcase_add_test(t, a_renamed_upload_is_copied_then_removed);
+        tcase_add_test(t, a_move_that_fails_is_undone);
+        tcase_add_test(t, a_move_that_finds_another_begins_anew);
+        tcase_add_test(t, a_first_name_that_is_taken_begins_anew);
+        tcase_add_test(t, an_upload_that_begins_under_a_lost_name_begins_anew);
+        tcase_add_test(t, a_rename_while_it_is_sent_begins_anew);
+        tcase_add_test(t, a_stale_upload_stays_stale);
+        tcase_add_test(t, a_put_that_lost_is_recorded);
+        tcase_add_test(t, a_put_that_misses_its_base_looks);
+        tcase_add_test(t, a_copy_that_misses_its_base_looks);
+        tcase_add_test(t, what_cannot_be_recorded_begins_anew);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+        tcase_add_test(t, a_step_that_is_not_drawn_fails_the_commit);
+#endif
+        suite_add_tcase(s, t);
+        return unit_main(s);
+}
