@@ -16,6 +16,58 @@ check_PROGRAMS += %D%/lib/fdo %D%/lib/objects
 %C%_lib_objects_SOURCES = %D%/lib/objects.c
 %C%_lib_objects_LDADD = fs/store/libstore.la
 
+# The first depth: what a change breaks first, in minutes. All the rest is all_tests, by check-all.
+quick_tests = \
+	$(unit_tests) \
+	$(store_fake_tests) \
+	$(creds_tests) \
+	$(ctl_tests) \
+	%D%/mount/append.sh \
+	%D%/mount/attrs.sh \
+	%D%/mount/basic.sh \
+	%D%/mount/close_left.sh \
+	%D%/mount/conflict.sh \
+	%D%/mount/copies.sh \
+	%D%/mount/dirs.sh \
+	%D%/mount/end.sh \
+	%D%/mount/handles.sh \
+	%D%/mount/kill.sh \
+	%D%/mount/listing.sh \
+	%D%/mount/mmap.sh \
+	%D%/mount/names.sh \
+	%D%/mount/permissions.sh \
+	%D%/mount/publish.sh \
+	%D%/mount/refused.sh \
+	%D%/mount/rename.sh \
+	%D%/mount/rename_dir.sh \
+	%D%/mount/rename_open.sh \
+	%D%/mount/rename_write.sh \
+	%D%/mount/replaced.sh \
+	%D%/mount/symlinks.sh \
+	%D%/mount/truncate.sh \
+	%D%/mount/two_mounts.sh \
+	%D%/mount/unlink.sh \
+	%D%/mount/unlinked.sh \
+	%D%/mount/ways.sh \
+	%D%/mount/xattr.sh \
+	%D%/mount/gs/append.sh \
+	%D%/mount/gs/basic.sh \
+	%D%/mount/gs/conflict.sh \
+	%D%/mount/gs/rename.sh \
+	%D%/mount/gs/rename_dir.sh \
+	%D%/faults/deadline.sh \
+	%D%/faults/name_refused.sh \
+	%D%/faults/read.sh \
+	%D%/faults/rename.sh \
+	%D%/faults/write.sh \
+	%D%/posix/model.sh \
+	%D%/bench/dcp.sh \
+	%D%/bench/device.sh \
+	%D%/bench/shards.sh \
+	%D%/docs/arrows.sh \
+	%D%/docs/ceilings.sh \
+	$(NULL)
+
 # What the sanitizers' builds run, as patterns of the shell. What they leave out reads no C of ours, or runs the same
 # C as another test does: the mount on a second protocol, libraries and suites of others.
 ASAN_LEAVES = tests/docs/*|tests/bench/hosts.sh|tests/bench/formats.sh|tests/trainers/*|tests/mount/gs/*|tests/faults/gs/*|tests/interop/*clients*|tests/interop/mount_*|tests/posix/f*|tests/posix/p*
@@ -26,22 +78,33 @@ TSAN_LEAVES = tests/mount/gs/*|tests/faults/gs/*|tests/mount/gs_[ov]*|tests/moun
 
 # Libraries of others compute, most other tests wait: one now and then among them keeps processors busy.
 check-all:
-	@list=; n=0; set -- $(trainers_tests); for t in $(TESTS); do \
+	@list=; n=0; set -- $(trainers_tests); for t in $(all_tests); do \
 		case $$t in tests/trainers/*) continue;; esac; list="$$list $$t"; n=`expr $$n + 1`; \
 		if test $$# -gt 0 && test `expr $$n % 12` = 0; then list="$$list $$1"; shift; fi; done; \
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS="$$list $$*"
 
 check-asan:
-	@list=; for t in $(TESTS); do case $$t in $(ASAN_LEAVES)) ;; *) list="$$list $$t";; esac; done; \
+	@list=; for t in $(all_tests); do case $$t in $(ASAN_LEAVES)) ;; *) list="$$list $$t";; esac; done; \
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS="$$list"
 
 check-tsan:
-	@list=; for t in $(TESTS); do case $$t in $(TSAN_LEAVES)) ;; $(TSAN_TESTS)) list="$$list $$t";; esac; done; \
+	@list=; for t in $(all_tests); do case $$t in $(TSAN_LEAVES)) ;; $(TSAN_TESTS)) list="$$list $$t";; esac; done; \
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS='$(TSAN_NEEDS)' TESTS="$$list"
 
 # All that is built and run by any test.
 programs: $(BUILT_SOURCES)
 	$(MAKE) $(AM_MAKEFLAGS) all-am $(check_PROGRAMS) $(check_SCRIPTS)
+
+# The programs of quick_tests.
+QUICK_NEEDS = ckptfs ckptctl storesim ckptbench $(unit_tests) $(store_fake_tests) tests/lib/fdo tests/lib/objects \
+	tests/mount/anyop tests/mount/latest tests/mount/readers tests/mount/ways tests/mount/crowd tests/posix/model
+quick-programs: $(BUILT_SOURCES)
+	$(MAKE) $(AM_MAKEFLAGS) $(QUICK_NEEDS) $(check_SCRIPTS)
+
+# For the analysis of the compiler: how a C file of ours is compiled, in the tree of the build.
+print-cflags:
+	@echo -std=gnu11 $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(FUSE_CFLAGS) $(CURL_CFLAGS) $(CRYPTO_CFLAGS) \
+		$(SSL_CFLAGS) $(CJSON_CFLAGS) $(YAML_CFLAGS) $(EXPAT_CFLAGS) $(ISAL_CFLAGS) $(MPI_CFLAGS) $(JPEG_CFLAGS) $(ARCHIVE_CFLAGS)
 
 # What those tests run, and no more; what else there is is built in every other way.
 TSAN_NEEDS = ckptfs ckptctl storesim $(store_fake_tests) tests/store/test_store tests/unit/test_log \
@@ -55,7 +118,7 @@ check-dist:
 	@list=; for t in $(unit_tests) $(docs_tests) tests/bench/device.sh; do \
 		case $$t in *docs/format.sh) ;; *) list="$$list $$t";; esac; done; \
 	$(MAKE) $(AM_MAKEFLAGS) distcheck TESTS="$$list"
-.PHONY: check-all check-asan check-dist check-tsan programs tsan-programs
+.PHONY: check-all check-asan check-dist check-tsan print-cflags programs quick-programs tsan-programs
 
 include tests/unit/local.mk
 include tests/store/local.mk

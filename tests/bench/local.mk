@@ -40,7 +40,7 @@ bench_tests = \
 	%D%/wrong_byte.sh \
 	%D%/through_mount.sh \
 	$(NULL)
-TESTS += $(bench_tests)
+all_tests += $(bench_tests)
 EXTRA_DIST += $(bench_tests) tests/lib/bench.sh tests/lib/sdk.sh
 
 # The simulator by itself.
@@ -61,7 +61,7 @@ sim_tests = \
 	%D%/sim_transfer.sh \
 	%D%/sim_uploads.sh \
 	$(NULL)
-TESTS += $(sim_tests)
+all_tests += $(sim_tests)
 EXTRA_DIST += $(sim_tests) tests/lib/sim.sh
 EXTRA_DIST += %D%/dynamodb.py %D%/formats.py %D%/lightning_file.py %D%/schema.py
 # As the S3 connector's suite publishes them.

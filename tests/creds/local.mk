@@ -18,5 +18,5 @@ creds_tests = \
 	%D%/sso.sh \
 	%D%/web.sh \
 	$(NULL)
-TESTS += $(creds_tests)
+all_tests += $(creds_tests)
 EXTRA_DIST += $(creds_tests) tests/lib/creds.sh

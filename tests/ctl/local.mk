@@ -5,5 +5,5 @@ ctl_tests = \
 	%D%/recover.sh \
 	%D%/uploads.sh \
 	$(NULL)
-TESTS += $(ctl_tests)
+all_tests += $(ctl_tests)
 EXTRA_DIST += $(ctl_tests)

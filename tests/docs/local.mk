@@ -12,5 +12,5 @@ docs_tests = \
 	%D%/scenarios.sh \
 	%D%/trainers.sh \
 	$(NULL)
-TESTS += $(docs_tests)
+all_tests += $(docs_tests)
 EXTRA_DIST += $(docs_tests)

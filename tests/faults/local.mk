@@ -21,7 +21,7 @@ fault_tests = \
 	%D%/write_fails.sh \
 	%D%/write_refused.sh \
 	$(NULL)
-TESTS += $(fault_tests)
+all_tests += $(fault_tests)
 # The same on Google Cloud Storage, but for what the store has no part in (spill_full.sh) and what it says in other words
 # (write_refused.sh; gs_refused.sh has Google's).
 fault_gs_tests = \
@@ -37,7 +37,7 @@ fault_gs_tests = \
 	%D%/gs/write.sh \
 	%D%/gs/write_fails.sh \
 	$(NULL)
-TESTS += $(fault_gs_tests)
+all_tests += $(fault_gs_tests)
 check_SCRIPTS += $(fault_gs_tests)
 CLEANFILES += $(fault_gs_tests)
 $(fault_gs_tests): %D%/local.mk

@@ -12,7 +12,7 @@ interop_tests = \
 	%D%/s3fs.sh \
 	%D%/versitygw.sh \
 	$(NULL)
-TESTS += $(interop_tests)
+all_tests += $(interop_tests)
 EXTRA_DIST += \
 	$(interop_tests) \
 	%D%/clients_setup.sh \

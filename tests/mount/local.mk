@@ -74,7 +74,7 @@ mount_tests = \
 	%D%/ways.sh \
 	%D%/xattr.sh \
 	$(NULL)
-TESTS += $(mount_tests)
+all_tests += $(mount_tests)
 EXTRA_DIST += $(mount_tests)
 
 # The same on Google Cloud Storage. Add a test of the mount here, too, unless it is one of these: hns.sh and gs_*.sh are about
@@ -139,7 +139,7 @@ mount_gs_tests = \
 	%D%/gs/ways.sh \
 	%D%/gs/xattr.sh \
 	$(NULL)
-TESTS += $(mount_gs_tests)
+all_tests += $(mount_gs_tests)
 check_SCRIPTS += $(mount_gs_tests)
 CLEANFILES += $(mount_gs_tests)
 $(mount_gs_tests): %D%/local.mk

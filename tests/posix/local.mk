@@ -9,7 +9,7 @@ posix_tests = \
 	%D%/parts.sh \
 	%D%/pjdfstest.sh \
 	$(NULL)
-TESTS += $(posix_tests)
+all_tests += $(posix_tests)
 EXTRA_DIST += \
 	%D%/renamed_twice.script \
 	%D%/replaced_in_renamed.script \

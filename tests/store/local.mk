@@ -16,7 +16,7 @@ store_fake_tests = \
 	%D%/test_transport \
 	$(NULL)
 check_PROGRAMS += $(store_fake_tests)
-TESTS += $(store_fake_tests)
+all_tests += $(store_fake_tests)
 
 STORE_TEST_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 STORE_TEST_LIBS = fs/store/libstore.la $(CHECK_LIBS)
@@ -73,5 +73,5 @@ check_PROGRAMS += %D%/test_store
 %C%_test_store_LDADD = $(STORE_TEST_LIBS)
 
 store_sh_tests = %D%/storesim.sh %D%/storesim_gs.sh %D%/storesim_gs_keys.sh
-TESTS += $(store_sh_tests)
+all_tests += $(store_sh_tests)
 EXTRA_DIST += $(store_sh_tests)

@@ -15,7 +15,7 @@ trainers_tests = \
 	%D%/two_mounts.sh \
 	%D%/versitygw.sh \
 	$(NULL)
-TESTS += $(trainers_tests)
+all_tests += $(trainers_tests)
 
 EXTRA_DIST += \
 	$(trainers_tests) \

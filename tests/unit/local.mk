@@ -62,7 +62,7 @@ unit_tests = \
 	%D%/test_window \
 	$(NULL)
 check_PROGRAMS += $(unit_tests)
-TESTS += $(unit_tests)
+all_tests += $(unit_tests)
 
 AM_UNIT_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 UNIT_BASE_LIBS = fs/base/libbase.la $(CHECK_LIBS)
