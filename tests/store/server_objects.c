@@ -471,7 +471,7 @@ START_TEST(metadata_may_be_many)
         enum { N = 100 };
         struct store *s = server_store();
         struct store_meta m = {.len = 0};
-        char name[8];
+        char name[16];
 
         for (int i = 0; i < N; i++) {
                 snprintf(name, sizeof name, "n%d", i);
