@@ -2,9 +2,9 @@
 /* move.h: gives all objects below one prefix another one, so that a crash leaves it completable.
  *
  * Stores rename no directories: all objects are copied, hundreds at once, then the old ones are
- * deleted in batches. A record (base/intent.h) stands at the store meanwhile; whoever finds it can
- * go on. Where a store renames objects, each is renamed. Listings are read in pages: memory does
- * not grow with the directory. */
+ * deleted in batches. A record (base/record/rename_journal.h) stands at the store meanwhile;
+ * whoever finds it can go on. Where a store renames objects, each is renamed. Listings are read in
+ * pages: memory does not grow with the directory. */
 #ifndef CKPTFS_MOVE_MOVE_H
 #define CKPTFS_MOVE_MOVE_H
 

@@ -20,7 +20,7 @@ enum { GS_PAGE_MAX = 1000, GS_COMPOSE_MAX = 32, GS_BATCH_MAX = 100, GS_GRAIN = 2
 void gs_begin_headers(struct request *x);
 /* An error of that status; reason and message NULL: the usual ones. */
 void gs_refuse(struct request *x, int status, const char *reason, const char *message);
-/* An error for a negative errno of the vault. */
+/* An error for a negative errno of the object store. */
 void gs_fail(struct request *x, int err);
 /* A reply with the JSON in x->body, or without a body. */
 void gs_reply_json(struct request *x);

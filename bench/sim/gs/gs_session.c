@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gs_session.c: resumable sessions. A session is an upload of the vault, and what a request has
- * brought of its data is the next part; so it outlives the server as an upload does. */
+/* gs_session.c: resumable sessions. A session is an upload of the object store, and what a request
+ * has brought of its data is the next part; so it outlives the server as an upload does. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

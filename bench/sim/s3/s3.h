@@ -33,7 +33,7 @@ void s3_error_in_200(struct request *x, const char *code, const char *message);
 void s3_error_with(struct request *x, const char *code, const char *name, const char *value);
 /* Says that the bucket is in another region than the one signed for. */
 void s3_error_region(struct request *x, const char *region);
-/* An error for a negative errno of the vault. */
+/* An error for a negative errno of the object store. */
 void s3_fail(struct request *x, int err);
 /* A reply of that status with the XML in x->body, or without a body. */
 void s3_reply_xml(struct request *x);

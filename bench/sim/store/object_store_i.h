@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* object_store_i.h: what the vault's files share. */
+/* object_store_i.h: what the files of the object store share. */
 #ifndef CKPTFS_SIM_OBJECT_STORE_I_H
 #define CKPTFS_SIM_OBJECT_STORE_I_H
 
