@@ -10,11 +10,11 @@ unit_tests = \
 	%D%/test_digest_fips \
 	%D%/test_hosts \
 	%D%/test_json \
-	%D%/test_kept \
+	%D%/test_recovery_record \
 	%D%/test_retry \
 	%D%/test_s3_etag \
-	%D%/test_explain \
-	%D%/test_gaps \
+	%D%/test_error_hint \
+	%D%/test_negative_cache \
 	%D%/test_gcs \
 	%D%/test_s3_request \
 	%D%/test_pattern \
@@ -33,7 +33,7 @@ unit_tests = \
 	%D%/test_conf \
 	%D%/test_io_posix \
 	%D%/test_dev_places \
-	%D%/test_needs \
+	%D%/test_preflight \
 	%D%/test_payload_dev \
 	%D%/test_keys \
 	%D%/test_metrics \
@@ -44,22 +44,22 @@ unit_tests = \
 	%D%/test_suite \
 	%D%/test_sweep \
 	%D%/test_attr \
-	%D%/test_chain \
+	%D%/test_crc_combine \
 	%D%/test_claim \
 	%D%/test_commit \
 	%D%/test_commit_phase \
-	%D%/test_creates \
-	%D%/test_holders \
-	%D%/test_killed \
-	%D%/test_look \
-	%D%/test_pace \
-	%D%/test_ramp \
-	%D%/test_extent \
-	%D%/test_plan \
+	%D%/test_open_intent \
+	%D%/test_fd_owners \
+	%D%/test_exit_signal \
+	%D%/test_proc_query \
+	%D%/test_worker_pace \
+	%D%/test_rate_ramp \
+	%D%/test_extent_map \
+	%D%/test_part_plan \
 	%D%/test_pool \
-	%D%/test_roll \
+	%D%/test_readdir_history \
 	%D%/test_tree \
-	%D%/test_window \
+	%D%/test_readahead \
 	$(NULL)
 check_PROGRAMS += $(unit_tests)
 all_tests += $(unit_tests)
@@ -80,8 +80,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_digest_fips_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_hosts_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_hosts_LDADD = $(UNIT_STORE_LIBS)
-%C%_test_kept_CFLAGS = $(AM_UNIT_CFLAGS)
-%C%_test_kept_LDADD = $(UNIT_BASE_LIBS)
+%C%_test_recovery_record_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_recovery_record_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_json_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_json_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_sign_v4_CFLAGS = $(AM_UNIT_CFLAGS)
@@ -96,8 +96,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_io_posix_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_dev_places_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_dev_places_LDADD = $(UNIT_BENCH_LIBS)
-%C%_test_needs_CFLAGS = $(AM_UNIT_CFLAGS)
-%C%_test_needs_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_preflight_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_preflight_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_payload_dev_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_payload_dev_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_keys_CFLAGS = $(AM_UNIT_CFLAGS)
@@ -146,42 +146,42 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_attr_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_attr_LDADD = $(UNIT_MOUNT_LIBS)
-%C%_test_chain_CFLAGS = $(AM_UNIT_CFLAGS)
-%C%_test_chain_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_crc_combine_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_crc_combine_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_claim_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_claim_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_commit_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_commit_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_commit_phase_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_commit_phase_LDADD = $(UNIT_MOUNT_LIBS)
-%C%_test_creates_CFLAGS = $(AM_UNIT_CFLAGS)
-%C%_test_creates_LDADD = $(UNIT_MOUNT_LIBS)
-%C%_test_holders_CFLAGS = $(AM_UNIT_CFLAGS)
-%C%_test_holders_LDADD = $(UNIT_MOUNT_LIBS)
-%C%_test_look_CFLAGS = $(AM_UNIT_CFLAGS)
-%C%_test_look_LDADD = $(UNIT_MOUNT_LIBS)
-%C%_test_killed_CFLAGS = $(AM_UNIT_CFLAGS)
-%C%_test_killed_LDADD = $(UNIT_MOUNT_LIBS)
-%C%_test_extent_CFLAGS = $(AM_UNIT_CFLAGS)
-%C%_test_extent_LDADD = $(UNIT_MOUNT_LIBS)
-%C%_test_explain_CFLAGS = $(AM_UNIT_CFLAGS)
-%C%_test_explain_LDADD = $(UNIT_STORE_LIBS)
-%C%_test_gaps_CFLAGS = $(AM_UNIT_CFLAGS)
-%C%_test_gaps_LDADD = $(UNIT_MOUNT_LIBS)
-%C%_test_plan_CFLAGS = $(AM_UNIT_CFLAGS)
-%C%_test_plan_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_open_intent_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_open_intent_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_fd_owners_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_fd_owners_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_proc_query_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_proc_query_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_exit_signal_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_exit_signal_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_extent_map_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_extent_map_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_error_hint_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_error_hint_LDADD = $(UNIT_STORE_LIBS)
+%C%_test_negative_cache_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_negative_cache_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_part_plan_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_part_plan_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_pool_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_pool_LDADD = $(UNIT_MOUNT_LIBS)
-%C%_test_roll_CFLAGS = $(AM_UNIT_CFLAGS)
-%C%_test_roll_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_readdir_history_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_readdir_history_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_tree_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_tree_LDADD = $(UNIT_MOUNT_LIBS)
-%C%_test_window_CFLAGS = $(AM_UNIT_CFLAGS)
-%C%_test_window_LDADD = $(UNIT_MOUNT_LIBS)
-%C%_test_pace_CFLAGS = $(AM_UNIT_CFLAGS)
-%C%_test_pace_LDADD = $(UNIT_STORE_LIBS)
-%C%_test_ramp_CFLAGS = $(AM_UNIT_CFLAGS)
-%C%_test_ramp_LDADD = $(UNIT_STORE_LIBS)
+%C%_test_readahead_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_readahead_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_worker_pace_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_worker_pace_LDADD = $(UNIT_STORE_LIBS)
+%C%_test_rate_ramp_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_rate_ramp_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_buf_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_buf_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_log_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_killed.c: what /proc tells of a process that dies. */
+/* test_exit_signal.c: what /proc tells of a process that dies. */
 #include "mount/caller/exit_signal.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_plan.c: the sizes of parts, and what commits send. */
+/* test_part_plan.c: the sizes of parts, and what commits send. */
 #include "mount/write/part_plan.h"
 
 #include <errno.h>

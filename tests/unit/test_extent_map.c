@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_extent.c: the bytes of a file that are held, in buffers and in the spill, and parts of
+/* test_extent_map.c: the bytes of a file that are held, in buffers and in the spill, and parts of
  * them, against a plain array. */
 #include "mount/write/extent_map.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_look.c: proc_queries that block are given up, and the others go on. */
+/* test_proc_query.c: proc_queries that block are given up, and the others go on. */
 #include "mount/caller/proc_query.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pace.c: transfers at once of a worker that is busy, or is not. */
+/* test_worker_pace.c: transfers at once of a worker that is busy, or is not. */
 #include "store/http/worker_pace.h"
 
 #include "tests/lib/unit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_explain.c: what is said of a server that was not reached: the cause, and what to do. */
+/* test_error_hint.c: what is said of a server that was not reached: the cause, and what to do. */
 #include "store/core/error_hint.h"
 
 #include <errno.h>

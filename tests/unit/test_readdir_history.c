@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_roll.c: who goes through the names of a listing, and what is asked for ahead. */
+/* test_readdir_history.c: who goes through the names of a listing, and what is asked for ahead. */
 #include "mount/tree/readdir_history.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_kept.c: the record of a change that lost comes back as it was, and nothing else passes. */
+/* test_recovery_record.c: the record of a change that lost comes back as it was, and nothing else
+ * passes. */
 #include "base/record/recovery_record.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_window.c: which reads are a stream, and how far ahead of one is fetched. */
+/* test_readahead.c: which reads are a stream, and how far ahead of one is fetched. */
 #include "mount/read/readahead.h"
 
 #include "tests/lib/unit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_gaps.c: where a directory is known to have no names. */
+/* test_negative_cache.c: where a directory is known to have no names. */
 #include "mount/tree/negative_cache.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ramp.c: how many requests may begin, and when it may be more. */
+/* test_rate_ramp.c: how many requests may begin, and when it may be more. */
 #include "store/http/rate_ramp.h"
 
 #include "tests/lib/unit.h"

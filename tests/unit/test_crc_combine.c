@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_chain.c: the checksum of the whole from those of ranges in any order. */
+/* test_crc_combine.c: the checksum of the whole from those of ranges in any order. */
 #include "mount/read/crc_combine.h"
 
 #include "base/digest.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_creates.c: when a system call tells that a name is looked up to be made; else whoever asks
- * is told what the store says. */
+/* test_open_intent.c: when a system call tells that a name is looked up to be made; else whoever
+ * asks is told what the store says. */
 #include "mount/caller/open_intent.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_holders.c: which close ends the writing of a file, told from real processes. */
+/* test_fd_owners.c: which close ends the writing of a file, told from real processes. */
 #include "mount/caller/fd_owners.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_needs.c: what control groups leave of a machine's memory. */
+/* test_preflight.c: what control groups leave of a machine's memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
