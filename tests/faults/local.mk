@@ -98,6 +98,7 @@ EXTRA_DIST += \
 	%D%/rename_held.json \
 	%D%/rename_hiccups.json \
 	%D%/rename_ends_late.json \
+	%D%/reads_pause.json \
 	%D%/rename_late.json \
 	%D%/rename_rest_denied.json \
 	%D%/rename_slow.json \

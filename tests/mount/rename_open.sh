@@ -3,7 +3,7 @@
 # rename_open.sh: open files follow their file, whatever happens to names.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 19
+plan 20
 start_store
 mount_ckptfs attr_ttl=0
 head -c 30000000 /dev/urandom >"$tmp/data"
@@ -16,43 +16,49 @@ exec 3<"$mnt/big"
 first=$(head -c 1000 <&3 | cksum)
 expect_eq "ok" "$(fdo rename "$mnt/big" "$mnt/moved")" "a file that is read is renamed"
 forget_pages "$mnt/moved"
-expect_eq "$sum" "$({ head -c 1000 "$tmp/data"; cat <&3; } | cksum)" "its reader reads on"
-expect_eq "$sum" "$(cksum <"$mnt/moved")" "and so does a new one"
+expect_eq "$sum" "$({ head -c 1000 "$tmp/data"; cat <&3; } | cksum)" "a reader reads on after its file is renamed"
+expect_eq "$sum" "$(cksum <"$mnt/moved")" "a new reader reads a renamed file"
 exec 3<&-
 
 exec 3<"$mnt/moved"
 store_put other <"$tmp/data2"
 expect_eq "ok" "$(fdo rename "$mnt/other" "$mnt/moved")" "a file that is read is replaced"
-expect_eq "$(cksum <"$tmp/data2")" "$(cksum <"$mnt/moved")" "the name leads to the new one"
-expect_eq "$sum" "$(cksum <&3)" "its reader still has the old one"
-expect_eq "moved" "$(ls -A "$mnt")" "which no listing shows"
+expect_eq "$(cksum <"$tmp/data2")" "$(cksum <"$mnt/moved")" "a name leads to the file that replaced another"
+expect_eq "$sum" "$(cksum <&3)" "a reader has the old file after it was replaced"
+expect_eq "moved" "$(ls -A "$mnt")" "no listing shows a file that was replaced"
 exec 3<&-
-check "and which goes with the last close" wait_for 20 none_parked
+check "a file that was replaced goes with the last close" wait_for 20 none_parked
 
 store_put gone <"$tmp/data"
 exec 3<"$mnt/gone"
 rm "$mnt/gone"
 expect_eq "moved" "$(store_ls | grep -v ckptfs)" "a file that is read is deleted"
 printf anew >"$mnt/gone"
-expect_eq "anew" "$(cat "$mnt/gone")" "and made anew"
-expect_eq "$sum" "$(cksum <&3)" "its reader still has the old one"
+expect_eq "anew" "$(cat "$mnt/gone")" "a new file takes the name of a deleted one"
+expect_eq "$sum" "$(cksum <&3)" "a reader has the old file after it was deleted"
 exec 3<&-
-check "until its last close" wait_for 20 none_parked
+check "a deleted file goes with the last close" wait_for 20 none_parked
 
-# A reader whose requests are under way when the file moves.
-i=0 bad=0
+# A reader whose request is under way when the file moves: the store stops in the middle of each.
+i=0 bad=0 moved=''
 store_put walk0 <"$tmp/data"
+set_faults reads_pause
 while [ $i -lt 5 ]; do
 	exec 3<"$mnt/walk$i" # before the rename, which the reader alone might not be
-	cksum <&3 >"$tmp/sum" &
+	rm -f "$tmp/began"
+	{ head -c 65536 <&3; : >"$tmp/began"; cat <&3; } | cksum >"$tmp/sum" &
 	reader=$!
-	fdo rename "$mnt/walk$i" "$mnt/walk$((i + 1))" >/dev/null
+	wait_for 20 test -e "$tmp/began"
+	moved="$moved$(fdo rename "$mnt/walk$i" "$mnt/walk$((i + 1))") "
+	[ ! -s "$tmp/sum" ] && kill -0 $reader || moved="${moved}late "
 	wait $reader
 	exec 3<&-
 	[ "$(cat "$tmp/sum")" = "$sum" ] || bad=$((bad + 1))
 	i=$((i + 1))
 	forget_pages "$mnt/walk$i"
 done
+set_faults
+expect_eq "ok ok ok ok ok " "$moved" "a file moves while its reader waits for the store"
 expect_eq 0 $bad "readers follow a file that moves on and on"
 
 # One that has not read since the file was written and closed.
@@ -63,8 +69,8 @@ set_faults rename_ends_late
 fdo rename "$mnt/from" "$mnt/to" >"$tmp/renamed" &
 renames=$!
 went() { ! objects size from >"$tmp/size" 2>&1; }
-check "a file is renamed" wait_for 20 went
-fdo_ends "ok ok ok ok ok ok ok ok 10" "and while it is renamed"
+check "a reader opens a file that is being renamed" wait_for 20 went
+fdo_ends "ok ok ok ok ok ok ok ok 10" "a reader reads a file while it is renamed"
 wait $renames
 set_faults
 rm "$mnt/to"
@@ -72,7 +78,7 @@ rm "$mnt/to"
 store_put keep <"$tmp/data"
 exec 3<"$mnt/keep"
 rm "$mnt/keep"
-expect_eq 1 "$(store_ls .ckptfs/unlinked/ | wc -l)" "what is read is kept at the store"
+expect_eq 1 "$(store_ls .ckptfs/unlinked/ | wc -l)" "a deleted file that is read is kept at the store"
 exec 3<&-
 exec 3<"$mnt/moved"
 rm "$mnt/moved"
