@@ -23,18 +23,18 @@ timeout 100 tail -f --pid="$fdo_pid" /dev/null
 expect_eq 0 $? "the close of 52 MB ends"
 thaw "$store_pid"
 case $(cat "$tmp/fdo/out") in
-*ETIMEDOUT*) ok "with ETIMEDOUT" ;;
-*) not_ok "with ETIMEDOUT"; diag "$(cat "$tmp/fdo/out")" ;;
+*ETIMEDOUT*) ok "a close of 52 MB past the deadline says ETIMEDOUT" ;;
+*) not_ok "a close past the deadline says ETIMEDOUT again"; diag "$(cat "$tmp/fdo/out")" ;;
 esac
 check "the upload is aborted behind the answer" wait_for 30 sh -c '[ -z "$("$1" uploads)" ]' sh \
 	"$tools/tests/lib/objects"
-same "and the version before stands" "$tmp/before" file
+same "the version before an upload that timed out stands" "$tmp/before" file
 expect_log 'file: not published'
 expect_log 'store: upload-part'
 
 expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/file" write 12000000 close)" \
 	"the next version is written"
-check "and right" sh -c 'head -c 12000000 "$1" | cmp - "$2"' sh "$tmp/data" "$mnt/file"
+check "the version after an upload that timed out is right" sh -c 'head -c 12000000 "$1" | cmp - "$2"' sh "$tmp/data" "$mnt/file"
 umount_ckptfs
 
 # The end of the mount has one deadline for all that is left.

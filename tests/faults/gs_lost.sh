@@ -21,15 +21,15 @@ for turn in one two; do
 	set_faults gs_compose_lost
 	expect_eq "ok ok ok ok" "$(sent "$tmp/tail" wa f 10)" "the reply to composition $turn of an append is lost: close returns 0"
 	[ $turn = one ] || printf 1234567890 >>"$tmp/longer"
-	same "it is there once" "$tmp/longer" f
-	expect_eq "" "$(store_ls .ckptfs/)" "and nothing of it is kept"
+	same "what an append adds is there once though its reply was lost" "$tmp/longer" f
+	expect_eq "" "$(store_ls .ckptfs/)" "nothing is kept of an append whose reply was lost"
 done
 set_faults gs_compose_lost
-expect_eq "ok ok ok ok" "$(sent "$tmp/data" wcx new 12000000)" "the same of a new file"
-same "which is whole" "$tmp/data" new
+expect_eq "ok ok ok ok" "$(sent "$tmp/data" wcx new 12000000)" "a close of a new file returns 0 though the reply is lost"
+same "a new file whose reply was lost is whole" "$tmp/data" new
 set_faults gs_copy_lost
-expect_eq "ok" "$(cp "$mnt/new" "$mnt/copy" && echo ok)" "the reply to a copy onto a new name is lost"
-same "the copy is whole" "$tmp/data" copy
+expect_eq "ok" "$(cp "$mnt/new" "$mnt/copy" && echo ok)" "a copy onto a new name succeeds though the reply is lost"
+same "a copy whose reply was lost is whole" "$tmp/data" copy
 set_faults
 
 # moveTo that seems not to be there.
@@ -37,7 +37,7 @@ for turn in one two; do
 	requests_mark
 	set_faults gs_move_missed
 	expect_eq ok "$(fdo rename "$mnt/copy" "$mnt/copy2")" "a server that once finds nothing to move is asked again"
-	expect_requests "and not taken for one without moveTo" objects.move=2 CopyObject=0
+	expect_requests "a server that once finds nothing to move is not taken for one without moveTo" objects.move=2 CopyObject=0
 	set_faults
 	mv "$mnt/copy2" "$mnt/copy"
 done
@@ -45,14 +45,14 @@ done
 # No batches: pieces go one by one, also those of what was refused.
 set_faults gs_no_batch_denied
 requests_mark
-expect_eq "ok ok ok EACCES" "$(fdo src "$tmp/data" open wct "$mnt/refused" write 12000000 close)" "a composition is refused"
-check "its pieces go without batches" wait_for 20 tmp_is_empty
-expect_requests "which are tried once" batch=1
-expect_eq "ok ok ok EACCES" "$(sent "$tmp/tail" wa f 10)" "an append is refused"
-check "its piece goes, too" wait_for 20 tmp_is_empty
+expect_eq "ok ok ok EACCES" "$(fdo src "$tmp/data" open wct "$mnt/refused" write 12000000 close)" "a close fails when the composition is refused"
+check "the pieces of a refused composition go without batches" wait_for 20 tmp_is_empty
+expect_requests "a store without batches is asked for one only once" batch=1
+expect_eq "ok ok ok EACCES" "$(sent "$tmp/tail" wa f 10)" "an append fails when its composition is refused"
+check "the piece of a refused append is deleted" wait_for 20 tmp_is_empty
 set_faults gs_no_batch
-expect_eq "ok ok ok ok" "$(sent "$tmp/data" wct new 12000000)" "what is composed"
-expect_eq "" "$(store_ls .ckptfs/)" "leaves no pieces"
+expect_eq "ok ok ok ok" "$(sent "$tmp/data" wct new 12000000)" "a file is composed while batches are denied"
+expect_eq "" "$(store_ls .ckptfs/)" "a composed file leaves no pieces"
 mkdir "$mnt/many"
 for i in 1 2 3 4 5; do echo $i >"$mnt/many/$i"; done
 mv "$mnt/many" "$mnt/others"
@@ -72,12 +72,12 @@ mkdir "$mnt/a" "$mnt/taken"
 echo x >"$mnt/a/x"
 echo x >"$mnt/taken/x"
 set_faults gs_folder_lost
-expect_eq ok "$(fdo rename "$mnt/a" "$mnt/b")" "the reply to the rename of a folder is lost"
-expect_eq "b/x taken/x" "$(store_ls | xargs)" "it has its new name"
+expect_eq ok "$(fdo rename "$mnt/a" "$mnt/b")" "a directory is renamed though the reply is lost"
+expect_eq "b/x taken/x" "$(store_ls | xargs)" "a folder whose reply was lost has its new name"
 set_faults gs_operation_forgotten
-expect_eq ok "$(fdo rename "$mnt/b" "$mnt/c")" "a server forgets the operation that renames one"
-expect_eq "x" "$(cat "$mnt/c/x")" "it is there"
+expect_eq ok "$(fdo rename "$mnt/b" "$mnt/c")" "a directory is renamed though the server forgets its operation"
+expect_eq "x" "$(cat "$mnt/c/x")" "a folder whose operation was forgotten is at its new name"
 set_faults gs_folder_lost
-expect_eq "ENOTEMPTY" "$(fdo rename "$mnt/c" "$mnt/taken")" "a name that is taken stays taken"
-expect_eq "c taken" "$(ls "$mnt" | xargs)" "and both are there"
+expect_eq "ENOTEMPTY" "$(fdo rename "$mnt/c" "$mnt/taken")" "a rename of a folder onto a name that is taken fails"
+expect_eq "c taken" "$(ls "$mnt" | xargs)" "both folders stay after a rename that failed"
 umount_ckptfs

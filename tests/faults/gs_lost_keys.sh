@@ -10,12 +10,12 @@ mount_ckptfs part_size=5M deadline=20s attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
 set_faults gs_copy_lost
 expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wcx "$mnt/f" write 12000000 close)" "the copy to a new name is made unseen: close returns 0"
-same "the file is whole" "$tmp/data" f
-expect_eq f "$(store_ls)" "and alone"
+same "a file whose copy was made unseen is whole" "$tmp/data" f
+expect_eq f "$(store_ls)" "a file whose copy was made unseen is there alone"
 set_faults gs_copy_lost
-expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wt "$mnt/f" write 12000000 close)" "the same over an old one"
-expect_eq f "$(store_ls)" "alone again"
+expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wt "$mnt/f" write 12000000 close)" "a copy onto an old name is made unseen: close returns 0"
+expect_eq f "$(store_ls)" "a file that replaced an old one unseen is there alone"
 set_faults gs_copy_lost
-expect_eq "ok" "$(cp "$mnt/f" "$mnt/g" && echo ok)" "a copy onto a new name"
-same "is whole" "$tmp/data" g
+expect_eq "ok" "$(cp "$mnt/f" "$mnt/g" && echo ok)" "a rename succeeds though the reply to its copy is lost"
+same "a file is whole after a rename whose reply was lost" "$tmp/data" g
 umount_ckptfs

@@ -16,12 +16,12 @@ set_faults gs_expired
 cp "$tmp/small" "$mnt/small"
 expect_eq 0 $? "a token that runs out: a small file is written"
 cp "$tmp/data" "$mnt/large"
-expect_eq 0 $? "and a large one"
-expect_eq "ok ok ok" "$(fdo open wa "$mnt/large" write 10 close)" "and appended to"
+expect_eq 0 $? "a token that runs out: a large file is written"
+expect_eq "ok ok ok" "$(fdo open wa "$mnt/large" write 10 close)" "a token that runs out: a file is appended to"
 set_faults
 { cat "$tmp/data"; printf xxxxxxxxxx; } >"$tmp/longer"
-same "the small one is right" "$tmp/small" small
-same "the large one, too" "$tmp/longer" large
+same "the small file is right after its token was renewed" "$tmp/small" small
+same "the large file is right after its token was renewed" "$tmp/longer" large
 printf old | store_put standing
 set_faults gs_expired_for_good
 case $(fdo src "$tmp/data" open wt "$mnt/standing" write 12000000 close) in
@@ -37,13 +37,13 @@ expect_log 'standing: not published, the version before it stands: Permission de
 set_faults gs_moves_denied
 expect_eq "ok ok EACCES" "$(fdo open wa "$mnt/large" write 10 close)" "a composition that is refused: an append is EACCES"
 same "the old version stands" "$tmp/longer" large
-expect_eq "EACCES EACCES" "$(fdo rename "$mnt/small" "$mnt/large" rename "$mnt/small" "$mnt/new")" "a move that is refused"
-expect_eq "large small standing" "$(store_ls | xargs)" "all names are what they were"
-same "and what they name" "$tmp/longer" large
+expect_eq "EACCES EACCES" "$(fdo rename "$mnt/small" "$mnt/large" rename "$mnt/small" "$mnt/new")" "a rename fails when the store refuses the move"
+expect_eq "large small standing" "$(store_ls | xargs)" "all names are what they were after a refused move"
+same "all files have their bytes after a refused move" "$tmp/longer" large
 expect_eq "ok ok ok EACCES" "$(fdo src "$tmp/data" open wct "$mnt/sent" write 12000000 close)" \
 	"an upload that cannot get its name: close says EACCES"
 expect_eq "large small standing" "$(store_ls | xargs)" "nothing of it is there"
-check "nor an upload" wait_for 10 no_upload
+check "no upload is left of a file that cannot get its name" wait_for 10 no_upload
 expect_log 'large: not published, the version before it stands: Permission denied'
 expect_log 'sent: not published, .*Permission denied'
 expect_log 'store: (rename|upload-complete) .* 403 forbidden'

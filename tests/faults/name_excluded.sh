@@ -20,26 +20,26 @@ renames=$!
 wait_for 20 begun
 fdo_begin open wt "$mnt/target" write 5 pause close
 wait $renames
-expect_eq "ok 5" "$(cat "$tmp/renamed") $(fdo size "$mnt/target")" "what is cut while it is replaced is the new file"
-fdo_ends "ok ok ok ok" "whose writer publishes it"
-expect_eq "xxxxx" "$(store_cat target)" "in its place"
+expect_eq "ok 5" "$(cat "$tmp/renamed") $(fdo size "$mnt/target")" "a truncate of a name that is being replaced cuts the new file"
+fdo_ends "ok ok ok ok" "the writer of the file that was cut publishes it"
+expect_eq "xxxxx" "$(store_cat target)" "the file that was cut is published in its place"
 
 printf renamed | store_put source
 fdo rename "$mnt/source" "$mnt/target" >"$tmp/renamed" &
 renames=$!
 wait_for 20 begun
-expect_eq "ok" "$(fdo truncate 0 "$mnt/target")" "what is cut by name is the one or the other"
+expect_eq "ok" "$(fdo truncate 0 "$mnt/target")" "a truncate by name cuts the one file or the other"
 wait $renames
-expect_eq "ok renamed renamed" "$(cat "$tmp/renamed") $(store_cat target) $(cat "$mnt/target")" "and the new one is whole"
+expect_eq "ok renamed renamed" "$(cat "$tmp/renamed") $(store_cat target) $(cat "$mnt/target")" "the new file is whole after a truncate by name"
 
 printf renamed | store_put source
 fdo rename "$mnt/source" "$mnt/target" >"$tmp/renamed" &
 renames=$!
 wait_for 20 begun
-expect_eq "ok" "$(fdo chmod 0640 "$mnt/target")" "the same by chmod"
+expect_eq "ok" "$(fdo chmod 0640 "$mnt/target")" "chmod changes the one file or the other"
 wait $renames
 expect_eq "ok renamed 644" "$(cat "$tmp/renamed") $(cat "$mnt/target") $(stat -c %a "$mnt/target")" \
-	"and the new one has its attributes"
+	"the new file has the attributes of the chmod"
 set_faults
 
 # Attributes that an upload could not take along are sent after its close: each such request is refused a few times.
@@ -50,18 +50,18 @@ mkdir "$mnt/d"
 sent_after() { set_faults attributes_late && cp -p "$tmp/big" "$mnt/$1"; }
 sent_after d/big
 expect_eq "ok" "$(fdo rename "$mnt/d" "$mnt/e")" "a directory is renamed just after a copy with attributes"
-expect_eq "604 981173106" "$(stat -c '%a %Y' "$mnt/e/big")" "they are there"
+expect_eq "604 981173106" "$(stat -c '%a %Y' "$mnt/e/big")" "copied attributes are there after the directory is renamed"
 sleep 2
-expect_eq "" "$(store_ls d)" "and nothing comes back by the old name"
+expect_eq "" "$(store_ls d)" "nothing comes back by the old name of a directory"
 sent_after big
-expect_eq "ok" "$(fdo rename "$mnt/big" "$mnt/large")" "the same of a file"
-expect_eq "604 981173106" "$(stat -c '%a %Y' "$mnt/large")" "they are there"
+expect_eq "ok" "$(fdo rename "$mnt/big" "$mnt/large")" "a file is renamed just after a copy with attributes"
+expect_eq "604 981173106" "$(stat -c '%a %Y' "$mnt/large")" "copied attributes are there after the file is renamed"
 sent_after big
-expect_eq "ok ok" "$(fdo rename "$mnt/large" "$mnt/big" unlink "$mnt/big")" "and of one that is replaced, and deleted"
+expect_eq "ok ok" "$(fdo rename "$mnt/large" "$mnt/big" unlink "$mnt/big")" "a file with copied attributes is replaced and deleted"
 sleep 2
-expect_eq "e/ e/big target" "$(store_ls | xargs)" "nothing comes back"
+expect_eq "e/ e/big target" "$(store_ls | xargs)" "nothing comes back of a file that was deleted"
 set_faults
 umount_ckptfs
 mount_ckptfs
-expect_eq "604 981173106" "$(stat -c '%a %Y' "$mnt/e/big")" "the store has them"
+expect_eq "604 981173106" "$(stat -c '%a %Y' "$mnt/e/big")" "the store has the attributes of the chmod"
 umount_ckptfs

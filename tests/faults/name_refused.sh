@@ -21,18 +21,18 @@ refused() {
 		slot 2 open wct "$mnt/sent" write 20000000 pause slot 0 write 100 fsync close slot 1 write 1 close slot 2 write 1 close
 	exec 3<"$mnt/read"
 	set_faults $faults
-	expect_eq "$want $want $want $want" "$("$@" | xargs)" "$name"
+	expect_eq "$want $want $want $want" "$("$@" | xargs)" "a refused rename says so: $name"
 	set_faults
-	fdo_ends "ok ok ok ok ok ok ok ok ok ok ok ok ok ok ok ok ok ok ok ok" "those who write go on"
+	fdo_ends "ok ok ok ok ok ok ok ok ok ok ok ok ok ok ok ok ok ok ok ok" "writers go on after a refused rename"
 	expect_eq "2100 501 20000001" "$(objects size file) $(objects size new) $(objects size sent)" \
-		"and publish what they wrote, at their names"
+		"writers publish at their own names after a refused rename"
 	store_cat sent | cmp -n 20000000 - "$tmp/data" >"$tmp/same" 2>&1
-	expect_eq "0 " "$? $(cat "$tmp/same")" "with its bytes"
+	expect_eq "0 " "$? $(cat "$tmp/same")" "published files have their bytes after a refused rename"
 	forget_pages "$mnt/read"
 	cmp -n 9000 /dev/fd/3 "$tmp/data" >"$tmp/same" 2>&1
-	expect_eq "0 " "$? $(cat "$tmp/same")" "those who read read on"
+	expect_eq "0 " "$? $(cat "$tmp/same")" "readers read on after a refused rename"
 	exec 3<&-
-	check "nothing is left beside them" wait_for 20 none_aside
+	check "nothing is left beside the names of a refused rename" wait_for 20 none_aside
 	rm -f "$mnt"/*
 }
 unlink_all() { for victim in file new sent read; do fdo unlink "$mnt/$victim"; done; }
@@ -46,6 +46,6 @@ if on_gs; then refuses_renames=name_moves_denied; else refuses_renames=name_copi
 refused "an unlink that is refused" name_deletes_denied EACCES unlink_all
 refused "a rename over them that is refused" $refuses_renames EACCES rename_all
 refused "a rename over them of what was deleted elsewhere" '' ENOENT gone_all
-expect_eq "" "$(store_ls)" "and all can be deleted afterwards"
+expect_eq "" "$(store_ls)" "all files can be deleted after a refused rename"
 expect_log 'store: (delete|copy|rename) .* 403 AccessDenied'
 umount_ckptfs "the daemon warns of nothing else"

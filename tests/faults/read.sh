@@ -31,7 +31,7 @@ for fault in read_reset read_short read_stall; do
 	drop
 	set_faults $fault
 	check "$fault: a small file is read right" right_or_error "$tmp/small" small succeeds
-	check "and again" right_or_error "$tmp/small" small succeeds
+	check "$fault: a small file is read right a second time" right_or_error "$tmp/small" small succeeds
 done
 drop
 set_faults read_corrupt_once
@@ -39,23 +39,23 @@ check "a large file of which a byte is corrupted is right, or an error" \
 	right_or_error "$tmp/data" file
 drop
 set_faults read_corrupt_once
-check "a small one is read again and right" right_or_error "$tmp/small" small succeeds
+check "a small file of which a byte is corrupted is read again and right" right_or_error "$tmp/small" small succeeds
 drop
 set_faults read_corrupt
 check "a small file that is always corrupted is an error" right_or_error "$tmp/small" small fails
-check "of which no byte was given" test ! -s "$tmp/got"
-check "which says EIO" grep -q 'Input/output error' "$tmp/err"
+check "no byte is given of a small file that is always corrupted" test ! -s "$tmp/got"
+check "a read of a small corrupted file says EIO" grep -q 'Input/output error' "$tmp/err"
 drop
-check "a large one is an error, at its end the latest" sh -c '! cat "$1" >"$2" 2>/dev/null' sh \
+check "a large file that is corrupted is an error, at its end the latest" sh -c '! cat "$1" >"$2" 2>/dev/null' sh \
 	"$mnt/file" "$tmp/got"
-check "whose last bytes are held back" test "$(stat -c %s "$tmp/got")" -lt 20000000
+check "the last bytes of a large corrupted file are held back" test "$(stat -c %s "$tmp/got")" -lt 20000000
 set_faults
 drop
 check "afterwards the file is read right" right_or_error "$tmp/data" file succeeds
 drop
 set_faults read_denied
 check "a read that is denied is an error" right_or_error "$tmp/small" small fails
-check "which says EACCES" grep -q 'Permission denied' "$tmp/err"
+check "a read that is denied says EACCES" grep -q 'Permission denied' "$tmp/err"
 expect_log '(small|file): .*(checksum|AccessDenied|CRC32C)'
 umount_ckptfs
 
@@ -63,12 +63,12 @@ umount_ckptfs
 mount_ckptfs read_size=2M stall_timeout=2s deadline=20s attr_ttl=60s
 ls -l "$mnt" >/dev/null
 set_faults read_corrupt_once
-check "a small file that is asked for at open is read again and right" right_or_error "$tmp/part" once succeeds
+check "a small file that open asks for is read again and right" right_or_error "$tmp/part" once succeeds
 set_faults read_corrupt
-check "one that is always corrupted is an error" right_or_error "$tmp/part" always fails
-check "of which no byte was given" test ! -s "$tmp/got"
-check "and so is a larger one, of which a listing told" sh -c '! cat "$1" >"$2" 2>/dev/null' sh \
+check "a file that open asks for and is always corrupted is an error" right_or_error "$tmp/part" always fails
+check "no byte is given of a corrupted file that open asks for" test ! -s "$tmp/got"
+check "a larger corrupted file that a listing told of is an error" sh -c '! cat "$1" >"$2" 2>/dev/null' sh \
 	"$mnt/listed" "$tmp/got"
-check "whose last bytes are held back" test "$(stat -c %s "$tmp/got")" -lt 700000
+check "the last bytes of a larger corrupted file are held back" test "$(stat -c %s "$tmp/got")" -lt 700000
 expect_log '(once|always|listed): .*(checksum|CRC32C)'
 umount_ckptfs

@@ -12,8 +12,8 @@ denied() {
 	name=$1; shift
 	said=$(fdo "$@")
 	case $said in
-	*EACCES) ok "$name" ;;
-	*) not_ok "$name"; diag "$said" ;;
+	*EACCES) ok "a store that refuses writes is told to the caller: $name" ;;
+	*) not_ok "a store that refuses writes is told to the caller: $name"; diag "$said" ;;
 	esac
 }
 
@@ -22,11 +22,11 @@ set_faults readonly
 for size in 100 12000000; do
 	denied "$size bytes to a store that is read-only: EACCES, at close the latest" \
 		open wct "$mnt/new$size" write $size close
-	expect_eq "" "$(store_ls new$size)" "nothing of it is there"
+	expect_eq "" "$(store_ls new$size)" "nothing is left of a write that the store refused"
 done
-expect_eq "EACCES old" "$(fdo unlink "$mnt/standing") $(cat "$mnt/standing")" "nor is a file deleted"
+expect_eq "EACCES old" "$(fdo unlink "$mnt/standing") $(cat "$mnt/standing")" "no file is deleted where the store refuses it"
 denied "nor replaced" open wt "$mnt/standing" write 5 close
-expect_eq "old old" "$(store_cat standing) $(cat "$mnt/standing")" "the old version stands"
+expect_eq "old old" "$(store_cat standing) $(cat "$mnt/standing")" "the old version stands where the store refuses writes"
 expect_log '(put|upload-create|delete) .*AccessDenied'
 expect_log '(new100|new12000000|standing): not published'
 umount_ckptfs

@@ -22,7 +22,7 @@ between() {
 	"$@"
 	wait $renames
 	set_faults
-	expect_eq "$want" "$({ cat "$tmp/said"; store_ls; } | xargs)" "$name"
+	expect_eq "$want" "$({ cat "$tmp/said"; store_ls; } | xargs)" "a change between the steps of a rename is kept: $name"
 }
 put() { printf "$1" | store_put old; }
 anew() { objects rm old && put "theirs"; }
@@ -36,7 +36,7 @@ between "it is made anew" "ok new old" anew
 expect_eq "theirs mine theirs mine" "$(content)" "each name has its file"
 objects rm new
 between "it is deleted, or renamed: that was first" "ENOENT new" objects rm old
-expect_eq "ENOENT mine" "$(fdo size "$mnt/old") $(cat "$mnt/new")" "what it led to is not lost"
+expect_eq "ENOENT mine" "$(fdo size "$mnt/old") $(cat "$mnt/new")" "the file that the new name led to is not lost"
 expect_log 'somebody else took the old name away'
 rm "$mnt/new"
 if [ -n "${CKPTFS_TEST_KEYS:-}" ]; then
@@ -62,7 +62,7 @@ printf 1 | store_put final
 fdo_begin open wct "$mnt/tmp" write 100 pause close
 expect_eq ok "$(fdo rename "$mnt/tmp" "$mnt/final")" "a file that is not published takes the place of one that is"
 printf theirs | store_put final
-expect_eq ok "$(fdo rename "$mnt/final" "$mnt/last")" "and gets a third name, when another host has replaced that"
-fdo_ends "ok ok ok ok" "and is published"
-expect_eq "theirs 100" "$(store_cat final) $(objects size last)" "both are there"
+expect_eq ok "$(fdo rename "$mnt/final" "$mnt/last")" "a file gets a third name though another host has replaced the second"
+fdo_ends "ok ok ok ok" "a file with a third name is published"
+expect_eq "theirs 100" "$(store_cat final) $(objects size last)" "both files are there after the third rename"
 umount_ckptfs

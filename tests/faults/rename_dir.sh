@@ -13,47 +13,47 @@ recover() { "$builddir/ckptctl" recover "$url" -o endpoint="$CKPTFS_TEST_ENDPOIN
 all_in() { [ "$(store_ls "$1/" | grep -c /f)" -eq 100 ] && [ "$(store_cat "$1/f00042")" = 42 ]; }
 
 if on_gs; then set_faults gs_move_hiccups; else set_faults rename_hiccups; fi
-expect_eq "ok" "$(fdo rename "$mnt/d" "$mnt/e")" "replies that fail or are lost are tried again"
-check "everything is there" all_in e
+expect_eq "ok" "$(fdo rename "$mnt/d" "$mnt/e")" "a rename of a directory tries failed and lost replies again"
+check "all files are there after replies that failed or were lost" all_in e
 set_faults
 fdo rename "$mnt/e" "$mnt/d" >/dev/null
 
 set_faults rename_some_denied
-expect_eq "EACCES" "$(fdo rename "$mnt/d" "$mnt/e")" "a copy that is refused"
-check "all is where it was" all_in d
-expect_eq "" "$(store_ls e)$(store_ls .ckptfs)" "and nothing else"
-expect_eq "d" "$(ls "$mnt")" "in the mount too"
+expect_eq "EACCES" "$(fdo rename "$mnt/d" "$mnt/e")" "a rename of a directory whose copy is refused says so"
+check "all files are where they were after a refused copy" all_in d
+expect_eq "" "$(store_ls e)$(store_ls .ckptfs)" "a refused copy leaves no other object"
+expect_eq "d" "$(ls "$mnt")" "the mount shows all where it was after a refused copy"
 expect_log 'store: (copy|rename) .* 403 AccessDenied'
 
 if on_gs; then
 	set_faults rename_rest_denied
-	expect_eq "EACCES" "$(fdo rename "$mnt/d" "$mnt/e")" "what is refused from here on, the way back, too"
+	expect_eq "EACCES" "$(fdo rename "$mnt/d" "$mnt/e")" "a rename that can go neither on nor back says so"
 	set_faults
-	expect_eq 100 "$({ store_ls d/; store_ls e/; } | wc -l)" "nothing is lost"
+	expect_eq 100 "$({ store_ls d/; store_ls e/; } | wc -l)" "nothing is lost when a rename can go neither on nor back"
 	expect_eq "1 d e" "$(store_ls .ckptfs/intent/ | wc -l) $(ls "$mnt" | xargs)" "a record is left, and the mount shows it so"
 	expect_log 'rename d/ to e/: not finished .* ckptctl recover'
 	umount_ckptfs
-	check "ckptctl finishes it" recover
-	check "all is at the new name" all_in e
-	expect_eq "" "$(store_ls d)$(store_ls .ckptfs)" "and nothing else"
+	check "ckptctl finishes a rename that could go neither on nor back" recover
+	check "ckptctl brings all files to the new name" all_in e
+	expect_eq "" "$(store_ls d)$(store_ls .ckptfs)" "ckptctl leaves no other object"
 else # where it is copied, and deleted then
 	set_faults rename_batch_denied
-	expect_eq "EACCES" "$(fdo rename "$mnt/d" "$mnt/e")" "a batch that is not deleted"
+	expect_eq "EACCES" "$(fdo rename "$mnt/d" "$mnt/e")" "a rename whose batch is not deleted says so"
 	set_faults
-	check "all is at the new name" all_in e
-	check "and at the old one" all_in d
-	expect_eq 1 "$(store_ls .ckptfs/intent/ | wc -l)" "a record is left"
-	expect_eq "d e 42 42" "$(ls "$mnt" | xargs) $(cat "$mnt/e/f00042") $(cat "$mnt/d/f00042")" "the mount shows it so"
+	check "all files are at the new name though a batch was not deleted" all_in e
+	check "all files are at the old name, too, though a batch was not deleted" all_in d
+	expect_eq 1 "$(store_ls .ckptfs/intent/ | wc -l)" "a record is left of a batch that was not deleted"
+	expect_eq "d e 42 42" "$(ls "$mnt" | xargs) $(cat "$mnt/e/f00042") $(cat "$mnt/d/f00042")" "the mount shows what a batch that was not deleted left"
 	expect_log 'store: delete-many .* AccessDenied'
 	expect_log 'rename d/ to e/: not finished .* ckptctl recover'
 	umount_ckptfs
 	mount_ckptfs attr_ttl=0
 	printf new | store_put d/f00007
 	printf added | store_put d/added
-	check "ckptctl finishes it" recover
-	expect_eq "d/added d/f00007" "$(store_ls d/ | xargs)" "but for what came after it"
-	check "all is at the new name" all_in e
-	expect_eq "" "$(store_ls .ckptfs)" "no record is left"
+	check "ckptctl finishes a rename whose batch was not deleted" recover
+	expect_eq "d/added d/f00007" "$(store_ls d/ | xargs)" "ckptctl leaves what came to the old name after the rename"
+	check "all files are at the new name when ckptctl is done" all_in e
+	expect_eq "" "$(store_ls .ckptfs)" "no record is left when ckptctl is done"
 	expect_log "directory's rename was not finished.* ckptctl recover $url"
 	umount_ckptfs
 	objects rm d/added
@@ -72,16 +72,16 @@ wait "$mount_pid" 2>/dev/null
 umount -l "$mnt"
 wait $mover
 set_faults
-on_gs || check "all is where it was" all_in e
-expect_eq 1 "$(store_ls .ckptfs/intent/ | wc -l)" "a record is left"
+on_gs || check "all files are where they were when the daemon is killed" all_in e
+expect_eq 1 "$(store_ls .ckptfs/intent/ | wc -l)" "a record is left of a rename whose daemon was killed"
 printf mine | store_put k/f00001
 : >"$mount_log"
-check "ckptctl finishes it" recover
-expect_eq 100 "$(store_ls k/ | wc -l)" "all is at the new name"
-expect_eq "42 mine" "$(store_cat k/f00042) $(store_cat k/f00001)" "with what was written there since"
-expect_eq "" "$(store_ls e/)$(store_ls .ckptfs)" "and nothing else"
+check "ckptctl finishes a rename whose daemon was killed" recover
+expect_eq 100 "$(store_ls k/ | wc -l)" "ckptctl brings the killed rename's files to the new name"
+expect_eq "42 mine" "$(store_cat k/f00042) $(store_cat k/f00001)" "ckptctl keeps what was written at the new name since"
+expect_eq "" "$(store_ls e/)$(store_ls .ckptfs)" "ckptctl leaves nothing else of the killed rename"
 mount_ckptfs
-expect_eq "k 100" "$(ls "$mnt") $(ls "$mnt/k" | wc -l)" "the mount shows it so"
+expect_eq "k 100" "$(ls "$mnt") $(ls "$mnt/k" | wc -l)" "the mount shows what ckptctl has finished"
 umount_ckptfs
 printf 'no record' | store_put .ckptfs/intent/0123456789abcdef
-check "what is no record is refused" sh -c "! $builddir/ckptctl recover $url -o endpoint=$CKPTFS_TEST_ENDPOINT 2>&1"
+check "ckptctl refuses what is no record" sh -c "! $builddir/ckptctl recover $url -o endpoint=$CKPTFS_TEST_ENDPOINT 2>&1"

@@ -34,20 +34,20 @@ replaced() {
 replaced rename_dir_copied_late
 expect_eq "ok" "$(cat "$tmp/renamed")" "a directory is renamed while one of its files is replaced"
 expect_eq "d/big e/big e/f00000 e/f00001 e/f00002" "$({ store_ls d; store_ls e; } | grep -v '/$' | xargs)" \
-	"that one stays by the old name"
-expect_eq "9000000 old" "$(objects size d/big) $(store_cat e/big)" "as it is, and what was renamed by the new one"
+	"a file that was replaced stays by the old name"
+expect_eq "9000000 old" "$(objects size d/big) $(store_cat e/big)" "a replaced file has its bytes, and renamed ones are by the new name"
 objects rm d/big
 rm -r "$mnt/e"
-expect_eq "" "$(store_ls d)$(store_ls e)" "all is deleted"
+expect_eq "" "$(store_ls d)$(store_ls e)" "all files can be deleted after the rename"
 
 replaced rename_dir_refused_late
-expect_eq "EACCES" "$(cat "$tmp/renamed")" "the same where the rename fails at its end"
-expect_eq "9000000" "$(objects size d/big)" "the new one is there"
-expect_eq "" "$(store_ls e | grep -v '/$')" "and what was copied is not"
+expect_eq "EACCES" "$(cat "$tmp/renamed")" "a rename that fails at its end leaves a replaced file alone"
+expect_eq "9000000" "$(objects size d/big)" "the new file is there after a rename that failed"
+expect_eq "" "$(store_ls e | grep -v '/$')" "no copy is left of a rename that failed"
 expect_log 'store: put .* 403 AccessDenied'
 umount_ckptfs
 mount_ckptfs
-expect_eq "d/big d/f00000 d/f00001 d/f00002" "$(store_ls | grep '^d/[a-z]' | xargs)" "nothing is lost"
+expect_eq "d/big d/f00000 d/f00001 d/f00002" "$(store_ls | grep '^d/[a-z]' | xargs)" "no file is lost by a rename that failed"
 
 # What is replaced between the look at the old names and their delete stays, too.
 rm -r "$mnt/d"
@@ -64,6 +64,6 @@ wait $renames
 set_faults
 expect_eq "ok" "$(cat "$tmp/renamed")" "a file is replaced after the old names were listed"
 expect_eq "d/big e/big e/f00000 e/f00001 e/f00002" "$({ store_ls d; store_ls e; } | grep -v '/$' | xargs)" \
-	"that one stays by the old name"
-expect_eq "theirs old" "$(store_cat d/big) $(store_cat e/big)" "as it is, and what was renamed by the new one"
+	"a file replaced after the listing stays by the old name"
+expect_eq "theirs old" "$(store_cat d/big) $(store_cat e/big)" "a file replaced after the listing has its bytes, others the new name"
 umount_ckptfs

@@ -45,17 +45,17 @@ sleep 0.5
 : >"$tmp/go"
 failed=0
 for pid in $changes; do wait "$pid" || failed=$((failed + 1)); done
-expect_eq "ok 0" "$(cat "$tmp/renamed") $failed" "it ends, and so do changes inside"
-expect_eq "" "$(store_ls d)" "nothing is left by the old name"
+expect_eq "ok 0" "$(cat "$tmp/renamed") $failed" "a rename ends, and so do changes inside the directory"
+expect_eq "" "$(store_ls d)" "no object is left by the old name"
 expect_eq "e/ e/big e/created e/f3 e/f4 e/f5 e/f6 e/link e/made/ e/moved e/slow" "$(store_ls e | xargs)" \
-	"what was removed, made and renamed is so by the new one"
-expect_eq "new 2 3 more 5" "$(cat "$mnt/e/created" "$mnt/e/moved" "$mnt/e/f3" "$mnt/e/f5" | xargs)" "with its bytes"
-expect_eq 5 "$(cat "$tmp/said-read")" "what was opened meanwhile was read"
-check "and what was open before was read on" sh -c 'cat "$1/begin" "$1/rest" | cmp - "$1/data"' sh "$tmp"
+	"what was removed, made and renamed inside is so by the new name"
+expect_eq "new 2 3 more 5" "$(cat "$mnt/e/created" "$mnt/e/moved" "$mnt/e/f3" "$mnt/e/f5" | xargs)" "files that were changed meanwhile have their bytes"
+expect_eq 5 "$(cat "$tmp/said-read")" "a file that was opened during the rename is read"
+check "a file that was open before the rename is read on" sh -c 'cat "$1/begin" "$1/rest" | cmp - "$1/data"' sh "$tmp"
 exec 3<&-
-expect_eq "640 1 f4" "$(stat -c %a "$mnt/e/f4") $(objects size e/f6) $(readlink "$mnt/e/link")" "attributes and sizes too"
+expect_eq "640 1 f4" "$(stat -c %a "$mnt/e/f4") $(objects size e/f6) $(readlink "$mnt/e/link")" "attributes and sizes are those from before the rename"
 expect_eq "" "$(store_ls .ckptfs)" "no record is left"
 umount_ckptfs
 mount_ckptfs attr_ttl=0
-expect_eq 640 "$(stat -c %a "$mnt/e/f4")" "a later mount shows the same"
+expect_eq 640 "$(stat -c %a "$mnt/e/f4")" "a later mount shows the same directory"
 umount_ckptfs

@@ -25,7 +25,7 @@ esac
 check "no upload is left" wait_for 20 sh -c '[ -z "$("$1" uploads)" ]' sh "$tools/tests/lib/objects"
 cp "$tmp/data" "$mnt/next"
 expect_eq 0 $? "the next file is written"
-same "and right" "$tmp/data" next
-check "and read" cmp "$tmp/data" "$mnt/next"
+same "a file that is written after a full disk is right" "$tmp/data" next
+check "a file that is written after a full disk is read" cmp "$tmp/data" "$mnt/next"
 expect_log 'full: (a write is refused, since memory and the spill file are full|not published)'
 umount_ckptfs

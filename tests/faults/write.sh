@@ -16,10 +16,10 @@ recovers() {
 	dd if="$tmp/data" of="$mnt/$1" bs=1M status=none
 	expect_eq 0 $? "$1: every write and close succeed"
 	set_faults
-	same "and the file is right" "$tmp/data" "$1"
-	expect_eq "" "$(store_uploads)" "and no upload is left"
+	same "$1: the file is right" "$tmp/data" "$1"
+	expect_eq "" "$(store_uploads)" "$1: no upload is left"
 	shift
-	[ $# -eq 0 ] || expect_requests "after these requests" "$@"
+	[ $# -eq 0 ] || expect_requests "$1: the store got these requests" "$@"
 }
 recovers part_503 UploadPart=10 CompleteMultipartUpload=1
 recovers part_reset CompleteMultipartUpload=1
@@ -39,7 +39,7 @@ done
 requests_mark
 cp "$mnt/lost" "$mnt/copied"
 same "a file that the store copies is right though the reply is lost" "$tmp/small" copied
-expect_requests "which was one copy and a refusal" CopyObject=2
+expect_requests "a copy whose reply is lost takes one copy and a refusal" CopyObject=2
 expect_log 'upload-part .*what arrived is not what was sent; it is sent again'
 expect_log 'put .*/flipped: .*what arrived is not what was sent; it is sent again'
 umount_ckptfs

@@ -46,15 +46,15 @@ case $(cut -d' ' -f5- "$tmp/fdo/out") in
 *) not_ok "the store goes away for good: close fails"; diag "$(cat "$tmp/fdo/out")" ;;
 esac
 case $(fdo open r "$mnt/small") in
-E*) ok "and other names give errors" ;;
-*) not_ok "and other names give errors" ;;
+E*) ok "operations on other names give errors while the store is away" ;;
+*) not_ok "operations on other names give errors while the store is away" ;;
 esac
 store_port=${CKPTFS_TEST_ENDPOINT##*:}
 start_store
 expect_eq "old" "$(store_cat gone)" "the old version stands"
-expect_eq "old old" "$(cat "$mnt/gone") $(cat "$mnt/small")" "in the mount too when the store is back"
-expect_eq "ok ok ok" "$(fdo open wt "$mnt/gone" write 12000000 close)" "and files are written again"
-expect_eq 12000000 "$(objects size gone)" "and published"
+expect_eq "old old" "$(cat "$mnt/gone") $(cat "$mnt/small")" "the mount shows the old version when the store is back"
+expect_eq "ok ok ok" "$(fdo open wt "$mnt/gone" write 12000000 close)" "files are written again when the store is back"
+expect_eq 12000000 "$(objects size gone)" "files that are written again are published"
 # The store may be back before the abort is given up, which comes behind the answer.
 expect_log '(not published, the version before it stands|its unfinished upload could not be aborted)'
 expect_log 'store: '

@@ -17,8 +17,8 @@ denied() {
 	name=$1; shift
 	said=$(fdo "$@")
 	case $said in
-	*EACCES) ok "$name" ;;
-	*) not_ok "$name"; diag "$said" ;;
+	*EACCES) ok "a refused write says so: $name" ;;
+	*) not_ok "a refused write says so: $name"; diag "$said" ;;
 	esac
 }
 
@@ -27,10 +27,10 @@ for fault in skewed expired; do
 	cp "$tmp/small" "$mnt/small.$fault"
 	expect_eq 0 $? "$fault: a small file is written"
 	cp "$tmp/data" "$mnt/large.$fault"
-	expect_eq 0 $? "$fault: and a large one"
+	expect_eq 0 $? "$fault: a large file is written"
 	set_faults
-	same "the small one is right" "$tmp/small" small.$fault
-	same "the large one, too" "$tmp/data" large.$fault
+	same "$fault: the small file is right" "$tmp/small" small.$fault
+	same "$fault: the large file is right" "$tmp/data" large.$fault
 	printf old | store_put $fault
 	set_faults ${fault}_for_good
 	denied "$fault for good: close says EACCES" src "$tmp/data" open wt "$mnt/$fault" write 12000000 close

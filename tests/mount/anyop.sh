@@ -9,10 +9,10 @@ start_store
 try() {
 	said=$(timeout 200 "$tools/tests/mount/anyop" "$mnt/f$1" "$1" "$2" "$3")
 	case $said in
-	"ok "*) ok "$2 operations on $3 bytes" ;;
-	*) not_ok "$2 operations on $3 bytes"; diag "$said" ;;
+	"ok "*) ok "$2 operations on $3 bytes give what a local file gives" ;;
+	*) not_ok "$2 operations on $3 bytes give what a local file gives"; diag "$said" ;;
 	esac
-	expect_eq "${said#ok }" "$(objects size "f$1")" "and the size is at the store"
+	expect_eq "${said#ok }" "$(objects size "f$1")" "the store has the size after $2 operations on $3 bytes"
 }
 mount_ckptfs part_size=5M attr_ttl=0
 try 1 150 24000000

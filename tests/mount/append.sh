@@ -14,16 +14,16 @@ for p in 1 2 3 4; do
 	pids="$pids $!"
 done
 for p in $pids; do wait "$p"; done
-expect_eq 8001 "$(wc -l <"$mnt/log")" "every line of four processes is there"
-expect_eq 8001 "$(store_cat log | sort -u | wc -l)" "once, also at the store"
+expect_eq 8001 "$(wc -l <"$mnt/log")" "an append of four processes keeps every line"
+expect_eq 8001 "$(store_cat log | sort -u | wc -l)" "the store has every appended line once"
 
 fdo_begin open wa "$mnt/log" write 5 pause write 5 fsync write 5 close
 printf other >>"$mnt/log"
-fdo_ends "ok ok ok ok ok ok ok" "descriptors take turns"
-expect_eq xxxxxotherxxxxxxxxxx "$(store_cat log | tail -c 20)" "and each finds the end"
+fdo_ends "ok ok ok ok ok ok ok" "descriptors take turns to append"
+expect_eq xxxxxotherxxxxxxxxxx "$(store_cat log | tail -c 20)" "each descriptor finds the end of the file"
 
 fdo_begin open wa "$mnt/log" pause write 5 close
 truncate -s 3 "$mnt/log"
-fdo_ends "ok ok ok ok" "an append to a file that was cut meanwhile"
-check "goes to its end" test "$(store_cat log)" = begxxxxx
+fdo_ends "ok ok ok ok" "an append to a file that was cut meanwhile succeeds"
+check "an append to a file that was cut goes to its end" test "$(store_cat log)" = begxxxxx
 umount_ckptfs

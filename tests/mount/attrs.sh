@@ -12,8 +12,8 @@ all() { (cd "$mnt" && find . -mindepth 1 -printf '%M %U %G %s %y %p\n' | LC_ALL=
 (umask 027 && echo x >"$mnt/file" && mkdir "$mnt/dir")
 expect_eq "640 750" "$(cd "$mnt" && stat -c %a file dir | xargs)" "the umask is applied"
 expect_eq "mode=33184 uid=0 gid=0" "$(objects meta file | grep -E '^(mode|[ug]id)=' | xargs)" \
-	"and the object carries mode and owner"
-expect_eq "mode=16872" "$(objects meta dir/ | grep '^mode=')" "as a directory's marker does"
+	"an object carries mode and owner"
+expect_eq "mode=16872" "$(objects meta dir/ | grep '^mode=')" "a marker carries its directory's mode and owner"
 
 requests_mark
 chmod 4711 "$mnt/file"
@@ -24,7 +24,7 @@ expect_eq "711 12 34 3775 12 34" "$(cd "$mnt" && stat -c '%a %u %g' file dir | x
 	"chmod and chown show; chown takes set-id bits"
 requests_mark
 chmod 711 "$mnt/file"
-expect_requests "a change to what is there is none" CopyObject=0
+expect_requests "a change to what is there is no request" CopyObject=0
 echo below >"$mnt/dir/file"
 mkdir "$mnt/dir/sub"
 expect_eq "644 34 2755 34" "$(cd "$mnt/dir" && stat -c '%a %g' file sub | xargs)" \
@@ -37,9 +37,9 @@ fdo_begin open wct "$mnt/dirty" write 5 pause close
 chmod 604 "$mnt/dirty"
 touch -d @1000000000 "$mnt/dirty"
 expect_eq "604 1000000000" "$(stat -c '%a %Y' "$mnt/dirty")" "a file being written shows changes"
-fdo_ends "ok ok ok ok" "and is published"
-expect_requests "with them, in one request" PutObject=1 CopyObject=0
-expect_eq "mode=33156" "$(objects meta dirty | grep '^mode=')" "as its metadata say"
+fdo_ends "ok ok ok ok" "a file whose attributes changed is published"
+expect_requests "a changed file is published with its attributes in one request" PutObject=1 CopyObject=0
+expect_eq "mode=33156" "$(objects meta dirty | grep '^mode=')" "the published object has the attributes as its metadata say"
 
 printf old >"$mnt/rewritten"
 chmod 751 "$mnt/rewritten"
@@ -51,13 +51,13 @@ printf plain | store_put plain
 objects mark foreign mode=33188 color=blue :content-type=text/x-odd
 printf below | store_put implicit/below
 expect_eq "644 0 755" "$(cd "$mnt" && stat -c '%a' plain) $(stat -c %u "$mnt/plain") $(stat -c %a "$mnt/implicit")" \
-	"what carries nothing has the defaults"
+	"an object that carries no attributes has the defaults"
 chmod 600 "$mnt/plain" "$mnt/foreign"
 chmod 700 "$mnt/implicit"
-expect_eq "600 600 700" "$(cd "$mnt" && stat -c %a plain foreign implicit | xargs)" "until it is changed"
-expect_eq "plain below" "$(store_cat plain) $(store_cat implicit/below)" "which leaves the bytes alone"
+expect_eq "600 600 700" "$(cd "$mnt" && stat -c %a plain foreign implicit | xargs)" "a file shows the defaults until it is changed"
+expect_eq "plain below" "$(store_cat plain) $(store_cat implicit/below)" "a change of attributes leaves the bytes alone"
 expect_eq "color=blue :content-type=text/x-odd" \
-	"$(objects meta foreign | grep -E 'color|content-type' | xargs)" "and metadata of others"
+	"$(objects meta foreign | grep -E 'color|content-type' | xargs)" "a change of attributes leaves other metadata alone"
 expect_eq "mode=16832" "$(objects meta implicit/ | grep '^mode=')" "an implicit directory gets a marker"
 
 chmod 1777 "$mnt"
@@ -66,7 +66,7 @@ expect_eq "1777 5" "$(stat -c '%a %u' "$mnt")" "the root of the mount has attrib
 
 set_faults copies_denied
 expect_eq "EACCES 711" "$(fdo chmod 0700 "$mnt/file") $(stat -c %a "$mnt/file")" \
-	"a change that the store refuses is an error and none"
+	"a change that the store refuses is an error and changes nothing"
 expect_log 'store: set-metadata .*file: 403'
 set_faults
 all >"$tmp/before"
@@ -74,9 +74,9 @@ umount_ckptfs
 
 mount_ckptfs
 all >"$tmp/after"
-check "another mount shows the same" diff "$tmp/before" "$tmp/after"
-expect_eq "1777 5 0" "$(stat -c '%a %u %g' "$mnt")" "of the root too"
-expect_eq 12000000 "$(wc -c <"$mnt/large")" "and every file is read"
+check "another mount shows the same attributes" diff "$tmp/before" "$tmp/after"
+expect_eq "1777 5 0" "$(stat -c '%a %u %g' "$mnt")" "another mount shows the root's attributes"
+expect_eq 12000000 "$(wc -c <"$mnt/large")" "another mount reads every file"
 umount_ckptfs
 
 mount_ckptfs file_mode=0600,dir_mode=0700,uid=99,gid=98

@@ -21,11 +21,11 @@ sum=$(bytes | cksum)
 requests_mark
 bytes | dd of="$mnt/big" bs=1M iflag=fullblock status=none
 expect_eq "0 310378497" "$? $(stat -c %s "$mnt/big")" "300 MiB and a byte are written"
-expect_requests "in 60 parts of one upload" CreateMultipartUpload=1 UploadPart=60 \
+expect_requests "the upload of 300 MiB and a byte has 60 parts" CreateMultipartUpload=1 UploadPart=60 \
 	CompleteMultipartUpload=1 PutObject=0
-expect_eq "$sum" "$(store_cat big | cksum)" "the object is right"
-expect_eq "$sum" "$(cksum <"$mnt/big")" "and the mount reads it back"
+expect_eq "$sum" "$(store_cat big | cksum)" "the object of 300 MiB and a byte is right"
+expect_eq "$sum" "$(cksum <"$mnt/big")" "the mount reads 300 MiB and a byte back"
 forget_pages "$mnt/big"
 expect_eq "$sum" "$(dd if="$mnt/big" bs=3M iflag=direct status=none | cksum)" \
-	"also with O_DIRECT"
+	"the mount reads 300 MiB and a byte with O_DIRECT, too"
 umount_ckptfs

@@ -20,9 +20,9 @@ expect_eq "0 $(cksum <"$tmp/data")" "$(cat "$tmp/rc") $(cat "$tmp/sum")" \
 	"a file is read whole while its mode changes"
 changed=yes
 ! on_gs || changed=no # there metadata change without the bytes
-expect_eq $changed "$([ "$was" = "$(objects etag file)" ] && echo no || echo yes)" "whether or not its version does"
-expect_eq 666 "$(stat -c %a "$mnt/file")" "and the last mode is there"
-same "with the same bytes" "$tmp/data" file
+expect_eq $changed "$([ "$was" = "$(objects etag file)" ] && echo no || echo yes)" "a reader is not disturbed whether or not the version changes"
+expect_eq 666 "$(stat -c %a "$mnt/file")" "the file has the last mode that was set"
+same "the file has the same bytes after its mode changed" "$tmp/data" file
 
 exec 9<"$mnt/file"
 head -c 1000 <&9 >"$tmp/head"
@@ -37,27 +37,27 @@ for i in 1 2 3 4 5 6 7 8 9 10; do chmod 6$((i % 8))0 "$mnt/file" & pids="$pids $
 wait $pids
 copies=$(requests_of CopyObject)
 check "changes at once are sent together" test "$copies" -le 10
-check "and the object has the last" sh -c 'test "$(stat -c %a "$1")" = "$2"' sh "$mnt/file" \
+check "the object has the last of the changes" sh -c 'test "$(stat -c %a "$1")" = "$2"' sh "$mnt/file" \
 	"$(objects meta file | sed -n 's/^mode=//p' | awk '{ printf "%o", $1 % 4096 }')"
 
 chmod 611 "$mnt/file" & rm "$mnt/file"
 wait $!
-expect_eq "" "$(store_ls file)" "a file that is deleted meanwhile stays away"
+expect_eq "" "$(store_ls file)" "a file that is deleted during a change of mode stays away"
 printf short >"$mnt/short"
 chmod 611 "$mnt/short" & printf longer >"$mnt/short"
 wait $!
-expect_eq longer "$(store_cat short)" "one that is rewritten meanwhile has its new bytes"
+expect_eq longer "$(store_cat short)" "a file that is rewritten during a change of mode has its new bytes"
 mkdir "$mnt/d"
 chmod 700 "$mnt/short" & mv "$mnt/short" "$mnt/d/moved"
 wait $!
-expect_eq "d/ d/moved" "$(store_ls | xargs)" "one that is renamed has one name"
+expect_eq "d/ d/moved" "$(store_ls | xargs)" "a file that is renamed during a change of mode has one name"
 
 printf 1 >"$mnt/elsewhere"
 stat "$mnt/elsewhere" >/dev/null
 printf 'by another' | store_put elsewhere
 chmod 640 "$mnt/elsewhere"
 expect_eq "by another mode=33184" "$(store_cat elsewhere) $(objects meta elsewhere | grep ^mode)" \
-	"one that was replaced elsewhere keeps the other's bytes"
+	"a file that was replaced elsewhere keeps the other's bytes"
 objects rm elsewhere
-expect_eq ENOENT "$(fdo chmod 0600 "$mnt/elsewhere")" "one that was deleted elsewhere is not there"
+expect_eq ENOENT "$(fdo chmod 0600 "$mnt/elsewhere")" "a file that was deleted elsewhere is not there"
 umount_ckptfs

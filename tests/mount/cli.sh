@@ -16,14 +16,14 @@ refused() {
 	what=$1 pattern=$2; shift 2
 	ckptfs "$@" >out 2>err
 	rc=$?
-	if [ $rc -eq 0 ] || [ $rc -ge 124 ]; then not_ok "$what: exit status $rc"; else
-		check "$what is refused" grep -qE -- "$pattern" err
+	if [ $rc -eq 0 ] || [ $rc -ge 124 ]; then not_ok "$what: the exit status is $rc"; else
+		check "$what: the option is refused" grep -qE -- "$pattern" err
 		[ -s check.out ] || grep -qE -- "$pattern" err || diag "$(cat err)"
 	fi
 	if [ "$(cat out err | wc -l)" -eq 1 ] && ! mounted; then
-		ok "in one line, and nothing is mounted"
+		ok "$what: the refusal is one line, and nothing is mounted"
 	else
-		not_ok "in one line, and nothing is mounted"; diag "$(cat out err)"
+		not_ok "$what: the refusal is one line, and nothing is mounted"; diag "$(cat out err)"
 	fi
 	while mounted; do umount "$mnt"; done
 }
@@ -91,8 +91,8 @@ if as_nobody "$builddir/ckptfs" -V >out 2>&1 && as_nobody sh -c ': <>/dev/fuse' 
 	refused "a user on a directory of another" 'write access.*: mend that' -o "$quick" "$url" "$mnt"
 	ckptfs() { timeout 60 "$builddir/ckptfs" "$@"; }
 else
-	skip "a user on a directory of another" "another user may not run it"
-	skip "in one line, and nothing is mounted" "another user may not run it"
+	skip "a user is refused on a directory of another" "another user may not run it"
+	skip "the user's refusal is one line, and nothing is mounted" "another user may not run it"
 fi
 
 # a private /dev without the device
@@ -106,33 +106,33 @@ refuse_without_fuse() {
 if unshare -m true 2>/dev/null; then
 	refuse_without_fuse
 	expect_eq "1 1" "$rc $(cat out err | wc -l)" "no /dev/fuse is refused in one line"
-	check "which says what to do" grep -q '/dev/fuse.*modprobe' err
+	check "the line about /dev/fuse says what to do" grep -q '/dev/fuse.*modprobe' err
 else
 	skip "no /dev/fuse is refused in one line" "unshare -m is not allowed"
-	skip "which says what to do" "unshare -m is not allowed"
+	skip "the line about /dev/fuse says what to do" "unshare -m is not allowed"
 fi
 
 # the region of the bucket is found out: storesim refuses any other than its own
 ckptfs -o "$endpoint,region=us-west-2,log=$tmp/bg.log" "$url" "$mnt" >out 2>err
 expect_eq "0 " "$? $(cat err out)" "the background start returns 0, and says nothing"
-check "when the mount answers" sh -c 'echo right >"$1/f" && grep -q right "$1/f"' sh "$mnt"
-check "also where another region was given than the store's" mounted
+check "the background start returns when the mount answers" sh -c 'echo right >"$1/f" && grep -q right "$1/f"' sh "$mnt"
+check "the background start takes another region than the store's" mounted
 refused_mounted=$(ckptfs -o "$quick" "$url" "$mnt" 2>&1)
 expect_eq "1 1" "$? $(echo "$refused_mounted" | grep -c 'is mounted on')" "a second mount there is refused"
-expect_eq right "$(cat "$mnt/f")" "and the first goes on"
+expect_eq right "$(cat "$mnt/f")" "the first mount goes on after a second was refused"
 umount "$mnt"
 check "umount ends the daemon" wait_for 20 grep -q figures "$tmp/bg.log"
-check "without a warning but that of the region" sh -c '! grep -E " (warning|error): " "$1" | grep -v region' \
+check "the daemon warns of nothing but the region" sh -c '! grep -E " (warning|error): " "$1" | grep -v region' \
 	sh "$tmp/bg.log"
 printf 'endpoint: %s\nregion: eu-west-3\nattr_ttl: 0\n' "$CKPTFS_TEST_ENDPOINT" >good.yaml
 ckptfs -c good.yaml -o log=here.log "$url/prefix" "$mnt"
 expect_eq 0 $? "options come from a YAML file"
 check "a log is where the command was started, and tells of the mount" grep -q " info: $url/prefix is mounted on $mnt " here.log
 echo below >"$mnt/f"
-expect_eq "below" "$(AWS_REGION=eu-west-3 store_cat prefix/f)" "and a prefix holds what is written"
+expect_eq "below" "$(AWS_REGION=eu-west-3 store_cat prefix/f)" "a prefix holds what is written below it"
 umount "$mnt"
 check "-h prints the options" sh -c '"$1" -h | grep -q part_size=' sh "$builddir/ckptfs"
-expect_eq "$(ckptfs -h)" "$(ckptfs --help)" "so does --help"
+expect_eq "$(ckptfs -h)" "$(ckptfs --help)" "--help prints the options, too"
 expect_eq "ckptfs" "$(ckptfs -V | cut -d' ' -f1)" "-V prints the version"
 mount_ckptfs region=eu-west-3
 check "-f stays in the foreground" kill -0 "$mount_pid"

@@ -9,19 +9,19 @@ mount_ckptfs part_size=5M attr_ttl=1s threads=4 workers=2
 mkdir "$mnt/small" "$mnt/big"
 seq 300 | xargs -P 32 -I{} sh -c 'echo {} >"$1/small/f{}"' sh "$mnt" 2>"$tmp/errors"
 expect_eq "0 " "$? $(cat "$tmp/errors")" "300 small files written 32 at a time"
-expect_eq 300 "$(store_ls small/f | wc -l)" "are at the store"
+expect_eq 300 "$(store_ls small/f | wc -l)" "300 small files are at the store"
 seq 300 | xargs -P 32 -I{} sh -c '[ "$(cat "$1/small/f{}")" = {} ] || echo bad {}' sh "$mnt" \
 	>"$tmp/errors" 2>&1
-expect_eq "" "$(cat "$tmp/errors")" "and come back right"
+expect_eq "" "$(cat "$tmp/errors")" "300 small files come back right"
 seq 300 | xargs -P 32 -I{} rm "$mnt/small/f{}" 2>"$tmp/errors"
-expect_eq "0 :" "$? $(cat "$tmp/errors"):$(store_ls small/f)" "are deleted 32 at a time"
+expect_eq "0 :" "$? $(cat "$tmp/errors"):$(store_ls small/f)" "300 small files are deleted 32 at a time"
 
 head -c 20000000 /dev/urandom >"$tmp/data"
 seq 12 | xargs -P 12 -I{} sh -c 'dd if="$2" of="$1/big/f{}" bs=$(({} * 40961)) status=none' sh \
 	"$mnt" "$tmp/data" 2>"$tmp/errors"
 expect_eq "0 " "$? $(cat "$tmp/errors")" "12 large files written at once"
 seq 12 | xargs -P 12 -I{} cmp "$mnt/big/f{}" "$tmp/data" 2>"$tmp/errors"
-expect_eq "0 " "$? $(cat "$tmp/errors")" "and read at once"
+expect_eq "0 " "$? $(cat "$tmp/errors")" "12 large files are read at once"
 
 # the same names, again and again, written, read, listed and deleted
 churn() {

@@ -25,52 +25,52 @@ fdo_begin src "$tmp/data" open w "$mnt/large" write 12000000 pause close
 printf theirs >"$other/large"
 fdo_ends "ok ok ok ok ESTALE" "an overwritten file that another mount replaced: close says ESTALE"
 expect_eq "theirs theirs theirs" "$(store_cat large) $(cat "$mnt/large") $(cat "$other/large")" \
-	"the other's object stands, here and there"
-expect_eq large "$(store_uploads)" "the upload is kept"
+	"the other's object stands, here and there, instead of an overwrite"
+expect_eq large "$(store_uploads)" "the upload of a file that was replaced is kept"
 expect_eq 1 "$(kept_line large)" "the log has one line that says so"
 
 # A small one, of which all is here.
 fdo_begin src "$tmp/data" open wct "$mnt/small" write 100 fsync write 50 pause fsync close
 printf theirs >"$other/small"
-fdo_ends "ok ok ok ok ok ok ESTALE ESTALE" "a small one: fsync and close say ESTALE"
-expect_eq "theirs theirs" "$(store_cat small) $(cat "$mnt/small")" "the other's object stands"
-expect_eq 1 "$(kept_line small)" "the log has one line"
+fdo_ends "ok ok ok ok ok ok ESTALE ESTALE" "a small file that another replaced: fsync and close say ESTALE"
+expect_eq "theirs theirs" "$(store_cat small) $(cat "$mnt/small")" "the other's object stands instead of a small file"
+expect_eq 1 "$(kept_line small)" "the log has one line about a small file"
 ctl >"$tmp/out"
 expect_eq 2 $? "ckptctl says that changes are kept"
 expect_eq "kept 12000000 large
-kept 150 small" "$(fields <"$tmp/out")" "and which"
-expect_eq "large small" "$(ls "$mnt" | xargs)" "the mount shows nothing of it"
+kept 150 small" "$(fields <"$tmp/out")" "ckptctl names the changes that are kept"
+expect_eq "large small" "$(ls "$mnt" | xargs)" "the mount shows nothing of changes that are kept"
 ctl --force >"$tmp/out"
 expect_eq "0 published 12000000 large
-published 150 small" "$? $(fields <"$tmp/out")" "ckptctl publishes them"
-same "the large one is what was written" "$tmp/data" large
-expect_eq "$(head -c 150 "$tmp/data" | cksum)" "$(store_cat small | cksum)" "the small one, too"
-expect_eq "$(cksum <"$tmp/data")" "$(cksum <"$mnt/large")" "and seen in the mount"
-expect_eq " " "$(store_ls .ckptfs/) $(store_uploads)" "nothing is left over"
+published 150 small" "$? $(fields <"$tmp/out")" "ckptctl publishes changes that are kept"
+same "the large file that ckptctl published is what was written" "$tmp/data" large
+expect_eq "$(head -c 150 "$tmp/data" | cksum)" "$(store_cat small | cksum)" "the small file that ckptctl published is what was written"
+expect_eq "$(cksum <"$tmp/data")" "$(cksum <"$mnt/large")" "the mount shows what ckptctl published"
+expect_eq " " "$(store_ls .ckptfs/) $(store_uploads)" "nothing is left over after ckptctl published"
 
 store_put deleted <"$tmp/data"
 fdo_begin src "$tmp/data" open w "$mnt/deleted" write 12000000 pause close
 rm "$other/deleted"
 fdo_ends "ok ok ok ok ESTALE" "an overwritten file that another mount deleted: close says ESTALE"
-expect_eq "" "$(store_ls deleted)" "it stays deleted"
+expect_eq "" "$(store_ls deleted)" "a file that another mount deleted stays deleted"
 ctl --discard >"$tmp/out"
-expect_eq "0 discarded 12000000 deleted" "$? $(fields <"$tmp/out")" "what was kept is discarded"
-expect_eq " " "$(store_ls .ckptfs/) $(store_uploads)" "and nothing is left over"
+expect_eq "0 discarded 12000000 deleted" "$? $(fields <"$tmp/out")" "ckptctl discards what was kept"
+expect_eq " " "$(store_ls .ckptfs/) $(store_uploads)" "nothing is left over after ckptctl discarded"
 
 # Whole rewrites: the last close wins.
 printf old | store_put whole
 fdo_begin open wt "$mnt/whole" write 7000000 pause close
 printf theirs >"$other/whole"
 fdo_ends "ok ok ok ok" "a file that both rewrite: both closes succeed"
-expect_eq 7000000 "$(objects size whole)" "the last one's is there"
+expect_eq 7000000 "$(objects size whole)" "the last of two rewrites is there"
 fdo_begin open wct "$mnt/created" write 10 pause close
 printf theirs >"$other/created"
 fdo_ends "ok ok ok ok" "a file that both create: both closes succeed"
-expect_eq xxxxxxxxxx "$(store_cat created)" "the last one's is there"
+expect_eq xxxxxxxxxx "$(store_cat created)" "the last of two creations is there"
 fdo_begin open wcx "$mnt/once" write 10 pause close
 printf theirs >"$other/once"
-fdo_ends "ok ok ok EEXIST" "but not the exclusive one that came later"
-expect_eq theirs "$(store_cat once)" "the first one's is there"
+fdo_ends "ok ok ok EEXIST" "the exclusive creation that came later fails"
+expect_eq theirs "$(store_cat once)" "the first creation is there after an exclusive one failed"
 expect_log '(large|small|deleted): its version .* is kept as'
 expect_log '(tail|once): not published'
 umount "$other"

@@ -15,9 +15,9 @@ for round in 1 2 3 4 5; do
 done
 exec 9<"$mnt/file"
 printf 'the next one' | store_put file
-expect_eq "the next one" "$(cat "$mnt/file")" "also while an older one is open"
+expect_eq "the next one" "$(cat "$mnt/file")" "an open sees version $round while an older one is open"
 expect_eq "ESTALE or old" "$(cat <&9 2>&1 | grep -qE 'round 5|Stale' && echo 'ESTALE or old')" \
-	"which stays what it was"
+	"an open file stays the version that it was"
 exec 9<&-
 objects rm file
 expect_eq ENOENT "$(fdo open r "$mnt/file")" "an open sees that a file went"
@@ -27,16 +27,16 @@ requests_mark
 stat "$mnt" >/dev/null
 ls "$mnt/none" 2>/dev/null
 ls "$mnt/none" 2>/dev/null
-expect_requests "what is not there is remembered for attr_ttl" HeadObject=1
+expect_requests "a name that is not there is remembered for attr_ttl" HeadObject=1
 umount_ckptfs
 
 mount_ckptfs attr_ttl=600s consistency=strict
 printf 12345 | store_put file
-expect_eq 5 "$(stat -c %s "$mnt/file")" "strict: a size"
+expect_eq 5 "$(stat -c %s "$mnt/file")" "strict: a stat of a file finds it"
 printf 123456789 | store_put file
-expect_eq 9 "$(stat -c %s "$mnt/file")" "is that of the object now"
+expect_eq 9 "$(stat -c %s "$mnt/file")" "strict: a size is that of the object now"
 objects mark file mode=33152
-expect_eq "0 600" "$(stat -c '%s %a' "$mnt/file")" "and so is the mode"
+expect_eq "0 600" "$(stat -c '%s %a' "$mnt/file")" "strict: a mode is that of the object now"
 objects rm file
-expect_eq ENOENT "$(fdo size "$mnt/file")" "and whether there is one"
+expect_eq ENOENT "$(fdo size "$mnt/file")" "strict: a stat says whether there is an object"
 umount_ckptfs

@@ -15,55 +15,55 @@ cd "$mnt" || exit 1
 
 requests_mark
 check "cp copies a large file" timeout 60 cp --reflink=auto large copy
-expect_requests "no byte of it comes here" GetObject=0 UploadPart=0 PutObject=0
-same "and all of it is there" "$tmp/data" copy
-check "cp copies a small one" timeout 60 cp --reflink=auto small small2
-same "which is right" "$tmp/small" small2
+expect_requests "no byte of a large copy comes here" GetObject=0 UploadPart=0 PutObject=0
+same "a copied large file has all bytes" "$tmp/data" copy
+check "cp copies a small file" timeout 60 cp --reflink=auto small small2
+same "a copied small file is right" "$tmp/small" small2
 requests_mark
 check "cp replaces a file" timeout 60 cp large small2
-expect_requests "by one request" CopyObject=1 GetObject=0 UploadPart=0
-same "and all of it is there" "$tmp/data" small2
-check "the mount reads it" cmp "$tmp/data" small2
+expect_requests "cp replaces a file by one request" CopyObject=1 GetObject=0 UploadPart=0
+same "a file that cp replaced has all bytes" "$tmp/data" small2
+check "the mount reads a file that cp replaced" cmp "$tmp/data" small2
 
 # A part, and more behind it.
 { head -c 12000000 "$tmp/data"; printf xxxxx; } >"$tmp/part"
 expect_eq "ok ok ok 12000000 ok ok" \
 	"$(fdo open r large slot 1 open wct part copyrange 0 0 0 12000000 pwrite 5 12000000 close)" \
-	"the beginning of a file is copied, and written on"
-same "what is published is both" "$tmp/part" part
+	"a copy of a file's beginning is written on"
+same "a copy that is written on publishes both" "$tmp/part" part
 expect_eq "ok ok ok 12000000 10000000 ok" \
 	"$(fdo open r large slot 1 open wct pieces copyrange 0 0 0 12000000 \
 		copyrange 0 12000000 12000000 10000000 close)" "a file is copied in two pieces"
-same "which are all of it" "$tmp/data" pieces
+same "a file that is copied in two pieces has all bytes" "$tmp/data" pieces
 { head -c 100 "$tmp/data"; printf xxxxx; tail -c +106 "$tmp/data"; } >"$tmp/changed"
 expect_eq "ok ok ok 22000000 ok 22000000 5 ok" \
 	"$(fdo open r large slot 1 open +ct changed copyrange 0 0 0 22000000 pwrite 5 100 fsize \
 		pread 5 100 close)" "a copy is changed before it is published"
-same "which shows" "$tmp/changed" changed
-same "and not in what it was copied from" "$tmp/data" large
+same "a change of a copy shows before it is published" "$tmp/changed" changed
+same "a change of a copy is not in what it was copied from" "$tmp/data" large
 
 # What the store cannot copy, the kernel does.
 head -c 3000 "$tmp/data" >"$tmp/fresh"
 expect_eq "ok ok ok ok ok 3000 ok" \
 	"$(fdo src "$tmp/data" open +ct fresh write 3000 slot 1 open wct of_fresh \
 		copyrange 0 0 0 3000 close)" "a file that is not published is copied"
-same "which is right" "$tmp/fresh" of_fresh
+same "a copy of a file that is not published is right" "$tmp/fresh" of_fresh
 expect_eq "ok ok ok ok 1000 ok" \
 	"$(fdo open r large slot 1 open wct middle write 0 copyrange 0 500 0 1000 close)" \
 	"a piece of the middle is copied to the beginning"
 expect_eq "$(tail -c +501 "$tmp/data" | head -c 1000 | cksum)" "$(store_cat middle | cksum)" \
-	"which is right"
+	"a file whose middle was copied to its beginning is right"
 
 # The original is replaced by another host, or copies are refused.
 fdo_begin open r large slot 1 open wt small2 copyrange 0 0 0 22000000 pause close
 printf other | store_put large
-fdo_ends "ok ok ok 22000000 ok ESTALE" "a copy of what is gone is an error at close"
-same "the old version stands" "$tmp/data" small2
+fdo_ends "ok ok ok 22000000 ok ESTALE" "a copy of a file that is gone is an error at close"
+same "the old version stands after a copy of a file that is gone" "$tmp/data" small2
 set_faults copies_denied
 expect_eq "ok ok ok 22000000 EACCES" \
 	"$(fdo open r copy slot 1 open wt small2 copyrange 0 0 0 22000000 close)" \
 	"a copy that is refused is an error at close"
-same "the old version stands" "$tmp/data" small2
+same "the old version stands after a copy that is refused" "$tmp/data" small2
 set_faults
 cd /
 expect_log 'small2: not published, the version before it stands: (Stale file handle|Permission denied)'

@@ -26,9 +26,9 @@ why=$("$builddir/ckptfs" -o "endpoint=$CKPTFS_TEST_ENDPOINT" "s3://$CKPTFS_TEST_
 expect_eq "1 1" "$? $(echo "$why" | grep -c 'run umount')" "a new mount there asks for umount first"
 umount "$mnt"
 mount_ckptfs part_size=5M attr_ttl=0
-expect_eq "closed replaced" "$(cd "$mnt" && echo *)" "then it works"
+expect_eq "closed replaced" "$(cd "$mnt" && echo *)" "a mount works after that umount"
 cp "$tmp/data" "$mnt/new"
-same "and writes" "$tmp/data" new
+same "a mount after a kill writes" "$tmp/data" new
 objects abort
 check "what the kill left at the store can be aborted" wait_for 10 sh -c '[ -z "$("$1" uploads)" ]' \
 	sh "$tools/tests/lib/objects"
@@ -44,17 +44,17 @@ for signal in TERM INT; do
 	check "nothing is mounted" sh -c '! grep -q " $1 " /proc/self/mounts' sh "$mnt"
 	fdo_next
 	same "what was closed is published" "$tmp/data" closed$signal
-	expect_eq 4096 "$(objects size synced$signal)" "and what was synced"
-	expect_eq "" "$(store_ls open$signal)" "what was being written is not"
-	expect_eq "" "$(store_uploads)" "and no upload is left"
+	expect_eq 4096 "$(objects size synced$signal)" "what was synced is published"
+	expect_eq "" "$(store_ls open$signal)" "what was being written is not published"
+	expect_eq "" "$(store_uploads)" "no upload is left after SIG$signal"
 	[ $signal = INT ] || mount_ckptfs part_size=5M attr_ttl=0
 done
 
 mount_ckptfs part_size=5M attr_ttl=0
 cp "$tmp/data" "$mnt/last"
 umount_ckptfs
-same "umount ends it as well" "$tmp/data" last
-expect_eq "" "$(store_uploads)" "with no upload left"
+same "umount ends the daemon as well as a signal does" "$tmp/data" last
+expect_eq "" "$(store_uploads)" "umount leaves no upload"
 
 # Killed at the moment at which it has mounted.
 ended() { ! grep -q '^State:.[^Z]' "/proc/$1/status" 2>/dev/null; }

@@ -53,9 +53,9 @@ writes s3 s3 sse=aws:kms "sse_kms_key=$key"
 CKPTFS_TEST_BUCKET=dir--az1--x-s3
 writes directory s3 sse=aws:kms "sse_kms_key=$key"
 expect_eq 1 "$("$builddir/ckptctl" uploads list -o "endpoint=$url,sse=aws:kms" s3://dir--az1--x-s3 2>&1 |
-	grep -c 'give sse_kms_key')" "which has to be named"
+	grep -c 'give sse_kms_key')" "a key that is needed has to be named"
 expect_eq 1 "$("$builddir/ckptctl" uploads list -o "endpoint=$url,sse=aws:kms:dsse" s3://dir--az1--x-s3 2>&1 |
-	grep -c 'directory bucket encrypts by')" "other ways are refused"
+	grep -c 'directory bucket encrypts by')" "other ways to encrypt are refused"
 CKPTFS_TEST_BUCKET=bkt
 writes multipart gs "kms_key=$key"
 writes compose gs "kms_key=$key" upload=compose

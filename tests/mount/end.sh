@@ -15,9 +15,9 @@ wait_for 30 grep -q 'UploadPart.*part=3 ' "$requests" # which only a commit send
 kill -TERM "$mount_pid"
 mount_ended "SIGTERM ends the daemon while a file is closed"
 wait $closing
-expect_eq "ok ok ok ok" "$(cat "$tmp/out")" "the close is told of success"
-same "and the file is there" "$tmp/data" closing
-expect_eq "" "$(store_uploads)" "no upload is left"
+expect_eq "ok ok ok ok" "$(cat "$tmp/out")" "the close is told of success when SIGTERM ends the daemon"
+same "a file that is closed when SIGTERM comes is there" "$tmp/data" closing
+expect_eq "" "$(store_uploads)" "no upload is left when SIGTERM ends the daemon"
 store_stop
 
 # While the end waits for one file, another is written by a descriptor that was open before.
@@ -35,12 +35,12 @@ wait_for 20 grep -q 'unmounting' "$mount_log"
 fdo_next
 wait $closing
 expect_eq "ok ok ok" "$(cat "$tmp/out")" "the end waits for a close"
-mount_ended "and frees nothing that is used"
+mount_ended "the end frees nothing that is used"
 case $(sed 's/^ok ok //' "$tmp/fdo/out") in
 E*) ok "what is written meanwhile is refused" ;;
 *) not_ok "what is written meanwhile is refused"; diag "$(cat "$tmp/fdo/out")" ;;
 esac
-expect_eq old "$(store_cat kept)" "and published nowhere"
+expect_eq old "$(store_cat kept)" "what is written at the end is published nowhere"
 store_stop
 
 # Requests that are under way would stand still for longer than the test may take.
@@ -62,7 +62,7 @@ fdo_begin open wct "$mnt/gone" write 12000000 pause close
 kill -KILL "$store_pid"; wait "$store_pid" 2>/dev/null
 kill -TERM "$mount_pid"
 expect_log '(store: .*gone|gone: |the store does not answer in time)'
-mount_ended "with a store that is gone it does, too"
+mount_ended "with a store that is gone SIGTERM ends the daemon after the deadline"
 fdo_next
 store_port=${CKPTFS_TEST_ENDPOINT##*:}
 store_pid=''

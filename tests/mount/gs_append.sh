@@ -15,18 +15,18 @@ for way in multipart compose; do
 	same "upload=$way writes a large file" "$tmp/data" f
 	if [ $way = compose ]; then set -- objects.compose=1 CreateMultipartUpload=0
 	else set -- CreateMultipartUpload=1 objects.compose=0 objects.move=1; fi
-	expect_requests "in that way" "$@"
+	expect_requests "upload=$way sends a large file in that way" "$@"
 	cp "$tmp/data" "$tmp/longer"
 	echo tail | tee -a "$tmp/longer" >/dev/null
 	requests_mark
 	echo tail >>"$mnt/f"
 	expect_requests "an append composes, and reads nothing" objects.compose=1 GetObject=0
-	same "and adds what it should" "$tmp/longer" f
-	expect_eq "f" "$(store_ls | xargs)" "nothing is left beside it"
+	same "an append by composition adds what it should" "$tmp/longer" f
+	expect_eq "f" "$(store_ls | xargs)" "nothing is left beside a composed file"
 	rm "$mnt/f"
 	umount_ckptfs
 done
-expect_eq "" "$(store_ls)$(store_uploads)" "nothing at all in the end"
+expect_eq "" "$(store_ls)$(store_uploads)" "nothing is left at the store in the end"
 
 # A crash leaves what cannot be composed any more.
 mount_ckptfs part_size=5M upload=compose
@@ -39,4 +39,4 @@ fdo_next
 umount "$mnt"
 expect_eq "f" "$(STORAGE_EMULATOR_HOST=$CKPTFS_TEST_ENDPOINT "$builddir/ckptctl" uploads abort --yes \
 	"gs://$CKPTFS_TEST_BUCKET" | cut -f 3)" "ckptctl knows what file they are of, at the server of STORAGE_EMULATOR_HOST"
-expect_eq "" "$(store_ls)" "and removes them"
+expect_eq "" "$(store_ls)" "ckptctl removes the pieces of a file that was never closed"

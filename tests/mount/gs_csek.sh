@@ -34,10 +34,10 @@ for way in multipart compose resumable; do
 	mkdir "$mnt/dir"
 	mv "$mnt/small" "$mnt/dir/small"
 	mv "$mnt/dir" "$mnt/dir2"
-	check "and reads back" cmp "$tmp/data" "$mnt/large"
-	if [ $way = resumable ]; then check "so does a copy" cmp "$tmp/data" "$mnt/moved"
-	else check "so does what was copied, appended to and renamed" cmp "$tmp/longer" "$mnt/moved"; fi
-	expect_eq "small 600" "$(cat "$mnt/dir2/small") $(stat -c %a "$mnt/dir2/small")" "so does a small file"
+	check "upload=$way: a large file reads back" cmp "$tmp/data" "$mnt/large"
+	if [ $way = resumable ]; then check "upload=$way: a copy of a file reads back" cmp "$tmp/data" "$mnt/moved"
+	else check "upload=$way: a file that was copied, appended to and renamed reads back" cmp "$tmp/longer" "$mnt/moved"; fi
+	expect_eq "small 600" "$(cat "$mnt/dir2/small") $(stat -c %a "$mnt/dir2/small")" "upload=$way: a small file reads back"
 	for name in large moved dir2%2Fsmall; do
 		expect_eq "$sealed_says" "$(sealed $name)" "$name is nobody else's to read"
 	done
@@ -53,4 +53,4 @@ refused() { "$builddir/ckptfs" -f -o "endpoint=$1,$2" gs://b "$mnt" 2>&1 | grep 
 check "a key does not travel in clear text" refused http://192.0.2.1:80 "csek_file=$tmp/key" 'clear text'
 check "two keys are refused" refused "$CKPTFS_TEST_ENDPOINT" "csek_file=$tmp/key,kms_key=k" 'give one'
 check "a file that holds no key is refused" refused "$CKPTFS_TEST_ENDPOINT" "csek_file=$tmp/data" 'csek_file .*no such key'
-check "so is one that is not there" refused "$CKPTFS_TEST_ENDPOINT" "csek_file=$tmp/none" 'csek_file .*No such file'
+check "a key file that is not there is refused" refused "$CKPTFS_TEST_ENDPOINT" "csek_file=$tmp/none" 'csek_file .*No such file'

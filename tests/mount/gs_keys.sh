@@ -12,25 +12,25 @@ head -c 12000000 /dev/urandom >"$tmp/data"
 mkdir "$mnt/d"
 printf small >"$mnt/d/s"
 chmod 640 "$mnt/d/s"
-expect_eq "small 640 5" "$(cat "$mnt/d/s") $(stat -c '%a %s' "$mnt/d/s")" "a small file"
+expect_eq "small 640 5" "$(cat "$mnt/d/s") $(stat -c '%a %s' "$mnt/d/s")" "a small file is written with keys"
 requests_mark
 cp "$tmp/data" "$mnt/d/large"
-same "a large file" "$tmp/data" d/large
-expect_requests "in parts that are looked at before they get its name" CreateMultipartUpload=1 UploadPart=3 \
+same "a large file is written with keys" "$tmp/data" d/large
+expect_requests "a large file's parts are looked at before they get its name" CreateMultipartUpload=1 UploadPart=3 \
 	CompleteMultipartUpload=1 CopyObject=1 DeleteObject=1
-check "which reads back" cmp "$tmp/data" "$mnt/d/large"
-expect_eq "EEXIST" "$(fdo open wcx "$mnt/d/s")" "a file is made once"
+check "a large file that is written with keys reads back" cmp "$tmp/data" "$mnt/d/large"
+expect_eq "EEXIST" "$(fdo open wcx "$mnt/d/s")" "a file is made only once"
 printf theirs | store_put d/x
-expect_eq "EEXIST" "$(fdo open wcx "$mnt/d/x")" "whoever made it"
+expect_eq "EEXIST" "$(fdo open wcx "$mnt/d/x")" "a file is made only once whoever made it"
 cp "$tmp/data" "$tmp/longer"
 echo tail >>"$tmp/longer"
 echo tail >>"$mnt/d/large"
-same "a file can grow" "$tmp/longer" d/large
+same "a file can grow by appends" "$tmp/longer" d/large
 ln -s s "$mnt/d/link"
-expect_eq "s" "$(readlink "$mnt/d/link")" "a link"
-expect_eq "large link s x" "$(ls "$mnt/d" | xargs)" "a listing"
+expect_eq "s" "$(readlink "$mnt/d/link")" "a link is made with keys"
+expect_eq "large link s x" "$(ls "$mnt/d" | xargs)" "a listing shows files with keys"
 expect_eq "ok" "$(fdo rename "$mnt/d" "$mnt/new")" "a directory is renamed"
-expect_eq "small 640" "$(cat "$mnt/new/s") $(stat -c %a "$mnt/new/s")" "with what is in it"
+expect_eq "small 640" "$(cat "$mnt/new/s") $(stat -c %a "$mnt/new/s")" "a renamed directory has what is in it"
 rm -r "$mnt/new"
 expect_eq "" "$(store_ls)$(store_uploads)" "rm -r leaves nothing"
 expect_eq 0 "$(grep -cE ' (objects|folders|buckets)\.' "$requests")" "no request was of the JSON API"

@@ -26,26 +26,26 @@ requests_mark
 expect_eq "1503 1500" "$(ls -l "$mnt/d" >"$tmp/ls"; awk 'NR > 1' "$tmp/ls" | wc -l) $(grep -c '^-rw-r--r--.* f[0-9]*$' "$tmp/ls")" \
 	"files are listed with their attributes"
 expect_eq "-rwxr-x--x 12 34 1000000000|lrwxrwxrwx|prw-r--r--" \
-	"$(stat -c '%A %u %g %Y' "$mnt/d/a")|$(stat -c %A "$mnt/d/b")|$(stat -c %A "$mnt/d/c")" "whatever they are"
-expect_eq 0 "$(requests_of HeadObject | sed 's/^[12]$/0/')" "without a request for each of them"
+	"$(stat -c '%A %u %g %Y' "$mnt/d/a")|$(stat -c %A "$mnt/d/b")|$(stat -c %A "$mnt/d/c")" "files of all kinds are listed with their attributes"
+expect_eq 0 "$(requests_of HeadObject | sed 's/^[12]$/0/')" "files are listed without a request for each of them"
 requests_mark
-expect_eq 1503 "$(cd "$mnt/d" && stat -c %a -- * | wc -l)" "and looked at one by one"
-expect_requests "without one either" HeadObject=0
+expect_eq 1503 "$(cd "$mnt/d" && stat -c %a -- * | wc -l)" "files are looked at one by one"
+expect_requests "looks after a listing ask for nothing" HeadObject=0
 expect_eq "p l f" "$(find "$mnt/d" -name '[cb]' -printf '%y\n' | sort -r | xargs) $(find "$mnt/d" -name f00000 -printf %y)" \
-	"with their types"
+	"files are listed with their types"
 
 stat "$mnt/dirs" >/dev/null
 requests_mark
 expect_eq "9 drwxr-s--- drwxr-xr-x" \
 	"$(ls -l "$mnt/dirs" | awk 'NR > 1 { n++; if ($NF == "a") a = $1; if ($NF == "implicit") i = $1 } END { print n, a, i }')" \
-	"directories, too, with a marker or without"
-expect_requests "cost nothing but the listing" HeadObject=0
-expect_eq "1000000000 x y" "$(stat -c %Y "$mnt/dirs/a") $(ls "$mnt/dirs/a" | xargs)" "and are what they were"
-expect_eq "ok ENOTEMPTY" "$(fdo rmdir "$mnt/dirs/b" rmdir "$mnt/dirs/a")" "and can be removed when they are empty"
+	"directories are listed with a marker or without"
+expect_requests "looks at directories cost nothing but the listing" HeadObject=0
+expect_eq "1000000000 x y" "$(stat -c %Y "$mnt/dirs/a") $(ls "$mnt/dirs/a" | xargs)" "directories are what they were"
+expect_eq "ok ENOTEMPTY" "$(fdo rmdir "$mnt/dirs/b" rmdir "$mnt/dirs/a")" "directories can be removed when they are empty"
 
 chmod 600 "$mnt/d/a"
-expect_eq "600" "$(ls -l "$mnt/d" >"$tmp/ls"; stat -c %a "$mnt/d/a")" "what was changed here stands"
+expect_eq "600" "$(ls -l "$mnt/d" >"$tmp/ls"; stat -c %a "$mnt/d/a")" "a change that was made here stands"
 umount_ckptfs
 mount_ckptfs attr_ttl=0
-expect_eq "-rw-------" "$(ls -l "$mnt/d" | awk '$NF == "a" && /^-/ { print $1 }')" "and is told by the next one's listing"
+expect_eq "-rw-------" "$(ls -l "$mnt/d" | awk '$NF == "a" && /^-/ { print $1 }')" "a change that was made here is told by the next listing"
 umount_ckptfs

@@ -12,12 +12,12 @@ mount_ckptfs part_size=5M upload=resumable
 requests_mark
 cp "$tmp/data" "$mnt/f"
 same "a file is sent though less is kept than was sent" "$tmp/data" f
-expect_requests "through one session" objects.resumable=1 CreateMultipartUpload=0 objects.compose=0 objects.move=1
+expect_requests "a file is sent through one session" objects.resumable=1 CreateMultipartUpload=0 objects.compose=0 objects.move=1
 cp "$tmp/data" "$tmp/longer"
 echo tail >>"$tmp/longer"
 echo tail >>"$mnt/f"
-same "it can grow" "$tmp/longer" f
-expect_eq "f" "$(store_ls)" "nothing is left beside it"
+same "a file that was sent through a session can grow" "$tmp/longer" f
+expect_eq "f" "$(store_ls)" "nothing is left beside a file of a session"
 umount_ckptfs
 store_stop
 
@@ -30,19 +30,19 @@ set_faults resumable_begun_anew
 requests_mark
 cp "$tmp/data" "$mnt/h"
 same "a session that is lost at the beginning is begun anew" "$tmp/data" h
-expect_requests "once" objects.resumable=2
+expect_requests "a session that is lost at the beginning is begun anew once" objects.resumable=2
 set_faults resumable_gone
 expect_eq "ok ok ok EIO" "$(fdo src "$tmp/data" open wct "$mnt/i" write 23456789 close | sed 's/EIO EIO/ok EIO/')" \
-	"one that is lost later is an error"
+	"a session that is lost later is an error"
 expect_log 'the session is gone|i: not published'
 set_faults
-expect_eq "ENOENT" "$(fdo size "$mnt/i")" "which publishes nothing"
+expect_eq "ENOENT" "$(fdo size "$mnt/i")" "a session that is lost later publishes nothing"
 cp "$tmp/data" "$mnt/i"
-same "and the next one is good" "$tmp/data" i
+same "a file is good after one whose session was lost" "$tmp/data" i
 expect_eq "ok ok ok EOPNOTSUPP" "$(fdo open wct "$mnt/again" write 12000000 pwrite 6000000 0 close)" \
-	"what was sent cannot be changed"
+	"what a session has sent cannot be changed"
 expect_log 'from its beginning to its end|again: not published'
-expect_eq "f g h i" "$(store_ls | xargs)" "nothing is left in the end"
+expect_eq "f g h i" "$(store_ls | xargs)" "nothing is left of sessions in the end"
 umount_ckptfs
 
 # What is written before its turn waits, in memory and then on disk.
@@ -51,7 +51,7 @@ head -c 90000000 /dev/urandom >"$tmp/data"
 set -- src "$tmp/data" open wct "$mnt/back"
 for at in 84 72 60 48 36 24 12 0; do set -- "$@" pwrite $((at < 84 ? 12000000 : 6000000)) ${at}000000; done
 expect_eq "ok ok ok ok ok ok ok ok ok ok ok" "$(fdo "$@" close)" "a file that is written from its end, larger than memory"
-same "is right" "$tmp/data" back
+same "a file that is written from its end is right" "$tmp/data" back
 umount_ckptfs
 
 # A part that fails ends the upload, whoever waits for it.
@@ -60,5 +60,5 @@ set_faults resumable_refused
 expect_eq "ok ok ok ETIMEDOUT" "$(fdo src "$tmp/data" open wct "$mnt/j" write 12000000 close)" "a session that takes nothing is given up"
 expect_log 'objects.chunk|upload-part|j: not published'
 set_faults
-expect_eq "back f g h i" "$(store_ls | xargs)" "and leaves nothing"
+expect_eq "back f g h i" "$(store_ls | xargs)" "a session that is given up leaves nothing"
 umount_ckptfs

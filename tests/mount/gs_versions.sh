@@ -18,11 +18,11 @@ store_put file <"$tmp/b"
 cat <&3 >>"$tmp/got"
 exec 3<&-
 check "who has a file open reads the version that it opened to its end" cmp "$tmp/a" "$tmp/got"
-check "who opens it then reads the new one" cmp "$tmp/b" "$mnt/file"
+check "who opens a file after its change reads the new version" cmp "$tmp/b" "$mnt/file"
 requests_mark
 check "a file is copied" cp "$mnt/file" "$mnt/copy"
-expect_requests "by as many calls as the server wants" CopyObject=7 GetObject=0
-same "and whole" "$tmp/b" copy
+expect_requests "a file is copied by as many calls as the server wants" CopyObject=7 GetObject=0
+same "a file that is copied by several calls is whole" "$tmp/b" copy
 umount_ckptfs
 store_stop
 
@@ -30,13 +30,13 @@ start_store --no-move --rewrite-chunk 3M
 mount_ckptfs attr_ttl=0 part_size=5M
 requests_mark
 check "a file is renamed" mv "$mnt/copy" "$mnt/moved"
-expect_requests "by a copy, since there is no moveTo" objects.move=1 CopyObject=7 DeleteObject=1
-expect_eq "file moved" "$(store_ls | xargs)" "which leaves one of it"
-same "and that whole" "$tmp/b" moved
+expect_requests "a rename is a copy where there is no moveTo" objects.move=1 CopyObject=7 DeleteObject=1
+expect_eq "file moved" "$(store_ls | xargs)" "a rename by a copy leaves one file"
+same "a file that is renamed by a copy is whole" "$tmp/b" moved
 requests_mark
 mkdir "$mnt/dir"
 mv "$mnt/moved" "$mnt/dir/moved"
 mv "$mnt/dir" "$mnt/other"
-expect_requests "that is found out once" objects.move=0
+expect_requests "a server without moveTo is found out once" objects.move=0
 same "directories, too, are renamed by copies" "$tmp/b" other/moved
 umount_ckptfs

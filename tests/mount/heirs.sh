@@ -46,8 +46,8 @@ check "a user opens a file that becomes somebody else's" wait_for 20 test -s "$t
 wait $renames
 replacing second
 : >"$tmp/go-second"
-check "and another one" wait $reader
+check "a user opens another file that becomes somebody else's" wait $reader
 wait $renames
 expect_eq "" "$(grep newer "$tmp/got")" "what the modes keep from them is not read"
-expect_eq "2 600 newer" "$(wc -l <"$tmp/errors") $(stat -c %a "$mnt/second") $(cat "$mnt/second")" "both times"
+expect_eq "2 600 newer" "$(wc -l <"$tmp/errors") $(stat -c %a "$mnt/second") $(cat "$mnt/second")" "bytes that the modes keep from a user are not read both times"
 umount_ckptfs

@@ -11,27 +11,27 @@ mount_ckptfs attr_ttl=0
 requests_mark
 mkdir "$mnt/d" "$mnt/d/e"
 expect_requests "mkdir makes folders" folders.insert=2 PutObject=0
-expect_eq "d" "$(ls "$mnt")" "which are listed when they are empty"
-expect_eq "EEXIST" "$(fdo mkdir "$mnt/d")" "and made once"
+expect_eq "d" "$(ls "$mnt")" "empty folders are listed"
+expect_eq "EEXIST" "$(fdo mkdir "$mnt/d")" "a folder is made only once"
 printf one >"$mnt/d/a"
 printf two >"$mnt/d/e/b"
-expect_eq "ENOTEMPTY" "$(fdo rmdir "$mnt/d")" "rmdir refuses what is not empty"
+expect_eq "ENOTEMPTY" "$(fdo rmdir "$mnt/d")" "rmdir refuses a folder that is not empty"
 rm "$mnt/d/e/b"
-expect_eq "ENOTEMPTY" "$(fdo rmdir "$mnt/d")" "also one that has an empty folder alone"
+expect_eq "ENOTEMPTY" "$(fdo rmdir "$mnt/d")" "rmdir refuses a folder that has an empty folder alone"
 printf two >"$mnt/d/e/b"
 exec 3<"$mnt/d/e/b"
 requests_mark
 expect_eq "ok" "$(fdo rename "$mnt/d" "$mnt/new")" "a directory is renamed"
-expect_requests "by one request, whatever is in it" folders.rename=1 objects.move=0 CopyObject=0
-expect_eq "new/a new/e/b" "$(store_ls | xargs)" "at the store"
-expect_eq "one two" "$(cat "$mnt/new/a") $(cat "$mnt/new/e/b")" "with what is in it"
-expect_eq "ENOENT" "$(fdo size "$mnt/d/a")" "the old name is gone"
-expect_eq "two" "$(cat <&3)" "who had a file open reads on"
+expect_requests "a directory is renamed by one request, whatever is in it" folders.rename=1 objects.move=0 CopyObject=0
+expect_eq "new/a new/e/b" "$(store_ls | xargs)" "a folder is renamed at the store"
+expect_eq "one two" "$(cat "$mnt/new/a") $(cat "$mnt/new/e/b")" "a renamed folder has what is in it"
+expect_eq "ENOENT" "$(fdo size "$mnt/d/a")" "the old name of a folder is gone"
+expect_eq "two" "$(cat <&3)" "who had a file open in a renamed folder reads on"
 exec 3<&-
 mkdir "$mnt/empty"
 expect_eq "ok one" "$(fdo rename "$mnt/new" "$mnt/empty") $(cat "$mnt/empty/a")" \
-	"also over an empty one"
-expect_eq "ENOTEMPTY" "$(mkdir "$mnt/x" && fdo rename "$mnt/x" "$mnt/empty")" "but no other"
+	"a directory is renamed over an empty one"
+expect_eq "ENOTEMPTY" "$(mkdir "$mnt/x" && fdo rename "$mnt/x" "$mnt/empty")" "a directory is not renamed over one with files"
 rm -r "$mnt/x" "$mnt/empty"
 expect_eq "0:" "$?:$(ls "$mnt")" "rm -r leaves nothing"
 umount_ckptfs

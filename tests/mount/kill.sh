@@ -14,8 +14,8 @@ no_upload() { [ -z "$(store_uploads)" ]; }
 # killed SIGNAL FILE: what is left of a file whose writer dies by the signal
 killed() {
 	check "no upload of $2 is left after signal $1" wait_for 10 no_upload
-	check "its name is gone from the directory" wait_for 10 gone "$2"
-	expect_eq "" "$(store_ls "$2")" "nothing of it is at the store"
+	check "the name of $2 is gone from the directory" wait_for 10 gone "$2"
+	expect_eq "" "$(store_ls "$2")" "nothing of $2 is at the store"
 }
 for signal in 9 15 11; do
 	(ulimit -c 0; fdo src "$tmp/data" open wct "$mnt/large$signal" write 12000000 kill $signal) \
@@ -33,7 +33,7 @@ printf old | store_put standing
 (ulimit -c 0; fdo open wt "$mnt/standing" write 9000000 kill 9) >/dev/null 2>&1
 check "no upload is left of a replacement" wait_for 10 no_upload
 expect_eq old "$(store_cat standing)" "the old version stands"
-expect_eq old "$(cat "$mnt/standing")" "in the mount too"
+expect_eq old "$(cat "$mnt/standing")" "the mount shows the old version of a replacement that was killed"
 
 dd if=/dev/zero bs=1M 2>/dev/null | dd of="$mnt/pipe" bs=1M 2>/dev/null &
 wait_for 20 test -s "$mnt/pipe"
@@ -43,7 +43,7 @@ killed KILL pipe
 fdo src "$tmp/data" open wct "$mnt/exits" write 12000000 exit 1 >/dev/null
 check "an exit without close publishes" wait_for 10 sh -c '
 	"$1" ls exits | grep -q exits' sh "$tools/tests/lib/objects"
-same "what was written" "$tmp/data" exits
+same "an exit without close publishes what was written" "$tmp/data" exits
 expect_log 'not published, the version before it stands: Operation canceled'
 umount_ckptfs
 
@@ -62,4 +62,4 @@ kill -KILL "$fdo_pid"; wait "$fdo_pid" 2>/dev/null
 expect_log 'late: not published, the version before it stands'
 umount_ckptfs
 expect_eq "" "$(store_uploads)" "a mount that ends at once aborts the upload of a killed writer first"
-expect_eq "" "$(store_ls late)" "and publishes nothing"
+expect_eq "" "$(store_ls late)" "a mount that ends at once publishes nothing of a killed writer"

@@ -15,8 +15,8 @@ no_upload() { [ -z "$(store_uploads)" ]; }
 # nothing_of FILE WAY
 nothing_of() {
 	check "no upload is left of a writer that died $2" wait_for 20 no_upload
-	check "the name goes" wait_for 20 gone "$1"
-	expect_eq "" "$(store_ls "$1")" "nothing of it is at the store"
+	check "the name of a writer that died $2 goes" wait_for 20 gone "$1"
+	expect_eq "" "$(store_ls "$1")" "nothing is at the store of a writer that died $2"
 }
 
 for signal in 9 15 11; do
@@ -48,7 +48,7 @@ else
 	rm -f "$mnt/oom"
 	for name in "no upload is left of a writer that died for lack of memory" "the name goes" \
 		"nothing of it is at the store"; do
-		skip "$name" "there is no memory control group to be killed in"
+		skip "a killed writer publishes nothing: $name" "there is no memory control group to be killed in"
 	done
 fi
 
@@ -60,7 +60,7 @@ check "the end of the opener publishes nothing while a child holds the file" unp
 : >"$tmp/go"
 { head -c 10 /dev/zero; cat "$tmp/data"; } >"$tmp/want"
 published() { store_cat "$1" 2>/dev/null | cmp -s - "$2"; }
-check "the end of the child does" wait_for 30 published later "$tmp/want"
+check "the end of the last child publishes" wait_for 30 published later "$tmp/want"
 
 # Two children of an opener that is gone; the one that ends first never wrote.
 mkfifo "$tmp/first"
@@ -68,14 +68,14 @@ sh -c '(exec 3<"$1/go"; cat "$1/data") & (exec 3<"$1/first") &' sh "$tmp" >"$mnt
 : >"$tmp/first"
 check "of two children of a gone opener the first to end publishes nothing" unpublished two
 : >"$tmp/go"
-check "the last one does" wait_for 30 published two "$tmp/data"
+check "the last child of a gone opener publishes" wait_for 30 published two "$tmp/data"
 
 # Two opens of one process, and a child that inherited both and ends.
 fdo_begin src "$tmp/data" open wct "$mnt/twice" slot 1 open w "$mnt/twice" write 6000000 forkclose \
 	pause write 6000000 close slot 0 close
 check "a child that inherited two opens publishes nothing at its end" unpublished twice
 fdo_ends "ok ok ok ok ok 0 ok ok ok ok ok" "the process writes on"
-same "and what it wrote is published" "$tmp/data" twice
+same "what a process wrote after its child's end is published" "$tmp/data" twice
 
 # A script goes on after one of its commands died.
 sh -c 'sh -c "echo one; kill -KILL \$\$"; echo two' >"$mnt/script" 2>/dev/null
@@ -83,6 +83,6 @@ expect_eq "one two" "$(store_cat script | tr '\n' ' ' | sed 's/ $//')" \
 	"a script of which one command died publishes what it and the others wrote"
 fdo src "$tmp/data" open wct "$mnt/forked" write 6000000 forkclose write 6000000 close >"$tmp/out"
 expect_eq "ok ok ok 0 ok ok" "$(cat "$tmp/out")" "a child that closes its copy ends nothing"
-same "and what is written after it is published" "$tmp/data" forked
+same "what is written after a child closed its copy is published" "$tmp/data" forked
 expect_log 'not published, the version before it stands: Operation canceled'
 umount_ckptfs

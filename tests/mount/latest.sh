@@ -7,8 +7,8 @@ plan 6
 start_store
 latest() {
 	timeout -k 5 120 "$builddir/tests/mount/latest" "$mnt" "$1" "$2" >"$tmp/latest" 2>"$tmp/wrong"
-	expect_eq "0 " "$? $(sort "$tmp/wrong" | uniq -c | sort -rn | head -n 5)" "$3"
-	check "of which there were many" awk '$1 < '$((${2} * 4))' { exit 1 }' "$tmp/latest"
+	expect_eq "0 " "$? $(sort "$tmp/wrong" | uniq -c | sort -rn | head -n 5)" "readers see the latest version: $3"
+	check "readers saw many versions" awk '$1 < '$((${2} * 4))' { exit 1 }' "$tmp/latest"
 }
 mount_ckptfs
 latest 6 ${CKPTFS_ROUNDS:-300} "whoever opens it finds one whole version, and none of before"

@@ -36,7 +36,7 @@ expect_eq "2997 2997" "$(grep -c '^f0[0-9]*$' "$tmp/names" | sed 's/299[7-9]/299
 	grep -v -e f00002990 -e f00000500 -e f00002991 | sort -u | wc -l)" "what stays is listed once"
 expect_eq "ENOENT ENOENT ENOENT" "$(fdo size "$mnt/big/f00002990" size "$mnt/big/f00000500" size "$mnt/big/f00002991")" \
 	"what was deleted stays deleted, though it was read ahead"
-expect_eq "new 3000" "$(cat "$mnt/big/g-new") $(ls "$mnt/big" | wc -l)" "and the next listing is right"
+expect_eq "new 3000" "$(cat "$mnt/big/g-new") $(ls "$mnt/big" | wc -l)" "a listing after deletions is right"
 
 # Everything goes while it is listed.
 begin
@@ -52,7 +52,7 @@ begin
 seq 0 9 | while read -r n; do echo again >"$mnt/big/f0000290$n"; done
 finish
 expect_eq "3000 3000" "$(wc -l <"$tmp/names") $(sort -u "$tmp/names" | wc -l)" "what is rewritten is listed once"
-expect_eq "6 again" "$(stat -c %s "$mnt/big/f00002905") $(cat "$mnt/big/f00002905")" "with its new size"
+expect_eq "6 again" "$(stat -c %s "$mnt/big/f00002905") $(cat "$mnt/big/f00002905")" "a file that is rewritten is listed with its new size"
 
 # Pages end with a directory, which is not to be listed twice.
 for name in f00000999 f00001999; do
@@ -62,7 +62,7 @@ done
 begin
 mv "$mnt/big" "$mnt/moved"
 finish
-expect_eq "3000 3000" "$(wc -l <"$tmp/names") $(sort -u "$tmp/names" | wc -l)" "what gets another name goes on"
+expect_eq "3000 3000" "$(wc -l <"$tmp/names") $(sort -u "$tmp/names" | wc -l)" "a listing goes on over a file that gets another name"
 
 printf x | store_put imp/only
 rm "$mnt/imp/only"

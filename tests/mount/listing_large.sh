@@ -26,12 +26,12 @@ expect_eq "1 f00000000" "$(names 1)" "the first entry is told"
 before=$(had)
 requests_mark
 expect_eq "$n $(printf 'f%08d' $((n - 1)))" "$(names 0)" "$n entries are listed, each once, in order"
-check "by a page of 1,000 a request" test "$(requests_of ListObjectsV2)" -le $((n / 1000 + 2))
+check "$n entries ask for a page of 1,000 a request" test "$(requests_of ListObjectsV2)" -le $((n / 1000 + 2))
 more=$(($(had) - before))
 most=32
 ! on_gs || most=96 # with nodes of the first 131,072
-if sanitized; then skip "it takes less than $most MiB" "a sanitizer needs memory of its own"; else
-	check "it takes less than $most MiB ($more)" test "$more" -lt $most
+if sanitized; then skip "$n entries take less than $most MiB" "a sanitizer needs memory of its own"; else
+	check "$n entries take less than $most MiB" test "$more" -lt $most
 fi
 
 # Later pages come when the test is long over.
@@ -44,5 +44,5 @@ for e in os.scandir(sys.argv[1]):
     if n == 100:
         print(n, e.name)
         os._exit(0)' "$mnt/many")" "the first entries come before the last page"
-check "few pages were asked for by then" test "$(requests_of ListObjectsV2)" -le 9
+check "few pages were asked for before the first entries came" test "$(requests_of ListObjectsV2)" -le 9
 umount_ckptfs

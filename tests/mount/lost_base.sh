@@ -15,12 +15,12 @@ fields() { cut -f 1,3,5 | tr '\t' ' ' | sort; }
 # is_kept NAME WHAT: the change of it lost, and $tmp/want is what ckptctl publishes
 is_kept() {
 	fdo_ends "$3" "$2: close says ESTALE"
-	expect_eq 1 "$(grep -c "error: $1: its version .* is kept as" "$mount_log")" "the log says once that it is kept"
-	expect_eq "$(store_cat "$1" | sha256sum)" "$(sha256sum <"$mnt/$1")" "the other's object stands"
+	expect_eq 1 "$(grep -c "error: $1: its version .* is kept as" "$mount_log")" "$2: the log says once that it is kept"
+	expect_eq "$(store_cat "$1" | sha256sum)" "$(sha256sum <"$mnt/$1")" "$2: the other's object stands"
 	ctl --force >"$tmp/out"
-	expect_eq "0 published $(stat -c %s "$tmp/want") $1" "$? $(fields <"$tmp/out")" "ckptctl publishes it"
-	same "with the other's bytes where none was written" "$tmp/want" "$1"
-	expect_eq " " "$(store_ls .ckptfs/) $(store_uploads)" "and nothing is left over"
+	expect_eq "0 published $(stat -c %s "$tmp/want") $1" "$? $(fields <"$tmp/out")" "$2: ckptctl publishes it"
+	same "$2: the other's bytes are where none was written" "$tmp/want" "$1"
+	expect_eq " " "$(store_ls .ckptfs/) $(store_uploads)" "$2: nothing is left over"
 }
 
 for size in 12000000 3000000; do
@@ -49,16 +49,16 @@ fdo_begin open wa "$mnt/deleted" write 1000 pause close
 objects rm deleted
 { head -c 12000000 /dev/zero; xs 1000; } >"$tmp/want"
 fdo_ends "ok ok ok ESTALE" "an append to what was deleted: close says ESTALE"
-expect_eq "" "$(store_ls deleted)" "it stays deleted"
+expect_eq "" "$(store_ls deleted)" "a file that was deleted stays deleted after an append"
 ctl --force >"$tmp/out"
-same "ckptctl publishes it with zeros in their place" "$tmp/want" deleted
+same "ckptctl publishes an append with zeros in place of lost bytes" "$tmp/want" deleted
 
 # What would be sent for it is bounded: zeros for what is gone are 70 MB here.
 head -c 80000000 /dev/zero | store_put far
 fdo_begin open wa "$mnt/far" write 1000 pause close
 printf theirs | store_put far
 fdo_ends "ok ok ok ESTALE" "an append far behind what stands: close says ESTALE"
-check "nothing is kept" grep -q 'far: not published.*Stale' "$mount_log"
-expect_eq " theirs" "$(wait_for 10 sh -c '[ -z "$("$1" uploads)" ]' sh "$tools/tests/lib/objects"; store_uploads) $(store_cat far)" "nor left"
+check "nothing is kept of an append far behind what stands" grep -q 'far: not published.*Stale' "$mount_log"
+expect_eq " theirs" "$(wait_for 10 sh -c '[ -z "$("$1" uploads)" ]' sh "$tools/tests/lib/objects"; store_uploads) $(store_cat far)" "nothing is left of an append far behind what stands"
 expect_log '(tail[0-9]*|middle|shorter|deleted|far): '
 umount_ckptfs

@@ -10,11 +10,11 @@ mkdir "$mnt/d"
 requests_mark
 for i in $(seq 100); do echo "$i" >"$mnt/d/f$i"; done
 expect_requests "100 files are 100 puts" PutObject=100 CreateMultipartUpload=0
-check "and a few listings" test "$(requests_of ListObjectsV2)" -le 8
-check "and looks" test "$(requests_of HeadObject)" -le 5
+check "100 files are a few listings" test "$(requests_of ListObjectsV2)" -le 8
+check "100 files are a few looks" test "$(requests_of HeadObject)" -le 5
 printf elsewhere | store_put d/f100x
 expect_eq "elsewhere" "$(cat "$mnt/d/f100x")" "what another host makes among them is found"
-expect_eq "100 100" "$(rm "$mnt/d/f100x"; ls "$mnt/d" | wc -l) $(cat "$mnt/d/f100")" "they are there"
+expect_eq "100 100" "$(rm "$mnt/d/f100x"; ls "$mnt/d" | wc -l) $(cat "$mnt/d/f100")" "files of another host are there"
 
 umount_ckptfs
 
@@ -26,18 +26,18 @@ doubt ''
 expect_eq "x ENOENT" "$(cat "$mnt/x") $(fdo size "$mnt/x+")" "a file is found among its like"
 objects rm x
 doubt ''
-expect_eq "x/below" "$(cat "$mnt/x/below")" "a directory behind many names that begin like it"
+expect_eq "x/below" "$(cat "$mnt/x/below")" "a directory is found behind many names that begin like it"
 doubt ''
-expect_eq "y/below" "$(cat "$mnt/y/below")" "one of which nothing else begins so"
+expect_eq "y/below" "$(cat "$mnt/y/below")" "a name is found which no other begins with"
 doubt ''
-expect_eq "directory" "$(stat -c %F "$mnt/z")" "an empty one"
+expect_eq "directory" "$(stat -c %F "$mnt/z")" "an empty file is found"
 doubt ''
-expect_eq "ENOENT ENOENT" "$(fdo size "$mnt/belo" size "$mnt/x.11")" "and nothing that is not there"
+expect_eq "ENOENT ENOENT" "$(fdo size "$mnt/belo" size "$mnt/x.11")" "a name that is not there is not found"
 for key in old1 old2 old3; do printf old | store_put d/$key; done
 for i in 1 2 3; do echo "$i" >"$mnt/d/g$i"; done
 for key in old1 old2 old3; do printf new >>"$mnt/d/$key"; done
 expect_eq "oldnew oldnew oldnew" "$(cat "$mnt/d/old1") $(cat "$mnt/d/old2") $(store_cat d/old3)" \
-	"what is there is not made anew"
+	"a file that is there is not made anew"
 doubt d/
 printf elsewhere | store_put d/other
 expect_eq elsewhere "$(cat "$mnt/d/other")" "what another host makes is found at once"

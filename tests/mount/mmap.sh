@@ -14,24 +14,24 @@ expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open + "$mnt/old" mapwrite 100000
 cp "$mnt/old" "$tmp/back"
 head -c 12000000 /dev/zero >"$tmp/want"
 dd if="$tmp/data" of="$tmp/want" bs=1000000 skip=5 seek=5 count=1 conv=notrunc status=none
-same "close publishes it" "$tmp/want" old
-check "and the mount reads it" cmp "$tmp/want" "$tmp/back"
+same "close publishes what a mapping changed" "$tmp/want" old
+check "the mount reads what a mapping changed" cmp "$tmp/want" "$tmp/back"
 
 expect_eq "ok ok ok ok ok" \
 	"$(fdo src "$tmp/data" open +ct "$mnt/new" ftruncate 12000000 mapwrite 12000000 0 close)" \
 	"a new file is written by a mapping"
-same "close publishes it" "$tmp/data" new
+same "close publishes a new file of a mapping" "$tmp/data" new
 
 fdo_begin src "$tmp/data" open +ct "$mnt/synced" ftruncate 12000000 mapwrite 12000000 0 fsync pause close
-same "so does fsync" "$tmp/data" synced
-fdo_ends "ok ok ok ok ok ok ok" "and the file is closed"
+same "fsync publishes a new file of a mapping" "$tmp/data" synced
+fdo_ends "ok ok ok ok ok ok ok" "a file that a mapping wrote is closed after fsync"
 
 expect_eq "ok ok ok ok 4 ok" \
 	"$(fdo src "$tmp/data" open +ct "$mnt/mixed" write 8000000 mapwrite 4000 8000 pread 4 8000 close)" \
 	"a mapping and writes are of one file"
-expect_eq "$(head -c 8000000 "$tmp/data" | cksum)" "$(store_cat mixed | cksum)" "which is right"
+expect_eq "$(head -c 8000000 "$tmp/data" | cksum)" "$(store_cat mixed | cksum)" "a file of a mapping and writes is right"
 expect_eq "ok 12000000" "$(fdo open r "$mnt/new" pread 12000000 0)" \
-	"and are read as written"
+	"a mapping and writes are read as written"
 expect_eq "ok ok ok ok" \
 	"$(fdo src "$tmp/data" open +ct "$mnt/late" ftruncate 12000000 mapclosed 12000000 0)" \
 	"a file is written by a mapping after it was closed"

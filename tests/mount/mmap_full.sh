@@ -14,13 +14,13 @@ size=$((70 * 5242880))
 expect_eq "ok ok ok ENOSPC" "$(fdo open +ct "$mnt/closed" ftruncate $size mapholes 70 close)" \
 	"close tells that pages of a mapping found no room"
 expect_eq "ok ok ok ENOSPC ENOSPC" \
-	"$(fdo open +t "$mnt/synced" ftruncate $size mapholes 70 fsync close)" "so do fsync and the close after it"
+	"$(fdo open +t "$mnt/synced" ftruncate $size mapholes 70 fsync close)" "fsync and the close after it tell that pages found no room"
 no_upload() { [ -z "$(store_uploads)" ]; }
 check "no upload is left" wait_for 20 no_upload
 expect_eq "synced old" "$(store_ls | xargs) $(store_cat synced)" "nothing that lacks pages is published"
 expect_eq old "$(cat "$mnt/synced")" "the mount has the old version, too"
-expect_eq "ok ok ok" "$(fdo open wct "$mnt/synced" write 5 close)" "the file is written anew"
-expect_eq xxxxx "$(store_cat synced)" "and published"
+expect_eq "ok ok ok" "$(fdo open wct "$mnt/synced" write 5 close)" "a file is written anew after a mapping found no room"
+expect_eq xxxxx "$(store_cat synced)" "a file that is written anew is published"
 expect_log 'a write is refused, since memory and the spill file are full'
 expect_log '(closed|synced): not published, the version before it stands: No space left on device'
 umount_ckptfs

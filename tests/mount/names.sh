@@ -14,19 +14,19 @@ for n; do
 	shown=$(printf %s "$n" | tr '\n' '_' | cut -c 1-30)
 	printf %s "$n" >"$mnt/$n"
 	expect_eq 0 $? "'$shown' is written"
-	expect_eq "$n" "$(store_cat "$n")" "is at the store by that name"
-	expect_eq "$n" "$(cat "$mnt/$n")" "is read"
+	expect_eq "$n" "$(store_cat "$n")" "'$shown' is at the store by that name"
+	expect_eq "$n" "$(cat "$mnt/$n")" "'$shown' can be read"
 	expect_eq "$n" "$(find "$mnt" -mindepth 1 -printf %P)" \
-		"is listed"
+		"'$shown' is listed"
 	rm -- "$mnt/$n"
-	expect_eq 0 $? "is deleted"
-	check "and gone" sh -c '[ ! -e "$1" ]' sh "$mnt/$n"
+	expect_eq 0 $? "'$shown' is deleted"
+	check "'$shown' is gone after its end" sh -c '[ ! -e "$1" ]' sh "$mnt/$n"
 done
 expect_eq "" "$(store_ls)$(ls -A "$mnt")" "nothing is left"
 expect_eq ENAMETOOLONG "$(fdo open wct "$mnt/0$long")" "256 bytes are too many"
-expect_eq ENAMETOOLONG "$(fdo size "$mnt/0$long")" "to be asked for, too"
+expect_eq ENAMETOOLONG "$(fdo size "$mnt/0$long")" "256 bytes are too many to be asked for, too"
 mkdir -p "$mnt/$long/$long/$long/$long"
 expect_eq 0 $? "directories may be deep"
 expect_eq ENAMETOOLONG "$(fdo open wct "$mnt/$long/$long/$long/$long/$long")" \
-	"as far as a key reaches"
+	"directories may be as deep as a key reaches"
 umount_ckptfs

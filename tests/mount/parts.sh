@@ -20,8 +20,8 @@ changed() {
 	requests_mark
 	said=$(fdo src "$tmp/other" open w "$mnt/object" "$@" close)
 	case $said in
-	*E[A-Z]*) not_ok "$changed_name"; diag "$said" ;;
-	*) same "$changed_name" "$tmp/want" object ;;
+	*E[A-Z]*) not_ok "a change sends no more than it must: $changed_name"; diag "$said" ;;
+	*) same "a change sends no more than it must: $changed_name" "$tmp/want" object ;;
 	esac
 }
 grown() { # BASE FROM LENGTH: what an append of $tmp/other makes
@@ -90,8 +90,8 @@ if on_gs; then skip "fifty small writes and an append cost no more than they mus
 		check "fifty small writes $when an append send no more than they must ($n)" test "$n" -lt 300000000
 	done
 	peak=$(awk '/VmHWM/ { print int($2 / 1024) }' "/proc/$mount_pid/status")
-	if sanitized; then skip "in little memory" "a sanitizer needs memory of its own"; else
-		check "in little memory ($peak MiB)" test "$peak" -lt 160
+	if sanitized; then skip "the daemon stays in little memory while it sends parts" "a sanitizer needs memory of its own"; else
+		check "the daemon stays in little memory while it sends parts ($peak MiB)" test "$peak" -lt 160
 	fi
 	umount_ckptfs
 fi
@@ -114,12 +114,12 @@ check "parts go though they are not full" wait_for 20 requests_are_more UploadPa
 [ ! -e "$tmp/fdo/paused" ] || : >"$tmp/fdo/go"
 wait "$fdo_pid"
 expect_eq "" "$(tr -s ' ' '\n' <"$tmp/fdo/out" | sort -u | grep -vx -e ok -e '' -e EBUSY)" \
-	"files are cut into them, and written on"
+	"files are cut into parts, and written on"
 bad=
 for i in $files; do
 	from=$((4000000 + i * 100000))
 	grown $from $from 14000000
 	store_cat short$i | cmp -s - "$tmp/want" || bad="$bad $i"
 done
-expect_eq "" "$bad" "and are what was written"
+expect_eq "" "$bad" "files that are cut into parts are what was written"
 umount_ckptfs

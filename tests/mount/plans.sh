@@ -37,68 +37,68 @@ moved() {
 }
 expect_moved() {
 	n=$(moved)
-	if [ "$n" -le "$1" ]; then ok "$2"; else not_ok "$2"; diag "$n bytes"; fi
+	if [ "$n" -le "$1" ]; then ok "the store gets these requests: $2"; else not_ok "the store gets these requests: $2"; diag "$n bytes"; fi
 }
 
 requests_mark
-expect_eq "ok ok ok" "$(fdo open wct "$mnt/small" write 1000 close)" "a file that fits a part"
-expect_requests "is one put" PutObject=1 CreateMultipartUpload=0
+expect_eq "ok ok ok" "$(fdo open wct "$mnt/small" write 1000 close)" "a file that fits a part is written"
+expect_requests "a file that fits a part is one put" PutObject=1 CreateMultipartUpload=0
 requests_mark
-expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$big" write 60000000 close)" "a large one"
-expect_requests "is an upload" PutObject=0 CreateMultipartUpload=1 UploadPart=12 \
+expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$big" write 60000000 close)" "a large file is written"
+expect_requests "a large file is an upload" PutObject=0 CreateMultipartUpload=1 UploadPart=12 \
 	UploadPartCopy=0 CompleteMultipartUpload=1
 expect_moved 60000000 "of as many bytes as it has"
 
 requests_mark
-expect_eq "ok ok ok" "$(fdo open wa "$big" write 1024 close)" "an append to it"
-expect_requests "leaves what is there in the store" $append
+expect_eq "ok ok ok" "$(fdo open wa "$big" write 1024 close)" "an append to a large file succeeds"
+expect_requests "an append leaves what is there in the store" $append
 expect_moved $((1024 + said)) "and sends what is new"
 head -c 1024 /dev/zero | tr '\0' x >"$tmp/x"
 cat "$tmp/data" "$tmp/x" >"$tmp/more"
-same "so that all is right" "$tmp/more" big
+same "a file is right after an append" "$tmp/more" big
 
 requests_mark
-expect_eq "ok ok ok" "$(fdo open w "$big" pwrite 1024 30000000 close)" "a change in the middle"
-expect_requests "copies what is around it, where that can be" $middle
+expect_eq "ok ok ok" "$(fdo open w "$big" pwrite 1024 30000000 close)" "a change in the middle succeeds"
+expect_requests "a change in the middle copies what is around it, where that can be" $middle
 expect_moved $middle_moved "and sends no more than it must"
 dd if="$tmp/x" of="$tmp/more" bs=1000 seek=30000 conv=notrunc status=none iflag=fullblock
-same "so that all is right" "$tmp/more" big
+same "a file is right after a change in the middle" "$tmp/more" big
 
 requests_mark
-expect_eq "ok" "$(fdo truncate 50000000 "$big")" "a cut"
-expect_requests "copies what stays, where that can be" $cut
+expect_eq "ok" "$(fdo truncate 50000000 "$big")" "a truncate of a large file succeeds"
+expect_requests "a truncate copies what stays, where that can be" $cut
 expect_moved $cut_moved "and sends no more than it must"
 truncate -s 50000000 "$tmp/more"
-same "so that all is right" "$tmp/more" big
+same "a file is right after a truncate" "$tmp/more" big
 
 # announced, as safetensors does: every byte is sent once
 requests_mark
 expect_eq "ok ok ok ok ok" "$(fdo src "$tmp/data" open +ct "$mnt/announced" ftruncate 60000000 \
-	write 60000000 close)" "a file that is made as long as it will be first"
+	write 60000000 close)" "a file is made as long as it will be first"
 expect_moved 60000000 "is sent once"
-expect_requests "as it is written" CreateMultipartUpload=1 UploadPart=12 CompleteMultipartUpload=1
-same "and right" "$tmp/data" announced
+expect_requests "a file of known length is sent as it is written" CreateMultipartUpload=1 UploadPart=12 CompleteMultipartUpload=1
+same "a file of known length is right" "$tmp/data" announced
 
 # a header that is written last
 requests_mark
 expect_eq "ok ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/header" pwrite 59000000 1000000 \
-	pwrite 1000000 0 close)" "a file whose start is written last"
-same "is right" "$tmp/data" header
+	pwrite 1000000 0 close)" "a file whose start is written last is closed"
+same "a file whose start is written last is right" "$tmp/data" header
 expect_eq "ok ok ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/again" write 60000000 \
-	src "$tmp/more" pwrite 1000 100 close)" "a part that changes after it was sent"
+	src "$tmp/more" pwrite 1000 100 close)" "a part changes after it was sent"
 { head -c 100 "$tmp/data"; tail -c +101 "$tmp/more" | head -c 1000; tail -c +1101 "$tmp/data"; } >"$tmp/again"
-same "is sent again" "$tmp/again" again
+same "a part that changes after it was sent is sent again" "$tmp/again" again
 
 # a log that is synced line by line
-expect_eq "ok ok" "$(fdo open w "$big" close)" "nothing written"
+expect_eq "ok ok" "$(fdo open w "$big" close)" "a close with nothing written asks for nothing"
 head -c 6000000 "$tmp/data" >"$tmp/log" # more than a part: the least that a store copies
 cp "$tmp/log" "$mnt/log"
 requests_mark
 # shellcheck disable=SC2046 # words
 expect_eq "$((2 * syncs_of_log + 2)) ok" "$(fdo open wa "$mnt/log" $(yes write 100 fsync | head -n $syncs_of_log) close |
-	tr -s ' ' '\n' | sort | uniq -c | xargs)" "a thousand lines, each synced"
-expect_requests "copy what is there in the store" $syncs
+	tr -s ' ' '\n' | sort | uniq -c | xargs)" "a thousand lines are written, each synced"
+expect_requests "a thousand synced lines copy what is there in the store" $syncs
 expect_moved $((syncs_of_log * (100 + said))) "and send the lines alone"
 head -c $((100 * syncs_of_log)) /dev/zero | tr '\0' x >>"$tmp/log"
-same "so that all is right" "$tmp/log" log
+same "a file is right after a thousand synced lines" "$tmp/log" log
 umount_ckptfs

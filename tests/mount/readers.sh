@@ -14,13 +14,13 @@ head -c 100001 "$tmp/data" | store_put small
 for options in read_size=1M memory=64M,read_size=4M; do
 	mount_ckptfs $options
 	for way in streams random backward direct private shared end; do
-		check "$way ($options)" "$tools/tests/mount/readers" $way "$mnt/file" "$tmp/data"
+		check "readers get the right bytes: $way ($options)" "$tools/tests/mount/readers" $way "$mnt/file" "$tmp/data"
 		forget_pages "$mnt/file"
 	done
 	[ $options = read_size=1M ] || break
 	umount_ckptfs
 done
 head -c 100001 "$tmp/data" >"$tmp/small"
-check "a small file" "$tools/tests/mount/readers" random "$mnt/small" "$tmp/small"
-expect_eq "ok 0 0 0" "$(fdo open r "$mnt/empty" pread 10 0 pread 10 5 size "$mnt/empty")" "an empty one"
+check "readers get the right bytes of a small file" "$tools/tests/mount/readers" random "$mnt/small" "$tmp/small"
+expect_eq "ok 0 0 0" "$(fdo open r "$mnt/empty" pread 10 0 pread 10 5 size "$mnt/empty")" "readers get an empty file"
 umount_ckptfs

@@ -10,9 +10,9 @@ printf 0123456789 >"$mnt/file"
 mkdir "$mnt/dir"
 requests_mark
 
-expect_eq EPERM "$(fdo link "$mnt/file" "$mnt/other")" "link"
-expect_eq "ok EOPNOTSUPP" "$(fdo open w "$mnt/file" punch 0 5)" "punching a hole"
-expect_requests "nothing of this changes the store" PutObject=0 DeleteObject=0 CopyObject=0 \
+expect_eq EPERM "$(fdo link "$mnt/file" "$mnt/other")" "a hard link is refused"
+expect_eq "ok EOPNOTSUPP" "$(fdo open w "$mnt/file" punch 0 5)" "punching a hole is refused"
+expect_requests "refused operations leave the store as it was" PutObject=0 DeleteObject=0 CopyObject=0 \
 	CreateMultipartUpload=0
-expect_eq "0123456789 10" "$(store_cat file) $(stat -c %s "$mnt/file")" "and the file is what it was"
+expect_eq "0123456789 10" "$(store_cat file) $(stat -c %s "$mnt/file")" "refused operations leave the file as it was"
 umount_ckptfs

@@ -12,28 +12,28 @@ printf one >0
 fdo rename 0 a >/dev/null # the first one finds out whether the server's deletes mind conditions
 requests_mark
 expect_eq "ok ENOENT 3" "$(fdo rename a b size a size b)" "a file gets another name"
-expect_eq "b one" "$(store_ls) $(store_cat b)" "at the store too"
+expect_eq "b one" "$(store_ls) $(store_cat b)" "a file gets another name at the store, too"
 if on_gs; then set -- objects.move=1; else set -- CopyObject=1 DeleteObject=1; fi
-expect_requests "by one copy and one delete, or one move" "$@"
+expect_requests "a rename is one copy and one delete, or one move" "$@"
 mkdir d
-expect_eq "ok one" "$(fdo rename b d/c) $(cat d/c)" "and another directory"
+expect_eq "ok one" "$(fdo rename b d/c) $(cat d/c)" "a file moves to another directory"
 printf other >e
 requests_mark
 expect_eq "ok one" "$(fdo rename d/c e) $(cat e)" "a file takes the place of another"
-expect_eq "d/ e" "$(store_ls | xargs)" "which is gone"
-expect_eq "one:e" "$(cat e):$(ls | grep -v d)" "the kernel knows at once"
+expect_eq "d/ e" "$(store_ls | xargs)" "the old name of a file is gone"
+expect_eq "one:e" "$(cat e):$(ls | grep -v d)" "the kernel knows a rename at once"
 
 ino=$(stat -c %i e)
 fdo rename e f >/dev/null
-expect_eq "$ino" "$(stat -c %i f)" "the inode number stays"
+expect_eq "$ino" "$(stat -c %i f)" "a renamed file keeps its inode number"
 printf new >e
-expect_eq 1 "$([ "$(stat -c %i e)" != "$ino" ] && echo 1)" "and a new file of the old name has its own"
+expect_eq 1 "$([ "$(stat -c %i e)" != "$ino" ] && echo 1)" "a new file of the old name has its own inode number"
 touched=$(stat -c %Y f)
 fdo rename f g >/dev/null
-expect_eq "$touched" "$(stat -c %Y g)" "the time stays"
+expect_eq "$touched" "$(stat -c %Y g)" "a renamed file keeps its time"
 
 expect_eq "EEXIST EEXIST" "$(fdo rename2 n g e rename2 n g d)" "NOREPLACE replaces nothing"
-expect_eq "ok one" "$(fdo rename2 n g h) $(cat h)" "but renames"
+expect_eq "ok one" "$(fdo rename2 n g h) $(cat h)" "NOREPLACE renames onto a free name"
 expect_eq "EINVAL EINVAL" "$(fdo rename2 x h e rename2 x h d)" "nothing can be exchanged"
 expect_eq "EISDIR ENOTDIR ENOENT" "$(fdo rename h d rename d h rename no b)" "files and directories differ"
 expect_eq "ok ok" "$(fdo rename h h) $(fdo rename2 n e e2)" "a name is renamed to itself"
@@ -45,14 +45,14 @@ expect_eq "EEXIST elsewhere" "$(fdo rename2 n h new1) $(store_cat new1)" \
 	"NOREPLACE sees what another host created"
 printf changed | store_put h
 expect_eq "ok changed" "$(fdo rename h new2) $(store_cat new2)" \
-	"what another host made of the file is renamed"
-expect_eq changed "$(cat new2)" "and shown"
+	"a file is renamed as another host made it"
+expect_eq changed "$(cat new2)" "a file that another host made is shown"
 
 name=$(printf '%0250d' 0)
-expect_eq "ENAMETOOLONG" "$(fdo rename new2 "${name}123456")" "names have an end"
+expect_eq "ENAMETOOLONG" "$(fdo rename new2 "${name}123456")" "a name that is too long is refused"
 weird=$(printf 'a b+%%\303\274&=?#')
-expect_eq "ok changed" "$(fdo rename new2 "$weird") $(cat "$weird")" "any name will do"
-expect_eq changed "$(store_cat "$weird")" "at the store as well"
+expect_eq "ok changed" "$(fdo rename new2 "$weird") $(cat "$weird")" "a file is renamed to any name"
+expect_eq changed "$(store_cat "$weird")" "the store has any name as well"
 rm -f "$weird" new1 e2
 i=0
 while [ $i -lt 20 ]; do
@@ -60,11 +60,11 @@ while [ $i -lt 20 ]; do
 	i=$((i + 1))
 done
 expect_eq "20 version 19" "$i $(cat state)" "a file is replaced again and again"
-expect_eq "d/ state" "$(store_ls | xargs)" "and nothing is left over"
+expect_eq "d/ state" "$(store_ls | xargs)" "nothing is left over when a file is replaced again and again"
 
 seq 100 | while read -r n; do : >"many$n"; done
 seq 100 | xargs -P 8 -I N mv manyN d/manyN
 expect_eq "100 1" "$(ls d | wc -l) $(ls | grep -c state)" "many are renamed at once"
-expect_eq 100 "$(store_ls d/many | wc -l)" "at the store too"
+expect_eq 100 "$(store_ls d/many | wc -l)" "many files are renamed at the store, too"
 cd /
 umount_ckptfs

@@ -20,8 +20,8 @@ for way in ignore refuse honor; do
 	expect_eq "ok one ENOENT" "$(fdo rename2 n "$mnt/a" "$mnt/c") $(store_cat c) $(fdo size "$mnt/a")" \
 		"$way: a free name is taken"
 	requests_mark
-	expect_eq "ok one" "$(fdo rename2 n "$mnt/c" "$mnt/d") $(store_cat d)" "$way: and another one"
-	expect_requests "$way: by one copy" CopyObject=1
+	expect_eq "ok one" "$(fdo rename2 n "$mnt/c" "$mnt/d") $(store_cat d)" "$way: another free name is taken"
+	expect_requests "$way: a free name is taken by one copy" CopyObject=1
 	[ $way != honor ] || break
 	umount_ckptfs
 	expect_eq 1 "$(said)" "$way: the log says that the server does not honor conditions"

@@ -13,28 +13,28 @@ requests_mark
 fdo_begin open wct "$mnt/tmp" write 100 pause write 100 close
 expect_eq "ok ENOENT 100" "$(fdo rename "$mnt/tmp" "$mnt/name" size "$mnt/tmp" size "$mnt/name")" \
 	"a file that is not published yet is renamed"
-fdo_ends "ok ok ok ok ok" "its writer goes on"
-expect_eq "name 200" "$(store_ls | xargs) $(objects size name)" "and publishes under the new name"
-expect_requests "for nothing" CopyObject=0 PutObject=1
+fdo_ends "ok ok ok ok ok" "a writer goes on after its new file is renamed"
+expect_eq "name 200" "$(store_ls | xargs) $(objects size name)" "a writer publishes under the new name"
+expect_requests "a rename of a file that is not published asks for nothing" CopyObject=0 PutObject=1
 
 printf old | store_put final
 fdo_begin open wcx "$mnt/tmp" write 100 pause close
-expect_eq "ok old" "$(fdo rename "$mnt/tmp" "$mnt/final") $(store_cat final)" "one takes the place of another"
-fdo_ends "ok ok ok ok" "though it was to be new"
-expect_eq "100 100" "$(objects size final) $(stat -c %s "$mnt/final")" "when it is published"
+expect_eq "ok old" "$(fdo rename "$mnt/tmp" "$mnt/final") $(store_cat final)" "a file that is not published takes the place of another"
+fdo_ends "ok ok ok ok" "a renamed file takes a place though it was to be new"
+expect_eq "100 100" "$(objects size final) $(stat -c %s "$mnt/final")" "a renamed file is in its new place when it is published"
 
 fdo_begin open wct "$mnt/big" write 12000000 pause write 12000000 close
-expect_eq "ok" "$(fdo rename "$mnt/big" "$mnt/large")" "one that is being sent in parts"
-fdo_ends "ok ok ok ok ok" "goes on to be sent"
-expect_eq "24000000" "$(objects size large)" "and is whole"
-check "with nothing left over" wait_for 20 nothing_else "final large name"
-check "no upload either" wait_for 20 no_upload
+expect_eq "ok" "$(fdo rename "$mnt/big" "$mnt/large")" "a file that is being sent in parts is renamed"
+fdo_ends "ok ok ok ok ok" "a renamed file goes on to be sent"
+expect_eq "24000000" "$(objects size large)" "a renamed file that was sent in parts is whole"
+check "nothing is left over of a file sent in parts" wait_for 20 nothing_else "final large name"
+check "no upload is left of a file sent in parts" wait_for 20 no_upload
 
 fdo_begin open wct "$mnt/log" write 1000 fsync write 500 pause write 500 fsync close
-expect_eq "ok 1000" "$(fdo rename "$mnt/log" "$mnt/log.1") $(objects size log.1)" "one that is published and goes on"
+expect_eq "ok 1000" "$(fdo rename "$mnt/log" "$mnt/log.1") $(objects size log.1)" "a file that is published and goes on is renamed"
 echo other >"$mnt/log"
-fdo_ends "ok ok ok ok ok ok ok ok" "is written on"
-expect_eq "2000 other" "$(objects size log.1) $(cat "$mnt/log")" "under its new name"
+fdo_ends "ok ok ok ok ok ok ok ok" "a renamed published file is written on"
+expect_eq "2000 other" "$(objects size log.1) $(cat "$mnt/log")" "a renamed published file is written under its new name"
 
 # What a commit copies keeps its name and version meanwhile.
 late=UploadPartCopy
@@ -56,29 +56,29 @@ meanwhile() {
 	wait_for 1 test -s "$tmp/said"
 	set_faults
 	wait $fdo_other
-	expect_eq ok "$(cat "$tmp/said")" "$name while parts of it are copied"
-	fdo_ends "ok ok ok ok" "which are published all the same"
+	expect_eq ok "$(cat "$tmp/said")" "a file is renamed while parts of it are copied: $name"
+	fdo_ends "ok ok ok ok" "a file whose parts are copied is published: $name"
 	head -c 1000 /dev/zero | tr '\0' x >>"$tmp/data"
 }
-expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/part" write 26000000 close)" "a large file"
+expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/part" write 26000000 close)" "a large file is renamed while it is written"
 meanwhile "it is renamed" part rename "$mnt/part" "$mnt/part.1"
-same "by the new name" "$tmp/data" part.1
+same "a large file is published by the new name" "$tmp/data" part.1
 meanwhile "it gets another mode" part.1 chmod 600 "$mnt/part.1"
-same "with all that was written" "$tmp/data" part.1
+same "a large file has all that was written" "$tmp/data" part.1
 
 mkdir -p "$mnt/ckpt.tmp/sub"
 printf done >"$mnt/ckpt.tmp/done"
 fdo_begin open wct "$mnt/ckpt.tmp/sub/new" write 100 slot 1 open wct "$mnt/ckpt.tmp/sub/half" write 100 fsync write 7 \
 	pause close slot 0 write 5 close
-expect_eq "ok" "$(fdo rename "$mnt/ckpt.tmp" "$mnt/ckpt")" "a directory with files that are written"
-fdo_ends "ok ok ok ok ok ok ok ok ok ok ok ok" "takes them with it"
-expect_eq "105 107" "$(objects size ckpt/sub/new) $(objects size ckpt/sub/half)" "with all that was written"
-expect_eq "" "$(store_ls ckpt.tmp)" "and leaves nothing"
-expect_eq "done" "$(cat "$mnt/ckpt/done")" "with all the rest"
+expect_eq "ok" "$(fdo rename "$mnt/ckpt.tmp" "$mnt/ckpt")" "a directory with files that are written is renamed"
+fdo_ends "ok ok ok ok ok ok ok ok ok ok ok ok" "a renamed directory takes its open files with it"
+expect_eq "105 107" "$(objects size ckpt/sub/new) $(objects size ckpt/sub/half)" "files of a renamed directory have all that was written"
+expect_eq "" "$(store_ls ckpt.tmp)" "a renamed directory leaves nothing by the old name"
+expect_eq "done" "$(cat "$mnt/ckpt/done")" "a renamed directory has all its other files"
 
 fdo_begin open wct "$mnt/target" write 100 pause write 1 fsync close
 printf new >"$mnt/source"
 expect_eq "ok new" "$(fdo rename "$mnt/source" "$mnt/target") $(cat "$mnt/target")" "what is written is replaced"
-fdo_ends "ok ok ok ok ok ok" "its writer sees no error"
-expect_eq "new" "$(store_cat target)" "and does not come back"
+fdo_ends "ok ok ok ok ok ok" "a writer sees no error when its file is replaced"
+expect_eq "new" "$(store_cat target)" "a file that was replaced does not come back"
 umount_ckptfs

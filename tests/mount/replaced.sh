@@ -23,24 +23,24 @@ store_put file <"$tmp/b"
 wait $!
 expect_eq A "$(tr -s AB <"$tmp/got")" "who reads on sees bytes of the old version only"
 if [ "$(stat -c %s "$tmp/got")" -lt 20000000 ]; then
-	check "and then ESTALE" grep -q 'Stale file handle' "$tmp/dd.err"
+	check "who reads on after a replacement gets ESTALE" grep -q 'Stale file handle' "$tmp/dd.err"
 else
-	ok "all of them"
+	ok "all reads after ESTALE get ESTALE"
 fi
 expect_eq "B 20000000" "$(tr -s AB <"$mnt/file") $(stat -c %s "$mnt/file")" \
-	"opened again it is the new version"
+	"a file that is opened again is the new version"
 
 printf ccc | store_put file
-expect_eq "ccc 3" "$(cat "$mnt/file") $(stat -c %s "$mnt/file")" "a shorter version, too"
+expect_eq "ccc 3" "$(cat "$mnt/file") $(stat -c %s "$mnt/file")" "a file that is opened again may be shorter"
 store_put file <"$tmp/a"
-expect_eq "A 20000000" "$(tr -s AB <"$mnt/file") $(stat -c %s "$mnt/file")" "and a longer one"
+expect_eq "A 20000000" "$(tr -s AB <"$mnt/file") $(stat -c %s "$mnt/file")" "a file that is opened again may be longer"
 
 # a whole read of the same length again, from the page cache or not
 store_put file <"$tmp/b"
 expect_eq "B" "$(tr -s AB <"$mnt/file")" "cached pages of the old version are not shown"
 requests_mark
 expect_eq "B" "$(tr -s AB <"$mnt/file")" "those of the present one are kept"
-expect_requests "so nothing is read again" GetObject=0
+expect_requests "nothing is read again of the present version" GetObject=0
 
 # deleted
 fdo_begin open r "$mnt/file" pread 1000 0 pause pread 1000 19000000 close
@@ -51,21 +51,21 @@ case $said in
 1000 | ESTALE) ok "after the object is deleted a reader gets old bytes or ESTALE" ;;
 *) not_ok "after the object is deleted a reader gets old bytes or ESTALE"; diag "$said" ;;
 esac
-expect_eq ENOENT "$(fdo open r "$mnt/file")" "and the name is gone"
+expect_eq ENOENT "$(fdo open r "$mnt/file")" "the name of a deleted object is gone"
 
 # The first bytes are asked for together with the version, when it is known already.
 head -c 700000 "$tmp/a" | store_put ahead
-expect_eq 700000 "$(stat -c %s "$mnt/ahead")" "a smaller file"
+expect_eq 700000 "$(stat -c %s "$mnt/ahead")" "a smaller file is read"
 requests_mark
 : <"$mnt/ahead"
-expect_requests "open asks for the beginning, too" GetObject=1
+expect_requests "open asks for the beginning of a file, too" GetObject=1
 expect_eq 131072 "$(awk -v get="$(echo GetObject | op_names)" '$2 == get { n = $8 } END { print n }' "$requests")" \
-	"which is what is read first"
+	"the beginning that open asked for is what is read first"
 head -c 700000 "$tmp/b" | store_put ahead
-expect_eq "B" "$(tr -s AB <"$mnt/ahead")" "of another version than the one known no byte is shown"
+expect_eq "B" "$(tr -s AB <"$mnt/ahead")" "no byte is shown of another version than the one known"
 requests_mark
-expect_eq "B" "$(tr -s AB <"$mnt/ahead")" "and what the page cache has"
-expect_requests "is not asked for" GetObject=0
+expect_eq "B" "$(tr -s AB <"$mnt/ahead")" "a read finds what the page cache has"
+expect_requests "what the page cache has is not asked for" GetObject=0
 
 umount_ckptfs
 

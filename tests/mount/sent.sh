@@ -19,9 +19,9 @@ printf old | store_put gone
 fdo_begin src "$tmp/data" open wt "$mnt/gone" write 12000000 src "$tmp/more" pwrite 1000 100 \
 	ftruncate 3000000 pause src "$tmp/data" write 1000000 close
 expect_eq "old" "$(store_cat gone)" "a change of what was sent and is not kept publishes nothing"
-fdo_ends "ok ok ok ok EBUSY EBUSY ok ok ok ok" "but is refused, and the writer goes on"
+fdo_ends "ok ok ok ok EBUSY EBUSY ok ok ok ok" "a change of what was sent is refused, and the writer goes on"
 head -c 13000000 "$tmp/data" >"$tmp/want"
-same "to write what it would have written" "$tmp/want" gone
+same "a writer goes on to write what it would have written" "$tmp/want" gone
 
 # Whoever writes over something may do so again.
 for how in wt +t; do
@@ -31,12 +31,12 @@ for how in wt +t; do
 		ftruncate 35000001
 	fdo_begin "$@" pause close
 	expect_eq "old" "$(store_cat patched)" "$how: a change of what was sent and is kept publishes nothing"
-	fdo_ends "ok ok ok ok ok ok ok ok ok ok ok ok ok" "$how: but is taken"
+	fdo_ends "ok ok ok ok ok ok ok ok ok ok ok ok ok" "$how: a change of what was sent and is kept is taken"
 	head -c 35000001 "$tmp/data" >"$tmp/want"
 	patch 0 8
 	patch 100 1000
 	patch 20000000 1000
-	same "$how: and the file is right" "$tmp/want" patched
+	same "$how: a file is right after a change of what was sent" "$tmp/want" patched
 done
 
 # Without memory what is kept goes to the disk, and can be changed there.
@@ -45,10 +45,10 @@ fdo_begin src "$tmp/data" open +t "$mnt/spilled" write 40000000 slot 1 open wct 
 	write 40000000 slot 2 open +ct "$mnt/third" write 40000000 slot 0 src "$tmp/more" pwrite 1000 100 \
 	pread 1000 39000000 pause close slot 1 close slot 2 close
 expect_eq "old" "$(store_cat spilled)" "a change of what was spilled publishes nothing"
-fdo_ends "ok ok ok ok ok ok ok ok ok ok ok ok 1000 ok ok ok ok ok ok" "but is taken"
+fdo_ends "ok ok ok ok ok ok ok ok ok ok ok ok 1000 ok ok ok ok ok ok" "a change of what was spilled is taken"
 cp "$tmp/data" "$tmp/want"
 patch 100 1000
-same "and the file is right" "$tmp/want" spilled
-same "as are the others" "$tmp/data" other
-same "all of them" "$tmp/data" third
+same "a file is right after a change of what was spilled" "$tmp/want" spilled
+same "the other spilled files are right" "$tmp/data" other
+same "all spilled files are there" "$tmp/data" third
 umount_ckptfs

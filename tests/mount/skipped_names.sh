@@ -11,9 +11,9 @@ done
 mount_ckptfs
 expect_eq "a dir good slash" "$(cd "$mnt" && echo *)" "what can be a file or directory is listed"
 expect_eq 1 "$(grep -c '/: 1 objects have names' "$mount_log")" "one line counts the rest"
-expect_eq "ok x" "$(cd "$mnt/dir" && echo *)" "in a directory too"
-expect_eq 1 "$(grep -c 'dir/: 2 objects have names' "$mount_log")" "in one line"
+expect_eq "ok x" "$(cd "$mnt/dir" && echo *)" "a directory lists what can be a file or directory"
+expect_eq 1 "$(grep -c 'dir/: 2 objects have names' "$mount_log")" "one line counts the rest of a directory"
 expect_eq "" "$(ls -A "$mnt/slash")" "a marker with bytes is not a file in its directory"
-expect_eq bytes "$(cat "$mnt/dir/ok")" "the others are read"
+expect_eq bytes "$(cat "$mnt/dir/ok")" "other files than the skipped ones are read"
 expect_log 'objects? have names that no file can have'
 umount_ckptfs

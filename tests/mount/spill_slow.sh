@@ -27,10 +27,10 @@ check "some of the file is on the disk" wait_for 10 grep -q 'spilled_bytes=[1-9]
 freeze "$disk_pid"
 : >"$tmp/fdo/go"
 sleep 2 # memory is full, and the thread that gives it back waits for the disk
-check "the writer waits" kill -0 "$fdo_pid"
-expect_eq other "$(timeout 30 cat "$mnt/other")" "another file is read"
+check "a writer waits for a slow disk" kill -0 "$fdo_pid"
+expect_eq other "$(timeout 30 cat "$mnt/other")" "another file is read while a writer waits"
 check "the file that waits has a size" test "$(timeout 30 stat -c %s "$mnt/file")" -gt 62000000
-check "names are listed" timeout 30 ls "$mnt"
+check "names are listed while a writer waits" timeout 30 ls "$mnt"
 thaw "$disk_pid"
 wait "$fdo_pid"
 expect_eq "" "$(tr ' ' '\n' <"$tmp/fdo/out" | grep -v '^ok$')" "the writer goes on with the disk"
@@ -38,7 +38,7 @@ for i in $(seq 0 17); do
 	dd if="$tmp/data" of="$tmp/want" bs=1M iflag=skip_bytes,count_bytes oflag=seek_bytes conv=notrunc \
 		skip=$((i * 5242880 + 1000)) seek=$((i * 5242880 + 1000)) count=5000000 status=none
 done
-same "and the file is right" "$tmp/want" file
+same "a file that waited for the disk is right" "$tmp/want" file
 umount_ckptfs
 use_mount disk
 umount_ckptfs

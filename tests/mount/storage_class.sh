@@ -25,18 +25,18 @@ for object in small large copied; do
 	expect_eq "INTELLIGENT_TIERING:2:true" "$(of $object)" "$object has what was asked for"
 done
 mv "$mnt/small" "$mnt/moved"
-expect_eq "INTELLIGENT_TIERING:2:true" "$(of moved)" "also under another name"
+expect_eq "INTELLIGENT_TIERING:2:true" "$(of moved)" "a renamed file has what was asked for"
 chmod 600 "$mnt/moved" "$mnt/theirs"
-expect_eq "INTELLIGENT_TIERING:2:true" "$(of moved)" "and with other attributes"
+expect_eq "INTELLIGENT_TIERING:2:true" "$(of moved)" "a file with other attributes has what was asked for"
 expect_eq "STANDARD_IA:1:true" "$(of theirs)" "what others wrote keeps its class and tags"
 mv "$mnt/theirs" "$mnt/ours"
-expect_eq "INTELLIGENT_TIERING:1:true" "$(of ours)" "until it is copied: then it has the class"
+expect_eq "INTELLIGENT_TIERING:1:true" "$(of ours)" "a file of others has the class when it is copied"
 echo more >>"$mnt/ours"
-expect_eq "INTELLIGENT_TIERING:2:true" "$(of ours)" "or is written anew: then all"
+expect_eq "INTELLIGENT_TIERING:2:true" "$(of ours)" "a file of others has class and tags when it is written anew"
 umount_ckptfs
 
 refused() { "$builddir/ckptctl" uploads list -o "endpoint=$url,$2" "s3://${3:-bkt}" 2>&1 | grep -c "$1"; }
 expect_eq 1 "$(refused 'give one that can' storage_class=DEEP_ARCHIVE)" "a class that cannot be read back is refused"
-expect_eq 1 "$(refused 'give at most 10' 'tags=a=b&&c=d')" "and what are no tags"
-expect_eq 1 "$(refused 'add sse=aws:kms' bucket_key=on)" "and a bucket key of no key"
-expect_eq 1 "$(refused 'a directory bucket has no tags' tags=a=b dir--az1--x-s3)" "and tags of a directory bucket"
+expect_eq 1 "$(refused 'give at most 10' 'tags=a=b&&c=d')" "tags that are no tags are refused"
+expect_eq 1 "$(refused 'add sse=aws:kms' bucket_key=on)" "a bucket key without a key is refused"
+expect_eq 1 "$(refused 'a directory bucket has no tags' tags=a=b dir--az1--x-s3)" "tags of a directory bucket are refused"

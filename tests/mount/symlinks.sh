@@ -13,20 +13,20 @@ ln -s file link
 ln -s dir to-dir
 ln -s nowhere dangling
 expect_eq "content file symbolic link" "$(cat link) $(readlink link) $(stat -c %F link)" "a link leads to its file"
-expect_eq "777 4" "$(stat -c '%a %s' link)" "its size is its target's"
+expect_eq "777 4" "$(stat -c '%a %s' link)" "the size of a link is its target's length"
 echo x >to-dir/below
-expect_eq x "$(cat dir/below)" "one to a directory is walked through"
-expect_eq "ENOENT nowhere" "$(fdo open r dangling) $(readlink dangling)" "one to nothing is there all the same"
-expect_eq EEXIST "$(fdo symlink x link)" "a name is taken once"
+expect_eq x "$(cat dir/below)" "a link to a directory is walked through"
+expect_eq "ENOENT nowhere" "$(fdo open r dangling) $(readlink dangling)" "a link to nothing is there all the same"
+expect_eq EEXIST "$(fdo symlink x link)" "a link does not take a name that is taken"
 expect_eq "file mode=41471" "$(store_cat link) $(objects meta link | grep ^mode)" \
 	"the object holds the target, and the metadata say what it is"
 long=$(printf '%04000d' 7)
 ln -s "$long" long
-expect_eq "$long" "$(readlink long)" "a target may be long"
+expect_eq "$long" "$(readlink long)" "the target of a link may be long"
 ln -sfn other link
-expect_eq other "$(readlink link)" "a link is replaced"
+expect_eq other "$(readlink link)" "a link is replaced by a rename"
 rm dangling
-expect_eq ENOENT "$(fdo open r dangling)" "and removed"
+expect_eq ENOENT "$(fdo open r dangling)" "a link is removed"
 
 mkfifo fifo
 mknod node c 5 1
@@ -37,12 +37,12 @@ if [ -n "$python" ]; then
 else
 	mkfifo sock
 fi
-expect_eq "fifo 0" "$(stat -c '%F %s' fifo)" "a fifo is a fifo"
+expect_eq "fifo 0" "$(stat -c '%F %s' fifo)" "a fifo is made as a fifo"
 (echo through >fifo) & cat fifo >"$tmp/through"
 wait $!
-expect_eq through "$(cat "$tmp/through")" "which works"
-expect_eq "character special file 5 1" "$(stat -c '%F %t %T' node)" "a node has its number"
-check "a socket is one" test -S sock -o -z "$python"
+expect_eq through "$(cat "$tmp/through")" "a fifo passes bytes"
+expect_eq "character special file 5 1" "$(stat -c '%F %t %T' node)" "a device node has its number"
+check "a socket is made as a socket" test -S sock -o -z "$python"
 rm plain
 types() { (cd "$1" && find . -mindepth 1 -printf '%y %M %p\n' | LC_ALL=C sort -k3); }
 types "$mnt" >"$tmp/before"
@@ -52,26 +52,26 @@ umount_ckptfs
 
 mount_ckptfs
 ls -l "$mnt" >"$tmp/ls-after"
-check "ls -l shows the same on another mount" diff "$tmp/ls-before" "$tmp/ls-after"
+check "another mount shows the same with ls -l" diff "$tmp/ls-before" "$tmp/ls-after"
 types "$mnt" >"$tmp/after"
-check "and find" diff "$tmp/before" "$tmp/after"
-expect_eq "5 1" "$(stat -c '%t %T' "$mnt/node")" "with numbers"
+check "another mount shows the same with find" diff "$tmp/before" "$tmp/after"
+expect_eq "5 1" "$(stat -c '%t %T' "$mnt/node")" "another mount shows the same with numbers"
 umount_ckptfs
 
 # names alone cost no request for each
 objects fill many/f 1500
 mount_ckptfs attr_ttl=60s # on a slow machine, too, nothing is asked twice
 requests_mark
-expect_eq 1500 "$(ls "$mnt/many" | wc -l)" "a plain ls"
-check "asks for few of the files" test "$(requests_of HeadObject)" -le 100
+expect_eq 1500 "$(ls "$mnt/many" | wc -l)" "a plain ls lists names"
+check "a plain ls asks for few of the files" test "$(requests_of HeadObject)" -le 100
 requests_mark
 expect_eq 1500 "$(ls -l "$mnt/many" | grep -c '^-rw-r--r--')" "ls -l shows types and modes"
-check "asking once for each" test "$(requests_of HeadObject)" -le 1510
+check "ls -l asks once for each file" test "$(requests_of HeadObject)" -le 1510
 umount_ckptfs
 mount_ckptfs listed_attrs=assume
 requests_mark
-expect_eq 1500 "$(ls -l "$mnt/many" | grep -c '^-rw-r--r--')" "listed_attrs=assume"
-check "asks for none" test "$(requests_of HeadObject)" -le 5
+expect_eq 1500 "$(ls -l "$mnt/many" | grep -c '^-rw-r--r--')" "listed_attrs=assume lists names"
+check "listed_attrs=assume asks for none of the files" test "$(requests_of HeadObject)" -le 5
 
 # The name goes from the store before it goes here.
 ln -s aim "$mnt/late"

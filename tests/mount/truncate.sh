@@ -9,40 +9,40 @@ mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
 printf 0123456789 >"$mnt/f"
 
-expect_eq "ok 0" "$(fdo truncate 0 "$mnt/f" size "$mnt/f")" "truncate() by name"
-expect_eq 0 "$(objects size f)" "is at the store when it returns"
-expect_eq "ok" "$(fdo truncate 0 "$mnt/f")" "and may be repeated"
+expect_eq "ok 0" "$(fdo truncate 0 "$mnt/f" size "$mnt/f")" "truncate() by name succeeds"
+expect_eq 0 "$(objects size f)" "truncate() by name is at the store when it returns"
+expect_eq "ok" "$(fdo truncate 0 "$mnt/f")" "truncate() by name may be repeated"
 printf 0123456789 >"$mnt/f"
-expect_eq "ok ok 0" "$(fdo open wt "$mnt/f" close size "$mnt/f")" "O_TRUNC and nothing written"
-expect_eq 0 "$(objects size f)" "publishes an empty file"
+expect_eq "ok ok 0" "$(fdo open wt "$mnt/f" close size "$mnt/f")" "an open with O_TRUNC and a close succeed"
+expect_eq 0 "$(objects size f)" "O_TRUNC publishes an empty file"
 expect_eq "ok ok ok" "$(fdo open w "$mnt/f" write 7 close)" "an empty file is written without O_TRUNC"
-expect_eq 7 "$(objects size f)" "and published"
+expect_eq 7 "$(objects size f)" "an empty file without O_TRUNC is published"
 
 fdo_begin src "$tmp/data" open wct "$mnt/big" write 12000000 ftruncate 0 fsize pause pwrite 100 0 close
-expect_eq 0 "$(stat -c %s "$mnt/big")" "ftruncate() while writing"
-fdo_ends "ok ok ok ok 0 ok ok ok" "lets the file begin anew"
+expect_eq 0 "$(stat -c %s "$mnt/big")" "ftruncate() succeeds while a file is written"
+fdo_ends "ok ok ok ok 0 ok ok ok" "ftruncate() lets a file begin anew"
 head -c 100 "$tmp/data" >"$tmp/head"
-same "with the new bytes" "$tmp/head" big
+same "a file that began anew has the new bytes" "$tmp/head" big
 no_upload() { [ -z "$(store_uploads)" ]; }
-check "and what had been sent is forgotten" wait_for 10 no_upload
+check "what had been sent of a file is forgotten" wait_for 10 no_upload
 
 # Cut so short that the upload is not needed any more.
 sent() { [ -n "$(store_uploads)" ]; }
 fdo_begin src "$tmp/data" open wct "$mnt/cut" write 12000000 pause ftruncate 3000000 close
 check "an upload is begun" wait_for 20 sent
-fdo_ends "ok ok ok ok ok ok" "ftruncate() below the size of a part"
+fdo_ends "ok ok ok ok ok ok" "ftruncate() below the size of a part succeeds"
 head -c 3000000 "$tmp/data" >"$tmp/want"
-same "publishes what is left" "$tmp/want" cut
-check "and nothing else" wait_for 10 no_upload
+same "ftruncate() below the size of a part publishes what is left" "$tmp/want" cut
+check "ftruncate() below the size of a part publishes nothing else" wait_for 10 no_upload
 
-expect_eq "ok ok ok" "$(fdo open wt "$mnt/big" ftruncate 0 close)" "ftruncate() of what is empty"
-expect_eq 0 "$(objects size big)" "publishes an empty file"
+expect_eq "ok ok ok" "$(fdo open wt "$mnt/big" ftruncate 0 close)" "ftruncate() of an empty file succeeds"
+expect_eq 0 "$(objects size big)" "ftruncate() of an empty file publishes an empty file"
 printf 0123456789 >"$mnt/f"
-expect_eq "ok ok ok" "$(fdo open w "$mnt/f" ftruncate 0 close)" "ftruncate() of a file of bytes"
-expect_eq "0 0" "$(objects size f) $(stat -c %s "$mnt/f")" "empties it"
+expect_eq "ok ok ok" "$(fdo open w "$mnt/f" ftruncate 0 close)" "ftruncate() of a file with bytes succeeds"
+expect_eq "0 0" "$(objects size f) $(stat -c %s "$mnt/f")" "ftruncate() empties a file with bytes"
 most=$((5 << 40))
 on_gs || most=$((10000 * (5 << 30)))
 expect_eq "ok EFBIG EFBIG ok" "$(fdo open w "$mnt/f" ftruncate $((most + 1)) pwrite 1 $most close)" \
 	"no file gets longer than the store takes"
-expect_eq 0 "$(objects size f)" "and stays as it was"
+expect_eq 0 "$(objects size f)" "a file that would get too long stays as it was"
 umount_ckptfs

@@ -43,27 +43,27 @@ while [ $i -lt 10 ]; do
 	wait $one && made=$((made + 1))
 	i=$((i + 1))
 done
-expect_eq 10 $made "and of two that make a directory"
+expect_eq 10 $made "of two mounts that make a directory one wins"
 rm -r "$mnt"/*
 expect_eq "" "$(ls "$other")$(store_ls)" "what one mount deletes is gone in the other"
 
 mkdir "$mnt/d"
 expect_eq "ENOENT" "$(fdo size "$other/d/f")" "a name is looked for in vain"
 echo first >"$mnt/d/f"
-expect_eq first "$(cat "$other/d/f")" "and is there once it is made elsewhere"
+expect_eq first "$(cat "$other/d/f")" "a name that was missing is there once another host makes it"
 echo second, longer >"$mnt/d/f"
-expect_eq "second, longer" "$(cat "$other/d/f")" "with what was written last"
+expect_eq "second, longer" "$(cat "$other/d/f")" "a name that another host made has what was written last"
 expect_eq "ENOTEMPTY" "$(fdo rmdir "$other/d")" "a directory is not empty when another host wrote to it"
-expect_eq "ok ENOENT" "$(fdo rename "$mnt/d/f" "$mnt/d/g" size "$mnt/d/f")" "a file gets another name"
-expect_eq "g second, longer" "$(ls "$other/d") $(cat "$other/d/g")" "in both"
-expect_eq "ok" "$(fdo rename "$other/d" "$other/e")" "a directory too"
-expect_eq "e second, longer" "$(ls "$mnt") $(cat "$mnt/e/g")" "in both"
+expect_eq "ok ENOENT" "$(fdo rename "$mnt/d/f" "$mnt/d/g" size "$mnt/d/f")" "a file is renamed on one mount"
+expect_eq "g second, longer" "$(ls "$other/d") $(cat "$other/d/g")" "a renamed file is renamed in both mounts"
+expect_eq "ok" "$(fdo rename "$other/d" "$other/e")" "a directory is renamed on one mount"
+expect_eq "e second, longer" "$(ls "$mnt") $(cat "$mnt/e/g")" "a renamed directory is renamed in both mounts"
 echo a >"$mnt/a"
 cat "$other/a" >"$tmp/a"
 rm "$mnt/a"
-expect_eq "ENOENT ENOENT" "$(fdo size "$other/a" open r "$other/a")" "what is deleted is gone"
+expect_eq "ENOENT ENOENT" "$(fdo size "$other/a" open r "$other/a")" "a file that one mount deletes is gone"
 mkdir "$other/a"
-expect_eq "directory" "$(stat -c %F "$mnt/a")" "and may be made a directory"
+expect_eq "directory" "$(stat -c %F "$mnt/a")" "the name of a deleted file may be made a directory"
 
 umount "$other" && wait "$other_pid" && other_pid=''
 expect_eq "" "$other_pid$(grep -E ' (warning|error): ' "$other_log" |

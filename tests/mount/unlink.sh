@@ -13,7 +13,7 @@ asked() { [ "$(requests_of "$1")" -gt 0 ]; }
 for n in 1000 12000000; do
 	fdo_begin open wct "$mnt/f" write $n unlink "$mnt/f" pause write 100 fsync close
 	expect_eq ENOENT "$(fdo size "$mnt/f")" "a file unlinked after $n bytes is gone at once"
-	fdo_ends "ok ok ok ok ok ok ok" "its writer sees no error"
+	fdo_ends "ok ok ok ok ok ok ok" "a writer sees no error when its file is unlinked"
 	expect_eq "" "$(store_ls)" "nothing comes back at close"
 	check "no upload is left" wait_for 10 no_upload
 done
@@ -23,9 +23,9 @@ fdo_begin open wt "$mnt/f" write 12000000 pause close
 rm "$mnt/f"
 expect_eq "" "$(store_ls)" "unlinking a file that is being replaced deletes the old version too"
 echo another >"$mnt/f"
-expect_eq "another" "$(store_cat f)" "a new file of the name is its own"
+expect_eq "another" "$(store_cat f)" "a new file of an unlinked name is its own"
 fdo_ends "ok ok ok ok" "the old writer ends well"
-expect_eq "another another" "$(store_cat f) $(cat "$mnt/f")" "and does not touch the new file"
+expect_eq "another another" "$(store_cat f) $(cat "$mnt/f")" "an old writer does not touch the new file"
 
 for how in wct/cut w/empty +/full; do
 	f=${how#*/}
@@ -33,7 +33,7 @@ for how in wct/cut w/empty +/full; do
 	printf old | store_put full
 	expect_eq "ok ok ok ok ok" "$(fdo open "${how%/*}" "$mnt/$f" unlink "$mnt/$f" ftruncate 0 \
 		pwrite 5 0 close)" "$f is unlinked, cut and written"
-	expect_eq "" "$(store_ls "$f")" "and does not come back"
+	expect_eq "" "$(store_ls "$f")" "$f does not come back after it was unlinked"
 done
 objects rm empty
 objects rm full
@@ -41,8 +41,8 @@ objects rm full
 store_put f <"$tmp/data"
 fdo_begin open r "$mnt/f" pread 1000 0 pause pread 1000 0 close
 expect_eq ok "$(fdo unlink "$mnt/f")" "a file that is read is unlinked"
-fdo_ends "ok 1000 ok 1000 ok" "what the reader has stays"
-expect_eq "" "$(store_ls)$(ls -A "$mnt")" "nothing is left"
+fdo_ends "ok 1000 ok 1000 ok" "a reader has its file after it was unlinked"
+expect_eq "" "$(store_ls)$(ls -A "$mnt")" "nothing is left of an unlinked file"
 umount_ckptfs
 
 mount_ckptfs part_size=5M attr_ttl=60s # so that an open does not look up the name
@@ -55,5 +55,5 @@ removing=$!
 wait_for 20 asked DeleteObject
 expect_eq ENOENT "$(fdo open w "$mnt/raced")" "what is being deleted is not opened to be written"
 wait $removing
-expect_eq "0 " "$? $(store_ls)" "and does not come back"
+expect_eq "0 " "$? $(store_ls)" "a file that is being deleted does not come back"
 umount_ckptfs

@@ -15,8 +15,8 @@ exec 3<f
 rm f
 expect_eq "0 9 $ino" "$(stat -L -c '%h %s %i' /dev/fd/3)" "an unlinked file has no link, but size and number"
 printf 'another one' >f
-expect_eq 1 "$([ "$(stat -c %i f)" != "$ino" ] && echo 1)" "a new file of the name is another"
-expect_eq "the first|another one" "$(cat <&3)|$(cat f)" "both are read"
+expect_eq 1 "$([ "$(stat -c %i f)" != "$ino" ] && echo 1)" "a new file of an unlinked name is another file"
+expect_eq "the first|another one" "$(cat <&3)|$(cat f)" "an unlinked file and the new one are both read"
 exec 3<&-
 check "nothing is left of it" wait_for 20 none_parked
 
@@ -34,19 +34,19 @@ mkdir d
 exec 3<d
 rmdir d
 expect_eq "0 directory" "$(stat -L -c '%h %F' /dev/fd/3)" "a removed directory has no link"
-expect_eq "" "$(ls -A /dev/fd/3/ 2>/dev/null)" "and lists nothing"
+expect_eq "" "$(ls -A /dev/fd/3/ 2>/dev/null)" "a removed directory lists nothing"
 (cd / && fdo size "$mnt/d") >"$tmp/said"
-expect_eq ENOENT "$(cat "$tmp/said")" "its name is gone"
+expect_eq ENOENT "$(cat "$tmp/said")" "the name of a removed directory is gone"
 mkdir d
 printf x >d/x
-expect_eq "x" "$(ls d)" "and may be used again"
+expect_eq "x" "$(ls d)" "the name of a removed directory may be used again"
 exec 3<&-
 
 seq 20 | while read -r n; do
 	echo "$n" >turn && [ "$(cat turn)" = "$n" ] && rm turn && [ ! -e turn ] || echo "$n"
 done >"$tmp/wrong"
 expect_eq "" "$(cat "$tmp/wrong")" "a name is made and deleted again and again"
-expect_eq "d/ d/x f v" "$(store_ls | xargs)" "and nothing else is at the store"
+expect_eq "d/ d/x f v" "$(store_ls | xargs)" "nothing is at the store but a name that was made again and again"
 cd /
 umount_ckptfs
 

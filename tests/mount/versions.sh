@@ -13,23 +13,23 @@ stat "$mnt/file" >/dev/null
 letters 100 b | store_put file
 expect_eq "ok 100 100 0" "$(fdo open r "$mnt/file" fsize pread 1000 0 pread 1000 100)" "a shorter version is as long as it is"
 letters 5000 c | store_put file
-expect_eq "ok 5000 5000" "$(fdo open r "$mnt/file" fsize pread 9000 0)" "and a longer one"
+expect_eq "ok 5000 5000" "$(fdo open r "$mnt/file" fsize pread 9000 0)" "a longer version is as long as it is"
 
 stat "$mnt/file" >/dev/null
 objects rm file
 expect_eq "ok ok ok" "$(fdo open wc "$mnt/file" write 10 close)" "a file that another host deleted is made anew by O_CREAT"
-expect_eq 10 "$(objects size file)" "and published"
+expect_eq 10 "$(objects size file)" "a file that is made anew by O_CREAT is published"
 objects rm file
-expect_eq "ENOENT" "$(fdo open w "$mnt/file")" "without O_CREAT it is not there"
+expect_eq "ENOENT" "$(fdo open w "$mnt/file")" "a file that another host deleted is not there without O_CREAT"
 
 # Who has a file open for writing and does not write hides nothing.
 letters 1000 a | store_put idle
 fdo_begin open w "$mnt/idle" pause close
 letters 2000 b | store_put idle
 expect_eq "bbbb 2000" "$(head -c 4 "$mnt/idle") $(stat -c %s "$mnt/idle")" "a version is seen while another one is open for writing"
-expect_eq "ok ok ok" "$(fdo open wa "$mnt/idle" write 5 close)" "and appended to"
-expect_eq 2005 "$(objects size idle)" "which is published"
-fdo_ends "ok ok ok" "the one that was open before publishes nothing"
+expect_eq "ok ok ok" "$(fdo open wa "$mnt/idle" write 5 close)" "a version is appended to while another one is open"
+expect_eq 2005 "$(objects size idle)" "an append to a new version is published"
+fdo_ends "ok ok ok" "a writer of the version before publishes nothing"
 
 # A change that lost leaves nothing in the way of others.
 letters 1000 a | store_put lost
@@ -38,17 +38,17 @@ letters 2000 b | store_put lost
 fdo_next
 expect_eq "ESTALE" "$(cut -d' ' -f6 "$tmp/fdo/out")" "a change of a version that is gone gets ESTALE"
 expect_eq "bbbb 2000" "$(head -c 4 "$mnt/lost") $(stat -c %s "$mnt/lost")" "the version that stands is read while a writer stays"
-expect_eq "ok ok ok" "$(fdo open w "$mnt/lost" pwrite 3 0 close)" "and changed"
-expect_eq "xxxb" "$(store_cat lost | head -c 4)" "which is published"
-fdo_ends "ok ok ok ok ok ESTALE ok ok ok" "the writer ends well"
+expect_eq "ok ok ok" "$(fdo open w "$mnt/lost" pwrite 3 0 close)" "a version that stands is changed while a writer stays"
+expect_eq "xxxb" "$(store_cat lost | head -c 4)" "a change of the version that stands is published"
+fdo_ends "ok ok ok ok ok ESTALE ok ok ok" "a writer of the version before ends well"
 expect_log 'lost: its version .* was replaced by another host'
 
 fdo_begin open wcx "$mnt/first" write 10 pause close pause
 letters 2000 b | store_put first
 fdo_next
 expect_eq "EEXIST" "$(cut -d' ' -f4 "$tmp/fdo/out")" "who is second with O_EXCL gets EEXIST"
-expect_eq 2000 "$(head -c 4000 "$mnt/first" | wc -c)" "and sees the first's file"
-fdo_ends "ok ok ok EEXIST ok" "until its end"
+expect_eq 2000 "$(head -c 4000 "$mnt/first" | wc -c)" "who is second with O_EXCL sees the first's file"
+fdo_ends "ok ok ok EEXIST ok" "the first's file is seen until its end"
 expect_log 'first: not published, the version before it stands: File exists'
 
 # Attributes
@@ -56,8 +56,8 @@ letters 1000 a | store_put mode
 fdo_begin open w "$mnt/mode" pause close
 letters 2000 b | store_put mode
 check "chmod of a version that is new, while the one before it is open" chmod 640 "$mnt/mode"
-expect_eq "640 2000" "$(stat -c '%a %s' "$mnt/mode")" "changes that one"
-fdo_ends "ok ok ok" "and the one before it is closed"
+expect_eq "640 2000" "$(stat -c '%a %s' "$mnt/mode")" "chmod changes the version that is new"
+fdo_ends "ok ok ok" "a version before the one with the new mode is closed"
 
 # Reads of what is about to be published find the version it replaces gone.
 letters 12000000 a | store_put both
@@ -69,6 +69,6 @@ fdo open w "$mnt/both" pwrite 1000 0 close >"$tmp/written" &
 while fdo_rests && [ -e "$tmp/fdo/paused" ]; do fdo_next; done
 wait $!
 expect_eq "ok ok ok" "$(cat "$tmp/written")" "a version is published slowly"
-fdo_ends "ok$(echo "$reads" | sed 's/ pause pread 4096 [0-9]*/ ok 4096/g') ok" "and the file is read on through O_RDWR meanwhile"
+fdo_ends "ok$(echo "$reads" | sed 's/ pause pread 4096 [0-9]*/ ok 4096/g') ok" "a file is read on through O_RDWR while it is published"
 set_faults
 umount_ckptfs

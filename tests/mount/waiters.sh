@@ -26,7 +26,7 @@ expect_eq "60 ok ok ok ok" "$(cat "$tmp"/end* | sort | uniq -c | sed 's/^ *//')"
 	"60 writers behind one connection all end"
 bad=0
 for i in $(seq 1 10 60); do store_cat w$i | cmp -s - "$tmp/small" || bad=$((bad + 1)); done
-expect_eq 0 $bad "their files are right"
+expect_eq 0 $bad "the 60 writers' files are right"
 umount_ckptfs
 
 # Memory and the spill are full of parts that each lack their first bytes, but for 10 MiB that are on
@@ -47,14 +47,14 @@ sleep 1
 check "the writer waits while an upload is under way" kill -0 "$fdo_pid"
 thaw "$store_pid"
 wait "$fdo_pid"
-expect_eq "" "$(tr ' ' '\n' <"$tmp/fdo/out" | grep -v '^ok$')" "and goes on when that has given memory back"
-same "and nothing of the upload is lost" "$tmp/sent" sent
+expect_eq "" "$(tr ' ' '\n' <"$tmp/fdo/out" | grep -v '^ok$')" "a writer goes on when the upload has given memory back"
+same "nothing of the upload is lost" "$tmp/sent" sent
 
 # The same with nothing under way.
 rm -f "$mnt/holes" "$mnt/sent"
 case $(fdo src "$tmp/data" open wct "$mnt/refused" $(holes 28) close 2>&1) in
-*ENOSPC*) ok "where nothing is, the answer is ENOSPC" ;;
-*) not_ok "where nothing is, the answer is ENOSPC" ;;
+*ENOSPC*) ok "a full spill with no upload under way says ENOSPC" ;;
+*) not_ok "a full spill with no upload under way says ENOSPC" ;;
 esac
 expect_log 'refused: a write is refused, since memory and the spill file are full'
 umount_ckptfs

@@ -56,13 +56,13 @@ seq -f 'f%08g 100644 0' 0 1999 | sed '41s/.*/f00000040 100640 40/; 778s/.*/f0000
 	501s/.*/f00000500 120777 6/; 2000s/.*/f00001999 100640 1999/' >"$tmp/want"
 cut -d' ' -f1-3 "$tmp/got" >"$tmp/cut"
 check "a walk sees each file as it is" cmp "$tmp/want" "$tmp/cut"
-expect_eq 3 "$(grep -c ' 1000000000$' "$tmp/got")" "with its time"
-expect_eq "2000 2000" "$(heads | wc -l) $(heads | sort -u | wc -l)" "for one request a file"
-check "many on their way at once ($(at_once))" test "$(at_once)" -gt 8
+expect_eq 3 "$(grep -c ' 1000000000$' "$tmp/got")" "a walk sees each file with its time"
+expect_eq "2000 2000" "$(heads | wc -l) $(heads | sort -u | wc -l)" "a walk costs one request a file"
+check "a walk has many requests on their way at once ($(at_once))" test "$(at_once)" -gt 8
 requests_mark
 walk 'for name in names: print(name, look(name))' >"$tmp/again"
-check "the next sees the same" cmp "$tmp/got" "$tmp/again"
-expect_eq 0 "$(heads | wc -l)" "and asks for nothing"
+check "a second walk sees the same" cmp "$tmp/got" "$tmp/again"
+expect_eq 0 "$(heads | wc -l)" "a second walk asks for nothing"
 umount_ckptfs
 
 # fts looks in the order of the inodes when there are very many.
@@ -70,7 +70,7 @@ mount_ckptfs attr_ttl=60s
 requests_mark
 walk 'for e in sorted(entries, key=lambda e: e.inode())[:600]: assert " " in look(e.name)'
 check "a walk in the order of inodes has few files too many asked for" test "$(heads | wc -l)" -le $((600 + 64 + 75))
-check "and many at once ($(at_once))" test "$(at_once)" -gt 8
+check "a walk in the order of inodes asks for many at once ($(at_once))" test "$(at_once)" -gt 8
 umount_ckptfs
 
 mount_ckptfs attr_ttl=60s
@@ -82,7 +82,7 @@ looked=$(heads | wc -l)
 check "looks in no order have few files too many asked for ($looked for 60)" test "$looked" -le $((60 + 64))
 requests_mark
 walk 'for name in names[1:90:3]: look(name)'
-check "as have those that leave files out" test "$(heads | wc -l)" -le $((30 + 64))
+check "looks that leave files out have few files too many asked for" test "$(heads | wc -l)" -le $((30 + 64))
 umount_ckptfs
 
 # What others change while somebody walks, and what is changed here.

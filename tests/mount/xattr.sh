@@ -20,33 +20,33 @@ setfattr -n user.b -v 0x000102fF "$f"
 setfattr -n user.a -v two "$f"
 setfattr -n user.d -v dir "$mnt/d"
 expect_eq "two dir" "$(get user.a "$f") $(get user.d "$mnt/d")" "attributes are set and replaced"
-expect_eq 000102ff "$(get user.b "$f" | od -An -tx1 | tr -d ' \n')" "with any bytes"
-expect_eq 12345 "$(cat "$f")" "and the file stays"
+expect_eq 000102ff "$(get user.b "$f" | od -An -tx1 | tr -d ' \n')" "an attribute may have any bytes"
+expect_eq 12345 "$(cat "$f")" "a file stays when its attributes change"
 expect_eq "user.a user.b user.ckptfs.checksum user.ckptfs.etag user.ckptfs.parts user.ckptfs.state" \
-	"$(getfattr -m - "$f" 2>/dev/null | grep ^user | LC_ALL=C sort | xargs)" "they are listed"
+	"$(getfattr -m - "$f" 2>/dev/null | grep ^user | LC_ALL=C sort | xargs)" "attributes are listed by name"
 setfattr -x user.b "$f"
-check "one that is removed is gone" fails_with "No such attribute" getfattr -n user.b "$f"
-check "removing it again fails" fails_with "No such attribute" setfattr -x user.b "$f"
+check "an attribute that is removed is gone" fails_with "No such attribute" getfattr -n user.b "$f"
+check "a second removal of an attribute fails" fails_with "No such attribute" setfattr -x user.b "$f"
 head -c 2100 /dev/zero | tr '\0' v >"$tmp/big"
 check "more than an object can carry is refused" fails_with "No space left" \
 	setfattr -n user.big -v "$(cat "$tmp/big")" "$f"
-expect_eq two "$(get user.a "$f")" "and changes nothing"
+expect_eq two "$(get user.a "$f")" "a refused attribute changes nothing"
 requests_mark
 for name in trusted.a security.other; do
 	check "$name is not supported" fails_with "not supported" setfattr -n $name -v x "$f"
 done
-check "nor there" fails_with "not supported" getfattr -n security.capability "$f"
-expect_requests "which nobody is asked about" HeadObject=0 CopyObject=0
+check "$name is not supported by reads either" fails_with "not supported" getfattr -n security.capability "$f"
+expect_requests "$name asks the store for nothing" HeadObject=0 CopyObject=0
 check "what ckptfs tells cannot be set" fails_with "not permitted" \
 	setfattr -n user.ckptfs.state -v x "$f"
-expect_eq "durable 1" "$(get user.ckptfs.state "$f") $(get user.ckptfs.parts "$f")" "the state is told"
-expect_eq "$(objects etag f)" "$(get user.ckptfs.etag "$f")" "and the etag"
-expect_eq "crc32c:$(objects crc f)" "$(get user.ckptfs.checksum "$f")" "and the checksum"
+expect_eq "durable 1" "$(get user.ckptfs.state "$f") $(get user.ckptfs.parts "$f")" "the state of a file is told"
+expect_eq "$(objects etag f)" "$(get user.ckptfs.etag "$f")" "the etag of a file is told"
+expect_eq "crc32c:$(objects crc f)" "$(get user.ckptfs.checksum "$f")" "the checksum of a file is told"
 fdo_begin open wct "$mnt/w" write 5 pause close
 setfattr -n user.w -v early "$mnt/w"
 expect_eq "dirty early" "$(get user.ckptfs.state "$mnt/w") $(get user.w "$mnt/w")" \
 	"a file being written is dirty and takes attributes"
-fdo_ends "ok ok ok ok" "which its publication carries"
+fdo_ends "ok ok ok ok" "the publication of a file carries its attributes"
 fdo_begin open wct "$mnt/slow" write 5 pause close
 state_is() { [ "$(get user.ckptfs.state "$1" 2>/dev/null)" = "$2" ]; }
 wait_for 60 state_is "$mnt/slow" dirty # and no request is under way
@@ -54,25 +54,25 @@ freeze "$store_pid"
 : >"$tmp/fdo/go"
 check "one whose publication is under way is uploading" wait_for 30 state_is "$mnt/slow" uploading
 thaw "$store_pid"
-fdo_ends "ok ok ok ok" "and ends"
-expect_eq durable "$(get user.ckptfs.state "$mnt/slow")" "then it is durable"
+fdo_ends "ok ok ok ok" "an upload that was under way ends"
+expect_eq durable "$(get user.ckptfs.state "$mnt/slow")" "a file is durable when its upload has ended"
 set_faults put_faults
 fdo_begin open wct "$mnt/denied" write 5 fsync pause write 5 close
 expect_eq failed "$(get user.ckptfs.state "$mnt/denied")" "one whose publication was refused has failed"
-fdo_ends "ok ok EACCES ok EACCES EACCES" "as its writer knows"
+fdo_ends "ok ok EACCES ok EACCES EACCES" "the writer of a failed publication knows of it"
 set_faults
 expect_log 'denied'
 ln -s f "$mnt/l"
-check "a link carries none" fails_with "not permitted" setfattr -h -n user.a -v x "$mnt/l"
+check "a link carries no attributes" fails_with "not permitted" setfattr -h -n user.a -v x "$mnt/l"
 bytes() { get user.ckptfs.figures "$mnt${1:-}" | tr ' ' '\n' | sed -n 's/^written_bytes=//p'; }
 before=$(bytes)
 printf 1234567 >"$mnt/counted"
 expect_eq 7 "$(($(bytes /d) - before))" "any directory tells what the mount has counted"
-check "a file does not" fails_with "No such attribute" getfattr -n user.ckptfs.figures "$f"
-check_fails "and no list names it" sh -c 'getfattr -m - "$1" 2>/dev/null | grep figures' sh "$mnt/d"
+check "a file does not tell what the mount has counted" fails_with "No such attribute" getfattr -n user.ckptfs.figures "$f"
+check_fails "no list names what the mount has counted" sh -c 'getfattr -m - "$1" 2>/dev/null | grep figures' sh "$mnt/d"
 umount_ckptfs
 
 mount_ckptfs
 expect_eq "two early dir" "$(get user.a "$f") $(get user.w "$mnt/w") $(get user.d "$mnt/d")" \
-	"another mount has them"
+	"another mount has the attributes"
 umount_ckptfs
