@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/buf.c \
 	%D%/buf.h \
 	%D%/cleanup.h \
+	%D%/container_of.h \
 	%D%/digest.c \
 	%D%/digest.h \
 	%D%/fdio.c \

@@ -3,11 +3,11 @@
 #include "mount/ops/node_writer.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/container_of.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "mount/rename/attr_sync.h"
@@ -101,7 +101,7 @@ bool node_writer_is_last(struct mount *m, const struct node *n)
 
 static void resize_again(struct wfile_deferred *d)
 {
-        op_resize((struct op_resize *)(void *)((char *)d - offsetof(struct op_resize, deferred)));
+        op_resize(CONTAINER_OF(d, struct op_resize, deferred));
 }
 
 void op_resize(struct op_resize *r)
@@ -133,7 +133,7 @@ struct rest {
 
 static void rest_sent(struct attr_sync_wait *w, int err)
 {
-        struct rest *r = (struct rest *)(void *)((char *)w - offsetof(struct rest, wait));
+        struct rest *r = CONTAINER_OF(w, struct rest, wait);
         (void)err; /* the log has said it */
 
         name_lock_drop(r->m, &r->lock);
@@ -147,7 +147,7 @@ static void rest_sent(struct attr_sync_wait *w, int err)
 
 static void rest_granted(struct name_lock *l)
 {
-        struct rest *r = (struct rest *)(void *)((char *)l - offsetof(struct rest, lock));
+        struct rest *r = CONTAINER_OF(l, struct rest, lock);
         attr_sync(r->m, r->n, &r->carried, &r->wait);
 }
 

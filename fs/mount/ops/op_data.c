@@ -4,11 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/container_of.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "mount/caller/fd_owners.h"
@@ -94,8 +94,7 @@ static bool read_from(struct read_request *r, int err, struct wfile *f, struct r
 
 static void read_granted(struct name_lock *l)
 {
-        struct read_request *r =
-                (struct read_request *)(void *)((char *)l - offsetof(struct read_request, lock));
+        struct read_request *r = CONTAINER_OF(l, struct read_request, lock);
         struct reader *reader = NULL;
         struct wfile *f = NULL;
 
@@ -241,8 +240,7 @@ static void write_or_defer(struct write_request *w)
 
 static void commit_ended(struct wfile_deferred *d)
 {
-        write_or_defer((struct write_request *)(void *)((char *)d -
-                                                        offsetof(struct write_request, deferred)));
+        write_or_defer(CONTAINER_OF(d, struct write_request, deferred));
 }
 
 /* Where the file ends now is known here; pages of a mapping have their place. */

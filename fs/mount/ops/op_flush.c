@@ -6,9 +6,9 @@
 #include "mount/ops/op.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 
+#include "base/container_of.h"
 #include "base/log.h"
 #include "mount/caller/fd_owners.h"
 #include "mount/caller/proc_query.h"
@@ -57,7 +57,7 @@ static void publish(fuse_req_t req, struct wfile *f, struct wfile_user *u)
 
 static struct op_close *op_close_of(struct proc_query *l)
 {
-        return (struct op_close *)(void *)((char *)l - offsetof(struct op_close, look));
+        return CONTAINER_OF(l, struct op_close, look);
 }
 
 static void close_begin(struct proc_query *l)

@@ -4,12 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/container_of.h"
 #include "base/log.h"
 
 #include "base/banned.h"
@@ -117,7 +117,7 @@ static int take_none(struct op_ask *a)
 
 static void ask_granted(struct name_lock *p)
 {
-        struct op_ask *a = (struct op_ask *)(void *)((char *)p - offsetof(struct op_ask, lock));
+        struct op_ask *a = CONTAINER_OF(p, struct op_ask, lock);
 
         name_lock_drop(a->m, p);
         op_ask(a);
@@ -187,7 +187,7 @@ void op_ask(struct op_ask *a)
 static void version_idle(struct attr_sync_wait *w, int err)
 {
         (void)err;
-        op_ask((struct op_ask *)(void *)((char *)w - offsetof(struct op_ask, idle)));
+        op_ask(CONTAINER_OF(w, struct op_ask, idle));
 }
 
 void op_ask_version(struct op_ask *a)

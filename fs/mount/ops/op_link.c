@@ -5,12 +5,12 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/container_of.h"
 #include "mount/rename/name_lock.h"
 
 #include "base/banned.h"
@@ -172,7 +172,7 @@ static void follow_ask(struct follow *f);
 static void follow_idle(struct attr_sync_wait *w, int err)
 {
         (void)err;
-        follow_ask((struct follow *)(void *)((char *)w - offsetof(struct follow, idle)));
+        follow_ask(CONTAINER_OF(w, struct follow, idle));
 }
 
 static void follow_granted(struct name_lock *p)

@@ -9,11 +9,11 @@
 #include "mount/ops/stat_prefetch.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/container_of.h"
 #include "mount/caller/open_intent.h"
 #include "mount/tree/negative_cache.h"
 
@@ -93,7 +93,7 @@ static bool lookup_past(struct lookup *l)
 
 static void lookup_granted(struct name_lock *p)
 {
-        struct lookup *l = (struct lookup *)(void *)((char *)p - offsetof(struct lookup, lock));
+        struct lookup *l = CONTAINER_OF(p, struct lookup, lock);
 
         name_lock_drop(l->m, p);
         if (!lookup_moved(l))

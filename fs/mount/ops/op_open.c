@@ -7,12 +7,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/container_of.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "mount/ops/heir.h"
@@ -119,8 +119,7 @@ static void handle_end(struct mount *m, struct handle *h);
 /* The handle is there, cut if that was asked for. */
 static void opened(struct op_resize *r, int err)
 {
-        struct opening *o =
-                (struct opening *)(void *)((char *)r - offsetof(struct opening, resize));
+        struct opening *o = CONTAINER_OF(r, struct opening, resize);
 
         if (err) {
                 handle_end(o->m, o->h);
@@ -222,7 +221,7 @@ static int create_locked(struct opening *o, struct attr *attr) REQUIRES(tree_mut
 
 static void create_granted(struct name_lock *p)
 {
-        struct opening *o = (struct opening *)(void *)((char *)p - offsetof(struct opening, lock));
+        struct opening *o = CONTAINER_OF(p, struct opening, lock);
         const struct fuse_ctx *who = fuse_req_ctx(o->req);
         struct mount *m = o->m;
         int err = mount_key(m, o->dir, o->name, &o->key);
@@ -420,7 +419,7 @@ static void open_now(struct opening *o)
 
 static void open_asked(struct op_ask *ask, int err)
 {
-        struct opening *o = (struct opening *)(void *)((char *)ask - offsetof(struct opening, ask));
+        struct opening *o = CONTAINER_OF(ask, struct opening, ask);
 
         if (!err) {
                 open_now(o);
@@ -473,7 +472,7 @@ static bool open_heir(struct opening *o)
 
 static void open_granted(struct name_lock *p)
 {
-        struct opening *o = (struct opening *)(void *)((char *)p - offsetof(struct opening, lock));
+        struct opening *o = CONTAINER_OF(p, struct opening, lock);
         struct node *n = o->n;
 
         tree_lock(o->m->tree);

@@ -3,12 +3,12 @@
 #include "mount/ops/op.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/container_of.h"
 
 #include "base/banned.h"
 
@@ -27,7 +27,7 @@ static void edit_end(struct op_edit *e, int err)
 
 static void edit_asked(struct op_ask *ask, int err)
 {
-        struct op_edit *e = (struct op_edit *)(void *)((char *)ask - offsetof(struct op_edit, ask));
+        struct op_edit *e = CONTAINER_OF(ask, struct op_edit, ask);
         if (err)
                 edit_end(e, err);
         else
@@ -90,7 +90,7 @@ static void edit_go(struct op_edit *e)
 
 static void edit_granted(struct name_lock *p)
 {
-        edit_go((struct op_edit *)(void *)((char *)p - offsetof(struct op_edit, lock)));
+        edit_go(CONTAINER_OF(p, struct op_edit, lock));
 }
 
 void op_edit(struct op_edit *e)

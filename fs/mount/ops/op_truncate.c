@@ -4,11 +4,11 @@
 
 #include <errno.h>
 #include <linux/falloc.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/container_of.h"
 #include "mount/rename/attr_sync.h"
 #include "mount/ops/node_writer.h"
 
@@ -50,12 +50,12 @@ static void sizing_end(struct sizing *z, int err)
 static void sizing_published(struct wfile_commit *c, int err, const struct store_object *obj)
 {
         (void)obj;
-        sizing_end((struct sizing *)(void *)((char *)c - offsetof(struct sizing, commit)), err);
+        sizing_end(CONTAINER_OF(c, struct sizing, commit), err);
 }
 
 static void resized(struct op_resize *r, int err)
 {
-        struct sizing *z = (struct sizing *)(void *)((char *)r - offsetof(struct sizing, resize));
+        struct sizing *z = CONTAINER_OF(r, struct sizing, resize);
 
         if (!err)
                 attr_sync_touch(z->m, z->n, fuse_req_ctx(z->req)->uid);
@@ -80,7 +80,7 @@ static void resize_by_name(struct sizing *z)
 
 static void sizing_asked(struct op_ask *ask, int err)
 {
-        struct sizing *z = (struct sizing *)(void *)((char *)ask - offsetof(struct sizing, ask));
+        struct sizing *z = CONTAINER_OF(ask, struct sizing, ask);
 
         if (err)
                 sizing_end(z, err);
@@ -90,7 +90,7 @@ static void sizing_asked(struct op_ask *ask, int err)
 
 static void sizing_granted(struct name_lock *p)
 {
-        struct sizing *z = (struct sizing *)(void *)((char *)p - offsetof(struct sizing, lock));
+        struct sizing *z = CONTAINER_OF(p, struct sizing, lock);
         struct node *n = z->n;
 
         tree_lock(z->m->tree);

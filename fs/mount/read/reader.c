@@ -7,11 +7,11 @@
 #include "mount/read/reader_int.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/container_of.h"
 #include "base/mutex.h"
 #include "base/log.h"
 #include "base/metrics.h"
@@ -298,8 +298,7 @@ static void start_locked(struct reader *r, struct read_op *op, enum pool_want wa
  * reads go on however full memory is. */
 static void starved_ready(struct pool_waiter *w)
 {
-        struct read_op *op =
-                (struct read_op *)(void *)((char *)w - offsetof(struct read_op, starved));
+        struct read_op *op = CONTAINER_OF(w, struct read_op, starved);
         struct reader *r = op->reader;
 
         mutex_lock(&r->mtx);

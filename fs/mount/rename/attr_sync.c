@@ -3,13 +3,13 @@
 #include "mount/rename/attr_sync.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/container_of.h"
 #include "base/log.h"
 
 #include "base/banned.h"
@@ -183,8 +183,7 @@ static void attr_sync_ended(struct attr_sync *a, int err, const struct store_obj
 
 static void attr_sync_held(struct wfile_wait *w)
 {
-        struct attr_sync *a =
-                (struct attr_sync *)(void *)((char *)w - offsetof(struct attr_sync, held));
+        struct attr_sync *a = CONTAINER_OF(w, struct attr_sync, held);
         bool nothing;
         int err = attr_sync_send(a, &nothing);
         if (err || nothing)

@@ -2,11 +2,11 @@
 /* hold.c: see hold.h. */
 #include "mount/rename/hold.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/container_of.h"
 #include "base/log.h"
 
 #include "base/banned.h"
@@ -31,7 +31,7 @@ static void settle(struct hold *h)
 
 static void held_idle(struct wfile_wait *w)
 {
-        settle(((struct held *)(void *)((char *)w - offsetof(struct held, wait)))->h);
+        settle((CONTAINER_OF(w, struct held, wait))->h);
 }
 
 static void nothing(struct wfile_wait *w)

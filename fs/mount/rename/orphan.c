@@ -4,11 +4,11 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/container_of.h"
 #include "base/mutex.h"
 #include "base/record/recovery_record.h"
 #include "base/log.h"
@@ -109,7 +109,7 @@ static void copy_aside(struct leaving *l)
 /* The commit that may have been under way has ended: nothing can bring the object back. */
 static void file_is_held(struct wfile_wait *w)
 {
-        copy_aside((struct leaving *)(void *)((char *)w - offsetof(struct leaving, held)));
+        copy_aside(CONTAINER_OF(w, struct leaving, held));
 }
 
 void leave_prepare(struct leaving *l)

@@ -3,11 +3,11 @@
 #include "mount/rename/rename.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/container_of.h"
 #include "base/log.h"
 #include "mount/rename/attr_sync.h"
 #include "mount/rename/dir_marker.h"
@@ -398,7 +398,7 @@ static bool found_others(const struct rename *r)
  * be lost or bring the old name back. */
 static void rename_granted(struct name_lock *l)
 {
-        struct rename *r = (struct rename *)(void *)((char *)l - offsetof(struct rename, lock));
+        struct rename *r = CONTAINER_OF(l, struct rename, lock);
 
         if (found_others(r)) {
                 name_lock_drop(r->m, &r->lock); /* which names nodes that stay until then */

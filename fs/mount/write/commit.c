@@ -4,11 +4,11 @@
 #include "mount/write/wfile_int.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/container_of.h"
 #include "base/log.h"
 #include "base/metrics.h"
 
@@ -256,7 +256,7 @@ static int add_bytes_locked(struct wfile *f, struct upload_request *t, uint64_t 
 
 static void share_given(struct pool_share *s)
 {
-        struct wfile *f = (struct wfile *)(void *)((char *)s - offsetof(struct wfile, share));
+        struct wfile *f = CONTAINER_OF(s, struct wfile, share);
         struct outcome out;
 
         wfile_enter(f, &out);
@@ -364,7 +364,7 @@ static struct upload_request *clone_locked(struct wfile *f, struct outcome *out)
 
 static void claim_again(struct claim *c)
 {
-        struct wfile *f = (struct wfile *)(void *)((char *)c - offsetof(struct wfile, claim));
+        struct wfile *f = CONTAINER_OF(c, struct wfile, claim);
         struct outcome out;
 
         wfile_enter(f, &out);

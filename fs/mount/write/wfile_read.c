@@ -5,11 +5,11 @@
 #include "mount/write/wfile_int.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/container_of.h"
 
 #include "base/banned.h"
 
@@ -62,7 +62,7 @@ static void take(struct mixed *x, uint64_t from, const unsigned char *p, size_t 
 
 static void read_again(struct wfile_deferred *d)
 {
-        struct mixed *x = (struct mixed *)(void *)((char *)d - offsetof(struct mixed, again));
+        struct mixed *x = CONTAINER_OF(d, struct mixed, again);
         wfile_read(x->file, x->op);
         mixed_free(x);
 }
