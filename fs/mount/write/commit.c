@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* commit.c: publishes a file: what the plan says is sent or copied, then one request makes it the
- * object. See wfile_int.h. */
+ * object. wfile_advance_locked() is where each event leads to. See commit_phase.h for the phases
+ * and wfile_int.h for the rest. */
 #include "mount/write/wfile_int.h"
 
 #include <errno.h>
@@ -14,16 +15,15 @@
 
 #include "base/banned.h"
 
-enum {
-        STEPS_MOST = 16,             /* under way at once */
-        FILLS_MOST = 4,              /* of those, with memory of their own; */
-        FILL_BYTES_MOST = 32U << 20U /* this much, unless one alone needs more */
-};
-
-static const struct base *commit_base_locked(const struct wfile *f)
+void wfile_set_error_locked(struct wfile *f, int err)
 {
-        const struct base *stands = base_conflict_base_locked(f);
-        return stands ? stands : wfile_base_locked(f);
+        if (f->locked.err || !err)
+                return;
+        f->locked.err = err =
+                f->locked.commit.conflict ? -ESTALE : err; /* whatever the rest failed with */
+        if (!f->locked.unlinked)
+                log_warn("%s: not published, the version before it stands: %s", f->locked.key,
+                         strerror(-err));
 }
 
 static void refuse_step_locked(struct wfile *f, enum commit_phase to)
@@ -46,7 +46,8 @@ bool commit_enter_locked(struct wfile *f, enum commit_phase to)
         return true;
 }
 
-void commit_finish_locked(struct wfile *f, struct outcome *out, int err,
+/* Ends the commit under way with `err`; obj is NULL when nothing new was published. */
+static void finish_locked(struct wfile *f, struct outcome *out, int err,
                           const struct store_object *obj)
 {
         (void)commit_enter_locked(f, COMMIT_IDLE);
@@ -84,242 +85,12 @@ void commit_published_locked(struct wfile *f, struct outcome *out, const struct 
         f->locked.parts.plan = f->env->plan;
         if (f->locked.reader)
                 out->reader = TAKE_PTR(f->locked.reader);
-        commit_finish_locked(f, out, 0, &now);
+        finish_locked(f, out, 0, &now);
 }
 
-/* --- what to send
- * ---------------------------------------------------------------------------------------------- */
-
-static size_t list_runs_locked(const struct wfile *f, struct plan_run *v, size_t max)
-{
-        size_t n = 0;
-        struct plan_run r;
-        for (uint64_t at = 0; extent_map_run(&f->locked.data, at, &r.from, &r.to); at = r.to) {
-                if (r.from >= f->locked.size)
-                        break;
-                if (r.to > f->locked.size)
-                        r.to = f->locked.size;
-                if (n < max)
-                        v[n] = r;
-                n++;
-        }
-        return n;
-}
-
-static size_t list_sent_locked(const struct wfile *f, struct plan_sent *v)
-{
-        size_t n = 0;
-        for (size_t i = 0; i < f->locked.parts.n; i++) {
-                const struct upload_part *s = &f->locked.parts.v[i];
-                if (s->state == UPLOAD_PART_SENT)
-                        v[n++] = (struct plan_sent){.no = s->no, .off = s->off, .len = s->len};
-        }
-        return n;
-}
-
-/* Parts whose bytes changed after they were sent are sent again. */
-static int add_changed_locked(const struct wfile *f, struct plan *p)
-{
-        for (size_t i = 0; i < f->locked.parts.n; i++) {
-                const struct upload_part *s = &f->locked.parts.v[i];
-                if (s->state != UPLOAD_PART_SENT || !s->changed)
-                        continue;
-                struct plan_step *v = realloc(p->v, (p->n + 1) * sizeof *v);
-                if (!v)
-                        return -ENOMEM;
-                p->v = v;
-                p->max = p->n + 1;
-                v[p->n++] = (struct plan_step){.no = s->no, .off = s->off, .len = s->len};
-        }
-        return 0;
-}
-
-static int make_plan_locked(struct wfile *f)
-{
-        unsigned caps = store_caps(f->env->store);
-        const struct base *base = commit_base_locked(f);
-        size_t nruns = list_runs_locked(f, NULL, 0);
-        CLEANUP(freep) struct plan_run *runs = calloc(nruns + 1, sizeof *runs);
-        CLEANUP(freep) struct plan_sent *sent = calloc(f->locked.parts.n + 1, sizeof *sent);
-        if (!runs || !sent)
-                return -ENOMEM;
-        struct plan_in in = {
-                .size = f->locked.size,
-                .base = base->len,
-                .base_size = base->object.size,
-                .copies = caps & STORE_CAP_PART_COPY && !(caps & STORE_CAP_WHOLE_COPY),
-                .whole_copies = caps & STORE_CAP_WHOLE_COPY,
-                .put_most = f->locked.parts.plan.first,
-                .part = f->locked.parts.plan.first,
-                .held = runs,
-                .nheld = list_runs_locked(f, runs, nruns),
-                .sent = sent,
-                .nsent = list_sent_locked(f, sent),
-        };
-        char why[160];
-        int err = plan_commit(&in, &f->locked.commit.sending.plan);
-        int wrong = err ? 0 : plan_check(&in, &f->locked.commit.sending.plan, why, sizeof why);
-        if (wrong)
-                log_error("%s: its parts do not make the file: %s", f->locked.key, why);
-        err = err ? err : wrong;
-        if (!err && !f->locked.commit.sending.plan.put)
-                err = add_changed_locked(f, &f->locked.commit.sending.plan);
-        if (!err)
-                err = base_conflict_check_locked(f);
-        f->locked.commit.sending.next = 0;
-        f->locked.commit.sending.recopy = false;
-        return err;
-}
-
-/* --- sending it
+/* --- making it the object
  * ------------------------------------------------------------------------------------------------
  */
-
-/* Where the next bytes to be fetched go, in the task's share of the memory. */
-struct fill {
-        struct upload_request *task;
-        struct pool_buf *buf;
-        uint32_t at;
-};
-
-/* Adds memory for bytes [from, to) of the base. */
-static int add_fill(struct fill *x, uint64_t from, uint64_t to)
-{
-        struct upload_request *t = x->task;
-        if (from >= to)
-                return 0;
-        if (!t->fill_to)
-                t->fill_from = from;
-        t->fill_to = to;
-        while (from < to) {
-                if (x->buf && x->at == POOL_BUF_SIZE) {
-                        x->buf = x->buf->next;
-                        x->at = 0;
-                }
-                uint32_t room = POOL_BUF_SIZE - x->at;
-                uint32_t k = to - from < room ? (uint32_t)(to - from) : room;
-                int err = x->buf ? part_body_add_buf(t->part, x->buf, x->at, k) : -ENOMEM;
-                if (err)
-                        return err;
-                t->part->segs[t->part->nsegs - 1].fill = true;
-                x->at += k;
-                from += k;
-        }
-        return 0;
-}
-
-/* Of [from, to), where nothing was written: how far it is the base's; then come zeros. */
-static uint64_t base_end_locked(const struct wfile *f, uint64_t from, uint64_t to)
-{
-        uint64_t good = commit_base_locked(f)->len;
-        if (good > to)
-                good = to;
-        return good < from ? from : good;
-}
-
-static int add_unwritten_locked(struct wfile *f, struct fill *x, uint64_t from, uint64_t to)
-{
-        uint64_t good = base_end_locked(f, from, to);
-        int err = add_fill(x, from, good);
-        return err ? err : part_body_add_zeros(x->task->part, to - good);
-}
-
-/* Bytes of the base that have to be fetched to send [off, off+len). */
-static uint64_t lacking_locked(const struct wfile *f, uint64_t off, uint64_t len)
-{
-        uint64_t at = off, end = off + len, from, to, n = 0;
-
-        while (at < end && extent_map_run(&f->locked.data, at, &from, &to) && from < end) {
-                if (from > at)
-                        n += base_end_locked(f, at, from) - at;
-                at = to;
-        }
-        return at < end ? n + base_end_locked(f, at, end) - at : n;
-}
-
-static int add_bytes_locked(struct wfile *f, struct upload_request *t, uint64_t off, uint64_t len)
-{
-        uint64_t at = off, end = off + len, from, to;
-        struct fill x = {.task = t, .buf = t->share.bufs};
-        int err = 0;
-
-        while (!err && at < end && extent_map_run(&f->locked.data, at, &from, &to) && from < end) {
-                from = from > at ? from : at;
-                to = to < end ? to : end;
-                err = add_unwritten_locked(f, &x, at, from);
-                if (!err)
-                        err = extent_map_share(&f->locked.data, from, to, t->part);
-                at = to;
-        }
-        return err || at >= end ? err : add_unwritten_locked(f, &x, at, end);
-}
-
-static void share_given(struct pool_share *s)
-{
-        struct wfile *f = CONTAINER_OF(s, struct wfile, share);
-        struct outcome out;
-
-        wfile_enter(f, &out);
-        f->locked.share_waits = false;
-        wfile_advance_locked(f, &out);
-        wfile_leave(f, &out); /* which gives back what was not used */
-        wfile_unref(f);
-}
-
-/* Whether there is memory for what has to be fetched to send [off, off+len). False: it is waited
- * for, and the commit goes on when it is given. What is not used before the lock is left goes back:
- * whoever waits, for a share, a claim or a rename, has none. */
-static bool share_locked(struct wfile *f, struct outcome *out, uint64_t off, uint64_t len)
-{
-        uint64_t lack = lacking_locked(f, off, len);
-        size_t n = (size_t)((lack + POOL_BUF_SIZE - 1) / POOL_BUF_SIZE);
-
-        if (f->locked.share_waits || f->share.n >= n)
-                return !f->locked.share_waits;
-        out->small = f->share;
-        f->share = (struct pool_share){.n = n, .ready = share_given};
-        if (pool_share_take(f->env->pool, &f->share))
-                return true;
-        f->locked.share_waits = true;
-        wfile_ref(f); /* share_given()'s */
-        return false;
-}
-
-static struct upload_request *send_bytes_locked(struct wfile *f, struct outcome *out,
-                                                enum upload_request_kind kind, unsigned no,
-                                                uint64_t off, uint64_t len)
-{
-        struct upload_request *t = upload_request_new_locked(f, out, kind);
-        if (!t)
-                return NULL;
-        t->share = f->share; /* which was taken for these bytes */
-        f->share = (struct pool_share){0};
-        t->part = part_body_new(f->env->spill, no, off);
-        int err = t->part ? add_bytes_locked(f, t, off, len) : -ENOMEM;
-        if (!err && t->fill_to &&
-            (!(t->src = strdup(wfile_base_key_locked(f))) ||
-             !(t->match = strdup(commit_base_locked(f)->object.etag))))
-                err = -ENOMEM;
-        t->err = err;
-        f->locked.commit.sending.fills += t->fill_to > 0;
-        t->fill_bytes = t->fill_to ? lacking_locked(f, off, len) : 0;
-        f->locked.commit.sending.fill_bytes += t->fill_bytes;
-        return t;
-}
-
-static void copy_bytes_locked(struct wfile *f, struct outcome *out, const struct plan_step *s)
-{
-        struct upload_request *t = upload_request_new_locked(f, out, REQUEST_COPY);
-        if (!t)
-                return;
-        f->locked.commit.sending.copies++;
-        t->no = s->no;
-        t->off = s->off;
-        t->len = s->len;
-        t->src = strdup(wfile_base_key_locked(f));
-        t->match = strdup(commit_base_locked(f)->object.etag);
-        t->err = t->src && t->match ? 0 : -ENOMEM;
-}
 
 static void set_cond_locked(struct wfile *f, struct upload_request *t)
 {
@@ -411,7 +182,8 @@ static void publish_locked(struct wfile *f, struct outcome *out)
         struct upload_request *t;
         bool records = f->locked.commit.conflict;
         bool clone = wfile_is_clone_locked(f);
-        if (!clone && f->locked.commit.sending.plan.put && !share_locked(f, out, 0, f->locked.size))
+        if (!clone && f->locked.commit.sending.plan.put &&
+            !commit_share_locked(f, out, 0, f->locked.size))
                 return;
         if (!claim_locked(f, out))
                 return;
@@ -420,7 +192,7 @@ static void publish_locked(struct wfile *f, struct outcome *out)
         if (clone)
                 t = clone_locked(f, out);
         else if (f->locked.commit.sending.plan.put)
-                t = send_bytes_locked(f, out, REQUEST_PUT, 0, 0, f->locked.size);
+                t = commit_put_locked(f, out);
         else if ((t = upload_request_new_locked(f, out, REQUEST_COMPLETE)))
                 t->size = f->locked.size;
         if (t && records)
@@ -429,49 +201,14 @@ static void publish_locked(struct wfile *f, struct outcome *out)
                 set_cond_locked(f, t);
 }
 
-/* Whether there is room for the step beside those under way. */
-static bool can_begin_locked(const struct wfile *f, const struct plan_step *s)
-{
-        uint64_t fill = s->copy ? 0 : lacking_locked(f, s->off, s->len);
-
-        if (f->locked.inflight >= STEPS_MOST)
-                return false;
-        return !fill || !f->locked.commit.sending.fills ||
-               (f->locked.commit.sending.fills < FILLS_MOST &&
-                f->locked.commit.sending.fill_bytes + fill <= FILL_BYTES_MOST);
-}
-
-/* Sends and copies what the plan asks for, as long as there is room. */
-static void send_locked(struct wfile *f, struct outcome *out)
-{
-        const struct plan *p = &f->locked.commit.sending.plan;
-        size_t *next = &f->locked.commit.sending.next;
-
-        if (f->locked.commit.sending.recopy) {
-                f->locked.commit.sending.recopy = false;
-                copy_bytes_locked(f, out, &p->v[0]);
-        }
-        while (!f->locked.err && *next < p->n && can_begin_locked(f, &p->v[*next])) {
-                const struct plan_step *s = &p->v[*next];
-                if (!s->copy && !share_locked(f, out, s->off, s->len))
-                        return;
-                ++*next;
-                if (s->copy)
-                        copy_bytes_locked(f, out, s);
-                else
-                        send_bytes_locked(f, out, REQUEST_STEP, s->no, s->off, s->len);
-        }
-        if (!f->locked.err && *next == p->n && !f->locked.inflight)
-                publish_locked(f, out);
-}
-
 static void advance_sending_locked(struct wfile *f, struct outcome *out)
 {
         if (wfile_is_clone_locked(f)) {
                 if (!f->locked.inflight)
                         publish_locked(f, out);
         } else if (f->locked.commit.sending.plan.put || f->locked.upload.state == UPLOAD_OPEN) {
-                send_locked(f, out);
+                if (commit_send_locked(f, out))
+                        publish_locked(f, out);
         } else if (f->locked.upload.state == UPLOAD_NONE) {
                 upload_request_create_locked(f, out);
         }
@@ -481,13 +218,13 @@ static void advance_planning_locked(struct wfile *f, struct outcome *out)
 {
         if (f->locked.inflight)
                 return;
-        int err = make_plan_locked(f);
+        int err = commit_plan_locked(f);
         wfile_set_error_locked(f, err);
         if (!err && commit_enter_locked(f, COMMIT_SENDING))
                 advance_sending_locked(f, out);
 }
 
-void commit_advance_locked(struct wfile *f, struct outcome *out)
+static void advance_locked(struct wfile *f, struct outcome *out)
 {
         switch (f->locked.commit.phase) {
         case COMMIT_PLANNING:
@@ -507,4 +244,152 @@ void commit_advance_locked(struct wfile *f, struct outcome *out)
         default: /* nobody waits, or the end of a request is waited for */
                 break;
         }
+}
+
+/* --- the end of a request
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* The change is kept, which was logged, too: nothing is to be aborted. */
+static void record_ended_locked(struct wfile *f, const struct upload_request *t)
+{
+        f->locked.err = -ESTALE;
+        if (t->kind == REQUEST_PUT)
+                return;
+        store_upload_free(TAKE_PTR(f->locked.upload.handle));
+        free(TAKE_PTR(f->locked.upload.key));
+        f->locked.upload.state = UPLOAD_NONE;
+}
+
+static void completed_locked(struct wfile *f)
+{
+        METRIC_ADD(uploads_committed, 1);
+        store_upload_free(TAKE_PTR(f->locked.upload.handle));
+        f->locked.upload.state = UPLOAD_NONE;
+}
+
+static void succeeded_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
+                             const struct store_object *obj)
+{
+        switch (t->kind) {
+        case REQUEST_PART:
+                upload_part_sent_locked(f, t->part->no);
+                break;
+        case REQUEST_PUT:
+                METRIC_ADD(puts, 1);
+                commit_published_locked(f, out, obj, true);
+                break;
+        case REQUEST_COMPLETE:
+        case REQUEST_CLONE:
+                commit_published_locked(f, out, obj, false);
+                break;
+        default:
+                break;
+        }
+}
+
+void commit_request_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
+                                 int err, const struct store_object *obj)
+{
+        if (attempt_ended_locked(f, out, t, err))
+                return;
+        f->locked.commit.sending.fills -= t->fill_to > 0;
+        f->locked.commit.sending.fill_bytes -= t->fill_bytes;
+        f->locked.commit.sending.copies -= t->kind == REQUEST_COPY;
+        if (t->kind == REQUEST_ABORT) {
+                upload_request_aborted_locked(f, t, err);
+                return;
+        }
+        if (t->kind == REQUEST_LOOK) {
+                base_conflict_looked_locked(f, err, obj);
+                return;
+        }
+        if (err && base_conflict_begin_locked(f, t, err))
+                return;
+        if (!err && t->kind == REQUEST_COMPLETE)
+                completed_locked(f);
+        if (upload_rename_ended_locked(f, out, t, err, obj))
+                return;
+        if (err) {
+                if (t->recorded)
+                        record_ended_locked(f, t);
+                wfile_set_error_locked(f, err);
+                return;
+        }
+        succeeded_locked(f, out, t, obj);
+}
+
+/* --- what comes in between
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void drop_waiting_locked(struct wfile *f, struct outcome *out)
+{
+        while (f->locked.upload.waiting) {
+                struct upload_request *t = f->locked.upload.waiting;
+                f->locked.upload.waiting = t->next;
+                t->next = out->done;
+                out->done = t;
+                f->locked.inflight--;
+                t->attempt->inflight--;
+        }
+        f->locked.upload.waiting_last = &f->locked.upload.waiting;
+}
+
+/* The callers of a failed version are told, and the file is the version before it again. What is
+ * left of it at the store goes behind that. */
+static void fail_advance_locked(struct wfile *f, struct outcome *out)
+{
+        drop_waiting_locked(f, out);
+        if (commit_phase_is_final(f->locked.commit.phase) && f->locked.inflight)
+                return; /* it may publish yet */
+        if (commit_is_under_way_locked(f))
+                (void)commit_enter_locked(f, COMMIT_FAILING);
+        attempt_leave_locked(f, out);
+        int err = f->locked.err;
+        out->gone = err == -ESTALE || err == -EEXIST;
+        f->locked.failed = f->locked.dirty;
+        f->locked.upload.state = UPLOAD_NONE;
+        free(TAKE_PTR(f->locked.upload.key));
+        f->locked.last_err = err;
+        f->locked.err = 0;
+        f->locked.epoch++;
+        f->locked.dirty = f->locked.if_absent = f->locked.anyones = false;
+        wfile_clear_locked(f);
+        wfile_forget_origin_locked(f, out);
+        f->locked.parts.plan = f->env->plan;
+        f->locked.size = f->locked.base.len = f->locked.base.object.size;
+        if (commit_is_under_way_locked(f))
+                finish_locked(f, out, err, NULL);
+}
+
+/* An upload that was begun for another name is aborted. What was sent of it is here, and is planned
+ * anew. */
+static void restart_locked(struct wfile *f, struct outcome *out)
+{
+        drop_waiting_locked(f, out);
+        if (f->locked.inflight)
+                return;
+        plan_release(&f->locked.commit.sending.plan);
+        if (f->locked.commit.phase == COMMIT_SENDING || f->locked.commit.phase == COMMIT_CLAIMING)
+                (void)commit_enter_locked(f, COMMIT_PLANNING);
+        upload_parts_reset_locked(f);
+        upload_request_abort_locked(f, out);
+}
+
+void wfile_advance_locked(struct wfile *f, struct outcome *out)
+{
+        if (!f->locked.err && f->locked.upload.state == UPLOAD_STALE)
+                restart_locked(f, out);
+        if (!f->locked.err && f->locked.upload.state == UPLOAD_STALE)
+                return;
+        if (!f->locked.err && f->locked.unlinked && !f->locked.inflight) {
+                upload_request_abort_locked(f, out); /* nothing of it is published any more */
+                if (commit_is_under_way_locked(f))
+                        finish_locked(f, out, 0, NULL);
+        }
+        if (!f->locked.err && !f->locked.unlinked && !f->locked.holds)
+                advance_locked(f, out);
+        if (f->locked.err)
+                fail_advance_locked(f, out);
 }

@@ -9,11 +9,11 @@
  *   PLANNING    the plan is made                                        -> SENDING
  *   SENDING     all of the plan is at the store                         -> PUBLISHING
  *               another commit of this mount is changing the key        -> CLAIMING
- *               the upload was begun for a name that went elsewhere     -> PLANNING
+ *               the file was renamed, and its upload is begun anew      -> PLANNING
  *               the version that was changed is gone                    -> LOOKING
  *               it was found to be gone before, now all is at the store -> RECORDING
  *   CLAIMING    the key is free                                         -> SENDING
- *               the upload was begun for a name that went elsewhere     -> PLANNING
+ *               the file was renamed, and its upload is begun anew      -> PLANNING
  *   PUBLISHING  it is the object                                        -> IDLE
  *               it is, under the name that the upload was begun with    -> MOVING
  *               another has that name, and all bytes are here           -> PLANNING

@@ -69,6 +69,55 @@ struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome
         return t;
 }
 
+/* A part that is on its way could outlive the abort: it comes last. */
+static void end_attempt_locked(struct wfile *f, struct outcome *out, struct attempt *a)
+{
+        if (a->inflight)
+                return;
+        struct upload_request *t =
+                a->upload ? upload_request_left_locked(f, out, REQUEST_ABORT, a) : NULL;
+        if (t) {
+                t->upload = TAKE_PTR(a->upload);
+                return;
+        }
+        if (a->upload)
+                log_warn("%s: no memory to abort its unfinished upload, which stays at the store",
+                         f->locked.key);
+        store_upload_free(a->upload);
+        free(a);
+}
+
+void attempt_leave_locked(struct wfile *f, struct outcome *out)
+{
+        struct attempt *a = f->locked.attempt;
+
+        f->locked.upload.state = UPLOAD_NONE;
+        if (!a)
+                return;
+        f->locked.attempt = NULL;
+        a->left = true;
+        a->upload = TAKE_PTR(f->locked.upload.handle);
+        f->locked.leaving += a->inflight;
+        f->locked.inflight = f->locked.commit.sending.fills = f->locked.commit.sending.copies = 0;
+        end_attempt_locked(f, out, a);
+}
+
+bool attempt_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t, int err)
+{
+        struct attempt *a = t->attempt;
+
+        a->inflight--;
+        if (!a->left) {
+                f->locked.inflight--;
+                return false;
+        }
+        f->locked.leaving--;
+        if (t->kind == REQUEST_ABORT)
+                upload_request_aborted_locked(f, t, err);
+        end_attempt_locked(f, out, a);
+        return true;
+}
+
 void upload_request_begun(struct part_body *p, struct pool *pool)
 {
         if (!p || !p->queued)
@@ -151,81 +200,12 @@ static void created_locked(struct wfile *f, struct outcome *out, int err, struct
         f->locked.upload.waiting_last = &f->locked.upload.waiting;
 }
 
-/* The change is kept, which was logged, too: nothing is to be aborted. */
-static void record_ended_locked(struct wfile *f, const struct upload_request *t)
-{
-        f->locked.err = -ESTALE;
-        if (t->kind == REQUEST_PUT)
-                return;
-        store_upload_free(TAKE_PTR(f->locked.upload.handle));
-        free(TAKE_PTR(f->locked.upload.key));
-        f->locked.upload.state = UPLOAD_NONE;
-}
-
-static void completed_locked(struct wfile *f)
-{
-        METRIC_ADD(uploads_committed, 1);
-        store_upload_free(TAKE_PTR(f->locked.upload.handle));
-        f->locked.upload.state = UPLOAD_NONE;
-}
-
-static void succeeded_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
-                             const struct store_object *obj)
-{
-        switch (t->kind) {
-        case REQUEST_PART:
-                upload_part_sent_locked(f, t->part->no);
-                break;
-        case REQUEST_PUT:
-                METRIC_ADD(puts, 1);
-                commit_published_locked(f, out, obj, true);
-                break;
-        case REQUEST_COMPLETE:
-        case REQUEST_CLONE:
-                commit_published_locked(f, out, obj, false);
-                break;
-        default:
-                break;
-        }
-}
-
 void upload_request_aborted_locked(const struct wfile *f, struct upload_request *t, int err)
 {
         if (err)
                 log_warn("%s: its unfinished upload could not be aborted and stays at the store",
                          f->locked.key);
         store_upload_free(TAKE_PTR(t->upload));
-}
-
-static void ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t, int err,
-                         const struct store_object *obj)
-{
-        if (attempt_ended_locked(f, out, t, err))
-                return;
-        f->locked.commit.sending.fills -= t->fill_to > 0;
-        f->locked.commit.sending.fill_bytes -= t->fill_bytes;
-        f->locked.commit.sending.copies -= t->kind == REQUEST_COPY;
-        if (t->kind == REQUEST_ABORT) {
-                upload_request_aborted_locked(f, t, err);
-                return;
-        }
-        if (t->kind == REQUEST_LOOK) {
-                base_conflict_looked_locked(f, err, obj);
-                return;
-        }
-        if (err && base_conflict_begin_locked(f, t, err))
-                return;
-        if (!err && t->kind == REQUEST_COMPLETE)
-                completed_locked(f);
-        if (upload_rename_ended_locked(f, out, t, err, obj))
-                return;
-        if (err) {
-                if (t->recorded)
-                        record_ended_locked(f, t);
-                wfile_set_error_locked(f, err);
-                return;
-        }
-        succeeded_locked(f, out, t, obj);
 }
 
 static void upload_request_end(struct upload_request *t, int err, const struct store_object *obj,
@@ -239,7 +219,7 @@ static void upload_request_end(struct upload_request *t, int err, const struct s
                 t->attempt->upload = up;
         else if (t->kind == REQUEST_CREATE)
                 created_locked(f, &out, err, up);
-        ended_locked(f, &out, t, err, obj);
+        commit_request_ended_locked(f, &out, t, err, obj);
         t->next = out.done;
         out.done = t;
         wfile_advance_locked(f, &out);

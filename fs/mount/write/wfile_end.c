@@ -15,24 +15,6 @@
 
 #include "base/banned.h"
 
-/* A part that is on its way could outlive the abort: it comes last. */
-static void end_attempt_locked(struct wfile *f, struct outcome *out, struct attempt *a)
-{
-        if (a->inflight)
-                return;
-        struct upload_request *t =
-                a->upload ? upload_request_left_locked(f, out, REQUEST_ABORT, a) : NULL;
-        if (t) {
-                t->upload = TAKE_PTR(a->upload);
-                return;
-        }
-        if (a->upload)
-                log_warn("%s: no memory to abort its unfinished upload, which stays at the store",
-                         f->locked.key);
-        store_upload_free(a->upload);
-        free(a);
-}
-
 void wfile_abort(struct wfile *f, int err)
 {
         struct outcome out;
@@ -56,37 +38,6 @@ void file_lost(struct wfile *f, struct wfile_user *u, int err)
                 wfile_advance_locked(f, &out);
         }
         wfile_leave(f, &out);
-}
-
-void attempt_leave_locked(struct wfile *f, struct outcome *out)
-{
-        struct attempt *a = f->locked.attempt;
-
-        f->locked.upload.state = UPLOAD_NONE;
-        if (!a)
-                return;
-        f->locked.attempt = NULL;
-        a->left = true;
-        a->upload = TAKE_PTR(f->locked.upload.handle);
-        f->locked.leaving += a->inflight;
-        f->locked.inflight = f->locked.commit.sending.fills = f->locked.commit.sending.copies = 0;
-        end_attempt_locked(f, out, a);
-}
-
-bool attempt_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t, int err)
-{
-        struct attempt *a = t->attempt;
-
-        a->inflight--;
-        if (!a->left) {
-                f->locked.inflight--;
-                return false;
-        }
-        f->locked.leaving--;
-        if (t->kind == REQUEST_ABORT)
-                upload_request_aborted_locked(f, t, err);
-        end_attempt_locked(f, out, a);
-        return true;
 }
 
 /* --- names

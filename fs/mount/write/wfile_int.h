@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wfile_int.h: what wfile.c (the program's side), upload_part.c (parts that are sent as they fill),
- * commit.c (what a commit sends), upload_request.c (requests) and wfile_read.c share.
+ * commit.c (a commit's way through its phases), commit_send.c (what it sends), base.c,
+ * upload_rename.c, upload_request.c (requests) and wfile_read.c share.
  *
  * One function, wfile_advance_locked(), looks at the state and decides what comes next; every event
  * (a write, a commit, the end of a request) changes the state and calls it. What must not happen
@@ -86,7 +87,7 @@ struct commit {
                 uint64_t fill_bytes;    /* that those fetch */
         } sending;
         enum claim_state claim;         /* CLAIMING, then the final phases */
-        struct base_conflict *conflict; /* from LOOKING on: base_conflict.c's; or NULL */
+        struct base_conflict *conflict; /* from LOOKING on: base.c's; or NULL */
 };
 
 enum upload_request_kind {
@@ -204,23 +205,10 @@ struct outcome {
 };
 
 /* --- wfile.c */
-/* Keeps the first error: this version will not be published. */
-void wfile_set_error_locked(struct wfile *f, int err);
-/* Starts what the state asks for. */
-void wfile_advance_locked(struct wfile *f, struct outcome *out);
 /* Locks, with an empty outcome. */
 void wfile_enter(struct wfile *f, struct outcome *out) ACQUIRE(&f->mtx);
 /* Unlocks, then does what was collected. */
 void wfile_leave(struct wfile *f, struct outcome *out) RELEASE(&f->mtx);
-/* What the file's bytes are of where nothing was written, and its name. */
-const struct base *wfile_base_locked(const struct wfile *f);
-const char *wfile_base_key_locked(const struct wfile *f);
-/* The file was cut: what comes behind is zeros. */
-void wfile_cut_base_locked(struct wfile *f, uint64_t size);
-/* They are the base's again. */
-void wfile_forget_origin_locked(struct wfile *f, struct outcome *out);
-/* Whether the file is all of another object and nothing else, and one copy can publish it. */
-bool wfile_is_clone_locked(const struct wfile *f);
 /* Why this handle may not change the file now, or 0. */
 int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u);
 /* The file differs from what was published. */
@@ -258,13 +246,11 @@ bool upload_parts_lack_locked(const struct wfile *f, uint64_t from, uint64_t to)
 /* Whether everything is still here, so that it can be sent anew. */
 bool upload_parts_are_here_locked(const struct wfile *f);
 
-/* --- wfile_end.c */
-/* This version failed: what is under way of it ends behind the answer. */
-void attempt_leave_locked(struct wfile *f, struct outcome *out);
-/* A request has ended: counts it, and whether its version failed before; then that is all. */
-bool attempt_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t, int err);
-
 /* --- commit.c */
+/* Keeps the first error: this version will not be published. */
+void wfile_set_error_locked(struct wfile *f, int err);
+/* Starts what the state asks for. */
+void wfile_advance_locked(struct wfile *f, struct outcome *out);
 /* Whether changes wait for a commit. */
 static inline bool commit_is_under_way_locked(const struct wfile *f)
 {
@@ -273,19 +259,40 @@ static inline bool commit_is_under_way_locked(const struct wfile *f)
 /* Goes to the phase. A step that commit_phase.h does not know is not taken: the commit fails with
  * EIO, and false is returned. */
 bool commit_enter_locked(struct wfile *f, enum commit_phase to);
-/* Goes on with the commit under way. */
-void commit_advance_locked(struct wfile *f, struct outcome *out);
 /* The version is published: it is what the next one begins with. */
 void commit_published_locked(struct wfile *f, struct outcome *out, const struct store_object *obj,
                              bool by_put);
-/* Ends the commit under way with `err`; obj is NULL when nothing new was published. */
-void commit_finish_locked(struct wfile *f, struct outcome *out, int err,
-                          const struct store_object *obj);
-
+/* A request of the file has ended: what follows for its version. */
+void commit_request_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
+                                 int err, const struct store_object *obj);
 /* Gives up the claim of a commit that is in no final phase. */
 void commit_unclaim_locked(struct wfile *f, struct outcome *out);
 
-/* --- base_conflict.c */
+/* --- commit_send.c */
+/* Finds out what is to be sent. 0, or a negative errno. */
+int commit_plan_locked(struct wfile *f);
+/* Sends and copies what the plan asks for, as long as there is room: whether all is at the store.
+ */
+bool commit_send_locked(struct wfile *f, struct outcome *out);
+/* Whether there is memory for what has to be fetched to send [off, off+len). False: it is waited
+ * for, and the commit goes on when it is given. What is not used before the lock is left goes back:
+ * whoever waits, for a share, a claim or a rename, has none. */
+bool commit_share_locked(struct wfile *f, struct outcome *out, uint64_t off, uint64_t len);
+/* A request that puts the file, whose share was taken; or NULL, and the error is set. */
+struct upload_request *commit_put_locked(struct wfile *f, struct outcome *out);
+
+/* --- base.c */
+/* What the file's bytes are of where nothing was written, and its name. */
+const struct base *wfile_base_locked(const struct wfile *f);
+const char *wfile_base_key_locked(const struct wfile *f);
+/* The file was cut: what comes behind is zeros. */
+void wfile_cut_base_locked(struct wfile *f, uint64_t size);
+/* They are the base's again. */
+void wfile_forget_origin_locked(struct wfile *f, struct outcome *out);
+/* Whether the file is all of another object and nothing else, and one copy can publish it. */
+bool wfile_is_clone_locked(const struct wfile *f);
+/* What the commit takes where nothing was written: the file's base, or what stands in its place. */
+const struct base *commit_base_locked(const struct wfile *f);
 /* The request failed: whether that is since the base of the commit is gone, and the commit goes on
  * to keep what was written. */
 bool base_conflict_begin_locked(struct wfile *f, const struct upload_request *t, int err);
@@ -298,8 +305,6 @@ int base_conflict_check_locked(const struct wfile *f);
 /* The version that is gone; NULL when the commit's base stands, as far as is known. */
 const char *base_conflict_gone_locked(const struct wfile *f);
 void base_conflict_end_locked(struct wfile *f);
-/* The version that the commit takes in place of the one that is gone; NULL when none is. */
-const struct base *base_conflict_base_locked(const struct wfile *f);
 
 /* --- upload_rename.c */
 /* The file has another name than *old, which may be taken. */
@@ -317,6 +322,10 @@ bool upload_rename_ended_locked(struct wfile *f, struct outcome *out, struct upl
                                 int err, const struct store_object *obj);
 
 /* --- upload_request.c */
+/* This version failed: what is under way of it ends behind the answer. */
+void attempt_leave_locked(struct wfile *f, struct outcome *out);
+/* A request has ended: counts it, and whether its version failed before; then that is all. */
+bool attempt_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t, int err);
 /* A request to be made when the lock is left: counted, or NULL and the error is set. */
 struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome *out,
                                                  enum upload_request_kind kind);
