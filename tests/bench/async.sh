@@ -35,11 +35,11 @@ check "a process that writes, with memory of each kind, the last save verified" 
 	async.staging=pageable,pinned,cached out=process
 check "its peak of memory is told apart" jq -e 'all(.job_results[].metrics;
 	.peak_memory_writer_bytes > 8e6 and .peak_memory_bytes > 16e6)' process/*/*/run_results.json
-expect_eq "" "$(ls disk)" "and no file is left"
+expect_eq "" "$(ls disk)" "an asynchronous save leaves no file"
 bench async size=4M storage=null steps=1 steps_per_save=2 out=none 2>err
 expect_eq "1 1" "$? $(wc -l <err)" "steps without a save are refused in one line"
 if bench_mpi true; then
-	check "two ranks" bench_mpi bench async size=16M storage=disk path=disk steps=3 step_time=10ms out=two
+	check "two ranks save while their steps run" bench_mpi bench async size=16M storage=disk path=disk steps=3 step_time=10ms out=two
 else
-	skip "two ranks" "$bench_no_mpi"
+	skip "two ranks save while their steps run" "$bench_no_mpi"
 fi

@@ -23,7 +23,7 @@ shards="shards size=24M s3.part_size=5M s3.read_size=1M warmup=0 epochs=2"
 
 ranks $shards storage=s3 s3.uri=$uri/p s3.endpoint="$CKPTFS_TEST_ENDPOINT" out=s3
 expect_eq "$(of s3 .save.bytes) $(of s3 .load.bytes)" "$(took) $(gave)" "the store's log agrees with the rank"
-check "and so does its client: data, and the requests that end the uploads" jq -e '.job_results[0].metrics
+check "the mount's client counts data, and the requests that end uploads" jq -e '.job_results[0].metrics
 	| .save.counted.sent_bytes >= .save.bytes and .save.counted.over_ranks < 1.01
 	and .load.counted.received_bytes == .load.bytes and .load.counted.over_ranks == 1' s3/*/*/run_results.json
 check "as the table says" grep -q 'the store counted 1.00[0-9] times what was saved and 1.000 times what was loaded' run.out
@@ -36,7 +36,7 @@ echo '[{"op": "UploadPart", "part": 2, "times": 1, "do": "status"}]' >faults
 kill -HUP "$store_pid"
 ranks $shards epochs=1 phase=save storage=s3 s3.uri=$uri/p s3.endpoint="$CKPTFS_TEST_ENDPOINT" out=again
 expect_eq "$(took)" "$(($(of again .save.bytes) + 5242880))" "what is sent again the store counts, and the rank does not"
-check "and the result shows it" jq -e '.job_results[0].metrics.save
+check "the result shows what the mount counted" jq -e '.job_results[0].metrics.save
 	| .counted.sent_bytes >= .bytes + 5242880 and .counted.over_ranks > 1.1' again/*/*/run_results.json
 echo '[]' >faults
 kill -HUP "$store_pid"
@@ -48,7 +48,7 @@ suffix=$(jq -r .job_results[0].setup.suffix dcp/*/*/run_results.json)
 ranks dcp_ddp_load model=gpt-mini optimizer=on storage=s3 s3.uri=$uri/dcp s3.endpoint="$CKPTFS_TEST_ENDPOINT" suffix="$suffix" out=back
 metadata=$(awk '$2 == "GetObject" && $4 ~ /metadata/ { n += $8 } END { print n + 0 }' requests)
 expect_eq "$(of back .load.bytes) $(of back .load.counted.received_bytes)" "$(($(gave) - metadata)) $(gave)" \
-	"and a load of them, which reads .metadata too"
+	"a load of them is counted, which reads .metadata too"
 if bench_mpi true; then
 	:>requests
 	bench_mpi bench $shards storage=s3 s3.uri=$uri/two s3.endpoint="$CKPTFS_TEST_ENDPOINT" out=two >run.out 2>&1
@@ -74,7 +74,7 @@ if [ -w /dev/fuse ]; then
 		"$(of mount .save.counted.written_bytes) $(of mount .load.counted.read_bytes)" \
 		"the mount counts the bytes of the ranks"
 	expect_eq "$(of mount .save.bytes) $(of mount .load.bytes)" "$(took) $(gave)" "as many as the store's log has"
-	check "and as its client sent and received" jq -e '.job_results[0].metrics
+	check "the mount counts what its client sent and received" jq -e '.job_results[0].metrics
 		| .save.counted.over_ranks >= 1 and .save.counted.over_ranks < 1.01
 		and .load.counted.received_bytes == .load.bytes' mount/*/*/run_results.json
 else

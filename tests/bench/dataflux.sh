@@ -22,11 +22,11 @@ diag "$(cat multi.err)"
 expect_eq "disk $tmp/disk 2 2 3 host 1 fsdp" "$(for k in storage path model.layers num_save_calls num_load_calls device \
 	world_size strategy; do config multi $k; done | tr '\n' ' ' | sed 's/ $//')" "which set the keys"
 expect_eq "2 3" "$(suite multi 'save_times_s | length') $(suite multi 'load_times_s | length')" "with both lists"
-check "and the lines of the report" sh -c '
+check "the lines of the report are printed" sh -c '
 	grep -q "^Average time to save one checkpoint: [0-9.]* seconds$" "$1" &&
 	grep -q "^All load times: \[[0-9.]*, [0-9.]*, [0-9.]*\]$" "$1"' sh multi.out
 check "in the log of the job too" grep -q '^All save times' multi/*/*/0/benchmark.log
-expect_eq "" "$(ls disk)" "and nothing is left"
+expect_eq "" "$(ls disk)" "the run leaves nothing at the store"
 
 printf 'num_save_calls: 1\nnum_load_calls: 0\nmodel:\n  layers: 1\nsave_only_latest: on\n' >conf/c.yaml
 NUM_SAVE_CALLS=7 NUM_LAYERS=9 CKPT_DIR_PATH=/nonexistent bench lightning_multinode $small -cd conf -cn c path=disk \
@@ -76,13 +76,13 @@ diag "$(cat flags.out)"
 CKPT_DIR_PATH=$tmp/disk bench lightning_singlenode $small model.layers=1 out=single >single.out 2>&1
 expect_eq "0 5 5" "$? $(suite single 'save_times_s | length') $(suite single 'load_times_s | length')" \
 	"one node: five steps, then five loads"
-expect_eq "" "$(ls disk)" "and nothing is left"
+expect_eq "" "$(ls disk)" "the run leaves nothing at the store"
 bench lightning_singlenode $small model.layers=1 path=disk steps=4 steps_per_save=2 save_only_latest=on phase=save \
 	out=latest >latest.out 2>&1
 expect_eq "0 demo-1.ckpt" "$? $(cd disk/* && echo *)" "only the latest stays"
 bench lightning_singlenode $small model.layers=1 path=disk steps=4 steps_per_save=2 save_only_latest=on phase=load \
 	suffix="$(ls disk)" out=reload >reload.out 2>&1
-expect_eq "0 1" "$? $(suite reload 'load_times_s | length')" "and is loaded"
+expect_eq "0 1" "$? $(suite reload 'load_times_s | length')" "the latest checkpoint is loaded"
 rm -r disk/*
 
 # More ranks than there are.
@@ -110,7 +110,7 @@ check "without async a save blocks until it is visible" jq -e '.job_results[0].m
 refused() {
 	pattern=$1; shift
 	"$@" >out 2>err
-	expect_eq "1 1" "$? $(grep -c -- "$pattern" err)" "refused: $pattern"
+	expect_eq "1 1" "$? $(grep -c -- "$pattern" err)" "a bad option is refused: $pattern"
 }
 refused "NUM_LAYERS=ten in the environment: model.layers=ten is not" env NUM_LAYERS=ten "$builddir/ckptbench" lightning_multinode storage=null
 refused "STRATEGY=ddp in the environment: strategy=ddp is not known" env STRATEGY=ddp "$builddir/ckptbench" lightning_async storage=null

@@ -19,9 +19,9 @@ gen --num-samples=50 path=b datagen.threads=4 >out 2>&1
 check "more threads make the same bytes" diff -r a b
 if bench_mpi true; then
 	bench_mpi bench datagen --resolution 40x30 --image-format $format -n 50 path=c >out 2>&1
-	check "and so do more ranks" diff -r a c
+	check "more ranks make the same data set" diff -r a c
 else
-	skip "and so do more ranks" "$bench_no_mpi"
+	skip "more ranks make the same data set" "$bench_no_mpi"
 fi
 gen -n 50 path=b dataset=other seed=2 >out 2>&1
 check_fails "another seed makes others" cmp -s b/other/image_0.$format b/50_40x30_images/image_0.$format
@@ -31,15 +31,15 @@ else
 	skip "they are images of that size" "file is not installed"
 fi
 if command -v djpeg >/dev/null && [ $format = JPEG ]; then
-	expect_eq "40 30" "$(djpeg -pnm a/50_40x30_images/image_7.JPEG | sed -n 2p)" "and djpeg decodes them"
+	expect_eq "40 30" "$(djpeg -pnm a/50_40x30_images/image_7.JPEG | sed -n 2p)" "djpeg decodes the images that were made"
 else
-	skip "and djpeg decodes them" "djpeg is not installed, or libjpeg"
+	skip "djpeg decodes the images that were made" "djpeg is not installed, or libjpeg"
 fi
 
 store_start storesim
 s3() { gen s3.endpoint="$CKPTFS_TEST_ENDPOINT" "$@"; }
 s3 -n 50 --s3-bucket "$CKPTFS_TEST_BUCKET" --region us-east-1 out=s3 >out 2>&1
-expect_eq 0 $? "and in a bucket"
+expect_eq 0 $? "the data set is made in a bucket, too"
 expect_eq 50 "$(jq .job_results[0].metrics.objects s3/*/*/run_results.json)" "as many objects"
 
 if bench_has HAVE_LIBARCHIVE; then
@@ -51,14 +51,14 @@ if bench_has HAVE_LIBARCHIVE; then
 	expect_eq "" "$(find $tars -size +16k)" "none is larger than asked"
 	mkdir one && tar xf $tars/shard_1.tar -C one
 	gen -n 60 path=b >out 2>&1
-	check "and holds the image that stands alone" cmp one/image_0.$format b/60_40x30_images/image_0.$format
+	check "a tar holds the image that stands alone" cmp one/image_0.$format b/60_40x30_images/image_0.$format
 	gen -n 60 --shard-size 16KiB path=b datagen.threads=1 >out 2>&1
 	check "one thread makes the same tars" diff -r $tars b/60_40x30_images_16KiB_shards
 	bench datagen --resolution 300x200 --image-format PPM -n 40 --shard-size 6MiB s3.part_size=5M \
 		s3.uri=s3://$CKPTFS_TEST_BUCKET/deep/er dataset=tars s3.endpoint="$CKPTFS_TEST_ENDPOINT" >out 2>&1
 	expect_eq 0 $? "a tar larger than a part is uploaded in parts"
 else
-	for t in 1 2 3 4 5 6; do skip "tars" "built without libarchive"; done
+	for t in 1 2 3 4 5 6; do skip "tars are made of samples" "built without libarchive"; done
 fi
 
 # refused PATTERN arguments...: fails, one line on stderr that matches
@@ -87,4 +87,4 @@ wait_for 20 sh -c 'ls stopped/set/image_* >/dev/null 2>&1'
 kill -INT $pid
 wait $pid
 expect_eq 130 $? "a signal ends it"
-expect_eq "" "$(ls stopped)" "and what it made is removed"
+expect_eq "" "$(ls stopped)" "a signal removes what was made"

@@ -29,7 +29,7 @@ result() { jq -r ".job_results[0]$2" $1/*/*/run_results.json; }
 refused() {
 	pattern=$1; shift
 	if bench dataset $small "$@" >out 2>err; then not_ok "$* is refused"; else
-		check "refused: $pattern" sh -c 'grep -q -- "$1" err && [ $(wc -l <err) = 1 ] || { cat err; exit 1; }' sh "$pattern"
+		check "a bad option is refused: $pattern" sh -c 'grep -q -- "$1" err && [ $(wc -l <err) = 1 ] || { cat err; exit 1; }' sh "$pattern"
 	fi
 }
 
@@ -76,7 +76,7 @@ if bench_has HAVE_LIBARCHIVE; then
 	rm "$shard"
 	refused "datagen made 90 samples, and [0-9]* were read" dataset=$tars path=disk sharding=on
 else
-	for t in 1 2 3 4 5 6 7; do skip "tars" "built without libarchive"; done
+	for t in 1 2 3 4 5 6 7; do skip "the data set is read from tars" "built without libarchive"; done
 fi
 
 # what is wrong is found
@@ -126,7 +126,7 @@ if [ $mounted = yes ]; then
 	expect_eq "before each epoch, before the first epoch" \
 		"$(jq -r '[.job_results[].setup.page_cache_dropped] | join(", ")' mount/*/*/run_results.json)" "as the results tell"
 else
-	for t in 1 2; do skip "a mount" "/dev/fuse cannot be opened"; done
+	for t in 1 2; do skip "the data set is read through a mount" "/dev/fuse cannot be opened"; done
 fi
 
 # The Python suite's configuration as it is published, with a dataset of the name that it has: tars,

@@ -20,16 +20,16 @@ expect_eq ".metadata __0_0.distcp __0_1.distcp __0_2.distcp" \
 check "the suite's figures are there" jq -e '.job_results[0].suite
 	| (.throughput_mibs | length == 1) and .corrected_save_durations_s[0] > 0
 	and .processing_durations_s[0] >= .corrected_save_durations_s[0]' "$(results dcp_ddp_save)"
-check "it is loaded and right" bench dcp_ddp_load $keys checkpoint.suffix="$ddp/" out=out
+check "a replicated model is loaded and right" bench dcp_ddp_load $keys checkpoint.suffix="$ddp/" out=out
 expect_eq "every timed byte, after the clock" \
-	"$(jq -r '.job_results[0].setup.verified' "$(results dcp_ddp_load)")" "and that is said"
+	"$(jq -r '.job_results[0].setup.verified' "$(results dcp_ddp_load)")" "the results say that the load was verified"
 
 bench dcp_ddp_save $keys --legacy-names thread_count=1,2 out=names >names.out
 expect_eq "0 results_gpt-mini_gloo_1_1_disk.json results_gpt-mini_gloo_1_2_disk.json" \
 	"$? $(cd names/*/* && echo */results_* | sed 's|./||g')" "results have the older suite's names too"
 expect_eq "done params:   thread_count: ['1', '2']" \
 	"$(cd names/*/* && echo "$(cat 0/benchmark.log)" "$(grep -e params: -e thread multirun.yaml | tr '\n' ' ' | sed 's/ $//')")" \
-	"and what was swept stands beside them"
+	"what was swept stands beside the results"
 
 cp -r "disk/$ddp" disk/wrong
 check_fails "bytes of another save are refused" bench dcp_ddp_load $keys suffix=wrong out=out
@@ -39,7 +39,7 @@ bench dcp_ddp_save $keys format=torch out=out 2>err
 expect_eq "1 1" "$? $(grep -c 'format=torch: dcp_ddp_save writes dcp: give that' err)" "another format is refused"
 bench shards $keys format=dcp out=out 2>err
 expect_eq "1 1" "$? $(grep -c 'format=dcp: shards writes raw or safetensors or torch: .* dcp_fsdp_save' err)" \
-	"and this one where each rank has a file of its own"
+	"shards refuses format=dcp, and names dcp_fsdp_save"
 check_fails "more ranks than the job has are refused" bench dcp_ddp_save $keys world_size=2 out=out
 bench dcp_ddp_save $keys backend=nccl,gloo out=sweep 2>err
 expect_eq "1 2 1" "$? $(jq '.job_results | length' sweep/*/*/run_results.json) $(jq '[.job_results[].error | select(.)] | length' sweep/*/*/run_results.json)" \

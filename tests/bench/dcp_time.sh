@@ -30,12 +30,12 @@ store_start storesim --connections 40 --faults "$tmp/faults"
 s3="model=gpt-mini storage=s3 s3.uri=s3://$CKPTFS_TEST_BUCKET/p s3.endpoint=$CKPTFS_TEST_ENDPOINT s3.connections=2"
 check "many files of a rank are saved" timeout 120 "$builddir/ckptbench" dcp_ddp_save $s3 thread_count=32 optimizer=on out=save
 suffix=$(jq -r '.job_results[0].setup.suffix' save/*/*/run_results.json)
-check "and loaded" timeout 120 "$builddir/ckptbench" dcp_ddp_load $s3 suffix="$suffix" optimizer=on out=load
+check "the checkpoint is loaded again" timeout 120 "$builddir/ckptbench" dcp_ddp_load $s3 suffix="$suffix" optimizer=on out=load
 expect_eq 0 "$(grep -c 'connections are open' "$store_log")" "over the connections of one client"
 echo '[{"op": "GetObject", "key": "p/'"$suffix"'/.metadata", "times": 1, "do": "delay", "stall": "300ms"}]' >faults
 kill -HUP "$store_pid"
 bench dcp_ddp_load $s3 suffix="$suffix" optimizer=on out=late >late.out 2>&1 || diag "$(cat late.out)"
 check "a load begins before .metadata is read" jq -e '.job_results[0]
 	| .metrics.load.plan_s >= 0.3 and .suite.corrected_load_durations_s[0] >= .metrics.load.plan_s' late/*/*/run_results.json
-check "and its phases make it up" jq -e '.job_results[0].metrics.load.epochs[0][0]
+check "the phases of a load make it up" jq -e '.job_results[0].metrics.load.epochs[0][0]
 	| .files_s > 0 and (.plan_s + .files_s + .finish_s - .total_s | fabs) < 1e-6' late/*/*/run_results.json

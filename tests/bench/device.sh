@@ -75,11 +75,11 @@ END
 if cc -shared -fPIC -o libnvidia-ml.so.1 nvml.c 2>cc.err; then
 	check "use and memory of a GPU are sampled" env LD_LIBRARY_PATH="$tmp" "$builddir/ckptbench" \
 		pytorch_checkpointing model=gpt-mini epochs=2 storage=disk path=disk device=emulated out=nvml
-	check "in percent" jq -e '.job_results[0].suite.utilization |
+	check "use and memory of a GPU are told in percent" jq -e '.job_results[0].suite.utilization |
 		.gpu_util.mean == 37 and .gpu_util.n > 0 and .gpu_mem.max == 25' nvml/*/*/run_results.json
 else
 	skip "use and memory of a GPU are sampled" "cc does not make a library"
-	skip "in percent" "cc does not make a library"
+	skip "use and memory of a GPU are told in percent" "cc does not make a library"
 fi
 check "steps on the device while its shard is saved" bench async $small device=emulated steps=3 \
 	step_time=5ms async.staging=pageable,pinned,cached out=async
@@ -93,11 +93,11 @@ if bench_mpi true; then
 	check "two ranks hand on what each fetched once" bench_mpi bench restore $small device=emulated \
 		mode=shared out=shared
 	bench_mpi bench restore $small device=emulated mode=shared backend=nccl out=none >out 2>&1
-	check "and NCCL is refused in one line by all" sh -c 'test "$(grep -c "^ckptbench: " out)" -eq 1'
+	check "all ranks refuse NCCL in one line" sh -c 'test "$(grep -c "^ckptbench: " out)" -eq 1'
 	diag "$(cat out)"
 else
 	skip "two ranks save files of DCP" "$bench_no_mpi"
 	skip "of which one loads ranges in small blocks" "$bench_no_mpi"
 	skip "two ranks hand on what each fetched once" "$bench_no_mpi"
-	skip "and NCCL is refused in one line by all" "$bench_no_mpi"
+	skip "all ranks refuse NCCL in one line" "$bench_no_mpi"
 fi

@@ -20,7 +20,7 @@ expect_eq '{"architecture":"x86_64","image_id":"ami-00000000000000000","instance
 expect_eq "imds.token imds.document" \
 	"$(sort requests | awk '/imds/ { printf "%s%s", n++ ? " " : "", $2 }')" "by version 2 of its service"
 AWS_EC2_METADATA_DISABLED=true AWS_EC2_METADATA_SERVICE_ENDPOINT=$CKPTFS_TEST_ENDPOINT run out=off >off.out 2>&1
-expect_eq "0 null 2" "$? $(ec2 off) $(grep -c imds requests)" "it is not asked where that is disabled"
+expect_eq "0 null 2" "$? $(ec2 off) $(grep -c imds requests)" "an instance is not asked where that is disabled"
 AWS_EC2_METADATA_SERVICE_ENDPOINT=http://127.0.0.1:9 run out=gone >gone.out 2>&1
 expect_eq "0 null" "$? $(ec2 gone)" "a service that is not there is no error"
 store_stop
@@ -55,10 +55,10 @@ cp "$srcdir/conf/aws/dynamodb.yaml" conf/aws
 printf 'defaults:\n  - aws/dynamodb\n  - _self_\nepochs: 1\nstorage: "null"\nsize: 1M\n' >conf/run.yaml
 bench shards -cd conf -cn run out=unset 2>err
 expect_eq "1 1" "$? $(grep -c 'dynamodb\.[a-z]* has no value yet' err)" "conf/aws/dynamodb.yaml asks for its values"
-check "and is enough with them" bench shards -cd conf -cn run $put out=yaml
+check "conf/aws/dynamodb.yaml is enough with its values" bench shards -cd conf -cn run $put out=yaml
 run $put dynamodb.table=other out=none >none.out 2>err
 expect_eq "1 1" "$? $(grep -c 'dynamodb.table=other: DynamoDB at .*ResourceNotFoundException' err)" \
 	"a table that is not there is said in one line"
-check "and the results are on disk" test -s none/shards/*/run_results.json
+check "results are on disk though the table is not there" test -s none/shards/*/run_results.json
 AWS_SECRET_ACCESS_KEY='' AWS_ACCESS_KEY_ID='' AWS_EC2_METADATA_DISABLED=true run $put out=nobody >nobody.out 2>err
 expect_eq "1 1" "$? $(grep -c 'dynamodb.table=results: ' err)" "so is a run without credentials"

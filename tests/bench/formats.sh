@@ -53,7 +53,7 @@ timeout 300 "$torch_python" "$srcdir/tests/bench/formats.py" disk/torch/shard-* 
 expect_eq 0 $? "the libraries load all of it, and every value is right"
 expect_eq "4 4 4" "$(grep -c '^safetensors .*safetensors: ' py.out) $(grep -c '^torch .*ckpt: ' py.out) $(grep -c '^raw ' py.out)" \
 	"from each storage"
-expect_eq "$(ls dcp | wc -l)" "$(grep -c '^dcp ' py.out)" "directories, too"
+expect_eq "$(ls dcp | wc -l)" "$(grep -c '^dcp ' py.out)" "the libraries load directories, too"
 tail -n 5 py.out | sed 's/^/# /'
 
 cp -r disk/py mnt/py # at the top of the buckets
@@ -62,7 +62,7 @@ load() { bench "$@" $where s3.uri=s3://$CKPTFS_TEST_BUCKET gcs.uri=gs://$CKPTFS_
 verified() { jq -r '[.job_results[].setup.verified] | unique | join(";")' "$1"/*/*/run_results.json; }
 for file in pattern.safetensors pattern.pt; do
 	check "what torch saved as $file is loaded from each storage" load load suffix=py file=$file out=$file
-	expect_eq "every timed byte, after the clock" "$(verified $file)" "and verified"
+	expect_eq "every timed byte, after the clock" "$(verified $file)" "what torch saved as $file is verified"
 done
 for file in other.safetensors other.pt; do
 	check "other values, too: $file" load load suffix=py file=$file out=$file
@@ -75,7 +75,7 @@ expect_eq "model.0.bias model.0.weight optimizer.state.0.exp_avg 3" "$(jq -r '.j
 	"the tensors have their names"
 expect_eq "$(sed -n 's/^crc //p' py.out)" \
 	"$(jq -r '.job_results[0].load.contents[] | "\(.name) \(.crc32)"' other.safetensors/*/*/run_results.json | sort)" \
-	"and the checksums that zlib finds"
+	"the checksums are those that zlib finds"
 cp -r disk/py/dcp disk/torchdcp
 cp -r disk/py/dcp mnt/torchdcp
 cp -r disk/py/dcp mnt-gs/torchdcp

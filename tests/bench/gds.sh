@@ -98,7 +98,7 @@ check "so it is of shards in the host's memory" refused 'disk.gds=on: needs shar
 check "of another storage" refused 'disk.gds=on: for files of storage=disk, and not of null' "" $shards disk.gds=on storage=null
 check "where saves come from staging memory" refused 'disk.gds: async saves from staging memory' "" \
 	async storage=disk path=disk device=emulated disk.gds=on
-check "and where only the compatibility mode is left" refused 'disk.gds=on: .*error 5007.*or give disk.gds=auto' nodriver \
+check "disk.gds=on is refused where only the compatibility mode is left" refused 'disk.gds=on: .*error 5007.*or give disk.gds=auto' nodriver \
 	$shards disk.gds=on
 check "or may be taken" refused 'disk.gds=on: cuFile may take its compatibility mode' stubborn $shards disk.gds=on
 
@@ -108,7 +108,7 @@ diag "$(cat on.out)"
 bytes=$(of on '.job_results[0].metrics.save.bytes')
 expect_eq "$bytes $bytes" "$(sum write) $(sum read)" "the library moved all of them"
 expect_eq "4 4 4" "$(count file) $(sum file) $(count unfile)" "by files with O_DIRECT, each of which it let go"
-expect_eq "1 1 1 1" "$(count pin) $(count unpin) $(count open) $(count close)" "and by memory that was pinned once"
+expect_eq "1 1 1 1" "$(count pin) $(count unpin) $(count open) $(count close)" "transfers use memory that was pinned once"
 check "none of them was copied by the ranks" jq -e '.job_results[0].metrics | .save, .load | .copied | add == 0' on/*/*/run_results.json
 expect_eq "direct: cuFile, nvidia-fs 2.17" "$(of on '.job_results[0].gds | .mode + ": " + .says')" "as the results say"
 
@@ -133,6 +133,6 @@ check "or why there is none, and copies over pinned memory" jq -e '.job_results[
 	| (.gds.says | test("error 5001")) and .metrics.save.copied.pinned_bytes == .metrics.save.bytes' autobroken/*/*/run_results.json
 check "a file that it does not take is said" refused 'cuFile does not take the file (error 5008)' nofile $shards disk.gds=on
 check "so is a full disk" refused 'save: .*No space left on device' full $shards disk.gds=on
-check "and an error of its own" refused 'load: .*cuFile error 5012' readerror $shards disk.gds=on
+check "an error of the library's own is told" refused 'load: .*cuFile error 5012' readerror $shards disk.gds=on
 check "ranges of DCP's files go that way, with memory that it has no room for" gds nopin dcp model=gpt-mini \
 	storage=disk path=disk device=emulated disk.gds=on out=dcp

@@ -16,6 +16,6 @@ for format in raw safetensors torch; do
 	check "in pieces they do, as $format" small shards format=$format hold=off
 done
 check "in a directory, too" small dcp_fsdp_save optimizer=on hold=off
-check "and loaded from there" small dcp_fsdp_load optimizer=on hold=off suffix="$(ls disk)"
-check "and restored" small restore optimizer=on hold=off
-check "and as one file" small pytorch_checkpointing optimizer=on epochs=1 hold=off
+check "a directory of pieces is loaded" small dcp_fsdp_load optimizer=on hold=off suffix="$(ls disk)"
+check "a model in pieces is restored" small restore optimizer=on hold=off
+check "a model in pieces is saved as one file" small pytorch_checkpointing optimizer=on epochs=1 hold=off

@@ -125,7 +125,7 @@ if cluster; then
 		"mlperf.sbatch: ranks that srun starts"
 	submit dcp_fsdp_save model=gpt-mini epochs=1 +nothing=1
 	check "a key that is wrong is said in the job's output" grep -q "unknown key 'nothing'" dcp_fsdp_save/out
-	check "and its mount ends, too" sh -c '! mountpoint -q "$1"' sh "$tmp/mnt"
+	check "the mount of a job that fails ends, too" sh -c '! mountpoint -q "$1"' sh "$tmp/mnt"
 else
 	for name in "dcp_fsdp_save.sbatch" "a mount that ends with the job" "mlperf.sbatch" "a wrong key" "and its mount"; do
 		skip "$name" "$no_cluster"

@@ -20,7 +20,7 @@ check "a save with Adam's state" env TMPDIR="$tmp/far" strace -f -e trace=rename
 	"$builddir/ckptbench" lightning_checkpointing model=gpt-mini model.layers=1 epochs=1 keep=on storage=disk path=disk optimizer=on out=on
 check "is loaded by a trainer, which goes on from its step" goes_on 1
 expect_eq 1 "$(grep -c "rename(\"$tmp/far/[^\"]*/gpt-mini-0.ckpt\", \"disk/[^\"]*/gpt-mini-0.ckpt\") *= 0" calls)" \
-	"it was moved from a temporary file"
+	"a checkpoint is moved from a temporary file"
 size=$(stat -c %s "$(saved)")
 expect_eq 1 "$(grep -c "write([0-9]*, .*, $size) *= $size" calls)" "which was written at once"
 expect_eq "" "$(ls far)" "of which nothing is left"

@@ -26,7 +26,7 @@ for format in safetensors torch; do
 	file=$(ls disk/$format)
 	: >requests
 	check "$format is loaded from disk and store" load storage=disk,s3 suffix=$format file="$file" out=$format
-	expect_eq "every timed byte, after the clock" "$(result $format .setup.verified)" "it is verified"
+	expect_eq "every timed byte, after the clock" "$(result $format .setup.verified)" "a load is verified"
 	expect_eq "$(awk '$2 == "GetObject" { n += $8 } END { print n }' requests)" \
 		"$(result $format '.load | .fetched_bytes + .index_bytes')" "the store counted the same bytes"
 	echo '[{"op":"GetObject","key":"'"$format/$file"'","do":"corrupt","after_bytes":200000}]' >faults.json

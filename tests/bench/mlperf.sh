@@ -25,13 +25,13 @@ check "with the benchmark's figures" jq -e '.job_results[0].suite | .mode == "su
 	and .load_checkpoint_io_mean_GiB_per_second > 0' "$(run sub)"
 expect_eq "every timed byte, after the clock" "$(jq -r '.job_results[0].setup.verified' "$(run sub)")" \
 	"every byte verified"
-expect_eq "" "$(ls disk)" "and nothing left"
+expect_eq "" "$(ls disk)" "a run leaves nothing behind"
 bench mlperf $tiny phase=save keep=on epochs=1 out=zero3 >/dev/null
 expect_eq "model-rank_00000.pt optimizer-rank_00000.pt" "$(cd disk/* && echo *)" \
 	"ZeRO-3: one file of weights and one of the optimizer"
 suffix=$(ls disk)
 check "which another run loads" bench mlperf $tiny phase=load epochs=1 suffix="$suffix" out=load
-expect_eq "$suffix" "$(ls disk)" "and leaves where they are"
+expect_eq "$suffix" "$(ls disk)" "a load leaves the files where they are"
 rm -rf disk/*
 bench mlperf $tiny model=405b mlperf.pp=2 phase=save keep=on epochs=1 out=zero1 >/dev/null
 expect_eq "layer_000-tp_00-model.pt layer_001-tp_00-model.pt layer_002-tp_00-model.pt optimizer-rank_00000.pt" \
@@ -40,7 +40,7 @@ expect_eq "layer_000-tp_00-model.pt layer_001-tp_00-model.pt layer_002-tp_00-mod
 refused() {
 	pattern=$1; shift
 	bench mlperf "$@" >out 2>err
-	expect_eq "1 1" "$? $(grep -c -- "$pattern" err)" "refused: $pattern"
+	expect_eq "1 1" "$? $(grep -c -- "$pattern" err)" "a bad option is refused: $pattern"
 }
 refused "needs 8 ranks and there are 1" $tiny mlperf.mode=full
 refused "model 'L7b' is no shape of MLPerf's" $tiny model=L7b

@@ -13,8 +13,8 @@ truncate -s 64M image
 # refused PATTERN arguments...
 refused() {
 	pattern=$1; shift
-	if bench prepare-nvme "$@" >out 2>err; then not_ok "$pattern"; else
-		check "refused: $pattern" grep -q -- "$pattern" err
+	if bench prepare-nvme "$@" >out 2>err; then not_ok "the script refuses this machine: $pattern"; else
+		check "the script refuses this machine: $pattern" grep -q -- "$pattern" err
 	fi
 	expect_eq 1 "$(wc -l <err)" "in one line"
 }
@@ -33,9 +33,9 @@ if [ -z "$loop" ] || ! [ -b "$loop" ]; then
 fi
 at_exit 'umount "$tmp/mnt" 2>/dev/null; losetup -d "$loop" 2>/dev/null'
 refused "would make an ext4 file system on $loop" --device "$loop" --mountpoint mnt
-check "and nothing is done" cmp -n 67108864 image /dev/zero
+check "the script does nothing without --yes" cmp -n 67108864 image /dev/zero
 check "with --yes it is" bench prepare-nvme --device "$loop" --mountpoint mnt --yes
-check "and mounted" mountpoint -q mnt
+check "the array is mounted with --yes" mountpoint -q mnt
 refused "mnt is a mountpoint already" --device "$loop" --mountpoint mnt --yes
 umount mnt
 refused "$loop is not blank" --device "$loop" --mountpoint mnt --yes

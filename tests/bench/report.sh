@@ -10,12 +10,12 @@ mkdir disk empty
 check "a run of two jobs" bench shards size=16M storage=disk,null path=disk null.delay_us=30000 \
 	disambiguator='<b>&"odd"</b>' epochs=2
 if command -v gnuplot >/dev/null; then
-	check "its report" bench report multirun -o page.html
-	check "has charts" grep -q '<svg' page.html
+	check "a run writes its report" bench report multirun -o page.html
+	check "a report has charts" grep -q '<svg' page.html
 	check "all of them" sh -c '! grep -o "No chart: [a-z ]*" page.html'
 else
-	skip "its report" "gnuplot is not installed"
-	skip "has charts" "gnuplot is not installed"
+	skip "a run writes its report" "gnuplot is not installed"
+	skip "a report has charts" "gnuplot is not installed"
 	skip "all of them" "gnuplot is not installed"
 fi
 check "Markdown stands beside it, with the same tables" sh -c 'grep -q "^| disk | [0-9]" page.md'
@@ -24,8 +24,8 @@ mkdir bin
 ln -s "$builddir/ckptbench" bin/ckptbench
 check "without gnuplot there is a page too" env PATH="$tmp/bin" "$builddir/ckptbench" report multirun -o plain.html
 check "that says so" grep -q 'No chart: gnuplot is not installed' plain.html
-check "it names both storages" sh -c 'grep -q "<td>disk</td>\|<td>disk<" plain.html && grep -q "<td>null" plain.html'
-check "it loads nothing" sh -c '! grep -qiE "(src|href)=|@import|url\(" plain.html'
+check "a page names both storages" sh -c 'grep -q "<td>disk</td>\|<td>disk<" plain.html && grep -q "<td>null" plain.html'
+check "a page loads nothing" sh -c '! grep -qiE "(src|href)=|@import|url\(" plain.html'
 check "texts of a user are escaped" grep -q '&lt;b&gt;&amp;&quot;odd&quot;' plain.html
 check_fails "a directory without results is an error" bench report empty -o none.html
-check "and makes no page" test ! -e none.html
+check "a directory without results makes no page" test ! -e none.html

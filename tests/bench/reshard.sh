@@ -33,7 +33,7 @@ check "two ranks save rows" bench_mpi bench dcp_fsdp_save $keys storage=s3 out=t
 check "one rank loads what two saved" \
 	bench dcp_fsdp_load $keys storage=s3 suffix="$(result two .setup.suffix)" hold=off out=one_of_two
 expect_eq "1 $(store_bytes)" "$(result one_of_two '.load | "\(.fetched_over_needed) \(.fetched_bytes)"')" \
-	"and fetches each byte once"
+	"one rank fetches each byte of two ranks' model once"
 expect_eq "every timed byte, inside the clock" "$(result one_of_two .setup.verified)" "checked on the way"
 : >requests
 check "two replicas load all of it each" \
@@ -48,11 +48,11 @@ all=$(result one_of_two .load.fetched_bytes)
 a=$(stat -c %s "$dir/__0_0.distcp") b=$(stat -c %s "$dir/__1_0.distcp")
 check "whose copies are written once, by both" \
 	test $((a + b)) -lt $((all + 1000000)) -a $((a * 2)) -gt "$b" -a $((b * 2)) -gt "$a"
-check "and loaded in such groups" bench_mpi bench dcp_fsdp_load $keys storage=disk suffix="${dir#disk/}" \
+check "a model is loaded in groups of ranks" bench_mpi bench dcp_fsdp_load $keys storage=disk suffix="${dir#disk/}" \
 	checkpoint.sharding_strategy=hybrid checkpoint.hybrid_group=1 out=groups
 expect_eq "2" "$(($(result groups .load.fetched_bytes) / $(result one_of_two .load.fetched_bytes)))" \
 	"of which each needs all rows"
-check "and by all ranks together" bench_mpi bench dcp_fsdp_load $keys storage=disk suffix="${dir#disk/}" out=full
+check "a model's rows are loaded by all ranks together" bench_mpi bench dcp_fsdp_load $keys storage=disk suffix="${dir#disk/}" out=full
 bench_mpi bench dcp_fsdp_save $keys storage=disk checkpoint.sharding_strategy=hybrid \
 	checkpoint.hybrid_group=3 out=odd 2>odd.err
 expect_eq 1 "$(grep -c '2 ranks are not divided into groups of 3' odd.err)" "groups that do not fit are refused"

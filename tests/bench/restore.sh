@@ -22,11 +22,11 @@ expect_eq 2 "$(ratio each)" "twice the bytes of the model come from the store"
 independent=$(gets)
 : >requests
 check "two ranks fetch each byte once" restore mode=shared out=once
-expect_eq 1 "$(ratio once)" "and no byte twice"
+expect_eq 1 "$(ratio once)" "no byte is fetched twice"
 check "the store saw half the requests" test "$(($(gets) * 2))" -eq "$independent"
 check "in pieces, too, which nobody holds" restore mode=shared hold=off out=pieces
 expect_eq "1 every timed byte, inside the clock" "$(ratio pieces) $(jq -r '.job_results[0].setup.verified' pieces/*/*/run_results.json)" \
-	"and checked on the way"
+	"pieces are checked on the way"
 expect_eq "" "$(find "$store_data" -type f -size +4k)" "nothing is left in the bucket"
 bench restore storage=null out=null 2>err
 expect_eq "1 1" "$? $(wc -l <err)" "a storage that keeps nothing is refused in one line"

@@ -34,7 +34,7 @@ may_fail() { bench "$@" || [ -s "$(echo out/"$1"/*/run_results.json)" ]; }
 # compared SCENARIO: its run beside itself, where a job measures several times
 compared() {
 	case $1 in
-	datagen | selfcheck) skip "and nothing in them is measured twice" "no figure has repetitions" ;;
+	datagen | selfcheck) skip "a run beside itself has ratios of 1 and no verdict" "no figure has repetitions" ;;
 	*) check "a run beside itself has ratios of 1 and no verdict" sh -c '"$1" compare "$2" "$2" >same &&
 		grep -q " 1\.000 .*no verdict: 1 and 1 runs" same && ! grep -q faster same' sh "$builddir/ckptbench" \
 		"$(echo out/"$1"/*/run_results.json)" ;;
@@ -48,9 +48,9 @@ for scenario; do
 	list | small | firstbyte)
 		keys="objects=20 epochs=3 mount.path=$tmp/mnt s3.uri=$uri s3.endpoint=$CKPTFS_TEST_ENDPOINT"
 		if [ $mounted = no ]; then
-			skip "$scenario runs" "/dev/fuse cannot be opened"
+			skip "the scenario $scenario runs" "/dev/fuse cannot be opened"
 			skip "its results are valid" "/dev/fuse cannot be opened"
-			skip "and can be compared" "/dev/fuse cannot be opened"
+			skip "the results of $scenario can be compared" "/dev/fuse cannot be opened"
 			continue
 		fi
 		;;
@@ -72,7 +72,7 @@ for scenario; do
 	shards) keys="size=4M storage=disk,null path=disk epochs=3" ;;
 	*) keys="$disk epochs=3" ;;
 	esac
-	check "$scenario runs" $program "$scenario" $keys out=out
+	check "the scenario $scenario runs" $program "$scenario" $keys out=out
 	compared "$scenario"
 	ran="${ran:-} $scenario"
 done

@@ -19,7 +19,7 @@ expect_eq "$(jq -c '.job_results[1].metrics' "$run")" \
 check "durations, rates and CPU time of each phase are there" jq -e '.job_results[0].metrics
 	| .save.seconds > 0 and .load.gb_per_s > 0 and .load.seconds >= .load.transfer_s
 	and (.save.epochs | length == 2) and .save.cpu_s_per_gb > 0 and .save.sync_s >= 0' "$run"
-check "it says what was verified and how the page cache was dropped" jq -e '.job_results[0].setup
+check "a job says what it verified and how it dropped the page cache" jq -e '.job_results[0].setup
 	| .verified == "every timed byte, after the clock" and (.page_cache_dropped == "file" or .page_cache_dropped == "caches")' "$run"
 check "no field holds the environment" sh -c '! grep -q "$HOME\|$PATH" "$1"' sh "$run"
 expect_eq "" "$(ls disk)" "no file is left on the disk"
@@ -27,7 +27,7 @@ expect_eq "" "$(ls disk)" "no file is left on the disk"
 bench shards size=32M storage=disk path=disk out=off hold=off block=100K >off.out 2>&1
 expect_eq 0 $? "data that is not held is made and checked on the way"
 expect_eq "every timed byte, inside the clock" \
-	"$(jq -r .job_results[0].setup.verified off/shards/*/run_results.json)" "and that is said"
+	"$(jq -r .job_results[0].setup.verified off/shards/*/run_results.json)" "the results say that data is verified inside the clock"
 if dd if=/dev/zero of=direct.probe bs=4096 count=1 oflag=direct status=none 2>/dev/null; then
 	check "O_DIRECT saves and loads shards that end in part of a block" \
 		bench shards size=32M storage=disk path=disk out=direct direct=on block=1M hold=on
@@ -38,7 +38,8 @@ fi
 check "null copies when it is asked to" bench shards size=8M storage=null null.copies=2 block=1M out=copies
 
 if ! bench_mpi true; then
-	for name in "two ranks" "slow rank" "bytes" "left"; do skip "$name" "$bench_no_mpi"; done
+	for name in "two ranks save and load" "the slow rank's time is the run's" \
+		"both ranks together have the model's bytes" "no file is left by two ranks"; do skip "$name" "$bench_no_mpi"; done
 	exit 0
 fi
 bench_mpi bench shards size=32M storage=disk,null path=disk out=two null.delay_us=1000 \

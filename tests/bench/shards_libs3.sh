@@ -28,7 +28,7 @@ check "a profile is refused in one line" refused s3.profile=me
 pattern='takes no s3.ca_bundle'
 check "so is an authority of one's own" refused s3.ca_bundle=/dev/null
 pattern='Permission denied (libs3: ErrorSignatureDoesNotMatch)'
-AWS_SECRET_ACCESS_KEY=wrong check "and a wrong key" refused
+AWS_SECRET_ACCESS_KEY=wrong check "a wrong key is refused in one line" refused
 sdk shards size=24G hold=off warmup=0 >big.out 2>&1
 check "more than one request can carry is refused" grep -q 'one request, of 5 GiB at most' big.out
 

@@ -15,7 +15,7 @@ expect_eq 0 $? "a shard goes up in parts and comes back in ranges"
 diag "$(cat held.out)"
 run=$(echo held/shards/*/run_results.json)
 expect_eq "every timed byte, after the clock" "$(jq -r .job_results[0].setup.verified "$run")" \
-	"and is verified"
+	"a load from the store is verified"
 check "the server's CPU time is counted apart" \
 	jq -e '.job_results[0].metrics.save | .cpu_server_s_per_gb > 0' "$run"
 check "s3 is its own yardstick" sh -c 'grep "^s3 .* 1.00 *1.00$" held.out'
@@ -61,4 +61,4 @@ wait_for 10 grep -q '^listening on ' full.addr
 bench shards storage=s3 s3.endpoint="$(sed -n 's/^listening on //p' full.addr)" s3.uri=s3://$CKPTFS_TEST_BUCKET/full size=32M \
 	s3.part_size=5M warmup=0 out=full.out >out 2>err
 expect_eq "1 1" "$? $(grep -c 'save: .*No space left on device' err)" "a store that is full ends the job with its errno"
-check "and no part stays there" sh -c '[ -z "$(find "$1/full" -type f -size +64k)" ]' sh "$tmp"
+check "no part stays at the store" sh -c '[ -z "$(find "$1/full" -type f -size +64k)" ]' sh "$tmp"

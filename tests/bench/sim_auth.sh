@@ -17,14 +17,14 @@ printf 'hello world' >"$tmp/small"
 expect_eq 200 "$(signed AK:SK eu-west-1 PUT '/bkt/a%20b%2Bc/%C3%BC' -T "$tmp/small" -H "$any")" "a signed put is taken"
 expect_eq 200 "$(signed AK:SK eu-west-1 GET '/bkt?list-type=2&prefix=a%20b' -H "$any")" "so is a list"
 expect_eq 403 "$(req GET /bkt/a)" "a request without a signature is refused"
-expect_eq AccessDenied "$(element Code)" "as AccessDenied"
+expect_eq AccessDenied "$(element Code)" "an unsigned request is AccessDenied"
 expect_eq 403 "$(signed AK:XX eu-west-1 GET /bkt/a -H "$any")" "one with another secret is refused"
-expect_eq SignatureDoesNotMatch "$(element Code)" "as SignatureDoesNotMatch"
+expect_eq SignatureDoesNotMatch "$(element Code)" "a wrong secret is SignatureDoesNotMatch"
 signed XX:SK eu-west-1 GET /bkt/a -H "$any" >/dev/null
 expect_eq InvalidAccessKeyId "$(element Code)" "an unknown key is named"
 expect_eq 400 "$(signed AK:SK us-east-1 GET /bkt/a -H "$any")" "another region is refused"
 expect_eq "AuthorizationHeaderMalformed eu-west-1 eu-west-1" \
-	"$(element Code) $(element Region) $(field x-amz-bucket-region)" "and the right one is said"
+	"$(element Code) $(element Region) $(field x-amz-bucket-region)" "the right region is said"
 signed AK:SK eu-west-1 GET /bkt/a -H "$any" -H 'x-amz-date: 20130524T000000Z' >/dev/null
 expect_eq RequestTimeTooSkewed "$(element Code)" "a clock that is far off is refused"
 signed AK:SK eu-west-1 PUT /bkt/a -T "$tmp/small" \

@@ -30,13 +30,13 @@ expect_eq "200 404 200" "$(req HEAD /bkt/o) $(req HEAD /bkt/o) $(req HEAD /bkt/o
 rules '[{"op":"PutObject","do":"status","status":500,"body":"no XML"}]'
 expect_eq 500 "$(req PUT /bkt/p -T "$tmp/big")" "a put is refused"
 expect_eq "no XML" "$(cat "$tmp/body")" "with the body of the rule"
-expect_eq 404 "$(req HEAD /bkt/p)" "and has no effect"
+expect_eq 404 "$(req HEAD /bkt/p)" "a refused request has no effect"
 
 rules '[{"op":"GetObject","times":1,"do":"truncate","after_bytes":1234567}]'
 req GET /bkt/o >/dev/null
 expect_eq "1234567 3000000" "$(wc -c <"$tmp/body") $(field content-length)" "a body ends early"
 cmp -s -n 1234567 "$tmp/big" "$tmp/body"
-expect_eq 0 $? "and is right as far as it goes"
+expect_eq 0 $? "a truncated body is right as far as it goes"
 rules '[{"op":"GetObject","times":1,"do":"reset","after_bytes":1000}]'
 curl -s -o /dev/null "$url/bkt/o"
 expect_eq 56 $? "a reply is reset in the middle"
@@ -50,11 +50,11 @@ check "then it is whole again" cmp "$tmp/big" "$tmp/body"
 rules '[{"op":"PutObject","times":1,"do":"reset","after_bytes":500000}]'
 curl -s -o /dev/null -T "$tmp/big" "$url/bkt/p"
 case $? in 55 | 56) ok "a put is reset in the middle" ;; *) not_ok "a put is reset in the middle" ;; esac
-expect_eq 404 "$(req HEAD /bkt/p)" "and has no effect"
+expect_eq 404 "$(req HEAD /bkt/p)" "a reset request has no effect"
 rules '[{"op":"PutObject","times":1,"do":"reset","after_bytes":3000000}]'
 curl -s -o /dev/null -T "$tmp/big" "$url/bkt/p"
 case $? in 52 | 55 | 56) ok "a put is reset at its end" ;; *) not_ok "a put is reset at its end" ;; esac
-expect_eq 404 "$(req HEAD /bkt/p)" "and has no effect either"
+expect_eq 404 "$(req HEAD /bkt/p)" "a reset of a body has no effect either"
 rules '[{"op":"PutObject","times":1,"do":"reset_after"}]'
 curl -s -o /dev/null -T "$tmp/big" "$url/bkt/p"
 case $? in 52 | 55 | 56) ok "the reply to a put is lost" ;; *) not_ok "the reply to a put is lost" ;; esac
@@ -91,7 +91,7 @@ wait_for 10 sh -c ':'
 sleep 0.2
 expect_eq 200 "$(multipart m "$tmp/one" "$tmp/big")" "Complete says 200"
 expect_eq InternalError "$(element Code)" "with an error inside"
-expect_eq 404 "$(req HEAD /bkt/m)" "and made no object"
+expect_eq 404 "$(req HEAD /bkt/m)" "an error inside a 200 makes no object"
 expect_eq 200 "$(req POST "/bkt/m?uploadId=$(cat "$tmp/upload")" --data-binary "@$tmp/list")" "again it works"
 expect_eq m "$(element Key)" "without an error"
 
@@ -110,4 +110,4 @@ for f in "$srcdir"/tests/faults/*.json; do
 done
 expect_eq 0 $bad "every sample file can be read"
 rules '[]'
-check "it ends in good order" sim_stop
+check "the server ends in good order" sim_stop

@@ -14,27 +14,27 @@ printf 'hello world' >"$tmp/small"
 
 expect_eq 200 "$(req POST "$up?uploadType=media&name=d/a%20b" -H 'Content-Type: text/x' --data-binary "@$tmp/small")" \
 	"an object is put"
-expect_eq "d/a b 11 1 text/x" "$(j '"\(.name) \(.size) \(.metageneration) \(.contentType)"')" "its resource tells of it"
+expect_eq "d/a b 11 1 text/x" "$(j '"\(.name) \(.size) \(.metageneration) \(.contentType)"')" "the resource of an object tells of it"
 gen=$(j .generation)
-expect_eq yZRlqg== "$(j .crc32c)" "with its CRC32C"
-expect_eq 200 "$(req GET "$o/d%2Fa%20b?alt=media")" "it is read"
-expect_eq "hello world" "$(cat "$tmp/body")" "as it was put"
-expect_eq "$gen" "$(field x-goog-generation)" "with its generation"
+expect_eq yZRlqg== "$(j .crc32c)" "an object's resource has its CRC32C"
+expect_eq 200 "$(req GET "$o/d%2Fa%20b?alt=media")" "an object is read"
+expect_eq "hello world" "$(cat "$tmp/body")" "an object is read as it was put"
+expect_eq "$gen" "$(field x-goog-generation)" "a read tells the generation"
 expect_eq 206 "$(req GET "$o/d%2Fa%20b?alt=media" -H 'Range: bytes=6-8')" "a range is read"
-expect_eq "wor bytes 6-8/11" "$(cat "$tmp/body") $(field content-range)" "of its bytes"
+expect_eq "wor bytes 6-8/11" "$(cat "$tmp/body") $(field content-range)" "a range has the right bytes"
 expect_eq 416 "$(req GET "$o/d%2Fa%20b?alt=media" -H 'Range: bytes=11-')" "a range behind the end is refused"
 expect_eq 404 "$(req GET "$o/d/a%20b")" "a name with an open slash is not found"
 
 # Preconditions.
 media() { req POST "$up?uploadType=media&name=$1" -H 'Content-Type:' --data-binary "@$tmp/small"; }
 expect_eq 412 "$(media 'd/a%20b&ifGenerationMatch=0')" "create-only is refused where something is"
-expect_eq conditionNotMet "$(j '.error.errors[0].reason')" "for the reason of a condition"
-expect_eq 200 "$(media 'new&ifGenerationMatch=0')" "and done where nothing is"
+expect_eq conditionNotMet "$(j '.error.errors[0].reason')" "the refusal of create-only names its condition"
+expect_eq 200 "$(media 'new&ifGenerationMatch=0')" "create-only succeeds where nothing is"
 expect_eq 412 "$(req GET "$o/d%2Fa%20b?ifGenerationMatch=1")" "a read of another generation is refused"
 expect_eq 304 "$(req GET "$o/d%2Fa%20b?ifGenerationNotMatch=$gen")" "a read of the same is not answered"
 expect_eq 404 "$(req GET "$o/d%2Fa%20b?generation=1")" "a generation that is not there is not found"
-expect_eq 200 "$(media "d/a%20b&ifGenerationMatch=$gen")" "an overwrite of the generation that is there is done"
-expect_eq 412 "$(media "d/a%20b&ifGenerationMatch=$gen")" "once"
+expect_eq 200 "$(media "d/a%20b&ifGenerationMatch=$gen")" "an overwrite of the present generation is done"
+expect_eq 412 "$(media "d/a%20b&ifGenerationMatch=$gen")" "an overwrite of one generation is done once"
 expect_eq 404 "$(req GET "$o/d%2Fa%20b?alt=media&generation=$gen")" "the generation before is gone"
 media gone >/dev/null
 expect_eq 204 "$(req DELETE "$o/gone?generation=0")" "generation 0 is the present one"
@@ -48,18 +48,18 @@ for end in '\r\n' ''; do
 	printf "hello world\r\n--b--$end" >>"$tmp/rel"
 	expect_eq 200 "$(req POST "$up?uploadType=multipart" -H 'Content-Type: multipart/related; boundary=b' \
 		--data-binary "@$tmp/rel")" "a description and data are put"
-	expect_eq "11 33188 text/plain" "$(j '"\(.size) \(.metadata.Mode) \(.contentType)"')" "and both are kept"
+	expect_eq "11 33188 text/plain" "$(j '"\(.size) \(.metadata.Mode) \(.contentType)"')" "a description and data are both kept"
 done
 printf '%s\r\n' --b '' '{"name":"empty"}' --b '' '' --b-- >"$tmp/rel"
 expect_eq 200 "$(req POST "$up?uploadType=multipart" -H 'Content-Type: multipart/related; boundary="b"' \
-	--data-binary "@$tmp/rel")" "an empty object is put so"
-expect_eq "0 AAAAAA==" "$(j '"\(.size) \(.crc32c)"')" "and is empty"
+	--data-binary "@$tmp/rel")" "an empty object is put with a description"
+expect_eq "0 AAAAAA==" "$(j '"\(.size) \(.crc32c)"')" "an empty object is empty"
 
 # Metadata alone.
 expect_eq 200 "$(req PATCH "$o/rel?ifMetagenerationMatch=1" -H "$json" -d '{"metadata":{"uid":"7"},"contentType":"a/b"}')" \
 	"metadata is changed"
-expect_eq "2 33188 7 a/b" "$(j '"\(.metageneration) \(.metadata.Mode) \(.metadata.uid) \(.contentType)"')" "beside what was there"
-expect_eq 412 "$(req PATCH "$o/rel?ifMetagenerationMatch=1" -H "$json" -d '{}')" "on the metageneration that it was, no more"
+expect_eq "2 33188 7 a/b" "$(j '"\(.metageneration) \(.metadata.Mode) \(.metadata.uid) \(.contentType)"')" "metadata is changed beside what was there"
+expect_eq 412 "$(req PATCH "$o/rel?ifMetagenerationMatch=1" -H "$json" -d '{}')" "metadata is changed on its metageneration only"
 req PATCH "$o/rel" -H "$json" -d '{"metadata":{"uid":null}}' >/dev/null
 expect_eq 'null 33188' "$(j '"\(.metadata.uid) \(.metadata.Mode)"')" "null takes a name away"
 expect_eq 200 "$(req GET "$o/rel?alt=media")" "the bytes stay"
@@ -70,40 +70,40 @@ req GET "$o?prefix=x/&delimiter=/" >/dev/null
 expect_eq "x/1,x/2,x/z x/y/" "$(j '"\([.items[].name]|join(",")) \(.prefixes|join(","))"')" "a folder is listed"
 media x/y/ >/dev/null
 req GET "$o?prefix=x/&delimiter=/&includeTrailingDelimiter=true" >/dev/null
-expect_eq "x/1,x/2,x/y/,x/z x/y/" "$(j '"\([.items[].name]|join(",")) \(.prefixes|join(","))"')" "and the object of its name, when that is asked for"
+expect_eq "x/1,x/2,x/y/,x/z x/y/" "$(j '"\([.items[].name]|join(",")) \(.prefixes|join(","))"')" "a folder's list has the object of its name when that is asked for"
 req DELETE "$o/x%2Fy%2F" >/dev/null
 req GET "$o?prefix=x/&maxResults=2&delimiter=/" >/dev/null
 token=$(j .nextPageToken)
 req GET "$o?prefix=x/&maxResults=2&delimiter=/&pageToken=$token" >/dev/null
-expect_eq "x/z x/y/ null" "$(j '"\([.items[].name]|join(",")) \(.prefixes|join(",")) \(.nextPageToken)"')" "page by page"
+expect_eq "x/z x/y/ null" "$(j '"\([.items[].name]|join(",")) \(.prefixes|join(",")) \(.nextPageToken)"')" "a list goes page by page"
 req GET "$o?startOffset=x/2&endOffset=x/z" >/dev/null
-expect_eq "x/2,x/y/3" "$(j '[.items[].name]|join(",")')" "from an offset to another"
+expect_eq "x/2,x/y/3" "$(j '[.items[].name]|join(",")')" "a list goes from an offset to another"
 expect_eq 400 "$(req GET "$o?pageToken=zz")" "a token that is none is refused"
 
 # Deletes, one and many.
 gen=$(req GET "$o/new" >/dev/null && j .generation)
 expect_eq 412 "$(req DELETE "$o/new?ifGenerationMatch=1")" "a delete of another generation is refused"
-expect_eq 204 "$(req DELETE "$o/new?ifGenerationMatch=$gen")" "of the right one done"
-expect_eq 404 "$(req DELETE "$o/new")" "and there is none to delete again"
+expect_eq 204 "$(req DELETE "$o/new?ifGenerationMatch=$gen")" "a delete of the right generation is done"
+expect_eq 404 "$(req DELETE "$o/new")" "a deleted generation cannot be deleted again"
 for k in x%2F1 x%2F2 gone; do
 	printf '%s\r\n' --c 'Content-Type: application/http' "Content-ID: <$k>" '' "DELETE $o/$k HTTP/1.1" '' ''
 done >"$tmp/batch"
 printf '%s\r\n' --c-- >>"$tmp/batch"
 expect_eq 200 "$(req POST /batch/storage/v1 -H 'Content-Type: multipart/mixed; boundary=c' --data-binary "@$tmp/batch")" \
 	"a batch is answered"
-expect_eq "204 204 404" "$(sed -n 's/^HTTP.1.1 \([0-9]*\).*/\1/p' "$tmp/body" | xargs)" "one by one"
-expect_eq "<response-x%2F1>" "$(sed -n 's/^Content-ID: //p' "$tmp/body" | head -n 1 | tr -d '\r')" "each with its name"
+expect_eq "204 204 404" "$(sed -n 's/^HTTP.1.1 \([0-9]*\).*/\1/p' "$tmp/body" | xargs)" "a batch is answered one by one"
+expect_eq "<response-x%2F1>" "$(sed -n 's/^Content-ID: //p' "$tmp/body" | head -n 1 | tr -d '\r')" "each answer of a batch has its name"
 
 printf -- '--c\nContent-Type: application/http\n\nDELETE %s/x%%2Fz HTTP/1.1\n--c--\n' $o >"$tmp/batch"
 expect_eq 200 "$(req POST /batch/storage/v1 -H 'Content-Type: multipart/mixed; boundary="c"' --data-binary "@$tmp/batch")" \
-	"a batch with other line breaks, too"
-expect_eq "204" "$(sed -n 's/^HTTP.1.1 \([0-9]*\).*/\1/p' "$tmp/body" | xargs)" "is done"
+	"a batch with other line breaks is answered"
+expect_eq "204" "$(sed -n 's/^HTTP.1.1 \([0-9]*\).*/\1/p' "$tmp/body" | xargs)" "a batch with other line breaks is done"
 
 # Errors and buckets.
 expect_eq 404 "$(req GET /storage/v1/b/other/o)" "a bucket that is not there is not found"
-expect_eq "404 notFound" "$(j '"\(.error.code) \(.error.errors[0].reason)"')" "in JSON"
+expect_eq "404 notFound" "$(j '"\(.error.code) \(.error.errors[0].reason)"')" "a refusal is told in JSON"
 expect_eq 200 "$(req GET /storage/v1/b/bkt/storageLayout)" "the layout is told"
-expect_eq false "$(j .hierarchicalNamespace.enabled)" "and flat"
+expect_eq false "$(j .hierarchicalNamespace.enabled)" "a flat bucket has a flat layout"
 sim_stop
 sim_start --data "$tmp/data" --protocol gs --versioning
 req GET "$o/rel" >/dev/null

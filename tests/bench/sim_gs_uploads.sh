@@ -27,12 +27,12 @@ chunk() {
 ask() { req PUT "$session" -H 'Content-Range: bytes */1000000' -d ''; }
 session 'res&ifGenerationMatch=0' '{"contentType":"a/b","metadata":{"k":"v"}}'
 expect_eq 200 "$(cat "$tmp/status")" "a session is begun"
-expect_eq 308 "$(ask)" "it is asked for its state"
-expect_eq "" "$(field range)" "and has nothing"
+expect_eq 308 "$(ask)" "a session is asked for its state"
+expect_eq "" "$(field range)" "a new session has nothing"
 expect_eq 308 "$(chunk 0 786432 '*')" "a chunk is taken"
-expect_eq bytes=0-524287 "$(field range)" "in part only"
-expect_eq 308 "$(chunk 524288 300000 '*')" "the next one"
-expect_eq bytes=0-786431 "$(field range)" "is kept in grains"
+expect_eq bytes=0-524287 "$(field range)" "a chunk is taken in part only"
+expect_eq 308 "$(chunk 524288 300000 '*')" "the next chunk is taken"
+expect_eq bytes=0-786431 "$(field range)" "the next chunk is kept in grains"
 expect_eq 308 "$(req POST "$session" -H 'Content-Range: bytes */1000000' -d '')" "a session may be posted to"
 sim_stop
 sim_start --data "$tmp/data" --protocol gs --rewrite-chunk 4M
@@ -40,8 +40,8 @@ expect_eq 308 "$(ask)" "the session outlives the server"
 expect_eq 400 "$(chunk 786433 213567 1000000)" "a chunk that leaves a hole is refused"
 expect_eq 200 "$(chunk 700000 300000 1000000)" "the last one, which overlaps, ends it"
 expect_eq "1000000 v a/b" "$(j '"\(.size) \(.metadata.k) \(.contentType)"')" "the object is there"
-expect_eq same "$(same res "$tmp/big")" "with all its bytes"
-expect_eq 404 "$(ask)" "and the session is over"
+expect_eq same "$(same res "$tmp/big")" "the session's object has all its bytes"
+expect_eq 404 "$(ask)" "a session is over when its object is there"
 session 'res&ifGenerationMatch=0'
 expect_eq 412 "$(chunk 0 1000000 1000000)" "a condition of the session counts at its end"
 expect_eq 400 "$(session res3; dd if="$tmp/big" of="$tmp/chunk" bs=1000 count=1 status=none
@@ -50,22 +50,22 @@ session res4
 expect_eq "200 308" "$(req PUT "$session" -H 'X-GUploader-No-308: yes' -H 'Content-Range: bytes */*' -d '') $(field x-http-status-code-override)" \
 	"who wants no 308 is told in a header"
 expect_eq 499 "$(req DELETE "$session")" "a session is cancelled"
-expect_eq 404 "$(ask)" "and gone"
+expect_eq 404 "$(ask)" "a cancelled session is gone"
 
 # --- the XML API ---
 expect_eq 200 "$(req PUT /bkt/xml -T "$tmp/big" -H 'x-goog-meta-k: v')" "an object is put by the XML API"
-expect_eq 200 "$(req HEAD /bkt/xml)" "and asked for"
-expect_eq v "$(field x-goog-meta-k)" "with its metadata"
+expect_eq 200 "$(req HEAD /bkt/xml)" "an object of the XML API is asked for"
+expect_eq v "$(field x-goog-meta-k)" "an object of the XML API has its metadata"
 gen=$(field x-goog-generation) hash=$(field x-goog-hash)
 req GET "$o/xml" >/dev/null
-expect_eq "$gen $hash v" "$(j '"\(.generation) crc32c=\(.crc32c) \(.metadata.k)"')" "as the JSON API tells it"
-expect_eq 412 "$(req PUT /bkt/xml -T "$tmp/big" -H 'x-goog-if-generation-match: 0')" "its conditions are obeyed"
-expect_eq 400 "$(req PUT /bkt/xml2 -T "$tmp/big" -H 'x-goog-hash: crc32c=AAAAAA==')" "its checksums are verified"
+expect_eq "$gen $hash v" "$(j '"\(.generation) crc32c=\(.crc32c) \(.metadata.k)"')" "the JSON API tells of an object of the XML API"
+expect_eq 412 "$(req PUT /bkt/xml -T "$tmp/big" -H 'x-goog-if-generation-match: 0')" "the XML API obeys conditions"
+expect_eq 400 "$(req PUT /bkt/xml2 -T "$tmp/big" -H 'x-goog-hash: crc32c=AAAAAA==')" "the XML API verifies checksums"
 head -c 5242880 /dev/urandom >"$tmp/p1"
 cat "$tmp/p1" "$tmp/big" >"$tmp/whole"
-expect_eq 200 "$(multipart xmp "$tmp/p1" "$tmp/big")" "parts are uploaded"
+expect_eq 200 "$(multipart xmp "$tmp/p1" "$tmp/big")" "parts are uploaded by the XML API"
 hash=$(field x-goog-hash)
-expect_eq same "$(same xmp "$tmp/whole")" "and are the object"
+expect_eq same "$(same xmp "$tmp/whole")" "parts are the object when they are completed"
 req GET "$o/xmp" >/dev/null
 expect_eq "$hash" "crc32c=$(j .crc32c)" "whose checksum is that of the whole"
 req POST '/bkt/xmq?uploads' >/dev/null
@@ -75,47 +75,47 @@ expect_eq 404 "$(req DELETE '/bkt/nothing')" "a delete of nothing is not found"
 
 # --- objects of objects ---
 expect_eq 200 "$(req POST "$o/res/rewriteTo/b/bkt/o/c%2F1" -d '')" "a small object is rewritten at once"
-expect_eq "true c/1 v" "$(j '"\(.done) \(.resource.name) \(.resource.metadata.k)"')" "with its metadata"
-expect_eq same "$(same c%2F1 "$tmp/big")" "and bytes"
+expect_eq "true c/1 v" "$(j '"\(.done) \(.resource.name) \(.resource.metadata.k)"')" "a rewritten object has its metadata"
+expect_eq same "$(same c%2F1 "$tmp/big")" "a rewritten object has its bytes"
 req POST "$o/xmp/rewriteTo/b/bkt/o/c2?ifGenerationMatch=0" -d '' >/dev/null
-expect_eq "false 4194304" "$(j '"\(.done) \(.totalBytesRewritten)"')" "a large one in pieces"
+expect_eq "false 4194304" "$(j '"\(.done) \(.totalBytesRewritten)"')" "a large object is rewritten in pieces"
 token=$(j .rewriteToken)
-expect_eq 404 "$(req GET "$o/c2")" "which is not there before the last"
+expect_eq 404 "$(req GET "$o/c2")" "a large object is not there before the last piece"
 req POST "$o/xmp/rewriteTo/b/bkt/o/c2?ifGenerationMatch=0&rewriteToken=$token" -d '' >/dev/null
-expect_eq "true 6242880" "$(j '"\(.done) \(.resource.size)"')" "and is then"
+expect_eq "true 6242880" "$(j '"\(.done) \(.resource.size)"')" "a large object is there after the last piece"
 expect_eq 412 "$(req POST "$o/res/rewriteTo/b/bkt/o/c2?ifGenerationMatch=0" -d '')" "conditions of the target are obeyed"
-expect_eq 412 "$(req POST "$o/res/rewriteTo/b/bkt/o/c3?ifSourceGenerationMatch=1" -d '')" "and those of the source"
+expect_eq 412 "$(req POST "$o/res/rewriteTo/b/bkt/o/c3?ifSourceGenerationMatch=1" -d '')" "conditions of the source are obeyed"
 expect_eq 200 "$(req POST "$o/res/copyTo/b/bkt/o/c3" -H "$json" -d '{"metadata":{"n":"w"}}')" "a copy is made"
-expect_eq "null w" "$(j '"\(.metadata.k) \(.metadata.n)"')" "with other metadata"
+expect_eq "null w" "$(j '"\(.metadata.k) \(.metadata.n)"')" "a copy has other metadata when it is given"
 
 req GET "$o/xml" >/dev/null
 gen=$(j .generation)
 compose() { req POST "$o/$1/compose" -H "$json" -d "{\"sourceObjects\":[$2],\"destination\":{\"metadata\":{\"c\":\"d\"}}}"; }
 expect_eq 200 "$(compose whole "{\"name\":\"xmp\"},{\"name\":\"xml\",\"generation\":\"$gen\"}")" "objects are composed"
-expect_eq "7242880 2 d null" "$(j '"\(.size) \(.componentCount) \(.metadata.c) \(.md5Hash)"')" "to one of two components"
+expect_eq "7242880 2 d null" "$(j '"\(.size) \(.componentCount) \(.metadata.c) \(.md5Hash)"')" "two components are composed to one object"
 cat "$tmp/whole" "$tmp/big" >"$tmp/three"
-expect_eq same "$(same whole "$tmp/three")" "of their bytes"
+expect_eq same "$(same whole "$tmp/three")" "a composed object has all bytes"
 crc=$(req GET "$o/whole" >/dev/null && j .crc32c)
 req POST "$up?uploadType=media&name=flat" --data-binary "@$tmp/three" -H 'Content-Type:' >/dev/null
-expect_eq "$crc" "$(j .crc32c)" "with their checksum"
+expect_eq "$crc" "$(j .crc32c)" "a composed object has its checksum"
 expect_eq 200 "$(compose whole '{"name":"whole"},{"name":"xml"}')" "an object is composed onto itself"
-expect_eq 3 "$(j .componentCount)" "of three components"
+expect_eq 3 "$(j .componentCount)" "an object composed onto itself has three components"
 expect_eq 404 "$(compose w2 '{"name":"xml","generation":"1"}')" "a generation that is not there is not found"
 many=$(printf '{"name":"xml"},%.0s' $(seq 33))
 expect_eq 400 "$(compose w2 "${many%,}")" "33 sources are too many"
 
 expect_eq 200 "$(req POST "$o/c%2F1/moveTo/o/m%2F1?ifGenerationMatch=0" -d '')" "an object is moved"
-expect_eq same "$(same m%2F1 "$tmp/big")" "with its bytes"
-expect_eq 404 "$(req GET "$o/c%2F1")" "and is no more where it was"
-expect_eq 412 "$(req POST "$o/m%2F1/moveTo/o/c2?ifGenerationMatch=0" -d '')" "not onto what is there"
-expect_eq 200 "$(req GET "$o/m%2F1")" "and stays then"
+expect_eq same "$(same m%2F1 "$tmp/big")" "a moved object has its bytes"
+expect_eq 404 "$(req GET "$o/c%2F1")" "a moved object is no more where it was"
+expect_eq 412 "$(req POST "$o/m%2F1/moveTo/o/c2?ifGenerationMatch=0" -d '')" "an object is not moved onto what is there"
+expect_eq 200 "$(req GET "$o/m%2F1")" "an object that was not moved stays"
 sim_stop
 sim_start --data "$tmp/data" --protocol gs --no-move
-expect_eq 404 "$(req POST "$o/m%2F1/moveTo/o/m2" -d '')" "without moveTo it is not found"
-expect_eq same "$(same m%2F1 "$tmp/big")" "though it is there"
+expect_eq 404 "$(req POST "$o/m%2F1/moveTo/o/m2" -d '')" "a server without moveTo does not find it"
+expect_eq same "$(same m%2F1 "$tmp/big")" "an object is there though moveTo is not found"
 
 # --- null mode ---
 sim_stop
 sim_start --null --protocol gs
 expect_eq 200 "$(req POST "$up?uploadType=media&name=n" --data-binary "@$tmp/big" -H 'Content-Type:')" "null mode takes bodies"
-expect_eq 1000000 "$(j .size)" "and keeps their sizes"
+expect_eq 1000000 "$(j .size)" "null mode keeps the sizes of bodies"

@@ -15,7 +15,7 @@ crc=$(field x-amz-checksum-crc32c)
 cp "$tmp/body" "$tmp/all"
 head -c 258048 "$tmp/all" >"$tmp/period"
 tail -c +258049 "$tmp/all" | head -c 258048 | cmp -s - "$tmp/period"
-expect_eq 0 $? "it repeats after 63 pages"
+expect_eq 0 $? "the pattern repeats after 63 pages"
 req GET /bkt/m -r 5000000-5999999 >/dev/null
 tail -c +5000001 "$tmp/all" | head -c 1000000 >"$tmp/want"
 check "a range is the range of the whole" cmp "$tmp/want" "$tmp/body"
@@ -26,8 +26,8 @@ check "every object holds the same bytes" cmp -n 1000003 "$tmp/all" "$tmp/body"
 expect_eq 200 "$(req PUT /bkt/c -T "$tmp/chunks" -H 'Content-Encoding: aws-chunked' -H 'x-amz-decoded-content-length: 1000019')" \
 	"a body in chunks is taken"
 req HEAD /bkt/c >/dev/null
-expect_eq 1000019 "$(field content-length)" "and its data counted"
-check "it ends in good order" sim_stop
+expect_eq 1000019 "$(field content-length)" "the data of a body in chunks is counted"
+check "the server ends in good order" sim_stop
 
 sim_start --data "$tmp/data"
 req PUT /bkt/m -T "$tmp/all" >/dev/null
@@ -40,6 +40,6 @@ req GET /bkt/s >/dev/null
 check "a slow reply is right" cmp -n 1000003 "$tmp/all" "$tmp/body"
 took() { awk -v op="$1" '$2 == op && $6 == 200 { us = $9 } END { print us }' "$tmp/requests"; }
 # Bounds from below only: a busy machine is slower, never faster.
-check "it took no less than the rate allows" test "$(took GetObject)" -ge 45000
-check "nor did the put" test "$(took PutObject)" -ge 45000
-check "it ends in good order while nothing moves" sim_stop
+check "a slow reply takes no less than the rate allows" test "$(took GetObject)" -ge 45000
+check "a slow put takes no less than the rate allows" test "$(took PutObject)" -ge 45000
+check "the server ends in good order" sim_stop

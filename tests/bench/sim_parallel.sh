@@ -61,4 +61,4 @@ done
 served=0
 for pid in $clients; do wait "$pid" && served=$((served + 1)); done
 expect_eq 6 $served "above the cap connections wait"
-check "it ends in good order" sim_stop
+check "the server ends in good order" sim_stop

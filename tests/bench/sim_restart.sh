@@ -29,22 +29,22 @@ echo junk >"$tmp/data/bkt/data/00/0000000000000000"
 sim_start --data "$tmp/data"
 req GET /bkt/a%2F%0A >/dev/null
 check "an object is still there" cmp "$tmp/one" "$tmp/body"
-expect_eq "v w" "$(field x-amz-meta-k)" "with its metadata"
+expect_eq "v w" "$(field x-amz-meta-k)" "an object has its metadata after a restart"
 req GET /bkt/m >/dev/null
-check "so is one of several parts" cmp "$tmp/all" "$tmp/body"
-expect_eq "$etag" "$(field etag)" "with its ETag"
-expect_eq 404 "$(req HEAD /bkt/gone)" "what was deleted is not"
+check "an object of several parts is still there" cmp "$tmp/all" "$tmp/body"
+expect_eq "$etag" "$(field etag)" "an object of several parts has its ETag"
+expect_eq 404 "$(req HEAD /bkt/gone)" "an object that was deleted is not there"
 check_fails "bytes that belong to nothing were removed" test -e "$tmp/data/bkt/data/00/0000000000000000"
 req PUT "/bkt/open?partNumber=2&$up" -T "$tmp/tail" >/dev/null
 printf '1 %s\n2 %s\n' "$part" "$(field etag)" | part_list >"$tmp/list"
 expect_eq 200 "$(req POST "/bkt/open?$up" --data-binary "@$tmp/list")" "an upload goes on"
 req DELETE /bkt/m >/dev/null
-check "it ends in good order" sim_stop
+check "the server ends in good order again" sim_stop
 sim_start --data "$tmp/data"
 req GET /bkt/open >/dev/null
-check "it is whole" cmp "$tmp/all" "$tmp/body"
+check "an upload that went on is whole" cmp "$tmp/all" "$tmp/body"
 req GET /bkt/copy >/dev/null
 check "a copy outlives its source" cmp "$tmp/all" "$tmp/body"
 for key in a%2F%0A open copy; do req DELETE "/bkt/$key" >/dev/null; done
 expect_eq 0 "$(find "$tmp/data/bkt" -type f | wc -l)" "deleting all leaves no file"
-expect_eq 0 "$(find "$tmp/data/.uploads" "$tmp/data/.tmp" -type f | wc -l)" "nor a trace of uploads"
+expect_eq 0 "$(find "$tmp/data/.uploads" "$tmp/data/.tmp" -type f | wc -l)" "deleting all leaves no trace of uploads"

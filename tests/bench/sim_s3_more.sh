@@ -20,11 +20,11 @@ as() {
 	req "$@" --user "$who" --aws-sigv4 aws:amz:us-east-1:s3express -H "$any"
 }
 expect_eq "403 InvalidAccessKeyId" "$(as AK:SK PUT $b/a -T "$tmp/small") $(element Code)" "a directory bucket wants a session"
-expect_eq 200 "$(as AK:SK GET "$b?session=")" "which is given"
+expect_eq 200 "$(as AK:SK GET "$b?session=")" "a directory bucket gives a session"
 keys=$(element AccessKeyId):$(element SecretAccessKey) token="x-amz-s3session-token: $(element SessionToken)"
-expect_eq 200 "$(as "$keys" PUT $b/a -T "$tmp/small" -H "$token")" "with it an object is put"
-expect_eq 400 "$(as "$keys" PUT $b/a -T "$tmp/small" -H 'x-amz-s3session-token: no')" "not with another token"
-expect_eq 403 "$(as "${keys%?}x" PUT $b/a -T "$tmp/small" -H "$token")" "nor another secret"
+expect_eq 200 "$(as "$keys" PUT $b/a -T "$tmp/small" -H "$token")" "an object is put with a session"
+expect_eq 400 "$(as "$keys" PUT $b/a -T "$tmp/small" -H 'x-amz-s3session-token: no')" "another session token is refused"
+expect_eq 403 "$(as "${keys%?}x" PUT $b/a -T "$tmp/small" -H "$token")" "another session secret is refused"
 sim_stop
 sim_start --data "$tmp/data" --bucket dir--az1--x-s3
 req GET "$b?session" >/dev/null
@@ -38,15 +38,15 @@ rename() {
 	req PUT "$b/$to?renameObject=" -d '' -H "$token" -H "x-amz-rename-source: $from" "$@"
 }
 expect_eq 412 "$(rename b a -H 'x-amz-rename-source-if-match: "x"')" "a rename of another version is refused"
-expect_eq 412 "$(rename z a -H 'If-None-Match: *')" "and one onto what is there"
+expect_eq 412 "$(rename z a -H 'If-None-Match: *')" "a rename onto what is there is refused"
 expect_eq 200 "$(rename d/b%2B a -H "x-amz-rename-source-if-match: $etag" -H 'If-None-Match: *')" "an object is renamed"
-expect_eq "200 $etag" "$(req HEAD $b/d/b%2B -H "$token") $(field etag)" "and is the same version"
-expect_eq 404 "$(req HEAD $b/a -H "$token")" "which is no more where it was"
+expect_eq "200 $etag" "$(req HEAD $b/d/b%2B -H "$token") $(field etag)" "a renamed object is the same version"
+expect_eq 404 "$(req HEAD $b/a -H "$token")" "a renamed object is no more where it was"
 for k in c d e f; do req PUT "$b/$k" -T "$tmp/small" -H "$token" >/dev/null; done
 req GET "$b?list-type=2&delimiter=/" -H "$token" >/dev/null
 tr '<' '\n' <"$tmp/body" | sed -n 's/^Key>//p' >"$tmp/keys"
 expect_eq "c d e f z" "$(sort "$tmp/keys" | xargs)" "a list has all objects"
-check "in no order" sh -c '! sort -c "$1" 2>/dev/null' sh "$tmp/keys"
+check "a directory bucket lists in no order" sh -c '! sort -c "$1" 2>/dev/null' sh "$tmp/keys"
 expect_eq 400 "$(req GET "$b?list-type=2&prefix=ab" -H "$token")" "a prefix is a folder"
 sim_stop
 sim_start --data "$tmp/data" --bucket dir--az1--x-s3 --session-life 0
@@ -62,33 +62,33 @@ req PUT /bkt/from -T "$tmp/small" >/dev/null
 expect_eq "200 412" "$(copy_onto to 'If-None-Match: *') $(copy_onto to 'If-None-Match: *')" "a copy is made where nothing is"
 req HEAD /bkt/to >/dev/null
 etag=$(field etag)
-expect_eq "412 200" "$(copy_onto to 'If-Match: "x"') $(copy_onto to "If-Match: $etag")" "or in place of one version"
-expect_eq "404 501" "$(copy_onto no 'If-Match: "x"') $(copy_onto no "If-None-Match: $etag")" "which must be there"
+expect_eq "412 200" "$(copy_onto to 'If-Match: "x"') $(copy_onto to "If-Match: $etag")" "a copy is made in place of one version"
+expect_eq "404 501" "$(copy_onto no 'If-Match: "x"') $(copy_onto no "If-None-Match: $etag")" "a copy in place of a version needs that version"
 sim_stop
 sim_start --data "$tmp/data" --copy-if ignore
 expect_eq 200 "$(copy_onto to 'If-None-Match: *')" "another server ignores the condition"
 sim_stop
 sim_start --data "$tmp/data" --copy-if refuse
-expect_eq "501 NotImplemented" "$(copy_onto to 'If-None-Match: *') $(element Code)" "or refuses it"
+expect_eq "501 NotImplemented" "$(copy_onto to 'If-None-Match: *') $(element Code)" "another server refuses the condition"
 sim_stop
 
 # --- the requester pays ---
 sim_start --data "$tmp/data" --requester-pays
 expect_eq 403 "$(req PUT /bkt/p -T "$tmp/small")" "who does not say that he pays is refused"
-expect_eq 200 "$(req PUT /bkt/p -T "$tmp/small" -H 'x-amz-request-payer: requester')" "who does is served"
-expect_eq requester "$(field x-amz-request-charged)" "and told so"
+expect_eq 200 "$(req PUT /bkt/p -T "$tmp/small" -H 'x-amz-request-payer: requester')" "who says that he pays is served"
+expect_eq requester "$(field x-amz-request-charged)" "who pays is told so"
 sim_stop
 
 # --- encryption ---
 sim_start --data "$tmp/data"
 sse=x-amz-server-side-encryption
 expect_eq 200 "$(req PUT /bkt/k -T "$tmp/small" -H "$sse: aws:kms" -H "$sse-aws-kms-key-id: key")" "an object is put with a key of KMS"
-expect_eq "aws:kms key" "$(field $sse) $(field $sse-aws-kms-key-id)" "the reply says so"
-expect_eq "200 aws:kms key" "$(req GET /bkt/k) $(field $sse) $(field $sse-aws-kms-key-id)" "and so does a read"
+expect_eq "aws:kms key" "$(field $sse) $(field $sse-aws-kms-key-id)" "the reply to a put says its key of KMS"
+expect_eq "200 aws:kms key" "$(req GET /bkt/k) $(field $sse) $(field $sse-aws-kms-key-id)" "a read says its key of KMS"
 expect_eq 400 "$(req PUT /bkt/k -T "$tmp/small" -H "$sse: rot13")" "a method that is none is refused"
-expect_eq 400 "$(req PUT /bkt/k -T "$tmp/small" -H "$sse-aws-kms-key-id: key")" "and a key without a method"
+expect_eq 400 "$(req PUT /bkt/k -T "$tmp/small" -H "$sse-aws-kms-key-id: key")" "a key without a method is refused"
 req POST '/bkt/m?uploads' -H "$sse: AES256" >/dev/null
-expect_eq AES256 "$(field $sse)" "an upload has it, too"
+expect_eq AES256 "$(field $sse)" "an upload has a key of KMS, too"
 key=$(printf '%032d' 7 | openssl base64 -A) md5=$(printf '%032d' 7 | openssl md5 -binary | openssl base64 -A)
 other=$(printf '%032d' 8 | openssl base64 -A) othermd5=$(printf '%032d' 8 | openssl md5 -binary | openssl base64 -A)
 own() {
@@ -97,28 +97,28 @@ own() {
 	req "$@" -H "$sse-customer-algorithm: AES256" -H "$sse-customer-key: $k" -H "$sse-customer-key-MD5: $m"
 }
 expect_eq 200 "$(own "$key" "$md5" PUT /bkt/c -T "$tmp/small")" "an object is put with a key of one's own"
-expect_eq 400 "$(own "$key" "$othermd5" PUT /bkt/c -T "$tmp/small")" "not with another's digest"
-expect_eq 400 "$(req GET /bkt/c)" "without the key it is not read"
-expect_eq 403 "$(own "$other" "$othermd5" GET /bkt/c)" "nor with another"
-expect_eq "200 hello world" "$(own "$key" "$md5" GET /bkt/c) $(cat "$tmp/body")" "but with it"
+expect_eq 400 "$(own "$key" "$othermd5" PUT /bkt/c -T "$tmp/small")" "an object is not put with another key's digest"
+expect_eq 400 "$(req GET /bkt/c)" "an object is not read without its key"
+expect_eq 403 "$(own "$other" "$othermd5" GET /bkt/c)" "an object is not read with another key"
+expect_eq "200 hello world" "$(own "$key" "$md5" GET /bkt/c) $(cat "$tmp/body")" "an object is read with its key"
 expect_eq 400 "$(own "$key" "$md5" GET /bkt/k)" "an object without such a key is not read with one"
 expect_eq 400 "$(own "$key" "$md5" PUT /bkt/c2 -d '' -H 'x-amz-copy-source: /bkt/c')" "a copy needs the source's key"
 cs=x-amz-copy-source-server-side-encryption-customer
 expect_eq 200 "$(req PUT /bkt/c2 -d '' -H 'x-amz-copy-source: /bkt/c' -H "$cs-algorithm: AES256" -H "$cs-key: $key" \
-	-H "$cs-key-MD5: $md5")" "and is made with it"
-expect_eq 200 "$(req GET /bkt/c2)" "the copy has none, then"
+	-H "$cs-key-MD5: $md5")" "a copy is made with the source's key"
+expect_eq 200 "$(req GET /bkt/c2)" "a copy has no key when none is given"
 own "$key" "$md5" POST '/bkt/u?uploads' >/dev/null
 upload=$(element UploadId)
 expect_eq 400 "$(req PUT "/bkt/u?partNumber=1&uploadId=$upload" -T "$tmp/small")" "a part needs the upload's key"
-expect_eq 200 "$(own "$key" "$md5" PUT "/bkt/u?partNumber=1&uploadId=$upload" -T "$tmp/small")" "and is taken with it"
+expect_eq 200 "$(own "$key" "$md5" PUT "/bkt/u?partNumber=1&uploadId=$upload" -T "$tmp/small")" "a part is taken with the upload's key"
 own "$key" "$md5" POST '/bkt/u?uploads' -H 'x-amz-checksum-algorithm: CRC32C' >/dev/null
 upload=$(element UploadId)
 own "$key" "$md5" PUT "/bkt/u?partNumber=1&uploadId=$upload" -T "$tmp/small" >/dev/null
 echo "1 $(field ETag)" | part_list >"$tmp/list"
 expect_eq "400 400" "$(req GET "/bkt/u?uploadId=$upload") $(req POST "/bkt/u?uploadId=$upload" --data-binary "@$tmp/list")" \
-	"of an upload with checksums, so does the list of parts, and Complete"
+	"an upload with checksums, its parts and Complete are answered"
 expect_eq "200 200" "$(own "$key" "$md5" GET "/bkt/u?uploadId=$upload") $(own "$key" "$md5" POST \
-	"/bkt/u?uploadId=$upload" --data-binary "@$tmp/list")" "which are answered with it"
+	"/bkt/u?uploadId=$upload" --data-binary "@$tmp/list")" "parts and Complete are answered with checksums"
 
 # --- deletes of many that fail in part ---
 sim_stop
@@ -126,18 +126,18 @@ echo '[{"op":"DeleteObjects.Key","key":"c2","do":"status","code":"AccessDenied"}
 sim_start --data "$tmp/data" --faults "$tmp/rules"
 echo '<Delete><Object><Key>k</Key></Object><Object><Key>c2</Key></Object></Delete>' >"$tmp/many"
 expect_eq 200 "$(req POST '/bkt?delete' --data-binary "@$tmp/many")" "a delete of many is answered"
-expect_eq "AccessDenied" "$(element Code)" "with the error of one"
-expect_eq "404 200" "$(req HEAD /bkt/k) $(req HEAD /bkt/c2)" "which stays, and the other goes"
+expect_eq "AccessDenied" "$(element Code)" "a delete of many tells the error of one"
+expect_eq "404 200" "$(req HEAD /bkt/k) $(req HEAD /bkt/c2)" "an object that may not be deleted stays, and the other goes"
 sim_stop
 
 # --- clock and room ---
 sim_start --data "$tmp/data" --access-key AK --secret-key SK --clock-skew 1h
 expect_eq "403 RequestTimeTooSkewed" "$(as AK:SK GET /bkt/c2) $(element Code)" "a clock that is wrong is told"
 now=$(date +%s) theirs=$(date -d "$(field date)" +%s)
-check "and which is right is in the reply" test $((theirs - now)) -gt 3000
+check "the right time is in the reply" test $((theirs - now)) -gt 3000
 sim_stop
 sim_start --data "$tmp/full" --quota 1M
 head -c 600000 /dev/zero >"$tmp/big"
 expect_eq "200 507" "$(req PUT /bkt/1 -T "$tmp/big") $(req PUT /bkt/2 -T "$tmp/big")" "a store that is full says so"
 req DELETE /bkt/1 >/dev/null
-expect_eq 200 "$(req PUT /bkt/2 -T "$tmp/big")" "until there is room"
+expect_eq 200 "$(req PUT /bkt/2 -T "$tmp/big")" "a store is full until there is room"

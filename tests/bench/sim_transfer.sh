@@ -23,23 +23,23 @@ statuses() { sed -n 's/^HTTP[^ ]* \([0-9]*\) .*/\1/p' | paste -sd ' '; }
 
 sim_start --data "$tmp/data"
 expect_eq 200 "$(chunked PUT /bkt/a "$tmp/big")" "an object is put"
-expect_eq 1 "$(grep -c '100 Continue' "$tmp/head")" "by a client that asked whether it may"
-expect_eq same "$(same /bkt/a "$tmp/big")" "and is as it was sent"
-check "its bytes are counted without frames" grep -q ' PutObject bkt a - 200 3000000 ' "$tmp/requests"
-expect_eq 200 "$(chunked PUT /bkt/none /dev/null)" "so is one without a byte"
-expect_eq 200 "$(req PUT /bkt/b --data-binary @"$tmp/big" -H 'Transfer-Encoding: chunked' -H Expect:)" "and one that did not ask"
+expect_eq 1 "$(grep -c '100 Continue' "$tmp/head")" "a client that asks whether it may is told to go on"
+expect_eq same "$(same /bkt/a "$tmp/big")" "a body in chunks is kept as it was sent"
+check "a body's bytes are counted without frames" grep -q ' PutObject bkt a - 200 3000000 ' "$tmp/requests"
+expect_eq 200 "$(chunked PUT /bkt/none /dev/null)" "a body without a byte is taken"
+expect_eq 200 "$(req PUT /bkt/b --data-binary @"$tmp/big" -H 'Transfer-Encoding: chunked' -H Expect:)" "a body of a client that did not ask is taken"
 expect_eq same "$(same /bkt/b "$tmp/big")" "which is as it was sent"
 expect_eq 400 "$(chunked PUT /bkt/bad "$tmp/big" -H 'x-amz-checksum-crc32c: AAAAAA==')" "a checksum is verified"
 expect_eq 400 "$(chunked PUT "/bkt/k/$(printf '%01024d' 7)" "$tmp/big" -H Expect:)" "what is refused is read to its end"
 { printf '2dc6c0\r\n'; cat "$tmp/big"; printf '\r\n0\r\n\r\n'; } >"$tmp/twice"
 expect_eq 200 "$(chunked PUT /bkt/c "$tmp/twice" -H 'Content-Encoding: aws-chunked' -H 'x-amz-decoded-content-length: 3000000')" \
 	"the vendor's chunks may be inside"
-expect_eq same "$(same /bkt/c "$tmp/big")" "and go, too"
+expect_eq same "$(same /bkt/c "$tmp/big")" "the vendor's trailers go, too"
 printf '<Delete><Object><Key>b</Key></Object></Delete>' >"$tmp/text"
-expect_eq 200 "$(chunked POST '/bkt?delete' "$tmp/text")" "a document comes so"
-expect_eq 404 "$(req GET /bkt/b)" "and is obeyed"
+expect_eq 200 "$(chunked POST '/bkt?delete' "$tmp/text")" "a document comes in chunks"
+expect_eq 404 "$(req GET /bkt/b)" "a document in chunks is obeyed"
 head -c 5000000 /dev/zero >"$tmp/zero"
-expect_eq 413 "$(chunked POST '/bkt?delete' "$tmp/zero")" "one that is too large is refused"
+expect_eq 413 "$(chunked POST '/bkt?delete' "$tmp/zero")" "a document that is too large is refused"
 
 head='PUT /bkt/raw HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n'
 {
@@ -62,12 +62,12 @@ broken "data longer than its size" '4\r\nhello\r\n0\r\n\r\n'
 broken "an extension without an end" "5;$(printf '%0600d' 1)"
 broken "trailers without an end" "0\r\n$(printf 'a: b\\r\\n%.0s' $(seq 80))"
 expect_eq 400 "$(printf "${head}Content-Length: 5\r\n\r\n0\r\n\r\n" | raw | statuses)" "a length beside it is refused"
-expect_eq 501 "$(printf 'PUT /bkt/raw HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\n' | raw | statuses)" "so is another coding"
+expect_eq 501 "$(printf 'PUT /bkt/raw HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\n' | raw | statuses)" "another coding is refused"
 # shellcheck disable=SC2016
 printf "$head\r\na\r\nhello" | timeout 30 bash -c 'exec 3<>"/dev/tcp/${1%:*}/${1##*:}" && cat >&3' - "${url#http://}"
 check "a body that stops is lost" wait_for 30 grep -q ' PutObject bkt raw - 000 5 ' "$tmp/requests"
-expect_eq "404 200" "$(req GET /bkt/broken) $(req GET /bkt/a)" "nothing of them is kept"
-check "it ends in good order" sim_stop
+expect_eq "404 200" "$(req GET /bkt/broken) $(req GET /bkt/a)" "nothing is kept of lost bodies"
+check "the server ends in good order" sim_stop
 
 # rel NAME END: a description and data
 rel() {

@@ -24,7 +24,7 @@ program="$builddir/ckptbench"
 
 ready() { [ -d multirun ]; }
 stopped "SIGINT in a wait" INT "$program" shards $null_args
-check "it says so" grep -q 'stopped by a signal; nothing was left behind' out
+check "a job that is stopped says so" grep -q 'stopped by a signal; nothing was left behind' out
 expect_eq "" "$(find multirun -type f)" "no result is left"
 
 ready() { ls disk/*/shard-* >/dev/null 2>&1; }
@@ -50,7 +50,7 @@ results() { tr -d ' \t' <"$(echo sweep/shards/*/run_results.json)"; }
 expect_eq "2 1" "$(results | grep -c '"format":"ckptbench-job"') $(results | grep -c '"error":"Operationcanceled"')" \
 	"both are in the results"
 check "the table shows the first" grep -q 'null null.delay_us=1 ' out
-check "and where they are is said" grep -q '^results: sweep/shards/' out
+check "the last line says where the results are" grep -q '^results: sweep/shards/' out
 
 if [ -w /dev/fuse ]; then
 	ready() { grep -q "$tmp/ckptbench-ceiling" /proc/mounts; }
@@ -73,13 +73,13 @@ if bench_mpi true; then
 	kill -TERM "$pid"
 	wait "$pid"
 	check "mpirun's SIGTERM ends it" test $? -ne 0
-	expect_eq "" "$(ls disk)" "and no rank leaves a file"
+	expect_eq "" "$(ls disk)" "no rank leaves a file after the end"
 else
 	skip "mpirun's SIGTERM ends it" "$bench_no_mpi"
-	skip "and no rank leaves a file" "$bench_no_mpi"
+	skip "no rank leaves a file after the end" "$bench_no_mpi"
 	skip "a rank that dies ends the job" "$bench_no_mpi"
 	skip "with its rank and signal" "$bench_no_mpi"
-	skip "and the other rank" "$bench_no_mpi"
+	skip "the message names the other rank" "$bench_no_mpi"
 	skip "whose files are gone" "$bench_no_mpi"
 	exit 0
 fi
@@ -104,5 +104,5 @@ rc=$?
 check "with its rank and signal" sh -c '[ "$1" -ne 0 ] && grep -q "rank 1 .* signal 9" died.out' sh "$rc"
 diag "$(cat died.out)"
 gone() { ! kill -0 "$other" 2>/dev/null; }
-check "and the other rank" wait_for 20 gone
+check "the message names the other rank" wait_for 20 gone
 expect_eq "" "$(ls disk)" "whose files are gone"

@@ -44,7 +44,7 @@ for sc in lightning_checkpointing pytorch_checkpointing; do
 	suite $sc model=gpt-mini out=$sc >$sc.out 2>&1
 	expect_eq "0 2 0 disk,s3 5" "$? $(jobs $sc)" "$sc: five saves on two storages"
 	suite $sc --dry-run >dry 2>&1 || grep -q " hold 44.541 GB in memory and .* GB are free" dry
-	expect_eq 0 $? "and every model of it can be planned, or there is no memory for the largest"
+	expect_eq 0 $? "every model of a suite can be planned, or there is no memory for it"
 done
 suite dcp model=gpt-mini world_size=1 thread_count=1,2 backend=gloo --legacy-names out=dcp >dcp.out 2>&1
 expect_eq "0 4 0 disk,s3 4" "$? $(jobs dcp)" "dcp: the older file, swept"
@@ -84,7 +84,7 @@ expect_eq "mine/null-1 1 a, b" "$(result mine '.job_results[0].config | "\(.["mo
 refused() {
 	pattern=$1; shift
 	suite "$@" >out 2>err
-	expect_eq "1 1" "$? $(grep -c -- "$pattern" err)" "refused: $pattern"
+	expect_eq "1 1" "$? $(grep -c -- "$pattern" err)" "a bad suite is refused: $pattern"
 }
 refused "checkpoint.suffix has no value yet: give checkpoint.suffix=" dcp_ddp_load backend=gloo world_size=1
 refused "model has no value yet: give model=" dcp_fsdp_load backend=gloo world_size=1 suffix=x
@@ -95,7 +95,7 @@ refused "model 'vit-bass' is unknown: nearest are vit-base" dcp backend=gloo wor
 refused "leads back to path: write one of them out" dcp_ddp_load backend=gloo world_size=1 \
 	'checkpoint.suffix=${path}' 'path=${checkpoint.suffix}'
 refused "~epocs: nobody gave a value" dcp_ddp_save backend=gloo world_size=1 '~epocs'
-expect_eq "" "$(ls multirun 2>/dev/null)" "and nothing was made"
+expect_eq "" "$(ls multirun 2>/dev/null)" "a refused suite makes nothing"
 if bench_mpi true; then
 	bench_mpi bench shards storage=null size=4M world_size=1,2 out=part >part.out 2>&1
 	expect_eq "0 [1,2]" "$? $(result part '[.job_results[].setup.ranks] | tojson')" \
@@ -111,7 +111,7 @@ if bench_mpi true; then
 	sed 's/^seed.*/seed: 8/' 0/conf/mine.yaml >1/conf/mine.yaml
 	on_two shards -cd conf -cn mine storage=null size=1M out=mine >out 2>err
 	expect_eq "1 1" "$(grep -c "rank 1: the keys differ from those of rank 0" err) $(grep -c '^ckptbench: ' err)" \
-		"and so does a file that is another"
+		"a configuration that differs on one host ends all ranks in one line"
 else
 	skip "a file that one host lacks" "$bench_no_mpi"
 	skip "a file that is another" "$bench_no_mpi"

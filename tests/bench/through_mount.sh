@@ -34,7 +34,7 @@ expect_eq 0 $? "the first byte of a file"
 check "over the store's own time" grep -q '^over the store: [-0-9.]* ms' first.out
 diag "$(cat first.out)"
 both list objects=1500 epochs=1 out=list >list.out 2>&1
-expect_eq 0 $? "many names"
+expect_eq 0 $? "the names of 1,500 objects are listed"
 check "over libstore's time" grep -q '^ls -l over libstore: [0-9.]*' list.out
 diag "$(cat list.out)"
 both small objects=200 epochs=2 out=small >small.out 2>&1

@@ -40,7 +40,7 @@ rm -r disk/*
 lightning() { bench lightning_checkpointing $keys "$@"; }
 suite() { jq -rc ".job_results[0].suite.$2" "$1"/*/*/run_results.json; }
 check "the newest two of four stay" lightning epochs=4 checkpoint.save_top_k=2 keep=on out=newest
-expect_eq "gpt-mini-2.ckpt gpt-mini-3.ckpt [2,3]" "$(cd disk/* && echo *) $(suite newest kept)" "and are named"
+expect_eq "gpt-mini-2.ckpt gpt-mini-3.ckpt [2,3]" "$(cd disk/* && echo *) $(suite newest kept)" "the newest two are named in the results"
 rm -r disk/*
 check "the best two stay, and the last under its name" lightning epochs=5 checkpoint.save_top_k=2 \
 	checkpoint.monitor=loss checkpoint.save_last=on keep=on out=best
@@ -48,7 +48,7 @@ expect_eq "gpt-mini-2.ckpt gpt-mini-3.ckpt last.ckpt 5" "$(cd disk/* && echo *) 
 	"as files, with their times"
 rm -r disk/*
 check "without keep=on none of them" lightning epochs=3 checkpoint.save_top_k=2 checkpoint.save_last=on out=none
-expect_eq "" "$(ls disk)" "is left"
+expect_eq "" "$(ls disk)" "a run without keep=on leaves no file"
 check "rows of each rank instead of one file" lightning epochs=3 format=dcp checkpoint.save_top_k=1 \
 	keep=on out=rows
 expect_eq ".metadata __0_0.distcp [2] 3" "$(cd disk/* && echo .m* *) $(suite rows kept) $(suite rows 'save_times_s | length')" \

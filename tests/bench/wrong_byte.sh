@@ -86,7 +86,7 @@ wrong "*__0_1.distcp" 300000
 fails "through a mount: the load fails, with the file and its errno" \
 	"load of $suffix/__0_1.distcp: .*/__0_1.distcp: Input/output error" \
 	load dcp_ddp_load $model $mount suffix="$suffix"
-check "and the mount's log says whose checksum differs" grep -q '__0_1.distcp: what was read does not have the checksum of the object' mount.log
+check "the mount's log says whose checksum differs" grep -q '__0_1.distcp: what was read does not have the checksum of the object' mount.log
 diag "$(tail -n 3 mount.log)"
 fails "checked on the way, too" "load of $suffix/__0_1.distcp: " load dcp_ddp_load $model $mount suffix="$suffix" hold=off
 fails "where the page cache is not dropped, too" "load of $suffix/__0_1.distcp: " \

@@ -14,19 +14,19 @@ export AWS_ACCESS_KEY_ID=unused AWS_SECRET_ACCESS_KEY=unused AWS_EC2_METADATA_DI
 mount_ckptfs log_level=debug attr_ttl=0
 expect_eq "ok ok ok" "$(fdo open wct "$mnt/a" write 100000 close)" "a session signs"
 expect_eq 1 "$(served CreateSession)" "the only one"
-expect_eq 100000 "$(wc -c <"$mnt/a")" "also reads"
+expect_eq 100000 "$(wc -c <"$mnt/a")" "a session signs reads, too"
 requests_mark
 check "a file is renamed" mv "$mnt/a" "$mnt/b"
 expect_requests "by one request, without a copy" RenameObject=1 CopyObject=0
-expect_eq 100000 "$(wc -c <"$mnt/b")" "and is whole under its new name"
+expect_eq 100000 "$(wc -c <"$mnt/b")" "a renamed file is whole under its new name"
 check "the old one is gone" test ! -e "$mnt/a"
 check "a large file goes in parts" sh -c 'head -c 40000000 /dev/zero >"$1/large"' sh "$mnt"
 check "a change of metadata is a copy, signed without a session" chmod 600 "$mnt/b"
-check "and so are the parts that an append copies" sh -c 'echo end >>"$1/large"' sh "$mnt"
+check "the parts that an append copies are signed without a session" sh -c 'echo end >>"$1/large"' sh "$mnt"
 expect_eq "600 40000004" "$(stat -c %a "$mnt/b") $(wc -c <"$mnt/large")" "both took effect"
 renewed() { [ "$(served CreateSession)" -ge 3 ]; }
 check "sessions are renewed" wait_for 60 renewed
-expect_eq 40000004 "$(wc -c <"$mnt/large")" "and sign on"
+expect_eq 40000004 "$(wc -c <"$mnt/large")" "renewed sessions go on to sign"
 expect_eq "b
 large" "$(ls "$mnt")" "names are listed"
 mkdir "$mnt/many"
@@ -39,7 +39,7 @@ identity '{"keys": {}}'
 export CKPTFS_TEST_ENDPOINT="$url"
 mount_ckptfs log_level=debug ro
 expect_eq 40000004 "$(wc -c <"$mnt/large")" "who may only read mounts with ro"
-expect_eq EROFS "$(fdo open wct "$mnt/a")" "and writes nothing"
+expect_eq EROFS "$(fdo open wct "$mnt/a")" "who may only read writes nothing"
 cat "$mount_log" >>"$log"
 echo renewed >>"$said"
 umount_ckptfs

@@ -9,7 +9,7 @@ identity '{"issue": {"only": true}}'
 opens "the machine's account gives a token" "$(at)"
 expect_eq 1 "$(served gce.token)" "in one request"
 refused "a bucket that wants a token is told" 'does not know|denied' -oanonymous "$(at)"
-expect_eq 1 "$(served gce.token)" "and without credentials none is asked for"
+expect_eq 1 "$(served gce.token)" "no token is asked for without credentials"
 refused "an emulator is asked without, too" 'does not know|denied' "STORAGE_EMULATOR_HOST=$host" "$(at)"
 identity '{"issue": {"only": true}, "gce.token": {"answer": "expired"}}'
 refused "a token that has expired is no answer" 'expired|does not know' "$(at)"

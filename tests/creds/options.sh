@@ -27,10 +27,10 @@ printf topsecret0123456789012345678901x >"$tmp/key"
 printf topsecret0123456789012345678902x >"$tmp/other"
 mount_ckptfs log_level=debug "sse_c_key_file=$tmp/key" attr_ttl=0
 expect_eq "ok ok ok" "$(fdo open wct "$mnt/small" write 1000 close)" "a small file is written with a key of one's own"
-check "and a large one" sh -c 'head -c 40000000 /dev/zero >"$1/large"' sh "$mnt"
-expect_eq "1000 40000000" "$(wc -c <"$mnt/small") $(wc -c <"$mnt/large")" "and read"
-expect_eq "0 1000" "$(mv "$mnt/small" "$mnt/moved"; echo $?) $(wc -c <"$mnt/moved")" "and renamed by a copy"
-expect_eq "0 600 1000" "$(chmod 600 "$mnt/moved"; echo $?) $(stat -c '%a %s' "$mnt/moved")" "and has its permissions changed"
+check "a large file is written with a key of one's own" sh -c 'head -c 40000000 /dev/zero >"$1/large"' sh "$mnt"
+expect_eq "1000 40000000" "$(wc -c <"$mnt/small") $(wc -c <"$mnt/large")" "both files are read with a key of one's own"
+expect_eq "0 1000" "$(mv "$mnt/small" "$mnt/moved"; echo $?) $(wc -c <"$mnt/moved")" "a file with a key of one's own is renamed by a copy"
+expect_eq "0 600 1000" "$(chmod 600 "$mnt/moved"; echo $?) $(stat -c '%a %s' "$mnt/moved")" "a file with a key of one's own has its permissions changed"
 umount_ckptfs
 mount_ckptfs log_level=debug "sse_c_key_file=$tmp/other" attr_ttl=0
 check_fails "another key reads nothing" cat "$mnt/large"

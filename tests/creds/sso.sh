@@ -76,7 +76,7 @@ identity "{\"issue\": {\"only\": true}, $demands}, \"sso.token\": {\"refresh_tok
 renewable $past $future topsecret-refresh
 opens "a session's login that has expired is renewed" "$(sso)" "$(oidc)" AWS_PROFILE=new
 expect_eq "1 x 600 1" "$(grep -c topsecret-sso "$cache") $(sed -n 's/.*"startUrl":[^"]*"\([^"]*\)".*/\1/p' "$cache") $(stat -c %a "$cache") $(grep -c kept "$cache")" \
-	"and kept in the cache as the vendor's tool does"
+	"a renewed login is kept in the cache as the vendor's tool does"
 opens "where it is found the next time" "$(sso)" "$(oidc)" AWS_PROFILE=new
 expect_eq 1 "$(served sso.token)" "without another renewal"
 renewable $past $future topsecret-wrong
@@ -90,7 +90,7 @@ renewable $past $future topsecret-refresh
 other=$!
 opens "of two programs that renew a login at once, which only one can, the first" "$(sso)" "$(oidc)" AWS_PROFILE=new
 wait $other
-check "and the second take the one that was renewed" [ -e "$tmp/other/opened" ]
+check "the second program takes the login that was renewed" [ -e "$tmp/other/opened" ]
 expect_eq 1 "$(awk '$2 == "sso.token" && $6 == 200' "$requests" | wc -l)" "which was renewed once"
 sed -i "s/\"expiresAt\":[^,]*/\"expiresAt\": \"$past\"/" "$cache"
 opens "what came with it renews it again" "$(sso)" "$(oidc)" AWS_PROFILE=new

@@ -29,7 +29,7 @@ expect_eq "0 c-02 k,m-04. d/e" "$(status uploads list "$bucket") $(cut -f 2,3 "$
 	"of many names two are uploads"
 expect_eq "0 c-02 k,m-04. d/e" "$(status uploads abort --yes "$bucket") $(cut -f 2,3 "$tmp/out" | tr '\t' ' ' | paste -sd,)" \
 	"these are aborted"
-expect_eq 10 "$(objects ls .ckptfs/tmp/ | wc -l)" "and nothing else is touched"
+expect_eq 10 "$(objects ls .ckptfs/tmp/ | wc -l)" "abort touches nothing but uploads"
 
 record() { printf '%s' "$1" | objects put .ckptfs/kept/0123456789abcdef; }
 : >"$tmp/requests"
@@ -37,7 +37,7 @@ for id in zzz "" c- m-01 r-01 'r-01.@127.0.0.1:1/x' 'r-01.8/x'; do
 	record "{\"key\": \"k\", \"size\": 5, \"time\": 1, \"upload\": \"$id\",
 		\"parts\": [{\"number\": 1, \"size\": 5, \"etag\": \"1 k\"}]}"
 	expect_eq "1 1" "$(status recover --discard "$bucket") $(wc -l <"$tmp/err")" "a record with the upload '$id' is refused in one line"
-	expect_eq "1 1" "$(status recover --force "$bucket") $(wc -l <"$tmp/err")" "and not published"
+	expect_eq "1 1" "$(status recover --force "$bucket") $(wc -l <"$tmp/err")" "a record with the upload '$id' is not published"
 done
 expect_eq 0 "$(grep -cE ' (objects\.compose|objects\.chunk|CompleteMultipartUpload|AbortMultipartUpload) ' "$tmp/requests")" \
 	"no request was made of one"

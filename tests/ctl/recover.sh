@@ -33,7 +33,7 @@ expect_eq 0 "$(status ctl --force --key d/one "$bucket")" "one is published by i
 expect_eq "$(cksum <"$tmp/large")" "$(objects cat d/one | cksum)" "with its bytes"
 expect_eq 0 "$(status ctl --discard --key d/two "$bucket")" "another is discarded"
 expect_eq other "$(objects cat d/two)" "of which nothing is seen"
-expect_eq d/three "$(objects uploads)" "and no upload is left"
+expect_eq d/three "$(objects uploads)" "no upload is left of a change that was discarded"
 expect_eq "kept small
 kept d/three" "$(ctl "$bucket" | cut -f 1,5 | tr '\t' ' ' | sort -r)" "the rest is still there"
 expect_eq 0 "$(status ctl --force --key small "$bucket")" "a change without an upload is published"
@@ -44,7 +44,7 @@ expect_eq "" "$(objects ls .ckptfs/orphan/)" "which are kept no more"
 objects abort
 expect_eq 1 "$(status ctl --force "$bucket")" "a change whose bytes are gone cannot be published"
 expect_eq 1 "$(wc -l <"$tmp/err")" "which is said in one line"
-expect_eq 0 "$(status ctl --discard "$bucket")" "but discarded"
+expect_eq 0 "$(status ctl --discard "$bucket")" "a change whose bytes are gone is discarded"
 expect_eq 0 "$(status ctl "$bucket")" "then nothing is left"
 
 # What a mount that died left of a file that was deleted while it was open.

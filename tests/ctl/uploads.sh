@@ -42,16 +42,16 @@ expect_eq "1
 kept" "$(ctl uploads list "$bucket/a" | cut -f 3)" "keys are relative to the URL"
 ctl uploads list "$bucket" >"$tmp/list"
 expect_eq 4 "$(grep -cE '^([0-9]+m)?[0-9]+s	' "$tmp/list")" "the age is first"
-expect_eq "a/1" "$(ctl uploads list --key a/1 "$bucket" | cut -f 3)" "--key chooses"
-expect_eq "" "$(ctl uploads list --older 1h "$bucket")" "--older chooses"
+expect_eq "a/1" "$(ctl uploads list --key a/1 "$bucket" | cut -f 3)" "--key chooses one upload"
+expect_eq "" "$(ctl uploads list --older 1h "$bucket")" "--older chooses by age"
 
 check_fails "to abort them all needs --yes" "$builddir/ckptctl" uploads abort "$bucket" \
 	-o "endpoint=$CKPTFS_TEST_ENDPOINT"
-expect_eq 4 "$(objects uploads | wc -l)" "and does nothing without it"
+expect_eq 4 "$(objects uploads | wc -l)" "abort without --yes does nothing"
 expect_eq "" "$(ctl uploads abort --older 1d "$bucket")" "young ones are not aborted by age"
 expect_eq "b/1" "$(ctl uploads abort --key b/1 "$bucket" | cut -f 3)" "one is aborted by its key"
 expect_eq "a/1
 a/2" "$(ctl uploads abort --older 0 "$bucket" | cut -f 3)" "the others by age"
 echo x | objects begin c
-expect_eq "c" "$(ctl uploads abort --yes "$bucket" | cut -f 3)" "or all"
+expect_eq "c" "$(ctl uploads abort --yes "$bucket" | cut -f 3)" "abort --yes aborts all others"
 expect_eq "a/kept" "$(objects uploads)" "but those that are kept stay"

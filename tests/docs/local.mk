@@ -6,6 +6,7 @@ docs_tests = \
 	%D%/decisions.sh \
 	%D%/format.sh \
 	%D%/man_lint.sh \
+	%D%/names.sh \
 	%D%/pages.sh \
 	%D%/params.sh \
 	%D%/quickstart.sh \

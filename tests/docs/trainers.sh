@@ -19,7 +19,7 @@ grep -v '^#' tests/trainers/rows | while IFS='	' read -r test text; do
 	planned=$((${planned:-0}))
 	[ $planned -eq 0 ] || grep -qF "| $text | $planned of $planned |" docs/trainers.md || echo "$test: $planned"
 done >"$tmp/outdated"
-expect_eq "" "$(cat "$tmp/outdated")" "and they are as many as the tests have now"
+expect_eq "" "$(cat "$tmp/outdated")" "the rows have as many checks as the tests have now"
 
 # A test without a row would be missed by those who read the table.
 ls tests/trainers/*.sh tests/posix/*.sh | sed 's|^tests/||; s|\.sh$||' |

@@ -25,7 +25,7 @@ for size in 100 12000000; do
 	expect_eq "" "$(store_ls new$size)" "nothing is left of a write that the store refused"
 done
 expect_eq "EACCES old" "$(fdo unlink "$mnt/standing") $(cat "$mnt/standing")" "no file is deleted where the store refuses it"
-denied "nor replaced" open wt "$mnt/standing" write 5 close
+denied "an open to replace a file is EACCES" open wt "$mnt/standing" write 5 close
 expect_eq "old old" "$(store_cat standing) $(cat "$mnt/standing")" "the old version stands where the store refuses writes"
 expect_log '(put|upload-create|delete) .*AccessDenied'
 expect_log '(new100|new12000000|standing): not published'

@@ -28,14 +28,14 @@ put() { printf "$1" | store_put old; }
 anew() { objects rm old && put "theirs"; }
 content() { echo "$(store_cat old) $(store_cat new) $(cat "$mnt/old") $(cat "$mnt/new")"; }
 
-between "it is overwritten" "ok new old" put theirs
+between "the file is overwritten" "ok new old" put theirs
 expect_eq "theirs mine theirs mine" "$(content)" "each name has its file"
-between "something is appended to it" "ok new old" put mineandmore
+between "something is appended to the file" "ok new old" put mineandmore
 expect_eq "mineandmore mine mineandmore mine" "$(content)" "each name has its file"
-between "it is made anew" "ok new old" anew
+between "the file is made anew" "ok new old" anew
 expect_eq "theirs mine theirs mine" "$(content)" "each name has its file"
 objects rm new
-between "it is deleted, or renamed: that was first" "ENOENT new" objects rm old
+between "the file is deleted, or renamed: that was first" "ENOENT new" objects rm old
 expect_eq "ENOENT mine" "$(fdo size "$mnt/old") $(cat "$mnt/new")" "the file that the new name led to is not lost"
 expect_log 'somebody else took the old name away'
 rm "$mnt/new"

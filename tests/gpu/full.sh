@@ -84,13 +84,13 @@ diag "$(cat gds.log; jq -c '.job_results[].gds' gds/shards/*/run_results.json)"
 
 # --- GPUs that are missing, taken, shared ---------------------------------------------------------
 if not_cuda "without a visible GPU device=cuda is refused in one line"; then
-	skip "and device=auto takes the host" "device=$device is no GPU"
+	skip "device=auto takes the host without a visible GPU" "device=$device is no GPU"
 	skip "a GPU whose memory is taken is refused, and says so" "device=$device is no GPU"
 	skip "device=auto then takes the host" "device=$device is no GPU"
 else
 	CUDA_VISIBLE_DEVICES='' bench shards $small out=hidden >hidden 2>&1
 	expect_eq "1 1" "$? $(wc -l <hidden)" "without a visible GPU device=cuda is refused in one line"
-	check "and device=auto takes the host" env CUDA_VISIBLE_DEVICES='' "$builddir/ckptbench" shards size=16M \
+	check "device=auto takes the host without a visible GPU" env CUDA_VISIBLE_DEVICES='' "$builddir/ckptbench" shards size=16M \
 		storage=disk path="$disk" device=auto out=hidden
 	free=$(nvidia-smi --query-gpu=memory.free --format=csv,noheader,nounits | head -n 1)
 	spawn "$builddir/ckptbench" async size=$((free - 1024))M storage=null device=cuda steps=2 steps_per_save=1 \

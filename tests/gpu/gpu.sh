@@ -33,7 +33,7 @@ for format in raw safetensors torch; do
 	bench shards $small seed=3 phase=save format=$format device=cuda suffix=c-$format out=o >out 2>&1
 	check "kernels make the host's bytes, and copies bring them: $format" \
 		cmp "$disk/h-$format/$(ls "$disk/h-$format")" "$disk/c-$format/$(ls "$disk/c-$format")"
-	check "and verify them after a load: $format" bench shards $small seed=3 phase=load format=$format \
+	check "kernels verify the host's bytes after a load: $format" bench shards $small seed=3 phase=load format=$format \
 		device=cuda suffix=h-$format out=o
 done
 printf 'x' | dd of="$(echo "$disk"/h-raw/*)" bs=1 seek=5000001 conv=notrunc 2>/dev/null

@@ -40,7 +40,7 @@ ln -s file "$other/theirs/link"
 mkfifo "$other/theirs/fifo"
 touch -d @1200000000 "$other/theirs/file"
 chmod 700 "$other/theirs"
-check "s3fs ends" umount "$other"
+check "the mount of s3fs ends" umount "$other"
 wait "$s3fs_pid"
 
 mount_ckptfs
@@ -49,5 +49,5 @@ expect_eq "drwx------ -rw-r----- 56 78 2 1200000000" \
 expect_eq "file b fifo" "$(readlink "$mnt/theirs/link") $(cat "$mnt/theirs/link") $(stat -c %F "$mnt/theirs/fifo")" \
 	"its links and fifos"
 chmod 600 "$mnt/theirs/file"
-expect_eq "600 1200000000 b" "$(stat -c '%a %Y' "$mnt/theirs/file") $(cat "$mnt/theirs/file")" "and change them"
+expect_eq "600 1200000000 b" "$(stat -c '%a %Y' "$mnt/theirs/file") $(cat "$mnt/theirs/file")" "modes of s3fs's files are changed, and nothing else"
 umount_ckptfs

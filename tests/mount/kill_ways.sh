@@ -46,9 +46,9 @@ if [ -n "$group" ] && { (eater) >"$tmp/eaten" 2>/dev/null; [ $? -eq 137 ]; }; th
 	nothing_of oom "for lack of memory"
 else
 	rm -f "$mnt/oom"
-	for name in "no upload is left of a writer that died for lack of memory" "the name goes" \
-		"nothing of it is at the store"; do
-		skip "a killed writer publishes nothing: $name" "there is no memory control group to be killed in"
+	for name in "no upload is left of a writer that died for lack of memory" "the name of a writer that died for lack of memory goes" \
+		"nothing is at the store of a writer that died for lack of memory"; do
+		skip "$name" "there is no memory control group to be killed in"
 	done
 fi
 

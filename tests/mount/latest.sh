@@ -8,11 +8,11 @@ start_store
 latest() {
 	timeout -k 5 120 "$builddir/tests/mount/latest" "$mnt" "$1" "$2" >"$tmp/latest" 2>"$tmp/wrong"
 	expect_eq "0 " "$? $(sort "$tmp/wrong" | uniq -c | sort -rn | head -n 5)" "readers see the latest version: $3"
-	check "readers saw many versions" awk '$1 < '$((${2} * 4))' { exit 1 }' "$tmp/latest"
+	check "readers saw many versions: $3" awk '$1 < '$((${2} * 4))' { exit 1 }' "$tmp/latest"
 }
 mount_ckptfs
-latest 6 ${CKPTFS_ROUNDS:-300} "whoever opens it finds one whole version, and none of before"
+latest 6 ${CKPTFS_ROUNDS:-300} "who opens a file finds one whole version, and none of before"
 umount_ckptfs
 mount_ckptfs attr_ttl=0
-latest 6 ${CKPTFS_ROUNDS:-300} "also where nothing is believed for long"
+latest 6 ${CKPTFS_ROUNDS:-300} "nothing is believed for long"
 umount_ckptfs

@@ -37,7 +37,7 @@ moved() {
 }
 expect_moved() {
 	n=$(moved)
-	if [ "$n" -le "$1" ]; then ok "the store gets these requests: $2"; else not_ok "the store gets these requests: $2"; diag "$n bytes"; fi
+	if [ "$n" -le "$1" ]; then ok "$2"; else not_ok "$2"; diag "$n bytes"; fi
 }
 
 requests_mark
@@ -47,12 +47,12 @@ requests_mark
 expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$big" write 60000000 close)" "a large file is written"
 expect_requests "a large file is an upload" PutObject=0 CreateMultipartUpload=1 UploadPart=12 \
 	UploadPartCopy=0 CompleteMultipartUpload=1
-expect_moved 60000000 "of as many bytes as it has"
+expect_moved 60000000 "a large file is sent in as many bytes as it has"
 
 requests_mark
 expect_eq "ok ok ok" "$(fdo open wa "$big" write 1024 close)" "an append to a large file succeeds"
 expect_requests "an append leaves what is there in the store" $append
-expect_moved $((1024 + said)) "and sends what is new"
+expect_moved $((1024 + said)) "an append sends only what is new"
 head -c 1024 /dev/zero | tr '\0' x >"$tmp/x"
 cat "$tmp/data" "$tmp/x" >"$tmp/more"
 same "a file is right after an append" "$tmp/more" big
@@ -60,14 +60,14 @@ same "a file is right after an append" "$tmp/more" big
 requests_mark
 expect_eq "ok ok ok" "$(fdo open w "$big" pwrite 1024 30000000 close)" "a change in the middle succeeds"
 expect_requests "a change in the middle copies what is around it, where that can be" $middle
-expect_moved $middle_moved "and sends no more than it must"
+expect_moved $middle_moved "a change in the middle sends no more than it must"
 dd if="$tmp/x" of="$tmp/more" bs=1000 seek=30000 conv=notrunc status=none iflag=fullblock
 same "a file is right after a change in the middle" "$tmp/more" big
 
 requests_mark
 expect_eq "ok" "$(fdo truncate 50000000 "$big")" "a truncate of a large file succeeds"
 expect_requests "a truncate copies what stays, where that can be" $cut
-expect_moved $cut_moved "and sends no more than it must"
+expect_moved $cut_moved "a truncate sends no more than it must"
 truncate -s 50000000 "$tmp/more"
 same "a file is right after a truncate" "$tmp/more" big
 
@@ -75,7 +75,7 @@ same "a file is right after a truncate" "$tmp/more" big
 requests_mark
 expect_eq "ok ok ok ok ok" "$(fdo src "$tmp/data" open +ct "$mnt/announced" ftruncate 60000000 \
 	write 60000000 close)" "a file is made as long as it will be first"
-expect_moved 60000000 "is sent once"
+expect_moved 60000000 "a file of known length is sent once"
 expect_requests "a file of known length is sent as it is written" CreateMultipartUpload=1 UploadPart=12 CompleteMultipartUpload=1
 same "a file of known length is right" "$tmp/data" announced
 
@@ -98,7 +98,7 @@ requests_mark
 expect_eq "$((2 * syncs_of_log + 2)) ok" "$(fdo open wa "$mnt/log" $(yes write 100 fsync | head -n $syncs_of_log) close |
 	tr -s ' ' '\n' | sort | uniq -c | xargs)" "a thousand lines are written, each synced"
 expect_requests "a thousand synced lines copy what is there in the store" $syncs
-expect_moved $((syncs_of_log * (100 + said))) "and send the lines alone"
+expect_moved $((syncs_of_log * (100 + said))) "a thousand synced lines send the lines alone"
 head -c $((100 * syncs_of_log)) /dev/zero | tr '\0' x >>"$tmp/log"
 same "a file is right after a thousand synced lines" "$tmp/log" log
 umount_ckptfs

@@ -56,14 +56,14 @@ meanwhile() {
 	wait_for 1 test -s "$tmp/said"
 	set_faults
 	wait $fdo_other
-	expect_eq ok "$(cat "$tmp/said")" "a file is renamed while parts of it are copied: $name"
-	fdo_ends "ok ok ok ok" "a file whose parts are copied is published: $name"
+	expect_eq ok "$(cat "$tmp/said")" "$name while parts of it are copied"
+	fdo_ends "ok ok ok ok" "all is published where $name"
 	head -c 1000 /dev/zero | tr '\0' x >>"$tmp/data"
 }
 expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/part" write 26000000 close)" "a large file is renamed while it is written"
-meanwhile "it is renamed" part rename "$mnt/part" "$mnt/part.1"
+meanwhile "a file is renamed" part rename "$mnt/part" "$mnt/part.1"
 same "a large file is published by the new name" "$tmp/data" part.1
-meanwhile "it gets another mode" part.1 chmod 600 "$mnt/part.1"
+meanwhile "a file gets another mode" part.1 chmod 600 "$mnt/part.1"
 same "a large file has all that was written" "$tmp/data" part.1
 
 mkdir -p "$mnt/ckpt.tmp/sub"

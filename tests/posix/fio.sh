@@ -14,15 +14,15 @@ fio() {
 	timeout -k 5 120 "$fio" --name=t --directory="$mnt" --verify=crc32c --verify_fatal=1 --verify_state_save=0 \
 		--randseed=7 --minimal "$@"
 }
-check "sequential writes" fio --rw=write --bs=1M --size=24M
+check "sequential writes are read back right" fio --rw=write --bs=1M --size=24M
 check "sequential writes of odd blocks" fio --rw=write --bs=37k --size=9M --fsync=40
-check "random writes" fio --rw=randwrite --bs=4k-64k --size=12M
+check "random writes are read back right" fio --rw=randwrite --bs=4k-64k --size=12M
 check "random writes of a mapping" fio --rw=randwrite --bs=16k --size=8M --ioengine=mmap
 check "random writes with O_DIRECT" fio --rw=randwrite --bs=8k --size=8M --direct=1
 check "random reads and writes by four jobs" fio --rw=randrw --bs=16k --size=4M --numjobs=4
 check "asynchronous writes, eight at once" \
 	fio --rw=randwrite --bs=32k --size=16M --ioengine=io_uring --iodepth=8
-check "and a verification later" sh -c '
+check "a verification at a later time succeeds" sh -c '
 	cd "$2" && "$1" --name=v --filename=later --rw=write --bs=64k --size=12M --verify=crc32c \
 		--do_verify=0 --randseed=9 --minimal && "$1" --name=v --filename=later --rw=write --bs=64k \
 		--size=12M --verify=crc32c --verify_only --randseed=9 --minimal' sh "$fio" "$mnt"
@@ -34,7 +34,7 @@ stress() {
 }
 # Each so many operations as a few seconds are enough for.
 while read -r stressor ops; do
-	check "stress-ng --$stressor" stress "$stressor" "$ops"
+	check "stress-ng --$stressor finds no fault" stress "$stressor" "$ops"
 done <<-EOF
 access 20
 chmod 20

@@ -39,5 +39,5 @@ mount_ckptfs part_size=5M
 for n in $(seq "$turn"); do
 	model compare "$mnt/$n" "$tmp/local/$n" || echo "in $n"
 done >"$tmp/compared" 2>&1
-expect_eq "" "$(cat "$tmp/compared")" "and all is the same in another mount"
+expect_eq "" "$(cat "$tmp/compared")" "another mount shows the same trees"
 umount_ckptfs
