@@ -12,7 +12,7 @@ EXTRA_DIST += \
 
 # Tools of the shell tests.
 check_PROGRAMS += %D%/lib/fdo %D%/lib/objects
-%C%_lib_fdo_SOURCES = %D%/lib/fdo.c
+%C%_lib_fdo_SOURCES = %D%/lib/fdo.c %D%/lib/fdo.h %D%/lib/fdo_names.c
 %C%_lib_objects_SOURCES = %D%/lib/objects.c
 %C%_lib_objects_LDADD = fs/store/libstore.la
 

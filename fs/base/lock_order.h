@@ -15,6 +15,7 @@ enum lock_rank {
         LOCK_MEM_RECLAIM,
         LOCK_LISTING,
         LOCK_DIR_HANDLE, /* entries are handed on with the listing's lock */
+        LOCK_REQUESTS,
         LOCK_TREE,
         LOCK_PROC_QUERIES,
         LOCK_FD_OWNERS,

@@ -20,32 +20,21 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "tests/lib/fdo.h"
 
 #include "base/banned.h"
 
-enum { SLOTS = 24, NUMBER = 1 << 30 };
+enum { SLOTS = 24 };
 
 static int fds[SLOTS], slot, source = -1;
 
 #define fd fds[slot]
-
-/* A call gives 0 for "ok", what it prints plus NUMBER, or a negative errno. */
-static long long result(long long rc)
-{
-        return rc < 0 ? -errno : 0;
-}
-
-static long long number(const char *s)
-{
-        return strtoll(s, NULL, 0);
-}
 
 static int open_flags(const char *letters)
 {
@@ -74,7 +63,7 @@ static long long put(long long n, long long off)
         if (source >= 0 && pread(source, p, (size_t)n, pos) != n)
                 return -ENODATA;
         ssize_t k = off < 0 ? write(fd, p, (size_t)n) : pwrite(fd, p, (size_t)n, off);
-        return k < 0 ? -errno : k == n ? 0 : NUMBER + k;
+        return k < 0 ? -errno : k == n ? 0 : FDO_NUMBER + k;
 }
 
 static long long do_write(char **a)
@@ -92,7 +81,7 @@ static long long do_pread(char **a)
         size_t n = (size_t)number(a[0]);
         CLEANUP(freep) char *p = malloc(n + 1);
         ssize_t k = p ? pread(fd, p, n, number(a[1])) : -1;
-        return k < 0 ? -errno : NUMBER + k;
+        return k < 0 ? -errno : FDO_NUMBER + k;
 }
 
 static long long do_src(char **a)
@@ -122,13 +111,13 @@ static long long do_fsize(char **a)
 {
         struct stat st;
         (void)a;
-        return fstat(fd, &st) ? -errno : NUMBER + (long long)st.st_size;
+        return fstat(fd, &st) ? -errno : FDO_NUMBER + (long long)st.st_size;
 }
 
 static long long do_size(char **a)
 {
         struct stat st;
-        return stat(a[0], &st) ? -errno : NUMBER + (long long)st.st_size;
+        return stat(a[0], &st) ? -errno : FDO_NUMBER + (long long)st.st_size;
 }
 
 static long long do_ftruncate(char **a)
@@ -165,7 +154,7 @@ static long long do_forkclose(char **a)
         if (!pid)
                 _exit(close(fd) ? 1 : 0);
         int status;
-        return pid < 0 || waitpid(pid, &status, 0) < 0 ? -errno : NUMBER + WEXITSTATUS(status);
+        return pid < 0 || waitpid(pid, &status, 0) < 0 ? -errno : FDO_NUMBER + WEXITSTATUS(status);
 }
 
 /* A child that closes its copy cleanly when its parent has died. */
@@ -207,7 +196,7 @@ static long long do_forkend(char **a)
         int status;
         (void)a;
         close(TAKE_FD(hold));
-        return waitpid(held_by, &status, 0) < 0 ? -errno : NUMBER + WEXITSTATUS(status);
+        return waitpid(held_by, &status, 0) < 0 ? -errno : FDO_NUMBER + WEXITSTATUS(status);
 }
 
 static void *thread_sleep(void *arg)
@@ -376,7 +365,7 @@ static long long do_lock(char **a)
 static long long seek_to(long long off, int whence)
 {
         off_t at = lseek(fd, off, whence);
-        return at < 0 ? -errno : NUMBER + (long long)at;
+        return at < 0 ? -errno : FDO_NUMBER + (long long)at;
 }
 
 static long long do_seekdata(char **a)
@@ -395,7 +384,7 @@ static long long do_copyrange(char **a)
         loff_t from = number(a[1]), to = number(a[2]);
         ssize_t n =
                 copy_file_range(fds[number(a[0]) % SLOTS], &from, fd, &to, (size_t)number(a[3]), 0);
-        return n < 0 ? -errno : NUMBER + (long long)n;
+        return n < 0 ? -errno : FDO_NUMBER + (long long)n;
 }
 
 /* The same bytes as put() would write, by a shared mapping: n of them at `off`; synced, or after
@@ -445,75 +434,7 @@ static long long do_mapholes(char **a)
         return p == MAP_FAILED ? -errno : 0;
 }
 
-static long long do_rename(char **a)
-{
-        return result(rename(a[0], a[1]));
-}
-
-/* rename2 n|x OLD NEW: RENAME_NOREPLACE, RENAME_EXCHANGE */
-static long long do_rename2(char **a)
-{
-        unsigned flags = *a[0] == 'n' ? RENAME_NOREPLACE : RENAME_EXCHANGE;
-        return result(renameat2(AT_FDCWD, a[1], AT_FDCWD, a[2], flags));
-}
-
-static long long do_link(char **a)
-{
-        return result(link(a[0], a[1]));
-}
-
-static long long do_symlink(char **a)
-{
-        return result(symlink(a[0], a[1]));
-}
-
-static long long do_mkfifo(char **a)
-{
-        return result(mkfifo(a[0], 0644));
-}
-
-static long long do_chmod(char **a)
-{
-        return result(chmod(a[1], (mode_t)number(a[0])));
-}
-
-static long long do_chown(char **a)
-{
-        return result(chown(a[1], (uid_t)number(a[0]), (gid_t)-1));
-}
-
-static long long do_utime(char **a)
-{
-        const struct timespec t[2] = {{.tv_sec = number(a[0])}, {.tv_sec = number(a[0])}};
-        return result(utimensat(AT_FDCWD, a[1], t, 0));
-}
-
-static long long do_unlink(char **a)
-{
-        return result(unlink(a[0]));
-}
-
-static long long do_mkdir(char **a)
-{
-        return result(mkdir(a[0], 0755));
-}
-
-static long long do_rmdir(char **a)
-{
-        return result(rmdir(a[0]));
-}
-
-static long long do_namemax(char **a)
-{
-        struct statvfs v;
-        return statvfs(a[0], &v) ? -errno : NUMBER + (long long)v.f_namemax;
-}
-
-static const struct {
-        const char *name;
-        int nargs;
-        long long (*run)(char **a);
-} verbs[] = {
+static const struct fdo_verb verbs[] = {
         {"open", 2, do_open},
         {"write", 1, do_write},
         {"pwrite", 2, do_pwrite},
@@ -551,18 +472,7 @@ static const struct {
         {"seekdata", 1, do_seekdata},
         {"seekhole", 1, do_seekhole},
         {"copyrange", 4, do_copyrange},
-        {"rename", 2, do_rename},
-        {"rename2", 3, do_rename2},
-        {"link", 2, do_link},
-        {"symlink", 2, do_symlink},
-        {"mkfifo", 1, do_mkfifo},
-        {"chmod", 2, do_chmod},
-        {"chown", 2, do_chown},
-        {"utime", 2, do_utime},
-        {"unlink", 1, do_unlink},
-        {"mkdir", 1, do_mkdir},
-        {"rmdir", 1, do_rmdir},
-        {"namemax", 1, do_namemax},
+        {NULL, 0, NULL},
 };
 
 static void say(long long rc)
@@ -571,25 +481,31 @@ static void say(long long rc)
         if (more)
                 putchar(' ');
         more = true;
-        if (rc >= NUMBER)
-                printf("%lld", rc - NUMBER);
+        if (rc >= FDO_NUMBER)
+                printf("%lld", rc - FDO_NUMBER);
         else
                 fputs(rc ? strerrorname_np((int)-rc) : "ok", stdout);
         fflush(stdout);
 }
 
+static const struct fdo_verb *find(const struct fdo_verb *v, const char *name)
+{
+        while (v->name && strcmp(v->name, name))
+                v++;
+        return v->name ? v : NULL;
+}
+
 int main(int argc, char **argv)
 {
         for (int i = 1; i < argc;) {
-                size_t v = 0, n = sizeof verbs / sizeof *verbs;
-                while (v < n && strcmp(verbs[v].name, argv[i]))
-                        v++;
-                if (v == n || i + verbs[v].nargs >= argc) {
+                const struct fdo_verb *v = find(verbs, argv[i]);
+                v = v ? v : find(fdo_names, argv[i]);
+                if (!v || i + v->nargs >= argc) {
                         fprintf(stderr, "fdo: %s is no verb, or lacks arguments\n", argv[i]);
                         return 2;
                 }
-                say(verbs[v].run(argv + i + 1));
-                i += 1 + verbs[v].nargs;
+                say(v->run(argv + i + 1));
+                i += 1 + v->nargs;
         }
         putchar('\n');
         return 0;

@@ -30,6 +30,7 @@ mount_tests = \
 	%D%/handles.sh \
 	%D%/heirs.sh \
 	%D%/hns.sh \
+	%D%/interrupt.sh \
 	%D%/kill.sh \
 	%D%/kill_ways.sh \
 	%D%/latest.sh \
@@ -99,6 +100,7 @@ mount_gs_tests = \
 	%D%/gs/end.sh \
 	%D%/gs/handles.sh \
 	%D%/gs/heirs.sh \
+	%D%/gs/interrupt.sh \
 	%D%/gs/kill.sh \
 	%D%/gs/kill_ways.sh \
 	%D%/gs/latest.sh \

@@ -61,6 +61,38 @@ bool killed(pid_t tid)
                read_proc(tid, "stat", line, sizeof line) && stat_line_tells_kill(line);
 }
 
+static uint64_t bit(int signo)
+{
+        return (uint64_t)1 << (signo - 1);
+}
+
+/* A number of a line of `status`, of the base; 0 where there is none. */
+static uint64_t field_of(const char *text, const char *name, int base)
+{
+        const char *line = strstr(text, name);
+        return line ? strtoull(line + strlen(name), NULL, base) : 0;
+}
+
+bool status_tells_end(const char *text)
+{
+        uint64_t pending = field_of(text, "\nSigPnd:", 16) | field_of(text, "\nShdPnd:", 16);
+        uint64_t spared = field_of(text, "\nSigBlk:", 16) | field_of(text, "\nSigIgn:", 16) |
+                          field_of(text, "\nSigCgt:", 16) | bit(SIGCHLD) | bit(SIGCONT) |
+                          bit(SIGSTOP) | bit(SIGTSTP) | bit(SIGTTIN) | bit(SIGTTOU) | bit(SIGURG) |
+                          bit(SIGWINCH);
+
+        if (field_of(text, "\nTracerPid:", 10))
+                spared = UINT64_MAX;
+        return pending & bit(SIGKILL) || pending & ~spared;
+}
+
+/* The masks come after the groups, which may be many. */
+bool is_dying(pid_t tid)
+{
+        char text[16384];
+        return tid > 0 && read_proc(tid, "status", text, sizeof text) && status_tells_end(text);
+}
+
 /* What is known of threads, to be checked before it is believed: the thread above, its process
  * below. */
 enum { GUESSES = 256 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exit_signal.h: tells a close by a program from a close by the kernel for a program that a signal
- * ended. */
+ * ended, and who waits for an answer from who is to end. */
 #ifndef CKPTFS_MOUNT_EXIT_SIGNAL_H
 #define CKPTFS_MOUNT_EXIT_SIGNAL_H
 
@@ -11,6 +11,15 @@
  * include/linux/sched.h) in field 9 and a signal in the low 7 bits of exit_code, field 52;
  * proc_pid_stat(5). */
 bool stat_line_tells_kill(const char *line);
+
+/* Whether the text of /proc/TID/status tells of a signal that ends the thread as soon as it returns
+ * from its call: one that is pending and neither blocked, ignored nor caught. A tracer may take any
+ * but SIGKILL away. */
+bool status_tells_end(const char *text);
+
+/* Whether thread `tid`, which waits for an answer, is to end by a signal. False when that cannot be
+ * read. Waits for nobody. */
+bool is_dying(pid_t tid);
 
 /* Whether thread `tid`, which waits for the answer to a close, is ended by a signal. False when
  * that cannot be read. Does not wait for a thread that is in an exec. */

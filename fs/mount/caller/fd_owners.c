@@ -240,6 +240,13 @@ static void note_kill_locked(struct fd_owners *h) REQUIRES(&h->mtx)
                 h->v[i].heir = false;
 }
 
+void fd_owners_gone(struct fd_owners *h)
+{
+        mutex_lock(&h->mtx);
+        note_kill_locked(h);
+        mutex_unlock(&h->mtx);
+}
+
 static bool is_found(const struct fd_owners_look *l, pid_t pid)
 {
         for (size_t i = 0; i < l->nfound; i++)

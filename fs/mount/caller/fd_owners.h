@@ -31,6 +31,9 @@ struct fd_owners *fd_owners_open(struct fd_owners **slot, pid_t pid);
 /* That open is over; the last one frees. */
 void fd_owners_release(struct fd_owners **slot);
 
+/* A process that opened it to write is gone before it had the descriptor: that is a kill. */
+void fd_owners_gone(struct fd_owners *h);
+
 /* Thread `tid` writes. Cheap when it wrote last. */
 void fd_owners_wrote(struct fd_owners *h, pid_t tid);
 /* All that was written is published: who wrote it has no unfinished work any more. */

@@ -25,6 +25,7 @@ struct proc_queries;
 struct name_lock;
 struct orphans;
 struct mem_reclaim;
+struct requests;
 struct stat;
 
 /* Words of the option on_kill, in the order of params.def. */
@@ -46,6 +47,7 @@ struct mount {
         struct orphans *orphans;
         struct shutdown_timer *shutdown_timer; /* NULL until the mount ends */
         struct fuse_session *session;          /* NULL until it stands */
+        struct requests *requests;             /* not answered yet; the session's */
         struct {
                 struct name_lock *first, *last; /* in the order in which they were asked for */
                 unsigned exclusive, waiting;    /* how many are */
@@ -56,7 +58,8 @@ struct mount {
         } sent_back;                    /* to look a name up anew, see heir.h; tree's lock */
         struct stat_prefetch *prefetch; /* names asked for ahead */
         unsigned attr_syncs; /* changes of attributes that are on their way, or wait; tree's lock */
-        struct handle *handles;            /* open files, see op.h; guarded by the tree's lock */
+        struct handle *handles;            /* open files, see op.h; tree's lock, as is */
+        unsigned nhandles;                 /* how many */
         struct proc_queries *proc_queries; /* at closes; NULL before the session has begun */
         struct wfile_env wfile_env;
         struct wfile_tally tally;

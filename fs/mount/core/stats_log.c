@@ -16,6 +16,9 @@ int stats_print(struct mount *m, struct buf *line)
 {
         struct store_stats s;
 
+        tree_lock(m->tree);
+        unsigned handles = m->nhandles;
+        tree_unlock(m->tree);
         store_stats(m->store, &s);
         METRIC_SET(requests, s.requests);
         METRIC_SET(retries, s.retries);
@@ -23,6 +26,8 @@ int stats_print(struct mount *m, struct buf *line)
         METRIC_SET(sent_bytes, s.bytes_sent);
         METRIC_SET(received_bytes, s.bytes_received);
         METRIC_SET(connections, s.connections_opened);
+        METRIC_SET(nodes, tree_nodes(m->tree));
+        METRIC_SET(handles, handles);
         METRIC_SET(pool_used, pool_in_use(m->pool));
         METRIC_SET(pool_peak, pool_peak(m->pool));
         return metrics_print(line);

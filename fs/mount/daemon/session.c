@@ -28,6 +28,7 @@
 #include "mount/caller/proc_query.h"
 #include "mount/daemon/mountpoint.h"
 #include "mount/ops/op.h"
+#include "mount/ops/op_interrupt.h"
 
 #include "base/banned.h"
 
@@ -189,6 +190,28 @@ static void args_release(struct fuse_args *args)
         fuse_opt_free_args(args);
 }
 
+static ssize_t read_request(int fd, void *buf, size_t n, void *userdata)
+{
+        (void)userdata;
+        return read(fd, buf, n);
+}
+
+static ssize_t write_reply(int fd, struct iovec *iov, int n, void *userdata)
+{
+        const struct mount *m = userdata;
+        return requests_reply(m->requests, fd, iov, n);
+}
+
+/* Each reply comes by here, to see whether it is wanted still. */
+static int watch_replies(struct session *s)
+{
+        const struct fuse_custom_io io = {.read = read_request, .writev = write_reply};
+        int fd = fuse_session_fd(s->fuse);
+
+        s->m->requests = requests_new(s->m, fd, op_node);
+        return s->m->requests ? fuse_session_custom_io(s->fuse, &io, fd) : -ENOMEM;
+}
+
 int session_new(struct mount *m, struct session **out, char *why, size_t nwhy)
 {
         CLEANUP(args_release) struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
@@ -210,6 +233,11 @@ int session_new(struct mount *m, struct session **out, char *why, size_t nwhy)
                 return -EIO;
         }
         s->mounted = true;
+        if (watch_replies(s)) {
+                session_free(s);
+                snprintf(why, nwhy, "no memory");
+                return -ENOMEM;
+        }
         m->session = s->fuse;
         *out = s;
         return 0;
@@ -254,7 +282,10 @@ static bool take_request(struct session *s, struct pool_buf **buf)
         if (n <= 0)
                 return false;
         op_received_in(*buf);
-        fuse_session_process_buf(s->fuse, &fb);
+        if (requests_begin(s->m->requests, fb.mem, (size_t)n)) {
+                fuse_session_process_buf(s->fuse, &fb);
+                requests_handled(s->m->requests);
+        }
         if (atomic_load_explicit(&(*buf)->refs, memory_order_acquire) > 1) {
                 pool_unref(*buf);
                 *buf = get_buffer(s->m->pool);
@@ -371,6 +402,7 @@ void session_stop(struct session *s)
                 } while (pthread_timedjoin_np(s->threads[i], NULL, &until) == ETIMEDOUT);
         }
         s->nthreads = 0;
+        requests_stop(s->m->requests);
         proc_queries_stop(TAKE_PTR(s->m->proc_queries));
         op_release_all(s->m);
 }
@@ -385,6 +417,7 @@ void session_free(struct session *s)
                 fuse_session_unmount(s->fuse);
         if (s->fuse)
                 fuse_session_destroy(s->fuse);
+        requests_free(TAKE_PTR(s->m->requests));
         free(s->threads);
         closep(&s->wake[0]);
         closep(&s->wake[1]);

@@ -12,6 +12,8 @@ fs_mount_libmount_la_SOURCES += \
 	%D%/op_flush.c \
 	%D%/op_getattr.c \
 	%D%/op_handle.c \
+	%D%/op_interrupt.c \
+	%D%/op_interrupt.h \
 	%D%/op_link.c \
 	%D%/op_lookup.c \
 	%D%/op_name.c \

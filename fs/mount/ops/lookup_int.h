@@ -7,6 +7,7 @@
 
 struct lookup {
         fuse_req_t req; /* NULL: it is asked for ahead */
+        struct request *request;
         struct mount *m;
         struct node *parent; /* of one ahead, pinned */
         char *name;

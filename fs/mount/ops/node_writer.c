@@ -35,8 +35,8 @@ struct wfile *node_writer_locked(struct mount *m, struct node *n, const char *ke
         return wfile_ref(n->file);
 }
 
-/* What no close has published when its open ends: it was written through a mapping, or the close
- * left it to a process that let go of the file without one. */
+/* What no close has published when its open ends: it was written through a mapping, the close left
+ * it to a process that let go of the file without one, or who waited for a commit was killed. */
 struct late {
         struct wfile_commit commit;
         struct mount *m;
@@ -66,10 +66,14 @@ void node_writer_put(struct mount *m, struct node *n, struct wfile *f, const str
         bool owes = last ? wfile_dirty(f) : u && wfile_owes_end(f, u);
         bool killed = owes && m->params.on_kill == ON_KILL_ABORT && n->fd_owners &&
                       fd_owners_killed(n->fd_owners);
-        if (owes && !killed && (l = malloc(sizeof *l))) {
+        if (last && killed)
+                METRIC_ADD(kills_aborted, 1);
+        if (owes && (last || !killed) && (l = malloc(sizeof *l))) {
                 *l = (struct late){.commit.done = late_done, .m = m, .n = n, .f = f};
                 tree_pin_locked(n);
                 tree_unlock(m->tree);
+                if (killed) /* of a commit that it waited for the last request may be on its way */
+                        wfile_abort(f, -ECANCELED);
                 wfile_commit(f, NULL, &l->commit);
                 return;
         }
@@ -85,8 +89,6 @@ void node_writer_put(struct mount *m, struct node *n, struct wfile *f, const str
         tree_unlock(m->tree);
         if (last && owes)
                 wfile_abort(f, killed ? -ECANCELED : -ENOMEM);
-        if (last && killed)
-                METRIC_ADD(kills_aborted, 1);
         wfile_unref(shown);
         wfile_unref(f);
 }
@@ -108,7 +110,11 @@ void op_resize(struct op_resize *r)
 {
         int err;
         do {
+                err = -EINTR;
+                if (!request_hold(r->m, r->request))
+                        break;
                 err = wfile_truncate(r->file, r->user, r->size);
+                request_let(r->m, r->request);
                 r->deferred.retry = resize_again;
                 if (err == -EAGAIN && wfile_defer(r->file, &r->deferred))
                         return;

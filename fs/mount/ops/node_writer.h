@@ -25,9 +25,12 @@ struct op_resize {
         struct wfile *file;
         struct wfile_user *user; /* NULL: by name */
         uint64_t size;
+        struct mount *m;
+        struct request *request; /* that it is for */
         void (*done)(struct op_resize *r, int err);
 };
-/* Makes the file r->size bytes long; r->done() runs once, maybe before this returns. */
+/* Makes the file r->size bytes long, or not any more for who is gone (-EINTR); r->done() runs once,
+ * maybe before this returns. */
 void op_resize(struct op_resize *r);
 
 /* See struct wfile_env. */

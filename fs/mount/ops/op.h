@@ -12,6 +12,7 @@
 #include "mount/rename/attr_sync.h"
 #include "mount/core/mount.h"
 #include "mount/rename/name_lock.h"
+#include "mount/ops/op_interrupt.h"
 
 /* op_lookup.c: names */
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
@@ -83,7 +84,7 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
 struct handle {
         atomic_uint refs;            /* one while it is open, and of each request that waits */
         struct handle *next, **link; /* *link points here; NULL: it is not open */
-        struct node *node;           /* pinned */
+        struct node *node;           /* pinned, until the last reference */
         struct node *shown;          /* pinned: the kernel's, when that has given way to `node` */
         bool reads;
         unsigned turn;      /* of the node, when the kernel drops the pages it had before; or 0 */
@@ -98,13 +99,19 @@ void handle_list_locked(struct mount *m, struct handle *h) REQUIRES(tree_mutex);
  * has closed it before. */
 bool handle_unlist(struct mount *m, struct handle *h);
 struct handle *handle_ref(struct handle *h);
-void handle_unref(struct handle *h);
+/* With the last, its node is let go of, too. The tree is not locked. */
+void handle_unref(struct mount *m, struct handle *h);
 /* Thread `tid` has written by the handle, which the end of the mount may have closed meanwhile. */
 void handle_wrote(struct mount *m, struct handle *h, pid_t tid);
 
 static inline struct mount *op_mount(fuse_req_t req)
 {
         return fuse_req_userdata(req);
+}
+
+static inline struct handle *op_handle(const struct fuse_file_info *fi)
+{
+        return (struct handle *)(uintptr_t)fi->fh;
 }
 
 /* Ends the files that the kernel will not release any more, since the mount ends. */
@@ -119,6 +126,8 @@ bool op_known_locked(const struct mount *m, const struct node *n) REQUIRES(tree_
 /* Fills an entry for a node whose reference it takes over. The tree is locked. */
 void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e)
         REQUIRES(tree_mutex);
+/* Replies it; the reference goes back when nobody takes it. */
+void op_reply_entry(fuse_req_t req, struct mount *m, const struct fuse_entry_param *e);
 
 /* Where the handle reads: its node's file, or else its reader, with a reference. 0, -ENOMEM, or
  * -EAGAIN: not before who has an exclusive lock on the node drops it. */
@@ -126,8 +135,8 @@ int op_source(struct mount *m, const struct handle *h, struct wfile **f, struct 
 
 /* op_truncate.c: makes the file `size` bytes long, by the handle in `fi` or by name when that is
  * NULL; replies with the attributes. */
-void op_set_size(fuse_req_t req, struct mount *m, struct node *n, uint64_t size,
-                 struct fuse_file_info *fi);
+void op_set_size(fuse_req_t req, struct request *request, struct mount *m, struct node *n,
+                 uint64_t size, struct fuse_file_info *fi);
 void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len,
                   struct fuse_file_info *fi);
 
@@ -169,6 +178,7 @@ struct op_edit {
         struct attr_sync_wait wait;
         struct op_ask ask;
         fuse_req_t req;
+        struct request *request;
         struct mount *m;
         struct node *n;
         /* Changes *a, with the tree locked: 0, 1 when an object need not hear of it, or -errno.

@@ -22,11 +22,6 @@ void op_received_in(struct pool_buf *buf)
         received = buf;
 }
 
-static struct handle *op_handle(const struct fuse_file_info *fi)
-{
-        return (struct handle *)(uintptr_t)fi->fh;
-}
-
 /* --- read
  * ------------------------------------------------------------------------------------------------
  */
@@ -55,7 +50,7 @@ static void read_reply(struct read_request *r, int err, const struct iovec *iov,
         }
         wfile_unref(r->f);
         reader_unref(r->reader);
-        handle_unref(r->h);
+        handle_unref(r->m, r->h);
         free(r);
 }
 
@@ -153,6 +148,7 @@ struct write_request {
         struct pool_waiter waiter;
         struct wfile_deferred deferred;
         fuse_req_t req;
+        struct request *request;
         struct mount *m;
         struct handle *h; /* a reference each */
         struct wfile *file;
@@ -218,15 +214,21 @@ static void write_request_free(struct write_request *w)
 {
         pool_unref(w->buf);
         wfile_unref(w->file);
-        handle_unref(w->h);
+        handle_unref(w->m, w->h);
         free(w);
 }
 
-/* Writes, or waits for the commit under way: then the bytes stay in the request's own buffer. */
+/* Writes, or waits for the commit under way: then the bytes stay in the request's own buffer. Those
+ * of a process that is gone are not written over what came after it. */
 static void write_or_defer(struct write_request *w)
 {
         for (;;) {
-                int err = wfile_write(w->file, &w->h->user, w->append, w->pos, w->p, w->n, w->buf);
+                int err = -EINTR;
+                if (request_hold(w->m, w->request)) {
+                        err = wfile_write(w->file, &w->h->user, w->append, w->pos, w->p, w->n,
+                                          w->buf);
+                        request_let(w->m, w->request);
+                }
                 if (err != -EAGAIN) {
                         end_deferred(w, err);
                         break;
@@ -264,6 +266,7 @@ static struct write_request *write_request_new(fuse_req_t req, struct mount *m, 
                 return NULL;
         *w = (struct write_request){
                 .req = req,
+                .request = request_now(),
                 .m = m,
                 .h = handle_ref(h),
                 .file = wfile_ref(h->file),

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/fuse.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 enum { DOTS = 2 };
 
 struct dir_handle {
+        atomic_uint refs; /* one while it is open, and of each request that waits */
         struct node *node;
         struct listing *listing;
         struct mutex mtx;
@@ -45,8 +47,9 @@ enum { TOLD_MOST = 128 << 10 };
 struct filling {
         struct list_wait wait;
         fuse_req_t req;
+        struct request *request;
         struct mount *m;
-        struct dir_handle *d;
+        struct dir_handle *d; /* a reference */
         bool plus;
         uint64_t off; /* of the next entry to add */
         size_t size, used;
@@ -69,6 +72,24 @@ static struct dir_handle *dir_handle(const struct fuse_file_info *fi)
         return (struct dir_handle *)(uintptr_t)fi->fh;
 }
 
+static void free_local(struct dir_handle *d)
+{
+        while (d->nlocal)
+                free(d->local[--d->nlocal]);
+        free(TAKE_PTR(d->local));
+        d->room = 0;
+}
+
+static void dir_handle_unref(struct dir_handle *d)
+{
+        if (atomic_fetch_sub_explicit(&d->refs, 1, memory_order_acq_rel) > 1)
+                return;
+        listing_unref(d->listing);
+        free_local(d);
+        mutex_destroy(&d->mtx);
+        free(d);
+}
+
 void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
         struct mount *m = op_mount(req);
@@ -82,28 +103,18 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
                 fuse_reply_err(req, ENOMEM);
                 return;
         }
+        atomic_init(&d->refs, 1);
         d->node = n;
         mutex_init(&d->mtx, LOCK_DIR_HANDLE);
         fi->fh = (uintptr_t)d;
-        fuse_reply_open(req, fi);
-}
-
-static void free_local(struct dir_handle *d)
-{
-        while (d->nlocal)
-                free(d->local[--d->nlocal]);
-        free(TAKE_PTR(d->local));
-        d->room = 0;
+        if (fuse_reply_open(req, fi))
+                dir_handle_unref(d);
 }
 
 void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-        struct dir_handle *d = dir_handle(fi);
         (void)ino;
-        listing_unref(d->listing);
-        free_local(d);
-        mutex_destroy(&d->mtx);
-        free(d);
+        dir_handle_unref(dir_handle(fi));
         fuse_reply_err(req, 0);
 }
 
@@ -332,14 +343,29 @@ static void forget_asked(struct filling *f)
         tree_unlock(f->m->tree);
 }
 
+/* Nobody got the entries, nor the references to their nodes. */
+static void forget_filled(struct filling *f)
+{
+        const struct fuse_direntplus *e;
+
+        tree_lock(f->m->tree);
+        for (size_t at = 0; f->plus && at < f->used; at += FUSE_DIRENTPLUS_SIZE(e)) {
+                e = (const struct fuse_direntplus *)(const void *)(f->buf + at);
+                if (e->entry_out.nodeid)
+                        tree_unref_locked(f->m->tree, op_node(f->m, e->entry_out.nodeid), 1);
+        }
+        tree_unlock(f->m->tree);
+}
+
 static void filling_end(struct filling *f, int err)
 {
         forget_asked(f);
         free(f->asks);
         if (err && !f->used)
                 fuse_reply_err(f->req, -err);
-        else
-                fuse_reply_buf(f->req, f->buf, f->used);
+        else if (fuse_reply_buf(f->req, f->buf, f->used))
+                forget_filled(f);
+        dir_handle_unref(f->d);
         free(f->buf);
         free(f);
 }
@@ -431,8 +457,8 @@ static void entries_ready(struct list_wait *wait)
 {
         struct filling *f = (struct filling *)wait;
 
-        if (wait->err)
-                filling_end(f, wait->err);
+        if (wait->err || request_ended(f->request))
+                filling_end(f, wait->err ? wait->err : -EINTR);
         else if (f->plus && f->m->params.listed_attrs == LISTED_ASK)
                 ask_entries(f);
         else
@@ -448,8 +474,10 @@ static void fill(fuse_req_t req, size_t size, off_t off, struct fuse_file_info *
                 return;
         }
         f->req = req;
+        f->request = request_now();
         f->m = op_mount(req);
         f->d = dir_handle(fi);
+        atomic_fetch_add_explicit(&f->d->refs, 1, memory_order_relaxed);
         f->plus = plus;
         f->off = (uint64_t)off;
         f->size = size;

@@ -20,6 +20,7 @@ struct op_close {
         struct proc_query look;
         struct proc_queries *queries; /* the mount's; it forgets them when it ends */
         fuse_req_t req;
+        struct request *request; /* held, until it is known */
         struct handle *h;
         unsigned looks; /* before this one */
         struct fd_owners_look fd_owners;
@@ -31,28 +32,47 @@ enum { LOOKS_MOST = 10 };
 struct publish {
         struct wfile_commit commit;
         fuse_req_t req;
-        struct wfile *file; /* a reference */
+        struct mount *m;
+        struct handle *h; /* a reference: whoever waited may be gone before the end */
+        struct wfile *file;
 };
 
-/* The kernel keeps the file open until it has the reply. */
 static void published(struct wfile_commit *c, int err, const struct store_object *obj)
 {
         struct publish *p = (struct publish *)c;
         (void)obj;
         fuse_reply_err(p->req, -err);
         wfile_unref(p->file);
+        handle_unref(p->m, p->h);
         free(p);
 }
 
-static void publish(fuse_req_t req, struct wfile *f, struct wfile_user *u)
+static struct publish *publish_new(fuse_req_t req, struct handle *h, struct wfile *f)
 {
         struct publish *p = malloc(sizeof *p);
-        if (!p) {
+        if (p)
+                *p = (struct publish){.commit.done = published,
+                                      .req = req,
+                                      .m = op_mount(req),
+                                      .h = handle_ref(h),
+                                      .file = wfile_ref(f)};
+        else
                 fuse_reply_err(req, ENOMEM);
+        return p;
+}
+
+/* From here on nobody has to wait: the file is published all the same. */
+static void publish_closed(struct op_close *c, bool killed)
+{
+        struct mount *m = op_mount(c->req);
+        struct publish *p = publish_new(c->req, c->h, c->h->file);
+
+        if (!p)
                 return;
-        }
-        *p = (struct publish){.commit.done = published, .req = req, .file = wfile_ref(f)};
-        wfile_commit(f, u, &p->commit);
+        if (killed)
+                request_dies(m, c->request);
+        request_let(m, c->request);
+        wfile_commit(p->file, &p->h->user, &p->commit);
 }
 
 static struct op_close *op_close_of(struct proc_query *l)
@@ -72,16 +92,17 @@ static void close_see(struct proc_query *l, struct proc_view *view)
         fd_owners_look_see(&op_close_of(l)->fd_owners, view);
 }
 
-static bool look_at_close(struct proc_queries *queries, fuse_req_t req, struct handle *h,
-                          unsigned looks);
+static bool look_at_close(struct proc_queries *queries, fuse_req_t req, struct request *request,
+                          struct handle *h, unsigned looks);
 
 static void close_end(struct proc_query *l, bool whole)
 {
         struct op_close *c = op_close_of(l);
         const struct mount *m = op_mount(c->req);
         enum closing is = fd_owners_look_end(&c->fd_owners, c->h->fd_owners, whole);
+        bool killed = atomic_load(&c->fd_owners.killed);
 
-        if (is == CLOSE_UNSURE && look_at_close(c->queries, c->req, c->h, c->looks + 1))
+        if (is == CLOSE_UNSURE && look_at_close(c->queries, c->req, c->request, c->h, c->looks + 1))
                 return;
         if (is != CLOSE_LEAVES && m->params.on_kill == ON_KILL_PUBLISH)
                 is = CLOSE_LAST;
@@ -95,7 +116,7 @@ static void close_end(struct proc_query *l, bool whole)
         } else if (is == CLOSE_LEAVES) {
                 fuse_reply_err(c->req, 0);
         } else {
-                publish(c->req, c->h->file, &c->h->user);
+                publish_closed(c, killed);
         }
 }
 
@@ -107,8 +128,8 @@ static void close_drop(struct proc_query *l)
 }
 
 /* False: there is no memory, or it was looked at often enough. */
-static bool look_at_close(struct proc_queries *queries, fuse_req_t req, struct handle *h,
-                          unsigned looks)
+static bool look_at_close(struct proc_queries *queries, fuse_req_t req, struct request *request,
+                          struct handle *h, unsigned looks)
 {
         struct op_close *c = looks < LOOKS_MOST ? calloc(1, sizeof *c) : NULL;
         if (!c)
@@ -119,6 +140,7 @@ static bool look_at_close(struct proc_queries *queries, fuse_req_t req, struct h
         c->look.drop = close_drop;
         c->queries = queries;
         c->req = req;
+        c->request = request;
         c->h = h;
         c->looks = looks;
         proc_queries_add(queries, &c->look);
@@ -127,14 +149,15 @@ static bool look_at_close(struct proc_queries *queries, fuse_req_t req, struct h
 
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-        struct handle *h = (struct handle *)(uintptr_t)fi->fh;
+        struct handle *h = op_handle(fi);
         (void)ino;
 
         if (!h->file || !wfile_owes_close(h->file, &h->user)) {
                 fuse_reply_err(req, 0);
                 return;
         }
-        if (!look_at_close(op_mount(req)->proc_queries, req, h, 0))
+        request_hold(op_mount(req), request_now());
+        if (!look_at_close(op_mount(req)->proc_queries, req, request_now(), h, 0))
                 fuse_reply_err(req, ENOMEM);
 }
 
@@ -163,9 +186,12 @@ void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_inf
         (void)ino;
         (void)datasync;
 
-        if (!err && f && wfile_owes(f, u))
-                publish(req, f, u);
-        else
+        if (!err && f && wfile_owes(f, u)) {
+                struct publish *p = publish_new(req, h, f);
+                if (p)
+                        wfile_commit(f, u, &p->commit);
+        } else {
                 fuse_reply_err(req, -err);
+        }
         wfile_unref(f);
 }

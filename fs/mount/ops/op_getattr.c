@@ -33,6 +33,15 @@ void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e
         mount_stat_locked(m, n, &e->attr);
 }
 
+void op_reply_entry(fuse_req_t req, struct mount *m, const struct fuse_entry_param *e)
+{
+        if (!fuse_reply_entry(req, e) || !e->ino)
+                return;
+        tree_lock(m->tree);
+        tree_unref_locked(m->tree, op_node(m, e->ino), 1);
+        tree_unlock(m->tree);
+}
+
 bool op_known_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex)
 {
         if (tree_changes_locked(m->tree, n))

@@ -14,10 +14,15 @@ struct handle *handle_ref(struct handle *h)
         return h;
 }
 
-void handle_unref(struct handle *h)
+void handle_unref(struct mount *m, struct handle *h)
 {
-        if (h && atomic_fetch_sub_explicit(&h->refs, 1, memory_order_acq_rel) == 1)
-                free(h);
+        if (!h || atomic_fetch_sub_explicit(&h->refs, 1, memory_order_acq_rel) > 1)
+                return;
+        tree_lock(m->tree);
+        if (h->node)
+                tree_unref_locked(m->tree, h->node, 1);
+        tree_unlock(m->tree);
+        free(h);
 }
 
 void handle_wrote(struct mount *m, struct handle *h, pid_t tid)
@@ -36,6 +41,7 @@ void handle_list_locked(struct mount *m, struct handle *h) REQUIRES(tree_mutex)
         if (h->next)
                 h->next->link = &h->next;
         m->handles = h;
+        m->nhandles++;
 }
 
 bool handle_unlist(struct mount *m, struct handle *h)
@@ -47,6 +53,7 @@ bool handle_unlist(struct mount *m, struct handle *h)
                 if (h->next)
                         h->next->link = h->link;
                 h->link = NULL;
+                m->nhandles--;
         }
         tree_unlock(m->tree);
         return open;

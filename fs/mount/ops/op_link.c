@@ -21,6 +21,7 @@
 struct make {
         struct name_lock lock; /* stays the first field */
         fuse_req_t req;
+        struct request *request;
         struct mount *m;
         struct node *dir;
         char *name, *key;
@@ -30,11 +31,14 @@ struct make {
         struct attr attr;
 };
 
-static void make_end(struct make *k, int err)
+/* With `e`, or an error. */
+static void make_end(struct make *k, int err, const struct fuse_entry_param *e)
 {
         name_lock_drop(k->m, &k->lock);
         if (err)
                 fuse_reply_err(k->req, -err);
+        else
+                op_reply_entry(k->req, k->m, e);
         attr_release(&k->attr);
         free(k->name);
         free(k->key);
@@ -60,9 +64,7 @@ static void made(void *arg, int err, const struct store_object *obj)
                         err = -ENOMEM;
                 tree_unlock(k->m->tree);
         }
-        if (!err)
-                fuse_reply_entry(k->req, &e);
-        make_end(k, err);
+        make_end(k, err, &e);
 }
 
 static int make_put(struct make *k)
@@ -82,11 +84,11 @@ static int make_put(struct make *k)
 static void make_granted(struct name_lock *p)
 {
         struct make *k = (struct make *)p;
-        int err = mount_key(k->m, k->dir, k->name, &k->key);
+        int err = request_ended(k->request) ? -EINTR : mount_key(k->m, k->dir, k->name, &k->key);
         if (!err)
                 err = make_put(k);
         if (err)
-                make_end(k, err);
+                make_end(k, err, NULL);
 }
 
 static void make(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev,
@@ -106,6 +108,7 @@ static void make(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mod
         }
         *k = (struct make){.lock = {.shared = {dir}, .granted = make_granted},
                            .req = req,
+                           .request = request_now(),
                            .m = m,
                            .dir = dir,
                            .name = own,

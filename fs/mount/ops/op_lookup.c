@@ -135,7 +135,7 @@ static void lookup_absent(struct lookup *l)
         } else if (n && !tree_changes_locked(l->m->tree, n))
                 tree_remove_locked(l->m->tree, n);
         tree_unlock(l->m->tree);
-        fuse_reply_entry(l->req, &e);
+        op_reply_entry(l->req, l->m, &e);
         lookup_free(l);
 }
 
@@ -163,7 +163,7 @@ static void lookup_found(struct lookup *l, struct node_info *info)
         if (!n)
                 fuse_reply_err(l->req, ENOMEM);
         else
-                fuse_reply_entry(l->req, &e);
+                op_reply_entry(l->req, l->m, &e);
         lookup_free(l);
 }
 
@@ -346,6 +346,10 @@ void lookup_ask(struct lookup *l)
                 lookup_fail(l, -ENOENT);
                 return;
         }
+        if (l->req && request_ended(l->request)) {
+                lookup_fail(l, -EINTR);
+                return;
+        }
         if (l->doubted) {
                 err = ask_near(l);
         } else if (l->marker) {
@@ -417,7 +421,7 @@ void lookup_begin(struct lookup *l)
         if (joins)
                 return;
         if (known) {
-                fuse_reply_entry(l->req, &e);
+                op_reply_entry(l->req, l->m, &e);
                 lookup_free(l);
         } else if (lookup_makes(l)) {
                 lookup_fail(l, -ENOENT);
@@ -441,12 +445,13 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
         struct lookup *l = known ? NULL : lookup_new(m, dir, name);
         int err = l ? mount_key(m, dir, name, &l->key) : -ENOMEM;
         if (known) {
-                fuse_reply_entry(req, &e);
+                op_reply_entry(req, m, &e);
         } else if (err) {
                 fuse_reply_err(req, err == -EILSEQ || err == -EPERM ? ENOENT : -err);
                 lookup_free(l);
         } else {
                 l->req = req;
+                l->request = request_now();
                 l->was_dir = was_dir;
                 lookup_begin(l);
         }

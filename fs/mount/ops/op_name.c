@@ -18,6 +18,7 @@
 struct change {
         struct name_lock lock; /* stays the first field */
         fuse_req_t req;
+        struct request *request;
         struct mount *m;
         struct node *dir; /* where the name is */
         char *name;
@@ -93,7 +94,7 @@ static void change_granted(struct name_lock *l)
                 change_take(c);
                 return;
         }
-        int err = mount_key(c->m, c->dir, c->name, &key);
+        int err = request_ended(c->request) ? -EINTR : mount_key(c->m, c->dir, c->name, &key);
         if (!err && asprintf(&c->key, "%s%s", key, c->tail) < 0) {
                 c->key = NULL;
                 err = -ENOMEM;
@@ -120,6 +121,7 @@ static void change(fuse_req_t req, fuse_ino_t parent, const char *name, const ch
         }
         c->lock = (struct name_lock){.shared = {dir}, .granted = change_granted};
         c->req = req;
+        c->request = request_now();
         c->m = m;
         c->dir = dir;
         c->tail = tail;
@@ -178,7 +180,7 @@ static void marker_made(void *arg, int err, const struct store_object *obj)
                 return;
         }
         name_lock_drop(c->m, &c->lock);
-        fuse_reply_entry(c->req, &e);
+        op_reply_entry(c->req, c->m, &e);
         change_free(c);
 }
 

@@ -40,6 +40,7 @@ struct opening {
         struct name_lock lock; /* until the handle is attached: what is renamed finds it then */
         struct op_ask ask;
         fuse_req_t req;
+        struct request *request;
         struct mount *m;
         struct node *n;
         struct node *dir; /* of what is created, with */
@@ -68,7 +69,8 @@ static struct opening *opening_new(fuse_req_t req, struct mount *m, struct node 
         struct opening *o = calloc(1, sizeof *o);
         if (!o)
                 return NULL;
-        *o = (struct opening){.req = req, .m = m, .n = n, .shown = n, .fi = *fi};
+        *o = (struct opening){
+                .req = req, .request = request_now(), .m = m, .n = n, .shown = n, .fi = *fi};
         o->h = calloc(1, sizeof *o->h);
         if (o->h) {
                 atomic_init(&o->h->refs, 1);
@@ -102,7 +104,7 @@ static void opening_free(struct opening *o)
 {
         end_reader(o->ahead);
         unpin(o->m, o->heir);
-        handle_unref(o->h);
+        handle_unref(o->m, o->h);
         free(o->name);
         free(o->key);
         free(o);
@@ -116,23 +118,34 @@ static void opening_fail(struct opening *o, int err)
 
 static void handle_end(struct mount *m, struct handle *h);
 
+/* Nobody gets the handle, nor the node of what was made. When who waited for them is gone, what the
+ * open itself has changed is that of a writer who was killed. */
+static void give_back(struct opening *o, bool gone)
+{
+        struct handle *h = o->h;
+
+        if (gone && h->file && wfile_owes_close(h->file, &h->user))
+                fd_owners_gone(h->fd_owners);
+        handle_end(o->m, h);
+        if (o->creates)
+                unpin(o->m, o->n);
+}
+
 /* The handle is there, cut if that was asked for. */
 static void opened(struct op_resize *r, int err)
 {
         struct opening *o = CONTAINER_OF(r, struct opening, resize);
 
         if (err) {
-                handle_end(o->m, o->h);
+                give_back(o, request_ended(o->request));
                 opening_fail(o, err);
                 return;
         }
         if (o->fi.flags & O_TRUNC && !o->creates)
                 attr_sync_touch(o->m, o->n, fuse_req_ctx(o->req)->uid);
         o->fi.fh = (uintptr_t)o->h;
-        if (o->creates)
-                fuse_reply_create(o->req, &o->e, &o->fi);
-        else
-                fuse_reply_open(o->req, &o->fi);
+        if (o->creates ? fuse_reply_create(o->req, &o->e, &o->fi) : fuse_reply_open(o->req, &o->fi))
+                give_back(o, true);
         opening_free(o);
 }
 
@@ -140,6 +153,8 @@ static void cut_and_open(struct opening *o)
 {
         o->resize.file = o->h->file;
         o->resize.user = &o->h->user;
+        o->resize.m = o->m;
+        o->resize.request = o->request;
         o->resize.done = opened;
         op_resize(&o->resize);
 }
@@ -224,7 +239,7 @@ static void create_granted(struct name_lock *p)
         struct opening *o = CONTAINER_OF(p, struct opening, lock);
         const struct fuse_ctx *who = fuse_req_ctx(o->req);
         struct mount *m = o->m;
-        int err = mount_key(m, o->dir, o->name, &o->key);
+        int err = request_ended(o->request) ? -EINTR : mount_key(m, o->dir, o->name, &o->key);
 
         tree_lock(m->tree);
         struct attr attr = attr_sync_fresh_locked(m, o->dir, S_IFREG | (o->mode & 07777), who->uid,
@@ -421,12 +436,12 @@ static void open_asked(struct op_ask *ask, int err)
 {
         struct opening *o = CONTAINER_OF(ask, struct opening, ask);
 
-        if (!err) {
+        if (!err && !request_ended(o->request)) {
                 open_now(o);
                 return;
         }
         name_lock_drop(o->m, &o->lock);
-        opening_fail(o, err);
+        opening_fail(o, err ? err : -EINTR);
 }
 
 /* Whoever opens a file waits for the store's word on its version, and then for its first bytes:
@@ -484,6 +499,8 @@ static void open_granted(struct name_lock *p)
         o->ask = (struct op_ask){.m = o->m, .n = n, .done = open_asked};
         if (!o->key) {
                 open_asked(&o->ask, -ENOMEM);
+        } else if (request_ended(o->request)) {
+                open_asked(&o->ask, -EINTR);
         } else if (known) {
                 open_now(o);
         } else {
@@ -530,11 +547,10 @@ static void handle_end(struct mount *m, struct handle *h)
         }
         if (h->shown)
                 heir_drop_locked(m, h->shown);
-        tree_unref_locked(m->tree, n, 1);
         tree_unlock(m->tree);
         end_reader(shown);
         wfile_unref(read);
-        handle_unref(h);
+        handle_unref(m, h);
 }
 
 /* The mount ends: what no close published never will be. */

@@ -13,7 +13,13 @@
 struct op_renaming {
         struct rename r; /* stays the first field */
         fuse_req_t req;
+        struct request *request;
 };
+
+static bool renaming_wanted(struct rename *r)
+{
+        return !request_ended(((struct op_renaming *)r)->request);
+}
 
 static void renaming_done(struct rename *r, int err)
 {
@@ -36,6 +42,7 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
                 return;
         }
         o->req = req;
+        o->request = request_now();
         o->r = (struct rename){
                 .m = m,
                 .from_dir = op_node(m, parent),
@@ -43,6 +50,7 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
                 .from = strdup(name),
                 .to = strdup(newname),
                 .no_replace = flags & RENAME_NOREPLACE,
+                .wanted = renaming_wanted,
                 .done = renaming_done,
         };
         if (o->r.from && o->r.to)

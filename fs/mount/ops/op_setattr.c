@@ -90,11 +90,16 @@ static void edit_go(struct op_edit *e)
 
 static void edit_granted(struct name_lock *p)
 {
-        edit_go(CONTAINER_OF(p, struct op_edit, lock));
+        struct op_edit *e = CONTAINER_OF(p, struct op_edit, lock);
+        if (request_ended(e->request))
+                edit_end(e, -EINTR);
+        else
+                edit_go(e);
 }
 
 void op_edit(struct op_edit *e)
 {
+        e->request = request_now();
         e->lock = (struct name_lock){.shared = {e->n}, .granted = edit_granted};
         name_lock_take(e->m, &e->lock);
 }
@@ -108,7 +113,7 @@ struct setattr {
         int which;
         bool sized; /* a size is to be set after it */
         bool has_fi;
-        struct fuse_file_info fi;
+        struct fuse_file_info fi; /* its handle: a reference */
 };
 
 static int64_t ns_of(const struct timespec *ts)
@@ -185,9 +190,12 @@ static void setattr_reply(struct op_edit *e, int err)
         if (err)
                 fuse_reply_err(e->req, -err);
         else if (s->which & FUSE_SET_ATTR_SIZE)
-                op_set_size(e->req, e->m, e->n, (uint64_t)s->st.st_size, s->has_fi ? &s->fi : NULL);
+                op_set_size(e->req, e->request, e->m, e->n, (uint64_t)s->st.st_size,
+                            s->has_fi ? &s->fi : NULL);
         else
                 op_reply_attr(e->req, e->m, e->n);
+        if (s->has_fi)
+                handle_unref(e->m, op_handle(&s->fi));
         free(s);
 }
 
@@ -200,7 +208,7 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int which,
 
         if (!(which & ~(FUSE_SET_ATTR_SIZE | FUSE_SET_ATTR_CTIME)) &&
             which & FUSE_SET_ATTR_SIZE) { /* the size alone */
-                op_set_size(req, m, n, (uint64_t)attr->st_size, fi);
+                op_set_size(req, request_now(), m, n, (uint64_t)attr->st_size, fi);
                 return;
         }
         if (!(s = malloc(sizeof *s))) {
@@ -217,7 +225,9 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int which,
                 .which = which,
                 .has_fi = fi != NULL,
         };
-        if (fi)
+        if (fi) {
                 s->fi = *fi;
+                handle_ref(op_handle(fi));
+        }
         op_edit(&s->edit);
 }

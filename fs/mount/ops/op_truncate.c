@@ -38,7 +38,7 @@ static void sizing_end(struct sizing *z, int err)
                 name_lock_drop(z->m, &z->lock);
         else
                 wfile_unref(z->resize.file);
-        handle_unref(z->handle);
+        handle_unref(z->m, z->handle);
         if (err || z->plain_reply)
                 fuse_reply_err(z->req, -err);
         else
@@ -97,11 +97,11 @@ static void sizing_granted(struct name_lock *p)
         z->key = tree_key_locked(n);
         bool known = n->file || (!z->resize.size && n->published && n->attr_known);
         /* It was replaced or removed while this waited: nobody will see it any more. */
-        bool gone = n->unlinked && !n->file;
+        bool gone = n->unlinked && !n->file, ended = request_ended(z->resize.request);
         tree_unlock(z->m->tree);
         z->ask = (struct op_ask){.m = z->m, .n = n, .done = sizing_asked};
-        if (!z->key)
-                sizing_end(z, -ENOMEM);
+        if (!z->key || ended)
+                sizing_end(z, ended ? -EINTR : -ENOMEM);
         else if (gone)
                 sizing_end(z, 0);
         else if (known)
@@ -110,7 +110,8 @@ static void sizing_granted(struct name_lock *p)
                 op_ask(&z->ask);
 }
 
-static struct sizing *sizing_new(fuse_req_t req, struct mount *m, struct node *n, uint64_t size)
+static struct sizing *sizing_new(fuse_req_t req, struct request *request, struct mount *m,
+                                 struct node *n, uint64_t size)
 {
         struct sizing *z = calloc(1, sizeof *z);
         if (!z) {
@@ -118,8 +119,9 @@ static struct sizing *sizing_new(fuse_req_t req, struct mount *m, struct node *n
                 return NULL;
         }
         z->req = req;
-        z->m = m;
+        z->m = z->resize.m = m;
         z->n = n;
+        z->resize.request = request;
         z->resize.size = size;
         z->resize.done = resized;
         return z;
@@ -133,11 +135,11 @@ static void resize_handle(struct sizing *z, struct handle *h)
         op_resize(&z->resize);
 }
 
-void op_set_size(fuse_req_t req, struct mount *m, struct node *n, uint64_t size,
-                 struct fuse_file_info *fi)
+void op_set_size(fuse_req_t req, struct request *request, struct mount *m, struct node *n,
+                 uint64_t size, struct fuse_file_info *fi)
 {
-        struct handle *h = fi ? (struct handle *)(uintptr_t)fi->fh : NULL;
-        struct sizing *z = sizing_new(req, m, n, size);
+        struct handle *h = fi ? op_handle(fi) : NULL;
+        struct sizing *z = sizing_new(req, request, m, n, size);
 
         if (!z)
                 return;
@@ -154,7 +156,7 @@ void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len
                   struct fuse_file_info *fi)
 {
         struct mount *m = op_mount(req);
-        struct handle *h = (struct handle *)(uintptr_t)fi->fh;
+        struct handle *h = op_handle(fi);
         uint64_t end = (uint64_t)off + (uint64_t)len;
 
         if (mode & ~FALLOC_FL_KEEP_SIZE || !h->file) {
@@ -165,7 +167,7 @@ void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len
                 wfile_announce(h->file, end); /* there is no space to be reserved */
                 fuse_reply_err(req, 0);
         } else {
-                struct sizing *z = sizing_new(req, m, op_node(m, ino), end);
+                struct sizing *z = sizing_new(req, request_now(), m, op_node(m, ino), end);
                 if (!z)
                         return;
                 z->plain_reply = true;

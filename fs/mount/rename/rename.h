@@ -20,6 +20,8 @@ struct rename {
         struct node *from_dir, *to_dir;
         char *from, *to; /* names */
         bool no_replace; /* -EEXIST if there is something */
+        /* Whether it is to begin, once the names are locked; else it ends with -EINTR. */
+        bool (*wanted)(struct rename *r);
         /* Runs once, maybe before rename_start() returns. After an error both names lead to what
          * they did, or to the file that should be renamed; the log says which. */
         void (*done)(struct rename *r, int err);

@@ -408,7 +408,7 @@ static void rename_granted(struct name_lock *l)
                 take_lock(r);
                 return;
         }
-        int err = mount_key(r->m, r->from_dir, r->from, &r->from_key);
+        int err = r->wanted(r) ? mount_key(r->m, r->from_dir, r->from, &r->from_key) : -EINTR;
         if (!err)
                 err = mount_key(r->m, r->to_dir, r->to, &r->to_key);
         tree_lock(r->m->tree);

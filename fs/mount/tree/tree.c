@@ -157,6 +157,14 @@ void tree_free(struct tree *t)
         free(t);
 }
 
+size_t tree_nodes(struct tree *t)
+{
+        tree_lock(t);
+        size_t n = t->nnodes;
+        tree_unlock(t);
+        return n;
+}
+
 int64_t tree_ttl_ns(const struct tree *t)
 {
         return t->ttl_ns;

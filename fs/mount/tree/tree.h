@@ -112,6 +112,8 @@ void tree_free(struct tree *t);
 /* Monotonic ns. */
 int64_t tree_now_ns(void);
 int64_t tree_ttl_ns(const struct tree *t);
+/* How many nodes there are. */
+size_t tree_nodes(struct tree *t);
 
 void tree_lock(struct tree *t) ACQUIRE(tree_mutex);
 void tree_unlock(struct tree *t) RELEASE(tree_mutex);

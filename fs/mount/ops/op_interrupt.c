@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* op_interrupt.c: see op_interrupt.h. */
+#include "mount/ops/op_interrupt.h"
+
+#include <errno.h>
+#include <linux/fuse.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/mutex.h"
+#include "mount/caller/exit_signal.h"
+#include "mount/core/mount.h"
+
+#include "base/banned.h"
+
+enum {
+        BUCKETS = 1024, /* a power of two */
+        NODES = 2,
+        TICK = 250,     /* ms between two looks at who waits and had a signal */
+        PATIENCE = 1000 /* ms that a thread which dies already waits for its last close */
+};
+
+struct request {
+        struct request *next;                     /* in its bucket */
+        struct request *asked_next, **asked_link; /* of those to look at; link NULL: it is not */
+        uint64_t unique;                          /* the kernel's number of it */
+        pid_t tid;
+        uint64_t nodes[NODES]; /* that it names, or 0; pinned when it was ended */
+        unsigned holds;
+        int64_t dies_ms; /* when its thread has waited for long enough, or 0 */
+        atomic_bool ended;
+};
+
+struct requests {
+        struct mount *m;
+        int fd;
+        struct node *(*node_of)(struct mount *m, uint64_t ino);
+        pthread_t thread;
+        struct mutex mtx; /* before the tree's lock */
+        pthread_cond_t wake;
+        struct {
+                struct request *buckets[BUCKETS];
+                struct request *asked;
+                size_t nasked;
+                bool over;
+        } locked GUARDED_BY(&mtx);
+};
+
+static _Thread_local struct request *now;
+static _Thread_local uint64_t now_unique;
+
+static int64_t now_ms(void)
+{
+        struct timespec ts;
+        clock_gettime(CLOCK_MONOTONIC, &ts);
+        return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* --- the table */
+
+static struct request **bucket_locked(struct requests *q, uint64_t unique) REQUIRES(&q->mtx)
+{
+        /* The kernel counts by twos, from a start of each processor's own. */
+        return &q->locked.buckets[(unique >> 1) % BUCKETS];
+}
+
+static struct request **find_locked(struct requests *q, uint64_t unique) REQUIRES(&q->mtx)
+{
+        struct request **pp = bucket_locked(q, unique);
+        while (*pp && (*pp)->unique != unique)
+                pp = &(*pp)->next;
+        return pp;
+}
+
+/* Its thread is looked at from now on. */
+static void ask_locked(struct requests *q, struct request *r) REQUIRES(&q->mtx)
+{
+        if (r->asked_link || atomic_load(&r->ended))
+                return;
+        r->asked_next = q->locked.asked;
+        r->asked_link = &q->locked.asked;
+        if (r->asked_next)
+                r->asked_next->asked_link = &r->asked_next;
+        q->locked.asked = r;
+        if (!q->locked.nasked++)
+                pthread_cond_signal(&q->wake);
+}
+
+static void unask_locked(struct requests *q, struct request *r) REQUIRES(&q->mtx)
+{
+        if (!r->asked_link)
+                return;
+        *r->asked_link = r->asked_next;
+        if (r->asked_next)
+                r->asked_next->asked_link = r->asked_link;
+        r->asked_link = NULL;
+        q->locked.nasked--;
+}
+
+/* --- answering in its place */
+
+/* That there is no such request any more is no error. */
+static void answer(const struct requests *q, uint64_t unique, int err)
+{
+        struct fuse_out_header out = {.len = sizeof out, .error = -err, .unique = unique};
+        ssize_t put = write(q->fd, &out, sizeof out);
+        (void)put;
+}
+
+static void pin(struct requests *q, const struct request *r, bool pinned)
+{
+        struct tree *t = q->m->tree;
+
+        tree_lock(t);
+        for (int i = 0; i < NODES && r->nodes[i]; i++) {
+                struct node *n = q->node_of(q->m, r->nodes[i]);
+                if (pinned)
+                        tree_pin_locked(n);
+                else
+                        tree_unref_locked(t, n, 1);
+        }
+        tree_unlock(t);
+}
+
+/* The thread of the request dies: it is answered, unless that was done, or may not be now. */
+static void end(struct requests *q, uint64_t unique)
+{
+        mutex_lock(&q->mtx);
+        struct request *r = *find_locked(q, unique);
+        bool ends = r && !r->holds && !atomic_load(&r->ended);
+        if (ends) {
+                pin(q, r, true); /* the kernel has them until it is answered */
+                atomic_store(&r->ended, true);
+                unask_locked(q, r);
+        }
+        mutex_unlock(&q->mtx);
+        if (ends)
+                answer(q, unique, EINTR);
+}
+
+/* A request that is not known yet is being taken by another thread: the kernel is to ask again. Of
+ * one that was answered meanwhile it does not. */
+static void interrupted(struct requests *q, const struct fuse_in_header *in, uint64_t unique)
+{
+        mutex_lock(&q->mtx);
+        struct request *r = *find_locked(q, unique);
+        pid_t tid = r ? r->tid : 0;
+        if (r)
+                ask_locked(q, r);
+        mutex_unlock(&q->mtx);
+        if (!r)
+                answer(q, in->unique, EAGAIN);
+        else if (is_dying(tid))
+                end(q, unique);
+}
+
+struct asked {
+        uint64_t unique;
+        pid_t tid;
+        bool dies;
+};
+
+/* The requests whose threads had a signal; *n: how many. */
+static struct asked *list_asked_locked(struct requests *q, size_t *n) REQUIRES(&q->mtx)
+{
+        struct asked *v = calloc(q->locked.nasked, sizeof *v);
+        int64_t ms = now_ms();
+
+        *n = 0;
+        for (const struct request *r = v ? q->locked.asked : NULL; r; r = r->asked_next)
+                v[(*n)++] = (struct asked){
+                        .unique = r->unique, .tid = r->tid, .dies = r->dies_ms && ms >= r->dies_ms};
+        return v;
+}
+
+static void look_locked(struct requests *q) REQUIRES(&q->mtx)
+{
+        size_t n;
+        CLEANUP(freep) struct asked *v = list_asked_locked(q, &n);
+
+        mutex_unlock(&q->mtx);
+        for (size_t i = 0; i < n; i++)
+                if (v[i].dies || is_dying(v[i].tid))
+                        end(q, v[i].unique);
+        mutex_lock(&q->mtx);
+}
+
+static void wait_locked(struct requests *q) REQUIRES(&q->mtx)
+{
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += TICK * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        while (!q->locked.over && mutex_timedwait(&q->wake, &q->mtx, &until) != ETIMEDOUT)
+                ;
+}
+
+/* The kernel tells of the first signal only: that another one kills is to be seen. */
+static void *look_at_asked(void *arg)
+{
+        struct requests *q = arg;
+
+        mutex_lock(&q->mtx);
+        while (!q->locked.over) {
+                if (!q->locked.nasked) {
+                        mutex_wait(&q->wake, &q->mtx);
+                        continue;
+                }
+                wait_locked(q);
+                if (q->locked.nasked)
+                        look_locked(q);
+        }
+        mutex_unlock(&q->mtx);
+        return NULL;
+}
+
+/* --- the session's */
+
+struct requests *requests_new(struct mount *m, int fd,
+                              struct node *(*node_of)(struct mount *m, uint64_t ino))
+{
+        struct requests *q = calloc(1, sizeof *q);
+        pthread_condattr_t attr;
+
+        if (!q)
+                return NULL;
+        q->m = m;
+        q->fd = fd;
+        q->node_of = node_of;
+        mutex_init(&q->mtx, LOCK_REQUESTS);
+        pthread_condattr_init(&attr);
+        pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+        pthread_cond_init(&q->wake, &attr);
+        pthread_condattr_destroy(&attr);
+        if (!pthread_create(&q->thread, NULL, look_at_asked, q))
+                return q;
+        mutex_unshared(&q->mtx);
+        q->locked.over = true;
+        requests_free(q);
+        return NULL;
+}
+
+void requests_stop(struct requests *q)
+{
+        mutex_lock(&q->mtx);
+        bool ran = !q->locked.over;
+        q->locked.over = true;
+        pthread_cond_signal(&q->wake);
+        mutex_unlock(&q->mtx);
+        if (ran)
+                pthread_join(q->thread, NULL);
+}
+
+void requests_free(struct requests *q)
+{
+        if (!q)
+                return;
+        requests_stop(q);
+        mutex_unshared(&q->mtx);
+        for (size_t i = 0; i < BUCKETS; i++)
+                while (q->locked.buckets[i]) {
+                        struct request *r = q->locked.buckets[i];
+                        q->locked.buckets[i] = r->next;
+                        free(r);
+                }
+        pthread_cond_destroy(&q->wake);
+        mutex_destroy(&q->mtx);
+        free(q);
+}
+
+static struct request *request_new(const struct fuse_in_header *in)
+{
+        struct request *r;
+
+        while (!(r = calloc(1, sizeof *r))) {
+                log_error("no memory for a request: trying again");
+                nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+        }
+        r->unique = in->unique;
+        r->tid = (pid_t)in->pid;
+        r->nodes[0] = in->nodeid;
+        r->holds = 1; /* its handler's */
+        atomic_init(&r->ended, false);
+        return r;
+}
+
+bool requests_begin(struct requests *q, const void *p, size_t n)
+{
+        const struct fuse_in_header *in = p;
+        const uint64_t *first = (const uint64_t *)(in + 1);
+        bool whole = n >= sizeof *in + sizeof *first;
+
+        now = NULL;
+        if (n < sizeof *in)
+                return true;
+        switch (in->opcode) {
+        case FUSE_INTERRUPT:
+                if (whole)
+                        interrupted(q, in, *first);
+                return false;
+        case FUSE_FORGET:
+        case FUSE_BATCH_FORGET: /* nobody waits for a reply */
+                return true;
+        }
+        struct request *r = request_new(in);
+        if (whole && (in->opcode == FUSE_RENAME || in->opcode == FUSE_RENAME2))
+                r->nodes[1] = *first; /* newdir */
+        now = r;
+        now_unique = in->unique;
+        mutex_lock(&q->mtx);
+        struct request **pp = bucket_locked(q, r->unique);
+        r->next = *pp;
+        *pp = r;
+        mutex_unlock(&q->mtx);
+        return true;
+}
+
+void requests_handled(struct requests *q)
+{
+        if (!now)
+                return;
+        now = NULL;
+        mutex_lock(&q->mtx);
+        struct request *r = *find_locked(q, now_unique);
+        if (r)
+                r->holds--;
+        mutex_unlock(&q->mtx);
+}
+
+ssize_t requests_reply(struct requests *q, int fd, const struct iovec *iov, int n)
+{
+        const struct fuse_out_header *out = iov[0].iov_base;
+
+        mutex_lock(&q->mtx);
+        struct request **pp = find_locked(q, out->unique), *r = *pp;
+        if (r) {
+                *pp = r->next;
+                unask_locked(q, r);
+        }
+        mutex_unlock(&q->mtx);
+        bool ended = r && atomic_load(&r->ended);
+        if (ended)
+                pin(q, r, false);
+        free(r);
+        if (!ended)
+                return writev(fd, iov, n); /* a notice, which is of no request, too */
+        errno = ENOENT;
+        return -1;
+}
+
+/* --- between the op files */
+
+struct request *request_now(void)
+{
+        return now;
+}
+
+bool request_hold(struct mount *m, struct request *r)
+{
+        struct requests *q = m->requests;
+
+        mutex_lock(&q->mtx);
+        bool held = !atomic_load(&r->ended);
+        r->holds += held;
+        mutex_unlock(&q->mtx);
+        return held;
+}
+
+void request_let(struct mount *m, struct request *r)
+{
+        struct requests *q = m->requests;
+
+        mutex_lock(&q->mtx);
+        r->holds--;
+        mutex_unlock(&q->mtx);
+}
+
+bool request_ended(const struct request *r)
+{
+        return atomic_load(&r->ended);
+}
+
+void request_dies(struct mount *m, struct request *r)
+{
+        struct requests *q = m->requests;
+
+        mutex_lock(&q->mtx);
+        r->dies_ms = now_ms() + PATIENCE;
+        ask_locked(q, r);
+        mutex_unlock(&q->mtx);
+}
