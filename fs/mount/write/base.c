@@ -18,30 +18,30 @@
  * ------------------------------------------------------------------------------------------------
  */
 
-const struct base *wfile_base_locked(const struct wfile *f)
+const struct base *wfile_base_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
         return f->locked.origin.key ? &f->locked.origin : &f->locked.base;
 }
 
-const char *wfile_base_key_locked(const struct wfile *f)
+const char *wfile_base_key_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
         return f->locked.origin.key ? f->locked.origin.key : f->locked.key;
 }
 
-void wfile_cut_base_locked(struct wfile *f, uint64_t size)
+void wfile_cut_base_locked(struct wfile *f, uint64_t size) REQUIRES(&f->mtx)
 {
         struct base *b = f->locked.origin.key ? &f->locked.origin : &f->locked.base;
         if (size < b->len)
                 b->len = size;
 }
 
-static void drop_reader_locked(struct wfile *f, struct outcome *out)
+static void drop_reader_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         if (f->locked.reader)
                 out->reader = TAKE_PTR(f->locked.reader);
 }
 
-void wfile_forget_origin_locked(struct wfile *f, struct outcome *out)
+void wfile_forget_origin_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         if (!f->locked.origin.key)
                 return;
@@ -49,14 +49,14 @@ void wfile_forget_origin_locked(struct wfile *f, struct outcome *out)
         drop_reader_locked(f, out);
 }
 
-static bool is_bare_locked(const struct wfile *f)
+static bool is_bare_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
         uint64_t from, to;
         return !f->locked.parts.n && f->locked.upload.state == UPLOAD_NONE &&
                !extent_map_run(&f->locked.data, 0, &from, &to);
 }
 
-bool wfile_is_clone_locked(const struct wfile *f)
+bool wfile_is_clone_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
         const struct base *origin = &f->locked.origin;
         return origin->key && is_bare_locked(f) && f->locked.size == origin->len &&
@@ -64,6 +64,7 @@ bool wfile_is_clone_locked(const struct wfile *f)
 }
 
 static bool is_origin_locked(const struct wfile *f, const char *key, const struct store_object *src)
+        REQUIRES(&f->mtx)
 {
         const struct base *origin = &f->locked.origin;
         return origin->key && !strcmp(origin->key, key) && !strcmp(origin->object.etag, src->etag);
@@ -71,7 +72,7 @@ static bool is_origin_locked(const struct wfile *f, const char *key, const struc
 
 /* Whether the file holds bytes [0, off) of that version of `key`, and nothing else. */
 static bool follows_locked(const struct wfile *f, const char *key, const struct store_object *src,
-                           uint64_t off)
+                           uint64_t off) REQUIRES(&f->mtx)
 {
         if (!is_bare_locked(f) || f->locked.size != off || wfile_base_locked(f)->len != off)
                 return false;
@@ -79,7 +80,7 @@ static bool follows_locked(const struct wfile *f, const char *key, const struct 
 }
 
 static int clone_locked(struct wfile *f, struct outcome *out, const char *key,
-                        const struct store_object *src, uint64_t end)
+                        const struct store_object *src, uint64_t end) REQUIRES(&f->mtx)
 {
         if (!is_origin_locked(f, key, src)) {
                 char *copy = strdup(key);
@@ -134,6 +135,7 @@ static bool needed_base(const struct upload_request *t)
 }
 
 bool base_conflict_begin_locked(struct wfile *f, const struct upload_request *t, int err)
+        REQUIRES(&f->mtx)
 {
         struct commit *c = &f->locked.commit;
         struct base_conflict *r = c->conflict;
@@ -155,14 +157,14 @@ bool base_conflict_begin_locked(struct wfile *f, const struct upload_request *t,
         return commit_enter_locked(f, COMMIT_LOOKING);
 }
 
-void base_conflict_look_locked(struct wfile *f, struct outcome *out)
+void base_conflict_look_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         (void)upload_request_new_locked(f, out, REQUEST_LOOK); /* without memory the error is set */
 }
 
 /* Parts of the plan so far may hold bytes of different versions; those that were sent as they
  * filled hold what was written alone. */
-static void drop_steps_locked(struct wfile *f)
+static void drop_steps_locked(struct wfile *f) REQUIRES(&f->mtx)
 {
         size_t at = 0;
         for (size_t i = 0; f->locked.upload.handle && i < f->locked.commit.sending.plan.n; i++) {
@@ -177,6 +179,7 @@ static void drop_steps_locked(struct wfile *f)
 }
 
 void base_conflict_looked_locked(struct wfile *f, int err, const struct store_object *obj)
+        REQUIRES(&f->mtx)
 {
         struct base_conflict *r = f->locked.commit.conflict;
 
@@ -191,24 +194,24 @@ void base_conflict_looked_locked(struct wfile *f, int err, const struct store_ob
         drop_steps_locked(f);
 }
 
-const struct base *commit_base_locked(const struct wfile *f)
+const struct base *commit_base_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
         return f->locked.commit.conflict ? &f->locked.commit.conflict->stands
                                          : wfile_base_locked(f);
 }
 
-int base_conflict_check_locked(const struct wfile *f)
+int base_conflict_check_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
         const struct base_conflict *r = f->locked.commit.conflict;
         return r && f->locked.commit.sending.plan.moved > r->moved_most ? -ESTALE : 0;
 }
 
-const char *base_conflict_gone_locked(const struct wfile *f)
+const char *base_conflict_gone_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
         return f->locked.commit.conflict ? f->locked.commit.conflict->gone : NULL;
 }
 
-void base_conflict_end_locked(struct wfile *f)
+void base_conflict_end_locked(struct wfile *f) REQUIRES(&f->mtx)
 {
         free(f->locked.commit.conflict);
         f->locked.commit.conflict = NULL;

@@ -17,7 +17,7 @@ void claims_init(struct claims *cs)
         mutex_init(&cs->mtx, LOCK_CLAIMS);
 }
 
-static bool is_free_locked(const struct claims *cs, const char *key, bool alone)
+static bool is_free_locked(const struct claims *cs, const char *key, bool alone) REQUIRES(&cs->mtx)
 {
         for (const struct claim *x = cs->held; x; x = x->next)
                 if ((alone || x->alone) && !strcmp(x->key, key))

@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-void wfile_set_error_locked(struct wfile *f, int err)
+void wfile_set_error_locked(struct wfile *f, int err) REQUIRES(&f->mtx)
 {
         if (f->locked.err || !err)
                 return;
@@ -26,7 +26,7 @@ void wfile_set_error_locked(struct wfile *f, int err)
                          strerror(-err));
 }
 
-static void refuse_step_locked(struct wfile *f, enum commit_phase to)
+static void refuse_step_locked(struct wfile *f, enum commit_phase to) REQUIRES(&f->mtx)
 {
         log_error("%s: its commit cannot go from %s to %s", f->locked.key,
                   commit_phase_name(f->locked.commit.phase), commit_phase_name(to));
@@ -36,7 +36,7 @@ static void refuse_step_locked(struct wfile *f, enum commit_phase to)
         wfile_set_error_locked(f, -EIO);
 }
 
-bool commit_enter_locked(struct wfile *f, enum commit_phase to)
+bool commit_enter_locked(struct wfile *f, enum commit_phase to) REQUIRES(&f->mtx)
 {
         if (!commit_phase_leads_to(f->locked.commit.phase, to)) {
                 refuse_step_locked(f, to);
@@ -48,7 +48,7 @@ bool commit_enter_locked(struct wfile *f, enum commit_phase to)
 
 /* Ends the commit under way with `err`; obj is NULL when nothing new was published. */
 static void finish_locked(struct wfile *f, struct outcome *out, int err,
-                          const struct store_object *obj)
+                          const struct store_object *obj) REQUIRES(&f->mtx)
 {
         (void)commit_enter_locked(f, COMMIT_IDLE);
         plan_release(&f->locked.commit.sending.plan);
@@ -65,7 +65,7 @@ static void finish_locked(struct wfile *f, struct outcome *out, int err,
 }
 
 void commit_published_locked(struct wfile *f, struct outcome *out, const struct store_object *obj,
-                             bool by_put)
+                             bool by_put) REQUIRES(&f->mtx)
 {
         struct store_object now = *obj;
 
@@ -92,7 +92,7 @@ void commit_published_locked(struct wfile *f, struct outcome *out, const struct 
  * ------------------------------------------------------------------------------------------------
  */
 
-static void set_cond_locked(struct wfile *f, struct upload_request *t)
+static void set_cond_locked(struct wfile *f, struct upload_request *t) REQUIRES(&f->mtx)
 {
         unsigned caps = store_caps(f->env->store);
         /* What was changed in a version needs that version; a new one is the last close's. */
@@ -112,7 +112,7 @@ static void set_cond_locked(struct wfile *f, struct upload_request *t)
 }
 
 /* The version that was changed is gone: nothing is published. */
-static void set_gone_locked(struct wfile *f, struct upload_request *t)
+static void set_gone_locked(struct wfile *f, struct upload_request *t) REQUIRES(&f->mtx)
 {
         const char *gone = base_conflict_gone_locked(f);
         if (upload_rename_key_locked(f))
@@ -122,7 +122,7 @@ static void set_gone_locked(struct wfile *f, struct upload_request *t)
         t->cond.if_match = t->base;
 }
 
-static struct upload_request *clone_locked(struct wfile *f, struct outcome *out)
+static struct upload_request *clone_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         struct upload_request *t = upload_request_new_locked(f, out, REQUEST_CLONE);
         if (!t)
@@ -145,7 +145,7 @@ static void claim_again(struct claim *c)
         wfile_unref(f);
 }
 
-void commit_unclaim_locked(struct wfile *f, struct outcome *out)
+void commit_unclaim_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         if (f->locked.commit.claim != CLAIM_HELD || commit_phase_is_final(f->locked.commit.phase))
                 return;
@@ -155,7 +155,7 @@ void commit_unclaim_locked(struct wfile *f, struct outcome *out)
 
 /* The key that the last request changes is this file's in the final phases. False: it waits for
  * another's, or the error is set. */
-static bool claim_locked(struct wfile *f, struct outcome *out)
+static bool claim_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         const char *through = upload_rename_key_locked(f);
 
@@ -177,7 +177,7 @@ static bool claim_locked(struct wfile *f, struct outcome *out)
 }
 
 /* All that the plan asks for is at the store: one request makes it the object. */
-static void publish_locked(struct wfile *f, struct outcome *out)
+static void publish_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         struct upload_request *t;
         bool records = f->locked.commit.conflict;
@@ -201,7 +201,7 @@ static void publish_locked(struct wfile *f, struct outcome *out)
                 set_cond_locked(f, t);
 }
 
-static void advance_sending_locked(struct wfile *f, struct outcome *out)
+static void advance_sending_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         if (wfile_is_clone_locked(f)) {
                 if (!f->locked.inflight)
@@ -214,7 +214,7 @@ static void advance_sending_locked(struct wfile *f, struct outcome *out)
         }
 }
 
-static void advance_planning_locked(struct wfile *f, struct outcome *out)
+static void advance_planning_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         if (f->locked.inflight)
                 return;
@@ -224,7 +224,7 @@ static void advance_planning_locked(struct wfile *f, struct outcome *out)
                 advance_sending_locked(f, out);
 }
 
-static void advance_locked(struct wfile *f, struct outcome *out)
+static void advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         switch (f->locked.commit.phase) {
         case COMMIT_PLANNING:
@@ -251,7 +251,7 @@ static void advance_locked(struct wfile *f, struct outcome *out)
  */
 
 /* The change is kept, which was logged, too: nothing is to be aborted. */
-static void record_ended_locked(struct wfile *f, const struct upload_request *t)
+static void record_ended_locked(struct wfile *f, const struct upload_request *t) REQUIRES(&f->mtx)
 {
         f->locked.err = -ESTALE;
         if (t->kind == REQUEST_PUT)
@@ -261,7 +261,7 @@ static void record_ended_locked(struct wfile *f, const struct upload_request *t)
         f->locked.upload.state = UPLOAD_NONE;
 }
 
-static void completed_locked(struct wfile *f)
+static void completed_locked(struct wfile *f) REQUIRES(&f->mtx)
 {
         METRIC_ADD(uploads_committed, 1);
         store_upload_free(TAKE_PTR(f->locked.upload.handle));
@@ -269,7 +269,7 @@ static void completed_locked(struct wfile *f)
 }
 
 static void succeeded_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
-                             const struct store_object *obj)
+                             const struct store_object *obj) REQUIRES(&f->mtx)
 {
         switch (t->kind) {
         case REQUEST_PART:
@@ -289,7 +289,7 @@ static void succeeded_locked(struct wfile *f, struct outcome *out, struct upload
 }
 
 void commit_request_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
-                                 int err, const struct store_object *obj)
+                                 int err, const struct store_object *obj) REQUIRES(&f->mtx)
 {
         if (attempt_ended_locked(f, out, t, err))
                 return;
@@ -323,7 +323,7 @@ void commit_request_ended_locked(struct wfile *f, struct outcome *out, struct up
  * ------------------------------------------------------------------------------------------------
  */
 
-static void drop_waiting_locked(struct wfile *f, struct outcome *out)
+static void drop_waiting_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         while (f->locked.upload.waiting) {
                 struct upload_request *t = f->locked.upload.waiting;
@@ -338,7 +338,7 @@ static void drop_waiting_locked(struct wfile *f, struct outcome *out)
 
 /* The callers of a failed version are told, and the file is the version before it again. What is
  * left of it at the store goes behind that. */
-static void fail_advance_locked(struct wfile *f, struct outcome *out)
+static void fail_advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         drop_waiting_locked(f, out);
         if (commit_phase_is_final(f->locked.commit.phase) && f->locked.inflight)
@@ -365,7 +365,7 @@ static void fail_advance_locked(struct wfile *f, struct outcome *out)
 
 /* An upload that was begun for another name is aborted. What was sent of it is here, and is planned
  * anew. */
-static void restart_locked(struct wfile *f, struct outcome *out)
+static void restart_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         drop_waiting_locked(f, out);
         if (f->locked.inflight)
@@ -377,7 +377,7 @@ static void restart_locked(struct wfile *f, struct outcome *out)
         upload_request_abort_locked(f, out);
 }
 
-void wfile_advance_locked(struct wfile *f, struct outcome *out)
+void wfile_advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         if (!f->locked.err && f->locked.upload.state == UPLOAD_STALE)
                 restart_locked(f, out);

@@ -23,6 +23,7 @@ enum {
  * ---------------------------------------------------------------------------------------------- */
 
 static size_t list_runs_locked(const struct wfile *f, struct plan_run *v, size_t max)
+        REQUIRES(&f->mtx)
 {
         size_t n = 0;
         struct plan_run r;
@@ -38,7 +39,7 @@ static size_t list_runs_locked(const struct wfile *f, struct plan_run *v, size_t
         return n;
 }
 
-static size_t list_sent_locked(const struct wfile *f, struct plan_sent *v)
+static size_t list_sent_locked(const struct wfile *f, struct plan_sent *v) REQUIRES(&f->mtx)
 {
         size_t n = 0;
         for (size_t i = 0; i < f->locked.parts.n; i++) {
@@ -50,7 +51,7 @@ static size_t list_sent_locked(const struct wfile *f, struct plan_sent *v)
 }
 
 /* Parts whose bytes changed after they were sent are sent again. */
-static int add_changed_locked(const struct wfile *f, struct plan *p)
+static int add_changed_locked(const struct wfile *f, struct plan *p) REQUIRES(&f->mtx)
 {
         for (size_t i = 0; i < f->locked.parts.n; i++) {
                 const struct upload_part *s = &f->locked.parts.v[i];
@@ -66,7 +67,7 @@ static int add_changed_locked(const struct wfile *f, struct plan *p)
         return 0;
 }
 
-int commit_plan_locked(struct wfile *f)
+int commit_plan_locked(struct wfile *f) REQUIRES(&f->mtx)
 {
         unsigned caps = store_caps(f->env->store);
         const struct base *base = commit_base_locked(f);
@@ -141,7 +142,7 @@ static int add_fill(struct fill *x, uint64_t from, uint64_t to)
 }
 
 /* Of [from, to), where nothing was written: how far it is the base's; then come zeros. */
-static uint64_t base_end_locked(const struct wfile *f, uint64_t from, uint64_t to)
+static uint64_t base_end_locked(const struct wfile *f, uint64_t from, uint64_t to) REQUIRES(&f->mtx)
 {
         uint64_t good = commit_base_locked(f)->len;
         if (good > to)
@@ -150,6 +151,7 @@ static uint64_t base_end_locked(const struct wfile *f, uint64_t from, uint64_t t
 }
 
 static int add_unwritten_locked(struct wfile *f, struct fill *x, uint64_t from, uint64_t to)
+        REQUIRES(&f->mtx)
 {
         uint64_t good = base_end_locked(f, from, to);
         int err = add_fill(x, from, good);
@@ -157,7 +159,7 @@ static int add_unwritten_locked(struct wfile *f, struct fill *x, uint64_t from, 
 }
 
 /* Bytes of the base that have to be fetched to send [off, off+len). */
-static uint64_t lacking_locked(const struct wfile *f, uint64_t off, uint64_t len)
+static uint64_t lacking_locked(const struct wfile *f, uint64_t off, uint64_t len) REQUIRES(&f->mtx)
 {
         uint64_t at = off, end = off + len, from, to, n = 0;
 
@@ -170,6 +172,7 @@ static uint64_t lacking_locked(const struct wfile *f, uint64_t off, uint64_t len
 }
 
 static int add_bytes_locked(struct wfile *f, struct upload_request *t, uint64_t off, uint64_t len)
+        REQUIRES(&f->mtx)
 {
         uint64_t at = off, end = off + len, from, to;
         struct fill x = {.task = t, .buf = t->share.bufs};
@@ -199,6 +202,7 @@ static void share_given(struct pool_share *s)
 }
 
 bool commit_share_locked(struct wfile *f, struct outcome *out, uint64_t off, uint64_t len)
+        REQUIRES(&f->mtx)
 {
         uint64_t lack = lacking_locked(f, off, len);
         size_t n = (size_t)((lack + POOL_BUF_SIZE - 1) / POOL_BUF_SIZE);
@@ -216,7 +220,7 @@ bool commit_share_locked(struct wfile *f, struct outcome *out, uint64_t off, uin
 
 static struct upload_request *send_bytes_locked(struct wfile *f, struct outcome *out,
                                                 enum upload_request_kind kind, unsigned no,
-                                                uint64_t off, uint64_t len)
+                                                uint64_t off, uint64_t len) REQUIRES(&f->mtx)
 {
         struct upload_request *t = upload_request_new_locked(f, out, kind);
         if (!t)
@@ -237,6 +241,7 @@ static struct upload_request *send_bytes_locked(struct wfile *f, struct outcome 
 }
 
 static void copy_bytes_locked(struct wfile *f, struct outcome *out, const struct plan_step *s)
+        REQUIRES(&f->mtx)
 {
         struct upload_request *t = upload_request_new_locked(f, out, REQUEST_COPY);
         if (!t)
@@ -251,7 +256,7 @@ static void copy_bytes_locked(struct wfile *f, struct outcome *out, const struct
 }
 
 /* Whether there is room for the step beside those under way. */
-static bool can_begin_locked(const struct wfile *f, const struct plan_step *s)
+static bool can_begin_locked(const struct wfile *f, const struct plan_step *s) REQUIRES(&f->mtx)
 {
         uint64_t fill = s->copy ? 0 : lacking_locked(f, s->off, s->len);
 
@@ -262,7 +267,7 @@ static bool can_begin_locked(const struct wfile *f, const struct plan_step *s)
                 f->locked.commit.sending.fill_bytes + fill <= FILL_BYTES_MOST);
 }
 
-bool commit_send_locked(struct wfile *f, struct outcome *out)
+bool commit_send_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         const struct plan *p = &f->locked.commit.sending.plan;
         size_t *next = &f->locked.commit.sending.next;
@@ -284,7 +289,7 @@ bool commit_send_locked(struct wfile *f, struct outcome *out)
         return !f->locked.err && *next == p->n && !f->locked.inflight;
 }
 
-struct upload_request *commit_put_locked(struct wfile *f, struct outcome *out)
+struct upload_request *commit_put_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         return send_bytes_locked(f, out, REQUEST_PUT, 0, 0, f->locked.size);
 }

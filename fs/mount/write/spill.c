@@ -26,7 +26,7 @@ struct spill {
                 uint32_t nfree; /* of those, free now */
                 uint32_t *free, *refs, room;
                 bool full;
-        } locked;
+        } locked GUARDED_BY(&mtx);
 };
 
 /* An unnamed file. Some file systems (overlayfs before Linux 6.1) can only take the name away. */
@@ -65,6 +65,7 @@ struct spill *spill_new(const char *dir, uint64_t cap)
         }
         uint64_t slots = cap / POOL_BUF_SIZE;
         s->slots = slots < UINT32_MAX ? (uint32_t)slots : UINT32_MAX;
+        mutex_unshared(&s->mtx);
         s->locked.fd = -1;
         mutex_init(&s->mtx, LOCK_SPILL);
         return s;
@@ -74,6 +75,7 @@ void spill_free(struct spill *s)
 {
         if (!s)
                 return;
+        mutex_unshared(&s->mtx);
         if (s->locked.fd >= 0)
                 close(s->locked.fd);
         mutex_destroy(&s->mtx);
@@ -112,7 +114,7 @@ int spill_open(struct spill *s)
 }
 
 /* Room on the free list for every slot ever made, so that a drop cannot fail. */
-static int grow_locked(struct spill *s)
+static int grow_locked(struct spill *s) REQUIRES(&s->mtx)
 {
         if (s->locked.made < s->locked.room)
                 return 0;
@@ -129,7 +131,7 @@ static int grow_locked(struct spill *s)
         return 0;
 }
 
-static int take_slot_locked(struct spill *s, uint32_t *slot)
+static int take_slot_locked(struct spill *s, uint32_t *slot) REQUIRES(&s->mtx)
 {
         if (s->locked.nfree) {
                 *slot = s->locked.free[--s->locked.nfree];

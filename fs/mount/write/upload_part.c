@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-static int add_anchor_locked(struct wfile *f, uint64_t origin, unsigned no)
+static int add_anchor_locked(struct wfile *f, uint64_t origin, unsigned no) REQUIRES(&f->mtx)
 {
         struct part_anchor *v =
                 realloc(f->locked.parts.anchors, (f->locked.parts.nanchors + 1) * sizeof *v);
@@ -29,7 +29,7 @@ static int add_anchor_locked(struct wfile *f, uint64_t origin, unsigned no)
 }
 
 /* Index of the first slot that ends behind `pos`. */
-static size_t find_part_locked(const struct wfile *f, uint64_t pos)
+static size_t find_part_locked(const struct wfile *f, uint64_t pos) REQUIRES(&f->mtx)
 {
         size_t lo = 0, hi = f->locked.parts.n;
         while (lo < hi) {
@@ -42,7 +42,7 @@ static size_t find_part_locked(const struct wfile *f, uint64_t pos)
         return lo;
 }
 
-static int insert_part_locked(struct wfile *f, size_t i, struct upload_part s)
+static int insert_part_locked(struct wfile *f, size_t i, struct upload_part s) REQUIRES(&f->mtx)
 {
         if (f->locked.parts.n == f->locked.parts.max) {
                 size_t max = f->locked.parts.max ? f->locked.parts.max * 2 : 8;
@@ -60,13 +60,14 @@ static int insert_part_locked(struct wfile *f, size_t i, struct upload_part s)
 }
 
 /* Whether ranges of the base become parts, so that one may begin anywhere behind them. */
-static bool copies_base_locked(const struct wfile *f)
+static bool copies_base_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
         return wfile_base_locked(f)->len && store_caps(f->env->store) & STORE_CAP_PART_COPY;
 }
 
 /* Makes the slot of byte `pos`; *s stays NULL where bytes have none. */
 static int add_part_locked(struct wfile *f, uint64_t pos, struct upload_part **s, uint64_t *end)
+        REQUIRES(&f->mtx)
 {
         unsigned a = f->locked.parts.nanchors;
         while (a && f->locked.parts.anchors[a - 1].origin > pos)
@@ -91,6 +92,7 @@ static int add_part_locked(struct wfile *f, uint64_t pos, struct upload_part **s
 }
 
 int upload_part_at_locked(struct wfile *f, uint64_t pos, struct upload_part **s, uint64_t *end)
+        REQUIRES(&f->mtx)
 {
         size_t i = find_part_locked(f, pos);
         int err = 0;
@@ -115,7 +117,7 @@ int upload_part_at_locked(struct wfile *f, uint64_t pos, struct upload_part **s,
 
 /* Numbers the parts from the run of bytes on that was written last, and makes its slot. NULL: they
  * are left to the commit. */
-static struct upload_part *number_run_locked(struct wfile *f)
+static struct upload_part *number_run_locked(struct wfile *f) REQUIRES(&f->mtx)
 {
         bool whole = store_caps(f->env->store) & STORE_CAP_WHOLE_COPY;
         uint64_t origin = f->locked.parts.run.from, end, pieces = 1;
@@ -156,6 +158,7 @@ void upload_part_reopen(struct upload_part *s)
 }
 
 static void send_part_locked(struct wfile *f, struct outcome *out, struct upload_part *s)
+        REQUIRES(&f->mtx)
 {
         bool keep = f->locked.read_too || f->locked.rewritten ||
                     f->locked.parts.kept + s->len <= f->env->resident;
@@ -183,7 +186,7 @@ static void send_part_locked(struct wfile *f, struct outcome *out, struct upload
 }
 
 /* Whether all that comes before the slot was sent. */
-static bool is_next_locked(const struct wfile *f, const struct upload_part *s)
+static bool is_next_locked(const struct wfile *f, const struct upload_part *s) REQUIRES(&f->mtx)
 {
         uint64_t at = 0;
         for (const struct upload_part *x = f->locked.parts.v;
@@ -204,6 +207,7 @@ static bool is_full(const struct upload_part *s)
 
 /* Sends a full slot; where parts go in order, when it is its turn, and those that waited for it. */
 static void send_full_locked(struct wfile *f, struct outcome *out, struct upload_part *s)
+        REQUIRES(&f->mtx)
 {
         bool in_order = is_in_order(f);
         const struct upload_part *end = f->locked.parts.v + f->locked.parts.n;
@@ -217,6 +221,7 @@ static void send_full_locked(struct wfile *f, struct outcome *out, struct upload
 }
 
 static void send_if_full_locked(struct wfile *f, struct outcome *out, struct upload_part *s)
+        REQUIRES(&f->mtx)
 {
         if (is_full(s) && !f->locked.unlinked && f->locked.upload.state != UPLOAD_STALE)
                 send_full_locked(f, out, s);
@@ -224,6 +229,7 @@ static void send_if_full_locked(struct wfile *f, struct outcome *out, struct upl
 
 /* Bytes that have no slot: a part of them, without a break, is the first. */
 static void add_to_run_locked(struct wfile *f, struct outcome *out, uint64_t pos, size_t n)
+        REQUIRES(&f->mtx)
 {
         struct plan_run *run = &f->locked.parts.run;
 
@@ -238,6 +244,7 @@ static void add_to_run_locked(struct wfile *f, struct outcome *out, uint64_t pos
 
 void upload_part_filled_locked(struct wfile *f, struct outcome *out, struct upload_part *s,
                                uint64_t pos, const void *p, size_t n, uint64_t fresh)
+        REQUIRES(&f->mtx)
 {
         if (!s) {
                 add_to_run_locked(f, out, pos, n);
@@ -258,7 +265,7 @@ void upload_part_filled_locked(struct wfile *f, struct outcome *out, struct uplo
 }
 
 /* The slot of the last bytes, or NULL. */
-static struct upload_part *last_part_locked(struct wfile *f)
+static struct upload_part *last_part_locked(struct wfile *f) REQUIRES(&f->mtx)
 {
         const struct plan_run *run = &f->locked.parts.run;
 
@@ -268,7 +275,7 @@ static struct upload_part *last_part_locked(struct wfile *f)
         return f->locked.parts.n ? &f->locked.parts.v[f->locked.parts.n - 1] : NULL;
 }
 
-bool upload_parts_send_last_locked(struct wfile *f, struct outcome *out)
+bool upload_parts_send_last_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         if (f->locked.unlinked || f->locked.upload.state == UPLOAD_STALE ||
             commit_is_under_way_locked(f) || f->locked.err)
@@ -287,7 +294,7 @@ bool upload_parts_send_last_locked(struct wfile *f, struct outcome *out)
         return true;
 }
 
-void upload_part_sent_locked(struct wfile *f, unsigned no)
+void upload_part_sent_locked(struct wfile *f, unsigned no) REQUIRES(&f->mtx)
 {
         for (size_t i = 0; i < f->locked.parts.n; i++)
                 if (f->locked.parts.v[i].no == no &&
@@ -295,7 +302,7 @@ void upload_part_sent_locked(struct wfile *f, unsigned no)
                         f->locked.parts.v[i].state = UPLOAD_PART_SENT;
 }
 
-static void forget_kept_locked(struct wfile *f, const struct upload_part *s)
+static void forget_kept_locked(struct wfile *f, const struct upload_part *s) REQUIRES(&f->mtx)
 {
         if (s->state != UPLOAD_PART_FILLING && !s->dropped)
                 f->locked.parts.kept -=
@@ -304,7 +311,7 @@ static void forget_kept_locked(struct wfile *f, const struct upload_part *s)
 
 /* Forgets what was decided about bytes behind `size`. A slot that was sent early, and short, may
  * become as long again as its part is by the plan: what would have followed it is gone. */
-static void cut_anchors_locked(struct wfile *f, uint64_t size)
+static void cut_anchors_locked(struct wfile *f, uint64_t size) REQUIRES(&f->mtx)
 {
         struct upload_part *last =
                 f->locked.parts.n ? &f->locked.parts.v[f->locked.parts.n - 1] : NULL;
@@ -322,7 +329,7 @@ static void cut_anchors_locked(struct wfile *f, uint64_t size)
                 last->len = whole.len;
 }
 
-int upload_parts_cut_locked(struct wfile *f, uint64_t size)
+int upload_parts_cut_locked(struct wfile *f, uint64_t size) REQUIRES(&f->mtx)
 {
         size_t i = find_part_locked(f, size);
         for (size_t k = i; k < f->locked.parts.n; k++) {
@@ -350,7 +357,7 @@ int upload_parts_cut_locked(struct wfile *f, uint64_t size)
         return 0;
 }
 
-int upload_parts_spill_locked(struct wfile *f, struct spilling **out)
+int upload_parts_spill_locked(struct wfile *f, struct spilling **out) REQUIRES(&f->mtx)
 {
         int err = 0;
         *out = NULL;
@@ -362,7 +369,7 @@ int upload_parts_spill_locked(struct wfile *f, struct spilling **out)
         return err;
 }
 
-size_t upload_parts_drop_locked(struct wfile *f)
+size_t upload_parts_drop_locked(struct wfile *f) REQUIRES(&f->mtx)
 {
         size_t n = 0;
         for (size_t i = 0; i < f->locked.parts.n && !f->locked.read_too; i++) {
@@ -377,14 +384,14 @@ size_t upload_parts_drop_locked(struct wfile *f)
         return n;
 }
 
-void upload_parts_reset_locked(struct wfile *f)
+void upload_parts_reset_locked(struct wfile *f) REQUIRES(&f->mtx)
 {
         f->locked.parts.n = f->locked.parts.nanchors = 0;
         f->locked.parts.kept = 0;
         f->locked.parts.run = (struct plan_run){0};
 }
 
-bool upload_parts_lack_locked(const struct wfile *f, uint64_t from, uint64_t to)
+bool upload_parts_lack_locked(const struct wfile *f, uint64_t from, uint64_t to) REQUIRES(&f->mtx)
 {
         for (size_t i = find_part_locked(f, from);
              i < f->locked.parts.n && f->locked.parts.v[i].off < to; i++)
@@ -393,7 +400,7 @@ bool upload_parts_lack_locked(const struct wfile *f, uint64_t from, uint64_t to)
         return false;
 }
 
-bool upload_parts_are_here_locked(const struct wfile *f)
+bool upload_parts_are_here_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
         return !upload_parts_lack_locked(f, 0, UINT64_MAX);
 }

@@ -21,14 +21,14 @@
 
 /* Whether such an upload is worth less than a new one: nothing was sent yet, or what has its name
  * by then would not be safe from it. */
-static bool is_better_anew_locked(const struct wfile *f)
+static bool is_better_anew_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
         bool safe = store_caps(f->env->store) & STORE_CAP_IF_ABSENT;
         return upload_parts_are_here_locked(f) &&
                (f->locked.upload.state == UPLOAD_CREATING || !safe);
 }
 
-void upload_rename_locked(struct wfile *f, char **old)
+void upload_rename_locked(struct wfile *f, char **old) REQUIRES(&f->mtx)
 {
         if (f->locked.upload.key && !strcmp(f->locked.key, f->locked.upload.key)) {
                 free(TAKE_PTR(f->locked.upload.key)); /* it has its first name again */
@@ -43,13 +43,14 @@ void upload_rename_locked(struct wfile *f, char **old)
                 f->locked.upload.key = TAKE_PTR(*old);
 }
 
-const char *upload_rename_key_locked(const struct wfile *f)
+const char *upload_rename_key_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
         return f->locked.commit.sending.plan.put || wfile_is_clone_locked(f) ? NULL
                                                                              : f->locked.upload.key;
 }
 
 void upload_rename_prepare_locked(struct wfile *f, struct upload_request *t, const char *base)
+        REQUIRES(&f->mtx)
 {
         /* What had the first name went from there with the rename. */
         t->cond.if_absent = store_caps(f->env->store) & STORE_CAP_IF_ABSENT;
@@ -113,7 +114,7 @@ int upload_rename_error(struct upload_request *t, int err)
 
 /* The object is there under the first name: it goes where the file is. */
 static void move_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
-                        const struct store_object *obj)
+                        const struct store_object *obj) REQUIRES(&f->mtx)
 {
         struct upload_request *next = commit_enter_locked(f, COMMIT_MOVING)
                                               ? upload_request_new_locked(f, out, REQUEST_MOVE)
@@ -133,7 +134,7 @@ static void move_locked(struct wfile *f, struct outcome *out, struct upload_requ
 /* What was completed goes from the first name, where it does not belong. Then the commit ends with
  * `failed`. */
 static void remove_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
-                          int failed)
+                          int failed) REQUIRES(&f->mtx)
 {
         struct upload_request *next = commit_enter_locked(f, COMMIT_REMOVING)
                                               ? upload_request_new_locked(f, out, REQUEST_REMOVE)
@@ -147,7 +148,7 @@ static void remove_locked(struct wfile *f, struct outcome *out, struct upload_re
 }
 
 static void moved_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
-                         const struct store_object *obj)
+                         const struct store_object *obj) REQUIRES(&f->mtx)
 {
         snprintf(t->obj.etag, sizeof t->obj.etag, "%s", obj->etag);
         if (store_caps(f->env->store) & STORE_CAP_RENAME)
@@ -158,7 +159,7 @@ static void moved_locked(struct wfile *f, struct outcome *out, struct upload_req
 
 /* Another file has the name that the upload was to go through: what is here is sent anew. After
  * another error the commit fails. */
-static void begin_anew_locked(struct wfile *f, int err)
+static void begin_anew_locked(struct wfile *f, int err) REQUIRES(&f->mtx)
 {
         bool taken = err == -EEXIST || err == -ESTALE || err == -ENOENT;
 
@@ -169,7 +170,7 @@ static void begin_anew_locked(struct wfile *f, int err)
 }
 
 static void removed_locked(struct wfile *f, struct outcome *out, const struct upload_request *t,
-                           int err)
+                           int err) REQUIRES(&f->mtx)
 {
         if (err && err != -ESTALE && err != -ENOENT) /* another's object stays there */
                 log_warn("%s: holds what was written as %s, and cannot be deleted: %s", t->src,
@@ -181,7 +182,7 @@ static void removed_locked(struct wfile *f, struct outcome *out, const struct up
 }
 
 bool upload_rename_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
-                                int err, const struct store_object *obj)
+                                int err, const struct store_object *obj) REQUIRES(&f->mtx)
 {
         bool through = t->kind == REQUEST_COMPLETE && t->src;
 

@@ -18,7 +18,7 @@
 #include "base/banned.h"
 
 static struct upload_request *make_request_locked(struct wfile *f, enum upload_request_kind kind,
-                                                  struct attempt *a)
+                                                  struct attempt *a) REQUIRES(&f->mtx)
 {
         struct upload_request *t = a ? calloc(1, sizeof *t) : NULL;
 
@@ -35,6 +35,7 @@ static struct upload_request *make_request_locked(struct wfile *f, enum upload_r
 
 struct upload_request *upload_request_left_locked(struct wfile *f, struct outcome *out,
                                                   enum upload_request_kind kind, struct attempt *a)
+        REQUIRES(&f->mtx)
 {
         struct upload_request *t = make_request_locked(f, kind, a);
 
@@ -47,7 +48,7 @@ struct upload_request *upload_request_left_locked(struct wfile *f, struct outcom
 }
 
 struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome *out,
-                                                 enum upload_request_kind kind)
+                                                 enum upload_request_kind kind) REQUIRES(&f->mtx)
 {
         if (!f->locked.attempt)
                 f->locked.attempt = calloc(1, sizeof *f->locked.attempt);
@@ -71,6 +72,7 @@ struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome
 
 /* A part that is on its way could outlive the abort: it comes last. */
 static void end_attempt_locked(struct wfile *f, struct outcome *out, struct attempt *a)
+        REQUIRES(&f->mtx)
 {
         if (a->inflight)
                 return;
@@ -87,7 +89,7 @@ static void end_attempt_locked(struct wfile *f, struct outcome *out, struct atte
         free(a);
 }
 
-void attempt_leave_locked(struct wfile *f, struct outcome *out)
+void attempt_leave_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         struct attempt *a = f->locked.attempt;
 
@@ -103,6 +105,7 @@ void attempt_leave_locked(struct wfile *f, struct outcome *out)
 }
 
 bool attempt_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t, int err)
+        REQUIRES(&f->mtx)
 {
         struct attempt *a = t->attempt;
 
@@ -140,7 +143,7 @@ void upload_request_free(struct upload_request *t)
 }
 
 /* Whether ranges of the base will be parts of the upload; of one that begins early, they may be. */
-static bool copies_base_locked(const struct wfile *f)
+static bool copies_base_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
         const struct plan *p = &f->locked.commit.sending.plan;
         bool planned = f->locked.commit.phase == COMMIT_SENDING;
@@ -151,7 +154,7 @@ static bool copies_base_locked(const struct wfile *f)
         return copies && store_caps(f->env->store) & STORE_CAP_PART_COPY;
 }
 
-void upload_request_create_locked(struct wfile *f, struct outcome *out)
+void upload_request_create_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         struct upload_request *t = upload_request_new_locked(f, out, REQUEST_CREATE);
         if (!t)
@@ -161,7 +164,7 @@ void upload_request_create_locked(struct wfile *f, struct outcome *out)
         t->copying = copies_base_locked(f);
 }
 
-void upload_request_abort_locked(struct wfile *f, struct outcome *out)
+void upload_request_abort_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         struct upload_request *t =
                 f->locked.upload.handle ? upload_request_new_locked(f, out, REQUEST_ABORT) : NULL;
@@ -178,6 +181,7 @@ void upload_request_abort_locked(struct wfile *f, struct outcome *out)
  */
 
 static void created_locked(struct wfile *f, struct outcome *out, int err, struct store_upload *up)
+        REQUIRES(&f->mtx)
 {
         if (err) {
                 f->locked.upload.state = UPLOAD_NONE;
@@ -201,6 +205,7 @@ static void created_locked(struct wfile *f, struct outcome *out, int err, struct
 }
 
 void upload_request_aborted_locked(const struct wfile *f, struct upload_request *t, int err)
+        REQUIRES(&f->mtx)
 {
         if (err)
                 log_warn("%s: its unfinished upload could not be aborted and stays at the store",
@@ -236,10 +241,11 @@ static void recording_done(void *arg, int err)
 }
 
 /* Whether the request would have published a change of a version that is gone. */
-static bool can_record_locked(const struct upload_request *t)
+static bool can_record_locked(const struct wfile *f, const struct upload_request *t)
+        REQUIRES(&f->mtx)
 {
         return (t->kind == REQUEST_PUT || t->kind == REQUEST_COMPLETE) &&
-               (t->cond.if_match || t->src) && !t->file->locked.unlinked;
+               (t->cond.if_match || t->src) && !f->locked.unlinked;
 }
 
 /* The version that was changed is gone, but all of the new one is at hand: it is recorded in place
@@ -257,8 +263,8 @@ static int record(struct upload_request *t)
                 .meta = &t->meta,
         };
         mutex_lock(&f->mtx);
-        bool can = can_record_locked(t) && (f->locked.commit.phase == COMMIT_RECORDING ||
-                                            commit_enter_locked(f, COMMIT_RECORDING));
+        bool can = can_record_locked(f, t) && (f->locked.commit.phase == COMMIT_RECORDING ||
+                                               commit_enter_locked(f, COMMIT_RECORDING));
         what.size = f->locked.size;
         mutex_unlock(&f->mtx);
         return can && !conflict_record(f->env->store, &what, recording_done, t) ? 0 : -ESTALE;

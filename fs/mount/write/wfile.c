@@ -43,7 +43,12 @@ struct wfile *wfile_new(const struct wfile_env *env, void *who, const char *key,
                         const struct store_object *base)
 {
         struct wfile *f = calloc(1, sizeof *f);
-        if (!f || !(f->locked.key = strdup(key))) {
+
+        if (!f)
+                return NULL;
+        mutex_unshared(&f->mtx);
+        f->locked.key = strdup(key);
+        if (!f->locked.key) {
                 free(f);
                 return NULL;
         }
@@ -92,6 +97,7 @@ void wfile_unref(struct wfile *f)
 {
         if (!f || atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) > 1)
                 return;
+        mutex_unshared(&f->mtx);
         assert(!f->locked.inflight && !f->locked.leaving && !f->locked.upload.handle);
         free(f->locked.attempt);
         wfile_clear_locked(f);
@@ -120,7 +126,7 @@ void wfile_enter(struct wfile *f, struct outcome *out)
         mutex_lock(&f->mtx);
 }
 
-static void count_locked(struct wfile *f)
+static void count_locked(struct wfile *f) REQUIRES(&f->mtx)
 {
         struct wfile_tally *t = f->env->tally;
         bool busy = f->locked.inflight || f->locked.leaving || f->locked.share_waits;
@@ -136,7 +142,7 @@ static void count_locked(struct wfile *f)
 }
 
 /* Whether a change has to wait. */
-static bool blocked_locked(const struct wfile *f)
+static bool blocked_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
         return commit_is_under_way_locked(f) || f->locked.err ||
                f->locked.upload.state == UPLOAD_STALE ||
@@ -144,14 +150,14 @@ static bool blocked_locked(const struct wfile *f)
 }
 
 /* Whether nothing is under way that would miss the name or the version that the file has now. */
-static bool is_still_locked(const struct wfile *f)
+static bool is_still_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
         bool reads = (f->locked.commit.sending.fills || f->locked.commit.sending.copies) &&
                      !f->locked.unlinked;
         return !commit_phase_is_final(f->locked.commit.phase) && !reads;
 }
 
-static void collect_locked(struct wfile *f, struct outcome *out)
+static void collect_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         if (!blocked_locked(f)) {
                 f->locked.flight_awaited = false;
@@ -227,7 +233,7 @@ void wfile_leave(struct wfile *f, struct outcome *out)
         }
 }
 
-void wfile_clear_locked(struct wfile *f)
+void wfile_clear_locked(struct wfile *f) REQUIRES(&f->mtx)
 {
         extent_map_clear(&f->locked.data);
         upload_parts_reset_locked(f);
@@ -236,7 +242,7 @@ void wfile_clear_locked(struct wfile *f)
 /* --- what programs do
  * --------------------------------------------------------------------------------------------- */
 
-int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u)
+int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx)
 {
         if (u && u->wrote && u->epoch != f->locked.epoch)
                 return f->locked.last_err;
@@ -245,7 +251,7 @@ int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u)
         return blocked_locked(f) ? -EAGAIN : 0;
 }
 
-void wfile_note_change_locked(struct wfile *f, struct wfile_user *u)
+void wfile_note_change_locked(struct wfile *f, struct wfile_user *u) REQUIRES(&f->mtx)
 {
         f->locked.dirty = true;
         f->locked.anyones = f->locked.anyones || !u;
@@ -258,7 +264,7 @@ void wfile_note_change_locked(struct wfile *f, struct wfile_user *u)
 
 /* What was sent and is gone cannot be had from the store before it is published, which only a close
  * or an fsync may do: the change is refused. */
-static int settle_locked(struct wfile *f, int err)
+static int settle_locked(struct wfile *f, int err) REQUIRES(&f->mtx)
 {
         if (err == -EAGAIN)
                 f->locked.flight_awaited = true;
@@ -267,13 +273,13 @@ static int settle_locked(struct wfile *f, int err)
 
 /* Whether there is no place for more: the spill takes nothing, and no request is under way, of this
  * file or another, that would give memory back when it ends. */
-static bool is_full_locked(const struct wfile *f)
+static bool is_full_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
         return pool_busy(f->env->pool) && spill_is_full(f->env->spill) && !f->locked.inflight &&
                !wfile_tally_busy(f->env->tally);
 }
 
-static int no_room_locked(const struct wfile *f)
+static int no_room_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
         log_warn("%s: a write is refused, since memory and the spill file are full: give more "
                  "memory= or spill=, or room in spill_dir=",
@@ -282,7 +288,7 @@ static int no_room_locked(const struct wfile *f)
 }
 
 static int write_locked(struct wfile *f, struct outcome *out, uint64_t pos, const unsigned char *p,
-                        size_t n, struct pool_buf *whole)
+                        size_t n, struct pool_buf *whole) REQUIRES(&f->mtx)
 {
         struct pool_buf *keep = whole && n >= KEEP_MIN ? whole : NULL;
 
@@ -336,7 +342,7 @@ int wfile_write(struct wfile *f, struct wfile_user *u, bool append, uint64_t pos
 }
 
 /* From nothing: as a file that is written anew. */
-static int empty_locked(struct wfile *f, struct outcome *out)
+static int empty_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         if (f->locked.inflight) {
                 f->locked.flight_awaited = true;
@@ -350,7 +356,7 @@ static int empty_locked(struct wfile *f, struct outcome *out)
         return 0;
 }
 
-static void announce_locked(struct wfile *f, uint64_t size)
+static void announce_locked(struct wfile *f, uint64_t size) REQUIRES(&f->mtx)
 {
         if (!f->locked.parts.nanchors)
                 f->locked.parts.plan = part_plan_announced(&f->env->plan, size);

@@ -64,7 +64,7 @@ void wfile_release(struct wfile *f)
 }
 
 /* Whether a part of the upload is the base by its name: the only one that is the whole of it. */
-static bool names_base_locked(const struct wfile *f)
+static bool names_base_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
         const struct plan *p = &f->locked.commit.sending.plan;
         bool planned = f->locked.commit.phase == COMMIT_SENDING ||
@@ -120,6 +120,7 @@ size_t wfile_idle_bytes(struct wfile *f)
 
 /* Gives back what can be without the disk, or begins to spill. */
 static ssize_t relieve_locked(struct wfile *f, struct outcome *out, struct spilling **s)
+        REQUIRES(&f->mtx)
 {
         if (commit_is_under_way_locked(f) || f->locked.err)
                 return 0;
@@ -202,7 +203,7 @@ enum wfile_state wfile_state(struct wfile *f)
         return state;
 }
 
-static bool has_failed_locked(const struct wfile *f, const struct wfile_user *u)
+static bool has_failed_locked(const struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx)
 {
         return u && u->wrote && u->epoch != f->locked.epoch;
 }

@@ -186,7 +186,7 @@ struct wfile {
                 unsigned telling; /* versions that env->published() has not been told yet */
                 struct wfile_deferred *deferred, **deferred_last;
                 struct wfile_wait *waits;
-        } locked;
+        } locked GUARDED_BY(&mtx);
 };
 
 struct outcome {
@@ -210,16 +210,17 @@ void wfile_enter(struct wfile *f, struct outcome *out) ACQUIRE(&f->mtx);
 /* Unlocks, then does what was collected. */
 void wfile_leave(struct wfile *f, struct outcome *out) RELEASE(&f->mtx);
 /* Why this handle may not change the file now, or 0. */
-int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u);
+int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx);
 /* The file differs from what was published. */
-void wfile_note_change_locked(struct wfile *f, struct wfile_user *u);
+void wfile_note_change_locked(struct wfile *f, struct wfile_user *u) REQUIRES(&f->mtx);
 /* Forgets what is here, and the slots. */
-void wfile_clear_locked(struct wfile *f);
+void wfile_clear_locked(struct wfile *f) REQUIRES(&f->mtx);
 
 /* --- upload_part.c */
 /* The slot that byte `pos` is in, made if need be. *end is where the bytes that belong to it, or
  * to none (*s is NULL), end. 0, -EFBIG or -ENOMEM. */
-int upload_part_at_locked(struct wfile *f, uint64_t pos, struct upload_part **s, uint64_t *end);
+int upload_part_at_locked(struct wfile *f, uint64_t pos, struct upload_part **s, uint64_t *end)
+        REQUIRES(&f->mtx);
 /* Whether bytes [pos, end) of the slot can be changed now: 0; -EAGAIN, when it is on its way; or
  * -EBUSY, when the rest of it is gone and would have to be sent again. */
 int upload_part_check(const struct upload_part *s, uint64_t pos, uint64_t end);
@@ -227,117 +228,125 @@ int upload_part_check(const struct upload_part *s, uint64_t pos, uint64_t end);
 void upload_part_reopen(struct upload_part *s);
 /* After bytes at `pos`, `fresh` of them new, were put. Sends what is full. */
 void upload_part_filled_locked(struct wfile *f, struct outcome *out, struct upload_part *s,
-                               uint64_t pos, const void *p, size_t n, uint64_t fresh);
+                               uint64_t pos, const void *p, size_t n, uint64_t fresh)
+        REQUIRES(&f->mtx);
 /* The file is cut to `size`; what is sent of the rest will not be part of it. 0, -EAGAIN or -EBUSY
  * as upload_part_check(). */
-int upload_parts_cut_locked(struct wfile *f, uint64_t size);
+int upload_parts_cut_locked(struct wfile *f, uint64_t size) REQUIRES(&f->mtx);
 /* Sends the last slot though it is not full. False when it is too small or not whole. */
-bool upload_parts_send_last_locked(struct wfile *f, struct outcome *out);
+bool upload_parts_send_last_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* Begins to move bytes of parts that were sent to the spill, as extent_map_spill_begin(). */
-int upload_parts_spill_locked(struct wfile *f, struct spilling **s);
+int upload_parts_spill_locked(struct wfile *f, struct spilling **s) REQUIRES(&f->mtx);
 /* Forgets bytes of parts that were sent, unless somebody reads: how many. */
-size_t upload_parts_drop_locked(struct wfile *f);
+size_t upload_parts_drop_locked(struct wfile *f) REQUIRES(&f->mtx);
 /* The request of a slot has ended. */
-void upload_part_sent_locked(struct wfile *f, unsigned no);
+void upload_part_sent_locked(struct wfile *f, unsigned no) REQUIRES(&f->mtx);
 /* The upload is gone. */
-void upload_parts_reset_locked(struct wfile *f);
+void upload_parts_reset_locked(struct wfile *f) REQUIRES(&f->mtx);
 /* Whether bytes of [from, to) were sent and are no longer here. */
-bool upload_parts_lack_locked(const struct wfile *f, uint64_t from, uint64_t to);
+bool upload_parts_lack_locked(const struct wfile *f, uint64_t from, uint64_t to) REQUIRES(&f->mtx);
 /* Whether everything is still here, so that it can be sent anew. */
-bool upload_parts_are_here_locked(const struct wfile *f);
+bool upload_parts_are_here_locked(const struct wfile *f) REQUIRES(&f->mtx);
 
 /* --- commit.c */
 /* Keeps the first error: this version will not be published. */
-void wfile_set_error_locked(struct wfile *f, int err);
+void wfile_set_error_locked(struct wfile *f, int err) REQUIRES(&f->mtx);
 /* Starts what the state asks for. */
-void wfile_advance_locked(struct wfile *f, struct outcome *out);
+void wfile_advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* Whether changes wait for a commit. */
-static inline bool commit_is_under_way_locked(const struct wfile *f)
+static inline bool commit_is_under_way_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
         return f->locked.commit.phase != COMMIT_IDLE;
 }
 /* Goes to the phase. A step that commit_phase.h does not know is not taken: the commit fails with
  * EIO, and false is returned. */
-bool commit_enter_locked(struct wfile *f, enum commit_phase to);
+bool commit_enter_locked(struct wfile *f, enum commit_phase to) REQUIRES(&f->mtx);
 /* The version is published: it is what the next one begins with. */
 void commit_published_locked(struct wfile *f, struct outcome *out, const struct store_object *obj,
-                             bool by_put);
+                             bool by_put) REQUIRES(&f->mtx);
 /* A request of the file has ended: what follows for its version. */
 void commit_request_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
-                                 int err, const struct store_object *obj);
+                                 int err, const struct store_object *obj) REQUIRES(&f->mtx);
 /* Gives up the claim of a commit that is in no final phase. */
-void commit_unclaim_locked(struct wfile *f, struct outcome *out);
+void commit_unclaim_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 
 /* --- commit_send.c */
 /* Finds out what is to be sent. 0, or a negative errno. */
-int commit_plan_locked(struct wfile *f);
+int commit_plan_locked(struct wfile *f) REQUIRES(&f->mtx);
 /* Sends and copies what the plan asks for, as long as there is room: whether all is at the store.
  */
-bool commit_send_locked(struct wfile *f, struct outcome *out);
+bool commit_send_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* Whether there is memory for what has to be fetched to send [off, off+len). False: it is waited
  * for, and the commit goes on when it is given. What is not used before the lock is left goes back:
  * whoever waits, for a share, a claim or a rename, has none. */
-bool commit_share_locked(struct wfile *f, struct outcome *out, uint64_t off, uint64_t len);
+bool commit_share_locked(struct wfile *f, struct outcome *out, uint64_t off, uint64_t len)
+        REQUIRES(&f->mtx);
 /* A request that puts the file, whose share was taken; or NULL, and the error is set. */
-struct upload_request *commit_put_locked(struct wfile *f, struct outcome *out);
+struct upload_request *commit_put_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 
 /* --- base.c */
 /* What the file's bytes are of where nothing was written, and its name. */
-const struct base *wfile_base_locked(const struct wfile *f);
-const char *wfile_base_key_locked(const struct wfile *f);
+const struct base *wfile_base_locked(const struct wfile *f) REQUIRES(&f->mtx);
+const char *wfile_base_key_locked(const struct wfile *f) REQUIRES(&f->mtx);
 /* The file was cut: what comes behind is zeros. */
-void wfile_cut_base_locked(struct wfile *f, uint64_t size);
+void wfile_cut_base_locked(struct wfile *f, uint64_t size) REQUIRES(&f->mtx);
 /* They are the base's again. */
-void wfile_forget_origin_locked(struct wfile *f, struct outcome *out);
+void wfile_forget_origin_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* Whether the file is all of another object and nothing else, and one copy can publish it. */
-bool wfile_is_clone_locked(const struct wfile *f);
+bool wfile_is_clone_locked(const struct wfile *f) REQUIRES(&f->mtx);
 /* What the commit takes where nothing was written: the file's base, or what stands in its place. */
-const struct base *commit_base_locked(const struct wfile *f);
+const struct base *commit_base_locked(const struct wfile *f) REQUIRES(&f->mtx);
 /* The request failed: whether that is since the base of the commit is gone, and the commit goes on
  * to keep what was written. */
-bool base_conflict_begin_locked(struct wfile *f, const struct upload_request *t, int err);
+bool base_conflict_begin_locked(struct wfile *f, const struct upload_request *t, int err)
+        REQUIRES(&f->mtx);
 /* Asks which version stands. */
-void base_conflict_look_locked(struct wfile *f, struct outcome *out);
+void base_conflict_look_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* It is this one, or none (-ENOENT). */
-void base_conflict_looked_locked(struct wfile *f, int err, const struct store_object *obj);
+void base_conflict_looked_locked(struct wfile *f, int err, const struct store_object *obj)
+        REQUIRES(&f->mtx);
 /* -ESTALE when the plan moves too much to keep a change; else 0. */
-int base_conflict_check_locked(const struct wfile *f);
+int base_conflict_check_locked(const struct wfile *f) REQUIRES(&f->mtx);
 /* The version that is gone; NULL when the commit's base stands, as far as is known. */
-const char *base_conflict_gone_locked(const struct wfile *f);
-void base_conflict_end_locked(struct wfile *f);
+const char *base_conflict_gone_locked(const struct wfile *f) REQUIRES(&f->mtx);
+void base_conflict_end_locked(struct wfile *f) REQUIRES(&f->mtx);
 
 /* --- upload_rename.c */
 /* The file has another name than *old, which may be taken. */
-void upload_rename_locked(struct wfile *f, char **old);
+void upload_rename_locked(struct wfile *f, char **old) REQUIRES(&f->mtx);
 /* The name that the commit completes its upload under when that is not the file's; else NULL. */
-const char *upload_rename_key_locked(const struct wfile *f);
+const char *upload_rename_key_locked(const struct wfile *f) REQUIRES(&f->mtx);
 /* A request to complete it there, when the file's own name has the version `base`, if not NULL. */
-void upload_rename_prepare_locked(struct wfile *f, struct upload_request *t, const char *base);
+void upload_rename_prepare_locked(struct wfile *f, struct upload_request *t, const char *base)
+        REQUIRES(&f->mtx);
 /* Sends that request, or one that follows it. 0 or a negative errno. */
 int upload_rename_start(struct upload_request *t);
 /* What its error says of the commit. */
 int upload_rename_error(struct upload_request *t, int err);
 /* Whether it was one of these that has ended: then the commit has gone on. */
 bool upload_rename_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
-                                int err, const struct store_object *obj);
+                                int err, const struct store_object *obj) REQUIRES(&f->mtx);
 
 /* --- upload_request.c */
 /* This version failed: what is under way of it ends behind the answer. */
-void attempt_leave_locked(struct wfile *f, struct outcome *out);
+void attempt_leave_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* A request has ended: counts it, and whether its version failed before; then that is all. */
-bool attempt_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t, int err);
+bool attempt_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t, int err)
+        REQUIRES(&f->mtx);
 /* A request to be made when the lock is left: counted, or NULL and the error is set. */
 struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome *out,
-                                                 enum upload_request_kind kind);
+                                                 enum upload_request_kind kind) REQUIRES(&f->mtx);
 /* The same for a version that failed: NULL, and nothing else is said. */
 struct upload_request *upload_request_left_locked(struct wfile *f, struct outcome *out,
-                                                  enum upload_request_kind kind, struct attempt *a);
+                                                  enum upload_request_kind kind, struct attempt *a)
+        REQUIRES(&f->mtx);
 /* The upload of a REQUEST_ABORT is gone, or stays. */
-void upload_request_aborted_locked(const struct wfile *f, struct upload_request *t, int err);
+void upload_request_aborted_locked(const struct wfile *f, struct upload_request *t, int err)
+        REQUIRES(&f->mtx);
 /* Begins the upload. */
-void upload_request_create_locked(struct wfile *f, struct outcome *out);
+void upload_request_create_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* Aborts the upload, if there is one. */
-void upload_request_abort_locked(struct wfile *f, struct outcome *out);
+void upload_request_abort_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 void upload_request_start(struct upload_request *t);
 /* The store's reply to it. */
 void upload_request_done(void *arg, int err, const struct store_object *obj);

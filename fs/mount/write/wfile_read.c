@@ -123,6 +123,7 @@ static int add_gap(struct mixed *x, uint64_t from, uint64_t to)
 
 /* Bytes [from, to) were not written. */
 static int note_gap_locked(struct wfile *f, struct mixed *x, uint64_t from, uint64_t to)
+        REQUIRES(&f->mtx)
 {
         if (from >= to)
                 return 0;
@@ -133,6 +134,7 @@ static int note_gap_locked(struct wfile *f, struct mixed *x, uint64_t from, uint
 }
 
 static int gather_locked(struct wfile *f, struct mixed *x, uint64_t off, uint64_t end)
+        REQUIRES(&f->mtx)
 {
         uint64_t at = off, from, to;
         int err = 0;
@@ -149,7 +151,7 @@ static int gather_locked(struct wfile *f, struct mixed *x, uint64_t off, uint64_
         return err ? err : note_gap_locked(f, x, at, end);
 }
 
-static int base_reader_locked(struct wfile *f, struct mixed *x)
+static int base_reader_locked(struct wfile *f, struct mixed *x) REQUIRES(&f->mtx)
 {
         if (!f->locked.reader) {
                 f->locked.reader = reader_new(f->env->reader, wfile_base_key_locked(f),
@@ -165,14 +167,14 @@ static int base_reader_locked(struct wfile *f, struct mixed *x)
 }
 
 /* Whether all of it is the base's. */
-static bool is_plain_locked(const struct wfile *f, uint64_t off, uint64_t end)
+static bool is_plain_locked(const struct wfile *f, uint64_t off, uint64_t end) REQUIRES(&f->mtx)
 {
         uint64_t from, to;
         return end <= wfile_base_locked(f)->len && !upload_parts_lack_locked(f, off, end) &&
                !(extent_map_run(&f->locked.data, off, &from, &to) && from < end);
 }
 
-static int begin_locked(struct wfile *f, struct mixed *x)
+static int begin_locked(struct wfile *f, struct mixed *x) REQUIRES(&f->mtx)
 {
         uint64_t off = x->op->off, end = off + x->op->len;
 
