@@ -114,6 +114,8 @@ struct store_config {
 /* User metadata: pairs "name\0value\0". A name that begins with ':' is one of a few headers of the
  * object itself (":content-type"), which a head may tell and a put or copy hands on. */
 struct store_meta {
+        bool missing; /* the object has others, which the store did not tell: a write of these
+                         would drop them, and is refused with -EPERM */
         size_t len;
         char buf[STORE_META_MAX];
 };

@@ -42,6 +42,7 @@ mount_tests = \
 	%D%/many_files.sh \
 	%D%/memory.sh \
 	%D%/memory_commits.sh \
+	%D%/metadata_hidden.sh \
 	%D%/mmap.sh \
 	%D%/mmap_full.sh \
 	%D%/names.sh \

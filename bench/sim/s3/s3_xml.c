@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "base/digest.h"
@@ -263,6 +264,50 @@ static void tagging_count(struct request *x, const char *tags)
         s3_header(x, S3_TAGGING "-count", count);
 }
 
+/* Other characters than those of US-ASCII come as RFC 2047 has it. "If some metadata contains
+ * unprintable characters, it is not returned" (developer guide, "Metadata"). */
+static bool is_unprintable(const char *value)
+{
+        static const char coded[] = "=?UTF-8?B?";
+        unsigned char text[S3_META_MAX];
+        char word[S3_META_MAX];
+        size_t head = sizeof coded - 1;
+
+        if (strncasecmp(value, coded, head))
+                return false;
+        size_t n = strcspn(value + head, "?");
+        if (n >= sizeof word)
+                return false;
+        memcpy(word, value + head, n);
+        word[n] = 0;
+        int len = base64_decode(word, text, sizeof text);
+        for (int i = 0; i < len; i++)
+                if (text[i] < ' ' || text[i] == 0x7f)
+                        return true;
+        return false;
+}
+
+/* "Instead, the x-amz-missing-meta header is returned with a value of the number of the unprintable
+ * metadata entries" (the same). */
+static void metadata_headers(struct request *x, const struct object *o)
+{
+        char count[16];
+        unsigned missing = 0;
+
+        for (const char *n = NULL; (n = object_meta_next(o, n));) {
+                const char *value = n + strlen(n) + 1;
+                if (!strcmp(n, S3_TAGGING))
+                        tagging_count(x, value);
+                else if (!x->google && is_unprintable(value))
+                        missing++;
+                else if (*n != ':')
+                        s3_header(x, n, value);
+        }
+        snprintf(count, sizeof count, "%u", missing);
+        if (missing)
+                s3_header(x, "x-amz-missing-meta", count);
+}
+
 void s3_object_headers(struct request *x, const struct object *o, bool with_meta)
 {
         char date[32];
@@ -277,9 +322,5 @@ void s3_object_headers(struct request *x, const struct object *o, bool with_meta
         s3_header(x, "Accept-Ranges", "bytes");
         if (!object_meta(o, "content-type"))
                 s3_header(x, "Content-Type", "binary/octet-stream");
-        for (const char *n = NULL; (n = object_meta_next(o, n));)
-                if (!strcmp(n, S3_TAGGING))
-                        tagging_count(x, n + strlen(n) + 1);
-                else if (*n != ':')
-                        s3_header(x, n, n + strlen(n) + 1);
+        metadata_headers(x, o);
 }

@@ -404,6 +404,12 @@ static void open_now(struct opening *o)
                 op_ask_version(&o->ask);
                 return;
         }
+        if (!err && write && n->attr.partial) {
+                log_warn("%s: the object has metadata that the store does not return and that "
+                         "writing would drop: it can only be read; write a new file instead",
+                         o->key);
+                err = -EPERM;
+        }
         if (!err && write)
                 err = attach_file_locked(o);
         if (!err && o->h->reads)

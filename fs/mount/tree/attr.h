@@ -33,6 +33,7 @@ struct attr {
         gid_t gid;
         dev_t rdev;
         int64_t mtime_ns, atime_ns, ctime_ns;
+        bool partial;           /* the object has metadata that the store did not tell */
         bool written;           /* mtime is that of a write: later writes move it */
         struct attr_more *more; /* user attributes and metadata of others; NULL: none */
 };
@@ -47,8 +48,8 @@ void attr_move(struct attr *to, struct attr *from);
  * -ENOMEM; what cannot be read counts as absent. */
 int attr_from_object(const struct store_object *obj, bool dir, struct attr *a);
 
-/* The metadata of an object that has these attributes. 0, -ENOSPC: more than a store takes, or
- * -ENOMEM. */
+/* The metadata of an object that has these attributes; `missing` if they are partial, so that the
+ * store refuses to write them. 0, -ENOSPC: more than a store takes, or -ENOMEM. */
 int attr_to_meta(const struct attr *a, struct store_meta *m);
 /* The same for an upload that begins before its last byte is known: without the times that writing
  * still moves. */

@@ -60,6 +60,7 @@ const char *store_meta_next(const struct store_meta *m, const char *name, const 
 
 void store_entry_meta(const struct store_entry *e, struct store_meta *out)
 {
+        out->missing = false;
         out->len = e->nmeta < sizeof out->buf ? e->nmeta : 0;
         if (out->len)
                 memcpy(out->buf, e->meta, out->len);

@@ -418,6 +418,12 @@ int op_set_meta(struct op *op, const struct store_meta *meta)
 {
         if (!meta)
                 return 0;
+        if (meta->missing) {
+                log_warn("store: %s: the object has metadata that the store does not return and "
+                         "that a write would drop: it is not written; write a new object instead",
+                         op->key);
+                return -EPERM;
+        }
         op->meta = malloc(sizeof *op->meta);
         if (!op->meta)
                 return -ENOMEM;

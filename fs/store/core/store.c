@@ -181,8 +181,11 @@ int store_put(struct store *s, const char *key, const struct store_body *body,
         if (store_check_key(key) || body->len > STORE_PART_SIZE_MAX)
                 return -EINVAL;
         CLEANUP(op_freep) struct op *op = op_new(s, OP_PUT, key, arg);
-        if (!op || op_set_meta(op, meta) || op_set_cond(op, cond))
-                return -ENOMEM;
+        int err = op ? op_set_meta(op, meta) : -ENOMEM;
+        if (!err)
+                err = op_set_cond(op, cond);
+        if (err)
+                return err;
         op->body = *body;
         op->finish = op_finish_object;
         op->done.object = done;

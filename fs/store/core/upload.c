@@ -163,8 +163,9 @@ static int create(struct store *s, const char *key, const struct store_meta *met
         if (store_check_key(key))
                 return -EINVAL;
         CLEANUP(op_freep) struct op *op = op_new(s, OP_UPLOAD_CREATE, key, arg);
-        if (!op || op_set_meta(op, meta))
-                return -ENOMEM;
+        int err = op ? op_set_meta(op, meta) : -ENOMEM;
+        if (err)
+                return err;
         op->copying = copying;
         op->finish = finish_create;
         op->done.upload = done;

@@ -29,8 +29,11 @@ void s3_object(struct store_kind *k, const struct http_req *rq, struct store_obj
                         out->mtime_ns = s3_time_http(value);
                 else if (!strcmp(name, "x-amz-checksum-crc32c") && !composite)
                         out->has_crc = s3_crc(value, &out->crc32c);
+                else if (!strcmp(name, "x-amz-missing-meta"))
+                        out->meta.missing |= strtoull(value, NULL, 10) > 0;
                 else if (!strncmp(name, meta, sizeof meta - 1))
-                        meta_add_user(&out->meta, name + sizeof meta - 1, value);
+                        out->meta.missing |=
+                                meta_add_user(&out->meta, name + sizeof meta - 1, value) != 0;
                 else
                         s3_keep_header(&out->meta, name, value);
         }

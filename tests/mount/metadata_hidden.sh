@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# metadata_hidden.sh: an object with metadata that the store keeps and does not return (S3's
+# x-amz-missing-meta) can be read, renamed and deleted; what would drop them is refused.
+. "$srcdir/tests/lib/mount.sh"
+. "$srcdir/tests/lib/sim.sh"
+need_fuse
+plan 16
+CKPTFS_TEST_BUCKET=bkt
+sim_start --data "$tmp/objects"
+CKPTFS_TEST_ENDPOINT=$url
+bell='=?UTF-8?B?BwcH?='
+put_hidden() {
+	req PUT "/bkt/$1" -d "$2" -H "x-amz-meta-bell: $bell" -H 'x-amz-meta-seen: yes' >/dev/null
+}
+hidden() { req HEAD "/bkt/$1" >/dev/null; echo "$(field x-amz-missing-meta):$(field x-amz-meta-seen)"; }
+refused() { LC_ALL=C "$@" 2>&1 | grep -c 'not permitted'; }
+append() { sh -c 'echo more >>"$1"' sh "$1"; }
+
+put_hidden theirs bytes
+expect_eq "1:yes" "$(hidden theirs)" "the store counts what it does not return"
+mount_ckptfs
+expect_eq bytes "$(cat "$mnt/theirs")" "the file can be read"
+expect_log "metadata that the store does not return"
+expect_eq 1 "$(refused chmod 600 "$mnt/theirs")" "its mode cannot be changed"
+expect_eq 1 "$(refused touch -cd 2001-01-01 "$mnt/theirs")" "the times cannot be changed"
+expect_eq 1 "$(refused append "$mnt/theirs")" "the file cannot be written"
+expect_eq 1 "$(refused truncate -s 2 "$mnt/theirs")" "the file cannot be cut"
+expect_eq "bytes 1:yes" "$(cat "$mnt/theirs") $(hidden theirs)" "the refused file stays what it was"
+expect_eq 4 "$(grep -c 'metadata that the store does not return' "$mount_log")" "each refusal has a line in the log"
+mv "$mnt/theirs" "$mnt/moved"
+expect_eq "bytes 1:yes" "$(cat "$mnt/moved") $(hidden moved)" "a rename takes all of it along"
+ls -l "$mnt" >/dev/null
+expect_eq 1 "$(refused append "$mnt/moved")" "a rename is no way around"
+cp "$mnt/moved" "$mnt/copy"
+append "$mnt/copy"
+expect_eq "bytesmore :" "$(cat "$mnt/copy") $(hidden copy)" "a copy is a new file without them"
+put_hidden listed more
+umount_ckptfs
+mount_ckptfs
+expect_log "metadata that the store does not return"
+ls -l "$mnt" >/dev/null
+expect_eq 1 "$(refused append "$mnt/listed")" "also of a file that was only listed"
+expect_eq "1:yes" "$(hidden listed)" "the listed file keeps its metadata"
+rm "$mnt/listed"
+req HEAD /bkt/listed >"$tmp/status"
+expect_eq 404 "$(cat "$tmp/status")" "the listed file can be deleted"
+umount_ckptfs
