@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -252,6 +253,120 @@ START_TEST(a_reply_that_trickles_is_given_up)
 }
 END_TEST
 
+/* --- ranges that are ignored --------------------------------------------------------------------
+ */
+
+enum { WHOLE = 20 << 20 }; /* more than is passed over before the first byte */
+
+struct whole {
+        unsigned ignored; /* so many requests, the first ones */
+        size_t size;
+};
+
+static char byte_at(size_t at)
+{
+        return (char)(at % 251);
+}
+
+static void answer_whole(void *arg, struct fake_req *rq)
+{
+        struct whole *w = arg;
+        const char *range = strstr(rq->head.p, "Range: bytes=");
+        size_t from = range ? strtoul(range + 13, NULL, 10) : 0;
+        const char *dash = range ? strchr(range, '-') : NULL;
+        size_t end = dash ? strtoul(dash + 1, NULL, 10) + 1 : w->size;
+        CLEANUP(freep) char *bytes = malloc(w->size);
+        char headers[128];
+
+        ck_assert_ptr_nonnull(bytes);
+        for (size_t i = 0; i < w->size; i++)
+                bytes[i] = byte_at(i);
+        if (rq->n <= w->ignored) {
+                fake_reply(rq, 200, "ETag: \"v1\"\r\n", bytes, w->size);
+                return;
+        }
+        snprintf(headers, sizeof headers, "ETag: \"v1\"\r\nContent-Range: bytes %zu-%zu/%zu\r\n",
+                 from, end - 1, w->size);
+        fake_reply(rq, 206, headers, bytes + from, end - from);
+}
+
+struct piece {
+        struct event e; /* stays the first field */
+        uint64_t off, bytes;
+        bool wrong;
+};
+
+static int piece_data(void *arg, uint64_t at, const void *p, size_t n)
+{
+        struct piece *g = arg;
+        for (size_t i = 0; i < n; i++)
+                g->wrong |= ((const char *)p)[i] != byte_at(g->off + at + i);
+        g->bytes += n;
+        return 0;
+}
+
+static int get_piece(struct store *s, uint64_t off, uint64_t len, uint64_t *bytes)
+{
+        struct piece g = {.e = EVENT, .off = off};
+        struct store_get get = {.key = "k",
+                                .off = off,
+                                .len = len,
+                                .data = piece_data,
+                                .done = get_done,
+                                .arg = &g};
+
+        int err = store_get(s, &get);
+        if (!err)
+                err = event_wait(&g.e, 1);
+        ck_assert(!g.wrong);
+        *bytes = g.bytes;
+        return err;
+}
+
+/* "A server MAY ignore the Range header field" (RFC 9110, section 14.2). */
+START_TEST(a_range_is_taken_out_of_a_whole_object)
+{
+        struct whole w = {.ignored = 100, .size = SIZE};
+        struct fake *f = fake_start(answer_whole, &w);
+        struct store *s = fake_store(f, &(struct store_config){.deadline_ms = 5000});
+        static const uint64_t at[][3] = {/* off, len, what comes */
+                                         {0, 100, 100},
+                                         {5000, 70000, 70000},
+                                         {SIZE - 10, 10, 10},
+                                         {SIZE - 10, 100, 10},
+                                         {SIZE + 10, 100, 0}};
+        uint64_t bytes;
+
+        for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+                ck_assert_int_eq(get_piece(s, at[i][0], at[i][1], &bytes), 0);
+                ck_assert_uint_eq(bytes, at[i][2]);
+        }
+        ck_assert_uint_eq(fake_requests(f), sizeof at / sizeof *at);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+/* Too much would have to be passed over: a few tries, then an error. */
+START_TEST(a_range_far_into_a_whole_object_is_asked_for_again)
+{
+        struct whole w = {.ignored = 1, .size = WHOLE};
+        struct fake *f = fake_start(answer_whole, &w);
+        struct store *s = fake_store(f, &(struct store_config){.deadline_ms = 20000});
+        uint64_t bytes;
+
+        ck_assert_int_eq(get_piece(s, WHOLE - 1000, 500, &bytes), 0);
+        ck_assert_uint_eq(bytes, 500);
+        ck_assert_uint_eq(fake_requests(f), 2);
+        w.ignored = 100;
+        ck_assert_int_eq(get_piece(s, WHOLE - 1000, 500, &bytes), -EIO);
+        ck_assert_uint_eq(bytes, 0);
+        ck_assert_uint_eq(fake_requests(f), 6);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
 /* Long before the stall timeout. */
 START_TEST(the_slowest_read_is_begun_again)
 {
@@ -370,6 +485,8 @@ int main(void)
         tcase_add_test(t, an_address_that_is_silent_is_passed_by);
         tcase_add_test(t, connections_choose_among_all_addresses);
         tcase_add_test(t, a_reply_that_trickles_is_given_up);
+        tcase_add_test(t, a_range_is_taken_out_of_a_whole_object);
+        tcase_add_test(t, a_range_far_into_a_whole_object_is_asked_for_again);
         tcase_add_test(t, the_slowest_read_is_begun_again);
         tcase_add_test(t, the_slowest_part_is_sent_again);
         tcase_add_test(t, a_store_that_says_slow_down_gets_fewer_questions_at_once);

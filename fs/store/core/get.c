@@ -12,8 +12,13 @@
 #include "base/log.h"
 #include "base/banned.h"
 
-/* A try that brought so much was worth it; the next failure counts from anew. */
-enum { PROGRESS_BYTES = 16 << 10 };
+enum {
+        /* A try that brought so much was worth it; the next failure counts from anew. */
+        PROGRESS_BYTES = 16 << 10,
+        /* Of a whole object that came instead of a range: so much before it is passed over, else it
+         * is asked for again. */
+        SKIP_MAX = 8 << 20
+};
 
 static int not_what_was_asked(struct op *op, const char *what)
 {
@@ -43,6 +48,23 @@ static int place_of_reply(struct op *op, uint64_t *first, uint64_t *end, uint64_
         return 0;
 }
 
+/* "A server MAY ignore the Range header field" (RFC 9110, section 14.2): the bytes that were asked
+ * for are taken out of the whole object. */
+static int take_out(struct op *op, uint64_t *first, uint64_t *end)
+{
+        uint64_t from = op->off + op->got, to = op->off + op->len;
+
+        if (from > SKIP_MAX) {
+                op->ignored = true;
+                return not_what_was_asked(op, "sent the whole object instead of a range");
+        }
+        op->skip = from;
+        *first = from;
+        if (*end > to)
+                *end = to;
+        return 0;
+}
+
 /* Looks at the head of a reply before its first byte is handed on. */
 static int begin(struct op *op)
 {
@@ -51,6 +73,8 @@ static int begin(struct op *op)
 
         op->begun = true;
         int err = place_of_reply(op, &first, &end, &size);
+        if (!err && op->rq.status == 200)
+                err = take_out(op, &first, &end);
         if (err)
                 return err;
         if (first != op->off + op->got || end > op->off + op->len)
@@ -75,8 +99,21 @@ int get_data(struct http_req *rq, const void *p, size_t n)
         int err = op->begun ? 0 : begin(op);
         if (err)
                 return err;
-        if (n > op->try_end - op->off - op->got)
+        if (op->skip) {
+                size_t passed = n < op->skip ? n : op->skip;
+                op->skip -= passed;
+                p = (const char *)p + passed;
+                n -= passed;
+        }
+        uint64_t room = op->try_end - op->off - op->got;
+        if (n && n > room && rq->status == 206)
                 return not_what_was_asked(op, "sent more bytes than it said");
+        if (n > room) { /* the rest of a whole object */
+                n = room;
+                op->enough = true;
+        }
+        if (!n)
+                return op->enough ? -ECANCELED : 0;
         op->crc = crc32c(op->crc, p, n);
         err = op->get.data(op->get.arg, op->got, p, n);
         op->got += n;
@@ -84,7 +121,8 @@ int get_data(struct http_req *rq, const void *p, size_t n)
                 op->progress = op->got;
                 retry_progress(&op->retry);
         }
-        return err;
+        op->enough &= !err;
+        return op->enough ? -ECANCELED : err;
 }
 
 int get_complete(struct op *op)

@@ -134,10 +134,13 @@ struct op {
         struct store_get get;
         uint64_t got;
         uint64_t progress; /* got when tries were last counted from anew */
+        uint64_t skip;     /* bytes of this try's reply before the first that was asked for */
         uint64_t try_end;  /* offset in the object at which this try's bytes end */
         uint32_t crc;
-        bool seen;  /* obj is filled */
-        bool begun; /* this try's reply was looked at */
+        bool seen;    /* obj is filled */
+        bool begun;   /* this try's reply was looked at */
+        bool ignored; /* the range was, in this try, which ended for that */
+        bool enough;  /* this try ended when all bytes were there, and more would have come */
 
         union {
                 store_done_fn *object;

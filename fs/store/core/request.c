@@ -96,7 +96,8 @@ static int prepare(struct http_req *rq)
         rq->body_read = NULL;
         rq->body_len = 0;
         rq->once = false;
-        op->begun = false;
+        op->begun = op->ignored = op->enough = false;
+        op->skip = 0;
         op->fault = (struct op_fault){.retry_after_ms = 0};
         rq->again_bytes = again_bytes(op);
         int err = op->s->ops->verb[op->verb].build(op->s->kind, op);
@@ -199,15 +200,15 @@ static void retry(struct op *op, int err)
         resend(op, (unsigned)delay);
 }
 
-/* A bit was flipped on the way. */
-static void damaged(struct op *op)
+/* What arrived is of no use, which another try may mend: a few. */
+static void try_again(struct op *op, int err, const char *what)
 {
         if (++op->damaged == DAMAGED_MAX) {
-                end(op, -EBADMSG);
+                end(op, err);
                 return;
         }
-        say(op, "what arrived is not what was sent; it is sent again");
-        retry(op, -EBADMSG);
+        say(op, what);
+        retry(op, err);
 }
 
 /* The transport failed. What was sent may have taken effect all the same. */
@@ -262,7 +263,11 @@ static void on_done(struct http_req *rq, int err)
         op->exchanges++;
         op->tries++;
         op->maybe_done |= rq->resent;
-        if (err && !(op->verb == OP_GET && !rq->by_callback && get_has_all(op))) {
+        if (err && op->ignored) {
+                try_again(op, -EIO, "the server ignored the range; it is asked again");
+                return;
+        }
+        if (err && !op->enough && !(op->verb == OP_GET && !rq->by_callback && get_has_all(op))) {
                 transport_failed(op, err);
                 return;
         }
@@ -288,7 +293,7 @@ static void on_done(struct http_req *rq, int err)
                 retry(op, -ETIMEDOUT);
                 return;
         case OP_DAMAGED:
-                damaged(op);
+                try_again(op, -EBADMSG, "what arrived is not what was sent; it is sent again");
                 return;
         default:
                 end(op, err);
