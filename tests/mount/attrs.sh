@@ -4,7 +4,7 @@
 # and are the same on every mount.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 27
+plan 29
 start_store
 mount_ckptfs
 all() { (cd "$mnt" && find . -mindepth 1 -printf '%M %U %G %s %y %p\n' | LC_ALL=C sort -k6); }
@@ -46,6 +46,17 @@ chmod 751 "$mnt/rewritten"
 printf new >"$mnt/rewritten"
 expect_eq "751 mode=33257" "$(stat -c %a "$mnt/rewritten") $(objects meta rewritten | grep '^mode=')" \
 	"a file that is rewritten keeps its mode"
+
+# A listing tells the time at which a rename made the object, and no attributes.
+printf before >"$mnt/renamed_from"
+chmod 640 "$mnt/renamed_from"
+fdo_begin open + "$mnt/renamed_from" pause pwrite 3 0 close
+sleep 1.1
+mv "$mnt/renamed_from" "$mnt/renamed_to"
+ls "$mnt" >"$tmp/listed"
+fdo_ends "ok ok ok ok" "a file that was renamed and listed is written"
+expect_eq "640 mode=33184" "$(stat -c %a "$mnt/renamed_to") $(objects meta renamed_to | grep '^mode=')" \
+	"a file that was listed while it was open is published with its mode"
 
 printf plain | store_put plain
 objects mark foreign mode=33188 color=blue :content-type=text/x-odd

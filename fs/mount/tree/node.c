@@ -41,15 +41,17 @@ static void set_attr_locked(struct node *n, const struct attr *a) REQUIRES(tree_
 }
 
 /* What was changed here and not sent yet stays. A listing that shows another version than the one
- * the attributes are of takes them away. */
+ * the attributes are of takes them away, so that the object is asked: but not from a file that is
+ * open, which shows them without asking, and whose next commit carries them. */
 static void take_attr_locked(struct node *n, const struct node_info *info) REQUIRES(tree_mutex)
 {
         if (n->attr_now != n->attr_saved)
                 return;
         if (info->attr) {
                 set_attr_locked(n, info->attr);
-        } else if (!n->dir && (!n->etag || strcmp(n->etag, info->etag) ||
-                               n->mtime_ns / SECOND != info->mtime_ns / SECOND)) {
+        } else if (!n->dir && !n->file && !n->nreaders &&
+                   (!n->etag || strcmp(n->etag, info->etag) ||
+                    n->mtime_ns / SECOND != info->mtime_ns / SECOND)) {
                 attr_release(&n->attr);
                 n->attr_known = false;
         }
