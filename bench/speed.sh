@@ -94,6 +94,7 @@ ended() { ! kill -0 "$1"; }
 # start_sim [OPTION...]: a store of the protocol $scheme at $url; Google's wants no login then
 start_sim() {
 	[ "$scheme" = s3 ] || set -- --protocol gs "$@"
+	: >"$tmp/sim.out" # what the one before said is no answer
 	"$b/storesim" --listen 127.0.0.1:0 --bucket speed "$@" >"$tmp/sim.out" 2>"$tmp/sim.log" &
 	sim=$!
 	until_true 10 grep -q '^listening on ' "$tmp/sim.out" || die "storesim: $(cat "$tmp/sim.log")"
