@@ -74,7 +74,8 @@ store_atexit() {
 
 store_stop() {
 	[ -n "${store_pid:-}" ] || return 0
-	kill "$store_pid" 2>/dev/null && thaw "$store_pid" 2>/dev/null
+	# Not the other way round: what goes on by SIGCONT loses the stop that LeakSanitizer waits for at its end.
+	thaw "$store_pid" 2>/dev/null && kill "$store_pid" 2>/dev/null
 	wait "$store_pid" 2>/dev/null
 	store_pid=
 }
