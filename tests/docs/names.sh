@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each name of a check can be read alone: it neither leans on the name before it nor lacks its verb.
 . "${srcdir:?}/tests/lib/tap.sh"
-plan 2
+plan 3
 
 # What begins with a word of the name before, or has fewer than three words. A name is the first word of
 # a check, or the last of its line.
@@ -26,3 +26,7 @@ cd "$srcdir" || exit 1
 find tests -name '*.sh' ! -path 'tests/lib/*' ! -path tests/docs/names.sh >"$tmp/files"
 # shellcheck disable=SC2046 # names of our own files
 expect_eq "" "$(fragments $(cat "$tmp/files"))" "each name of a check is a sentence of its own"
+# A file of tests/lib is no test; setup.sh and others are named where they are used.
+expect_eq "" "$(while read -r file; do
+	grep -q "/${file##*/}\b" "${file%/*}/local.mk" || echo "$file"
+done <"$tmp/files")" "each test stands in the list of its folder"

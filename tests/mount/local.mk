@@ -62,6 +62,7 @@ mount_tests = \
 	%D%/replaced.sh \
 	%D%/sent.sh \
 	%D%/skipped_names.sh \
+	%D%/spill.sh \
 	%D%/spill_slow.sh \
 	%D%/storage_class.sh \
 	%D%/symlinks.sh \
