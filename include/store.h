@@ -114,14 +114,18 @@ struct store_config {
 /* User metadata: pairs "name\0value\0". A name that begins with ':' is one of a few headers of the
  * object itself (":content-type"), which a head may tell and a put or copy hands on. */
 struct store_meta {
-        bool missing; /* the object has others, which the store did not tell: a write of these
-                         would drop them, and is refused with -EPERM */
+        bool missing; /* the object has others, which are not here: a write of these would drop
+                         them, and is refused with -EPERM; with STORE_CAP_PATCH_META
+                         store_set_meta() leaves them as they are */
         size_t len;
         char buf[STORE_META_MAX];
 };
 /* 0, or -ENOSPC when it does not fit, -EINVAL: names are of what a header's name may be, in lower
  * case, values have no control characters, and there is no such header. */
 int store_meta_add(struct store_meta *m, const char *name, const char *value);
+/* The same for a pair that the store told, to be given back to it: name and value may be of any
+ * characters, since not every store sends them as headers. */
+int store_meta_keep(struct store_meta *m, const char *name, const char *value);
 /* Walks the pairs: the name after `name` (NULL: the first) with its *value, or NULL. */
 const char *store_meta_next(const struct store_meta *m, const char *name, const char **value);
 /* The value, or NULL. */
@@ -280,6 +284,7 @@ struct store_entry {
          * or there is none, and etag is "". */
         const char *meta;
         size_t nmeta;
+        bool partial; /* the object has metadata beside these: `missing` of struct store_meta */
 };
 void store_entry_meta(const struct store_entry *e, struct store_meta *out);
 struct store_page {

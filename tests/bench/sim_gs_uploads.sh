@@ -5,7 +5,7 @@
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 57
+plan 58
 
 sim_start --data "$tmp/data" --protocol gs --rewrite-chunk 4M --resume-short 512K
 o=/storage/v1/b/bkt/o up=/upload/storage/v1/b/bkt/o
@@ -61,6 +61,7 @@ req GET "$o/xml" >/dev/null
 expect_eq "$gen $hash v" "$(j '"\(.generation) crc32c=\(.crc32c) \(.metadata.k)"')" "the JSON API tells of an object of the XML API"
 expect_eq 412 "$(req PUT /bkt/xml -T "$tmp/big" -H 'x-goog-if-generation-match: 0')" "the XML API obeys conditions"
 expect_eq 400 "$(req PUT /bkt/xml2 -T "$tmp/big" -H 'x-goog-hash: crc32c=AAAAAA==')" "the XML API verifies checksums"
+expect_eq 400 "$(req PUT /bkt/xml2 -T "$tmp/big" -H "x-goog-meta-who: Zoë")" "the XML API takes metadata of ASCII alone"
 head -c 5242880 /dev/urandom >"$tmp/p1"
 cat "$tmp/p1" "$tmp/big" >"$tmp/whole"
 expect_eq 200 "$(multipart xmp "$tmp/p1" "$tmp/big")" "parts are uploaded by the XML API"

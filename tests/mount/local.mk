@@ -23,6 +23,7 @@ mount_tests = \
 	%D%/gs_csek.sh \
 	%D%/gs_keys.sh \
 	%D%/gs_listing.sh \
+	%D%/gs_metadata.sh \
 	%D%/gs_often.sh \
 	%D%/gs_resumable.sh \
 	%D%/gs_testbench.sh \

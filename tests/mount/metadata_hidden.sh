@@ -21,13 +21,13 @@ put_hidden theirs bytes
 expect_eq "1:yes" "$(hidden theirs)" "the store counts what it does not return"
 mount_ckptfs
 expect_eq bytes "$(cat "$mnt/theirs")" "the file can be read"
-expect_log "metadata that the store does not return"
+expect_log "metadata that cannot be kept here"
 expect_eq 1 "$(refused chmod 600 "$mnt/theirs")" "its mode cannot be changed"
 expect_eq 1 "$(refused touch -cd 2001-01-01 "$mnt/theirs")" "the times cannot be changed"
 expect_eq 1 "$(refused append "$mnt/theirs")" "the file cannot be written"
 expect_eq 1 "$(refused truncate -s 2 "$mnt/theirs")" "the file cannot be cut"
 expect_eq "bytes 1:yes" "$(cat "$mnt/theirs") $(hidden theirs)" "the refused file stays what it was"
-expect_eq 4 "$(grep -c 'metadata that the store does not return' "$mount_log")" "each refusal has a line in the log"
+expect_eq 4 "$(grep -c 'metadata that cannot be kept here' "$mount_log")" "each refusal has a line in the log"
 mv "$mnt/theirs" "$mnt/moved"
 expect_eq "bytes 1:yes" "$(cat "$mnt/moved") $(hidden moved)" "a rename takes all of it along"
 ls -l "$mnt" >/dev/null
@@ -38,7 +38,7 @@ expect_eq "bytesmore :" "$(cat "$mnt/copy") $(hidden copy)" "a copy is a new fil
 put_hidden listed more
 umount_ckptfs
 mount_ckptfs
-expect_log "metadata that the store does not return"
+expect_log "metadata that cannot be kept here"
 ls -l "$mnt" >/dev/null
 expect_eq 1 "$(refused append "$mnt/listed")" "also of a file that was only listed"
 expect_eq "1:yes" "$(hidden listed)" "the listed file keeps its metadata"

@@ -211,7 +211,7 @@ static struct wfile_tally tally;
 static struct claims claims;
 static struct wfile_env env;
 static struct wfile *f;
-static struct waiter commit;
+static struct wfile_commit commit;
 static unsigned ended, gone;
 static int result;
 
@@ -233,10 +233,11 @@ static void is_gone(void *owner, void *who)
         gone++;
 }
 
-static void done(struct waiter *w)
+static void done(struct wfile_commit *c, int err, const struct store_object *obj)
 {
+        (void)c, (void)obj;
         ended++;
-        result = w->err;
+        result = err;
 }
 
 static void setup(void)
@@ -257,7 +258,7 @@ static void setup(void)
                 .published = published,
                 .gone = is_gone,
         };
-        commit = (struct waiter){.ready = done};
+        commit = (struct wfile_commit){.done = done};
 }
 
 static void teardown(void)
@@ -302,17 +303,17 @@ static void ends(int err)
         ck_assert_int_eq(result, err);
 }
 
-static void paused(struct waiter *w)
+static void held(struct wfile_wait *w)
 {
         (void)w;
 }
 
 static void rename_to(const char *key)
 {
-        struct waiter w = {.ready = paused};
-        wfile_pause(f, &w);
+        struct wfile_wait w = {.done = held};
+        wfile_hold(f, &w);
         ck_assert_int_eq(wfile_rename(f, key, f->locked.base.object.etag[0] ? "v1" : ""), 0);
-        wfile_resume(f);
+        wfile_release(f);
 }
 
 /* A new file of a part that is sent, and one byte. */
@@ -389,15 +390,14 @@ START_TEST(a_part_that_fails_fails_the_commit)
 }
 END_TEST
 
-static void retry(struct waiter *w)
+static void retry(struct claim *c)
 {
-        (void)w;
+        (void)c;
 }
 
 START_TEST(a_claimed_key_is_waited_for)
 {
-        struct claim other = {.waiter.ready = retry};
-        struct waiters told = {0};
+        struct claim other = {.retry = retry}, *ready = NULL;
 
         make(0);
         put(0, 10);
@@ -405,8 +405,8 @@ START_TEST(a_claimed_key_is_waited_for)
         begin();
         is(COMMIT_CLAIMING);
         ck_assert_uint_eq(nasked, 0);
-        claim_drop(&claims, &other, &told);
-        waiters_run(&told, 0);
+        claim_drop(&claims, &other, &ready);
+        claims_retry(ready);
         is(COMMIT_PUBLISHING);
         answer("put a", 0);
         ends(0);
@@ -415,8 +415,7 @@ END_TEST
 
 START_TEST(what_waits_for_a_claim_and_loses_its_name_is_done)
 {
-        struct claim other = {.waiter.ready = retry};
-        struct waiters told = {0};
+        struct claim other = {.retry = retry}, *ready = NULL;
 
         make(0);
         put(0, 10);
@@ -425,8 +424,8 @@ START_TEST(what_waits_for_a_claim_and_loses_its_name_is_done)
         is(COMMIT_CLAIMING);
         wfile_forget(f);
         ends(0);
-        claim_drop(&claims, &other, &told);
-        waiters_run(&told, 0);
+        claim_drop(&claims, &other, &ready);
+        claims_retry(ready);
         is(COMMIT_IDLE);
 }
 END_TEST

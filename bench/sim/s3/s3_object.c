@@ -69,6 +69,16 @@ bool s3_bad_storage(struct request *x, struct object *o)
         return x->status != 0;
 }
 
+/* "Non-ascii characters [...] are not permitted in HTTP headers, which the XML API uses" (Google
+ * Cloud Storage, "Object metadata"). */
+static bool is_ascii(const char *value)
+{
+        for (; *value; value++)
+                if (*value < ' ' || *value > '~')
+                        return false;
+        return true;
+}
+
 bool s3_bad_metadata(struct request *x, struct object *o)
 {
         const char *prefix = x->google ? GS_META : S3_META;
@@ -78,6 +88,10 @@ bool s3_bad_metadata(struct request *x, struct object *o)
         for (unsigned i = 0; !err && i < x->rq.nheaders; i++) {
                 const struct http_header *h = &x->rq.headers[i];
                 bool is_user = !strncasecmp(h->name, prefix, nprefix);
+                if (x->google && (is_user || is_kept(h->name)) && !is_ascii(h->value)) {
+                        s3_error(x, "InvalidArgument");
+                        return true;
+                }
                 if (is_user)
                         user += strlen(h->name) - nprefix + strlen(h->value);
                 if (is_user || is_kept(h->name))

@@ -193,15 +193,16 @@ void op_ask(struct op_ask *a)
         }
 }
 
-static void version_idle(struct waiter *w)
+static void version_idle(struct attr_sync_wait *w, int err)
 {
+        (void)err;
         op_ask(CONTAINER_OF(w, struct op_ask, idle));
 }
 
 void op_ask_version(struct op_ask *a)
 {
         a->opens = true;
-        a->idle.ready = version_idle;
+        a->idle.done = version_idle;
         attr_sync_wait(a->m, a->n, &a->idle);
 }
 

@@ -405,8 +405,8 @@ static void open_now(struct opening *o)
                 return;
         }
         if (!err && write && n->attr.partial) {
-                log_warn("%s: the object has metadata that the store does not return and that "
-                         "writing would drop: it can only be read; write a new file instead",
+                log_warn("%s: the object has metadata that cannot be kept here and that writing "
+                         "would drop: it can only be read; write a new file instead",
                          o->key);
                 err = -EPERM;
         }

@@ -40,10 +40,9 @@ static void edit_ask(struct op_edit *e)
         op_ask(&e->ask);
 }
 
-static void edit_sent(struct waiter *w)
+static void edit_sent(struct attr_sync_wait *w, int err)
 {
-        struct op_edit *e = CONTAINER_OF(w, struct op_edit, wait);
-        int err = w->err;
+        struct op_edit *e = (struct op_edit *)w;
 
         attr_release(&e->before);
         tree_lock(e->m->tree);
@@ -85,7 +84,7 @@ static void edit_go(struct op_edit *e)
                 edit_end(e, err < 0 ? err : 0);
                 return;
         }
-        e->wait.ready = edit_sent;
+        e->wait.done = edit_sent;
         attr_sync(e->m, n, &e->before, &e->wait);
 }
 

@@ -160,7 +160,7 @@ static int add_foreign(const struct attr *a, struct store_meta *m)
         for (size_t i = 0; !err && a->more && i < a->more->n; i++) {
                 const struct attr_pair *p = &a->more->v[i];
                 if (p->foreign)
-                        err = store_meta_add(m, p->name, p->value);
+                        err = store_meta_keep(m, p->name, p->value);
         }
         return err;
 }

@@ -33,7 +33,7 @@ struct attr {
         gid_t gid;
         dev_t rdev;
         int64_t mtime_ns, atime_ns, ctime_ns;
-        bool partial;           /* the object has metadata that the store did not tell */
+        bool partial;           /* the object has metadata that is not here */
         bool written;           /* mtime is that of a write: later writes move it */
         struct attr_more *more; /* user attributes and metadata of others; NULL: none */
 };

@@ -22,7 +22,7 @@ enum { NAME_BYTES_MAX = 255, PAGES = 6, PAGE_ENTRIES = 1000 };
 struct item {
         size_t name, etag, meta; /* offsets in text */
         size_t nmeta;
-        bool dir, told;
+        bool dir, told, partial;
         uint64_t size;
         int64_t mtime_ns;
 };
@@ -194,6 +194,7 @@ static int add_item_locked(struct listing *l, struct page *p, const struct store
         buf_add(&p->text, etag, strlen(etag) + 1);
         it->meta = p->text.len;
         it->nmeta = e->nmeta;
+        it->partial = e->partial;
         return buf_add(&p->text, e->meta ? e->meta : "", e->nmeta);
 }
 
@@ -429,6 +430,7 @@ uint64_t listing_each(struct listing *l, uint64_t index,
                                 .etag = p->text.p + it->etag,
                                 .meta = it->told ? p->text.p + it->meta : NULL,
                                 .nmeta = it->nmeta,
+                                .partial = it->partial,
                         };
                         more = fn(arg, &e);
                         index += more;

@@ -28,6 +28,7 @@ struct list_entry {
          * is NULL, and only the object tells. */
         const char *meta;
         size_t nmeta;
+        bool partial;
         int64_t asked_ns; /* when the store was asked, as in struct node_info */
 };
 

@@ -58,7 +58,10 @@ static void finish_locked(struct wfile *f, struct outcome *out, int err,
         f->locked.telling += out->published;
         if (obj)
                 out->obj = *obj;
-        waiters_move(&out->callers, &f->locked.commit.callers);
+        *f->locked.commit.callers_last = out->commits;
+        out->commits = f->locked.commit.callers;
+        f->locked.commit.callers = NULL;
+        f->locked.commit.callers_last = &f->locked.commit.callers;
 }
 
 void commit_published_locked(struct wfile *f, struct outcome *out, const struct store_object *obj,
@@ -130,9 +133,9 @@ static struct upload_request *clone_locked(struct wfile *f, struct outcome *out)
         return t;
 }
 
-static void claim_again(struct waiter *w)
+static void claim_again(struct claim *c)
 {
-        struct wfile *f = CONTAINER_OF(w, struct wfile, claim.waiter);
+        struct wfile *f = CONTAINER_OF(c, struct wfile, claim);
         struct outcome out;
 
         wfile_enter(f, &out);
@@ -147,7 +150,7 @@ void commit_unclaim_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mt
         if (f->locked.commit.claim != CLAIM_HELD || commit_phase_is_final(f->locked.commit.phase))
                 return;
         f->locked.commit.claim = CLAIM_NONE;
-        claim_drop(f->env->claims, &f->claim, &out->told);
+        claim_drop(f->env->claims, &f->claim, &out->claims);
 }
 
 /* The key that the last request changes is this file's in the final phases. False: it waits for
@@ -161,7 +164,7 @@ static bool claim_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
                 return false;
         }
         commit_unclaim_locked(f, out); /* that of a request that is made anew */
-        f->claim.waiter.ready = claim_again;
+        f->claim.retry = claim_again;
         int err = claim_take(f->env->claims, &f->claim, through ? through : f->locked.key, through);
         f->locked.commit.claim = !err ? CLAIM_HELD : err == -EAGAIN ? CLAIM_WAITS : CLAIM_NONE;
         if (err == -EAGAIN) {
@@ -385,7 +388,7 @@ void wfile_advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx
                 if (commit_is_under_way_locked(f))
                         finish_locked(f, out, 0, NULL);
         }
-        if (!f->locked.err && !f->locked.unlinked && !f->locked.pauses)
+        if (!f->locked.err && !f->locked.unlinked && !f->locked.holds)
                 advance_locked(f, out);
         if (f->locked.err)
                 fail_advance_locked(f, out);

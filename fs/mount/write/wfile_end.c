@@ -44,20 +44,21 @@ void file_lost(struct wfile *f, struct wfile_user *u, int err)
  * ------------------------------------------------------------------------------------------------
  */
 
-void wfile_pause(struct wfile *f, struct waiter *w)
+void wfile_hold(struct wfile *f, struct wfile_wait *w)
 {
         struct outcome out;
         wfile_enter(f, &out);
-        f->locked.pauses++;
-        waiters_add(&f->locked.pausing, w);
+        f->locked.holds++;
+        w->next = f->locked.waits;
+        f->locked.waits = w;
         wfile_leave(f, &out);
 }
 
-void wfile_resume(struct wfile *f)
+void wfile_release(struct wfile *f)
 {
         struct outcome out;
         wfile_enter(f, &out);
-        f->locked.pauses--;
+        f->locked.holds--;
         wfile_advance_locked(f, &out);
         wfile_leave(f, &out);
 }

@@ -21,23 +21,32 @@ static bool is_header(const char *name)
         return false;
 }
 
-int store_meta_add(struct store_meta *m, const char *name, const char *value)
+static bool is_text(const char *value)
 {
-        /* What a header's name may be made of, in lower case. */
-        static const char token[] = "abcdefghijklmnopqrstuvwxyz0123456789-_.!#$%&'*+^`|~";
-        size_t n = strlen(name) + 1, v = strlen(value) + 1;
-
-        if (*name == ':' ? !is_header(name) : !*name || name[strspn(name, token)])
-                return -EINVAL;
         for (const char *p = value; *p; p++)
                 if ((unsigned char)*p < ' ' || *p == 0x7f)
-                        return -EINVAL;
+                        return false;
+        return true;
+}
+
+int store_meta_keep(struct store_meta *m, const char *name, const char *value)
+{
+        size_t n = strlen(name) + 1, v = strlen(value) + 1;
+
+        if (*name == ':' ? !is_header(name) || !is_text(value) : !*name)
+                return -EINVAL;
         if (n + v > sizeof m->buf - m->len)
                 return -ENOSPC;
         memcpy(m->buf + m->len, name, n);
         memcpy(m->buf + m->len + n, value, v);
         m->len += n + v;
         return 0;
+}
+
+int store_meta_add(struct store_meta *m, const char *name, const char *value)
+{
+        bool fits = (*name == ':' || !name[strspn(name, META_TOKEN)]) && is_text(value);
+        return fits ? store_meta_keep(m, name, value) : -EINVAL;
 }
 
 int meta_add_user(struct store_meta *m, const char *name, const char *value)
@@ -60,7 +69,7 @@ const char *store_meta_next(const struct store_meta *m, const char *name, const 
 
 void store_entry_meta(const struct store_entry *e, struct store_meta *out)
 {
-        out->missing = false;
+        out->missing = e->partial;
         out->len = e->nmeta < sizeof out->buf ? e->nmeta : 0;
         if (out->len)
                 memcpy(out->buf, e->meta, out->len);

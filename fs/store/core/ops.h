@@ -70,6 +70,7 @@ struct op_entry {
         bool is_prefix;
         bool told; /* of a prefix: the object of that name was, or there is none (etag "") */
         size_t meta, nmeta; /* pairs as in struct store_meta, of a kind with STORE_CAP_LIST_META */
+        bool partial;       /* not all of them: the object's `missing` */
 };
 
 struct op {
@@ -203,11 +204,13 @@ int op_no_credentials(struct op *op, int err, const char *why);
 /* Adds an entry to op->v; strings may be NULL. 0 or -ENOMEM. */
 int op_add_entry(struct op *op, const struct op_entry *e, const char *key, const char *etag,
                  const char *id);
-/* Keeps metadata for an entry that is about to be added: sets e->meta and e->nmeta. 0 or -ENOMEM.
- */
+/* Keeps metadata for an entry that is about to be added: sets e->meta, e->nmeta and e->partial. 0
+ * or -ENOMEM. */
 int op_keep_meta(struct op *op, struct op_entry *e, const struct store_meta *meta);
 /* meta.c: store_meta_add() of a pair that a bucket holds as metadata, which names no header. */
 int meta_add_user(struct store_meta *m, const char *name, const char *value);
+/* What a header's name may be made of, in lower case. */
+#define META_TOKEN "abcdefghijklmnopqrstuvwxyz0123456789-_.!#$%&'*+^`|~"
 /* Whether each pair of `want` is in `have`, too. */
 bool meta_has_all(const struct store_meta *have, const struct store_meta *want);
 /* The same but for headers: the storage class is not copied with the metadata, and usual types are

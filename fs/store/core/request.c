@@ -423,9 +423,10 @@ int op_set_meta(struct op *op, const struct store_meta *meta)
 {
         if (!meta)
                 return 0;
-        if (meta->missing) {
-                log_warn("store: %s: the object has metadata that the store does not return and "
-                         "that a write would drop: it is not written; write a new object instead",
+        bool adds = op->verb == OP_SET_META && store_caps(op->s) & STORE_CAP_PATCH_META;
+        if (meta->missing && !adds) {
+                log_warn("store: %s: the object has metadata that cannot be kept here and that a "
+                         "write would drop: it is not written; write a new object instead",
                          op->key);
                 return -EPERM;
         }
@@ -486,6 +487,7 @@ int op_keep_meta(struct op *op, struct op_entry *e, const struct store_meta *met
 {
         e->meta = op->names.len;
         e->nmeta = meta->len;
+        e->partial = meta->missing;
         return buf_add(&op->names, meta->buf, meta->len);
 }
 

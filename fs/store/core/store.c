@@ -271,6 +271,7 @@ static void finish_list(struct op *op, int err)
                                 .etag = op_string(op, e->etag),
                                 .meta = e->is_prefix && !e->told ? NULL : op_string(op, e->meta),
                                 .nmeta = e->nmeta,
+                                .partial = e->partial,
                         };
         }
         if (n) /* a kind gives objects and prefixes apart, each in order */

@@ -134,12 +134,12 @@ void s3_etag(const char *text, char out[STORE_ETAG_MAX])
         out[n + 2 * bare] = 0;
 }
 
-void s3_keep_header(struct store_meta *m, const char *name, const char *value)
+int s3_keep_header(struct store_meta *m, const char *name, const char *value)
 {
         char marked[32];
         if (!strcmp(value, "binary/octet-stream") || !strcmp(value, "application/octet-stream") ||
             !strcmp(value, "STANDARD"))
-                return;
+                return 0;
         snprintf(marked, sizeof marked, ":%s", name);
-        store_meta_add(m, marked, value); /* other headers are none that it takes */
+        return store_meta_add(m, marked, value);
 }

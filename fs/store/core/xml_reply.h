@@ -32,8 +32,8 @@ void s3_etag(const char *text, char out[STORE_ETAG_MAX]);
 
 /* Headers of an object that a copy with other metadata would lose, kept as metadata whose names
  * begin with ':'; others are left. What a store says of an object that was given none is not kept.
- */
-void s3_keep_header(struct store_meta *m, const char *name, const char *value);
+ * Returns what store_meta_add() does of one that is to be kept, else 0. */
+int s3_keep_header(struct store_meta *m, const char *name, const char *value);
 
 /* s3_pages.c */
 /* Decodes the keys of the entries from op->page on, if the server says that they are encoded. An

@@ -85,6 +85,10 @@ int gcs_xml_sign(const struct store_kind *k, struct op *op, struct gcs_msg *m,
 /* Metadata, which may take the place of m->type, and checksum as headers; `names` and `text` live
  * as long as `m`. */
 int gcs_xml_meta(struct gcs_msg *m, const struct store_meta *meta, struct buf *names);
+/* Whether headers carry it as it is: "non-ascii characters [...] are not permitted in HTTP headers,
+ * which the XML API uses" (Cloud Storage, "Object metadata"), and names of headers have no case. */
+bool gcs_is_header_text(const char *value);
+bool gcs_meta_fits_headers(const struct store_meta *meta);
 void gcs_xml_hash(struct gcs_msg *m, uint32_t crc32c, char text[GCS_HASH_LEN]);
 /* Reads op->obj from the headers of a reply: 0, or OP_RETRY without a generation. */
 int gcs_xml_resource(struct op *op);
@@ -118,6 +122,8 @@ void gcs_object(struct store_kind *k, const struct http_req *rq, struct store_ob
 /* Reads op->obj from a resource that must be that of `key`, or from headers of the XML API. */
 int gcs_read_resource(struct op *op, const char *key);
 extern const char gcs_fields[], gcs_page_fields[]; /* those that are read */
+enum { GCS_OUR_META = 8 };
+extern const char *const gcs_our_meta[GCS_OUR_META]; /* names that this program gives and takes */
 
 /* Names the key, without the store's prefix, that a composed upload is for. */
 #define GCS_META_FOR "ckptfs-for"

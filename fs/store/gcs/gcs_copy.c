@@ -299,11 +299,6 @@ int gcs_rename_parse(struct store_kind *k, struct op *op)
 /* --- metadata
  * -------------------------------------------------------------------------------------- */
 
-/* What this program gives an object, and takes away again. Names of others stay as they are. */
-static const char *const removable[] = {
-        "mode", "uid", "gid", "mtime", "atime", "ctime", "ckptfs-rdev", "xattr",
-};
-
 int gcs_set_meta_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_PATCH);
@@ -313,9 +308,9 @@ int gcs_set_meta_build(struct store_kind *k, struct op *op)
         if (k->keys)
                 return gcs_xml_set_meta(k, op);
         int err = gcs_add_meta(j, op->meta, &meta);
-        for (size_t i = 0; !err && i < sizeof removable / sizeof *removable; i++)
-                if (!store_meta_get(op->meta, removable[i]))
-                        err = json_add_null(meta, removable[i]);
+        for (size_t i = 0; !err && i < GCS_OUR_META; i++)
+                if (!store_meta_get(op->meta, gcs_our_meta[i]))
+                        err = json_add_null(meta, gcs_our_meta[i]);
         CLEANUP(freep) char *text = json_print(j);
         buf_reset(&op->text);
         if (err || !text || buf_adds(&op->text, text))

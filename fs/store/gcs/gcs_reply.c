@@ -46,24 +46,52 @@ int gcs_json(struct op *op, struct json **out)
         return 0;
 }
 
-/* What is no metadata of ours to keep is left out, and what the vendor's testbench notes there. */
-static void read_meta(const struct json *resource, struct store_meta *out)
+/* What this program gives an object. Names of others stay as they are. */
+const char *const gcs_our_meta[GCS_OUR_META] = {
+        "mode", "uid", "gid", "mtime", "atime", "ctime", "ckptfs-rdev", "xattr",
+};
+
+static bool is_ours(const char *name)
+{
+        for (size_t i = 0; i < GCS_OUR_META; i++)
+                if (!strcmp(name, gcs_our_meta[i]))
+                        return true;
+        return false;
+}
+
+/* An upload's marker is no metadata to keep, nor what the vendor's testbench notes there. */
+static bool is_note(const char *name)
 {
         static const char testbench[] = "x_emulator_";
-        const struct json *meta = json_get(resource, "metadata");
+        return !strcmp(name, GCS_META_FOR) || !strncmp(name, testbench, sizeof testbench - 1);
+}
 
-        if (!json_is_object(meta))
-                meta = NULL;
+/* Adds the metadata that are ours, or the others. A name in JSON is of any characters; what would
+ * name a header, or has no room, is missing. */
+static void read_user(const struct json *meta, bool ours, struct store_meta *out)
+{
         for (const struct json *v = json_first(meta); v; v = json_next(v)) {
                 const char *name = json_name(v);
-                if (json_is_string(v) && strcmp(name, GCS_META_FOR) != 0 &&
-                    strncmp(name, testbench, sizeof testbench - 1) != 0)
-                        meta_add_user(out, name, json_string(v, ""));
+                if (is_ours(name) != ours || is_note(name))
+                        continue;
+                out->missing |= *name == ':' || !json_is_string(v) ||
+                                store_meta_keep(out, name, json_string(v, "")) != 0;
+        }
+}
+
+/* Ours first: what finds no room is not what files look like. */
+static void read_meta(const struct json *resource, struct store_meta *out)
+{
+        const struct json *meta = json_get(resource, "metadata");
+
+        if (json_is_object(meta)) {
+                read_user(meta, true, out);
+                read_user(meta, false, out);
         }
         for (size_t i = 0; i < HEADERS; i++) {
                 const char *value = json_string(json_get(resource, headers[i].field), NULL);
                 if (value)
-                        s3_keep_header(out, headers[i].header + 1, value);
+                        out->missing |= s3_keep_header(out, headers[i].header + 1, value) != 0;
         }
 }
 
@@ -170,6 +198,8 @@ void gcs_object(struct store_kind *k, const struct http_req *rq, struct store_ob
                 else if (!strcmp(name, "x-goog-hash"))
                         out->has_crc |= hash_crc(value, &out->crc32c);
                 else if (!strncmp(name, meta, sizeof meta - 1))
-                        meta_add_user(&out->meta, name + sizeof meta - 1, value);
+                        out->meta.missing |=
+                                !gcs_is_header_text(value) ||
+                                meta_add_user(&out->meta, name + sizeof meta - 1, value) != 0;
         }
 }

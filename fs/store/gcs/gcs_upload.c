@@ -136,6 +136,7 @@ static int choose(struct store_kind *k, struct op *op)
         if (gcs_upload_name(&name, k, id, op->key))
                 return -ENOMEM;
         if (op->copying || k->upload == STORE_UPLOAD_COMPOSE || name.len > STORE_KEY_MAX ||
+            (op->meta && !gcs_meta_fits_headers(op->meta)) ||
             __atomic_load_n(&k->no_multipart, __ATOMIC_RELAXED))
                 *id = 'c';
         if (k->upload == STORE_UPLOAD_RESUMABLE)

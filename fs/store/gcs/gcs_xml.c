@@ -59,6 +59,28 @@ int gcs_xml_sign(const struct store_kind *k, struct op *op, struct gcs_msg *m,
         return err ? err : http_header(&op->rq, "Authorization", auth.p);
 }
 
+bool gcs_is_header_text(const char *value)
+{
+        size_t n = strlen(value);
+
+        for (const char *p = value; *p; p++)
+                if (*p < ' ' || *p > '~')
+                        return false;
+        return !n || (*value != ' ' && value[n - 1] != ' ');
+}
+
+bool gcs_meta_fits_headers(const struct store_meta *meta)
+{
+        const char *value;
+        size_t n = 0;
+
+        for (const char *name = NULL; (name = store_meta_next(meta, name, &value));)
+                if (++n > OP_META_HEADERS_MAX || !gcs_is_header_text(value) ||
+                    (*name != ':' && name[strspn(name, META_TOKEN)]))
+                        return false;
+        return true;
+}
+
 int gcs_xml_meta(struct gcs_msg *m, const struct store_meta *meta, struct buf *names)
 {
         const char *value, *name = NULL;
