@@ -67,6 +67,8 @@ struct upload_part {
         uint64_t size;
         uint32_t crc32c;
         bool has_crc;
+        bool body; /* sent, and not taken from an object; where it makes a difference to the kind */
+        bool left; /* such a body was sent under this number, and is no part any more */
 };
 struct store_upload {
         struct store *s;
@@ -89,5 +91,7 @@ int upload_keep(struct store_upload *up, unsigned partno, const char *etag,
 /* Walks the parts in order under the lock; returns what `each` does, when not 0. */
 int upload_each(struct store_upload *up,
                 int (*each)(void *arg, unsigned partno, const struct upload_part *part), void *arg);
+/* The same for the numbers that have something left. */
+int upload_each_left(struct store_upload *up, int (*each)(void *arg, unsigned partno), void *arg);
 
 #endif

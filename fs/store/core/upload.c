@@ -79,9 +79,11 @@ int upload_keep(struct store_upload *up, unsigned partno, const char *etag,
         int err = make_room_locked(up, partno);
         if (!err) {
                 struct upload_part *to = &up->locked.v[partno - 1];
+                bool left = !part->body && (to->left || (to->etag && to->body));
                 free(to->etag);
                 *to = *part;
                 to->etag = copy;
+                to->left = left;
         }
         mutex_unlock(&up->mtx);
         if (err)
@@ -97,6 +99,17 @@ int upload_each(struct store_upload *up,
         for (unsigned i = 0; !err && i < up->locked.room; i++)
                 if (up->locked.v[i].etag)
                         err = each(arg, i + 1, &up->locked.v[i]);
+        mutex_unlock(&up->mtx);
+        return err;
+}
+
+int upload_each_left(struct store_upload *up, int (*each)(void *arg, unsigned partno), void *arg)
+{
+        int err = 0;
+        mutex_lock(&up->mtx);
+        for (unsigned i = 0; !err && i < up->locked.room; i++)
+                if (up->locked.v[i].left)
+                        err = each(arg, i + 1);
         mutex_unlock(&up->mtx);
         return err;
 }
@@ -129,8 +142,11 @@ int store_upload_sent(struct store_upload *up,
 void store_upload_drop(struct store_upload *up, unsigned partno)
 {
         mutex_lock(&up->mtx);
-        if (partno && partno <= up->locked.room)
-                free(TAKE_PTR(up->locked.v[partno - 1].etag));
+        if (partno && partno <= up->locked.room) {
+                struct upload_part *p = &up->locked.v[partno - 1];
+                p->left |= p->etag && p->body;
+                free(TAKE_PTR(p->etag));
+        }
         mutex_unlock(&up->mtx);
 }
 

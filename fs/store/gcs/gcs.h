@@ -141,7 +141,7 @@ enum gcs_stage {
         GCS_MOVE,    /* moveTo */
         GCS_PROBE,   /* is the source there? */
         GCS_REWRITE, /* rewriteTo, until it is done */
-        GCS_UNLINK,  /* deletes the source */
+        GCS_UNLINK,  /* deletes the source, or the folder of the pieces */
         GCS_LOOK,    /* at what was uploaded, before it is moved */
         GCS_COMPOSE, /* a step of it */
         GCS_CLEAN,   /* deletes pieces */

@@ -55,14 +55,14 @@ int gcs_compose_part(struct store_kind *k, struct op *op)
         CLEANUP(buf_release) struct buf name = BUF_INIT;
         if (part_name(&name, k, op->id, op->partno))
                 return -ENOMEM;
-        return gcs_insert(k, op, name.p, NULL);
+        return gcs_insert(k, op, name.p, op->key + strlen(k->prefix));
 }
 
 int gcs_compose_parted(struct store_kind *k, struct op *op)
 {
         CLEANUP(buf_release) struct buf name = BUF_INIT;
         const struct upload_part part = {
-                .size = op->body.len, .crc32c = op->body.crc32c, .has_crc = true};
+                .size = op->body.len, .crc32c = op->body.crc32c, .has_crc = true, .body = true};
 
         if (part_name(&name, k, op->id, op->partno))
                 return -ENOMEM;
@@ -203,6 +203,18 @@ static int step(struct store_kind *k, struct op *op)
         return gcs_send(k, op, &m);
 }
 
+/* Where folders are real, the pieces have made one. */
+static int delete_folder(struct store_kind *k, struct op *op)
+{
+        CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_DELETE);
+        CLEANUP(buf_release) struct buf dir = BUF_INIT;
+
+        if (piece_name(&dir, k, op->id, ""))
+                return -ENOMEM;
+        gcs_folder_path(&m.path, k, dir.p);
+        return gcs_send(k, op, &m);
+}
+
 int gcs_compose_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(buf_release) struct buf name = BUF_INIT;
@@ -214,6 +226,8 @@ int gcs_compose_build(struct store_kind *k, struct op *op)
                 return gcs_head(k, op, name.p);
         case GCS_CLEAN:
                 return gcs_delete_many_build(k, op);
+        case GCS_UNLINK:
+                return delete_folder(k, op);
         case GCS_VERIFY:
                 return gcs_verify_build(k, op);
         default:
@@ -240,28 +254,34 @@ static int begun(struct store_kind *k, struct op *op)
         return err ? err : OP_AGAIN;
 }
 
-static int add_key(struct op *op, const char *name)
+static int add_left(void *arg, unsigned partno)
 {
-        op->keys[op->nkeys] = strdup(name);
-        return op->keys[op->nkeys++] ? 0 : -ENOMEM;
+        struct gather *g = arg;
+        CLEANUP(buf_release) struct buf name = BUF_INIT;
+        return part_name(&name, g->k, g->op->id, partno) || gcs_add_key(g->op, name.p) ? -ENOMEM
+                                                                                       : 0;
 }
 
-/* Lists in op->keys what is to be deleted: all pieces of ours, then what says that they are. */
+/* Lists in op->keys what is to be deleted: all pieces of ours, those that were dropped, too, then
+ * what says that they are. */
 static int begin_cleaning(struct store_kind *k, struct op *op)
 {
         CLEANUP(buf_release) struct buf name = BUF_INIT;
+        struct gather g = {k, op};
 
-        if (gcs_tmp_name(&name, k, op->id) || !(op->keys = calloc(op->n + 1, sizeof *op->keys)))
+        if (gcs_tmp_name(&name, k, op->id))
                 return -ENOMEM;
         for (size_t i = 0; i < op->n; i++) {
                 const char *key = op_string(op, op->v[i].key);
-                if (gcs_is_piece(k, key, op->id) && add_key(op, key))
+                if (gcs_is_piece(k, key, op->id) && gcs_add_key(op, key))
                         return -ENOMEM;
         }
+        if (op->verb == OP_COMPLETE && upload_each_left(op->up, add_left, &g))
+                return -ENOMEM;
         op->at = 0;
         op->verify_err = 0;
         op->stage = GCS_CLEAN;
-        return add_key(op, name.p) ? -ENOMEM : OP_AGAIN;
+        return gcs_add_key(op, name.p) ? -ENOMEM : OP_AGAIN;
 }
 
 static int made_it(struct store_kind *k, struct op *op)
@@ -303,6 +323,22 @@ static int stepped(struct store_kind *k, struct op *op)
         return err ? err : OP_AGAIN;
 }
 
+static int begin_unlinking(struct store_kind *k, struct op *op)
+{
+        if (!__atomic_load_n(&k->folders, __ATOMIC_RELAXED))
+                return 0;
+        op->stage = GCS_UNLINK;
+        return OP_AGAIN;
+}
+
+/* An empty folder that stays is in nobody's way, and one that is not empty has a piece that came
+ * late, which is found with the unfinished uploads. */
+static int unlinked(struct store_kind *k, struct op *op)
+{
+        int err = gcs_ok(op) ? 0 : gcs_fault(k, op);
+        return err > 0 && op->rq.status != 409 && op->retry.tries < 3 ? err : 0;
+}
+
 /* The object is there: that pieces stay is no reason to call it a failure. */
 static int cleaned(struct store_kind *k, struct op *op)
 {
@@ -312,7 +348,7 @@ static int cleaned(struct store_kind *k, struct op *op)
         if (err)
                 log_warn("store: pieces of %s stay in " GCS_TMP "%s: %d %s: abort the upload of it",
                          op->key, op->id, op->fault.status, op->fault.message);
-        return 0;
+        return err ? 0 : begin_unlinking(k, op);
 }
 
 int gcs_compose_parse(struct store_kind *k, struct op *op)
@@ -324,6 +360,8 @@ int gcs_compose_parse(struct store_kind *k, struct op *op)
                 return begun(k, op);
         case GCS_CLEAN:
                 return cleaned(k, op);
+        case GCS_UNLINK:
+                return unlinked(k, op);
         case GCS_VERIFY:
                 err = gcs_verify_parse(k, op);
                 return err ? err : begin_cleaning(k, op);
@@ -378,13 +416,19 @@ int gcs_compose_listed(struct store_kind *k, struct op *op)
 
 int gcs_compose_abort(struct store_kind *k, struct op *op)
 {
-        return op->stage == GCS_CLEAN ? gcs_delete_many_build(k, op) : gcs_compose_parts(k, op);
+        return op->stage == GCS_CLEAN    ? gcs_delete_many_build(k, op)
+               : op->stage == GCS_UNLINK ? delete_folder(k, op)
+                                         : gcs_compose_parts(k, op);
 }
 
 int gcs_compose_aborted(struct store_kind *k, struct op *op)
 {
-        if (op->stage == GCS_CLEAN)
-                return gcs_delete_many_parse(k, op);
+        if (op->stage == GCS_UNLINK)
+                return unlinked(k, op);
+        if (op->stage == GCS_CLEAN) {
+                int err = gcs_delete_many_parse(k, op);
+                return err ? err : begin_unlinking(k, op);
+        }
         if (!gcs_ok(op))
                 return gcs_fault(k, op);
         int err = read_pieces(k, op, true);

@@ -120,6 +120,17 @@ int gcs_unparsed_name(const struct store_kind *k, const char *name, struct buf *
         return n < 0 ? n : 0;
 }
 
+int gcs_add_key(struct op *op, const char *name)
+{
+        char **v = realloc(op->keys, (op->nkeys + 1) * sizeof *v);
+
+        if (!v)
+                return -ENOMEM;
+        op->keys = v;
+        v[op->nkeys] = strdup(name);
+        return v[op->nkeys] ? (op->nkeys++, 0) : -ENOMEM;
+}
+
 /* --- beginning
  * ------------------------------------------------------------------------------------ */
 
@@ -249,9 +260,15 @@ int gcs_parts_parse(struct store_kind *k, struct op *op)
 /* --- unfinished ones
  * ------------------------------------------------------------------------------ */
 
-/* What stands in `.ckptfs/tmp/`, then the uploads that the XML API knows. */
+/* What stands in `.ckptfs/tmp/`, then pieces without their marker, then the uploads that the XML
+ * API knows. op->keys are the folders of such pieces, op->at of them were asked for; op->src is the
+ * last object of the page before. */
 int gcs_uploads_build(struct store_kind *k, struct op *op)
 {
+        if (op->stage == GCS_PROBE) {
+                op->max = 1;
+                return gcs_list(k, op, op->keys[op->at], NULL, NULL);
+        }
         if (op->stage != GCS_BEGIN)
                 return gcs_multipart_uploads(k, op);
         CLEANUP(buf_release) struct buf dir = BUF_INIT;
@@ -291,6 +308,85 @@ int gcs_add_upload(struct op *op, const char *key, const char *id, int64_t time_
         return op_add_entry(op, &e, key, NULL, id);
 }
 
+/* Whether "DIR/" is that of a composed upload: a copy of what is between. NULL: it is not, or there
+ * is no memory. */
+static char *id_of_folder(const struct store_kind *k, const char *dir)
+{
+        const char *ours = behind_tmp(k, dir);
+        size_t n = ours ? strlen(ours) : 0;
+        CLEANUP(freep) char *id = n && ours[n - 1] == '/' ? strndup(ours, n - 1) : NULL;
+
+        return id && gcs_composed(id) && is_id(id) ? TAKE_PTR(id) : NULL;
+}
+
+/* A request to put a piece there may have been under way when the upload was completed or aborted.
+ * A marker is in the page of its pieces' folder, or was the last of the page before: names are in
+ * order. */
+static int find_orphans(struct store_kind *k, struct op *op, const struct json *page)
+{
+        const struct json *item = json_first(json_get(page, "items"));
+        const struct json *prefix = json_first(json_get(page, "prefixes"));
+        const char *last = NULL;
+
+        for (; prefix && op->nkeys < STORE_UPLOADS_MAX; prefix = json_next(prefix)) {
+                const char *dir = json_string(prefix, ""), *name = NULL;
+                size_t n = strlen(dir);
+                for (; item; item = json_next(item)) {
+                        name = json_string(json_get(item, "name"), "");
+                        if (strncmp(name, dir, n - (n > 0)) >= 0)
+                                break;
+                }
+                CLEANUP(freep) char *id = id_of_folder(k, dir);
+                bool here = item && name && strlen(name) == n - 1 && !strncmp(name, dir, n - 1);
+                bool before = op->src && strlen(op->src) == n - 1 && !strncmp(op->src, dir, n - 1);
+                if (id && !here && !before && gcs_add_key(op, dir))
+                        return -ENOMEM;
+        }
+        for (item = json_first(json_get(page, "items")); item; item = json_next(item))
+                last = json_string(json_get(item, "name"), "");
+        free(TAKE_PTR(op->src));
+        return last && !(op->src = strdup(last)) ? -ENOMEM : 0;
+}
+
+/* The first piece of a folder tells when it came, and for what key; none: it is just a folder. */
+static int add_orphan(struct store_kind *k, struct op *op)
+{
+        CLEANUP(json_freep) struct json *j = NULL;
+        CLEANUP(freep) char *id = id_of_folder(k, op->keys[op->at]);
+        CLEANUP(buf_release) struct buf key = BUF_INIT;
+        struct store_object obj;
+
+        if (!gcs_ok(op))
+                return gcs_fault(k, op);
+        int err = id ? gcs_json(op, &j) : -ENOMEM;
+        if (err)
+                return err;
+        op->at++;
+        const struct json *item = json_at(json_get(j, "items"), 0);
+        const char *name = json_string(json_get(item, "name"), "");
+        if (!gcs_is_piece(k, name, id) || !gcs_resource(item, &obj))
+                return 0;
+        const char *wanted = json_string(json_get(json_get(item, "metadata"), GCS_META_FOR), "");
+        buf_adds(&key, k->prefix);
+        if (buf_adds(&key, *wanted ? wanted : name + strlen(k->prefix)))
+                return -ENOMEM;
+        return gcs_add_upload(op, key.p, id, obj.mtime_ns);
+}
+
+/* What is asked next, when all that stands there is known. */
+static int next_stage(struct store_kind *k, struct op *op)
+{
+        if (op->at < op->nkeys && op->n < STORE_UPLOADS_MAX) {
+                op->stage = GCS_PROBE;
+                return OP_AGAIN;
+        }
+        if (op->n >= STORE_UPLOADS_MAX || __atomic_load_n(&k->no_multipart, __ATOMIC_RELAXED))
+                return 0;
+        op->stage = GCS_XML;
+        op->page = op->n;
+        return OP_AGAIN;
+}
+
 /* What was completed and not moved, of the first page: the rest is there the next time. */
 static int left_overs(struct store_kind *k, struct op *op)
 {
@@ -306,6 +402,10 @@ int gcs_uploads_parse(struct store_kind *k, struct op *op)
 {
         CLEANUP(json_freep) struct json *j = NULL;
 
+        if (op->stage == GCS_PROBE) {
+                int rc = add_orphan(k, op);
+                return rc ? rc : next_stage(k, op);
+        }
         if (op->stage != GCS_BEGIN)
                 return gcs_multipart_uploads_parse(k, op);
         if (k->keys)
@@ -316,6 +416,8 @@ int gcs_uploads_parse(struct store_kind *k, struct op *op)
         const struct json *items = json_get(j, "items");
         for (size_t i = 0; !err && i < json_count(items); i++)
                 err = add_object(k, op, json_at(items, i));
+        if (!err)
+                err = find_orphans(k, op, j);
         if (err || op->n >= STORE_UPLOADS_MAX)
                 return err;
         free(TAKE_PTR(op->next));
@@ -324,9 +426,5 @@ int gcs_uploads_parse(struct store_kind *k, struct op *op)
                 op->next = strdup(next);
                 return op->next ? OP_AGAIN : -ENOMEM;
         }
-        if (__atomic_load_n(&k->no_multipart, __ATOMIC_RELAXED))
-                return 0;
-        op->stage = GCS_XML;
-        op->page = op->n;
-        return OP_AGAIN;
+        return next_stage(k, op);
 }

@@ -20,6 +20,8 @@ int gcs_unparsed_name(const struct store_kind *k, const char *name, struct buf *
                       struct buf *key);
 /* Whether the name is that of a piece of the composed upload. */
 bool gcs_is_piece(const struct store_kind *k, const char *name, const char *id);
+/* Another name of op->keys. 0 or -ENOMEM. */
+int gcs_add_key(struct op *op, const char *name);
 /* An entry of the list of uploads, unless it is for a key outside of what was asked for. */
 int gcs_add_upload(struct op *op, const char *key, const char *id, int64_t time_ns);
 
