@@ -5,7 +5,7 @@
 CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 20
+plan 22
 start_store --resume-short 700000
 head -c 23456789 /dev/urandom >"$tmp/data"
 mount_ckptfs part_size=5M upload=resumable
@@ -35,6 +35,11 @@ set_faults resumable_gone
 expect_eq "ok ok ok EIO" "$(fdo src "$tmp/data" open wct "$mnt/i" write 23456789 close | sed 's/EIO EIO/ok EIO/')" \
 	"a session that is lost later is an error"
 expect_log 'the session is gone|i: not published'
+set_faults resumable_damaged
+expect_eq "ok ok ok EBADMSG" "$(fdo src "$tmp/data" open wct "$mnt/damaged" write 23456789 close)" \
+	"a session whose object has another checksum than what was sent is an error"
+expect_log 'CRC32C of the object is|damaged: not published'
+expect_eq "f g h" "$(store_ls | xargs)" "what arrived otherwise than it was sent gets no name"
 set_faults
 expect_eq "ENOENT" "$(fdo size "$mnt/i")" "a session that is lost later publishes nothing"
 cp "$tmp/data" "$mnt/i"

@@ -14,13 +14,14 @@
 
 #include "base/banned.h"
 
-/* What the server says after the reply that was lost. */
+/* What the server says after the first reply, which is lost, or a failure of the server's own. */
 struct lost {
         int again;          /* status of the second try */
         const char *source; /* NULL: 404 */
         const char *operation;
         bool has_target;
         int err;
+        int first; /* status of the first reply; 0: lost */
         unsigned renames, polls;
 };
 
@@ -36,9 +37,12 @@ static void answer(void *arg, struct fake_req *rq)
 
         if (strstr(rq->target, "/storageLayout"))
                 say(rq, "{\"hierarchicalNamespace\":{\"enabled\":true}}");
-        else if (strstr(rq->target, "/renameTo/") && l->renames++ == 0)
-                fake_reset(rq);
-        else if (strstr(rq->target, "/renameTo/"))
+        else if (strstr(rq->target, "/renameTo/") && l->renames++ == 0) {
+                if (l->first)
+                        fake_reply(rq, l->first, "", "{}", 2);
+                else
+                        fake_reset(rq);
+        } else if (strstr(rq->target, "/renameTo/"))
                 fake_reply(rq, l->again, "", "{}", 2);
         else if (strstr(rq->target, "/operations/op")) {
                 l->polls++;
@@ -55,17 +59,22 @@ static void answer(void *arg, struct fake_req *rq)
 #define DONE    "{\"name\":\"op\",\"done\":true}"
 static const struct lost cases[] = {
         /* It took effect; it is on its way; it had no effect. */
-        {404, NULL, NULL, true, 0, 0, 0},
-        {409, PENDING, DONE, true, 0, 0, 0},
-        {412, PENDING, DONE, true, 0, 0, 0},
-        {409, "{\"name\":\"a/\"}", NULL, true, -EEXIST, 0, 0},
+        {404, NULL, NULL, true, 0, 0, 0, 0},
+        {409, PENDING, DONE, true, 0, 0, 0, 0},
+        {412, PENDING, DONE, true, 0, 0, 0, 0},
+        {409, "{\"name\":\"a/\"}", NULL, true, -EEXIST, 0, 0, 0},
         /* Somebody else's, to another name; somebody has deleted it. */
-        {409, PENDING, DONE, false, -EEXIST, 0, 0},
-        {404, NULL, NULL, false, -ENOENT, 0, 0},
+        {409, PENDING, DONE, false, -EEXIST, 0, 0, 0},
+        {404, NULL, NULL, false, -ENOENT, 0, 0, 0},
         {409, PENDING, "{\"name\":\"op\",\"done\":true,\"error\":{\"code\":7}}", true, -EACCES, 0,
-         0},
+         0, 0},
         /* The server forgets the operation. */
-        {409, PENDING, NULL, true, -EIO, 0, 0},
+        {409, PENDING, NULL, true, -EIO, 0, 0, 0},
+        /* The first try took effect, though it was answered with an error; or it cannot have. */
+        {404, NULL, NULL, true, 0, 503, 0, 0},
+        {409, PENDING, DONE, true, 0, 503, 0, 0},
+        {409, "{\"name\":\"a/\"}", NULL, true, -EEXIST, 503, 0, 0},
+        {404, NULL, NULL, true, -ENOENT, 429, 0, 0},
 };
 
 START_TEST(a_rename_of_a_folder_whose_answer_was_lost_is_found_out)
@@ -245,6 +254,101 @@ static const struct copied copies[] = {
         {200, 6, -EEXIST, 0, 0},
 };
 
+/* A copy to the new name "b" whose first try met another change: what is there at the second, if
+ * anything, is that one's. */
+struct conflict {
+        int second; /* status */
+        int err;
+        unsigned copies, heads;
+};
+
+static void answer_conflict(void *arg, struct fake_req *rq)
+{
+        struct conflict *c = arg;
+
+        if (!strstr(rq->target, "/rewriteTo/"))
+                c->heads++;
+        if (c->copies++ == 0)
+                fake_reply(rq, 409, "", "{}", 2);
+        else if (c->second != 200)
+                fake_reply(rq, c->second, "", "{}", 2);
+        else
+                say(rq, "{\"done\":true,\"resource\":{\"name\":\"b\",\"size\":\"4\","
+                        "\"generation\":\"7\"}}");
+}
+
+static const struct conflict conflicts[] = {{200, 0, 0, 0}, {412, -EEXIST, 0, 0}};
+
+START_TEST(a_copy_that_met_another_change_is_made_again_on_its_condition)
+{
+        struct conflict c = conflicts[_i];
+        struct store_cond cond = {.if_absent = true};
+        struct event e = EVENT;
+        struct fake *f = fake_start(answer_conflict, &c);
+        struct store *s = fake_store(f, &(struct store_config){.url = "gs://b", .anonymous = true});
+
+        ck_assert_int_eq(store_copy(s, "a", "5", "b", NULL, &cond, event_done, &e), 0);
+        ck_assert_int_eq(event_wait(&e, 1), c.err);
+        ck_assert_uint_eq(c.copies, 2);
+        ck_assert_uint_eq(c.heads, 0);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+/* "You have attempted to use a [...] rewrite token that is no longer available. If [...] you still
+ * wish to complete the upload or rewrite, you must start a new session" (JSON API, "HTTP status and
+ * error codes"). */
+static void answer_gone(void *arg, struct fake_req *rq)
+{
+        unsigned *copies = arg;
+
+        if (strstr(rq->target, "rewriteToken="))
+                fake_reply(rq, 410, "", "{}", 2);
+        else if ((*copies)++ == 0)
+                say(rq, "{\"done\":false,\"rewriteToken\":\"t\"}");
+        else
+                say(rq, "{\"done\":true,\"resource\":{\"name\":\"b\",\"size\":\"4\","
+                        "\"generation\":\"7\"}}");
+}
+
+START_TEST(a_copy_whose_token_is_gone_begins_anew)
+{
+        unsigned copies = 0;
+        struct event e = EVENT;
+        struct fake *f = fake_start(answer_gone, &copies);
+        struct store *s = fake_store(f, &(struct store_config){.url = "gs://b", .anonymous = true});
+
+        ck_assert_int_eq(store_copy(s, "a", "5", "b", NULL, NULL, event_done, &e), 0);
+        ck_assert_int_eq(event_wait(&e, 1), 0);
+        ck_assert_uint_eq(copies, 2);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+/* A put onto a new name that a rule of the organization forbids. */
+static void answer_policy(void *arg, struct fake_req *rq)
+{
+        static const char refused[] =
+                "{\"error\":{\"code\":412,\"message\":\"Request violates an OrgPolicy constraint\","
+                "\"errors\":[{\"reason\":\"orgPolicyConstraintFailed\"}]}}";
+        (void)arg;
+        fake_reply(rq, 412, "", refused, sizeof refused - 1);
+}
+
+START_TEST(a_policy_that_forbids_a_put_is_no_other_object)
+{
+        struct store_cond cond = {.if_absent = true};
+        struct fake *f = fake_start(answer_policy, NULL);
+        struct store *s = fake_store(f, &(struct store_config){.url = "gs://b", .anonymous = true});
+
+        ck_assert_int_eq(store_put_wait(s, "k", "bytes", 5, NULL, &cond, NULL), -EACCES);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
 START_TEST(a_copy_whose_answer_was_lost_is_found_out)
 {
         struct copied c = copies[_i];
@@ -289,7 +393,10 @@ static void answer_folder(void *arg, struct fake_req *rq)
 }
 
 static const struct folder folders[] = {
-        {0, 0, 0}, {500, 0, 0}, {429, -EEXIST, 0}, /* nothing was made: it is another host's */
+        {0, 0, 0},
+        {500, 0, 0},
+        {503, 0, 0},
+        {429, -EEXIST, 0}, /* the last made none: another host did */
 };
 
 START_TEST(a_folder_that_another_host_has_made_is_none_of_ours)
@@ -407,6 +514,10 @@ int main(void)
                             sizeof moves / sizeof *moves);
         tcase_add_loop_test(t, a_copy_whose_answer_was_lost_is_found_out, 0,
                             sizeof copies / sizeof *copies);
+        tcase_add_loop_test(t, a_copy_that_met_another_change_is_made_again_on_its_condition, 0,
+                            sizeof conflicts / sizeof *conflicts);
+        tcase_add_test(t, a_copy_whose_token_is_gone_begins_anew);
+        tcase_add_test(t, a_policy_that_forbids_a_put_is_no_other_object);
         tcase_add_loop_test(t, a_folder_that_another_host_has_made_is_none_of_ours, 0,
                             sizeof folders / sizeof *folders);
         tcase_add_test(t, a_stream_that_is_refused_goes_on_where_the_server_is);

@@ -71,10 +71,16 @@ static int not_a_copy(struct op *op)
 
 int gcs_rewritten(struct store_kind *k, struct op *op)
 {
+        enum { GONE = 410 };
         CLEANUP(json_freep) struct json *j = NULL;
 
         if (k->keys)
                 return gcs_xml_copied(k, op);
+        if (op->rq.status == GONE && op->next) { /* the token is: the copy begins anew */
+                gcs_fault(k, op);
+                free(TAKE_PTR(op->next));
+                return OP_RETRY;
+        }
         if (!gcs_ok(op))
                 return gcs_fault(k, op);
         int err = gcs_json(op, &j);

@@ -36,6 +36,7 @@ static const struct {
         {"ResourceNotEncryptedWithCustomerEncryptionKey", -EACCES},
         {"customerEncryptionKeyIsIncorrect", -EACCES},
         {"CustomerEncryptionKeyIsIncorrect", -EACCES},
+        {"orgPolicyConstraintFailed", -EACCES}, /* a 412 that is about no condition of ours */
         {"notImplemented", -EOPNOTSUPP},
         {"NotImplemented", -EOPNOTSUPP},
 };
@@ -107,7 +108,10 @@ int gcs_meaning(int status, const char *reason, bool if_absent)
                 return OP_SLOW;
         if (retry_status(status))
                 return OP_RETRY;
-        if (status == 409) /* a change of the same object is under way */
+        /* "Failed to commit the change due to a conflicting concurrent change to the same resource.
+         * The request can be retried" (JSON API, "HTTP status and error codes"); its condition says
+         * then whether what it was made for still stands. */
+        if (status == 409)
                 return OP_RETRY;
         if (status == 405 || status == 501)
                 return -EOPNOTSUPP;
