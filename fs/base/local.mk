@@ -24,6 +24,8 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/params_doc.c \
 	%D%/pool.c \
 	%D%/pool.h \
+	%D%/waiter.c \
+	%D%/waiter.h \
 	$(NULL)
 include %D%/record/local.mk
 include %D%/sign/local.mk

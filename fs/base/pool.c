@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pool.c: see pool.h. Memory comes in slabs, is used again and goes back when the pool does. */
-#include "base/mutex.h"
 #include "base/pool.h"
 
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+
+#include "base/container_of.h"
+#include "base/mutex.h"
 
 #include "base/banned.h"
 
@@ -28,12 +30,12 @@ struct pool {
                 struct pool_buf *free;
                 size_t used, peak, nfree;
                 size_t backlog; /* bytes */
-                struct pool_waiter *first, **last;
-                size_t shared; /* buffers of shares that were given */
-                struct pool_share *asked, **asked_last;
-                bool giving;  /* a thread gives shares, one after the other */
-                bool guarded; /* the guard was called and does not rest */
-                bool open;    /* there is no guard any more: nobody waits */
+                struct waiters waiting;
+                size_t shared;        /* buffers of shares that were given */
+                struct waiters asked; /* for a share */
+                bool giving;          /* a thread gives shares, one after the other */
+                bool guarded;         /* the guard was called and does not rest */
+                bool open;            /* there is no guard any more: nobody waits */
         } locked GUARDED_BY(&mtx);
 };
 
@@ -48,8 +50,6 @@ struct pool *pool_new(size_t cap)
         if (p->cap < 8)
                 p->cap = 8;
         p->low = p->cap - p->cap / 8;
-        p->locked.last = &p->locked.first;
-        p->locked.asked_last = &p->locked.asked;
         return p;
 }
 
@@ -58,7 +58,8 @@ void pool_free(struct pool *p)
         if (!p)
                 return;
         mutex_unshared(&p->mtx);
-        assert(!p->locked.first && !p->locked.asked && !p->locked.shared);
+        assert(!waiters_any(&p->locked.waiting) && !waiters_any(&p->locked.asked) &&
+               !p->locked.shared);
         while (p->locked.slabs) {
                 struct slab *s = p->locked.slabs;
                 p->locked.slabs = s->next;
@@ -147,19 +148,19 @@ static bool busy_locked(const struct pool *p) REQUIRES(&p->mtx)
 }
 
 /* The next to be told, if there may be one. One at a time: each will take about one more buffer. */
-static struct pool_waiter *take_waiter_locked(struct pool *p) REQUIRES(&p->mtx)
+static struct waiter *take_waiter_locked(struct pool *p) REQUIRES(&p->mtx)
 {
-        struct pool_waiter *w = p->locked.first;
-        assert(!w || p->locked.guarded || !p->pressure);
-        if (!w || busy_locked(p))
-                return NULL;
-        p->locked.first = w->next;
-        if (!p->locked.first)
-                p->locked.last = &p->locked.first;
-        return w;
+        assert(!waiters_any(&p->locked.waiting) || p->locked.guarded || !p->pressure);
+        return busy_locked(p) ? NULL : waiters_take(&p->locked.waiting);
 }
 
 /* --- shares */
+
+static struct pool_share *asked_locked(const struct pool *p) REQUIRES(&p->mtx)
+{
+        struct waiter *w = p->locked.asked.first;
+        return w ? CONTAINER_OF(w, struct pool_share, waiter) : NULL;
+}
 
 static bool may_share_locked(const struct pool *p, size_t n) REQUIRES(&p->mtx)
 {
@@ -186,14 +187,12 @@ static void give_and_unlock(struct pool *p) RELEASE(&p->mtx)
 {
         struct pool_share *s;
 
-        while (!p->locked.giving && (s = p->locked.asked) && may_share_locked(p, s->n)) {
-                p->locked.asked = s->next;
-                if (!s->next)
-                        p->locked.asked_last = &p->locked.asked;
+        while (!p->locked.giving && (s = asked_locked(p)) && may_share_locked(p, s->n)) {
+                (void)waiters_take(&p->locked.asked);
                 give_share_locked(p, s);
                 p->locked.giving = true;
                 mutex_unlock(&p->mtx);
-                s->ready(s);
+                s->waiter.ready(&s->waiter);
                 mutex_lock(&p->mtx);
                 p->locked.giving = false;
         }
@@ -203,14 +202,11 @@ static void give_and_unlock(struct pool *p) RELEASE(&p->mtx)
 bool pool_share_take(struct pool *p, struct pool_share *s)
 {
         mutex_lock(&p->mtx);
-        bool given = !p->locked.asked && may_share_locked(p, s->n);
-        s->next = NULL;
-        if (given) {
+        bool given = !waiters_any(&p->locked.asked) && may_share_locked(p, s->n);
+        if (given)
                 give_share_locked(p, s);
-        } else {
-                *p->locked.asked_last = s;
-                p->locked.asked_last = &s->next;
-        }
+        else
+                waiters_add(&p->locked.asked, &s->waiter);
         mutex_unlock(&p->mtx);
         return given;
 }
@@ -242,10 +238,10 @@ void pool_unref(struct pool_buf *b)
         p->locked.free = b;
         p->locked.nfree++;
         p->locked.used--;
-        struct pool_waiter *w = take_waiter_locked(p);
+        struct waiter *w = take_waiter_locked(p);
         give_and_unlock(p);
         if (w)
-                w->ready(w);
+                waiter_run(w, 0);
 }
 
 bool pool_drop(struct pool_buf *b)
@@ -266,18 +262,13 @@ void pool_queued(struct pool *p, size_t bytes)
 /* Tells those that may be told, at most n of them; unlocks. */
 static void tell_and_unlock(struct pool *p, size_t n) RELEASE(&p->mtx)
 {
-        struct pool_waiter *list = NULL, **last = &list, *w;
+        struct waiters told = {0};
+        struct waiter *w;
 
-        while (n-- && (w = take_waiter_locked(p))) {
-                *last = w;
-                last = &w->next;
-        }
-        *last = NULL;
+        while (n-- && (w = take_waiter_locked(p)))
+                waiters_add(&told, w);
         mutex_unlock(&p->mtx);
-        while ((w = list)) {
-                list = w->next;
-                w->ready(w);
-        }
+        waiters_run(&told, 0);
 }
 
 void pool_started(struct pool *p, size_t bytes)
@@ -292,7 +283,7 @@ bool pool_nudge(struct pool *p)
         mutex_lock(&p->mtx);
         tell_and_unlock(p, p->locked.used < p->low ? p->low - p->locked.used : 0);
         mutex_lock(&p->mtx);
-        bool waits = p->locked.guarded = p->locked.first != NULL;
+        bool waits = p->locked.guarded = waiters_any(&p->locked.waiting);
         mutex_unlock(&p->mtx);
         return waits;
 }
@@ -300,14 +291,10 @@ bool pool_nudge(struct pool *p)
 /* Unlocks. */
 static void tell_all_and_unlock(struct pool *p) RELEASE(&p->mtx)
 {
-        struct pool_waiter *list = p->locked.first, *w;
-        p->locked.first = NULL;
-        p->locked.last = &p->locked.first;
+        struct waiters told = {0};
+        waiters_move(&told, &p->locked.waiting);
         mutex_unlock(&p->mtx);
-        while ((w = list)) {
-                list = w->next;
-                w->ready(w);
-        }
+        waiters_run(&told, 0);
 }
 
 void pool_tell_all(struct pool *p)
@@ -331,14 +318,12 @@ bool pool_busy(struct pool *p)
         return busy;
 }
 
-bool pool_wait(struct pool *p, struct pool_waiter *w)
+bool pool_wait(struct pool *p, struct waiter *w)
 {
         mutex_lock(&p->mtx);
         bool wait = busy_locked(p) && !p->locked.open;
         if (wait) {
-                w->next = NULL;
-                *p->locked.last = w;
-                p->locked.last = &w->next;
+                waiters_add(&p->locked.waiting, w);
                 p->locked.guarded = true;
         }
         mutex_unlock(&p->mtx);

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/waiter.h"
+
 enum {
         POOL_BUF_SIZE = 1 << 20, /* payload of the largest request of the kernel */
         POOL_BUF_TAIL = 8192     /* writable bytes behind it, so that a header may stand first */
@@ -57,15 +59,9 @@ enum { POOL_BACKLOG = 32 << 20 };
 void pool_queued(struct pool *p, size_t bytes);
 void pool_started(struct pool *p, size_t bytes);
 
-/* Someone to be told when memory is below the low mark again. */
-struct pool_waiter {
-        struct pool_waiter *next;
-        void (*ready)(
-                struct pool_waiter *w); /* once, in whatever thread freed memory; must not block */
-};
-/* Queues `w` and returns true when memory is above the low mark; else returns false and does
- * nothing. */
-bool pool_wait(struct pool *p, struct pool_waiter *w);
+/* Queues `w`, to be told when memory is below the low mark again, and returns true when it is above
+ * that; else returns false and does nothing. */
+bool pool_wait(struct pool *p, struct waiter *w);
 
 /* Names the guard: `fn` is called, in the thread that queues the waiter, whenever somebody begins
  * to wait. From then on the guard calls pool_nudge() again and again until that returns false: a
@@ -89,12 +85,11 @@ void pool_unguard(struct pool *p);
  * whatever its size one when there is no other. They are given in the order in which they were
  * asked for. */
 struct pool_share {
-        struct pool_share *next;
+        struct waiter waiter;
         size_t n;
         struct pool_buf *bufs; /* a list, one reference each; NULL: there is no memory */
-        void (*ready)(struct pool_share *s); /* as that of a waiter */
 };
-/* Whether it is given at once; else ready() says when. */
+/* Whether it is given at once; else the waiter is told when it is. */
 bool pool_share_take(struct pool *p, struct pool_share *s);
 /* Gives back what was given, if anything was; may tell others, as pool_unref(). */
 void pool_share_end(struct pool *p, struct pool_share *s);

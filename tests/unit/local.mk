@@ -60,6 +60,7 @@ unit_tests = \
 	%D%/test_readdir_history \
 	%D%/test_tree \
 	%D%/test_readahead \
+	%D%/test_waiter \
 	$(NULL)
 check_PROGRAMS += $(unit_tests)
 all_tests += $(unit_tests)
@@ -170,6 +171,8 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_negative_cache_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_part_plan_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_part_plan_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_waiter_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_waiter_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_pool_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_pool_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_readdir_history_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -4,25 +4,27 @@
 
 #include <errno.h>
 
+#include "base/container_of.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"
 
 static struct claims cs;
 static struct claim a, b, c;
-static struct claim *ready;
+static struct waiters told;
 static unsigned retried;
 
-static void retry(struct claim *who)
+static void retry(struct waiter *w)
 {
+        const struct claim *who = CONTAINER_OF(w, struct claim, waiter);
         retried += who == &a ? 1 : who == &b ? 10 : 100;
 }
 
 static void begin(void)
 {
         claims_init(&cs);
-        a = b = c = (struct claim){.retry = retry};
-        ready = NULL;
+        a = b = c = (struct claim){.waiter.ready = retry};
+        told = (struct waiters){0};
         retried = 0;
 }
 
@@ -31,10 +33,10 @@ START_TEST(one_who_is_not_alone_shares)
         ck_assert_int_eq(claim_take(&cs, &a, "k", false), 0);
         ck_assert_int_eq(claim_take(&cs, &b, "k", false), 0);
         ck_assert_int_eq(claim_take(&cs, &c, "other", true), 0);
-        claim_drop(&cs, &a, &ready);
-        claim_drop(&cs, &b, &ready);
-        claim_drop(&cs, &c, &ready);
-        ck_assert_ptr_null(ready);
+        claim_drop(&cs, &a, &told);
+        claim_drop(&cs, &b, &told);
+        claim_drop(&cs, &c, &told);
+        ck_assert(!waiters_any(&told));
 }
 END_TEST
 
@@ -43,14 +45,13 @@ START_TEST(who_waits_is_told_once)
         ck_assert_int_eq(claim_take(&cs, &a, "k", true), 0);
         ck_assert_int_eq(claim_take(&cs, &b, "k", false), -EAGAIN);
         ck_assert_int_eq(claim_take(&cs, &c, "k", true), -EAGAIN);
-        claim_drop(&cs, &a, &ready);
+        claim_drop(&cs, &a, &told);
         ck_assert_uint_eq(retried, 0);
-        claims_retry(ready);
+        waiters_run(&told, 0);
         ck_assert_uint_eq(retried, 110);
         ck_assert_int_eq(claim_take(&cs, &b, "k", false), 0);
-        ready = NULL;
-        claim_drop(&cs, &b, &ready);
-        ck_assert_ptr_null(ready);
+        claim_drop(&cs, &b, &told);
+        ck_assert(!waiters_any(&told));
 }
 END_TEST
 
@@ -58,14 +59,13 @@ START_TEST(a_claim_is_taken_again_before_others_are_told)
 {
         ck_assert_int_eq(claim_take(&cs, &a, "k", true), 0);
         ck_assert_int_eq(claim_take(&cs, &b, "k", false), -EAGAIN);
-        claim_drop(&cs, &a, &ready);
+        claim_drop(&cs, &a, &told);
         ck_assert_int_eq(claim_take(&cs, &a, "k", false), 0);
         ck_assert_int_eq(claim_take(&cs, &c, "k", true), -EAGAIN);
-        claims_retry(ready);
+        waiters_run(&told, 0);
         ck_assert_uint_eq(retried, 10);
-        ready = NULL;
-        claim_drop(&cs, &a, &ready);
-        claims_retry(ready);
+        claim_drop(&cs, &a, &told);
+        waiters_run(&told, 0);
         ck_assert_uint_eq(retried, 110);
         ck_assert_ptr_null(cs.held);
         ck_assert_ptr_null(cs.waiting);

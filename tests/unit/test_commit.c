@@ -211,7 +211,7 @@ static struct wfile_tally tally;
 static struct claims claims;
 static struct wfile_env env;
 static struct wfile *f;
-static struct wfile_commit commit;
+static struct waiter commit;
 static unsigned ended, gone;
 static int result;
 
@@ -233,11 +233,10 @@ static void is_gone(void *owner, void *who)
         gone++;
 }
 
-static void done(struct wfile_commit *c, int err, const struct store_object *obj)
+static void done(struct waiter *w)
 {
-        (void)c, (void)obj;
         ended++;
-        result = err;
+        result = w->err;
 }
 
 static void setup(void)
@@ -258,7 +257,7 @@ static void setup(void)
                 .published = published,
                 .gone = is_gone,
         };
-        commit = (struct wfile_commit){.done = done};
+        commit = (struct waiter){.ready = done};
 }
 
 static void teardown(void)
@@ -303,17 +302,17 @@ static void ends(int err)
         ck_assert_int_eq(result, err);
 }
 
-static void held(struct wfile_wait *w)
+static void paused(struct waiter *w)
 {
         (void)w;
 }
 
 static void rename_to(const char *key)
 {
-        struct wfile_wait w = {.done = held};
-        wfile_hold(f, &w);
+        struct waiter w = {.ready = paused};
+        wfile_pause(f, &w);
         ck_assert_int_eq(wfile_rename(f, key, f->locked.base.object.etag[0] ? "v1" : ""), 0);
-        wfile_release(f);
+        wfile_resume(f);
 }
 
 /* A new file of a part that is sent, and one byte. */
@@ -390,14 +389,15 @@ START_TEST(a_part_that_fails_fails_the_commit)
 }
 END_TEST
 
-static void retry(struct claim *c)
+static void retry(struct waiter *w)
 {
-        (void)c;
+        (void)w;
 }
 
 START_TEST(a_claimed_key_is_waited_for)
 {
-        struct claim other = {.retry = retry}, *ready = NULL;
+        struct claim other = {.waiter.ready = retry};
+        struct waiters told = {0};
 
         make(0);
         put(0, 10);
@@ -405,8 +405,8 @@ START_TEST(a_claimed_key_is_waited_for)
         begin();
         is(COMMIT_CLAIMING);
         ck_assert_uint_eq(nasked, 0);
-        claim_drop(&claims, &other, &ready);
-        claims_retry(ready);
+        claim_drop(&claims, &other, &told);
+        waiters_run(&told, 0);
         is(COMMIT_PUBLISHING);
         answer("put a", 0);
         ends(0);
@@ -415,7 +415,8 @@ END_TEST
 
 START_TEST(what_waits_for_a_claim_and_loses_its_name_is_done)
 {
-        struct claim other = {.retry = retry}, *ready = NULL;
+        struct claim other = {.waiter.ready = retry};
+        struct waiters told = {0};
 
         make(0);
         put(0, 10);
@@ -424,8 +425,8 @@ START_TEST(what_waits_for_a_claim_and_loses_its_name_is_done)
         is(COMMIT_CLAIMING);
         wfile_forget(f);
         ends(0);
-        claim_drop(&claims, &other, &ready);
-        claims_retry(ready);
+        claim_drop(&claims, &other, &told);
+        waiters_run(&told, 0);
         is(COMMIT_IDLE);
 }
 END_TEST

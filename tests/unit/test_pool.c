@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/container_of.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"
@@ -17,7 +18,7 @@ static struct pool *sixteen(void)
 
 static int told;
 
-static void tell(struct pool_waiter *w)
+static void tell(struct waiter *w)
 {
         (void)w;
         told++;
@@ -48,7 +49,7 @@ START_TEST(many_are_given_together_or_not_at_all)
 {
         struct pool *p = sixteen();
         struct pool_buf *v[BUFS + 1];
-        struct pool_waiter a = {.ready = tell};
+        struct waiter a = {.ready = tell};
 
         told = 0;
         ck_assert(pool_get_many(p, POOL_TRY, v, BUFS - 4));
@@ -70,7 +71,7 @@ END_TEST
 START_TEST(a_waiter_is_told_once_memory_is_below_the_mark)
 {
         struct pool *p = sixteen();
-        struct pool_waiter a = {.ready = tell}, b = {.ready = tell};
+        struct waiter a = {.ready = tell}, b = {.ready = tell};
         struct pool_buf *v[BUFS];
 
         told = 0;
@@ -94,7 +95,7 @@ END_TEST
 START_TEST(a_nudge_tells_those_who_were_passed_over)
 {
         struct pool *p = sixteen();
-        struct pool_waiter w[3] = {{.ready = tell}, {.ready = tell}, {.ready = tell}};
+        struct waiter w[3] = {{.ready = tell}, {.ready = tell}, {.ready = tell}};
         struct pool_buf *v[BUFS - BUFS / 8];
 
         told = 0;
@@ -128,7 +129,7 @@ static void guard(void *arg)
 START_TEST(the_guard_rests_only_when_nobody_waits)
 {
         struct pool *p = sixteen();
-        struct pool_waiter w[2] = {{.ready = tell}, {.ready = tell}};
+        struct waiter w[2] = {{.ready = tell}, {.ready = tell}};
         struct pool_buf *v[BUFS - BUFS / 8];
 
         told = calls = 0;
@@ -158,7 +159,7 @@ END_TEST
 START_TEST(a_long_queue_makes_writers_wait_until_it_moves)
 {
         struct pool *p = sixteen();
-        struct pool_waiter a = {.ready = tell}, b = {.ready = tell};
+        struct waiter a = {.ready = tell}, b = {.ready = tell};
 
         told = 0;
         pool_queued(p, POOL_BACKLOG);
@@ -175,17 +176,18 @@ END_TEST
 static struct pool *asked_of;
 static int given, ended;
 
-static void count_share(struct pool_share *s)
+static void count_share(struct waiter *w)
 {
-        (void)s;
+        (void)w;
         given++;
 }
 
 START_TEST(shares_take_what_is_free_and_one_is_always_given)
 {
         struct pool *p = sixteen(); /* 14 below the mark; an eighth is 2 */
-        struct pool_share a = {.n = 20}, b = {.n = 2, .ready = count_share},
-                          c = {.n = 1, .ready = count_share}, d = {.n = 2, .ready = count_share};
+        struct pool_share a = {.n = 20}, b = {.n = 2, .waiter.ready = count_share},
+                          c = {.n = 1, .waiter.ready = count_share},
+                          d = {.n = 2, .waiter.ready = count_share};
 
         given = 0;
         ck_assert(pool_share_take(p, &a)); /* there is no other */
@@ -215,13 +217,13 @@ START_TEST(shares_take_what_is_free_and_one_is_always_given)
 END_TEST
 
 /* As those of a store that is gone: each ends within the call that gives it. */
-static void end_share(struct pool_share *s)
+static void end_share(struct waiter *w)
 {
         static int depth;
 
         ck_assert_int_eq(depth++, 0); /* or the stack would grow with the files that wait */
         ended++;
-        pool_share_end(asked_of, s);
+        pool_share_end(asked_of, CONTAINER_OF(w, struct pool_share, waiter));
         depth--;
 }
 
@@ -234,7 +236,7 @@ START_TEST(shares_that_end_at_once_do_not_nest)
         asked_of = sixteen();
         ck_assert(pool_share_take(asked_of, &first));
         for (int i = 0; i < MANY; i++) {
-                v[i] = (struct pool_share){.n = BUFS, .ready = end_share};
+                v[i] = (struct pool_share){.n = BUFS, .waiter.ready = end_share};
                 ck_assert(!pool_share_take(asked_of, &v[i]));
         }
         pool_share_end(asked_of, &first);

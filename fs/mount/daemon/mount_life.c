@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/container_of.h"
 #include "mount/caller/fd_owners.h"
 #include "mount/core/mount.h"
 #include "mount/daemon/mem_reclaim.h"
@@ -81,15 +82,14 @@ int mount_init(struct mount *m, struct store *store)
 
 /* What was closed, and left to a process that only inherited it, is published at the end. */
 struct left {
-        struct wfile_commit commit;
+        struct waiter commit;
         struct mount *m;
         struct node *n; /* pinned */
 };
 
-static void left_done(struct wfile_commit *c, int err, const struct store_object *obj)
+static void left_done(struct waiter *w)
 {
-        struct left *l = (struct left *)c;
-        (void)err, (void)obj; /* the log has said it */
+        struct left *l = CONTAINER_OF(w, struct left, commit); /* the log has told of an error */
 
         tree_lock(l->m->tree);
         tree_unref_locked(l->m->tree, l->n, 1);
@@ -106,7 +106,7 @@ static struct left *left_locked(struct mount *m, struct node *n) REQUIRES(tree_m
 
         if (!l)
                 return NULL;
-        *l = (struct left){.commit.done = left_done, .m = m, .n = n};
+        *l = (struct left){.commit.ready = left_done, .m = m, .n = n};
         tree_pin_locked(n);
         return l;
 }

@@ -38,16 +38,16 @@ struct wfile *node_writer_locked(struct mount *m, struct node *n, const char *ke
 /* What no close has published when its open ends: it was written through a mapping, the close left
  * it to a process that let go of the file without one, or who waited for a commit was killed. */
 struct late {
-        struct wfile_commit commit;
+        struct waiter commit;
         struct mount *m;
         struct node *n;
         struct wfile *f;
 };
 
-static void late_done(struct wfile_commit *c, int err, const struct store_object *obj)
+/* The log has told of an error; nobody else is left to be told. */
+static void late_done(struct waiter *w)
 {
-        struct late *l = (struct late *)c;
-        (void)err, (void)obj; /* the log has said it, and nobody is left to be told */
+        struct late *l = CONTAINER_OF(w, struct late, commit);
 
         node_writer_put(l->m, l->n, l->f, NULL);
         tree_lock(l->m->tree);
@@ -69,7 +69,7 @@ void node_writer_put(struct mount *m, struct node *n, struct wfile *f, const str
         if (last && killed)
                 METRIC_ADD(kills_aborted, 1);
         if (owes && (last || !killed) && (l = malloc(sizeof *l))) {
-                *l = (struct late){.commit.done = late_done, .m = m, .n = n, .f = f};
+                *l = (struct late){.commit.ready = late_done, .m = m, .n = n, .f = f};
                 tree_pin_locked(n);
                 tree_unlock(m->tree);
                 if (killed) /* of a commit that it waited for the last request may be on its way */
@@ -101,9 +101,9 @@ bool node_writer_is_last(struct mount *m, const struct node *n)
         return last;
 }
 
-static void resize_again(struct wfile_deferred *d)
+static void resize_again(struct waiter *w)
 {
-        op_resize(CONTAINER_OF(d, struct op_resize, deferred));
+        op_resize(CONTAINER_OF(w, struct op_resize, deferred));
 }
 
 void op_resize(struct op_resize *r)
@@ -115,7 +115,7 @@ void op_resize(struct op_resize *r)
                         break;
                 err = wfile_truncate(r->file, r->user, r->size);
                 request_let(r->m, r->request);
-                r->deferred.retry = resize_again;
+                r->deferred.ready = resize_again;
                 if (err == -EAGAIN && wfile_defer(r->file, &r->deferred))
                         return;
         } while (err == -EAGAIN);
@@ -130,17 +130,16 @@ int node_writer_meta(void *mount, void *node, bool early, struct store_meta *met
 /* Attributes that changed while the version was on its way are sent after it. Nobody has a lock for
  * that: what is being renamed or unlinked would get another object by its old name. */
 struct rest {
-        struct attr_sync_wait wait;
+        struct waiter wait;
         struct name_lock lock;
         struct mount *m;
         struct node *n;      /* pinned */
         struct attr carried; /* by the version */
 };
 
-static void rest_sent(struct attr_sync_wait *w, int err)
+static void rest_sent(struct waiter *w)
 {
-        struct rest *r = CONTAINER_OF(w, struct rest, wait);
-        (void)err; /* the log has said it */
+        struct rest *r = CONTAINER_OF(w, struct rest, wait); /* the log has said an error */
 
         name_lock_drop(r->m, &r->lock);
         tree_lock(r->m->tree);
@@ -166,7 +165,7 @@ static void send_rest(struct mount *m, struct node *n, struct attr *carried)
                          n->name);
                 return;
         }
-        *r = (struct rest){.wait.done = rest_sent,
+        *r = (struct rest){.wait.ready = rest_sent,
                            .lock = {.shared = {n}, .granted = rest_granted},
                            .m = m,
                            .n = n};

@@ -21,7 +21,7 @@ bool node_writer_is_last(struct mount *m, const struct node *n);
 
 /* A change of size, and what comes after it. */
 struct op_resize {
-        struct wfile_deferred deferred;
+        struct waiter deferred;
         struct wfile *file;
         struct wfile_user *user; /* NULL: by name */
         uint64_t size;

@@ -156,9 +156,9 @@ struct op_ask {
         struct mount *m;
         struct node *n;
         void (*done)(struct op_ask *a, int err);
-        bool waits; /* the caller has no lock: for the end of a rename, if need be */
-        bool looks; /* the caller is content with another version: for who stats */
-        struct attr_sync_wait idle; /* the rest is op_ask()'s */
+        bool waits;         /* the caller has no lock: for the end of a rename, if need be */
+        bool looks;         /* the caller is content with another version: for who stats */
+        struct waiter idle; /* the rest is op_ask()'s */
         struct name_lock lock;
         char *key;
         bool opens;
@@ -175,7 +175,7 @@ bool op_open_known_locked(const struct mount *m, const struct node *n, int flags
 
 /* A change of attributes, from request to reply. */
 struct op_edit {
-        struct attr_sync_wait wait;
+        struct waiter wait;
         struct op_ask ask;
         fuse_req_t req;
         struct request *request;

@@ -145,8 +145,7 @@ enum { FEW_BYTES = 64 << 10 };
 /* A write whose reply waits: for memory, or, with its bytes in `buf`, for a commit to end. One of a
  * few bytes waits for memory with a copy of them, before it takes any. */
 struct write_request {
-        struct pool_waiter waiter;
-        struct wfile_deferred deferred;
+        struct waiter waiter; /* for memory, or for the commit */
         fuse_req_t req;
         struct request *request;
         struct mount *m;
@@ -162,9 +161,9 @@ struct write_request {
         unsigned char few[];
 };
 
-static void memory_free(struct pool_waiter *waiter)
+static void memory_free(struct waiter *waiter)
 {
-        struct write_request *w = (struct write_request *)waiter;
+        struct write_request *w = CONTAINER_OF(waiter, struct write_request, waiter);
         fuse_reply_write(w->req, w->n);
         free(w);
 }
@@ -186,8 +185,6 @@ static void reply_taken(fuse_req_t req, struct mount *m, size_t n, bool waited)
         }
         fuse_reply_write(req, n);
 }
-
-static void commit_ended(struct wfile_deferred *d);
 
 /* A program that writes is told, and may go on; a page of a mapping is gone with the reply. */
 static void reply_refused(fuse_req_t req, struct handle *h, struct wfile *f, bool mapped, int err)
@@ -220,8 +217,10 @@ static void write_request_free(struct write_request *w)
 
 /* Writes, or waits for the commit under way: then the bytes stay in the request's own buffer. Those
  * of a process that is gone are not written over what came after it. */
-static void write_or_defer(struct write_request *w)
+static void write_or_defer(struct waiter *waiter)
 {
+        struct write_request *w = CONTAINER_OF(waiter, struct write_request, waiter);
+
         for (;;) {
                 int err = -EINTR;
                 if (request_hold(w->m, w->request)) {
@@ -233,27 +232,16 @@ static void write_or_defer(struct write_request *w)
                         end_deferred(w, err);
                         break;
                 }
-                w->deferred.retry = commit_ended;
-                if (wfile_defer(w->file, &w->deferred))
+                if (wfile_defer(w->file, waiter))
                         return;
         }
         write_request_free(w);
-}
-
-static void commit_ended(struct wfile_deferred *d)
-{
-        write_or_defer(CONTAINER_OF(d, struct write_request, deferred));
 }
 
 /* Where the file ends now is known here; pages of a mapping have their place. */
 static bool is_append(const struct fuse_file_info *fi)
 {
         return fi->flags & O_APPEND && !fi->writepage;
-}
-
-static void memory_there(struct pool_waiter *waiter)
-{
-        write_or_defer((struct write_request *)waiter);
 }
 
 /* A write that will be made later; with room for its bytes when they are few. NULL: no memory. */
@@ -265,6 +253,7 @@ static struct write_request *write_request_new(fuse_req_t req, struct mount *m, 
         if (!w)
                 return NULL;
         *w = (struct write_request){
+                .waiter.ready = write_or_defer,
                 .req = req,
                 .request = request_now(),
                 .m = m,
@@ -288,7 +277,6 @@ static bool waits_with_few(fuse_req_t req, struct mount *m, struct handle *h,
         if (b->size > FEW_BYTES || !pool_busy(m->pool) ||
             !(w = write_request_new(req, m, h, b, off, fi, b->size)))
                 return false;
-        w->waiter.ready = memory_there;
         w->waited = true;
         w->p = w->few;
         memcpy(w->few, b->mem, b->size);
@@ -308,7 +296,7 @@ static void defer_write(fuse_req_t req, struct mount *m, struct handle *h, const
                 return;
         }
         w->buf = pool_ref(received);
-        write_or_defer(w);
+        write_or_defer(&w->waiter);
 }
 
 void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t off,

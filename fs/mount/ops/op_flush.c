@@ -30,18 +30,18 @@ struct op_close {
 enum { LOOKS_MOST = 10 };
 
 struct publish {
-        struct wfile_commit commit;
+        struct waiter commit;
         fuse_req_t req;
         struct mount *m;
         struct handle *h; /* a reference: whoever waited may be gone before the end */
         struct wfile *file;
 };
 
-static void published(struct wfile_commit *c, int err, const struct store_object *obj)
+static void published(struct waiter *w)
 {
-        struct publish *p = (struct publish *)c;
-        (void)obj;
-        fuse_reply_err(p->req, -err);
+        struct publish *p = CONTAINER_OF(w, struct publish, commit);
+
+        fuse_reply_err(p->req, -w->err);
         wfile_unref(p->file);
         handle_unref(p->m, p->h);
         free(p);
@@ -51,7 +51,7 @@ static struct publish *publish_new(fuse_req_t req, struct handle *h, struct wfil
 {
         struct publish *p = malloc(sizeof *p);
         if (p)
-                *p = (struct publish){.commit.done = published,
+                *p = (struct publish){.commit.ready = published,
                                       .req = req,
                                       .m = op_mount(req),
                                       .h = handle_ref(h),

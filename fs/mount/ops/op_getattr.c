@@ -193,16 +193,15 @@ void op_ask(struct op_ask *a)
         }
 }
 
-static void version_idle(struct attr_sync_wait *w, int err)
+static void version_idle(struct waiter *w)
 {
-        (void)err;
         op_ask(CONTAINER_OF(w, struct op_ask, idle));
 }
 
 void op_ask_version(struct op_ask *a)
 {
         a->opens = true;
-        a->idle.done = version_idle;
+        a->idle.ready = version_idle;
         attr_sync_wait(a->m, a->n, &a->idle);
 }
 

@@ -139,7 +139,7 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *n
 
 struct follow {
         struct name_lock lock; /* stays the first field */
-        struct attr_sync_wait idle;
+        struct waiter idle;
         fuse_req_t req;
         struct mount *m;
         struct node *n;
@@ -172,16 +172,15 @@ static int follow_data(void *arg, uint64_t at, const void *p, size_t n)
 
 static void follow_ask(struct follow *f);
 
-static void follow_idle(struct attr_sync_wait *w, int err)
+static void follow_idle(struct waiter *w)
 {
-        (void)err;
         follow_ask(CONTAINER_OF(w, struct follow, idle));
 }
 
 static void follow_granted(struct name_lock *p)
 {
         struct follow *f = (struct follow *)p;
-        f->idle.done = follow_idle;
+        f->idle.ready = follow_idle;
         attr_sync_wait(f->m, f->n, &f->idle);
 }
 

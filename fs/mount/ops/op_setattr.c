@@ -40,9 +40,10 @@ static void edit_ask(struct op_edit *e)
         op_ask(&e->ask);
 }
 
-static void edit_sent(struct attr_sync_wait *w, int err)
+static void edit_sent(struct waiter *w)
 {
-        struct op_edit *e = (struct op_edit *)w;
+        struct op_edit *e = CONTAINER_OF(w, struct op_edit, wait);
+        int err = w->err;
 
         attr_release(&e->before);
         tree_lock(e->m->tree);
@@ -84,7 +85,7 @@ static void edit_go(struct op_edit *e)
                 edit_end(e, err < 0 ? err : 0);
                 return;
         }
-        e->wait.done = edit_sent;
+        e->wait.ready = edit_sent;
         attr_sync(e->m, n, &e->before, &e->wait);
 }
 

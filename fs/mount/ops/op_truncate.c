@@ -19,7 +19,7 @@
 struct sizing {
         struct op_resize resize;
         struct name_lock lock; /* by name */
-        struct wfile_commit commit;
+        struct waiter commit;
         struct op_ask ask;
         fuse_req_t req;
         struct mount *m;
@@ -47,10 +47,9 @@ static void sizing_end(struct sizing *z, int err)
         free(z);
 }
 
-static void sizing_published(struct wfile_commit *c, int err, const struct store_object *obj)
+static void sizing_published(struct waiter *w)
 {
-        (void)obj;
-        sizing_end(CONTAINER_OF(c, struct sizing, commit), err);
+        sizing_end(CONTAINER_OF(w, struct sizing, commit), w->err);
 }
 
 static void resized(struct op_resize *r, int err)
@@ -63,7 +62,7 @@ static void resized(struct op_resize *r, int err)
                 sizing_end(z, err);
                 return;
         }
-        z->commit.done = sizing_published;
+        z->commit.ready = sizing_published;
         wfile_commit(r->file, r->user, &z->commit);
 }
 

@@ -296,7 +296,7 @@ static void start_locked(struct reader *r, struct read_op *op, enum pool_want wa
 
 /* There is room now, or there will be none: what one read needs is taken all the same, so that
  * reads go on however full memory is. */
-static void starved_ready(struct pool_waiter *w)
+static void starved_ready(struct waiter *w)
 {
         struct read_op *op = CONTAINER_OF(w, struct read_op, starved);
         struct reader *r = op->reader;

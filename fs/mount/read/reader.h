@@ -38,7 +38,7 @@ struct read_op {
         /* --- the reader's --- */
         struct read_op *next;
         struct reader *reader;
-        struct pool_waiter starved;
+        struct waiter starved;
 };
 
 /* A reader of the version `obj` of `key`, with one reference. `env` must outlive it. NULL: no

@@ -21,13 +21,13 @@ struct attr_sync {
         struct attr carried; /* what the object has */
         struct attr sent;
         unsigned turn;      /* the changes that are on their way, as n->attr_now counts */
-        struct wfile *file; /* held, so that no commit meets the change; or NULL */
-        struct wfile_wait held;
-        bool flying;                    /* the request is on its way */
-        struct reader *reader;          /* of the version whose metadata are replaced, or NULL */
-        struct attr_sync_wait *sending; /* wait for the request under way, */
-        struct attr_sync_wait *queued;  /* for the one after it, */
-        struct attr_sync_wait *idle;    /* for there being none */
+        struct wfile *file; /* paused, so that no commit meets the change; or NULL */
+        struct waiter paused;
+        bool flying;            /* the request is on its way */
+        struct reader *reader;  /* of the version whose metadata are replaced, or NULL */
+        struct waiters sending; /* for the request under way, */
+        struct waiters queued;  /* for the one after it, */
+        struct waiters idle;    /* for there being none */
 };
 
 struct attr attr_sync_fresh_locked(const struct mount *m, const struct node *dir, mode_t mode,
@@ -56,21 +56,6 @@ struct attr attr_sync_fresh_locked(const struct mount *m, const struct node *dir
 bool attr_sync_waits_for_commit_locked(const struct node *n) REQUIRES(tree_mutex)
 {
         return n->unlinked || !n->published || (n->file && wfile_dirty(n->file));
-}
-
-static void run(struct attr_sync_wait *list, int err)
-{
-        while (list) {
-                struct attr_sync_wait *w = list;
-                list = w->next;
-                w->done(w, err);
-        }
-}
-
-static void push(struct attr_sync_wait **list, struct attr_sync_wait *w)
-{
-        w->next = *list;
-        *list = w;
 }
 
 /* --- on the way ---------------------------------------------------------------------------------
@@ -157,11 +142,7 @@ static bool settle_locked(struct attr_sync *a, int err, const struct store_objec
                 n->attr_saved = n->attr_now;
                 n->fresh_until = 0;
                 n->attr_known &= err != -ESTALE && err != -ENOENT;
-                while (a->queued) {
-                        struct attr_sync_wait *w = a->queued;
-                        a->queued = w->next;
-                        push(&a->sending, w);
-                }
+                waiters_move(&a->sending, &a->queued);
         } else if (obj) {
                 attr_move(&a->carried, &a->sent);
                 n->attr_saved = a->turn;
@@ -169,11 +150,17 @@ static bool settle_locked(struct attr_sync *a, int err, const struct store_objec
                 n->known_ns = tree_now_ns(); /* heads asked before tell of the past */
                 take_version_locked(a, obj);
         }
-        return a->queued && !attr_sync_waits_for_commit_locked(n);
+        return waiters_any(&a->queued) && !attr_sync_waits_for_commit_locked(n);
 }
 
-static void attr_sync_free(struct attr_sync *a)
+/* Nobody is left to be told. */
+static void attr_sync_over(struct waiter *w)
 {
+        struct attr_sync *a = CONTAINER_OF(w, struct attr_sync, paused);
+
+        tree_lock(a->m->tree);
+        tree_wake_if_locked(a->m->tree, !--a->m->attr_syncs);
+        tree_unlock(a->m->tree);
         attr_release(&a->carried);
         attr_release(&a->sent);
         free(a);
@@ -181,9 +168,9 @@ static void attr_sync_free(struct attr_sync *a)
 
 static void attr_sync_ended(struct attr_sync *a, int err, const struct store_object *obj);
 
-static void attr_sync_held(struct wfile_wait *w)
+static void attr_sync_paused(struct waiter *w)
 {
-        struct attr_sync *a = CONTAINER_OF(w, struct attr_sync, held);
+        struct attr_sync *a = CONTAINER_OF(w, struct attr_sync, paused);
         bool nothing;
         int err = attr_sync_send(a, &nothing);
         if (err || nothing)
@@ -196,47 +183,45 @@ static void attr_sync_go(struct attr_sync *a)
         if (a->n->file && !a->n->unlinked)
                 a->file = wfile_ref(a->n->file);
         tree_unlock(a->m->tree);
-        a->held.done = attr_sync_held;
+        a->paused.ready = attr_sync_paused;
         if (a->file)
-                wfile_hold(a->file, &a->held);
+                wfile_pause(a->file, &a->paused);
         else
-                attr_sync_held(&a->held);
+                attr_sync_paused(&a->paused);
 }
 
 static void attr_sync_ended(struct attr_sync *a, int err, const struct store_object *obj)
 {
         struct tree *t = a->m->tree;
-        struct attr_sync_wait *idle = NULL, *carried = NULL;
+        struct waiters told = {0}, others = {0};
 
         tree_lock(t);
         bool more = settle_locked(a, err, obj);
         struct reader *reader = TAKE_PTR(a->reader);
-        struct attr_sync_wait *told = TAKE_PTR(a->sending);
+        waiters_move(&told, &a->sending);
         if (more) {
-                a->sending = TAKE_PTR(a->queued);
+                waiters_move(&a->sending, &a->queued);
         } else {
-                carried = TAKE_PTR(a->queued); /* by the commit to come */
-                idle = TAKE_PTR(a->idle);
+                waiters_move(&others,
+                             &a->queued); /* what they change, the commit to come carries */
+                waiters_move(&others, &a->idle);
                 a->n->attr_sync = NULL;
                 tree_unref_locked(t, a->n, 1);
         }
         tree_unlock(t);
         if (a->file)
-                wfile_release(a->file);
+                wfile_resume(a->file);
         wfile_unref(TAKE_PTR(a->file));
         reader_moved(reader);
         reader_unref(reader);
-        run(told, err);
-        run(carried, 0);
-        run(idle, 0);
-        if (more) {
-                attr_sync_go(a);
-                return;
+        if (!more) {
+                a->paused.ready = attr_sync_over;
+                waiters_add(&others, &a->paused); /* the last */
         }
-        tree_lock(t);
-        tree_wake_if_locked(t, !--a->m->attr_syncs);
-        tree_unlock(t);
-        attr_sync_free(a);
+        waiters_run(&told, err);
+        waiters_run(&others, 0);
+        if (more)
+                attr_sync_go(a);
 }
 
 static void attr_sync_sent(void *arg, int err, const struct store_object *obj)
@@ -244,7 +229,7 @@ static void attr_sync_sent(void *arg, int err, const struct store_object *obj)
         attr_sync_ended(arg, err, obj);
 }
 
-void attr_sync(struct mount *m, struct node *n, const struct attr *before, struct attr_sync_wait *w)
+void attr_sync(struct mount *m, struct node *n, const struct attr *before, struct waiter *w)
 {
         struct attr_sync *a = NULL;
         int err = 0;
@@ -253,34 +238,33 @@ void attr_sync(struct mount *m, struct node *n, const struct attr *before, struc
         if (n->attr_now == n->attr_saved || attr_sync_waits_for_commit_locked(n)) {
                 /* nothing to send, or not now */
         } else if (n->attr_sync) {
-                push(&n->attr_sync->queued, TAKE_PTR(w));
+                waiters_add(&n->attr_sync->queued, TAKE_PTR(w));
         } else if (!(a = calloc(1, sizeof *a))) {
                 err = -ENOMEM;
         } else {
                 *a = (struct attr_sync){.m = m, .n = n};
                 a->carried = attr_copy(before);
-                push(&a->sending, TAKE_PTR(w));
+                waiters_add(&a->sending, TAKE_PTR(w));
                 tree_pin_locked(n);
                 n->attr_sync = a;
                 m->attr_syncs++;
         }
         tree_unlock(m->tree);
         if (w)
-                w->done(w, err);
+                waiter_run(w, err);
         if (a)
                 attr_sync_go(a);
 }
 
-bool attr_sync_wait(struct mount *m, struct node *n, struct attr_sync_wait *w)
+void attr_sync_wait(struct mount *m, struct node *n, struct waiter *w)
 {
         tree_lock(m->tree);
         bool busy = n->attr_sync != NULL;
         if (busy)
-                push(&n->attr_sync->idle, w);
+                waiters_add(&n->attr_sync->idle, w);
         tree_unlock(m->tree);
         if (!busy)
-                w->done(w, 0);
-        return !busy;
+                waiter_run(w, 0);
 }
 
 void attr_sync_finish(struct mount *m)

@@ -23,21 +23,14 @@ struct attr attr_sync_fresh_locked(const struct mount *m, const struct node *dir
 /* Whether a commit is what makes changes of the node known, or nothing does. The tree is locked. */
 bool attr_sync_waits_for_commit_locked(const struct node *n) REQUIRES(tree_mutex);
 
-struct attr_sync_wait {
-        struct attr_sync_wait *next;
-        /* Runs once, on any thread, maybe before the call returns; the tree is not locked. */
-        void (*done)(struct attr_sync_wait *w, int err);
-};
-
 /* Sends the changes that the object does not carry yet, or leaves them to the commit to come;
- * `before` is what it carries. -ESTALE, -ENOENT: the object is another by now, or gone; then the
- * node's attributes are to be asked for anew. After an error they are what they were. */
-void attr_sync(struct mount *m, struct node *n, const struct attr *before,
-               struct attr_sync_wait *w);
+ * `before` is what it carries. The waiter is told, maybe before this returns. -ESTALE, -ENOENT: the
+ * object is another by now, or gone; then the node's attributes are to be asked for anew. After an
+ * error they are what they were. */
+void attr_sync(struct mount *m, struct node *n, const struct attr *before, struct waiter *w);
 
-/* Runs w->done(w, 0) when no change is on its way to the object: true. Else false, and it will not
- * run. */
-bool attr_sync_wait(struct mount *m, struct node *n, struct attr_sync_wait *w);
+/* Tells the waiter when no change is on its way to the object, maybe before this returns. */
+void attr_sync_wait(struct mount *m, struct node *n, struct waiter *w);
 
 /* The node has a new reader, which is to follow a change that is on its way. Returns a reader that
  * does not any more, or NULL: reader_moved() and reader_unref() it once the tree is unlocked. */

@@ -16,7 +16,7 @@ struct held {
         struct hold *h;
         struct node *n;     /* pinned */
         struct wfile *file; /* one reference */
-        struct wfile_wait wait;
+        struct waiter wait;
 };
 
 /* One wait less; the last goes on. */
@@ -29,12 +29,12 @@ static void settle(struct hold *h)
                 h->ready(h->arg);
 }
 
-static void held_idle(struct wfile_wait *w)
+static void held_idle(struct waiter *w)
 {
         settle((CONTAINER_OF(w, struct held, wait))->h);
 }
 
-static void nothing(struct wfile_wait *w)
+static void nothing(struct waiter *w)
 {
         (void)w;
 }
@@ -67,8 +67,8 @@ static void opened(struct tree_watch *watch, struct node *n)
         struct held *x = add_locked(h, n);
         if (!x)
                 return;
-        x->wait.done = nothing;
-        wfile_hold(x->file, &x->wait);
+        x->wait.ready = nothing;
+        wfile_pause(x->file, &x->wait);
 }
 
 void hold_begin(struct hold *h)
@@ -80,7 +80,7 @@ void hold_begin(struct hold *h)
                 struct held *x = n->file && tree_is_below(n, h->root) ? add_locked(h, n) : NULL;
                 if (!x)
                         continue;
-                x->wait.done = held_idle;
+                x->wait.ready = held_idle;
                 h->waiting++;
         }
         struct held *first = h->list;
@@ -90,7 +90,7 @@ void hold_begin(struct hold *h)
         tree_unlock(t);
         for (struct held *x = first, *next; x; x = next) {
                 next = x->next; /* those in front of `first` are held as they come */
-                wfile_hold(x->file, &x->wait);
+                wfile_pause(x->file, &x->wait);
         }
         settle(h);
 }
@@ -117,7 +117,7 @@ void hold_end(struct hold *h)
         while (list) {
                 struct held *x = list;
                 list = x->next;
-                wfile_release(x->file);
+                wfile_resume(x->file);
                 wfile_unref(x->file);
                 tree_lock(t);
                 tree_unref_locked(t, x->n, 1);

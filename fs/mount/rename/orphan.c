@@ -107,9 +107,9 @@ static void copy_aside(struct leaving *l)
 }
 
 /* The commit that may have been under way has ended: nothing can bring the object back. */
-static void file_is_held(struct wfile_wait *w)
+static void file_is_paused(struct waiter *w)
 {
-        copy_aside(CONTAINER_OF(w, struct leaving, held));
+        copy_aside(CONTAINER_OF(w, struct leaving, paused));
 }
 
 void leave_prepare(struct leaving *l)
@@ -120,9 +120,9 @@ void leave_prepare(struct leaving *l)
         if (l->n->file)
                 l->file = wfile_ref(l->n->file);
         tree_unlock(l->m->tree);
-        l->held.done = file_is_held;
+        l->paused.ready = file_is_paused;
         if (l->file)
-                wfile_hold(l->file, &l->held);
+                wfile_pause(l->file, &l->paused);
         else
                 copy_aside(l);
 }
@@ -132,7 +132,7 @@ static void leave_end(struct leaving *l)
         assert(l->state == LEAVE_PREPARED);
         l->state = LEAVE_NONE;
         if (l->file)
-                wfile_release(l->file);
+                wfile_resume(l->file);
         wfile_unref(TAKE_PTR(l->file));
         free(TAKE_PTR(l->key));
         free(TAKE_PTR(l->copy));

@@ -21,8 +21,8 @@ struct leaving {
         void *arg;
         /* orphan.c's own */
         enum leave_state state;
-        struct wfile *file; /* held, one reference; or NULL */
-        struct wfile_wait held;
+        struct wfile *file; /* paused, one reference; or NULL */
+        struct waiter paused;
         char *key, *copy; /* the object's, and that of what was copied aside */
         char etag[STORE_ETAG_MAX], copy_etag[STORE_ETAG_MAX];
         bool aside; /* those who have it open use the copy */

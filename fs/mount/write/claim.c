@@ -41,7 +41,7 @@ int claim_take(struct claims *cs, struct claim *c, const char *key, bool alone)
         return ours ? 0 : -EAGAIN;
 }
 
-void claim_drop(struct claims *cs, struct claim *c, struct claim **ready)
+void claim_drop(struct claims *cs, struct claim *c, struct waiters *told)
 {
         mutex_lock(&cs->mtx);
         struct claim **pp = &cs->held;
@@ -56,18 +56,8 @@ void claim_drop(struct claims *cs, struct claim *c, struct claim **ready)
                 }
                 *pp = w->next;
                 free(TAKE_PTR(w->key));
-                w->next = *ready;
-                *ready = w;
+                waiters_add(told, &w->waiter);
         }
         mutex_unlock(&cs->mtx);
         free(TAKE_PTR(c->key));
-}
-
-void claims_retry(struct claim *ready)
-{
-        while (ready) {
-                struct claim *w = ready;
-                ready = w->next;
-                w->retry(w);
-        }
 }

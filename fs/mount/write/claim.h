@@ -9,12 +9,13 @@
 #include <stdbool.h>
 
 #include "base/mutex.h"
+#include "base/waiter.h"
 
 struct claim {
+        struct waiter waiter; /* the caller's: who is told is to ask again */
         struct claim *next;
         char *key;
         bool alone;
-        void (*retry)(struct claim *c); /* the caller's: ask again */
 };
 
 struct claims {
@@ -23,13 +24,11 @@ struct claims {
 };
 void claims_init(struct claims *cs);
 
-/* Claims the key, `alone` or beside others who are not. 0; -EAGAIN: somebody is in the way, and
- * c->retry() will run once, on any thread, when he may be gone; or -ENOMEM. */
+/* Claims the key, `alone` or beside others who are not. 0; -EAGAIN: somebody is in the way, and the
+ * waiter is told when that one may be gone; or -ENOMEM. */
 int claim_take(struct claims *cs, struct claim *c, const char *key, bool alone);
 /* Ends a claim that was taken; it may be taken again at once. Those who waited for it are added to
- * *ready, for claims_retry(). */
-void claim_drop(struct claims *cs, struct claim *c, struct claim **ready);
-/* Runs the retries of a list that claim_drop() made, NULL is fine. No lock may be held. */
-void claims_retry(struct claim *ready);
+ * *told, for waiters_run(). */
+void claim_drop(struct claims *cs, struct claim *c, struct waiters *told);
 
 #endif

@@ -58,10 +58,7 @@ static void finish_locked(struct wfile *f, struct outcome *out, int err,
         f->locked.telling += out->published;
         if (obj)
                 out->obj = *obj;
-        *f->locked.commit.callers_last = out->commits;
-        out->commits = f->locked.commit.callers;
-        f->locked.commit.callers = NULL;
-        f->locked.commit.callers_last = &f->locked.commit.callers;
+        waiters_move(&out->callers, &f->locked.commit.callers);
 }
 
 void commit_published_locked(struct wfile *f, struct outcome *out, const struct store_object *obj,
@@ -133,9 +130,9 @@ static struct upload_request *clone_locked(struct wfile *f, struct outcome *out)
         return t;
 }
 
-static void claim_again(struct claim *c)
+static void claim_again(struct waiter *w)
 {
-        struct wfile *f = CONTAINER_OF(c, struct wfile, claim);
+        struct wfile *f = CONTAINER_OF(w, struct wfile, claim.waiter);
         struct outcome out;
 
         wfile_enter(f, &out);
@@ -150,7 +147,7 @@ void commit_unclaim_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mt
         if (f->locked.commit.claim != CLAIM_HELD || commit_phase_is_final(f->locked.commit.phase))
                 return;
         f->locked.commit.claim = CLAIM_NONE;
-        claim_drop(f->env->claims, &f->claim, &out->claims);
+        claim_drop(f->env->claims, &f->claim, &out->told);
 }
 
 /* The key that the last request changes is this file's in the final phases. False: it waits for
@@ -164,7 +161,7 @@ static bool claim_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
                 return false;
         }
         commit_unclaim_locked(f, out); /* that of a request that is made anew */
-        f->claim.retry = claim_again;
+        f->claim.waiter.ready = claim_again;
         int err = claim_take(f->env->claims, &f->claim, through ? through : f->locked.key, through);
         f->locked.commit.claim = !err ? CLAIM_HELD : err == -EAGAIN ? CLAIM_WAITS : CLAIM_NONE;
         if (err == -EAGAIN) {
@@ -388,7 +385,7 @@ void wfile_advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx
                 if (commit_is_under_way_locked(f))
                         finish_locked(f, out, 0, NULL);
         }
-        if (!f->locked.err && !f->locked.unlinked && !f->locked.holds)
+        if (!f->locked.err && !f->locked.unlinked && !f->locked.pauses)
                 advance_locked(f, out);
         if (f->locked.err)
                 fail_advance_locked(f, out);

@@ -189,9 +189,9 @@ static int add_bytes_locked(struct wfile *f, struct upload_request *t, uint64_t 
         return err || at >= end ? err : add_unwritten_locked(f, &x, at, end);
 }
 
-static void share_given(struct pool_share *s)
+static void share_given(struct waiter *w)
 {
-        struct wfile *f = CONTAINER_OF(s, struct wfile, share);
+        struct wfile *f = CONTAINER_OF(w, struct wfile, share.waiter);
         struct outcome out;
 
         wfile_enter(f, &out);
@@ -210,7 +210,7 @@ bool commit_share_locked(struct wfile *f, struct outcome *out, uint64_t off, uin
         if (f->locked.share_waits || f->share.n >= n)
                 return !f->locked.share_waits;
         out->small = f->share;
-        f->share = (struct pool_share){.n = n, .ready = share_given};
+        f->share = (struct pool_share){.n = n, .waiter.ready = share_given};
         if (pool_share_take(f->env->pool, &f->share))
                 return true;
         f->locked.share_waits = true;

@@ -64,8 +64,6 @@ struct wfile *wfile_new(const struct wfile_env *env, void *who, const char *key,
                 f->locked.size = base->size;
         }
         f->locked.upload.waiting_last = &f->locked.upload.waiting;
-        f->locked.commit.callers_last = &f->locked.commit.callers;
-        f->locked.deferred_last = &f->locked.deferred;
         return f;
 }
 
@@ -161,14 +159,10 @@ static void collect_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mt
 {
         if (!blocked_locked(f)) {
                 f->locked.flight_awaited = false;
-                out->deferred = f->locked.deferred;
-                f->locked.deferred = NULL;
-                f->locked.deferred_last = &f->locked.deferred;
+                waiters_move(&out->told, &f->locked.deferred);
         }
-        if (is_still_locked(f)) {
-                out->waits = f->locked.waits;
-                f->locked.waits = NULL;
-        }
+        if (is_still_locked(f))
+                waiters_move(&out->told, &f->locked.pausing);
         out->garbage = f->locked.data.garbage;
         f->locked.data.garbage = NULL;
         commit_unclaim_locked(f, out);
@@ -199,28 +193,14 @@ void wfile_leave(struct wfile *f, struct outcome *out)
 
         free_garbage(out->garbage);
         end_reader(out->reader);
-        claims_retry(out->claims);
         pool_share_end(env->pool, &out->share);
         pool_share_end(env->pool, &out->small);
         if (out->published)
                 tell_published(f, &out->obj);
         if (out->gone)
                 env->gone(env->owner, f->who);
-        while (out->commits) {
-                struct wfile_commit *c = out->commits;
-                out->commits = c->next;
-                c->done(c, out->err, out->published ? &out->obj : NULL);
-        }
-        while (out->waits) {
-                struct wfile_wait *w = out->waits;
-                out->waits = w->next;
-                w->done(w);
-        }
-        while (out->deferred) {
-                struct wfile_deferred *d = out->deferred;
-                out->deferred = d->next;
-                d->retry(d);
-        }
+        waiters_run(&out->callers, out->err);
+        waiters_run(&out->told, 0);
         while (out->tasks) {
                 struct upload_request *t = out->tasks;
                 out->tasks = t->next;
@@ -409,33 +389,28 @@ void wfile_read_too(struct wfile *f)
         mutex_unlock(&f->mtx);
 }
 
-bool wfile_defer(struct wfile *f, struct wfile_deferred *d)
+bool wfile_defer(struct wfile *f, struct waiter *w)
 {
         mutex_lock(&f->mtx);
         bool wait = blocked_locked(f);
-        if (wait) {
-                d->next = NULL;
-                *f->locked.deferred_last = d;
-                f->locked.deferred_last = &d->next;
-        }
+        if (wait)
+                waiters_add(&f->locked.deferred, w);
         mutex_unlock(&f->mtx);
         return wait;
 }
 
-void wfile_commit(struct wfile *f, struct wfile_user *u, struct wfile_commit *c)
+void wfile_commit(struct wfile *f, struct wfile_user *u, struct waiter *w)
 {
         struct outcome out;
 
         wfile_enter(f, &out);
-        c->next = NULL;
         bool failed = u && u->wrote && u->epoch != f->locked.epoch;
         bool clean = !commit_is_under_way_locked(f) && !f->locked.dirty && !f->locked.err;
         if (failed || clean) {
-                out.commits = c;
+                waiters_add(&out.callers, w);
                 out.err = failed ? f->locked.last_err : 0;
         } else {
-                *f->locked.commit.callers_last = c;
-                f->locked.commit.callers_last = &c->next;
+                waiters_add(&f->locked.commit.callers, w);
                 if (!commit_is_under_way_locked(f))
                         (void)commit_enter_locked(f, COMMIT_PLANNING);
                 wfile_advance_locked(f, &out);

@@ -17,6 +17,7 @@
 
 #include "base/mutex.h"
 #include "base/pool.h"
+#include "base/waiter.h"
 #include "mount/write/part_plan.h"
 #include "mount/read/reader.h"
 #include "store.h"
@@ -102,25 +103,16 @@ int wfile_clone(struct wfile *f, struct wfile_user *u, const char *key,
 /* Announces a size without making the file so long. */
 void wfile_announce(struct wfile *f, uint64_t size);
 
-/* A change that waits for something to end. The owner fills `retry`. */
-struct wfile_deferred {
-        struct wfile_deferred *next;
-        void (*retry)(struct wfile_deferred *d); /* ask again */
-};
-/* Queues `d` and returns true while there is something to wait for; else returns false. */
-bool wfile_defer(struct wfile *f, struct wfile_deferred *d);
+/* Queues a change, which is to be tried again when it is told, and returns true while there is
+ * something to wait for; else returns false. */
+bool wfile_defer(struct wfile *f, struct waiter *w);
 
 /* Reads as reader_read() does. -EBUSY: of bytes that were sent before anybody read this file. */
 void wfile_read(struct wfile *f, struct read_op *op);
 
-/* Publishes what was written so far. done() runs once, on any thread, maybe before this returns,
- * with 0 and the object (NULL: nothing had changed), or a negative errno; after an error the old
- * version stands and nothing is left at the store. `u` may be NULL. */
-struct wfile_commit {
-        struct wfile_commit *next;
-        void (*done)(struct wfile_commit *c, int err, const struct store_object *obj);
-};
-void wfile_commit(struct wfile *f, struct wfile_user *u, struct wfile_commit *c);
+/* Publishes what was written so far and tells `w`, maybe before this returns; after an error the
+ * old version stands and nothing is left at the store. `u` may be NULL. */
+void wfile_commit(struct wfile *f, struct wfile_user *u, struct waiter *w);
 
 /* Forgets all that was not published; those who wrote get `err` from now on. */
 void wfile_abort(struct wfile *f, int err);
@@ -129,19 +121,14 @@ void wfile_abort(struct wfile *f, int err);
  * missing from fails with `err`, and whoever wrote by `u` is told. */
 void file_lost(struct wfile *f, struct wfile_user *u, int err);
 
-/* Somebody who waits until no request that publishes is under way. */
-struct wfile_wait {
-        struct wfile_wait *next;
-        void (*done)(struct wfile_wait *w);
-};
-/* No request that publishes begins until wfile_release(); w->done() runs once none is under way.
- * Holds count. */
-void wfile_hold(struct wfile *f, struct wfile_wait *w);
-void wfile_release(struct wfile *f);
+/* No request that publishes begins until wfile_resume(); `w` is told once none is under way. Pauses
+ * count. */
+void wfile_pause(struct wfile *f, struct waiter *w);
+void wfile_resume(struct wfile *f);
 /* Between the two: later commits go to `key`, where the version the file began with has `etag` now.
  * 0 or -ENOMEM. May be called with the tree's lock. */
 int wfile_rename(struct wfile *f, const char *key, const char *etag);
-/* The file, which is held, has lost its name: it stays as it is for its handles and is published
+/* The file, which is paused, has lost its name: it stays as it is for its handles and is published
  * nowhere. */
 void wfile_forget(struct wfile *f);
 

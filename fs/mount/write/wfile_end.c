@@ -44,21 +44,20 @@ void file_lost(struct wfile *f, struct wfile_user *u, int err)
  * ------------------------------------------------------------------------------------------------
  */
 
-void wfile_hold(struct wfile *f, struct wfile_wait *w)
+void wfile_pause(struct wfile *f, struct waiter *w)
 {
         struct outcome out;
         wfile_enter(f, &out);
-        f->locked.holds++;
-        w->next = f->locked.waits;
-        f->locked.waits = w;
+        f->locked.pauses++;
+        waiters_add(&f->locked.pausing, w);
         wfile_leave(f, &out);
 }
 
-void wfile_release(struct wfile *f)
+void wfile_resume(struct wfile *f)
 {
         struct outcome out;
         wfile_enter(f, &out);
-        f->locked.holds--;
+        f->locked.pauses--;
         wfile_advance_locked(f, &out);
         wfile_leave(f, &out);
 }

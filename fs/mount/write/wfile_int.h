@@ -77,7 +77,7 @@ enum claim_state { CLAIM_NONE, CLAIM_WAITS, CLAIM_HELD };
 /* The commit under way. */
 struct commit {
         enum commit_phase phase; /* changed by commit_enter_locked() alone */
-        struct wfile_commit *callers, **callers_last;
+        struct waiters callers;
         struct { /* from SENDING on */
                 struct plan plan;
                 size_t next;            /* step of it */
@@ -172,7 +172,7 @@ struct wfile {
                 unsigned published;      /* and those that did not */
                 bool anyones;            /* something of this one was written by no handle */
                 bool over;               /* the mount has ended: nothing is taken any more */
-                unsigned holds;
+                unsigned pauses;
                 bool if_absent;
                 bool dirty; /* differs from what was published last */
                 bool unlinked;
@@ -183,9 +183,9 @@ struct wfile {
                 bool tallied;        /* counted in the tally */
                 bool share_waits;    /* for memory, see `share` */
                 struct commit commit;
-                unsigned telling; /* versions that env->published() has not been told yet */
-                struct wfile_deferred *deferred, **deferred_last;
-                struct wfile_wait *waits;
+                unsigned telling;        /* versions that env->published() has not been told yet */
+                struct waiters deferred; /* changes, */
+                struct waiters pausing;  /* and who has paused the file */
         } locked GUARDED_BY(&mtx);
 };
 
@@ -195,13 +195,11 @@ struct outcome {
         struct pool_buf *garbage;
         struct reader *reader;
         struct pool_share share, small; /* not needed any more; not enough */
-        struct claim *claims;           /* who may ask for their keys again */
-        struct wfile_commit *commits;
+        struct waiters callers;         /* of a commit that ended with: */
         int err;
         bool published, gone;
         struct store_object obj;
-        struct wfile_deferred *deferred;
-        struct wfile_wait *waits;
+        struct waiters told; /* what they waited for has ended */
 };
 
 /* --- wfile.c */

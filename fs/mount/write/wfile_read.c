@@ -20,7 +20,7 @@ struct mixed {
         struct read_op *op;
         struct wfile *file;
         struct reader *reader; /* of the base */
-        struct wfile_deferred again;
+        struct waiter again;
         unsigned char *bytes; /* NULL: all of it is the base's */
         size_t len;
         uint64_t from;
@@ -60,9 +60,9 @@ static void take(struct mixed *x, uint64_t from, const unsigned char *p, size_t 
         }
 }
 
-static void read_again(struct wfile_deferred *d)
+static void read_again(struct waiter *w)
 {
-        struct mixed *x = CONTAINER_OF(d, struct mixed, again);
+        struct mixed *x = CONTAINER_OF(w, struct mixed, again);
         wfile_read(x->file, x->op);
         mixed_free(x);
 }
@@ -73,7 +73,7 @@ static bool is_read_again(struct mixed *x)
 {
         struct wfile *f = x->file;
 
-        x->again.retry = read_again;
+        x->again.ready = read_again;
         if (wfile_defer(f, &x->again))
                 return true;
         mutex_lock(&f->mtx);
