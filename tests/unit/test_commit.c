@@ -34,6 +34,7 @@ struct ask {
 static struct ask asked[64];
 static size_t nasked, answered;
 static unsigned caps;
+static char body_put[4096]; /* what the body of the last put begins with */
 
 static struct ask *ask(const char *what, const char *key, store_done_fn *done, void *arg)
 {
@@ -62,7 +63,10 @@ int store_put(struct store *s, const char *key, const struct store_body *body,
               const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
               void *arg)
 {
-        (void)s, (void)body, (void)meta, (void)cond;
+        (void)s, (void)meta, (void)cond;
+        size_t n = body->len < sizeof body_put ? (size_t)body->len : sizeof body_put - 1;
+        ck_assert_int_eq(body->read(body->arg, 0, body_put, n), 0);
+        body_put[n] = '\0';
         ask("put", key, done, arg);
         return 0;
 }
@@ -280,7 +284,8 @@ static void make(uint64_t base)
 
 static void put(uint64_t pos, size_t n)
 {
-        char *p = calloc(1, n);
+        char *p = malloc(n);
+        memset(p, 'x', n);
         ck_assert_int_eq(wfile_write(f, NULL, false, pos, p, n, NULL), 0);
         free(p);
 }
@@ -623,6 +628,22 @@ START_TEST(what_cannot_be_recorded_begins_anew)
 }
 END_TEST
 
+START_TEST(what_is_to_be_sent_anew_stays_when_memory_is_short)
+{
+        make(0);
+        put(0, FIRST);
+        rename_to("b");
+        ck_assert_int_le(wfile_reclaim(f), 0); /* the spill has no room either */
+        answer("create a", 0);
+        answer("abort ", 0);
+        begin();
+        is(COMMIT_PUBLISHING);
+        ck_assert_int_eq(body_put[0], 'x');
+        answer("put b", 0);
+        ends(0);
+}
+END_TEST
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they abort */
 START_TEST(a_step_that_is_not_drawn_fails_the_commit)
 {
@@ -666,6 +687,7 @@ int main(void)
         tcase_add_test(t, a_put_that_misses_its_base_looks);
         tcase_add_test(t, a_copy_that_misses_its_base_looks);
         tcase_add_test(t, what_cannot_be_recorded_begins_anew);
+        tcase_add_test(t, what_is_to_be_sent_anew_stays_when_memory_is_short);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
         tcase_add_test(t, a_step_that_is_not_drawn_fails_the_commit);
 #endif

@@ -372,7 +372,9 @@ int upload_parts_spill_locked(struct wfile *f, struct spilling **out) REQUIRES(&
 size_t upload_parts_drop_locked(struct wfile *f) REQUIRES(&f->mtx)
 {
         size_t n = 0;
-        for (size_t i = 0; i < f->locked.parts.n && !f->locked.read_too; i++) {
+        if (f->locked.read_too || f->locked.upload.state == UPLOAD_STALE)
+                return 0;
+        for (size_t i = 0; i < f->locked.parts.n; i++) {
                 struct upload_part *s = &f->locked.parts.v[i];
                 if (s->state == UPLOAD_PART_FILLING || s->dropped || s->changed)
                         continue;

@@ -235,7 +235,8 @@ int upload_parts_cut_locked(struct wfile *f, uint64_t size) REQUIRES(&f->mtx);
 bool upload_parts_send_last_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* Begins to move bytes of parts that were sent to the spill, as extent_map_spill_begin(). */
 int upload_parts_spill_locked(struct wfile *f, struct spilling **s) REQUIRES(&f->mtx);
-/* Forgets bytes of parts that were sent, unless somebody reads: how many. */
+/* Forgets bytes of parts that were sent, unless somebody reads or they are to be sent anew: how
+ * many. */
 size_t upload_parts_drop_locked(struct wfile *f) REQUIRES(&f->mtx);
 /* The request of a slot has ended. */
 void upload_part_sent_locked(struct wfile *f, unsigned no) REQUIRES(&f->mtx);
