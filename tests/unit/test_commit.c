@@ -628,6 +628,31 @@ START_TEST(what_cannot_be_recorded_begins_anew)
 }
 END_TEST
 
+START_TEST(a_failed_commit_leaves_the_next_as_much_room)
+{
+        size_t gets;
+
+        caps &= ~(unsigned)STORE_CAP_PART_COPY;
+        make(8 * FIRST);
+        put(0, 1);
+        begin();
+        answer("create a", 0);
+        gets = nasked - answered;
+        ck_assert_uint_gt(gets, 1);
+        while (answered < nasked)
+                answer(asked[answered].what, -EIO);
+        ends(-EIO);
+        ended = 0;
+        put(0, 1);
+        begin();
+        answer("create a", 0);
+        ck_assert_uint_eq(nasked - answered, gets);
+        while (answered < nasked)
+                answer(asked[answered].what, -EIO);
+        ends(-EIO);
+}
+END_TEST
+
 START_TEST(what_is_to_be_sent_anew_stays_when_memory_is_short)
 {
         make(0);
@@ -687,6 +712,7 @@ int main(void)
         tcase_add_test(t, a_put_that_misses_its_base_looks);
         tcase_add_test(t, a_copy_that_misses_its_base_looks);
         tcase_add_test(t, what_cannot_be_recorded_begins_anew);
+        tcase_add_test(t, a_failed_commit_leaves_the_next_as_much_room);
         tcase_add_test(t, what_is_to_be_sent_anew_stays_when_memory_is_short);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
         tcase_add_test(t, a_step_that_is_not_drawn_fails_the_commit);

@@ -101,6 +101,7 @@ void attempt_leave_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx
         a->upload = TAKE_PTR(f->locked.upload.handle);
         f->locked.leaving += a->inflight;
         f->locked.inflight = f->locked.commit.sending.fills = f->locked.commit.sending.copies = 0;
+        f->locked.commit.sending.fill_bytes = 0;
         end_attempt_locked(f, out, a);
 }
 
