@@ -669,6 +669,25 @@ START_TEST(what_is_to_be_sent_anew_stays_when_memory_is_short)
 }
 END_TEST
 
+START_TEST(a_change_of_a_replaced_version_is_recorded_with_that)
+{
+        make(2 * FIRST);
+        caps &= ~(unsigned)STORE_CAP_PART_COPY;
+        put(0, FIRST);
+        answer("create a", 0);
+        answer("part 1", 0);
+        rename_to("b");
+        put(FIRST, FIRST);
+        answer("part 2", 0);
+        begin();
+        answer("head b", -ENOENT); /* the version that was changed is gone */
+        is(COMMIT_RECORDING);
+        ck_assert_ptr_nonnull(strstr(body_put, "\"v1\""));
+        answer("put .ckptfs", 0);
+        ends(-ESTALE);
+}
+END_TEST
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they abort */
 START_TEST(a_step_that_is_not_drawn_fails_the_commit)
 {
@@ -714,6 +733,7 @@ int main(void)
         tcase_add_test(t, what_cannot_be_recorded_begins_anew);
         tcase_add_test(t, a_failed_commit_leaves_the_next_as_much_room);
         tcase_add_test(t, what_is_to_be_sent_anew_stays_when_memory_is_short);
+        tcase_add_test(t, a_change_of_a_replaced_version_is_recorded_with_that);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
         tcase_add_test(t, a_step_that_is_not_drawn_fails_the_commit);
 #endif

@@ -105,7 +105,10 @@ int upload_rename_error(struct upload_request *t, int err)
         mutex_lock(&t->file->mtx);
         bool anew = upload_parts_are_here_locked(t->file);
         mutex_unlock(&t->file->mtx);
-        return anew ? err : -ESTALE; /* another has the first name, and cannot be got round */
+        if (anew)
+                return err;
+        free(TAKE_PTR(t->base)); /* which is not what it is recorded for */
+        return -ESTALE;          /* another has the first name, and cannot be got round */
 }
 
 /* --- what follows

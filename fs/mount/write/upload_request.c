@@ -258,7 +258,7 @@ static int record(struct upload_request *t)
         struct conflict_change what = {
                 .key = t->kind == REQUEST_COMPLETE && t->src ? t->src : t->key,
                 .name = t->key,
-                .base = t->cond.if_match,
+                .base = t->cond.if_match ? t->cond.if_match : t->base,
                 .upload = t->kind == REQUEST_COMPLETE ? t->upload : NULL,
                 .body = &body,
                 .meta = &t->meta,
