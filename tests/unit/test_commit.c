@@ -216,7 +216,7 @@ static struct claims claims;
 static struct wfile_env env;
 static struct wfile *f;
 static struct waiter commit;
-static unsigned ended, gone;
+static unsigned ended, gone, pauses;
 static int result;
 
 static int meta(void *owner, void *who, bool early, struct store_meta *m)
@@ -245,7 +245,7 @@ static void done(struct waiter *w)
 
 static void setup(void)
 {
-        nasked = answered = ended = gone = 0;
+        nasked = answered = ended = gone = pauses = 0;
         caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_PART_COPY | STORE_CAP_DELETE_IF;
         wfile_tally_init(&tally);
         claims_init(&claims);
@@ -310,6 +310,7 @@ static void ends(int err)
 static void paused(struct waiter *w)
 {
         (void)w;
+        pauses++;
 }
 
 static void rename_to(const char *key)
@@ -688,6 +689,28 @@ START_TEST(a_change_of_a_replaced_version_is_recorded_with_that)
 }
 END_TEST
 
+START_TEST(a_rename_waits_until_it_is_known_which_version_stands)
+{
+        struct waiter w = {.ready = paused};
+
+        make(10);
+        put(0, 5);
+        begin();
+        answer("get a", -ESTALE);
+        is(COMMIT_LOOKING);
+        wfile_pause(f, &w);
+        ck_assert_uint_eq(pauses, 0);
+        answer("head a", 0);
+        ck_assert_uint_eq(pauses, 1);
+        is(COMMIT_PLANNING);
+        ck_assert_int_eq(wfile_rename(f, "b", "v2"), 0);
+        wfile_resume(f);
+        answer("put .ckptfs", 0);
+        answer("put .ckptfs", 0);
+        ends(-ESTALE);
+}
+END_TEST
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they abort */
 START_TEST(a_step_that_is_not_drawn_fails_the_commit)
 {
@@ -734,6 +757,7 @@ int main(void)
         tcase_add_test(t, a_failed_commit_leaves_the_next_as_much_room);
         tcase_add_test(t, what_is_to_be_sent_anew_stays_when_memory_is_short);
         tcase_add_test(t, a_change_of_a_replaced_version_is_recorded_with_that);
+        tcase_add_test(t, a_rename_waits_until_it_is_known_which_version_stands);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
         tcase_add_test(t, a_step_that_is_not_drawn_fails_the_commit);
 #endif

@@ -150,9 +150,10 @@ static bool blocked_locked(const struct wfile *f) REQUIRES(&f->mtx)
 /* Whether nothing is under way that would miss the name or the version that the file has now. */
 static bool is_still_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
-        bool reads = (f->locked.commit.sending.fills || f->locked.commit.sending.copies) &&
-                     !f->locked.unlinked;
-        return !commit_phase_is_final(f->locked.commit.phase) && !reads;
+        const struct commit *c = &f->locked.commit;
+        bool looks = c->phase == COMMIT_LOOKING && f->locked.inflight;
+        bool reads = (c->sending.fills || c->sending.copies || looks) && !f->locked.unlinked;
+        return !commit_phase_is_final(c->phase) && !reads;
 }
 
 static void collect_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
