@@ -54,6 +54,8 @@ void measure_add(struct sample *to, const struct sample *part)
         to->cpu_server += part->cpu_server;
         to->cpu_kernel += part->cpu_kernel;
         to->bytes += part->bytes;
+        for (size_t i = 0; i < COPIES_KINDS; i++)
+                to->copied.n[i] += part->copied.n[i];
         to->counted &= part->counted;
         to->count.sent += part->count.sent;
         to->count.received += part->count.received;

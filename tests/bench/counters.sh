@@ -23,7 +23,7 @@ shards="shards size=24M s3.part_size=5M s3.read_size=1M warmup=0 epochs=2"
 
 ranks $shards storage=s3 s3.uri=$uri/p s3.endpoint="$CKPTFS_TEST_ENDPOINT" out=s3
 expect_eq "$(of s3 .save.bytes) $(of s3 .load.bytes)" "$(took) $(gave)" "the store's log agrees with the rank"
-check "the mount's client counts data, and the requests that end uploads" jq -e '.job_results[0].metrics
+check "libstore's client counts data, and the requests that end uploads" jq -e '.job_results[0].metrics
 	| .save.counted.sent_bytes >= .save.bytes and .save.counted.over_ranks < 1.01
 	and .load.counted.received_bytes == .load.bytes and .load.counted.over_ranks == 1' s3/*/*/run_results.json
 check "as the table says" grep -q 'the store counted 1.00[0-9] times what was saved and 1.000 times what was loaded' run.out
@@ -36,7 +36,7 @@ echo '[{"op": "UploadPart", "part": 2, "times": 1, "do": "status"}]' >faults
 kill -HUP "$store_pid"
 ranks $shards epochs=1 phase=save storage=s3 s3.uri=$uri/p s3.endpoint="$CKPTFS_TEST_ENDPOINT" out=again
 expect_eq "$(took)" "$(($(of again .save.bytes) + 5242880))" "what is sent again the store counts, and the rank does not"
-check "the result shows what the mount counted" jq -e '.job_results[0].metrics.save
+check "the result shows what was sent again" jq -e '.job_results[0].metrics.save
 	| .counted.sent_bytes >= .bytes + 5242880 and .counted.over_ranks > 1.1' again/*/*/run_results.json
 echo '[]' >faults
 kill -HUP "$store_pid"

@@ -6,8 +6,9 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 need_torch
+command -v jq >/dev/null || skip_all "jq is not installed"
 command -v strace >/dev/null || skip_all "strace is not installed"
-plan 8
+plan 9
 cd "$tmp" || exit 1
 mkdir disk far
 saves() { bench lightning_checkpointing model=gpt-mini model.layers=1 epochs=1 keep=on storage=disk path=disk "$@"; }
@@ -25,6 +26,7 @@ expect_eq 1 "$(grep -c "rename(\"$tmp/far/[^\"]*/gpt-mini-0.ckpt\", \"disk/[^\"]
 size=$(stat -c %s "$(saved)")
 expect_eq 1 "$(grep -c "write([0-9]*, .*, $size) *= $size" calls)" "which was written at once"
 expect_eq "" "$(ls far)" "of which nothing is left"
+check "the copy to memory is counted" jq -e '.job_results[0].metrics.save | .copied.host_bytes == .bytes' out/*/*/run_results.json
 rm -r disk/*
 check "a save of the weights alone" saves out=off
 check "is loaded, too, from the first step on" goes_on 0

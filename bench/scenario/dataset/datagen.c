@@ -315,7 +315,7 @@ static void remove_made(struct work *w)
         int err = sample_source_remove(w->place, made_name, w, units * per);
 
         if (err)
-                run_error(w->run, "%s: what was made cannot be removed: %s", place_text(w->place),
+                run_error(w->run, "%s: what was made cannot be removed: %s", sample_source_text(w->place),
                           strerror(-err));
 }
 
@@ -350,7 +350,7 @@ static void report(const struct work *w, const struct made *m, struct json *job)
 
         json_add_number(o, "ranks", w->run->coll->ranks);
         json_add_string(o, "storage", s->storage);
-        json_add_string(o, "address", place_text(w->place));
+        json_add_string(o, "address", sample_source_text(w->place));
         json_add_string(o, "dataset", s->name);
         o = json_add_object(job, "metrics");
         json_add_number(o, "samples", m->samples);
@@ -416,7 +416,7 @@ static int datagen_job(const struct run *r, const struct keys *k, struct json *j
         if (!err) {
                 err = make_all(&w, threads_of(k));
                 if (err && err != -ECANCELED)
-                        run_error(r, "%s: %s", place_text(w.place), strerror(-err));
+                        run_error(r, "%s: %s", sample_source_text(w.place), strerror(-err));
                 double seconds = clock_s(clock_ns() - begin);
                 err = coll_agree(r->coll, err);
                 if (err)

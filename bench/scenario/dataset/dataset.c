@@ -61,7 +61,7 @@ static int share_list(struct dataset_job *j)
                 run_error(j->run,
                           "%s: %s: make a dataset there with ckptbench datagen, or name "
                           "another",
-                          place_text(j->place),
+                          sample_source_text(j->place),
                           err == -ENOENT ? "no sample is there" : strerror(-err));
         err = coll_agree(c, err);
         if (err)
@@ -130,7 +130,7 @@ static int drop_cache(struct dataset_job *j)
         if (drop == DROP_CACHES && !c->host_rank)
                 err = timed_drop_machine();
         if (err)
-                run_error(j->run, "drop: %s: %s: give drop=none", place_text(j->place),
+                run_error(j->run, "drop: %s: %s: give drop=none", sample_source_text(j->place),
                           strerror(-err));
         j->dropped = j->kind->warm ? "before the first epoch" : "before each epoch";
         return coll_agree(c, err);
@@ -156,7 +156,7 @@ static int run_epoch(void *arg, struct sample *out)
                 err = saver_batch(j->saver, n);
         }
         if (got < 0 && got != -ECANCELED)
-                run_error(j->run, "%s/%s", place_text(j->place), loader_why(l));
+                run_error(j->run, "%s/%s", sample_source_text(j->place), loader_why(l));
         out->total = clock_s(clock_ns() - begin);
         out->transfer = out->total - out->open;
         loader_end(l, &seen);
@@ -179,7 +179,7 @@ static int check_epoch(struct dataset_job *j, struct loader_seen *all)
         for (unsigned i = 0; i < c->ranks && !err; i++)
                 loader_seen_add(&seen, &v[i]);
         if (!err && j->k->verify && (err = loader_seen_check(&seen, why, sizeof why)) && !c->rank)
-                run_error(j->run, "%s: %s", place_text(j->place), why);
+                run_error(j->run, "%s: %s", sample_source_text(j->place), why);
         loader_seen_add(all, &seen);
         return coll_agree(c, err);
 }
@@ -192,7 +192,7 @@ static int report(struct dataset_job *j, const struct loader_seen *all, const st
                 .keys = j->k,
                 .kind = j->kind,
                 .storage = j->storage,
-                .address = place_text(j->place),
+                .address = sample_source_text(j->place),
                 .dropped = j->dropped,
                 .how = j->how,
                 .list_s = j->list_s,
@@ -216,7 +216,7 @@ static int dataset_job(const struct run *r, const struct keys *k, struct json *j
         struct dataset_job j = {
                 .run = r,
                 .k = k,
-                .list = PLACE_LIST_INIT,
+                .list = SAMPLE_LIST_INIT,
                 .dropped = "no",
         };
         int err = prepare(&j);

@@ -50,12 +50,12 @@ static struct amount by_name(const struct keys *k)
 static int by_list(const struct keys *k, const char *storage, struct amount *out, char *why,
                    size_t nwhy)
 {
-        struct sample_list l = PLACE_LIST_INIT;
+        struct sample_list l = SAMPLE_LIST_INIT;
         struct sample_source *p = NULL;
         int err = sample_source_open(k, storage, k->dataset, false, &p, why, nwhy);
 
         if (!err && (err = sample_source_list(p, &l)))
-                snprintf(why, nwhy, "%s: %s: name a directory that can be read", place_text(p),
+                snprintf(why, nwhy, "%s: %s: name a directory that can be read", sample_source_text(p),
                          strerror(-err));
         for (size_t i = 0; i < l.n; i++) {
                 out->bytes += l.v[i].size;

@@ -266,7 +266,7 @@ static int read_item(struct worker *w, size_t i)
 
 /* Where in the epoch's order the i-th item of this worker stands; at the list's end there is none.
  */
-static size_t sample_source_of(const struct worker *w, size_t i)
+static size_t position_of(const struct worker *w, size_t i)
 {
         const struct loader_how *how = &w->l->how;
         size_t workers = w->l->nworkers;
@@ -284,7 +284,7 @@ static void *work(void *arg)
         size_t at;
         int err = stream_new(l->how.place, &l->how.stream, &w->stream);
 
-        for (size_t i = 0; !err && (at = sample_source_of(w, i)) < l->how.list->n; i++)
+        for (size_t i = 0; !err && (at = position_of(w, i)) < l->how.list->n; i++)
                 err = read_item(w, l->order[at]);
         if (!err)
                 hand_over(w);

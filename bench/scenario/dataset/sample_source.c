@@ -139,7 +139,7 @@ void sample_source_close(struct sample_source *p)
         free(p);
 }
 
-const char *place_text(const struct sample_source *p)
+const char *sample_source_text(const struct sample_source *p)
 {
         return p->text;
 }

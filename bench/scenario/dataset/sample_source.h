@@ -2,7 +2,7 @@
 /* sample_source.h: where the samples of a dataset are, a prefix of a bucket or a directory: their
  * list, and each of them as a stream to read or to write.
  *
- * Errors are negative errnos; -ECANCELED after a signal. A place is thread-safe, a stream and a
+ * Errors are negative errnos; -ECANCELED after a signal. A source is thread-safe, a stream and a
  * sink are one thread's. Everything blocks. */
 #ifndef CKPTFS_BENCH_SCENARIO_SAMPLE_SOURCE_H
 #define CKPTFS_BENCH_SCENARIO_SAMPLE_SOURCE_H
@@ -26,7 +26,7 @@ int sample_source_open(const struct keys *k, const char *storage, const char *na
                        struct sample_source **out, char *why, size_t nwhy);
 void sample_source_close(struct sample_source *p); /* NULL is fine */
 /* s3://bucket/name, or the directory. */
-const char *place_text(const struct sample_source *p);
+const char *sample_source_text(const struct sample_source *p);
 /* Whether the page cache of this machine holds what is read. */
 bool sample_source_is_cached(const struct sample_source *p);
 
@@ -40,7 +40,7 @@ struct sample_list {
         struct sample_item *v;
         size_t n;
 };
-#define PLACE_LIST_INIT                                                                            \
+#define SAMPLE_LIST_INIT                                                                            \
         {                                                                                          \
                 .names = BUF_INIT                                                                  \
         }

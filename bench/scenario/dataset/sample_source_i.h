@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample_source_i.h: what the files place*.c know of a place. */
+/* sample_source_i.h: what the files sample_source*.c know of a source. */
 #ifndef CKPTFS_BENCH_SCENARIO_SAMPLE_SOURCE_I_H
 #define CKPTFS_BENCH_SCENARIO_SAMPLE_SOURCE_I_H
 

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "bench/core/clock.h"
+#include "bench/core/copies.h"
 #include "bench/core/stop.h"
 
 #include "base/banned.h"
@@ -55,7 +56,7 @@ static int serialise(const struct io_data *d, char **out)
                 if (stop_wanted())
                         err = -ECANCELED;
                 else if (d->mem)
-                        memcpy(to + off, d->mem + off, n);
+                        copies_host(to + off, d->mem + off, n);
                 else
                         err = d->fill(d->arg, off, to + off, n);
         }
