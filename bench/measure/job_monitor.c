@@ -27,7 +27,9 @@ int job_monitor_begin(struct job_monitor *w, const struct run *r, const struct k
         if (!shown)
                 return 0;
         progress_begin(shown);
-        return sampler_start(&w->use);
+        int err = sampler_start(&w->use);
+        sampler_resume(&w->use);
+        return err;
 }
 
 /* CPU-seconds of this rank, and of what it looks after. */

@@ -14,6 +14,7 @@
 #include "bench/core/dev.h"
 #include "bench/measure/measure.h"
 #include "bench/measure/stats.h"
+#include "bench/core/stop.h"
 
 #include "base/banned.h"
 
@@ -126,10 +127,12 @@ static void look(struct sampler *s, const struct gpu *g, struct counts *last)
 
         read_cpu(&now);
         read_network(&now);
-        keep(s, SAMPLE_CPU, 100 * stats_ratio(now.busy - last->busy, now.all - last->all));
+        if (now.all > last->all) { /* less than a tick says nothing */
+                keep(s, SAMPLE_CPU, 100 * stats_ratio(now.busy - last->busy, now.all - last->all));
+                keep(s, SAMPLE_NETWORK,
+                     stats_ratio(now.bytes - last->bytes, clock_s(now.at_ns - last->at_ns)));
+        }
         keep(s, SAMPLE_MEMORY, memory_percent());
-        keep(s, SAMPLE_NETWORK,
-             stats_ratio(now.bytes - last->bytes, clock_s(now.at_ns - last->at_ns)));
         if (g->lib && !g->utilization(g->device, use))
                 keep(s, SAMPLE_GPU, use[0]);
         if (g->lib && !g->memory(g->device, memory))
@@ -137,25 +140,55 @@ static void look(struct sampler *s, const struct gpu *g, struct counts *last)
         *last = now;
 }
 
+/* Waits until something is to be looked at, and then is not over yet or was too short to be met.
+ * False: the end. */
+static bool await_on(struct sampler *s, size_t *seen)
+{
+        mutex_lock(&s->mtx);
+        while (*seen == s->resumed && !s->stop)
+                mutex_wait(&s->cond, &s->mtx);
+        bool any = *seen != s->resumed;
+        *seen = s->resumed;
+        mutex_unlock(&s->mtx);
+        return any;
+}
+
+/* Waits for a period. False: a pause or the end came first. */
+static bool nap(struct sampler *s)
+{
+        const uint64_t end = clock_ns() + SAMPLER_PERIOD_MS * 1000000ULL;
+
+        mutex_lock(&s->mtx);
+        while (s->on && !s->stop && clock_ns() < end)
+                stop_nap_locked(&s->cond, &s->mtx);
+        bool on = s->on && !s->stop;
+        mutex_unlock(&s->mtx);
+        return on;
+}
+
 static void *run(void *arg)
 {
         struct sampler *s = arg;
         struct gpu g = {0};
-        struct counts last = {.at_ns = clock_ns()};
+        size_t seen = 0;
 
         gpu_open(&g);
-        read_cpu(&last);
-        read_network(&last);
-        do {
-                clock_sleep_ns(SAMPLER_PERIOD_MS * 1000000ULL);
-                look(s, &g, &last);
-        } while (!atomic_load(&s->stop));
+        while (await_on(s, &seen)) {
+                struct counts last = {.at_ns = clock_ns()};
+                read_cpu(&last);
+                read_network(&last);
+                while (nap(s))
+                        look(s, &g, &last);
+                look(s, &g, &last); /* what is left of the last period */
+        }
         gpu_close(&g);
         return NULL;
 }
 
 int sampler_start(struct sampler *s)
 {
+        mutex_init(&s->mtx, LOCK_BENCH);
+        stop_cond_init(&s->cond);
         for (int i = 0; i < SAMPLE_KINDS; i++) {
                 s->v[i] = malloc(SAMPLER_MAX * sizeof **s->v);
                 if (!s->v[i])
@@ -166,12 +199,38 @@ int sampler_start(struct sampler *s)
         return err;
 }
 
+static void set_on(struct sampler *s, bool on)
+{
+        if (!s->running)
+                return;
+        mutex_lock(&s->mtx);
+        s->resumed += on && !s->on;
+        s->on = on;
+        pthread_cond_signal(&s->cond);
+        mutex_unlock(&s->mtx);
+}
+
+void sampler_resume(struct sampler *s)
+{
+        set_on(s, true);
+}
+
+void sampler_pause(struct sampler *s)
+{
+        set_on(s, false);
+}
+
 void sampler_stop(struct sampler *s)
 {
         if (!s->running)
                 return;
-        atomic_store(&s->stop, true);
+        mutex_lock(&s->mtx);
+        s->stop = true;
+        pthread_cond_signal(&s->cond);
+        mutex_unlock(&s->mtx);
         pthread_join(s->thread, NULL);
+        pthread_cond_destroy(&s->cond);
+        mutex_destroy(&s->mtx);
         s->running = false;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler.h: how busy the machine is while something runs: a thread that looks every 50 ms.
+/* sampler.h: how busy the machine is while something runs: a thread that looks every 50 ms, and in
+ * between does nothing.
  *
  * Of the machine: processors and memory in percent, bytes a second over the network's interfaces
  * but loopback; of the GPU in use, or the first, where NVIDIA's management library can be loaded:
@@ -8,10 +9,10 @@
 #define CKPTFS_BENCH_SAMPLER_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/mutex.h"
 #include "base/text/json.h"
 
 enum sampler_what {
@@ -31,7 +32,10 @@ enum {
 struct sampler {
         pthread_t thread;
         bool running;
-        atomic_bool stop;
+        struct mutex mtx; /* guards the next four */
+        pthread_cond_t cond;
+        bool on, stop;
+        size_t resumed; /* how often */
         double *v[SAMPLE_KINDS];
         size_t n[SAMPLE_KINDS];
 };
@@ -40,9 +44,13 @@ struct sampler {
                 .running = false                                                                   \
         }
 
-/* 0 or a negative errno. */
+/* Starts the thread, which looks from sampler_resume() until sampler_pause(), at least once each
+ * time. 0 or a negative errno. */
 int sampler_start(struct sampler *s);
-void sampler_stop(struct sampler *s); /* also of one that does not run */
+/* Of one that does not run they do nothing. */
+void sampler_resume(struct sampler *s);
+void sampler_pause(struct sampler *s);
+void sampler_stop(struct sampler *s);
 /* Adds {n, mean, min, p50, p75, p90, max} of each that was seen. 0 or -ENOMEM. */
 int sampler_json(const struct sampler *s, struct json *to);
 /* Adds {period_s, cpu_util: [...], ...}: the same over time, in at most SAMPLER_CURVE points that

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 21
+plan 23
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -15,6 +15,14 @@ check "the suite's figures are there" jq -e '.job_results[0].suite | (.save_time
 	and (.throughput_mibs | length == 5) and .utilization.cpu_mem.max > 0
 	and .utilization.cpu_util.n > 0' "$run"
 expect_eq "" "$(ls disk)" "no file is left"
+# As long as a save lasts a load, which the suites do not look at.
+for sharded in off on; do
+	bench lightning_checkpointing model=gpt-mini storage=null null.delay_us=100000 epochs=2 checkpoint.sharded=$sharded \
+		out=looks-$sharded >looks.out 2>&1 || diag "$(cat looks.out)"
+	check "the suite's utilization is that of saves alone, with checkpoint.sharded=$sharded" jq -e '.job_results[0]
+		| .suite.utilization.cpu_mem.n >= 6 and .suite.utilization.cpu_mem.n < 0.75 * .utilization.cpu_mem.n' \
+		looks-$sharded/*/*/run_results.json
+done
 check "every second epoch is saved" bench lightning_checkpointing $keys epochs=4 save_one_in=2 \
 	keep=on out=two
 expect_eq "demo-0.ckpt demo-1.ckpt" "$(cd disk/* && echo *)" "as files that keep=on leaves"

@@ -225,8 +225,10 @@ static int dataset_job(const struct run *r, const struct keys *k, struct json *j
                 err = coll_agree(r->coll, sampler_start(&use));
         for (; j.now < k->epochs && !err; j.now++) {
                 err = drop_cache(&j);
+                sampler_resume(&use);
                 if (!err)
                         err = timed_work(&j.timed, run_epoch, &j, &j.epoch[j.now]);
+                sampler_pause(&use);
                 if (!err)
                         err = check_epoch(&j, &all);
         }

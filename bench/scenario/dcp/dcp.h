@@ -9,6 +9,7 @@
 #include "bench/data/model.h"
 #include "bench/core/run.h"
 #include "bench/scenario/dcp/dcp_files.h"
+#include "bench/measure/sampler.h"
 #include "bench/measure/timed.h"
 
 struct dcp_job {
@@ -29,6 +30,7 @@ struct dcp_job {
         bool held;
         uint64_t needed;    /* bytes of a load that this rank's tensors have */
         double *processing; /* seconds of all ranks together, an epoch each */
+        struct sampler *use; /* looks while something is saved; NULL: nobody wants to know */
 };
 
 /* Gives `part` the carrier that the backend key names. 0 or the same error in all of it, after

@@ -28,6 +28,7 @@ static int begin_job(struct dcp_rounds *r, struct keys *mine, bool load, struct 
                 .load = load,
                 .own = r->play,
                 .dropped = "none",
+                .use = r->use,
         };
         int err = dcp_prepare(j);
         if (r->play) {

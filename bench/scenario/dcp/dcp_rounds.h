@@ -16,6 +16,7 @@ struct dcp_rounds {
         const char *in; /* the directory of the saves, which then are ckpt_0.ckpt and so on; NULL:
                            each has a fresh one of its own, and `suffix` is one of these */
         struct rotation *rotation; /* NULL: all saves stay while the job runs */
+        struct sampler *use;       /* started, looks while something is saved; NULL: none */
         /* set here */
         struct model model;
         char (*dirs)[FRESH_NAME_MAX]; /* a save each */

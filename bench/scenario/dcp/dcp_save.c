@@ -95,8 +95,11 @@ static void remove_files(struct dcp_job *j)
 
 static int save_timed(struct dcp_job *j, size_t epoch)
 {
+        if (j->use)
+                sampler_resume(j->use);
         int err = timed_work(&j->timed, save_all, j, &j->samples[epoch]);
-
+        if (j->use)
+                sampler_pause(j->use);
         j->processing[epoch] = j->samples[epoch].total;
         return err ? err : j->part.ops->max(&j->part, &j->processing[epoch], 1);
 }

