@@ -49,7 +49,7 @@ if WITH_AWSCRT
 %C%_libbench_la_LIBADD += $(AWSCRT_LIBS)
 endif
 if WITH_LIBS3
-%C%_libbench_la_SOURCES += %D%/io/io_libs3.c %D%/io/bounce.c %D%/io/bounce.h
+%C%_libbench_la_SOURCES += %D%/io/io_libs3.c
 %C%_libbench_la_LIBADD += $(LIBS3_LIBS)
 endif
 EXTRA_DIST += %D%/speed.awk %D%/speed.sh

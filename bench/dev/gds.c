@@ -103,6 +103,8 @@ static int check_keys(const struct keys *k, bool must, char *why, size_t nwhy)
                          k->storage);
         else if (must && k->device != DEVICE_CUDA && k->device != DEVICE_EMULATED)
                 snprintf(why, nwhy, "needs shards on a device: give device=cuda");
+        else if (k->disk_threads > 1)
+                snprintf(why, nwhy, "cuFile moves a file in one thread: leave disk.threads out");
         else if (!dev_get())
                 snprintf(why, nwhy, "no shards live on a device");
         else

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* io_posix.c: shards as files, through a mount or on a disk: one stream of blocks a rank. */
+/* io_posix.c: shards as files, through a mount or on a disk: one stream of blocks a rank, or those
+ * of several threads. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -30,8 +31,9 @@ struct posix_io {
         size_t top; /* of its bytes, those of the storage's own directory */
         size_t block;
         bool direct;
-        bool gds;        /* what is on a device is moved by gds.h */
-        char *bounce[2]; /* blocks, for data that is not held in memory; made when first needed */
+        bool gds; /* what is on a device is moved by gds.h */
+        size_t threads;
+        struct bounce bounce; /* blocks, for data that is not held in memory */
 };
 
 struct posix_file {
@@ -97,7 +99,9 @@ static int posix_start(const struct keys *k, const char *storage, const char *di
         p->io.rank = rank;
         p->block = k->block;
         p->direct = k->direct;
-        p->gds = !strcmp(storage, "disk") && gds_mode(&gds_says) != GDS_OFF;
+        bool disk = !strcmp(storage, "disk");
+        p->gds = disk && gds_mode(&gds_says) != GDS_OFF;
+        p->threads = disk ? (size_t)k->disk_threads : 1;
         int n = snprintf(p->dir, sizeof p->dir, "%s/%s", top, dir);
         err = n >= (int)sizeof p->dir ? -ENAMETOOLONG : *dir ? stop_add_path(p->dir) : 0;
         p->top = strlen(top);
@@ -105,18 +109,19 @@ static int posix_start(const struct keys *k, const char *storage, const char *di
                 err = run_make_dirs(p->dir);
         if (!err && mkdir(p->dir, 0777) && errno != EEXIST)
                 err = -errno;
-        if (err) {
+        if (err)
                 snprintf(why, nwhy,
                          "%s: cannot make %s in it: %s: give a directory that can be "
                          "written",
                          top, dir, strerror(-err));
+        else if ((err = bounce_init(&p->bounce, p->threads, p->block)))
+                snprintf(why, nwhy, "out of memory for blocks: give a smaller block=");
+        if (err) {
                 stop_drop_path(p->dir);
+                bounce_release(&p->bounce);
                 free(p);
                 return err;
         }
-        /* pinning takes a time that no save is to pay */
-        for (size_t i = 0; i < 2 && dev_get() && !p->gds; i++)
-                p->bounce[i] = dev_buffer(p->block);
         *out = &p->io;
         return 0;
 }
@@ -129,8 +134,7 @@ static void posix_stop(struct io *io, bool clean)
         stop_drop_path(p->dir);
         while (clean && strlen(p->dir) > p->top && !rmdir(p->dir)) /* the last rank's succeeds */
                 *strrchr(p->dir, '/') = 0;
-        for (size_t i = 0; i < 2; i++)
-                dev_buffer_free(p->bounce[i], p->block);
+        bounce_release(&p->bounce);
         free(p);
 }
 
@@ -174,12 +178,7 @@ static int posix_open(struct io *io, const char *name, struct io_file **out)
  * that of the next block being another. NULL: no memory. */
 static char *block_at(struct posix_io *p, const struct io_data *d, uint64_t off, uint64_t n)
 {
-        char **bounce = &p->bounce[n % 2];
-        if (d->mem)
-                return d->mem + off;
-        if (!*bounce)
-                *bounce = dev_buffer(p->block);
-        return *bounce;
+        return d->mem ? d->mem + off : bounce_block(&p->bounce, n % 2);
 }
 
 static size_t block_len(const struct posix_io *p, const struct io_data *d, uint64_t off)
@@ -199,7 +198,8 @@ static int look_ahead(struct posix_io *p, const struct io_data *d, uint64_t off)
 /* A block that was begun is nobody's before it has come. */
 static void forget_ahead(struct posix_io *p, const struct io_data *d, uint64_t off)
 {
-        char *block = !d->mem && d->ahead && off < d->size ? p->bounce[off / p->block % 2] : NULL;
+        bool any = !d->mem && d->ahead && off < d->size;
+        char *block = any ? p->bounce.block[off / p->block % 2] : NULL;
         if (block)
                 (void)d->fill(d->arg, off, block, block_len(p, d, off));
 }
@@ -223,6 +223,18 @@ static int move_directly(struct posix_file *f, const struct io_data *d, bool loa
         return err;
 }
 
+/* By several threads. */
+static int move_by_threads(struct posix_file *f, const struct io_data *d, bool load)
+{
+        struct posix_io *p = (struct posix_io *)f->file.io;
+        const struct posix_work how = {f->fd,      f->path,   p->block,
+                                       p->threads, p->direct, &p->bounce};
+        int err = io_posix_threads(&how, d, load);
+
+        /* of a wrong byte the checker keeps where and what */
+        return err && err != -EBADMSG ? io_fail(f->file.io, err, f->path) : err;
+}
+
 static int posix_write(struct io_file *file, const struct io_data *d)
 {
         struct posix_file *f = (struct posix_file *)file;
@@ -231,6 +243,8 @@ static int posix_write(struct io_file *file, const struct io_data *d)
 
         if (p->gds && d->device)
                 return move_directly(f, d, false);
+        if (p->threads > 1)
+                return move_by_threads(f, d, false);
         for (uint64_t off = 0; off < d->size && !err; off += p->block) {
                 size_t n = block_len(p, d, off);
                 char *block = block_at(p, d, off, off / p->block);
@@ -253,15 +267,14 @@ static int posix_write(struct io_file *file, const struct io_data *d)
         return err ? io_fail(file->io, err, f->path) : 0;
 }
 
-/* Reads n bytes from offset `from` on; -ENODATA when the file ends before. */
-static int read_block(struct posix_file *f, char *p, size_t n, uint64_t from, bool direct)
+int io_posix_read_block(int fd, char *p, size_t n, uint64_t from, bool direct)
 {
         size_t have = 0;
         while (have < n) {
                 size_t ask = n - have;
                 if (direct)
                         ask = (ask + IO_ALIGN - 1) & ~(size_t)(IO_ALIGN - 1);
-                ssize_t got = pread(f->fd, p + have, ask, (off_t)(from + have));
+                ssize_t got = pread(fd, p + have, ask, (off_t)(from + have));
                 if (got < 0 && errno == EINTR)
                         continue;
                 if (got <= 0)
@@ -271,13 +284,15 @@ static int read_block(struct posix_file *f, char *p, size_t n, uint64_t from, bo
         return 0;
 }
 
-/* Whether O_DIRECT can read that: a range may begin anywhere, and only behind the last byte of the
- * data is there room for what is read beyond it. */
-static bool fits_direct(const struct io_data *d, const struct io_step *s, const char *block)
+bool io_posix_aligned(const struct io_step *s, const char *block)
+{
+        return s->from % IO_ALIGN == 0 && (uintptr_t)block % IO_ALIGN == 0;
+}
+
+bool io_posix_fits_direct(const struct io_data *d, const struct io_step *s, const char *block)
 {
         bool last = s->off + s->len == d->size;
-        return s->from % IO_ALIGN == 0 && (uintptr_t)block % IO_ALIGN == 0 &&
-               (last || !d->mem || s->len % IO_ALIGN == 0);
+        return io_posix_aligned(s, block) && (last || !d->mem || s->len % IO_ALIGN == 0);
 }
 
 /* Gives a block to whom it is for; a device copies it while the next one is read. */
@@ -298,18 +313,20 @@ static int posix_read(struct io_file *file, const struct io_data *d)
 
         if (p->gds && d->device)
                 return move_directly(f, d, true);
+        if (p->threads > 1)
+                return move_by_threads(f, d, true);
         for (uint64_t i = 0; !err && io_next(d, p->block, &s); i++) {
                 char *block = block_at(p, d, s.off, i);
                 if (stop_wanted())
                         err = -ECANCELED;
                 else if (!block)
                         err = -ENOMEM;
-                else if (direct && !fits_direct(d, &s, block)) {
+                else if (direct && !io_posix_fits_direct(d, &s, block)) {
                         direct = false;
                         err = drop_direct(f->fd);
                 }
                 if (!err)
-                        err = read_block(f, block, (size_t)s.len, s.from, direct);
+                        err = io_posix_read_block(f->fd, block, (size_t)s.len, s.from, direct);
                 progress_add(s.len);
                 if (!err && !d->mem)
                         err = hand_over(d, &s, block);

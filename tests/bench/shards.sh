@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 16
+plan 19
 cd "$tmp" || exit 1
 
 bench shards size=32M storage=disk,null path=disk out=one epochs=2 >one.out 2>&1
@@ -34,6 +34,31 @@ if dd if=/dev/zero of=direct.probe bs=4096 count=1 oflag=direct status=none 2>/d
 else
 	skip "O_DIRECT saves and loads shards that end in part of a block" "the file system refuses O_DIRECT"
 fi
+
+
+# Several threads of a rank: the bytes are those of one thread, whatever block, format and flag.
+threads="shards size=20M storage=disk path=disk seed=4 warmup=0"
+by_threads() { # KEY=VALUE...: what many threads save one loads, and the other way round
+	bench $threads phase=save suffix=one "$@" out=t >t.out 2>&1 &&
+		bench $threads phase=save suffix=many disk.threads=7 "$@" out=t >>t.out 2>&1 &&
+		diff -r disk/one disk/many &&
+		bench $threads phase=load suffix=one disk.threads=7 "$@" out=t >>t.out 2>&1 &&
+		bench $threads phase=load suffix=many "$@" out=t >>t.out 2>&1 || { diag "$(tail -n 5 t.out)"; return 1; }
+}
+same_bytes() {
+	by_threads hold=on && by_threads hold=off block=100K && by_threads format=safetensors block=5000 hold=off &&
+		{ [ ! -e direct.probe ] || by_threads direct=on block=64K && by_threads direct=on hold=off block=12K; } &&
+		by_threads device=emulated block=64K
+}
+check "threads of a rank save and load the bytes that one thread does" same_bytes
+printf x | dd of="$(echo disk/one/*)" bs=1 seek=7000001 conv=notrunc 2>/dev/null
+bench $threads phase=load suffix=one disk.threads=5 block=64K out=wrong >wrong.out 2>&1
+expect_eq "1 1" "$? $(grep -c 'wrong byte [0-9]* of tensor .*(byte 7000001 of' wrong.out)" \
+	"threads find a wrong byte, and name it"
+truncate -s 15M "$(echo disk/many/*)"
+bench $threads phase=load suffix=many disk.threads=5 hold=off out=short >short.out 2>&1
+expect_eq "1 1" "$? $(grep -c 'many/shard.*: No data available' short.out)" "threads say that a file is too short"
+rm -r disk/one disk/many
 
 check "null copies when it is asked to" bench shards size=8M storage=null null.copies=2 block=1M out=copies
 

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 21
+plan 25
 cd "$tmp" || exit 1
 mkdir disk
 null_args="storage=null null.delay_us=20000000"
@@ -34,6 +34,14 @@ expect_eq "" "$(ls disk)" "no file is left"
 stopped "SIGTERM in a run of saves" TERM "$program" shards storage=disk path=disk size=4M \
 	phase=save warmup=0 epochs=2000
 expect_eq "" "$(ls disk)" "none of the epochs before either"
+
+for device in host emulated; do
+	hold=off; [ $device = host ] || hold=on
+	ready() { ls disk/*/shard-* >/dev/null 2>&1; }
+	stopped "SIGTERM while threads write a file, with device=$device" TERM "$program" shards storage=disk path=disk \
+		size=256M hold=$hold block=4K warmup=0 epochs=1000 disk.threads=4 device=$device
+	expect_eq "" "$(ls disk)" "threads that were stopped leave no file, with device=$device"
+done
 
 store_start storesim --rate 4M
 ready() { find $store_data -type f -size +64k | grep -q .; }

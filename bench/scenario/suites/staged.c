@@ -24,6 +24,7 @@ int staged_start(const struct keys *k, const char *dir, struct io **out, char *w
 
         mine.path = top && *top ? top : fallback;
         mine.direct = false;
+        mine.disk_threads = 1;
         mine.block = 1ULL << 30; /* one write(2) takes all that it can */
         return io_posix.start(&mine, "disk", dir, 0, out, why, nwhy);
 }
