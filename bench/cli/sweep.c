@@ -44,18 +44,12 @@ void sweep_release(struct sweep *s)
         *s = (struct sweep){0};
 }
 
-/* Names of the suites that mean a key of ours. */
-static const char *const aliases[][2] = {
-        {"checkpoint.storage", "storage"},
-        {"checkpoint.suffix", "suffix"},
-};
-
 /* Our name for *name, of *len bytes. */
 static void canonical(const char **name, size_t *len)
 {
-        for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
-                if (strlen(aliases[i][0]) == *len && !memcmp(aliases[i][0], *name, *len)) {
-                        *name = aliases[i][1];
+        for (size_t i = 0; key_aliases[i][0]; i++)
+                if (strlen(key_aliases[i][0]) == *len && !memcmp(key_aliases[i][0], *name, *len)) {
+                        *name = key_aliases[i][1];
                         *len = strlen(*name);
                         return;
                 }

@@ -45,33 +45,85 @@ const char *keys_readers(const char *key, const char *scenario)
         return NULL;
 }
 
+static void add_value(struct json *to, const char *name, const struct keys *k,
+                      const struct param_desc *d)
+{
+        const void *at = (const char *)k + d->offset;
+        char text[32];
+
+        switch (d->type) {
+        case PARAM_STRING:
+                json_add_string(to, name, *(char *const *)at);
+                break;
+        case PARAM_CHOICE:
+                json_add_string(to, name, param_word(d, *(const unsigned *)at, text, sizeof text));
+                break;
+        case PARAM_BOOL:
+                json_add_bool(to, name, *(const bool *)at);
+                break;
+        case PARAM_MODE:
+                json_add_number(to, name, *(const unsigned *)at);
+                break;
+        case PARAM_SIZE:
+        case PARAM_UINT:
+        case PARAM_DURATION:
+                json_add_number(to, name, (double)*(const uint64_t *)at);
+                break;
+        }
+}
+
+static bool is_key(const char *name, size_t n)
+{
+        for (size_t i = 0; i < key_tab.count; i++)
+                if (strlen(table[i].name) == n && !memcmp(table[i].name, name, n))
+                        return true;
+        return false;
+}
+
+/* The object that "a.b.c" stands in, as a.b, and its name there. Below a name that is a key itself
+ * nothing can stand: "model.layers" keeps its dot. */
+static struct json *nest(struct json *to, const char **name)
+{
+        const char *all = *name, *dot;
+        char word[64];
+
+        for (; (dot = strchr(*name, '.')); *name = dot + 1) {
+                const size_t n = (size_t)(dot - all);
+                if (is_key(all, n) && strncmp(all, "dataloader", n) != 0) {
+                        *name = all;
+                        return to;
+                }
+                snprintf(word, sizeof word, "%.*s", (int)(dot - *name), *name);
+                to = json_open_object(to, word);
+        }
+        return to;
+}
+
+/* Where "config" has a key, as the suites' files do; NULL: another key says it. */
+static const char *name_in_config(const struct keys *k, const char *name)
+{
+        if (!strcmp(name, "dataloader"))
+                return *k->loader_kind ? NULL : "dataloader.kind";
+        return !strcmp(name, "dataloader.kind") && !*k->loader_kind ? NULL : name;
+}
+
+const char *const key_aliases[][2] = {
+        {"checkpoint.storage", "storage"},
+        {"checkpoint.suffix", "suffix"},
+        {NULL, NULL},
+};
+
 void keys_json(const struct keys *k, struct json *to)
 {
         for (size_t i = 0; i < key_tab.count; i++) {
-                const struct param_desc *d = &table[i];
-                const void *at = (const char *)k + d->offset;
-                char text[32];
-
-                switch (d->type) {
-                case PARAM_STRING:
-                        json_add_string(to, d->name, *(char *const *)at);
-                        break;
-                case PARAM_CHOICE:
-                        json_add_string(to, d->name,
-                                        param_word(d, *(const unsigned *)at, text, sizeof text));
-                        break;
-                case PARAM_BOOL:
-                        json_add_bool(to, d->name, *(const bool *)at);
-                        break;
-                case PARAM_MODE:
-                        json_add_number(to, d->name, *(const unsigned *)at);
-                        break;
-                case PARAM_SIZE:
-                case PARAM_UINT:
-                case PARAM_DURATION:
-                        json_add_number(to, d->name, (double)*(const uint64_t *)at);
-                        break;
-                }
+                const char *name = name_in_config(k, table[i].name);
+                if (name)
+                        add_value(nest(to, &name), name, k, &table[i]);
+                for (size_t a = 0; key_aliases[a][0]; a++)
+                        if (!strcmp(key_aliases[a][1], table[i].name)) {
+                                name = key_aliases[a][0];
+                                add_value(nest(to, &name), name, k, &table[i]);
+                        }
         }
 }
 

@@ -38,7 +38,11 @@ enum { DROP_AUTO, DROP_FILE, DROP_CACHES, DROP_NONE };
  * key. */
 const char *keys_readers(const char *key, const char *scenario);
 
-/* Adds every key and its value to an object. */
+/* Names of the suites, each with the key of ours that it means; the last is NULL. */
+extern const char *const key_aliases[][2];
+
+/* Adds every key and its value to an object, nested as in the suites' files, and under the names
+ * that the suites have. */
 void keys_json(const struct keys *k, struct json *to);
 
 /* Appends "name=value" of every key, a NUL behind each, for another process; and sets keys from

@@ -20,7 +20,9 @@
 #include "base/cleanup.h"
 #include "base/text/json.h"
 #include "bench/measure/measured.h"
+#include "bench/core/keys.h"
 #include "bench/core/run.h"
+#include "bench/report/job.h"
 #include "bench/report/shards_table.h"
 #include "bench/measure/stats.h"
 
@@ -47,7 +49,8 @@ struct row {
 struct table {
         struct row *v;
         size_t n;
-        int width; /* of labels */
+        int width;             /* of labels */
+        struct json *defaults; /* a job to which no key was given */
         bool in_turns;
 };
 
@@ -73,12 +76,18 @@ static bool same_value(const struct json *a, const struct json *b)
         return json_number(a, 0) == json_number(b, 0);
 }
 
-static bool same_job(const struct json *a, const struct json *b)
+/* The value of a key that was not there yet is that which it has by itself. */
+static const struct json *value_of(const struct table *t, const struct json *job, const char *key)
 {
-        const struct json *x = json_get(a, "config"), *y = json_get(b, "config");
-        for (size_t i = 0; i < json_count(x); i++) {
-                const struct json *v = json_at(x, i);
-                if (!is_place(json_name(v)) && !same_value(v, json_get(y, json_name(v))))
+        const struct json *v = job_key(job, key);
+        return v ? v : job_key(t->defaults, key);
+}
+
+static bool same_job(const struct table *t, const struct json *a, const struct json *b)
+{
+        for (size_t i = 0; i < key_tab.count; i++) {
+                const char *key = key_tab.table[i].name;
+                if (!is_place(key) && !same_value(value_of(t, a, key), value_of(t, b, key)))
                         return false;
         }
         return json_number(json_get(json_get(a, "setup"), "ranks"), 0) ==
@@ -115,8 +124,9 @@ static int read_run(const char *path, struct side *s)
                 snprintf(why, sizeof why, "more than %d runs: name fewer", RUNS_MAX);
         else
                 err = json_read(path, &s->v[s->n], why, sizeof why);
-        if (!err && strcmp(json_string(json_get(s->v[s->n++], "format"), ""), RUN_FORMAT)) {
-                snprintf(why, sizeof why, "%s is no result of a run: name a run_results.json",
+        if (!err && !job_readable(s->v[s->n++])) {
+                snprintf(why, sizeof why, "%s is no result of a run of this version or before: name a "
+                         "run_results.json",
                          path);
                 err = -EINVAL;
         }
@@ -182,21 +192,23 @@ static void table_release(struct table *t)
                 free(t->v[i].v[1]);
         }
         free(t->v);
+        json_free(t->defaults);
         *t = (struct table){0};
 }
 
 /* The job of a run that is the same as `like`, or NULL. */
-static const struct json *job_like(const struct json *run, const struct json *like)
+static const struct json *job_like(const struct table *t, const struct json *run,
+                                   const struct json *like)
 {
         for (const struct json *j = json_first(json_get(run, "job_results")); j; j = json_next(j))
-                if (same_job(like, j))
+                if (same_job(t, like, j))
                         return j;
         return NULL;
 }
 
 /* The value of each run of a side that has it. False: no memory. */
-static bool values_of(const struct side *s, const struct json *job, const char *name, struct row *r,
-                      int which)
+static bool values_of(const struct table *t, const struct side *s, const struct json *job,
+                      const char *name, struct row *r, int which)
 {
         r->v[which] = calloc(s->n, sizeof(double));
         if (!r->v[which])
@@ -204,9 +216,9 @@ static bool values_of(const struct side *s, const struct json *job, const char *
         for (size_t i = 0; i < s->n; i++) {
                 CLEANUP(measured_release) struct measured m = {0};
                 struct stats st;
-                const struct json *j = job_like(s->v[i], job);
-                const struct json *of = json_get(json_get(j, "metrics"), name);
-                if (!of || !measured_read(of, &m))
+                const struct json *j = job_like(t, s->v[i], job);
+                const struct json *metrics = json_get(j, "metrics");
+                if (!measured_read(metrics, json_get(metrics, name), &m))
                         continue;
                 if (stats_of(m.v, m.n, &st))
                         return false;
@@ -219,17 +231,19 @@ static bool values_of(const struct side *s, const struct json *job, const char *
 static bool add_rows(struct table *t, const struct side side[2], const struct json *job,
                      const char *label)
 {
-        for (const struct json *of = json_first(json_get(job, "metrics")); of; of = json_next(of)) {
+        const struct json *metrics = json_get(job, "metrics");
+
+        for (const struct json *of = json_first(metrics); of; of = json_next(of)) {
                 CLEANUP(measured_release) struct measured m = {0};
                 struct row *r = &t->v[t->n];
-                if (t->n == ROWS_MAX || !measured_read(of, &m))
+                if (t->n == ROWS_MAX || !measured_read(metrics, of, &m))
                         continue;
                 *r = (struct row){.higher = m.higher, .p = 1};
                 snprintf(r->label, sizeof r->label, "%s", label);
                 snprintf(r->figure, sizeof r->figure, "%s, %s", m.name, m.unit);
                 t->n++;
                 for (int which = 0; which < 2; which++)
-                        if (!values_of(&side[which], job, json_name(of), r, which))
+                        if (!values_of(t, &side[which], job, json_name(of), r, which))
                                 return false;
                 if (r->n[0] && r->n[1])
                         continue;
@@ -240,6 +254,18 @@ static bool add_rows(struct table *t, const struct side side[2], const struct js
         return true;
 }
 
+static struct json *default_job(void)
+{
+        struct json *job = json_new_object();
+        struct keys k;
+
+        if (param_tab_init(&key_tab, &k))
+                return job;
+        keys_json(&k, json_add_object(job, "config"));
+        param_tab_release(&key_tab, &k);
+        return job;
+}
+
 static bool make_rows(struct table *t, const struct side side[2])
 {
         const struct json *jobs = json_get(side[0].v[0], "job_results");
@@ -247,6 +273,7 @@ static bool make_rows(struct table *t, const struct side side[2])
 
         t->width = 16;
         t->v = calloc(ROWS_MAX, sizeof *t->v);
+        t->defaults = default_job();
         t->in_turns = made_in_turns(side);
         for (size_t i = 0; t->v && i < json_count(jobs); i++) {
                 shards_label(jobs, i, label, sizeof label);

@@ -4,6 +4,8 @@ bench_libbench_la_SOURCES += \
 	%D%/compare.h \
 	%D%/doc.c \
 	%D%/doc.h \
+	%D%/job.c \
+	%D%/job.h \
 	%D%/plot.c \
 	%D%/plot.h \
 	%D%/report.c \

@@ -18,6 +18,7 @@
 #include "bench/report/doc.h"
 #include "bench/core/run.h"
 #include "bench/measure/sampler.h"
+#include "bench/report/job.h"
 #include "bench/report/shards_table.h"
 
 #include "base/banned.h"
@@ -181,10 +182,9 @@ static void add_file(struct report *r, const char *path)
                 fprintf(stderr, "ckptbench: %s\n", why);
                 return;
         }
-        if (strcmp(json_string(json_get(run, "format"), ""), RUN_FORMAT) ||
-            json_number(json_get(run, "version"), 0) != RUN_FORMAT_VERSION ||
+        if (!job_readable(run) ||
             !scenario_find(json_string(json_get(run, "scenario"), ""))) {
-                fprintf(stderr, "ckptbench: %s is no result of this version: left out\n", path);
+                fprintf(stderr, "ckptbench: %s is no result of this version or before: left out\n", path);
                 return;
         }
         section(r, run, path);

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "bench/core/io.h"
 #include "bench/measure/stats.h"
+#include "bench/report/job.h"
 
 #include "base/banned.h"
 
@@ -104,7 +105,7 @@ bool shards_moves_data(const struct json *job)
 
 static const char *storage_of(const struct json *job)
 {
-        const char *asked = json_string(json_get(json_get(job, "config"), "storage"), "?");
+        const char *asked = json_string(job_key(job, "storage"), "?");
         return json_string(json_get(json_get(job, "setup"), "storage"), asked);
 }
 
@@ -116,7 +117,7 @@ const struct json *shards_direct(const struct json *jobs)
         return NULL;
 }
 
-/* A value of "config" in words. */
+/* The value of a key in words. */
 static const char *value_text(const struct json *v, char *out, size_t n)
 {
         if (json_is_bool(v))
@@ -130,9 +131,9 @@ static const char *value_text(const struct json *v, char *out, size_t n)
 static bool differs(const struct json *jobs, const char *key)
 {
         char a[32], b[32];
-        const struct json *first = json_get(json_get(json_at(jobs, 0), "config"), key);
+        const struct json *first = job_key(json_at(jobs, 0), key);
         for (size_t i = 1; i < json_count(jobs); i++) {
-                const struct json *v = json_get(json_get(json_at(jobs, i), "config"), key);
+                const struct json *v = job_key(json_at(jobs, i), key);
                 if (strcmp(value_text(first, a, sizeof a), value_text(v, b, sizeof b)))
                         return true;
         }
@@ -142,14 +143,14 @@ static bool differs(const struct json *jobs, const char *key)
 void shards_label(const struct json *jobs, size_t i, char *out, size_t n)
 {
         CLEANUP(buf_release) struct buf b = BUF_INIT;
-        const struct json *config = json_get(json_at(jobs, i), "config");
         char text[32];
 
         buf_adds(&b, storage_of(json_at(jobs, i)));
-        for (size_t k = 0; k < json_count(config); k++) {
-                const struct json *v = json_at(config, k);
-                if (strcmp(json_name(v), "storage") && differs(jobs, json_name(v)))
-                        buf_addf(&b, " %s=%s", json_name(v), value_text(v, text, sizeof text));
+        for (size_t k = 0; k < key_tab.count; k++) {
+                const char *name = key_tab.table[k].name;
+                if (strcmp(name, "storage") && differs(jobs, name))
+                        buf_addf(&b, " %s=%s", name,
+                                 value_text(job_key(json_at(jobs, i), name), text, sizeof text));
         }
         snprintf(out, n, "%s", b.p);
 }
@@ -242,7 +243,7 @@ static void row(FILE *to, const struct json *job, const char *label, int width,
 static void headings(FILE *to, const struct json *jobs, int width)
 {
         char line[300], median[40] = "";
-        double epochs = json_number(json_get(json_get(json_at(jobs, 0), "config"), "epochs"), 1);
+        double epochs = json_number(job_key(json_at(jobs, 0), "epochs"), 1);
 
         shards_headline(jobs, line, sizeof line);
         if (epochs > 1 && !differs(jobs, "epochs"))

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 19
+plan 22
 cd "$tmp" || exit 1
 
 # Runs of one job, whose values are then written by hand: what is compared is known.
@@ -41,6 +41,18 @@ bench compare few fewer >out
 expect_eq 2 "$(grep -c 'no verdict: 4 and 4 runs, 5 of each are needed' out)" "four runs of each make no verdict, whatever they differ by"
 bench compare one one >out
 expect_eq 2 "$(grep -c '1\.000.*no verdict: 1 and 1 runs' out)" "epochs of one run are no runs"
+
+# Results of version 1: the keys by their whole names, without those that came later.
+mkdir old new
+jq '.version = 1 | .job_results |= map(.version = 1 | .suite = {} | .config |= ([paths(type != "object") as $p
+	| {key: ($p | join(".")), value: getpath($p)}] | map(select(.key != "disk.threads")) | from_entries))' "$run" >old/run_results.json
+bench compare old one >out
+expect_eq "0 2" "$? $(grep -c '1\.000.*no verdict: 1 and 1 runs' out)" "results of the version before are compared with those of this one"
+check "the version before is in the report" bench report old one -o both.html
+jq '.version = 3' "$run" >new/run_results.json
+bench compare new one >out 2>err
+expect_eq "1 1" "$? $(grep -c 'new/run_results.json is no result of a run of this version or before' err)" \
+	"results of a later version are refused in one line"
 
 rm -rf before after
 for i in 1 2 3 4 5; do made before "$i" 1.$i; made after 1"$i" 0.$i; done

@@ -11,8 +11,10 @@ cd "$tmp" || exit 1
 mkdir disk conf
 small="model.vocab=64 model.hidden=64 model.ffn=64"
 run() { echo "$1"/*/*/run_results.json; }
-config() { jq -r ".job_results[0].config[\"$2\"]" "$(run "$1")"; }
-suite() { jq -r ".job_results[0].suite.$2" "$(run "$1")"; }
+config() {
+	jq -r --arg k "$2" '.job_results[0].config | if has($k) then .[$k] else getpath($k | split(".")) end' "$(run "$1")"
+}
+suite() { jq -r ".job_results[0].metrics.$2" "$(run "$1")"; }
 
 # Several nodes.
 CKPT_DIR_PATH=$tmp/disk NUM_LAYERS=2 NUM_SAVE_CALLS=2 NUM_LOAD_CALLS=3 ACCELERATOR=cpu NUM_NODES=1 NUM_DEVICES=1 \

@@ -17,7 +17,7 @@ check "one rank saves a replicated model in three files" bench dcp_ddp_save $key
 ddp=$(suffix dcp_ddp_save)
 expect_eq ".metadata __0_0.distcp __0_1.distcp __0_2.distcp" \
 	"$(cd "disk/$ddp" && echo .m* *)" "these and .metadata are there"
-check "the suite's figures are there" jq -e '.job_results[0].suite
+check "the suite's figures are there" jq -e '.job_results[0].metrics
 	| (.throughput_mibs | length == 1) and .corrected_save_durations_s[0] > 0
 	and .processing_durations_s[0] >= .corrected_save_durations_s[0]' "$(results dcp_ddp_save)"
 check "a replicated model is loaded and right" bench dcp_ddp_load $keys checkpoint.suffix="$ddp/" out=out

@@ -75,7 +75,7 @@ END
 if cc -shared -fPIC -o libnvidia-ml.so.1 nvml.c 2>cc.err; then
 	check "use and memory of a GPU are sampled" env LD_LIBRARY_PATH="$tmp" "$builddir/ckptbench" \
 		pytorch_checkpointing model=gpt-mini epochs=2 storage=disk path=disk device=emulated out=nvml
-	check "use and memory of a GPU are told in percent" jq -e '.job_results[0].suite.utilization |
+	check "use and memory of a GPU are told in percent" jq -e '.job_results[0].metrics.utilization |
 		.gpu_util.mean == 37 and .gpu_util.n > 0 and .gpu_mem.max == 25' nvml/*/*/run_results.json
 else
 	skip "use and memory of a GPU are sampled" "cc does not make a library"

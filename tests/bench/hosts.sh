@@ -35,7 +35,7 @@ mkdir first groups one
 if unshare --uts true 2>/dev/null; then
 	(cd first && on_hosts sh "$samples/hosts.sh" model.vocab=64 num_save_calls=2 num_load_calls=1 >hosts.out 2>&1)
 	expect_eq "0 4 host1 3" "$? $(results first '.machine.host as $host | .job_results[0]
-		| "\(.setup.ranks) \($host) \(.suite.save_times_s + .suite.load_times_s | length)"')" \
+		| "\(.setup.ranks) \($host) \(.metrics.save_times_s + .metrics.load_times_s | length)"')" \
 		"hosts.sh: ranks on two hosts save and load, the first has the results"
 	tail -n 3 first/hosts.out | sed 's/^/# /'
 	keys="model=gpt-mini storage=disk path=$tmp/disk"

@@ -20,7 +20,7 @@ done
 tiny="model.hidden=64 model.layers=3 model.ffn=256 model.vocab=512 epochs=2 mlperf.interval=10ms storage=disk path=disk"
 run() { echo "$1"/*/*/run_results.json; }
 check "two checkpoints of the first rank of 8" bench mlperf $tiny out=sub
-check "with the benchmark's figures" jq -e '.job_results[0].suite | .mode == "subset"
+check "with the benchmark's figures" jq -e '.job_results[0].metrics | .mode == "subset"
 	and .ranks_of_shape == 8 and (.save_checkpoint_duration_seconds | length == 2)
 	and .load_checkpoint_io_mean_GiB_per_second > 0' "$(run sub)"
 expect_eq "every timed byte, after the clock" "$(jq -r '.job_results[0].setup.verified' "$(run sub)")" \

@@ -12,7 +12,7 @@ expect_eq 0 $? "one rank saves and loads on a disk and on null"
 check "a directory of path= that is missing is made" test -d disk
 diag "$(cat one.out)"
 run=$(echo one/shards/*/run_results.json)
-expect_eq "ckptbench-run 1 2" "$(jq -r '"\(.format) \(.version) \(.job_results | length)"' "$run")" \
+expect_eq "ckptbench-run 2 2" "$(jq -r '"\(.format) \(.version) \(.job_results | length)"' "$run")" \
 	"the run's JSON names its format and holds both jobs"
 expect_eq "$(jq -c '.job_results[1].metrics' "$run")" \
 	"$(jq -c .metrics "$(dirname "$run")/1/job_results.json")" "each job's JSON is in its own directory"

@@ -24,7 +24,7 @@ result() { jq -r "$2" "$1"/*/*/run_results.json; }
 # jobs, those that failed, their storages, how many times each has
 jobs() {
 	result "$1" '[.job_results | length, (map(select(.error)) | length), (map(.config.storage) | unique | join(",")),
-		(map(.suite | (.save_times_s // .processing_durations_s) | length) | unique | map(tostring) | join(","))]
+		(map(.metrics | (.save_times_s // .processing_durations_s) | length) | unique | map(tostring) | join(","))]
 		| map(tostring) | join(" ")'
 }
 
@@ -77,7 +77,7 @@ expect_eq "0 1null:mine/null-1 1disk:mine/disk-1 3null:mine/null-3 3disk:mine/di
 	"$? $(result mine '[.job_results[].config | "\(.epochs)\(.storage):\(.path)"] | join(" ")')" \
 	"lists by functions, values of other keys"
 diag "$(cat mine.err)"
-expect_eq "mine/null-1 1 a, b" "$(result mine '.job_results[0].config | "\(.["mount.path"]) \(.seed) \(.disambiguator)"')" \
+expect_eq "mine/null-1 1 a, b" "$(result mine '.job_results[0].config | "\(.mount.path) \(.seed) \(.disambiguator)"')" \
 	"values of values, a key that is taken back, and a comma that parts nothing"
 
 # refused PATTERN SCENARIO arguments...

@@ -11,7 +11,7 @@ mkdir disk
 keys="model=demo storage=disk path=disk"
 check "a model is saved and loaded five times" bench pytorch_checkpointing $keys out=out
 run=$(echo out/*/*/run_results.json)
-check "the suite's figures are there" jq -e '.job_results[0].suite | (.save_times_s | length == 5)
+check "the suite's figures are there" jq -e '.job_results[0].metrics | (.save_times_s | length == 5)
 	and (.throughput_mibs | length == 5) and .utilization.cpu_mem.max > 0
 	and .utilization.cpu_util.n > 0' "$run"
 expect_eq "" "$(ls disk)" "no file is left"
@@ -20,7 +20,7 @@ for sharded in off on; do
 	bench lightning_checkpointing model=gpt-mini storage=null null.delay_us=100000 epochs=2 checkpoint.sharded=$sharded \
 		out=looks-$sharded >looks.out 2>&1 || diag "$(cat looks.out)"
 	check "the suite's utilization is that of saves alone, with checkpoint.sharded=$sharded" jq -e '.job_results[0]
-		| .suite.utilization.cpu_mem.n >= 6 and .suite.utilization.cpu_mem.n < 0.75 * .utilization.cpu_mem.n' \
+		| .metrics.utilization.cpu_mem.n >= 6 and .metrics.utilization.cpu_mem.n < 0.75 * .utilization.cpu_mem.n' \
 		looks-$sharded/*/*/run_results.json
 done
 check "every second epoch is saved" bench lightning_checkpointing $keys epochs=4 save_one_in=2 \
@@ -46,7 +46,7 @@ expect_eq "true true" "$(synced shards)" "shards are durable before they are clo
 keys="model=gpt-mini storage=disk path=disk"
 rm -r disk/*
 lightning() { bench lightning_checkpointing $keys "$@"; }
-suite() { jq -rc ".job_results[0].suite.$2" "$1"/*/*/run_results.json; }
+suite() { jq -rc ".job_results[0].metrics.$2" "$1"/*/*/run_results.json; }
 check "the newest two of four stay" lightning epochs=4 checkpoint.save_top_k=2 keep=on out=newest
 expect_eq "gpt-mini-2.ckpt gpt-mini-3.ckpt [2,3]" "$(cd disk/* && echo *) $(suite newest kept)" "the newest two are named in the results"
 rm -r disk/*
@@ -61,7 +61,7 @@ check "rows of each rank instead of one file" lightning epochs=3 format=dcp chec
 	keep=on out=rows
 expect_eq ".metadata __0_0.distcp [2] 3" "$(cd disk/* && echo .m* *) $(suite rows kept) $(suite rows 'save_times_s | length')" \
 	"of which the newest stays"
-check "with how busy the machine was" jq -e '.job_results[0].suite.utilization.cpu_mem.max > 0' rows/*/*/run_results.json
+check "with how busy the machine was" jq -e '.job_results[0].metrics.utilization.cpu_mem.max > 0' rows/*/*/run_results.json
 rm -r disk/*
 lightning checkpoint.sharded=on checkpoint.save_last=on out=out 2>err
 expect_eq "1 1" "$? $(grep -c 'checkpoint.save_last is for one file a save' err)" "last.ckpt of shards is refused"

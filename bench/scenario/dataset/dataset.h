@@ -62,7 +62,7 @@ struct dataset_facts {
         size_t saves;
         const struct sampler *use;
 };
-/* Adds "setup", "metrics" and "suite". 0 or -ENOMEM. */
+/* Adds "setup" and "metrics". 0 or -ENOMEM. */
 int dataset_json(const struct dataset_facts *f, struct json *job);
 void dataset_table(const struct json *run, FILE *to);
 void dataset_page(const struct json *run, struct doc *d);

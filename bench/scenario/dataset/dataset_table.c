@@ -48,19 +48,16 @@ static void add_saves(const struct dataset_facts *f, struct json *to)
 }
 
 /* The Python suite's fields under its names: what it calls MiB/s are samples a second. */
-static int add_suite(const struct dataset_facts *f, double training, struct json *job)
+static int add_suite(const struct dataset_facts *f, double training, struct json *metrics)
 {
-        struct json *suite = json_add_object(job, "suite");
         double samples = (double)f->seen.samples;
 
-        json_add_number(suite, "throughput_mibs", stats_ratio(samples, training));
-        json_add_number(suite, "volume_mibs", samples);
-        json_add_number(suite, "training_duration_s", training);
-        struct json *v = json_add_array(suite, "epoch_durations_s");
+        json_add_number(metrics, "throughput_mibs", stats_ratio(samples, training));
+        json_add_number(metrics, "volume_mibs", (double)f->seen.bytes / (1 << 20));
+        struct json *v = json_add_array(metrics, "epoch_durations_s");
         for (size_t e = 0; e < f->epochs; e++)
                 json_add_number(v, NULL, longest(f, e));
-        add_saves(f, suite);
-        return sampler_json(f->use, json_add_object(suite, "utilization"));
+        return sampler_json(f->use, json_add_object(metrics, "utilization"));
 }
 
 int dataset_json(const struct dataset_facts *f, struct json *job)
@@ -90,7 +87,7 @@ int dataset_json(const struct dataset_facts *f, struct json *job)
         if (err)
                 return err;
         measure_json(m, "load", &s, f->epoch, f->epochs, f->ranks);
-        return add_suite(f, training, job);
+        return add_suite(f, training, m);
 }
 
 static double metric(const struct json *job, const char *name)

@@ -234,7 +234,7 @@ static int report(struct dcp_job *j, struct json *job)
                 return err;
         err = dcp_json(j, all, job);
         if (!err)
-                suite_json(j, all, json_add_object(job, "suite"));
+                suite_json(j, all, json_open_object(job, "metrics"));
         if (!err && j->load)
                 load_json(j, all, needed, json_add_object(job, "load"));
         return err;

@@ -54,7 +54,7 @@ int mlperf_json(const struct shards_facts *f, const struct mlperf_shape *s, uint
                 uint64_t all, struct json *job)
 {
         int err = shards_json(f, job);
-        struct json *suite = json_add_object(job, "suite");
+        struct json *suite = json_open_object(job, "metrics");
 
         json_add_string(suite, "mode", f->ranks == mlperf_ranks(s) ? "full" : "subset");
         json_add_number(suite, "ranks_of_shape", mlperf_ranks(s));
@@ -85,7 +85,7 @@ void mlperf_table(const struct json *run, FILE *to)
                 "%9s %9s\n",
                 "storage", "mode", "GiB", "save s", "GiB/s", "load s", "GiB/s");
         for (size_t j = 0; j < json_count(jobs); j++) {
-                const struct json *suite = json_get(json_at(jobs, j), "suite");
+                const struct json *suite = json_get(json_at(jobs, j), "metrics");
                 shards_label(jobs, j, text, sizeof text);
                 fprintf(to, "%-32s %-7s", text, json_string(json_get(suite, "mode"), "-"));
                 for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)

@@ -128,7 +128,7 @@ static void list_line(const struct json *suite, const char *what, bool stdev, FI
 
 void dataflux_lines(const struct json *job, FILE *to)
 {
-        const struct json *suite = json_get(job, "suite");
+        const struct json *suite = json_get(job, "metrics");
         const struct json *fit = json_get(suite, "fit_s");
         const struct json *a_rank = json_get(suite, "bytes_a_rank");
         const char *error = json_string(json_get(job, "error"), NULL);

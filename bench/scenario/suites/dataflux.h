@@ -19,7 +19,7 @@ int dataflux_settle(struct keys *k, char *why, size_t nwhy);
 int dataflux_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy);
 
 /* Adds the seconds of saves or loads (`what`: "save", "load"), as one rank saw them, with their
- * mean and standard deviation, to "suite". 0 or -ENOMEM. */
+ * mean and standard deviation. 0 or -ENOMEM. */
 int dataflux_times(struct json *suite, const char *what, const double *v, size_t n);
 
 /* Prints the lines of a job, also of one that failed. */

@@ -26,14 +26,9 @@ static int settle(struct keys *k, char *why, size_t nwhy)
 static int work(const struct run *r, const struct keys *k, struct json *job)
 {
         int err = async_job(r, k, job);
-        if (err || !job)
-                return err;
-        struct json *suite = json_add_object(job, "suite");
-        json_add_number(suite, "fit_s",
-                        json_number(json_get(json_get(job, "metrics"), "fit_s"), 0));
-        if (r->log)
+        if (!err && job && r->log)
                 dataflux_lines(job, r->log);
-        return 0;
+        return err;
 }
 
 static void table(const struct json *run, FILE *to)

@@ -144,7 +144,7 @@ static int report_sharded(const struct dcp_rounds *r, const struct sampler *use,
                 (double)(model_params(&r->model) * model_param_bytes(&r->model, r->k->optimizer)) /
                 (1 << 20);
         int err = dcp_rounds_json(r, job);
-        struct json *suite = json_add_object(job, "suite");
+        struct json *suite = json_open_object(job, "metrics");
         struct json *rates = json_add_array(suite, "throughput_mibs");
         struct json *times = json_add_array(suite, "save_times_s");
 

@@ -51,7 +51,7 @@ static int report(const struct dcp_rounds *r, struct json *job)
         double bytes =
                 (double)(model_params(&r->model) * model_param_bytes(&r->model, r->k->optimizer));
         int err = dcp_rounds_json(r, job);
-        struct json *suite = json_add_object(job, "suite");
+        struct json *suite = json_open_object(job, "metrics");
         if (!err)
                 err = dataflux_times(suite, "save", r->save_s, r->saves);
         if (!err && r->load)

@@ -225,7 +225,7 @@ int torch_report(struct torch_job *j, struct json *job, struct json **suite)
         int err = shards_json(&facts, job);
         if (err)
                 return err;
-        *suite = json_add_object(job, "suite");
+        *suite = json_open_object(job, "metrics");
         struct json *rates = json_add_array(*suite, "throughput_mibs");
         struct json *times = json_add_array(*suite, "save_times_s");
         for (size_t i = 0; i < j->nsaves; i++) {

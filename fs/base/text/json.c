@@ -229,6 +229,12 @@ struct json *json_add_object(struct json *to, const char *name)
         return out_of(attach(to, name, cJSON_CreateObject()));
 }
 
+struct json *json_open_object(struct json *to, const char *name)
+{
+        cJSON *have = cJSON_GetObjectItemCaseSensitive(in(to), name);
+        return have ? out_of(have) : json_add_object(to, name);
+}
+
 struct json *json_add_array(struct json *to, const char *name)
 {
         return out_of(attach(to, name, cJSON_CreateArray()));

@@ -53,6 +53,8 @@ bool json_is_bool(const struct json *j);
 struct json *json_new_object(void);
 struct json *json_new_array(void);
 struct json *json_add_object(struct json *to, const char *name);
+/* The object that this field of `to` is, to add to; made when there is none. */
+struct json *json_open_object(struct json *to, const char *name);
 struct json *json_add_array(struct json *to, const char *name);
 int json_add_string(struct json *to, const char *name, const char *value);
 int json_add_number(struct json *to, const char *name, double value);
