@@ -426,4 +426,7 @@ struct store_stats {
 };
 void store_stats(const struct store *s, struct store_stats *out);
 
+/* The HTTP library that runs, which need not be the one of the build: "8.5.0, OpenSSL/3.0.13". */
+void store_http_library(char *out, size_t n);
+
 #endif

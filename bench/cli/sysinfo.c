@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "bench/core/cpu.h"
 #include "store.h"
 
@@ -16,13 +17,19 @@
 
 void sysinfo_add(const struct coll *c, struct json *to)
 {
-        char text[256];
+        char text[256], nccl[64];
         struct utsname u;
         struct json *v = json_add_object(to, "versions"), *m = json_add_object(to, "machine");
 
         json_add_string(v, "ckptfs", PACKAGE_VERSION);
         c->ops->version(text, sizeof text);
         json_add_string(v, "collectives", text);
+        coll_libraries(text, sizeof text, nccl, sizeof nccl);
+        json_add_string(v, "mpi", text);
+        json_add_string(v, "nccl", nccl);
+        store_http_library(text, sizeof text);
+        json_add_string(v, "libcurl", text);
+        json_add_string(v, "openssl", digest_library());
         json_add_string(v, "compiler", __VERSION__);
         if (!uname(&u)) {
                 json_add_string(v, "kernel", u.release);

@@ -231,6 +231,15 @@ static void nccl_version(char *out, size_t n)
         snprintf(out, n, "NCCL %d.%d.%d", v / 10000, v / 100 % 100, v % 100);
 }
 
+void coll_nccl_library(char *out, size_t n)
+{
+        char why[256];
+        if (load(why, sizeof why))
+                snprintf(out, n, "not found");
+        else
+                nccl_version(out, n);
+}
+
 static int nccl_split(struct coll *c, unsigned n, struct coll *out, bool *in)
 {
         return of(c)->before.ops->split(&of(c)->before, n, out, in);

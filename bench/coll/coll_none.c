@@ -161,6 +161,18 @@ int coll_carry(struct coll *c, bool nccl, char *why, size_t nwhy)
 #endif
 }
 
+void coll_libraries(char *mpi, size_t nmpi, char *nccl, size_t nnccl)
+{
+        snprintf(mpi, nmpi, "not built with it");
+        snprintf(nccl, nnccl, "not built with it");
+#ifdef HAVE_MPI
+        coll_mpi.version(mpi, nmpi); /* MPI tells that to who has not begun, too */
+#endif
+#ifdef HAVE_NCCL
+        coll_nccl_library(nccl, nnccl);
+#endif
+}
+
 int coll_agree(struct coll *c, int err)
 {
         double worst = err < 0 ? -(double)err : 0;

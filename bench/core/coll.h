@@ -67,6 +67,12 @@ int coll_carry(struct coll *c, bool nccl, char *why, size_t nwhy);
 int coll_nccl_carry(struct coll *c, char *why, size_t nwhy);
 #endif
 
+/* The MPI and the NCCL that ranks have, or would have, here, in words. */
+void coll_libraries(char *mpi, size_t nmpi, char *nccl, size_t nnccl);
+#ifdef HAVE_NCCL
+void coll_nccl_library(char *out, size_t n);
+#endif
+
 /* The worst of all ranks' errors (0 or the most negative errno), or why it could not be learnt. */
 int coll_agree(struct coll *c, int err);
 

@@ -3,6 +3,7 @@
 #include "base/digest.h"
 
 #include <isa-l/crc.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/provider.h>
@@ -183,4 +184,9 @@ void crc32c_base64(uint32_t crc, char out[9])
         const uint8_t be[4] = {(uint8_t)(crc >> 24), (uint8_t)(crc >> 16), (uint8_t)(crc >> 8),
                                (uint8_t)crc};
         base64_encode(be, sizeof be, out);
+}
+
+const char *digest_library(void)
+{
+        return OpenSSL_version(OPENSSL_VERSION_STRING);
 }

@@ -20,6 +20,9 @@ uint32_t crc32(uint32_t crc, const void *p, size_t n);
 /* The CRC32C of A followed by B, from both CRCs and the length of B, in time O(log len_b). */
 uint32_t crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b);
 
+/* The version of the library of these that runs. */
+const char *digest_library(void);
+
 void sha256(const void *p, size_t n, uint8_t out[SHA256_LEN]);
 void hmac_sha256(const void *key, size_t nkey, const void *p, size_t n, uint8_t out[SHA256_LEN]);
 void hmac_sha1(const void *key, size_t nkey, const void *p, size_t n, uint8_t out[SHA1_LEN]);

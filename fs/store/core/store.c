@@ -159,6 +159,11 @@ void store_stats(const struct store *s, struct store_stats *out)
         };
 }
 
+void store_http_library(char *out, size_t n)
+{
+        http_library(out, n);
+}
+
 /* --- objects ------------------------------------------------------------------------------------
  */
 

@@ -229,3 +229,9 @@ void http_stats(const struct http *h, struct http_stats *out)
         out->bytes_received = __atomic_load_n(&h->stats.bytes_received, __ATOMIC_RELAXED);
         out->connections_opened = __atomic_load_n(&h->stats.connections_opened, __ATOMIC_RELAXED);
 }
+
+void http_library(char *out, size_t n)
+{
+        const curl_version_info_data *v = curl_version_info(CURLVERSION_NOW);
+        snprintf(out, n, "%s, %s", v->version, v->ssl_version ? v->ssl_version : "no TLS");
+}

@@ -124,4 +124,7 @@ struct http_stats {
 };
 void http_stats(const struct http *h, struct http_stats *out);
 
+/* Version of the library that runs, and of what it does TLS with. */
+void http_library(char *out, size_t n);
+
 #endif
