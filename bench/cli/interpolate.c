@@ -55,6 +55,11 @@ static int whole_name(const struct filling *f, const struct chain *c, const char
         }
         while (n && p[n - 1] == ' ')
                 n--;
+        const bool now = n > 4 && !memcmp(p, "now:", 4) && n < NAME_MAX_LEN;
+        if (now) {
+                snprintf(out, NAME_MAX_LEN, "%.*s", (int)n, p);
+                return 0;
+        }
         if (!n || memchr(p, ':', n) || memchr(p, '$', n) || memchr(p, ' ', n))
                 return refuse(f, c, -EINVAL,
                               "${%.*s} is not filled in, only ${KEY} is: write the value out",

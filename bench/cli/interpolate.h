@@ -13,7 +13,7 @@ struct interpolate_key {
         const char *name, *text;
 };
 
-/* The key that is called `name`; false: there is none. */
+/* The key that is called `name`, or "now:FORMAT"; false: there is none. */
 typedef bool interpolate_fn(void *arg, const char *name, struct interpolate_key *out);
 
 /* Appends the text of `key` with each ${name} filled in, whose text may hold others; ${.name} is

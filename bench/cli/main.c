@@ -169,6 +169,7 @@ static int read_keys(int argc, char **argv, struct run *r, struct sweep *s)
                 err = read_args(argc, argv, r->scenario, &a, s, false, why, sizeof why);
         if (!err && a.file)
                 err = suite_choose(a.dir, s, &notes, why, sizeof why);
+        s->config_name = a.name;
         r->dry_run = a.dry_run;
         r->legacy_names = a.legacy_names;
         if (r->coll->rank == 0)
@@ -178,7 +179,7 @@ static int read_keys(int argc, char **argv, struct run *r, struct sweep *s)
 
 /* OpenMPI binds each of two ranks to a core of its own, and with it the threads that move the
  * bytes: what is measured then is that core. */
-static void warn_if_bound(const struct coll *c)
+static void warn_if_bound(struct run *r)
 {
         enum { FEW = 4 };
         unsigned mine = cpu_cores(), all = cpu_cores_online();
@@ -204,7 +205,7 @@ static int run_scenario(const struct scenario *sc, int argc, char **argv)
                 fprintf(stderr, "ckptbench: %s\n", why);
                 return 1;
         }
-        warn_if_bound(&coll);
+        warn_if_bound(&run);
         err = read_keys(argc, argv, &run, &sweep);
         if (!err)
                 err = run_jobs(&run, &sweep);

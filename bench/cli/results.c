@@ -35,27 +35,51 @@ int run_make_dirs(const char *path)
         return 0;
 }
 
-/* One of the same second is waited out. */
-int results_make_dir(struct run *r, const char *out)
+/* OUT/SCENARIO/DATE, or, unless out= is said louder, what hydra.sweep.dir says. */
+static int name_dir(struct run *r, const struct sweep *s, const struct keys *k)
 {
-        for (;;) {
-                char when[32];
-                time_t t = time(NULL);
-                struct tm tm;
-                gmtime_r(&t, &tm);
-                strftime(when, sizeof when, "%Y-%m-%d_%H-%M-%S", &tm);
-                if (snprintf(r->dir, sizeof r->dir, "%s/%s/%s", out, r->scenario->name, when) >=
-                    PATH_MAX - 64)
-                        return -ENAMETOOLONG;
-                int err = run_make_dirs(r->dir);
+        const struct sweep_key *out = sweep_find(s, "out"), *dir = sweep_find(s, "hydra.sweep.dir");
+        char when[32];
+        time_t t = time(NULL);
+        struct tm tm;
+        int n;
+
+        localtime_r(&t, &tm);
+        strftime(when, sizeof when, "%Y-%m-%d_%H-%M-%S", &tm);
+        if (*k->sweep_dir && (!out || out->level <= dir->level))
+                n = snprintf(r->dir, sizeof r->dir, "%s", k->sweep_dir);
+        else
+                n = snprintf(r->dir, sizeof r->dir, "%s/%s/%s", k->out, r->scenario->name, when);
+        while (n > 1 && n < PATH_MAX && r->dir[n - 1] == '/')
+                r->dir[--n] = 0;
+        return n < PATH_MAX - 64 ? 0 : -ENAMETOOLONG;
+}
+
+/* One of the same second is waited out; another stays as it is. */
+int results_make_dir(struct run *r, const struct sweep *s, char *why, size_t nwhy)
+{
+        const uint64_t end = clock_ns() + 1200 * 1000 * 1000ULL;
+        struct keys k;
+        int err;
+
+        do {
+                err = sweep_job(s, 0, &k, why, nwhy);
                 if (err)
                         return err;
-                if (!mkdir(r->dir, 0777))
+                err = name_dir(r, s, &k);
+                param_tab_release(&key_tab, &k);
+                if (!err)
+                        err = run_make_dirs(r->dir);
+                if (!err && !mkdir(r->dir, 0777))
                         return 0;
-                if (errno != EEXIST)
-                        return -errno;
-                clock_sleep_ns(100 * 1000 * 1000);
-        }
+                err = err ? err : -errno;
+                if (err == -EEXIST)
+                        clock_sleep_ns(100 * 1000 * 1000);
+        } while (err == -EEXIST && clock_ns() < end);
+        snprintf(why, nwhy, "%.400s: %s: give out= another directory that can be written", r->dir,
+                 strerror(-err));
+        *r->dir = 0; /* it is not ours */
+        return err;
 }
 
 int results_write_sweep(const struct run *r, const struct sweep *s)

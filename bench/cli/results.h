@@ -7,8 +7,9 @@
 
 #include "bench/core/run.h"
 
-/* Makes OUT/SCENARIO/DATE, a directory that was not there, and names it in r->dir. */
-int results_make_dir(struct run *r, const char *out);
+/* Makes OUT/SCENARIO/DATE, or what hydra.sweep.dir says, a directory that was not there, and names
+ * it in r->dir. 0, or a negative errno with one line in `why`. */
+int results_make_dir(struct run *r, const struct sweep *s, char *why, size_t nwhy);
 /* Writes what was swept: each key with its values. */
 int results_write_sweep(const struct run *r, const struct sweep *s);
 

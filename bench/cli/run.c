@@ -401,10 +401,9 @@ static int open_run(struct run *r, const struct sweep *s, struct json **result)
         if (err)
                 return said_once(r, err, why);
         if (r->coll->rank == 0) {
-                err = results_make_dir(r, k.out);
+                err = results_make_dir(r, s, why, sizeof why);
                 if (err)
-                        run_error(r, "out=%s: %s: give a directory that can be written", k.out,
-                                  strerror(-err));
+                        run_error(r, "%s", why);
                 else if ((err = results_write_sweep(r, s)))
                         run_error(r, "%s/multirun.yaml: %s: give out= a directory with room",
                                   r->dir, strerror(-err));

@@ -277,6 +277,8 @@ static int on_scalar(void *arg, const char *path, const char *value, unsigned li
                 else if (f->pass == SWEEPS)
                         err = sweep_add_values(r->s, SWEEP_PARAMS, name, value, cause,
                                                sizeof cause);
+        } else if (f->pass == KEYS && !strcmp(path, "hydra.sweep.dir")) {
+                err = sweep_add_value(r->s, SWEEP_FILE, path, value, cause, sizeof cause);
         } else if (f->pass == KEYS && !begins(path, "hydra.")) {
                 err = on_key(f, path, value, cause, sizeof cause);
         }

@@ -5,8 +5,8 @@
  * "disk, s3". An entry of `defaults:` is a file of DIR that comes first, `_self_` for this one, or
  * a choice `- group: x`, which reads DIR/group/x.yaml under `group.`; `override` and `optional`
  * stand before a group as in Hydra, and "# @package X" on top of a file says what else its keys
- * stand below. A value ??? has to be given by somebody later. Of hydra's own keys nothing else is
- * used; its callbacks are other programs' and are named in one line. */
+ * stand below. A value ??? has to be given by somebody later. Of hydra's own keys hydra.sweep.dir
+ * is used, and no other; its callbacks are other programs' and are named in one line. */
 #ifndef CKPTFS_BENCH_SUITE_H
 #define CKPTFS_BENCH_SUITE_H
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -269,6 +270,7 @@ struct job {
         struct keys *k;
         char *why;
         size_t nwhy;
+        char now[256]; /* what find_in_dir() found last */
 };
 
 enum turn { WEAK, GROUPS, STRONG };
@@ -311,6 +313,29 @@ static bool find_text(void *arg, const char *name, struct interpolate_key *out)
         return strength >= 0;
 }
 
+/* The same of the directory of results, which rank 0 alone makes: the time, and what Hydra calls
+ * the job. */
+static bool find_in_dir(void *arg, const char *name, struct interpolate_key *out)
+{
+        struct job *job = arg;
+        const char *config = job->s->config_name ? job->s->config_name : "";
+        time_t t = time(NULL);
+        struct tm tm;
+
+        *out = (struct interpolate_key){name, config};
+        if (!strcmp(name, "hydra.job.config_name"))
+                return *config;
+        if (strncmp(name, "now:", 4) != 0)
+                return find_text(arg, name, out);
+        localtime_r(&t, &tm);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* the user's */
+        size_t n = strftime(job->now, sizeof job->now, name + 4, &tm);
+#pragma GCC diagnostic pop
+        out->text = job->now;
+        return n;
+}
+
 static int set_key(struct job *job, const struct sweep_key *key, size_t value)
 {
         CLEANUP(buf_release) struct buf filled = BUF_INIT;
@@ -324,7 +349,9 @@ static int set_key(struct job *job, const struct sweep_key *key, size_t value)
                 return -EINVAL;
         }
         if (strstr(text, "${")) {
-                int err = interpolate(&with, find_text, job, &filled, job->why, job->nwhy);
+                bool dir = !strcmp(key->name, "hydra.sweep.dir");
+                int err = interpolate(&with, dir ? find_in_dir : find_text, job, &filled, job->why,
+                                      job->nwhy);
                 if (err)
                         return err == -ENOMEM ? no_memory(job->why, job->nwhy) : err;
                 text = product(filled.p, number, sizeof number);
@@ -369,7 +396,7 @@ static int set_turn(struct job *job, enum turn turn)
 
 int sweep_job(const struct sweep *s, size_t i, struct keys *k, char *why, size_t nwhy)
 {
-        struct job job = {s, i, k, why, nwhy};
+        struct job job = {s, i, k, why, nwhy, ""};
 
         if (param_tab_init(&key_tab, k))
                 return no_memory(why, nwhy);

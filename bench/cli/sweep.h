@@ -33,6 +33,7 @@ struct sweep_key {
 struct sweep {
         struct sweep_key *keys;
         size_t n;
+        const char *config_name; /* ${hydra.job.config_name}; borrowed */
 };
 
 enum { SWEEP_JOBS_MAX = 100000 };

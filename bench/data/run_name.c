@@ -19,7 +19,7 @@ int run_name(struct coll *c, char out[FRESH_NAME_MAX])
                 struct tm tm;
                 if (getrandom(r, sizeof r, 0) != sizeof r)
                         err = -EIO;
-                gmtime_r(&now, &tm);
+                localtime_r(&now, &tm);
                 size_t n = strftime(out, FRESH_NAME_MAX, "%Y-%m-%d-%H-%M-", &tm);
                 for (size_t i = 0; i < sizeof r; i++)
                         out[n++] = letters[r[i] % (sizeof letters - 1)];

@@ -7,8 +7,8 @@
 
 enum { FRESH_NAME_MAX = 256 };
 
-/* Collective: YYYY-MM-DD-HH-MM-xxxx with four random letters, as the suites name them, the same for
- * all ranks. */
+/* Collective: YYYY-MM-DD-HH-MM-xxxx in local time with four random letters, as the suites name
+ * them, the same for all ranks. */
 int run_name(struct coll *c, char out[FRESH_NAME_MAX]);
 
 #endif

@@ -55,9 +55,10 @@ struct table {
 };
 
 /* Keys that say where, not what. */
-static const char *const places[] = {"out",         "disambiguator", "mount.path",   "mount.pid",
-                                     "server.pid",  "path",          "suffix",       "s3.uri",
-                                     "s3.endpoint", "gcs.uri",       "gcs.endpoint", "progress"};
+static const char *const places[] = {
+        "out",          "disambiguator", "mount.path",     "mount.pid",   "server.pid",
+        "path",         "suffix",        "s3.uri",         "s3.endpoint", "gcs.uri",
+        "gcs.endpoint", "progress",      "hydra.sweep.dir"};
 
 static bool is_place(const char *name)
 {
@@ -125,7 +126,8 @@ static int read_run(const char *path, struct side *s)
         else
                 err = json_read(path, &s->v[s->n], why, sizeof why);
         if (!err && !job_readable(s->v[s->n++])) {
-                snprintf(why, sizeof why, "%s is no result of a run of this version or before: name a "
+                snprintf(why, sizeof why,
+                         "%s is no result of a run of this version or before: name a "
                          "run_results.json",
                          path);
                 err = -EINVAL;

@@ -37,7 +37,7 @@ const struct json *job_key(const struct json *job, const char *key)
                 return NULL;
         if (!strcmp(key, "dataloader")) {
                 const struct json *kind = json_get(config, "dataloader.kind");
-                return json_is_object(whole)          ? json_get(whole, "kind")
+                return json_is_object(whole)    ? json_get(whole, "kind")
                        : *json_string(kind, "") ? kind
                                                 : whole;
         }

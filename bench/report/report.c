@@ -182,9 +182,9 @@ static void add_file(struct report *r, const char *path)
                 fprintf(stderr, "ckptbench: %s\n", why);
                 return;
         }
-        if (!job_readable(run) ||
-            !scenario_find(json_string(json_get(run, "scenario"), ""))) {
-                fprintf(stderr, "ckptbench: %s is no result of this version or before: left out\n", path);
+        if (!job_readable(run) || !scenario_find(json_string(json_get(run, "scenario"), ""))) {
+                fprintf(stderr, "ckptbench: %s is no result of this version or before: left out\n",
+                        path);
                 return;
         }
         section(r, run, path);

@@ -7,7 +7,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 30
+plan 34
 cd "$tmp" || exit 1
 mkdir disk
 conf=$srcdir/tests/bench/suite
@@ -79,6 +79,20 @@ expect_eq "0 1null:mine/null-1 1disk:mine/disk-1 3null:mine/null-3 3disk:mine/di
 diag "$(cat mine.err)"
 expect_eq "mine/null-1 1 a, b" "$(result mine '.job_results[0].config | "\(.mount.path) \(.seed) \(.disambiguator)"')" \
 	"values of values, a key that is taken back, and a comma that parts nothing"
+
+printf '%s\n' 'storage: "null"' 'size: 1M' 'warmup: 0' 'hydra:' '  sweep:' \
+	'    dir: res/${hydra.job.config_name}/${now:%Y}/x${seed}/' >disk/where.yaml
+bench shards -cd disk -cn where >where.out 2>&1
+expect_eq "0 res/where/$(date +%Y)/x1/run_results.json" "$? $(find res -name run_results.json)" "hydra.sweep.dir is where the results go"
+bench shards -cd disk -cn where >where.out 2>err
+expect_eq "1 1 1" "$? $(wc -l <err) $(grep -c 'x1: File exists: give out=' err)" "a directory of results that is there is left as it is"
+bench shards -cd disk -cn where out=said >where.out 2>&1
+expect_eq "0 1" "$? $(find said/shards -name run_results.json | wc -l)" "out= on the command line is stronger"
+before=$(TZ=UTC-14 date +%Y-%m-%d_%H)
+TZ=UTC-14 bench shards storage=null size=1M warmup=0 out=east >east.out 2>&1
+after=$(TZ=UTC-14 date +%Y-%m-%d_%H)
+check "dates in names are those of local time" sh -c 'case $(ls "$1/shards") in "$2"-* | "$3"-*) ;; *) exit 1 ;; esac' \
+	sh east "$before" "$after"
 
 # refused PATTERN SCENARIO arguments...
 refused() {
