@@ -184,11 +184,13 @@ static void warn_if_bound(struct run *r)
         enum { FEW = 4 };
         unsigned mine = cpu_cores(), all = cpu_cores_online();
 
-        if (c->rank == 0 && c->ranks > 1 && mine < all && mine < FEW)
-                fprintf(stderr,
-                        "ckptbench: each rank is bound to %u of this machine's %u cores with all "
-                        "its threads: start with mpirun --bind-to none\n",
-                        mine, all);
+        if (r->coll->rank || r->coll->ranks == 1 || mine >= all || mine >= FEW)
+                return;
+        snprintf(r->warning, sizeof r->warning,
+                 "each rank is bound to %u of this machine's %u cores with all its threads: start "
+                 "with mpirun --bind-to none",
+                 mine, all);
+        fprintf(stderr, "ckptbench: %s\n", r->warning);
 }
 
 static int run_scenario(const struct scenario *sc, int argc, char **argv)

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "bench/cli/sweep.h"
 #include "bench/core/clock.h"
+#include "bench/core/job_log.h"
 
 #include "base/banned.h"
 
@@ -111,7 +112,12 @@ int results_open_job(struct run *r, size_t i)
                 return -errno;
         snprintf(path, sizeof path, "%s/%zu/benchmark.log", r->dir, i);
         r->log = fopen(path, "we");
-        return r->log ? 0 : -errno;
+        if (!r->log)
+                return -errno;
+        job_log_to(r->log, r->scenario->name);
+        if (*r->warning)
+                job_log(JOB_LOG_WARNING, "%s", r->warning);
+        return 0;
 }
 
 /* results_<model>_<backend>_<world>_<threads>_<storage>.json, as an older suite named them. */
@@ -132,7 +138,9 @@ int results_close_job(struct run *r, const struct keys *k, size_t i, const struc
                 legacy_name(r, k, i, path, sizeof path);
                 err = json_write_file(job, path);
         }
-        fprintf(r->log, "%s\n", json_string(json_get(job, "error"), "done"));
+        const char *error = json_string(json_get(job, "error"), NULL);
+        job_log(error ? JOB_LOG_ERROR : JOB_LOG_INFO, "%s", error ? error : "done");
+        job_log_to(NULL, "");
         int closed = fclose(TAKE_PTR(r->log));
         return err ? err : closed ? -errno : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* results.h: the files that a run leaves: OUT/SCENARIO/DATE/N/job_results.json a job, with what was
- * said of it in benchmark.log beside it, OUT/SCENARIO/DATE/multirun.yaml what was swept, and
- * run_results.json all of them. Rank 0 writes them. Errors are negative errnos. */
+/* results.h: the files that a run leaves: N/job_results.json a job, with what happened
+ * in benchmark.log beside it, multirun.yaml what was swept, and run_results.json all of them. Rank
+ * 0 writes them. Errors are negative errnos. */
 #ifndef CKPTFS_BENCH_RESULTS_H
 #define CKPTFS_BENCH_RESULTS_H
 

@@ -11,6 +11,7 @@
 #include "bench/core/clock.h"
 #include "bench/core/dev.h"
 #include "bench/core/gds.h"
+#include "bench/core/job_log.h"
 #include "bench/cli/dynamodb.h"
 #include "bench/cli/sysinfo.h"
 #include "bench/format/format.h"
@@ -32,8 +33,7 @@ void run_error(const struct run *r, const char *fmt, ...)
         if (r->coll->ranks > 1)
                 snprintf(who, sizeof who, "rank %u: ", r->coll->rank);
         fprintf(stderr, "ckptbench: %s%s\n", who, text);
-        if (r->log)
-                fprintf(r->log, "error: %s%s\n", who, text);
+        job_log(JOB_LOG_ERROR, "%s%s", who, text);
 }
 
 /* The same, of what every rank sees alike. */
@@ -41,6 +41,7 @@ static int said_once(const struct run *r, int err, const char *why)
 {
         if (r->coll->rank == 0)
                 fprintf(stderr, "ckptbench: %s\n", why);
+        job_log(JOB_LOG_ERROR, "%s", why);
         return err;
 }
 
@@ -230,6 +231,7 @@ static int note_devices(const struct run *r, struct json *job)
                 err = r->coll->ops->gather(r->coll, mine, TEXT, all);
         if (err || !job)
                 return err;
+        job_log(JOB_LOG_INFO, "shards live in %s", all);
         json_add_string(job, "device", all);
         struct json *list = json_add_array(job, "devices");
         for (unsigned i = 0; i < r->coll->ranks; i++)
@@ -266,6 +268,7 @@ static int open_gds(const struct run *r, const struct keys *k, struct json *job)
         struct json *o = json_add_object(job, "gds");
         json_add_string(o, "mode", gds_mode_names[gds_mode(&says)]);
         json_add_string(o, "says", says);
+        job_log(JOB_LOG_INFO, "GPUDirect Storage: %s: %s", gds_mode_names[gds_mode(&says)], says);
         return 0;
 }
 
@@ -321,6 +324,8 @@ static int do_job(struct run *r, const struct sweep *s, size_t i, const struct k
         if (err)
                 return err;
         name_job(r, s, i, k, &shown, label, sizeof label);
+        job_log(JOB_LOG_INFO, "job %zu of %zu: %s, storage %s, ranks: %u", shown.number, shown.jobs,
+                shown.label, k->storage, shown.ranks);
         err = job_monitor_begin(&watch, r, k, job ? &shown : NULL);
         if (err)
                 run_error(r, "what the job uses cannot be watched: %s", strerror(-err));

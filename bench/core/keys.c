@@ -113,17 +113,22 @@ const char *const key_aliases[][2] = {
         {NULL, NULL},
 };
 
+static void add_nested(struct json *to, const char *name, const struct keys *k,
+                       const struct param_desc *d)
+{
+        struct json *in = nest(to, &name);
+        add_value(in, name, k, d);
+}
+
 void keys_json(const struct keys *k, struct json *to)
 {
         for (size_t i = 0; i < key_tab.count; i++) {
                 const char *name = name_in_config(k, table[i].name);
                 if (name)
-                        add_value(nest(to, &name), name, k, &table[i]);
+                        add_nested(to, name, k, &table[i]);
                 for (size_t a = 0; key_aliases[a][0]; a++)
-                        if (!strcmp(key_aliases[a][1], table[i].name)) {
-                                name = key_aliases[a][0];
-                                add_value(nest(to, &name), name, k, &table[i]);
-                        }
+                        if (!strcmp(key_aliases[a][1], table[i].name))
+                                add_nested(to, key_aliases[a][0], k, &table[i]);
         }
 }
 

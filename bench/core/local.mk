@@ -11,6 +11,8 @@ bench_libbench_la_SOURCES += \
 	%D%/dev.h \
 	%D%/gds.h \
 	%D%/io.h \
+	%D%/job_log.c \
+	%D%/job_log.h \
 	%D%/keys.c \
 	%D%/keys.def \
 	%D%/keys.h \

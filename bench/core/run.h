@@ -3,7 +3,8 @@
  *
  * job_results.json and run_results.json are as conf/schema/ says. Both
  * begin with "format" and "version"; fields are added, never changed in meaning, while the version
- * stays. What reads them (report/job.h) knows version 1, too. They hold the keys given and what was measured: no environment, no secrets. */
+ * stays. What reads them (report/job.h) knows version 1, too. They hold the keys given and what was
+ * measured: no environment, no secrets. */
 #ifndef CKPTFS_BENCH_RUN_H
 #define CKPTFS_BENCH_RUN_H
 
@@ -28,7 +29,8 @@ struct run {
         const struct scenario *scenario;
         bool dry_run, legacy_names;
         struct preflight *needs; /* of the job under way, as its plan() said */
-        FILE *log;               /* of the job under way; rank 0 */
+        FILE *log;               /* of the job under way, as job_log.h writes it; rank 0 */
+        char warning[256];       /* of all jobs; "" none */
         char dir[PATH_MAX];      /* of the results; rank 0 */
 };
 

@@ -227,8 +227,7 @@ static int move_directly(struct posix_file *f, const struct io_data *d, bool loa
 static int move_by_threads(struct posix_file *f, const struct io_data *d, bool load)
 {
         struct posix_io *p = (struct posix_io *)f->file.io;
-        const struct posix_work how = {f->fd,      f->path,   p->block,
-                                       p->threads, p->direct, &p->bounce};
+        const struct posix_work how = {f->fd, f->path, p->block, p->threads, p->direct, &p->bounce};
         int err = io_posix_threads(&how, d, load);
 
         /* of a wrong byte the checker keeps where and what */

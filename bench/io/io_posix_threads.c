@@ -53,8 +53,9 @@ static int save_block(const struct work *w, const struct io_step *s, char *block
         int err = d->mem ? 0 : d->fill(d->arg, s->off, block, (size_t)s->len);
 
         for (uint64_t done = 0; done < s->len && !err;) {
-                ssize_t put = pwrite(direct || w->buffered < 0 ? w->how->fd : w->buffered,
-                                     block + done, (size_t)(s->len - done), (off_t)(s->from + done));
+                ssize_t put =
+                        pwrite(direct || w->buffered < 0 ? w->how->fd : w->buffered, block + done,
+                               (size_t)(s->len - done), (off_t)(s->from + done));
                 if (put > 0)
                         done += (uint64_t)put;
                 else if (!put || errno != EINTR)
@@ -81,10 +82,11 @@ static void *move_blocks(void *arg)
         struct io_step s;
 
         while (take_block(w, &s)) {
-                char *block = w->d->mem ? w->d->mem + s.off
-                                        : bounce_block(w->how->bounce, m->index);
-                int err = !block ? -ENOMEM : w->load ? load_block(w, &s, block)
-                                                     : save_block(w, &s, block);
+                char *block =
+                        w->d->mem ? w->d->mem + s.off : bounce_block(w->how->bounce, m->index);
+                int err = !block    ? -ENOMEM
+                          : w->load ? load_block(w, &s, block)
+                                    : save_block(w, &s, block);
                 if (!err) {
                         progress_add(s.len);
                         continue;

@@ -17,7 +17,8 @@ struct measured {
         size_t n;
 };
 
-/* Takes `of`, an entry of a job's "metrics", for a figure. False: it is none, or there is no memory. */
+/* Takes `of`, an entry of a job's "metrics", for a figure. False: it is none, or there is no
+ * memory. */
 bool measured_read(const struct json *metrics, const struct json *of, struct measured *f);
 void measured_release(struct measured *f);
 

@@ -14,8 +14,11 @@
 #include "bench/core/clock.h"
 #include "bench/core/copies.h"
 #include "bench/core/cpu.h"
+#include "bench/core/job_log.h"
 
 #include "base/banned.h"
+
+enum { TIMED_WHAT_MAX = 300 };
 
 struct others {
         double mount, server, kernel;
@@ -133,7 +136,18 @@ int timed_load_file(struct io *io, const char *name, const struct io_data *d, st
         return end_file(ops, f, err, begin, mark, out);
 }
 
-int timed_work(const struct timed *t, timed_work_fn *work, void *arg, struct sample *out)
+/* What a phase was in this rank; what it was in all stands in the results. */
+static void log_phase(const char *what, int err, const struct sample *s)
+{
+        if (err)
+                job_log(JOB_LOG_ERROR, "%s failed: %s", what, strerror(-err));
+        else
+                job_log(JOB_LOG_INFO, "%s: %.4f s, %llu bytes", what, s->total,
+                        (unsigned long long)s->bytes);
+}
+
+int timed_work(const struct timed *t, const char *what, timed_work_fn *work, void *arg,
+               struct sample *out)
 {
         struct io_count from;
 
@@ -147,7 +161,9 @@ int timed_work(const struct timed *t, timed_work_fn *work, void *arg, struct sam
         err = work(arg, out);
         out->cpu_self = cpu_self_s() - cpu;
         out->copied = copies_since(copied);
-        return end_phase(t, before, from, err, out);
+        err = end_phase(t, before, from, err, out);
+        log_phase(what, err, out);
+        return err;
 }
 
 /* One file of this rank as the work of a phase. */
@@ -175,7 +191,9 @@ int timed_save(const struct timed *t, const char *name, const struct io_data *d,
                timed_fail_fn *fail, void *arg)
 {
         struct one_file f = {t->io, name, "save", d, fail, arg, false, t->sync};
-        int err = timed_work(t, work_on_file, &f, out);
+        char what[TIMED_WHAT_MAX];
+        snprintf(what, sizeof what, "save of %s", name);
+        int err = timed_work(t, what, work_on_file, &f, out);
         if (err)
                 t->io->ops->remove(t->io, name);
         return err;
@@ -185,7 +203,9 @@ int timed_load(const struct timed *t, const char *name, const struct io_data *d,
                timed_fail_fn *fail, void *arg)
 {
         struct one_file f = {t->io, name, "load", d, fail, arg, true, false};
-        return timed_work(t, work_on_file, &f, out);
+        char what[TIMED_WHAT_MAX];
+        snprintf(what, sizeof what, "load of %s", name);
+        return timed_work(t, what, work_on_file, &f, out);
 }
 
 int timed_gather(struct coll *c, const struct sample *mine, size_t epochs, struct sample **out)
@@ -246,6 +266,7 @@ int timed_drop(const struct timed *t, const char *name, unsigned drop, const cha
                         *done = "file";
                 if (!err || drop == DROP_FILE || err == -ECANCELED)
                         return err;
+                job_log(JOB_LOG_WARNING, "the page cache keeps %s: %s", name, strerror(-err));
         }
         err = drop_machines(t, drop == DROP_CACHES);
         if (err && drop == DROP_CACHES)
@@ -253,5 +274,9 @@ int timed_drop(const struct timed *t, const char *name, unsigned drop, const cha
         err = coll_agree(t->coll, err);
         if (!err)
                 *done = "caches";
+        else
+                job_log(JOB_LOG_WARNING,
+                        "caches are not dropped (%s): what is loaded may come from memory",
+                        strerror(-err));
         return drop == DROP_CACHES || err == -ECANCELED ? err : 0;
 }

@@ -29,9 +29,11 @@ int timed_save_file(struct io *io, const char *name, const struct io_data *d, bo
 int timed_load_file(struct io *io, const char *name, const struct io_data *d, struct sample *out);
 
 /* Collective: barrier, work(arg, out), which fills times and bytes and says what failed; counts CPU
- * time around it. Returns the same in all ranks. */
+ * time around it, and writes a line to the job's log that begins with `what`. Returns the same in
+ * all ranks. */
 typedef int timed_work_fn(void *arg, struct sample *out);
-int timed_work(const struct timed *t, timed_work_fn *work, void *arg, struct sample *out);
+int timed_work(const struct timed *t, const char *what, timed_work_fn *work, void *arg,
+               struct sample *out);
 
 /* Collective: barrier, create, write, sync if t->sync, close; a file that failed in any rank is
  * removed by its rank. Returns the same in all ranks: 0 or a negative errno; a rank's own failure

@@ -251,7 +251,7 @@ static int one_load(struct load_job *j, size_t epoch)
 
         j->check_cpu = 0;
         if (!err)
-                err = timed_work(&j->timed, load_all, j, &j->samples[epoch]);
+                err = timed_work(&j->timed, j->k->file, load_all, j, &j->samples[epoch]);
         j->samples[epoch].cpu_self -= j->check_cpu;
         return err;
 }

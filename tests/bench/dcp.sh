@@ -28,7 +28,7 @@ bench dcp_ddp_save $keys --legacy-names thread_count=1,2 out=names >names.out
 expect_eq "0 results_gpt-mini_gloo_1_1_disk.json results_gpt-mini_gloo_1_2_disk.json" \
 	"$? $(cd names/*/* && echo */results_* | sed 's|./||g')" "results have the older suite's names too"
 expect_eq "done params:   thread_count: ['1', '2']" \
-	"$(cd names/*/* && echo "$(cat 0/benchmark.log)" "$(grep -e params: -e thread multirun.yaml | tr '\n' ' ' | sed 's/ $//')")" \
+	"$(cd names/*/* && echo "$(tail -n 1 0/benchmark.log | sed 's/^\[.*\]\[dcp_ddp_save\]\[INFO\] - //')" "$(grep -e params: -e thread multirun.yaml | tr '\n' ' ' | sed 's/ $//')")" \
 	"what was swept stands beside the results"
 
 cp -r "disk/$ddp" disk/wrong

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 19
+plan 21
 cd "$tmp" || exit 1
 
 bench shards size=32M storage=disk,null path=disk out=one epochs=2 >one.out 2>&1
@@ -21,6 +21,13 @@ check "durations, rates and CPU time of each phase are there" jq -e '.job_result
 	and (.save.epochs | length == 2) and .save.cpu_s_per_gb > 0 and .save.sync_s >= 0' "$run"
 check "a job says what it verified and how it dropped the page cache" jq -e '.job_results[0].setup
 	| .verified == "every timed byte, after the clock" and (.page_cache_dropped == "file" or .page_cache_dropped == "caches")' "$run"
+log=$(dirname "$run")/0/benchmark.log
+said() { grep -c "^\[[-0-9]* [:0-9]*,[0-9]*\]\[shards\]\[INFO\] - $1" "$log"; }
+expect_eq "1 2 2 1" "$(said 'job 1 of 2: .*storage disk') $(said 'save of shard.*: [0-9.]* s, 3[0-9]* bytes') \
+$(said 'load of shard.*: [0-9.]* s, 3[0-9]* bytes') $(said 'done$')" "the log of a job has its epochs, and when they were"
+diag "$(cat "$log")"
+check "the results name the libraries" jq -e '.job_results[0].versions
+	| (.libcurl | test("^[0-9]+\\.")) and (.openssl | test("^[0-9]+\\.")) and .mpi != "" and .nccl != ""' "$run"
 check "no field holds the environment" sh -c '! grep -q "$HOME\|$PATH" "$1"' sh "$run"
 expect_eq "" "$(ls disk)" "no file is left on the disk"
 
@@ -51,11 +58,11 @@ same_bytes() {
 		by_threads device=emulated block=64K
 }
 check "threads of a rank save and load the bytes that one thread does" same_bytes
-printf x | dd of="$(echo disk/one/*)" bs=1 seek=7000001 conv=notrunc 2>/dev/null
+printf x | dd of="$(echo disk/one/*00001)" bs=1 seek=7000001 conv=notrunc 2>/dev/null
 bench $threads phase=load suffix=one disk.threads=5 block=64K out=wrong >wrong.out 2>&1
 expect_eq "1 1" "$? $(grep -c 'wrong byte [0-9]* of tensor .*(byte 7000001 of' wrong.out)" \
 	"threads find a wrong byte, and name it"
-truncate -s 15M "$(echo disk/many/*)"
+truncate -s 15M "$(echo disk/many/*00001)"
 bench $threads phase=load suffix=many disk.threads=5 hold=off out=short >short.out 2>&1
 expect_eq "1 1" "$? $(grep -c 'many/shard.*: No data available' short.out)" "threads say that a file is too short"
 rm -r disk/one disk/many

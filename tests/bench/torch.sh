@@ -15,12 +15,12 @@ check "the suite's figures are there" jq -e '.job_results[0].metrics | (.save_ti
 	and (.throughput_mibs | length == 5) and .utilization.cpu_mem.max > 0
 	and .utilization.cpu_util.n > 0' "$run"
 expect_eq "" "$(ls disk)" "no file is left"
-# As long as a save lasts a load, which the suites do not look at.
+# To make the bytes, and to load them, takes longer than the saves; the suites do not look at it.
 for sharded in off on; do
-	bench lightning_checkpointing model=gpt-mini storage=null null.delay_us=100000 epochs=2 checkpoint.sharded=$sharded \
+	bench lightning_checkpointing size=256M storage=null null.delay_us=10000 epochs=2 checkpoint.sharded=$sharded \
 		out=looks-$sharded >looks.out 2>&1 || diag "$(cat looks.out)"
 	check "the suite's utilization is that of saves alone, with checkpoint.sharded=$sharded" jq -e '.job_results[0]
-		| .metrics.utilization.cpu_mem.n >= 6 and .metrics.utilization.cpu_mem.n < 0.75 * .utilization.cpu_mem.n' \
+		| .metrics.utilization.cpu_mem.n >= 2 and .metrics.utilization.cpu_mem.n < 0.75 * .utilization.cpu_mem.n' \
 		looks-$sharded/*/*/run_results.json
 done
 check "every second epoch is saved" bench lightning_checkpointing $keys epochs=4 save_one_in=2 \

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "bench/core/clock.h"
+#include "bench/core/job_log.h"
 #include "bench/core/dev.h"
 #include "bench/format/format.h"
 #include "bench/data/run_name.h"
@@ -127,7 +128,10 @@ static int wait_writer(struct async_job *j)
         stage_give(&j->stage);
         if (j->writer.child.pid && f->wrote.peak > j->writer_peak)
                 j->writer_peak = f->wrote.peak;
-        if (f->wrote.err && f->wrote.err != -ECANCELED)
+        if (!f->wrote.err)
+                job_log(JOB_LOG_INFO, "save of %s: blocked for %.4f s, visible after %.4f s",
+                        f->name, f->save->blocked, f->save->visible);
+        else if (f->wrote.err != -ECANCELED)
                 run_error(j->run, "save of %s: %s", f->name, f->wrote.why);
         return f->wrote.err;
 }

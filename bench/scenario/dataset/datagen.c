@@ -315,8 +315,8 @@ static void remove_made(struct work *w)
         int err = sample_source_remove(w->place, made_name, w, units * per);
 
         if (err)
-                run_error(w->run, "%s: what was made cannot be removed: %s", sample_source_text(w->place),
-                          strerror(-err));
+                run_error(w->run, "%s: what was made cannot be removed: %s",
+                          sample_source_text(w->place), strerror(-err));
 }
 
 struct made {

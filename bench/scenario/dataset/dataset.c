@@ -227,7 +227,7 @@ static int dataset_job(const struct run *r, const struct keys *k, struct json *j
                 err = drop_cache(&j);
                 sampler_resume(&use);
                 if (!err)
-                        err = timed_work(&j.timed, run_epoch, &j, &j.epoch[j.now]);
+                        err = timed_work(&j.timed, "epoch", run_epoch, &j, &j.epoch[j.now]);
                 sampler_pause(&use);
                 if (!err)
                         err = check_epoch(&j, &all);

@@ -55,8 +55,8 @@ static int by_list(const struct keys *k, const char *storage, struct amount *out
         int err = sample_source_open(k, storage, k->dataset, false, &p, why, nwhy);
 
         if (!err && (err = sample_source_list(p, &l)))
-                snprintf(why, nwhy, "%s: %s: name a directory that can be read", sample_source_text(p),
-                         strerror(-err));
+                snprintf(why, nwhy, "%s: %s: name a directory that can be read",
+                         sample_source_text(p), strerror(-err));
         for (size_t i = 0; i < l.n; i++) {
                 out->bytes += l.v[i].size;
                 out->largest = l.v[i].size > out->largest ? l.v[i].size : out->largest;

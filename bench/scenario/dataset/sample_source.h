@@ -40,7 +40,7 @@ struct sample_list {
         struct sample_item *v;
         size_t n;
 };
-#define SAMPLE_LIST_INIT                                                                            \
+#define SAMPLE_LIST_INIT                                                                           \
         {                                                                                          \
                 .names = BUF_INIT                                                                  \
         }

@@ -28,8 +28,8 @@ struct dcp_job {
         const char *dropped;
         struct sample *samples; /* of this rank, an epoch each */
         bool held;
-        uint64_t needed;    /* bytes of a load that this rank's tensors have */
-        double *processing; /* seconds of all ranks together, an epoch each */
+        uint64_t needed;     /* bytes of a load that this rank's tensors have */
+        double *processing;  /* seconds of all ranks together, an epoch each */
         struct sampler *use; /* looks while something is saved; NULL: nobody wants to know */
 };
 

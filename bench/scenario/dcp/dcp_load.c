@@ -125,7 +125,7 @@ static int load_timed(struct dcp_job *j, struct sample *out)
         int err = dcp_drop(j, &j->files);
 
         if (!err)
-                err = timed_work(&j->timed, load_plan, j, &plan);
+                err = timed_work(&j->timed, "plan of a load", load_plan, j, &plan);
         if (!err)
                 err = dcp_hold(j);
         if (!err)
@@ -133,7 +133,7 @@ static int load_timed(struct dcp_job *j, struct sample *out)
         if (!err)
                 err = make_ready(j);
         if (!err)
-                err = timed_work(&j->timed, load_files, j, out);
+                err = timed_work(&j->timed, "load", load_files, j, out);
         if (err)
                 return err;
         measure_add(out, &plan);

@@ -95,9 +95,12 @@ static void remove_files(struct dcp_job *j)
 
 static int save_timed(struct dcp_job *j, size_t epoch)
 {
+        char what[sizeof j->dir + 16];
+
+        snprintf(what, sizeof what, "save of %s", j->dir);
         if (j->use)
                 sampler_resume(j->use);
-        int err = timed_work(&j->timed, save_all, j, &j->samples[epoch]);
+        int err = timed_work(&j->timed, what, save_all, j, &j->samples[epoch]);
         if (j->use)
                 sampler_pause(j->use);
         j->processing[epoch] = j->samples[epoch].total;

@@ -180,7 +180,7 @@ static int one_restore(struct dcp_job *j, size_t epoch, double *fetched)
         if (!err)
                 err = drop_pages(&r);
         if (!err)
-                err = timed_work(&j->timed, restore, &r, &j->samples[epoch]);
+                err = timed_work(&j->timed, "restore", restore, &r, &j->samples[epoch]);
         if (!err)
                 err = check_all(&r);
         *fetched += (double)r.fetched;

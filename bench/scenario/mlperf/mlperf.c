@@ -291,7 +291,7 @@ static int one_save(struct mlperf_job *j, size_t i)
                 err = payload_fill(&j->payloads[f]);
         err = coll_agree(j->run->coll, err);
         if (!err)
-                err = timed_work(&j->timed, save_work, j, &j->save[i]);
+                err = timed_work(&j->timed, "checkpoint", save_work, j, &j->save[i]);
         if (err && j->timed.io)
                 remove_files(j);
         end(j, err);
@@ -342,7 +342,7 @@ static int one_load(struct mlperf_job *j, size_t i)
                 err = payload_wipe(&j->payloads[f]);
         err = coll_agree(j->run->coll, err);
         if (!err)
-                err = timed_work(&j->timed, load_work, j, &j->load[i]);
+                err = timed_work(&j->timed, "load", load_work, j, &j->load[i]);
         if (!err)
                 err = check_files(j);
         int gone = j->timed.io && !stays ? remove_files(j) : 0;

@@ -3,6 +3,7 @@
 #include "bench/scenario/suites/staged.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,5 +115,7 @@ int staged_save(const struct timed *t, struct io *staging, const char *name, str
                 struct sample *out, timed_fail_fn *fail, void *arg)
 {
         struct staged s = {t, staging, name, p, fail, arg};
-        return timed_work(t, work, &s, out);
+        char what[PATH_MAX];
+        snprintf(what, sizeof what, "save of %s", name);
+        return timed_work(t, what, work, &s, out);
 }

@@ -56,7 +56,8 @@ int torch_save(struct torch_job *j, size_t i, const char *name, struct sample *o
 int torch_load(struct torch_job *j, size_t i, const char *name, struct sample *out);
 int torch_remove(struct torch_job *j, const char *name);
 
-/* Adds what was measured; *suite is where the fields of the suites are, and more may be added. 0 or -ENOMEM. */
+/* Adds what was measured; *suite is where the fields of the suites are, and more may be added. 0 or
+ * -ENOMEM. */
 int torch_report(struct torch_job *j, struct json *job, struct json **suite);
 
 #endif
