@@ -301,11 +301,11 @@ END_TEST
  * error codes"). */
 static void answer_gone(void *arg, struct fake_req *rq)
 {
-        unsigned *copies = arg;
+        unsigned *asked = arg;
 
         if (strstr(rq->target, "rewriteToken="))
                 fake_reply(rq, 410, "", "{}", 2);
-        else if ((*copies)++ == 0)
+        else if ((*asked)++ == 0)
                 say(rq, "{\"done\":false,\"rewriteToken\":\"t\"}");
         else
                 say(rq, "{\"done\":true,\"resource\":{\"name\":\"b\",\"size\":\"4\","
@@ -314,14 +314,14 @@ static void answer_gone(void *arg, struct fake_req *rq)
 
 START_TEST(a_copy_whose_token_is_gone_begins_anew)
 {
-        unsigned copies = 0;
+        unsigned asked = 0;
         struct event e = EVENT;
-        struct fake *f = fake_start(answer_gone, &copies);
+        struct fake *f = fake_start(answer_gone, &asked);
         struct store *s = fake_store(f, &(struct store_config){.url = "gs://b", .anonymous = true});
 
         ck_assert_int_eq(store_copy(s, "a", "5", "b", NULL, NULL, event_done, &e), 0);
         ck_assert_int_eq(event_wait(&e, 1), 0);
-        ck_assert_uint_eq(copies, 2);
+        ck_assert_uint_eq(asked, 2);
         store_close(s);
         fake_stop(f);
 }
