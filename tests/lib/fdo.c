@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -296,6 +297,54 @@ static long long do_threadopen(char **a)
         return err ? -err : o.rc;
 }
 
+/* A message that nobody reads keeps a copy of the descriptor, which no process shows. */
+static long long do_inmessage(char **a)
+{
+        int pair[2];
+        char byte = 0, space[CMSG_SPACE(sizeof(int))] = {0};
+        struct iovec iov = {&byte, 1};
+        struct msghdr msg = {.msg_iov = &iov,
+                             .msg_iovlen = 1,
+                             .msg_control = space,
+                             .msg_controllen = sizeof space};
+        struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+        (void)a;
+
+        *c = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
+                              .cmsg_type = SCM_RIGHTS,
+                              .cmsg_len = CMSG_LEN(sizeof(int))};
+        memcpy(CMSG_DATA(c), &fd, sizeof(int));
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+                return -errno;
+        return result(sendmsg(pair[0], &msg, 0));
+}
+
+static int run(char **a);
+
+static void *thread_run(void *rest)
+{
+        char path[64], line[512];
+        const char *state = NULL;
+
+        snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());
+        for (int i = 0; i < 3000 && !(state && state[2] == 'Z'); i++) {
+                CLEANUP(fclosep) FILE *f = fopen(path, "re");
+                state = f && fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
+                nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+        }
+        exit(run(rest));
+}
+
+/* What follows is done by another thread, when the first has ended. */
+static long long do_mainends(char **rest)
+{
+        pthread_t thread;
+        int err = pthread_create(&thread, NULL, thread_run, rest);
+        if (!err)
+                pthread_exit(NULL);
+        return -err;
+}
+
 static long long do_dupclose(char **a)
 {
         (void)a;
@@ -336,16 +385,16 @@ static long long do_mmapw(char **a)
         return p == MAP_FAILED ? -errno : 0;
 }
 
-/* Reads all of a shared mapping. */
+/* Reads a byte of each page of a shared mapping. */
 static long long do_mmapr(char **a)
 {
         size_t n = (size_t)number(a[0]);
-        CLEANUP(freep) char *copy = malloc(n + 1);
-        char *p = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, 0);
-        if (!copy || p == MAP_FAILED)
-                return copy ? -errno : -ENOMEM;
-        memcpy(copy, p, n);
-        return result(munmap(p, n));
+        volatile char *p = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, 0);
+        if (p == MAP_FAILED)
+                return -errno;
+        for (size_t at = 0; at < n; at += 4096)
+                (void)p[at];
+        return result(munmap((void *)p, n));
 }
 
 /* Locks that are not waited for: e(xclusive), s(hared), u(nlock). */
@@ -412,6 +461,17 @@ static long long do_mapclosed(char **a)
         return map((size_t)number(a[0]), (size_t)number(a[1]), true);
 }
 
+/* The same, and the mapping stays. */
+static long long do_mapkept(char **a)
+{
+        size_t n = (size_t)number(a[0]);
+        char *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (p == MAP_FAILED || close(fd))
+                return -errno;
+        memset(p, 'x', n);
+        return 0;
+}
+
 static sigjmp_buf beyond;
 
 static void on_bus(int sig)
@@ -458,6 +518,8 @@ static const struct fdo_verb verbs[] = {
         {"threads", 1, do_threads},
         {"eat", 1, do_eat},
         {"threadopen", 2, do_threadopen},
+        {"inmessage", 0, do_inmessage},
+        {"mainends", 0, do_mainends},
         {"dupclose", 0, do_dupclose},
         {"kill", 1, do_kill},
         {"exit", 1, do_exit},
@@ -467,6 +529,7 @@ static const struct fdo_verb verbs[] = {
         {"mapwrite", 2, do_mapwrite},
         {"mapholes", 1, do_mapholes},
         {"mapclosed", 2, do_mapclosed},
+        {"mapkept", 1, do_mapkept},
         {"flock", 1, do_flock},
         {"lock", 3, do_lock},
         {"seekdata", 1, do_seekdata},
@@ -495,18 +558,26 @@ static const struct fdo_verb *find(const struct fdo_verb *v, const char *name)
         return v->name ? v : NULL;
 }
 
-int main(int argc, char **argv)
+static int run(char **a)
 {
-        for (int i = 1; i < argc;) {
-                const struct fdo_verb *v = find(verbs, argv[i]);
-                v = v ? v : find(fdo_names, argv[i]);
-                if (!v || i + v->nargs >= argc) {
-                        fprintf(stderr, "fdo: %s is no verb, or lacks arguments\n", argv[i]);
+        while (*a) {
+                const struct fdo_verb *v = find(verbs, *a);
+                int n = 0;
+                v = v ? v : find(fdo_names, *a);
+                while (v && n < v->nargs && a[1 + n])
+                        n++;
+                if (!v || n < v->nargs) {
+                        fprintf(stderr, "fdo: %s is no verb, or lacks arguments\n", *a);
                         return 2;
                 }
-                say(v->run(argv + i + 1));
-                i += 1 + v->nargs;
+                say(v->run(a + 1));
+                a += 1 + n;
         }
         putchar('\n');
         return 0;
+}
+
+int main(int argc, char **argv)
+{
+        return argc ? run(argv + 1) : 2;
 }

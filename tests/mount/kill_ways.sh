@@ -4,7 +4,7 @@
 # nothing is published before the last writer closes.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 26
+plan 32
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -76,6 +76,14 @@ fdo_begin src "$tmp/data" open wct "$mnt/twice" slot 1 open w "$mnt/twice" write
 check "a child that inherited two opens publishes nothing at its end" unpublished twice
 fdo_ends "ok ok ok ok ok 0 ok ok ok ok ok" "the process writes on"
 same "what a process wrote after its child's end is published" "$tmp/data" twice
+
+# A process whose first thread has ended.
+fdo_begin mainends src "$tmp/data" open wct "$mnt/headless" write 6000000 dupclose pause write 6000000 close
+check "a copy closed by a process whose first thread has ended publishes nothing" unpublished headless
+fdo_ends "ok ok ok ok ok ok ok" "a process whose first thread has ended writes on"
+same "what a process whose first thread has ended wrote is published" "$tmp/data" headless
+(fdo mainends src "$tmp/data" open wct "$mnt/beheaded" write 12000000 kill 9) >/dev/null 2>&1
+nothing_of beheaded "when its first thread had ended"
 
 # A script goes on after one of its commands died.
 sh -c 'sh -c "echo one; kill -KILL \$\$"; echo two' >"$mnt/script" 2>/dev/null

@@ -3,6 +3,7 @@
 #include "mount/caller/fd_owners.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -322,6 +323,56 @@ START_TEST(another_mount_is_another_file)
 }
 END_TEST
 
+static void *hold_on(void *arg)
+{
+        char b;
+        const int *go = arg;
+        ssize_t n = read(*go, &b, 1);
+        _exit(n ? 1 : 0);
+}
+
+/* A process whose first thread has ended, and whose descriptors are those of another. */
+static struct child child_without_first_thread(void)
+{
+        int go[2];
+        char state[64] = "";
+        ck_assert_int_eq(pipe(go), 0);
+        struct child c = {.pid = fork(), .go = go[1]};
+        if (!c.pid) {
+                static int from;
+                pthread_t thread;
+                close(go[1]);
+                from = go[0];
+                if (pthread_create(&thread, NULL, hold_on, &from))
+                        _exit(1);
+                pthread_exit(NULL);
+        }
+        close(go[0]);
+        snprintf(state, sizeof state, "/proc/%d/fdinfo/%d", (int)c.pid, fd);
+        for (int i = 0; i < 1000 && !access(state, F_OK); i++)
+                usleep(10000);
+        ck_assert_int_eq(access(state, F_OK), -1);
+        return c;
+}
+
+START_TEST(a_process_holds_it_when_its_first_thread_has_ended)
+{
+        int second = open(name, O_WRONLY | O_CLOEXEC);
+        struct child c = child_without_first_thread();
+        struct proc_view view = {.dev = st.st_dev};
+        struct proc_fds f = {.ino = st.st_ino};
+        proc_fds_add(&f, &view, c.pid, false);
+        ck_assert_uint_eq(f.n, 2);
+        ck_assert(proc_fds_hold(&f, 2, getpid()) && !proc_fds_hold(&f, 3, getpid()));
+        proc_view_release(&view);
+        close(second);
+        close(fd);
+        ck_assert_int_eq(closing(getpid()), CLOSE_LEAVES);
+        child_end(&c);
+        ck_assert_int_eq(closing(getpid()), CLOSE_LAST);
+}
+END_TEST
+
 /* Of many processes and many descriptors, one view tells of each file. */
 START_TEST(one_view_serves_many_files)
 {
@@ -375,6 +426,7 @@ int main(void)
         tcase_add_test(t, the_opener_is_never_forgotten);
         tcase_add_test(t, who_goes_on_writing_after_a_kill_publishes);
         tcase_add_test(t, another_mount_is_another_file);
+        tcase_add_test(t, a_process_holds_it_when_its_first_thread_has_ended);
         tcase_add_test(t, one_view_serves_many_files);
         suite_add_tcase(s, t);
         return unit_main(s);

@@ -125,8 +125,8 @@ static bool mount_matches(struct proc_view *view, pid_t pid, unsigned long id)
         return matches;
 }
 
-/* `dir` is /proc/PID/fdinfo. */
-static void see_fd(struct proc_view *view, pid_t pid, int dir, const char *name)
+/* `dir` is /proc/PID/task/TID/fdinfo. */
+static void see_fd(struct proc_view *view, pid_t pid, pid_t tid, int dir, const char *name)
 {
         char text[512];
 
@@ -140,25 +140,49 @@ static void see_fd(struct proc_view *view, pid_t pid, int dir, const char *name)
             !has_room(&view->fds, view->nfds, &view->maxfds, sizeof *view->fds))
                 return;
         view->fds[view->nfds++] = (struct proc_view_fd){.pid = pid,
+                                                        .tid = tid,
                                                         .fd = (int)strtol(name, NULL, 10),
                                                         .ino = strtoull(number + 4, NULL, 10)};
 }
 
-static void see_fds(struct proc_view *view, pid_t pid)
+/* The descriptors of a thread, which are those of its process: false when it has none, as one that
+ * has ended. */
+static bool see_thread(struct proc_view *view, pid_t pid, pid_t tid)
 {
         char path[64];
-        snprintf(path, sizeof path, "/proc/%d/fdinfo", (int)pid);
+        snprintf(path, sizeof path, "/proc/%d/task/%d/fdinfo", (int)pid, (int)tid);
         CLEANUP(closep) int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         _Alignas(struct dirent64) char text[8192];
+        bool any = false;
         ssize_t n;
 
         while (dir >= 0 && (n = getdents64(dir, text, sizeof text)) > 0) {
                 const struct dirent64 *e;
                 for (ssize_t at = 0; at < n; at += e->d_reclen) {
                         e = (const struct dirent64 *)(const void *)(text + at);
-                        if (e->d_name[0] != '.')
-                                see_fd(view, pid, dir, e->d_name);
+                        if (e->d_name[0] == '.')
+                                continue;
+                        see_fd(view, pid, tid, dir, e->d_name);
+                        any = true;
                 }
+        }
+        return any;
+}
+
+/* The first thread of a process may end before the others (pthread_exit() in main()). */
+static void see_fds(struct proc_view *view, pid_t pid)
+{
+        if (see_thread(view, pid, pid))
+                return;
+        char path[64];
+        snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+        CLEANUP(closedirp) DIR *d = opendir(path);
+        const struct dirent *e;
+
+        while (d && (e = readdir(d))) {
+                pid_t tid = (pid_t)strtol(e->d_name, NULL, 10); /* 0 of the dots */
+                if (tid && tid != pid && see_thread(view, pid, tid))
+                        return;
         }
 }
 
@@ -215,8 +239,7 @@ static void add_fds(struct proc_fds *f, struct proc_view *view, pid_t pid)
                 const struct proc_view_fd *fd = &view->fds[i];
                 if (fd->pid != pid || fd->ino != f->ino)
                         continue;
-                f->v[f->n].pid = pid;
-                f->v[f->n++].fd = fd->fd;
+                f->v[f->n++] = (struct proc_fds_one){.pid = pid, .tid = fd->tid, .fd = fd->fd};
         }
 }
 
@@ -245,7 +268,7 @@ void proc_fds_add(struct proc_fds *f, struct proc_view *view, pid_t pid, bool de
 
 static bool is_same_open(const struct proc_fds *f, size_t a, size_t b)
 {
-        return syscall(SYS_kcmp, f->v[a].pid, f->v[b].pid, KCMP_FILE, (unsigned long)f->v[a].fd,
+        return syscall(SYS_kcmp, f->v[a].tid, f->v[b].tid, KCMP_FILE, (unsigned long)f->v[a].fd,
                        (unsigned long)f->v[b].fd) <= 0; /* an error: not told apart */
 }
 

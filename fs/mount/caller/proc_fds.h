@@ -30,7 +30,7 @@ struct proc_view {
         dev_t dev; /* of the files that matter, 0: any */
         size_t nfds, maxfds;
         struct proc_view_fd {
-                pid_t pid;
+                pid_t pid, tid; /* the process, and a thread of it that has them */
                 int fd;
                 ino_t ino;
         } * fds; /* open for writing, on the device */
@@ -57,7 +57,7 @@ struct proc_fds {
         ino_t ino; /* to look for */
         size_t n;
         struct proc_fds_one {
-                pid_t pid;
+                pid_t pid, tid;
                 int fd;
         } v[PROC_FDS_MAX]; /* open for writing */
         size_t npids;
