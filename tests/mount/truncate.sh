@@ -3,7 +3,7 @@
 # truncate.sh: a file is cut to nothing, by name or while it is open.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 22
+plan 32
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -40,6 +40,23 @@ expect_eq 0 "$(objects size big)" "ftruncate() of an empty file publishes an emp
 printf 0123456789 >"$mnt/f"
 expect_eq "ok ok ok" "$(fdo open w "$mnt/f" ftruncate 0 close)" "ftruncate() of a file with bytes succeeds"
 expect_eq "0 0" "$(objects size f) $(stat -c %s "$mnt/f")" "ftruncate() empties a file with bytes"
+
+# The kernel is still to release what was closed: a message or a mapping keeps it.
+printf 0123456789 >"$mnt/g"
+fdo_begin open w "$mnt/g" inmessage write 8 close truncate 3 "$mnt/g" pause
+expect_eq 3 "$(objects size g)" "truncate() after a close publishes before it returns"
+fdo_ends "ok ok ok ok ok ok" "a file is cut by name after its close"
+fdo_begin open + "$mnt/g" mmapw 3 close truncate 2 "$mnt/g" pause
+expect_eq 2 "$(objects size g)" "truncate() of a mapped file publishes before it returns"
+fdo_ends "ok ok ok ok ok" "a mapped file is cut by name"
+fdo_begin open w "$mnt/g" slot 1 open r "$mnt/g" slot 0 write 8 pause close
+expect_eq ok "$(fdo truncate 5 "$mnt/g")" "a file that another process has open is cut by name"
+expect_eq 2 "$(objects size g)" "truncate() publishes nothing of a file that another process writes"
+fdo_ends "ok ok ok ok ok ok ok" "the process goes on after its file was cut by name"
+expect_eq 5 "$(objects size g)" "the close publishes what truncate() has left"
+expect_eq "ok ok ok" "$(fdo open wct "$mnt/none" truncate 4 "$mnt/none" close)" "a new file is cut by name while it is written"
+expect_eq 4 "$(objects size none)" "the close publishes a new file that truncate() made longer"
+
 most=$((5 << 40))
 on_gs || most=$((10000 * (5 << 30)))
 expect_eq "ok EFBIG EFBIG ok" "$(fdo open w "$mnt/f" ftruncate $((most + 1)) pwrite 1 $most close)" \

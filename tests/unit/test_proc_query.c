@@ -76,7 +76,7 @@ static void add(int no, bool blocks)
         *o = (struct one){.look = {.begin = begin, .see = see, .end = end, .drop = drop},
                           .no = no,
                           .blocks = blocks};
-        proc_queries_add(proc_queries, &o->look);
+        ck_assert(proc_queries_add(proc_queries, &o->look));
 }
 
 static void open_gate(int n)
@@ -95,7 +95,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-        proc_queries_stop(proc_queries);
+        proc_queries_free(proc_queries);
         close(gate[0]);
         close(gate[1]);
 }
@@ -148,9 +148,10 @@ START_TEST(the_end_waits_for_all_that_can_end)
                 add(i, false);
         proc_queries_stop(proc_queries);
         ck_assert_int_eq(ended, MOST);
+        struct one late = {.no = MOST};
+        ck_assert(!proc_queries_add(proc_queries, &late.look));
         open_gate(1);
         wait_until(&dropped, MOST);
-        proc_queries = NULL;
 }
 END_TEST
 

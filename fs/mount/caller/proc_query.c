@@ -241,31 +241,42 @@ struct proc_queries *proc_queries_start(dev_t dev)
         mutex_unlock(&k->mtx);
         if (enough)
                 return k;
-        proc_queries_stop(k);
+        proc_queries_free(k);
         return NULL;
 }
 
-void proc_queries_add(struct proc_queries *k, struct proc_query *l)
+bool proc_queries_add(struct proc_queries *k, struct proc_query *l)
 {
         l->next = NULL;
         l->users = 1;
         mutex_lock(&k->mtx);
-        *k->locked.last = l;
-        k->locked.last = &l->next;
-        if (!k->locked.active)
+        bool takes = !k->locked.over;
+        if (takes) {
+                *k->locked.last = l;
+                k->locked.last = &l->next;
+        }
+        if (takes && !k->locked.active)
                 pthread_cond_signal(&k->work);
         mutex_unlock(&k->mtx);
+        return takes;
 }
 
 void proc_queries_stop(struct proc_queries *k)
 {
-        if (!k)
-                return;
         mutex_lock(&k->mtx);
         while (k->locked.active || k->locked.queue)
                 mutex_wait(&k->drained, &k->mtx);
         k->locked.over = true;
         pthread_cond_broadcast(&k->work);
         pthread_cond_signal(&k->tick);
+        mutex_unlock(&k->mtx);
+}
+
+void proc_queries_free(struct proc_queries *k)
+{
+        if (!k)
+                return;
+        proc_queries_stop(k);
+        mutex_lock(&k->mtx);
         leave_and_unlock(k);
 }

@@ -30,10 +30,13 @@ struct proc_queries;
 
 /* Starts the threads; `dev` is the device of the files that matter. NULL: they cannot be had. */
 struct proc_queries *proc_queries_start(dev_t dev);
-/* Queues a look. Looks that come meanwhile are served by one view. */
-void proc_queries_add(struct proc_queries *k, struct proc_query *l);
-/* Waits until each look that was queued has ended; see() of one that blocks may go on. No more may
- * be added. NULL is fine. */
+/* Queues a look. Looks that come meanwhile are served by one view. False, with nothing done: no
+ * more is taken. */
+bool proc_queries_add(struct proc_queries *k, struct proc_query *l);
+/* Waits until each look that was queued has ended; see() of one that blocks may go on. No more is
+ * taken from then on. */
 void proc_queries_stop(struct proc_queries *k);
+/* The same, and nobody uses it any more. NULL is fine. */
+void proc_queries_free(struct proc_queries *k);
 
 #endif

@@ -60,7 +60,7 @@ struct mount {
         unsigned attr_syncs; /* changes of attributes that are on their way, or wait; tree's lock */
         struct handle *handles;            /* open files, see op.h; tree's lock, as is */
         unsigned nhandles;                 /* how many */
-        struct proc_queries *proc_queries; /* at closes; NULL before the session has begun */
+        struct proc_queries *proc_queries; /* at closes; from the session's start to its end */
         struct wfile_env wfile_env;
         struct wfile_tally tally;
         struct claims claims;

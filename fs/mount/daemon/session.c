@@ -403,7 +403,7 @@ void session_stop(struct session *s)
         }
         s->nthreads = 0;
         requests_stop(s->m->requests);
-        proc_queries_stop(TAKE_PTR(s->m->proc_queries));
+        proc_queries_stop(s->m->proc_queries);
         op_release_all(s->m);
 }
 
@@ -412,12 +412,12 @@ void session_free(struct session *s)
         if (!s)
                 return;
         session_stop(s);
-        proc_queries_stop(TAKE_PTR(s->m->proc_queries)); /* of a session that did not begin */
         if (s->mounted)
                 fuse_session_unmount(s->fuse);
         if (s->fuse)
                 fuse_session_destroy(s->fuse);
         requests_free(TAKE_PTR(s->m->requests));
+        proc_queries_free(TAKE_PTR(s->m->proc_queries));
         free(s->threads);
         closep(&s->wake[0]);
         closep(&s->wake[1]);

@@ -18,7 +18,6 @@
 /* A close, until it is known what it is. */
 struct op_close {
         struct proc_query look;
-        struct proc_queries *queries; /* the mount's; it forgets them when it ends */
         fuse_req_t req;
         struct request *request; /* held, until it is known */
         struct handle *h;
@@ -92,8 +91,8 @@ static void close_see(struct proc_query *l, struct proc_view *view)
         fd_owners_look_see(&op_close_of(l)->fd_owners, view);
 }
 
-static bool look_at_close(struct proc_queries *queries, fuse_req_t req, struct request *request,
-                          struct handle *h, unsigned looks);
+static bool look_at_close(fuse_req_t req, struct request *request, struct handle *h,
+                          unsigned looks);
 
 static void close_end(struct proc_query *l, bool whole)
 {
@@ -102,7 +101,7 @@ static void close_end(struct proc_query *l, bool whole)
         enum closing is = fd_owners_look_end(&c->fd_owners, c->h->fd_owners, whole);
         bool killed = atomic_load(&c->fd_owners.killed);
 
-        if (is == CLOSE_UNSURE && look_at_close(c->queries, c->req, c->request, c->h, c->looks + 1))
+        if (is == CLOSE_UNSURE && look_at_close(c->req, c->request, c->h, c->looks + 1))
                 return;
         if (is != CLOSE_LEAVES && m->params.on_kill == ON_KILL_PUBLISH)
                 is = CLOSE_LAST;
@@ -128,8 +127,7 @@ static void close_drop(struct proc_query *l)
 }
 
 /* False: there is no memory, or it was looked at often enough. */
-static bool look_at_close(struct proc_queries *queries, fuse_req_t req, struct request *request,
-                          struct handle *h, unsigned looks)
+static bool look_at_close(fuse_req_t req, struct request *request, struct handle *h, unsigned looks)
 {
         struct op_close *c = looks < LOOKS_MOST ? calloc(1, sizeof *c) : NULL;
         if (!c)
@@ -138,13 +136,14 @@ static bool look_at_close(struct proc_queries *queries, fuse_req_t req, struct r
         c->look.see = close_see;
         c->look.end = close_end;
         c->look.drop = close_drop;
-        c->queries = queries;
         c->req = req;
         c->request = request;
         c->h = h;
         c->looks = looks;
-        proc_queries_add(queries, &c->look);
-        return true;
+        if (proc_queries_add(op_mount(req)->proc_queries, &c->look))
+                return true;
+        free(c);
+        return false;
 }
 
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -157,7 +156,7 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
                 return;
         }
         request_hold(op_mount(req), request_now());
-        if (!look_at_close(op_mount(req)->proc_queries, req, request_now(), h, 0))
+        if (!look_at_close(req, request_now(), h, 0))
                 fuse_reply_err(req, ENOMEM);
 }
 

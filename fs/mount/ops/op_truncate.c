@@ -9,13 +9,17 @@
 
 #include "base/cleanup.h"
 #include "base/container_of.h"
+#include "base/metrics.h"
+#include "mount/caller/fd_owners.h"
+#include "mount/caller/proc_query.h"
 #include "mount/rename/attr_sync.h"
 #include "mount/ops/node_writer.h"
 
 #include "base/banned.h"
 
 /* One change of size; by name it is published before the reply, unless somebody has the file open
- * for writing, whose close does it. */
+ * for writing, whose close does it. The kernel may be slow to release what was closed: whether it
+ * is still open /proc tells. */
 struct sizing {
         struct op_resize resize;
         struct name_lock lock; /* by name */
@@ -28,6 +32,7 @@ struct sizing {
         char *key;
         bool plain_reply; /* of fallocate */
         bool by_name;     /* the file is ours to put */
+        bool open;        /* by name: others publish it */
 };
 
 static void sizing_end(struct sizing *z, int err)
@@ -58,7 +63,7 @@ static void resized(struct op_resize *r, int err)
 
         if (!err)
                 attr_sync_touch(z->m, z->n, fuse_req_ctx(z->req)->uid);
-        if (err || !z->by_name || !node_writer_is_last(z->m, z->n)) {
+        if (err || !z->by_name || z->open) {
                 sizing_end(z, err);
                 return;
         }
@@ -66,15 +71,97 @@ static void resized(struct op_resize *r, int err)
         wfile_commit(r->file, r->user, &z->commit);
 }
 
+/* Who has the file open, beside whoever cuts it by name. */
+struct sizing_look {
+        struct proc_query look;
+        struct sizing *z;
+        struct fd_owners_look fd_owners;
+};
+
+static struct sizing_look *sizing_look_of(struct proc_query *q)
+{
+        return CONTAINER_OF(q, struct sizing_look, look);
+}
+
+static void open_begin(struct proc_query *q)
+{
+        struct sizing_look *l = sizing_look_of(q);
+        const struct node *n = l->z->n;
+
+        tree_lock(l->z->m->tree);
+        if (n->fd_owners)
+                fd_owners_look_begin(&l->fd_owners, n->fd_owners, fuse_req_ctx(l->z->req)->pid,
+                                     n->ino);
+        tree_unlock(l->z->m->tree);
+        l->fd_owners.opens = 1; /* any of them */
+}
+
+static void open_see(struct proc_query *q, struct proc_view *view)
+{
+        fd_owners_look_see(&sizing_look_of(q)->fd_owners, view);
+}
+
+/* What a killed writer left goes now. What others left is not ours to publish. */
+static void open_end(struct proc_query *q, bool whole)
+{
+        const struct sizing_look *l = sizing_look_of(q);
+        struct sizing *z = l->z;
+        struct node *n = z->n;
+
+        bool dirty = wfile_dirty(z->resize.file);
+        tree_lock(z->m->tree);
+        bool owned = n->fd_owners != NULL, held = owned && (!whole || l->fd_owners.held);
+        bool killed = owned && !held && dirty && z->m->params.on_kill == ON_KILL_ABORT &&
+                      fd_owners_killed(n->fd_owners);
+        tree_unlock(z->m->tree);
+        z->open = held || (owned && dirty && !killed);
+        if (killed) {
+                METRIC_ADD(kills_aborted, 1);
+                wfile_abort(z->resize.file, -ECANCELED);
+        }
+        op_resize(&z->resize);
+}
+
+static void open_drop(struct proc_query *q)
+{
+        struct sizing_look *l = sizing_look_of(q);
+        fd_owners_look_release(&l->fd_owners);
+        free(l);
+}
+
+static void look_who_has_it(struct sizing *z)
+{
+        struct sizing_look *l = calloc(1, sizeof *l);
+
+        if (!l) {
+                sizing_end(z, -ENOMEM);
+                return;
+        }
+        l->look.begin = open_begin;
+        l->look.see = open_see;
+        l->look.end = open_end;
+        l->look.drop = open_drop;
+        l->z = z;
+        if (proc_queries_add(z->m->proc_queries, &l->look))
+                return;
+        free(l);
+        sizing_end(z, -ESHUTDOWN);
+}
+
 static void resize_by_name(struct sizing *z)
 {
-        tree_lock(z->m->tree);
-        z->resize.file = node_writer_locked(z->m, z->n, z->key);
-        tree_unlock(z->m->tree);
-        if (z->resize.file)
+        struct mount *m = z->m;
+
+        tree_lock(m->tree);
+        z->resize.file = node_writer_locked(m, z->n, z->key);
+        bool owned = z->n->fd_owners != NULL;
+        tree_unlock(m->tree);
+        if (!z->resize.file)
+                sizing_end(z, -ENOMEM);
+        else if (!owned)
                 op_resize(&z->resize);
         else
-                sizing_end(z, -ENOMEM);
+                look_who_has_it(z);
 }
 
 static void sizing_asked(struct op_ask *ask, int err)
