@@ -101,6 +101,9 @@ bool handle_unlist(struct mount *m, struct handle *h);
 struct handle *handle_ref(struct handle *h);
 /* With the last, its node is let go of, too. The tree is not locked. */
 void handle_unref(struct mount *m, struct handle *h);
+/* The file that it writes, with a reference: NULL when the kernel has closed it since, as it does
+ * where whoever waited was killed. */
+struct wfile *handle_file(struct mount *m, const struct handle *h);
 /* Thread `tid` has written by the handle, which the end of the mount may have closed meanwhile. */
 void handle_wrote(struct mount *m, struct handle *h, pid_t tid);
 

@@ -25,6 +25,14 @@ void handle_unref(struct mount *m, struct handle *h)
         free(h);
 }
 
+struct wfile *handle_file(struct mount *m, const struct handle *h)
+{
+        tree_lock(m->tree);
+        struct wfile *f = h->link ? wfile_ref(h->file) : NULL;
+        tree_unlock(m->tree);
+        return f;
+}
+
 void handle_wrote(struct mount *m, struct handle *h, pid_t tid)
 {
         tree_lock(m->tree);

@@ -213,10 +213,11 @@ static struct sizing *sizing_new(fuse_req_t req, struct request *request, struct
         return z;
 }
 
-static void resize_handle(struct sizing *z, struct handle *h)
+/* Takes over the reference to the handle's file. */
+static void resize_handle(struct sizing *z, struct handle *h, struct wfile *f)
 {
         z->handle = handle_ref(h);
-        z->resize.file = wfile_ref(h->file);
+        z->resize.file = f;
         z->resize.user = &h->user;
         op_resize(&z->resize);
 }
@@ -225,12 +226,20 @@ void op_set_size(fuse_req_t req, struct request *request, struct mount *m, struc
                  uint64_t size, struct fuse_file_info *fi)
 {
         struct handle *h = fi ? op_handle(fi) : NULL;
-        struct sizing *z = sizing_new(req, request, m, n, size);
+        bool writes = h && h->file;
+        struct wfile *f = writes ? handle_file(m, h) : NULL;
+        struct sizing *z = NULL;
 
-        if (!z)
+        if (writes && !f)
+                fuse_reply_err(req, EINTR); /* closed: whoever waited was killed */
+        else
+                z = sizing_new(req, request, m, n, size);
+        if (!z) {
+                wfile_unref(f);
                 return;
-        if (h && h->file) {
-                resize_handle(z, h);
+        }
+        if (writes) {
+                resize_handle(z, h, f);
                 return;
         }
         z->by_name = true;
@@ -257,6 +266,6 @@ void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len
                 if (!z)
                         return;
                 z->plain_reply = true;
-                resize_handle(z, h);
+                resize_handle(z, h, wfile_ref(h->file));
         }
 }
