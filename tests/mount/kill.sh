@@ -3,7 +3,7 @@
 # kill.sh: a writer that dies by a signal publishes nothing; one that ends without close does.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 35
+plan 38
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -34,6 +34,16 @@ printf old | store_put standing
 check "no upload is left of a replacement" wait_for 10 no_upload
 expect_eq old "$(store_cat standing)" "the old version stands"
 expect_eq old "$(cat "$mnt/standing")" "the mount shows the old version of a replacement that was killed"
+
+# It has closed its descriptor, and writes through a mapping.
+(fdo open +ct "$mnt/mapped" ftruncate 3000000 close open + "$mnt/mapped" mapkept 3000000 kill 9) >/dev/null 2>&1
+check "what a killed process wrote through a mapping is given up" wait_for 10 \
+	grep -q ' mapped: not published, the version before it stands: Operation canceled' "$mount_log"
+expect_eq "$(head -c 3000000 /dev/zero | cksum)" "$(store_cat mapped | cksum)" \
+	"nothing that a killed process wrote through a mapping is at the store"
+fdo open + "$mnt/mapped" mapkept 2000000 exit 0 >"$tmp/out"
+is_written() { [ "$(store_cat mapped | tr -d '\0' | wc -c)" = 2000000 ]; }
+check "what a process that exits wrote through a mapping is published" wait_for 10 is_written
 
 dd if=/dev/zero bs=1M 2>/dev/null | dd of="$mnt/pipe" bs=1M 2>/dev/null &
 wait_for 20 test -s "$mnt/pipe"

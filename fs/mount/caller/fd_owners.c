@@ -247,6 +247,35 @@ void fd_owners_gone(struct fd_owners *h)
         mutex_unlock(&h->mtx);
 }
 
+/* The next process from *at on that opened or wrote the file; 0: no more matter. */
+static pid_t next_writer(struct fd_owners *h, size_t *at)
+{
+        pid_t pid = 0;
+
+        mutex_lock(&h->mtx);
+        for (; !pid && *at < h->n && !h->left; ++*at)
+                if (h->v[*at].opened || h->v[*at].wrote)
+                        pid = h->v[*at].pid;
+        mutex_unlock(&h->mtx);
+        return pid;
+}
+
+/* Mostly the first lives. */
+void fd_owners_mapped(struct fd_owners *h)
+{
+        bool dies = false;
+        pid_t pid;
+
+        for (size_t at = 0; (pid = next_writer(h, &at));) {
+                bool kill = killed(pid);
+                if (!kill && !is_gone(pid))
+                        return;
+                dies |= kill;
+        }
+        if (dies)
+                fd_owners_gone(h);
+}
+
 static bool is_found(const struct fd_owners_look *l, pid_t pid)
 {
         for (size_t i = 0; i < l->nfound; i++)

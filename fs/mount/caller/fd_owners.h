@@ -34,6 +34,11 @@ void fd_owners_release(struct fd_owners **slot);
 /* A process that opened it to write is gone before it had the descriptor: that is a kill. */
 void fd_owners_gone(struct fd_owners *h);
 
+/* Bytes of a mapping come, of which the kernel does not say whose they are. When nobody lives who
+ * opened or wrote the file, and a signal is ending one of them, they are what that leaves; unless a
+ * close was confirmed whose bytes are still to be published. */
+void fd_owners_mapped(struct fd_owners *h);
+
 /* Thread `tid` writes. Cheap when it wrote last. */
 void fd_owners_wrote(struct fd_owners *h, pid_t tid);
 /* All that was written is published: who wrote it has no unfinished work any more. */

@@ -311,6 +311,8 @@ void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t 
                 fuse_reply_err(req, EBADF);
                 return;
         }
+        if (fi->writepage)
+                fd_owners_mapped(h->fd_owners);
         attr_sync_touch(m, h->node, fuse_req_ctx(req)->uid);
         if (waits_with_few(req, m, h, b, off, fi))
                 return;
