@@ -3,7 +3,7 @@
 # concurrency.sh: many programs use the mount at once.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 9
+plan 12
 start_store
 mount_ckptfs part_size=5M attr_ttl=1s threads=4 workers=2
 mkdir "$mnt/small" "$mnt/big"
@@ -44,4 +44,24 @@ bad=$(for i in 0 1 2 3; do
 done 2>&1)
 expect_eq "" "$bad" "after a churn of the same names each is whole or not there"
 expect_eq "" "$(store_uploads)" "no upload is left"
+
+# A look at one name takes long; those at others of its directory do not wait for it.
+for name in slow quick; do printf x | store_put looks/$name; done
+echo '[{"op": "HeadObject", "key": "looks/slow", "do": "delay", "stall": "100s"}]' >"$tmp/slow.json"
+set_faults "$tmp/slow.json"
+"$tools/tests/lib/fdo" size "$mnt/looks/slow" >"$tmp/slow" 2>&1 &
+slow=$!
+waits() {
+	case $(cat "/proc/$slow/wchan" 2>/dev/null) in
+	*request_wait_answer*) ;;
+	0 | '') sleep 0.5 ;; # this kernel does not tell
+	*) return 1 ;;
+	esac
+}
+check "a look at a name takes long" wait_for 10 waits
+expect_eq 1 "$(fdo size "$mnt/looks/quick")" "another name of the directory is looked at meanwhile"
+check "the long look goes on" kill -0 $slow
+kill -KILL $slow
+wait $slow 2>/dev/null
+set_faults
 umount_ckptfs

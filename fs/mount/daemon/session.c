@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fuse.h>
 #include <pthread.h>
 #include <poll.h>
 #include <signal.h>
@@ -48,9 +49,14 @@ struct session {
         int wake[2]; /* a byte here ends session_wait() */
 };
 
+/* Flags for the reply to the kernel's greeting that libfuse knows and does not pass on (before
+ * 3.16.2). It is written by the same thread, next. */
+static _Thread_local uint32_t greeting_flags;
+
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
         const struct mount *m = userdata;
+        greeting_flags = conn->capable & FUSE_CAP_PARALLEL_DIROPS ? FUSE_PARALLEL_DIROPS : 0;
         /* Splice is slower than copies here; direct writes must come in order. */
         conn->want &= ~(unsigned)(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
                                   FUSE_CAP_SPLICE_MOVE | FUSE_CAP_ASYNC_DIO |
@@ -199,6 +205,11 @@ static ssize_t read_request(int fd, void *buf, size_t n, void *userdata)
 static ssize_t write_reply(int fd, struct iovec *iov, int n, void *userdata)
 {
         const struct mount *m = userdata;
+        if (greeting_flags && n > 1) {
+                struct fuse_init_out *out = iov[1].iov_base;
+                out->flags |= greeting_flags;
+                greeting_flags = 0;
+        }
         return requests_reply(m->requests, fd, iov, n);
 }
 
