@@ -116,7 +116,7 @@ static int read_errno(int err)
 }
 
 /* Keeps a range whose version is on its way elsewhere. */
-static bool orphan_locked(struct reader *r, struct fetch_range *g, int err) REQUIRES(&r->mtx)
+static bool park_locked(struct reader *r, struct fetch_range *g, int err) REQUIRES(&r->mtx)
 {
         if (!r->locked.moving || g->dead || g->turn != r->locked.turn ||
             (err != -ENOENT && err != -ESTALE))
@@ -132,7 +132,7 @@ static void range_done(void *arg, int err, const struct store_got *got)
         struct reader *r = g->reader;
 
         mutex_lock(&r->mtx);
-        if (err && orphan_locked(r, g, err)) {
+        if (err && park_locked(r, g, err)) {
                 reader_unlock(r);
                 return;
         }
