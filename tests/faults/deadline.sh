@@ -4,7 +4,7 @@
 # deadline, whatever stall_timeout says, and what is left of the upload is cleared away behind that.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 10
+plan 12
 start_store
 head -c 52000000 /dev/urandom >"$tmp/data"
 echo before >"$tmp/before"
@@ -35,6 +35,18 @@ expect_log 'store: upload-part'
 expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/file" write 12000000 close)" \
 	"the next version is written"
 check "the version after an upload that timed out is right" sh -c 'head -c 12000000 "$1" | cmp - "$2"' sh "$tmp/data" "$mnt/file"
+
+# Who exits with a file open waits in the kernel, which drops every signal by then.
+fdo_begin open wt "$mnt/file" write 1000 pause exit 0
+freeze "$store_pid"
+: >"$tmp/fdo/go"
+exits() { grep -q '^0 ' "/proc/$fdo_pid/statm" && grep -q '^State:.[SD]' "/proc/$fdo_pid/status"; }
+check "a process that exits with a file open waits for the store" wait_for 20 exits
+kill -KILL "$fdo_pid"
+timeout 100 tail -f --pid="$fdo_pid" /dev/null
+expect_eq 0 $? "the deadline ends a process that exits"
+thaw "$store_pid"
+expect_log 'store: put'
 umount_ckptfs
 
 # The end of the mount has one deadline for all that is left.
