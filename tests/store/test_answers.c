@@ -3,6 +3,7 @@
  * refusals explained, listings in every form, bodies that are not what they should be. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -251,7 +252,7 @@ START_TEST(a_page_is_decoded_sorted_and_stripped)
         CLEANUP(freep) char *next = NULL;
 
         ck_assert_int_eq(store_list_wait(s, &list, see, &l, &next), 0);
-        ck_assert_str_eq(l.seen, "[a\nb c+d 7][m\xc3\xbc/ dir 0][z 18446744073709551615]");
+        ck_assert_str_eq(l.seen, "[a\nb c+d 7][m\xc3\xbc/ dir 0][z 9223372036854775807]");
         ck_assert_str_eq(next, "to/k+en=");
         store_close(s);
         fake_stop(f);
@@ -540,6 +541,34 @@ START_TEST(checksums_are_sent_as_was_asked_for)
 }
 END_TEST
 
+/* --- lengths that are lies -------------------------------------------------------------------- */
+
+/* RFC 9112, section 6.3: the chunks say where the body ends, whatever Content-Length says. */
+static void answer_more_than_announced(void *arg, struct fake_req *rq)
+{
+        char body[8 + 200 + 7 + 1];
+        int n = snprintf(body, sizeof body, "c8\r\n%0200d\r\n0\r\n\r\n", 0);
+        (void)arg;
+
+        fake_reply_part(rq, 200, "Transfer-Encoding: chunked\r\nETag: \"e\"\r\n", 4, body,
+                        (size_t)n);
+        rq->close = true;
+}
+
+START_TEST(no_more_bytes_are_handed_on_than_were_asked_for)
+{
+        struct fake *f = fake_start(answer_more_than_announced, NULL);
+        struct store *s = fake_store(f, NULL);
+        char *room = malloc(50); /* a sanitizer sees what lies behind it */
+
+        ck_assert_ptr_nonnull(room);
+        ck_assert_int_le(store_get_wait(s, "k", 100, room, 50, NULL), 50);
+        free(room);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
 int main(void)
 {
         Suite *suite = suite_create("answers");
@@ -564,6 +593,7 @@ int main(void)
                             sizeof bearers / sizeof *bearers);
         tcase_add_loop_test(t, a_server_that_names_the_header_knows_no_checksums, 0,
                             sizeof bearers / sizeof *bearers);
+        tcase_add_test(t, no_more_bytes_are_handed_on_than_were_asked_for);
         tcase_add_loop_test(t, checksums_are_sent_as_was_asked_for, 0,
                             sizeof bearers / sizeof *bearers);
         suite_add_tcase(suite, t);

@@ -6,6 +6,7 @@ unit_tests = \
 	%D%/test_cred \
 	%D%/test_cred_parts \
 	%D%/test_dcp_read \
+	%D%/test_digits \
 	%D%/test_digest \
 	%D%/test_digest_fips \
 	%D%/test_hosts \
@@ -77,6 +78,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_cred_parts_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_digest_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_digest_LDADD = $(UNIT_BASE_LIBS)
+%C%_test_digits_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_digits_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_digest_fips_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_digest_fips_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_hosts_CFLAGS = $(AM_UNIT_CFLAGS)

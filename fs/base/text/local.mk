@@ -2,6 +2,8 @@
 fs_base_libbase_la_SOURCES += \
 	%D%/conf.c \
 	%D%/conf.h \
+	%D%/digits.c \
+	%D%/digits.h \
 	%D%/json.c \
 	%D%/json.h \
 	%D%/uri.c \

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/log.h"
+#include "base/text/digits.h"
 #include "base/banned.h"
 
 enum {
@@ -41,10 +42,10 @@ static int place_of_reply(struct op *op, uint64_t *first, uint64_t *end, uint64_
                 *end = last + 1;
                 return 0;
         }
-        if (!length)
+        if (!length || digits_parse(length, end))
                 return not_what_was_asked(op, "sent a body without its length");
         *first = 0;
-        *size = *end = strtoull(length, NULL, 10);
+        *size = *end;
         return 0;
 }
 
@@ -58,10 +59,10 @@ static int take_out(struct op *op, uint64_t *first, uint64_t *end)
                 op->ignored = true;
                 return not_what_was_asked(op, "sent the whole object instead of a range");
         }
+        /* Before `from` an object may end; whatever comes then is none of the bytes asked for. */
         op->skip = from;
         *first = from;
-        if (*end > to)
-                *end = to;
+        *end = *end < from ? from : *end > to ? to : *end;
         return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text/digits.h"
 #include "base/banned.h"
 
 #define HEADER_FIELDS "contentType,cacheControl,contentDisposition,contentEncoding,contentLanguage"
@@ -98,12 +99,7 @@ static void read_meta(const struct json *resource, struct store_meta *out)
 /* 64 bits are written as a string of digits; a field that is not there is 0. */
 static bool read_number(const struct json *field, uint64_t *out)
 {
-        enum { DIGITS_MAX = 19 };
-        const char *text = json_string(field, field ? "" : "0");
-        size_t n = strspn(text, "0123456789");
-
-        *out = n && n <= DIGITS_MAX ? strtoull(text, NULL, 10) : 0;
-        return n && n <= DIGITS_MAX && !text[n] && *out <= INT64_MAX;
+        return !digits_parse(json_string(field, field ? "" : "0"), out);
 }
 
 bool gcs_resource(const struct json *j, struct store_object *out)
@@ -190,7 +186,7 @@ void gcs_object(struct store_kind *k, const struct http_req *rq, struct store_ob
         *out = (struct store_object){.size = 0};
         for (size_t pos = 0; http_reply_next(rq, &pos, &name, &value);) {
                 if (!strcmp(name, "content-length"))
-                        out->size = strtoull(value, NULL, 10);
+                        out->size = digits_size(value);
                 else if (!strcmp(name, "x-goog-generation") && strlen(value) < sizeof out->etag)
                         memcpy(out->etag, value, strlen(value) + 1);
                 else if (!strcmp(name, "last-modified"))

@@ -18,6 +18,7 @@
 #include "base/mutex.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/text/digits.h"
 #include "store/gcs/gcs_upload.h"
 #include "store/core/store_int.h"
 #include "base/banned.h"
@@ -145,10 +146,11 @@ static int ask(struct store_kind *k, struct op *op, uint64_t total)
 static uint64_t kept(const struct op *op)
 {
         const char *range = http_reply_header(&op->rq, "range"), *last;
+        uint64_t at;
 
         if (!range || strncmp(range, "bytes", 5) != 0 || !(last = strchr(range, '-')))
                 return 0;
-        return strtoull(last + 1, NULL, 10) + 1;
+        return digits_parse(last + 1, &at) ? 0 : at + 1;
 }
 
 static int wrong_size(struct op *op, uint64_t has)

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/sign/sign_v4.h"
+#include "base/text/digits.h"
 #include "base/text/xml.h"
 #include "base/banned.h"
 
@@ -130,7 +131,7 @@ int gcs_xml_resource(struct op *op)
 
         gcs_object(NULL, &op->rq, &op->obj);
         if (stored)
-                op->obj.size = strtoull(stored, NULL, 10);
+                op->obj.size = digits_size(stored);
         const char *name, *value;
         for (size_t at = 0;
              op->rq.method == HTTP_HEAD && http_reply_next(&op->rq, &at, &name, &value);)

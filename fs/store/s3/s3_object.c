@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/text/digits.h"
 #include "base/banned.h"
 
 void s3_object(struct store_kind *k, const struct http_req *rq, struct store_object *out)
@@ -22,7 +23,7 @@ void s3_object(struct store_kind *k, const struct http_req *rq, struct store_obj
         *out = (struct store_object){.size = 0};
         for (size_t pos = 0; http_reply_next(rq, &pos, &name, &value);) {
                 if (!strcmp(name, "content-length"))
-                        out->size = strtoull(value, NULL, 10);
+                        out->size = digits_size(value);
                 else if (!strcmp(name, "etag"))
                         s3_etag(value, out->etag);
                 else if (!strcmp(name, "last-modified"))

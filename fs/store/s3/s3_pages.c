@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text/digits.h"
 #include "base/text/uri.h"
 #include "base/text/xml.h"
 #include "base/banned.h"
@@ -62,7 +63,7 @@ static int list_entry(void *arg, const char *path)
         int err = 0;
 
         if (!strcmp(path, "ListBucketResult/Contents")) {
-                e.size = strtoull(f[L_SIZE].text.p, NULL, 10);
+                e.size = f[L_SIZE].text.len ? digits_size(f[L_SIZE].text.p) : 0;
                 e.time_ns = s3_time_iso(f[L_TIME].text.p);
                 char version[STORE_ETAG_MAX];
                 list_version(&f[L_VERSION], version);
@@ -170,12 +171,16 @@ enum { P_NUMBER, P_SIZE, P_ETAG, P_NEXT, P_TRUNCATED, P_FIELDS };
 static int part_entry(void *arg, const char *path)
 {
         struct reader *r = arg;
-        struct op_entry e = {.partno = (unsigned)strtoul(r->f[P_NUMBER].text.p, NULL, 10),
-                             .size = strtoull(r->f[P_SIZE].text.p, NULL, 10)};
+        struct op_entry e = {.is_prefix = false};
         char etag[STORE_ETAG_MAX];
+        uint64_t number;
 
         if (strcmp(path, "ListPartsResult/Part"))
                 return 0;
+        if (digits_parse(r->f[P_NUMBER].text.p, &number) || number < 1 || number > STORE_PART_MAX ||
+            digits_parse(r->f[P_SIZE].text.p, &e.size))
+                return -EBADMSG;
+        e.partno = (unsigned)number;
         if (r->op->n >= STORE_PART_MAX)
                 return -EBADMSG;
         s3_etag(r->f[P_ETAG].text.p, etag);
