@@ -287,8 +287,16 @@ static const char *nearest_name(const struct param_tab *t, const char *name)
         return near;
 }
 
-int param_tab_set(const struct param_tab *t, void *p, const char *name, const char *value,
-                  char *why, size_t nwhy)
+/* A name or value of a file may hold anything, but a message is one line. */
+static void keep_one_line(char *why)
+{
+        for (; *why; why++)
+                if ((unsigned char)*why < ' ' || *why == 0x7f)
+                        *why = '?';
+}
+
+static int set_named(const struct param_tab *t, void *p, const char *name, const char *value,
+                     char *why, size_t nwhy)
 {
         for (size_t i = 0; i < t->count; i++)
                 if (!strcmp(t->table[i].name, name))
@@ -300,6 +308,16 @@ int param_tab_set(const struct param_tab *t, void *p, const char *name, const ch
                 snprintf(why, nwhy, "unknown %s '%s': %s lists every %s", t->what, name,
                          t == &param_options ? "ckptfs -o help" : "the manual", t->what);
         return -EINVAL;
+}
+
+int param_tab_set(const struct param_tab *t, void *p, const char *name, const char *value,
+                  char *why, size_t nwhy)
+{
+        int err = set_named(t, p, name, value, why, nwhy);
+
+        if (err && nwhy)
+                keep_one_line(why);
+        return err;
 }
 
 int param_tab_init(const struct param_tab *t, void *p)

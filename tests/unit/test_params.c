@@ -67,6 +67,7 @@ static const struct {
         {"part-size", "16M", "unknown option 'part-size': did you mean 'part_size'?"},
         {"mem", "1G", "unknown option 'mem': ckptfs -o help lists every option"},
         {"", "x", "unknown option '': ckptfs -o help lists every option"},
+        {"two\nlines", "x", "unknown option 'two?lines': ckptfs -o help lists every option"},
 };
 
 START_TEST(a_refusal_says_cause_and_remedy)
