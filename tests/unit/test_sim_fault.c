@@ -115,6 +115,8 @@ static const char *const bad[] = {
         "[{\"do\":\"stall\"}]",
         "[{\"do\":\"stall\",\"stall\":\"1 day\"}]",
         "[{\"do\":\"status\",\"status\":42}]",
+        "[{\"do\":\"stall\",\"stall\":-1}]",
+        "[{\"do\":\"stall\",\"stall\":1e30}]",
         "[{\"do\":\"reset\"}",
 };
 

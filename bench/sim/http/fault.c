@@ -71,6 +71,9 @@ static void rules_unrefp(struct fault_rules **r)
         rules_unref(*r);
 }
 
+/* Longer than any test. */
+static const double STALL_MOST_S = 1e6;
+
 int fault_parse_duration(const char *text, uint64_t *ns)
 {
         static const struct {
@@ -86,7 +89,7 @@ int fault_parse_duration(const char *text, uint64_t *ns)
         for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
                 if (strcmp(end, units[i].unit))
                         continue;
-                if (v * units[i].ns > 1e15)
+                if (v * units[i].ns > STALL_MOST_S * 1e9)
                         return -EINVAL;
                 *ns = (uint64_t)(v * units[i].ns);
                 return 0;
@@ -97,7 +100,22 @@ int fault_parse_duration(const char *text, uint64_t *ns)
 static uint64_t whole(const struct json *j, const char *name, uint64_t other)
 {
         double v = json_number(json_get(j, name), -1);
-        return v < 0 ? other : (uint64_t)v;
+        return v < 0 ? other : v < 0x1p63 ? (uint64_t)v : UINT64_MAX;
+}
+
+/* A time as text or as a number of seconds: 0 or -EINVAL. */
+static int read_stall(const struct json *stall, uint64_t *ns)
+{
+        double s = json_number(stall, 0);
+
+        if (!stall)
+                return 0;
+        if (!json_is_number(stall))
+                return fault_parse_duration(json_string(stall, ""), ns);
+        if (!(s >= 0 && s <= STALL_MOST_S))
+                return -EINVAL;
+        *ns = (uint64_t)(s * 1e9);
+        return 0;
 }
 
 static const char *check_fields(const struct json *j)
@@ -145,9 +163,7 @@ static const char *read_rule(const struct json *j, struct rule *r)
         r->fault.message = json_string(json_get(j, "message"), NULL);
         r->fault.body = json_string(json_get(j, "body"), NULL);
         r->fault.after_bytes = whole(j, "after_bytes", 0);
-        if (json_is_number(stall))
-                r->fault.stall_ns = (uint64_t)(json_number(stall, 0) * 1e9);
-        else if (stall && fault_parse_duration(json_string(stall, ""), &r->fault.stall_ns))
+        if (read_stall(stall, &r->fault.stall_ns))
                 return "has a bad \"stall\": give a time like \"200ms\" or \"60s\"";
         if (r->fault.status < 200 || r->fault.status > 599)
                 return "has a bad \"status\": give 200 to 599";
