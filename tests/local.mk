@@ -66,6 +66,7 @@ quick_tests = \
 	%D%/bench/shards.sh \
 	%D%/docs/arrows.sh \
 	%D%/docs/ceilings.sh \
+	%D%/fuzz/replay.sh \
 	$(NULL)
 
 # What the sanitizers' builds run, as patterns of the shell. What they leave out reads no C of ours, or runs the same
@@ -96,7 +97,7 @@ programs: $(BUILT_SOURCES)
 	$(MAKE) $(AM_MAKEFLAGS) all-am $(check_PROGRAMS) $(check_SCRIPTS)
 
 # The programs of quick_tests.
-QUICK_NEEDS = ckptfs ckptctl storesim ckptbench $(unit_tests) $(store_fake_tests) tests/lib/fdo tests/lib/objects \
+QUICK_NEEDS = ckptfs ckptctl storesim ckptbench $(unit_tests) $(store_fake_tests) $(fuzz_targets) tests/lib/fdo tests/lib/objects \
 	tests/mount/anyop tests/mount/latest tests/mount/readers tests/mount/ways tests/mount/crowd tests/posix/model
 quick-programs: $(BUILT_SOURCES)
 	$(MAKE) $(AM_MAKEFLAGS) $(QUICK_NEEDS) $(check_SCRIPTS)
@@ -132,3 +133,4 @@ include tests/docs/local.mk
 include tests/trainers/local.mk
 include tests/posix/local.mk
 include tests/gpu/local.mk
+include tests/fuzz/local.mk

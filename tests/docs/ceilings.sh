@@ -5,9 +5,9 @@
 plan 5
 
 cd "$srcdir" || exit 1
-# What the build makes inside a clone (build*/) is not source.
+# What the build makes inside a clone (build*/) is not source, nor are inputs of the fuzz targets.
 find include fs bench conf man tests .ci quickstart configure.ac Makefile.am -type f \
-	! -name '*.o' ! -name '*.json' ! -name '*.md' -print >"$tmp/sources"
+	! -path 'tests/fuzz/corpus/*' ! -name '*.o' ! -name '*.json' ! -name '*.md' -print >"$tmp/sources"
 grep -E '\.(c|h|cu|cuh|def)$' "$tmp/sources" >"$tmp/c"
 
 # each LIST PROGRAM: awk over the files of a list

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_uri.c: any line as an escaped path, a query, a URL, a header of a reply, a date. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/sign/sign_v4.h"
+#include "base/text/uri.h"
+#include "base/text/utf8.h"
+#include "store/http/http.h"
+#include "store/http/retry.h"
+#include "tests/fuzz/fuzz.h"
+#include "base/banned.h"
+
+/* What is encoded decodes to itself. */
+static void encoded(const char *text)
+{
+        CLEANUP(buf_release) struct buf b = BUF_INIT;
+
+        if (uri_encode(&b, text, true) || (b.len && uri_decode(b.p, false) < 0) ||
+            strcmp(b.len ? b.p : "", text))
+                abort();
+}
+
+static void decoded(const char *text)
+{
+        struct uri_pair v[8];
+        CLEANUP(freep) char *path = strdup(text), *query = strdup(text);
+
+        if (!path || !query)
+                abort();
+        int n = uri_decode(path, true);
+        if (n >= 0 && strlen(path) != (size_t)n)
+                abort();
+        n = uri_split_query(query, v, sizeof v / sizeof *v);
+        for (int i = 0; i < n; i++)
+                if (!v[i].value || strlen(v[i].name) > strlen(text))
+                        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+        while (n) {
+                CLEANUP(freep) char *line = fuzz_line(&p, &n);
+                struct sign_claim claim;
+                uint64_t first, last, total;
+                char host[64];
+                time_t when;
+
+                encoded(line);
+                decoded(line);
+                utf8_valid(line);
+                if (!http_url_host(line, host, sizeof host) && strlen(host) >= sizeof host)
+                        abort();
+                http_on_this_machine(line);
+                http_goes_direct(line);
+                if (!content_range_parse(line, &first, &last, &total) && total != UINT64_MAX &&
+                    first <= last && last >= total)
+                        abort();
+                sign_v4_parse_date(line, &when);
+                if (!sign_claim_parse(line, &claim))
+                        sign_claim_release(&claim);
+        }
+        return 0;
+}

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+# One program a parser. Without --enable-fuzzing fuzz_main.c feeds it the corpus, by replay.sh.
+fuzz_targets = \
+	%D%/fuzz_cred \
+	%D%/fuzz_format \
+	%D%/fuzz_gs \
+	%D%/fuzz_json \
+	%D%/fuzz_results \
+	%D%/fuzz_s3 \
+	%D%/fuzz_sim \
+	%D%/fuzz_suite \
+	%D%/fuzz_tar \
+	%D%/fuzz_uri \
+	%D%/fuzz_xml \
+	%D%/fuzz_yaml \
+	$(NULL)
+fuzz_tests = %D%/replay.sh
+check_PROGRAMS += $(fuzz_targets)
+all_tests += $(fuzz_tests)
+# What --enable-fuzzing is for.
+fuzz-programs: $(BUILT_SOURCES)
+	$(MAKE) $(AM_MAKEFLAGS) $(fuzz_targets)
+.PHONY: fuzz-programs
+EXTRA_DIST += $(fuzz_tests) %D%/fuzz.sh %D%/corpus %D%/dict %D%/fuzz_main.c
+
+fuzz_common = %D%/fuzz.c %D%/fuzz.h
+if FUZZING
+FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+else
+FUZZ_LDFLAGS = $(AM_LDFLAGS)
+fuzz_common += %D%/fuzz_main.c
+endif
+# The doors that script_http.c stands in for.
+FUZZ_SCRIPT = -Wl,--wrap=http_open,--wrap=http_stop,--wrap=http_close,--wrap=http_submit \
+	-Wl,--wrap=http_pace,--wrap=http_stats,--wrap=http_once,--wrap=usleep,--wrap=cred_exec
+fuzz_script = %D%/script_http.c %D%/script_http.h
+
+%C%_fuzz_cred_SOURCES = %D%/fuzz_cred.c $(fuzz_common) $(fuzz_script)
+%C%_fuzz_cred_LDFLAGS = $(FUZZ_LDFLAGS) $(FUZZ_SCRIPT)
+%C%_fuzz_cred_LDADD = fs/store/libstore.la
+%C%_fuzz_format_SOURCES = %D%/fuzz_format.c $(fuzz_common)
+%C%_fuzz_format_LDFLAGS = $(FUZZ_LDFLAGS)
+%C%_fuzz_format_LDADD = bench/libbench.la
+%C%_fuzz_gs_SOURCES = %D%/fuzz_gs.c %D%/store_ops.c %D%/store_ops.h $(fuzz_common) $(fuzz_script)
+%C%_fuzz_gs_LDFLAGS = $(FUZZ_LDFLAGS) $(FUZZ_SCRIPT)
+%C%_fuzz_gs_LDADD = fs/store/libstore.la
+%C%_fuzz_json_SOURCES = %D%/fuzz_json.c $(fuzz_common)
+%C%_fuzz_json_LDFLAGS = $(FUZZ_LDFLAGS)
+%C%_fuzz_json_LDADD = fs/base/libbase.la
+%C%_fuzz_results_SOURCES = %D%/fuzz_results.c $(fuzz_common)
+%C%_fuzz_results_LDFLAGS = $(FUZZ_LDFLAGS) -Wl,--wrap=plot_svg
+%C%_fuzz_results_LDADD = bench/libbench.la
+%C%_fuzz_s3_SOURCES = %D%/fuzz_s3.c %D%/store_ops.c %D%/store_ops.h $(fuzz_common) $(fuzz_script)
+%C%_fuzz_s3_LDFLAGS = $(FUZZ_LDFLAGS) $(FUZZ_SCRIPT)
+%C%_fuzz_s3_LDADD = fs/store/libstore.la
+%C%_fuzz_sim_SOURCES = %D%/fuzz_sim.c $(fuzz_common)
+%C%_fuzz_sim_LDFLAGS = $(FUZZ_LDFLAGS)
+%C%_fuzz_sim_LDADD = bench/sim/libsim.la
+%C%_fuzz_suite_SOURCES = %D%/fuzz_suite.c $(fuzz_common)
+%C%_fuzz_suite_LDFLAGS = $(FUZZ_LDFLAGS)
+%C%_fuzz_suite_LDADD = bench/libbench.la
+%C%_fuzz_tar_SOURCES = %D%/fuzz_tar.c $(fuzz_common)
+%C%_fuzz_tar_LDFLAGS = $(FUZZ_LDFLAGS)
+%C%_fuzz_tar_LDADD = bench/libbench.la
+%C%_fuzz_uri_SOURCES = %D%/fuzz_uri.c $(fuzz_common)
+%C%_fuzz_uri_LDFLAGS = $(FUZZ_LDFLAGS)
+%C%_fuzz_uri_LDADD = fs/store/libstore.la
+%C%_fuzz_xml_SOURCES = %D%/fuzz_xml.c $(fuzz_common)
+%C%_fuzz_xml_LDFLAGS = $(FUZZ_LDFLAGS)
+%C%_fuzz_xml_LDADD = fs/base/libbase.la
+%C%_fuzz_yaml_SOURCES = %D%/fuzz_yaml.c $(fuzz_common)
+%C%_fuzz_yaml_LDFLAGS = $(FUZZ_LDFLAGS)
+%C%_fuzz_yaml_LDADD = fs/base/libbase.la

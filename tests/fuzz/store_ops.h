@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_ops.h: operations on a store that the input chooses, and replies that it makes up. */
+#ifndef CKPTFS_TESTS_STORE_OPS_H
+#define CKPTFS_TESTS_STORE_OPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct store;
+
+/* The first line of the input has a letter for each operation, which are done one after the other
+ * (store_ops.c has the table); the rest is a script for script_http.h. Aborts when a callback comes
+ * twice or never, or is handed what store.h excludes. */
+void store_ops_run(struct store *s, const uint8_t *p, size_t n);
+
+#endif
