@@ -78,6 +78,7 @@ EXTRA_DIST += \
 	%D%/none.json \
 	%D%/pages_late.json \
 	%D%/through_gone.json \
+	%D%/through_held.json \
 	%D%/through_slow.json \
 	%D%/part_503.json \
 	%D%/part_corrupt.json \

@@ -3,7 +3,7 @@
 # rename_sent.sh: a file is renamed while parts of it are at the store already, and not kept here.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 42
+plan 51
 start_store
 # In so little memory nothing of what was sent is kept.
 mount_ckptfs part_size=5M memory=64M attr_ttl=0
@@ -51,6 +51,27 @@ expect_eq "log name new" "$(store_ls | grep -v ckptfs | xargs)" "nothing is unde
 check "what was written is kept for the old name" grep -q \
 	'new: its version .* was replaced by another host: .* is kept as .*, to be published as old;' "$mount_log"
 expect_log 'new: its version'
+
+# Another file is renamed to the first name while the object is leaving it, or what is there is removed.
+completed() { [ "$(requests_of CompleteMultipartUpload)" -ge 1 ]; }
+leaving() { # NAME: a file is published as NAME.1 by way of NAME
+	fdo_begin src "$tmp/data" open wct "$mnt/$1" write 12000000 pause close
+	expect_eq "ok" "$(fdo rename "$mnt/$1" "$mnt/$1.1")" "$1: a file of which parts were sent is renamed"
+	requests_mark
+	set_faults through_held
+	: >"$tmp/fdo/go"
+	on_gs || wait_for 20 completed
+}
+expect_eq "ok ok ok" "$(fdo open wct "$mnt/other" write 5 close)" "a file is published that is to be renamed"
+leaving way
+expect_eq "ok" "$(fdo rename "$mnt/other" "$mnt/way")" "a file is renamed to a name that another is leaving"
+fdo_ends "ok ok ok ok ok" "a file leaves its first name while that becomes another's"
+same "a file that left its first name has all bytes" "$tmp/first" way.1
+expect_eq "xxxxx" "$(store_cat way)" "a file that was renamed to a name that another was leaving stays"
+leaving gone
+fdo unlink "$mnt/gone" >"$tmp/unlinked"
+fdo_ends "ok ok ok ok ok" "a file leaves its first name while that is removed"
+same "a file whose first name is removed has all bytes" "$tmp/first" gone.1
 umount_ckptfs
 
 # What was sent is kept here, too.

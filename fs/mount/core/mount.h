@@ -22,7 +22,6 @@ struct shutdown_timer;
 struct fuse_session;
 struct handle;
 struct proc_queries;
-struct name_lock;
 struct orphans;
 struct mem_reclaim;
 struct requests;
@@ -49,9 +48,9 @@ struct mount {
         struct fuse_session *session;          /* NULL until it stands */
         struct requests *requests;             /* not answered yet; the session's */
         struct {
-                struct name_lock *first, *last; /* in the order in which they were asked for */
-                unsigned exclusive, waiting;    /* how many are */
-        } names;                                /* see name_lock.h; tree's lock */
+                struct waiters waiting; /* in the order in which they asked */
+                unsigned exclusive;     /* locks that are, held or not */
+        } names;                        /* see name_lock.h; tree's lock */
         struct {
                 pid_t v[MOUNT_SENT_BACK]; /* threads, or 0 */
                 unsigned n, next;

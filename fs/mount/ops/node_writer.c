@@ -141,7 +141,7 @@ static void rest_sent(struct waiter *w)
 {
         struct rest *r = CONTAINER_OF(w, struct rest, wait); /* the log has said an error */
 
-        name_lock_drop(r->m, &r->lock);
+        name_lock_drop(&r->lock);
         tree_lock(r->m->tree);
         tree_unref_locked(r->m->tree, r->n, 1);
         tree_wake_if_locked(r->m->tree, !--r->m->attr_syncs);
@@ -150,9 +150,9 @@ static void rest_sent(struct waiter *w)
         free(r);
 }
 
-static void rest_granted(struct name_lock *l)
+static void rest_granted(struct waiter *w)
 {
-        struct rest *r = CONTAINER_OF(l, struct rest, lock);
+        struct rest *r = CONTAINER_OF(w, struct rest, lock.waiter);
         attr_sync(r->m, r->n, &r->carried, &r->wait);
 }
 
@@ -166,7 +166,7 @@ static void send_rest(struct mount *m, struct node *n, struct attr *carried)
                 return;
         }
         *r = (struct rest){.wait.ready = rest_sent,
-                           .lock = {.shared = {n}, .granted = rest_granted},
+                           .lock = {.shared = {n}, .waiter.ready = rest_granted},
                            .m = m,
                            .n = n};
         attr_move(&r->carried, carried);

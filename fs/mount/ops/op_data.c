@@ -87,14 +87,14 @@ static bool read_from(struct read_request *r, int err, struct wfile *f, struct r
         return true;
 }
 
-static void read_granted(struct name_lock *l)
+static void read_granted(struct waiter *w)
 {
-        struct read_request *r = CONTAINER_OF(l, struct read_request, lock);
+        struct read_request *r = CONTAINER_OF(w, struct read_request, lock.waiter);
         struct reader *reader = NULL;
         struct wfile *f = NULL;
 
         int err = op_source(r->m, r->h, &f, &reader);
-        name_lock_drop(r->m, l);
+        name_lock_drop(&r->lock);
         if (!read_from(r, err, f, reader, r->stale))
                 read_reply(r, r->stale, NULL, 0);
 }
@@ -111,7 +111,7 @@ static bool read_begin(struct read_request *r, int stale)
         if (err != -EAGAIN)
                 return read_from(r, err, f, reader, stale);
         r->stale = stale;
-        r->lock = (struct name_lock){.shared = {r->h->node}, .granted = read_granted};
+        r->lock = (struct name_lock){.shared = {r->h->node}, .waiter.ready = read_granted};
         name_lock_take(r->m, &r->lock);
         return true;
 }

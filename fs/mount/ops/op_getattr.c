@@ -124,11 +124,11 @@ static int take_none(struct op_ask *a)
         return err;
 }
 
-static void ask_granted(struct name_lock *p)
+static void ask_granted(struct waiter *w)
 {
-        struct op_ask *a = CONTAINER_OF(p, struct op_ask, lock);
+        struct op_ask *a = CONTAINER_OF(w, struct op_ask, lock.waiter);
 
-        name_lock_drop(a->m, p);
+        name_lock_drop(&a->lock);
         op_ask(a);
 }
 
@@ -142,7 +142,7 @@ static bool ask_waits(struct op_ask *a, const char *key)
         bool barred = name_lock_bars_locked(a->m, a->n);
         tree_unlock(a->m->tree);
         if (barred) {
-                a->lock = (struct name_lock){.shared = {a->n}, .granted = ask_granted};
+                a->lock = (struct name_lock){.shared = {a->n}, .waiter.ready = ask_granted};
                 name_lock_take(a->m, &a->lock);
                 return true;
         }

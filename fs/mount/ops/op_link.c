@@ -19,7 +19,7 @@
  */
 
 struct make {
-        struct name_lock lock; /* stays the first field */
+        struct name_lock lock;
         fuse_req_t req;
         struct request *request;
         struct mount *m;
@@ -34,7 +34,7 @@ struct make {
 /* With `e`, or an error. */
 static void make_end(struct make *k, int err, const struct fuse_entry_param *e)
 {
-        name_lock_drop(k->m, &k->lock);
+        name_lock_drop(&k->lock);
         if (err)
                 fuse_reply_err(k->req, -err);
         else
@@ -81,9 +81,9 @@ static int make_put(struct make *k)
         return err ? err : store_put(k->m->store, k->key, &body, &meta, &cond, made, k);
 }
 
-static void make_granted(struct name_lock *p)
+static void make_granted(struct waiter *w)
 {
-        struct make *k = (struct make *)p;
+        struct make *k = CONTAINER_OF(w, struct make, lock.waiter);
         int err = request_ended(k->request) ? -EINTR : mount_key(k->m, k->dir, k->name, &k->key);
         if (!err)
                 err = make_put(k);
@@ -106,7 +106,7 @@ static void make(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mod
                 fuse_reply_err(req, ENOMEM);
                 return;
         }
-        *k = (struct make){.lock = {.shared = {dir}, .granted = make_granted},
+        *k = (struct make){.lock = {.shared = {dir}, .waiter.ready = make_granted},
                            .req = req,
                            .request = request_now(),
                            .m = m,
@@ -138,7 +138,7 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *n
  */
 
 struct follow {
-        struct name_lock lock; /* stays the first field */
+        struct name_lock lock;
         struct waiter idle;
         fuse_req_t req;
         struct mount *m;
@@ -151,7 +151,7 @@ struct follow {
 static void follow_end(struct follow *f, int err)
 {
         if (f->again)
-                name_lock_drop(f->m, &f->lock);
+                name_lock_drop(&f->lock);
         f->target[f->len] = 0;
         if (err)
                 fuse_reply_err(f->req, err == -ENOENT ? ESTALE : -err);
@@ -177,9 +177,9 @@ static void follow_idle(struct waiter *w)
         follow_ask(CONTAINER_OF(w, struct follow, idle));
 }
 
-static void follow_granted(struct name_lock *p)
+static void follow_granted(struct waiter *w)
 {
-        struct follow *f = (struct follow *)p;
+        struct follow *f = CONTAINER_OF(w, struct follow, lock.waiter);
         f->idle.ready = follow_idle;
         attr_sync_wait(f->m, f->n, &f->idle);
 }
@@ -193,7 +193,7 @@ static void followed(void *arg, int err, const struct store_got *got)
                 return;
         }
         f->again = true;
-        f->lock = (struct name_lock){.shared = {f->n}, .granted = follow_granted};
+        f->lock = (struct name_lock){.shared = {f->n}, .waiter.ready = follow_granted};
         name_lock_take(f->m, &f->lock);
 }
 

@@ -91,11 +91,11 @@ static bool lookup_past(struct lookup *l)
         return past;
 }
 
-static void lookup_granted(struct name_lock *p)
+static void lookup_granted(struct waiter *w)
 {
-        struct lookup *l = CONTAINER_OF(p, struct lookup, lock);
+        struct lookup *l = CONTAINER_OF(w, struct lookup, lock.waiter);
 
-        name_lock_drop(l->m, p);
+        name_lock_drop(&l->lock);
         if (!lookup_moved(l))
                 lookup_anew(l);
 }
@@ -112,7 +112,7 @@ static bool lookup_waits(struct lookup *l)
         tree_unlock(m->tree);
         if (!barred)
                 return false;
-        l->lock = (struct name_lock){.shared = {l->parent}, .granted = lookup_granted};
+        l->lock = (struct name_lock){.shared = {l->parent}, .waiter.ready = lookup_granted};
         name_lock_take(m, &l->lock);
         return true;
 }

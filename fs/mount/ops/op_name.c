@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/container_of.h"
 #include "mount/rename/dir_marker.h"
 #include "mount/rename/orphan.h"
 #include "mount/rename/name_lock.h"
@@ -16,7 +17,7 @@
 
 /* One change under way. */
 struct change {
-        struct name_lock lock; /* stays the first field */
+        struct name_lock lock;
         fuse_req_t req;
         struct request *request;
         struct mount *m;
@@ -25,24 +26,13 @@ struct change {
         const char *tail;               /* behind its key */
         void (*begin)(struct change *); /* once it may; `key` is made */
         char *key;
-        bool removes;
-        struct node *n;         /* what is removed, pinned and locked exclusively; or NULL */
         struct leaving leaving; /* of a file */
         mode_t mode;            /* of a directory that is made */
         struct attr attr;
 };
 
-static void unpin(struct change *c)
-{
-        tree_lock(c->m->tree);
-        if (c->n)
-                tree_unref_locked(c->m->tree, TAKE_PTR(c->n), 1);
-        tree_unlock(c->m->tree);
-}
-
 static void change_free(struct change *c)
 {
-        unpin(c);
         attr_release(&c->attr);
         free(c->name);
         free(c->key);
@@ -51,50 +41,19 @@ static void change_free(struct change *c)
 
 static void change_end(struct change *c, int err)
 {
-        name_lock_drop(c->m, &c->lock);
+        name_lock_drop(&c->lock);
         fuse_reply_err(c->req, -err);
         change_free(c);
 }
 
-/* The node that has the name, pinned, or NULL. */
-static struct node *pinned(const struct change *c)
+static void change_granted(struct waiter *w)
 {
-        tree_lock(c->m->tree);
-        struct node *n = tree_find_locked(c->m->tree, c->dir, c->name);
-        if (n)
-                tree_pin_locked(n);
-        tree_unlock(c->m->tree);
-        return n;
-}
-
-static void change_take(struct change *c)
-{
-        if (c->removes)
-                c->n = c->lock.exclusive[0] = pinned(c);
-        name_lock_take(c->m, &c->lock);
-}
-
-/* Whether another node has the name by now. */
-static bool is_another(struct change *c)
-{
-        tree_lock(c->m->tree);
-        bool another = c->removes && tree_find_locked(c->m->tree, c->dir, c->name) != c->n;
-        tree_unlock(c->m->tree);
-        return another;
-}
-
-static void change_granted(struct name_lock *l)
-{
-        struct change *c = (struct change *)l;
+        struct change *c = CONTAINER_OF(w, struct change, lock.waiter);
         CLEANUP(freep) char *key = NULL;
+        int err = w->err;
 
-        if (is_another(c)) {
-                name_lock_drop(c->m, l);
-                unpin(c);
-                change_take(c);
-                return;
-        }
-        int err = request_ended(c->request) ? -EINTR : mount_key(c->m, c->dir, c->name, &key);
+        if (!err)
+                err = request_ended(c->request) ? -EINTR : mount_key(c->m, c->dir, c->name, &key);
         if (!err && asprintf(&c->key, "%s%s", key, c->tail) < 0) {
                 c->key = NULL;
                 err = -ENOMEM;
@@ -119,7 +78,9 @@ static void change(fuse_req_t req, fuse_ino_t parent, const char *name, const ch
                 fuse_reply_err(req, ENOMEM);
                 return;
         }
-        c->lock = (struct name_lock){.shared = {dir}, .granted = change_granted};
+        c->lock = (struct name_lock){.shared = {dir},
+                                     .names = {removes ? c->name : NULL},
+                                     .waiter.ready = change_granted};
         c->req = req;
         c->request = request_now();
         c->m = m;
@@ -127,8 +88,7 @@ static void change(fuse_req_t req, fuse_ino_t parent, const char *name, const ch
         c->tail = tail;
         c->begin = begin;
         c->mode = mode;
-        c->removes = removes;
-        change_take(c);
+        name_lock_take(m, &c->lock);
 }
 
 static void deleted(void *arg, int err, const struct store_object *obj)
@@ -179,7 +139,7 @@ static void marker_made(void *arg, int err, const struct store_object *obj)
                 change_end(c, err);
                 return;
         }
-        name_lock_drop(c->m, &c->lock);
+        name_lock_drop(&c->lock);
         op_reply_entry(c->req, c->m, &e);
         change_free(c);
 }
@@ -248,9 +208,11 @@ static void unlink_prepared(void *arg)
 
 static void unlink_begin(struct change *c)
 {
-        if (c->n) {
+        struct node *n = c->lock.exclusive[0];
+
+        if (n) {
                 c->leaving =
-                        (struct leaving){.m = c->m, .n = c->n, .ready = unlink_prepared, .arg = c};
+                        (struct leaving){.m = c->m, .n = n, .ready = unlink_prepared, .arg = c};
                 leave_prepare(&c->leaving);
         } else {
                 delete_key(c);

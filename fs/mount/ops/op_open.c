@@ -234,9 +234,9 @@ static int create_locked(struct opening *o, struct attr *attr) REQUIRES(tree_mut
         return 0;
 }
 
-static void create_granted(struct name_lock *p)
+static void create_granted(struct waiter *w)
 {
-        struct opening *o = CONTAINER_OF(p, struct opening, lock);
+        struct opening *o = CONTAINER_OF(w, struct opening, lock.waiter);
         const struct fuse_ctx *who = fuse_req_ctx(o->req);
         struct mount *m = o->m;
         int err = request_ended(o->request) ? -EINTR : mount_key(m, o->dir, o->name, &o->key);
@@ -248,7 +248,7 @@ static void create_granted(struct name_lock *p)
                 err = create_locked(o, &attr);
         tree_unlock(m->tree);
         attr_release(&attr);
-        name_lock_drop(m, p);
+        name_lock_drop(&o->lock);
         if (err)
                 opening_fail(o, err);
         else
@@ -270,7 +270,7 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
         o->creates = true;
         o->dir = op_node(m, parent);
         o->mode = mode;
-        o->lock = (struct name_lock){.shared = {o->dir}, .granted = create_granted};
+        o->lock = (struct name_lock){.shared = {o->dir}, .waiter.ready = create_granted};
         name_lock_take(m, &o->lock);
 }
 
@@ -423,7 +423,7 @@ static void open_now(struct opening *o)
                 handle_list_locked(m, o->h);
         }
         tree_unlock(m->tree);
-        name_lock_drop(m, &o->lock);
+        name_lock_drop(&o->lock);
         if (!err && o->heir && m->session)
                 (void)fuse_lowlevel_notify_inval_inode(m->session, op_ino(m, o->shown), -1, 0);
         end_replaced(&old);
@@ -446,7 +446,7 @@ static void open_asked(struct op_ask *ask, int err)
                 open_now(o);
                 return;
         }
-        name_lock_drop(o->m, &o->lock);
+        name_lock_drop(&o->lock);
         opening_fail(o, err ? err : -EINTR);
 }
 
@@ -482,7 +482,7 @@ static bool open_heir(struct opening *o)
         tree_unlock(m->tree);
         if (!heir)
                 return false;
-        name_lock_drop(m, &o->lock);
+        name_lock_drop(&o->lock);
         unpin(m, o->heir);
         o->n = o->heir = heir;
         free(TAKE_PTR(o->key));
@@ -491,9 +491,9 @@ static bool open_heir(struct opening *o)
         return true;
 }
 
-static void open_granted(struct name_lock *p)
+static void open_granted(struct waiter *w)
 {
-        struct opening *o = CONTAINER_OF(p, struct opening, lock);
+        struct opening *o = CONTAINER_OF(w, struct opening, lock.waiter);
         struct node *n = o->n;
 
         tree_lock(o->m->tree);
@@ -525,7 +525,7 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
                 fuse_reply_err(req, ENOMEM);
                 return;
         }
-        o->lock = (struct name_lock){.shared = {n}, .granted = open_granted};
+        o->lock = (struct name_lock){.shared = {n}, .waiter.ready = open_granted};
         name_lock_take(m, &o->lock);
 }
 

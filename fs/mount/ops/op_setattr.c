@@ -21,7 +21,7 @@ static void edit_go(struct op_edit *e);
 
 static void edit_end(struct op_edit *e, int err)
 {
-        name_lock_drop(e->m, &e->lock);
+        name_lock_drop(&e->lock);
         e->reply(e, err);
 }
 
@@ -89,9 +89,9 @@ static void edit_go(struct op_edit *e)
         attr_sync(e->m, n, &e->before, &e->wait);
 }
 
-static void edit_granted(struct name_lock *p)
+static void edit_granted(struct waiter *w)
 {
-        struct op_edit *e = CONTAINER_OF(p, struct op_edit, lock);
+        struct op_edit *e = CONTAINER_OF(w, struct op_edit, lock.waiter);
         if (request_ended(e->request))
                 edit_end(e, -EINTR);
         else
@@ -101,7 +101,7 @@ static void edit_granted(struct name_lock *p)
 void op_edit(struct op_edit *e)
 {
         e->request = request_now();
-        e->lock = (struct name_lock){.shared = {e->n}, .granted = edit_granted};
+        e->lock = (struct name_lock){.shared = {e->n}, .waiter.ready = edit_granted};
         name_lock_take(e->m, &e->lock);
 }
 

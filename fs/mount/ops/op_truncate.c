@@ -40,7 +40,7 @@ static void sizing_end(struct sizing *z, int err)
         if (z->by_name && z->resize.file)
                 node_writer_put(z->m, z->n, z->resize.file, NULL);
         if (z->by_name)
-                name_lock_drop(z->m, &z->lock);
+                name_lock_drop(&z->lock);
         else
                 wfile_unref(z->resize.file);
         handle_unref(z->m, z->handle);
@@ -174,9 +174,9 @@ static void sizing_asked(struct op_ask *ask, int err)
                 resize_by_name(z);
 }
 
-static void sizing_granted(struct name_lock *p)
+static void sizing_granted(struct waiter *w)
 {
-        struct sizing *z = CONTAINER_OF(p, struct sizing, lock);
+        struct sizing *z = CONTAINER_OF(w, struct sizing, lock.waiter);
         struct node *n = z->n;
 
         tree_lock(z->m->tree);
@@ -243,7 +243,7 @@ void op_set_size(fuse_req_t req, struct request *request, struct mount *m, struc
                 return;
         }
         z->by_name = true;
-        z->lock = (struct name_lock){.shared = {n}, .granted = sizing_granted};
+        z->lock = (struct name_lock){.shared = {n}, .waiter.ready = sizing_granted};
         name_lock_take(m, &z->lock);
 }
 

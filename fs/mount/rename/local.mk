@@ -4,8 +4,6 @@ fs_mount_libmount_la_SOURCES += \
 	%D%/attr_sync.h \
 	%D%/dir_marker.c \
 	%D%/dir_marker.h \
-	%D%/hold.c \
-	%D%/hold.h \
 	%D%/name_lock.c \
 	%D%/name_lock.h \
 	%D%/orphan.c \

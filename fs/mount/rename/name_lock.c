@@ -1,122 +1,350 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* name_lock.c: see name_lock.h. The list of all locks, in the order in which they were asked for,
- * is the mount's and guarded by the tree's lock. */
+/* name_lock.c: see name_lock.h.
+ *
+ * Each node counts the locks on it and below it, and those on it that are exclusive, held or not:
+ * whether a lock has to wait takes a walk up to the root, however many there are. Those that wait
+ * are in one list, in their order. */
 #include "mount/rename/name_lock.h"
 
 #include <assert.h>
-#include <stddef.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/container_of.h"
+#include "base/log.h"
 
 #include "base/banned.h"
 
 enum { NODES = 2 };
+
+/* A file below what is locked exclusively. */
+struct paused_file {
+        struct paused_file *next;
+        struct name_lock *lock;
+        struct wfile *file; /* one reference */
+        struct waiter waiter;
+};
+
+static struct name_lock *lock_of(struct waiter *w)
+{
+        return CONTAINER_OF(w, struct name_lock, waiter);
+}
 
 static bool is_exclusive(const struct name_lock *l)
 {
         return l->exclusive[0] || l->exclusive[1];
 }
 
-/* Whether `b` has something to do with what `a` has for itself. */
-static bool touches(const struct name_lock *a, const struct name_lock *b)
+/* Even where nothing has the names. */
+static bool has_names(const struct name_lock *l)
 {
+        return l->names[0] || l->names[1];
+}
+
+static bool is_rename(const struct name_lock *l)
+{
+        return is_exclusive(l) && l->shared[1];
+}
+
+/* --- counts
+ * --------------------------------------------------------------------------------------------- */
+
+static void count_below_locked(struct node *n, bool more) REQUIRES(tree_mutex)
+{
+        for (; n; n = n->parent)
+                n->locks.below += more ? 1U : -1U;
+}
+
+/* The lock is asked for from now on, or not any more. */
+static void count_locked(struct mount *m, struct name_lock *l, bool more) REQUIRES(tree_mutex)
+{
+        unsigned by = more ? 1U : -1U;
+
+        m->names.exclusive += is_exclusive(l) ? by : 0;
         for (int i = 0; i < NODES; i++) {
-                const struct node *root = a->exclusive[i];
-                for (int k = 0; root && k < NODES; k++)
-                        if (tree_is_below(b->shared[k], root) ||
-                            tree_is_below(b->exclusive[k], root))
-                                return true;
+                count_below_locked(l->shared[i], more);
+                count_below_locked(l->exclusive[i], more);
+                if (l->exclusive[i])
+                        l->exclusive[i]->locks.exclusive += by;
+                if (is_rename(l))
+                        l->shared[i]->locks.renames += by;
         }
+}
+
+static bool is_within_exclusive_locked(const struct mount *m, const struct node *n)
+        REQUIRES(tree_mutex)
+{
+        for (; m->names.exclusive && n; n = n->parent)
+                if (n->locks.exclusive)
+                        return true;
         return false;
 }
 
-/* Whether one that came before it stands in the way. */
-static bool must_wait_locked(const struct mount *m, const struct name_lock *l) REQUIRES(tree_mutex)
+/* Whether one of those that are counted stands in the way. */
+static bool conflicts_locked(const struct mount *m, const struct name_lock *l) REQUIRES(tree_mutex)
 {
-        if (!m->names.exclusive)
-                return false;
-        for (const struct name_lock *x = m->names.first; x && x != l; x = x->next)
-                if (touches(x, l) || touches(l, x))
+        for (int i = 0; i < NODES; i++) {
+                const struct node *n = l->exclusive[i];
+                if (is_within_exclusive_locked(m, l->shared[i]) ||
+                    is_within_exclusive_locked(m, n) || (n && n->locks.below))
                         return true;
+        }
         return false;
 }
 
 bool name_lock_bars_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex)
 {
-        const struct name_lock l = {.shared = {(struct node *)n}};
-        return must_wait_locked(m, &l);
+        return is_within_exclusive_locked(m, n);
 }
 
 bool name_lock_rests_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex)
 {
-        if (!m->names.exclusive)
-                return false;
-        for (const struct name_lock *x = m->names.first; x; x = x->next)
-                for (int i = 0; i < NODES && !x->waits; i++)
-                        if (x->exclusive[i] && tree_is_below(n, x->exclusive[i]))
-                                return true;
+        for (; m->names.exclusive && n; n = n->parent)
+                if (n->locks.rests)
+                        return true;
         return false;
 }
 
 bool name_lock_changes_locked(const struct mount *m, const struct node *dir, const struct node *n)
         REQUIRES(tree_mutex)
 {
-        if (!m->names.exclusive)
-                return false;
-        for (const struct name_lock *x = m->names.first; x; x = x->next) {
-                bool renames = x->shared[1] && (x->shared[0] == dir || x->shared[1] == dir);
-                for (int i = 0; i < NODES; i++) {
-                        const struct node *root = x->exclusive[i];
-                        if (root && (root == n || renames || tree_is_below(dir, root)))
-                                return true;
-                }
+        return is_within_exclusive_locked(m, dir) || dir->locks.renames ||
+               (n && n->locks.exclusive);
+}
+
+/* --- names
+ * ---------------------------------------------------------------------------------------------- */
+
+static struct node *named_locked(const struct name_lock *l, int i) REQUIRES(tree_mutex)
+{
+        return l->names[i] ? tree_find_locked(l->m->tree, l->shared[i], l->names[i]) : NULL;
+}
+
+/* Of a lock that is not counted. */
+static void find_locked(struct name_lock *l) REQUIRES(tree_mutex)
+{
+        for (int i = 0; i < NODES; i++) {
+                struct node *n = named_locked(l, i), *was = l->exclusive[i];
+                if (n)
+                        tree_pin_locked(n);
+                l->exclusive[i] = n;
+                if (was)
+                        tree_unref_locked(l->m->tree, was, 1);
         }
-        return false;
+}
+
+/* Whether another node has one of the names by now: what was found was another version. */
+static bool finds_others_locked(const struct name_lock *l) REQUIRES(tree_mutex)
+{
+        return named_locked(l, 0) != l->exclusive[0] || named_locked(l, 1) != l->exclusive[1];
+}
+
+static void claim_names(struct name_lock *l);
+
+static void claim_again(struct waiter *w)
+{
+        claim_names((CONTAINER_OF(w, struct claimed_name, claim.waiter))->lock);
+}
+
+static int claim_name(struct name_lock *l, unsigned i)
+{
+        CLEANUP(freep) char *key = tree_key(l->m->tree, l->shared[i], l->names[i]);
+
+        l->claimed[i] = (struct claimed_name){.claim.waiter.ready = claim_again, .lock = l};
+        return key ? claim_take(&l->m->claims, &l->claimed[i].claim, key, false) : -ENOMEM;
+}
+
+/* No commit goes by way of one of the names to that of its file meanwhile. Then the lock is held.
+ */
+static void claim_names(struct name_lock *l)
+{
+        while (!l->err && l->nclaimed < NODES && l->names[l->nclaimed]) {
+                int err = claim_name(l, l->nclaimed);
+                if (err == -EAGAIN)
+                        return; /* claim_again() goes on, maybe already */
+                l->nclaimed += !err;
+                l->err = err;
+        }
+        waiter_run(&l->waiter, l->err);
+}
+
+/* --- files
+ * -----------------------------------------------------------------------------------------------
+ */
+
+/* One file less publishes; with the last, the lock is held. */
+static void settle(struct name_lock *l)
+{
+        tree_lock(l->m->tree);
+        bool last = !--l->pausing, others = last && finds_others_locked(l);
+        tree_unlock(l->m->tree);
+        if (others) {
+                name_lock_drop(l);
+                name_lock_take(l->m, l);
+        } else if (last) {
+                claim_names(l);
+        }
+}
+
+static void file_is_paused(struct waiter *w)
+{
+        settle((CONTAINER_OF(w, struct paused_file, waiter))->lock);
+}
+
+/* What has lost its name is published nowhere. */
+static void add_file_locked(struct name_lock *l, const struct node *n) REQUIRES(tree_mutex)
+{
+        if (!n->file || n->unlinked)
+                return;
+        struct paused_file *p = malloc(sizeof *p);
+        if (!p) {
+                log_error("%s: no memory to change its name while it is written", n->name);
+                l->err = -ENOMEM;
+                return;
+        }
+        *p = (struct paused_file){.next = l->files,
+                                  .lock = l,
+                                  .file = wfile_ref(n->file),
+                                  .waiter.ready = file_is_paused};
+        l->files = p;
+        l->pausing++;
+}
+
+static void add_files_locked(struct name_lock *l) REQUIRES(tree_mutex)
+{
+        const struct node *a = l->exclusive[0], *b = l->exclusive[1];
+
+        if (a && !a->dir)
+                add_file_locked(l, a);
+        if (b && !b->dir && b != a)
+                add_file_locked(l, b);
+        if (!(a && a->dir) && !(b && b->dir))
+                return;
+        for (struct node *n = tree_open_list_locked(l->m->tree); n; n = n->open_next)
+                if ((a && a->dir && tree_is_below(n, a)) || (b && b->dir && tree_is_below(n, b)))
+                        add_file_locked(l, n);
+}
+
+/* No new file comes to be below: an open shares the lock. */
+static void pause_files(struct name_lock *l)
+{
+        tree_lock(l->m->tree);
+        l->pausing = 1; /* this function's own */
+        add_files_locked(l);
+        struct paused_file *p = l->files;
+        tree_unlock(l->m->tree);
+        for (struct paused_file *next; p; p = next) {
+                next = p->next;
+                wfile_pause(p->file, &p->waiter);
+        }
+        settle(l);
+}
+
+void name_lock_resume(struct name_lock *l)
+{
+        while (l->files) {
+                struct paused_file *p = l->files;
+                l->files = p->next;
+                wfile_resume(p->file);
+                wfile_unref(p->file);
+                free(p);
+        }
+}
+
+/* --- taking and dropping
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void admit_locked(struct name_lock *l) REQUIRES(tree_mutex)
+{
+        l->admitted = true;
+        for (int i = 0; i < NODES; i++)
+                if (l->exclusive[i])
+                        l->exclusive[i]->locks.rests++;
+}
+
+/* Goes on with those that were admitted. */
+static void go_on(struct waiters *admitted)
+{
+        struct waiters shared = {0};
+        struct waiter *w;
+
+        while ((w = waiters_take(admitted))) {
+                if (has_names(lock_of(w)))
+                        pause_files(lock_of(w));
+                else
+                        waiters_add(&shared, w);
+        }
+        waiters_run(&shared, 0);
 }
 
 void name_lock_take(struct mount *m, struct name_lock *l)
 {
+        struct waiters admitted = {0};
+
         tree_lock(m->tree);
-        m->names.exclusive += is_exclusive(l);
-        l->next = NULL;
-        l->prev = m->names.last;
-        *(l->prev ? &l->prev->next : &m->names.first) = l;
-        m->names.last = l;
-        l->waits = must_wait_locked(m, l);
-        m->names.waiting += l->waits;
-        bool granted = !l->waits;
+        l->m = m;
+        l->admitted = false;
+        l->err = 0;
+        l->nclaimed = 0;
+        l->exclusive[0] = l->exclusive[1] = NULL;
+        for (int i = 0; i < NODES; i++)
+                if (l->shared[i])
+                        tree_pin_locked(l->shared[i]);
+        find_locked(l);
+        bool waits = conflicts_locked(m, l);
+        count_locked(m, l, true);
+        waiters_add(waits ? &m->names.waiting : &admitted, &l->waiter);
+        if (!waits)
+                admit_locked(l);
         tree_unlock(m->tree);
-        if (granted)
-                l->granted(l);
+        go_on(&admitted);
 }
 
 /* Those that wait for nobody any more. */
-static struct name_lock *take_granted_locked(struct mount *m) REQUIRES(tree_mutex)
+static struct waiters take_admitted_locked(struct mount *m) REQUIRES(tree_mutex)
 {
-        struct name_lock *granted = NULL, **last = &granted;
+        struct waiters all = {0}, admitted = {0};
+        struct waiter *w;
 
-        for (struct name_lock *l = m->names.first; l && m->names.waiting; l = l->next) {
-                if (!l->waits || must_wait_locked(m, l))
-                        continue;
-                l->waits = false;
-                m->names.waiting--;
-                l->next_granted = NULL;
-                *last = l;
-                last = &l->next_granted;
+        waiters_move(&all, &m->names.waiting);
+        for (w = all.first; w; w = w->next)
+                count_locked(m, lock_of(w), false);
+        while ((w = waiters_take(&all))) { /* in their order, each after those before it */
+                struct name_lock *l = lock_of(w);
+                find_locked(l);
+                bool waits = conflicts_locked(m, l);
+                count_locked(m, l, true);
+                waiters_add(waits ? &m->names.waiting : &admitted, w);
+                if (!waits)
+                        admit_locked(l);
         }
-        return granted;
+        return admitted;
 }
 
-void name_lock_drop(struct mount *m, struct name_lock *l)
+void name_lock_drop(struct name_lock *l)
 {
+        struct mount *m = l->m;
+        struct waiters admitted = {0}, told = {0};
+
+        name_lock_resume(l);
+        while (l->nclaimed)
+                claim_drop(&m->claims, &l->claimed[--l->nclaimed].claim, &told);
         tree_lock(m->tree);
-        assert(!l->waits);
-        m->names.exclusive -= is_exclusive(l);
-        *(l->prev ? &l->prev->next : &m->names.first) = l->next;
-        *(l->next ? &l->next->prev : &m->names.last) = l->prev;
-        struct name_lock *granted = take_granted_locked(m);
-        tree_unlock(m->tree);
-        while (granted) {
-                struct name_lock *x = granted;
-                granted = x->next_granted;
-                x->granted(x);
+        assert(l->admitted);
+        count_locked(m, l, false);
+        bool waited_for = is_exclusive(l) || is_within_exclusive_locked(m, l->shared[0]) ||
+                          is_within_exclusive_locked(m, l->shared[1]);
+        for (int i = 0; i < NODES; i++) {
+                if (l->exclusive[i])
+                        l->exclusive[i]->locks.rests--;
+                tree_unref_locked(m->tree, l->exclusive[i], 1);
+                tree_unref_locked(m->tree, l->shared[i], 1);
         }
+        if (waited_for && waiters_any(&m->names.waiting))
+                admitted = take_admitted_locked(m);
+        tree_unlock(m->tree);
+        go_on(&admitted);
+        waiters_run(&told, 0);
 }

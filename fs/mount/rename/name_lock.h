@@ -1,44 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* name_lock.h: one lock of all names of a mount.
+/* name_lock.h: one lock of all names of a mount. See docs/decisions/032.
  *
- * Whatever makes, removes, opens, cuts or changes something takes it shared, on the directory where
- * a name changes or on the node. A rename takes it exclusively on what it renames and on what it
- * replaces, an unlink on the file: that, with all below it, is at rest meanwhile. What is copied
- * would else lose what comes later, and what is deleted would come back.
+ * It has three modes, and a node is locked with all that is below it:
  *
- * All nodes of a lock are asked for at once, and a lock is granted when none is left of those that
- * were asked for before it and conflict with it. So nobody waits for one that came later, nobody
- * waits for ever, and two that want the same nodes in another order wait one for the other only
- * once: as long as who has a lock does not take a second one. Nothing blocks: who waits is a small
+ *      shared     whatever makes, removes, opens, cuts or changes something, on the directory where
+ *                 a name changes or on the node
+ *      exclusive  a rename, on what it renames and on what it replaces; a removal, on what it
+ *                 removes
+ *      publish    a commit, on its file, while a request is under way that needs the file's name or
+ *                 the version that has it
+ *
+ *                   shared   exclusive   publish
+ *      shared       both     waits       both
+ *      exclusive    waits    waits       waits
+ *      publish      both     waits       one commit a file
+ *
+ * A lock is asked for with all its nodes at once, and shared and exclusive locks are granted in the
+ * order in which they were asked for, as far as they conflict: nobody waits for one that came
+ * later. One that is exclusive then pauses the files below its nodes (wfile_pause()), and is held
+ * when none of them publishes. A commit so waits for a rename or removal that has begun, never for
+ * one that waits: who holds a shared lock may wait for a commit. Nothing blocks: who waits is a
  * struct.
  *
- * What a callback begins takes part. A change of attributes that a request began runs under the
- * request's lock, which lasts until it is done (attr_sync.h); one that the end of a commit begins
- * takes a lock of its own, since nobody else has one then (node_writer.c). A commit itself takes
- * none: what is renamed or unlinked holds the files (hold.h, orphan.h), and waits for requests that
- * publish. */
+ * Whoever holds a lock does not take a second one. What a callback begins takes part: a change of
+ * attributes that a request began runs under the request's lock, which lasts until it is done
+ * (attr_sync.h); one that the end of a commit begins takes a lock of its own, since nobody else has
+ * one then (node_writer.c). */
 #ifndef CKPTFS_MOUNT_NAME_LOCK_H
 #define CKPTFS_MOUNT_NAME_LOCK_H
 
 #include <stdbool.h>
 
 #include "base/mutex.h"
+#include "base/waiter.h"
 #include "mount/core/mount.h"
 
+struct name_lock;
+struct paused_file;
+
+struct claimed_name {
+        struct claim claim;
+        struct name_lock *lock;
+};
+
 struct name_lock {
-        /* The caller's: nodes that stay, or NULL. A rename has the directories of both names in
-         * `shared`. granted() runs once, maybe before name_lock_take() returns; keys are to be made
-         * in it. */
-        struct node *shared[2], *exclusive[2];
-        void (*granted)(struct name_lock *l);
+        /* The caller's. Nodes that stay until name_lock_take() returns, or NULL, and names that
+         * stay as long as the lock: what has names[i] in shared[i] is locked exclusively. Both
+         * directories are a rename's. The waiter is told once, maybe before name_lock_take()
+         * returns; keys are to be made then. With an error (-ENOMEM) the lock is held as well, but
+         * files below it may be published: nothing is to be begun. */
+        struct node *shared[2];
+        const char *names[2];
+        struct waiter waiter;
+        /* What has the names; NULL: nothing. Pinned while the lock is held. */
+        struct node *exclusive[2];
         /* name_lock.c's own */
-        struct name_lock *prev, *next, *next_granted;
-        bool waits;
+        struct mount *m;
+        bool admitted;
+        int err;
+        size_t pausing; /* files that still publish */
+        struct paused_file *files;
+        struct claimed_name claimed[2];
+        unsigned nclaimed;
 };
 
 void name_lock_take(struct mount *m, struct name_lock *l);
-/* May be taken again at once, also by granted(). */
-void name_lock_drop(struct mount *m, struct name_lock *l);
+/* May be taken again at once, also when it is told. */
+void name_lock_drop(struct name_lock *l);
+/* What the lock is held for is over as far as files are concerned: they are published again. */
+void name_lock_resume(struct name_lock *l);
 
 /* Whether a lock that is shared on the node would have to wait now. The tree is locked. */
 bool name_lock_bars_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/container_of.h"
 #include "base/mutex.h"
 #include "base/record/recovery_record.h"
 #include "base/log.h"
@@ -106,34 +105,17 @@ static void copy_aside(struct leaving *l)
                 copied(l, err, NULL);
 }
 
-/* The commit that may have been under way has ended: nothing can bring the object back. */
-static void file_is_paused(struct waiter *w)
-{
-        copy_aside(CONTAINER_OF(w, struct leaving, paused));
-}
-
 void leave_prepare(struct leaving *l)
 {
         assert(l->state == LEAVE_NONE);
         l->state = LEAVE_PREPARING;
-        tree_lock(l->m->tree);
-        if (l->n->file)
-                l->file = wfile_ref(l->n->file);
-        tree_unlock(l->m->tree);
-        l->paused.ready = file_is_paused;
-        if (l->file)
-                wfile_pause(l->file, &l->paused);
-        else
-                copy_aside(l);
+        copy_aside(l);
 }
 
 static void leave_end(struct leaving *l)
 {
         assert(l->state == LEAVE_PREPARED);
         l->state = LEAVE_NONE;
-        if (l->file)
-                wfile_resume(l->file);
-        wfile_unref(TAKE_PTR(l->file));
         free(TAKE_PTR(l->key));
         free(TAKE_PTR(l->copy));
 }
@@ -142,8 +124,12 @@ void leave_commit(struct leaving *l)
 {
         if (l->state == LEAVE_NONE)
                 return;
-        if (l->file)
-                wfile_forget(l->file);
+        tree_lock(l->m->tree);
+        struct wfile *f = l->n->file ? wfile_ref(l->n->file) : NULL;
+        tree_unlock(l->m->tree);
+        if (f)
+                wfile_forget(f);
+        wfile_unref(f);
         leave_end(l);
 }
 

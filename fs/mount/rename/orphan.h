@@ -14,27 +14,24 @@
  * store is asked, then the change is committed or undone. */
 enum leave_state { LEAVE_NONE, LEAVE_PREPARING, LEAVE_PREPARED };
 struct leaving {
-        /* The caller's, who keeps the node, and has an exclusive lock on it. */
+        /* The caller's, who has an exclusive lock on the node: its file is not published. */
         struct mount *m;
         struct node *n;
         void (*ready)(void *arg);
         void *arg;
         /* orphan.c's own */
         enum leave_state state;
-        struct wfile *file; /* paused, one reference; or NULL */
-        struct waiter paused;
         char *key, *copy; /* the object's, and that of what was copied aside */
         char etag[STORE_ETAG_MAX], copy_etag[STORE_ETAG_MAX];
         bool aside; /* those who have it open use the copy */
 };
-/* Runs l->ready(l->arg), maybe before it returns, once nothing of the node is being published or
- * changed, and what its readers read was copied aside (else the log says so, and they will get
- * ESTALE). Whoever writes goes on; what they close or sync waits. */
+/* Runs l->ready(l->arg), maybe before it returns, once what the node's readers read was copied
+ * aside (else the log says so, and they will get ESTALE). */
 void leave_prepare(struct leaving *l);
 /* The name is gone: nothing that is written to the node is published any more. Before
  * leave_prepare(), this and the next do nothing. */
 void leave_commit(struct leaving *l);
-/* The node keeps its name: all is as it was, and what waited is published. */
+/* The node keeps its name: all is as it was. */
 void leave_undo(struct leaving *l);
 
 /* The name is gone, or is another's: its node, if it has one and that is not `but`, goes on without

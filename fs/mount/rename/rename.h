@@ -8,7 +8,6 @@
 #define CKPTFS_MOUNT_RENAME_H
 
 #include "base/mutex.h"
-#include "mount/rename/hold.h"
 #include "mount/core/mount.h"
 #include "mount/rename/orphan.h"
 #include "mount/rename/name_lock.h"
@@ -29,9 +28,8 @@ struct rename {
         /* rename_file.c's own */
         struct name_lock lock;
         char *from_key, *to_key; /* keys, of directories too without a '/' at their end */
-        struct hold hold;        /* of files that are written */
         struct leaving leaving;  /* of a target that is a file */
-        struct node *n, *target; /* pinned; target: NULL, or what has the new name */
+        struct node *n, *target; /* the lock's; target: NULL, or what has the new name */
         char etag[STORE_ETAG_MAX], new_etag[STORE_ETAG_MAX];
         struct rename_reader *readers; /* of what is renamed */
         unsigned tries;
@@ -48,6 +46,9 @@ void rename_find_left(struct mount *m);
 /* The readers of version `was` of the node, and what is known of it, are at `key` now. */
 void rename_follow_locked(struct node *n, const char *key, const char *was, const char *etag)
         REQUIRES(tree_mutex);
+/* What is written below what is renamed is published at `key` from now on, or, NULL, at the keys
+ * that the tree tells, where the versions that it began with are, too. */
+void rename_files_locked(struct rename *r, const char *key) REQUIRES(tree_mutex);
 void rename_end(struct rename *r, int err);
 void rename_dir(struct rename *r);
 

@@ -82,9 +82,9 @@ static void switched(void *arg)
                 rename_follow_locked(f->n, f->key, f->was, f->etag);
         if (tree_move_locked(t, r->n, r->to_dir, r->to))
                 tree_remove_locked(t, r->n); /* found again by asking */
-        hold_rename_locked(&r->hold, NULL);
+        rename_files_locked(r, NULL);
         tree_unlock(t);
-        hold_end(&r->hold);
+        name_lock_resume(&r->lock);
 }
 
 static void moved(void *arg, int err)

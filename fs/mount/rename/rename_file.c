@@ -53,24 +53,27 @@ static void readers_go_on(struct rename *r)
         }
 }
 
-static void unpin_locked(struct rename *r) REQUIRES(tree_mutex)
+static void rename_writer_locked(struct node *n, const char *key) REQUIRES(tree_mutex)
 {
-        if (r->n)
-                tree_unref_locked(r->m->tree, r->n, 1);
-        if (r->target)
-                tree_unref_locked(r->m->tree, r->target, 1);
-        r->n = r->target = NULL;
+        CLEANUP(freep) char *own = key ? NULL : tree_key_locked(n);
+        const char *to = key ? key : own;
+
+        if (!to || wfile_rename(n->file, to, n->published ? n->etag : ""))
+                log_error("%s: no memory to rename it while it is written", n->name);
+}
+
+void rename_files_locked(struct rename *r, const char *key) REQUIRES(tree_mutex)
+{
+        for (struct node *n = tree_open_list_locked(r->m->tree); n; n = n->open_next)
+                if (n->file && !n->unlinked && tree_is_below(n, r->n))
+                        rename_writer_locked(n, key);
 }
 
 void rename_end(struct rename *r, int err)
 {
         leave_undo(&r->leaving);
-        hold_end(&r->hold);
         readers_go_on(r);
-        name_lock_drop(r->m, &r->lock);
-        tree_lock(r->m->tree);
-        unpin_locked(r);
-        tree_unlock(r->m->tree);
+        name_lock_drop(&r->lock);
         r->done(r, err);
 }
 
@@ -123,7 +126,7 @@ static void undone(struct rename *r, int err)
 {
         tree_lock(r->m->tree);
         rename_follow_locked(r->n, r->from_key, r->new_etag, r->etag);
-        hold_rename_locked(&r->hold, r->from_key);
+        rename_files_locked(r, r->from_key);
         tree_unlock(r->m->tree);
         target_gone(r);
         log_warn("rename %s to %s: the file has both names now, since the old one cannot be "
@@ -201,7 +204,7 @@ static void object_moved(void *arg, int err, const struct store_object *obj)
                 snprintf(r->new_etag, sizeof r->new_etag, "%s", obj->etag);
                 tree_lock(r->m->tree);
                 rename_follow_locked(r->n, r->to_key, r->etag, r->new_etag);
-                hold_rename_locked(&r->hold, r->to_key);
+                rename_files_locked(r, r->to_key);
                 tree_unlock(r->m->tree);
                 if (store_caps(r->m->store) & STORE_CAP_RENAME) {
                         rename_succeeded(r);
@@ -236,7 +239,7 @@ static void move_here(struct rename *r)
         const struct node *target = r->target;
 
         tree_lock(r->m->tree);
-        hold_rename_locked(&r->hold, r->to_key);
+        rename_files_locked(r, r->to_key);
         const char *was = !target             ? NULL
                           : r->leaving.aside  ? r->leaving.etag
                           : target->published ? target->etag
@@ -334,7 +337,7 @@ static int check_locked(const struct rename *r) REQUIRES(tree_mutex)
         return 0;
 }
 
-static void held(void *arg)
+static void dir_stays(void *arg)
 {
         struct rename *r = arg;
         struct tree *t = r->m->tree;
@@ -351,71 +354,23 @@ static void held(void *arg)
                 rename_file(r);
 }
 
-static void dir_stays(void *arg)
+/* The directories keep their names from here on. Neither a change of attributes is under way, which
+ * would be lost or bring the old name back, nor a request that publishes. */
+static void rename_granted(struct waiter *w)
 {
-        struct rename *r = arg;
-        hold_begin(&r->hold);
-}
+        struct rename *r = CONTAINER_OF(w, struct rename, lock.waiter);
+        int err = w->err;
 
-/* What has the two names, pinned. */
-static void find_locked(struct rename *r) REQUIRES(tree_mutex)
-{
-        struct tree *t = r->m->tree;
-
-        if ((r->n = tree_find_locked(t, r->from_dir, r->from)))
-                tree_pin_locked(r->n);
-        if ((r->target = tree_find_locked(t, r->to_dir, r->to)))
-                tree_pin_locked(r->target);
-}
-
-static void rename_granted(struct name_lock *l);
-
-/* Both names are locked by what has them. */
-static void take_lock(struct rename *r)
-{
-        tree_lock(r->m->tree);
-        find_locked(r);
-        tree_unlock(r->m->tree);
-        r->lock = (struct name_lock){.shared = {r->from_dir, r->to_dir},
-                                     .exclusive = {r->n, r->target},
-                                     .granted = rename_granted};
-        name_lock_take(r->m, &r->lock);
-}
-
-/* Whether another node has one of the names by now. */
-static bool found_others(const struct rename *r)
-{
-        struct tree *t = r->m->tree;
-
-        tree_lock(t);
-        bool others = tree_find_locked(t, r->from_dir, r->from) != r->n ||
-                      tree_find_locked(t, r->to_dir, r->to) != r->target;
-        tree_unlock(t);
-        return others;
-}
-
-/* The directories keep their names from here on. No change of attributes is under way, which would
- * be lost or bring the old name back. */
-static void rename_granted(struct name_lock *l)
-{
-        struct rename *r = CONTAINER_OF(l, struct rename, lock);
-
-        if (found_others(r)) {
-                name_lock_drop(r->m, &r->lock); /* which names nodes that stay until then */
-                tree_lock(r->m->tree);
-                unpin_locked(r);
-                tree_unlock(r->m->tree);
-                take_lock(r);
-                return;
-        }
-        int err = r->wanted(r) ? mount_key(r->m, r->from_dir, r->from, &r->from_key) : -EINTR;
+        r->n = r->lock.exclusive[0];
+        r->target = r->lock.exclusive[1];
+        if (!err)
+                err = r->wanted(r) ? mount_key(r->m, r->from_dir, r->from, &r->from_key) : -EINTR;
         if (!err)
                 err = mount_key(r->m, r->to_dir, r->to, &r->to_key);
         tree_lock(r->m->tree);
         if (!err)
                 err = check_locked(r);
         tree_unlock(r->m->tree);
-        r->hold = (struct hold){.m = r->m, .root = r->n, .ready = held, .arg = r};
         if (err || r->n == r->target)
                 rename_end(r, err);
         else
@@ -424,5 +379,8 @@ static void rename_granted(struct name_lock *l)
 
 void rename_start(struct rename *r)
 {
-        take_lock(r);
+        r->lock = (struct name_lock){.shared = {r->from_dir, r->to_dir},
+                                     .names = {r->from, r->to},
+                                     .waiter.ready = rename_granted};
+        name_lock_take(r->m, &r->lock);
 }

@@ -37,7 +37,6 @@ struct tree {
         struct gone *gone; /* GONE_SLOTS, by hash; the newest that was pushed out is gone_lost */
         int64_t gone_lost;
         struct node *open; /* see tree_note_open_locked() */
-        struct tree_watch *watches;
         void (*drop)(void *arg, char *parked);
         void *drop_arg;
         bool (*unpublished)(struct wfile *f);
@@ -358,6 +357,16 @@ enum tree_gone tree_gone_since_locked(const struct tree *t, const struct node *d
         return t->gone_lost >= since && since ? TREE_MAYBE_GONE : TREE_NOT_GONE;
 }
 
+/* The locks on the node and below it are below other directories now. */
+static void carry_locks_locked(const struct node *n, struct node *from, struct node *to)
+        REQUIRES(tree_mutex)
+{
+        for (; from; from = from->parent)
+                from->locks.below -= n->locks.below;
+        for (; to; to = to->parent)
+                to->locks.below += n->locks.below;
+}
+
 int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const char *name)
         REQUIRES(tree_mutex)
 {
@@ -373,6 +382,7 @@ int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const cha
         free(n->name);
         n->name = copy;
         n->parent = dir;
+        carry_locks_locked(n, from, dir);
         n->hash = name_hash(dir, name);
         note_back_locked(t, n->hash);
         put_in(bucket(t, n->hash), n);
@@ -487,26 +497,8 @@ char *tree_key(struct tree *t, const struct node *n, const char *name)
         return buf_take(&b);
 }
 
-void tree_watch_locked(struct tree *t, struct tree_watch *w) REQUIRES(tree_mutex)
-{
-        w->next = t->watches;
-        t->watches = w;
-}
-
-void tree_unwatch_locked(struct tree *t, struct tree_watch *w) REQUIRES(tree_mutex)
-{
-        struct tree_watch **pp = &t->watches;
-        while (*pp && *pp != w)
-                pp = &(*pp)->next;
-        if (*pp)
-                *pp = w->next;
-}
-
 void tree_note_open_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex)
 {
-        for (struct tree_watch *w = t->watches; n->file && w; w = w->next)
-                if (tree_is_below(n, w->root))
-                        w->opened(w, n);
         bool open = n->file || n->reader;
         if (open == n->listed)
                 return;

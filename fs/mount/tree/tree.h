@@ -39,6 +39,14 @@ struct node_info {
         int64_t asked_ns; /* when the store was asked (tree_now_ns()); 0: now, or done here */
 };
 
+/* Locks of names on a node, asked for or held; name_lock.c's. */
+struct node_locks {
+        unsigned below;     /* on it and on what is below it */
+        unsigned exclusive; /* on it; */
+        unsigned rests;     /* held, or about to be */
+        unsigned renames;   /* of a directory: of names in it, or to it */
+};
+
 struct node {
         struct node *hash_next, *ino_next;
         struct node *parent; /* NULL: the root */
@@ -86,6 +94,7 @@ struct node {
         char *shadow;  /* it is not published, and its name still has this version of the file that
                           it replaced; or NULL */
         bool unlinked; /* here: what is written from now on is forgotten */
+        struct node_locks locks;
         struct node *heir;      /* pinned: what is opened in its place, see heir.h; or NULL */
         unsigned nheirs;        /* open files that were */
         struct node *open_next; /* list of nodes with a reader or a file */
@@ -189,18 +198,6 @@ bool tree_fresh_locked(const struct node *n) REQUIRES(tree_mutex);
  * shows as longer than STORE_KEY_MAX. */
 char *tree_key(struct tree *t, const struct node *n, const char *name);
 char *tree_key_locked(const struct node *n) REQUIRES(tree_mutex);
-
-/* Somebody who is told, with the tree's lock, of files at or below `root` that become open for
- * writing. */
-struct tree_watch {
-        struct tree_watch *next;
-        struct node *root;
-        void (*opened)(struct tree_watch *w, struct node *n);
-        void *arg;
-};
-void tree_watch_locked(struct tree *t, struct tree_watch *w) REQUIRES(tree_mutex);
-void tree_unwatch_locked(struct tree *t, struct tree_watch *w)
-        REQUIRES(tree_mutex); /* one that is not watched, too */
 
 /* Keeps the list of open files: call after `reader` or `file` changed. */
 void tree_note_open_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* claim.h: which keys the commits of a mount are about to change.
+/* claim.h: which keys the commits, renames and removals of a mount are about to change.
  *
- * An upload whose file was renamed is completed under its first name and moved from there. No other
- * commit may give that name an object meanwhile, which would be moved or deleted in its place. */
+ * An upload whose file was renamed is completed under its first name and moved from there. Nobody
+ * else may give that name an object meanwhile, which would be moved or deleted in its place, nor
+ * take this one away. */
 #ifndef CKPTFS_MOUNT_CLAIM_H
 #define CKPTFS_MOUNT_CLAIM_H
 
