@@ -45,7 +45,7 @@ done >"$tmp/rooms"
 expect_eq "" "$(cat "$tmp/rooms")" "the architecture describes each room of the mount and the store"
 
 # The diagram has the steps of the table, but for those that every commit may take: to fail, and to end early.
-sed -n '/^} phases/,/^};/{/^} phases/d;p}' fs/mount/write/commit_phase.c | tr -d ' \n' |
+sed -n '/^} phases/,/^};/{/^} phases/d;p}' fs/mount/write/commit.c | tr -d ' \n' |
 	grep -oE '\[COMMIT_[A-Z]*\]=[^}]*' | while IFS='[]=' read -r _ from _ rest; do
 	echo "$rest" | grep -oE 'TO\([A-Z]*\)' | sed "s/TO(/${from#COMMIT_} --> /; s/)//"
 done | sort >"$tmp/steps"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* commit.c: publishes a file: what the plan says is sent or copied, then one request makes it the
- * object. wfile_advance_locked() is where each event leads to. See commit_phase.h for the phases
- * and wfile_int.h for the rest. */
+/* commit.c: publishes a file. It reads from top to bottom in the order of the phases, as
+ * commit_phase.h draws them: each has a function that does what there is to do in it, then those
+ * that end it. What a request is made of, and what the store says to it, is upload_request.c's. At
+ * the end, wfile_advance_locked() is where each event leads to. */
 #include "mount/write/wfile_int.h"
 
 #include <errno.h>
@@ -14,6 +15,64 @@
 #include "base/metrics.h"
 
 #include "base/banned.h"
+
+enum {
+        STEPS_MOST = 16,              /* under way at once */
+        FILLS_MOST = 4,               /* of those, with memory of their own; */
+        FILL_BYTES_MOST = 32U << 20U, /* this much, unless one alone needs more */
+        LOOKS_MOST = 3,               /* when the version that stands is replaced, too */
+        MORE_MOST = 64U << 20U        /* bytes that are sent on top of what was to be sent */
+};
+
+struct base_conflict {
+        char gone[STORE_ETAG_MAX]; /* the version that was changed */
+        struct base stands;        /* the one that does; size 0: none */
+        uint64_t moved_most;
+        unsigned looks;
+};
+
+/* --- the phases
+ * ------------------------------------------------------------------------------------------------
+ */
+
+#define TO(phase) (1U << COMMIT_##phase)
+
+static const struct {
+        const char *name;
+        bool final;
+        unsigned next;
+} phases[COMMIT_PHASES] = {
+        [COMMIT_IDLE] = {"idle", false, TO(PLANNING)},
+        [COMMIT_PLANNING] = {"planning", false, TO(SENDING) | TO(FAILING) | TO(IDLE)},
+        [COMMIT_SENDING] = {"sending", false,
+                            TO(CLAIMING) | TO(PUBLISHING) | TO(PLANNING) | TO(LOOKING) |
+                                    TO(RECORDING) | TO(FAILING) | TO(IDLE)},
+        [COMMIT_CLAIMING] = {"claiming", false,
+                             TO(SENDING) | TO(PLANNING) | TO(FAILING) | TO(IDLE)},
+        [COMMIT_PUBLISHING] = {"publishing", true,
+                               TO(IDLE) | TO(MOVING) | TO(PLANNING) | TO(LOOKING) | TO(RECORDING) |
+                                       TO(FAILING)},
+        [COMMIT_MOVING] = {"moving", true, TO(IDLE) | TO(REMOVING) | TO(FAILING)},
+        [COMMIT_REMOVING] = {"removing", true, TO(IDLE) | TO(PLANNING) | TO(FAILING)},
+        [COMMIT_LOOKING] = {"looking", false, TO(PLANNING) | TO(FAILING) | TO(IDLE)},
+        [COMMIT_RECORDING] = {"recording", true, TO(PLANNING) | TO(FAILING)},
+        [COMMIT_FAILING] = {"failing", false, TO(IDLE)},
+};
+
+const char *commit_phase_name(enum commit_phase p)
+{
+        return phases[p].name;
+}
+
+bool commit_phase_leads_to(enum commit_phase from, enum commit_phase to)
+{
+        return phases[from].next >> to & 1U;
+}
+
+bool commit_phase_is_final(enum commit_phase p)
+{
+        return phases[p].final;
+}
 
 void wfile_set_error_locked(struct wfile *f, int err) REQUIRES(&f->mtx)
 {
@@ -46,13 +105,36 @@ bool commit_enter_locked(struct wfile *f, enum commit_phase to) REQUIRES(&f->mtx
         return true;
 }
 
+/* --- IDLE: a caller comes, and every commit ends here
+ * ------------------------------------------------------------------------------------------------
+ */
+
+void wfile_commit(struct wfile *f, struct wfile_user *u, struct waiter *w)
+{
+        struct outcome out;
+
+        wfile_enter(f, &out);
+        bool failed = u && u->wrote && u->epoch != f->locked.epoch;
+        bool clean = !commit_is_under_way_locked(f) && !f->locked.dirty && !f->locked.err;
+        if (failed || clean) {
+                waiters_add(&out.callers, w);
+                out.err = failed ? f->locked.last_err : 0;
+        } else {
+                waiters_add(&f->locked.commit.callers, w);
+                if (!commit_is_under_way_locked(f))
+                        (void)commit_enter_locked(f, COMMIT_PLANNING);
+                wfile_advance_locked(f, &out);
+        }
+        wfile_leave(f, &out);
+}
+
 /* Ends the commit under way with `err`; obj is NULL when nothing new was published. */
 static void finish_locked(struct wfile *f, struct outcome *out, int err,
                           const struct store_object *obj) REQUIRES(&f->mtx)
 {
         (void)commit_enter_locked(f, COMMIT_IDLE);
         plan_release(&f->locked.commit.sending.plan);
-        base_conflict_end_locked(f);
+        free(TAKE_PTR(f->locked.commit.conflict));
         out->err = err;
         out->published = obj != NULL;
         f->locked.telling += out->published;
@@ -61,74 +143,194 @@ static void finish_locked(struct wfile *f, struct outcome *out, int err,
         waiters_move(&out->callers, &f->locked.commit.callers);
 }
 
-void commit_published_locked(struct wfile *f, struct outcome *out, const struct store_object *obj,
-                             bool by_put) REQUIRES(&f->mtx)
-{
-        struct store_object now = *obj;
-
-        if (f->locked.upload.handle) /* begun for a file that was cut, and needed none in the end */
-                upload_request_abort_locked(f, out);
-        now.size = f->locked.size;
-        f->locked.base = (struct base){.object = now, .len = now.size};
-        f->locked.if_absent = false; /* ours now */
-        f->locked.dirty = f->locked.failed = f->locked.anyones = false;
-        f->locked.published++;
-        /* Where the next commit is one put too, it needs no byte of this one from the store. */
-        if (!by_put || now.size >= STORE_PART_SIZE_MIN)
-                wfile_clear_locked(f);
-        else
-                upload_parts_reset_locked(f);
-        wfile_forget_origin_locked(f, out);
-        f->locked.parts.plan = f->env->plan;
-        if (f->locked.reader)
-                out->reader = TAKE_PTR(f->locked.reader);
-        finish_locked(f, out, 0, &now);
-}
-
-/* --- making it the object
+/* --- PLANNING: nothing is under way, and the cheapest way is sought
  * ------------------------------------------------------------------------------------------------
  */
 
-static void set_cond_locked(struct wfile *f, struct upload_request *t) REQUIRES(&f->mtx)
+const struct base *commit_base_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
-        unsigned caps = store_caps(f->env->store);
-        /* What was changed in a version needs that version; a new one is the last close's. */
-        const struct base *base = &f->locked.base;
-        bool needs = base->len && !f->locked.origin.key && base->object.etag[0] &&
-                     caps & STORE_CAP_IF_MATCH;
-        if (upload_rename_key_locked(f)) {
-                upload_rename_prepare_locked(f, t, needs ? base->object.etag : NULL);
-                return;
+        return f->locked.commit.conflict ? &f->locked.commit.conflict->stands
+                                         : wfile_base_locked(f);
+}
+
+static size_t list_runs_locked(const struct wfile *f, struct plan_run *v, size_t max)
+        REQUIRES(&f->mtx)
+{
+        size_t n = 0;
+        struct plan_run r;
+        for (uint64_t at = 0; extent_map_run(&f->locked.data, at, &r.from, &r.to); at = r.to) {
+                if (r.from >= f->locked.size)
+                        break;
+                if (r.to > f->locked.size)
+                        r.to = f->locked.size;
+                if (n < max)
+                        v[n] = r;
+                n++;
         }
-        t->cond.if_absent = f->locked.if_absent && caps & STORE_CAP_IF_ABSENT;
-        if (!needs)
-                return;
-        if (!t->match && !(t->match = strdup(base->object.etag)))
-                t->err = -ENOMEM;
-        t->cond.if_match = t->match;
+        return n;
 }
 
-/* The version that was changed is gone: nothing is published. */
-static void set_gone_locked(struct wfile *f, struct upload_request *t) REQUIRES(&f->mtx)
+static size_t list_sent_locked(const struct wfile *f, struct plan_sent *v) REQUIRES(&f->mtx)
 {
-        const char *gone = base_conflict_gone_locked(f);
-        if (upload_rename_key_locked(f))
-                upload_rename_prepare_locked(f, t, gone);
-        else if (!(t->base = strdup(gone)))
-                t->err = -ENOMEM;
-        t->cond.if_match = t->base;
+        size_t n = 0;
+        for (size_t i = 0; i < f->locked.parts.n; i++) {
+                const struct upload_part *s = &f->locked.parts.v[i];
+                if (s->state == UPLOAD_PART_SENT)
+                        v[n++] = (struct plan_sent){.no = s->no, .off = s->off, .len = s->len};
+        }
+        return n;
 }
 
-static struct upload_request *clone_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
+/* Parts whose bytes changed after they were sent are sent again. */
+static int add_changed_locked(const struct wfile *f, struct plan *p) REQUIRES(&f->mtx)
 {
-        struct upload_request *t = upload_request_new_locked(f, out, REQUEST_CLONE);
-        if (!t)
-                return NULL;
-        t->src = strdup(f->locked.origin.key);
-        t->match = strdup(f->locked.origin.object.etag);
-        t->err = t->src && t->match ? 0 : -ENOMEM;
-        return t;
+        for (size_t i = 0; i < f->locked.parts.n; i++) {
+                const struct upload_part *s = &f->locked.parts.v[i];
+                if (s->state != UPLOAD_PART_SENT || !s->changed)
+                        continue;
+                struct plan_step *v = realloc(p->v, (p->n + 1) * sizeof *v);
+                if (!v)
+                        return -ENOMEM;
+                p->v = v;
+                p->max = p->n + 1;
+                v[p->n++] = (struct plan_step){.no = s->no, .off = s->off, .len = s->len};
+        }
+        return 0;
 }
+
+/* Finds out what is to be sent. 0, or a negative errno. */
+static int plan_locked(struct wfile *f) REQUIRES(&f->mtx)
+{
+        struct sending *s = &f->locked.commit.sending;
+        const struct base_conflict *c = f->locked.commit.conflict;
+        unsigned caps = store_caps(f->env->store);
+        const struct base *base = commit_base_locked(f);
+        size_t nruns = list_runs_locked(f, NULL, 0);
+        CLEANUP(freep) struct plan_run *runs = calloc(nruns + 1, sizeof *runs);
+        CLEANUP(freep) struct plan_sent *sent = calloc(f->locked.parts.n + 1, sizeof *sent);
+        if (!runs || !sent)
+                return -ENOMEM;
+        struct plan_in in = {
+                .size = f->locked.size,
+                .base = base->len,
+                .base_size = base->object.size,
+                .copies = caps & STORE_CAP_PART_COPY && !(caps & STORE_CAP_WHOLE_COPY),
+                .whole_copies = caps & STORE_CAP_WHOLE_COPY,
+                .put_most = f->locked.parts.plan.first,
+                .part = f->locked.parts.plan.first,
+                .held = runs,
+                .nheld = list_runs_locked(f, runs, nruns),
+                .sent = sent,
+                .nsent = list_sent_locked(f, sent),
+        };
+        char why[160];
+        s->next = 0;
+        s->recopy = false;
+        int err = plan_commit(&in, &s->plan);
+        int wrong = err ? 0 : plan_check(&in, &s->plan, why, sizeof why);
+        if (wrong)
+                log_error("%s: its parts do not make the file: %s", f->locked.key, why);
+        err = err ? err : wrong;
+        if (!err && !s->plan.put)
+                err = add_changed_locked(f, &s->plan);
+        if (!err && c && s->plan.moved > c->moved_most)
+                err = -ESTALE;
+        return err;
+}
+
+/* --- SENDING: what the plan asks for is sent and copied
+ * ------------------------------------------------------------------------------------------------
+ */
+
+uint64_t commit_base_end_locked(const struct wfile *f, uint64_t from, uint64_t to) REQUIRES(&f->mtx)
+{
+        uint64_t good = commit_base_locked(f)->len;
+        if (good > to)
+                good = to;
+        return good < from ? from : good;
+}
+
+/* Bytes of the base that have to be fetched to send [off, off+len). */
+static uint64_t lacking_locked(const struct wfile *f, uint64_t off, uint64_t len) REQUIRES(&f->mtx)
+{
+        uint64_t at = off, end = off + len, from, to, n = 0;
+
+        while (at < end && extent_map_run(&f->locked.data, at, &from, &to) && from < end) {
+                if (from > at)
+                        n += commit_base_end_locked(f, at, from) - at;
+                at = to;
+        }
+        return at < end ? n + commit_base_end_locked(f, at, end) - at : n;
+}
+
+/* Whether there is room for the step beside those under way. */
+static bool can_begin_locked(const struct wfile *f, const struct plan_step *step) REQUIRES(&f->mtx)
+{
+        const struct sending *s = &f->locked.commit.sending;
+        uint64_t fill = step->copy ? 0 : lacking_locked(f, step->off, step->len);
+
+        if (f->locked.inflight >= STEPS_MOST)
+                return false;
+        return !fill || !s->fills ||
+               (s->fills < FILLS_MOST && s->fill_bytes + fill <= FILL_BYTES_MOST);
+}
+
+static void share_given(struct waiter *w)
+{
+        struct wfile *f = CONTAINER_OF(w, struct wfile, share.waiter);
+        struct outcome out;
+
+        wfile_enter(f, &out);
+        f->locked.share_waits = false;
+        wfile_advance_locked(f, &out);
+        wfile_leave(f, &out); /* which gives back what was not used */
+        wfile_unref(f);
+}
+
+/* Whether there is memory for what has to be fetched to send [off, off+len). False: it is waited
+ * for, and the commit goes on when it is given. What is not used before the lock is left goes back:
+ * whoever waits, for a share, a claim or a rename, has none. */
+static bool share_locked(struct wfile *f, struct outcome *out, uint64_t off, uint64_t len)
+        REQUIRES(&f->mtx)
+{
+        uint64_t lack = lacking_locked(f, off, len);
+        size_t n = (size_t)((lack + POOL_BUF_SIZE - 1) / POOL_BUF_SIZE);
+
+        if (f->locked.share_waits || f->share.n >= n)
+                return !f->locked.share_waits;
+        if (f->share.n)
+                out->small = f->share;
+        f->share = (struct pool_share){.n = n, .waiter.ready = share_given};
+        if (pool_share_take(f->env->pool, &f->share))
+                return true;
+        f->locked.share_waits = true;
+        wfile_ref(f); /* share_given()'s */
+        return false;
+}
+
+/* Goes on with the plan, as long as there is room: whether all of it is at the store. */
+static bool send_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
+{
+        struct sending *s = &f->locked.commit.sending;
+
+        if (s->recopy) {
+                s->recopy = false;
+                (void)upload_request_step_locked(f, out, REQUEST_COPY, &s->plan.v[0]);
+        }
+        while (!f->locked.err && s->next < s->plan.n && can_begin_locked(f, &s->plan.v[s->next])) {
+                const struct plan_step *step = &s->plan.v[s->next];
+                if (!step->copy && !share_locked(f, out, step->off, step->len))
+                        return false;
+                s->next++;
+                (void)upload_request_step_locked(f, out, step->copy ? REQUEST_COPY : REQUEST_STEP,
+                                                 step);
+        }
+        return !f->locked.err && s->next == s->plan.n && !f->locked.inflight;
+}
+
+/* --- CLAIMING: the key that the last request changes is this file's in the final phases
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static void claim_again(struct waiter *w)
 {
@@ -173,82 +375,80 @@ static bool claim_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
         return !err;
 }
 
-/* All that the plan asks for is at the store: one request makes it the object. */
-static void publish_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
-{
-        struct upload_request *t;
-        bool records = f->locked.commit.conflict;
-        bool clone = wfile_is_clone_locked(f);
-        if (!clone && f->locked.commit.sending.plan.put &&
-            !commit_share_locked(f, out, 0, f->locked.size))
-                return;
-        if (!claim_locked(f, out))
-                return;
-        if (!commit_enter_locked(f, records ? COMMIT_RECORDING : COMMIT_PUBLISHING))
-                return;
-        if (clone)
-                t = clone_locked(f, out);
-        else if (f->locked.commit.sending.plan.put)
-                t = commit_put_locked(f, out);
-        else if ((t = upload_request_new_locked(f, out, REQUEST_COMPLETE)))
-                t->size = f->locked.size;
-        if (t && records)
-                set_gone_locked(f, t);
-        else if (t)
-                set_cond_locked(f, t);
-}
-
-static void advance_sending_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
-{
-        if (wfile_is_clone_locked(f)) {
-                if (!f->locked.inflight)
-                        publish_locked(f, out);
-        } else if (f->locked.commit.sending.plan.put || f->locked.upload.state == UPLOAD_OPEN) {
-                if (commit_send_locked(f, out))
-                        publish_locked(f, out);
-        } else if (f->locked.upload.state == UPLOAD_NONE) {
-                upload_request_create_locked(f, out);
-        }
-}
-
-static void advance_planning_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
-{
-        if (f->locked.inflight)
-                return;
-        int err = commit_plan_locked(f);
-        wfile_set_error_locked(f, err);
-        if (!err && commit_enter_locked(f, COMMIT_SENDING))
-                advance_sending_locked(f, out);
-}
-
-static void advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
-{
-        switch (f->locked.commit.phase) {
-        case COMMIT_PLANNING:
-                advance_planning_locked(f, out);
-                break;
-        case COMMIT_CLAIMING:
-                if (f->locked.commit.claim != CLAIM_WAITS && commit_enter_locked(f, COMMIT_SENDING))
-                        advance_sending_locked(f, out);
-                break;
-        case COMMIT_SENDING:
-                advance_sending_locked(f, out);
-                break;
-        case COMMIT_LOOKING:
-                if (!f->locked.inflight)
-                        base_conflict_look_locked(f, out);
-                break;
-        default: /* nobody waits, or the end of a request is waited for */
-                break;
-        }
-}
-
-/* --- the end of a request
+/* --- PUBLISHING, or RECORDING when the base is gone: one request makes it the object
  * ------------------------------------------------------------------------------------------------
  */
 
+static void set_cond_locked(struct wfile *f, struct upload_request *t) REQUIRES(&f->mtx)
+{
+        unsigned caps = store_caps(f->env->store);
+        /* What was changed in a version needs that version; a new one is the last close's. */
+        const struct base *base = &f->locked.base;
+        bool needs = base->len && !f->locked.origin.key && base->object.etag[0] &&
+                     caps & STORE_CAP_IF_MATCH;
+        if (upload_rename_key_locked(f)) {
+                upload_rename_prepare_locked(f, t, needs ? base->object.etag : NULL);
+                return;
+        }
+        t->cond.if_absent = f->locked.if_absent && caps & STORE_CAP_IF_ABSENT;
+        if (!needs)
+                return;
+        if (!t->match && !(t->match = strdup(base->object.etag)))
+                t->err = -ENOMEM;
+        t->cond.if_match = t->match;
+}
+
+/* The version that was changed is gone: nothing is published. */
+static void set_gone_locked(struct wfile *f, struct upload_request *t) REQUIRES(&f->mtx)
+{
+        const char *gone = f->locked.commit.conflict->gone;
+        if (upload_rename_key_locked(f))
+                upload_rename_prepare_locked(f, t, gone);
+        else if (!(t->base = strdup(gone)))
+                t->err = -ENOMEM;
+        t->cond.if_match = t->base;
+}
+
+/* The file is a copy of that version. */
+static void set_source_locked(struct wfile *f, struct upload_request *t) REQUIRES(&f->mtx)
+{
+        t->src = strdup(f->locked.origin.key);
+        t->match = strdup(f->locked.origin.object.etag);
+        if (!t->src || !t->match)
+                t->err = -ENOMEM;
+}
+
+/* All that the plan asks for is at the store. */
+static void publish_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
+{
+        bool records = f->locked.commit.conflict;
+        bool clone = wfile_is_clone_locked(f);
+        bool put = !clone && f->locked.commit.sending.plan.put;
+        const struct plan_step all = {.len = f->locked.size};
+        struct upload_request *t;
+
+        if (put && !share_locked(f, out, 0, f->locked.size))
+                return;
+        if (!claim_locked(f, out) ||
+            !commit_enter_locked(f, records ? COMMIT_RECORDING : COMMIT_PUBLISHING))
+                return;
+        if (put)
+                t = upload_request_step_locked(f, out, REQUEST_PUT, &all);
+        else
+                t = upload_request_new_locked(f, out, clone ? REQUEST_CLONE : REQUEST_COMPLETE);
+        if (!t)
+                return; /* the error is set */
+        t->size = f->locked.size;
+        if (clone)
+                set_source_locked(f, t);
+        if (records)
+                set_gone_locked(f, t);
+        else
+                set_cond_locked(f, t);
+}
+
 /* The change is kept, which was logged, too: nothing is to be aborted. */
-static void record_ended_locked(struct wfile *f, const struct upload_request *t) REQUIRES(&f->mtx)
+static void recorded_locked(struct wfile *f, const struct upload_request *t) REQUIRES(&f->mtx)
 {
         f->locked.err = -ESTALE;
         if (t->kind == REQUEST_PUT)
@@ -265,58 +465,120 @@ static void completed_locked(struct wfile *f) REQUIRES(&f->mtx)
         f->locked.upload.state = UPLOAD_NONE;
 }
 
-static void succeeded_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
-                             const struct store_object *obj) REQUIRES(&f->mtx)
+void commit_published_locked(struct wfile *f, struct outcome *out, const struct store_object *obj,
+                             bool by_put) REQUIRES(&f->mtx)
 {
-        switch (t->kind) {
-        case REQUEST_PART:
-                upload_part_sent_locked(f, t->part->no);
-                break;
-        case REQUEST_PUT:
-                METRIC_ADD(puts, 1);
-                commit_published_locked(f, out, obj, true);
-                break;
-        case REQUEST_COMPLETE:
-        case REQUEST_CLONE:
-                commit_published_locked(f, out, obj, false);
-                break;
-        default:
-                break;
-        }
+        struct store_object now = *obj;
+
+        METRIC_ADD(puts, by_put);
+        if (f->locked.upload.handle) /* begun for a file that was cut, and needed none in the end */
+                upload_request_abort_locked(f, out);
+        now.size = f->locked.size;
+        f->locked.base.object = now;
+        f->locked.if_absent = false; /* ours now */
+        f->locked.dirty = f->locked.failed = f->locked.anyones = false;
+        f->locked.published++;
+        /* Where the next commit is one put too, it needs no byte of this one from the store. */
+        wfile_reset_locked(f, out, now.size, by_put && now.size < STORE_PART_SIZE_MIN);
+        if (f->locked.reader)
+                out->reader = TAKE_PTR(f->locked.reader);
+        finish_locked(f, out, 0, &now);
 }
+
+/* --- LOOKING: the base is gone, and which version stands is asked for
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* Whether the request needed bytes of the base. */
+static bool needed_base(const struct upload_request *t)
+{
+        return t->kind == REQUEST_COPY ||
+               ((t->kind == REQUEST_STEP || t->kind == REQUEST_PUT) && t->fill_to);
+}
+
+/* The request failed: whether that is since the base of the commit is gone, and the commit goes on
+ * to keep what was written. */
+static bool base_is_gone_locked(struct wfile *f, const struct upload_request *t, int err)
+        REQUIRES(&f->mtx)
+{
+        struct commit *c = &f->locked.commit;
+        struct base_conflict *r = c->conflict;
+
+        if (err != -ESTALE || c->phase == COMMIT_RECORDING || !needed_base(t) || f->locked.err ||
+            c->phase == COMMIT_IDLE || f->locked.unlinked || f->locked.origin.key ||
+            (r && c->phase != COMMIT_LOOKING && r->looks == LOOKS_MOST))
+                return false;
+        if (!r) {
+                c->conflict = r = calloc(1, sizeof *r);
+                if (!r)
+                        return false;
+                memcpy(r->gone, f->locked.base.object.etag, sizeof r->gone);
+                r->moved_most = c->sending.plan.moved + MORE_MOST;
+        }
+        if (c->phase == COMMIT_LOOKING)
+                return true; /* others of the same plan fail for the same reason */
+        r->looks++;
+        return commit_enter_locked(f, COMMIT_LOOKING);
+}
+
+/* Parts of the plan so far may hold bytes of different versions; those that were sent as they
+ * filled hold what was written alone. */
+static void drop_steps_locked(struct wfile *f) REQUIRES(&f->mtx)
+{
+        size_t at = 0;
+        for (size_t i = 0; f->locked.upload.handle && i < f->locked.commit.sending.plan.n; i++) {
+                unsigned no = f->locked.commit.sending.plan.v[i].no;
+                for (at = 0; at < f->locked.parts.n && f->locked.parts.v[at].no != no;)
+                        at++;
+                if (at == f->locked.parts.n)
+                        store_upload_drop(f->locked.upload.handle, no);
+        }
+        plan_release(&f->locked.commit.sending.plan);
+        (void)commit_enter_locked(f, COMMIT_PLANNING);
+}
+
+static void looked_locked(struct wfile *f, int err, const struct store_object *obj)
+        REQUIRES(&f->mtx)
+{
+        struct base_conflict *r = f->locked.commit.conflict;
+
+        if (err && err != -ENOENT) {
+                wfile_set_error_locked(f, err);
+                return;
+        }
+        uint64_t len = f->locked.base.len, size = err ? 0 : obj->size;
+        r->stands = (struct base){.len = size < len ? size : len};
+        if (!err)
+                r->stands.object = *obj;
+        drop_steps_locked(f);
+}
+
+/* --- the end of a request
+ * ------------------------------------------------------------------------------------------------
+ */
 
 void commit_request_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
                                  int err, const struct store_object *obj) REQUIRES(&f->mtx)
 {
-        if (attempt_ended_locked(f, out, t, err))
-                return;
-        f->locked.commit.sending.fills -= t->fill_to > 0;
-        f->locked.commit.sending.fill_bytes -= t->fill_bytes;
-        f->locked.commit.sending.copies -= t->kind == REQUEST_COPY;
-        if (t->kind == REQUEST_ABORT) {
-                upload_request_aborted_locked(f, t, err);
-                return;
-        }
         if (t->kind == REQUEST_LOOK) {
-                base_conflict_looked_locked(f, err, obj);
+                looked_locked(f, err, obj);
                 return;
         }
-        if (err && base_conflict_begin_locked(f, t, err))
+        if (err && base_is_gone_locked(f, t, err))
                 return;
         if (!err && t->kind == REQUEST_COMPLETE)
                 completed_locked(f);
         if (upload_rename_ended_locked(f, out, t, err, obj))
                 return;
-        if (err) {
-                if (t->recorded)
-                        record_ended_locked(f, t);
+        if (t->recorded)
+                recorded_locked(f, t);
+        if (err)
                 wfile_set_error_locked(f, err);
-                return;
-        }
-        succeeded_locked(f, out, t, obj);
+        else if (t->kind == REQUEST_PUT || t->kind == REQUEST_COMPLETE || t->kind == REQUEST_CLONE)
+                commit_published_locked(f, out, obj, t->kind == REQUEST_PUT);
 }
 
-/* --- what comes in between
+/* --- FAILING, and what comes in between
  * ------------------------------------------------------------------------------------------------
  */
 
@@ -352,10 +614,7 @@ static void fail_advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&
         f->locked.err = 0;
         f->locked.epoch++;
         f->locked.dirty = f->locked.if_absent = f->locked.anyones = false;
-        wfile_clear_locked(f);
-        wfile_forget_origin_locked(f, out);
-        f->locked.parts.plan = f->env->plan;
-        f->locked.size = f->locked.base.len = f->locked.base.object.size;
+        wfile_reset_locked(f, out, f->locked.base.object.size, false);
         if (commit_is_under_way_locked(f))
                 finish_locked(f, out, err, NULL);
 }
@@ -372,6 +631,41 @@ static void restart_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mt
                 (void)commit_enter_locked(f, COMMIT_PLANNING);
         upload_parts_reset_locked(f);
         upload_request_abort_locked(f, out);
+}
+
+/* --- what comes next
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void advance_sending_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
+{
+        bool clone = wfile_is_clone_locked(f);
+
+        if (!clone && !f->locked.commit.sending.plan.put && f->locked.upload.state != UPLOAD_OPEN) {
+                if (f->locked.upload.state == UPLOAD_NONE)
+                        upload_request_create_locked(f, out);
+                return;
+        }
+        if (clone ? !f->locked.inflight : send_locked(f, out))
+                publish_locked(f, out);
+}
+
+static void advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
+{
+        const struct commit *c = &f->locked.commit;
+
+        if (c->phase == COMMIT_PLANNING && !f->locked.inflight) {
+                int err = plan_locked(f);
+                wfile_set_error_locked(f, err);
+                if (!err)
+                        (void)commit_enter_locked(f, COMMIT_SENDING);
+        }
+        if (c->phase == COMMIT_CLAIMING && c->claim != CLAIM_WAITS)
+                (void)commit_enter_locked(f, COMMIT_SENDING);
+        if (c->phase == COMMIT_SENDING)
+                advance_sending_locked(f, out);
+        else if (c->phase == COMMIT_LOOKING && !f->locked.inflight)
+                (void)upload_request_new_locked(f, out, REQUEST_LOOK);
 }
 
 void wfile_advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)

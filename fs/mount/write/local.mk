@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 fs_mount_libmount_la_SOURCES += \
-	%D%/base.c \
 	%D%/claim.c \
 	%D%/claim.h \
 	%D%/commit.c \
-	%D%/commit_phase.c \
 	%D%/commit_phase.h \
-	%D%/commit_send.c \
-	%D%/conflict_record.c \
-	%D%/conflict_record.h \
 	%D%/extent_map.c \
 	%D%/extent_map.h \
 	%D%/part_body.c \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* upload_request.c: the requests of a file: how each is made, and what its end changes. See
- * wfile_int.h. */
+/* upload_request.c: the requests of a file: what each is made of, how it goes to the store, and
+ * what its end changes. A change that lost to another host's is recorded here in place of being
+ * published. See wfile_int.h. */
 #include "mount/write/wfile_int.h"
 
 #include <assert.h>
@@ -9,13 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <time.h>
+#include <unistd.h>
+
 #include "base/cleanup.h"
-#include "base/mutex.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "mount/write/conflict_record.h"
+#include "base/mutex.h"
+#include "base/record/recovery_record.h"
 
 #include "base/banned.h"
+
+/* --- what they are made of
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static struct upload_request *make_request_locked(struct wfile *f, enum upload_request_kind kind,
                                                   struct attempt *a) REQUIRES(&f->mtx)
@@ -33,7 +41,7 @@ static struct upload_request *make_request_locked(struct wfile *f, enum upload_r
         return t;
 }
 
-struct upload_request *upload_request_left_locked(struct wfile *f, struct outcome *out,
+static struct upload_request *left_request_locked(struct wfile *f, struct outcome *out,
                                                   enum upload_request_kind kind, struct attempt *a)
         REQUIRES(&f->mtx)
 {
@@ -70,77 +78,92 @@ struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome
         return t;
 }
 
-/* A part that is on its way could outlive the abort: it comes last. */
-static void end_attempt_locked(struct wfile *f, struct outcome *out, struct attempt *a)
+/* Where the next bytes to be fetched go, in the request's share of the memory. */
+struct fill {
+        struct upload_request *of;
+        struct pool_buf *buf;
+        uint32_t at;
+};
+
+/* Adds memory for bytes [from, to) of the base. */
+static int add_fill(struct fill *x, uint64_t from, uint64_t to)
+{
+        struct upload_request *t = x->of;
+        if (from >= to)
+                return 0;
+        if (!t->fill_to)
+                t->fill_from = from;
+        t->fill_to = to;
+        t->fill_bytes += to - from;
+        while (from < to) {
+                if (x->buf && x->at == POOL_BUF_SIZE) {
+                        x->buf = x->buf->next;
+                        x->at = 0;
+                }
+                uint32_t room = POOL_BUF_SIZE - x->at;
+                uint32_t k = to - from < room ? (uint32_t)(to - from) : room;
+                int err = x->buf ? part_body_add_buf(t->part, x->buf, x->at, k) : -ENOMEM;
+                if (err)
+                        return err;
+                t->part->segs[t->part->nsegs - 1].fill = true;
+                x->at += k;
+                from += k;
+        }
+        return 0;
+}
+
+static int add_unwritten_locked(struct wfile *f, struct fill *x, uint64_t from, uint64_t to)
         REQUIRES(&f->mtx)
 {
-        if (a->inflight)
-                return;
-        struct upload_request *t =
-                a->upload ? upload_request_left_locked(f, out, REQUEST_ABORT, a) : NULL;
-        if (t) {
-                t->upload = TAKE_PTR(a->upload);
-                return;
+        uint64_t good = commit_base_end_locked(f, from, to);
+        int err = add_fill(x, from, good);
+        return err ? err : part_body_add_zeros(x->of->part, to - good);
+}
+
+/* The bytes of a step, in the share that was taken for those that have to be fetched. */
+static int add_body_locked(struct wfile *f, struct upload_request *t) REQUIRES(&f->mtx)
+{
+        uint64_t at = t->off, end = t->off + t->len, from, to;
+
+        t->share = f->share;
+        f->share = (struct pool_share){0};
+        struct fill x = {.of = t, .buf = t->share.bufs};
+        t->part = part_body_new(f->env->spill, t->no, t->off);
+        int err = t->part ? 0 : -ENOMEM;
+        while (!err && at < end && extent_map_run(&f->locked.data, at, &from, &to) && from < end) {
+                from = from > at ? from : at;
+                to = to < end ? to : end;
+                err = add_unwritten_locked(f, &x, at, from);
+                if (!err)
+                        err = extent_map_share(&f->locked.data, from, to, t->part);
+                at = to;
         }
-        if (a->upload)
-                log_warn("%s: no memory to abort its unfinished upload, which stays at the store",
-                         f->locked.key);
-        store_upload_free(a->upload);
-        free(a);
+        return err || at >= end ? err : add_unwritten_locked(f, &x, at, end);
 }
 
-void attempt_leave_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
+struct upload_request *upload_request_step_locked(struct wfile *f, struct outcome *out,
+                                                  enum upload_request_kind kind,
+                                                  const struct plan_step *step) REQUIRES(&f->mtx)
 {
-        struct attempt *a = f->locked.attempt;
+        struct sending *s = &f->locked.commit.sending;
+        struct upload_request *t = upload_request_new_locked(f, out, kind);
+        bool copy = kind == REQUEST_COPY;
 
-        f->locked.upload.state = UPLOAD_NONE;
-        if (!a)
-                return;
-        f->locked.attempt = NULL;
-        a->left = true;
-        a->upload = TAKE_PTR(f->locked.upload.handle);
-        f->locked.leaving += a->inflight;
-        f->locked.inflight = f->locked.commit.sending.fills = f->locked.commit.sending.copies = 0;
-        f->locked.commit.sending.fill_bytes = 0;
-        end_attempt_locked(f, out, a);
-}
-
-bool attempt_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t, int err)
-        REQUIRES(&f->mtx)
-{
-        struct attempt *a = t->attempt;
-
-        a->inflight--;
-        if (!a->left) {
-                f->locked.inflight--;
-                return false;
-        }
-        f->locked.leaving--;
-        if (t->kind == REQUEST_ABORT)
-                upload_request_aborted_locked(f, t, err);
-        end_attempt_locked(f, out, a);
-        return true;
-}
-
-void upload_request_begun(struct part_body *p, struct pool *pool)
-{
-        if (!p || !p->queued)
-                return;
-        p->queued = false;
-        pool_started(pool, p->len);
-}
-
-void upload_request_free(struct upload_request *t)
-{
-        upload_request_begun(t->part, t->file->env->pool);
-        part_body_free(t->part);
-        pool_share_end(t->file->env->pool, &t->share);
-        free(t->key);
-        free(t->src);
-        free(t->match);
-        free(t->base);
-        wfile_unref(t->file);
-        free(t);
+        if (!t)
+                return NULL;
+        t->no = step->no;
+        t->off = step->off;
+        t->len = step->len;
+        if (!copy)
+                t->err = add_body_locked(f, t);
+        if (!t->err && (copy || t->fill_to) &&
+            (!(t->src = strdup(wfile_base_key_locked(f))) ||
+             !(t->match = strdup(commit_base_locked(f)->object.etag))))
+                t->err = -ENOMEM;
+        s->copies += copy;
+        s->fills += t->fill_to > 0;
+        s->fill_bytes += t->fill_bytes;
+        return t;
 }
 
 /* Whether ranges of the base will be parts of the upload; of one that begins early, they may be. */
@@ -177,121 +200,79 @@ void upload_request_abort_locked(struct wfile *f, struct outcome *out) REQUIRES(
         f->locked.upload.state = UPLOAD_NONE;
 }
 
-/* --- their ends
+/* --- what they are of: one version, which may fail before they end
  * ------------------------------------------------------------------------------------------------
  */
 
-static void created_locked(struct wfile *f, struct outcome *out, int err, struct store_upload *up)
+/* A part that is on its way could outlive the abort: it comes last. */
+static void end_attempt_locked(struct wfile *f, struct outcome *out, struct attempt *a)
         REQUIRES(&f->mtx)
 {
-        if (err) {
-                f->locked.upload.state = UPLOAD_NONE;
+        if (a->inflight)
+                return;
+        struct upload_request *t = a->upload ? left_request_locked(f, out, REQUEST_ABORT, a) : NULL;
+        if (t) {
+                t->upload = TAKE_PTR(a->upload);
                 return;
         }
-        f->locked.upload.handle = up;
-        if (f->locked.upload.state == UPLOAD_STALE)
-                return;
-        f->locked.upload.state = UPLOAD_OPEN;
-        if (f->locked.err)
-                return;
-        while (f->locked.upload.waiting) {
-                struct upload_request *t = f->locked.upload.waiting;
-                f->locked.upload.waiting = t->next;
-                t->next = NULL;
-                t->upload = up;
-                *out->tasks_last = t;
-                out->tasks_last = &t->next;
-        }
-        f->locked.upload.waiting_last = &f->locked.upload.waiting;
-}
-
-void upload_request_aborted_locked(const struct wfile *f, struct upload_request *t, int err)
-        REQUIRES(&f->mtx)
-{
-        if (err)
-                log_warn("%s: its unfinished upload could not be aborted and stays at the store",
+        if (a->upload)
+                log_warn("%s: no memory to abort its unfinished upload, which stays at the store",
                          f->locked.key);
-        store_upload_free(TAKE_PTR(t->upload));
+        store_upload_free(a->upload);
+        free(a);
 }
 
-static void upload_request_end(struct upload_request *t, int err, const struct store_object *obj,
-                               struct store_upload *up)
+void attempt_leave_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
-        struct wfile *f = t->file;
-        struct outcome out;
+        struct sending *s = &f->locked.commit.sending;
+        struct attempt *a = f->locked.attempt;
 
-        wfile_enter(f, &out);
-        if (t->kind == REQUEST_CREATE && t->attempt->left)
-                t->attempt->upload = up;
-        else if (t->kind == REQUEST_CREATE)
-                created_locked(f, &out, err, up);
-        commit_request_ended_locked(f, &out, t, err, obj);
-        t->next = out.done;
-        out.done = t;
-        wfile_advance_locked(f, &out);
-        wfile_leave(f, &out);
+        f->locked.upload.state = UPLOAD_NONE;
+        if (!a)
+                return;
+        f->locked.attempt = NULL;
+        a->left = true;
+        a->upload = TAKE_PTR(f->locked.upload.handle);
+        f->locked.leaving += a->inflight;
+        f->locked.inflight = 0;
+        s->fills = s->copies = 0;
+        s->fill_bytes = 0;
+        end_attempt_locked(f, out, a);
 }
 
-static struct store_body body_of(struct upload_request *t);
-
-static void recording_done(void *arg, int err)
+/* The part is no longer counted as backlog. */
+static void begun(struct part_body *p, struct pool *pool)
 {
-        struct upload_request *t = arg;
-        t->recorded = !err;
-        upload_request_end(t, -ESTALE, NULL, NULL);
+        if (!p || !p->queued)
+                return;
+        p->queued = false;
+        pool_started(pool, p->len);
 }
 
-/* Whether the request would have published a change of a version that is gone. */
-static bool can_record_locked(const struct wfile *f, const struct upload_request *t)
-        REQUIRES(&f->mtx)
+void upload_request_free(struct upload_request *t)
 {
-        return (t->kind == REQUEST_PUT || t->kind == REQUEST_COMPLETE) &&
-               (t->cond.if_match || t->src) && !f->locked.unlinked;
-}
-
-/* The version that was changed is gone, but all of the new one is at hand: it is recorded in place
- * of being published. 0, then the request ends with that; or -ESTALE. */
-static int record(struct upload_request *t)
-{
-        struct wfile *f = t->file;
-        struct store_body body = t->kind == REQUEST_PUT ? body_of(t) : store_body_mem(NULL, 0);
-        struct conflict_change what = {
-                .key = t->kind == REQUEST_COMPLETE && t->src ? t->src : t->key,
-                .name = t->key,
-                .base = t->cond.if_match ? t->cond.if_match : t->base,
-                .upload = t->kind == REQUEST_COMPLETE ? t->upload : NULL,
-                .body = &body,
-                .meta = &t->meta,
-        };
-        mutex_lock(&f->mtx);
-        bool can = can_record_locked(f, t) && (f->locked.commit.phase == COMMIT_RECORDING ||
-                                               commit_enter_locked(f, COMMIT_RECORDING));
-        what.size = f->locked.size;
-        mutex_unlock(&f->mtx);
-        return can && !conflict_record(f->env->store, &what, recording_done, t) ? 0 : -ESTALE;
-}
-
-void upload_request_done(void *arg, int err, const struct store_object *obj)
-{
-        struct upload_request *t = arg;
-
-        err = upload_rename_error(t, err);
-        if (err != -ESTALE || record(t))
-                upload_request_end(t, err, obj, NULL);
-}
-
-static void upload_done(void *arg, int err, struct store_upload *up)
-{
-        upload_request_end(arg, err, NULL, up);
+        begun(t->part, t->file->env->pool);
+        part_body_free(t->part);
+        pool_share_end(t->file->env->pool, &t->share);
+        free(t->key);
+        free(t->src);
+        free(t->match);
+        free(t->base);
+        wfile_unref(t->file);
+        free(t);
 }
 
 /* --- their beginnings
- * ------------------------------------------------------------------------------------------ */
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void end_request(struct upload_request *t, int err, const struct store_object *obj,
+                        struct store_upload *up);
 
 static int read_body(void *arg, uint64_t off, void *dst, size_t n)
 {
         struct upload_request *t = arg;
-        upload_request_begun(t->part, t->file->env->pool);
+        begun(t->part, t->file->env->pool);
         if (t->attempt->left)
                 return -ECANCELED; /* nobody wants it any more */
         return part_body_read(t->part, off, dst, n);
@@ -303,6 +284,169 @@ static struct store_body body_of(struct upload_request *t)
                 return store_body_mem(NULL, 0);
         return (struct store_body){
                 .read = read_body, .arg = t, .len = t->part->len, .crc32c = t->part->crc};
+}
+
+/* Whether it is not to be published, but recorded. */
+
+/* A change whose base another host replaced, or whose name another file has: its bytes stay at the
+ * store, recorded for `ckptctl recover`, while the other's object stands. Those without an upload
+ * go first, then the record that names them. */
+struct recording {
+        struct upload_request *of;
+        struct recovery_record kept;
+        char id[RECOVERY_ID_MAX];
+        char *text; /* of the record, borrowed by its put */
+};
+
+static void recording_free(struct recording *k)
+{
+        if (!k)
+                return;
+        recovery_record_release(&k->kept);
+        free(k->text);
+        free(k);
+}
+
+static void recording_freep(struct recording **k)
+{
+        recording_free(*k);
+}
+
+/* It is kept; or with an error it is not, and the upload is aborted. */
+static void recorded(struct recording *k, int err)
+{
+        struct upload_request *t = k->of;
+        const char *base = k->kept.base ? k->kept.base : "none", *to = k->kept.key;
+        bool renamed = strcmp(t->key, to) != 0;
+
+        if (!err && !k->kept.base)
+                log_error("%s: another file has that name: what was to go through it is kept as "
+                          "%s; ckptctl recover publishes or discards it",
+                          to, k->id);
+        else if (err)
+                log_error("%s: its version %s was replaced by another host, and the change made on "
+                          "it is lost: %s",
+                          t->key, base, strerror(-err));
+        else
+                log_error("%s: its version %s was replaced by another host: the change made on it "
+                          "is kept as %s%s%s; ckptctl recover publishes or discards it",
+                          t->key, base, k->id, renamed ? ", to be published as " : "",
+                          renamed ? to : "");
+        recording_free(k);
+        t->recorded = !err;
+        end_request(t, -ESTALE, NULL, NULL);
+}
+
+static void record_put(void *arg, int err, const struct store_object *obj)
+{
+        (void)obj;
+        recorded(arg, err);
+}
+
+static int put_record(struct recording *k)
+{
+        CLEANUP(freep) char *key = NULL;
+
+        k->text = recovery_record_print(&k->kept);
+        if (!k->text || asprintf(&key, RECOVERY_PREFIX "%s", k->id) < 0)
+                return -ENOMEM;
+        struct store_body body = store_body_mem(k->text, strlen(k->text));
+        return store_put(k->of->file->env->store, key, &body, NULL, NULL, record_put, k);
+}
+
+static void bytes_put(void *arg, int err, const struct store_object *obj)
+{
+        struct recording *k = arg;
+        (void)obj;
+        if (!err)
+                err = put_record(k);
+        if (err)
+                recorded(k, err);
+}
+
+static int put_bytes(struct recording *k)
+{
+        struct upload_request *t = k->of;
+        struct store_body body = body_of(t);
+        CLEANUP(freep) char *key = NULL;
+
+        if (asprintf(&key, ORPHAN_PREFIX "%s", k->id) < 0)
+                return -ENOMEM;
+        return store_put(t->file->env->store, key, &body, &t->meta, NULL, bytes_put, k);
+}
+
+static int add_part(void *arg, const struct store_part *part)
+{
+        const struct recovery_part p = {
+                .partno = part->partno,
+                .size = part->size,
+                .etag = (char *)part->etag, /* copied */
+                .has_crc = part->has_crc,
+                .crc32c = part->crc32c,
+        };
+        return recovery_record_add_part(arg, &p);
+}
+
+/* What the record says. 0 or -ENOMEM. */
+static int describe(struct recovery_record *k, const struct upload_request *t)
+{
+        bool upload = t->kind == REQUEST_COMPLETE;
+        const char *base = t->cond.if_match ? t->cond.if_match : t->base;
+        char host[256] = "";
+        struct timespec ts;
+
+        gethostname(host, sizeof host - 1);
+        clock_gettime(CLOCK_REALTIME, &ts);
+        k->time_ns = (int64_t)ts.tv_sec * 1000000000;
+        k->size = t->size;
+        k->key = strdup(upload && t->src ? t->src : t->key);
+        k->host = strdup(host);
+        k->base = base ? strdup(base) : NULL;
+        k->upload = upload ? strdup(store_upload_id(t->upload)) : NULL;
+        if (!k->key || !k->host || (base && !k->base) || (upload && !k->upload))
+                return -ENOMEM;
+        return upload ? store_upload_sent(t->upload, add_part, k) : 0;
+}
+
+/* Whether the request would have published a change of a version that is gone: then it records
+ * that. */
+static bool may_record(struct upload_request *t)
+{
+        struct wfile *f = t->file;
+
+        if ((t->kind != REQUEST_PUT && t->kind != REQUEST_COMPLETE) ||
+            (!t->cond.if_match && !t->src))
+                return false;
+        mutex_lock(&f->mtx);
+        bool may = !f->locked.unlinked && (f->locked.commit.phase == COMMIT_RECORDING ||
+                                           commit_enter_locked(f, COMMIT_RECORDING));
+        mutex_unlock(&f->mtx);
+        return may;
+}
+
+/* The version that was changed is gone, but all of the new one is at hand: it is recorded in place
+ * of being published. 0, then the request ends with that; or -ESTALE. */
+static int record(struct upload_request *t)
+{
+        CLEANUP(recording_freep) struct recording *k = may_record(t) ? calloc(1, sizeof *k) : NULL;
+
+        if (!k)
+                return -ESTALE;
+        k->of = t;
+        recovery_record_id(k->id);
+        if (describe(&k->kept, t) || (t->kind == REQUEST_COMPLETE ? put_record(k) : put_bytes(k)))
+                return -ESTALE;
+        (void)TAKE_PTR(k); /* the request's now */
+        return 0;
+}
+
+void upload_request_done(void *arg, int err, const struct store_object *obj)
+{
+        struct upload_request *t = arg;
+
+        err = upload_rename_error(t, err);
+        if (err != -ESTALE || record(t))
+                end_request(t, err, obj, NULL);
 }
 
 /* Whether it is not to be published, but recorded. */
@@ -368,7 +512,7 @@ static void filled(void *arg, int err, const struct store_got *got)
         if (!err)
                 err = send_part(t);
         if (err)
-                upload_request_end(t, err, NULL, NULL);
+                end_request(t, err, NULL, NULL);
 }
 
 static int fetch(struct upload_request *t)
@@ -383,6 +527,11 @@ static int fetch(struct upload_request *t)
                 .arg = t,
         };
         return store_get(t->file->env->store, &get);
+}
+
+static void upload_done(void *arg, int err, struct store_upload *up)
+{
+        end_request(arg, err, NULL, up);
 }
 
 static int create(struct upload_request *t)
@@ -442,7 +591,7 @@ void upload_request_start(struct upload_request *t)
         int err = -ENOMEM;
 
         if (t->err) {
-                upload_request_end(t, t->err, NULL, NULL);
+                end_request(t, t->err, NULL, NULL);
                 return;
         }
         switch (t->kind) {
@@ -480,5 +629,92 @@ void upload_request_start(struct upload_request *t)
                 break;
         }
         if (err)
-                upload_request_end(t, err, NULL, NULL);
+                end_request(t, err, NULL, NULL);
+}
+
+/* --- their ends
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void created_locked(struct wfile *f, struct outcome *out, int err, struct store_upload *up)
+        REQUIRES(&f->mtx)
+{
+        if (err) {
+                f->locked.upload.state = UPLOAD_NONE;
+                return;
+        }
+        f->locked.upload.handle = up;
+        if (f->locked.upload.state == UPLOAD_STALE)
+                return;
+        f->locked.upload.state = UPLOAD_OPEN;
+        if (f->locked.err)
+                return;
+        while (f->locked.upload.waiting) {
+                struct upload_request *t = f->locked.upload.waiting;
+                f->locked.upload.waiting = t->next;
+                t->next = NULL;
+                t->upload = up;
+                *out->tasks_last = t;
+                out->tasks_last = &t->next;
+        }
+        f->locked.upload.waiting_last = &f->locked.upload.waiting;
+}
+
+static void aborted_locked(const struct wfile *f, struct upload_request *t, int err)
+        REQUIRES(&f->mtx)
+{
+        if (err)
+                log_warn("%s: its unfinished upload could not be aborted and stays at the store",
+                         f->locked.key);
+        store_upload_free(TAKE_PTR(t->upload));
+}
+
+/* Nobody asks for its version any more. */
+static void left_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
+                              int err, struct store_upload *up) REQUIRES(&f->mtx)
+{
+        f->locked.leaving--;
+        if (t->kind == REQUEST_CREATE)
+                t->attempt->upload = up;
+        if (t->kind == REQUEST_ABORT)
+                aborted_locked(f, t, err);
+        end_attempt_locked(f, out, t->attempt);
+}
+
+static void ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t, int err,
+                         const struct store_object *obj, struct store_upload *up) REQUIRES(&f->mtx)
+{
+        struct sending *s = &f->locked.commit.sending;
+
+        f->locked.inflight--;
+        s->fills -= t->fill_to > 0;
+        s->fill_bytes -= t->fill_bytes;
+        s->copies -= t->kind == REQUEST_COPY;
+        if (t->kind == REQUEST_ABORT) {
+                aborted_locked(f, t, err);
+                return;
+        }
+        if (t->kind == REQUEST_CREATE)
+                created_locked(f, out, err, up);
+        if (t->kind == REQUEST_PART && !err)
+                upload_part_sent_locked(f, t->part->no);
+        commit_request_ended_locked(f, out, t, err, obj);
+}
+
+static void end_request(struct upload_request *t, int err, const struct store_object *obj,
+                        struct store_upload *up)
+{
+        struct wfile *f = t->file;
+        struct outcome out;
+
+        wfile_enter(f, &out);
+        t->attempt->inflight--;
+        if (t->attempt->left)
+                left_ended_locked(f, &out, t, err, up);
+        else
+                ended_locked(f, &out, t, err, obj, up);
+        t->next = out.done;
+        out.done = t;
+        wfile_advance_locked(f, &out);
+        wfile_leave(f, &out);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wfile.c: see wfile.h; the program's side: life, changes, commits. */
+/* wfile.c: see wfile.h; the program's side: life, what it is of where nothing was written, changes.
+ */
 #include "mount/write/wfile_int.h"
 
 #include <assert.h>
@@ -102,7 +103,7 @@ void wfile_unref(struct wfile *f)
         free_garbage(f->locked.data.garbage);
         end_reader(f->locked.reader);
         plan_release(&f->locked.commit.sending.plan);
-        base_conflict_end_locked(f);
+        free(f->locked.commit.conflict);
         pthread_cond_destroy(&f->idle);
         mutex_destroy(&f->mtx);
         free(f->locked.parts.anchors);
@@ -214,10 +215,102 @@ void wfile_leave(struct wfile *f, struct outcome *out)
         }
 }
 
+/* --- what it is of where nothing was written: its version, or the object that it is a copy of
+ * ------------------------------------------------------------------------------------------------
+ */
+
+const struct base *wfile_base_locked(const struct wfile *f) REQUIRES(&f->mtx)
+{
+        return f->locked.origin.key ? &f->locked.origin : &f->locked.base;
+}
+
+const char *wfile_base_key_locked(const struct wfile *f) REQUIRES(&f->mtx)
+{
+        return f->locked.origin.key ? f->locked.origin.key : f->locked.key;
+}
+
+static void cut_base_locked(struct wfile *f, uint64_t size) REQUIRES(&f->mtx)
+{
+        struct base *b = f->locked.origin.key ? &f->locked.origin : &f->locked.base;
+        if (size < b->len)
+                b->len = size;
+}
+
+static void drop_reader_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
+{
+        if (f->locked.reader)
+                out->reader = TAKE_PTR(f->locked.reader);
+}
+
+static void forget_origin_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
+{
+        if (!f->locked.origin.key)
+                return;
+        free(TAKE_PTR(f->locked.origin.key));
+        drop_reader_locked(f, out);
+}
+
 void wfile_clear_locked(struct wfile *f) REQUIRES(&f->mtx)
 {
         extent_map_clear(&f->locked.data);
         upload_parts_reset_locked(f);
+}
+
+void wfile_reset_locked(struct wfile *f, struct outcome *out, uint64_t size, bool keep)
+        REQUIRES(&f->mtx)
+{
+        if (keep)
+                upload_parts_reset_locked(f);
+        else
+                wfile_clear_locked(f);
+        forget_origin_locked(f, out);
+        f->locked.parts.plan = f->env->plan;
+        f->locked.size = f->locked.base.len = size;
+}
+
+static bool is_bare_locked(const struct wfile *f) REQUIRES(&f->mtx)
+{
+        uint64_t from, to;
+        return !f->locked.parts.n && f->locked.upload.state == UPLOAD_NONE &&
+               !extent_map_run(&f->locked.data, 0, &from, &to);
+}
+
+bool wfile_is_clone_locked(const struct wfile *f) REQUIRES(&f->mtx)
+{
+        const struct base *origin = &f->locked.origin;
+        return origin->key && is_bare_locked(f) && f->locked.size == origin->len &&
+               f->locked.size == origin->object.size;
+}
+
+static bool is_origin_locked(const struct wfile *f, const char *key, const struct store_object *src)
+        REQUIRES(&f->mtx)
+{
+        const struct base *origin = &f->locked.origin;
+        return origin->key && !strcmp(origin->key, key) && !strcmp(origin->object.etag, src->etag);
+}
+
+/* Whether the file holds bytes [0, off) of that version of `key`, and nothing else. */
+static bool follows_locked(const struct wfile *f, const char *key, const struct store_object *src,
+                           uint64_t off) REQUIRES(&f->mtx)
+{
+        if (!is_bare_locked(f) || f->locked.size != off || wfile_base_locked(f)->len != off)
+                return false;
+        return !off || is_origin_locked(f, key, src);
+}
+
+static int clone_locked(struct wfile *f, struct outcome *out, const char *key,
+                        const struct store_object *src, uint64_t end) REQUIRES(&f->mtx)
+{
+        if (!is_origin_locked(f, key, src)) {
+                char *copy = strdup(key);
+                if (!copy)
+                        return -ENOMEM;
+                forget_origin_locked(f, out);
+                drop_reader_locked(f, out); /* of the base */
+                f->locked.origin = (struct base){.key = copy, .object = *src};
+        }
+        f->locked.size = f->locked.origin.len = end;
+        return 0;
 }
 
 /* --- what programs do
@@ -329,11 +422,8 @@ static int empty_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
                 f->locked.flight_awaited = true;
                 return -EAGAIN;
         }
-        wfile_clear_locked(f);
         upload_request_abort_locked(f, out);
-        wfile_forget_origin_locked(f, out);
-        f->locked.parts.plan = f->env->plan;
-        f->locked.size = f->locked.base.len = 0;
+        wfile_reset_locked(f, out, 0, false);
         return 0;
 }
 
@@ -360,10 +450,27 @@ int wfile_truncate(struct wfile *f, struct wfile_user *u, uint64_t size)
         if (!err) {
                 if (size < f->locked.size)
                         extent_map_drop(&f->locked.data, size, UINT64_MAX);
-                wfile_cut_base_locked(f, size);
+                cut_base_locked(f, size);
                 f->locked.size = size;
                 wfile_note_change_locked(f, u);
         }
+        wfile_leave(f, &out);
+        return err;
+}
+
+int wfile_clone(struct wfile *f, struct wfile_user *u, const char *key,
+                const struct store_object *src, uint64_t off, uint64_t len)
+{
+        struct outcome out;
+
+        wfile_enter(f, &out);
+        int err = wfile_refusal_locked(f, u);
+        if (!err && (f->locked.unlinked || !follows_locked(f, key, src, off)))
+                err = -EOPNOTSUPP;
+        if (!err)
+                err = clone_locked(f, &out, key, src, off + len);
+        if (!err)
+                wfile_note_change_locked(f, u);
         wfile_leave(f, &out);
         return err;
 }
@@ -398,23 +505,4 @@ bool wfile_defer(struct wfile *f, struct waiter *w)
                 waiters_add(&f->locked.deferred, w);
         mutex_unlock(&f->mtx);
         return wait;
-}
-
-void wfile_commit(struct wfile *f, struct wfile_user *u, struct waiter *w)
-{
-        struct outcome out;
-
-        wfile_enter(f, &out);
-        bool failed = u && u->wrote && u->epoch != f->locked.epoch;
-        bool clean = !commit_is_under_way_locked(f) && !f->locked.dirty && !f->locked.err;
-        if (failed || clean) {
-                waiters_add(&out.callers, w);
-                out.err = failed ? f->locked.last_err : 0;
-        } else {
-                waiters_add(&f->locked.commit.callers, w);
-                if (!commit_is_under_way_locked(f))
-                        (void)commit_enter_locked(f, COMMIT_PLANNING);
-                wfile_advance_locked(f, &out);
-        }
-        wfile_leave(f, &out);
 }

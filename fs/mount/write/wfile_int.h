@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wfile_int.h: what wfile.c (the program's side), upload_part.c (parts that are sent as they fill),
- * commit.c (a commit's way through its phases), commit_send.c (what it sends), base.c,
- * upload_rename.c, upload_request.c (requests) and wfile_read.c share.
+/* wfile_int.h: what wfile.c (the program's side), wfile_read.c, wfile_end.c, upload_part.c (parts
+ * that are sent as they fill), commit.c (a commit's way through its phases), upload_request.c
+ * (requests) and upload_rename.c share.
  *
  * One function, wfile_advance_locked(), looks at the state and decides what comes next; every event
  * (a write, a commit, the end of a request) changes the state and calls it. What must not happen
@@ -74,20 +74,23 @@ struct upload_parts {
 /* Of the key that a commit changes. */
 enum claim_state { CLAIM_NONE, CLAIM_WAITS, CLAIM_HELD };
 
+/* From SENDING on. */
+struct sending {
+        struct plan plan;
+        size_t next;            /* step of it */
+        bool recopy;            /* what was only named has another name now */
+        unsigned fills, copies; /* steps under way that fetch and copy from the base: it keeps its
+                                   name meanwhile */
+        uint64_t fill_bytes;    /* that those fetch */
+};
+
 /* The commit under way. */
 struct commit {
         enum commit_phase phase; /* changed by commit_enter_locked() alone */
         struct waiters callers;
-        struct { /* from SENDING on */
-                struct plan plan;
-                size_t next;            /* step of it */
-                bool recopy;            /* what was only named has another name now */
-                unsigned fills, copies; /* steps under way that fetch and copy from the base: it
-                                           keeps its name meanwhile */
-                uint64_t fill_bytes;    /* that those fetch */
-        } sending;
+        struct sending sending;
         enum claim_state claim;         /* CLAIMING, then the final phases */
-        struct base_conflict *conflict; /* from LOOKING on: base.c's; or NULL */
+        struct base_conflict *conflict; /* from LOOKING on, or NULL; commit.c's */
 };
 
 enum upload_request_kind {
@@ -130,8 +133,8 @@ struct upload_request {
         uint64_t cursor_off;
         bool early;    /* REQUEST_CREATE: while programs write on; */
         bool copying;  /* ranges of the base will be parts of it, or may be */
-        uint64_t size; /* REQUEST_COMPLETE: of the file */
-        unsigned no;   /* REQUEST_COPY */
+        uint64_t size; /* of the file; of those that publish it */
+        unsigned no;   /* of the plan's step, and its bytes */
         uint64_t off, len;
         struct store_upload *upload;
         char *key, *src, *match; /* copies of what may change meanwhile */
@@ -155,7 +158,6 @@ struct wfile {
         struct pool_share share;
         struct {
                 char *key;
-                char *upload_key; /* when the upload was begun under another name; else NULL */
                 uint64_t size;
                 struct base base;      /* the version that the file began with */
                 struct base origin;    /* in its place, the object that the file is a copy of */
@@ -213,6 +215,15 @@ int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u) REQUIRES(&
 void wfile_note_change_locked(struct wfile *f, struct wfile_user *u) REQUIRES(&f->mtx);
 /* Forgets what is here, and the slots. */
 void wfile_clear_locked(struct wfile *f) REQUIRES(&f->mtx);
+/* The file is `size` bytes of the version that it began with, and nothing is written; `keep`: what
+ * is here is bytes of that. */
+void wfile_reset_locked(struct wfile *f, struct outcome *out, uint64_t size, bool keep)
+        REQUIRES(&f->mtx);
+/* What the file's bytes are of where nothing was written, and its name. */
+const struct base *wfile_base_locked(const struct wfile *f) REQUIRES(&f->mtx);
+const char *wfile_base_key_locked(const struct wfile *f) REQUIRES(&f->mtx);
+/* Whether the file is all of another object and nothing else, and one copy can publish it. */
+bool wfile_is_clone_locked(const struct wfile *f) REQUIRES(&f->mtx);
 
 /* --- upload_part.c */
 /* The slot that byte `pos` is in, made if need be. *end is where the bytes that belong to it, or
@@ -257,58 +268,22 @@ static inline bool commit_is_under_way_locked(const struct wfile *f) REQUIRES(&f
 {
         return f->locked.commit.phase != COMMIT_IDLE;
 }
-/* Goes to the phase. A step that commit_phase.h does not know is not taken: the commit fails with
+/* Goes to the phase. A step that the table of the phases lacks is not taken: the commit fails with
  * EIO, and false is returned. */
 bool commit_enter_locked(struct wfile *f, enum commit_phase to) REQUIRES(&f->mtx);
+/* What the commit takes where nothing was written: the file's base, or what stands in its place. */
+const struct base *commit_base_locked(const struct wfile *f) REQUIRES(&f->mtx);
+/* Of [from, to), where nothing was written: how far it is that; then come zeros. */
+uint64_t commit_base_end_locked(const struct wfile *f, uint64_t from, uint64_t to)
+        REQUIRES(&f->mtx);
+/* Gives up the claim of a commit that is in no final phase. */
+void commit_unclaim_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* The version is published: it is what the next one begins with. */
 void commit_published_locked(struct wfile *f, struct outcome *out, const struct store_object *obj,
                              bool by_put) REQUIRES(&f->mtx);
-/* A request of the file has ended: what follows for its version. */
+/* A request of the version has ended: what follows. */
 void commit_request_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
                                  int err, const struct store_object *obj) REQUIRES(&f->mtx);
-/* Gives up the claim of a commit that is in no final phase. */
-void commit_unclaim_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
-
-/* --- commit_send.c */
-/* Finds out what is to be sent. 0, or a negative errno. */
-int commit_plan_locked(struct wfile *f) REQUIRES(&f->mtx);
-/* Sends and copies what the plan asks for, as long as there is room: whether all is at the store.
- */
-bool commit_send_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
-/* Whether there is memory for what has to be fetched to send [off, off+len). False: it is waited
- * for, and the commit goes on when it is given. What is not used before the lock is left goes back:
- * whoever waits, for a share, a claim or a rename, has none. */
-bool commit_share_locked(struct wfile *f, struct outcome *out, uint64_t off, uint64_t len)
-        REQUIRES(&f->mtx);
-/* A request that puts the file, whose share was taken; or NULL, and the error is set. */
-struct upload_request *commit_put_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
-
-/* --- base.c */
-/* What the file's bytes are of where nothing was written, and its name. */
-const struct base *wfile_base_locked(const struct wfile *f) REQUIRES(&f->mtx);
-const char *wfile_base_key_locked(const struct wfile *f) REQUIRES(&f->mtx);
-/* The file was cut: what comes behind is zeros. */
-void wfile_cut_base_locked(struct wfile *f, uint64_t size) REQUIRES(&f->mtx);
-/* They are the base's again. */
-void wfile_forget_origin_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
-/* Whether the file is all of another object and nothing else, and one copy can publish it. */
-bool wfile_is_clone_locked(const struct wfile *f) REQUIRES(&f->mtx);
-/* What the commit takes where nothing was written: the file's base, or what stands in its place. */
-const struct base *commit_base_locked(const struct wfile *f) REQUIRES(&f->mtx);
-/* The request failed: whether that is since the base of the commit is gone, and the commit goes on
- * to keep what was written. */
-bool base_conflict_begin_locked(struct wfile *f, const struct upload_request *t, int err)
-        REQUIRES(&f->mtx);
-/* Asks which version stands. */
-void base_conflict_look_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
-/* It is this one, or none (-ENOENT). */
-void base_conflict_looked_locked(struct wfile *f, int err, const struct store_object *obj)
-        REQUIRES(&f->mtx);
-/* -ESTALE when the plan moves too much to keep a change; else 0. */
-int base_conflict_check_locked(const struct wfile *f) REQUIRES(&f->mtx);
-/* The version that is gone; NULL when the commit's base stands, as far as is known. */
-const char *base_conflict_gone_locked(const struct wfile *f) REQUIRES(&f->mtx);
-void base_conflict_end_locked(struct wfile *f) REQUIRES(&f->mtx);
 
 /* --- upload_rename.c */
 /* The file has another name than *old, which may be taken. */
@@ -327,30 +302,23 @@ bool upload_rename_ended_locked(struct wfile *f, struct outcome *out, struct upl
                                 int err, const struct store_object *obj) REQUIRES(&f->mtx);
 
 /* --- upload_request.c */
-/* This version failed: what is under way of it ends behind the answer. */
-void attempt_leave_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
-/* A request has ended: counts it, and whether its version failed before; then that is all. */
-bool attempt_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t, int err)
-        REQUIRES(&f->mtx);
 /* A request to be made when the lock is left: counted, or NULL and the error is set. */
 struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome *out,
                                                  enum upload_request_kind kind) REQUIRES(&f->mtx);
-/* The same for a version that failed: NULL, and nothing else is said. */
-struct upload_request *upload_request_left_locked(struct wfile *f, struct outcome *out,
-                                                  enum upload_request_kind kind, struct attempt *a)
-        REQUIRES(&f->mtx);
-/* The upload of a REQUEST_ABORT is gone, or stays. */
-void upload_request_aborted_locked(const struct wfile *f, struct upload_request *t, int err)
-        REQUIRES(&f->mtx);
+/* The same, of a step of the plan: REQUEST_COPY, or its bytes in a REQUEST_STEP or REQUEST_PUT.
+ * What has to be fetched for these goes into the file's share of the memory. */
+struct upload_request *upload_request_step_locked(struct wfile *f, struct outcome *out,
+                                                  enum upload_request_kind kind,
+                                                  const struct plan_step *step) REQUIRES(&f->mtx);
 /* Begins the upload. */
 void upload_request_create_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* Aborts the upload, if there is one. */
 void upload_request_abort_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
+/* This version failed: what is under way of it ends behind the answer. */
+void attempt_leave_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 void upload_request_start(struct upload_request *t);
 /* The store's reply to it. */
 void upload_request_done(void *arg, int err, const struct store_object *obj);
 void upload_request_free(struct upload_request *t);
-/* The part is no longer counted as backlog. */
-void upload_request_begun(struct part_body *p, struct pool *pool);
 
 #endif
