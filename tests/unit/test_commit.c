@@ -711,6 +711,23 @@ START_TEST(a_rename_waits_until_it_is_known_which_version_stands)
 }
 END_TEST
 
+START_TEST(a_version_that_fails_between_commits_does_not_block_the_next)
+{
+        struct outcome out;
+
+        make(0);
+        put(0, 10);
+        wfile_enter(f, &out);
+        wfile_set_error_locked(f, -ENOMEM);
+        wfile_leave(f, &out);
+        ck_assert_int_eq(wfile_state(f), WFILE_FAILED);
+        put(0, 5);
+        begin();
+        answer("put a", 0);
+        ends(0);
+}
+END_TEST
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they abort */
 START_TEST(a_step_that_is_not_drawn_fails_the_commit)
 {
@@ -758,6 +775,7 @@ int main(void)
         tcase_add_test(t, what_is_to_be_sent_anew_stays_when_memory_is_short);
         tcase_add_test(t, a_change_of_a_replaced_version_is_recorded_with_that);
         tcase_add_test(t, a_rename_waits_until_it_is_known_which_version_stands);
+        tcase_add_test(t, a_version_that_fails_between_commits_does_not_block_the_next);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
         tcase_add_test(t, a_step_that_is_not_drawn_fails_the_commit);
 #endif

@@ -188,6 +188,8 @@ void wfile_leave(struct wfile *f, struct outcome *out)
 {
         const struct wfile_env *env = f->env;
 
+        if (f->locked.err)
+                wfile_advance_locked(f, out);
         collect_locked(f, out);
         count_locked(f);
         pthread_cond_broadcast(&f->idle);
@@ -409,8 +411,6 @@ int wfile_write(struct wfile *f, struct wfile_user *u, bool append, uint64_t pos
                 err = write_locked(f, &out, pos, p, n, whole);
         if (!err && n)
                 wfile_note_change_locked(f, u);
-        if (f->locked.err)
-                wfile_advance_locked(f, &out);
         wfile_leave(f, &out);
         return err;
 }

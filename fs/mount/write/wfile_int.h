@@ -207,7 +207,7 @@ struct outcome {
 /* --- wfile.c */
 /* Locks, with an empty outcome. */
 void wfile_enter(struct wfile *f, struct outcome *out) ACQUIRE(&f->mtx);
-/* Unlocks, then does what was collected. */
+/* Cleans up after a version that failed, unlocks, then does what was collected. */
 void wfile_leave(struct wfile *f, struct outcome *out) RELEASE(&f->mtx);
 /* Why this handle may not change the file now, or 0. */
 int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx);
