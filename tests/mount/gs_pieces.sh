@@ -6,7 +6,7 @@ CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 11
+plan 13
 start_store
 head -c 17000000 /dev/urandom >"$tmp/data"
 ctl() { STORAGE_EMULATOR_HOST=$CKPTFS_TEST_ENDPOINT "$builddir/ckptctl" uploads "$@" "gs://$CKPTFS_TEST_BUCKET"; }
@@ -37,6 +37,11 @@ ctl abort --older 1h --yes >"$tmp/out"
 expect_eq 2 "$(store_ls | wc -l)" "a piece that came just now is young"
 ctl abort --yes >"$tmp/out"
 expect_eq f "$(store_ls | xargs)" "ckptctl removes pieces that nothing tells of"
+set_faults gs_hiccups
+cp "$tmp/data" "$mnt/f"
+same "a file is composed by a store that is unavailable for moments" "$tmp/data" f
+expect_eq f "$(store_ls | xargs)" "pieces are deleted by a store that is unavailable for moments"
+set_faults
 umount_ckptfs
 store_stop
 

@@ -280,6 +280,7 @@ static int begin_cleaning(struct store_kind *k, struct op *op)
                 return -ENOMEM;
         op->at = 0;
         op->verify_err = 0;
+        retry_progress(&op->retry); /* the tries that the composition took are over */
         op->stage = GCS_CLEAN;
         return gcs_add_key(op, name.p) ? -ENOMEM : OP_AGAIN;
 }
