@@ -4,7 +4,7 @@
 CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 17
+plan 18
 start_store --testbench
 api=$CKPTFS_TEST_ENDPOINT/storage/v1/b/$CKPTFS_TEST_BUCKET/o
 type_of() { curl -s "$api/$1" | grep -o '"contentType":"[^"]*"'; }
@@ -13,6 +13,7 @@ mount_ckptfs part_size=5M attr_ttl=0 deadline=20s
 
 check "a file of several parts is written" cp "$tmp/data" "$mnt/a"
 same "a file of several parts is whole" "$tmp/data" a
+expect_eq 0 "$(curl -s "$api/a" | grep -c 'x_testbench')" "what the server notes of a part is no metadata of the file"
 check "a file is copied onto a new name" cp "$mnt/a" "$mnt/b"
 same "a copy onto a new name is whole" "$tmp/data" b
 cp "$tmp/data" "$tmp/longer"

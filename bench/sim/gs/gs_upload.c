@@ -42,11 +42,14 @@ bool gs_bad_name(struct request *x, const struct json *resource)
         return x->status != 0;
 }
 
-#define NOTE GS_META "x_emulator_"
+#define NOTE     GS_META "x_emulator_"
+#define OLD_NOTE GS_META "x_testbench_" /* replies have the same by their name of before */
 
 int gs_note(struct object *o, const char *crc)
 {
         int err = object_meta_add(o, NOTE "upload", "multipart");
+        if (!err)
+                err = object_meta_add(o, OLD_NOTE "upload", "multipart");
         object_meta_remove(o, NOTE "crc32c");
         return err || !crc ? err : object_meta_add(o, NOTE "crc32c", crc);
 }

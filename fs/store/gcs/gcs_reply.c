@@ -63,8 +63,9 @@ static bool is_ours(const char *name)
 /* An upload's marker is no metadata to keep, nor what the vendor's testbench notes there. */
 static bool is_note(const char *name)
 {
-        static const char testbench[] = "x_emulator_";
-        return !strcmp(name, GCS_META_FOR) || !strncmp(name, testbench, sizeof testbench - 1);
+        static const char emulator[] = "x_emulator_", testbench[] = "x_testbench_";
+        return !strcmp(name, GCS_META_FOR) || !strncmp(name, emulator, sizeof emulator - 1) ||
+               !strncmp(name, testbench, sizeof testbench - 1);
 }
 
 /* Adds the metadata that are ours, or the others. A name in JSON is of any characters; what would
