@@ -56,9 +56,9 @@ struct table {
 
 /* Keys that say where, not what. */
 static const char *const places[] = {
-        "out",          "disambiguator", "mount.path",     "mount.pid",   "server.pid",
-        "path",         "suffix",        "s3.uri",         "s3.endpoint", "gcs.uri",
-        "gcs.endpoint", "progress",      "hydra.sweep.dir"};
+        "out",          "disambiguator", "mount.path",      "mount.pid",   "server.pid",
+        "path",         "suffix",        "s3.uri",          "s3.endpoint", "gcs.uri",
+        "gcs.endpoint", "progress",      "hydra.sweep.dir", "mount.cache"};
 
 static bool is_place(const char *name)
 {

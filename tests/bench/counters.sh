@@ -59,7 +59,7 @@ else
 fi
 
 ranks datagen -n 40 --resolution 60x40 --image-format PPM s3.uri=$uri dataset=set s3.endpoint="$CKPTFS_TEST_ENDPOINT" out=gen
-ranks dataset dataset=set s3.bucket="$CKPTFS_TEST_BUCKET" s3.endpoint="$CKPTFS_TEST_ENDPOINT" epochs=2 out=set
+ranks dataset dataset=set s3.bucket="$CKPTFS_TEST_BUCKET" s3.endpoint="$CKPTFS_TEST_ENDPOINT" epochs=2 dataloader=map out=set
 expect_eq "$(of set .bytes) $(of set .load.counted.received_bytes)" "$(gave) $(gave)" "samples of a dataset"
 
 if [ -w /dev/fuse ]; then

@@ -5,11 +5,11 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 43
+plan 47
 cd "$tmp" || exit 1
 format=$(image_format)
 mkdir disk mnt
-store_start storesim
+store_start storesim --log "$tmp/requests"
 at="s3.endpoint=$CKPTFS_TEST_ENDPOINT s3.bucket=$CKPTFS_TEST_BUCKET"
 gen() { bench datagen -n 90 --resolution 40x30 --image-format $format "$@" >gen.out 2>&1; }
 gen path=disk && gen $at || diag "$(cat gen.out)"
@@ -43,6 +43,11 @@ check "with the Python suite's figures" jq -e '.job_results[0] | (.metrics.epoch
 read_ok "a bucket, by an iterable loader" s3 dataset=$images $at dataloader=s3iterabledataset
 read_ok "by a map one, shuffled" map dataset=$images $at dataloader=s3mapdataset dataloader.shuffle=on epochs=2
 expect_eq "180 map" "$(result map .metrics.samples) $(result map .setup.access)" "which reads all, too"
+lists() { :>requests; bench dataset $small dataset=$images $at "$@" out=lists >run.out 2>&1; awk '$2 ~ /^ListObjects/' requests | wc -l; }
+once=$(lists dataloader=s3mapdataset epochs=2)
+expect_eq "$((once + 6)) $((once + 6))" "$(lists dataloader=s3iterabledataset epochs=2) $(lists dataloader=fsspec epochs=2 dataloader.shuffle=on)" \
+	"an iterable loader lists in each worker and epoch, a map one before the first"
+check "how long a worker took to list is told" jq -e '.job_results[0].metrics.list_s > 0' s3/*/*/run_results.json
 read_ok "by ranges of 4 KiB" range dataset=$images $at dataloader=s3iterabledataset \
 	dataloader.s3reader.type=range_based dataloader.s3reader.buffer_size=4K
 expect_eq range_based "$(result range .setup.reader)" "as the results tell"
@@ -101,6 +106,8 @@ refused "model=vit trains a network" dataset=$images path=disk model=vit
 refused "dataloader 's3' is unknown: give one of iterable, map" dataset=$images path=disk dataloader=s3
 refused "dataloader=s3mapdataset reads from s3, not from storage=disk" dataset=$images path=disk \
 	storage=disk dataloader=s3mapdataset
+refused "dataloader=mountpointcache reads through a mount with a cache on a disk, and ckptfs has none" dataset=$images $at \
+	mount.path=. dataloader=mountpointcache
 refused "no sample is there" dataset=nothing $at
 refused "mount.path=DIR" dataset=$images $at dataloader=mountpoint
 
@@ -119,14 +126,20 @@ if [ -w /dev/fuse ]; then
 	wait_for 20 mountpoint -q mnt && mounted=yes
 fi
 if [ $mounted = yes ]; then
-	timeout 120 "$builddir/ckptbench" dataset $small dataset=$images epochs=2 mount.path="$tmp/mnt" out=mount \
-		dataloader=mountpoint,mountpointcache >run.out 2>&1
+	mkdir cache
+	cached="dataset $small dataset=$images epochs=2 mount.path=$tmp/mnt"
+	timeout 120 "$builddir/ckptbench" $cached dataloader=mountpointcache mount.cache="$tmp/cache" out=none >run.out 2>err
+	expect_eq "1 1" "$? $(grep -c 'mount.cache=.*/cache is empty behind the last epoch' err)" \
+		"a mount that keeps nothing in its cache on a disk is told"
+	echo block >cache/block # a stand-in for what a mount with a cache leaves
+	timeout 120 "$builddir/ckptbench" $cached dataloader=mountpoint,mountpointcache mount.cache="$tmp/cache" out=mount >run.out 2>&1
 	expect_eq "0 180 180" "$? $(jq -r '[.job_results[].metrics.samples] | join(" ")' mount/*/*/run_results.json)" \
-		"through a mount, with the page cache and without"
-	expect_eq "before each epoch, before the first epoch" \
-		"$(jq -r '[.job_results[].setup.page_cache_dropped] | join(", ")' mount/*/*/run_results.json)" "as the results tell"
+		"a data set is read through a mount, with a cache on a disk and without"
+	expect_eq "before each epoch false, before each epoch true" "$(jq -r '[.job_results[].setup
+		| "\(.page_cache_dropped) \(.cache_bytes > 0)"] | join(", ")' mount/*/*/run_results.json)" \
+		"the page cache is dropped before each epoch, the cache on a disk is not"
 else
-	for t in 1 2; do skip "the data set is read through a mount" "/dev/fuse cannot be opened"; done
+	for t in 1 2 3; do skip "the data set is read through a mount" "/dev/fuse cannot be opened"; done
 fi
 
 # The Python suite's configuration as it is published, with a dataset of the name that it has: tars,
@@ -135,7 +148,7 @@ suite="-cd $srcdir/tests/bench/suite $at"
 mkdir -p nvme/checkpoints
 if [ $mounted = yes ] && bench_has HAVE_LIBARCHIVE; then
 	gen $at dataset=100k_496x387_images --shard-size 20KiB
-	timeout 120 "$builddir/ckptbench" dataset $suite s3.region=us-east-1 mount.path="$tmp/mnt" out=suite >run.out 2>&1
+	timeout 120 "$builddir/ckptbench" dataset $suite s3.region=us-east-1 mount.path="$tmp/mnt" mount.cache="$tmp/cache" out=suite >run.out 2>&1
 	expect_eq "0 s3iterabledataset s3mapdataset fsspec mountpoint mountpointcache 900" "$? $(jq -r '[.job_results[]
 		| .setup.dataloader, .metrics.samples] | (map(strings) | join(" ")) + " " + (map(numbers) | unique | join(" "))' \
 		suite/*/*/run_results.json)" "the configuration of the Python suite runs as it is published"

@@ -55,7 +55,7 @@ results_gpt-mini_gloo_1_2_disk.json results_gpt-mini_gloo_1_2_s3.json" \
 expect_eq true "$(cd dcp/*/* && jq -s '.[0] == .[1]' 0/job_results.json 0/results_*)" "which are the same results"
 
 # the libraries of tars are optional
-bench dataset -cd "$conf" -cn dataset s3.region=us-east-1 s3.bucket=b mount.path=. path=. sharding=off --dry-run >dry 2>&1
+bench dataset -cd "$conf" -cn dataset s3.region=us-east-1 s3.bucket=b mount.path=. mount.cache=. path=. sharding=off --dry-run >dry 2>&1
 expect_eq "0 1 1" "$? $(grep -c s3iterabledataset dry) $(grep -c mountpointcache dry)" "dataset: five data loaders"
 
 # what else Hydra's users write

@@ -2,9 +2,11 @@
 /* dataset.c: the scenario "dataset": epochs over the samples of a dataset, as a training that reads
  * them would, with a checkpoint now and then. */
 #include <errno.h>
+#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "bench/core/clock.h"
@@ -25,7 +27,7 @@ struct dataset_job {
         struct saver *saver;
         struct sample *epoch; /* of this rank */
         struct loader_seen seen;
-        double list_s;
+        double list_s, cache_bytes;
         const char *dropped;
         size_t now; /* the epoch under way */
 };
@@ -35,7 +37,7 @@ static int dataset_plan(const struct run *r, const struct keys *k, FILE *dry, ch
 {
         const struct dataset_kind *kind = dataset_kind(k, why, nwhy);
         const char *storage = kind ? dataset_storage(kind, k, why, nwhy) : NULL;
-        int err = storage ? dataset_check(k, why, nwhy) : -EINVAL;
+        int err = storage ? dataset_check(kind, k, why, nwhy) : -EINVAL;
 
         if (!err && dry)
                 fprintf(dry,
@@ -47,7 +49,8 @@ static int dataset_plan(const struct run *r, const struct keys *k, FILE *dry, ch
         return err ? err : dataset_needs(r, k, storage, dry, why, nwhy);
 }
 
-/* Rank 0 lists, so that all have the same list and the store is asked once. */
+/* Rank 0 lists, so that all have the same list: to find out what there is and, by a map loader, for
+ * all epochs. */
 static int share_list(struct dataset_job *j)
 {
         struct coll *c = j->run->coll;
@@ -115,14 +118,14 @@ static int prepare(struct dataset_job *j)
         return saver_open(j->run, k, &j->saver);
 }
 
-/* Makes the page cache forget the dataset before an epoch, unless that is to find it warm. */
+/* Makes the page cache forget the dataset before an epoch. */
 static int drop_cache(struct dataset_job *j)
 {
         struct coll *c = j->run->coll;
         unsigned drop = j->k->drop;
         int err = 0;
 
-        if (!sample_source_is_cached(j->place) || drop == DROP_NONE || (j->kind->warm && j->now))
+        if (!sample_source_is_cached(j->place) || drop == DROP_NONE)
                 return 0;
         for (size_t i = c->host_rank; drop != DROP_CACHES && i < j->list.n && !err;
              i += c->host_ranks)
@@ -132,7 +135,7 @@ static int drop_cache(struct dataset_job *j)
         if (err)
                 run_error(j->run, "drop: %s: %s: give drop=none", sample_source_text(j->place),
                           strerror(-err));
-        j->dropped = j->kind->warm ? "before the first epoch" : "before each epoch";
+        j->dropped = "before each epoch";
         return coll_agree(c, err);
 }
 
@@ -184,6 +187,27 @@ static int check_epoch(struct dataset_job *j, struct loader_seen *all)
         return coll_agree(c, err);
 }
 
+/* What the mount's cache on a disk has kept: nothing means that none was read through. */
+static int look_at_cache(struct dataset_job *j)
+{
+        char *const top[] = {j->k->mount_cache, NULL};
+        FTS *fts =
+                !j->run->coll->rank && j->kind->cached ? fts_open(top, FTS_PHYSICAL, NULL) : NULL;
+
+        for (FTSENT *e; fts && (e = fts_read(fts));)
+                if (e->fts_info == FTS_F)
+                        j->cache_bytes += 512.0 * (double)e->fts_statp->st_blocks;
+        if (!fts)
+                return coll_agree(j->run->coll, 0);
+        fts_close(fts);
+        if (j->cache_bytes <= 0)
+                run_error(j->run,
+                          "mount.cache=%s is empty behind the last epoch: name the directory where "
+                          "the mount keeps its cache",
+                          j->k->mount_cache);
+        return coll_agree(j->run->coll, j->cache_bytes > 0 ? 0 : -ENODATA);
+}
+
 static int report(struct dataset_job *j, const struct loader_seen *all, const struct sampler *use,
                   struct json *job)
 {
@@ -195,7 +219,8 @@ static int report(struct dataset_job *j, const struct loader_seen *all, const st
                 .address = sample_source_text(j->place),
                 .dropped = j->dropped,
                 .how = j->how,
-                .list_s = j->list_s,
+                .list_s = all->list_s > 0 ? all->list_s : j->list_s,
+                .cache_bytes = j->cache_bytes,
                 .objects = j->list.n,
                 .seen = *all,
                 .epochs = j->k->epochs,
@@ -233,6 +258,8 @@ static int dataset_job(const struct run *r, const struct keys *k, struct json *j
                         err = check_epoch(&j, &all);
         }
         sampler_stop(&use);
+        if (!err)
+                err = look_at_cache(&j);
         if (!err)
                 err = report(&j, &all, &use, job);
         int saved = saver_close(j.saver);

@@ -14,7 +14,7 @@ struct dataset_kind {
         const char *storage; /* NULL: that of the storage key */
         bool map;
         bool by_ranges; /* whatever s3reader.type says */
-        bool warm;      /* the page cache is kept from epoch to epoch */
+        bool cached;    /* through a mount with a cache on a disk */
 };
 /* The kind that the keys name. NULL with one line in `why`. */
 const struct dataset_kind *dataset_kind(const struct keys *k, char *why, size_t nwhy);
@@ -22,7 +22,7 @@ const struct dataset_kind *dataset_kind(const struct keys *k, char *why, size_t 
 const char *dataset_storage(const struct dataset_kind *kind, const struct keys *k, char *why,
                             size_t nwhy);
 /* Whether the keys go together. 0, or a negative errno with one line in `why`. */
-int dataset_check(const struct keys *k, char *why, size_t nwhy);
+int dataset_check(const struct dataset_kind *kind, const struct keys *k, char *why, size_t nwhy);
 /* What the job moves and takes, as far as it is known before the dataset is listed:
  * preflight_check(). (dataset_needs.c) */
 int dataset_needs(const struct run *r, const struct keys *k, const char *storage, FILE *dry,
@@ -53,6 +53,7 @@ struct dataset_facts {
         const char *storage, *address, *dropped;
         struct loader_how how;
         double list_s;
+        double cache_bytes; /* in mount.cache, behind the last epoch */
         size_t objects;
         struct loader_seen seen; /* of all ranks and epochs */
         size_t epochs;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -11,8 +12,8 @@
 
 #include "base/banned.h"
 
-/* The Python suite's names, and two for any storage. fsspec's file objects fetch blocks on demand;
- * a mount keeps the page cache or not. */
+/* The Python suite's names, and two for any storage. fsspec's file objects fetch blocks on
+ * demand. */
 static const struct dataset_kind kinds[] = {
         {.name = "iterable"},
         {.name = "map", .map = true},
@@ -20,7 +21,7 @@ static const struct dataset_kind kinds[] = {
         {.name = "s3mapdataset", .storage = "s3", .map = true},
         {.name = "fsspec", .storage = "s3", .by_ranges = true},
         {.name = "mountpoint", .storage = "mount"},
-        {.name = "mountpointcache", .storage = "mount", .warm = true},
+        {.name = "mountpointcache", .storage = "mount", .cached = true},
 };
 enum { NKINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -67,9 +68,36 @@ static int check_model(const char *model, char *why, size_t nwhy)
         return -EINVAL;
 }
 
-int dataset_check(const struct keys *k, char *why, size_t nwhy)
+/* A cache on a disk is the mount's own affair; here it is known by its directory. */
+static int check_cache(const struct dataset_kind *kind, const struct keys *k, char *why,
+                       size_t nwhy)
+{
+        struct stat st;
+
+        if (!kind->cached)
+                return 0;
+        if (!*k->mount_cache)
+                snprintf(why, nwhy,
+                         "dataloader=%s reads through a mount with a cache on a disk, and ckptfs "
+                         "has none: mount the bucket by a program that has one and name its "
+                         "directory in mount.cache, or leave %s out",
+                         kind->name, kind->name);
+        else if (stat(k->mount_cache, &st) || !S_ISDIR(st.st_mode))
+                snprintf(why, nwhy,
+                         "mount.cache=%s is no directory: name that where the mount keeps its "
+                         "cache",
+                         k->mount_cache);
+        else
+                return 0;
+        return -EINVAL;
+}
+
+int dataset_check(const struct dataset_kind *kind, const struct keys *k, char *why, size_t nwhy)
 {
         int err = check_model(k->model, why, nwhy);
+
+        if (!err)
+                err = check_cache(kind, k, why, nwhy);
 
         if (!err && k->num_labels) {
                 snprintf(why, nwhy,
@@ -96,6 +124,7 @@ struct loader_how dataset_how(const struct dataset_kind *kind, const struct keys
         return (struct loader_how){
                 .stream = {.ahead = !ranges, .block = ranges ? k->buffer_size : k->s3_read_size},
                 .map = kind->map,
+                .lists = !kind->map,
                 .tars = k->tar_shards,
                 .shuffle = k->shuffle,
                 .verify = k->verify,

@@ -37,6 +37,8 @@ static void add_setup(const struct dataset_facts *f, struct json *job)
                         : f->seen.good == f->seen.samples ? "every sample, inside the clock"
                                                           : "no: datagen did not make them");
         json_add_string(o, "page_cache_dropped", f->dropped);
+        if (f->kind->cached)
+                json_add_number(o, "cache_bytes", f->cache_bytes);
 }
 
 static void add_saves(const struct dataset_facts *f, struct json *to)

@@ -11,6 +11,7 @@
 #include "base/mutex.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "bench/core/clock.h"
 #include "bench/scenario/dataset/image.h"
 #include "bench/scenario/dataset/sample.h"
 #include "bench/scenario/dataset/tar.h"
@@ -25,6 +26,9 @@ struct worker {
         size_t index;
         pthread_t thread;
         struct stream *stream;
+        struct sample_list own; /* where every worker lists */
+        const struct sample_list *list;
+        uint32_t *order;            /* of the list, this epoch */
         struct buf bytes;           /* of a sample that came in several blocks */
         const char *item;           /* object being read */
         struct batch making;        /* not full yet */
@@ -43,8 +47,9 @@ struct loader {
         struct loader_how how;
         struct worker *worker;
         size_t nworkers, running;
-        size_t turn;      /* worker whose batch is next */
-        uint32_t *order;  /* of the list, this epoch */
+        size_t turn; /* worker whose batch is next */
+        size_t epoch;
+        uint32_t *order;  /* of the list that all share, this epoch */
         const char *why;  /* of the worker that failed */
         struct mutex mtx; /* guards worker.locked and: */
         bool stop;
@@ -64,22 +69,22 @@ static uint64_t mix(uint64_t x)
 
 /* The order of an epoch: by name, or shuffled by seed and epoch alike in all ranks (Fisher, Yates).
  */
-static int make_order(struct loader *l, size_t epoch)
+static int make_order(const struct loader *l, size_t n, uint32_t **out)
 {
-        size_t n = l->how.list->n;
-        uint64_t state = mix(l->how.seed) ^ epoch;
+        uint64_t state = mix(l->how.seed) ^ l->epoch;
+        uint32_t *order = n <= UINT32_MAX ? malloc((n ? n : 1) * sizeof *order) : NULL;
 
-        l->order = n <= UINT32_MAX ? malloc((n ? n : 1) * sizeof *l->order) : NULL;
-        if (!l->order)
+        if (!order)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++)
-                l->order[i] = (uint32_t)i;
+                order[i] = (uint32_t)i;
         for (size_t i = n; l->how.shuffle && i > 1; i--) {
                 size_t j = (state = mix(state)) % i;
-                uint32_t other = l->order[j];
-                l->order[j] = l->order[i - 1];
-                l->order[i - 1] = other;
+                uint32_t other = order[j];
+                order[j] = order[i - 1];
+                order[i - 1] = other;
         }
+        *out = order;
         return 0;
 }
 
@@ -90,6 +95,7 @@ void loader_seen_add(struct loader_seen *to, const struct loader_seen *more)
         to->good += more->good;
         to->sum += more->sum;
         to->total = more->total ? more->total : to->total;
+        to->list_s = more->list_s > to->list_s ? more->list_s : to->list_s;
         if (!*to->plain)
                 memcpy(to->plain, more->plain, sizeof to->plain);
 }
@@ -245,9 +251,9 @@ static int take_whole(struct worker *w, uint64_t size)
 static int read_item(struct worker *w, size_t i)
 {
         const struct loader_how *how = &w->l->how;
-        uint64_t size = how->list->v[i].size;
+        uint64_t size = w->list->v[i].size;
 
-        w->item = sample_source_name(how->list, i);
+        w->item = sample_source_name(w->list, i);
         int err = stream_begin(w->stream, w->item, size);
         if (!err && how->tars) {
                 char why[400] = "";
@@ -277,6 +283,27 @@ static size_t position_of(const struct worker *w, size_t i)
         return (batch * how->batch + i % how->batch) * how->ranks + how->rank;
 }
 
+/* What there is to read: the list of all, or one of this worker's own. */
+static int find_items(struct worker *w)
+{
+        struct loader *l = w->l;
+        uint64_t begin = clock_ns();
+
+        w->list = l->how.list;
+        w->order = l->order;
+        if (!l->how.lists)
+                return 0;
+        int err = sample_source_list(l->how.place, &w->own);
+        w->seen.list_s = clock_s(clock_ns() - begin);
+        w->list = &w->own;
+        w->order = NULL;
+        if (!err)
+                err = make_order(l, w->own.n, &w->order);
+        if (err && err != -ECANCELED)
+                snprintf(w->why, sizeof w->why, "the listing of a worker: %s", strerror(-err));
+        return err;
+}
+
 static void *work(void *arg)
 {
         struct worker *w = arg;
@@ -284,12 +311,17 @@ static void *work(void *arg)
         size_t at;
         int err = stream_new(l->how.place, &l->how.stream, &w->stream);
 
-        for (size_t i = 0; !err && (at = position_of(w, i)) < l->how.list->n; i++)
-                err = read_item(w, l->order[at]);
+        if (!err)
+                err = find_items(w);
+        for (size_t i = 0; !err && (at = position_of(w, i)) < w->list->n; i++)
+                err = read_item(w, w->order[at]);
         if (!err)
                 hand_over(w);
         stream_free(w->stream);
         buf_release(&w->bytes);
+        sample_source_list_release(&w->own);
+        if (w->order != l->order)
+                free(w->order);
         mutex_lock(&l->mtx);
         w->locked.ended = true;
         w->locked.err = err;
@@ -307,16 +339,18 @@ int loader_start(const struct loader_how *how, size_t epoch, struct loader **out
         if (!l)
                 return -ENOMEM;
         l->how = *how;
+        l->epoch = epoch;
         l->nworkers = how->workers ? how->workers : 1;
         mutex_init(&l->mtx, LOCK_BENCH);
         pthread_cond_init(&l->cond, NULL);
         l->worker = calloc(l->nworkers, sizeof *l->worker);
-        int err = l->worker ? make_order(l, epoch) : -ENOMEM;
+        int err = l->worker ? make_order(l, how->list->n, &l->order) : -ENOMEM;
         for (size_t i = 0; !err && i < l->nworkers; i++) {
                 struct worker *w = &l->worker[i];
                 w->l = l;
                 w->index = i;
                 w->bytes = (struct buf)BUF_INIT;
+                w->own = (struct sample_list)SAMPLE_LIST_INIT;
                 w->locked.credits = how->workers ? how->prefetch : 0;
                 w->locked.ring = calloc(how->prefetch + 1, sizeof *w->locked.ring);
                 err = w->locked.ring ? -pthread_create(&w->thread, NULL, work, w) : -ENOMEM;

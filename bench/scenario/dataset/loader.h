@@ -15,6 +15,7 @@ enum { LOADER_WORKERS_MAX = 256, LOADER_WHY_MAX = 1024 };
 struct loader_how {
         struct sample_source *place;
         const struct sample_list *list; /* the same in all ranks */
+        bool lists; /* every worker lists for itself, in each epoch, as iterable loaders do */
         struct stream_how stream;
         /* batches of an index are dealt out, or with tars whole ones; else every worker has a share
          * of objects */
@@ -34,6 +35,7 @@ struct loader_seen {
         uint64_t sum;    /* of a hash of their numbers */
         uint64_t total;  /* what the lines say of the size of the dataset */
         char plain[256]; /* a sample without a line; "" none */
+        double list_s;   /* the longest listing of a worker; 0: none listed */
 };
 void loader_seen_add(struct loader_seen *to, const struct loader_seen *more);
 /* 0, or -EBADMSG with one line in `why`: what datagen made was not read whole, each sample once.
