@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 16
+plan 17
 cd "$tmp" || exit 1
 mkdir mnt
 echo '[]' >faults
@@ -66,10 +66,20 @@ if [ -w /dev/fuse ]; then
 	spawn "$builddir/ckptfs" -f "$uri" "$tmp/mnt" -o "endpoint=$CKPTFS_TEST_ENDPOINT"
 	at_exit 'timeout 20 umount "$tmp/mnt" 2>/dev/null || timeout 20 umount -l "$tmp/mnt" 2>/dev/null'
 	wait_for 20 mountpoint -q mnt
-	:>requests
-	timeout 120 "$builddir/ckptbench" $shards storage=mount mount.path="$tmp/mnt" out=mount >run.out 2>&1
-	expect_eq 0 $? "through a mount"
+	# When somebody drops the caches of the machine in the middle of a load, the kernel asks the mount for
+	# pages once more, and both count them: that run is made again.
+	drops() { sed -n 's/^drop_pagecache //p' /proc/vmstat; }
+	for try in 1 2 3 4 5 6 7 8; do
+		before=$(drops)
+		:>requests
+		timeout 120 "$builddir/ckptbench" $shards storage=mount mount.path="$tmp/mnt" out=mount >run.out 2>&1
+		status=$?
+		[ "$(drops)" != "$before" ] || break
+		diag "caches were dropped meanwhile: $(grep counted run.out)"
+	done
+	expect_eq 0 $status "through a mount"
 	diag "$(grep counted run.out)"
+	expect_eq "$(gave)" "$(of mount .load.counted.received_bytes)" "the mount counts all that the store sent"
 	expect_eq "$(of mount .save.bytes) $(of mount .load.bytes)" \
 		"$(of mount .save.counted.written_bytes) $(of mount .load.counted.read_bytes)" \
 		"the mount counts the bytes of the ranks"
@@ -78,7 +88,7 @@ if [ -w /dev/fuse ]; then
 		| .save.counted.over_ranks >= 1 and .save.counted.over_ranks < 1.01
 		and .load.counted.received_bytes == .load.bytes' mount/*/*/run_results.json
 else
-	for t in 1 2 3 4; do skip "through a mount" "/dev/fuse cannot be opened"; done
+	for t in 1 2 3 4 5; do skip "through a mount" "/dev/fuse cannot be opened"; done
 fi
 
 ranks shards size=1M storage=null warmup=0 out=null
