@@ -143,6 +143,10 @@ int io_posix_top(const struct keys *k, const char *storage, const char **out, ch
  * file is in neither. Blocks. */
 int io_posix_move(struct io *from, struct io *to, const char *name, bool sync);
 
+/* The zeroed `size` bytes of a back end's own struct, whose head is filled; free() it. NULL, with
+ * one line in `why`: no memory. */
+void *io_new(const struct io_ops *ops, size_t size, unsigned rank, char *why, size_t nwhy);
+
 /* Writes "subject: text of err" to io->why and returns err. */
 int io_fail(struct io *io, int err, const char *subject);
 

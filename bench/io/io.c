@@ -92,6 +92,19 @@ int io_count_none(struct io *io, struct io_count *out, bool *host)
         return -EOPNOTSUPP;
 }
 
+void *io_new(const struct io_ops *ops, size_t size, unsigned rank, char *why, size_t nwhy)
+{
+        struct io *io = calloc(1, size);
+
+        if (!io) {
+                snprintf(why, nwhy, "out of memory: free some");
+                return NULL;
+        }
+        io->ops = ops;
+        io->rank = rank;
+        return io;
+}
+
 int io_fail(struct io *io, int err, const char *subject)
 {
         snprintf(io->why, sizeof io->why, "%s: %s", subject, strerror(-err));

@@ -45,13 +45,9 @@ static int crt_start(const struct keys *k, const char *storage, const char *dir,
                      struct io **out, char *why, size_t nwhy)
 {
         (void)storage;
-        CLEANUP(freep) struct crt_io *c = calloc(1, sizeof *c);
-        if (!c) {
-                snprintf(why, nwhy, "out of memory: free some");
+        CLEANUP(freep) struct crt_io *c = io_new(&io_awscrt, sizeof *c, rank, why, nwhy);
+        if (!c)
                 return -ENOMEM;
-        }
-        c->io.ops = &io_awscrt;
-        c->io.rank = rank;
         c->part_size = k->s3_part_size;
         c->read_size = k->s3_read_size;
         int err = place_read(k, dir, &c->place, why, nwhy);

@@ -403,12 +403,9 @@ static int lib_start(const struct keys *k, const char *storage, const char *dir,
 {
         (void)storage;
         int err = check_keys(k, why, nwhy);
-        struct lib_io *l = err ? NULL : calloc(1, sizeof *l);
-        if (!l && !err)
-                snprintf(why, nwhy, "out of memory: free some");
+        struct lib_io *l = err ? NULL : io_new(&io_libs3, sizeof *l, rank, why, nwhy);
         if (!l)
                 return err ? err : -ENOMEM;
-        l->io.rank = rank;
         err = place_read(k, dir, &l->place, why, nwhy);
         if (!err) {
                 err = open_bucket(l, k);

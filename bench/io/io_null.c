@@ -45,13 +45,9 @@ static int null_start(const struct keys *k, const char *storage, const char *dir
 {
         (void)storage;
         (void)dir;
-        struct null_io *n = calloc(1, sizeof *n);
-        if (!n) {
-                snprintf(why, nwhy, "out of memory: free some");
+        struct null_io *n = io_new(&io_null, sizeof *n, rank, why, nwhy);
+        if (!n)
                 return -ENOMEM;
-        }
-        n->io.ops = &io_null;
-        n->io.rank = rank;
         n->file.io = &n->io;
         n->delay_ns = k->null_delay_us * 1000;
         n->copies = k->null_copies;

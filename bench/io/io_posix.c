@@ -90,13 +90,9 @@ static int posix_start(const struct keys *k, const char *storage, const char *di
 
         if (err)
                 return err;
-        struct posix_io *p = calloc(1, sizeof *p);
-        if (!p) {
-                snprintf(why, nwhy, "out of memory: free some");
+        struct posix_io *p = io_new(&io_posix, sizeof *p, rank, why, nwhy);
+        if (!p)
                 return -ENOMEM;
-        }
-        p->io.ops = &io_posix;
-        p->io.rank = rank;
         p->block = k->block;
         p->direct = k->direct;
         bool disk = !strcmp(storage, "disk");

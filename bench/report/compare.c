@@ -273,13 +273,12 @@ static bool make_rows(struct table *t, const struct side side[2])
         const struct json *jobs = json_get(side[0].v[0], "job_results");
         char label[160];
 
-        t->width = 16;
+        t->width = shards_label_width(jobs, 16);
         t->v = calloc(ROWS_MAX, sizeof *t->v);
         t->defaults = default_job();
         t->in_turns = made_in_turns(side);
         for (size_t i = 0; t->v && i < json_count(jobs); i++) {
                 shards_label(jobs, i, label, sizeof label);
-                t->width = (int)strlen(label) > t->width ? (int)strlen(label) : t->width;
                 if (!add_rows(t, side, json_at(jobs, i), label))
                         return false;
         }

@@ -155,6 +155,17 @@ void shards_label(const struct json *jobs, size_t i, char *out, size_t n)
         snprintf(out, n, "%s", b.p);
 }
 
+int shards_label_width(const struct json *jobs, int least)
+{
+        char label[160];
+
+        for (size_t i = 0; i < json_count(jobs); i++) {
+                shards_label(jobs, i, label, sizeof label);
+                least = (int)strlen(label) > least ? (int)strlen(label) : least;
+        }
+        return least;
+}
+
 /* "; the store counted 1.000 times what was saved and 1.000 times what was loaded" */
 static void counted_note(const struct json *job, char *out, size_t n)
 {
@@ -258,13 +269,9 @@ static void headings(FILE *to, const struct json *jobs, int width)
 void shards_table(const struct json *run, FILE *to)
 {
         const struct json *jobs = json_get(run, "job_results");
-        int width = 8;
+        const int width = shards_label_width(jobs, 8);
         char label[160];
 
-        for (size_t i = 0; i < json_count(jobs); i++) {
-                shards_label(jobs, i, label, sizeof label);
-                width = (int)strlen(label) > width ? (int)strlen(label) : width;
-        }
         headings(to, jobs, width);
         for (size_t i = 0; i < json_count(jobs); i++) {
                 shards_label(jobs, i, label, sizeof label);

@@ -40,6 +40,8 @@ bool shards_moves_data(const struct json *job);
 const struct json *shards_direct(const struct json *jobs);
 /* What names the i-th job among all: its storage and each key in which jobs differ. */
 void shards_label(const struct json *jobs, size_t i, char *out, size_t n);
+/* The width of a column that holds all of them, at least that. */
+int shards_label_width(const struct json *jobs, int least);
 /* Model, bytes and ranks of the first job that did not fail, in one line. */
 void shards_headline(const struct json *jobs, char *out, size_t n);
 /* How a job was measured, or why it failed, in one line. */

@@ -105,13 +105,9 @@ static const char *setup(const struct json *job, const char *name)
 void dataset_table(const struct json *run, FILE *to)
 {
         const struct json *jobs = json_get(run, "job_results");
-        int width = 10;
+        const int width = shards_label_width(jobs, 10);
         char label[160];
 
-        for (size_t i = 0; i < json_count(jobs); i++) {
-                shards_label(jobs, i, label, sizeof label);
-                width = (int)strlen(label) > width ? (int)strlen(label) : width;
-        }
         fprintf(to, "%-*s %10s %9s %9s %9s %9s\n", width, "storage", "samples/s", "MiB/s",
                 "epoch s", "total s", "CPU-s/GB");
         for (size_t i = 0; i < json_count(jobs); i++) {

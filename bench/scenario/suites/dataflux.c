@@ -8,7 +8,6 @@
 #include "bench/core/io.h"
 #include "bench/data/model_keys.h"
 #include "bench/data/preflight.h"
-#include "bench/report/shards_table.h"
 #include "bench/measure/stats.h"
 
 #include "base/banned.h"
@@ -104,6 +103,18 @@ int dataflux_times(struct json *suite, const char *what, const double *v, size_t
         snprintf(name, sizeof name, "%s_stdev_s", what);
         json_add_number(suite, name, st.sd);
         return 0;
+}
+
+int dataflux_rounds(const struct dcp_rounds *r, struct json *job, struct json **metrics)
+{
+        int err = dcp_rounds_json(r, job);
+
+        *metrics = json_open_object(job, "metrics");
+        if (!err)
+                err = dataflux_times(*metrics, "save", r->save_s, r->saves);
+        if (!err && r->load)
+                err = dataflux_times(*metrics, "load", r->load_s, r->loads);
+        return err;
 }
 
 static void list_line(const struct json *suite, const char *what, bool stdev, FILE *to)

@@ -8,7 +8,6 @@
 #include "bench/format/format.h"
 #include "bench/scenario/dcp/dcp_rounds.h"
 #include "bench/scenario/suites/torch.h"
-#include "bench/report/shards_table.h"
 #include "bench/measure/stats.h"
 
 #include "base/banned.h"
@@ -186,19 +185,12 @@ static int work(const struct run *r, const struct keys *k, struct json *job)
         return k->sharded ? sharded_job(r, k, job) : single_job(r, k, job);
 }
 
-static const char *const defaults[] = {"optimizer=off", "epochs=5", "format=torch", "fsync=off",
-                                       NULL};
-
 const struct scenario scenario_lightning_checkpointing = {
         .name = "lightning_checkpointing",
         .text = "Every save_one_in-th epoch saved, in one file or sharded, the last or best kept.",
         .many_ranks = true,
-        .device = true,
-        .defaults = defaults,
+        TORCH_EPOCHS,
         .settle = settle,
         .formats = 1U << FORMAT_TORCH | 1U << FORMAT_DCP,
-        .plan = torch_plan_epochs,
         .job = work,
-        .table = shards_table,
-        .page = shards_page,
 };

@@ -4,21 +4,14 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "bench/format/format.h"
 #include "bench/scenario/suites/dataflux.h"
-#include "bench/scenario/dcp/dcp_rounds.h"
-#include "bench/report/shards_table.h"
 
 #include "base/banned.h"
 
 static int report(const struct dcp_rounds *r, struct json *job)
 {
-        int err = dcp_rounds_json(r, job);
-        struct json *suite = json_open_object(job, "metrics");
-        if (!err)
-                err = dataflux_times(suite, "save", r->save_s, r->saves);
-        if (!err && r->load)
-                err = dataflux_times(suite, "load", r->load_s, r->loads);
+        struct json *metrics;
+        int err = dataflux_rounds(r, job, &metrics);
         if (r->run->log)
                 dataflux_lines(job, r->run->log);
         return err;
@@ -57,15 +50,10 @@ static const struct run_flag flags[] = {
 const struct scenario scenario_lightning_multinode = {
         .name = "lightning_multinode",
         .text = "Every rank saves its rows of Lightning's demo transformer, and loads them.",
-        .many_ranks = true,
-        .device = true,
+        DATAFLUX_ROUNDS,
         .defaults = defaults,
         .flags = flags,
-        .dataflux = true,
         .settle = dataflux_settle,
-        .formats = 1U << FORMAT_DCP,
         .plan = dataflux_plan,
         .job = work,
-        .table = dataflux_table,
-        .page = shards_page,
 };

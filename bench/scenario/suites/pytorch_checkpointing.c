@@ -2,7 +2,6 @@
 /* pytorch_checkpointing.c: torch.save() and torch.load() of one file, epoch by epoch. */
 #include "bench/format/format.h"
 #include "bench/scenario/suites/torch.h"
-#include "bench/report/shards_table.h"
 
 #include "base/banned.h"
 
@@ -36,17 +35,10 @@ static int work(const struct run *r, const struct keys *k, struct json *job)
         return err;
 }
 
-static const char *const defaults[] = {"optimizer=off", "epochs=5", "format=torch", "fsync=off",
-                                       NULL};
-
 const struct scenario scenario_pytorch_checkpointing = {
         .name = "pytorch_checkpointing",
         .text = "One rank saves a model as torch.save() does, and loads it.",
-        .device = true,
-        .defaults = defaults,
+        TORCH_EPOCHS,
         .formats = 1U << FORMAT_TORCH,
-        .plan = torch_plan_epochs,
         .job = work,
-        .table = shards_table,
-        .page = shards_page,
 };

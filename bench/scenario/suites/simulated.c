@@ -4,11 +4,8 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "bench/format/format.h"
 #include "bench/data/model_keys.h"
 #include "bench/scenario/suites/dataflux.h"
-#include "bench/scenario/dcp/dcp_rounds.h"
-#include "bench/report/shards_table.h"
 
 #include "base/banned.h"
 
@@ -50,15 +47,11 @@ static int report(const struct dcp_rounds *r, struct json *job)
 {
         double bytes =
                 (double)(model_params(&r->model) * model_param_bytes(&r->model, r->k->optimizer));
-        int err = dcp_rounds_json(r, job);
-        struct json *suite = json_open_object(job, "metrics");
-        if (!err)
-                err = dataflux_times(suite, "save", r->save_s, r->saves);
-        if (!err && r->load)
-                err = dataflux_times(suite, "load", r->load_s, r->loads);
-        json_add_number(suite, "ranks_played", r->play);
-        json_add_number(suite, "bytes_a_rank", bytes / r->play);
-        json_add_number(suite, "bytes", bytes);
+        struct json *metrics;
+        int err = dataflux_rounds(r, job, &metrics);
+        json_add_number(metrics, "ranks_played", r->play);
+        json_add_number(metrics, "bytes_a_rank", bytes / r->play);
+        json_add_number(metrics, "bytes", bytes);
         if (r->run->log)
                 dataflux_lines(job, r->run->log);
         return err;
@@ -85,15 +78,10 @@ const struct scenario scenario_simulated = {
         .name = "simulated",
         .text = "A few ranks save and load the files of many, each with its share of equal "
                 "tensors.",
-        .many_ranks = true,
-        .device = true,
+        DATAFLUX_ROUNDS,
         .defaults = defaults,
-        .dataflux = true,
         .plays_ranks = true,
         .settle = settle,
-        .formats = 1U << FORMAT_DCP,
         .plan = plan,
         .job = work,
-        .table = dataflux_table,
-        .page = shards_page,
 };

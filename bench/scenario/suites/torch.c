@@ -12,11 +12,13 @@
 #include "bench/format/torch.h"
 #include "bench/data/model_keys.h"
 #include "bench/data/preflight.h"
-#include "bench/report/shards_table.h"
 #include "bench/measure/stats.h"
 #include "bench/scenario/suites/staged.h"
 
 #include "base/banned.h"
+
+const char *const torch_defaults[] = {"optimizer=off", "epochs=5", "format=torch", "fsync=off",
+                                      NULL};
 
 size_t torch_count_saves(const struct keys *k)
 {

@@ -10,6 +10,7 @@
 #include "bench/data/payload.h"
 #include "bench/core/run.h"
 #include "bench/measure/sampler.h"
+#include "bench/report/shards_table.h"
 #include "bench/measure/timed.h"
 
 enum { TORCH_NAME_MAX = 128 };
@@ -59,5 +60,11 @@ int torch_remove(struct torch_job *j, const char *name);
 /* Adds what was measured; *suite is where the fields of the suites are, and more may be added. 0 or
  * -ENOMEM. */
 int torch_report(struct torch_job *j, struct json *job, struct json **suite);
+
+/* What the suite's scenarios of one file have alike. */
+extern const char *const torch_defaults[];
+#define TORCH_EPOCHS                                                                               \
+        .device = true, .defaults = torch_defaults, .plan = torch_plan_epochs,                     \
+        .table = shards_table, .page = shards_page
 
 #endif
