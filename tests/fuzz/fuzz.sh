@@ -23,7 +23,7 @@ each=$((seconds / $# > 0 ? seconds / $# : 1))
 bad=0
 for target in "$@"; do
 	mkdir -p "$build/fuzz/$target"
-	options=(-max_total_time="$each" -timeout=20 -rss_limit_mb=2560 -max_len=4096 -print_final_stats=1
+	options=(-max_total_time="$each" -timeout=20 -rss_limit_mb=2560 -max_len=16384 -print_final_stats=1
 		-artifact_prefix="$build/fuzz/$target-")
 	[ ! -e "$here/dict/$target.dict" ] || options+=(-dict="$here/dict/$target.dict")
 	if "$build/tests/fuzz/fuzz_$target" "${options[@]}" "$build/fuzz/$target" "$here/corpus/$target" \

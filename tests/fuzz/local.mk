@@ -30,9 +30,13 @@ else
 FUZZ_LDFLAGS = $(AM_LDFLAGS)
 fuzz_common += %D%/fuzz_main.c
 endif
-# The doors that script_http.c stands in for.
+# The doors that script_http.c and script_cred.c stand in for.
 FUZZ_SCRIPT = -Wl,--wrap=http_open,--wrap=http_stop,--wrap=http_close,--wrap=http_submit \
 	-Wl,--wrap=http_pace,--wrap=http_stats,--wrap=http_once,--wrap=usleep,--wrap=cred_exec
+FUZZ_KEYS = -Wl,--wrap=cred_chain_open,--wrap=cred_chain_close,--wrap=cred_chain_get \
+	-Wl,--wrap=cred_chain_forget,--wrap=cred_chain_why,--wrap=cred_chain_region \
+	-Wl,--wrap=cred_chain_endpoint,--wrap=cred_chain_ca_bundle,--wrap=cred_chain_fips \
+	-Wl,--wrap=cred_chain_dualstack
 fuzz_script = %D%/script_http.c %D%/script_http.h
 
 %C%_fuzz_cred_SOURCES = %D%/fuzz_cred.c $(fuzz_common) $(fuzz_script)
@@ -41,8 +45,8 @@ fuzz_script = %D%/script_http.c %D%/script_http.h
 %C%_fuzz_format_SOURCES = %D%/fuzz_format.c $(fuzz_common)
 %C%_fuzz_format_LDFLAGS = $(FUZZ_LDFLAGS)
 %C%_fuzz_format_LDADD = bench/libbench.la
-%C%_fuzz_gs_SOURCES = %D%/fuzz_gs.c %D%/store_ops.c %D%/store_ops.h $(fuzz_common) $(fuzz_script)
-%C%_fuzz_gs_LDFLAGS = $(FUZZ_LDFLAGS) $(FUZZ_SCRIPT)
+%C%_fuzz_gs_SOURCES = %D%/fuzz_gs.c %D%/script_cred.c %D%/store_ops.c %D%/store_ops.h $(fuzz_common) $(fuzz_script)
+%C%_fuzz_gs_LDFLAGS = $(FUZZ_LDFLAGS) $(FUZZ_SCRIPT) $(FUZZ_KEYS)
 %C%_fuzz_gs_LDADD = fs/store/libstore.la
 %C%_fuzz_json_SOURCES = %D%/fuzz_json.c $(fuzz_common)
 %C%_fuzz_json_LDFLAGS = $(FUZZ_LDFLAGS)
@@ -50,8 +54,8 @@ fuzz_script = %D%/script_http.c %D%/script_http.h
 %C%_fuzz_results_SOURCES = %D%/fuzz_results.c $(fuzz_common)
 %C%_fuzz_results_LDFLAGS = $(FUZZ_LDFLAGS) -Wl,--wrap=plot_svg
 %C%_fuzz_results_LDADD = bench/libbench.la
-%C%_fuzz_s3_SOURCES = %D%/fuzz_s3.c %D%/store_ops.c %D%/store_ops.h $(fuzz_common) $(fuzz_script)
-%C%_fuzz_s3_LDFLAGS = $(FUZZ_LDFLAGS) $(FUZZ_SCRIPT)
+%C%_fuzz_s3_SOURCES = %D%/fuzz_s3.c %D%/script_cred.c %D%/store_ops.c %D%/store_ops.h $(fuzz_common) $(fuzz_script)
+%C%_fuzz_s3_LDFLAGS = $(FUZZ_LDFLAGS) $(FUZZ_SCRIPT) $(FUZZ_KEYS)
 %C%_fuzz_s3_LDADD = fs/store/libstore.la
 %C%_fuzz_sim_SOURCES = %D%/fuzz_sim.c $(fuzz_common)
 %C%_fuzz_sim_LDFLAGS = $(FUZZ_LDFLAGS)
