@@ -81,6 +81,45 @@ START_TEST(a_renamed_node_keeps_its_number_and_what_is_below_it)
 }
 END_TEST
 
+/* Of f, after a move: it grew when the key changed, and else stayed. */
+static uint64_t moved(struct tree *t, struct node *n, struct node *to, const char *name,
+                      const struct node *f, bool changes)
+{
+        uint64_t before = tree_place(t, f);
+        tree_lock(t);
+        ck_assert_int_eq(tree_move_locked(t, n, to, name), 0);
+        tree_unlock(t);
+        uint64_t after = tree_place(t, f);
+        ck_assert(changes ? after > before : after == before);
+        return after;
+}
+
+START_TEST(a_place_changes_with_every_name_above_and_with_no_other)
+{
+        struct tree *t = tree_new(1000000000);
+        struct node *a = enter(t, tree_root(t), "a", dir);
+        struct node *b = enter(t, tree_root(t), "b", dir);
+        struct node *f = enter(t, a, "f", version("1", 3));
+        struct node *g = enter(t, b, "g", version("1", 3));
+
+        ck_assert_uint_eq(tree_place(t, f), 0);
+        moved(t, a, tree_root(t), "c", f, true);
+        moved(t, g, b, "h", f, false);
+        moved(t, b, tree_root(t), "d", f, false);
+        uint64_t there = moved(t, a, b, "c", f, true);
+        ck_assert_uint_gt(moved(t, a, tree_root(t), "a", f, true), there); /* back */
+        moved(t, f, b, "f", f, true);
+        moved(t, a, tree_root(t), "e", f, false);
+        moved(t, f, a, "f", f, true);
+        moved(t, a, tree_root(t), "a", f, true);
+        forget(t, f, 1);
+        forget(t, g, 1);
+        forget(t, a, 1);
+        forget(t, b, 1);
+        tree_free(t);
+}
+END_TEST
+
 START_TEST(many_nodes_that_move_about_are_found)
 {
         enum { N = 2000 };
@@ -267,6 +306,7 @@ int main(void)
         TCase *t = tcase_create("tree");
         tcase_add_test(t, keys_are_made_of_names);
         tcase_add_test(t, a_renamed_node_keeps_its_number_and_what_is_below_it);
+        tcase_add_test(t, a_place_changes_with_every_name_above_and_with_no_other);
         tcase_add_test(t, many_nodes_that_move_about_are_found);
         tcase_add_test(t, an_open_file_keeps_its_version_when_the_name_gets_another);
         tcase_add_test(t, an_open_file_stays_what_it_is_when_no_version_is_told);

@@ -11,7 +11,8 @@ struct lookup {
         struct mount *m;
         struct node *parent; /* of one ahead, pinned */
         char *name;
-        char *key; /* of the object; with '/' behind it, of the directory */
+        char *key;      /* of the object; with '/' behind it, of the directory */
+        uint64_t place; /* of `parent`, when the key was made */
         bool asked_head, asked_list, asked_marker;
         bool doubted;  /* that there is anything: to be asked first */
         bool creates;  /* the caller will make it */
@@ -29,6 +30,8 @@ struct lookup {
 /* A lookup of the name that nobody has asked for yet; NULL: no memory. */
 struct lookup *lookup_new(struct mount *m, struct node *parent, const char *name);
 void lookup_free(struct lookup *l);
+/* The key of the name as it is now: 0 or a negative errno of mount_key(). */
+int lookup_make_key(struct lookup *l);
 
 /* Ends it with this error. */
 void lookup_fail(struct lookup *l, int err);

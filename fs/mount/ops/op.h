@@ -163,7 +163,7 @@ struct op_ask {
         bool looks;         /* the caller is content with another version: for who stats */
         struct waiter idle; /* the rest is op_ask()'s */
         struct name_lock lock;
-        char *key;
+        uint64_t place; /* of the node, when the store was asked */
         bool opens;
         int64_t begun;
 };

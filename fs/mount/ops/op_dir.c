@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/container_of.h"
 #include "mount/ops/stat_prefetch.h"
 #include "mount/tree/listing.h"
 
@@ -453,12 +454,12 @@ static void ask_entries(struct filling *f)
 }
 
 /* Entry f->off is at hand, or the directory has ended, or the store failed. */
-static void entries_ready(struct list_wait *wait)
+static void entries_ready(struct waiter *w)
 {
-        struct filling *f = (struct filling *)wait;
+        struct filling *f = CONTAINER_OF(w, struct filling, wait.waiter);
 
-        if (wait->err || request_ended(f->request))
-                filling_end(f, wait->err ? wait->err : -EINTR);
+        if (w->err || request_ended(f->request))
+                filling_end(f, w->err ? w->err : -EINTR);
         else if (f->plus && f->m->params.listed_attrs == LISTED_ASK)
                 ask_entries(f);
         else
@@ -499,7 +500,7 @@ static void fill(fuse_req_t req, size_t size, off_t off, struct fuse_file_info *
                 filling_end(f, 0);
         } else {
                 f->wait.index = f->off - DOTS;
-                f->wait.ready = entries_ready;
+                f->wait.waiter.ready = entries_ready;
                 listing_want(f->d->listing, &f->wait);
         }
 }

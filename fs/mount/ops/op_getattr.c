@@ -132,25 +132,22 @@ static void ask_granted(struct waiter *w)
         op_ask(a);
 }
 
-/* Nothing was found by `key`: that may be the old name of what is being renamed, which a store that
+/* Nothing was found: that may be by the old name of what is being renamed, which a store that
  * renames objects has by the new one already. Once more then, when it has ended. */
-static bool ask_waits(struct op_ask *a, const char *key)
+static bool ask_waits(struct op_ask *a)
 {
-        CLEANUP(freep) char *now = NULL;
-
         tree_lock(a->m->tree);
         bool barred = name_lock_bars_locked(a->m, a->n);
+        bool moved = tree_place_locked(a->n) != a->place;
         tree_unlock(a->m->tree);
         if (barred) {
                 a->lock = (struct name_lock){.shared = {a->n}, .waiter.ready = ask_granted};
                 name_lock_take(a->m, &a->lock);
                 return true;
         }
-        now = attr_sync_key(a->m, a->n);
-        if (!now || !strcmp(now, key))
-                return false;
-        op_ask(a);
-        return true;
+        if (moved)
+                op_ask(a);
+        return moved;
 }
 
 static void told(void *arg, int err, const struct store_object *obj)
@@ -158,9 +155,8 @@ static void told(void *arg, int err, const struct store_object *obj)
         static const struct store_object nothing;
         struct op_ask *a = arg;
         struct attr attr = {0};
-        CLEANUP(freep) char *key = TAKE_PTR(a->key);
 
-        if (err == -ENOENT && a->waits && key && ask_waits(a, key))
+        if (err == -ENOENT && a->waits && ask_waits(a))
                 return;
         bool implicit = err == -ENOENT && a->n->dir, none = err == -ENOENT && !a->n->dir;
 
@@ -183,14 +179,12 @@ static void told(void *arg, int err, const struct store_object *obj)
 
 void op_ask(struct op_ask *a)
 {
-        CLEANUP(freep) char *key = attr_sync_key(a->m, a->n);
+        a->place = tree_place(a->m->tree, a->n); /* before the key: rather asked again */
         a->begun = tree_now_ns();
-        a->key = a->waits && key ? strdup(key) : NULL;
+        CLEANUP(freep) char *key = attr_sync_key(a->m, a->n);
         int err = key ? store_head(a->m->store, key, told, a) : -ENOMEM;
-        if (err) {
-                free(TAKE_PTR(a->key));
+        if (err)
                 a->done(a, err);
-        }
 }
 
 static void version_idle(struct waiter *w)

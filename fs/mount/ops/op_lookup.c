@@ -38,6 +38,20 @@ struct lookup *lookup_new(struct mount *m, struct node *parent, const char *name
         return l;
 }
 
+int lookup_make_key(struct lookup *l)
+{
+        uint64_t place = tree_place(l->m->tree, l->parent); /* before the key: rather asked again */
+        char *key = NULL;
+        int err = mount_key(l->m, l->parent, l->name, &key);
+
+        if (err)
+                return err;
+        free(l->key);
+        l->key = key;
+        l->place = place;
+        return 0;
+}
+
 void lookup_free(struct lookup *l)
 {
         if (!l)
@@ -68,12 +82,8 @@ static void lookup_anew(struct lookup *l)
 /* The directory may have got another name while the store was asked: once more. */
 static bool lookup_moved(struct lookup *l)
 {
-        CLEANUP(freep) char *key = NULL;
-
-        if (mount_key(l->m, l->parent, l->name, &key) || !strcmp(key, l->key))
+        if (tree_place(l->m->tree, l->parent) == l->place || lookup_make_key(l))
                 return false;
-        free(l->key);
-        l->key = TAKE_PTR(key);
         lookup_anew(l);
         return true;
 }
@@ -443,7 +453,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
         struct lookup *ahead = prefetch_look_locked(m, dir, name, n, known, &was_dir);
         tree_unlock(m->tree);
         struct lookup *l = known ? NULL : lookup_new(m, dir, name);
-        int err = l ? mount_key(m, dir, name, &l->key) : -ENOMEM;
+        int err = l ? lookup_make_key(l) : -ENOMEM;
         if (known) {
                 op_reply_entry(req, m, &e);
         } else if (err) {

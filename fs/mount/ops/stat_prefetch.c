@@ -127,7 +127,7 @@ void prefetch_ask(struct lookup *list)
         while (list) {
                 struct lookup *l = list;
                 list = TAKE_PTR(l->next);
-                int err = mount_key(l->m, l->parent, l->name, &l->key);
+                int err = lookup_make_key(l);
                 if (err)
                         prefetch_end(l, err, NULL);
                 else
@@ -148,10 +148,7 @@ bool prefetch_join_locked(struct lookup *l) REQUIRES(tree_mutex)
 /* Whether the answer is of what has the name still, and nobody changes that. */
 static bool holds_locked(const struct lookup *l, const struct node *n) REQUIRES(tree_mutex)
 {
-        CLEANUP(freep) char *above = tree_key_locked(l->parent);
-        size_t len = above ? strlen(above) : 0;
-
-        if (!above || strncmp(l->key, above, len) || strcmp(l->key + len, l->name))
+        if (tree_place_locked(l->parent) != l->place)
                 return false; /* the directory has got another name */
         return !(n && in_use_locked(n)) && !name_lock_changes_locked(l->m, l->parent, n) &&
                !tree_gone_since_locked(l->m->tree, l->parent, l->name, l->begun);

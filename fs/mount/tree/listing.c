@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/container_of.h"
 #include "base/mutex.h"
 #include "base/log.h"
 #include "base/metrics.h"
@@ -44,8 +45,9 @@ struct listing {
         bool tells;       /* metadata, too */
         struct mutex mtx; /* before the tree's lock */
         struct {
-                char *prefix; /* of the page that was asked for last */
-                char *last;   /* the last of its keys, less the prefix; or NULL */
+                char *prefix;   /* of the page that was asked for last */
+                uint64_t place; /* of the directory then */
+                char *last;     /* the last of its keys, less the prefix; or NULL */
                 struct page pages[PAGES];
                 unsigned npages;
                 uint64_t next_index; /* of the first entry of the page to come */
@@ -57,7 +59,7 @@ struct listing {
                 uint64_t skipped;
                 struct buf
                         above; /* files listed whose names begin the next ones, each with its NUL */
-                struct list_wait *waits;
+                struct waiters waits;
         } locked GUARDED_BY(&mtx);
 };
 
@@ -69,6 +71,7 @@ struct listing *listing_new(struct store *store, struct tree *tree, struct node 
         if (!l)
                 return NULL;
         mutex_unshared(&l->mtx);
+        l->locked.place = tree_place(tree, dir); /* before the key: rather asked again */
         l->locked.prefix = tree_key(tree, dir, NULL);
         if (!l->locked.prefix) {
                 free(l);
@@ -260,30 +263,16 @@ static bool at_hand_locked(const struct listing *l, uint64_t index) REQUIRES(&l-
                                          index < l->locked.next_index;
 }
 
-/* Takes those out who can go on, or all of them after an error, and adds them to *ready. */
-static void take_ready_locked(struct listing *l, int err, struct list_wait **ready)
-        REQUIRES(&l->mtx)
+/* Moves those who can go on. */
+static void take_ready_locked(struct listing *l, struct waiters *ready) REQUIRES(&l->mtx)
 {
-        struct list_wait **pp = &l->locked.waits;
-        while (*pp) {
-                struct list_wait *w = *pp;
-                if (!err && !at_hand_locked(l, w->index)) {
-                        pp = &w->next;
-                        continue;
-                }
-                *pp = w->next;
-                w->err = err;
-                w->next = *ready;
-                *ready = w;
-        }
-}
+        struct waiters all = {0};
+        struct waiter *w;
 
-static void tell(struct list_wait *ready)
-{
-        while (ready) {
-                struct list_wait *w = ready;
-                ready = w->next;
-                w->ready(w);
+        waiters_move(&all, &l->locked.waits);
+        while ((w = waiters_take(&all))) {
+                uint64_t index = (CONTAINER_OF(w, struct list_wait, waiter))->index;
+                waiters_add(at_hand_locked(l, index) ? ready : &l->locked.waits, w);
         }
 }
 
@@ -295,13 +284,14 @@ static bool wants_more_locked(const struct listing *l) REQUIRES(&l->mtx)
 
         for (unsigned i = 0; i < l->locked.npages; i++)
                 ahead += l->locked.pages[i].first > l->locked.at;
-        return l->locked.waits || ahead < (depth < PAGES - 2 ? depth : PAGES - 2);
+        return waiters_any(&l->locked.waits) || ahead < (depth < PAGES - 2 ? depth : PAGES - 2);
 }
 
 /* Whether the directory has another name than what was listed last. */
-static bool has_moved_locked(const struct listing *l, const char *key) REQUIRES(&l->mtx)
+static bool has_moved_locked(const struct listing *l) REQUIRES(&l->mtx)
 {
-        return strcmp(key, l->locked.prefix) && !(store_caps(l->store) & STORE_CAP_UNSORTED);
+        return tree_place(l->tree, l->dir) != l->locked.place &&
+               !(store_caps(l->store) & STORE_CAP_UNSORTED);
 }
 
 /* A page that came when the directory was called otherwise may lack what was deleted by its old
@@ -309,36 +299,35 @@ static bool has_moved_locked(const struct listing *l, const char *key) REQUIRES(
 static int take_unless_moved_locked(struct listing *l, const struct store_page *page)
         REQUIRES(&l->mtx)
 {
-        CLEANUP(freep) char *key = tree_key(l->tree, l->dir, NULL);
-        if (!key)
-                return -ENOMEM;
-        return has_moved_locked(l, key) ? 0 : take_page_locked(l, page);
+        return has_moved_locked(l) ? 0 : take_page_locked(l, page);
 }
 
 /* Where the listing goes on by the directory's new name: behind all that was told, also behind what
  * is below the last directory. */
 static int follow_locked(struct listing *l, char **start_after) REQUIRES(&l->mtx)
 {
+        if (!has_moved_locked(l))
+                return 0;
+        uint64_t place = tree_place(l->tree, l->dir);
         CLEANUP(freep) char *key = tree_key(l->tree, l->dir, NULL);
         const char *last = l->locked.last;
 
         if (!key)
                 return -ENOMEM;
-        if (!has_moved_locked(l, key))
-                return 0;
         bool dir = last && *last && last[strlen(last) - 1] == '/';
         if (last && asprintf(start_after, "%s%s%s", key, last, dir ? "\364\217\277\277" : "") < 0)
                 return -ENOMEM;
         free(TAKE_PTR(l->locked.continuation));
         free(l->locked.prefix);
         l->locked.prefix = TAKE_PTR(key);
+        l->locked.place = place;
         return 0;
 }
 
 static void page_came(void *arg, int err, const struct store_page *page)
 {
         struct listing *l = arg;
-        struct list_wait *ready = NULL;
+        struct waiters ready = {0}, failed = {0};
 
         mutex_lock(&l->mtx);
         l->locked.flying = false;
@@ -346,17 +335,18 @@ static void page_came(void *arg, int err, const struct store_page *page)
                 l->locked.restart = false, err = 0;
         else if (!err)
                 err = take_unless_moved_locked(l, page);
-        take_ready_locked(l, err, &ready);
+        if (!err)
+                take_ready_locked(l, &ready);
         /* The last reference is this request's own when the directory was closed. */
-        if (!err && wants_more_locked(l) && atomic_load(&l->refs) > 1) {
+        if (!err && wants_more_locked(l) && atomic_load(&l->refs) > 1)
                 err = fetch_locked(l);
-                if (err)
-                        take_ready_locked(l, err, &ready);
-        }
-        if (err)
+        if (err) {
+                waiters_move(&failed, &l->locked.waits);
                 forget_locked(l);
+        }
         mutex_unlock(&l->mtx);
-        tell(ready);
+        waiters_run(&ready, 0);
+        waiters_run(&failed, err);
         listing_unref(l);
 }
 
@@ -388,20 +378,20 @@ static int fetch_locked(struct listing *l) REQUIRES(&l->mtx)
 
 void listing_want(struct listing *l, struct list_wait *w)
 {
-        struct list_wait *ready = NULL;
+        struct waiters ready = {0}, failed = {0};
         int err = 0;
 
         mutex_lock(&l->mtx);
         if (l->locked.npages && w->index < l->locked.pages[0].first)
                 forget_locked(l);
-        w->next = l->locked.waits;
-        l->locked.waits = w;
+        waiters_add(&l->locked.waits, &w->waiter);
         l->locked.at = w->index;
-        take_ready_locked(l, 0, &ready);
+        take_ready_locked(l, &ready);
         if (wants_more_locked(l) && (err = fetch_locked(l)))
-                take_ready_locked(l, err, &ready);
+                waiters_move(&failed, &l->locked.waits);
         mutex_unlock(&l->mtx);
-        tell(ready);
+        waiters_run(&ready, 0);
+        waiters_run(&failed, err);
 }
 
 void listing_rewind(struct listing *l)

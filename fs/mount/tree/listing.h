@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/waiter.h"
 #include "store.h"
 
 struct listing;
@@ -39,13 +40,10 @@ struct listing *listing_new(struct store *store, struct tree *tree, struct node 
 /* Drops the caller's reference; requests under way hold their own. NULL is fine. */
 void listing_unref(struct listing *l);
 
-/* Someone who wants entry `index`. ready() runs once, maybe before listing_want() returns; err is
- * then 0 or a negative errno. */
+/* Someone who wants entry `index`. The waiter is told once, maybe before listing_want() returns. */
 struct list_wait {
-        struct list_wait *next;
+        struct waiter waiter;
         uint64_t index;
-        int err;
-        void (*ready)(struct list_wait *w);
 };
 void listing_want(struct listing *l, struct list_wait *w);
 

@@ -36,6 +36,7 @@ struct tree {
         struct node **buckets, **inodes;
         struct gone *gone; /* GONE_SLOTS, by hash; the newest that was pushed out is gone_lost */
         int64_t gone_lost;
+        uint64_t moves;    /* counts nodes that got another name */
         struct node *open; /* see tree_note_open_locked() */
         void (*drop)(void *arg, char *parked);
         void *drop_arg;
@@ -382,6 +383,7 @@ int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const cha
         free(n->name);
         n->name = copy;
         n->parent = dir;
+        n->moved = ++t->moves;
         carry_locks_locked(n, from, dir);
         n->hash = name_hash(dir, name);
         note_back_locked(t, n->hash);
@@ -389,6 +391,23 @@ int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const cha
         dir->refs++;
         tree_unref_locked(t, from, 1);
         return 0;
+}
+
+/* A move counts more than all before it, so the last on the way to the root tells them apart. */
+uint64_t tree_place_locked(const struct node *n) REQUIRES(tree_mutex)
+{
+        uint64_t last = 0;
+        for (; n; n = n->parent)
+                last = n->moved > last ? n->moved : last;
+        return last;
+}
+
+uint64_t tree_place(struct tree *t, const struct node *n)
+{
+        tree_lock(t);
+        uint64_t place = tree_place_locked(n);
+        tree_unlock(t);
+        return place;
 }
 
 void tree_pin_locked(struct node *n) REQUIRES(tree_mutex)

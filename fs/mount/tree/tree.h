@@ -51,13 +51,14 @@ struct node {
         struct node *hash_next, *ino_next;
         struct node *parent; /* NULL: the root */
         char *name;
-        uint64_t hash; /* of directory and name: where it is found */
-        uint64_t ino;  /* the same for all of its life, whatever its name becomes */
-        uint64_t refs; /* kernel lookups + children + pins */
-        bool hashed;   /* may be found by name */
-        bool dir;      /* constant */
-        bool marker;   /* of a directory: it has one */
-        bool complete; /* see node_info */
+        uint64_t hash;  /* of directory and name: where it is found */
+        uint64_t ino;   /* the same for all of its life, whatever its name becomes */
+        uint64_t refs;  /* kernel lookups + children + pins */
+        uint64_t moved; /* the last move of names that changed this one's; 0: none */
+        bool hashed;    /* may be found by name */
+        bool dir;       /* constant */
+        bool marker;    /* of a directory: it has one */
+        bool complete;  /* see node_info */
         bool has_crc;
         uint32_t crc32c;
         uint64_t size;
@@ -157,6 +158,11 @@ uint64_t tree_ino_locked(struct tree *t, const struct node *dir, const char *nam
  * must be gone. One that lost its name stays without. 0 or -ENOMEM. */
 int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const char *name)
         REQUIRES(tree_mutex);
+
+/* Where the node is: a number that grows whenever its key changes, since it or what is above it got
+ * another name. Whoever made a key compares it before the answer of the store is believed. */
+uint64_t tree_place_locked(const struct node *n) REQUIRES(tree_mutex);
+uint64_t tree_place(struct tree *t, const struct node *n);
 
 /* Takes the name away; the node stays for those who refer to it. */
 void tree_remove_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex);
