@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/container_of.h"
+#include "base/cleanup.h"
 #include "base/mutex.h"
 
 #include "base/banned.h"
@@ -211,16 +212,21 @@ bool pool_share_take(struct pool *p, struct pool_share *s)
         return given;
 }
 
+void pool_unref_list(struct pool_buf *list)
+{
+        while (list) {
+                struct pool_buf *b = list;
+                list = b->next;
+                b->next = NULL;
+                pool_unref(b);
+        }
+}
+
 void pool_share_end(struct pool *p, struct pool_share *s)
 {
         if (!s->n)
                 return;
-        while (s->bufs) {
-                struct pool_buf *b = s->bufs;
-                s->bufs = b->next;
-                b->next = NULL;
-                pool_unref(b);
-        }
+        pool_unref_list(TAKE_PTR(s->bufs));
         mutex_lock(&p->mtx);
         p->locked.shared -= s->n;
         s->n = 0;

@@ -47,6 +47,8 @@ struct pool_buf *pool_ref(struct pool_buf *b);
 /* The last reference gives the buffer back and may run waiters (never under the caller's lock).
  * NULL is fine. */
 void pool_unref(struct pool_buf *b);
+/* The same of a list. */
+void pool_unref_list(struct pool_buf *list);
 
 /* Gives up one reference without giving the buffer back: true when it was the last, and is now the
  * caller's, who passes it to pool_unref() when no lock is held. */

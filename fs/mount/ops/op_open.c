@@ -83,14 +83,6 @@ static struct opening *opening_new(fuse_req_t req, struct mount *m, struct node 
         return NULL;
 }
 
-static void end_reader(struct reader *r)
-{
-        if (!r)
-                return;
-        reader_close(r);
-        reader_unref(r);
-}
-
 static void unpin(struct mount *m, struct node *n)
 {
         if (!n)
@@ -102,7 +94,7 @@ static void unpin(struct mount *m, struct node *n)
 
 static void opening_free(struct opening *o)
 {
-        end_reader(o->ahead);
+        reader_end(o->ahead);
         unpin(o->m, o->heir);
         handle_unref(o->m, o->h);
         free(o->name);
@@ -318,7 +310,7 @@ static int renew_reader_locked(struct mount *m, struct node *n, const char *key,
 
 static void end_replaced(struct replaced *old)
 {
-        end_reader(old->reader);
+        reader_end(old->reader);
         reader_moved(old->follower);
         reader_unref(old->follower);
 }
@@ -554,7 +546,7 @@ static void handle_end(struct mount *m, struct handle *h)
         if (h->shown)
                 heir_drop_locked(m, h->shown);
         tree_unlock(m->tree);
-        end_reader(shown);
+        reader_end(shown);
         wfile_unref(read);
         handle_unref(m, h);
 }

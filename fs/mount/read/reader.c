@@ -427,6 +427,14 @@ void reader_close(struct reader *r)
         reader_unlock(r);
 }
 
+void reader_end(struct reader *r)
+{
+        if (!r)
+                return;
+        reader_close(r);
+        reader_unref(r);
+}
+
 void reader_fail(struct reader *r, int err)
 {
         if (!r)

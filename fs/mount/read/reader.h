@@ -51,6 +51,8 @@ void reader_unref(struct reader *r);
 /* Opens and closes count who may still read: the last close stops all requests. */
 void reader_open(struct reader *r);
 void reader_close(struct reader *r);
+/* Closes it and gives up the reference. NULL is fine. */
+void reader_end(struct reader *r);
 
 void reader_read(struct reader *r, struct read_op *op);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* commit.c: publishes a file. It reads from top to bottom in the order of the phases, as
  * commit_phase.h draws them: each has a function that does what there is to do in it, then those
- * that end it. What a request is made of, and what the store says to it, is upload_request.c's. At
- * the end, wfile_advance_locked() is where each event leads to. */
+ * that end it. MOVING and REMOVING are upload_rename.c's; what a request is made of, and how it
+ * goes to the store, is upload_request.c's. At the end come wfile_advance_locked(), which each
+ * event leads to, and the lock, under which that happens. */
 #include "mount/write/wfile_int.h"
 
 #include <errno.h>
@@ -72,6 +73,11 @@ bool commit_phase_leads_to(enum commit_phase from, enum commit_phase to)
 bool commit_phase_is_final(enum commit_phase p)
 {
         return phases[p].final;
+}
+
+bool commit_is_under_way_locked(const struct wfile *f) REQUIRES(&f->mtx)
+{
+        return f->locked.commit.phase != COMMIT_IDLE;
 }
 
 void wfile_set_error_locked(struct wfile *f, int err) REQUIRES(&f->mtx)
@@ -242,25 +248,11 @@ static int plan_locked(struct wfile *f) REQUIRES(&f->mtx)
  * ------------------------------------------------------------------------------------------------
  */
 
-uint64_t commit_base_end_locked(const struct wfile *f, uint64_t from, uint64_t to) REQUIRES(&f->mtx)
-{
-        uint64_t good = commit_base_locked(f)->len;
-        if (good > to)
-                good = to;
-        return good < from ? from : good;
-}
-
 /* Bytes of the base that have to be fetched to send [off, off+len). */
 static uint64_t lacking_locked(const struct wfile *f, uint64_t off, uint64_t len) REQUIRES(&f->mtx)
 {
-        uint64_t at = off, end = off + len, from, to, n = 0;
-
-        while (at < end && extent_map_run(&f->locked.data, at, &from, &to) && from < end) {
-                if (from > at)
-                        n += commit_base_end_locked(f, at, from) - at;
-                at = to;
-        }
-        return at < end ? n + commit_base_end_locked(f, at, end) - at : n;
+        uint64_t good = commit_base_locked(f)->len, end = off + len < good ? off + len : good;
+        return end > off ? end - off - extent_map_held(&f->locked.data, off, end) : 0;
 }
 
 /* Whether there is room for the step beside those under way. */
@@ -344,7 +336,8 @@ static void claim_again(struct waiter *w)
         wfile_unref(f);
 }
 
-void commit_unclaim_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
+/* Gives up the claim of a commit that is in no final phase. */
+static void unclaim_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         if (f->locked.commit.claim != CLAIM_HELD || commit_phase_is_final(f->locked.commit.phase))
                 return;
@@ -362,7 +355,7 @@ static bool claim_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
                 (void)commit_enter_locked(f, COMMIT_CLAIMING);
                 return false;
         }
-        commit_unclaim_locked(f, out); /* that of a request that is made anew */
+        unclaim_locked(f, out); /* that of a request that is made anew */
         f->claim.waiter.ready = claim_again;
         int err = claim_take(f->env->claims, &f->claim, through ? through : f->locked.key, through);
         f->locked.commit.claim = !err ? CLAIM_HELD : err == -EAGAIN ? CLAIM_WAITS : CLAIM_NONE;
@@ -492,8 +485,8 @@ void commit_published_locked(struct wfile *f, struct outcome *out, const struct 
 /* Whether the request needed bytes of the base. */
 static bool needed_base(const struct upload_request *t)
 {
-        return t->kind == REQUEST_COPY ||
-               ((t->kind == REQUEST_STEP || t->kind == REQUEST_PUT) && t->fill_to);
+        return t->kind == REQUEST_COPY || ((t->kind == REQUEST_STEP || t->kind == REQUEST_PUT) &&
+                                           t->part && t->part->fill_bytes);
 }
 
 /* The request failed: whether that is since the base of the commit is gone, and the commit goes on
@@ -683,4 +676,106 @@ void wfile_advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx
                 advance_locked(f, out);
         if (f->locked.err)
                 fail_advance_locked(f, out);
+}
+
+/* --- the lock, and what is done when it is given back
+ * ------------------------------------------------------------------------------------------------
+ */
+
+void wfile_enter(struct wfile *f, struct outcome *out)
+{
+        *out = (struct outcome){0};
+        out->tasks_last = &out->tasks;
+        mutex_lock(&f->mtx);
+}
+
+bool commit_blocks_locked(const struct wfile *f) REQUIRES(&f->mtx)
+{
+        return commit_is_under_way_locked(f) || f->locked.err ||
+               f->locked.upload.state == UPLOAD_STALE ||
+               (f->locked.flight_awaited && f->locked.inflight);
+}
+
+static void count_locked(struct wfile *f) REQUIRES(&f->mtx)
+{
+        struct wfile_tally *t = f->env->tally;
+        bool busy = f->locked.inflight || f->locked.leaving || f->locked.share_waits;
+
+        if (busy == f->locked.tallied)
+                return;
+        f->locked.tallied = busy;
+        mutex_lock(&t->mtx);
+        t->busy += busy ? 1 : (size_t)-1;
+        if (!t->busy)
+                pthread_cond_broadcast(&t->none);
+        mutex_unlock(&t->mtx);
+}
+
+/* Whether nothing is under way that would miss the name or the version that the file has now. */
+static bool is_still_locked(const struct wfile *f) REQUIRES(&f->mtx)
+{
+        const struct commit *c = &f->locked.commit;
+        bool looks = c->phase == COMMIT_LOOKING && f->locked.inflight;
+        bool reads = (c->sending.fills || c->sending.copies || looks) && !f->locked.unlinked;
+        return !commit_phase_is_final(c->phase) && !reads;
+}
+
+static void collect_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
+{
+        if (!commit_blocks_locked(f)) {
+                f->locked.flight_awaited = false;
+                waiters_move(&out->told, &f->locked.deferred);
+        }
+        if (is_still_locked(f))
+                waiters_move(&out->told, &f->locked.pausing);
+        out->garbage = f->locked.data.garbage;
+        f->locked.data.garbage = NULL;
+        unclaim_locked(f, out);
+        if (!f->locked.share_waits && f->share.n) {
+                out->share = f->share;
+                f->share = (struct pool_share){0};
+        }
+}
+
+static void tell_published(struct wfile *f, const struct store_object *obj)
+{
+        f->env->published(f->env->owner, f->who, obj);
+        mutex_lock(&f->mtx);
+        f->locked.telling--;
+        mutex_unlock(&f->mtx);
+}
+
+/* Without the lock another thread may end what the caller began, and whoever waited for that may
+ * let go of the file: it is touched then only where somebody has still to be told. */
+void wfile_leave(struct wfile *f, struct outcome *out)
+{
+        const struct wfile_env *env = f->env;
+
+        if (f->locked.err)
+                wfile_advance_locked(f, out);
+        collect_locked(f, out);
+        count_locked(f);
+        pthread_cond_broadcast(&f->idle);
+        mutex_unlock(&f->mtx);
+
+        pool_unref_list(out->garbage);
+        reader_end(out->reader);
+        pool_share_end(env->pool, &out->share);
+        pool_share_end(env->pool, &out->small);
+        if (out->published)
+                tell_published(f, &out->obj);
+        if (out->gone)
+                env->gone(env->owner, f->who);
+        waiters_run(&out->callers, out->err);
+        waiters_run(&out->told, 0);
+        while (out->tasks) {
+                struct upload_request *t = out->tasks;
+                out->tasks = t->next;
+                upload_request_start(t);
+        }
+        while (out->done) {
+                struct upload_request *t = out->done;
+                out->done = t->next;
+                upload_request_free(t);
+        }
 }

@@ -410,6 +410,32 @@ int extent_map_share(struct extent_map *x, uint64_t from, uint64_t to, struct pa
         return each_piece(x, from, to, share_piece, &s);
 }
 
+/* Bytes up to `to`, none of which is held. */
+static int add_unheld(struct part_body *p, uint64_t to, uint64_t good, struct pool_buf **room,
+                      uint32_t *at)
+{
+        uint64_t pos = p->off + p->len, fill = good < to ? good : to;
+        int err = fill > pos ? part_body_add_room(p, room, at, fill - pos) : 0;
+        return err ? err : part_body_add_zeros(p, to - p->off - p->len);
+}
+
+int extent_map_body(struct extent_map *x, uint64_t from, uint64_t to, uint64_t good,
+                    struct pool_buf *room, struct part_body *p)
+{
+        uint64_t lo, hi;
+        uint32_t at = 0;
+        int err = 0;
+
+        for (; !err && from < to && extent_map_run(x, from, &lo, &hi) && lo < to; from = hi) {
+                lo = lo > from ? lo : from;
+                hi = hi < to ? hi : to;
+                err = add_unheld(p, lo, good, &room, &at);
+                if (!err)
+                        err = extent_map_share(x, lo, hi, p);
+        }
+        return err || from >= to ? err : add_unheld(p, to, good, &room, &at);
+}
+
 /* --- memory
  * ---------------------------------------------------------------------------------------------- */
 

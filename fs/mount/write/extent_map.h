@@ -57,6 +57,11 @@ int extent_map_get(const struct extent_map *x, uint64_t from, void *dst, size_t 
  * they are not changed in place any more. 0 or -ENOMEM. */
 int extent_map_share(struct extent_map *x, uint64_t from, uint64_t to, struct part_body *p);
 
+/* Makes [from, to) the body: what is held; else, before `good`, room that is to be filled, in the
+ * buffers of the list `room`; else zeros. 0 or -ENOMEM. */
+int extent_map_body(struct extent_map *x, uint64_t from, uint64_t to, uint64_t good,
+                    struct pool_buf *room, struct part_body *p);
+
 /* What memory a block has moves to the spill in three steps, of which only the second blocks on the
  * disk, and needs no lock. The first chooses the first block of [from, to) that can (*s is NULL:
  * there is none): 0, the spill's error or -ENOMEM. What changed meanwhile stays in memory. The last

@@ -71,6 +71,28 @@ int part_body_add_zeros(struct part_body *p, uint64_t n)
         return n ? add(p, (struct seg){.len = n}) : 0;
 }
 
+int part_body_add_room(struct part_body *p, struct pool_buf **room, uint32_t *at, uint64_t n)
+{
+        if (n && !p->fill_bytes)
+                p->fill_from = p->off + p->len;
+        p->fill_bytes += n;
+        while (n) {
+                if (*room && *at == POOL_BUF_SIZE) {
+                        *room = (*room)->next;
+                        *at = 0;
+                }
+                uint32_t left = POOL_BUF_SIZE - *at, k = n < left ? (uint32_t)n : left;
+                int err = *room ? part_body_add_buf(p, *room, *at, k) : -ENOMEM;
+                if (err)
+                        return err;
+                p->segs[p->nsegs - 1].fill = true;
+                p->fill_to = p->off + p->len;
+                *at += k;
+                n -= k;
+        }
+        return 0;
+}
+
 /* Sets the cursor to the segment that holds byte `off`. */
 static void seek_to(struct part_body *p, uint64_t off)
 {
@@ -107,6 +129,23 @@ int part_body_read(struct part_body *p, uint64_t off, void *dst, size_t n)
                 n -= k;
         }
         return 0;
+}
+
+void part_body_fill(struct part_body *p, uint64_t pos, const void *src, size_t n)
+{
+        uint64_t off = pos - p->off;
+
+        for (const unsigned char *from = src; n && off < p->len;) {
+                seek_to(p, off);
+                const struct seg *s = &p->segs[p->cursor];
+                uint64_t in = off - p->cursor_off;
+                size_t k = s->len - in < n ? (size_t)(s->len - in) : n;
+                if (s->fill)
+                        memcpy(s->buf->data + s->at + in, from, k);
+                from += k;
+                off += k;
+                n -= k;
+        }
 }
 
 int part_body_fetch(const struct part_body *p, void *dst)

@@ -22,8 +22,6 @@ struct seg {
 };
 
 struct part_body {
-        struct part_body *next; /* of whoever holds it */
-        void *owner;            /* of whoever sends it */
         struct spill *spill;
         bool queued; /* counted as backlog until its first byte is asked for */
         unsigned no;
@@ -34,6 +32,8 @@ struct part_body {
         struct seg *segs;
         unsigned cursor; /* where part_body_read() left off: segment and its offset in the part */
         uint64_t cursor_off;
+        uint64_t fill_from, fill_to; /* bytes of the file that are still to be filled, and what */
+        uint64_t fill_bytes;         /* lies between; so many of these are */
 };
 
 struct part_body *part_body_new(struct spill *spill, unsigned no,
@@ -46,6 +46,11 @@ void part_body_free(struct part_body *p);
 int part_body_add_buf(struct part_body *p, struct pool_buf *buf, uint32_t at, uint32_t n);
 int part_body_add_spilled(struct part_body *p, uint64_t slot, uint32_t at, uint32_t n);
 int part_body_add_zeros(struct part_body *p, uint64_t n);
+/* The same of n bytes that part_body_fill() brings: room for them, in the buffers of the list
+ * *room, which is behind them then, from *at on. */
+int part_body_add_room(struct part_body *p, struct pool_buf **room, uint32_t *at, uint64_t n);
+/* Bytes [pos, pos+n) of the file, in ascending order, go where the body has room for them. */
+void part_body_fill(struct part_body *p, uint64_t pos, const void *src, size_t n);
 
 /* Copies bytes [off, off+n) to dst: cheap in ascending order. 0 or the spill's error. */
 int part_body_read(struct part_body *p, uint64_t off, void *dst, size_t n);

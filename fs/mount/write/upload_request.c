@@ -78,67 +78,22 @@ struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome
         return t;
 }
 
-/* Where the next bytes to be fetched go, in the request's share of the memory. */
-struct fill {
-        struct upload_request *of;
-        struct pool_buf *buf;
-        uint32_t at;
-};
-
-/* Adds memory for bytes [from, to) of the base. */
-static int add_fill(struct fill *x, uint64_t from, uint64_t to)
-{
-        struct upload_request *t = x->of;
-        if (from >= to)
-                return 0;
-        if (!t->fill_to)
-                t->fill_from = from;
-        t->fill_to = to;
-        t->fill_bytes += to - from;
-        while (from < to) {
-                if (x->buf && x->at == POOL_BUF_SIZE) {
-                        x->buf = x->buf->next;
-                        x->at = 0;
-                }
-                uint32_t room = POOL_BUF_SIZE - x->at;
-                uint32_t k = to - from < room ? (uint32_t)(to - from) : room;
-                int err = x->buf ? part_body_add_buf(t->part, x->buf, x->at, k) : -ENOMEM;
-                if (err)
-                        return err;
-                t->part->segs[t->part->nsegs - 1].fill = true;
-                x->at += k;
-                from += k;
-        }
-        return 0;
-}
-
-static int add_unwritten_locked(struct wfile *f, struct fill *x, uint64_t from, uint64_t to)
-        REQUIRES(&f->mtx)
-{
-        uint64_t good = commit_base_end_locked(f, from, to);
-        int err = add_fill(x, from, good);
-        return err ? err : part_body_add_zeros(x->of->part, to - good);
-}
-
 /* The bytes of a step, in the share that was taken for those that have to be fetched. */
 static int add_body_locked(struct wfile *f, struct upload_request *t) REQUIRES(&f->mtx)
 {
-        uint64_t at = t->off, end = t->off + t->len, from, to;
+        uint64_t good = commit_base_locked(f)->len;
 
         t->share = f->share;
         f->share = (struct pool_share){0};
-        struct fill x = {.of = t, .buf = t->share.bufs};
         t->part = part_body_new(f->env->spill, t->no, t->off);
-        int err = t->part ? 0 : -ENOMEM;
-        while (!err && at < end && extent_map_run(&f->locked.data, at, &from, &to) && from < end) {
-                from = from > at ? from : at;
-                to = to < end ? to : end;
-                err = add_unwritten_locked(f, &x, at, from);
-                if (!err)
-                        err = extent_map_share(&f->locked.data, from, to, t->part);
-                at = to;
-        }
-        return err || at >= end ? err : add_unwritten_locked(f, &x, at, end);
+        return t->part ? extent_map_body(&f->locked.data, t->off, t->off + t->len, good,
+                                         t->share.bufs, t->part)
+                       : -ENOMEM;
+}
+
+static uint64_t fill_bytes(const struct upload_request *t)
+{
+        return t->part ? t->part->fill_bytes : 0;
 }
 
 struct upload_request *upload_request_step_locked(struct wfile *f, struct outcome *out,
@@ -156,13 +111,13 @@ struct upload_request *upload_request_step_locked(struct wfile *f, struct outcom
         t->len = step->len;
         if (!copy)
                 t->err = add_body_locked(f, t);
-        if (!t->err && (copy || t->fill_to) &&
+        if (!t->err && (copy || fill_bytes(t)) &&
             (!(t->src = strdup(wfile_base_key_locked(f))) ||
              !(t->match = strdup(commit_base_locked(f)->object.etag))))
                 t->err = -ENOMEM;
         s->copies += copy;
-        s->fills += t->fill_to > 0;
-        s->fill_bytes += t->fill_bytes;
+        s->fills += fill_bytes(t) > 0;
+        s->fill_bytes += fill_bytes(t);
         return t;
 }
 
@@ -476,36 +431,19 @@ static int send_part(struct upload_request *t)
         return store_put(env->store, t->key, &body, &t->meta, &t->cond, upload_request_done, t);
 }
 
-/* Bytes of the base go where the part lacks them. */
 static int fill_data(void *arg, uint64_t at, const void *p, size_t n)
 {
         struct upload_request *t = arg;
-        struct part_body *part = t->part;
-        uint64_t pos = t->fill_from + at, end = pos + n;
-
         if (t->attempt->left)
                 return -ECANCELED;
-        while (pos < end && t->cursor < part->nsegs) {
-                const struct seg *s = &part->segs[t->cursor];
-                uint64_t from = part->off + t->cursor_off, to = from + s->len;
-                if (pos >= to) {
-                        t->cursor_off += s->len;
-                        t->cursor++;
-                        continue;
-                }
-                uint64_t k = (to < end ? to : end) - pos;
-                if (s->fill)
-                        memcpy(s->buf->data + s->at + (pos - from),
-                               (const char *)p + (n - (end - pos)), (size_t)k);
-                pos += k;
-        }
+        part_body_fill(t->part, t->part->fill_from + at, p, n);
         return 0;
 }
 
 static void filled(void *arg, int err, const struct store_got *got)
 {
         struct upload_request *t = arg;
-        if (!err && got->bytes != t->fill_to - t->fill_from)
+        if (!err && got->bytes != t->part->fill_to - t->part->fill_from)
                 err = -EIO;
         if (err == -ENOENT)
                 err = -ESTALE;
@@ -519,8 +457,8 @@ static int fetch(struct upload_request *t)
 {
         struct store_get get = {
                 .key = t->src,
-                .off = t->fill_from,
-                .len = t->fill_to - t->fill_from,
+                .off = t->part->fill_from,
+                .len = t->part->fill_to - t->part->fill_from,
                 .if_match = t->match,
                 .data = fill_data,
                 .done = filled,
@@ -601,7 +539,7 @@ void upload_request_start(struct upload_request *t)
         case REQUEST_PART:
         case REQUEST_STEP:
         case REQUEST_PUT:
-                err = t->fill_to ? fetch(t) : send_part(t);
+                err = t->part->fill_bytes ? fetch(t) : send_part(t);
                 break;
         case REQUEST_COPY:
                 err = store_upload_part_copy(t->upload, t->no, t->src, t->match, t->off, t->len,
@@ -687,8 +625,8 @@ static void ended_locked(struct wfile *f, struct outcome *out, struct upload_req
         struct sending *s = &f->locked.commit.sending;
 
         f->locked.inflight--;
-        s->fills -= t->fill_to > 0;
-        s->fill_bytes -= t->fill_bytes;
+        s->fills -= fill_bytes(t) > 0;
+        s->fill_bytes -= fill_bytes(t);
         s->copies -= t->kind == REQUEST_COPY;
         if (t->kind == REQUEST_ABORT) {
                 aborted_locked(f, t, err);

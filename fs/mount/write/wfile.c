@@ -74,24 +74,6 @@ struct wfile *wfile_ref(struct wfile *f)
         return f;
 }
 
-static void free_garbage(struct pool_buf *list)
-{
-        while (list) {
-                struct pool_buf *b = list;
-                list = b->next;
-                b->next = NULL;
-                pool_unref(b);
-        }
-}
-
-static void end_reader(struct reader *r)
-{
-        if (!r)
-                return;
-        reader_close(r);
-        reader_unref(r);
-}
-
 void wfile_unref(struct wfile *f)
 {
         if (!f || atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) > 1)
@@ -100,8 +82,8 @@ void wfile_unref(struct wfile *f)
         assert(!f->locked.inflight && !f->locked.leaving && !f->locked.upload.handle);
         free(f->locked.attempt);
         wfile_clear_locked(f);
-        free_garbage(f->locked.data.garbage);
-        end_reader(f->locked.reader);
+        pool_unref_list(f->locked.data.garbage);
+        reader_end(f->locked.reader);
         plan_release(&f->locked.commit.sending.plan);
         free(f->locked.commit.conflict);
         pthread_cond_destroy(&f->idle);
@@ -112,109 +94,6 @@ void wfile_unref(struct wfile *f)
         free(f->locked.upload.key);
         free(f->locked.key);
         free(f);
-}
-
-/* --- the lock
- * ------------------------------------------------------------------------------------------------
- */
-
-void wfile_enter(struct wfile *f, struct outcome *out)
-{
-        *out = (struct outcome){0};
-        out->tasks_last = &out->tasks;
-        mutex_lock(&f->mtx);
-}
-
-static void count_locked(struct wfile *f) REQUIRES(&f->mtx)
-{
-        struct wfile_tally *t = f->env->tally;
-        bool busy = f->locked.inflight || f->locked.leaving || f->locked.share_waits;
-
-        if (busy == f->locked.tallied)
-                return;
-        f->locked.tallied = busy;
-        mutex_lock(&t->mtx);
-        t->busy += busy ? 1 : (size_t)-1;
-        if (!t->busy)
-                pthread_cond_broadcast(&t->none);
-        mutex_unlock(&t->mtx);
-}
-
-/* Whether a change has to wait. */
-static bool blocked_locked(const struct wfile *f) REQUIRES(&f->mtx)
-{
-        return commit_is_under_way_locked(f) || f->locked.err ||
-               f->locked.upload.state == UPLOAD_STALE ||
-               (f->locked.flight_awaited && f->locked.inflight);
-}
-
-/* Whether nothing is under way that would miss the name or the version that the file has now. */
-static bool is_still_locked(const struct wfile *f) REQUIRES(&f->mtx)
-{
-        const struct commit *c = &f->locked.commit;
-        bool looks = c->phase == COMMIT_LOOKING && f->locked.inflight;
-        bool reads = (c->sending.fills || c->sending.copies || looks) && !f->locked.unlinked;
-        return !commit_phase_is_final(c->phase) && !reads;
-}
-
-static void collect_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
-{
-        if (!blocked_locked(f)) {
-                f->locked.flight_awaited = false;
-                waiters_move(&out->told, &f->locked.deferred);
-        }
-        if (is_still_locked(f))
-                waiters_move(&out->told, &f->locked.pausing);
-        out->garbage = f->locked.data.garbage;
-        f->locked.data.garbage = NULL;
-        commit_unclaim_locked(f, out);
-        if (!f->locked.share_waits && f->share.n) {
-                out->share = f->share;
-                f->share = (struct pool_share){0};
-        }
-}
-
-static void tell_published(struct wfile *f, const struct store_object *obj)
-{
-        f->env->published(f->env->owner, f->who, obj);
-        mutex_lock(&f->mtx);
-        f->locked.telling--;
-        mutex_unlock(&f->mtx);
-}
-
-/* Without the lock another thread may end what the caller began, and whoever waited for that may
- * let go of the file: it is touched then only where somebody has still to be told. */
-void wfile_leave(struct wfile *f, struct outcome *out)
-{
-        const struct wfile_env *env = f->env;
-
-        if (f->locked.err)
-                wfile_advance_locked(f, out);
-        collect_locked(f, out);
-        count_locked(f);
-        pthread_cond_broadcast(&f->idle);
-        mutex_unlock(&f->mtx);
-
-        free_garbage(out->garbage);
-        end_reader(out->reader);
-        pool_share_end(env->pool, &out->share);
-        pool_share_end(env->pool, &out->small);
-        if (out->published)
-                tell_published(f, &out->obj);
-        if (out->gone)
-                env->gone(env->owner, f->who);
-        waiters_run(&out->callers, out->err);
-        waiters_run(&out->told, 0);
-        while (out->tasks) {
-                struct upload_request *t = out->tasks;
-                out->tasks = t->next;
-                upload_request_start(t);
-        }
-        while (out->done) {
-                struct upload_request *t = out->done;
-                out->done = t->next;
-                upload_request_free(t);
-        }
 }
 
 /* --- what it is of where nothing was written: its version, or the object that it is a copy of
@@ -324,7 +203,7 @@ int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u) REQUIRES(&
                 return f->locked.last_err;
         if (f->locked.over)
                 return -ESHUTDOWN;
-        return blocked_locked(f) ? -EAGAIN : 0;
+        return commit_blocks_locked(f) ? -EAGAIN : 0;
 }
 
 void wfile_note_change_locked(struct wfile *f, struct wfile_user *u) REQUIRES(&f->mtx)
@@ -500,7 +379,7 @@ void wfile_read_too(struct wfile *f)
 bool wfile_defer(struct wfile *f, struct waiter *w)
 {
         mutex_lock(&f->mtx);
-        bool wait = blocked_locked(f);
+        bool wait = commit_blocks_locked(f);
         if (wait)
                 waiters_add(&f->locked.deferred, w);
         mutex_unlock(&f->mtx);

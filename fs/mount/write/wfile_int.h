@@ -122,19 +122,15 @@ struct upload_request {
         enum upload_request_kind kind;
         struct wfile *file;
         struct attempt *attempt;
-        struct part_body *part;      /* REQUEST_PART, REQUEST_STEP, REQUEST_PUT */
-        struct pool_share share;     /* of the memory, for what is to be fetched */
-        int err;                     /* it could not be made whole: it ends with this */
-        bool recorded;               /* it lost to another host's, and is recorded */
-        bool summed;                 /* the part's checksum is known */
-        uint64_t fill_from, fill_to; /* bytes of the base to be fetched for the part, */
-        uint64_t fill_bytes;         /* of which so many are */
-        unsigned cursor;             /* of the segments to be filled */
-        uint64_t cursor_off;
-        bool early;    /* REQUEST_CREATE: while programs write on; */
-        bool copying;  /* ranges of the base will be parts of it, or may be */
-        uint64_t size; /* of the file; of those that publish it */
-        unsigned no;   /* of the plan's step, and its bytes */
+        struct part_body *part;  /* REQUEST_PART, REQUEST_STEP, REQUEST_PUT */
+        struct pool_share share; /* of the memory, for what is to be fetched */
+        int err;                 /* it could not be made whole: it ends with this */
+        bool recorded;           /* it lost to another host's, and is recorded */
+        bool summed;             /* the part's checksum is known */
+        bool early;              /* REQUEST_CREATE: while programs write on; */
+        bool copying;            /* ranges of the base will be parts of it, or may be */
+        uint64_t size;           /* of the file; of those that publish it */
+        unsigned no;             /* of the plan's step, and its bytes */
         uint64_t off, len;
         struct store_upload *upload;
         char *key, *src, *match; /* copies of what may change meanwhile */
@@ -205,10 +201,6 @@ struct outcome {
 };
 
 /* --- wfile.c */
-/* Locks, with an empty outcome. */
-void wfile_enter(struct wfile *f, struct outcome *out) ACQUIRE(&f->mtx);
-/* Cleans up after a version that failed, unlocks, then does what was collected. */
-void wfile_leave(struct wfile *f, struct outcome *out) RELEASE(&f->mtx);
 /* Why this handle may not change the file now, or 0. */
 int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx);
 /* The file differs from what was published. */
@@ -259,25 +251,23 @@ bool upload_parts_lack_locked(const struct wfile *f, uint64_t from, uint64_t to)
 bool upload_parts_are_here_locked(const struct wfile *f) REQUIRES(&f->mtx);
 
 /* --- commit.c */
+/* Locks, with an empty outcome. */
+void wfile_enter(struct wfile *f, struct outcome *out) ACQUIRE(&f->mtx);
+/* Cleans up after a version that failed, unlocks, then does what was collected. */
+void wfile_leave(struct wfile *f, struct outcome *out) RELEASE(&f->mtx);
 /* Keeps the first error: this version will not be published. */
 void wfile_set_error_locked(struct wfile *f, int err) REQUIRES(&f->mtx);
 /* Starts what the state asks for. */
 void wfile_advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
-/* Whether changes wait for a commit. */
-static inline bool commit_is_under_way_locked(const struct wfile *f) REQUIRES(&f->mtx)
-{
-        return f->locked.commit.phase != COMMIT_IDLE;
-}
+/* Whether a commit is under way, */
+bool commit_is_under_way_locked(const struct wfile *f) REQUIRES(&f->mtx);
+/* and whether changes have to wait, for that or something else. */
+bool commit_blocks_locked(const struct wfile *f) REQUIRES(&f->mtx);
 /* Goes to the phase. A step that the table of the phases lacks is not taken: the commit fails with
  * EIO, and false is returned. */
 bool commit_enter_locked(struct wfile *f, enum commit_phase to) REQUIRES(&f->mtx);
 /* What the commit takes where nothing was written: the file's base, or what stands in its place. */
 const struct base *commit_base_locked(const struct wfile *f) REQUIRES(&f->mtx);
-/* Of [from, to), where nothing was written: how far it is that; then come zeros. */
-uint64_t commit_base_end_locked(const struct wfile *f, uint64_t from, uint64_t to)
-        REQUIRES(&f->mtx);
-/* Gives up the claim of a commit that is in no final phase. */
-void commit_unclaim_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* The version is published: it is what the next one begins with. */
 void commit_published_locked(struct wfile *f, struct outcome *out, const struct store_object *obj,
                              bool by_put) REQUIRES(&f->mtx);
