@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text/aws_host.h"
+
 #include "base/banned.h"
 
 /* The first that says something, or NULL. */
@@ -43,7 +45,8 @@ static int read_endpoint(const char *url, struct place *p)
                 return -EINVAL;
         p->tls = !url || !strncmp(url, "https://", 8);
         int n = host ? snprintf(p->host, sizeof p->host, "%.*s", (int)strcspn(host, "/"), host)
-                     : snprintf(p->host, sizeof p->host, "s3.%s.amazonaws.com", p->region);
+                     : snprintf(p->host, sizeof p->host, "s3.%s.%s", p->region,
+                                aws_domain(p->region));
         return n > 0 && n < (int)sizeof p->host ? 0 : -EINVAL;
 }
 

@@ -14,6 +14,8 @@ unit_tests = \
 	%D%/test_recovery_record \
 	%D%/test_retry \
 	%D%/test_s3_etag \
+	%D%/test_s3_arn \
+	%D%/test_s3_endpoint \
 	%D%/test_error_hint \
 	%D%/test_negative_cache \
 	%D%/test_gcs \
@@ -102,6 +104,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_dev_places_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_dev_places_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_preflight_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_s3_endpoint_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_s3_endpoint_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_preflight_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_payload_dev_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_payload_dev_LDADD = $(UNIT_BENCH_LIBS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_hosts.c: the hosts that are asked, and which of them without a proxy. */
-#include "store/cred/aws_host.h"
+#include "base/text/aws_host.h"
 
 #include "base/cleanup.h"
 #include "store/http/http.h"

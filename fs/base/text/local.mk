@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 fs_base_libbase_la_SOURCES += \
+	%D%/aws_host.c \
+	%D%/aws_host.h \
 	%D%/conf.c \
 	%D%/conf.h \
 	%D%/digits.c \

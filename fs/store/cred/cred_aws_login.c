@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text/aws_host.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/log.h"
-#include "store/cred/aws_host.h"
 
 #include "base/banned.h"
 

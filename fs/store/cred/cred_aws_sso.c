@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text/aws_host.h"
 #include "base/cleanup.h"
 #include "base/text/uri.h"
-#include "store/cred/aws_host.h"
 
 #include "base/banned.h"
 

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text/aws_host.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/sign/sign_v4.h"
 #include "base/text/xml.h"
-#include "store/cred/aws_host.h"
 
 #include "base/banned.h"
 

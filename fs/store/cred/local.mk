@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 fs_store_libstore_la_SOURCES += \
-	%D%/aws_host.c \
-	%D%/aws_host.h \
 	%D%/cred.c \
 	%D%/cred.h \
 	%D%/cred_aws.c \

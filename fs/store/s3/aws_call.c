@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text/aws_host.h"
 #include "base/cleanup.h"
 #include "store.h"
-#include "store/cred/aws_host.h"
 #include "store/cred/cred_aws.h"
 
 #include "base/banned.h"

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text/aws_host.h"
 #include "base/mutex.h"
 #include "base/cleanup.h"
-#include "store/cred/aws_host.h"
 #include "base/banned.h"
 
 static void s3_close(struct store_kind *k)

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text/aws_host.h"
 #include "base/cleanup.h"
-#include "store/cred/aws_host.h"
 #include "store/cred/cred_aws.h"
 
 #include "base/banned.h"

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text/aws_host.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/mutex.h"
 #include "base/sign/sign_v4.h"
-#include "store/cred/aws_host.h"
 #include "base/banned.h"
 
 void s3_msg_release(struct s3_msg *m)

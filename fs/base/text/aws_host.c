@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_host.c: see aws_host.h. Domains as in partitions.json and the endpoint rules of the vendor's
  * SDKs. */
-#include "store/cred/aws_host.h"
+#include "base/text/aws_host.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_host.h: the names of Amazon's servers. The regions of a partition (China, the European
  * sovereign cloud, isolated ones) have domains of their own. */
-#ifndef CKPTFS_STORE_AWS_HOST_H
-#define CKPTFS_STORE_AWS_HOST_H
+#ifndef CKPTFS_BASE_AWS_HOST_H
+#define CKPTFS_BASE_AWS_HOST_H
 
 #include <stdbool.h>
 
