@@ -14,6 +14,7 @@ mount_tests = \
 	%D%/consistency.sh \
 	%D%/copies.sh \
 	%D%/crowd.sh \
+	%D%/content_type.sh \
 	%D%/daemon_kill.sh \
 	%D%/direct.sh \
 	%D%/dirs.sh \

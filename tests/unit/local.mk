@@ -3,6 +3,7 @@
 unit_tests = \
 	%D%/test_log \
 	%D%/test_buf \
+	%D%/test_content_type \
 	%D%/test_cred \
 	%D%/test_cred_parts \
 	%D%/test_dcp_read \
@@ -175,6 +176,10 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_exit_signal_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_extent_map_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_extent_map_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_s3_arn_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_s3_arn_LDADD = $(UNIT_STORE_LIBS)
+%C%_test_content_type_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_content_type_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_error_hint_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_error_hint_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_negative_cache_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -21,6 +21,7 @@
 #include "mount/daemon/mountpoint.h"
 #include "mount/rename/rename.h"
 #include "mount/daemon/session.h"
+#include "mount/tree/content_type.h"
 #include "mount/write/spill.h"
 #include "store.h"
 
@@ -184,8 +185,10 @@ static int serve(struct command *c)
         /* Until the mount stands, `why` says what failed, and the log nothing less than an error.
          */
         log_open("ckptfs", "stderr", LOG_LEVEL_ERROR);
-        int err = m->params.ro ? 0 : spill_check(m->params.spill_dir, why, sizeof why);
+        int err = content_type_check(m->params.content_type, why, sizeof why);
 
+        if (!err && !m->params.ro)
+                err = spill_check(m->params.spill_dir, why, sizeof why);
         if (!err)
                 err = store_open_params(&m->params, m->url, &store, why, sizeof why);
         if (!err && (err = open_log(c, why)))

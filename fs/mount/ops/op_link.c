@@ -75,7 +75,8 @@ static int make_put(struct make *k)
         struct store_meta meta;
 
         tree_lock(k->m->tree);
-        k->attr = attr_sync_fresh_locked(k->m, k->dir, k->mode, who->uid, who->gid, k->rdev);
+        k->attr =
+                attr_sync_fresh_locked(k->m, k->dir, k->name, k->mode, who->uid, who->gid, k->rdev);
         tree_unlock(k->m->tree);
         int err = attr_to_meta(&k->attr, &meta);
         return err ? err : store_put(k->m->store, k->key, &body, &meta, &cond, made, k);

@@ -153,8 +153,8 @@ static void mkdir_begin(struct change *c)
         struct store_meta meta;
 
         tree_lock(c->m->tree);
-        c->attr = attr_sync_fresh_locked(c->m, c->dir, S_IFDIR | (c->mode & 07777), who->uid,
-                                         who->gid, 0);
+        c->attr = attr_sync_fresh_locked(c->m, c->dir, c->name, S_IFDIR | (c->mode & 07777),
+                                         who->uid, who->gid, 0);
         tree_unlock(c->m->tree);
         int err = attr_to_meta(&c->attr, &meta);
         if (!err)

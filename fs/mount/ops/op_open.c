@@ -234,8 +234,8 @@ static void create_granted(struct waiter *w)
         int err = request_ended(o->request) ? -EINTR : mount_key(m, o->dir, o->name, &o->key);
 
         tree_lock(m->tree);
-        struct attr attr = attr_sync_fresh_locked(m, o->dir, S_IFREG | (o->mode & 07777), who->uid,
-                                                  who->gid, 0);
+        struct attr attr = attr_sync_fresh_locked(m, o->dir, o->name, S_IFREG | (o->mode & 07777),
+                                                  who->uid, who->gid, 0);
         if (!err)
                 err = create_locked(o, &attr);
         tree_unlock(m->tree);

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/container_of.h"
 #include "base/log.h"
+#include "mount/tree/content_type.h"
 
 #include "base/banned.h"
 
@@ -30,9 +31,11 @@ struct attr_sync {
         struct waiters idle;    /* for there being none */
 };
 
-struct attr attr_sync_fresh_locked(const struct mount *m, const struct node *dir, mode_t mode,
-                                   uid_t uid, gid_t gid, dev_t rdev) REQUIRES(tree_mutex)
+struct attr attr_sync_fresh_locked(const struct mount *m, const struct node *dir, const char *name,
+                                   mode_t mode, uid_t uid, gid_t gid, dev_t rdev)
+        REQUIRES(tree_mutex)
 {
+        const char *type = S_ISREG(mode) ? content_type_of(m->params.content_type, name) : NULL;
         int64_t now = mount_clock_ns();
         struct attr a = {
                 .set = ATTR_MODE | ATTR_UID | ATTR_GID | ATTR_MTIME | ATTR_CTIME,
@@ -45,6 +48,8 @@ struct attr attr_sync_fresh_locked(const struct mount *m, const struct node *dir
         };
         if (S_ISCHR(mode) || S_ISBLK(mode))
                 a.rdev = rdev;
+        if (type) /* without memory it has the usual one */
+                attr_more_put(&a, ":content-type", type, strlen(type), true);
         if (mount_mode_locked(m, dir) & S_ISGID) {
                 a.gid = dir->attr.set & ATTR_GID ? dir->attr.gid : m->gid;
                 if (S_ISDIR(mode))

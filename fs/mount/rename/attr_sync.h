@@ -15,10 +15,11 @@
 #include "base/mutex.h"
 #include "mount/core/mount.h"
 
-/* The attributes of a file or directory that `uid` and `gid` make in `dir`; `mode` has its type,
- * and the umask is applied. To be released. The tree is locked. */
-struct attr attr_sync_fresh_locked(const struct mount *m, const struct node *dir, mode_t mode,
-                                   uid_t uid, gid_t gid, dev_t rdev) REQUIRES(tree_mutex);
+/* The attributes of a file or directory `name` that `uid` and `gid` make in `dir`; `mode` has its
+ * type, and the umask is applied. To be released. The tree is locked. */
+struct attr attr_sync_fresh_locked(const struct mount *m, const struct node *dir, const char *name,
+                                   mode_t mode, uid_t uid, gid_t gid, dev_t rdev)
+        REQUIRES(tree_mutex);
 
 /* Whether a commit is what makes changes of the node known, or nothing does. The tree is locked. */
 bool attr_sync_waits_for_commit_locked(const struct node *n) REQUIRES(tree_mutex);

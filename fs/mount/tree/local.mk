@@ -3,6 +3,8 @@ fs_mount_libmount_la_SOURCES += \
 	%D%/attr.c \
 	%D%/attr.h \
 	%D%/attr_user.c \
+	%D%/content_type.c \
+	%D%/content_type.h \
 	%D%/listing.c \
 	%D%/listing.h \
 	%D%/negative_cache.c \

@@ -90,11 +90,16 @@ static bool has(const struct store_meta *m, const char *name, const char *value)
         return got && !strcmp(got, value);
 }
 
+bool meta_is_usual_type(const char *type)
+{
+        return !strcmp(type, "binary/octet-stream") || !strcmp(type, "application/octet-stream");
+}
+
 bool meta_has_all(const struct store_meta *have, const struct store_meta *want)
 {
         const char *value;
         for (const char *name = NULL; (name = store_meta_next(want, name, &value));)
-                if (!has(have, name, value))
+                if (!has(have, name, value) && !(*name == ':' && meta_is_usual_type(value)))
                         return false;
         return true;
 }

@@ -211,7 +211,9 @@ int op_keep_meta(struct op *op, struct op_entry *e, const struct store_meta *met
 int meta_add_user(struct store_meta *m, const char *name, const char *value);
 /* What a header's name may be made of, in lower case. */
 #define META_TOKEN "abcdefghijklmnopqrstuvwxyz0123456789-_.!#$%&'*+^`|~"
-/* Whether each pair of `want` is in `have`, too. */
+/* Whether a media type is what a store says of an object that was given none: it is not kept. */
+bool meta_is_usual_type(const char *type);
+/* Whether each pair of `want` is in `have`, too, but for a usual type. */
 bool meta_has_all(const struct store_meta *have, const struct store_meta *want);
 /* The same but for headers: the storage class is not copied with the metadata, and usual types are
  * not kept. */
