@@ -17,5 +17,5 @@ include %D%/store/local.mk
 %C%_libsim_la_CFLAGS = $(AM_CFLAGS) $(SSL_CFLAGS) $(CRYPTO_CFLAGS)
 %C%_libsim_la_LIBADD = fs/base/libbase.la $(SSL_LIBS) $(CRYPTO_LIBS)
 
-storesim_SOURCES = %D%/main.c
+storesim_SOURCES = %D%/main.c %D%/options.h %D%/options_s3.c
 storesim_LDADD = %D%/libsim.la

@@ -17,6 +17,7 @@
 #include "bench/sim/http/request_log.h"
 #include "bench/sim/http/server.h"
 #include "bench/sim/http/tls.h"
+#include "bench/sim/options.h"
 #include "bench/sim/store/object_store.h"
 #include "base/banned.h"
 
@@ -59,11 +60,19 @@ static const char usage[] =
         "  --region NAME           refuse requests signed for another region; default: any\n"
         "  --clock-skew TIME       this server's clock is ahead, as 1h\n"
         "  --quota SIZE            with --data: refuse what makes more bytes (507)\n"
+        "  --domain NAME           s3: the host BUCKET.NAME is that bucket's, too\n"
+        "  --base-path PATH        s3: all paths begin with this, as /a/b\n"
+        "  --access-point NAME=BUCKET\n"
+        "                          s3: an access point of account 123456789012, at the host\n"
+        "                          NAME-123456789012.DOMAIN; may be given again\n"
         "  --requester-pays        s3: refuse who does not say that he pays\n"
         "  --session-life TIME     s3: of sessions of directory buckets (NAME--x-s3), default 5m\n"
         "  --read-only-sessions    s3: those sessions may not write\n"
         "  --copy-if honor|ignore|refuse\n"
         "                          s3: what becomes of a condition on the target of a copy\n"
+        "  --checksums all|crc64nvme|none\n"
+        "                          s3: the checksums of whole objects; none: not of parts, either\n"
+        "  --object-lock           s3: refuse what is written without a digest\n"
         "  --hns                   gs: buckets have a hierarchical namespace\n"
         "  --versioning            gs: versions that are replaced stay readable by generation\n"
         "  --no-move               gs: moveTo is not there (404)\n"
@@ -76,41 +85,6 @@ static const char usage[] =
         "(JSON)\n"
         "  --log FILE              append a line a request\n"
         "  --help                  print this\n";
-
-enum {
-        OPT_LISTEN = 256,
-        OPT_BUCKET,
-        OPT_DATA,
-        OPT_NULL,
-        OPT_FILL,
-        OPT_THREADS,
-        OPT_CONNECTIONS,
-        OPT_RATE,
-        OPT_TTFB,
-        OPT_CERT,
-        OPT_KEY,
-        OPT_ACCESS,
-        OPT_SECRET,
-        OPT_REGION,
-        OPT_PROTOCOL,
-        OPT_CLOCK_SKEW,
-        OPT_QUOTA,
-        OPT_REQUESTER_PAYS,
-        OPT_SESSION_LIFE,
-        OPT_READ_ONLY_SESSIONS,
-        OPT_COPY_IF,
-        OPT_HNS,
-        OPT_VERSIONING,
-        OPT_NO_MOVE,
-        OPT_TESTBENCH,
-        OPT_NAME_PAUSE,
-        OPT_REWRITE_CHUNK,
-        OPT_RESUME_SHORT,
-        OPT_FAULTS,
-        OPT_IDENTITY,
-        OPT_LOG,
-        OPT_HELP
-};
 
 static const struct option longs[] = {
         {"listen", required_argument, NULL, OPT_LISTEN},
@@ -134,6 +108,11 @@ static const struct option longs[] = {
         {"session-life", required_argument, NULL, OPT_SESSION_LIFE},
         {"read-only-sessions", no_argument, NULL, OPT_READ_ONLY_SESSIONS},
         {"copy-if", required_argument, NULL, OPT_COPY_IF},
+        {"domain", required_argument, NULL, OPT_DOMAIN},
+        {"base-path", required_argument, NULL, OPT_BASE_PATH},
+        {"access-point", required_argument, NULL, OPT_ACCESS_POINT},
+        {"checksums", required_argument, NULL, OPT_CHECKSUMS},
+        {"object-lock", no_argument, NULL, OPT_OBJECT_LOCK},
         {"hns", no_argument, NULL, OPT_HNS},
         {"versioning", no_argument, NULL, OPT_VERSIONING},
         {"no-move", no_argument, NULL, OPT_NO_MOVE},
@@ -148,18 +127,6 @@ static const struct option longs[] = {
         {NULL, 0, NULL, 0},
 };
 
-static int complain(const char *why)
-{
-        fprintf(stderr, "storesim: %s\n", why);
-        return -EINVAL;
-}
-
-static int bad_value(const char *option, const char *value, const char *remedy)
-{
-        fprintf(stderr, "storesim: --%s %s is out of bounds: %s\n", option, value, remedy);
-        return -EINVAL;
-}
-
 static int set_number(const char *option, const char *text, unsigned max, unsigned *out)
 {
         char *end, remedy[64];
@@ -168,7 +135,7 @@ static int set_number(const char *option, const char *text, unsigned max, unsign
         unsigned long n = strtoul(text, &end, 10);
         if (errno || *end || *text < '0' || *text > '9' || !n || n > max) {
                 snprintf(remedy, sizeof remedy, "give 1 to %u", max);
-                return bad_value(option, text, remedy);
+                return option_bad(option, text, remedy);
         }
         *out = (unsigned)n;
         return 0;
@@ -177,10 +144,10 @@ static int set_number(const char *option, const char *text, unsigned max, unsign
 static int add_bucket(struct options *o, const char *name)
 {
         if (!object_store_bucket_name_ok(name))
-                return bad_value("bucket", name,
-                                 "give 3 to 63 letters a-z, digits, dots and hyphens");
+                return option_bad("bucket", name,
+                                  "give 3 to 63 letters a-z, digits, dots and hyphens");
         if (o->nbuckets == BUCKETS_MAX)
-                return complain("too many --bucket: give at most 64");
+                return option_complain("too many --bucket: give at most 64");
         o->buckets[o->nbuckets++] = name;
         return 0;
 }
@@ -189,10 +156,10 @@ static int set_shape(struct options *o, int opt, const char *value)
 {
         if (opt == OPT_RATE)
                 return parse_size(value, &o->server.rate) || !o->server.rate
-                               ? bad_value("rate", value, "give bytes a second, as 50M")
+                               ? option_bad("rate", value, "give bytes a second, as 50M")
                                : 0;
         return fault_parse_duration(value, &o->server.ttfb_ns)
-                       ? bad_value("ttfb", value, "give a time, as 20ms")
+                       ? option_bad("ttfb", value, "give a time, as 20ms")
                        : 0;
 }
 
@@ -206,57 +173,22 @@ static int set_protocol(struct options *o, const char *name)
                 o->server.protocol = known[i];
                 return 0;
         }
-        return bad_value("protocol", name, "give s3 or gs");
+        return option_bad("protocol", name, "give s3 or gs");
 }
 
 static int set_size(const char *option, const char *text, uint64_t *out)
 {
-        return parse_size(text, out) || !*out ? bad_value(option, text, "give bytes, as 1M") : 0;
-}
-
-static int set_seconds(const char *option, const char *text, long *out)
-{
-        uint64_t ns;
-
-        if (fault_parse_duration(text, &ns))
-                return bad_value(option, text, "give a time, as 1h");
-        *out = (long)(ns / 1000000000);
-        return 0;
-}
-
-static int set_copy_if(struct options *o, const char *value)
-{
-        static const char *const words[] = {[COPY_IF_HONORED] = "honor",
-                                            [COPY_IF_IGNORED] = "ignore",
-                                            [COPY_IF_REFUSED] = "refuse"};
-
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-                if (strcmp(words[i], value))
-                        continue;
-                o->s3.copy_if = i;
-                return 0;
-        }
-        return bad_value("copy-if", value, "give honor, ignore or refuse");
+        return parse_size(text, out) || !*out ? option_bad(option, text, "give bytes, as 1M") : 0;
 }
 
 /* What makes the buckets of either protocol behave otherwise. */
-static int set_odd_option(struct options *o, int opt, const char *value)
+static int set_odd_option(struct options *o, int opt, char *value)
 {
         switch (opt) {
         case OPT_CLOCK_SKEW:
-                return set_seconds("clock-skew", value, &o->server.service.clock_skew_s);
+                return option_seconds("clock-skew", value, &o->server.service.clock_skew_s);
         case OPT_QUOTA:
                 return set_size("quota", value, &o->quota);
-        case OPT_REQUESTER_PAYS:
-                o->s3.requester_pays = true;
-                return 0;
-        case OPT_SESSION_LIFE:
-                return set_seconds("session-life", value, &o->s3.session_s);
-        case OPT_READ_ONLY_SESSIONS:
-                o->s3.read_only = true;
-                return 0;
-        case OPT_COPY_IF:
-                return set_copy_if(o, value);
         case OPT_HNS:
                 o->hns = true;
                 return 0;
@@ -271,19 +203,18 @@ static int set_odd_option(struct options *o, int opt, const char *value)
                 return 0;
         case OPT_NAME_PAUSE:
                 return fault_parse_duration(value, &o->name_pause_ns)
-                               ? bad_value("name-pause", value, "give a time, as 1s")
+                               ? option_bad("name-pause", value, "give a time, as 1s")
                                : 0;
         case OPT_REWRITE_CHUNK:
                 return set_size("rewrite-chunk", value, &o->gs.rewrite_chunk);
         case OPT_RESUME_SHORT:
                 return set_size("resume-short", value, &o->gs.resume_short);
         default:
-                fputs("storesim: see storesim --help for the options\n", stderr);
-                return -EINVAL;
+                return option_s3(&o->s3, opt, value);
         }
 }
 
-static int set_option(struct options *o, int opt, const char *value)
+static int set_option(struct options *o, int opt, char *value)
 {
         switch (opt) {
         case OPT_PROTOCOL:
@@ -345,14 +276,15 @@ static int check_options(struct options *o)
         if (!s->secret_key && s->access_key)
                 s->secret_key = getenv("STORESIM_SECRET_KEY");
         if (!o->dir == !o->null)
-                return complain(o->null ? "--data and --null exclude each other: give one"
-                                        : "nowhere to keep objects: give --data DIR or --null");
+                return option_complain(
+                        o->null ? "--data and --null exclude each other: give one"
+                                : "nowhere to keep objects: give --data DIR or --null");
         if (!o->nbuckets)
-                return complain("no bucket: give --bucket NAME");
+                return option_complain("no bucket: give --bucket NAME");
         if (!s->access_key != !s->secret_key)
-                return complain("half a key: give --access-key and --secret-key");
+                return option_complain("half a key: give --access-key and --secret-key");
         if (!o->tls_cert != !o->tls_key)
-                return complain("half of TLS: give --tls-cert and --tls-key");
+                return option_complain("half of TLS: give --tls-cert and --tls-key");
         return 0;
 }
 
@@ -518,12 +450,12 @@ int main(int argc, char **argv)
         signal(SIGPIPE, SIG_IGN);
         raise_limit();
         if (start(&o, &p, why, sizeof why)) {
-                complain(why);
+                option_complain(why);
                 return EXIT_FAILURE;
         }
         printf("listening on %s://%s\n", p.tls ? "https" : "http", server_address(p.server));
         if (fflush(stdout)) {
-                complain("standard output cannot be written: the address would be lost");
+                option_complain("standard output cannot be written: the address would be lost");
                 return EXIT_FAILURE;
         }
         serve(&p, &signals);

@@ -2,6 +2,8 @@
 /* digest.c: see digest.h. */
 #include "base/digest.h"
 
+#include <endian.h>
+#include <errno.h>
 #include <isa-l/crc.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -9,11 +11,15 @@
 #include <openssl/provider.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/cleanup.h"
 
 #include "base/banned.h"
 
-#define CRC32C_POLY 0x82f63b78U
+#define CRC32C_POLY    0x82f63b78U
+#define CRC64NVME_POLY 0x9a6c9329ac4bc9b5ULL
 
 uint32_t crc32(uint32_t crc, const void *p, size_t n)
 {
@@ -35,29 +41,84 @@ uint32_t crc32c(uint32_t crc, const void *p, size_t n)
         return ~crc;
 }
 
-/* The product of two polynomials modulo the CRC's; the highest bit is the coefficient of x^0. */
-static uint32_t mul_mod(uint32_t a, uint32_t b)
+/* What 8 bytes at once come to: row k is that of one byte with k of zero behind it. */
+static uint64_t crc64_rows[8][256];
+
+static void fill_crc64_rows(void)
 {
-        uint32_t product = 0;
-        for (uint32_t bit = 1U << 31; bit; bit >>= 1) {
+        for (unsigned i = 0; i < 256; i++) {
+                uint64_t crc = i;
+                for (int bit = 0; bit < 8; bit++)
+                        crc = (crc & 1) ? (crc >> 1) ^ CRC64NVME_POLY : crc >> 1;
+                crc64_rows[0][i] = crc;
+        }
+        for (int k = 1; k < 8; k++)
+                for (unsigned i = 0; i < 256; i++) {
+                        uint64_t before = crc64_rows[k - 1][i];
+                        crc64_rows[k][i] = crc64_rows[0][before & 255] ^ before >> 8;
+                }
+}
+
+uint64_t crc64nvme(uint64_t crc, const void *p, size_t n)
+{
+        static pthread_once_t once = PTHREAD_ONCE_INIT;
+        const uint8_t *s = p;
+
+        pthread_once(&once, fill_crc64_rows);
+        crc = ~crc;
+        for (; n >= 8; s += 8, n -= 8) {
+                uint64_t v;
+                memcpy(&v, s, sizeof v);
+                v = le64toh(v) ^ crc;
+                crc = crc64_rows[7][v & 255] ^ crc64_rows[6][v >> 8 & 255] ^
+                      crc64_rows[5][v >> 16 & 255] ^ crc64_rows[4][v >> 24 & 255] ^
+                      crc64_rows[3][v >> 32 & 255] ^ crc64_rows[2][v >> 40 & 255] ^
+                      crc64_rows[1][v >> 48 & 255] ^ crc64_rows[0][v >> 56];
+        }
+        for (; n; s++, n--)
+                crc = crc64_rows[0][(crc ^ *s) & 255] ^ crc >> 8;
+        return ~crc;
+}
+
+/* Polynomials modulo one of a CRC: `poly`, and x^0, which is the highest bit of a reflected one. */
+struct crc_field {
+        uint64_t poly, one;
+};
+static const struct crc_field crc32c_field = {CRC32C_POLY, 1ULL << 31};
+static const struct crc_field crc64nvme_field = {CRC64NVME_POLY, 1ULL << 63};
+
+static uint64_t mul_mod(const struct crc_field *f, uint64_t a, uint64_t b)
+{
+        uint64_t product = 0;
+        for (uint64_t bit = f->one; bit; bit >>= 1) {
                 if (a & bit)
                         product ^= b;
-                b = (b & 1) ? (b >> 1) ^ CRC32C_POLY : b >> 1;
+                b = (b & 1) ? (b >> 1) ^ f->poly : b >> 1;
         }
         return product;
 }
 
 /* Bytes of zero behind A multiply its CRC by x^8 each; x^(8 len) comes by squaring. The inversions
  * before and after cancel out (as in zlib's crc32_combine()). */
-uint32_t crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b)
+static uint64_t combine(const struct crc_field *f, uint64_t crc_a, uint64_t crc_b, uint64_t len_b)
 {
-        uint32_t shift = 1U << 31, square = 1U << (31 - 8);
+        uint64_t shift = f->one, square = f->one >> 8;
         for (; len_b; len_b >>= 1) {
                 if (len_b & 1)
-                        shift = mul_mod(shift, square);
-                square = mul_mod(square, square);
+                        shift = mul_mod(f, shift, square);
+                square = mul_mod(f, square, square);
         }
-        return mul_mod(crc_a, shift) ^ crc_b;
+        return mul_mod(f, crc_a, shift) ^ crc_b;
+}
+
+uint32_t crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b)
+{
+        return (uint32_t)combine(&crc32c_field, crc_a, crc_b, len_b);
+}
+
+uint64_t crc64nvme_combine(uint64_t crc_a, uint64_t crc_b, uint64_t len_b)
+{
+        return combine(&crc64nvme_field, crc_a, crc_b, len_b);
 }
 
 /* OpenSSL fails only without memory; zeros then make a digest that matches nothing. */
@@ -91,11 +152,38 @@ void sha1(const void *p, size_t n, uint8_t out[SHA1_LEN])
         digest(EVP_sha1(), p, n, out, SHA1_LEN);
 }
 
-void md5(const void *p, size_t n, uint8_t out[MD5_LEN])
+static const EVP_MD *md5_kind(void)
 {
         static pthread_once_t once = PTHREAD_ONCE_INIT;
         pthread_once(&once, fetch_md5);
-        digest(own_md5, p, n, out, MD5_LEN);
+        return own_md5;
+}
+
+void md5(const void *p, size_t n, uint8_t out[MD5_LEN])
+{
+        digest(md5_kind(), p, n, out, MD5_LEN);
+}
+
+int md5_read(int (*read)(void *arg, uint64_t off, void *dst, size_t n), void *arg, uint64_t len,
+             uint8_t out[MD5_LEN])
+{
+        enum { PIECE = 64 << 10 };
+        CLEANUP(freep) char *piece = malloc(PIECE);
+        EVP_MD_CTX *sum = EVP_MD_CTX_new();
+        const EVP_MD *kind = md5_kind();
+        int err = piece && sum && kind && EVP_DigestInit_ex(sum, kind, NULL) ? 0 : -ENOMEM;
+
+        for (uint64_t at = 0; !err && at < len;) {
+                size_t n = len - at < PIECE ? (size_t)(len - at) : PIECE;
+                err = read(arg, at, piece, n);
+                if (!err && !EVP_DigestUpdate(sum, piece, n))
+                        err = -ENOMEM;
+                at += n;
+        }
+        if (!err && !EVP_DigestFinal_ex(sum, out, NULL))
+                err = -ENOMEM;
+        EVP_MD_CTX_free(sum);
+        return err;
 }
 
 void hmac_sha256(const void *key, size_t nkey, const void *p, size_t n, uint8_t out[SHA256_LEN])
@@ -181,9 +269,14 @@ int base64_decode(const char *text, void *out, size_t max)
 
 void crc32c_base64(uint32_t crc, char out[9])
 {
-        const uint8_t be[4] = {(uint8_t)(crc >> 24), (uint8_t)(crc >> 16), (uint8_t)(crc >> 8),
-                               (uint8_t)crc};
-        base64_encode(be, sizeof be, out);
+        uint32_t be = htobe32(crc);
+        base64_encode(&be, sizeof be, out);
+}
+
+void crc64nvme_base64(uint64_t crc, char out[13])
+{
+        uint64_t be = htobe64(crc);
+        base64_encode(&be, sizeof be, out);
 }
 
 const char *digest_library(void)

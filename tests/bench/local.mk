@@ -57,7 +57,9 @@ sim_tests = \
 	%D%/sim_objects.sh \
 	%D%/sim_parallel.sh \
 	%D%/sim_restart.sh \
+	%D%/sim_s3_checksums.sh \
 	%D%/sim_s3_more.sh \
+	%D%/sim_s3_places.sh \
 	%D%/sim_transfer.sh \
 	%D%/sim_uploads.sh \
 	$(NULL)

@@ -113,7 +113,7 @@ expect_eq 400 "$(req PUT "/bkt/u?partNumber=1&uploadId=$upload" -T "$tmp/small")
 expect_eq 200 "$(own "$key" "$md5" PUT "/bkt/u?partNumber=1&uploadId=$upload" -T "$tmp/small")" "a part is taken with the upload's key"
 own "$key" "$md5" POST '/bkt/u?uploads' -H 'x-amz-checksum-algorithm: CRC32C' >/dev/null
 upload=$(element UploadId)
-own "$key" "$md5" PUT "/bkt/u?partNumber=1&uploadId=$upload" -T "$tmp/small" >/dev/null
+own "$key" "$md5" PUT "/bkt/u?partNumber=1&uploadId=$upload" -T "$tmp/small" -H "x-amz-checksum-crc32c: yZRlqg==" >/dev/null
 echo "1 $(field ETag)" | part_list >"$tmp/list"
 expect_eq "400 400" "$(req GET "/bkt/u?uploadId=$upload") $(req POST "/bkt/u?uploadId=$upload" --data-binary "@$tmp/list")" \
 	"an upload with checksums, its parts and Complete are answered"

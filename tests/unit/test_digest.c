@@ -56,6 +56,39 @@ START_TEST(crc32c_combines_huge_lengths)
 }
 END_TEST
 
+/* The first is the check value of the CRC catalogue (CRC-64/NVME); the others are in the NVM
+ * Command Set Specification, "64b CRC Test Cases". */
+START_TEST(crc64nvme_gives_the_published_values)
+{
+        static uint8_t zeros[4096], ones[4096], rising[4096], falling[4096];
+        memset(ones, 0xff, sizeof ones);
+        for (size_t i = 0; i < sizeof rising; i++) {
+                rising[i] = (uint8_t)i;
+                falling[i] = (uint8_t)(255 - i);
+        }
+        ck_assert_uint_eq(crc64nvme(0, NULL, 0), 0);
+        ck_assert_uint_eq(crc64nvme(0, "123456789", 9), 0xae8b14860a799888ULL);
+        ck_assert_uint_eq(crc64nvme(0, zeros, sizeof zeros), 0x6482d367eb22b64eULL);
+        ck_assert_uint_eq(crc64nvme(0, ones, sizeof ones), 0xc0ddba7302eca3acULL);
+        ck_assert_uint_eq(crc64nvme(0, rising, sizeof rising), 0x3e729f5f6750449cULL);
+        ck_assert_uint_eq(crc64nvme(0, falling, sizeof falling), 0x9a2df64b8e9e517eULL);
+}
+END_TEST
+
+START_TEST(crc64nvme_goes_on_and_combines_at_every_split)
+{
+        uint8_t data[1000];
+        for (size_t i = 0; i < sizeof data; i++)
+                data[i] = (uint8_t)(i * 131 + (i >> 3));
+        uint64_t whole = crc64nvme(0, data, sizeof data);
+        for (size_t i = 0; i <= sizeof data; i++) {
+                uint64_t a = crc64nvme(0, data, i), b = crc64nvme(0, data + i, sizeof data - i);
+                ck_assert_uint_eq(crc64nvme(a, data + i, sizeof data - i), whole);
+                ck_assert_uint_eq(crc64nvme_combine(a, b, sizeof data - i), whole);
+        }
+}
+END_TEST
+
 START_TEST(hashes_give_the_published_values)
 {
         uint8_t out[SHA256_LEN];
@@ -110,9 +143,11 @@ END_TEST
 
 START_TEST(the_header_form_is_big_endian)
 {
-        char text[9];
+        char text[9], wide[13];
         crc32c_base64(crc32c(0, "123456789", 9), text);
         ck_assert_str_eq(text, "4waSgw==");
+        crc64nvme_base64(crc64nvme(0, "123456789", 9), wide);
+        ck_assert_str_eq(wide, "rosUhgp5mIg=");
 }
 END_TEST
 
@@ -123,6 +158,8 @@ int main(void)
         tcase_add_test(t, crc32c_gives_the_published_values);
         tcase_add_test(t, crc32c_goes_on_and_combines_at_every_split);
         tcase_add_test(t, crc32c_combines_huge_lengths);
+        tcase_add_test(t, crc64nvme_gives_the_published_values);
+        tcase_add_test(t, crc64nvme_goes_on_and_combines_at_every_split);
         tcase_add_test(t, hashes_give_the_published_values);
         tcase_add_loop_test(t, base64_goes_both_ways, 0, sizeof base64s / sizeof *base64s);
         tcase_add_test(t, bad_base64_is_refused);

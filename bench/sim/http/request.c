@@ -114,6 +114,11 @@ static const char *compare(const struct said *said, const void *p, size_t n, uin
                 if (strcmp(text, said->crc32c))
                         return "BadDigest";
         }
+        if (said->crc64nvme) {
+                crc64nvme_base64(crc64nvme(0, p, n), text);
+                if (strcmp(text, said->crc64nvme))
+                        return "BadDigest";
+        }
         if (said->sha256 && strlen(said->sha256) == 2 * SHA256_LEN && n <= SHA256_BODY_MAX) {
                 sha256(p, n, sum);
                 hex_encode(sum, sizeof sum, text);

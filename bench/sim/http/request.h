@@ -120,13 +120,23 @@ struct service {
         const char *access_key, *secret_key; /* NULL: anybody */
 };
 
-/* How the buckets of the first protocol behave. */
+/* Where the buckets of the first protocol are, and how they behave. */
+enum { S3_ACCESS_POINTS_MAX = 8 };
 struct s3_options {
+        const char *domain;    /* BUCKET.DOMAIN is a bucket's host, too; NULL: none is */
+        const char *base_path; /* "/a/b" before all paths; NULL: none */
+        struct s3_access_point {
+                const char *name, *bucket;
+        } access_points[S3_ACCESS_POINTS_MAX];
+        unsigned naccess_points;
         bool requester_pays;
         long session_s; /* how long a session of a directory bucket lasts */
         bool read_only; /* those sessions may not write */
         /* What becomes of a condition on the target of a copy. */
         enum { COPY_IF_HONORED, COPY_IF_IGNORED, COPY_IF_REFUSED } copy_if;
+        /* Which checksums of whole objects there are. */
+        enum { CHECKSUMS_ALL, CHECKSUMS_CRC64NVME, CHECKSUMS_NONE } checksums;
+        bool object_lock; /* what is written must bear a digest */
 };
 
 /* How the buckets of the second protocol behave. */
@@ -156,10 +166,10 @@ int request_range(struct request *x, const struct object *o);
 void request_add_token(struct buf *b, const char *p, size_t n);
 char *request_read_token(const char *token);
 
-/* What a request says of its body; each NULL for nothing. The first two are base64, the last is
- * hexadecimal. */
+/* What a request says of its body; each NULL for nothing. The last is hexadecimal, the others are
+ * base64. */
 struct said {
-        const char *crc32c, *md5, *sha256;
+        const char *crc32c, *crc64nvme, *md5, *sha256;
 };
 /* What the header x-goog-hash says, into `said`; pointers go into `text`. */
 void said_by_hash(struct said *said, const char *hash, char text[80]);

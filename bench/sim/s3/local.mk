@@ -3,6 +3,7 @@ bench_sim_libsim_la_SOURCES += \
 	%D%/auth_v2.c \
 	%D%/s3.h \
 	%D%/s3_bucket.c \
+	%D%/s3_checksum.c \
 	%D%/s3_copy.c \
 	%D%/s3_digest.c \
 	%D%/s3_dispatch.c \

@@ -48,9 +48,14 @@ void s3_element_u64(struct buf *b, const char *name, uint64_t value);
 void s3_element_time(struct buf *b, const char *name, int64_t ns);
 void s3_element_etag(struct buf *b, const struct object *o);
 
+/* The checksum that is given out. */
+void s3_element_checksum(struct buf *b, const struct object *o);
+
 /* --- requests --- */
 
 const char *s3_in(const struct request *x, const char *header);
+/* The bucket behind an access point, or NULL. */
+const char *s3_access_point(const struct service *s, const char *name, size_t n);
 /* A number of the query; `other` when it is absent. -1 for no number, or one above max. */
 long s3_query_number(const struct request *x, const char *name, long other, long max);
 void s3_cond(const struct request *x, struct object_store_cond *cond);
@@ -60,6 +65,24 @@ const char *s3_sent_crc(const struct request *x);
 /* Checks what came against the digests that the request gives. True when the reply is set to an
  * error. */
 bool s3_bad_digest(struct request *x);
+/* s3_checksum.c: the vendor's rules of checksums: of any request, of what an upload is begun with,
+ * which o keeps, and of a part. True when the reply is set to an error. */
+bool s3_bad_checksums(const struct service *s, struct request *x);
+bool s3_bad_algorithm(const struct service *s, struct request *x, struct object *o);
+bool s3_bad_part_checksum(struct request *x, const struct object *head);
+/* Whether the upload was begun with one. */
+bool s3_has_algorithm(const struct object *head);
+/* CRC64NVME, in base64; NULL when it is not known. It becomes known when the request has it, when
+ * the source of a copy has it, by its value, or of a part that is copied where the upload wants it:
+ * 0 or a negative errno. */
+#define S3_CRC64NVME "x-amz-checksum-crc64nvme"
+const char *s3_crc64(const struct object *o);
+int s3_keep_crc64(const struct request *x, struct object *o);
+int s3_copy_crc64(const struct object *from, struct object *o);
+int s3_set_crc64(struct object *o, uint64_t crc);
+int s3_sum_copied_part(const struct object *head, struct object *part);
+/* Makes crc, of what is before the part, that of both; false when the part's is not known. */
+bool s3_add_crc64(const struct object *part, uint64_t *crc);
 /* The headers of a version: ETag, Last-Modified and, with_meta, its metadata. */
 void s3_object_headers(struct request *x, const struct object *o, bool with_meta);
 void s3_checksum_headers(struct request *x, const struct object *o);

@@ -22,6 +22,30 @@ static bool by_session(struct request *x)
         return true;
 }
 
+/* Splits a decoded x-amz-copy-source: "bucket/key", or "For objects accessed through access points
+ * [...] arn:aws:s3:<Region>:<account-id>:accesspoint/<access-point-name>/object/<key>" (API
+ * reference, CopyObject). */
+static bool split_source(const struct service *s, char *text, const char **bucket, const char **key)
+{
+        static const char type[] = ":" S3_OWNER ":accesspoint/", object[] = "/object/";
+
+        if (strncmp(text, "arn:", 4)) {
+                char *slash = strchr(text += *text == '/', '/');
+                if (!slash)
+                        return false;
+                *slash = 0;
+                *bucket = text;
+                *key = slash + 1;
+                return true;
+        }
+        const char *name = strstr(text, type);
+        name = name ? name + sizeof type - 1 : "";
+        const char *at = strstr(name, object);
+        *bucket = at ? s3_access_point(s, name, (size_t)(at - name)) : NULL;
+        *key = at ? at + sizeof object - 1 : NULL;
+        return *bucket;
+}
+
 /* The object that x-amz-copy-source names. Sets the reply and returns NULL when it cannot be
  * copied. */
 static struct object *find_source(struct service *s, struct request *x)
@@ -35,16 +59,12 @@ static struct object *find_source(struct service *s, struct request *x)
                 s3_error(x, "InternalError");
                 return NULL;
         }
-        char *query = strchr(text, '?');
-        if (query)
-                *query = 0;
-        char *bucket = text + (*text == '/'), *key = strchr(bucket, '/');
-        if (query || !key || uri_decode(text, false) < 0) {
+        const char *bucket, *key;
+        bool query = strchr(text, '?');
+        if (query || uri_decode(text, false) < 0 || !split_source(s, text, &bucket, &key)) {
                 s3_error(x, query ? "NotImplemented" : "InvalidArgument");
                 return NULL;
         }
-        key = strchr(bucket, '/'); /* the bucket may have held an escape */
-        *key++ = 0;
         int err = object_store_get(s->vault, bucket, key, &o);
         if (err) {
                 s3_error(x, err == -ENOENT ? "NoSuchKey" : "NoSuchBucket");
@@ -69,13 +89,17 @@ static struct object *find_source(struct service *s, struct request *x)
         return TAKE_PTR(o);
 }
 
-static void reply_copy(struct request *x, const char *name, const struct object *o)
+/* head: the upload that o is a part of, or NULL. */
+static void reply_copy(struct request *x, const char *name, const struct object *o,
+                       const struct object *head)
 {
         struct buf *b = &x->body;
 
         buf_addf(b, S3_XML_HEAD "<%s" S3_XMLNS ">", name);
         s3_element_time(b, "LastModified", o->mtime_ns);
         s3_element_etag(b, o);
+        if (head && s3_has_algorithm(head))
+                s3_element_checksum(b, o);
         buf_addf(b, "</%s>", name);
         s3_encryption_headers(x, o);
         if (x->google)
@@ -147,13 +171,15 @@ void s3_copy(struct service *s, struct request *x)
         if (!err && s3_bad_encryption(x, o))
                 return;
         if (!err)
+                err = s3_copy_crc64(from, o);
+        if (!err)
                 err = object_append(o, from, 0, from->size);
         if (!err)
                 err = object_store_put(s->vault, x->bucket, o, &cond);
         if (err)
                 s3_fail(x, err);
         else
-                reply_copy(x, "CopyObjectResult", o);
+                reply_copy(x, "CopyObjectResult", o, NULL);
 }
 
 /* The range to copy; the whole source when the request names none. */
@@ -178,7 +204,7 @@ static bool bad_range(struct request *x, const struct object *from, uint64_t *of
 
 void s3_part_copy(struct service *s, struct request *x)
 {
-        CLEANUP(object_unrefp) struct object *from = NULL;
+        CLEANUP(object_unrefp) struct object *from = NULL, *head = NULL;
         CLEANUP(object_unrefp) struct object *o = object_new(NULL);
         struct object_store_upload up = s3_upload(x);
         uint64_t off, len;
@@ -187,7 +213,7 @@ void s3_part_copy(struct service *s, struct request *x)
                 s3_error(x, "NotImplemented");
                 return;
         }
-        int err = o ? object_store_upload_check(s->vault, &up) : -ENOMEM;
+        int err = o ? object_store_upload_head(s->vault, &up, &head) : -ENOMEM;
         if (err) {
                 s3_fail(x, err);
                 return;
@@ -205,9 +231,11 @@ void s3_part_copy(struct service *s, struct request *x)
         }
         err = object_append(o, from, off, len);
         if (!err)
+                err = s3_sum_copied_part(head, o);
+        if (!err)
                 err = object_store_upload_put(s->vault, &up, x->part, o);
         if (err)
                 s3_fail(x, err);
         else
-                reply_copy(x, "CopyPartResult", o);
+                reply_copy(x, "CopyPartResult", o, head);
 }

@@ -28,6 +28,7 @@ bool s3_bad_digest(struct request *x)
         /* With Complete the checksum is that of the object, not of the request. */
         bool of_object = x->to == BODY_TEXT && *x->upload;
         struct said said = {.crc32c = of_object ? NULL : s3_sent_crc(x),
+                            .crc64nvme = of_object ? NULL : s3_in(x, S3_CRC64NVME),
                             .md5 = s3_in(x, "content-md5"),
                             .sha256 = s3_in(x, "x-amz-content-sha256")};
         char text[80];

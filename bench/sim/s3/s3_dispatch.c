@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/cleanup.h"
 #include "bench/sim/s3/s3.h"
 #include "base/banned.h"
 
@@ -118,12 +119,65 @@ static const struct s3_op *find_op(const struct request *x)
         return NULL;
 }
 
-/* "/bucket/key?query" taken apart; the copies live as long as the exchange. */
-static int take_apart(struct request *x)
+const char *s3_access_point(const struct service *s, const char *name, size_t n)
 {
-        x->path = strdup(x->rq.path);
+        for (unsigned i = 0; i < s->s3->naccess_points; i++) {
+                const struct s3_access_point *p = &s->s3->access_points[i];
+                if (strlen(p->name) == n && !strncmp(p->name, name, n))
+                        return p->bucket;
+        }
+        return NULL;
+}
+
+/* The bucket whose host the request went to, malloc'ed: BUCKET.DOMAIN, or that of an access point,
+ * NAME-ACCOUNT.DOMAIN. *out NULL: the path says the bucket. */
+static int bucket_of_host(const struct service *s, const struct request *x, char **out)
+{
+        static const char account[] = "-" S3_OWNER;
+        const char *host = http_header(&x->rq, "host"), *domain = s->s3->domain;
+
+        *out = NULL;
+        if (!host || !domain || x->google)
+                return 0;
+        size_t n = strcspn(host, ":"), ndomain = strlen(domain), naccount = sizeof account - 1;
+        if (n <= ndomain + 1 || host[n - ndomain - 1] != '.' ||
+            strncasecmp(host + n - ndomain, domain, ndomain))
+                return 0;
+        n -= ndomain + 1;
+        const char *point = n > naccount && !strncmp(host + n - naccount, account, naccount)
+                                    ? s3_access_point(s, host, n - naccount)
+                                    : NULL;
+        *out = point ? strdup(point) : strndup(host, n);
+        return *out ? 0 : -ENOMEM;
+}
+
+/* Sets x->path to "/bucket/key", still escaped. -EINVAL: it is not below the base. */
+static int find_path(const struct service *s, struct request *x)
+{
+        CLEANUP(freep) char *bucket = NULL;
+        CLEANUP(buf_release) struct buf path = BUF_INIT;
+        const char *base = s->s3->base_path && !x->google ? s->s3->base_path : "";
+        const char *rest = x->rq.path + strlen(base);
+
+        if (strncmp(x->rq.path, base, strlen(base)) || (*rest && *rest != '/'))
+                return -EINVAL;
+        int err = bucket_of_host(s, x, &bucket);
+        if (bucket)
+                buf_addf(&path, "/%s", bucket);
+        if (!err)
+                err = buf_adds(&path, *rest ? rest : "/");
+        x->path = err ? NULL : buf_take(&path);
+        return err || x->path ? err : -ENOMEM;
+}
+
+/* "/bucket/key?query" taken apart; the copies live as long as the exchange. */
+static int take_apart(const struct service *s, struct request *x)
+{
+        int err = find_path(s, x);
+        if (err)
+                return err;
         x->query_text = strdup(x->rq.query);
-        if (!x->path || !x->query_text)
+        if (!x->query_text)
                 return -ENOMEM;
         if (uri_decode(x->path, false) < 0)
                 return -EINVAL;
@@ -226,7 +280,7 @@ static void begin(struct service *s, struct request *x)
         x->op = "Unknown";
         x->bucket = x->key = x->upload = x->other_bucket = x->other_key = "";
         s3_begin_headers(x);
-        int err = take_apart(x);
+        int err = take_apart(s, x);
         if (err) {
                 s3_error(x, err == -ENOMEM ? "InternalError" : "InvalidRequest");
                 return;
@@ -252,7 +306,7 @@ static void begin(struct service *s, struct request *x)
                 s3_error(x, "NoSuchBucket");
         else if (op->to == BODY_TEXT && x->rq.body_len > EXCHANGE_TEXT_MAX)
                 s3_error(x, "EntityTooLarge");
-        else if (op->begin)
+        else if (!s3_bad_checksums(s, x) && op->begin)
                 op->begin(s, x);
 }
 

@@ -157,7 +157,9 @@ void s3_put(struct service *s, struct request *x)
         if (s3_bad_metadata(x, o) || s3_bad_encryption(x, o))
                 return;
         s3_cond(x, &cond);
-        err = object_store_put(s->vault, x->bucket, o, &cond);
+        err = s3_keep_crc64(x, o);
+        if (!err)
+                err = object_store_put(s->vault, x->bucket, o, &cond);
         if (err)
                 s3_fail(x, err);
         else
@@ -176,7 +178,8 @@ void s3_begin_part(struct service *s, struct request *x)
         int err = object_store_upload_head(s->vault, &up, &head);
         if (err)
                 s3_fail(x, err);
-        else if (!s3_key_is_missing(x, head, false))
+        else if (!s3_key_is_missing(x, head, false) &&
+                 (x->google || !s3_bad_part_checksum(x, head)))
                 s3_begin_put(s, x);
 }
 
@@ -188,6 +191,8 @@ void s3_part(struct service *s, struct request *x)
         if (is_too_large(x) || s3_bad_digest(x))
                 return;
         int err = intake_finish(&x->intake, &o);
+        if (!err)
+                err = s3_keep_crc64(x, o);
         if (!err)
                 err = object_store_upload_put(s->vault, &up, x->part, o);
         if (err)

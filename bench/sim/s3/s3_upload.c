@@ -11,9 +11,6 @@
 #include "bench/sim/s3/s3.h"
 #include "base/banned.h"
 
-/* Of the checksum that its parts have, in what an upload was begun with. */
-#define ALGORITHM ":checksum-algorithm"
-
 bool s3_key_of_upload_is_missing(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *head = NULL;
@@ -22,7 +19,7 @@ bool s3_key_of_upload_is_missing(struct service *s, struct request *x)
 
         if (err)
                 s3_fail(x, err);
-        else if (object_meta(head, ALGORITHM))
+        else if (s3_has_algorithm(head))
                 s3_key_is_missing(x, head, false);
         return x->status != 0;
 }
@@ -39,19 +36,14 @@ void s3_upload_create(struct service *s, struct request *x)
         }
         if (s3_bad_metadata(x, o) || s3_bad_encryption(x, o))
                 return;
-        const char *algorithm = s3_in(x, "x-amz-checksum-algorithm");
-        int err = algorithm ? object_meta_add(o, ALGORITHM, algorithm) : 0;
-        if (!err)
-                err = object_store_upload_create(s->vault, x->bucket, o, id);
+        if (s3_bad_algorithm(s, x, o))
+                return;
+        int err = object_store_upload_create(s->vault, x->bucket, o, id);
         if (err) {
                 s3_fail(x, err);
                 return;
         }
         s3_encryption_headers(x, o);
-        if (algorithm) {
-                s3_header(x, "x-amz-checksum-algorithm", algorithm);
-                s3_header(x, "x-amz-checksum-type", "FULL_OBJECT");
-        }
         buf_adds(b, S3_XML_HEAD "<InitiateMultipartUploadResult" S3_XMLNS ">");
         s3_element(b, "Bucket", x->bucket);
         s3_element(b, "Key", x->key);
@@ -79,7 +71,9 @@ struct complete {
         unsigned nparts;
         long last_number, number; /* number: of the part that is being read */
         uint64_t last_size;
-        char etag[ETAG_MAX + 2], crc[9];
+        char etag[ETAG_MAX + 2], crc[9], crc64[13];
+        bool all_crc64;
+        uint64_t whole_crc64;
         const char *code; /* of the error */
 };
 
@@ -96,6 +90,8 @@ static int complete_leaf(void *arg, const char *path, const char *text)
                 snprintf(c->etag, sizeof c->etag, "%s", text);
         } else if (!strcmp(path, "CompleteMultipartUpload/Part/ChecksumCRC32C")) {
                 snprintf(c->crc, sizeof c->crc, "%s", text);
+        } else if (!strcmp(path, "CompleteMultipartUpload/Part/ChecksumCRC64NVME")) {
+                snprintf(c->crc64, sizeof c->crc64, "%s", text);
         }
         return 0;
 }
@@ -112,6 +108,8 @@ static const char *check_part(const struct complete *c, const struct object *par
                 if (strcmp(crc, c->crc))
                         return "InvalidPart";
         }
+        if (c->crc64[0] && (!s3_crc64(part) || strcmp(s3_crc64(part), c->crc64)))
+                return "InvalidPart";
         return c->nparts && c->last_size < S3_PART_MIN ? "EntityTooSmall" : NULL;
 }
 
@@ -143,17 +141,20 @@ static int complete_end(void *arg, const char *path)
         c->last_number = c->number;
         c->last_size = part->size;
         c->number = 0;
-        c->etag[0] = c->crc[0] = 0;
+        c->etag[0] = c->crc[0] = c->crc64[0] = 0;
+        c->all_crc64 = c->all_crc64 && s3_add_crc64(part, &c->whole_crc64);
         return object_append(c->o, part, 0, part->size);
 }
 
 /* Whether the request's checksum of the whole object differs from that of the parts together. */
 static bool differs(const struct request *x, const struct service *s, const struct object *o)
 {
-        const char *want = s3_in(x, "x-amz-checksum-crc32c");
-        const char *type = s3_in(x, "x-amz-checksum-type");
+        const char *want = s3_in(x, "x-amz-checksum-crc32c"), *want64 = s3_in(x, S3_CRC64NVME);
+        const char *type = s3_in(x, "x-amz-checksum-type"), *is64 = s3_crc64(o);
         char crc[9];
 
+        if (want64)
+                return is64 && strcmp(want64, is64);
         if (!want || !o->has_crc || data_is_null(object_store_data(s->vault)) ||
             (type && strcasecmp(type, "FULL_OBJECT")))
                 return false;
@@ -165,7 +166,6 @@ static void reply_complete(struct request *x, const struct object *o)
 {
         struct buf *b = &x->body;
         const char *sent = s3_in(x, "x-amz-checksum-crc32c");
-        char crc[9];
 
         buf_adds(b, S3_XML_HEAD "<CompleteMultipartUploadResult" S3_XMLNS ">");
         buf_addf(b, "<Location>http://%s%s</Location>", s3_in(x, "host"), x->rq.path);
@@ -176,8 +176,10 @@ static void reply_complete(struct request *x, const struct object *o)
                 s3_object_headers(x, o, false);
                 s3_checksum_headers(x, o);
         } else if (o->has_crc) {
-                crc32c_base64(o->crc, crc);
-                s3_element(b, "ChecksumCRC32C", sent ? sent : crc);
+                if (sent)
+                        s3_element(b, "ChecksumCRC32C", sent);
+                else
+                        s3_element_checksum(b, o);
                 s3_element(b, "ChecksumType", "FULL_OBJECT");
         }
         buf_adds(b, "</CompleteMultipartUploadResult>");
@@ -188,7 +190,7 @@ static void reply_complete(struct request *x, const struct object *o)
 void s3_upload_complete(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *o = object_new(NULL);
-        struct complete c = {.s = s, .up = s3_upload(x), .o = o};
+        struct complete c = {.s = s, .up = s3_upload(x), .o = o, .all_crc64 = true};
         struct xml_reader reader = {complete_leaf, complete_end, &c};
         const char *size = s3_in(x, "x-amz-mp-object-size");
         struct object_store_cond cond;
@@ -207,6 +209,8 @@ void s3_upload_complete(struct service *s, struct request *x)
         if (s3_key_of_upload_is_missing(s, x))
                 return;
         int err = xml_read(x->text.p, x->text.len, &reader);
+        if (!err && c.all_crc64)
+                err = s3_set_crc64(o, c.whole_crc64);
         if (c.code) {
                 s3_error(x, c.code);
         } else if (err == -EBADMSG || err == -EINVAL || (!err && !c.nparts)) {

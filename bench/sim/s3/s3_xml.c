@@ -125,6 +125,17 @@ void s3_element_etag(struct buf *b, const struct object *o)
         buf_adds(b, "&quot;</ETag>");
 }
 
+void s3_element_checksum(struct buf *b, const struct object *o)
+{
+        char crc[9];
+
+        crc32c_base64(o->crc, crc);
+        if (s3_crc64(o))
+                s3_element(b, "ChecksumCRC64NVME", s3_crc64(o));
+        else if (o->has_crc)
+                s3_element(b, "ChecksumCRC32C", crc);
+}
+
 static void error_body(struct request *x, const char *code, const char *message)
 {
         buf_reset(&x->body);
@@ -235,8 +246,11 @@ void s3_checksum_headers(struct request *x, const struct object *o)
                 buf_addf(&x->headers, "x-goog-hash: crc32c=%s\r\n", text);
                 return;
         }
-        s3_header(x, "x-amz-checksum-crc32c", text);
         s3_header(x, "x-amz-checksum-type", "FULL_OBJECT");
+        if (s3_crc64(o)) /* the algorithm that it was sent with */
+                s3_header(x, S3_CRC64NVME, s3_crc64(o));
+        else
+                s3_header(x, "x-amz-checksum-crc32c", text);
 }
 
 /* The second vendor's, of a version. */
