@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A mount each, against storesim.
 mount_tests = \
+	%D%/addressing.sh \
 	%D%/anyop.sh \
 	%D%/append.sh \
 	%D%/attrs.sh \

@@ -179,6 +179,8 @@ struct store_ops {           /* one const table per kind; no slot is NULL */
         int (*open)(const struct store_config *cfg, const struct store_place *place,
                     struct store_kind **out, char *why, size_t nwhy);
         void (*close)(struct store_kind *k);
+        /* Bytes of what follows "scheme://" that name the bucket; the prefix is behind them. */
+        size_t (*bucket_len)(const char *text);
         const char *(*ca_bundle)(const struct store_kind *k, const char *arg); /* or NULL */
         /* Capabilities that are known only now; store_no_caps for none. */
         unsigned (*more_caps)(const struct store_kind *k);
@@ -202,6 +204,7 @@ bool store_no_ramp(const struct store_kind *k);
 /* Says in op->fault that cred_chain_get() gave none: the errno for build(). */
 int op_no_credentials(struct op *op, int err, const char *why);
 /* Adds an entry to op->v; strings may be NULL. 0 or -ENOMEM. */
+size_t store_plain_bucket(const char *text); /* up to the first '/' */
 int op_add_entry(struct op *op, const struct op_entry *e, const char *key, const char *etag,
                  const char *id);
 /* Keeps metadata for an entry that is about to be added: sets e->meta, e->nmeta and e->partial. 0

@@ -465,6 +465,11 @@ bool store_no_ramp(const struct store_kind *k)
         return false;
 }
 
+size_t store_plain_bucket(const char *text)
+{
+        return strcspn(text, "/");
+}
+
 unsigned store_no_caps(const struct store_kind *k)
 {
         (void)k;

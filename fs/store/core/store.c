@@ -37,7 +37,7 @@ static int parse_url(struct store *s, const char *url, char *why, size_t nwhy)
                     !strncmp(url, kinds[i]->scheme, (size_t)(sep - url)))
                         s->ops = kinds[i];
         const char *bucket = sep ? sep + 3 : "";
-        size_t nbucket = strcspn(bucket, "/");
+        size_t nbucket = s->ops ? s->ops->bucket_len(bucket) : 0;
         if (!s->ops || !nbucket) {
                 snprintf(why, nwhy, "'%s' names no bucket: give %s", url ? url : "",
                          sep && !strncmp(url, "gcs:", 4)

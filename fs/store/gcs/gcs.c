@@ -193,6 +193,7 @@ const struct store_ops store_gcs = {
         .caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_COPY_LARGE |
                 STORE_CAP_COPY_IF | STORE_CAP_DELETE_IF,
         .object_max = 5ULL << 40,
+        .bucket_len = store_plain_bucket,
         .open = gcs_open,
         .close = gcs_close,
         .ca_bundle = gcs_ca_bundle,

@@ -2,6 +2,7 @@
 fs_store_libstore_la_SOURCES += \
 	%D%/aws_call.c \
 	%D%/s3.c \
+	%D%/s3_arn.c \
 	%D%/s3.h \
 	%D%/s3_checksum.c \
 	%D%/s3_complete.c \

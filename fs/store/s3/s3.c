@@ -19,6 +19,7 @@ static void s3_close(struct store_kind *k)
         cred_chain_close(k->creds);
         s3_options_close(k);
         free(k->bucket);
+        free(k->point);
         free(k->endpoint);
         free(k->base);
         mutex_destroy(&k->mtx);
@@ -42,6 +43,8 @@ static bool is_label(const char *bucket)
 
 static bool is_virtual(const struct store_kind *k, enum store_addressing addressing, bool vendors)
 {
+        if (k->point)
+                return true;
         switch (addressing) {
         case STORE_ADDRESSING_PATH:
                 return s3_is_express(k->bucket) && vendors; /* whose hosts are the buckets' */
@@ -86,15 +89,19 @@ static int s3_open(const struct store_config *cfg, const struct store_place *pla
         mutex_init(&k->mtx, LOCK_S3_REGION);
         if (!(k->bucket = strdup(place->bucket)))
                 return -ENOMEM;
+        char of_arn[S3_REGION_MAX] = "";
+        int err = s3_arn_open(k, of_arn, why, nwhy);
+        if (err)
+                return err;
         const struct cred_want want = {.vendor = &cred_aws,
                                        .profile = cfg->profile,
                                        .ca_bundle = cfg->ca_bundle,
                                        .anonymous = cfg->anonymous};
-        int err = cred_chain_open(&want, &k->creds, why, nwhy);
+        err = cred_chain_open(&want, &k->creds, why, nwhy);
         if (err)
                 return err;
         const char *endpoint = cred_chain_endpoint(k->creds, cfg->endpoint);
-        const char *region = cred_chain_region(k->creds, cfg->region);
+        const char *region = *of_arn ? of_arn : cred_chain_region(k->creds, cfg->region);
         CLEANUP(freep)
         char *machine = region || endpoint ? NULL : cred_aws_machine_region(k->creds);
         region = region ? region : machine ? machine : "us-east-1";
@@ -140,6 +147,7 @@ const struct store_ops store_s3 = {
         .caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_PART_COPY,
         .object_max = STORE_PART_MAX * STORE_PART_SIZE_MAX,
         .open = s3_open,
+        .bucket_len = s3_bucket_len,
         .close = s3_close,
         .ca_bundle = s3_ca_bundle,
         .more_caps = s3_more_caps,

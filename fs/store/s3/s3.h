@@ -18,6 +18,8 @@
 enum s3_condition { S3_DELETE_IF, S3_DELETE_MANY_IF, S3_COPY_IF, S3_CONDITIONS };
 enum s3_minds { S3_UNKNOWN, S3_HONORS, S3_IGNORES };
 
+enum { S3_REGION_MAX = 64 };
+
 struct store_kind {
         struct cred_chain *creds;
         struct cred_chain *session; /* of a directory bucket, else NULL */
@@ -29,7 +31,8 @@ struct store_kind {
         struct {
                 char key[48], md5[28]; /* base64; "" without a key of the customer's */
         } sse_c;
-        char *bucket;
+        char *bucket;    /* or the ARN of an access point: */
+        char *point;     /* "NAME-ACCOUNT", that stands before its hosts; NULL: it is a bucket */
         char *endpoint;  /* "http://host:port" without a path; NULL: the vendor's */
         char *base;      /* the endpoint's path, without a '/' at its end; NULL: none */
         bool path_style; /* the bucket is in the path, not in the host's name */
@@ -39,7 +42,7 @@ struct store_kind {
         enum s3_minds minds[S3_CONDITIONS]; /* atomic */
         struct mutex mtx;
         struct {
-                char region[64];
+                char region[S3_REGION_MAX];
         } locked GUARDED_BY(&mtx);
 };
 
@@ -72,6 +75,12 @@ void s3_header(struct s3_msg *m, const char *name, const char *value);
 
 /* s3_request.c: composes URL and headers, signs, fills op->rq. 0 or a negative errno; -EACCES with
  * op->fault when there are no credentials. */
+/* s3_arn.c: how much of what follows "s3://" names the bucket. */
+size_t s3_bucket_len(const char *text);
+/* Where k->bucket is the ARN of an access point: sets k->point and the region. 0, or -EINVAL with
+ * one line in `why`, -ENOMEM. */
+int s3_arn_open(struct store_kind *k, char region[S3_REGION_MAX], char *why, size_t nwhy);
+
 int s3_send(struct store_kind *k, struct op *op, struct s3_msg *m);
 /* Headers of a condition on the object that is written and of metadata, of metadata alone, and of
  * the source of a copy (key and version). 0, or -EINVAL, -ENOMEM. */
@@ -81,6 +90,11 @@ int s3_copy_source(struct store_kind *k, struct s3_msg *m, const struct op *op, 
 
 /* s3_options.c: reads the options, after endpoint and bucket; 0 or a negative errno with one line
  * in `why`. Adds the headers that they ask for. */
+/* s3_request.c: scheme and host of the bucket at a region; `host`: where the latter begins. */
+void s3_add_host(const struct store_kind *k, const char *region, struct buf *url, size_t *host);
+
+/* s3_options.c: whether it is the number of an account. */
+bool s3_is_account(const char *text);
 int s3_options_open(struct store_kind *k, const struct store_config *cfg, char *why, size_t nwhy);
 void s3_options_close(struct store_kind *k);
 /* Whether they ask for the storage class of what op makes. */

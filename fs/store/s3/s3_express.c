@@ -120,13 +120,10 @@ int s3_express_open(struct store_kind *k, const char *ca_bundle, const char *reg
 {
         CLEANUP(buf_release) struct buf url = BUF_INIT;
 
-        if (k->endpoint) {
-                buf_addf(&url, "%s%s/%s", k->endpoint, k->base ? k->base : "", k->bucket);
-        } else {
-                buf_adds(&url, "https://");
-                s3_express_host(k, region, &url);
-                buf_addc(&url, '/');
-        }
+        size_t host;
+
+        s3_add_host(k, region, &url, &host);
+        buf_addf(&url, "%s/%s", k->base ? k->base : "", k->path_style ? k->bucket : "");
         const struct cred_want want = {
                 .vendor = &sessions,
                 .file = url.p,

@@ -32,7 +32,7 @@ static bool given(const char *text)
         return text && *text;
 }
 
-static bool is_account(const char *text)
+bool s3_is_account(const char *text)
 {
         enum { DIGITS = 12 };
         return strlen(text) == DIGITS && strspn(text, "0123456789") == DIGITS;
@@ -118,7 +118,7 @@ int s3_options_open(struct store_kind *k, const struct store_config *cfg, char *
                         "that the bucket is set to");
                 return -EINVAL;
         }
-        if (given(cfg->bucket_owner) && !is_account(cfg->bucket_owner)) {
+        if (given(cfg->bucket_owner) && !s3_is_account(cfg->bucket_owner)) {
                 snprintf(why, nwhy, "bucket_owner %s is no account: give its 12 digits",
                          cfg->bucket_owner);
                 return -EINVAL;

@@ -35,18 +35,19 @@ void s3_header(struct s3_msg *m, const char *name, const char *value)
 /* --- where ---------------------------------------------------------------------------------------
  */
 
-/* Appends scheme and host; *host is where the latter begins. */
-static void add_host(struct store_kind *k, const char *region, struct buf *url, size_t *host)
+void s3_add_host(const struct store_kind *k, const char *region, struct buf *url, size_t *host)
 {
+        const char *label = k->point ? k->point : k->bucket;
+
         if (k->endpoint) {
                 *host = (size_t)(strstr(k->endpoint, "://") + 3 - k->endpoint);
                 buf_add(url, k->endpoint, *host);
                 if (!k->path_style)
-                        buf_addf(url, "%s.", k->bucket);
+                        buf_addf(url, "%s.", label);
                 buf_adds(url, k->endpoint + *host);
                 return;
         }
-        if (k->session) {
+        if (s3_is_express(k->bucket)) {
                 *host = strlen("https://");
                 buf_adds(url, "https://");
                 s3_express_host(k, region, url);
@@ -55,8 +56,9 @@ static void add_host(struct store_kind *k, const char *region, struct buf *url, 
         *host = strlen("https://");
         buf_adds(url, "https://");
         if (!k->path_style)
-                buf_addf(url, "%s.", k->bucket);
-        buf_addf(url, "s3%s%s.%s.%s", cred_chain_fips(k->creds) ? "-fips" : "",
+                buf_addf(url, "%s.", label);
+        buf_addf(url, "s3%s%s%s.%s.%s", k->point ? "-accesspoint" : "",
+                 cred_chain_fips(k->creds) ? "-fips" : "",
                  cred_chain_dualstack(k->creds) ? ".dualstack" : "", region, aws_domain(region));
 }
 
@@ -196,7 +198,7 @@ int s3_send(struct store_kind *k, struct op *op, struct s3_msg *m)
         memcpy(op->region, k->locked.region, sizeof op->region);
         mutex_unlock(&k->mtx);
         op->rq.method = m->method;
-        add_host(k, op->region, &op->rq.url, &at);
+        s3_add_host(k, op->region, &op->rq.url, &at);
         if (host_header(op->rq.url.p, at, &host) || add_path(k, m->key, &path) || m->names.failed)
                 return -ENOMEM;
         s3_header(m, "Host", host.p);
@@ -256,9 +258,14 @@ int s3_meta_headers(const struct store_kind *k, struct s3_msg *m, const struct o
 
 int s3_copy_source(struct store_kind *k, struct s3_msg *m, const struct op *op, struct buf *text)
 {
-        buf_addc(text, '/');
-        uri_encode(text, k->bucket, false);
-        buf_addc(text, '/');
+        /* "For objects accessed through access points, specify the Amazon Resource Name (ARN) of
+         * the object [...]
+         * arn:aws:s3:<Region>:<account-id>:accesspoint/<access-point-name>/object/<key>
+         * [...] The value must be URL encoded" (API reference, CopyObject). */
+        if (!k->point)
+                buf_addc(text, '/');
+        uri_encode(text, k->bucket, k->point);
+        buf_adds(text, k->point ? "/object/" : "/");
         if (uri_encode(text, op->src, true))
                 return -ENOMEM;
         s3_header(m, S3_COPY_SOURCE, text->p);
