@@ -69,8 +69,10 @@ enum store_way {
 
 /* The checksums that requests of S3 bear. */
 enum store_checksums {
-        STORE_CHECKSUMS_AUTO,   /* CRC32C, unless the server turns out not to know them */
-        STORE_CHECKSUMS_ALWAYS, /* also where parts are copied by a server not the vendor's */
+        STORE_CHECKSUMS_AUTO,      /* CRC32C, unless the server turns out not to know it */
+        STORE_CHECKSUMS_ALWAYS,    /* CRC32C, also where a server not the vendor's copies parts */
+        STORE_CHECKSUMS_CRC64NVME, /* the same with CRC64NVME */
+        STORE_CHECKSUMS_WHEN_REQUIRED, /* none, until the server asks for one */
         STORE_CHECKSUMS_NONE
 };
 
@@ -138,7 +140,9 @@ struct store_object {
         char etag[STORE_ETAG_MAX]; /* names the version, for if_match: ETag or generation; ""
                                       unknown */
         bool has_crc;              /* crc32c is that of the whole object, as the store gave it */
+        bool has_crc64;            /* so is crc64nvme */
         uint32_t crc32c;
+        uint64_t crc64nvme;
         struct store_meta meta; /* only after a head or a get */
 };
 

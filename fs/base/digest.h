@@ -25,9 +25,6 @@ uint32_t crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b);
 uint64_t crc64nvme(uint64_t crc, const void *p, size_t n);
 uint64_t crc64nvme_combine(uint64_t crc_a, uint64_t crc_b, uint64_t len_b);
 
-/* The version of the library of these that runs. */
-const char *digest_library(void);
-
 void sha256(const void *p, size_t n, uint8_t out[SHA256_LEN]);
 void hmac_sha256(const void *key, size_t nkey, const void *p, size_t n, uint8_t out[SHA256_LEN]);
 void hmac_sha1(const void *key, size_t nkey, const void *p, size_t n, uint8_t out[SHA1_LEN]);
@@ -37,6 +34,8 @@ void md5(const void *p, size_t n, uint8_t out[MD5_LEN]);
  */
 int md5_read(int (*read)(void *arg, uint64_t off, void *dst, size_t n), void *arg, uint64_t len,
              uint8_t out[MD5_LEN]);
+/* The version of the library that these come from. */
+const char *digest_library(void);
 
 /* Lower-case hexadecimal; `out` holds 2n+1 bytes. */
 void hex_encode(const void *p, size_t n, char *out);

@@ -7,15 +7,16 @@ mount_tests = \
 	%D%/attrs.sh \
 	%D%/basic.sh \
 	%D%/bigfile.sh \
+	%D%/checksums.sh \
 	%D%/chmod_readers.sh \
 	%D%/cli.sh \
 	%D%/close_left.sh \
 	%D%/concurrency.sh \
 	%D%/conflict.sh \
 	%D%/consistency.sh \
+	%D%/content_type.sh \
 	%D%/copies.sh \
 	%D%/crowd.sh \
-	%D%/content_type.sh \
 	%D%/daemon_kill.sh \
 	%D%/direct.sh \
 	%D%/dirs.sh \

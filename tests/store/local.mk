@@ -3,6 +3,7 @@
 # tests/interop run against servers.
 store_fake_tests = \
 	%D%/test_answers \
+	%D%/test_checksums \
 	%D%/test_copy \
 	%D%/test_copy_if \
 	%D%/test_cred_types \
@@ -25,6 +26,9 @@ STORE_FAKE = %D%/fake.c %D%/fake.h
 %C%_test_answers_SOURCES = %D%/test_answers.c %D%/event.c %D%/event.h $(STORE_FAKE)
 %C%_test_answers_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_answers_LDADD = $(STORE_TEST_LIBS)
+%C%_test_checksums_SOURCES = %D%/test_checksums.c $(STORE_FAKE)
+%C%_test_checksums_CFLAGS = $(STORE_TEST_CFLAGS)
+%C%_test_checksums_LDADD = $(STORE_TEST_LIBS)
 %C%_test_copy_SOURCES = %D%/test_copy.c %D%/event.c %D%/event.h $(STORE_FAKE)
 %C%_test_copy_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_copy_LDADD = $(STORE_TEST_LIBS)

@@ -417,130 +417,6 @@ START_TEST(a_copy_that_answers_200_with_an_error_is_made_again)
 }
 END_TEST
 
-/* --- checksums --------------------------------------------------------------------------------
- */
-
-struct checksums {
-        bool refuses;
-        bool names_it; /* with 400, and the header's name in the message, as Backblaze B2 */
-        unsigned with, without; /* requests that had such headers, and that had none */
-};
-
-/* As a server from before there were checksums. */
-static void answer_old(void *arg, struct fake_req *rq)
-{
-        static const char created[] = "<InitiateMultipartUploadResult><UploadId>u</UploadId>"
-                                      "</InitiateMultipartUploadResult>";
-        static const char done[] = "<CompleteMultipartUploadResult><ETag>&quot;x-2&quot;</ETag>"
-                                   "</CompleteMultipartUploadResult>";
-        static const char unsupported[] =
-                "<Error><Code>InvalidArgument</Code><Message>Unsupported header "
-                "'x-amz-checksum-mode' received for this API call.</Message></Error>";
-        struct checksums *c = arg;
-        fake_body(rq);
-        bool has = strcasestr(rq->head.p, "x-amz-checksum") || strstr(rq->body.p, "Checksum");
-
-        c->with += has;
-        c->without += !has;
-        if (has && c->names_it)
-                fake_reply(rq, 400, "", unsupported,
-                           strcmp(rq->method, "HEAD") ? sizeof unsupported - 1 : 0);
-        else if (has && c->refuses)
-                fake_error(rq, 501, "NotImplemented");
-        else if (strstr(rq->target, "?uploads"))
-                fake_reply(rq, 200, "", created, sizeof created - 1);
-        else if (!strcmp(rq->method, "POST"))
-                fake_reply(rq, 200, "", done, sizeof done - 1);
-        else
-                fake_reply(rq, 200, "ETag: \"e\"\r\n", "", 0);
-}
-
-static int upload_two(struct store *s)
-{
-        struct store_body a = store_body_mem("aaaaa", 5), b = store_body_mem("bbbbbb", 6);
-        struct store_upload *up;
-        int err = store_upload_create_wait(s, "k", NULL, &up);
-
-        if (err)
-                return err;
-        err = store_upload_part_wait(up, 1, &a);
-        if (!err)
-                err = store_upload_part_wait(up, 2, &b);
-        if (!err)
-                err = store_upload_complete_wait(up, NULL, NULL);
-        store_upload_free(up);
-        return err;
-}
-
-static int head_one(struct store *s)
-{
-        struct store_object obj;
-        return store_head_wait(s, "k", &obj);
-}
-
-static int put_one(struct store *s)
-{
-        return store_put_wait(s, "k", "x", 1, NULL, NULL, NULL);
-}
-
-static const struct {
-        int (*call)(struct store *s);
-        unsigned requests;
-} bearers[] = {{put_one, 1}, {upload_two, 4}, {head_one, 1}};
-
-START_TEST(a_server_that_knows_no_checksums_is_found_out_and_remembered)
-{
-        struct checksums c = {.refuses = true};
-        struct fake *f = fake_start(answer_old, &c);
-        struct store *s = fake_store(f, NULL);
-
-        ck_assert_int_eq(bearers[_i].call(s), 0);
-        ck_assert_uint_eq(c.with, 1);
-        ck_assert_int_eq(put_one(s), 0);
-        ck_assert_int_eq(upload_two(s), 0);
-        ck_assert_uint_eq(c.with, 1);
-        store_close(s);
-        fake_stop(f);
-}
-END_TEST
-
-START_TEST(a_server_that_names_the_header_knows_no_checksums)
-{
-        struct checksums c = {.names_it = true};
-        struct fake *f = fake_start(answer_old, &c);
-        struct store *s = fake_store(f, NULL);
-
-        ck_assert_int_eq(bearers[_i].call(s), 0);
-        /* The reply to a head does not say why: a get asks. */
-        unsigned with = bearers[_i].call == head_one ? 2 : 1;
-        ck_assert_uint_eq(c.with, with);
-        ck_assert_int_eq(put_one(s), 0);
-        ck_assert_int_eq(upload_two(s), 0);
-        ck_assert_uint_eq(c.with, with);
-        store_close(s);
-        fake_stop(f);
-}
-END_TEST
-
-START_TEST(checksums_are_sent_as_was_asked_for)
-{
-        struct checksums c = {.refuses = false};
-        struct fake *f = fake_start(answer_old, &c);
-        struct store *s = fake_store(f, &(struct store_config){.checksums = STORE_CHECKSUMS_NONE});
-        ck_assert_int_eq(bearers[_i].call(s), 0);
-        ck_assert_uint_eq(c.with, 0);
-        ck_assert_uint_eq(c.without, bearers[_i].requests);
-        store_close(s);
-        s = fake_store(f, &(struct store_config){.checksums = STORE_CHECKSUMS_ALWAYS});
-        ck_assert_int_eq(bearers[_i].call(s), 0);
-        ck_assert_uint_eq(c.with, bearers[_i].requests);
-        c.refuses = true;
-        ck_assert_int_eq(bearers[_i].call(s), -EOPNOTSUPP);
-        store_close(s);
-        fake_stop(f);
-}
-END_TEST
-
 /* --- lengths that are lies -------------------------------------------------------------------- */
 
 /* RFC 9112, section 6.3: the chunks say where the body ends, whatever Content-Length says. */
@@ -589,13 +465,7 @@ int main(void)
         tcase_add_loop_test(t, a_batch_tells_what_could_not_be_deleted, 0,
                             sizeof deletes / sizeof *deletes);
         tcase_add_test(t, a_copy_that_answers_200_with_an_error_is_made_again);
-        tcase_add_loop_test(t, a_server_that_knows_no_checksums_is_found_out_and_remembered, 0,
-                            sizeof bearers / sizeof *bearers);
-        tcase_add_loop_test(t, a_server_that_names_the_header_knows_no_checksums, 0,
-                            sizeof bearers / sizeof *bearers);
         tcase_add_test(t, no_more_bytes_are_handed_on_than_were_asked_for);
-        tcase_add_loop_test(t, checksums_are_sent_as_was_asked_for, 0,
-                            sizeof bearers / sizeof *bearers);
         suite_add_tcase(suite, t);
         return unit_main(suite);
 }

@@ -14,9 +14,9 @@ unit_tests = \
 	%D%/test_json \
 	%D%/test_recovery_record \
 	%D%/test_retry \
-	%D%/test_s3_etag \
 	%D%/test_s3_arn \
 	%D%/test_s3_endpoint \
+	%D%/test_s3_etag \
 	%D%/test_error_hint \
 	%D%/test_negative_cache \
 	%D%/test_gcs \
@@ -104,9 +104,9 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_io_posix_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_dev_places_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_dev_places_LDADD = $(UNIT_BENCH_LIBS)
-%C%_test_preflight_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_s3_endpoint_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_s3_endpoint_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_preflight_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_preflight_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_payload_dev_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_payload_dev_LDADD = $(UNIT_BENCH_LIBS)

@@ -77,14 +77,18 @@ struct op {
         struct http_req rq; /* stays the first field */
         struct store *s;
         enum op_verb verb;
-        char region[64];   /* this try was signed for; the kind's */
-        int stage;         /* the kind's; 0 at first */
-        bool maybe_done;   /* an earlier try may have taken effect unseen */
-        bool waits;        /* for credentials */
-        unsigned serial;   /* of the credentials of this try; the kind's */
-        bool by_session;   /* they were those of a session; the kind's */
-        bool bears;        /* this try has a checksum beside the body; the kind's */
-        bool bare;         /* the server refused that of an earlier one; the kind's */
+        char region[64];  /* this try was signed for; the kind's */
+        int stage;        /* the kind's; 0 at first */
+        bool maybe_done;  /* an earlier try may have taken effect unseen */
+        bool waits;       /* for credentials */
+        unsigned serial;  /* of the credentials of this try; the kind's */
+        bool by_session;  /* they were those of a session; the kind's */
+        int sum;          /* the checksum that this try has beside the body; the kind's */
+        unsigned no_sums; /* those that the server refused of earlier tries; the kind's */
+        bool wants_sum;   /* the server asked for one; the kind's */
+        bool has_sum64;   /* sum64 is a checksum of `body`; the kind's */
+        uint64_t sum64;
+        char sum_text[28]; /* the checksum as a header has it; the kind's */
         bool gaps;         /* the parts' numbers have; the kind's */
         bool conflict;     /* an earlier try met another change; the kind's */
         bool of_source;    /* the condition that failed was on the source; the kind's */
@@ -110,9 +114,9 @@ struct op {
         unsigned max;
         char **keys, **versions; /* of the objects to delete; versions NULL: any, also of one */
         size_t nkeys;
-        bool copying;     /* an upload that gets copied parts */
-        bool without_crc; /* the kind's: the upload has no checksums */
-        const char *id;   /* of up */
+        bool copying;   /* an upload that gets copied parts */
+        int upload_sum; /* the kind's: the checksum that the parts of the upload have */
+        const char *id; /* of up */
 
         /* What came. */
         struct store_object obj;
@@ -175,12 +179,12 @@ struct store_ops {           /* one const table per kind; no slot is NULL */
         const char *scheme;  /* of the URL, "s3" */
         unsigned caps;       /* STORE_CAP_*: ask these, never the scheme */
         uint64_t object_max; /* bytes of the largest object */
+        /* Bytes of what follows "scheme://" that name the bucket; the prefix is behind them. */
+        size_t (*bucket_len)(const char *text);
         /* 0 or a negative errno with one line in `why`. */
         int (*open)(const struct store_config *cfg, const struct store_place *place,
                     struct store_kind **out, char *why, size_t nwhy);
         void (*close)(struct store_kind *k);
-        /* Bytes of what follows "scheme://" that name the bucket; the prefix is behind them. */
-        size_t (*bucket_len)(const char *text);
         const char *(*ca_bundle)(const struct store_kind *k, const char *arg); /* or NULL */
         /* Capabilities that are known only now; store_no_caps for none. */
         unsigned (*more_caps)(const struct store_kind *k);
@@ -200,11 +204,11 @@ int store_no_build(struct store_kind *k, struct op *op);
 int store_no_parse(struct store_kind *k, struct op *op);
 unsigned store_no_caps(const struct store_kind *k);
 bool store_no_ramp(const struct store_kind *k);
+size_t store_plain_bucket(const char *text); /* up to the first '/' */
 
 /* Says in op->fault that cred_chain_get() gave none: the errno for build(). */
 int op_no_credentials(struct op *op, int err, const char *why);
 /* Adds an entry to op->v; strings may be NULL. 0 or -ENOMEM. */
-size_t store_plain_bucket(const char *text); /* up to the first '/' */
 int op_add_entry(struct op *op, const struct op_entry *e, const char *key, const char *etag,
                  const char *id);
 /* Keeps metadata for an entry that is about to be added: sets e->meta, e->nmeta and e->partial. 0

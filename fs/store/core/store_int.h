@@ -66,7 +66,8 @@ struct upload_part {
         char *etag; /* NULL: not sent */
         uint64_t size;
         uint32_t crc32c;
-        bool has_crc;
+        bool has_crc, has_crc64;
+        uint64_t crc64nvme;
         bool body; /* sent, and not taken from an object; where it makes a difference to the kind */
         bool left; /* such a body was sent under this number, and is no part any more */
 };
@@ -76,7 +77,7 @@ struct store_upload {
         bool over;                   /* atomic: aborted, and takes no more parts */
         bool failed;                 /* atomic: a part did, for good */
         bool plain;                  /* begun for sent parts alone */
-        bool without_crc;            /* the kind's: no checksums of parts */
+        int sum;                     /* the kind's: the checksum that its parts have */
         struct store_meta *meta;     /* what it was begun with; NULL: nothing, or not known */
         struct store_stream *stream; /* the kind's, one malloc'ed block; made under the mutex */
         struct mutex mtx;

@@ -167,7 +167,7 @@ static void finish_create(struct op *op, int err)
         struct store_upload *up = err ? NULL : upload_new(op->s, op->key, op->upload_id);
         if (up) {
                 up->plain = !op->copying;
-                up->without_crc = op->without_crc;
+                up->sum = op->upload_sum;
                 up->meta = TAKE_PTR(op->meta);
         }
         op->done.upload(op->arg, err || up ? err : -ENOMEM, up);

@@ -2,6 +2,7 @@
 /* xml_reply.c: what S3 sends back: XML by fields, times, checksums, ETags. */
 #include "store/core/xml_reply.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,10 +114,19 @@ bool s3_follow_clock(struct op *op, long *skew_s)
 
 bool s3_crc(const char *text, uint32_t *crc)
 {
-        uint8_t v[4];
-        if (!text || base64_decode(text, v, sizeof v) != sizeof v)
+        uint32_t be;
+        if (!text || base64_decode(text, &be, sizeof be) != sizeof be)
                 return false;
-        *crc = (uint32_t)v[0] << 24 | (uint32_t)v[1] << 16 | (uint32_t)v[2] << 8 | v[3];
+        *crc = be32toh(be);
+        return true;
+}
+
+bool s3_crc64(const char *text, uint64_t *crc)
+{
+        uint64_t be;
+        if (!text || base64_decode(text, &be, sizeof be) != sizeof be)
+                return false;
+        *crc = be64toh(be);
         return true;
 }
 

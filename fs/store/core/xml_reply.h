@@ -27,6 +27,7 @@ enum { MOVED_CLOCK = 2 /* in op->moves */ };
 bool s3_follow_clock(struct op *op, long *skew_s);
 /* A header or element ChecksumCRC32C of a whole object: false for none, or a composite one. */
 bool s3_crc(const char *text, uint32_t *crc);
+bool s3_crc64(const char *text, uint64_t *crc); /* the same of ChecksumCRC64NVME */
 /* Copies an ETag; one without quotes gets them. */
 void s3_etag(const char *text, char out[STORE_ETAG_MAX]);
 

@@ -422,6 +422,11 @@ bool cred_chain_dualstack(const struct cred_chain *c)
         return c->set.dualstack;
 }
 
+bool cred_chain_sums_when_required(const struct cred_chain *c)
+{
+        return c->set.sums_when_required;
+}
+
 char *cred_aws_machine_region(const struct cred_chain *c)
 {
         struct cred_ask a = {.profile = c->ask.profile, .ca_bundle = c->ask.ca_bundle};

@@ -90,6 +90,8 @@ const char *cred_chain_ca_bundle(const struct cred_chain *c, const char *arg);
 /* AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, or the profile's. */
 bool cred_chain_fips(const struct cred_chain *c);
 bool cred_chain_dualstack(const struct cred_chain *c);
+/* AWS_REQUEST_CHECKSUM_CALCULATION, or the profile's, says "when_required". */
+bool cred_chain_sums_when_required(const struct cred_chain *c);
 
 /* What requests must be made for, and where they go to: what cred_gcp would find with that file
  * (NULL: none is named) are HMAC keys; the domain of its universe, googleapis.com unless

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 
@@ -109,6 +110,9 @@ static int settle(struct cred_ask *a, const struct cred_want *want, struct cred_
                 first(cred_env("AWS_USE_FIPS_ENDPOINT"), profile_get(&p, "use_fips_endpoint")));
         set->dualstack = cred_is_true(first(cred_env("AWS_USE_DUALSTACK_ENDPOINT"),
                                             profile_get(&p, "use_dualstack_endpoint")));
+        const char *sums = first(cred_env("AWS_REQUEST_CHECKSUM_CALCULATION"),
+                                 profile_get(&p, "request_checksum_calculation"));
+        set->sums_when_required = sums && !strcasecmp(sums, "when_required");
         return cred_aws_endpoint(a, &p, "S3", &set->endpoint);
 }
 

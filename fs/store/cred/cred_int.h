@@ -48,7 +48,7 @@ struct cred_source {
 
 struct cred_settings {
         char *region, *endpoint, *ca_bundle;
-        bool fips, dualstack;
+        bool fips, dualstack, sums_when_required;
 };
 
 struct cred_vendor {

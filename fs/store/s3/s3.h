@@ -38,7 +38,9 @@ struct store_kind {
         bool path_style; /* the bucket is in the path, not in the host's name */
         long skew_s;     /* atomic: the server's clock less ours */
         enum store_checksums checksums;
-        bool no_checksums;                  /* atomic: the server knows none, it was seen */
+        unsigned no_sums, no_upload_sums;   /* atomic bits of enum s3_sum: the server knows none
+                                               such at all, or of the parts of uploads together */
+        bool wants_sums;                    /* atomic: the server asked for one */
         enum s3_minds minds[S3_CONDITIONS]; /* atomic */
         struct mutex mtx;
         struct {
@@ -73,14 +75,14 @@ void s3_msg_release(struct s3_msg *m);
 void s3_query(struct s3_msg *m, const char *name, const char *value);
 void s3_header(struct s3_msg *m, const char *name, const char *value);
 
-/* s3_request.c: composes URL and headers, signs, fills op->rq. 0 or a negative errno; -EACCES with
- * op->fault when there are no credentials. */
 /* s3_arn.c: how much of what follows "s3://" names the bucket. */
 size_t s3_bucket_len(const char *text);
 /* Where k->bucket is the ARN of an access point: sets k->point and the region. 0, or -EINVAL with
  * one line in `why`, -ENOMEM. */
 int s3_arn_open(struct store_kind *k, char region[S3_REGION_MAX], char *why, size_t nwhy);
 
+/* s3_request.c: composes URL and headers, signs, fills op->rq. 0 or a negative errno; -EACCES with
+ * op->fault when there are no credentials. */
 int s3_send(struct store_kind *k, struct op *op, struct s3_msg *m);
 /* Headers of a condition on the object that is written and of metadata, of metadata alone, and of
  * the source of a copy (key and version). 0, or -EINVAL, -ENOMEM. */
@@ -88,13 +90,13 @@ int s3_put_headers(const struct store_kind *k, struct s3_msg *m, const struct op
 int s3_meta_headers(const struct store_kind *k, struct s3_msg *m, const struct op *op);
 int s3_copy_source(struct store_kind *k, struct s3_msg *m, const struct op *op, struct buf *text);
 
-/* s3_options.c: reads the options, after endpoint and bucket; 0 or a negative errno with one line
- * in `why`. Adds the headers that they ask for. */
 /* s3_request.c: scheme and host of the bucket at a region; `host`: where the latter begins. */
 void s3_add_host(const struct store_kind *k, const char *region, struct buf *url, size_t *host);
 
 /* s3_options.c: whether it is the number of an account. */
 bool s3_is_account(const char *text);
+/* s3_options.c: reads the options, after endpoint and bucket; 0 or a negative errno with one line
+ * in `why`. Adds the headers that they ask for. */
 int s3_options_open(struct store_kind *k, const struct store_config *cfg, char *why, size_t nwhy);
 void s3_options_close(struct store_kind *k);
 /* Whether they ask for the storage class of what op makes. */
@@ -103,10 +105,18 @@ void s3_option_headers(const struct store_kind *k, const struct op *op, struct s
 /* The ETags of what is written are no MD5 sums. */
 bool s3_opaque_etags(const struct store_kind *k);
 
-/* s3_checksum.c: whether this try bears a checksum, which op->bears keeps; and what becomes of it
- * by its answer: OP_AGAIN, to be built anew, or `err`. */
-bool s3_bears_checksum(struct store_kind *k, struct op *op);
+/* s3_checksum.c: the checksum that this try bears beside its body, which op->sum keeps; the same
+ * with its header, 0 or a negative errno with op->fault; and what becomes of the try by its answer:
+ * OP_AGAIN, to be built anew, or `err`. */
+#define S3_CRC32C        "x-amz-checksum-crc32c"
+#define S3_CRC64NVME     "x-amz-checksum-crc64nvme"
+#define S3_CHECKSUM_TYPE "x-amz-checksum-type"
+enum s3_sum { S3_SUM_ANY, S3_SUM_NONE, S3_SUM_MD5, S3_SUM_CRC32C, S3_SUM_CRC64NVME };
+enum s3_sum s3_sum(const struct store_kind *k, struct op *op);
+int s3_sum_header(const struct store_kind *k, struct op *op, struct s3_msg *m);
 int s3_checksum_answer(struct store_kind *k, struct op *op, int err);
+/* Whether the reply says that something else was stored: -EBADMSG with op->fault, or 0. */
+int s3_sum_differs(struct op *op);
 
 /* s3_express.c: directory buckets. */
 bool s3_is_express(const char *bucket);

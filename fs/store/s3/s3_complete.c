@@ -18,26 +18,32 @@
 struct composer {
         struct op *op;
         struct etag_sum sum;
-        bool all_crc;
+        bool bears, all_crc, all_crc64;
 };
 
 static int add_part(void *arg, unsigned partno, const struct upload_part *part)
 {
         struct composer *c = arg;
         struct op *op = c->op;
-        char crc[9];
+        char crc[13];
 
         buf_addf(&op->text, "<Part><PartNumber>%u</PartNumber><ETag>", partno);
         xml_escape(&op->text, part->etag);
         buf_adds(&op->text, "</ETag>");
-        if (part->has_crc && op->bears) {
+        if (part->has_crc && c->bears) {
                 crc32c_base64(part->crc32c, crc);
                 buf_addf(&op->text, "<ChecksumCRC32C>%s</ChecksumCRC32C>", crc);
+        }
+        if (part->has_crc64 && c->bears) {
+                crc64nvme_base64(part->crc64nvme, crc);
+                buf_addf(&op->text, "<ChecksumCRC64NVME>%s</ChecksumCRC64NVME>", crc);
         }
         buf_adds(&op->text, "</Part>");
 
         c->all_crc = c->all_crc && part->has_crc;
+        c->all_crc64 = c->all_crc64 && part->has_crc64;
         op->expect.crc32c = crc32c_combine(op->expect.crc32c, part->crc32c, part->size);
+        op->expect.crc64nvme = crc64nvme_combine(op->expect.crc64nvme, part->crc64nvme, part->size);
         op->expect.size += part->size;
         op->nparts++;
         op->gaps |= partno != op->nparts;
@@ -48,7 +54,9 @@ static int add_part(void *arg, unsigned partno, const struct upload_part *part)
 /* Writes the body to op->text and what the object will be to op->expect. */
 static int compose(struct op *op)
 {
-        struct composer c = {.op = op, .all_crc = s3_bears_checksum(op->s->kind, op)};
+        enum s3_sum sum = s3_sum(op->s->kind, op);
+        bool bears = sum == S3_SUM_CRC32C || sum == S3_SUM_CRC64NVME;
+        struct composer c = {.op = op, .bears = bears, .all_crc = bears, .all_crc64 = bears};
 
         op->expect = (struct store_object){.size = 0};
         op->nparts = 0;
@@ -61,6 +69,7 @@ static int compose(struct op *op)
         if (!err)
                 err = buf_adds(&op->text, "</CompleteMultipartUpload>");
         op->expect.has_crc = c.all_crc;
+        op->expect.has_crc64 = c.all_crc64;
         etag_sum_end(&c.sum, op->expect.etag);
         return err;
 }
@@ -68,7 +77,7 @@ static int compose(struct op *op)
 int s3_complete_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_POST, op->key);
-        char crc[9];
+        char crc[13];
 
         if (op->stage == S3_VERIFY)
                 return s3_verify_build(k, op);
@@ -83,9 +92,13 @@ int s3_complete_build(struct store_kind *k, struct op *op)
         s3_header(&m, "Content-Type", "application/xml");
         if (op->expect.has_crc) {
                 crc32c_base64(op->expect.crc32c, crc);
-                s3_header(&m, "x-amz-checksum-crc32c", crc);
-                s3_header(&m, "x-amz-checksum-type", "FULL_OBJECT");
+                s3_header(&m, S3_CRC32C, crc);
+        } else if (op->expect.has_crc64) {
+                crc64nvme_base64(op->expect.crc64nvme, crc);
+                s3_header(&m, S3_CRC64NVME, crc);
         }
+        if (op->expect.has_crc || op->expect.has_crc64)
+                s3_header(&m, S3_CHECKSUM_TYPE, "FULL_OBJECT");
         m.xml = &op->text;
         return s3_send(k, op, &m);
 }
@@ -98,6 +111,8 @@ static int same_parts(struct op *op, const struct store_object *found)
                 return false;
         if (found->has_crc && op->expect.has_crc)
                 return found->crc32c == op->expect.crc32c;
+        if (found->has_crc64 && op->expect.has_crc64)
+                return found->crc64nvme == op->expect.crc64nvme;
         if (*op->expect.etag)
                 return !strcmp(found->etag, op->expect.etag);
         return etag_parts(found->etag) == op->nparts;

@@ -16,7 +16,7 @@
 void s3_object(struct store_kind *k, const struct http_req *rq, struct store_object *out)
 {
         static const char meta[] = "x-amz-meta-";
-        const char *name, *value, *type = http_reply_header(rq, "x-amz-checksum-type");
+        const char *name, *value, *type = http_reply_header(rq, S3_CHECKSUM_TYPE);
         bool composite = type && strcmp(type, "FULL_OBJECT");
         (void)k;
 
@@ -28,8 +28,10 @@ void s3_object(struct store_kind *k, const struct http_req *rq, struct store_obj
                         s3_etag(value, out->etag);
                 else if (!strcmp(name, "last-modified"))
                         out->mtime_ns = s3_time_http(value);
-                else if (!strcmp(name, "x-amz-checksum-crc32c") && !composite)
+                else if (!strcmp(name, S3_CRC32C) && !composite)
                         out->has_crc = s3_crc(value, &out->crc32c);
+                else if (!strcmp(name, S3_CRC64NVME)) /* always that of the whole */
+                        out->has_crc64 = s3_crc64(value, &out->crc64nvme);
                 else if (!strcmp(name, "x-amz-missing-meta"))
                         out->meta.missing |= strtoull(value, NULL, 10) > 0;
                 else if (!strncmp(name, meta, sizeof meta - 1))
@@ -43,6 +45,15 @@ void s3_object(struct store_kind *k, const struct http_req *rq, struct store_obj
 /* --- head and get -------------------------------------------------------------------------------
  */
 
+/* A reply with a checksum of the bytes is asked for where requests have such. */
+static void ask_for_sum(const struct store_kind *k, struct op *op, struct s3_msg *m)
+{
+        enum s3_sum sum = s3_sum(k, op);
+
+        if (sum == S3_SUM_CRC32C || sum == S3_SUM_CRC64NVME)
+                s3_header(m, "x-amz-checksum-mode", "ENABLED");
+}
+
 int s3_head(struct store_kind *k, struct op *op, const char *key)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_HEAD, key);
@@ -50,8 +61,7 @@ int s3_head(struct store_kind *k, struct op *op, const char *key)
                 m.method = HTTP_GET;
                 s3_header(&m, "Range", "bytes=0-0");
         }
-        if (s3_bears_checksum(k, op))
-                s3_header(&m, "x-amz-checksum-mode", "ENABLED");
+        ask_for_sum(k, op, &m);
         return s3_send(k, op, &m);
 }
 
@@ -93,8 +103,7 @@ int s3_get_build(struct store_kind *k, struct op *op)
                 s3_header(&m, "Range", range);
         if (version)
                 s3_header(&m, "If-Match", version);
-        if (s3_bears_checksum(k, op))
-                s3_header(&m, "x-amz-checksum-mode", "ENABLED");
+        ask_for_sum(k, op, &m);
         return s3_send(k, op, &m);
 }
 
@@ -110,30 +119,24 @@ int s3_get_parse(struct store_kind *k, struct op *op)
 int s3_put_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_PUT, op->key);
-        char crc[9];
 
         if (op->stage == S3_VERIFY)
                 return s3_verify_build(k, op);
         m.data = true;
-        crc32c_base64(op->body.crc32c, crc);
-        if (s3_bears_checksum(k, op))
-                s3_header(&m, "x-amz-checksum-crc32c", crc);
-        int err = s3_put_headers(k, &m, op);
+        int err = s3_sum_header(k, op, &m);
+        if (!err)
+                err = s3_put_headers(k, &m, op);
         return err ? err : s3_send(k, op, &m);
 }
 
 /* ETag of a body sent whole: its MD5. Read again here, for want of a checksum. */
 static bool same_md5(const struct op *op, const struct store_object *found)
 {
-        enum { READ_AGAIN_MAX = 64 << 20 };
-        CLEANUP(freep) char *copy = NULL;
         uint8_t sum[MD5_LEN];
         char hex[2 * MD5_LEN + 1], etag[STORE_ETAG_MAX];
 
-        if (op->body.len > READ_AGAIN_MAX || !(copy = malloc(op->body.len + 1)) ||
-            (op->body.len && op->body.read(op->body.arg, 0, copy, op->body.len)))
+        if (md5_read(op->body.read, op->body.arg, op->body.len, sum))
                 return false;
-        md5(copy, op->body.len, sum);
         hex_encode(sum, MD5_LEN, hex);
         s3_etag(hex, etag);
         return !strcmp(etag, found->etag);
@@ -144,13 +147,15 @@ static int same_body(struct op *op, const struct store_object *found)
 {
         if (found->size != op->body.len || (op->meta && !meta_has_user(&found->meta, op->meta)))
                 return false;
-        return found->has_crc ? found->crc32c == op->body.crc32c : same_md5(op, found);
+        if (found->has_crc)
+                return found->crc32c == op->body.crc32c;
+        if (found->has_crc64 && op->has_sum64)
+                return found->crc64nvme == op->sum64;
+        return same_md5(op, found);
 }
 
 int s3_put_parse(struct store_kind *k, struct op *op)
 {
-        uint32_t crc;
-
         if (op->stage == S3_VERIFY)
                 return s3_verify_parse(k, op, same_body);
         if (!s3_ok(op)) {
@@ -161,12 +166,5 @@ int s3_put_parse(struct store_kind *k, struct op *op)
         s3_checksum_answer(k, op, 0);
         s3_object(k, &op->rq, &op->obj);
         op->obj.size = op->body.len;
-        if (s3_crc(http_reply_header(&op->rq, "x-amz-checksum-crc32c"), &crc) &&
-            crc != op->body.crc32c) {
-                snprintf(op->fault.message, sizeof op->fault.message,
-                         "CRC32C of what was stored is %08x, of what was sent %08x", crc,
-                         op->body.crc32c);
-                return -EBADMSG;
-        }
-        return 0;
+        return s3_sum_differs(op);
 }

@@ -93,6 +93,8 @@ int s3_options_open(struct store_kind *k, const struct store_config *cfg, char *
 
         k->requester_pays = cfg->requester_pays;
         k->checksums = cfg->checksums;
+        if (k->checksums == STORE_CHECKSUMS_AUTO && cred_chain_sums_when_required(k->creds))
+                k->checksums = STORE_CHECKSUMS_WHEN_REQUIRED;
         if (given(cfg->sse_kms_key) && (!sse || strncmp(sse, "aws:kms", 7) != 0)) {
                 snprintf(why, nwhy, "sse_kms_key is given but sse is %s: add sse=aws:kms",
                          sse ? sse : "default");

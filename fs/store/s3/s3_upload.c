@@ -15,16 +15,19 @@
 
 int s3_create_build(struct store_kind *k, struct op *op)
 {
+        static const char *const algorithms[] = {
+                [S3_SUM_CRC32C] = "CRC32C", [S3_SUM_CRC64NVME] = "CRC64NVME"};
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_POST, op->key);
         s3_query(&m, "uploads", "");
         /* The vendor's store makes checksums of copied parts. Of others, MinIO (2025-09) refuses
          * the copy and versitygw (1.0) takes the checksum of the whole source for that of a range:
          * there, an upload that mixes has none, unless the user insists. */
-        bool mixes = op->copying && k->endpoint && k->checksums != STORE_CHECKSUMS_ALWAYS;
-        op->without_crc = !s3_bears_checksum(k, op) || mixes;
-        if (!op->without_crc) {
-                s3_header(&m, "x-amz-checksum-algorithm", "CRC32C");
-                s3_header(&m, "x-amz-checksum-type", "FULL_OBJECT");
+        bool insists =
+                k->checksums == STORE_CHECKSUMS_ALWAYS || k->checksums == STORE_CHECKSUMS_CRC64NVME;
+        op->upload_sum = op->copying && k->endpoint && !insists ? S3_SUM_NONE : s3_sum(k, op);
+        if (algorithms[op->upload_sum]) {
+                s3_header(&m, "x-amz-checksum-algorithm", algorithms[op->upload_sum]);
+                s3_header(&m, S3_CHECKSUM_TYPE, "FULL_OBJECT");
         }
         int err = s3_put_headers(k, &m, op);
         return err ? err : s3_send(k, op, &m);
@@ -56,14 +59,12 @@ static void part_query(struct s3_msg *m, const struct op *op, char number[16])
 int s3_part_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_PUT, op->key);
-        char number[16], crc[9];
+        char number[16];
 
         part_query(&m, op, number);
-        crc32c_base64(op->body.crc32c, crc);
-        if (s3_bears_checksum(k, op) && !op->up->without_crc)
-                s3_header(&m, "x-amz-checksum-crc32c", crc);
         m.data = true;
-        return s3_send(k, op, &m);
+        int err = s3_sum_header(k, op, &m);
+        return err ? err : s3_send(k, op, &m);
 }
 
 int s3_part_parse(struct store_kind *k, struct op *op)
@@ -71,9 +72,10 @@ int s3_part_parse(struct store_kind *k, struct op *op)
         struct upload_part part = {
                 .size = op->body.len,
                 .crc32c = op->body.crc32c,
-                .has_crc = op->bears && !op->up->without_crc,
+                .has_crc = op->sum == S3_SUM_CRC32C,
+                .has_crc64 = op->sum == S3_SUM_CRC64NVME,
+                .crc64nvme = op->sum64,
         };
-        uint32_t crc;
 
         if (!s3_ok(op))
                 return s3_checksum_answer(k, op, s3_fault(k, op));
@@ -84,14 +86,8 @@ int s3_part_parse(struct store_kind *k, struct op *op)
                 snprintf(op->fault.message, sizeof op->fault.message, "a part without an ETag");
                 return -EIO;
         }
-        if (s3_crc(http_reply_header(&op->rq, "x-amz-checksum-crc32c"), &crc) &&
-            crc != part.crc32c) {
-                snprintf(op->fault.message, sizeof op->fault.message,
-                         "CRC32C of what was stored is %08x, of what was sent %08x", crc,
-                         part.crc32c);
-                return -EBADMSG;
-        }
-        return upload_keep(op->up, op->partno, op->obj.etag, &part);
+        int err = s3_sum_differs(op);
+        return err ? err : upload_keep(op->up, op->partno, op->obj.etag, &part);
 }
 
 int s3_part_copy_build(struct store_kind *k, struct op *op)
@@ -112,16 +108,20 @@ int s3_part_copy_build(struct store_kind *k, struct op *op)
 int s3_part_copy_parse(struct store_kind *k, struct op *op)
 {
         struct s3_field f[] = {{"CopyPartResult/ETag", BUF_INIT},
-                               {"CopyPartResult/ChecksumCRC32C", BUF_INIT}};
+                               {"CopyPartResult/ChecksumCRC32C", BUF_INIT},
+                               {"CopyPartResult/ChecksumCRC64NVME", BUF_INIT}};
         struct upload_part part = {.size = op->len};
         char etag[STORE_ETAG_MAX];
 
         if (!s3_ok(op) || s3_is_error_body(op))
                 return s3_fault(k, op);
-        int err = s3_read(op, f, 2, NULL, NULL);
+        int err = s3_read(op, f, 3, NULL, NULL);
         s3_etag(f[0].text.p, etag);
-        part.has_crc = !op->up->without_crc && s3_crc(f[1].text.p, &part.crc32c);
-        s3_fields_release(f, 2);
+        if (op->up->sum == S3_SUM_CRC64NVME)
+                part.has_crc64 = s3_crc64(f[2].text.p, &part.crc64nvme);
+        else if (op->up->sum != S3_SUM_NONE)
+                part.has_crc = s3_crc(f[1].text.p, &part.crc32c);
+        s3_fields_release(f, 3);
         if (!err && !*etag)
                 err = -EBADMSG;
         return err ? s3_unreadable(op, err) : upload_keep(op->up, op->partno, etag, &part);
