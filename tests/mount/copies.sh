@@ -4,7 +4,7 @@
 # is copied.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 25
+plan 26
 start_store
 head -c 22000000 /dev/urandom >"$tmp/data"
 head -c 1000 "$tmp/data" >"$tmp/small"
@@ -59,6 +59,13 @@ fdo_begin open r large slot 1 open wt small2 copyrange 0 0 0 22000000 pause clos
 printf other | store_put large
 fdo_ends "ok ok ok 22000000 ok ESTALE" "a copy of a file that is gone is an error at close"
 same "the old version stands after a copy of a file that is gone" "$tmp/data" small2
+printf gone | store_put whole
+store_put pieces2 <"$tmp/data"
+fdo_begin open r whole slot 1 open wct copy2 copyrange 0 0 0 4 slot 2 open r pieces2 slot 3 open wct copy3 \
+	copyrange 2 0 0 22000000 pwrite 5 100 pause slot 1 close slot 3 close
+objects rm whole
+objects rm pieces2
+fdo_ends "ok ok ok 4 ok ok ok ok 22000000 ok ok ok ESTALE ok ESTALE" "a copy of a file that was removed is an error at close"
 set_faults copies_denied
 expect_eq "ok ok ok 22000000 EACCES" \
 	"$(fdo open r copy slot 1 open wt small2 copyrange 0 0 0 22000000 close)" \
@@ -66,6 +73,7 @@ expect_eq "ok ok ok 22000000 EACCES" \
 same "the old version stands after a copy that is refused" "$tmp/data" small2
 set_faults
 cd /
+expect_log 'copy[23]: not published, the version before it stands: Stale file handle'
 expect_log 'small2: not published, the version before it stands: (Stale file handle|Permission denied)'
 expect_log 'store: .*(AccessDenied)'
 umount_ckptfs

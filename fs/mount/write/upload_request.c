@@ -400,6 +400,8 @@ void upload_request_done(void *arg, int err, const struct store_object *obj)
         struct upload_request *t = arg;
 
         err = upload_rename_error(t, err);
+        if (err == -ENOENT && t->kind == REQUEST_CLONE)
+                err = -ESTALE;
         if (err != -ESTALE || record(t))
                 end_request(t, err, obj, NULL);
 }
