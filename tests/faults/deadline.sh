@@ -4,7 +4,7 @@
 # deadline, whatever stall_timeout says, and what is left of the upload is cleared away behind that.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 12
+plan 15
 start_store
 head -c 52000000 /dev/urandom >"$tmp/data"
 echo before >"$tmp/before"
@@ -47,6 +47,21 @@ timeout 100 tail -f --pid="$fdo_pid" /dev/null
 expect_eq 0 $? "the deadline ends a process that exits"
 thaw "$store_pid"
 expect_log 'store: put'
+umount_ckptfs
+
+# Memory is full of parts that are on their way, and the store stands still.
+mkdir "$tmp/spill"
+mount_ckptfs part_size=5M attr_ttl=0 deadline=6s memory=64M spill=64M spill_dir="$tmp/spill"
+fdo_begin open wct "$mnt/long" write 12000000 pause write 400000000 close
+wait_for 20 upload_is_there
+freeze "$store_pid"
+: >"$tmp/fdo/go"
+timeout 100 tail -f --pid="$fdo_pid" /dev/null
+expect_eq 0 $? "a write that finds no room ends"
+thaw "$store_pid"
+expect_eq ETIMEDOUT "$(cut -d' ' -f5 "$tmp/fdo/out")" "a close after a write that found no room says ETIMEDOUT"
+expect_log 'long: not published'
+expect_log 'store: upload-part'
 umount_ckptfs
 
 # The end of the mount has one deadline for all that is left.

@@ -3,7 +3,7 @@
 # versions.sh: what other hosts publish, delete and make while a mount has files open or remembers their names.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 23
+plan 25
 start_store
 mount_ckptfs attr_ttl=600s part_size=5M
 letters() { head -c "$1" /dev/zero | tr '\0' "$2"; }
@@ -15,7 +15,28 @@ expect_eq "ok 100 100 0" "$(fdo open r "$mnt/file" fsize pread 1000 0 pread 1000
 letters 5000 c | store_put file
 expect_eq "ok 5000 5000" "$(fdo open r "$mnt/file" fsize pread 9000 0)" "a longer version is as long as it is"
 
-stat "$mnt/file" >/dev/null
+exec 3<"$mnt/file"
+letters 6000 d | store_put file
+cat "$mnt/file" >"$tmp/read"
+check "a version that another host made is another file than the one that is open" \
+	test "$(stat -c %i "$mnt/file")" != "$(stat -L -c %i /dev/fd/3)"
+exec 3<&-
+
+# Of many that open a file at once after another host replaced it, all read the new version, whole.
+bad=0
+for i in $(seq 12); do
+	letters $((i % 2 * 15000 + 3000 + i)) $i | store_put many
+	want=$(store_cat many | cksum)
+	set --
+	for k in 1 2 3 4 5 6 7 8; do
+		cksum <"$mnt/many" >"$tmp/sum$k" 2>&1 &
+		set -- "$@" $!
+	done
+	for pid in "$@"; do wait "$pid"; done
+	for k in 1 2 3 4 5 6 7 8; do [ "$(cat "$tmp/sum$k")" = "$want" ] || bad=$((bad + 1)); done
+done
+expect_eq 0 $bad "however many open a file at once, each reads what another host published before"
+
 objects rm file
 expect_eq "ok ok ok" "$(fdo open wc "$mnt/file" write 10 close)" "a file that another host deleted is made anew by O_CREAT"
 expect_eq 10 "$(objects size file)" "a file that is made anew by O_CREAT is published"
