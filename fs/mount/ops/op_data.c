@@ -190,7 +190,7 @@ static void reply_taken(fuse_req_t req, struct mount *m, size_t n, bool waited)
 static void reply_refused(fuse_req_t req, struct handle *h, struct wfile *f, bool mapped, int err)
 {
         if (mapped)
-                file_lost(f, &h->user, err);
+                wfile_lost(f, &h->user, err);
         fuse_reply_err(req, -err);
 }
 

@@ -580,8 +580,8 @@ static void drop_waiting_locked(struct wfile *f, struct outcome *out) REQUIRES(&
         while (f->locked.upload.waiting) {
                 struct upload_request *t = f->locked.upload.waiting;
                 f->locked.upload.waiting = t->next;
-                t->next = out->done;
-                out->done = t;
+                t->next = out->ended;
+                out->ended = t;
                 f->locked.inflight--;
                 t->attempt->inflight--;
         }
@@ -685,7 +685,7 @@ void wfile_advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx
 void wfile_enter(struct wfile *f, struct outcome *out)
 {
         *out = (struct outcome){0};
-        out->tasks_last = &out->tasks;
+        out->begins_last = &out->begins;
         mutex_lock(&f->mtx);
 }
 
@@ -768,14 +768,5 @@ void wfile_leave(struct wfile *f, struct outcome *out)
                 env->gone(env->owner, f->who);
         waiters_run(&out->callers, out->err);
         waiters_run(&out->told, 0);
-        while (out->tasks) {
-                struct upload_request *t = out->tasks;
-                out->tasks = t->next;
-                upload_request_start(t);
-        }
-        while (out->done) {
-                struct upload_request *t = out->done;
-                out->done = t->next;
-                upload_request_free(t);
-        }
+        upload_requests_run(out->begins, out->ended);
 }

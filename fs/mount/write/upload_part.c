@@ -28,7 +28,7 @@ static int add_anchor_locked(struct wfile *f, uint64_t origin, unsigned no) REQU
         return 0;
 }
 
-/* Index of the first slot that ends behind `pos`. */
+/* Index of the first part that ends behind `pos`. */
 static size_t find_part_locked(const struct wfile *f, uint64_t pos) REQUIRES(&f->mtx)
 {
         size_t lo = 0, hi = f->locked.parts.n;
@@ -65,7 +65,7 @@ static bool copies_base_locked(const struct wfile *f) REQUIRES(&f->mtx)
         return wfile_base_locked(f)->len && store_caps(f->env->store) & STORE_CAP_PART_COPY;
 }
 
-/* Makes the slot of byte `pos`; *s stays NULL where bytes have none. */
+/* Makes the part of byte `pos`; *s stays NULL where bytes have none. */
 static int add_part_locked(struct wfile *f, uint64_t pos, struct upload_part **s, uint64_t *end)
         REQUIRES(&f->mtx)
 {
@@ -115,7 +115,7 @@ int upload_part_at_locked(struct wfile *f, uint64_t pos, struct upload_part **s,
         return err ? err : add_part_locked(f, pos, s, end);
 }
 
-/* Numbers the parts from the run of bytes on that was written last, and makes its slot. NULL: they
+/* Numbers the parts from the run of bytes on that was written last, and makes the first. NULL: they
  * are left to the commit. */
 static struct upload_part *number_run_locked(struct wfile *f) REQUIRES(&f->mtx)
 {
@@ -185,7 +185,7 @@ static void send_part_locked(struct wfile *f, struct outcome *out, struct upload
                 upload_request_create_locked(f, out);
 }
 
-/* Whether all that comes before the slot was sent. */
+/* Whether all that comes before the part was sent. */
 static bool is_next_locked(const struct wfile *f, const struct upload_part *s) REQUIRES(&f->mtx)
 {
         uint64_t at = 0;
@@ -205,7 +205,7 @@ static bool is_full(const struct upload_part *s)
         return s->state == UPLOAD_PART_FILLING && s->have == s->len;
 }
 
-/* Sends a full slot; where parts go in order, when it is its turn, and those that waited for it. */
+/* Sends a full part; where parts go in order, when it is its turn, and those that waited for it. */
 static void send_full_locked(struct wfile *f, struct outcome *out, struct upload_part *s)
         REQUIRES(&f->mtx)
 {
@@ -227,7 +227,7 @@ static void send_if_full_locked(struct wfile *f, struct outcome *out, struct upl
                 send_full_locked(f, out, s);
 }
 
-/* Bytes that have no slot: a part of them, without a break, is the first. */
+/* Bytes that are in no part yet: as many as one has, without a break, is the first. */
 static void add_to_run_locked(struct wfile *f, struct outcome *out, uint64_t pos, size_t n)
         REQUIRES(&f->mtx)
 {
@@ -264,7 +264,7 @@ void upload_part_filled_locked(struct wfile *f, struct outcome *out, struct uplo
         send_if_full_locked(f, out, s);
 }
 
-/* The slot of the last bytes, or NULL. */
+/* The part of the last bytes, or NULL. */
 static struct upload_part *last_part_locked(struct wfile *f) REQUIRES(&f->mtx)
 {
         const struct plan_run *run = &f->locked.parts.run;
@@ -309,7 +309,7 @@ static void forget_kept_locked(struct wfile *f, const struct upload_part *s) REQ
                         f->locked.parts.kept < s->len ? f->locked.parts.kept : s->len;
 }
 
-/* Forgets what was decided about bytes behind `size`. A slot that was sent early, and short, may
+/* Forgets what was decided about bytes behind `size`. A part that was sent early, and short, may
  * become as long again as its part is by the plan: what would have followed it is gone. */
 static void cut_anchors_locked(struct wfile *f, uint64_t size) REQUIRES(&f->mtx)
 {

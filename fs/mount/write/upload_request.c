@@ -50,8 +50,8 @@ static struct upload_request *left_request_locked(struct wfile *f, struct outcom
         if (!t)
                 return NULL;
         f->locked.leaving++;
-        *out->tasks_last = t;
-        out->tasks_last = &t->next;
+        *out->begins_last = t;
+        out->begins_last = &t->next;
         return t;
 }
 
@@ -72,8 +72,8 @@ struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome
                 *f->locked.upload.waiting_last = t;
                 f->locked.upload.waiting_last = &t->next;
         } else {
-                *out->tasks_last = t;
-                out->tasks_last = &t->next;
+                *out->begins_last = t;
+                out->begins_last = &t->next;
         }
         return t;
 }
@@ -202,19 +202,6 @@ static void begun(struct part_body *p, struct pool *pool)
                 return;
         p->queued = false;
         pool_started(pool, p->len);
-}
-
-void upload_request_free(struct upload_request *t)
-{
-        begun(t->part, t->file->env->pool);
-        part_body_free(t->part);
-        pool_share_end(t->file->env->pool, &t->share);
-        free(t->key);
-        free(t->src);
-        free(t->match);
-        free(t->base);
-        wfile_unref(t->file);
-        free(t);
 }
 
 /* --- their beginnings
@@ -524,7 +511,7 @@ static int complete(struct upload_request *t)
                               : store_upload_complete(t->upload, &t->cond, upload_request_done, t);
 }
 
-void upload_request_start(struct upload_request *t)
+static void start(struct upload_request *t)
 {
         const struct wfile_env *env = t->file->env;
         struct store *s = env->store;
@@ -594,8 +581,8 @@ static void created_locked(struct wfile *f, struct outcome *out, int err, struct
                 f->locked.upload.waiting = t->next;
                 t->next = NULL;
                 t->upload = up;
-                *out->tasks_last = t;
-                out->tasks_last = &t->next;
+                *out->begins_last = t;
+                out->begins_last = &t->next;
         }
         f->locked.upload.waiting_last = &f->locked.upload.waiting;
 }
@@ -653,8 +640,35 @@ static void end_request(struct upload_request *t, int err, const struct store_ob
                 left_ended_locked(f, &out, t, err, up);
         else
                 ended_locked(f, &out, t, err, obj, up);
-        t->next = out.done;
-        out.done = t;
+        t->next = out.ended;
+        out.ended = t;
         wfile_advance_locked(f, &out);
         wfile_leave(f, &out);
+}
+
+static void free_request(struct upload_request *t)
+{
+        begun(t->part, t->file->env->pool);
+        part_body_free(t->part);
+        pool_share_end(t->file->env->pool, &t->share);
+        free(t->key);
+        free(t->src);
+        free(t->match);
+        free(t->base);
+        wfile_unref(t->file);
+        free(t);
+}
+
+void upload_requests_run(struct upload_request *begins, struct upload_request *ended)
+{
+        while (begins) {
+                struct upload_request *t = begins;
+                begins = t->next;
+                start(t);
+        }
+        while (ended) {
+                struct upload_request *t = ended;
+                ended = t->next;
+                free_request(t);
+        }
 }

@@ -119,7 +119,7 @@ void wfile_abort(struct wfile *f, int err);
 
 /* Bytes of a mapping could not be taken, and the kernel has no others: the version that they are
  * missing from fails with `err`, and whoever wrote by `u` is told. */
-void file_lost(struct wfile *f, struct wfile_user *u, int err);
+void wfile_lost(struct wfile *f, struct wfile_user *u, int err);
 
 /* No request that publishes begins until wfile_resume(); `w` is told once none is under way. Pauses
  * count. */

@@ -26,7 +26,7 @@ void wfile_abort(struct wfile *f, int err)
         wfile_leave(f, &out);
 }
 
-void file_lost(struct wfile *f, struct wfile_user *u, int err)
+void wfile_lost(struct wfile *f, struct wfile_user *u, int err)
 {
         struct outcome out;
 

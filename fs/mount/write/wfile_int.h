@@ -95,7 +95,7 @@ struct commit {
 
 enum upload_request_kind {
         REQUEST_CREATE,
-        REQUEST_PART,     /* a slot */
+        REQUEST_PART,     /* a part that was sent as it filled */
         REQUEST_STEP,     /* a part of the commit's plan */
         REQUEST_COPY,     /* the same, of the base */
         REQUEST_PUT,      /* the file in one request */
@@ -188,8 +188,8 @@ struct wfile {
 };
 
 struct outcome {
-        struct upload_request *tasks, **tasks_last;
-        struct upload_request *done; /* to be freed */
+        struct upload_request *begins, **begins_last; /* to be started */
+        struct upload_request *ended;                 /* to be freed */
         struct pool_buf *garbage;
         struct reader *reader;
         struct pool_share share, small; /* not needed any more; not enough */
@@ -205,7 +205,7 @@ struct outcome {
 int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx);
 /* The file differs from what was published. */
 void wfile_note_change_locked(struct wfile *f, struct wfile_user *u) REQUIRES(&f->mtx);
-/* Forgets what is here, and the slots. */
+/* Forgets what is here, and the parts. */
 void wfile_clear_locked(struct wfile *f) REQUIRES(&f->mtx);
 /* The file is `size` bytes of the version that it began with, and nothing is written; `keep`: what
  * is here is bytes of that. */
@@ -218,14 +218,14 @@ const char *wfile_base_key_locked(const struct wfile *f) REQUIRES(&f->mtx);
 bool wfile_is_clone_locked(const struct wfile *f) REQUIRES(&f->mtx);
 
 /* --- upload_part.c */
-/* The slot that byte `pos` is in, made if need be. *end is where the bytes that belong to it, or
+/* The part that byte `pos` is in, made if need be. *end is where the bytes that belong to it, or
  * to none (*s is NULL), end. 0, -EFBIG or -ENOMEM. */
 int upload_part_at_locked(struct wfile *f, uint64_t pos, struct upload_part **s, uint64_t *end)
         REQUIRES(&f->mtx);
-/* Whether bytes [pos, end) of the slot can be changed now: 0; -EAGAIN, when it is on its way; or
+/* Whether bytes [pos, end) of the part can be changed now: 0; -EAGAIN, when it is on its way; or
  * -EBUSY, when the rest of it is gone and would have to be sent again. */
 int upload_part_check(const struct upload_part *s, uint64_t pos, uint64_t end);
-/* They were: a slot whose bytes were gone is sent again, under its number. */
+/* They were: a part whose bytes were gone is sent again, under its number. */
 void upload_part_reopen(struct upload_part *s);
 /* After bytes at `pos`, `fresh` of them new, were put. Sends what is full. */
 void upload_part_filled_locked(struct wfile *f, struct outcome *out, struct upload_part *s,
@@ -234,14 +234,14 @@ void upload_part_filled_locked(struct wfile *f, struct outcome *out, struct uplo
 /* The file is cut to `size`; what is sent of the rest will not be part of it. 0, -EAGAIN or -EBUSY
  * as upload_part_check(). */
 int upload_parts_cut_locked(struct wfile *f, uint64_t size) REQUIRES(&f->mtx);
-/* Sends the last slot though it is not full. False when it is too small or not whole. */
+/* Sends the last part though it is not full. False when it is too small or not whole. */
 bool upload_parts_send_last_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* Begins to move bytes of parts that were sent to the spill, as extent_map_spill_begin(). */
 int upload_parts_spill_locked(struct wfile *f, struct spilling **s) REQUIRES(&f->mtx);
 /* Forgets bytes of parts that were sent, unless somebody reads or they are to be sent anew: how
  * many. */
 size_t upload_parts_drop_locked(struct wfile *f) REQUIRES(&f->mtx);
-/* The request of a slot has ended. */
+/* The request of a part has ended. */
 void upload_part_sent_locked(struct wfile *f, unsigned no) REQUIRES(&f->mtx);
 /* The upload is gone. */
 void upload_parts_reset_locked(struct wfile *f) REQUIRES(&f->mtx);
@@ -306,9 +306,9 @@ void upload_request_create_locked(struct wfile *f, struct outcome *out) REQUIRES
 void upload_request_abort_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* This version failed: what is under way of it ends behind the answer. */
 void attempt_leave_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
-void upload_request_start(struct upload_request *t);
+/* Starts the requests of a list, then frees those of another. No lock is held. */
+void upload_requests_run(struct upload_request *begins, struct upload_request *ended);
 /* The store's reply to it. */
 void upload_request_done(void *arg, int err, const struct store_object *obj);
-void upload_request_free(struct upload_request *t);
 
 #endif

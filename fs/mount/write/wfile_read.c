@@ -26,7 +26,7 @@ struct mixed {
         uint64_t from;
         struct part_body *later; /* what lies in the spill: read without the lock */
         size_t n, max;
-        struct plan_run *negative_cache; /* the base's */
+        struct plan_run *runs; /* the base's */
 };
 
 static void mixed_free(struct mixed *x)
@@ -37,7 +37,7 @@ static void mixed_free(struct mixed *x)
         wfile_unref(x->file);
         part_body_free(x->later);
         free(x->bytes);
-        free(x->negative_cache);
+        free(x->runs);
         free(x);
 }
 
@@ -52,9 +52,8 @@ static void mixed_end(struct mixed *x, int err)
 static void take(struct mixed *x, uint64_t from, const unsigned char *p, size_t n)
 {
         for (size_t i = 0; i < x->n; i++) {
-                uint64_t lo = x->negative_cache[i].from > from ? x->negative_cache[i].from : from;
-                uint64_t hi =
-                        x->negative_cache[i].to < from + n ? x->negative_cache[i].to : from + n;
+                uint64_t lo = x->runs[i].from > from ? x->runs[i].from : from;
+                uint64_t hi = x->runs[i].to < from + n ? x->runs[i].to : from + n;
                 if (lo < hi)
                         memcpy(x->bytes + (lo - x->op->off), p + (lo - from), (size_t)(hi - lo));
         }
@@ -97,7 +96,7 @@ static void base_read(struct read_op *op, int err, const struct iovec *iov, int 
                 mixed_free(x);
                 return;
         }
-        uint64_t at = x->from, want = x->negative_cache[x->n - 1].to;
+        uint64_t at = x->from, want = x->runs[x->n - 1].to;
         for (int i = 0; !err && i < niov; i++) {
                 take(x, at, iov[i].iov_base, iov[i].iov_len);
                 at += iov[i].iov_len;
@@ -111,13 +110,13 @@ static int add_gap(struct mixed *x, uint64_t from, uint64_t to)
 {
         if (x->n == x->max) {
                 size_t max = x->max ? x->max * 2 : 8;
-                struct plan_run *v = realloc(x->negative_cache, max * sizeof *v);
+                struct plan_run *v = realloc(x->runs, max * sizeof *v);
                 if (!v)
                         return -ENOMEM;
-                x->negative_cache = v;
+                x->runs = v;
                 x->max = max;
         }
-        x->negative_cache[x->n++] = (struct plan_run){from, to};
+        x->runs[x->n++] = (struct plan_run){from, to};
         return 0;
 }
 
@@ -188,8 +187,8 @@ static int begin_locked(struct wfile *f, struct mixed *x) REQUIRES(&f->mtx)
         int err = gather_locked(f, x, off, end);
         if (err || !x->n)
                 return err;
-        x->from = x->base.off = x->negative_cache[0].from;
-        x->base.len = (size_t)(x->negative_cache[x->n - 1].to - x->from);
+        x->from = x->base.off = x->runs[0].from;
+        x->base.len = (size_t)(x->runs[x->n - 1].to - x->from);
         return base_reader_locked(f, x);
 }
 
