@@ -456,7 +456,15 @@ START_TEST(empty_and_foreign_metadata_are_metadata)
 
         ck_assert_int_eq(store_meta_add(&m, "mode", "33188"), 0);
         ck_assert_int_eq(store_meta_add(&m, "empty", ""), 0);
+        struct store_meta ascii = m;
         ck_assert_int_eq(store_meta_add(&m, "who", "J\xc3\xbcrgen"), 0);
+        /* Headers of Google's XML API, which is all that its keys sign for, are of ASCII. */
+        if (getenv("CLOUDSDK_STORAGE_GS_XML_ACCESS_KEY_ID")) {
+                ck_assert_int_eq(store_put_wait(s, "m", "bytes", 5, &m, NULL, NULL), -EINVAL);
+                ck_assert_uint_eq(kept_by_changes(s, &ascii), 2);
+                store_close(s);
+                return;
+        }
         unsigned n = kept_by_changes(s, &m);
         if (n < 3 && !server_is("storesim"))
                 server_lacks("metadata that are empty, or not ASCII");

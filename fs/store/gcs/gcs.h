@@ -82,8 +82,8 @@ int gcs_xml_path(struct gcs_msg *m, const struct store_kind *k, const char *key)
 /* Adds the signature of all headers of `m`, and those that it needs, to op->rq. */
 int gcs_xml_sign(const struct store_kind *k, struct op *op, struct gcs_msg *m,
                  const struct cred *cred);
-/* Metadata, which may take the place of m->type, and checksum as headers; `names` and `text` live
- * as long as `m`. */
+/* Metadata, which may take the place of m->type (-EINVAL: none that headers carry), and checksum as
+ * headers; `names` and `text` live as long as `m`. */
 int gcs_xml_meta(struct gcs_msg *m, const struct store_meta *meta, struct buf *names);
 /* Whether headers carry it as it is: "non-ascii characters [...] are not permitted in HTTP headers,
  * which the XML API uses" (Cloud Storage, "Object metadata"), and names of headers have no case. */

@@ -35,8 +35,10 @@ int gcs_multipart_create(struct store_kind *k, struct op *op)
 
         m.type = GCS_TYPE;
         int err = begin(k, op, &m, op->marker);
-        if (err || gcs_xml_meta(&m, op->meta, &names))
-                return -ENOMEM;
+        if (!err)
+                err = gcs_xml_meta(&m, op->meta, &names);
+        if (err)
+                return err;
         gcs_query(&m, "uploads", "");
         gcs_kms(&m, k, "x-goog-encryption-kms-key-name");
         return gcs_send(k, op, &m);

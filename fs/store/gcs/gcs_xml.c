@@ -86,6 +86,8 @@ int gcs_xml_meta(struct gcs_msg *m, const struct store_meta *meta, struct buf *n
 {
         const char *value, *name = NULL;
 
+        if (meta && !gcs_meta_fits_headers(meta))
+                return -EINVAL;
         if (buf_grow(names, STORE_META_MAX * sizeof "x-goog-meta-"))
                 return -ENOMEM;
         while (meta && (name = store_meta_next(meta, name, &value))) {
@@ -150,8 +152,11 @@ int gcs_xml_put(struct store_kind *k, struct op *op, const char *key)
         char hash[GCS_HASH_LEN];
 
         m.type = GCS_TYPE;
-        if (gcs_xml_path(&m, k, key) || gcs_xml_meta(&m, op->meta, &names))
-                return -ENOMEM;
+        int err = gcs_xml_path(&m, k, key);
+        if (!err)
+                err = gcs_xml_meta(&m, op->meta, &names);
+        if (err)
+                return err;
         gcs_xml_hash(&m, op->body.crc32c, hash);
         gcs_cond(&m, op);
         gcs_kms(&m, k, "x-goog-encryption-kms-key-name");
@@ -178,9 +183,11 @@ int gcs_xml_copy(struct store_kind *k, struct op *op, const char *from)
         buf_addc(&source, '/');
         uri_encode(&source, k->bucket, false);
         buf_addc(&source, '/');
-        if (uri_encode(&source, from, true) || gcs_xml_path(&m, k, op->key) ||
-            gcs_xml_meta(&m, op->meta, &names))
+        if (uri_encode(&source, from, true) || gcs_xml_path(&m, k, op->key))
                 return -ENOMEM;
+        int err = gcs_xml_meta(&m, op->meta, &names);
+        if (err)
+                return err;
         gcs_header(&m, "x-goog-copy-source", source.p);
         gcs_header(&m, "x-goog-metadata-directive", op->meta ? "REPLACE" : "COPY");
         if (op->src_match)
