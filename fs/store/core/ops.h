@@ -80,6 +80,8 @@ struct op {
         char region[64];  /* this try was signed for; the kind's */
         int stage;        /* the kind's; 0 at first */
         bool maybe_done;  /* an earlier try may have taken effect unseen */
+        bool settled;     /* what was asked is done: what fails now, after a few tries, is the
+                             removal of what it leaves behind, and no failure of the op */
         bool waits;       /* for credentials */
         unsigned serial;  /* of the credentials of this try; the kind's */
         bool by_session;  /* they were those of a session; the kind's */

@@ -22,6 +22,9 @@ enum { EXCHANGES_MAX = 20000 };
 /* Tries of a body that never arrives as its checksum says: then it is ours that is wrong. */
 enum { DAMAGED_MAX = 4 };
 
+/* Tries to remove what a success leaves behind, while its caller waits. */
+enum { SETTLED_TRIES = 3 };
+
 /* Between two looks for credentials that are being fetched. */
 enum { CREDENTIALS_WAIT_MS = 10 };
 
@@ -161,6 +164,10 @@ static void mention(const struct op *op, int err)
 
 static void end(struct op *op, int err)
 {
+        if (err && op->settled) {
+                say(op, "it is done, but what it used stays: see 'ckptctl uploads'");
+                err = 0;
+        }
         if (err && worth_a_line(op, err)) {
                 __atomic_add_fetch(&op->s->errors, 1, __ATOMIC_RELAXED);
                 say(op, strerror(-err));
@@ -184,6 +191,10 @@ static void resend(struct op *op, unsigned delay_ms)
 static void retry(struct op *op, int err)
 {
         int64_t now = clock_ms();
+        if (op->settled && op->retry.tries + 1 >= SETTLED_TRIES) {
+                end(op, err);
+                return;
+        }
         int64_t delay =
                 retry_next(&op->retry, now, op->rq.silent_ms, op->fault.retry_after_ms, chance());
         if (delay < 0) {

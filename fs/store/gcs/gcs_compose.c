@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
-#include "base/log.h"
 #include "store/gcs/gcs_upload.h"
 #include "store/core/store_int.h"
 #include "base/banned.h"
@@ -269,6 +268,7 @@ static int begin_cleaning(struct store_kind *k, struct op *op)
         CLEANUP(buf_release) struct buf name = BUF_INIT;
         struct gather g = {k, op};
 
+        op->settled = op->verb == OP_COMPLETE; /* the object is there */
         if (gcs_tmp_name(&name, k, op->id))
                 return -ENOMEM;
         for (size_t i = 0; i < op->n; i++) {
@@ -340,16 +340,10 @@ static int unlinked(struct store_kind *k, struct op *op)
         return err > 0 && op->rq.status != 409 && op->retry.tries < 3 ? err : 0;
 }
 
-/* The object is there: that pieces stay is no reason to call it a failure. */
 static int cleaned(struct store_kind *k, struct op *op)
 {
         int err = gcs_delete_many_parse(k, op);
-        if (err == OP_AGAIN || (err > 0 && op->retry.tries < 3))
-                return err;
-        if (err)
-                log_warn("store: pieces of %s stay in " GCS_TMP "%s: %d %s: abort the upload of it",
-                         op->key, op->id, op->fault.status, op->fault.message);
-        return err ? 0 : begin_unlinking(k, op);
+        return err ? err : begin_unlinking(k, op);
 }
 
 int gcs_compose_parse(struct store_kind *k, struct op *op)
@@ -426,10 +420,8 @@ int gcs_compose_aborted(struct store_kind *k, struct op *op)
 {
         if (op->stage == GCS_UNLINK)
                 return unlinked(k, op);
-        if (op->stage == GCS_CLEAN) {
-                int err = gcs_delete_many_parse(k, op);
-                return err ? err : begin_unlinking(k, op);
-        }
+        if (op->stage == GCS_CLEAN)
+                return cleaned(k, op);
         if (!gcs_ok(op))
                 return gcs_fault(k, op);
         int err = read_pieces(k, op, true);
