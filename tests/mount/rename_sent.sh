@@ -3,7 +3,7 @@
 # rename_sent.sh: a file is renamed while parts of it are at the store already, and not kept here.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 51
+plan 54
 start_store
 # In so little memory nothing of what was sent is kept.
 mount_ckptfs part_size=5M memory=64M attr_ttl=0
@@ -72,6 +72,10 @@ leaving gone
 fdo unlink "$mnt/gone" >"$tmp/unlinked"
 fdo_ends "ok ok ok ok ok" "a file leaves its first name while that is removed"
 same "a file whose first name is removed has all bytes" "$tmp/first" gone.1
+leaving mode
+chmod 600 "$mnt/mode" 2>"$tmp/changed"
+fdo_ends "ok ok ok ok ok" "a file leaves its first name while what is there gets another mode"
+same "a file whose first name gets another mode has all bytes" "$tmp/first" mode.1
 umount_ckptfs
 
 # What was sent is kept here, too.

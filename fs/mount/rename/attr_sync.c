@@ -24,6 +24,8 @@ struct attr_sync {
         unsigned turn;      /* the changes that are on their way, as n->attr_now counts */
         struct wfile *file; /* paused, so that no commit meets the change; or NULL */
         struct waiter paused;
+        struct claim claim;     /* of the object's key, */
+        bool claimed;           /* once it is ours */
         bool flying;            /* the request is on its way */
         struct reader *reader;  /* of the version whose metadata are replaced, or NULL */
         struct waiters sending; /* for the request under way, */
@@ -173,13 +175,33 @@ static void attr_sync_over(struct waiter *w)
 
 static void attr_sync_ended(struct attr_sync *a, int err, const struct store_object *obj);
 
-static void attr_sync_paused(struct waiter *w)
+static void attr_sync_claim(struct attr_sync *a);
+
+static void attr_sync_claim_again(struct waiter *w)
 {
-        struct attr_sync *a = CONTAINER_OF(w, struct attr_sync, paused);
-        bool nothing;
-        int err = attr_sync_send(a, &nothing);
+        attr_sync_claim(CONTAINER_OF(w, struct attr_sync, claim.waiter));
+}
+
+/* What another file's commit has at this key, on its way to another, is not to be replaced. */
+static void attr_sync_claim(struct attr_sync *a)
+{
+        CLEANUP(freep) char *key = attr_sync_key(a->m, a->n);
+        bool nothing = false;
+
+        a->claim = (struct claim){.waiter.ready = attr_sync_claim_again};
+        int err = key ? claim_take(&a->m->claims, &a->claim, key, false) : -ENOMEM;
+        if (err == -EAGAIN)
+                return; /* attr_sync_claim_again() goes on, maybe already */
+        a->claimed = !err;
+        if (!err)
+                err = attr_sync_send(a, &nothing);
         if (err || nothing)
                 attr_sync_ended(a, err, NULL);
+}
+
+static void attr_sync_paused(struct waiter *w)
+{
+        attr_sync_claim(CONTAINER_OF(w, struct attr_sync, paused));
 }
 
 static void attr_sync_go(struct attr_sync *a)
@@ -214,6 +236,9 @@ static void attr_sync_ended(struct attr_sync *a, int err, const struct store_obj
                 tree_unref_locked(t, a->n, 1);
         }
         tree_unlock(t);
+        if (a->claimed)
+                claim_drop(&a->m->claims, &a->claim, &others);
+        a->claimed = false;
         if (a->file)
                 wfile_resume(a->file);
         wfile_unref(TAKE_PTR(a->file));

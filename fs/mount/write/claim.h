@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* claim.h: which keys the commits, renames and removals of a mount are about to change.
+/* claim.h: which keys are about to be changed by commits, renames, removals and changes of
+ * attributes of a mount.
  *
  * An upload whose file was renamed is completed under its first name and moved from there. Nobody
  * else may give that name an object meanwhile, which would be moved or deleted in its place, nor
