@@ -10,6 +10,7 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/digest.h \
 	%D%/fdio.c \
 	%D%/fdio.h \
+	%D%/grow.h \
 	%D%/log.c \
 	%D%/log.h \
 	%D%/metrics.c \

@@ -11,6 +11,7 @@
 #include "base/mutex.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "ctl/ctl.h"
 
 #include "base/banned.h"
@@ -168,15 +169,9 @@ static void add_name(void *arg, const struct store_entry *e)
         struct names_walk *w = arg;
         struct ctl_names *out = w->out;
 
-        if (out->n == w->room) {
-                size_t room = w->room ? 2 * w->room : 16;
-                char **v = realloc(out->v, room * sizeof *v);
-                if (!v) {
-                        w->failed = true;
-                        return;
-                }
-                out->v = v;
-                w->room = room;
+        if (GROW(out->v, out->n, w->room, 16)) {
+                w->failed = true;
+                return;
         }
         out->v[out->n] = strdup(e->key + w->skip);
         if (out->v[out->n])

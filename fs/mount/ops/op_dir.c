@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/container_of.h"
+#include "base/grow.h"
 #include "mount/ops/stat_prefetch.h"
 #include "mount/tree/listing.h"
 
@@ -162,14 +163,8 @@ static void take_local_names_locked(struct mount *m, struct dir_handle *d) REQUI
                 if (n->parent != d->node || !n->hashed || !n->file || n->published ||
                     has_local_locked(d, n->name))
                         continue;
-                if (d->nlocal == d->room) {
-                        size_t room = d->room ? d->room * 2 : 16;
-                        char **v = realloc(d->local, room * sizeof *v);
-                        if (!v)
-                                break;
-                        d->local = v;
-                        d->room = room;
-                }
+                if (GROW(d->local, d->nlocal, d->room, 16))
+                        break;
                 if ((d->local[d->nlocal] = strdup(n->name)))
                         d->nlocal++;
         }

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/container_of.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "base/metrics.h"
 
@@ -194,12 +195,9 @@ static int add_changed_locked(const struct wfile *f, struct plan *p) REQUIRES(&f
                 const struct upload_part *s = &f->locked.parts.v[i];
                 if (s->state != UPLOAD_PART_SENT || !s->changed)
                         continue;
-                struct plan_step *v = realloc(p->v, (p->n + 1) * sizeof *v);
-                if (!v)
+                if (GROW(p->v, p->n, p->max, 16))
                         return -ENOMEM;
-                p->v = v;
-                p->max = p->n + 1;
-                v[p->n++] = (struct plan_step){.no = s->no, .off = s->off, .len = s->len};
+                p->v[p->n++] = (struct plan_step){.no = s->no, .off = s->off, .len = s->len};
         }
         return 0;
 }

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "mount/write/part_body.h"
 #include "mount/write/spill.h"
 
@@ -104,14 +105,8 @@ static struct block *make_block(struct extent_map *x, uint64_t no)
         x->hit = i;
         if (i < x->n && x->v[i]->no == no)
                 return x->v[i];
-        if (x->n == x->max) {
-                size_t max = x->max ? x->max * 2 : 32;
-                struct block **v = realloc(x->v, max * sizeof(struct block *));
-                if (!v)
-                        return NULL;
-                x->v = v;
-                x->max = max;
-        }
+        if (GROW(x->v, x->n, x->max, 32))
+                return NULL;
         struct block *b = calloc(1, sizeof *b);
         if (!b)
                 return NULL;

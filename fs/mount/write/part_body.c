@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/grow.h"
 #include "mount/write/spill.h"
 
 #include "base/banned.h"
@@ -37,14 +38,8 @@ void part_body_free(struct part_body *p)
 
 static int add(struct part_body *p, struct seg s)
 {
-        if (p->nsegs == p->maxsegs) {
-                unsigned max = p->maxsegs ? p->maxsegs * 2 : 18;
-                struct seg *v = realloc(p->segs, max * sizeof *v);
-                if (!v)
-                        return -ENOMEM;
-                p->segs = v;
-                p->maxsegs = max;
-        }
+        if (GROW(p->segs, p->nsegs, p->maxsegs, 18))
+                return -ENOMEM;
         p->segs[p->nsegs++] = s;
         p->len += s.len;
         return 0;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "store.h"
 
 #include "base/banned.h"
@@ -111,19 +112,9 @@ void plan_release(struct plan *p)
         *p = (struct plan){0};
 }
 
-static int reserve(struct plan *p, size_t max)
-{
-        struct plan_step *v = max > p->max ? realloc(p->v, max * sizeof *v) : p->v;
-        if (!v)
-                return -ENOMEM;
-        p->v = v;
-        p->max = max > p->max ? max : p->max;
-        return 0;
-}
-
 static int push(struct plan *p, struct plan_step s)
 {
-        int err = p->n == p->max ? reserve(p, p->max ? p->max * 2 : 16) : 0;
+        int err = GROW(p->v, p->n, p->max, 16);
         if (!err)
                 p->v[p->n++] = s;
         return err;
@@ -304,7 +295,7 @@ static int number(const struct cut *c, struct plan *p, const struct plan *gap, u
                   uint64_t n)
 {
         uint64_t size = find_size(c, gap, n), more = n - count_parts(c, gap, size);
-        int err = n ? reserve(p, p->n + n) : 0;
+        int err = 0;
         for (size_t i = 0; i < gap->n && !err; i++) {
                 uint64_t k = parts_of(c, &gap->v[i], size);
                 uint64_t finer = more ? parts_of(c, &gap->v[i], size - 1) - k : 0;

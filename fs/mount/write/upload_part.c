@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/grow.h"
 #include "base/metrics.h"
 
 #include "base/banned.h"
@@ -44,14 +45,8 @@ static size_t find_part_locked(const struct wfile *f, uint64_t pos) REQUIRES(&f-
 
 static int insert_part_locked(struct wfile *f, size_t i, struct upload_part s) REQUIRES(&f->mtx)
 {
-        if (f->locked.parts.n == f->locked.parts.max) {
-                size_t max = f->locked.parts.max ? f->locked.parts.max * 2 : 8;
-                struct upload_part *v = realloc(f->locked.parts.v, max * sizeof *v);
-                if (!v)
-                        return -ENOMEM;
-                f->locked.parts.v = v;
-                f->locked.parts.max = max;
-        }
+        if (GROW(f->locked.parts.v, f->locked.parts.n, f->locked.parts.max, 8))
+                return -ENOMEM;
         struct upload_part *at = f->locked.parts.v + i;
         memmove(at + 1, at, (f->locked.parts.n - i) * sizeof *at);
         *at = s;

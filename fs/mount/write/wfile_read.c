@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/container_of.h"
+#include "base/grow.h"
 
 #include "base/banned.h"
 
@@ -108,14 +109,8 @@ static void base_read(struct read_op *op, int err, const struct iovec *iov, int 
 
 static int add_gap(struct mixed *x, uint64_t from, uint64_t to)
 {
-        if (x->n == x->max) {
-                size_t max = x->max ? x->max * 2 : 8;
-                struct plan_run *v = realloc(x->runs, max * sizeof *v);
-                if (!v)
-                        return -ENOMEM;
-                x->runs = v;
-                x->max = max;
-        }
+        if (GROW(x->runs, x->n, x->max, 8))
+                return -ENOMEM;
         x->runs[x->n++] = (struct plan_run){from, to};
         return 0;
 }

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/mutex.h"
 #include "base/log.h"
 #include "base/text/xml.h"
@@ -510,14 +511,8 @@ int op_keep_meta(struct op *op, struct op_entry *e, const struct store_meta *met
 int op_add_entry(struct op *op, const struct op_entry *e, const char *key, const char *etag,
                  const char *id)
 {
-        if (op->n == op->room) {
-                size_t room = op->room ? op->room * 2 : 64;
-                struct op_entry *v = realloc(op->v, room * sizeof *v);
-                if (!v)
-                        return -ENOMEM;
-                op->v = v;
-                op->room = room;
-        }
+        if (GROW(op->v, op->n, op->room, 64))
+                return -ENOMEM;
         struct op_entry *to = &op->v[op->n];
         *to = *e;
         to->key = keep_string(op, key);
