@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/sim.sh"
 curl --help all | grep -q aws-sigv4 || skip_all "curl cannot sign"
 command -v openssl >/dev/null || skip_all "openssl is not installed"
-plan 50
+plan 58
 
 any='x-amz-content-sha256: UNSIGNED-PAYLOAD'
 printf 'hello world' >"$tmp/small"
@@ -42,6 +42,12 @@ expect_eq 412 "$(rename z a -H 'If-None-Match: *')" "a rename onto what is there
 expect_eq 200 "$(rename d/b%2B a -H "x-amz-rename-source-if-match: $etag" -H 'If-None-Match: *')" "an object is renamed"
 expect_eq "200 $etag" "$(req HEAD $b/d/b%2B -H "$token") $(field etag)" "a renamed object is the same version"
 expect_eq 404 "$(req HEAD $b/a -H "$token")" "a renamed object is no more where it was"
+expect_eq "200 200" "$(rename w z -H 'x-amz-client-token: t1') $(rename w z -H 'x-amz-client-token: t1')" \
+	"a rename that was made is confirmed to the same token"
+expect_eq "400 IdempotentParameterMismatch" "$(rename v z -H 'x-amz-client-token: t1') $(element Code)" "a token is for one rename"
+expect_eq "404 200" "$(rename z y -H 'x-amz-client-token: t2') $(rename z w -H 'x-amz-client-token: t2')" \
+	"a rename that failed leaves its token free"
+expect_eq 501 "$(req GET "$b/z?tagging" -H "$token")" "objects of a directory bucket have no tags"
 for k in c d e f; do req PUT "$b/$k" -T "$tmp/small" -H "$token" >/dev/null; done
 req GET "$b?list-type=2&delimiter=/" -H "$token" >/dev/null
 tr '<' '\n' <"$tmp/body" | sed -n 's/^Key>//p' >"$tmp/keys"
@@ -119,6 +125,14 @@ expect_eq "400 400" "$(req GET "/bkt/u?uploadId=$upload") $(req POST "/bkt/u?upl
 	"an upload with checksums, its parts and Complete are answered"
 expect_eq "200 200" "$(own "$key" "$md5" GET "/bkt/u?uploadId=$upload") $(own "$key" "$md5" POST \
 	"/bkt/u?uploadId=$upload" --data-binary "@$tmp/list")" "parts and Complete are answered with checksums"
+
+# --- tags ---
+req PUT /bkt/t -d x -H 'x-amz-tagging: team=ml&a%26b=' >/dev/null
+expect_eq 200 "$(req GET '/bkt/t?tagging')" "the tags of an object are told"
+expect_eq "<Tag><Key>team</Key><Value>ml</Value></Tag><Tag><Key>a&amp;b</Key><Value></Value></Tag>" \
+	"$(sed -n 's/.*<TagSet>\(.*\)<\/TagSet>.*/\1/p' "$tmp/body")" "tags are told as they were meant"
+expect_eq "200 " "$(req GET '/bkt/k?tagging') $(element Key)" "an object without tags has an empty set"
+expect_eq 404 "$(req GET '/bkt/nothing?tagging')" "tags of what is not there are not found"
 
 # --- deletes of many that fail in part ---
 sim_stop

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/mount.sh"
 . "$srcdir/tests/lib/creds.sh"
 need_fuse
-plan 20
+plan 24
 CKPTFS_TEST_BUCKET=ckpt--usw2-az1--x-s3 CKPTFS_TEST_SCHEME=s3
 sim_bucket=$CKPTFS_TEST_BUCKET sim_options="--session-life 8s" sim_store="--data $tmp/store"
 mkdir "$tmp/store"
@@ -42,5 +42,15 @@ expect_eq 40000004 "$(wc -c <"$mnt/large")" "who may only read mounts with ro"
 expect_eq EROFS "$(fdo open wct "$mnt/a")" "who may only read writes nothing"
 cat "$mount_log" >>"$log"
 echo renewed >>"$said"
+umount_ckptfs
+echo '[{"op": "RenameObject", "times": 1, "do": "reset_after"}]' >"$tmp/lose.json"
+sim_options="--faults $tmp/lose.json"
+identity '{"keys": {}}'
+export CKPTFS_TEST_ENDPOINT="$url"
+mount_ckptfs log_level=debug
+requests_mark
+check "a file is renamed though the reply is lost" mv "$mnt/large" "$mnt/renamed"
+expect_requests "the rename is sent again" RenameObject=2
+expect_eq 200 "$(grep ' RenameObject ' "$requests" | tail -n 1 | cut -d ' ' -f 6)" "the server knows it by its token"
 umount_ckptfs
 no_secrets

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/mount.sh"
 . "$srcdir/tests/lib/sim.sh"
 need_fuse
-plan 13
+plan 17
 CKPTFS_TEST_BUCKET=bkt
 head -c 12000000 /dev/urandom >"$tmp/data"
 sim_start --data "$tmp/objects"
@@ -40,3 +40,25 @@ expect_eq 1 "$(refused 'give one that can' storage_class=DEEP_ARCHIVE)" "a class
 expect_eq 1 "$(refused 'give at most 10' 'tags=a=b&&c=d')" "tags that are no tags are refused"
 expect_eq 1 "$(refused 'add sse=aws:kms' bucket_key=on)" "a bucket key without a key is refused"
 expect_eq 1 "$(refused 'a directory bucket has no tags' tags=a=b dir--az1--x-s3)" "tags of a directory bucket are refused"
+
+# What is copied in parts: bodies are forgotten, so that it takes no room.
+sim_stop
+echo '[{"op": "GetObjectTagging", "key": "secret", "do": "status", "status": 403, "code": "AccessDenied"}]' >"$tmp/rules"
+sim_start --null --faults "$tmp/rules"
+CKPTFS_TEST_ENDPOINT=$url
+head -c 600M /dev/zero | req PUT /bkt/source -T - >/dev/null
+for object in big secret; do
+	req POST "/bkt/$object?uploads" -H 'x-amz-tagging: a=b&c=d&e=f' >/dev/null
+	upload=$(element UploadId)
+	req PUT "/bkt/$object?partNumber=1&uploadId=$upload" -d '' -H 'x-amz-copy-source: /bkt/source' >/dev/null
+	echo "1 $(element ETag)" | part_list >"$tmp/list"
+	req POST "/bkt/$object?uploadId=$upload" --data-binary "@$tmp/list" >/dev/null
+done
+mount_ckptfs tags=team=ml
+mv "$mnt/big" "$mnt/moved"
+expect_eq ":3:" "$(of moved)" "a file that is renamed in parts keeps its tags"
+expect_log 'the tags of secret cannot be read .*allow s3:GetObjectTagging'
+mv "$mnt/secret" "$mnt/known"
+expect_eq "::" "$(of known)" "a file whose tags cannot be read is renamed without"
+expect_eq 2 "$(served GetObjectTagging)" "the store is asked for tags when it copies in parts"
+umount_ckptfs

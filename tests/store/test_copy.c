@@ -24,6 +24,8 @@ struct source {
         int err;
         bool keeps; /* the metadata */
         bool guarded;
+        int tags_status;  /* of the reply that tells the source's tags; 0: the server has none */
+        const char *tags; /* that the copy must be given; NULL: none */
         /* came */
         unsigned copies, heads, creates, parts, completes, aborts, wrong;
         uint64_t bytes;
@@ -57,18 +59,32 @@ static void answer(void *arg, struct fake_req *rq)
                                       "</InitiateMultipartUploadResult>";
         static const char done[] = "<CompleteMultipartUploadResult><ETag>&quot;new-24&quot;</ETag>"
                                    "</CompleteMultipartUploadResult>";
+        static const char tagging[] = "<Tagging><TagSet><Tag><Key>team</Key><Value>ml</Value></"
+                                      "Tag><Tag><Key>a&amp;b</Key>"
+                                      "<Value/></Tag></TagSet></Tagging>";
         struct source *s = arg;
 
         if (!strcmp(rq->method, "HEAD")) {
                 s->heads++;
                 fake_reply_part(rq, 200, "ETag: \"v1\"\r\nx-amz-meta-mode: 33188\r\n", s->size, "",
                                 0);
+        } else if (strstr(rq->target, "?tagging")) {
+                s->wrong += strncmp(rq->target, "/bucket/big?", 12) ||
+                            fake_has(rq, "x-amz-tagging", "");
+                if (s->tags_status == 200)
+                        fake_reply(rq, 200, "", tagging, sizeof tagging - 1);
+                else if (s->tags_status)
+                        fake_error(rq, s->tags_status, "AccessDenied");
+                else
+                        fake_error(rq, 501, "NotImplemented");
         } else if (!strcmp(rq->method, "DELETE")) {
                 s->aborts++;
                 fake_reply(rq, 204, "", "", 0);
         } else if (strstr(rq->target, "?uploads")) {
                 s->creates++;
                 s->wrong += fake_has(rq, "x-amz-meta-mode", "33188") != s->keeps;
+                s->wrong += s->tags ? !fake_has(rq, "x-amz-tagging", s->tags)
+                                    : fake_has(rq, "x-amz-tagging", "");
                 fake_reply(rq, 200, "", created, sizeof created - 1);
         } else if (strstr(rq->target, "partNumber=")) {
                 copy_part(s, rq);
@@ -96,13 +112,17 @@ static const struct source sources[] = {
         {.size = 12 * GiB, .keeps = true, .bad_part = 7, .err = -EACCES},
         {.size = 12 * GiB, .keeps = true, .guarded = true, .refused = true, .err = -EEXIST},
         {.size = 0, .keeps = true, .err = -EIO},
+        {.size = GiB, .keeps = true, .tags_status = 200, .tags = "team=ml&a%26b="},
+        {.size = GiB, .tags_status = 200, .tags = "team=ml&a%26b="},
+        {.size = GiB, .keeps = true, .tags_status = 403},
 };
 
 START_TEST(what_one_request_cannot_copy_is_copied_in_parts)
 {
         struct source s = sources[_i];
         struct fake *f = fake_start(answer, &s);
-        struct store *st = fake_store(f, NULL);
+        /* A copy has the tags of its source and no others. */
+        struct store *st = fake_store(f, &(struct store_config){.tags = "run=7"});
         struct store_meta other = {.len = 0};
         struct store_cond cond = {.if_absent = s.guarded};
         struct event e = EVENT;

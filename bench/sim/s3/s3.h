@@ -125,7 +125,7 @@ typedef void s3_fn(struct service *s, struct request *x);
 s3_fn s3_list_buckets, s3_head_bucket, s3_get_location, s3_get_versioning, s3_create_bucket,
         s3_delete_bucket;
 s3_fn s3_list_v1, s3_list_v2, s3_list_uploads, s3_list_parts;
-s3_fn s3_begin_put, s3_put, s3_get, s3_delete, s3_delete_many;
+s3_fn s3_begin_put, s3_put, s3_get, s3_get_tagging, s3_delete, s3_delete_many;
 s3_fn s3_copy, s3_part_copy;
 s3_fn s3_upload_create, s3_begin_part, s3_part, s3_upload_complete, s3_upload_abort;
 s3_fn s3_create_session, s3_rename;

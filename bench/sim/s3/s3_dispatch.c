@@ -39,6 +39,7 @@ static const struct s3_op ops[] = {
 
         {"HeadObject", "HEAD", OBJECT, NULL, NULL, BODY_DROP, NULL, s3_get},
         {"ListParts", "GET", OBJECT, "uploadId", NULL, BODY_DROP, NULL, s3_list_parts},
+        {"GetObjectTagging", "GET", OBJECT, "tagging", NULL, BODY_DROP, NULL, s3_get_tagging},
         {"GetObject", "GET", OBJECT, NULL, NULL, BODY_DROP, NULL, s3_get},
         {"UploadPartCopy", "PUT", OBJECT, "partNumber", "x-amz-copy-source", BODY_DROP, NULL,
          s3_part_copy},

@@ -2,10 +2,13 @@
 /* s3_express.c: directory buckets (names that end in --x-s3): sessions, and the rename that only
  * they have. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/mutex.h"
 #include "bench/sim/identity/identity_i.h"
 #include "bench/sim/s3/s3.h"
 #include "base/banned.h"
@@ -96,6 +99,69 @@ void s3_create_session(struct service *s, struct request *x)
         s3_reply_xml(x);
 }
 
+/* The last renames that were made, by the tokens of their clients. */
+enum { RENAMES = 256 };
+static struct renames {
+        struct mutex mtx;
+        unsigned next;
+        struct rename {
+                char token[65];
+                uint8_t what[SHA256_LEN]; /* bucket and names */
+        } v[RENAMES] GUARDED_BY(&mtx);
+} renames = {.mtx = MUTEX_INITIALIZER(LOCK_SIM)};
+
+static void sum_rename(const struct request *x, const char *from, uint8_t sum[SHA256_LEN])
+{
+        CLEANUP(buf_release) struct buf b = BUF_INIT;
+
+        buf_addf(&b, "%s\n%s\n%s", x->bucket, from, x->key);
+        sha256(b.p, b.len, sum);
+}
+
+/* "If you retry a request that completed successfully using the same client token and the same
+ * parameters, the retry succeeds without performing any further actions. If you retry a successful
+ * request using the same client token, but one or more of the parameters are different, the retry
+ * fails and an IdempotentParameterMismatch error is returned" (API reference, RenameObject). True
+ * when the reply is set. */
+static bool was_made(struct request *x, const char *from)
+{
+        const char *token = s3_in(x, "x-amz-client-token");
+        uint8_t what[SHA256_LEN];
+
+        if (!token)
+                return false;
+        if (!*token || strlen(token) > 64) {
+                s3_error(x, "InvalidArgument");
+                return true;
+        }
+        sum_rename(x, from, what);
+        mutex_lock(&renames.mtx);
+        for (unsigned i = 0; i < RENAMES && !x->status; i++) {
+                if (strcmp(renames.v[i].token, token))
+                        continue;
+                if (memcmp(renames.v[i].what, what, sizeof what))
+                        s3_refuse(x, 400, "IdempotentParameterMismatch",
+                                  "The token was used for another rename.");
+                else
+                        s3_reply(x, 200);
+        }
+        mutex_unlock(&renames.mtx);
+        return x->status != 0;
+}
+
+static void keep_rename(const struct request *x, const char *from)
+{
+        const char *token = s3_in(x, "x-amz-client-token");
+
+        if (!token)
+                return;
+        mutex_lock(&renames.mtx);
+        struct rename *r = &renames.v[renames.next++ % RENAMES];
+        snprintf(r->token, sizeof r->token, "%s", token);
+        sum_rename(x, from, r->what);
+        mutex_unlock(&renames.mtx);
+}
+
 void s3_rename(struct service *s, struct request *x)
 {
         const char *header = s3_in(x, "x-amz-rename-source");
@@ -113,11 +179,15 @@ void s3_rename(struct service *s, struct request *x)
                 s3_error(x, "InvalidArgument");
                 return;
         }
+        if (was_made(x, from))
+                return;
         s3_cond(x, &cond);
         const struct object_store_move m = {from, x->key, &source, &cond, true};
         int err = object_store_move(s->vault, x->bucket, &m, &o);
-        if (err)
+        if (err) {
                 s3_fail(x, err);
-        else
-                s3_reply(x, 200);
+                return;
+        }
+        keep_rename(x, from);
+        s3_reply(x, 200);
 }

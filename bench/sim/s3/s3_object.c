@@ -35,6 +35,8 @@ static int add_encoding(struct object *o, const char *value)
         return *value ? object_meta_add(o, "content-encoding", value) : 0;
 }
 
+enum { TAGS_MAX = 10 };
+
 static bool is_class(const struct request *x, const char *class)
 {
         static const char *const classes[] = {
@@ -51,7 +53,6 @@ static bool is_class(const struct request *x, const char *class)
 
 bool s3_bad_storage(struct request *x, struct object *o)
 {
-        enum { TAGS_MAX = 10 };
         const char *class = s3_in(x, S3_CLASS), *tags = s3_in(x, S3_TAGGING);
         unsigned n = 1;
 
@@ -246,6 +247,38 @@ void s3_get(struct service *s, struct request *x)
         x->head_only = x->op[0] == 'H';
         x->object = TAKE_PTR(o);
         s3_reply(x, ranged ? 206 : 200);
+}
+
+/* "This operation is not supported for directory buckets" (API reference, GetObjectTagging). */
+void s3_get_tagging(struct service *s, struct request *x)
+{
+        CLEANUP(object_unrefp) struct object *o = NULL;
+        struct uri_pair tags[TAGS_MAX];
+
+        int err = object_store_get(s->vault, x->bucket, x->key, &o);
+        if (s3_is_express(x) || x->google || err) {
+                if (s3_is_express(x) || x->google)
+                        s3_error(x, "NotImplemented");
+                else
+                        s3_fail(x, err);
+                return;
+        }
+        CLEANUP(freep)
+        char *text = strdup(object_meta(o, S3_TAGGING) ? object_meta(o, S3_TAGGING) : "");
+        int n = text ? uri_split_query(text, tags, TAGS_MAX) : -ENOMEM;
+        if (n < 0) {
+                s3_error(x, "InternalError");
+                return;
+        }
+        buf_adds(&x->body, S3_XML_HEAD "<Tagging" S3_XMLNS "><TagSet>");
+        for (int i = 0; i < n; i++) {
+                buf_adds(&x->body, "<Tag>");
+                s3_element(&x->body, "Key", tags[i].name);
+                s3_element(&x->body, "Value", tags[i].value);
+                buf_adds(&x->body, "</Tag>");
+        }
+        buf_adds(&x->body, "</TagSet></Tagging>");
+        s3_reply_xml(x);
 }
 
 void s3_delete(struct service *s, struct request *x)

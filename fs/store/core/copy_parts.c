@@ -162,8 +162,8 @@ static void headed(void *arg, int err, const struct store_object *obj)
         if (!err) {
                 snprintf(c->etag, sizeof c->etag, "%s", obj->etag);
                 plan_parts(c, obj->size);
-                err = store_upload_create_copying(c->s, c->dst,
-                                                  c->keeps_meta ? &obj->meta : &c->meta, begun, c);
+                err = upload_create_copy(c->s, c->dst, c->keeps_meta ? &obj->meta : &c->meta,
+                                         c->src, begun, c);
         }
         if (err)
                 copy_end(c, err, NULL);

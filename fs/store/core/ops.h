@@ -73,6 +73,8 @@ struct op_entry {
         bool partial;       /* not all of them: the object's `missing` */
 };
 
+enum { OP_TOKEN_MAX = 33 };
+
 struct op {
         struct http_req rq; /* stays the first field */
         struct store *s;
@@ -90,12 +92,13 @@ struct op {
         bool wants_sum;   /* the server asked for one; the kind's */
         bool has_sum64;   /* sum64 is a checksum of `body`; the kind's */
         uint64_t sum64;
-        char sum_text[28]; /* the checksum as a header has it; the kind's */
-        bool gaps;         /* the parts' numbers have; the kind's */
-        bool conflict;     /* an earlier try met another change; the kind's */
-        bool of_source;    /* the condition that failed was on the source; the kind's */
-        unsigned again_ms; /* after OP_AGAIN: no sooner than that */
-        unsigned moves;    /* corrections made since the last success: each kind once */
+        char sum_text[28];        /* the checksum as a header has it; the kind's */
+        bool gaps;                /* the parts' numbers have; the kind's */
+        bool conflict;            /* an earlier try met another change; the kind's */
+        bool of_source;           /* the condition that failed was on the source; the kind's */
+        char token[OP_TOKEN_MAX]; /* of all tries of what is to be done once; the kind's */
+        unsigned again_ms;        /* after OP_AGAIN: no sooner than that */
+        unsigned moves;           /* corrections made since the last success: each kind once */
         unsigned exchanges;
         unsigned tries;
         unsigned damaged; /* tries that arrived otherwise than they were sent */
@@ -116,7 +119,8 @@ struct op {
         unsigned max;
         char **keys, **versions; /* of the objects to delete; versions NULL: any, also of one */
         size_t nkeys;
-        bool copying;   /* an upload that gets copied parts */
+        bool copying;   /* an upload that gets copied parts; all are of src, where that is set */
+        char *tags;     /* of src, as a header has them; the kind's */
         int upload_sum; /* the kind's: the checksum that the parts of the upload have */
         const char *id; /* of up */
 

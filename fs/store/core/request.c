@@ -361,7 +361,7 @@ void op_free(struct op *op)
         http_req_release(&op->rq);
         char *strings[] = {op->key,          op->src,         op->src_match, op->if_match,
                            op->prefix,       op->delim,       op->next,      op->upload_id,
-                           op->continuation, op->start_after, op->marker};
+                           op->continuation, op->start_after, op->marker,    op->tags};
         for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
                 free(strings[i]);
         for (size_t i = 0; i < op->nkeys; i++)

@@ -86,6 +86,10 @@ struct store_upload {
                 unsigned room;
         } locked GUARDED_BY(&mtx);
 };
+/* store_upload_create_copying() of an upload that becomes a copy of `src`: it has what a copy has
+ * beside bytes and metadata. */
+int upload_create_copy(struct store *s, const char *key, const struct store_meta *meta,
+                       const char *src, store_upload_fn *done, void *arg);
 /* The result of a part: kept for the complete. 0 or -ENOMEM. */
 int upload_keep(struct store_upload *up, unsigned partno, const char *etag,
                 const struct upload_part *part);

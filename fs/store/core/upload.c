@@ -174,7 +174,7 @@ static void finish_create(struct op *op, int err)
 }
 
 static int create(struct store *s, const char *key, const struct store_meta *meta, bool copying,
-                  store_upload_fn *done, void *arg)
+                  const char *src, store_upload_fn *done, void *arg)
 {
         if (store_check_key(key))
                 return -EINVAL;
@@ -182,6 +182,8 @@ static int create(struct store *s, const char *key, const struct store_meta *met
         int err = op ? op_set_meta(op, meta) : -ENOMEM;
         if (err)
                 return err;
+        if (src && !(op->src = store_full_key(s, src)))
+                return -ENOMEM;
         op->copying = copying;
         op->finish = finish_create;
         op->done.upload = done;
@@ -191,13 +193,19 @@ static int create(struct store *s, const char *key, const struct store_meta *met
 int store_upload_create(struct store *s, const char *key, const struct store_meta *meta,
                         store_upload_fn *done, void *arg)
 {
-        return create(s, key, meta, false, done, arg);
+        return create(s, key, meta, false, NULL, done, arg);
 }
 
 int store_upload_create_copying(struct store *s, const char *key, const struct store_meta *meta,
                                 store_upload_fn *done, void *arg)
 {
-        return create(s, key, meta, true, done, arg);
+        return create(s, key, meta, true, NULL, done, arg);
+}
+
+int upload_create_copy(struct store *s, const char *key, const struct store_meta *meta,
+                       const char *src, store_upload_fn *done, void *arg)
+{
+        return create(s, key, meta, true, src, done, arg);
 }
 
 /* An op on an upload; `id` is the handle's, which outlives its requests. */

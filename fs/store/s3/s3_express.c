@@ -4,8 +4,10 @@
 #include "store/s3/s3.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/text/aws_host.h"
 #include "base/cleanup.h"
@@ -139,6 +141,14 @@ int s3_express_open(struct store_kind *k, const char *ca_bundle, const char *reg
 /* --- rename -------------------------------------------------------------------------------------
  */
 
+static void make_token(char token[OP_TOKEN_MAX])
+{
+        uint64_t r[2];
+        while (getrandom(r, sizeof r, 0) != sizeof r)
+                ;
+        snprintf(token, OP_TOKEN_MAX, "%016" PRIx64 "%016" PRIx64, r[0], r[1]);
+}
+
 int s3_rename_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_PUT, op->key);
@@ -153,6 +163,12 @@ int s3_rename_build(struct store_kind *k, struct op *op)
         s3_header(&m, "x-amz-rename-source", source.p);
         if (op->src_match)
                 s3_header(&m, "x-amz-rename-source-if-match", op->src_match);
+        /* "If you retry a request that completed successfully using the same client token and the
+         * same parameters, the retry succeeds without performing any further actions" (API
+         * reference, RenameObject). */
+        if (!*op->token)
+                make_token(op->token);
+        s3_header(&m, "x-amz-client-token", op->token);
         return s3_send(k, op, &m);
 }
 

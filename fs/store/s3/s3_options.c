@@ -187,9 +187,10 @@ bool s3_sets_class(const struct store_kind *k, const struct op *op)
 void s3_option_headers(const struct store_kind *k, const struct op *op, struct s3_msg *m)
 {
         bool head = m->method == HTTP_HEAD || op->head_status;
+        bool asks = head || m->method == HTTP_GET; /* before it writes */
         /* Metadata is changed by a copy onto itself. */
         bool copies_all = !head && (op->verb == OP_COPY || op->verb == OP_SET_META);
-        bool begins = copies_all || (!head && (op->verb == OP_PUT || op->verb == OP_UPLOAD_CREATE));
+        bool begins = copies_all || (!asks && (op->verb == OP_PUT || op->verb == OP_UPLOAD_CREATE));
         bool copies = copies_all || (!head && op->verb == OP_PART_COPY);
         /* The vendor asks for the key again where parts have checksums. */
         bool of_upload = op->verb == OP_PART || op->verb == OP_PARTS || op->verb == OP_COMPLETE;
@@ -203,8 +204,9 @@ void s3_option_headers(const struct store_kind *k, const struct op *op, struct s
                 s3_header(m, "x-amz-source-expected-bucket-owner", k->bucket_owner);
         if (begins && s3_sets_class(k, op))
                 s3_header(m, "x-amz-storage-class", k->storage_class);
-        if (begins && !copies_all && k->tags)
-                s3_header(m, "x-amz-tagging", k->tags);
+        const char *tags = op->src ? op->tags : k->tags; /* a copy has those of its source */
+        if (begins && !copies_all && tags)
+                s3_header(m, "x-amz-tagging", tags);
         /* "The encryption request headers must match the encryption settings that are specified in
          * the CreateSession request", which need not be told again (API reference, PutObject);
          * copies are not of the session. */

@@ -10,11 +10,73 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/log.h"
+#include "base/text/uri.h"
 #include "store/core/store_int.h"
 #include "base/banned.h"
 
+/* op->stage of a create. */
+enum { CREATE_BEGIN, CREATE_TAGS, CREATE_SEND };
+
+/* A copy in one request has the tags of its source. In parts, they are asked for and told again;
+ * directory buckets have none. */
+static int ask_for_tags(struct store_kind *k, struct op *op)
+{
+        CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_GET, op->src);
+
+        op->stage = CREATE_TAGS;
+        s3_query(&m, "tagging", "");
+        return s3_send(k, op, &m);
+}
+
+struct tag_reader {
+        struct s3_field *f; /* key, value */
+        struct buf text;
+};
+
+static int tag_entry(void *arg, const char *path)
+{
+        struct tag_reader *r = arg;
+
+        if (strcmp(path, "Tagging/TagSet/Tag"))
+                return 0;
+        if (r->text.len)
+                buf_addc(&r->text, '&');
+        uri_encode(&r->text, r->f[0].text.p, false);
+        buf_addc(&r->text, '=');
+        int err = uri_encode(&r->text, r->f[1].text.p, false);
+        buf_reset(&r->f[0].text);
+        buf_reset(&r->f[1].text);
+        return err;
+}
+
+/* Who may not read the tags, or where there are none, gets a copy without. */
+static int read_tags(struct store_kind *k, struct op *op)
+{
+        struct s3_field f[] = {{"Tagging/TagSet/Tag/Key", BUF_INIT},
+                               {"Tagging/TagSet/Tag/Value", BUF_INIT}};
+        struct tag_reader r = {.f = f, .text = BUF_INIT};
+        bool ok = s3_ok(op) && !s3_is_error_body(op);
+
+        int err = ok ? s3_read(op, f, 2, tag_entry, &r) : s3_fault(k, op);
+        s3_fields_release(f, 2);
+        if (!err && r.text.len && !(op->tags = buf_take(&r.text)))
+                err = -ENOMEM;
+        buf_release(&r.text);
+        if (err > 0 || err == -ENOMEM)
+                return err;
+        if (err == -EACCES)
+                log_warn("store: the tags of %s cannot be read (%d %s), and its copy %s has none: "
+                         "allow s3:GetObjectTagging",
+                         op->src, op->fault.status, op->fault.code, op->key);
+        op->stage = CREATE_SEND;
+        return OP_AGAIN;
+}
+
 int s3_create_build(struct store_kind *k, struct op *op)
 {
+        if (op->src && op->stage != CREATE_SEND && !k->session)
+                return ask_for_tags(k, op);
         static const char *const algorithms[] = {
                 [S3_SUM_CRC32C] = "CRC32C", [S3_SUM_CRC64NVME] = "CRC64NVME"};
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_POST, op->key);
@@ -37,6 +99,8 @@ int s3_create_parse(struct store_kind *k, struct op *op)
 {
         struct s3_field f[] = {{"InitiateMultipartUploadResult/UploadId", BUF_INIT}};
 
+        if (op->stage == CREATE_TAGS)
+                return read_tags(k, op);
         if (!s3_ok(op) || s3_is_error_body(op))
                 return s3_checksum_answer(k, op, s3_fault(k, op));
         s3_checksum_answer(k, op, 0);
