@@ -251,30 +251,31 @@ int store_set_meta(struct store *s, const char *key, const char *if_match,
         return op_submit(TAKE_PTR(op));
 }
 
+/* Of a store that has `cap`. */
+static int submit_rename(unsigned cap, struct store *s, enum op_verb verb, const char *src,
+                         const char *src_match, const char *dst, const struct store_cond *cond,
+                         store_done_fn *done, void *arg)
+{
+        CLEANUP(op_freep) struct op *op = NULL;
+        if (!(store_caps(s) & cap))
+                return -EOPNOTSUPP;
+        int err = new_op(s, verb, src, src_match, dst, cond, &op, arg);
+        if (err)
+                return err;
+        op->finish = verb == OP_RENAME ? op_finish_object : op_finish_plain;
+        op->done.object = done;
+        return op_submit(TAKE_PTR(op));
+}
+
 int store_folder_rename(struct store *s, const char *src, const char *dst, store_done_fn *done,
                         void *arg)
 {
-        CLEANUP(op_freep) struct op *op = NULL;
-        if (!(store_caps(s) & STORE_CAP_FOLDERS))
-                return -EOPNOTSUPP;
-        int err = new_op(s, OP_FOLDER_RENAME, src, NULL, dst, NULL, &op, arg);
-        if (err)
-                return err;
-        op->finish = op_finish_plain;
-        op->done.object = done;
-        return op_submit(TAKE_PTR(op));
+        return submit_rename(STORE_CAP_FOLDERS, s, OP_FOLDER_RENAME, src, NULL, dst, NULL, done,
+                             arg);
 }
 
 int store_rename(struct store *s, const char *src, const char *src_match, const char *dst,
                  const struct store_cond *cond, store_done_fn *done, void *arg)
 {
-        CLEANUP(op_freep) struct op *op = NULL;
-        if (!(store_caps(s) & STORE_CAP_RENAME))
-                return -EOPNOTSUPP;
-        int err = new_op(s, OP_RENAME, src, src_match, dst, cond, &op, arg);
-        if (err)
-                return err;
-        op->finish = op_finish_object;
-        op->done.object = done;
-        return op_submit(TAKE_PTR(op));
+        return submit_rename(STORE_CAP_RENAME, s, OP_RENAME, src, src_match, dst, cond, done, arg);
 }

@@ -42,8 +42,10 @@ static int read_key(const char *file, uint8_t key[CUSTOMER_KEY_LEN])
 }
 
 int customer_key_read(const char *option, const char *file, const char *endpoint,
-                      uint8_t key[CUSTOMER_KEY_LEN], char *why, size_t nwhy)
+                      struct customer_digest digest, struct customer_key *out, char *why,
+                      size_t nwhy)
 {
+        uint8_t key[CUSTOMER_KEY_LEN], sum[SHA256_LEN];
         bool secret =
                 !endpoint || !strncmp(endpoint, "https:", 6) || http_on_this_machine(endpoint);
 
@@ -54,8 +56,14 @@ int customer_key_read(const char *option, const char *file, const char *endpoint
                 return -EINVAL;
         }
         int err = read_key(file, key);
-        if (err)
+        if (err) {
                 snprintf(why, nwhy, "%s %s: %s: name a file of 32 bytes, or of their base64",
                          option, file, err == -EINVAL ? "no such key" : strerror(-err));
-        return err;
+                return err;
+        }
+        base64_encode(key, sizeof key, out->key);
+        digest.sum(key, sizeof key, sum);
+        base64_encode(sum, digest.len, out->digest);
+        explicit_bzero(key, sizeof key);
+        return 0;
 }

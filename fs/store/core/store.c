@@ -257,28 +257,44 @@ static const char *user_key(const struct op *op, const struct op_entry *e)
         return strncmp(key, op->s->prefix, n) || !key[n] ? NULL : key + n;
 }
 
+typedef void entry_fn(const struct op *op, const struct op_entry *e, const char *key, void *to);
+
+/* What the user is told of the entries, `each` bytes as make() fills them: malloc'ed, and how many
+ * in *n. NULL for none, or with *err. */
+static void *make_entries(const struct op *op, int *err, size_t each, entry_fn *make, size_t *n)
+{
+        char *v = !*err && op->n ? calloc(op->n, each) : NULL;
+
+        *n = 0;
+        if (!*err && op->n && !v)
+                *err = -ENOMEM;
+        for (size_t i = 0; v && i < op->n; i++) {
+                const char *key = user_key(op, &op->v[i]);
+                if (key)
+                        make(op, &op->v[i], key, v + each * (*n)++);
+        }
+        return v;
+}
+
+static void make_entry(const struct op *op, const struct op_entry *e, const char *key, void *to)
+{
+        *(struct store_entry *)to = (struct store_entry){
+                .key = key,
+                .is_prefix = e->is_prefix,
+                .size = e->size,
+                .mtime_ns = e->time_ns,
+                .etag = op_string(op, e->etag),
+                .meta = e->is_prefix && !e->told ? NULL : op_string(op, e->meta),
+                .nmeta = e->nmeta,
+                .partial = e->partial,
+        };
+}
+
 static void finish_list(struct op *op, int err)
 {
-        struct store_entry *v = NULL;
-        size_t n = 0;
+        size_t n;
+        struct store_entry *v = make_entries(op, &err, sizeof *v, make_entry, &n);
 
-        if (!err && op->n && !(v = calloc(op->n, sizeof *v)))
-                err = -ENOMEM;
-        for (size_t i = 0; !err && i < op->n; i++) {
-                const struct op_entry *e = &op->v[i];
-                const char *key = user_key(op, e);
-                if (key)
-                        v[n++] = (struct store_entry){
-                                .key = key,
-                                .is_prefix = e->is_prefix,
-                                .size = e->size,
-                                .mtime_ns = e->time_ns,
-                                .etag = op_string(op, e->etag),
-                                .meta = e->is_prefix && !e->told ? NULL : op_string(op, e->meta),
-                                .nmeta = e->nmeta,
-                                .partial = e->partial,
-                        };
-        }
         if (n) /* a kind gives objects and prefixes apart, each in order */
                 qsort(v, n, sizeof *v, by_key);
         struct store_page page = {.n = n, .v = v, .next = op->next};
@@ -302,23 +318,17 @@ int store_list(struct store *s, const struct store_list *list, store_list_fn *do
         return op_submit(TAKE_PTR(op));
 }
 
+static void make_upload(const struct op *op, const struct op_entry *e, const char *key, void *to)
+{
+        *(struct store_upload_entry *)to = (struct store_upload_entry){
+                .key = key, .id = op_string(op, e->id), .begun_ns = e->time_ns};
+}
+
 static void finish_uploads(struct op *op, int err)
 {
-        struct store_upload_entry *v = NULL;
-        size_t n = 0;
+        size_t n;
+        struct store_upload_entry *v = make_entries(op, &err, sizeof *v, make_upload, &n);
 
-        if (!err && op->n && !(v = calloc(op->n, sizeof *v)))
-                err = -ENOMEM;
-        for (size_t i = 0; !err && i < op->n; i++) {
-                const struct op_entry *e = &op->v[i];
-                const char *key = user_key(op, e);
-                if (key)
-                        v[n++] = (struct store_upload_entry){
-                                .key = key,
-                                .id = op_string(op, e->id),
-                                .begun_ns = e->time_ns,
-                        };
-        }
         op->done.uploads(op->arg, err, n, v);
         free(v);
 }

@@ -114,22 +114,14 @@ static int open_credentials(struct store_kind *k, const struct store_config *cfg
 
 static int open_csek(struct store_kind *k, const char *file, char *why, size_t nwhy)
 {
-        uint8_t key[CUSTOMER_KEY_LEN], sum[SHA256_LEN];
-
         if (!file || !*file)
                 return 0;
         if (k->kms_key) {
                 snprintf(why, nwhy, "kms_key and csek_file are both given: give one");
                 return -EINVAL;
         }
-        int err = customer_key_read("csek_file", file, k->endpoint, key, why, nwhy);
-        if (err)
-                return err;
-        base64_encode(key, sizeof key, k->csek.key);
-        sha256(key, sizeof key, sum);
-        base64_encode(sum, sizeof sum, k->csek.sha256);
-        explicit_bzero(key, sizeof key);
-        return 0;
+        return customer_key_read("csek_file", file, k->endpoint,
+                                 (struct customer_digest){sha256, SHA256_LEN}, &k->csek, why, nwhy);
 }
 
 static int dup_setting(char **to, const char *from)

@@ -9,6 +9,7 @@
 #include "base/text/json.h"
 #include "base/text/uri.h"
 #include "store/cred/cred.h"
+#include "store/core/customer_key.h"
 #include "store/core/ops.h"
 #include "store/core/xml_reply.h"
 
@@ -20,9 +21,7 @@ struct store_kind {
         bool emulator;         /* not the vendor's, which is known by its name */
         char *billing_project; /* or NULL */
         char *kms_key;         /* or NULL */
-        struct {
-                char key[48], sha256[48]; /* in base64; "": none */
-        } csek;
+        struct customer_key csek;
         bool keys;   /* HMAC: all requests are of the XML API */
         long skew_s; /* atomic: the server's clock less ours; keys sign the time */
         enum store_way upload;

@@ -67,7 +67,7 @@ static void add_csek(struct gcs_msg *m, const struct store_kind *k, const char *
                 return;
         gcs_header(m, names[0], "AES256");
         gcs_header(m, names[1], k->csek.key);
-        gcs_header(m, names[2], k->csek.sha256);
+        gcs_header(m, names[2], k->csek.digest);
 }
 
 void gcs_csek(struct gcs_msg *m, const struct store_kind *k)

@@ -130,6 +130,14 @@ void http_easy_secure(CURL *e, const char *ca_bundle)
         }
 }
 
+void http_easy_replies(CURL *e, curl_write_callback body, curl_write_callback header, void *arg)
+{
+        curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, body);
+        curl_easy_setopt(e, CURLOPT_WRITEDATA, arg);
+        curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, header);
+        curl_easy_setopt(e, CURLOPT_HEADERDATA, arg);
+}
+
 static void set_fixed_options(struct http_slot *slot)
 {
         CURL *e = slot->easy;
@@ -156,10 +164,7 @@ static void set_fixed_options(struct http_slot *slot)
         curl_easy_setopt(e, CURLOPT_SEEKDATA, slot);
         curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, on_begin);
         curl_easy_setopt(e, CURLOPT_PREREQDATA, slot);
-        curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_write);
-        curl_easy_setopt(e, CURLOPT_WRITEDATA, slot);
-        curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
-        curl_easy_setopt(e, CURLOPT_HEADERDATA, slot);
+        http_easy_replies(e, on_write, on_header, slot);
 }
 
 struct http_slot *http_slot_new(struct http_worker *w, enum http_lane lane)

@@ -110,6 +110,8 @@ void http_init(void);
 /* http_easy.c */
 /* What holds for every exchange with anyone: protocols, TLS 1.2 at least, authorities. */
 void http_easy_secure(CURL *e, const char *ca_bundle);
+/* Who takes the body of the reply, and its headers. */
+void http_easy_replies(CURL *e, curl_write_callback body, curl_write_callback header, void *arg);
 /* Appends "name\0value\0" of a line of a reply's headers. */
 void http_add_reply_header(struct buf *to, const char *line, size_t len);
 int http_easy_errno(CURLcode rc); /* of one that is not CURLE_OK */

@@ -8,6 +8,7 @@
 #include "base/mutex.h"
 #include "base/text/uri.h"
 #include "store/cred/cred.h"
+#include "store/core/customer_key.h"
 #include "store/core/ops.h"
 #include "store/core/xml_reply.h"
 
@@ -28,9 +29,7 @@ struct store_kind {
         char *sse, *sse_kms_key; /* NULL: as the bucket says */
         bool bucket_key;
         char *storage_class, *tags; /* NULL: the store's, none */
-        struct {
-                char key[48], md5[28]; /* base64; "" without a key of the customer's */
-        } sse_c;
+        struct customer_key sse_c;
         char *bucket;    /* or the ARN of an access point: */
         char *point;     /* "NAME-ACCOUNT", that stands before its hosts; NULL: it is a bucket */
         char *endpoint;  /* "http://host:port" without a path; NULL: the vendor's */

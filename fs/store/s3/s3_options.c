@@ -13,20 +13,6 @@
 
 #include "base/banned.h"
 
-static int open_customer_key(struct store_kind *k, const char *file, char *why, size_t nwhy)
-{
-        uint8_t key[CUSTOMER_KEY_LEN], sum[MD5_LEN];
-
-        int err = customer_key_read("sse_c_key_file", file, k->endpoint, key, why, nwhy);
-        if (err)
-                return err;
-        base64_encode(key, sizeof key, k->sse_c.key);
-        md5(key, sizeof key, sum);
-        base64_encode(sum, sizeof sum, k->sse_c.md5);
-        explicit_bzero(key, sizeof key);
-        return 0;
-}
-
 static bool given(const char *text)
 {
         return text && *text;
@@ -140,8 +126,10 @@ int s3_options_open(struct store_kind *k, const struct store_config *cfg, char *
                 return -ENOMEM;
         if (given(cfg->sse_kms_key) && !(k->sse_kms_key = strdup(cfg->sse_kms_key)))
                 return -ENOMEM;
-        return given(cfg->sse_c_key_file) ? open_customer_key(k, cfg->sse_c_key_file, why, nwhy)
-                                          : 0;
+        if (!given(cfg->sse_c_key_file))
+                return 0;
+        return customer_key_read("sse_c_key_file", cfg->sse_c_key_file, k->endpoint,
+                                 (struct customer_digest){md5, MD5_LEN}, &k->sse_c, why, nwhy);
 }
 
 void s3_options_close(struct store_kind *k)
@@ -171,7 +159,7 @@ static void customer_key(const struct store_kind *k, struct s3_msg *m, bool of_s
         };
         s3_header(m, names[of_source][0], "AES256");
         s3_header(m, names[of_source][1], k->sse_c.key);
-        s3_header(m, names[of_source][2], k->sse_c.md5);
+        s3_header(m, names[of_source][2], k->sse_c.digest);
 }
 
 bool s3_sets_class(const struct store_kind *k, const struct op *op)
