@@ -4,7 +4,7 @@
 # when the last of all opens ends.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 9
+plan 18
 start_store
 mount_ckptfs attr_ttl=60s # the store is stopped for a while
 
@@ -33,6 +33,52 @@ wait $syncs
 has_size() { [ "$(objects size "$1" 2>/dev/null)" = "$2" ]; }
 check "a synced write is published though the file is open elsewhere" wait_for 30 has_size late 12
 fdo_ends "ok ok ok ok ok ok ok ok ok ok ok" "all processes end well after the sync"
+
+# A copy that came through a socket, to a process that is no child of who opened the file.
+mkfifo "$tmp/go"
+python3 - "$mnt/passed" "$tmp/go" >"$tmp/passed" <<'END' &
+import os, socket, sys
+a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+if not os.fork():
+    fd = socket.recv_fds(b, 10, 1)[1][0]
+    os.write(fd, b"5" * 5)
+    b.send(b"x")
+    b.recv(1)
+    os.write(fd, b"3" * 3)
+    os.close(fd)
+    os._exit(0)
+if not os.fork():
+    fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+    os.write(fd, b"4" * 4)
+    socket.send_fds(a, [b"x"], [fd])
+    a.recv(1)
+    os.close(fd)
+    os._exit(0)
+os.wait()
+print("closed", flush=True)
+open(sys.argv[2]).read()
+a.send(b"x")
+os.wait()
+END
+passes=$!
+check "who opened the file has closed it" wait_for 30 grep -q closed "$tmp/passed"
+expect_eq "" "$(store_ls passed)" "a close publishes nothing while who was passed a copy writes"
+: >"$tmp/go"
+wait $passes
+expect_eq 12 "$(objects size passed)" "the close of who was passed a copy publishes"
+
+# The kernel is still to release what was closed, since a message keeps it: changes of the file are at the
+# store when they return.
+fdo_begin open wct "$mnt/a" write 5 inmessage close rename "$mnt/a" "$mnt/b" pause
+expect_eq "b" "$(store_ls a)$(store_ls b)" "a rename after a close is at the store when it returns"
+fdo_ends "ok ok ok ok ok ok" "a file is renamed after its close"
+fdo_begin open w "$mnt/b" write 3 inmessage close chmod 0600 "$mnt/b" setxattr user.a "$mnt/b" pause
+expect_eq "mode=33152 xattr" "$(objects meta b | grep -E '^(mode|xattr)=' | sed 's/xattr=.*/xattr/' | xargs)" \
+	"attributes that are changed after a close are at the store when that returns"
+fdo_ends "ok ok ok ok ok ok ok" "attributes of a file are changed after its close"
+fdo_begin open w "$mnt/b" write 3 inmessage close unlink "$mnt/b" pause
+expect_eq "" "$(store_ls b)" "an unlink after a close is at the store when it returns"
+fdo_ends "ok ok ok ok ok ok" "a file is removed after its close"
 
 # The end of the mount: what was closed is published, what its writer has open is not.
 fdo_begin open wct "$mnt/closed" write 5 slot 1 open wct "$mnt/open" write 5 forkhold slot 0 close pause

@@ -3,7 +3,7 @@
 # kill.sh: a writer that dies by a signal publishes nothing; one that ends without close does.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 38
+plan 40
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -44,6 +44,24 @@ expect_eq "$(head -c 3000000 /dev/zero | cksum)" "$(store_cat mapped | cksum)" \
 fdo open + "$mnt/mapped" mapkept 2000000 exit 0 >"$tmp/out"
 is_written() { [ "$(store_cat mapped | tr -d '\0' | wc -c)" = 2000000 ]; }
 check "what a process that exits wrote through a mapping is published" wait_for 10 is_written
+
+# Its file stays open, since a message of a process that lives keeps the descriptor.
+printf 0123456789 >"$mnt/cut"
+mkfifo "$tmp/held"
+python3 - "$mnt/cut" "$tmp/held" 2>/dev/null <<'END'
+import os, socket, sys
+a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+if not os.fork():
+    open(sys.argv[2]).read()
+    os._exit(0)
+fd = os.open(sys.argv[1], os.O_RDWR)
+os.write(fd, b"KILLED")
+socket.send_fds(a, [b"x"], [fd])
+os.kill(os.getpid(), 9)
+END
+expect_eq ok "$(fdo truncate 3 "$mnt/cut")" "a file is cut by name after the kill of its writer"
+expect_eq 012 "$(store_cat cut)" "the cut after a kill is at the store, without what the killed process wrote"
+: >"$tmp/held"
 
 dd if=/dev/zero bs=1M 2>/dev/null | dd of="$mnt/pipe" bs=1M 2>/dev/null &
 wait_for 20 test -s "$mnt/pipe"
