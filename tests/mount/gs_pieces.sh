@@ -39,7 +39,7 @@ ctl abort --yes >"$tmp/out"
 expect_eq f "$(store_ls | xargs)" "ckptctl removes pieces that nothing tells of"
 set_faults gs_hiccups
 cp "$tmp/data" "$mnt/f"
-same "a file is composed by a store that is unavailable for moments" "$tmp/data" f
+same "a file is composed by a store that meets other changes, and is unavailable for moments" "$tmp/data" f
 expect_eq f "$(store_ls | xargs)" "pieces are deleted by a store that is unavailable for moments"
 set_faults gs_batch_silent
 expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/f" write 17000000 close)" \
