@@ -3,6 +3,7 @@
 fuzz_targets = \
 	%D%/fuzz_cred \
 	%D%/fuzz_format \
+	%D%/fuzz_fuse \
 	%D%/fuzz_gs \
 	%D%/fuzz_json \
 	%D%/fuzz_results \
@@ -30,9 +31,10 @@ else
 FUZZ_LDFLAGS = $(AM_LDFLAGS)
 fuzz_common += %D%/fuzz_main.c
 endif
-# The doors that script_http.c and script_cred.c stand in for.
-FUZZ_SCRIPT = -Wl,--wrap=http_open,--wrap=http_stop,--wrap=http_close,--wrap=http_submit \
-	-Wl,--wrap=http_pace,--wrap=http_stats,--wrap=http_once,--wrap=usleep,--wrap=cred_exec
+# The doors that script_http.c, fake_s3.c and script_cred.c stand in for.
+FUZZ_DOOR = -Wl,--wrap=http_open,--wrap=http_stop,--wrap=http_close,--wrap=http_submit \
+	-Wl,--wrap=http_pace,--wrap=http_stats
+FUZZ_SCRIPT = $(FUZZ_DOOR) -Wl,--wrap=http_once,--wrap=usleep,--wrap=cred_exec
 FUZZ_KEYS = -Wl,--wrap=cred_chain_open,--wrap=cred_chain_close,--wrap=cred_chain_get \
 	-Wl,--wrap=cred_chain_forget,--wrap=cred_chain_why,--wrap=cred_chain_region \
 	-Wl,--wrap=cred_chain_endpoint,--wrap=cred_chain_ca_bundle,--wrap=cred_chain_fips \
@@ -45,6 +47,10 @@ fuzz_script = %D%/script_http.c %D%/script_http.h
 %C%_fuzz_format_SOURCES = %D%/fuzz_format.c $(fuzz_common)
 %C%_fuzz_format_LDFLAGS = $(FUZZ_LDFLAGS)
 %C%_fuzz_format_LDADD = bench/libbench.la
+%C%_fuzz_fuse_SOURCES = %D%/fuzz_fuse.c %D%/fake_s3.c %D%/fake_s3.h %D%/script_cred.c $(fuzz_common)
+%C%_fuzz_fuse_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS)
+%C%_fuzz_fuse_LDFLAGS = $(FUZZ_LDFLAGS) $(FUZZ_DOOR) $(FUZZ_KEYS)
+%C%_fuzz_fuse_LDADD = fs/mount/libmount.la
 %C%_fuzz_gs_SOURCES = %D%/fuzz_gs.c %D%/script_cred.c %D%/store_ops.c %D%/store_ops.h $(fuzz_common) $(fuzz_script)
 %C%_fuzz_gs_LDFLAGS = $(FUZZ_LDFLAGS) $(FUZZ_SCRIPT) $(FUZZ_KEYS)
 %C%_fuzz_gs_LDADD = fs/store/libstore.la
