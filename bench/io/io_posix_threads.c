@@ -108,7 +108,9 @@ static int open_buffered(const struct posix_work *how, bool load)
 int io_posix_threads(const struct posix_work *how, const struct io_data *d, bool load)
 {
         struct work w = {.how = how, .d = d, .load = load, .buffered = -1};
-        CLEANUP(freep) struct mover *v = calloc(how->threads, sizeof *v);
+        const uint64_t blocks = d->size / how->block + d->nranges + 1; /* at most */
+        const size_t threads = how->threads < blocks ? how->threads : (size_t)blocks;
+        CLEANUP(freep) struct mover *v = calloc(threads, sizeof *v);
         CLEANUP(closep) int buffered = how->direct ? open_buffered(how, load) : -1;
         size_t running = 0;
 
@@ -119,7 +121,7 @@ int io_posix_threads(const struct posix_work *how, const struct io_data *d, bool
         w.buffered = buffered;
         mutex_init(&w.mtx, LOCK_BENCH);
         /* this thread is one of them */
-        for (; running + 1 < how->threads; running++) {
+        for (; running + 1 < threads; running++) {
                 v[running] = (struct mover){.w = &w, .index = running + 1};
                 if (pthread_create(&v[running].thread, NULL, move_blocks, &v[running]))
                         break;
@@ -129,5 +131,7 @@ int io_posix_threads(const struct posix_work *how, const struct io_data *d, bool
         while (running)
                 pthread_join(v[--running].thread, NULL);
         mutex_destroy(&w.mtx);
+        if (buffered >= 0 && close(TAKE_FD(buffered)) && !w.err && !load)
+                w.err = -errno; /* some file systems write then, and tell it nowhere else */
         return w.err;
 }
