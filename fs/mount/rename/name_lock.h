@@ -7,20 +7,20 @@
  *                 a name changes or on the node
  *      exclusive  a rename, on what it renames and on what it replaces; a removal, on what it
  *                 removes
- *      publish    a commit, on its file, while a request is under way that needs the file's name or
- *                 the version that has it
+ *      publish    a commit, or a change of attributes that is sent, on its file, while a request
+ *                 is under way that needs the file's name or the version that has it
  *
  *                   shared   exclusive   publish
  *      shared       both     waits       both
  *      exclusive    waits    waits       waits
- *      publish      both     waits       one commit a file
+ *      publish      both     waits       one at a time for each file
  *
  * A lock is asked for with all its nodes at once, and shared and exclusive locks are granted in the
  * order in which they were asked for, as far as they conflict: nobody waits for one that came
- * later. One that is exclusive then pauses the files below its nodes (wfile_pause()), and is held
- * when none of them publishes. A commit so waits for a rename or removal that has begun, never for
- * one that waits: who holds a shared lock may wait for a commit. Nothing blocks: who waits is a
- * struct.
+ * later. When its turn has come, one that is exclusive pauses the files below its nodes
+ * (wfile_pause()) until none of them publishes, claims the keys of its names (claim.h), and is
+ * held. So a commit waits for a rename or removal whose turn has come, never for one that waits:
+ * whoever holds a shared lock may wait for a commit. Nothing blocks: whoever waits is a struct.
  *
  * Whoever holds a lock does not take a second one. What a callback begins takes part: a change of
  * attributes that a request began runs under the request's lock, which lasts until it is done

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* claim.c: see claim.h. There are as many claims as commits end at once: few enough for a list. */
+/* claim.c: see claim.h. There are as many claims as changes of objects are under way at once: few
+ * enough for a list. */
 #include "mount/write/claim.h"
 
 #include <errno.h>
