@@ -238,7 +238,7 @@ static int plan_locked(struct wfile *f) REQUIRES(&f->mtx)
         if (!err && !s->plan.put)
                 err = add_changed_locked(f, &s->plan);
         if (!err && c && s->plan.moved > c->moved_most)
-                err = -ESTALE;
+                err = -ESTALE; /* too much for a change that is only recorded */
         return err;
 }
 

@@ -4,12 +4,10 @@
  * published. See wfile_int.h. */
 #include "mount/write/wfile_int.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include <time.h>
 #include <unistd.h>
 
@@ -227,8 +225,6 @@ static struct store_body body_of(struct upload_request *t)
         return (struct store_body){
                 .read = read_body, .arg = t, .len = t->part->len, .crc32c = t->part->crc};
 }
-
-/* Whether it is not to be published, but recorded. */
 
 /* A change whose base another host replaced, or whose name another file has: its bytes stay at the
  * store, recorded for `ckptctl recover`, while the other's object stands. Those without an upload
