@@ -284,7 +284,7 @@ static int make_report(char **dirs, size_t ndirs, const char *page)
                         "fewer directories\n",
                         MAX_RUNS, r.beyond);
         if (!status)
-                printf("report of %zu runs: %s\n", r.runs, page);
+                printf("report of %zu run%s: %s\n", r.runs, r.runs == 1 ? "" : "s", page);
         doc_release(&r.doc);
         return status;
 }

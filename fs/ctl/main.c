@@ -116,9 +116,9 @@ static int parse_words(struct command *c, char **words, char *why)
                          c->url ? "there are too many arguments" : "the URL is missing");
                 return -1;
         }
-        snprintf(why, CTL_WHY_MAX,
-                 "%s%s is no command: give uploads list, uploads abort or recover",
-                 words[0] ? words[0] : "nothing", words[0] && words[1] ? " ..." : "");
+        bool none = !words[0];
+        snprintf(why, CTL_WHY_MAX, "%s%s: give uploads list, uploads abort or recover",
+                 none ? "a command" : words[0], none ? " is missing" : " is no command");
         return -1;
 }
 

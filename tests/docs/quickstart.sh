@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # quickstart refuses bad arguments in one line, and its demo leaves nothing behind, also on Ctrl-C.
 . "${srcdir:?}/tests/lib/tap.sh"
-plan 7
+plan 8
 
 refused() {
 	"$srcdir/quickstart" "$@" >"$tmp/out" 2>"$tmp/err" && return 1
@@ -10,6 +10,7 @@ refused() {
 }
 check "a word that is no command is refused in one line" refused chek
 check "a size without digits is refused in one line" refused GiB
+check "a size without its unit is refused in one line" refused 256
 check "a size of nothing is refused in one line" refused 0GiB
 check "two arguments are refused in one line" refused check bench
 
