@@ -11,9 +11,12 @@ start_store --ttfb 300ms
 mount_ckptfs part_size=5M attr_ttl=0
 fdo src "$tmp/data" open wct "$mnt/closing" write 12000000 close >"$tmp/out" &
 closing=$!
+exec 4<"$mnt" # a leak of what is open would end a daemon with ASan badly
+ls "$mnt" >"$tmp/listed"
 wait_for 30 grep -q 'UploadPart.*part=3 ' "$requests" # which only a commit sends
 kill -TERM "$mount_pid"
 mount_ended "SIGTERM ends the daemon while a file is closed"
+exec 4<&-
 wait $closing
 expect_eq "ok ok ok ok" "$(cat "$tmp/out")" "the close is told of success when SIGTERM ends the daemon"
 same "a file that is closed when SIGTERM comes is there" "$tmp/data" closing

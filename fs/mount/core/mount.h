@@ -21,6 +21,7 @@ struct stat_prefetch;
 struct shutdown_timer;
 struct fuse_session;
 struct handle;
+struct dir_handle;
 struct proc_queries;
 struct orphans;
 struct mem_reclaim;
@@ -59,6 +60,7 @@ struct mount {
         unsigned attr_syncs; /* changes of attributes that are on their way, or wait; tree's lock */
         struct handle *handles;            /* open files, see op.h; tree's lock, as is */
         unsigned nhandles;                 /* how many */
+        struct dir_handle *dirs;           /* open directories, see op_dir.c; tree's lock */
         struct proc_queries *proc_queries; /* at closes; from the session's start to its end */
         struct wfile_env wfile_env;
         struct wfile_tally tally;

@@ -416,6 +416,7 @@ void session_stop(struct session *s)
         requests_stop(s->m->requests);
         proc_queries_stop(s->m->proc_queries);
         op_release_all(s->m);
+        op_release_dirs(s->m);
 }
 
 void session_free(struct session *s)

@@ -26,7 +26,8 @@
 enum { DOTS = 2 };
 
 struct dir_handle {
-        atomic_uint refs; /* one while it is open, and of each request that waits */
+        atomic_uint refs;                /* one while it is open, and of each request that waits */
+        struct dir_handle *next, **link; /* of those that are open; tree's lock */
         struct node *node;
         struct listing *listing;
         struct mutex mtx;
@@ -92,6 +93,27 @@ static void dir_handle_unref(struct dir_handle *d)
         free(d);
 }
 
+static void list_open(struct mount *m, struct dir_handle *d)
+{
+        tree_lock(m->tree);
+        d->next = m->dirs;
+        d->link = &m->dirs;
+        if (d->next)
+                d->next->link = &d->next;
+        m->dirs = d;
+        tree_unlock(m->tree);
+}
+
+static void end_open(struct mount *m, struct dir_handle *d)
+{
+        tree_lock(m->tree);
+        *d->link = d->next;
+        if (d->next)
+                d->next->link = d->link;
+        tree_unlock(m->tree);
+        dir_handle_unref(d);
+}
+
 void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
         struct mount *m = op_mount(req);
@@ -109,15 +131,22 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         d->node = n;
         mutex_init(&d->mtx, LOCK_DIR_HANDLE);
         fi->fh = (uintptr_t)d;
+        list_open(m, d);
         if (fuse_reply_open(req, fi))
-                dir_handle_unref(d);
+                end_open(m, d);
 }
 
 void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
         (void)ino;
-        dir_handle_unref(dir_handle(fi));
+        end_open(op_mount(req), dir_handle(fi));
         fuse_reply_err(req, 0);
+}
+
+void op_release_dirs(struct mount *m)
+{
+        while (m->dirs)
+                end_open(m, m->dirs);
 }
 
 void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
