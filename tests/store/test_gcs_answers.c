@@ -433,7 +433,7 @@ START_TEST(what_is_answered_as_it_should_be_is_understood)
 {
         struct change c = {.call = &calls[_i], .which = SIZE_MAX};
         struct fake *f = fake_start(answer, &c);
-        struct store *s = open_store(f, 1);
+        struct store *s = open_store(f, 0);
         int err = calls[_i].run(s);
         bool refused = calls[_i].answers[0].status == 403;
         ck_assert_int_eq(err < 0 ? err : 0, refused                              ? -EACCES
@@ -468,7 +468,7 @@ START_TEST(an_id_that_is_none_of_an_upload_is_refused_without_a_request)
 {
         struct change c = {.call = &calls[0]};
         struct fake *f = fake_start(answer, &c);
-        struct store *s = open_store(f, 1);
+        struct store *s = open_store(f, 0);
         ck_assert_int_eq(with_upload(s, no_ids[_i]), -EINVAL);
         struct store_upload *up = store_upload_open(s, "k", no_ids[_i]);
         const struct store_part part = {.partno = 1, .size = 2, .etag = "1 k"};
