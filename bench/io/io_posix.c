@@ -443,8 +443,8 @@ static uint64_t figure_of(const char *line, const char *name)
 static int posix_count(struct io *io, struct io_count *out, bool *host)
 {
         char line[8192];
-        ssize_t n = getxattr(((struct posix_io *)io)->dir, "user.ckptfs.figures", line,
-                             sizeof line - 1);
+        ssize_t n =
+                getxattr(((struct posix_io *)io)->dir, "user.ckptfs.stats", line, sizeof line - 1);
 
         if (n < 0)
                 return io_count_none(io, out, host);

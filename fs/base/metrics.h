@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics.h: the figures of metrics.def as counters of the process.
+/* metrics.h: the metrics of metrics.def, counters of the process.
  *
  * Changes are relaxed atomics: thread-safe, cheap, in no order with anything else. */
 #ifndef CKPTFS_BASE_METRICS_H

@@ -16,14 +16,14 @@ refused() {
 	what=$1 pattern=$2; shift 2
 	ckptfs "$@" >out 2>err
 	rc=$?
-	if [ $rc -eq 0 ] || [ $rc -ge 124 ]; then not_ok "$what: the exit status is $rc"; else
-		check "$what: the option is refused" grep -qE -- "$pattern" err
+	if [ $rc -eq 0 ] || [ $rc -ge 124 ]; then not_ok "$what is refused"; diag "exit status $rc"; else
+		check "$what is refused" grep -qE -- "$pattern" err
 		[ -s check.out ] || grep -qE -- "$pattern" err || diag "$(cat err)"
 	fi
 	if [ "$(cat out err | wc -l)" -eq 1 ] && ! mounted; then
-		ok "$what: the refusal is one line, and nothing is mounted"
+		ok "the refusal of $what is one line, and nothing is mounted"
 	else
-		not_ok "$what: the refusal is one line, and nothing is mounted"; diag "$(cat out err)"
+		not_ok "the refusal of $what is one line, and nothing is mounted"; diag "$(cat out err)"
 	fi
 	while mounted; do umount "$mnt"; done
 }
@@ -52,9 +52,9 @@ refused "a URL without bucket" 's3://' -o "$quick" s3:// "$mnt"
 
 refused "a mountpoint that is missing" 'nowhere.*mkdir' -o "$quick" "$url" "$tmp/nowhere"
 : >file
-refused "one that is a file" 'not a directory' -o "$quick" "$url" "$tmp/file"
+refused "a mountpoint that is a file" 'not a directory' -o "$quick" "$url" "$tmp/file"
 mkdir full; : >full/x
-refused "one that is not empty" 'not empty' -o "$quick" "$url" "$tmp/full"
+refused "a mountpoint that is not empty" 'not empty' -o "$quick" "$url" "$tmp/full"
 
 refused "a mountpoint in the place of the URL" 'URL first' -o "$quick" "$mnt" "$url"
 
@@ -66,7 +66,7 @@ refused "a value that is none" 'memory' -o "$quick,memory=lots" "$url" "$mnt"
 refused "a word that is none of the choices" 'abort' -o "$quick,on_kill=maybe" "$url" "$mnt"
 refused "a log that cannot be written" 'log=/nonexistent' -o "$quick,log=/nonexistent/log" "$url" "$mnt"
 refused "an unknown flag" '-z' -z "$url" "$mnt"
-refused "a long one" '--verbose' --verbose "$url" "$mnt"
+refused "an unknown long flag" '--verbose' --verbose "$url" "$mnt"
 refused "a flag without its value" '-c' "$url" "$mnt" -c
 refused "a missing argument" 'argument' -o "$quick" "$url"
 refused "no argument" 'argument'
@@ -121,7 +121,7 @@ refused_mounted=$(ckptfs -o "$quick" "$url" "$mnt" 2>&1)
 expect_eq "1 1" "$? $(echo "$refused_mounted" | grep -c 'is mounted on')" "a second mount there is refused"
 expect_eq right "$(cat "$mnt/f")" "the first mount goes on after a second was refused"
 umount "$mnt"
-check "umount ends the daemon" wait_for 20 grep -q figures "$tmp/bg.log"
+check "umount ends the daemon" wait_for 20 grep -q "statistics of" "$tmp/bg.log"
 check "the daemon warns of nothing but the region" sh -c '! grep -E " (warning|error): " "$1" | grep -v region' \
 	sh "$tmp/bg.log"
 printf 'endpoint: %s\nregion: eu-west-3\nattr_ttl: 0\n' "$CKPTFS_TEST_ENDPOINT" >good.yaml

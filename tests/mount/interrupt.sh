@@ -51,7 +51,7 @@ for kind in $kinds; do
 	done
 done
 
-figure() { getfattr --absolute-names --only-values -n user.ckptfs.figures "$mnt" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
+figure() { getfattr --absolute-names --only-values -n user.ckptfs.stats "$mnt" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
 field() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f1; }
 gone() { case $(field "$1") in Z | '') ;; *) return 1 ;; esac; }
 
@@ -110,7 +110,7 @@ whole() {
 }
 check "what was being published is there whole or not at all" wait_for 20 whole
 check "the file of the close is there" wait_for 20 objects size kill/close/new
-expect_eq "" "$(store_ls kill/write/new)$(store_ls kill/make/new)$(store_ls kill/copy/new)" "what was being written is not"
+expect_eq "" "$(store_ls kill/write/new)$(store_ls kill/make/new)$(store_ls kill/copy/new)" "what was being written is not published"
 expect_eq first "$(cat "$mnt/kill/rename/f" "$mnt/kill/rename/g" 2>/dev/null)" "a file has one of its two names"
 expect_log 'not published, the version before it stands'
 

@@ -38,5 +38,5 @@ void stats_log(struct mount *m)
         CLEANUP(buf_release) struct buf line = BUF_INIT;
 
         if (!stats_print(m, &line))
-                log_info("figures of %s: %s", m->mountpoint, line.p);
+                log_info("statistics of %s: %s", m->mountpoint, line.p);
 }

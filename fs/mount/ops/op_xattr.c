@@ -18,9 +18,9 @@
 
 #include "base/banned.h"
 
-#define USER    "user."
-#define OURS    "user.ckptfs."
-#define FIGURES OURS "figures" /* of the mount: any directory tells them, to who asks by name */
+#define USER  "user."
+#define OURS  "user.ckptfs."
+#define STATS OURS "stats" /* of the mount: any directory tells them, to who asks by name */
 
 static bool is_user(const char *name)
 {
@@ -94,7 +94,7 @@ struct xattr_read {
         char *name; /* NULL: the list */
 };
 
-static ssize_t get_figures(struct mount *m, char *buf, size_t size)
+static ssize_t get_stats(struct mount *m, char *buf, size_t size)
 {
         CLEANUP(buf_release) struct buf line = BUF_INIT;
         int err = stats_print(m, &line);
@@ -152,14 +152,14 @@ static void read_now(struct op_ask *ask, int err)
                 n = -ENOMEM;
         if (!n) {
                 tree_lock(m->tree);
-                bool figures = x->name && ask->n->dir && !strcmp(x->name, FIGURES);
-                if (x->name && !figures)
+                bool stats = x->name && ask->n->dir && !strcmp(x->name, STATS);
+                if (x->name && !stats)
                         n = get_locked(m, ask->n, x->name, buf, x->size);
-                else if (!figures)
+                else if (!stats)
                         n = list_locked(ask->n, buf, x->size);
                 tree_unlock(m->tree);
-                if (figures)
-                        n = get_figures(m, buf, x->size);
+                if (stats)
+                        n = get_stats(m, buf, x->size);
         }
         if (n < 0)
                 fuse_reply_err(x->req, (int)-n);
