@@ -14,7 +14,7 @@ enum { NAMES = 2000, SPARE = 500000000, MS = 1000000 };
 
 static struct readdir_histories all;
 static struct readdir_history *history;
-static const int teller, other;
+static const int lister, other;
 static bool asked[NAMES], looked[NAMES];
 static unsigned nasked, vain;
 
@@ -28,16 +28,16 @@ static void tell(unsigned from, unsigned n, const void *by)
         char name[16];
         for (unsigned i = from; i < from + n; i++) {
                 snprintf(name, sizeof name, "f%08u", i);
-                history_tell(history, by, i + 3, name, ino_of(i), i % 10 == 9);
+                history_add(history, by, i + 3, name, ino_of(i), i % 10 == 9);
         }
 }
 
 static void setup(void)
 {
         all = (struct readdir_histories){.most = 1 << 20};
-        history_begin(&all, &history, &teller);
+        history_begin(&all, &history, &lister);
         ck_assert_ptr_nonnull(history);
-        tell(0, NAMES, &teller);
+        tell(0, NAMES, &lister);
         memset(asked, 0, sizeof asked);
         memset(looked, 0, sizeof looked);
         nasked = vain = 0;
@@ -158,7 +158,7 @@ END_TEST
 START_TEST(names_told_again_or_by_another_count_for_nothing)
 {
         size_t bytes = all.bytes;
-        tell(0, NAMES, &teller);
+        tell(0, NAMES, &lister);
         tell(NAMES, NAMES, &other);
         ck_assert_uint_eq(all.bytes, bytes);
         bool dir;
@@ -177,7 +177,7 @@ START_TEST(memory_is_bounded_and_the_oldest_makes_room)
         ck_assert_ptr_nonnull(history);
         for (unsigned i = 0; i < 200000; i++) {
                 snprintf(name, sizeof name, "g%08u", i);
-                history_tell(second, &other, i + 3, name, ino_of(i), false);
+                history_add(second, &other, i + 3, name, ino_of(i), false);
         }
         ck_assert_ptr_null(history);
         ck_assert_uint_le(all.bytes, 2 * all.most);
@@ -188,18 +188,18 @@ START_TEST(memory_is_bounded_and_the_oldest_makes_room)
 }
 END_TEST
 
-START_TEST(a_full_roll_that_was_walked_through_begins_anew)
+START_TEST(a_full_history_that_was_walked_through_begins_anew)
 {
         unsigned n = NAMES;
         bool dir;
 
         for (; n < 200000; n += 1000)
-                tell(n, 1000, &teller);
+                tell(n, 1000, &lister);
         ck_assert_ptr_null(history_look(history, ino_of(n - 1), 0, false, &dir));
         unsigned last = n - 1;
         while (!history_look(history, ino_of(last), 0, false, &dir))
                 last--;
-        tell(n, 10, &teller);
+        tell(n, 10, &lister);
         ck_assert_ptr_nonnull(history_look(history, ino_of(n), 0, false, &dir));
         ck_assert_ptr_null(history_look(history, ino_of(last), 0, false, &dir));
 }
@@ -218,7 +218,7 @@ int main(void)
         tcase_add_test(t, several_walks_do_not_disturb_each_other);
         tcase_add_test(t, names_told_again_or_by_another_count_for_nothing);
         tcase_add_test(t, memory_is_bounded_and_the_oldest_makes_room);
-        tcase_add_test(t, a_full_roll_that_was_walked_through_begins_anew);
+        tcase_add_test(t, a_full_history_that_was_walked_through_begins_anew);
         suite_add_tcase(s, t);
         return unit_main(s);
 }

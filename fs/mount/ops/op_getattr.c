@@ -150,7 +150,7 @@ static bool ask_waits(struct op_ask *a)
         return moved;
 }
 
-static void told(void *arg, int err, const struct store_object *obj)
+static void head_done(void *arg, int err, const struct store_object *obj)
 {
         static const struct store_object nothing;
         struct op_ask *a = arg;
@@ -182,7 +182,7 @@ void op_ask(struct op_ask *a)
         a->place = tree_place(a->m->tree, a->n); /* before the key: rather asked again */
         a->begun = tree_now_ns();
         CLEANUP(freep) char *key = attr_sync_key(a->m, a->n);
-        int err = key ? store_head(a->m->store, key, told, a) : -ENOMEM;
+        int err = key ? store_head(a->m->store, key, head_done, a) : -ENOMEM;
         if (err)
                 a->done(a, err);
 }

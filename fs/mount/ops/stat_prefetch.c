@@ -51,17 +51,17 @@ static int64_t ttl_ns(const struct mount *m)
         return (int64_t)m->params.attr_ttl * 1000000;
 }
 
-void prefetch_list_locked(struct mount *m, struct node *dir, const void *teller)
+void prefetch_list_locked(struct mount *m, struct node *dir, const void *lister)
         REQUIRES(tree_mutex)
 {
         if (m->params.consistency != STRICT && m->params.attr_ttl)
-                history_begin(&m->prefetch->histories, &dir->history, teller);
+                history_begin(&m->prefetch->histories, &dir->history, lister);
 }
 
-void prefetch_tell_locked(struct node *dir, const void *teller, uint64_t off, const char *name,
+void prefetch_tell_locked(struct node *dir, const void *lister, uint64_t off, const char *name,
                           uint64_t ino, bool is_dir) REQUIRES(tree_mutex)
 {
-        history_tell(dir->history, teller, off, name, ino, is_dir);
+        history_add(dir->history, lister, off, name, ino, is_dir);
 }
 
 static struct lookup *flying_locked(const struct mount *m, const struct node *dir, const char *name)

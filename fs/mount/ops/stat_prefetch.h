@@ -19,10 +19,10 @@ struct params;
 struct stat_prefetch *prefetch_new(const struct params *p);
 void prefetch_free(struct stat_prefetch *a); /* NULL is fine */
 
-/* `teller` begins to list the directory, and tells a name; see readdir_history.h. */
-void prefetch_list_locked(struct mount *m, struct node *dir, const void *teller)
+/* `lister` begins to list the directory, and tells a name; see readdir_history.h. */
+void prefetch_list_locked(struct mount *m, struct node *dir, const void *lister)
         REQUIRES(tree_mutex);
-void prefetch_tell_locked(struct node *dir, const void *teller, uint64_t off, const char *name,
+void prefetch_tell_locked(struct node *dir, const void *lister, uint64_t off, const char *name,
                           uint64_t ino, bool is_dir) REQUIRES(tree_mutex);
 
 /* The kernel looks at a name, which has the node `n` if any; `known`: it need not be asked for.

@@ -23,9 +23,9 @@ struct fetch_range {
         uint64_t consumed; /* bytes handed to readers */
         unsigned refs;     /* the list's, the request's, one a reply under way */
         unsigned tries;
-        unsigned turn;              /* the reader's, when it was requested */
-        uint32_t crc;               /* of all bytes; known when it flies no more */
-        struct fetch_range *parked; /* the next one, see reader_moving() */
+        unsigned turn;                /* the reader's, when it was requested */
+        uint32_t crc;                 /* of all bytes; known when it flies no more */
+        struct fetch_range *deferred; /* the next one, see reader_moving() */
         bool hold;     /* the whole object: nothing is read before the store's checksum agreed */
         bool flying;   /* its last byte is not read yet */
         bool admitted; /* crc is in the reader's chain */

@@ -115,14 +115,15 @@ static int read_errno(int err)
         return err == -ENOENT ? -ESTALE : err == -EBADMSG ? -EIO : err;
 }
 
-/* Keeps a range whose version is on its way elsewhere. */
-static bool park_locked(struct reader *r, struct fetch_range *g, int err) REQUIRES(&r->mtx)
+/* Puts off what becomes of a range that failed while its version is being renamed, until that is
+ * done. */
+static bool defer_locked(struct reader *r, struct fetch_range *g, int err) REQUIRES(&r->mtx)
 {
         if (!r->locked.moving || g->dead || g->turn != r->locked.turn ||
             (err != -ENOENT && err != -ESTALE))
                 return false;
-        g->parked = r->locked.parked;
-        r->locked.parked = g;
+        g->deferred = r->locked.deferred;
+        r->locked.deferred = g;
         return true;
 }
 
@@ -132,7 +133,7 @@ static void range_done(void *arg, int err, const struct store_got *got)
         struct reader *r = g->reader;
 
         mutex_lock(&r->mtx);
-        if (err && park_locked(r, g, err)) {
+        if (err && defer_locked(r, g, err)) {
                 reader_unlock(r);
                 return;
         }
@@ -180,12 +181,12 @@ void reader_moved(struct reader *r)
         if (!r)
                 return;
         mutex_lock(&r->mtx);
-        struct fetch_range *g = --r->locked.moving ? NULL : r->locked.parked;
+        struct fetch_range *g = --r->locked.moving ? NULL : r->locked.deferred;
         if (g)
-                r->locked.parked = NULL;
+                r->locked.deferred = NULL;
         mutex_unlock(&r->mtx);
         while (g) {
-                struct fetch_range *next = g->parked;
+                struct fetch_range *next = g->deferred;
                 range_done(g, -ESTALE, NULL);
                 g = next;
         }

@@ -18,7 +18,7 @@ struct reader {
         struct {
                 unsigned turn;   /* how often it was renamed */
                 unsigned moving; /* see reader_moving() */
-                struct fetch_range *parked;
+                struct fetch_range *deferred;
                 unsigned opens;
                 int err; /* final: the object is not what it should be */
                 struct readahead windows;

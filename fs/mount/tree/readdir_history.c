@@ -12,9 +12,9 @@
 
 enum {
         WALKS = 8,      /* of one order at once */
-        NAMES_ROOM = 64 /* of a roll that begins */
+        NAMES_ROOM = 64 /* of a history that begins */
 };
-/* Names found by looking through the roll since the last one was told, before it is sorted. */
+/* Names searched for since the last one was added, before the names are sorted by inode number. */
 enum { SEARCHES = 16 };
 
 enum order { LISTED, BY_INO, ORDERS };
@@ -38,8 +38,8 @@ struct numbered {
 struct readdir_history {
         struct readdir_histories *all;
         struct readdir_history *newer, *older, **at;
-        const void *teller;
-        uint64_t off; /* of the last name told */
+        const void *lister;
+        uint64_t off; /* of the last name added */
         size_t n, room;
         uint64_t *inos;
         uint32_t *names; /* offsets in text, times two; odd: a directory */
@@ -54,7 +54,7 @@ struct readdir_history {
         uint64_t asked, used; /* names asked for, and looked at then */
 };
 
-static void unlink_roll(struct readdir_history *r)
+static void unlink_history(struct readdir_history *r)
 {
         *(r->newer ? &r->newer->older : &r->all->newest) = r->older;
         *(r->older ? &r->older->newer : &r->all->oldest) = r->newer;
@@ -64,7 +64,7 @@ void history_free(struct readdir_history *r)
 {
         if (!r)
                 return;
-        unlink_roll(r);
+        unlink_history(r);
         r->all->bytes -= r->bytes;
         *r->at = NULL;
         free(r->inos);
@@ -74,7 +74,7 @@ void history_free(struct readdir_history *r)
         free(r);
 }
 
-void history_begin(struct readdir_histories *all, struct readdir_history **at, const void *teller)
+void history_begin(struct readdir_histories *all, struct readdir_history **at, const void *lister)
 {
         history_free(*at);
         struct readdir_history *r = calloc(1, sizeof *r);
@@ -83,7 +83,7 @@ void history_begin(struct readdir_histories *all, struct readdir_history **at, c
         *r = (struct readdir_history){.all = all,
                                       .older = all->newest,
                                       .at = at,
-                                      .teller = teller,
+                                      .lister = lister,
                                       .text = BUF_INIT,
                                       .bytes = sizeof *r};
         *(r->older ? &r->older->newer : &all->oldest) = r;
@@ -136,10 +136,10 @@ static bool make_room(struct readdir_history *r)
         return true;
 }
 
-void history_tell(struct readdir_history *r, const void *teller, uint64_t off, const char *name,
-                  uint64_t ino, bool dir)
+void history_add(struct readdir_history *r, const void *lister, uint64_t off, const char *name,
+                 uint64_t ino, bool dir)
 {
-        if (!r || r->teller != teller || off <= r->off)
+        if (!r || r->lister != lister || off <= r->off)
                 return;
         if (r->full && r->furthest > r->n - r->n / 4)
                 empty(r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* readdir_history.h: the names of a directory in the order in which a listing told them, and who
- * goes through them looking at one after the other.
+/* readdir_history.h: the names of a directory in the order of its last listing, and the programs
+ * that look at one after the other.
  *
  * A program that reads all names first looks at them afterwards: in the order of the listing, or,
  * as fts does with very many, in that of their inode numbers. Looks that follow each other in
@@ -21,7 +21,8 @@ enum {
         HISTORY_WASTE = 64 /* names that may have been asked for in vain: no more is asked then */
 };
 
-/* All rolls of a mount, of which the one told longest ago makes room. */
+/* The histories of all directories of a mount. When memory is short, the one that was listed
+ * longest ago is dropped. */
 struct readdir_history;
 struct readdir_histories {
         struct readdir_history *newest, *oldest;
@@ -30,18 +31,19 @@ struct readdir_histories {
 
 struct walk;
 
-/* `teller` lists a directory from its beginning: *at is the roll that it fills, instead of what was
- * there. *at is set to NULL when the roll is dropped. */
-void history_begin(struct readdir_histories *all, struct readdir_history **at, const void *teller);
-/* The teller told a name, behind which it goes on at `off`; one that was told before, or by another
- * teller, counts for nothing. A roll that has no room stays as it is, until its end was walked to:
- * then it begins anew here. `r` may be NULL. */
-void history_tell(struct readdir_history *r, const void *teller, uint64_t off, const char *name,
-                  uint64_t ino, bool dir);
+/* `lister` lists a directory from its beginning: *at is the history that it fills, instead of what
+ * was there. *at is set to NULL when the history is dropped. */
+void history_begin(struct readdir_histories *all, struct readdir_history **at, const void *lister);
+/* The lister listed a name, and goes on behind it at `off`. A name that was listed before, or by
+ * another lister, is ignored. A history that has no room stays as it is until a walk has reached
+ * its end: then it begins anew with this name. `r` may be NULL. */
+void history_add(struct readdir_history *r, const void *lister, uint64_t off, const char *name,
+                 uint64_t ino, bool dir);
 void history_free(struct readdir_history *r); /* NULL is fine */
 
-/* Somebody looks at the name with this inode number, which `*dir` tells the kind of. `hit`: it had
- * been asked for ahead. NULL: not in the roll. The walk is to be used at once. */
+/* A program looks at the name with this inode number; *dir says whether it is a directory. `hit`:
+ * the name had been asked for ahead. NULL: it is not in the history. The walk is to be used at
+ * once. */
 struct walk *history_look(struct readdir_history *r, uint64_t ino, int64_t now_ns, bool hit,
                           bool *dir);
 

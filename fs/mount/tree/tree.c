@@ -38,7 +38,7 @@ struct tree {
         int64_t gone_lost;
         uint64_t moves;    /* counts nodes that got another name */
         struct node *open; /* see tree_note_open_locked() */
-        void (*drop)(void *arg, char *parked);
+        void (*drop)(void *arg, char *orphan_key);
         void *drop_arg;
         bool (*unpublished)(struct wfile *f);
         struct node *loose; /* not hashed, still referred to; linked by hash_next */
@@ -87,7 +87,7 @@ struct tree *tree_new(int64_t ttl_ns)
         return t;
 }
 
-void tree_on_drop(struct tree *t, void (*drop)(void *arg, char *parked), void *arg)
+void tree_on_drop(struct tree *t, void (*drop)(void *arg, char *orphan_key), void *arg)
 {
         t->drop = drop;
         t->drop_arg = arg;

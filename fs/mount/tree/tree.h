@@ -109,8 +109,8 @@ extern struct mutex tree_mutex;
 
 /* ttl_ns: how long what the store said is believed. NULL: no memory. */
 struct tree *tree_new(int64_t ttl_ns);
-/* drop() gets the `parked` of each node that is freed, with the tree's lock. */
-void tree_on_drop(struct tree *t, void (*drop)(void *arg, char *parked), void *arg);
+/* drop() gets the orphan_key of each node that is freed, with the tree's lock. */
+void tree_on_drop(struct tree *t, void (*drop)(void *arg, char *orphan_key), void *arg);
 /* How to tell whether a node's file has bytes that are not published; until then, none has. Called
  * with the tree's lock. */
 void tree_on_file(struct tree *t, bool (*unpublished)(struct wfile *f));
