@@ -19,7 +19,7 @@ mounted=no
 if [ -w /dev/fuse ]; then
 	spawn "$builddir/ckptfs" -f "$uri" "$tmp/mnt" -o "endpoint=$CKPTFS_TEST_ENDPOINT"
 	at_exit 'umount "$tmp/mnt" 2>/dev/null || umount -l "$tmp/mnt" 2>/dev/null'
-	wait_for 20 mountpoint -q mnt && mounted=yes
+	try_for 20 mountpoint -q mnt && mounted=yes
 fi
 
 valid() { "$python" "$srcdir/tests/bench/schema.py" "$srcdir/conf/schema" "$@"; }
@@ -49,7 +49,7 @@ for scenario; do
 		keys="objects=20 epochs=3 mount.path=$tmp/mnt s3.uri=$uri s3.endpoint=$CKPTFS_TEST_ENDPOINT"
 		if [ $mounted = no ]; then
 			skip "the scenario $scenario runs" "/dev/fuse cannot be opened"
-			skip "its results are valid" "/dev/fuse cannot be opened"
+			skip "the results of $scenario are valid" "/dev/fuse cannot be opened"
 			skip "the results of $scenario can be compared" "/dev/fuse cannot be opened"
 			continue
 		fi

@@ -30,7 +30,7 @@ fi
 sed -n 's/.*-o \([a-z_0-9]*=[^ ]*\) .*/\1/p' "$srcdir"/man/ckptfs.1 | tr , '\n' | sed 's/=.*//' |
 	sort -u >"$tmp/used"
 check "the examples of ckptfs(1) use options of the table" \
-	sh -c 'test -z "$(comm -13 "$0" "$1")"' "$tmp/table" "$tmp/used"
+	sh -c '[ -s "$1" ] && [ -z "$(comm -13 "$0" "$1")" ]' "$tmp/table" "$tmp/used"
 
 sed -n -e 's/^KEY([a-z_0-9]*, "\([a-z_0-9.]*\)".*/\1/p' -e 's/^KEY_OF("[^"]*", [a-z_0-9]*, "\([a-z_0-9.]*\)".*/\1/p' \
 	-e 's/^    [a-z_0-9]*, "\([a-z_0-9.]*\)", [A-Z]*,.*/\1/p' "$srcdir/bench/core/keys.def" | sort >"$tmp/keys"
@@ -56,7 +56,9 @@ sed -n '/^\.Sh FAULTS/,/^\.Sh IDENTITY/p' "$srcdir/man/storesim.1" |
 	sed 's/Cm //g; s/ , /\n/g' | sort -u >"$tmp/fields-manual"
 check "storesim(1) has the fields of a rule and no others" diff "$tmp/fields" "$tmp/fields-manual"
 
-check "each figure is counted somewhere" sh -c '
-	for m in $(sed -n "s/^METRIC(\([a-z_]*\),.*/\1/p" "$1/fs/base/metrics.def"); do
+check "each metric is counted somewhere" sh -c '
+	metrics=$(sed -n "s/^METRIC(\([a-z_]*\),.*/\1/p" "$1/fs/base/metrics.def")
+	[ -n "$metrics" ] || exit 1
+	for m in $metrics; do
 		grep -rqE "METRIC_(ADD|SUB|SET|MAX)\($m," "$1/fs" || { echo "$m"; exit 1; }
 	done' sh "$srcdir"

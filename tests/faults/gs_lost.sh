@@ -50,8 +50,8 @@ check "the pieces of a refused composition go without batches" wait_for 20 tmp_i
 expect_requests "a store without batches is asked for one only once" batch=1
 expect_eq "ok ok ok EACCES" "$(sent "$tmp/tail" wa f 10)" "an append fails when its composition is refused"
 check "the piece of a refused append is deleted" wait_for 20 tmp_is_empty
-set_faults gs_no_batch
-expect_eq "ok ok ok ok" "$(sent "$tmp/data" wct new 12000000)" "a file is composed while batches are denied"
+set_faults # that there are no batches is remembered
+expect_eq "ok ok ok ok" "$(sent "$tmp/data" wct new 12000000)" "a file is composed without batches"
 expect_eq "" "$(store_ls .ckptfs/)" "a composed file leaves no pieces"
 mkdir "$mnt/many"
 for i in 1 2 3 4 5; do echo $i >"$mnt/many/$i"; done
@@ -77,7 +77,7 @@ expect_eq "b/x taken/x" "$(store_ls | xargs)" "a folder whose reply was lost has
 set_faults gs_operation_forgotten
 expect_eq ok "$(fdo rename "$mnt/b" "$mnt/c")" "a directory is renamed though the server forgets its operation"
 expect_eq "x" "$(cat "$mnt/c/x")" "a folder whose operation was forgotten is at its new name"
-set_faults gs_folder_lost
+set_faults
 expect_eq "ENOTEMPTY" "$(fdo rename "$mnt/c" "$mnt/taken")" "a rename of a folder onto a name that is taken fails"
 expect_eq "c taken" "$(ls "$mnt" | xargs)" "both folders stay after a rename that failed"
 umount_ckptfs

@@ -51,7 +51,6 @@ EXTRA_DIST += \
 	%D%/gs_copy_lost.json \
 	%D%/gs_folder_lost.json \
 	%D%/gs_move_missed.json \
-	%D%/gs_no_batch.json \
 	%D%/gs_no_batch_denied.json \
 	%D%/gs_operation_forgotten.json \
 	%D%/gs_expired.json \
@@ -75,7 +74,6 @@ EXTRA_DIST += \
 	%D%/name_copies_denied.json \
 	%D%/name_deletes_denied.json \
 	%D%/name_moves_denied.json \
-	%D%/none.json \
 	%D%/pages_late.json \
 	%D%/through_gone.json \
 	%D%/through_held.json \

@@ -3,7 +3,7 @@
 # read.sh: a fault during a read gives the right bytes or an error, never others.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 26
+plan 29
 start_store
 head -c 20000000 /dev/urandom >"$tmp/data"
 head -c 500000 "$tmp/data" >"$tmp/small"
@@ -24,13 +24,16 @@ right_or_error() {
 }
 drop() { forget_pages "$mnt/file" "$mnt/small" 2>/dev/null; }
 
+retries() { getfattr --absolute-names --only-values -n user.ckptfs.stats "$mnt" | tr ' ' '\n' | sed -n 's/^retries=//p'; }
 for fault in read_reset read_short read_stall; do
 	drop
+	before=$(retries)
 	set_faults $fault
 	check "$fault: a large file is read right" right_or_error "$tmp/data" file succeeds
 	drop
 	set_faults $fault
 	check "$fault: a small file is read right" right_or_error "$tmp/small" small succeeds
+	check "$fault: both files are asked for again" test "$(retries)" -ge $((before + 2))
 	check "$fault: a small file is read right a second time" right_or_error "$tmp/small" small succeeds
 done
 drop

@@ -15,7 +15,7 @@ uploading() { [ -n "$(store_uploads)" ]; }
 replaced() {
 	objects fill d/f 3
 	printf old | store_put d/big
-	store_put d/big <"$tmp/fifo" &
+	objects send d/big <"$tmp/fifo" &
 	puts=$!
 	exec 4>"$tmp/fifo"
 	head -c 9000000 /dev/zero >&4

@@ -3,11 +3,13 @@
 # write.sh: after a fault during a write the file is exactly right and no upload is left.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 28
+plan 29
 start_store
 mount_ckptfs part_size=5M stall_timeout=2s
 head -c 22000000 /dev/urandom >"$tmp/data"
 head -c 100000 "$tmp/data" >"$tmp/small"
+
+retries() { getfattr --absolute-names --only-values -n user.ckptfs.stats "$mnt" | tr ' ' '\n' | sed -n 's/^retries=//p'; }
 
 # recovers FAULTS REQUESTS: a file of five parts is right in spite of them
 recovers() {
@@ -23,7 +25,9 @@ recovers() {
 }
 recovers part_503 UploadPart=10 CompleteMultipartUpload=1
 recovers part_reset CompleteMultipartUpload=1
+before=$(retries)
 recovers part_stall
+check "a part that stalls is sent again" test "$(retries)" -gt "$before"
 recovers part_corrupt
 recovers complete_200_with_error_once CompleteMultipartUpload=2
 recovers complete_reply_lost

@@ -17,7 +17,8 @@
 #   fdo ...                      system calls, one after the other (fdo.c)
 #   fdo_begin ...; fdo_next; fdo_ends WORDS NAME     the same in the background until `pause`; on to
 #                                the next one; to the end, one check of what it said. $fdo_pid
-#   set_faults [FILE]            the store goes wrong as tests/faults/FILE.json says, or /FILE, or no more
+#   set_faults [FILE]            the store goes wrong as tests/faults/FILE.json says, or /FILE, or no more;
+#                                a test whose faults meet no request fails
 #   forget_pages FILE...         the kernel's pages of these files go, and of no other test's
 #   same NAME FILE KEY           the object has the bytes of the file, one check
 . "$srcdir/tests/lib/tap.sh"
@@ -54,6 +55,9 @@ forget_pages() {
 }
 
 start_store() {
+	[ -n "${fault_cleans:-}" ] || at_exit faults_end
+	fault_cleans=yes
+	faults_end
 	: >"$requests"
 	set_fault_rules
 	# shellcheck disable=SC2086 # $store_more: options of a variant of the test
@@ -84,9 +88,21 @@ set_fault_rules() {
 			op_names
 	} >"$tmp/faults.json"
 }
+# What is said of faults that nothing met is about nothing. The log may have its last lines a moment after the replies.
+fault_met() { tail -n "+$fault_from" "$fault_log" | awk '$NF != "-" && $4 !~ /turn[0-9]+$/ { n++ } END { exit !n }'; }
+faults_end() {
+	[ -z "$fault_name" ] || [ "$tap_failed" -gt 0 ] || wait_for 10 fault_met "$fault_name"
+	fault_name=''
+}
+fault_name=''
+
 faults_are_set() { objects size turn$fault_turn 2>&1 | grep -q 'No space left'; }
 set_faults() {
+	faults_end
+	fault_name=${1-} fault_log=$requests fault_from=$(($(wc -l <"$requests") + 1))
 	set_fault_rules "$@"
+	# A stall has its line when it is over: that of a long one is not waited for.
+	[ $# -eq 0 ] || ! grep -qE '"stall": "[0-9]{2,}s"' "$fault_file" || fault_name=''
 	kill -HUP "$store_pid"
 	wait_for 10 faults_are_set || { echo "Bail out! the store does not take $1.json"; exit 1; }
 }

@@ -2,6 +2,7 @@
 /* objects.c: what a test asks of the store past the mount.
  *
  *      objects cat KEY | put KEY <FILE | rm KEY | size KEY
+ *      objects send KEY <FILE      by an upload that begins before the first byte is read
  *      objects meta KEY            its metadata, a NAME=VALUE a line
  *      objects etag KEY | crc KEY
  *      objects mark KEY NAME=VALUE...      an empty object with metadata
@@ -235,6 +236,24 @@ static int record(struct store *s, const char *key, struct store_upload *up)
         return store_put_wait(s, at, text, strlen(text), NULL, NULL, NULL);
 }
 
+static int send_late(struct store *s, const char *key)
+{
+        CLEANUP(buf_release) struct buf b = BUF_INIT;
+        struct store_upload *up = NULL;
+        int err = store_upload_create_wait(s, key, NULL, &up);
+
+        if (!err)
+                err = read_all(&b);
+        if (!err) {
+                struct store_body body = store_body_mem(b.p, b.len);
+                err = store_upload_part_wait(up, 1, &body);
+        }
+        if (!err)
+                err = store_upload_complete_wait(up, NULL, NULL);
+        store_upload_free(up);
+        return err ? fail(key, err) : EXIT_SUCCESS;
+}
+
 static int begin(struct store *s, const char *key, bool keep)
 {
         CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -314,6 +333,8 @@ static int run(struct store *s, int argc, char **argv)
                 return uploads(s, false);
         if (!strcmp(verb, "abort"))
                 return uploads(s, true);
+        if (!strcmp(verb, "send"))
+                return send_late(s, key);
         if (!strcmp(verb, "begin"))
                 return begin(s, key, false);
         if (!strcmp(verb, "keep"))

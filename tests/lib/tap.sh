@@ -3,12 +3,15 @@
 #
 #   plan 3
 #   check "a name that states the promise" command args...     passes when the command returns 0
+#   check_fails "name" command args...      passes when the command returns 1 to 123: it was found, and ended by itself
 #   expect_eq WANT GOT "name"
 #   skip "name" "reason"
 #   skip_all "reason"           instead of plan: the whole test needs what the machine lacks
 #   lacks GROUP "reason"        the same, but a failure where CKPTFS_REQUIRE (as "interop,sdk") has the group
 #
 # $tmp is a private directory; `at_exit 'command'` runs in reverse order at the end, also on a signal.
+# wait_for SECONDS command... waits until the command returns 0; a test that waits in vain fails.
+# try_for SECONDS command... waits for what may not come.
 # freeze PID stops a process, thaw PID lets it go on.
 # Every process is started with `spawn` and ended by its pid. The last line tells how long the test took,
 # and how much of that its processes computed.
@@ -47,13 +50,14 @@ tap_finish() {
 	trap - EXIT INT TERM HUP
 	eval "$tap_exit"
 	times >"$tmp/times"
+	tap_vain=$(cat "$tmp/vain" 2>/dev/null)
 	echo "# took $(($(date +%s) - tap_began)) s, CPU $(tap_cpu <"$tmp/times") s"
 	rm -rf "$tmp"
 	if [ "$tap_planned" -gt 0 ] && [ "$tap_n" -ne "$tap_planned" ]; then
 		echo "# planned $tap_planned, ran $tap_n (exit status $rc)"
 		exit 1
 	fi
-	[ "$tap_failed" -eq 0 ] || exit 1
+	[ "$tap_failed" -eq 0 ] && [ -z "$tap_vain" ] || exit 1
 	exit "$rc"
 }
 trap tap_finish EXIT
@@ -71,18 +75,31 @@ ok() { tap_n=$((tap_n + 1)); echo "ok $tap_n - $1"; }
 not_ok() { tap_n=$((tap_n + 1)); tap_failed=$((tap_failed + 1)); echo "not ok $tap_n - $1"; }
 skip() { tap_n=$((tap_n + 1)); echo "ok $tap_n - $1 # SKIP $2"; }
 
-check() {
-	name=$1; shift
-	if "$@" >"$tmp/check.out" 2>&1; then ok "$name"; else
-		rc=$?
+# check_is TEST...: the result of $name, whose command ended with $rc
+check_is() {
+	if "$@"; then ok "$name"; else
 		not_ok "$name"
-		echo "# exit status $rc of: $*"
+		echo "# exit status $rc of: $command_line"
 		tail -n 20 "$tmp/check.out" | sed 's/^/#   /'
 	fi
 }
 
-# The command must fail.
-check_fails() { name=$1; shift; check "$name" sh -c '"$@" && exit 1 || exit 0' sh "$@"; }
+check() {
+	name=$1; shift
+	command_line=$*
+	"$@" >"$tmp/check.out" 2>&1
+	rc=$?
+	check_is [ $rc -eq 0 ]
+}
+
+# The command must fail by itself: one that is not found, is killed or runs out of time has refused nothing.
+check_fails() {
+	name=$1; shift
+	command_line=$*
+	"$@" >"$tmp/check.out" 2>&1
+	rc=$?
+	check_is [ $rc -gt 0 -a $rc -lt 124 ]
+}
 
 expect_eq() {
 	if [ "$1" = "$2" ]; then ok "$3"; else
@@ -102,15 +119,21 @@ freeze() {
 	kill -STOP "$1"
 	wait_for 60 is_frozen "$1"
 }
-is_frozen() { ! grep -L "^State:.*stopped" /proc/"$1"/task/*/status | grep -q .; }
+is_frozen() { [ -d "/proc/$1" ] && ! grep -L "^State:.*stopped" /proc/"$1"/task/*/status | grep -q .; }
 thaw() { kill -CONT "$1"; }
 
-# wait_for SECONDS command...: until the command returns 0. The log tells what did not come.
-wait_for() {
-	wait_limit=$1 tries=$(($1 * 20)); shift
+try_for() {
+	tries=$(($1 * 20)); shift
 	while ! "$@" >/dev/null 2>&1; do
 		tries=$((tries - 1))
-		[ "$tries" -gt 0 ] || { echo "# waited $wait_limit s in vain for: $*" >&2; return 1; }
+		[ "$tries" -gt 0 ] || return 1
 		sleep 0.05
 	done
+}
+
+# What a check is about may never have happened when its wait was in vain.
+wait_for() {
+	try_for "$@" && return
+	echo "# waited $1 s in vain for: $(shift; echo "$*")" | tee -a "$tmp/vain" >&2
+	return 1
 }

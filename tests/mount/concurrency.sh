@@ -3,7 +3,7 @@
 # concurrency.sh: many programs use the mount at once.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 12
+plan 13
 start_store
 mount_ckptfs part_size=5M attr_ttl=1s threads=4 workers=2
 mkdir "$mnt/small" "$mnt/big"
@@ -43,6 +43,7 @@ bad=$(for i in 0 1 2 3; do
 	[ ! -e "$mnt/small/c$i" ] || head -c 100000 "$tmp/data" | cmp - "$mnt/small/c$i"
 done 2>&1)
 expect_eq "" "$bad" "after a churn of the same names each is whole or not there"
+check "the name that each churn wrote last is there" test -e "$mnt/small/c3"
 expect_eq "" "$(store_uploads)" "no upload is left"
 
 # A look at one name takes long; those at others of its directory do not wait for it.

@@ -3,7 +3,7 @@
 # kill.sh: a writer that dies by a signal publishes nothing; one that ends without close does.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 40
+plan 49
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -11,8 +11,9 @@ head -c 12000000 /dev/urandom >"$tmp/data"
 gone() { [ ! -e "$mnt/$1" ]; }
 no_upload() { [ -z "$(store_uploads)" ]; }
 
-# killed SIGNAL FILE: what is left of a file whose writer dies by the signal
+# killed SIGNAL FILE: what is left of a file whose writer dies by the signal; $? is the writer's status
 killed() {
+	expect_eq $((128 + $1)) $? "the writer of $2 dies by signal $1"
 	check "no upload of $2 is left after signal $1" wait_for 10 no_upload
 	check "the name of $2 is gone from the directory" wait_for 10 gone "$2"
 	expect_eq "" "$(store_ls "$2")" "nothing of $2 is at the store"
@@ -27,10 +28,11 @@ done
 
 fdo_begin src "$tmp/data" open wct "$mnt/outer" write 8000000 pause close
 kill -KILL "$fdo_pid"; wait "$fdo_pid" 2>/dev/null
-killed KILL outer
+killed 9 outer
 
 printf old | store_put standing
 (ulimit -c 0; fdo open wt "$mnt/standing" write 9000000 kill 9) >/dev/null 2>&1
+expect_eq 137 $? "the writer of a replacement dies by signal 9"
 check "no upload is left of a replacement" wait_for 10 no_upload
 expect_eq old "$(store_cat standing)" "the old version stands"
 expect_eq old "$(cat "$mnt/standing")" "the mount shows the old version of a replacement that was killed"
@@ -66,7 +68,7 @@ expect_eq 012 "$(store_cat cut)" "the cut after a kill is at the store, without 
 dd if=/dev/zero bs=1M 2>/dev/null | dd of="$mnt/pipe" bs=1M 2>/dev/null &
 wait_for 20 test -s "$mnt/pipe"
 kill -KILL $!; wait $! 2>/dev/null
-killed KILL pipe
+killed 9 pipe
 
 fdo src "$tmp/data" open wct "$mnt/exits" write 12000000 exit 1 >/dev/null
 check "an exit without close publishes" wait_for 10 sh -c '

@@ -4,13 +4,16 @@
 # nothing is published before the last writer closes.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 32
+plan 36
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
 
 gone() { [ ! -e "$mnt/$1" ]; }
 no_upload() { [ -z "$(store_uploads)" ]; }
+
+# died SIGNAL WAY: $? is the writer's status
+died() { expect_eq $((128 + $1)) $? "a writer dies $2"; }
 
 # nothing_of FILE WAY
 nothing_of() {
@@ -22,11 +25,13 @@ nothing_of() {
 for signal in 9 15 11; do
 	(ulimit -c 0; fdo threads 8 src "$tmp/data" open wct "$mnt/many$signal" write 12000000 \
 		kill $signal) >/dev/null 2>&1
+	died $signal "by signal $signal with many threads"
 	nothing_of many$signal "by signal $signal with many threads"
 done
 
 (fdo src "$tmp/data" threadopen wct "$mnt/thread" write 12000000 forkorphan threads 2 kill 9) \
 	>/dev/null 2>&1
+died 9 "while a child holds the file, which ends cleanly"
 nothing_of thread "while a child held the file, which ends cleanly"
 
 # A group with little memory, of either hierarchy.

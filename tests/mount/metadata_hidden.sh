@@ -22,7 +22,7 @@ expect_eq "1:yes" "$(hidden theirs)" "the store counts what it does not return"
 mount_ckptfs
 expect_eq bytes "$(cat "$mnt/theirs")" "the file can be read"
 expect_log "metadata that cannot be kept here"
-expect_eq 1 "$(refused chmod 600 "$mnt/theirs")" "its mode cannot be changed"
+expect_eq 1 "$(refused chmod 600 "$mnt/theirs")" "the mode of the file cannot be changed"
 expect_eq 1 "$(refused touch -cd 2001-01-01 "$mnt/theirs")" "the times cannot be changed"
 expect_eq 1 "$(refused append "$mnt/theirs")" "the file cannot be written"
 expect_eq 1 "$(refused truncate -s 2 "$mnt/theirs")" "the file cannot be cut"
@@ -34,13 +34,13 @@ ls -l "$mnt" >/dev/null
 expect_eq 1 "$(refused append "$mnt/moved")" "a rename is no way around"
 cp "$mnt/moved" "$mnt/copy"
 append "$mnt/copy"
-expect_eq "bytesmore :" "$(cat "$mnt/copy") $(hidden copy)" "a copy is a new file without them"
+expect_eq "bytesmore :" "$(cat "$mnt/copy") $(hidden copy)" "a copy is a new file without hidden metadata"
 put_hidden listed more
 umount_ckptfs
 mount_ckptfs
 expect_log "metadata that cannot be kept here"
 ls -l "$mnt" >/dev/null
-expect_eq 1 "$(refused append "$mnt/listed")" "also of a file that was only listed"
+expect_eq 1 "$(refused append "$mnt/listed")" "a file that was only listed cannot be written"
 expect_eq "1:yes" "$(hidden listed)" "the listed file keeps its metadata"
 rm "$mnt/listed"
 req HEAD /bkt/listed >"$tmp/status"

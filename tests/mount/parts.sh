@@ -53,9 +53,9 @@ want "$tmp/other" 40000000 40000000 "$tmp/want"
 changed "parts that were cut away, and written again" 30000000 pwrite 40000000 30000000 ftruncate 40000000 \
 	pwrite 40000000 40000000
 grown 30000000 20000000 50000000
-changed "also below the first of them" 30000000 pwrite 40000000 30000000 ftruncate 20000000 pwrite 50000000 20000000
+changed "parts that were cut away below the first of them" 30000000 pwrite 40000000 30000000 ftruncate 20000000 pwrite 50000000 20000000
 head -c 30000000 "$tmp/data" >"$tmp/want"
-changed "or not" 30000000 pwrite 40000000 30000000 ftruncate 30000000
+changed "parts that were not cut away in the end" 30000000 pwrite 40000000 30000000 ftruncate 30000000
 : >"$tmp/want"
 truncate -s 70000000 "$tmp/want"
 want "$tmp/other" 60000000 10000000 "$tmp/want"

@@ -3,7 +3,7 @@
 # rename_sent.sh: a file is renamed while parts of it are at the store already, and not kept here.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 54
+if on_gs; then plan 50; else plan 54; fi
 start_store
 # In so little memory nothing of what was sent is kept.
 mount_ckptfs part_size=5M memory=64M attr_ttl=0
@@ -110,15 +110,17 @@ fdo_ends "ok ok ok ok ok" "a file is published at a name while another leaves it
 same "both files of one name are right" "$tmp/first" both.1
 expect_eq "new" "$(store_cat both)" "both files of one name are whole"
 
-# What cannot leave its first name is one put by then.
-head -c 5242880 "$tmp/data" >"$tmp/part"
-sent() { [ "$(requests_of UploadPart)" -ge 1 ]; }
-requests_mark
-fdo_begin src "$tmp/data" open wct "$mnt/one" write 5242880 pause close
-wait_for 20 sent
-expect_eq "ok" "$(fdo rename "$mnt/one" "$mnt/one.1")" "a file of one part is renamed"
-set_faults through_gone
-fdo_ends "ok ok ok ok ok" "a file of one part is sent anew when it cannot go there"
-same "a file of one part that is sent anew is right" "$tmp/part" one.1
-expect_eq "ok ok ok" "$(fdo open wct "$mnt/next" write 5 close)" "other files are written after one was sent anew"
+# What cannot leave its first name is one put by then. On Google Cloud Storage no upload has its name before its end.
+if ! on_gs; then
+	head -c 5242880 "$tmp/data" >"$tmp/part"
+	sent() { [ "$(requests_of UploadPart)" -ge 1 ]; }
+	requests_mark
+	fdo_begin src "$tmp/data" open wct "$mnt/one" write 5242880 pause close
+	wait_for 20 sent
+	expect_eq "ok" "$(fdo rename "$mnt/one" "$mnt/one.1")" "a file of one part is renamed"
+	set_faults through_gone
+	fdo_ends "ok ok ok ok ok" "a file of one part is sent anew when it cannot go there"
+	same "a file of one part that is sent anew is right" "$tmp/part" one.1
+	expect_eq "ok ok ok" "$(fdo open wct "$mnt/next" write 5 close)" "other files are written after one was sent anew"
+fi
 umount_ckptfs

@@ -3,7 +3,7 @@
 # rename_write.sh: what is being written is published under the name that it has then.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 31
+plan 33
 start_store
 mount_ckptfs part_size=5M
 no_upload() { [ -z "$(store_uploads)" ]; }
@@ -37,15 +37,15 @@ fdo_ends "ok ok ok ok ok ok ok ok" "a renamed published file is written on"
 expect_eq "2000 other" "$(objects size log.1) $(cat "$mnt/log")" "a renamed published file is written under its new name"
 
 # What a commit copies keeps its name and version meanwhile.
-late=UploadPartCopy
-! on_gs || late=PutObject
+late=UploadPartCopy renamed_early=''
+! on_gs || late=PutObject renamed_early=ok # there an append sends a piece and copies nothing
 tried() { [ "$(requests_of $late)" -ge 2 ]; }
 head -c 26000000 /dev/urandom >"$tmp/data"
-# meanwhile NAME FILE COMMAND...: while an append to the file is closed; an fsync would keep the kernel
-# from it.
+# meanwhile NAME SAID FILE COMMAND...: while an append to the file is closed; an fsync would keep the kernel
+# from it. SAID: what the command has said before the copies succeed.
 meanwhile() {
-	name=$1 file=$2
-	shift 2
+	name=$1 early=$2 file=$3
+	shift 3
 	fdo_begin open wa "$mnt/$file" write 1000 pause close
 	set_faults parts_late
 	requests_mark
@@ -53,17 +53,18 @@ meanwhile() {
 	wait_for 30 tried
 	fdo "$@" >"$tmp/said" &
 	fdo_other=$!
-	wait_for 1 test -s "$tmp/said"
+	sleep 1
+	expect_eq "$early" "$(cat "$tmp/said")" "a name waits for what is copied from it, and nothing else does: $name"
 	set_faults
 	wait $fdo_other
 	expect_eq ok "$(cat "$tmp/said")" "$name while parts of it are copied"
-	fdo_ends "ok ok ok ok" "all is published where $name"
+	fdo_ends "ok ok ok ok" "all that was written is published where $name"
 	head -c 1000 /dev/zero | tr '\0' x >>"$tmp/data"
 }
 expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/part" write 26000000 close)" "a large file is renamed while it is written"
-meanwhile "a file is renamed" part rename "$mnt/part" "$mnt/part.1"
+meanwhile "a file is renamed" "$renamed_early" part rename "$mnt/part" "$mnt/part.1"
 same "a large file is published by the new name" "$tmp/data" part.1
-meanwhile "a file gets another mode" part.1 chmod 600 "$mnt/part.1"
+meanwhile "a file gets another mode" ok part.1 chmod 600 "$mnt/part.1"
 same "a large file has all that was written" "$tmp/data" part.1
 
 mkdir -p "$mnt/ckpt.tmp/sub"

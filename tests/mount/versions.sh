@@ -84,9 +84,12 @@ fdo_ends "ok ok ok" "a version before the one with the new mode is closed"
 letters 12000000 a | store_put both
 reads=''
 for at in 3 7 1 9 4 8 2 6 5 10 11; do reads="$reads pause pread 4096 ${at}000000"; done
+was=$(objects etag both)
+is_new() { [ "$(objects etag both)" != "$was" ]; }
 set_faults complete_late
 fdo_begin open +d "$mnt/both" $reads close
 fdo open w "$mnt/both" pwrite 1000 0 close >"$tmp/written" &
+wait_for 20 is_new # whose reply is late
 while fdo_rests && [ -e "$tmp/fdo/paused" ]; do fdo_next; done
 wait $!
 expect_eq "ok ok ok" "$(cat "$tmp/written")" "a version is published slowly"

@@ -5,7 +5,7 @@
 . "${srcdir:?}/tests/lib/mount.sh"
 need_fuse
 seeds=${CKPTFS_SEEDS:-1 2 3 4 5 6}
-plan $(($(echo $seeds | wc -w) * 2))
+plan $(($(echo $seeds | wc -w) * 3))
 start_store
 
 # What the shell says of a daemon that is killed is no output of these.
@@ -18,9 +18,12 @@ for seed in $seeds; do
 	wait "$mount_pid" 2>/dev/null
 	mount_pid=
 	umount -l "$mnt"
+	[ -s "$tmp/expect" ] || echo "crash says nothing of what must be there" >>"$tmp/out"
 	mount_ckptfs part_size=5M
 	crash check "$mnt" "$tmp/expect"
 	expect_eq "0 " "$? $(cat "$tmp/out")" "seed $seed: each file is whole, and what was synced is there"
+	"$builddir/ckptctl" recover -o "endpoint=$CKPTFS_TEST_ENDPOINT" "$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET" >"$tmp/out" 2>&1
+	expect_eq "0 " "$? $(cat "$tmp/out")" "seed $seed: ckptctl finds nothing broken"
 	rm -rf "$mnt"/*
 	umount_ckptfs
 done

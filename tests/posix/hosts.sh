@@ -65,10 +65,10 @@ for way in $ways; do
 	for seed in $seeds; do
 		set_faults
 		CKPTFS_HOSTS_LOSSY=no
-		run "$way: seed $seed" random "$seed" "$rounds" $dirs
+		run "$way: seed $seed loses and mixes nothing" random "$seed" "$rounds" $dirs
 		random_faults
 		CKPTFS_HOSTS_LOSSY=yes
-		run "$way: seed $seed, with replies that are late or lost" random "1$seed" "$rounds" $dirs
+		run "$way: seed $seed loses and mixes nothing with replies that are late or lost" random "1$seed" "$rounds" $dirs
 	done
 	set_faults
 	rm -f "$tmp/go" "$tmp/go.made"
@@ -78,7 +78,7 @@ for way in $ways; do
 		set_faults "$tmp/rules.json"
 		: >"$tmp/go"
 	} &
-	run "$way: each request late or its reply lost, while another host changes the file" \
+	run "$way: each request may be late or its reply lost while another host changes the file" \
 		cases "$tmp/go" $dirs
 	wait $!
 	for host in one two three; do

@@ -28,10 +28,10 @@ agree() {
 	fi
 }
 for seed in $seeds; do
-	agree "seed $seed" run "$seed" "${CKPTFS_STEPS:-300}" "$tmp/script"
+	agree "seed $seed does the same as in a local directory" run "$seed" "${CKPTFS_STEPS:-300}" "$tmp/script"
 done
 for script in $scripts; do
-	agree "${script##*/}" replay "$script"
+	agree "${script##*/} does the same as in a local directory" replay "$script"
 done
 umount_ckptfs
 

@@ -18,14 +18,14 @@ for scheme in s3 gs; do
 		mkdir -p "$mnt/$seed" "$tmp/$scheme.local/$seed"
 		if timeout -k 5 "${CKPTFS_MODEL_LIMIT:-300}" "$builddir/tests/posix/parts" "$mnt/$seed" "$tmp/$scheme.local/$seed" \
 			"$seed" "${CKPTFS_STEPS:-250}" >"$tmp/said" 2>&1; then
-			ok "$scheme: seed $seed"
+			ok "$scheme: seed $seed does the same as in a local directory"
 		else
-			not_ok "$scheme: seed $seed"
+			not_ok "$scheme: seed $seed does the same as in a local directory"
 			diag "$(tail -n 5 "$tmp/said")"
 		fi
 	done
 	umount_ckptfs
 	mount_ckptfs
-	check "$scheme: and all is the same in another mount" diff -r "$mnt" "$tmp/$scheme.local"
+	check "$scheme: another mount shows the same files" diff -r "$mnt" "$tmp/$scheme.local"
 	umount_ckptfs
 done
