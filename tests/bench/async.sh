@@ -9,7 +9,7 @@ plan 11
 cd "$tmp" || exit 1
 mkdir disk
 
-check "steps with a save each, on a disk, the last one verified" bench async size=16M storage=disk \
+check "steps with a save each are run on a disk, and the last save is verified" bench async size=16M storage=disk \
 	path=disk steps=4 step_time=20ms out=disk.out
 expect_eq "" "$(ls disk)" "no file is left"
 check "each save has its figures" jq -e '.job_results[0].metrics | (.blocked_s | length == 4)
@@ -28,12 +28,12 @@ check "the wait for the save before is told from the copy and counts as blocked"
 	and all(range(1; 4); $m.waited_s[.] >= 0.3 and $m.blocked_s[.] >= $m.waited_s[.] + $m.staged_s[.] - 1e-6
 		and $m.staged_s[.] < $m.waited_s[.])' slow/*/*/run_results.json
 diag "$(cat slow.out)"
-check "a staging buffer that is kept" bench async size=4M storage=null steps=3 step_time=5ms \
+check "a staging buffer is used for several saves" bench async size=4M storage=null steps=3 step_time=5ms \
 	async.staging=cached steps_per_save=2 out=cached
-check "a process that writes, with memory of each kind, the last save verified" bench async size=8M \
+check "a process writes saves from memory of each kind, and the last one is verified" bench async size=8M \
 	storage=disk path=disk steps=4 step_time=5ms steps_per_save=2 async.writer=process \
 	async.staging=pageable,pinned,cached out=process
-check "its peak of memory is told apart" jq -e 'all(.job_results[].metrics;
+check "the peak of memory of a writing process is told apart" jq -e 'all(.job_results[].metrics;
 	.peak_memory_writer_bytes > 8e6 and .peak_memory_bytes > 16e6)' process/*/*/run_results.json
 expect_eq "" "$(ls disk)" "an asynchronous save leaves no file"
 bench async size=4M storage=null steps=1 steps_per_save=2 out=none 2>err

@@ -12,7 +12,7 @@ refused() {
 	if bench "$@" >out 2>err; then not_ok "$* is refused"; else
 		check "$* is refused" grep -q -- "$pattern" err
 	fi
-	expect_eq 1 "$(wc -l <err)" "with one line"
+	expect_eq 1 "$(wc -l <err)" "the refusal is one line: $*"
 }
 refused "unknown key 'siz': did you mean 'size'" shards siz=1
 refused "storage 'disc' is unknown: give one of" shards storage=disc
@@ -68,4 +68,4 @@ expect_eq "" "$(find multirun -type f 2>/dev/null)" "no result was made"
 check "--help lists every key" sh -c '"$1" --help | grep -q "null.slow_rank"' sh "$builddir/ckptbench"
 bench shards --dry-run size=8GiB storage=null >dry 2>&1
 expect_eq 0 $? "--dry-run says what would be done"
-check "with model and size" grep -q 'gpt-large, 25 layers.* 8.6' dry
+check "--dry-run tells model and size" grep -q 'gpt-large, 25 layers.* 8.6' dry

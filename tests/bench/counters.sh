@@ -26,7 +26,7 @@ expect_eq "$(of s3 .save.bytes) $(of s3 .load.bytes)" "$(took) $(gave)" "the sto
 check "libstore's client counts data, and the requests that end uploads" jq -e '.job_results[0].metrics
 	| .save.counted.sent_bytes >= .save.bytes and .save.counted.over_ranks < 1.01
 	and .load.counted.received_bytes == .load.bytes and .load.counted.over_ranks == 1' s3/*/*/run_results.json
-check "as the table says" grep -q 'the store counted 1.00[0-9] times what was saved and 1.000 times what was loaded' run.out
+check "the table says what the store counted" grep -q 'the store counted 1.00[0-9] times what was saved and 1.000 times what was loaded' run.out
 
 check "what libstore hands out is copied once to where the shard is, and what it sends never" jq -e '.job_results[0].metrics
 	| .save.copied.host_bytes == 0 and .load.copied.host_bytes == .load.bytes' s3/*/*/run_results.json
@@ -43,24 +43,24 @@ kill -HUP "$store_pid"
 
 ranks dcp_ddp_save model=gpt-mini optimizer=on thread_count=3 storage=s3 s3.uri=$uri/dcp s3.endpoint="$CKPTFS_TEST_ENDPOINT" out=dcp
 metadata=$(awk '$2 == "PutObject" && $4 ~ /metadata/ { n += $7 } END { print n + 0 }' requests)
-expect_eq "$(of dcp .save.bytes)" "$(($(took) - metadata))" "several files a rank"
+expect_eq "$(of dcp .save.bytes)" "$(($(took) - metadata))" "the log agrees with a rank that saves several files"
 suffix=$(jq -r .job_results[0].setup.suffix dcp/*/*/run_results.json)
 ranks dcp_ddp_load model=gpt-mini optimizer=on storage=s3 s3.uri=$uri/dcp s3.endpoint="$CKPTFS_TEST_ENDPOINT" suffix="$suffix" out=back
 metadata=$(awk '$2 == "GetObject" && $4 ~ /metadata/ { n += $8 } END { print n + 0 }' requests)
 expect_eq "$(of back .load.bytes) $(of back .load.counted.received_bytes)" "$(($(gave) - metadata)) $(gave)" \
-	"a load of them is counted, which reads .metadata too"
+	"the log agrees with a load of several files, which reads .metadata too"
 if bench_mpi true; then
 	:>requests
 	bench_mpi bench $shards storage=s3 s3.uri=$uri/two s3.endpoint="$CKPTFS_TEST_ENDPOINT" out=two >run.out 2>&1
 	expect_eq "$(of two .save.bytes) $(of two .load.bytes) $(of two .load.bytes)" \
-		"$(took) $(gave) $(of two .load.counted.received_bytes)" "two ranks: the sum of both"
+		"$(took) $(gave) $(of two .load.counted.received_bytes)" "the log agrees with the sum of two ranks"
 else
-	skip "two ranks: the sum of both" "$bench_no_mpi"
+	skip "the log agrees with the sum of two ranks" "$bench_no_mpi"
 fi
 
 ranks datagen -n 40 --resolution 60x40 --image-format PPM s3.uri=$uri dataset=set s3.endpoint="$CKPTFS_TEST_ENDPOINT" out=gen
 ranks dataset dataset=set s3.bucket="$CKPTFS_TEST_BUCKET" s3.endpoint="$CKPTFS_TEST_ENDPOINT" epochs=2 dataloader=map out=set
-expect_eq "$(of set .bytes) $(of set .load.counted.received_bytes)" "$(gave) $(gave)" "samples of a dataset"
+expect_eq "$(of set .bytes) $(of set .load.counted.received_bytes)" "$(gave) $(gave)" "the log agrees with the samples of a dataset"
 
 if [ -w /dev/fuse ]; then
 	spawn "$builddir/ckptfs" -f "$uri" "$tmp/mnt" -o "endpoint=$CKPTFS_TEST_ENDPOINT"
@@ -77,22 +77,22 @@ if [ -w /dev/fuse ]; then
 		[ "$(drops)" != "$before" ] || break
 		diag "caches were dropped meanwhile: $(grep counted run.out)"
 	done
-	expect_eq 0 $status "through a mount"
+	expect_eq 0 $status "a run through a mount succeeds"
 	diag "$(grep counted run.out)"
 	expect_eq "$(gave)" "$(of mount .load.counted.received_bytes)" "the mount counts all that the store sent"
 	expect_eq "$(of mount .save.bytes) $(of mount .load.bytes)" \
 		"$(of mount .save.counted.written_bytes) $(of mount .load.counted.read_bytes)" \
 		"the mount counts the bytes of the ranks"
-	expect_eq "$(of mount .save.bytes) $(of mount .load.bytes)" "$(took) $(gave)" "as many as the store's log has"
+	expect_eq "$(of mount .save.bytes) $(of mount .load.bytes)" "$(took) $(gave)" "the store's log has as many bytes as ranks moved through a mount"
 	check "the mount counts what its client sent and received" jq -e '.job_results[0].metrics
 		| .save.counted.over_ranks >= 1 and .save.counted.over_ranks < 1.01
 		and .load.counted.received_bytes == .load.bytes' mount/*/*/run_results.json
 else
-	for t in 1 2 3 4 5; do skip "through a mount" "/dev/fuse cannot be opened"; done
+	for t in 1 2 3 4 5; do skip "a run through a mount succeeds" "/dev/fuse cannot be opened"; done
 fi
 
 ranks shards size=1M storage=null warmup=0 out=null
-expect_eq "null null" "$(of null .save.counted) $(of null .load.counted)" "where nobody counts nothing is said"
+expect_eq "null null" "$(of null .save.counted) $(of null .load.counted)" "a storage that counts nothing has no such figures"
 mkdir disk
 ranks shards size=1M storage=disk path=disk warmup=0 out=disk
-expect_eq "null $(of disk .save.bytes)" "$(of disk .save.counted) $(of disk .load.bytes)" "nor for a disk, but what the ranks moved"
+expect_eq "null $(of disk .save.bytes)" "$(of disk .save.counted) $(of disk .load.bytes)" "a disk counts nothing, and its ranks tell what they moved"

@@ -14,7 +14,7 @@ gen() { bench datagen --resolution 40x30 --image-format $format "$@"; }
 gen -n 50 path=a datagen.threads=1 >out 2>&1
 expect_eq 0 $? "images are made in a directory"
 diag "$(cat out)"
-expect_eq 50 "$(ls a/50_40x30_images | grep -c "^image_[0-9]*\.$format\$")" "named as the Python suite names them"
+expect_eq 50 "$(ls a/50_40x30_images | grep -c "^image_[0-9]*\.$format\$")" "images have the names that the Python suite gives them"
 gen --num-samples=50 path=b datagen.threads=4 >out 2>&1
 check "more threads make the same bytes" diff -r a b
 if bench_mpi true; then
@@ -24,11 +24,11 @@ else
 	skip "more ranks make the same data set" "$bench_no_mpi"
 fi
 gen -n 50 path=b dataset=other seed=2 >out 2>&1
-check_fails "another seed makes others" cmp -s b/other/image_0.$format b/50_40x30_images/image_0.$format
+check_fails "another seed makes other images" cmp -s b/other/image_0.$format b/50_40x30_images/image_0.$format
 if command -v file >/dev/null; then
-	check "they are images of that size" sh -c 'file "$1" | grep -q "40 *x *30"' sh a/50_40x30_images/image_49.$format
+	check "images have the size that was asked for" sh -c 'file "$1" | grep -q "40 *x *30"' sh a/50_40x30_images/image_49.$format
 else
-	skip "they are images of that size" "file is not installed"
+	skip "images have the size that was asked for" "file is not installed"
 fi
 if command -v djpeg >/dev/null && [ $format = JPEG ]; then
 	expect_eq "40 30" "$(djpeg -pnm a/50_40x30_images/image_7.JPEG | sed -n 2p)" "djpeg decodes the images that were made"
@@ -40,7 +40,7 @@ store_start storesim
 s3() { gen s3.endpoint="$CKPTFS_TEST_ENDPOINT" "$@"; }
 s3 -n 50 --s3-bucket "$CKPTFS_TEST_BUCKET" --region us-east-1 out=s3 >out 2>&1
 expect_eq 0 $? "the data set is made in a bucket, too"
-expect_eq 50 "$(jq .job_results[0].metrics.objects s3/*/*/run_results.json)" "as many objects"
+expect_eq 50 "$(jq .job_results[0].metrics.objects s3/*/*/run_results.json)" "a data set in a bucket has as many objects"
 
 if bench_has HAVE_LIBARCHIVE; then
 	gen -n 60 --shard-size 16KiB path=a >out 2>&1
@@ -48,7 +48,7 @@ if bench_has HAVE_LIBARCHIVE; then
 	tars=a/60_40x30_images_16KiB_shards
 	for t in "$tars"/shard_*.tar; do tar tf "$t" || echo bad; done | sort -u >listed
 	expect_eq 60 "$(grep -c "^image_[0-9]*\.$format\$" listed)" "tar lists every image once"
-	expect_eq "" "$(find $tars -size +16k)" "none is larger than asked"
+	expect_eq "" "$(find $tars -size +16k)" "no tar is larger than was asked for"
 	mkdir one && tar xf $tars/shard_1.tar -C one
 	gen -n 60 path=b >out 2>&1
 	check "a tar holds the image that stands alone" cmp one/image_0.$format b/60_40x30_images/image_0.$format
@@ -86,5 +86,5 @@ at_exit "kill -9 $pid 2>/dev/null"
 wait_for 20 sh -c 'ls stopped/set/image_* >/dev/null 2>&1'
 kill -INT $pid
 wait $pid
-expect_eq 130 $? "a signal ends it"
+expect_eq 130 $? "a signal ends datagen"
 expect_eq "" "$(ls stopped)" "a signal removes what was made"

@@ -33,29 +33,29 @@ refused() {
 	fi
 }
 
-read_ok "a directory is read" disk dataset=$images path=disk epochs=2
+read_ok "samples are read from a directory" disk dataset=$images path=disk epochs=2
 expect_eq "180 90 iterable" "$(result disk .metrics.samples) $(result disk .setup.objects) $(result disk .setup.access)" \
-	"each sample once an epoch"
-check "with the Python suite's figures" jq -e '.job_results[0] | (.metrics.epoch_durations_s | length == 2)
+	"each sample is read once an epoch"
+check "the results have the Python suite's figures" jq -e '.job_results[0] | (.metrics.epoch_durations_s | length == 2)
 	and .metrics.throughput_mibs == .metrics.samples_per_s and (.metrics.volume_mibs * 1048576 - .metrics.bytes | fabs < 1)
 	and (.metrics.training_duration_s - (.metrics.epoch_durations_s | add) | fabs < 1e-9)
 	and .metrics.utilization.cpu_mem.max > 0 and .metrics.mib_per_s > 0' disk/*/*/run_results.json
-read_ok "a bucket, by an iterable loader" s3 dataset=$images $at dataloader=s3iterabledataset
-read_ok "by a map one, shuffled" map dataset=$images $at dataloader=s3mapdataset dataloader.shuffle=on epochs=2
-expect_eq "180 map" "$(result map .metrics.samples) $(result map .setup.access)" "which reads all, too"
+read_ok "samples are read from a bucket by an iterable loader" s3 dataset=$images $at dataloader=s3iterabledataset
+read_ok "samples are read by a map loader that shuffles" map dataset=$images $at dataloader=s3mapdataset dataloader.shuffle=on epochs=2
+expect_eq "180 map" "$(result map .metrics.samples) $(result map .setup.access)" "a map loader reads all samples"
 lists() { :>requests; bench dataset $small dataset=$images $at "$@" out=lists >run.out 2>&1; awk '$2 ~ /^ListObjects/' requests | wc -l; }
 once=$(lists dataloader=s3mapdataset epochs=2)
 expect_eq "$((once + 6)) $((once + 6))" "$(lists dataloader=s3iterabledataset epochs=2) $(lists dataloader=fsspec epochs=2 dataloader.shuffle=on)" \
 	"an iterable loader lists in each worker and epoch, a map one before the first"
 check "how long a worker took to list is told" jq -e '.job_results[0].metrics.list_s > 0' s3/*/*/run_results.json
-read_ok "by ranges of 4 KiB" range dataset=$images $at dataloader=s3iterabledataset \
+read_ok "samples are read by ranges of 4 KiB" range dataset=$images $at dataloader=s3iterabledataset \
 	dataloader.s3reader.type=range_based dataloader.s3reader.buffer_size=4K
-expect_eq range_based "$(result range .setup.reader)" "as the results tell"
-read_ok "ahead by blocks of 64 KiB" ahead dataset=$images $at s3.read_size=64K
-read_ok "as fsspec does" fsspec dataset=$images/ $at dataloader=fsspec
-read_ok "without workers" none dataset=$images path=disk dataloader.num_workers=0 dataloader=map
-read_ok "with more workers than samples" many dataset=$images path=disk dataloader.num_workers=120
-read_ok "decoded" decode dataset=$images path=disk model=decode
+expect_eq range_based "$(result range .setup.reader)" "the results tell the kind of reader"
+read_ok "samples are read ahead by blocks of 64 KiB" ahead dataset=$images $at s3.read_size=64K
+read_ok "samples are read as fsspec does" fsspec dataset=$images/ $at dataloader=fsspec
+read_ok "samples are read without workers" none dataset=$images path=disk dataloader.num_workers=0 dataloader=map
+read_ok "samples are read by more workers than there are samples" many dataset=$images path=disk dataloader.num_workers=120
+read_ok "samples are decoded" decode dataset=$images path=disk model=decode
 bench dataset $small dataset=$images path=disk model=decode,entitlement drop=none out=two >run.out 2>&1
 check "models can be swept" sh -c 'grep -q "disk model=decode .*[0-9]" run.out && grep -q "disk model=entitlement" run.out'
 if bench_mpi true; then
@@ -69,12 +69,12 @@ fi
 if bench_has HAVE_LIBARCHIVE; then
 	gen path=disk --shard-size 20KiB && gen $at --shard-size 20KiB
 	tars=${images}_20KiB_shards
-	read_ok "tars in a directory" tars dataset=$tars path=disk sharding=on
-	read_ok "tars in a bucket" s3tars dataset=$tars $at sharding=on s3.read_size=64K epochs=2
-	read_ok "by ranges" rtars dataset=$tars $at sharding=on dataloader.s3reader.type=range_based \
+	read_ok "samples are read from tars in a directory" tars dataset=$tars path=disk sharding=on
+	read_ok "samples are read from tars in a bucket" s3tars dataset=$tars $at sharding=on s3.read_size=64K epochs=2
+	read_ok "samples are read from tars by ranges" rtars dataset=$tars $at sharding=on dataloader.s3reader.type=range_based \
 		dataloader.s3reader.buffer_size=4K
 	refused "give sharding=off if it is no tar" dataset=$images path=disk sharding=on
-	read_ok "by a map loader, to which whole tars are dealt" mtars dataset=$tars path=disk sharding=on dataloader=map
+	read_ok "samples are read by a map loader to which whole tars are dealt" mtars dataset=$tars path=disk sharding=on dataloader=map
 	shard=$(find disk/$tars -name 'shard_2.tar')
 	printf x | dd of="$shard" bs=1 seek=900 conv=notrunc 2>/dev/null
 	refused "shard_2.tar: image_[0-9]*.*differs from what datagen" dataset=$tars path=disk sharding=on
@@ -112,18 +112,18 @@ refused "no sample is there" dataset=nothing $at
 refused "mount.path=DIR" dataset=$images $at dataloader=mountpoint
 
 # checkpoints
-read_ok "a checkpoint every five batches" saves dataset=$images path=disk checkpoint.save_one_in=5 \
+read_ok "a checkpoint is saved every five batches" saves dataset=$images path=disk checkpoint.save_one_in=5 \
 	checkpoint.uri=deep/er/saves checkpoint.model=demo epochs=2
 expect_eq "4 0" "$(result saves '.metrics.save_times_s | length') $(find deep -type f | wc -l)" \
-	"two an epoch, removed at the end"
-read_ok "in a bucket" s3saves dataset=$images path=disk checkpoint.save_one_in=10 checkpoint.destination=s3 \
+	"two checkpoints an epoch are saved, and removed at the end"
+read_ok "checkpoints are saved in a bucket" s3saves dataset=$images path=disk checkpoint.save_one_in=10 checkpoint.destination=s3 \
 	checkpoint.uri=s3://$CKPTFS_TEST_BUCKET/saves s3.endpoint="$CKPTFS_TEST_ENDPOINT" checkpoint.model=demo
 
 mounted=no
 if [ -w /dev/fuse ]; then
 	spawn "$builddir/ckptfs" -f "s3://$CKPTFS_TEST_BUCKET" "$tmp/mnt" -o "endpoint=$CKPTFS_TEST_ENDPOINT"
 	at_exit 'timeout 20 umount "$tmp/mnt" 2>/dev/null || timeout 20 umount -l "$tmp/mnt" 2>/dev/null'
-	wait_for 20 mountpoint -q mnt && mounted=yes
+	try_for 20 mountpoint -q mnt && mounted=yes
 fi
 if [ $mounted = yes ]; then
 	mkdir cache
@@ -157,7 +157,7 @@ else
 	skip "the configuration of the Python suite runs as it is published" "no /dev/fuse, or built without libarchive"
 fi
 bench dataset $suite mount.path=. sharding=off >run.out 2>&1
-check "what it leaves open is asked for" grep -q "s3.region has no value yet" run.out
+check "a value that the published configuration leaves open is asked for" grep -q "s3.region has no value yet" run.out
 
 store_stop
 CKPTFS_TEST_SCHEME=gs
@@ -166,4 +166,4 @@ store_start storesim --protocol gs
 at="gcs.endpoint=$CKPTFS_TEST_ENDPOINT gcs.uri=gs://$CKPTFS_TEST_BUCKET/sets"
 gen $at
 expect_eq 0 $? "a dataset is made in a bucket of Cloud Storage"
-read_ok "and read from it" gs dataset=$images $at dataloader=map
+read_ok "a dataset is read from a bucket of Cloud Storage" gs dataset=$images $at dataloader=map

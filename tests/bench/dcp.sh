@@ -49,13 +49,13 @@ printf 's3:\n  region: us-east-1\n  uri: s3://b/p\nepochs: 2\npath: disk\nhydra:
 check "a configuration file of the suite runs" bench dcp_fsdp_save -cd conf -cn suite out=out
 
 if ! bench_mpi true; then
-	for name in "two ranks save rows" "two load them" "one loads them" "one of two ranks"; do
+	for name in "two ranks save the rows of a model" "two ranks load what two saved" "one rank loads what two saved" "one of two ranks takes part"; do
 		skip "$name" "$bench_no_mpi"
 	done
 	exit 0
 fi
 check "two ranks save the rows of a model" bench_mpi bench dcp_fsdp_save $keys thread_count=2 out=two
 fsdp=$(jq -r '.job_results[-1].setup.suffix' two/*/*/run_results.json)
-check "two ranks load them" bench_mpi bench dcp_fsdp_load $keys suffix="$fsdp" out=out
+check "two ranks load what two saved" bench_mpi bench dcp_fsdp_load $keys suffix="$fsdp" out=out
 check "one rank loads what two saved" bench dcp_fsdp_load $keys suffix="$fsdp" out=out
 check "one of two ranks takes part" bench_mpi bench dcp_ddp_save $keys world_size=1 out=out

@@ -18,7 +18,7 @@ check "a save lasts until .metadata is there" jq -e '.job_results[0]
 check "throughput and the whole are of the same seconds" jq -e '.job_results[0] | .metrics.corrected_save_durations_s[0] as $s
 	| (.metrics.throughput_mibs[0] * $s * 1048576 / (.model.parameters * .model.bytes_a_parameter) - 1 | fabs) < 1e-9
 	and .metrics.processing_durations_s[0] == $s' null/*/*/run_results.json
-check "the phases stand beside them, and make them up" jq -e '.job_results[0].metrics.save.epochs[0][0]
+check "the phases of a save make it up" jq -e '.job_results[0].metrics.save.epochs[0][0]
 	| .files_s >= 0.15 and .finish_s >= 0.15 and .transfer_s < .files_s
 	and (.plan_s + .files_s + .finish_s - .total_s | fabs) < 1e-6' null/*/*/run_results.json
 bench shards size=1M storage=null warmup=0 out=shards >shards.out 2>&1
@@ -31,7 +31,7 @@ s3="model=gpt-mini storage=s3 s3.uri=s3://$CKPTFS_TEST_BUCKET/p s3.endpoint=$CKP
 check "many files of a rank are saved" timeout 120 "$builddir/ckptbench" dcp_ddp_save $s3 thread_count=32 optimizer=on out=save
 suffix=$(jq -r '.job_results[0].setup.suffix' save/*/*/run_results.json)
 check "the checkpoint is loaded again" timeout 120 "$builddir/ckptbench" dcp_ddp_load $s3 suffix="$suffix" optimizer=on out=load
-expect_eq 0 "$(grep -c 'connections are open' "$store_log")" "over the connections of one client"
+expect_eq 0 "$(grep -c 'connections are open' "$store_log")" "many files of a rank go over the connections of one client"
 echo '[{"op": "GetObject", "key": "p/'"$suffix"'/.metadata", "times": 1, "do": "delay", "stall": "300ms"}]' >faults
 kill -HUP "$store_pid"
 bench dcp_ddp_load $s3 suffix="$suffix" optimizer=on out=late >late.out 2>&1 || diag "$(cat late.out)"

@@ -19,9 +19,9 @@ refused_cuda() {
 }
 if bench_has HAVE_CUDA; then
 	if bench shards $small device=cuda out=cuda >out 2>err; then
-		skip "without a GPU a build with CUDA says so" "there is one: make check-gpu"
+		skip "a build with CUDA says that there is no GPU" "there is one: make check-gpu"
 	else
-		check "without a GPU a build with CUDA says so" refused_cuda "device=cuda: .*driver.*give device=host"
+		check "a build with CUDA says that there is no GPU" refused_cuda "device=cuda: .*driver.*give device=host"
 	fi
 else
 	check "a build without CUDA says so" refused_cuda "device=cuda: not built with CUDA: configure --with-cuda=DIR"
@@ -29,7 +29,7 @@ fi
 diag "$(cat err)"
 bench restore $small device=emulated mode=shared backend=nccl out=none 2>err
 expect_eq "1 1" "$? $(wc -l <err)" "NCCL without GPUs is refused in one line"
-check "which says what is missing" grep -q "backend=nccl.*give .*backend=gloo" err
+check "the refusal of NCCL says what is missing" grep -q "backend=nccl.*give .*backend=gloo" err
 bench shards $small device=emulated hold=off out=none 2>err
 expect_eq "1 1" "$? $(wc -l <err)" "a device holds shards: hold=off is refused in one line"
 bench list device=emulated out=none 2>err
@@ -51,17 +51,17 @@ load() {
 check "a load goes back to the device" load raw
 printf 'x' | dd of="$(echo disk/host-torch/*)" bs=1 seek=5000001 conv=notrunc 2>/dev/null
 load torch
-check "a wrong byte is found there and named" \
+check "a wrong byte on a device is found and named" \
 	grep -q 'wrong byte [0-9]* of tensor .*weight.* (byte 5000001 of' out
 diag "$(cat out)"
 rm -rf disk/*
 
-check "with blocks that are no divisors, O_DIRECT, and pageable memory between" bench shards size=5M \
+check "a device works with blocks that are no divisors, O_DIRECT, and pageable memory between" bench shards size=5M \
 	storage=disk path=disk device=emulated block=12K direct=on device.staging=pageable,pinned out=blocks
-check "parts and ranges of a store" bench shards size=24M storage=s3 s3.part_size=5M s3.read_size=1M \
+check "a device works with parts and ranges of a store" bench shards size=24M storage=s3 s3.part_size=5M s3.read_size=1M \
 	s3.endpoint="$CKPTFS_TEST_ENDPOINT" s3.uri=s3://$CKPTFS_TEST_BUCKET/p device=emulated epochs=2 out=parts
-check "bytes of a null store" bench shards size=2M storage=disk path=disk device=emulated payload=null out=null
-check "a file of torch.save" bench pytorch_checkpointing model=gpt-mini epochs=1 storage=disk path=disk \
+check "a device works with bytes of payload=null" bench shards size=2M storage=disk path=disk device=emulated payload=null out=null
+check "a device works with a file of torch.save" bench pytorch_checkpointing model=gpt-mini epochs=1 storage=disk path=disk \
 	device=emulated out=torch
 cat >nvml.c <<'END'
 #include <string.h>
@@ -81,14 +81,14 @@ else
 	skip "use and memory of a GPU are sampled" "cc does not make a library"
 	skip "use and memory of a GPU are told in percent" "cc does not make a library"
 fi
-check "steps on the device while its shard is saved" bench async $small device=emulated steps=3 \
+check "a device makes steps while its shard is saved" bench async $small device=emulated steps=3 \
 	step_time=5ms async.staging=pageable,pinned,cached out=async
-check "with the work that was asked for" \
+check "the steps on a device do the work that was asked for" \
 	jq -e 'all(.job_results[]; .setup.work == "emulated")' async/*/*/run_results.json
 if bench_mpi true; then
 	check "two ranks save files of DCP" bench_mpi bench dcp_fsdp_save model=gpt-mini storage=disk \
 		path=disk device=emulated thread_count=2 out=dcp
-	check "of which one loads ranges in small blocks" bench dcp_fsdp_load model=gpt-mini storage=disk path=disk \
+	check "one rank loads ranges of two ranks' files in small blocks" bench dcp_fsdp_load model=gpt-mini storage=disk path=disk \
 		suffix="$(jq -r '.job_results[0].setup.suffix' dcp/*/*/run_results.json)" device=emulated block=12K out=dcp1
 	check "two ranks hand on what each fetched once" bench_mpi bench restore $small device=emulated \
 		mode=shared out=shared
@@ -97,7 +97,7 @@ if bench_mpi true; then
 	diag "$(cat out)"
 else
 	skip "two ranks save files of DCP" "$bench_no_mpi"
-	skip "of which one loads ranges in small blocks" "$bench_no_mpi"
+	skip "one rank loads ranges of two ranks' files in small blocks" "$bench_no_mpi"
 	skip "two ranks hand on what each fetched once" "$bench_no_mpi"
 	skip "all ranks refuse NCCL in one line" "$bench_no_mpi"
 fi

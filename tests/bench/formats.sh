@@ -18,7 +18,7 @@ gs=$(sed -n 's/^listening on //p;q' gs.out)
 mounted() { # SCHEME ENDPOINT DIR
 	spawn "$builddir/ckptfs" -f "$1://$CKPTFS_TEST_BUCKET" "$tmp/$3" -o "endpoint=$2"
 	at_exit "timeout 20 umount '$tmp/$3' 2>/dev/null || timeout 20 umount -l '$tmp/$3' 2>/dev/null"
-	wait_for 30 mountpoint -q "$3"
+	try_for 30 mountpoint -q "$3"
 }
 mounted s3 "$CKPTFS_TEST_ENDPOINT" mnt && mounted gs "$gs" mnt-gs || skip_all "ckptfs does not mount here"
 
@@ -52,7 +52,7 @@ timeout 300 "$torch_python" "$srcdir/tests/bench/formats.py" disk/torch/shard-* 
 	disk/[rs]*/* mnt/[rst]*/shard* mnt/s3/*/shard* mnt-gs/gcs/*/shard* dcp/* >py.out 2>&1
 expect_eq 0 $? "the libraries load all of it, and every value is right"
 expect_eq "4 4 4" "$(grep -c '^safetensors .*safetensors: ' py.out) $(grep -c '^torch .*ckpt: ' py.out) $(grep -c '^raw ' py.out)" \
-	"from each storage"
+	"the libraries load files from each storage"
 expect_eq "$(ls dcp | wc -l)" "$(grep -c '^dcp ' py.out)" "the libraries load directories, too"
 tail -n 5 py.out | sed 's/^/# /'
 
@@ -65,10 +65,10 @@ for file in pattern.safetensors pattern.pt; do
 	expect_eq "every timed byte, after the clock" "$(verified $file)" "what torch saved as $file is verified"
 done
 for file in other.safetensors other.pt; do
-	check "other values, too: $file" load load suffix=py file=$file out=$file
+	check "a file that has other values is loaded, too: $file" load load suffix=py file=$file out=$file
 done
-expect_eq "no: the file has neither the pattern nor checksums" "$(verified other.safetensors)" "which cannot be verified"
-expect_eq "by the checksums in the file, after the clock" "$(verified other.pt)" "or by the archive's checksums"
+expect_eq "no: the file has neither the pattern nor checksums" "$(verified other.safetensors)" "values of others without checksums cannot be verified"
+expect_eq "by the checksums in the file, after the clock" "$(verified other.pt)" "values of others are verified by the archive's checksums"
 expect_eq "model.0.bias model.0.weight optimizer.state.0.exp_avg 3" "$(jq -r '.job_results[0].load.contents |
 	[(.[0:4] | map(.name) | sort | .[0:2] | .[]), (.[] | select(.name | endswith("state.0.exp_avg")) | .name),
 	([.[] | select(.name | startswith("model."))] | length)] | join(" ")' other.pt/*/*/run_results.json)" \

@@ -93,28 +93,28 @@ refused() {
 bench $shards disk.gds=on out=none >out 2>err
 expect_eq "1 1 1" "$? $(wc -l <err) $(grep -c 'disk.gds=on: libcufile.so.0 is not found: install' err)" \
 	"without the library disk.gds=on is refused in one line"
-check "so it is of shards in the host's memory" refused 'disk.gds=on: needs shards on a device: give device=cuda' "" \
+check "disk.gds=on is refused in one line for shards in the host's memory" refused 'disk.gds=on: needs shards on a device: give device=cuda' "" \
 	$shards disk.gds=on device=host
-check "of another storage" refused 'disk.gds=on: for files of storage=disk, and not of null' "" $shards disk.gds=on storage=null
-check "where saves come from staging memory" refused 'disk.gds: async saves from staging memory' "" \
+check "disk.gds=on is refused in one line for another storage" refused 'disk.gds=on: for files of storage=disk, and not of null' "" $shards disk.gds=on storage=null
+check "disk.gds=on is refused in one line where saves come from staging memory" refused 'disk.gds: async saves from staging memory' "" \
 	async storage=disk path=disk device=emulated disk.gds=on
 check "disk.gds=on is refused where only the compatibility mode is left" refused 'disk.gds=on: .*error 5007.*or give disk.gds=auto' nodriver \
 	$shards disk.gds=on
-check "or may be taken" refused 'disk.gds=on: cuFile may take its compatibility mode' stubborn $shards disk.gds=on
+check "disk.gds=on is refused where the compatibility mode may be taken" refused 'disk.gds=on: cuFile may take its compatibility mode' stubborn $shards disk.gds=on
 
 gds "" $shards disk.gds=on epochs=2 out=on >on.out 2>&1
 expect_eq 0 $? "a shard goes to a file and back, and every byte is right"
 diag "$(cat on.out)"
 bytes=$(of on '.job_results[0].metrics.save.bytes')
-expect_eq "$bytes $bytes" "$(sum write) $(sum read)" "the library moved all of them"
-expect_eq "4 4 4" "$(count file) $(sum file) $(count unfile)" "by files with O_DIRECT, each of which it let go"
+expect_eq "$bytes $bytes" "$(sum write) $(sum read)" "the library moves all bytes"
+expect_eq "4 4 4" "$(count file) $(sum file) $(count unfile)" "the library moves bytes by files with O_DIRECT, and lets go of each"
 expect_eq "1 1 1 1" "$(count pin) $(count unpin) $(count open) $(count close)" "transfers use memory that was pinned once"
-check "none of them was copied by the ranks" jq -e '.job_results[0].metrics | .save, .load | .copied | add == 0' on/*/*/run_results.json
-expect_eq "direct: cuFile, nvidia-fs 2.17" "$(of on '.job_results[0].gds | .mode + ": " + .says')" "as the results say"
+check "no byte is copied by the ranks" jq -e '.job_results[0].metrics | .save, .load | .copied | add == 0' on/*/*/run_results.json
+expect_eq "direct: cuFile, nvidia-fs 2.17" "$(of on '.job_results[0].gds | .mode + ": " + .says')" "the results say how bytes went"
 
 gds short $shards disk.gds=on seed=5 phase=save suffix=short out=short >out 2>&1
 bench $shards seed=5 phase=load suffix=short out=short >>out 2>&1
-expect_eq 0 $? "what it moves in pieces is read back by another way"
+expect_eq 0 $? "what the library moves in pieces is read back by another way"
 diag "$(cat out)"
 printf x | dd of="$(echo disk/short/*)" bs=1 seek=5000001 conv=notrunc 2>/dev/null
 gds "" $shards disk.gds=on seed=5 phase=load suffix=short out=wrong >out 2>&1
@@ -128,11 +128,11 @@ modes() {
 	done | paste -sd ' '
 }
 expect_eq "direct compatible either off" "$(modes)" "disk.gds=auto takes what there is, and says what"
-check "or that the file system decides" jq -e '.job_results[0].gds.says | test("file system decides")' auto/*/*/run_results.json
-check "or why there is none, and copies over pinned memory" jq -e '.job_results[0]
+check "disk.gds=auto says that the file system decides" jq -e '.job_results[0].gds.says | test("file system decides")' auto/*/*/run_results.json
+check "disk.gds=auto says why there is no direct way, and copies over pinned memory" jq -e '.job_results[0]
 	| (.gds.says | test("error 5001")) and .metrics.save.copied.pinned_bytes == .metrics.save.bytes' autobroken/*/*/run_results.json
-check "a file that it does not take is said" refused 'cuFile does not take the file (error 5008)' nofile $shards disk.gds=on
-check "so is a full disk" refused 'save: .*No space left on device' full $shards disk.gds=on
+check "a file that the library does not take is said" refused 'cuFile does not take the file (error 5008)' nofile $shards disk.gds=on
+check "a full disk is said" refused 'save: .*No space left on device' full $shards disk.gds=on
 check "an error of the library's own is told" refused 'load: .*cuFile error 5012' readerror $shards disk.gds=on
-check "ranges of DCP's files go that way, with memory that it has no room for" gds nopin dcp model=gpt-mini \
+check "the library moves ranges of DCP's files, also with memory that it cannot pin" gds nopin dcp model=gpt-mini \
 	storage=disk path=disk device=emulated disk.gds=on out=dcp

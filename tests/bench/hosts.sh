@@ -46,10 +46,10 @@ if unshare --uts true 2>/dev/null; then
 	fsdp load $keys checkpoint.sharding_strategy=hybrid suffix="$suffix" out=groups/load/multirun >>groups.out 2>&1 &&
 		ckptbench dcp_fsdp_load $keys suffix="$suffix" out=one/multirun >>groups.out 2>&1
 	expect_eq 2 "$(($(results groups/load .job_results[0].load.fetched_bytes) / $(results one .job_results[0].load.fetched_bytes)))" \
-		"which each of two loads"
+		"each of two groups of ranks loads the whole model"
 	tail -n 3 groups.out | sed 's/^/# /'
 else
-	for name in "ranks on two hosts" "hybrid sharding" "which each of two loads"; do
+	for name in "hosts.sh: ranks on two hosts save and load, the first has the results" "hybrid sharding: the ranks of each host have the whole model" "each of two groups of ranks loads the whole model"; do
 		skip "$name" "names of hosts cannot be given here"
 	done
 fi
@@ -101,7 +101,7 @@ cluster() { # starts it, or says in $no_cluster why not
 	spawn slurmd -D -c >slurmd.out 2>&1
 	no_cluster="Slurm does not come up: $(tail -n 1 slurmd.out)"
 	idle() { sinfo -h -o %t | grep -qx idle; }
-	wait_for 40 idle
+	try_for 40 idle
 }
 at_exit 'timeout 20 umount "$tmp/mnt" 2>/dev/null'
 if cluster; then
@@ -117,17 +117,17 @@ if cluster; then
 	}
 	submit dcp_fsdp_save model=gpt-mini epochs=2 thread_count=2 s3.region=us-east-1
 	expect_eq "mount:2:null s3:2:null" "$(results dcp_fsdp_save '[.job_results[]
-		| "\(.config.storage):\(.setup.ranks):\(.error)"] | join(" ")')" "dcp_fsdp_save.sbatch: mpirun in a job, through a mount"
-	check "which ends with the job" sh -c '! mountpoint -q "$1"' sh "$tmp/mnt"
+		| "\(.config.storage):\(.setup.ranks):\(.error)"] | join(" ")')" "dcp_fsdp_save.sbatch runs mpirun in a job, through a mount"
+	check "the mount of a job ends with the job" sh -c '! mountpoint -q "$1"' sh "$tmp/mnt"
 	submit mlperf mlperf.mode=subset model.hidden=64 model.layers=2 model.ffn=128 model.vocab=256 epochs=1 \
 		mlperf.interval=1ms storage=disk path="$tmp/disk"
 	expect_eq "disk:2:null" "$(results mlperf '[.job_results[] | "\(.config.storage):\(.setup.ranks):\(.error)"] | join(" ")')" \
-		"mlperf.sbatch: ranks that srun starts"
+		"mlperf.sbatch has ranks that srun starts"
 	submit dcp_fsdp_save model=gpt-mini epochs=1 +nothing=1
 	check "a key that is wrong is said in the job's output" grep -q "unknown key 'nothing'" dcp_fsdp_save/out
 	check "the mount of a job that fails ends, too" sh -c '! mountpoint -q "$1"' sh "$tmp/mnt"
 else
-	for name in "dcp_fsdp_save.sbatch" "a mount that ends with the job" "mlperf.sbatch" "a wrong key" "and its mount"; do
+	for name in "dcp_fsdp_save.sbatch runs mpirun in a job, through a mount" "the mount of a job ends with the job" "mlperf.sbatch has ranks that srun starts" "a key that is wrong is said in the job's output" "the mount of a job that fails ends, too"; do
 		skip "$name" "$no_cluster"
 	done
 fi

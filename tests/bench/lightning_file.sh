@@ -18,18 +18,18 @@ saved() { find disk -name '*.ckpt'; }
 goes_on() { "$torch_python" "$srcdir/tests/bench/lightning_file.py" "$(saved)" "$1" >py.out 2>&1 || { diag "$(tail -n 20 py.out)"; return 1; }; }
 
 # LeakSanitizer is no friend of strace.
-check "a save with Adam's state" env TMPDIR="$tmp/far" ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" strace -f -e trace=rename,write,chmod -o calls \
+check "a save with Adam's state succeeds" env TMPDIR="$tmp/far" ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" strace -f -e trace=rename,write,chmod -o calls \
 	"$builddir/ckptbench" lightning_checkpointing model=gpt-mini model.layers=1 epochs=1 keep=on storage=disk path=disk optimizer=on out=on
-check "is loaded by a trainer, which goes on from its step" goes_on 1
+check "a save with Adam's state is loaded by a trainer, which goes on from its step" goes_on 1
 expect_eq 1 "$(grep -c "rename(\"$tmp/far/[^\"]*/gpt-mini-0.ckpt\", \"disk/[^\"]*/gpt-mini-0.ckpt\") *= 0" calls)" \
 	"a checkpoint is moved from a temporary file"
 size=$(stat -c %s "$(saved)")
-expect_eq 1 "$(grep -c "write([0-9]*, .*, $size) *= $size" calls)" "which was written at once"
-expect_eq "" "$(ls far)" "of which nothing is left"
+expect_eq 1 "$(grep -c "write([0-9]*, .*, $size) *= $size" calls)" "the temporary file was written by one write"
+expect_eq "" "$(ls far)" "no temporary file is left"
 check "the copy to memory is counted" jq -e '.job_results[0].metrics.save | .copied.host_bytes == .bytes' out/*/*/run_results.json
 rm -r disk/*
-check "a save of the weights alone" saves out=off
-check "is loaded, too, from the first step on" goes_on 0
+check "a save of the weights alone succeeds" saves out=off
+check "a save of the weights alone is loaded by a trainer from the first step on" goes_on 0
 rm -r disk/*
 if [ "$(stat -c %d /dev/shm)" != "$(stat -c %d .)" ] && [ -w /dev/shm ]; then
 	TMPDIR=/dev/shm saves out=shm >shm.out 2>&1

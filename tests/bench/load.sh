@@ -38,7 +38,7 @@ for format in safetensors torch; do
 	kill -HUP "$store_pid"
 	flip "disk/$format/$file" 1000000
 	load storage=disk suffix=$format file="$file" out=bad >bad.out 2>&1
-	check "on the disk, too" grep -q "wrong byte .*(byte 1000000 of the file)" bad.out
+	check "a wrong byte on the disk is named" grep -q "wrong byte .*(byte 1000000 of the file)" bad.out
 	cp "disk/$format/$file" disk/$format.flipped
 done
 
@@ -47,10 +47,10 @@ if bench_mpi true; then
 	check "two ranks load a file that each fetches half of" \
 		bench_mpi bench load $where storage=s3 suffix=torch file="$file" mode=shared epochs=2 out=two
 	expect_eq "1 $(awk '$2 == "GetObject" { n += $8 } END { print n }' requests)" \
-		"$(result two '.load | "\(.fetched_over_unique) \(.fetched_bytes + .index_bytes)"')" "no byte of it twice"
+		"$(result two '.load | "\(.fetched_over_unique) \(.fetched_bytes + .index_bytes)"')" "two ranks fetch no byte of a file twice"
 else
 	skip "two ranks load a file that each fetches half of" "$bench_no_mpi"
-	skip "no byte of it twice" "$bench_no_mpi"
+	skip "two ranks fetch no byte of a file twice" "$bench_no_mpi"
 fi
 
 # refused NAME PATTERN: loading disk/hostile ends with one line

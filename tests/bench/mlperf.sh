@@ -19,18 +19,18 @@ done
 
 tiny="model.hidden=64 model.layers=3 model.ffn=256 model.vocab=512 epochs=2 mlperf.interval=10ms storage=disk path=disk"
 run() { echo "$1"/*/*/run_results.json; }
-check "two checkpoints of the first rank of 8" bench mlperf $tiny out=sub
-check "with the benchmark's figures" jq -e '.job_results[0].metrics | .mode == "subset"
+check "the first rank of 8 saves and loads two checkpoints" bench mlperf $tiny out=sub
+check "the results have the benchmark's figures" jq -e '.job_results[0].metrics | .mode == "subset"
 	and .ranks_of_shape == 8 and (.save_checkpoint_duration_seconds | length == 2)
 	and .load_checkpoint_io_mean_GiB_per_second > 0' "$(run sub)"
 expect_eq "every timed byte, after the clock" "$(jq -r '.job_results[0].setup.verified' "$(run sub)")" \
-	"every byte verified"
+	"every byte is verified"
 expect_eq "" "$(ls disk)" "a run leaves nothing behind"
 bench mlperf $tiny phase=save keep=on epochs=1 out=zero3 >/dev/null
 expect_eq "model-rank_00000.pt optimizer-rank_00000.pt" "$(cd disk/* && echo *)" \
 	"ZeRO-3: one file of weights and one of the optimizer"
 suffix=$(ls disk)
-check "which another run loads" bench mlperf $tiny phase=load epochs=1 suffix="$suffix" out=load
+check "another run loads the files of ZeRO-3" bench mlperf $tiny phase=load epochs=1 suffix="$suffix" out=load
 expect_eq "$suffix" "$(ls disk)" "a load leaves the files where they are"
 rm -rf disk/*
 bench mlperf $tiny model=405b mlperf.pp=2 phase=save keep=on epochs=1 out=zero1 >/dev/null
@@ -46,10 +46,10 @@ refused "needs 8 ranks and there are 1" $tiny mlperf.mode=full
 refused "model 'L7b' is no shape of MLPerf's" $tiny model=L7b
 refused "no layout of MLPerf's" $tiny mlperf.pp=2
 if bench_mpi true; then
-	check "two ranks of two are all" bench_mpi bench mlperf $tiny mlperf.dp=2 mlperf.mode=full out=full
+	check "two ranks of two run the whole benchmark" bench_mpi bench mlperf $tiny mlperf.dp=2 mlperf.mode=full out=full
 	bench_mpi bench mlperf $tiny mlperf.dp=3 >out 2>err
 	check "two ranks of three do not divide" grep -q '2 ranks do not divide the 3' err
 else
-	skip "two ranks of two are all" "$bench_no_mpi"
+	skip "two ranks of two run the whole benchmark" "$bench_no_mpi"
 	skip "two ranks of three do not divide" "$bench_no_mpi"
 fi

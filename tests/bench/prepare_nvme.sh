@@ -16,7 +16,7 @@ refused() {
 	if bench prepare-nvme "$@" >out 2>err; then not_ok "the script refuses this machine: $pattern"; else
 		check "the script refuses this machine: $pattern" grep -q -- "$pattern" err
 	fi
-	expect_eq 1 "$(wc -l <err)" "in one line"
+	expect_eq 1 "$(wc -l <err)" "the refusal is one line: $pattern"
 }
 refused "usage: ckptbench prepare-nvme" --device image
 refused "image is no block device" --device image --mountpoint mnt --yes
@@ -28,13 +28,13 @@ refused "is a mountpoint already" --device image --mountpoint /proc --yes
 why="losetup does not work here"
 loop=$(losetup --find --show image 2>/dev/null)
 if [ -z "$loop" ] || ! [ -b "$loop" ]; then
-	for n in 1 2 3 4 5 6 7 8 9; do skip "a loop device" "$why"; done
+	for n in 1 2 3 4 5 6 7 8 9; do skip "a loop device is prepared" "$why"; done
 	exit 0
 fi
 at_exit 'umount "$tmp/mnt" 2>/dev/null; losetup -d "$loop" 2>/dev/null'
 refused "would make an ext4 file system on $loop" --device "$loop" --mountpoint mnt
 check "the script does nothing without --yes" cmp -n 67108864 image /dev/zero
-check "with --yes it is" bench prepare-nvme --device "$loop" --mountpoint mnt --yes
+check "the script makes and mounts the array with --yes" bench prepare-nvme --device "$loop" --mountpoint mnt --yes
 check "the array is mounted with --yes" mountpoint -q mnt
 refused "mnt is a mountpoint already" --device "$loop" --mountpoint mnt --yes
 umount mnt

@@ -24,11 +24,11 @@ if bench_mpi true; then
 		"$(jq -r '.job_results[0].devices | join(", ")' two/*/*/run_results.json)" \
 		"the results name the device of every rank"
 	bench_mpi bench shards storage=null size=1M device=auto out=auto >out 2>err
-	check "with device=auto all ranks agree on one" \
+	check "all ranks agree on one device with device=auto" \
 		jq -e '.job_results[0].devices | length == 2 and .[0] == .[1]' auto/*/*/run_results.json
 else
 	skip "the results name the device of every rank" "$bench_no_mpi"
-	skip "with device=auto all ranks agree on one" "$bench_no_mpi"
+	skip "all ranks agree on one device with device=auto" "$bench_no_mpi"
 fi
 if bench_mpi true && command -v taskset >/dev/null && [ "$(nproc)" -gt 1 ]; then
 	bench_exec="taskset -c $(taskset -pc $$ | sed 's/.*: *\([0-9]*\).*/\1/')"

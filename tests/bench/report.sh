@@ -7,23 +7,23 @@ plan 13
 cd "$tmp" || exit 1
 mkdir disk empty
 
-check "a run of two jobs" bench shards size=16M storage=disk,null path=disk null.delay_us=30000 \
+check "a run of two jobs succeeds" bench shards size=16M storage=disk,null path=disk null.delay_us=30000 \
 	disambiguator='<b>&"odd"</b>' epochs=2
 if command -v gnuplot >/dev/null; then
 	check "a run writes its report" bench report multirun -o page.html
 	check "a report has charts" grep -q '<svg' page.html
-	check "all of them" sh -c '! grep -o "No chart: [a-z ]*" page.html'
+	check "a report has all charts" sh -c '! grep -o "No chart: [a-z ]*" page.html'
 else
 	skip "a run writes its report" "gnuplot is not installed"
 	skip "a report has charts" "gnuplot is not installed"
-	skip "all of them" "gnuplot is not installed"
+	skip "a report has all charts" "gnuplot is not installed"
 fi
-check "Markdown stands beside it, with the same tables" sh -c 'grep -q "^| disk | [0-9]" page.md'
-check "how busy the machine was is told" grep -q "How busy the machine was: disk" page.html
+check "a page in Markdown has the same tables" sh -c 'grep -q "^| disk | [0-9]" page.md'
+check "a report tells how busy the machine was" grep -q "How busy the machine was: disk" page.html
 mkdir bin
 ln -s "$builddir/ckptbench" bin/ckptbench
-check "without gnuplot there is a page too" env PATH="$tmp/bin" "$builddir/ckptbench" report multirun -o plain.html
-check "that says so" grep -q 'No chart: gnuplot is not installed' plain.html
+check "a page is made without gnuplot, too" env PATH="$tmp/bin" "$builddir/ckptbench" report multirun -o plain.html
+check "a page without gnuplot says so" grep -q 'No chart: gnuplot is not installed' plain.html
 check "a page names both storages" sh -c 'grep -q "<td>disk</td>\|<td>disk<" plain.html && grep -q "<td>null" plain.html'
 check "a page loads nothing" sh -c '! grep -qiE "(src|href)=|@import|url\(" plain.html'
 check "texts of a user are escaped" grep -q '&lt;b&gt;&amp;&quot;odd&quot;' plain.html

@@ -24,7 +24,7 @@ check "one rank saves rows in two files" bench dcp_fsdp_save $keys storage=s3 th
 check "two ranks load what one saved" \
 	bench_mpi bench dcp_fsdp_load $keys storage=s3 suffix="$(result one .setup.suffix)" out=two_of_one
 expect_eq "1 $(store_bytes)" "$(result two_of_one '.load | "\(.fetched_over_needed) \(.fetched_bytes)"')" \
-	"they fetch each byte once, as the store says"
+	"two ranks fetch each byte once, as the store says"
 bench dcp_ddp_save $keys storage=s3 checkpoint.sync_files=off s3.part_size=5M thread_count=4 out=nosync >/dev/null
 check "what nobody synced is there after close" bench dcp_ddp_load $keys storage=s3 \
 	suffix="$(result nosync .setup.suffix)" out=nosync_load
@@ -34,24 +34,24 @@ check "one rank loads what two saved" \
 	bench dcp_fsdp_load $keys storage=s3 suffix="$(result two .setup.suffix)" hold=off out=one_of_two
 expect_eq "1 $(store_bytes)" "$(result one_of_two '.load | "\(.fetched_over_needed) \(.fetched_bytes)"')" \
 	"one rank fetches each byte of two ranks' model once"
-expect_eq "every timed byte, inside the clock" "$(result one_of_two .setup.verified)" "checked on the way"
+expect_eq "every timed byte, inside the clock" "$(result one_of_two .setup.verified)" "every byte is verified on the way"
 : >requests
 check "two replicas load all of it each" \
 	bench_mpi bench dcp_ddp_load $keys storage=s3 suffix="$(result two .setup.suffix)" out=ddp
 expect_eq "1 $(store_bytes) 2" "$(result ddp '.load | "\(.fetched_over_needed) \(.fetched_bytes)"') \
-$(($(result ddp .load.fetched_bytes) / $(result one_of_two .load.fetched_bytes)))" "which is twice the model"
+$(($(result ddp .load.fetched_bytes) / $(result one_of_two .load.fetched_bytes)))" "two replicas fetch the model twice"
 
 check "groups of one rank are replicas of each other" bench_mpi bench dcp_fsdp_save $keys storage=disk \
 	checkpoint.sharding_strategy=hybrid checkpoint.hybrid_group=1 out=hybrid
 dir=disk/$(result hybrid .setup.suffix)
 all=$(result one_of_two .load.fetched_bytes)
 a=$(stat -c %s "$dir/__0_0.distcp") b=$(stat -c %s "$dir/__1_0.distcp")
-check "whose copies are written once, by both" \
+check "copies of replicas are written once, by both groups" \
 	test $((a + b)) -lt $((all + 1000000)) -a $((a * 2)) -gt "$b" -a $((b * 2)) -gt "$a"
 check "a model is loaded in groups of ranks" bench_mpi bench dcp_fsdp_load $keys storage=disk suffix="${dir#disk/}" \
 	checkpoint.sharding_strategy=hybrid checkpoint.hybrid_group=1 out=groups
 expect_eq "2" "$(($(result groups .load.fetched_bytes) / $(result one_of_two .load.fetched_bytes)))" \
-	"of which each needs all rows"
+	"each group of ranks loads all rows"
 check "a model's rows are loaded by all ranks together" bench_mpi bench dcp_fsdp_load $keys storage=disk suffix="${dir#disk/}" out=full
 bench_mpi bench dcp_fsdp_save $keys storage=disk checkpoint.sharding_strategy=hybrid \
 	checkpoint.hybrid_group=3 out=odd 2>odd.err

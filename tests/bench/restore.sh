@@ -24,7 +24,7 @@ independent=$(gets)
 check "two ranks fetch each byte once" restore mode=shared out=once
 expect_eq 1 "$(ratio once)" "no byte is fetched twice"
 check "the store saw half the requests" test "$(($(gets) * 2))" -eq "$independent"
-check "in pieces, too, which nobody holds" restore mode=shared hold=off out=pieces
+check "two ranks fetch pieces that nobody holds" restore mode=shared hold=off out=pieces
 expect_eq "1 every timed byte, inside the clock" "$(ratio pieces) $(jq -r '.job_results[0].setup.verified' pieces/*/*/run_results.json)" \
 	"pieces are checked on the way"
 expect_eq "" "$(find "$store_data" -type f -size +4k)" "nothing is left in the bucket"

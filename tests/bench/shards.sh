@@ -70,8 +70,8 @@ rm -r disk/one disk/many
 check "null copies when it is asked to" bench shards size=8M storage=null null.copies=2 block=1M out=copies
 
 if ! bench_mpi true; then
-	for name in "two ranks save and load" "the slow rank's time is the run's" \
-		"both ranks together have the model's bytes" "no file is left by two ranks"; do skip "$name" "$bench_no_mpi"; done
+	for name in "two ranks save and load" "the time of the slow rank is the run's" \
+		"two ranks together save the model's bytes" "no file is left by two ranks"; do skip "$name" "$bench_no_mpi"; done
 	exit 0
 fi
 bench_mpi bench shards size=32M storage=disk,null path=disk out=two null.delay_us=1000 \
@@ -79,9 +79,9 @@ bench_mpi bench shards size=32M storage=disk,null path=disk out=two null.delay_u
 expect_eq 0 $? "two ranks save and load"
 diag "$(cat two.out)"
 run=$(echo two/shards/*/run_results.json)
-check "the slow rank's time is the run's" jq -e '.job_results[1].metrics.save
+check "the time of the slow rank is the run's" jq -e '.job_results[1].metrics.save
 	| .seconds >= 0.04 and .epochs[0][1].total_s == .seconds and .epochs[0][0].total_s < .seconds' "$run"
-check "both ranks together have the model's bytes" jq -e '.job_results[0]
+check "two ranks together save the model's bytes" jq -e '.job_results[0]
 	| ([.metrics.save.epochs[0][].bytes] | add) as $sum
 	| (.model.parameters * .model.bytes_a_parameter) as $want | $sum >= $want and $sum < $want * 1.1' "$run"
 expect_eq "" "$(ls disk)" "no file is left by two ranks"

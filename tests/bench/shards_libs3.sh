@@ -26,11 +26,11 @@ refused() {
 pattern='libs3 takes a key from AWS_ACCESS_KEY_ID'
 check "a profile is refused in one line" refused s3.profile=me
 pattern='takes no s3.ca_bundle'
-check "so is an authority of one's own" refused s3.ca_bundle=/dev/null
+check "an authority of one's own is refused in one line" refused s3.ca_bundle=/dev/null
 pattern='Permission denied (libs3: ErrorSignatureDoesNotMatch)'
 AWS_SECRET_ACCESS_KEY=wrong check "a wrong key is refused in one line" refused
 sdk shards size=24G hold=off warmup=0 >big.out 2>&1
-check "more than one request can carry is refused" grep -q 'one request, of 5 GiB at most' big.out
+check "a shard that is larger than a request can carry is refused" grep -q 'one request, of 5 GiB at most' big.out
 
 sdk_denied '[{"op": "PutObject", "do": "status", "status": 403, "code": "AccessDenied"}]'
 store_stop

@@ -29,15 +29,15 @@ expect_eq 0 $? "a shard that fits a part is one put"
 s3 size=16M out=save phase=save seed=3 >save.out 2>&1
 expect_eq 0 $? "phase=save keeps the object"
 suffix=$(jq -r .job_results[0].setup.suffix save/shards/*/run_results.json)
-check "phase=load reads it back" s3 size=16M phase=load suffix="$suffix" seed=3
+check "phase=load reads the object back" s3 size=16M phase=load suffix="$suffix" seed=3
 s3 size=16M phase=load suffix="$suffix" seed=4 >wrong.out 2>&1
-check "another seed's bytes are wrong ones" grep -q 'load from s3: wrong byte 0 of tensor' wrong.out
+check "the bytes of another seed are wrong ones" grep -q 'load from s3: wrong byte 0 of tensor' wrong.out
 s3 size=16M phase=load suffix="$suffix" seed=4 hold=off >wrong.out 2>&1
-check "also when checked in ranges" grep -q 'load from s3: wrong byte' wrong.out
+check "wrong bytes are found when they are checked in ranges" grep -q 'load from s3: wrong byte' wrong.out
 s3 size=32M phase=load suffix="$suffix" seed=3 verify=off >short.out 2>&1
 check "an object that ends early is an error" grep -q 'No data available' short.out
 s3 size=16M phase=load suffix=none >none.out 2>&1
-check "one that is not there too" grep -q 'none/shard-.*: No such file' none.out
+check "an object that is not there is an error" grep -q 'none/shard-.*: No such file' none.out
 
 bench shards storage=s3 s3.endpoint="$CKPTFS_TEST_ENDPOINT" s3.uri=s3://other/p 2>bucket.out
 check "a bucket that is not there is said in one line" \

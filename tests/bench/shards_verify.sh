@@ -12,10 +12,10 @@ bench shards size=16M storage=disk path=disk phase=save out=save seed=7 >save.ou
 expect_eq 0 $? "phase=save keeps its file"
 suffix=$(jq -r .job_results[0].setup.suffix save/shards/*/run_results.json)
 file=disk/$suffix/shard-000-00000-of-00001
-check "under the suffix that the result names" test -s "$file"
+check "the file has the suffix that the result names" test -s "$file"
 load() { bench shards size=16M storage=disk path=disk phase=load suffix="$suffix" out=load "$@"; }
-check "phase=load reads it back" load seed=7
-check_fails "with another seed it is wrong" load seed=8
+check "phase=load reads the file back" load seed=7
+check_fails "a load with another seed finds the file wrong" load seed=8
 
 # flips every bit of the byte at offset $1
 flip() {
@@ -25,11 +25,11 @@ flip() {
 flip 5000001
 load seed=7 >flip.out 2>&1
 expect_eq 1 $? "a flipped byte fails the run"
-check "rank's shard, tensor and offset are named" \
+check "a flipped byte is named by shard, tensor and offset" \
 	grep -q 'wrong byte [0-9]* of tensor .*weight.* (byte 5000001 of' flip.out
 diag "$(cat flip.out)"
 load seed=7 hold=off >flip.out 2>&1
-check "also when checked on the way" grep -q 'byte 5000001 of' flip.out
+check "a flipped byte is found when it is checked on the way" grep -q 'byte 5000001 of' flip.out
 check "verify=off asks for no check" load seed=7 verify=off
 truncate -s 6000000 "$file"
 load seed=7 verify=off >short.out 2>&1

@@ -15,10 +15,10 @@ signed() {
 any='x-amz-content-sha256: UNSIGNED-PAYLOAD'
 printf 'hello world' >"$tmp/small"
 expect_eq 200 "$(signed AK:SK eu-west-1 PUT '/bkt/a%20b%2Bc/%C3%BC' -T "$tmp/small" -H "$any")" "a signed put is taken"
-expect_eq 200 "$(signed AK:SK eu-west-1 GET '/bkt?list-type=2&prefix=a%20b' -H "$any")" "so is a list"
+expect_eq 200 "$(signed AK:SK eu-west-1 GET '/bkt?list-type=2&prefix=a%20b' -H "$any")" "a signed list is taken"
 expect_eq 403 "$(req GET /bkt/a)" "a request without a signature is refused"
 expect_eq AccessDenied "$(element Code)" "an unsigned request is AccessDenied"
-expect_eq 403 "$(signed AK:XX eu-west-1 GET /bkt/a -H "$any")" "one with another secret is refused"
+expect_eq 403 "$(signed AK:XX eu-west-1 GET /bkt/a -H "$any")" "a request with another secret is refused"
 expect_eq SignatureDoesNotMatch "$(element Code)" "a wrong secret is SignatureDoesNotMatch"
 signed XX:SK eu-west-1 GET /bkt/a -H "$any" >/dev/null
 expect_eq InvalidAccessKeyId "$(element Code)" "an unknown key is named"

@@ -38,7 +38,7 @@ sim_stop
 sim_start --data "$tmp/data" --protocol gs --rewrite-chunk 4M
 expect_eq 308 "$(ask)" "the session outlives the server"
 expect_eq 400 "$(chunk 786433 213567 1000000)" "a chunk that leaves a hole is refused"
-expect_eq 200 "$(chunk 700000 300000 1000000)" "the last one, which overlaps, ends it"
+expect_eq 200 "$(chunk 700000 300000 1000000)" "the last chunk, which overlaps, ends the session"
 expect_eq "1000000 v a/b" "$(j '"\(.size) \(.metadata.k) \(.contentType)"')" "the object is there"
 expect_eq same "$(same res "$tmp/big")" "the session's object has all its bytes"
 expect_eq 404 "$(ask)" "a session is over when its object is there"
@@ -68,7 +68,7 @@ expect_eq 200 "$(multipart xmp "$tmp/p1" "$tmp/big")" "parts are uploaded by the
 hash=$(field x-goog-hash)
 expect_eq same "$(same xmp "$tmp/whole")" "parts are the object when they are completed"
 req GET "$o/xmp" >/dev/null
-expect_eq "$hash" "crc32c=$(j .crc32c)" "whose checksum is that of the whole"
+expect_eq "$hash" "crc32c=$(j .crc32c)" "an object of parts has the checksum of the whole"
 req POST '/bkt/xmq?uploads' >/dev/null
 expect_eq 400 "$(req POST "/bkt/xmq?uploadId=$(element UploadId)" -H 'x-goog-if-generation-match: 0' -d '<x/>')" \
 	"completing takes no precondition"

@@ -58,7 +58,7 @@ sim_stop
 sim_start --data "$tmp/data" --bucket dir--az1--x-s3 --session-life 0
 req GET "$b?session=" >/dev/null
 expect_eq "400 ExpiredToken" "$(req GET "$b/c" -H "x-amz-s3session-token: $(element SessionToken)") $(element Code)" "a session ends"
-expect_eq 501 "$(req PUT '/bkt/x?renameObject=' -d '' -H 'x-amz-rename-source: y')" "other buckets have no rename"
+expect_eq 501 "$(req PUT '/bkt/x?renameObject=' -d '' -H 'x-amz-rename-source: y')" "no other bucket has a rename"
 sim_stop
 
 # --- conditions on the target of a copy ---

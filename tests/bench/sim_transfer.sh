@@ -28,7 +28,7 @@ expect_eq same "$(same /bkt/a "$tmp/big")" "a body in chunks is kept as it was s
 check "a body's bytes are counted without frames" grep -q ' PutObject bkt a - 200 3000000 ' "$tmp/requests"
 expect_eq 200 "$(chunked PUT /bkt/none /dev/null)" "a body without a byte is taken"
 expect_eq 200 "$(req PUT /bkt/b --data-binary @"$tmp/big" -H 'Transfer-Encoding: chunked' -H Expect:)" "a body of a client that did not ask is taken"
-expect_eq same "$(same /bkt/b "$tmp/big")" "which is as it was sent"
+expect_eq same "$(same /bkt/b "$tmp/big")" "a body of a client that did not ask is kept as it was sent"
 expect_eq 400 "$(chunked PUT /bkt/bad "$tmp/big" -H 'x-amz-checksum-crc32c: AAAAAA==')" "a checksum is verified"
 expect_eq 400 "$(chunked PUT "/bkt/k/$(printf '%01024d' 7)" "$tmp/big" -H Expect:)" "what is refused is read to its end"
 { printf '2dc6c0\r\n'; cat "$tmp/big"; printf '\r\n0\r\n\r\n'; } >"$tmp/twice"
@@ -61,7 +61,7 @@ broken "a size above all bounds" '10000000000000005\r\nhello\r\n0\r\n\r\n'
 broken "data longer than its size" '4\r\nhello\r\n0\r\n\r\n'
 broken "an extension without an end" "5;$(printf '%0600d' 1)"
 broken "trailers without an end" "0\r\n$(printf 'a: b\\r\\n%.0s' $(seq 80))"
-expect_eq 400 "$(printf "${head}Content-Length: 5\r\n\r\n0\r\n\r\n" | raw | statuses)" "a length beside it is refused"
+expect_eq 400 "$(printf "${head}Content-Length: 5\r\n\r\n0\r\n\r\n" | raw | statuses)" "a length beside chunks is refused"
 expect_eq 501 "$(printf 'PUT /bkt/raw HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\n' | raw | statuses)" "another coding is refused"
 # shellcheck disable=SC2016
 printf "$head\r\na\r\nhello" | timeout 30 bash -c 'exec 3<>"/dev/tcp/${1%:*}/${1##*:}" && cat >&3' - "${url#http://}"
@@ -83,10 +83,10 @@ for mode in "--data $tmp/gs" --null; do
 	rel one '\r\n' >"$tmp/one"
 	expect_eq "200 3000000" "$(chunked POST "$up?uploadType=multipart" "$tmp/one" -H "$related") $(jq -r .size "$tmp/body")" \
 		"${mode%% *}: a description and data are put"
-	[ "$mode" = --null ] || expect_eq same "$(same "$o/one?alt=media" "$tmp/big")" "which are as they were sent"
+	[ "$mode" = --null ] || expect_eq same "$(same "$o/one?alt=media" "$tmp/big")" "data after a description are kept as they were sent"
 	rel two '' >"$tmp/two"
 	expect_eq "200 3000000" "$(chunked POST "$up?uploadType=multipart" "$tmp/two" -H "$related") $(jq -r .size "$tmp/body")" \
-		"${mode%% *}: also without the last break"
+		"${mode%% *}: a description and data are put without the last break"
 	[ "$mode" = --null ] || expect_eq 400 "$(chunked POST "$up?uploadType=multipart" "$tmp/big" -H "$related")" "a body without parts is refused"
 	req POST "$up?uploadType=resumable&name=res" -d '' >/dev/null
 	session=$(field location) session=${session#"$url"}

@@ -23,17 +23,17 @@ stopped() {
 program="$builddir/ckptbench"
 
 ready() { [ -d multirun ]; }
-stopped "SIGINT in a wait" INT "$program" shards $null_args
+stopped "SIGINT ends a job in a wait" INT "$program" shards $null_args
 check "a job that is stopped says so" grep -q 'stopped by a signal; nothing was left behind' out
 expect_eq "" "$(find multirun -type f)" "no result is left"
 
 ready() { ls disk/*/shard-* >/dev/null 2>&1; }
-stopped "SIGTERM while a file is written" TERM "$program" shards storage=disk path=disk size=256M \
+stopped "SIGTERM ends a job while a file is written" TERM "$program" shards storage=disk path=disk size=256M \
 	hold=off block=4K warmup=0 epochs=1000
 expect_eq "" "$(ls disk)" "no file is left"
-stopped "SIGTERM in a run of saves" TERM "$program" shards storage=disk path=disk size=4M \
+stopped "SIGTERM ends a run of saves" TERM "$program" shards storage=disk path=disk size=4M \
 	phase=save warmup=0 epochs=2000
-expect_eq "" "$(ls disk)" "none of the epochs before either"
+expect_eq "" "$(ls disk)" "no file is left of the epochs before"
 
 for device in host emulated; do
 	hold=off; [ $device = host ] || hold=on
@@ -45,28 +45,28 @@ done
 
 store_start storesim --rate 4M
 ready() { find $store_data -type f -size +64k | grep -q .; }
-stopped "SIGINT while parts go up" INT "$program" shards storage=s3 s3.endpoint="$CKPTFS_TEST_ENDPOINT" \
+stopped "SIGINT ends a job while parts go up" INT "$program" shards storage=s3 s3.endpoint="$CKPTFS_TEST_ENDPOINT" \
 	s3.uri=s3://$CKPTFS_TEST_BUCKET/p size=64M warmup=0 s3.part_size=5M
 no_parts() { [ -z "$(find "$store_data" -type f -size +64k)" ]; }
 check "no upload is left, as soon as the server has noticed" wait_for 10 no_parts
 
 # one job is done when the signal comes: it is kept and told, the one under way is recorded
 ready() { [ -s sweep/shards/*/0/job_results.json ] && [ -e sweep/shards/*/1/benchmark.log ]; }
-stopped "SIGINT in the second of three jobs" INT "$program" shards storage=null warmup=0 out=sweep \
+stopped "SIGINT ends a run in the second of three jobs" INT "$program" shards storage=null warmup=0 out=sweep \
 	null.delay_us=1,20000000,2 size=1M
 results() { tr -d ' \t' <"$(echo sweep/shards/*/run_results.json)"; }
 expect_eq "2 1" "$(results | grep -c '"format":"ckptbench-job"') $(results | grep -c '"error":"Operationcanceled"')" \
-	"both are in the results"
+	"both jobs are in the results"
 check "the table shows the first" grep -q 'null null.delay_us=1 ' out
 check "the last line says where the results are" grep -q '^results: sweep/shards/' out
 
 if [ -w /dev/fuse ]; then
 	ready() { grep -q "$tmp/ckptbench-ceiling" /proc/mounts; }
 	export TMPDIR="$tmp"
-	stopped "SIGINT while the null FUSE serves" INT "$program" ceiling size=4M epochs=500
+	stopped "SIGINT ends a job while the null FUSE serves" INT "$program" ceiling size=4M epochs=500
 	check "no mount is left" sh -c '! grep -q "$1" /proc/mounts && [ ! -e "$1"* ]' sh "$tmp/ckptbench-ceiling"
 else
-	skip "SIGINT while the null FUSE serves" "/dev/fuse cannot be opened"
+	skip "SIGINT ends a job while the null FUSE serves" "/dev/fuse cannot be opened"
 	skip "no mount is left" "/dev/fuse cannot be opened"
 fi
 
@@ -80,15 +80,15 @@ if bench_mpi true; then
 	wait_for 20 ready
 	kill -TERM "$pid"
 	wait "$pid"
-	check "mpirun's SIGTERM ends it" test $? -ne 0
+	check "mpirun's SIGTERM ends the job" test $? -ne 0
 	expect_eq "" "$(ls disk)" "no rank leaves a file after the end"
 else
-	skip "mpirun's SIGTERM ends it" "$bench_no_mpi"
+	skip "mpirun's SIGTERM ends the job" "$bench_no_mpi"
 	skip "no rank leaves a file after the end" "$bench_no_mpi"
 	skip "a rank that dies ends the job" "$bench_no_mpi"
-	skip "with its rank and signal" "$bench_no_mpi"
-	skip "the message names the other rank" "$bench_no_mpi"
-	skip "whose files are gone" "$bench_no_mpi"
+	skip "the message has the rank that died and its signal" "$bench_no_mpi"
+	skip "the other rank ends, too" "$bench_no_mpi"
+	skip "no rank leaves a file after the death of one" "$bench_no_mpi"
 	exit 0
 fi
 
@@ -109,8 +109,8 @@ wait_for 60 ended
 check "a rank that dies ends the job" test $? -eq 0
 wait "$pid"
 rc=$?
-check "with its rank and signal" sh -c '[ "$1" -ne 0 ] && grep -q "rank 1 .* signal 9" died.out' sh "$rc"
+check "the message has the rank that died and its signal" sh -c '[ "$1" -ne 0 ] && grep -q "rank 1 .* signal 9" died.out' sh "$rc"
 diag "$(cat died.out)"
 gone() { ! kill -0 "$other" 2>/dev/null; }
-check "the message names the other rank" wait_for 20 gone
-expect_eq "" "$(ls disk)" "whose files are gone"
+check "the other rank ends, too" wait_for 20 gone
+expect_eq "" "$(ls disk)" "no rank leaves a file after the death of one"

@@ -30,9 +30,9 @@ jobs() {
 
 for kind in ddp fsdp; do
 	suite dcp_${kind}_save $tiny out=$kind >$kind.out 2>$kind.err
-	expect_eq "0 2 0 disk,s3 4" "$? $(jobs $kind)" "dcp_${kind}_save: four epochs on two storages"
+	expect_eq "0 2 0 disk,s3 4" "$? $(jobs $kind)" "dcp_${kind}_save makes four epochs on two storages"
 	expect_eq "1 1" "$(grep -c collate_results $kind.err) $(grep -c "'aws/dynamodb' is left out" $kind.err)" \
-		"with a line each about what is not used"
+		"dcp_${kind}_save has a line about each thing that is not used"
 	for i in 0 1; do
 		storage=$(result $kind ".job_results[$i].config.storage")
 		suite dcp_${kind}_load model=gpt-mini world_size=1 backend=gloo checkpoint.storage=$storage \
@@ -42,21 +42,21 @@ for kind in ddp fsdp; do
 done
 for sc in lightning_checkpointing pytorch_checkpointing; do
 	suite $sc model=gpt-mini out=$sc >$sc.out 2>&1
-	expect_eq "0 2 0 disk,s3 5" "$? $(jobs $sc)" "$sc: five saves on two storages"
+	expect_eq "0 2 0 disk,s3 5" "$? $(jobs $sc)" "$sc makes five saves on two storages"
 	suite $sc --dry-run >dry 2>&1 || grep -q " hold 44.541 GB in memory and .* GB are free" dry
 	expect_eq 0 $? "every model of a suite can be planned, or there is no memory for it"
 done
 suite dcp model=gpt-mini world_size=1 thread_count=1,2 backend=gloo --legacy-names out=dcp >dcp.out 2>&1
-expect_eq "0 4 0 disk,s3 4" "$? $(jobs dcp)" "dcp: the older file, swept"
+expect_eq "0 4 0 disk,s3 4" "$? $(jobs dcp)" "dcp sweeps the older file"
 expect_eq "results_gpt-mini_gloo_1_1_disk.json results_gpt-mini_gloo_1_1_s3.json \
 results_gpt-mini_gloo_1_2_disk.json results_gpt-mini_gloo_1_2_s3.json" \
 	"$(cd dcp/*/* && echo */results_* | tr ' ' '\n' | sed 's|^[0-9]*/||' | sort | tr '\n' ' ' | sed 's/ $//')" \
-	"with the older names of results"
-expect_eq true "$(cd dcp/*/* && jq -s '.[0] == .[1]' 0/job_results.json 0/results_*)" "which are the same results"
+	"--legacy-names gives results their older names"
+expect_eq true "$(cd dcp/*/* && jq -s '.[0] == .[1]' 0/job_results.json 0/results_*)" "results of older names are the same results"
 
 # the libraries of tars are optional
 bench dataset -cd "$conf" -cn dataset s3.region=us-east-1 s3.bucket=b mount.path=. mount.cache=. path=. sharding=off --dry-run >dry 2>&1
-expect_eq "0 1 1" "$? $(grep -c s3iterabledataset dry) $(grep -c mountpointcache dry)" "dataset: five data loaders"
+expect_eq "0 1 1" "$? $(grep -c s3iterabledataset dry) $(grep -c mountpointcache dry)" "dataset plans five data loaders"
 
 # what else Hydra's users write
 cat >disk/mine.yaml <<'END'

@@ -25,7 +25,7 @@ for sharded in off on; do
 done
 check "every second epoch is saved" bench lightning_checkpointing $keys epochs=4 save_one_in=2 \
 	keep=on out=two
-expect_eq "demo-0.ckpt demo-1.ckpt" "$(cd disk/* && echo *)" "as files that keep=on leaves"
+expect_eq "demo-0.ckpt demo-1.ckpt" "$(cd disk/* && echo *)" "keep=on leaves the files"
 bench pytorch_checkpointing $keys epochs=1 save_one_in=2 out=out 2>err
 expect_eq "1 1" "$? $(wc -l <err)" "saving nothing is refused in one line"
 
@@ -53,21 +53,21 @@ rm -r disk/*
 check "the best two stay, and the last under its name" lightning epochs=5 checkpoint.save_top_k=2 \
 	checkpoint.monitor=loss checkpoint.save_last=on keep=on out=best
 expect_eq "gpt-mini-2.ckpt gpt-mini-3.ckpt last.ckpt 5" "$(cd disk/* && echo *) $(suite best 'last_save_times_s | length')" \
-	"as files, with their times"
+	"the best two and the last are files, with their times"
 rm -r disk/*
-check "without keep=on none of them" lightning epochs=3 checkpoint.save_top_k=2 checkpoint.save_last=on out=none
+check "a run without keep=on succeeds" lightning epochs=3 checkpoint.save_top_k=2 checkpoint.save_last=on out=none
 expect_eq "" "$(ls disk)" "a run without keep=on leaves no file"
-check "rows of each rank instead of one file" lightning epochs=3 format=dcp checkpoint.save_top_k=1 \
+check "a save of rows of each rank succeeds" lightning epochs=3 format=dcp checkpoint.save_top_k=1 \
 	keep=on out=rows
 expect_eq ".metadata __0_0.distcp [2] 3" "$(cd disk/* && echo .m* *) $(suite rows kept) $(suite rows 'save_times_s | length')" \
-	"of which the newest stays"
-check "with how busy the machine was" jq -e '.job_results[0].metrics.utilization.cpu_mem.max > 0' rows/*/*/run_results.json
+	"the newest of the saves of rows stays"
+check "the results tell how busy the machine was" jq -e '.job_results[0].metrics.utilization.cpu_mem.max > 0' rows/*/*/run_results.json
 rm -r disk/*
 lightning checkpoint.sharded=on checkpoint.save_last=on out=out 2>err
 expect_eq "1 1" "$? $(grep -c 'checkpoint.save_last is for one file a save' err)" "last.ckpt of shards is refused"
 if bench_mpi true; then
-	check "rank 0 of two saves, or both their rows" bench_mpi bench lightning_checkpointing $keys epochs=1 \
+	check "rank 0 of two saves a file, or both save their rows" bench_mpi bench lightning_checkpointing $keys epochs=1 \
 		checkpoint.sharded=off,on out=two
 else
-	skip "rank 0 of two saves, or both their rows" "$bench_no_mpi"
+	skip "rank 0 of two saves a file, or both save their rows" "$bench_no_mpi"
 fi

@@ -44,38 +44,38 @@ expect_eq 0 $? "a directory of torch.distributed.checkpoint is saved"
 suffix=$(save saved)
 named="load of $suffix/__0_1.distcp: wrong byte [0-9]* of tensor [^ ]* (byte 5 of the rank's shard)"
 wrong "*__0_1.distcp" 5
-fails "s3: the byte is named" "$named" \
+fails "a wrong byte of s3 is named" "$named" \
 	load dcp_ddp_load $model $direct suffix="$suffix"
-fails "checked on the way, too" "$named" load dcp_ddp_load $model $direct suffix="$suffix" hold=off
+fails "a wrong byte is named when it is checked on the way" "$named" load dcp_ddp_load $model $direct suffix="$suffix" hold=off
 if bench_mpi true; then
 	bench_mpi bench dcp_fsdp_save $model $direct out=rows >rows.out 2>&1
 	rows=$(save rows)
 	wrong "*__1_0.distcp" 5
 	bench_mpi bench dcp_fsdp_load $model $direct suffix="$rows" out=out >load.out 2>err
 	expect_eq "1 1 0" "$(($? != 0)) $(grep -c "rank 1: load of $rows/__1_0.distcp: wrong byte [0-9]* of tensor [^ ]* (byte 5 of" err) $(grep -c "rank 0: .*wrong byte" err)" \
-		"of two ranks the one that met it says so"
+		"the one of two ranks that met a wrong byte says so"
 	diag "$(cat err)"
 	wrong "*__1_0.distcp" 300000
 	bench_mpi bench restore $model $direct mode=shared out=out >load.out 2>err
 	expect_eq "1 1" "$(($? != 0)) $(grep -c 'rank 1: restore of .*/__1_0.distcp: wrong byte [0-9]* of tensor [^ ]* (byte 300000 of' err)" \
-		"restore: the object's checksum finds it, and nothing is handed on"
+		"the object's checksum finds a wrong byte, and nothing is handed on"
 	diag "$(cat err)"
 else
-	skip "of two ranks the one that met it says so" "$bench_no_mpi"
-	skip "restore: the object's checksum finds it, and nothing is handed on" "$bench_no_mpi"
+	skip "the one of two ranks that met a wrong byte says so" "$bench_no_mpi"
+	skip "the object's checksum finds a wrong byte, and nothing is handed on" "$bench_no_mpi"
 fi
 wrong "*.ckpt" 300000
-fails "torch archives" "load: wrong byte [0-9]* of tensor [^ ]* (byte 300000 of" load pytorch_checkpointing $model $direct
+fails "a wrong byte of a torch archive is named" "load: wrong byte [0-9]* of tensor [^ ]* (byte 300000 of" load pytorch_checkpointing $model $direct
 wrong "*model-rank*" 2000
-fails "mlperf" "load of model-rank_00000.pt: wrong byte [0-9]* of tensor [^ ]* (byte 2000 of" \
+fails "a wrong byte of a file of mlperf is named" "load of model-rank_00000.pt: wrong byte [0-9]* of tensor [^ ]* (byte 2000 of" \
 	load mlperf model.hidden=64 model.layers=3 model.ffn=256 model.vocab=512 epochs=1 mlperf.interval=1ms $direct
 wrong "*step*" 300000
-fails "async" "load of step-[^ ]*: wrong byte [0-9]* of tensor" load async size=4M steps=1 step_time=1ms $direct
+fails "a wrong byte of an asynchronous save is named" "load of step-[^ ]*: wrong byte [0-9]* of tensor" load async size=4M steps=1 step_time=1ms $direct
 right
 check "without the fault the same directory is right" load dcp_ddp_load $model $direct suffix="$suffix"
 
 if ! [ -w /dev/fuse ]; then
-	for t in 1 2 3 4 5 6; do skip "through a mount" "/dev/fuse cannot be opened"; done
+	for t in 1 2 3 4 5 6; do skip "a wrong byte is found through a mount" "/dev/fuse cannot be opened"; done
 	exit 0
 fi
 spawn "$builddir/ckptfs" -f "s3://$CKPTFS_TEST_BUCKET" "$tmp/mnt" -o "endpoint=$CKPTFS_TEST_ENDPOINT" 2>mount.log
@@ -83,15 +83,15 @@ at_exit 'timeout 20 umount "$tmp/mnt" 2>/dev/null || timeout 20 umount -l "$tmp/
 wait_for 20 mountpoint -q mnt
 mount="storage=mount mount.path=$tmp/mnt/dir"
 wrong "*__0_1.distcp" 300000
-fails "through a mount: the load fails, with the file and its errno" \
+fails "a load through a mount fails, with the file and its errno" \
 	"load of $suffix/__0_1.distcp: .*/__0_1.distcp: Input/output error" \
 	load dcp_ddp_load $model $mount suffix="$suffix"
 check "the mount's log says whose checksum differs" grep -q '__0_1.distcp: what was read does not have the checksum of the object' mount.log
 diag "$(tail -n 3 mount.log)"
-fails "checked on the way, too" "load of $suffix/__0_1.distcp: " load dcp_ddp_load $model $mount suffix="$suffix" hold=off
-fails "where the page cache is not dropped, too" "load of $suffix/__0_1.distcp: " \
+fails "a wrong byte is named when it is checked on the way" "load of $suffix/__0_1.distcp: " load dcp_ddp_load $model $mount suffix="$suffix" hold=off
+fails "a load through a mount fails where the page cache is not dropped, too" "load of $suffix/__0_1.distcp: " \
 	load dcp_ddp_load $model $mount suffix="$suffix" drop=none
-fails "with small reads, of which the first ones pass: the byte is named" "Input/output error; wrong byte [0-9]* of tensor [^ ]* (byte" \
+fails "a wrong byte is named by small reads, of which the first ones pass" "Input/output error; wrong byte [0-9]* of tensor [^ ]* (byte" \
 	load dcp_ddp_load $model $mount suffix="$suffix" block=4K
 right
 check "without the fault the mount kept nothing wrong" load dcp_ddp_load $model $mount suffix="$suffix"

@@ -9,10 +9,10 @@ file=AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=$tmp/token
 
 identity '{"issue": {"only": true}, "ecs.credentials": {"authorization": "topsecret-task"}}'
 opens "a token in a file opens" "$(full)" "$file"
-opens "and one in the environment" "$(full)" AWS_CONTAINER_AUTHORIZATION_TOKEN=topsecret-task
-refused "a wrong one is refused" 'container credentials at .* answers 4..' \
+opens "a token in the environment opens" "$(full)" AWS_CONTAINER_AUTHORIZATION_TOKEN=topsecret-task
+refused "a wrong token is refused" 'container credentials at .* answers 4..' \
 	"$(full)" AWS_CONTAINER_AUTHORIZATION_TOKEN=topsecret-other
-refused "as is none" 'container credentials at .* answers 4..' "$(full)"
+refused "a lack of a token is refused" 'container credentials at .* answers 4..' "$(full)"
 refused "a file that is missing is told" "$tmp/none: No such file" \
 	"$(full)" AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE="$tmp/none"
 printf 'topsecret\nX-Header: y' >"$tmp/two"
@@ -20,20 +20,20 @@ refused "a token of two lines goes nowhere" 'more than one line' \
 	"$(full)" AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE="$tmp/two"
 refused "plain HTTP asks no host beyond this machine" 'plain HTTP' \
 	AWS_CONTAINER_CREDENTIALS_FULL_URI=http://example.invalid/ecs
-refused "nor one that looks like it" 'plain HTTP' \
+refused "plain HTTP asks no host that looks like this machine" 'plain HTTP' \
 	AWS_CONTAINER_CREDENTIALS_FULL_URI=http://127.0.0.1@example.invalid/ecs
 refused "a path without its slash is told" 'RELATIVE_URI' AWS_CONTAINER_CREDENTIALS_RELATIVE_URI=x
 
 identity '{"issue": {"only": true}, "ecs.credentials": {"answer": "expired"}}'
 refused "keys that have expired are no answer" 'container gives credentials that have expired' "$(full)"
 identity '{"issue": {"only": true}, "ecs.credentials": {"answer": "garbage"}}'
-refused "nor is a page" 'no JSON' "$(full)"
+refused "a page is no answer" 'no JSON' "$(full)"
 identity '{"issue": {"only": true}, "ecs.credentials": {"delay": "20s"}}'
 refused "a server that hangs is not left for the instance's role" '^ckptctl: container credentials at .*[Tt]imed out' \
 	"$(full)" "AWS_EC2_METADATA_SERVICE_ENDPOINT=$url"
-expect_eq 0 "$(served imds.token)" "which is not asked for"
+expect_eq 0 "$(served imds.token)" "the instance's role is not asked"
 identity '{"issue": {"only": true}, "ecs.credentials": {"answer": "refuse", "status": 429}}'
-refused "nor is one that refuses" 'container credentials at .* answers 429' \
+refused "a server that refuses is not left for the instance's role" 'container credentials at .* answers 429' \
 	"$(full)" "AWS_EC2_METADATA_SERVICE_ENDPOINT=$url"
 identity '{"issue": {"only": true}, "ecs.credentials": {"answer": "refuse", "status": 503, "times": 1}}'
 opens "an error that passes is tried again" "$(full)"

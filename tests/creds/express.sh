@@ -12,18 +12,18 @@ identity '{"keys": {}}'
 export AWS_ACCESS_KEY_ID=unused AWS_SECRET_ACCESS_KEY=unused AWS_EC2_METADATA_DISABLED=true \
 	HOME="$home" CKPTFS_TEST_ENDPOINT="$url"
 mount_ckptfs log_level=debug attr_ttl=0
-expect_eq "ok ok ok" "$(fdo open wct "$mnt/a" write 100000 close)" "a session signs"
-expect_eq 1 "$(served CreateSession)" "the only one"
+expect_eq "ok ok ok" "$(fdo open wct "$mnt/a" write 100000 close)" "a session signs a write"
+expect_eq 1 "$(served CreateSession)" "one session signs a write"
 expect_eq 100000 "$(wc -c <"$mnt/a")" "a session signs reads, too"
 requests_mark
 check "a file is renamed" mv "$mnt/a" "$mnt/b"
-expect_requests "by one request, without a copy" RenameObject=1 CopyObject=0
+expect_requests "a rename is one request, without a copy" RenameObject=1 CopyObject=0
 expect_eq 100000 "$(wc -c <"$mnt/b")" "a renamed file is whole under its new name"
-check "the old one is gone" test ! -e "$mnt/a"
+check "the old name is gone" test ! -e "$mnt/a"
 check "a large file goes in parts" sh -c 'head -c 40000000 /dev/zero >"$1/large"' sh "$mnt"
 check "a change of metadata is a copy, signed without a session" chmod 600 "$mnt/b"
 check "the parts that an append copies are signed without a session" sh -c 'echo end >>"$1/large"' sh "$mnt"
-expect_eq "600 40000004" "$(stat -c %a "$mnt/b") $(wc -c <"$mnt/large")" "both took effect"
+expect_eq "600 40000004" "$(stat -c %a "$mnt/b") $(wc -c <"$mnt/large")" "a change of metadata and an append take effect"
 renewed() { [ "$(served CreateSession)" -ge 3 ]; }
 check "sessions are renewed" wait_for 60 renewed
 expect_eq 40000004 "$(wc -c <"$mnt/large")" "renewed sessions go on to sign"
@@ -32,7 +32,7 @@ large" "$(ls "$mnt")" "names are listed"
 mkdir "$mnt/many"
 objects fill many/f 2500
 expect_eq "2500 2500" "$(ls "$mnt/many" | wc -l) $(ls "$mnt/many" | sort -u | wc -l)" \
-	"also many, each once, though pages come in any order"
+	"many names are listed, each once, though pages come in any order"
 umount_ckptfs
 sim_options=--read-only-sessions
 identity '{"keys": {}}'

@@ -40,16 +40,16 @@ rest='"iam.generateAccessToken": {"email": "t@b"}, "subject": {"token": "topsecr
 identity "{\"issue\": {\"only\": true}, $exchange}, $rest}"
 files
 opens "a token in a file is exchanged" "$(named file)"
-opens "or in a field of one" "$(named field)"
-opens "or from a URL" "$(named url)"
-refused "which refuses another header" 'subject token server at .* answers 4' "$(named badurl)"
+opens "a token in a field of a file is exchanged" "$(named field)"
+opens "a token from a URL is exchanged" "$(named url)"
+refused "a URL that refuses another header is told" 'subject token server at .* answers 4' "$(named badurl)"
 refused "a program is not run unless that is allowed" 'ALLOW_EXECUTABLES=1' "$(named program)"
-opens "then its token is exchanged" "$(named program)" $allow
+opens "a token of a program that is allowed is exchanged" "$(named program)" $allow
 opens "a service account takes the identity's place" "$(named as)"
-expect_eq 1 "$(served iam.generateAccessToken)" "in one request more"
-refused "one that may not is told" 'Service Account Token Creator' "$(named notas)"
+expect_eq 1 "$(served iam.generateAccessToken)" "the account's token costs one request"
+refused "a service account that may not is told" 'Service Account Token Creator' "$(named notas)"
 refused "a source that is none is told" 'credential_source of .* is no file' "$(named none)"
-refused "as is a file that is missing" 'nowhere: No such file' "$(named lost)"
+refused "a file that is missing is told" 'nowhere: No such file' "$(named lost)"
 printf topsecret-wrong >"$tmp/subject"
 refused "another token is refused" 'token exchange at .* answers 400.*let the pool' "$(named file)"
 : >"$tmp/subject"
@@ -60,9 +60,9 @@ refused "a file without the field is told" 'no JSON with a field token' "$(named
 printf '#!/bin/sh\necho "{\\"version\\": 1, \\"success\\": false, \\"code\\": \\"401\\", \\"message\\": \\"no login\\"}"\n' >"$tmp/program"
 refused "a program that says no is quoted" '401 no login' "$(named program)" $allow
 printf '#!/bin/sh\necho topsecret\n' >"$tmp/program"
-refused "one that prints something else is told" 'no JSON' "$(named program)" $allow
+refused "a program that prints something else is told" 'no JSON' "$(named program)" $allow
 printf '#!/bin/sh\nexec sleep 60\n' >"$tmp/program"
-refused "one that does not end is ended" 'did not end in 5 s' "$(named program)" $allow
+refused "a program that does not end is ended" 'did not end in 5 s' "$(named program)" $allow
 
 for answer in expired:'expired|does not know' garbage:'no JSON'; do
 	identity "{\"issue\": {\"only\": true}, $exchange, \"answer\": \"${answer%%:*}\"}, $rest}"
@@ -79,6 +79,6 @@ opens "an error that passes is tried again" "$(named file)"
 identity '{"issue": {"only": true}, "keys": {"AKBASE": "topsecret1"}, "gsts.token": {"audience": "//aud"}}'
 files
 opens "an AWS key's signature is exchanged" "$(named aws)" AWS_REGION=eu-west-1 AWS_ACCESS_KEY_ID=AKBASE AWS_SECRET_ACCESS_KEY=topsecret1
-refused "that of a wrong one is not" 'token exchange at .* answers 4' "$(named aws)" AWS_REGION=eu-west-1 AWS_ACCESS_KEY_ID=AKBASE AWS_SECRET_ACCESS_KEY=topsecret2
+refused "a signature of a wrong AWS key is not exchanged" 'token exchange at .* answers 4' "$(named aws)" AWS_REGION=eu-west-1 AWS_ACCESS_KEY_ID=AKBASE AWS_SECRET_ACCESS_KEY=topsecret2
 opens "the instance's role is exchanged, too" "$(named aws)" "AWS_EC2_METADATA_SERVICE_ENDPOINT=$url"
 no_secrets

@@ -15,16 +15,16 @@ key() {
 key "$tmp/key.json" unused unused
 key "$tmp/wrong.json" unused topsecret-wrong
 opens "keys of the environment sign" $id=unused $secret=unused
-check "requests of the XML API alone" sh -c '! grep -qE " (objects|buckets|gce)\." "$1"' sh "$requests"
+check "all requests are of the XML API" sh -c '[ -s "$1" ] && ! grep -qE " (objects|buckets|gce)\." "$1"' sh "$requests"
 opens "a file has them, too" -ocredentials="$tmp/key.json" $nowhere
-opens "also where other credentials are named" "GOOGLE_APPLICATION_CREDENTIALS=$tmp/key.json"
-opens "the file goes first" -ocredentials="$tmp/key.json" $id=unused $secret=topsecret-wrong
+opens "keys sign where other credentials are named, too" "GOOGLE_APPLICATION_CREDENTIALS=$tmp/key.json"
+opens "the keys of the file go first" -ocredentials="$tmp/key.json" $id=unused $secret=topsecret-wrong
 refused "a secret that is wrong is refused" 'SignatureDoesNotMatch|signature' $id=unused $secret=topsecret-wrong
-refused "as is a key that is not known" 'access key ID|denied' $id=other $secret=unused
-refused "and one in a file" 'signature|denied' -ocredentials="$tmp/wrong.json" $nowhere
+refused "a key that is not known is refused" 'access key ID|denied' $id=other $secret=unused
+refused "a wrong key in a file is refused" 'signature|denied' -ocredentials="$tmp/wrong.json" $nowhere
 refused "half a pair is told" "$secret is not: set both" $id=unused
-refused "whichever half" "$id is not: set both" $secret=unused
+refused "half a pair is told, whichever half" "$id is not: set both" $secret=unused
 printf '{"kind": "storage#hmacKey", "secret": "topsecret"}' >"$tmp/part.json"
-refused "as is a file that has no more" 'has no "accessId"' -ocredentials="$tmp/part.json" $nowhere
+refused "a file that has half a pair is told" 'has no "accessId"' -ocredentials="$tmp/part.json" $nowhere
 refused "what only tokens can do is refused" 'needs an OAuth token' $id=unused $secret=unused -oupload=compose
 no_secrets

@@ -7,16 +7,16 @@ plan 11
 at() { echo "GCE_METADATA_HOST=$host"; }
 identity '{"issue": {"only": true}}'
 opens "the machine's account gives a token" "$(at)"
-expect_eq 1 "$(served gce.token)" "in one request"
+expect_eq 1 "$(served gce.token)" "a token costs one request"
 refused "a bucket that wants a token is told" 'does not know|denied' -oanonymous "$(at)"
 expect_eq 1 "$(served gce.token)" "no token is asked for without credentials"
-refused "an emulator is asked without, too" 'does not know|denied' "STORAGE_EMULATOR_HOST=$host" "$(at)"
+refused "an emulator is asked without a token, too" 'does not know|denied' "STORAGE_EMULATOR_HOST=$host" "$(at)"
 identity '{"issue": {"only": true}, "gce.token": {"answer": "expired"}}'
 refused "a token that has expired is no answer" 'expired|does not know' "$(at)"
 identity '{"issue": {"only": true}, "gce.token": {"flavor": false}}'
 refused "who does not say that it is Google's is not believed" 'is no metadata server' "$(at)"
 identity '{"issue": {"only": true}, "gce.token": {"answer": "garbage"}}'
-refused "nor is a page" 'no metadata server|no JSON' "$(at)"
+refused "a page is no answer" 'no metadata server|no JSON' "$(at)"
 identity '{"issue": {"only": true}, "gce.token": {"delay": "20s"}}'
 refused "a server that hangs is left after some seconds" 'metadata server: .*[Tt]imed out' "$(at)"
 identity '{"issue": {"only": true}, "gce.token": {"answer": "refuse", "status": 503, "times": 1}}'

@@ -26,15 +26,15 @@ account='"iam.generateAccessToken": {"email": "t@b"'
 identity "{\"issue\": {\"only\": true}, $login}, $account}}"
 files
 opens "a login gives a token" "$(named user)"
-refused "one that has ended is told with the command for another" \
+refused "a login that has ended is told with the command for another" \
 	'answers 400.*gcloud auth application-default login' "$(named other)"
 printf '{"type": "authorized_user", "client_id": "id"}' >"$tmp/part.json"
-refused "as is a part of one" 'has no "client_secret"' "$(named part)"
+refused "a part of a login is told" 'has no "client_secret"' "$(named part)"
 opens "an account takes the user's place" "$(named as-t@b)"
-expect_eq 1 "$(served iam.generateAccessToken)" "in one request more"
-refused "one that may not is told" 'answers 404.*Service Account Token Creator' "$(named as-u@b)"
+expect_eq 1 "$(served iam.generateAccessToken)" "the account's token costs one request"
+refused "an account that may not is told" 'answers 404.*Service Account Token Creator' "$(named as-u@b)"
 printf '{"type": "impersonated_service_account", "service_account_impersonation_url": "x"}' >"$tmp/bare.json"
-refused "as is one without a source" 'source_credentials' "$(named bare)"
+refused "an account without a source is told" 'source_credentials' "$(named bare)"
 
 identity "{\"issue\": {\"only\": true}, \"gsts.oauthtoken\": {\"authorization\": \"Basic $(printf id:topsecret-client | base64)\", \"refresh_token\": \"topsecret-refresh\"}}"
 workforce() {
@@ -44,11 +44,11 @@ workforce() {
 workforce id topsecret-refresh >"$tmp/pool.json"
 opens "the login of a pool's user gives a token, too" "$(named pool)"
 workforce id topsecret-other >"$tmp/pool.json"
-refused "as long as it lasts" 'answers 400 invalid_grant.*gcloud auth application-default login' "$(named pool)"
+refused "a login of a pool's user that has ended is told" 'answers 400 invalid_grant.*gcloud auth application-default login' "$(named pool)"
 workforce other topsecret-refresh >"$tmp/pool.json"
-refused "for its client" 'answers 401 invalid_client' "$(named pool)"
+refused "another client of the pool's login is refused" 'answers 401 invalid_client' "$(named pool)"
 sed 's/"refresh_token"/"other"/' "$tmp/pool.json" >"$tmp/bare-pool.json"
-refused "when it is there" 'has no "refresh_token"' "$(named bare-pool)"
+refused "a login of a pool without its refresh token is told" 'has no "refresh_token"' "$(named bare-pool)"
 
 for answer in expired:'expired|does not know' garbage:'no JSON'; do
 	identity "{\"issue\": {\"only\": true}, $login, \"answer\": \"${answer%%:*}\"}, $account}}"
@@ -56,7 +56,7 @@ for answer in expired:'expired|does not know' garbage:'no JSON'; do
 	refused "a login's answer that is ${answer%%:*} is told" "${answer#*:}" "$(named user)"
 	identity "{\"issue\": {\"only\": true}, $login}, $account, \"answer\": \"${answer%%:*}\"}}"
 	files
-	refused "an account's answer that is ${answer%%:*}, too" "${answer#*:}" "$(named as-t@b)"
+	refused "an account's answer that is ${answer%%:*} is told" "${answer#*:}" "$(named as-t@b)"
 done
 identity "{\"issue\": {\"only\": true}, $login, \"delay\": \"1s\"}, $account, \"delay\": \"1s\"}}"
 files

@@ -25,15 +25,15 @@ keys='AWS_ACCESS_KEY_ID=unused AWS_SECRET_ACCESS_KEY=unused AWS_EC2_METADATA_DIS
 identity '{"keys": {}}'
 proxied
 opens "a store is reached through a proxy" "http_proxy=$proxy" $keys -oendpoint=http://store.test
-check "which is asked for it" grep -q '^GET http://store.test/bkt' "$asked"
-opens "whatever it is for" "all_proxy=$proxy" $keys -oendpoint=http://store.test
+check "the proxy is asked for the store" grep -q '^GET http://store.test/bkt' "$asked"
+opens "a store is reached through a proxy for all protocols" "all_proxy=$proxy" $keys -oendpoint=http://store.test
 : >"$asked"
-refused "but not where it is told not to" 'host unknown|does not answer' "http_proxy=$proxy" NO_PROXY=store.test \
+refused "a proxy is not used for a host that is excepted" 'host unknown|does not answer' "http_proxy=$proxy" NO_PROXY=store.test \
 	$keys -oendpoint=http://store.test
-refused "nor for a part of the name" 'host unknown|does not answer' "http_proxy=$proxy" no_proxy=.test \
+refused "a proxy is not used for a host of an excepted domain" 'host unknown|does not answer' "http_proxy=$proxy" no_proxy=.test \
 	$keys -oendpoint=http://store.test
-opens "nor for this machine" "http_proxy=$proxy" $keys
-expect_eq "" "$(cat "$asked")" "so it was asked nothing"
+opens "a proxy is not used for this machine" "http_proxy=$proxy" $keys
+expect_eq "" "$(cat "$asked")" "a proxy that is not used is asked nothing"
 refused "a proxy that is not there is told" 'or the proxy in http_proxy$' http_proxy=http://127.0.0.1:1 \
 	$keys -oendpoint=http://store.test
 
@@ -50,7 +50,7 @@ proxied
 asks "a machine in another universe tells it" storage.apis.machine.example "GCE_METADATA_HOST=$host"
 identity '{"gce.universe": {"answer": "refuse", "status": 404}}'
 proxied
-asks "one that does not is in Google's own" storage.googleapis.com "GCE_METADATA_HOST=$host"
+asks "a machine that tells no universe is in Google's own" storage.googleapis.com "GCE_METADATA_HOST=$host"
 bucket_url=s3://bkt
 
 sim_options="--tls-cert $tmp/tls.pem --tls-key $tmp/tls.key"
@@ -66,33 +66,33 @@ of_machine="unshare -rm sh -c 'mount --bind \"\$0\" /etc/ssl/certs && exec \"\$@
 if eval "$of_machine true" 2>/dev/null; then
 	as_who=$of_machine
 	opens "an authority of the machine is trusted" $keys
-	refused "but not beside those of a bundle" 'cannot be trusted' $keys -oca_bundle="$tmp/other.pem"
+	refused "no authority of the machine is trusted beside those of a bundle" 'cannot be trusted' $keys -oca_bundle="$tmp/other.pem"
 	as_who=''
 else
 	skip "an authority of the machine is trusted" "unshare cannot mount"
-	skip "but not beside those of a bundle" "unshare cannot mount"
+	skip "no authority of the machine is trusted beside those of a bundle" "unshare cannot mount"
 fi
-opens "with TLS through a tunnel" "HTTPS_PROXY=$proxy" $keys -oendpoint=https://store.test -oca_bundle="$tmp/tls.pem"
-check "to the host" grep -qx 'CONNECT store.test:443' "$asked"
-refused "whose name is checked" 'cannot be trusted.*give the name' "https_proxy=$proxy" $keys -oendpoint=https://other.test \
+opens "a store with TLS is reached through a tunnel" "HTTPS_PROXY=$proxy" $keys -oendpoint=https://store.test -oca_bundle="$tmp/tls.pem"
+check "the tunnel leads to the host" grep -qx 'CONNECT store.test:443' "$asked"
+refused "the name of the host behind a tunnel is checked" 'cannot be trusted.*give the name' "https_proxy=$proxy" $keys -oendpoint=https://other.test \
 	-oca_bundle="$tmp/tls.pem"
 
 asks "a bucket is in its region" bkt.s3.eu-west-1.amazonaws.com AWS_REGION=eu-west-1 $keys
-asks "that of the option goes first" bkt.s3.eu-west-2.amazonaws.com AWS_REGION=eu-west-1 -oregion=eu-west-2 $keys
-asks "without one it is us-east-1" bkt.s3.us-east-1.amazonaws.com $keys
-asks "or the machine's" bkt.s3.eu-north-1.amazonaws.com AWS_ACCESS_KEY_ID=unused AWS_SECRET_ACCESS_KEY=unused \
+asks "the region of the option goes first" bkt.s3.eu-west-2.amazonaws.com AWS_REGION=eu-west-1 -oregion=eu-west-2 $keys
+asks "the region is us-east-1 where none is given" bkt.s3.us-east-1.amazonaws.com $keys
+asks "the region is the machine's where one is told" bkt.s3.eu-north-1.amazonaws.com AWS_ACCESS_KEY_ID=unused AWS_SECRET_ACCESS_KEY=unused \
 	"AWS_EC2_METADATA_SERVICE_ENDPOINT=$url" "AWS_CA_BUNDLE=$tmp/tls.pem"
 asks "a region in China has another domain" bkt.s3.cn-north-1.amazonaws.com.cn AWS_REGION=cn-north-1 $keys
-asks "as has one of the European sovereign cloud" bkt.s3.eusc-de-east-1.amazonaws.eu AWS_REGION=eusc-de-east-1 $keys
-asks "and each of those that are isolated" bkt.s3.us-iso-east-1.c2s.ic.gov AWS_REGION=us-iso-east-1 $keys
-asks "which are" bkt.s3.us-isob-east-1.sc2s.sgov.gov AWS_REGION=us-isob-east-1 $keys
-asks "four" bkt.s3.eu-isoe-west-1.cloud.adc-e.uk AWS_REGION=eu-isoe-west-1 $keys
-asks "in all" bkt.s3.us-isof-south-1.csp.hci.ic.gov AWS_REGION=us-isof-south-1 $keys
-refused "in China S3 has no names for FIPS" 'no servers for FIPS' AWS_REGION=cn-north-1 AWS_USE_FIPS_ENDPOINT=true $keys -oendpoint=
-asks "FIPS" bkt.s3-fips.us-west-2.amazonaws.com AWS_REGION=us-west-2 AWS_USE_FIPS_ENDPOINT=true $keys
-asks "dual-stack" bkt.s3.dualstack.us-west-2.amazonaws.com AWS_REGION=us-west-2 AWS_USE_DUALSTACK_ENDPOINT=true $keys
+asks "a region of the European sovereign cloud has another domain" bkt.s3.eusc-de-east-1.amazonaws.eu AWS_REGION=eusc-de-east-1 $keys
+asks "an isolated region of us-iso has another domain" bkt.s3.us-iso-east-1.c2s.ic.gov AWS_REGION=us-iso-east-1 $keys
+asks "an isolated region of us-isob has another domain" bkt.s3.us-isob-east-1.sc2s.sgov.gov AWS_REGION=us-isob-east-1 $keys
+asks "an isolated region of eu-isoe has another domain" bkt.s3.eu-isoe-west-1.cloud.adc-e.uk AWS_REGION=eu-isoe-west-1 $keys
+asks "an isolated region of us-isof has another domain" bkt.s3.us-isof-south-1.csp.hci.ic.gov AWS_REGION=us-isof-south-1 $keys
+refused "S3 in China has no names for FIPS" 'no servers for FIPS' AWS_REGION=cn-north-1 AWS_USE_FIPS_ENDPOINT=true $keys -oendpoint=
+asks "a bucket has a name for FIPS" bkt.s3-fips.us-west-2.amazonaws.com AWS_REGION=us-west-2 AWS_USE_FIPS_ENDPOINT=true $keys
+asks "a bucket has a name for dual-stack" bkt.s3.dualstack.us-west-2.amazonaws.com AWS_REGION=us-west-2 AWS_USE_DUALSTACK_ENDPOINT=true $keys
 printf '[default]\nuse_fips_endpoint = true\nuse_dualstack_endpoint = true\nregion = us-west-2\n' >"$home/.aws/config"
-asks "both, by the profile" bkt.s3-fips.dualstack.us-west-2.amazonaws.com $keys
+asks "the profile asks for FIPS and dual-stack" bkt.s3-fips.dualstack.us-west-2.amazonaws.com $keys
 rm "$home/.aws/config"
 bucket_url=s3://a.b
 asks "a name with dots is in the path" s3.eu-west-1.amazonaws.com AWS_REGION=eu-west-1 $keys
@@ -100,16 +100,16 @@ bucket_url=s3://ckpt--usw2-az1--x-s3
 asks "a directory bucket is in its zone" ckpt--usw2-az1--x-s3.s3express-usw2-az1.us-west-2.amazonaws.com \
 	AWS_REGION=us-west-2 $keys
 bucket_url=gs://bkt
-asks "Google's has one name" storage.googleapis.com -oanonymous
-asks "in another universe another" storage.apis.example -oanonymous GOOGLE_CLOUD_UNIVERSE_DOMAIN=apis.example
+asks "a bucket of Google's is at one name" storage.googleapis.com -oanonymous
+asks "a bucket of Google's is at another name in another universe" storage.apis.example -oanonymous GOOGLE_CLOUD_UNIVERSE_DOMAIN=apis.example
 openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out "$tmp/key.pem" 2>/dev/null
 cat >"$tmp/sa.json" <<END
 {"type": "service_account", "client_email": "a@b", "universe_domain": "apis.file.example",
  "private_key": "$(awk '{ printf "%s\\n", $0 }' "$tmp/key.pem")"}
 END
-asks "which a credential file may tell, whose claim is the token" storage.apis.file.example \
+asks "a credential file tells the universe, and its claim is the token" storage.apis.file.example \
 	"GOOGLE_APPLICATION_CREDENTIALS=$tmp/sa.json"
-expect_eq 1 "$(grep -c . "$asked")" "without a token server"
+expect_eq 1 "$(grep -c . "$asked")" "no token server is asked"
 bucket_url=s3://bkt
 cat >"$home/.aws/config" <<END
 [profile role]
@@ -118,11 +118,11 @@ credential_source = Environment
 region = eu-central-1
 END
 asks "a role is asked for in the region" sts.eu-central-1.amazonaws.com -oprofile=role $keys
-asks "of its partition" sts.us-iso-east-1.c2s.ic.gov -oprofile=role AWS_REGION=us-iso-east-1 $keys
-asks "by FIPS" sts-fips.us-west-2.amazonaws.com -oprofile=role AWS_REGION=us-west-2 AWS_USE_FIPS_ENDPOINT=true $keys
-asks "which GovCloud's is without a word" sts.us-gov-west-1.amazonaws.com -oprofile=role AWS_REGION=us-gov-west-1 \
+asks "a role is asked for in the region's partition" sts.us-iso-east-1.c2s.ic.gov -oprofile=role AWS_REGION=us-iso-east-1 $keys
+asks "a role is asked for by FIPS" sts-fips.us-west-2.amazonaws.com -oprofile=role AWS_REGION=us-west-2 AWS_USE_FIPS_ENDPOINT=true $keys
+asks "a role is asked for at GovCloud's server, which is FIPS's" sts.us-gov-west-1.amazonaws.com -oprofile=role AWS_REGION=us-gov-west-1 \
 	AWS_USE_FIPS_ENDPOINT=true $keys
-asks "by dual-stack" sts.us-west-2.api.aws -oprofile=role AWS_REGION=us-west-2 AWS_USE_DUALSTACK_ENDPOINT=true $keys
+asks "a role is asked for by dual-stack" sts.us-west-2.api.aws -oprofile=role AWS_REGION=us-west-2 AWS_USE_DUALSTACK_ENDPOINT=true $keys
 cat >"$home/.aws/config" <<END
 [default]
 sso_session = corp
@@ -139,11 +139,11 @@ login() {
 }
 login 2099-01-01T00:00:00Z
 asks "single sign-on gives a role" portal.sso.us-east-2.amazonaws.com AWS_EC2_METADATA_DISABLED=true
-asks "also by FIPS" portal.sso-fips.us-east-2.amazonaws.com AWS_USE_FIPS_ENDPOINT=true AWS_EC2_METADATA_DISABLED=true
+asks "single sign-on gives a role by FIPS" portal.sso-fips.us-east-2.amazonaws.com AWS_USE_FIPS_ENDPOINT=true AWS_EC2_METADATA_DISABLED=true
 login 2020-01-01T00:00:00Z
-asks "where its login is renewed, too" oidc-fips.us-east-2.amazonaws.com AWS_USE_FIPS_ENDPOINT=true AWS_EC2_METADATA_DISABLED=true
+asks "a login is renewed by FIPS" oidc-fips.us-east-2.amazonaws.com AWS_USE_FIPS_ENDPOINT=true AWS_EC2_METADATA_DISABLED=true
 bucket_url=gs://bkt
 : >"$asked"
 try "http_proxy=$proxy" -oendpoint=http://127.example.test:1 -oanonymous
-check "but for a host that has a name like this machine's number" grep -q 127.example.test "$asked"
+check "a proxy is used for a host that has a name like this machine's number" grep -q 127.example.test "$asked"
 no_secrets

@@ -14,11 +14,11 @@ identity '{"keys": {}}'
 # shellcheck disable=SC2086
 refused "who does not pay is refused" 'denied' $keys
 # shellcheck disable=SC2086
-opens "who does, is not" $keys -orequester_pays
+opens "who pays is not refused" $keys -orequester_pays
 # shellcheck disable=SC2086
 refused "a bucket of another account is refused" 'denied' $keys -orequester_pays -obucket_owner=210987654321
 # shellcheck disable=SC2086
-opens "that of the account that is named, is not" $keys -orequester_pays -obucket_owner=123456789012
+opens "a bucket of the account that is named is not refused" $keys -orequester_pays -obucket_owner=123456789012
 sim_options='' sim_store="--data $tmp/store"
 mkdir "$tmp/store"
 identity '{"keys": {}}'
@@ -28,7 +28,7 @@ printf topsecret0123456789012345678902x >"$tmp/other"
 mount_ckptfs log_level=debug "sse_c_key_file=$tmp/key" attr_ttl=0
 expect_eq "ok ok ok" "$(fdo open wct "$mnt/small" write 1000 close)" "a small file is written with a key of one's own"
 check "a large file is written with a key of one's own" sh -c 'head -c 40000000 /dev/zero >"$1/large"' sh "$mnt"
-expect_eq "1000 40000000" "$(wc -c <"$mnt/small") $(wc -c <"$mnt/large")" "both files are read with a key of one's own"
+expect_eq "1000 40000000" "$(wc -c <"$mnt/small") $(wc -c <"$mnt/large")" "files of both sizes are read with a key of one's own"
 expect_eq "0 1000" "$(mv "$mnt/small" "$mnt/moved"; echo $?) $(wc -c <"$mnt/moved")" "a file with a key of one's own is renamed by a copy"
 expect_eq "0 600 1000" "$(chmod 600 "$mnt/moved"; echo $?) $(stat -c '%a %s' "$mnt/moved")" "a file with a key of one's own has its permissions changed"
 umount_ckptfs

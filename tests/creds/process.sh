@@ -19,33 +19,33 @@ opens "a program prints keys, and gets its arguments whole"
 config "'$tmp/pro gram' \$(touch $tmp/made) ; touch $tmp/made"
 program "echo '$keys, \"Expiration\": \"2099-01-01T00:00:00Z\"}'"
 opens "no shell reads its command"
-check "so nothing else is run" test ! -e "$tmp/made"
+check "nothing else than the program is run" test ! -e "$tmp/made"
 config "'$tmp/pro gram'"
 program "echo '$keys, \"Expiration\": \"2020-01-01T00:00:00Z\"}'"
 refused "keys that have expired are no answer" 'credentials that have expired'
 program "echo '$keys, \"Expiration\": \"tomorrow\"}'"
-refused "nor keys whose end is no time" 'Expiration is no time'
+refused "keys whose end is no time are no answer" 'Expiration is no time'
 program "echo '<html>topsecret</html>'"
 refused "a page is told" 'prints something that is no JSON'
 program "echo '{\"AccessKeyId\": \"x\", \"SecretAccessKey\": \"topsecret\"}'"
-refused "as is another version" 'no "Version": 1'
+refused "another version is told" 'no "Version": 1'
 program "echo '{\"Version\": 1, \"AccessKeyId\": \"x\"}'"
-refused "as is half a pair" 'no SecretAccessKey'
+refused "half a pair is told" 'no SecretAccessKey'
 program "echo topsecret >&2; echo '$keys}'; exit 3"
-refused "as is a failure, without what it said" 'failed with status 3'
+refused "a failure is told, without what the program said" 'failed with status 3'
 program "head -c 100000 /dev/zero | tr '\\0' x"
-refused "as is endless output" 'more than 64 KiB'
+refused "endless output is told" 'more than 64 KiB'
 config "$tmp/nowhere"
-refused "as is a program that is missing" 'nowhere cannot be run: No such file'
+refused "a program that is missing is told" 'nowhere cannot be run: No such file'
 config "'$tmp/pro gram"
-refused "as is a quote that is not closed" 'quote'
+refused "a quote that is not closed is told" 'quote'
 
 printf '[default]\naws_access_key_id = unused\naws_secret_access_key = unused\n[x]\naws_access_key_id = x\n' \
 	>"$home/.aws/credentials"
 rm "$home/.aws/config"
 opens "keys of the default profile sign"
 refused "a profile with half a pair is told" 'aws_access_key_id but no aws_secret_access_key' AWS_PROFILE=x
-refused "one that is missing, too" "profile 'y' is not in" AWS_PROFILE=y
+refused "a profile that is missing is told" "profile 'y' is not in" AWS_PROFILE=y
 printf '[default]\naws_access_key_id = unused\naws_secret_acc' >"$home/.aws/credentials"
 refused "a file that was cut is told with its line" '/credentials:3: '
 printf '[default]\naws_access_key_id = unused\naws_secret_access_key = topsecret\n' >"$home/.aws/credentials"
@@ -57,11 +57,11 @@ if [ -n "$cannot_read" ]; then
 	printf '[default]\n' >"$home/locked"
 	chmod 000 "$home/locked"
 	as_who=$cannot_read
-	refused "as is one that may not be read" 'locked: Permission denied: make it readable, or name another' \
+	refused "a file that may not be read is told" 'locked: Permission denied: make it readable, or name another' \
 		"AWS_SHARED_CREDENTIALS_FILE=$home/locked"
 	as_who=''
 else
-	skip "as is one that may not be read" "setpriv cannot take the right to read all files"
+	skip "a file that may not be read is told" "setpriv cannot take the right to read all files"
 fi
 
 cat >"$home/.aws/config" <<END

@@ -22,17 +22,17 @@ identity '{"issue": {"only": true, "expires_in": 8}}'
 unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
 export AWS_EC2_METADATA_SERVICE_ENDPOINT="$url" HOME="$home" CKPTFS_TEST_ENDPOINT="$url"
 mount_ckptfs log_level=debug
-expect_eq "ok ok ok" "$(writes a)" "the instance's keys sign"
-check "others are fetched before they end" wait_for 60 asked 3
-expect_eq "ok ok ok" "$(writes b)" "keys that were fetched in time sign"
+expect_eq "ok ok ok" "$(writes a)" "the instance's keys sign a write"
+check "new keys are fetched before the old ones end" wait_for 60 asked 3
+expect_eq "ok ok ok" "$(writes b)" "keys that were fetched in time sign a write"
 check "no request was refused meanwhile" awk '$6 ~ /^40[013]$/ { bad = 1 } END { exit bad }' "$requests"
 
 rules '[{"op": "imds.*", "do": "status", "status": 500}]'
 check "a refresh that fails is said while the old keys hold" wait_for 60 said_in_log 'warning: .*not renewed, those at hand hold'
 expect_log 'not renewed, those at hand hold for [0-9]+ s: .*instance metadata'
 rules '[]'
-check "then the next one" wait_for 60 said_in_log 'from instance metadata again'
-expect_eq "ok ok ok" "$(writes c)" "keys of a later refresh sign"
+check "a refresh that succeeds after a failure is said" wait_for 60 said_in_log 'from instance metadata again'
+expect_eq "ok ok ok" "$(writes c)" "keys of a later refresh sign a write"
 expect_eq 1 "$(grep -c 'not renewed' "$mount_log")" "the failure is in the log once"
 cat "$mount_log" >>"$log"
 echo renewed >>"$said"

@@ -67,14 +67,14 @@ demands='"keys": {"AKBASE": "topsecret1"}, "sts.AssumeRole": {"role_arn": "arn:a
 
 identity "{\"issue\": {\"only\": true}, $demands}}"
 opens "a role is assumed with the source profile's keys" "$(sts)" AWS_PROFILE=role
-expect_eq 1 "$(served sts.AssumeRole)" "in one request"
-opens "or with the profile's own" "$(sts)" -oprofile=self
-opens "or with those of a role before it" "$(sts)" AWS_PROFILE=chain
-opens "or of the environment" "$(sts)" -oprofile=environment AWS_ACCESS_KEY_ID=AKBASE \
+expect_eq 1 "$(served sts.AssumeRole)" "a role costs one request"
+opens "a role is assumed with the profile's own keys" "$(sts)" -oprofile=self
+opens "a role is assumed with the keys of a role before it" "$(sts)" AWS_PROFILE=chain
+opens "a role is assumed with the keys of the environment" "$(sts)" -oprofile=environment AWS_ACCESS_KEY_ID=AKBASE \
 	AWS_SECRET_ACCESS_KEY=topsecret1
-opens "or of the instance" "$(sts)" AWS_PROFILE=instance "AWS_EC2_METADATA_SERVICE_ENDPOINT=$url"
+opens "a role is assumed with the keys of the instance" "$(sts)" AWS_PROFILE=instance "AWS_EC2_METADATA_SERVICE_ENDPOINT=$url"
 identity "{\"issue\": {\"only\": true}, \"imds.token\": {\"delay\": \"3s\", \"times\": 1}, $demands}}"
-refused "whose role is not taken in its place when its first answer is slow" 'hop limit' \
+refused "the instance's role is not taken in place of the role when its first answer is slow" 'hop limit' \
 	"$(sts)" AWS_PROFILE=instance "AWS_EC2_METADATA_SERVICE_ENDPOINT=$url"
 refused "a wrong key is refused by STS" 'STS at .* 403 SignatureDoesNotMatch' "$(sts)" AWS_PROFILE=badsource
 refused "a role that wants an external id is told by name" 'AccessDenied.*assume arn:aws:iam::1:role/r' \
@@ -90,7 +90,7 @@ identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"expired\"}}"
 refused "keys that have expired are no answer" 'profile gives credentials that have expired' \
 	"$(sts)" AWS_PROFILE=role
 identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"garbage\"}}"
-refused "nor is a page" 'STS answers with something that holds no credentials' "$(sts)" AWS_PROFILE=role
+refused "a page is no answer" 'STS answers with something that holds no credentials' "$(sts)" AWS_PROFILE=role
 identity "{\"issue\": {\"only\": true}, $demands, \"delay\": \"2s\"}}"
 opens "a slow answer is waited for" "$(sts)" AWS_PROFILE=role
 identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"refuse\", \"status\": 503, \"times\": 1}}"

@@ -39,26 +39,26 @@ sso() { echo "AWS_ENDPOINT_URL_SSO=$url"; }
 demands='"sso.credentials": {"token": "topsecret-sso", "account_id": "111122223333", "role_name": "admin"'
 
 identity "{\"issue\": {\"only\": true}, $demands}}"
-refused "without a login the command for one is told" 'no login is cached .* aws sso login --profile new' \
+refused "the command for a login is told where there is none" 'no login is cached .* aws sso login --profile new' \
 	"$(sso)" AWS_PROFILE=new
 cached corp topsecret-sso 2099-01-01T00:00:00Z
 opens "a session's login gives the role's keys" "$(sso)" AWS_PROFILE=new
-expect_eq 1 "$(served sso.credentials)" "in one request"
+expect_eq 1 "$(served sso.credentials)" "the role's keys cost one request"
 refused "a role that the login has not is refused" 'answers 403.*aws sso login' "$(sso)" AWS_PROFILE=other
 refused "a session that is missing is told" "sso_session 'gone'" "$(sso)" AWS_PROFILE=lost
-refused "as is a setting" 'no sso_account_id' "$(sso)" AWS_PROFILE=part
+refused "a setting that is missing is told" 'no sso_account_id' "$(sso)" AWS_PROFILE=part
 refused "a login without a session has its own place" 'no login is cached' "$(sso)" AWS_PROFILE=old
 cached "$start_url" topsecret-sso 2099-01-01T00:00:00UTC
-opens "where it is found" "$(sso)" AWS_PROFILE=old
+opens "a login without a session is found at its own place" "$(sso)" AWS_PROFILE=old
 cached corp topsecret-sso 2020-01-01T00:00:00Z
 refused "a login that has expired is told" 'login has expired: run aws sso login' "$(sso)" AWS_PROFILE=new
 cached corp topsecret-wrong 2099-01-01T00:00:00Z
-refused "one that is refused, too" 'answers 401.*run aws sso login' "$(sso)" AWS_PROFILE=new
+refused "a login that is refused is told" 'answers 401.*run aws sso login' "$(sso)" AWS_PROFILE=new
 cached corp topsecret-sso 2099-01-01T00:00:00Z
 identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"expired\"}}"
 refused "keys that have expired are no answer" 'credentials that have expired' "$(sso)" AWS_PROFILE=new
 identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"garbage\"}}"
-refused "nor is a page" 'no JSON' "$(sso)" AWS_PROFILE=new
+refused "a page is no answer" 'no JSON' "$(sso)" AWS_PROFILE=new
 identity "{\"issue\": {\"only\": true}, $demands, \"delay\": \"2s\"}}"
 opens "a slow answer is waited for" "$(sso)" AWS_PROFILE=new
 
@@ -77,8 +77,8 @@ renewable $past $future topsecret-refresh
 opens "a session's login that has expired is renewed" "$(sso)" "$(oidc)" AWS_PROFILE=new
 expect_eq "1 x 600 1" "$(grep -c topsecret-sso "$cache") $(sed -n 's/.*"startUrl":[^"]*"\([^"]*\)".*/\1/p' "$cache") $(stat -c %a "$cache") $(grep -c kept "$cache")" \
 	"a renewed login is kept in the cache as the vendor's tool does"
-opens "where it is found the next time" "$(sso)" "$(oidc)" AWS_PROFILE=new
-expect_eq 1 "$(served sso.token)" "without another renewal"
+opens "a renewed login is found the next time" "$(sso)" "$(oidc)" AWS_PROFILE=new
+expect_eq 1 "$(served sso.token)" "a login is renewed once"
 renewable $past $future topsecret-wrong
 refused "a renewal that is refused is told with the command for a login" 'login has expired: run aws sso login' \
 	"$(sso)" "$(oidc)" AWS_PROFILE=new
@@ -88,12 +88,12 @@ identity "{\"issue\": {\"only\": true}, $demands}, \"sso.token\": {\"refresh_tok
 renewable $past $future topsecret-refresh
 (tmp=$tmp/other && mkdir "$tmp" && try "$(sso)" "$(oidc)" AWS_PROFILE=new && : >"$tmp/opened") &
 other=$!
-opens "of two programs that renew a login at once, which only one can, the first" "$(sso)" "$(oidc)" AWS_PROFILE=new
+opens "the first of two programs that renew a login at once gets it" "$(sso)" "$(oidc)" AWS_PROFILE=new
 wait $other
 check "the second program takes the login that was renewed" [ -e "$tmp/other/opened" ]
-expect_eq 1 "$(awk '$2 == "sso.token" && $6 == 200' "$requests" | wc -l)" "which was renewed once"
+expect_eq 1 "$(awk '$2 == "sso.token" && $6 == 200' "$requests" | wc -l)" "the login of both programs was renewed once"
 sed -i "s/\"expiresAt\":[^,]*/\"expiresAt\": \"$past\"/" "$cache"
-opens "what came with it renews it again" "$(sso)" "$(oidc)" AWS_PROFILE=new
+opens "the token that came with a renewal renews the login again" "$(sso)" "$(oidc)" AWS_PROFILE=new
 identity "{\"issue\": {\"only\": true}, $demands}, \"sso.token\": {\"answer\": \"garbage\"}}"
 renewable $past $future topsecret-refresh
 refused "a page in place of a renewal is told" 'no JSON' "$(sso)" "$(oidc)" AWS_PROFILE=new

@@ -16,12 +16,12 @@ demands='"sts.AssumeRoleWithWebIdentity": {"role_arn": "arn:aws:iam::1:role/web"
 
 identity "{\"issue\": {\"only\": true}, $demands}}"
 opens "the token in the file assumes the role" "$(sts)" "$arn" "$file"
-expect_eq 1 "$(served sts.AssumeRoleWithWebIdentity)" "in one request"
-opens "or one that a profile names" "$(sts)" AWS_PROFILE=web
+expect_eq 1 "$(served sts.AssumeRoleWithWebIdentity)" "a token costs one request"
+opens "a token that a profile names assumes the role" "$(sts)" AWS_PROFILE=web
 refused "a file without a role is refused" 'AWS_ROLE_ARN is not' "$(sts)" "$file"
 refused "a file that is missing is told" "$tmp/none: No such file" \
 	"$(sts)" "$arn" "AWS_WEB_IDENTITY_TOKEN_FILE=$tmp/none"
-refused "one that is a directory, too" "$tmp: not a file" "$(sts)" "$arn" "AWS_WEB_IDENTITY_TOKEN_FILE=$tmp"
+refused "a directory in place of a token is told" "$tmp: not a file" "$(sts)" "$arn" "AWS_WEB_IDENTITY_TOKEN_FILE=$tmp"
 echo topsecret-other >"$tmp/token"
 refused "a token that is refused is told" 'InvalidIdentityToken.*assume arn:aws:iam::1:role/web' \
 	"$(sts)" "$arn" "$file"

@@ -26,9 +26,9 @@ insert .ckptfs/tmp/c-02/00001 '{}'
 insert .ckptfs/tmp/c-021/00001 '{}'
 printf x | objects put .ckptfs/tmp/m-04-d%2Fe
 expect_eq "0 c-02 k,m-04. d/e" "$(status uploads list "$bucket") $(cut -f 2,3 "$tmp/out" | tr '\t' ' ' | paste -sd,)" \
-	"of many names two are uploads"
+	"two of many names are uploads"
 expect_eq "0 c-02 k,m-04. d/e" "$(status uploads abort --yes "$bucket") $(cut -f 2,3 "$tmp/out" | tr '\t' ' ' | paste -sd,)" \
-	"these are aborted"
+	"abort aborts these two"
 expect_eq 10 "$(objects ls .ckptfs/tmp/ | wc -l)" "abort touches nothing but uploads"
 
 record() { printf '%s' "$1" | objects put .ckptfs/kept/0123456789abcdef; }
@@ -40,7 +40,7 @@ for id in zzz "" c- m-01 r-01 'r-01.@127.0.0.1:1/x' 'r-01.8/x'; do
 	expect_eq "1 1" "$(status recover --force "$bucket") $(wc -l <"$tmp/err")" "a record with the upload '$id' is not published"
 done
 expect_eq 0 "$(grep -cE ' (objects\.compose|objects\.chunk|CompleteMultipartUpload|AbortMultipartUpload) ' "$tmp/requests")" \
-	"no request was made of one"
+	"no record led to a request"
 
 record '{"key": "k", "size": 5, "time": 1, "host": "a\u001b[2J\nkept", "upload": "c-02"}'
 status recover "$bucket" >"$tmp/status"

@@ -30,28 +30,28 @@ refused "--force with --discard" recover --force --discard "$bucket"
 refused "a time that is none" uploads list --older yesterday "$bucket"
 refused "a bucket that is not there" uploads list -o "endpoint=$CKPTFS_TEST_ENDPOINT" s3://none
 
-expect_eq "" "$(ctl uploads list "$bucket")" "of no uploads there is no line"
+expect_eq "" "$(ctl uploads list "$bucket")" "a list of no uploads has no line"
 for key in a/1 a/2 b/1; do echo x | objects begin $key; done
 echo x | objects keep a/kept
 expect_eq "a/1
 a/2
 a/kept kept
-b/1" "$(ctl uploads list "$bucket" | cut -f 3- | tr '\t' ' ')" "each is a line, also one that is kept"
+b/1" "$(ctl uploads list "$bucket" | cut -f 3- | tr '\t' ' ')" "each upload is a line, also one that is kept"
 expect_eq "1
 2
 kept" "$(ctl uploads list "$bucket/a" | cut -f 3)" "keys are relative to the URL"
 ctl uploads list "$bucket" >"$tmp/list"
-expect_eq 4 "$(grep -cE '^([0-9]+m)?[0-9]+s	' "$tmp/list")" "the age is first"
+expect_eq 4 "$(grep -cE '^([0-9]+m)?[0-9]+s	' "$tmp/list")" "each line begins with the age"
 expect_eq "a/1" "$(ctl uploads list --key a/1 "$bucket" | cut -f 3)" "--key chooses one upload"
 expect_eq "" "$(ctl uploads list --older 1h "$bucket")" "--older chooses by age"
 
-check_fails "to abort them all needs --yes" "$builddir/ckptctl" uploads abort "$bucket" \
+check_fails "abort of all uploads needs --yes" "$builddir/ckptctl" uploads abort "$bucket" \
 	-o "endpoint=$CKPTFS_TEST_ENDPOINT"
 expect_eq 4 "$(objects uploads | wc -l)" "abort without --yes does nothing"
-expect_eq "" "$(ctl uploads abort --older 1d "$bucket")" "young ones are not aborted by age"
-expect_eq "b/1" "$(ctl uploads abort --key b/1 "$bucket" | cut -f 3)" "one is aborted by its key"
+expect_eq "" "$(ctl uploads abort --older 1d "$bucket")" "no young upload is aborted by age"
+expect_eq "b/1" "$(ctl uploads abort --key b/1 "$bucket" | cut -f 3)" "an upload is aborted by its key"
 expect_eq "a/1
-a/2" "$(ctl uploads abort --older 0 "$bucket" | cut -f 3)" "the others by age"
+a/2" "$(ctl uploads abort --older 0 "$bucket" | cut -f 3)" "other uploads are aborted by age"
 echo x | objects begin c
 expect_eq "c" "$(ctl uploads abort --yes "$bucket" | cut -f 3)" "abort --yes aborts all others"
-expect_eq "a/kept" "$(objects uploads)" "but those that are kept stay"
+expect_eq "a/kept" "$(objects uploads)" "abort leaves uploads that are kept"

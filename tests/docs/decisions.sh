@@ -8,7 +8,7 @@ plan 4
 pages=$(ls docs/decisions/[0-9]*.md)
 numbers() { printf '%s\n' $pages | sed 's|.*/\([0-9]*\)-[a-z0-9-]*\.md$|\1|'; }
 expect_eq "$(numbers | awk '{ printf "%03d\n", NR }')" "$(numbers)" "pages are numbered, 001 on"
-check "each begins with its number and has three parts" sh -c '
+check "each page begins with its number and has three parts" sh -c '
 	for f; do
 		n=${f##*/}
 		[ "$(grep -cx "## Problem\|## Choice\|## Figures" "$f")" = 3 ] && head -n 1 "$f" | grep -q "^# ${n%%-*}: " || { echo "$f"; exit 1; }

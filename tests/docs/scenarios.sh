@@ -5,16 +5,16 @@
 plan 5
 
 "$builddir/ckptbench" --help | sed -n '/^scenarios:/,/^storages:/s/^  \([a-z_]*\)$/\1/p' | sort >"$tmp/names"
-check "there are some" test -s "$tmp/names"
+check "ckptbench lists scenarios" test -s "$tmp/names"
 
 find "$srcdir/bench/scenario" -name '*.c' -exec cat {} + | grep -o '"[a-z_]*"' | tr -d '"' | sort -u >"$tmp/in-files"
-check "each is made in bench/scenario" sh -c '[ -z "$(comm -23 "$0" "$1" | tee /dev/stderr)" ]' "$tmp/names" "$tmp/in-files"
+check "each scenario is made in bench/scenario" sh -c '[ -z "$(comm -23 "$0" "$1" | tee /dev/stderr)" ]' "$tmp/names" "$tmp/in-files"
 
 ls "$srcdir/conf" | sed -n 's/\.yaml$//p' | sort >"$tmp/samples"
-check "each has a sample in conf" sh -c '[ -z "$(comm -23 "$0" "$1" | tee /dev/stderr)" ]' "$tmp/names" "$tmp/samples"
+check "each scenario has a sample in conf" sh -c '[ -z "$(comm -23 "$0" "$1" | tee /dev/stderr)" ]' "$tmp/names" "$tmp/samples"
 
 sed -n '/^\.Sh SCENARIOS/,/^\.Sh KEYS/s/^\.Ss \([a-z_]*\)$/\1/p' "$builddir/man/ckptbench.1" | sort >"$tmp/sections"
-check "each has a section in ckptbench(1), and no other stands there" diff "$tmp/names" "$tmp/sections"
+check "each scenario has a section in ckptbench(1), and no other stands there" diff "$tmp/names" "$tmp/sections"
 
 # What a sample leaves to its user.
 given="path=. mount.path=. s3.uri=s3://b/p s3.bucket=b gcs.uri=gs://b/p checkpoint.suffix=x world_size=1"

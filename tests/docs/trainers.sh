@@ -11,7 +11,7 @@ sh tests/trainers/table.sh /nonexistent | cut -d '|' -f 2 >"$tmp/want"
 check "the rows are those of tests/trainers/rows" diff "$tmp/want" "$tmp/have"
 
 tail -n +3 "$tmp/table" | grep -vE '\| ([1-9][0-9]*) of \1 \|$' >"$tmp/bad"
-expect_eq "" "$(cat "$tmp/bad")" "each has a result, all checks of it pass"
+expect_eq "" "$(cat "$tmp/bad")" "each row has a result, and all its checks pass"
 
 # As many checks as the tests plan, where that is a number.
 grep -v '^#' tests/trainers/rows | while IFS='	' read -r test text; do

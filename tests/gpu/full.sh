@@ -128,4 +128,4 @@ wait_for 120 begun
 kill -TERM "$pid"
 wait "$pid"
 expect_eq "130 " "$? $(ls "$disk")" "a signal in a save ends it, and no file is left"
-check "without a word of CUDA's about memory that was freed" sh -c '! grep -i "cuda" stopped.log'
+check "the log has no word of CUDA's about memory that was freed" sh -c '! grep -i "cuda" stopped.log'

@@ -31,7 +31,7 @@ wait_for 30 their_mount || { cat "$tmp/s3fs.log"; exit 1; }
 expect_eq "drwxr-s--- -rwsr-x--x 12 34 2 1000000000" \
 	"$(stat -c %A "$other/ours") $(stat -c '%A %u %g %s %Y' "$other/ours/file")" "s3fs reads our modes, owners and times"
 expect_eq "file a fifo" "$(readlink "$other/ours/link") $(cat "$other/ours/link") $(stat -c %F "$other/ours/fifo")" \
-	"our links and fifos"
+	"s3fs reads our links and fifos"
 mkdir "$other/theirs"
 echo b >"$other/theirs/file"
 chmod 640 "$other/theirs/file"
@@ -45,9 +45,9 @@ wait "$s3fs_pid"
 
 mount_ckptfs
 expect_eq "drwx------ -rw-r----- 56 78 2 1200000000" \
-	"$(stat -c %A "$mnt/theirs") $(stat -c '%A %u %g %s %Y' "$mnt/theirs/file")" "we read its modes, owners and times"
+	"$(stat -c %A "$mnt/theirs") $(stat -c '%A %u %g %s %Y' "$mnt/theirs/file")" "we read the modes, owners and times of s3fs"
 expect_eq "file b fifo" "$(readlink "$mnt/theirs/link") $(cat "$mnt/theirs/link") $(stat -c %F "$mnt/theirs/fifo")" \
-	"its links and fifos"
+	"we read the links and fifos of s3fs"
 chmod 600 "$mnt/theirs/file"
 expect_eq "600 1200000000 b" "$(stat -c '%a %Y' "$mnt/theirs/file") $(cat "$mnt/theirs/file")" "modes of s3fs's files are changed, and nothing else"
 umount_ckptfs

@@ -19,7 +19,7 @@ mkdir "$mnt/from-ckptfs" "$tmp/files"
 head -c 1000 /dev/urandom >"$tmp/files/a"
 head -c 12000001 /dev/urandom >"$tmp/files/b"
 check "ckptfs writes a small file" cp "$tmp/files/a" "$mnt/from-ckptfs/a"
-check "and a large one" cp "$tmp/files/b" "$mnt/from-ckptfs/b"
+check "ckptfs writes a large file" cp "$tmp/files/b" "$mnt/from-ckptfs/b"
 for client; do
 	case $client in
 	dataflux | s3torchconnector)
@@ -29,10 +29,10 @@ for client; do
 		fi
 		;;
 	esac
-	check "$client reads them, and writes some" timeout 120 "$python" "$srcdir/$script" "$client" \
+	check "$client reads the files of ckptfs, and writes some" timeout 120 "$python" "$srcdir/$script" "$client" \
 		"$CKPTFS_TEST_ENDPOINT" "$CKPTFS_TEST_BUCKET" "$tmp/files"
 	for file in a b; do
-		check "ckptfs reads its $file" wait_for 10 cmp "$tmp/files/$file" "$mnt/$client/$file"
+		check "ckptfs reads the $file of $client" wait_for 10 cmp "$tmp/files/$file" "$mnt/$client/$file"
 	done
 done
 umount_ckptfs

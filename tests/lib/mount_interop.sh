@@ -22,8 +22,8 @@ for size in $sizes; do
 	shard "$size" | dd of="$dir/shard-$size" bs=1M iflag=fullblock status=none
 	expect_eq 0 $? "$size bytes are written"
 	sum=$(shard "$size" | cksum)
-	expect_eq "$sum" "$(store_cat "ckpt/step 1/shard-$size" | cksum)" "are the object"
-	expect_eq "$sum" "$(cksum <"$dir/shard-$size")" "and come back through the mount"
+	expect_eq "$sum" "$(store_cat "ckpt/step 1/shard-$size" | cksum)" "$size bytes are the object"
+	expect_eq "$sum" "$(cksum <"$dir/shard-$size")" "$size bytes come back through the mount"
 done
 expect_eq "$(for size in $sizes; do echo "$size shard-$size"; done | LC_ALL=C sort)" \
 	"$(cd "$dir" && stat -c '%s %n' * | LC_ALL=C sort)" "names and sizes are listed"
@@ -32,23 +32,23 @@ shard 1000 >"$dir/shard-67108867"
 expect_eq "1000 1000" "$(objects size 'ckpt/step 1/shard-67108867') $(wc -c <"$dir/shard-67108867")" \
 	"a large file is replaced by a small one"
 shard 40000000 >"$dir/shard-1"
-expect_eq 40000000 "$(objects size 'ckpt/step 1/shard-1')" "and a small one by a large one"
-expect_eq "$(shard 40000000 | cksum)" "$(cksum <"$dir/shard-1")" "which is right"
+expect_eq 40000000 "$(objects size 'ckpt/step 1/shard-1')" "a small file is replaced by a large one"
+expect_eq "$(shard 40000000 | cksum)" "$(cksum <"$dir/shard-1")" "a file that was replaced is right"
 
 fdo_begin open wct "$dir/killed" write 40000000 pause close
 kill -KILL "$fdo_pid"
 wait "$fdo_pid" 2>/dev/null
 gone() { [ ! -e "$dir/killed" ] && [ -z "$(store_uploads)" ]; }
 check "a killed writer leaves neither name nor upload" wait_for 20 gone
-expect_eq "" "$(store_ls 'ckpt/step 1/killed')" "nor object"
+expect_eq "" "$(store_ls 'ckpt/step 1/killed')" "a killed writer leaves no object"
 expect_eq EEXIST "$(fdo open wcx "$dir/shard-1")" "O_EXCL refuses a name that exists"
 fdo_begin open wcx "$dir/late" write 3 pause close
 printf other | store_put 'ckpt/step 1/late'
-fdo_ends "ok ok ok EEXIST" "also one that came into being elsewhere meanwhile"
+fdo_ends "ok ok ok EEXIST" "O_EXCL refuses a name that came into being elsewhere meanwhile"
 
 for n in 'a b' 'ü+%&' "q'\"uote" 'x#?y'; do
 	printf %s "$n" >"$dir/$n"
-	expect_eq "$n" "$(store_cat "ckpt/step 1/$n")" "the name $n"
+	expect_eq "$n" "$(store_cat "ckpt/step 1/$n")" "a file has the name $n"
 done
 printf one | store_put 'ckpt/step 1/replaced'
 cat "$dir/replaced" >/dev/null
@@ -60,8 +60,8 @@ chmod 750 "$mnt/run.tmp/deep"
 printf in >"$mnt/run.tmp/deep/file"
 expect_eq "ok ENOENT in" "$(fdo rename "$mnt/run.tmp" "$mnt/run" size "$mnt/run.tmp") $(cat "$mnt/run/deep/file")" \
 	"a directory is renamed with what is in it"
-expect_eq "run/ run/deep/ run/deep/empty/ run/deep/file" "$(store_ls run | xargs)" "which is all there, and nothing else"
-expect_eq 750 "$(stat -c %a "$mnt/run/deep")" "and permissions"
+expect_eq "run/ run/deep/ run/deep/empty/ run/deep/file" "$(store_ls run | xargs)" "a renamed directory has all files, and nothing else"
+expect_eq 750 "$(stat -c %a "$mnt/run/deep")" "a renamed directory has its permissions"
 rm -r "$mnt/run"
 rm -r "$mnt/ckpt"
 expect_eq "0 :" "$? $(store_ls):$(ls -A "$mnt")" "rm -r leaves nothing"

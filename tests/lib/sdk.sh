@@ -32,7 +32,7 @@ sdk_cases() {
 	expect_eq 0 $? "a shard goes up and comes back in ranges"
 	diag "$(cat held.out)"
 	expect_eq "every timed byte, after the clock" \
-		"$(jq -r .job_results[0].setup.verified held/shards/*/run_results.json)" "and is verified"
+		"$(jq -r .job_results[0].setup.verified held/shards/*/run_results.json)" "the results say that a load is verified"
 	check "data that is not held is made and checked on the way" \
 		sdk shards size=40M out=made hold=off s3.part_size=5M s3.read_size=64K
 	check "a shard that fits a part is one request" \
@@ -44,24 +44,24 @@ sdk_cases() {
 	sdk shards size=16M out=save phase=save seed=3 s3.part_size=5M >save.out 2>&1
 	expect_eq 0 $? "phase=save keeps the object"
 	suffix=$(jq -r .job_results[0].setup.suffix save/shards/*/run_results.json)
-	check "phase=load reads it back" sdk shards size=16M phase=load suffix="$suffix" seed=3
-	check "so does libstore" bench shards storage=s3 s3.endpoint="$CKPTFS_TEST_ENDPOINT" \
+	check "phase=load reads the object back" sdk shards size=16M phase=load suffix="$suffix" seed=3
+	check "libstore reads the object back" bench shards storage=s3 s3.endpoint="$CKPTFS_TEST_ENDPOINT" \
 		s3.uri="s3://$CKPTFS_TEST_BUCKET/some/pre=fix" size=16M phase=load suffix="$suffix" seed=3
 	sdk shards size=16M phase=load suffix="$suffix" seed=4 >wrong.out 2>&1
-	check "another seed's bytes are wrong ones" grep -q "load from $storage: wrong byte 0 of tensor" wrong.out
+	check "the bytes of another seed are wrong ones" grep -q "load from $storage: wrong byte 0 of tensor" wrong.out
 	sdk shards size=16M phase=load suffix="$suffix" seed=4 hold=off >wrong.out 2>&1
-	check "also when checked in ranges" grep -q "load from $storage: wrong byte" wrong.out
+	check "wrong bytes are found when they are checked in ranges" grep -q "load from $storage: wrong byte" wrong.out
 	sdk shards size=32M phase=load suffix="$suffix" seed=3 verify=off >short.out 2>&1
 	check "an object that ends early is an error" grep -q 'No data available' short.out
 	check "half of an object can be loaded" \
 		sdk shards size=8M phase=load suffix="$suffix" seed=3 verify=off
 	sdk shards size=16M phase=load suffix=none >none.out 2>&1
-	check "one that is not there is said" grep -q 'none/shard-.*: No such file' none.out
+	check "an object that is not there is said" grep -q 'none/shard-.*: No such file' none.out
 	bench shards storage="$storage" s3.endpoint="$CKPTFS_TEST_ENDPOINT" s3.uri=s3://other/p 2>bucket.out
 	check "a bucket that is not there is said in one line" \
 		sh -c 'grep -q "other: No such file.*: make the bucket, or correct s3.uri" bucket.out && [ $(wc -l <bucket.out) = 1 ]'
 	bench shards storage="$storage" s3.endpoint=http://127.0.0.1:1 s3.uri=s3://other/p 2>nobody.out
-	check "so is a server that is not there" sh -c '[ $(wc -l <nobody.out) = 1 ] &&
+	check "a server that is not there is said in one line" sh -c '[ $(wc -l <nobody.out) = 1 ] &&
 		grep -q "Connection refused.*: start the server at 127.0.0.1:1, or correct s3.endpoint" nobody.out'
 }
 
@@ -84,7 +84,7 @@ sdk_denied() {
 	check "a save that the store refuses fails with its word" \
 		grep -q "save: .*Permission denied.*AccessDenied" denied.out
 	diag "$(cat denied.out)"
-	check "and leaves nothing" sh -c '[ -z "$(find "$1" -type f -size +4k)" ]' sh "$tmp/denied"
+	check "a refused save leaves nothing" sh -c '[ -z "$(find "$1" -type f -size +4k)" ]' sh "$tmp/denied"
 }
 
 sdk_stopped() {
@@ -100,5 +100,5 @@ sdk_stopped() {
 	wait "$pid"
 	expect_eq 130 $? "SIGINT ends a save"
 	no_parts() { [ -z "$(find "$tmp/slow" -type f -size +64k)" ]; }
-	check "and no upload is left, as soon as the server has noticed" wait_for 20 no_parts
+	check "no upload is left, as soon as the server has noticed" wait_for 20 no_parts
 }

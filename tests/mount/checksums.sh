@@ -54,7 +54,7 @@ begin --checksums crc64nvme -- checksums=auto
 write_all
 expect_eq "crc32c crc64nvme" "$(sums small) $(sums large)" "a server with CRC64NVME alone of whole uploads gets that"
 check_all " that sums uploads in CRC64NVME"
-expect_eq 1 "$(grep -c 'CRC64NVME from now on' "$mount_log")" "that is said once"
+expect_eq 1 "$(grep -c 'CRC64NVME from now on' "$mount_log")" "the other checksum is said once"
 end
 
 begin --checksums none --

@@ -300,7 +300,7 @@ START_TEST(a_metadata_server_that_is_gone_is_waited_for_after_the_end)
 END_TEST
 
 /* "SDKs must use the expired credentials": the vendor takes them while its own servers fail. */
-START_TEST(those_of_an_instance_outlast_their_end)
+START_TEST(credentials_of_an_instance_outlast_their_end)
 {
         struct world w = {.imds = 200, .life_s = 2};
         struct fake *f = start(&w);
@@ -437,7 +437,7 @@ int main(void)
         tcase_add_test(t, a_role_whose_base_is_slow_is_not_left);
         tcase_add_test(t, a_refresh_asks_the_source_that_served);
         tcase_add_test(t, a_metadata_server_that_is_gone_is_waited_for_after_the_end);
-        tcase_add_test(t, those_of_an_instance_outlast_their_end);
+        tcase_add_test(t, credentials_of_an_instance_outlast_their_end);
         tcase_add_loop_test(t, refused_credentials_are_waited_for_until_the_deadline, 0, nfailures);
         tcase_add_loop_test(t, keys_that_are_put_into_a_file_are_read_by_every_request, 0,
                             sizeof refusals / sizeof *refusals);

@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-START_TEST(it_is_a_string_at_every_time)
+START_TEST(a_buffer_is_a_string_at_every_time)
 {
         CLEANUP(buf_release) struct buf b = BUF_INIT;
         ck_assert_str_eq(b.p, "");
@@ -60,7 +60,7 @@ int main(void)
 {
         Suite *s = suite_create("buf");
         TCase *t = tcase_create("buf");
-        tcase_add_test(t, it_is_a_string_at_every_time);
+        tcase_add_test(t, a_buffer_is_a_string_at_every_time);
         tcase_add_test(t, a_failure_stays_until_it_is_asked_for);
         tcase_add_test(t, what_is_taken_is_the_callers);
         suite_add_tcase(s, t);

@@ -28,7 +28,7 @@ static void begin(void)
         retried = 0;
 }
 
-START_TEST(one_who_is_not_alone_shares)
+START_TEST(claims_that_need_not_be_alone_are_shared)
 {
         ck_assert_int_eq(claim_take(&cs, &a, "k", false), 0);
         ck_assert_int_eq(claim_take(&cs, &b, "k", false), 0);
@@ -77,7 +77,7 @@ int main(void)
         Suite *s = suite_create("claim");
         TCase *t = tcase_create("claim");
         tcase_add_checked_fixture(t, begin, NULL);
-        tcase_add_test(t, one_who_is_not_alone_shares);
+        tcase_add_test(t, claims_that_need_not_be_alone_are_shared);
         tcase_add_test(t, who_waits_is_told_once);
         tcase_add_test(t, a_claim_is_taken_again_before_others_are_told);
         suite_add_tcase(s, t);

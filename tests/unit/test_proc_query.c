@@ -112,7 +112,7 @@ START_TEST(looks_end_in_order)
 }
 END_TEST
 
-START_TEST(one_that_blocks_is_given_up_and_dropped_later)
+START_TEST(a_query_that_blocks_is_given_up_and_dropped_later)
 {
         add(0, true);
         add(1, false);
@@ -161,7 +161,7 @@ int main(void)
         TCase *t = tcase_create("look");
         tcase_add_checked_fixture(t, setup, teardown);
         tcase_add_test(t, looks_end_in_order);
-        tcase_add_test(t, one_that_blocks_is_given_up_and_dropped_later);
+        tcase_add_test(t, a_query_that_blocks_is_given_up_and_dropped_later);
         tcase_add_test(t, however_many_block_each_ends);
         tcase_add_test(t, the_end_waits_for_all_that_can_end);
         suite_add_tcase(s, t);

@@ -57,7 +57,7 @@ START_TEST(the_rate_doubles_each_twenty_minutes_that_it_is_reached)
 }
 END_TEST
 
-START_TEST(and_falls_back_when_it_is_not)
+START_TEST(the_rate_falls_back_when_it_is_not_reached)
 {
         struct rate_ramp r = {.first = 10};
         for (int64_t t = 0; t < 41 * MINUTE; t += 5) {
@@ -89,7 +89,7 @@ int main(void)
         tcase_add_test(t, a_second_of_requests_comes_at_once_and_then_the_rate_holds);
         tcase_add_test(t, who_stays_below_the_rate_never_waits);
         tcase_add_test(t, the_rate_doubles_each_twenty_minutes_that_it_is_reached);
-        tcase_add_test(t, and_falls_back_when_it_is_not);
+        tcase_add_test(t, the_rate_falls_back_when_it_is_not_reached);
         tcase_add_test(t, a_batch_counts_as_what_is_in_it);
         suite_add_tcase(s, t);
         return unit_main(s);

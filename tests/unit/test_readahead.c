@@ -33,7 +33,7 @@ START_TEST(a_file_read_from_its_start_is_fetched_ahead_at_once)
 }
 END_TEST
 
-START_TEST(one_read_elsewhere_fetches_nothing_more)
+START_TEST(a_file_read_elsewhere_fetches_nothing_more)
 {
         struct readahead w = fresh();
         struct stream gone, *s = readahead_hit(&w, 500 * MiB, 4096, true, &gone);
@@ -124,7 +124,7 @@ int main(void)
         Suite *s = suite_create("window");
         TCase *t = tcase_create("window");
         tcase_add_test(t, a_file_read_from_its_start_is_fetched_ahead_at_once);
-        tcase_add_test(t, one_read_elsewhere_fetches_nothing_more);
+        tcase_add_test(t, a_file_read_elsewhere_fetches_nothing_more);
         tcase_add_test(t, a_window_doubles_while_its_reader_waits_up_to_the_most);
         tcase_add_test(t, a_window_stays_while_its_reader_does_not_wait);
         tcase_add_test(t, eight_readers_of_one_file_are_eight_streams);

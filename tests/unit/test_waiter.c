@@ -71,7 +71,7 @@ START_TEST(a_list_that_was_emptied_takes_new_waiters)
 }
 END_TEST
 
-START_TEST(those_who_tell_one_another_do_not_nest)
+START_TEST(waiters_that_tell_one_another_do_not_nest)
 {
         for (int i = 0; i < MANY; i++)
                 v[i].ready = tell_next;
@@ -125,7 +125,7 @@ int main(void)
         tcase_add_checked_fixture(t, begin, NULL);
         tcase_add_test(t, waiters_are_told_in_the_order_in_which_they_came);
         tcase_add_test(t, a_list_that_was_emptied_takes_new_waiters);
-        tcase_add_test(t, those_who_tell_one_another_do_not_nest);
+        tcase_add_test(t, waiters_that_tell_one_another_do_not_nest);
         tcase_add_test(t, who_is_told_within_another_comes_behind_it);
         tcase_add_test(t, who_was_told_may_wait_again);
         suite_add_tcase(s, t);
