@@ -96,6 +96,7 @@ EXTRA_DIST += \
 	%D%/rename_dir_refused_late.json \
 	%D%/rename_held.json \
 	%D%/rename_hiccups.json \
+	%D%/rename_ends_first.json \
 	%D%/rename_ends_late.json \
 	%D%/reads_pause.json \
 	%D%/rename_late.json \

@@ -3,7 +3,7 @@
 # rename_open.sh: open files follow their file, whatever happens to names.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 20
+plan 24
 start_store
 mount_ckptfs attr_ttl=0
 head -c 30000000 /dev/urandom >"$tmp/data"
@@ -74,6 +74,22 @@ fdo_ends "ok ok ok ok ok ok ok ok 10" "a reader reads a file while it is renamed
 wait $renames
 set_faults
 rm "$mnt/to"
+
+# One that has read, and asks for more when the store has the file by its new name alone and has not said so: on Google
+# Cloud Storage nothing is found by the old name, which the reader is told before the rename ends, or after it.
+for faults in rename_ends_late rename_ends_first; do
+	store_put from <"$tmp/data"
+	fdo_begin open rd "$mnt/from" pread 4096 0 pause pread 4096 20000000 close
+	set_faults $faults
+	fdo rename "$mnt/from" "$mnt/to" >"$tmp/renamed" &
+	renames=$!
+	check "the store has renamed a file that is read ($faults)" wait_for 20 went
+	: >"$tmp/fdo/go"
+	wait $renames
+	fdo_ends "ok 4096 ok 4096 ok" "a reader asks again for what it did not find during a rename ($faults)"
+	set_faults
+	rm "$mnt/to"
+done
 
 store_put keep <"$tmp/data"
 exec 3<"$mnt/keep"
