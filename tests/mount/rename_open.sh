@@ -9,7 +9,7 @@ mount_ckptfs attr_ttl=0
 head -c 30000000 /dev/urandom >"$tmp/data"
 head -c 20000000 /dev/urandom >"$tmp/data2"
 sum=$(cksum <"$tmp/data")
-none_parked() { [ -z "$(store_ls .ckptfs)" ]; }
+none_orphaned() { [ -z "$(store_ls .ckptfs)" ]; }
 
 store_put big <"$tmp/data"
 exec 3<"$mnt/big"
@@ -27,7 +27,7 @@ expect_eq "$(cksum <"$tmp/data2")" "$(cksum <"$mnt/moved")" "a name leads to the
 expect_eq "$sum" "$(cksum <&3)" "a reader has the old file after it was replaced"
 expect_eq "moved" "$(ls -A "$mnt")" "no listing shows a file that was replaced"
 exec 3<&-
-check "a file that was replaced goes with the last close" wait_for 20 none_parked
+check "a file that was replaced goes with the last close" wait_for 20 none_orphaned
 
 store_put gone <"$tmp/data"
 exec 3<"$mnt/gone"
@@ -37,7 +37,7 @@ printf anew >"$mnt/gone"
 expect_eq "anew" "$(cat "$mnt/gone")" "a new file takes the name of a deleted one"
 expect_eq "$sum" "$(cksum <&3)" "a reader has the old file after it was deleted"
 exec 3<&-
-check "a deleted file goes with the last close" wait_for 20 none_parked
+check "a deleted file goes with the last close" wait_for 20 none_orphaned
 
 # A reader whose request is under way when the file moves: the store stops in the middle of each.
 i=0 bad=0 moved=''
@@ -101,4 +101,4 @@ rm "$mnt/moved"
 umount -l "$mnt"
 exec 3<&-
 mount_ended
-check "the end of the mount leaves nothing" none_parked
+check "the end of the mount leaves nothing" none_orphaned

@@ -7,7 +7,7 @@ plan 15
 start_store
 mount_ckptfs
 cd "$mnt" || exit 1
-none_parked() { [ -z "$(store_ls .ckptfs/unlinked/)" ]; }
+none_orphaned() { [ -z "$(store_ls .ckptfs/unlinked/)" ]; }
 
 printf 'the first' >f
 ino=$(stat -c %i f)
@@ -18,7 +18,7 @@ printf 'another one' >f
 expect_eq 1 "$([ "$(stat -c %i f)" != "$ino" ] && echo 1)" "a new file of an unlinked name is another file"
 expect_eq "the first|another one" "$(cat <&3)|$(cat f)" "an unlinked file and the new one are both read"
 exec 3<&-
-check "nothing is left at the store after the last close" wait_for 20 none_parked
+check "nothing is left at the store after the last close" wait_for 20 none_orphaned
 
 printf 'version 1' >v
 exec 3<v
@@ -28,7 +28,7 @@ printf 'version 3' >v.tmp
 mv v.tmp v
 expect_eq "version 1 version 3" "$(cat <&3) $(cat v)" "a file that was replaced twice is read on"
 exec 3<&-
-check "nothing is left at the store after the last close" wait_for 20 none_parked
+check "nothing is left at the store after the last close" wait_for 20 none_orphaned
 
 mkdir d
 exec 3<d
