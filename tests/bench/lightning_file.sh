@@ -19,16 +19,16 @@ goes_on() { "$torch_python" "$srcdir/tests/bench/lightning_file.py" "$(saved)" "
 
 # LeakSanitizer is no friend of strace.
 check "a save with Adam's state succeeds" env TMPDIR="$tmp/far" ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" strace -f -e trace=rename,write,chmod -o calls \
-	"$builddir/ckptbench" lightning_checkpointing model=gpt-mini model.layers=1 epochs=1 keep=on storage=disk path=disk optimizer=on out=on
+	"$builddir/ckptbench" lightning_checkpointing model=gpt-mini model.layers=1 epochs=1 keep=on storage=disk path=disk optimizer=on out=adam
 check "a save with Adam's state is loaded by a trainer, which goes on from its step" goes_on 1
 expect_eq 1 "$(grep -c "rename(\"$tmp/far/[^\"]*/gpt-mini-0.ckpt\", \"disk/[^\"]*/gpt-mini-0.ckpt\") *= 0" calls)" \
 	"a checkpoint is moved from a temporary file"
 size=$(stat -c %s "$(saved)")
 expect_eq 1 "$(grep -c "write([0-9]*, .*, $size) *= $size" calls)" "the temporary file was written by one write"
 expect_eq "" "$(ls far)" "no temporary file is left"
-check "the copy to memory is counted" jq -e '.job_results[0].metrics.save | .copied.host_bytes == .bytes' out/*/*/run_results.json
+check "the copy to memory is counted" jq -e '.job_results[0].metrics.save | .copied.host_bytes == .bytes' adam/*/*/run_results.json
 rm -r disk/*
-check "a save of the weights alone succeeds" saves out=off
+check "a save of the weights alone succeeds" saves out=weights
 check "a save of the weights alone is loaded by a trainer from the first step on" goes_on 0
 rm -r disk/*
 if [ "$(stat -c %d /dev/shm)" != "$(stat -c %d .)" ] && [ -w /dev/shm ]; then
