@@ -20,6 +20,7 @@ const char *__wrap_cred_chain_endpoint(const struct cred_chain *c, const char *a
 const char *__wrap_cred_chain_ca_bundle(const struct cred_chain *c, const char *arg);
 bool __wrap_cred_chain_fips(const struct cred_chain *c);
 bool __wrap_cred_chain_dualstack(const struct cred_chain *c);
+bool __wrap_cred_chain_sums_when_required(const struct cred_chain *c);
 
 /* Chains are told apart by this alone. */
 static char with_keys, without;
@@ -86,6 +87,12 @@ bool __wrap_cred_chain_fips(const struct cred_chain *c)
 }
 
 bool __wrap_cred_chain_dualstack(const struct cred_chain *c)
+{
+        (void)c;
+        return false;
+}
+
+bool __wrap_cred_chain_sums_when_required(const struct cred_chain *c)
 {
         (void)c;
         return false;
