@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
                 return 0;
         const uint8_t *file = p;
         size_t len = file_part(&p, &n);
-        CLEANUP(closep) int fd = fuzz_file(file, len, path);
+        int fd = fuzz_file(file, len, path);
         script_begin(p, n);
         setenv("AWS_ROLE_ARN", "arn:aws:iam::123456789012:role/r", 1);
         setenv(sources[i].variable, sources[i].value ? sources[i].value : path, 1);
@@ -65,5 +65,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
         free(a.profile);
         free(a.region);
         unsetenv(sources[i].variable);
+        close(fd);
         return 0;
 }

@@ -55,10 +55,12 @@ static void chunks(const uint8_t *p, size_t n)
 static void rules(const uint8_t *p, size_t n)
 {
         char path[FUZZ_PATH_MAX], why[512] = "";
-        CLEANUP(closep) int fd = fuzz_file(p, n, path);
+        int fd = fuzz_file(p, n, path), err;
         struct faults *f = NULL;
 
-        if (faults_open(path, &f, why, sizeof why)) {
+        err = faults_open(path, &f, why, sizeof why);
+        close(fd);
+        if (err) {
                 if (!*why)
                         abort();
                 return;

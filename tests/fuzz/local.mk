@@ -26,9 +26,9 @@ EXTRA_DIST += $(fuzz_tests) %D%/fuzz.sh %D%/corpus %D%/dict %D%/fuzz_main.c
 
 fuzz_common = %D%/fuzz.c %D%/fuzz.h
 if FUZZING
-FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_ldflags = $(AM_LDFLAGS) -fsanitize=fuzzer
 else
-FUZZ_LDFLAGS = $(AM_LDFLAGS)
+fuzz_ldflags = $(AM_LDFLAGS)
 fuzz_common += %D%/fuzz_main.c
 endif
 # The doors that script_http.c, fake_s3.c and script_cred.c stand in for.
@@ -42,42 +42,42 @@ FUZZ_KEYS = -Wl,--wrap=cred_chain_open,--wrap=cred_chain_close,--wrap=cred_chain
 fuzz_script = %D%/script_http.c %D%/script_http.h
 
 %C%_fuzz_cred_SOURCES = %D%/fuzz_cred.c $(fuzz_common) $(fuzz_script)
-%C%_fuzz_cred_LDFLAGS = $(FUZZ_LDFLAGS) $(FUZZ_SCRIPT)
+%C%_fuzz_cred_LDFLAGS = $(fuzz_ldflags) $(FUZZ_SCRIPT)
 %C%_fuzz_cred_LDADD = fs/store/libstore.la
 %C%_fuzz_format_SOURCES = %D%/fuzz_format.c $(fuzz_common)
-%C%_fuzz_format_LDFLAGS = $(FUZZ_LDFLAGS)
+%C%_fuzz_format_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_format_LDADD = bench/libbench.la
 %C%_fuzz_fuse_SOURCES = %D%/fuzz_fuse.c %D%/fake_s3.c %D%/fake_s3.h %D%/script_cred.c $(fuzz_common)
 %C%_fuzz_fuse_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS)
-%C%_fuzz_fuse_LDFLAGS = $(FUZZ_LDFLAGS) $(FUZZ_DOOR) $(FUZZ_KEYS)
+%C%_fuzz_fuse_LDFLAGS = $(fuzz_ldflags) $(FUZZ_DOOR) $(FUZZ_KEYS)
 %C%_fuzz_fuse_LDADD = fs/mount/libmount.la
 %C%_fuzz_gs_SOURCES = %D%/fuzz_gs.c %D%/script_cred.c %D%/store_ops.c %D%/store_ops.h $(fuzz_common) $(fuzz_script)
-%C%_fuzz_gs_LDFLAGS = $(FUZZ_LDFLAGS) $(FUZZ_SCRIPT) $(FUZZ_KEYS)
+%C%_fuzz_gs_LDFLAGS = $(fuzz_ldflags) $(FUZZ_SCRIPT) $(FUZZ_KEYS)
 %C%_fuzz_gs_LDADD = fs/store/libstore.la
 %C%_fuzz_json_SOURCES = %D%/fuzz_json.c $(fuzz_common)
-%C%_fuzz_json_LDFLAGS = $(FUZZ_LDFLAGS)
+%C%_fuzz_json_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_json_LDADD = fs/base/libbase.la
 %C%_fuzz_results_SOURCES = %D%/fuzz_results.c $(fuzz_common)
-%C%_fuzz_results_LDFLAGS = $(FUZZ_LDFLAGS) -Wl,--wrap=plot_svg
+%C%_fuzz_results_LDFLAGS = $(fuzz_ldflags) -Wl,--wrap=plot_svg
 %C%_fuzz_results_LDADD = bench/libbench.la
 %C%_fuzz_s3_SOURCES = %D%/fuzz_s3.c %D%/script_cred.c %D%/store_ops.c %D%/store_ops.h $(fuzz_common) $(fuzz_script)
-%C%_fuzz_s3_LDFLAGS = $(FUZZ_LDFLAGS) $(FUZZ_SCRIPT) $(FUZZ_KEYS)
+%C%_fuzz_s3_LDFLAGS = $(fuzz_ldflags) $(FUZZ_SCRIPT) $(FUZZ_KEYS)
 %C%_fuzz_s3_LDADD = fs/store/libstore.la
 %C%_fuzz_sim_SOURCES = %D%/fuzz_sim.c $(fuzz_common)
-%C%_fuzz_sim_LDFLAGS = $(FUZZ_LDFLAGS)
+%C%_fuzz_sim_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_sim_LDADD = bench/sim/libsim.la
 %C%_fuzz_suite_SOURCES = %D%/fuzz_suite.c $(fuzz_common)
-%C%_fuzz_suite_LDFLAGS = $(FUZZ_LDFLAGS)
+%C%_fuzz_suite_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_suite_LDADD = bench/libbench.la
 %C%_fuzz_tar_SOURCES = %D%/fuzz_tar.c $(fuzz_common)
-%C%_fuzz_tar_LDFLAGS = $(FUZZ_LDFLAGS)
+%C%_fuzz_tar_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_tar_LDADD = bench/libbench.la
 %C%_fuzz_uri_SOURCES = %D%/fuzz_uri.c $(fuzz_common)
-%C%_fuzz_uri_LDFLAGS = $(FUZZ_LDFLAGS)
+%C%_fuzz_uri_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_uri_LDADD = fs/store/libstore.la
 %C%_fuzz_xml_SOURCES = %D%/fuzz_xml.c $(fuzz_common)
-%C%_fuzz_xml_LDFLAGS = $(FUZZ_LDFLAGS)
+%C%_fuzz_xml_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_xml_LDADD = fs/base/libbase.la
 %C%_fuzz_yaml_SOURCES = %D%/fuzz_yaml.c $(fuzz_common)
-%C%_fuzz_yaml_LDFLAGS = $(FUZZ_LDFLAGS)
+%C%_fuzz_yaml_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_yaml_LDADD = fs/base/libbase.la
