@@ -123,7 +123,7 @@ mounted=no
 if [ -w /dev/fuse ]; then
 	spawn "$builddir/ckptfs" -f "s3://$CKPTFS_TEST_BUCKET" "$tmp/mnt" -o "endpoint=$CKPTFS_TEST_ENDPOINT"
 	at_exit 'timeout 20 umount "$tmp/mnt" 2>/dev/null || timeout 20 umount -l "$tmp/mnt" 2>/dev/null'
-	try_for 20 mountpoint -q mnt && mounted=yes
+	wait_for 20 mountpoint -q mnt && mounted=yes
 fi
 if [ $mounted = yes ]; then
 	mkdir cache

@@ -18,9 +18,9 @@ gs=$(sed -n 's/^listening on //p;q' gs.out)
 mounted() { # SCHEME ENDPOINT DIR
 	spawn "$builddir/ckptfs" -f "$1://$CKPTFS_TEST_BUCKET" "$tmp/$3" -o "endpoint=$2"
 	at_exit "timeout 20 umount '$tmp/$3' 2>/dev/null || timeout 20 umount -l '$tmp/$3' 2>/dev/null"
-	try_for 30 mountpoint -q "$3"
+	wait_for 30 mountpoint -q "$3"
 }
-mounted s3 "$CKPTFS_TEST_ENDPOINT" mnt && mounted gs "$gs" mnt-gs || skip_all "ckptfs does not mount here"
+mounted s3 "$CKPTFS_TEST_ENDPOINT" mnt && mounted gs "$gs" mnt-gs || exit 1
 
 where="path=$tmp/disk mount.path=$tmp/mnt s3.endpoint=$CKPTFS_TEST_ENDPOINT gcs.endpoint=$gs"
 keys="model=gpt-mini model.layers=2 optimizer=on out=out $where s3.uri=s3://$CKPTFS_TEST_BUCKET/s3

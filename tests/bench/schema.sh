@@ -19,7 +19,7 @@ mounted=no
 if [ -w /dev/fuse ]; then
 	spawn "$builddir/ckptfs" -f "$uri" "$tmp/mnt" -o "endpoint=$CKPTFS_TEST_ENDPOINT"
 	at_exit 'umount "$tmp/mnt" 2>/dev/null || umount -l "$tmp/mnt" 2>/dev/null'
-	try_for 20 mountpoint -q mnt && mounted=yes
+	wait_for 20 mountpoint -q mnt && mounted=yes
 fi
 
 valid() { "$python" "$srcdir/tests/bench/schema.py" "$srcdir/conf/schema" "$@"; }

@@ -214,9 +214,14 @@ static int start(struct store *s, struct doing *d, char c)
         }
 }
 
-void store_ops_run(struct store *s, const uint8_t *p, size_t n)
+void store_ops_run(const struct store_config *cfg, const uint8_t *p, size_t n)
 {
         struct doing d = {.called = 0};
+        struct store *s;
+        char why[512];
+
+        if (store_open(cfg, &s, why, sizeof why))
+                abort();
         CLEANUP(freep) char *ops = fuzz_line(&p, &n);
 
         script_begin(p, n);
@@ -228,4 +233,5 @@ void store_ops_run(struct store *s, const uint8_t *p, size_t n)
                         abort();
         }
         store_upload_free(d.up);
+        store_close(s);
 }

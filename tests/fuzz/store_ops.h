@@ -6,11 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct store;
+struct store_config;
 
-/* The first line of the input has a letter for each operation, which are done one after the other
- * (store_ops.c has the table); the rest is a script for script_http.h. Aborts when a callback comes
- * twice or never, or is handed what store.h excludes. */
-void store_ops_run(struct store *s, const uint8_t *p, size_t n);
+/* Opens a store for this input alone, since it remembers what a server cannot do. The first line of
+ * the input has a letter for each operation, which are done one after the other (store_ops.c has
+ * the table); the rest is a script for script_http.h. Aborts when a callback comes twice or never,
+ * or is handed what store.h excludes. */
+void store_ops_run(const struct store_config *cfg, const uint8_t *p, size_t n);
 
 #endif
