@@ -253,7 +253,7 @@ int cred_chain_open(const struct cred_want *want, struct cred_chain **out, char 
         c->vendor = want->vendor;
         c->ask.stop = &c->stop;
         c->ask.anonymous = want->anonymous;
-        int err = c->vendor->settle(&c->ask, want, &c->set);
+        int err = c->vendor->read_settings(&c->ask, want, &c->set);
         if (!err)
                 err = cred_set(&c->ask.ca_bundle, cred_chain_ca_bundle(c, want->ca_bundle));
         if (!err)

@@ -86,7 +86,8 @@ int cred_aws_endpoint(struct cred_ask *a, const struct profile *p, const char *s
         return cred_set(out, url);
 }
 
-static int settle(struct cred_ask *a, const struct cred_want *want, struct cred_settings *set)
+static int read_settings(struct cred_ask *a, const struct cred_want *want,
+                         struct cred_settings *set)
 {
         CLEANUP(profile_release) struct profile p = {0};
         const char *from_env = first(cred_env("AWS_PROFILE"), cred_env("AWS_DEFAULT_PROFILE"));
@@ -123,7 +124,7 @@ static const struct cred_source sources[] = {
 };
 
 const struct cred_vendor cred_aws = {
-        .settle = settle,
+        .read_settings = read_settings,
         .sources = sources,
         .nsources = sizeof sources / sizeof *sources,
         .remedy = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, name a profile that has keys, "

@@ -86,7 +86,8 @@ void cred_gcp_machine_universe(struct cred_gcp_facts *facts)
         }
 }
 
-static int settle(struct cred_ask *a, const struct cred_want *want, struct cred_settings *set)
+static int read_settings(struct cred_ask *a, const struct cred_want *want,
+                         struct cred_settings *set)
 {
         (void)set;
         return want->file && *want->file ? cred_set(&a->file, want->file) : 0;
@@ -101,7 +102,7 @@ static const struct cred_source sources[] = {
 };
 
 const struct cred_vendor cred_gcp = {
-        .settle = settle,
+        .read_settings = read_settings,
         .sources = sources,
         .nsources = sizeof sources / sizeof *sources,
         .remedy = "run gcloud auth application-default login, set GOOGLE_APPLICATION_CREDENTIALS, "

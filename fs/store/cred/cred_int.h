@@ -52,8 +52,9 @@ struct cred_settings {
 };
 
 struct cred_vendor {
-        /* Settles what is asked with (a->profile, a->file) and the settings. */
-        int (*settle)(struct cred_ask *a, const struct cred_want *want, struct cred_settings *set);
+        /* Reads with what is asked (a->profile, a->file) and the settings of the vendor's tools. */
+        int (*read_settings)(struct cred_ask *a, const struct cred_want *want,
+                             struct cred_settings *set);
         const struct cred_source *sources;
         size_t nsources;
         const char *remedy; /* where no source has any */

@@ -35,11 +35,12 @@ static const char *either(const char *given, const char *other)
         return given && *given ? given : other;
 }
 
-/* Fills the settings of a service ("DYNAMODB" as in its variables). */
-static int settle(struct settings *s, const struct cred_want *want, const char *service)
+/* Reads the settings of a service ("DYNAMODB" as in its variables). */
+static int read_service_settings(struct settings *s, const struct cred_want *want,
+                                 const char *service)
 {
         struct cred_ask *a = &s->ask;
-        int err = cred_aws.settle(a, want, &s->set);
+        int err = cred_aws.read_settings(a, want, &s->set);
 
         if (!err)
                 err = cred_set(&a->ca_bundle, either(want->ca_bundle, s->set.ca_bundle));
@@ -48,7 +49,7 @@ static int settle(struct settings *s, const struct cred_want *want, const char *
         return err ? err : cred_aws_endpoint(a, &s->profile, service, &s->endpoint);
 }
 
-static int send_call(struct settings *s, const struct store_aws_call *w, const struct cred *with,
+static int send_call(struct settings *s, const struct store_aws_call *w, const struct cred *keys,
                      const char *region)
 {
         CLEANUP(cred_call_release) struct cred_call c = CRED_CALL(w->what, "POST");
@@ -64,7 +65,7 @@ static int send_call(struct settings *s, const struct store_aws_call *w, const s
         cred_call_header(&c, "Content-Type", "application/x-amz-json-1.0");
         cred_call_header(&c, "X-Amz-Target", w->target);
         buf_adds(&c.body, w->body);
-        int err = cred_aws_sign(&c, with, region, w->service, "/", NULL, 0);
+        int err = cred_aws_sign(&c, keys, region, w->service, "/", NULL, 0);
         if (err)
                 return cred_no(a, err, "%s: its address is no URL of http or https: correct it",
                                w->what);
@@ -79,7 +80,7 @@ int store_aws_call(const struct store_aws_call *w, char *why, size_t nwhy)
                 .vendor = &cred_aws, .profile = w->profile, .ca_bundle = w->ca_bundle};
         CLEANUP(cred_chain_closep) struct cred_chain *chain = NULL;
         CLEANUP(settings_release) struct settings s = {0};
-        CLEANUP(cred_release) struct cred with = CRED_INIT;
+        CLEANUP(cred_release) struct cred keys = CRED_INIT;
         char name[32];
 
         snprintf(name, sizeof name, "%s", w->service);
@@ -87,11 +88,11 @@ int store_aws_call(const struct store_aws_call *w, char *why, size_t nwhy)
                 *p = (char)(*p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p);
         int err = cred_chain_open(&want, &chain, why, nwhy);
         if (!err)
-                err = cred_chain_wait(chain, &with, why, nwhy);
+                err = cred_chain_wait(chain, &keys, why, nwhy);
         if (err)
                 return err;
         CLEANUP(freep) char *machine = NULL;
-        err = settle(&s, &want, name);
+        err = read_service_settings(&s, &want, name);
         const char *region = either(w->region, s.set.region);
         if (!err && !region)
                 region = machine = cred_aws_machine_region(chain);
@@ -99,13 +100,13 @@ int store_aws_call(const struct store_aws_call *w, char *why, size_t nwhy)
                 err = cred_no(&s.ask, -EINVAL, "%s: no region is set: give one, or set AWS_REGION",
                               w->what);
         if (!err)
-                err = send_call(&s, w, &with, region);
+                err = send_call(&s, w, &keys, region);
         if (err)
                 snprintf(why, nwhy, "%s", *s.ask.why ? s.ask.why : strerror(-err));
         return err;
 }
 
-static void take(const struct json *j, const char *name, char *out, size_t n)
+static void copy_member(const struct json *j, const char *name, char *out, size_t n)
 {
         const char *text = json_string(json_get(j, name), "");
         size_t len = strcspn(text, "\r\n\t");
@@ -119,16 +120,16 @@ int store_ec2_machine(struct store_ec2 *out, char *why, size_t nwhy)
         CLEANUP(json_freep) struct json *j = NULL;
 
         *out = (struct store_ec2){0};
-        int err = settle(&s, &want, "EC2");
+        int err = read_service_settings(&s, &want, "EC2");
         if (!err)
                 err = cred_imds_document(&s.ask, &j);
         if (err) {
                 snprintf(why, nwhy, "%s", *s.ask.why ? s.ask.why : strerror(-err));
                 return err;
         }
-        take(j, "architecture", out->architecture, sizeof out->architecture);
-        take(j, "imageId", out->image_id, sizeof out->image_id);
-        take(j, "instanceType", out->instance_type, sizeof out->instance_type);
-        take(j, "region", out->region, sizeof out->region);
+        copy_member(j, "architecture", out->architecture, sizeof out->architecture);
+        copy_member(j, "imageId", out->image_id, sizeof out->image_id);
+        copy_member(j, "instanceType", out->instance_type, sizeof out->instance_type);
+        copy_member(j, "region", out->region, sizeof out->region);
         return 0;
 }

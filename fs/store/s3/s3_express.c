@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-enum { LOOK_US = 20000 };
+enum { POLL_US = 20000 };
 
 /* "usw2-az1" of "name--usw2-az1--x-s3"; its length, 0 for other buckets. */
 static size_t zone_of(const char *bucket, const char **zone)
@@ -49,8 +49,8 @@ void s3_express_host(const struct store_kind *k, const char *region, struct buf 
 /* --- sessions -----------------------------------------------------------------------------------
  */
 
-/* The credentials that sessions are asked for with; a fetch of theirs is waited for. */
-static int base_keys(struct cred_ask *a, struct cred *out)
+/* The keys that sign a request for a session, once the chain has fetched them. */
+static int wait_for_keys(struct cred_ask *a, struct cred *out)
 {
         char why[CRED_WHY_MAX];
         int err;
@@ -59,12 +59,12 @@ static int base_keys(struct cred_ask *a, struct cred *out)
                err == -EINPROGRESS) {
                 if (__atomic_load_n(a->stop, __ATOMIC_SEQ_CST))
                         return cred_no(a, -ECANCELED, "stopped");
-                usleep(LOOK_US);
+                usleep(POLL_US);
         }
         return err ? cred_no(a, err, "%s", why) : 0;
 }
 
-static int session(struct cred_ask *a, struct cred *out)
+static int create_session(struct cred_ask *a, struct cred *out)
 {
         CLEANUP(cred_release) struct cred keys = CRED_INIT;
         CLEANUP(cred_call_release) struct cred_call c = CRED_CALL("CreateSession", "GET");
@@ -72,7 +72,7 @@ static int session(struct cred_ask *a, struct cred *out)
         const char *host = strstr(a->file, "://") + 3;
         const char *path = strchr(host, '/');
 
-        int err = base_keys(a, &keys);
+        int err = wait_for_keys(a, &keys);
         if (err == -ENOENT || keys.kind != CRED_KEYS)
                 return cred_no(a, err ? -EACCES : -EINVAL, "%.900s",
                                err ? a->why : "a directory bucket needs keys: give some");
@@ -98,7 +98,8 @@ static int session(struct cred_ask *a, struct cred *out)
                               : err;
 }
 
-static int settle(struct cred_ask *a, const struct cred_want *want, struct cred_settings *set)
+static int read_settings(struct cred_ask *a, const struct cred_want *want,
+                         struct cred_settings *set)
 {
         a->base = want->base;
         return cred_set(&a->file, want->file) || cred_set(&set->region, want->region) ||
@@ -108,10 +109,10 @@ static int settle(struct cred_ask *a, const struct cred_want *want, struct cred_
                        : 0;
 }
 
-static const struct cred_source sources[] = {{"CreateSession", session}};
+static const struct cred_source sources[] = {{"CreateSession", create_session}};
 
-static const struct cred_vendor sessions = {
-        .settle = settle,
+static const struct cred_vendor session_vendor = {
+        .read_settings = read_settings,
         .sources = sources,
         .nsources = sizeof sources / sizeof *sources,
         .remedy = "allow s3express:CreateSession",
@@ -127,7 +128,7 @@ int s3_express_open(struct store_kind *k, const char *ca_bundle, const char *reg
         s3_add_host(k, region, &url, &host);
         buf_addf(&url, "%s/%s", k->base ? k->base : "", k->path_style ? k->bucket : "");
         const struct cred_want want = {
-                .vendor = &sessions,
+                .vendor = &session_vendor,
                 .file = url.p,
                 .region = region,
                 .ca_bundle = cred_chain_ca_bundle(k->creds, ca_bundle),
