@@ -82,9 +82,9 @@ static int job_keys(const struct run *r, const struct sweep *s, size_t i, struct
                     size_t nwhy)
 {
         int err = sweep_job(s, i, k, why, nwhy);
-        if (err || !r->scenario->settle)
+        if (err || !r->scenario->resolve_keys)
                 return err;
-        err = r->scenario->settle(k, why, nwhy);
+        err = r->scenario->resolve_keys(k, why, nwhy);
         if (err)
                 param_tab_release(&key_tab, k);
         return err;

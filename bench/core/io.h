@@ -42,9 +42,9 @@ struct io_data {
         /* Takes what was loaded: checks it, or copies it to a device. NULL: nobody wants it. */
         int (*check)(void *arg, uint64_t off, const void *p, size_t len);
         /* Or NULL, both: begins that when what this thread began before has ended, and returns
-         * while it goes on; settle() waits for the last. Until then `p` is touched by nobody. */
+         * while it goes on; wait_last() waits for the last. Until then `p` is touched by nobody. */
         int (*hand)(void *arg, uint64_t off, const void *p, size_t len);
-        int (*settle)(void *arg);
+        int (*wait_last)(void *arg);
         /* check() wants large blocks out of dev_buffer(): what comes in small ones is collected. */
         bool large;
         void *arg;

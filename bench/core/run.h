@@ -54,7 +54,7 @@ struct scenario {
         bool plays_ranks;  /* world_size is what it plays, and may be more than the job has */
         /* Turns keys that stand for others into those, before anybody looks at them; NULL: none.
          * 0 or -EINVAL with one line in `why`. */
-        int (*settle)(struct keys *k, char *why, size_t nwhy);
+        int (*resolve_keys)(struct keys *k, char *why, size_t nwhy);
         /* Looks at the keys of a job before any job starts and says, with --dry-run, what it would
          * do. 0 or a negative errno with one line in `why`. */
         int (*plan)(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy);

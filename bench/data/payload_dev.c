@@ -66,7 +66,7 @@ static int put_block(void *arg, uint64_t off, const void *from, size_t len)
         return err ? err : waited;
 }
 
-static int settle_blocks(void *arg)
+static int wait_last_block(void *arg)
 {
         struct payload *p = arg;
         return p->dev.ops->wait();
@@ -75,7 +75,7 @@ static int settle_blocks(void *arg)
 static int hand_block(void *arg, uint64_t off, const void *from, size_t len)
 {
         struct payload *p = arg;
-        int err = settle_blocks(p);
+        int err = wait_last_block(p);
         return err ? err : put_queued(p, off, from, len);
 }
 
@@ -85,7 +85,7 @@ void payload_dev_io(struct payload *p)
         p->data.ahead = begin_block;
         p->data.check = put_block;
         p->data.hand = hand_block;
-        p->data.settle = settle_blocks;
+        p->data.wait_last = wait_last_block;
         p->data.large = true;
         p->data.device = p->dev.mem;
 }

@@ -326,9 +326,9 @@ static int posix_read(struct io_file *file, const struct io_data *d)
                 if (!err && !d->mem)
                         err = hand_over(d, &s, block);
         }
-        if (!d->mem && d->settle) {
-                int settled = d->settle(d->arg);
-                err = err ? err : settled;
+        if (!d->mem && d->wait_last) {
+                int last = d->wait_last(d->arg);
+                err = err ? err : last;
         }
         /* of a wrong byte the checker keeps where and what */
         return err && err != -EBADMSG ? io_fail(file->io, err, f->path) : err;

@@ -317,7 +317,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 /* What has to be let go of in the reverse order. */
 struct parts {
         struct data *data;
-        struct object_store *vault;
+        struct object_store *objects;
         struct faults *faults;
         struct identity *identity;
         struct issues *sessions;
@@ -334,7 +334,7 @@ static void parts_release(struct parts *p)
         issues_free(p->sessions);
         identity_close(p->identity);
         faults_close(p->faults);
-        object_store_close(p->vault);
+        object_store_close(p->objects);
         data_close(p->data);
         null_exit();
 }
@@ -350,22 +350,22 @@ static int open_store(const struct options *o, struct parts *p, char *why, size_
         if (err)
                 return err;
         data_set_quota(p->data, o->quota);
-        err = object_store_open(p->data, &p->vault);
+        err = object_store_open(p->data, &p->objects);
         if (!err && o->versioning)
-                object_store_keep_versions(p->vault);
+                object_store_keep_versions(p->objects);
         if (!err)
-                object_store_pace_names(p->vault, o->name_pause_ns);
+                object_store_pace_names(p->objects, o->name_pause_ns);
         if (!err && o->hns)
-                err = object_store_use_folders(p->vault);
+                err = object_store_use_folders(p->objects);
         for (unsigned i = 0; !err && i < o->nbuckets; i++) {
-                err = object_store_add_bucket(p->vault, o->buckets[i]);
+                err = object_store_add_bucket(p->objects, o->buckets[i]);
                 if (err == -EEXIST)
                         err = 0;
         }
         if (err)
                 snprintf(why, nwhy, "%s: %s: give --data a directory that is whole and writable",
                          o->dir ? o->dir : "memory", strerror(-err));
-        if (!err && o->fill && (err = object_store_fill(p->vault, o->buckets[0], o->fill)))
+        if (!err && o->fill && (err = object_store_fill(p->objects, o->buckets[0], o->fill)))
                 snprintf(why, nwhy, "--fill %s: %s: give a prefix and how many, as dir/f=1000",
                          o->fill, strerror(-err));
         return err;
@@ -395,7 +395,7 @@ static int start(struct options *o, struct parts *p, char *why, size_t nwhy)
         o->server.service.gs = &o->gs;
         o->server.service.sessions = p->sessions;
         o->server.service.scheme = p->tls ? "https" : "http";
-        o->server.service.vault = p->vault;
+        o->server.service.objects = p->objects;
         o->server.service.identity = p->identity;
         o->server.service.store = o->server.protocol;
         if (p->identity)

@@ -82,7 +82,7 @@ static void note(struct taker *t, char what, uint64_t off)
                                  (unsigned long long)(off / BLOCK));
 }
 
-static int settle(void *arg)
+static int wait_last(void *arg)
 {
         struct taker *t = arg;
         for (size_t i = 0; t->p && i < t->len; i++) /* nobody has touched it meanwhile */
@@ -100,7 +100,7 @@ static int hand(void *arg, uint64_t off, const void *p, size_t len)
         if (t->fail_at && t->begun++ == t->fail_at)
                 return -EIO;
         note(t, '+', off); /* it was read, and the one before is still on its way */
-        settle(t);
+        wait_last(t);
         t->p = p;
         t->off = off;
         t->len = len;
@@ -113,7 +113,7 @@ static int load(struct taker *t, struct io_data *d)
 
         d->check = hand; /* one who takes blocks has both */
         d->hand = hand;
-        d->settle = settle;
+        d->wait_last = wait_last;
         d->arg = t;
         ck_assert_int_eq(io_posix.open(io, "f", &f), 0);
         int err = io_posix.read(f, d);

@@ -46,7 +46,7 @@ struct mlperf_job {
 /* --- what is asked for
  * ------------------------------------------------------------------------------------------ */
 
-static int settle(struct keys *k, char *why, size_t nwhy)
+static int resolve_keys(struct keys *k, char *why, size_t nwhy)
 {
         char name[64];
 
@@ -487,7 +487,7 @@ const struct scenario scenario_mlperf = {
         .many_ranks = true,
         .device = true,
         .defaults = defaults,
-        .settle = settle,
+        .resolve_keys = resolve_keys,
         .formats = FORMATS_OF_SHARDS,
         .plan = plan,
         .job = work,

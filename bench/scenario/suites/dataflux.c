@@ -17,7 +17,7 @@ static bool is_path(const char *storage)
         return !strcmp(storage, "disk") || !strcmp(storage, "mount");
 }
 
-int dataflux_settle(struct keys *k, char *why, size_t nwhy)
+int dataflux_resolve_keys(struct keys *k, char *why, size_t nwhy)
 {
         if (k->strategy == STRATEGY_FSDP && !is_path(k->storage)) {
                 snprintf(why, nwhy,

@@ -13,9 +13,9 @@
 #include "bench/report/shards_table.h"
 #include "bench/scenario/dcp/dcp_rounds.h"
 
-/* A scenario's settle(): strategy, num_nodes with num_devices, phase and clear_kernel_cache become
- * the keys they stand for. */
-int dataflux_settle(struct keys *k, char *why, size_t nwhy);
+/* A scenario's resolve_keys(): strategy, num_nodes with num_devices, phase and clear_kernel_cache
+ * become the keys they stand for. */
+int dataflux_resolve_keys(struct keys *k, char *why, size_t nwhy);
 
 /* A scenario's plan() of how often is saved and loaded, and of what: 0, or -EINVAL with one line in
  * `why`. */

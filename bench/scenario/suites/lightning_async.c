@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-static int settle(struct keys *k, char *why, size_t nwhy)
+static int resolve_keys(struct keys *k, char *why, size_t nwhy)
 {
         uint64_t steps = k->max_epochs * k->steps;
 
@@ -20,7 +20,7 @@ static int settle(struct keys *k, char *why, size_t nwhy)
                 return -EINVAL;
         }
         k->steps = k->max_steps && k->max_steps < steps ? k->max_steps : steps;
-        return dataflux_settle(k, why, nwhy);
+        return dataflux_resolve_keys(k, why, nwhy);
 }
 
 static int work(const struct run *r, const struct keys *k, struct json *job)
@@ -46,7 +46,7 @@ const struct scenario scenario_lightning_async = {
         .device = true,
         .defaults = defaults,
         .dataflux = true,
-        .settle = settle,
+        .resolve_keys = resolve_keys,
         .formats = FORMATS_OF_SHARDS,
         .plan = async_plan,
         .job = work,

@@ -14,7 +14,7 @@
 
 #define LAST "last.ckpt"
 
-static int settle(struct keys *k, char *why, size_t nwhy)
+static int resolve_keys(struct keys *k, char *why, size_t nwhy)
 {
         if (k->sharded || k->format == FORMAT_DCP) { /* one says the other */
                 k->sharded = true;
@@ -190,7 +190,7 @@ const struct scenario scenario_lightning_checkpointing = {
         .text = "Every save_one_in-th epoch saved, in one file or sharded, the last or best kept.",
         .many_ranks = true,
         TORCH_EPOCHS,
-        .settle = settle,
+        .resolve_keys = resolve_keys,
         .formats = 1U << FORMAT_TORCH | 1U << FORMAT_DCP,
         .job = work,
 };

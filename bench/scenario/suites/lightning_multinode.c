@@ -53,7 +53,7 @@ const struct scenario scenario_lightning_multinode = {
         DATAFLUX_ROUNDS,
         .defaults = defaults,
         .flags = flags,
-        .settle = dataflux_settle,
+        .resolve_keys = dataflux_resolve_keys,
         .plan = dataflux_plan,
         .job = work,
 };

@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-static int settle(struct keys *k, char *why, size_t nwhy)
+static int resolve_keys(struct keys *k, char *why, size_t nwhy)
 {
         k->num_save_calls = k->steps / k->steps_per_save;
         k->num_load_calls = k->save_only_latest ? 1 : k->num_save_calls;
@@ -21,7 +21,7 @@ static int settle(struct keys *k, char *why, size_t nwhy)
                          (unsigned long long)k->steps, (unsigned long long)k->steps_per_save);
                 return -EINVAL;
         }
-        return dataflux_settle(k, why, nwhy);
+        return dataflux_resolve_keys(k, why, nwhy);
 }
 
 /* Saves all; the names of those that go are removed as soon as the next is there. */
@@ -131,7 +131,7 @@ const struct scenario scenario_lightning_singlenode = {
         .defaults = defaults,
         .flags = flags,
         .dataflux = true,
-        .settle = settle,
+        .resolve_keys = resolve_keys,
         .formats = 1U << FORMAT_TORCH,
         .plan = dataflux_plan,
         .job = work,

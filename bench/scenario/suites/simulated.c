@@ -16,10 +16,10 @@ static unsigned played(const struct run *r, const struct keys *k)
         return k->world_size ? (unsigned)k->world_size : r->coll->ranks;
 }
 
-static int settle(struct keys *k, char *why, size_t nwhy)
+static int resolve_keys(struct keys *k, char *why, size_t nwhy)
 {
         k->num_save_calls = k->num_load_calls = k->epochs;
-        return dataflux_settle(k, why, nwhy);
+        return dataflux_resolve_keys(k, why, nwhy);
 }
 
 static int plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
@@ -81,7 +81,7 @@ const struct scenario scenario_simulated = {
         DATAFLUX_ROUNDS,
         .defaults = defaults,
         .plays_ranks = true,
-        .settle = settle,
+        .resolve_keys = resolve_keys,
         .plan = plan,
         .job = work,
 };

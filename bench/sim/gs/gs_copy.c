@@ -30,7 +30,7 @@ static struct object *make_copy(struct service *s, struct request *x, const stru
         if (!err)
                 err = gs_take_kms_key(x, "destinationKmsKeyName", o);
         if (!err)
-                err = object_store_put(s->vault, x->other_bucket, o, cond);
+                err = object_store_put(s->objects, x->other_bucket, o, cond);
         if (err)
                 gs_fail(x, err);
         return err ? NULL : TAKE_PTR(o);
@@ -123,7 +123,7 @@ static void move_half(struct service *s, struct request *x, const struct object_
         struct object *from = gs_find(s, x, x->bucket, x->key, -1, source, false);
         CLEANUP(object_unrefp) struct object *o = from ? make_copy(s, x, from, NULL, cond) : NULL;
 
-        if (o && object_store_delete(s->vault, x->bucket, x->key, cond))
+        if (o && object_store_delete(s->objects, x->bucket, x->key, cond))
                 gs_refuse(x, 412, "", "ifGenerationMatch validation failed.");
         else if (o)
                 reply_other(x, o);
@@ -149,7 +149,7 @@ void gs_move(struct service *s, struct request *x)
         if (!from || gs_key_is_missing(x, from, false))
                 return;
         const struct object_store_move m = {x->key, x->other_key, &source, &cond, false};
-        int err = object_store_move(s->vault, x->bucket, &m, &o);
+        int err = object_store_move(s->objects, x->bucket, &m, &o);
         if (err)
                 gs_fail(x, err);
         else

@@ -192,7 +192,7 @@ static void begin_json(struct service *s, struct request *x, struct buf *path)
         }
         if (!x->in_batch && bearer_denied(s, x))
                 return;
-        if (*x->bucket && !object_store_has_bucket(s->vault, x->bucket))
+        if (*x->bucket && !object_store_has_bucket(s->objects, x->bucket))
                 gs_fail(x, -ENXIO);
         else if (strlen(x->key) > 1024 || strlen(x->other_key) > 1024)
                 gs_refuse(x, 400, "invalid", "The object name is too long.");

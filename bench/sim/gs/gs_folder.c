@@ -22,7 +22,7 @@
 static char *folder_name(struct service *s, struct request *x, const char *name)
 {
         size_t n = strlen(name);
-        char *copy = object_store_has_folders(s->vault) && n ? malloc(n + 2) : NULL;
+        char *copy = object_store_has_folders(s->objects) && n ? malloc(n + 2) : NULL;
 
         if (!copy) {
                 gs_refuse(x, n ? 409 : 400, NULL,
@@ -37,7 +37,7 @@ static char *folder_name(struct service *s, struct request *x, const char *name)
 static void reply_folder(struct service *s, struct request *x, const char *name)
 {
         CLEANUP(object_unrefp) struct object *o = NULL;
-        int err = object_store_folder_get(s->vault, x->bucket, name, &o);
+        int err = object_store_folder_get(s->objects, x->bucket, name, &o);
 
         if (err) {
                 gs_fail(x, err);
@@ -58,7 +58,7 @@ void gs_folder_insert(struct service *s, struct request *x)
         char *name = folder_name(s, x, json_string(json_get(resource, "name"), ""));
         if (!name)
                 return;
-        int err = object_store_folder_create(s->vault, x->bucket, name,
+        int err = object_store_folder_create(s->objects, x->bucket, name,
                                              recursive && !strcmp(recursive, "true"));
         if (err)
                 gs_fail(x, err);
@@ -81,7 +81,7 @@ void gs_folder_delete(struct service *s, struct request *x)
 
         if (!name || gs_bad_cond(x, "if", &cond))
                 return;
-        int err = object_store_folder_delete(s->vault, x->bucket, name, &cond);
+        int err = object_store_folder_delete(s->objects, x->bucket, name, &cond);
         if (err)
                 gs_fail(x, err);
         else
@@ -118,7 +118,7 @@ void gs_folder_rename(struct service *s, struct request *x)
 
         if (!to)
                 return;
-        int err = object_store_folder_rename(s->vault, x->bucket, from, to);
+        int err = object_store_folder_rename(s->objects, x->bucket, from, to);
         if (err)
                 gs_fail(x, err);
         else

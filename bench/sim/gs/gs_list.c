@@ -103,8 +103,8 @@ static void list(struct service *s, struct request *x, bool folders)
                 return;
         }
         buf_addf(&x->body, "{\"kind\":\"storage#%s\",\"items\":[", folders ? "folders" : "objects");
-        int err = folders ? object_store_folders(s->vault, x->bucket, &l)
-                          : object_store_list(s->vault, x->bucket, &l);
+        int err = folders ? object_store_folders(s->objects, x->bucket, &l)
+                          : object_store_list(s->objects, x->bucket, &l);
         if (err) {
                 gs_fail(x, err);
                 return;

@@ -57,8 +57,8 @@ struct object *gs_find(struct service *s, struct request *x, const char *bucket,
 
         if (x->status)
                 return NULL;
-        int err = gen >= 0 ? object_store_get_version(s->vault, bucket, key, gen, &o)
-                           : object_store_get(s->vault, bucket, key, &o);
+        int err = gen >= 0 ? object_store_get_version(s->objects, bucket, key, gen, &o)
+                           : object_store_get(s->objects, bucket, key, &o);
         if (!err)
                 err = object_store_check(o, cond);
         if (err == -EALREADY && reading)
@@ -148,7 +148,7 @@ void gs_delete(struct service *s, struct request *x)
                 cond.has |= VAULT_GEN;
                 cond.gen = gen;
         }
-        int err = object_store_delete(s->vault, x->bucket, x->key, &cond);
+        int err = object_store_delete(s->objects, x->bucket, x->key, &cond);
         if (err)
                 gs_fail(x, err);
         else
@@ -175,7 +175,7 @@ void gs_patch(struct service *s, struct request *x)
                 struct object_store_cond same = {.present = o};
                 if (next && gs_bad_metadata(x, next, resource))
                         return;
-                err = next ? object_store_update(s->vault, x->bucket, next, &same) : -ENOMEM;
+                err = next ? object_store_update(s->objects, x->bucket, next, &same) : -ENOMEM;
                 if (!err)
                         gs_reply_object(x, next, NULL);
         }
@@ -198,8 +198,8 @@ static void reply_bucket(struct service *s, struct request *x, const char *bucke
         gs_field(b, "storageClass", "STANDARD");
         gs_field(b, "timeCreated", "1970-01-01T00:00:00.000Z");
         buf_addf(b, "\"versioning\":{\"enabled\":%s},\"hierarchicalNamespace\":{\"enabled\":%s}}\n",
-                 object_store_keeps_versions(s->vault) ? "true" : "false",
-                 object_store_has_folders(s->vault) ? "true" : "false");
+                 object_store_keeps_versions(s->objects) ? "true" : "false",
+                 object_store_has_folders(s->objects) ? "true" : "false");
         gs_reply_json(x);
 }
 
@@ -215,7 +215,7 @@ void gs_bucket_insert(struct service *s, struct request *x)
         if (gs_bad_json(x, x->text.p, x->text.len, &resource))
                 return;
         const char *name = json_string(json_get(resource, "name"), "");
-        int err = object_store_add_bucket(s->vault, name);
+        int err = object_store_add_bucket(s->objects, name);
         if (err)
                 gs_fail(x, err);
         else
@@ -224,7 +224,7 @@ void gs_bucket_insert(struct service *s, struct request *x)
 
 void gs_bucket_delete(struct service *s, struct request *x)
 {
-        int err = object_store_remove_bucket(s->vault, x->bucket);
+        int err = object_store_remove_bucket(s->objects, x->bucket);
 
         if (err)
                 gs_fail(x, err);
@@ -239,6 +239,6 @@ void gs_storage_layout(struct service *s, struct request *x)
         buf_addf(&x->body,
                  "\"location\":\"US\",\"locationType\":\"multi-region\","
                  "\"hierarchicalNamespace\":{\"enabled\":%s}}\n",
-                 object_store_has_folders(s->vault) ? "true" : "false");
+                 object_store_has_folders(s->objects) ? "true" : "false");
         gs_reply_json(x);
 }

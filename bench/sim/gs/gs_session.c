@@ -55,7 +55,7 @@ void gs_session_create(struct service *s, struct request *x)
         if (!err)
                 err = keep_conditions(x, o, resource);
         if (!err)
-                err = object_store_upload_create(s->vault, x->bucket, o, id);
+                err = object_store_upload_create(s->objects, x->bucket, o, id);
         if (err) {
                 gs_fail(x, err);
                 return;
@@ -134,9 +134,9 @@ void gs_begin_chunk(struct service *s, struct request *x)
                 return;
         if (r.asks)
                 x->op = "objects.status";
-        int err = object_store_upload_check(s->vault, &up);
+        int err = object_store_upload_check(s->objects, &up);
         if (!err)
-                err = intake_begin(object_store_data(s->vault), x->bucket, &x->intake);
+                err = intake_begin(object_store_data(s->objects), x->bucket, &x->intake);
         if (err)
                 gs_fail(x, err);
 }
@@ -177,7 +177,7 @@ static int add_chunk(struct service *s, struct request *x, const struct object_s
                 return 0;
         err = object_append(part, o, skip, keep);
         if (!err)
-                err = object_store_upload_put(s->vault, up, f->parts + 1, part);
+                err = object_store_upload_put(s->objects, up, f->parts + 1, part);
         f->size += keep;
         return err;
 }
@@ -207,9 +207,9 @@ static void finish_session(struct service *s, struct request *x,
         struct object_store_cond cond;
         char crc[9], text[80];
 
-        int err = o ? object_store_upload_head(s->vault, up, &head) : -ENOMEM;
+        int err = o ? object_store_upload_head(s->objects, up, &head) : -ENOMEM;
         if (!err)
-                err = object_store_upload_parts(s->vault, up, 0, add_part, &f);
+                err = object_store_upload_parts(s->objects, up, 0, add_part, &f);
         if (err) {
                 gs_fail(x, err);
                 return;
@@ -217,7 +217,7 @@ static void finish_session(struct service *s, struct request *x,
         struct said said = {.crc32c = object_meta(head, ":crc32c")};
         said_by_hash(&said, http_header(&x->rq, "x-goog-hash"), text); /* of the whole */
         const char *want = said.crc32c;
-        bool null = data_is_null(object_store_data(s->vault));
+        bool null = data_is_null(object_store_data(s->objects));
         crc32c_base64(o->crc, crc);
         if (want && o->has_crc && !null && strcmp(want, crc)) {
                 gs_refuse(x, 400, "invalid",
@@ -225,7 +225,7 @@ static void finish_session(struct service *s, struct request *x,
                 return;
         }
         take_conditions(head, &cond);
-        err = object_store_upload_complete(s->vault, up, o, 0, false, &cond);
+        err = object_store_upload_complete(s->objects, up, o, 0, false, &cond);
         if (err)
                 gs_fail(x, err);
         else
@@ -240,7 +240,7 @@ void gs_chunk(struct service *s, struct request *x)
 
         if (bad_range(x, true, &r))
                 return;
-        int err = object_store_upload_parts(s->vault, &up, 0, add_part, &f);
+        int err = object_store_upload_parts(s->objects, &up, 0, add_part, &f);
         if (!err && !r.asks && r.first > f.size) {
                 gs_refuse(x, 400, "invalid", "The chunk begins behind what was received.");
                 return;
@@ -258,7 +258,7 @@ void gs_chunk(struct service *s, struct request *x)
 void gs_session_cancel(struct service *s, struct request *x)
 {
         struct object_store_upload up = {x->bucket, x->key, x->upload};
-        int err = object_store_upload_abort(s->vault, &up);
+        int err = object_store_upload_abort(s->objects, &up);
 
         if (err)
                 gs_fail(x, err);

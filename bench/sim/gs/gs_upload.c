@@ -24,7 +24,7 @@ void gs_begin_insert(struct service *s, struct request *x)
                 gs_refuse(x, 400, "invalid", "The Content-Type names no boundary.");
         if (x->status)
                 return;
-        int err = intake_begin(object_store_data(s->vault), x->bucket, &x->intake);
+        int err = intake_begin(object_store_data(s->objects), x->bucket, &x->intake);
         if (err)
                 gs_fail(x, err);
 }
@@ -83,7 +83,7 @@ void gs_put(struct service *s, struct request *x, struct object *o,
         if (gs_bad_note(x, o) || gs_bad_encryption(x, o))
                 return;
         if (!err)
-                err = object_store_put(s->vault, x->bucket, o, cond);
+                err = object_store_put(s->objects, x->bucket, o, cond);
         if (err)
                 gs_fail(x, err);
         else
@@ -163,5 +163,5 @@ void gs_insert(struct service *s, struct request *x)
         if (err)
                 gs_fail(x, err);
         else
-                gs_put(s, x, o, &cond, data_is_null(object_store_data(s->vault)) ? crc : NULL);
+                gs_put(s, x, o, &cond, data_is_null(object_store_data(s->objects)) ? crc : NULL);
 }

@@ -398,7 +398,7 @@ static ssize_t body_piece(struct conn *c, size_t n, enum step *step)
                         skip_body(c, (size_t)got);
                 return got;
         }
-        if (of_frames && data_is_null(object_store_data(c->cfg->service.vault)))
+        if (of_frames && data_is_null(object_store_data(c->cfg->service.objects)))
                 most = 256; /* the frame of a chunk; its data is not worth a copy */
         got = conn_recv(c, c->scratch, n < most ? n : most, step);
         if (got > 0)

@@ -114,7 +114,7 @@ struct service {
         const char *scheme;           /* "http" */
         struct identity *identity;    /* NULL: none */
         const struct protocol *store; /* behind identity */
-        struct object_store *vault;
+        struct object_store *objects;
         struct faults *faults;               /* NULL: none */
         const char *region;                  /* NULL: any */
         const char *access_key, *secret_key; /* NULL: anybody */

@@ -25,7 +25,7 @@ void s3_list_buckets(struct service *s, struct request *x)
 {
         buf_adds(&x->body, S3_XML_HEAD "<ListAllMyBucketsResult" S3_XMLNS "><Owner><ID>storesim"
                                        "</ID></Owner><Buckets>");
-        object_store_buckets(s->vault, add_bucket, &x->body);
+        object_store_buckets(s->objects, add_bucket, &x->body);
         buf_adds(&x->body, "</Buckets></ListAllMyBucketsResult>");
         s3_reply_xml(x);
 }
@@ -57,7 +57,7 @@ void s3_get_versioning(struct service *s, struct request *x)
 
 void s3_create_bucket(struct service *s, struct request *x)
 {
-        int err = object_store_add_bucket(s->vault, x->bucket);
+        int err = object_store_add_bucket(s->objects, x->bucket);
 
         if (err == -EEXIST) {
                 s3_error(x, "BucketAlreadyOwnedByYou");
@@ -73,7 +73,7 @@ void s3_create_bucket(struct service *s, struct request *x)
 
 void s3_delete_bucket(struct service *s, struct request *x)
 {
-        int err = object_store_remove_bucket(s->vault, x->bucket);
+        int err = object_store_remove_bucket(s->objects, x->bucket);
 
         if (err == -ENOTEMPTY)
                 s3_error(x, "BucketNotEmpty");

@@ -65,7 +65,7 @@ static struct object *find_source(struct service *s, struct request *x)
                 s3_error(x, query ? "NotImplemented" : "InvalidArgument");
                 return NULL;
         }
-        int err = object_store_get(s->vault, bucket, key, &o);
+        int err = object_store_get(s->objects, bucket, key, &o);
         if (err) {
                 s3_error(x, err == -ENOENT ? "NoSuchKey" : "NoSuchBucket");
                 return NULL;
@@ -175,7 +175,7 @@ void s3_copy(struct service *s, struct request *x)
         if (!err)
                 err = object_append(o, from, 0, from->size);
         if (!err)
-                err = object_store_put(s->vault, x->bucket, o, &cond);
+                err = object_store_put(s->objects, x->bucket, o, &cond);
         if (err)
                 s3_fail(x, err);
         else
@@ -213,7 +213,7 @@ void s3_part_copy(struct service *s, struct request *x)
                 s3_error(x, "NotImplemented");
                 return;
         }
-        int err = o ? object_store_upload_head(s->vault, &up, &head) : -ENOMEM;
+        int err = o ? object_store_upload_head(s->objects, &up, &head) : -ENOMEM;
         if (err) {
                 s3_fail(x, err);
                 return;
@@ -233,7 +233,7 @@ void s3_part_copy(struct service *s, struct request *x)
         if (!err)
                 err = s3_sum_copied_part(head, o);
         if (!err)
-                err = object_store_upload_put(s->vault, &up, x->part, o);
+                err = object_store_upload_put(s->objects, &up, x->part, o);
         if (err)
                 s3_fail(x, err);
         else

@@ -303,7 +303,7 @@ static void begin(struct service *s, struct request *x)
         else if (strlen(x->key) > S3_KEY_MAX)
                 s3_error(x, "KeyTooLongError");
         else if (*x->bucket && op->finish != s3_create_bucket && op != &not_implemented &&
-                 !object_store_has_bucket(s->vault, x->bucket))
+                 !object_store_has_bucket(s->objects, x->bucket))
                 s3_error(x, "NoSuchBucket");
         else if (op->to == BODY_TEXT && x->rq.body_len > EXCHANGE_TEXT_MAX)
                 s3_error(x, "EntityTooLarge");

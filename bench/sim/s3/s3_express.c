@@ -183,7 +183,7 @@ void s3_rename(struct service *s, struct request *x)
                 return;
         s3_cond(x, &cond);
         const struct object_store_move m = {from, x->key, &source, &cond, true};
-        int err = object_store_move(s->vault, x->bucket, &m, &o);
+        int err = object_store_move(s->objects, x->bucket, &m, &o);
         if (err) {
                 s3_fail(x, err);
                 return;

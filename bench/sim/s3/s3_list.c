@@ -123,7 +123,7 @@ static bool fill_page(struct page *p, struct service *s, const char *after)
                                       .max = p->max,
                                       .fn = add_entry,
                                       .arg = p};
-        int err = object_store_list(s->vault, p->x->bucket, &l);
+        int err = object_store_list(s->objects, p->x->bucket, &l);
 
         if (err) {
                 s3_fail(p->x, err);
@@ -228,8 +228,8 @@ void s3_list_uploads(struct service *s, struct request *x)
         s3_element_u64(b, "MaxUploads", p.max);
         if (p.encode)
                 s3_element(b, "EncodingType", "url");
-        int err = object_store_uploads(s->vault, x->bucket, p.prefix, key ? key : "", id ? id : "",
-                                       add_upload, &p);
+        int err = object_store_uploads(s->objects, x->bucket, p.prefix, key ? key : "",
+                                       id ? id : "", add_upload, &p);
         if (err < 0) {
                 s3_fail(x, err);
                 return;
@@ -289,7 +289,7 @@ void s3_list_parts(struct service *s, struct request *x)
         s3_element(b, "StorageClass", "STANDARD");
         s3_element_u64(b, "PartNumberMarker", (uint64_t)after);
         s3_element_u64(b, "MaxParts", p.max);
-        int err = object_store_upload_parts(s->vault, &up, (unsigned)after, add_part, &p);
+        int err = object_store_upload_parts(s->objects, &up, (unsigned)after, add_part, &p);
         if (err < 0) {
                 s3_fail(x, err);
                 return;

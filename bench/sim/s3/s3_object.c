@@ -119,7 +119,7 @@ void s3_begin_put(struct service *s, struct request *x)
 {
         if (is_too_large(x))
                 return;
-        int err = intake_begin(object_store_data(s->vault), x->bucket, &x->intake);
+        int err = intake_begin(object_store_data(s->objects), x->bucket, &x->intake);
         if (err)
                 s3_fail(x, err);
 }
@@ -160,7 +160,7 @@ void s3_put(struct service *s, struct request *x)
         s3_cond(x, &cond);
         err = s3_keep_crc64(x, o);
         if (!err)
-                err = object_store_put(s->vault, x->bucket, o, &cond);
+                err = object_store_put(s->objects, x->bucket, o, &cond);
         if (err)
                 s3_fail(x, err);
         else
@@ -176,7 +176,7 @@ void s3_begin_part(struct service *s, struct request *x)
                 s3_error(x, "InvalidArgument");
                 return;
         }
-        int err = object_store_upload_head(s->vault, &up, &head);
+        int err = object_store_upload_head(s->objects, &up, &head);
         if (err)
                 s3_fail(x, err);
         else if (!s3_key_is_missing(x, head, false) &&
@@ -195,7 +195,7 @@ void s3_part(struct service *s, struct request *x)
         if (!err)
                 err = s3_keep_crc64(x, o);
         if (!err)
-                err = object_store_upload_put(s->vault, &up, x->part, o);
+                err = object_store_upload_put(s->objects, &up, x->part, o);
         if (err)
                 s3_fail(x, err);
         else
@@ -225,9 +225,9 @@ void s3_get(struct service *s, struct request *x)
         const char *mode = s3_in(x, "x-amz-checksum-mode");
 
         const char *generation = x->google ? request_query(x, "generation") : NULL;
-        int err = generation ? object_store_get_version(s->vault, x->bucket, x->key,
+        int err = generation ? object_store_get_version(s->objects, x->bucket, x->key,
                                                         strtoll(generation, NULL, 10), &o)
-                             : object_store_get(s->vault, x->bucket, x->key, &o);
+                             : object_store_get(s->objects, x->bucket, x->key, &o);
         if (err) {
                 s3_fail(x, err);
                 return;
@@ -255,7 +255,7 @@ void s3_get_tagging(struct service *s, struct request *x)
         CLEANUP(object_unrefp) struct object *o = NULL;
         struct uri_pair tags[TAGS_MAX];
 
-        int err = object_store_get(s->vault, x->bucket, x->key, &o);
+        int err = object_store_get(s->objects, x->bucket, x->key, &o);
         if (s3_is_express(x) || x->google || err) {
                 if (s3_is_express(x) || x->google)
                         s3_error(x, "NotImplemented");
@@ -286,7 +286,7 @@ void s3_delete(struct service *s, struct request *x)
         struct object_store_cond cond;
 
         s3_cond(x, &cond);
-        int err = object_store_delete(s->vault, x->bucket, x->key, &cond);
+        int err = object_store_delete(s->objects, x->bucket, x->key, &cond);
         if (err && (err != -ENOENT || cond.if_match || x->google))
                 s3_fail(x, err);
         else
@@ -314,7 +314,7 @@ static void delete_one(struct delete_many *d)
         fault_match(d->s->faults, "DeleteObjects.Key", d->x->bucket, key, 0, &f);
         int err = f.what == FAULT_STATUS
                           ? -EIO
-                          : object_store_delete(d->s->vault, d->x->bucket, key, &cond);
+                          : object_store_delete(d->s->objects, d->x->bucket, key, &cond);
         if (err && (err != -ENOENT || d->etag)) {
                 buf_adds(&d->out, "<Error>");
                 s3_element(&d->out, "Key", key);

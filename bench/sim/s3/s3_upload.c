@@ -15,7 +15,7 @@ bool s3_key_of_upload_is_missing(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *head = NULL;
         struct object_store_upload up = s3_upload(x);
-        int err = object_store_upload_head(s->vault, &up, &head);
+        int err = object_store_upload_head(s->objects, &up, &head);
 
         if (err)
                 s3_fail(x, err);
@@ -38,7 +38,7 @@ void s3_upload_create(struct service *s, struct request *x)
                 return;
         if (s3_bad_algorithm(s, x, o))
                 return;
-        int err = object_store_upload_create(s->vault, x->bucket, o, id);
+        int err = object_store_upload_create(s->objects, x->bucket, o, id);
         if (err) {
                 s3_fail(x, err);
                 return;
@@ -55,7 +55,7 @@ void s3_upload_create(struct service *s, struct request *x)
 void s3_upload_abort(struct service *s, struct request *x)
 {
         struct object_store_upload up = s3_upload(x);
-        int err = object_store_upload_abort(s->vault, &up);
+        int err = object_store_upload_abort(s->objects, &up);
 
         if (err)
                 s3_fail(x, err);
@@ -103,7 +103,7 @@ static const char *check_part(const struct complete *c, const struct object *par
 
         if (!c->etag[0] || !object_matches(part, c->etag))
                 return "InvalidPart";
-        if (c->crc[0] && part->has_crc && !data_is_null(object_store_data(c->s->vault))) {
+        if (c->crc[0] && part->has_crc && !data_is_null(object_store_data(c->s->objects))) {
                 crc32c_base64(part->crc, crc);
                 if (strcmp(crc, c->crc))
                         return "InvalidPart";
@@ -129,7 +129,7 @@ static int complete_end(void *arg, const char *path)
                 c->code = "InvalidPartOrder";
         if (c->code)
                 return -EINVAL;
-        int err = object_store_upload_part(c->s->vault, &c->up, (unsigned)c->number, &part);
+        int err = object_store_upload_part(c->s->objects, &c->up, (unsigned)c->number, &part);
         if (err == -ESRCH)
                 c->code = "InvalidPart";
         if (err)
@@ -155,7 +155,7 @@ static bool differs(const struct request *x, const struct service *s, const stru
 
         if (want64)
                 return is64 && strcmp(want64, is64);
-        if (!want || !o->has_crc || data_is_null(object_store_data(s->vault)) ||
+        if (!want || !o->has_crc || data_is_null(object_store_data(s->objects)) ||
             (type && strcasecmp(type, "FULL_OBJECT")))
                 return false;
         crc32c_base64(o->crc, crc);
@@ -223,7 +223,8 @@ void s3_upload_complete(struct service *s, struct request *x)
         if (x->status)
                 return;
         if (!err)
-                err = object_store_upload_complete(s->vault, &c.up, o, c.nparts, !x->google, &cond);
+                err = object_store_upload_complete(s->objects, &c.up, o, c.nparts, !x->google,
+                                                   &cond);
         if (err == -ENOENT && cond.if_match)
                 s3_error(x, "NoSuchKey");
         else if (err)

@@ -99,7 +99,8 @@ int object_store_list(struct object_store *v, const char *bucket, struct object_
 /* --- folders, where the buckets have them: names end with '/' --- */
 
 /* From here on every bucket has folders: an object makes those above it. Before object_store_open()
- * has loaded objects nothing is known of them, so it is called on a fresh vault, right after it. */
+ * has loaded objects nothing is known of them, so it is called right after it.
+ */
 int object_store_use_folders(struct object_store *v);
 bool object_store_has_folders(const struct object_store *v);
 /* -EEXIST; -ENOENT where the folder above is missing, unless `parents` makes it. */
