@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recover.c: settles what a crash or a conflict left in the prefix: changes of files that lost to
+/* recover.c: finishes what a crash or a conflict left in the prefix: changes of files that lost to
  * another host's are shown, published or discarded. */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,36 +13,36 @@
 
 #include "base/banned.h"
 
-/* One kept change. */
+/* A change that was kept in place of being published. */
 struct change {
         const struct ctl *c;
-        char *record; /* keys */
-        char *orphan;
-        struct recovery_record kept;
+        char *record_key;
+        char *bytes_key; /* of those that are no part of an upload */
+        struct recovery_record rec;
 };
 
 static void change_release(struct change *ch)
 {
-        free(ch->record);
-        free(ch->orphan);
-        recovery_record_release(&ch->kept);
+        free(ch->record_key);
+        free(ch->bytes_key);
+        recovery_record_release(&ch->rec);
 }
 
 static int print_change(const struct change *ch, const char *what)
 {
-        CLEANUP(freep) char *key = ctl_printable(ch->kept.key);
-        CLEANUP(freep) char *host = ctl_printable(ch->kept.host ? ch->kept.host : "-");
+        CLEANUP(freep) char *key = ctl_printable(ch->rec.key);
+        CLEANUP(freep) char *host = ctl_printable(ch->rec.host ? ch->rec.host : "-");
         char age[CTL_AGE_MAX];
         if (!key || !host)
                 return -ENOMEM;
-        printf("%s\t%s\t%" PRIu64 "\t%s\t%s\n", what, ctl_age(ch->kept.time_ns, age), ch->kept.size,
+        printf("%s\t%s\t%" PRIu64 "\t%s\t%s\n", what, ctl_age(ch->rec.time_ns, age), ch->rec.size,
                host, key);
         return 0;
 }
 
 static int with_upload(const struct change *ch, int (*act)(struct store_upload *up))
 {
-        const struct recovery_record *k = &ch->kept;
+        const struct recovery_record *k = &ch->rec;
         struct store_upload *up = store_upload_open(ch->c->store, k->key, k->upload);
         int err = up ? 0 : -ENOMEM;
 
@@ -71,20 +71,20 @@ static int complete(struct store_upload *up)
 static int force(const struct change *ch)
 {
         struct store *s = ch->c->store;
-        if (ch->kept.upload)
+        if (ch->rec.upload)
                 return with_upload(ch, complete);
-        int err = store_copy_wait(s, ch->orphan, ch->kept.key, NULL);
-        return err ? err : store_delete_wait(s, ch->orphan);
+        int err = store_copy_wait(s, ch->bytes_key, ch->rec.key, NULL);
+        return err ? err : store_delete_wait(s, ch->bytes_key);
 }
 
 static int discard(const struct change *ch)
 {
-        return ch->kept.upload ? with_upload(ch, store_upload_abort_wait)
-                               : store_delete_wait(ch->c->store, ch->orphan);
+        return ch->rec.upload ? with_upload(ch, store_upload_abort_wait)
+                              : store_delete_wait(ch->c->store, ch->bytes_key);
 }
 
 /* The record goes last: what failed half-way can be tried again. */
-static int settle(const struct change *ch)
+static int apply_choice(const struct change *ch)
 {
         const char *what = "kept";
         int err = 0;
@@ -93,7 +93,7 @@ static int settle(const struct change *ch)
                 what = ch->c->force ? "published" : "discarded";
                 err = ch->c->force ? force(ch) : discard(ch);
                 if (!err)
-                        err = store_delete_wait(ch->c->store, ch->record);
+                        err = store_delete_wait(ch->c->store, ch->record_key);
         }
         if (!err)
                 err = print_change(ch, what);
@@ -101,9 +101,9 @@ static int settle(const struct change *ch)
                 return ch->c->force || ch->c->discard ? CTL_OK : CTL_LEFT;
         if (err == -ENOENT && ch->c->force)
                 fprintf(stderr, "ckptctl: %s: its bytes are gone from the store: use --discard\n",
-                        ch->kept.key);
+                        ch->rec.key);
         else
-                ctl_fail(ch->kept.key, err);
+                ctl_fail(ch->rec.key, err);
         return CTL_FAILED;
 }
 
@@ -114,19 +114,19 @@ static int recover_one(const struct ctl *c, const char *id)
         char why[CTL_WHY_MAX];
         size_t n;
 
-        if (asprintf(&ch.record, RECOVERY_PREFIX "%s", id) < 0 ||
-            asprintf(&ch.orphan, ORPHAN_PREFIX "%s", id) < 0)
+        if (asprintf(&ch.record_key, RECOVERY_PREFIX "%s", id) < 0 ||
+            asprintf(&ch.bytes_key, ORPHAN_PREFIX "%s", id) < 0)
                 return ctl_fail(id, -ENOMEM);
-        int err = ctl_read(c->store, ch.record, RECOVERY_TEXT_MAX, &text, &n);
+        int err = ctl_read(c->store, ch.record_key, RECOVERY_TEXT_MAX, &text, &n);
         if (err == -ENOENT)
-                return CTL_OK; /* settled meanwhile */
+                return CTL_OK; /* done meanwhile */
         if (err)
-                return ctl_fail(ch.record, err);
-        if (recovery_record_parse(ch.record, text, n, &ch.kept, why, sizeof why)) {
+                return ctl_fail(ch.record_key, err);
+        if (recovery_record_parse(ch.record_key, text, n, &ch.rec, why, sizeof why)) {
                 fprintf(stderr, "ckptctl: %s\n", why);
                 return CTL_FAILED;
         }
-        return c->key && strcmp(c->key, ch.kept.key) ? CTL_OK : settle(&ch);
+        return c->key && strcmp(c->key, ch.rec.key) ? CTL_OK : apply_choice(&ch);
 }
 
 /* The worse of two exit statuses: a failure, then something left. */
@@ -135,7 +135,7 @@ static int worse(int a, int b)
         return a == CTL_FAILED || b == CTL_FAILED ? CTL_FAILED : a > b ? a : b;
 }
 
-static int recover_kept(const struct ctl *c)
+static int recover_changes(const struct ctl *c)
 {
         CLEANUP(ctl_names_release) struct ctl_names ids = {.n = 0};
         int rc = CTL_OK, err = ctl_names_get(c->store, RECOVERY_PREFIX, &ids);
@@ -149,7 +149,7 @@ static int recover_kept(const struct ctl *c)
 
 int ctl_recover(const struct ctl *c)
 {
-        int rc = recover_kept(c);
+        int rc = recover_changes(c);
         if (!c->key)
                 rc = worse(ctl_recover_renames(c), rc);
         return c->has_age ? worse(ctl_remove_unlinked(c), rc) : rc;

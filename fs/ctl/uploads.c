@@ -30,7 +30,7 @@ static int get_kept(struct store *s, struct ctl_names *ids)
                         return -ENOMEM;
                 err = ctl_read(s, key, RECOVERY_TEXT_MAX, &text, &n);
                 if (err == -ENOENT || err == -EFBIG) {
-                        err = 0; /* settled meanwhile, or no record */
+                        err = 0; /* done meanwhile, or no record */
                         continue;
                 }
                 if (!err && recovery_record_parse(key, text, n, &k, why, sizeof why))
