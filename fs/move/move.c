@@ -165,8 +165,8 @@ static void all_said(void *arg, int err, const struct store_object *obj)
                 undo(v, err);
                 return;
         }
-        if (v->job.switched)
-                v->job.switched(v->job.arg);
+        if (v->job.all_copied)
+                v->job.all_copied(v->job.arg);
         if (v->renames)
                 forget_record(v);
         else

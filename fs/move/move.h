@@ -19,8 +19,8 @@ struct move_job {
         void (*copied)(void *arg, const char *name, const char *was, const char *etag);
         /* All are at `to`, which is to be used from now on; what is still at `from` goes after it.
          * Runs once, not after an error. NULL is fine. */
-        void (*switched)(void *arg);
-        /* The end. After an error before switched() all is at `from` again; else all is at `to`,
+        void (*all_copied)(void *arg);
+        /* The end. After an error before all_copied() all is at `from` again; else all is at `to`,
          * and some may still be at `from`. What could not be tidied up has its record left, and a
          * line in the log. */
         void (*done)(void *arg, int err);

@@ -98,7 +98,7 @@ static int take_other_locked(struct op_ask *a, bool none) REQUIRES(tree_mutex)
         return !none && a->looks && !n->file && !n->nreaders ? 0 : -ESTALE;
 }
 
-static int take_told_locked(struct op_ask *a, const struct node_info *info) REQUIRES(tree_mutex)
+static int take_reply_locked(struct op_ask *a, const struct node_info *info) REQUIRES(tree_mutex)
 {
         struct node *n = a->n;
 
@@ -170,7 +170,7 @@ static void head_done(void *arg, int err, const struct store_object *obj)
                 info.marker = a->n->dir && !implicit;
                 info.asked_ns = a->begun;
                 tree_lock(a->m->tree);
-                err = take_told_locked(a, &info);
+                err = take_reply_locked(a, &info);
                 tree_unlock(a->m->tree);
         }
         attr_release(&attr);
@@ -211,7 +211,7 @@ struct getattr {
         fuse_req_t req;
 };
 
-static void getattr_told(struct op_ask *ask, int err)
+static void getattr_done(struct op_ask *ask, int err)
 {
         CLEANUP(freep) struct getattr *g = (struct getattr *)ask;
         if (err)
@@ -237,7 +237,7 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
                 fuse_reply_err(req, ENOMEM);
         } else {
                 *g = (struct getattr){
-                        .ask = {.m = m, .n = n, .done = getattr_told, .waits = true, .looks = true},
+                        .ask = {.m = m, .n = n, .done = getattr_done, .waits = true, .looks = true},
                         .req = req};
                 op_ask(&g->ask);
         }

@@ -70,7 +70,7 @@ static void copied(void *arg, const char *name, const char *was, const char *eta
         tree_unlock(t);
 }
 
-static void switched(void *arg)
+static void take_new_name(void *arg)
 {
         struct dir_rename *d = arg;
         struct rename *r = d->r;
@@ -113,7 +113,7 @@ static void folder_renamed(void *arg, int err, const struct store_object *obj)
         (void)obj;
 
         if (!err) {
-                switched(d);
+                take_new_name(d);
                 tree_lock(r->m->tree);
                 tree_each_open_locked(r->m->tree, r->n, follow_folder, r->m);
                 tree_unlock(r->m->tree);
@@ -163,7 +163,7 @@ static void target_listed(void *arg, int err, const struct store_page *page)
                 .to = d->to,
                 .may_be_empty = local,
                 .copied = copied,
-                .switched = switched,
+                .all_copied = take_new_name,
                 .done = moved,
                 .arg = d,
         };
