@@ -19,7 +19,7 @@
 #include "bench/report/report.h"
 #include "bench/core/run.h"
 #include "bench/scenario/async/async_writer.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 #include "bench/cli/suite.h"
 #include "bench/cli/sweep.h"
 
@@ -200,7 +200,8 @@ static int run_scenario(const struct scenario *sc, int argc, char **argv)
         struct run run = {.coll = &coll, .scenario = sc};
         char why[512] = "signals cannot be waited for";
 
-        int err = stop_init(); /* before MPI makes threads, so that they inherit the mask */
+        int err =
+                signal_cleanup_init(); /* before MPI makes threads, so that they inherit the mask */
         if (!err)
                 err = coll_init(&coll, &argc, &argv, why, sizeof why);
         if (err) {
@@ -211,10 +212,10 @@ static int run_scenario(const struct scenario *sc, int argc, char **argv)
         err = read_keys(argc, argv, &run, &sweep);
         if (!err)
                 err = run_jobs(&run, &sweep);
-        if (stop_wanted())
+        if (signal_came())
                 run_error(&run, "stopped by a signal; nothing was left behind");
-        coll.ops->finish(&coll, !stop_wanted());
-        return stop_wanted() ? 130 : err ? 1 : 0;
+        coll.ops->finish(&coll, !signal_came());
+        return signal_came() ? 130 : err ? 1 : 0;
 }
 
 int main(int argc, char **argv)

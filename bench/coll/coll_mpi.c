@@ -21,7 +21,7 @@
 #include <mpi.h>
 
 #include "bench/core/clock.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -39,7 +39,7 @@ static bool abandoned;
 /* Whether a rank that waits since `*stopped` (0: it has heard of no signal) has waited enough. */
 static bool gives_up(uint64_t *stopped)
 {
-        if (!stop_wanted())
+        if (!signal_came())
                 return false;
         if (!*stopped)
                 *stopped = clock_ns();

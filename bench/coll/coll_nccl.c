@@ -20,7 +20,7 @@
 #include "bench/core/coll.h"
 #include "bench/core/dev.h"
 #include "bench/dev/dev_places.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -122,7 +122,7 @@ static int finish(struct nccl *n)
                         return failed(n, "NCCL", r);
                 if (n->before.ops->alarmed(&n->before, n->serial))
                         return -EIO;
-                if (stop_wanted()) {
+                if (signal_came()) {
                         if (!stopped)
                                 stopped = clock_ns();
                         else if (clock_ns() - stopped > GRACE_NS)

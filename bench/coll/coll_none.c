@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -30,7 +30,7 @@ static void none_version(char *out, size_t n)
 static int none_barrier(struct coll *c)
 {
         (void)c;
-        return stop_wanted() ? -ECANCELED : 0;
+        return signal_came() ? -ECANCELED : 0;
 }
 
 static int none_max(struct coll *c, double *v, size_t n)

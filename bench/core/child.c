@@ -21,7 +21,7 @@
 
 #include "base/cleanup.h"
 #include "bench/core/clock.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -56,7 +56,7 @@ static int spawn(const char *const *argv, int out, pid_t *pid)
                 args[n] = argv[n - 3];
         if (argv[n - 3])
                 return -E2BIG;
-        stop_child_mask(&mask);
+        signal_child_mask(&mask);
         posix_spawnattr_init(&how);
         posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
         posix_spawnattr_setsigmask(&how, &mask);
@@ -108,7 +108,7 @@ int child_start(struct child *c, const char *const *argv, char *line, size_t nli
         int err = spawn(argv, ends[1], &c->pid);
         close(ends[1]);
         if (!err)
-                err = stop_add_child(c->pid);
+                err = cleanup_add_child(c->pid);
         if (!err)
                 err = read_line(c->out, line, nline);
         if (!err)
@@ -129,7 +129,7 @@ void child_stop(struct child *c)
                                 kill(c->pid, SIGKILL);
                         clock_sleep_ns(2 * 1000 * 1000);
                 }
-                stop_drop_child(c->pid);
+                cleanup_drop_child(c->pid);
         }
         if (c->out >= 0)
                 close(c->out);
@@ -142,7 +142,7 @@ void child_end(struct child *c)
 
         while (c->pid > 0 && clock_ns() < end) {
                 if (waitpid(c->pid, NULL, WNOHANG)) {
-                        stop_drop_child(c->pid);
+                        cleanup_drop_child(c->pid);
                         c->pid = 0;
                 } else {
                         clock_sleep_ns(2 * 1000 * 1000);

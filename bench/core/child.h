@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* child.h: a helper process that says in one line of output that it is ready. It ends with us, at a
- * signal too (stop.h), or when we are killed. */
+ * signal too (signal_cleanup.h), or when we are killed. */
 #ifndef CKPTFS_BENCH_CHILD_H
 #define CKPTFS_BENCH_CHILD_H
 

@@ -5,7 +5,7 @@
  * many requests in flight is not measured through a loop that waits. Bytes that moved are told to
  * progress_add(). Called from one thread.
  * Errors are negative errnos with one line in io->why: which file, what failed. -ECANCELED: a
- * signal came (stop.h); nothing of the file stays. */
+ * signal came (signal_cleanup.h); nothing of the file stays. */
 #ifndef CKPTFS_BENCH_IO_H
 #define CKPTFS_BENCH_IO_H
 

@@ -24,6 +24,6 @@ bench_libbench_la_SOURCES += \
 	%D%/run.h \
 	%D%/s3_endpoint.c \
 	%D%/s3_endpoint.h \
-	%D%/stop.c \
-	%D%/stop.h \
+	%D%/signal_cleanup.c \
+	%D%/signal_cleanup.h \
 	$(NULL)

@@ -14,7 +14,7 @@
 #include "bench/core/keys.h"
 #include "bench/data/preflight.h"
 #include "bench/data/payload_int.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -124,7 +124,7 @@ static int in_steps(struct payload *p, int (*fn)(struct payload *p, uint64_t off
         int err = 0;
         for (uint64_t off = 0; p->data.mem && off < p->data.size && !err; off += STEP) {
                 uint64_t left = p->data.size - off;
-                err = stop_wanted() ? -ECANCELED : fn(p, off, left < STEP ? (size_t)left : STEP);
+                err = signal_came() ? -ECANCELED : fn(p, off, left < STEP ? (size_t)left : STEP);
         }
         return err;
 }

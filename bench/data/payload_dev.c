@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "bench/core/copies.h"
 #include "bench/core/gds.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -144,7 +144,7 @@ static int each_run(struct payload *p,
         int err = 0;
         for (uint64_t off = 0; off < p->shard.size && !err;) {
                 struct shard_run run = shard_run_at(&p->shard, off);
-                err = stop_wanted() ? -ECANCELED : fn(p, off, &run, arg);
+                err = signal_came() ? -ECANCELED : fn(p, off, &run, arg);
                 off += run.len;
         }
         return err;

@@ -12,7 +12,7 @@
 
 #include "bench/core/dev.h"
 #include "bench/core/progress.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -234,7 +234,7 @@ int gds_move(int fd, const struct io_data *d, bool load, char *why, size_t nwhy)
                 return -EIO;
         }
         while (!err && io_next(d, STEP, &s))
-                err = stop_wanted() ? -ECANCELED : move_step(handle, d, &s, load, why, nwhy);
+                err = signal_came() ? -ECANCELED : move_step(handle, d, &s, load, why, nwhy);
         api.HandleDeregister(handle);
         return err;
 }

@@ -17,7 +17,7 @@
 
 #include "base/mutex.h"
 #include "bench/io/awscrt_i.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -177,7 +177,7 @@ static struct awscrt *new_client(const struct place *p)
         c->alloc = aws_default_allocator();
         c->place = *p;
         mutex_init(&c->mtx, LOCK_BENCH);
-        stop_cond_init(&c->cond);
+        signal_cond_init(&c->cond);
         library_take(c->alloc);
         return c;
 }

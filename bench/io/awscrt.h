@@ -24,9 +24,9 @@ int awscrt_open(const struct keys *k, const struct place *p, struct awscrt **out
 void awscrt_close(struct awscrt *c);
 
 /* The calls return 0 or a negative errno with one line in `why`; -ECANCELED after a signal
- * (stop.h). Requests are of `part` bytes. Data that is not held is made straight into the parts,
- * and checked in them, on threads of the client, several at a time. An upload that fails is aborted
- * before the call returns. */
+ * (signal_cleanup.h). Requests are of `part` bytes. Data that is not held is made straight into the
+ * parts, and checked in them, on threads of the client, several at a time. An upload that fails is
+ * aborted before the call returns. */
 int awscrt_put(struct awscrt *c, const char *key, const struct io_data *d, uint64_t part, char *why,
                size_t nwhy);
 /* Of an object that has `have` bytes. */

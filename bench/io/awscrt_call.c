@@ -21,7 +21,7 @@
 #include "bench/io/awscrt_i.h"
 #include "bench/core/copies.h"
 #include "bench/core/progress.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -74,7 +74,7 @@ static int body_read(struct aws_input_stream *s, struct aws_byte_buf *to)
         uint64_t left = call->data->size - call->at, room = to->capacity - to->len;
         size_t n = (size_t)(left < room ? left : room);
 
-        int err = stop_wanted()
+        int err = signal_came()
                           ? -ECANCELED
                           : call->data->fill(call->data->arg, call->at, to->buffer + to->len, n);
         if (err)
@@ -152,7 +152,7 @@ static int take_body(const struct call *call, uint64_t at, const struct aws_byte
         const struct io_data *d = call->data;
         uint64_t off = call->step.off + at - call->step.from;
 
-        if (stop_wanted())
+        if (signal_came())
                 return -ECANCELED;
         if (off + body->len > d->size)
                 return -EMSGSIZE;
@@ -169,7 +169,7 @@ static int on_body(struct aws_s3_meta_request *m, const struct aws_byte_cursor *
 {
         struct call *call = arg;
         (void)m;
-        int err = call->data ? take_body(call, at, body) : stop_wanted() ? -ECANCELED : 0;
+        int err = call->data ? take_body(call, at, body) : signal_came() ? -ECANCELED : 0;
         return err ? stop_call(call, err) : AWS_OP_SUCCESS;
 }
 
@@ -320,8 +320,8 @@ static int end_call(struct call *call, const char *what, char *why, size_t nwhy)
 
         mutex_lock(&c->mtx);
         while (!call->finished) {
-                if (cancelled || !stop_wanted()) {
-                        stop_nap_locked(&c->cond, &c->mtx);
+                if (cancelled || !signal_came()) {
+                        signal_nap_locked(&c->cond, &c->mtx);
                         continue;
                 }
                 cancelled = true;

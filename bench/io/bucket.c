@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/mutex.h"
 #include "base/log.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -212,7 +212,7 @@ int bucket_fill(struct store *s, const char *dir, size_t n, size_t size)
                 char key[BUCKET_NAME_MAX];
                 const struct store_body body = store_body_mem(bytes, size);
                 bucket_name(dir, i, key);
-                err = stop_wanted() ? -ECANCELED : take_off(&f, IN_FLIGHT);
+                err = signal_came() ? -ECANCELED : take_off(&f, IN_FLIGHT);
                 if (err)
                         break;
                 err = store_put(s, key, &body, NULL, NULL, landed, &f);

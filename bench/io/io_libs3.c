@@ -21,7 +21,7 @@
 #include "bench/core/s3_endpoint.h"
 #include "bench/core/progress.h"
 #include "bench/io/bounce.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -157,7 +157,7 @@ static int on_put(int room, char *to, void *arg)
         uint64_t left = sl->step.len - sl->at;
         int n = left < (uint64_t)room ? (int)left : room;
 
-        if (stop_wanted())
+        if (signal_came())
                 sl->own = -ECANCELED;
         else if (d->mem)
                 copies_host(to, d->mem + sl->at, (size_t)n);
@@ -180,7 +180,7 @@ static S3Status on_get(int n, const char *from, void *arg)
         char *block =
                 wants_blocks(d) ? bounce_block(&sl->l->bounce, (size_t)(sl - sl->l->slots)) : NULL;
 
-        if (stop_wanted())
+        if (signal_came())
                 sl->own = -ECANCELED;
         else if (sl->at + (uint64_t)n > sl->step.len)
                 sl->own = -EMSGSIZE;
@@ -321,7 +321,7 @@ static int run_job(struct lib_io *l, const struct job *job)
                         l->status = s;
                         l->err = errno_of(s);
                 }
-                if (!l->err && !job->always && stop_wanted())
+                if (!l->err && !job->always && signal_came())
                         l->err = -ECANCELED;
                 if (!l->err && count_taken(l))
                         wait_io(l);

@@ -12,7 +12,7 @@
 #include "bench/core/dev.h"
 #include "bench/core/io.h"
 #include "bench/core/progress.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -33,7 +33,7 @@ static int null_wait(struct io *io)
         uint64_t end = clock_ns() + n->delay_ns, now;
 
         while (n->delay_ns && (now = clock_ns()) < end) {
-                if (stop_wanted())
+                if (signal_came())
                         return io_fail(io, -ECANCELED, "null");
                 clock_sleep_ns(end - now < 50000000 ? end - now : 50000000);
         }
@@ -99,7 +99,7 @@ static int copy_once(struct null_io *n, const struct io_data *d, bool load)
                 else if (!load)
                         err = d->fill(d->arg, off, n->to, len);
                 __asm__ volatile("" : : "r"(n->to) : "memory"); /* the copy is wanted */
-                if (!err && stop_wanted())
+                if (!err && signal_came())
                         err = -ECANCELED;
         }
         return err;

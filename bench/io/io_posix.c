@@ -20,7 +20,7 @@
 #include "bench/core/io.h"
 #include "bench/core/progress.h"
 #include "bench/core/run.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 #include "bench/io/io_posix_int.h"
 
 #include "base/banned.h"
@@ -99,7 +99,7 @@ static int posix_start(const struct keys *k, const char *storage, const char *di
         p->gds = disk && gds_mode(&gds_says) != GDS_OFF;
         p->threads = disk ? (size_t)k->disk_threads : 1;
         int n = snprintf(p->dir, sizeof p->dir, "%s/%s", top, dir);
-        err = n >= (int)sizeof p->dir ? -ENAMETOOLONG : *dir ? stop_add_path(p->dir) : 0;
+        err = n >= (int)sizeof p->dir ? -ENAMETOOLONG : *dir ? cleanup_add_path(p->dir) : 0;
         p->top = strlen(top);
         if (!err)
                 err = run_make_dirs(p->dir);
@@ -113,7 +113,7 @@ static int posix_start(const struct keys *k, const char *storage, const char *di
         else if ((err = bounce_init(&p->bounce, p->threads, p->block)))
                 snprintf(why, nwhy, "out of memory for blocks: give a smaller block=");
         if (err) {
-                stop_drop_path(p->dir);
+                cleanup_drop_path(p->dir);
                 bounce_release(&p->bounce);
                 free(p);
                 return err;
@@ -127,7 +127,7 @@ static void posix_stop(struct io *io, bool clean)
         struct posix_io *p = (struct posix_io *)io;
         if (!p)
                 return;
-        stop_drop_path(p->dir);
+        cleanup_drop_path(p->dir);
         while (clean && strlen(p->dir) > p->top && !rmdir(p->dir)) /* the last rank's succeeds */
                 *strrchr(p->dir, '/') = 0;
         bounce_release(&p->bounce);
@@ -146,13 +146,13 @@ static int open_file(struct io *io, const char *name, int flags, struct io_file 
                 return err;
         f->file.io = io;
         f->fresh = flags & O_CREAT;
-        if (f->fresh && (err = stop_add_path(f->path)))
+        if (f->fresh && (err = cleanup_add_path(f->path)))
                 return io_fail(io, err, f->path);
         f->fd = open(f->path, flags | O_CLOEXEC | (p->direct ? O_DIRECT : 0), 0666);
         if (f->fd < 0) {
                 err = -errno;
                 if (f->fresh)
-                        stop_drop_path(f->path);
+                        cleanup_drop_path(f->path);
                 return io_fail(io, err, f->path);
         }
         *out = &TAKE_PTR(f)->file;
@@ -247,7 +247,7 @@ static int posix_write(struct io_file *file, const struct io_data *d)
                         err = -ENOMEM;
                 else if (!d->mem) /* first of all: it ends what was begun for this block */
                         err = d->fill(d->arg, off, block, n);
-                if (!err && stop_wanted())
+                if (!err && signal_came())
                         err = -ECANCELED;
                 if (!err && p->direct && n % IO_ALIGN)
                         err = drop_direct(f->fd);
@@ -312,7 +312,7 @@ static int posix_read(struct io_file *file, const struct io_data *d)
                 return move_by_threads(f, d, true);
         for (uint64_t i = 0; !err && io_next(d, p->block, &s); i++) {
                 char *block = block_at(p, d, s.off, i);
-                if (stop_wanted())
+                if (signal_came())
                         err = -ECANCELED;
                 else if (!block)
                         err = -ENOMEM;
@@ -347,7 +347,7 @@ static int posix_close(struct io_file *file)
 
         if (err && f->fresh) {
                 unlink(f->path);
-                stop_drop_path(f->path);
+                cleanup_drop_path(f->path);
         }
         free(f);
         return err;
@@ -360,7 +360,7 @@ static void posix_abandon(struct io_file *file)
                 return;
         if (f->fresh) {
                 unlink(f->path);
-                stop_drop_path(f->path);
+                cleanup_drop_path(f->path);
         }
         close(f->fd);
         free(f);
@@ -412,7 +412,7 @@ static int posix_remove(struct io *io, const char *name)
                 return err;
         if (unlink(path) && errno != ENOENT)
                 return io_fail(io, -errno, path);
-        stop_drop_path(path);
+        cleanup_drop_path(path);
         return 0;
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "bench/core/io.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 #include "bench/io/io_posix_int.h"
 
 #include "base/banned.h"
@@ -23,12 +23,12 @@ static int copy_bytes(int in, int out, uint64_t size)
         size_t ask = size > COPY_LEAST ? (size_t)size : COPY_LEAST;
         ssize_t n = 1;
 
-        while (n > 0 && !stop_wanted()) {
+        while (n > 0 && !signal_came()) {
                 n = sendfile(out, in, NULL, ask);
                 if (n < 0 && errno == EINTR)
                         n = 1;
         }
-        return stop_wanted() ? -ECANCELED : n < 0 ? -errno : 0;
+        return signal_came() ? -ECANCELED : n < 0 ? -errno : 0;
 }
 
 /* Times go along; the mode is set by the caller. */
@@ -83,14 +83,14 @@ int io_posix_move(struct io *from, struct io *to, const char *name, bool sync)
         err = io_posix_path(to, name, new);
         if (err)
                 return err;
-        err = stop_add_path(new);
+        err = cleanup_add_path(new);
         if (!err)
                 err = move_file(old, new, sync);
         if (err) {
                 unlink(old);
                 unlink(new);
-                stop_drop_path(new);
+                cleanup_drop_path(new);
         }
-        stop_drop_path(old);
+        cleanup_drop_path(old);
         return err ? io_fail(to, err, new) : 0;
 }

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/mutex.h"
 #include "bench/core/progress.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 #include "bench/io/io_posix_int.h"
 
 #include "base/banned.h"
@@ -37,7 +37,7 @@ struct mover {
 static bool take_block(struct work *w, struct io_step *out)
 {
         mutex_lock(&w->mtx);
-        if (!w->over && !w->err && stop_wanted())
+        if (!w->over && !w->err && signal_came())
                 w->err = -ECANCELED;
         w->over = w->over || w->err || !io_next(w->d, w->how->block, &w->step);
         *out = w->step;

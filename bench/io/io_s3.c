@@ -14,7 +14,7 @@
 #include "bench/core/dev.h"
 #include "bench/core/io.h"
 #include "bench/core/progress.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 #include "store.h"
 
 #include "base/banned.h"
@@ -81,7 +81,7 @@ static void slot_done(struct slot *sl, int err)
 
 static int trouble_locked(struct s3_io *s) REQUIRES(&s->mtx)
 {
-        return s->err ? s->err : stop_wanted() ? -ECANCELED : 0;
+        return s->err ? s->err : signal_came() ? -ECANCELED : 0;
 }
 
 /* Gives one collected range to whom it is for, in the thread that loads: others arrive meanwhile.
@@ -119,7 +119,7 @@ static int take_slot(struct s3_io *s, struct slot **out)
                         if (!s->slots[i].busy)
                                 *out = &s->slots[i];
                 if (!*out)
-                        stop_nap_locked(&s->cond, &s->mtx);
+                        signal_nap_locked(&s->cond, &s->mtx);
         }
         if (*out)
                 (*out)->busy = true;
@@ -135,7 +135,7 @@ static int drain(struct s3_io *s, int err)
                 if (!s->slots[i].busy)
                         i++;
                 else if (!hand_over_locked(s))
-                        stop_nap_locked(&s->cond, &s->mtx);
+                        signal_nap_locked(&s->cond, &s->mtx);
         }
         if (s->err)
                 err = s->err;
@@ -190,7 +190,7 @@ static struct s3_io *s3_new(const struct keys *k, const char *dir, unsigned rank
                 slots[i].s = s;
         snprintf(s->dir, sizeof s->dir, "%s", dir);
         mutex_init(&s->mtx, LOCK_BENCH);
-        stop_cond_init(&s->cond);
+        signal_cond_init(&s->cond);
         return s;
 }
 
@@ -268,7 +268,7 @@ static int bytes_of(struct slot *sl, const struct io_data *d, uint64_t off, size
 static int read_part(void *arg, uint64_t off, void *dst, size_t len)
 {
         struct slot *sl = arg;
-        return stop_wanted() ? -ECANCELED : sl->inner.read(sl->inner.arg, off, dst, len);
+        return signal_came() ? -ECANCELED : sl->inner.read(sl->inner.arg, off, dst, len);
 }
 
 static void part_done(void *arg, int err, const struct store_object *obj)
@@ -393,7 +393,7 @@ static int range_data(void *arg, uint64_t at, const void *p, size_t n)
         uint64_t off = sl->off + at;
 
         progress_add(n);
-        if (stop_wanted())
+        if (signal_came())
                 return -ECANCELED;
         if (off + n > d->size)
                 return -EMSGSIZE;

@@ -14,7 +14,7 @@
 #include "bench/core/dev.h"
 #include "bench/measure/measure.h"
 #include "bench/measure/stats.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -160,7 +160,7 @@ static bool nap(struct sampler *s)
 
         mutex_lock(&s->mtx);
         while (s->on && !s->stop && clock_ns() < end)
-                stop_nap_locked(&s->cond, &s->mtx);
+                signal_nap_locked(&s->cond, &s->mtx);
         bool on = s->on && !s->stop;
         mutex_unlock(&s->mtx);
         return on;
@@ -188,7 +188,7 @@ static void *run(void *arg)
 int sampler_start(struct sampler *s)
 {
         mutex_init(&s->mtx, LOCK_BENCH);
-        stop_cond_init(&s->cond);
+        signal_cond_init(&s->cond);
         for (int i = 0; i < SAMPLE_KINDS; i++) {
                 s->v[i] = malloc(SAMPLER_MAX * sizeof **s->v);
                 if (!s->v[i])

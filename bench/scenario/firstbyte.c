@@ -18,7 +18,7 @@
 #include "bench/data/preflight.h"
 #include "bench/scenario/mount_vs_store.h"
 #include "bench/measure/stats.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 #include "bench/report/doc.h"
 
 #include "base/banned.h"
@@ -115,7 +115,7 @@ static int measure(struct mount_vs_store *vs, const char *dir, void *arg)
                 err = mount_vs_store_path(vs, key, path);
                 if (err)
                         break;
-                err = stop_wanted() ? -ECANCELED : time_store(vs->store, key, &v[i].store);
+                err = signal_came() ? -ECANCELED : time_store(vs->store, key, &v[i].store);
                 if (err) {
                         mount_vs_store_fail(vs, key, err);
                         break;

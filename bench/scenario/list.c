@@ -17,7 +17,7 @@
 #include "bench/data/preflight.h"
 #include "bench/scenario/mount_vs_store.h"
 #include "bench/measure/stats.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 #include "bench/report/doc.h"
 
 #include "base/banned.h"
@@ -107,7 +107,7 @@ static int measure(struct mount_vs_store *v, const char *dir, void *arg)
         for (size_t e = 0; e < k->epochs && !err; e++) {
                 if (e)
                         clock_sleep_ns(FORGET_NS);
-                err = stop_wanted() ? -ECANCELED
+                err = signal_came() ? -ECANCELED
                                     : time_store(v->store, dir, objects_of(k), &v->store_s[e]);
                 if (err) {
                         mount_vs_store_fail(v, "list", err);

@@ -17,7 +17,7 @@
 #include "bench/core/run.h"
 #include "bench/report/shards_table.h"
 #include "bench/measure/stats.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 #include "bench/measure/timed.h"
 
 #include "base/banned.h"

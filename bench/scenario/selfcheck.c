@@ -20,7 +20,7 @@
 #include "bench/core/clock.h"
 #include "bench/core/run.h"
 #include "bench/report/doc.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 #include "bench/scenario/async/async.h"
 #include "bench/measure/stats.h"
 #include "bench/measure/timed.h"
@@ -108,7 +108,7 @@ static int wait_bare(struct selfcheck *c, struct sample *out)
                 end = clock_ns() + c->k->null_delay_us * 1000;
                 while ((now = clock_ns()) < end && !err) {
                         clock_sleep_ns(end - now < NAP_NS ? end - now : NAP_NS);
-                        err = stop_wanted() ? -ECANCELED : 0;
+                        err = signal_came() ? -ECANCELED : 0;
                 }
         }
         out->total = clock_s(clock_ns() - begin);

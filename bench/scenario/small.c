@@ -18,7 +18,7 @@
 #include "bench/data/preflight.h"
 #include "bench/scenario/mount_vs_store.h"
 #include "bench/measure/stats.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 #include "bench/report/doc.h"
 
 #include "base/banned.h"
@@ -55,7 +55,7 @@ static int write_one(struct work *w, size_t i)
         static const char bytes[SIZE];
         char key[BUCKET_NAME_MAX], path[PATH_MAX];
 
-        if (stop_wanted())
+        if (signal_came())
                 return -ECANCELED;
         bucket_name(w->dir, i, key);
         if (w->store)

@@ -8,7 +8,7 @@ enum lock_rank {
         /* the benchmark and the simulator */
         LOCK_BENCH,
         LOCK_BENCH_PROGRESS,
-        LOCK_BENCH_STOP,
+        LOCK_BENCH_CLEANUP,
         LOCK_SIM,
         /* the mount */
         LOCK_SHUTDOWN_TIMER,

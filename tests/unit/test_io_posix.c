@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "bench/core/io.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"
@@ -178,7 +178,7 @@ static int begin(void *arg, uint64_t off, void *dst, size_t len)
         g->dst = dst;
         if (off == g->stop_at)
                 kill(getpid(), SIGTERM);
-        while (off == g->stop_at && !stop_wanted())
+        while (off == g->stop_at && !signal_came())
                 usleep(1000);
         return 0;
 }
@@ -189,7 +189,7 @@ START_TEST(a_signal_leaves_no_copy_on_its_way_to_a_buffer)
         struct io_data d = {.size = FILE_SIZE, .fill = give, .ahead = begin, .arg = &g};
         struct io_file *f = NULL;
 
-        ck_assert_int_eq(stop_init(), 0);
+        ck_assert_int_eq(signal_cleanup_init(), 0);
         ck_assert_int_eq(io_posix.create(io, "f", FILE_SIZE, &f), 0);
         ck_assert_int_eq(io_posix.write(f, &d), -ECANCELED);
         ck_assert_ptr_null(g.dst);

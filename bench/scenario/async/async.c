@@ -27,7 +27,7 @@
 #include "bench/scenario/async/async.h"
 #include "bench/scenario/async/async_table.h"
 #include "bench/scenario/async/async_writer.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 #include "bench/measure/timed.h"
 
 #include "base/banned.h"
@@ -212,7 +212,7 @@ static int train(struct async_job *j)
                 else
                         j->idle[j->nidle++] = took;
                 bool saves = i % j->k->steps_per_save == 0;
-                if (!err && stop_wanted())
+                if (!err && signal_came())
                         err = -ECANCELED;
                 if (!err && saves)
                         err = begin_save(j);

@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 #include "bench/core/clock.h"
 #include "bench/data/run_name.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 #include "bench/measure/timed.h"
 
 #include "base/banned.h"
@@ -190,7 +190,7 @@ static int serve(struct served *s)
 int async_writer_main(const char *fd)
 {
         struct served s = {.sock = (int)strtol(fd, NULL, 10)};
-        int err = stop_init();
+        int err = signal_cleanup_init();
 
         if (!err)
                 err = printf("ready\n") < 0 || fflush(stdout) ? -EPIPE : 0;

@@ -13,7 +13,7 @@
 #include "bench/core/run.h"
 #include "bench/report/doc.h"
 #include "bench/measure/stats.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -63,7 +63,7 @@ static int measure(struct ceiling *c, const struct ceiling_row *row, struct figu
         if (!err && row->kind != CEILING_DISK)
                 err = row->measure(c, block, bytes / 8 > block ? bytes / 8 / MiB * MiB : bytes, v);
         for (size_t i = 0; i < n && !err; i++)
-                err = stop_wanted() ? -ECANCELED : row->measure(c, block, bytes, &v[i]);
+                err = signal_came() ? -ECANCELED : row->measure(c, block, bytes, &v[i]);
         if (!err)
                 qsort(v, n, sizeof *v, by_speed);
         return err;

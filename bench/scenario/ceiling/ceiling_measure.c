@@ -10,7 +10,7 @@
 #include "bench/scenario/ceiling/ceiling.h"
 #include "bench/core/coll.h"
 #include "bench/core/pattern.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 #include "bench/measure/timed.h"
 
 #include "base/banned.h"
@@ -48,7 +48,7 @@ static int pump(struct ceiling *c, int fd, bool write_it, uint64_t block, uint64
 {
         for (uint64_t off = 0; off < bytes; off += block) {
                 ssize_t n = write_it ? write(fd, c->buf, block) : read(fd, c->buf, block);
-                if (stop_wanted())
+                if (signal_came())
                         return -ECANCELED;
                 if (n != (ssize_t)block)
                         return n < 0 ? -errno : -EIO;

@@ -14,7 +14,7 @@
 #include "bench/scenario/ceiling/ceiling.h"
 #include "bench/scenario/ceiling/ceiling_fuse.h"
 #include "bench/core/pattern.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -109,7 +109,7 @@ static void end_fuse(struct ceiling *c)
 {
         child_stop(&c->child);
         if (!rmdir(c->mnt))
-                stop_drop_path(c->mnt);
+                cleanup_drop_path(c->mnt);
         *c->mnt = 0;
 }
 
@@ -133,12 +133,12 @@ static int start_fuse(struct ceiling *c)
                          c->mnt, strerror(-err));
                 return err;
         }
-        err = stop_add_path(c->mnt);
+        err = cleanup_add_path(c->mnt);
         if (!err)
                 err = child_start(&c->child, argv, line, sizeof line, c->why, sizeof c->why);
         if (err) {
                 rmdir(c->mnt);
-                stop_drop_path(c->mnt);
+                cleanup_drop_path(c->mnt);
                 return err;
         }
         c->read_ahead_kb = raise_read_ahead(c->mnt);

@@ -24,7 +24,7 @@
 #include "bench/scenario/dataset/sample_source.h"
 #include "bench/scenario/dataset/sample.h"
 #include "bench/scenario/dataset/tar.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -198,7 +198,7 @@ static int fill_tar(struct work *w, uint64_t unit, struct tar_out *t, struct buf
         for (; i < end && i < w->set.samples && !err; i++) {
                 char name[NAME_MAX_LEN];
                 image_name(&w->set, i, name, sizeof name);
-                err = stop_wanted() ? -ECANCELED : make_image(&w->set, i, b);
+                err = signal_came() ? -ECANCELED : make_image(&w->set, i, b);
                 if (!err)
                         err = tar_add(t, name, b->p, b->len);
                 atomic_fetch_add(&w->samples, !err);
@@ -236,7 +236,7 @@ static int put_image(struct work *w, uint64_t i, struct buf *b)
         struct sink *to = NULL;
 
         image_name(&w->set, i, name, sizeof name);
-        int err = stop_wanted() ? -ECANCELED : make_image(&w->set, i, b);
+        int err = signal_came() ? -ECANCELED : make_image(&w->set, i, b);
         if (!err)
                 err = sink_open(w->place, name, &to);
         if (!err)

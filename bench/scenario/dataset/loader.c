@@ -15,7 +15,7 @@
 #include "bench/scenario/dataset/image.h"
 #include "bench/scenario/dataset/sample.h"
 #include "bench/scenario/dataset/tar.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -207,7 +207,7 @@ static int take_sample(void *arg, const char *name, const void *p, size_t n)
         else
                 snprintf(full, sizeof full, "%s", name);
         int err = w->making.samples ? 0 : await_credit(w);
-        if (!err && stop_wanted())
+        if (!err && signal_came())
                 err = -ECANCELED;
         if (!err && how->verify)
                 err = verify(w, full, name, p, n);

@@ -16,7 +16,7 @@
 #include "bench/core/io.h"
 #include "bench/core/run.h"
 #include "bench/scenario/dataset/sample_source_i.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -202,7 +202,7 @@ static int list_bucket(struct sample_source *p, struct listing *to)
         do {
                 const struct store_list list = {.prefix = "", .continuation = next};
                 char *more = NULL;
-                err = stop_wanted() ? -ECANCELED
+                err = signal_came() ? -ECANCELED
                                     : store_list_wait(p->store, &list, add_object, to, &more);
                 free(next);
                 next = more;
@@ -224,7 +224,7 @@ static int list_directory(struct sample_source *p, struct listing *to)
                         add(to, e->fts_path + skip, (uint64_t)e->fts_statp->st_size);
                 else if (e->fts_info == FTS_DNR || e->fts_info == FTS_ERR || e->fts_info == FTS_NS)
                         err = -e->fts_errno;
-                if (stop_wanted())
+                if (signal_came())
                         err = -ECANCELED;
         }
         fts_close(f);

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "bench/scenario/dataset/sample_source_i.h"
 #include "bench/core/progress.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -63,7 +63,7 @@ static int got_data(void *arg, uint64_t at, const void *p, size_t n)
 {
         struct slot *sl = arg;
 
-        if (stop_wanted())
+        if (signal_came())
                 return -ECANCELED;
         if (at + n > sl->len)
                 return -EMSGSIZE;
@@ -138,7 +138,7 @@ static int read_file(struct stream *s, struct slot *sl)
                         return got ? -errno : -ESTALE;
                 have += (size_t)got;
         }
-        return stop_wanted() ? -ECANCELED : 0;
+        return signal_came() ? -ECANCELED : 0;
 }
 
 /* Asks for the next block of the object, if there is one, in its slot. */

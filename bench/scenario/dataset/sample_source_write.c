@@ -15,7 +15,7 @@
 #include "base/fdio.h"
 #include "bench/scenario/dataset/sample_source_i.h"
 #include "bench/core/progress.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -39,7 +39,7 @@ static int open_file(struct sink *s)
         char path[PATH_MAX];
         int err = sample_source_path(s->place, s->name, path);
 
-        if (!err && (err = stop_wanted() ? -ECANCELED : 0) == 0) {
+        if (!err && (err = signal_came() ? -ECANCELED : 0) == 0) {
                 s->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
                 err = s->fd < 0 ? -errno : 0;
                 s->made = !err;
@@ -117,7 +117,7 @@ static int send_part(struct sink *s)
 
 int sink_write(struct sink *s, const void *p, size_t n)
 {
-        int err = stop_wanted() ? -ECANCELED : 0;
+        int err = signal_came() ? -ECANCELED : 0;
 
         progress_add(n);
         if (!err && !s->place->store)

@@ -18,7 +18,7 @@
 #include "bench/scenario/dcp/dcp.h"
 #include "bench/scenario/mlperf/mlperf_shape.h"
 #include "bench/scenario/mlperf/mlperf_table.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 #include "bench/measure/timed.h"
 
 #include "base/banned.h"
@@ -366,9 +366,9 @@ static void remove_save(struct mlperf_job *j, const char *dir)
 static int pause_between(const struct mlperf_job *j)
 {
         uint64_t until = clock_ns() + j->k->mlperf_interval * 1000000;
-        while (clock_ns() < until && !stop_wanted())
+        while (clock_ns() < until && !signal_came())
                 clock_sleep_ns(10 * 1000 * 1000);
-        return coll_agree(j->run->coll, stop_wanted() ? -ECANCELED : 0);
+        return coll_agree(j->run->coll, signal_came() ? -ECANCELED : 0);
 }
 
 /* Collective: whether a machine's data is so little that its caches could answer for the storage;

@@ -11,7 +11,7 @@
 
 #include "bench/core/clock.h"
 #include "bench/core/copies.h"
-#include "bench/core/stop.h"
+#include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
 
@@ -55,7 +55,7 @@ static int serialise(const struct io_data *d, char **out)
                 return -errno;
         for (uint64_t off = 0; off < d->size && !err; off += STEP) {
                 size_t n = d->size - off < STEP ? (size_t)(d->size - off) : STEP;
-                if (stop_wanted())
+                if (signal_came())
                         err = -ECANCELED;
                 else if (d->mem)
                         copies_host(to + off, d->mem + off, n);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stop.h: Ctrl-C leaves nothing behind.
+/* signal_cleanup.h: Ctrl-C leaves nothing behind.
  *
  * A thread of its own waits for SIGINT and SIGTERM, for a launcher kills a rank about a second
  * after it asked, and the rank may stand in an fsync() until then. So the thread removes the
- * registered paths at once; everybody else asks stop_wanted() and leaves in order. */
-#ifndef CKPTFS_BENCH_STOP_H
-#define CKPTFS_BENCH_STOP_H
+ * registered paths at once; everybody else asks signal_came() and leaves in order. */
+#ifndef CKPTFS_BENCH_SIGNAL_CLEANUP_H
+#define CKPTFS_BENCH_SIGNAL_CLEANUP_H
 
 #include <pthread.h>
 #include <signal.h>
@@ -16,27 +16,27 @@
 
 /* Starts the thread and blocks the two signals in the caller and in threads it starts later; call
  * before any other thread exists. 0 or a negative errno. */
-int stop_init(void);
+int signal_cleanup_init(void);
 
 /* Whether a signal came. Thread-safe. */
-bool stop_wanted(void);
+bool signal_came(void);
 
 /* Waiting for others in steps after which a signal is heard: a condition for that, and one step,
  * with the mutex held. */
-void stop_cond_init(pthread_cond_t *cond);
-void stop_nap_locked(pthread_cond_t *cond, struct mutex *mtx) REQUIRES(mtx);
+void signal_cond_init(pthread_cond_t *cond);
+void signal_nap_locked(pthread_cond_t *cond, struct mutex *mtx) REQUIRES(mtx);
 
 /* Remembers a file, or an empty directory, to be removed at a signal, newest first; copied. 0,
  * -ENOMEM, or -ECANCELED after the signal: then the path is not to be made. */
-int stop_add_path(const char *path);
+int cleanup_add_path(const char *path);
 /* The path is gone or is to stay. */
-void stop_drop_path(const char *path);
+void cleanup_drop_path(const char *path);
 
 /* The child is sent SIGTERM at a signal. */
-int stop_add_child(pid_t pid);
-void stop_drop_child(pid_t pid);
+int cleanup_add_child(pid_t pid);
+void cleanup_drop_child(pid_t pid);
 
 /* The mask with which a child begins: that of this thread without the two signals. */
-void stop_child_mask(sigset_t *set);
+void signal_child_mask(sigset_t *set);
 
 #endif

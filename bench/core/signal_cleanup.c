@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* signal_cleanup.c: see signal_cleanup.h. */
+#include "bench/core/signal_cleanup.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mutex.h"
+
+#include "base/banned.h"
+
+enum { MAX_THINGS = 4096, NAP_NS = 50 * 1000 * 1000 };
+
+static struct {
+        struct mutex mtx; /* guards the two lists */
+        char *path[MAX_THINGS];
+        size_t npath;
+        pid_t child[16];
+        size_t nchild;
+        bool signal_came; /* atomic */
+} cleanup = {.mtx = MUTEX_INITIALIZER(LOCK_BENCH_CLEANUP)};
+
+bool signal_came(void)
+{
+        return __atomic_load_n(&cleanup.signal_came, __ATOMIC_ACQUIRE);
+}
+
+void signal_cond_init(pthread_cond_t *cond)
+{
+        pthread_condattr_t monotonic;
+
+        pthread_condattr_init(&monotonic);
+        pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+        pthread_cond_init(cond, &monotonic);
+        pthread_condattr_destroy(&monotonic);
+}
+
+void signal_nap_locked(pthread_cond_t *cond, struct mutex *mtx)
+{
+        struct timespec t;
+
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        t.tv_nsec += NAP_NS;
+        if (t.tv_nsec >= 1000000000) {
+                t.tv_sec++;
+                t.tv_nsec -= 1000000000;
+        }
+        mutex_timedwait(cond, mtx, &t);
+}
+
+static void clean_up(void)
+{
+        mutex_lock(&cleanup.mtx);
+        __atomic_store_n(&cleanup.signal_came, true, __ATOMIC_RELEASE);
+        for (size_t i = 0; i < cleanup.nchild; i++)
+                kill(cleanup.child[i], SIGTERM);
+        while (cleanup.npath) {
+                remove(cleanup.path[--cleanup.npath]);
+                free(cleanup.path[cleanup.npath]);
+        }
+        mutex_unlock(&cleanup.mtx);
+}
+
+static void ending_signals(sigset_t *set)
+{
+        sigemptyset(set);
+        sigaddset(set, SIGINT);
+        sigaddset(set, SIGTERM);
+        sigaddset(set, SIGHUP);
+}
+
+static void *wait_for_signal(void *arg)
+{
+        (void)arg;
+        sigset_t set;
+        int sig;
+        ending_signals(&set);
+        if (!sigwait(&set, &sig))
+                clean_up();
+        return NULL;
+}
+
+int signal_cleanup_init(void)
+{
+        sigset_t set;
+        pthread_t thread;
+
+        ending_signals(&set);
+        int err = pthread_sigmask(SIG_BLOCK, &set, NULL);
+        if (!err)
+                err = pthread_create(&thread, NULL, wait_for_signal, NULL);
+        if (!err)
+                pthread_detach(thread);
+        return -err;
+}
+
+void signal_child_mask(sigset_t *set)
+{
+        pthread_sigmask(SIG_BLOCK, NULL, set);
+        sigdelset(set, SIGINT);
+        sigdelset(set, SIGTERM);
+        sigdelset(set, SIGHUP);
+}
+
+int cleanup_add_path(const char *path)
+{
+        int err = 0;
+        mutex_lock(&cleanup.mtx);
+        if (signal_came())
+                err = -ECANCELED;
+        else if (cleanup.npath == MAX_THINGS || !(cleanup.path[cleanup.npath] = strdup(path)))
+                err = -ENOMEM;
+        else
+                cleanup.npath++;
+        mutex_unlock(&cleanup.mtx);
+        return err;
+}
+
+void cleanup_drop_path(const char *path)
+{
+        mutex_lock(&cleanup.mtx);
+        for (size_t i = cleanup.npath; i-- > 0;) {
+                if (strcmp(cleanup.path[i], path))
+                        continue;
+                free(cleanup.path[i]);
+                memmove(&cleanup.path[i], &cleanup.path[i + 1],
+                        (--cleanup.npath - i) * sizeof cleanup.path[0]);
+                break;
+        }
+        mutex_unlock(&cleanup.mtx);
+}
+
+int cleanup_add_child(pid_t pid)
+{
+        int err = 0;
+        mutex_lock(&cleanup.mtx);
+        if (cleanup.nchild == sizeof cleanup.child / sizeof cleanup.child[0])
+                err = -ENOMEM;
+        else
+                cleanup.child[cleanup.nchild++] = pid;
+        if (!err && signal_came())
+                kill(pid, SIGTERM);
+        mutex_unlock(&cleanup.mtx);
+        return err;
+}
+
+void cleanup_drop_child(pid_t pid)
+{
+        mutex_lock(&cleanup.mtx);
+        for (size_t i = 0; i < cleanup.nchild; i++)
+                if (cleanup.child[i] == pid)
+                        cleanup.child[i] = cleanup.child[--cleanup.nchild];
+        mutex_unlock(&cleanup.mtx);
+}
