@@ -14,6 +14,7 @@
 #include "bench/sim/store/data.h"
 #include "bench/sim/identity/identity_i.h"
 #include "bench/sim/store/null.h"
+#include "bench/sim/http/limit.h"
 #include "bench/sim/http/request_log.h"
 #include "bench/sim/http/server.h"
 #include "bench/sim/http/tls.h"
@@ -21,7 +22,13 @@
 #include "bench/sim/store/object_store.h"
 #include "base/banned.h"
 
-enum { BUCKETS_MAX = 64, THREADS_MAX = 64, CONNECTIONS_MAX = 65536, WHY = 512 };
+enum {
+        BUCKETS_MAX = 64,
+        THREADS_MAX = 64,
+        CONNECTIONS_MAX = 65536,
+        REQUESTS_MAX = 1000000,
+        WHY = 512
+};
 
 struct options {
         const char *dir, *tls_cert, *tls_key, *faults, *identity, *log, *fill;
@@ -32,6 +39,8 @@ struct options {
         const char *buckets[BUCKETS_MAX];
         unsigned nbuckets;
         struct server_config server;
+        uint64_t total_rate;
+        unsigned write_rate, read_rate; /* 0: any */
 };
 
 static const char usage[] =
@@ -51,6 +60,8 @@ static const char usage[] =
         "  --threads N             event loops, 1 to 64, default 2\n"
         "  --connections N         open at once, default 1024; more wait\n"
         "  --rate SIZE             bytes a second of each connection and direction, as 50M\n"
+        "  --total-rate SIZE       bytes a second of all connections together, each direction\n"
+        "  --request-rate W,R      s3: writes and reads a second of each prefix; more get 503\n"
         "  --ttfb TIME             before the first byte of each reply, as 20ms\n"
         "  --tls-cert FILE --tls-key FILE\n"
         "                          serve HTTPS with this certificate chain and key (PEM)\n"
@@ -95,6 +106,8 @@ static const struct option longs[] = {
         {"threads", required_argument, NULL, OPT_THREADS},
         {"connections", required_argument, NULL, OPT_CONNECTIONS},
         {"rate", required_argument, NULL, OPT_RATE},
+        {"total-rate", required_argument, NULL, OPT_TOTAL_RATE},
+        {"request-rate", required_argument, NULL, OPT_REQUEST_RATE},
         {"ttfb", required_argument, NULL, OPT_TTFB},
         {"tls-cert", required_argument, NULL, OPT_CERT},
         {"tls-key", required_argument, NULL, OPT_KEY},
@@ -152,11 +165,30 @@ static int add_bucket(struct options *o, const char *name)
         return 0;
 }
 
-static int set_shape(struct options *o, int opt, const char *value)
+/* WRITES,READS */
+static int set_request_rate(struct options *o, char *value)
 {
-        if (opt == OPT_RATE)
-                return parse_size(value, &o->server.rate) || !o->server.rate
-                               ? option_bad("rate", value, "give bytes a second, as 50M")
+        char *reads = strchr(value, ',');
+
+        if (!reads)
+                return option_bad("request-rate", value,
+                                  "give writes and reads a second, as 3500,5500");
+        *reads = 0;
+        int err = set_number("request-rate", value, REQUESTS_MAX, &o->write_rate);
+        *reads++ = ',';
+        return err ? err : set_number("request-rate", reads, REQUESTS_MAX, &o->read_rate);
+}
+
+static int set_shape(struct options *o, int opt, char *value)
+{
+        uint64_t *rate = opt == OPT_RATE ? &o->server.rate : &o->total_rate;
+
+        if (opt == OPT_REQUEST_RATE)
+                return set_request_rate(o, value);
+        if (opt != OPT_TTFB)
+                return parse_size(value, rate) || !*rate
+                               ? option_bad(opt == OPT_RATE ? "rate" : "total-rate", value,
+                                            "give bytes a second, as 50M")
                                : 0;
         return fault_parse_duration(value, &o->server.ttfb_ns)
                        ? option_bad("ttfb", value, "give a time, as 20ms")
@@ -238,6 +270,8 @@ static int set_option(struct options *o, int opt, char *value)
         case OPT_CONNECTIONS:
                 return set_number("connections", value, CONNECTIONS_MAX, &o->server.connections);
         case OPT_RATE:
+        case OPT_TOTAL_RATE:
+        case OPT_REQUEST_RATE:
         case OPT_TTFB:
                 return set_shape(o, opt, value);
         case OPT_CERT:
@@ -323,6 +357,8 @@ struct parts {
         struct issues *sessions;
         struct tls_server *tls;
         struct request_log *log;
+        struct prefix_rates *rates;
+        struct line up, down;
         struct server *server;
 };
 
@@ -330,6 +366,7 @@ static void parts_release(struct parts *p)
 {
         server_stop(p->server);
         request_log_close(p->log);
+        prefix_rates_free(p->rates);
         tls_server_close(p->tls);
         issues_free(p->sessions);
         identity_close(p->identity);
@@ -389,8 +426,14 @@ static int start(struct options *o, struct parts *p, char *why, size_t nwhy)
                         snprintf(why, nwhy, "%s: %s: give --log a file that can be written", o->log,
                                  strerror(-err));
         }
+        if (!err && o->write_rate && !(p->rates = prefix_rates_new(o->write_rate, o->read_rate)))
+                err = -ENOMEM;
         if (err)
                 return err;
+        p->up.rate = p->down.rate = o->total_rate;
+        o->server.up = &p->up;
+        o->server.down = &p->down;
+        o->server.rates = p->rates;
         o->server.service.s3 = &o->s3;
         o->server.service.gs = &o->gs;
         o->server.service.sessions = p->sessions;

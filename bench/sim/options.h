@@ -14,6 +14,8 @@ enum {
         OPT_THREADS,
         OPT_CONNECTIONS,
         OPT_RATE,
+        OPT_TOTAL_RATE,
+        OPT_REQUEST_RATE,
         OPT_TTFB,
         OPT_CERT,
         OPT_KEY,

@@ -52,6 +52,7 @@ sim_tests = \
 	%D%/sim_gs_objects.sh \
 	%D%/sim_gs_uploads.sh \
 	%D%/sim_identity.sh \
+	%D%/sim_limits.sh \
 	%D%/sim_list.sh \
 	%D%/sim_null.sh \
 	%D%/sim_objects.sh \

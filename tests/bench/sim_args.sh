@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Bad arguments of the simulator: one line with cause and remedy, and nothing served.
 . "${srcdir:?}/tests/lib/tap.sh"
-plan 14
+plan 16
 
 refuses() {
 	name=$1 want=$2
@@ -26,6 +26,8 @@ b="--bucket bkt"
 	refuses "a bad bucket" 'give 3 to 63' --null --bucket Up
 	refuses "a bad number" 'give 1 to 64' $b --null --threads 0
 	refuses "a bad rate" 'as 50M' $b --null --rate fast
+	refuses "a bad rate of all connections" 'total-rate.*as 50M' $b --null --total-rate 0
+	refuses "a bad rate of requests" 'as 3500,5500' $b --null --request-rate 100
 	refuses "a bad time" 'as 20ms' $b --null --ttfb 20x
 	refuses "half a key" 'give --access-key and --secret-key' $b --null --access-key a
 	refuses "half of TLS" 'give --tls-cert and --tls-key' $b --null --tls-cert x

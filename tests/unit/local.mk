@@ -27,6 +27,7 @@ unit_tests = \
 	%D%/test_sim_fault \
 	%D%/test_sim_http \
 	%D%/test_sim_index \
+	%D%/test_sim_limit \
 	%D%/test_sim_record \
 	%D%/test_sim_related \
 	%D%/test_sign_v4 \
@@ -150,6 +151,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_sim_http_LDADD = $(UNIT_SIM_LIBS)
 %C%_test_sim_index_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_sim_index_LDADD = $(UNIT_SIM_LIBS)
+%C%_test_sim_limit_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_sim_limit_LDADD = $(UNIT_SIM_LIBS)
 %C%_test_sim_record_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_sim_record_LDADD = $(UNIT_SIM_LIBS)
 

@@ -124,6 +124,17 @@ static enum step fault_at_begin(struct conn *c)
         }
 }
 
+/* "3,500 PUT/COPY/POST/DELETE or 5,500 GET/HEAD requests per second per partitioned Amazon S3
+ * prefix" (Amazon S3 User Guide, "Best practices design patterns: optimizing performance"). */
+static bool is_too_many(const struct conn *c)
+{
+        const struct request *x = &c->x;
+        bool write = strcmp(x->rq.method, "GET") && strcmp(x->rq.method, "HEAD");
+
+        return c->cfg->rates &&
+               !prefix_rates_take(c->cfg->rates, x->bucket, x->key, write, clock_ns());
+}
+
 /* The head is whole: begin the exchange. */
 static enum step begin_exchange(struct conn *c)
 {
@@ -135,6 +146,8 @@ static enum step begin_exchange(struct conn *c)
         c->coding = (struct chunked){.state = CHUNK_SIZE};
         c->cut = UINT64_MAX;
         p->begin(s, x);
+        if (!x->status && is_too_many(c))
+                p->refuse(x, 503, "SlowDown", "Please reduce your request rate.");
         if (x->status)
                 x->to = BODY_DROP;
         else
@@ -424,6 +437,8 @@ static enum step read_body(struct conn *c, uint64_t now_ns)
                         continue;
                 }
                 n = shape_allow(&c->up, n < TURN ? (size_t)n : TURN, now_ns, &c->wake_ns);
+                if (n)
+                        n = line_allow(c->cfg->up, &c->up_bite, n, now_ns, &c->wake_ns);
                 if (!n)
                         return STEP_PAUSE;
                 ssize_t got = body_piece(c, (size_t)n, &step);
@@ -432,6 +447,7 @@ static enum step read_body(struct conn *c, uint64_t now_ns)
                 if (got <= 0)
                         return got == -EAGAIN ? step : STEP_CLOSE;
                 shape_use(&c->up, (size_t)got);
+                line_use(c->cfg->up, &c->up_bite, (size_t)got);
                 c->active_ns = now_ns;
                 turn += (size_t)got;
         }

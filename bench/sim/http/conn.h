@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "bench/core/clock.h"
+#include "bench/sim/http/limit.h"
 #include "bench/sim/http/request.h"
 #include "bench/sim/http/server_config.h"
 #include "bench/sim/http/shape.h"
@@ -60,11 +61,17 @@ struct conn {
         uint64_t seg_at; /* offset of the segment in the object */
 
         struct shape up, down;
+        struct line_bite up_bite, down_bite;
 };
 
 /* CONN_FRAME: read at once where the frame of a chunk is due; what is behind it may be of the next
  * request. */
 enum { CONN_SCRATCH = 256 << 10, CONN_FRAME = 512, CONN_IN = HTTP_HEAD_MAX };
+
+static inline bool is_shaped(const struct server_config *cfg)
+{
+        return cfg->rate || cfg->up->rate;
+}
 
 /* Takes over fd (also on failure). NULL: no memory. */
 struct conn *conn_new(const struct server_config *cfg, int fd, char *scratch);

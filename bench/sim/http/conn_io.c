@@ -35,7 +35,7 @@ ssize_t conn_recv(struct conn *c, void *p, size_t n, enum step *step)
 void conn_expect(struct conn *c, uint64_t left)
 {
         /* Far from the end only: TLS may hold 64 KiB of it already. */
-        int want = left > 4 * LOW_WATER && !c->cfg->rate ? LOW_WATER : 1;
+        int want = left > 4 * LOW_WATER && !is_shaped(c->cfg) ? LOW_WATER : 1;
 
         if (want == c->low_water || (want == 1 && !c->low_water))
                 return;

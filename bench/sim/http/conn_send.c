@@ -172,6 +172,8 @@ static enum step send_object(struct conn *c, uint64_t now_ns)
                 uint64_t left = x->len - c->sent;
                 size_t n = shape_allow(&c->down, left < TURN ? (size_t)left : TURN, now_ns,
                                        &c->wake_ns);
+                if (n)
+                        n = line_allow(c->cfg->down, &c->down_bite, n, now_ns, &c->wake_ns);
                 if (!n)
                         return STEP_PAUSE;
                 ssize_t put = send_piece(c, n, &step);
@@ -183,6 +185,7 @@ static enum step send_object(struct conn *c, uint64_t now_ns)
                 if (put <= 0)
                         return put == -EAGAIN ? step : STEP_CLOSE;
                 shape_use(&c->down, (size_t)put);
+                line_use(c->cfg->down, &c->down_bite, (size_t)put);
                 c->sent += (uint64_t)put;
                 x->bytes_out += (uint64_t)put;
                 c->active_ns = now_ns;
@@ -196,10 +199,15 @@ enum step conn_send(struct conn *c, uint64_t now_ns)
         enum step step = STEP_CLOSE;
 
         while (c->head_off < c->head.len) {
-                ssize_t put = conn_write(c, c->head.p + c->head_off, c->head.len - c->head_off,
-                                         c->x.len && !c->cfg->rate, &step);
+                size_t n = line_allow(c->cfg->down, &c->down_bite, c->head.len - c->head_off,
+                                      now_ns, &c->wake_ns);
+                if (!n)
+                        return STEP_PAUSE;
+                ssize_t put = conn_write(c, c->head.p + c->head_off, n,
+                                         c->x.len && !is_shaped(c->cfg), &step);
                 if (put <= 0)
                         return put == -EAGAIN ? step : STEP_CLOSE;
+                line_use(c->cfg->down, &c->down_bite, (size_t)put);
                 c->head_off += (size_t)put;
                 c->active_ns = now_ns;
         }

@@ -10,6 +10,8 @@ bench_sim_libsim_la_SOURCES += \
 	%D%/fault.h \
 	%D%/http.c \
 	%D%/http.h \
+	%D%/limit.c \
+	%D%/limit.h \
 	%D%/related.c \
 	%D%/related.h \
 	%D%/request.c \

@@ -165,7 +165,7 @@ static void accept_one(struct loop *l, int fd)
         int one = 1, size = SHAPED_BUFFER;
 
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-        if (s->cfg.rate) { /* or megabytes would hide in the kernel from the limit */
+        if (is_shaped(&s->cfg)) { /* or megabytes would hide in the kernel from the limit */
                 setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
                 setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
         }
