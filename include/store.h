@@ -430,6 +430,16 @@ struct store_stats {
 };
 void store_stats(const struct store *s, struct store_stats *out);
 
+/* Where the credentials of requests are from, for people; never a secret. Does not block. */
+struct store_credentials {
+        const char *source; /* "environment", a constant; NULL: none were found yet */
+        const char *kind;   /* "keys", "token" or "none", a constant */
+        int64_t expiry_s;   /* seconds since 1970; 0: never */
+        bool usable;        /* they hold now */
+        char why[512];      /* one line on the last fetch, if that failed; else "" */
+};
+void store_credentials(struct store *s, struct store_credentials *out);
+
 /* The HTTP library that runs, which need not be the one of the build: "8.5.0, OpenSSL/3.0.13". */
 void store_http_library(char *out, size_t n);
 

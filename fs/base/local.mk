@@ -28,6 +28,7 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/waiter.c \
 	%D%/waiter.h \
 	$(NULL)
+include %D%/control/local.mk
 include %D%/record/local.mk
 include %D%/sign/local.mk
 include %D%/text/local.mk

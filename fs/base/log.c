@@ -22,7 +22,14 @@ static struct {
         int fd;
         bool to_syslog;
         enum log_level level;
-} logger = {MUTEX_INITIALIZER(LOCK_LOG), "ckptfs", STDERR_FILENO, false, LOG_LEVEL_INFO};
+        struct log_kept kept[LOG_KEPT]; /* a ring; `nkept` lines were ever put there */
+        size_t nkept;
+} logger = {
+        .mtx = MUTEX_INITIALIZER(LOCK_LOG),
+        .prog = "ckptfs",
+        .fd = STDERR_FILENO,
+        .level = LOG_LEVEL_INFO,
+};
 
 int log_open(const char *prog, const char *dest, enum log_level level)
 {
@@ -52,6 +59,26 @@ bool log_wants(enum log_level level)
         return level <= __atomic_load_n(&logger.level, __ATOMIC_RELAXED);
 }
 
+void log_set_level(enum log_level level)
+{
+        __atomic_store_n(&logger.level, level, __ATOMIC_RELAXED);
+}
+
+enum log_level log_level(void)
+{
+        return __atomic_load_n(&logger.level, __ATOMIC_RELAXED);
+}
+
+size_t log_last(struct log_kept out[LOG_KEPT])
+{
+        mutex_lock(&logger.mtx);
+        size_t n = logger.nkept < LOG_KEPT ? logger.nkept : LOG_KEPT;
+        for (size_t i = 0; i < n; i++)
+                out[i] = logger.kept[(logger.nkept - n + i) % LOG_KEPT];
+        mutex_unlock(&logger.mtx);
+        return n;
+}
+
 /* Whether the site may write now; sets *kept_back when a silent window ended. */
 static bool site_may_write_locked(struct log_site *site, int *kept_back)
 {
@@ -69,6 +96,17 @@ static bool site_may_write_locked(struct log_site *site, int *kept_back)
         }
         site->kept_back++;
         return false;
+}
+
+static void keep_locked(enum log_level level, const char *text)
+{
+        struct log_kept *k = &logger.kept[logger.nkept++ % LOG_KEPT];
+        struct timespec now;
+
+        clock_gettime(CLOCK_REALTIME, &now);
+        k->time_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+        k->level = level;
+        snprintf(k->text, sizeof k->text, "%s", text);
 }
 
 static void emit_locked(enum log_level level, const char *text)
@@ -107,7 +145,7 @@ static void make_printable(char *s)
 void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
 {
         int err = errno, kept_back;
-        char text[1024];
+        char text[LOG_TEXT_MAX];
         va_list ap;
 
         va_start(ap, fmt);
@@ -123,6 +161,8 @@ void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
                         emit_locked(level, note);
                 }
                 emit_locked(level, text);
+                if (level <= LOG_LEVEL_WARN)
+                        keep_locked(level, text);
         }
         mutex_unlock(&logger.mtx);
         errno = err;

@@ -8,6 +8,8 @@
 #define CKPTFS_BASE_LOG_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
@@ -24,6 +26,19 @@ int log_open(const char *prog, const char *dest, enum log_level level);
 
 /* Says whether a line of that level would be written. */
 bool log_wants(enum log_level level);
+
+/* Another least important level from now on. */
+void log_set_level(enum log_level level);
+enum log_level log_level(void);
+
+/* The warnings and errors that were written last, oldest first: how many. */
+enum { LOG_KEPT = 8, LOG_TEXT_MAX = 1024 };
+struct log_kept {
+        int64_t time_ns;
+        enum log_level level;
+        char text[LOG_TEXT_MAX];
+};
+size_t log_last(struct log_kept out[LOG_KEPT]);
 
 void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));

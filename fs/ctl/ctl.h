@@ -20,6 +20,12 @@ struct ctl {
         bool yes, force, discard, has_age;
         uint64_t older_ms;
         const char *key; /* --key, or NULL */
+        /* Of commands that ask a mount. */
+        const char *mount; /* or NULL: not named */
+        const char *dir;   /* where its socket is; "" the usual place */
+        const char *level;
+        bool json;
+        uint64_t interval_ms; /* 0: once */
 };
 
 int ctl_uploads_list(const struct ctl *c);
@@ -27,6 +33,14 @@ int ctl_uploads_abort(const struct ctl *c);
 int ctl_recover(const struct ctl *c);
 int ctl_recover_renames(const struct ctl *c); /* those that were interrupted: finished */
 int ctl_remove_unlinked(const struct ctl *c); /* what is older than --older */
+
+/* Of mounts that run; c->store is NULL. */
+int ctl_list(const struct ctl *c);
+int ctl_status(const struct ctl *c);
+int ctl_stats(const struct ctl *c);
+int ctl_files(const struct ctl *c);
+int ctl_credentials(const struct ctl *c);
+int ctl_loglevel(const struct ctl *c);
 
 /* Says "ckptctl: WHAT: the error" and returns CTL_FAILED. */
 int ctl_fail(const char *what, int err);
@@ -36,6 +50,8 @@ bool ctl_is_older(const struct ctl *c, int64_t time_ns);
 
 /* "3d4h", "5m10s": how long ago that was. */
 const char *ctl_age(int64_t time_ns, char out[CTL_AGE_MAX]);
+/* The same of a span of time. */
+const char *ctl_span(int64_t seconds, char out[CTL_AGE_MAX]);
 
 /* The key with control characters as \ooo, so that it stays one line; malloc'ed, NULL: no memory.
  */

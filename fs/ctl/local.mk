@@ -3,6 +3,10 @@
 bin_PROGRAMS += ckptctl
 ckptctl_SOURCES = \
 	%D%/ctl.h \
+	%D%/live.c \
+	%D%/live.h \
+	%D%/live_find.c \
+	%D%/live_show.c \
 	%D%/main.c \
 	%D%/recover.c \
 	%D%/renames.c \

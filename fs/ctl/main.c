@@ -16,14 +16,30 @@
 #include "base/banned.h"
 
 static const char usage[] =
-        "usage: ckptctl uploads list URL [--key KEY] [--older TIME]\n"
+        "usage: ckptctl list\n"
+        "       ckptctl status [MOUNT]\n"
+        "       ckptctl files | credentials [MOUNT]\n"
+        "       ckptctl stats [--json] [--interval TIME] [MOUNT]\n"
+        "       ckptctl loglevel error|warning|info|debug [MOUNT]\n"
+        "       ckptctl uploads list URL [--key KEY] [--older TIME]\n"
         "       ckptctl uploads abort URL [--key KEY] [--older TIME] [--yes]\n"
         "       ckptctl recover URL [--key KEY] [--force | --discard] [--older TIME]\n"
+        "MOUNT is a mountpoint of this machine, or its URL; it may be left out where there is "
+        "one.\n"
         "URL is s3://BUCKET[/PREFIX] or gs://BUCKET[/PREFIX], as mounted. Everywhere:\n"
-        "  -o LIST       options of ckptfs that say how to reach the store, separated by commas\n"
+        "  -o LIST       options of ckptfs that say how to reach the store, or the mount\n"
+        "                (control_dir), separated by commas\n"
         "  -c FILE       read options from a YAML file; -o takes precedence\n"
         "  -V, --version print the version\n"
         "  -h, --help    print this help\n"
+        "list: the mounts of this machine. Of one that runs:\n"
+        "status: what is open, written and on its way, and the last errors\n"
+        "files: each open file\n"
+        "credentials: where they are from, and until when they hold\n"
+        "stats: every metric\n"
+        "  --json          as JSON\n"
+        "  --interval TIME again each time that has passed, with the change a second\n"
+        "loglevel: the least important lines that are logged from now on\n"
         "uploads: what crashed programs left unfinished at the store\n"
         "  --key KEY     only those of this key, relative to URL\n"
         "  --older TIME  only those begun longer ago: 90s, 30m, 12h, 1d\n"
@@ -33,30 +49,69 @@ static const char usage[] =
         "  --discard     forget those\n"
         "  --older TIME  remove what mounts that died left of deleted files as long ago\n";
 
+/* Options that only some commands have. */
+enum {
+        HAS_KEY = 1,
+        HAS_OLDER = 2,
+        HAS_YES = 4,
+        HAS_DECISION = 8,
+        HAS_JSON = 16,
+        HAS_INTERVAL = 32
+};
+
+/* What follows the words of a command. */
+enum takes { TAKES_URL, TAKES_NOTHING, TAKES_MOUNT, TAKES_LEVEL };
+
+struct verb {
+        const char *words[2]; /* the second may be NULL */
+        int (*run)(const struct ctl *c);
+        enum takes takes;
+        unsigned has;
+};
+
+static const struct verb verbs[] = {
+        {{"list", NULL}, ctl_list, TAKES_NOTHING, 0},
+        {{"status", NULL}, ctl_status, TAKES_MOUNT, 0},
+        {{"files", NULL}, ctl_files, TAKES_MOUNT, 0},
+        {{"credentials", NULL}, ctl_credentials, TAKES_MOUNT, 0},
+        {{"stats", NULL}, ctl_stats, TAKES_MOUNT, HAS_JSON | HAS_INTERVAL},
+        {{"loglevel", NULL}, ctl_loglevel, TAKES_LEVEL, 0},
+        {{"uploads", "list"}, ctl_uploads_list, TAKES_URL, HAS_KEY | HAS_OLDER},
+        {{"uploads", "abort"}, ctl_uploads_abort, TAKES_URL, HAS_KEY | HAS_OLDER | HAS_YES},
+        {{"recover", NULL}, ctl_recover, TAKES_URL, HAS_KEY | HAS_OLDER | HAS_DECISION},
+};
+
 struct command {
         struct ctl ctl;
         struct params params;
         const char *file, *url;
-        int (*run)(const struct ctl *c);
+        const struct verb *verb;
+        unsigned has; /* options that were given */
 };
 
-static const struct {
-        const char *words[2]; /* the second may be NULL */
-        int (*run)(const struct ctl *c);
-} commands[] = {
-        {{"uploads", "list"}, ctl_uploads_list},
-        {{"uploads", "abort"}, ctl_uploads_abort},
-        {{"recover", NULL}, ctl_recover},
-};
-
-enum { OPT_KEY = 256, OPT_OLDER, OPT_YES, OPT_FORCE, OPT_DISCARD };
+enum { OPT_KEY = 256, OPT_OLDER, OPT_YES, OPT_FORCE, OPT_DISCARD, OPT_JSON, OPT_INTERVAL };
 
 static const struct option long_options[] = {
-        {"key", required_argument, NULL, OPT_KEY},   {"older", required_argument, NULL, OPT_OLDER},
-        {"yes", no_argument, NULL, OPT_YES},         {"force", no_argument, NULL, OPT_FORCE},
-        {"discard", no_argument, NULL, OPT_DISCARD}, {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},         {NULL, 0, NULL, 0},
+        {"key", required_argument, NULL, OPT_KEY},
+        {"older", required_argument, NULL, OPT_OLDER},
+        {"yes", no_argument, NULL, OPT_YES},
+        {"force", no_argument, NULL, OPT_FORCE},
+        {"discard", no_argument, NULL, OPT_DISCARD},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {"json", no_argument, NULL, OPT_JSON},
+        {"interval", required_argument, NULL, OPT_INTERVAL},
+        {NULL, 0, NULL, 0},
 };
+
+static int parse_time(const char *option, uint64_t *ms, char *why)
+{
+        if (!parse_duration(optarg, ms))
+                return 0;
+        snprintf(why, CTL_WHY_MAX, "%s %s: not a time: give one as 90s, 30m, 12h, 1d", option,
+                 optarg);
+        return -1;
+}
 
 static int parse_option(struct command *c, int opt, char **argv, char *why)
 {
@@ -67,23 +122,34 @@ static int parse_option(struct command *c, int opt, char **argv, char *why)
                 c->file = optarg;
                 return 0;
         case OPT_KEY:
+                c->has |= HAS_KEY;
                 c->ctl.key = optarg;
                 return 0;
         case OPT_OLDER:
+                c->has |= HAS_OLDER;
                 c->ctl.has_age = true;
-                if (!parse_duration(optarg, &c->ctl.older_ms))
-                        return 0;
-                snprintf(why, CTL_WHY_MAX, "--older %s: not a time: give one as 90s, 30m, 12h, 1d",
-                         optarg);
-                return -1;
+                return parse_time("--older", &c->ctl.older_ms, why);
         case OPT_YES:
+                c->has |= HAS_YES;
                 c->ctl.yes = true;
                 return 0;
         case OPT_FORCE:
+                c->has |= HAS_DECISION;
                 c->ctl.force = true;
                 return 0;
         case OPT_DISCARD:
+                c->has |= HAS_DECISION;
                 c->ctl.discard = true;
+                return 0;
+        case OPT_JSON:
+                c->has |= HAS_JSON;
+                c->ctl.json = true;
+                return 0;
+        case OPT_INTERVAL:
+                c->has |= HAS_INTERVAL;
+                if (parse_time("--interval", &c->ctl.interval_ms, why))
+                        return -1;
+                c->ctl.interval_ms += !c->ctl.interval_ms; /* not as fast as it can */
                 return 0;
         case 'V':
                 puts("ckptctl " PACKAGE_VERSION);
@@ -99,27 +165,67 @@ static int parse_option(struct command *c, int opt, char **argv, char *why)
         }
 }
 
-/* The words that are no options: a command and the URL. */
-static int parse_words(struct command *c, char **words, char *why)
+/* What stands behind the words of the command. */
+static int parse_rest(struct command *c, char **words, char *why)
 {
-        for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-                size_t n = commands[i].words[1] ? 2 : 1;
-                if (!words[0] || strcmp(words[0], commands[i].words[0]) ||
-                    (n == 2 && (!words[1] || strcmp(words[1], commands[i].words[1]))))
-                        continue;
-                c->run = commands[i].run;
-                c->url = words[n];
-                if (c->url && !words[n + 1])
-                        return 0;
-                snprintf(why, CTL_WHY_MAX,
-                         "%s: give one URL, s3://BUCKET[/PREFIX] or gs://BUCKET[/PREFIX]",
-                         c->url ? "there are too many arguments" : "the URL is missing");
+        const char *missing = NULL;
+
+        if (c->verb->takes == TAKES_URL && !(c->url = *words))
+                missing = "the URL is missing: give one, s3://BUCKET[/PREFIX] or "
+                          "gs://BUCKET[/PREFIX]";
+        if (c->verb->takes == TAKES_LEVEL && !(c->ctl.level = *words))
+                missing = "the level is missing: give error, warning, info or debug";
+        if (missing) {
+                snprintf(why, CTL_WHY_MAX, "%s", missing);
                 return -1;
         }
+        words += c->verb->takes == TAKES_URL || c->verb->takes == TAKES_LEVEL;
+        if (*words && (c->verb->takes == TAKES_MOUNT || c->verb->takes == TAKES_LEVEL))
+                c->ctl.mount = *words++;
+        if (!*words)
+                return 0;
+        snprintf(why, CTL_WHY_MAX, "there are too many arguments, from %s on: see ckptctl -h",
+                 *words);
+        return -1;
+}
+
+/* The words that are no options: a command, and what that takes. */
+static int parse_words(struct command *c, char **words, char *why)
+{
+        for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+                const struct verb *v = &verbs[i];
+                size_t n = v->words[1] ? 2 : 1;
+                if (!words[0] || strcmp(words[0], v->words[0]) ||
+                    (n == 2 && (!words[1] || strcmp(words[1], v->words[1]))))
+                        continue;
+                c->verb = v;
+                return parse_rest(c, words + n, why);
+        }
         bool none = !words[0];
-        snprintf(why, CTL_WHY_MAX, "%s%s: give uploads list, uploads abort or recover",
+        snprintf(why, CTL_WHY_MAX,
+                 "%s%s: give list, status, files, credentials, stats, loglevel, uploads list, "
+                 "uploads abort or recover",
                  none ? "a command" : words[0], none ? " is missing" : " is no command");
         return -1;
+}
+
+static int check_options(const struct command *c, char *why)
+{
+        static const char *const names[] = {"--key",  "--older",   "--yes", "--force and --discard",
+                                            "--json", "--interval"};
+        unsigned odd = c->has & ~c->verb->has;
+
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+                if (odd >> i & 1U) {
+                        snprintf(why, CTL_WHY_MAX, "%s: not of %s: see ckptctl -h", names[i],
+                                 c->verb->words[0]);
+                        return -1;
+                }
+        if (c->ctl.force && c->ctl.discard) {
+                snprintf(why, CTL_WHY_MAX, "--force and --discard exclude each other: give one");
+                return -1;
+        }
+        return 0;
 }
 
 static int parse(struct command *c, int argc, char **argv, char *why)
@@ -136,19 +242,8 @@ static int parse(struct command *c, int argc, char **argv, char *why)
         while ((opt = getopt_long(argc, argv, "o:c:Vh", long_options, NULL)) != -1)
                 if (opt == 'o' && params_set_list(&c->params, optarg, why, CTL_WHY_MAX))
                         return -1;
-        if (parse_words(c, argv + optind, why))
-                return -1;
-        bool uploads = c->run != ctl_recover;
-        if (uploads ? c->ctl.force || c->ctl.discard : c->ctl.yes) {
-                snprintf(why, CTL_WHY_MAX, "%s: see ckptctl -h",
-                         uploads ? "--force and --discard are of recover" : "--yes is of uploads");
-                return -1;
-        }
-        if (c->ctl.force && c->ctl.discard) {
-                snprintf(why, CTL_WHY_MAX, "--force and --discard exclude each other: give one");
-                return -1;
-        }
-        return 0;
+        c->ctl.dir = c->params.control_dir;
+        return parse_words(c, argv + optind, why) ? -1 : check_options(c, why);
 }
 
 static int complain(const char *why)
@@ -179,9 +274,10 @@ int main(int argc, char **argv)
                          strerror(-err));
                 return complain(why);
         }
-        if (store_open_params(&c.params, c.url, &c.ctl.store, why, sizeof why))
+        if (c.verb->takes == TAKES_URL &&
+            store_open_params(&c.params, c.url, &c.ctl.store, why, sizeof why))
                 return complain(why);
-        int rc = c.run(&c.ctl);
+        int rc = c.verb->run(&c.ctl);
         if (fflush(stdout) || ferror(stdout))
                 return complain("standard output cannot be written: free space there");
         return rc;

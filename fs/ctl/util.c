@@ -11,6 +11,7 @@
 #include "base/mutex.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/control/control_proto.h"
 #include "base/grow.h"
 #include "ctl/ctl.h"
 
@@ -35,13 +36,12 @@ bool ctl_is_older(const struct ctl *c, int64_t time_ns)
         return age_s(time_ns) * 1000 >= (int64_t)c->older_ms;
 }
 
-const char *ctl_age(int64_t time_ns, char out[CTL_AGE_MAX])
+const char *ctl_span(int64_t age, char out[CTL_AGE_MAX])
 {
         static const struct {
                 int64_t s;
                 char name;
         } units[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}, {1, 's'}};
-        int64_t age = age_s(time_ns);
         size_t u = 0;
 
         while (u < 3 && age < units[u].s)
@@ -54,15 +54,15 @@ const char *ctl_age(int64_t time_ns, char out[CTL_AGE_MAX])
         return out;
 }
 
+const char *ctl_age(int64_t time_ns, char out[CTL_AGE_MAX])
+{
+        return ctl_span(age_s(time_ns), out);
+}
+
 char *ctl_printable(const char *key)
 {
         CLEANUP(buf_release) struct buf b = BUF_INIT;
-        for (; *key; key++) {
-                if ((unsigned char)*key < ' ' || *key == 0x7f || *key == '\\')
-                        buf_addf(&b, "\\%03o", (unsigned)(unsigned char)*key);
-                else
-                        buf_addc(&b, *key);
-        }
+        control_add_printable(&b, key);
         return buf_take(&b);
 }
 

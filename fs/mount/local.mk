@@ -3,6 +3,7 @@
 noinst_LTLIBRARIES += %D%/libmount.la
 %C%_libmount_la_SOURCES =
 include %D%/caller/local.mk
+include %D%/control/local.mk
 include %D%/core/local.mk
 include %D%/daemon/local.mk
 include %D%/ops/local.mk

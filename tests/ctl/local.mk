@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# ckptctl, against storesim.
+# ckptctl, against storesim and a mount.
 ctl_tests = \
 	%D%/gs_names.sh \
+	%D%/live.sh \
 	%D%/recover.sh \
 	%D%/uploads.sh \
 	$(NULL)

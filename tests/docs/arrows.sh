@@ -10,6 +10,7 @@ cat >"$tmp/rooms" <<'END'
 fs/base
 fs/base/text            base
 fs/base/sign            base base/text
+fs/base/control         base
 fs/base/record          base base/text
 fs/store/http           base
 fs/store/core           base base/text store/http store.h
@@ -17,7 +18,7 @@ fs/store/cred           base base/text base/sign store/http store/core store.h
 fs/store/s3             base base/text base/sign store/http store/core store/cred store.h
 fs/store/gcs            base base/text base/sign store/http store/core store/cred store.h
 fs/move                 base base/record store.h
-fs/ctl                  base base/text base/record move/move.h store.h
+fs/ctl                  base base/text base/control base/record move/move.h store.h
 fs/mount/caller         base
 fs/mount/read           base store.h
 fs/mount/write          base base/record mount/read store.h
@@ -25,7 +26,8 @@ fs/mount/tree           base base/text store.h
 fs/mount/core           base base/text mount/tree mount/write mount/read store.h
 fs/mount/rename         base base/record move/move.h mount/core mount/tree mount/write mount/read store.h
 fs/mount/ops            base mount/rename mount/caller mount/core mount/tree mount/write mount/read store.h
-fs/mount/daemon         base base/text mount/ops mount/rename mount/caller mount/core mount/tree mount/write mount/read store.h
+fs/mount/control        base base/control mount/core mount/tree mount/write mount/read store.h
+fs/mount/daemon         base base/text mount/control mount/ops mount/rename mount/caller mount/core mount/tree mount/write mount/read store.h
 bench                   base bench/core
 bench/core              base base/text store.h
 bench/dev               base bench/core

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # One program a parser. Without --enable-fuzzing fuzz_main.c feeds it the corpus, by replay.sh.
 fuzz_targets = \
+	%D%/fuzz_control \
 	%D%/fuzz_cred \
 	%D%/fuzz_format \
 	%D%/fuzz_fuse \
@@ -36,11 +37,14 @@ FUZZ_DOOR = -Wl,--wrap=http_open,--wrap=http_stop,--wrap=http_close,--wrap=http_
 	-Wl,--wrap=http_pace,--wrap=http_stats
 FUZZ_SCRIPT = $(FUZZ_DOOR) -Wl,--wrap=http_once,--wrap=usleep,--wrap=cred_exec
 FUZZ_KEYS = -Wl,--wrap=cred_chain_open,--wrap=cred_chain_close,--wrap=cred_chain_get \
-	-Wl,--wrap=cred_chain_forget,--wrap=cred_chain_why,--wrap=cred_chain_region \
+	-Wl,--wrap=cred_chain_forget,--wrap=cred_chain_why,--wrap=cred_chain_about,--wrap=cred_chain_region \
 	-Wl,--wrap=cred_chain_endpoint,--wrap=cred_chain_ca_bundle,--wrap=cred_chain_fips \
 	-Wl,--wrap=cred_chain_dualstack,--wrap=cred_chain_sums_when_required
 fuzz_script = %D%/script_http.c %D%/script_http.h
 
+%C%_fuzz_control_SOURCES = %D%/fuzz_control.c $(fuzz_common)
+%C%_fuzz_control_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_control_LDADD = fs/base/libbase.la
 %C%_fuzz_cred_SOURCES = %D%/fuzz_cred.c $(fuzz_common) $(fuzz_script)
 %C%_fuzz_cred_LDFLAGS = $(fuzz_ldflags) $(FUZZ_SCRIPT)
 %C%_fuzz_cred_LDADD = fs/store/libstore.la

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "store/cred/cred.h"
+#include "store.h"
 #include "base/banned.h"
 
 int __wrap_cred_chain_open(const struct cred_want *want, struct cred_chain **out, char *why,
@@ -15,6 +16,7 @@ void __wrap_cred_chain_close(struct cred_chain *c);
 int __wrap_cred_chain_get(struct cred_chain *c, struct cred *out, char *why, size_t nwhy);
 bool __wrap_cred_chain_forget(struct cred_chain *c, unsigned serial);
 void __wrap_cred_chain_why(struct cred_chain *c, char *why, size_t nwhy);
+void __wrap_cred_chain_about(struct cred_chain *c, struct store_credentials *out);
 const char *__wrap_cred_chain_region(const struct cred_chain *c, const char *arg);
 const char *__wrap_cred_chain_endpoint(const struct cred_chain *c, const char *arg);
 const char *__wrap_cred_chain_ca_bundle(const struct cred_chain *c, const char *arg);
@@ -60,6 +62,12 @@ void __wrap_cred_chain_why(struct cred_chain *c, char *why, size_t nwhy)
 {
         (void)c;
         snprintf(why, nwhy, "refused");
+}
+
+void __wrap_cred_chain_about(struct cred_chain *c, struct store_credentials *out)
+{
+        (void)c;
+        *out = (struct store_credentials){.source = "script", .kind = "keys", .usable = true};
 }
 
 const char *__wrap_cred_chain_region(const struct cred_chain *c, const char *arg)

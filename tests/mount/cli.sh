@@ -3,7 +3,7 @@
 # cli.sh: what is wrong is one line with cause and remedy, a failing status, and nothing mounted.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 81
+plan 83
 start_store --region eu-west-3
 cd "$tmp" || exit 1
 mkdir "$mnt"
@@ -65,6 +65,7 @@ refused "a value out of bounds" 'part_size.*5M' -o "$quick,part_size=1M" "$url" 
 refused "a value that is none" 'memory' -o "$quick,memory=lots" "$url" "$mnt"
 refused "a word that is none of the choices" 'abort' -o "$quick,on_kill=maybe" "$url" "$mnt"
 refused "a log that cannot be written" 'log=/nonexistent' -o "$quick,log=/nonexistent/log" "$url" "$mnt"
+refused "a directory of sockets that cannot be made" 'control_dir=' -o "$quick,control_dir=/nonexistent/x" "$url" "$mnt"
 refused "an unknown flag" '-z' -z "$url" "$mnt"
 refused "an unknown long flag" '--verbose' --verbose "$url" "$mnt"
 refused "a flag without its value" '-c' "$url" "$mnt" -c

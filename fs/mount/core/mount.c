@@ -92,6 +92,17 @@ void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st) R
         set_times_locked(m, n, st);
 }
 
+const char *mount_state_word(enum wfile_state state, bool published)
+{
+        static const char *const words[] = {
+                [WFILE_CLEAN] = "durable",
+                [WFILE_DIRTY] = "dirty",
+                [WFILE_UPLOADING] = "uploading",
+                [WFILE_FAILED] = "failed",
+        };
+        return words[state == WFILE_CLEAN && !published ? WFILE_DIRTY : state];
+}
+
 double mount_absent_ttl(const struct mount *m)
 {
         return m->params.consistency == STRICT ? 0 : (double)m->params.attr_ttl / 1000;

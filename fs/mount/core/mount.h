@@ -86,6 +86,9 @@ mode_t mount_mode_locked(const struct mount *m, const struct node *n) REQUIRES(t
 /* The attributes of a node as they are now. The tree is locked. */
 void mount_stat_locked(const struct mount *m, struct node *n, struct stat *st) REQUIRES(tree_mutex);
 
+/* A file's state in a word; `published`: a version of it exists at the store. */
+const char *mount_state_word(enum wfile_state state, bool published);
+
 /* How long the kernel may believe the name and attributes of a node, in seconds. The tree is
  * locked. */
 double mount_ttl_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex);

@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-int stats_print(struct mount *m, struct buf *line)
+void stats_update(struct mount *m)
 {
         struct store_stats s;
 
@@ -30,6 +30,11 @@ int stats_print(struct mount *m, struct buf *line)
         METRIC_SET(handles, handles);
         METRIC_SET(pool_used, pool_in_use(m->pool));
         METRIC_SET(pool_peak, pool_peak(m->pool));
+}
+
+int stats_print(struct mount *m, struct buf *line)
+{
+        stats_update(m);
         return metrics_print(line);
 }
 

@@ -6,6 +6,10 @@
 struct buf;
 struct mount;
 
+/* Brings the figures that others count to metrics.h, where all are as of now then. Thread-safe;
+ * does not block. */
+void stats_update(struct mount *m);
+
 /* Appends every figure of metrics.def as it is now, "requests=12 retries=0 ...". 0 or -ENOMEM.
  * Thread-safe; does not block. */
 int stats_print(struct mount *m, struct buf *line);

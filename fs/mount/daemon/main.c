@@ -15,6 +15,7 @@
 #include "base/text/conf.h"
 #include "base/log.h"
 #include "base/params.h"
+#include "mount/control/control.h"
 #include "mount/core/stats_log.h"
 #include "mount/core/mount.h"
 #include "mount/daemon/mount_life.h"
@@ -78,6 +79,9 @@ static int anchor_paths(struct params *p)
         bool is_file = strcmp(p->log, "stderr") != 0 && strcmp(p->log, "syslog") != 0;
         char **paths[] = {&p->ca_bundle, &p->credentials, &p->sse_c_key_file, &p->spill_dir};
         int err = is_file ? anchor(&p->log) : 0;
+
+        if (!err && strcmp(p->control_dir, "none") != 0)
+                err = anchor(&p->control_dir);
 
         for (size_t i = 0; !err && i < sizeof paths / sizeof *paths; i++)
                 err = anchor(paths[i]);
@@ -176,11 +180,23 @@ static void detach(struct command *c)
         close(TAKE_FD(c->report));
 }
 
+/* By default a mount does without a socket that cannot be made; one that was asked for is needed.
+ */
+static int open_control(struct mount *m, struct control **control, char *why)
+{
+        int err = control_start(m, control, why, WHY_MAX);
+        if (!err || *m->params.control_dir)
+                return err;
+        log_info("%s", why);
+        return 0;
+}
+
 static int serve(struct command *c)
 {
         char why[WHY_MAX] = "";
         struct store *store = NULL;
         struct session *session = NULL;
+        struct control *control = NULL;
         struct mount *m = &c->mount;
         /* Until the mount stands, `why` says what failed, and the log nothing less than an error.
          */
@@ -199,6 +215,8 @@ static int serve(struct command *c)
                 err = session_new(m, &session, why, sizeof why);
         if (!err)
                 err = session_start(session, why, sizeof why);
+        if (!err)
+                err = open_control(m, &control, why);
         if (!err) {
                 detach(c);
                 log_info("%s is mounted on %s (ckptfs " PACKAGE_VERSION ")", m->url, m->mountpoint);
@@ -207,10 +225,12 @@ static int serve(struct command *c)
                                  "that stands still");
                 rename_find_left(m);
                 session_wait(session);
+                control_note_end(control);
                 mount_finish(m);
                 stats_log(m);
         }
         session_stop(session);
+        control_stop(control);
         mount_release(m);
         session_free(session);
         return err ? complain(why) : EXIT_SUCCESS;

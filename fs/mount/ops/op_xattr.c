@@ -42,18 +42,6 @@ static bool may_have_locked(const struct mount *m, const struct node *n) REQUIRE
 /* --- what ckptfs tells of a file ----------------------------------------------------------------
  */
 
-static const char *state_locked(const struct node *n) REQUIRES(tree_mutex)
-{
-        static const char *const words[] = {
-                [WFILE_CLEAN] = "durable",
-                [WFILE_DIRTY] = "dirty",
-                [WFILE_UPLOADING] = "uploading",
-                [WFILE_FAILED] = "failed",
-        };
-        enum wfile_state state = n->file ? wfile_state(n->file) : WFILE_CLEAN;
-        return words[state == WFILE_CLEAN && !n->published ? WFILE_DIRTY : state];
-}
-
 /* The parts of the version, from its ETag: 0 unknown. */
 static unsigned parts_of(const char *etag)
 {
@@ -74,7 +62,9 @@ static bool ours_locked(const struct node *n, const char *name, char *out, size_
         if (n->dir)
                 return false;
         if (!strcmp(name, ours[0]))
-                snprintf(out, size, "%s", state_locked(n));
+                snprintf(out, size, "%s",
+                         mount_state_word(n->file ? wfile_state(n->file) : WFILE_CLEAN,
+                                          n->published));
         else if (!strcmp(name, ours[1]) && whole)
                 snprintf(out, size, "%s", n->etag);
         else if (!strcmp(name, ours[2]) && whole && n->has_crc)

@@ -66,6 +66,8 @@ struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome
         }
         t->upload = f->locked.upload.handle;
         f->locked.inflight++;
+        if (!f->locked.sending_ns)
+                f->locked.sending_ns = wfile_now_ns();
         if (kind == REQUEST_PART && f->locked.upload.state != UPLOAD_OPEN) {
                 *f->locked.upload.waiting_last = t;
                 f->locked.upload.waiting_last = &t->next;
@@ -621,6 +623,8 @@ static void ended_locked(struct wfile *f, struct outcome *out, struct upload_req
                 created_locked(f, out, err, up);
         if (t->kind == REQUEST_PART && !err)
                 upload_part_sent_locked(f, t->part->no);
+        if (!err)
+                f->locked.sent += t->part ? t->part->len : t->kind == REQUEST_COPY ? t->len : 0;
         commit_request_ended_locked(f, out, t, err, obj);
 }
 

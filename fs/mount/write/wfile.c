@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/mutex.h"
@@ -146,6 +147,8 @@ void wfile_reset_locked(struct wfile *f, struct outcome *out, uint64_t size, boo
                 wfile_clear_locked(f);
         forget_origin_locked(f, out);
         f->locked.parts.plan = f->env->plan;
+        f->locked.sent = 0;
+        f->locked.sending_ns = 0;
         f->locked.size = f->locked.base.len = size;
 }
 
@@ -206,8 +209,17 @@ int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u) REQUIRES(&
         return commit_blocks_locked(f) ? -EAGAIN : 0;
 }
 
+int64_t wfile_now_ns(void)
+{
+        struct timespec ts;
+        clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+        return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
 void wfile_note_change_locked(struct wfile *f, struct wfile_user *u) REQUIRES(&f->mtx)
 {
+        if (!f->locked.dirty)
+                f->locked.changed_ns = wfile_now_ns();
         f->locked.dirty = true;
         f->locked.anyones = f->locked.anyones || !u;
         if (!u)

@@ -152,6 +152,16 @@ enum wfile_state {
         WFILE_FAILED     /* what was written last is lost; nothing was written since */
 };
 enum wfile_state wfile_state(struct wfile *f);
+/* The same with figures, for people. */
+struct wfile_status {
+        enum wfile_state state;
+        uint64_t size;
+        uint64_t sent;      /* about: bytes of the next version that the store has */
+        int64_t changed_ns; /* monotonic: since when there is something to publish, or 0 */
+        int64_t sending_ns; /* since when it is sent, or 0 */
+        int err;            /* of the version that failed last, or 0 */
+};
+void wfile_status(struct wfile *f, struct wfile_status *out);
 /* Whether an fsync by this handle, or by one that only reads (NULL), has something to publish, or
  * to tell: that what it wrote failed. */
 bool wfile_owes(struct wfile *f, const struct wfile_user *u);

@@ -186,20 +186,38 @@ bool wfile_dirty(struct wfile *f)
         return dirty;
 }
 
+static enum wfile_state state_locked(const struct wfile *f) REQUIRES(&f->mtx)
+{
+        if (f->locked.err)
+                return WFILE_FAILED;
+        if (f->locked.telling)
+                return WFILE_UPLOADING;
+        if (f->locked.dirty && !f->locked.unlinked)
+                return commit_is_under_way_locked(f) ? WFILE_UPLOADING : WFILE_DIRTY;
+        return f->locked.failed ? WFILE_FAILED : WFILE_CLEAN;
+}
+
 enum wfile_state wfile_state(struct wfile *f)
 {
         mutex_lock(&f->mtx);
-        enum wfile_state state = WFILE_CLEAN;
-        if (f->locked.err)
-                state = WFILE_FAILED;
-        else if (f->locked.telling)
-                state = WFILE_UPLOADING;
-        else if (f->locked.dirty && !f->locked.unlinked)
-                state = commit_is_under_way_locked(f) ? WFILE_UPLOADING : WFILE_DIRTY;
-        else if (f->locked.failed)
-                state = WFILE_FAILED;
+        enum wfile_state state = state_locked(f);
         mutex_unlock(&f->mtx);
         return state;
+}
+
+void wfile_status(struct wfile *f, struct wfile_status *out)
+{
+        mutex_lock(&f->mtx);
+        uint64_t size = f->locked.size, sent = f->locked.sent;
+        *out = (struct wfile_status){
+                .state = state_locked(f),
+                .size = size,
+                .sent = sent < size ? sent : size, /* what was sent twice counts twice */
+                .changed_ns = f->locked.dirty ? f->locked.changed_ns : 0,
+                .sending_ns = f->locked.sending_ns,
+                .err = f->locked.last_err,
+        };
+        mutex_unlock(&f->mtx);
 }
 
 static bool has_failed_locked(const struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx)

@@ -181,6 +181,9 @@ struct wfile {
                 bool tallied;        /* counted in the tally */
                 bool share_waits;    /* for memory, see `share` */
                 struct commit commit;
+                uint64_t sent;           /* bytes of this version that the store took, copied too */
+                int64_t changed_ns;      /* when it began to differ, if it does, */
+                int64_t sending_ns;      /* and when its first request was made; 0: none yet */
                 unsigned telling;        /* versions that env->published() has not been told yet */
                 struct waiters deferred; /* changes, */
                 struct waiters pausing;  /* and who has paused the file */
@@ -203,6 +206,8 @@ struct outcome {
 /* --- wfile.c */
 /* Why this handle may not change the file now, or 0. */
 int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx);
+/* Monotonic, and cheap. */
+int64_t wfile_now_ns(void);
 /* The file differs from what was published. */
 void wfile_note_change_locked(struct wfile *f, struct wfile_user *u) REQUIRES(&f->mtx);
 /* Forgets what is here, and the parts. */

@@ -192,6 +192,7 @@ struct store_ops {           /* one const table per kind; no slot is NULL */
                     struct store_kind **out, char *why, size_t nwhy);
         void (*close)(struct store_kind *k);
         const char *(*ca_bundle)(const struct store_kind *k, const char *arg); /* or NULL */
+        void (*credentials)(struct store_kind *k, struct store_credentials *out);
         /* Capabilities that are known only now; store_no_caps for none. */
         unsigned (*more_caps)(const struct store_kind *k);
         /* Whether the server wants the rate of requests to grow as rate_ramp.h says. */

@@ -376,3 +376,8 @@ int store_check(struct store *s, char *why, size_t nwhy)
         wait_begin(&w);
         return wait_for(&w, op_submit(TAKE_PTR(op)));
 }
+
+void store_credentials(struct store *s, struct store_credentials *out)
+{
+        s->ops->credentials(s->kind, out);
+}

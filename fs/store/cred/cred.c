@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/mutex.h"
 #include "base/log.h"
+#include "store.h"
 
 #include "base/banned.h"
 
@@ -36,13 +37,14 @@ struct cred_chain {
         pthread_cond_t cond;
         struct {
                 struct cred cred;
-                bool stale;    /* the store refused them */
-                time_t ended;  /* when it did; valid with `stale` */
-                bool same;     /* they were fetched anew after that, and are the same */
-                bool wanted;   /* the thread is to fetch */
-                bool fetching; /* it does */
-                bool said;     /* the failure is in the log */
-                int err;       /* of the last fetch */
+                const char *source; /* name of who gave them; NULL: nobody, or none are needed */
+                bool stale;         /* the store refused them */
+                time_t ended;       /* when it did; valid with `stale` */
+                bool same;          /* they were fetched anew after that, and are the same */
+                bool wanted;        /* the thread is to fetch */
+                bool fetching;      /* it does */
+                bool said;          /* the failure is in the log */
+                int err;            /* of the last fetch */
                 unsigned failures;
                 time_t tried, due; /* due 0: not by itself */
                 char why[CRED_WHY_MAX];
@@ -152,6 +154,7 @@ static void succeed_locked(struct cred_chain *c, struct cred *fresh) REQUIRES(&c
         cred_release(&c->locked.cred);
         c->locked.cred = *fresh;
         c->locked.cred.serial = serial;
+        c->locked.source = c->served ? c->served->name : NULL;
         *fresh = (struct cred)CRED_INIT;
         c->locked.stale = false;
         c->locked.failures = 0;
@@ -389,6 +392,29 @@ void cred_chain_why(struct cred_chain *c, char *why, size_t nwhy)
 {
         mutex_lock(&c->mtx);
         snprintf(why, nwhy, "%s", c->locked.why);
+        mutex_unlock(&c->mtx);
+}
+
+void cred_chain_about(struct cred_chain *c, struct store_credentials *out)
+{
+        static const char *const kinds[] = {
+                [CRED_NONE] = "none",
+                [CRED_KEYS] = "keys",
+                [CRED_BEARER] = "token",
+                [CRED_ANONYMOUS] = "none",
+        };
+
+        mutex_lock(&c->mtx);
+        const struct cred *have = &c->locked.cred;
+        *out = (struct store_credentials){
+                .source = have->kind == CRED_ANONYMOUS ? "anonymous" : c->locked.source,
+                .kind = kinds[have->kind],
+                .expiry_s = have->expiry,
+                .usable = usable_locked(c, time(NULL)),
+        };
+        if (c->locked.err)
+                snprintf(out->why, sizeof out->why, "%.*s", (int)sizeof out->why - 1,
+                         c->locked.why);
         mutex_unlock(&c->mtx);
 }
 

@@ -78,6 +78,10 @@ bool cred_chain_forget(struct cred_chain *c, unsigned serial);
 /* The whole line of the last error, which may be longer than a caller of get has room for. */
 void cred_chain_why(struct cred_chain *c, char *why, size_t nwhy);
 
+/* What there is to tell of the credentials at hand. Never blocks. */
+struct store_credentials;
+void cred_chain_about(struct cred_chain *c, struct store_credentials *out);
+
 /* Settings, owned by the chain. `arg` wins when it is not NULL or "". Of cred_aws:
  *   region     AWS_REGION, AWS_DEFAULT_REGION, the profile's region, else NULL
  *   endpoint   AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, the profile's services section or its

@@ -180,6 +180,11 @@ static const char *gcs_ca_bundle(const struct store_kind *k, const char *arg)
         return cred_chain_ca_bundle(k->creds, arg);
 }
 
+static void gcs_credentials(struct store_kind *k, struct store_credentials *out)
+{
+        cred_chain_about(k->creds, out);
+}
+
 const struct store_ops store_gcs = {
         .scheme = "gs",
         .caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_COPY_LARGE |
@@ -189,6 +194,7 @@ const struct store_ops store_gcs = {
         .open = gcs_open,
         .close = gcs_close,
         .ca_bundle = gcs_ca_bundle,
+        .credentials = gcs_credentials,
         .more_caps = gcs_more_caps,
         .ramps = gcs_ramps,
         .object = gcs_object,

@@ -142,6 +142,11 @@ static unsigned s3_more_caps(const struct store_kind *k)
                (s3_minds(k, S3_COPY_IF) == S3_HONORS ? STORE_CAP_COPY_IF : 0);
 }
 
+static void s3_credentials(struct store_kind *k, struct store_credentials *out)
+{
+        cred_chain_about(k->creds, out);
+}
+
 const struct store_ops store_s3 = {
         .scheme = "s3",
         .caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_PART_COPY,
@@ -150,6 +155,7 @@ const struct store_ops store_s3 = {
         .bucket_len = s3_bucket_len,
         .close = s3_close,
         .ca_bundle = s3_ca_bundle,
+        .credentials = s3_credentials,
         .more_caps = s3_more_caps,
         .ramps = store_no_ramp, /* 503 says when it is too much */
         .object = s3_object,

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* live.h: mounts that run, asked by their sockets (base/control/control_proto.h). */
+#ifndef CKPTFS_CTL_LIVE_H
+#define CKPTFS_CTL_LIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A reply, cut into fields; freed by live_reply_release(). */
+struct live_line {
+        char *v[8]; /* "" behind the last */
+        size_t n;
+};
+struct live_reply {
+        char *text;
+        struct live_line *lines;
+        size_t n;
+};
+void live_reply_release(struct live_reply *r);
+/* The second field of the first line that begins with `name`; "" when there is none. */
+const char *live_field(const struct live_reply *r, const char *name);
+uint64_t live_number(const struct live_reply *r, const char *name);
+
+/* Asks the daemon behind the socket. 0, or a negative errno with one line in `why`: -ECONNREFUSED
+ * nobody listens, -EACCES it is another user's, -ETIMEDOUT. Blocks for some seconds at most. */
+int live_ask(const char *socket, const char *request, struct live_reply *out, char *why,
+             size_t nwhy);
+
+/* The mounts of this host that this user may ask; of root, of every user. */
+struct live_mount {
+        char *socket;
+        struct live_reply about; /* its reply to "mount" */
+};
+struct live_mounts {
+        struct live_mount *v;
+        size_t n, room;
+};
+/* `dir`: only those with a socket there, unless that is empty. 0 or -ENOMEM. */
+int live_mounts_get(const char *dir, struct live_mounts *out);
+void live_mounts_release(struct live_mounts *m);
+
+/* The mount that the command names by a path at or below its mountpoint, or by its URL; without a
+ * name, the only one. NULL after a line on standard error. */
+struct ctl;
+const struct live_mount *live_find(const struct ctl *c, const struct live_mounts *m);
+/* Calls each() for every mount of ckptfs that the kernel knows. */
+void live_each_kernel_mount(void (*each)(void *arg, const char *url, const char *mountpoint),
+                            void *arg);
+
+#endif

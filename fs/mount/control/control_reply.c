@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* control_reply.c: see control_reply.h. Each kind of request has a function that adds lines, whose
+ * fields ckptctl knows (fs/ctl/live.c). */
+#include "mount/control/control_reply.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/control/control_proto.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "mount/core/mount.h"
+#include "mount/core/stats_log.h"
+
+#include "base/banned.h"
+
+enum { FILES_MOST = 1000, WHY_MAX = 256 };
+
+/* --- open files ---------------------------------------------------------------------------------
+ */
+
+/* What is said of one, taken under the tree's lock. */
+struct open_file {
+        char *key;
+        struct wfile *file; /* a reference, or NULL: it is only read */
+        uint64_t size;      /* of one that is only read */
+        bool published, gone;
+};
+
+struct open_files {
+        struct open_file v[FILES_MOST];
+        size_t n;
+        size_t more; /* not in v */
+};
+
+static void open_files_free(struct open_files *o)
+{
+        for (size_t i = 0; o && i < o->n; i++) {
+                free(o->v[i].key);
+                if (o->v[i].file)
+                        wfile_unref(o->v[i].file);
+        }
+        free(o);
+}
+
+static void open_files_freep(struct open_files **o)
+{
+        open_files_free(*o);
+}
+
+static int add_file_locked(struct open_files *o, struct node *n) REQUIRES(tree_mutex)
+{
+        if (o->n == FILES_MOST) {
+                o->more++;
+                return 0;
+        }
+        char *key = tree_key_locked(n);
+        if (!key)
+                return -ENOMEM;
+        o->v[o->n++] = (struct open_file){
+                .key = key,
+                .file = n->file ? wfile_ref(n->file) : NULL,
+                .size = n->size,
+                .published = n->published,
+                .gone = n->unlinked,
+        };
+        return 0;
+}
+
+/* Files that are written come first, since of very many not all are told. NULL: no memory. */
+static struct open_files *list_files(struct mount *m)
+{
+        CLEANUP(open_files_freep) struct open_files *o = calloc(1, sizeof *o);
+        int err = o ? 0 : -ENOMEM;
+
+        tree_lock(m->tree);
+        for (int written = 1; written >= 0; written--)
+                for (struct node *n = tree_open_list_locked(m->tree); n && !err; n = n->open_next)
+                        if (written == (n->file != NULL))
+                                err = add_file_locked(o, n);
+        tree_unlock(m->tree);
+        return err ? NULL : TAKE_PTR(o);
+}
+
+static int64_t now_ns(clockid_t clock)
+{
+        struct timespec ts;
+        clock_gettime(clock, &ts);
+        return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static int64_t age_ms(int64_t since_ns)
+{
+        int64_t age = since_ns ? now_ns(CLOCK_MONOTONIC) - since_ns : 0;
+        return age > 0 ? age / 1000000 : 0;
+}
+
+static struct wfile_status status_of(const struct open_file *f)
+{
+        struct wfile_status s = {.state = WFILE_CLEAN, .size = f->size};
+        if (f->file)
+                wfile_status(f->file, &s);
+        return s;
+}
+
+/* "file", its state, size, bytes sent, milliseconds since it was changed and since it is sent, the
+ * error of the version that failed last, its key. */
+static void add_file(struct buf *out, const struct open_file *f, const struct wfile_status *s)
+{
+        buf_addf(out, "file\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRId64 "\t%" PRId64 "\t%s\t",
+                 f->gone ? "deleted" : mount_state_word(s->state, f->published), s->size,
+                 s->state == WFILE_CLEAN ? 0 : s->sent, age_ms(s->changed_ns),
+                 age_ms(s->sending_ns), s->err ? strerror(-s->err) : "");
+        control_add_printable(out, f->key);
+        buf_addc(out, '\n');
+}
+
+static int add_files(struct mount *m, struct buf *out)
+{
+        CLEANUP(open_files_freep) struct open_files *o = list_files(m);
+
+        if (!o)
+                return -ENOMEM;
+        for (size_t i = 0; i < o->n; i++) {
+                struct wfile_status s = status_of(&o->v[i]);
+                add_file(out, &o->v[i], &s);
+        }
+        if (o->more)
+                buf_addf(out, "more\t%zu\n", o->more);
+        return 0;
+}
+
+/* --- the mount ----------------------------------------------------------------------------------
+ */
+
+static void add_text(struct buf *out, const char *name, const char *text)
+{
+        buf_addf(out, "%s\t", name);
+        control_add_printable(out, text);
+        buf_addc(out, '\n');
+}
+
+static void add_number(struct buf *out, const char *name, uint64_t value)
+{
+        buf_addf(out, "%s\t%" PRIu64 "\n", name, value);
+}
+
+static void add_mount(const struct mount *m, bool ends, struct buf *out)
+{
+        add_text(out, "mountpoint", m->mountpoint);
+        add_text(out, "url", m->url);
+        add_number(out, "pid", (uint64_t)getpid());
+        add_text(out, "state", ends ? "ending" : "serving");
+        int64_t age = now_ns(CLOCK_REALTIME) - m->mounted_ns;
+        add_number(out, "mounted_ms", age > 0 ? (uint64_t)age / 1000000 : 0);
+}
+
+static void add_last_lines(struct buf *out)
+{
+        CLEANUP(freep) struct log_kept *kept = calloc(LOG_KEPT, sizeof *kept);
+        size_t n = kept ? log_last(kept) : 0;
+
+        for (size_t i = 0; i < n; i++) {
+                int64_t age = (now_ns(CLOCK_REALTIME) - kept[i].time_ns) / 1000000;
+                buf_addf(out, "log\t%" PRId64 "\t%s\t", age > 0 ? age : 0,
+                         kept[i].level == LOG_LEVEL_ERROR ? "error" : "warning");
+                control_add_printable(out, kept[i].text);
+                buf_addc(out, '\n');
+        }
+}
+
+static int add_status(struct mount *m, bool ends, struct buf *out)
+{
+        CLEANUP(open_files_freep) struct open_files *o = list_files(m);
+        size_t counts[WFILE_FAILED + 1] = {0}, written = 0;
+        uint64_t unsent = 0;
+        char level[16];
+
+        if (!o)
+                return -ENOMEM;
+        stats_update(m);
+        add_mount(m, ends, out);
+        add_text(out, "version", PACKAGE_VERSION);
+        add_text(out, "log_level", param_choice("log_level", log_level(), level, sizeof level));
+        add_number(out, "memory", m->params.memory);
+        add_number(out, "pool_used", METRIC_GET(pool_used));
+        add_number(out, "spilled", METRIC_GET(spilled_bytes));
+        add_number(out, "requests", METRIC_GET(requests));
+        add_number(out, "retries", METRIC_GET(retries));
+        add_number(out, "request_errors", METRIC_GET(request_errors));
+        add_number(out, "sent", METRIC_GET(sent_bytes));
+        add_number(out, "received", METRIC_GET(received_bytes));
+        for (size_t i = 0; i < o->n; i++) {
+                struct wfile_status s = status_of(&o->v[i]);
+                counts[s.state]++;
+                written += o->v[i].file != NULL;
+                if (s.state == WFILE_CLEAN || o->v[i].gone)
+                        continue;
+                unsent += s.size - s.sent;
+                add_file(out, &o->v[i], &s);
+        }
+        add_number(out, "open", o->n + o->more);
+        add_number(out, "written", written);
+        add_number(out, "dirty", counts[WFILE_DIRTY]);
+        add_number(out, "uploading", counts[WFILE_UPLOADING]);
+        add_number(out, "failed", counts[WFILE_FAILED]);
+        add_number(out, "unsent", unsent);
+        add_last_lines(out);
+        return 0;
+}
+
+static void add_stats(struct mount *m, struct buf *out)
+{
+        stats_update(m);
+        for (int i = 0; i < METRIC_COUNT; i++) {
+                const struct metric_desc *d = &metric_table[i];
+                buf_addf(out, "%s\t%s\t%" PRIu64 "\t%s\n", d->name,
+                         d->kind == METRIC_COUNTER ? "counter" : "gauge",
+                         atomic_load_explicit(&metric_cells[i].value, memory_order_relaxed),
+                         d->unit);
+        }
+}
+
+static void add_credentials(const struct mount *m, struct buf *out)
+{
+        struct store_credentials c;
+
+        store_credentials(m->store, &c);
+        add_text(out, "source", c.source ? c.source : "");
+        add_text(out, "kind", c.kind);
+        add_text(out, "usable", c.usable ? "yes" : "no");
+        buf_addf(out, "expiry\t%" PRId64 "\n", c.expiry_s);
+        add_text(out, "why", c.why);
+}
+
+static void set_level(unsigned level)
+{
+        char word[16];
+
+        log_set_level((enum log_level)level);
+        log_info("ckptctl has set log_level=%s",
+                 param_choice("log_level", level, word, sizeof word));
+}
+
+static int add_answer(struct mount *m, bool ends, const struct control_request *rq, struct buf *out)
+{
+        switch (rq->word) {
+        case CONTROL_STATUS:
+                return add_status(m, ends, out);
+        case CONTROL_STATS:
+                add_stats(m, out);
+                return 0;
+        case CONTROL_FILES:
+                return add_files(m, out);
+        case CONTROL_CREDENTIALS:
+                add_credentials(m, out);
+                return 0;
+        case CONTROL_LOGLEVEL:
+                set_level(rq->level);
+                return 0;
+        case CONTROL_MOUNT:
+        case CONTROL_WORDS:
+                break;
+        }
+        add_mount(m, ends, out);
+        return 0;
+}
+
+int control_reply(struct mount *m, bool ends, const char *text, size_t n, struct buf *out)
+{
+        struct control_request rq;
+        char why[WHY_MAX];
+
+        if (control_request_parse(text, n, &rq, why, sizeof why)) {
+                buf_addf(out, "error\t%s\nend\n", why);
+                return out->failed ? -ENOMEM : 0;
+        }
+        buf_adds(out, "ok\n");
+        int err = add_answer(m, ends, &rq, out);
+        buf_adds(out, "end\n");
+        return out->failed ? -ENOMEM : err;
+}
