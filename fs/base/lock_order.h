@@ -21,7 +21,6 @@ enum lock_rank {
         LOCK_FD_OWNERS,
         LOCK_ORPHANS,
         LOCK_WFILE,
-        LOCK_CLAIMS,
         LOCK_TALLY,
         LOCK_READER,
         LOCK_SPILL,

@@ -50,7 +50,6 @@ unit_tests = \
 	%D%/test_sweep \
 	%D%/test_attr \
 	%D%/test_crc_combine \
-	%D%/test_claim \
 	%D%/test_commit \
 	%D%/test_commit_phase \
 	%D%/test_name_lock \
@@ -161,8 +160,6 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_attr_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_crc_combine_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_crc_combine_LDADD = $(UNIT_MOUNT_LIBS)
-%C%_test_claim_CFLAGS = $(AM_UNIT_CFLAGS)
-%C%_test_claim_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_commit_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_commit_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_commit_phase_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -212,12 +212,46 @@ static void answer(const char *what, int err)
 /* --- the file */
 
 static struct wfile_tally tally;
-static struct claims claims;
 static struct wfile_env env;
 static struct wfile *f;
 static struct waiter commit;
 static unsigned ended, gone, pauses;
 static int result;
+
+/* Whoever else changes the key. */
+static struct mount_key {
+        bool busy;
+        struct waiter *waiting;
+        unsigned held;
+        char name[8];
+        bool alone;
+} mount_key;
+
+static int lock(void *owner, const char *name, bool alone, struct waiter *w, struct key_lock **l)
+{
+        (void)owner;
+        snprintf(mount_key.name, sizeof mount_key.name, "%s", name);
+        mount_key.alone = alone;
+        *l = (struct key_lock *)&mount_key;
+        mount_key.held += !mount_key.busy;
+        mount_key.waiting = mount_key.busy ? w : NULL;
+        return mount_key.busy ? -EAGAIN : 0;
+}
+
+static void unlock(void *owner, struct key_lock *l)
+{
+        (void)owner;
+        ck_assert_ptr_eq(l, &mount_key);
+        ck_assert_uint_eq(mount_key.held--, 1);
+}
+
+static void key_is_free(void)
+{
+        struct waiter *w = mount_key.waiting;
+        ck_assert_ptr_nonnull(w);
+        mount_key = (struct mount_key){.held = 1};
+        waiter_run(w, 0);
+}
 
 static int meta(void *owner, void *who, bool early, struct store_meta *m)
 {
@@ -248,15 +282,16 @@ static void setup(void)
         nasked = answered = ended = gone = pauses = 0;
         caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_PART_COPY | STORE_CAP_DELETE_IF;
         wfile_tally_init(&tally);
-        claims_init(&claims);
+        mount_key = (struct mount_key){0};
         env = (struct wfile_env){
                 .pool = pool_new(64 * MI),
                 .spill = spill_new("/tmp", 0),
                 .plan = part_plan(FIRST, 64 * MI),
                 .size_max = UINT64_MAX / 2,
                 .tally = &tally,
-                .claims = &claims,
                 .resident = 32 * MI,
+                .lock = lock,
+                .unlock = unlock,
                 .meta = meta,
                 .published = published,
                 .gone = is_gone,
@@ -269,8 +304,7 @@ static void teardown(void)
         ck_assert_uint_eq(answered, nasked);
         ck_assert(!wfile_tally_busy(&tally));
         wfile_unref(f);
-        ck_assert_ptr_null(claims.held);
-        ck_assert_ptr_null(claims.waiting);
+        ck_assert_uint_eq(mount_key.held, 0);
         spill_free(env.spill);
         pool_free(env.pool);
 }
@@ -395,45 +429,127 @@ START_TEST(a_part_that_fails_fails_the_commit)
 }
 END_TEST
 
-static void retry(struct waiter *w)
+/* All bytes are here: an upload under the right name publishes them. */
+static void is_sent_anew(unsigned parts)
 {
-        (void)w;
+        is(COMMIT_SENDING);
+        answer("create b", 0);
+        answer("part 1", 0);
+        if (parts > 1)
+                answer("part 2", 0);
+        is(COMMIT_PUBLISHING);
+        answer("complete ", 0);
+        ends(0);
 }
 
-START_TEST(a_claimed_key_is_waited_for)
+START_TEST(a_key_that_another_changes_is_waited_for)
 {
-        struct claim other = {.waiter.ready = retry};
-        struct waiters told = {0};
-
         make(0);
         put(0, 10);
-        ck_assert_int_eq(claim_take(&claims, &other, "a", true), 0);
+        mount_key.busy = true;
         begin();
-        is(COMMIT_CLAIMING);
+        is(COMMIT_LOCKING);
         ck_assert_uint_eq(nasked, 0);
-        claim_drop(&claims, &other, &told);
-        waiters_run(&told, 0);
+        ck_assert_str_eq(mount_key.name, "a");
+        ck_assert(!mount_key.alone);
+        key_is_free();
         is(COMMIT_PUBLISHING);
         answer("put a", 0);
         ends(0);
 }
 END_TEST
 
-START_TEST(what_waits_for_a_claim_and_loses_its_name_is_done)
+START_TEST(what_waits_for_a_key_and_loses_its_name_is_done)
 {
-        struct claim other = {.waiter.ready = retry};
-        struct waiters told = {0};
+        make(0);
+        put(0, 10);
+        mount_key.busy = true;
+        begin();
+        is(COMMIT_LOCKING);
+        wfile_forget(f);
+        ends(0);
+        key_is_free(); /* which goes back */
+        is(COMMIT_IDLE);
+}
+END_TEST
+
+START_TEST(an_upload_that_waits_for_a_key_and_loses_its_name_is_aborted)
+{
+        make_two_parts();
+        begin();
+        mount_key.busy = true;
+        answer("part 2", 0);
+        is(COMMIT_LOCKING);
+        wfile_forget(f);
+        ends(0);
+        key_is_free();
+        answer("abort ", 0);
+}
+END_TEST
+
+START_TEST(what_waits_for_a_key_and_fails_is_done)
+{
+        make_two_parts();
+        begin();
+        mount_key.busy = true;
+        answer("part 2", 0);
+        wfile_abort(f, -ECANCELED);
+        ends(-ECANCELED);
+        key_is_free();
+        answer("abort ", 0);
+}
+END_TEST
+
+START_TEST(a_key_that_comes_during_a_rename_goes_back_to_who_renames)
+{
+        struct waiter w = {.ready = paused};
 
         make(0);
         put(0, 10);
-        ck_assert_int_eq(claim_take(&claims, &other, "a", true), 0);
+        mount_key.busy = true;
         begin();
-        is(COMMIT_CLAIMING);
-        wfile_forget(f);
+        wfile_pause(f, &w);
+        ck_assert_uint_eq(pauses, 1); /* the rename does not wait for the key */
+        key_is_free();
+        ck_assert_uint_eq(mount_key.held, 0);
+        is(COMMIT_LOCKING);
+        ck_assert_int_eq(wfile_rename(f, "b", ""), 0);
+        wfile_resume(f);
+        ck_assert_str_eq(mount_key.name, "b");
+        is(COMMIT_PUBLISHING);
+        answer("put b", 0);
         ends(0);
-        claim_drop(&claims, &other, &told);
-        waiters_run(&told, 0);
-        is(COMMIT_IDLE);
+}
+END_TEST
+
+START_TEST(a_key_is_of_the_name_that_the_file_has_when_it_comes)
+{
+        make(0);
+        put(0, 10);
+        mount_key.busy = true;
+        begin();
+        rename_to("b");
+        key_is_free();
+        ck_assert_str_eq(mount_key.name, "b");
+        is(COMMIT_PUBLISHING);
+        answer("put b", 0);
+        ends(0);
+}
+END_TEST
+
+START_TEST(a_renamed_upload_has_its_first_name_alone)
+{
+        send_two_parts_to_b();
+        ck_assert_str_eq(mount_key.name, "a");
+        ck_assert(mount_key.alone);
+        answer("complete ", 0);
+        answer("copy to b", -ESTALE);
+        ck_assert_uint_eq(mount_key.held, 1);
+        answer("delete a", 0);
+        ck_assert_uint_eq(mount_key.held, 0);
+        is_sent_anew(1);
+        ck_assert_str_eq(mount_key.name, "b");
+        ck_assert(!mount_key.alone);
 }
 END_TEST
 
@@ -470,19 +586,6 @@ START_TEST(a_move_that_fails_is_undone)
         ends(-EIO);
 }
 END_TEST
-
-/* All bytes are here: an upload under the right name publishes them. */
-static void is_sent_anew(unsigned parts)
-{
-        is(COMMIT_SENDING);
-        answer("create b", 0);
-        answer("part 1", 0);
-        if (parts > 1)
-                answer("part 2", 0);
-        is(COMMIT_PUBLISHING);
-        answer("complete ", 0);
-        ends(0);
-}
 
 START_TEST(a_move_that_finds_another_begins_anew)
 {
@@ -738,7 +841,7 @@ START_TEST(a_step_that_is_not_drawn_fails_the_commit)
         begin();
         is(COMMIT_PUBLISHING);
         wfile_enter(f, &out);
-        ck_assert(!commit_enter_locked(f, COMMIT_CLAIMING));
+        ck_assert(!commit_enter_locked(f, COMMIT_LOCKING));
         wfile_advance_locked(f, &out);
         wfile_leave(f, &out);
         is(COMMIT_PUBLISHING); /* it may publish yet */
@@ -757,8 +860,13 @@ int main(void)
         tcase_add_test(t, parts_are_sent_then_completed);
         tcase_add_test(t, a_request_that_fails_fails_the_commit);
         tcase_add_test(t, a_part_that_fails_fails_the_commit);
-        tcase_add_test(t, a_claimed_key_is_waited_for);
-        tcase_add_test(t, what_waits_for_a_claim_and_loses_its_name_is_done);
+        tcase_add_test(t, a_key_that_another_changes_is_waited_for);
+        tcase_add_test(t, what_waits_for_a_key_and_loses_its_name_is_done);
+        tcase_add_test(t, an_upload_that_waits_for_a_key_and_loses_its_name_is_aborted);
+        tcase_add_test(t, what_waits_for_a_key_and_fails_is_done);
+        tcase_add_test(t, a_key_that_comes_during_a_rename_goes_back_to_who_renames);
+        tcase_add_test(t, a_key_is_of_the_name_that_the_file_has_when_it_comes);
+        tcase_add_test(t, a_renamed_upload_has_its_first_name_alone);
         tcase_add_test(t, a_renamed_upload_is_moved);
         tcase_add_test(t, a_renamed_upload_is_copied_then_removed);
         tcase_add_test(t, a_move_that_fails_is_undone);

@@ -12,9 +12,9 @@
 /* As commit_phase.h draws them, by their names; besides, each but "idle" may fail. */
 static const char *const steps[][2] = {
         {"idle", "planning"},      {"planning", "sending"},     {"planning", "idle"},
-        {"sending", "publishing"}, {"sending", "claiming"},     {"sending", "planning"},
+        {"sending", "publishing"}, {"sending", "locking"},      {"sending", "planning"},
         {"sending", "looking"},    {"sending", "recording"},    {"sending", "idle"},
-        {"claiming", "sending"},   {"claiming", "planning"},    {"claiming", "idle"},
+        {"locking", "sending"},    {"locking", "planning"},     {"locking", "idle"},
         {"publishing", "idle"},    {"publishing", "moving"},    {"publishing", "planning"},
         {"publishing", "looking"}, {"publishing", "recording"}, {"moving", "idle"},
         {"moving", "removing"},    {"removing", "idle"},        {"removing", "planning"},
@@ -68,7 +68,7 @@ START_TEST(a_phase_that_may_publish_is_final)
         ck_assert(!commit_phase_is_final(COMMIT_IDLE));
         ck_assert(!commit_phase_is_final(COMMIT_PLANNING));
         ck_assert(!commit_phase_is_final(COMMIT_SENDING));
-        ck_assert(!commit_phase_is_final(COMMIT_CLAIMING));
+        ck_assert(!commit_phase_is_final(COMMIT_LOCKING));
         ck_assert(!commit_phase_is_final(COMMIT_LOOKING));
         ck_assert(!commit_phase_is_final(COMMIT_FAILING));
 }

@@ -37,13 +37,11 @@ static struct node *make(struct node *dir, const char *name, bool is_dir)
 static void setup(void)
 {
         m = (struct mount){.tree = tree_new(1000000000)};
-        claims_init(&m.claims);
         wfile_tally_init(&tally);
         env = (struct wfile_env){.pool = pool_new(16 * MI),
                                  .spill = spill_new("/tmp", 0),
                                  .plan = part_plan(5 * MI, 64 * MI),
-                                 .tally = &tally,
-                                 .claims = &m.claims};
+                                 .tally = &tally};
         a = make(tree_root(m.tree), "a", true);
         b = make(a, "b", true);
         f = make(b, "f", false);
@@ -61,7 +59,8 @@ static void teardown(void)
         }
         ck_assert_uint_eq(m.names.exclusive, 0);
         ck_assert(!waiters_any(&m.names.waiting));
-        ck_assert_ptr_null(m.claims.held);
+        for (size_t i = 0; i < MOUNT_KEY_BUCKETS; i++)
+                ck_assert_ptr_null(m.names.keys[i].first);
         tree_free(m.tree);
         spill_free(env.spill);
         pool_free(env.pool);
@@ -374,30 +373,144 @@ START_TEST(a_name_that_becomes_anothers_while_its_file_publishes_is_found_again)
 }
 END_TEST
 
-static void nothing(struct waiter *w)
+/* --- keys */
+
+/* Who publishes. */
+struct key {
+        struct waiter waiter;
+        struct key_lock *lock;
+        bool held, leaves;
+        unsigned nth;
+};
+
+static void drop_key(struct key *k)
 {
-        (void)w;
+        ck_assert(k->held);
+        k->held = false;
+        name_lock_published(&m, k->lock);
 }
+
+static void key_is_locked(struct waiter *w)
+{
+        struct key *k = CONTAINER_OF(w, struct key, waiter);
+        ck_assert(!k->held); /* told once */
+        k->held = true;
+        k->nth = ++told;
+        if (k->leaves)
+                drop_key(k);
+}
+
+static void lock_key(struct key *k, const char *key, bool alone)
+{
+        const char *const keys[] = {key, NULL};
+
+        *k = (struct key){.waiter.ready = key_is_locked, .leaves = k->leaves};
+        int err = name_lock_publish(&m, keys, alone, &k->waiter, &k->lock);
+        ck_assert(!err || err == -EAGAIN);
+        if (!err)
+                key_is_locked(&k->waiter);
+}
+
+static struct key k1, k2, k3, k4;
+
+START_TEST(keys_that_nobody_has_alone_are_shared)
+{
+        lock_key(&k1, "k", false);
+        lock_key(&k2, "k", false);
+        lock_key(&k3, "other", true);
+        ck_assert(k1.held && k2.held && k3.held);
+        drop_key(&k1);
+        drop_key(&k2);
+        drop_key(&k3);
+}
+END_TEST
+
+START_TEST(a_key_that_is_locked_alone_is_waited_for)
+{
+        lock_key(&k1, "k", true);
+        lock_key(&k2, "k", false);
+        lock_key(&k3, "k", false);
+        lock_key(&k4, "k", true);
+        ck_assert(k1.held && !k2.held && !k3.held && !k4.held);
+        drop_key(&k1);
+        ck_assert(k2.held && k3.held && !k4.held);
+        drop_key(&k3);
+        ck_assert(!k4.held);
+        drop_key(&k2);
+        ck_assert(k4.held);
+        drop_key(&k4);
+}
+END_TEST
+
+START_TEST(nobody_overtakes_one_that_waits_to_have_a_key_alone)
+{
+        lock_key(&k1, "k", false);
+        lock_key(&k2, "k", true);
+        lock_key(&k3, "k", false);
+        ck_assert(k1.held && !k2.held && !k3.held);
+        drop_key(&k1);
+        ck_assert(k2.held && !k3.held);
+        drop_key(&k2);
+        ck_assert(k3.held);
+        drop_key(&k3);
+}
+END_TEST
 
 START_TEST(names_wait_for_a_commit_that_goes_by_way_of_them)
 {
-        struct claim from = {.waiter.ready = nothing}, to = {.waiter.ready = nothing};
-        struct waiters list = {0};
-
-        ck_assert_int_eq(claim_take(&m.claims, &from, "a/g", true), 0);
-        ck_assert_int_eq(claim_take(&m.claims, &to, "c/new", true), 0);
+        lock_key(&k1, "a/g", true);
+        lock_key(&k2, "c/new", true);
         exclude_two(&one, a, "g", c, "new");
         ck_assert(!one.held);
-        claim_drop(&m.claims, &from, &list);
-        waiters_run(&list, 0);
+        drop_key(&k1);
         ck_assert(!one.held);
-        claim_drop(&m.claims, &to, &list);
-        waiters_run(&list, 0);
+        drop_key(&k2);
         ck_assert(one.held);
-        ck_assert_int_eq(claim_take(&m.claims, &from, "a/g", true), -EAGAIN);
+        lock_key(&k1, "a/g", true);
+        ck_assert(!k1.held);
         drop(&one);
-        ck_assert_int_eq(claim_take(&m.claims, &from, "a/g", true), 0);
-        claim_drop(&m.claims, &from, &list);
+        ck_assert(k1.held);
+        drop_key(&k1);
+}
+END_TEST
+
+/* One key at a time, in another order, would let each wait for the next. */
+START_TEST(renames_that_swap_names_and_commits_by_way_of_them_all_end)
+{
+        lock_key(&k1, "a/g", true);
+        exclude_two(&one, a, "g", c, "new");
+        exclude_two(&two, c, "x", a, "y");
+        lock_key(&k2, "c/new", true);
+        lock_key(&k3, "c/x", true);
+        lock_key(&k4, "a/g", true);
+        ck_assert(!one.held && two.held && !k2.held && !k3.held && !k4.held);
+        drop_key(&k1);
+        ck_assert(one.held && !k2.held && !k4.held);
+        drop(&two);
+        ck_assert(k3.held);
+        drop(&one);
+        ck_assert(k2.held && k4.held);
+        drop_key(&k2);
+        drop_key(&k3);
+        drop_key(&k4);
+}
+END_TEST
+
+START_TEST(a_thousand_that_wait_for_a_key_are_told_in_their_order)
+{
+        struct key *v = calloc(MANY, sizeof *v);
+
+        told = 0;
+        lock_key(&k1, "k", true);
+        for (unsigned i = 0; i < MANY; i++) {
+                v[i].leaves = true;
+                lock_key(&v[i], "k", i % 3);
+        }
+        ck_assert_uint_eq(told, 1);
+        drop_key(&k1);
+        for (unsigned i = 0; i < MANY; i++)
+                ck_assert_uint_eq(v[i].nth, i + 2);
+        free(v);
 }
 END_TEST
 
@@ -536,7 +649,12 @@ int main(void)
         tcase_add_test(t, a_lock_that_waits_pauses_nothing);
         tcase_add_test(t, files_below_are_paused_and_others_are_not);
         tcase_add_test(t, a_name_that_becomes_anothers_while_its_file_publishes_is_found_again);
+        tcase_add_test(t, keys_that_nobody_has_alone_are_shared);
+        tcase_add_test(t, a_key_that_is_locked_alone_is_waited_for);
+        tcase_add_test(t, nobody_overtakes_one_that_waits_to_have_a_key_alone);
         tcase_add_test(t, names_wait_for_a_commit_that_goes_by_way_of_them);
+        tcase_add_test(t, renames_that_swap_names_and_commits_by_way_of_them_all_end);
+        tcase_add_test(t, a_thousand_that_wait_for_a_key_are_told_in_their_order);
         tcase_add_test(t, a_thousand_that_wait_are_told_in_their_order);
         tcase_add_test(t, a_thousand_that_share_do_not_starve_one_that_excludes);
         tcase_add_test(t, threads_that_lock_at_random_all_get_their_turns);

@@ -8,10 +8,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/container_of.h"
 #include "base/mutex.h"
 #include "base/params.h"
 #include "base/pool.h"
-#include "mount/write/claim.h"
 #include "mount/write/wfile.h"
 #include "mount/read/reader.h"
 #include "mount/tree/tree.h"
@@ -34,7 +34,7 @@ enum { ON_KILL_ABORT, ON_KILL_PUBLISH };
 enum { LISTED_ASK, LISTED_ASSUME };
 enum { CLOSE_TO_OPEN, STRICT };
 
-enum { MOUNT_SENT_BACK = 64 };
+enum { MOUNT_SENT_BACK = 64, MOUNT_KEY_BUCKETS = 256 };
 
 struct mount {
         struct params params;
@@ -49,9 +49,10 @@ struct mount {
         struct fuse_session *session;          /* NULL until it stands */
         struct requests *requests;             /* not answered yet; the session's */
         struct {
-                struct waiters waiting; /* in the order in which they asked */
-                unsigned exclusive;     /* locks that are, held or not */
-        } names;                        /* see name_lock.h; tree's lock */
+                struct waiters waiting;              /* in the order in which they asked */
+                unsigned exclusive;                  /* locks that are, held or not */
+                struct list keys[MOUNT_KEY_BUCKETS]; /* that are locked, or waited for */
+        } names;                                     /* see name_lock.h; tree's lock */
         struct {
                 pid_t v[MOUNT_SENT_BACK]; /* threads, or 0 */
                 unsigned n, next;
@@ -64,7 +65,6 @@ struct mount {
         struct proc_queries *proc_queries; /* at closes; from the session's start to its end */
         struct wfile_env wfile_env;
         struct wfile_tally tally;
-        struct claims claims;
         struct reader_env reader_env;
         uid_t uid;
         gid_t gid;

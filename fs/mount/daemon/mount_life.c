@@ -43,7 +43,6 @@ int mount_init(struct mount *m, struct store *store)
 
         m->store = store;
         wfile_tally_init(&m->tally);
-        claims_init(&m->claims);
         m->mounted_ns = mount_clock_ns();
         m->uid = p->uid == UINT32_MAX ? geteuid() : (uid_t)p->uid;
         m->gid = p->gid == UINT32_MAX ? getegid() : (gid_t)p->gid;
@@ -63,9 +62,10 @@ int mount_init(struct mount *m, struct store *store)
                 .size_max = store_object_max(store),
                 .reader = &m->reader_env,
                 .tally = &m->tally,
-                .claims = &m->claims,
                 .resident = p->memory / 16 < KEEP_MOST ? p->memory / 16 : KEEP_MOST,
                 .owner = m,
+                .lock = node_writer_lock,
+                .unlock = node_writer_unlock,
                 .meta = node_writer_meta,
                 .published = node_writer_published,
                 .gone = node_writer_gone,

@@ -122,6 +122,18 @@ void op_resize(struct op_resize *r)
         r->done(r, err);
 }
 
+int node_writer_lock(void *mount, const char *key, bool alone, struct waiter *w,
+                     struct key_lock **l)
+{
+        const char *const keys[] = {key, NULL};
+        return name_lock_publish(mount, keys, alone, w, l);
+}
+
+void node_writer_unlock(void *mount, struct key_lock *l)
+{
+        name_lock_published(mount, l);
+}
+
 int node_writer_meta(void *mount, void *node, bool early, struct store_meta *meta)
 {
         return attr_sync_meta(mount, node, early, meta);

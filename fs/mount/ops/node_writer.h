@@ -34,6 +34,9 @@ struct op_resize {
 void op_resize(struct op_resize *r);
 
 /* See struct wfile_env. */
+int node_writer_lock(void *mount, const char *key, bool alone, struct waiter *w,
+                     struct key_lock **l);
+void node_writer_unlock(void *mount, struct key_lock *l);
 int node_writer_meta(void *mount, void *node, bool early, struct store_meta *meta);
 void node_writer_published(void *mount, void *node, const struct store_object *obj);
 void node_writer_gone(void *mount, void *node);

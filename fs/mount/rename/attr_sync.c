@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/container_of.h"
 #include "base/log.h"
+#include "mount/rename/name_lock.h"
 #include "mount/tree/content_type.h"
 
 #include "base/banned.h"
@@ -24,8 +25,8 @@ struct attr_sync {
         unsigned turn;      /* the changes that are on their way, as n->attr_now counts */
         struct wfile *file; /* paused, so that no commit meets the change; or NULL */
         struct waiter paused;
-        struct claim claim;     /* of the object's key, */
-        bool claimed;           /* once it is ours */
+        struct key_lock *key; /* of the object, or NULL */
+        struct waiter for_key;
         bool flying;            /* the request is on its way */
         struct reader *reader;  /* of the version whose metadata are replaced, or NULL */
         struct waiters sending; /* for the request under way, */
@@ -175,33 +176,37 @@ static void attr_sync_over(struct waiter *w)
 
 static void attr_sync_ended(struct attr_sync *a, int err, const struct store_object *obj);
 
-static void attr_sync_claim(struct attr_sync *a);
-
-static void attr_sync_claim_again(struct waiter *w)
+/* The key is locked, or an error is in the way. */
+static void attr_sync_begin(struct attr_sync *a, int err)
 {
-        attr_sync_claim(CONTAINER_OF(w, struct attr_sync, claim.waiter));
-}
-
-/* What another file's commit has at this key, on its way to another, is not to be replaced. */
-static void attr_sync_claim(struct attr_sync *a)
-{
-        CLEANUP(freep) char *key = attr_sync_key(a->m, a->n);
         bool nothing = false;
 
-        a->claim = (struct claim){.waiter.ready = attr_sync_claim_again};
-        int err = key ? claim_take(&a->m->claims, &a->claim, key, false) : -ENOMEM;
-        if (err == -EAGAIN)
-                return; /* attr_sync_claim_again() goes on, maybe already */
-        a->claimed = !err;
         if (!err)
                 err = attr_sync_send(a, &nothing);
         if (err || nothing)
                 attr_sync_ended(a, err, NULL);
 }
 
+static void attr_sync_key_is_locked(struct waiter *w)
+{
+        attr_sync_begin(CONTAINER_OF(w, struct attr_sync, for_key), 0);
+}
+
+/* What another file's commit has at this key, on its way to another, is not to be replaced. */
+static void attr_sync_lock_key(struct attr_sync *a)
+{
+        CLEANUP(freep) char *key = attr_sync_key(a->m, a->n);
+        const char *const keys[] = {key, NULL};
+
+        a->for_key.ready = attr_sync_key_is_locked;
+        int err = key ? name_lock_publish(a->m, keys, false, &a->for_key, &a->key) : -ENOMEM;
+        if (err != -EAGAIN) /* else attr_sync_key_is_locked() goes on, maybe already */
+                attr_sync_begin(a, err);
+}
+
 static void attr_sync_paused(struct waiter *w)
 {
-        attr_sync_claim(CONTAINER_OF(w, struct attr_sync, paused));
+        attr_sync_lock_key(CONTAINER_OF(w, struct attr_sync, paused));
 }
 
 static void attr_sync_go(struct attr_sync *a)
@@ -236,12 +241,10 @@ static void attr_sync_ended(struct attr_sync *a, int err, const struct store_obj
                 tree_unref_locked(t, a->n, 1);
         }
         tree_unlock(t);
-        if (a->claimed)
-                claim_drop(&a->m->claims, &a->claim, &others);
-        a->claimed = false;
         if (a->file)
                 wfile_resume(a->file);
         wfile_unref(TAKE_PTR(a->file));
+        name_lock_published(a->m, TAKE_PTR(a->key));
         reader_moved(reader);
         reader_unref(reader);
         if (!more) {

@@ -3,12 +3,14 @@
  *
  * Each node counts the locks on it and below it, and those on it that are exclusive, held or not:
  * whether a lock has to wait takes a walk up to the root, however many there are. Those that wait
- * are in one list, in their order. */
+ * are in one list, in their order. Keys, held or waited for, are in a hash table whose buckets have
+ * them in their order, too. */
 #include "mount/rename/name_lock.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/container_of.h"
@@ -140,33 +142,135 @@ static bool finds_others_locked(const struct name_lock *l) REQUIRES(tree_mutex)
         return named_locked(l, 0) != l->exclusive[0] || named_locked(l, 1) != l->exclusive[1];
 }
 
-static void claim_names(struct name_lock *l);
+/* --- keys
+ * -----------------------------------------------------------------------------------------------
+ */
 
-static void claim_again(struct waiter *w)
+struct locked_key {
+        struct list_item item; /* of its bucket */
+        struct key_lock *lock;
+        char *key; /* NULL: there is none */
+};
+
+struct key_lock {
+        struct waiter *waiter; /* told when it is held; the caller's */
+        bool alone, held;
+        struct locked_key keys[NODES];
+};
+
+static struct list *bucket_of(struct mount *m, const char *key)
 {
-        claim_names((CONTAINER_OF(w, struct claimed_name, claim.waiter))->lock);
+        uint64_t h = 0xcbf29ce484222325ULL;
+
+        while (*key)
+                h = (h ^ (unsigned char)*key++) * 0x100000001b3ULL;
+        return &m->names.keys[h % MOUNT_KEY_BUCKETS];
 }
 
-static int claim_name(struct name_lock *l, unsigned i)
+/* Whether none that was asked for before stands in the way. */
+static bool has_turn_locked(struct mount *m, const struct key_lock *l) REQUIRES(tree_mutex)
 {
-        CLEANUP(freep) char *key = tree_key(l->m->tree, l->shared[i], l->names[i]);
+        for (const struct locked_key *k = l->keys; k < l->keys + NODES && k->key; k++)
+                LIST_EACH (x, bucket_of(m, k->key), struct locked_key, item) {
+                        if (x == k)
+                                break;
+                        if (x->lock != l && (l->alone || x->lock->alone) && !strcmp(x->key, k->key))
+                                return false;
+                }
+        return true;
+}
 
-        l->claimed[i] = (struct claimed_name){.claim.waiter.ready = claim_again, .lock = l};
-        return key ? claim_take(&l->m->claims, &l->claimed[i].claim, key, false) : -ENOMEM;
+static void key_lock_free(struct key_lock *l)
+{
+        for (int i = 0; i < NODES; i++)
+                free(l->keys[i].key);
+        free(l);
+}
+
+static struct key_lock *key_lock_new(const char *const keys[NODES], bool alone, struct waiter *w)
+{
+        struct key_lock *l = calloc(1, sizeof *l);
+
+        if (!l)
+                return NULL;
+        *l = (struct key_lock){.waiter = w, .alone = alone};
+        for (int i = 0; i < NODES && keys[i]; i++) {
+                l->keys[i] = (struct locked_key){.lock = l, .key = strdup(keys[i])};
+                if (!l->keys[i].key) {
+                        key_lock_free(l);
+                        return NULL;
+                }
+        }
+        return l;
+}
+
+int name_lock_publish(struct mount *m, const char *const keys[NODES], bool alone, struct waiter *w,
+                      struct key_lock **l)
+{
+        struct key_lock *x = *l = key_lock_new(keys, alone, w);
+
+        if (!x)
+                return -ENOMEM;
+        tree_lock(m->tree);
+        for (struct locked_key *k = x->keys; k < x->keys + NODES && k->key; k++)
+                list_add(bucket_of(m, k->key), &k->item);
+        bool held = x->held = has_turn_locked(m, x);
+        tree_unlock(m->tree);
+        return held ? 0 : -EAGAIN;
+}
+
+void name_lock_published(struct mount *m, struct key_lock *l)
+{
+        struct waiters told = {0};
+
+        if (!l)
+                return;
+        tree_lock(m->tree);
+        assert(l->held);
+        for (struct locked_key *k = l->keys; k < l->keys + NODES && k->key; k++)
+                list_remove(bucket_of(m, k->key), &k->item);
+        for (struct locked_key *k = l->keys; k < l->keys + NODES && k->key; k++)
+                LIST_EACH (x, bucket_of(m, k->key), struct locked_key, item) {
+                        if (x->lock->held || strcmp(x->key, k->key) || !has_turn_locked(m, x->lock))
+                                continue;
+                        x->lock->held = true;
+                        waiters_add(&told, x->lock->waiter);
+                }
+        tree_unlock(m->tree);
+        key_lock_free(l);
+        waiters_run(&told, 0);
+}
+
+static void keys_are_locked(struct waiter *w)
+{
+        struct name_lock *l = CONTAINER_OF(w, struct name_lock, for_keys);
+        waiter_run(&l->waiter, l->err);
 }
 
 /* No commit goes by way of one of the names to that of its file meanwhile. Then the lock is held.
  */
-static void claim_names(struct name_lock *l)
+static void lock_keys(struct name_lock *l)
 {
-        while (!l->err && l->nclaimed < NODES && l->names[l->nclaimed]) {
-                int err = claim_name(l, l->nclaimed);
-                if (err == -EAGAIN)
-                        return; /* claim_again() goes on, maybe already */
-                l->nclaimed += !err;
-                l->err = err;
+        char *keys[NODES] = {NULL};
+        unsigned n = 0;
+
+        for (int i = 0; i < NODES && !l->err; i++) {
+                if (!l->names[i])
+                        continue;
+                keys[n] = tree_key(l->m->tree, l->shared[i], l->names[i]);
+                if (!keys[n++])
+                        l->err = -ENOMEM;
         }
-        waiter_run(&l->waiter, l->err);
+        l->for_keys.ready = keys_are_locked;
+        int err = l->err ? l->err
+                         : name_lock_publish(l->m, (const char *const *)keys, false, &l->for_keys,
+                                             &l->keys);
+        for (int i = 0; i < NODES; i++)
+                free(keys[i]);
+        if (err == -EAGAIN)
+                return; /* keys_are_locked() goes on, maybe already */
+        l->err = err;
+        waiter_run(&l->waiter, err);
 }
 
 /* --- files
@@ -183,7 +287,7 @@ static void settle(struct name_lock *l)
                 name_lock_drop(l);
                 name_lock_take(l->m, l);
         } else if (last) {
-                claim_names(l);
+                lock_keys(l);
         }
 }
 
@@ -287,7 +391,7 @@ void name_lock_take(struct mount *m, struct name_lock *l)
         l->m = m;
         l->admitted = false;
         l->err = 0;
-        l->nclaimed = 0;
+        l->keys = NULL;
         l->exclusive[0] = l->exclusive[1] = NULL;
         for (int i = 0; i < NODES; i++)
                 if (l->shared[i])
@@ -326,11 +430,10 @@ static struct waiters take_admitted_locked(struct mount *m) REQUIRES(tree_mutex)
 void name_lock_drop(struct name_lock *l)
 {
         struct mount *m = l->m;
-        struct waiters admitted = {0}, told = {0};
+        struct key_lock *keys = TAKE_PTR(l->keys);
+        struct waiters admitted = {0};
 
         name_lock_resume(l);
-        while (l->nclaimed)
-                claim_drop(&m->claims, &l->claimed[--l->nclaimed].claim, &told);
         tree_lock(m->tree);
         assert(l->admitted);
         count_locked(m, l, false);
@@ -346,5 +449,5 @@ void name_lock_drop(struct name_lock *l)
                 admitted = take_admitted_locked(m);
         tree_unlock(m->tree);
         go_on(&admitted);
-        waiters_run(&told, 0);
+        name_lock_published(m, keys);
 }

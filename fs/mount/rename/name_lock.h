@@ -8,7 +8,8 @@
  *      exclusive  a rename, on what it renames and on what it replaces; a removal, on what it
  *                 removes
  *      publish    a commit, or a change of attributes that is sent, on its file, while a request
- *                 is under way that needs the file's name or the version that has it
+ *                 is under way that needs the file's name or the version that has it; and by key,
+ *                 on the object that is made, moved or removed
  *
  *                   shared   exclusive   publish
  *      shared       both     waits       both
@@ -18,9 +19,14 @@
  * A lock is asked for with all its nodes at once, and shared and exclusive locks are granted in the
  * order in which they were asked for, as far as they conflict: nobody waits for one that came
  * later. When its turn has come, one that is exclusive pauses the files below its nodes
- * (wfile_pause()) until none of them publishes, claims the keys of its names (claim.h), and is
- * held. So a commit waits for a rename or removal whose turn has come, never for one that waits:
+ * (wfile_pause()) until none of them publishes, locks the keys of its names, and is held. So a
+ * commit waits for a rename or removal whose turn has come, never for one that waits:
  * whoever holds a shared lock may wait for a commit. Nothing blocks: whoever waits is a struct.
+ *
+ * An upload whose file was renamed is completed under its first name and moved from there. Nobody
+ * else may give that name an object meanwhile, which would be moved or deleted in its place, nor
+ * take this one away: it has the key alone. All others have their keys beside one another. Whoever
+ * has a key waits for the store only.
  *
  * Whoever holds a lock does not take a second one. What a callback begins takes part: a change of
  * attributes that a request began runs under the request's lock, which lasts until it is done
@@ -35,13 +41,8 @@
 #include "base/waiter.h"
 #include "mount/core/mount.h"
 
-struct name_lock;
+struct key_lock;
 struct paused_file;
-
-struct claimed_name {
-        struct claim claim;
-        struct name_lock *lock;
-};
 
 struct name_lock {
         /* The caller's. Nodes that stay until name_lock_take() returns, or NULL, and names that
@@ -60,8 +61,8 @@ struct name_lock {
         int err;
         size_t pausing; /* files that still publish */
         struct paused_file *files;
-        struct claimed_name claimed[2];
-        unsigned nclaimed;
+        struct waiter for_keys;
+        struct key_lock *keys; /* of the names, or NULL */
 };
 
 void name_lock_take(struct mount *m, struct name_lock *l);
@@ -69,6 +70,14 @@ void name_lock_take(struct mount *m, struct name_lock *l);
 void name_lock_drop(struct name_lock *l);
 /* What the lock is held for is over as far as files are concerned: they are published again. */
 void name_lock_resume(struct name_lock *l);
+
+/* Locks keys whose objects are about to change, all at once: the first, and the second unless it is
+ * NULL; alone, or beside others who are not. 0, and *l is held; -EAGAIN, and the waiter is told
+ * once it is, in the order in which they were asked for; or -ENOMEM, and *l is NULL. */
+int name_lock_publish(struct mount *m, const char *const keys[2], bool alone, struct waiter *w,
+                      struct key_lock **l);
+/* Ends one that is held. NULL is fine. */
+void name_lock_published(struct mount *m, struct key_lock *l);
 
 /* Whether a lock that is shared on the node would have to wait now. The tree is locked. */
 bool name_lock_bars_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex);

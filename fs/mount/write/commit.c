@@ -47,10 +47,9 @@ static const struct {
         [COMMIT_IDLE] = {"idle", false, TO(PLANNING)},
         [COMMIT_PLANNING] = {"planning", false, TO(SENDING) | TO(FAILING) | TO(IDLE)},
         [COMMIT_SENDING] = {"sending", false,
-                            TO(CLAIMING) | TO(PUBLISHING) | TO(PLANNING) | TO(LOOKING) |
+                            TO(LOCKING) | TO(PUBLISHING) | TO(PLANNING) | TO(LOOKING) |
                                     TO(RECORDING) | TO(FAILING) | TO(IDLE)},
-        [COMMIT_CLAIMING] = {"claiming", false,
-                             TO(SENDING) | TO(PLANNING) | TO(FAILING) | TO(IDLE)},
+        [COMMIT_LOCKING] = {"locking", false, TO(SENDING) | TO(PLANNING) | TO(FAILING) | TO(IDLE)},
         [COMMIT_PUBLISHING] = {"publishing", true,
                                TO(IDLE) | TO(MOVING) | TO(PLANNING) | TO(LOOKING) | TO(RECORDING) |
                                        TO(FAILING)},
@@ -278,8 +277,8 @@ static void share_given(struct waiter *w)
 }
 
 /* Whether there is memory for what has to be fetched to send [off, off+len). False: it is waited
- * for, and the commit goes on when it is given. What is not used before the lock is left goes back:
- * whoever waits, for a share, a claim or a rename, has none. */
+ * for, and the commit goes on when it is given. What is not used before the lock is left goes back,
+ * unless the key is asked for: whoever waits for a share or a rename has none. */
 static bool share_locked(struct wfile *f, struct outcome *out, uint64_t off, uint64_t len)
         REQUIRES(&f->mtx)
 {
@@ -318,52 +317,42 @@ static bool send_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
         return !f->locked.err && s->next == s->plan.n && !f->locked.inflight;
 }
 
-/* --- CLAIMING: the key that the last request changes is this file's in the final phases
+/* --- LOCKING: the key that the last request changes is this file's in the final phases
  * ------------------------------------------------------------------------------------------------
  */
 
-static void claim_again(struct waiter *w)
-{
-        struct wfile *f = CONTAINER_OF(w, struct wfile, claim.waiter);
-        struct outcome out;
-
-        wfile_enter(f, &out);
-        f->locked.commit.claim = CLAIM_NONE;
-        wfile_advance_locked(f, &out);
-        wfile_leave(f, &out);
-        wfile_unref(f);
-}
-
-/* Gives up the claim of a commit that is in no final phase. */
-static void unclaim_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
-{
-        if (f->locked.commit.claim != CLAIM_HELD || commit_phase_is_final(f->locked.commit.phase))
-                return;
-        f->locked.commit.claim = CLAIM_NONE;
-        claim_drop(f->env->claims, &f->claim, &out->told);
-}
-
-/* The key that the last request changes is this file's in the final phases. False: it waits for
- * another's, or the error is set. */
-static bool claim_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
+/* Asks for the key. Memory that was taken stays the file's meanwhile: whoever has a key waits for
+ * none. */
+static void lock_key_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         const char *through = upload_rename_key_locked(f);
+        struct upload_request *t = commit_enter_locked(f, COMMIT_LOCKING)
+                                           ? upload_request_new_locked(f, out, REQUEST_LOCK)
+                                           : NULL;
+        if (t && through && !(t->src = strdup(through)))
+                t->err = -ENOMEM;
+}
 
-        if (f->locked.commit.claim == CLAIM_WAITS) {
-                (void)commit_enter_locked(f, COMMIT_CLAIMING);
-                return false;
-        }
-        unclaim_locked(f, out); /* that of a request that is made anew */
-        f->claim.waiter.ready = claim_again;
-        int err = claim_take(f->env->claims, &f->claim, through ? through : f->locked.key, through);
-        f->locked.commit.claim = !err ? CLAIM_HELD : err == -EAGAIN ? CLAIM_WAITS : CLAIM_NONE;
-        if (err == -EAGAIN) {
-                wfile_ref(f); /* claim_again()'s */
-                (void)commit_enter_locked(f, COMMIT_CLAIMING);
-        } else {
-                wfile_set_error_locked(f, err);
-        }
-        return !err;
+/* Nobody has a key while he waits for something else than the store. */
+static void unlock_key_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
+{
+        if (f->locked.commit.key)
+                out->key = TAKE_PTR(f->locked.commit.key);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+        return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* The key is kept if the file, which may have been renamed meanwhile, still needs that one. */
+static void key_locked_locked(struct wfile *f, struct outcome *out, struct upload_request *t)
+        REQUIRES(&f->mtx)
+{
+        const char *through = upload_rename_key_locked(f);
+        bool right = is_same(t->src, through) && (through || is_same(t->key, f->locked.key));
+
+        *(right ? &f->locked.commit.key : &out->key) = TAKE_PTR(t->lock);
 }
 
 /* --- PUBLISHING, or RECORDING when the base is gone: one request makes it the object
@@ -420,8 +409,11 @@ static void publish_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mt
 
         if (put && !share_locked(f, out, 0, f->locked.size))
                 return;
-        if (!claim_locked(f, out) ||
-            !commit_enter_locked(f, records ? COMMIT_RECORDING : COMMIT_PUBLISHING))
+        if (!f->locked.commit.key) {
+                lock_key_locked(f, out);
+                return;
+        }
+        if (!commit_enter_locked(f, records ? COMMIT_RECORDING : COMMIT_PUBLISHING))
                 return;
         if (put)
                 t = upload_request_step_locked(f, out, REQUEST_PUT, &all);
@@ -555,6 +547,8 @@ void commit_request_ended_locked(struct wfile *f, struct outcome *out, struct up
                 looked_locked(f, err, obj);
                 return;
         }
+        if (t->kind == REQUEST_LOCK && !err)
+                key_locked_locked(f, out, t);
         if (err && base_is_gone_locked(f, t, err))
                 return;
         if (!err && t->kind == REQUEST_COMPLETE)
@@ -618,7 +612,7 @@ static void restart_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mt
         if (f->locked.inflight)
                 return;
         plan_release(&f->locked.commit.sending.plan);
-        if (f->locked.commit.phase == COMMIT_SENDING || f->locked.commit.phase == COMMIT_CLAIMING)
+        if (f->locked.commit.phase == COMMIT_SENDING || f->locked.commit.phase == COMMIT_LOCKING)
                 (void)commit_enter_locked(f, COMMIT_PLANNING);
         upload_parts_reset_locked(f);
         upload_request_abort_locked(f, out);
@@ -645,13 +639,15 @@ static void advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mt
 {
         const struct commit *c = &f->locked.commit;
 
+        if (c->phase == COMMIT_PLANNING)
+                unlock_key_locked(f, out); /* that of a request that is made anew */
         if (c->phase == COMMIT_PLANNING && !f->locked.inflight) {
                 int err = plan_locked(f);
                 wfile_set_error_locked(f, err);
                 if (!err)
                         (void)commit_enter_locked(f, COMMIT_SENDING);
         }
-        if (c->phase == COMMIT_CLAIMING && c->claim != CLAIM_WAITS)
+        if (c->phase == COMMIT_LOCKING && !f->locked.inflight)
                 (void)commit_enter_locked(f, COMMIT_SENDING);
         if (c->phase == COMMIT_SENDING)
                 advance_sending_locked(f, out);
@@ -661,6 +657,8 @@ static void advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mt
 
 void wfile_advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
+        if (!f->locked.err && f->locked.unlinked && f->locked.commit.phase == COMMIT_LOCKING)
+                attempt_leave_locked(f, out); /* nobody needs the key any more */
         if (!f->locked.err && f->locked.upload.state == UPLOAD_STALE)
                 restart_locked(f, out);
         if (!f->locked.err && f->locked.upload.state == UPLOAD_STALE)
@@ -728,8 +726,11 @@ static void collect_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mt
                 waiters_move(&out->told, &f->locked.pausing);
         out->garbage = f->locked.data.garbage;
         f->locked.data.garbage = NULL;
-        unclaim_locked(f, out);
-        if (!f->locked.share_waits && f->share.n) {
+        const struct commit *c = &f->locked.commit;
+        if (!commit_phase_is_final(c->phase))
+                unlock_key_locked(f, out);
+        bool locks = c->phase == COMMIT_LOCKING && f->locked.inflight;
+        if (!f->locked.share_waits && !locks && f->share.n) {
                 out->share = f->share;
                 f->share = (struct pool_share){0};
         }
@@ -764,6 +765,8 @@ void wfile_leave(struct wfile *f, struct outcome *out)
                 tell_published(f, &out->obj);
         if (out->gone)
                 env->gone(env->owner, f->who);
+        if (out->key)
+                env->unlock(env->owner, out->key);
         waiters_run(&out->callers, out->err);
         waiters_run(&out->told, 0);
         upload_requests_run(out->begins, out->ended);

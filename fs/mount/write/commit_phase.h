@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* commit_phase.h: how far the commit of a file is, and what may follow.
  *
- *   IDLE -> PLANNING -> SENDING -> PUBLISHING -> IDLE
+ *   IDLE -> PLANNING -> SENDING -> LOCKING -> SENDING -> PUBLISHING -> IDLE
  *
  * is a commit that nothing disturbs. All that may happen:
  *
  *   IDLE        a caller comes                                          -> PLANNING
  *   PLANNING    the plan is made                                        -> SENDING
- *   SENDING     all of the plan is at the store                         -> PUBLISHING
- *               another commit of this mount is changing the key        -> CLAIMING
+ *   SENDING     all of the plan is at the store                         -> LOCKING
+ *               the same, and the key is locked                         -> PUBLISHING
  *               the file was renamed, and its upload is begun anew      -> PLANNING
  *               the version that was changed is gone                    -> LOOKING
- *               it was found to be gone before, now all is at the store -> RECORDING
- *   CLAIMING    the key is free                                         -> SENDING
+ *               it was found to be gone before, and the key is locked   -> RECORDING
+ *   LOCKING     the key is locked, or was while the file was paused     -> SENDING
  *               the file was renamed, and its upload is begun anew      -> PLANNING
  *   PUBLISHING  it is the object                                        -> IDLE
  *               it is, under the name that the upload was begun with    -> MOVING
@@ -38,7 +38,7 @@ enum commit_phase {
         COMMIT_IDLE,       /* no caller waits */
         COMMIT_PLANNING,   /* waits until no request is under way, then plans */
         COMMIT_SENDING,    /* what the plan asks for is sent and copied */
-        COMMIT_CLAIMING,   /* waits for another commit that changes the key */
+        COMMIT_LOCKING,    /* waits for others that change the key */
         COMMIT_PUBLISHING, /* the request that makes it the object is under way */
         COMMIT_MOVING,     /* it is moved from the name that its upload was begun with, */
         COMMIT_REMOVING,   /* or removed there */

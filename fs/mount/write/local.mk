@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 fs_mount_libmount_la_SOURCES += \
-	%D%/claim.c \
-	%D%/claim.h \
 	%D%/commit.c \
 	%D%/commit_phase.h \
 	%D%/extent_map.c \

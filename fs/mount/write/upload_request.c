@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/container_of.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/mutex.h"
@@ -509,6 +510,22 @@ static int complete(struct upload_request *t)
                               : store_upload_complete(t->upload, &t->cond, upload_request_done, t);
 }
 
+static void key_is_locked(struct waiter *w)
+{
+        end_request(CONTAINER_OF(w, struct upload_request, for_key), 0, NULL, NULL);
+}
+
+static int lock_key(struct upload_request *t)
+{
+        const struct wfile_env *env = t->file->env;
+
+        t->for_key.ready = key_is_locked;
+        int err = env->lock(env->owner, t->src ? t->src : t->key, t->src, &t->for_key, &t->lock);
+        if (!err)
+                key_is_locked(&t->for_key);
+        return err == -EAGAIN ? 0 : err; /* key_is_locked() goes on, maybe already */
+}
+
 static void start(struct upload_request *t)
 {
         const struct wfile_env *env = t->file->env;
@@ -531,6 +548,9 @@ static void start(struct upload_request *t)
         case REQUEST_COPY:
                 err = store_upload_part_copy(t->upload, t->no, t->src, t->match, t->off, t->len,
                                              upload_request_done, t);
+                break;
+        case REQUEST_LOCK:
+                err = lock_key(t);
                 break;
         case REQUEST_COMPLETE:
                 err = complete(t);
@@ -648,9 +668,13 @@ static void end_request(struct upload_request *t, int err, const struct store_ob
 
 static void free_request(struct upload_request *t)
 {
-        begun(t->part, t->file->env->pool);
+        const struct wfile_env *env = t->file->env;
+
+        begun(t->part, env->pool);
+        if (t->lock) /* nobody needed it any more */
+                env->unlock(env->owner, t->lock);
         part_body_free(t->part);
-        pool_share_end(t->file->env->pool, &t->share);
+        pool_share_end(env->pool, &t->share);
         free(t->key);
         free(t->src);
         free(t->match);

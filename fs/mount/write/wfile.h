@@ -22,7 +22,7 @@
 #include "mount/read/reader.h"
 #include "store.h"
 
-struct claims;
+struct key_lock;
 struct wfile;
 struct spill;
 
@@ -47,10 +47,14 @@ struct wfile_env {
         uint64_t size_max; /* no file gets longer */
         const struct reader_env *reader;
         struct wfile_tally *tally;
-        struct claims *claims;
         uint64_t resident; /* bytes of a file that stay in memory after they were sent, see
                             * docs/decisions/039 */
         void *owner;       /* passed to these: */
+        /* Locks the key that a commit is about to change, alone or beside others who are not: 0, or
+         * -EAGAIN and the waiter is told when *l is held, or -ENOMEM. No lock is held. */
+        int (*lock)(void *owner, const char *key, bool alone, struct waiter *w,
+                    struct key_lock **l);
+        void (*unlock)(void *owner, struct key_lock *l);
         /* The metadata of a version that is published now or, `early`, begun; 0 or a negative
          * errno. No lock is held. */
         int (*meta)(void *owner, void *who, bool early, struct store_meta *meta);

@@ -67,7 +67,7 @@ static bool names_base_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
         const struct plan *p = &f->locked.commit.sending.plan;
         bool planned = f->locked.commit.phase == COMMIT_SENDING ||
-                       f->locked.commit.phase == COMMIT_CLAIMING;
+                       f->locked.commit.phase == COMMIT_LOCKING;
         return planned && f->locked.commit.sending.next && p->n && p->v[0].copy &&
                store_caps(f->env->store) & STORE_CAP_WHOLE_COPY;
 }

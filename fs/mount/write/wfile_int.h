@@ -14,7 +14,6 @@
 #include <stdatomic.h>
 
 #include "base/mutex.h"
-#include "mount/write/claim.h"
 #include "mount/write/commit_phase.h"
 #include "mount/write/extent_map.h"
 #include "mount/write/wfile.h"
@@ -71,9 +70,6 @@ struct upload_parts {
         uint64_t kept; /* bytes of those that were sent and stay */
 };
 
-/* Of the key that a commit changes. */
-enum claim_state { CLAIM_NONE, CLAIM_WAITS, CLAIM_HELD };
-
 /* From SENDING on. */
 struct sending {
         struct plan plan;
@@ -89,7 +85,7 @@ struct commit {
         enum commit_phase phase; /* changed by commit_enter_locked() alone */
         struct waiters callers;
         struct sending sending;
-        enum claim_state claim;         /* CLAIMING, then the final phases */
+        struct key_lock *key;           /* from LOCKING to the end of the final phases, or NULL */
         struct base_conflict *conflict; /* from LOOKING on, or NULL; commit.c's */
 };
 
@@ -98,6 +94,7 @@ enum upload_request_kind {
         REQUEST_PART,     /* a part that was sent as it filled */
         REQUEST_STEP,     /* a part of the commit's plan */
         REQUEST_COPY,     /* the same, of the base */
+        REQUEST_LOCK,     /* the key that is about to change, which is no request to the store */
         REQUEST_PUT,      /* the file in one request */
         REQUEST_COMPLETE, /* the upload */
         REQUEST_CLONE,    /* a copy of all of another object */
@@ -124,6 +121,8 @@ struct upload_request {
         struct attempt *attempt;
         struct part_body *part;  /* REQUEST_PART, REQUEST_STEP, REQUEST_PUT */
         struct pool_share share; /* of the memory, for what is to be fetched */
+        struct waiter for_key;   /* REQUEST_LOCK: of `src`, for this file alone, or `key` */
+        struct key_lock *lock;   /* what it has brought; or NULL */
         int err;                 /* it could not be made whole: it ends with this */
         bool recorded;           /* it lost to another host's, and is recorded */
         bool summed;             /* the part's checksum is known */
@@ -148,7 +147,6 @@ struct wfile {
         void *who;
         struct mutex mtx; /* before the reader's, the pool's and the store's locks */
         pthread_cond_t idle;
-        struct claim claim; /* of the key that the commit changes; claim.c's */
         /* Memory for the next request that has to fetch bytes: the pool's while `share_waits`, else
          * guarded by mtx, and empty when that is free. */
         struct pool_share share;
@@ -196,6 +194,7 @@ struct outcome {
         struct pool_buf *garbage;
         struct reader *reader;
         struct pool_share share, small; /* not needed any more; not enough */
+        struct key_lock *key;           /* not needed any more */
         struct waiters callers;         /* of a commit that ended with: */
         int err;
         bool published, gone;
