@@ -3,7 +3,7 @@
 # rename.sh: a rename of a file that fails says so, and nothing is lost.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-if on_gs; then plan 16; else plan 20; fi
+if on_gs; then plan 18; else plan 22; fi
 start_store
 mount_ckptfs attr_ttl=0 part_size=5M memory=64M
 printf a >"$mnt/a"
@@ -75,4 +75,13 @@ expect_eq 22 "$(cat "$mnt/s")" "a file that was replaced elsewhere is shown as i
 objects rm s
 expect_eq "ENOENT" "$(fdo rename "$mnt/s" "$mnt/t")" "a rename of a file that was deleted elsewhere says ENOENT"
 expect_eq "b" "$(store_ls)" "a rename of a deleted file leaves nothing"
+
+# The names around it are known not to be there when another host's version of a file that is read comes among them.
+for i in 1 2 3 4 5 6; do echo "$i" >"$mnt/f$i"; done
+exec 3<"$mnt/f1"
+printf theirs | store_put f1
+expect_eq "ok theirs" "$(fdo rename "$mnt/f1" "$mnt/f7") $(store_cat f7)" "another host's version of a file that is read is renamed"
+(umask 077 && echo new >"$mnt/f7")
+expect_eq "644 new" "$(stat -c %a "$mnt/f7") $(store_cat f7)" "what was renamed is written to, not made anew"
+exec 3<&-
 umount_ckptfs

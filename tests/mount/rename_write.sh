@@ -3,7 +3,7 @@
 # rename_write.sh: what is being written is published under the name that it has then.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 33
+plan 36
 start_store
 mount_ckptfs part_size=5M
 no_upload() { [ -z "$(store_uploads)" ]; }
@@ -76,6 +76,16 @@ fdo_ends "ok ok ok ok ok ok ok ok ok ok ok ok" "a renamed directory takes its op
 expect_eq "105 107" "$(objects size ckpt/sub/new) $(objects size ckpt/sub/half)" "files of a renamed directory have all that was written"
 expect_eq "" "$(store_ls ckpt.tmp)" "a renamed directory leaves nothing by the old name"
 expect_eq "done" "$(cat "$mnt/ckpt/done")" "a renamed directory has all its other files"
+
+# What a file replaced before it was published does not come back when the file goes on to another name, though a
+# copied directory has given it another version meanwhile.
+mkdir "$mnt/before"
+head -c 6000000 /dev/zero >"$mnt/before/name"
+fdo_begin open wct "$mnt/before/tmp" write 100 pause close
+expect_eq "ok ok ok" "$(fdo rename "$mnt/before/tmp" "$mnt/before/name" rename "$mnt/before" "$mnt/after" \
+	rename "$mnt/after/name" "$mnt/after/other")" "a file that is not published is renamed with its directory and alone"
+expect_eq "after/" "$(store_ls after/ | xargs)" "what it replaced is gone from the name that it left"
+fdo_ends "ok ok ok ok" "a file that was renamed three times is published"
 
 fdo_begin open wct "$mnt/target" write 100 pause write 1 fsync close
 printf new >"$mnt/source"

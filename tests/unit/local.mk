@@ -18,7 +18,6 @@ unit_tests = \
 	%D%/test_s3_endpoint \
 	%D%/test_s3_etag \
 	%D%/test_error_hint \
-	%D%/test_negative_cache \
 	%D%/test_gcs \
 	%D%/test_s3_request \
 	%D%/test_pattern \
@@ -63,6 +62,7 @@ unit_tests = \
 	%D%/test_part_plan \
 	%D%/test_pool \
 	%D%/test_readdir_history \
+	%D%/test_tombstone \
 	%D%/test_tree \
 	%D%/test_readahead \
 	%D%/test_waiter \
@@ -182,8 +182,6 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_content_type_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_error_hint_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_error_hint_LDADD = $(UNIT_STORE_LIBS)
-%C%_test_negative_cache_CFLAGS = $(AM_UNIT_CFLAGS)
-%C%_test_negative_cache_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_part_plan_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_part_plan_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_waiter_CFLAGS = $(AM_UNIT_CFLAGS)
@@ -192,6 +190,8 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_pool_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_readdir_history_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_readdir_history_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_tombstone_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_tombstone_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_tree_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_tree_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_readahead_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -201,7 +201,7 @@ void node_writer_published(void *mount, void *node, const struct store_object *o
                 old = TAKE_PTR(n->reader);
                 tree_note_open_locked(m->tree, n);
         }
-        free(TAKE_PTR(n->shadow));
+        free(TAKE_PTR(n->replaced_etag));
         if (n->fd_owners)
                 fd_owners_published(n->fd_owners);
         carried = attr_copy(&n->attr);

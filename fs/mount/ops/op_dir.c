@@ -286,10 +286,10 @@ static bool add_stored(void *arg, const struct list_entry *le)
         }
         tree_lock(f->m->tree);
         struct node *n = tree_find_locked(f->m->tree, f->d->node, le->name);
-        enum tree_gone gone =
-                n ? TREE_NOT_GONE
-                  : tree_gone_since_locked(f->m->tree, f->d->node, le->name, le->asked_ns);
-        if (gone == TREE_GONE) { /* deleted since the store was asked */
+        enum removed removed =
+                n ? NOT_REMOVED
+                  : tree_removed_since_locked(f->m->tree, f->d->node, le->name, le->asked_ns);
+        if (removed == REMOVED) { /* deleted since the store was asked */
                 tree_unlock(f->m->tree);
                 f->off++;
                 return true;
@@ -300,7 +300,7 @@ static bool add_stored(void *arg, const struct list_entry *le)
         if (f->plus && known && f->off < TOLD_MOST &&
             (n = tree_enter_locked(f->m->tree, f->d->node, le->name, &info))) {
                 op_entry_locked(f->m, n, &e);
-                if (gone == TREE_MAYBE_GONE)
+                if (removed == MAYBE_REMOVED)
                         e.entry_timeout = 0;
         } else {
                 e.attr.st_mode = listed_type_locked(f->m, f->d->node, le, told ? &attr : NULL);

@@ -15,7 +15,6 @@
 #include "base/cleanup.h"
 #include "base/container_of.h"
 #include "mount/caller/open_intent.h"
-#include "mount/tree/negative_cache.h"
 
 #include "base/banned.h"
 
@@ -92,7 +91,8 @@ static bool lookup_moved(struct lookup *l)
 static bool lookup_past(struct lookup *l)
 {
         tree_lock(l->m->tree);
-        bool past = !l->again && tree_gone_since_locked(l->m->tree, l->parent, l->name, l->begun);
+        bool past =
+                !l->again && tree_removed_since_locked(l->m->tree, l->parent, l->name, l->begun);
         tree_unlock(l->m->tree);
         if (past) {
                 l->again = true;
@@ -284,8 +284,8 @@ static void lookup_near(void *arg, int err, const struct store_page *page)
 
 /* What is around the name, in order: there is nothing between the last that comes before it and the
  * first behind it. */
-static void note_gap(struct lookup *l, size_t above, const char *from,
-                     const struct store_page *page)
+static void note_range(struct lookup *l, size_t above, const char *from,
+                       const struct store_page *page)
 {
         const char *to = NULL;
 
@@ -299,7 +299,7 @@ static void note_gap(struct lookup *l, size_t above, const char *from,
         if (!to && page->next)
                 return;
         tree_lock(l->m->tree);
-        negative_cache_note(&l->parent->negative_cache, from, to, l->begun);
+        tombstone_add_range(&l->parent->tombstones, from, to, l->begun);
         tree_unlock(l->m->tree);
 }
 
@@ -313,7 +313,7 @@ static void lookup_wide(void *arg, int err, const struct store_page *page)
                 if (strncmp(page->v[i].key, l->key, above))
                         err = -EIO; /* not what was asked for */
         if (!err && from)
-                note_gap(l, above, from, page);
+                note_range(l, above, from, page);
         lookup_near(l, err, page);
 }
 
@@ -403,10 +403,8 @@ static bool lookup_makes(struct lookup *l)
         if (!l->creates)
                 return false;
         tree_lock(m->tree);
-        if (dir->lost_ns > since)
-                since = dir->lost_ns;
         bool makes = !tree_find_locked(m->tree, dir, l->name) &&
-                     negative_cache_have(dir->negative_cache, l->name, since);
+                     tombstone_in_range(&dir->tombstones, l->name, since);
         tree_unlock(m->tree);
         return makes;
 }

@@ -151,7 +151,7 @@ static bool holds_locked(const struct lookup *l, const struct node *n) REQUIRES(
         if (tree_place_locked(l->parent) != l->place)
                 return false; /* the directory has got another name */
         return !(n && in_use_locked(n)) && !name_lock_changes_locked(l->m, l->parent, n) &&
-               !tree_gone_since_locked(l->m->tree, l->parent, l->name, l->begun);
+               !tree_removed_since_locked(l->m->tree, l->parent, l->name, l->begun);
 }
 
 /* The node stays for who comes to look at it. */

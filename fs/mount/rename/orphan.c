@@ -156,7 +156,7 @@ void orphan_gone(struct mount *m, struct node *dir, const char *name, const stru
         tree_lock(m->tree);
         attr_sync_entries_changed_locked(dir);
         struct node *n = tree_find_locked(m->tree, dir, name);
-        tree_note_gone_locked(m->tree, dir, name);
+        tree_note_removed_locked(m->tree, dir, name);
         if (n && n != but) {
                 n->unlinked = true;
                 tree_remove_locked(m->tree, n);

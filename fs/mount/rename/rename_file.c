@@ -71,15 +71,29 @@ void rename_files_locked(struct rename *r, const char *key) REQUIRES(tree_mutex)
 
 void rename_end(struct rename *r, int err)
 {
+        tree_lock(r->m->tree);
+        tree_note_unknown_locked(r->to_dir, r->to); /* it may be there though this failed */
+        tree_unlock(r->m->tree);
         leave_undo(&r->leaving);
         readers_go_on(r);
         name_lock_drop(&r->lock);
         r->done(r, err);
 }
 
+/* What the file replaced has another version where it was copied. */
+static void follow_replaced_locked(struct node *n, const char *was, const char *etag)
+        REQUIRES(tree_mutex)
+{
+        if (!n->replaced_etag || strcmp(n->replaced_etag, was))
+                return;
+        free(n->replaced_etag);
+        n->replaced_etag = strdup(etag); /* no memory: it stays until the file is published */
+}
+
 void rename_follow_locked(struct node *n, const char *key, const char *was, const char *etag)
         REQUIRES(tree_mutex)
 {
+        follow_replaced_locked(n, was, etag);
         if (!*was || strcmp(n->etag, was))
                 return; /* another version was renamed: those who read this one get ESTALE */
         if (n->reader && !strcmp(reader_etag(n->reader), was) &&
@@ -243,16 +257,17 @@ static void move_here(struct rename *r)
         const char *was = !target             ? NULL
                           : r->leaving.aside  ? r->leaving.etag
                           : target->published ? target->etag
-                                              : target->shadow;
-        free(r->n->shadow);
-        r->n->shadow = was ? strdup(was) : NULL; /* no memory: it stays until this is published */
+                                              : target->replaced_etag;
+        free(r->n->replaced_etag);
+        r->n->replaced_etag =
+                was ? strdup(was) : NULL; /* no memory: it stays until this is published */
         tree_unlock(r->m->tree);
         rename_succeeded(r);
 }
 
 /* What had the old name before the file is not to have it again, unless another host has put
  * something else there. */
-static void shadow_deleted(void *arg, int err, const struct store_object *obj)
+static void replaced_deleted(void *arg, int err, const struct store_object *obj)
 {
         struct rename *r = arg;
         (void)obj;
@@ -269,17 +284,19 @@ static void target_prepared(void *arg)
 
         tree_lock(r->m->tree);
         bool published = r->n->published;
-        CLEANUP(freep) char *shadow = r->n->shadow ? strdup(r->n->shadow) : NULL;
+        CLEANUP(freep) char *replaced = r->n->replaced_etag ? strdup(r->n->replaced_etag) : NULL;
         snprintf(r->etag, sizeof r->etag, "%s", r->n->etag);
         tree_unlock(r->m->tree);
         if (published) {
                 send(r);
                 return;
         }
-        int err = shadow ? store_delete_if(r->m->store, r->from_key, shadow, shadow_deleted, r) : 0;
+        int err = replaced
+                          ? store_delete_if(r->m->store, r->from_key, replaced, replaced_deleted, r)
+                          : 0;
         if (err)
                 rename_end(r, err);
-        else if (!shadow)
+        else if (!replaced)
                 move_here(r);
 }
 

@@ -7,11 +7,11 @@ fs_mount_libmount_la_SOURCES += \
 	%D%/content_type.h \
 	%D%/listing.c \
 	%D%/listing.h \
-	%D%/negative_cache.c \
-	%D%/negative_cache.h \
 	%D%/node.c \
 	%D%/readdir_history.c \
 	%D%/readdir_history.h \
+	%D%/tombstone.c \
+	%D%/tombstone.h \
 	%D%/tree.c \
 	%D%/tree.h \
 	$(NULL)

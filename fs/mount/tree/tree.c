@@ -12,20 +12,11 @@
 #include "base/mutex.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "mount/tree/negative_cache.h"
 #include "mount/tree/readdir_history.h"
 
 #include "base/banned.h"
 
 #define SECOND 1000000000LL
-
-enum { GONE_SLOTS = 1 << 14 };
-
-/* A name that is gone. */
-struct gone {
-        uint64_t hash;
-        int64_t when;
-};
 
 struct tree {
         struct mutex mtx;
@@ -34,10 +25,9 @@ struct tree {
         struct node root;
         size_t nbuckets, nnodes; /* nbuckets is a power of two */
         struct node **buckets, **inodes;
-        struct gone *gone; /* GONE_SLOTS, by hash; the newest that was pushed out is gone_lost */
-        int64_t gone_lost;
-        uint64_t moves;    /* counts nodes that got another name */
-        struct node *open; /* see tree_note_open_locked() */
+        struct tombstones *tombstones; /* of names, by their hash */
+        uint64_t moves;                /* counts nodes that got another name */
+        struct node *open;             /* see tree_note_open_locked() */
         void (*drop)(void *arg, char *orphan_key);
         void *drop_arg;
         bool (*unpublished)(struct wfile *f);
@@ -72,11 +62,11 @@ struct tree *tree_new(int64_t ttl_ns)
         t->nbuckets = 256;
         t->buckets = calloc(t->nbuckets, sizeof *t->buckets);
         t->inodes = calloc(t->nbuckets, sizeof *t->inodes);
-        t->gone = calloc(GONE_SLOTS, sizeof *t->gone);
-        if (!t->buckets || !t->inodes || !t->gone) {
+        t->tombstones = tombstones_new();
+        if (!t->buckets || !t->inodes || !t->tombstones) {
                 free(t->buckets);
                 free(t->inodes);
-                free(t->gone);
+                tombstones_free(t->tombstones);
                 free(t);
                 return NULL;
         }
@@ -121,9 +111,9 @@ char *tree_take_orphan_key_locked(struct tree *t) REQUIRES(tree_mutex)
 static void node_free(struct node *n)
 {
         free(n->orphan_key);
-        free(n->shadow);
+        free(n->replaced_etag);
         attr_release(&n->attr);
-        negative_cache_free(n->negative_cache);
+        dir_tombstones_release(&n->tombstones);
         history_free(n->history);
         free(n->name);
         free(n->etag);
@@ -149,9 +139,9 @@ void tree_free(struct tree *t)
         free(t->buckets);
         free(t->inodes);
         attr_release(&t->root.attr);
-        negative_cache_free(t->root.negative_cache);
+        dir_tombstones_release(&t->root.tombstones);
         history_free(t->root.history);
-        free(t->gone);
+        tombstones_free(t->tombstones);
         pthread_cond_destroy(&t->cond);
         mutex_destroy(&t->mtx);
         free(t);
@@ -323,39 +313,25 @@ void tree_remove_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex)
                 return;
         take_out(bucket(t, n->hash), n);
         n->hashed = false;
-        n->parent->lost_ns = tree_now_ns();
+        tree_note_unknown_locked(n->parent, n->name);
         put_in(&t->loose, n);
 }
 
-static struct gone *gone_slot(const struct tree *t, uint64_t hash)
-{
-        return &t->gone[(hash ^ hash >> 32) & (GONE_SLOTS - 1)];
-}
-
-void tree_note_gone_locked(struct tree *t, const struct node *dir, const char *name)
+void tree_note_removed_locked(struct tree *t, const struct node *dir, const char *name)
         REQUIRES(tree_mutex)
 {
-        uint64_t hash = name_hash(dir, name);
-        struct gone *g = gone_slot(t, hash);
-        if (g->hash != hash && g->when > t->gone_lost)
-                t->gone_lost = g->when;
-        *g = (struct gone){.hash = hash, .when = tree_now_ns()};
+        tombstone_add_name(t->tombstones, name_hash(dir, name), tree_now_ns());
 }
 
-static void note_back_locked(struct tree *t, uint64_t hash) REQUIRES(tree_mutex)
+enum removed tree_removed_since_locked(const struct tree *t, const struct node *dir,
+                                       const char *name, int64_t since_ns) REQUIRES(tree_mutex)
 {
-        if (gone_slot(t, hash)->hash == hash)
-                gone_slot(t, hash)->when = 0;
+        return tombstone_find_name(t->tombstones, name_hash(dir, name), since_ns);
 }
 
-enum tree_gone tree_gone_since_locked(const struct tree *t, const struct node *dir,
-                                      const char *name, int64_t since) REQUIRES(tree_mutex)
+void tree_note_unknown_locked(struct node *dir, const char *name) REQUIRES(tree_mutex)
 {
-        uint64_t hash = name_hash(dir, name);
-        const struct gone *g = gone_slot(t, hash);
-        if (g->hash == hash && g->when >= since)
-                return TREE_GONE;
-        return t->gone_lost >= since && since ? TREE_MAYBE_GONE : TREE_NOT_GONE;
+        tombstone_end_range(&dir->tombstones, name, tree_now_ns());
 }
 
 /* The locks on the node and below it are below other directories now. */
@@ -377,8 +353,9 @@ int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const cha
         if (!copy)
                 return -ENOMEM;
         struct node *from = n->parent;
-        tree_note_gone_locked(t, from, n->name);
-        n->known_ns = from->lost_ns = tree_now_ns();
+        tree_note_removed_locked(t, from, n->name);
+        tree_note_unknown_locked(from, n->name);
+        n->known_ns = tree_now_ns();
         take_out(bucket(t, n->hash), n);
         free(n->name);
         n->name = copy;
@@ -386,7 +363,7 @@ int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const cha
         n->moved = ++t->moves;
         carry_locks_locked(n, from, dir);
         n->hash = name_hash(dir, name);
-        note_back_locked(t, n->hash);
+        tombstone_end_name(t->tombstones, n->hash);
         put_in(bucket(t, n->hash), n);
         dir->refs++;
         tree_unref_locked(t, from, 1);
@@ -422,8 +399,8 @@ void tree_unref_locked(struct tree *t, struct node *n, uint64_t count) REQUIRES(
                 if (n->refs)
                         return;
                 struct node *parent = n->parent;
-                if (n->hashed && parent->negative_cache)
-                        parent->lost_ns = tree_now_ns();
+                if (n->hashed)
+                        tree_note_unknown_locked(parent, n->name);
                 take_out(n->hashed ? bucket(t, n->hash) : &t->loose, n);
                 take_out_of_inodes(t, n);
                 t->nnodes--;
@@ -445,7 +422,7 @@ static struct node *make_locked(struct tree *t, struct node *dir, const char *na
         n->turn = 1;
         n->dir = info->dir;
         n->hash = name_hash(dir, name);
-        note_back_locked(t, n->hash);
+        tombstone_end_name(t->tombstones, n->hash);
         n->ino = free_ino_locked(t, n->hash);
         n->name = strdup(name);
         n->etag = strdup("");

@@ -16,6 +16,7 @@
 
 #include "base/mutex.h"
 #include "mount/tree/attr.h"
+#include "mount/tree/tombstone.h"
 #include "store.h"
 
 struct attr_sync;
@@ -72,12 +73,9 @@ struct node {
         unsigned attr_saved; /* and those that the object carries */
         int64_t entries_ns;  /* of a directory: when its entries changed here, or 0 */
         unsigned absent;     /* of a directory: names looked for in vain, since one was found */
-        struct negative_cache *negative_cache; /* of a directory: where it has no names, or NULL;
-                                                  see negative_cache.h */
+        struct dir_tombstones tombstones; /* of a directory: where it has no names */
         struct readdir_history
                 *history; /* of a directory: its names as they were listed, or NULL */
-        int64_t lost_ns;  /* of a directory: when a name in it was forgotten here: older gaps
-                             may have it */
         bool ahead;       /* asked for ahead and not looked at yet, see stat_prefetch.h */
         bool attr_early;  /* the commit's were taken before its last byte */
         struct attr_sync
@@ -92,9 +90,9 @@ struct node {
         char *orphan_key;            /* key of what is read though the name is gone, see orphan.h */
         struct fd_owners *fd_owners; /* of its handles for writing, or NULL */
         bool published;              /* a version exists at the store */
-        char *shadow;  /* it is not published, and its name still has this version of the file that
-                          it replaced; or NULL */
-        bool unlinked; /* here: what is written from now on is forgotten */
+        char *replaced_etag;         /* it is not published, and at the store its name still has
+                                        this version of the file that it replaced; or NULL */
+        bool unlinked;               /* here: what is written from now on is forgotten */
         struct node_locks locks;
         struct node *heir;      /* pinned: what is opened in its place, see heir.h; or NULL */
         unsigned nheirs;        /* open files that were */
@@ -168,13 +166,14 @@ uint64_t tree_place(struct tree *t, const struct node *n);
 void tree_remove_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex);
 
 /* The name was deleted here, or is another's. */
-void tree_note_gone_locked(struct tree *t, const struct node *dir, const char *name)
+void tree_note_removed_locked(struct tree *t, const struct node *dir, const char *name)
         REQUIRES(tree_mutex);
-/* Whether that was after `since`, so that an answer of the store to what was asked then may tell of
- * the past. */
-enum tree_gone { TREE_NOT_GONE, TREE_MAYBE_GONE, TREE_GONE };
-enum tree_gone tree_gone_since_locked(const struct tree *t, const struct node *dir,
-                                      const char *name, int64_t since) REQUIRES(tree_mutex);
+/* Whether that was at `since_ns` or later, so that the store's reply to what was asked then may
+ * describe the past. */
+enum removed tree_removed_since_locked(const struct tree *t, const struct node *dir,
+                                       const char *name, int64_t since_ns) REQUIRES(tree_mutex);
+/* The name may be at the store, and has no node from now on: it is not known to be absent. */
+void tree_note_unknown_locked(struct node *dir, const char *name) REQUIRES(tree_mutex);
 
 void tree_pin_locked(struct node *n) REQUIRES(tree_mutex);
 /* Drops `count` references; frees the node and its parents with the last. */
