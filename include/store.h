@@ -188,6 +188,8 @@ int store_open_params(const struct params *p, const char *url, struct store **ou
 unsigned store_caps(const struct store *s);
 /* Bytes of the largest object that the store takes. */
 uint64_t store_object_max(const struct store *s);
+/* The bucket, as the URL names it; the store's. */
+const char *store_bucket(const struct store *s);
 
 /* Asks whether bucket and credentials are good. Blocks. 0 or a negative errno with one line in
  * `why`. */

@@ -11,8 +11,9 @@ include %D%/read/local.mk
 include %D%/rename/local.mk
 include %D%/tree/local.mk
 include %D%/write/local.mk
-%C%_libmount_la_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS)
-%C%_libmount_la_LIBADD = fs/move/libmove.la fs/store/libstore.la fs/base/libbase.la $(FUSE_LIBS)
+%C%_libmount_la_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS) $(MICROHTTPD_CFLAGS)
+%C%_libmount_la_LIBADD = fs/move/libmove.la fs/store/libstore.la fs/base/libbase.la $(FUSE_LIBS) \
+	$(MICROHTTPD_LIBS)
 
 bin_PROGRAMS += ckptfs
 ckptfs_SOURCES = %D%/daemon/main.c

@@ -48,6 +48,7 @@ mount_tests = \
 	%D%/memory.sh \
 	%D%/memory_commits.sh \
 	%D%/metadata_hidden.sh \
+	%D%/metrics.sh \
 	%D%/mmap.sh \
 	%D%/mmap_full.sh \
 	%D%/names.sh \

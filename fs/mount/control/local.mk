@@ -4,4 +4,8 @@ fs_mount_libmount_la_SOURCES += \
 	%D%/control.h \
 	%D%/control_reply.c \
 	%D%/control_reply.h \
+	%D%/metrics_http.c \
+	%D%/metrics_http.h \
+	%D%/metrics_text.c \
+	%D%/metrics_text.h \
 	$(NULL)

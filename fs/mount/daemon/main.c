@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/params.h"
 #include "mount/control/control.h"
+#include "mount/control/metrics_http.h"
 #include "mount/core/stats_log.h"
 #include "mount/core/mount.h"
 #include "mount/daemon/mount_life.h"
@@ -58,16 +59,17 @@ static int complain(const char *why)
 }
 
 /* The process in the background leaves the directory it was started in: what is relative to it is
- * made absolute before. 0 or -ENOMEM. */
-static int anchor(char **path)
+ * made absolute before, behind the first `skip` bytes. 0 or -ENOMEM. */
+static int anchor(char **path, size_t skip)
 {
         CLEANUP(freep) char *cwd = NULL;
+        const char *rest = *path + skip;
         char *whole;
 
-        if (!**path || **path == '/')
+        if (!*rest || *rest == '/')
                 return 0;
         cwd = getcwd(NULL, 0);
-        if (asprintf(&whole, "%s/%s", cwd ? cwd : "", *path) < 0)
+        if (asprintf(&whole, "%.*s%s/%s", (int)skip, *path, cwd ? cwd : "", rest) < 0)
                 return -ENOMEM;
         free(*path);
         *path = whole;
@@ -78,13 +80,15 @@ static int anchor_paths(struct params *p)
 {
         bool is_file = strcmp(p->log, "stderr") != 0 && strcmp(p->log, "syslog") != 0;
         char **paths[] = {&p->ca_bundle, &p->credentials, &p->sse_c_key_file, &p->spill_dir};
-        int err = is_file ? anchor(&p->log) : 0;
+        int err = is_file ? anchor(&p->log, 0) : 0;
 
         if (!err && strcmp(p->control_dir, "none") != 0)
-                err = anchor(&p->control_dir);
+                err = anchor(&p->control_dir, 0);
+        if (!err && !strncmp(p->metrics, "unix:", 5))
+                err = anchor(&p->metrics, 5);
 
         for (size_t i = 0; !err && i < sizeof paths / sizeof *paths; i++)
-                err = anchor(paths[i]);
+                err = anchor(paths[i], 0);
         return err;
 }
 
@@ -197,6 +201,7 @@ static int serve(struct command *c)
         struct store *store = NULL;
         struct session *session = NULL;
         struct control *control = NULL;
+        struct metrics_http *metrics = NULL;
         struct mount *m = &c->mount;
         /* Until the mount stands, `why` says what failed, and the log nothing less than an error.
          */
@@ -217,6 +222,8 @@ static int serve(struct command *c)
                 err = session_start(session, why, sizeof why);
         if (!err)
                 err = open_control(m, &control, why);
+        if (!err)
+                err = metrics_http_start(m, &metrics, why, sizeof why);
         if (!err) {
                 detach(c);
                 log_info("%s is mounted on %s (ckptfs " PACKAGE_VERSION ")", m->url, m->mountpoint);
@@ -230,6 +237,7 @@ static int serve(struct command *c)
                 stats_log(m);
         }
         session_stop(session);
+        metrics_http_stop(metrics);
         control_stop(control);
         mount_release(m);
         session_free(session);

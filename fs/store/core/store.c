@@ -140,6 +140,11 @@ unsigned store_caps(const struct store *s)
         return s->ops->caps | s->ops->more_caps(s->kind);
 }
 
+const char *store_bucket(const struct store *s)
+{
+        return s->bucket;
+}
+
 uint64_t store_object_max(const struct store *s)
 {
         return s->ops->object_max;
