@@ -3,6 +3,7 @@
 fault_tests = \
 	%D%/clock.sh \
 	%D%/deadline.sh \
+	%D%/found_between.sh \
 	%D%/gs_lost.sh \
 	%D%/gs_lost_keys.sh \
 	%D%/gs_rename_between.sh \
@@ -27,6 +28,7 @@ all_tests += $(fault_tests)
 fault_gs_tests = \
 	%D%/gs/clock.sh \
 	%D%/gs/deadline.sh \
+	%D%/gs/found_between.sh \
 	%D%/gs/name_excluded.sh \
 	%D%/gs/name_refused.sh \
 	%D%/gs/read.sh \

@@ -103,9 +103,17 @@ const char *mount_state_word(enum wfile_state state, bool published)
         return words[state == WFILE_CLEAN && !published ? WFILE_DIRTY : state];
 }
 
-double mount_absent_ttl(const struct mount *m)
+static double seconds_left(int64_t until)
 {
-        return m->params.consistency == STRICT ? 0 : (double)m->params.attr_ttl / 1000;
+        int64_t left = until - tree_now_ns();
+        return left > 0 ? (double)left / 1e9 : 0;
+}
+
+double mount_absent_ttl(const struct mount *m, int64_t asked_ns)
+{
+        return m->params.consistency == STRICT
+                       ? 0
+                       : seconds_left(asked_ns + (int64_t)m->params.attr_ttl * 1000000);
 }
 
 double mount_ttl_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex)
@@ -116,8 +124,7 @@ double mount_ttl_locked(const struct mount *m, const struct node *n) REQUIRES(tr
                 return (double)m->params.attr_ttl / 1000;
         if (n->file)
                 return 0; /* what becomes of it is decided at close */
-        int64_t left = n->fresh_until - clock_ns(CLOCK_MONOTONIC);
-        return left > 0 ? (double)left / 1e9 : 0;
+        return seconds_left(n->fresh_until);
 }
 
 int mount_key(struct mount *m, const struct node *dir, const char *name, char **key)

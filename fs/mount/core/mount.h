@@ -92,8 +92,9 @@ const char *mount_state_word(enum wfile_state state, bool published);
 /* How long the kernel may believe the name and attributes of a node, in seconds. The tree is
  * locked. */
 double mount_ttl_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex);
-/* The same for a name that is not there, and for the attributes of what is made now. */
-double mount_absent_ttl(const struct mount *m);
+/* The same for a name that was not there when the store was asked, and for the attributes of what
+ * is made now. */
+double mount_absent_ttl(const struct mount *m, int64_t asked_ns);
 
 /* In the root, where the mount keeps what is not a file; no name leads there. */
 #define CKPTFS_DIR ".ckptfs"

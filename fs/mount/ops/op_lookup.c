@@ -131,7 +131,7 @@ static bool lookup_waits(struct lookup *l)
  * name. A directory stays while a file in it is not published yet. */
 static void lookup_absent(struct lookup *l)
 {
-        struct fuse_entry_param e = {.entry_timeout = mount_absent_ttl(l->m)};
+        struct fuse_entry_param e = {.entry_timeout = mount_absent_ttl(l->m, l->begun)};
 
         if (lookup_waits(l) || lookup_moved(l))
                 return;

@@ -51,6 +51,7 @@ struct opening {
         struct handle *h;
         pid_t opener; /* the process, when it may write */
         bool creates;
+        bool unlinked;        /* the name had gone before, as what /proc/PID/fd leads to may have */
         unsigned asked;       /* how often the store was asked for the version */
         struct reader *ahead; /* of the version known here, while the store is asked for it */
         struct node *shown;   /* what the kernel opens; `n` may be another, */
@@ -222,7 +223,7 @@ static int create_locked(struct opening *o, struct attr *attr) REQUIRES(tree_mut
         o->h->node = n;
         handle_list_locked(m, o->h);
         op_entry_locked(m, n, &o->e);
-        o->e.attr_timeout = mount_absent_ttl(m); /* else the kernel asks before it opens */
+        o->e.attr_timeout = mount_absent_ttl(m, tree_now_ns()); /* else it asks before it opens */
         return 0;
 }
 
@@ -483,6 +484,15 @@ static bool open_heir(struct opening *o)
         return true;
 }
 
+/* Whether the name went while the open waited, and a reader has the file open, which another host
+ * may have replaced before. The kernel finds anew what has the name, once: some are replaced
+ * always. */
+static bool is_sent_back_locked(struct opening *o) REQUIRES(tree_mutex)
+{
+        return o->n->unlinked && !o->unlinked && !o->creates &&
+               !heir_is_due_locked(o->m, fuse_req_ctx(o->req)->pid);
+}
+
 static void open_granted(struct waiter *w)
 {
         struct opening *o = CONTAINER_OF(w, struct opening, lock.waiter);
@@ -491,12 +501,13 @@ static void open_granted(struct waiter *w)
         tree_lock(o->m->tree);
         o->key = tree_key_locked(n);
         bool gone = is_gone_locked(o), known = gone || op_open_known_locked(o->m, n, o->fi.flags);
+        bool again = !gone && is_sent_back_locked(o);
         tree_unlock(o->m->tree);
         if (gone && open_heir(o))
                 return;
         o->ask = (struct op_ask){.m = o->m, .n = n, .done = open_asked};
-        if (!o->key) {
-                open_asked(&o->ask, -ENOMEM);
+        if (!o->key || again) {
+                open_asked(&o->ask, again ? -ESTALE : -ENOMEM);
         } else if (request_ended(o->request)) {
                 open_asked(&o->ask, -EINTR);
         } else if (known) {
@@ -517,6 +528,9 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
                 fuse_reply_err(req, ENOMEM);
                 return;
         }
+        tree_lock(m->tree);
+        o->unlinked = n->unlinked;
+        tree_unlock(m->tree);
         o->lock = (struct name_lock){.shared = {n}, .waiter.ready = open_granted};
         name_lock_take(m, &o->lock);
 }

@@ -33,6 +33,7 @@ struct rename {
         char etag[STORE_ETAG_MAX], new_etag[STORE_ETAG_MAX];
         struct rename_reader *readers; /* of what is renamed */
         unsigned tries;
+        bool unknown;  /* it ended with -ENOENT since the tree does not know the old name */
         bool replaced; /* elsewhere: it is another version that was renamed */
 };
 

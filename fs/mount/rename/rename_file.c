@@ -385,6 +385,7 @@ static void rename_granted(struct waiter *w)
         if (!err)
                 err = mount_key(r->m, r->to_dir, r->to, &r->to_key);
         tree_lock(r->m->tree);
+        r->unknown = !err && !r->n;
         if (!err)
                 err = check_locked(r);
         tree_unlock(r->m->tree);

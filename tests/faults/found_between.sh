@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# found_between.sh: what a name leads to while another host has replaced its file, and the store's word on that is
+# late.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 10
+start_store
+
+# late OP KEY SKIP TIME: one reply
+late() {
+	printf '[{"op": "%s", "key": "%s", "skip": %s, "times": 1, "do": "delay", "stall": "%s"}]\n' "$@" >"$tmp/late.json"
+	set_faults "$tmp/late.json"
+	requests_mark
+}
+
+# An open sees another version, takes the old one from its name and has the kernel look that up: before the store
+# has answered, the name is renamed.
+mount_ckptfs attr_ttl=600s
+printf first | store_put file
+stat "$mnt/file" >/dev/null
+printf 'the second' | store_put file
+late HeadObject file 1 3s
+cat "$mnt/file" >"$tmp/read" 2>&1 &
+reading=$!
+wait_for 20 requests_are HeadObject=1
+sleep 0.3 # the open has its reply, and asks for the name
+expect_eq ok "$(fdo rename "$mnt/file" "$mnt/new")" "a file can be renamed while an open finds that it was replaced"
+wait $reading
+expect_eq "the second" "$(store_cat new)" "a rename takes the version that another host has put there"
+expect_eq "the second" "$(cat "$mnt/new")" "a file that was renamed meanwhile can be read by its new name"
+expect_eq ENOENT "$(fdo open r "$mnt/file")" "the old name of a file that was renamed meanwhile has gone"
+set_faults
+umount_ckptfs
+
+# A reader has the old version open, another host replaces that, and so does a rename here, for which an open waits.
+mount_ckptfs attr_ttl=600s
+printf old | store_put target
+fdo_begin open r "$mnt/target" pause size "$mnt/target" close
+printf 'of another host' | store_put target
+printf renamed >"$mnt/source"
+late MoveObject '[ts]*' 0 2s
+fdo rename "$mnt/source" "$mnt/target" >"$tmp/rename" &
+renaming=$!
+sleep 0.5
+expect_eq renamed "$(cat "$mnt/target")" "an open that waits for a rename finds what the rename brings"
+wait $renaming
+fdo_ends "ok ok 7 ok" "a name that a rename replaced has the size of what it brought"
+set_faults
+umount_ckptfs
+
+# What the store said long ago is not believed for attr_ttl from now on.
+mount_ckptfs attr_ttl=500ms
+late HeadObject absent 0 2s
+fdo size "$mnt/absent" >"$tmp/size" &
+looking=$!
+sleep 0.5
+printf there | store_put absent
+wait $looking
+expect_eq 5 "$(fdo size "$mnt/absent")" "a name is believed to be absent for attr_ttl since the store was asked, no longer"
+set_faults
+umount_ckptfs
