@@ -7,6 +7,7 @@ EXTRA_DIST += \
 	%D%/lib/store.sh \
 	%D%/lib/tap.sh \
 	%D%/lib/memsource.h \
+	%D%/lib/no_memory.h \
 	%D%/lib/unit.h \
 	$(NULL)
 

@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "mount/write/part_body.h"
 #include "mount/write/spill.h"
+#include "tests/lib/no_memory.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"
@@ -239,6 +240,32 @@ START_TEST(a_full_spill_says_so_and_loses_nothing)
 }
 END_TEST
 
+#if defined(NO_MEMORY)
+START_TEST(a_put_that_finds_no_memory_half_way_puts_nothing)
+{
+        unsigned char *p = malloc(3 * MiB);
+        uint64_t fresh = 0;
+
+        begin(0);
+        put(0, 10, false);
+        const size_t before = pool_in_use(pool);
+        memset(p, 1, 3 * MiB);
+        no_memory_at = 2; /* the last block of three has none */
+        ck_assert_int_eq(extent_map_put(&x, MiB - 10, p, MiB + 20, NULL, &fresh), -ENOMEM);
+        ck_assert_uint_eq(no_memory_at, 0);
+        ck_assert_uint_eq(fresh, 0);
+        ck_assert_uint_eq(extent_map_held(&x, 0, SIZE), 10);
+        free_garbage();
+        ck_assert_uint_eq(pool_in_use(pool), before);
+        ck_assert_int_eq(extent_map_put(&x, MiB - 10, p, MiB + 20, NULL, &fresh), 0);
+        ck_assert_uint_eq(fresh, MiB + 20);
+        ck_assert_uint_eq(extent_map_held(&x, 0, SIZE), MiB + 30);
+        free(p);
+        end();
+}
+END_TEST
+#endif
+
 int main(void)
 {
         Suite *s = suite_create("extent");
@@ -249,6 +276,9 @@ int main(void)
         tcase_add_test(t, spilled_bytes_come_back_and_memory_is_free);
         tcase_add_test(t, what_changes_while_it_is_spilled_stays);
         tcase_add_test(t, a_full_spill_says_so_and_loses_nothing);
+#if defined(NO_MEMORY)
+        tcase_add_test(t, a_put_that_finds_no_memory_half_way_puts_nothing);
+#endif
         suite_add_tcase(s, t);
         return unit_main(s);
 }

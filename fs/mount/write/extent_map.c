@@ -226,22 +226,34 @@ static void tidy(struct extent_map *x, struct block *b)
         give(x, TAKE_PTR(b->own));
 }
 
-static int put_in_block(struct extent_map *x, struct block *b, uint32_t off, uint32_t n,
-                        const unsigned char *p, struct pool_buf *whole, uint64_t *fresh)
+/* Whether the bytes go in place of others that nobody else refers to. */
+static bool goes_in_place(const struct block *b, uint32_t off, uint32_t n, unsigned i)
 {
-        unsigned i = find_piece(b, off);
-        struct piece *old = i < b->n ? &b->v[i] : NULL;
-
+        const struct piece *old = i < b->n ? &b->v[i] : NULL;
         bool ours = old && old->buf && (!b->shared || old->buf == b->own);
+        return ours && old->off <= off && end_of(old) >= off + n;
+}
 
-        if (!whole && ours && old->off <= off && end_of(old) >= off + n) {
-                memcpy(old->buf->data + old->at + (off - old->off), p, n);
+/* What put_in_block() needs, which cannot fail then. 0 or -ENOMEM. */
+static int prepare(struct extent_map *x, struct block *b, uint32_t off, uint32_t n, bool copies)
+{
+        if (copies && goes_in_place(b, off, n, find_piece(b, off)))
                 return 0;
-        }
         if (reserve(b))
                 return -ENOMEM;
-        if (!whole && !b->own && !(b->own = pool_get(x->pool, POOL_OVER)))
-                return -ENOMEM;
+        return copies && !b->own && !(b->own = pool_get(x->pool, POOL_OVER)) ? -ENOMEM : 0;
+}
+
+static void put_in_block(struct extent_map *x, struct block *b, uint32_t off, uint32_t n,
+                         const unsigned char *p, struct pool_buf *whole, uint64_t *fresh)
+{
+        unsigned i = find_piece(b, off);
+
+        if (!whole && goes_in_place(b, off, n, i)) {
+                struct piece *old = &b->v[i];
+                memcpy(old->buf->data + old->at + (off - old->off), p, n);
+                return;
+        }
         struct piece fits = {.off = off, .len = n, .buf = whole ? whole : b->own, .at = off};
         if (whole)
                 fits.at = (uint32_t)(p - whole->data);
@@ -256,22 +268,54 @@ static int put_in_block(struct extent_map *x, struct block *b, uint32_t off, uin
                 join(x, b, i - 1);
         if (whole && b->own)
                 tidy(x, b);
-        return 0;
+}
+
+/* Bytes of [pos, pos+n) that are in the first block of it. */
+static uint32_t in_block(uint64_t pos, size_t n)
+{
+        uint32_t room = BLOCK - (uint32_t)(pos % BLOCK);
+        return room < n ? room : (uint32_t)n;
+}
+
+/* Room for all of it. After an error what was made is there, maybe empty. */
+static int prepare_blocks(struct extent_map *x, uint64_t pos, size_t n, bool copies)
+{
+        int err = 0;
+
+        for (uint32_t k; !err && n; pos += k, n -= k) {
+                struct block *b = make_block(x, pos / BLOCK);
+                k = in_block(pos, n);
+                err = b ? prepare(x, b, (uint32_t)(pos % BLOCK), k, copies) : -ENOMEM;
+        }
+        return err;
+}
+
+static void drop_empty_blocks(struct extent_map *x, uint64_t pos, size_t n)
+{
+        for (size_t i = find_block(x, pos / BLOCK); i < x->n && x->v[i]->no * BLOCK < pos + n;) {
+                if (x->v[i]->own)
+                        tidy(x, x->v[i]);
+                if (x->v[i]->n)
+                        i++;
+                else
+                        remove_blocks(x, i, i + 1);
+        }
 }
 
 int extent_map_put(struct extent_map *x, uint64_t pos, const void *p, size_t n,
                    struct pool_buf *whole, uint64_t *fresh)
 {
-        for (const unsigned char *from = p; n;) {
-                uint32_t off = (uint32_t)(pos % BLOCK);
-                uint32_t k = BLOCK - off < n ? BLOCK - off : (uint32_t)n;
-                struct block *b = make_block(x, pos / BLOCK);
-                int err = b ? put_in_block(x, b, off, k, from, whole, fresh) : -ENOMEM;
-                if (err)
-                        return err;
-                pos += k;
-                from += k;
-                n -= k;
+        const unsigned char *from = p;
+        int err = prepare_blocks(x, pos, n, !whole);
+
+        if (err) {
+                drop_empty_blocks(x, pos, n);
+                return err;
+        }
+        for (uint32_t k; n; pos += k, from += k, n -= k) {
+                k = in_block(pos, n);
+                put_in_block(x, x->v[find_block(x, pos / BLOCK)], (uint32_t)(pos % BLOCK), k, from,
+                             whole, fresh);
         }
         return 0;
 }

@@ -254,8 +254,9 @@ static int no_room_locked(const struct wfile *f) REQUIRES(&f->mtx)
         return -ENOSPC;
 }
 
-static int write_locked(struct wfile *f, struct outcome *out, uint64_t pos, const unsigned char *p,
-                        size_t n, struct pool_buf *whole) REQUIRES(&f->mtx)
+/* After an error what was put before it is part of the file. */
+static int write_locked(struct wfile *f, struct outcome *out, struct wfile_user *u, uint64_t pos,
+                        const unsigned char *p, size_t n, struct pool_buf *whole) REQUIRES(&f->mtx)
 {
         struct pool_buf *keep = whole && n >= KEEP_MIN ? whole : NULL;
 
@@ -271,6 +272,7 @@ static int write_locked(struct wfile *f, struct outcome *out, uint64_t pos, cons
                         err = extent_map_put(&f->locked.data, pos, p, k, keep, &fresh);
                 if (err)
                         return err;
+                wfile_note_change_locked(f, u);
                 upload_part_reopen(s);
                 f->locked.rewritten = f->locked.rewritten || fresh < k;
                 if (pos + k > f->locked.size)
@@ -299,7 +301,7 @@ int wfile_write(struct wfile *f, struct wfile_user *u, bool append, uint64_t pos
         else if (!err && n && is_full_locked(f))
                 err = no_room_locked(f);
         else if (!err && n)
-                err = write_locked(f, &out, pos, p, n, whole);
+                err = write_locked(f, &out, u, pos, p, n, whole);
         if (!err && n)
                 wfile_note_change_locked(f, u);
         wfile_leave(f, &out);
