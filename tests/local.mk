@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 EXTRA_DIST += \
+	%D%/lib/asked_store.h \
 	%D%/lib/clients.sh \
 	%D%/lib/mount.sh \
 	%D%/lib/mount_interop.sh \

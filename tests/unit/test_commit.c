@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_commit.c: commits go through their phases. The store is a list of what is asked of it, which
- * a test answers one by one. */
+/* test_commit.c: commits go through their phases, as a test answers what is asked of the store. */
 #include "mount/write/wfile_int.h"
 
 #include <errno.h>
@@ -9,205 +8,13 @@
 #include <string.h>
 
 #include "mount/write/spill.h"
+#include "tests/lib/asked_store.h"
+#include "tests/lib/no_memory.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"
 
 enum { MI = 1 << 20, FIRST = 5 * MI };
-
-/* --- the store */
-
-struct store_upload {
-        size_t n;
-        struct store_part parts[8];
-};
-
-struct ask {
-        char what[64];
-        store_done_fn *done;
-        store_upload_fn *created;
-        void (*got)(void *arg, int err, const struct store_got *got);
-        void *arg;
-        struct store_upload *up;
-        struct store_part part;
-};
-static struct ask asked[64];
-static size_t nasked, answered;
-static unsigned caps;
-static char body_put[4096]; /* what the body of the last put begins with */
-
-static struct ask *ask(const char *what, const char *key, store_done_fn *done, void *arg)
-{
-        ck_assert_uint_lt(nasked, sizeof asked / sizeof asked[0]);
-        struct ask *a = &asked[nasked++];
-        *a = (struct ask){.done = done, .arg = arg};
-        bool hidden = !strncmp(key, ".ckptfs/", 8); /* with an id behind that */
-        snprintf(a->what, sizeof a->what, "%s %s", what, hidden ? ".ckptfs" : key);
-        return a;
-}
-
-unsigned store_caps(const struct store *s)
-{
-        (void)s;
-        return caps;
-}
-
-int store_head(struct store *s, const char *key, store_done_fn *done, void *arg)
-{
-        (void)s;
-        ask("head", key, done, arg);
-        return 0;
-}
-
-int store_put(struct store *s, const char *key, const struct store_body *body,
-              const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
-              void *arg)
-{
-        (void)s, (void)meta, (void)cond;
-        size_t n = body->len < sizeof body_put ? (size_t)body->len : sizeof body_put - 1;
-        ck_assert_int_eq(body->read(body->arg, 0, body_put, n), 0);
-        body_put[n] = '\0';
-        ask("put", key, done, arg);
-        return 0;
-}
-
-int store_get(struct store *s, const struct store_get *get)
-{
-        (void)s;
-        ask("get", get->key, NULL, get->arg)->got = get->done;
-        return 0;
-}
-
-int store_delete_if(struct store *s, const char *key, const char *match, store_done_fn *done,
-                    void *arg)
-{
-        (void)s, (void)match;
-        ask("delete", key, done, arg);
-        return 0;
-}
-
-int store_copy(struct store *s, const char *src, const char *match, const char *dst,
-               const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
-               void *arg)
-{
-        (void)s, (void)src, (void)match, (void)meta, (void)cond;
-        ask("copy to", dst, done, arg);
-        return 0;
-}
-
-int store_rename(struct store *s, const char *src, const char *match, const char *dst,
-                 const struct store_cond *cond, store_done_fn *done, void *arg)
-{
-        (void)s, (void)src, (void)match, (void)cond;
-        ask("rename to", dst, done, arg);
-        return 0;
-}
-
-int store_upload_create(struct store *s, const char *key, const struct store_meta *meta,
-                        store_upload_fn *done, void *arg)
-{
-        (void)s, (void)meta;
-        ask("create", key, NULL, arg)->created = done;
-        return 0;
-}
-
-int store_upload_create_copying(struct store *s, const char *key, const struct store_meta *meta,
-                                store_upload_fn *done, void *arg)
-{
-        return store_upload_create(s, key, meta, done, arg);
-}
-
-static int ask_part(const char *what, struct store_upload *up, unsigned no, uint64_t len,
-                    store_done_fn *done, void *arg)
-{
-        char name[16];
-        snprintf(name, sizeof name, "%u", no);
-        struct ask *a = ask(what, name, done, arg);
-        a->up = up;
-        a->part = (struct store_part){.partno = no, .size = len, .etag = "p"};
-        return 0;
-}
-
-int store_upload_part(struct store_upload *up, unsigned no, const struct store_body *body,
-                      store_done_fn *done, void *arg)
-{
-        return ask_part("part", up, no, body->len, done, arg);
-}
-
-int store_upload_part_copy(struct store_upload *up, unsigned no, const char *src, const char *match,
-                           uint64_t off, uint64_t len, store_done_fn *done, void *arg)
-{
-        (void)src, (void)match, (void)off;
-        return ask_part("part copy", up, no, len, done, arg);
-}
-
-int store_upload_complete(struct store_upload *up, const struct store_cond *cond,
-                          store_done_fn *done, void *arg)
-{
-        (void)up, (void)cond;
-        ask("complete", "", done, arg);
-        return 0;
-}
-
-int store_upload_abort(struct store_upload *up, store_done_fn *done, void *arg)
-{
-        (void)up;
-        ask("abort", "", done, arg);
-        return 0;
-}
-
-void store_upload_drop(struct store_upload *up, unsigned no)
-{
-        for (size_t i = 0; i < up->n; i++)
-                if (up->parts[i].partno == no)
-                        up->parts[i--] = up->parts[--up->n];
-}
-
-int store_upload_sent(struct store_upload *up,
-                      int (*each)(void *arg, const struct store_part *part), void *arg)
-{
-        int err = 0;
-        for (unsigned no = 1; no <= 8 && !err; no++)
-                for (size_t i = 0; i < up->n && !err; i++)
-                        err = up->parts[i].partno == no ? each(arg, &up->parts[i]) : 0;
-        return err;
-}
-
-const char *store_upload_id(const struct store_upload *up)
-{
-        (void)up;
-        return "id";
-}
-
-void store_upload_free(struct store_upload *up)
-{
-        free(up);
-}
-
-/* What was asked ends so; a version that it makes is "v2". */
-static void answer(const char *what, int err)
-{
-        struct store_object obj = {.etag = "v2"};
-        size_t i = answered;
-
-        while (i < nasked && strcmp(asked[i].what, what))
-                i++;
-        ck_assert_msg(i < nasked, "%s is not asked, but %s", what,
-                      answered < nasked ? asked[answered].what : "nothing");
-        struct ask ended_now = asked[i], *a = &ended_now;
-        asked[i] = asked[answered];
-        asked[answered++] = ended_now;
-        if (a->created) {
-                struct store_upload *up = err ? NULL : calloc(1, sizeof *up);
-                a->created(a->arg, err, up);
-        } else if (a->got) {
-                a->got(a->arg, err, NULL);
-        } else {
-                if (!err && a->part.partno)
-                        a->up->parts[a->up->n++] = a->part;
-                a->done(a->arg, err, err ? NULL : &obj);
-        }
-}
 
 /* --- the file */
 
@@ -280,6 +87,7 @@ static void done(struct waiter *w)
 static void setup(void)
 {
         nasked = answered = ended = gone = pauses = 0;
+        size_now = 0;
         caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_PART_COPY | STORE_CAP_DELETE_IF;
         wfile_tally_init(&tally);
         mount_key = (struct mount_key){0};
@@ -692,6 +500,46 @@ START_TEST(a_put_that_misses_its_base_looks)
 }
 END_TEST
 
+/* Each time another host replaces the version that was found: there is an end to it. */
+START_TEST(a_put_that_misses_what_replaced_its_base_looks_again)
+{
+        make(10);
+        put(0, 5);
+        size_now = 10;
+        begin();
+        answer("get a", -ESTALE);
+        answer("head a", 0);
+        is(COMMIT_RECORDING);
+        answer("get a", -ESTALE);
+        is(COMMIT_LOOKING);
+        ck_assert_uint_eq(mount_key.held, 0);
+        answer("head a", 0);
+        answer("get a", -ESTALE);
+        answer("head a", 0);
+        is(COMMIT_RECORDING);
+        answer("get a", -ESTALE);
+        ends(-ESTALE);
+}
+END_TEST
+
+START_TEST(a_put_that_looked_again_is_recorded)
+{
+        make(10);
+        put(0, 5);
+        size_now = 10;
+        begin();
+        answer("get a", -ESTALE);
+        answer("head a", 0);
+        answer("get a", -ESTALE);
+        size_now = 5; /* it is shorter: nothing is missing */
+        answer("head a", 0);
+        is(COMMIT_RECORDING);
+        answer("put .ckptfs", 0);
+        answer("put .ckptfs", 0);
+        ends(-ESTALE);
+}
+END_TEST
+
 START_TEST(a_copy_that_misses_its_base_looks)
 {
         make(4 * FIRST);
@@ -831,6 +679,40 @@ START_TEST(a_version_that_fails_between_commits_does_not_block_the_next)
 }
 END_TEST
 
+#if defined(NO_MEMORY)
+START_TEST(a_renamed_upload_needs_no_memory_once_it_is_completed)
+{
+        send_two_parts_to_b();
+        no_memory_at = 1;
+        answer("complete ", 0);
+        is(COMMIT_MOVING);
+        answer("copy to b", 0);
+        is(COMMIT_REMOVING);
+        answer("delete a", 0);
+        ends(0);
+        no_memory_at = 0;
+}
+END_TEST
+
+/* What a write that fails has put is part of the file: it is published, too. */
+START_TEST(a_write_that_finds_no_memory_half_way_leaves_the_file_dirty)
+{
+        char p[20];
+
+        caps &= ~(unsigned)STORE_CAP_PART_COPY;
+        make(2 * FIRST);
+        ck_assert(!wfile_dirty(f));
+        memset(p, 'x', sizeof p);
+        no_memory_at =
+                3; /* pool and block of the first part have it, the second's block has none */
+        ck_assert_int_eq(wfile_write(f, NULL, false, FIRST - 10, p, sizeof p, NULL), -ENOMEM);
+        ck_assert_uint_eq(extent_map_held(&f->locked.data, 0, 2 * FIRST), 10);
+        ck_assert(wfile_dirty(f));
+        wfile_abort(f, -ECANCELED);
+}
+END_TEST
+#endif
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they abort */
 START_TEST(a_step_that_is_not_drawn_fails_the_commit)
 {
@@ -877,6 +759,8 @@ int main(void)
         tcase_add_test(t, a_stale_upload_stays_stale);
         tcase_add_test(t, a_put_that_lost_is_recorded);
         tcase_add_test(t, a_put_that_misses_its_base_looks);
+        tcase_add_test(t, a_put_that_misses_what_replaced_its_base_looks_again);
+        tcase_add_test(t, a_put_that_looked_again_is_recorded);
         tcase_add_test(t, a_copy_that_misses_its_base_looks);
         tcase_add_test(t, what_cannot_be_recorded_begins_anew);
         tcase_add_test(t, a_failed_commit_leaves_the_next_as_much_room);
@@ -884,6 +768,10 @@ int main(void)
         tcase_add_test(t, a_change_of_a_replaced_version_is_recorded_with_that);
         tcase_add_test(t, a_rename_waits_until_it_is_known_which_version_stands);
         tcase_add_test(t, a_version_that_fails_between_commits_does_not_block_the_next);
+#if defined(NO_MEMORY)
+        tcase_add_test(t, a_renamed_upload_needs_no_memory_once_it_is_completed);
+        tcase_add_test(t, a_write_that_finds_no_memory_half_way_leaves_the_file_dirty);
+#endif
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
         tcase_add_test(t, a_step_that_is_not_drawn_fails_the_commit);
 #endif

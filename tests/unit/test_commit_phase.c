@@ -19,7 +19,7 @@ static const char *const steps[][2] = {
         {"publishing", "looking"}, {"publishing", "recording"}, {"moving", "idle"},
         {"moving", "removing"},    {"removing", "idle"},        {"removing", "planning"},
         {"looking", "planning"},   {"looking", "idle"},         {"recording", "planning"},
-        {"failing", "idle"},
+        {"recording", "looking"},  {"failing", "idle"},
 };
 
 static bool is_drawn(const char *from, const char *to)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* commit.c: publishes a file. It reads from top to bottom in the order of the phases, as
  * commit_phase.h draws them: each has a function that does what there is to do in it, then those
- * that end it. MOVING and REMOVING are upload_rename.c's; what a request is made of, and how it
- * goes to the store, is upload_request.c's. At the end come wfile_advance_locked(), which each
- * event leads to, and the lock, under which that happens. */
+ * that end it. What a request is made of, and how it goes to the store, is upload_request.c's. At
+ * the end come wfile_advance_locked(), which each event leads to, and the lock, under which that
+ * happens. */
 #include "mount/write/wfile_int.h"
 
 #include <errno.h>
@@ -24,13 +24,6 @@ enum {
         FILL_BYTES_MOST = 32U << 20U, /* this much, unless one alone needs more */
         LOOKS_MOST = 3,               /* when the version that stands is replaced, too */
         MORE_MOST = 64U << 20U        /* bytes that are sent on top of what was to be sent */
-};
-
-struct base_conflict {
-        char gone[STORE_ETAG_MAX]; /* the version that was changed */
-        struct base stands;        /* the one that does; size 0: none */
-        uint64_t moved_most;
-        unsigned looks;
 };
 
 /* --- the phases
@@ -56,7 +49,7 @@ static const struct {
         [COMMIT_MOVING] = {"moving", true, TO(IDLE) | TO(REMOVING) | TO(FAILING)},
         [COMMIT_REMOVING] = {"removing", true, TO(IDLE) | TO(PLANNING) | TO(FAILING)},
         [COMMIT_LOOKING] = {"looking", false, TO(PLANNING) | TO(FAILING) | TO(IDLE)},
-        [COMMIT_RECORDING] = {"recording", true, TO(PLANNING) | TO(FAILING)},
+        [COMMIT_RECORDING] = {"recording", true, TO(PLANNING) | TO(LOOKING) | TO(FAILING)},
         [COMMIT_FAILING] = {"failing", false, TO(IDLE)},
 };
 
@@ -321,18 +314,6 @@ static bool send_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
  * ------------------------------------------------------------------------------------------------
  */
 
-/* Asks for the key. Memory that was taken stays the file's meanwhile: whoever has a key waits for
- * none. */
-static void lock_key_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
-{
-        const char *through = upload_rename_key_locked(f);
-        struct upload_request *t = commit_enter_locked(f, COMMIT_LOCKING)
-                                           ? upload_request_new_locked(f, out, REQUEST_LOCK)
-                                           : NULL;
-        if (t && through && !(t->src = strdup(through)))
-                t->err = -ENOMEM;
-}
-
 /* Nobody has a key while he waits for something else than the store. */
 static void unlock_key_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
@@ -340,63 +321,9 @@ static void unlock_key_locked(struct wfile *f, struct outcome *out) REQUIRES(&f-
                 out->key = TAKE_PTR(f->locked.commit.key);
 }
 
-static bool is_same(const char *a, const char *b)
-{
-        return a && b ? !strcmp(a, b) : a == b;
-}
-
-/* The key is kept if the file, which may have been renamed meanwhile, still needs that one. */
-static void key_locked_locked(struct wfile *f, struct outcome *out, struct upload_request *t)
-        REQUIRES(&f->mtx)
-{
-        const char *through = upload_rename_key_locked(f);
-        bool right = is_same(t->src, through) && (through || is_same(t->key, f->locked.key));
-
-        *(right ? &f->locked.commit.key : &out->key) = TAKE_PTR(t->lock);
-}
-
 /* --- PUBLISHING, or RECORDING when the base is gone: one request makes it the object
  * ------------------------------------------------------------------------------------------------
  */
-
-static void set_cond_locked(struct wfile *f, struct upload_request *t) REQUIRES(&f->mtx)
-{
-        unsigned caps = store_caps(f->env->store);
-        /* What was changed in a version needs that version; a new one is the last close's. */
-        const struct base *base = &f->locked.base;
-        bool needs = base->len && !f->locked.origin.key && base->object.etag[0] &&
-                     caps & STORE_CAP_IF_MATCH;
-        if (upload_rename_key_locked(f)) {
-                upload_rename_prepare_locked(f, t, needs ? base->object.etag : NULL);
-                return;
-        }
-        t->cond.if_absent = f->locked.if_absent && caps & STORE_CAP_IF_ABSENT;
-        if (!needs)
-                return;
-        if (!t->match && !(t->match = strdup(base->object.etag)))
-                t->err = -ENOMEM;
-        t->cond.if_match = t->match;
-}
-
-/* The version that was changed is gone: nothing is published. */
-static void set_gone_locked(struct wfile *f, struct upload_request *t) REQUIRES(&f->mtx)
-{
-        const char *gone = f->locked.commit.conflict->gone;
-        if (upload_rename_key_locked(f))
-                upload_rename_prepare_locked(f, t, gone);
-        else if (!(t->base = strdup(gone)))
-                t->err = -ENOMEM;
-        t->cond.if_match = t->base;
-}
-
-/* The file is a copy of that version. */
-static void set_source_locked(struct wfile *f, struct upload_request *t) REQUIRES(&f->mtx)
-{
-        t->src = strdup(f->locked.origin.key);
-        t->match = strdup(f->locked.origin.object.etag);
-        if (!t->src || !t->match)
-                t->err = -ENOMEM;
-}
 
 /* All that the plan asks for is at the store. */
 static void publish_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
@@ -404,30 +331,20 @@ static void publish_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mt
         bool records = f->locked.commit.conflict;
         bool clone = wfile_is_clone_locked(f);
         bool put = !clone && f->locked.commit.sending.plan.put;
-        const struct plan_step all = {.len = f->locked.size};
-        struct upload_request *t;
+        enum upload_request_kind kind = clone ? REQUEST_CLONE
+                                        : put ? REQUEST_PUT
+                                              : REQUEST_COMPLETE;
 
         if (put && !share_locked(f, out, 0, f->locked.size))
                 return;
         if (!f->locked.commit.key) {
-                lock_key_locked(f, out);
+                /* Memory that was taken stays the file's: whoever has a key waits for none. */
+                if (commit_enter_locked(f, COMMIT_LOCKING))
+                        upload_request_lock_locked(f, out);
                 return;
         }
-        if (!commit_enter_locked(f, records ? COMMIT_RECORDING : COMMIT_PUBLISHING))
-                return;
-        if (put)
-                t = upload_request_step_locked(f, out, REQUEST_PUT, &all);
-        else
-                t = upload_request_new_locked(f, out, clone ? REQUEST_CLONE : REQUEST_COMPLETE);
-        if (!t)
-                return; /* the error is set */
-        t->size = f->locked.size;
-        if (clone)
-                set_source_locked(f, t);
-        if (records)
-                set_gone_locked(f, t);
-        else
-                set_cond_locked(f, t);
+        if (commit_enter_locked(f, records ? COMMIT_RECORDING : COMMIT_PUBLISHING))
+                upload_request_publish_locked(f, out, kind);
 }
 
 /* The change is kept, which was logged, too: nothing is to be aborted. */
@@ -441,14 +358,15 @@ static void recorded_locked(struct wfile *f, const struct upload_request *t) REQ
         f->locked.upload.state = UPLOAD_NONE;
 }
 
-static void completed_locked(struct wfile *f) REQUIRES(&f->mtx)
+static void completed_locked(struct wfile *f, struct upload_request *t) REQUIRES(&f->mtx)
 {
+        t->upload = NULL;
         METRIC_ADD(uploads_committed, 1);
         store_upload_free(TAKE_PTR(f->locked.upload.handle));
         f->locked.upload.state = UPLOAD_NONE;
 }
 
-void commit_published_locked(struct wfile *f, struct outcome *out, const struct store_object *obj,
+static void published_locked(struct wfile *f, struct outcome *out, const struct store_object *obj,
                              bool by_put) REQUIRES(&f->mtx)
 {
         struct store_object now = *obj;
@@ -468,15 +386,83 @@ void commit_published_locked(struct wfile *f, struct outcome *out, const struct 
         finish_locked(f, out, 0, &now);
 }
 
+/* --- MOVING, REMOVING: the upload of a renamed file goes by way of its first name
+ * ------------------------------------------------------------------------------------------------
+ *
+ *      COMPLETE at the first name -> MOVE -> published
+ *                                         -> (a store that only copies) REMOVE -> published
+ *                                 (fails) -> REMOVE -> sent anew, or failed
+ *
+ * It is one request, made before the first step: the others need no memory. */
+
+/* The object is there under the first name: it goes where the file is. */
+static void move_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
+                        const struct store_object *obj) REQUIRES(&f->mtx)
+{
+        if (!commit_enter_locked(f, COMMIT_MOVING))
+                return;
+        free(TAKE_PTR(f->locked.upload.key));
+        snprintf(t->match, STORE_ETAG_MAX, "%s", obj->etag);
+        t->obj = *obj;
+        t->cond = (struct store_cond){0};
+        if (store_caps(f->env->store) & (STORE_CAP_RENAME | STORE_CAP_COPY_IF))
+                t->cond.if_match = t->base;
+        upload_request_again_locked(f, out, t, REQUEST_MOVE);
+}
+
+/* What was completed goes from the first name, where it does not belong. Then the commit ends with
+ * `failed`. */
+static void remove_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
+                          int failed) REQUIRES(&f->mtx)
+{
+        t->failed = failed;
+        if (commit_enter_locked(f, COMMIT_REMOVING))
+                upload_request_again_locked(f, out, t, REQUEST_REMOVE);
+}
+
+static void moved_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
+                         const struct store_object *obj) REQUIRES(&f->mtx)
+{
+        snprintf(t->obj.etag, sizeof t->obj.etag, "%s", obj->etag);
+        if (store_caps(f->env->store) & STORE_CAP_RENAME)
+                published_locked(f, out, &t->obj, false);
+        else
+                remove_locked(f, out, t, 0);
+}
+
+/* Another file has the name that the upload was to go through: what is here is sent anew. After
+ * another error the commit fails. */
+static void begin_anew_locked(struct wfile *f, int err) REQUIRES(&f->mtx)
+{
+        bool taken = err == -EEXIST || err == -ESTALE || err == -ENOENT;
+
+        if (!taken || !upload_parts_are_here_locked(f))
+                wfile_set_error_locked(f, err);
+        else if (commit_enter_locked(f, COMMIT_PLANNING))
+                f->locked.upload.state = UPLOAD_STALE;
+}
+
+static void removed_locked(struct wfile *f, struct outcome *out, const struct upload_request *t,
+                           int err) REQUIRES(&f->mtx)
+{
+        if (err && err != -ESTALE && err != -ENOENT) /* another's object stays there */
+                log_warn("%s: holds what was written as %s, and cannot be deleted: %s", t->src,
+                         t->key, strerror(-err));
+        if (t->failed)
+                begin_anew_locked(f, t->failed);
+        else
+                published_locked(f, out, &t->obj, false);
+}
+
 /* --- LOOKING: the base is gone, and which version stands is asked for
  * ------------------------------------------------------------------------------------------------
  */
 
-/* Whether the request needed bytes of the base. */
-static bool needed_base(const struct upload_request *t)
+/* Whether the request lacks bytes of the base. */
+static bool lacks_base(const struct upload_request *t)
 {
-        return t->kind == REQUEST_COPY || ((t->kind == REQUEST_STEP || t->kind == REQUEST_PUT) &&
-                                           t->part && t->part->fill_bytes);
+        bool fills = t->kind == REQUEST_STEP || t->kind == REQUEST_PUT;
+        return t->kind == REQUEST_COPY || (fills && t->part && t->part->fill_bytes && !t->filled);
 }
 
 /* The request failed: whether that is since the base of the commit is gone, and the commit goes on
@@ -487,8 +473,8 @@ static bool base_is_gone_locked(struct wfile *f, const struct upload_request *t,
         struct commit *c = &f->locked.commit;
         struct base_conflict *r = c->conflict;
 
-        if (err != -ESTALE || c->phase == COMMIT_RECORDING || !needed_base(t) || f->locked.err ||
-            c->phase == COMMIT_IDLE || f->locked.unlinked || f->locked.origin.key ||
+        if (err != -ESTALE || !lacks_base(t) || f->locked.err || c->phase == COMMIT_IDLE ||
+            f->locked.unlinked || f->locked.origin.key ||
             (r && c->phase != COMMIT_LOOKING && r->looks == LOOKS_MOST))
                 return false;
         if (!r) {
@@ -540,27 +526,59 @@ static void looked_locked(struct wfile *f, int err, const struct store_object *o
  * ------------------------------------------------------------------------------------------------
  */
 
+/* The object is made, or not: what the commit does next. */
+static void publish_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
+                                 int err, const struct store_object *obj) REQUIRES(&f->mtx)
+{
+        bool by_first_name = t->kind == REQUEST_COMPLETE && t->src;
+
+        if (!err && t->kind == REQUEST_COMPLETE)
+                completed_locked(f, t);
+        if (t->recorded)
+                recorded_locked(f, t);
+        if (by_first_name && !err)
+                move_locked(f, out, t, obj);
+        else if (by_first_name && !f->locked.commit.conflict && !t->recorded)
+                begin_anew_locked(f, err);
+        else if (err)
+                wfile_set_error_locked(f, err);
+        else
+                published_locked(f, out, obj, t->kind == REQUEST_PUT);
+}
+
 void commit_request_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
                                  int err, const struct store_object *obj) REQUIRES(&f->mtx)
 {
-        if (t->kind == REQUEST_LOOK) {
-                looked_locked(f, err, obj);
-                return;
-        }
-        if (t->kind == REQUEST_LOCK && !err)
-                key_locked_locked(f, out, t);
         if (err && base_is_gone_locked(f, t, err))
                 return;
-        if (!err && t->kind == REQUEST_COMPLETE)
-                completed_locked(f);
-        if (upload_rename_ended_locked(f, out, t, err, obj))
-                return;
-        if (t->recorded)
-                recorded_locked(f, t);
-        if (err)
-                wfile_set_error_locked(f, err);
-        else if (t->kind == REQUEST_PUT || t->kind == REQUEST_COMPLETE || t->kind == REQUEST_CLONE)
-                commit_published_locked(f, out, obj, t->kind == REQUEST_PUT);
+        switch (t->kind) {
+        case REQUEST_PUT:
+        case REQUEST_COMPLETE:
+        case REQUEST_CLONE:
+                publish_ended_locked(f, out, t, err, obj);
+                break;
+        case REQUEST_MOVE:
+                if (err)
+                        remove_locked(f, out, t, err);
+                else
+                        moved_locked(f, out, t, obj);
+                break;
+        case REQUEST_REMOVE:
+                removed_locked(f, out, t, err);
+                break;
+        case REQUEST_LOOK:
+                looked_locked(f, err, obj);
+                break;
+        case REQUEST_CREATE:
+        case REQUEST_PART:
+        case REQUEST_STEP:
+        case REQUEST_COPY:
+        case REQUEST_LOCK:
+        case REQUEST_ABORT:
+                if (err)
+                        wfile_set_error_locked(f, err);
+                break;
+        }
 }
 
 /* --- FAILING, and what comes in between

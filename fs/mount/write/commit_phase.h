@@ -25,6 +25,7 @@
  *               it could not be moved, and all bytes are here           -> PLANNING
  *   LOOKING     which version stands is known                           -> PLANNING
  *   RECORDING   it could not be recorded, and all bytes are here        -> PLANNING
+ *               the version that stood is gone, too: bytes are missing  -> LOOKING
  *   FAILING     the callers are told, the version before it is the file -> IDLE
  *
  * Besides, every commit may fail (-> FAILING); one whose file is unlinked ends as soon as nothing

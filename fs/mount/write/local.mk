@@ -11,7 +11,6 @@ fs_mount_libmount_la_SOURCES += \
 	%D%/spill.c \
 	%D%/spill.h \
 	%D%/upload_part.c \
-	%D%/upload_rename.c \
 	%D%/upload_request.c \
 	%D%/wfile.c \
 	%D%/wfile.h \

@@ -79,6 +79,18 @@ struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome
         return t;
 }
 
+void upload_request_again_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
+                                 enum upload_request_kind kind) REQUIRES(&f->mtx)
+{
+        t->kind = kind;
+        t->goes_on = true;
+        t->next = NULL;
+        t->attempt->inflight++;
+        f->locked.inflight++;
+        *out->begins_last = t;
+        out->begins_last = &t->next;
+}
+
 /* The bytes of a step, in the share that was taken for those that have to be fetched. */
 static int add_body_locked(struct wfile *f, struct upload_request *t) REQUIRES(&f->mtx)
 {
@@ -154,6 +166,94 @@ void upload_request_abort_locked(struct wfile *f, struct outcome *out) REQUIRES(
         f->locked.upload.handle = NULL;
         free(TAKE_PTR(f->locked.upload.key));
         f->locked.upload.state = UPLOAD_NONE;
+}
+
+/* The name that the upload is completed under when that is not the file's any more; else NULL. */
+static const char *first_name_locked(const struct wfile *f) REQUIRES(&f->mtx)
+{
+        bool whole = f->locked.commit.sending.plan.put || wfile_is_clone_locked(f);
+        return whole ? NULL : f->locked.upload.key;
+}
+
+/* For this file alone when it goes by way of its first name. */
+void upload_request_lock_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
+{
+        struct upload_request *t = upload_request_new_locked(f, out, REQUEST_LOCK);
+        const char *first = first_name_locked(f);
+
+        if (t && first && !(t->src = strdup(first)))
+                t->err = -ENOMEM;
+}
+
+/* Completes the upload under its first name, where nothing may be, if the file's own name has the
+ * version `base`, unless that is NULL. */
+static void set_first_name_locked(struct wfile *f, struct upload_request *t, const char *base)
+        REQUIRES(&f->mtx)
+{
+        /* What had the first name went from there with the rename. */
+        t->cond.if_absent = store_caps(f->env->store) & STORE_CAP_IF_ABSENT;
+        t->src = strdup(f->locked.upload.key);
+        t->base = base ? strdup(base) : NULL;
+        t->match = malloc(STORE_ETAG_MAX); /* for what is completed */
+        if (!t->src || (base && !t->base) || !t->match)
+                t->err = -ENOMEM;
+}
+
+static void set_cond_locked(struct wfile *f, struct upload_request *t) REQUIRES(&f->mtx)
+{
+        unsigned caps = store_caps(f->env->store);
+        /* What was changed in a version needs that version; a new one is the last close's. */
+        const struct base *base = &f->locked.base;
+        bool needs = base->len && !f->locked.origin.key && base->object.etag[0] &&
+                     caps & STORE_CAP_IF_MATCH;
+        if (first_name_locked(f)) {
+                set_first_name_locked(f, t, needs ? base->object.etag : NULL);
+                return;
+        }
+        t->cond.if_absent = f->locked.if_absent && caps & STORE_CAP_IF_ABSENT;
+        if (!needs)
+                return;
+        if (!t->match && !(t->match = strdup(base->object.etag)))
+                t->err = -ENOMEM;
+        t->cond.if_match = t->match;
+}
+
+/* The version that was changed is gone: nothing is published. */
+static void set_gone_locked(struct wfile *f, struct upload_request *t) REQUIRES(&f->mtx)
+{
+        const char *gone = f->locked.commit.conflict->gone;
+        if (first_name_locked(f))
+                set_first_name_locked(f, t, gone);
+        else if (!(t->base = strdup(gone)))
+                t->err = -ENOMEM;
+        t->cond.if_match = t->base;
+}
+
+/* The file is a copy of that version. */
+static void set_source_locked(struct wfile *f, struct upload_request *t) REQUIRES(&f->mtx)
+{
+        t->src = strdup(f->locked.origin.key);
+        t->match = strdup(f->locked.origin.object.etag);
+        if (!t->src || !t->match)
+                t->err = -ENOMEM;
+}
+
+void upload_request_publish_locked(struct wfile *f, struct outcome *out,
+                                   enum upload_request_kind kind) REQUIRES(&f->mtx)
+{
+        const struct plan_step all = {.len = f->locked.size};
+        struct upload_request *t = kind == REQUEST_PUT
+                                           ? upload_request_step_locked(f, out, kind, &all)
+                                           : upload_request_new_locked(f, out, kind);
+        if (!t)
+                return;
+        t->size = f->locked.size;
+        if (kind == REQUEST_CLONE)
+                set_source_locked(f, t);
+        if (f->locked.commit.conflict)
+                set_gone_locked(f, t);
+        else
+                set_cond_locked(f, t);
 }
 
 /* --- what they are of: one version, which may fail before they end
@@ -381,13 +481,28 @@ static int record(struct upload_request *t)
         return 0;
 }
 
-void upload_request_done(void *arg, int err, const struct store_object *obj)
+/* What the error of a request that publishes says of the commit. */
+static int publish_error(struct upload_request *t, int err)
+{
+        if (err == -ENOENT && t->kind == REQUEST_CLONE)
+                return -ESTALE;
+        if (t->kind != REQUEST_COMPLETE || !t->src || err != -EEXIST)
+                return err;
+        mutex_lock(&t->file->mtx);
+        bool anew = upload_parts_are_here_locked(t->file);
+        mutex_unlock(&t->file->mtx);
+        if (anew)
+                return err;
+        free(TAKE_PTR(t->base)); /* which is not what it is recorded for */
+        return -ESTALE;          /* another has the first name, and cannot be got round */
+}
+
+/* The store's reply to it. */
+static void request_done(void *arg, int err, const struct store_object *obj)
 {
         struct upload_request *t = arg;
 
-        err = upload_rename_error(t, err);
-        if (err == -ENOENT && t->kind == REQUEST_CLONE)
-                err = -ESTALE;
+        err = publish_error(t, err);
         if (err != -ESTALE || record(t))
                 end_request(t, err, obj, NULL);
 }
@@ -410,13 +525,13 @@ static int send_part(struct upload_request *t)
                 return err;
         struct store_body body = body_of(t);
         if (t->kind != REQUEST_PUT)
-                return store_upload_part(t->upload, t->part->no, &body, upload_request_done, t);
+                return store_upload_part(t->upload, t->part->no, &body, request_done, t);
         err = env->meta(env->owner, t->file->who, false, &t->meta);
         if (err)
                 return err;
         if (is_recorded(t))
                 return record(t);
-        return store_put(env->store, t->key, &body, &t->meta, &t->cond, upload_request_done, t);
+        return store_put(env->store, t->key, &body, &t->meta, &t->cond, request_done, t);
 }
 
 static int fill_data(void *arg, uint64_t at, const void *p, size_t n)
@@ -435,6 +550,7 @@ static void filled(void *arg, int err, const struct store_got *got)
                 err = -EIO;
         if (err == -ENOENT)
                 err = -ESTALE;
+        t->filled = !err;
         if (!err)
                 err = send_part(t);
         if (err)
@@ -500,14 +616,35 @@ static int check_sum(struct upload_request *t)
         return -EIO;
 }
 
+/* What has the file's name is what was changed. */
+static void target_headed(void *arg, int err, const struct store_object *obj)
+{
+        struct upload_request *t = arg;
+        if (err == -ENOENT || (!err && strcmp(obj->etag, t->base)))
+                err = -ESTALE;
+        if (!err)
+                err = store_upload_complete(t->upload, &t->cond, request_done, t);
+        if (err)
+                request_done(t, err, NULL);
+}
+
 static int complete(struct upload_request *t)
 {
         int err = check_sum(t);
         if (err)
                 return err;
-        return is_recorded(t) ? record(t)
-               : t->src       ? upload_rename_start(t)
-                              : store_upload_complete(t->upload, &t->cond, upload_request_done, t);
+        if (is_recorded(t))
+                return record(t);
+        return t->src && t->base ? store_head(t->file->env->store, t->key, target_headed, t)
+                                 : store_upload_complete(t->upload, &t->cond, request_done, t);
+}
+
+static int move(struct upload_request *t)
+{
+        struct store *s = t->file->env->store;
+        return (store_caps(s) & STORE_CAP_RENAME)
+                       ? store_rename(s, t->src, t->match, t->key, &t->cond, request_done, t)
+                       : store_copy(s, t->src, t->match, t->key, NULL, &t->cond, request_done, t);
 }
 
 static void key_is_locked(struct waiter *w)
@@ -547,7 +684,7 @@ static void start(struct upload_request *t)
                 break;
         case REQUEST_COPY:
                 err = store_upload_part_copy(t->upload, t->no, t->src, t->match, t->off, t->len,
-                                             upload_request_done, t);
+                                             request_done, t);
                 break;
         case REQUEST_LOCK:
                 err = lock_key(t);
@@ -559,18 +696,20 @@ static void start(struct upload_request *t)
                 err = env->meta(env->owner, t->file->who, false, &t->meta);
                 if (!err)
                         err = store_copy(s, t->src, t->match, t->key, &t->meta, &t->cond,
-                                         upload_request_done, t);
+                                         request_done, t);
                 break;
         case REQUEST_MOVE:
+                err = move(t);
+                break;
         case REQUEST_REMOVE:
-                err = upload_rename_start(t);
+                err = store_delete_if(s, t->src, t->match, request_done, t);
                 break;
         case REQUEST_LOOK:
-                err = store_head(s, t->key, upload_request_done, t);
+                err = store_head(s, t->key, request_done, t);
                 break;
         case REQUEST_ABORT:
                 METRIC_ADD(uploads_aborted, 1);
-                err = store_upload_abort(t->upload, upload_request_done, t);
+                err = store_upload_abort(t->upload, request_done, t);
                 break;
         }
         if (err)
@@ -614,6 +753,21 @@ static void aborted_locked(const struct wfile *f, struct upload_request *t, int 
         store_upload_free(TAKE_PTR(t->upload));
 }
 
+static bool is_same(const char *a, const char *b)
+{
+        return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* The key is kept if the file, which may have been renamed meanwhile, still needs that one. */
+static void key_came_locked(struct wfile *f, struct outcome *out, struct upload_request *t)
+        REQUIRES(&f->mtx)
+{
+        const char *first = first_name_locked(f);
+        bool right = is_same(t->src, first) && (first || is_same(t->key, f->locked.key));
+
+        *(right ? &f->locked.commit.key : &out->key) = TAKE_PTR(t->lock);
+}
+
 /* Nobody asks for its version any more. */
 static void left_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
                               int err, struct store_upload *up) REQUIRES(&f->mtx)
@@ -641,6 +795,8 @@ static void ended_locked(struct wfile *f, struct outcome *out, struct upload_req
         }
         if (t->kind == REQUEST_CREATE)
                 created_locked(f, out, err, up);
+        if (t->kind == REQUEST_LOCK && !err)
+                key_came_locked(f, out, t);
         if (t->kind == REQUEST_PART && !err)
                 upload_part_sent_locked(f, t->part->no);
         if (!err)
@@ -655,13 +811,16 @@ static void end_request(struct upload_request *t, int err, const struct store_ob
         struct outcome out;
 
         wfile_enter(f, &out);
+        t->goes_on = false;
         t->attempt->inflight--;
         if (t->attempt->left)
                 left_ended_locked(f, &out, t, err, up);
         else
                 ended_locked(f, &out, t, err, obj, up);
-        t->next = out.ended;
-        out.ended = t;
+        if (!t->goes_on) {
+                t->next = out.ended;
+                out.ended = t;
+        }
         wfile_advance_locked(f, &out);
         wfile_leave(f, &out);
 }

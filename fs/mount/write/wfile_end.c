@@ -72,6 +72,32 @@ static bool names_base_locked(const struct wfile *f) REQUIRES(&f->mtx)
                store_caps(f->env->store) & STORE_CAP_WHOLE_COPY;
 }
 
+/* Whether an upload under a name that is not the file's any more is worth less than a new one:
+ * nothing was sent yet, or what has that name by then would not be safe from it. */
+static bool is_better_anew_locked(const struct wfile *f) REQUIRES(&f->mtx)
+{
+        bool safe = store_caps(f->env->store) & STORE_CAP_IF_ABSENT;
+        return upload_parts_are_here_locked(f) &&
+               (f->locked.upload.state == UPLOAD_CREATING || !safe);
+}
+
+/* The file has another name than *old, which may be taken: docs/decisions/040. */
+static void rename_upload_locked(struct wfile *f, char **old) REQUIRES(&f->mtx)
+{
+        struct upload *u = &f->locked.upload;
+
+        if (u->key && !strcmp(f->locked.key, u->key)) {
+                free(TAKE_PTR(u->key)); /* it has its first name again */
+                return;
+        }
+        if ((u->state != UPLOAD_CREATING && u->state != UPLOAD_OPEN) || u->key)
+                return;
+        if (is_better_anew_locked(f))
+                u->state = UPLOAD_STALE;
+        else
+                u->key = TAKE_PTR(*old);
+}
+
 int wfile_rename(struct wfile *f, const char *key, const char *etag)
 {
         char *copy = strdup(key);
@@ -85,7 +111,7 @@ int wfile_rename(struct wfile *f, const char *key, const char *etag)
         f->locked.commit.sending.recopy = names_base_locked(f);
         if (!same) {
                 f->locked.if_absent = false; /* what has the new name is replaced */
-                upload_rename_locked(f, &old);
+                rename_upload_locked(f, &old);
         }
         if (f->locked.reader && etag[0])
                 (void)reader_rename(f->locked.reader, key, etag); /* else reads get ESTALE */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wfile_int.h: what wfile.c (the program's side), wfile_read.c, wfile_end.c, upload_part.c (parts
- * that are sent as they fill), commit.c (a commit's way through its phases), upload_request.c
- * (requests) and upload_rename.c share.
+ * that are sent as they fill), commit.c (a commit's way through its phases) and
+ * upload_request.c (requests) share.
  *
  * One function, wfile_advance_locked(), looks at the state and decides what comes next; every event
  * (a write, a commit, the end of a request) changes the state and calls it. What must not happen
@@ -80,13 +80,21 @@ struct sending {
         uint64_t fill_bytes;    /* that those fetch */
 };
 
+/* From LOOKING on: the version that the commit changes is gone. */
+struct base_conflict {
+        char gone[STORE_ETAG_MAX]; /* the version that was changed */
+        struct base stands;        /* the one that does; size 0: none */
+        uint64_t moved_most;
+        unsigned looks;
+};
+
 /* The commit under way. */
 struct commit {
         enum commit_phase phase; /* changed by commit_enter_locked() alone */
         struct waiters callers;
         struct sending sending;
         struct key_lock *key;           /* from LOCKING to the end of the final phases, or NULL */
-        struct base_conflict *conflict; /* from LOOKING on, or NULL; commit.c's */
+        struct base_conflict *conflict; /* from LOOKING on, or NULL */
 };
 
 enum upload_request_kind {
@@ -124,6 +132,8 @@ struct upload_request {
         struct waiter for_key;   /* REQUEST_LOCK: of `src`, for this file alone, or `key` */
         struct key_lock *lock;   /* what it has brought; or NULL */
         int err;                 /* it could not be made whole: it ends with this */
+        bool goes_on;            /* as another kind, once it has ended */
+        bool filled;             /* what was to be fetched is here */
         bool recorded;           /* it lost to another host's, and is recorded */
         bool summed;             /* the part's checksum is known */
         bool early;              /* REQUEST_CREATE: while programs write on; */
@@ -138,7 +148,7 @@ struct upload_request {
         int failed; /* REQUEST_REMOVE: what the commit ends with after it */
         struct store_cond cond;
         struct store_meta meta;
-        struct store_object obj; /* published by an earlier step */
+        struct store_object obj; /* published by what it was before */
 };
 
 struct wfile {
@@ -279,22 +289,6 @@ void commit_published_locked(struct wfile *f, struct outcome *out, const struct 
 void commit_request_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
                                  int err, const struct store_object *obj) REQUIRES(&f->mtx);
 
-/* --- upload_rename.c */
-/* The file has another name than *old, which may be taken. */
-void upload_rename_locked(struct wfile *f, char **old) REQUIRES(&f->mtx);
-/* The name that the commit completes its upload under when that is not the file's; else NULL. */
-const char *upload_rename_key_locked(const struct wfile *f) REQUIRES(&f->mtx);
-/* A request to complete it there, when the file's own name has the version `base`, if not NULL. */
-void upload_rename_prepare_locked(struct wfile *f, struct upload_request *t, const char *base)
-        REQUIRES(&f->mtx);
-/* Sends that request, or one that follows it. 0 or a negative errno. */
-int upload_rename_start(struct upload_request *t);
-/* What its error says of the commit. */
-int upload_rename_error(struct upload_request *t, int err);
-/* Whether it was one of these that has ended: then the commit has gone on. */
-bool upload_rename_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
-                                int err, const struct store_object *obj) REQUIRES(&f->mtx);
-
 /* --- upload_request.c */
 /* A request to be made when the lock is left: counted, or NULL and the error is set. */
 struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome *out,
@@ -304,6 +298,15 @@ struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome
 struct upload_request *upload_request_step_locked(struct wfile *f, struct outcome *out,
                                                   enum upload_request_kind kind,
                                                   const struct plan_step *step) REQUIRES(&f->mtx);
+/* A request that is ending goes on as another, which takes no memory. */
+void upload_request_again_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
+                                 enum upload_request_kind kind) REQUIRES(&f->mtx);
+/* The lock of the key that is about to change. */
+void upload_request_lock_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
+/* What publishes the file, or records it when its base is gone: REQUEST_PUT, REQUEST_COMPLETE or
+ * REQUEST_CLONE. */
+void upload_request_publish_locked(struct wfile *f, struct outcome *out,
+                                   enum upload_request_kind kind) REQUIRES(&f->mtx);
 /* Begins the upload. */
 void upload_request_create_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* Aborts the upload, if there is one. */
@@ -312,7 +315,5 @@ void upload_request_abort_locked(struct wfile *f, struct outcome *out) REQUIRES(
 void attempt_leave_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* Starts the requests of a list, then frees those of another. No lock is held. */
 void upload_requests_run(struct upload_request *begins, struct upload_request *ended);
-/* The store's reply to it. */
-void upload_request_done(void *arg, int err, const struct store_object *obj);
 
 #endif

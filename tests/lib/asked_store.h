@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* asked_store.h: in place of the store's client: a list of what is asked of it, which a test
+ * answers one by one. It is of one program, and links with what needs the rest of the mount. */
+#ifndef CKPTFS_TEST_ASKED_STORE_H
+#define CKPTFS_TEST_ASKED_STORE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store.h"
+#include "tests/lib/unit.h"
+
+struct store_upload {
+        size_t n;
+        struct store_part parts[8];
+};
+
+struct ask {
+        char what[64];
+        store_done_fn *done;
+        store_upload_fn *created;
+        void (*got)(void *arg, int err, const struct store_got *got);
+        void *arg;
+        struct store_upload *up;
+        struct store_part part;
+};
+static struct ask asked[64];
+static size_t nasked, answered;
+static unsigned caps;
+static uint64_t size_now;   /* of the object that stands */
+static char body_put[4096]; /* what the body of the last put begins with */
+
+static struct ask *ask(const char *what, const char *key, store_done_fn *done, void *arg)
+{
+        ck_assert_uint_lt(nasked, sizeof asked / sizeof asked[0]);
+        struct ask *a = &asked[nasked++];
+        *a = (struct ask){.done = done, .arg = arg};
+        bool hidden = !strncmp(key, ".ckptfs/", 8); /* with an id behind that */
+        snprintf(a->what, sizeof a->what, "%s %s", what, hidden ? ".ckptfs" : key);
+        return a;
+}
+
+unsigned store_caps(const struct store *s)
+{
+        (void)s;
+        return caps;
+}
+
+int store_head(struct store *s, const char *key, store_done_fn *done, void *arg)
+{
+        (void)s;
+        ask("head", key, done, arg);
+        return 0;
+}
+
+int store_put(struct store *s, const char *key, const struct store_body *body,
+              const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
+              void *arg)
+{
+        (void)s, (void)meta, (void)cond;
+        size_t n = body->len < sizeof body_put ? (size_t)body->len : sizeof body_put - 1;
+        ck_assert_int_eq(body->read(body->arg, 0, body_put, n), 0);
+        body_put[n] = '\0';
+        ask("put", key, done, arg);
+        return 0;
+}
+
+int store_get(struct store *s, const struct store_get *get)
+{
+        (void)s;
+        ask("get", get->key, NULL, get->arg)->got = get->done;
+        return 0;
+}
+
+int store_delete_if(struct store *s, const char *key, const char *match, store_done_fn *done,
+                    void *arg)
+{
+        (void)s, (void)match;
+        ask("delete", key, done, arg);
+        return 0;
+}
+
+int store_copy(struct store *s, const char *src, const char *match, const char *dst,
+               const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
+               void *arg)
+{
+        (void)s, (void)src, (void)match, (void)meta, (void)cond;
+        ask("copy to", dst, done, arg);
+        return 0;
+}
+
+int store_rename(struct store *s, const char *src, const char *match, const char *dst,
+                 const struct store_cond *cond, store_done_fn *done, void *arg)
+{
+        (void)s, (void)src, (void)match, (void)cond;
+        ask("rename to", dst, done, arg);
+        return 0;
+}
+
+int store_upload_create(struct store *s, const char *key, const struct store_meta *meta,
+                        store_upload_fn *done, void *arg)
+{
+        (void)s, (void)meta;
+        ask("create", key, NULL, arg)->created = done;
+        return 0;
+}
+
+int store_upload_create_copying(struct store *s, const char *key, const struct store_meta *meta,
+                                store_upload_fn *done, void *arg)
+{
+        return store_upload_create(s, key, meta, done, arg);
+}
+
+static int ask_part(const char *what, struct store_upload *up, unsigned no, uint64_t len,
+                    store_done_fn *done, void *arg)
+{
+        char name[16];
+        snprintf(name, sizeof name, "%u", no);
+        struct ask *a = ask(what, name, done, arg);
+        a->up = up;
+        a->part = (struct store_part){.partno = no, .size = len, .etag = "p"};
+        return 0;
+}
+
+int store_upload_part(struct store_upload *up, unsigned no, const struct store_body *body,
+                      store_done_fn *done, void *arg)
+{
+        return ask_part("part", up, no, body->len, done, arg);
+}
+
+int store_upload_part_copy(struct store_upload *up, unsigned no, const char *src, const char *match,
+                           uint64_t off, uint64_t len, store_done_fn *done, void *arg)
+{
+        (void)src, (void)match, (void)off;
+        return ask_part("part copy", up, no, len, done, arg);
+}
+
+int store_upload_complete(struct store_upload *up, const struct store_cond *cond,
+                          store_done_fn *done, void *arg)
+{
+        (void)up, (void)cond;
+        ask("complete", "", done, arg);
+        return 0;
+}
+
+int store_upload_abort(struct store_upload *up, store_done_fn *done, void *arg)
+{
+        (void)up;
+        ask("abort", "", done, arg);
+        return 0;
+}
+
+void store_upload_drop(struct store_upload *up, unsigned no)
+{
+        for (size_t i = 0; i < up->n; i++)
+                if (up->parts[i].partno == no)
+                        up->parts[i--] = up->parts[--up->n];
+}
+
+int store_upload_sent(struct store_upload *up,
+                      int (*each)(void *arg, const struct store_part *part), void *arg)
+{
+        int err = 0;
+        for (unsigned no = 1; no <= 8 && !err; no++)
+                for (size_t i = 0; i < up->n && !err; i++)
+                        err = up->parts[i].partno == no ? each(arg, &up->parts[i]) : 0;
+        return err;
+}
+
+const char *store_upload_id(const struct store_upload *up)
+{
+        (void)up;
+        return "id";
+}
+
+void store_upload_free(struct store_upload *up)
+{
+        free(up);
+}
+
+/* What was asked ends so; a version that it makes is "v2". */
+static void answer(const char *what, int err)
+{
+        struct store_object obj = {.etag = "v2", .size = size_now};
+        size_t i = answered;
+
+        while (i < nasked && strcmp(asked[i].what, what))
+                i++;
+        ck_assert_msg(i < nasked, "%s is not asked, but %s", what,
+                      answered < nasked ? asked[answered].what : "nothing");
+        struct ask ended_now = asked[i], *a = &ended_now;
+        asked[i] = asked[answered];
+        asked[answered++] = ended_now;
+        if (a->created) {
+                struct store_upload *up = err ? NULL : calloc(1, sizeof *up);
+                a->created(a->arg, err, up);
+        } else if (a->got) {
+                a->got(a->arg, err, NULL);
+        } else {
+                if (!err && a->part.partno)
+                        a->up->parts[a->up->n++] = a->part;
+                a->done(a->arg, err, err ? NULL : &obj);
+        }
+}
+
+#endif
