@@ -100,7 +100,7 @@ programs: $(BUILT_SOURCES)
 
 # The programs of quick_tests.
 QUICK_NEEDS = ckptfs ckptctl storesim ckptbench $(unit_tests) $(store_fake_tests) $(fuzz_targets) tests/lib/fdo tests/lib/objects \
-	tests/mount/anyop tests/mount/latest tests/mount/readers tests/mount/ways tests/mount/crowd tests/posix/model
+	tests/mount/anyop tests/mount/latest tests/mount/mixed tests/mount/readers tests/mount/ways tests/mount/crowd tests/posix/model
 quick-programs: $(BUILT_SOURCES)
 	$(MAKE) $(AM_MAKEFLAGS) $(QUICK_NEEDS) $(check_SCRIPTS)
 
@@ -111,7 +111,7 @@ print-cflags:
 
 # What those tests run, and no more; what else there is is built in every other way.
 TSAN_NEEDS = ckptfs ckptctl storesim $(store_fake_tests) tests/store/test_store tests/unit/test_log \
-	tests/unit/test_metrics tests/lib/fdo tests/lib/objects tests/mount/anyop tests/mount/latest tests/mount/readers
+	tests/unit/test_metrics tests/lib/fdo tests/lib/objects tests/mount/anyop tests/mount/latest tests/mount/mixed tests/mount/readers
 tsan-programs: $(BUILT_SOURCES)
 	$(MAKE) $(AM_MAKEFLAGS) $(TSAN_NEEDS)
 

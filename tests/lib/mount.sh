@@ -129,7 +129,7 @@ mount_watch() {
 }
 
 mount_ckptfs() {
-	mount_options=endpoint=$CKPTFS_TEST_ENDPOINT
+	mount_options=endpoint=$CKPTFS_TEST_ENDPOINT${CKPTFS_TEST_OPTIONS:+,$CKPTFS_TEST_OPTIONS}
 	for option in "$@"; do mount_options=$mount_options,$option; done
 	[ -n "${mount_cleans:-}" ] || at_exit "use_mount $mount_name; mount_atexit"
 	mount_cleans=yes

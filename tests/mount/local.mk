@@ -51,12 +51,14 @@ mount_tests = \
 	%D%/metrics.sh \
 	%D%/mmap.sh \
 	%D%/mmap_full.sh \
+	%D%/mixed.sh \
 	%D%/names.sh \
 	%D%/options.sh \
 	%D%/parts.sh \
 	%D%/permissions.sh \
 	%D%/plans.sh \
 	%D%/publish.sh \
+	%D%/read_cache.sh \
 	%D%/readers.sh \
 	%D%/refused.sh \
 	%D%/rename.sh \
@@ -156,9 +158,10 @@ $(mount_gs_tests): %D%/local.mk
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && { echo '#!/bin/sh'; echo 'CKPTFS_TEST_SCHEME=gs'; \
 		echo '. "$${srcdir:?}/%D%/$(@F)"'; } >$@ && chmod +x $@
 
-check_PROGRAMS += %D%/anyop %D%/latest %D%/readers %D%/ways %D%/crowd
+check_PROGRAMS += %D%/anyop %D%/latest %D%/mixed %D%/readers %D%/ways %D%/crowd
 %C%_anyop_SOURCES = %D%/anyop.c
 %C%_latest_SOURCES = %D%/latest.c
+%C%_mixed_SOURCES = %D%/mixed.c
 %C%_readers_SOURCES = %D%/readers.c
 %C%_crowd_SOURCES = %D%/crowd.c
 %C%_ways_SOURCES = %D%/ways.c

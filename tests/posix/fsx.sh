@@ -4,7 +4,7 @@
 . "${srcdir:?}/tests/posix/posix.sh"
 need_fuse
 need_tool fsx
-plan 4
+plan 6
 start_store
 mount_ckptfs part_size=5M
 
@@ -23,4 +23,7 @@ expect_eq "" "$(seeds 1 "${CKPTFS_FSX_SEEDS:-20}" 300)" "each seed passes"
 sed 's/^flen.*/flen = 16000000/; s/^max.*/max = 3000000/' "$config" >"$tmp/large.toml"
 config=$tmp/large.toml
 expect_eq "" "$(seeds 100 102 100)" "each seed passes with a file of several parts, too"
+umount_ckptfs
+mount_ckptfs part_size=5M read_cache=never
+expect_eq "" "$(seeds 200 204 100)" "each seed passes past the page cache"
 umount_ckptfs

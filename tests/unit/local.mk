@@ -52,6 +52,7 @@ unit_tests = \
 	%D%/test_commit \
 	%D%/test_commit_phase \
 	%D%/test_name_lock \
+	%D%/test_fuse_init_ext \
 	%D%/test_open_intent \
 	%D%/test_fd_owners \
 	%D%/test_exit_signal \
@@ -166,6 +167,8 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_commit_phase_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_name_lock_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_name_lock_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_fuse_init_ext_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_fuse_init_ext_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_open_intent_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_open_intent_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_fd_owners_CFLAGS = $(AM_UNIT_CFLAGS)

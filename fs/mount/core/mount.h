@@ -30,11 +30,12 @@ struct stat;
 
 /* Words of the option on_kill, in the order of params.def. */
 enum { ON_KILL_ABORT, ON_KILL_PUBLISH };
-/* Of listed_attrs and consistency. */
+/* Of read_cache, listed_attrs and consistency. */
+enum { READ_CACHE_AUTO, READ_CACHE_ALWAYS, READ_CACHE_NEVER };
 enum { LISTED_ASK, LISTED_ASSUME };
 enum { CLOSE_TO_OPEN, STRICT };
 
-enum { MOUNT_SENT_BACK = 64, MOUNT_KEY_BUCKETS = 256 };
+enum { MOUNT_SENT_BACK = 64, MOUNT_LARGE_READERS = 32, MOUNT_KEY_BUCKETS = 256 };
 
 struct mount {
         struct params params;
@@ -56,7 +57,11 @@ struct mount {
         struct {
                 pid_t v[MOUNT_SENT_BACK]; /* threads, or 0 */
                 unsigned n, next;
-        } sent_back;                    /* to look a name up anew, see heir.h; tree's lock */
+        } sent_back; /* to look a name up anew, see heir.h; tree's lock */
+        struct {
+                char v[MOUNT_LARGE_READERS][16]; /* names of programs, or "" */
+                unsigned next;
+        } large_readers;                /* see op_read_cache.c; tree's lock */
         struct stat_prefetch *prefetch; /* names asked for ahead */
         unsigned attr_syncs; /* changes of attributes that are on their way, or wait; tree's lock */
         struct handle *handles;            /* open files, see op.h; tree's lock, as is */
@@ -66,6 +71,7 @@ struct mount {
         struct wfile_env wfile_env;
         struct wfile_tally tally;
         struct reader_env reader_env;
+        bool maps_direct; /* the kernel maps files whose reads bypass the page cache */
         uid_t uid;
         gid_t gid;
         dev_t dev;          /* of the mount, 0 until it stands */

@@ -27,6 +27,7 @@
 #include "base/log.h"
 #include "mount/core/stats_log.h"
 #include "mount/caller/proc_query.h"
+#include "mount/daemon/fuse_init_ext.h"
 #include "mount/daemon/mountpoint.h"
 #include "mount/ops/op.h"
 #include "mount/ops/op_interrupt.h"
@@ -49,14 +50,16 @@ struct session {
         int wake[2]; /* a byte here ends session_wait() */
 };
 
-/* Flags for the reply to the kernel's greeting that libfuse knows and does not pass on (before
- * 3.16.2). It is written by the same thread, next. */
-static _Thread_local uint32_t greeting_flags;
-
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
-        const struct mount *m = userdata;
-        greeting_flags = conn->capable & FUSE_CAP_PARALLEL_DIROPS ? FUSE_PARALLEL_DIROPS : 0;
+        struct mount *m = userdata;
+        /* The first is one that libfuse knows and does not pass on (before 3.16.2). */
+        uint64_t more = init_ext_want(FUSE_PARALLEL_DIROPS | INIT_EXT_DIRECT_IO_MMAP);
+        m->maps_direct = more & INIT_EXT_DIRECT_IO_MMAP;
+        if (!m->maps_direct && m->params.read_cache != READ_CACHE_ALWAYS)
+                log_info("read_cache=always: reads go through the page cache, since this kernel "
+                         "has no "
+                         "shared mappings of files that bypass it: Linux 6.6 has");
         /* Splice is slower than copies here; direct writes must come in order. */
         conn->want &= ~(unsigned)(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
                                   FUSE_CAP_SPLICE_MOVE | FUSE_CAP_ASYNC_DIO |
@@ -205,11 +208,7 @@ static ssize_t read_request(int fd, void *buf, size_t n, void *userdata)
 static ssize_t write_reply(int fd, struct iovec *iov, int n, void *userdata)
 {
         const struct mount *m = userdata;
-        if (greeting_flags && n > 1) {
-                struct fuse_init_out *out = iov[1].iov_base;
-                out->flags |= greeting_flags;
-                greeting_flags = 0;
-        }
+        init_ext_answer(iov, n);
         return requests_reply(m->requests, fd, iov, n);
 }
 
@@ -292,6 +291,7 @@ static bool take_request(struct session *s, struct pool_buf **buf)
                 return true;
         if (n <= 0)
                 return false;
+        init_ext_hear(fb.mem, (size_t)n);
         op_received_in(*buf);
         if (requests_begin(s->m->requests, fb.mem, (size_t)n)) {
                 fuse_session_process_buf(s->fuse, &fb);

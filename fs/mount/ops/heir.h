@@ -9,8 +9,9 @@
  * as one such handle is open, others get the same heir, whatever has the name by then.
  *
  * An heir is the second choice: the kernel has checked the mode and the owner of another file, and
- * maps nothing that is shared without its pages. One that is no regular file, or whose mode or
- * owner differ, is not taken: the kernel looks the name up again, or the program does. */
+ * a mapping that is shared does not see what is written to the heir later; before Linux 6.6 there
+ * is none. One that is no regular file, or whose mode or owner differ, is not taken: the kernel
+ * looks the name up again, or the program does. */
 #ifndef CKPTFS_MOUNT_HEIR_H
 #define CKPTFS_MOUNT_HEIR_H
 

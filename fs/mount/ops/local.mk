@@ -18,6 +18,7 @@ fs_mount_libmount_la_SOURCES += \
 	%D%/op_lookup.c \
 	%D%/op_name.c \
 	%D%/op_open.c \
+	%D%/op_read_cache.c \
 	%D%/op_rename.c \
 	%D%/op_setattr.c \
 	%D%/op_truncate.c \

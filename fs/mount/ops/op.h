@@ -82,6 +82,8 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
 /* --- between the op files
  * ------------------------------------------------------------------------------- */
 
+enum read_way { READS_NOT, READS_CACHED, READS_PAST };
+
 /* An open file, in the list of its mount, which the tree's lock guards. */
 struct handle {
         atomic_uint refs;            /* one while it is open, and of each request that waits */
@@ -89,6 +91,9 @@ struct handle {
         struct node *node;           /* pinned, until the last reference */
         struct node *shown;          /* pinned: the kernel's, when that has given way to `node` */
         bool reads;
+        enum read_way way;          /* what it reads by; see op_read_cache.c, as for */
+        char program[16];           /* what opened it, "" unknown or of no interest, and */
+        atomic_uint watched, small; /* reads that were looked at, and those of small blocks */
         unsigned turn;      /* of the node, when the kernel drops the pages it had before; or 0 */
         struct wfile *file; /* one reference, when it was opened for writing; else NULL */
         struct wfile_user user;
@@ -137,6 +142,21 @@ void op_reply_entry(fuse_req_t req, struct mount *m, const struct fuse_entry_par
 /* Where the handle reads: its node's file, or else its reader, with a reference. 0, -ENOMEM, or
  * -EAGAIN: not before who has an exclusive lock on the node drops it. */
 int op_source(struct mount *m, const struct handle *h, struct wfile **f, struct reader **r);
+
+/* op_read_cache.c: which handles read past the kernel's page cache (option read_cache).
+ * The program that opens, as the handle will know it: looks at /proc, before the tree is locked. */
+void read_cache_opener(const struct mount *m, struct handle *h, pid_t tid);
+
+/* Decides for a handle that reads, flags being those of its open; `anew`: the open makes the file,
+ * or empties it. Call once, when the handle is sure to be. */
+bool read_cache_bypass_locked(struct mount *m, struct node *n, struct handle *h, int flags,
+                              bool anew) REQUIRES(tree_mutex);
+/* The handle, if it was decided about, is open no more. */
+void read_cache_end_locked(struct node *n, const struct handle *h) REQUIRES(tree_mutex);
+
+/* The kernel reads [off, off+size) by the handle: for its page cache, or else because a program
+ * does. */
+void read_cache_note(struct mount *m, struct handle *h, uint64_t off, size_t size, bool paged);
 
 /* op_truncate.c: makes the file `size` bytes long, by the handle in `fi` or by name when that is
  * NULL; replies with the attributes. */

@@ -33,6 +33,7 @@ struct read_request {
         struct mount *m;
         struct handle *h; /* a reference */
         size_t size;
+        bool paged;      /* for the page cache, not for a program */
         int stale;       /* what came of reading elsewhere, while it waits for the lock */
         struct wfile *f; /* where it reads: one of these, with a reference */
         struct reader *reader;
@@ -46,6 +47,7 @@ static void read_reply(struct read_request *r, int err, const struct iovec *iov,
                 fuse_reply_err(r->req, -err);
         } else {
                 METRIC_ADD(read_bytes, niov ? r->op.len : 0);
+                METRIC_ADD(uncached_bytes, niov && !r->paged ? r->op.len : 0);
                 fuse_reply_iov(r->req, iov, niov);
         }
         wfile_unref(r->f);
@@ -131,7 +133,9 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
                 .m = op_mount(req),
                 .h = handle_ref(op_handle(fi)),
                 .size = size,
+                .paged = !fi->lock_owner,
         };
+        read_cache_note(r->m, r->h, (uint64_t)off, size, r->paged);
         (void)read_begin(r, 0);
 }
 

@@ -78,6 +78,7 @@ static struct opening *opening_new(fuse_req_t req, struct mount *m, struct node 
                 o->h->reads = (fi->flags & O_ACCMODE) != O_WRONLY;
                 if (writes(o))
                         o->opener = process_of(fuse_req_ctx(req)->pid);
+                read_cache_opener(m, o->h, fuse_req_ctx(req)->pid);
                 return o;
         }
         free(o);
@@ -218,6 +219,7 @@ static int create_locked(struct opening *o, struct attr *attr) REQUIRES(tree_mut
         if (o->h->reads) {
                 n->nreaders++;
                 wfile_read_too(o->h->file);
+                o->fi.direct_io |= read_cache_bypass_locked(m, n, o->h, o->fi.flags, true);
         }
         tree_pin_locked(n); /* the handle's; the other is the kernel's */
         o->h->node = n;
@@ -354,6 +356,7 @@ int op_source(struct mount *m, const struct handle *h, struct wfile **f, struct 
 static int attach_reader_locked(struct opening *o, struct replaced *old) REQUIRES(tree_mutex)
 {
         struct node *n = o->n;
+        bool cut = o->fi.flags & O_TRUNC;
 
         if (n->file)
                 wfile_read_too(n->file);
@@ -361,8 +364,9 @@ static int attach_reader_locked(struct opening *o, struct replaced *old) REQUIRE
         if (err)
                 return err;
         n->nreaders++;
-        o->fi.noflush = !o->h->file;        /* its closes mean nothing */
-        o->fi.direct_io |= o->heir != NULL; /* the kernel's pages are those of another */
+        o->fi.noflush = !o->h->file; /* its closes mean nothing */
+        o->fi.direct_io |= read_cache_bypass_locked(o->m, n, o->h, o->fi.flags, cut) ||
+                           o->heir != NULL; /* the kernel's pages are those of another */
         if (n->file || o->heir)
                 return 0; /* pages are kept from the next open on, of what is published then */
         o->fi.keep_cache = n->paged == n->turn;
@@ -551,6 +555,7 @@ static void handle_end(struct mount *m, struct handle *h)
                 detach_file(m, n, h);
         tree_lock(m->tree);
         note_paged_locked(h);
+        read_cache_end_locked(n, h);
         if (h->reads && !--n->nreaders) {
                 shown = TAKE_PTR(n->reader);
                 if (!n->nwriters) /* it was left for readers alone */

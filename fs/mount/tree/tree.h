@@ -48,6 +48,14 @@ struct node_locks {
         unsigned renames;   /* of a directory: of names in it, or to it */
 };
 
+/* How a file is read; op_read_cache.c's. */
+struct node_reads {
+        unsigned cached;    /* open handles that read through the page cache */
+        unsigned turn;      /* of the node: the rest is about that */
+        bool before;        /* it was opened to be read */
+        bool mapped, small; /* by who was to read past the cache; and in small blocks */
+};
+
 struct node {
         struct node *hash_next, *ino_next;
         struct node *parent; /* NULL: the root */
@@ -83,7 +91,8 @@ struct node {
         char *etag;         /* "" unknown or not published */
         unsigned turn;      /* counts the versions and the files that it has had, from 1 */
         unsigned paged;     /* the turn of all pages that the kernel may have, or 0 */
-        unsigned nreaders;  /* open files that read `reader` */
+        struct node_reads reads;
+        unsigned nreaders; /* open files that read `reader` */
         struct reader *reader;
         struct wfile *file;          /* while it is open for writing, one reference; else NULL */
         unsigned nwriters;           /* open files that share `file`, and changes under way */

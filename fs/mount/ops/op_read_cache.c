@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* op_read_cache.c: which handles read past the kernel's page cache (option read_cache).
+ *
+ * The kernel is told at the open, and cannot be told otherwise later. A block read past the cache
+ * is a request, which for small blocks costs more than what it saves. So with read_cache=auto a
+ * large file is read past the cache by programs that were seen to read in large blocks, until it
+ * turns out that the cache serves better: it has pages of the file, or another handle fills it,
+ * somebody maps the file, or reads it again. Handles for reading and writing are made so for what
+ * they write. */
+#include "mount/ops/op.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#include "base/banned.h"
+
+enum {
+        /* Smaller files take the page cache little room, and are read again more often. */
+        LARGE = 16 << 20,
+        /* Blocks below this are read faster through the page cache. */
+        SMALL_BLOCK = 64 << 10,
+        WATCHED = 64, /* reads of a handle past the cache, until it is known how it reads */
+        /* What the kernel asks for first is four times what the program does: 128 KiB. */
+        LARGE_AHEAD = 512 << 10
+};
+
+void read_cache_opener(const struct mount *m, struct handle *h, pid_t tid)
+{
+        char path[40];
+
+        if (m->params.read_cache != READ_CACHE_AUTO || !m->maps_direct || !h->reads || tid <= 0)
+                return;
+        snprintf(path, sizeof path, "/proc/%d/comm", (int)tid);
+        CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t n = fd < 0 ? 0 : read(fd, h->program, sizeof h->program - 1);
+        h->program[n > 0 ? n : 0] = 0;
+}
+
+/* --- what is known of programs ---
+ * Those that read in large blocks are in a list; the oldest makes room. */
+
+static unsigned find_program_locked(const struct mount *m, const char *program) REQUIRES(tree_mutex)
+{
+        unsigned i = 0;
+        while (i < MOUNT_LARGE_READERS && strcmp(m->large_readers.v[i], program) != 0)
+                i++;
+        return i;
+}
+
+static bool reads_large_locked(const struct mount *m, const struct handle *h) REQUIRES(tree_mutex)
+{
+        return h->program[0] && find_program_locked(m, h->program) < MOUNT_LARGE_READERS;
+}
+
+static void learn_locked(struct mount *m, const struct handle *h, bool large) REQUIRES(tree_mutex)
+{
+        unsigned i = find_program_locked(m, h->program);
+
+        if (!h->program[0] || large == (i < MOUNT_LARGE_READERS))
+                return;
+        if (large)
+                i = m->large_readers.next++ % MOUNT_LARGE_READERS;
+        snprintf(m->large_readers.v[i], sizeof m->large_readers.v[i], "%s",
+                 large ? h->program : "");
+}
+
+/* --- handles --- */
+
+static uint64_t size_locked(const struct node *n) REQUIRES(tree_mutex)
+{
+        return n->file ? wfile_size(n->file) : n->size;
+}
+
+/* Whether nothing speaks for the page cache. */
+static bool suits_locked(const struct mount *m, struct node *n, const struct handle *h, bool anew)
+        REQUIRES(tree_mutex)
+{
+        if (n->reads.turn != n->turn) { /* what is known is of another version */
+                n->reads.turn = n->turn;
+                n->reads.before = n->reads.small = n->reads.mapped = false;
+        }
+        if (n->reads.cached || n->reads.mapped || n->reads.small)
+                return false;
+        if (anew)
+                return true;
+        /* Of those that read it at once the cache would have the bytes for all but the first. */
+        return size_locked(n) >= LARGE && !n->reads.before && reads_large_locked(m, h);
+}
+
+bool read_cache_bypass_locked(struct mount *m, struct node *n, struct handle *h, int flags,
+                              bool anew) REQUIRES(tree_mutex)
+{
+        int choice = m->params.read_cache;
+        /* Only behind the page cache does the kernel sync each write of O_SYNC. */
+        bool can = m->maps_direct && (!(flags & O_DSYNC) || flags & O_DIRECT);
+        bool past = can && choice != READ_CACHE_ALWAYS &&
+                    (choice == READ_CACHE_NEVER || flags & O_DIRECT || suits_locked(m, n, h, anew));
+
+        n->reads.before |= !anew;
+        h->way = past ? READS_PAST : READS_CACHED;
+        n->reads.cached += !past;
+        return past;
+}
+
+void read_cache_end_locked(struct node *n, const struct handle *h) REQUIRES(tree_mutex)
+{
+        n->reads.cached -= h->way == READS_CACHED;
+}
+
+static void note_mapped(struct mount *m, struct handle *h)
+{
+        atomic_store_explicit(&h->watched, WATCHED, memory_order_relaxed);
+        tree_lock(m->tree);
+        if (h->node->reads.turn == h->node->turn)
+                h->node->reads.mapped = true;
+        tree_unlock(m->tree);
+}
+
+/* By now it is known how the program reads. */
+static void judge(struct mount *m, struct handle *h, bool large)
+{
+        tree_lock(m->tree);
+        if (!large && h->way == READS_PAST && h->node->reads.turn == h->node->turn)
+                h->node->reads.small = true;
+        learn_locked(m, h, large);
+        tree_unlock(m->tree);
+}
+
+/* The first request tells, unless the end of the file has cut it. */
+static void note_cached(struct mount *m, struct handle *h, uint64_t off, size_t size)
+{
+        tree_lock(m->tree);
+        bool cut = off + size >= size_locked(h->node);
+        tree_unlock(m->tree);
+        if (cut && size < LARGE_AHEAD)
+                return;
+        atomic_store_explicit(&h->watched, WATCHED, memory_order_relaxed);
+        judge(m, h, size >= LARGE_AHEAD);
+}
+
+static void note_past(struct mount *m, struct handle *h, size_t size)
+{
+        unsigned n = atomic_fetch_add_explicit(&h->watched, 1, memory_order_relaxed);
+        unsigned small =
+                atomic_fetch_add_explicit(&h->small, size < SMALL_BLOCK, memory_order_relaxed);
+        if (n == WATCHED - 1)
+                judge(m, h, small < WATCHED / 2);
+}
+
+void read_cache_note(struct mount *m, struct handle *h, uint64_t off, size_t size, bool paged)
+{
+        if (m->params.read_cache != READ_CACHE_AUTO || !m->maps_direct ||
+            atomic_load_explicit(&h->watched, memory_order_relaxed) >= WATCHED)
+                return;
+        if (h->way == READS_CACHED)
+                note_cached(m, h, off, size);
+        else if (paged)
+                note_mapped(m, h);
+        else
+                note_past(m, h, size);
+}
