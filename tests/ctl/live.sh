@@ -3,7 +3,7 @@
 # live.sh: ckptctl asks mounts that run, by a socket that holds nobody up and answers nobody else.
 . "${srcdir:?}/tests/lib/mount.sh"
 need_fuse
-plan 54
+plan 55
 start_store
 dir=$tmp/control
 ctl() { timeout 60 "$builddir/ckptctl" -o "control_dir=$dir" "$@"; }
@@ -147,8 +147,13 @@ wait "$mount_pid" 2>/dev/null
 mount_pid=''
 expect_eq unreachable "$(ctl list | grep -F "$mnt" | cut -f 3)" "a mount whose daemon died shows as one that cannot be reached"
 umount -l "$mnt"
+ln "$dir"/*-* "$dir/foreign"
+echo bytes >"$dir/1-2"
 mount_ckptfs "control_dir=$dir"
-expect_eq 1 "$(sockets)" "the next mount removes the socket of one that died"
+expect_eq "1 1" "$(find "$dir" -name '*-*' -type s | wc -l) $(find "$dir" -name "$mount_pid-*" | wc -l)" \
+	"the next mount removes the socket of one that died"
+expect_eq "bytes 1" "$(cat "$dir/1-2") $(find "$dir" -name foreign | wc -l)" \
+	"the next mount removes nothing else from the directory of the sockets"
 umount_ckptfs
 
 rm -r "$dir"

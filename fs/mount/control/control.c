@@ -177,7 +177,19 @@ static void closedirp(DIR **d)
                 closedir(*d);
 }
 
-/* Sockets that nobody listens on belonged to daemons that died. */
+/* Whether a daemon of any mount may have made that socket: listen_at() names it so. */
+static bool is_ours(const char *path, const char *name)
+{
+        struct stat st;
+        int pid, n = 0;
+        unsigned long long id;
+
+        return sscanf(name, "%d-%llx%n", &pid, &id, &n) == 2 && !name[n] && !lstat(path, &st) &&
+               S_ISSOCK(st.st_mode);
+}
+
+/* Those of our sockets that nobody listens on belonged to daemons that died. All else in the
+ * directory is somebody else's; connecting to a regular file is refused, too. */
 static void remove_stale(const char *dir)
 {
         CLEANUP(closedirp) DIR *d = opendir(dir);
@@ -185,8 +197,8 @@ static void remove_stale(const char *dir)
 
         while (d && (e = readdir(d))) {
                 char path[CONTROL_PATH_MAX];
-                if (e->d_name[0] == '.' ||
-                    snprintf(path, sizeof path, "%s/%s", dir, e->d_name) >= (int)sizeof path)
+                if (snprintf(path, sizeof path, "%s/%s", dir, e->d_name) >= (int)sizeof path ||
+                    !is_ours(path, e->d_name))
                         continue;
                 CLEANUP(closep) int fd = control_connect(path);
                 if (fd == -ECONNREFUSED)
