@@ -3,7 +3,7 @@
 # times.sh: times are set to the nanosecond, kept by the tools that keep them, and survive a mount.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 18
+plan 19
 start_store
 mount_ckptfs part_size=5M
 stamps() { (cd "$mnt" && stat -c '%.X %.Y %n' "$@"); }
@@ -58,6 +58,11 @@ check "copied files have the same bytes" cmp "$tmp/from/large" "$mnt/cp/large"
 before=$(stat -c %.Y "$mnt/cp")
 echo c >"$mnt/cp/c"
 check "a new name moves its directory's mtime" test "$(stat -c %.Y "$mnt/cp")" != "$before"
+mkdir "$mnt/cp/sub" "$mnt/other"
+before=$(stat -c %.Y "$mnt/cp" "$mnt/other")
+fdo rename "$mnt/cp/sub" "$mnt/other/sub" >/dev/null
+check "a directory that moves moves the mtime of both directories" sh -c '
+	set -- $1 $2; [ $# = 4 ] && [ "$1" != "$3" ] && [ "$2" != "$4" ]' sh "$before" "$(stat -c %.Y "$mnt/cp" "$mnt/other")"
 rm "$mnt/cp/c"
 stamps f cp/a cp/large cp/d/b tar/large rsync/a >"$tmp/before"
 umount_ckptfs

@@ -15,18 +15,6 @@
 
 enum { BLOCK_SIZE = 1 << 20 }; /* st_blksize: buffered writers then write whole requests */
 
-static int64_t clock_ns(clockid_t id)
-{
-        struct timespec ts;
-        clock_gettime(id, &ts);
-        return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
-int64_t mount_clock_ns(void)
-{
-        return clock_ns(CLOCK_REALTIME);
-}
-
 struct node_info mount_info(const struct store_object *obj)
 {
         return (struct node_info){
@@ -41,7 +29,7 @@ struct node_info mount_info(const struct store_object *obj)
 
 int64_t mount_now_ns(void)
 {
-        return clock_ns(CLOCK_REALTIME) / 1000000000 * 1000000000;
+        return tree_wall_ns() / 1000000000 * 1000000000;
 }
 
 mode_t mount_mode_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex)

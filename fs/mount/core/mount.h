@@ -81,7 +81,6 @@ struct mount {
 /* The time now in whole seconds: as what a store says in its heads, so that times do not go back
  * when it is asked. */
 int64_t mount_now_ns(void);
-int64_t mount_clock_ns(void); /* with its fraction */
 
 /* What a store says of an object, for the tree; without its attributes. */
 struct node_info mount_info(const struct store_object *obj);

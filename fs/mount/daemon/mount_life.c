@@ -43,7 +43,7 @@ int mount_init(struct mount *m, struct store *store)
 
         m->store = store;
         wfile_tally_init(&m->tally);
-        m->mounted_ns = mount_clock_ns();
+        m->mounted_ns = tree_wall_ns();
         m->uid = p->uid == UINT32_MAX ? geteuid() : (uid_t)p->uid;
         m->gid = p->gid == UINT32_MAX ? getegid() : (gid_t)p->gid;
         /* A buffer of each thread is no file's. */

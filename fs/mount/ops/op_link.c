@@ -57,7 +57,7 @@ static void made(void *arg, int err, const struct store_object *obj)
                 info.attr = &k->attr;
                 tree_lock(k->m->tree);
                 struct node *n = tree_enter_locked(k->m->tree, k->dir, k->name, &info);
-                attr_sync_entries_changed_locked(k->dir);
+                tree_entries_changed_locked(k->dir);
                 if (n)
                         op_entry_locked(k->m, n, &e);
                 else

@@ -95,8 +95,11 @@ static void deleted(void *arg, int err, const struct store_object *obj)
 {
         struct change *c = arg;
         (void)obj;
-        if (!err)
-                orphan_gone(c->m, c->dir, c->name, NULL);
+        if (!err) {
+                tree_lock(c->m->tree);
+                tree_drop_name_locked(c->m->tree, c->dir, c->name, NULL);
+                tree_unlock(c->m->tree);
+        }
         (err ? leave_undo : leave_commit)(&c->leaving);
         change_end(c, err);
 }
@@ -128,7 +131,7 @@ static void marker_made(void *arg, int err, const struct store_object *obj)
         if (!err) {
                 tree_lock(c->m->tree);
                 n = tree_enter_locked(c->m->tree, c->dir, c->name, &info);
-                attr_sync_entries_changed_locked(c->dir);
+                tree_entries_changed_locked(c->dir);
                 if (n)
                         op_entry_locked(c->m, n, &e);
                 else

@@ -208,7 +208,7 @@ static int create_locked(struct opening *o, struct attr *attr) REQUIRES(tree_mut
                 n->attr_known = true;
                 n->attr_now = n->attr_sent = 1;
                 n->attr_early = true;
-                attr_sync_entries_changed_locked(dir);
+                tree_entries_changed_locked(dir);
         }
         o->n = n;
         if (attach_file_locked(o)) {
@@ -315,7 +315,6 @@ static void end_replaced(struct replaced *old)
 {
         reader_end(old->reader);
         reader_moved(old->follower);
-        reader_unref(old->follower);
 }
 
 /* The kernel has ended the open before it sends anything else of the handle: pages from before the

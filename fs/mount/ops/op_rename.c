@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* op_rename.c: the kernel's request to rename; rename_file.c does it. */
+/* op_rename.c: the kernel's request to rename; rename.c does it. */
 #include "mount/ops/op.h"
 
 #include <errno.h>

@@ -71,7 +71,7 @@ static void edit_go(struct op_edit *e)
         struct attr changed = attr_copy(&n->attr);
         int err = e->apply(e, &changed);
         if (err >= 0) {
-                changed.ctime_ns = mount_clock_ns();
+                changed.ctime_ns = tree_wall_ns();
                 changed.set |= ATTR_CTIME;
                 e->before = attr_copy(&n->attr);
                 attr_move(&n->attr, &changed);
@@ -147,7 +147,7 @@ static void keep_other_time(const struct setattr *s, struct attr *a, const struc
 static int apply_setattr(struct op_edit *e, struct attr *a)
 {
         const struct setattr *s = (const struct setattr *)e;
-        int64_t now = mount_clock_ns();
+        int64_t now = tree_wall_ns();
         bool differs = false;
         struct stat shown;
 

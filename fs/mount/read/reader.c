@@ -167,13 +167,14 @@ static void range_done(void *arg, int err, const struct store_got *got)
         reader_unref(r);
 }
 
-void reader_moving(struct reader *r)
+struct reader *reader_moving(struct reader *r)
 {
         if (!r)
-                return;
+                return NULL;
         mutex_lock(&r->mtx);
         r->locked.moving++;
         mutex_unlock(&r->mtx);
+        return reader_ref(r);
 }
 
 void reader_moved(struct reader *r)
@@ -190,6 +191,7 @@ void reader_moved(struct reader *r)
                 range_done(g, -ESTALE, NULL);
                 g = next;
         }
+        reader_unref(r);
 }
 
 static int fetch_locked(struct reader *r, struct fetch_range *g) REQUIRES(&r->mtx)

@@ -68,9 +68,9 @@ void reader_ahead(struct reader *r, uint64_t n);
 int reader_rename(struct reader *r, const char *key, const char *etag);
 
 /* Between the two a request that finds no such version waits, and is then sent again at the place
- * that reader_rename() gave; without one it fails. They nest. Call reader_moved() without any lock.
- * NULL is fine. */
-void reader_moving(struct reader *r);
+ * that reader_rename() gave; without one it fails. They nest. The first returns a reference, which
+ * the second drops; call that without any lock. NULL is fine. */
+struct reader *reader_moving(struct reader *r);
 void reader_moved(struct reader *r);
 
 /* Every read from now on fails with `err`: the file is being rewritten here. NULL is fine. */

@@ -31,7 +31,8 @@ struct attr_sync {
         struct reader *reader;  /* of the version whose metadata are replaced, or NULL */
         struct waiters sending; /* for the request under way, */
         struct waiters queued;  /* for the one after it, */
-        struct waiters idle;    /* for there being none */
+        struct waiters idle;    /* for there being none: opens and copies, which want the object */
+        struct waiter over;     /* this: told behind all others, it is freed */
 };
 
 struct attr attr_sync_fresh_locked(const struct mount *m, const struct node *dir, const char *name,
@@ -39,7 +40,7 @@ struct attr attr_sync_fresh_locked(const struct mount *m, const struct node *dir
         REQUIRES(tree_mutex)
 {
         const char *type = S_ISREG(mode) ? content_type_of(m->params.content_type, name) : NULL;
-        int64_t now = mount_clock_ns();
+        int64_t now = tree_wall_ns();
         struct attr a = {
                 .set = ATTR_MODE | ATTR_UID | ATTR_GID | ATTR_MTIME | ATTR_CTIME,
                 .mode = mode,
@@ -77,8 +78,7 @@ struct reader *attr_sync_follow_locked(struct node *n) REQUIRES(tree_mutex)
         if (!a || !a->flying || !n->reader || a->reader == n->reader)
                 return NULL;
         struct reader *before = a->reader;
-        a->reader = reader_ref(n->reader);
-        reader_moving(a->reader);
+        a->reader = reader_moving(n->reader);
         return before;
 }
 
@@ -138,7 +138,7 @@ static void take_version_locked(struct attr_sync *a, const struct store_object *
 }
 
 /* The request ended: whether another is to follow. Those to be told are taken out of `a`. */
-static bool settle_locked(struct attr_sync *a, int err, const struct store_object *obj)
+static bool end_request_locked(struct attr_sync *a, int err, const struct store_object *obj)
         REQUIRES(tree_mutex)
 {
         struct node *n = a->n;
@@ -164,7 +164,7 @@ static bool settle_locked(struct attr_sync *a, int err, const struct store_objec
 /* Nobody is left to be told. */
 static void attr_sync_over(struct waiter *w)
 {
-        struct attr_sync *a = CONTAINER_OF(w, struct attr_sync, paused);
+        struct attr_sync *a = CONTAINER_OF(w, struct attr_sync, over);
 
         tree_lock(a->m->tree);
         tree_wake_if_locked(a->m->tree, !--a->m->attr_syncs);
@@ -228,7 +228,7 @@ static void attr_sync_ended(struct attr_sync *a, int err, const struct store_obj
         struct waiters told = {0}, others = {0};
 
         tree_lock(t);
-        bool more = settle_locked(a, err, obj);
+        bool more = end_request_locked(a, err, obj);
         struct reader *reader = TAKE_PTR(a->reader);
         waiters_move(&told, &a->sending);
         if (more) {
@@ -246,10 +246,9 @@ static void attr_sync_ended(struct attr_sync *a, int err, const struct store_obj
         wfile_unref(TAKE_PTR(a->file));
         name_lock_published(a->m, TAKE_PTR(a->key));
         reader_moved(reader);
-        reader_unref(reader);
         if (!more) {
-                a->paused.ready = attr_sync_over;
-                waiters_add(&others, &a->paused); /* the last */
+                a->over.ready = attr_sync_over;
+                waiters_add(&others, &a->over); /* the last */
         }
         waiters_run(&told, err);
         waiters_run(&others, 0);
@@ -338,15 +337,10 @@ bool attr_sync_published_locked(struct mount *m, struct node *n, const struct st
 
 void attr_sync_touch(struct mount *m, struct node *n, uid_t uid)
 {
-        int64_t now = mount_clock_ns();
+        int64_t now = tree_wall_ns();
         tree_lock(m->tree);
         mode_t was = n->attr.mode;
         attr_touch(&n->attr, now, uid);
         n->attr_now += n->attr.mode != was;
         tree_unlock(m->tree);
-}
-
-void attr_sync_entries_changed_locked(struct node *dir) REQUIRES(tree_mutex)
-{
-        dir->entries_ns = mount_clock_ns();
 }

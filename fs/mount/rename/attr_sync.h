@@ -34,7 +34,7 @@ void attr_sync(struct mount *m, struct node *n, const struct attr *before, struc
 void attr_sync_wait(struct mount *m, struct node *n, struct waiter *w);
 
 /* The node has a new reader, which is to follow a change that is on its way. Returns a reader that
- * does not any more, or NULL: reader_moved() and reader_unref() it once the tree is unlocked. */
+ * does not any more, or NULL: reader_moved() it once the tree is unlocked. */
 struct reader *attr_sync_follow_locked(struct node *n) REQUIRES(tree_mutex);
 
 /* The end of the mount: waits until no change is on its way. Blocks. */
@@ -51,9 +51,6 @@ bool attr_sync_published_locked(struct mount *m, struct node *n, const struct st
         REQUIRES(tree_mutex);
 /* `uid` writes to the file, or cuts it, now. */
 void attr_sync_touch(struct mount *m, struct node *n, uid_t uid);
-
-/* A name was made in the directory or went: moves its times, here only. The tree is locked. */
-void attr_sync_entries_changed_locked(struct node *dir) REQUIRES(tree_mutex);
 
 /* The key of the object that carries the attributes: of the root ".ckptfs/root". NULL: no memory.
  */

@@ -8,7 +8,6 @@ fs_mount_libmount_la_SOURCES += \
 	%D%/name_lock.h \
 	%D%/orphan.c \
 	%D%/orphan.h \
+	%D%/rename.c \
 	%D%/rename.h \
-	%D%/rename_dir.c \
-	%D%/rename_file.c \
 	$(NULL)

@@ -11,7 +11,6 @@
 #include "base/mutex.h"
 #include "base/record/recovery_record.h"
 #include "base/log.h"
-#include "mount/rename/attr_sync.h"
 
 #include "base/banned.h"
 
@@ -149,19 +148,6 @@ void leave_undo(struct leaving *l)
         if (copy)
                 (void)store_delete(l->m->store, copy, nothing, NULL); /* a failure is logged */
         leave_end(l);
-}
-
-void orphan_gone(struct mount *m, struct node *dir, const char *name, const struct node *but)
-{
-        tree_lock(m->tree);
-        attr_sync_entries_changed_locked(dir);
-        struct node *n = tree_find_locked(m->tree, dir, name);
-        tree_note_removed_locked(m->tree, dir, name);
-        if (n && n != but) {
-                n->unlinked = true;
-                tree_remove_locked(m->tree, n);
-        }
-        tree_unlock(m->tree);
 }
 
 /* --- deleting what nobody reads any more --- */

@@ -34,10 +34,6 @@ void leave_commit(struct leaving *l);
 /* The node keeps its name: all is as it was. */
 void leave_undo(struct leaving *l);
 
-/* The name is gone, or is another's: its node, if it has one and that is not `but`, goes on without
- * one. */
-void orphan_gone(struct mount *m, struct node *dir, const char *name, const struct node *but);
-
 /* Gives the mount what it keeps for this. 0 or -ENOMEM. */
 int orphan_init(struct mount *m);
 /* Deletes what is left of such files, and frees m->orphans. Blocks. No request of the kernel may be

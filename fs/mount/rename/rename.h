@@ -25,7 +25,7 @@ struct rename {
          * they did, or to the file that should be renamed; the log says which. */
         void (*done)(struct rename *r, int err);
 
-        /* rename_file.c's own */
+        /* rename.c's own */
         struct name_lock lock;
         char *from_key, *to_key; /* keys, of directories too without a '/' at their end */
         struct leaving leaving;  /* of a target that is a file */
@@ -42,15 +42,5 @@ void rename_release(struct rename *r);
 
 /* Says in the log which renames were left unfinished, once the store has answered. */
 void rename_find_left(struct mount *m);
-
-/* --- between rename_file.c and rename_dir.c --- */
-/* The readers of version `was` of the node, and what is known of it, are at `key` now. */
-void rename_follow_locked(struct node *n, const char *key, const char *was, const char *etag)
-        REQUIRES(tree_mutex);
-/* What is written below what is renamed is published at `key` from now on, or, NULL, at the keys
- * that the tree tells, where the versions that it began with are, too. */
-void rename_files_locked(struct rename *r, const char *key) REQUIRES(tree_mutex);
-void rename_end(struct rename *r, int err);
-void rename_dir(struct rename *r);
 
 #endif

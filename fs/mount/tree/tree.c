@@ -34,11 +34,21 @@ struct tree {
         struct node *loose; /* not hashed, still referred to; linked by hash_next */
 };
 
-int64_t tree_now_ns(void)
+static int64_t clock_ns(clockid_t id)
 {
         struct timespec ts;
-        clock_gettime(CLOCK_MONOTONIC, &ts);
+        clock_gettime(id, &ts);
         return (int64_t)ts.tv_sec * SECOND + ts.tv_nsec;
+}
+
+int64_t tree_now_ns(void)
+{
+        return clock_ns(CLOCK_MONOTONIC);
+}
+
+int64_t tree_wall_ns(void)
+{
+        return clock_ns(CLOCK_REALTIME);
 }
 
 /* FNV-1a with the 64-bit offset basis and prime of its authors. */
@@ -317,12 +327,6 @@ void tree_remove_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex)
         put_in(&t->loose, n);
 }
 
-void tree_note_removed_locked(struct tree *t, const struct node *dir, const char *name)
-        REQUIRES(tree_mutex)
-{
-        tombstone_add_name(t->tombstones, name_hash(dir, name), tree_now_ns());
-}
-
 enum removed tree_removed_since_locked(const struct tree *t, const struct node *dir,
                                        const char *name, int64_t since_ns) REQUIRES(tree_mutex)
 {
@@ -344,16 +348,45 @@ static void carry_locks_locked(const struct node *n, struct node *from, struct n
                 to->locks.below += n->locks.below;
 }
 
-int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const char *name)
+static void note_removed_locked(struct tree *t, const struct node *dir, const char *name)
         REQUIRES(tree_mutex)
 {
-        if (!n->hashed)
-                return 0;
-        char *copy = strdup(name);
-        if (!copy)
-                return -ENOMEM;
+        tombstone_add_name(t->tombstones, name_hash(dir, name), tree_now_ns());
+}
+
+void tree_entries_changed_locked(struct node *dir) REQUIRES(tree_mutex)
+{
+        dir->entries_ns = tree_wall_ns();
+}
+
+void tree_drop_name_locked(struct tree *t, struct node *dir, const char *name,
+                           const struct node *but) REQUIRES(tree_mutex)
+{
+        struct node *n = tree_find_locked(t, dir, name);
+
+        tree_entries_changed_locked(dir);
+        note_removed_locked(t, dir, name);
+        if (n && n != but) {
+                n->unlinked = true;
+                tree_remove_locked(t, n);
+        }
+}
+
+void tree_move_locked(struct tree *t, struct node *n, struct node *dir, const char *name)
+        REQUIRES(tree_mutex)
+{
         struct node *from = n->parent;
-        tree_note_removed_locked(t, from, n->name);
+        char *copy = strdup(name);
+
+        tree_drop_name_locked(t, dir, name, n);
+        tree_entries_changed_locked(from);
+        if (!copy)
+                tree_remove_locked(t, n); /* found again by asking */
+        if (!n->hashed) {
+                free(copy);
+                return;
+        }
+        note_removed_locked(t, from, n->name);
         tree_note_unknown_locked(from, n->name);
         n->known_ns = tree_now_ns();
         take_out(bucket(t, n->hash), n);
@@ -367,7 +400,6 @@ int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const cha
         put_in(bucket(t, n->hash), n);
         dir->refs++;
         tree_unref_locked(t, from, 1);
-        return 0;
 }
 
 /* A move counts more than all before it, so the last on the way to the root tells them apart. */
@@ -520,14 +552,6 @@ bool tree_is_below(const struct node *n, const struct node *dir)
         while (n && n != dir)
                 n = n->parent;
         return n != NULL;
-}
-
-void tree_each_open_locked(struct tree *t, const struct node *dir,
-                           void (*fn)(void *arg, struct node *n), void *arg) REQUIRES(tree_mutex)
-{
-        for (struct node *n = t->open; n; n = n->open_next)
-                if (n->hashed && tree_is_below(n, dir))
-                        fn(arg, n);
 }
 
 bool tree_has_unpublished_locked(struct tree *t, const struct node *dir) REQUIRES(tree_mutex)

@@ -126,8 +126,9 @@ char *tree_take_orphan_key_locked(struct tree *t) REQUIRES(tree_mutex);
 /* Frees all nodes, also those still referred to. */
 void tree_free(struct tree *t);
 
-/* Monotonic ns. */
+/* Monotonic ns, and those since 1970. */
 int64_t tree_now_ns(void);
+int64_t tree_wall_ns(void);
 int64_t tree_ttl_ns(const struct tree *t);
 /* How many nodes there are. */
 size_t tree_nodes(struct tree *t);
@@ -161,10 +162,16 @@ struct node *tree_enter_locked(struct tree *t, struct node *dir, const char *nam
 uint64_t tree_ino_locked(struct tree *t, const struct node *dir, const char *name)
         REQUIRES(tree_mutex);
 
-/* The node is called `name` in `dir` from now on, with all that is below it; what had that name
- * must be gone. One that lost its name stays without. 0 or -ENOMEM. */
-int tree_move_locked(struct tree *t, struct node *n, struct node *dir, const char *name)
+/* The name was deleted here, or is another's: what has it has none any more, and is unlinked,
+ * unless it is `but`. */
+void tree_drop_name_locked(struct tree *t, struct node *dir, const char *name,
+                           const struct node *but) REQUIRES(tree_mutex);
+/* The node is called `name` in `dir` from now on, with all that is below it; what had that name is
+ * dropped. One that lost its name stays without; without memory the node loses it. */
+void tree_move_locked(struct tree *t, struct node *n, struct node *dir, const char *name)
         REQUIRES(tree_mutex);
+/* A name was made in the directory or went: moves its times, here only. */
+void tree_entries_changed_locked(struct node *dir) REQUIRES(tree_mutex);
 
 /* Where the node is: a number that grows whenever its key changes, since it or what is above it got
  * another name. Whoever made a key compares it before the answer of the store is believed. */
@@ -174,11 +181,8 @@ uint64_t tree_place(struct tree *t, const struct node *n);
 /* Takes the name away; the node stays for those who refer to it. */
 void tree_remove_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex);
 
-/* The name was deleted here, or is another's. */
-void tree_note_removed_locked(struct tree *t, const struct node *dir, const char *name)
-        REQUIRES(tree_mutex);
-/* Whether that was at `since_ns` or later, so that the store's reply to what was asked then may
- * describe the past. */
+/* Whether the name was dropped at `since_ns` or later, so that the store's reply to what was asked
+ * then may describe the past. */
 enum removed tree_removed_since_locked(const struct tree *t, const struct node *dir,
                                        const char *name, int64_t since_ns) REQUIRES(tree_mutex);
 /* The name may be at the store, and has no node from now on: it is not known to be absent. */
@@ -218,10 +222,6 @@ void tree_note_open_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex);
 
 /* Whether the node is the directory or below it. */
 bool tree_is_below(const struct node *n, const struct node *dir);
-
-/* Calls fn for each named node below the directory that has a file open. */
-void tree_each_open_locked(struct tree *t, const struct node *dir,
-                           void (*fn)(void *arg, struct node *n), void *arg) REQUIRES(tree_mutex);
 
 /* Whether a file below the directory exists only here so far. */
 bool tree_has_unpublished_locked(struct tree *t, const struct node *dir) REQUIRES(tree_mutex);
