@@ -3,6 +3,7 @@ exampledir = $(docdir)/examples
 dist_example_DATA = \
 	%D%/async.yaml \
 	%D%/ceiling.yaml \
+	%D%/ckptfs.logrotate \
 	%D%/ckptfs.yaml \
 	%D%/datagen.yaml \
 	%D%/dataset.yaml \

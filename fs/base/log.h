@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log.h: one line an event, to standard error, a file or syslog.
+/* log.h: one line an event, to standard error, a file, syslog or the journal.
  *
  * Thread-safe; a line is written with one write(). Never holds secrets: callers pass names, codes
  * and request ids, never headers. A storm is bounded: each place in the code may write 10 lines in
@@ -20,9 +20,14 @@ struct log_site {
         int kept_back;
 };
 
-/* Sends the log to `dest`: "stderr", "syslog" or a file (appended, created 0600), from `level` up.
- * The program's name heads each line. 0 or a negative errno of open(); stderr stays then. */
+/* Sends the log to `dest`: "stderr", "syslog", "journal" (systemd's), or a file ("file:PATH" or a
+ * path; appended, created 0600), from `level` up. The program's name heads each line. The same file
+ * again is opened anew. 0 or a negative errno; then all stays as it was. */
 int log_open(const char *prog, const char *dest, enum log_level level);
+/* The path of a file that `dest` names, or NULL. */
+const char *log_path(const char *dest);
+/* Lines of standard error and files are JSON objects from now on, or text again. */
+void log_set_json(bool json);
 
 /* Says whether a line of that level would be written. */
 bool log_wants(enum log_level level);

@@ -357,6 +357,47 @@ void params_release(struct params *p)
         param_tab_release(&param_options, p);
 }
 
+/* Bytes of a value in struct params. */
+static size_t value_size(enum param_type type)
+{
+        switch (type) {
+        case PARAM_STRING:
+                return sizeof(param_STRING);
+        case PARAM_MODE:
+                return sizeof(param_MODE);
+        case PARAM_BOOL:
+                return sizeof(param_BOOL);
+        case PARAM_CHOICE:
+                return sizeof(param_CHOICE);
+        case PARAM_SIZE:
+        case PARAM_UINT:
+        case PARAM_DURATION:
+                break;
+        }
+        return sizeof(uint64_t);
+}
+
+bool params_same(const struct params *a, const struct params *b, size_t row)
+{
+        const struct param_desc *d = &param_table[row];
+        const void *x = (const char *)a + d->offset, *y = (const char *)b + d->offset;
+
+        if (d->type == PARAM_STRING)
+                return !strcmp(*(char *const *)x, *(char *const *)y);
+        return !memcmp(x, y, value_size(d->type));
+}
+
+void params_swap(struct params *a, struct params *b, size_t row)
+{
+        char *x = (char *)a + param_table[row].offset, *y = (char *)b + param_table[row].offset;
+
+        for (size_t i = 0; i < value_size(param_table[row].type); i++) {
+                char byte = x[i];
+                x[i] = y[i];
+                y[i] = byte;
+        }
+}
+
 int params_set(struct params *p, const char *name, const char *value, char *why, size_t nwhy)
 {
         return param_tab_set(&param_options, p, name, value, why, nwhy);

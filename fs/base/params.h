@@ -62,6 +62,11 @@ void param_tab_yaml(const struct param_tab *t, FILE *to);
 int params_init(struct params *p);
 void params_release(struct params *p);
 
+/* Whether option number `row` of the table has the same value in both. */
+bool params_same(const struct params *a, const struct params *b, size_t row);
+/* The two change this value. */
+void params_swap(struct params *a, struct params *b, size_t row);
+
 /* Sets option `name` from `value` (NULL: a bare BOOL name, meaning on). 0, or -EINVAL (-ENOMEM)
  * with one line in `why`: cause, then remedy, as in part_size=1M is out of bounds: give 5M to 512M
  *   unknown option 'part_sise': did you mean 'part_size'? */

@@ -7,7 +7,7 @@ cd "$srcdir" || exit 1
 
 # The rooms, and what each may include besides itself: rooms, or single headers.
 cat >"$tmp/rooms" <<'END'
-fs/base
+fs/base                 base/text/utf8.h
 fs/base/text            base
 fs/base/sign            base base/text
 fs/base/control         base

@@ -43,6 +43,7 @@ mount_tests = \
 	%D%/listing_changes.sh \
 	%D%/listing_large.sh \
 	%D%/locks.sh \
+	%D%/log.sh \
 	%D%/lost_base.sh \
 	%D%/many_files.sh \
 	%D%/memory.sh \

@@ -94,6 +94,52 @@ START_TEST(threads_write_whole_lines)
 }
 END_TEST
 
+START_TEST(a_line_of_json_escapes_what_its_grammar_needs)
+{
+        log_set_json(true);
+        log_warn("say \"hi\" \\ %s", "\xc3\xa4");
+        log_warn("no UTF-8: %s", "\xff\xc3");
+        log_set_json(false);
+        ck_assert_uint_eq(count("\"message\":\"say \\\"hi\\\" \\\\ \xc3\xa4\"}\n"), 1);
+        ck_assert_uint_eq(count("\"message\":\"no UTF-8: ??\"}\n"), 1);
+        ck_assert_uint_eq(count("{\"time\":\"2"), 2);
+}
+END_TEST
+
+START_TEST(a_file_that_was_moved_away_is_made_anew)
+{
+        char moved[80], dest[80];
+
+        log_info("before");
+        snprintf(moved, sizeof moved, "%s.old", file);
+        snprintf(dest, sizeof dest, "file:%s", file);
+        ck_assert_int_eq(rename(file, moved), 0);
+        ck_assert_int_eq(log_open("prog", dest, LOG_LEVEL_INFO), 0);
+        log_info("after");
+        ck_assert_uint_eq(count("after"), 1);
+        ck_assert_uint_eq(count("before"), 0);
+        unlink(moved);
+        ck_assert_ptr_null(log_path("journal"));
+        ck_assert_str_eq(log_path(dest), file);
+}
+END_TEST
+
+START_TEST(the_last_warnings_are_kept_in_order)
+{
+        struct log_kept kept[LOG_KEPT];
+
+        log_info("no warning");
+        for (int i = 0; i < 5; i++)
+                log_warn("first %d", i);
+        for (int i = 0; i < 5; i++)
+                log_error("then %d", i);
+        ck_assert_uint_eq(log_last(kept), LOG_KEPT);
+        ck_assert_str_eq(kept[0].text, "first 2");
+        ck_assert_str_eq(kept[LOG_KEPT - 1].text, "then 4");
+        ck_assert_int_eq(kept[LOG_KEPT - 1].level, LOG_LEVEL_ERROR);
+}
+END_TEST
+
 int main(void)
 {
         Suite *s = suite_create("log");
@@ -103,6 +149,9 @@ int main(void)
         tcase_add_test(t, a_storm_is_bounded_at_its_place);
         tcase_add_test(t, a_long_line_is_cut_but_ends);
         tcase_add_test(t, threads_write_whole_lines);
+        tcase_add_test(t, a_line_of_json_escapes_what_its_grammar_needs);
+        tcase_add_test(t, a_file_that_was_moved_away_is_made_anew);
+        tcase_add_test(t, the_last_warnings_are_kept_in_order);
         suite_add_tcase(s, t);
         return unit_main(s);
 }

@@ -8,6 +8,8 @@ fs_mount_libmount_la_SOURCES += \
 	%D%/mount_life.h \
 	%D%/mountpoint.c \
 	%D%/mountpoint.h \
+	%D%/reload.c \
+	%D%/reload.h \
 	%D%/session.c \
 	%D%/session.h \
 	%D%/shutdown_timer.c \

@@ -21,6 +21,7 @@
 #include "mount/core/mount.h"
 #include "mount/daemon/mount_life.h"
 #include "mount/daemon/mountpoint.h"
+#include "mount/daemon/reload.h"
 #include "mount/rename/rename.h"
 #include "mount/daemon/session.h"
 #include "mount/tree/content_type.h"
@@ -48,6 +49,9 @@ static const struct option long_options[] = {
 
 struct command {
         struct mount mount;
+        int argc;
+        char **argv;
+        char *cwd; /* where it was started: paths are relative to it */
         bool foreground;
         int report; /* where the background process tells how it went, or -1 */
 };
@@ -58,37 +62,34 @@ static int complain(const char *why)
         return EXIT_FAILURE;
 }
 
-/* The process in the background leaves the directory it was started in: what is relative to it is
- * made absolute before, behind the first `skip` bytes. 0 or -ENOMEM. */
-static int anchor(char **path, size_t skip)
+/* The process in the background leaves the directory it was started in: what is relative to that is
+ * made absolute, behind the first `skip` bytes. 0 or -ENOMEM. */
+static int anchor(char **path, size_t skip, const char *cwd)
 {
-        CLEANUP(freep) char *cwd = NULL;
         const char *rest = *path + skip;
         char *whole;
 
         if (!*rest || *rest == '/')
                 return 0;
-        cwd = getcwd(NULL, 0);
-        if (asprintf(&whole, "%.*s%s/%s", (int)skip, *path, cwd ? cwd : "", rest) < 0)
+        if (asprintf(&whole, "%.*s%s/%s", (int)skip, *path, cwd, rest) < 0)
                 return -ENOMEM;
         free(*path);
         *path = whole;
         return 0;
 }
 
-static int anchor_paths(struct params *p)
+static int anchor_paths(struct params *p, const char *cwd)
 {
-        bool is_file = strcmp(p->log, "stderr") != 0 && strcmp(p->log, "syslog") != 0;
+        const char *log = log_path(p->log);
         char **paths[] = {&p->ca_bundle, &p->credentials, &p->sse_c_key_file, &p->spill_dir};
-        int err = is_file ? anchor(&p->log, 0) : 0;
+        int err = log ? anchor(&p->log, (size_t)(log - p->log), cwd) : 0;
 
         if (!err && strcmp(p->control_dir, "none") != 0)
-                err = anchor(&p->control_dir, 0);
+                err = anchor(&p->control_dir, 0, cwd);
         if (!err && !strncmp(p->metrics, "unix:", 5))
-                err = anchor(&p->metrics, 5);
-
+                err = anchor(&p->metrics, 5, cwd);
         for (size_t i = 0; !err && i < sizeof paths / sizeof *paths; i++)
-                err = anchor(paths[i], 0);
+                err = anchor(paths[i], 0, cwd);
         return err;
 }
 
@@ -100,22 +101,43 @@ static void bad_flag(char **argv, char *why)
                  optopt ? letter : argv[optind - 1]);
 }
 
-/* Options of the file first, then those of the command line. 0 or -1 with `why`; exits for -h, -V
- * and -o help. */
-static int parse(struct command *c, int argc, char **argv, char *why)
+static const char letters[] = "fo:c:Vh";
+
+/* Options of the file first, then those of the command line. 0, or -1 with `why`. */
+static int load_params(const struct command *c, struct params *p, char *why)
 {
-        struct params *p = &c->mount.params;
-        const char *file = NULL;
+        CLEANUP(freep) char *file = NULL;
+        int opt;
+
+        optind = 0; /* from the beginning */
+        while ((opt = getopt_long(c->argc, c->argv, letters, long_options, NULL)) != -1) {
+                if (opt != 'c')
+                        continue;
+                free(file);
+                if (!(file = strdup(optarg)) || anchor(&file, 0, c->cwd))
+                        return -1;
+        }
+        if (file && conf_read_params(file, p, why, WHY_MAX))
+                return -1;
+        optind = 0;
+        while ((opt = getopt_long(c->argc, c->argv, letters, long_options, NULL)) != -1)
+                if (opt == 'o' && params_set_list(p, optarg, why, WHY_MAX))
+                        return -1;
+        return anchor_paths(p, c->cwd) ? -1 : 0;
+}
+
+/* 0 or -1 with `why`; exits for -h, -V and -o help. */
+static int parse(struct command *c, char *why)
+{
         int opt;
 
         opterr = 0;
-        while ((opt = getopt_long(argc, argv, "fo:c:Vh", long_options, NULL)) != -1) {
+        while ((opt = getopt_long(c->argc, c->argv, letters, long_options, NULL)) != -1) {
                 switch (opt) {
                 case 'f':
                         c->foreground = true;
                         break;
                 case 'c':
-                        file = optarg;
                         break;
                 case 'o':
                         if (strcmp(optarg, "help"))
@@ -130,44 +152,43 @@ static int parse(struct command *c, int argc, char **argv, char *why)
                         params_help(stdout);
                         exit(EXIT_SUCCESS);
                 default:
-                        bad_flag(argv, why);
+                        bad_flag(c->argv, why);
                         return -1;
                 }
         }
-        if (file && conf_read_params(file, p, why, WHY_MAX))
+        if (load_params(c, &c->mount.params, why))
                 return -1;
-        optind = 1;
-        while ((opt = getopt_long(argc, argv, "fo:c:Vh", long_options, NULL)) != -1)
-                if (opt == 'o' && params_set_list(p, optarg, why, WHY_MAX))
-                        return -1;
-        if (argc - optind != 2) {
+        int left = c->argc - optind;
+        const char *url = c->argv[optind], *at = left == 2 ? c->argv[optind + 1] : NULL;
+        if (left != 2) {
                 snprintf(why, WHY_MAX,
                          "%s: give s3://BUCKET[/PREFIX] or gs://BUCKET[/PREFIX] and MOUNTPOINT; "
                          "see ckptfs -h",
-                         argc - optind < 2 ? "an argument is missing"
-                                           : "there are too many arguments");
+                         left < 2 ? "an argument is missing" : "there are too many arguments");
                 return -1;
         }
-        if (strstr(argv[optind + 1], "://")) {
+        if (strstr(at, "://")) {
                 snprintf(why, WHY_MAX,
-                         "'%s' is no mountpoint: give the URL first, then the directory",
-                         argv[optind + 1]);
+                         "'%s' is no mountpoint: give the URL first, then the directory", at);
                 return -1;
         }
-        if (anchor_paths(p) || !(c->mount.url = strdup(argv[optind])))
+        if (!(c->mount.url = strdup(url)))
                 return -1;
-        return mountpoint_check(argv[optind + 1], &c->mount.mountpoint, why, WHY_MAX);
+        return mountpoint_check(at, &c->mount.mountpoint, why, WHY_MAX);
 }
 
-static int open_log(const struct command *c, char *why)
+/* At SIGHUP, on the main thread. */
+static void reload(void *arg)
 {
-        const struct params *p = &c->mount.params;
-        const char *dest = p->log[0] ? p->log : c->foreground ? "stderr" : "syslog";
-        int err = log_open("ckptfs", dest, (enum log_level)p->log_level);
-        if (err)
-                snprintf(why, WHY_MAX, "log=%s: %s: name a file that can be written, or syslog",
-                         dest, strerror(-err));
-        return err;
+        struct command *c = arg;
+        struct params fresh = {.log = NULL};
+        char why[WHY_MAX] = "no memory";
+
+        if (params_init(&fresh) || load_params(c, &fresh, why))
+                log_warn("SIGHUP: nothing is changed: %s", why);
+        else
+                reload_params(&c->mount.params, &fresh, c->foreground);
+        params_release(&fresh);
 }
 
 /* In the background: tells the waiting command that the mount answers, and lets go of its terminal.
@@ -212,7 +233,7 @@ static int serve(struct command *c)
                 err = spill_check(m->params.spill_dir, why, sizeof why);
         if (!err)
                 err = store_open_params(&m->params, m->url, &store, why, sizeof why);
-        if (!err && (err = open_log(c, why)))
+        if (!err && (err = reload_log(&m->params, c->foreground, why, sizeof why)))
                 store_close(store);
         if (!err && (err = mount_init(m, store)))
                 snprintf(why, sizeof why, "no memory: give a smaller memory=");
@@ -231,7 +252,7 @@ static int serve(struct command *c)
                         log_info("stall_timeout= is longer than deadline=, which ends a request "
                                  "that stands still");
                 rename_find_left(m);
-                session_wait(session);
+                session_wait(session, reload, c);
                 control_note_end(control);
                 mount_finish(m);
                 stats_log(m);
@@ -296,13 +317,17 @@ static void block_signals(void)
 
 int main(int argc, char **argv)
 {
-        struct command c = {.report = -1};
+        struct command c = {.report = -1, .argc = argc, .argv = argv};
         char why[WHY_MAX] = "no memory";
 
-        if (params_init(&c.mount.params) || parse(&c, argc, argv, why)) {
+        c.cwd = getcwd(NULL, 0);
+        if (params_init(&c.mount.params) || (!c.cwd && !(c.cwd = strdup(""))) || parse(&c, why)) {
                 command_release(&c);
+                free(c.cwd);
                 return complain(why);
         }
         block_signals();
-        return c.foreground ? serve(&c) : serve_in_background(&c);
+        int rc = c.foreground ? serve(&c) : serve_in_background(&c);
+        free(c.cwd);
+        return rc;
 }

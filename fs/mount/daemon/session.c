@@ -365,7 +365,7 @@ static int signals_fd(void)
 }
 
 /* Whether the signal that came, if any, asks for the end. */
-static bool is_ended_by_signal(struct session *s, int sig)
+static bool is_ended_by_signal(struct session *s, int sig, void (*reload)(void *arg), void *arg)
 {
         struct signalfd_siginfo info;
         if (sig < 0 || read(sig, &info, sizeof info) != sizeof info)
@@ -374,18 +374,22 @@ static bool is_ended_by_signal(struct session *s, int sig)
                 stats_log(s->m);
                 return false;
         }
+        if (info.ssi_signo == SIGHUP) {
+                reload(arg);
+                return false;
+        }
         log_info("signal %u: unmounting %s", info.ssi_signo, s->m->mountpoint);
         return true;
 }
 
-void session_wait(struct session *s)
+void session_wait(struct session *s, void (*reload)(void *arg), void *arg)
 {
         CLEANUP(closep) int sig = signals_fd();
         struct pollfd fds[] = {{.fd = s->wake[0], .events = POLLIN}, {.fd = sig, .events = POLLIN}};
         do {
                 while (poll(fds, 2, -1) <= 0)
                         ;
-        } while (!fds[0].revents && !is_ended_by_signal(s, sig));
+        } while (!fds[0].revents && !is_ended_by_signal(s, sig, reload, arg));
 }
 
 static void interrupted(int signo)

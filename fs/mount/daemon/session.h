@@ -15,9 +15,9 @@ int session_new(struct mount *m, struct session **out, char *why, size_t nwhy);
 /* Starts the threads; the mount answers from then on. 0 or a negative errno with `why`. */
 int session_start(struct session *s, char *why, size_t nwhy);
 
-/* Waits for umount, SIGTERM, SIGINT or SIGHUP, whose default action the caller has blocked in all
- * threads. */
-void session_wait(struct session *s);
+/* Waits for umount, SIGTERM or SIGINT; reload(arg) is called at each SIGHUP. The caller has blocked
+ * the default action of these in all threads. */
+void session_wait(struct session *s, void (*reload)(void *arg), void *arg);
 
 /* Ends the threads, so that no request is taken any more, and the open files. NULL is fine. */
 void session_stop(struct session *s);

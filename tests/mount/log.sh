@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# log.sh: where the log goes, what its lines are, and what SIGHUP changes in a mount that runs.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 16
+start_store
+cd "$tmp" || exit 1
+mkdir "$mnt"
+url=$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET
+ctl() { timeout 60 "$builddir/ckptctl" -o "control_dir=$tmp/control" "$@"; }
+at_exit 'while mounted; do umount -l "$mnt"; done'
+
+# In the background, with a file of options that is named relative to where the command is given.
+begin() {
+	timeout 60 "$builddir/ckptfs" -c options.yaml -o "endpoint=$CKPTFS_TEST_ENDPOINT,control_dir=control,$1" "$url" "$mnt"
+	pid=$(ctl list | grep -F "$mnt" | cut -f 4)
+	at_exit "kill $pid 2>/dev/null"
+}
+ends() { umount "$mnt"; wait_for 60 test ! -d "/proc/$pid"; }
+# told N PATTERN FILE: the log has so many such lines
+told() { [ "$(grep -c "$2" "$3" 2>/dev/null)" = "$1" ]; }
+level() { ctl status | sed -n 's/^daemon.*log_level=//p'; }
+hup() { kill -HUP "$pid"; }
+
+echo 'log_level: info' >options.yaml
+begin log=file:one.log
+check "log=file:PATH is a file, relative to where the command was given" told 1 'is mounted on' one.log
+mv one.log old.log
+hup
+check "SIGHUP opens the file anew" wait_for 30 told 1 'SIGHUP: the log is opened anew' one.log
+expect_eq 0 "$(grep -c SIGHUP old.log)" "the file that was moved away gets no more lines"
+check "the mount goes on" sh -c 'echo right >"$1/f" && grep -q right "$1/f"' sh "$mnt"
+
+echo 'log_level: debug' >options.yaml
+hup
+check "SIGHUP reads the file of options" wait_for 30 told 1 'SIGHUP: changed log_level=' one.log
+expect_eq debug "$(level)" "the log level is changed"
+printf 'log_level: error\nconnections: 4\nmemory: 1G\n' >options.yaml
+hup
+check "options that need another mount are named" wait_for 30 told 1 'nothing is changed, since memory=, connections= needs' one.log
+expect_eq debug "$(level)" "nothing changes when one option cannot be changed"
+echo 'log_level: [' >options.yaml
+hup
+check "a file that is broken is said to be" wait_for 30 told 1 'SIGHUP: nothing is changed: .*options.yaml' one.log
+expect_eq debug "$(level)" "a file that is broken changes nothing"
+echo 'log_level: info' >options.yaml
+rm one.log
+mkdir one.log
+hup
+sleep 0.5
+rmdir one.log
+echo 'log_level: warning' >options.yaml
+hup
+level_is() { [ "$(level)" = "$1" ]; }
+check "a mount whose log could not be opened takes the next change" wait_for 30 level_is warning
+rm options.yaml
+hup
+check "a file of options that is gone changes nothing" wait_for 30 told 1 'nothing is changed: .*options.yaml' one.log
+ends
+
+echo 'log_format: json' >options.yaml
+begin log=two.log
+fdo open wct "$mnt/say \"hi\" \\ there" write 100 close >/dev/null
+kill -USR1 "$pid"
+wait_for 30 told 1 'statistics of' two.log
+ends
+cat >fields.py <<'END'
+import json, sys
+lines = [json.loads(l) for l in open(sys.argv[1])]
+assert lines
+for l in lines:
+    assert sorted(l) == ["level", "message", "pid", "program", "time"], l
+print(" ".join(sorted({l["level"] + ":" + l["program"] for l in lines})))
+END
+expect_eq "info:ckptfs" "$(python3 fields.py two.log)" "each line of log_format=json is an object of five fields"
+
+# The journal, by a socket in its place.
+cat >journal.py <<'END'
+import os, socket, subprocess, sys
+os.makedirs("/run/systemd/journal")
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind("/run/systemd/journal/socket")
+s.settimeout(60)
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
+print(s.recv(65536).decode(), end="")
+END
+journal() {
+	unshare -m sh -c 'mount --make-rprivate / && mount -t tmpfs none /run && exec "$@"' sh "$@"
+}
+if unshare -m true 2>/dev/null; then
+	journal python3 journal.py "$builddir/ckptctl" -o "endpoint=$CKPTFS_TEST_ENDPOINT,log=journal,log_level=debug" \
+		uploads list "$url" >journal.out 2>&1
+	expect_eq "PRIORITY=7
+SYSLOG_IDENTIFIER=ckptctl" "$(head -n 2 journal.out)" "log=journal gives the journal level and program"
+	check "log=journal gives the journal the message" grep -q '^MESSAGE=.' journal.out
+	journal "$builddir/ckptctl" -o "endpoint=$CKPTFS_TEST_ENDPOINT,log=journal" uploads list "$url" >out 2>&1
+	expect_eq "1 1" "$? $(grep -c 'log=journal' out)" "log=journal is refused where there is no journal"
+else
+	for name in 'gives level and program' 'gives the message' 'is refused where there is none'; do
+		skip "log=journal $name" "unshare -m is not allowed"
+	done
+fi
