@@ -66,6 +66,8 @@ static void add_value(struct json *to, const char *name, const struct keys *k,
                 break;
         case PARAM_SIZE:
         case PARAM_UINT:
+        case PARAM_USER:
+        case PARAM_GROUP:
         case PARAM_DURATION:
                 json_add_number(to, name, (double)*(const uint64_t *)at);
                 break;
@@ -153,6 +155,8 @@ static void pack_value(const struct keys *k, const struct param_desc *d, struct 
                 break;
         case PARAM_SIZE:
         case PARAM_UINT:
+        case PARAM_USER:
+        case PARAM_GROUP:
                 buf_addf(to, "%llu", (unsigned long long)*(const uint64_t *)at);
                 break;
         case PARAM_DURATION:

@@ -4,6 +4,8 @@
 #include "base/params.h"
 
 #include <errno.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +121,42 @@ static int parse_bool(const char *text, uint64_t *out)
         return -EINVAL;
 }
 
+/* A number of 32 bits; the highest, which no id is, stands for "own". */
+static int parse_id(const char *text, uint64_t *out)
+{
+        if (!strcmp(text, "own")) {
+                *out = UINT32_MAX;
+                return 0;
+        }
+        return parse_count(text, out) || *out > UINT32_MAX ? -EINVAL : 0;
+}
+
+static int parse_user(const char *text, uint64_t *out)
+{
+        struct passwd pw, *found = NULL;
+        char room[4096];
+
+        if (!parse_id(text, out))
+                return 0;
+        if (getpwnam_r(text, &pw, room, sizeof room, &found) || !found)
+                return -EINVAL;
+        *out = found->pw_uid;
+        return 0;
+}
+
+static int parse_group(const char *text, uint64_t *out)
+{
+        struct group gr, *found = NULL;
+        CLEANUP(freep) char *room = malloc(64 << 10); /* its members' names, too */
+
+        if (!parse_id(text, out))
+                return 0;
+        if (!room || getgrnam_r(text, &gr, room, 64 << 10, &found) || !found)
+                return -EINVAL;
+        *out = found->gr_gid;
+        return 0;
+}
+
 static const struct {
         int (*parse)(const char *text, uint64_t *out); /* NULL: STRING and CHOICE */
         const char *word;                              /* what stands for a value in the help */
@@ -132,6 +170,8 @@ static const struct {
         [PARAM_MODE] = {parse_mode, "MODE", "not a mode", "octal permission bits, as 0644"},
         [PARAM_BOOL] = {parse_bool, "on|off", "neither on nor off", "on or off"},
         [PARAM_CHOICE] = {NULL, "WORD", "not known", "a word"},
+        [PARAM_USER] = {parse_user, "USER", "no user here", "a name, a number, or own"},
+        [PARAM_GROUP] = {parse_group, "GROUP", "no group here", "a name, a number, or own"},
 };
 
 /* The word with that index in "a|b|c", "" behind the last; *n is its length. */
@@ -169,7 +209,7 @@ static void list_choices(const char *words, struct buf *b)
 
 bool param_has_bounds(const struct param_desc *d)
 {
-        return types[d->type].parse && d->type != PARAM_BOOL;
+        return types[d->type].parse && *d->lo;
 }
 
 /* What may be given, for the end of a message. */
@@ -275,7 +315,7 @@ size_t edit_distance(const char *a, const char *b)
 
 static const char *nearest_name(const struct param_tab *t, const char *name)
 {
-        size_t best = strlen(name) / 3 + 2;
+        size_t best = strlen(name) / 3 + 1; /* a third of its letters may be wrong */
         const char *near = NULL;
         for (size_t i = 0; i < t->count; i++) {
                 size_t far = edit_distance(name, t->table[i].name);
@@ -372,6 +412,8 @@ static size_t value_size(enum param_type type)
         case PARAM_SIZE:
         case PARAM_UINT:
         case PARAM_DURATION:
+        case PARAM_USER:
+        case PARAM_GROUP:
                 break;
         }
         return sizeof(uint64_t);
@@ -430,10 +472,42 @@ static bool is_mount_word(const char *name)
         return !strncmp(name, "x-", 2);
 }
 
+/* What other file systems take, and what to give in its place here. */
+static const char *other_way(const char *name)
+{
+        static const struct {
+                const char *name, *way;
+        } ways[] = {
+                {"umask", "give file_mode= and dir_mode="},
+                {"fmask", "give file_mode="},
+                {"dmask", "give dir_mode="},
+                {"remount", "end the mount and mount again; SIGHUP reads options of the log anew"},
+                {"sync", "leave it out: what a close or fsync confirms is durable; O_SYNC of a "
+                         "file publishes each write"},
+                {"dirsync", "leave it out: changes of names are durable when they return"},
+                {"lazytime", "leave it out: access times are not kept"},
+                {"strictatime", "leave it out: access times are not kept"},
+                {"default_permissions", "leave it out: permissions are always checked"},
+                {"nonempty", "leave it out, and name an empty directory"},
+                {"fsname", "leave it out: the URL is what df and mount show"},
+                {"subtype", "leave it out: the type is fuse.ckptfs"},
+                {"allow_root", "give allow_other: root is among others"},
+                {"max_read", "leave it out: read_size= is of requests to the store"},
+        };
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+                if (!strcmp(name, ways[i].name))
+                        return ways[i].way;
+        return NULL;
+}
+
 static int set_item(struct params *p, const char *name, const char *value, char *why, size_t nwhy)
 {
-        if (!value && (!*name || is_mount_word(name)))
+        if (value ? !strcmp(name, "user") : !*name || is_mount_word(name))
                 return 0;
+        if (other_way(name)) {
+                snprintf(why, nwhy, "%s is no option of ckptfs: %s", name, other_way(name));
+                return -EINVAL;
+        }
         if (!value && !strcmp(name, "rw"))
                 return params_set(p, "ro", "off", why, nwhy);
         if (!value && !strcmp(name, "exec"))

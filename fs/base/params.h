@@ -15,6 +15,8 @@ typedef uint64_t param_DURATION; /* milliseconds */
 typedef unsigned param_MODE;
 typedef bool param_BOOL;
 typedef unsigned param_CHOICE; /* index of the word */
+typedef uint64_t param_USER;   /* an id; UINT32_MAX: of who mounts */
+typedef uint64_t param_GROUP;
 
 enum param_type {
         PARAM_STRING,
@@ -23,7 +25,9 @@ enum param_type {
         PARAM_DURATION,
         PARAM_MODE,
         PARAM_BOOL,
-        PARAM_CHOICE
+        PARAM_CHOICE,
+        PARAM_USER,
+        PARAM_GROUP
 };
 
 struct params {

@@ -265,10 +265,12 @@ int main(int argc, char **argv)
 
         if (params_init(&c.params) || parse(&c, argc, argv, why))
                 return complain(why);
-        /* What fails is said by the command; with log= there is more. */
-        const char *dest = c.params.log[0] ? c.params.log : "stderr";
+        /* What fails is said by the command, with the last words of the log; with log= there is
+         * more. */
+        const char *dest = c.params.log[0] ? c.params.log : "/dev/null";
         int err = log_open("ckptctl", dest,
-                           c.params.log[0] ? (enum log_level)c.params.log_level : LOG_LEVEL_ERROR);
+                           c.params.log[0] ? (enum log_level)c.params.log_level : LOG_LEVEL_WARN);
+        log_set_json(c.params.log_format);
         if (err) {
                 snprintf(why, sizeof why, "log=%s: %s: name a file that can be written", dest,
                          strerror(-err));

@@ -13,13 +13,29 @@
 #include "base/cleanup.h"
 #include "base/control/control_proto.h"
 #include "base/grow.h"
+#include "base/log.h"
 #include "ctl/ctl.h"
 
 #include "base/banned.h"
 
+/* What the log has on a request that failed, since it was asked for last; "" for nothing. */
+static const char *last_words(struct log_kept kept[LOG_KEPT])
+{
+        static int64_t told_ns;
+        size_t n = log_last(kept);
+
+        if (!n || kept[n - 1].time_ns <= told_ns)
+                return "";
+        told_ns = kept[n - 1].time_ns;
+        return kept[n - 1].text;
+}
+
 int ctl_fail(const char *what, int err)
 {
-        fprintf(stderr, "ckptctl: %s: %s\n", what, strerror(-err));
+        struct log_kept kept[LOG_KEPT];
+        const char *said = last_words(kept);
+
+        fprintf(stderr, "ckptctl: %s: %s%s%s\n", what, strerror(-err), *said ? ": " : "", said);
         return CTL_FAILED;
 }
 

@@ -25,6 +25,7 @@ identity '{"keys": {}}'
 export AWS_ACCESS_KEY_ID=unused AWS_SECRET_ACCESS_KEY=unused CKPTFS_TEST_ENDPOINT="$url"
 printf topsecret0123456789012345678901x >"$tmp/key"
 printf topsecret0123456789012345678902x >"$tmp/other"
+chmod 600 "$tmp/key" "$tmp/other"
 mount_ckptfs log_level=debug "sse_c_key_file=$tmp/key" attr_ttl=0
 expect_eq "ok ok ok" "$(fdo open wct "$mnt/small" write 1000 close)" "a small file is written with a key of one's own"
 check "a large file is written with a key of one's own" sh -c 'head -c 40000000 /dev/zero >"$1/large"' sh "$mnt"

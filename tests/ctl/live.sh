@@ -63,7 +63,7 @@ expect_log 'd/denied: not published'
 fdo open wct "$mnt/d/denied" write 6000000 close >/dev/null
 set_faults
 check "the status shows the last errors with code and request id of the store" sh -c 'echo "$1" |
-	grep -qE "^(error|warning)	.* ago: .*d/denied.*403 AccessDenied.*request"' sh "$(ctl status)"
+	grep -qE "^(error|warning)	.* ago: .*d/denied.*403 AccessDenied.*request .*: the credentials need s3:PutObject"' sh "$(ctl status)"
 
 # Figures.
 ctl stats >"$tmp/stats"

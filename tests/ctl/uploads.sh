@@ -3,8 +3,9 @@
 # uploads.sh: ckptctl lists and aborts unfinished uploads, and refuses what it does not understand.
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/store.sh"
-plan 28
-store_start storesim
+plan 30
+echo '[{"op": "AbortMultipartUpload", "key": "denied", "do": "status", "status": 403, "code": "AccessDenied"}]' >"$tmp/faults.json"
+store_start storesim --faults "$tmp/faults.json"
 objects() { "$builddir/tests/lib/objects" "$@"; }
 ctl() { "$builddir/ckptctl" -o "endpoint=$CKPTFS_TEST_ENDPOINT" "$@"; }
 bucket=s3://$CKPTFS_TEST_BUCKET
@@ -55,3 +56,9 @@ a/2" "$(ctl uploads abort --older 0 "$bucket" | cut -f 3)" "other uploads are ab
 echo x | objects begin c
 expect_eq "c" "$(ctl uploads abort --yes "$bucket" | cut -f 3)" "abort --yes aborts all others"
 expect_eq "a/kept" "$(objects uploads)" "abort leaves uploads that are kept"
+
+echo x | objects begin denied
+ctl uploads abort --key denied "$bucket" >"$tmp/out" 2>"$tmp/err"
+expect_eq "1 0 1" "$? $(wc -l <"$tmp/out") $(wc -l <"$tmp/err")" "an upload that may not be aborted is told in one line"
+check "the line has code and request id of the store, and the permission" \
+	grep -qE '^ckptctl: denied: .*403 AccessDenied.*\(request [0-9A-F]+,.*s3:AbortMultipartUpload$' "$tmp/err"

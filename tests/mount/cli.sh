@@ -3,7 +3,7 @@
 # cli.sh: what is wrong is one line with cause and remedy, a failing status, and nothing mounted.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 83
+plan 105
 start_store --region eu-west-3
 cd "$tmp" || exit 1
 mkdir "$mnt"
@@ -66,6 +66,17 @@ refused "a value that is none" 'memory' -o "$quick,memory=lots" "$url" "$mnt"
 refused "a word that is none of the choices" 'abort' -o "$quick,on_kill=maybe" "$url" "$mnt"
 refused "a log that cannot be written" 'log=/nonexistent' -o "$quick,log=/nonexistent/log" "$url" "$mnt"
 refused "a directory of sockets that cannot be made" 'control_dir=' -o "$quick,control_dir=/nonexistent/x" "$url" "$mnt"
+refused "umask" 'file_mode= and dir_mode=' -o "$quick,umask=022" "$url" "$mnt"
+refused "remount" 'mount again' -o "$quick,remount" "$url" "$mnt"
+refused "sync" 'leave it out' -o "$quick,sync" "$url" "$mnt"
+refused "lazytime" 'leave it out' -o "$quick,lazytime" "$url" "$mnt"
+refused "default_permissions" 'always checked' -o "$quick,default_permissions" "$url" "$mnt"
+refused "nonempty" 'empty directory' -o "$quick,nonempty" "$url" "$mnt"
+refused "fsname" 'the URL' -o "$quick,fsname=x" "$url" "$mnt"
+refused "a name far from any option" "unknown option 'users2': ckptfs -o help" -o "$quick,users2=x" "$url" "$mnt"
+refused "a user who is not there" 'no user here' -o "$quick,uid=nobody-there" "$url" "$mnt"
+refused "a group that is not there" 'no group here' -o "$quick,gid=nobody-there" "$url" "$mnt"
+refused "an id of more than 32 bits" 'no user here' -o "$quick,uid=4294967296" "$url" "$mnt"
 refused "an unknown flag" '-z' -z "$url" "$mnt"
 refused "an unknown long flag" '--verbose' --verbose "$url" "$mnt"
 refused "a flag without its value" '-c' "$url" "$mnt" -c

@@ -9,6 +9,7 @@ plan 30
 head -c 32 /dev/urandom >"$tmp/key"
 head -c 32 /dev/urandom >"$tmp/other"
 base64 "$tmp/key" >"$tmp/key.base64"
+chmod 600 "$tmp/key" "$tmp/other" "$tmp/key.base64"
 head -c 12000000 /dev/urandom >"$tmp/data"
 { cat "$tmp/data"; echo tail; } >"$tmp/longer"
 start_store

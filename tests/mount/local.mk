@@ -2,6 +2,7 @@
 # A mount each, against storesim.
 mount_tests = \
 	%D%/addressing.sh \
+	%D%/advice.sh \
 	%D%/anyop.sh \
 	%D%/append.sh \
 	%D%/attrs.sh \

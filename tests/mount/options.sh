@@ -3,7 +3,7 @@
 # options.sh: options that change what a mount shows or allows.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 20
+plan 22
 start_store
 printf bytes | store_put file
 
@@ -23,6 +23,9 @@ mount_ckptfs file_mode=0640,dir_mode=0750,uid=12,gid=34
 printf x | store_put d/below
 expect_eq "640 12 34" "$(stat -c '%a %u %g' "$mnt/file")" "mode and owner of files are those of the options"
 expect_eq "750 12 34" "$(stat -c '%a %u %g' "$mnt/d")" "mode and owner of directories are those of the options"
+umount_ckptfs
+mount_ckptfs uid=daemon,gid=daemon,user=somebody
+expect_eq "daemon daemon" "$(stat -c '%U %G' "$mnt/file")" "owner and group may be given by name"
 expect_eq 255 "$(fdo namemax "$mnt")" "statfs tells the longest name"
 check "statfs tells that there is room" test "$(stat -f -c '%a' "$mnt")" -gt 1000000
 check "df shows the mount" sh -c 'df "$1" | grep -q "[sg][3s]://"' sh "$mnt"

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 fs_mount_libmount_la_SOURCES += \
+	%D%/advice.c \
+	%D%/advice.h \
 	%D%/fuse_init_ext.c \
 	%D%/fuse_init_ext.h \
 	%D%/mem_reclaim.c \

@@ -19,6 +19,7 @@
 #include "mount/control/metrics_http.h"
 #include "mount/core/stats_log.h"
 #include "mount/core/mount.h"
+#include "mount/daemon/advice.h"
 #include "mount/daemon/mount_life.h"
 #include "mount/daemon/mountpoint.h"
 #include "mount/daemon/reload.h"
@@ -251,6 +252,7 @@ static int serve(struct command *c)
                 if (m->params.stall_timeout > m->params.deadline)
                         log_info("stall_timeout= is longer than deadline=, which ends a request "
                                  "that stands still");
+                advise(&m->params);
                 rename_find_left(m);
                 session_wait(session, reload, c);
                 control_note_end(control);

@@ -138,18 +138,28 @@ static bool worth_a_line(const struct op *op, int err)
                !(op->rq.by_callback && !*op->fault.message);
 }
 
+/* Whether the identity is known and lacks a permission: other refusals are of the signature, the
+ * clock or the session. */
+static bool is_denied(const struct op *op)
+{
+        const char *code = op->fault.code;
+        return op->rq.status == 403 &&
+               (!*code || !strcmp(code, "AccessDenied") || !strcmp(code, "forbidden"));
+}
+
 static void say(const struct op *op, const char *outcome)
 {
+        const char *wants = is_denied(op) ? op->s->ops->permission(op->s->kind, op->verb) : "";
         const struct op_fault *f = &op->fault;
         const char *what = op->key ? op->key : op->prefix ? op->prefix : "";
         char status[16] = "no reply";
 
         if (op->rq.status)
                 snprintf(status, sizeof status, "%d", op->rq.status);
-        log_warn("store: %s %s/%s: %s %s: %s (request %s, %u tries): %s", verb_names[op->verb],
+        log_warn("store: %s %s/%s: %s %s: %s (request %s, %u tries): %s%s%s", verb_names[op->verb],
                  op->s->bucket, what, status, *f->code ? f->code : "-",
                  *f->message ? f->message : "-", *f->request_id ? f->request_id : "-", op->tries,
-                 outcome);
+                 outcome, *wants ? ": the credentials need " : "", wants);
 }
 
 /* A condition that does not hold is an answer; the server's words tell which one it was. */

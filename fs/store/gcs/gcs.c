@@ -180,6 +180,32 @@ static const char *gcs_ca_bundle(const struct store_kind *k, const char *arg)
         return cred_chain_ca_bundle(k->creds, arg);
 }
 
+static const char *gcs_permission(const struct store_kind *k, enum op_verb verb)
+{
+        static const char *const names[OP_VERBS] = {
+                [OP_CHECK] = "storage.objects.list",
+                [OP_HEAD] = "storage.objects.get",
+                [OP_GET] = "storage.objects.get",
+                [OP_PUT] = "storage.objects.create and storage.objects.delete",
+                [OP_DELETE] = "storage.objects.delete",
+                [OP_DELETE_MANY] = "storage.objects.delete",
+                [OP_COPY] =
+                        "storage.objects.get, storage.objects.create and storage.objects.delete",
+                [OP_RENAME] =
+                        "storage.objects.move, storage.objects.create and storage.objects.delete",
+                [OP_SET_META] = "storage.objects.update",
+                [OP_LIST] = "storage.objects.list",
+                [OP_UPLOAD_CREATE] = "storage.objects.create",
+                [OP_PART] = "storage.objects.create",
+                [OP_PART_COPY] = "storage.objects.get and storage.objects.create",
+                [OP_COMPLETE] = "storage.objects.create and storage.objects.delete",
+                [OP_ABORT] = "storage.multipartUploads.abort",
+                [OP_UPLOADS] = "storage.multipartUploads.list",
+        };
+        (void)k;
+        return names[verb] ? names[verb] : "";
+}
+
 static void gcs_credentials(struct store_kind *k, struct store_credentials *out)
 {
         cred_chain_about(k->creds, out);
@@ -194,6 +220,7 @@ const struct store_ops store_gcs = {
         .open = gcs_open,
         .close = gcs_close,
         .ca_bundle = gcs_ca_bundle,
+        .permission = gcs_permission,
         .credentials = gcs_credentials,
         .more_caps = gcs_more_caps,
         .ramps = gcs_ramps,

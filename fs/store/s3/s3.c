@@ -142,6 +142,31 @@ static unsigned s3_more_caps(const struct store_kind *k)
                (s3_minds(k, S3_COPY_IF) == S3_HONORS ? STORE_CAP_COPY_IF : 0);
 }
 
+static const char *s3_permission(const struct store_kind *k, enum op_verb verb)
+{
+        static const char *const names[OP_VERBS] = {
+                [OP_CHECK] = "s3:ListBucket",
+                [OP_HEAD] = "s3:GetObject and s3:ListBucket",
+                [OP_GET] = "s3:GetObject",
+                [OP_PUT] = "s3:PutObject",
+                [OP_DELETE] = "s3:DeleteObject",
+                [OP_DELETE_MANY] = "s3:DeleteObject",
+                [OP_COPY] = "s3:GetObject and s3:PutObject",
+                [OP_SET_META] = "s3:GetObject and s3:PutObject",
+                [OP_LIST] = "s3:ListBucket",
+                [OP_UPLOAD_CREATE] = "s3:PutObject",
+                [OP_PART] = "s3:PutObject",
+                [OP_PART_COPY] = "s3:GetObject and s3:PutObject",
+                [OP_COMPLETE] = "s3:PutObject",
+                [OP_ABORT] = "s3:AbortMultipartUpload",
+                [OP_PARTS] = "s3:ListMultipartUploadParts",
+                [OP_UPLOADS] = "s3:ListBucketMultipartUploads",
+        };
+        if (k->session)
+                return "s3express:CreateSession with ReadWrite";
+        return names[verb] ? names[verb] : "";
+}
+
 static void s3_credentials(struct store_kind *k, struct store_credentials *out)
 {
         cred_chain_about(k->creds, out);
@@ -155,6 +180,7 @@ const struct store_ops store_s3 = {
         .bucket_len = s3_bucket_len,
         .close = s3_close,
         .ca_bundle = s3_ca_bundle,
+        .permission = s3_permission,
         .credentials = s3_credentials,
         .more_caps = s3_more_caps,
         .ramps = store_no_ramp, /* 503 says when it is too much */

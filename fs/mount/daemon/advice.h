@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* advice.h: what is odd about a mount's options on this machine, and no reason to refuse them. */
+#ifndef CKPTFS_MOUNT_ADVICE_H
+#define CKPTFS_MOUNT_ADVICE_H
+
+struct params;
+
+/* Says it in the log: memory= above what the machine or the container has, a spill file that its
+ * disk has no room for, files of keys that others may read. Blocks on local files. */
+void advise(const struct params *p);
+
+#endif
