@@ -42,6 +42,15 @@ static inline void list_remove(struct list *l, struct list_item *i)
         *i = (struct list_item){0};
 }
 
+/* The first, which the list forgets; or NULL. */
+static inline struct list_item *list_take(struct list *l)
+{
+        struct list_item *i = l->first;
+        if (i)
+                list_remove(l, i);
+        return i;
+}
+
 /* The element of a `type` whose `member` is the item; NULL: there is no item. */
 #define LIST_OF(item, type, member)                                                                \
         __extension__({                                                                            \
@@ -49,6 +58,7 @@ static inline void list_remove(struct list *l, struct list_item *i)
                 list_of ? CONTAINER_OF(list_of, type, member) : NULL;                              \
         })
 
+#define LIST_TAKE(list, type, member)  LIST_OF(list_take(list), type, member)
 #define LIST_FIRST(list, type, member) LIST_OF((list)->first, type, member)
 #define LIST_NEXT(x, type, member)     LIST_OF((x)->member.next, type, member)
 

@@ -20,8 +20,6 @@
 struct stat_prefetch;
 struct shutdown_timer;
 struct fuse_session;
-struct handle;
-struct dir_handle;
 struct proc_queries;
 struct orphans;
 struct mem_reclaim;
@@ -64,9 +62,9 @@ struct mount {
         } large_readers;                /* see op_read_cache.c; tree's lock */
         struct stat_prefetch *prefetch; /* names asked for ahead */
         unsigned attr_syncs; /* changes of attributes that are on their way, or wait; tree's lock */
-        struct handle *handles;            /* open files, see op.h; tree's lock, as is */
-        unsigned nhandles;                 /* how many */
-        struct dir_handle *dirs;           /* open directories, see op_dir.c; tree's lock */
+        struct list handles; /* open files, see op.h; tree's lock, as is */
+        unsigned nhandles;   /* how many */
+        struct list dirs;    /* open directories, see op_dir.c; tree's lock */
         struct proc_queries *proc_queries; /* at closes; from the session's start to its end */
         struct wfile_env wfile_env;
         struct wfile_tally tally;

@@ -8,6 +8,7 @@
 #include <fuse_lowlevel.h>
 #include <stdatomic.h>
 
+#include "base/container_of.h"
 #include "base/mutex.h"
 #include "mount/rename/attr_sync.h"
 #include "mount/core/mount.h"
@@ -86,10 +87,10 @@ enum read_way { READS_NOT, READS_CACHED, READS_PAST };
 
 /* An open file, in the list of its mount, which the tree's lock guards. */
 struct handle {
-        atomic_uint refs;            /* one while it is open, and of each request that waits */
-        struct handle *next, **link; /* *link points here; NULL: it is not open */
-        struct node *node;           /* pinned, until the last reference */
-        struct node *shown;          /* pinned: the kernel's, when that has given way to `node` */
+        atomic_uint refs;      /* one while it is open, and of each request that waits */
+        struct list_item item; /* of those that are open */
+        struct node *node;     /* pinned, until the last reference */
+        struct node *shown;    /* pinned: the kernel's, when that has given way to `node` */
         bool reads;
         enum read_way way;          /* what it reads by; see op_read_cache.c, as for */
         char program[16];           /* what opened it, "" unknown or of no interest, and */

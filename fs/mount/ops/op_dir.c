@@ -26,8 +26,8 @@
 enum { DOTS = 2 };
 
 struct dir_handle {
-        atomic_uint refs;                /* one while it is open, and of each request that waits */
-        struct dir_handle *next, **link; /* of those that are open; tree's lock */
+        atomic_uint refs;      /* one while it is open, and of each request that waits */
+        struct list_item item; /* of those that are open; tree's lock */
         struct node *node;
         struct listing *listing;
         struct mutex mtx;
@@ -96,20 +96,14 @@ static void dir_handle_unref(struct dir_handle *d)
 static void list_open(struct mount *m, struct dir_handle *d)
 {
         tree_lock(m->tree);
-        d->next = m->dirs;
-        d->link = &m->dirs;
-        if (d->next)
-                d->next->link = &d->next;
-        m->dirs = d;
+        list_add(&m->dirs, &d->item);
         tree_unlock(m->tree);
 }
 
 static void end_open(struct mount *m, struct dir_handle *d)
 {
         tree_lock(m->tree);
-        *d->link = d->next;
-        if (d->next)
-                d->next->link = d->link;
+        list_remove(&m->dirs, &d->item);
         tree_unlock(m->tree);
         dir_handle_unref(d);
 }
@@ -145,8 +139,10 @@ void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 void op_release_dirs(struct mount *m)
 {
-        while (m->dirs)
-                end_open(m, m->dirs);
+        struct dir_handle *d;
+
+        while ((d = LIST_FIRST(&m->dirs, struct dir_handle, item)))
+                end_open(m, d);
 }
 
 void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)

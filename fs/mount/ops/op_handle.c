@@ -28,7 +28,7 @@ void handle_unref(struct mount *m, struct handle *h)
 struct wfile *handle_file(struct mount *m, const struct handle *h)
 {
         tree_lock(m->tree);
-        struct wfile *f = h->link ? wfile_ref(h->file) : NULL;
+        struct wfile *f = h->item.listed ? wfile_ref(h->file) : NULL;
         tree_unlock(m->tree);
         return f;
 }
@@ -36,7 +36,7 @@ struct wfile *handle_file(struct mount *m, const struct handle *h)
 void handle_wrote(struct mount *m, struct handle *h, pid_t tid)
 {
         tree_lock(m->tree);
-        if (h->link)
+        if (h->item.listed)
                 fd_owners_wrote(h->fd_owners, tid);
         tree_unlock(m->tree);
 }
@@ -44,23 +44,16 @@ void handle_wrote(struct mount *m, struct handle *h, pid_t tid)
 void handle_list_locked(struct mount *m, struct handle *h) REQUIRES(tree_mutex)
 {
         handle_ref(h);
-        h->next = m->handles;
-        h->link = &m->handles;
-        if (h->next)
-                h->next->link = &h->next;
-        m->handles = h;
+        list_add(&m->handles, &h->item);
         m->nhandles++;
 }
 
 bool handle_unlist(struct mount *m, struct handle *h)
 {
         tree_lock(m->tree);
-        bool open = h->link != NULL;
+        bool open = h->item.listed;
         if (open) {
-                *h->link = h->next;
-                if (h->next)
-                        h->next->link = h->link;
-                h->link = NULL;
+                list_remove(&m->handles, &h->item);
                 m->nhandles--;
         }
         tree_unlock(m->tree);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/container_of.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "mount/caller/exit_signal.h"
@@ -27,9 +28,9 @@ enum {
 };
 
 struct request {
-        struct request *next;                     /* in its bucket */
-        struct request *asked_next, **asked_link; /* of those to look at; link NULL: it is not */
-        uint64_t unique;                          /* the kernel's number of it */
+        struct request *next;   /* in its bucket */
+        struct list_item asked; /* of those to look at */
+        uint64_t unique;        /* the kernel's number of it */
         pid_t tid;
         uint64_t nodes[NODES]; /* that it names, or 0; pinned when it was ended */
         unsigned holds;
@@ -46,7 +47,7 @@ struct requests {
         pthread_cond_t wake;
         struct {
                 struct request *buckets[BUCKETS];
-                struct request *asked;
+                struct list asked;
                 size_t nasked;
                 bool over;
         } locked GUARDED_BY(&mtx);
@@ -81,25 +82,18 @@ static struct request **find_locked(struct requests *q, uint64_t unique) REQUIRE
 /* Its thread is looked at from now on. */
 static void ask_locked(struct requests *q, struct request *r) REQUIRES(&q->mtx)
 {
-        if (r->asked_link || atomic_load(&r->ended))
+        if (r->asked.listed || atomic_load(&r->ended))
                 return;
-        r->asked_next = q->locked.asked;
-        r->asked_link = &q->locked.asked;
-        if (r->asked_next)
-                r->asked_next->asked_link = &r->asked_next;
-        q->locked.asked = r;
+        list_add(&q->locked.asked, &r->asked);
         if (!q->locked.nasked++)
                 pthread_cond_signal(&q->wake);
 }
 
 static void unask_locked(struct requests *q, struct request *r) REQUIRES(&q->mtx)
 {
-        if (!r->asked_link)
+        if (!r->asked.listed)
                 return;
-        *r->asked_link = r->asked_next;
-        if (r->asked_next)
-                r->asked_next->asked_link = r->asked_link;
-        r->asked_link = NULL;
+        list_remove(&q->locked.asked, &r->asked);
         q->locked.nasked--;
 }
 
@@ -173,9 +167,11 @@ static struct asked *list_asked_locked(struct requests *q, size_t *n) REQUIRES(&
         int64_t ms = now_ms();
 
         *n = 0;
-        for (const struct request *r = v ? q->locked.asked : NULL; r; r = r->asked_next)
-                v[(*n)++] = (struct asked){
-                        .unique = r->unique, .tid = r->tid, .dies = r->dies_ms && ms >= r->dies_ms};
+        LIST_EACH (r, &q->locked.asked, struct request, asked)
+                if (v)
+                        v[(*n)++] = (struct asked){.unique = r->unique,
+                                                   .tid = r->tid,
+                                                   .dies = r->dies_ms && ms >= r->dies_ms};
         return v;
 }
 

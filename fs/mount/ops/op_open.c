@@ -593,7 +593,7 @@ void op_release_all(struct mount *m)
         struct handle *h;
         do {
                 tree_lock(m->tree);
-                h = m->handles;
+                h = LIST_FIRST(&m->handles, struct handle, item);
                 tree_unlock(m->tree);
                 if (!h)
                         continue;

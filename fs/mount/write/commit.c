@@ -587,15 +587,13 @@ void commit_request_ended_locked(struct wfile *f, struct outcome *out, struct up
 
 static void drop_waiting_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
-        while (f->locked.upload.waiting) {
-                struct upload_request *t = f->locked.upload.waiting;
-                f->locked.upload.waiting = t->next;
-                t->next = out->ended;
-                out->ended = t;
+        struct upload_request *t;
+
+        while ((t = LIST_TAKE(&f->locked.upload.waiting, struct upload_request, item))) {
+                list_add(&out->ended, &t->item);
                 f->locked.inflight--;
                 t->attempt->inflight--;
         }
-        f->locked.upload.waiting_last = &f->locked.upload.waiting;
 }
 
 /* The callers of a failed version are told, and the file is the version before it again. What is
@@ -699,7 +697,6 @@ void wfile_advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx
 void wfile_enter(struct wfile *f, struct outcome *out)
 {
         *out = (struct outcome){0};
-        out->begins_last = &out->begins;
         mutex_lock(&f->mtx);
 }
 
@@ -787,5 +784,5 @@ void wfile_leave(struct wfile *f, struct outcome *out)
                 env->unlock(env->owner, out->key);
         waiters_run(&out->callers, out->err);
         waiters_run(&out->told, 0);
-        upload_requests_run(out->begins, out->ended);
+        upload_requests_run(out);
 }

@@ -49,8 +49,7 @@ static struct upload_request *left_request_locked(struct wfile *f, struct outcom
         if (!t)
                 return NULL;
         f->locked.leaving++;
-        *out->begins_last = t;
-        out->begins_last = &t->next;
+        list_add(&out->begins, &t->item);
         return t;
 }
 
@@ -69,13 +68,8 @@ struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome
         f->locked.inflight++;
         if (!f->locked.sending_ns)
                 f->locked.sending_ns = wfile_now_ns();
-        if (kind == REQUEST_PART && f->locked.upload.state != UPLOAD_OPEN) {
-                *f->locked.upload.waiting_last = t;
-                f->locked.upload.waiting_last = &t->next;
-        } else {
-                *out->begins_last = t;
-                out->begins_last = &t->next;
-        }
+        bool waits = kind == REQUEST_PART && f->locked.upload.state != UPLOAD_OPEN;
+        list_add(waits ? &f->locked.upload.waiting : &out->begins, &t->item);
         return t;
 }
 
@@ -84,11 +78,9 @@ void upload_request_again_locked(struct wfile *f, struct outcome *out, struct up
 {
         t->kind = kind;
         t->goes_on = true;
-        t->next = NULL;
         t->attempt->inflight++;
         f->locked.inflight++;
-        *out->begins_last = t;
-        out->begins_last = &t->next;
+        list_add(&out->begins, &t->item);
 }
 
 /* The bytes of a step, in the share that was taken for those that have to be fetched. */
@@ -733,15 +725,11 @@ static void created_locked(struct wfile *f, struct outcome *out, int err, struct
         f->locked.upload.state = UPLOAD_OPEN;
         if (f->locked.err)
                 return;
-        while (f->locked.upload.waiting) {
-                struct upload_request *t = f->locked.upload.waiting;
-                f->locked.upload.waiting = t->next;
-                t->next = NULL;
+        struct upload_request *t;
+        while ((t = LIST_TAKE(&f->locked.upload.waiting, struct upload_request, item))) {
                 t->upload = up;
-                *out->begins_last = t;
-                out->begins_last = &t->next;
+                list_add(&out->begins, &t->item);
         }
-        f->locked.upload.waiting_last = &f->locked.upload.waiting;
 }
 
 static void aborted_locked(const struct wfile *f, struct upload_request *t, int err)
@@ -817,10 +805,8 @@ static void end_request(struct upload_request *t, int err, const struct store_ob
                 left_ended_locked(f, &out, t, err, up);
         else
                 ended_locked(f, &out, t, err, obj, up);
-        if (!t->goes_on) {
-                t->next = out.ended;
-                out.ended = t;
-        }
+        if (!t->goes_on)
+                list_add(&out.ended, &t->item);
         wfile_advance_locked(f, &out);
         wfile_leave(f, &out);
 }
@@ -842,16 +828,12 @@ static void free_request(struct upload_request *t)
         free(t);
 }
 
-void upload_requests_run(struct upload_request *begins, struct upload_request *ended)
+void upload_requests_run(struct outcome *out)
 {
-        while (begins) {
-                struct upload_request *t = begins;
-                begins = t->next;
+        struct upload_request *t;
+
+        while ((t = LIST_TAKE(&out->begins, struct upload_request, item)))
                 start(t);
-        }
-        while (ended) {
-                struct upload_request *t = ended;
-                ended = t->next;
+        while ((t = LIST_TAKE(&out->ended, struct upload_request, item)))
                 free_request(t);
-        }
 }

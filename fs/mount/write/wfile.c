@@ -65,7 +65,6 @@ struct wfile *wfile_new(const struct wfile_env *env, void *who, const char *key,
                 f->locked.base = (struct base){.object = *base, .len = base->size};
                 f->locked.size = base->size;
         }
-        f->locked.upload.waiting_last = &f->locked.upload.waiting;
         return f;
 }
 

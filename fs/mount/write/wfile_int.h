@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/container_of.h"
 #include "base/mutex.h"
 #include "mount/write/commit_phase.h"
 #include "mount/write/extent_map.h"
@@ -55,15 +56,15 @@ struct base {
 struct upload {
         enum upload_state state;
         struct store_upload *handle;
-        char *key; /* it was begun under another name than the file's: that; else NULL */
-        struct upload_request *waiting, **waiting_last; /* parts, until it is there */
+        char *key;           /* it was begun under another name than the file's: that; else NULL */
+        struct list waiting; /* parts, until it is there */
 };
 
 /* The parts that are sent as they fill. */
 struct upload_parts {
         struct part_plan plan;
         struct part_anchor *anchors;
-        unsigned nanchors;
+        unsigned nanchors, maxanchors;
         struct plan_run run;   /* written last, without a break; while there is no anchor */
         struct upload_part *v; /* in order */
         size_t n, max;
@@ -123,7 +124,7 @@ struct attempt {
 
 /* A request that is to be made, then is under way. */
 struct upload_request {
-        struct upload_request *next;
+        struct list_item item;
         enum upload_request_kind kind;
         struct wfile *file;
         struct attempt *attempt;
@@ -199,8 +200,7 @@ struct wfile {
 };
 
 struct outcome {
-        struct upload_request *begins, **begins_last; /* to be started */
-        struct upload_request *ended;                 /* to be freed */
+        struct list begins, ended; /* requests to be started, and to be freed */
         struct pool_buf *garbage;
         struct reader *reader;
         struct pool_share share, small; /* not needed any more; not enough */
@@ -313,7 +313,7 @@ void upload_request_create_locked(struct wfile *f, struct outcome *out) REQUIRES
 void upload_request_abort_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* This version failed: what is under way of it ends behind the answer. */
 void attempt_leave_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
-/* Starts the requests of a list, then frees those of another. No lock is held. */
-void upload_requests_run(struct upload_request *begins, struct upload_request *ended);
+/* Starts the requests that begin, then frees those that have ended. No lock is held. */
+void upload_requests_run(struct outcome *out);
 
 #endif
