@@ -6,13 +6,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Room for one element more in the array `v`, which has `n` and room for `max`: 0, or -ENOMEM and
- * all is as it was. The room doubles, from `first` on. */
-#define GROW(v, n, max, first)                                                                     \
+/* Room for `want` elements in the array `v`, which has room for `max`: 0, or -ENOMEM and all is as
+ * it was. The room doubles, from `first` on; what is new in it is not cleared. */
+#define GROW_TO(v, want, max, first)                                                               \
         __extension__({                                                                            \
                 int grow_err = 0;                                                                  \
-                if ((n) == (max)) {                                                                \
+                if ((want) > (max)) {                                                              \
                         __typeof__(max) grow_max = (max) ? 2 * (max) : (first);                    \
+                        while (grow_max < (want))                                                  \
+                                grow_max *= 2;                                                     \
                         __typeof__(v) grow_v = reallocarray((v), grow_max, sizeof *(v));           \
                         grow_err = grow_v ? 0 : -ENOMEM;                                           \
                         (v) = grow_v ? grow_v : (v);                                               \
@@ -20,5 +22,8 @@
                 }                                                                                  \
                 grow_err;                                                                          \
         })
+
+/* The same for one element more than the `n` that it has. */
+#define GROW(v, n, max, first) GROW_TO(v, (n) + 1, max, first)
 
 #endif

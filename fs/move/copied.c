@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 #include "base/banned.h"
 
 enum { MOST = 8 << 20, FIRST = 256 }; /* 64 MiB of hashes */
@@ -24,17 +26,10 @@ static uint64_t hash_of(const char *name, const char *etag)
 
 void copied_add(struct copied *c, const char *name, const char *etag)
 {
-        if (c->n == c->max) {
-                size_t max = c->max ? 2 * c->max : FIRST;
-                uint64_t *v = max > MOST ? NULL : realloc(c->v, max * sizeof *v);
-                if (!v) {
-                        c->partial = true;
-                        return;
-                }
-                c->v = v;
-                c->max = max;
-        }
-        c->v[c->n++] = hash_of(name, etag);
+        if (c->n == MOST || GROW(c->v, c->n, c->max, FIRST))
+                c->partial = true;
+        else
+                c->v[c->n++] = hash_of(name, etag);
 }
 
 static int compare(const void *a, const void *b)

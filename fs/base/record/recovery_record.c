@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* recovery_record.c: see recovery_record.h. */
+#include "base/grow.h"
 #include "base/record/recovery_record.h"
 
 #include <errno.h>
@@ -38,13 +39,8 @@ void recovery_record_id(char id[RECOVERY_ID_MAX])
 
 int recovery_record_add_part(struct recovery_record *k, const struct recovery_part *part)
 {
-        if (!(k->nparts & (k->nparts - 1))) { /* room for a power of two */
-                size_t room = k->nparts ? 2 * k->nparts : 1;
-                struct recovery_part *v = realloc(k->parts, room * sizeof *v);
-                if (!v)
-                        return -ENOMEM;
-                k->parts = v;
-        }
+        if (GROW(k->parts, k->nparts, k->maxparts, 8))
+                return -ENOMEM;
         char *etag = strdup(part->etag);
         if (!etag)
                 return -ENOMEM;

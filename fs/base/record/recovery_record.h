@@ -32,7 +32,7 @@ struct recovery_record {
         char *upload; /* id of the unfinished upload; NULL: the bytes are ORPHAN_PREFIX ID */
         uint64_t size;
         int64_t time_ns;
-        size_t nparts;
+        size_t nparts, maxparts;
         struct recovery_part *parts; /* of the upload */
 };
 void recovery_record_release(struct recovery_record *k);

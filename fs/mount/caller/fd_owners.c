@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/mutex.h"
 #include "mount/caller/exit_signal.h"
 #include "mount/caller/proc_fds.h"
@@ -50,15 +51,7 @@ static struct known *find_locked(struct fd_owners *h, pid_t pid) REQUIRES(&h->mt
 /* A place for one more: that of one who only holds the file, when there are too many. */
 static struct known *place_locked(struct fd_owners *h) REQUIRES(&h->mtx)
 {
-        if (h->n == h->max && h->max < KNOWN_MAX) {
-                size_t more = h->max ? 2 * h->max : 8;
-                struct known *v = reallocarray(h->v, more, sizeof *v);
-                if (v) {
-                        h->v = v;
-                        h->max = more;
-                }
-        }
-        if (h->n < h->max)
+        if (h->n < KNOWN_MAX && !GROW(h->v, h->n, h->max, 8))
                 return &h->v[h->n++];
         for (size_t i = 0; i < h->n; i++)
                 if (!h->v[i].opened && !h->v[i].wrote && !h->v[i].unclosed)

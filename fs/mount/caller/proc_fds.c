@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 
 #include "base/banned.h"
 
@@ -66,19 +67,7 @@ void proc_view_release(struct proc_view *view)
         *view = (struct proc_view){.dev = view->dev};
 }
 
-/* Room for one more of `size` bytes behind the `n` of *v, or false: it stays unseen. */
-static bool has_room(void *v, size_t n, size_t *max, size_t size)
-{
-        if (n < *max)
-                return true;
-        size_t more = *max ? 2 * *max : 64;
-        void *bigger = reallocarray(*(void **)v, more, size);
-        if (!bigger)
-                return false;
-        *(void **)v = bigger;
-        *max = more;
-        return true;
-}
+enum { ROOM = 64 }; /* at first; what finds no memory stays unseen */
 
 static struct proc_view_pid *view_pid(struct proc_view *view, pid_t pid)
 {
@@ -119,7 +108,7 @@ static bool mount_matches(struct proc_view *view, pid_t pid, unsigned long id)
                 if (view->mounts[i].id == id)
                         return view->mounts[i].matches;
         bool matches = read_mount(pid, id, view->dev);
-        if (has_room(&view->mounts, view->nmounts, &view->maxmounts, sizeof *view->mounts))
+        if (!GROW(view->mounts, view->nmounts, view->maxmounts, ROOM))
                 view->mounts[view->nmounts++] =
                         (struct proc_view_mount){.id = id, .matches = matches};
         return matches;
@@ -137,7 +126,7 @@ static void see_fd(struct proc_view *view, pid_t pid, pid_t tid, int dir, const 
         const char *number = strstr(text, "ino:");
         if (!flags || !mount || !number || (strtoul(flags + 6, NULL, 8) & O_ACCMODE) == O_RDONLY ||
             !mount_matches(view, pid, strtoul(mount + 7, NULL, 10)) ||
-            !has_room(&view->fds, view->nfds, &view->maxfds, sizeof *view->fds))
+            GROW(view->fds, view->nfds, view->maxfds, ROOM))
                 return;
         view->fds[view->nfds++] = (struct proc_view_fd){.pid = pid,
                                                         .tid = tid,
@@ -195,7 +184,7 @@ static void see_children(struct proc_view *view, pid_t pid, const char *text)
                 long child = strtol(p, &end, 10);
                 if (end == p || !*end) /* else the text may have been cut in it */
                         return;
-                if (!has_room(&view->kin, view->nkin, &view->maxkin, sizeof *view->kin))
+                if (GROW(view->kin, view->nkin, view->maxkin, ROOM))
                         return;
                 view->kin[view->nkin++] = (struct proc_view_kin){.pid = pid, .child = (pid_t)child};
         }

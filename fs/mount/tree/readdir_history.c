@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/grow.h"
 
 #include "base/banned.h"
 
@@ -124,15 +125,11 @@ static void empty(struct readdir_history *r)
 
 static bool make_room(struct readdir_history *r)
 {
-        size_t room = r->room ? r->room * 2 : NAMES_ROOM;
-        uint64_t *inos = realloc(r->inos, room * sizeof *inos);
-        if (inos)
-                r->inos = inos;
-        uint32_t *names = inos ? realloc(r->names, room * sizeof *names) : NULL;
-        if (!names)
+        size_t inos = r->room, names = r->room;
+
+        if (GROW(r->inos, r->n, inos, NAMES_ROOM) || GROW(r->names, r->n, names, NAMES_ROOM))
                 return false;
-        r->names = names;
-        r->room = room;
+        r->room = names;
         return true;
 }
 

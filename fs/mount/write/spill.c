@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/mutex.h"
 #include "base/log.h"
 #include "base/pool.h"
@@ -116,18 +117,12 @@ int spill_open(struct spill *s)
 /* Room on the free list for every slot ever made, so that a drop cannot fail. */
 static int grow_locked(struct spill *s) REQUIRES(&s->mtx)
 {
-        if (s->locked.made < s->locked.room)
-                return 0;
-        uint32_t room = s->locked.room ? s->locked.room * 2 : 64;
-        uint32_t *v = realloc(s->locked.free, room * sizeof *v);
-        if (!v)
+        uint32_t free = s->locked.room, refs = s->locked.room;
+
+        if (GROW(s->locked.free, s->locked.made, free, 64) ||
+            GROW(s->locked.refs, s->locked.made, refs, 64))
                 return -ENOMEM;
-        s->locked.free = v;
-        v = realloc(s->locked.refs, room * sizeof *v);
-        if (!v)
-                return -ENOMEM;
-        s->locked.refs = v;
-        s->locked.room = room;
+        s->locked.room = refs;
         return 0;
 }
 

@@ -20,12 +20,11 @@
 
 static int add_anchor_locked(struct wfile *f, uint64_t origin, unsigned no) REQUIRES(&f->mtx)
 {
-        struct part_anchor *v =
-                realloc(f->locked.parts.anchors, (f->locked.parts.nanchors + 1) * sizeof *v);
-        if (!v)
+        struct upload_parts *p = &f->locked.parts;
+
+        if (GROW(p->anchors, p->nanchors, p->maxanchors, 4))
                 return -ENOMEM;
-        f->locked.parts.anchors = v;
-        v[f->locked.parts.nanchors++] = (struct part_anchor){.origin = origin, .no = no};
+        p->anchors[p->nanchors++] = (struct part_anchor){.origin = origin, .no = no};
         return 0;
 }
 

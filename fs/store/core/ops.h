@@ -118,7 +118,7 @@ struct op {
         char *prefix, *delim, *continuation, *start_after, *marker;
         unsigned max;
         char **keys, **versions; /* of the objects to delete; versions NULL: any, also of one */
-        size_t nkeys;
+        size_t nkeys, maxkeys;
         bool copying;   /* an upload that gets copied parts; all are of src, where that is set */
         char *tags;     /* of src, as a header has them; the kind's */
         int upload_sum; /* the kind's: the checksum that the parts of the upload have */

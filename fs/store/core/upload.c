@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* upload.c: multipart uploads: the handle, what it knows of its parts, and the calls on it. */
+#include "base/grow.h"
 #include "base/mutex.h"
 #include "store/core/store_int.h"
 
@@ -55,17 +56,12 @@ void store_upload_free(struct store_upload *up)
 
 static int make_room_locked(struct store_upload *up, unsigned partno) REQUIRES(&up->mtx)
 {
-        if (partno <= up->locked.room)
-                return 0;
-        unsigned room = up->locked.room ? up->locked.room : 16;
-        while (room < partno)
-                room *= 2;
-        struct upload_part *v = realloc(up->locked.v, room * sizeof *v);
-        if (!v)
+        unsigned before = up->locked.room;
+
+        if (GROW_TO(up->locked.v, partno, up->locked.room, 16))
                 return -ENOMEM;
-        memset(v + up->locked.room, 0, (room - up->locked.room) * sizeof *v);
-        up->locked.v = v;
-        up->locked.room = room;
+        if (before < up->locked.room)
+                memset(up->locked.v + before, 0, (up->locked.room - before) * sizeof *up->locked.v);
         return 0;
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 
 #include "base/banned.h"
 
@@ -145,7 +146,6 @@ static bool is_section(char *line, const struct place *at)
 static int take_setting(struct profile *p, const char *outer, const char *name, const char *value)
 {
         char *full = NULL, *copy = NULL;
-        struct profile_setting *v = NULL;
 
         if (!*value || p->n >= SETTINGS_MAX)
                 return 0;
@@ -156,14 +156,11 @@ static int take_setting(struct profile *p, const char *outer, const char *name, 
                 return 0;
         }
         copy = strdup(value);
-        if (copy)
-                v = realloc(p->v, (p->n + 1) * sizeof *v);
-        if (!v) {
+        if (!copy || GROW(p->v, p->n, p->max, 8)) {
                 secret_freep(&copy);
                 free(full);
                 return -ENOMEM;
         }
-        p->v = v;
         p->v[p->n++] = (struct profile_setting){full, copy};
         return 0;
 }

@@ -10,7 +10,7 @@ struct profile {
         struct profile_setting {
                 char *name, *value;
         } * v;
-        size_t n;
+        size_t n, max;
         bool found;             /* a section of that name exists */
         char *credentials_file; /* the paths that were looked at, for messages */
         char *config_file;

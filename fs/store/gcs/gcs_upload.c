@@ -23,6 +23,7 @@
 #include <sys/random.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "store/core/store_int.h"
 #include "base/banned.h"
@@ -122,13 +123,10 @@ int gcs_unparsed_name(const struct store_kind *k, const char *name, struct buf *
 
 int gcs_add_key(struct op *op, const char *name)
 {
-        char **v = realloc(op->keys, (op->nkeys + 1) * sizeof *v);
-
-        if (!v)
+        if (GROW(op->keys, op->nkeys, op->maxkeys, 8))
                 return -ENOMEM;
-        op->keys = v;
-        v[op->nkeys] = strdup(name);
-        return v[op->nkeys] ? (op->nkeys++, 0) : -ENOMEM;
+        op->keys[op->nkeys] = strdup(name);
+        return op->keys[op->nkeys] ? (op->nkeys++, 0) : -ENOMEM;
 }
 
 /* --- beginning
