@@ -13,51 +13,55 @@ printf 'hello world' >"$tmp/small"
 
 # --- directory buckets ---
 sim_start --data "$tmp/data" --bucket dir--az1--x-s3 --access-key AK --secret-key SK
-b=/dir--az1--x-s3
+by_host() { url=http://dir--az1--x-s3.localhost:${url##*:}; }
+by_host
 as() {
 	who=$1
 	shift
 	req "$@" --user "$who" --aws-sigv4 aws:amz:us-east-1:s3express -H "$any"
 }
-expect_eq "403 InvalidAccessKeyId" "$(as AK:SK PUT $b/a -T "$tmp/small") $(element Code)" "a directory bucket wants a session"
-expect_eq 200 "$(as AK:SK GET "$b?session=")" "a directory bucket gives a session"
+expect_eq "403 InvalidAccessKeyId" "$(as AK:SK PUT /a -T "$tmp/small") $(element Code)" "a directory bucket wants a session"
+expect_eq 200 "$(as AK:SK GET "/?session=")" "a directory bucket gives a session"
 keys=$(element AccessKeyId):$(element SecretAccessKey) token="x-amz-s3session-token: $(element SessionToken)"
-expect_eq 200 "$(as "$keys" PUT $b/a -T "$tmp/small" -H "$token")" "an object is put with a session"
-expect_eq 400 "$(as "$keys" PUT $b/a -T "$tmp/small" -H 'x-amz-s3session-token: no')" "another session token is refused"
-expect_eq 403 "$(as "${keys%?}x" PUT $b/a -T "$tmp/small" -H "$token")" "another session secret is refused"
+expect_eq 200 "$(as "$keys" PUT /a -T "$tmp/small" -H "$token")" "an object is put with a session"
+expect_eq 400 "$(as "$keys" PUT /a -T "$tmp/small" -H 'x-amz-s3session-token: no')" "another session token is refused"
+expect_eq 403 "$(as "${keys%?}x" PUT /a -T "$tmp/small" -H "$token")" "another session secret is refused"
 sim_stop
 sim_start --data "$tmp/data" --bucket dir--az1--x-s3
-req GET "$b?session" >/dev/null
+by_host
+req GET "/?session" >/dev/null
 token="x-amz-s3session-token: $(element SessionToken)"
-expect_eq 403 "$(req HEAD $b/a)" "a session is wanted though keys are not"
-etag=$(req HEAD $b/a -H "$token" >/dev/null && field etag)
-req PUT $b/z -T "$tmp/small" -H "$token" >/dev/null
+expect_eq 403 "$(req HEAD /a)" "a session is wanted though keys are not"
+etag=$(req HEAD /a -H "$token" >/dev/null && field etag)
+req PUT /z -T "$tmp/small" -H "$token" >/dev/null
 rename() {
 	to=$1 from=$2
 	shift 2
-	req PUT "$b/$to?renameObject=" -d '' -H "$token" -H "x-amz-rename-source: $from" "$@"
+	req PUT "/$to?renameObject=" -d '' -H "$token" -H "x-amz-rename-source: $from" "$@"
 }
 expect_eq 412 "$(rename b a -H 'x-amz-rename-source-if-match: "x"')" "a rename of another version is refused"
 expect_eq 412 "$(rename z a -H 'If-None-Match: *')" "a rename onto what is there is refused"
 expect_eq 200 "$(rename d/b%2B a -H "x-amz-rename-source-if-match: $etag" -H 'If-None-Match: *')" "an object is renamed"
-expect_eq "200 $etag" "$(req HEAD $b/d/b%2B -H "$token") $(field etag)" "a renamed object is the same version"
-expect_eq 404 "$(req HEAD $b/a -H "$token")" "a renamed object is no more where it was"
+expect_eq "200 $etag" "$(req HEAD /d/b%2B -H "$token") $(field etag)" "a renamed object is the same version"
+expect_eq 404 "$(req HEAD /a -H "$token")" "a renamed object is no more where it was"
 expect_eq "200 200" "$(rename w z -H 'x-amz-client-token: t1') $(rename w z -H 'x-amz-client-token: t1')" \
 	"a rename that was made is confirmed to the same token"
 expect_eq "400 IdempotentParameterMismatch" "$(rename v z -H 'x-amz-client-token: t1') $(element Code)" "a token is for one rename"
 expect_eq "404 200" "$(rename z y -H 'x-amz-client-token: t2') $(rename z w -H 'x-amz-client-token: t2')" \
 	"a rename that failed leaves its token free"
-expect_eq 501 "$(req GET "$b/z?tagging" -H "$token")" "objects of a directory bucket have no tags"
-for k in c d e f; do req PUT "$b/$k" -T "$tmp/small" -H "$token" >/dev/null; done
-req GET "$b?list-type=2&delimiter=/" -H "$token" >/dev/null
+expect_eq 501 "$(req GET "/z?tagging" -H "$token")" "objects of a directory bucket have no tags"
+for k in c d e f; do req PUT "/$k" -T "$tmp/small" -H "$token" >/dev/null; done
+req GET "/?list-type=2&delimiter=/" -H "$token" >/dev/null
 tr '<' '\n' <"$tmp/body" | sed -n 's/^Key>//p' >"$tmp/keys"
 expect_eq "c d e f z" "$(sort "$tmp/keys" | xargs)" "a list has all objects"
 check "a directory bucket lists in no order" sh -c '! sort -c "$1" 2>/dev/null' sh "$tmp/keys"
-expect_eq 400 "$(req GET "$b?list-type=2&prefix=ab" -H "$token")" "a prefix is a folder"
+expect_eq 400 "$(req GET "/?list-type=2&prefix=ab" -H "$token")" "a prefix is a folder"
 sim_stop
 sim_start --data "$tmp/data" --bucket dir--az1--x-s3 --session-life 0
-req GET "$b?session=" >/dev/null
-expect_eq "400 ExpiredToken" "$(req GET "$b/c" -H "x-amz-s3session-token: $(element SessionToken)") $(element Code)" "a session ends"
+by_host
+req GET "/?session=" >/dev/null
+expect_eq "400 ExpiredToken" "$(req GET "/c" -H "x-amz-s3session-token: $(element SessionToken)") $(element Code)" "a session ends"
+url=http://127.0.0.1:${url##*:}
 expect_eq 501 "$(req PUT '/bkt/x?renameObject=' -d '' -H 'x-amz-rename-source: y')" "no other bucket has a rename"
 sim_stop
 

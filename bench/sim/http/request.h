@@ -73,6 +73,7 @@ struct request {
         bool in_parts; /* the body is a description and the data */
         struct related related;
         bool in_batch; /* a part of another request, which was let in */
+        bool by_host;  /* the host says the bucket, not the path */
         bool google;   /* headers are named x-goog-, not x-amz- */
         struct buf text;
         struct intake intake;
@@ -123,7 +124,7 @@ struct service {
 /* Where the buckets of the first protocol are, and how they behave. */
 enum { S3_ACCESS_POINTS_MAX = 8 };
 struct s3_options {
-        const char *domain;    /* BUCKET.DOMAIN is a bucket's host, too; NULL: none is */
+        const char *domain;    /* BUCKET.DOMAIN is a bucket's host, too; NULL: "localhost" */
         const char *base_path; /* "/a/b" before all paths; NULL: none */
         struct s3_access_point {
                 const char *name, *bucket;

@@ -78,9 +78,20 @@ bool s3_has_algorithm(const struct object *head);
 #define S3_CRC64NVME "x-amz-checksum-crc64nvme"
 const char *s3_crc64(const struct object *o);
 int s3_keep_crc64(const struct request *x, struct object *o);
-int s3_copy_crc64(const struct object *from, struct object *o);
+int s3_copy_sums(const struct object *from, struct object *o);
 int s3_set_crc64(struct object *o, uint64_t crc);
+/* "If you upload an object without specifying a checksum, Amazon S3 [...] computes [...] CRC64NVME"
+ * (user guide, "Checking object integrity"): of an object of a directory bucket, where it counts.
+ */
+int s3_sum_by_default(struct object *o);
 int s3_sum_copied_part(const struct object *head, struct object *part);
+/* An object has the algorithm of the checksum that it was put with, or that of its upload. What is
+ * added to it has to come with the same: true when the reply is set to an error. */
+int s3_keep_algorithm(const struct request *x, struct object *o);
+int s3_copy_algorithm(const struct object *from, struct object *o);
+bool s3_bad_append_checksum(struct request *x, const struct object *o);
+/* The checksums of `whole` are those of it with o behind it, which is not there yet. */
+int s3_append_sums(struct object *whole, const struct object *from, const struct object *o);
 /* Makes crc, of what is before the part, that of both; false when the part's is not known. */
 bool s3_add_crc64(const struct object *part, uint64_t *crc);
 /* The headers of a version: ETag, Last-Modified and, with_meta, its metadata. */
@@ -107,11 +118,18 @@ bool s3_key_of_upload_is_missing(struct service *s, struct request *x);
 bool s3_bad_session_encryption(struct request *x, struct session_terms *terms);
 void s3_encryption_headers(struct request *x, const struct object *o);
 
-/* s3_express.c: whether the bucket is a directory bucket, and the request needs a session, which is
+/* s3_express.c: whether the bucket is a directory bucket, which the path must not name, and the
+ * request needs a session, which is
  * there and good otherwise; true with the reply set. */
 bool s3_is_express(const struct request *x);
+bool s3_bad_address(struct request *x);
 bool s3_needs_session(const struct request *x);
 bool s3_bad_session(struct service *s, struct request *x);
+
+/* Whether a put adds to the object that is there; s3_append() answers it: o is what came. */
+#define S3_WRITE_OFFSET "x-amz-write-offset-bytes"
+bool s3_appends(const struct request *x);
+void s3_append(struct service *s, struct request *x, struct object *o);
 
 /* auth.c: true when the reply is set to an error. */
 bool s3_denied(struct service *s, struct request *x);

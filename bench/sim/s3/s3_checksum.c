@@ -128,21 +128,53 @@ bool s3_has_algorithm(const struct object *head)
         return object_meta(head, ALGORITHM);
 }
 
+static bool mismatches(struct request *x, const char *want, const char *is)
+{
+        char why[128];
+
+        if (!strcmp(want, is))
+                return false;
+        snprintf(why, sizeof why,
+                 "Checksum Type mismatch occurred, expected checksum Type: %s, actual checksum "
+                 "Type: %s",
+                 want, is);
+        s3_refuse(x, 400, "InvalidRequest", why);
+        return true;
+}
+
 bool s3_bad_part_checksum(struct request *x, const struct object *head)
 {
         const char *want = object_meta(head, ALGORITHM);
         unsigned count;
         const char *is = sent(x, &count);
-        char why[128];
 
-        if (want ? is && !strcmp(want, is) : !is)
-                return false;
-        snprintf(why, sizeof why,
-                 "Checksum Type mismatch occurred, expected checksum Type: %s, actual checksum "
-                 "Type: %s",
-                 want ? want : "null", is ? is : "null");
-        s3_refuse(x, 400, "InvalidRequest", why);
-        return true;
+        return mismatches(x, want ? want : "null", is ? is : "null");
+}
+
+static const char *or_default(const char *algorithm)
+{
+        return algorithm ? algorithm : "CRC64NVME";
+}
+
+int s3_keep_algorithm(const struct request *x, struct object *o)
+{
+        unsigned count;
+
+        return object_meta_add(o, ALGORITHM, or_default(sent(x, &count)));
+}
+
+int s3_copy_algorithm(const struct object *from, struct object *o)
+{
+        const char *is = object_meta(from, ALGORITHM);
+
+        return is ? object_meta_add(o, ALGORITHM, is) : 0;
+}
+
+bool s3_bad_append_checksum(struct request *x, const struct object *o)
+{
+        unsigned count;
+
+        return mismatches(x, or_default(object_meta(o, ALGORITHM)), or_default(sent(x, &count)));
 }
 
 /* --- CRC64NVME ----------------------------------------------------------------------------------
@@ -158,9 +190,11 @@ int s3_keep_crc64(const struct request *x, struct object *o)
         return keep(o, s3_in(x, S3_CRC64NVME));
 }
 
-int s3_copy_crc64(const struct object *from, struct object *o)
+int s3_copy_sums(const struct object *from, struct object *o)
 {
-        return keep(o, s3_crc64(from));
+        int err = keep(o, s3_crc64(from));
+
+        return err ? err : s3_copy_algorithm(from, o);
 }
 
 const char *s3_crc64(const struct object *o)
@@ -187,6 +221,16 @@ int s3_set_crc64(struct object *o, uint64_t crc)
         return keep(o, text);
 }
 
+int s3_append_sums(struct object *whole, const struct object *from, const struct object *o)
+{
+        uint64_t crc = 0;
+        int err = s3_copy_algorithm(from, whole);
+
+        if (!err && s3_add_crc64(from, &crc) && s3_add_crc64(o, &crc))
+                err = s3_set_crc64(whole, crc);
+        return err;
+}
+
 static int sum_seg(const struct seg *s, uint64_t *crc)
 {
         enum { STEP = 256 << 10 };
@@ -206,17 +250,28 @@ static int sum_seg(const struct seg *s, uint64_t *crc)
         return 0;
 }
 
-int s3_sum_copied_part(const struct object *head, struct object *part)
+static int sum_crc64(struct object *o)
 {
-        const char *is = object_meta(head, ALGORITHM);
         uint64_t crc = 0;
 
-        if (!is || strcmp(is, "CRC64NVME"))
-                return 0;
-        for (unsigned i = 0; i < part->nsegs; i++) {
-                int err = part->segs[i].blob ? sum_seg(&part->segs[i], &crc) : 0;
+        for (unsigned i = 0; i < o->nsegs; i++) {
+                int err = o->segs[i].blob ? sum_seg(&o->segs[i], &crc) : 0;
                 if (err)
                         return err;
         }
-        return s3_set_crc64(part, crc);
+        return s3_set_crc64(o, crc);
+}
+
+int s3_sum_copied_part(const struct object *head, struct object *part)
+{
+        const char *is = object_meta(head, ALGORITHM);
+
+        return is && !strcmp(is, "CRC64NVME") ? sum_crc64(part) : 0;
+}
+
+int s3_sum_by_default(struct object *o)
+{
+        const char *is = object_meta(o, ALGORITHM);
+
+        return s3_crc64(o) || (is && strcmp(is, "CRC64NVME")) ? 0 : sum_crc64(o);
 }

@@ -171,7 +171,7 @@ void s3_copy(struct service *s, struct request *x)
         if (!err && s3_bad_encryption(x, o))
                 return;
         if (!err)
-                err = s3_copy_crc64(from, o);
+                err = s3_copy_sums(from, o);
         if (!err)
                 err = object_append(o, from, 0, from->size);
         if (!err)

@@ -135,10 +135,11 @@ const char *s3_access_point(const struct service *s, const char *name, size_t n)
 static int bucket_of_host(const struct service *s, const struct request *x, char **out)
 {
         static const char account[] = "-" S3_OWNER;
-        const char *host = http_header(&x->rq, "host"), *domain = s->s3->domain;
+        const char *host = http_header(&x->rq, "host");
+        const char *domain = s->s3->domain ? s->s3->domain : "localhost";
 
         *out = NULL;
-        if (!host || !domain || x->google)
+        if (!host || x->google)
                 return 0;
         size_t n = strcspn(host, ":"), ndomain = strlen(domain), naccount = sizeof account - 1;
         if (n <= ndomain + 1 || host[n - ndomain - 1] != '.' ||
@@ -163,6 +164,7 @@ static int find_path(const struct service *s, struct request *x)
         if (strncmp(x->rq.path, base, strlen(base)) || (*rest && *rest != '/'))
                 return -EINVAL;
         int err = bucket_of_host(s, x, &bucket);
+        x->by_host = bucket;
         if (bucket)
                 buf_addf(&path, "/%s", bucket);
         if (!err)
@@ -289,6 +291,8 @@ static void begin(struct service *s, struct request *x)
         const struct s3_op *op = find_op(x);
         if (op)
                 x->op = op->name;
+        if (s3_bad_address(x))
+                return;
         if (s3_denied(s, x) || (op && s3_needs_session(x) && s3_bad_session(s, x)))
                 return;
         if (!op) {

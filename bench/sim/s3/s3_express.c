@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* s3_express.c: directory buckets (names that end in --x-s3): sessions, and the rename that only
- * they have. */
+/* s3_express.c: directory buckets (names that end in --x-s3): sessions, and the rename and
+ * the append that only they have. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/mutex.h"
+#include "base/text/digits.h"
 #include "bench/sim/identity/identity_i.h"
 #include "bench/sim/s3/s3.h"
 #include "base/banned.h"
@@ -19,6 +21,20 @@ bool s3_is_express(const struct request *x)
         size_t n = strlen(x->bucket);
 
         return !x->google && n > sizeof end - 1 && !strcmp(x->bucket + n - (sizeof end - 1), end);
+}
+
+/* "You must make requests for this API operation to the Zonal endpoint. These endpoints support
+ * virtual-hosted-style requests [...] Path-style requests are not supported" (API reference, of
+ * each operation on objects); of CreateBucket and DeleteBucket: "These endpoints support path-style
+ * requests". */
+bool s3_bad_address(struct request *x)
+{
+        bool regional = !strcmp(x->op, "CreateBucket") || !strcmp(x->op, "DeleteBucket");
+
+        if (!s3_is_express(x) || x->by_host || regional)
+                return false;
+        s3_refuse(x, 400, "InvalidRequest", "Path-style requests are not supported.");
+        return true;
 }
 
 bool s3_needs_session(const struct request *x)
@@ -189,5 +205,113 @@ void s3_rename(struct service *s, struct request *x)
                 return;
         }
         keep_rename(x, from);
+        s3_reply(x, 200);
+}
+
+/* --- append: user guide, "Appending data to objects in directory buckets", and API reference,
+ * PutObject ----------------------------------------------------------------------------------- */
+
+/* Kept with an object that was added to: how many parts it has. */
+#define PARTS ":parts"
+
+bool s3_appends(const struct request *x)
+{
+        return !x->google && s3_in(x, S3_WRITE_OFFSET);
+}
+
+/* "With each successful append operation, you create a part of the object [...] If an object is
+ * created using S3 multipart upload, each uploaded part is counted towards the total maximum of
+ * 10,000 parts." */
+static unsigned long count_parts(const struct object *o)
+{
+        const char *parts = object_meta(o, PARTS), *dash = strchr(o->etag, '-');
+
+        return parts ? strtoul(parts, NULL, 10) : dash ? strtoul(dash + 1, NULL, 10) : 1;
+}
+
+static bool has_user_metadata(const struct object *o)
+{
+        for (const char *name = NULL; (name = object_meta_next(o, name));)
+                if (!strncmp(name, S3_META, strlen(S3_META)))
+                        return true;
+        return false;
+}
+
+/* True when the reply is set to an error. */
+static bool bad_append(struct request *x, const struct object *present, const struct object *o)
+{
+        if (!s3_is_express(x))
+                s3_error(x, "NotImplemented");
+        else if (!o->size)
+                s3_refuse(x, 400, "InvalidRequest",
+                          "Request body cannot be empty when 'write offset' is specified.");
+        else if (digits_size(s3_in(x, S3_WRITE_OFFSET)) != (present ? present->size : 0))
+                s3_error(x, "InvalidWriteOffset");
+        else if (present && has_user_metadata(o))
+                s3_refuse(x, 400, "InvalidRequest",
+                          "Cannot specify both a write offset value and user-defined object "
+                          "metadata for existing objects.");
+        else if (present && count_parts(present) >= VAULT_PARTS_MAX)
+                s3_error(x, "TooManyParts");
+        return x->status || (present && s3_bad_append_checksum(x, present));
+}
+
+/* What was there with o behind it; NULL: no memory. */
+static struct object *join(const struct object *present, const struct object *o)
+{
+        CLEANUP(object_unrefp) struct object *whole = object_clone(present, present->key);
+        char parts[24];
+
+        if (!whole)
+                return NULL;
+        snprintf(parts, sizeof parts, "%lu", count_parts(present) + 1);
+        whole->upload[0] = 0;
+        if (s3_append_sums(whole, present, o) || object_meta_add(whole, PARTS, parts) ||
+            object_append(whole, o, 0, o->size))
+                return NULL;
+        return TAKE_PTR(whole);
+}
+
+void s3_append(struct service *s, struct request *x, struct object *o)
+{
+        CLEANUP(object_unrefp) struct object *present = NULL;
+        CLEANUP(object_unrefp) struct object *whole = NULL;
+        struct object_store_cond cond;
+
+        int err = object_store_get(s->objects, x->bucket, x->key, &present);
+        if (err && err != -ENOENT) {
+                s3_fail(x, err);
+                return;
+        }
+        s3_cond(x, &cond);
+        err = object_store_check(present, &cond);
+        if (err || bad_append(x, present, o)) {
+                if (err)
+                        s3_fail(x, err);
+                return;
+        }
+        err = s3_keep_crc64(x, o);
+        if (!err)
+                err = s3_keep_algorithm(x, o);
+        if (!err)
+                err = s3_sum_by_default(o);
+        whole = present ? join(present, o) : object_ref(o);
+        cond.present = present;
+        cond.has |= present ? 0 : VAULT_GEN; /* there is still no object */
+        if (!err)
+                err = whole ? object_store_put(s->objects, x->bucket, whole, &cond) : -ENOMEM;
+        if (err == -ESTALE && !cond.if_match) {
+                s3_error(x, "InvalidWriteOffset"); /* another was faster */
+                return;
+        }
+        if (err) {
+                s3_fail(x, err);
+                return;
+        }
+        s3_object_headers(x, whole, false);
+        s3_encryption_headers(x, whole);
+        s3_checksum_headers(x, whole);
+        if (present)
+                buf_addf(&x->headers, "x-amz-object-size: %" PRIu64 "\r\n", whole->size);
         s3_reply(x, 200);
 }

@@ -157,8 +157,16 @@ void s3_put(struct service *s, struct request *x)
         }
         if (s3_bad_metadata(x, o) || s3_bad_encryption(x, o))
                 return;
+        if (s3_appends(x)) {
+                s3_append(s, x, o);
+                return;
+        }
         s3_cond(x, &cond);
         err = s3_keep_crc64(x, o);
+        if (!err && s3_is_express(x))
+                err = s3_keep_algorithm(x, o);
+        if (!err && s3_is_express(x))
+                err = s3_sum_by_default(o);
         if (!err)
                 err = object_store_put(s->objects, x->bucket, o, &cond);
         if (err)

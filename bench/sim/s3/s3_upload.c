@@ -187,6 +187,14 @@ static void reply_complete(struct request *x, const struct object *o)
         s3_reply_xml(x);
 }
 
+static int keep_algorithm(const struct complete *c)
+{
+        CLEANUP(object_unrefp) struct object *head = NULL;
+        int err = object_store_upload_head(c->s->objects, &c->up, &head);
+
+        return err ? err : s3_copy_algorithm(head, c->o);
+}
+
 void s3_upload_complete(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *o = object_new(NULL);
@@ -222,6 +230,10 @@ void s3_upload_complete(struct service *s, struct request *x)
         }
         if (x->status)
                 return;
+        if (!err)
+                err = keep_algorithm(&c);
+        if (!err && s3_is_express(x))
+                err = s3_sum_by_default(o);
         if (!err)
                 err = object_store_upload_complete(s->objects, &c.up, o, c.nparts, !x->google,
                                                    &cond);

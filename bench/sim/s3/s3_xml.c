@@ -38,6 +38,8 @@ static const struct {
         {"InvalidPartOrder", 400, "The list of parts was not in ascending order."},
         {"InvalidRange", 416, "The requested range cannot be satisfied."},
         {"InvalidRequest", 400, "The request is not valid."},
+        {"InvalidWriteOffset", 400,
+         "The write offset value that you specified does not match the current object size."},
         {"InvalidToken", 400, "The provided token is malformed or otherwise not valid."},
         {"InsufficientStorage", 507, "There is no more room."},
         {"KeyTooLongError", 400, "Your key is too long."},
@@ -58,6 +60,7 @@ static const struct {
         {"ServiceUnavailable", 503, "Please try again."},
         {"SignatureDoesNotMatch", 403, "The request signature we calculated does not match."},
         {"SlowDown", 503, "Please reduce your request rate."},
+        {"TooManyParts", 400, "The object has as many parts as it may have."},
         {"XAmzContentSHA256Mismatch", 400,
          "The provided x-amz-content-sha256 header does not match what was computed."},
 };
