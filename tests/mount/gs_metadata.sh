@@ -6,7 +6,7 @@ CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 23
+plan 27
 start_store
 bucket=storage/v1/b/$CKPTFS_TEST_BUCKET/o
 give() {
@@ -39,6 +39,20 @@ same "an append composes" "$tmp/longer" f
 expect_eq "$kept" "$(theirs f)" "an append to a large file leaves the metadata of others"
 mv "$mnt/f" "$mnt/g"
 expect_eq "$kept" "$(theirs g)" "a rename takes the metadata of others along"
+
+# "Once set, custom time cannot be removed": it is of the object, whatever bytes it has.
+at=2031-02-03T04:05:06Z
+timed() { curl -s "$CKPTFS_TEST_ENDPOINT/$bucket/$1" | jq -r .customTime; }
+cp "$tmp/data" "$mnt/timed"
+curl -s -o "$tmp/out" -X PATCH -H 'Content-Type: application/json' -d "{\"customTime\":\"$at\"}" \
+	"$CKPTFS_TEST_ENDPOINT/$bucket/timed"
+expect_eq $at "$(timed timed)" "another program gives an object its own time"
+append "$mnt/timed"
+expect_eq $at "$(timed timed)" "an append leaves that time"
+chmod 600 "$mnt/timed"
+expect_eq $at "$(timed timed)" "a change of mode leaves that time"
+echo whole >"$mnt/timed"
+expect_eq $at "$(timed timed)" "a file that is written anew has that time"
 umount_ckptfs
 mount_ckptfs part_size=5M upload=resumable
 cat "$tmp/data" >"$mnt/g"

@@ -12,7 +12,10 @@
 #include "base/text/digits.h"
 #include "base/banned.h"
 
-#define HEADER_FIELDS "contentType,cacheControl,contentDisposition,contentEncoding,contentLanguage"
+/* Of what else a new version would lose, holds need no care: an object that has one is not replaced
+ * ("Objects with holds cannot be deleted or replaced"). */
+#define HEADER_FIELDS                                                                              \
+        "contentType,cacheControl,contentDisposition,contentEncoding,contentLanguage,customTime"
 const char gcs_fields[] = "name,size,generation,timeCreated,crc32c,metadata," HEADER_FIELDS;
 const char gcs_page_fields[] = "nextPageToken,prefixes,"
                                "items(name,size,generation,timeCreated,metadata," HEADER_FIELDS ")";
@@ -26,6 +29,7 @@ static const struct {
         {":content-disposition", "contentDisposition"},
         {":content-encoding", "contentEncoding"},
         {":content-language", "contentLanguage"},
+        {":x-goog-custom-time", "customTime"},
 };
 enum { HEADERS = sizeof headers / sizeof *headers };
 
