@@ -3,7 +3,7 @@
 # rename_sent.sh: a file is renamed while parts of it are at the store already, and not kept here.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-if on_gs; then plan 50; else plan 54; fi
+if on_gs; then plan 55; else plan 59; fi
 start_store
 # In so little memory nothing of what was sent is kept.
 mount_ckptfs part_size=5M memory=64M attr_ttl=0
@@ -72,6 +72,11 @@ leaving gone
 fdo unlink "$mnt/gone" >"$tmp/unlinked"
 fdo_ends "ok ok ok ok ok" "a file leaves its first name while that is removed"
 same "a file whose first name is removed has all bytes" "$tmp/first" gone.1
+leaving made
+expect_eq "ok" "$(fdo symlink target "$mnt/made")" "a link is made at a name that another is leaving"
+fdo_ends "ok ok ok ok ok" "a file leaves its first name while a link is to be there"
+expect_eq target "$(readlink "$mnt/made")" "a link at a name that another left is what was made"
+same "a file whose first name became a link's has all bytes" "$tmp/first" made.1
 leaving mode
 chmod 600 "$mnt/mode" 2>"$tmp/changed"
 fdo_ends "ok ok ok ok ok" "a file leaves its first name while what is there gets another mode"

@@ -20,6 +20,8 @@
 
 struct make {
         struct name_lock lock;
+        struct waiter for_key;
+        struct key_lock *keys; /* an upload may be on its way through the name */
         fuse_req_t req;
         struct request *request;
         struct mount *m;
@@ -34,6 +36,7 @@ struct make {
 /* With `e`, or an error. */
 static void make_end(struct make *k, int err, const struct fuse_entry_param *e)
 {
+        name_lock_published(k->m, k->keys);
         name_lock_drop(&k->lock);
         if (err)
                 fuse_reply_err(k->req, -err);
@@ -82,13 +85,29 @@ static int make_put(struct make *k)
         return err ? err : store_put(k->m->store, k->key, &body, &meta, &cond, made, k);
 }
 
+static void make_locked(struct make *k)
+{
+        int err = request_ended(k->request) ? -EINTR : make_put(k);
+        if (err)
+                make_end(k, err, NULL);
+}
+
+static void make_key_granted(struct waiter *w)
+{
+        make_locked(CONTAINER_OF(w, struct make, for_key));
+}
+
 static void make_granted(struct waiter *w)
 {
         struct make *k = CONTAINER_OF(w, struct make, lock.waiter);
-        int err = request_ended(k->request) ? -EINTR : mount_key(k->m, k->dir, k->name, &k->key);
+        int err = mount_key(k->m, k->dir, k->name, &k->key);
+        const char *const keys[2] = {k->key, NULL};
+
         if (!err)
-                err = make_put(k);
-        if (err)
+                err = name_lock_publish(k->m, keys, false, &k->for_key, &k->keys);
+        if (!err)
+                make_locked(k);
+        else if (err != -EAGAIN)
                 make_end(k, err, NULL);
 }
 
@@ -108,6 +127,7 @@ static void make(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mod
                 return;
         }
         *k = (struct make){.lock = {.shared = {dir}, .waiter.ready = make_granted},
+                           .for_key.ready = make_key_granted,
                            .req = req,
                            .request = request_now(),
                            .m = m,
