@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 command -v setfattr >/dev/null || skip_all "setfattr is not installed"
-plan 31
+plan 33
 start_store
 mount_ckptfs attr_ttl=60s # the store is stopped for a while: looking at a name must not ask it then
 f=$mnt/f
@@ -36,6 +36,8 @@ for name in trusted.a security.other; do
 	check "$name is not supported" fails_with "not supported" setfattr -n $name -v x "$f"
 done
 check "security.capability is not supported by reads either" fails_with "not supported" getfattr -n security.capability "$f"
+check "a namespace alone is no name" fails_with "Invalid argument" setfattr -n user. -v x "$f"
+check "a namespace alone is no name to read" fails_with "Invalid argument" getfattr -n user. "$f"
 expect_requests "an attribute that is not supported asks the store for nothing" HeadObject=0 CopyObject=0
 check "what ckptfs tells cannot be set" fails_with "not permitted" \
 	setfattr -n user.ckptfs.state -v x "$f"

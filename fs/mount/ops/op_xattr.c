@@ -27,6 +27,12 @@ static bool is_user(const char *name)
         return !strncmp(name, USER, sizeof USER - 1) && name[sizeof USER - 1];
 }
 
+/* "user." alone is no name, and EINVAL as on other file systems; other namespaces are none here. */
+static int refusal(const char *name)
+{
+        return strcmp(name, USER) ? EOPNOTSUPP : EINVAL;
+}
+
 static bool is_ours(const char *name)
 {
         return !strncmp(name, OURS, sizeof OURS - 1);
@@ -190,7 +196,7 @@ static void read_xattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t 
 void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
         if (!is_user(name))
-                fuse_reply_err(req, EOPNOTSUPP);
+                fuse_reply_err(req, refusal(name));
         else
                 read_xattr(req, ino, name, size);
 }
@@ -237,7 +243,7 @@ static void edit_xattr(fuse_req_t req, fuse_ino_t ino, const char *name, const v
         struct mount *m = op_mount(req);
 
         if (!is_user(name) || is_ours(name)) {
-                fuse_reply_err(req, is_user(name) ? EPERM : EOPNOTSUPP);
+                fuse_reply_err(req, is_user(name) ? EPERM : refusal(name));
                 return;
         }
         struct xattr_edit *x = calloc(1, sizeof *x);
