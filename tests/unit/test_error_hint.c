@@ -61,6 +61,30 @@ START_TEST(the_line_ends_with_what_to_do)
 }
 END_TEST
 
+static const struct {
+        int status;
+        const char *said, *want;
+} strangers[] = {
+        {500, "", "http://s answers 500 each time: try again later, or see its log"},
+        {503, "no backend",
+         "http://s answers 503 no backend each time: try again later, or see its log"},
+        {404, "", "http://s answers 404, and not as S3 does: correct endpoint"},
+};
+
+START_TEST(a_server_that_fails_is_not_called_another)
+{
+        struct op op = {.fault.status = strangers[_i].status};
+        char why[512];
+
+        http_req_init(&op.rq);
+        buf_adds(&op.rq.url, "http://s");
+        snprintf(op.fault.message, sizeof op.fault.message, "%s", strangers[_i].said);
+        error_hint_stranger("http://s", "S3", &op, why, sizeof why);
+        ck_assert_str_eq(why, strangers[_i].want);
+        http_req_release(&op.rq);
+}
+END_TEST
+
 static void forget_proxies(void)
 {
         static const char *const names[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",
@@ -75,6 +99,8 @@ int main(void)
         TCase *t = tcase_create("explain");
         tcase_add_checked_fixture(t, forget_proxies, NULL);
         tcase_add_loop_test(t, the_line_ends_with_what_to_do, 0, sizeof cases / sizeof *cases);
+        tcase_add_loop_test(t, a_server_that_fails_is_not_called_another, 0,
+                            sizeof strangers / sizeof *strangers);
         suite_add_tcase(s, t);
         return unit_main(s);
 }

@@ -89,7 +89,10 @@ void error_hint_stranger(const char *where, const char *kind, const struct op *o
         const struct op_fault *f = &op->fault;
         char proxy[64];
 
-        if (strstr(f->message, "HTTPS"))
+        if (f->status >= 500)
+                snprintf(why, nwhy, "%s answers %d%s%s each time: try again later, or see its log",
+                         where, f->status, *f->message ? " " : "", f->message);
+        else if (strstr(f->message, "HTTPS"))
                 snprintf(why, nwhy, "%s answers %d %s: give https:// in endpoint", where, f->status,
                          f->message);
         else

@@ -226,7 +226,7 @@ void s3_explain(struct store_kind *k, const struct op *op, int err, char *why, s
                 error_hint_credentials(k, op, why, nwhy);
         else if (!f->status)
                 error_hint_transport(where, "endpoint or region", op, err, why, nwhy);
-        else if (!*f->code && (op->in.len || s3_ok(op)))
+        else if (!*f->code && (op->in.len || s3_ok(op) || f->status >= 500))
                 error_hint_stranger(where, "S3", op, why, nwhy);
         else if (is(op, "NoSuchBucket") || err == -ENOENT)
                 snprintf(why, nwhy, "bucket %s does not exist at %s: create it or correct the URL",
