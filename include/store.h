@@ -54,7 +54,8 @@ enum {
         STORE_CAP_UNSORTED = 1 << 9,    /* listings come in any order */
         STORE_CAP_WHOLE_COPY = 1 << 10, /* a copied part is a whole object, of any size */
         STORE_CAP_IN_ORDER = 1 << 11, /* parts go one after the other: see STORE_UPLOAD_RESUMABLE */
-        STORE_CAP_DELETE_IF = 1 << 12 /* store_delete_if() is atomic */
+        STORE_CAP_DELETE_IF = 1 << 12, /* store_delete_if() is atomic */
+        STORE_CAP_APPEND = 1 << 13     /* store_append() */
 };
 
 /* How an object of many parts is made, where a kind has several ways. */
@@ -78,7 +79,8 @@ enum store_checksums {
 
 /* s3: whether the bucket stands in the host's name or in the path. */
 enum store_addressing {
-        STORE_ADDRESSING_AUTO, /* in the path of an endpoint, in the name of the vendor's hosts */
+        STORE_ADDRESSING_AUTO, /* in the path of an endpoint, in the name of the vendor's hosts; a
+                                  directory bucket's in any name that is no address */
         STORE_ADDRESSING_PATH,
         STORE_ADDRESSING_VIRTUAL
 };
@@ -204,6 +206,15 @@ int store_head(struct store *s, const char *key, store_done_fn *done, void *arg)
 int store_put(struct store *s, const char *key, const struct store_body *body,
               const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
               void *arg);
+
+/* Adds a body that is not empty at the end of an object, of version if_match and size `off`, and
+ * moves nothing else: done() gets the new version. It is made only if its metadata, which stays, is
+ * `meta` (NULL: any). -EOPNOTSUPP: this object cannot be added to, or the store has not
+ * STORE_CAP_APPEND; nothing was changed, and the caller takes another way. Of a server that is not
+ * the vendor's the first call finds out whether it has the capability. */
+int store_append(struct store *s, const char *key, const char *if_match, uint64_t off,
+                 const struct store_body *body, const struct store_meta *meta, store_done_fn *done,
+                 void *arg);
 
 /* What a get delivered. */
 struct store_got {

@@ -8,9 +8,11 @@ plan 24
 CKPTFS_TEST_BUCKET=ckpt--usw2-az1--x-s3 CKPTFS_TEST_SCHEME=s3
 sim_bucket=$CKPTFS_TEST_BUCKET sim_options="--session-life 8s" sim_store="--data $tmp/store"
 mkdir "$tmp/store"
+by_host() { export CKPTFS_TEST_ENDPOINT="http://localhost:${url##*:}"; } # which names the bucket
 identity '{"keys": {}}'
 export AWS_ACCESS_KEY_ID=unused AWS_SECRET_ACCESS_KEY=unused AWS_EC2_METADATA_DISABLED=true \
-	HOME="$home" CKPTFS_TEST_ENDPOINT="$url"
+	HOME="$home"
+by_host
 mount_ckptfs log_level=debug attr_ttl=0
 expect_eq "ok ok ok" "$(fdo open wct "$mnt/a" write 100000 close)" "a session signs a write"
 expect_eq 1 "$(served CreateSession)" "one session signs a write"
@@ -36,7 +38,7 @@ expect_eq "2500 2500" "$(ls "$mnt/many" | wc -l) $(ls "$mnt/many" | sort -u | wc
 umount_ckptfs
 sim_options=--read-only-sessions
 identity '{"keys": {}}'
-export CKPTFS_TEST_ENDPOINT="$url"
+by_host
 mount_ckptfs log_level=debug ro
 expect_eq 40000004 "$(wc -c <"$mnt/large")" "who may only read mounts with ro"
 expect_eq EROFS "$(fdo open wct "$mnt/a")" "who may only read writes nothing"
@@ -46,7 +48,7 @@ umount_ckptfs
 echo '[{"op": "RenameObject", "times": 1, "do": "reset_after"}]' >"$tmp/lose.json"
 sim_options="--faults $tmp/lose.json"
 identity '{"keys": {}}'
-export CKPTFS_TEST_ENDPOINT="$url"
+by_host
 mount_ckptfs log_level=debug
 requests_mark
 check "a file is renamed though the reply is lost" mv "$mnt/large" "$mnt/renamed"

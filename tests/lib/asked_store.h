@@ -17,7 +17,7 @@ struct store_upload {
 };
 
 struct ask {
-        char what[64];
+        char what[128];
         store_done_fn *done;
         store_upload_fn *created;
         void (*got)(void *arg, int err, const struct store_got *got);
@@ -63,6 +63,18 @@ int store_put(struct store *s, const char *key, const struct store_body *body,
         ck_assert_int_eq(body->read(body->arg, 0, body_put, n), 0);
         body_put[n] = '\0';
         ask("put", key, done, arg);
+        return 0;
+}
+
+int store_append(struct store *s, const char *key, const char *if_match, uint64_t off,
+                 const struct store_body *body, const struct store_meta *meta, store_done_fn *done,
+                 void *arg)
+{
+        (void)s, (void)meta;
+        char what[80];
+        snprintf(what, sizeof what, "append %llu to %llu of %s of", (unsigned long long)body->len,
+                 (unsigned long long)off, if_match);
+        ask(what, key, done, arg);
         return 0;
 }
 

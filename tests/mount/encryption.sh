@@ -15,8 +15,8 @@ key_of() {
 		req GET "/storage/v1/b/bkt/o/$1" >/dev/null
 		sed -n 's/.*"kmsKeyName": *"\([^"]*\)".*/\1/p' "$tmp/body"
 	else
-		req GET "/$CKPTFS_TEST_BUCKET?session=" >/dev/null # of directory buckets
-		req HEAD "/$CKPTFS_TEST_BUCKET/$1" -H "x-amz-s3session-token: $(element SessionToken)" >/dev/null
+		req GET "$at?session=" >/dev/null # of directory buckets
+		req HEAD "$at/$1" -H "x-amz-s3session-token: $(element SessionToken)" >/dev/null
 		field x-amz-server-side-encryption-aws-kms-key-id
 	fi
 }
@@ -26,7 +26,12 @@ writes() {
 	name=$1 CKPTFS_TEST_SCHEME=$2
 	shift 2
 	sim_start --data "$tmp/objects.$name" --bucket "$CKPTFS_TEST_BUCKET" --protocol "$CKPTFS_TEST_SCHEME"
+	at=/$CKPTFS_TEST_BUCKET
 	CKPTFS_TEST_ENDPOINT=$url
+	case $CKPTFS_TEST_BUCKET in *--x-s3) # which its host names, and no path
+		CKPTFS_TEST_ENDPOINT=http://localhost:${url##*:}
+		url=http://$CKPTFS_TEST_BUCKET.localhost:${url##*:} at='' ;;
+	esac
 	mount_ckptfs part_size=5M "$@"
 	echo small >"$mnt/small"
 	chmod 600 "$mnt/small"

@@ -23,6 +23,7 @@ mount_tests = \
 	%D%/dirs.sh \
 	%D%/encryption.sh \
 	%D%/end.sh \
+	%D%/express_append.sh \
 	%D%/gs_append.sh \
 	%D%/gs_csek.sh \
 	%D%/gs_keys.sh \

@@ -3,6 +3,7 @@
 # tests/interop run against servers.
 store_fake_tests = \
 	%D%/test_answers \
+	%D%/test_append \
 	%D%/test_checksums \
 	%D%/test_copy \
 	%D%/test_copy_if \
@@ -26,6 +27,9 @@ STORE_FAKE = %D%/fake.c %D%/fake.h
 %C%_test_answers_SOURCES = %D%/test_answers.c %D%/event.c %D%/event.h $(STORE_FAKE)
 %C%_test_answers_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_answers_LDADD = $(STORE_TEST_LIBS)
+%C%_test_append_SOURCES = %D%/test_append.c %D%/event.c %D%/event.h $(STORE_FAKE)
+%C%_test_append_CFLAGS = $(STORE_TEST_CFLAGS)
+%C%_test_append_LDADD = $(STORE_TEST_LIBS)
 %C%_test_checksums_SOURCES = %D%/test_checksums.c $(STORE_FAKE)
 %C%_test_checksums_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_checksums_LDADD = $(STORE_TEST_LIBS)

@@ -559,6 +559,74 @@ START_TEST(a_copy_that_misses_its_base_looks)
 }
 END_TEST
 
+/* A file of 10 MiB, with 7 bytes more. */
+static void make_append(void)
+{
+        caps |= STORE_CAP_APPEND;
+        make(2 * FIRST);
+        put(2 * FIRST, 7);
+        begin();
+        is(COMMIT_PUBLISHING);
+}
+
+START_TEST(an_append_publishes)
+{
+        make_append();
+        answer("append 7 to 10485760 of v1 of a", 0);
+        ends(0);
+        ck_assert_uint_eq(wfile_size(f), 2 * FIRST + 7);
+        put(2 * FIRST + 7, 1); /* to what is there now */
+        begin();
+        answer("append 1 to 10485767 of v2 of a", 0);
+        is(COMMIT_IDLE);
+}
+END_TEST
+
+START_TEST(an_append_that_is_refused_goes_another_way)
+{
+        make_append();
+        answer("append 7 to 10485760 of v1 of a", -EOPNOTSUPP);
+        answer("create a", 0);
+        is(COMMIT_SENDING);
+        answer("part copy 1", 0);
+        answer("part 2", 0);
+        answer("complete ", 0);
+        ends(0);
+}
+END_TEST
+
+/* What is kept of it is the whole, not the bytes that were to be added. */
+START_TEST(an_append_that_misses_its_base_looks)
+{
+        make_append();
+        answer("append 7 to 10485760 of v1 of a", -ESTALE);
+        is(COMMIT_LOOKING);
+        answer("head a", -ENOENT);
+        answer("create a", 0);
+        answer("part 1", 0);
+        answer("part 2", 0);
+        is(COMMIT_RECORDING);
+        answer("put .ckptfs", 0);
+        ends(-ESTALE);
+}
+END_TEST
+
+START_TEST(a_change_before_the_end_is_no_append)
+{
+        caps |= STORE_CAP_APPEND;
+        make(2 * FIRST);
+        put(2 * FIRST - 1, 7);
+        begin();
+        answer("create a", 0);
+        is(COMMIT_SENDING);
+        ck_assert_int_eq(asked[answered].what[0], 'p');
+        answer(asked[answered].what, -EIO);
+        ends(-EIO);
+        while (answered < nasked)
+                answer(asked[answered].what, -EIO);
+}
+END_TEST
+
 START_TEST(what_cannot_be_recorded_begins_anew)
 {
         make(2 * FIRST);
@@ -762,6 +830,10 @@ int main(void)
         tcase_add_test(t, a_put_that_misses_what_replaced_its_base_looks_again);
         tcase_add_test(t, a_put_that_looked_again_is_recorded);
         tcase_add_test(t, a_copy_that_misses_its_base_looks);
+        tcase_add_test(t, an_append_publishes);
+        tcase_add_test(t, an_append_that_is_refused_goes_another_way);
+        tcase_add_test(t, an_append_that_misses_its_base_looks);
+        tcase_add_test(t, a_change_before_the_end_is_no_append);
         tcase_add_test(t, what_cannot_be_recorded_begins_anew);
         tcase_add_test(t, a_failed_commit_leaves_the_next_as_much_room);
         tcase_add_test(t, what_is_to_be_sent_anew_stays_when_memory_is_short);

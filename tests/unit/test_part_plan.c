@@ -476,6 +476,54 @@ END_TEST
 
 static const struct {
         const char *why;
+        uint64_t base, base_size, from, size; /* bytes from `from` on were written */
+        bool appends, sent, append;
+} appends[] = {
+        {"a little", 40 * MiB, 40 * MiB, 40 * MiB, 40 * MiB + 1, true, false, true},
+        {"as much as one request sends", 40 * MiB, 40 * MiB, 40 * MiB, 56 * MiB, true, false, true},
+        {"more than that", 40 * MiB, 40 * MiB, 40 * MiB, 56 * MiB + 1, true, false, false},
+        {"zeros before it", 40 * MiB, 40 * MiB, 41 * MiB, 42 * MiB, true, false, true},
+        {"nothing", 40 * MiB, 40 * MiB, 40 * MiB, 40 * MiB, true, false, false},
+        {"the last byte anew", 40 * MiB, 40 * MiB, 40 * MiB - 1, 41 * MiB, true, false, false},
+        {"what was cut before", 39 * MiB, 40 * MiB, 39 * MiB, 41 * MiB, true, false, false},
+        {"what was sent already", 40 * MiB, 40 * MiB, 40 * MiB, 48 * MiB, true, true, false},
+        {"in a store that has none", 40 * MiB, 40 * MiB, 40 * MiB, 41 * MiB, false, false, false},
+        {"to what one put sends as fast", MiB / 2, MiB / 2, MiB / 2, MiB, true, false, false},
+        {"to what one put sends slower", 8 * MiB, 8 * MiB, 8 * MiB, 8 * MiB + 1, true, false, true},
+        {"to nothing", 0, 0, 0, 1, true, false, false},
+};
+
+START_TEST(an_append_is_of_new_bytes_behind_all_of_the_base)
+{
+        const struct plan_run held = {appends[_i].from, appends[_i].size};
+        const struct plan_sent sent = {9, 40 * MiB, 8 * MiB};
+        const struct plan_in in = {.size = appends[_i].size,
+                                   .base = appends[_i].base,
+                                   .base_size = appends[_i].base_size,
+                                   .copies = true,
+                                   .appends = appends[_i].appends,
+                                   .put_most = 16 * MiB,
+                                   .part = 16 * MiB,
+                                   .held = &held,
+                                   .nheld = held.from < held.to,
+                                   .sent = &sent,
+                                   .nsent = appends[_i].sent};
+        struct plan p;
+        char why[200] = "";
+
+        ck_assert_int_eq(plan_commit(&in, &p), 0);
+        ck_assert_msg((p.put && p.from) == appends[_i].append, "%s", appends[_i].why);
+        if (p.from) {
+                ck_assert_uint_eq(p.from, in.base);
+                ck_assert_uint_eq(p.moved, in.size - in.base);
+        }
+        ck_assert_msg(!plan_check(&in, &p, why, sizeof why), "%s: %s", appends[_i].why, why);
+        plan_release(&p);
+}
+END_TEST
+
+static const struct {
+        const char *why;
         struct plan_sent sent[3];
         bool copy;
         uint64_t base;
@@ -543,6 +591,8 @@ int main(void)
                 t, what_lies_before_a_sent_part_becomes_as_many_parts_as_its_number_says, 0, 5);
         tcase_add_test(t, writes_below_a_part_that_was_numbered_before_them_still_fit);
         tcase_add_test(t, an_append_to_a_small_base_of_whole_copies_needs_two_numbers);
+        tcase_add_loop_test(t, an_append_is_of_new_bytes_behind_all_of_the_base, 0,
+                            sizeof appends / sizeof appends[0]);
         tcase_add_loop_test(t, parts_that_do_not_add_up_are_found, 0,
                             sizeof wrong / sizeof wrong[0]);
         suite_add_tcase(s, t);

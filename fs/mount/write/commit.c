@@ -132,6 +132,7 @@ static void finish_locked(struct wfile *f, struct outcome *out, int err,
                           const struct store_object *obj) REQUIRES(&f->mtx)
 {
         (void)commit_enter_locked(f, COMMIT_IDLE);
+        f->locked.commit.no_append = false;
         plan_release(&f->locked.commit.sending.plan);
         free(TAKE_PTR(f->locked.commit.conflict));
         out->err = err;
@@ -212,6 +213,8 @@ static int plan_locked(struct wfile *f) REQUIRES(&f->mtx)
                 .base_size = base->object.size,
                 .copies = caps & STORE_CAP_PART_COPY && !(caps & STORE_CAP_WHOLE_COPY),
                 .whole_copies = caps & STORE_CAP_WHOLE_COPY,
+                .appends = caps & STORE_CAP_APPEND && !c && !f->locked.commit.no_append &&
+                           !f->locked.origin.key && base->object.etag[0],
                 .put_most = f->locked.parts.plan.first,
                 .part = f->locked.parts.plan.first,
                 .held = runs,
@@ -334,8 +337,9 @@ static void publish_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mt
         enum upload_request_kind kind = clone ? REQUEST_CLONE
                                         : put ? REQUEST_PUT
                                               : REQUEST_COMPLETE;
+        uint64_t from = put ? f->locked.commit.sending.plan.from : 0;
 
-        if (put && !share_locked(f, out, 0, f->locked.size))
+        if (put && !share_locked(f, out, from, f->locked.size - from))
                 return;
         if (!f->locked.commit.key) {
                 /* Memory that was taken stays the file's: whoever has a key waits for none. */
@@ -462,7 +466,8 @@ static void removed_locked(struct wfile *f, struct outcome *out, const struct up
 static bool lacks_base(const struct upload_request *t)
 {
         bool fills = t->kind == REQUEST_STEP || t->kind == REQUEST_PUT;
-        return t->kind == REQUEST_COPY || (fills && t->part && t->part->fill_bytes && !t->filled);
+        return t->kind == REQUEST_COPY || t->append ||
+               (fills && t->part && t->part->fill_bytes && !t->filled);
 }
 
 /* The request failed: whether that is since the base of the commit is gone, and the commit goes on
@@ -546,10 +551,21 @@ static void publish_ended_locked(struct wfile *f, struct outcome *out, struct up
                 published_locked(f, out, obj, t->kind == REQUEST_PUT);
 }
 
+/* The store does not add to this object: the bytes are here, and are planned anew. */
+static bool append_refused_locked(struct wfile *f, const struct upload_request *t, int err)
+        REQUIRES(&f->mtx)
+{
+        if (err != -EOPNOTSUPP || !t->append || f->locked.err)
+                return false;
+        f->locked.commit.no_append = true;
+        plan_release(&f->locked.commit.sending.plan);
+        return commit_enter_locked(f, COMMIT_PLANNING);
+}
+
 void commit_request_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
                                  int err, const struct store_object *obj) REQUIRES(&f->mtx)
 {
-        if (err && base_is_gone_locked(f, t, err))
+        if (err && (base_is_gone_locked(f, t, err) || append_refused_locked(f, t, err)))
                 return;
         switch (t->kind) {
         case REQUEST_PUT:

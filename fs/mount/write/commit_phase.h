@@ -17,6 +17,7 @@
  *   PUBLISHING  it is the object                                        -> IDLE
  *               it is, under the name that the upload was begun with    -> MOVING
  *               another has that name, and all bytes are here           -> PLANNING
+ *               the store does not append to this object                -> PLANNING
  *               the version that was changed is gone: bytes are missing -> LOOKING
  *               it is gone, and all bytes are at hand                   -> RECORDING
  *   MOVING      it is the object                                        -> IDLE

@@ -467,6 +467,14 @@ static uint64_t lacking(const struct plan_in *in, uint64_t from, uint64_t to)
         return n;
 }
 
+/* Whether the file is all of the base with no more behind it than one request sends. */
+static bool can_append(const struct plan_in *in)
+{
+        return in->appends && !in->nsent && in->base && in->base == in->base_size &&
+               in->size > in->base && in->size - in->base <= in->put_most &&
+               (!in->nheld || in->held[0].from >= in->base);
+}
+
 int plan_commit(const struct plan_in *in, struct plan *out)
 {
         enum { REQUEST = 1 << 20 }; /* takes as long as so many bytes, about */
@@ -474,6 +482,10 @@ int plan_commit(const struct plan_in *in, struct plan *out)
         bool can_put = !in->nsent && in->size <= in->put_most;
 
         *out = (struct plan){0};
+        if (can_append(in) && (!can_put || in->size - in->base + REQUEST < put)) {
+                *out = (struct plan){.put = true, .from = in->base, .moved = in->size - in->base};
+                return 0; /* after a head: two requests */
+        }
         if (can_put && !in->base) {
                 *out = (struct plan){.put = true, .moved = put};
                 return 0;

@@ -58,6 +58,7 @@ struct plan_in {
         uint64_t base;               /* bytes [0, base) of the version before are still good */
         uint64_t base_size;          /* all of that version */
         bool copies;                 /* ranges of it can become parts */
+        bool appends;                /* one request can add bytes to it */
         bool whole_copies;           /* it can become a part as a whole, the first; then parts may
                                         be small */
         uint64_t put_most;           /* largest body of one put */
@@ -74,13 +75,14 @@ struct plan_step {
         uint64_t off, len;
 };
 struct plan {
-        bool put; /* one request of everything: no steps */
+        bool put;      /* one request of everything from `from` on: no steps */
+        uint64_t from; /* 0, or the size of the base that it is added to */
         size_t n, max;
         struct plan_step *v;
         uint64_t moved; /* bytes to and from the store */
 };
-/* What is to be sent before an upload can be completed, or that one put does it. 0, -EFBIG when
- * 10,000 parts do not suffice, or -ENOMEM; then *out is empty. */
+/* What is to be sent before an upload can be completed, or that one put or append does it. 0,
+ * -EFBIG when 10,000 parts do not suffice, or -ENOMEM; then *out is empty. */
 int plan_commit(const struct plan_in *in, struct plan *out);
 /* Whether what was sent and what the plan sends make the file: parts lie one behind the other, have
  * consecutive numbers and sizes that stores take, and are of `size` bytes together. 0, or -EIO with

@@ -144,7 +144,7 @@ void upload_request_create_locked(struct wfile *f, struct outcome *out) REQUIRES
         if (!t)
                 return;
         f->locked.upload.state = UPLOAD_CREATING;
-        t->early = !commit_is_under_way_locked(f);
+        t->early = !commit_is_under_way_locked(f) || f->locked.commit.no_append;
         t->copying = copies_base_locked(f);
 }
 
@@ -233,13 +233,16 @@ static void set_source_locked(struct wfile *f, struct upload_request *t) REQUIRE
 void upload_request_publish_locked(struct wfile *f, struct outcome *out,
                                    enum upload_request_kind kind) REQUIRES(&f->mtx)
 {
-        const struct plan_step all = {.len = f->locked.size};
+        uint64_t from = kind == REQUEST_PUT ? f->locked.commit.sending.plan.from : 0;
+        const struct plan_step all = {.off = from, .len = f->locked.size - from};
         struct upload_request *t = kind == REQUEST_PUT
                                            ? upload_request_step_locked(f, out, kind, &all)
                                            : upload_request_new_locked(f, out, kind);
         if (!t)
                 return;
         t->size = f->locked.size;
+        t->append = from;
+        t->early = from || f->locked.commit.no_append; /* what may be appended to next */
         if (kind == REQUEST_CLONE)
                 set_source_locked(f, t);
         if (f->locked.commit.conflict)
@@ -447,7 +450,7 @@ static bool may_record(struct upload_request *t)
 {
         struct wfile *f = t->file;
 
-        if ((t->kind != REQUEST_PUT && t->kind != REQUEST_COMPLETE) ||
+        if ((t->kind != REQUEST_PUT && t->kind != REQUEST_COMPLETE) || t->append ||
             (!t->cond.if_match && !t->src))
                 return false;
         mutex_lock(&f->mtx);
@@ -518,11 +521,14 @@ static int send_part(struct upload_request *t)
         struct store_body body = body_of(t);
         if (t->kind != REQUEST_PUT)
                 return store_upload_part(t->upload, t->part->no, &body, request_done, t);
-        err = env->meta(env->owner, t->file->who, false, &t->meta);
+        err = env->meta(env->owner, t->file->who, t->early, &t->meta);
         if (err)
                 return err;
         if (is_recorded(t))
                 return record(t);
+        if (t->append)
+                return store_append(env->store, t->key, t->cond.if_match, t->off, &body, &t->meta,
+                                    request_done, t);
         return store_put(env->store, t->key, &body, &t->meta, &t->cond, request_done, t);
 }
 

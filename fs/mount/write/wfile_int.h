@@ -96,6 +96,7 @@ struct commit {
         struct sending sending;
         struct key_lock *key;           /* from LOCKING to the end of the final phases, or NULL */
         struct base_conflict *conflict; /* from LOOKING on, or NULL */
+        bool no_append;                 /* the store refused one */
 };
 
 enum upload_request_kind {
@@ -104,7 +105,7 @@ enum upload_request_kind {
         REQUEST_STEP,     /* a part of the commit's plan */
         REQUEST_COPY,     /* the same, of the base */
         REQUEST_LOCK,     /* the key that is about to change, which is no request to the store */
-        REQUEST_PUT,      /* the file in one request */
+        REQUEST_PUT,      /* the file in one request, or what is new at its end */
         REQUEST_COMPLETE, /* the upload */
         REQUEST_CLONE,    /* a copy of all of another object */
         REQUEST_MOVE,     /* what was completed under the name that the upload was begun with */
@@ -136,8 +137,10 @@ struct upload_request {
         bool goes_on;            /* as another kind, once it has ended */
         bool filled;             /* what was to be fetched is here */
         bool recorded;           /* it lost to another host's, and is recorded */
+        bool append;             /* REQUEST_PUT: to the version that has to be there */
         bool summed;             /* the part's checksum is known */
-        bool early;              /* REQUEST_CREATE: while programs write on; */
+        bool early;              /* its metadata have no times: those of REQUEST_CREATE while
+                                    programs write on, and those of what is appended to */
         bool copying;            /* ranges of the base will be parts of it, or may be */
         uint64_t size;           /* of the file; of those that publish it */
         unsigned no;             /* of the plan's step, and its bytes */

@@ -25,6 +25,7 @@ enum op_verb {
         OP_HEAD,
         OP_GET,
         OP_PUT,
+        OP_APPEND,
         OP_DELETE,
         OP_DELETE_MANY,
         OP_COPY,
@@ -48,9 +49,10 @@ enum op_verb {
 enum { OP_AGAIN = 1, OP_RETRY = 2, OP_SLOW = 3, OP_DAMAGED = 4 };
 
 /* parse() of OP_COPY answers -EFBIG for a source that one request cannot copy: it is copied in
- * parts. OP_RENAME makes op->key of op->src and is asked only of kinds with STORE_CAP_RENAME.
- * OP_SET_META gives op->key, of version op->if_match, the metadata op->meta; it may answer -EFBIG
- * as OP_COPY. */
+ * parts. OP_APPEND adds op->body at op->off, the end of version op->if_match, whose metadata has to
+ * be op->meta where that is set. OP_RENAME makes op->key of op->src and is asked only of kinds with
+ * STORE_CAP_RENAME. OP_SET_META gives op->key, of version op->if_match, the metadata op->meta; it
+ * may answer -EFBIG as OP_COPY. */
 
 /* What the server, or else the transport, said of the last try that failed. */
 struct op_fault {
@@ -121,7 +123,8 @@ struct op {
         size_t nkeys, maxkeys;
         bool copying;   /* an upload that gets copied parts; all are of src, where that is set */
         char *tags;     /* of src, as a header has them; the kind's */
-        int upload_sum; /* the kind's: the checksum that the parts of the upload have */
+        int upload_sum; /* the kind's: the checksum that the parts of the upload have, or what is
+                           added to */
         const char *id; /* of up */
 
         /* What came. */

@@ -34,6 +34,7 @@ static const char *const verb_names[OP_VERBS] = {
         [OP_HEAD] = "head",
         [OP_GET] = "get",
         [OP_PUT] = "put",
+        [OP_APPEND] = "append",
         [OP_DELETE] = "delete",
         [OP_DELETE_MANY] = "delete-many",
         [OP_COPY] = "copy",
@@ -134,6 +135,8 @@ static bool worth_a_line(const struct op *op, int err)
                        !(op->verb == OP_DELETE && op->if_match);
         if (err == -EFBIG && (op->verb == OP_COPY || op->verb == OP_SET_META))
                 return false; /* copied in parts */
+        if (err == -EOPNOTSUPP && op->verb == OP_APPEND)
+                return false; /* the caller has another way */
         return err != -ECANCELED && err != -EEXIST && err != -ESTALE &&
                !(op->rq.by_callback && !*op->fault.message);
 }
@@ -167,7 +170,7 @@ static void mention(const struct op *op, int err)
 {
         const struct op_fault *f = &op->fault;
 
-        if ((err == -EEXIST || err == -ESTALE) && *f->message)
+        if ((err == -EEXIST || err == -ESTALE || err == -EOPNOTSUPP) && *f->message)
                 log_info("store: %s %s/%s: %d %s: %s: %s", verb_names[op->verb], op->s->bucket,
                          op->key ? op->key : "", f->status, *f->code ? f->code : "-", f->message,
                          strerror(-err));
@@ -327,6 +330,7 @@ static enum http_lane lane_of(enum op_verb verb)
         switch (verb) {
         case OP_GET:
         case OP_PUT:
+        case OP_APPEND:
         case OP_PART:
                 return HTTP_DATA;
         case OP_COPY:

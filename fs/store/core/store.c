@@ -202,6 +202,29 @@ int store_put(struct store *s, const char *key, const struct store_body *body,
         return op_submit(TAKE_PTR(op));
 }
 
+int store_append(struct store *s, const char *key, const char *if_match, uint64_t off,
+                 const struct store_body *body, const struct store_meta *meta, store_done_fn *done,
+                 void *arg)
+{
+        const struct store_cond cond = {.if_match = if_match};
+
+        if (store_check_key(key) || !body->len || body->len > STORE_PART_SIZE_MAX)
+                return -EINVAL;
+        if (!(store_caps(s) & STORE_CAP_APPEND))
+                return -EOPNOTSUPP;
+        CLEANUP(op_freep) struct op *op = op_new(s, OP_APPEND, key, arg);
+        int err = op ? op_set_meta(op, meta) : -ENOMEM;
+        if (!err)
+                err = op_set_cond(op, &cond);
+        if (err)
+                return err;
+        op->off = off;
+        op->body = *body;
+        op->finish = op_finish_object;
+        op->done.object = done;
+        return op_submit(TAKE_PTR(op));
+}
+
 int store_delete(struct store *s, const char *key, store_done_fn *done, void *arg)
 {
         return store_delete_if(s, key, NULL, done, arg);

@@ -232,6 +232,7 @@ const struct store_ops store_gcs = {
                         [OP_HEAD] = {gcs_head_build, gcs_head_parse},
                         [OP_GET] = {gcs_get_build, gcs_get_parse},
                         [OP_PUT] = {gcs_put_build, gcs_put_parse},
+                        [OP_APPEND] = {store_no_build, store_no_parse},
                         [OP_DELETE] = {gcs_delete_build, gcs_delete_parse},
                         [OP_DELETE_MANY] = {gcs_delete_many_build, gcs_delete_many_parse},
                         [OP_COPY] = {gcs_copy_build, gcs_copy_parse},

@@ -41,24 +41,38 @@ static bool is_label(const char *bucket)
         return strlen(bucket) <= 63;
 }
 
-static bool is_virtual(const struct store_kind *k, enum store_addressing addressing, bool vendors)
+/* Whether the host of an endpoint, where a port and a path may follow, is a number. */
+static bool is_address(const char *host)
 {
+        size_t n = strspn(host, "0123456789.");
+        return *host == '[' || !host[n] || strchr(":/", host[n]);
+}
+
+/* Directory buckets have no path-style addresses: "Path-style requests are not supported" (API
+ * reference). */
+static bool is_virtual(const struct store_kind *k, enum store_addressing addressing,
+                       const char *endpoint)
+{
+        bool vendors = !endpoint, directory = s3_is_express(k->bucket);
+        const char *host = vendors ? NULL : strstr(endpoint, "://");
+
         if (k->point)
                 return true;
         switch (addressing) {
         case STORE_ADDRESSING_PATH:
-                return s3_is_express(k->bucket) && vendors; /* whose hosts are the buckets' */
+                return directory && vendors; /* whose hosts are the buckets' */
         case STORE_ADDRESSING_VIRTUAL:
                 return true;
         default:
-                return vendors && (is_label(k->bucket) || s3_is_express(k->bucket));
+                return vendors ? is_label(k->bucket) || directory
+                               : directory && host && !is_address(host + 3);
         }
 }
 
 static int set_endpoint(struct store_kind *k, const char *endpoint,
                         enum store_addressing addressing, char *why, size_t nwhy)
 {
-        k->path_style = !is_virtual(k, addressing, !endpoint);
+        k->path_style = !is_virtual(k, addressing, endpoint);
         if (!endpoint)
                 return 0;
         const char *host = strstr(endpoint, "://");
@@ -137,7 +151,10 @@ static const char *s3_ca_bundle(const struct store_kind *k, const char *arg)
 
 static unsigned s3_more_caps(const struct store_kind *k)
 {
+        bool appends = k->session && s3_minds(k, S3_APPEND) != S3_IGNORES;
+
         return (k->session ? STORE_CAP_RENAME | STORE_CAP_UNSORTED : 0) |
+               (appends ? STORE_CAP_APPEND : 0) |
                (s3_minds(k, S3_DELETE_IF) == S3_HONORS ? STORE_CAP_DELETE_IF : 0) |
                (s3_minds(k, S3_COPY_IF) == S3_HONORS ? STORE_CAP_COPY_IF : 0);
 }
@@ -192,6 +209,7 @@ const struct store_ops store_s3 = {
                         [OP_HEAD] = {s3_head_build, s3_head_parse},
                         [OP_GET] = {s3_get_build, s3_get_parse},
                         [OP_PUT] = {s3_put_build, s3_put_parse},
+                        [OP_APPEND] = {s3_append_build, s3_append_parse},
                         [OP_DELETE] = {s3_delete_build, s3_delete_parse},
                         [OP_DELETE_MANY] = {s3_delete_many_build, s3_delete_many_parse},
                         [OP_COPY] = {s3_copy_build, s3_copy_parse},

@@ -15,8 +15,9 @@
 #define S3_EXPRESS_SUFFIX "--x-s3"
 #define S3_COPY_SOURCE    "x-amz-copy-source"
 
-/* s3_minds.c: conditions that not every server honors, and what is known of the server. */
-enum s3_condition { S3_DELETE_IF, S3_DELETE_MANY_IF, S3_COPY_IF, S3_CONDITIONS };
+/* s3_minds.c: headers, most of them conditions, that not every server honors, and what is known of
+ * the server. */
+enum s3_condition { S3_DELETE_IF, S3_DELETE_MANY_IF, S3_COPY_IF, S3_APPEND, S3_CONDITIONS };
 enum s3_minds { S3_UNKNOWN, S3_HONORS, S3_IGNORES };
 
 enum { S3_REGION_MAX = 64 };
@@ -144,6 +145,10 @@ void s3_object(struct store_kind *k, const struct http_req *rq, struct store_obj
 int s3_head(struct store_kind *k, struct op *op, const char *key);
 op_build_fn s3_head_build, s3_get_build, s3_put_build;
 op_parse_fn s3_head_parse, s3_get_parse, s3_put_parse;
+
+/* s3_append.c */
+op_build_fn s3_append_build;
+op_parse_fn s3_append_parse;
 
 /* s3_copy.c */
 op_build_fn s3_copy_build, s3_set_meta_build;

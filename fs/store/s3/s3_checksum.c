@@ -43,6 +43,8 @@ static enum s3_sum choose(const struct store_kind *k, const struct op *op)
                 return __atomic_load_n(&k->wants_sums, __ATOMIC_RELAXED) || op->wants_sum
                                ? S3_SUM_MD5
                                : S3_SUM_NONE;
+        if (op->verb == OP_APPEND && op->upload_sum != S3_SUM_ANY)
+                return (enum s3_sum)op->upload_sum;
         if (op->up && op->up->sum != S3_SUM_ANY)
                 return is_missing(refused, op->up->sum) ? S3_SUM_NONE : (enum s3_sum)op->up->sum;
         if (k->checksums == STORE_CHECKSUMS_CRC64NVME)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* s3_minds.c: whether the server honors a condition that not every S3 server knows.
+/* s3_minds.c: whether the server honors a header that not every S3 server knows.
  *
- * The vendor's servers do. What another one does is found out by the first request that needs the
- * condition, and remembered: it may honor it, refuse the header, or ignore it and do the work. */
+ * The vendor's servers do. What another one does is found out by the first request that needs
+ * the header, and remembered: it may honor it, refuse the header, or ignore it and do the work. */
 #include "store/s3/s3.h"
 
 #include "base/log.h"
@@ -12,6 +12,7 @@ static const char *const instead[S3_CONDITIONS] = {
         [S3_DELETE_IF] = "If-Match in a delete: objects are looked at before they are deleted",
         [S3_DELETE_MANY_IF] = "the ETags of objects that are deleted together: any version goes",
         [S3_COPY_IF] = "If-Match in a copy: names are looked at before they are copied to",
+        [S3_APPEND] = "x-amz-write-offset-bytes: what is appended to is copied in parts",
 };
 
 enum s3_minds s3_minds(const struct store_kind *k, enum s3_condition what)
