@@ -85,7 +85,7 @@ static const char usage[] =
         "                          s3: the checksums of whole objects; none: not of parts, either\n"
         "  --object-lock           s3: refuse what is written without a digest\n"
         "  --hns                   gs: buckets have a hierarchical namespace\n"
-        "  --versioning            gs: versions that are replaced stay readable by generation\n"
+        "  --versioning            versions that are replaced or deleted stay readable\n"
         "  --no-move               gs: moveTo is not there (404)\n"
         "  --testbench             gs: the ways of the vendor's testbench\n"
         "  --name-pause TIME       gs: a name is changed again only after that, as 1s (429)\n"

@@ -64,6 +64,7 @@ sim_tests = \
 	%D%/sim_s3_places.sh \
 	%D%/sim_transfer.sh \
 	%D%/sim_uploads.sh \
+	%D%/sim_versions.sh \
 	$(NULL)
 all_tests += $(sim_tests)
 EXTRA_DIST += $(sim_tests) tests/lib/sim.sh

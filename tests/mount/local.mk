@@ -72,6 +72,7 @@ mount_tests = \
 	%D%/rename_write.sh \
 	%D%/replaced.sh \
 	%D%/sent.sh \
+	%D%/s3_versions.sh \
 	%D%/skipped_names.sh \
 	%D%/spill.sh \
 	%D%/spill_slow.sh \

@@ -97,6 +97,18 @@ bool s3_add_crc64(const struct object *part, uint64_t *crc);
 /* The headers of a version: ETag, Last-Modified and, with_meta, its metadata. */
 void s3_object_headers(struct request *x, const struct object *o, bool with_meta);
 void s3_checksum_headers(struct request *x, const struct object *o);
+/* s3_version.c: buckets that keep versions (user guide, "Retaining multiple versions of objects"):
+ * whether this one does; the id of a version; the version that the query names, referenced, or the
+ * present one: 0 or a negative errno; and what a delete leaves, unless it names a version, which is
+ * gone then: true with the reply set. */
+enum { S3_VERSION_MAX = 24 };
+bool s3_keeps_versions(const struct service *s, const struct request *x);
+void s3_version_id(char text[S3_VERSION_MAX], int64_t generation);
+void s3_version_header(const struct service *s, struct request *x, const struct object *o);
+int s3_get_version(struct service *s, const struct request *x, struct object **out);
+bool s3_delete_version(struct service *s, struct request *x);
+/* The id of a delete marker that was just made. */
+void s3_marker_id(const struct service *s, char text[S3_VERSION_MAX]);
 /* Takes the headers that are stored with an object. True when the reply is set to an error. */
 bool s3_bad_metadata(struct request *x, struct object *o);
 /* The same of the storage class and the tags, which are not the object's metadata. */

@@ -50,8 +50,10 @@ void s3_get_location(struct service *s, struct request *x)
 
 void s3_get_versioning(struct service *s, struct request *x)
 {
-        (void)s;
-        buf_adds(&x->body, S3_XML_HEAD "<VersioningConfiguration" S3_XMLNS "/>");
+        buf_adds(&x->body, S3_XML_HEAD "<VersioningConfiguration" S3_XMLNS ">");
+        if (s3_keeps_versions(s, x))
+                s3_element(&x->body, "Status", "Enabled");
+        buf_adds(&x->body, "</VersioningConfiguration>");
         s3_reply_xml(x);
 }
 

@@ -176,10 +176,12 @@ void s3_copy(struct service *s, struct request *x)
                 err = object_append(o, from, 0, from->size);
         if (!err)
                 err = object_store_put(s->objects, x->bucket, o, &cond);
-        if (err)
+        if (err) {
                 s3_fail(x, err);
-        else
-                reply_copy(x, "CopyObjectResult", o, NULL);
+                return;
+        }
+        s3_version_header(s, x, o);
+        reply_copy(x, "CopyObjectResult", o, NULL);
 }
 
 /* The range to copy; the whole source when the request names none. */

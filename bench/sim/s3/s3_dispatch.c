@@ -84,7 +84,6 @@ static const char *const foreign[] = {
         "session",
         "tagging",
         "torrent",
-        "versionId",
         "versions",
         "website",
         "append",
@@ -299,6 +298,10 @@ static void begin(struct service *s, struct request *x)
                 s3_error(x, "MethodNotAllowed");
                 return;
         }
+        bool named = request_query(x, "versionId");
+        if (named &&
+            (!s3_keeps_versions(s, x) || (op->finish != s3_get && op->finish != s3_delete)))
+                op = &not_implemented;
         x->priv = op;
         x->to = op->to;
         x->chunked = is_chunked(x);

@@ -169,10 +169,12 @@ void s3_put(struct service *s, struct request *x)
                 err = s3_sum_by_default(o);
         if (!err)
                 err = object_store_put(s->objects, x->bucket, o, &cond);
-        if (err)
+        if (err) {
                 s3_fail(x, err);
-        else
-                reply_put(x, o);
+                return;
+        }
+        s3_version_header(s, x, o);
+        reply_put(x, o);
 }
 
 void s3_begin_part(struct service *s, struct request *x)
@@ -235,7 +237,7 @@ void s3_get(struct service *s, struct request *x)
         const char *generation = x->google ? request_query(x, "generation") : NULL;
         int err = generation ? object_store_get_version(s->objects, x->bucket, x->key,
                                                         strtoll(generation, NULL, 10), &o)
-                             : object_store_get(s->objects, x->bucket, x->key, &o);
+                             : s3_get_version(s, x, &o);
         if (err) {
                 s3_fail(x, err);
                 return;
@@ -249,6 +251,7 @@ void s3_get(struct service *s, struct request *x)
                 return;
         }
         s3_object_headers(x, o, true);
+        s3_version_header(s, x, o);
         bool wanted = x->google || (mode && !strcasecmp(mode, "ENABLED"));
         if (wanted && (x->len == o->size || x->op[0] == 'H' || x->google))
                 s3_checksum_headers(x, o);
@@ -292,13 +295,23 @@ void s3_get_tagging(struct service *s, struct request *x)
 void s3_delete(struct service *s, struct request *x)
 {
         struct object_store_cond cond;
+        char id[S3_VERSION_MAX];
 
+        if (s3_delete_version(s, x))
+                return;
         s3_cond(x, &cond);
         int err = object_store_delete(s->objects, x->bucket, x->key, &cond);
-        if (err && (err != -ENOENT || cond.if_match || x->google))
+        if (err && (err != -ENOENT || cond.if_match || x->google)) {
                 s3_fail(x, err);
-        else
-                s3_reply(x, 204);
+                return;
+        }
+        /* "Amazon S3 inserts a delete marker", also where nothing is. */
+        if (s3_keeps_versions(s, x)) {
+                s3_marker_id(s, id);
+                s3_header(x, "x-amz-delete-marker", "true");
+                s3_header(x, "x-amz-version-id", id);
+        }
+        s3_reply(x, 204);
 }
 
 struct delete_many {
@@ -336,6 +349,12 @@ static void delete_one(struct delete_many *d)
         } else if (!d->quiet) {
                 buf_adds(&d->out, "<Deleted>");
                 s3_element(&d->out, "Key", key);
+                if (s3_keeps_versions(d->s, d->x)) {
+                        char id[S3_VERSION_MAX];
+                        s3_marker_id(d->s, id);
+                        s3_element(&d->out, "DeleteMarker", "true");
+                        s3_element(&d->out, "DeleteMarkerVersionId", id);
+                }
                 buf_adds(&d->out, "</Deleted>");
         }
         fault_release(&f);

@@ -237,10 +237,12 @@ void s3_upload_complete(struct service *s, struct request *x)
         if (!err)
                 err = object_store_upload_complete(s->objects, &c.up, o, c.nparts, !x->google,
                                                    &cond);
-        if (err == -ENOENT && cond.if_match)
+        if (err == -ENOENT && cond.if_match) {
                 s3_error(x, "NoSuchKey");
-        else if (err)
+        } else if (err) {
                 s3_fail(x, err);
-        else
+        } else {
+                s3_version_header(s, x, o);
                 reply_complete(x, o);
+        }
 }

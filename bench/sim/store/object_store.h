@@ -82,6 +82,10 @@ bool object_store_keeps_versions(const struct object_store *v);
 int object_store_get_version(struct object_store *v, const char *bucket, const char *key,
                              int64_t generation, struct object **out);
 
+/* Deletes that version for good, present or kept; one that is not there is no error. */
+int object_store_delete_version(struct object_store *v, const char *bucket, const char *key,
+                                int64_t generation);
+
 /* One page of a list, by bytes of the key. fn sees an object, or a common prefix, which ends with
  * delim; it runs under the lock. `after`: keys behind this one; where it is a common prefix, behind
  * all it stands for. A page ends after max entries; *more says whether there are others. */

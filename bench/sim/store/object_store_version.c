@@ -72,6 +72,25 @@ int object_store_get_version(struct object_store *v, const char *bucket, const c
         return o ? 0 : -ENOENT;
 }
 
+int object_store_delete_version(struct object_store *v, const char *bucket, const char *key,
+                                int64_t generation)
+{
+        CLEANUP(buf_release) struct buf name = BUF_INIT;
+        CLEANUP(object_unrefp) struct object *gone = NULL;
+
+        if (old_key(&name, key, generation))
+                return -ENOMEM;
+        mutex_lock(&v->mtx);
+        struct bucket *b = object_store_bucket_locked(v, bucket);
+        const struct object *now = b ? index_find(&b->index, key) : NULL;
+        if (now && now->generation == generation)
+                object_unref(object_store_take_locked(v, b, key));
+        if (b)
+                gone = index_remove(&b->old, name.p); /* where that was kept, too */
+        mutex_unlock(&v->mtx);
+        return b ? 0 : -ENXIO;
+}
+
 int object_store_update(struct object_store *v, const char *bucket, struct object *o,
                         const struct object_store_cond *cond)
 {
