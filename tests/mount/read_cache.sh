@@ -3,10 +3,10 @@
 # read_cache.sh: which reads go through the kernel's page cache.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 18
+plan 21
 start_store
 head -c 20000000 /dev/urandom >"$tmp/data"
-for n in 1 2 3 4 5 6; do store_put large$n <"$tmp/data"; done
+for n in 1 2 3 4 5 6 7; do store_put large$n <"$tmp/data"; done
 head -c 1000000 "$tmp/data" >"$tmp/few"
 store_put small <"$tmp/few"
 stats() { getfattr --absolute-names --only-values -n user.ckptfs.stats "$mnt" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
@@ -56,4 +56,7 @@ reads 0 1000000 "a small file is read through the page cache" in_large_blocks sm
 wanted=$tmp/data
 reads 20000000 20000000 "a program that reads in other blocks has its file read as before" in_small_blocks large3
 reads 0 20000000 "a program that read in small blocks reads through the page cache" in_small_blocks large4
+reads 0 20000000 "one that was trusted in vain is not trusted again at once" in_large_blocks large5
+reads 0 20000000 "it is trusted less easily than before" in_large_blocks large6
+reads 20000000 20000000 "in the end it is trusted again" in_large_blocks large7
 umount_ckptfs

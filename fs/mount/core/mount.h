@@ -33,7 +33,14 @@ enum { READ_CACHE_AUTO, READ_CACHE_ALWAYS, READ_CACHE_NEVER };
 enum { LISTED_ASK, LISTED_ASSUME };
 enum { CLOSE_TO_OPEN, STRICT };
 
-enum { MOUNT_SENT_BACK = 64, MOUNT_LARGE_READERS = 32, MOUNT_KEY_BUCKETS = 256 };
+enum { MOUNT_SENT_BACK = 64, MOUNT_PROGRAMS = 32, MOUNT_KEY_BUCKETS = 256 };
+
+/* How a program reads; op_read_cache.c's. */
+struct mount_program {
+        char name[16];   /* as /proc has it; "": none */
+        unsigned large;  /* files in a row that it read in large blocks, */
+        unsigned needed; /* and how many are needed until it is trusted to do so */
+};
 
 struct mount {
         struct params params;
@@ -57,9 +64,9 @@ struct mount {
                 unsigned n, next;
         } sent_back; /* to look a name up anew, see heir.h; tree's lock */
         struct {
-                char v[MOUNT_LARGE_READERS][16]; /* names of programs, or "" */
+                struct mount_program v[MOUNT_PROGRAMS];
                 unsigned next;
-        } large_readers;                /* see op_read_cache.c; tree's lock */
+        } programs;                     /* see op_read_cache.c; tree's lock */
         struct stat_prefetch *prefetch; /* names asked for ahead */
         unsigned attr_syncs; /* changes of attributes that are on their way, or wait; tree's lock */
         struct list handles; /* open files, see op.h; tree's lock, as is */

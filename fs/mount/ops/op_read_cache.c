@@ -25,7 +25,8 @@ enum {
         SMALL_BLOCK = 64 << 10,
         WATCHED = 64, /* reads of a handle past the cache, until it is known how it reads */
         /* What the kernel asks for first is four times what the program does: 128 KiB. */
-        LARGE_AHEAD = 512 << 10
+        LARGE_AHEAD = 512 << 10,
+        NEEDED_MOST = 256
 };
 
 void read_cache_opener(const struct mount *m, struct handle *h, pid_t tid)
@@ -41,31 +42,42 @@ void read_cache_opener(const struct mount *m, struct handle *h, pid_t tid)
 }
 
 /* --- what is known of programs ---
- * Those that read in large blocks are in a list; the oldest makes room. */
+ * One is trusted to read in large blocks when it did so often enough in a row: once, and twice as
+ * often each time that trust was wrong. */
 
-static unsigned find_program_locked(const struct mount *m, const char *program) REQUIRES(tree_mutex)
+static struct mount_program *find_program_locked(struct mount *m, const char *name)
+        REQUIRES(tree_mutex)
 {
-        unsigned i = 0;
-        while (i < MOUNT_LARGE_READERS && strcmp(m->large_readers.v[i], program) != 0)
-                i++;
-        return i;
+        struct mount_program *p = m->programs.v, *end = p + MOUNT_PROGRAMS;
+
+        while (p < end && strcmp(p->name, name) != 0)
+                p++;
+        return p < end && *name ? p : NULL;
 }
 
-static bool reads_large_locked(const struct mount *m, const struct handle *h) REQUIRES(tree_mutex)
+static bool is_trusted_locked(struct mount *m, const struct handle *h) REQUIRES(tree_mutex)
 {
-        return h->program[0] && find_program_locked(m, h->program) < MOUNT_LARGE_READERS;
+        const struct mount_program *p = find_program_locked(m, h->program);
+        return p && p->large >= p->needed;
 }
 
 static void learn_locked(struct mount *m, const struct handle *h, bool large) REQUIRES(tree_mutex)
 {
-        unsigned i = find_program_locked(m, h->program);
+        struct mount_program *p = find_program_locked(m, h->program);
 
-        if (!h->program[0] || large == (i < MOUNT_LARGE_READERS))
+        if (!h->program[0] || (!p && !large))
                 return;
-        if (large)
-                i = m->large_readers.next++ % MOUNT_LARGE_READERS;
-        snprintf(m->large_readers.v[i], sizeof m->large_readers.v[i], "%s",
-                 large ? h->program : "");
+        if (!p) { /* the oldest makes room */
+                p = &m->programs.v[m->programs.next++ % MOUNT_PROGRAMS];
+                *p = (struct mount_program){.needed = 1};
+                snprintf(p->name, sizeof p->name, "%s", h->program);
+        }
+        if (large && p->large < NEEDED_MOST)
+                p->large++;
+        if (!large && h->way == READS_PAST && p->needed < NEEDED_MOST)
+                p->needed *= 2;
+        if (!large)
+                p->large = 0;
 }
 
 /* --- handles --- */
@@ -76,7 +88,7 @@ static uint64_t size_locked(const struct node *n) REQUIRES(tree_mutex)
 }
 
 /* Whether nothing speaks for the page cache. */
-static bool suits_locked(const struct mount *m, struct node *n, const struct handle *h, bool anew)
+static bool suits_locked(struct mount *m, struct node *n, const struct handle *h, bool anew)
         REQUIRES(tree_mutex)
 {
         if (n->reads.turn != n->turn) { /* what is known is of another version */
@@ -88,7 +100,7 @@ static bool suits_locked(const struct mount *m, struct node *n, const struct han
         if (anew)
                 return true;
         /* Of those that read it at once the cache would have the bytes for all but the first. */
-        return size_locked(n) >= LARGE && !n->reads.before && reads_large_locked(m, h);
+        return size_locked(n) >= LARGE && !n->reads.before && is_trusted_locked(m, h);
 }
 
 bool read_cache_bypass_locked(struct mount *m, struct node *n, struct handle *h, int flags,
