@@ -109,10 +109,12 @@ struct store_config {
         const char *kms_key;            /* gs: encrypts what is written */
         const char *csek_file;          /* gs: a file with a key of the customer's */
         enum store_way upload;          /* gs */
-        unsigned connections;           /* most at once for data; 0: 16 */
+        unsigned connections;           /* at once for data; 0: as many as make it faster */
+        unsigned connections_most;      /* but no more than this; 0: 128 */
         unsigned workers;               /* I/O threads; 0: one for every 8 cores */
         unsigned stall_timeout_ms;      /* 0: 15000 */
         unsigned deadline_ms;           /* 0: 120000 */
+        unsigned rest_ms;               /* connections unused for so long are closed; 0: 30000 */
 };
 
 /* User metadata: pairs "name\0value\0". A name that begins with ':' is one of a few headers of the
@@ -185,6 +187,8 @@ void store_close(struct store *s);
  * Blocks. */
 int store_open_params(const struct params *p, const char *url, struct store **out, char *why,
                       size_t nwhy);
+/* How many transfers of data it runs at once, at most. */
+unsigned store_transfers_most(const struct params *p);
 
 /* STORE_CAP_* bits. */
 unsigned store_caps(const struct store *s);
@@ -440,6 +444,7 @@ int store_ec2_machine(struct store_ec2 *out, char *why, size_t nwhy);
 
 struct store_stats {
         uint64_t requests, retries, errors, bytes_sent, bytes_received, connections_opened;
+        unsigned transfers, transfers_most; /* of data: under way, and how many may be */
 };
 void store_stats(const struct store *s, struct store_stats *out);
 

@@ -68,6 +68,7 @@ static void add_value(struct json *to, const char *name, const struct keys *k,
         case PARAM_UINT:
         case PARAM_USER:
         case PARAM_GROUP:
+        case PARAM_AUTO:
         case PARAM_DURATION:
                 json_add_number(to, name, (double)*(const uint64_t *)at);
                 break;
@@ -157,7 +158,11 @@ static void pack_value(const struct keys *k, const struct param_desc *d, struct 
         case PARAM_UINT:
         case PARAM_USER:
         case PARAM_GROUP:
-                buf_addf(to, "%llu", (unsigned long long)*(const uint64_t *)at);
+        case PARAM_AUTO:
+                if (d->type == PARAM_AUTO && !*(const uint64_t *)at)
+                        buf_adds(to, "auto");
+                else
+                        buf_addf(to, "%llu", (unsigned long long)*(const uint64_t *)at);
                 break;
         case PARAM_DURATION:
                 buf_addf(to, "%llums", (unsigned long long)*(const uint64_t *)at);

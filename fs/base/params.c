@@ -165,6 +165,7 @@ static const struct {
         [PARAM_STRING] = {NULL, "TEXT", "", "a text"},
         [PARAM_SIZE] = {parse_size, "SIZE", "not a size", "bytes, or a number with K, M, G or T"},
         [PARAM_UINT] = {parse_count, "N", "not a count", "a whole number"},
+        [PARAM_AUTO] = {parse_count, "auto|N", "not a count", "auto or a whole number"},
         [PARAM_DURATION] = {parse_duration, "TIME", "not a time",
                             "seconds, or a number with ms, s, m, h or d"},
         [PARAM_MODE] = {parse_mode, "MODE", "not a mode", "octal permission bits, as 0644"},
@@ -218,7 +219,7 @@ static void what_to_give(const struct param_desc *d, bool bounds, struct buf *b)
         if (d->type == PARAM_CHOICE)
                 list_choices(d->lo, b);
         else if (bounds && param_has_bounds(d))
-                buf_addf(b, "%s to %s", d->lo, d->hi);
+                buf_addf(b, "%s%s to %s", d->type == PARAM_AUTO ? "auto, or " : "", d->lo, d->hi);
         else
                 buf_adds(b, types[d->type].give);
 }
@@ -241,6 +242,10 @@ static int parse_value(const struct param_desc *d, const char *value, uint64_t *
                        size_t nwhy)
 {
         uint64_t lo = 0, hi = 0;
+
+        *out = 0;
+        if (d->type == PARAM_AUTO && !strcmp(value, "auto"))
+                return 0;
         int err = d->type == PARAM_CHOICE ? parse_choice(d->lo, value, out)
                                           : types[d->type].parse(value, out);
         if (err)

@@ -11,6 +11,7 @@
 typedef char *param_STRING;
 typedef uint64_t param_SIZE;
 typedef uint64_t param_UINT;
+typedef uint64_t param_AUTO;     /* 0: "auto" */
 typedef uint64_t param_DURATION; /* milliseconds */
 typedef unsigned param_MODE;
 typedef bool param_BOOL;
@@ -22,6 +23,7 @@ enum param_type {
         PARAM_STRING,
         PARAM_SIZE,
         PARAM_UINT,
+        PARAM_AUTO,
         PARAM_DURATION,
         PARAM_MODE,
         PARAM_BOOL,

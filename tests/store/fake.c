@@ -27,7 +27,7 @@ struct fake {
         pthread_mutex_t mtx;  /* guards what follows */
         int fds[CONNECTIONS_MAX];
         pthread_t threads[CONNECTIONS_MAX];
-        unsigned nconn, nreq;
+        unsigned nconn, nopen, nreq;
 };
 
 struct conn {
@@ -105,6 +105,7 @@ static void *serve(void *arg)
         pthread_mutex_lock(&c->fake->mtx);
         close(c->fd);
         c->fake->fds[c->i] = -1;
+        c->fake->nopen--;
         pthread_mutex_unlock(&c->fake->mtx);
         free(c);
         return NULL;
@@ -126,6 +127,7 @@ static void *accept_all(void *arg)
                 if (pthread_create(&f->threads[c->i], NULL, serve, c))
                         abort();
                 f->nconn++;
+                f->nopen++;
                 pthread_mutex_unlock(&f->mtx);
         }
 }
@@ -190,6 +192,11 @@ unsigned fake_requests(const struct fake *f)
 unsigned fake_connections(const struct fake *f)
 {
         return count(f, &f->nconn);
+}
+
+unsigned fake_open(const struct fake *f)
+{
+        return count(f, &f->nopen);
 }
 
 void fake_unlock(struct fake_req *rq)

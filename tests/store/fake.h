@@ -35,7 +35,8 @@ struct fake *fake_start(fake_fn *answer, void *arg);
 void fake_stop(struct fake *f); /* waits for the answers to end */
 const char *fake_url(const struct fake *f);
 unsigned fake_requests(const struct fake *f);
-unsigned fake_connections(const struct fake *f);
+unsigned fake_connections(const struct fake *f); /* that there were */
+unsigned fake_open(const struct fake *f);        /* that there are */
 
 /* Lets other requests be answered while this one goes on. */
 void fake_unlock(struct fake_req *rq);

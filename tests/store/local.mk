@@ -15,6 +15,7 @@ store_fake_tests = \
 	%D%/test_gcs_answers \
 	%D%/test_gcs_lost \
 	%D%/test_lost \
+	%D%/test_places \
 	%D%/test_transport \
 	$(NULL)
 check_PROGRAMS += $(store_fake_tests)
@@ -51,6 +52,9 @@ STORE_FAKE = %D%/fake.c %D%/fake.h
 %C%_test_delete_many_SOURCES = %D%/test_delete_many.c %D%/event.c %D%/event.h $(STORE_FAKE)
 %C%_test_delete_many_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_delete_many_LDADD = $(STORE_TEST_LIBS)
+%C%_test_places_SOURCES = %D%/test_places.c %D%/event.c %D%/event.h $(STORE_FAKE)
+%C%_test_places_CFLAGS = $(STORE_TEST_CFLAGS)
+%C%_test_places_LDADD = $(STORE_TEST_LIBS)
 %C%_test_transport_SOURCES = %D%/test_transport.c %D%/event.c %D%/event.h $(STORE_FAKE)
 %C%_test_transport_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_transport_LDADD = $(STORE_TEST_LIBS)

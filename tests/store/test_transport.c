@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -151,8 +150,6 @@ END_TEST
 struct plan {
         unsigned slow; /* this request is answered as `how` says */
         void (*how)(struct fake_req *rq);
-        unsigned running, most; /* at once */
-        unsigned refused;
 };
 
 static void reply_object(struct fake_req *rq)
@@ -417,63 +414,6 @@ START_TEST(the_slowest_part_is_sent_again)
 }
 END_TEST
 
-/* --- how many at once ---------------------------------------------------------------------------
- */
-
-static void refuse_some(void *arg, struct fake_req *rq)
-{
-        struct plan *p = arg;
-
-        if (p->refused) {
-                p->refused--;
-                fake_error(rq, 503, "SlowDown");
-                return;
-        }
-        unsigned running = __atomic_add_fetch(&p->running, 1, __ATOMIC_SEQ_CST);
-        if (running > p->most)
-                p->most = running;
-        fake_unlock(rq);
-        usleep(30000);
-        __atomic_sub_fetch(&p->running, 1, __ATOMIC_SEQ_CST);
-        fake_reply(rq, 204, "", "", 0);
-}
-
-START_TEST(a_store_that_says_slow_down_gets_fewer_questions_at_once)
-{
-        enum { CONNECTIONS = 32, DELETES = 128 };
-        struct plan p = {.refused = 1};
-        struct fake *f = fake_start(refuse_some, &p);
-        struct store *s =
-                fake_store(f, &(struct store_config){.connections = CONNECTIONS, .workers = 1});
-        struct event e = EVENT;
-
-        ck_assert_int_eq(store_delete_wait(s, "k"), 0); /* the one that is refused */
-        p.most = 0;
-        for (int i = 0; i < DELETES; i++)
-                ck_assert_int_eq(store_delete(s, "k", event_done, &e), 0);
-        ck_assert_int_eq(event_wait(&e, DELETES), 0);
-        ck_assert_uint_lt(p.most, CONNECTIONS - 4);
-        store_close(s);
-        fake_stop(f);
-}
-END_TEST
-
-START_TEST(many_connections_get_their_descriptors)
-{
-        struct rlimit r;
-
-        ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &r), 0);
-        r.rlim_cur = 256;
-        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &r), 0);
-        struct fake *f = fake_start(accept_all, NULL);
-        struct store *s = fake_store(f, &(struct store_config){.connections = 512});
-        ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &r), 0);
-        ck_assert_uint_gt(r.rlim_cur, 512);
-        store_close(s);
-        fake_stop(f);
-}
-END_TEST
-
 int main(void)
 {
         Suite *s = suite_create("transport");
@@ -489,8 +429,6 @@ int main(void)
         tcase_add_test(t, a_range_far_into_a_whole_object_is_asked_for_again);
         tcase_add_test(t, the_slowest_read_is_begun_again);
         tcase_add_test(t, the_slowest_part_is_sent_again);
-        tcase_add_test(t, a_store_that_says_slow_down_gets_fewer_questions_at_once);
-        tcase_add_test(t, many_connections_get_their_descriptors);
         suite_add_tcase(s, t);
         return unit_main(s);
 }

@@ -57,6 +57,7 @@ unit_tests = \
 	%D%/test_fd_owners \
 	%D%/test_exit_signal \
 	%D%/test_proc_query \
+	%D%/test_inflight \
 	%D%/test_worker_pace \
 	%D%/test_rate_ramp \
 	%D%/test_extent_map \
@@ -199,6 +200,8 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_tree_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_readahead_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_readahead_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_inflight_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_inflight_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_worker_pace_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_worker_pace_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_rate_ramp_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -26,6 +26,8 @@ void stats_update(struct mount *m)
         METRIC_SET(sent_bytes, s.bytes_sent);
         METRIC_SET(received_bytes, s.bytes_received);
         METRIC_SET(connections, s.connections_opened);
+        METRIC_SET(transfers, s.transfers);
+        METRIC_SET(transfers_most, s.transfers_most);
         METRIC_SET(nodes, tree_nodes(m->tree));
         METRIC_SET(handles, handles);
         METRIC_SET(pool_used, pool_in_use(m->pool));

@@ -28,7 +28,7 @@ enum { KEEP_MOST = 32 << 20 };
  * memory. */
 static uint64_t window_of(const struct params *p)
 {
-        uint64_t want = 2 * p->connections * p->read_size;
+        uint64_t want = 2 * store_transfers_most(p) * p->read_size;
         return want < p->memory / 2 ? want : p->memory / 2;
 }
 

@@ -13,7 +13,7 @@
 #include "base/banned.h"
 
 /* Requests at once, as many as the store takes together: no other request waits for long. */
-enum { FLYING_LEAST = 8, FLYING_MOST = HISTORY_MOST };
+enum { FLYING_LEAST = 8, FLYING_AUTO = 16, FLYING_MOST = HISTORY_MOST };
 
 enum { PREFETCH_KEPT = 256, PREFETCH_ROLLS = 16 << 20 };
 
@@ -30,7 +30,7 @@ struct stat_prefetch {
 struct stat_prefetch *prefetch_new(const struct params *p)
 {
         struct stat_prefetch *a = calloc(1, sizeof *a);
-        uint64_t most = p->connections;
+        uint64_t most = p->connections ? p->connections : FLYING_AUTO;
 
         if (!a)
                 return NULL;

@@ -6,6 +6,18 @@
 
 #include "base/banned.h"
 
+enum { LEAST = 16, MOST = 1024 };
+
+unsigned store_transfers_most(const struct params *p)
+{
+        uint64_t each = p->part_size > p->read_size ? p->part_size : p->read_size;
+        uint64_t fit = p->memory / each;
+
+        if (p->connections)
+                return (unsigned)p->connections;
+        return fit < LEAST ? LEAST : fit > MOST ? MOST : (unsigned)fit;
+}
+
 int store_open_params(const struct params *p, const char *url, struct store **out, char *why,
                       size_t nwhy)
 {
@@ -33,6 +45,7 @@ int store_open_params(const struct params *p, const char *url, struct store **ou
                 .csek_file = p->csek_file,
                 .upload = (enum store_way)p->upload,
                 .connections = (unsigned)p->connections,
+                .connections_most = store_transfers_most(p),
                 .workers = (unsigned)p->workers,
                 .stall_timeout_ms = (unsigned)p->stall_timeout,
                 .deadline_ms = (unsigned)p->deadline,

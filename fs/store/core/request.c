@@ -426,8 +426,19 @@ static unsigned wait_of(const struct op *op)
         return ms;
 }
 
+/* Files share the connections evenly: each is a flow of data. */
+static uint32_t flow_of(const struct op *op)
+{
+        uint32_t h = 0;
+
+        for (const char *p = op->key; p && op->rq.lane == HTTP_DATA && *p; p++)
+                h = (h ^ (unsigned char)*p) * 16777619U;
+        return h ^ h >> 16;
+}
+
 int op_submit(struct op *op)
 {
+        op->rq.flow = flow_of(op);
         op->rq.delay_ms = wait_of(op);
         int err = http_submit(op->s->http, &op->rq);
         if (err)

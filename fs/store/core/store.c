@@ -13,9 +13,10 @@
 #include "base/banned.h"
 
 enum {
-        CONNECTIONS = 16,
+        CONNECTIONS_MOST = 128,
         STALL_MS = 15000,
         DEADLINE_MS = 120000,
+        REST_MS = 30000,
         CONNECT_MS = 10000,
         CORES_PER_WORKER = 8, /* one carries 4 GB/s */
         CHECK_DEADLINE_MS = 3000,
@@ -75,10 +76,14 @@ static unsigned default_workers(void)
 static int open_http(struct store *s, const struct store_config *cfg, char *why, size_t nwhy)
 {
         struct http_config h = {
-                .connections = cfg->connections ? cfg->connections : CONNECTIONS,
+                .connections = cfg->connections        ? cfg->connections
+                               : cfg->connections_most ? cfg->connections_most
+                                                       : CONNECTIONS_MOST,
+                .adapt = !cfg->connections,
                 .workers = cfg->workers ? cfg->workers : default_workers(),
                 .stall_timeout_ms = cfg->stall_timeout_ms ? cfg->stall_timeout_ms : STALL_MS,
                 .connect_timeout_ms = s->deadline_ms < CONNECT_MS ? s->deadline_ms : CONNECT_MS,
+                .rest_ms = cfg->rest_ms ? cfg->rest_ms : REST_MS,
                 .ca_bundle = s->ops->ca_bundle(s->kind, cfg->ca_bundle),
         };
         if (h.workers > h.connections)
@@ -161,6 +166,8 @@ void store_stats(const struct store *s, struct store_stats *out)
                 .bytes_sent = h.bytes_sent,
                 .bytes_received = h.bytes_received,
                 .connections_opened = h.connections_opened,
+                .transfers = h.transfers,
+                .transfers_most = h.transfers_most,
         };
 }
 

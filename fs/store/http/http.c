@@ -67,12 +67,7 @@ void http_init(void)
 
 static void worker_release(struct http_worker *w)
 {
-        for (int lane = 0; lane < HTTP_LANES; lane++)
-                while (w->idle[lane]) {
-                        struct http_slot *slot = w->idle[lane];
-                        w->idle[lane] = slot->next;
-                        http_slot_free(slot);
-                }
+        http_worker_drop_idle(w);
         if (w->multi)
                 curl_multi_cleanup(w->multi);
         closep(&w->wakefd);
@@ -86,7 +81,11 @@ static int worker_start(struct http *h, struct http_worker *w)
 
         *w = (struct http_worker){.h = h, .epfd = -1, .wakefd = -1, .curl_due_ms = -1};
         for (int lane = 0; lane < HTTP_LANES; lane++)
-                w->queue[lane].tail = &w->queue[lane].head;
+                for (int i = 0; i < HTTP_FLOWS; i++)
+                        w->queue[lane].list[i].tail = &w->queue[lane].list[i].head;
+        http_inflight_init(w, share);
+        if (h->cfg.adapt && share > INFLIGHT_FIRST)
+                share = INFLIGHT_FIRST;
         for (int lane = 0; lane < HTTP_LANES; lane++) {
                 /* Questions and copies take the server's time, not the line's. */
                 bool least = lane != HTTP_DATA && share < HTTP_PLACES;
@@ -122,20 +121,26 @@ static void stop_workers(struct http *h)
 
 /* A program may open 1,024 descriptors unless it asks for more, up to a limit that is much higher.
  */
-static void raise_descriptors(const struct http_config *cfg)
+static void raise_descriptors(struct http_config *cfg)
 {
         enum { OTHERS = 512 };
-        rlim_t want = (rlim_t)HTTP_LANES * (cfg->connections + cfg->workers * HTTP_PLACES) + OTHERS;
+        rlim_t others = (rlim_t)HTTP_LANES * cfg->workers * HTTP_PLACES + OTHERS;
+        rlim_t want = (rlim_t)HTTP_LANES * cfg->connections + others;
         struct rlimit r;
 
         if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur >= want)
                 return;
         r.rlim_cur = r.rlim_max < want ? r.rlim_max : want;
-        if (setrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur < want)
-                log_warn(
-                        "connections=%u may need %llu descriptors, and %llu are allowed: raise the "
-                        "limit (ulimit -Hn, LimitNOFILE=), or give fewer connections",
-                        cfg->connections, (unsigned long long)want, (unsigned long long)r.rlim_cur);
+        if (!setrlimit(RLIMIT_NOFILE, &r) && r.rlim_cur >= want)
+                return;
+        if (cfg->adapt) {
+                rlim_t fit = r.rlim_cur > others ? (r.rlim_cur - others) / HTTP_LANES : 0;
+                cfg->connections = fit < cfg->workers ? cfg->workers : (unsigned)fit;
+                return;
+        }
+        log_warn("connections=%u may need %llu descriptors, and %llu are allowed: raise the "
+                 "limit (ulimit -Hn, LimitNOFILE=), or give fewer connections",
+                 cfg->connections, (unsigned long long)want, (unsigned long long)r.rlim_cur);
 }
 
 int http_open(const struct http_config *cfg, struct http **out, char *why, size_t nwhy)
@@ -147,11 +152,11 @@ int http_open(const struct http_config *cfg, struct http **out, char *why, size_
                          cfg->ca_bundle, strerror(errno));
                 return err;
         }
-        raise_descriptors(cfg);
         struct http *h = calloc(1, sizeof *h);
         if (!h)
                 goto nomem;
         h->cfg = *cfg;
+        raise_descriptors(&h->cfg);
         h->cfg.ca_bundle = h->ca_bundle = cfg->ca_bundle ? strdup(cfg->ca_bundle) : NULL;
         h->workers = calloc(cfg->workers, sizeof *h->workers);
         if (!h->workers || (cfg->ca_bundle && !h->ca_bundle))
@@ -216,6 +221,11 @@ int http_submit(struct http *h, struct http_req *rq)
 void http_pace(struct http_req *rq, bool slower)
 {
         struct http_worker *w = rq->worker;
+        if (rq->lane == HTTP_DATA && w->h->cfg.adapt) {
+                if (slower)
+                        inflight_refused(&w->inflight, w->now_ms);
+                return;
+        }
         if (slower)
                 aimd_slower(&w->aimd[rq->lane], w->now_ms);
         else
@@ -228,6 +238,11 @@ void http_stats(const struct http *h, struct http_stats *out)
         out->bytes_sent = __atomic_load_n(&h->stats.bytes_sent, __ATOMIC_RELAXED);
         out->bytes_received = __atomic_load_n(&h->stats.bytes_received, __ATOMIC_RELAXED);
         out->connections_opened = __atomic_load_n(&h->stats.connections_opened, __ATOMIC_RELAXED);
+        out->transfers = out->transfers_most = 0;
+        for (unsigned i = 0; i < h->nworkers; i++) {
+                out->transfers += __atomic_load_n(&h->workers[i].shown, __ATOMIC_RELAXED);
+                out->transfers_most += __atomic_load_n(&h->workers[i].shown_most, __ATOMIC_RELAXED);
+        }
 }
 
 void http_library(char *out, size_t n)

@@ -4,7 +4,7 @@
  * libcurl is used in http*.c and nowhere else. An exchange (struct http_req) is the caller's
  * memory from http_submit() until its done() begins; in done() it is the caller's again, to free or
  * to submit once more. Every callback runs on the exchange's worker and must not block. Data
- * exchanges wait in a queue (first come, first served) while as many as allowed are under way;
+ * exchanges wait in a queue while as many as allowed are under way, and flows take turns;
  * the other lanes have a few places of their own, so that nothing short waits behind the data. */
 #ifndef CKPTFS_STORE_HTTP_H
 #define CKPTFS_STORE_HTTP_H
@@ -18,10 +18,12 @@
 struct http;
 
 struct http_config {
-        unsigned connections; /* data exchanges at once */
+        unsigned connections; /* data exchanges at once, at most */
+        bool adapt;           /* as many of these as make it faster; else all */
         unsigned workers;
         unsigned stall_timeout_ms; /* with next to no byte moved */
         unsigned connect_timeout_ms;
+        unsigned rest_ms;      /* after which connections that nobody uses are closed */
         const char *ca_bundle; /* PEM file, in place of the system's; NULL: those */
 };
 
@@ -38,6 +40,7 @@ struct http_req {
          * as late as can be because a signature holds the time; it may set everything from
          * `method` to `once`. A negative errno from it ends the exchange. */
         enum http_lane lane;
+        uint32_t flow;         /* exchanges of one flow are first come, first served */
         bool fresh;            /* on a new connection */
         unsigned delay_ms;     /* begin no sooner */
         unsigned stall_min_ms; /* at least this long a silence is borne: the server works */
@@ -96,8 +99,8 @@ void http_close(struct http *h);
  * or -ESHUTDOWN and done() will not run. */
 int http_submit(struct http *h, struct http_req *rq);
 
-/* From done() of an exchange: the server asked to go slower (halves how many of the lane run at
- * once), or all is well (adds some again, up to the number configured). */
+/* From done() of an exchange: the server asked to go slower (fewer of the lane run at once), or all
+ * is well (adds some again, up to the number configured). */
 void http_pace(struct http_req *rq, bool slower);
 
 /* The value of a reply header (its name in lower case), or NULL. */
@@ -121,6 +124,7 @@ const char *http_proxy_variable(const char *url);
 
 struct http_stats {
         uint64_t requests, bytes_sent, bytes_received, connections_opened;
+        unsigned transfers, transfers_most; /* data exchanges: under way, and how many may be */
 };
 void http_stats(const struct http *h, struct http_stats *out);
 

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "store/http/http.h"
+#include "store/http/inflight.h"
 #include "store/http/worker_pace.h"
 #include "store/http/retry.h"
 
@@ -16,6 +17,7 @@ enum {
         HTTP_HEADERS_MAX = 600,
         HTTP_ADDRESSES = 16,
         HTTP_USUAL = 16,
+        HTTP_FLOWS = 64,          /* those of the same remainder share a place */
         HTTP_SIZES = 34,          /* powers of two */
         HTTP_REPLY_MAX = 64 << 10 /* bytes of reply headers that are kept */
 };
@@ -52,8 +54,13 @@ struct http_usual {
         unsigned ms[HTTP_USUAL], n;
 };
 
+/* Flows take turns, so that none waits behind all that another one has submitted. */
 struct http_queue {
-        struct http_req *head, **tail;
+        uint64_t used; /* bit i: list i has some */
+        unsigned turn; /* the list that was last */
+        struct {
+                struct http_req *head, **tail;
+        } list[HTTP_FLOWS];
 };
 
 /* Fields up to `inbox` are set before the thread starts; the rest belongs to the thread. */
@@ -79,6 +86,12 @@ struct http_worker {
         struct http_usual usual[2][HTTP_SIZES]; /* of reads and of writes, by size */
         double hedges;                          /* how many may be begun again now */
         struct worker_pace pace;                /* what the worker can use */
+        struct inflight inflight;               /* how many are fastest; with `adapt` */
+        uint64_t data_bytes;                    /* of data exchanges that are over */
+        unsigned data_ms;                       /* what one takes of late */
+        int64_t inflight_look_ms;               /* the last look */
+        int64_t rest_ms;                        /* since when nothing runs; 0: something does */
+        unsigned shown, shown_most;             /* atomic: for http_stats() */
 };
 
 struct http {
@@ -99,10 +112,20 @@ void http_watch_ended(struct http_slot *slot, int err);
 curl_socket_t http_on_open(void *arg, curlsocktype purpose, struct curl_sockaddr *to);
 void http_shun_none(struct http_worker *w);
 
+/* http_inflight.c: how many data exchanges run at once. */
+void http_inflight_init(struct http_worker *w, unsigned most);
+unsigned http_inflight_most(const struct http_worker *w);
+/* Connections of all lanes that are worth keeping. */
+unsigned http_inflight_kept(const struct http_worker *w);
+void http_inflight_look(struct http_worker *w);
+void http_inflight_ended(struct http_slot *slot, uint64_t bytes, int err);
+
 /* http_worker.c */
 void http_finish_slot(struct http_slot *slot, int err);
 void *http_worker_main(void *arg);
 void http_worker_wake(struct http_worker *w);
+/* Frees the handles that do nothing. */
+void http_worker_drop_idle(struct http_worker *w);
 
 /* http.c: curl's own beginning, once a process. */
 void http_init(void);

@@ -37,6 +37,16 @@ void http_worker_wake(struct http_worker *w)
         (void)n; /* full means it is awake */
 }
 
+void http_worker_drop_idle(struct http_worker *w)
+{
+        for (int lane = 0; lane < HTTP_LANES; lane++)
+                while (w->idle[lane]) {
+                        struct http_slot *slot = w->idle[lane];
+                        w->idle[lane] = slot->next;
+                        http_slot_free(slot);
+                }
+}
+
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
 {
         struct http_worker *w = arg;
@@ -103,6 +113,7 @@ void http_finish_slot(struct http_slot *slot, int err)
         add(&w->h->stats.connections_opened, (uint64_t)connects);
         curl_multi_remove_handle(w->multi, slot->easy);
         http_watch_ended(slot, err);
+        http_inflight_ended(slot, (uint64_t)(sent + received), err);
 
         *slot->prevp = slot->next;
         if (slot->next)
@@ -141,17 +152,27 @@ static void fail(struct http_worker *w, struct http_req *rq, int err)
 static void enqueue(struct http_worker *w, struct http_req *rq)
 {
         struct http_queue *q = &w->queue[rq->lane];
+        unsigned i = rq->flow % HTTP_FLOWS;
+
         rq->next = NULL;
-        *q->tail = rq;
-        q->tail = &rq->next;
+        *q->list[i].tail = rq;
+        q->list[i].tail = &rq->next;
+        q->used |= UINT64_C(1) << i;
 }
 
+/* From a queue that has some. */
 static struct http_req *dequeue(struct http_queue *q)
 {
-        struct http_req *rq = q->head;
-        q->head = rq->next;
-        if (!q->head)
-                q->tail = &q->head;
+        uint64_t behind = q->used & ~((UINT64_C(2) << q->turn) - 1);
+        unsigned i = (unsigned)__builtin_ctzll(behind ? behind : q->used);
+        struct http_req *rq = q->list[i].head;
+
+        q->turn = i;
+        q->list[i].head = rq->next;
+        if (!rq->next) {
+                q->list[i].tail = &q->list[i].head;
+                q->used &= ~(UINT64_C(1) << i);
+        }
         return rq;
 }
 
@@ -224,7 +245,7 @@ static void start(struct http_worker *w, struct http_req *rq)
 
 static unsigned places_of(const struct http_worker *w, int lane)
 {
-        unsigned limit = aimd_limit(&w->aimd[lane]);
+        unsigned limit = lane == HTTP_DATA ? http_inflight_most(w) : aimd_limit(&w->aimd[lane]);
         return lane == HTTP_DATA && w->pace.places < limit ? w->pace.places : limit;
 }
 
@@ -232,7 +253,7 @@ static void start_queued(struct http_worker *w)
 {
         for (int lane = 0; lane < HTTP_LANES; lane++) {
                 unsigned places = places_of(w, lane);
-                while (w->queue[lane].head && w->nbusy[lane] < places)
+                while (w->queue[lane].used && w->nbusy[lane] < places)
                         start(w, dequeue(&w->queue[lane]));
         }
 }
@@ -242,7 +263,7 @@ static void cancel_all(struct http_worker *w)
         while (w->busy)
                 http_finish_slot(w->busy, -ECANCELED);
         for (int lane = 0; lane < HTTP_LANES; lane++)
-                while (w->queue[lane].head)
+                while (w->queue[lane].used)
                         fail(w, dequeue(&w->queue[lane]), -ECANCELED);
         while (w->delayed) {
                 struct http_req *rq = w->delayed;
@@ -269,6 +290,8 @@ static int next_timeout(struct http_worker *w)
                 timeout = sooner(timeout, w->now_ms, w->delayed->due_ms);
         if (w->busy)
                 timeout = sooner(timeout, w->now_ms, w->look_ms);
+        else if (w->rest_ms)
+                timeout = sooner(timeout, w->now_ms, w->rest_ms + w->h->cfg.rest_ms);
         return timeout;
 }
 
@@ -294,7 +317,7 @@ static void wait_and_act(struct http_worker *w)
         int64_t now_ns = clock_ns();
         __atomic_store_n(&w->sleeping, 0, __ATOMIC_SEQ_CST);
         w->now_ms = now_ns / 1000000;
-        worker_pace_slept(&w->pace, from_ns, now_ns, w->aimd[HTTP_DATA].most);
+        worker_pace_slept(&w->pace, from_ns, now_ns, http_inflight_most(w));
         for (int i = 0; i < n; i++) {
                 int what = 0;
                 if (ev[i].data.fd < 0) {
@@ -315,20 +338,46 @@ static void wait_and_act(struct http_worker *w)
         }
 }
 
+static void set_up_multi(struct http_worker *w)
+{
+        curl_multi_setopt(w->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+        curl_multi_setopt(w->multi, CURLMOPT_SOCKETDATA, w);
+        curl_multi_setopt(w->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+        curl_multi_setopt(w->multi, CURLMOPT_TIMERDATA, w);
+        curl_multi_setopt(w->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
+        curl_multi_setopt(w->multi, CURLMOPT_MAXCONNECTS, (long)http_inflight_kept(w));
+}
+
 static void set_up_thread(struct http_worker *w)
 {
         sigset_t all;
         sigfillset(&all);
         pthread_sigmask(SIG_BLOCK, &all, NULL); /* signals are for the program's own threads */
         pthread_setname_np(pthread_self(), "store-io");
-        curl_multi_setopt(w->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
-        curl_multi_setopt(w->multi, CURLMOPT_SOCKETDATA, w);
-        curl_multi_setopt(w->multi, CURLMOPT_TIMERFUNCTION, on_timer);
-        curl_multi_setopt(w->multi, CURLMOPT_TIMERDATA, w);
-        curl_multi_setopt(w->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
-        curl_multi_setopt(w->multi, CURLMOPT_MAXCONNECTS,
-                          (long)(HTTP_LANES * (w->aimd[HTTP_DATA].most + HTTP_PLACES)));
+        set_up_multi(w);
         w->now_ms = clock_ms();
+        __atomic_store_n(&w->shown_most, http_inflight_most(w), __ATOMIC_RELAXED);
+}
+
+/* Connections that nobody uses cost the server and us memory: after a while of rest they are
+ * closed, and with them what the handles hold. curl closes them with all that it knows of them. */
+static void rest(struct http_worker *w)
+{
+        if (w->busy || !w->rest_ms) {
+                w->rest_ms = w->busy ? w->now_ms : 0;
+                return;
+        }
+        if (w->now_ms - w->rest_ms < w->h->cfg.rest_ms)
+                return;
+        w->rest_ms = 0;
+        CURLM *multi = curl_multi_init();
+        if (!multi)
+                return;
+        http_worker_drop_idle(w);
+        curl_multi_cleanup(w->multi);
+        w->multi = multi;
+        w->curl_due_ms = -1;
+        set_up_multi(w);
 }
 
 void *http_worker_main(void *arg)
@@ -347,7 +396,9 @@ void *http_worker_main(void *arg)
                 if (stopping || __atomic_load_n(&h->stopping, __ATOMIC_SEQ_CST))
                         cancel_all(w);
                 start_queued(w);
+                http_inflight_look(w);
                 http_watch(w);
+                rest(w);
         }
         return NULL;
 }

@@ -4,11 +4,14 @@ fs_store_libstore_la_SOURCES += \
 	%D%/http.h \
 	%D%/http_easy.c \
 	%D%/http_host.c \
+	%D%/http_inflight.c \
 	%D%/http_int.h \
 	%D%/http_once.c \
 	%D%/http_once.h \
 	%D%/http_watch.c \
 	%D%/http_worker.c \
+	%D%/inflight.c \
+	%D%/inflight.h \
 	%D%/rate_ramp.c \
 	%D%/rate_ramp.h \
 	%D%/retry.c \

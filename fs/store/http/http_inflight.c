@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_inflight.c: how many data exchanges a worker runs at once: what inflight.c is told of them,
+ * and what it decides. */
+#include "store/http/http_int.h"
+
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
+#include "base/banned.h"
+
+void http_inflight_init(struct http_worker *w, unsigned most)
+{
+        inflight_init(&w->inflight, most);
+}
+
+unsigned http_inflight_most(const struct http_worker *w)
+{
+        return w->h->cfg.adapt ? inflight_limit(&w->inflight) : aimd_limit(&w->aimd[HTTP_DATA]);
+}
+
+/* Twice as many as run, so that a trial with fewer closes none. */
+unsigned http_inflight_kept(const struct http_worker *w)
+{
+        unsigned others = w->aimd[HTTP_META].most + w->aimd[HTTP_WORK].most;
+        return others +
+               (w->h->cfg.adapt ? 2 * inflight_limit(&w->inflight) : w->aimd[HTTP_DATA].most);
+}
+
+/* What the other side has: bytes in the kernel's buffer are still here. */
+static uint64_t moved(const struct http_slot *slot)
+{
+        curl_off_t sent = 0, received = 0;
+        curl_socket_t fd = CURL_SOCKET_BAD;
+        int queued = 0;
+
+        curl_easy_getinfo(slot->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+        curl_easy_getinfo(slot->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
+        if (sent)
+                curl_easy_getinfo(slot->easy, CURLINFO_ACTIVESOCKET, &fd);
+        if (fd != CURL_SOCKET_BAD && !ioctl(fd, SIOCOUTQ, &queued) && queued < sent)
+                sent -= queued;
+        return (uint64_t)(sent + received);
+}
+
+void http_inflight_ended(struct http_slot *slot, uint64_t bytes, int err)
+{
+        struct http_worker *w = slot->w;
+        unsigned ms = (unsigned)(w->now_ms - slot->begun_ms);
+
+        if (slot->lane != HTTP_DATA)
+                return;
+        w->data_bytes += bytes;
+        if (!err)
+                w->data_ms = w->data_ms ? (7 * w->data_ms + ms) / 8 : ms;
+}
+
+static void show(struct http_worker *w)
+{
+        __atomic_store_n(&w->shown, w->nbusy[HTTP_DATA], __ATOMIC_RELAXED);
+        __atomic_store_n(&w->shown_most, http_inflight_most(w), __ATOMIC_RELAXED);
+}
+
+void http_inflight_look(struct http_worker *w)
+{
+        unsigned kept = http_inflight_kept(w);
+
+        show(w);
+        if (!w->h->cfg.adapt || !w->nbusy[HTTP_DATA] ||
+            w->now_ms - w->inflight_look_ms < INFLIGHT_LOOK_MS)
+                return;
+        w->inflight_look_ms = w->now_ms;
+        struct inflight_look look = {.now_ms = w->now_ms,
+                                     .bytes = w->data_bytes,
+                                     .running = w->nbusy[HTTP_DATA],
+                                     .more = w->queue[HTTP_DATA].used != 0,
+                                     .took_ms = w->data_ms};
+        for (const struct http_slot *slot = w->busy; slot; slot = slot->next)
+                if (slot->lane == HTTP_DATA)
+                        look.bytes += moved(slot);
+        inflight_look(&w->inflight, &look);
+        if (kept != http_inflight_kept(w))
+                curl_multi_setopt(w->multi, CURLMOPT_MAXCONNECTS, (long)http_inflight_kept(w));
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_places.c: how many requests run at once, and whose turn it is. */
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "tests/lib/unit.h"
+#include "tests/store/event.h"
+#include "tests/store/fake.h"
+
+#include "base/banned.h"
+
+struct plan {
+        unsigned refused; /* so many first */
+        unsigned running, most;
+};
+
+static void refuse_some(void *arg, struct fake_req *rq)
+{
+        struct plan *p = arg;
+
+        if (p->refused) {
+                p->refused--;
+                fake_error(rq, 503, "SlowDown");
+                return;
+        }
+        unsigned running = __atomic_add_fetch(&p->running, 1, __ATOMIC_SEQ_CST);
+        if (running > p->most)
+                p->most = running;
+        fake_unlock(rq);
+        usleep(30000);
+        __atomic_sub_fetch(&p->running, 1, __ATOMIC_SEQ_CST);
+        fake_reply(rq, 204, "", "", 0);
+}
+
+START_TEST(a_store_that_says_slow_down_gets_fewer_questions_at_once)
+{
+        enum { CONNECTIONS = 32, DELETES = 128 };
+        struct plan p = {.refused = 1};
+        struct fake *f = fake_start(refuse_some, &p);
+        struct store *s =
+                fake_store(f, &(struct store_config){.connections = CONNECTIONS, .workers = 1});
+        struct event e = EVENT;
+
+        ck_assert_int_eq(store_delete_wait(s, "k"), 0); /* the one that is refused */
+        p.most = 0;
+        for (int i = 0; i < DELETES; i++)
+                ck_assert_int_eq(store_delete(s, "k", event_done, &e), 0);
+        ck_assert_int_eq(event_wait(&e, DELETES), 0);
+        ck_assert_uint_lt(p.most, CONNECTIONS - 4);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+struct order {
+        char first[64]; /* letters of the keys in the order in which they came */
+        unsigned n;
+};
+
+static void note_order(void *arg, struct fake_req *rq)
+{
+        struct order *o = arg;
+
+        if (o->n < sizeof o->first)
+                o->first[o->n++] = rq->target[strlen(rq->target) - 1];
+        usleep(1000);
+        fake_reply(rq, 200, "ETag: \"e\"\r\n", "", 0);
+}
+
+START_TEST(files_take_turns_at_the_connections)
+{
+        enum { MANY = 40, FEW = 4 };
+        struct order o = {.n = 0};
+        struct fake *f = fake_start(note_order, &o);
+        struct store *s = fake_store(f, &(struct store_config){.workers = 1, .connections = 1});
+        struct store_body body = store_body_mem("x", 1);
+        struct event e = EVENT;
+        unsigned last = 0;
+
+        for (int i = 0; i < MANY; i++)
+                ck_assert_int_eq(store_put(s, "dir/a", &body, NULL, NULL, event_done, &e), 0);
+        for (int i = 0; i < FEW; i++)
+                ck_assert_int_eq(store_put(s, "dir/b", &body, NULL, NULL, event_done, &e), 0);
+        ck_assert_int_eq(event_wait(&e, MANY + FEW), 0);
+        ck_assert_uint_eq(o.n, MANY + FEW);
+        for (unsigned i = 0; i < o.n; i++)
+                last = o.first[i] == 'b' ? i : last;
+        ck_assert_uint_lt(last, MANY / 2);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+static struct store_body one_byte;
+
+static void count_answers(void *arg, struct fake_req *rq)
+{
+        struct plan *p = arg;
+
+        fake_body(rq);
+        unsigned running = __atomic_add_fetch(&p->running, 1, __ATOMIC_SEQ_CST);
+        if (running > p->most)
+                p->most = running;
+        fake_unlock(rq);
+        usleep(30000);
+        __atomic_sub_fetch(&p->running, 1, __ATOMIC_SEQ_CST);
+        fake_reply(rq, 200, "ETag: \"e\"\r\n", "", 0);
+}
+
+/* Puts go on until the server saw more than 16 at once. */
+START_TEST(where_more_connections_are_faster_there_are_more)
+{
+        enum { PUTS = 100, FIRST = 16 };
+        struct plan plan = {0};
+        struct fake *f = fake_start(count_answers, &plan);
+        struct store *s = fake_store(f, &(struct store_config){.workers = 1});
+        struct event e = EVENT;
+        struct store_stats stats;
+        unsigned n = 0;
+
+        one_byte = store_body_mem("x", 1);
+        for (int i = 0; i < 600 && plan.most <= FIRST; i++) {
+                for (int k = 0; k < PUTS; k++)
+                        ck_assert_int_eq(store_put(s, "k", &one_byte, NULL, NULL, event_done, &e),
+                                         0);
+                n += PUTS;
+                usleep(100000);
+        }
+        store_stats(s, &stats);
+        ck_assert_uint_gt(plan.most, FIRST);
+        ck_assert_uint_gt(stats.transfers_most, FIRST);
+        ck_assert_int_eq(event_wait(&e, n), 0);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+START_TEST(connections_that_nobody_uses_are_closed)
+{
+        struct plan plan = {0};
+        struct fake *f = fake_start(count_answers, &plan);
+        struct store *s = fake_store(f, &(struct store_config){.workers = 1, .rest_ms = 200});
+        struct event e = EVENT;
+
+        one_byte = store_body_mem("x", 1);
+        for (int round = 0; round < 2; round++) {
+                for (int k = 0; k < 8; k++)
+                        ck_assert_int_eq(store_put(s, "k", &one_byte, NULL, NULL, event_done, &e),
+                                         0);
+                ck_assert_int_eq(event_wait(&e, 8), 0);
+                for (int i = 0; i < 600 && fake_open(f); i++)
+                        usleep(100000);
+                ck_assert_uint_eq(fake_open(f), 0);
+        }
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+START_TEST(many_connections_get_their_descriptors)
+{
+        struct plan plan = {0};
+        struct rlimit r;
+
+        ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &r), 0);
+        r.rlim_cur = 256;
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &r), 0);
+        struct fake *f = fake_start(count_answers, &plan);
+        struct store *s = fake_store(f, &(struct store_config){.connections = 512});
+        ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &r), 0);
+        ck_assert_uint_gt(r.rlim_cur, 512);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+START_TEST(connections_stay_within_the_descriptors_that_are_allowed)
+{
+        enum { ALLOWED = 700 };
+        struct plan plan = {0};
+        struct rlimit r = {ALLOWED, ALLOWED};
+        struct store_stats stats;
+
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &r), 0);
+        struct fake *f = fake_start(count_answers, &plan);
+        struct store *s = fake_store(
+                f, &(struct store_config){.connections_most = ALLOWED, .workers = ALLOWED / 50});
+        struct event e = EVENT;
+
+        one_byte = store_body_mem("x", 1);
+        ck_assert_int_eq(store_put(s, "k", &one_byte, NULL, NULL, event_done, &e), 0);
+        ck_assert_int_eq(event_wait(&e, 1), 0);
+        store_stats(s, &stats);
+        ck_assert_uint_le(stats.transfers_most, ALLOWED / 10);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+int main(void)
+{
+        Suite *s = suite_create("places");
+        TCase *t = tcase_create("places");
+        tcase_set_timeout(t, 120);
+        tcase_add_test(t, a_store_that_says_slow_down_gets_fewer_questions_at_once);
+        tcase_add_test(t, files_take_turns_at_the_connections);
+        tcase_add_test(t, where_more_connections_are_faster_there_are_more);
+        tcase_add_test(t, connections_that_nobody_uses_are_closed);
+        tcase_add_test(t, many_connections_get_their_descriptors);
+        tcase_add_test(t, connections_stay_within_the_descriptors_that_are_allowed);
+        suite_add_tcase(s, t);
+        return unit_main(s);
+}
