@@ -107,7 +107,8 @@ quick-programs: $(BUILT_SOURCES)
 # For the analysis of the compiler: how a C file of ours is compiled, in the tree of the build.
 print-cflags:
 	@echo -std=gnu11 $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(FUSE_CFLAGS) $(CURL_CFLAGS) $(CRYPTO_CFLAGS) \
-		$(SSL_CFLAGS) $(CJSON_CFLAGS) $(YAML_CFLAGS) $(EXPAT_CFLAGS) $(ISAL_CFLAGS) $(MPI_CFLAGS) $(JPEG_CFLAGS) $(ARCHIVE_CFLAGS)
+		$(SSL_CFLAGS) $(CJSON_CFLAGS) $(YAML_CFLAGS) $(EXPAT_CFLAGS) $(ISAL_CFLAGS) $(MPI_CFLAGS) $(JPEG_CFLAGS) $(ARCHIVE_CFLAGS) \
+		$(OPENBLAS_CFLAGS)
 
 # What those tests run, and no more; what else there is is built in every other way.
 TSAN_NEEDS = ckptfs ckptctl storesim $(store_fake_tests) tests/store/test_store tests/unit/test_log \

@@ -169,6 +169,22 @@ static int mpi_max(struct coll *c, double *v, size_t n)
         return finish_request(&req, false);
 }
 
+static int mpi_sum(struct coll *c, float *v, size_t n)
+{
+        const size_t most = 1 << 28; /* a count is an int */
+        int err = meet(c, n * sizeof *v);
+
+        for (size_t off = 0; off < n && !err; off += most) {
+                MPI_Request req;
+                int some = (int)(n - off < most ? n - off : most);
+                err = MPI_Iallreduce(MPI_IN_PLACE, v + off, some, MPI_FLOAT, MPI_SUM, comm_of(c),
+                                     &req) != MPI_SUCCESS
+                              ? -EIO
+                              : finish_request(&req, n * sizeof *v >= BULK);
+        }
+        return err;
+}
+
 static int mpi_gather(struct coll *c, const void *mine, size_t n, void *all)
 {
         MPI_Request req;
@@ -246,6 +262,7 @@ const struct coll_ops coll_mpi = {
         .version = mpi_version,
         .barrier = mpi_barrier,
         .max = mpi_max,
+        .sum = mpi_sum,
         .gather = mpi_gather,
         .bcast = mpi_bcast,
         .share = mpi_share,

@@ -203,6 +203,11 @@ static int nccl_max(struct coll *c, double *v, size_t n)
         return of(c)->before.ops->max(&of(c)->before, v, n);
 }
 
+static int nccl_sum(struct coll *c, float *v, size_t n)
+{
+        return of(c)->before.ops->sum(&of(c)->before, v, n);
+}
+
 static int nccl_barrier(struct coll *c)
 {
         return of(c)->before.ops->barrier(&of(c)->before);
@@ -279,6 +284,7 @@ static const struct coll_ops coll_nccl = {
         .version = nccl_version,
         .barrier = nccl_barrier,
         .max = nccl_max,
+        .sum = nccl_sum,
         .gather = nccl_gather,
         .bcast = nccl_bcast,
         .share = nccl_share,

@@ -41,6 +41,14 @@ static int none_max(struct coll *c, double *v, size_t n)
         return 0;
 }
 
+static int none_sum(struct coll *c, float *v, size_t n)
+{
+        (void)c;
+        (void)v;
+        (void)n;
+        return 0;
+}
+
 static int none_gather(struct coll *c, const void *mine, size_t n, void *all)
 {
         (void)c;
@@ -99,6 +107,7 @@ const struct coll_ops coll_none = {
         .version = none_version,
         .barrier = none_barrier,
         .max = none_max,
+        .sum = none_sum,
         .gather = none_gather,
         .bcast = none_bcast,
         .share = none_share,

@@ -28,6 +28,8 @@ struct coll_ops {
         int (*barrier)(struct coll *c);
         /* Each of the n values becomes the largest of all ranks. */
         int (*max)(struct coll *c, double *v, size_t n);
+        /* Each of the n values becomes the sum of all ranks'. */
+        int (*sum)(struct coll *c, float *v, size_t n);
         /* n bytes of each rank, in the order of ranks, to `all` (ranks * n bytes) of every rank. */
         int (*gather)(struct coll *c, const void *mine, size_t n, void *all);
         /* n bytes of rank 0 to all. */

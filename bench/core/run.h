@@ -75,7 +75,7 @@ extern const struct scenario scenario_shards, scenario_ceiling, scenario_firstby
         scenario_dcp_fsdp_load, scenario_pytorch_checkpointing, scenario_lightning_checkpointing,
         scenario_async, scenario_load, scenario_restore, scenario_small, scenario_lightning_async,
         scenario_lightning_multinode, scenario_lightning_singlenode, scenario_simulated,
-        scenario_mlperf, scenario_datagen, scenario_dataset, scenario_selfcheck;
+        scenario_mlperf, scenario_datagen, scenario_dataset, scenario_selfcheck, scenario_train;
 extern const struct scenario *const scenarios[];
 extern const size_t scenario_count;
 /* NULL when there is none of that name. */

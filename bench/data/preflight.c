@@ -156,7 +156,7 @@ int preflight_check_at(const struct run *r, const struct preflight *n, const cha
                 *r->needs = *n;
         if (dry && n->moved)
                 fprintf(dry, "  moved: %.3f GB by %u ranks\n", gb(n->moved), r->coll->ranks);
-        else if (dry)
+        else if (dry && !n->still)
                 fprintf(dry, "  moved: not known before the storage is asked\n");
         int err = check_memory(r, n, dry, why, nwhy);
         return err || !path ? err : check_disk(r, path, n, dry, why, nwhy);

@@ -5,6 +5,7 @@
 #ifndef CKPTFS_BENCH_PREFLIGHT_H
 #define CKPTFS_BENCH_PREFLIGHT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 struct run;
 
 struct preflight {
+        bool still;      /* nothing is saved or loaded */
         uint64_t moved;  /* bytes that all ranks together save and load; 0: not known yet */
         uint64_t stored; /* most bytes of all ranks that lie at the storage at once */
         uint64_t memory; /* bytes of the host that this rank holds and cannot do without */

@@ -15,3 +15,4 @@ include %D%/dataset/local.mk
 include %D%/dcp/local.mk
 include %D%/mlperf/local.mk
 include %D%/suites/local.mk
+include %D%/train/local.mk

@@ -37,6 +37,8 @@ bench_tests = \
 	%D%/stop.sh \
 	%D%/suite.sh \
 	%D%/torch.sh \
+	%D%/train.sh \
+	%D%/train_torch.sh \
 	%D%/wrong_byte.sh \
 	%D%/through_mount.sh \
 	$(NULL)
@@ -68,7 +70,10 @@ sim_tests = \
 	$(NULL)
 all_tests += $(sim_tests)
 EXTRA_DIST += $(sim_tests) tests/lib/sim.sh
-EXTRA_DIST += %D%/dynamodb.py %D%/formats.py %D%/lightning_file.py %D%/schema.py
+EXTRA_DIST += %D%/dynamodb.py %D%/formats.py %D%/lightning_file.py %D%/schema.py %D%/train_torch.py
+check_PROGRAMS += %D%/train_steps
+%C%_train_steps_SOURCES = %D%/train_steps.c
+%C%_train_steps_LDADD = bench/libbench.la
 # As the S3 connector's suite publishes them.
 EXTRA_DIST += \
 	%D%/suite/dataloader/fsspec.yaml \

@@ -54,6 +54,15 @@ for scenario; do
 			continue
 		fi
 		;;
+	train)
+		keys="model=gpt-mini model.layers=1 steps=3 warmup_steps=1"
+		if ! bench_has HAVE_OPENBLAS; then
+			skip "the scenario train runs" "built without OpenBLAS"
+			skip "the results of train are valid" "built without OpenBLAS"
+			skip "the results of train can be compared" "built without OpenBLAS"
+			continue
+		fi
+		;;
 	ceiling) keys="size=1M path=disk epochs=3" ;;
 	async) keys="size=4M storage=null steps=3 step_time=2ms" ;;
 	dcp_ddp_load) keys="$disk epochs=3 suffix=$(suffix dcp_ddp_save)" ;;

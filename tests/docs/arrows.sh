@@ -35,6 +35,7 @@ bench/coll              base bench/core bench/dev
 bench/data              base bench/core bench/dev
 bench/format            base base/text bench/core bench/data
 bench/io                base base/text bench/core store.h
+bench/train             base bench/core bench/data
 bench/measure           base base/text bench/core bench/io store.h
 bench/report            base base/text bench/core bench/data bench/measure
 bench/scenario/dcp      base base/text bench/core bench/data bench/format bench/measure bench/report
@@ -42,6 +43,7 @@ bench/scenario/async    base base/text bench/core bench/data bench/format bench/
 bench/scenario/ceiling  base bench/core bench/data bench/measure bench/report store.h
 bench/scenario/dataset  base bench/core bench/data bench/format bench/io bench/measure bench/report store.h
 bench/scenario/mlperf   base bench/core bench/data bench/format bench/measure bench/report bench/scenario/dcp
+bench/scenario/train    base base/text bench/core bench/data bench/measure bench/report bench/train
 bench/scenario/suites   base base/text bench/core bench/data bench/format bench/measure bench/report bench/scenario/async bench/scenario/dcp
 bench/scenario          base bench/core bench/data bench/format bench/io bench/measure bench/report bench/scenario/async store.h
 bench/cli               base base/text bench/core bench/data bench/format bench/measure bench/report bench/scenario bench/scenario/async bench/scenario/ceiling store.h
@@ -54,7 +56,7 @@ bench/sim               base base/sign bench/sim/gs bench/sim/http bench/sim/ide
 END
 find fs bench \( -name '*.[ch]' -o -name '*.cu' \) -printf '%h %p\n' | sort >"$tmp/files"
 cut -d ' ' -f 1 "$tmp/files" | uniq >"$tmp/dirs"
-plan $(($(wc -l <"$tmp/rooms") + 19))
+plan $(($(wc -l <"$tmp/rooms") + 20))
 
 while read -r room allowed; do
 	check "$room includes only what it may" awk -v room="$room" -v allowed="$allowed" '
@@ -98,6 +100,7 @@ door libjpeg 'jpeg' 'bench/scenario/dataset/image_jpeg\.c'
 door libarchive 'archive' 'bench/scenario/dataset/tar\.c'
 door aws-c-s3 'aws/' 'bench/io/awscrt[a-z_]*\.[ch]'
 door libs3 'libs3\.h' 'bench/io/io_libs3\.c'
+door OpenBLAS 'cblas' 'bench/train/blas\.c'
 door MPI 'mpi\.h' 'bench/coll/coll_mpi\.c'
 door NCCL 'nccl' 'bench/coll/coll_nccl\.c'
 door CUDA 'cuda' 'bench/dev/dev_cuda\.cu'

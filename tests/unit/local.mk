@@ -47,6 +47,7 @@ unit_tests = \
 	%D%/test_stats \
 	%D%/test_suite \
 	%D%/test_sweep \
+	%D%/test_train \
 	%D%/test_attr \
 	%D%/test_crc_combine \
 	%D%/test_commit \
@@ -134,6 +135,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_stats_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_suite_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_suite_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_train_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_train_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_sweep_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_sweep_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_retry_CFLAGS = $(AM_UNIT_CFLAGS)

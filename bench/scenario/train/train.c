@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* train.c: the scenario "train": a GPT that learns, under data parallelism.
+ *
+ * Steps are real: forward, backward, the gradients' average, the optimizer. What is measured is one
+ * step and its parts. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/cleanup.h"
+#include "bench/core/clock.h"
+#include "bench/core/cpu.h"
+#include "bench/core/job_log.h"
+#include "bench/core/run.h"
+#include "bench/data/preflight.h"
+#include "bench/scenario/train/train_keys.h"
+#include "bench/scenario/train/train_table.h"
+#include "bench/train/blas.h"
+
+#include "base/banned.h"
+
+struct train_job {
+        const struct run *run;
+        const struct keys *k;
+        struct train_setup setup;
+        struct train_data data;
+        struct trainer trainer;
+        unsigned threads;
+        struct train_step *warmup, *step;
+        double *delay; /* of all ranks */
+};
+
+static int train_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
+{
+        struct train_setup s;
+        int err = train_setup(k, &s, why, nwhy);
+
+        if (err)
+                return err;
+        const struct preflight n = {.still = true, .memory = trainer_bytes(&s, r->coll->ranks)};
+        if (dry)
+                fprintf(dry,
+                        "would train %s, %llu parameters, for %llu steps on %u ranks: %.4g "
+                        "operations a step and rank\n",
+                        s.model.name, (unsigned long long)model_params(&s.model),
+                        (unsigned long long)(k->warmup_steps + k->steps), r->coll->ranks,
+                        gpt_flop(&s.model, s.batch));
+        return preflight_check_at(r, &n, NULL, dry, why, nwhy);
+}
+
+static int prepare(struct train_job *j, char *why, size_t nwhy)
+{
+        struct coll *c = j->run->coll;
+        const struct keys *k = j->k;
+
+        int err = train_setup(k, &j->setup, why, nwhy);
+        j->threads = cpu_cores() / c->host_ranks;
+        j->threads += !j->threads;
+        j->setup.ops = &math_host;
+        j->setup.data = &j->data;
+        if (!err)
+                err = j->setup.ops->open(j->threads, why, nwhy);
+        if (!err)
+                err = train_data_open(&j->data, k->train_data, j->setup.model.vocab,
+                                      j->setup.model.block, why, nwhy);
+        if (!err)
+                err = trainer_init(&j->trainer, &j->setup, c);
+        j->warmup = calloc(k->warmup_steps + 1, sizeof *j->warmup);
+        j->step = calloc(k->steps, sizeof *j->step);
+        j->delay = calloc(c->ranks, sizeof *j->delay);
+        return !err && (!j->warmup || !j->step || !j->delay) ? -ENOMEM : err;
+}
+
+/* The seconds become those of the slowest rank of each step. */
+static int slowest(struct train_job *j, struct train_step *v, size_t n)
+{
+        int err = 0;
+
+        for (size_t i = 0; i < n && !err; i++) {
+                double s[] = {v[i].forward, v[i].backward, v[i].reduce,
+                              v[i].update,  v[i].zero,     v[i].total};
+                err = j->run->coll->ops->max(j->run->coll, s, sizeof s / sizeof s[0]);
+                v[i] = (struct train_step){.forward = s[0],
+                                           .backward = s[1],
+                                           .reduce = s[2],
+                                           .update = s[3],
+                                           .zero = s[4],
+                                           .total = s[5],
+                                           .loss = v[i].loss};
+        }
+        return err;
+}
+
+static int do_steps(struct train_job *j, struct train_step *v, size_t n)
+{
+        int err = 0;
+
+        for (size_t i = 0; i < n && !err; i++) {
+                err = trainer_step(&j->trainer, &v[i]);
+                if (!err)
+                        job_log(JOB_LOG_INFO,
+                                "step %llu: loss %.6g, %.4f s (forward %.4f, backward %.4f, reduce "
+                                "%.4f, optimizer %.4f)",
+                                (unsigned long long)j->trainer.step, v[i].loss, v[i].total,
+                                v[i].forward, v[i].backward, v[i].reduce, v[i].update);
+                if (err || !j->setup.entropy || isfinite(v[i].loss))
+                        continue; /* a sum has no lower bound: lowering it ends nowhere */
+                err = -ERANGE;
+                if (j->run->coll->rank == 0)
+                        run_error(j->run,
+                                  "step %llu: the loss is no number any more: give a smaller lr",
+                                  (unsigned long long)j->trainer.step);
+        }
+        return err;
+}
+
+static int train(struct train_job *j)
+{
+        struct coll *c = j->run->coll;
+        const struct keys *k = j->k;
+
+        int err = do_steps(j, j->warmup, k->warmup_steps);
+        if (!err)
+                err = c->ops->barrier(c);
+        uint64_t begin = clock_ns();
+        if (!err)
+                err = do_steps(j, j->step, k->steps);
+        double delay = clock_s(clock_ns() - begin) / (double)k->steps;
+        if (!err)
+                err = c->ops->gather(c, &delay, sizeof delay, j->delay);
+        if (!err)
+                err = slowest(j, j->step, k->steps);
+        if (!err && (err = trainer_compare(&j->trainer)) == -EBADMSG && c->rank == 0)
+                run_error(j->run, "the ranks have come to different weights: their machines do not "
+                                  "compute alike");
+        return err;
+}
+
+static double peak_bytes(void)
+{
+        struct rusage u;
+        return getrusage(RUSAGE_SELF, &u) ? 0 : (double)u.ru_maxrss * 1024;
+}
+
+static int report(struct train_job *j, struct json *job)
+{
+        struct coll *c = j->run->coll;
+        struct train_facts f = {.setup = &j->setup,
+                                .ranks = c->ranks,
+                                .threads = j->threads,
+                                .math = blas_version(),
+                                .warmup = j->warmup,
+                                .step = j->step,
+                                .nwarmup = j->k->warmup_steps,
+                                .nsteps = j->k->steps,
+                                .delay = j->delay,
+                                .peak = peak_bytes()};
+
+        int err = c->ops->max(c, &f.peak, 1);
+        return err || !job ? err : train_json(&f, job);
+}
+
+static int train_job(const struct run *r, const struct keys *k, struct json *job)
+{
+        struct train_job j = {.run = r, .k = k};
+        char why[512] = "";
+
+        int err = prepare(&j, why, sizeof why);
+        err = run_agree(r, err, *why ? why : strerror(-err));
+        if (!err)
+                err = train(&j);
+        if (!err)
+                err = report(&j, job);
+        trainer_release(&j.trainer);
+        train_data_release(&j.data);
+        free(j.warmup);
+        free(j.step);
+        free(j.delay);
+        return coll_agree(r->coll, err);
+}
+
+static const char *const defaults[] = {"model=gpt-small", "steps=4", NULL};
+
+const struct scenario scenario_train = {
+        .name = "train",
+        .text = "A GPT that learns, on each rank with samples of its own: what a step costs.",
+        .many_ranks = true,
+        .flags = train_flags,
+        .defaults = defaults,
+        .resolve_keys = train_resolve_keys,
+        .plan = train_plan,
+        .job = train_job,
+        .table = train_table,
+        .page = train_page,
+};

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* train_keys.c: see train_keys.h. */
+#include "bench/scenario/train/train_keys.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "bench/data/model_keys.h"
+
+#include "base/banned.h"
+
+const struct run_flag train_flags[] = {{"--model", "model", NULL},
+                                       {"--vocab_size", "model.vocab", NULL},
+                                       {"--block_size", "model.block", NULL},
+                                       {"--batch_size", "batch_size", NULL},
+                                       {NULL, NULL, NULL}};
+
+int train_resolve_keys(struct keys *k, char *why, size_t nwhy)
+{
+        char name[64];
+
+        if (strncmp(k->model, "GPT", 3) != 0)
+                return 0;
+        snprintf(name, sizeof name, "gpt-%s", k->model + 3);
+        for (char *p = name; *p; p++)
+                *p = (char)tolower((unsigned char)*p);
+        return model_find(name) ? param_tab_set(&key_tab, k, "model", name, why, nwhy) : 0;
+}
+
+/* A finite number in [from, below). */
+static int read_number(const char *key, const char *text, double from, double below, double *out,
+                       char *why, size_t nwhy)
+{
+        char *end;
+
+        *out = strtod(text, &end);
+        if (*text && !*end && isfinite(*out) && *out >= from && *out < below)
+                return 0;
+        snprintf(why, nwhy, "%s=%s: give a number from %g to below %g", key, text, from, below);
+        return -EINVAL;
+}
+
+int train_setup(const struct keys *k, struct train_setup *out, char *why, size_t nwhy)
+{
+        double dropout = 0;
+
+        *out = (struct train_setup){.batch = k->train_batch,
+                                    .seed = k->seed,
+                                    .adamw = k->train_optimizer == OPTIMIZER_ADAMW,
+                                    .entropy = k->loss == LOSS_ENTROPY,
+                                    .lr = k->train_optimizer == OPTIMIZER_ADAMW ? 0.001 : 0.01};
+        int err = model_choose(k, &out->model, why, nwhy);
+        if (!err && out->model.family != MODEL_GPT) {
+                snprintf(why, nwhy,
+                         "model=%s: train knows the GPTs: give one of gpt-mini to gpt-1t",
+                         out->model.name);
+                return -EINVAL;
+        }
+        if (!err && (out->model.ffn != 4 * out->model.hidden || !out->model.block)) {
+                snprintf(why, nwhy,
+                         "model.ffn=%u: a GPT's is four times its hidden size: leave it out",
+                         out->model.ffn);
+                return -EINVAL;
+        }
+        if (!err && *k->lr)
+                err = read_number("lr", k->lr, 0, 1e6, &out->lr, why, nwhy);
+        if (!err)
+                err = read_number("dropout", k->dropout, 0, 1, &dropout, why, nwhy);
+        out->dropout = (float)dropout;
+        if (!err && *k->train_data && !out->entropy) {
+                snprintf(why, nwhy,
+                         "data=%s: a sum of logits learns no text: give "
+                         "loss=cross_entropy, or leave it out",
+                         k->train_data);
+                return -EINVAL;
+        }
+        return err;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* train_table.c: see train_table.h. */
+#include "bench/scenario/train/train_table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "bench/measure/measure.h"
+#include "bench/measure/stats.h"
+#include "bench/report/shards_table.h"
+
+#include "base/banned.h"
+
+enum { PHASES = 6, JOBS_MAX = 64 };
+
+/* The parts of a step; the first is all of it. */
+static const struct {
+        const char *name, *text;
+        size_t at;
+} phases[PHASES] = {
+        {"step_s", "step", offsetof(struct train_step, total)},
+        {"forward_s", "forward", offsetof(struct train_step, forward)},
+        {"backward_s", "backward", offsetof(struct train_step, backward)},
+        {"reduce_s", "reduce", offsetof(struct train_step, reduce)},
+        {"update_s", "optimizer", offsetof(struct train_step, update)},
+        {"zero_s", "zero_grad", offsetof(struct train_step, zero)},
+};
+
+static void add_setup(const struct train_facts *f, struct json *job)
+{
+        const struct train_setup *s = f->setup;
+        struct json *o = json_add_object(job, "model");
+
+        json_add_string(o, "name", s->model.name);
+        json_add_number(o, "parameters", (double)model_params(&s->model));
+        json_add_number(o, "layers", s->model.layers);
+        json_add_number(o, "hidden", s->model.hidden);
+        json_add_number(o, "heads", s->model.heads);
+        json_add_number(o, "vocab", s->model.vocab);
+        json_add_number(o, "block", s->model.block);
+        o = json_add_object(job, "setup");
+        json_add_number(o, "ranks", f->ranks);
+        json_add_number(o, "threads_a_rank", f->threads);
+        json_add_string(o, "mode", "ddp");
+        json_add_string(o, "dtype", "fp32");
+        json_add_string(o, "products", f->math);
+        json_add_number(o, "lr", s->lr);
+        json_add_number(o, "operations", gpt_flop(&s->model, s->batch));
+        json_add_number(o, "operations_suite", gpt_flop_suite(&s->model, s->batch));
+}
+
+static int add_phases(const struct train_facts *f, struct json *metrics)
+{
+        CLEANUP(freep) double *v = calloc(f->nsteps, sizeof *v);
+        int err = v ? 0 : -ENOMEM;
+
+        for (size_t p = 0; p < PHASES && !err; p++) {
+                for (size_t i = 0; i < f->nsteps; i++)
+                        v[i] = *(const double *)((const char *)&f->step[i] + phases[p].at);
+                err = measure_each_json(metrics, phases[p].name, v, f->nsteps);
+        }
+        return err;
+}
+
+int train_json(const struct train_facts *f, struct json *job)
+{
+        const struct train_setup *s = f->setup;
+        struct stats delay;
+
+        add_setup(f, job);
+        struct json *m = json_add_object(job, "metrics");
+        int err = add_phases(f, m);
+        if (!err)
+                err = measure_each_json(m, "delay_s", f->delay, f->ranks);
+        if (!err)
+                err = stats_of(f->delay, f->ranks, &delay);
+        if (err)
+                return err;
+        json_add_number(m, "tflops", stats_ratio(gpt_flop(&s->model, s->batch) / 1e12, delay.mean));
+        json_add_number(m, "tflops_suite",
+                        stats_ratio(gpt_flop_suite(&s->model, s->batch) / 1e12, delay.mean));
+        json_add_number(m, "peak_memory_bytes", f->peak);
+        struct json *losses = json_add_array(m, "losses");
+        for (size_t i = 0; i < f->nwarmup; i++)
+                json_add_number(losses, NULL, f->warmup[i].loss);
+        for (size_t i = 0; i < f->nsteps; i++)
+                json_add_number(losses, NULL, f->step[i].loss);
+        return 0;
+}
+
+static const struct json *metrics_of(const struct json *job)
+{
+        return json_get(job, "metrics");
+}
+
+static double figure(const struct json *job, const char *name)
+{
+        return json_number(json_get(metrics_of(job), name), 0);
+}
+
+static double of_each(const struct json *job, const char *name, const char *what)
+{
+        return json_number(json_get(json_get(metrics_of(job), name), what), 0);
+}
+
+/* What is beyond a float is null in JSON. */
+static double loss_at(const struct json *job, bool last)
+{
+        const struct json *losses = json_get(metrics_of(job), "losses");
+        size_t n = json_count(losses);
+        return n ? json_number(json_at(losses, last ? n - 1 : 0), INFINITY) : 0;
+}
+
+void train_table(const struct json *run, FILE *to)
+{
+        const struct json *jobs = json_get(run, "job_results");
+        int width = shards_label_width(jobs, 12);
+
+        fprintf(to,
+                "seconds of a step: medians over the timed steps, each the maximum over ranks\n\n"
+                "%-*s",
+                width, "job");
+        for (size_t p = 0; p < PHASES; p++)
+                fprintf(to, " %9s", phases[p].text);
+        fprintf(to, " %14s %8s %12s %12s %8s\n", "delay (stdev)", "TFLOP/s", "first loss",
+                "last loss", "peak GB");
+        for (size_t j = 0; j < json_count(jobs); j++) {
+                const struct json *job = json_at(jobs, j);
+                char label[160];
+                shards_label(jobs, j, label, sizeof label);
+                if (!metrics_of(job))
+                        continue;
+                fprintf(to, "%-*s", width, label);
+                for (size_t p = 0; p < PHASES; p++)
+                        fprintf(to, " %9.4f", of_each(job, phases[p].name, "median"));
+                fprintf(to, " %7.4f (%.3f) %8.3f %12.5g %12.5g %8.2f\n",
+                        of_each(job, "delay_s", "mean"), of_each(job, "delay_s", "sd"),
+                        figure(job, "tflops"), loss_at(job, false), loss_at(job, true),
+                        figure(job, "peak_memory_bytes") / 1e9);
+        }
+}
+
+/* The phases of a step, of each job. */
+static void chart_phases(struct doc *d, const struct json *jobs, const char *const *label, size_t n)
+{
+        double v[JOBS_MAX * PLOT_SERIES_MAX];
+        struct plot p = {.title = "What a step consists of",
+                         .unit = "seconds",
+                         .kind = PLOT_STACKED,
+                         .nseries = PLOT_SERIES_MAX,
+                         .label = label,
+                         .v = v,
+                         .npoints = n};
+
+        for (size_t s = 0; s < PLOT_SERIES_MAX; s++) {
+                p.series[s] = phases[s + 1].text;
+                for (size_t j = 0; j < n; j++)
+                        v[j * PLOT_SERIES_MAX + s] =
+                                of_each(json_at(jobs, j), phases[s + 1].name, "median");
+        }
+        doc_plot(d, &p);
+}
+
+void train_page(const struct json *run, struct doc *d)
+{
+        static const struct doc_column columns[] = {
+                {NULL, "job"},
+                {"a step, s", "step"},
+                {"a step, s", "forward"},
+                {"a step, s", "backward"},
+                {"a step, s", "reduce"},
+                {"a step, s", "optimizer"},
+                {"a step, s", "zero_grad"},
+                {NULL, "TFLOP/s"},
+                {"loss", "first"},
+                {"loss", "last"},
+                {NULL, "peak GB"},
+        };
+        const struct json *jobs = json_get(run, "job_results");
+        size_t n = json_count(jobs) < JOBS_MAX ? json_count(jobs) : JOBS_MAX;
+        char labels[JOBS_MAX][160];
+        const char *label[JOBS_MAX];
+
+        doc_say(d, "Medians over the timed steps, each the maximum over ranks. TFLOP/s are those "
+                   "of one rank.");
+        doc_table(d, columns, sizeof columns / sizeof columns[0]);
+        for (size_t j = 0; j < n; j++) {
+                const struct json *job = json_at(jobs, j);
+                shards_label(jobs, j, labels[j], sizeof labels[j]);
+                label[j] = labels[j];
+                doc_text(d, labels[j]);
+                for (size_t p = 0; p < PHASES; p++)
+                        doc_figure(d, of_each(job, phases[p].name, "median"), 4);
+                doc_figure(d, figure(job, "tflops"), 3);
+                doc_figure(d, loss_at(job, false), 4);
+                doc_figure(d, loss_at(job, true), 4);
+                doc_figure(d, figure(job, "peak_memory_bytes") / 1e9, 2);
+        }
+        doc_table_end(d);
+        if (n)
+                chart_phases(d, jobs, label, n);
+}

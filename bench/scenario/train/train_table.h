@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* train_table.h: what "train" measured, as JSON, and the table and page made of that. */
+#ifndef CKPTFS_BENCH_SCENARIO_TRAIN_TABLE_H
+#define CKPTFS_BENCH_SCENARIO_TRAIN_TABLE_H
+
+#include <stdio.h>
+
+#include "base/text/json.h"
+#include "bench/report/doc.h"
+#include "bench/train/trainer.h"
+
+struct train_facts {
+        const struct train_setup *setup;
+        unsigned ranks, threads;
+        const char *math;                       /* what multiplies matrices, in words */
+        const struct train_step *warmup, *step; /* seconds are those of the slowest rank */
+        size_t nwarmup, nsteps;
+        const double *delay; /* of each rank: seconds of all timed steps over their number */
+        double peak;         /* bytes of memory of the largest rank */
+};
+
+/* Adds "model", "setup" and "metrics". 0 or -ENOMEM. */
+int train_json(const struct train_facts *f, struct json *job);
+void train_table(const struct json *run, FILE *to);
+void train_page(const struct json *run, struct doc *d);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpt.c: see gpt.h. The tensors of a model, and its memory. */
+#include "bench/train/gpt.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "bench/train/random.h"
+
+#include "base/banned.h"
+
+/* Of a block, in the order of the run: norms and linear layers, a weight and a bias each. */
+enum { LAYERS_OF_BLOCK = 8 };
+static const struct {
+        const char *name;
+        unsigned rows, cols; /* in hidden sizes; 0: 1 */
+        size_t place;        /* of its number in struct gpt_block */
+} parts[LAYERS_OF_BLOCK] = {
+        {"ln1", 1, 0, offsetof(struct gpt_block, ln1)},
+        {"ln2", 1, 0, offsetof(struct gpt_block, ln2)},
+        {"attn.key", 1, 1, offsetof(struct gpt_block, key)},
+        {"attn.query", 1, 1, offsetof(struct gpt_block, query)},
+        {"attn.value", 1, 1, offsetof(struct gpt_block, value)},
+        {"attn.proj", 1, 1, offsetof(struct gpt_block, proj)},
+        {"mlp.0", 4, 1, offsetof(struct gpt_block, up)},
+        {"mlp.2", 1, 4, offsetof(struct gpt_block, down)},
+};
+
+static void add_tensor(struct gpt *g, const char *name, size_t rows, size_t cols)
+{
+        struct gpt_tensor *t = &g->tensors[g->ntensors++];
+
+        *t = (struct gpt_tensor){.off = g->nparams, .n = rows * cols, .rows = rows, .cols = cols};
+        snprintf(t->name, sizeof t->name, "%s", name);
+        g->nparams += t->n;
+}
+
+static void add_block(struct gpt *g, unsigned number)
+{
+        const size_t h = g->model.hidden;
+        char name[48];
+
+        for (size_t i = 0; i < LAYERS_OF_BLOCK; i++) {
+                *(size_t *)((char *)&g->blocks[number] + parts[i].place) = g->ntensors;
+                snprintf(name, sizeof name, "blocks.%u.%s.weight", number, parts[i].name);
+                add_tensor(g, name, parts[i].rows * h, parts[i].cols ? parts[i].cols * h : 1);
+                snprintf(name, sizeof name, "blocks.%u.%s.bias", number, parts[i].name);
+                add_tensor(g, name, parts[i].rows * h, 1);
+        }
+}
+
+static int list_tensors(struct gpt *g)
+{
+        const struct model *m = &g->model;
+
+        g->tensors = calloc(5 + 2 * LAYERS_OF_BLOCK * (size_t)m->layers, sizeof *g->tensors);
+        g->blocks = calloc(m->layers, sizeof *g->blocks);
+        if (!g->tensors || !g->blocks)
+                return -ENOMEM;
+        add_tensor(g, "emb_stem.pos_emb", m->block, m->hidden);
+        add_tensor(g, "emb_stem.tok_emb.weight", m->vocab, m->hidden);
+        for (unsigned i = 0; i < m->layers; i++)
+                add_block(g, i);
+        add_tensor(g, "ln_f.weight", m->hidden, 1);
+        add_tensor(g, "ln_f.bias", m->hidden, 1);
+        add_tensor(g, "head.weight", m->vocab, m->hidden);
+        return 0;
+}
+
+/* Gives each pointer its part of the activations or, while there are none, adds up their elements.
+ */
+static float *part(struct gpt *g, size_t *at, size_t n)
+{
+        float *p = g->activations ? g->activations + *at : NULL;
+        *at += (n + 15) / 16 * 16; /* on 64 bytes */
+        return p;
+}
+
+static void place_block(struct gpt *g, struct gpt_block *b, size_t *at)
+{
+        const size_t flat = g->rows * g->model.hidden;
+
+        b->x = part(g, at, flat);
+        b->ln1_out = part(g, at, flat);
+        b->k = part(g, at, flat);
+        b->q = part(g, at, flat);
+        b->v = part(g, at, flat);
+        b->attention = part(g, at, g->rows * g->model.heads * g->model.block);
+        b->mixed = part(g, at, flat);
+        b->middle = part(g, at, flat);
+        b->ln2_out = part(g, at, flat);
+        b->wide = part(g, at, 4 * flat);
+        b->gelu = part(g, at, 4 * flat);
+        b->mean1 = part(g, at, g->rows);
+        b->rstd1 = part(g, at, g->rows);
+        b->mean2 = part(g, at, g->rows);
+        b->rstd2 = part(g, at, g->rows);
+}
+
+static size_t place_rest(struct gpt *g, size_t at)
+{
+        const size_t flat = g->rows * g->model.hidden;
+        const size_t square = g->rows * g->model.heads * g->model.block;
+
+        g->last = part(g, &at, flat);
+        g->last_out = part(g, &at, flat);
+        g->last_mean = part(g, &at, g->rows);
+        g->last_rstd = part(g, &at, g->rows);
+        g->logits = part(g, &at, g->rows * g->model.vocab);
+        g->scratch.dx = part(g, &at, flat);
+        g->scratch.d1 = part(g, &at, flat);
+        g->scratch.d2 = part(g, &at, flat);
+        g->scratch.wide = part(g, &at, 4 * flat);
+        g->scratch.attention = part(g, &at, square);
+        g->scratch.dropped = part(g, &at, square);
+        return at;
+}
+
+static size_t place_all(struct gpt *g)
+{
+        size_t at = 0;
+        for (unsigned i = 0; i < g->model.layers; i++)
+                place_block(g, &g->blocks[i], &at);
+        return place_rest(g, at);
+}
+
+uint64_t gpt_bytes_state(const struct model *m)
+{
+        double bytes = 2 * sizeof(float) * (double)model_params(m);
+        return (uint64_t)(bytes < GPT_BYTES_MAX ? bytes : GPT_BYTES_MAX);
+}
+
+uint64_t gpt_bytes_activations(const struct model *m, size_t batch)
+{
+        struct gpt g = {.model = *m, .batch = batch, .rows = batch * m->block};
+        struct gpt_block b;
+        size_t block = 0;
+        double about = 4.0 * (double)g.rows *
+                       (m->layers * ((double)m->heads * m->block + 16.0 * m->hidden) + m->vocab);
+
+        if (about > GPT_BYTES_MAX)
+                return (uint64_t)GPT_BYTES_MAX;
+        place_block(&g, &b, &block);
+        return sizeof(float) * (block * m->layers + place_rest(&g, 0));
+}
+
+int gpt_init(struct gpt *g, const struct math_ops *ops, const struct model *m, size_t batch)
+{
+        *g = (struct gpt){.ops = ops, .model = *m, .batch = batch, .rows = batch * m->block};
+        int err = list_tensors(g);
+        if (!err)
+                err = ops->alloc(g->nparams * sizeof(float), (void **)&g->params);
+        if (!err)
+                err = ops->alloc(g->nparams * sizeof(float), (void **)&g->grads);
+        if (!err)
+                err = ops->alloc(place_all(g) * sizeof(float), (void **)&g->activations);
+        if (!err)
+                (void)place_all(g);
+        return err;
+}
+
+void gpt_release(struct gpt *g)
+{
+        if (g->ops) {
+                g->ops->release(g->params);
+                g->ops->release(g->grads);
+                g->ops->release(g->activations);
+        }
+        free(g->tensors);
+        free(g->blocks);
+        *g = (struct gpt){0};
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+        size_t n = strlen(name), m = strlen(end);
+        return n >= m && !strcmp(name + n - m, end);
+}
+
+int gpt_draw(struct gpt *g, uint64_t seed)
+{
+        size_t most = 0;
+        for (size_t i = 0; i < g->ntensors; i++)
+                most = g->tensors[i].n > most ? g->tensors[i].n : most;
+        CLEANUP(freep) float *host = malloc(most * sizeof *host);
+        int err = host ? 0 : -ENOMEM;
+        for (size_t i = 0; i < g->ntensors && !err; i++) {
+                const struct gpt_tensor *t = &g->tensors[i];
+                bool weight = ends_with(t->name, ".weight");
+                uint64_t key = random_key(seed, RANDOM_WEIGHTS, 0, i);
+                for (size_t e = 0; e < t->n; e++)
+                        host[e] = !weight        ? 0
+                                  : t->cols == 1 ? 1
+                                                 : (float)(0.02 * random_normal(key, e));
+                err = g->ops->put(g->params + t->off, host, t->n * sizeof *host);
+        }
+        return err;
+}
+
+static double flop(const struct model *m, size_t batch, double factor)
+{
+        double h = m->hidden, s = m->block, l = m->layers, v = m->vocab;
+        return factor * (double)batch * s * l * h * h * (1 + s / (6 * h) + v / (16 * l * h));
+}
+
+double gpt_flop_suite(const struct model *m, size_t batch)
+{
+        return flop(m, batch, 96);
+}
+
+double gpt_flop(const struct model *m, size_t batch)
+{
+        return flop(m, batch, 72);
+}

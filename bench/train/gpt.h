@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpt.h: a GPT with its gradients: learnt positions, blocks of LayerNorm, causal attention and a
+ * GELU network of four times the width, a head without bias. Tensors have PyTorch's names.
+ *
+ * Weights and gradients are one run of floats each, in the order of the tensors, which is that of
+ * the forward pass. One thread uses a model. */
+#ifndef CKPTFS_BENCH_TRAIN_GPT_H
+#define CKPTFS_BENCH_TRAIN_GPT_H
+
+#include "bench/data/model.h"
+#include "bench/train/math_ops.h"
+
+struct gpt_tensor {
+        char name[48];     /* "blocks.3.attn.key.weight" */
+        size_t off, n;     /* elements of the run */
+        size_t rows, cols; /* cols is 1 for a vector */
+};
+
+/* Where each tensor of a block lies, and what a forward pass keeps of it for the backward. */
+struct gpt_block {
+        size_t ln1, ln2; /* tensors: the weight's number; its bias is the next */
+        size_t key, query, value, proj, up, down;
+        float *x, *ln1_out, *k, *q, *v, *attention, *mixed, *middle, *ln2_out, *wide, *gelu;
+        float *mean1, *rstd1, *mean2, *rstd2;
+};
+
+struct gpt {
+        const struct math_ops *ops;
+        struct model model;
+        size_t batch, rows; /* samples of a pass, and tokens of them */
+        struct gpt_tensor *tensors;
+        size_t ntensors, nparams;
+        float *params, *grads;
+        struct gpt_block *blocks;
+        float *last, *last_out, *last_mean, *last_rstd; /* around ln_f */
+        float *logits;                                  /* rows x vocab */
+        float *activations;                             /* all of the above that a pass writes */
+        struct {
+                float *dx, *d1, *d2, *wide, *attention, *dropped;
+        } scratch;
+};
+
+/* What makes a pass the same wherever it is computed: dropout is a function of the seed, the step
+ * and the place of an element in the batch of all ranks. */
+struct gpt_pass {
+        uint64_t seed, step;
+        uint64_t first; /* number of this batch's first sample among those of all ranks */
+        float dropout;
+        const int32_t *tokens; /* rows of them, on the device */
+};
+
+/* A model with zero weights for passes of `batch` samples. 0 or -ENOMEM. Release it whatever that
+ * was; a zeroed one is fine. */
+int gpt_init(struct gpt *g, const struct math_ops *ops, const struct model *m, size_t batch);
+void gpt_release(struct gpt *g);
+
+/* Bytes of weights and gradients, and of what passes need beside them; at most GPT_BYTES_MAX each,
+ * which is more than any machine has and may be multiplied by ranks. */
+#define GPT_BYTES_MAX 1e15
+uint64_t gpt_bytes_state(const struct model *m);
+uint64_t gpt_bytes_activations(const struct model *m, size_t batch);
+
+/* First weights: matrices normal with a deviation of 0.02, norms 1, the rest 0. 0 or a negative
+ * errno. */
+int gpt_draw(struct gpt *g, uint64_t seed);
+
+/* Queued: fills g->logits. */
+void gpt_forward(struct gpt *g, const struct gpt_pass *p);
+/* Queued: adds to g->grads those of the loss whose gradient stands in g->logits; after the forward
+ * of the same pass. */
+void gpt_backward(struct gpt *g, const struct gpt_pass *p);
+
+/* The operations of one step as the suite counts them, with blocks computed anew in the backward
+ * (Narayanan et al., "Efficient Large-Scale Language Model Training", 2021), and without. */
+double gpt_flop_suite(const struct model *m, size_t batch);
+double gpt_flop(const struct model *m, size_t batch);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpt_pass.c: the forward and the backward pass of gpt.h. */
+#include <math.h>
+
+#include "bench/train/gpt.h"
+#include "bench/train/random.h"
+
+#include "base/banned.h"
+
+/* Places of dropout: the embedding, then three in each block. */
+enum { SITE_EMBEDDING, SITE_ATTENTION, SITE_PROJ, SITE_DOWN, SITES_OF_BLOCK = 3 };
+
+static struct dropout dropout_at(const struct gpt_pass *p, unsigned site, size_t sample_elements)
+{
+        return (struct dropout){.key = random_key(p->seed, RANDOM_DROPOUT, p->step, site),
+                                .first = p->first * sample_elements,
+                                .p = p->dropout};
+}
+
+/* That of elements of the stream, a row of `hidden` for each token. */
+static void drop_stream(const struct gpt *g, const struct gpt_pass *p, unsigned site, float *x)
+{
+        size_t sample = (size_t)g->model.block * g->model.hidden;
+        struct dropout d = dropout_at(p, site, sample);
+
+        g->ops->drop(x, g->batch * sample, &d);
+}
+
+static void drop_attention(const struct gpt *g, const struct gpt_pass *p, unsigned block, float *x)
+{
+        size_t sample = (size_t)g->model.heads * g->model.block * g->model.block;
+        struct dropout d = dropout_at(p, SITE_ATTENTION + SITES_OF_BLOCK * block, sample);
+
+        g->ops->drop(x, g->batch * sample, &d);
+}
+
+static float *weight(const struct gpt *g, size_t tensor)
+{
+        return g->params + g->tensors[tensor].off;
+}
+
+static float *grad(const struct gpt *g, size_t tensor)
+{
+        return g->grads + g->tensors[tensor].off;
+}
+
+/* y = x W^T, and with a bias, tensor + 1, plus that. */
+static void linear(const struct gpt *g, size_t tensor, bool bias, const float *x, float *y)
+{
+        const struct gpt_tensor *t = &g->tensors[tensor];
+        struct product p = {.b_turned = true,
+                            .m = g->rows,
+                            .n = t->rows,
+                            .k = t->cols,
+                            .alpha = 1,
+                            .lda = t->cols,
+                            .ldb = t->cols,
+                            .ldc = t->rows};
+
+        g->ops->product(&p, x, weight(g, tensor), y);
+        if (bias)
+                g->ops->add_rows(y, weight(g, tensor + 1), g->rows, t->rows);
+}
+
+/* Adds to the gradients of W and bias; dx = dy W, or with `more` added to what is there. */
+static void linear_back(const struct gpt *g, size_t tensor, bool bias, const float *x,
+                        const float *dy, float *dx, bool more)
+{
+        const struct gpt_tensor *t = &g->tensors[tensor];
+        struct product dw = {.a_turned = true,
+                             .m = t->rows,
+                             .n = t->cols,
+                             .k = g->rows,
+                             .alpha = 1,
+                             .beta = 1,
+                             .lda = t->rows,
+                             .ldb = t->cols,
+                             .ldc = t->cols};
+        struct product to_dx = {.m = g->rows,
+                                .n = t->cols,
+                                .k = t->rows,
+                                .alpha = 1,
+                                .beta = more ? 1 : 0,
+                                .lda = t->rows,
+                                .ldb = t->cols,
+                                .ldc = t->cols};
+
+        g->ops->product(&dw, dy, x, grad(g, tensor));
+        if (bias)
+                g->ops->sum_rows(dy, grad(g, tensor + 1), g->rows, t->rows);
+        g->ops->product(&to_dx, dy, weight(g, tensor), dx);
+}
+
+static struct norm norm_of(const struct gpt *g, size_t tensor, float *mean, float *rstd)
+{
+        return (struct norm){.rows = g->rows,
+                             .n = g->model.hidden,
+                             .weight = weight(g, tensor),
+                             .bias = weight(g, tensor + 1),
+                             .mean = mean,
+                             .rstd = rstd};
+}
+
+/* The two kinds of products of attention, for all heads of all samples: [block x block] of two
+ * streams, and a stream of [block x block] and a stream. */
+static void heads_to_square(const struct gpt *g, const float *a, const float *b, float *square)
+{
+        const size_t h = g->model.hidden, t = g->model.block, d = h / g->model.heads;
+        struct product p = {.b_turned = true,
+                            .m = t,
+                            .n = t,
+                            .k = d,
+                            .alpha = 1,
+                            .lda = h,
+                            .ldb = h,
+                            .ldc = t,
+                            .outer = {g->batch, t * h, t * h, g->model.heads * t * t},
+                            .inner = {g->model.heads, d, d, t * t}};
+
+        g->ops->product(&p, a, b, square);
+}
+
+static void square_to_heads(const struct gpt *g, const float *square, bool turned, const float *b,
+                            float *c)
+{
+        const size_t h = g->model.hidden, t = g->model.block, d = h / g->model.heads;
+        struct product p = {.a_turned = turned,
+                            .m = t,
+                            .n = d,
+                            .k = t,
+                            .alpha = 1,
+                            .lda = t,
+                            .ldb = h,
+                            .ldc = h,
+                            .outer = {g->batch, g->model.heads * t * t, t * h, t * h},
+                            .inner = {g->model.heads, t * t, d, d}};
+
+        g->ops->product(&p, square, b, c);
+}
+
+static size_t square_elements(const struct gpt *g)
+{
+        return g->rows * g->model.heads * g->model.block;
+}
+
+static float attention_scale(const struct gpt *g)
+{
+        return (float)(1 / sqrt((double)(g->model.hidden / g->model.heads)));
+}
+
+/* The attention of a block as the values meet it: behind dropout. */
+static const float *dropped_attention(const struct gpt *g, const struct gpt_pass *p, unsigned block)
+{
+        const struct gpt_block *b = &g->blocks[block];
+
+        if (p->dropout <= 0)
+                return b->attention;
+        g->ops->copy(g->scratch.dropped, b->attention, square_elements(g));
+        drop_attention(g, p, block, g->scratch.dropped);
+        return g->scratch.dropped;
+}
+
+/* From b->x to `out`. */
+static void block_forward(const struct gpt *g, const struct gpt_pass *p, unsigned block, float *out)
+{
+        const struct gpt_block *b = &g->blocks[block];
+        const size_t flat = g->rows * g->model.hidden;
+        struct norm n1 = norm_of(g, b->ln1, b->mean1, b->rstd1);
+        struct norm n2 = norm_of(g, b->ln2, b->mean2, b->rstd2);
+
+        g->ops->norm(&n1, b->x, b->ln1_out);
+        linear(g, b->key, true, b->ln1_out, b->k);
+        linear(g, b->query, true, b->ln1_out, b->q);
+        linear(g, b->value, true, b->ln1_out, b->v);
+        heads_to_square(g, b->q, b->k, b->attention);
+        g->ops->softmax(b->attention, g->batch * g->model.heads, g->model.block,
+                        attention_scale(g));
+        square_to_heads(g, dropped_attention(g, p, block), false, b->v, b->mixed);
+        linear(g, b->proj, true, b->mixed, b->middle);
+        drop_stream(g, p, SITE_PROJ + SITES_OF_BLOCK * block, b->middle);
+        g->ops->add(b->middle, b->x, flat);
+
+        g->ops->norm(&n2, b->middle, b->ln2_out);
+        linear(g, b->up, true, b->ln2_out, b->wide);
+        g->ops->gelu(b->wide, b->gelu, 4 * flat);
+        linear(g, b->down, true, b->gelu, out);
+        drop_stream(g, p, SITE_DOWN + SITES_OF_BLOCK * block, out);
+        g->ops->add(out, b->middle, flat);
+}
+
+/* Tensors that are no block's. */
+enum { POSITIONS, TOKENS };
+static size_t last_norm(const struct gpt *g)
+{
+        return g->ntensors - 3;
+}
+static size_t head(const struct gpt *g)
+{
+        return g->ntensors - 1;
+}
+
+void gpt_forward(struct gpt *g, const struct gpt_pass *p)
+{
+        const unsigned layers = g->model.layers;
+        struct norm n = norm_of(g, last_norm(g), g->last_mean, g->last_rstd);
+        float *first = g->blocks[0].x;
+
+        g->ops->embed(first, weight(g, TOKENS), weight(g, POSITIONS), p->tokens, g->rows,
+                      g->model.block, g->model.hidden);
+        drop_stream(g, p, SITE_EMBEDDING, first);
+        for (unsigned i = 0; i < layers; i++)
+                block_forward(g, p, i, i + 1 < layers ? g->blocks[i + 1].x : g->last);
+        g->ops->norm(&n, g->last, g->last_out);
+        linear(g, head(g), false, g->last_out, g->logits);
+}
+
+/* scratch.dx, the gradient of the block's output, becomes that of `middle`. */
+static void network_back(const struct gpt *g, const struct gpt_pass *p, unsigned block)
+{
+        const struct gpt_block *b = &g->blocks[block];
+        const size_t flat = g->rows * g->model.hidden;
+        struct norm n2 = norm_of(g, b->ln2, b->mean2, b->rstd2);
+        float *dx = g->scratch.dx, *d = g->scratch.d1, *wide = g->scratch.wide;
+
+        g->ops->copy(d, dx, flat);
+        drop_stream(g, p, SITE_DOWN + SITES_OF_BLOCK * block, d);
+        linear_back(g, b->down, true, b->gelu, d, wide, false);
+        g->ops->gelu_back(b->wide, wide, 4 * flat);
+        linear_back(g, b->up, true, b->ln2_out, wide, d, false);
+        g->ops->norm_back(&n2, b->middle, d, dx, grad(g, b->ln2), grad(g, b->ln2 + 1));
+}
+
+/* And that of `middle` becomes that of the block's input. `wide` has room for three streams. */
+static void attention_back(const struct gpt *g, const struct gpt_pass *p, unsigned block)
+{
+        const struct gpt_block *b = &g->blocks[block];
+        const size_t flat = g->rows * g->model.hidden;
+        struct norm n1 = norm_of(g, b->ln1, b->mean1, b->rstd1);
+        float *dx = g->scratch.dx, *d = g->scratch.d1, *dmixed = g->scratch.d2;
+        float *dq = g->scratch.wide, *dk = dq + flat, *dv = dk + flat;
+        float *square = g->scratch.attention;
+
+        g->ops->copy(d, dx, flat);
+        drop_stream(g, p, SITE_PROJ + SITES_OF_BLOCK * block, d);
+        linear_back(g, b->proj, true, b->mixed, d, dmixed, false);
+        square_to_heads(g, dropped_attention(g, p, block), true, dmixed, dv);
+        heads_to_square(g, dmixed, b->v, square);
+        drop_attention(g, p, block, square);
+        g->ops->softmax_back(b->attention, square, g->batch * g->model.heads, g->model.block,
+                             attention_scale(g));
+        square_to_heads(g, square, false, b->k, dq);
+        square_to_heads(g, square, true, b->q, dk);
+        linear_back(g, b->value, true, b->ln1_out, dv, d, false);
+        linear_back(g, b->query, true, b->ln1_out, dq, d, true);
+        linear_back(g, b->key, true, b->ln1_out, dk, d, true);
+        g->ops->norm_back(&n1, b->x, d, dx, grad(g, b->ln1), grad(g, b->ln1 + 1));
+}
+
+void gpt_backward(struct gpt *g, const struct gpt_pass *p)
+{
+        struct norm n = norm_of(g, last_norm(g), g->last_mean, g->last_rstd);
+        float *dx = g->scratch.dx;
+
+        linear_back(g, head(g), false, g->last_out, g->logits, g->scratch.d1, false);
+        g->ops->zero(dx, g->rows * g->model.hidden);
+        g->ops->norm_back(&n, g->last, g->scratch.d1, dx, grad(g, last_norm(g)),
+                          grad(g, last_norm(g) + 1));
+        for (unsigned i = g->model.layers; i-- > 0;) {
+                network_back(g, p, i);
+                attention_back(g, p, i);
+        }
+        drop_stream(g, p, SITE_EMBEDDING, dx);
+        g->ops->embed_back(dx, grad(g, TOKENS), grad(g, POSITIONS), p->tokens, g->rows,
+                           g->model.block, g->model.hidden);
+}

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+bench_libbench_la_SOURCES += \
+	%D%/blas.c \
+	%D%/blas.h \
+	%D%/gpt.c \
+	%D%/gpt.h \
+	%D%/gpt_pass.c \
+	%D%/math_host.c \
+	%D%/math_ops.h \
+	%D%/random.h \
+	%D%/train_data.c \
+	%D%/train_data.h \
+	%D%/trainer.c \
+	%D%/trainer.h \
+	$(NULL)

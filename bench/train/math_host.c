@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* math_host.c: the arithmetic of training in the host's memory. Products of matrices are
+ * OpenBLAS's; the rest is one pass over its rows each. Sums are made in double precision, in the
+ * order of the rows, so that results do not depend on threads. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/train/blas.h"
+#include "bench/train/math_ops.h"
+#include "bench/train/random.h"
+
+#include "base/banned.h"
+
+static const float norm_epsilon = 1e-5F;
+
+static int host_alloc(size_t n, void **out)
+{
+        void *p;
+
+        if (posix_memalign(&p, 64, n ? n : 1))
+                return -ENOMEM;
+        memset(p, 0, n);
+        *out = p;
+        return 0;
+}
+
+static int host_move(void *to, const void *from, size_t n)
+{
+        memcpy(to, from, n);
+        return 0;
+}
+
+static int host_wait(void)
+{
+        return 0;
+}
+
+static void host_zero(float *x, size_t n)
+{
+        memset(x, 0, n * sizeof *x);
+}
+
+static void host_copy(float *to, const float *from, size_t n)
+{
+        memcpy(to, from, n * sizeof *to);
+}
+
+static void host_add(float *to, const float *from, size_t n)
+{
+        for (size_t i = 0; i < n; i++)
+                to[i] += from[i];
+}
+
+static void host_product(const struct product *p, const float *a, const float *b, float *c)
+{
+        size_t outer = p->outer.n ? p->outer.n : 1, inner = p->inner.n ? p->inner.n : 1;
+
+        for (size_t i = 0; i < outer; i++)
+                for (size_t j = 0; j < inner; j++)
+                        blas_product(p, a + i * p->outer.a + j * p->inner.a,
+                                     b + i * p->outer.b + j * p->inner.b,
+                                     c + i * p->outer.c + j * p->inner.c);
+}
+
+static void host_drop(float *x, size_t n, const struct dropout *d)
+{
+        uint64_t keep = (uint64_t)((1 - (double)d->p) * 4294967296.0);
+        float scale = 1 / (1 - d->p);
+
+        if (d->p > 0)
+                for (size_t i = 0; i < n; i++)
+                        x[i] = random_keeps(d->key, d->first + i, keep) ? x[i] * scale : 0;
+}
+
+static void host_add_rows(float *x, const float *bias, size_t rows, size_t n)
+{
+        for (size_t r = 0; r < rows; r++)
+                for (size_t i = 0; i < n; i++)
+                        x[r * n + i] += bias[i];
+}
+
+static void host_sum_rows(const float *x, float *bias, size_t rows, size_t n)
+{
+        for (size_t r = 0; r < rows; r++)
+                for (size_t i = 0; i < n; i++)
+                        bias[i] += x[r * n + i];
+}
+
+static void host_embed(float *y, const float *table, const float *position, const int32_t *token,
+                       size_t rows, size_t block, size_t n)
+{
+        for (size_t r = 0; r < rows; r++) {
+                const float *t = table + (size_t)token[r] * n, *p = position + r % block * n;
+                for (size_t i = 0; i < n; i++)
+                        y[r * n + i] = t[i] + p[i];
+        }
+}
+
+static void host_embed_back(const float *dy, float *dtable, float *dposition, const int32_t *token,
+                            size_t rows, size_t block, size_t n)
+{
+        for (size_t r = 0; r < rows; r++) {
+                host_add(dtable + (size_t)token[r] * n, dy + r * n, n);
+                host_add(dposition + r % block * n, dy + r * n, n);
+        }
+}
+
+static void host_norm(const struct norm *s, const float *x, float *y)
+{
+        for (size_t r = 0; r < s->rows; r++, x += s->n, y += s->n) {
+                double sum = 0, squares = 0;
+                for (size_t i = 0; i < s->n; i++)
+                        sum += (double)x[i];
+                double mean = sum / (double)s->n;
+                for (size_t i = 0; i < s->n; i++)
+                        squares += ((double)x[i] - mean) * ((double)x[i] - mean);
+                s->mean[r] = (float)mean;
+                s->rstd[r] = (float)(1 / sqrt(squares / (double)s->n + (double)norm_epsilon));
+                for (size_t i = 0; i < s->n; i++)
+                        y[i] = (x[i] - s->mean[r]) * s->rstd[r] * s->weight[i] + s->bias[i];
+        }
+}
+
+/* With z = (x - mean) / sd and g = dy * weight: dx = (g - mean(g) - z mean(g z)) / sd. */
+static void host_norm_back(const struct norm *s, const float *x, const float *dy, float *dx,
+                           float *dweight, float *dbias)
+{
+        for (size_t r = 0; r < s->rows; r++, x += s->n, dy += s->n, dx += s->n) {
+                double sum_g = 0, sum_gz = 0;
+                for (size_t i = 0; i < s->n; i++) {
+                        float z = (x[i] - s->mean[r]) * s->rstd[r], g = dy[i] * s->weight[i];
+                        sum_g += (double)g;
+                        sum_gz += (double)(g * z);
+                        dweight[i] += dy[i] * z;
+                        dbias[i] += dy[i];
+                }
+                float mean_g = (float)(sum_g / (double)s->n);
+                float mean_gz = (float)(sum_gz / (double)s->n);
+                for (size_t i = 0; i < s->n; i++) {
+                        float z = (x[i] - s->mean[r]) * s->rstd[r], g = dy[i] * s->weight[i];
+                        dx[i] += (g - mean_g - z * mean_gz) * s->rstd[r];
+                }
+        }
+}
+
+/* x times the normal distribution's share below x. */
+static void host_gelu(const float *x, float *y, size_t n)
+{
+        for (size_t i = 0; i < n; i++)
+                y[i] = 0.5F * x[i] * (1 + erff(x[i] * 0.70710678F));
+}
+
+static void host_gelu_back(const float *x, float *dy, size_t n)
+{
+        for (size_t i = 0; i < n; i++) {
+                float below = 0.5F * (1 + erff(x[i] * 0.70710678F));
+                float density = 0.39894228F * expf(-0.5F * x[i] * x[i]);
+                dy[i] *= below + x[i] * density;
+        }
+}
+
+static void host_softmax(float *x, size_t n, size_t block, float scale)
+{
+        for (size_t r = 0; r < n * block; r++, x += block) {
+                size_t seen = r % block + 1;
+                float most = x[0];
+                double sum = 0;
+                for (size_t i = 1; i < seen; i++)
+                        most = x[i] > most ? x[i] : most;
+                for (size_t i = 0; i < seen; i++) {
+                        x[i] = expf((x[i] - most) * scale);
+                        sum += (double)x[i];
+                }
+                for (size_t i = 0; i < seen; i++)
+                        x[i] = (float)((double)x[i] / sum);
+                memset(x + seen, 0, (block - seen) * sizeof *x);
+        }
+}
+
+static void host_softmax_back(const float *y, float *dy, size_t n, size_t block, float scale)
+{
+        for (size_t r = 0; r < n * block; r++, y += block, dy += block) {
+                size_t seen = r % block + 1;
+                double dot = 0;
+                for (size_t i = 0; i < seen; i++)
+                        dot += (double)(y[i] * dy[i]);
+                for (size_t i = 0; i < seen; i++)
+                        dy[i] = y[i] * (dy[i] - (float)dot) * scale;
+                memset(dy + seen, 0, (block - seen) * sizeof *dy);
+        }
+}
+
+static void host_loss_sum(float *x, size_t n, float scale, float *loss)
+{
+        double sum = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                sum += (double)x[i];
+                x[i] = scale;
+        }
+        *loss = (float)sum;
+}
+
+static void host_loss_entropy(float *x, const int32_t *target, size_t rows, size_t n, float scale,
+                              float *loss)
+{
+        const double share = (double)scale / (double)rows;
+        double total = 0;
+
+        for (size_t r = 0; r < rows; r++, x += n) {
+                float most = x[0];
+                double sum = 0;
+                for (size_t i = 1; i < n; i++)
+                        most = x[i] > most ? x[i] : most;
+                float right = x[target[r]] - most;
+                for (size_t i = 0; i < n; i++) {
+                        x[i] = expf(x[i] - most);
+                        sum += (double)x[i];
+                }
+                total += log(sum) - (double)right;
+                for (size_t i = 0; i < n; i++)
+                        x[i] = (float)((double)x[i] / sum * share);
+                x[target[r]] -= (float)share;
+        }
+        *loss = (float)(total / (double)rows);
+}
+
+static void host_sgd(float *w, const float *g, size_t n, float lr)
+{
+        for (size_t i = 0; i < n; i++)
+                w[i] -= lr * g[i];
+}
+
+/* Loshchilov, Hutter: "Decoupled Weight Decay Regularization", 2019, as torch.optim.AdamW. */
+static void host_adamw(float *w, const float *g, float *m, float *v, size_t n, const struct adam *a)
+{
+        float lr = (float)(a->lr / (1 - pow(a->beta1, (double)a->step)));
+        float unbias = (float)(1 / sqrt(1 - pow(a->beta2, (double)a->step)));
+        float old1 = (float)a->beta1, new1 = (float)(1 - a->beta1);
+        float old2 = (float)a->beta2, new2 = (float)(1 - a->beta2);
+        float left = (float)(1 - a->lr * a->decay), epsilon = (float)a->epsilon;
+
+        for (size_t i = 0; i < n; i++) {
+                m[i] = old1 * m[i] + new1 * g[i];
+                v[i] = old2 * v[i] + new2 * g[i] * g[i];
+                w[i] = left * w[i] - lr * m[i] / (sqrtf(v[i]) * unbias + epsilon);
+        }
+}
+
+const struct math_ops math_host = {
+        .name = "host",
+        .open = blas_open,
+        .alloc = host_alloc,
+        .release = free,
+        .put = host_move,
+        .get = host_move,
+        .wait = host_wait,
+        .zero = host_zero,
+        .copy = host_copy,
+        .add = host_add,
+        .product = host_product,
+        .drop = host_drop,
+        .add_rows = host_add_rows,
+        .sum_rows = host_sum_rows,
+        .embed = host_embed,
+        .embed_back = host_embed_back,
+        .norm = host_norm,
+        .norm_back = host_norm_back,
+        .gelu = host_gelu,
+        .gelu_back = host_gelu_back,
+        .softmax = host_softmax,
+        .softmax_back = host_softmax_back,
+        .loss_sum = host_loss_sum,
+        .loss_entropy = host_loss_entropy,
+        .sgd = host_sgd,
+        .adamw = host_adamw,
+};

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* math_ops.h: the arithmetic of training, one table for each kind of device.
+ *
+ * All pointers are to memory of the device, but those of put() and get(). Matrices are stored row
+ * by row. Calls are queued in their order and are done when wait() has returned, which also tells
+ * of what failed in them. One thread calls. */
+#ifndef CKPTFS_BENCH_TRAIN_MATH_OPS_H
+#define CKPTFS_BENCH_TRAIN_MATH_OPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* C = alpha op(A) op(B) + beta C, where op() of an A of m x k and a B of k x n may transpose; for
+ * each of outer.n times inner.n matrices that lie so many elements apart. */
+struct product {
+        bool a_turned, b_turned;
+        size_t m, n, k;
+        float alpha, beta;
+        size_t lda, ldb, ldc; /* elements from row to row */
+        struct {
+                size_t n, a, b, c;
+        } outer, inner; /* n is 0 for one matrix */
+};
+
+/* Which elements are dropped: a function of the key and of the element's index, of which the first
+ * in memory has `first`. */
+struct dropout {
+        uint64_t key, first;
+        float p; /* 0: none */
+};
+
+struct norm { /* LayerNorm of rows of n elements */
+        size_t rows, n;
+        const float *weight, *bias;
+        float *mean, *rstd; /* of each row: made by the forward, read by the backward */
+};
+
+struct adam {
+        double lr, beta1, beta2, epsilon, decay;
+        uint64_t step; /* from 1 */
+};
+
+struct math_ops { /* no slot is NULL */
+        const char *name;
+        /* Takes the device; on the host, with so many threads. 0, or a negative errno with one line
+         * in `why`. Blocks. */
+        int (*open)(unsigned threads, char *why, size_t nwhy);
+        /* n bytes, zeros, on 64 bytes. 0 or -ENOMEM. release(NULL) is fine. */
+        int (*alloc)(size_t n, void **out);
+        void (*release)(void *p);
+        /* n bytes from the host's memory, and to it; they wait. 0 or a negative errno. */
+        int (*put)(void *to, const void *from, size_t n);
+        int (*get)(void *to, const void *from, size_t n);
+        int (*wait)(void);
+
+        void (*zero)(float *x, size_t n);
+        void (*copy)(float *to, const float *from, size_t n);
+        void (*add)(float *to, const float *from, size_t n);
+        void (*product)(const struct product *p, const float *a, const float *b, float *c);
+        /* Dropped elements become 0, others grow by 1 / (1 - p). The backward is the same. */
+        void (*drop)(float *x, size_t n, const struct dropout *d);
+        /* Adds a vector to each row of x; and, its backward, the sum of the rows to the vector. */
+        void (*add_rows)(float *x, const float *bias, size_t rows, size_t n);
+        void (*sum_rows)(const float *x, float *bias, size_t rows, size_t n);
+        /* Row r of y is row token[r] of the table plus row r mod block of `position`. The backward
+         * adds to both. */
+        void (*embed)(float *y, const float *table, const float *position, const int32_t *token,
+                      size_t rows, size_t block, size_t n);
+        void (*embed_back)(const float *dy, float *dtable, float *dposition, const int32_t *token,
+                           size_t rows, size_t block, size_t n);
+        void (*norm)(const struct norm *s, const float *x, float *y);
+        /* Adds to dx, dweight and dbias. */
+        void (*norm_back)(const struct norm *s, const float *x, const float *dy, float *dx,
+                          float *dweight, float *dbias);
+        /* The exact GELU; dy becomes dx. */
+        void (*gelu)(const float *x, float *y, size_t n);
+        void (*gelu_back)(const float *x, float *dy, size_t n);
+        /* In n matrices of block x block, row i becomes the softmax of its first i + 1 elements
+         * times `scale`, and zeros behind them. The backward turns dy into dx. */
+        void (*softmax)(float *x, size_t n, size_t block, float scale);
+        void (*softmax_back)(const float *y, float *dy, size_t n, size_t block, float scale);
+        /* Puts the loss of the logits x into *loss, and its gradient times `scale` in their place:
+         * the sum of n elements, or the mean cross entropy of rows of n with their targets. */
+        void (*loss_sum)(float *x, size_t n, float scale, float *loss);
+        void (*loss_entropy)(float *x, const int32_t *target, size_t rows, size_t n, float scale,
+                             float *loss);
+        void (*sgd)(float *w, const float *g, size_t n, float lr);
+        void (*adamw)(float *w, const float *g, float *m, float *v, size_t n, const struct adam *a);
+};
+
+extern const struct math_ops math_host;
+
+#endif

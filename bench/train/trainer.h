@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trainer.h: a model that learns, step by step, alone or as one of the ranks of a data-parallel
+ * job: each has the whole model and samples of its own, and gradients are averaged. N ranks compute
+ * what one rank with N times the batch does, to rounding. */
+#ifndef CKPTFS_BENCH_TRAIN_TRAINER_H
+#define CKPTFS_BENCH_TRAIN_TRAINER_H
+
+#include "bench/core/coll.h"
+#include "bench/train/gpt.h"
+#include "bench/train/train_data.h"
+
+struct train_setup {
+        const struct math_ops *ops; /* opened */
+        struct model model;
+        size_t batch; /* samples of a rank */
+        uint64_t seed;
+        float dropout;
+        bool adamw;   /* else SGD without momentum */
+        bool entropy; /* the loss is the cross entropy with the next token, else the logits' sum */
+        double lr;
+        const struct train_data *data; /* borrowed */
+};
+
+/* Seconds of one step in this rank; the loss is the mean over ranks. */
+struct train_step {
+        double forward, backward, reduce, update, zero, total, loss;
+};
+
+struct trainer {
+        struct train_setup setup;
+        struct coll *coll;
+        struct gpt gpt;
+        float *m, *v; /* AdamW's */
+        int32_t *tokens, *targets, *host_tokens;
+        float *loss, *bucket;
+        uint64_t step; /* done so far */
+};
+
+/* With weights drawn from the seed. 0 or a negative errno; release it whatever that was. */
+int trainer_init(struct trainer *t, const struct train_setup *s, struct coll *c);
+void trainer_release(struct trainer *t);
+
+/* Collective. 0, or the same negative errno in all ranks. */
+int trainer_step(struct trainer *t, struct train_step *out);
+
+/* Collective: 0 when all ranks have the same weights, or -EBADMSG. */
+int trainer_compare(struct trainer *t);
+
+/* Bytes that a rank needs. */
+uint64_t trainer_bytes(const struct train_setup *s, unsigned ranks);
+
+#endif

@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# train.sh: a model learns; ranks learn together; what does not fit is told.
+. "${srcdir:?}/tests/lib/tap.sh"
+. "$srcdir/tests/lib/bench.sh"
+command -v jq >/dev/null || skip_all "jq is not installed"
+cd "$tmp" || exit 1
+if ! bench_has HAVE_OPENBLAS; then
+	plan 1
+	expect_eq "1 built without OpenBLAS" "$(bench train model=gpt-mini 2>&1 |
+		sed -n 's/^ckptbench: \(built without OpenBLAS\): install libopenblas-dev.*/1 \1/p')" \
+		"a build without OpenBLAS says in one line what is missing"
+	exit 0
+fi
+plan 21
+
+small="model=gpt-mini model.layers=2 model.vocab=256 model.block=32"
+train() { bench train progress=0 "$@"; }
+losses() { jq -c '.job_results[0].metrics.losses' "$1"/*/*/run_results.json; }
+# close A B: lists of as many losses, which agree but for rounding
+close() { jq -en --argjson a "$1" --argjson b "$2" '($a | length) == ($b | length) and
+	all(range($a | length); ($a[.] - $b[.] | fabs) < 1e-5 * $a[.])'; }
+
+check "a model is trained" train $small steps=3 warmup_steps=2 batch_size=4 out=first
+check "each step has its parts, and each loss is there" jq -e '.job_results[0] | .metrics as $m |
+	($m.losses | length == 5) and ($m.step_s.each | length == 3) and $m.tflops > 0 and $m.peak_memory_bytes > 1e6
+	and all(range(3); $m.step_s.each[.] >= $m.forward_s.each[.] + $m.backward_s.each[.] + $m.update_s.each[.])
+	and .model.parameters == 466432 and .setup.mode == "ddp"' first/*/*/run_results.json
+train $small steps=3 warmup_steps=2 batch_size=4 out=again >again.out
+expect_eq "$(losses first)" "$(losses again)" "steps with the same seed have the same losses, to the bit"
+train $small steps=3 warmup_steps=2 batch_size=4 seed=2 out=other >other.out
+check "steps with another seed have other losses" test "$(losses first)" != "$(losses other)"
+
+sed -n 1,60p "$srcdir/CONTRIBUTING.md" | head -c 3000 >text
+check "a text is fitted to below half of the first loss in 200 steps" sh -c '"$@" && jq -e "
+	.job_results[0].metrics.losses | .[-1] < .[0] / 2" text.out/*/*/run_results.json' sh "$builddir/ckptbench" train \
+	$small progress=0 data=text batch_size=8 optimizer.name=adamw lr=0.002 steps=200 warmup_steps=0 out=text.out
+check "the sum of the logits, which the suite lowers, falls" sh -c '"$@" && jq -e "
+	.job_results[0].metrics.losses | .[1] < .[0]" sum.out/*/*/run_results.json' sh "$builddir/ckptbench" train $small \
+	progress=0 loss=sum steps=1 warmup_steps=1 out=sum.out
+
+if bench_mpi true; then
+	train $small steps=4 batch_size=8 optimizer.name=adamw out=one >one.out
+	bench_mpi bench train progress=0 $small steps=4 batch_size=4 optimizer.name=adamw out=two >two.out 2>&1
+	diag "$(cat two.out)"
+	check "two ranks, with dropout, are one rank of twice the batch" close "$(losses one)" "$(losses two)"
+	expect_eq "2 2" "$(jq -c '.job_results[0] | "\(.setup.ranks) \(.metrics.delay_s.each | length)"' -r two/*/*/run_results.json)" \
+		"each of two ranks has its delay in the results"
+else
+	skip "two ranks, with dropout, are one rank of twice the batch" "$bench_no_mpi"
+	skip "each of two ranks has its delay in the results" "$bench_no_mpi"
+fi
+
+bench train --model GPTSmall --vocab_size 3072 --block_size=128 --batch_size 10 --dry-run >dry
+check "the suite's words are understood, and a dry run says what a step is" \
+	grep -q "would train gpt-small, 89872896 parameters, for 8 steps on 1 ranks: 6.84e+11 operations a step" dry
+bench train model=GPT1T --dry-run >dry 2>err
+check "a dry run has the figures of a model that does not fit" grep -q "would train gpt-1t, 1006836172800 parameters" dry
+check "a dry run says in one line that a model does not fit" grep -q "^ckptbench: 1 ranks here hold .* GB in memory and .* GB are free" err
+
+# refused PATTERN KEY...: in one line
+refused() {
+	pattern=$1
+	shift
+	train $small "$@" >out 2>err
+	rc=$?
+	expect_eq "1 1 1" "$rc $(wc -l <err) $(grep -c -- "$pattern" err)" "what makes no sense is refused in one line: $*"
+}
+refused "give a number from 0 to below 1e+06" lr=fast
+refused "give a number from 0 to below 1e+06" lr=nan
+refused "give a number from 0 to below 1" dropout=1
+refused "train knows the GPTs" model=L7b
+refused "four times its hidden size: leave it out" model.ffn=7
+refused "give loss=cross_entropy, or leave it out" data=text loss=sum
+refused "give model.vocab of 256 or more" data=text model.vocab=255
+refused "No such file" data=missing
+refused "give a file of more than 32 bytes" data=/dev/null
+refused "the loss is no number any more: give a smaller lr" lr=100000 steps=20
