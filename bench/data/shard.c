@@ -175,6 +175,8 @@ static void piece_fill(const struct shard *s, const struct shard_piece *piece, u
         struct pattern pat = {.seed = s->seed, .id = piece->id};
         if (piece->literal)
                 memcpy(dst, s->text + piece->text + at, n);
+        else if (piece->held)
+                memcpy(dst, piece->held + at, n);
         else
                 pattern_fill(&pat, piece->tensor_off + at, dst, n);
 }
@@ -184,12 +186,13 @@ static int64_t piece_check(const struct shard *s, const struct shard_piece *piec
                            const char *p, size_t n)
 {
         struct pattern pat = {.seed = s->seed, .id = piece->id};
-        if (!piece->literal) {
+        const char *want = piece->held ? piece->held : s->text + piece->text;
+        if (!piece->literal && !piece->held) {
                 int64_t wrong = pattern_check(&pat, piece->tensor_off + at, p, n);
                 return wrong < 0 ? wrong : wrong - (int64_t)piece->tensor_off;
         }
         for (size_t i = 0; i < n; i++)
-                if (p[i] != s->text[piece->text + at + i])
+                if (p[i] != want[at + i])
                         return (int64_t)(at + i);
         return -1;
 }

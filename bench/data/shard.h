@@ -2,9 +2,9 @@
 /* shard.h: which bytes of a model one rank saves, and what they must be.
  *
  * A shard is its pieces one behind the other: pieces of tensors and, once a format has been put
- * around them (format.h), the bytes of that format. The data of a tensor is the pattern of (seed,
- * tensor, offset in the tensor), so that a piece that stands in the place of another, or of another
- * rank's, is wrong. */
+ * around them (format.h), the bytes of that format. The data of a tensor is that of a model which
+ * learns, or the pattern of (seed, tensor, offset in the tensor), so that a piece that stands in
+ * the place of another, or of another rank's, is wrong. */
 #ifndef CKPTFS_BENCH_SHARD_H
 #define CKPTFS_BENCH_SHARD_H
 
@@ -23,6 +23,7 @@ enum shard_cut {
         SHARD_WHOLE /* as under DDP: each tensor is one rank's, largest first to the least laden */
 };
 
+enum { SHARD_LEAD_MAX = 1 };
 struct shard_piece {
         char name[64];       /* of the tensor, with the group before it unless it is the weights */
         uint64_t id;         /* of the tensor, for its pattern */
@@ -30,7 +31,9 @@ struct shard_piece {
         uint64_t off, len;   /* where it lies in the shard, bytes */
         uint64_t rows, cols; /* of the tensor; cols is 1 for a vector */
         unsigned elem;       /* bytes of an element: 4 are float32, 2 bfloat16 */
-        bool literal;        /* no tensor's: bytes of the shard's text, from `text` on */
+        unsigned lead;    /* dimensions of 1, SHARD_LEAD_MAX at most, before those of the tensor */
+        const char *held; /* the piece's bytes, borrowed; NULL: they are the pattern's */
+        bool literal;     /* no tensor's: bytes of the shard's text, from `text` on */
         size_t text;
 };
 

@@ -28,12 +28,12 @@ static void safetensors_header(const struct shard *s, struct buf *b)
         buf_adds(b, "{\"__metadata__\":{\"format\":\"pt\"}");
         for (size_t i = 0; i < s->n; i++) {
                 const struct shard_piece *p = &s->v[i];
-                uint64_t shape[2];
+                uint64_t shape[PIECE_DIMS_MAX];
                 unsigned dims = piece_shape(p, shape);
                 buf_addf(b, ",\"%s\":{\"dtype\":\"%s\",\"shape\":[%llu", p->name,
                          p->elem == 2 ? "BF16" : "F32", (unsigned long long)shape[0]);
-                if (dims == 2)
-                        buf_addf(b, ",%llu", (unsigned long long)shape[1]);
+                for (unsigned d = 1; d < dims; d++)
+                        buf_addf(b, ",%llu", (unsigned long long)shape[d]);
                 buf_addf(b, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)p->off,
                          (unsigned long long)(p->off + p->len));
         }

@@ -82,15 +82,18 @@ void layout_release(struct layout *l)
         *l = (struct layout)LAYOUT_INIT;
 }
 
-unsigned piece_shape(const struct shard_piece *p, uint64_t shape[2])
+unsigned piece_shape(const struct shard_piece *p, uint64_t shape[PIECE_DIMS_MAX])
 {
         uint64_t row = p->cols * p->elem;
+        unsigned dims = 0;
 
-        shape[1] = p->cols;
+        while (dims < p->lead)
+                shape[dims++] = 1;
         if (p->cols == 1 || p->tensor_off % row || p->len % row) {
-                shape[0] = p->len / p->elem;
-                return 1;
+                shape[dims++] = p->len / p->elem;
+                return dims;
         }
-        shape[0] = p->len / row;
-        return 2;
+        shape[dims++] = p->len / row;
+        shape[dims++] = p->cols;
+        return dims;
 }

@@ -29,7 +29,9 @@ void layout_piece(struct layout *l, const struct shard_piece *piece);
 int layout_take(struct layout *l, struct shard *s);
 void layout_release(struct layout *l);
 
-/* The shape in which a piece is stored: whole rows as such, else its elements; dims is 1 or 2. */
-unsigned piece_shape(const struct shard_piece *p, uint64_t shape[2]);
+/* The shape in which a piece is stored: whole rows as such, else its elements, behind its
+ * dimensions of 1. Returns how many dimensions that are. */
+enum { PIECE_DIMS_MAX = 2 + SHARD_LEAD_MAX };
+unsigned piece_shape(const struct shard_piece *p, uint64_t shape[PIECE_DIMS_MAX]);
 
 #endif

@@ -22,12 +22,14 @@ void torch_pickle_ints(struct buf *b, const uint64_t *v, unsigned n)
 }
 
 /* Pushes a tensor of contiguous elements, those of the entry data/KEY. */
-static void add_tensor(struct buf *b, unsigned elem, uint64_t elements, const uint64_t shape[2],
+static void add_tensor(struct buf *b, unsigned elem, uint64_t elements, const uint64_t *shape,
                        unsigned dims, size_t key)
 {
-        const uint64_t stride[2] = {dims == 2 ? shape[1] : 1, 1};
+        uint64_t stride[PIECE_DIMS_MAX];
         char name[24];
 
+        for (unsigned d = dims; d-- > 0;)
+                stride[d] = d + 1 < dims ? stride[d + 1] * shape[d + 1] : 1;
         snprintf(name, sizeof name, "%zu", key);
         pickle_global(b, "torch._utils", "_rebuild_tensor_v2");
         pickle_mark(b);
@@ -52,7 +54,7 @@ static void add_tensor(struct buf *b, unsigned elem, uint64_t elements, const ui
 
 void torch_pickle_tensor(struct buf *b, const struct shard_piece *p, size_t key)
 {
-        uint64_t shape[2];
+        uint64_t shape[PIECE_DIMS_MAX];
         unsigned dims = piece_shape(p, shape);
         add_tensor(b, p->elem, p->len / p->elem, shape, dims, key);
 }

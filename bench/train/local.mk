@@ -10,6 +10,8 @@ bench_libbench_la_SOURCES += \
 	%D%/random.h \
 	%D%/train_data.c \
 	%D%/train_data.h \
+	%D%/train_state.c \
+	%D%/train_state.h \
 	%D%/trainer.c \
 	%D%/trainer.h \
 	$(NULL)

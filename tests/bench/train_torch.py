@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""train_torch.py OPTIMIZER LOSS LR ...: repeats in torch what train_steps wrote to OPTIMIZER.LOSS.
+"""train_torch.py TORCH SAFETENSORS OPTIMIZER LOSS LR ...: repeats in torch what train_steps wrote.
 
-For logits, gradients and weights after one step and four, prints "ok OPTIMIZER.LOSS NAME WORST", where
+TORCH and SAFETENSORS are saves of one state: prints "ok files" when both fit the model and are the same.
+Then for what lies in each OPTIMIZER.LOSS: for logits, gradients and weights after one step and four, prints "ok OPTIMIZER.LOSS NAME WORST", where
 WORST is the largest distance of a tensor from torch's, over the norm of that; "not ok" where it is
 above 1e-4.
 """
@@ -10,6 +11,7 @@ import pathlib
 import sys
 
 import numpy as np
+import safetensors.torch
 import torch
 from torch import nn
 
@@ -117,5 +119,21 @@ def repeat(optimizer, loss_name, lr):
                    if not (optimizer == "adamw" and n.endswith("attn.key.bias"))})
 
 
-for at in range(1, len(sys.argv), 3):
+def judge_files(first, second):
+    """Whether a model loads both, lacking nothing but the masks."""
+    states = torch.load(first), safetensors.torch.load_file(second)
+    vocab, h = states[0]["head.weight"].shape
+    model = GPT(vocab, h, states[0]["emb_stem.pos_emb"].shape[1], sum(n.endswith("ln1.weight") and n[0] == "b"
+                                                                     for n in states[0]))
+    good = states[0].keys() == states[1].keys()
+    for state in states:
+        lacking = model.load_state_dict(state, strict=False).missing_keys
+        good &= all(name.endswith("attn.mask") for name in lacking)
+        good &= all(torch.equal(p, states[0][name]) for name, p in model.named_parameters())
+        good &= all(f"exp_avg_sq.{name}" in state for name, _ in model.named_parameters()) and state["step"] == 2
+    print("ok" if good else "not ok", "files")
+
+
+judge_files(*sys.argv[1:3])
+for at in range(3, len(sys.argv), 3):
     repeat(*sys.argv[at:at + 3])

@@ -43,7 +43,7 @@ bench/scenario/async    base base/text bench/core bench/data bench/format bench/
 bench/scenario/ceiling  base bench/core bench/data bench/measure bench/report store.h
 bench/scenario/dataset  base bench/core bench/data bench/format bench/io bench/measure bench/report store.h
 bench/scenario/mlperf   base bench/core bench/data bench/format bench/measure bench/report bench/scenario/dcp
-bench/scenario/train    base base/text bench/core bench/data bench/measure bench/report bench/train
+bench/scenario/train    base base/text bench/core bench/data bench/format bench/measure bench/report bench/train
 bench/scenario/suites   base base/text bench/core bench/data bench/format bench/measure bench/report bench/scenario/async bench/scenario/dcp
 bench/scenario          base bench/core bench/data bench/format bench/io bench/measure bench/report bench/scenario/async store.h
 bench/cli               base base/text bench/core bench/data bench/format bench/measure bench/report bench/scenario bench/scenario/async bench/scenario/ceiling store.h

@@ -16,7 +16,9 @@
 #include "bench/core/job_log.h"
 #include "bench/core/run.h"
 #include "bench/data/preflight.h"
+#include "bench/format/format.h"
 #include "bench/scenario/train/train_keys.h"
+#include "bench/scenario/train/train_save.h"
 #include "bench/scenario/train/train_table.h"
 #include "bench/train/blas.h"
 
@@ -31,6 +33,7 @@ struct train_job {
         unsigned threads;
         struct train_step *warmup, *step;
         double *delay; /* of all ranks */
+        struct train_saves saves;
 };
 
 static int train_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
@@ -40,7 +43,23 @@ static int train_plan(const struct run *r, const struct keys *k, FILE *dry, char
 
         if (err)
                 return err;
-        const struct preflight n = {.still = true, .memory = trainer_bytes(&s, r->coll->ranks)};
+        const uint64_t state = train_state_bytes(&s), saves = train_saves_planned(k);
+        const bool stages = saves || *k->resume;
+        const struct preflight n = {
+                .still = !stages,
+                .moved = state * (saves + (*k->resume ? r->coll->ranks : 0)),
+                .stored = state * saves, /* they go when all are done */
+                .memory = trainer_bytes(&s, r->coll->ranks) + (stages ? state : 0),
+        };
+        if (k->train_save != TRAIN_SAVE_OFF && !saves) {
+                snprintf(why, nwhy, "steps=%llu with a save every %llu saves nothing: give more",
+                         (unsigned long long)k->steps, (unsigned long long)k->steps_per_save);
+                return -EINVAL;
+        }
+        if (k->disk_gds != DISK_GDS_OFF) {
+                snprintf(why, nwhy, "disk.gds: train saves from memory of the host: leave it out");
+                return -EINVAL;
+        }
         if (dry)
                 fprintf(dry,
                         "would train %s, %llu parameters, for %llu steps on %u ranks: %.4g "
@@ -48,7 +67,8 @@ static int train_plan(const struct run *r, const struct keys *k, FILE *dry, char
                         s.model.name, (unsigned long long)model_params(&s.model),
                         (unsigned long long)(k->warmup_steps + k->steps), r->coll->ranks,
                         gpt_flop(&s.model, s.batch));
-        return preflight_check_at(r, &n, NULL, dry, why, nwhy);
+        return stages ? preflight_check(r, k, &n, dry, why, nwhy)
+                      : preflight_check_at(r, &n, NULL, dry, why, nwhy);
 }
 
 static int prepare(struct train_job *j, char *why, size_t nwhy)
@@ -94,7 +114,8 @@ static int slowest(struct train_job *j, struct train_step *v, size_t n)
         return err;
 }
 
-static int do_steps(struct train_job *j, struct train_step *v, size_t n)
+/* With `saves` after every so many of them. */
+static int do_steps(struct train_job *j, struct train_step *v, size_t n, bool saves)
 {
         int err = 0;
 
@@ -106,13 +127,17 @@ static int do_steps(struct train_job *j, struct train_step *v, size_t n)
                                 "%.4f, optimizer %.4f)",
                                 (unsigned long long)j->trainer.step, v[i].loss, v[i].total,
                                 v[i].forward, v[i].backward, v[i].reduce, v[i].update);
-                if (err || !j->setup.entropy || isfinite(v[i].loss))
-                        continue; /* a sum has no lower bound: lowering it ends nowhere */
-                err = -ERANGE;
-                if (j->run->coll->rank == 0)
-                        run_error(j->run,
-                                  "step %llu: the loss is no number any more: give a smaller lr",
-                                  (unsigned long long)j->trainer.step);
+                /* a sum has no lower bound: lowering it ends nowhere */
+                if (!err && j->setup.entropy && !isfinite(v[i].loss)) {
+                        err = -ERANGE;
+                        if (j->run->coll->rank == 0)
+                                run_error(j->run,
+                                          "step %llu: the loss is no number any more: give a "
+                                          "smaller lr",
+                                          (unsigned long long)j->trainer.step);
+                }
+                if (!err && saves && (i + 1) % j->k->steps_per_save == 0)
+                        err = train_saves_add(&j->saves, &j->trainer);
         }
         return err;
 }
@@ -122,13 +147,16 @@ static int train(struct train_job *j)
         struct coll *c = j->run->coll;
         const struct keys *k = j->k;
 
-        int err = do_steps(j, j->warmup, k->warmup_steps);
+        int err = do_steps(j, j->warmup, k->warmup_steps, false);
         if (!err)
                 err = c->ops->barrier(c);
         uint64_t begin = clock_ns();
         if (!err)
-                err = do_steps(j, j->step, k->steps);
-        double delay = clock_s(clock_ns() - begin) / (double)k->steps;
+                err = do_steps(j, j->step, k->steps, train_saves_planned(k) > 0);
+        double delay = clock_s(clock_ns() - begin);
+        for (size_t i = 0; i < j->saves.n; i++)
+                delay -= j->saves.v[i].total;
+        delay /= (double)k->steps;
         if (!err)
                 err = c->ops->gather(c, &delay, sizeof delay, j->delay);
         if (!err)
@@ -157,6 +185,10 @@ static int report(struct train_job *j, struct json *job)
                                 .nwarmup = j->k->warmup_steps,
                                 .nsteps = j->k->steps,
                                 .delay = j->delay,
+                                .save = j->saves.v,
+                                .nsaves = j->saves.n,
+                                .bytes = j->saves.state.shard.size,
+                                .suffix = j->saves.dir,
                                 .peak = peak_bytes()};
 
         int err = c->ops->max(c, &f.peak, 1);
@@ -170,24 +202,32 @@ static int train_job(const struct run *r, const struct keys *k, struct json *job
 
         int err = prepare(&j, why, sizeof why);
         err = run_agree(r, err, *why ? why : strerror(-err));
+        if (!err && *k->resume)
+                err = train_resume(r, k, &j.trainer);
+        if (!err)
+                err = train_saves_begin(&j.saves, r, k, &j.trainer);
         if (!err)
                 err = train(&j);
         if (!err)
                 err = report(&j, job);
+        if (!err)
+                err = train_saves_verify(&j.saves);
+        int gone = train_saves_end(&j.saves);
         trainer_release(&j.trainer);
         train_data_release(&j.data);
         free(j.warmup);
         free(j.step);
         free(j.delay);
-        return coll_agree(r->coll, err);
+        return coll_agree(r->coll, err ? err : gone);
 }
 
-static const char *const defaults[] = {"model=gpt-small", "steps=4", NULL};
+static const char *const defaults[] = {"model=gpt-small", "steps=4", "format=torch", NULL};
 
 const struct scenario scenario_train = {
         .name = "train",
         .text = "A GPT that learns, on each rank with samples of its own: what a step costs.",
         .many_ranks = true,
+        .formats = 1U << FORMAT_SAFETENSORS | 1U << FORMAT_TORCH,
         .flags = train_flags,
         .defaults = defaults,
         .resolve_keys = train_resolve_keys,

@@ -65,6 +65,34 @@ static int add_phases(const struct train_facts *f, struct json *metrics)
         return err;
 }
 
+/* A save, its copy and its file, and what saves cost of the time of steps. */
+static int add_saves(const struct train_facts *f, struct json *job, struct json *m, double delay)
+{
+        CLEANUP(freep) double *v = calloc(3 * f->nsaves + 1, sizeof *v);
+        double sum = 0;
+
+        if (!v || !f->nsaves)
+                return v ? 0 : -ENOMEM;
+        struct json *setup = json_open_object(job, "setup");
+        json_add_string(setup, "suffix", f->suffix);
+        json_add_number(setup, "bytes_a_save", (double)f->bytes);
+        struct json *steps = json_add_array(setup, "saved_steps");
+        for (size_t i = 0; i < f->nsaves; i++) {
+                v[i] = f->save[i].total;
+                v[f->nsaves + i] = f->save[i].stage;
+                v[2 * f->nsaves + i] = f->save[i].file;
+                sum += f->save[i].total;
+                json_add_number(steps, NULL, (double)f->save[i].step);
+        }
+        int err = measure_each_json(m, "save_s", v, f->nsaves);
+        if (!err)
+                err = measure_each_json(m, "save_copy_s", v + f->nsaves, f->nsaves);
+        if (!err)
+                err = measure_each_json(m, "save_file_s", v + 2 * f->nsaves, f->nsaves);
+        json_add_number(m, "saves_cost_percent", 100 * stats_ratio(sum, delay * (double)f->nsteps));
+        return err;
+}
+
 int train_json(const struct train_facts *f, struct json *job)
 {
         const struct train_setup *s = f->setup;
@@ -77,6 +105,9 @@ int train_json(const struct train_facts *f, struct json *job)
                 err = measure_each_json(m, "delay_s", f->delay, f->ranks);
         if (!err)
                 err = stats_of(f->delay, f->ranks, &delay);
+        if (err)
+                return err;
+        err = add_saves(f, job, m, delay.mean);
         if (err)
                 return err;
         json_add_number(m, "tflops", stats_ratio(gpt_flop(&s->model, s->batch) / 1e12, delay.mean));
@@ -114,6 +145,24 @@ static double loss_at(const struct json *job, bool last)
         return n ? json_number(json_at(losses, last ? n - 1 : 0), INFINITY) : 0;
 }
 
+/* What saves cost, of a job that made some. */
+static void print_saves(const struct json *jobs, size_t j, FILE *to)
+{
+        const struct json *job = json_at(jobs, j);
+        double save = of_each(job, "save_s", "median");
+        char label[160];
+
+        if (save <= 0)
+                return;
+        shards_label(jobs, j, label, sizeof label);
+        fprintf(to,
+                "%s: a save of %.3f GB takes %.4f s (copy %.4f, file %.4f): one every 10 minutes "
+                "costs %.2f %%\n",
+                label, json_number(json_get(json_get(job, "setup"), "bytes_a_save"), 0) / 1e9, save,
+                of_each(job, "save_copy_s", "median"), of_each(job, "save_file_s", "median"),
+                100 * save / 600);
+}
+
 void train_table(const struct json *run, FILE *to)
 {
         const struct json *jobs = json_get(run, "job_results");
@@ -141,6 +190,8 @@ void train_table(const struct json *run, FILE *to)
                         figure(job, "tflops"), loss_at(job, false), loss_at(job, true),
                         figure(job, "peak_memory_bytes") / 1e9);
         }
+        for (size_t j = 0; j < json_count(jobs); j++)
+                print_saves(jobs, j, to);
 }
 
 /* The phases of a step, of each job. */
@@ -177,6 +228,8 @@ void train_page(const struct json *run, struct doc *d)
                 {NULL, "TFLOP/s"},
                 {"loss", "first"},
                 {"loss", "last"},
+                {"a save", "s"},
+                {"a save", "GB"},
                 {NULL, "peak GB"},
         };
         const struct json *jobs = json_get(run, "job_results");
@@ -197,6 +250,10 @@ void train_page(const struct json *run, struct doc *d)
                 doc_figure(d, figure(job, "tflops"), 3);
                 doc_figure(d, loss_at(job, false), 4);
                 doc_figure(d, loss_at(job, true), 4);
+                doc_figure(d, of_each(job, "save_s", "median"), 4);
+                doc_figure(d,
+                           json_number(json_get(json_get(job, "setup"), "bytes_a_save"), 0) / 1e9,
+                           3);
                 doc_figure(d, figure(job, "peak_memory_bytes") / 1e9, 2);
         }
         doc_table_end(d);

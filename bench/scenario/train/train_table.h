@@ -7,6 +7,7 @@
 
 #include "base/text/json.h"
 #include "bench/report/doc.h"
+#include "bench/scenario/train/train_save.h"
 #include "bench/train/trainer.h"
 
 struct train_facts {
@@ -17,6 +18,10 @@ struct train_facts {
         size_t nwarmup, nsteps;
         const double *delay; /* of each rank: seconds of all timed steps over their number */
         double peak;         /* bytes of memory of the largest rank */
+        const struct train_saved *save;
+        size_t nsaves;
+        uint64_t bytes;     /* of one save */
+        const char *suffix; /* its directory */
 };
 
 /* Adds "model", "setup" and "metrics". 0 or -ENOMEM. */
