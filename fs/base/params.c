@@ -416,6 +416,7 @@ static size_t value_size(enum param_type type)
                 return sizeof(param_CHOICE);
         case PARAM_SIZE:
         case PARAM_UINT:
+        case PARAM_AUTO:
         case PARAM_DURATION:
         case PARAM_USER:
         case PARAM_GROUP:
