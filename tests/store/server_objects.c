@@ -379,6 +379,39 @@ START_TEST(a_rename_takes_the_object_and_its_metadata)
 }
 END_TEST
 
+/* A server says "precondition failed" of both. */
+START_TEST(a_changed_source_is_told_from_a_target_that_exists)
+{
+        struct store *s = server_store();
+        bool renames = store_caps(s) & STORE_CAP_RENAME;
+        struct store_cond absent = {.if_absent = true};
+        struct store_object old, src;
+        struct event e = EVENT;
+
+        if (server_is("fake-gcs-server") || (!renames && !(store_caps(s) & STORE_CAP_COPY_IF))) {
+                server_lacks("conditions of copies");
+                store_close(s);
+                return;
+        }
+        ck_assert_int_eq(store_put_wait(s, "src", "old", 3, NULL, NULL, &old), 0);
+        ck_assert_int_eq(store_put_wait(s, "src", "newer", 5, NULL, NULL, &src), 0);
+        ck_assert_int_eq(store_put_wait(s, "taken", "x", 1, NULL, NULL, NULL), 0);
+        const struct {
+                const char *version, *to;
+                int err;
+        } calls[] = {{old.etag, "free", -ESTALE}, {src.etag, "taken", -EEXIST}};
+        for (size_t i = 0; i < 2; i++) {
+                int err = renames ? store_rename(s, "src", calls[i].version, calls[i].to, &absent,
+                                                 event_done, &e)
+                                  : store_copy(s, "src", calls[i].version, calls[i].to, NULL,
+                                               &absent, event_done, &e);
+                ck_assert_int_eq(err, 0);
+                ck_assert_int_eq(event_wait(&e, 1), calls[i].err);
+        }
+        store_close(s);
+}
+END_TEST
+
 static int set_mode(struct store *s, const char *key, const char *match, const char *mode)
 {
         struct store_object now;
@@ -538,6 +571,7 @@ TCase *object_cases(void)
         tcase_add_test(t, a_batch_deletes_all_it_names);
         tcase_add_test(t, a_copy_keeps_or_replaces_metadata);
         tcase_add_test(t, a_rename_takes_the_object_and_its_metadata);
+        tcase_add_test(t, a_changed_source_is_told_from_a_target_that_exists);
         tcase_add_test(t, metadata_are_replaced_and_the_bytes_and_headers_stay);
         tcase_add_test(t, empty_and_foreign_metadata_are_metadata);
         tcase_add_test(t, metadata_may_be_many);

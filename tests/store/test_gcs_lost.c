@@ -266,9 +266,10 @@ static void answer_conflict(void *arg, struct fake_req *rq)
 {
         struct conflict *c = arg;
 
-        if (!strstr(rq->target, "/rewriteTo/"))
+        if (!strstr(rq->target, "/rewriteTo/")) {
                 c->heads++;
-        if (c->copies++ == 0)
+                show(rq, "a", 5, "mine", "1.000000001");
+        } else if (c->copies++ == 0)
                 fake_reply(rq, 409, "", "{}", 2);
         else if (c->second != 200)
                 fake_reply(rq, c->second, "", "{}", 2);
@@ -290,7 +291,7 @@ START_TEST(a_copy_that_met_another_change_is_made_again_on_its_condition)
         ck_assert_int_eq(store_copy(s, "a", "5", "b", NULL, &cond, event_done, &e), 0);
         ck_assert_int_eq(event_wait(&e, 1), c.err);
         ck_assert_uint_eq(c.copies, 2);
-        ck_assert_uint_eq(c.heads, 0);
+        ck_assert_uint_eq(c.heads, c.err != 0); /* of the source, whose version may be the reason */
         store_close(s);
         fake_stop(f);
 }

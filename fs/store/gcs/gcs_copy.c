@@ -102,6 +102,13 @@ int gcs_rewritten(struct store_kind *k, struct op *op)
         return 0;
 }
 
+/* There are a condition on the source and one on the target, and the 412 does not tell which of
+ * them failed: the source does. */
+static bool is_unclear(const struct op *op, int err)
+{
+        return err == -EEXIST && op->src_match;
+}
+
 int gcs_copy_build(struct store_kind *k, struct op *op)
 {
         switch (op->stage) {
@@ -124,15 +131,18 @@ int gcs_copy_parse(struct store_kind *k, struct op *op)
                 err = gcs_ok(op) ? gcs_read_resource(op, op->src) : gcs_fault(k, op);
                 if (err > 0)
                         return err;
-                if (err || (op->src_match && strcmp(op->src_match, op->obj.etag) != 0))
+                bool other = !err && op->src_match && strcmp(op->src_match, op->obj.etag) != 0;
+                if (!op->maybe_done)
+                        return err ? err : other ? -ESTALE : op->verify_err;
+                if (err || other)
                         return op->verify_err;
                 op->expect = op->obj;
                 return gcs_verify_begin(op, op->verify_err);
         }
         err = gcs_rewritten(k, op);
-        if (!gcs_may_be_ours(op, err))
+        if (!gcs_may_be_ours(op, err) && !is_unclear(op, err))
                 return err;
-        op->stage = GCS_PROBE; /* then the target is as the source */
+        op->stage = GCS_PROBE; /* then the target is as the source, or the source is another */
         op->verify_err = err;
         return OP_AGAIN;
 }
@@ -212,7 +222,7 @@ static int moved(struct store_kind *k, struct op *op)
                        (k->emulator && op->rq.status == 400) || half;
         if (!err)
                 __atomic_store_n(&k->moves, true, __ATOMIC_RELAXED);
-        if (!refused && !gcs_may_be_ours(op, err))
+        if (!refused && !gcs_may_be_ours(op, err) && !is_unclear(op, err))
                 return err;
         op->verify_err = half                                ? -EXDEV
                          : err == -ENOENT && may_move(k, op) ? -EAGAIN
@@ -222,16 +232,16 @@ static int moved(struct store_kind *k, struct op *op)
         return OP_AGAIN;
 }
 
-/* The source is there: it is to be moved; or it was, so there is no moveTo; or the condition does
- * not hold, indeed. */
+/* The source is there: it is to be moved; or it was, so there is no moveTo; or it is another
+ * version now, maybe since it was moved; or the condition on the target does not hold, indeed. */
 static int source_stands(struct store_kind *k, struct op *op)
 {
         struct store_object src = op->obj;
 
+        if (op->src_match && strcmp(op->src_match, src.etag) != 0)
+                return op->maybe_done && op->verify_err ? gcs_verify_begin(op, -ESTALE) : -ESTALE;
         if (op->verify_err == -EEXIST || op->verify_err == -ESTALE)
                 return op->verify_err;
-        if (op->src_match && strcmp(op->src_match, src.etag) != 0)
-                return -ESTALE;
         op->expect = src;
         if (!op->verify_err && !__atomic_load_n(&k->no_move, __ATOMIC_RELAXED)) {
                 op->maybe_done = false; /* from here on it is the move that may have been */
@@ -293,6 +303,11 @@ int gcs_rename_parse(struct store_kind *k, struct op *op)
                 if (gcs_may_be_ours(op, err)) {
                         gcs_verify_begin(op, err);
                         op->stage = GCS_COPIED;
+                        return OP_AGAIN;
+                }
+                if (is_unclear(op, err)) {
+                        op->stage = GCS_PROBE;
+                        op->verify_err = err;
                         return OP_AGAIN;
                 }
         }

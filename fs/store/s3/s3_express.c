@@ -150,12 +150,15 @@ static void make_token(char token[OP_TOKEN_MAX])
         snprintf(token, OP_TOKEN_MAX, "%016" PRIx64 "%016" PRIx64, r[0], r[1]);
 }
 
+/* The head of the target tells which of two conditions failed: the reply to the rename does not. */
+enum { RENAME_LOOK = S3_VERIFY + 1 };
+
 int s3_rename_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_PUT, op->key);
         CLEANUP(buf_release) struct buf source = BUF_INIT;
 
-        if (op->stage == S3_VERIFY)
+        if (op->stage)
                 return s3_verify_build(k, op);
         int err = s3_put_headers(k, &m, op);
         if (err || uri_encode(&source, op->src, true))
@@ -179,8 +182,18 @@ static int same_version(struct op *op, const struct store_object *found)
         return op->src_match && !strcmp(op->src_match, found->etag);
 }
 
+static int target_looked_at(struct store_kind *k, struct op *op)
+{
+        struct store_object found;
+
+        int err = s3_head_reply(k, op, &found);
+        return err == -ENOENT ? -ESTALE : err ? err : -EEXIST;
+}
+
 int s3_rename_parse(struct store_kind *k, struct op *op)
 {
+        if (op->stage == RENAME_LOOK)
+                return target_looked_at(k, op);
         if (op->stage == S3_VERIFY)
                 return s3_verify_parse(k, op, same_version);
         if (s3_ok(op) && !s3_is_error_body(op)) {
@@ -192,5 +205,9 @@ int s3_rename_parse(struct store_kind *k, struct op *op)
         bool lost = op->maybe_done && (err == -ENOENT || err == -EEXIST || err == -ESTALE);
         if (lost)
                 return s3_verify_begin(op, err);
-        return err == -EEXIST && op->src_match && !op->if_absent ? -ESTALE : err;
+        if (err == -EEXIST && op->src_match && op->if_absent) {
+                op->stage = RENAME_LOOK;
+                return OP_AGAIN;
+        }
+        return err == -EEXIST && op->src_match ? -ESTALE : err;
 }

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_rename_if.c: renames of one version to a name that nothing may have. A server says
+ * "precondition failed" of both conditions, and the source may change after it was looked at. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/lib/unit.h"
+#include "tests/store/event.h"
+#include "tests/store/fake.h"
+
+#include "base/banned.h"
+
+struct race {
+        bool changed, gone; /* the source, by the time of the rename */
+        bool taken;         /* the target */
+        int err;
+        unsigned renames, heads; /* heads of the source */
+};
+
+static const struct race races[] = {
+        {.changed = true, .err = -ESTALE},
+        {.taken = true, .err = -EEXIST},
+};
+
+static void run(const char *url, const char *version, fake_fn *answer, struct race *r)
+{
+        struct store_cond absent = {.if_absent = true};
+        struct event e = EVENT;
+        struct fake *f = fake_start(answer, r);
+        struct store *s = fake_store(
+                f, &(struct store_config){.url = url, .anonymous = !strncmp(url, "gs", 2)});
+
+        ck_assert_int_eq(store_rename(s, "a", version, "b", &absent, event_done, &e), 0);
+        ck_assert_int_eq(event_wait(&e, 1), r->err);
+        ck_assert_uint_eq(r->renames, 1);
+        store_close(s);
+        fake_stop(f);
+}
+
+/* --- Google Cloud Storage: moveTo with ifSourceGenerationMatch and ifGenerationMatch=0 (API
+ * reference, Objects: move) ---------------------------------------------------------------------
+ */
+
+static void reply_json(struct fake_req *rq, int status, const char *body)
+{
+        fake_reply(rq, status, "", body, strlen(body));
+}
+
+static void answer_gs(void *arg, struct fake_req *rq)
+{
+        struct race *r = arg;
+        char body[100];
+
+        if (strstr(rq->target, "/moveTo/")) {
+                r->renames++;
+                reply_json(rq, 412,
+                           "{\"error\":{\"code\":412,\"errors\":[{\"reason\":\"conditionNotMet\"}]"
+                           "}}");
+        } else if (strstr(rq->target, "/o/a") && !(r->heads++ && r->gone)) {
+                snprintf(body, sizeof body,
+                         "{\"name\":\"a\",\"size\":\"0\",\"generation\":\"%d\",\"crc32c\":"
+                         "\"AAAAAA==\"}",
+                         r->changed && r->heads > 1 ? 6 : 5);
+                reply_json(rq, 200, body);
+        } else {
+                reply_json(rq, 404, "{\"error\":{\"code\":404}}");
+        }
+}
+
+START_TEST(gs_tells_a_changed_source_from_a_target_that_exists)
+{
+        struct race r = races[_i];
+
+        run("gs://bucket", "5", answer_gs, &r);
+}
+END_TEST
+
+START_TEST(gs_tells_a_source_that_is_gone)
+{
+        struct race r = {.gone = true, .err = -ENOENT};
+
+        run("gs://bucket", "5", answer_gs, &r);
+}
+END_TEST
+
+/* --- directory buckets: x-amz-rename-source-if-match and If-None-Match (API reference,
+ * RenameObject) ---------------------------------------------------------------------------------
+ */
+
+static void answer_s3(void *arg, struct fake_req *rq)
+{
+        static const char session[] =
+                "<CreateSessionResult><Credentials><SessionToken>t</SessionToken>"
+                "<SecretAccessKey>s</SecretAccessKey><AccessKeyId>a</AccessKeyId>"
+                "<Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></CreateSessionResult>";
+        struct race *r = arg;
+
+        if (strstr(rq->target, "?session")) {
+                fake_reply(rq, 200, "", session, sizeof session - 1);
+        } else if (strstr(rq->target, "renameObject")) {
+                ck_assert(fake_has(rq, "x-amz-rename-source-if-match", "v1"));
+                ck_assert(fake_has(rq, "if-none-match", "*"));
+                r->renames++;
+                fake_error(rq, 412, "PreconditionFailed");
+        } else if (!strcmp(rq->method, "HEAD") && r->taken) {
+                fake_reply(rq, 200, "ETag: \"v1\"\r\n", "", 0); /* of the same bytes, maybe */
+        } else {
+                fake_reply(rq, 404, "", "", 0);
+        }
+}
+
+START_TEST(a_directory_bucket_tells_a_changed_source_from_a_target_that_exists)
+{
+        struct race r = races[_i];
+
+        run("s3://bucket--usw2-az1--x-s3", "v1", answer_s3, &r);
+}
+END_TEST
+
+int main(void)
+{
+        Suite *suite = suite_create("rename_if");
+        TCase *t = tcase_create("conditions");
+
+        tcase_add_loop_test(t, gs_tells_a_changed_source_from_a_target_that_exists, 0, 2);
+        tcase_add_test(t, gs_tells_a_source_that_is_gone);
+        tcase_add_loop_test(t, a_directory_bucket_tells_a_changed_source_from_a_target_that_exists,
+                            0, 2);
+        suite_add_tcase(suite, t);
+        return unit_main(suite);
+}
