@@ -4,7 +4,7 @@
 # late.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 10
+plan 16
 start_store
 
 # late OP KEY SKIP TIME: one reply
@@ -59,4 +59,35 @@ printf there | store_put absent
 wait $looking
 expect_eq 5 "$(fdo size "$mnt/absent")" "a name is believed to be absent for attr_ttl since the store was asked, no longer"
 set_faults
+umount_ckptfs
+
+# While the store's reply to an open is under way, a change of the file's mode begins here: what that reply says of
+# another host counts all the same.
+with_chmod() {
+	cat >"$tmp/late.json" <<-EOF
+		[{"op": "HeadObject", "key": "$1", "times": 1, "do": "delay", "stall": "1s"},
+		 {"op": "SetMeta", "key": "$1", "times": 1, "do": "delay", "stall": "3s"}]
+	EOF
+	set_faults "$tmp/late.json"
+	cat "$mnt/$1" >"$tmp/read" 2>&1 &
+	reading=$!
+	sleep 0.3
+	fdo chmod 0600 "$mnt/$1" >"$tmp/chmod"
+	wait $reading
+	set_faults
+}
+mount_ckptfs attr_ttl=600s
+for name in replaced removed; do
+	printf old | store_put $name
+	cat "$mnt/$name" >"$tmp/read"
+done
+printf 'of another host' | store_put replaced
+with_chmod replaced
+expect_eq "of another host" "$(cat "$tmp/read")" "an open finds another host's version while the mode is changed"
+expect_eq ok "$(cat "$tmp/chmod")" "a mode can be changed while an open finds that the file was replaced"
+expect_eq 600 "$(stat -c %a "$mnt/replaced")" "a mode that was changed meanwhile is that of the version found"
+objects rm removed
+with_chmod removed
+check "an open finds that another host removed the file while the mode is changed" grep -q "No such file" "$tmp/read"
+expect_eq ENOENT "$(cat "$tmp/chmod")" "the mode of a file that another host removed cannot be changed"
 umount_ckptfs

@@ -234,20 +234,6 @@ static bool is_in_tree(const struct call *c)
         return c->name[0] == 't';
 }
 
-/* Whether a process of the same host changes the attributes meanwhile, and
- * another host changed the file not long before: an open may have the version
- * of then (docs/testing.md). */
-static bool is_chmodded_here(const struct judge *j, const struct call *c)
-{
-        for (unsigned i = 0; i < j->h->n; i++) {
-                const struct call *k = &j->h->calls[i];
-                if (k->kind == CALL_CHMOD && k->host == c->host && k->t[0] <= c->t[3] &&
-                    over(j, k) >= c->t[0] && is_of(k, c->name))
-                        return is_changed(j, c, c->t[0] - j->h->setting.ttl_ns, c->t[3]);
-        }
-        return false;
-}
-
 /* Errors that any call on a file may return. Whether that explains it. */
 static bool explained(struct judge *j, const struct call *c)
 {
@@ -256,7 +242,7 @@ static bool explained(struct judge *j, const struct call *c)
                 look(j, c, c->name, LOOK_ABSENT, 0);
                 return true;
         case ESTALE:
-                return is_changed(j, c, c->t[0], c->t[3]) || is_chmodded_here(j, c);
+                return is_changed(j, c, c->t[0], c->t[3]);
         case EIO: /* the reply got lost, and another host was there before it was
                      asked for */
                 return j->h->setting.faulty && is_changed(j, c, c->t[0], c->t[3]);

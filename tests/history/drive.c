@@ -322,6 +322,9 @@ static bool options(int argc, char **argv, struct job *job)
                 case 'f':
                         world->setting.faulty = true;
                         break;
+                case 'a':
+                        world->attributes = true;
+                        break;
                 default:
                         return false;
                 }

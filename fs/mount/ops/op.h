@@ -187,9 +187,11 @@ struct op_ask {
         struct waiter idle; /* the rest is op_ask()'s */
         struct name_lock lock;
         uint64_t place; /* of the node, when the store was asked */
-        bool opens;
+        bool opens, again;
+        unsigned asked; /* how often, for an open */
         int64_t begun;
 };
+enum { OP_ASK_MOST = 100 }; /* changes of attributes in a row that an open waits for */
 void op_ask(struct op_ask *a);
 
 /* The same for an open, which is to see what others have published: -ESTALE when the version is not

@@ -98,10 +98,20 @@ static int take_other_locked(struct op_ask *a, bool none) REQUIRES(tree_mutex)
         return !none && a->looks && !n->file && !n->nreaders ? 0 : -ESTALE;
 }
 
+/* Whether an open cannot tell another host's change, which the reply shows, from a change of
+ * attributes here that is under way: it asks once more, when that has ended. */
+static bool is_in_doubt_locked(const struct op_ask *a) REQUIRES(tree_mutex)
+{
+        return a->opens && a->n->attr_sync && a->asked < OP_ASK_MOST;
+}
+
 static int take_reply_locked(struct op_ask *a, const struct node_info *info) REQUIRES(tree_mutex)
 {
         struct node *n = a->n;
 
+        a->again = tree_other_locked(n, info) && is_in_doubt_locked(a);
+        if (a->again)
+                return 0;
         if (tree_ahead_locked(a->m->tree, n, info->asked_ns) || name_lock_rests_locked(a->m, n)) {
                 tree_learn_attr_locked(n, info); /* the rest is newer here */
                 return 0;
@@ -117,8 +127,9 @@ static int take_reply_locked(struct op_ask *a, const struct node_info *info) REQ
 static int take_none(struct op_ask *a)
 {
         tree_lock(a->m->tree);
-        bool ahead =
-                tree_ahead_locked(a->m->tree, a->n, a->begun) || name_lock_rests_locked(a->m, a->n);
+        a->again = is_in_doubt_locked(a);
+        bool ahead = a->again || tree_ahead_locked(a->m->tree, a->n, a->begun) ||
+                     name_lock_rests_locked(a->m, a->n);
         int err = ahead ? 0 : take_other_locked(a, true);
         tree_unlock(a->m->tree);
         return err;
@@ -174,7 +185,10 @@ static void head_done(void *arg, int err, const struct store_object *obj)
                 tree_unlock(a->m->tree);
         }
         attr_release(&attr);
-        a->done(a, err);
+        if (a->again)
+                op_ask_version(a);
+        else
+                a->done(a, err);
 }
 
 void op_ask(struct op_ask *a)
@@ -195,6 +209,8 @@ static void version_idle(struct waiter *w)
 void op_ask_version(struct op_ask *a)
 {
         a->opens = true;
+        a->again = false;
+        a->asked++;
         a->idle.ready = version_idle;
         attr_sync_wait(a->m, a->n, &a->idle);
 }

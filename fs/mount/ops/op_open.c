@@ -23,7 +23,6 @@
 #include "base/banned.h"
 
 enum {
-        ASK_MOST = 100, /* changes of metadata in a row that an open waits for */
         /* The first bytes, asked for together with the version: what the kernel reads first. Of a
          * small file all: one request, whose checksum is checked before any byte is given, and
          * which is made again when it is wrong. Of files up to a size: reading a larger one takes
@@ -52,7 +51,6 @@ struct opening {
         pid_t opener; /* the process, when it may write */
         bool creates;
         bool unlinked;        /* the name had gone before, as what /proc/PID/fd leads to may have */
-        unsigned asked;       /* how often the store was asked for the version */
         struct reader *ahead; /* of the version known here, while the store is asked for it */
         struct node *shown;   /* what the kernel opens; `n` may be another, */
         struct node *heir;    /* pinned then, else NULL */
@@ -394,7 +392,7 @@ static void open_now(struct opening *o)
         int err = is_gone_locked(o) ? -ESTALE : 0;
         if (!err && o->heir && !heir_fits_locked(m, n, o->shown))
                 err = -ESTALE;
-        if (!err && write && !n->file && n->attr_sync && o->asked++ < ASK_MOST) {
+        if (!err && write && !n->file && n->attr_sync && o->ask.asked < OP_ASK_MOST) {
                 /* a file begins with a version that is not about to be replaced */
                 tree_unlock(m->tree);
                 op_ask_version(&o->ask);

@@ -193,7 +193,7 @@ static void sizing_granted(struct waiter *w)
         else if (known)
                 resize_by_name(z);
         else
-                op_ask(&z->ask);
+                op_ask_version(&z->ask);
 }
 
 static struct sizing *sizing_new(fuse_req_t req, struct request *request, struct mount *m,
