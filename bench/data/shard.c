@@ -186,11 +186,11 @@ static int64_t piece_check(const struct shard *s, const struct shard_piece *piec
                            const char *p, size_t n)
 {
         struct pattern pat = {.seed = s->seed, .id = piece->id};
-        const char *want = piece->held ? piece->held : s->text + piece->text;
         if (!piece->literal && !piece->held) {
                 int64_t wrong = pattern_check(&pat, piece->tensor_off + at, p, n);
                 return wrong < 0 ? wrong : wrong - (int64_t)piece->tensor_off;
         }
+        const char *want = piece->literal ? s->text + piece->text : piece->held;
         for (size_t i = 0; i < n; i++)
                 if (p[i] != want[at + i])
                         return (int64_t)(at + i);

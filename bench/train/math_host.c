@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* math_host.c: the arithmetic of training in the host's memory. Products of matrices are
- * OpenBLAS's; the rest is one pass over its rows each. Sums are made in double precision, in the
- * order of the rows, so that results do not depend on threads. */
+ * OpenBLAS's; the rest is one pass over its rows each. Sums along a row, and losses, are made in
+ * double precision, gradients in fp32; all in the order of the rows, so that results do not depend
+ * on threads. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

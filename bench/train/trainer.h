@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trainer.h: a model that learns, step by step, alone or as one of the ranks of a data-parallel
- * job: each has the whole model and samples of its own, and gradients are averaged. N ranks compute
- * what one rank with N times the batch does, to rounding. */
+ * job: each has the whole model and samples of its own, and gradients are averaged. With the cross
+ * entropy N ranks compute what one rank with N times the batch does, to rounding. */
 #ifndef CKPTFS_BENCH_TRAIN_TRAINER_H
 #define CKPTFS_BENCH_TRAIN_TRAINER_H
 

@@ -53,7 +53,7 @@ fi
 
 bench train --model GPTSmall --vocab_size 3072 --block_size=128 --batch_size 10 --dry-run >dry
 check "the suite's words are understood, and a dry run says what a step is" \
-	grep -q "would train gpt-small, 89872896 parameters, for 8 steps on 1 ranks: 6.84e+11 operations a step" dry
+	grep -q "would train gpt-small, 89872896 parameters, for 8 steps on 1 ranks: 6.885e+11 operations a step" dry
 bench train model=GPT1T --dry-run >dry 2>err
 check "a dry run has the figures of a model that does not fit" grep -q "would train gpt-1t, 1006836172800 parameters" dry
 check "a dry run says in one line that a model does not fit" grep -q "^ckptbench: 1 ranks here hold .* GB in memory and .* GB are free" err

@@ -201,6 +201,8 @@ static int train_job(const struct run *r, const struct keys *k, struct json *job
         char why[512] = "";
 
         int err = prepare(&j, why, sizeof why);
+        if (err == -ENOMEM && !*why)
+                snprintf(why, sizeof why, "out of memory: give a smaller model= or batch_size=");
         err = run_agree(r, err, *why ? why : strerror(-err));
         if (!err && *k->resume)
                 err = train_resume(r, k, &j.trainer);
