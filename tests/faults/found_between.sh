@@ -4,7 +4,7 @@
 # late.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 16
+plan 19
 start_store
 
 # late OP KEY SKIP TIME: one reply
@@ -90,4 +90,27 @@ objects rm removed
 with_chmod removed
 check "an open finds that another host removed the file while the mode is changed" grep -q "No such file" "$tmp/read"
 expect_eq ENOENT "$(cat "$tmp/chmod")" "the mode of a file that another host removed cannot be changed"
+umount_ckptfs
+
+# An open finds that another host has replaced the file, so that the kernel looks the name up once more, and a rename
+# replaces what it finds.
+mount_ckptfs attr_ttl=500ms
+printf old | store_put twice
+cat "$mnt/twice" >"$tmp/read"
+printf renamed >"$mnt/source"
+chmod --reference="$mnt/twice" "$mnt/source"
+printf 'of another host' | store_put twice
+cat >"$tmp/late.json" <<-EOF
+	[{"op": "HeadObject", "key": "twice", "times": 1, "do": "delay", "stall": "2s"},
+	 {"op": "MoveObject", "key": "[ts]*", "times": 1, "do": "delay", "stall": "4s"}]
+EOF
+set_faults "$tmp/late.json"
+cat "$mnt/twice" >"$tmp/read" 2>&1 &
+reading=$!
+sleep 0.7
+expect_eq 15 "$(fdo size "$mnt/twice")" "a file that another host replaced can be looked at while an open waits"
+fdo rename "$mnt/source" "$mnt/twice" >"$tmp/rename"
+wait $reading
+expect_eq renamed "$(cat "$tmp/read")" "an open that found a file replaced twice finds what the rename brought"
+set_faults
 umount_ckptfs

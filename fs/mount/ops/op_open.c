@@ -104,6 +104,11 @@ static void opening_free(struct opening *o)
 
 static void opening_fail(struct opening *o, int err)
 {
+        if (err == -ESTALE) { /* the kernel comes back once, whatever the reason was */
+                tree_lock(o->m->tree);
+                (void)heir_is_due_locked(o->m, fuse_req_ctx(o->req)->pid);
+                tree_unlock(o->m->tree);
+        }
         fuse_reply_err(o->req, -err);
         opening_free(o);
 }
