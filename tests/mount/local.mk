@@ -39,6 +39,7 @@ mount_tests = \
 	%D%/hns.sh \
 	%D%/interrupt.sh \
 	%D%/kill.sh \
+	%D%/kill_open.sh \
 	%D%/kill_ways.sh \
 	%D%/latest.sh \
 	%D%/listing.sh \
@@ -162,10 +163,11 @@ $(mount_gs_tests): %D%/local.mk
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && { echo '#!/bin/sh'; echo 'CKPTFS_TEST_SCHEME=gs'; \
 		echo '. "$${srcdir:?}/%D%/$(@F)"'; } >$@ && chmod +x $@
 
-check_PROGRAMS += %D%/anyop %D%/latest %D%/mixed %D%/readers %D%/ways %D%/crowd
+check_PROGRAMS += %D%/anyop %D%/latest %D%/mixed %D%/readers %D%/ways %D%/crowd %D%/kill_open
 %C%_anyop_SOURCES = %D%/anyop.c
 %C%_latest_SOURCES = %D%/latest.c
 %C%_mixed_SOURCES = %D%/mixed.c
 %C%_readers_SOURCES = %D%/readers.c
 %C%_crowd_SOURCES = %D%/crowd.c
+%C%_kill_open_SOURCES = %D%/kill_open.c
 %C%_ways_SOURCES = %D%/ways.c

@@ -2,6 +2,7 @@
 /* exit_signal.c: see exit_signal.h. */
 #include "mount/caller/exit_signal.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -91,6 +92,16 @@ bool is_dying(pid_t tid)
 {
         char text[16384];
         return tid > 0 && read_proc(tid, "status", text, sizeof text) && status_tells_end(text);
+}
+
+bool is_gone(pid_t pid)
+{
+        return pid > 0 && kill(pid, 0) && errno == ESRCH;
+}
+
+bool is_ended(pid_t pid)
+{
+        return is_gone(pid) || (pid > 0 && (is_dying(pid) || killed(pid)));
 }
 
 /* What is known of threads, to be checked before it is believed: the thread above, its process

@@ -25,6 +25,13 @@ bool is_dying(pid_t tid);
  * that cannot be read. Does not wait for a thread that is in an exec. */
 bool killed(pid_t tid);
 
+/* Whether there is no process `pid` any more. */
+bool is_gone(pid_t pid);
+
+/* Whether process `pid` is gone, or a signal is ending it. False when that cannot be read, and for
+ * the moment between taking the signal and giving its memory back. */
+bool is_ended(pid_t pid);
+
 /* The process that thread `tid` belongs to: itself when that cannot be read. A request names the
  * thread, which may end long before its process does. */
 pid_t process_of(pid_t tid);

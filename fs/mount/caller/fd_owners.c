@@ -2,8 +2,6 @@
 /* fd_owners.c: see fd_owners.h. */
 #include "mount/caller/fd_owners.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,11 +170,6 @@ void fd_owners_look_begin(struct fd_owners_look *l, struct fd_owners *h, pid_t t
         for (; l->known && l->n < h->n; l->n++)
                 l->known[l->n] = h->v[l->n].pid;
         mutex_unlock(&h->mtx);
-}
-
-static bool is_gone(pid_t pid)
-{
-        return pid > 0 && kill(pid, 0) && errno == ESRCH;
 }
 
 static void list_found(struct fd_owners_look *l, const struct proc_fds *fds)

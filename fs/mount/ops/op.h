@@ -92,8 +92,10 @@ struct handle {
         struct node *node;     /* pinned, until the last reference */
         struct node *shown;    /* pinned: the kernel's, when that has given way to `node` */
         bool reads;
-        enum read_way way;          /* what it reads by; see op_read_cache.c, as for */
-        char program[16];           /* what opened it, "" unknown or of no interest, and */
+        pid_t opener;      /* the process, when it may write, else 0 */
+        atomic_bool got;   /* some process got a descriptor: it has asked something by it */
+        enum read_way way; /* what it reads by; see op_read_cache.c, as for */
+        char program[16];  /* what opened it, "" unknown or of no interest, and */
         atomic_uint watched, small; /* reads that were looked at, and those of small blocks */
         unsigned turn;      /* of the node, when the kernel drops the pages it had before; or 0 */
         struct wfile *file; /* one reference, when it was opened for writing; else NULL */
@@ -120,9 +122,14 @@ static inline struct mount *op_mount(fuse_req_t req)
         return fuse_req_userdata(req);
 }
 
+/* The handle of a request by a descriptor. */
 static inline struct handle *op_handle(const struct fuse_file_info *fi)
 {
-        return (struct handle *)(uintptr_t)fi->fh;
+        struct handle *h = (struct handle *)(uintptr_t)fi->fh;
+
+        if (!atomic_load_explicit(&h->got, memory_order_relaxed))
+                atomic_store_explicit(&h->got, true, memory_order_relaxed);
+        return h;
 }
 
 /* Ends the files that the kernel will not release any more, since the mount ends. */

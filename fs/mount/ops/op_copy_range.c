@@ -33,8 +33,8 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
                         struct fuse_file_info *fi_out, size_t len, int flags)
 {
         struct mount *m = op_mount(req);
-        struct node *from = ((struct handle *)(uintptr_t)fi_in->fh)->node;
-        struct handle *to = (struct handle *)(uintptr_t)fi_out->fh;
+        struct node *from = op_handle(fi_in)->node;
+        struct handle *to = op_handle(fi_out);
         CLEANUP(freep) char *key = tree_key(m->tree, from, NULL);
         uint64_t off = (uint64_t)off_in, n = len < COPY_MOST ? len : COPY_MOST;
         struct store_object src;

@@ -178,7 +178,7 @@ static struct wfile *file_beside(struct mount *m, const struct handle *h, int *e
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
         struct mount *m = op_mount(req);
-        struct handle *h = (struct handle *)(uintptr_t)fi->fh;
+        struct handle *h = op_handle(fi);
         struct wfile_user *u = h->file ? &h->user : NULL;
         int err = 0;
         struct wfile *f = h->file ? wfile_ref(h->file) : file_beside(m, h, &err);

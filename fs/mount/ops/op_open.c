@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/container_of.h"
@@ -23,6 +24,7 @@
 #include "base/banned.h"
 
 enum {
+        OPENER_LOOKS = 10, /* at one that seems to live, 1 ms apart */
         /* The first bytes, asked for together with the version: what the kernel reads first. Of a
          * small file all: one request, whose checksum is checked before any byte is given, and
          * which is made again when it is wrong. Of files up to a size: reading a larger one takes
@@ -48,7 +50,6 @@ struct opening {
         char *key;
         struct fuse_file_info fi;
         struct handle *h;
-        pid_t opener; /* the process, when it may write */
         bool creates;
         bool unlinked;        /* the name had gone before, as what /proc/PID/fd leads to may have */
         struct reader *ahead; /* of the version known here, while the store is asked for it */
@@ -75,7 +76,7 @@ static struct opening *opening_new(fuse_req_t req, struct mount *m, struct node 
                 atomic_init(&o->h->refs, 1);
                 o->h->reads = (fi->flags & O_ACCMODE) != O_WRONLY;
                 if (writes(o))
-                        o->opener = process_of(fuse_req_ctx(req)->pid);
+                        o->h->opener = process_of(fuse_req_ctx(req)->pid);
                 read_cache_opener(m, o->h, fuse_req_ctx(req)->pid);
                 return o;
         }
@@ -115,14 +116,23 @@ static void opening_fail(struct opening *o, int err)
 
 static void handle_end(struct mount *m, struct handle *h);
 
-/* Nobody gets the handle, nor the node of what was made. When who waited for them is gone, what the
- * open itself has changed is that of a writer who was killed. */
+/* Who opened it was ended before it got a descriptor: what the open itself has changed is that of a
+ * writer who was killed. */
+static void opener_gone(struct mount *m, struct handle *h)
+{
+        tree_lock(m->tree);
+        if (h->item.listed && h->file && wfile_owes_end(h->file, &h->user))
+                fd_owners_gone(h->fd_owners);
+        tree_unlock(m->tree);
+}
+
+/* Nobody gets the handle, nor the node of what was made. */
 static void give_back(struct opening *o, bool gone)
 {
         struct handle *h = o->h;
 
-        if (gone && h->file && wfile_owes_close(h->file, &h->user))
-                fd_owners_gone(h->fd_owners);
+        if (gone)
+                opener_gone(o->m, h);
         handle_end(o->m, h);
         if (o->creates)
                 unpin(o->m, o->n);
@@ -160,7 +170,7 @@ static void cut_and_open(struct opening *o)
  * program's write. But only behind the page cache does the kernel sync each write of O_SYNC. */
 static int attach_file_locked(struct opening *o) REQUIRES(tree_mutex)
 {
-        o->h->fd_owners = fd_owners_open(&o->n->fd_owners, o->opener);
+        o->h->fd_owners = fd_owners_open(&o->n->fd_owners, o->h->opener);
         if (!o->h->fd_owners)
                 return -ENOMEM;
         o->h->file = node_writer_locked(o->m, o->n, o->key);
@@ -581,12 +591,30 @@ static void give_up(struct mount *m, struct handle *h)
         wfile_abort(h->file, -ECANCELED);
 }
 
+/* Each descriptor that goes is closed first (FLUSH), also by a kill. One that was never closed was
+ * never got, as when the kernel asked for the new file's attributes between its open and the
+ * descriptor, and a signal ended that; or it is a direct one of io_uring. Nobody waits for the
+ * reply. */
+static bool is_never_got(const struct handle *h)
+{
+        bool got = !h->opener || atomic_load(&h->got), ended = false;
+
+        for (int i = 0; !got && !ended && i < OPENER_LOOKS; i++) {
+                if (i)
+                        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+                ended = is_ended(h->opener);
+        }
+        return ended;
+}
+
 void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
         struct mount *m = op_mount(req);
-        struct handle *h = (struct handle *)(uintptr_t)fi->fh;
+        struct handle *h = (struct handle *)(uintptr_t)fi->fh; /* not op_handle(): nobody asks */
         (void)ino;
 
+        if (is_never_got(h))
+                opener_gone(m, h);
         handle_end(m, h);
         fuse_reply_err(req, 0);
 }

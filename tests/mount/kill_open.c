@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kill_open.c: writers that are killed while they open a new file.
+ *
+ *      kill_open DIR COUNT
+ *
+ * COUNT processes, of which some run at once, each create a file in DIR and write nothing; each is
+ * killed within 3 ms. Prints how many had not returned from their open by then. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+enum { AT_ONCE = 6, MOST_NS = 3000000 };
+
+/* What they share. */
+struct writer {
+        atomic_bool opens, opened;
+};
+static struct writer *writers;
+static atomic_uint *within;
+
+static int64_t now_ns(void)
+{
+        struct timespec ts;
+        clock_gettime(CLOCK_MONOTONIC, &ts);
+        return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static void create(struct writer *w, const char *path)
+{
+        w->opens = true;
+        if (open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) >= 0)
+                w->opened = true;
+        for (;;)
+                pause();
+}
+
+static void kill_one(struct writer *w, const char *dir, int number, unsigned *seed)
+{
+        char path[4096];
+
+        w->opens = w->opened = false;
+        snprintf(path, sizeof path, "%s/%d", dir, number);
+        pid_t pid = fork();
+        if (pid < 0)
+                abort();
+        if (!pid)
+                create(w, path);
+        while (!w->opens)
+                ;
+        int64_t end = now_ns() + rand_r(seed) % MOST_NS;
+        while (now_ns() < end) /* a sleep would leave the processor, and miss most moments */
+                ;
+        bool early = !w->opened;
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        *within += early;
+}
+
+int main(int argc, char **argv)
+{
+        pid_t pids[AT_ONCE];
+        int count = argc == 3 ? (int)strtol(argv[2], NULL, 10) : 0;
+
+        if (count <= 0)
+                return 2;
+        void *p = mmap(NULL, sizeof *within + AT_ONCE * sizeof *writers, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (p == MAP_FAILED)
+                return 1;
+        within = p;
+        writers = (struct writer *)(within + 1);
+        for (int i = 0; i < AT_ONCE; i++) {
+                pids[i] = fork();
+                if (pids[i])
+                        continue;
+                unsigned seed = (unsigned)i + 1;
+                for (int number = i; number < count; number += AT_ONCE)
+                        kill_one(&writers[i], argv[1], number, &seed);
+                _exit(0);
+        }
+        for (int i = 0; i < AT_ONCE; i++)
+                if (pids[i] < 0 || waitpid(pids[i], NULL, 0) != pids[i])
+                        return 1;
+        printf("%u\n", *within);
+        return 0;
+}
