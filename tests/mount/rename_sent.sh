@@ -60,7 +60,7 @@ leaving() { # NAME: a file is published as NAME.1 by way of NAME
 	requests_mark
 	set_faults through_held
 	: >"$tmp/fdo/go"
-	on_gs || wait_for 20 completed
+	wait_for 20 completed
 }
 expect_eq "ok ok ok" "$(fdo open wct "$mnt/other" write 5 close)" "a file is published that is to be renamed"
 leaving way
