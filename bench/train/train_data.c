@@ -41,16 +41,16 @@ int train_data_open(struct train_data *d, const char *path, unsigned vocab, unsi
                          path, BYTES);
                 return -EINVAL;
         }
-        CLEANUP(fclosep) FILE *f = fopen(path, "rbe");
-        int err = !f || fstat(fileno(f), &st) ? -errno : 0;
+        int err = stat(path, &st) ? -errno : 0; /* to open a FIFO would wait for its writer */
         if (!err &&
             (!S_ISREG(st.st_mode) || st.st_size > TRAIN_TEXT_MAX || st.st_size <= (off_t)block)) {
                 snprintf(why, nwhy, "data=%s: give a file of more than %u bytes, and 1 GiB at most",
                          path, block);
                 return -EINVAL;
         }
+        CLEANUP(fclosep) FILE *f = err ? NULL : fopen(path, "rbe");
         if (!err)
-                err = read_text(d, f, (size_t)st.st_size);
+                err = f ? read_text(d, f, (size_t)st.st_size) : -errno;
         if (err)
                 snprintf(why, nwhy, "data=%s: %s: give a text that every rank can read", path,
                          strerror(-err));

@@ -12,7 +12,7 @@ if ! bench_has HAVE_OPENBLAS; then
 		"a build without OpenBLAS says in one line what is missing"
 	exit 0
 fi
-plan 21
+plan 22
 
 small="model=gpt-mini model.layers=2 model.vocab=256 model.block=32"
 train() { bench train progress=0 "$@"; }
@@ -75,4 +75,6 @@ refused "give loss=cross_entropy, or leave it out" data=text loss=sum
 refused "give model.vocab of 256 or more" data=text model.vocab=255
 refused "No such file" data=missing
 refused "give a file of more than 32 bytes" data=/dev/null
+mkfifo fifo
+refused "give a file of more than 32 bytes" data=fifo
 refused "the loss is no number any more: give a smaller lr" lr=100000 steps=20
