@@ -82,10 +82,10 @@ void pool_tell_all(struct pool *p);
 void pool_unguard(struct pool *p);
 
 /* Memory for what a commit has to fetch before it can send it: `n` buffers at once. Whoever has a
- * share waits for nothing but the store, so that shares always come back; whoever waits for one has
- * none. Shares may take what is free below the low mark, an eighth of the pool in any case, and
- * whatever its size one when there is no other. They are given in the order in which they were
- * asked for. */
+ * share waits for nothing but the store, or for a key (mount/rename/name_lock.h), whose owner waits
+ * for the store alone: so shares always come back. Whoever waits for one has none. Shares may take
+ * what is free below the low mark, an eighth of the pool in any case, and whatever its size one
+ * when there is no other. They are given in the order in which they were asked for. */
 struct pool_share {
         struct waiter waiter;
         size_t n;

@@ -40,7 +40,7 @@ expect_eq "$kept" "$(theirs f)" "an append to a large file leaves the metadata o
 mv "$mnt/f" "$mnt/g"
 expect_eq "$kept" "$(theirs g)" "a rename takes the metadata of others along"
 
-# "Once set, custom time cannot be removed": it is of the object, whatever bytes it has.
+# A custom time is of the object, whatever bytes it has.
 at=2031-02-03T04:05:06Z
 timed() { curl -s "$CKPTFS_TEST_ENDPOINT/$bucket/$1" | jq -r .customTime; }
 cp "$tmp/data" "$mnt/timed"

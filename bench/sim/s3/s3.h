@@ -80,9 +80,9 @@ const char *s3_crc64(const struct object *o);
 int s3_keep_crc64(const struct request *x, struct object *o);
 int s3_copy_sums(const struct object *from, struct object *o);
 int s3_set_crc64(struct object *o, uint64_t crc);
-/* "If you upload an object without specifying a checksum, Amazon S3 [...] computes [...] CRC64NVME"
- * (user guide, "Checking object integrity"): of an object of a directory bucket, where it counts.
- */
+/* "[...] it was uploaded without a checksum (and Amazon S3 added the default checksum, CRC64NVME,
+ * to the uploaded object)" (API reference, PutObject): of an object of a directory bucket, where it
+ * counts. */
 int s3_sum_by_default(struct object *o);
 int s3_sum_copied_part(const struct object *head, struct object *part);
 /* An object has the algorithm of the checksum that it was put with, or that of its upload. What is

@@ -12,8 +12,8 @@
 #include "base/text/digits.h"
 #include "base/banned.h"
 
-/* Of what else a new version would lose, holds need no care: an object that has one is not replaced
- * ("Objects with holds cannot be deleted or replaced"). */
+/* Of what else a new version would lose, holds need no care: "While an object has a hold placed
+ * on it, the object cannot be deleted or replaced" (Cloud Storage, "Object holds"). */
 #define HEADER_FIELDS                                                                              \
         "contentType,cacheControl,contentDisposition,contentEncoding,contentLanguage,customTime"
 const char gcs_fields[] = "name,size,generation,timeCreated,crc32c,metadata," HEADER_FIELDS;
