@@ -16,7 +16,7 @@ printf 12345 >"$mnt/file"
 
 expect_eq "200 text/plain; version=0.0.4; charset=utf-8" \
 	"$($metrics -o "$tmp/all" -w '%{http_code} %{content_type}' "$at/metrics")" "the metrics are text of Prometheus"
-"$builddir/fs/base/gen_docs" metrics | sed -n 's/^\.It Cm \([^ ]*\) Pq \([^,]*\).*/\1 \2/p' | awk '
+sed -n 's/^METRIC(\([^,]*\), [A-Z]*, "\([^"]*\)".*/\1 \2/p' "$srcdir/fs/base/metrics.def" | awk '
 	{ print "ckptfs_" $1 ($2 == "bytes" && $1 !~ /bytes/ ? "_bytes" : "") }' | sort >"$tmp/names"
 grep -v '^#' "$tmp/all" | sed 's/{.*//; s/_total$//' | sort >"$tmp/served"
 check "each metric of the table is served once" cmp "$tmp/names" "$tmp/served"

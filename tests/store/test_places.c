@@ -100,8 +100,8 @@ static void count_answers(void *arg, struct fake_req *rq)
 
         fake_body(rq);
         unsigned running = __atomic_add_fetch(&p->running, 1, __ATOMIC_SEQ_CST);
-        if (running > p->most)
-                p->most = running;
+        if (running > __atomic_load_n(&p->most, __ATOMIC_SEQ_CST))
+                __atomic_store_n(&p->most, running, __ATOMIC_SEQ_CST);
         fake_unlock(rq);
         usleep(30000);
         __atomic_sub_fetch(&p->running, 1, __ATOMIC_SEQ_CST);
@@ -120,7 +120,7 @@ START_TEST(where_more_connections_are_faster_there_are_more)
         unsigned n = 0;
 
         one_byte = store_body_mem("x", 1);
-        for (int i = 0; i < 600 && plan.most <= FIRST; i++) {
+        for (int i = 0; i < 600 && __atomic_load_n(&plan.most, __ATOMIC_SEQ_CST) <= FIRST; i++) {
                 for (int k = 0; k < PUTS; k++)
                         ck_assert_int_eq(store_put(s, "k", &one_byte, NULL, NULL, event_done, &e),
                                          0);
@@ -128,7 +128,7 @@ START_TEST(where_more_connections_are_faster_there_are_more)
                 usleep(100000);
         }
         store_stats(s, &stats);
-        ck_assert_uint_gt(plan.most, FIRST);
+        ck_assert_uint_gt(__atomic_load_n(&plan.most, __ATOMIC_SEQ_CST), FIRST);
         ck_assert_uint_gt(stats.transfers_most, FIRST);
         ck_assert_int_eq(event_wait(&e, n), 0);
         store_close(s);
