@@ -3,7 +3,7 @@
 # Google: identities from elsewhere: a token from a file, a URL, a program or AWS is exchanged.
 scheme=gs
 . "$srcdir/tests/lib/creds.sh"
-plan 25
+plan 26
 # external NAME SOURCE [MORE]: a credential file with that credential_source
 external() {
 	cat >"$tmp/$1.json" <<END
@@ -43,6 +43,16 @@ opens "a token in a file is exchanged" "$(named file)"
 opens "a token in a field of a file is exchanged" "$(named field)"
 opens "a token from a URL is exchanged" "$(named url)"
 refused "a URL that refuses another header is told" 'subject token server at .* answers 4' "$(named badurl)"
+# Azure's metadata server is asked at an address that no proxy leads to; in a network of its own nobody answers there.
+external azure '{"url": "http://169.254.169.254/metadata/identity/oauth2/token", "headers": {"Metadata": "True"}}'
+name="a metadata server of Azure is not asked through a proxy"
+if unshare -rn true 2>/dev/null; then
+	as_who='unshare -rn'
+	refused "$name" 'subject token server at .* to 169\.254\.169\.254 ' "$(named azure)" http_proxy=http://127.0.0.1:1
+	as_who=''
+else
+	skip "$name" "unshare makes no network"
+fi
 refused "a program is not run unless that is allowed" 'ALLOW_EXECUTABLES=1' "$(named program)"
 opens "a token of a program that is allowed is exchanged" "$(named program)" $allow
 opens "a service account takes the identity's place" "$(named as)"
