@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_mpi true || skip_all "$bench_no_mpi"
-plan 9
+plan 12
 cd "$tmp" || exit 1
 store_start storesim --log "$tmp/requests"
 
@@ -30,3 +30,15 @@ expect_eq "1 every timed byte, inside the clock" "$(ratio pieces) $(jq -r '.job_
 expect_eq "" "$(find "$store_data" -type f -size +4k)" "nothing is left in the bucket"
 bench restore storage=null out=null 2>err
 expect_eq "1 1" "$? $(wc -l <err)" "a storage that keeps nothing is refused in one line"
+
+# One rank alone fails: the other, which waits for its bytes, hears of it.
+store_stop
+echo '[{"op": "GetObject", "key": "*/__1_0.distcp", "do": "status", "status": 404, "code": "NoSuchKey"}]' >faults.json
+store_start storesim --faults faults.json
+bench_exec='timeout 60'
+restore mode=shared out=failed >failed.out 2>&1
+status=$?
+check "an error of one rank ends the restore in all" sh -c '[ "$1" -gt 0 ] && [ "$1" -lt 124 ]' sh $status
+diag "exit status $status: $(cat failed.out)"
+check "the error is said with its rank" grep -q '^ckptbench: rank 1: .*__1_0.distcp' failed.out
+expect_eq "" "$(find "$store_data" -type f -size +4k)" "nothing is left of a restore that failed"
