@@ -36,6 +36,8 @@ unit_tests = \
 	%D%/test_xml \
 	%D%/test_conf \
 	%D%/test_io_posix \
+	%D%/test_coll_nccl \
+	%D%/test_dev \
 	%D%/test_dev_places \
 	%D%/test_preflight \
 	%D%/test_payload_dev \
@@ -105,6 +107,16 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_conf_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_io_posix_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_io_posix_LDADD = $(UNIT_BENCH_LIBS)
+# coll_nccl.c is built once more, against a library that the test plays
+%C%_test_coll_nccl_SOURCES = %D%/test_coll_nccl.c %D%/nccl/nccl.h bench/coll/coll_nccl.c
+%C%_test_coll_nccl_CPPFLAGS = -I$(srcdir)/%D%/nccl $(AM_CPPFLAGS) -DHAVE_NCCL=1 -Ddlopen=played_dlopen -Ddlsym=played_dlsym
+%C%_test_coll_nccl_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_coll_nccl_LDADD = $(UNIT_BENCH_LIBS)
+# and dev.c, with a GPU that the test plays
+%C%_test_dev_SOURCES = %D%/test_dev.c bench/dev/dev.c
+%C%_test_dev_CPPFLAGS = $(AM_CPPFLAGS) -DHAVE_CUDA=1
+%C%_test_dev_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_dev_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_dev_places_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_dev_places_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_s3_endpoint_CFLAGS = $(AM_UNIT_CFLAGS)
