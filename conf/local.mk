@@ -30,6 +30,7 @@ dist_example_DATA = \
 	%D%/slurm/hosts.sh \
 	%D%/slurm/mlperf.sbatch \
 	%D%/small.yaml \
+	%D%/train.yaml \
 	$(NULL)
 dataloaderdir = $(exampledir)/dataloader
 dist_dataloader_DATA = \

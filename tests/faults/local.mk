@@ -48,38 +48,35 @@ $(fault_gs_tests): %D%/local.mk
 
 EXTRA_DIST += \
 	$(fault_tests) \
-	%D%/expired.json \
-	%D%/gs_compose_lost.json \
-	%D%/gs_copy_lost.json \
-	%D%/gs_folder_lost.json \
-	%D%/gs_move_missed.json \
-	%D%/gs_no_batch_denied.json \
-	%D%/gs_operation_forgotten.json \
-	%D%/gs_expired.json \
-	%D%/gs_expired_for_good.json \
-	%D%/gs_move_hiccups.json \
-	%D%/gs_moves_denied.json \
-	%D%/expired_for_good.json \
-	%D%/readonly.json \
-	%D%/skewed.json \
-	%D%/skewed_for_good.json \
-	%D%/unlink_late.json \
-	%D%/copies_denied.json \
+	%D%/attributes_late.json \
 	%D%/complete_200_with_error.json \
 	%D%/complete_200_with_error_once.json \
 	%D%/complete_late.json \
 	%D%/complete_reply_lost.json \
+	%D%/copies_denied.json \
+	%D%/expired.json \
+	%D%/expired_for_good.json \
+	%D%/express_lost.json \
+	%D%/gs_batch_silent.json \
+	%D%/gs_compose_lost.json \
+	%D%/gs_copy_lost.json \
+	%D%/gs_expired.json \
+	%D%/gs_expired_for_good.json \
+	%D%/gs_folder_lost.json \
+	%D%/gs_hiccups.json \
+	%D%/gs_move_hiccups.json \
+	%D%/gs_move_missed.json \
+	%D%/gs_moves_denied.json \
+	%D%/gs_no_batch_denied.json \
+	%D%/gs_operation_forgotten.json \
+	%D%/gs_tmp_stays.json \
 	%D%/link_late.json \
-	%D%/attributes_late.json \
 	%D%/lists_late.json \
 	%D%/looks_late.json \
 	%D%/name_copies_denied.json \
 	%D%/name_deletes_denied.json \
 	%D%/name_moves_denied.json \
 	%D%/pages_late.json \
-	%D%/through_gone.json \
-	%D%/through_held.json \
-	%D%/through_slow.json \
 	%D%/part_503.json \
 	%D%/part_corrupt.json \
 	%D%/part_reset.json \
@@ -88,23 +85,6 @@ EXTRA_DIST += \
 	%D%/parts_late.json \
 	%D%/parts_unavailable.json \
 	%D%/put_faults.json \
-	%D%/rename_batch_denied.json \
-	%D%/rename_copied_late.json \
-	%D%/rename_copy_denied.json \
-	%D%/rename_target_late.json \
-	%D%/rename_through_late.json \
-	%D%/rename_delete_denied.json \
-	%D%/rename_dir_copied_late.json \
-	%D%/rename_dir_refused_late.json \
-	%D%/rename_held.json \
-	%D%/rename_hiccups.json \
-	%D%/rename_ends_first.json \
-	%D%/rename_ends_late.json \
-	%D%/reads_pause.json \
-	%D%/rename_late.json \
-	%D%/rename_rest_denied.json \
-	%D%/rename_slow.json \
-	%D%/rename_some_denied.json \
 	%D%/put_late.json \
 	%D%/read_corrupt.json \
 	%D%/read_corrupt_once.json \
@@ -112,8 +92,33 @@ EXTRA_DIST += \
 	%D%/read_reset.json \
 	%D%/read_short.json \
 	%D%/read_stall.json \
+	%D%/readonly.json \
+	%D%/reads_pause.json \
+	%D%/rename_batch_denied.json \
+	%D%/rename_copied_late.json \
+	%D%/rename_copy_denied.json \
+	%D%/rename_delete_denied.json \
+	%D%/rename_dir_copied_late.json \
+	%D%/rename_dir_refused_late.json \
+	%D%/rename_ends_first.json \
+	%D%/rename_ends_late.json \
+	%D%/rename_held.json \
+	%D%/rename_hiccups.json \
+	%D%/rename_late.json \
+	%D%/rename_rest_denied.json \
+	%D%/rename_slow.json \
+	%D%/rename_some_denied.json \
+	%D%/rename_target_late.json \
+	%D%/rename_through_late.json \
 	%D%/resumable_begun_anew.json \
+	%D%/resumable_damaged.json \
 	%D%/resumable_gone.json \
 	%D%/resumable_hiccups.json \
 	%D%/resumable_refused.json \
+	%D%/skewed.json \
+	%D%/skewed_for_good.json \
+	%D%/through_gone.json \
+	%D%/through_held.json \
+	%D%/through_slow.json \
+	%D%/unlink_late.json \
 	$(NULL)
