@@ -39,7 +39,7 @@ bool heir_is_due_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex)
         return false;
 }
 
-void heir_settle_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex)
+void heir_found_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex)
 {
         unsigned i = m->sent_back.n ? find_locked(m, tid) : MOUNT_SENT_BACK;
         if (i == MOUNT_SENT_BACK)

@@ -26,7 +26,7 @@ struct node *heir_of_locked(struct mount *m, const struct node *n) REQUIRES(tree
  * told now. The tree is locked. */
 bool heir_is_due_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex);
 /* The thread has opened a file. The tree is locked. */
-void heir_settle_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex);
+void heir_found_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex);
 
 /* Whether who may open `n` may open the heir as well. The tree is locked. */
 bool heir_fits_locked(const struct mount *m, struct node *heir, struct node *n)

@@ -428,7 +428,7 @@ static void open_now(struct opening *o)
                 tree_pin_locked(n);
                 if (o->heir)
                         heir_take_locked(o->h, o->shown);
-                heir_settle_locked(m, fuse_req_ctx(o->req)->pid);
+                heir_found_locked(m, fuse_req_ctx(o->req)->pid);
                 handle_list_locked(m, o->h);
         }
         tree_unlock(m->tree);

@@ -150,7 +150,7 @@ static void pin_locked(struct reply *rep)
 }
 
 /* After the reply: what has been read through is not needed again, the kernel has it. */
-static void settle_locked(struct reader *r, struct reply *rep) REQUIRES(&r->mtx)
+static void release_ranges_locked(struct reader *r, struct reply *rep) REQUIRES(&r->mtx)
 {
         for (int i = 0; i < rep->nranges; i++) {
                 struct fetch_range *g = rep->from[i].range;
@@ -201,7 +201,7 @@ void reader_reply_locked(struct reader *r) REQUIRES(&r->mtx)
                 op->done(op, rep.err, rep.iov, rep.niov);
                 free(rep.copy);
                 mutex_lock(&r->mtx);
-                settle_locked(r, &rep);
+                release_ranges_locked(r, &rep);
         }
 }
 

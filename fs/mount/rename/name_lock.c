@@ -278,7 +278,7 @@ static void lock_keys(struct name_lock *l)
  */
 
 /* One file less publishes; with the last, the lock is held. */
-static void settle(struct name_lock *l)
+static void end_pause(struct name_lock *l)
 {
         tree_lock(l->m->tree);
         bool last = !--l->pausing, others = last && finds_others_locked(l);
@@ -293,7 +293,7 @@ static void settle(struct name_lock *l)
 
 static void file_is_paused(struct waiter *w)
 {
-        settle((CONTAINER_OF(w, struct paused_file, waiter))->lock);
+        end_pause((CONTAINER_OF(w, struct paused_file, waiter))->lock);
 }
 
 /* What has lost its name is published nowhere. */
@@ -342,7 +342,7 @@ static void pause_files(struct name_lock *l)
                 next = p->next;
                 wfile_pause(p->file, &p->waiter);
         }
-        settle(l);
+        end_pause(l);
 }
 
 void name_lock_resume(struct name_lock *l)

@@ -230,7 +230,7 @@ void wfile_note_change_locked(struct wfile *f, struct wfile_user *u) REQUIRES(&f
 
 /* What was sent and is gone cannot be had from the store before it is published, which only a close
  * or an fsync may do: the change is refused. */
-static int settle_locked(struct wfile *f, int err) REQUIRES(&f->mtx)
+static int note_refusal_locked(struct wfile *f, int err) REQUIRES(&f->mtx)
 {
         if (err == -EAGAIN)
                 f->locked.flight_awaited = true;
@@ -266,7 +266,7 @@ static int write_locked(struct wfile *f, struct outcome *out, struct wfile_user 
                 if (err)
                         return err;
                 size_t k = end - pos < n ? (size_t)(end - pos) : n;
-                err = settle_locked(f, upload_part_check(s, pos, pos + k));
+                err = note_refusal_locked(f, upload_part_check(s, pos, pos + k));
                 if (!err)
                         err = extent_map_put(&f->locked.data, pos, p, k, keep, &fresh);
                 if (err)
@@ -284,6 +284,15 @@ static int write_locked(struct wfile *f, struct outcome *out, struct wfile_user 
         return 0;
 }
 
+/* Nobody will read these bytes: the file has no name, and no handle that reads. */
+static void discard_write_locked(struct wfile *f, struct wfile_user *u, uint64_t end)
+        REQUIRES(&f->mtx)
+{
+        if (end > f->locked.size)
+                f->locked.size = end;
+        wfile_note_change_locked(f, u);
+}
+
 int wfile_write(struct wfile *f, struct wfile_user *u, bool append, uint64_t pos, const void *p,
                 size_t n, struct pool_buf *whole)
 {
@@ -295,14 +304,12 @@ int wfile_write(struct wfile *f, struct wfile_user *u, bool append, uint64_t pos
                 pos = f->locked.size;
         if (!err && (pos > f->env->size_max || n > f->env->size_max - pos))
                 err = -EFBIG;
-        if (!err && f->locked.unlinked && !f->locked.read_too)
-                f->locked.size = pos + n > f->locked.size ? pos + n : f->locked.size;
+        if (!err && n && f->locked.unlinked && !f->locked.read_too)
+                discard_write_locked(f, u, pos + n);
         else if (!err && n && is_full_locked(f))
                 err = no_room_locked(f);
         else if (!err && n)
                 err = write_locked(f, &out, u, pos, p, n, whole);
-        if (!err && n)
-                wfile_note_change_locked(f, u);
         wfile_leave(f, &out);
         return err;
 }
@@ -336,7 +343,7 @@ int wfile_truncate(struct wfile *f, struct wfile_user *u, uint64_t size)
         else if (!err && !size)
                 err = empty_locked(f, &out);
         else if (!err && size < f->locked.size)
-                err = settle_locked(f, upload_parts_cut_locked(f, size));
+                err = note_refusal_locked(f, upload_parts_cut_locked(f, size));
         else if (!err)
                 announce_locked(f, size);
         if (!err) {

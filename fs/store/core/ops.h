@@ -81,18 +81,18 @@ struct op {
         struct http_req rq; /* stays the first field */
         struct store *s;
         enum op_verb verb;
-        char region[64];  /* this try was signed for; the kind's */
-        int stage;        /* the kind's; 0 at first */
-        bool maybe_done;  /* an earlier try may have taken effect unseen */
-        bool settled;     /* what was asked is done: what fails now, after a few tries, is the
-                             removal of what it leaves behind, and no failure of the op */
-        bool waits;       /* for credentials */
-        unsigned serial;  /* of the credentials of this try; the kind's */
-        bool by_session;  /* they were those of a session; the kind's */
-        int sum;          /* the checksum that this try has beside the body; the kind's */
-        unsigned no_sums; /* those that the server refused of earlier tries; the kind's */
-        bool wants_sum;   /* the server asked for one; the kind's */
-        bool has_sum64;   /* sum64 is a checksum of `body`; the kind's */
+        char region[64];   /* this try was signed for; the kind's */
+        int stage;         /* the kind's; 0 at first */
+        bool maybe_done;   /* an earlier try may have taken effect unseen */
+        bool cleanup_only; /* what was asked is done: what fails now, after a few tries, is the
+                              removal of what it leaves behind, and no failure of the op */
+        bool waits;        /* for credentials */
+        unsigned serial;   /* of the credentials of this try; the kind's */
+        bool by_session;   /* they were those of a session; the kind's */
+        int sum;           /* the checksum that this try has beside the body; the kind's */
+        unsigned no_sums;  /* those that the server refused of earlier tries; the kind's */
+        bool wants_sum;    /* the server asked for one; the kind's */
+        bool has_sum64;    /* sum64 is a checksum of `body`; the kind's */
         uint64_t sum64;
         char sum_text[28];        /* the checksum as a header has it; the kind's */
         bool gaps;                /* the parts' numbers have; the kind's */

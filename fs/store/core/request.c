@@ -24,7 +24,7 @@ enum { EXCHANGES_MAX = 20000 };
 enum { DAMAGED_MAX = 4 };
 
 /* Tries to remove what a success leaves behind, while its caller waits. */
-enum { SETTLED_TRIES = 3 };
+enum { CLEANUP_TRIES = 3 };
 
 /* Between two looks for credentials that are being fetched. */
 enum { CREDENTIALS_WAIT_MS = 10 };
@@ -178,7 +178,7 @@ static void mention(const struct op *op, int err)
 
 static void end(struct op *op, int err)
 {
-        if (err && op->settled) {
+        if (err && op->cleanup_only) {
                 say(op, "it is done, but what it used stays: see 'ckptctl uploads'");
                 err = 0;
         }
@@ -205,7 +205,7 @@ static void resend(struct op *op, unsigned delay_ms)
 static void retry(struct op *op, int err)
 {
         int64_t now = clock_ms();
-        if (op->settled && op->retry.tries + 1 >= SETTLED_TRIES) {
+        if (op->cleanup_only && op->retry.tries + 1 >= CLEANUP_TRIES) {
                 end(op, err);
                 return;
         }

@@ -268,7 +268,7 @@ static int begin_cleaning(struct store_kind *k, struct op *op)
         CLEANUP(buf_release) struct buf name = BUF_INIT;
         struct gather g = {k, op};
 
-        op->settled = op->verb == OP_COMPLETE; /* the object is there */
+        op->cleanup_only = op->verb == OP_COMPLETE; /* the object is there */
         if (gcs_tmp_name(&name, k, op->id))
                 return -ENOMEM;
         for (size_t i = 0; i < op->n; i++) {

@@ -313,7 +313,7 @@ int gcs_rename_parse(struct store_kind *k, struct op *op)
         }
         if (err)
                 return err;
-        op->settled = op->verb == OP_COMPLETE; /* the source is an object of our own */
+        op->cleanup_only = op->verb == OP_COMPLETE; /* the source is an object of our own */
         retry_progress(&op->retry);
         op->stage = GCS_UNLINK;
         return OP_AGAIN;
