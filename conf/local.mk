@@ -45,6 +45,13 @@ dist_dataloader_DATA = \
 awsexampledir = $(exampledir)/aws
 dist_awsexample_DATA = %D%/aws/dynamodb.yaml
 
+prometheusdir = $(exampledir)/prometheus
+dist_prometheus_DATA = \
+	%D%/prometheus/ckptfs.rules.yaml \
+	%D%/prometheus/dashboard.json \
+	%D%/prometheus/prometheus.yaml \
+	$(NULL)
+
 # What the results of ckptbench are.
 schemadir = $(pkgdatadir)/schema
 dist_schema_DATA = %D%/schema/job_results.json %D%/schema/run_results.json

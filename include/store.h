@@ -452,7 +452,8 @@ void store_stats(const struct store *s, struct store_stats *out);
 struct store_credentials {
         const char *source; /* "environment", a constant; NULL: none were found yet */
         const char *kind;   /* "keys", "token" or "none", a constant */
-        int64_t expiry_s;   /* seconds since 1970; 0: never */
+        int64_t fetched_s;  /* seconds since 1970; 0: they were not */
+        int64_t expiry_s;   /* the same; 0: never */
         bool usable;        /* they hold now */
         char why[512];      /* one line on the last fetch, if that failed; else "" */
 };

@@ -3,6 +3,7 @@
  *
  *      gen_docs mdoc       ckptfs.conf(5): list items of the options
  *      gen_docs metrics    ckptfs.conf(5): list items of the metrics
+ *      gen_docs times      ckptfs.conf(5): list items of the metrics by operation
  *      gen_docs yaml       conf/ckptfs.yaml
  *      gen_docs names      one option a line, for the drift test */
 #include <stdio.h>
@@ -23,6 +24,16 @@ static void print_metrics(void)
         }
 }
 
+static void print_times(void)
+{
+        for (int i = 0; i < TIMES_COUNT; i++)
+                printf(".It Cm %s Pq histogram of seconds, by operation\n%s\n",
+                       metric_times_table[i].name, metric_times_table[i].text);
+        for (int i = 0; i < REPLIES_COUNT; i++)
+                printf(".It Cm %s Pq replies, by operation and code\n%s\n",
+                       metric_replies_table[i].name, metric_replies_table[i].text);
+}
+
 int main(int argc, char **argv)
 {
         const char *what = argc == 2 ? argv[1] : "";
@@ -31,6 +42,8 @@ int main(int argc, char **argv)
                 param_tab_mdoc(&param_options, stdout);
         } else if (!strcmp(what, "metrics")) {
                 print_metrics();
+        } else if (!strcmp(what, "times")) {
+                print_times();
         } else if (!strcmp(what, "yaml")) {
                 puts("# SPDX-License-Identifier: Apache-2.0\n"
                      "# ckptfs.yaml: every option with its default; see ckptfs.conf(5).\n"
@@ -42,7 +55,7 @@ int main(int argc, char **argv)
                 for (size_t i = 0; i < param_count; i++)
                         puts(param_table[i].name);
         } else {
-                fputs("gen_docs: give one of mdoc, metrics, yaml, names\n", stderr);
+                fputs("gen_docs: give one of mdoc, metrics, times, yaml, names\n", stderr);
                 return 2;
         }
         return ferror(stdout) || fflush(stdout) ? 1 : 0;

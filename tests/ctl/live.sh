@@ -73,7 +73,7 @@ expect_eq "bytes" "$(awk -F '\t' '$1 == "sent_bytes" { print $3 }' "$tmp/stats")
 expect_eq "$(sort "$tmp/names")" "$(ctl stats --json | python3 -c '
 import json, sys
 print("\n".join(sorted(json.load(sys.stdin))))')" "--json has the same metrics"
-timeout 60 sh -c '"$@" | head -n 40 >"$0"' "$tmp/often" "$builddir/ckptctl" -o "control_dir=$dir" stats --interval 100ms
+timeout 60 sh -c '"$@" | head -n 100 >"$0"' "$tmp/often" "$builddir/ckptctl" -o "control_dir=$dir" stats --interval 100ms
 check "--interval tells the change a second" grep -qE '^requests	[0-9]+	requests	[0-9.]+/s$' "$tmp/often"
 
 expect_eq "source${tab}environment

@@ -5,7 +5,7 @@
 need_fuse
 grep -q '^#define HAVE_LIBMICROHTTPD 1' "$builddir/config.h" || lacks deep "ckptfs is built without libmicrohttpd"
 command -v curl >/dev/null || skip_all "curl is not installed"
-plan 20
+plan 25
 start_store
 metrics="curl -sS --max-time 60 --noproxy 127.0.0.1"
 port() { sed -n 's/.*metrics are served at port //p' "$mount_log"; }
@@ -17,8 +17,8 @@ printf 12345 >"$mnt/file"
 expect_eq "200 text/plain; version=0.0.4; charset=utf-8" \
 	"$($metrics -o "$tmp/all" -w '%{http_code} %{content_type}' "$at/metrics")" "the metrics are text of Prometheus"
 sed -n 's/^METRIC(\([^,]*\), [A-Z]*, "\([^"]*\)".*/\1 \2/p' "$srcdir/fs/base/metrics.def" | awk '
-	{ print "ckptfs_" $1 ($2 == "bytes" && $1 !~ /bytes/ ? "_bytes" : "") }' | sort >"$tmp/names"
-grep -v '^#' "$tmp/all" | sed 's/{.*//; s/_total$//' | sort >"$tmp/served"
+	{ print "ckptfs_" $1 (($2 == "bytes" || $2 == "seconds") && $1 !~ $2 ? "_" $2 : "") }' | sort >"$tmp/names"
+grep -v -e '^#' -e operation= "$tmp/all" | sed 's/{.*//; s/_total$//' | sort >"$tmp/served"
 check "each metric of the table is served once" cmp "$tmp/names" "$tmp/served"
 check "a sample has mount, bucket and the label that was given" grep -qF \
 	"ckptfs_written_bytes_total{mount=\"$mnt\",bucket=\"$CKPTFS_TEST_BUCKET\",cluster=\"a\\\"b\\\\c\"} 5" "$tmp/all"
@@ -29,6 +29,17 @@ else
 	! required deep || { echo "Bail out! CKPTFS_REQUIRE has deep: promtool is not installed"; exit 1; }
 	skip "promtool finds nothing to complain of" "promtool is not installed"
 fi
+
+# By operation. A close has read and written here before: its figures are whole.
+sample() { grep -F "ckptfs_$1{" "$tmp/all" | grep -F "operation=\"$2\"" | grep -F "${3:-operation}" | sed 's/.*} //'; }
+check "each operation of the kernel has a histogram of its times" sh -c '[ "$1" -ge 1 ] && [ "$1" = "$2" ]' sh \
+	"$(sample fuse_request_seconds_count create)" "$(sample fuse_request_seconds_bucket create +Inf)"
+check "each operation of the store has histograms of first byte and whole reply" sh -c '[ "$1" -ge 1 ] && [ "$1" = "$2" ]' sh \
+	"$(sample store_first_byte_seconds_count put)" "$(sample store_request_seconds_count put)"
+check "a histogram grows from bound to bound" sh -c 'sed -n "s/^ckptfs_fuse_request_seconds_bucket.*operation=\"flush\".* //p" "$1" >"$2" &&
+	[ "$(wc -l <"$2")" -eq 17 ] && sort -n -c "$2"' sh "$tmp/all" "$tmp/steps"
+expect_eq "$(sample store_request_seconds_count put)" "$(sample store_replies_total put 'code="200"')" \
+	"each reply of the store is counted by its status"
 printf 12345 >"$mnt/file2"
 check "counters go on" sh -c '[ "$(sed -n "s/^ckptfs_written_bytes_total.* //p" "$1")" -lt \
 	"$($2 "$3/metrics" | sed -n "s/^ckptfs_written_bytes_total.* //p")" ]' sh "$tmp/all" "$metrics" "$at"
@@ -39,7 +50,10 @@ expect_eq 200 "$($metrics -I -o /dev/null -w '%{http_code}' "$at/metrics")" "HEA
 fdo_begin open wct "$mnt/frozen" write 100 pause close
 freeze "$store_pid"
 : >"$tmp/fdo/go"
-check "the metrics are served under a frozen store" $metrics -o /dev/null "$at/metrics"
+waits() { $metrics -o "$tmp/frozen" "$at/metrics" && grep -qE '^ckptfs_oldest_close_seconds\{.* [1-9]' "$tmp/frozen"; }
+check "a close that waits for a frozen store grows old" wait_for 60 waits
+expect_eq "0 1 0 100" "$(for m in dirty_files uploading_files failed_files unsent_bytes; do
+	sed -n "s/^ckptfs_$m{.* //p" "$tmp/frozen"; done | paste -sd ' ')" "files are told by their state, and unsent bytes"
 thaw "$store_pid"
 fdo_ends "ok ok ok ok" "the close that waited publishes"
 
@@ -70,7 +84,7 @@ refused "a port that is taken" "metrics=${at#http://}" 'in use'
 refused "an address that is none" metrics=here:9469 'ADDRESS:PORT'
 refused "an address without a port" metrics=127.0.0.1 'ADDRESS:PORT'
 refused "a label without a value" metrics=127.0.0.1:0,metrics_label=cluster NAME=VALUE
-refused "a label that there is" metrics=127.0.0.1:0,metrics_label=mount=x 'neither mount'
+refused "a label that there is" metrics=127.0.0.1:0,metrics_label=mount=x 'none of mount'
 mount_ckptfs "metrics=unix:$tmp/metrics"
 check "the metrics are served at a unix socket" sh -c '$1 --unix-socket "$2" http://x/metrics | grep -q "^ckptfs_requests_total{"' \
 	sh "$metrics" "$tmp/metrics"

@@ -192,7 +192,7 @@ static int set_labels(struct metrics_http *h, char *why, size_t nwhy)
         if (err)
                 snprintf(why, nwhy,
                          "metrics_label=%s: give NAME=VALUE, whose name has letters, digits and _, "
-                         "and is neither mount nor bucket",
+                         "and is none of mount, bucket, operation, code and le",
                          given);
         else
                 h->nlabels++;

@@ -13,9 +13,11 @@
 
 void metrics_text_name(struct buf *out, const struct metric_desc *d)
 {
-        bool bytes = !strcmp(d->unit, "bytes") && !strstr(d->name, "bytes");
-        buf_addf(out, "ckptfs_%s%s%s", d->name, bytes ? "_bytes" : "",
-                 d->kind == METRIC_COUNTER ? "_total" : "");
+        bool has = strstr(d->name, d->unit) != NULL;
+        bool base = !strcmp(d->unit, "bytes") || !strcmp(d->unit, "seconds");
+
+        buf_addf(out, "ckptfs_%s%s%s%s", d->name, base && !has ? "_" : "",
+                 base && !has ? d->unit : "", d->kind == METRIC_COUNTER ? "_total" : "");
 }
 
 /* What HELP and values of labels escape. */
@@ -31,6 +33,7 @@ static void add_escaped(struct buf *out, const char *text)
         }
 }
 
+/* `labels`, here and below, is what every sample has, with a comma at its end: "mount=...,". */
 static void add_metric(struct buf *out, const struct metric_desc *d, uint64_t value,
                        const char *labels)
 {
@@ -40,7 +43,65 @@ static void add_metric(struct buf *out, const struct metric_desc *d, uint64_t va
         metrics_text_name(out, d);
         buf_addf(out, " %s\n", d->kind == METRIC_COUNTER ? "counter" : "gauge");
         metrics_text_name(out, d);
-        buf_addf(out, "%s %" PRIu64 "\n", labels, value);
+        buf_addf(out, "{%.*s} %" PRIu64 "\n", (int)strlen(labels) - 1, labels, value);
+}
+
+static void add_seconds(struct buf *out, uint64_t ns)
+{
+        buf_addf(out, "%" PRIu64 ".%09" PRIu64, ns / 1000000000, ns % 1000000000);
+}
+
+/* Of an operation that was not asked for yet there is none. */
+static void add_histogram(struct buf *out, const char *name, const char *operation,
+                          const struct metric_histogram *h, const char *labels)
+{
+        uint64_t n[METRIC_STEPS + 1], all = 0;
+
+        for (int i = 0; i <= METRIC_STEPS; i++)
+                n[i] = all += atomic_load_explicit(&h->steps[i], memory_order_relaxed);
+        if (!all)
+                return;
+        for (int i = 0; i <= METRIC_STEPS; i++) {
+                buf_addf(out, "ckptfs_%s_seconds_bucket{%soperation=\"%s\",le=\"", name, labels,
+                         operation);
+                if (i < METRIC_STEPS)
+                        buf_addf(out, "%g", (double)metric_steps_ns[i] / 1e9);
+                else
+                        buf_adds(out, "+Inf");
+                buf_addf(out, "\"} %" PRIu64 "\n", n[i]);
+        }
+        buf_addf(out, "ckptfs_%s_seconds_sum{%soperation=\"%s\"} ", name, labels, operation);
+        add_seconds(out, atomic_load_explicit(&h->sum_ns, memory_order_relaxed));
+        buf_addf(out, "\nckptfs_%s_seconds_count{%soperation=\"%s\"} %" PRIu64 "\n", name, labels,
+                 operation, all);
+}
+
+static void add_times(struct buf *out, enum metric_times m, const char *labels)
+{
+        const struct metric_times_desc *d = &metric_times_table[m];
+
+        buf_addf(out, "# HELP ckptfs_%s_seconds %s\n# TYPE ckptfs_%s_seconds histogram\n", d->name,
+                 d->text, d->name);
+        for (unsigned i = 0; i < d->noperations; i++)
+                add_histogram(out, d->name, d->operations[i], &metric_histograms[m][i], labels);
+}
+
+static void add_replies(struct buf *out, enum metric_replies m, const char *labels)
+{
+        const struct metric_replies_desc *d = &metric_replies_table[m];
+        struct metric_status v[METRIC_STATUSES_MOST + 2];
+
+        buf_addf(out, "# HELP ckptfs_%s_total %s\n# TYPE ckptfs_%s_total counter\n", d->name,
+                 d->text, d->name);
+        for (unsigned i = 0; i < d->noperations; i++) {
+                metric_statuses(m, i, v);
+                for (const struct metric_status *s = v; *s->text; s++)
+                        if (s->n)
+                                buf_addf(out,
+                                         "ckptfs_%s_total{%soperation=\"%s\",code=\"%s\"} "
+                                         "%" PRIu64 "\n",
+                                         d->name, labels, d->operations[i], s->text, s->n);
+        }
 }
 
 int metrics_text(struct buf *out, const struct metrics_label *labels, size_t n)
@@ -48,16 +109,21 @@ int metrics_text(struct buf *out, const struct metrics_label *labels, size_t n)
         struct buf with = BUF_INIT;
 
         for (size_t i = 0; i < n; i++) {
-                buf_addf(&with, "%s%s=\"", i ? "," : "{", labels[i].name);
+                buf_addf(&with, "%s=\"", labels[i].name);
                 add_escaped(&with, labels[i].value);
-                buf_addc(&with, '"');
+                buf_adds(&with, "\",");
         }
-        if (n)
-                buf_addc(&with, '}');
-        for (int i = 0; i < METRIC_COUNT && !with.failed; i++)
-                add_metric(out, &metric_table[i],
-                           atomic_load_explicit(&metric_cells[i].value, memory_order_relaxed),
-                           with.p);
+        if (!with.failed) {
+                for (int i = 0; i < METRIC_COUNT; i++)
+                        add_metric(
+                                out, &metric_table[i],
+                                atomic_load_explicit(&metric_cells[i].value, memory_order_relaxed),
+                                with.p);
+                for (int i = 0; i < TIMES_COUNT; i++)
+                        add_times(out, i, with.p);
+                for (int i = 0; i < REPLIES_COUNT; i++)
+                        add_replies(out, i, with.p);
+        }
         bool failed = with.failed || out->failed;
         buf_release(&with);
         return failed ? -ENOMEM : 0;
@@ -83,5 +149,6 @@ int metrics_label_parse(char *text, struct metrics_label *out, const struct metr
         for (size_t i = 0; i < n; i++)
                 if (!strcmp(others[i].name, text))
                         return -EINVAL;
-        return 0;
+        bool ours = !strcmp(text, "operation") || !strcmp(text, "code") || !strcmp(text, "le");
+        return ours ? -EINVAL : 0;
 }

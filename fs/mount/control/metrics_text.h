@@ -17,7 +17,7 @@ struct metrics_label {
 /* "ckptfs_sent_bytes_total" of a row of metrics.def. */
 void metrics_text_name(struct buf *out, const struct metric_desc *d);
 
-/* Appends every metric as it is now. 0 or -ENOMEM. */
+/* Appends every metric as it is now; there is a label at least. 0 or -ENOMEM. */
 int metrics_text(struct buf *out, const struct metrics_label *labels, size_t n);
 
 /* Cuts "NAME=VALUE" at its sign: 0, or -EINVAL when that is no name that a label may have, or one

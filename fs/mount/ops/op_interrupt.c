@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/container_of.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "base/mutex.h"
 #include "mount/caller/exit_signal.h"
 #include "mount/core/mount.h"
@@ -34,6 +35,8 @@ struct request {
         pid_t tid;
         uint64_t nodes[NODES]; /* that it names, or 0; pinned when it was ended */
         unsigned holds;
+        enum kernel_operation operation; /* KERNEL_OPERATIONS: another */
+        int64_t begun_ns;
         int64_t dies_ms; /* when its thread has waited for long enough, or 0 */
         atomic_bool ended;
 };
@@ -56,11 +59,28 @@ struct requests {
 static _Thread_local struct request *now;
 static _Thread_local uint64_t now_unique;
 
-static int64_t now_ms(void)
+static int64_t now_ns(void)
 {
         struct timespec ts;
         clock_gettime(CLOCK_MONOTONIC, &ts);
-        return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+        return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static int64_t now_ms(void)
+{
+        return now_ns() / 1000000;
+}
+
+static enum kernel_operation operation_of(uint32_t opcode)
+{
+        switch (opcode) {
+#define KERNEL_OPERATION(name, opcode)                                                             \
+        case opcode:                                                                               \
+                return KERNEL_##name;
+#include "base/metrics.def"
+        default:
+                return KERNEL_OPERATIONS;
+        }
 }
 
 /* --- the table */
@@ -283,6 +303,8 @@ static struct request *request_new(const struct fuse_in_header *in)
         r->tid = (pid_t)in->pid;
         r->nodes[0] = in->nodeid;
         r->holds = 1; /* its handler's */
+        r->operation = operation_of(in->opcode);
+        r->begun_ns = now_ns();
         atomic_init(&r->ended, false);
         return r;
 }
@@ -344,6 +366,8 @@ ssize_t requests_reply(struct requests *q, int fd, const struct iovec *iov, int 
         bool ended = r && atomic_load(&r->ended);
         if (ended)
                 pin(q, r, false);
+        else if (r && r->operation != KERNEL_OPERATIONS)
+                metric_time(TIMES_fuse_request, r->operation, now_ns() - r->begun_ns);
         free(r);
         if (!ended)
                 return writev(fd, iov, n); /* a notice, which is of no request, too */

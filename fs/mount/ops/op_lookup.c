@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/container_of.h"
+#include "base/metrics.h"
 #include "mount/caller/open_intent.h"
 
 #include "base/banned.h"
@@ -450,6 +451,8 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
         bool known = lookup_local_locked(m, n, &e);
         struct lookup *ahead = prefetch_look_locked(m, dir, name, n, known, &was_dir);
         tree_unlock(m->tree);
+        METRIC_ADD(lookups_known, known);
+        METRIC_ADD(lookups_asked, !known);
         struct lookup *l = known ? NULL : lookup_new(m, dir, name);
         int err = l ? lookup_make_key(l) : -ENOMEM;
         if (known) {

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/container_of.h"
 #include "base/log.h"
+#include "base/metrics.h"
 
 #include "base/banned.h"
 
@@ -216,6 +217,7 @@ int name_lock_publish(struct mount *m, const char *const keys[NODES], bool alone
                 list_add(bucket_of(m, k->key), &k->item);
         bool held = x->held = has_turn_locked(m, x);
         tree_unlock(m->tree);
+        METRIC_ADD(lock_waits, !held);
         return held ? 0 : -EAGAIN;
 }
 
@@ -403,6 +405,7 @@ void name_lock_take(struct mount *m, struct name_lock *l)
         if (!waits)
                 admit_locked(l);
         tree_unlock(m->tree);
+        METRIC_ADD(lock_waits, waits);
         go_on(&admitted);
 }
 

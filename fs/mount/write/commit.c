@@ -79,6 +79,7 @@ void wfile_set_error_locked(struct wfile *f, int err) REQUIRES(&f->mtx)
                 return;
         f->locked.err = err =
                 f->locked.commit.conflict ? -ESTALE : err; /* whatever the rest failed with */
+        METRIC_ADD(publications_failed, !f->locked.unlinked);
         if (!f->locked.unlinked)
                 log_warn("%s: not published, the version before it stands: %s", f->locked.key,
                          strerror(-err));
@@ -100,6 +101,8 @@ bool commit_enter_locked(struct wfile *f, enum commit_phase to) REQUIRES(&f->mtx
                 refuse_step_locked(f, to);
                 return false;
         }
+        if (f->locked.commit.phase == COMMIT_IDLE)
+                f->locked.commit.begun_ns = wfile_now_ns();
         f->locked.commit.phase = to;
         return true;
 }

@@ -169,6 +169,14 @@ void spill_note(struct spill *s, bool full)
         mutex_unlock(&s->mtx);
 }
 
+uint64_t spill_used(struct spill *s)
+{
+        mutex_lock(&s->mtx);
+        uint64_t slots = s->locked.made - s->locked.nfree;
+        mutex_unlock(&s->mtx);
+        return slots * POOL_BUF_SIZE;
+}
+
 int spill_write(struct spill *s, uint64_t at, uint64_t off, const void *p, size_t n)
 {
         int fd = file_of(s);

@@ -31,6 +31,9 @@ bool spill_is_shared(struct spill *s, uint64_t slot);
 int spill_write(struct spill *s, uint64_t slot, uint64_t off, const void *p, size_t n);
 int spill_get(struct spill *s, uint64_t slot, uint64_t off, void *dst, size_t n);
 
+/* Bytes of the slots that are taken. */
+uint64_t spill_used(struct spill *s);
+
 /* Whether there was no room when somebody last tried: no slot, or as spill_note() says what became
  * of the bytes. A slot that is given back is room, too. */
 bool spill_is_full(struct spill *s);

@@ -241,6 +241,7 @@ void wfile_status(struct wfile *f, struct wfile_status *out)
                 .sent = sent < size ? sent : size, /* what was sent twice counts twice */
                 .changed_ns = f->locked.dirty ? f->locked.changed_ns : 0,
                 .sending_ns = f->locked.sending_ns,
+                .commit_ns = commit_is_under_way_locked(f) ? f->locked.commit.begun_ns : 0,
                 .err = f->locked.last_err,
         };
         mutex_unlock(&f->mtx);

@@ -92,6 +92,7 @@ struct base_conflict {
 /* The commit under way. */
 struct commit {
         enum commit_phase phase; /* changed by commit_enter_locked() alone */
+        int64_t begun_ns;        /* unless that is COMMIT_IDLE */
         struct waiters callers;
         struct sending sending;
         struct key_lock *key;           /* from LOCKING to the end of the final phases, or NULL */

@@ -21,25 +21,8 @@
 enum { OP_META_HEADERS_MAX = 512, OP_HEADERS_MAX = OP_META_HEADERS_MAX + 32 };
 
 enum op_verb {
-        OP_CHECK,
-        OP_HEAD,
-        OP_GET,
-        OP_PUT,
-        OP_APPEND,
-        OP_DELETE,
-        OP_DELETE_MANY,
-        OP_COPY,
-        OP_RENAME,
-        OP_SET_META,
-        OP_FOLDER_RENAME,
-        OP_LIST,
-        OP_UPLOAD_CREATE,
-        OP_PART,
-        OP_PART_COPY,
-        OP_COMPLETE,
-        OP_ABORT,
-        OP_PARTS,
-        OP_UPLOADS,
+#define STORE_OPERATION(name, word) OP_##name,
+#include "base/metrics.def"
         OP_VERBS
 };
 

@@ -14,6 +14,7 @@
 #include "base/grow.h"
 #include "base/mutex.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "base/text/xml.h"
 #include "base/banned.h"
 
@@ -30,25 +31,8 @@ enum { CLEANUP_TRIES = 3 };
 enum { CREDENTIALS_WAIT_MS = 10 };
 
 static const char *const verb_names[OP_VERBS] = {
-        [OP_CHECK] = "check",
-        [OP_HEAD] = "head",
-        [OP_GET] = "get",
-        [OP_PUT] = "put",
-        [OP_APPEND] = "append",
-        [OP_DELETE] = "delete",
-        [OP_DELETE_MANY] = "delete-many",
-        [OP_COPY] = "copy",
-        [OP_RENAME] = "rename",
-        [OP_SET_META] = "set-metadata",
-        [OP_FOLDER_RENAME] = "rename-folder",
-        [OP_LIST] = "list",
-        [OP_UPLOAD_CREATE] = "upload-create",
-        [OP_PART] = "upload-part",
-        [OP_PART_COPY] = "upload-part-copy",
-        [OP_COMPLETE] = "upload-complete",
-        [OP_ABORT] = "upload-abort",
-        [OP_PARTS] = "upload-parts",
-        [OP_UPLOADS] = "list-uploads",
+#define STORE_OPERATION(name, word) [OP_##name] = word,
+#include "base/metrics.def"
 };
 
 static int64_t clock_ms(void)
@@ -276,6 +260,23 @@ static void wait_for_credentials(struct op *op, int err)
                 end(op, -EACCES);
 }
 
+/* An exchange is over. */
+static void count(const struct op *op, int err)
+{
+        const struct http_req *rq = &op->rq;
+
+        if (err == -ECANCELED)
+                return;
+        if (err == -EINTR)
+                METRIC_ADD(hedged, 1);
+        if (rq->status == 503 || rq->status == 429)
+                METRIC_ADD(throttled, 1);
+        metric_reply(REPLIES_store_replies, op->verb, rq->status);
+        metric_time(TIMES_store_request, op->verb, rq->whole_ns);
+        if (rq->first_byte_ns)
+                metric_time(TIMES_store_first_byte, op->verb, rq->first_byte_ns);
+}
+
 static void on_done(struct http_req *rq, int err)
 {
         struct op *op = (struct op *)rq;
@@ -285,6 +286,7 @@ static void on_done(struct http_req *rq, int err)
                 wait_for_credentials(op, err);
                 return;
         }
+        count(op, err);
         op->exchanges++;
         op->tries++;
         op->maybe_done |= rq->resent;

@@ -46,6 +46,7 @@ struct cred_chain {
                 bool said;          /* the failure is in the log */
                 int err;            /* of the last fetch */
                 unsigned failures;
+                time_t fetched;    /* the credentials at hand */
                 time_t tried, due; /* due 0: not by itself */
                 char why[CRED_WHY_MAX];
         } locked GUARDED_BY(&mtx);
@@ -154,6 +155,7 @@ static void succeed_locked(struct cred_chain *c, struct cred *fresh) REQUIRES(&c
         cred_release(&c->locked.cred);
         c->locked.cred = *fresh;
         c->locked.cred.serial = serial;
+        c->locked.fetched = now;
         c->locked.source = c->served ? c->served->name : NULL;
         *fresh = (struct cred)CRED_INIT;
         c->locked.stale = false;
@@ -409,6 +411,7 @@ void cred_chain_about(struct cred_chain *c, struct store_credentials *out)
         *out = (struct store_credentials){
                 .source = have->kind == CRED_ANONYMOUS ? "anonymous" : c->locked.source,
                 .kind = kinds[have->kind],
+                .fetched_s = c->locked.fetched,
                 .expiry_s = have->expiry,
                 .usable = usable_locked(c, time(NULL)),
         };

@@ -69,10 +69,12 @@ struct http_req {
         int status;       /* 0: none came */
         struct buf reply; /* headers: "name\0value\0" pairs, names in lower case */
         bool by_callback;
-        bool resent;        /* begun more than once: the server may have acted on it before */
-        bool hedged;        /* done() has had -EINTR */
-        unsigned silent_ms; /* how long next to nothing moved before -ETIMEDOUT */
-        char error[256];    /* what the transport says of err, "" when nothing */
+        bool resent; /* begun more than once: the server may have acted on it before */
+        bool hedged; /* done() has had -EINTR */
+        int64_t first_byte_ns, whole_ns; /* from its begin to the first byte of the reply (0: none
+                                            came), and to its end */
+        unsigned silent_ms;              /* how long next to nothing moved before -ETIMEDOUT */
+        char error[256];                 /* what the transport says of err, "" when nothing */
 
         /* http.c's own */
         struct http_req *next;

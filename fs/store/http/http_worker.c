@@ -102,11 +102,16 @@ void http_finish_slot(struct http_slot *slot, int err)
         struct http_worker *w = slot->w;
         struct http_req *rq = slot->rq;
         curl_off_t sent = 0, received = 0;
+        curl_off_t first_us = 0, whole_us = 0;
         long connects = 0;
 
         curl_easy_getinfo(slot->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
         curl_easy_getinfo(slot->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
         curl_easy_getinfo(slot->easy, CURLINFO_NUM_CONNECTS, &connects);
+        curl_easy_getinfo(slot->easy, CURLINFO_STARTTRANSFER_TIME_T, &first_us);
+        curl_easy_getinfo(slot->easy, CURLINFO_TOTAL_TIME_T, &whole_us);
+        rq->first_byte_ns = rq->status ? (int64_t)first_us * 1000 : 0;
+        rq->whole_ns = (int64_t)whole_us * 1000;
         add(&w->h->stats.requests, 1);
         add(&w->h->stats.bytes_sent, (uint64_t)sent);
         add(&w->h->stats.bytes_received, (uint64_t)received);
