@@ -32,7 +32,7 @@ enum {
 
 struct options {
         const char *dir, *tls_cert, *tls_key, *faults, *identity, *log, *fill;
-        bool null, hns, versioning;
+        bool null, hns, versioning, content_etags;
         uint64_t quota, name_pause_ns;
         struct s3_options s3;
         struct gs_options gs;
@@ -84,6 +84,7 @@ static const char usage[] =
         "  --checksums all|crc64nvme|none\n"
         "                          s3: the checksums of whole objects; none: not of parts, either\n"
         "  --object-lock           s3: refuse what is written without a digest\n"
+        "  --content-etags         equal bytes have equal ETags\n"
         "  --hns                   gs: buckets have a hierarchical namespace\n"
         "  --versioning            versions that are replaced or deleted stay readable\n"
         "  --no-move               gs: moveTo is not there (404)\n"
@@ -126,6 +127,7 @@ static const struct option longs[] = {
         {"access-point", required_argument, NULL, OPT_ACCESS_POINT},
         {"checksums", required_argument, NULL, OPT_CHECKSUMS},
         {"object-lock", no_argument, NULL, OPT_OBJECT_LOCK},
+        {"content-etags", no_argument, NULL, OPT_CONTENT_ETAGS},
         {"hns", no_argument, NULL, OPT_HNS},
         {"versioning", no_argument, NULL, OPT_VERSIONING},
         {"no-move", no_argument, NULL, OPT_NO_MOVE},
@@ -226,6 +228,9 @@ static int set_odd_option(struct options *o, int opt, char *value)
                 return 0;
         case OPT_VERSIONING:
                 o->versioning = true;
+                return 0;
+        case OPT_CONTENT_ETAGS:
+                o->content_etags = true;
                 return 0;
         case OPT_NO_MOVE:
                 o->gs.no_move = true;
@@ -390,6 +395,8 @@ static int open_store(const struct options *o, struct parts *p, char *why, size_
         err = object_store_open(p->data, &p->objects);
         if (!err && o->versioning)
                 object_store_keep_versions(p->objects);
+        if (!err && o->content_etags)
+                object_store_use_content_etags(p->objects);
         if (!err)
                 object_store_pace_names(p->objects, o->name_pause_ns);
         if (!err && o->hns)

@@ -34,6 +34,7 @@ enum {
         OPT_ACCESS_POINT,
         OPT_CHECKSUMS,
         OPT_OBJECT_LOCK,
+        OPT_CONTENT_ETAGS,
         OPT_HNS,
         OPT_VERSIONING,
         OPT_NO_MOVE,

@@ -75,6 +75,9 @@ int object_store_move(struct object_store *v, const char *bucket, const struct o
  * before that. */
 void object_store_pace_names(struct object_store *v, uint64_t pause_ns);
 
+/* From here on the ETag depends on the bytes, and on the number of parts, alone. */
+void object_store_use_content_etags(struct object_store *v);
+
 /* From here on, versions that are replaced or deleted stay readable until the server ends. */
 void object_store_keep_versions(struct object_store *v);
 bool object_store_keeps_versions(const struct object_store *v);

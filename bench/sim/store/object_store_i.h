@@ -34,8 +34,8 @@ struct object_store {
         struct data *data;
         struct mutex mtx; /* guards all below */
         struct bucket *buckets;
-        bool versions, folders; /* set before the server starts */
-        uint64_t name_pause_ns; /* the same */
+        bool versions, folders, content_etags; /* set before the server starts */
+        uint64_t name_pause_ns;                /* the same */
 };
 
 struct bucket *object_store_bucket_locked(struct object_store *v, const char *name)

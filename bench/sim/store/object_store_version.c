@@ -28,6 +28,11 @@ int version_pace(const struct object_store *v, const struct object *now, const s
         return age >= 0 && (uint64_t)age < v->name_pause_ns ? -EBUSY : 0;
 }
 
+void object_store_use_content_etags(struct object_store *v)
+{
+        v->content_etags = true;
+}
+
 void object_store_keep_versions(struct object_store *v)
 {
         v->versions = true;
