@@ -3,6 +3,7 @@
 #include "move/copied.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
 
@@ -10,26 +11,29 @@
 
 enum { MOST = 8 << 20, FIRST = 256 }; /* 64 MiB of hashes */
 
-/* FNV-1a of both with their NULs. */
-static uint64_t hash_of(const char *name, const char *etag)
+static uint64_t hash_on(uint64_t hash, const void *bytes, size_t n)
 {
-        uint64_t hash = 0xcbf29ce484222325ULL;
-
-        for (int i = 0; i < 2; i++) {
-                const unsigned char *p = (const unsigned char *)(i ? etag : name);
-                do
-                        hash = (hash ^ *p) * 0x100000001b3ULL;
-                while (*p++);
-        }
+        for (const unsigned char *p = bytes; n; n--)
+                hash = (hash ^ *p++) * 0x100000001b3ULL;
         return hash;
 }
 
-void copied_add(struct copied *c, const char *name, const char *etag)
+/* FNV-1a of all, the texts with their NULs. The lowest bit is free. */
+static uint64_t hash_of(const char *name, const char *etag, int64_t mtime_ns)
+{
+        int64_t second = mtime_ns / 1000000000; /* headers tell no more */
+
+        uint64_t hash = hash_on(0xcbf29ce484222325ULL, name, strlen(name) + 1);
+        hash = hash_on(hash, etag, strlen(etag) + 1);
+        return hash_on(hash, &second, sizeof second) & ~1ULL;
+}
+
+void copied_add(struct copied *c, const char *name, const char *etag, int64_t mtime_ns, bool older)
 {
         if (c->n == MOST || GROW(c->v, c->n, c->max, FIRST))
                 c->partial = true;
         else
-                c->v[c->n++] = hash_of(name, etag);
+                c->v[c->n++] = hash_of(name, etag, mtime_ns) | older;
 }
 
 static int compare(const void *a, const void *b)
@@ -44,10 +48,16 @@ void copied_sort(struct copied *c)
                 qsort(c->v, c->n, sizeof *c->v, compare);
 }
 
-bool copied_has(const struct copied *c, const char *name, const char *etag)
+static bool has(const struct copied *c, uint64_t hash)
 {
-        uint64_t hash = hash_of(name, etag);
         return c->n && bsearch(&hash, c->v, c->n, sizeof *c->v, compare);
+}
+
+enum copied_what copied_find(const struct copied *c, const char *name, const char *etag,
+                             int64_t mtime_ns)
+{
+        uint64_t hash = hash_of(name, etag, mtime_ns);
+        return has(c, hash) ? COPIED : has(c, hash | 1) ? COPIED_OLDER : COPIED_NOT;
 }
 
 void copied_release(struct copied *c)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* copied.h: which versions of which objects a move has copied, so that no other is deleted.
  *
- * Times do not tell: what another host uploads in parts has the time at which it began. 8 bytes an
- * object are kept, a hash of its name and version. */
+ * Neither times nor versions tell alone: what another host uploads in parts has the time at which
+ * it began, and on S3 equal bytes have equal ETags. 8 bytes an object are kept, a hash of its name,
+ * its version and the second of its time. */
 #ifndef CKPTFS_MOVE_COPIED_H
 #define CKPTFS_MOVE_COPIED_H
 
@@ -15,10 +16,13 @@ struct copied {
         size_t n, max;
         bool partial; /* not all are known: there was no memory, or there are too many */
 };
-void copied_add(struct copied *c, const char *name, const char *etag);
+/* `older`: it is so much older than its copy that no later object of the name has its time. */
+void copied_add(struct copied *c, const char *name, const char *etag, int64_t mtime_ns, bool older);
 /* After the last one was added. */
 void copied_sort(struct copied *c);
-bool copied_has(const struct copied *c, const char *name, const char *etag);
+enum copied_what { COPIED_NOT, COPIED, COPIED_OLDER };
+enum copied_what copied_find(const struct copied *c, const char *name, const char *etag,
+                             int64_t mtime_ns);
 void copied_release(struct copied *c);
 
 #endif

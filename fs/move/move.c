@@ -28,6 +28,7 @@ enum {
                     */
         TRIES = 3  /* for an object that is replaced meanwhile */
 };
+#define SECOND 1000000000
 
 struct move {
         struct move_job job;
@@ -54,6 +55,7 @@ struct piece {
         char *src, *dst;
         const char *name; /* behind the prefix of src */
         char etag[STORE_ETAG_MAX];
+        int64_t mtime_ns;
         unsigned tries;
         bool marker; /* of a directory: empty */
 };
@@ -120,7 +122,7 @@ static int write_record(struct move *v, bool copied, store_done_fn *done)
                 .to = v->to,
                 .copied = copied,
                 .host = host,
-                .time_ns = (int64_t)now.tv_sec * 1000000000,
+                .time_ns = (int64_t)now.tv_sec * SECOND,
         };
         free(v->text);
         v->text = rename_journal_print(&i);
@@ -232,17 +234,30 @@ static void piece_end(struct piece *p, int err)
 
 static int send_piece(struct piece *p);
 
+static void take_version(struct piece *p, const struct store_object *obj)
+{
+        snprintf(p->etag, sizeof p->etag, "%s", obj->etag);
+        p->mtime_ns = obj->mtime_ns;
+}
+
 /* Which version is there now. */
 static void piece_headed(void *arg, int err, const struct store_object *obj)
 {
         struct piece *p = arg;
 
         if (!err) {
-                snprintf(p->etag, sizeof p->etag, "%s", obj->etag);
+                take_version(p, obj);
                 err = send_piece(p);
         }
         if (err)
                 piece_end(p, err == -ENOENT ? 0 : err); /* deleted since it was listed */
+}
+
+/* By the store's clock, whose times may be cut to seconds, and another second apart where several
+ * servers have one each. */
+static bool is_older(const struct piece *p, const struct store_object *copy)
+{
+        return p->mtime_ns > 0 && copy->mtime_ns / SECOND - p->mtime_ns / SECOND >= 2;
 }
 
 static void note_copied(struct piece *p, const struct store_object *obj)
@@ -251,8 +266,8 @@ static void note_copied(struct piece *p, const struct store_object *obj)
 
         if (!v->renames) {
                 mutex_lock(&v->mtx);
-                copied_add(&v->locked.originals, p->name, p->etag);
-                copied_add(&v->locked.copies, p->name, obj->etag);
+                copied_add(&v->locked.originals, p->name, p->etag, p->mtime_ns, is_older(p, obj));
+                copied_add(&v->locked.copies, p->name, obj->etag, 0, false);
                 mutex_unlock(&v->mtx);
         }
         if (v->job.copied)
@@ -283,7 +298,7 @@ static void marker_headed(void *arg, int err, const struct store_object *obj)
         const struct store_body empty = store_body_mem(NULL, 0);
 
         if (!err)
-                snprintf(p->etag, sizeof p->etag, "%s", obj->etag);
+                take_version(p, obj);
         if (!err)
                 err = store_put(p->v->job.store, p->dst, &empty, &obj->meta, NULL, piece_landed, p);
         if (err)
@@ -337,6 +352,7 @@ static int send_entry(struct move *v, const struct store_entry *e)
         p->name = p->src + strlen(prefix);
         p->marker = !e->size && p->src[strlen(p->src) - 1] == '/';
         snprintf(p->etag, sizeof p->etag, "%s", e->etag ? e->etag : "");
+        p->mtime_ns = e->mtime_ns;
         mutex_lock(&v->mtx);
         v->locked.flying++;
         mutex_unlock(&v->mtx);

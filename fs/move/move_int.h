@@ -14,10 +14,11 @@ struct purge {
         void (*done)(void *arg, int err);
         void *arg;
 };
-/* Deletes the objects below `victims` that have a twin below `twins`, in batches. What is of
- * another version than was copied, or was made, stays; where that is not known, after a crash or
- * when `copied` is partial, an original that is newer than its copy. done() gets the first error;
- * all that can be deleted are. 0 or a negative errno, and done() never runs. */
+/* Deletes the objects below `victims` that have a twin below `twins`, in batches, and originals
+ * whose twin was taken away, unless they may have come back. What is of another version than was
+ * copied, or was made, stays; where that is not known, after a crash or when `copied` is partial,
+ * an original that is newer than its copy or has none. done() gets the first error; all that can be
+ * deleted are. 0 or a negative errno, and done() never runs. */
 int purge_start(const struct purge *job);
 
 #endif

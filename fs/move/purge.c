@@ -2,8 +2,13 @@
 /* purge.c: deletes what has a copy elsewhere.
  *
  * Two listings in the order of keys are read side by side, a page of each at a time. What was added
- * or replaced after it was copied has no copy, or one of another version, and stays. One request is
- * under way at a time, so nothing here is locked: a batch is a thousand objects. */
+ * or replaced after it was copied was not copied, or in another version, and stays. One request is
+ * under way at a time, so nothing here is locked: a batch is a page at most.
+ *
+ * An original whose copy is not there any more goes, too: another host took the copy away. It may
+ * have moved it back, and on S3 only its time tells then that it is not the original. So it is
+ * looked at after its copy was missed: what is moved is by its new name before it leaves the old
+ * one. */
 #include "move/move_int.h"
 
 #include <errno.h>
@@ -23,16 +28,20 @@ struct purging;
 struct side {
         struct purging *p;
         char *prefix, *next;
+        char *behind;     /* key that the page comes after, or NULL */
         struct buf names; /* those of the page and their versions, each with its NUL */
         int64_t *mtime;
         size_t n, i, at; /* entries, the next one, where its name begins */
-        bool begun;
+        size_t last;     /* where that of the one before it does */
+        unsigned turn;   /* of the page, among those of both */
+        bool begun, cut; /* the rest could not be listed */
 };
 
 struct purging {
         struct purge job;
         struct side victims, twins;
         int err; /* the first */
+        unsigned turns;
         char *keys[BATCH], *versions[BATCH];
         size_t nkeys;
 };
@@ -41,6 +50,7 @@ static void side_release(struct side *x)
 {
         free(x->prefix);
         free(x->next);
+        free(x->behind);
         free(x->mtime);
         buf_release(&x->names);
 }
@@ -71,10 +81,28 @@ static void purging_end(struct purging *p, int err)
 
 static void walk(struct purging *p);
 
+/* The page ends before the present entry. */
+static int end_page(struct side *x)
+{
+        char *key = NULL;
+
+        if (x->i && asprintf(&key, "%s%s", x->prefix, x->names.p + x->last) < 0)
+                return -ENOMEM;
+        if (key) {
+                free(x->behind);
+                x->behind = key;
+        }
+        x->n = x->i = 0;
+        return 0;
+}
+
 static int take_page(struct side *x, const struct store_page *page)
 {
         size_t skip = strlen(x->prefix);
 
+        if (end_page(x))
+                return -ENOMEM;
+        x->turn = ++x->p->turns;
         buf_reset(&x->names);
         free(x->mtime);
         x->mtime = calloc(page->n + 1, sizeof *x->mtime);
@@ -113,15 +141,25 @@ static bool look(struct side *x, bool *ended)
         *ended = x->begun && !x->next;
         if (*ended)
                 return false;
-        struct store_list list = {.prefix = x->prefix, .continuation = x->next};
+        struct store_list list = {.prefix = x->prefix,
+                                  .continuation = x->next,
+                                  .start_after = x->next ? NULL : x->behind};
         x->begun = true;
         int err = store_list(x->p->job.store, &list, page_came, x);
         if (err) {
                 x->p->err = err;
                 free(TAKE_PTR(x->next));
-                *ended = true;
+                *ended = x->cut = true;
         }
         return false;
+}
+
+/* The present entry and those behind it are to be listed once more. */
+static int look_again(struct side *x)
+{
+        free(TAKE_PTR(x->next));
+        x->begun = false;
+        return end_page(x);
 }
 
 static const char *name_of(const struct side *x)
@@ -136,6 +174,7 @@ static const char *etag_of(const struct side *x)
 
 static void advance(struct side *x)
 {
+        x->last = x->at;
         x->at += strlen(name_of(x)) + 1 + strlen(etag_of(x)) + 1;
         x->i++;
 }
@@ -173,15 +212,18 @@ static int find_twin(struct purging *p)
         return ended ? 0 : -1;
 }
 
-/* Whether the victim, which has a twin, is to go. */
-static bool is_to_go(const struct purging *p)
+/* Whether the victim is to go. */
+static bool is_to_go(const struct purging *p, bool has_twin)
 {
         const struct side *v = &p->victims, *t = &p->twins;
         const struct copied *copied = p->job.copied;
 
-        if (copied && !copied->partial)
-                return copied_has(copied, name_of(v), etag_of(v));
-        return p->job.are_copies || t->mtime[t->i] >= v->mtime[v->i];
+        if (copied && !copied->partial) {
+                int64_t mtime_ns = p->job.are_copies ? 0 : v->mtime[v->i];
+                enum copied_what was = copied_find(copied, name_of(v), etag_of(v), mtime_ns);
+                return has_twin ? was != COPIED_NOT : was == COPIED_OLDER && !t->cut;
+        }
+        return has_twin && (p->job.are_copies || t->mtime[t->i] >= v->mtime[v->i]);
 }
 
 /* What is listed goes, and not what another host puts there until then. */
@@ -204,18 +246,24 @@ static void walk(struct purging *p)
 {
         struct side *v = &p->victims;
         bool ended = false;
+        int err = 0;
 
-        while (p->nkeys < BATCH && look(v, &ended)) {
+        /* Deleted as soon as they were looked at: before there is another page. */
+        while (!err && p->nkeys < BATCH && (v->i < v->n || !p->nkeys) && look(v, &ended)) {
                 int found = find_twin(p);
                 if (found < 0)
                         return;
-                if (found && is_to_go(p) && add_victim(p)) {
-                        purging_end(p, -ENOMEM);
-                        return;
+                bool goes = is_to_go(p, found);
+                if (goes && !found && v->turn < p->twins.turn) {
+                        err = look_again(v);
+                        continue;
                 }
+                err = goes ? add_victim(p) : 0;
                 advance(v);
         }
-        if (p->nkeys == BATCH || (ended && p->nkeys))
+        if (err)
+                purging_end(p, err);
+        else if (p->nkeys)
                 send_batch(p);
         else if (ended)
                 purging_end(p, 0);

@@ -5,8 +5,8 @@
 # object creation date is the date of initiation of the multipart upload", AWS, Working with object metadata).
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 13
-start_store
+plan 17
+start_store --content-etags # "an MD5 digest of their object data": AWS, API reference, Object
 mount_ckptfs attr_ttl=0
 mkfifo "$tmp/fifo"
 uploading() { [ -n "$(store_uploads)" ]; }
@@ -66,4 +66,31 @@ expect_eq "ok" "$(cat "$tmp/renamed")" "a file is replaced after the old names w
 expect_eq "d/big e/big e/f00000 e/f00001 e/f00002" "$({ store_ls d; store_ls e; } | grep -v '/$' | xargs)" \
 	"a file replaced after the listing stays by the old name"
 expect_eq "theirs old" "$(store_cat d/big) $(store_cat e/big)" "a file replaced after the listing has its bytes, others the new name"
+umount_ckptfs
+
+# What another host does with the copies before the old names are deleted. By bytes alone a file that was moved back
+# is not to be told from the one that was copied.
+mount_ckptfs attr_ttl=0
+objects rm d/big
+rm -r "$mnt/e"
+objects fill d/f 1005 # more than a page
+sleep 3 # times of the store have seconds
+set_faults rename_dir_copied_late
+fdo rename "$mnt/d" "$mnt/e" >"$tmp/renamed" &
+renames=$!
+all_copied() { [ "$(store_ls e/ | grep -c /f)" -eq 1005 ]; }
+wait_for 30 all_copied
+objects rm e/f00001
+objects rm e/f01001
+for file in f00002 f01002; do # moved back
+	store_cat e/$file | store_put d/$file
+	objects rm e/$file
+done
+printf 3 | store_put d/f00003
+wait $renames
+set_faults
+expect_eq "ok" "$(cat "$tmp/renamed")" "a directory is renamed while another host takes its files away"
+expect_eq "d/f00002 d/f00003 d/f01002" "$(store_ls d | grep -v '/$' | xargs)" \
+	"an old name goes though its copy was taken away, and what was put there since stays"
+expect_eq "1001 3" "$(store_ls e | grep -c /f) $(store_cat e/f00003)" "what another host did not touch is by the new name"
 umount_ckptfs

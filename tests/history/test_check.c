@@ -214,6 +214,25 @@ START_TEST(files_follow_the_rename_of_their_directory)
 }
 END_TEST
 
+START_TEST(an_old_name_goes_with_a_copy_that_was_taken_away_unless_it_is_as_young)
+{
+        const char *const put = "10 11 20 30 0 put t0x/g0 - 1 0 told -";
+        const char *const soon = "40 60 40 60 0 move-dir t0x t0y 0 0 told -";
+        const char *const taken = "45 46 45 46 1 remove t0y/g0 - 0 0 told -";
+        KEPT(strict, put, soon, taken, "70 71 71 75 1 read t0x/g0 - 0 0 told 1");
+        KEPT(strict, put, soon, taken, "70 71 71 75 1 read t0x/g0 - 0 2 told -");
+
+        const char *const move = "4000000040 4000000060 4000000040 4000000060 "
+                                 "0 move-dir t0x t0y 0 0 told -";
+        const char *const gone = "4000000045 4000000046 4000000045 4000000046 "
+                                 "1 remove t0y/g0 - 0 0 told -";
+        BROKEN(strict, put, move, gone,
+               "4000000070 4000000071 4000000071 4000000075 1 read t0x/g0 - 0 0 told 1");
+        KEPT(strict, put, move, gone,
+             "4000000070 4000000071 4000000071 4000000075 1 read t0x/g0 - 0 2 told -");
+}
+END_TEST
+
 START_TEST(names_and_sizes_may_be_as_old_as_attr_ttl)
 {
         const char *const first = "10 11 20 30 0 put d0/f0 - 1 0 told -";
@@ -289,6 +308,7 @@ int main(void)
         tcase_add_test(t, a_rename_deletes_only_what_it_copied);
         tcase_add_test(t, noreplace_replaces_nothing);
         tcase_add_test(t, files_follow_the_rename_of_their_directory);
+        tcase_add_test(t, an_old_name_goes_with_a_copy_that_was_taken_away_unless_it_is_as_young);
         tcase_add_test(t, names_and_sizes_may_be_as_old_as_attr_ttl);
         tcase_add_test(t, listings_have_what_is_there_and_nothing_else);
         tcase_add_test(t, an_errno_has_its_reason);
