@@ -9,6 +9,7 @@ EXTRA_DIST += \
 	%D%/lib/tap.sh \
 	%D%/lib/memsource.h \
 	%D%/lib/no_memory.h \
+	%D%/lib/small_gpt.h \
 	%D%/lib/unit.h \
 	$(NULL)
 

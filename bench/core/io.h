@@ -82,7 +82,8 @@ struct io_ops {
                      struct io **out, char *why, size_t nwhy);
         /* Ends; with `clean` removes `dir`, which is empty by then. NULL is fine. */
         void (*stop)(struct io *io, bool clean);
-        /* Save: create, write, sync, close. A file that is to be discarded is abandoned instead. */
+        /* Save: create, write, sync, close. A file that is to be discarded is abandoned instead.
+         * A name may begin with a directory, which is made and goes with the last of its files. */
         int (*create)(struct io *io, const char *name, uint64_t size, struct io_file **out);
         int (*write)(struct io_file *f, const struct io_data *d);
         int (*sync)(struct io_file *f);

@@ -104,7 +104,7 @@ static int check_memory(const struct run *r, const struct preflight *n, FILE *dr
                 return 0;
         snprintf(why, nwhy,
                  "%u ranks here hold %.3f GB in memory and %.3f GB are free: give a smaller size= "
-                 "or model=, hold=off where the scenario minds it, or more machines",
+                 "or model=, hold=off where the scenario has that key, or more machines",
                  r->coll->host_ranks, gb(want), gb(have));
         return -ENOMEM;
 }

@@ -51,6 +51,7 @@ size_t dcp_items(const struct shard *s, const char *file, struct dcp_item *v)
                         .count = p->len / unit,
                         .off = begin,
                         .elem = p->elem,
+                        .lead = p->lead,
                 };
                 memcpy(it->name, p->name, sizeof it->name);
                 snprintf(it->file, sizeof it->file, "%s", file);
@@ -67,12 +68,20 @@ int dcp_by_tensor(const void *a, const void *b)
         return names ? names : (x->first > y->first) - (x->first < y->first);
 }
 
-/* torch.Size((a, b)) */
-static void pickle_size(struct buf *b, uint64_t first, uint64_t second, uint64_t cols)
+/* torch.Size((first, second)), with the item's leading dimensions before that. */
+static void pickle_size(struct buf *b, const struct dcp_item *it, uint64_t lead, uint64_t first,
+                        uint64_t second)
 {
-        uint64_t v[2] = {first, second};
+        uint64_t v[PIECE_DIMS_MAX];
+        unsigned n = 0;
+
+        while (n < it->lead)
+                v[n++] = lead;
+        v[n++] = first;
+        if (it->cols > 1)
+                v[n++] = second;
         pickle_global(b, "torch", "Size");
-        torch_pickle_ints(b, v, cols > 1 ? 2 : 1);
+        torch_pickle_ints(b, v, n);
         pickle_tuple_of(b, 1);
         pickle_call(b);
 }
@@ -119,16 +128,16 @@ static void pickle_tensor(struct buf *b, const struct dcp_item *v, size_t n)
         pickle_string(b, "properties");
         pickle_properties(b, v->elem);
         pickle_string(b, "size");
-        pickle_size(b, v->rows, v->cols, v->cols);
+        pickle_size(b, v, 1, v->rows, v->cols);
         pickle_string(b, "chunks");
         pickle_empty_list(b);
         pickle_mark(b);
         for (size_t i = 0; i < n; i++) {
                 object_begin(b, METADATA, "ChunkStorageMetadata");
                 pickle_string(b, "offsets");
-                pickle_size(b, v[i].first, 0, v[i].cols);
+                pickle_size(b, &v[i], 0, v[i].first, 0);
                 pickle_string(b, "sizes");
-                pickle_size(b, v[i].count, v[i].cols, v[i].cols);
+                pickle_size(b, &v[i], 1, v[i].count, v[i].cols);
                 object_end(b);
         }
         pickle_append_all(b);
@@ -142,7 +151,7 @@ static void pickle_place(struct buf *b, const struct dcp_item *it)
         pickle_string(b, "fqn");
         pickle_string(b, it->name);
         pickle_string(b, "offset");
-        pickle_size(b, it->first, 0, it->cols);
+        pickle_size(b, it, 0, it->first, 0);
         pickle_string(b, "index");
         pickle_none(b);
         object_end(b);

@@ -9,7 +9,9 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "bench/core/coll.h"
 #include "bench/data/shard.h"
+#include "bench/format/read.h"
 
 enum { DCP_FILE_MAX = 32 };
 #define DCP_METADATA ".metadata"
@@ -20,7 +22,7 @@ struct dcp_item {
         uint64_t rows, cols;   /* of the tensor; cols is 1 for a vector */
         uint64_t first, count; /* rows, or elements of a vector, in this piece */
         uint64_t off, len;     /* in the file */
-        uint32_t elem, pad;
+        uint32_t elem, lead;   /* dimensions of 1 before rows, as of a piece; 0 of what was read */
 };
 
 /* For qsort() and bsearch(): by name, then by first row. */
@@ -35,8 +37,19 @@ void dcp_file_name(char out[DCP_FILE_MAX], unsigned rank, unsigned file);
  * how many. */
 size_t dcp_items(const struct shard *s, const char *file, struct dcp_item *v);
 
+/* Collective: the items of all ranks, malloc'ed, from n of this one; *nall is their number. 0, or
+ * the same negative errno in all ranks. */
+int dcp_gather_items(struct coll *c, const struct dcp_item *mine, size_t n, struct dcp_item **all,
+                     size_t *nall);
+
 /* The bytes of .metadata for the items of all ranks, which are sorted by it. 0 or -ENOMEM. */
 int dcp_metadata(struct dcp_item *v, size_t n, struct buf *out);
+
+/* Where the item's bytes begin in its file, which `read` reads as a source's does. They follow from
+ * the shape where this program saved it; else the archive is asked. 0, a negative errno, or
+ * -EBADMSG with one line in `why`. */
+int dcp_find_data(const struct dcp_item *it, source_read_fn *read, void *arg, uint64_t *from,
+                  char *why, size_t nwhy);
 
 /* The pieces of tensors that a .metadata lists, which anybody may have made; malloc'ed. 0, -ENOMEM,
  * or -EBADMSG with one line in `why` without the file's name: pieces of other than whole rows are

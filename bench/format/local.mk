@@ -2,6 +2,7 @@
 bench_libbench_la_SOURCES += \
 	%D%/dcp.c \
 	%D%/dcp.h \
+	%D%/dcp_find.c \
 	%D%/dcp_read.c \
 	%D%/format.c \
 	%D%/format.h \

@@ -15,11 +15,13 @@
 
 enum { FOUND_MAX = 1 << 20 /* tensors of a file */ };
 
+/* Fills dst with the ranges, one behind the other. 0 or a negative errno. */
+typedef int source_read_fn(void *arg, const struct io_range *v, size_t n, void *dst);
+
 /* A file, or a part of one. */
 struct source {
         uint64_t base, size;
-        /* Fills dst with the ranges, one behind the other. 0 or a negative errno. */
-        int (*read)(void *arg, const struct io_range *v, size_t n, void *dst);
+        source_read_fn *read;
         void *arg;
 };
 /* Ranges of the source. -EBADMSG when one of them reaches beyond it. */

@@ -134,6 +134,42 @@ static void posix_stop(struct io *io, bool clean)
         free(p);
 }
 
+/* Whether the name of the file at the path has a directory before it, and which. */
+static bool has_dir(const struct posix_io *p, const char *path, char dir[PATH_MAX])
+{
+        if (!strchr(path + strlen(p->dir) + 1, '/'))
+                return false;
+        snprintf(dir, PATH_MAX, "%s", path);
+        *strrchr(dir, '/') = 0;
+        return true;
+}
+
+/* What is about to be created goes at a signal, with its directory, which is made. */
+static int note_created(const struct posix_io *p, const char *path)
+{
+        char dir[PATH_MAX];
+        int err = 0;
+
+        if (has_dir(p, path, dir)) {
+                err = cleanup_add_path(dir);
+                if (!err)
+                        err = run_make_dirs(path);
+        }
+        return err ? err : cleanup_add_path(path);
+}
+
+/* The file is gone, and so is its directory if that is empty now. */
+static void forget_created(const struct posix_io *p, const char *path)
+{
+        char dir[PATH_MAX];
+
+        cleanup_drop_path(path);
+        if (!has_dir(p, path, dir))
+                return;
+        rmdir(dir);
+        cleanup_drop_path(dir);
+}
+
 static int open_file(struct io *io, const char *name, int flags, struct io_file **out)
 {
         struct posix_io *p = (struct posix_io *)io;
@@ -146,15 +182,16 @@ static int open_file(struct io *io, const char *name, int flags, struct io_file 
                 return err;
         f->file.io = io;
         f->fresh = flags & O_CREAT;
-        if (f->fresh && (err = cleanup_add_path(f->path)))
-                return io_fail(io, err, f->path);
-        f->fd = open(f->path, flags | O_CLOEXEC | (p->direct ? O_DIRECT : 0), 0666);
-        if (f->fd < 0) {
+        if (f->fresh)
+                err = note_created(p, f->path);
+        if (!err)
+                f->fd = open(f->path, flags | O_CLOEXEC | (p->direct ? O_DIRECT : 0), 0666);
+        if (!err && f->fd < 0)
                 err = -errno;
-                if (f->fresh)
-                        cleanup_drop_path(f->path);
+        if (err && f->fresh)
+                forget_created(p, f->path);
+        if (err)
                 return io_fail(io, err, f->path);
-        }
         *out = &TAKE_PTR(f)->file;
         return 0;
 }
@@ -347,7 +384,7 @@ static int posix_close(struct io_file *file)
 
         if (err && f->fresh) {
                 unlink(f->path);
-                cleanup_drop_path(f->path);
+                forget_created((const struct posix_io *)file->io, f->path);
         }
         free(f);
         return err;
@@ -360,7 +397,7 @@ static void posix_abandon(struct io_file *file)
                 return;
         if (f->fresh) {
                 unlink(f->path);
-                cleanup_drop_path(f->path);
+                forget_created((const struct posix_io *)file->io, f->path);
         }
         close(f->fd);
         free(f);
@@ -412,7 +449,7 @@ static int posix_remove(struct io *io, const char *name)
                 return err;
         if (unlink(path) && errno != ENOENT)
                 return io_fail(io, -errno, path);
-        cleanup_drop_path(path);
+        forget_created((const struct posix_io *)io, path);
         return 0;
 }
 

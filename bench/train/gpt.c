@@ -61,6 +61,7 @@ static int list_tensors(struct gpt *g)
         if (!g->tensors || !g->blocks)
                 return -ENOMEM;
         add_tensor(g, "emb_stem.pos_emb", m->block, m->hidden);
+        g->tensors[0].lead = 1;
         add_tensor(g, "emb_stem.tok_emb.weight", m->vocab, m->hidden);
         for (unsigned i = 0; i < m->layers; i++)
                 add_block(g, i);

@@ -14,6 +14,7 @@ struct gpt_tensor {
         char name[48];     /* "blocks.3.attn.key.weight" */
         size_t off, n;     /* elements of the run */
         size_t rows, cols; /* cols is 1 for a vector */
+        unsigned lead;     /* dimensions of 1 that torch has before those */
 };
 
 /* Where each tensor of a block lies, and what a forward pass keeps of it for the backward. */

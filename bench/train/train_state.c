@@ -7,95 +7,144 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 #include "base/banned.h"
 
 /* What is kept for each tensor. */
+enum { GROUPS = 3 };
+static const char *const prefixes[GROUPS] = {"", "exp_avg.", "exp_avg_sq."};
 static unsigned groups_of(const struct train_setup *s)
 {
-        return s->adamw ? 3 : 1;
+        return s->adamw ? GROUPS : 1;
 }
-static const char *const prefixes[] = {"", "exp_avg.", "exp_avg_sq."};
 
 uint64_t train_state_bytes(const struct train_setup *s)
 {
         return gpt_bytes_state(&s->model) / 2 * groups_of(s) + sizeof(float);
 }
 
-static void add_piece(struct train_state *s, const char *prefix, const char *name, size_t rows,
-                      size_t cols, size_t at)
+/* A tensor, of which the trainer has the elements at `at`. */
+static void add_tensor(struct shard *to, const char *prefix, const struct gpt_tensor *x,
+                       const float *at)
 {
-        struct shard *shard = &s->shard;
-        struct shard_piece *p = &shard->v[shard->n++];
+        struct shard_piece *p = &to->v[to->n];
 
-        *p = (struct shard_piece){.id = shard->n,
-                                  .off = shard->size,
-                                  .len = rows * cols * sizeof(float),
-                                  .rows = rows,
-                                  .cols = cols,
+        *p = (struct shard_piece){.id = ++to->n,
+                                  .off = to->size,
+                                  .len = x->n * sizeof(float),
+                                  .rows = x->rows,
+                                  .cols = x->cols,
                                   .elem = sizeof(float),
-                                  .held = (const char *)(s->host + at)};
-        snprintf(p->name, sizeof p->name, "%s%s", prefix, name);
-        shard->size += p->len;
+                                  .lead = x->lead,
+                                  .held = (const char *)at};
+        snprintf(p->name, sizeof p->name, "%s%s", prefix, x->name);
+        to->size += p->len;
 }
 
-/* The tensors alone; pos_emb has one more dimension in torch. */
-static int list_tensors(struct train_state *s, const struct trainer *t)
+/* The number of steps is in no memory of the device. */
+static void add_step(struct shard *to)
 {
+        struct shard_piece *p = &to->v[to->n];
+
+        *p = (struct shard_piece){.name = "step",
+                                  .id = ++to->n,
+                                  .off = to->size,
+                                  .len = sizeof(float),
+                                  .rows = 1,
+                                  .cols = 1,
+                                  .elem = sizeof(float)};
+        to->size += p->len;
+}
+
+static int list_trained(struct shard *to, const struct trainer *t)
+{
+        const float *const runs[GROUPS] = {t->gpt.params, t->m, t->v};
         const struct gpt *g = &t->gpt;
         const unsigned groups = groups_of(&t->setup);
 
-        shard_release(&s->shard);
-        s->shard.v = calloc(groups * g->ntensors + 1, sizeof *s->shard.v);
-        if (!s->shard.v)
+        to->v = calloc(groups * g->ntensors + 1, sizeof *to->v);
+        if (!to->v)
                 return -ENOMEM;
         for (unsigned i = 0; i < groups; i++)
-                for (size_t k = 0; k < g->ntensors; k++) {
-                        const struct gpt_tensor *x = &g->tensors[k];
-                        add_piece(s, prefixes[i], x->name, x->rows, x->cols,
-                                  i * g->nparams + x->off);
-                        s->shard.v[s->shard.n - 1].lead = !strcmp(x->name, "emb_stem.pos_emb");
-                }
-        add_piece(s, "", "step", 1, 1, groups * g->nparams);
+                for (size_t k = 0; k < g->ntensors; k++)
+                        add_tensor(to, prefixes[i], &g->tensors[k], runs[i] + g->tensors[k].off);
+        add_step(to);
         return 0;
 }
 
-int train_state_init(struct train_state *s, const struct trainer *t)
+/* The tensors as they lie in the host's memory. */
+static int list_tensors(struct train_state *s)
 {
-        *s = (struct train_state){.n = groups_of(&t->setup) * t->gpt.nparams + 1};
-        s->host = calloc(s->n, sizeof *s->host);
-        return s->host ? list_tensors(s, t) : -ENOMEM;
+        shard_release(&s->shard);
+        s->shard.v = calloc(s->trained.n + 1, sizeof *s->shard.v);
+        if (!s->shard.v)
+                return -ENOMEM;
+        for (size_t i = 0; i < s->trained.n; i++) {
+                s->shard.v[i] = s->trained.v[i];
+                s->shard.v[i].held = (const char *)s->host + s->trained.v[i].off;
+        }
+        s->shard.n = s->trained.n;
+        s->shard.size = s->trained.size;
+        return 0;
+}
+
+int train_state_init(struct train_state *s, const struct trainer *t, enum train_share share)
+{
+        CLEANUP(shard_release) struct shard all = {0};
+        const struct coll *c = t->coll;
+
+        *s = (struct train_state){0};
+        int err = list_trained(&all, t);
+        if (!err && share == TRAIN_SHARE_DEALT) {
+                err = shard_deal(&all, c->rank, c->ranks, &s->trained);
+        } else if (!err) {
+                s->trained = all;
+                all = (struct shard){0};
+        }
+        s->bytes = s->trained.size;
+        if (!err && !(s->host = calloc(1, s->bytes + !s->bytes)))
+                err = -ENOMEM;
+        return err ? err : list_tensors(s);
 }
 
 void train_state_release(struct train_state *s)
 {
         shard_release(&s->shard);
+        shard_release(&s->trained);
         free(s->host);
         *s = (struct train_state){0};
 }
 
 int train_state_take(struct train_state *s, const struct trainer *t)
 {
-        const float *const from[] = {t->gpt.params, t->m, t->v};
-        const size_t n = t->gpt.nparams;
+        const float step = (float)t->step;
         int err = t->step < TRAIN_STEPS_MAX ? 0 : -EOVERFLOW;
 
-        for (unsigned i = 0; i < groups_of(&t->setup) && !err; i++)
-                err = t->setup.ops->get(s->host + i * n, from[i], n * sizeof(float));
-        s->host[s->n - 1] = (float)t->step;
-        return err ? err : list_tensors(s, t);
+        for (size_t i = 0; i < s->trained.n && !err; i++) {
+                const struct shard_piece *p = &s->trained.v[i];
+                char *to = (char *)s->host + p->off;
+                if (p->held)
+                        err = t->setup.ops->get(to, p->held, p->len);
+                else
+                        memcpy(to, &step, sizeof step);
+        }
+        return err ? err : list_tensors(s);
 }
 
 int train_state_put(const struct train_state *s, struct trainer *t)
 {
-        float *const to[] = {t->gpt.params, t->m, t->v};
-        const size_t n = t->gpt.nparams;
-        const float step = s->host[s->n - 1];
+        const float step = s->host[s->bytes / sizeof(float) - 1];
         int err = 0;
 
         if (!(step >= 0 && step < TRAIN_STEPS_MAX) || step != (float)(uint64_t)step)
                 return -EBADMSG;
-        for (unsigned i = 0; i < groups_of(&t->setup) && !err; i++)
-                err = t->setup.ops->put(to[i], s->host + i * n, n * sizeof(float));
+        for (size_t i = 0; i < s->trained.n && !err; i++) {
+                const struct shard_piece *p = &s->trained.v[i];
+                if (p->held)
+                        err = t->setup.ops->put((void *)(uintptr_t)p->held,
+                                                (const char *)s->host + p->off, p->len);
+        }
         t->step = (uint64_t)step;
         return err;
 }

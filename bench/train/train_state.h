@@ -10,23 +10,29 @@
 
 enum { TRAIN_STEPS_MAX = 1 << 24 /* which a float still counts */ };
 
+/* All that this rank's trainer has, or what of it this rank writes where all ranks save together:
+ * of what several have, each tensor is dealt to one. */
+enum train_share { TRAIN_SHARE_ALL, TRAIN_SHARE_DEALT };
+
 struct train_state {
-        struct shard shard; /* the tensors, which lie in: */
+        struct shard shard; /* the tensors, which lie in `host`; a format may be put around them */
         float *host;
-        size_t n; /* floats of it */
+        uint64_t bytes;       /* of it */
+        struct shard trained; /* the same tensors where the trainer has them, and nothing around */
 };
 
 /* Memory and tensors for the state of a trainer. 0 or -ENOMEM; release it whatever that was. */
-int train_state_init(struct train_state *s, const struct trainer *t);
+int train_state_init(struct train_state *s, const struct trainer *t, enum train_share share);
 void train_state_release(struct train_state *s);
 
 /* Copies the trainer's state; formats are put around the tensors anew after that. 0, -ENOMEM,
  * -EOVERFLOW (more steps than a float counts) or what the device says. */
 int train_state_take(struct train_state *s, const struct trainer *t);
-/* The trainer goes on from the state. 0, or -EBADMSG when `step` is no number of steps. */
+/* The trainer goes on from the state, which is all that it has. 0, or -EBADMSG when `step` is no
+ * number of steps. */
 int train_state_put(const struct train_state *s, struct trainer *t);
 
-/* Bytes of a state. */
+/* Bytes of the state of all ranks together. */
 uint64_t train_state_bytes(const struct train_setup *s);
 
 #endif

@@ -10,19 +10,12 @@
 #include <string.h>
 
 #include "bench/train/trainer.h"
+#include "tests/lib/small_gpt.h"
 
 #include "base/banned.h"
 
 enum { BATCH = 3, STEPS = 4 };
-static const struct model shape = {.name = "small",
-                                   .family = MODEL_GPT,
-                                   .layers = 3,
-                                   .heads = 4,
-                                   .kv_heads = 4,
-                                   .hidden = 64,
-                                   .ffn = 256,
-                                   .vocab = 101,
-                                   .block = 24};
+static const struct model shape = SMALL_GPT(3, 4, 64, 101, 24);
 
 static void check(int err, const char *what)
 {

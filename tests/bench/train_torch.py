@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""train_torch.py TORCH SAFETENSORS OPTIMIZER LOSS LR ...: repeats in torch what train_steps wrote.
+"""train_torch.py TORCH SAFETENSORS DCP SHARES OPTIMIZER LOSS LR ...: repeats in torch what train_steps wrote.
 
-TORCH and SAFETENSORS are saves of one state: prints "ok files" when both fit the model and are the same.
+TORCH, SAFETENSORS and DCP are saves of one state: prints "ok files" when all fit the model and are the same. SHARES
+is what several ranks saved: "ok shares" when that is the state but for rounding.
 Then for what lies in each OPTIMIZER.LOSS: for logits, gradients and weights after one step and four, prints "ok OPTIMIZER.LOSS NAME WORST", where
 WORST is the largest distance of a tensor from torch's, over the norm of that; "not ok" where it is
 above 1e-4.
@@ -13,6 +14,7 @@ import sys
 import numpy as np
 import safetensors.torch
 import torch
+import torch.distributed.checkpoint as dcp
 from torch import nn
 
 HEADS = 4
@@ -119,21 +121,35 @@ def repeat(optimizer, loss_name, lr):
                    if not (optimizer == "adamw" and n.endswith("attn.key.bias"))})
 
 
-def judge_files(first, second):
-    """Whether a model loads both, lacking nothing but the masks."""
-    states = torch.load(first), safetensors.torch.load_file(second)
+def load_dcp(folder):
+    """All tensors of a directory of torch.distributed.checkpoint."""
+    tensors = dcp.FileSystemReader(folder).read_metadata().state_dict_metadata
+    state = {name: torch.zeros(t.size) for name, t in tensors.items()}
+    dcp.load(state, checkpoint_id=folder)
+    return state
+
+
+def judge_files(first, second, folder, shares):
+    """Whether a model loads all, lacking nothing but the masks."""
+    states = torch.load(first), safetensors.torch.load_file(second), load_dcp(folder)
     vocab, h = states[0]["head.weight"].shape
     model = GPT(vocab, h, states[0]["emb_stem.pos_emb"].shape[1], sum(n.endswith("ln1.weight") and n[0] == "b"
                                                                      for n in states[0]))
-    good = states[0].keys() == states[1].keys()
+    good = all(state.keys() == states[0].keys() for state in states)
     for state in states:
         lacking = model.load_state_dict(state, strict=False).missing_keys
         good &= all(name.endswith("attn.mask") for name in lacking)
         good &= all(torch.equal(p, states[0][name]) for name, p in model.named_parameters())
         good &= all(f"exp_avg_sq.{name}" in state for name, _ in model.named_parameters()) and state["step"] == 2
     print("ok" if good else "not ok", "files")
+    several = load_dcp(shares)
+    assert several.keys() == states[0].keys()
+    # AdamW makes full steps of what is rounding: the gradient of the keys' bias
+    good = all(torch.allclose(t, states[0][name], rtol=1e-3, atol=1e-6) for name, t in several.items()
+               if not name.endswith("attn.key.bias"))
+    print("ok" if good else "not ok", "shares")
 
 
-judge_files(*sys.argv[1:3])
-for at in range(3, len(sys.argv), 3):
+judge_files(*sys.argv[1:5])
+for at in range(5, len(sys.argv), 3):
     repeat(*sys.argv[at:at + 3])

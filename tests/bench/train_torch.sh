@@ -6,14 +6,21 @@
 . "$srcdir/tests/lib/bench.sh"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
 need_torch
-plan 13
+plan 14
 cd "$tmp" || exit 1
 
 mkdir disk
-for format in torch safetensors; do
+for format in torch safetensors dcp; do
 	bench train model=gpt-mini model.layers=2 warmup_steps=0 steps=2 steps_per_save=2 save=sync keep=on optimizer.name=adamw \
 		storage=disk path=disk format=$format progress=0 out=$format >save.out 2>&1 || diag "$(cat save.out)"
 done
+# By two ranks, if there can be: half of each batch each.
+mkdir two
+set -- bench
+! bench_mpi true || set -- bench_mpi bench
+"$@" train model=gpt-mini model.layers=2 warmup_steps=0 steps=2 steps_per_save=2 save=async keep=on optimizer.name=adamw \
+	storage=disk path=two format=dcp progress=0 batch_size=$([ "$1" = bench ] && echo 10 || echo 5) out=two.out >save.out 2>&1 ||
+	diag "$(cat save.out)"
 # One start of torch for all: optimizer, loss, learning rate.
 set -- sgd cross_entropy 0.1 adamw cross_entropy 0.001 sgd sum 0.00001
 all=$*
@@ -23,9 +30,11 @@ while [ $# -gt 0 ]; do
 	shift 3
 done
 # shellcheck disable=SC2086
-timeout 300 "$torch_python" "$srcdir/tests/bench/train_torch.py" disk/*/*.ckpt disk/*/*.safetensors $all >out 2>err
+timeout 300 "$torch_python" "$srcdir/tests/bench/train_torch.py" disk/*/*.ckpt disk/*/*.safetensors disk/*/step-00000002 two/*/step-00000002 \
+	$all >out 2>err
 diag "$(cat out err)"
-check "both files of a save are loaded by a model of torch, and are the same" grep -q "^ok files" out
+check "both files and the directory of a save are loaded by a model of torch, and are the same" grep -q "^ok files" out
+check "torch.distributed.checkpoint loads what two ranks saved beside their steps" grep -q "^ok shares" out
 set -- $all
 while [ $# -gt 0 ]; do
 	check "the logits before $1 of $2 are torch's" grep -q "^ok $1\.$2 logits" out

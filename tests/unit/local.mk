@@ -50,6 +50,7 @@ unit_tests = \
 	%D%/test_suite \
 	%D%/test_sweep \
 	%D%/test_train \
+	%D%/test_train_save \
 	%D%/test_attr \
 	%D%/test_crc_combine \
 	%D%/test_commit \
@@ -149,6 +150,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_suite_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_train_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_train_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_train_save_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_train_save_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_sweep_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_sweep_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_retry_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -9,6 +9,7 @@
 
 #include "bench/train/random.h"
 #include "bench/train/trainer.h"
+#include "tests/lib/small_gpt.h"
 
 #include "base/banned.h"
 
@@ -221,15 +222,7 @@ END_TEST
 
 /* --- a whole model --------------------------------------------------------------------------- */
 
-static const struct model tiny = {.name = "tiny",
-                                  .family = MODEL_GPT,
-                                  .layers = 2,
-                                  .heads = 2,
-                                  .kv_heads = 2,
-                                  .hidden = 12,
-                                  .ffn = 48,
-                                  .vocab = 17,
-                                  .block = 5};
+static const struct model tiny = SMALL_GPT(2, 2, 12, 17, 5);
 static const struct train_data noise;
 
 static struct train_setup tiny_setup(size_t batch)

@@ -7,9 +7,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "bench/format/layout.h"
-#include "bench/format/read.h"
-#include "bench/format/torch.h"
 #include "bench/scenario/dcp/dcp.h"
 
 #include "base/banned.h"
@@ -43,33 +40,16 @@ static int peek_ranges(void *arg, const struct io_range *v, size_t n, void *dst)
         return d.size ? timed_load_file(p->io, p->file, &d, &ignored) : 0;
 }
 
-/* Where the tensor's bytes begin in the file. They follow from the shape where this program saved
- * it; else the archive is asked. */
-static int find_data(struct dcp_job *j, const struct dcp_item *it, const struct shard_piece *piece,
-                     uint64_t *from)
+/* Where the tensor's bytes begin in the file. */
+static int find_data(struct dcp_job *j, const struct dcp_item *it, uint64_t *from)
 {
-        CLEANUP(layout_release) struct layout l = LAYOUT_INIT;
-        CLEANUP(found_release) struct found found = {0};
+        struct peek p = {j->timed.io, it->file};
         char why[200] = "";
 
-        torch_save_tensor(&l, NULL, piece);
-        if (l.failed)
-                return -ENOMEM;
-        if (l.size == it->len) {
-                *from = it->off + l.v[1].off;
-                return 0;
-        }
-        struct peek p = {j->timed.io, it->file};
-        struct source s = {it->off, it->len, peek_ranges, &p};
-        int err = torch_read(&s, &found, why, sizeof why);
-        if (!err && (found.shard.n != 1 || found.shard.size != piece->len))
-                err = refuse(why, sizeof why, "it is not one tensor of %llu bytes",
-                             (unsigned long long)piece->len);
+        int err = dcp_find_data(it, peek_ranges, &p, from, why, sizeof why);
         if (err == -EBADMSG)
                 run_error(j->run, "%s/%s: %s at byte %llu: %s", j->dir, it->file, it->name,
                           (unsigned long long)it->off, why);
-        else if (!err)
-                *from = it->off + found.at[0].from;
         return err;
 }
 
@@ -163,7 +143,7 @@ static int plan_item(struct dcp_job *j, const struct shard *all, const struct sh
         const struct shard_piece *own = bsearch(t, mine->v, mine->n, sizeof *t, by_name);
         if (!own || !wanted(own, &item, &piece))
                 return 0;
-        int err = find_data(j, it, &item, &from);
+        int err = find_data(j, it, &from);
         if (err)
                 return err;
         if (!*f || strcmp((*f)->name, it->file))

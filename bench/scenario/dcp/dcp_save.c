@@ -11,33 +11,18 @@
 
 #include "base/banned.h"
 
-/* The items of all ranks, in rank 0; *n is their number. 0 or a negative errno in all ranks. */
+/* The items of all ranks; *n is their number. 0 or a negative errno in all ranks. */
 static int gather_items(struct dcp_job *j, struct dcp_item **out, size_t *n)
 {
-        struct coll *c = &j->part;
         size_t mine = 0, room = 1;
 
         for (size_t i = 0; i < j->files.n; i++)
                 room += j->files.v[i]->payload.shard.n;
-        double most = (double)room;
-        int err = c->ops->max(c, &most, 1);
-        if (err)
-                return err;
-        room = (size_t)most; /* the same in all ranks: names that are empty fill up */
         CLEANUP(freep) struct dcp_item *v = calloc(room, sizeof *v);
-        CLEANUP(freep) struct dcp_item *all = calloc(room * c->ranks, sizeof *all);
-        err = coll_agree(c, v && all ? 0 : -ENOMEM);
-        if (err)
-                return err;
-        for (size_t i = 0; i < j->files.n; i++)
+        for (size_t i = 0; i < j->files.n && v; i++)
                 mine += dcp_items(&j->files.v[i]->payload.shard, j->files.v[i]->name, v + mine);
-        err = c->ops->gather(c, v, room * sizeof *v, all);
-        *n = 0;
-        for (size_t i = 0; i < room * c->ranks; i++)
-                if (*all[i].name)
-                        all[(*n)++] = all[i];
-        *out = TAKE_PTR(all);
-        return err;
+        int err = coll_agree(&j->part, v ? 0 : -ENOMEM);
+        return err ? err : dcp_gather_items(&j->part, v, mine, out, n);
 }
 
 static int write_metadata(struct dcp_job *j, struct dcp_item *items, size_t n)

@@ -3,6 +3,8 @@ bench_libbench_la_SOURCES += \
 	%D%/train.c \
 	%D%/train_keys.c \
 	%D%/train_keys.h \
+	%D%/train_resume.c \
+	%D%/train_resume.h \
 	%D%/train_save.c \
 	%D%/train_save.h \
 	%D%/train_table.c \

@@ -18,6 +18,7 @@
 #include "bench/data/preflight.h"
 #include "bench/format/format.h"
 #include "bench/scenario/train/train_keys.h"
+#include "bench/scenario/train/train_resume.h"
 #include "bench/scenario/train/train_save.h"
 #include "bench/scenario/train/train_table.h"
 #include "bench/train/blas.h"
@@ -32,9 +33,19 @@ struct train_job {
         struct trainer trainer;
         unsigned threads;
         struct train_step *warmup, *step;
+        bool *busy;    /* the steps beside which a save was under way */
         double *delay; /* of all ranks */
         struct train_saves saves;
+        double oldest; /* seconds, of rank 0 */
 };
+
+/* At most what any number of ranks may be multiplied by. */
+static uint64_t times(uint64_t bytes, uint64_t n)
+{
+        const uint64_t most = (uint64_t)GPT_BYTES_MAX;
+        uint64_t all;
+        return __builtin_mul_overflow(bytes, n, &all) || all > most ? most : all;
+}
 
 static int train_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
 {
@@ -43,14 +54,27 @@ static int train_plan(const struct run *r, const struct keys *k, FILE *dry, char
 
         if (err)
                 return err;
+        const struct coll *c = r->coll;
         const uint64_t state = train_state_bytes(&s), saves = train_saves_planned(k);
         const bool stages = saves || *k->resume;
+        /* what is read to go on is gone before the first save */
+        uint64_t staged = train_saves_memory(k, state, c->ranks, c->host_ranks);
+        if (*k->resume)
+                staged = state;
         const struct preflight n = {
                 .still = !stages,
-                .moved = state * (saves + (*k->resume ? r->coll->ranks : 0)),
-                .stored = state * saves, /* they go when all are done */
-                .memory = trainer_bytes(&s, r->coll->ranks) + (stages ? state : 0),
+                .moved = times(state, saves + (*k->resume ? c->ranks : 0)),
+                .stored = times(state, saves), /* they go when all are done */
+                .memory = trainer_bytes(&s, c->ranks) + staged,
         };
+        if (saves > TRAIN_SAVES_MAX) {
+                snprintf(why, nwhy,
+                         "steps=%llu with a save every %llu are %llu saves: give a steps_per_save "
+                         "with which they are %d at most",
+                         (unsigned long long)k->steps, (unsigned long long)k->steps_per_save,
+                         (unsigned long long)saves, TRAIN_SAVES_MAX);
+                return -EINVAL;
+        }
         if (k->train_save != TRAIN_SAVE_OFF && !saves) {
                 snprintf(why, nwhy, "steps=%llu with a save every %llu saves nothing: give more",
                          (unsigned long long)k->steps, (unsigned long long)k->steps_per_save);
@@ -90,8 +114,9 @@ static int prepare(struct train_job *j, char *why, size_t nwhy)
                 err = trainer_init(&j->trainer, &j->setup, c);
         j->warmup = calloc(k->warmup_steps + 1, sizeof *j->warmup);
         j->step = calloc(k->steps, sizeof *j->step);
+        j->busy = calloc(k->steps, sizeof *j->busy);
         j->delay = calloc(c->ranks, sizeof *j->delay);
-        return !err && (!j->warmup || !j->step || !j->delay) ? -ENOMEM : err;
+        return !err && (!j->warmup || !j->step || !j->busy || !j->delay) ? -ENOMEM : err;
 }
 
 /* The seconds become those of the slowest rank of each step. */
@@ -120,6 +145,8 @@ static int do_steps(struct train_job *j, struct train_step *v, size_t n, bool sa
         int err = 0;
 
         for (size_t i = 0; i < n && !err; i++) {
+                if (saves)
+                        j->busy[i] = j->saves.phase != TRAIN_IDLE;
                 err = trainer_step(&j->trainer, &v[i]);
                 if (!err)
                         job_log(JOB_LOG_INFO,
@@ -136,6 +163,8 @@ static int do_steps(struct train_job *j, struct train_step *v, size_t n, bool sa
                                           "smaller lr",
                                           (unsigned long long)j->trainer.step);
                 }
+                if (!err && saves)
+                        err = train_saves_advance(&j->saves, false);
                 if (!err && saves && (i + 1) % j->k->steps_per_save == 0)
                         err = train_saves_add(&j->saves, &j->trainer);
         }
@@ -153,10 +182,16 @@ static int train(struct train_job *j)
         uint64_t begin = clock_ns();
         if (!err)
                 err = do_steps(j, j->step, k->steps, train_saves_planned(k) > 0);
-        double delay = clock_s(clock_ns() - begin);
+        uint64_t end = clock_ns();
+        if (!err)
+                err = train_saves_advance(&j->saves, true);
+        double delay = clock_s(end - begin);
         for (size_t i = 0; i < j->saves.n; i++)
-                delay -= j->saves.v[i].total;
+                delay -= j->saves.v[i].blocked;
         delay /= (double)k->steps;
+        j->oldest = train_saves_oldest(&j->saves, begin, end);
+        if (!err)
+                err = train_saves_slowest(&j->saves);
         if (!err)
                 err = c->ops->gather(c, &delay, sizeof delay, j->delay);
         if (!err)
@@ -187,12 +222,17 @@ static int report(struct train_job *j, struct json *job)
                                 .delay = j->delay,
                                 .save = j->saves.v,
                                 .nsaves = j->saves.n,
-                                .bytes = j->saves.state.shard.size,
+                                .bytes = j->saves.bytes,
+                                .staged = (double)j->saves.state.bytes,
+                                .oldest = j->oldest,
+                                .busy = j->busy,
                                 .suffix = j->saves.dir,
                                 .peak = peak_bytes()};
 
         int err = c->ops->max(c, &f.peak, 1);
-        return err || !job ? err : train_json(&f, job);
+        if (!err)
+                err = c->ops->max(c, &f.staged, 1);
+        return coll_agree(c, err || !job ? err : train_json(&f, job));
 }
 
 static int train_job(const struct run *r, const struct keys *k, struct json *job)
@@ -219,6 +259,7 @@ static int train_job(const struct run *r, const struct keys *k, struct json *job
         train_data_release(&j.data);
         free(j.warmup);
         free(j.step);
+        free(j.busy);
         free(j.delay);
         return coll_agree(r->coll, err ? err : gone);
 }
@@ -229,7 +270,7 @@ const struct scenario scenario_train = {
         .name = "train",
         .text = "A GPT that learns, on each rank with samples of its own: what a step costs.",
         .many_ranks = true,
-        .formats = 1U << FORMAT_SAFETENSORS | 1U << FORMAT_TORCH,
+        .formats = 1U << FORMAT_SAFETENSORS | 1U << FORMAT_TORCH | 1U << FORMAT_DCP,
         .flags = train_flags,
         .defaults = defaults,
         .resolve_keys = train_resolve_keys,

@@ -7,135 +7,76 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/digest.h"
 #include "bench/core/clock.h"
 #include "bench/core/job_log.h"
 #include "bench/format/format.h"
-#include "bench/format/read.h"
 
 #include "base/banned.h"
 
 size_t train_saves_planned(const struct keys *k)
 {
-        return k->train_save == TRAIN_SAVE_SYNC ? k->steps / k->steps_per_save : 0;
+        return k->train_save == TRAIN_SAVE_OFF ? 0 : k->steps / k->steps_per_save;
 }
 
-static void file_name(const struct train_saves *s, size_t i, char out[64])
+static bool is_joint(const struct keys *k)
 {
-        snprintf(out, 64, "step-%08llu%s", (unsigned long long)s->v[i].step,
-                 formats[s->k->format].ending);
+        return k->format == FORMAT_DCP;
 }
 
-/* --- going on --------------------------------------------------------------------------------- */
-
-struct resume {
-        const struct keys *k;
-        struct io *io;
-        struct found found;
-};
-
-static int read_ranges(void *arg, const struct io_range *v, size_t n, void *dst)
+uint64_t train_saves_memory(const struct keys *k, uint64_t state, unsigned ranks,
+                            unsigned host_ranks)
 {
-        struct resume *r = arg;
-        struct io_data d = {.ranges = v, .nranges = n, .mem = dst};
-        struct sample ignored;
-
-        for (size_t i = 0; i < n; i++)
-                d.size += v[i].len;
-        return d.size ? timed_load_file(r->io, r->k->resume, &d, &ignored) : 0;
+        if (!train_saves_planned(k))
+                return 0;
+        return is_joint(k) ? state / ranks + 1 : state / host_ranks + 1;
 }
 
-static size_t find(const struct found *f, const struct shard_piece *want)
+/* The name of this rank's file of a save. */
+static void name_file(const struct train_saves *s, size_t i, char out[64])
 {
-        size_t i = 0;
-        while (i < f->shard.n && strcmp(f->shard.v[i].name, want->name) != 0)
-                i++;
-        return i;
+        unsigned long long step = s->v[i].step;
+        char file[DCP_FILE_MAX];
+
+        dcp_file_name(file, s->run->coll->rank, 0);
+        if (is_joint(s->k))
+                snprintf(out, 64, "step-%08llu/%s", step, file);
+        else
+                snprintf(out, 64, "step-%08llu%s", step, formats[s->k->format].ending);
 }
 
-/* One tensor of the state, to its place. */
-static int read_tensor(struct resume *r, const struct shard_piece *want, char *to, char *why,
-                       size_t nwhy)
+static void name_metadata(const struct train_saves *s, size_t i, char out[64])
 {
-        size_t i = find(&r->found, want);
-
-        if (i == r->found.shard.n)
-                return refuse(why, nwhy, "it has no tensor %s", want->name);
-        const struct shard_piece *p = &r->found.shard.v[i];
-        if (p->elem != want->elem || p->len != want->len)
-                return refuse(why, nwhy, "%s has %llu bytes and the model wants %llu in fp32",
-                              want->name, (unsigned long long)p->len,
-                              (unsigned long long)want->len);
-        int err = read_ranges(r, &r->found.at[i], 1, to);
-        if (!err && r->found.has_crc && crc32(0, to, want->len) != r->found.crc[i])
-                return refuse(why, nwhy, "%s differs from its checksum", want->name);
-        return err;
+        snprintf(out, 64, "step-%08llu/" DCP_METADATA, (unsigned long long)s->v[i].step);
 }
-
-static int read_state(struct resume *r, struct train_state *state, char *why, size_t nwhy)
-{
-        struct source s = {.read = read_ranges, .arg = r};
-        int err = r->io->ops->size(r->io, r->k->resume, &s.size);
-
-        if (!err)
-                err = any_read(&s, &r->found, why, nwhy);
-        for (size_t i = 0; i < state->shard.n && !err; i++)
-                err = read_tensor(r, &state->shard.v[i],
-                                  (char *)state->host + state->shard.v[i].off, why, nwhy);
-        return err;
-}
-
-int train_resume(const struct run *r, const struct keys *k, struct trainer *t)
-{
-        CLEANUP(train_state_release) struct train_state state = {0};
-        struct resume from = {.k = k};
-        char why[512] = "", text[700];
-
-        const struct io_storage *storage = io_find(k->storage, why, sizeof why);
-        int err = storage ? train_state_init(&state, t) : -EINVAL;
-        if (!err)
-                err = storage->ops->start(k, k->storage, "", r->coll->rank, &from.io, why,
-                                          sizeof why);
-        if (!err)
-                err = read_state(&from, &state, why, sizeof why);
-        if (!err && (err = train_state_put(&state, t)) == -EBADMSG)
-                snprintf(why, sizeof why, "its step is no number of steps");
-        snprintf(text, sizeof text,
-                 "resume=%s: %s: name a file that train has saved from this model", k->resume,
-                 *why                       ? why
-                 : from.io && *from.io->why ? from.io->why
-                                            : strerror(-err));
-        found_release(&from.found);
-        if (from.io)
-                storage->ops->stop(from.io, false);
-        return run_agree(r, err, text);
-}
-
-/* --- saves ------------------------------------------------------------------------------------ */
 
 int train_saves_begin(struct train_saves *s, const struct run *r, const struct keys *k,
                       const struct trainer *t)
 {
         struct coll *c = r->coll;
-        char why[512] = "out of memory: free some";
+        char why[512] = "out of memory: give a smaller model=";
         int err = 0;
 
-        *s = (struct train_saves){.run = r, .k = k};
+        *s = (struct train_saves){.run = r, .k = k, .metadata = BUF_INIT};
         if (!train_saves_planned(k))
                 return 0;
         err = run_name(c, s->dir);
         if (err)
                 return err;
+        bool writes = is_joint(k) || c->rank == 0;
         s->storage = io_find(k->storage, why, sizeof why);
         s->v = calloc(train_saves_planned(k), sizeof *s->v);
         if (!s->storage || !s->v)
                 err = -ENOMEM;
-        else if (c->rank == 0)
-                err = train_state_init(&s->state, t);
-        if (!err && c->rank == 0)
-                err = s->storage->ops->start(k, k->storage, s->dir, 0, &s->io, why, sizeof why);
+        else if (writes)
+                err = train_state_init(&s->state, t,
+                                       is_joint(k) ? TRAIN_SHARE_DEALT : TRAIN_SHARE_ALL);
+        if (!err && writes)
+                err = s->storage->ops->start(k, k->storage, s->dir, c->rank, &s->io, why,
+                                             sizeof why);
         return run_agree(r, err, why);
 }
+
+/* --- one save --------------------------------------------------------------------------------- */
 
 static int fill(void *arg, uint64_t off, void *dst, size_t len)
 {
@@ -157,77 +98,269 @@ static struct io_data data_of(struct train_saves *s)
                 .size = s->state.shard.size, .fill = fill, .check = check, .arg = &s->state};
 }
 
-/* In rank 0. */
-static int write_state(struct train_saves *s, const struct trainer *t, struct train_saved *save)
+/* The thread of a save, of each of its files. */
+static void *write_file(void *arg)
 {
+        struct train_saves *s = arg;
+        struct train_flight *f = &s->flight;
+        struct train_saved *save = &s->v[s->begun - 1];
+        struct io_data d = {.size = s->metadata.len, .mem = s->metadata.p};
         struct sample took = {0};
-        char name[64];
         uint64_t mark = clock_ns();
 
-        int err = train_state_take(&s->state, t);
+        f->err = 0;
+        if (s->phase == TRAIN_WRITING) {
+                f->err = formats[s->k->format].wrap(&s->state.shard);
+                d = data_of(s);
+        }
+        if (!f->err)
+                f->err = timed_save_file(s->io, f->name, &d, s->k->fsync, &took);
+        save->durable_ns = mark;
+        double seconds = clock_lap(&save->durable_ns);
+        if (s->phase == TRAIN_WRITING)
+                save->file = seconds;
+        atomic_store(&f->done, true);
+        return NULL;
+}
+
+/* The thread begins to write what the phase asks of this rank. */
+static int begin_file(struct train_saves *s, enum train_phase phase)
+{
+        struct train_flight *f = &s->flight;
+
+        s->phase = phase;
+        atomic_store(&f->done, false);
+        int err = -pthread_create(&f->thread, NULL, write_file, s);
+        f->running = !err;
+        if (err)
+                run_error(s->run, "save of %s: no thread: %s", f->name, strerror(-err));
+        return err;
+}
+
+/* What became of it. */
+static int end_file(struct train_saves *s)
+{
+        struct train_flight *f = &s->flight;
+
+        if (!f->running)
+                return 0;
+        pthread_join(f->thread, NULL);
+        f->running = false;
+        if (f->err && f->err != -ECANCELED)
+                run_error(s->run, "save of %s: %s", f->name,
+                          *s->io->why ? s->io->why : strerror(-f->err));
+        return f->err;
+}
+
+/* All shares are written: rank 0 begins to write which they are. */
+static int begin_metadata(struct train_saves *s)
+{
+        struct coll *c = s->run->coll;
+        const struct shard *shard = &s->state.shard;
+        CLEANUP(freep) struct dcp_item *mine = calloc(shard->n + 1, sizeof *mine);
+        CLEANUP(freep) struct dcp_item *all = NULL;
+        char file[DCP_FILE_MAX];
+        size_t n = 0, nall = 0;
+
+        dcp_file_name(file, c->rank, 0);
+        if (mine)
+                n = dcp_items(shard, file, mine);
+        int err = coll_agree(c, mine ? 0 : -ENOMEM);
         if (!err)
-                err = formats[s->k->format].wrap(&s->state.shard);
-        save->stage = clock_lap(&mark);
-        file_name(s, s->n, name);
-        struct io_data d = data_of(s);
-        if (!err)
-                err = timed_save_file(s->io, name, &d, s->k->fsync, &took);
-        save->file = clock_lap(&mark);
-        if (err && err != -ECANCELED)
-                run_error(s->run, "save of %s: %s", name,
-                          *s->io->why ? s->io->why : strerror(-err));
-        else if (!err)
-                job_log(JOB_LOG_INFO, "save of %s: %.4f s, of which copied and wrapped in %.4f s",
-                        name, save->stage + save->file, save->stage);
+                err = dcp_gather_items(c, mine, n, &all, &nall);
+        buf_release(&s->metadata);
+        s->bytes = 0;
+        for (size_t i = 0; i < nall; i++)
+                s->bytes += all[i].len;
+        s->phase = TRAIN_COMMITTING;
+        if (!err && c->rank == 0) {
+                name_metadata(s, s->begun - 1, s->flight.name);
+                err = dcp_metadata(all, nall, &s->metadata);
+                if (!err)
+                        err = begin_file(s, TRAIN_COMMITTING);
+        }
+        return coll_agree(c, err);
+}
+
+/* The save can be loaded. */
+static void finish(struct train_saves *s)
+{
+        struct coll *c = s->run->coll;
+        struct train_saved *save = &s->v[s->begun - 1];
+
+        save->durable = c->rank ? 0 : clock_s(save->durable_ns - save->wanted_ns);
+        s->phase = TRAIN_IDLE;
+        s->n = s->begun;
+        if (s->k->train_save == TRAIN_SAVE_SYNC)
+                save->blocked = clock_s(clock_ns() - save->wanted_ns);
+        job_log(JOB_LOG_INFO, "save of step %llu: blocked for %.4f s, durable after %.4f s",
+                (unsigned long long)save->step, save->blocked, save->durable);
+        if (!is_joint(s->k))
+                s->bytes = s->state.shard.size;
+}
+
+int train_saves_advance(struct train_saves *s, bool wait)
+{
+        struct coll *c = s->run->coll;
+        int err = 0;
+
+        while (s->phase != TRAIN_IDLE && !err) {
+                double busy = !wait && s->flight.running && !atomic_load(&s->flight.done);
+                err = c->ops->max(c, &busy, 1);
+                if (err || busy > 0)
+                        break;
+                err = coll_agree(c, end_file(s));
+                if (!err && s->phase == TRAIN_WRITING && is_joint(s->k))
+                        err = begin_metadata(s);
+                else if (!err)
+                        finish(s);
+        }
         return err;
 }
 
 int train_saves_add(struct train_saves *s, const struct trainer *t)
 {
-        struct train_saved *save = &s->v[s->n];
-        uint64_t begin = clock_ns();
+        struct coll *c = s->run->coll;
+        struct train_saved *save = &s->v[s->begun];
+        uint64_t mark = clock_ns();
 
         save->step = t->step;
-        int err = coll_agree(s->run->coll, s->run->coll->rank ? 0 : write_state(s, t, save));
-        save->total = clock_s(clock_ns() - begin);
-        s->n += !err;
+        save->wanted_ns = mark;
+        int err = train_saves_advance(s, true);
+        save->waited = clock_lap(&mark);
+        if (!err && s->io)
+                err = train_state_take(&s->state, t);
+        if (err)
+                return coll_agree(c, err);
+        save->copy = clock_lap(&mark);
+        save->blocked = save->waited + save->copy;
+        name_file(s, s->begun++, s->flight.name);
+        s->phase = TRAIN_WRITING;
+        if (s->io)
+                err = begin_file(s, TRAIN_WRITING);
+        err = coll_agree(c, err);
+        return err || s->k->train_save == TRAIN_SAVE_ASYNC ? err : train_saves_advance(s, true);
+}
+
+/* --- afterwards ------------------------------------------------------------------------------- */
+
+int train_saves_slowest(struct train_saves *s)
+{
+        struct coll *c = s->run->coll;
+        int err = 0;
+
+        for (size_t i = 0; i < s->n && !err; i++) {
+                struct train_saved *x = &s->v[i];
+                double v[] = {x->waited, x->copy, x->blocked, x->file, x->durable};
+                err = c->ops->max(c, v, sizeof v / sizeof v[0]);
+                x->waited = v[0];
+                x->copy = v[1];
+                x->blocked = v[2];
+                x->file = v[3];
+                x->durable = v[4];
+        }
         return err;
 }
 
-int train_saves_verify(struct train_saves *s)
+double train_saves_oldest(const struct train_saves *s, uint64_t begin, uint64_t end)
+{
+        uint64_t state = begin; /* what could be loaded is of this time */
+        double oldest = 0;
+
+        for (size_t i = 0; i <= s->n; i++) {
+                uint64_t until = i < s->n ? s->v[i].durable_ns : end;
+                double age = until > state ? clock_s(until - state) : 0;
+                oldest = age > oldest ? age : oldest;
+                state = i < s->n ? s->v[i].wanted_ns : state;
+        }
+        return oldest;
+}
+
+static int load(struct train_saves *s, const char *name, struct io_data *d)
 {
         struct sample ignored;
-        char name[64];
-        int err = 0;
+        int err = timed_load_file(s->io, name, d, &ignored);
 
-        if (!s->io || !s->n || !s->k->verify || s->io->ops->flags & IO_EMPTY)
-                return coll_agree(s->run->coll, 0);
-        file_name(s, s->n - 1, name);
-        struct io_data d = data_of(s);
-        err = timed_load_file(s->io, name, &d, &ignored);
         if (err && err != -ECANCELED)
                 run_error(s->run, "load of %s: %s", name,
                           err == -EBADMSG ? "the storage gave other bytes than were saved"
                           : *s->io->why   ? s->io->why
                                           : strerror(-err));
+        return err;
+}
+
+static int check_metadata(void *arg, uint64_t off, const void *p, size_t len)
+{
+        const struct buf *b = arg;
+        return memcmp(b->p + off, p, len) ? -EBADMSG : 0;
+}
+
+int train_saves_verify(struct train_saves *s)
+{
+        struct io_data metadata = {
+                .size = s->metadata.len, .check = check_metadata, .arg = &s->metadata};
+        struct io_data d = data_of(s);
+        char name[64];
+        int err = 0;
+
+        if (!s->io || !s->n || !s->k->verify || s->io->ops->flags & IO_EMPTY)
+                return coll_agree(s->run->coll, 0);
+        name_file(s, s->n - 1, name);
+        err = load(s, name, &d);
+        if (!err && metadata.size) {
+                name_metadata(s, s->n - 1, name);
+                err = load(s, name, &metadata);
+        }
+        return coll_agree(s->run->coll, err);
+}
+
+static int remove_file(struct train_saves *s, const char *name)
+{
+        int err = s->io->ops->remove(s->io, name);
+        if (err)
+                run_error(s->run, "removing %s: %s", name, s->io->why);
+        return err;
+}
+
+/* Whether save i is to stay. */
+static bool stays(const struct train_saves *s, size_t i)
+{
+        return s->k->keep && i < s->n;
+}
+
+/* First what makes saves such as can be loaded. */
+static int remove_metadata(struct train_saves *s)
+{
+        char name[64];
+        int err = 0;
+
+        for (size_t i = 0; i < s->begun && s->io && !err; i++) {
+                if (stays(s, i) || !is_joint(s->k) || s->run->coll->rank)
+                        continue;
+                name_metadata(s, i, name);
+                err = remove_file(s, name);
+        }
         return coll_agree(s->run->coll, err);
 }
 
 int train_saves_end(struct train_saves *s)
 {
-        int err = 0;
+        char name[64];
 
-        for (size_t i = 0; i < s->n && s->io && !s->k->keep; i++) {
-                char name[64];
-                file_name(s, i, name);
-                int gone = s->io->ops->remove(s->io, name);
-                if (gone && !err)
-                        run_error(s->run, "removing %s: %s", name, s->io->why);
-                err = err ? err : gone;
+        if (!s->run || !train_saves_planned(s->k))
+                return 0;
+        (void)end_file(s); /* of a save whose ranks did not meet again: it is not whole */
+        int err = remove_metadata(s);
+        for (size_t i = 0; i < s->begun && s->io && !err; i++) {
+                if (stays(s, i))
+                        continue;
+                name_file(s, i, name);
+                err = remove_file(s, name);
         }
         if (s->io)
-                s->storage->ops->stop(s->io, !s->k->keep);
+                s->storage->ops->stop(s->io, !s->k->keep || !s->n);
         train_state_release(&s->state);
+        buf_release(&s->metadata);
         free(s->v);
         return err;
 }

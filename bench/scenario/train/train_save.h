@@ -1,46 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_save.h: the saves of "train", and where it goes on. Rank 0 writes the file, since every
- * rank has the same model; all ranks wait for it, and all read the one that they go on from. */
+/* train_save.h: the saves of "train", one in flight at a time.
+ *
+ * A save copies the state to memory that is kept for the next one, and a thread puts the format
+ * around the copy and writes it: while the steps go on, or, with save=sync, while they wait. With
+ * format=dcp each rank writes its share, and when all have, rank 0 writes .metadata: only that
+ * makes the save one that can be loaded. With the other formats rank 0 writes one file.
+ *
+ * Ranks speak to each other from the main thread alone (coll.h), so that a save moves on where it
+ * calls train_saves_advance(), once after each step. */
 #ifndef CKPTFS_BENCH_SCENARIO_TRAIN_SAVE_H
 #define CKPTFS_BENCH_SCENARIO_TRAIN_SAVE_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/buf.h"
 #include "bench/core/run.h"
 #include "bench/data/run_name.h"
 #include "bench/measure/timed.h"
 #include "bench/train/train_state.h"
 
-/* Seconds of one save: the copy of the state, the bytes around it, and the file. */
+enum { TRAIN_SAVES_MAX = 1000 /* a file of each is known to who cleans up at a signal */ };
+
+/* One save, seconds in this rank: the wait for the save before, the copy, all that the steps
+ * waited, the file with its format, and, in rank 0, from when the step wanted it until it could be
+ * loaded. */
 struct train_saved {
         uint64_t step;
-        double stage, file, total;
+        uint64_t wanted_ns, durable_ns;
+        double waited, copy, blocked, file, durable;
 };
+
+enum train_phase { TRAIN_IDLE, TRAIN_WRITING, TRAIN_COMMITTING };
 
 struct train_saves {
         const struct run *run;
         const struct keys *k;
         const struct io_storage *storage;
-        struct io *io; /* rank 0's; NULL: nothing is saved */
+        struct io *io; /* NULL: this rank writes nothing */
         char dir[FRESH_NAME_MAX];
         struct train_state state;
         struct train_saved *v;
-        size_t n;
+        size_t n, begun; /* saves that are whole, and all */
+        uint64_t bytes;  /* of a save, of all ranks' files */
+        struct buf metadata;
+        enum train_phase phase; /* the same in all ranks */
+        struct train_flight {
+                pthread_t thread;
+                bool running;
+                atomic_bool done;
+                int err;
+                char name[64]; /* of the file that is written */
+        } flight;
 };
 
 /* How many saves the keys ask for. */
 size_t train_saves_planned(const struct keys *k);
+/* Bytes of host memory that saves of that state take of a rank: where rank 0 alone has a copy, its
+ * share in that of this machine. */
+uint64_t train_saves_memory(const struct keys *k, uint64_t state, unsigned ranks,
+                            unsigned host_ranks);
 
-/* Collective. The trainer goes on from the file that the key resume names. 0, or the same negative
- * errno in all ranks after run_error(). */
-int train_resume(const struct run *r, const struct keys *k, struct trainer *t);
-
-/* Collective, all three. Errors as of train_resume(). */
+/* Collective, all that return an error: 0, or the same negative errno in all ranks after
+ * run_error(). */
 int train_saves_begin(struct train_saves *s, const struct run *r, const struct keys *k,
                       const struct trainer *t);
 int train_saves_add(struct train_saves *s, const struct trainer *t);
+/* The save in flight goes on if it can; with `wait`, to its end. */
+int train_saves_advance(struct train_saves *s, bool wait);
+/* Each figure of each save becomes that of its slowest rank. */
+int train_saves_slowest(struct train_saves *s);
+/* Seconds that the newest save which could be loaded was old at most, from `begin` to `end`; before
+ * the first, those since the begin. Of rank 0. */
+double train_saves_oldest(const struct train_saves *s, uint64_t begin, uint64_t end);
 /* Loads the last save and compares it with what was to be saved. */
 int train_saves_verify(struct train_saves *s);
-
-/* Removes the files, unless they are to be kept. 0, or a negative errno after run_error(). */
+/* Waits for what this rank is writing, and removes its files unless they are to be kept; those of a
+ * save that is not whole always go. Collective. */
 int train_saves_end(struct train_saves *s);
 
 #endif

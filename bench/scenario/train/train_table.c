@@ -65,32 +65,80 @@ static int add_phases(const struct train_facts *f, struct json *metrics)
         return err;
 }
 
-/* A save, its copy and its file, and what saves cost of the time of steps. */
-static int add_saves(const struct train_facts *f, struct json *job, struct json *m, double delay)
+static const struct {
+        const char *name;
+        size_t at;
+} save_parts[] = {
+        {"save_s", offsetof(struct train_saved, durable)},
+        {"save_blocked_s", offsetof(struct train_saved, blocked)},
+        {"save_waited_s", offsetof(struct train_saved, waited)},
+        {"save_copy_s", offsetof(struct train_saved, copy)},
+        {"save_file_s", offsetof(struct train_saved, file)},
+};
+
+/* The timed steps that a save was under way beside, or those without one. *n is how many. */
+static int add_steps(const struct train_facts *f, bool busy, struct json *m, struct stats *out,
+                     size_t *n)
 {
-        CLEANUP(freep) double *v = calloc(3 * f->nsaves + 1, sizeof *v);
-        double sum = 0;
+        CLEANUP(freep) double *v = calloc(f->nsteps, sizeof *v);
+
+        *n = 0;
+        for (size_t i = 0; i < f->nsteps && v; i++)
+                if (f->busy[i] == busy)
+                        v[(*n)++] = f->step[i].total;
+        int err = v ? stats_of(v, *n, out) : -ENOMEM;
+        if (!err && *n)
+                err = measure_values_json(m, busy ? "step_busy_s" : "step_idle_s", v, *n);
+        return err;
+}
+
+/* What all saves cost: the time that steps waited for them, and that by which steps beside a save
+ * were longer than the median of those without. */
+static int add_cost(const struct train_facts *f, struct json *m)
+{
+        struct stats idle, busy;
+        size_t nidle, nbusy;
+        double cost = 0;
+
+        int err = add_steps(f, false, m, &idle, &nidle);
+        if (!err)
+                err = add_steps(f, true, m, &busy, &nbusy);
+        if (err)
+                return err;
+        if (nidle && nbusy && busy.mean > idle.median)
+                cost = (busy.mean - idle.median) * (double)nbusy;
+        if (nidle && nbusy)
+                json_add_number(m, "step_inflation_percent",
+                                100 * (stats_ratio(busy.median, idle.median) - 1));
+        for (size_t i = 0; i < f->nsaves; i++)
+                cost += f->save[i].blocked;
+        double steps = (nidle ? idle.median : busy.median) * (double)f->nsteps;
+        json_add_number(m, "save_cost_s", cost / (double)f->nsaves);
+        json_add_number(m, "saves_cost_percent", 100 * stats_ratio(cost, steps));
+        json_add_number(m, "oldest_save_s", f->oldest);
+        return 0;
+}
+
+static int add_saves(const struct train_facts *f, struct json *job, struct json *m)
+{
+        CLEANUP(freep) double *v = calloc(f->nsaves + 1, sizeof *v);
+        int err = 0;
 
         if (!v || !f->nsaves)
                 return v ? 0 : -ENOMEM;
         struct json *setup = json_open_object(job, "setup");
         json_add_string(setup, "suffix", f->suffix);
         json_add_number(setup, "bytes_a_save", (double)f->bytes);
+        json_add_number(setup, "staging_bytes", f->staged);
         struct json *steps = json_add_array(setup, "saved_steps");
-        for (size_t i = 0; i < f->nsaves; i++) {
-                v[i] = f->save[i].total;
-                v[f->nsaves + i] = f->save[i].stage;
-                v[2 * f->nsaves + i] = f->save[i].file;
-                sum += f->save[i].total;
+        for (size_t i = 0; i < f->nsaves; i++)
                 json_add_number(steps, NULL, (double)f->save[i].step);
+        for (size_t p = 0; p < sizeof save_parts / sizeof save_parts[0] && !err; p++) {
+                for (size_t i = 0; i < f->nsaves; i++)
+                        v[i] = *(const double *)((const char *)&f->save[i] + save_parts[p].at);
+                err = measure_each_json(m, save_parts[p].name, v, f->nsaves);
         }
-        int err = measure_each_json(m, "save_s", v, f->nsaves);
-        if (!err)
-                err = measure_each_json(m, "save_copy_s", v + f->nsaves, f->nsaves);
-        if (!err)
-                err = measure_each_json(m, "save_file_s", v + 2 * f->nsaves, f->nsaves);
-        json_add_number(m, "saves_cost_percent", 100 * stats_ratio(sum, delay * (double)f->nsteps));
-        return err;
+        return err ? err : add_cost(f, m);
 }
 
 int train_json(const struct train_facts *f, struct json *job)
@@ -107,7 +155,7 @@ int train_json(const struct train_facts *f, struct json *job)
                 err = stats_of(f->delay, f->ranks, &delay);
         if (err)
                 return err;
-        err = add_saves(f, job, m, delay.mean);
+        err = add_saves(f, job, m);
         if (err)
                 return err;
         json_add_number(m, "tflops", stats_ratio(gpt_flop(&s->model, s->batch) / 1e12, delay.mean));
@@ -149,18 +197,21 @@ static double loss_at(const struct json *job, bool last)
 static void print_saves(const struct json *jobs, size_t j, FILE *to)
 {
         const struct json *job = json_at(jobs, j);
-        double save = of_each(job, "save_s", "median");
         char label[160];
 
-        if (save <= 0)
+        if (of_each(job, "save_s", "median") <= 0)
                 return;
         shards_label(jobs, j, label, sizeof label);
         fprintf(to,
-                "%s: a save of %.3f GB takes %.4f s (copy %.4f, file %.4f): one every 10 minutes "
-                "costs %.2f %%\n",
-                label, json_number(json_get(json_get(job, "setup"), "bytes_a_save"), 0) / 1e9, save,
-                of_each(job, "save_copy_s", "median"), of_each(job, "save_file_s", "median"),
-                100 * save / 600);
+                "%s: a save of %.3f GB blocks for %.4f s (wait %.4f, copy %.4f), can be loaded "
+                "after %.4f s and takes %.3f GB of memory; the newest was %.2f s old at most: a "
+                "save "
+                "every 10 minutes costs %.2f %%\n",
+                label, json_number(json_get(json_get(job, "setup"), "bytes_a_save"), 0) / 1e9,
+                of_each(job, "save_blocked_s", "median"), of_each(job, "save_waited_s", "median"),
+                of_each(job, "save_copy_s", "median"), of_each(job, "save_s", "median"),
+                json_number(json_get(json_get(job, "setup"), "staging_bytes"), 0) / 1e9,
+                figure(job, "oldest_save_s"), 100 * figure(job, "save_cost_s") / 600);
 }
 
 void train_table(const struct json *run, FILE *to)
@@ -228,7 +279,9 @@ void train_page(const struct json *run, struct doc *d)
                 {NULL, "TFLOP/s"},
                 {"loss", "first"},
                 {"loss", "last"},
-                {"a save", "s"},
+                {"a save", "blocked, s"},
+                {"a save", "to load after, s"},
+                {"a save", "cost, %"},
                 {"a save", "GB"},
                 {NULL, "peak GB"},
         };
@@ -250,7 +303,9 @@ void train_page(const struct json *run, struct doc *d)
                 doc_figure(d, figure(job, "tflops"), 3);
                 doc_figure(d, loss_at(job, false), 4);
                 doc_figure(d, loss_at(job, true), 4);
+                doc_figure(d, of_each(job, "save_blocked_s", "median"), 4);
                 doc_figure(d, of_each(job, "save_s", "median"), 4);
+                doc_figure(d, figure(job, "saves_cost_percent"), 2);
                 doc_figure(d,
                            json_number(json_get(json_get(job, "setup"), "bytes_a_save"), 0) / 1e9,
                            3);

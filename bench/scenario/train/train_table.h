@@ -20,7 +20,10 @@ struct train_facts {
         double peak;         /* bytes of memory of the largest rank */
         const struct train_saved *save;
         size_t nsaves;
-        uint64_t bytes;     /* of one save */
+        const bool *busy;   /* the timed steps beside which a save was under way */
+        uint64_t bytes;     /* of one save, all files */
+        double staged;      /* bytes of the copy in the memory of the largest rank */
+        double oldest;      /* the most seconds that the newest save to load was old */
         const char *suffix; /* its directory */
 };
 

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* train_resume.c: see train_resume.h. Nothing that was saved is believed: tensors are looked up by
+ * name and shape, and what is read whole is compared with its checksum. */
+#include "bench/scenario/train/train_resume.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "bench/format/dcp.h"
+#include "bench/format/read.h"
+#include "bench/measure/timed.h"
+#include "bench/train/train_state.h"
+
+#include "base/banned.h"
+
+enum { METADATA_MAX = 256 << 20 };
+
+struct resume {
+        struct io *io;
+        struct train_state state;
+        char dir[PATH_MAX / 2], file[PATH_MAX]; /* what is read */
+        struct found found;                     /* of a file */
+        char why[512];
+};
+
+static int read_ranges(void *arg, const struct io_range *v, size_t n, void *dst)
+{
+        struct resume *r = arg;
+        struct io_data d = {.ranges = v, .nranges = n, .mem = dst};
+        struct sample ignored;
+
+        for (size_t i = 0; i < n; i++)
+                d.size += v[i].len;
+        return d.size ? timed_load_file(r->io, r->file, &d, &ignored) : 0;
+}
+
+/* Reads n bytes from `from` on. */
+static int read_at(struct resume *r, uint64_t from, uint64_t n, char *to)
+{
+        return read_ranges(r, &(struct io_range){from, n}, 1, to);
+}
+
+/* --- a file ----------------------------------------------------------------------------------- */
+
+static size_t find(const struct found *f, const struct shard_piece *want)
+{
+        size_t i = 0;
+        while (i < f->shard.n && strcmp(f->shard.v[i].name, want->name) != 0)
+                i++;
+        return i;
+}
+
+/* One tensor of the state, or this rank's part of it, to its place. */
+static int take_from_file(struct resume *r, const struct shard_piece *want, char *to)
+{
+        const uint64_t all = want->rows * want->cols * want->elem;
+        size_t i = find(&r->found, want);
+
+        if (i == r->found.shard.n)
+                return refuse(r->why, sizeof r->why, "it has no tensor %s", want->name);
+        const struct shard_piece *p = &r->found.shard.v[i];
+        if (p->elem != want->elem || p->len != all)
+                return refuse(r->why, sizeof r->why,
+                              "%s has %llu bytes and the model wants %llu in fp32", want->name,
+                              (unsigned long long)p->len, (unsigned long long)all);
+        int err = read_at(r, r->found.at[i].from + want->tensor_off, want->len, to);
+        if (!err && want->len == all && r->found.has_crc &&
+            crc32(0, to, want->len) != r->found.crc[i])
+                return refuse(r->why, sizeof r->why, "%s differs from its checksum", want->name);
+        return err;
+}
+
+static int read_file(struct resume *r)
+{
+        const struct shard *s = &r->state.shard;
+        struct source all = {.read = read_ranges, .arg = r};
+        int err = r->io->ops->size(r->io, r->file, &all.size);
+
+        if (!err)
+                err = any_read(&all, &r->found, r->why, sizeof r->why);
+        for (size_t i = 0; i < s->n && !err; i++)
+                err = take_from_file(r, &s->v[i], (char *)r->state.host + s->v[i].off);
+        return err;
+}
+
+/* --- a directory ------------------------------------------------------------------------------ */
+
+static int read_memory(void *arg, const struct io_range *v, size_t n, void *dst)
+{
+        char *to = dst;
+        for (size_t i = 0; i < n; to += v[i++].len)
+                memcpy(to, (const char *)arg + v[i].from, v[i].len);
+        return 0;
+}
+
+/* All of an item: its archive in one read, compared with its checksum. */
+static int take_item(struct resume *r, const struct dcp_item *it, char *to, uint64_t bytes)
+{
+        CLEANUP(freep) char *archive = it->len < SIZE_MAX ? malloc(it->len + 1) : NULL;
+        CLEANUP(found_release) struct found found = {0};
+        const struct source s = {.size = it->len, .read = read_memory, .arg = archive};
+
+        if (!archive)
+                return -ENOMEM;
+        int err = read_at(r, it->off, it->len, archive);
+        if (!err)
+                err = torch_read(&s, &found, r->why, sizeof r->why);
+        if (err)
+                return err;
+        if (found.shard.n != 1 || found.shard.size != bytes)
+                return refuse(r->why, sizeof r->why, "%s of %s is not one tensor of %llu bytes",
+                              it->name, it->file, (unsigned long long)bytes);
+        memcpy(to, archive + found.at[0].from, bytes);
+        if (found.has_crc && crc32(0, to, bytes) != found.crc[0])
+                return refuse(r->why, sizeof r->why, "%s of %s differs from its checksum", it->name,
+                              it->file);
+        return 0;
+}
+
+/* What the item has of the piece, which is to lie at `to`; *got grows by its bytes. */
+static int take_overlap(struct resume *r, const struct dcp_item *it, const struct shard_piece *want,
+                        char *to, uint64_t *got)
+{
+        const uint64_t row = it->cols * it->elem, begin = it->first * row;
+        const uint64_t end = begin + it->count * row, want_end = want->tensor_off + want->len;
+        const uint64_t from = begin > want->tensor_off ? begin : want->tensor_off;
+        const uint64_t until = end < want_end ? end : want_end;
+        uint64_t data;
+
+        if (from >= until)
+                return 0;
+        if (from != want->tensor_off + *got)
+                return refuse(r->why, sizeof r->why, "pieces of %s overlap or leave a gap",
+                              want->name);
+        *got += until - from;
+        to += from - want->tensor_off;
+        snprintf(r->file, sizeof r->file, "%s/%s", r->dir, it->file);
+        if (from == begin && until == end)
+                return take_item(r, it, to, end - begin);
+        int err = dcp_find_data(it, read_ranges, r, &data, r->why, sizeof r->why);
+        return err ? err : read_at(r, data + from - begin, until - from, to);
+}
+
+/* Whether the item is of a tensor of the piece's shape: torch has further dimensions of 1. */
+static bool fits(const struct dcp_item *it, const struct shard_piece *want)
+{
+        bool same = it->rows == want->rows && it->cols == want->cols;
+        bool lead = want->lead && it->rows == 1 && it->cols == want->rows * want->cols;
+
+        return it->elem == want->elem && (same || lead) && it->first <= it->rows &&
+               it->count <= it->rows - it->first;
+}
+
+/* One tensor of the state, or this rank's part of it, out of those items, which are by name. */
+static int take_from_items(struct resume *r, const struct dcp_item *v, size_t n,
+                           const struct shard_piece *want)
+{
+        char *to = (char *)r->state.host + want->off;
+        uint64_t got = 0;
+        size_t lo = 0, hi = n;
+        int err = 0;
+
+        while (lo < hi) {
+                size_t mid = lo + (hi - lo) / 2;
+                if (strcmp(v[mid].name, want->name) < 0)
+                        lo = mid + 1;
+                else
+                        hi = mid;
+        }
+        if (lo == n || strcmp(v[lo].name, want->name) != 0)
+                return refuse(r->why, sizeof r->why, "it has no tensor %s", want->name);
+        for (; lo < n && !err && !strcmp(v[lo].name, want->name); lo++) {
+                if (!fits(&v[lo], want))
+                        return refuse(r->why, sizeof r->why,
+                                      "%s has another shape than the model's", want->name);
+                err = take_overlap(r, &v[lo], want, to, &got);
+        }
+        if (!err && got != want->len)
+                return refuse(r->why, sizeof r->why, "it has %llu of the %llu bytes of %s",
+                              (unsigned long long)got, (unsigned long long)want->len, want->name);
+        return err;
+}
+
+static int read_dir(struct resume *r, uint64_t size)
+{
+        CLEANUP(freep) struct dcp_item *items = NULL;
+        CLEANUP(freep) char *text = size > METADATA_MAX ? NULL : malloc(size + 1);
+        const struct shard *s = &r->state.shard;
+        size_t n = 0;
+
+        if (!text)
+                return size > METADATA_MAX ? -EFBIG : -ENOMEM;
+        int err = read_at(r, 0, size, text);
+        if (!err)
+                err = dcp_read(text, size, &items, &n, r->why, sizeof r->why);
+        if (!err)
+                qsort(items, n, sizeof *items, dcp_by_tensor);
+        for (size_t i = 0; i < s->n && !err; i++)
+                err = take_from_items(r, items, n, &s->v[i]);
+        return err;
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
+/* A directory is what has .metadata. */
+static int read_state(struct resume *r, const char *name)
+{
+        size_t n = strlen(name);
+        uint64_t size;
+
+        while (n && name[n - 1] == '/')
+                n--;
+        if (n >= sizeof r->dir)
+                return -ENAMETOOLONG;
+        snprintf(r->dir, sizeof r->dir, "%.*s", (int)n, name);
+        snprintf(r->file, sizeof r->file, "%s/" DCP_METADATA, r->dir);
+        if (!r->io->ops->size(r->io, r->file, &size))
+                return read_dir(r, size);
+        *r->io->why = 0;
+        snprintf(r->file, sizeof r->file, "%s", r->dir);
+        return read_file(r);
+}
+
+int train_resume(const struct run *r, const struct keys *k, struct trainer *t)
+{
+        CLEANUP(freep) struct resume *from = calloc(1, sizeof *from);
+        char why[512] = "", text[700];
+
+        const struct io_storage *storage = io_find(k->storage, why, sizeof why);
+        int err = !from ? -ENOMEM : storage ? 0 : -EINVAL;
+        if (!err)
+                err = train_state_init(&from->state, t, TRAIN_SHARE_ALL);
+        if (!err)
+                err = storage->ops->start(k, k->storage, "", r->coll->rank, &from->io, why,
+                                          sizeof why);
+        if (!err)
+                err = read_state(from, k->resume);
+        if (!err && (err = train_state_put(&from->state, t)) == -EBADMSG)
+                snprintf(from->why, sizeof from->why, "its step is no number of steps");
+        snprintf(text, sizeof text,
+                 "resume=%s: %s: name a file, or a directory with .metadata, that train has saved "
+                 "from this model",
+                 k->resume,
+                 *why                                 ? why
+                 : from && *from->why                 ? from->why
+                 : from && from->io && *from->io->why ? from->io->why
+                                                      : strerror(-err));
+        if (from) {
+                found_release(&from->found);
+                train_state_release(&from->state);
+                if (from->io)
+                        storage->ops->stop(from->io, false);
+        }
+        return run_agree(r, err, text);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_train_save.c: a save that was made of two states does not pass for one. The storage is a
+ * stand-in that lets the state change while it is written. */
+#include "tests/lib/unit.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/core/keys.h"
+#include "bench/format/format.h"
+#include "bench/scenario/train/train_save.h"
+#include "tests/lib/small_gpt.h"
+
+#include "base/banned.h"
+
+enum { FILES = 4 };
+static const struct model tiny = SMALL_GPT(1, 2, 12, 17, 5);
+static const struct train_data noise;
+static struct coll alone;
+static struct keys keys;
+
+/* --- a storage in memory, whose writes stop in the middle of a file ----------------------------
+ */
+
+static struct stand_in {
+        struct io io;
+        struct io_file file;
+        struct saved {
+                char name[64];
+                char *p;
+                uint64_t size;
+        } saved[FILES], *open;
+        bool stops;
+        sem_t half, go_on;
+} memory;
+
+static struct saved *find(const char *name)
+{
+        size_t i = 0;
+        while (i < FILES && *memory.saved[i].name && strcmp(memory.saved[i].name, name))
+                i++;
+        ck_assert_uint_lt(i, FILES);
+        return &memory.saved[i];
+}
+
+static int memory_create(struct io *io, const char *name, uint64_t size, struct io_file **out)
+{
+        (void)io;
+        memory.open = find(name);
+        snprintf(memory.open->name, sizeof memory.open->name, "%s", name);
+        memory.open->p = malloc(size);
+        memory.open->size = size;
+        *out = &memory.file;
+        return memory.open->p ? 0 : -ENOMEM;
+}
+
+static int put(const struct io_data *d, uint64_t from, uint64_t until)
+{
+        char *to = memory.open->p + from;
+        if (!d->mem)
+                return d->fill(d->arg, from, to, until - from);
+        memcpy(to, d->mem + from, until - from);
+        return 0;
+}
+
+static int memory_write(struct io_file *f, const struct io_data *d)
+{
+        (void)f;
+        int err = put(d, 0, d->size / 2);
+        if (memory.stops) {
+                sem_post(&memory.half);
+                sem_wait(&memory.go_on);
+        }
+        return err ? err : put(d, d->size / 2, d->size);
+}
+
+static int memory_done(struct io_file *f)
+{
+        (void)f;
+        return 0;
+}
+
+static void memory_abandon(struct io_file *f)
+{
+        (void)f;
+}
+
+static int memory_open(struct io *io, const char *name, struct io_file **out)
+{
+        (void)io;
+        memory.open = find(name);
+        *out = &memory.file;
+        return memory.open->p ? 0 : -ENOENT;
+}
+
+static int memory_read(struct io_file *f, const struct io_data *d)
+{
+        (void)f;
+        return memory.open->size == d->size ? d->check(d->arg, 0, memory.open->p, d->size) : -EIO;
+}
+
+static int memory_remove(struct io *io, const char *name)
+{
+        (void)io;
+        struct saved *s = find(name);
+        free(s->p);
+        s->p = NULL;
+        return 0;
+}
+
+static void memory_stop(struct io *io, bool clean)
+{
+        (void)io;
+        (void)clean;
+}
+
+static const struct io_ops memory_ops = {.name = "memory",
+                                         .stop = memory_stop,
+                                         .create = memory_create,
+                                         .write = memory_write,
+                                         .sync = memory_done,
+                                         .open = memory_open,
+                                         .read = memory_read,
+                                         .close = memory_done,
+                                         .abandon = memory_abandon,
+                                         .remove = memory_remove};
+static const struct io_storage memory_storage = {.name = "memory", .ops = &memory_ops};
+
+/* --- a model that is trained and saved ----------------------------------------------------------
+ */
+
+static void set(const char *name, const char *value)
+{
+        char why[300];
+        ck_assert_msg(!param_tab_set(&key_tab, &keys, name, value, why, sizeof why), "%s", why);
+}
+
+static void setup(void)
+{
+        char why[300];
+
+        alone = (struct coll){.ops = &coll_none, .ranks = 1, .host_ranks = 1};
+        ck_assert_msg(!math_host.open(1, why, sizeof why), "%s", why);
+        ck_assert_int_eq(param_tab_init(&key_tab, &keys), 0);
+        set("storage", "null");
+        set("save", "async");
+        set("steps", "2");
+        memory = (struct stand_in){.io.ops = &memory_ops, .file.io = &memory.io};
+        sem_init(&memory.half, 0, 0);
+        sem_init(&memory.go_on, 0, 0);
+}
+
+static void teardown(void)
+{
+        param_tab_release(&key_tab, &keys);
+        sem_destroy(&memory.half);
+        sem_destroy(&memory.go_on);
+}
+
+/* Saves to the stand-in from here on. */
+static void begin(struct train_saves *s, const struct run *r, const struct trainer *t)
+{
+        ck_assert_int_eq(train_saves_begin(s, r, &keys, t), 0);
+        s->storage->ops->stop(s->io, true);
+        s->storage = &memory_storage;
+        s->io = &memory.io;
+}
+
+/* One save, and a step before its second half is written; `torn`: that step's weights come to where
+ * the writer reads, as they would without a copy. Returns what verification says. */
+static int save_beside_step(const char *format, bool torn)
+{
+        const struct train_setup setup = {.ops = &math_host,
+                                          .model = tiny,
+                                          .batch = 2,
+                                          .seed = 3,
+                                          .entropy = true,
+                                          .lr = 0.1,
+                                          .data = &noise};
+        const struct run r = {.coll = &alone};
+        struct trainer t;
+        struct train_step step;
+        struct train_saves s;
+
+        set("format", format);
+        ck_assert_int_eq(trainer_init(&t, &setup, &alone), 0);
+        begin(&s, &r, &t);
+        memory.stops = true;
+        ck_assert_int_eq(trainer_step(&t, &step), 0);
+        ck_assert_int_eq(train_saves_add(&s, &t), 0);
+        sem_wait(&memory.half);
+        memory.stops = false;
+        ck_assert_int_eq(trainer_step(&t, &step), 0);
+        ck_assert_int_eq(train_saves_advance(&s, false), 0);
+        ck_assert_uint_eq(s.n, 0);
+        if (torn)
+                memcpy(s.state.host, t.gpt.params, t.gpt.nparams * sizeof(float));
+        sem_post(&memory.go_on);
+        ck_assert_int_eq(train_saves_advance(&s, true), 0);
+        ck_assert_uint_eq(s.n, 1);
+        int err = train_saves_verify(&s);
+        ck_assert_int_eq(train_saves_end(&s), 0);
+        for (size_t i = 0; i < FILES; i++)
+                ck_assert_ptr_null(memory.saved[i].p);
+        trainer_release(&t);
+        return err;
+}
+
+static const char *const words[] = {"torch", "safetensors", "dcp"};
+
+START_TEST(a_save_beside_a_step_is_of_the_state_before_it)
+{
+        ck_assert_int_eq(save_beside_step(words[_i], false), 0);
+}
+END_TEST
+
+START_TEST(a_save_whose_memory_changes_while_it_is_written_fails_verification)
+{
+        ck_assert_int_eq(save_beside_step(words[_i], true), -EBADMSG);
+}
+END_TEST
+
+START_TEST(the_oldest_save_is_counted_from_its_state_until_the_next_can_be_loaded)
+{
+        const uint64_t s = 1000000000;
+        struct train_saved v[] = {{.wanted_ns = 12 * s, .durable_ns = 15 * s},
+                                  {.wanted_ns = 20 * s, .durable_ns = 31 * s}};
+        struct train_saves saves = {.v = v};
+
+        ck_assert_double_eq(train_saves_oldest(&saves, 10 * s, 40 * s), 30);
+        saves.n = 1;
+        ck_assert_double_eq(train_saves_oldest(&saves, 10 * s, 16 * s), 5);
+        ck_assert_double_eq(train_saves_oldest(&saves, 10 * s, 40 * s), 28);
+        saves.n = 2;
+        ck_assert_double_eq(train_saves_oldest(&saves, 10 * s, 40 * s), 20);
+        ck_assert_double_eq(train_saves_oldest(&saves, 10 * s, 32 * s), 19);
+}
+END_TEST
+
+int main(void)
+{
+#ifndef HAVE_OPENBLAS
+        printf("1..0 # SKIP built without OpenBLAS\n");
+        return EXIT_SUCCESS;
+#endif
+        const int formats_n = (int)(sizeof words / sizeof words[0]);
+        Suite *s = suite_create("train_save");
+        TCase *tc = tcase_create("train_save");
+        tcase_add_checked_fixture(tc, setup, teardown);
+        tcase_add_loop_test(tc, a_save_beside_a_step_is_of_the_state_before_it, 0, formats_n);
+        tcase_add_loop_test(tc, a_save_whose_memory_changes_while_it_is_written_fails_verification,
+                            0, formats_n);
+        tcase_add_test(tc, the_oldest_save_is_counted_from_its_state_until_the_next_can_be_loaded);
+        suite_add_tcase(s, tc);
+        return unit_main(s);
+}
