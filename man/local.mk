@@ -4,6 +4,7 @@ dist_man_MANS += \
 	%D%/ckptfs-admin.7 \
 	%D%/ckptfs-credentials.7 \
 	%D%/ckptfs.1 \
+	%D%/mount.ckptfs.8 \
 	%D%/storesim.1 \
 	$(NULL)
 made_pages = \

@@ -487,7 +487,7 @@ static const char *other_way(const char *name)
                 {"umask", "give file_mode= and dir_mode="},
                 {"fmask", "give file_mode="},
                 {"dmask", "give dir_mode="},
-                {"remount", "end the mount and mount again; SIGHUP reads options of the log anew"},
+                {"remount", "say it to mount(8), see mount.ckptfs(8)"},
                 {"sync", "leave it out: what a close or fsync confirms is durable; O_SYNC of a "
                          "file publishes each write"},
                 {"dirsync", "leave it out: changes of names are durable when they return"},

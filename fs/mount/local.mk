@@ -18,3 +18,15 @@ include %D%/write/local.mk
 bin_PROGRAMS += ckptfs
 ckptfs_SOURCES = %D%/daemon/main.c
 ckptfs_LDADD = %D%/libmount.la
+
+# mount(8) looks for these in /sbin.
+sbin_SCRIPTS += %D%/daemon/mount.ckptfs
+EXTRA_DIST += %D%/daemon/mount.ckptfs.in
+CLEANFILES += %D%/daemon/mount.ckptfs
+%D%/daemon/mount.ckptfs: %D%/daemon/mount.ckptfs.in Makefile
+	@$(MKDIR_P) %D%/daemon
+	$(AM_V_GEN)$(SED) 's|@bindir[@]|$(bindir)|' '$(srcdir)/%D%/daemon/mount.ckptfs.in' >$@ && chmod 755 $@
+install-exec-hook:
+	cd '$(DESTDIR)$(sbindir)' && rm -f mount.fuse.ckptfs && $(LN_S) mount.ckptfs mount.fuse.ckptfs
+uninstall-hook:
+	rm -f '$(DESTDIR)$(sbindir)/mount.fuse.ckptfs'

@@ -56,6 +56,7 @@ mount_tests = \
 	%D%/mmap.sh \
 	%D%/mmap_full.sh \
 	%D%/mixed.sh \
+	%D%/mount_helper.sh \
 	%D%/names.sh \
 	%D%/options.sh \
 	%D%/parts.sh \

@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# mount_helper.sh: mount(8), umount(8), findmnt(8) and fstab(5), in a namespace whose /etc/fstab and /usr/sbin are ours.
+[ -n "${CKPTFS_IN_NAMESPACE-}" ] || ! unshare -m --propagation private true 2>/dev/null ||
+	exec env CKPTFS_IN_NAMESPACE=yes unshare -m --propagation private sh "$0"
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+[ -n "${CKPTFS_IN_NAMESPACE-}" ] || skip_all "no mount namespace can be made"
+[ "$(readlink -f /sbin)" = /usr/sbin ] || skip_all "/sbin is not /usr/sbin"
+# A mount of another test that stays here would outlive its umount there.
+awk '$3 ~ /^fuse/ { print $2 }' /proc/self/mounts | while read -r other; do umount -l "$other"; done
+plan 22
+
+helper=$builddir/fs/mount/daemon/mount.ckptfs
+mkdir "$tmp/sbin" "$tmp/orig" "$tmp/home" "$tmp/bin"
+mount --bind /usr/sbin "$tmp/orig"
+at_exit 'umount -l /usr/sbin "$tmp/orig"'
+ln -s "$tmp"/orig/* "$tmp/sbin"
+bindir=$("$helper" 2>/dev/null; sed -n 's,.* \(/.*\)/ckptfs .*,\1,p' "$helper")
+sed "s,$bindir/,$tmp/bin/," "$helper" >"$tmp/sbin/mount.ckptfs"
+chmod 755 "$tmp/sbin/mount.ckptfs"
+ln -s mount.ckptfs "$tmp/sbin/mount.fuse.ckptfs"
+mount --bind "$tmp/sbin" /usr/sbin
+ln -s "$builddir/ckptctl" "$tmp/bin/ckptctl"
+# What is mounted tells the test its environment.
+printf '#!/bin/sh\nprintf "%%s" "${HOME-none}" >"%s/home.is"\nexec "%s/ckptfs" "$@"\n' "$tmp" "$builddir" >"$tmp/bin/ckptfs"
+chmod 755 "$tmp/bin/ckptfs"
+cp /etc/fstab "$tmp/fstab" 2>/dev/null || : >"$tmp/fstab"
+[ -e /etc/fstab ] || skip_all "there is no /etc/fstab to put another over"
+mount --bind "$tmp/fstab" /etc/fstab
+
+# mount(8) starts daemons in the background: each is ended by its umount.
+at_exit 'while mounted; do umount -l "$mnt"; done'
+start_store
+mkdir -p "$mnt"
+dir=$tmp/control
+mkdir "$dir"
+url=$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET
+common=endpoint=$CKPTFS_TEST_ENDPOINT,control_dir=$dir,log=file:$mount_log
+echo "$url/runs $mnt ckptfs _netdev,nofail,noauto,x-systemd.automount,x-systemd.idle-timeout=60,uid=daemon,$common 0 0" >"$tmp/fstab"
+ends() { wait_for 60 daemon_is_gone; }
+daemon_is_gone() { [ -z "$(ls "$dir")" ]; }
+
+check "mount takes what fstab names" env -u PATH /usr/bin/mount "$mnt"
+expect_eq none "$(cat "$tmp/home.is")" "mount(8) hands on no HOME, as the page says"
+expect_eq "$url/runs fuse.ckptfs" "$(findmnt -n -o SOURCE,FSTYPE "$mnt" | tr -s ' ')" "findmnt shows URL and type"
+printf x | store_put runs/file
+expect_eq daemon "$(stat -c %U "$mnt/file")" "fstab's options are those of the mount"
+level() { "$builddir/ckptctl" -o "control_dir=$dir" status "$mnt" | sed -n 's/^daemon.*, log_level=//p'; }
+check "remount changes the log level" mount -o remount,log_level=debug "$mnt"
+expect_eq debug "$(level)" "the mount that runs has it"
+refused() {
+	mount -o "remount,$1" "$mnt" >"$tmp/out" 2>&1
+	expect_eq "no 1 debug" "$([ $? -eq 0 ] && echo yes || echo no) $(grep -c "mount.ckptfs: .*$2" "$tmp/out") $(level)" \
+		"remount refuses $1 by name, and changes nothing"
+}
+refused memory=4G,log_level=info 'memory=4G'
+refused ro,log_level=info 'ro cannot'
+refused region=x,log_level=info 'region=x'
+refused noexec 'noexec'
+check_fails "a remount of what is not mounted is refused" "$tmp/sbin/mount.ckptfs" "$url" "$tmp/home" -o remount,log_level=info
+printf y >"$mnt/written"
+check "umount ends it" umount "$mnt"
+ends
+expect_eq "y" "$(store_cat runs/written)" "what was written is at the store"
+
+sed 's/,noauto,/,/; s/ ckptfs / fuse.ckptfs /' "$tmp/fstab" >"$tmp/fstab2"
+cat "$tmp/fstab2" >"$tmp/fstab" # the same file is mounted over /etc/fstab
+check "mount -a mounts it, by the other type too" mount -a -t fuse.ckptfs
+check "mount -a mounts what is mounted no second time" sh -c 'mount -a -t fuse.ckptfs && [ "$(grep -c " $1 " /proc/self/mounts)" = 1 ]' \
+	sh "$mnt"
+umount "$mnt"
+ends
+check "mount -f mounts nothing" sh -c 'mount -f "$1" && ! grep " $1 " /proc/self/mounts' sh "$mnt"
+check "mount -t ckptfs takes URL and options" mount -t ckptfs "$url" "$mnt" -o "$common,allow_other,file_mode=0640"
+expect_eq 640 "$(stat -c %a "$mnt/runs/file")" "the options take effect"
+umount "$mnt"
+ends
+mount -t ckptfs "$url" "$mnt" -o "$common,umask=022" >"$tmp/out" 2>&1
+expect_eq "1 1" "$? $(grep -c 'umask is no option of ckptfs: give file_mode=' "$tmp/out")" "a refusal says what to give in its place"
+check_fails "nothing is mounted then" mounted
+# Keys are found by the home of the user, where no variable names it.
+mkdir "$tmp/home/.aws"
+printf '[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n' "$AWS_ACCESS_KEY_ID" "$AWS_SECRET_ACCESS_KEY" \
+	>"$tmp/home/.aws/credentials"
+mount --bind "$tmp/home" "$(getent passwd 0 | cut -d : -f 6)"
+check "keys of root's files are found without any variable" env -i /usr/bin/mount -t ckptfs "$url" "$mnt" -o "$common"
+check "the mount answers" ls "$mnt"
+umount "$mnt"
+ends
