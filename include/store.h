@@ -277,8 +277,10 @@ int store_set_meta(struct store *s, const char *key, const char *if_match,
                    const struct store_meta *meta, store_done_fn *done, void *arg);
 
 /* Makes object `src`, of version src_match unless that is NULL, be named `dst`, at once for
- * everybody. What was there is replaced unless `cond` says otherwise. -EOPNOTSUPP without
- * STORE_CAP_RENAME. done() gets the etag under the new name, "" where the store does not tell. */
+ * everybody. What was there is replaced unless `cond` says otherwise. -EIO also when a reply was
+ * lost, and others changed both names before the store was asked again: it may have been done.
+ * -EOPNOTSUPP without STORE_CAP_RENAME. done() gets the etag under the new name, "" where the store
+ * does not tell. */
 int store_rename(struct store *s, const char *src, const char *src_match, const char *dst,
                  const struct store_cond *cond, store_done_fn *done, void *arg);
 

@@ -279,7 +279,10 @@ static void piece_landed(void *arg, int err, const struct store_object *obj)
         struct piece *p = arg;
         struct move *v = p->v;
 
-        if (err == -ESTALE && ++p->tries < TRIES) { /* replaced since it was listed */
+        /* Replaced since it was listed; or nobody knows whether it was renamed: if it was, there is
+         * nothing by the old name. */
+        bool asks = err == -ESTALE || (err == -EIO && v->renames);
+        if (asks && ++p->tries < TRIES) {
                 if (!store_head(v->job.store, p->src, piece_headed, p))
                         return;
         }

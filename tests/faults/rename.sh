@@ -3,7 +3,7 @@
 # rename.sh: a rename of a file that fails says so, and nothing is lost.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-if on_gs; then plan 18; else plan 22; fi
+if on_gs; then plan 27; else plan 22; fi
 start_store
 mount_ckptfs attr_ttl=0 part_size=5M memory=64M
 printf a >"$mnt/a"
@@ -85,3 +85,44 @@ expect_eq "ok theirs" "$(fdo rename "$mnt/f1" "$mnt/f7") $(store_cat f7)" "anoth
 expect_eq "644 new" "$(stat -c %a "$mnt/f7") $(store_cat f7)" "what was renamed is written to, not made anew"
 exec 3<&-
 umount_ckptfs
+
+# unseen SOURCE KEY COMMAND...: the reply to the move of SOURCE to KEY is lost, and another host replaces the object
+# before the store is asked again; what the command says is in $tmp/said
+unseen() {
+	cat >"$tmp/unseen.json" <<-EOF
+		[{"op": "objects.move", "key": "$1", "times": 1, "do": "reset_after"},
+		 {"op": "objects.move", "key": "$1", "do": "status", "status": 503, "code": "backendError"}]
+	EOF
+	unseen_key=$2
+	shift 2
+	set_faults "$tmp/unseen.json"
+	"$@" >"$tmp/said" &
+	unseen_pid=$!
+	wait_for 20 objects size "$unseen_key"
+	printf theirs | store_put "$unseen_key"
+	set_faults
+	wait $unseen_pid
+}
+if on_gs; then
+	mount_ckptfs attr_ttl=0 part_size=5M
+	printf x >"$mnt/x"
+	unseen x y fdo rename "$mnt/x" "$mnt/y"
+	expect_eq EIO "$(cat "$tmp/said")" "a rename of which nobody can tell whether it was made says EIO"
+	expect_eq "ENOENT theirs" "$(fdo open r "$mnt/x") $(cat "$mnt/y")" "both names of a rename that says EIO lead to what is there"
+	mkdir "$mnt/dir"
+	printf x >"$mnt/dir/x"
+	unseen dir/x other/x fdo rename "$mnt/dir" "$mnt/other"
+	expect_eq ok "$(cat "$tmp/said")" "a directory is renamed though nobody can tell whether one file was"
+	expect_eq "theirs" "$(cat "$mnt/other/x")" "what another host put into a directory that is renamed stays"
+	unseen '*/tmp/m-*' big fdo open wct "$mnt/big" write 12000000 close
+	expect_eq "ok ok EIO" "$(cat "$tmp/said")" "a close of which nobody can tell whether it published says EIO"
+	expect_eq theirs "$(store_cat big)" "what another host put there before a close says EIO stays"
+	fdo_begin open wct "$mnt/tmp" write 12000000 pause close
+	fdo rename "$mnt/tmp" "$mnt/follows" >"$tmp/said"
+	unseen tmp follows fdo_next
+	expect_eq 12000000 "$(objects size follows)" "the last close wins though nobody could tell whether it had been published"
+	fdo_ends "ok ok ok ok" "a close that was sent anew succeeds"
+	expect_log 'the reply was lost, and another host has changed the object'
+	expect_log 'big: not published, .* Input/output error'
+	umount_ckptfs
+fi

@@ -59,7 +59,8 @@ static void step_maybe(const struct judge *j, struct op *op, enum act act)
         op->steps[op->nsteps - 1].optional = true;
 }
 
-/* A request without a condition is sent again when its reply was lost. */
+/* A request is sent again when its reply was lost: one without a condition, and one that wants no
+ * file, should what it made have gone. */
 static void step_again(const struct judge *j, struct op *op, enum act act)
 {
         while (j->h->setting.faulty && op->nsteps < STEPS - (act == ACT_AGAIN))
@@ -245,21 +246,25 @@ static bool explained(struct judge *j, const struct call *c)
                 return is_changed(j, c, c->t[0], c->t[3]);
         case EIO: /* the reply got lost, and another host was there before it was
                      asked for */
-                return j->h->setting.faulty && is_changed(j, c, c->t[0], c->t[3]);
+                return j->h->setting.faulty && (is_changed(j, c, c->t[0], c->t[3]) ||
+                                                is_name_changed(j, c, c->to, c->t[0], c->t[3]));
         default:
                 return false;
         }
 }
 
-/* Whether the reply to a rename may have got lost, and another host changed the
- * new name before the store was asked again: then the call says that there is
- * no old name (docs/testing.md). */
-static bool is_lost(const struct judge *j, const struct call *c)
+/* Whether the reply to the call that publishes may have got lost, and another host changed the name
+ * before the store was asked again: that one, says the call then, was first, though the call had
+ * its effect for a while. */
+static bool is_overtaken(const struct judge *j, const struct call *c)
 {
-        bool renames = c->kind == CALL_REPLACE || c->kind == CALL_MOVE || c->kind == CALL_MOVE_NEW;
+        bool copies = c->kind == CALL_MOVE_NEW && !j->h->setting.moves_whole;
+        bool is_new = c->kind == CALL_CREATE || copies;
+        bool is_edit = c->kind == CALL_APPEND || c->kind == CALL_CHANGE;
+        bool was_second = (is_new && c->err == EEXIST) || (is_edit && c->err == ESTALE);
 
-        return j->h->setting.faulty && j->h->setting.moves_whole && renames && c->err == ENOENT &&
-               is_name_changed(j, c, c->kind == CALL_REPLACE ? c->name : c->to, c->t[2], c->t[3]);
+        return j->h->setting.faulty && was_second && c->t[2] < c->t[3] &&
+               is_name_changed(j, c, copies ? c->to : c->name, c->t[2], c->t[3]);
 }
 
 /* Whether the call may have had its effect all the same. A rename whose old
@@ -268,7 +273,7 @@ static bool is_maybe(const struct judge *j, const struct call *c)
 {
         bool taken = c->kind == CALL_REPLACE && c->err == ENOENT && is_in_tree(c);
 
-        return c->fate != FATE_TOLD || c->err == EIO || taken || is_lost(j, c);
+        return c->fate != FATE_TOLD || c->err == EIO || taken || is_overtaken(j, c);
 }
 
 static bool has_effect(const struct judge *j, const struct call *c)
@@ -284,7 +289,7 @@ static void judge_write(struct judge *j, const struct call *c)
 
         if (c->fate == FATE_TOLD && c->err) {
                 bool there = fresh && c->err == EEXIST;
-                bool no_dir = c->err == ENOENT && (is_in_tree(c) || is_lost(j, c));
+                bool no_dir = c->err == ENOENT && is_in_tree(c);
                 if (there)
                         look(j, c, c->name, LOOK_PRESENT, 0);
                 else if (!no_dir && (c->err == ENOENT || !explained(j, c)))
@@ -296,8 +301,7 @@ static void judge_write(struct judge *j, const struct call *c)
         op->value = contents_whole(j->contents, c->id, c->pieces);
         op->maybe = is_maybe(j, c);
         step_last(j, op, fresh ? ACT_NEW : ACT_SET);
-        if (!fresh)
-                step_again(j, op, ACT_SET);
+        step_again(j, op, fresh ? ACT_NEW : ACT_SET);
 }
 
 static void judge_change(struct judge *j, const struct call *c)
@@ -367,8 +371,9 @@ static void judge_move(struct judge *j, const struct call *c)
                 else if (!explained(j, c))
                         wrong_errno(j, c);
         }
-        /* The old name was taken away while it was copied. */
-        bool late = c->err == ENOENT && !j->h->setting.moves_whole;
+        /* The old name was taken away while it was copied, or another host changed the copy. */
+        bool late =
+                (c->err == ENOENT && !j->h->setting.moves_whole) || (c->err && is_overtaken(j, c));
         if (!has_effect(j, c) && !late)
                 return;
         struct op *op = op_new(j, c, c->name, c->to);
@@ -438,6 +443,7 @@ static void judge_mkdir(struct judge *j, const struct call *c)
         op->value = A_DIR;
         op->maybe = is_maybe(j, c);
         step_last(j, op, ACT_NEW);
+        step_again(j, op, ACT_NEW);
 }
 
 static void judge_rmdir(struct judge *j, const struct call *c)

@@ -2,7 +2,8 @@
 /* test_check.c: the checker of histories, on histories made by hand.
  *
  * A line is: the begins and ends of the open and of the close, then host, kind, name, new name, id,
- * errno, fate, and what was seen. Each file is one piece. */
+ * errno, fate, and what was seen. Each file is one piece. What a stat has for an id is the size
+ * that it told, in pieces. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ static const struct setting strict = {.seed = 1};
 static const struct setting whole = {.seed = 1, .moves_whole = true};
 static const struct setting late = {.seed = 1, .ttl_ns = 100};
 static const struct setting faulty = {.seed = 1, .faulty = true};
+static const struct setting faulty_whole = {.seed = 1, .faulty = true, .moves_whole = true};
 
 /* The verdict on lines of the file's own format, but for times in ns and short fields. */
 static enum verdict judged(struct setting s, const char *const *lines)
@@ -38,10 +40,15 @@ static enum verdict judged(struct setting s, const char *const *lines)
                                         &t[0], &t[1], &t[2], &t[3], &host, kind, name, move, &id,
                                         &err, fate, seen),
                                  12);
+                unsigned len = 64;
+                if (!strcmp(kind, "stat")) {
+                        len *= id;
+                        id = 0;
+                }
                 fprintf(f,
-                        "%lld %lld %lld %lld %d.0 %s %s %s id=%u pieces=%u len=64 err=%d %s %s\n",
-                        t[0], t[1], t[2], t[3], host, kind, name, move, id, id ? 1 : 0, err, fate,
-                        seen);
+                        "%lld %lld %lld %lld %d.0 %s %s %s id=%u pieces=%u len=%u err=%d %s %s\n",
+                        t[0], t[1], t[2], t[3], host, kind, name, move, id, id ? 1 : 0, len, err,
+                        fate, seen);
         }
         fclose(f);
         f = fmemopen(text, n, "r");
@@ -266,6 +273,52 @@ START_TEST(an_errno_has_its_reason)
 }
 END_TEST
 
+/* The reply to a change got lost, and another host replaced what it had published before the store
+ * was asked again: the call says that the other was first. */
+START_TEST(a_change_that_was_overtaken_may_have_been_published)
+{
+        KEPT(faulty, PUT_1, "40 41 50 160 0 append d0/f0 - 3 116 told -",
+             "60 61 61 65 2 read d0/f0 - 0 0 told 1,3", "70 71 70 71 2 stat d0/f0 - 2 0 told -",
+             PUT_2);
+        KEPT(faulty, "10 11 20 160 0 create d0/f0 - 1 17 told -",
+             "60 61 61 65 2 read d0/f0 - 0 0 told 1", PUT_2);
+        /* not without a reply that may get lost, */
+        BROKEN(strict, PUT_1, "40 41 50 160 0 append d0/f0 - 3 116 told -",
+               "60 61 61 65 2 read d0/f0 - 0 0 told 1,3", PUT_2);
+        /* another host, */
+        BROKEN(faulty, PUT_1, "40 41 50 90 0 append d0/f0 - 3 116 told -",
+               "60 61 61 65 2 read d0/f0 - 0 0 told 1,3", PUT_2);
+        /* or a call that publishes, */
+        BROKEN(faulty, PUT_1, "100 140 141 141 0 append d0/f0 - 3 116 told -", PUT_2,
+               "150 151 151 155 2 read d0/f0 - 0 0 told 2,3");
+        /* and the other's version is the one that stays */
+        BROKEN(faulty, PUT_1, "40 41 50 160 0 append d0/f0 - 3 116 told -", PUT_2,
+               "170 171 171 175 2 read d0/f0 - 0 0 told 1,3");
+}
+END_TEST
+
+START_TEST(what_is_made_only_where_nothing_is_may_be_made_again)
+{
+        const char *const create = "10 11 20 160 0 create d0/f0 - 1 0 told -";
+        const char *const read = "40 41 41 45 2 read d0/f0 - 0 0 told 1";
+        const char *const remove = "50 60 50 60 1 remove d0/f0 - 0 0 told -";
+        const char *const last = "170 171 171 175 2 read d0/f0 - 0 0 told 1";
+        KEPT(faulty, create, read, remove, last);
+        BROKEN(strict, create, read, remove, last);
+}
+END_TEST
+
+START_TEST(a_rename_of_which_nobody_knows_what_became_says_so)
+{
+        const char *const put = "100 111 120 130 1 put d0/f1 - 2 0 told -";
+        const char *const read = "60 61 61 65 2 read d0/f1 - 0 0 told 1";
+        KEPT(faulty_whole, PUT_1, read, put, "40 160 40 160 0 move d0/f0 d0/f1 0 5 told -");
+        BROKEN(faulty_whole, PUT_1, read, put, "40 160 40 160 0 move d0/f0 d0/f1 0 2 told -");
+        BROKEN(faulty_whole, PUT_1, read, "40 160 40 160 0 move d0/f0 d0/f1 0 5 told -");
+        BROKEN(whole, PUT_1, read, put, "40 160 40 160 0 move d0/f0 d0/f1 0 5 told -");
+}
+END_TEST
+
 START_TEST(bytes_tell_their_pieces)
 {
         unsigned char p[400];
@@ -312,6 +365,9 @@ int main(void)
         tcase_add_test(t, names_and_sizes_may_be_as_old_as_attr_ttl);
         tcase_add_test(t, listings_have_what_is_there_and_nothing_else);
         tcase_add_test(t, an_errno_has_its_reason);
+        tcase_add_test(t, a_change_that_was_overtaken_may_have_been_published);
+        tcase_add_test(t, what_is_made_only_where_nothing_is_may_be_made_again);
+        tcase_add_test(t, a_rename_of_which_nobody_knows_what_became_says_so);
         tcase_add_test(t, bytes_tell_their_pieces);
         suite_add_tcase(s, t);
         return unit_main(s);

@@ -165,23 +165,24 @@ mount_wait() {
 	return $mount_rc
 }
 
-# One check about the end of the daemon, however it was brought about.
+# One check about the end of the daemon, however it was brought about. When it fails, its name alone says in which test,
+# and the first reason.
 mount_ended() {
 	mount_wait
-	[ "$mount_rc" -eq 0 ] || diag "exit status $mount_rc"
-	lines=$(unexpected_lines)
-	[ -z "$lines" ] || diag "$lines"
-	missing=$(printf '%s' "$allowed" | while read -r pattern; do
-		grep -qE -- "$pattern" "$mount_log" || echo "$pattern"
-	done)
-	[ -z "$missing" ] || diag "the log lacks: $missing"
+	unexpected_lines >"$tmp/reasons"
+	printf '%s' "$allowed" | while read -r pattern; do
+		grep -qE -- "$pattern" "$mount_log" || echo "the log lacks: $pattern"
+	done >>"$tmp/reasons"
+	[ "$mount_rc" -eq 0 ] || echo "exit status $mount_rc" >>"$tmp/reasons"
 	allowed=''
 	cat "$mount_log" >>"$mount_log.old"
 	: >"$mount_log"
-	if [ "$mount_rc" -eq 0 ] && [ -z "$lines$missing" ]; then
-		ok "${1:-the daemon ends well and warned of nothing else}"
+	end_name=${1:-the daemon ends well and warned of nothing else}
+	if [ -s "$tmp/reasons" ]; then
+		not_ok "$end_name: ${0#"$srcdir/"}: $(head -n 1 "$tmp/reasons" | tr '#' ' ')"
+		diag "$(cat "$tmp/reasons")"
 	else
-		not_ok "${1:-the daemon ends well and warned of nothing else}"
+		ok "$end_name"
 	fi
 }
 

@@ -157,11 +157,16 @@ START_TEST(a_put_that_another_host_has_won_is_none_of_ours)
 }
 END_TEST
 
-/* A rename of the object "a" of "mine" to "b", whose first reply is lost, and then there is no
- * source: our move took effect, or another host's did, to another name. */
+/* A rename of the object "a" of "mine" to "b", after which there is no such version of the source:
+ * our move took effect, or another host's did, to another name. */
 struct moved {
         const char *target, *mtime; /* "b" then; NULL: there is none */
-        bool gone;                  /* the source is so before, and the first head is refused */
+        enum {
+                LOST,     /* the first reply is */
+                TOLD,     /* none is, but a head of the source is refused */
+                REPLACED, /* the first reply is lost, and the source is another version then */
+                GONE      /* the source is, from the beginning, and the first head is refused */
+        } how;
         int err;
         unsigned moves, heads; /* heads of the source */
 };
@@ -171,15 +176,17 @@ static void answer_move(void *arg, struct fake_req *rq)
         struct moved *m = arg;
 
         if (strstr(rq->target, "/moveTo/")) {
-                if (m->moves++ == 0)
+                if (m->moves++ == 0 && m->how != TOLD)
                         fake_reset(rq);
                 else
                         say(rq, NULL);
         } else if (strstr(rq->target, "/o/a")) {
                 m->heads++;
-                if (m->gone && m->heads == 1)
+                if ((m->how == GONE && m->heads == 1) || (m->how == TOLD && m->heads == 2))
                         fake_reply(rq, 503, "", "{}", 2);
-                else if (m->gone || m->moves)
+                else if (m->how == REPLACED && m->moves)
+                        show(rq, "a", 6, "other", "1.000000001");
+                else if (m->how == GONE || m->moves)
                         say(rq, NULL);
                 else
                         show(rq, "a", 5, "mine", "1.000000001");
@@ -193,16 +200,20 @@ static void answer_move(void *arg, struct fake_req *rq)
 /* What is moved keeps its content and its metadata; its generation and time of creation are new
  * (API reference, Objects: move). */
 static const struct moved moves[] = {
-        {"mine", "1.000000001", false, 0, 0, 0},
-        {"old!", "1.000000001", false, -ENOENT, 0, 0},
-        {"older", "1.000000001", false, -ENOENT, 0, 0},
-        {"mine", "1.000000002", false, -ENOENT, 0, 0},
-        {NULL, NULL, false, -ENOENT, 0, 0},
-        {"old!", "1.000000001", true, -ENOENT, 0, 0},
+        {"mine", "1.000000001", LOST, 0, 0, 0},
+        {"old!", "1.000000001", LOST, -EIO, 0, 0},
+        {"older", "1.000000001", LOST, -EIO, 0, 0},
+        {"mine", "1.000000002", LOST, -EIO, 0, 0},
+        {NULL, NULL, LOST, -EIO, 0, 0},
+        {"mine", "1.000000001", REPLACED, 0, 0, 0},
+        {"old!", "1.000000001", REPLACED, -EIO, 0, 0},
+        {"old!", "1.000000001", TOLD, -ENOENT, 0, 0},
+        {"old!", "1.000000001", GONE, -ENOENT, 0, 0},
 };
 
 START_TEST(a_rename_whose_answer_was_lost_is_known_by_what_it_moved)
 {
+        static const unsigned tries[] = {[LOST] = 2, [TOLD] = 1, [REPLACED] = 2, [GONE] = 0};
         struct moved m = moves[_i];
         struct event e = EVENT;
         struct fake *f = fake_start(answer_move, &m);
@@ -210,7 +221,7 @@ START_TEST(a_rename_whose_answer_was_lost_is_known_by_what_it_moved)
 
         ck_assert_int_eq(store_rename(s, "a", "5", "b", NULL, event_done, &e), 0);
         ck_assert_int_eq(event_wait(&e, 1), m.err);
-        ck_assert_uint_eq(m.moves, m.gone ? 0 : 2);
+        ck_assert_uint_eq(m.moves, tries[m.how]);
         store_close(s);
         fake_stop(f);
 }

@@ -388,10 +388,20 @@ START_TEST(a_move_that_fails_is_undone)
 {
         send_two_parts_to_b();
         answer("complete ", 0);
-        answer("copy to b", -EIO);
+        answer("copy to b", -EACCES);
         is(COMMIT_REMOVING);
         answer("delete a", 0);
-        ends(-EIO);
+        ends(-EACCES);
+}
+END_TEST
+
+START_TEST(a_move_of_which_nobody_knows_what_became_begins_anew)
+{
+        send_two_parts_to_b();
+        answer("complete ", 0);
+        answer("copy to b", -EIO);
+        answer("delete a", -ENOENT);
+        is_sent_anew(1);
 }
 END_TEST
 
@@ -820,6 +830,7 @@ int main(void)
         tcase_add_test(t, a_renamed_upload_is_moved);
         tcase_add_test(t, a_renamed_upload_is_copied_then_removed);
         tcase_add_test(t, a_move_that_fails_is_undone);
+        tcase_add_test(t, a_move_of_which_nobody_knows_what_became_begins_anew);
         tcase_add_test(t, a_move_that_finds_another_begins_anew);
         tcase_add_test(t, a_first_name_that_is_taken_begins_anew);
         tcase_add_test(t, an_upload_that_begins_under_a_lost_name_begins_anew);

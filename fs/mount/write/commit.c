@@ -437,11 +437,11 @@ static void moved_locked(struct wfile *f, struct outcome *out, struct upload_req
                 remove_locked(f, out, t, 0);
 }
 
-/* Another file has the name that the upload was to go through: what is here is sent anew. After
- * another error the commit fails. */
+/* Another file has the name that the upload was to go through, or nobody knows what became of the
+ * move (-EIO): what is here is sent anew. After another error the commit fails. */
 static void begin_anew_locked(struct wfile *f, int err) REQUIRES(&f->mtx)
 {
-        bool taken = err == -EEXIST || err == -ESTALE || err == -ENOENT;
+        bool taken = err == -EEXIST || err == -ESTALE || err == -ENOENT || err == -EIO;
 
         if (!taken || !upload_parts_are_here_locked(f))
                 wfile_set_error_locked(f, err);

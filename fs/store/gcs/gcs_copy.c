@@ -3,9 +3,9 @@
  *
  * A rename is moveTo. Its source is looked at before: should the reply be lost and the source be
  * gone then, only what the target is tells whether we moved it, or another host did to another
- * name. A server may not have moveTo; it then answers as if there were no object, so what counts is
- * whether there is one: if so, here and from now on, an object is rewritten and what it was made of
- * is deleted. */
+ * name. If the target is another version, nobody can tell: -EIO. A server may not have moveTo; it
+ * then answers as if there were no object, so what counts is whether there is one: if so, here and
+ * from now on, an object is rewritten and what it was made of is deleted. */
 #include "store/gcs/gcs.h"
 
 #include <errno.h>
@@ -224,6 +224,7 @@ static int moved(struct store_kind *k, struct op *op)
                 __atomic_store_n(&k->moves, true, __ATOMIC_RELAXED);
         if (!refused && !gcs_may_be_ours(op, err) && !is_unclear(op, err))
                 return err;
+        op->unseen = op->maybe_done;
         op->verify_err = half                                ? -EXDEV
                          : err == -ENOENT && may_move(k, op) ? -EAGAIN
                          : refused                           ? -ENOENT
@@ -239,7 +240,7 @@ static int source_stands(struct store_kind *k, struct op *op)
         struct store_object src = op->obj;
 
         if (op->src_match && strcmp(op->src_match, src.etag) != 0)
-                return op->maybe_done && op->verify_err ? gcs_verify_begin(op, -ESTALE) : -ESTALE;
+                return op->unseen ? gcs_verify_begin(op, -EIO) : -ESTALE;
         if (op->verify_err == -EEXIST || op->verify_err == -ESTALE)
                 return op->verify_err;
         op->expect = src;
@@ -257,6 +258,7 @@ static int source_stands(struct store_kind *k, struct op *op)
         if (!op->src_match && !(op->src_match = strdup(src.etag)))
                 return -ENOMEM;
         op->maybe_done = op->verify_err == -EXDEV; /* from here on it is the copy that may be */
+        op->unseen = false;
         if (!__atomic_exchange_n(&k->no_move, true, __ATOMIC_RELAXED))
                 log_info("store: %s has no moveTo: objects are copied and deleted to rename them",
                          k->endpoint);
@@ -264,13 +266,13 @@ static int source_stands(struct store_kind *k, struct op *op)
         return OP_AGAIN;
 }
 
-/* The source is gone: by a try of ours whose reply was lost, if the target is what it was. */
+/* The source is gone: by a try of ours whose reply was lost, if the target is what it was. If that
+ * is not, another host has changed it since, or has taken the source away. */
 static int source_is_gone(struct op *op)
 {
-        bool said = op->verify_err == -EEXIST || op->verify_err == -ESTALE;
-        return op->maybe_done && op->verify_err
-                       ? gcs_verify_begin(op, said ? op->verify_err : -ENOENT)
-                       : -ENOENT;
+        if (op->unseen)
+                return gcs_verify_begin(op, -EIO);
+        return op->verb == OP_COMPLETE ? -EIO : -ENOENT; /* somebody aborted the upload */
 }
 
 static int probed(struct store_kind *k, struct op *op)

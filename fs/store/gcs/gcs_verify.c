@@ -4,6 +4,7 @@
 #include "store/gcs/gcs.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/banned.h"
 
@@ -24,11 +25,24 @@ int gcs_verify_build(struct store_kind *k, struct op *op)
         return gcs_head(k, op, op->key);
 }
 
+/* What is there now is another host's, or nothing. */
+static int not_ours(struct op *op)
+{
+        if (op->verify_err == -EIO) {
+                op->fault.status = op->rq.status;
+                *op->fault.code = '\0';
+                snprintf(op->fault.message, sizeof op->fault.message,
+                         "the reply was lost, and another host has changed the object since: look "
+                         "at what is there");
+        }
+        return op->verify_err;
+}
+
 int gcs_verify_parse(struct store_kind *k, struct op *op)
 {
         if (!gcs_ok(op)) {
                 int err = gcs_fault(k, op);
-                return err == -ENOENT ? op->verify_err : err;
+                return err == -ENOENT ? not_ours(op) : err;
         }
         int err = gcs_read_resource(op, op->key);
         if (err)
@@ -37,5 +51,5 @@ int gcs_verify_parse(struct store_kind *k, struct op *op)
         bool same = op->obj.size == op->expect.size && op->obj.has_crc && op->expect.has_crc &&
                     op->obj.crc32c == op->expect.crc32c &&
                     meta_has_user(&op->obj.meta, op->meta ? op->meta : &op->expect.meta);
-        return same ? 0 : op->verify_err;
+        return same ? 0 : not_ours(op);
 }
