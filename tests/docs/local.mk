@@ -9,9 +9,10 @@ docs_tests = \
 	%D%/names.sh \
 	%D%/pages.sh \
 	%D%/params.sh \
+	%D%/promises.sh \
 	%D%/quickstart.sh \
 	%D%/scenarios.sh \
 	%D%/trainers.sh \
 	$(NULL)
 all_tests += $(docs_tests)
-EXTRA_DIST += $(docs_tests)
+EXTRA_DIST += $(docs_tests) %D%/promises.awk

@@ -23,6 +23,7 @@ timeout 100 tail -f --pid="$fdo_pid" /dev/null
 expect_eq 0 $? "the close of 52 MB ends"
 thaw "$store_pid"
 case $(cat "$tmp/fdo/out") in
+# promise: errno.ETIMEDOUT
 *ETIMEDOUT*) ok "a close of 52 MB past the deadline says ETIMEDOUT" ;;
 *) not_ok "a close of 52 MB past the deadline says ETIMEDOUT"; diag "$(cat "$tmp/fdo/out")" ;;
 esac
@@ -44,6 +45,7 @@ exits() { grep -q '^0 ' "/proc/$fdo_pid/statm" && grep -q '^State:.[SD]' "/proc/
 check "a process that exits with a file open waits for the store" wait_for 20 exits
 kill -KILL "$fdo_pid"
 timeout 100 tail -f --pid="$fdo_pid" /dev/null
+# promise: signal.exit
 expect_eq 0 $? "the deadline ends a process that exits"
 thaw "$store_pid"
 expect_log 'store: put'
@@ -59,6 +61,7 @@ freeze "$store_pid"
 timeout 100 tail -f --pid="$fdo_pid" /dev/null
 expect_eq 0 $? "a write that finds no room ends"
 thaw "$store_pid"
+# promise: room.waits
 expect_eq ETIMEDOUT "$(cut -d' ' -f5 "$tmp/fdo/out")" "a close after a write that found no room says ETIMEDOUT"
 expect_log 'long: not published'
 expect_log 'store: upload-part'
@@ -73,6 +76,7 @@ began=$(date +%s)
 kill -TERM "$mount_pid"
 expect_log 'the store does not answer in time'
 expect_log '[abc]: '
+# promise: end.deadline
 mount_ended "SIGTERM ends the daemon"
 diag "after $(($(date +%s) - began)) s"
 thaw "$store_pid"

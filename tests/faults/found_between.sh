@@ -111,6 +111,7 @@ sleep 0.7
 expect_eq 15 "$(fdo size "$mnt/twice")" "a file that another host replaced can be looked at while an open waits"
 fdo rename "$mnt/source" "$mnt/twice" >"$tmp/rename"
 wait $reading
+# promise: fresh.twice
 expect_eq renamed "$(cat "$tmp/read")" "an open that found a file replaced twice finds what the rename brought"
 set_faults
 umount_ckptfs

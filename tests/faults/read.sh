@@ -38,6 +38,7 @@ for fault in read_reset read_short read_stall; do
 done
 drop
 set_faults read_corrupt_once
+# promise: checksum.returned
 check "a large file of which a byte is corrupted is right, or an error" \
 	right_or_error "$tmp/data" file
 drop
@@ -46,9 +47,12 @@ check "a small file of which a byte is corrupted is read again and right" right_
 drop
 set_faults read_corrupt
 check "a small file that is always corrupted is an error" right_or_error "$tmp/small" small fails
+# promise: checksum.returned
 check "no byte is given of a small file that is always corrupted" test ! -s "$tmp/got"
+# promise: errno.EIO
 check "a read of a small corrupted file says EIO" grep -q 'Input/output error' "$tmp/err"
 drop
+# promise: limits.range
 check "a large file that is corrupted is an error, at its end the latest" sh -c '! cat "$1" >"$2" 2>/dev/null' sh \
 	"$mnt/file" "$tmp/got"
 check "the last bytes of a large corrupted file are held back" test "$(stat -c %s "$tmp/got")" -lt 20000000
@@ -58,6 +62,7 @@ check "afterwards the file is read right" right_or_error "$tmp/data" file succee
 drop
 set_faults read_denied
 check "a read that is denied is an error" right_or_error "$tmp/small" small fails
+# promise: errno.EACCES
 check "a read that is denied says EACCES" grep -q 'Permission denied' "$tmp/err"
 expect_log '(small|file): .*(checksum|AccessDenied|CRC32C)'
 umount_ckptfs

@@ -55,6 +55,7 @@ if ! on_gs; then
 	expect_eq "a a" "$(cat <&3) $(cat "$mnt/a")" "a file is read on after its rename was refused"
 	exec 3<&-
 	expect_log 'store: delete .* 403 AccessDenied'
+	# promise: rename.refused
 	expect_log 'the file has both names now'
 fi
 
@@ -73,6 +74,7 @@ printf 22 | store_put r
 expect_eq "ok 22" "$(fdo rename "$mnt/r" "$mnt/s") $(store_cat s)" "a file that was replaced elsewhere is renamed as it is"
 expect_eq 22 "$(cat "$mnt/s")" "a file that was replaced elsewhere is shown as it is"
 objects rm s
+# promise: rename.others, errno.ENOENT
 expect_eq "ENOENT" "$(fdo rename "$mnt/s" "$mnt/t")" "a rename of a file that was deleted elsewhere says ENOENT"
 expect_eq "b" "$(store_ls)" "a rename of a deleted file leaves nothing"
 

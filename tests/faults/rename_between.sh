@@ -22,6 +22,7 @@ between() {
 	"$@"
 	wait $renames
 	set_faults
+	# promise: rename.others
 	expect_eq "$want" "$({ cat "$tmp/said"; store_ls; } | xargs)" "a change between the steps of a rename is kept: $name"
 }
 put() { printf "$1" | store_put old; }
@@ -53,6 +54,7 @@ wait_for 20 objects size sent >"$tmp/copied"
 sleep 3
 printf theirs | store_put begun
 fdo_ends "ok ok ok ok" "a file is renamed while its upload is under way"
+# promise: rename.sent
 expect_eq "theirs 12000000" "$(store_cat begun) $(objects size sent)" "what was put at its first name meanwhile stays"
 rm "$mnt/sent" "$mnt/begun"
 set_faults

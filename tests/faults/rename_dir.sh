@@ -20,6 +20,7 @@ fdo rename "$mnt/e" "$mnt/d" >/dev/null
 
 set_faults rename_some_denied
 expect_eq "EACCES" "$(fdo rename "$mnt/d" "$mnt/e")" "a rename of a directory whose copy is refused says so"
+# promise: rename.dir-fails
 check "all files are where they were after a refused copy" all_in d
 expect_eq "" "$(store_ls e)$(store_ls .ckptfs)" "a refused copy leaves no other object"
 expect_eq "d" "$(ls "$mnt")" "the mount shows all where it was after a refused copy"
@@ -33,6 +34,7 @@ if on_gs; then
 	expect_eq "1 d e" "$(store_ls .ckptfs/intent/ | wc -l) $(ls "$mnt" | xargs)" "a record is left, and the mount shows it so"
 	expect_log 'rename d/ to e/: not finished .* ckptctl recover'
 	umount_ckptfs
+	# promise: rename.dir-record
 	check "ckptctl finishes a rename that could go neither on nor back" recover
 	check "ckptctl brings all files to the new name" all_in e
 	expect_eq "" "$(store_ls d)$(store_ls .ckptfs)" "ckptctl leaves no other object"
@@ -73,10 +75,12 @@ umount -l "$mnt"
 wait $mover
 set_faults
 on_gs || check "all files are where they were when the daemon is killed" all_in e
+# promise: rename.dir-record
 expect_eq 1 "$(store_ls .ckptfs/intent/ | wc -l)" "a record is left of a rename whose daemon was killed"
 printf mine | store_put k/f00001
 : >"$mount_log"
 check "ckptctl finishes a rename whose daemon was killed" recover
+# promise: rename.dir
 expect_eq 100 "$(store_ls k/ | wc -l)" "ckptctl brings the killed rename's files to the new name"
 expect_eq "42 mine" "$(store_cat k/f00042) $(store_cat k/f00001)" "ckptctl keeps what was written at the new name since"
 expect_eq "" "$(store_ls e/)$(store_ls .ckptfs)" "ckptctl leaves nothing else of the killed rename"

@@ -33,6 +33,7 @@ replaced() {
 }
 replaced rename_dir_copied_late
 expect_eq "ok" "$(cat "$tmp/renamed")" "a directory is renamed while one of its files is replaced"
+# promise: rename.dir-others
 expect_eq "d/big e/big e/f00000 e/f00001 e/f00002" "$({ store_ls d; store_ls e; } | grep -v '/$' | xargs)" \
 	"a file that was replaced stays by the old name"
 expect_eq "9000000 old" "$(objects size d/big) $(store_cat e/big)" "a replaced file has its bytes, and renamed ones are by the new name"
@@ -43,6 +44,7 @@ expect_eq "" "$(store_ls d)$(store_ls e)" "all files can be deleted after the re
 replaced rename_dir_refused_late
 expect_eq "EACCES" "$(cat "$tmp/renamed")" "a rename that fails at its end leaves a replaced file alone"
 expect_eq "9000000" "$(objects size d/big)" "the new file is there after a rename that failed"
+# promise: rename.dir-fails
 expect_eq "" "$(store_ls e | grep -v '/$')" "no copy is left of a rename that failed"
 expect_log 'store: put .* 403 AccessDenied'
 umount_ckptfs

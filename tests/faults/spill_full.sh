@@ -17,6 +17,7 @@ set -- src "$tmp/data" open wct "$mnt/full"
 for i in 0 1 2 3 4 5 6 7 8 9 10 11; do set -- "$@" pwrite 15000000 $((i * 16777216 + 1000)); done
 fdo=$tools/tests/lib/fdo
 said=$(timeout 120 "$fdo" "$@" close 2>&1)
+# promise: room.full
 case $said in *ENOSPC*) ok "a full disk is told by ENOSPC" ;; *) not_ok "a full disk is told by ENOSPC" ;; esac
 diag "$said"
 

@@ -18,6 +18,7 @@ recovers() {
 	dd if="$tmp/data" of="$mnt/$1" bs=1M status=none
 	expect_eq 0 $? "$1: every write and close succeed"
 	set_faults
+	# promise: checksum.sent
 	same "$1: the file is right" "$tmp/data" "$1"
 	expect_eq "" "$(store_uploads)" "$1: no upload is left"
 	shift

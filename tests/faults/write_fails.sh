@@ -12,10 +12,12 @@ no_upload() { [ -z "$(store_uploads)" ]; }
 set_faults complete_200_with_error
 expect_eq "ok ok ETIMEDOUT" "$(fdo open wt "$mnt/large" write 12000000 close)" \
 	"Complete that always answers 200 with an error: close fails"
+# promise: publish.old-stands
 expect_eq "old old" "$(store_cat large) $(cat "$mnt/large")" "the old version stands"
 check "no upload is left" wait_for 10 no_upload
 
 set_faults parts_denied
+# promise: publish.errors, errno.EACCES
 expect_eq "ok ok EACCES" "$(fdo open wt "$mnt/large" write 6000000 close)" \
 	"parts that are denied: close says EACCES"
 expect_eq old "$(store_cat large)" "the old version stands"
@@ -23,6 +25,7 @@ check "no upload is left" wait_for 10 no_upload
 fdo_begin open wt "$mnt/large" write 6000000 pause write 1 close
 wait_for 10 grep -q 'UploadPart.* 403 .*status' "$requests"
 sleep 0.3 # until the daemon has seen that reply too
+# promise: publish.errors
 fdo_ends "ok ok ok EACCES EACCES" "a write says so once it is known"
 
 set_faults put_faults

@@ -36,6 +36,7 @@ for fault in skewed expired; do
 	denied "$fault for good: close says EACCES" src "$tmp/data" open wt "$mnt/$fault" write 12000000 close
 	expect_eq old "$(store_cat $fault)" "the old version stands"
 	check "no upload is left" wait_for 10 no_upload
+	# promise: log.errors
 	expect_eq 1 "$(lines "store: upload-part .*/$fault:")" "the log has one line of the store"
 done
 expect_log 'store: upload-part .*(RequestTimeTooSkewed|ExpiredToken)'

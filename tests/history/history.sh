@@ -21,8 +21,10 @@ for way in $ways; do
 	history_store "${way%_*}" --ttfb 1ms
 	for seed in $seeds; do
 		set_faults
+		# promise: fresh.age
 		history_one "$way: seed $seed keeps the promises" "$way" "$seed" "$calls"
 		history_faults
+		# promise: rename.whole
 		history_one "$way: seed $seed keeps the promises although the store has faults" "$way" "1$seed" "$calls" -f
 	done
 done

@@ -28,6 +28,7 @@ s3fs_pid=$!
 at_exit 'umount -l "$other" 2>/dev/null; kill "$s3fs_pid" 2>/dev/null'
 their_mount() { grep -q " $other fuse.s3fs " /proc/self/mounts; }
 wait_for 30 their_mount || { cat "$tmp/s3fs.log"; exit 1; }
+# promise: attrs.metadata
 expect_eq "drwxr-s--- -rwsr-x--x 12 34 2 1000000000" \
 	"$(stat -c %A "$other/ours") $(stat -c '%A %u %g %s %Y' "$other/ours/file")" "s3fs reads our modes, owners and times"
 expect_eq "file a fifo" "$(readlink "$other/ours/link") $(cat "$other/ours/link") $(stat -c %F "$other/ours/fifo")" \
@@ -44,6 +45,7 @@ check "the mount of s3fs ends" umount "$other"
 wait "$s3fs_pid"
 
 mount_ckptfs
+# promise: attrs.metadata
 expect_eq "drwx------ -rw-r----- 56 78 2 1200000000" \
 	"$(stat -c %A "$mnt/theirs") $(stat -c '%A %u %g %s %Y' "$mnt/theirs/file")" "we read the modes, owners and times of s3fs"
 expect_eq "file b fifo" "$(readlink "$mnt/theirs/link") $(cat "$mnt/theirs/link") $(stat -c %F "$mnt/theirs/fifo")" \

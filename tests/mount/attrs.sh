@@ -36,9 +36,11 @@ requests_mark
 fdo_begin open wct "$mnt/dirty" write 5 pause close
 chmod 604 "$mnt/dirty"
 touch -d @1000000000 "$mnt/dirty"
+# promise: attrs.writing
 expect_eq "604 1000000000" "$(stat -c '%a %Y' "$mnt/dirty")" "a file being written shows changes"
 fdo_ends "ok ok ok ok" "a file whose attributes changed is published"
 expect_requests "a changed file is published with its attributes in one request" PutObject=1 CopyObject=0
+# promise: attrs.metadata
 expect_eq "mode=33156" "$(objects meta dirty | grep '^mode=')" "the published object has the attributes as its metadata say"
 
 printf old >"$mnt/rewritten"
@@ -66,6 +68,7 @@ expect_eq "644 0 755" "$(cd "$mnt" && stat -c '%a' plain) $(stat -c %u "$mnt/pla
 chmod 600 "$mnt/plain" "$mnt/foreign"
 chmod 700 "$mnt/implicit"
 expect_eq "600 600 700" "$(cd "$mnt" && stat -c %a plain foreign implicit | xargs)" "a file shows the defaults until it is changed"
+# promise: attrs.request
 expect_eq "plain below" "$(store_cat plain) $(store_cat implicit/below)" "a change of attributes leaves the bytes alone"
 expect_eq "color=blue :content-type=text/x-odd" \
 	"$(objects meta foreign | grep -E 'color|content-type' | xargs)" "a change of attributes leaves other metadata alone"
@@ -86,12 +89,14 @@ umount_ckptfs
 mount_ckptfs
 all >"$tmp/after"
 check "another mount shows the same attributes" diff "$tmp/before" "$tmp/after"
+# promise: attrs.root
 expect_eq "1777 5 0" "$(stat -c '%a %u %g' "$mnt")" "another mount shows the root's attributes"
 expect_eq 12000000 "$(wc -c <"$mnt/large")" "another mount reads every file"
 umount_ckptfs
 
 mount_ckptfs file_mode=0600,dir_mode=0700,uid=99,gid=98
 printf fresh | store_put fresh
+# promise: attrs.defaults
 expect_eq "600 99 98" "$(stat -c '%a %u %g' "$mnt/fresh")" "options say what objects without attributes show"
 expect_eq "EPERM" "$(fdo link "$mnt/file" "$mnt/other")" "a hard link is refused"
 umount_ckptfs

@@ -21,6 +21,7 @@ refused() {
 		[ -s check.out ] || grep -qE -- "$pattern" err || diag "$(cat err)"
 	fi
 	if [ "$(cat out err | wc -l)" -eq 1 ] && ! mounted; then
+		# promise: exit.line
 		ok "the refusal of $what is one line, and nothing is mounted"
 	else
 		not_ok "the refusal of $what is one line, and nothing is mounted"; diag "$(cat out err)"
@@ -128,6 +129,7 @@ fi
 ckptfs -o "$endpoint,region=us-west-2,log=$tmp/bg.log" "$url" "$mnt" >out 2>err
 expect_eq "0 " "$? $(cat err out)" "the background start returns 0, and says nothing"
 check "the background start returns when the mount answers" sh -c 'echo right >"$1/f" && grep -q right "$1/f"' sh "$mnt"
+# promise: mount.ready
 check "the background start takes another region than the store's" mounted
 refused_mounted=$(ckptfs -o "$quick" "$url" "$mnt" 2>&1)
 expect_eq "1 1" "$? $(echo "$refused_mounted" | grep -c 'is mounted on')" "a second mount there is refused"

@@ -65,6 +65,7 @@ check "who opened the file has closed it" wait_for 30 grep -q closed "$tmp/passe
 expect_eq "" "$(store_ls passed)" "a close publishes nothing while who was passed a copy writes"
 : >"$tmp/go"
 wait $passes
+# promise: publish.copies
 expect_eq 12 "$(objects size passed)" "the close of who was passed a copy publishes"
 
 # The kernel is still to release what was closed, since a message keeps it: changes of the file are at the

@@ -23,6 +23,7 @@ kept_line() { grep -c "error: $1: its version .* is kept as" "$mount_log"; }
 head -c 12000000 /dev/zero | store_put large
 fdo_begin src "$tmp/data" open w "$mnt/large" write 12000000 pause close
 printf theirs >"$other/large"
+# promise: change.version, errno.ESTALE
 fdo_ends "ok ok ok ok ESTALE" "an overwritten file that another mount replaced: close says ESTALE"
 expect_eq "theirs theirs theirs" "$(store_cat large) $(cat "$mnt/large") $(cat "$other/large")" \
 	"the other's object stands, here and there, instead of an overwrite"
@@ -32,6 +33,7 @@ expect_eq 1 "$(kept_line large)" "the log has one line that says so"
 # A small one, of which all is here.
 fdo_begin src "$tmp/data" open wct "$mnt/small" write 100 fsync write 50 pause fsync close
 printf theirs >"$other/small"
+# promise: change.version
 fdo_ends "ok ok ok ok ok ok ESTALE ESTALE" "a small file that another replaced: fsync and close say ESTALE"
 expect_eq "theirs theirs" "$(store_cat small) $(cat "$mnt/small")" "the other's object stands instead of a small file"
 expect_eq 1 "$(kept_line small)" "the log has one line about a small file"
@@ -62,10 +64,12 @@ printf old | store_put whole
 fdo_begin open wt "$mnt/whole" write 7000000 pause close
 printf theirs >"$other/whole"
 fdo_ends "ok ok ok ok" "a file that both rewrite: both closes succeed"
+# promise: change.anew
 expect_eq 7000000 "$(objects size whole)" "the last of two rewrites is there"
 fdo_begin open wct "$mnt/created" write 10 pause close
 printf theirs >"$other/created"
 fdo_ends "ok ok ok ok" "a file that both create: both closes succeed"
+# promise: change.anew
 expect_eq xxxxxxxxxx "$(store_cat created)" "the last of two creations is there"
 fdo_begin open wcx "$mnt/once" write 10 pause close
 printf theirs >"$other/once"

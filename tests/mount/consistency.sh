@@ -19,6 +19,7 @@ expect_eq "the next one" "$(cat "$mnt/file")" "an open sees version $round while
 expect_eq "round 5" "$(cat <&9 | head -c 7)" "an open file stays the version that it was"
 exec 9<&-
 objects rm file
+# promise: fresh.open
 expect_eq ENOENT "$(fdo open r "$mnt/file")" "an open sees that a file went"
 printf there | store_put there
 stat "$mnt/there" >/dev/null # after names in vain a listing would be asked for instead
@@ -33,6 +34,7 @@ mount_ckptfs attr_ttl=600s consistency=strict
 printf 12345 | store_put file
 expect_eq 5 "$(stat -c %s "$mnt/file")" "strict: a stat of a file finds it"
 printf 123456789 | store_put file
+# promise: fresh.age
 expect_eq 9 "$(stat -c %s "$mnt/file")" "strict: a size is that of the object now"
 objects mark file mode=33152
 expect_eq "0 600" "$(stat -c '%s %a' "$mnt/file")" "strict: a mode is that of the object now"

@@ -14,8 +14,10 @@ mount_ckptfs part_size=5M attr_ttl=0
 cd "$mnt" || exit 1
 
 requests_mark
+# promise: copy.range
 check "cp copies a large file" timeout 60 cp --reflink=auto large copy
 expect_requests "no byte of a large copy comes here" GetObject=0 UploadPart=0 PutObject=0
+# promise: copy.range
 same "a copied large file has all bytes" "$tmp/data" copy
 check "cp copies a small file" timeout 60 cp --reflink=auto small small2
 same "a copied small file is right" "$tmp/small" small2
@@ -57,6 +59,7 @@ expect_eq "$(tail -c +501 "$tmp/data" | head -c 1000 | cksum)" "$(store_cat midd
 # The original is replaced by another host, or copies are refused.
 fdo_begin open r large slot 1 open wt small2 copyrange 0 0 0 22000000 pause close
 printf other | store_put large
+# promise: copy.changed
 fdo_ends "ok ok ok 22000000 ok ESTALE" "a copy of a file that is gone is an error at close"
 same "the old version stands after a copy of a file that is gone" "$tmp/data" small2
 printf gone | store_put whole

@@ -35,7 +35,9 @@ unpublished() {
 }
 expect_eq "" "$(crowds clean)" "families of which no writer is killed end, and each call succeeds"
 check "all that families without a killed writer wrote is published" published
+# promise: kill.writers
 expect_eq "" "$(crowds killed)" "families whose opener is killed end, too"
+# promise: kill.nothing
 check "nothing of killed families is published" unpublished
 expect_log 'killed[0-9]*: not published, the version before it stands: Operation canceled'
 umount_ckptfs

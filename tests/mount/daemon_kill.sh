@@ -19,8 +19,10 @@ case $(cut -d' ' -f7- "$tmp/fdo/out") in
 "E"*" E"*) ok "kill -9 of the daemon: write and close fail" ;;
 *) not_ok "kill -9 of the daemon: write and close fail"; diag "$(cat "$tmp/fdo/out")" ;;
 esac
+# promise: publish.whole
 expect_eq "closed replaced" "$(store_ls | xargs)" "nothing half written is published"
 expect_eq old "$(store_cat replaced)" "the old version stands"
+# promise: publish.durable
 same "what was closed stands" "$tmp/data" closed
 why=$("$builddir/ckptfs" -o "endpoint=$CKPTFS_TEST_ENDPOINT" "s3://$CKPTFS_TEST_BUCKET" "$mnt" 2>&1)
 expect_eq "1 1" "$? $(echo "$why" | grep -c 'run umount')" "a new mount there asks for umount first"
@@ -43,9 +45,11 @@ for signal in TERM INT; do
 	mount_ended "SIG$signal ends the daemon well"
 	check "nothing is mounted" sh -c '! grep -q " $1 " /proc/self/mounts' sh "$mnt"
 	fdo_next
+	# promise: end.publishes
 	same "what was closed is published" "$tmp/data" closed$signal
 	expect_eq 4096 "$(objects size synced$signal)" "what was synced is published"
 	expect_eq "" "$(store_ls open$signal)" "what was being written is not published"
+	# promise: end.publishes
 	expect_eq "" "$(store_uploads)" "no upload is left after SIG$signal"
 	[ $signal = INT ] || mount_ckptfs part_size=5M attr_ttl=0
 done

@@ -16,6 +16,7 @@ expect_eq "$(tail -c +4097 "$tmp/data" | cksum)" \
 dd if="$tmp/data" of="$mnt/written" bs=1M oflag=direct status=none
 same "O_DIRECT writes a file" "$tmp/data" written
 dd if="$tmp/data" of="$mnt/small" bs=4k oflag=direct status=none
+# promise: bytes.any, direct.any
 same "O_DIRECT writes in small pieces, too" "$tmp/data" small
 expect_eq "ok 0 12345678 12345678 ENXIO" \
 	"$(fdo open r "$mnt/read" seekdata 0 seekhole 0 seekhole 4096 seekdata 12345678)" \

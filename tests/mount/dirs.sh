@@ -7,6 +7,7 @@ plan 20
 start_store
 mount_ckptfs attr_ttl=0
 expect_eq "ok EEXIST" "$(fdo mkdir "$mnt/d" mkdir "$mnt/d")" "mkdir makes a directory once"
+# promise: dir.marker
 expect_eq d/ "$(store_ls)" "mkdir makes a marker"
 expect_eq "" "$(ls -A "$mnt/d")" "a marker is not a file in its directory"
 echo x >"$mnt/d/file"
@@ -19,9 +20,11 @@ expect_eq "ok ok ENOENT" "$(fdo unlink "$mnt/d/file" rmdir "$mnt/d" size "$mnt/d
 expect_eq "e new/ new/unpublished" "$(store_ls | xargs)" "rmdir removes the marker"
 
 printf deep | store_put p/q/r/file
+# promise: dir.marker
 expect_eq "deep file" "$(cat "$mnt/p/q/r/file") $(ls "$mnt/p/q/r")" "implicit directories show"
 expect_eq directory "$(stat -c %F "$mnt/p/q")" "implicit directories show as directories"
 rm "$mnt/p/q/r/file"
+# promise: dir.stays
 expect_eq "0 0" "$? $(find "$mnt/p" 2>/dev/null | grep -c file)" "an implicit directory's last file can go"
 
 mkdir -p "$mnt/t/a/b" "$mnt/t/c"

@@ -27,6 +27,7 @@ for i in 1 2 3; do
 done
 # shellcheck disable=SC2086 # words
 expect_requests "an append is a look and one request" $alone PutObject=1
+# promise: bytes.express
 same "one append after the other adds what it should" "$tmp/longer" f
 expect_eq "$(wc -c <"$tmp/longer")" "$(stat -c %s "$mnt/f")" "what was appended to has its size at once"
 check "what was appended to is read through the mount" cmp "$tmp/longer" "$mnt/f"
@@ -77,6 +78,7 @@ printf first >>"$mnt/f"
 printf first >>"$tmp/more"
 set_faults express_lost
 requests_mark
+# promise: bytes.express
 check "an append whose reply is lost succeeds" sh -c 'printf lost >>"$1"' sh "$mnt/f"
 printf lost >>"$tmp/more"
 expect_requests "an append whose reply is lost is sent again, and then looked for" PutObject=2

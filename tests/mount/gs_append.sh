@@ -12,6 +12,7 @@ for way in multipart compose; do
 	mount_ckptfs part_size=5M "upload=$way"
 	requests_mark
 	cp "$tmp/data" "$mnt/f"
+	# promise: gs.parts
 	same "upload=$way writes a large file" "$tmp/data" f
 	if [ $way = compose ]; then set -- objects.compose=1 CreateMultipartUpload=0
 	else set -- CreateMultipartUpload=1 objects.compose=0 objects.move=1; fi
@@ -21,6 +22,7 @@ for way in multipart compose; do
 	requests_mark
 	echo tail >>"$mnt/f"
 	expect_requests "an append composes, and reads nothing" objects.compose=1 GetObject=0
+	# promise: gs.append
 	same "an append by composition adds what it should" "$tmp/longer" f
 	expect_eq "f" "$(store_ls | xargs)" "nothing is left beside a composed file"
 	rm "$mnt/f"

@@ -27,6 +27,7 @@ expect_eq "1503 1500" "$(ls -l "$mnt/d" >"$tmp/ls"; awk 'NR > 1' "$tmp/ls" | wc 
 	"files are listed with their attributes"
 expect_eq "-rwxr-x--x 12 34 1000000000|lrwxrwxrwx|prw-r--r--" \
 	"$(stat -c '%A %u %g %Y' "$mnt/d/a")|$(stat -c %A "$mnt/d/b")|$(stat -c %A "$mnt/d/c")" "files of all kinds are listed with their attributes"
+# promise: list.gs
 expect_eq 0 "$(requests_of HeadObject | sed 's/^[12]$/0/')" "files are listed without a request for each of them"
 requests_mark
 expect_eq 1503 "$(cd "$mnt/d" && stat -c %a -- * | wc -l)" "files are looked at one by one"

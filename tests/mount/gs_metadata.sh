@@ -24,12 +24,14 @@ kept='{"Owner":"Zoë","bell":"\u0007","two words":" x "}'
 give f "$kept"
 mount_ckptfs part_size=5M
 chmod 640 "$mnt/f"
+# promise: gs.attrs
 expect_eq "640 $kept" "$(stat -c %a "$mnt/f") $(theirs f)" "a change of mode leaves the metadata of others"
 append "$mnt/f"
 expect_eq "bytesmore $kept" "$(store_cat f) $(theirs f)" "an append to a small file leaves the metadata of others"
 requests_mark
 cat "$tmp/data" >"$mnt/f"
 same "a file of several parts takes the place of another" "$tmp/data" f
+# promise: gs.metadata
 expect_eq "$kept" "$(theirs f)" "a file of several parts has the metadata of others that its predecessor had"
 expect_requests "what no header carries is not sent in one" CreateMultipartUpload=0 objects.compose=1
 cp "$tmp/data" "$tmp/longer"
@@ -67,6 +69,7 @@ for metadata in '{":public":"yes","seen":"1"}' "{\"large\":\"$large\",\"seen\":\
 	expect_log "metadata that cannot be kept here"
 	chmod 640 "$mnt/h"
 	expect_eq "640 $metadata" "$(stat -c %a "$mnt/h") $(theirs h)" "a change of mode leaves even what cannot be kept"
+	# promise: attrs.hidden
 	expect_eq 1 "$(refused append "$mnt/h")" "a write that would drop metadata is refused"
 	mv "$mnt/h" "$mnt/i"
 	umount_ckptfs

@@ -29,6 +29,7 @@ second=$!
 for i in $(seq 40); do echo "$i" >"$mnt/other$i"; done
 failed=0
 for pid in $first $second; do wait "$pid" || failed=$((failed + 1)); done
+# promise: gs.often
 expect_eq 0 $failed "who writes the same name at once is not refused"
 expect_eq 40 "$(store_ls other | wc -l)" "writers of other names are not refused"
 check "the store has told writers to wait" test "$(refused)" -ge 1

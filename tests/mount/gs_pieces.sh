@@ -36,6 +36,7 @@ expect_eq ".ckptfs/tmp/c-00000000000000aa/00003 f" "$(store_ls | xargs)" "pieces
 ctl abort --older 1h --yes >"$tmp/out"
 expect_eq 2 "$(store_ls | wc -l)" "a piece that came just now is young"
 ctl abort --yes >"$tmp/out"
+# promise: gs.leftovers
 expect_eq f "$(store_ls | xargs)" "ckptctl removes pieces that nothing tells of"
 set_faults gs_hiccups
 cp "$tmp/data" "$mnt/f"
@@ -57,6 +58,7 @@ cp "$tmp/data" "$mnt/f"
 echo tail | tee -a "$tmp/data" >>"$mnt/f"
 same "a file is composed in a bucket with folders" "$tmp/data" f
 folders() { curl -s "$CKPTFS_TEST_ENDPOINT/storage/v1/b/$CKPTFS_TEST_BUCKET/folders" | jq -r '.items[].name' | xargs; }
+# promise: gs.parts
 expect_eq ".ckptfs/ .ckptfs/tmp/" "$(folders)" "a composed upload leaves no folder of its own"
 fdo_begin open wct "$mnt/g" write 12000000 pause close
 wait_for 30 sent 3

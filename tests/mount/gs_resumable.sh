@@ -12,6 +12,7 @@ mount_ckptfs part_size=5M upload=resumable
 requests_mark
 cp "$tmp/data" "$mnt/f"
 same "a file is sent though less is kept than was sent" "$tmp/data" f
+# promise: gs.resumable
 expect_requests "a file is sent through one session" objects.resumable=1 CreateMultipartUpload=0 objects.compose=0 objects.move=1
 cp "$tmp/data" "$tmp/longer"
 echo tail >>"$tmp/longer"
@@ -36,6 +37,7 @@ expect_eq "ok ok ok EIO" "$(fdo src "$tmp/data" open wct "$mnt/i" write 23456789
 	"a session that is lost later is an error"
 expect_log 'the session is gone|i: not published'
 set_faults resumable_damaged
+# promise: errno.EBADMSG
 expect_eq "ok ok ok EBADMSG" "$(fdo src "$tmp/data" open wct "$mnt/damaged" write 23456789 close)" \
 	"a session whose object has another checksum than what was sent is an error"
 expect_log 'CRC32C of the object is|damaged: not published'
@@ -44,6 +46,7 @@ set_faults
 expect_eq "ENOENT" "$(fdo size "$mnt/i")" "a session that is lost later publishes nothing"
 cp "$tmp/data" "$mnt/i"
 same "a file is good after one whose session was lost" "$tmp/data" i
+# promise: gs.resumable, errno.EOPNOTSUPP
 expect_eq "ok ok ok EOPNOTSUPP" "$(fdo open wct "$mnt/again" write 12000000 pwrite 6000000 0 close)" \
 	"what a session has sent cannot be changed"
 expect_log 'from its beginning to its end|again: not published'

@@ -17,6 +17,7 @@ dd bs=1 count=1 status=none <&3 >"$tmp/got"
 store_put file <"$tmp/b"
 cat <&3 >>"$tmp/got"
 exec 3<&-
+# promise: read.one-version, gs.replaced
 check "who has a file open reads the version that it opened to its end" cmp "$tmp/a" "$tmp/got"
 check "who opens a file after its change reads the new version" cmp "$tmp/b" "$mnt/file"
 requests_mark
@@ -30,8 +31,10 @@ start_store --no-move --rewrite-chunk 3M
 mount_ckptfs attr_ttl=0 part_size=5M
 requests_mark
 check "a file is renamed" mv "$mnt/copy" "$mnt/moved"
+# promise: gs.rename
 expect_requests "a rename is a copy where there is no moveTo" objects.move=1 CopyObject=7 DeleteObject=1
 expect_eq "file moved" "$(store_ls | xargs)" "a rename by a copy leaves one file"
+# promise: gs.rename
 same "a file that is renamed by a copy is whole" "$tmp/b" moved
 requests_mark
 mkdir "$mnt/dir"

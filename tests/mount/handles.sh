@@ -29,6 +29,7 @@ expect_eq "x12.x." "$(text file)" "ftruncate() cuts while a file is being writte
 fdo_begin src "$tmp/data" open wct "$mnt/large" write 12000000 pause write 2000000 close
 head -c 12000000 "$tmp/data" >"$tmp/head"
 expect_eq 12000000 "$(stat -c %s "$mnt/large")" "a file that is being written shows its size"
+# promise: publish.local, bytes.kept
 check "a file that is being written shows its bytes, also those that were sent" cmp "$tmp/head" "$mnt/large"
 expect_eq "" "$(store_ls large)" "a file that is being written is not published"
 fdo_ends "ok ok ok ok ok ok" "a writer goes on after its file was read"

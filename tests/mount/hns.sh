@@ -22,7 +22,9 @@ printf two >"$mnt/d/e/b"
 exec 3<"$mnt/d/e/b"
 requests_mark
 expect_eq "ok" "$(fdo rename "$mnt/d" "$mnt/new")" "a directory is renamed"
+# promise: rename.folder
 expect_requests "a directory is renamed by one request, whatever is in it" folders.rename=1 objects.move=0 CopyObject=0
+# promise: gs.folders
 expect_eq "new/a new/e/b" "$(store_ls | xargs)" "a folder is renamed at the store"
 expect_eq "one two" "$(cat "$mnt/new/a") $(cat "$mnt/new/e/b")" "a renamed folder has what is in it"
 expect_eq "ENOENT" "$(fdo size "$mnt/d/a")" "the old name of a folder is gone"

@@ -94,6 +94,7 @@ mount_ckptfs memory=64M part_size=5M attr_ttl=600s listed_attrs=assume deadline=
 begin_calls kill
 for kind in $kinds; do kill -KILL "$(cat "$tmp/calls/$kind/pid")"; done
 for kind in $kinds; do
+	# promise: signal.fatal
 	check "a kill ends $kind" wait_for 5 gone "$(cat "$tmp/calls/$kind/pid")"
 	wait "$(cat "$tmp/calls/$kind/pid")" 2>/dev/null
 done
@@ -108,9 +109,12 @@ whole() {
 		case $(objects size kill/$kind/new 2>/dev/null) in '' | $want) ;; *) return 1 ;; esac
 	done
 }
+# promise: signal.whole
 check "what was being published is there whole or not at all" wait_for 20 whole
 check "the file of the close is there" wait_for 20 objects size kill/close/new
+# promise: signal.fsync
 expect_eq "" "$(store_ls kill/write/new)$(store_ls kill/make/new)$(store_ls kill/copy/new)" "what was being written is not published"
+# promise: signal.whole
 expect_eq first "$(cat "$mnt/kill/rename/f" "$mnt/kill/rename/g" 2>/dev/null)" "a file has one of its two names"
 expect_log 'not published, the version before it stands'
 
@@ -125,6 +129,7 @@ for late in "open + @ pwrite 4 2" "open + @ pwrite 1000000 0" "open w @ pwrite 5
 	"$tools/tests/lib/fdo" $(echo "$late" | sed "s|@|$mnt/late|") >"$tmp/late.out" 2>&1 </dev/null &
 	check "$late waits for the close" wait_for 20 waits $!
 	kill -KILL $!
+	# promise: signal.fatal
 	check "a kill ends $late that waits for a close" wait_for 5 gone $!
 	wait $! 2>/dev/null
 done
@@ -149,6 +154,7 @@ check "a kill ends a cut that takes the set-user-ID bit" wait_for 5 gone "$fdo_p
 wait "$fdo_pid" 2>/dev/null
 kill -CONT "$store_pid"
 check "a killed cut leaves no file open" wait_for 20 settled
+# promise: signal.whole
 expect_eq standing "$(store_cat setuid)" "a killed cut is not made when the mode is changed"
 
 # --- of a thousand processes nothing is left
@@ -187,9 +193,11 @@ mount_ckptfs on_kill=publish attr_ttl=600s deadline=600 stall_timeout=600
 fdo_begin open wct "$mnt/late" write 1000 pause
 freeze "$store_pid"
 kill -KILL "$fdo_pid"
+# promise: signal.fsync
 check "a kill that publishes does not wait for the store" wait_for 10 gone "$fdo_pid"
 wait "$fdo_pid" 2>/dev/null
 kill -CONT "$store_pid"
+# promise: kill.on-kill
 check "a file is published when the store answers its killed writer" wait_for 20 objects size late
 umount_ckptfs
 
@@ -200,6 +208,7 @@ sleep 1
 kill -CONT "$store_pid"
 for kind in $kinds; do
 	wait "$(cat "$tmp/calls/$kind/pid")" 2>/dev/null
+	# promise: signal.other
 	expect_eq "$(sed -n "s/^$kind:.*| //p" "$tmp/list")" "$(sed 's/.* //' "$tmp/calls/$kind/out")" \
 		"$kind goes on after a signal"
 done

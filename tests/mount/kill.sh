@@ -16,6 +16,7 @@ killed() {
 	expect_eq $((128 + $1)) $? "the writer of $2 dies by signal $1"
 	check "no upload of $2 is left after signal $1" wait_for 10 no_upload
 	check "the name of $2 is gone from the directory" wait_for 10 gone "$2"
+	# promise: kill.nothing
 	expect_eq "" "$(store_ls "$2")" "nothing of $2 is at the store"
 }
 for signal in 9 15 11; do
@@ -79,6 +80,7 @@ umount_ckptfs
 
 mount_ckptfs on_kill=publish
 (fdo src "$tmp/data" open wct "$mnt/kept" write 12000000 kill 9) >/dev/null 2>&1
+# promise: kill.on-kill
 same "on_kill=publish publishes what was written" "$tmp/data" kept
 umount_ckptfs
 

@@ -13,6 +13,7 @@ check "some of them are killed within their open" [ "$(cat "$tmp/within")" -gt 1
 fdo open wct "$mnt/closed" close open wct "$mnt/exits" exit 0 >/dev/null
 expect_log "not published, the version before it stands: Operation canceled"
 umount_ckptfs
+# promise: kill.nothing
 expect_eq "" "$(store_ls new/ | grep '[0-9]')" "nothing of a writer that was killed within its open is at the store"
 expect_eq 0 "$(objects size closed)" "an empty file that was closed is published"
 expect_eq 0 "$(objects size exits)" "an empty file of a process that exits without close is published"

@@ -19,6 +19,7 @@ died() { expect_eq $((128 + $1)) $? "a writer dies $2"; }
 nothing_of() {
 	check "no upload is left of a writer that died $2" wait_for 20 no_upload
 	check "the name of a writer that died $2 goes" wait_for 20 gone "$1"
+	# promise: kill.nothing
 	expect_eq "" "$(store_ls "$1")" "nothing is at the store of a writer that died $2"
 }
 
@@ -65,6 +66,7 @@ check "the end of the opener publishes nothing while a child holds the file" unp
 : >"$tmp/go"
 { head -c 10 /dev/zero; cat "$tmp/data"; } >"$tmp/want"
 published() { store_cat "$1" 2>/dev/null | cmp -s - "$2"; }
+# promise: kill.inherited
 check "the end of the last child publishes" wait_for 30 published later "$tmp/want"
 
 # Two children of an opener that is gone; the one that ends first never wrote.
@@ -78,6 +80,7 @@ check "the last child of a gone opener publishes" wait_for 30 published two "$tm
 # Two opens of one process, and a child that inherited both and ends.
 fdo_begin src "$tmp/data" open wct "$mnt/twice" slot 1 open w "$mnt/twice" write 6000000 forkclose \
 	pause write 6000000 close slot 0 close
+# promise: kill.inherited
 check "a child that inherited two opens publishes nothing at its end" unpublished twice
 fdo_ends "ok ok ok ok ok 0 ok ok ok ok ok" "the process writes on"
 same "what a process wrote after its child's end is published" "$tmp/data" twice
@@ -92,6 +95,7 @@ nothing_of beheaded "when its first thread had ended"
 
 # A script goes on after one of its commands died.
 sh -c 'sh -c "echo one; kill -KILL \$\$"; echo two' >"$mnt/script" 2>/dev/null
+# promise: kill.writers
 expect_eq "one two" "$(store_cat script | tr '\n' ' ' | sed 's/ $//')" \
 	"a script of which one command died publishes what it and the others wrote"
 fdo src "$tmp/data" open wct "$mnt/forked" write 6000000 forkclose write 6000000 close >"$tmp/out"

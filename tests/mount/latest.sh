@@ -11,8 +11,10 @@ latest() {
 	check "readers saw many versions: $3" awk '$1 < '$((${2} * 4))' { exit 1 }' "$tmp/latest"
 }
 mount_ckptfs
+# promise: publish.close
 latest 6 ${CKPTFS_ROUNDS:-300} "who opens a file finds one whole version, and none of before"
 umount_ckptfs
 mount_ckptfs attr_ttl=0
+# promise: read.local
 latest 6 ${CKPTFS_ROUNDS:-300} "nothing is believed for long"
 umount_ckptfs

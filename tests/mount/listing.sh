@@ -33,6 +33,7 @@ fdo_ends "ok ok ok ok ok ok" "an unpublished file that was listed is published"
 printf object | store_put both
 printf below | store_put both/below
 printf between | store_put both-
+# promise: names.both
 expect_eq "both both- growing many:object" \
 	"$(cd "$mnt" && echo *):$(cat "$mnt/both")" "object and prefix of one name show the file"
 umount_ckptfs

@@ -51,6 +51,7 @@ mount_ckptfs
 begin
 seq 0 9 | while read -r n; do echo again >"$mnt/big/f0000290$n"; done
 finish
+# promise: list.once
 expect_eq "3000 3000" "$(wc -l <"$tmp/names") $(sort -u "$tmp/names" | wc -l)" "what is rewritten is listed once"
 expect_eq "6 again" "$(stat -c %s "$mnt/big/f00002905") $(cat "$mnt/big/f00002905")" "a file that is rewritten is listed with its new size"
 

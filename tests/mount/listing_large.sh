@@ -22,9 +22,11 @@ print(n, last)' "$mnt/many" "$1"
 }
 had() { awk '/VmHWM/ { print int($2 / 1024) }' "/proc/$mount_pid/status"; }
 
+# promise: list.bounded
 expect_eq "1 f00000000" "$(names 1)" "the first entry is told"
 before=$(had)
 requests_mark
+# promise: list.once
 expect_eq "$n $(printf 'f%08d' $((n - 1)))" "$(names 0)" "$n entries are listed, each once, in order"
 check "$n entries ask for a page of 1,000 a request" test "$(requests_of ListObjectsV2)" -le $((n / 1000 + 2))
 more=$(($(had) - before))

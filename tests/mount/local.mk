@@ -19,6 +19,7 @@ mount_tests = \
 	%D%/copies.sh \
 	%D%/crowd.sh \
 	%D%/daemon_kill.sh \
+	%D%/differences.sh \
 	%D%/direct.sh \
 	%D%/dirs.sh \
 	%D%/encryption.sh \
@@ -61,6 +62,7 @@ mount_tests = \
 	%D%/options.sh \
 	%D%/parts.sh \
 	%D%/permissions.sh \
+	%D%/pid_namespace.sh \
 	%D%/plans.sh \
 	%D%/prometheus.sh \
 	%D%/publish.sh \

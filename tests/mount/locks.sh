@@ -13,6 +13,7 @@ file=$mnt/file
 fdo_begin open r "$file" flock e pause flock u pause close
 expect_eq "ok EAGAIN EAGAIN ok" "$(fdo open r "$file" flock e flock s close)" \
 	"nobody else gets a file that one process has locked"
+# promise: locks.one-mount
 expect_eq "ok ok" "$(fdo open r "$mnt/other" flock e)" "another file is free while one is locked"
 fdo_next
 expect_eq "ok ok" "$(fdo open r "$file" flock e)" "another process gets a file when it is unlocked"

@@ -18,7 +18,9 @@ is_kept() {
 	expect_eq 1 "$(grep -c "error: $1: its version .* is kept as" "$mount_log")" "$2: the log says once that it is kept"
 	expect_eq "$(store_cat "$1" | sha256sum)" "$(sha256sum <"$mnt/$1")" "$2: the other's object stands"
 	ctl --force >"$tmp/out"
+	# promise: change.version
 	expect_eq "0 published $(stat -c %s "$tmp/want") $1" "$? $(fields <"$tmp/out")" "$2: ckptctl publishes it"
+	# promise: change.kept
 	same "$2: the other's bytes are where none was written" "$tmp/want" "$1"
 	expect_eq " " "$(store_ls .ckptfs/) $(store_uploads)" "$2: nothing is left over"
 }
@@ -51,6 +53,7 @@ objects rm deleted
 fdo_ends "ok ok ok ESTALE" "an append to what was deleted: close says ESTALE"
 expect_eq "" "$(store_ls deleted)" "a file that was deleted stays deleted after an append"
 ctl --force >"$tmp/out"
+# promise: change.kept
 same "ckptctl publishes an append with zeros in place of lost bytes" "$tmp/want" deleted
 
 # What would be sent for it is bounded: zeros for what is gone are 70 MB here.
@@ -59,6 +62,7 @@ fdo_begin open wa "$mnt/far" write 1000 pause close
 printf theirs | store_put far
 fdo_ends "ok ok ok ESTALE" "an append far behind what stands: close says ESTALE"
 check "nothing is kept of an append far behind what stands" grep -q 'far: not published.*Stale' "$mount_log"
+# promise: change.large
 expect_eq " theirs" "$(wait_for 10 sh -c '[ -z "$("$1" uploads)" ]' sh "$tools/tests/lib/objects"; store_uploads) $(store_cat far)" "nothing is left of an append far behind what stands"
 expect_log '(tail[0-9]*|middle|shorter|deleted|far): '
 umount_ckptfs

@@ -11,12 +11,14 @@ requests_mark
 for i in $(seq 100); do echo "$i" >"$mnt/d/f$i"; done
 expect_requests "100 files are 100 puts" PutObject=100 CreateMultipartUpload=0
 check "100 files are a few listings" test "$(requests_of ListObjectsV2)" -le 8
+# promise: fresh.many
 check "100 files are a few looks" test "$(requests_of HeadObject)" -le 5
 requests_mark
 for i in $(seq 200 219); do echo "$i" >"$mnt/d/f$i.tmp" && mv "$mnt/d/f$i.tmp" "$mnt/d/f$i"; done
 check "20 files that are renamed when they are written are one listing each" test "$(requests_of ListObjectsV2)" -le 23
 rm "$mnt"/d/f2??
 printf elsewhere | store_put d/f100x
+# promise: fresh.many
 expect_eq "elsewhere" "$(cat "$mnt/d/f100x")" "what another host makes among them is found"
 expect_eq "100 100" "$(rm "$mnt/d/f100x"; ls "$mnt/d" | wc -l) $(cat "$mnt/d/f100")" "files of another host are there"
 

@@ -24,9 +24,11 @@ expect_eq bytes "$(cat "$mnt/theirs")" "the file can be read"
 expect_log "metadata that cannot be kept here"
 expect_eq 1 "$(refused chmod 600 "$mnt/theirs")" "the mode of the file cannot be changed"
 expect_eq 1 "$(refused touch -cd 2001-01-01 "$mnt/theirs")" "the times cannot be changed"
+# promise: attrs.hidden
 expect_eq 1 "$(refused append "$mnt/theirs")" "the file cannot be written"
 expect_eq 1 "$(refused truncate -s 2 "$mnt/theirs")" "the file cannot be cut"
 expect_eq "bytes 1:yes" "$(cat "$mnt/theirs") $(hidden theirs)" "the refused file stays what it was"
+# promise: log.errors
 expect_eq 4 "$(grep -c 'metadata that cannot be kept here' "$mount_log")" "each refusal has a line in the log"
 mv "$mnt/theirs" "$mnt/moved"
 expect_eq "bytes 1:yes" "$(cat "$mnt/moved") $(hidden moved)" "a rename takes all of it along"

@@ -12,6 +12,7 @@ all_turns() { for seed in ${CKPTFS_SEEDS:-1 2 3 4}; do mixed turns "$seed" "${CK
 for cache in always never auto; do
 	store_put file <"$tmp/data"
 	mount_ckptfs read_cache=$cache part_size=64M attr_ttl=0
+	# promise: read.local
 	check "two processes read what was written last, whichever way (read_cache=$cache)" all_turns
 	cp "$mnt/file" "$tmp/seen"
 	same "what was written each way is published (read_cache=$cache)" "$tmp/seen" file

@@ -23,6 +23,7 @@ expect_eq "ok ok ok ok ok" \
 same "close publishes a new file of a mapping" "$tmp/data" new
 
 fdo_begin src "$tmp/data" open +ct "$mnt/synced" ftruncate 12000000 mapwrite 12000000 0 fsync pause close
+# promise: bytes.msync
 same "fsync publishes a new file of a mapping" "$tmp/data" synced
 fdo_ends "ok ok ok ok ok ok ok" "a file that a mapping wrote is closed after fsync"
 
@@ -36,5 +37,6 @@ expect_eq "ok ok ok ok" \
 	"$(fdo src "$tmp/data" open +ct "$mnt/late" ftruncate 12000000 mapclosed 12000000 0)" \
 	"a file is written by a mapping after it was closed"
 late_is_right() { store_cat late | cmp -s - "$tmp/data"; }
+# promise: bytes.msync
 check "the end of the mapping publishes it" wait_for 30 late_is_right
 umount_ckptfs

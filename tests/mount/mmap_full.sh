@@ -17,6 +17,7 @@ expect_eq "ok ok ok ENOSPC ENOSPC" \
 	"$(fdo open +t "$mnt/synced" ftruncate $size mapholes 70 fsync close)" "fsync and the close after it tell that pages found no room"
 no_upload() { [ -z "$(store_uploads)" ]; }
 check "no upload is left" wait_for 20 no_upload
+# promise: room.mapping
 expect_eq "synced old" "$(store_ls | xargs) $(store_cat synced)" "nothing that lacks pages is published"
 expect_eq old "$(cat "$mnt/synced")" "the mount has the old version, too"
 expect_eq "ok ok ok" "$(fdo open wct "$mnt/synced" write 5 close)" "a file is written anew after a mapping found no room"

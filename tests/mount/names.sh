@@ -23,6 +23,7 @@ for n; do
 	check "'$shown' is gone after its end" sh -c '[ ! -e "$1" ]' sh "$mnt/$n"
 done
 expect_eq "" "$(store_ls)$(ls -A "$mnt")" "nothing is left"
+# promise: names.limits
 expect_eq ENAMETOOLONG "$(fdo open wct "$mnt/0$long")" "256 bytes are too many"
 expect_eq ENAMETOOLONG "$(fdo size "$mnt/0$long")" "256 bytes are too many to be asked for, too"
 mkdir -p "$mnt/$long/$long/$long/$long"

@@ -9,6 +9,7 @@ printf bytes | store_put file
 
 mount_ckptfs ro
 expect_eq "bytes" "$(cat "$mnt/file")" "ro: a file is read"
+# promise: errno.EROFS
 expect_eq "EROFS EROFS EROFS EROFS EROFS" "$(fdo open wct "$mnt/new" open wt "$mnt/file" \
 	unlink "$mnt/file" mkdir "$mnt/d" truncate 0 "$mnt/file")" "every change is refused"
 umount_ckptfs

@@ -31,6 +31,7 @@ grown() { # BASE FROM LENGTH: what an append of $tmp/other makes
 
 mount_ckptfs part_size=5M attr_ttl=0
 grown 20000000 20000000 12000000
+# promise: bytes.change
 changed "an append of more than a part" 20000000 pwrite 12000000 20000000
 grown 4096 4096 40000000
 changed "an append to a base smaller than a part" 4096 pwrite 40000000 4096

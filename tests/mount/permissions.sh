@@ -17,6 +17,7 @@ d=$mnt/tmp
 as 1001 sh -c 'umask 022; echo one >"$1/one"; mkdir "$1/d"; ln -s one "$1/l"' sh "$d"
 expect_eq "644 1001 1001 755 1001 1001" "$(cd "$d" && stat -c '%a %u %g' one d | xargs)" \
 	"what a user makes is the user's"
+# promise: attrs.rights
 expect_eq one "$(as 1002 cat "$d/one")" "others read what the mode allows"
 check_fails "others do not write what the mode denies" as 1002 sh -c 'echo x >>"$1"' sh "$d/one"
 check_fails "others do not write into a directory that the mode denies" as 1002 touch "$d/d/x"

@@ -42,6 +42,7 @@ expect_moved() {
 
 requests_mark
 expect_eq "ok ok ok" "$(fdo open wct "$mnt/small" write 1000 close)" "a file that fits a part is written"
+# promise: gs.one-part
 expect_requests "a file that fits a part is one put" PutObject=1 CreateMultipartUpload=0
 requests_mark
 expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$big" write 60000000 close)" "a large file is written"
@@ -59,9 +60,11 @@ same "a file is right after an append" "$tmp/more" big
 
 requests_mark
 expect_eq "ok ok ok" "$(fdo open w "$big" pwrite 1024 30000000 close)" "a change in the middle succeeds"
+# promise: gs.middle
 expect_requests "a change in the middle copies what is around it, where that can be" $middle
 expect_moved $middle_moved "a change in the middle sends no more than it must"
 dd if="$tmp/x" of="$tmp/more" bs=1000 seek=30000 conv=notrunc status=none iflag=fullblock
+# promise: bytes.small
 same "a file is right after a change in the middle" "$tmp/more" big
 
 requests_mark
@@ -100,5 +103,6 @@ expect_eq "$((2 * syncs_of_log + 2)) ok" "$(fdo open wa "$mnt/log" $(yes write 1
 expect_requests "a thousand synced lines copy what is there in the store" $syncs
 expect_moved $((syncs_of_log * (100 + said))) "a thousand synced lines send the lines alone"
 head -c $((100 * syncs_of_log)) /dev/zero | tr '\0' x >>"$tmp/log"
+# promise: publish.goes-on
 same "a file is right after a thousand synced lines" "$tmp/log" log
 umount_ckptfs

@@ -11,6 +11,7 @@ mkdir "$mnt/dir"
 requests_mark
 
 expect_eq EPERM "$(fdo link "$mnt/file" "$mnt/other")" "a hard link is refused"
+# promise: fallocate
 expect_eq "ok EOPNOTSUPP" "$(fdo open w "$mnt/file" punch 0 5)" "punching a hole is refused"
 expect_requests "refused operations leave the store as it was" PutObject=0 DeleteObject=0 CopyObject=0 \
 	CreateMultipartUpload=0

@@ -12,6 +12,7 @@ printf one >0
 fdo rename 0 a >/dev/null # the first one finds out whether the server's deletes mind conditions
 requests_mark
 expect_eq "ok ENOENT 3" "$(fdo rename a b size a size b)" "a file gets another name"
+# promise: rename.file
 expect_eq "b one" "$(store_ls) $(store_cat b)" "a file gets another name at the store, too"
 if on_gs; then set -- objects.move=1; else set -- CopyObject=1 DeleteObject=1; fi
 expect_requests "a rename is one copy and one delete, or one move" "$@"
@@ -20,11 +21,13 @@ expect_eq "ok one" "$(fdo rename b d/c) $(cat d/c)" "a file moves to another dir
 printf other >e
 requests_mark
 expect_eq "ok one" "$(fdo rename d/c e) $(cat e)" "a file takes the place of another"
+# promise: rename.copy
 expect_eq "d/ e" "$(store_ls | xargs)" "the old name of a file is gone"
 expect_eq "one:e" "$(cat e):$(ls | grep -v d)" "the kernel knows a rename at once"
 
 ino=$(stat -c %i e)
 fdo rename e f >/dev/null
+# promise: inode.stays
 expect_eq "$ino" "$(stat -c %i f)" "a renamed file keeps its inode number"
 printf new >e
 expect_eq 1 "$([ "$(stat -c %i e)" != "$ino" ] && echo 1)" "a new file of the old name has its own inode number"
@@ -34,6 +37,7 @@ expect_eq "$touched" "$(stat -c %Y g)" "a renamed file keeps its time"
 
 expect_eq "EEXIST EEXIST" "$(fdo rename2 n g e rename2 n g d)" "NOREPLACE replaces nothing"
 expect_eq "ok one" "$(fdo rename2 n g h) $(cat h)" "NOREPLACE renames onto a free name"
+# promise: rename.exchange
 expect_eq "EINVAL EINVAL" "$(fdo rename2 x h e rename2 x h d)" "nothing can be exchanged"
 expect_eq "EISDIR ENOTDIR ENOENT" "$(fdo rename h d rename d h rename no b)" "files and directories differ"
 expect_eq "ok ok" "$(fdo rename h h) $(fdo rename2 n e e2)" "a name is renamed to itself"

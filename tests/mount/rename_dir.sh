@@ -14,6 +14,7 @@ printf 1 >ckpt.tmp/one
 printf 2 >ckpt.tmp/a/two
 printf 3 >ckpt.tmp/a/b/three
 inos=$(stat -c %i ckpt.tmp ckpt.tmp/a/two)
+# promise: rename.dir
 expect_eq "ok ENOENT" "$(fdo rename ckpt.tmp ckpt-1 size ckpt.tmp)" "a directory gets another name"
 expect_eq "ckpt-1/ ckpt-1/a/ ckpt-1/a/b/ ckpt-1/a/b/three ckpt-1/a/two ckpt-1/empty/ ckpt-1/one" \
 	"$(store_ls | xargs)" "a renamed directory has all that is in it"
@@ -73,11 +74,13 @@ many=2500 # pages enough; under a sanitizer each takes its time
 objects fill many/f $many
 mkdir many/sub
 expect_eq "ok" "$(fdo rename many lots)" "a directory of many pages is renamed"
+# promise: rename.dir-steps
 expect_eq "$((many + 1)) 0" "$(store_ls lots/ | wc -l) $(store_ls many | wc -l)" "a renamed directory of many pages has all files"
 expect_eq "$((many + 1)) 1099" "$(ls lots | wc -l) $(cat lots/f01099)" "a renamed directory of many pages is shown"
 expect_eq "ok $((many + 1))" "$(fdo rename lots many) $(ls many | wc -l)" "a directory of many pages is renamed back"
 expect_eq "" "$(store_ls .ckptfs)" "no record is left"
 
+# promise: names.own
 expect_eq "EPERM ENOENT" "$(fdo rename many .ckptfs) $(fdo size .ckptfs)" "the mount's own name is refused"
 cd /
 umount_ckptfs

@@ -24,6 +24,7 @@ for way in ignore refuse honor; do
 	expect_requests "$way: a free name is taken by one copy" CopyObject=1
 	[ $way != honor ] || break
 	umount_ckptfs
+	# promise: rename.noreplace
 	expect_eq 1 "$(said)" "$way: the log says that the server does not honor conditions"
 	rm "$mount_log.old"
 	store_stop
@@ -48,6 +49,7 @@ for turn in 1 2 3; do
 	fdo rename2 n "$mnt/theirs" "$mnt/lock$turn" >"$tmp/said2"
 	use_mount first
 	wait $renames
+	# promise: rename.noreplace
 	expect_eq "EEXIST ok" "$(sort "$tmp/said1" "$tmp/said2" | xargs)" "of two hosts that take a name one fails"
 	[ "$(cat "$tmp/said2")" != ok ] || printf other | store_put theirs
 	use_mount other

@@ -16,6 +16,7 @@ exec 3<"$mnt/big"
 first=$(head -c 1000 <&3 | cksum)
 expect_eq "ok" "$(fdo rename "$mnt/big" "$mnt/moved")" "a file that is read is renamed"
 forget_pages "$mnt/moved"
+# promise: rename.open
 expect_eq "$sum" "$({ head -c 1000 "$tmp/data"; cat <&3; } | cksum)" "a reader reads on after its file is renamed"
 expect_eq "$sum" "$(cksum <"$mnt/moved")" "a new reader reads a renamed file"
 exec 3<&-
@@ -23,7 +24,9 @@ exec 3<&-
 exec 3<"$mnt/moved"
 store_put other <"$tmp/data2"
 expect_eq "ok" "$(fdo rename "$mnt/other" "$mnt/moved")" "a file that is read is replaced"
+# promise: rename.file
 expect_eq "$(cksum <"$tmp/data2")" "$(cksum <"$mnt/moved")" "a name leads to the file that replaced another"
+# promise: unlink.usable
 expect_eq "$sum" "$(cksum <&3)" "a reader has the old file after it was replaced"
 expect_eq "moved" "$(ls -A "$mnt")" "no listing shows a file that was replaced"
 exec 3<&-
@@ -94,6 +97,7 @@ done
 store_put keep <"$tmp/data"
 exec 3<"$mnt/keep"
 rm "$mnt/keep"
+# promise: unlink.open, unlink.kept
 expect_eq 1 "$(store_ls .ckptfs/unlinked/ | wc -l)" "a deleted file that is read is kept at the store"
 exec 3<&-
 exec 3<"$mnt/moved"

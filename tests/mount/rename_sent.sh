@@ -17,6 +17,7 @@ expect_eq "" "$(store_ls)" "a rename of a file with sent parts publishes nothing
 fdo_next
 expect_eq "" "$(store_ls)" "writes after a rename publish nothing"
 fdo_ends "ok ok ok ok ok ok ok" "a close after a rename publishes"
+# promise: rename.sent
 same "a close after a rename publishes all bytes" "$tmp/data" name
 expect_eq "name" "$(store_ls)" "a renamed file is under the new name alone"
 expect_requests "no part of a renamed file is sent twice" UploadPart=5
@@ -25,8 +26,10 @@ expect_requests "no part of a renamed file is sent twice" UploadPart=5
 fdo_begin src "$tmp/data" open wct "$mnt/log" write 12000000 pause close
 expect_eq "ok ok ok ok" "$(fdo rename "$mnt/log" "$mnt/log.1" open wct "$mnt/log" write 5 close)" \
 	"a new file gets the old name and is published"
+# promise: rename.sent-taken
 fdo_ends "ok ok ok ok ESTALE" "a renamed file's close fails when it cannot keep its data"
 expect_eq "xxxxx" "$(store_cat log)" "a new file of the old name stands"
+# promise: rename.sent-taken
 expect_eq "log" "$(store_uploads)" "the parts that a renamed file sent are kept"
 check "the log says that sent parts are kept" grep -q 'log: another file has that name: .* is kept as' "$mount_log"
 expect_log 'log: another file has that name'
@@ -96,6 +99,7 @@ expect_requests "no part is sent twice of a file that is all here" UploadPart=5 
 fdo_begin src "$tmp/data" open wct "$mnt/turn" write 12000000 pause close
 expect_eq "ok ok ok ok" "$(fdo rename "$mnt/turn" "$mnt/turn.1" open wct "$mnt/turn" write 5 close)" \
 	"a file is closed whose old name another file has by then"
+# promise: rename.sent-taken
 fdo_ends "ok ok ok ok ok" "a file without its old name is sent anew"
 same "a file that is sent anew is right" "$tmp/first" turn.1
 expect_eq "xxxxx" "$(store_cat turn)" "a file that took the old name is right"

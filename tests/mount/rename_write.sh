@@ -14,7 +14,9 @@ fdo_begin open wct "$mnt/tmp" write 100 pause write 100 close
 expect_eq "ok ENOENT 100" "$(fdo rename "$mnt/tmp" "$mnt/name" size "$mnt/tmp" size "$mnt/name")" \
 	"a file that is not published yet is renamed"
 fdo_ends "ok ok ok ok ok" "a writer goes on after its new file is renamed"
+# promise: rename.open
 expect_eq "name 200" "$(store_ls | xargs) $(objects size name)" "a writer publishes under the new name"
+# promise: rename.unpublished
 expect_requests "a rename of a file that is not published asks for nothing" CopyObject=0 PutObject=1
 
 printf old | store_put final
@@ -72,6 +74,7 @@ printf done >"$mnt/ckpt.tmp/done"
 fdo_begin open wct "$mnt/ckpt.tmp/sub/new" write 100 slot 1 open wct "$mnt/ckpt.tmp/sub/half" write 100 fsync write 7 \
 	pause close slot 0 write 5 close
 expect_eq "ok" "$(fdo rename "$mnt/ckpt.tmp" "$mnt/ckpt")" "a directory with files that are written is renamed"
+# promise: rename.open
 fdo_ends "ok ok ok ok ok ok ok ok ok ok ok ok" "a renamed directory takes its open files with it"
 expect_eq "105 107" "$(objects size ckpt/sub/new) $(objects size ckpt/sub/half)" "files of a renamed directory have all that was written"
 expect_eq "" "$(store_ls ckpt.tmp)" "a renamed directory leaves nothing by the old name"

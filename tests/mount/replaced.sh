@@ -21,6 +21,7 @@ wait_for 20 test -e "$tmp/begun"
 store_put file <"$tmp/b"
 : >"$tmp/go"
 wait $!
+# promise: read.one-version
 expect_eq A "$(tr -s AB <"$tmp/got")" "who reads on sees bytes of the old version only"
 check "who reads on after a replacement gets ESTALE" grep -q 'Stale file handle' "$tmp/dd.err"
 check "who gets ESTALE has not all bytes" test "$(stat -c %s "$tmp/got")" -lt 20000000
@@ -56,6 +57,7 @@ expect_requests "open asks for the beginning of a file, too" GetObject=1
 expect_eq 131072 "$(awk -v get="$(echo GetObject | op_names)" '$2 == get { n = $8 } END { print n }' "$requests")" \
 	"the beginning that open asked for is what is read first"
 head -c 700000 "$tmp/b" | store_put ahead
+# promise: read.one-version
 expect_eq "B" "$(tr -s AB <"$mnt/ahead")" "no byte is shown of another version than the one known"
 requests_mark
 expect_eq "B" "$(tr -s AB <"$mnt/ahead")" "a read finds what the page cache has"
@@ -67,5 +69,6 @@ mount_ckptfs attr_ttl=1s
 printf one | store_put ttl
 cat "$mnt/ttl" >/dev/null
 printf two2 | store_put ttl
+# promise: fresh.age
 check "after attr_ttl the new bytes are seen" wait_for 10 grep -q two2 "$mnt/ttl"
 umount_ckptfs

@@ -19,6 +19,7 @@ printf old | store_put gone
 fdo_begin src "$tmp/data" open wt "$mnt/gone" write 12000000 src "$tmp/more" pwrite 1000 100 \
 	ftruncate 3000000 pause src "$tmp/data" write 1000000 close
 expect_eq "old" "$(store_cat gone)" "a change of what was sent and is not kept publishes nothing"
+# promise: bytes.busy
 fdo_ends "ok ok ok ok EBUSY EBUSY ok ok ok ok" "a change of what was sent is refused, and the writer goes on"
 head -c 13000000 "$tmp/data" >"$tmp/want"
 same "a writer goes on to write what it would have written" "$tmp/want" gone
@@ -31,6 +32,7 @@ for how in wt +t; do
 		ftruncate 35000001
 	fdo_begin "$@" pause close
 	expect_eq "old" "$(store_cat patched)" "$how: a change of what was sent and is kept publishes nothing"
+	# promise: bytes.streamed
 	fdo_ends "ok ok ok ok ok ok ok ok ok ok ok ok ok" "$how: a change of what was sent and is kept is taken"
 	head -c 35000001 "$tmp/data" >"$tmp/want"
 	patch 0 8
@@ -45,6 +47,7 @@ fdo_begin src "$tmp/data" open +t "$mnt/spilled" write 40000000 slot 1 open wct 
 	write 40000000 slot 2 open +ct "$mnt/third" write 40000000 slot 0 src "$tmp/more" pwrite 1000 100 \
 	pread 1000 39000000 pause close slot 1 close slot 2 close
 expect_eq "old" "$(store_cat spilled)" "a change of what was spilled publishes nothing"
+# promise: bytes.kept
 fdo_ends "ok ok ok ok ok ok ok ok ok ok ok ok 1000 ok ok ok ok ok ok" "a change of what was spilled is taken"
 cp "$tmp/data" "$tmp/want"
 patch 100 1000

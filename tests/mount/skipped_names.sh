@@ -10,6 +10,7 @@ for key in 'good' 'a//b' 'slash/' 'dir/ok' 'dir/x//y' 'dir/./z' 'dir/../w' "$(pr
 done
 mount_ckptfs
 expect_eq "a dir good slash" "$(cd "$mnt" && echo *)" "what can be a file or directory is listed"
+# promise: limits.keys
 expect_eq 1 "$(grep -c '/: 1 objects have names' "$mount_log")" "one line counts the rest"
 expect_eq "ok x" "$(cd "$mnt/dir" && echo *)" "a directory lists what can be a file or directory"
 expect_eq 1 "$(grep -c 'dir/: 2 objects have names' "$mount_log")" "one line counts the rest of a directory"

@@ -34,10 +34,12 @@ mount_ckptfs part_size=16M memory=64M spill=64M spill_dir="$tmp/spill" attr_ttl=
 set -- src "$tmp/data" open +ct "$mnt/full"
 for i in 0 1 2 3 4 5 6 7 8 9 10 11; do set -- "$@" pwrite 15000000 $((i * 16777216 + 1000)); done
 said=$(fdo "$@" close 2>&1)
+# promise: room.full
 case $said in *ENOSPC*) ok "a write without room says ENOSPC" ;; *) not_ok "a write without room says ENOSPC"; diag "$said" ;; esac
 case $said in *ENOSPC*ok) ok "a close without room publishes what was taken" ;; *) not_ok "a close without room publishes what was taken"; diag "$said" ;; esac
 n=$(objects size full)
 head -c 15001000 "$tmp/want" >"$tmp/first"
+# promise: room.full
 check "nothing is lost of what a write without room took" sh -c 'head -c 15001000 "$1" | cmp - "$2"' sh "$mnt/full" "$tmp/first"
 check "no more is published than a write said it took" test "$n" -gt 15001000
 expect_eq "ok ok ok" "$(fdo open wct "$mnt/after" write 1000000 close)" "a file is written when there is room again"

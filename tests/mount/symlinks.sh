@@ -12,12 +12,14 @@ mkdir dir
 ln -s file link
 ln -s dir to-dir
 ln -s nowhere dangling
+# promise: attrs.kept
 expect_eq "content file symbolic link" "$(cat link) $(readlink link) $(stat -c %F link)" "a link leads to its file"
 expect_eq "777 4" "$(stat -c '%a %s' link)" "the size of a link is its target's length"
 echo x >to-dir/below
 expect_eq x "$(cat dir/below)" "a link to a directory is walked through"
 expect_eq "ENOENT nowhere" "$(fdo open r dangling) $(readlink dangling)" "a link to nothing is there all the same"
 expect_eq EEXIST "$(fdo symlink x link)" "a link does not take a name that is taken"
+# promise: attrs.special
 expect_eq "file mode=41471" "$(store_cat link) $(objects meta link | grep ^mode)" \
 	"the object holds the target, and the metadata say what it is"
 long=$(printf '%04000d' 7)
@@ -37,10 +39,12 @@ if [ -n "$python" ]; then
 else
 	mkfifo sock
 fi
+# promise: attrs.special
 expect_eq "fifo 0" "$(stat -c '%F %s' fifo)" "a fifo is made as a fifo"
 (echo through >fifo) & cat fifo >"$tmp/through"
 wait $!
 expect_eq through "$(cat "$tmp/through")" "a fifo passes bytes"
+# promise: attrs.special
 expect_eq "character special file 5 1" "$(stat -c '%F %t %T' node)" "a device node has its number"
 check "a socket is made as a socket" test -S sock -o -z "$python"
 rm plain
@@ -66,11 +70,13 @@ expect_eq 1500 "$(ls "$mnt/many" | wc -l)" "a plain ls lists names"
 check "a plain ls asks for few of the files" test "$(requests_of HeadObject)" -le 100
 requests_mark
 expect_eq 1500 "$(ls -l "$mnt/many" | grep -c '^-rw-r--r--')" "ls -l shows types and modes"
+# promise: list.attributes
 check "ls -l asks once for each file" test "$(requests_of HeadObject)" -le 1510
 umount_ckptfs
 mount_ckptfs listed_attrs=assume
 requests_mark
 expect_eq 1500 "$(ls -l "$mnt/many" | grep -c '^-rw-r--r--')" "listed_attrs=assume lists names"
+# promise: list.assume
 check "listed_attrs=assume asks for none of the files" test "$(requests_of HeadObject)" -le 5
 
 # The name goes from the store before it goes here.

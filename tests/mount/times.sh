@@ -11,6 +11,7 @@ stamps() { (cd "$mnt" && stat -c '%.X %.Y %n' "$@"); }
 echo x >"$mnt/f"
 touch -d @1234567890.123456789 "$mnt/f"
 expect_eq "1234567890.123456789 1234567890.123456789 f" "$(stamps f)" "both times are set"
+# promise: attrs.mtime
 expect_eq "mtime=1234567890.123456789" "$(objects meta f | grep mtime)" "both times travel with the object"
 touch -m -d @5.5 "$mnt/f"
 touch -a -d @6.25 "$mnt/f"
@@ -57,6 +58,7 @@ fi
 check "copied files have the same bytes" cmp "$tmp/from/large" "$mnt/cp/large"
 before=$(stat -c %.Y "$mnt/cp")
 echo c >"$mnt/cp/c"
+# promise: attrs.mtime
 check "a new name moves its directory's mtime" test "$(stat -c %.Y "$mnt/cp")" != "$before"
 mkdir "$mnt/cp/sub" "$mnt/other"
 before=$(stat -c %.Y "$mnt/cp" "$mnt/other")
@@ -69,6 +71,7 @@ umount_ckptfs
 
 mount_ckptfs
 stamps f cp/a cp/large cp/d/b tar/large rsync/a >"$tmp/after"
+# promise: attrs.kept
 check "another mount shows the same times" diff "$tmp/before" "$tmp/after"
 tree "$mnt/rsync" >"$tmp/got"
 check "another mount shows the same links and modes" diff "$tmp/want" "$tmp/got"

@@ -10,6 +10,7 @@ head -c 12000000 /dev/urandom >"$tmp/data"
 printf 0123456789 >"$mnt/f"
 
 expect_eq "ok 0" "$(fdo truncate 0 "$mnt/f" size "$mnt/f")" "truncate() by name succeeds"
+# promise: bytes.truncate
 expect_eq 0 "$(objects size f)" "truncate() by name is at the store when it returns"
 expect_eq "ok" "$(fdo truncate 0 "$mnt/f")" "truncate() by name may be repeated"
 printf 0123456789 >"$mnt/f"
@@ -51,6 +52,7 @@ expect_eq 2 "$(objects size g)" "truncate() of a mapped file publishes before it
 fdo_ends "ok ok ok ok ok" "a mapped file is cut by name"
 fdo_begin open w "$mnt/g" slot 1 open r "$mnt/g" slot 0 write 8 pause close
 expect_eq ok "$(fdo truncate 5 "$mnt/g")" "a file that another process has open is cut by name"
+# promise: bytes.truncate
 expect_eq 2 "$(objects size g)" "truncate() publishes nothing of a file that another process writes"
 fdo_ends "ok ok ok ok ok ok ok" "the process goes on after its file was cut by name"
 expect_eq 5 "$(objects size g)" "the close publishes what truncate() has left"
@@ -59,6 +61,7 @@ expect_eq 4 "$(objects size none)" "the close publishes a new file that truncate
 
 most=$((5 << 40))
 on_gs || most=$((10000 * (5 << 30)))
+# promise: limits.size, errno.EFBIG
 expect_eq "ok EFBIG EFBIG ok" "$(fdo open w "$mnt/f" ftruncate $((most + 1)) pwrite 1 $most close)" \
 	"no file gets longer than the store takes"
 expect_eq 0 "$(objects size f)" "a file that would get too long stays as it was"

@@ -33,6 +33,7 @@ while [ $i -lt 10 ]; do
 	case $(objects size lock$i) in 10 | 20) whole=$((whole + 1)) ;; esac
 	i=$((i + 1))
 done
+# promise: create.excl
 expect_eq "10 10 10" "$wins $losses $whole" "of two that create a file with O_EXCL one wins"
 
 i=0 made=0
@@ -43,6 +44,7 @@ while [ $i -lt 10 ]; do
 	wait $one && made=$((made + 1))
 	i=$((i + 1))
 done
+# promise: dir.two-hosts
 expect_eq 10 $made "of two mounts that make a directory one wins"
 rm -r "$mnt"/*
 expect_eq "" "$(ls "$other")$(store_ls)" "what one mount deletes is gone in the other"
@@ -53,6 +55,7 @@ echo first >"$mnt/d/f"
 expect_eq first "$(cat "$other/d/f")" "a name that was missing is there once another host makes it"
 echo second, longer >"$mnt/d/f"
 expect_eq "second, longer" "$(cat "$other/d/f")" "a name that another host made has what was written last"
+# promise: dir.not-empty
 expect_eq "ENOTEMPTY" "$(fdo rmdir "$other/d")" "a directory is not empty when another host wrote to it"
 expect_eq "ok ENOENT" "$(fdo rename "$mnt/d/f" "$mnt/d/g" size "$mnt/d/f")" "a file is renamed on one mount"
 expect_eq "g second, longer" "$(ls "$other/d") $(cat "$other/d/g")" "a renamed file is renamed in both mounts"

@@ -13,6 +13,7 @@ asked() { [ "$(requests_of "$1")" -gt 0 ]; }
 for n in 1000 12000000; do
 	fdo_begin open wct "$mnt/f" write $n unlink "$mnt/f" pause write 100 fsync close
 	expect_eq ENOENT "$(fdo size "$mnt/f")" "a file unlinked after $n bytes is gone at once"
+	# promise: unlink.usable
 	fdo_ends "ok ok ok ok ok ok ok" "a writer sees no error when its file is unlinked"
 	expect_eq "" "$(store_ls)" "nothing comes back at close"
 	check "no upload is left" wait_for 10 no_upload
@@ -41,6 +42,7 @@ objects rm full
 store_put f <"$tmp/data"
 fdo_begin open r "$mnt/f" pread 1000 0 pause pread 1000 0 close
 expect_eq ok "$(fdo unlink "$mnt/f")" "a file that is read is unlinked"
+# promise: unlink.open
 fdo_ends "ok 1000 ok 1000 ok" "a reader has its file after it was unlinked"
 expect_eq "" "$(store_ls)$(ls -A "$mnt")" "nothing is left of an unlinked file"
 umount_ckptfs

@@ -18,6 +18,7 @@ printf 'another one' >f
 expect_eq 1 "$([ "$(stat -c %i f)" != "$ino" ] && echo 1)" "a new file of an unlinked name is another file"
 expect_eq "the first|another one" "$(cat <&3)|$(cat f)" "an unlinked file and the new one are both read"
 exec 3<&-
+# promise: unlink.kept
 check "nothing is left at the store after the last close" wait_for 20 none_orphaned
 
 printf 'version 1' >v

@@ -13,11 +13,13 @@ stat "$mnt/file" >/dev/null
 letters 100 b | store_put file
 expect_eq "ok 100 100 0" "$(fdo open r "$mnt/file" fsize pread 1000 0 pread 1000 100)" "a shorter version is as long as it is"
 letters 5000 c | store_put file
+# promise: fresh.open
 expect_eq "ok 5000 5000" "$(fdo open r "$mnt/file" fsize pread 9000 0)" "a longer version is as long as it is"
 
 exec 3<"$mnt/file"
 letters 6000 d | store_put file
 cat "$mnt/file" >"$tmp/read"
+# promise: fresh.inode
 check "a version that another host made is another file than the one that is open" \
 	test "$(stat -c %i "$mnt/file")" != "$(stat -L -c %i /dev/fd/3)"
 exec 3<&-
@@ -58,6 +60,7 @@ fdo_begin open wa "$mnt/lost" slot 1 open wa "$mnt/lost" write 10 pause close pa
 letters 2000 b | store_put lost
 fdo_next
 expect_eq "ESTALE" "$(cut -d' ' -f6 "$tmp/fdo/out")" "a change of a version that is gone gets ESTALE"
+# promise: publish.old-stands
 expect_eq "bbbb 2000" "$(head -c 4 "$mnt/lost") $(stat -c %s "$mnt/lost")" "the version that stands is read while a writer stays"
 expect_eq "ok ok ok" "$(fdo open w "$mnt/lost" pwrite 3 0 close)" "a version that stands is changed while a writer stays"
 expect_eq "xxxb" "$(store_cat lost | head -c 4)" "a change of the version that stands is published"
@@ -67,6 +70,7 @@ expect_log 'lost: its version .* was replaced by another host'
 fdo_begin open wcx "$mnt/first" write 10 pause close pause
 letters 2000 b | store_put first
 fdo_next
+# promise: create.excl, errno.EEXIST
 expect_eq "EEXIST" "$(cut -d' ' -f4 "$tmp/fdo/out")" "who is second with O_EXCL gets EEXIST"
 expect_eq 2000 "$(head -c 4000 "$mnt/first" | wc -c)" "who is second with O_EXCL sees the first's file"
 fdo_ends "ok ok ok EEXIST ok" "the first's file is seen until its end"

@@ -47,6 +47,7 @@ sleep 1
 check "the writer waits while an upload is under way" kill -0 "$fdo_pid"
 thaw "$store_pid"
 wait "$fdo_pid"
+# promise: room.waits
 expect_eq "" "$(tr ' ' '\n' <"$tmp/fdo/out" | grep -v '^ok$')" "a writer goes on when the upload has given memory back"
 same "nothing of the upload is lost" "$tmp/sent" sent
 

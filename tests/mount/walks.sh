@@ -58,6 +58,7 @@ cut -d' ' -f1-3 "$tmp/got" >"$tmp/cut"
 check "a walk sees each file as it is" cmp "$tmp/want" "$tmp/cut"
 expect_eq 3 "$(grep -c ' 1000000000$' "$tmp/got")" "a walk sees each file with its time"
 expect_eq "2000 2000" "$(heads | wc -l) $(heads | sort -u | wc -l)" "a walk costs one request a file"
+# promise: list.ahead
 check "a walk has many requests on their way at once ($(at_once))" test "$(at_once)" -gt 8
 requests_mark
 walk 'for name in names: print(name, look(name))' >"$tmp/again"
@@ -81,6 +82,7 @@ walk 'random.seed(7)
 random.shuffle(names)
 for name in names[:60]: look(name)'
 looked=$(heads | wc -l)
+# promise: list.ahead
 check "looks in no order have few files too many asked for ($looked for 60)" test "$looked" -ge 60 -a "$looked" -le $((60 + 64))
 requests_mark
 walk 'for name in names[1:90:3]: look(name)'

@@ -15,6 +15,7 @@ printf 12345 >"$f"
 mkdir "$mnt/d"
 requests_mark
 setfattr -n user.a -v one "$f"
+# promise: attrs.request
 expect_requests "an attribute is one request, in which no byte moves" SetMeta=1 PutObject=0
 setfattr -n user.b -v 0x000102fF "$f"
 setfattr -n user.a -v two "$f"
@@ -28,11 +29,13 @@ setfattr -x user.b "$f"
 check "an attribute that is removed is gone" fails_with "No such attribute" getfattr -n user.b "$f"
 check "a second removal of an attribute fails" fails_with "No such attribute" setfattr -x user.b "$f"
 head -c 2100 /dev/zero | tr '\0' v >"$tmp/big"
+# promise: xattr.size
 check "an attribute that is more than an object can carry is refused" fails_with "No space left" \
 	setfattr -n user.big -v "$(cat "$tmp/big")" "$f"
 expect_eq two "$(get user.a "$f")" "a refused attribute changes nothing"
 requests_mark
 for name in trusted.a security.other; do
+	# promise: xattr.size
 	check "$name is not supported" fails_with "not supported" setfattr -n $name -v x "$f"
 done
 check "security.capability is not supported by reads either" fails_with "not supported" getfattr -n security.capability "$f"
@@ -48,6 +51,7 @@ fdo_begin open wct "$mnt/w" write 5 pause close
 setfattr -n user.w -v early "$mnt/w"
 expect_eq "dirty early" "$(get user.ckptfs.state "$mnt/w") $(get user.w "$mnt/w")" \
 	"a file being written is dirty and takes attributes"
+# promise: attrs.writing
 fdo_ends "ok ok ok ok" "the publication of a file carries its attributes"
 fdo_begin open wct "$mnt/slow" write 5 pause close
 state_is() { [ "$(get user.ckptfs.state "$1" 2>/dev/null)" = "$2" ]; }
@@ -57,9 +61,11 @@ freeze "$store_pid"
 check "a file whose publication is under way is uploading" wait_for 30 state_is "$mnt/slow" uploading
 thaw "$store_pid"
 fdo_ends "ok ok ok ok" "an upload that was under way ends"
+# promise: xattr.state
 expect_eq durable "$(get user.ckptfs.state "$mnt/slow")" "a file is durable when its upload has ended"
 set_faults put_faults
 fdo_begin open wct "$mnt/denied" write 5 fsync pause write 5 close
+# promise: xattr.state
 expect_eq failed "$(get user.ckptfs.state "$mnt/denied")" "a file whose publication was refused has failed"
 fdo_ends "ok ok EACCES ok EACCES EACCES" "the writer of a failed publication knows of it"
 set_faults
@@ -69,12 +75,15 @@ check "a link carries no attributes" fails_with "not permitted" setfattr -h -n u
 bytes() { get user.ckptfs.stats "$mnt${1:-}" | tr ' ' '\n' | sed -n 's/^written_bytes=//p'; }
 before=$(bytes)
 printf 1234567 >"$mnt/counted"
+# promise: xattr.stats
 expect_eq 7 "$(($(bytes /d) - before))" "any directory tells what the mount has counted"
 check "a file does not tell what the mount has counted" fails_with "No such attribute" getfattr -n user.ckptfs.stats "$f"
+# promise: xattr.stats
 expect_eq user.d "$(getfattr -m - "$mnt/d" 2>/dev/null | grep '^user\.\(d$\|.*stats\)')" "no list names what the mount has counted"
 umount_ckptfs
 
 mount_ckptfs
+# promise: attrs.kept
 expect_eq "two early dir" "$(get user.a "$f") $(get user.w "$mnt/w") $(get user.d "$mnt/d")" \
 	"another mount has the attributes"
 umount_ckptfs

@@ -21,6 +21,7 @@ for seed in $seeds; do
 	[ -s "$tmp/expect" ] || echo "crash says nothing of what must be there" >>"$tmp/out"
 	mount_ckptfs part_size=5M
 	crash check "$mnt" "$tmp/expect"
+	# promise: publish.durable
 	expect_eq "0 " "$? $(cat "$tmp/out")" "seed $seed: each file is whole, and what was synced is there"
 	"$builddir/ckptctl" recover -o "endpoint=$CKPTFS_TEST_ENDPOINT" "$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET" >"$tmp/out" 2>&1
 	expect_eq "0 " "$? $(cat "$tmp/out")" "seed $seed: ckptctl finds nothing broken"

@@ -22,6 +22,7 @@ check "fsx --version is the one that is pinned" grep -q "^fsx $("$tool" --versio
 expect_eq "" "$(seeds 1 "${CKPTFS_FSX_SEEDS:-20}" 300)" "each seed passes"
 sed 's/^flen.*/flen = 16000000/; s/^max.*/max = 3000000/' "$config" >"$tmp/large.toml"
 config=$tmp/large.toml
+# promise: bytes.any
 expect_eq "" "$(seeds 100 102 100)" "each seed passes with a file of several parts, too"
 umount_ckptfs
 mount_ckptfs part_size=5M read_cache=never

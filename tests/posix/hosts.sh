@@ -65,6 +65,7 @@ for way in $ways; do
 	for seed in $seeds; do
 		set_faults
 		CKPTFS_HOSTS_LOSSY=no
+		# promise: rename.whole
 		run "$way: seed $seed loses and mixes nothing" random "$seed" "$rounds" $dirs
 		random_faults
 		CKPTFS_HOSTS_LOSSY=yes

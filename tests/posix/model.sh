@@ -28,6 +28,7 @@ agree() {
 	fi
 }
 for seed in $seeds; do
+	# promise: bytes.any
 	agree "seed $seed does the same as in a local directory" run "$seed" "${CKPTFS_STEPS:-300}" "$tmp/script"
 done
 for script in $scripts; do

@@ -15,6 +15,7 @@ check "the suite comes to its end" sh -c '
 	grep "^Summary: " "$4"' sh "$tool" "$srcdir" "$mnt" "$tmp/pjd.log"
 sed -n 's/^\([a-z_0-9:]*\)  *FAILED.*/\1/p' "$tmp/pjd.log" | sort >"$tmp/failed"
 sed -n 's/^\([a-z_0-9:]*\) .*/\1/p' "$srcdir/tests/posix/pjdfstest.except" | sort >"$tmp/except"
+# promise: attrs.rights
 expect_eq "" "$(comm -23 "$tmp/failed" "$tmp/except")" "each case passes that has no exception"
 diag "$(grep '^Summary: ' "$tmp/pjd.log")"
 [ $tap_failed -eq 0 ] || diag "$(grep -A 8 FAILED "$tmp/pjd.log" | head -n 60)"
