@@ -187,6 +187,9 @@ void store_close(struct store *s);
  * Blocks. */
 int store_open_params(const struct params *p, const char *url, struct store **out, char *why,
                       size_t nwhy);
+/* The same without asking it. */
+int store_prepare_params(const struct params *p, const char *url, struct store **out, char *why,
+                         size_t nwhy);
 /* How many transfers of data it runs at once, at most. */
 unsigned store_transfers_most(const struct params *p);
 
@@ -200,6 +203,29 @@ const char *store_bucket(const struct store *s);
 /* Asks whether bucket and credentials are good. Blocks. 0 or a negative errno with one line in
  * `why`. */
 int store_check(struct store *s, char *why, size_t nwhy);
+
+/* The way to the server, gone step by step on a connection of its own, for who wants to know where
+ * it is broken or slow. */
+enum store_step {
+        STORE_STEP_NAME,
+        STORE_STEP_CONNECT,
+        STORE_STEP_TLS,
+        STORE_STEP_REPLY,
+        STORE_STEPS
+};
+struct store_reach {
+        char server[300];         /* "https://HOST[:PORT]" */
+        char address[46];         /* its, or that of the proxy before it; "" none was found */
+        const char *proxy;        /* the variable that names that proxy; NULL: none does */
+        enum store_step failed;   /* STORE_STEPS: none */
+        unsigned us[STORE_STEPS]; /* what each took that was gone */
+        bool tls;                 /* it has that step */
+        bool has_clock;           /* the reply told the time: */
+        int64_t clock_s;          /* the server's clock less ours */
+        char why[256];            /* what the transport says of the step that failed */
+};
+/* Blocks for a quarter of a minute at most. 0 or -ENOMEM. */
+int store_reach(struct store *s, struct store_reach *out);
 
 /* --- objects
  * --------------------------------------------------------------------------------------- */

@@ -29,6 +29,7 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/waiter.h \
 	$(NULL)
 include %D%/control/local.mk
+include %D%/machine/local.mk
 include %D%/record/local.mk
 include %D%/sign/local.mk
 include %D%/text/local.mk

@@ -392,6 +392,29 @@ void param_tab_release(const struct param_tab *t, void *p)
         }
 }
 
+int params_value(const struct params *p, size_t row, struct buf *out)
+{
+        const struct param_desc *d = &param_table[row];
+        const void *field = (const char *)p + d->offset;
+        char word[64];
+
+        if (d->type == PARAM_STRING)
+                return buf_adds(out, *(char *const *)field);
+        if (d->type == PARAM_BOOL)
+                return buf_adds(out, *(const param_BOOL *)field ? "on" : "off");
+        if (d->type == PARAM_CHOICE)
+                return buf_adds(out, param_word(d, *(const unsigned *)field, word, sizeof word));
+        if (d->type == PARAM_MODE)
+                return buf_addf(out, "%04o", *(const unsigned *)field);
+        uint64_t n = *(const uint64_t *)field;
+        if ((d->type == PARAM_USER || d->type == PARAM_GROUP) && n == UINT32_MAX)
+                return buf_adds(out, "own");
+        if (d->type == PARAM_AUTO && !n)
+                return buf_adds(out, "auto");
+        return buf_addf(out, "%llu%s", (unsigned long long)n,
+                        d->type == PARAM_DURATION ? "ms" : "");
+}
+
 int params_init(struct params *p)
 {
         return param_tab_init(&param_options, p);

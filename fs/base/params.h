@@ -73,6 +73,10 @@ bool params_same(const struct params *a, const struct params *b, size_t row);
 /* The two change this value. */
 void params_swap(struct params *a, struct params *b, size_t row);
 
+/* Appends the value of option number `row` as params_set() takes it. 0 or -ENOMEM. */
+struct buf;
+int params_value(const struct params *p, size_t row, struct buf *out);
+
 /* Sets option `name` from `value` (NULL: a bare BOOL name, meaning on). 0, or -EINVAL (-ENOMEM)
  * with one line in `why`: cause, then remedy, as in part_size=1M is out of bounds: give 5M to 512M
  *   unknown option 'part_sise': did you mean 'part_size'? */

@@ -10,7 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/log.h"
 #include "store.h"
+
+struct params;
 
 enum { CTL_OK = 0, CTL_FAILED = 1, CTL_LEFT = 2, CTL_WHY_MAX = 1536, CTL_AGE_MAX = 48 };
 
@@ -26,6 +29,9 @@ struct ctl {
         const char *level;
         bool json;
         uint64_t interval_ms; /* 0: once */
+        /* Of doctor, for which `mount` may be a URL. */
+        struct params *params;
+        bool no_speed;
 };
 
 int ctl_uploads_list(const struct ctl *c);
@@ -41,6 +47,12 @@ int ctl_stats(const struct ctl *c);
 int ctl_files(const struct ctl *c);
 int ctl_credentials(const struct ctl *c);
 int ctl_loglevel(const struct ctl *c);
+
+/* Of the machine, a URL or a mount. */
+int ctl_doctor(const struct ctl *c);
+
+/* What the log has on a request that failed, since it was asked for last; false: nothing. */
+bool ctl_last_words(char out[LOG_TEXT_MAX]);
 
 /* Says "ckptctl: WHAT: the error" and returns CTL_FAILED. */
 int ctl_fail(const char *what, int err);

@@ -44,6 +44,8 @@ void live_mounts_release(struct live_mounts *m);
  * name, the only one. NULL after a line on standard error. */
 struct ctl;
 const struct live_mount *live_find(const struct ctl *c, const struct live_mounts *m);
+/* Asks the mount that the command means. 0, or -1 after a line on standard error. */
+int live_ask_mount(const struct ctl *c, const char *request, struct live_reply *out);
 /* Calls each() for every mount of ckptfs that the kernel knows. */
 void live_each_kernel_mount(void (*each)(void *arg, const char *url, const char *mountpoint),
                             void *arg);

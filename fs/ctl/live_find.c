@@ -130,3 +130,22 @@ const struct live_mount *live_find(const struct ctl *c, const struct live_mounts
                                 : "is no mount of ckptfs: see ckptctl list");
         return found;
 }
+
+int live_ask_mount(const struct ctl *c, const char *request, struct live_reply *out)
+{
+        CLEANUP(live_mounts_release) struct live_mounts m = {.n = 0};
+        char why[256];
+
+        int err = live_mounts_get(c->dir, &m);
+        if (err) {
+                ctl_fail("the mounts cannot be listed", err);
+                return -1;
+        }
+        const struct live_mount *at = live_find(c, &m);
+        if (!at)
+                return -1;
+        if (!live_ask(at->socket, request, out, why, sizeof why))
+                return 0;
+        fprintf(stderr, "ckptctl: %s: %s\n", live_field(&at->about, "mountpoint"), why);
+        return -1;
+}

@@ -38,26 +38,6 @@ static uint64_t number(const char *text)
         return strtoull(text, NULL, 10);
 }
 
-/* Asks the mount that the command means. 0 or -1 after a line on standard error. */
-static int ask(const struct ctl *c, const char *request, struct live_reply *out)
-{
-        CLEANUP(live_mounts_release) struct live_mounts m = {.n = 0};
-        char why[256];
-
-        int err = live_mounts_get(c->dir, &m);
-        if (err) {
-                ctl_fail("the mounts cannot be listed", err);
-                return -1;
-        }
-        const struct live_mount *at = live_find(c, &m);
-        if (!at)
-                return -1;
-        if (!live_ask(at->socket, request, out, why, sizeof why))
-                return 0;
-        fprintf(stderr, "ckptctl: %s: %s\n", live_field(&at->about, "mountpoint"), why);
-        return -1;
-}
-
 /* --- list ---------------------------------------------------------------------------------------
  */
 
@@ -187,7 +167,7 @@ int ctl_files(const struct ctl *c)
         CLEANUP(live_reply_release) struct live_reply r = {.n = 0};
         char age[CTL_AGE_MAX];
 
-        if (ask(c, control_word_name(CONTROL_FILES), &r))
+        if (live_ask_mount(c, control_word_name(CONTROL_FILES), &r))
                 return CTL_FAILED;
         for (size_t i = 0; i < r.n; i++) {
                 const struct live_line *l = &r.lines[i];
@@ -246,7 +226,7 @@ int ctl_stats(const struct ctl *c)
 
         for (;;) {
                 struct live_reply r;
-                if (ask(c, control_word_name(CONTROL_STATS), &r))
+                if (live_ask_mount(c, control_word_name(CONTROL_STATS), &r))
                         return CTL_FAILED;
                 rc = CTL_OK;
                 if (c->json)
@@ -274,7 +254,7 @@ int ctl_credentials(const struct ctl *c)
         char until[32], age[CTL_AGE_MAX];
         struct tm tm;
 
-        if (ask(c, control_word_name(CONTROL_CREDENTIALS), &r))
+        if (live_ask_mount(c, control_word_name(CONTROL_CREDENTIALS), &r))
                 return CTL_FAILED;
         time_t expiry = (time_t)live_number(&r, "expiry"), now = time(NULL);
         printf("source\t%s\n", *live_field(&r, "source") ? live_field(&r, "source") : "none yet");
@@ -301,5 +281,5 @@ int ctl_loglevel(const struct ctl *c)
         if (snprintf(request, sizeof request, "%s %.32s", control_word_name(CONTROL_LOGLEVEL),
                      c->level) < 0)
                 return CTL_FAILED;
-        return ask(c, request, &r) ? CTL_FAILED : CTL_OK;
+        return live_ask_mount(c, request, &r) ? CTL_FAILED : CTL_OK;
 }

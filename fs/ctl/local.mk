@@ -3,6 +3,11 @@
 bin_PROGRAMS += ckptctl
 ckptctl_SOURCES = \
 	%D%/ctl.h \
+	%D%/doctor.c \
+	%D%/doctor.h \
+	%D%/doctor_machine.c \
+	%D%/doctor_speed.c \
+	%D%/doctor_store.c \
 	%D%/live.c \
 	%D%/live.h \
 	%D%/live_find.c \

@@ -21,6 +21,7 @@ static const char usage[] =
         "       ckptctl files | credentials [MOUNT]\n"
         "       ckptctl stats [--json] [--interval TIME] [MOUNT]\n"
         "       ckptctl loglevel error|warning|info|debug [MOUNT]\n"
+        "       ckptctl doctor [--no-speed] [URL | MOUNT]\n"
         "       ckptctl uploads list URL [--key KEY] [--older TIME]\n"
         "       ckptctl uploads abort URL [--key KEY] [--older TIME] [--yes]\n"
         "       ckptctl recover URL [--key KEY] [--force | --discard] [--older TIME]\n"
@@ -40,6 +41,8 @@ static const char usage[] =
         "  --json          as JSON\n"
         "  --interval TIME again each time that has passed, with the change a second\n"
         "loglevel: the least important lines that are logged from now on\n"
+        "doctor: tries all that a mount needs of machine, network, store and permissions\n"
+        "  --no-speed    but does not move bytes to find out how fast that is\n"
         "uploads: what crashed programs left unfinished at the store\n"
         "  --key KEY     only those of this key, relative to URL\n"
         "  --older TIME  only those begun longer ago: 90s, 30m, 12h, 1d\n"
@@ -56,7 +59,8 @@ enum {
         HAS_YES = 4,
         HAS_DECISION = 8,
         HAS_JSON = 16,
-        HAS_INTERVAL = 32
+        HAS_INTERVAL = 32,
+        HAS_NO_SPEED = 64
 };
 
 /* What follows the words of a command. */
@@ -76,6 +80,7 @@ static const struct verb verbs[] = {
         {{"credentials", NULL}, ctl_credentials, TAKES_MOUNT, 0},
         {{"stats", NULL}, ctl_stats, TAKES_MOUNT, HAS_JSON | HAS_INTERVAL},
         {{"loglevel", NULL}, ctl_loglevel, TAKES_LEVEL, 0},
+        {{"doctor", NULL}, ctl_doctor, TAKES_MOUNT, HAS_NO_SPEED},
         {{"uploads", "list"}, ctl_uploads_list, TAKES_URL, HAS_KEY | HAS_OLDER},
         {{"uploads", "abort"}, ctl_uploads_abort, TAKES_URL, HAS_KEY | HAS_OLDER | HAS_YES},
         {{"recover", NULL}, ctl_recover, TAKES_URL, HAS_KEY | HAS_OLDER | HAS_DECISION},
@@ -89,7 +94,16 @@ struct command {
         unsigned has; /* options that were given */
 };
 
-enum { OPT_KEY = 256, OPT_OLDER, OPT_YES, OPT_FORCE, OPT_DISCARD, OPT_JSON, OPT_INTERVAL };
+enum {
+        OPT_KEY = 256,
+        OPT_OLDER,
+        OPT_YES,
+        OPT_FORCE,
+        OPT_DISCARD,
+        OPT_JSON,
+        OPT_INTERVAL,
+        OPT_NO_SPEED
+};
 
 static const struct option long_options[] = {
         {"key", required_argument, NULL, OPT_KEY},
@@ -101,6 +115,7 @@ static const struct option long_options[] = {
         {"version", no_argument, NULL, 'V'},
         {"json", no_argument, NULL, OPT_JSON},
         {"interval", required_argument, NULL, OPT_INTERVAL},
+        {"no-speed", no_argument, NULL, OPT_NO_SPEED},
         {NULL, 0, NULL, 0},
 };
 
@@ -150,6 +165,10 @@ static int parse_option(struct command *c, int opt, char **argv, char *why)
                 if (parse_time("--interval", &c->ctl.interval_ms, why))
                         return -1;
                 c->ctl.interval_ms += !c->ctl.interval_ms; /* not as fast as it can */
+                return 0;
+        case OPT_NO_SPEED:
+                c->has |= HAS_NO_SPEED;
+                c->ctl.no_speed = true;
                 return 0;
         case 'V':
                 puts("ckptctl " PACKAGE_VERSION);
@@ -203,16 +222,17 @@ static int parse_words(struct command *c, char **words, char *why)
         }
         bool none = !words[0];
         snprintf(why, CTL_WHY_MAX,
-                 "%s%s: give list, status, files, credentials, stats, loglevel, uploads list, "
-                 "uploads abort or recover",
+                 "%s%s: give list, status, files, credentials, stats, loglevel, doctor, uploads "
+                 "list, uploads abort or recover",
                  none ? "a command" : words[0], none ? " is missing" : " is no command");
         return -1;
 }
 
 static int check_options(const struct command *c, char *why)
 {
-        static const char *const names[] = {"--key",  "--older",   "--yes", "--force and --discard",
-                                            "--json", "--interval"};
+        static const char *const names[] = {
+                "--key",  "--older",    "--yes",     "--force and --discard",
+                "--json", "--interval", "--no-speed"};
         unsigned odd = c->has & ~c->verb->has;
 
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -242,6 +262,7 @@ static int parse(struct command *c, int argc, char **argv, char *why)
         while ((opt = getopt_long(argc, argv, "o:c:Vh", long_options, NULL)) != -1)
                 if (opt == 'o' && params_set_list(&c->params, optarg, why, CTL_WHY_MAX))
                         return -1;
+        c->ctl.params = &c->params;
         c->ctl.dir = c->params.control_dir;
         return parse_words(c, argv + optind, why) ? -1 : check_options(c, why);
 }

@@ -18,23 +18,25 @@
 
 #include "base/banned.h"
 
-/* What the log has on a request that failed, since it was asked for last; "" for nothing. */
-static const char *last_words(struct log_kept kept[LOG_KEPT])
+bool ctl_last_words(char out[LOG_TEXT_MAX])
 {
         static int64_t told_ns;
+        struct log_kept kept[LOG_KEPT];
         size_t n = log_last(kept);
 
+        *out = 0;
         if (!n || kept[n - 1].time_ns <= told_ns)
-                return "";
+                return false;
         told_ns = kept[n - 1].time_ns;
-        return kept[n - 1].text;
+        snprintf(out, LOG_TEXT_MAX, "%s", kept[n - 1].text);
+        return true;
 }
 
 int ctl_fail(const char *what, int err)
 {
-        struct log_kept kept[LOG_KEPT];
-        const char *said = last_words(kept);
+        char said[LOG_TEXT_MAX];
 
+        ctl_last_words(said);
         fprintf(stderr, "ckptctl: %s: %s%s%s\n", what, strerror(-err), *said ? ": " : "", said);
         return CTL_FAILED;
 }

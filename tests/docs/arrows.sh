@@ -11,6 +11,7 @@ fs/base                 base/text/utf8.h
 fs/base/text            base
 fs/base/sign            base base/text
 fs/base/control         base
+fs/base/machine         base
 fs/base/record          base base/text
 fs/store/http           base
 fs/store/core           base base/text store/http store.h
@@ -18,16 +19,16 @@ fs/store/cred           base base/text base/sign store/http store/core store.h
 fs/store/s3             base base/text base/sign store/http store/core store/cred store.h
 fs/store/gcs            base base/text base/sign store/http store/core store/cred store.h
 fs/move                 base base/record store.h
-fs/ctl                  base base/text base/control base/record move/move.h store.h
+fs/ctl                  base base/text base/control base/machine base/record move/move.h store.h
 fs/mount/caller         base
 fs/mount/read           base store.h
-fs/mount/write          base base/record mount/read store.h
+fs/mount/write          base base/machine base/record mount/read store.h
 fs/mount/tree           base base/text store.h
 fs/mount/core           base base/text mount/tree mount/write mount/read store.h
 fs/mount/rename         base base/record move/move.h mount/core mount/tree mount/write mount/read store.h
 fs/mount/ops            base mount/rename mount/caller mount/core mount/tree mount/write mount/read store.h
 fs/mount/control        base base/control mount/core mount/tree mount/write mount/read store.h
-fs/mount/daemon         base base/text mount/control mount/ops mount/rename mount/caller mount/core mount/tree mount/write mount/read store.h
+fs/mount/daemon         base base/text base/machine mount/control mount/ops mount/rename mount/caller mount/core mount/tree mount/write mount/read store.h
 bench                   base bench/core
 bench/core              base base/text store.h
 bench/dev               base bench/core

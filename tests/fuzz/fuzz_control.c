@@ -33,6 +33,9 @@ static void name(const char *text)
         for (const char *p = b.p; *p; p++)
                 if ((unsigned char)*p < ' ' || *p == 0x7f)
                         abort();
+        control_read_printable(b.p);
+        if (strcmp(b.p, text) != 0)
+                abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)

@@ -22,6 +22,7 @@ static const char *const names[CONTROL_WORDS] = {
         [CONTROL_MOUNT] = "mount",       [CONTROL_STATUS] = "status",
         [CONTROL_STATS] = "stats",       [CONTROL_FILES] = "files",
         [CONTROL_LOGLEVEL] = "loglevel", [CONTROL_CREDENTIALS] = "credentials",
+        [CONTROL_OPTIONS] = "options",
 };
 
 const char *control_word_name(enum control_word word)
@@ -108,4 +109,26 @@ void control_add_printable(struct buf *b, const char *text)
                 else
                         buf_addc(b, *text);
         }
+}
+
+static bool is_octal(char c)
+{
+        return c >= '0' && c <= '7';
+}
+
+void control_read_printable(char *text)
+{
+        char *to = text;
+
+        for (; *text; text++) {
+                bool escaped = *text == '\\' && is_octal(text[1]) && is_octal(text[2]) &&
+                               is_octal(text[3]);
+                if (!escaped) {
+                        *to++ = *text;
+                        continue;
+                }
+                *to++ = (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 | (text[3] - '0'));
+                text += 3;
+        }
+        *to = 0;
 }

@@ -27,6 +27,7 @@ enum control_word {
         CONTROL_STATS,
         CONTROL_FILES,
         CONTROL_CREDENTIALS,
+        CONTROL_OPTIONS,  /* what the mount was given, and its device */
         CONTROL_LOGLEVEL, /* its argument is a word of the option log_level */
         CONTROL_WORDS
 };
@@ -55,5 +56,7 @@ int control_connect(const char *path);
 
 /* Appends the text with control characters and backslashes as \ooo. */
 void control_add_printable(struct buf *b, const char *text);
+/* Makes of such a text what it was made of, in its place. */
+void control_read_printable(char *text);
 
 #endif

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -238,6 +239,26 @@ static void add_credentials(const struct mount *m, struct buf *out)
         add_text(out, "why", c.why);
 }
 
+/* What differs from the defaults, by which the store can be reached in the same way. */
+static void add_options(const struct mount *m, struct buf *out)
+{
+        CLEANUP(params_release) struct params usual = {.log = NULL};
+        bool known = !params_init(&usual);
+
+        add_text(out, "url", m->url);
+        add_text(out, "mountpoint", m->mountpoint);
+        buf_addf(out, "device\t%u:%u\n", major(m->dev), minor(m->dev));
+        for (size_t i = 0; known && i < param_count; i++) {
+                CLEANUP(buf_release) struct buf value = BUF_INIT;
+                if (params_same(&m->params, &usual, i))
+                        continue;
+                params_value(&m->params, i, &value);
+                buf_addf(out, "option\t%s\t", param_table[i].name);
+                control_add_printable(out, value.p);
+                buf_addc(out, '\n');
+        }
+}
+
 static void set_level(unsigned level)
 {
         char word[16];
@@ -259,6 +280,9 @@ static int add_answer(struct mount *m, bool ends, const struct control_request *
                 return add_files(m, out);
         case CONTROL_CREDENTIALS:
                 add_credentials(m, out);
+                return 0;
+        case CONTROL_OPTIONS:
+                add_options(m, out);
                 return 0;
         case CONTROL_LOGLEVEL:
                 set_level(rq->level);

@@ -3,50 +3,34 @@
 #include "mount/daemon/advice.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/log.h"
+#include "base/machine/machine.h"
 #include "base/params.h"
 
 #include "base/banned.h"
 
 enum { MIB_BITS = 20 };
 
-/* What the control group of the process may use; UINT64_MAX: no limit is known. In a container its
- * own group is the root of what is seen. */
-static uint64_t group_memory(void)
-{
-        CLEANUP(fclosep) FILE *f = fopen("/sys/fs/cgroup/memory.max", "re");
-        uint64_t n;
-
-        return f && fscanf(f, "%" SCNu64, &n) == 1 ? n : UINT64_MAX; /* "max" is no number */
-}
-
 static void advise_memory(const struct params *p)
 {
-        uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-        uint64_t group = group_memory(), most = group < machine ? group : machine;
+        bool container;
+        uint64_t most = machine_memory(&container);
 
         if (p->memory > most)
                 log_warn("memory= is %" PRIu64 " MiB, and this %s has %" PRIu64
                          " MiB: give less, or the daemon may be killed when memory is short",
-                         p->memory >> MIB_BITS, group < machine ? "container" : "machine",
+                         p->memory >> MIB_BITS, container ? "container" : "machine",
                          most >> MIB_BITS);
 }
 
 static void advise_spill(const struct params *p)
 {
-        struct statvfs disk;
+        uint64_t room = machine_disk_free(p->spill_dir);
 
-        if (p->ro || statvfs(p->spill_dir, &disk))
-                return;
-        uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;
-        if (room < p->spill)
+        if (!p->ro && room < p->spill)
                 log_info("spill= is %" PRIu64 " MiB, and %s has %" PRIu64
                          " MiB free: writes get ENOSPC from there on; free space or name another "
                          "spill_dir=",
@@ -55,9 +39,7 @@ static void advise_spill(const struct params *p)
 
 static void advise_key(const char *option, const char *file)
 {
-        struct stat st;
-
-        if (*file && !stat(file, &st) && st.st_mode & S_IROTH)
+        if (machine_all_may_read(file))
                 log_warn("%s=%s: every user of this machine may read it: chmod 600", option, file);
 }
 

@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <mntent.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/machine/machine.h"
 
 #include "base/banned.h"
 
@@ -123,15 +123,9 @@ int mountpoint_check(const char *path, char **out, char *why, size_t nwhy)
                 snprintf(why, nwhy, "mountpoint %s is not empty: name an empty directory", path);
                 return -ENOTEMPTY;
         }
-        CLEANUP(closep) int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-        if (fd < 0) {
-                err = -errno;
-                snprintf(why, nwhy, "/dev/fuse: %s: %s, or give the container the device",
-                         strerror(-err),
-                         err == -EACCES ? "let all users read and write it (mode 666)"
-                                        : "load the module with modprobe fuse");
-                return err;
-        }
+        CLEANUP(closep) int fd = machine_fuse_device(why, nwhy);
+        if (fd < 0)
+                return fd;
         *out = TAKE_PTR(real);
         return 0;
 }

@@ -3,7 +3,6 @@
 #include "mount/write/spill.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/machine/machine.h"
 #include "base/mutex.h"
 #include "base/log.h"
 #include "base/pool.h"
@@ -30,26 +30,9 @@ struct spill {
         } locked GUARDED_BY(&mtx);
 };
 
-/* An unnamed file. Some file systems (overlayfs before Linux 6.1) can only take the name away. */
-static int open_unnamed(const char *dir)
-{
-        CLEANUP(freep) char *path = NULL;
-        int fd = open(dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
-
-        if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
-                return fd < 0 ? -errno : fd;
-        if (asprintf(&path, "%s/.ckptfs-spill.XXXXXX", dir) < 0)
-                return -ENOMEM;
-        fd = mkostemp(path, O_CLOEXEC);
-        if (fd < 0)
-                return -errno;
-        unlink(path);
-        return fd;
-}
-
 int spill_check(const char *dir, char *why, size_t nwhy)
 {
-        CLEANUP(closep) int fd = open_unnamed(dir);
+        CLEANUP(closep) int fd = machine_unnamed_file(dir);
         if (fd < 0)
                 snprintf(why, nwhy,
                          "spill_dir=%s: %s: name a directory of a local disk that can be written",
@@ -98,7 +81,7 @@ int spill_open(struct spill *s)
 {
         if (file_of(s) >= 0)
                 return 0;
-        CLEANUP(closep) int fd = open_unnamed(s->dir);
+        CLEANUP(closep) int fd = machine_unnamed_file(s->dir);
         int err = fd < 0 ? fd : 0;
         mutex_lock(&s->mtx);
         bool ours = !err && s->locked.fd < 0;

@@ -9,6 +9,7 @@ fs_store_libstore_la_SOURCES += \
 	%D%/meta.c \
 	%D%/open_params.c \
 	%D%/ops.h \
+	%D%/reach.c \
 	%D%/request.c \
 	%D%/store.c \
 	%D%/store_int.h \

@@ -18,8 +18,8 @@ unsigned store_transfers_most(const struct params *p)
         return fit < LEAST ? LEAST : fit > MOST ? MOST : (unsigned)fit;
 }
 
-int store_open_params(const struct params *p, const char *url, struct store **out, char *why,
-                      size_t nwhy)
+int store_prepare_params(const struct params *p, const char *url, struct store **out, char *why,
+                         size_t nwhy)
 {
         char sse[32];
         const struct store_config cfg = {
@@ -50,7 +50,13 @@ int store_open_params(const struct params *p, const char *url, struct store **ou
                 .stall_timeout_ms = (unsigned)p->stall_timeout,
                 .deadline_ms = (unsigned)p->deadline,
         };
-        int err = store_open(&cfg, out, why, nwhy);
+        return store_open(&cfg, out, why, nwhy);
+}
+
+int store_open_params(const struct params *p, const char *url, struct store **out, char *why,
+                      size_t nwhy)
+{
+        int err = store_prepare_params(p, url, out, why, nwhy);
         if (err)
                 return err;
         err = store_check(*out, why, nwhy);

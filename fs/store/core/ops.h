@@ -179,6 +179,8 @@ struct store_ops {           /* one const table per kind; no slot is NULL */
                     struct store_kind **out, char *why, size_t nwhy);
         void (*close)(struct store_kind *k);
         const char *(*ca_bundle)(const struct store_kind *k, const char *arg); /* or NULL */
+        /* Appends where the bucket is reached, "https://HOST[:PORT]". */
+        void (*server)(struct store_kind *k, struct buf *url);
         /* The permission that a verb needs, for who was denied; "" not known. */
         const char *(*permission)(const struct store_kind *k, enum op_verb verb);
         void (*credentials)(struct store_kind *k, struct store_credentials *out);

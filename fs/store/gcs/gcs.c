@@ -206,6 +206,11 @@ static const char *gcs_permission(const struct store_kind *k, enum op_verb verb)
         return names[verb] ? names[verb] : "";
 }
 
+static void gcs_server(struct store_kind *k, struct buf *url)
+{
+        buf_adds(url, k->endpoint);
+}
+
 static void gcs_credentials(struct store_kind *k, struct store_credentials *out)
 {
         cred_chain_about(k->creds, out);
@@ -220,6 +225,7 @@ const struct store_ops store_gcs = {
         .open = gcs_open,
         .close = gcs_close,
         .ca_bundle = gcs_ca_bundle,
+        .server = gcs_server,
         .permission = gcs_permission,
         .credentials = gcs_credentials,
         .more_caps = gcs_more_caps,

@@ -130,6 +130,20 @@ struct http_stats {
 };
 void http_stats(const struct http *h, struct http_stats *out);
 
+/* A way to the server of a URL, gone step by step on a connection of its own. */
+enum http_step { HTTP_STEP_NAME, HTTP_STEP_CONNECT, HTTP_STEP_TLS, HTTP_STEP_REPLY, HTTP_STEPS };
+struct http_reach {
+        enum http_step failed;   /* HTTP_STEPS: none */
+        unsigned us[HTTP_STEPS]; /* what each took that was gone */
+        bool tls;                /* there is that step */
+        char address[46];        /* of the server, or of the proxy before it; "" none */
+        int64_t clock_s;         /* the server's clock less ours, where has_clock */
+        bool has_clock;
+        char error[256]; /* what the transport says, "" when nothing */
+};
+/* Asks for nothing but headers, without credentials. Blocks for a quarter of a minute at most. */
+void http_reach(struct http *h, const char *url, struct http_reach *out);
+
 /* Version of the library that runs, and of what it does TLS with. */
 void http_library(char *out, size_t n);
 

@@ -8,6 +8,7 @@ fs_store_libstore_la_SOURCES += \
 	%D%/http_int.h \
 	%D%/http_once.c \
 	%D%/http_once.h \
+	%D%/http_reach.c \
 	%D%/http_watch.c \
 	%D%/http_worker.c \
 	%D%/inflight.c \

@@ -184,6 +184,17 @@ static const char *s3_permission(const struct store_kind *k, enum op_verb verb)
         return names[verb] ? names[verb] : "";
 }
 
+static void s3_server(struct store_kind *k, struct buf *url)
+{
+        char region[S3_REGION_MAX];
+        size_t host;
+
+        mutex_lock(&k->mtx);
+        snprintf(region, sizeof region, "%s", k->locked.region);
+        mutex_unlock(&k->mtx);
+        s3_add_host(k, region, url, &host);
+}
+
 static void s3_credentials(struct store_kind *k, struct store_credentials *out)
 {
         cred_chain_about(k->creds, out);
@@ -197,6 +208,7 @@ const struct store_ops store_s3 = {
         .bucket_len = s3_bucket_len,
         .close = s3_close,
         .ca_bundle = s3_ca_bundle,
+        .server = s3_server,
         .permission = s3_permission,
         .credentials = s3_credentials,
         .more_caps = s3_more_caps,

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* doctor.c: the command that tries what a mount needs, before there is one or beside it. */
+#include "ctl/doctor.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/control/control_proto.h"
+#include "ctl/ctl.h"
+#include "ctl/live.h"
+
+#include "base/banned.h"
+
+void doctor_say(struct doctor *d, enum doctor_verdict verdict, const char *what, const char *fmt,
+                ...)
+{
+        static const char *const words[] = {"ok", "slow", "broken"};
+        CLEANUP(freep) char *text = NULL;
+        va_list ap;
+
+        va_start(ap, fmt);
+        int n = vasprintf(&text, fmt, ap);
+        va_end(ap);
+        CLEANUP(freep) char *line = n < 0 ? NULL : ctl_printable(text);
+        printf("%s\t%s\t%s\n", words[verdict], what, line ? line : "no memory");
+        fflush(stdout); /* the next thing may take a while */
+        d->broken = d->broken || verdict == DOCTOR_BROKEN;
+}
+
+/* The options of a mount that runs take the place of those given. 0, or -1 after a line on standard
+ * error. */
+static int take_options(struct params *p, const struct live_reply *r)
+{
+        char why[CTL_WHY_MAX];
+
+        for (size_t i = 0; i < r->n; i++) {
+                struct live_line *l = &r->lines[i];
+                if (strcmp(l->v[0], "option") != 0)
+                        continue;
+                control_read_printable(l->v[2]);
+                if (params_set(p, l->v[1], l->v[2], why, sizeof why)) {
+                        fprintf(stderr, "ckptctl: %s\n", why);
+                        return -1;
+                }
+        }
+        return 0;
+}
+
+int ctl_doctor(const struct ctl *c)
+{
+        CLEANUP(live_reply_release) struct live_reply r = {.n = 0};
+        struct doctor d = {.p = c->params, .speed = !c->no_speed};
+        const char *url = c->mount;
+
+        if (c->mount && !strstr(c->mount, "://")) {
+                if (live_ask_mount(c, control_word_name(CONTROL_OPTIONS), &r) ||
+                    take_options(c->params, &r))
+                        return CTL_FAILED;
+                d.device = live_field(&r, "device");
+                url = live_field(&r, "url");
+        }
+        doctor_machine(&d);
+        if (url)
+                doctor_store(&d, url);
+        return d.broken ? CTL_FAILED : CTL_OK;
+}

@@ -1,0 +1,188 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# doctor.sh: ckptctl doctor finds a machine, network, store and permissions in order, and names the one
+# thing that is not.
+. "${srcdir:?}/tests/lib/mount.sh"
+need_fuse
+plan 44
+start_store
+url=$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET/run
+export AWS_EC2_METADATA_DISABLED=true
+
+# doctor PREFIX... -- OPTIONS ARGUMENT...: what it says goes to $tmp/out, run by way of PREFIX.
+doctor() {
+	prefix=''
+	while [ "$1" != -- ]; do prefix="$prefix $1"; shift; done
+	shift
+	options=endpoint=$CKPTFS_TEST_ENDPOINT,$1; shift
+	# shellcheck disable=SC2086 # $prefix: words of a command
+	timeout 120 $prefix "$builddir/ckptctl" doctor -o "$options" "$@" >"$tmp/out" 2>"$tmp/err"
+	doctor_rc=$?
+}
+named() { awk -F '\t' -v v="$1" '$1 == v { printf "%s%s", sep, $2; sep = " " }' "$tmp/out"; }
+# One check: that thing is broken and nothing else, and the remedy has these words.
+expect_broken() {
+	expect_eq "1 $1 yes" "$doctor_rc $(named broken) $(grep -qE "^broken	$1	.*$2" "$tmp/out" && echo yes)" "$3"
+}
+# One check: that thing is slow, with these words, and nothing is broken.
+expect_slow() {
+	expect_eq "0 - yes" "$doctor_rc $(named broken)- $(grep -qE "^slow	$1	.*$2" "$tmp/out" && echo yes)" "$3"
+}
+store_objects() { store_ls | grep -c . ; }
+
+# All is well.
+doctor -- part_size=5M "$url"
+expect_eq "0 " "$doctor_rc $(named broken)" "nothing is broken where nothing is"
+for what in fuse rights kernel limits memory read-ahead spill dns tcp http clock credentials bucket list put \
+	multipart abort get exclusive copy latency write read options delete; do
+	grep -qE "^(ok|slow)	$what	." "$tmp/out" || diag "no line of $what"
+done
+expect_eq 25 "$(grep -cE '^(ok|slow)	' "$tmp/out")" "each thing that a mount needs has one line"
+expect_eq "0 " "$(store_objects) $(store_uploads)" "no object and no upload is left behind"
+doctor -- ro "$url"
+expect_eq "0  0" "$doctor_rc $(named broken) $(grep -cE '	(put|write|delete)	' "$tmp/out")" "nothing is written with ro"
+doctor -- part_size=5M --no-speed
+expect_eq "0 spill" "$doctor_rc $(tail -n 1 "$tmp/out" | cut -f 2)" "without a URL the machine alone is looked at"
+
+# The machine.
+alone() { doctor unshare -m sh "$tmp/$1" -- "$2"; }
+if unshare -m true 2>/dev/null; then
+	echo 'mount --bind /dev/null /dev/fuse && exec "$@"' >"$tmp/no_fuse"
+	alone no_fuse part_size=5M
+	expect_broken fuse 'modprobe fuse' "a machine without FUSE is told"
+	echo 'mount -o remount,ro,bind /sys && exec "$@"' >"$tmp/ro_sys"
+	alone ro_sys part_size=5M
+	expect_slow read-ahead '/sys cannot be written' "a kernel whose read-ahead cannot be raised is told"
+	mkdir "$tmp/small"
+	echo 'mount -t tmpfs -o size=1M none "'"$tmp/small"'" && exec "$@"' >"$tmp/full"
+	alone full "spill_dir=$tmp/small"
+	expect_broken spill 'No space left' "a disk without room for the spill file is told"
+else
+	for name in FUSE read-ahead disk; do skip "a machine without $name is told" "no namespaces"; done
+fi
+if setpriv --bounding-set -sys_admin true 2>/dev/null; then
+	doctor setpriv --bounding-set -sys_admin -- part_size=5M
+	expect_broken rights 'SYS_ADMIN' "a root that may not mount is told"
+else
+	skip "a root that may not mount is told" "no setpriv"
+fi
+if setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null; then
+	chmod 755 "$tmp"
+	doctor setpriv --reuid 65534 --regid 65534 --clear-groups env "PATH=$tmp" -- spill_dir=/tmp
+	check "a user without fusermount3 is told" grep -q '^broken	rights	fusermount3 is not on PATH' "$tmp/out"
+	doctor setpriv --reuid 65534 --regid 65534 --clear-groups -- spill_dir=/root
+	check "a spill_dir that cannot be written is told" grep -q '^broken	spill	.*Permission denied' "$tmp/out"
+else
+	skip "a user without fusermount3 is told" "setpriv cannot change the user"
+	skip "a spill_dir that cannot be written is told" "setpriv cannot change the user"
+fi
+if setarch --uname-2.6 true 2>/dev/null; then
+	doctor setarch --uname-2.6 -- part_size=5M
+	expect_slow kernel 'Linux 6.6' "a kernel that is too old for direct reads is told"
+else
+	skip "a kernel that is too old for direct reads is told" "no setarch"
+fi
+doctor prlimit --nofile=256:256 -- part_size=5M
+expect_broken limits 'ulimit -Hn' "a limit of open files that connections= passes is told"
+doctor -- memory=1T
+expect_broken memory 'give less' "more memory than the machine has is told"
+doctor -- "spill_dir=$tmp/none"
+expect_broken spill 'spill_dir=' "a spill_dir that is not there is told"
+doctor -- spill=100T
+expect_slow spill 'MiB free' "a spill= above the free space is told"
+
+# The way to the store.
+store=$CKPTFS_TEST_ENDPOINT
+CKPTFS_TEST_ENDPOINT=http://no-such-host.invalid
+doctor -- part_size=5M "$url"
+expect_broken dns 'correct endpoint' "a host that has no address is told"
+CKPTFS_TEST_ENDPOINT=http://127.0.0.1:$(free_port)
+doctor -- part_size=5M "$url"
+expect_broken tcp 'does not answer' "a server that does not listen is told"
+CKPTFS_TEST_ENDPOINT=https://${store#http://}
+doctor -- part_size=5M "$url"
+expect_broken tls 'speaks no TLS' "a server without TLS that is asked for it is told"
+CKPTFS_TEST_ENDPOINT=$store
+store_tls_twin
+twin_ca=$CKPTFS_TEST_CA
+unset CKPTFS_TEST_CA
+CKPTFS_TEST_ENDPOINT=$CKPTFS_TEST_TLS_ENDPOINT
+doctor -- part_size=5M "$url"
+expect_broken tls 'ca_bundle' "a certificate that nobody here knows is told"
+doctor -- "ca_bundle=$twin_ca" --no-speed "$url"
+expect_eq "0 ok" "$doctor_rc $(grep '	tls	' "$tmp/out" | cut -f 1)" "TLS is well with the authority of its certificate"
+CKPTFS_TEST_ENDPOINT=$store
+doctor -- region=x/y "$url"
+expect_broken options 'region' "an option that cannot be is told"
+
+# Credentials and bucket.
+doctor env AWS_ACCESS_KEY_ID= AWS_SECRET_ACCESS_KEY= -- part_size=5M "$url"
+expect_broken credentials 'AWS_ACCESS_KEY_ID' "credentials that are missing are told"
+doctor env AWS_ACCESS_KEY_ID=nobody -- part_size=5M "$url"
+expect_broken bucket 'InvalidAccessKeyId' "an access key that the store does not know is told"
+doctor env AWS_SECRET_ACCESS_KEY=wrong -- part_size=5M "$url"
+expect_broken bucket 'SignatureDoesNotMatch' "a secret key that is wrong is told"
+check_fails "no secret is told" grep -q wrong "$tmp/out" "$tmp/err"
+doctor -- part_size=5M "$CKPTFS_TEST_SCHEME://no-such-bucket/run"
+expect_broken bucket 'does not exist' "a bucket that is not there is told"
+
+# Permissions, each denied alone.
+denied() { # WHAT REMEDY OPERATION...
+	denied_what=$1 denied_remedy=$2; shift 2
+	sep='['
+	for op in "$@"; do
+		printf '%s{"op": "%s", "do": "status", "status": 403, "code": "AccessDenied"}' "$sep" "$op"
+		sep=',
+'
+	done >"$tmp/denied.json"
+	echo ']' >>"$tmp/denied.json"
+	set_faults "$tmp/denied.json"
+	doctor -- part_size=5M --no-speed "$url"
+	set_faults
+	expect_broken "$denied_what" "$denied_remedy" "a permission that lacks is told: $denied_what"
+}
+denied list 'list' ListObjectsV2
+denied put 's3:PutObject' PutObject
+denied multipart 's3:PutObject' UploadPart
+denied abort 's3:AbortMultipartUpload' AbortMultipartUpload
+denied get 's3:GetObject' GetObject
+denied copy 's3:GetObject and s3:PutObject' CopyObject
+denied delete 's3:DeleteObject' DeleteObject
+check "an object that could not be removed is named" grep -q 'doctor/.* stays at the store' "$tmp/err"
+
+# Speed.
+echo '[{"op": "HeadObject", "key": "run/*", "do": "delay", "stall": "400ms"}]' >"$tmp/slow.json"
+set_faults "$tmp/slow.json"
+doctor -- part_size=5M --no-speed "$url"
+set_faults
+expect_slow latency 'region of this machine' "a store that is far away is told"
+
+# A mount that runs tells its options.
+mkdir "$tmp/control"
+mount_ckptfs "control_dir=$tmp/control" part_size=5M
+timeout 120 "$builddir/ckptctl" doctor --no-speed -o "control_dir=$tmp/control" "$mnt" >"$tmp/out" 2>"$tmp/err"
+doctor_rc=$?
+expect_eq "0 " "$doctor_rc $(named broken)" "a mount that runs is examined with its own options"
+check "the read-ahead of a mount that runs is its own" grep -q '^ok	read-ahead	the kernel reads 4096 KiB ahead' "$tmp/out"
+expect_eq 0 "$(find "$mnt" -mindepth 1 -not -path "$mnt/run*" | wc -l)" "the mount shows nothing of the objects that were tried"
+timeout 60 "$builddir/ckptctl" doctor -o "control_dir=$tmp/control" "$tmp" >"$tmp/out" 2>"$tmp/err"
+expect_eq "1 1" "$? $(wc -l <"$tmp/err")" "a directory that is no mount is refused in one line"
+umount_ckptfs
+store_stop
+
+# What is slow, ahead or kind in the wrong way is so for the whole server.
+store_start storesim --clock-skew 1h
+doctor -- part_size=5M --no-speed "$url"
+expect_broken clock 'behind' "a clock that is an hour behind is told"
+store_stop
+store_start storesim --total-rate 10M
+doctor -- part_size=5M "$url"
+expect_slow write 'see to the network' "a line that is slow is told"
+store_stop
+
+# Google's protocol.
+use_mount google
+CKPTFS_TEST_SCHEME=gs
+start_store
+doctor -- anonymous,part_size=5M --no-speed "gs://$CKPTFS_TEST_BUCKET/run"
+expect_eq "0 " "$doctor_rc $(named broken)" "nothing is broken where nothing is, on gs, too"
