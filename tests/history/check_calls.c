@@ -184,14 +184,10 @@ static bool is_touched(const struct judge *j, const struct call *c, const char *
         return false;
 }
 
-static void judge_list(struct judge *j, const struct call *c)
+static void judge_names(struct judge *j, const struct call *c)
 {
         unsigned n = j->npaths;
 
-        if (c->seen[0] == '!') {
-                judge_wrong(j, c, c->seen + 1);
-                return;
-        }
         for (unsigned i = 0; i < n; i++) {
                 const char *name = j->paths[i].name;
                 if (!is_below(name, c->name) || is_written_here(j, c, name))
@@ -481,53 +477,37 @@ static void judge_stat(struct judge *j, const struct call *c)
                 look(j, c, c->name, c->name[0] == 'm' ? LOOK_PRESENT : LOOK_SIZE, c->len);
 }
 
+static void judge_list(struct judge *j, const struct call *c)
+{
+        if (c->err)
+                wrong_errno(j, c);
+        else if (c->seen[0] == '!')
+                judge_wrong(j, c, c->seen + 1);
+        else
+                judge_names(j, c);
+}
+
+static void judge_chmod(struct judge *j, const struct call *c)
+{
+        if (c->err && !explained(j, c))
+                wrong_errno(j, c);
+}
+
 static void judge_call(struct judge *j, const struct call *c)
 {
-        switch (c->kind) {
-        case CALL_PUT:
-        case CALL_REPLACE:
-        case CALL_CREATE:
-                judge_write(j, c);
-                break;
-        case CALL_APPEND:
-        case CALL_CHANGE:
-                judge_change(j, c);
-                break;
-        case CALL_REMOVE:
-                judge_remove(j, c);
-                break;
-        case CALL_MOVE:
-        case CALL_MOVE_NEW:
-                judge_move(j, c);
-                break;
-        case CALL_MOVE_DIR:
-                judge_move_dir(j, c);
-                break;
-        case CALL_MKDIR:
-                judge_mkdir(j, c);
-                break;
-        case CALL_RMDIR:
-                judge_rmdir(j, c);
-                break;
-        case CALL_CHMOD:
-                if (c->err && !explained(j, c))
-                        wrong_errno(j, c);
-                break;
-        case CALL_READ:
-                judge_read(j, c);
-                break;
-        case CALL_STAT:
-                judge_stat(j, c);
-                break;
-        case CALL_LIST:
-                if (c->err)
-                        wrong_errno(j, c);
-                else
-                        judge_list(j, c);
-                break;
-        case CALL_RESTART:
-                break;
-        }
+        static void (*const judges[])(struct judge *, const struct call *) = {
+                [CALL_PUT] = judge_write,         [CALL_REPLACE] = judge_write,
+                [CALL_CREATE] = judge_write,      [CALL_APPEND] = judge_change,
+                [CALL_CHANGE] = judge_change,     [CALL_REMOVE] = judge_remove,
+                [CALL_MOVE] = judge_move,         [CALL_MOVE_NEW] = judge_move,
+                [CALL_MOVE_DIR] = judge_move_dir, [CALL_MKDIR] = judge_mkdir,
+                [CALL_RMDIR] = judge_rmdir,       [CALL_CHMOD] = judge_chmod,
+                [CALL_READ] = judge_read,         [CALL_STAT] = judge_stat,
+                [CALL_LIST] = judge_list,
+        };
+
+        if (c->kind != CALL_RESTART)
+                judges[c->kind](j, c);
 }
 
 void judge_calls(struct judge *j)

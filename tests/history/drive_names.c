@@ -21,36 +21,17 @@ enum { RENAME_NEW = 1, SETTLES_MS = 20000 };
 
 /* --- names */
 
-static void do_remove(struct who *w, enum call_kind kind, const char *name)
+static void do_name(struct who *w, enum call_kind kind, const char *name)
 {
         struct call c;
         char path[PATH_ROOM];
         struct making m = call_begin(w, &c, kind, name, NULL, false);
 
         path_of(w, name, path);
-        call_one_step(&c, kind == CALL_RMDIR ? rmdir(path) : unlink(path));
-        call_end(&m);
-}
-
-static void do_mkdir(struct who *w, const char *name)
-{
-        struct call c;
-        char path[PATH_ROOM];
-        struct making m = call_begin(w, &c, CALL_MKDIR, name, NULL, false);
-
-        path_of(w, name, path);
-        call_one_step(&c, mkdir(path, 0755));
-        call_end(&m);
-}
-
-static void do_chmod(struct who *w, const char *name)
-{
-        struct call c;
-        char path[PATH_ROOM];
-        struct making m = call_begin(w, &c, CALL_CHMOD, name, NULL, false);
-
-        path_of(w, name, path);
-        call_one_step(&c, chmod(path, 0600 + chance(w, 64)));
+        call_one_step(&c, kind == CALL_MKDIR   ? mkdir(path, 0755)
+                          : kind == CALL_RMDIR ? rmdir(path)
+                          : kind == CALL_CHMOD ? chmod(path, 0600 + chance(w, 64))
+                                               : unlink(path));
         call_end(&m);
 }
 
@@ -103,7 +84,7 @@ static void do_move_dir(struct who *w)
         if (!access(path, F_OK)) {
                 for (unsigned i = 0; i < BELOW; i++) {
                         snprintf(name, sizeof name, "%.8s/g%u", to, i);
-                        do_remove(w, CALL_REMOVE, name);
+                        do_name(w, CALL_REMOVE, name);
                 }
                 host_enter(w->host);
                 rmdir(path);
@@ -188,9 +169,9 @@ static void drive_names(struct who *w, unsigned what, const char *name)
         } else {
                 snprintf(other, sizeof other, "m%u", chance(w, DIRS));
                 if (what < 18)
-                        do_mkdir(w, other);
+                        do_name(w, CALL_MKDIR, other);
                 else if (what < 20)
-                        do_remove(w, CALL_RMDIR, chance(w, 3) ? other : "d0");
+                        do_name(w, CALL_RMDIR, chance(w, 3) ? other : "d0");
                 else
                         do_stat(w, other);
         }
@@ -217,13 +198,13 @@ void drive_one(struct who *w)
         else if (what < 77)
                 do_change(w, name);
         else if (what < 83)
-                do_remove(w, CALL_REMOVE, name);
+                do_name(w, CALL_REMOVE, name);
         else if (what < 89)
                 do_stat(w, name);
         else if (what < 93)
                 do_list(w);
         else if (what < 95 && world->attributes)
-                do_chmod(w, name);
+                do_name(w, CALL_CHMOD, name);
         else if (what < 98)
                 do_killed(w, chance(w, 2) ? CALL_PUT : CALL_APPEND, name);
         else
