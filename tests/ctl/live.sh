@@ -3,7 +3,7 @@
 # live.sh: ckptctl asks mounts that run, by a socket that holds nobody up and answers nobody else.
 . "${srcdir:?}/tests/lib/mount.sh"
 need_fuse
-plan 55
+plan 57
 start_store
 dir=$tmp/control
 ctl() { timeout 60 "$builddir/ckptctl" -o "control_dir=$dir" "$@"; }
@@ -133,6 +133,22 @@ expect_eq "ok ok ok bytes" "$(fdo open wct "$mnt/beside" write 100 close) $(cat 
 kill "$holder"
 ctl_answers() { ctl status "$mnt"; }
 check "ckptctl is answered again when they are gone" wait_for 60 ctl_answers
+
+# A daemon at its limit of open files can take nobody.
+ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$mount_pid/stat"; }
+if prlimit --pid "$mount_pid" --nofile=12:1024 2>/dev/null; then
+	timeout 30 "$builddir/ckptctl" -o "control_dir=$dir" list >"$tmp/out" 2>&1 &
+	asking=$!
+	before=$(ticks)
+	sleep 2
+	expect_eq yes "$([ $(($(ticks) - before)) -lt 5 ] && echo yes)" "a client who cannot be taken for want of descriptors costs nothing"
+	prlimit --pid "$mount_pid" --nofile=1024:1024
+	wait "$asking"
+	check "ckptctl is answered again when there are descriptors" ctl_answers
+else
+	skip "a client who cannot be taken for want of descriptors costs nothing" "no prlimit"
+	skip "ckptctl is answered again when there are descriptors" "no prlimit"
+fi
 
 freeze "$mount_pid"
 ctl status "$mnt" >"$tmp/out" 2>"$tmp/err"

@@ -28,7 +28,7 @@
 
 #include "base/banned.h"
 
-enum { CONTROL_CLIENTS = 8, CLIENT_MS = 10000, BACKLOG = 16 };
+enum { CONTROL_CLIENTS = 8, CLIENT_MS = 10000, BACKLOG = 16, PAUSE_MS = 200 };
 
 /* One connection: fd is -1 while the place is free. */
 struct client {
@@ -47,6 +47,7 @@ struct control {
         int fd, wake;
         atomic_bool ends;
         pthread_t thread;
+        int64_t rests_until_ms; /* nobody is taken before: there was no descriptor for one */
         struct client clients[CONTROL_CLIENTS];
 };
 
@@ -81,6 +82,8 @@ static void take_client(struct control *c)
         CLEANUP(closep) int fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         struct client *at = c->clients;
 
+        if (fd < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+                c->rests_until_ms = now_ms() + PAUSE_MS; /* it waits, and would be tried at once */
         if (fd < 0 || !is_welcome(fd))
                 return;
         while (at->fd >= 0)
@@ -127,7 +130,7 @@ static void say(struct client *k)
 static void wait_for_clients(struct control *c, struct pollfd fds[CONTROL_CLIENTS + 2])
 {
         int64_t now = now_ms(), until = INT64_MAX;
-        bool full = true;
+        bool full = true, rests = c->rests_until_ms > now;
 
         for (size_t i = 0; i < CONTROL_CLIENTS; i++) {
                 struct client *k = &c->clients[i];
@@ -139,7 +142,9 @@ static void wait_for_clients(struct control *c, struct pollfd fds[CONTROL_CLIENT
                 fds[i + 2] = (struct pollfd){.fd = k->fd, .events = k->answers ? POLLOUT : POLLIN};
         }
         fds[0] = (struct pollfd){.fd = c->wake, .events = POLLIN};
-        fds[1] = (struct pollfd){.fd = full ? -1 : c->fd, .events = POLLIN};
+        fds[1] = (struct pollfd){.fd = full || rests ? -1 : c->fd, .events = POLLIN};
+        if (rests && c->rests_until_ms < until)
+                until = c->rests_until_ms;
         int timeout = until == INT64_MAX ? -1 : (int)(until - now) + 1;
         if (poll(fds, CONTROL_CLIENTS + 2, timeout) < 0)
                 memset(fds, 0, sizeof *fds * (CONTROL_CLIENTS + 2)); /* a signal */
