@@ -4,7 +4,7 @@
 # late.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 19
+plan 22
 start_store
 
 # late OP KEY SKIP TIME: one reply
@@ -114,4 +114,24 @@ wait $reading
 # promise: fresh.twice
 expect_eq renamed "$(cat "$tmp/read")" "an open that found a file replaced twice finds what the rename brought"
 set_faults
+umount_ckptfs
+
+# A call that fails because another host has made the name since tells that it is there: who creates a file is not
+# told what was known before.
+mount_ckptfs attr_ttl=600s
+mkdir "$mnt/made"
+for name in a b c; do # looked for in vain, so that the next ones are known to be absent
+	printf a >"$mnt/made/$name"
+done
+printf '[{"op": "PutObject", "key": "made/link", "times": 1, "do": "stall", "stall": "3s"}]\n' >"$tmp/late.json"
+set_faults "$tmp/late.json"
+fdo symlink nowhere "$mnt/made/link" >"$tmp/link" &
+linking=$!
+sleep 1
+objects mark made/link mode=33206 # 0100666
+wait $linking
+set_faults
+expect_eq EEXIST "$(cat "$tmp/link")" "a link cannot have the name of what another host has made meanwhile"
+printf 3 >"$mnt/made/link"
+expect_eq "3 666" "$(store_cat made/link) $(stat -c %a "$mnt/made/link")" "a file whose name a link could not get keeps its mode"
 umount_ckptfs

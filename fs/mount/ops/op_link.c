@@ -67,6 +67,11 @@ static void made(void *arg, int err, const struct store_object *obj)
                         err = -ENOMEM;
                 tree_unlock(k->m->tree);
         }
+        if (err) {
+                tree_lock(k->m->tree);
+                tree_note_unknown_locked(k->dir, k->name); /* it may be there though this failed */
+                tree_unlock(k->m->tree);
+        }
         make_end(k, err, &e);
 }
 

@@ -139,6 +139,9 @@ static void marker_made(void *arg, int err, const struct store_object *obj)
                 tree_unlock(c->m->tree);
         }
         if (err) {
+                tree_lock(c->m->tree);
+                tree_note_unknown_locked(c->dir, c->name); /* it may be there though this failed */
+                tree_unlock(c->m->tree);
                 change_end(c, err);
                 return;
         }
