@@ -20,6 +20,7 @@ mount_tests = \
 	%D%/crowd.sh \
 	%D%/daemon_kill.sh \
 	%D%/differences.sh \
+	%D%/descriptor.sh \
 	%D%/direct.sh \
 	%D%/dirs.sh \
 	%D%/encryption.sh \
@@ -59,6 +60,7 @@ mount_tests = \
 	%D%/mixed.sh \
 	%D%/mount_helper.sh \
 	%D%/names.sh \
+	%D%/notify.sh \
 	%D%/options.sh \
 	%D%/parts.sh \
 	%D%/permissions.sh \
@@ -83,6 +85,7 @@ mount_tests = \
 	%D%/spill_slow.sh \
 	%D%/storage_class.sh \
 	%D%/symlinks.sh \
+	%D%/systemd.sh \
 	%D%/times.sh \
 	%D%/truncate.sh \
 	%D%/two_mounts.sh \

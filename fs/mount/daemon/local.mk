@@ -10,6 +10,8 @@ fs_mount_libmount_la_SOURCES += \
 	%D%/mount_life.h \
 	%D%/mountpoint.c \
 	%D%/mountpoint.h \
+	%D%/notify.c \
+	%D%/notify.h \
 	%D%/reload.c \
 	%D%/reload.h \
 	%D%/session.c \

@@ -22,6 +22,7 @@
 #include "mount/daemon/advice.h"
 #include "mount/daemon/mount_life.h"
 #include "mount/daemon/mountpoint.h"
+#include "mount/daemon/notify.h"
 #include "mount/daemon/reload.h"
 #include "mount/rename/rename.h"
 #include "mount/daemon/session.h"
@@ -185,11 +186,13 @@ static void reload(void *arg)
         struct params fresh = {.log = NULL};
         char why[WHY_MAX] = "no memory";
 
+        notify_reloading();
         if (params_init(&fresh) || load_params(c, &fresh, why))
                 log_warn("SIGHUP: nothing is changed: %s", why);
         else
                 reload_params(&c->mount.params, &fresh, c->foreground);
         params_release(&fresh);
+        notify_ready(c->mount.url, c->mount.mountpoint);
 }
 
 /* In the background: tells the waiting command that the mount answers, and lets go of its terminal.
@@ -254,7 +257,9 @@ static int serve(struct command *c)
                                  "that stands still");
                 advise(&m->params);
                 rename_find_left(m);
+                notify_ready(m->url, m->mountpoint);
                 session_wait(session, reload, c);
+                notify_stopping();
                 control_note_end(control);
                 mount_finish(m);
                 stats_log(m);

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <mntent.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,6 +18,8 @@
 #include "base/machine/machine.h"
 
 #include "base/banned.h"
+
+enum { FUSE_MAJOR = 10, FUSE_MINOR = 229 }; /* linux/Documentation/admin-guide/devices.txt */
 
 static void closedirp(DIR **d)
 {
@@ -74,8 +77,35 @@ static bool is_path(const char *written, size_t n, const char *path)
         return written == end && !*path;
 }
 
-dev_t mountpoint_device(const char *path)
+/* The descriptor that "/dev/fd/N" names, or -1: it is another path. */
+static int descriptor_of(const char *path)
 {
+        static const char dir[] = "/dev/fd/";
+        const char *digits = path + sizeof dir - 1;
+        size_t n = strncmp(path, dir, sizeof dir - 1) ? 0 : strspn(digits, "0123456789");
+
+        return n && n < 10 && !digits[n] ? (int)strtol(digits, NULL, 10) : -1;
+}
+
+/* Of a descriptor that was mounted elsewhere, maybe in a place that is not seen from here, where
+ * the kernel tells it. */
+static dev_t connection_device(int fuse)
+{
+        char path[64], line[128];
+        unsigned minor;
+
+        snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fuse);
+        CLEANUP(fclosep) FILE *f = fopen(path, "re");
+        while (f && fgets(line, sizeof line, f))
+                if (sscanf(line, "fuse_connection: %u", &minor) == 1)
+                        return makedev(0, minor);
+        return 0;
+}
+
+dev_t mountpoint_device(const char *path, int fuse)
+{
+        if (descriptor_of(path) >= 0)
+                return connection_device(fuse);
         CLEANUP(fclosep) FILE *f = fopen("/proc/self/mountinfo", "re");
         CLEANUP(freep) char *line = NULL;
         size_t room = 0;
@@ -92,10 +122,32 @@ dev_t mountpoint_device(const char *path)
         return dev;
 }
 
+static int descriptor_check(const char *path, int fd, char **out, char *why, size_t nwhy)
+{
+        struct stat st;
+
+        if (fstat(fd, &st) || !S_ISCHR(st.st_mode) ||
+            st.st_rdev != makedev(FUSE_MAJOR, FUSE_MINOR)) {
+                snprintf(why, nwhy,
+                         "%s is no open descriptor of /dev/fuse: hand over the one that was "
+                         "mounted, see ckptfs(1)",
+                         path);
+                return -EBADF;
+        }
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+        *out = strdup(path);
+        if (*out)
+                return 0;
+        snprintf(why, nwhy, "no memory: end another program");
+        return -ENOMEM;
+}
+
 int mountpoint_check(const char *path, char **out, char *why, size_t nwhy)
 {
         char type[64];
         struct stat st;
+        if (descriptor_of(path) >= 0)
+                return descriptor_check(path, descriptor_of(path), out, why, nwhy);
         CLEANUP(freep) char *real = realpath(path, NULL);
         int err = real && !stat(real, &st) ? 0 : -errno;
 

@@ -29,6 +29,7 @@
 #include "mount/caller/proc_query.h"
 #include "mount/daemon/fuse_init_ext.h"
 #include "mount/daemon/mountpoint.h"
+#include "mount/daemon/notify.h"
 #include "mount/ops/op.h"
 #include "mount/ops/op_interrupt.h"
 
@@ -334,7 +335,7 @@ int session_start(struct session *s, char *why, size_t nwhy)
         unsigned want = (unsigned)s->m->params.threads;
         int err = 0;
 
-        s->m->dev = mountpoint_device(s->m->mountpoint);
+        s->m->dev = mountpoint_device(s->m->mountpoint, fuse_session_fd(s->fuse));
         s->m->proc_queries = proc_queries_start(s->m->dev);
         s->threads = calloc(want, sizeof *s->threads);
         if (!s->m->proc_queries || !s->threads || pipe2(s->wake, O_CLOEXEC | O_NONBLOCK)) {
@@ -382,13 +383,23 @@ static bool is_ended_by_signal(struct session *s, int sig, void (*reload)(void *
         return true;
 }
 
+/* To the watchdog: not when a thread keeps the lock that every request takes. */
+static void say_alive(struct session *s)
+{
+        tree_lock(s->m->tree);
+        tree_unlock(s->m->tree);
+        notify_alive();
+}
+
 void session_wait(struct session *s, void (*reload)(void *arg), void *arg)
 {
         CLEANUP(closep) int sig = signals_fd();
         struct pollfd fds[] = {{.fd = s->wake[0], .events = POLLIN}, {.fd = sig, .events = POLLIN}};
+        int n, interval_ms = notify_interval_ms();
         do {
-                while (poll(fds, 2, -1) <= 0)
-                        ;
+                while ((n = poll(fds, 2, interval_ms)) <= 0)
+                        if (!n)
+                                say_alive(s);
         } while (!fds[0].revents && !is_ended_by_signal(s, sig, reload, arg));
 }
 
