@@ -4,6 +4,7 @@ docs_tests = \
 	%D%/arrows.sh \
 	%D%/ceilings.sh \
 	%D%/decisions.sh \
+	%D%/dist.sh \
 	%D%/format.sh \
 	%D%/man_lint.sh \
 	%D%/names.sh \
