@@ -133,17 +133,33 @@ static bool is_written_here(const struct judge *j, const struct call *c, const c
         return false;
 }
 
-/* What this host knew by the old name before it renamed the file, maybe no
- * longer so, it knows by the new name then. */
+/* Whether this host renames something to the name, which it then knows by what it knew by the old
+ * name, and until then by what it knew before. */
+static bool is_renamed_to(const struct call *k, const char *name)
+{
+        return !strcmp(k->kind == CALL_REPLACE ? k->name : k->to, name);
+}
+
+/* Whether this host renames the file away while the call looks: the look goes on by the new name.
+ */
+static bool is_renamed_from(const struct call *k, const struct call *c, const char *name)
+{
+        bool moves = k->kind == CALL_MOVE || k->kind == CALL_MOVE_NEW;
+
+        return moves && !strcmp(k->name, name) && k->t[3] >= c->t[0];
+}
+
+/* Whether this host renamed, or renames, the name that the call looks at (docs/testing.md). */
 static bool is_renamed_here(const struct judge *j, const struct call *c, const char *name,
                             enum look_wants wants)
 {
         for (unsigned i = 0; i < j->h->n; i++) {
                 const struct call *k = &j->h->calls[i];
-                bool moves =
-                        k->kind == CALL_MOVE_DIR || (wants == LOOK_SIZE && !strcmp(k->to, name));
-                if (k->host == c->host && moves && k->t[0] <= c->t[3] &&
-                    over(j, k) >= c->t[0] - j->h->setting.ttl_ns && is_of(k, name))
+                bool sized = wants == LOOK_SIZE &&
+                             (is_renamed_to(k, name) || is_renamed_from(k, c, name));
+                if (k->host == c->host && (k->kind == CALL_MOVE_DIR || sized) &&
+                    k->t[0] <= c->t[3] && over(j, k) >= c->t[0] - j->h->setting.ttl_ns &&
+                    is_of(k, name))
                         return true;
         }
         return false;

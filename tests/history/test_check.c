@@ -319,6 +319,22 @@ START_TEST(a_rename_of_which_nobody_knows_what_became_says_so)
 }
 END_TEST
 
+START_TEST(a_size_may_be_that_of_a_rename_of_the_same_host)
+{
+        const char *const more = "32 33 34 36 1 append d0/f0 - 2 0 told -";
+        const char *const over = "40 60 40 60 0 replace d0/f0 - 3 0 told -";
+        KEPT(strict, PUT_1, more, over, "45 46 45 46 0 stat d0/f0 - 1 0 told -");
+        BROKEN(strict, PUT_1, more, over, "45 46 45 46 2 stat d0/f0 - 1 0 told -");
+        BROKEN(strict, PUT_1, more, over, "65 66 65 66 0 stat d0/f0 - 2 0 told -");
+
+        const char *const away = "40 50 40 50 0 move d0/f0 d0/f1 0 0 told -";
+        const char *const then = "60 61 62 70 1 append d0/f1 - 2 0 told -";
+        KEPT(whole, PUT_1, away, then, "45 80 45 80 0 stat d0/f0 - 2 0 told -");
+        BROKEN(whole, PUT_1, away, then, "45 80 45 80 2 stat d0/f0 - 2 0 told -");
+        BROKEN(whole, PUT_1, away, then, "52 80 52 80 0 stat d0/f0 - 2 0 told -");
+}
+END_TEST
+
 START_TEST(bytes_tell_their_pieces)
 {
         unsigned char p[400];
@@ -368,6 +384,7 @@ int main(void)
         tcase_add_test(t, a_change_that_was_overtaken_may_have_been_published);
         tcase_add_test(t, what_is_made_only_where_nothing_is_may_be_made_again);
         tcase_add_test(t, a_rename_of_which_nobody_knows_what_became_says_so);
+        tcase_add_test(t, a_size_may_be_that_of_a_rename_of_the_same_host);
         tcase_add_test(t, bytes_tell_their_pieces);
         suite_add_tcase(s, t);
         return unit_main(s);
