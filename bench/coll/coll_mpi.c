@@ -185,6 +185,21 @@ static int mpi_sum(struct coll *c, float *v, size_t n)
         return err;
 }
 
+static int mpi_sum_scatter(struct coll *c, const float *all, float *mine, size_t n)
+{
+        const size_t bytes = n * c->ranks * sizeof *all;
+        MPI_Request req;
+        if (n > INT_MAX)
+                return -EOVERFLOW;
+        int err = meet(c, bytes);
+        if (err)
+                return err;
+        if (MPI_Ireduce_scatter_block(all, mine, (int)n, MPI_FLOAT, MPI_SUM, comm_of(c), &req) !=
+            MPI_SUCCESS)
+                return -EIO;
+        return finish_request(&req, bytes >= BULK);
+}
+
 static int mpi_gather(struct coll *c, const void *mine, size_t n, void *all)
 {
         MPI_Request req;
@@ -263,6 +278,7 @@ const struct coll_ops coll_mpi = {
         .barrier = mpi_barrier,
         .max = mpi_max,
         .sum = mpi_sum,
+        .sum_scatter = mpi_sum_scatter,
         .gather = mpi_gather,
         .bcast = mpi_bcast,
         .share = mpi_share,

@@ -208,6 +208,11 @@ static int nccl_sum(struct coll *c, float *v, size_t n)
         return of(c)->before.ops->sum(&of(c)->before, v, n);
 }
 
+static int nccl_sum_scatter(struct coll *c, const float *all, float *mine, size_t n)
+{
+        return of(c)->before.ops->sum_scatter(&of(c)->before, all, mine, n);
+}
+
 static int nccl_barrier(struct coll *c)
 {
         return of(c)->before.ops->barrier(&of(c)->before);
@@ -285,6 +290,7 @@ static const struct coll_ops coll_nccl = {
         .barrier = nccl_barrier,
         .max = nccl_max,
         .sum = nccl_sum,
+        .sum_scatter = nccl_sum_scatter,
         .gather = nccl_gather,
         .bcast = nccl_bcast,
         .share = nccl_share,

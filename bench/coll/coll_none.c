@@ -49,6 +49,13 @@ static int none_sum(struct coll *c, float *v, size_t n)
         return 0;
 }
 
+static int none_sum_scatter(struct coll *c, const float *all, float *mine, size_t n)
+{
+        (void)c;
+        memmove(mine, all, n * sizeof *mine);
+        return 0;
+}
+
 static int none_gather(struct coll *c, const void *mine, size_t n, void *all)
 {
         (void)c;
@@ -108,6 +115,7 @@ const struct coll_ops coll_none = {
         .barrier = none_barrier,
         .max = none_max,
         .sum = none_sum,
+        .sum_scatter = none_sum_scatter,
         .gather = none_gather,
         .bcast = none_bcast,
         .share = none_share,

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "bench/train/random.h"
 
 #include "base/banned.h"
@@ -148,14 +147,19 @@ uint64_t gpt_bytes_activations(const struct model *m, size_t batch)
         return sizeof(float) * (block * m->layers + place_rest(&g, 0));
 }
 
-int gpt_init(struct gpt *g, const struct math_ops *ops, const struct model *m, size_t batch)
+int gpt_init(struct gpt *g, const struct math_ops *ops, const struct model *m, size_t batch,
+             bool weights)
 {
         *g = (struct gpt){.ops = ops, .model = *m, .batch = batch, .rows = batch * m->block};
         int err = list_tensors(g);
-        if (!err)
+        if (!err && weights)
                 err = ops->alloc(g->nparams * sizeof(float), (void **)&g->params);
-        if (!err)
+        if (!err && weights)
                 err = ops->alloc(g->nparams * sizeof(float), (void **)&g->grads);
+        for (size_t i = 0; i < g->ntensors && !err && weights; i++) {
+                g->tensors[i].weight = g->params + g->tensors[i].off;
+                g->tensors[i].grad = g->grads + g->tensors[i].off;
+        }
         if (!err)
                 err = ops->alloc(place_all(g) * sizeof(float), (void **)&g->activations);
         if (!err)
@@ -181,24 +185,38 @@ static bool ends_with(const char *name, const char *end)
         return n >= m && !strcmp(name + n - m, end);
 }
 
-int gpt_draw(struct gpt *g, uint64_t seed)
+void gpt_draw(const struct gpt *g, uint64_t seed, size_t tensor, size_t first, size_t n, float *out)
 {
-        size_t most = 0;
-        for (size_t i = 0; i < g->ntensors; i++)
-                most = g->tensors[i].n > most ? g->tensors[i].n : most;
-        CLEANUP(freep) float *host = malloc(most * sizeof *host);
-        int err = host ? 0 : -ENOMEM;
-        for (size_t i = 0; i < g->ntensors && !err; i++) {
-                const struct gpt_tensor *t = &g->tensors[i];
-                bool weight = ends_with(t->name, ".weight");
-                uint64_t key = random_key(seed, RANDOM_WEIGHTS, 0, i);
-                for (size_t e = 0; e < t->n; e++)
-                        host[e] = !weight        ? 0
-                                  : t->cols == 1 ? 1
-                                                 : (float)(0.02 * random_normal(key, e));
-                err = g->ops->put(g->params + t->off, host, t->n * sizeof *host);
-        }
-        return err;
+        const struct gpt_tensor *t = &g->tensors[tensor];
+        const bool weight = ends_with(t->name, ".weight");
+        const uint64_t key = random_key(seed, RANDOM_WEIGHTS, 0, tensor);
+
+        for (size_t i = 0; i < n; i++)
+                out[i] = !weight        ? 0
+                         : t->cols == 1 ? 1
+                                        : (float)(0.02 * random_normal(key, first + i));
+}
+
+size_t gpt_units(const struct gpt *g)
+{
+        return g->model.layers + 3;
+}
+
+struct gpt_unit gpt_unit(const struct gpt *g, size_t unit)
+{
+        enum { EMBEDDING = 2, BLOCK = 2 * LAYERS_OF_BLOCK, NORM = 2 };
+        const size_t layers = g->model.layers;
+        struct gpt_unit u = {.n = EMBEDDING};
+
+        if (unit)
+                u = (struct gpt_unit){.first = EMBEDDING + BLOCK * (unit - 1), .n = BLOCK};
+        if (unit > layers)
+                u = (struct gpt_unit){.first = EMBEDDING + BLOCK * layers, .n = NORM};
+        if (unit > layers + 1)
+                u = (struct gpt_unit){.first = EMBEDDING + BLOCK * layers + NORM, .n = 1};
+        const struct gpt_tensor *last = &g->tensors[u.first + u.n - 1];
+        u.elements = last->off + last->n - g->tensors[u.first].off;
+        return u;
 }
 
 /* A backward pass is twice a forward pass; that of the head is never computed anew. */

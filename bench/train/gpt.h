@@ -3,7 +3,7 @@
  * GELU network of four times the width, a head without bias. Tensors have PyTorch's names.
  *
  * Weights and gradients are one run of floats each, in the order of the tensors, which is that of
- * the forward pass. One thread uses a model. */
+ * the forward pass, or they are divided among ranks (fsdp.h). One thread uses a model. */
 #ifndef CKPTFS_BENCH_TRAIN_GPT_H
 #define CKPTFS_BENCH_TRAIN_GPT_H
 
@@ -11,10 +11,11 @@
 #include "bench/train/math_ops.h"
 
 struct gpt_tensor {
-        char name[48];     /* "blocks.3.attn.key.weight" */
-        size_t off, n;     /* elements of the run */
-        size_t rows, cols; /* cols is 1 for a vector */
-        unsigned lead;     /* dimensions of 1 that torch has before those */
+        char name[48];        /* "blocks.3.attn.key.weight" */
+        size_t off, n;        /* elements of the run */
+        size_t rows, cols;    /* cols is 1 for a vector */
+        float *weight, *grad; /* whole; while the model is divided, those of the unit in use */
+        unsigned lead;        /* dimensions of 1 that torch has before those */
 };
 
 /* Where each tensor of a block lies, and what a forward pass keeps of it for the backward. */
@@ -31,7 +32,7 @@ struct gpt {
         size_t batch, rows; /* samples of a pass, and tokens of them */
         struct gpt_tensor *tensors;
         size_t ntensors, nparams;
-        float *params, *grads;
+        float *params, *grads; /* NULL: divided */
         struct gpt_block *blocks;
         float *last, *last_out, *last_mean, *last_rstd; /* around ln_f */
         float *logits;                                  /* rows x vocab */
@@ -48,12 +49,26 @@ struct gpt_pass {
         uint64_t first; /* number of this batch's first sample among those of all ranks */
         float dropout;
         const int32_t *tokens; /* rows of them, on the device */
+        /* Called before the weights of a unit are used, and after that; NULL: they are there. */
+        void (*before)(void *arg, size_t unit, bool backward);
+        void (*after)(void *arg, size_t unit, bool backward);
+        void *arg;
 };
 
-/* A model with zero weights for passes of `batch` samples. 0 or -ENOMEM. Release it whatever that
- * was; a zeroed one is fine. */
-int gpt_init(struct gpt *g, const struct math_ops *ops, const struct model *m, size_t batch);
+/* A model for passes of `batch` samples, with zero weights, or without memory for them. 0 or
+ * -ENOMEM. Release it whatever that was; a zeroed one is fine. */
+int gpt_init(struct gpt *g, const struct math_ops *ops, const struct model *m, size_t batch,
+             bool weights);
 void gpt_release(struct gpt *g);
+
+/* The units of a model, which passes use one after the other: the embedding, each block, the last
+ * norm, the head. */
+struct gpt_unit {
+        size_t first, n; /* tensors */
+        size_t elements; /* of all of them, which follow each other */
+};
+size_t gpt_units(const struct gpt *g);
+struct gpt_unit gpt_unit(const struct gpt *g, size_t unit);
 
 /* Bytes of weights and gradients, and of what passes need beside them; at most GPT_BYTES_MAX each,
  * which is more than any machine has and may be multiplied by ranks. */
@@ -61,9 +76,10 @@ void gpt_release(struct gpt *g);
 uint64_t gpt_bytes_state(const struct model *m);
 uint64_t gpt_bytes_activations(const struct model *m, size_t batch);
 
-/* First weights: matrices normal with a deviation of 0.02, norms 1, the rest 0. 0 or a negative
- * errno. */
-int gpt_draw(struct gpt *g, uint64_t seed);
+/* First weights: matrices normal with a deviation of 0.02, norms 1, the rest 0. Fills `out`, in the
+ * host's memory, with elements [first, first + n) of a tensor. */
+void gpt_draw(const struct gpt *g, uint64_t seed, size_t tensor, size_t first, size_t n,
+              float *out);
 
 /* Queued: fills g->logits. */
 void gpt_forward(struct gpt *g, const struct gpt_pass *p);

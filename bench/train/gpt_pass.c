@@ -36,12 +36,12 @@ static void drop_attention(const struct gpt *g, const struct gpt_pass *p, unsign
 
 static float *weight(const struct gpt *g, size_t tensor)
 {
-        return g->params + g->tensors[tensor].off;
+        return g->tensors[tensor].weight;
 }
 
 static float *grad(const struct gpt *g, size_t tensor)
 {
-        return g->grads + g->tensors[tensor].off;
+        return g->tensors[tensor].grad;
 }
 
 /* y = x W^T, and with a bias, tensor + 1, plus that. */
@@ -199,19 +199,39 @@ static size_t head(const struct gpt *g)
         return g->ntensors - 1;
 }
 
+static void before(const struct gpt_pass *p, size_t unit, bool backward)
+{
+        if (p->before)
+                p->before(p->arg, unit, backward);
+}
+static void after(const struct gpt_pass *p, size_t unit, bool backward)
+{
+        if (p->after)
+                p->after(p->arg, unit, backward);
+}
+
 void gpt_forward(struct gpt *g, const struct gpt_pass *p)
 {
         const unsigned layers = g->model.layers;
-        struct norm n = norm_of(g, last_norm(g), g->last_mean, g->last_rstd);
         float *first = g->blocks[0].x;
 
+        before(p, 0, false);
         g->ops->embed(first, weight(g, TOKENS), weight(g, POSITIONS), p->tokens, g->rows,
                       g->model.block, g->model.hidden);
+        after(p, 0, false);
         drop_stream(g, p, SITE_EMBEDDING, first);
-        for (unsigned i = 0; i < layers; i++)
+        for (unsigned i = 0; i < layers; i++) {
+                before(p, i + 1, false);
                 block_forward(g, p, i, i + 1 < layers ? g->blocks[i + 1].x : g->last);
+                after(p, i + 1, false);
+        }
+        before(p, layers + 1, false);
+        struct norm n = norm_of(g, last_norm(g), g->last_mean, g->last_rstd);
         g->ops->norm(&n, g->last, g->last_out);
+        after(p, layers + 1, false);
+        before(p, layers + 2, false);
         linear(g, head(g), false, g->last_out, g->logits);
+        after(p, layers + 2, false);
 }
 
 /* scratch.dx, the gradient of the block's output, becomes that of `middle`. */
@@ -258,18 +278,27 @@ static void attention_back(const struct gpt *g, const struct gpt_pass *p, unsign
 
 void gpt_backward(struct gpt *g, const struct gpt_pass *p)
 {
-        struct norm n = norm_of(g, last_norm(g), g->last_mean, g->last_rstd);
+        const unsigned layers = g->model.layers;
         float *dx = g->scratch.dx;
 
+        before(p, layers + 2, true);
         linear_back(g, head(g), false, g->last_out, g->logits, g->scratch.d1, false);
+        after(p, layers + 2, true);
+        before(p, layers + 1, true);
+        struct norm n = norm_of(g, last_norm(g), g->last_mean, g->last_rstd);
         g->ops->zero(dx, g->rows * g->model.hidden);
         g->ops->norm_back(&n, g->last, g->scratch.d1, dx, grad(g, last_norm(g)),
                           grad(g, last_norm(g) + 1));
-        for (unsigned i = g->model.layers; i-- > 0;) {
+        after(p, layers + 1, true);
+        for (unsigned i = layers; i-- > 0;) {
+                before(p, i + 1, true);
                 network_back(g, p, i);
                 attention_back(g, p, i);
+                after(p, i + 1, true);
         }
         drop_stream(g, p, SITE_EMBEDDING, dx);
+        before(p, 0, true);
         g->ops->embed_back(dx, grad(g, TOKENS), grad(g, POSITIONS), p->tokens, g->rows,
                            g->model.block, g->model.hidden);
+        after(p, 0, true);
 }

@@ -2,6 +2,8 @@
 bench_libbench_la_SOURCES += \
 	%D%/blas.c \
 	%D%/blas.h \
+	%D%/fsdp.c \
+	%D%/fsdp.h \
 	%D%/gpt.c \
 	%D%/gpt.h \
 	%D%/gpt_pass.c \

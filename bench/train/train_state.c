@@ -24,20 +24,23 @@ uint64_t train_state_bytes(const struct train_setup *s)
         return gpt_bytes_state(&s->model) / 2 * groups_of(s) + sizeof(float);
 }
 
-/* A tensor, of which the trainer has the elements at `at`. */
-static void add_tensor(struct shard *to, const char *prefix, const struct gpt_tensor *x,
-                       const float *at)
+/* What the trainer has of a tensor, in one of its runs. */
+static void add_part(struct shard *to, const char *prefix, const struct gpt_tensor *x,
+                     struct fsdp_part part, const float *run)
 {
         struct shard_piece *p = &to->v[to->n];
 
+        if (!part.n)
+                return;
         *p = (struct shard_piece){.id = ++to->n,
                                   .off = to->size,
-                                  .len = x->n * sizeof(float),
+                                  .tensor_off = part.first * sizeof(float),
+                                  .len = part.n * sizeof(float),
                                   .rows = x->rows,
                                   .cols = x->cols,
                                   .elem = sizeof(float),
                                   .lead = x->lead,
-                                  .held = (const char *)at};
+                                  .held = (const char *)(run + part.off)};
         snprintf(p->name, sizeof p->name, "%s%s", prefix, x->name);
         to->size += p->len;
 }
@@ -57,9 +60,9 @@ static void add_step(struct shard *to)
         to->size += p->len;
 }
 
-static int list_trained(struct shard *to, const struct trainer *t)
+static int list_trained(struct shard *to, const struct trainer *t, bool step)
 {
-        const float *const runs[GROUPS] = {t->gpt.params, t->m, t->v};
+        const float *const runs[GROUPS] = {t->params, t->m, t->v};
         const struct gpt *g = &t->gpt;
         const unsigned groups = groups_of(&t->setup);
 
@@ -68,8 +71,9 @@ static int list_trained(struct shard *to, const struct trainer *t)
                 return -ENOMEM;
         for (unsigned i = 0; i < groups; i++)
                 for (size_t k = 0; k < g->ntensors; k++)
-                        add_tensor(to, prefixes[i], &g->tensors[k], runs[i] + g->tensors[k].off);
-        add_step(to);
+                        add_part(to, prefixes[i], &g->tensors[k], trainer_part(t, k), runs[i]);
+        if (step)
+                add_step(to);
         return 0;
 }
 
@@ -95,8 +99,9 @@ int train_state_init(struct train_state *s, const struct trainer *t, enum train_
         const struct coll *c = t->coll;
 
         *s = (struct train_state){0};
-        int err = list_trained(&all, t);
-        if (!err && share == TRAIN_SHARE_DEALT) {
+        const bool dealt = share == TRAIN_SHARE_DEALT, divided = dealt && t->setup.sharded;
+        int err = list_trained(&all, t, !divided || c->rank == 0);
+        if (!err && dealt && !divided) {
                 err = shard_deal(&all, c->rank, c->ranks, &s->trained);
         } else if (!err) {
                 s->trained = all;

@@ -11,7 +11,7 @@
 enum { TRAIN_STEPS_MAX = 1 << 24 /* which a float still counts */ };
 
 /* All that this rank's trainer has, or what of it this rank writes where all ranks save together:
- * of what several have, each tensor is dealt to one. */
+ * where each has all tensors, each tensor is dealt to one. */
 enum train_share { TRAIN_SHARE_ALL, TRAIN_SHARE_DEALT };
 
 struct train_state {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/digest.h"
 #include "bench/core/clock.h"
 #include "bench/core/signal_cleanup.h"
@@ -18,14 +19,23 @@ enum { BUCKET = 25 << 20 };
 uint64_t trainer_bytes(const struct train_setup *s, unsigned ranks)
 {
         uint64_t state = gpt_bytes_state(&s->model);
+        if (s->sharded)
+                return fsdp_bytes(&s->model, ranks, s->adamw ? 4 : 2) +
+                       gpt_bytes_activations(&s->model, s->batch);
         return state * (s->adamw ? 2 : 1) + gpt_bytes_activations(&s->model, s->batch) +
                (ranks > 1 ? BUCKET : 0);
+}
+
+/* Whether whole gradients are averaged. */
+static bool averages(const struct trainer *t)
+{
+        return t->coll->ranks > 1 && !t->setup.sharded;
 }
 
 static int take_memory(struct trainer *t)
 {
         const struct math_ops *ops = t->setup.ops;
-        const size_t state = t->gpt.nparams * sizeof(float), row = t->gpt.rows * sizeof(int32_t);
+        const size_t state = t->n * sizeof(float), row = t->gpt.rows * sizeof(int32_t);
         struct {
                 size_t n;
                 void **to;
@@ -40,17 +50,48 @@ static int take_memory(struct trainer *t)
                 if (want[i].n)
                         err = ops->alloc(want[i].n, want[i].to);
         t->host_tokens = malloc(2 * row);
-        t->bucket = t->coll->ranks > 1 ? malloc(BUCKET) : NULL;
-        return !err && (!t->host_tokens || (t->coll->ranks > 1 && !t->bucket)) ? -ENOMEM : err;
+        t->bucket = averages(t) ? malloc(BUCKET) : NULL;
+        return !err && (!t->host_tokens || (averages(t) && !t->bucket)) ? -ENOMEM : err;
+}
+
+struct fsdp_part trainer_part(const struct trainer *t, size_t tensor)
+{
+        const struct gpt_tensor *x = &t->gpt.tensors[tensor];
+        return t->setup.sharded ? fsdp_part(&t->fsdp, tensor)
+                                : (struct fsdp_part){.n = x->n, .off = x->off};
+}
+
+/* The first weights. */
+static int draw(struct trainer *t)
+{
+        size_t most = 0;
+        int err = 0;
+
+        for (size_t i = 0; i < t->gpt.ntensors; i++)
+                most = trainer_part(t, i).n > most ? trainer_part(t, i).n : most;
+        CLEANUP(freep) float *host = malloc((most + 1) * sizeof *host);
+        if (!host)
+                return -ENOMEM;
+        for (size_t i = 0; i < t->gpt.ntensors && !err; i++) {
+                struct fsdp_part p = trainer_part(t, i);
+                gpt_draw(&t->gpt, t->setup.seed, i, p.first, p.n, host);
+                err = t->setup.ops->put(t->params + p.off, host, p.n * sizeof *host);
+        }
+        return err;
 }
 
 int trainer_init(struct trainer *t, const struct train_setup *s, struct coll *c)
 {
         *t = (struct trainer){.setup = *s, .coll = c};
-        int err = gpt_init(&t->gpt, s->ops, &s->model, s->batch);
+        int err = gpt_init(&t->gpt, s->ops, &s->model, s->batch, !s->sharded);
+        if (!err && s->sharded)
+                err = fsdp_init(&t->fsdp, &t->gpt, c);
+        t->params = s->sharded ? t->fsdp.params : t->gpt.params;
+        t->grads = s->sharded ? t->fsdp.grads : t->gpt.grads;
+        t->n = s->sharded ? t->fsdp.n : t->gpt.nparams;
         if (!err)
                 err = take_memory(t);
-        return err ? err : gpt_draw(&t->gpt, s->seed);
+        return err ? err : draw(t);
 }
 
 void trainer_release(struct trainer *t)
@@ -62,6 +103,7 @@ void trainer_release(struct trainer *t)
                 t->setup.ops->release(t->targets);
                 t->setup.ops->release(t->loss);
         }
+        fsdp_release(&t->fsdp);
         gpt_release(&t->gpt);
         free(t->host_tokens);
         free(t->bucket);
@@ -127,6 +169,8 @@ static int reduce(struct trainer *t, float *loss, int err)
                 return err;
         err = c->ops->sum(c, loss, 1);
         *loss /= (float)c->ranks;
+        if (t->setup.sharded) /* they are what each rank has of them */
+                return err;
         for (size_t at = 0; at < t->gpt.nparams && !err; at += most) {
                 size_t n = t->gpt.nparams - at < most ? t->gpt.nparams - at : most;
                 float *grads = t->gpt.grads + at;
@@ -145,7 +189,7 @@ int trainer_compare(struct trainer *t)
         uint32_t crc = 0;
         int err = 0;
 
-        if (t->coll->ranks == 1)
+        if (t->coll->ranks == 1 || t->setup.sharded)
                 return 0;
         for (size_t at = 0; at < t->gpt.nparams && !err; at += most) {
                 size_t n = t->gpt.nparams - at < most ? t->gpt.nparams - at : most;
@@ -162,7 +206,6 @@ int trainer_compare(struct trainer *t)
 static int update(struct trainer *t)
 {
         const struct math_ops *ops = t->setup.ops;
-        struct gpt *g = &t->gpt;
         const struct adam a = {.lr = t->setup.lr,
                                .beta1 = 0.9,
                                .beta2 = 0.999,
@@ -171,37 +214,52 @@ static int update(struct trainer *t)
                                .step = t->step + 1};
 
         if (t->setup.adamw)
-                ops->adamw(g->params, g->grads, t->m, t->v, g->nparams, &a);
+                ops->adamw(t->params, t->grads, t->m, t->v, t->n, &a);
         else
-                ops->sgd(g->params, g->grads, g->nparams, (float)t->setup.lr);
+                ops->sgd(t->params, t->grads, t->n, (float)t->setup.lr);
         return ops->wait();
 }
 
 static int zero_grads(struct trainer *t)
 {
-        t->setup.ops->zero(t->gpt.grads, t->gpt.nparams);
+        t->setup.ops->zero(t->grads, t->n);
         return t->setup.ops->wait();
+}
+
+/* Both passes. Where ranks meet in them, one whose own work failed goes through them to the end. */
+static int compute(struct trainer *t, struct train_step *out, float *loss)
+{
+        const bool meets = t->setup.sharded;
+        struct gpt_pass pass = {.seed = t->setup.seed,
+                                .step = t->step,
+                                .first = first_sample(t),
+                                .dropout = t->setup.dropout,
+                                .tokens = t->tokens};
+        if (meets) {
+                pass.before = fsdp_before;
+                pass.after = fsdp_after;
+                pass.arg = &t->fsdp;
+        }
+        int err = put_samples(t), next = 0;
+        uint64_t mark = clock_ns();
+        if (!err || meets)
+                next = forward(t, &pass, loss);
+        err = err ? err : next;
+        out->forward = clock_lap(&mark);
+        if (!err || meets)
+                next = backward(t, &pass);
+        err = err ? err : next ? next : t->fsdp.err;
+        out->backward = clock_lap(&mark);
+        return !err && signal_came() ? -ECANCELED : err;
 }
 
 int trainer_step(struct trainer *t, struct train_step *out)
 {
-        const struct gpt_pass pass = {.seed = t->setup.seed,
-                                      .step = t->step,
-                                      .first = first_sample(t),
-                                      .dropout = t->setup.dropout,
-                                      .tokens = t->tokens};
         float loss = 0;
-        int err = put_samples(t);
-        uint64_t begin = clock_ns(), mark = begin;
+        uint64_t begin = clock_ns();
+        int err = compute(t, out, &loss);
+        uint64_t mark = clock_ns();
 
-        if (!err)
-                err = forward(t, &pass, &loss);
-        out->forward = clock_lap(&mark);
-        if (!err)
-                err = backward(t, &pass);
-        if (!err && signal_came())
-                err = -ECANCELED;
-        out->backward = clock_lap(&mark);
         err = reduce(t, &loss, err);
         out->reduce = clock_lap(&mark);
         if (!err)

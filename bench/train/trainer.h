@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trainer.h: a model that learns, step by step, alone or as one of the ranks of a data-parallel
- * job: each has the whole model and samples of its own, and gradients are averaged. With the cross
+ * job: each has the whole model, or its part (fsdp.h), and samples of its own, and gradients are
+ * averaged. With the cross
  * entropy N ranks compute what one rank with N times the batch does, to rounding. */
 #ifndef CKPTFS_BENCH_TRAIN_TRAINER_H
 #define CKPTFS_BENCH_TRAIN_TRAINER_H
 
 #include "bench/core/coll.h"
+#include "bench/train/fsdp.h"
 #include "bench/train/gpt.h"
 #include "bench/train/train_data.h"
 
@@ -15,6 +17,7 @@ struct train_setup {
         size_t batch; /* samples of a rank */
         uint64_t seed;
         float dropout;
+        bool sharded; /* FSDP; else each rank has the whole model */
         bool adamw;   /* else SGD without momentum */
         bool entropy; /* the loss is the cross entropy with the next token, else the logits' sum */
         double lr;
@@ -30,7 +33,10 @@ struct trainer {
         struct train_setup setup;
         struct coll *coll;
         struct gpt gpt;
-        float *m, *v; /* AdamW's */
+        struct fsdp fsdp; /* if sharded */
+        /* What this rank has: runs of n elements, of which the last two are AdamW's. */
+        float *params, *grads, *m, *v;
+        size_t n;
         int32_t *tokens, *targets, *host_tokens;
         float *loss, *bucket;
         uint64_t step; /* done so far */
@@ -43,8 +49,11 @@ void trainer_release(struct trainer *t);
 /* Collective. 0, or the same negative errno in all ranks. */
 int trainer_step(struct trainer *t, struct train_step *out);
 
-/* Collective: 0 when all ranks have the same weights, or -EBADMSG. */
+/* Collective: 0 when all ranks that have the same weights have the same values, or -EBADMSG. */
 int trainer_compare(struct trainer *t);
+
+/* Which elements of a tensor this rank has, and where in its runs. */
+struct fsdp_part trainer_part(const struct trainer *t, size_t tensor);
 
 /* Bytes that a rank needs. */
 uint64_t trainer_bytes(const struct train_setup *s, unsigned ranks);

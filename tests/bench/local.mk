@@ -38,6 +38,7 @@ bench_tests = \
 	%D%/suite.sh \
 	%D%/torch.sh \
 	%D%/train.sh \
+	%D%/train_fsdp.sh \
 	%D%/train_kill.sh \
 	%D%/train_save.sh \
 	%D%/train_torch.sh \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench.sh: ckptbench in a test, alone (`bench ...`) or as two ranks (`bench_mpi bench ...`).
+# bench.sh: ckptbench in a test, alone (`bench ...`) or as two ranks (`bench_mpi bench ...`), or as $bench_ranks.
 bench() { "$builddir/ckptbench" "$@"; }
 
 # Whether config.h defines the macro: the build has what it stands for.
@@ -20,7 +20,8 @@ bench_mpi() {
 	[ "$1" != bench ] || { shift; set -- "$builddir/ckptbench" "$@"; }
 	$bench_exec env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
 		OMPI_MCA_btl_vader_single_copy_mechanism=none \
-		ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" mpirun --oversubscribe --bind-to none -n 2 "$@"
+		ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" mpirun --oversubscribe --bind-to none \
+		-n "${bench_ranks:-2}" "$@"
 }
 bench_exec=
 

@@ -3,6 +3,7 @@
  * depend on how samples are dealt to ranks. */
 #include "tests/lib/unit.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -364,6 +365,52 @@ START_TEST(steps_are_the_same_bits_when_they_are_repeated)
 }
 END_TEST
 
+/* How often ranks would meet, and a device that fails. */
+static unsigned met;
+static int count_gather(struct coll *c, const void *mine, size_t n, void *all)
+{
+        met++;
+        return coll_none.gather(c, mine, n, all);
+}
+static int count_scatter(struct coll *c, const float *all, float *mine, size_t n)
+{
+        met++;
+        return coll_none.sum_scatter(c, all, mine, n);
+}
+static int fail_to_get(void *to, const void *from, size_t n)
+{
+        (void)to;
+        (void)from;
+        (void)n;
+        return -EIO;
+}
+
+START_TEST(a_rank_whose_device_fails_meets_the_others_as_often_as_they_meet)
+{
+        struct coll_ops counts = coll_none;
+        struct math_ops broken = *ops;
+        struct coll c = alone;
+        struct train_setup s = tiny_setup(2);
+        struct trainer t;
+        struct train_step step;
+
+        counts.gather = count_gather;
+        counts.sum_scatter = count_scatter;
+        c.ops = &counts;
+        s.sharded = true;
+        s.ops = &broken;
+        ck_assert_int_eq(trainer_init(&t, &s, &c), 0);
+        met = 0;
+        ck_assert_int_eq(trainer_step(&t, &step), 0);
+        const unsigned units = tiny.layers + 3;
+        ck_assert_uint_eq(met, 3 * units);
+        broken.get = fail_to_get;
+        ck_assert_int_eq(trainer_step(&t, &step), -EIO);
+        ck_assert_uint_eq(met, 6 * units);
+        trainer_release(&t);
+}
+END_TEST
+
 START_TEST(the_operations_of_the_smallest_published_model_are_counted_as_published)
 {
         near_to(gpt_flop_suite(model_find("gpt-small"), 10), 9.120e11, 1e-3, "operations");
@@ -406,6 +453,7 @@ int main(void)
         tcase_add_test(tc, dropout_and_samples_do_not_depend_on_the_rank_that_has_them);
         tcase_add_test(tc, halves_of_a_batch_have_the_gradient_of_the_whole);
         tcase_add_test(tc, steps_are_the_same_bits_when_they_are_repeated);
+        tcase_add_test(tc, a_rank_whose_device_fails_meets_the_others_as_often_as_they_meet);
         tcase_add_test(tc, the_operations_of_the_smallest_published_model_are_counted_as_published);
         tcase_add_test(tc, the_bytes_of_no_shape_overflow);
         suite_add_tcase(s, tc);

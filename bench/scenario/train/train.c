@@ -60,10 +60,12 @@ static int train_plan(const struct run *r, const struct keys *k, FILE *dry, char
         /* what is read to go on is gone before the first save */
         uint64_t staged = train_saves_memory(k, state, c->ranks, c->host_ranks);
         if (*k->resume)
-                staged = state;
+                staged = s.sharded ? state / c->ranks + 1 : state;
         const struct preflight n = {
                 .still = !stages,
-                .moved = times(state, saves + (*k->resume ? c->ranks : 0)),
+                .moved = times(state, saves + (!*k->resume ? 0
+                                               : s.sharded ? 1
+                                                           : c->ranks)),
                 .stored = times(state, saves), /* they go when all are done */
                 .memory = trainer_bytes(&s, c->ranks) + staged,
         };
@@ -78,6 +80,12 @@ static int train_plan(const struct run *r, const struct keys *k, FILE *dry, char
         if (k->train_save != TRAIN_SAVE_OFF && !saves) {
                 snprintf(why, nwhy, "steps=%llu with a save every %llu saves nothing: give more",
                          (unsigned long long)k->steps, (unsigned long long)k->steps_per_save);
+                return -EINVAL;
+        }
+        if (s.sharded && saves && k->format != FORMAT_DCP) {
+                snprintf(
+                        why, nwhy,
+                        "train.mode=fsdp: no rank has the whole state for a file: give format=dcp");
                 return -EINVAL;
         }
         if (k->disk_gds != DISK_GDS_OFF) {

@@ -17,6 +17,7 @@ const struct run_flag train_flags[] = {{"--model", "model", NULL},
                                        {"--vocab_size", "model.vocab", NULL},
                                        {"--block_size", "model.block", NULL},
                                        {"--batch_size", "batch_size", NULL},
+                                       {"--mode", "train.mode", NULL},
                                        {NULL, NULL, NULL}};
 
 int train_resolve_keys(struct keys *k, char *why, size_t nwhy)
@@ -50,6 +51,7 @@ int train_setup(const struct keys *k, struct train_setup *out, char *why, size_t
 
         *out = (struct train_setup){.batch = k->train_batch,
                                     .seed = k->seed,
+                                    .sharded = k->train_mode == MODE_FSDP,
                                     .adamw = k->train_optimizer == OPTIMIZER_ADAMW,
                                     .entropy = k->loss == LOSS_ENTROPY,
                                     .lr = k->train_optimizer == OPTIMIZER_ADAMW ? 0.001 : 0.01};

@@ -70,7 +70,7 @@ int train_saves_begin(struct train_saves *s, const struct run *r, const struct k
         else if (writes)
                 err = train_state_init(&s->state, t,
                                        is_joint(k) ? TRAIN_SHARE_DEALT : TRAIN_SHARE_ALL);
-        if (!err && writes)
+        if (!err && writes && s->state.trained.n) /* more ranks than rows: some have nothing */
                 err = s->storage->ops->start(k, k->storage, s->dir, c->rank, &s->io, why,
                                              sizeof why);
         return run_agree(r, err, why);

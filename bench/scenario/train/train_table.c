@@ -44,7 +44,7 @@ static void add_setup(const struct train_facts *f, struct json *job)
         o = json_add_object(job, "setup");
         json_add_number(o, "ranks", f->ranks);
         json_add_number(o, "threads_a_rank", f->threads);
-        json_add_string(o, "mode", "ddp");
+        json_add_string(o, "mode", s->sharded ? "fsdp" : "ddp");
         json_add_string(o, "dtype", "fp32");
         json_add_string(o, "products", f->math);
         json_add_number(o, "lr", s->lr);
