@@ -56,7 +56,7 @@ static const char usage[] =
         "  --data DIR              keep objects in files below DIR; they survive a restart\n"
         "  --null                  forget bodies and keep sizes; reads give a fixed pattern\n"
         "                          (PATTERN_NULL of bench/pattern.h)\n"
-        "  --fill PREFIX=N         begin with N empty objects PREFIX00000000 on\n"
+        "  --fill PREFIX=N[,SIZE]  begin with N objects PREFIX00000000 on, empty without SIZE\n"
         "  --threads N             event loops, 1 to 64, default 2\n"
         "  --connections N         open at once, default 1024; more wait\n"
         "  --rate SIZE             bytes a second of each connection and direction, as 50M\n"
@@ -410,8 +410,11 @@ static int open_store(const struct options *o, struct parts *p, char *why, size_
                 snprintf(why, nwhy, "%s: %s: give --data a directory that is whole and writable",
                          o->dir ? o->dir : "memory", strerror(-err));
         if (!err && o->fill && (err = object_store_fill(p->objects, o->buckets[0], o->fill)))
-                snprintf(why, nwhy, "--fill %s: %s: give a prefix and how many, as dir/f=1000",
-                         o->fill, strerror(-err));
+                snprintf(
+                        why, nwhy,
+                        "--fill %s: %s: give a prefix and how many, as dir/f=1000, and with --null "
+                        "a size, as dir/f=4,1G",
+                        o->fill, strerror(-err));
         return err;
 }
 

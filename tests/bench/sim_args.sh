@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Bad arguments of the simulator: one line with cause and remedy, and nothing served.
 . "${srcdir:?}/tests/lib/tap.sh"
-plan 16
+plan 17
 
 refuses() {
 	name=$1 want=$2
@@ -34,6 +34,7 @@ b="--bucket bkt"
 	refuses "no certificate" 'in PEM' $b --null --tls-cert "$tmp/none" --tls-key "$tmp/none"
 	refuses "an address of another machine" 'of this machine' $b --null --listen 192.0.2.1:80
 	refuses "a directory that cannot be made" 'can be written' $b --data /proc/none/here
+	refuses "objects of a size in a directory" 'with --null' $b --data "$tmp/sized" --fill f=2,1G
 	refuses "a file of rules that is not there" 'none' $b --null --faults "$tmp/none"
 	echo '[{"op":"GetObject","colour":"red","do":"reset"}]' >"$tmp/rules"
 	refuses "a rule that is not known" 'rule 1 has a field' $b --null --faults "$tmp/rules"

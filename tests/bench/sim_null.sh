@@ -3,7 +3,7 @@
 # Null mode keeps sizes and answers with the pattern; shaping slows each connection, not the loop.
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
-plan 13
+plan 14
 
 sim_start --null
 head -c 5242880 /dev/zero >"$tmp/one"
@@ -32,6 +32,11 @@ check "the server ends in good order" sim_stop
 sim_start --data "$tmp/data"
 req PUT /bkt/m -T "$tmp/all" >/dev/null
 expect_eq "$crc" "$(field x-amz-checksum-crc32c)" "the checksum is that of the pattern"
+sim_stop
+
+sim_start --null --fill big=2,100G
+req HEAD /bkt/big00000001 >/dev/null
+expect_eq 107374182400 "$(field content-length)" "a bucket begins with objects of any size"
 sim_stop
 
 sim_start --null --rate 20M --ttfb 5ms

@@ -7,17 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mutex.h"
 #include "base/cleanup.h"
+#include "base/mutex.h"
+#include "base/params.h"
 #include "bench/sim/store/object.h"
 #include "bench/sim/store/object_store_i.h"
 
 #include "base/banned.h"
 
 enum { FILL_MOST = 100000000 };
+#define FILL_SIZE_MOST (UINT64_C(1) << 40)
 
 /* An object that is there stays. */
-static int fill_one_locked(struct object_store *v, struct bucket *b, const char *key)
+static int fill_one_locked(struct object_store *v, struct bucket *b, const char *key, uint64_t size)
         REQUIRES(&v->mtx)
 {
         struct object *old = NULL;
@@ -26,6 +28,8 @@ static int fill_one_locked(struct object_store *v, struct bucket *b, const char 
                 return 0;
         CLEANUP(object_unrefp) struct object *o = object_new(key);
         int err = o ? folder_make_parents_locked(v, b, key) : -ENOMEM;
+        if (!err && size)
+                err = object_add_seg(o, (struct seg){.len = size});
         if (err)
                 return err;
         object_store_stamp(v, o, 0);
@@ -41,8 +45,12 @@ int object_store_fill(struct object_store *v, const char *bucket, const char *wh
         char *end = NULL;
         CLEANUP(freep) char *key = NULL;
 
+        uint64_t size = 0;
+
         unsigned long n = eq && eq[1] >= '0' && eq[1] <= '9' ? strtoul(eq + 1, &end, 10) : 0;
-        if (!n || n > FILL_MOST || *end)
+        if (!n || n > FILL_MOST || (*end && *end != ','))
+                return -EINVAL;
+        if (*end && (!data_is_null(v->data) || parse_size(end + 1, &size) || size > FILL_SIZE_MOST))
                 return -EINVAL;
         size_t room = (size_t)(eq - what) + 16;
         if (!(key = malloc(room)))
@@ -52,7 +60,7 @@ int object_store_fill(struct object_store *v, const char *bucket, const char *wh
         int err = b ? 0 : -ENXIO;
         for (unsigned long i = 0; i < n && !err; i++) {
                 snprintf(key, room, "%.*s%08lu", (int)(eq - what), what, i);
-                err = fill_one_locked(v, b, key);
+                err = fill_one_locked(v, b, key, size);
         }
         mutex_unlock(&v->mtx);
         return err;

@@ -52,8 +52,8 @@ int object_store_get(struct object_store *v, const char *bucket, const char *key
  * has one, and time. Takes no reference of the caller's. */
 int object_store_put(struct object_store *v, const char *bucket, struct object *o,
                      const struct object_store_cond *cond);
-/* Puts empty objects PREFIX00000000 on where none are, in memory alone; `what` is "PREFIX=N". 0,
- * -EINVAL, -ENXIO (no such bucket) or -ENOMEM. */
+/* Puts objects PREFIX00000000 on where none are, in memory alone; `what` is "PREFIX=N", for empty
+ * ones, or in null mode "PREFIX=N,SIZE". 0, -EINVAL, -ENXIO (no such bucket) or -ENOMEM. */
 int object_store_fill(struct object_store *v, const char *bucket, const char *what);
 int object_store_delete(struct object_store *v, const char *bucket, const char *key,
                         const struct object_store_cond *cond);
