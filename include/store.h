@@ -192,6 +192,9 @@ int store_prepare_params(const struct params *p, const char *url, struct store *
                          size_t nwhy);
 /* How many transfers of data it runs at once, at most. */
 unsigned store_transfers_most(const struct params *p);
+/* How many it would run at once now: of auto what was found to be fastest; fewer after the store
+ * asked to slow down. At least 1. */
+unsigned store_transfers_now(const struct store *s);
 
 /* STORE_CAP_* bits. */
 unsigned store_caps(const struct store *s);

@@ -11,9 +11,11 @@
 #include "store.h"
 #include "tests/lib/unit.h"
 
+enum { ASKED_MOST = 64 };
+
 struct store_upload {
         size_t n;
-        struct store_part parts[8];
+        struct store_part parts[ASKED_MOST];
 };
 
 struct ask {
@@ -25,9 +27,9 @@ struct ask {
         struct store_upload *up;
         struct store_part part;
 };
-static struct ask asked[64];
+static struct ask asked[ASKED_MOST];
 static size_t nasked, answered;
-static unsigned caps;
+static unsigned caps, transfers_now;
 static uint64_t size_now;   /* of the object that stands */
 static char body_put[4096]; /* what the body of the last put begins with */
 
@@ -45,6 +47,12 @@ unsigned store_caps(const struct store *s)
 {
         (void)s;
         return caps;
+}
+
+unsigned store_transfers_now(const struct store *s)
+{
+        (void)s;
+        return transfers_now;
 }
 
 int store_head(struct store *s, const char *key, store_done_fn *done, void *arg)
@@ -174,7 +182,7 @@ int store_upload_sent(struct store_upload *up,
                       int (*each)(void *arg, const struct store_part *part), void *arg)
 {
         int err = 0;
-        for (unsigned no = 1; no <= 8 && !err; no++)
+        for (unsigned no = 1; no <= ASKED_MOST && !err; no++)
                 for (size_t i = 0; i < up->n && !err; i++)
                         err = up->parts[i].partno == no ? each(arg, &up->parts[i]) : 0;
         return err;

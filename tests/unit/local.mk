@@ -71,6 +71,7 @@ unit_tests = \
 	%D%/test_tombstone \
 	%D%/test_tree \
 	%D%/test_readahead \
+	%D%/test_reader \
 	%D%/test_waiter \
 	$(NULL)
 check_PROGRAMS += $(unit_tests)
@@ -218,6 +219,8 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_tree_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_readahead_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_readahead_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_reader_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_reader_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_inflight_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_inflight_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_worker_pace_CFLAGS = $(AM_UNIT_CFLAGS)

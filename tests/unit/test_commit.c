@@ -88,6 +88,7 @@ static void setup(void)
 {
         nasked = answered = ended = gone = pauses = 0;
         size_now = 0;
+        transfers_now = 1;
         caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_PART_COPY | STORE_CAP_DELETE_IF;
         wfile_tally_init(&tally);
         mount_key = (struct mount_key){0};
@@ -569,6 +570,26 @@ START_TEST(a_copy_that_misses_its_base_looks)
 }
 END_TEST
 
+/* Every other part of a large file is written anew; what is between is copied, a step each. */
+START_TEST(a_commit_takes_as_many_steps_as_the_store_transfers)
+{
+        pool_free(env.pool);
+        env.pool = pool_new(512 * MI);
+        make(40 * FIRST);
+        for (uint64_t i = 0; i < 20; i++)
+                put(2 * i * FIRST, FIRST);
+        transfers_now = (unsigned)_i;
+        answer("create a", 0);
+        for (int i = 0; i < 20; i++)
+                answer(asked[answered].what, 0); /* the parts that were written */
+        begin();
+        ck_assert_uint_eq(f->locked.inflight, _i < 16 ? 16 : _i);
+        while (answered < nasked)
+                answer(asked[answered].what, -EIO);
+        ends(-EIO);
+}
+END_TEST
+
 /* A file of 10 MiB, with 7 bytes more. */
 static void make_append(void)
 {
@@ -841,6 +862,7 @@ int main(void)
         tcase_add_test(t, a_put_that_misses_what_replaced_its_base_looks_again);
         tcase_add_test(t, a_put_that_looked_again_is_recorded);
         tcase_add_test(t, a_copy_that_misses_its_base_looks);
+        tcase_add_loop_test(t, a_commit_takes_as_many_steps_as_the_store_transfers, 15, 18);
         tcase_add_test(t, an_append_publishes);
         tcase_add_test(t, an_append_that_is_refused_goes_another_way);
         tcase_add_test(t, an_append_that_misses_its_base_looks);

@@ -24,14 +24,6 @@
  * not, a header may be written last. */
 enum { KEEP_MOST = 32 << 20 };
 
-/* Enough for every connection while the slowest holds the reader up, but no more than half of the
- * memory. */
-static uint64_t window_of(const struct params *p)
-{
-        uint64_t want = 2 * store_transfers_most(p) * p->read_size;
-        return want < p->memory / 2 ? want : p->memory / 2;
-}
-
 static bool is_unpublished(struct wfile *f)
 {
         return wfile_state(f) != WFILE_CLEAN;
@@ -74,7 +66,7 @@ int mount_init(struct mount *m, struct store *store)
                 .store = store,
                 .pool = m->pool,
                 .read_size = p->read_size,
-                .max_window = window_of(p),
+                .max_window = p->memory / 2,
         };
         m->mem_reclaim = mem_reclaim_start(m->pool, m->tree, &m->tally, p->memory);
         return m->mem_reclaim ? 0 : -ENOMEM;

@@ -30,7 +30,6 @@ struct reader *reader_new(const struct reader_env *env, const char *key,
         mutex_unshared(&r->mtx);
         r->env = env;
         r->obj = *obj;
-        r->locked.windows.max = env->max_window;
         r->locked.windows.read_size = env->read_size;
         mutex_init(&r->mtx, LOCK_READER);
         return r;
@@ -323,6 +322,14 @@ static bool is_begun_locked(const struct reader *r) REQUIRES(&r->mtx)
         return silent <= 1 + flying / 2;
 }
 
+/* Enough for every transfer while the slowest holds the reader up. Memory that more would take is
+ * another file's, or need not be touched. */
+static uint64_t window_of(const struct reader_env *env)
+{
+        uint64_t want = 2 * (uint64_t)store_transfers_now(env->store) * env->read_size;
+        return want < env->max_window ? want : env->max_window;
+}
+
 static void start_locked(struct reader *r, struct read_op *op, enum pool_want want)
         REQUIRES(&r->mtx)
 {
@@ -330,6 +337,7 @@ static void start_locked(struct reader *r, struct read_op *op, enum pool_want wa
         struct reply rep;
         enum op_state state = reader_look_locked(r, op, &rep);
         bool waits = (state == OP_WAITS || state == OP_LACKS) && is_begun_locked(r);
+        r->locked.windows.max = window_of(r->env);
         struct stream *s = readahead_hit(&r->locked.windows, op->off, op->len, waits, &evicted);
 
         abandon_locked(r, &evicted);

@@ -19,7 +19,7 @@
 #include "base/banned.h"
 
 enum {
-        STEPS_MOST = 16,              /* under way at once */
+        STEPS_LEAST = 16,             /* under way at once, even if data is sent by fewer */
         FILLS_MOST = 4,               /* of those, with memory of their own; */
         FILL_BYTES_MOST = 32U << 20U, /* this much, unless one alone needs more */
         LOOKS_MOST = 3,               /* when the version that stands is replaced, too */
@@ -257,7 +257,8 @@ static bool can_begin_locked(const struct wfile *f, const struct plan_step *step
         const struct sending *s = &f->locked.commit.sending;
         uint64_t fill = step->copy ? 0 : lacking_locked(f, step->off, step->len);
 
-        if (f->locked.inflight >= STEPS_MOST)
+        if (f->locked.inflight >= STEPS_LEAST &&
+            f->locked.inflight >= store_transfers_now(f->env->store))
                 return false;
         return !fill || !s->fills ||
                (s->fills < FILLS_MOST && s->fill_bytes + fill <= FILL_BYTES_MOST);

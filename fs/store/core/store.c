@@ -171,6 +171,11 @@ void store_stats(const struct store *s, struct store_stats *out)
         };
 }
 
+unsigned store_transfers_now(const struct store *s)
+{
+        return http_transfers_most(s->http);
+}
+
 void store_http_library(char *out, size_t n)
 {
         http_library(out, n);

@@ -91,6 +91,7 @@ static int worker_start(struct http *h, struct http_worker *w)
                 bool least = lane != HTTP_DATA && share < HTTP_PLACES;
                 aimd_init(&w->aimd[lane], least ? HTTP_PLACES : share);
         }
+        w->shown_most = http_inflight_most(w);
         w->epfd = epoll_create1(EPOLL_CLOEXEC);
         w->wakefd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         w->multi = curl_multi_init();
@@ -238,11 +239,19 @@ void http_stats(const struct http *h, struct http_stats *out)
         out->bytes_sent = __atomic_load_n(&h->stats.bytes_sent, __ATOMIC_RELAXED);
         out->bytes_received = __atomic_load_n(&h->stats.bytes_received, __ATOMIC_RELAXED);
         out->connections_opened = __atomic_load_n(&h->stats.connections_opened, __ATOMIC_RELAXED);
-        out->transfers = out->transfers_most = 0;
-        for (unsigned i = 0; i < h->nworkers; i++) {
+        out->transfers = 0;
+        for (unsigned i = 0; i < h->nworkers; i++)
                 out->transfers += __atomic_load_n(&h->workers[i].shown, __ATOMIC_RELAXED);
-                out->transfers_most += __atomic_load_n(&h->workers[i].shown_most, __ATOMIC_RELAXED);
-        }
+        out->transfers_most = http_transfers_most(h);
+}
+
+unsigned http_transfers_most(const struct http *h)
+{
+        unsigned n = 0;
+
+        for (unsigned i = 0; i < h->nworkers; i++)
+                n += __atomic_load_n(&h->workers[i].shown_most, __ATOMIC_RELAXED);
+        return n;
 }
 
 void http_library(char *out, size_t n)

@@ -129,6 +129,7 @@ struct http_stats {
         unsigned transfers, transfers_most; /* data exchanges: under way, and how many may be */
 };
 void http_stats(const struct http *h, struct http_stats *out);
+unsigned http_transfers_most(const struct http *h); /* that of the statistics */
 
 /* A way to the server of a URL, gone step by step on a connection of its own. */
 enum http_step { HTTP_STEP_NAME, HTTP_STEP_CONNECT, HTTP_STEP_TLS, HTTP_STEP_REPLY, HTTP_STEPS };

@@ -361,7 +361,6 @@ static void set_up_thread(struct http_worker *w)
         pthread_setname_np(pthread_self(), "store-io");
         set_up_multi(w);
         w->now_ms = clock_ms();
-        __atomic_store_n(&w->shown_most, http_inflight_most(w), __ATOMIC_RELAXED);
 }
 
 /* Connections that nobody uses cost the server and us memory: after a while of rest they are
