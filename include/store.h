@@ -196,6 +196,12 @@ unsigned store_transfers_most(const struct params *p);
  * asked to slow down. At least 1. */
 unsigned store_transfers_now(const struct store *s);
 
+/* Of a store that is open, what `connections` and `connections_most` of store_config say. Does not
+ * block. */
+void store_set_connections(struct store *s, unsigned connections, unsigned most);
+/* Asks the source of the credentials anew, as when it was changed. Does not block. */
+void store_renew(struct store *s);
+
 /* STORE_CAP_* bits. */
 unsigned store_caps(const struct store *s);
 /* Bytes of the largest object that the store takes. */

@@ -11,6 +11,7 @@ enum lock_rank {
         LOCK_BENCH_CLEANUP,
         LOCK_SIM,
         /* the mount */
+        LOCK_OPTIONS,
         LOCK_SHUTDOWN_TIMER,
         LOCK_MEM_RECLAIM,
         LOCK_LISTING,

@@ -23,12 +23,12 @@ struct slab {
 
 struct pool {
         struct mutex mtx;
-        size_t low, cap; /* in buffers */
         void (*pressure)(void *arg);
         void *pressure_arg;
         struct {
                 struct slab *slabs;
                 struct pool_buf *free;
+                size_t low, cap; /* in buffers */
                 size_t used, peak, nfree;
                 size_t backlog; /* bytes */
                 struct waiters waiting;
@@ -40,6 +40,14 @@ struct pool {
         } locked GUARDED_BY(&mtx);
 };
 
+static void set_cap_locked(struct pool *p, size_t cap) REQUIRES(&p->mtx)
+{
+        p->locked.cap = cap / BUF_SPAN;
+        if (p->locked.cap < 8)
+                p->locked.cap = 8;
+        p->locked.low = p->locked.cap - p->locked.cap / 8;
+}
+
 struct pool *pool_new(size_t cap)
 {
         struct pool *p = calloc(1, sizeof *p);
@@ -47,10 +55,7 @@ struct pool *pool_new(size_t cap)
                 return NULL;
         mutex_init(&p->mtx, LOCK_POOL);
         mutex_unshared(&p->mtx);
-        p->cap = cap / BUF_SPAN;
-        if (p->cap < 8)
-                p->cap = 8;
-        p->low = p->cap - p->cap / 8;
+        set_cap_locked(p, cap);
         return p;
 }
 
@@ -122,9 +127,10 @@ static bool take_many_locked(struct pool *p, struct pool_buf **v, size_t n) REQU
 
 bool pool_get_many(struct pool *p, enum pool_want want, struct pool_buf **v, size_t n)
 {
-        size_t limit = want == POOL_TRY ? p->low : want == POOL_MUST ? p->cap : SIZE_MAX;
-
         mutex_lock(&p->mtx);
+        size_t limit = want == POOL_TRY    ? p->locked.low
+                       : want == POOL_MUST ? p->locked.cap
+                                           : SIZE_MAX;
         bool enough =
                 p->locked.used <= limit && n <= limit - p->locked.used && take_many_locked(p, v, n);
         mutex_unlock(&p->mtx);
@@ -145,7 +151,7 @@ struct pool_buf *pool_ref(struct pool_buf *b)
 
 static bool busy_locked(const struct pool *p) REQUIRES(&p->mtx)
 {
-        return p->locked.used >= p->low || p->locked.backlog > POOL_BACKLOG;
+        return p->locked.used >= p->locked.low || p->locked.backlog > POOL_BACKLOG;
 }
 
 /* The next to be told, if there may be one. One at a time: each will take about one more buffer. */
@@ -165,8 +171,8 @@ static struct pool_share *asked_locked(const struct pool *p) REQUIRES(&p->mtx)
 
 static bool may_share_locked(const struct pool *p, size_t n) REQUIRES(&p->mtx)
 {
-        return !p->locked.shared || p->locked.shared + n <= p->cap / 8 ||
-               p->locked.used + n <= p->low;
+        return !p->locked.shared || p->locked.shared + n <= p->locked.cap / 8 ||
+               p->locked.used + n <= p->locked.low;
 }
 
 static void give_share_locked(struct pool *p, struct pool_share *s) REQUIRES(&p->mtx)
@@ -284,10 +290,18 @@ void pool_started(struct pool *p, size_t bytes)
         tell_and_unlock(p, SIZE_MAX);
 }
 
+void pool_set_cap(struct pool *p, size_t cap)
+{
+        mutex_lock(&p->mtx);
+        set_cap_locked(p, cap);
+        mutex_unlock(&p->mtx);
+        (void)pool_nudge(p);
+}
+
 bool pool_nudge(struct pool *p)
 {
         mutex_lock(&p->mtx);
-        tell_and_unlock(p, p->locked.used < p->low ? p->low - p->locked.used : 0);
+        tell_and_unlock(p, p->locked.used < p->locked.low ? p->locked.low - p->locked.used : 0);
         mutex_lock(&p->mtx);
         bool waits = p->locked.guarded = waiters_any(&p->locked.waiting);
         mutex_unlock(&p->mtx);

@@ -27,8 +27,9 @@ struct ctl {
         const char *mount; /* or NULL: not named */
         const char *dir;   /* where its socket is; "" the usual place */
         const char *level;
-        bool json;
+        bool json, undo;
         uint64_t interval_ms; /* 0: once */
+        uint64_t timeout_ms;  /* 0: none */
         /* Of doctor, for which `mount` may be a URL. */
         struct params *params;
         bool no_speed;
@@ -47,6 +48,9 @@ int ctl_stats(const struct ctl *c);
 int ctl_files(const struct ctl *c);
 int ctl_credentials(const struct ctl *c);
 int ctl_loglevel(const struct ctl *c);
+int ctl_reload(const struct ctl *c);
+int ctl_drain(const struct ctl *c);
+int ctl_top(const struct ctl *c);
 
 /* Of the machine, a URL or a mount. */
 int ctl_doctor(const struct ctl *c);

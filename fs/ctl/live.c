@@ -43,6 +43,17 @@ uint64_t live_number(const struct live_reply *r, const char *name)
         return strtoull(live_field(r, name), NULL, 10);
 }
 
+const char *live_bytes(double n, char out[LIVE_BYTES_MAX])
+{
+        static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+        size_t u = 0;
+
+        for (; n >= 1024 && u < 4; u++)
+                n /= 1024;
+        snprintf(out, LIVE_BYTES_MAX, "%.*f %s", u ? 1 : 0, n, units[u]);
+        return out;
+}
+
 /* A terminal takes nothing but text from a process that may be anybody's. */
 static void make_printable(char *text)
 {

@@ -46,6 +46,12 @@ struct ctl;
 const struct live_mount *live_find(const struct ctl *c, const struct live_mounts *m);
 /* Asks the mount that the command means. 0, or -1 after a line on standard error. */
 int live_ask_mount(const struct ctl *c, const char *request, struct live_reply *out);
+/* The fields of a line "file", see fs/mount/control/control_reply.c. */
+enum { FILE_STATE = 1, FILE_SIZE, FILE_SENT, FILE_CHANGED, FILE_SENDING, FILE_ERROR, FILE_KEY };
+enum { LIVE_BYTES_MAX = 32 };
+/* "1.5 GiB" */
+const char *live_bytes(double n, char out[LIVE_BYTES_MAX]);
+
 /* Calls each() for every mount of ckptfs that the kernel knows. */
 void live_each_kernel_mount(void (*each)(void *arg, const char *url, const char *mountpoint),
                             void *arg);

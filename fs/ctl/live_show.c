@@ -16,23 +16,6 @@
 
 #include "base/banned.h"
 
-enum { BYTES_MAX = 32 };
-
-/* The fields of a line "file", see fs/mount/control/control_reply.c. */
-enum { FILE_STATE = 1, FILE_SIZE, FILE_SENT, FILE_CHANGED, FILE_SENDING, FILE_ERROR, FILE_KEY };
-
-/* "1.5 GiB" */
-static const char *bytes(double n, char out[BYTES_MAX])
-{
-        static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-        size_t u = 0;
-
-        for (; n >= 1024 && u < 4; u++)
-                n /= 1024;
-        snprintf(out, BYTES_MAX, "%.*f %s", u ? 1 : 0, n, units[u]);
-        return out;
-}
-
 static uint64_t number(const char *text)
 {
         return strtoull(text, NULL, 10);
@@ -82,13 +65,13 @@ static double rate_of(const struct live_line *l)
 
 static void print_file(const struct live_line *l)
 {
-        char size[BYTES_MAX], rate[BYTES_MAX], age[CTL_AGE_MAX];
+        char size[LIVE_BYTES_MAX], rate[LIVE_BYTES_MAX], age[CTL_AGE_MAX];
         double n = (double)number(l->v[FILE_SIZE]), sent = (double)number(l->v[FILE_SENT]);
 
         printf("file\t%s, %.0f%% of %s at the store", l->v[FILE_STATE], n > 0 ? 100 * sent / n : 0,
-               bytes(n, size));
+               live_bytes(n, size));
         if (rate_of(l) > 0)
-                printf(", %s/s", bytes(rate_of(l), rate));
+                printf(", %s/s", live_bytes(rate_of(l), rate));
         printf(", changed %s ago%s%s: %s\n",
                ctl_span((int64_t)number(l->v[FILE_CHANGED]) / 1000, age),
                *l->v[FILE_ERROR] ? ", failed before: " : "", l->v[FILE_ERROR], l->v[FILE_KEY]);
@@ -112,7 +95,7 @@ static void print_lines(const struct live_reply *r, const char *name)
 
 static void print_status(const struct live_reply *r)
 {
-        char a[BYTES_MAX], b[BYTES_MAX], age[CTL_AGE_MAX];
+        char a[LIVE_BYTES_MAX], b[LIVE_BYTES_MAX], age[CTL_AGE_MAX];
 
         printf("mount\t%s on %s\n", live_field(r, "url"), live_field(r, "mountpoint"));
         printf("daemon\t%s for %s, pid %s, ckptfs %s, log_level=%s\n", live_field(r, "state"),
@@ -121,14 +104,14 @@ static void print_status(const struct live_reply *r)
         printf("files\t%s open, %s for writing: %s dirty, %s uploading, %s failed\n",
                live_field(r, "open"), live_field(r, "written"), live_field(r, "dirty"),
                live_field(r, "uploading"), live_field(r, "failed"));
-        printf("unsent\t%s\n", bytes((double)live_number(r, "unsent"), a));
-        printf("memory\t%s of %s", bytes((double)live_number(r, "pool_used"), a),
-               bytes((double)live_number(r, "memory"), b));
-        printf(", %s were spilled\n", bytes((double)live_number(r, "spilled"), a));
+        printf("unsent\t%s\n", live_bytes((double)live_number(r, "unsent"), a));
+        printf("memory\t%s of %s", live_bytes((double)live_number(r, "pool_used"), a),
+               live_bytes((double)live_number(r, "memory"), b));
+        printf(", %s were spilled\n", live_bytes((double)live_number(r, "spilled"), a));
         printf("store\t%s requests, %s sent again, %s failed; ", live_field(r, "requests"),
                live_field(r, "retries"), live_field(r, "request_errors"));
-        printf("%s sent, %s received\n", bytes((double)live_number(r, "sent"), a),
-               bytes((double)live_number(r, "received"), b));
+        printf("%s sent, %s received\n", live_bytes((double)live_number(r, "sent"), a),
+               live_bytes((double)live_number(r, "received"), b));
         print_lines(r, "file");
         print_lines(r, "log");
 }
@@ -282,4 +265,14 @@ int ctl_loglevel(const struct ctl *c)
                      c->level) < 0)
                 return CTL_FAILED;
         return live_ask_mount(c, request, &r) ? CTL_FAILED : CTL_OK;
+}
+
+int ctl_reload(const struct ctl *c)
+{
+        CLEANUP(live_reply_release) struct live_reply r = {.n = 0};
+
+        if (live_ask_mount(c, control_word_name(CONTROL_RELOAD), &r))
+                return CTL_FAILED;
+        printf("%s\n", live_field(&r, "reloaded"));
+        return CTL_OK;
 }

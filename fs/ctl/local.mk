@@ -8,6 +8,7 @@ ckptctl_SOURCES = \
 	%D%/doctor_machine.c \
 	%D%/doctor_speed.c \
 	%D%/doctor_store.c \
+	%D%/drain.c \
 	%D%/live.c \
 	%D%/live.h \
 	%D%/live_find.c \
@@ -15,6 +16,7 @@ ckptctl_SOURCES = \
 	%D%/main.c \
 	%D%/recover.c \
 	%D%/renames.c \
+	%D%/top.c \
 	%D%/unlinked.c \
 	%D%/uploads.c \
 	%D%/util.c \

@@ -21,6 +21,9 @@ static const char usage[] =
         "       ckptctl files | credentials [MOUNT]\n"
         "       ckptctl stats [--json] [--interval TIME] [MOUNT]\n"
         "       ckptctl loglevel error|warning|info|debug [MOUNT]\n"
+        "       ckptctl reload [MOUNT]\n"
+        "       ckptctl drain [--undo] [--timeout TIME] [MOUNT]\n"
+        "       ckptctl top [--interval TIME] [MOUNT]\n"
         "       ckptctl doctor [--no-speed] [URL | MOUNT]\n"
         "       ckptctl uploads list URL [--key KEY] [--older TIME]\n"
         "       ckptctl uploads abort URL [--key KEY] [--older TIME] [--yes]\n"
@@ -41,6 +44,11 @@ static const char usage[] =
         "  --json          as JSON\n"
         "  --interval TIME again each time that has passed, with the change a second\n"
         "loglevel: the least important lines that are logged from now on\n"
+        "reload: reads the options anew, as SIGHUP does, and says what came of it\n"
+        "drain: nothing is opened for writing any more; waits until all is published\n"
+        "  --undo          files are opened for writing again\n"
+        "  --timeout TIME  waits no longer\n"
+        "top: a screen that follows the mount; q quits\n"
         "doctor: tries all that a mount needs of machine, network, store and permissions\n"
         "  --no-speed    but does not move bytes to find out how fast that is\n"
         "uploads: what crashed programs left unfinished at the store\n"
@@ -60,7 +68,9 @@ enum {
         HAS_DECISION = 8,
         HAS_JSON = 16,
         HAS_INTERVAL = 32,
-        HAS_NO_SPEED = 64
+        HAS_NO_SPEED = 64,
+        HAS_UNDO = 128,
+        HAS_TIMEOUT = 256
 };
 
 /* What follows the words of a command. */
@@ -80,6 +90,9 @@ static const struct verb verbs[] = {
         {{"credentials", NULL}, ctl_credentials, TAKES_MOUNT, 0},
         {{"stats", NULL}, ctl_stats, TAKES_MOUNT, HAS_JSON | HAS_INTERVAL},
         {{"loglevel", NULL}, ctl_loglevel, TAKES_LEVEL, 0},
+        {{"reload", NULL}, ctl_reload, TAKES_MOUNT, 0},
+        {{"drain", NULL}, ctl_drain, TAKES_MOUNT, HAS_UNDO | HAS_TIMEOUT},
+        {{"top", NULL}, ctl_top, TAKES_MOUNT, HAS_INTERVAL},
         {{"doctor", NULL}, ctl_doctor, TAKES_MOUNT, HAS_NO_SPEED},
         {{"uploads", "list"}, ctl_uploads_list, TAKES_URL, HAS_KEY | HAS_OLDER},
         {{"uploads", "abort"}, ctl_uploads_abort, TAKES_URL, HAS_KEY | HAS_OLDER | HAS_YES},
@@ -102,7 +115,9 @@ enum {
         OPT_DISCARD,
         OPT_JSON,
         OPT_INTERVAL,
-        OPT_NO_SPEED
+        OPT_NO_SPEED,
+        OPT_UNDO,
+        OPT_TIMEOUT
 };
 
 static const struct option long_options[] = {
@@ -115,6 +130,8 @@ static const struct option long_options[] = {
         {"version", no_argument, NULL, 'V'},
         {"json", no_argument, NULL, OPT_JSON},
         {"interval", required_argument, NULL, OPT_INTERVAL},
+        {"undo", no_argument, NULL, OPT_UNDO},
+        {"timeout", required_argument, NULL, OPT_TIMEOUT},
         {"no-speed", no_argument, NULL, OPT_NO_SPEED},
         {NULL, 0, NULL, 0},
 };
@@ -165,6 +182,16 @@ static int parse_option(struct command *c, int opt, char **argv, char *why)
                 if (parse_time("--interval", &c->ctl.interval_ms, why))
                         return -1;
                 c->ctl.interval_ms += !c->ctl.interval_ms; /* not as fast as it can */
+                return 0;
+        case OPT_UNDO:
+                c->has |= HAS_UNDO;
+                c->ctl.undo = true;
+                return 0;
+        case OPT_TIMEOUT:
+                c->has |= HAS_TIMEOUT;
+                if (parse_time("--timeout", &c->ctl.timeout_ms, why))
+                        return -1;
+                c->ctl.timeout_ms += !c->ctl.timeout_ms;
                 return 0;
         case OPT_NO_SPEED:
                 c->has |= HAS_NO_SPEED;
@@ -222,8 +249,8 @@ static int parse_words(struct command *c, char **words, char *why)
         }
         bool none = !words[0];
         snprintf(why, CTL_WHY_MAX,
-                 "%s%s: give list, status, files, credentials, stats, loglevel, doctor, uploads "
-                 "list, uploads abort or recover",
+                 "%s%s: give list, status, files, credentials, stats, loglevel, reload, "
+                 "drain, top, doctor, uploads list, uploads abort or recover",
                  none ? "a command" : words[0], none ? " is missing" : " is no command");
         return -1;
 }
@@ -231,8 +258,9 @@ static int parse_words(struct command *c, char **words, char *why)
 static int check_options(const struct command *c, char *why)
 {
         static const char *const names[] = {
-                "--key",  "--older",    "--yes",     "--force and --discard",
-                "--json", "--interval", "--no-speed"};
+                "--key",    "--older",    "--yes",      "--force and --discard",
+                "--json",   "--interval", "--no-speed", "--undo",
+                "--timeout"};
         unsigned odd = c->has & ~c->verb->has;
 
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -2,10 +2,13 @@
 # ckptctl, against storesim and a mount.
 ctl_tests = \
 	%D%/doctor.sh \
+	%D%/drain.sh \
 	%D%/gs_names.sh \
 	%D%/live.sh \
 	%D%/recover.sh \
+	%D%/reload.sh \
+	%D%/top.sh \
 	%D%/uploads.sh \
 	$(NULL)
 all_tests += $(ctl_tests)
-EXTRA_DIST += $(ctl_tests)
+EXTRA_DIST += $(ctl_tests) %D%/top.py

@@ -15,6 +15,7 @@ int __wrap_cred_chain_open(const struct cred_want *want, struct cred_chain **out
 void __wrap_cred_chain_close(struct cred_chain *c);
 int __wrap_cred_chain_get(struct cred_chain *c, struct cred *out, char *why, size_t nwhy);
 bool __wrap_cred_chain_forget(struct cred_chain *c, unsigned serial);
+void __wrap_cred_chain_renew(struct cred_chain *c);
 void __wrap_cred_chain_why(struct cred_chain *c, char *why, size_t nwhy);
 void __wrap_cred_chain_about(struct cred_chain *c, struct store_credentials *out);
 const char *__wrap_cred_chain_region(const struct cred_chain *c, const char *arg);
@@ -56,6 +57,11 @@ bool __wrap_cred_chain_forget(struct cred_chain *c, unsigned serial)
 {
         (void)c, (void)serial;
         return false;
+}
+
+void __wrap_cred_chain_renew(struct cred_chain *c)
+{
+        (void)c;
 }
 
 void __wrap_cred_chain_why(struct cred_chain *c, char *why, size_t nwhy)

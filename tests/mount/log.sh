@@ -36,9 +36,9 @@ echo 'log_level: debug' >options.yaml
 hup
 check "SIGHUP reads the file of options" wait_for 30 told 1 'SIGHUP: changed log_level=' one.log
 expect_eq debug "$(level)" "the log level is changed"
-printf 'log_level: error\nconnections: 4\nmemory: 1G\n' >options.yaml
+printf 'log_level: error\npart_size: 8M\nthreads: 4\n' >options.yaml
 hup
-check "options that need another mount are named" wait_for 30 told 1 'nothing is changed, since memory=, connections= needs' one.log
+check "options that need another mount are named" wait_for 30 told 1 'nothing is changed, since part_size=, threads= needs' one.log
 expect_eq debug "$(level)" "nothing changes when one option cannot be changed"
 echo 'log_level: [' >options.yaml
 hup

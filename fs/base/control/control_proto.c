@@ -22,7 +22,8 @@ static const char *const names[CONTROL_WORDS] = {
         [CONTROL_MOUNT] = "mount",       [CONTROL_STATUS] = "status",
         [CONTROL_STATS] = "stats",       [CONTROL_FILES] = "files",
         [CONTROL_LOGLEVEL] = "loglevel", [CONTROL_CREDENTIALS] = "credentials",
-        [CONTROL_OPTIONS] = "options",
+        [CONTROL_OPTIONS] = "options",   [CONTROL_RELOAD] = "reload",
+        [CONTROL_DRAIN] = "drain",
 };
 
 const char *control_word_name(enum control_word word)
@@ -48,6 +49,16 @@ static int parse_level(const char *p, size_t n, struct control_request *out, cha
         return -EINVAL;
 }
 
+static int parse_switch(const char *p, size_t n, struct control_request *out, char *why,
+                        size_t nwhy)
+{
+        out->level = is_text(p, n, "on");
+        if (out->level || is_text(p, n, "off"))
+                return 0;
+        snprintf(why, nwhy, "that is neither on nor off");
+        return -EINVAL;
+}
+
 int control_request_parse(const char *text, size_t n, struct control_request *out, char *why,
                           size_t nwhy)
 {
@@ -62,12 +73,15 @@ int control_request_parse(const char *text, size_t n, struct control_request *ou
                          "this mount does not know that request: use the ckptctl of its version");
                 return -EINVAL;
         }
-        bool wants = out->word == CONTROL_LOGLEVEL;
+        bool wants = out->word == CONTROL_LOGLEVEL || out->word == CONTROL_DRAIN;
         if (wants != (blank != NULL)) {
                 snprintf(why, nwhy, "%s takes %s argument", names[out->word], wants ? "one" : "no");
                 return -EINVAL;
         }
-        return wants ? parse_level(blank + 1, n - nword - 1, out, why, nwhy) : 0;
+        if (!wants)
+                return 0;
+        return (out->word == CONTROL_DRAIN ? parse_switch : parse_level)(blank + 1, n - nword - 1,
+                                                                         out, why, nwhy);
 }
 
 int control_dir(const char *given, char out[CONTROL_PATH_MAX])

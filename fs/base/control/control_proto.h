@@ -28,13 +28,15 @@ enum control_word {
         CONTROL_FILES,
         CONTROL_CREDENTIALS,
         CONTROL_OPTIONS,  /* what the mount was given, and its device */
+        CONTROL_RELOAD,   /* reads the options anew */
+        CONTROL_DRAIN,    /* its argument is on or off: nothing is opened for writing */
         CONTROL_LOGLEVEL, /* its argument is a word of the option log_level */
         CONTROL_WORDS
 };
 
 struct control_request {
         enum control_word word;
-        unsigned level; /* of CONTROL_LOGLEVEL: the index of the word */
+        unsigned level; /* of CONTROL_LOGLEVEL: the index of the word; of CONTROL_DRAIN: on */
 };
 
 /* The word as a request has it. */

@@ -43,6 +43,7 @@ struct client {
 
 struct control {
         struct mount *m;
+        struct control_hooks hooks;
         char path[CONTROL_PATH_MAX];
         int fd, wake;
         atomic_bool ends;
@@ -108,8 +109,8 @@ static void hear(struct control *c, struct client *k)
         if (!end && k->n < sizeof k->request)
                 return;
         /* One that is too long is answered as one that nobody knows. */
-        if (control_reply(c->m, c->ends, k->request, end ? (size_t)(end - k->request) : k->n,
-                          &k->reply))
+        if (control_reply(c->m, &c->hooks, c->ends, k->request,
+                          end ? (size_t)(end - k->request) : k->n, &k->reply))
                 drop_client(k);
         else
                 k->answers = true;
@@ -260,7 +261,8 @@ static int start(struct control *c, const char *dir)
         return err;
 }
 
-int control_start(struct mount *m, struct control **out, char *why, size_t nwhy)
+int control_start(struct mount *m, const struct control_hooks *hooks, struct control **out,
+                  char *why, size_t nwhy)
 {
         const char *given = m->params.control_dir;
         char dir[CONTROL_PATH_MAX];
@@ -273,6 +275,7 @@ int control_start(struct mount *m, struct control **out, char *why, size_t nwhy)
         c = err ? NULL : calloc(1, sizeof *c);
         if (c) {
                 c->m = m;
+                c->hooks = *hooks;
                 c->fd = c->wake = -1;
                 for (size_t i = 0; i < CONTROL_CLIENTS; i++)
                         c->clients[i].fd = -1;

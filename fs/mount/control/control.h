@@ -11,11 +11,13 @@
 #include <stddef.h>
 
 struct control;
+struct control_hooks;
 struct mount;
 
 /* Begins to listen for a mount that stands, and removes sockets of daemons that died; *out is NULL
  * with control_dir=none. 0, or a negative errno with one line in `why`. */
-int control_start(struct mount *m, struct control **out, char *why, size_t nwhy);
+int control_start(struct mount *m, const struct control_hooks *hooks, struct control **out,
+                  char *why, size_t nwhy);
 /* From now on the mount is said to end. NULL is fine. */
 void control_note_end(struct control *c);
 /* Removes the socket; before the mount is taken apart. NULL is fine. Blocks for moments. */

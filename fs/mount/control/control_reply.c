@@ -20,7 +20,7 @@
 
 #include "base/banned.h"
 
-enum { FILES_MOST = 1000, WHY_MAX = 256 };
+enum { FILES_MOST = 1000, WHY_MAX = 1024 };
 
 /* --- open files ---------------------------------------------------------------------------------
  */
@@ -28,9 +28,9 @@ enum { FILES_MOST = 1000, WHY_MAX = 256 };
 /* What is said of one, taken under the tree's lock. */
 struct open_file {
         char *key;
-        struct wfile *file; /* a reference, or NULL: it is only read */
-        uint64_t size;      /* of one that is only read */
-        bool published, gone;
+        struct wfile *file;            /* a reference, or NULL: it is only read */
+        uint64_t size;                 /* of one that is only read */
+        bool published, gone, written; /* somebody has it open for writing */
 };
 
 struct open_files {
@@ -69,6 +69,7 @@ static int add_file_locked(struct open_files *o, struct node *n) REQUIRES(tree_m
                 .size = n->size,
                 .published = n->published,
                 .gone = n->unlinked,
+                .written = n->nwriters > 0,
         };
         return 0;
 }
@@ -151,12 +152,17 @@ static void add_number(struct buf *out, const char *name, uint64_t value)
         buf_addf(out, "%s\t%" PRIu64 "\n", name, value);
 }
 
+static const char *state_of(const struct mount *m, bool ends)
+{
+        return ends ? "ending" : atomic_load(&m->drains) ? "draining" : "serving";
+}
+
 static void add_mount(const struct mount *m, bool ends, struct buf *out)
 {
         add_text(out, "mountpoint", m->mountpoint);
         add_text(out, "url", m->url);
         add_number(out, "pid", (uint64_t)getpid());
-        add_text(out, "state", ends ? "ending" : "serving");
+        add_text(out, "state", state_of(m, ends));
         int64_t age = now_ns(CLOCK_REALTIME) - m->mounted_ns;
         add_number(out, "mounted_ms", age > 0 ? (uint64_t)age / 1000000 : 0);
 }
@@ -175,10 +181,19 @@ static void add_last_lines(struct buf *out)
         }
 }
 
+/* Whether something is at the store's hands that no open file shows. */
+static bool is_busy(struct mount *m)
+{
+        tree_lock(m->tree);
+        bool busy = m->attr_syncs != 0;
+        tree_unlock(m->tree);
+        return busy || wfile_tally_busy(&m->tally);
+}
+
 static int add_status(struct mount *m, bool ends, struct buf *out)
 {
         CLEANUP(open_files_freep) struct open_files *o = list_files(m);
-        size_t counts[WFILE_FAILED + 1] = {0}, written = 0;
+        size_t counts[WFILE_FAILED + 1] = {0}, written = 0, writers = 0;
         uint64_t unsent = 0;
         char level[16];
 
@@ -200,6 +215,7 @@ static int add_status(struct mount *m, bool ends, struct buf *out)
                 struct wfile_status s = status_of(&o->v[i]);
                 counts[s.state]++;
                 written += o->v[i].file != NULL;
+                writers += o->v[i].written;
                 if (s.state == WFILE_CLEAN || o->v[i].gone)
                         continue;
                 unsent += s.size - s.sent;
@@ -210,7 +226,9 @@ static int add_status(struct mount *m, bool ends, struct buf *out)
         add_number(out, "dirty", counts[WFILE_DIRTY]);
         add_number(out, "uploading", counts[WFILE_UPLOADING]);
         add_number(out, "failed", counts[WFILE_FAILED]);
+        add_number(out, "writers", writers);
         add_number(out, "unsent", unsent);
+        add_number(out, "busy", is_busy(m));
         add_last_lines(out);
         return 0;
 }
@@ -240,11 +258,12 @@ static void add_credentials(const struct mount *m, struct buf *out)
 }
 
 /* What differs from the defaults, by which the store can be reached in the same way. */
-static void add_options(const struct mount *m, struct buf *out)
+static void add_options(struct mount *m, struct buf *out)
 {
         CLEANUP(params_release) struct params usual = {.log = NULL};
         bool known = !params_init(&usual);
 
+        mutex_lock(&m->options);
         add_text(out, "url", m->url);
         add_text(out, "mountpoint", m->mountpoint);
         buf_addf(out, "device\t%u:%u\n", major(m->dev), minor(m->dev));
@@ -257,6 +276,7 @@ static void add_options(const struct mount *m, struct buf *out)
                 control_add_printable(out, value.p);
                 buf_addc(out, '\n');
         }
+        mutex_unlock(&m->options);
 }
 
 static void set_level(unsigned level)
@@ -287,6 +307,12 @@ static int add_answer(struct mount *m, bool ends, const struct control_request *
         case CONTROL_LOGLEVEL:
                 set_level(rq->level);
                 return 0;
+        case CONTROL_DRAIN:
+                atomic_store(&m->drains, rq->level != 0);
+                log_info(rq->level ? "ckptctl drain: nothing is opened for writing any more"
+                                   : "ckptctl drain --undo: files are opened for writing again");
+                return 0;
+        case CONTROL_RELOAD:
         case CONTROL_MOUNT:
         case CONTROL_WORDS:
                 break;
@@ -295,13 +321,19 @@ static int add_answer(struct mount *m, bool ends, const struct control_request *
         return 0;
 }
 
-int control_reply(struct mount *m, bool ends, const char *text, size_t n, struct buf *out)
+int control_reply(struct mount *m, const struct control_hooks *hooks, bool ends, const char *text,
+                  size_t n, struct buf *out)
 {
         struct control_request rq;
         char why[WHY_MAX];
 
         if (control_request_parse(text, n, &rq, why, sizeof why)) {
                 buf_addf(out, "error\t%s\nend\n", why);
+                return out->failed ? -ENOMEM : 0;
+        }
+        if (rq.word == CONTROL_RELOAD) {
+                int failed = hooks->reload(hooks->arg, why, sizeof why);
+                buf_addf(out, "%s\t%s\nend\n", failed ? "error" : "ok\nreloaded", why);
                 return out->failed ? -ENOMEM : 0;
         }
         buf_adds(out, "ok\n");

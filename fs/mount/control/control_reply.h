@@ -9,8 +9,17 @@
 struct buf;
 struct mount;
 
+/* What a client may ask for that is not the room's own: on its thread, with a line in `text` on
+ * what came of it. It may read local files. */
+struct control_hooks {
+        void *arg;
+        int (*reload)(void *arg, char *text, size_t n);
+};
+
 /* Appends the reply to a request of n bytes, without its newline; `ends`: the mount is coming to
- * its end. Does not block. 0 or -ENOMEM. */
-int control_reply(struct mount *m, bool ends, const char *text, size_t n, struct buf *out);
+ * its end. Blocks on local
+ * files at most. 0 or -ENOMEM. */
+int control_reply(struct mount *m, const struct control_hooks *hooks, bool ends, const char *text,
+                  size_t n, struct buf *out);
 
 #endif

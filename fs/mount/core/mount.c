@@ -99,9 +99,7 @@ static double seconds_left(int64_t until)
 
 double mount_absent_ttl(const struct mount *m, int64_t asked_ns)
 {
-        return m->params.consistency == STRICT
-                       ? 0
-                       : seconds_left(asked_ns + (int64_t)m->params.attr_ttl * 1000000);
+        return m->params.consistency == STRICT ? 0 : seconds_left(asked_ns + tree_ttl_ns(m->tree));
 }
 
 double mount_ttl_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex)
@@ -109,7 +107,7 @@ double mount_ttl_locked(const struct mount *m, const struct node *n) REQUIRES(tr
         if (m->params.consistency == STRICT)
                 return 0;
         if (n == tree_root(m->tree))
-                return (double)m->params.attr_ttl / 1000;
+                return (double)tree_ttl_ns(m->tree) / 1e9;
         if (n->file)
                 return 0; /* what becomes of it is decided at close */
         return seconds_left(n->fresh_until);

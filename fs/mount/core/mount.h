@@ -4,6 +4,7 @@
 #define CKPTFS_MOUNT_MOUNT_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -43,7 +44,10 @@ struct mount_program {
 };
 
 struct mount {
+        struct mutex options; /* held while a reload changes `params`, or they are told */
         struct params params;
+        uint64_t memory_least; /* what parts were planned for */
+        atomic_bool drains;    /* nothing is opened for writing any more */
         char *url, *mountpoint;
         struct store *store;
         struct pool *pool;

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/params.h"
 #include "mount/control/control.h"
+#include "mount/control/control_reply.h"
 #include "mount/control/metrics_http.h"
 #include "mount/core/stats_log.h"
 #include "mount/core/mount.h"
@@ -55,6 +56,7 @@ struct command {
         char **argv;
         char *cwd; /* where it was started: paths are relative to it */
         bool foreground;
+        struct metrics_http *metrics;
         int report; /* where the background process tells how it went, or -1 */
 };
 
@@ -179,20 +181,39 @@ static int parse(struct command *c, char *why)
         return mountpoint_check(at, &c->mount.mountpoint, why, WHY_MAX);
 }
 
-/* At SIGHUP, on the main thread. */
-static void reload(void *arg)
+/* On the main thread, or that of ckptctl's socket. */
+static int reload(struct command *c, const char *who, char *text, size_t n)
 {
-        struct command *c = arg;
+        struct mount *m = &c->mount;
         struct params fresh = {.log = NULL};
         char why[WHY_MAX] = "no memory";
+        int err = -EINVAL;
 
+        mutex_lock(&m->options);
         notify_reloading();
         if (params_init(&fresh) || load_params(c, &fresh, why))
-                log_warn("SIGHUP: nothing is changed: %s", why);
+                snprintf(text, n, "nothing is changed: %s", why);
         else
-                reload_params(&c->mount.params, &fresh, c->foreground);
+                err = reload_params(m, &c->metrics, &fresh, c->foreground, text, n);
         params_release(&fresh);
-        notify_ready(c->mount.url, c->mount.mountpoint);
+        notify_ready(m->url, m->mountpoint);
+        mutex_unlock(&m->options);
+        if (err)
+                log_warn("%s: %s", who, text);
+        else
+                log_info("%s: %s", who, text);
+        return err;
+}
+
+static void reload_by_signal(void *arg)
+{
+        char text[WHY_MAX];
+        (void)reload(arg, "SIGHUP", text, sizeof text);
+}
+
+static int reload_by_client(void *arg, char *text, size_t n)
+{
+        return reload(arg, "ckptctl reload", text, n);
 }
 
 /* In the background: tells the waiting command that the mount answers, and lets go of its terminal.
@@ -211,9 +232,11 @@ static void detach(struct command *c)
 
 /* By default a mount does without a socket that cannot be made; one that was asked for is needed.
  */
-static int open_control(struct mount *m, struct control **control, char *why)
+static int open_control(struct command *c, struct control **control, char *why)
 {
-        int err = control_start(m, control, why, WHY_MAX);
+        const struct control_hooks hooks = {.arg = c, .reload = reload_by_client};
+        const struct mount *m = &c->mount;
+        int err = control_start(&c->mount, &hooks, control, why, WHY_MAX);
         if (!err || *m->params.control_dir)
                 return err;
         log_info("%s", why);
@@ -226,7 +249,6 @@ static int serve(struct command *c)
         struct store *store = NULL;
         struct session *session = NULL;
         struct control *control = NULL;
-        struct metrics_http *metrics = NULL;
         struct mount *m = &c->mount;
         /* Until the mount stands, `why` says what failed, and the log nothing less than an error.
          */
@@ -246,9 +268,9 @@ static int serve(struct command *c)
         if (!err)
                 err = session_start(session, why, sizeof why);
         if (!err)
-                err = open_control(m, &control, why);
+                err = metrics_http_start(m, &c->metrics, why, sizeof why);
         if (!err)
-                err = metrics_http_start(m, &metrics, why, sizeof why);
+                err = open_control(c, &control, why);
         if (!err) {
                 detach(c);
                 log_info("%s is mounted on %s (ckptfs " PACKAGE_VERSION ")", m->url, m->mountpoint);
@@ -258,15 +280,15 @@ static int serve(struct command *c)
                 advise(&m->params);
                 rename_find_left(m);
                 notify_ready(m->url, m->mountpoint);
-                session_wait(session, reload, c);
+                session_wait(session, reload_by_signal, c);
                 notify_stopping();
                 control_note_end(control);
                 mount_finish(m);
                 stats_log(m);
         }
         session_stop(session);
-        metrics_http_stop(metrics);
         control_stop(control);
+        metrics_http_stop(c->metrics);
         mount_release(m);
         session_free(session);
         return err ? complain(why) : EXIT_SUCCESS;

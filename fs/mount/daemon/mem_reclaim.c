@@ -67,6 +67,11 @@ static struct wfile **list_files(struct mem_reclaim *r, size_t *n)
         return list;
 }
 
+static size_t cap_of(const struct mem_reclaim *r)
+{
+        return __atomic_load_n(&r->cap, __ATOMIC_RELAXED);
+}
+
 /* The file with the most memory that is not on its way to the store, with a reference, or NULL;
  * *idle is the sum over all. */
 static struct wfile *largest(struct mem_reclaim *r, size_t *idle)
@@ -98,7 +103,7 @@ static void reclaim_files(struct mem_reclaim *r)
         size_t idle, given = 0;
         struct wfile *f;
 
-        while ((f = largest(r, &idle)) && idle > r->cap / 2 && given < r->cap / 8) {
+        while ((f = largest(r, &idle)) && idle > cap_of(r) / 2 && given < cap_of(r) / 8) {
                 ssize_t n = wfile_reclaim(f);
                 wfile_unref(f);
                 f = NULL;
@@ -159,6 +164,11 @@ static void on_pressure(void *arg)
         r->locked.pressed = true;
         pthread_cond_signal(&r->wake);
         mutex_unlock(&r->mtx);
+}
+
+void mem_reclaim_set_cap(struct mem_reclaim *r, size_t cap)
+{
+        __atomic_store_n(&r->cap, cap, __ATOMIC_RELAXED);
 }
 
 struct mem_reclaim *mem_reclaim_start(struct pool *pool, struct tree *tree,

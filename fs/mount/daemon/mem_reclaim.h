@@ -15,6 +15,8 @@ struct tree;
 /* Starts it for a pool of `cap` bytes, whose guard it is. NULL: no memory or thread. */
 struct mem_reclaim *mem_reclaim_start(struct pool *pool, struct tree *tree,
                                       struct wfile_tally *tally, size_t cap);
+/* The pool has another cap. */
+void mem_reclaim_set_cap(struct mem_reclaim *r, size_t cap);
 /* Ends it and waits: before the store is closed, through which it sends. Nobody waits for memory
  * from then on. NULL is fine. */
 void mem_reclaim_stop(struct mem_reclaim *r);

@@ -24,6 +24,12 @@
  * not, a header may be written last. */
 enum { KEEP_MOST = 32 << 20 };
 
+/* A buffer of each thread is no file's. */
+static size_t pool_cap(const struct params *p)
+{
+        return p->memory + p->threads * (POOL_BUF_SIZE + POOL_BUF_TAIL);
+}
+
 static bool is_unpublished(struct wfile *f)
 {
         return wfile_state(f) != WFILE_CLEAN;
@@ -38,8 +44,9 @@ int mount_init(struct mount *m, struct store *store)
         m->mounted_ns = tree_wall_ns();
         m->uid = p->uid == UINT32_MAX ? geteuid() : (uid_t)p->uid;
         m->gid = p->gid == UINT32_MAX ? getegid() : (gid_t)p->gid;
-        /* A buffer of each thread is no file's. */
-        m->pool = pool_new(p->memory + p->threads * (POOL_BUF_SIZE + POOL_BUF_TAIL));
+        m->pool = pool_new(pool_cap(p));
+        m->memory_least = p->memory;
+        mutex_init(&m->options, LOCK_OPTIONS);
         m->tree = tree_new((int64_t)p->attr_ttl * 1000000);
         m->spill = spill_new(p->spill_dir, p->spill);
         m->prefetch = prefetch_new(p);
@@ -70,6 +77,18 @@ int mount_init(struct mount *m, struct store *store)
         };
         m->mem_reclaim = mem_reclaim_start(m->pool, m->tree, &m->tally, p->memory);
         return m->mem_reclaim ? 0 : -ENOMEM;
+}
+
+void mount_apply(struct mount *m)
+{
+        const struct params *p = &m->params;
+
+        tree_set_ttl(m->tree, (int64_t)p->attr_ttl * 1000000);
+        pool_set_cap(m->pool, pool_cap(p));
+        mem_reclaim_set_cap(m->mem_reclaim, p->memory);
+        __atomic_store_n(&m->reader_env.max_window, p->memory / 2, __ATOMIC_RELAXED);
+        store_set_connections(m->store, (unsigned)p->connections, store_transfers_most(p));
+        store_renew(m->store);
 }
 
 /* What was closed, and left to a process that only inherited it, is published at the end. */

@@ -6,11 +6,14 @@
 struct mount;
 struct store;
 
-/* Builds all of it for an opened store, which it takes over. params, url and mountpoint are set. 0
- * or -ENOMEM. */
+/* Builds all of it for an opened store, which it takes over. params, url and
+ * mountpoint are set. 0 or -ENOMEM. */
 int mount_init(struct mount *m, struct store *store);
-/* Ends what is being written: commits under way finish, the rest is aborted. Blocks, at most for
- * the option `deadline` from its first call on. */
+/* What a reload has changed of the options comes into force, and credentials
+ * are asked for anew. */
+void mount_apply(struct mount *m);
+/* Ends what is being written: commits under way finish, the rest is aborted.
+ * Blocks, at most for the option `deadline` from its first call on. */
 void mount_finish(struct mount *m);
 /* The same, then closes the store and frees everything. */
 void mount_release(struct mount *m);

@@ -2,6 +2,7 @@
 /* reload.c: see reload.h. */
 #include "mount/daemon/reload.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,9 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/params.h"
+#include "mount/control/metrics_http.h"
+#include "mount/core/mount.h"
+#include "mount/daemon/mount_life.h"
 
 #include "base/banned.h"
 
@@ -30,7 +34,14 @@ int reload_log(const struct params *p, bool foreground, char *why, size_t nwhy)
 /* Options that a mount takes while it runs. */
 static bool is_reloaded(const char *name)
 {
-        return !strcmp(name, "log") || !strcmp(name, "log_level") || !strcmp(name, "log_format");
+        static const char *const names[] = {"log",      "log_level",    "log_format",
+                                            "attr_ttl", "connections",  "memory",
+                                            "metrics",  "metrics_label"};
+
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+                if (!strcmp(name, names[i]))
+                        return true;
+        return false;
 }
 
 /* The names of options that differ, of either kind. */
@@ -49,27 +60,60 @@ static void swap_changes(struct params *now, struct params *fresh)
                         params_swap(now, fresh, i);
 }
 
-void reload_params(struct params *now, struct params *fresh, bool foreground)
+static int serve_metrics(struct mount *m, struct metrics_http **metrics, char *why, size_t nwhy)
+{
+        metrics_http_stop(TAKE_PTR(*metrics));
+        return metrics_http_start(m, metrics, why, nwhy);
+}
+
+/* What can fail comes into force, or nothing does. */
+static int try_changes(struct mount *m, struct metrics_http **metrics, struct params *fresh,
+                       bool foreground, char *why, size_t nwhy)
+{
+        bool other = strcmp(m->params.metrics, fresh->metrics) != 0 ||
+                     strcmp(m->params.metrics_label, fresh->metrics_label) != 0;
+        char again[WHY_MAX];
+
+        swap_changes(&m->params, fresh);
+        int err = other ? serve_metrics(m, metrics, why, nwhy) : 0;
+        if (!err)
+                err = reload_log(&m->params, foreground, why, nwhy);
+        if (!err)
+                return 0;
+        swap_changes(&m->params, fresh);
+        if (other && serve_metrics(m, metrics, again, sizeof again))
+                log_warn("%s", again);
+        return err;
+}
+
+int reload_params(struct mount *m, struct metrics_http **metrics, struct params *fresh,
+                  bool foreground, char *text, size_t n)
 {
         CLEANUP(buf_release) struct buf fixed = BUF_INIT, changed = BUF_INIT;
         char why[WHY_MAX];
 
-        list_changes(now, fresh, false, &fixed);
-        list_changes(now, fresh, true, &changed);
+        list_changes(&m->params, fresh, false, &fixed);
+        list_changes(&m->params, fresh, true, &changed);
         if (fixed.len) {
-                log_warn("SIGHUP: nothing is changed, since %s needs another mount: end this one "
-                         "and mount again, or undo the change",
+                snprintf(text, n,
+                         "nothing is changed, since %s needs another mount: end this one and mount "
+                         "again, or undo the change",
                          fixed.p);
-                return;
+                return -EINVAL;
         }
-        swap_changes(now, fresh);
-        if (reload_log(now, foreground, why, sizeof why)) {
-                swap_changes(now, fresh);
-                log_warn("SIGHUP: nothing is changed: %s", why);
-                return;
+        if (fresh->memory < m->memory_least) {
+                snprintf(text, n,
+                         "nothing is changed, since less memory= than at the beginning needs "
+                         "another mount: end this one and mount again, or undo the change");
+                return -EINVAL;
         }
-        if (changed.len)
-                log_info("SIGHUP: changed %s; the log is opened anew", changed.p);
-        else
-                log_info("SIGHUP: the log is opened anew");
+        int err = try_changes(m, metrics, fresh, foreground, why, sizeof why);
+        if (err) {
+                snprintf(text, n, "nothing is changed: %s", why);
+                return err;
+        }
+        mount_apply(m);
+        snprintf(text, n, "%s%s%sthe log is opened anew, and credentials are asked for",
+                 changed.len ? "changed " : "", changed.p, changed.len ? "; " : "");
+        return 0;
 }

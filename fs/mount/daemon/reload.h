@@ -6,13 +6,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct metrics_http;
+struct mount;
 struct params;
 
 /* Opens the log as the options say: 0, or a negative errno with one line in `why`. */
 int reload_log(const struct params *p, bool foreground, char *why, size_t nwhy);
 
-/* Makes what differs in `fresh` so in `now`, and opens the log anew. When an option differs that
- * needs another mount, nothing changes; the log says what happened. */
-void reload_params(struct params *now, struct params *fresh, bool foreground);
+/* Makes what differs in `fresh` so in the mount, whose `options` are locked, opens the log anew and
+ * asks for credentials. When an option differs that needs another mount, or anything fails, nothing
+ * changes and a negative errno says so. `text` gets a line on what happened. */
+int reload_params(struct mount *m, struct metrics_http **metrics, struct params *fresh,
+                  bool foreground, char *text, size_t n);
 
 #endif

@@ -405,7 +405,7 @@ static bool lookup_makes(struct lookup *l)
 {
         struct mount *m = l->m;
         struct node *dir = l->parent;
-        int64_t since = tree_now_ns() - (int64_t)m->params.attr_ttl * 1000000;
+        int64_t since = tree_now_ns() - tree_ttl_ns(m->tree);
 
         l->creates = l->doubted && m->params.consistency != STRICT && m->params.threads > 1 &&
                      caller_creates(fuse_req_ctx(l->req)->pid, l->name);

@@ -271,8 +271,13 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
                struct fuse_file_info *fi)
 {
         struct mount *m = op_mount(req);
-        struct opening *o = opening_new(req, m, NULL, fi);
+        bool drains = atomic_load_explicit(&m->drains, memory_order_relaxed);
+        struct opening *o = drains ? NULL : opening_new(req, m, NULL, fi);
 
+        if (drains) {
+                fuse_reply_err(req, EROFS);
+                return;
+        }
         if (!o || !(o->name = strdup(name))) {
                 if (o)
                         opening_free(o);
@@ -585,6 +590,10 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
         if (!o) {
                 fuse_reply_err(req, ENOMEM);
+                return;
+        }
+        if (writes(o) && atomic_load_explicit(&m->drains, memory_order_relaxed)) {
+                opening_fail(o, -EROFS);
                 return;
         }
         tree_lock(m->tree);

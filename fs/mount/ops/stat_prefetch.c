@@ -46,15 +46,10 @@ void prefetch_free(struct stat_prefetch *a)
         free(a);
 }
 
-static int64_t ttl_ns(const struct mount *m)
-{
-        return (int64_t)m->params.attr_ttl * 1000000;
-}
-
 void prefetch_list_locked(struct mount *m, struct node *dir, const void *lister)
         REQUIRES(tree_mutex)
 {
-        if (m->params.consistency != STRICT && m->params.attr_ttl)
+        if (m->params.consistency != STRICT && tree_ttl_ns(m->tree))
                 history_begin(&m->prefetch->histories, &dir->history, lister);
 }
 
@@ -102,7 +97,7 @@ struct lookup *prefetch_look_locked(struct mount *m, struct node *dir, const cha
                                     struct node *n, bool known, bool *was_dir) REQUIRES(tree_mutex)
 {
         struct lookup *list = NULL, **last = &list;
-        int64_t spare = ttl_ns(m) / 2 - m->prefetch->took_ns;
+        int64_t spare = tree_ttl_ns(m->tree) / 2 - m->prefetch->took_ns;
         bool is_dir;
 
         if (!dir->history)
@@ -175,7 +170,7 @@ static void take_locked(const struct lookup *l, struct node_info *info) REQUIRES
         if (!n)
                 return;
         if (n->known_ns == l->begun) { /* believed from when it was asked for on, not from now */
-                int64_t until = l->begun + ttl_ns(m);
+                int64_t until = l->begun + tree_ttl_ns(m->tree);
                 n->fresh_until = until < n->fresh_until ? until : n->fresh_until;
                 n->ahead = !l->waits;
         }

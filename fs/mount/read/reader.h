@@ -22,7 +22,7 @@ struct reader_env {
         struct store *store;
         struct pool *pool;
         uint64_t read_size;  /* bytes, largest request of read-ahead */
-        uint64_t max_window; /* bytes read ahead in one file, at most */
+        uint64_t max_window; /* atomic: bytes read ahead in one file, at most */
 };
 
 enum { READ_IOV_MAX = 8 };

@@ -167,7 +167,12 @@ size_t tree_nodes(struct tree *t)
 
 int64_t tree_ttl_ns(const struct tree *t)
 {
-        return t->ttl_ns;
+        return __atomic_load_n(&t->ttl_ns, __ATOMIC_RELAXED);
+}
+
+void tree_set_ttl(struct tree *t, int64_t ttl_ns)
+{
+        __atomic_store_n(&t->ttl_ns, ttl_ns, __ATOMIC_RELAXED);
 }
 
 /* The lock itself is t->mtx, which callers do not see: for the analysis it is tree_mutex. */

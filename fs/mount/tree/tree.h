@@ -130,6 +130,7 @@ void tree_free(struct tree *t);
 int64_t tree_now_ns(void);
 int64_t tree_wall_ns(void);
 int64_t tree_ttl_ns(const struct tree *t);
+void tree_set_ttl(struct tree *t, int64_t ttl_ns); /* for what is asked from now on */
 /* How many nodes there are. */
 size_t tree_nodes(struct tree *t);
 

@@ -183,6 +183,7 @@ struct store_ops {           /* one const table per kind; no slot is NULL */
         void (*server)(struct store_kind *k, struct buf *url);
         /* The permission that a verb needs, for who was denied; "" not known. */
         const char *(*permission)(const struct store_kind *k, enum op_verb verb);
+        void (*renew)(struct store_kind *k); /* asks for credentials anew */
         void (*credentials)(struct store_kind *k, struct store_credentials *out);
         /* Capabilities that are known only now; store_no_caps for none. */
         unsigned (*more_caps)(const struct store_kind *k);

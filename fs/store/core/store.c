@@ -417,6 +417,17 @@ int store_check(struct store *s, char *why, size_t nwhy)
         return wait_for(&w, op_submit(TAKE_PTR(op)));
 }
 
+void store_set_connections(struct store *s, unsigned connections, unsigned most)
+{
+        unsigned n = connections ? connections : most ? most : CONNECTIONS_MOST;
+        http_set_connections(s->http, n, !connections);
+}
+
+void store_renew(struct store *s)
+{
+        s->ops->renew(s->kind);
+}
+
 void store_credentials(struct store *s, struct store_credentials *out)
 {
         s->ops->credentials(s->kind, out);

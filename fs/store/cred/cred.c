@@ -390,6 +390,13 @@ bool cred_chain_forget(struct cred_chain *c, unsigned serial)
         return others;
 }
 
+void cred_chain_renew(struct cred_chain *c)
+{
+        mutex_lock(&c->mtx);
+        want_locked(c);
+        mutex_unlock(&c->mtx);
+}
+
 void cred_chain_why(struct cred_chain *c, char *why, size_t nwhy)
 {
         mutex_lock(&c->mtx);

@@ -75,6 +75,9 @@ int cred_chain_wait(struct cred_chain *c, struct cred *out, char *why, size_t nw
  * same again some seconds ago. Returns whether there are others, or may be soon. */
 bool cred_chain_forget(struct cred_chain *c, unsigned serial);
 
+/* The source is asked anew; until it has answered, those at hand stay in force. Does not block. */
+void cred_chain_renew(struct cred_chain *c);
+
 /* The whole line of the last error, which may be longer than a caller of get has room for. */
 void cred_chain_why(struct cred_chain *c, char *why, size_t nwhy);
 

@@ -211,6 +211,11 @@ static void gcs_server(struct store_kind *k, struct buf *url)
         buf_adds(url, k->endpoint);
 }
 
+static void gcs_renew(struct store_kind *k)
+{
+        cred_chain_renew(k->creds);
+}
+
 static void gcs_credentials(struct store_kind *k, struct store_credentials *out)
 {
         cred_chain_about(k->creds, out);
@@ -227,6 +232,7 @@ const struct store_ops store_gcs = {
         .ca_bundle = gcs_ca_bundle,
         .server = gcs_server,
         .permission = gcs_permission,
+        .renew = gcs_renew,
         .credentials = gcs_credentials,
         .more_caps = gcs_more_caps,
         .ramps = gcs_ramps,

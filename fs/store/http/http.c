@@ -77,20 +77,12 @@ static void worker_release(struct http_worker *w)
 static int worker_start(struct http *h, struct http_worker *w)
 {
         struct epoll_event ev = {.events = EPOLLIN, .data.fd = -1};
-        unsigned share = (h->cfg.connections + h->nworkers - 1) / h->nworkers;
 
         *w = (struct http_worker){.h = h, .epfd = -1, .wakefd = -1, .curl_due_ms = -1};
         for (int lane = 0; lane < HTTP_LANES; lane++)
                 for (int i = 0; i < HTTP_FLOWS; i++)
                         w->queue[lane].list[i].tail = &w->queue[lane].list[i].head;
-        http_inflight_init(w, share);
-        if (h->cfg.adapt && share > INFLIGHT_FIRST)
-                share = INFLIGHT_FIRST;
-        for (int lane = 0; lane < HTTP_LANES; lane++) {
-                /* Questions and copies take the server's time, not the line's. */
-                bool least = lane != HTTP_DATA && share < HTTP_PLACES;
-                aimd_init(&w->aimd[lane], least ? HTTP_PLACES : share);
-        }
+        http_inflight_init(w, h->cfg.connections, h->cfg.adapt);
         w->shown_most = http_inflight_most(w);
         w->epfd = epoll_create1(EPOLL_CLOEXEC);
         w->wakefd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -144,6 +136,28 @@ static void raise_descriptors(struct http_config *cfg)
                  cfg->connections, (unsigned long long)want, (unsigned long long)r.rlim_cur);
 }
 
+static unsigned number_of(const struct http_config *cfg)
+{
+        return cfg->connections | (cfg->adapt ? HTTP_ADAPTS : 0);
+}
+
+/* What a worker has found out about the best number stands unless another is asked for. */
+void http_set_connections(struct http *h, unsigned connections, bool adapt)
+{
+        struct http_config cfg = h->cfg;
+
+        cfg.connections = connections;
+        cfg.adapt = adapt;
+        if (number_of(&cfg) == h->asked)
+                return;
+        h->asked = number_of(&cfg);
+        raise_descriptors(&cfg);
+        __atomic_store_n(&h->wanted, number_of(&cfg), __ATOMIC_RELAXED);
+        __atomic_add_fetch(&h->order, 1, __ATOMIC_SEQ_CST);
+        for (unsigned i = 0; i < h->nworkers; i++)
+                http_worker_wake(&h->workers[i]);
+}
+
 int http_open(const struct http_config *cfg, struct http **out, char *why, size_t nwhy)
 {
         http_init();
@@ -157,6 +171,7 @@ int http_open(const struct http_config *cfg, struct http **out, char *why, size_
         if (!h)
                 goto nomem;
         h->cfg = *cfg;
+        h->asked = number_of(cfg);
         raise_descriptors(&h->cfg);
         h->cfg.ca_bundle = h->ca_bundle = cfg->ca_bundle ? strdup(cfg->ca_bundle) : NULL;
         h->workers = calloc(cfg->workers, sizeof *h->workers);
@@ -222,7 +237,7 @@ int http_submit(struct http *h, struct http_req *rq)
 void http_pace(struct http_req *rq, bool slower)
 {
         struct http_worker *w = rq->worker;
-        if (rq->lane == HTTP_DATA && w->h->cfg.adapt) {
+        if (rq->lane == HTTP_DATA && w->adapt) {
                 if (slower)
                         inflight_refused(&w->inflight, w->now_ms);
                 return;

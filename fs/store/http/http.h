@@ -97,6 +97,10 @@ void http_stop(struct http *h);
  * runs http_submit() gives -ESHUTDOWN. */
 void http_close(struct http *h);
 
+/* Another number of data exchanges at once from now on, as in the configuration; by one
+ * caller at a time. Does not block. */
+void http_set_connections(struct http *h, unsigned connections, bool adapt);
+
 /* Queues an exchange; thread-safe. An exchange that is submitted again stays with its worker. 0,
  * or -ESHUTDOWN and done() will not run. */
 int http_submit(struct http *h, struct http_req *rq);

@@ -8,22 +8,51 @@
 
 #include "base/banned.h"
 
-void http_inflight_init(struct http_worker *w, unsigned most)
+void http_inflight_init(struct http_worker *w, unsigned connections, bool adapt)
 {
-        inflight_init(&w->inflight, most);
+        unsigned share = (connections + w->h->nworkers - 1) / w->h->nworkers;
+
+        inflight_init(&w->inflight, share);
+        w->adapt = adapt;
+        if (adapt && share > INFLIGHT_FIRST)
+                share = INFLIGHT_FIRST;
+        for (int lane = 0; lane < HTTP_LANES; lane++) {
+                /* Questions and copies take the server's time, not the line's. */
+                bool least = lane != HTTP_DATA && share < HTTP_PLACES;
+                aimd_init(&w->aimd[lane], least ? HTTP_PLACES : share);
+        }
 }
 
 unsigned http_inflight_most(const struct http_worker *w)
 {
-        return w->h->cfg.adapt ? inflight_limit(&w->inflight) : aimd_limit(&w->aimd[HTTP_DATA]);
+        return w->adapt ? inflight_limit(&w->inflight) : aimd_limit(&w->aimd[HTTP_DATA]);
+}
+
+static void show(struct http_worker *w)
+{
+        __atomic_store_n(&w->shown, w->nbusy[HTTP_DATA], __ATOMIC_RELAXED);
+        __atomic_store_n(&w->shown_most, http_inflight_most(w), __ATOMIC_RELAXED);
+}
+
+/* More than may run from now on end as they would have. */
+void http_inflight_obey(struct http_worker *w)
+{
+        unsigned order = __atomic_load_n(&w->h->order, __ATOMIC_SEQ_CST);
+
+        if (order == w->order)
+                return;
+        unsigned wanted = __atomic_load_n(&w->h->wanted, __ATOMIC_RELAXED);
+        w->order = order;
+        http_inflight_init(w, wanted & ~HTTP_ADAPTS, wanted & HTTP_ADAPTS);
+        show(w);
+        curl_multi_setopt(w->multi, CURLMOPT_MAXCONNECTS, (long)http_inflight_kept(w));
 }
 
 /* Twice as many as run, so that a trial with fewer closes none. */
 unsigned http_inflight_kept(const struct http_worker *w)
 {
         unsigned others = w->aimd[HTTP_META].most + w->aimd[HTTP_WORK].most;
-        return others +
-               (w->h->cfg.adapt ? 2 * inflight_limit(&w->inflight) : w->aimd[HTTP_DATA].most);
+        return others + (w->adapt ? 2 * inflight_limit(&w->inflight) : w->aimd[HTTP_DATA].most);
 }
 
 /* What the other side has: bytes in the kernel's buffer are still here. */
@@ -54,19 +83,12 @@ void http_inflight_ended(struct http_slot *slot, uint64_t bytes, int err)
                 w->data_ms = w->data_ms ? (7 * w->data_ms + ms) / 8 : ms;
 }
 
-static void show(struct http_worker *w)
-{
-        __atomic_store_n(&w->shown, w->nbusy[HTTP_DATA], __ATOMIC_RELAXED);
-        __atomic_store_n(&w->shown_most, http_inflight_most(w), __ATOMIC_RELAXED);
-}
-
 void http_inflight_look(struct http_worker *w)
 {
         unsigned kept = http_inflight_kept(w);
 
         show(w);
-        if (!w->h->cfg.adapt || !w->nbusy[HTTP_DATA] ||
-            w->now_ms - w->inflight_look_ms < INFLIGHT_LOOK_MS)
+        if (!w->adapt || !w->nbusy[HTTP_DATA] || w->now_ms - w->inflight_look_ms < INFLIGHT_LOOK_MS)
                 return;
         w->inflight_look_ms = w->now_ms;
         struct inflight_look look = {.now_ms = w->now_ms,

@@ -22,6 +22,9 @@ enum {
         HTTP_REPLY_MAX = 64 << 10 /* bytes of reply headers that are kept */
 };
 
+/* With a number of connections: as many as make it faster. */
+#define HTTP_ADAPTS (1U << 31)
+
 /* An easy handle with its buffers, used for one exchange after another. */
 struct http_slot {
         CURL *easy;
@@ -85,6 +88,8 @@ struct http_worker {
         unsigned address_turn;
         struct http_usual usual[2][HTTP_SIZES]; /* of reads and of writes, by size */
         double hedges;                          /* how many may be begun again now */
+        unsigned order;                         /* of h->order, the last that was carried out */
+        bool adapt;                             /* as many data exchanges as make it faster */
         struct worker_pace pace;                /* what the worker can use */
         struct inflight inflight;               /* how many are fastest; with `adapt` */
         uint64_t data_bytes;                    /* of data exchanges that are over */
@@ -99,9 +104,12 @@ struct http {
         char *ca_bundle;
         unsigned nworkers;
         struct http_worker *workers;
-        unsigned turn;           /* atomic */
-        int stopping;            /* atomic */
-        long outstanding;        /* atomic: submitted, done() not yet over */
+        unsigned turn;    /* atomic */
+        unsigned order;   /* atomic: counts http_set_connections() */
+        unsigned wanted;  /* atomic: connections, maybe with HTTP_ADAPTS */
+        unsigned asked;   /* the same before descriptors bound it; who sets it, one at a time */
+        int stopping;     /* atomic */
+        long outstanding; /* atomic: submitted, done() not yet over */
         struct http_stats stats; /* atomics */
 };
 
@@ -113,7 +121,9 @@ curl_socket_t http_on_open(void *arg, curlsocktype purpose, struct curl_sockaddr
 void http_shun_none(struct http_worker *w);
 
 /* http_inflight.c: how many data exchanges run at once. */
-void http_inflight_init(struct http_worker *w, unsigned most);
+void http_inflight_init(struct http_worker *w, unsigned connections, bool adapt);
+/* Carries out http_set_connections(). */
+void http_inflight_obey(struct http_worker *w);
 unsigned http_inflight_most(const struct http_worker *w);
 /* Connections of all lanes that are worth keeping. */
 unsigned http_inflight_kept(const struct http_worker *w);

@@ -399,6 +399,7 @@ void *http_worker_main(void *arg)
                 take_inbox(w);
                 if (stopping || __atomic_load_n(&h->stopping, __ATOMIC_SEQ_CST))
                         cancel_all(w);
+                http_inflight_obey(w);
                 start_queued(w);
                 http_inflight_look(w);
                 http_watch(w);

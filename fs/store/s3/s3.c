@@ -195,6 +195,11 @@ static void s3_server(struct store_kind *k, struct buf *url)
         s3_add_host(k, region, url, &host);
 }
 
+static void s3_renew(struct store_kind *k)
+{
+        cred_chain_renew(k->creds);
+}
+
 static void s3_credentials(struct store_kind *k, struct store_credentials *out)
 {
         cred_chain_about(k->creds, out);
@@ -210,6 +215,7 @@ const struct store_ops store_s3 = {
         .ca_bundle = s3_ca_bundle,
         .server = s3_server,
         .permission = s3_permission,
+        .renew = s3_renew,
         .credentials = s3_credentials,
         .more_caps = s3_more_caps,
         .ramps = store_no_ramp, /* 503 says when it is too much */
