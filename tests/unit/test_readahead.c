@@ -66,6 +66,41 @@ START_TEST(a_window_stays_while_its_reader_does_not_wait)
 }
 END_TEST
 
+/* Reads `n` blocks of 4 KiB, one every `step` bytes from `off` on; returns what was fetched. */
+static uint64_t fetch_pages(uint64_t off, uint64_t n, uint64_t step)
+{
+        struct readahead w = fresh();
+        uint64_t sum = 0;
+        for (uint64_t i = 0; i < n; i++) {
+                struct stream gone, *s = readahead_hit(&w, off + i * step, 4096, true, &gone);
+                uint64_t front = s->ahead > s->next - 4096 ? s->ahead : s->next - 4096;
+                sum += front < s->next ? s->next - front : 0;
+                sum += fetch(&w, s, 4 * GiB);
+        }
+        return sum;
+}
+
+START_TEST(pages_that_the_kernel_dropped_bring_few_others_along)
+{
+        static const uint64_t steps[] = {4096, 8192, 64 << 10, 1 << 20, 64 << 20};
+        for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
+                ck_assert_uint_le(fetch_pages(500 * MiB, 256, steps[i]), 18 * MiB);
+        ck_assert_uint_le(fetch_pages(0, 256, 512 << 10), 4 * MiB);
+}
+END_TEST
+
+START_TEST(a_reader_that_begins_within_a_file_is_soon_fetched_ahead_as_any)
+{
+        struct readahead w = fresh();
+        struct stream gone, *s = NULL;
+        for (uint64_t off = 500 * MiB; off < 506 * MiB; off += MiB) {
+                s = readahead_hit(&w, off, MiB, false, &gone);
+                fetch(&w, s, GiB);
+        }
+        ck_assert_uint_eq(s->window, READAHEAD_SECOND);
+}
+END_TEST
+
 START_TEST(eight_readers_of_one_file_are_eight_streams)
 {
         struct readahead w = fresh();
@@ -127,6 +162,8 @@ int main(void)
         tcase_add_test(t, a_file_read_elsewhere_fetches_nothing_more);
         tcase_add_test(t, a_window_doubles_while_its_reader_waits_up_to_the_most);
         tcase_add_test(t, a_window_stays_while_its_reader_does_not_wait);
+        tcase_add_test(t, pages_that_the_kernel_dropped_bring_few_others_along);
+        tcase_add_test(t, a_reader_that_begins_within_a_file_is_soon_fetched_ahead_as_any);
         tcase_add_test(t, eight_readers_of_one_file_are_eight_streams);
         tcase_add_test(t, requests_out_of_order_stay_one_stream);
         tcase_add_test(t, the_stream_unused_for_longest_makes_room);

@@ -54,11 +54,26 @@ static uint64_t active(const struct readahead *w)
         return n ? n : 1;
 }
 
+/* How far ahead of a stream is fetched while its window is small. A file that is read without gaps
+ * from its start is likely to be read on. What begins within, or leaves gaps, may be the pages that
+ * the kernel had dropped: that is fetched ahead as far as a few times what was read, or not at all
+ * when most would be gaps. */
+static uint64_t shown(const struct stream *s)
+{
+        uint64_t span = s->next - s->start, n = READAHEAD_TRUST * s->asked;
+
+        if (!s->start && s->asked >= span / 2)
+                return READAHEAD_SECOND;
+        if (s->asked < span / READAHEAD_GAPS)
+                return 0;
+        return n < READAHEAD_SECOND ? n : READAHEAD_SECOND;
+}
+
 static void grow(struct readahead *w, struct stream *s, bool waited)
 {
         uint64_t most = w->max / active(w);
         if (s->window < READAHEAD_SECOND) {
-                s->window = READAHEAD_SECOND;
+                s->window = shown(s);
                 s->grow_at = s->next;
         } else if (waited && s->next >= s->grow_at) {
                 s->window *= 2;
@@ -80,11 +95,13 @@ struct stream *readahead_hit(struct readahead *w, uint64_t off, uint64_t len, bo
                 *s = (struct stream){.used = true, .start = off, .next = off, .ahead = off};
                 if (off == 0)
                         s->window = READAHEAD_FIRST;
-        } else if (off + len > s->next) {
-                grow(w, s, waited);
         }
-        if (off + len > s->next)
+        if (off + len > s->next) {
                 s->next = off + len;
+                s->asked += len;
+                if (s->asked > len) /* it goes on */
+                        grow(w, s, waited);
+        }
         s->seq = ++w->seq;
         return s;
 }

@@ -11,7 +11,9 @@
 enum {
         READAHEAD_STREAMS = 32,    /* of one file at once; the one unused for longest makes room */
         READAHEAD_FIRST = 2 << 20, /* of a stream that begins a file */
-        READAHEAD_SECOND = 16 << 20, /* of one that goes on */
+        READAHEAD_SECOND = 16 << 20, /* of one that goes on; then it doubles */
+        READAHEAD_TRUST = 4,         /* times what was read, of one that may not go on */
+        READAHEAD_GAPS = 16,         /* bytes passed for one that is read: more are not fetched */
         READAHEAD_SLACK = 1 << 20, /* a request this far past the fetched end still belongs to it */
         READAHEAD_REQUEST = 1 << 20 /* smallest request of read-ahead */
 };
@@ -20,6 +22,7 @@ struct stream {
         bool used;
         uint64_t start;   /* first byte ever asked for */
         uint64_t next;    /* one past the furthest byte asked for */
+        uint64_t asked;   /* bytes asked for, without the gaps */
         uint64_t ahead;   /* one past the furthest byte requested from the store */
         uint64_t window;  /* how far `ahead` may lead `next` */
         uint64_t grow_at; /* `next` at which the window may double */
