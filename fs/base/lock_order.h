@@ -24,6 +24,7 @@ enum lock_rank {
         LOCK_WFILE,
         LOCK_TALLY,
         LOCK_READER,
+        LOCK_VERSION_CACHE,
         LOCK_SPILL,
         /* copies and renames */
         LOCK_MOVE,

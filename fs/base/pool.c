@@ -149,9 +149,14 @@ struct pool_buf *pool_ref(struct pool_buf *b)
         return b;
 }
 
+static bool full_locked(const struct pool *p) REQUIRES(&p->mtx)
+{
+        return p->locked.used >= p->locked.low;
+}
+
 static bool busy_locked(const struct pool *p) REQUIRES(&p->mtx)
 {
-        return p->locked.used >= p->locked.low || p->locked.backlog > POOL_BACKLOG;
+        return full_locked(p) || p->locked.backlog > POOL_BACKLOG;
 }
 
 /* The next to be told, if there may be one. One at a time: each will take about one more buffer. */
@@ -336,6 +341,14 @@ bool pool_busy(struct pool *p)
         bool busy = busy_locked(p);
         mutex_unlock(&p->mtx);
         return busy;
+}
+
+bool pool_full(struct pool *p)
+{
+        mutex_lock(&p->mtx);
+        bool full = full_locked(p);
+        mutex_unlock(&p->mtx);
+        return full;
 }
 
 bool pool_wait(struct pool *p, struct waiter *w)

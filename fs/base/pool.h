@@ -101,7 +101,8 @@ void pool_share_end(struct pool *p, struct pool_share *s);
 /* Bytes in use and the most there ever were. */
 size_t pool_in_use(struct pool *p);
 size_t pool_peak(struct pool *p);
-/* Whether a writer has to wait now. */
+/* Whether a writer has to wait now; and whether that is for memory. */
 bool pool_busy(struct pool *p);
+bool pool_full(struct pool *p);
 
 #endif

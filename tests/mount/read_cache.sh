@@ -3,7 +3,7 @@
 # read_cache.sh: which reads go through the kernel's page cache.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 21
+plan 23
 start_store
 head -c 20000000 /dev/urandom >"$tmp/data"
 for n in 1 2 3 4 5 6 7; do store_put large$n <"$tmp/data"; done
@@ -50,7 +50,9 @@ mount_ckptfs read_cache=auto
 reads 0 20000000 "a program that nothing is known of reads through the page cache" in_large_blocks large1
 reads 0 0 "what is in the page cache is read from there" in_large_blocks large1
 reads 20000000 20000000 "a program that reads in large blocks bypasses the page cache" in_large_blocks large2
-reads 0 20000000 "a file that is read again goes into the page cache" in_large_blocks large2
+reads 20000000 20000000 "a file that is read again, and is in memory, bypasses it once more" in_large_blocks large2
+reads 0 20000000 "a file that is read again and again goes into the page cache" in_large_blocks large2
+reads 0 0 "a file that went into the page cache is read from there" in_large_blocks large2
 wanted=$tmp/few
 reads 0 1000000 "a small file is read through the page cache" in_large_blocks small
 wanted=$tmp/data

@@ -52,6 +52,7 @@ unit_tests = \
 	%D%/test_train \
 	%D%/test_train_save \
 	%D%/test_attr \
+	%D%/test_cached_ranges \
 	%D%/test_crc_combine \
 	%D%/test_commit \
 	%D%/test_commit_phase \
@@ -72,6 +73,7 @@ unit_tests = \
 	%D%/test_tree \
 	%D%/test_readahead \
 	%D%/test_reader \
+	%D%/test_version_cache \
 	%D%/test_waiter \
 	$(NULL)
 check_PROGRAMS += $(unit_tests)
@@ -179,6 +181,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_attr_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_attr_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_cached_ranges_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_cached_ranges_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_crc_combine_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_crc_combine_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_commit_CFLAGS = $(AM_UNIT_CFLAGS)
@@ -207,6 +211,8 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_error_hint_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_part_plan_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_part_plan_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_version_cache_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_version_cache_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_waiter_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_waiter_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_pool_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -83,7 +83,9 @@ struct mount {
         struct wfile_env wfile_env;
         struct wfile_tally tally;
         struct reader_env reader_env;
-        bool maps_direct; /* the kernel maps files whose reads bypass the page cache */
+        struct version_cache *cache; /* of what was read past the page cache, or NULL, */
+        size_t cache_most;           /* and its bytes */
+        bool maps_direct;            /* the kernel maps files whose reads bypass the page cache */
         uid_t uid;
         gid_t gid;
         dev_t dev;          /* of the mount, 0 until it stands */

@@ -12,6 +12,7 @@
 #include "base/mutex.h"
 #include "base/pool.h"
 #include "mount/read/reader.h"
+#include "mount/read/version_cache.h"
 #include "mount/tree/tree.h"
 #include "mount/write/wfile.h"
 
@@ -23,6 +24,7 @@ struct mem_reclaim {
         struct pool *pool;
         struct tree *tree;
         struct wfile_tally *tally;
+        struct version_cache *cache;
         size_t cap;
         pthread_t thread;
         struct mutex mtx;
@@ -146,6 +148,9 @@ static void *mem_reclaim_main(void *arg)
                         break;
                 r->locked.pressed = false;
                 mutex_unlock(&r->mtx);
+                /* what was read goes first, and before anybody loses what is on its way */
+                if (pool_full(r->pool) && r->cache)
+                        version_cache_shrink(r->cache, r->cap / 8);
                 if (pool_busy(r->pool)) {
                         shrink_readers(r);
                         reclaim_files(r);
@@ -172,7 +177,8 @@ void mem_reclaim_set_cap(struct mem_reclaim *r, size_t cap)
 }
 
 struct mem_reclaim *mem_reclaim_start(struct pool *pool, struct tree *tree,
-                                      struct wfile_tally *tally, size_t cap)
+                                      struct wfile_tally *tally, struct version_cache *cache,
+                                      size_t cap)
 {
         struct mem_reclaim *r = calloc(1, sizeof *r);
         if (!r)
@@ -180,6 +186,7 @@ struct mem_reclaim *mem_reclaim_start(struct pool *pool, struct tree *tree,
         r->pool = pool;
         r->tree = tree;
         r->tally = tally;
+        r->cache = cache;
         r->cap = cap;
         mutex_init(&r->mtx, LOCK_MEM_RECLAIM);
         pthread_cond_init(&r->wake, NULL);

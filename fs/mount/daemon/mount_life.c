@@ -14,6 +14,7 @@
 #include "mount/daemon/shutdown_timer.h"
 #include "mount/ops/node_writer.h"
 #include "mount/ops/stat_prefetch.h"
+#include "mount/read/version_cache.h"
 #include "mount/rename/attr_sync.h"
 #include "mount/rename/orphan.h"
 #include "mount/write/spill.h"
@@ -52,6 +53,11 @@ int mount_init(struct mount *m, struct store *store)
         m->prefetch = prefetch_new(p);
         if (!m->pool || !m->tree || !m->spill || !m->prefetch || orphan_init(m))
                 return -ENOMEM;
+        /* Where every read has the page cache nothing is cached twice; where none has, memory that
+         * is touched for the first time would cost what the page cache costs. */
+        m->cache_most = p->read_cache == READ_CACHE_AUTO ? p->memory / 2 : 0;
+        if (m->cache_most && !(m->cache = reader_cache_new(m->cache_most)))
+                return -ENOMEM;
         tree_on_file(m->tree, is_unpublished);
         m->wfile_env = (struct wfile_env){
                 .store = store,
@@ -74,8 +80,9 @@ int mount_init(struct mount *m, struct store *store)
                 .pool = m->pool,
                 .read_size = p->read_size,
                 .max_window = p->memory / 2,
+                .cache = m->cache,
         };
-        m->mem_reclaim = mem_reclaim_start(m->pool, m->tree, &m->tally, p->memory);
+        m->mem_reclaim = mem_reclaim_start(m->pool, m->tree, &m->tally, m->cache, p->memory);
         return m->mem_reclaim ? 0 : -ENOMEM;
 }
 
@@ -170,6 +177,7 @@ void mount_release(struct mount *m)
         store_close(m->store);
         mem_reclaim_free(m->mem_reclaim);
         tree_free(m->tree);
+        version_cache_free(m->cache);
         prefetch_free(m->prefetch);
         spill_free(m->spill);
         pool_free(m->pool);

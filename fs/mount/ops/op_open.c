@@ -308,8 +308,8 @@ static struct reader *reader_of_locked(struct mount *m, const struct node *n, co
         struct store_object obj = {.size = n->size, .has_crc = n->has_crc, .crc32c = n->crc32c};
 
         snprintf(obj.etag, sizeof obj.etag, "%s", n->etag);
-        struct reader *r = reader_new(&m->reader_env, key, &obj);
-        if (r)
+        struct reader *r = *n->etag ? reader_from_cache(&m->reader_env, key, &obj) : NULL;
+        if (!r && (r = reader_new(&m->reader_env, key, &obj)))
                 reader_open(r);
         return r;
 }

@@ -5,8 +5,10 @@
  * is a request, which for small blocks costs more than what it saves. So with read_cache=auto a
  * large file is read past the cache by programs that were seen to read in large blocks, until it
  * turns out that the cache serves better: it has pages of the file, or another handle fills it,
- * somebody maps the file, or reads it again. Handles for reading and writing are made so for what
- * they write. */
+ * somebody maps the file, or reads it again and again. What is read past the cache stays in the
+ * mount's memory for the next reader (version_cache.h); a file that does not fit there goes through
+ * the cache, so that it is fetched once. Handles for reading and writing are made so for what they
+ * write. */
 #include "mount/ops/op.h"
 
 #include <fcntl.h>
@@ -26,6 +28,9 @@ enum {
         WATCHED = 64, /* reads of a handle past the cache, until it is known how it reads */
         /* What the kernel asks for first is four times what the program does: 128 KiB. */
         LARGE_AHEAD = 512 << 10,
+        /* The page cache has what is read oftener: it needs no requests at all. */
+        ROUNDS_MOST = 2,
+        OPENS_MOST = 16,
         NEEDED_MOST = 256
 };
 
@@ -87,6 +92,19 @@ static uint64_t size_locked(const struct node *n) REQUIRES(tree_mutex)
         return n->file ? wfile_size(n->file) : n->size;
 }
 
+/* Whether who reads now finds the bytes in memory, or fetches them for all who will. */
+static bool is_shared_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex)
+{
+        uint64_t size = size_locked(n);
+
+        if (size > m->cache_most || n->reads.opens >= OPENS_MOST)
+                return false;
+        if (n->reads.past || !n->reads.opens)
+                return true;
+        return n->reads.rounds < ROUNDS_MOST && n->reader &&
+               reader_cached(n->reader) >= size - size / 8;
+}
+
 /* Whether nothing speaks for the page cache. */
 static bool suits_locked(struct mount *m, struct node *n, const struct handle *h, bool anew)
         REQUIRES(tree_mutex)
@@ -94,13 +112,14 @@ static bool suits_locked(struct mount *m, struct node *n, const struct handle *h
         if (n->reads.turn != n->turn) { /* what is known is of another version */
                 n->reads.turn = n->turn;
                 n->reads.before = n->reads.small = n->reads.mapped = false;
+                n->reads.opens = n->reads.rounds = 0;
         }
         if (n->reads.cached || n->reads.mapped || n->reads.small)
                 return false;
         if (anew)
                 return true;
-        /* Of those that read it at once the cache would have the bytes for all but the first. */
-        return size_locked(n) >= LARGE && !n->reads.before && is_trusted_locked(m, h);
+        return size_locked(n) >= LARGE && !n->reads.before && is_trusted_locked(m, h) &&
+               is_shared_locked(m, n);
 }
 
 bool read_cache_bypass_locked(struct mount *m, struct node *n, struct handle *h, int flags,
@@ -112,15 +131,21 @@ bool read_cache_bypass_locked(struct mount *m, struct node *n, struct handle *h,
         bool past = can && choice != READ_CACHE_ALWAYS &&
                     (choice == READ_CACHE_NEVER || flags & O_DIRECT || suits_locked(m, n, h, anew));
 
-        n->reads.before |= !anew;
         h->way = past ? READS_PAST : READS_CACHED;
-        n->reads.cached += !past;
+        if (past) {
+                n->reads.rounds += !n->reads.past++;
+                n->reads.opens++;
+        } else {
+                n->reads.before |= !anew;
+                n->reads.cached++;
+        }
         return past;
 }
 
 void read_cache_end_locked(struct node *n, const struct handle *h) REQUIRES(tree_mutex)
 {
         n->reads.cached -= h->way == READS_CACHED;
+        n->reads.past -= h->way == READS_PAST;
 }
 
 static void note_mapped(struct mount *m, struct handle *h)

@@ -39,6 +39,11 @@ void fetch_range_free(struct fetch_range *g)
         free(g);
 }
 
+size_t fetch_range_memory(const struct fetch_range *g)
+{
+        return count_bufs(g->len) * POOL_BUF_SIZE;
+}
+
 void fetch_range_fill(struct fetch_range *g, uint64_t at, const void *p, size_t n)
 {
         for (const char *from = p; n;) {

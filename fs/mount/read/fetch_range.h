@@ -19,9 +19,10 @@ struct fetch_range {
         uint64_t off, len; /* constant */
         struct pool_buf **
                 bufs; /* len / POOL_BUF_SIZE, rounded up; bytes from `filled` on: I/O thread only */
-        uint64_t filled;   /* bytes that may be read */
-        uint64_t consumed; /* bytes handed to readers */
-        unsigned refs;     /* the list's, the request's, one a reply under way */
+        uint64_t filled;    /* bytes that may be read */
+        uint64_t consumed;  /* bytes handed to readers; of one that is cached, to the page cache */
+        uint64_t read_last; /* when, as cached_ranges.h counts */
+        unsigned refs;      /* the list's, the request's, one a reply under way */
         unsigned tries;
         unsigned turn;                /* the reader's, when it was requested */
         uint32_t crc;                 /* of all bytes; known when it flies no more */
@@ -29,6 +30,8 @@ struct fetch_range {
         bool hold;     /* the whole object: nothing is read before the store's checksum agreed */
         bool flying;   /* its last byte is not read yet */
         bool admitted; /* crc is in the reader's chain */
+        bool keep;     /* who read it last has no page cache that keeps the bytes */
+        bool cached;   /* among the ranges that stay, no more in the list */
         bool dead;     /* out of the list; its request stops at the next byte */
         int err;
 };
@@ -39,6 +42,9 @@ struct fetch_range *fetch_range_new(struct pool *pool, uint64_t off, uint64_t le
                                     enum pool_want want);
 /* Gives the buffers back: not under the reader's lock. */
 void fetch_range_free(struct fetch_range *g);
+
+/* Bytes of its buffers. */
+size_t fetch_range_memory(const struct fetch_range *g);
 
 /* Copies n arriving bytes to `at`, counted from the start of the range. */
 void fetch_range_fill(struct fetch_range *g, uint64_t at, const void *p, size_t n);

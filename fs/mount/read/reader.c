@@ -159,7 +159,7 @@ static void range_done(void *arg, int err, const struct store_got *got)
                 reader_fail_locked(r, g->off, g->len, g->err);
         }
         if (!g->dead && g->consumed >= g->len)
-                reader_drop_range_locked(r, g);
+                reader_finish_range_locked(r, g);
         reader_put_range_locked(r, g);
         reader_reply_locked(r);
         reader_unlock(r);
@@ -239,7 +239,7 @@ static uint64_t gap_end_locked(const struct reader *r, uint64_t at, uint64_t end
         for (const struct fetch_range *g = r->locked.ranges; g; g = g->next)
                 if (g->off > at && g->off < end)
                         end = g->off;
-        return end;
+        return cached_ranges_next(&r->locked.cached, at, end);
 }
 
 /* Requests what of the read is neither here nor on its way. */
@@ -274,7 +274,9 @@ static void prefetch_locked(struct reader *r, struct stream *s) REQUIRES(&r->mtx
                         continue;
                 }
                 uint64_t stop = gap_end_locked(r, from, from + n);
-                if (request_locked(r, from, stop - from, POOL_TRY))
+                int err = request_locked(r, from, stop - from, POOL_TRY);
+                r->locked.lacks |= err == -EAGAIN;
+                if (err)
                         return;
                 s->ahead = stop;
         }
@@ -395,7 +397,9 @@ void reader_expect(struct reader *r, uint32_t crc32c)
 void reader_ahead(struct reader *r, uint64_t n)
 {
         mutex_lock(&r->mtx);
-        (void)request_locked(r, 0, n < r->obj.size ? n : r->obj.size, POOL_TRY);
+        uint64_t stop = gap_end_locked(r, 0, n < r->obj.size ? n : r->obj.size);
+        if (!reader_find_range_locked(r, 0))
+                (void)request_locked(r, 0, stop, POOL_TRY);
         mutex_unlock(&r->mtx);
 }
 
@@ -435,6 +439,10 @@ void reader_close(struct reader *r)
         mutex_lock(&r->mtx);
         if (!--r->locked.opens)
                 drop_idle_locked(r, true);
+        if (r->locked.err)
+                reader_forget_locked(r);
+        else
+                reader_touch_locked(r);
         reader_unlock(r);
 }
 
@@ -454,6 +462,7 @@ void reader_fail(struct reader *r, int err)
         if (!r->locked.err)
                 r->locked.err = err;
         drop_idle_locked(r, true);
+        reader_forget_locked(r);
         reader_reply_locked(r);
         reader_unlock(r);
 }

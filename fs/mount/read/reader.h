@@ -5,10 +5,12 @@
  * Reads at any offset; several streams of one file each have their own window (readahead.h). Where
  * the store knows the checksum of the whole object and every byte was read, in whatever order, the
  * last ones are given out only if the checksum agreed (-EIO, then for every later read). Nothing
- * here blocks. Thread-safe, reference-counted. */
+ * here blocks. Thread-safe, reference-counted. What was read past the page cache stays, also after
+ * the last close, while the cache has room (version_cache.h). */
 #ifndef CKPTFS_MOUNT_READER_H
 #define CKPTFS_MOUNT_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -17,12 +19,14 @@
 #include "store.h"
 
 struct reader;
+struct version_cache;
 
 struct reader_env {
         struct store *store;
         struct pool *pool;
-        uint64_t read_size;  /* bytes, largest request of read-ahead */
-        uint64_t max_window; /* atomic: bytes read ahead in one file, at most */
+        uint64_t read_size;          /* bytes, largest request of read-ahead */
+        uint64_t max_window;         /* atomic: bytes read ahead in one file, at most */
+        struct version_cache *cache; /* of what was read, or NULL */
 };
 
 enum { READ_IOV_MAX = 8 };
@@ -31,6 +35,7 @@ enum { READ_IOV_MAX = 8 };
 struct read_op {
         uint64_t off;
         size_t len;
+        bool keep; /* no page cache gets the bytes: they stay for who reads them next */
         /* Runs once, on any thread, maybe before reader_read() returns. On err 0 the bytes are in
          * iov, fewer than len only at the end of the file, valid until done() returns; done() must
          * not read again. */
@@ -75,6 +80,15 @@ void reader_moved(struct reader *r);
 
 /* Every read from now on fails with `err`: the file is being rewritten here. NULL is fine. */
 void reader_fail(struct reader *r, int err);
+
+/* The cache of readers for at most `most` bytes. NULL: no memory. */
+struct version_cache *reader_cache_new(size_t most);
+/* A reader of that version which was closed and has bytes in the cache; open, with a reference; or
+ * NULL. Call with the tree's lock. */
+struct reader *reader_from_cache(const struct reader_env *env, const char *key,
+                                 const struct store_object *obj);
+/* Bytes that stay for the next reader. */
+uint64_t reader_cached(struct reader *r);
 
 /* Drops what was fetched ahead and nobody waits for; returns bytes given back. */
 size_t reader_shrink(struct reader *r);

@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-void reader_unlock(struct reader *r)
+void reader_unlock_only(struct reader *r)
 {
         struct fetch_range *list = r->locked.garbage;
         r->locked.garbage = NULL;
@@ -24,6 +24,15 @@ void reader_unlock(struct reader *r)
         }
 }
 
+void reader_unlock(struct reader *r)
+{
+        bool lacks = r->locked.lacks;
+
+        r->locked.lacks = false;
+        reader_unlock_only(r);
+        reader_trim(r, lacks);
+}
+
 void reader_put_range_locked(struct reader *r, struct fetch_range *g) REQUIRES(&r->mtx)
 {
         if (--g->refs)
@@ -32,12 +41,20 @@ void reader_put_range_locked(struct reader *r, struct fetch_range *g) REQUIRES(&
         r->locked.garbage = g;
 }
 
-void reader_drop_range_locked(struct reader *r, struct fetch_range *g) REQUIRES(&r->mtx)
+static void take_out_locked(struct reader *r, const struct fetch_range *g) REQUIRES(&r->mtx)
 {
         struct fetch_range **pp = &r->locked.ranges;
         while (*pp != g)
                 pp = &(*pp)->next;
         *pp = g->next;
+}
+
+void reader_drop_range_locked(struct reader *r, struct fetch_range *g) REQUIRES(&r->mtx)
+{
+        if (g->cached)
+                reader_uncache_locked(r, g);
+        else
+                take_out_locked(r, g);
         __atomic_store_n(&g->dead, true, __ATOMIC_RELAXED);
         reader_put_range_locked(r, g);
 }
@@ -47,7 +64,7 @@ struct fetch_range *reader_find_range_locked(struct reader *r, uint64_t at) REQU
         for (struct fetch_range *g = r->locked.ranges; g; g = g->next)
                 if (at >= g->off && at < g->off + g->len)
                         return g;
-        return NULL;
+        return cached_ranges_find(&r->locked.cached, at);
 }
 
 /* The last byte of a range waits for the checksum of all of it, see admit_locked(). */
@@ -91,10 +108,25 @@ enum op_state reader_look_locked(struct reader *r, const struct read_op *op, str
         return fits ? OP_READY : OP_SCATTERED;
 }
 
-static void consume_locked(struct reader *r, struct fetch_range *g, uint64_t n) REQUIRES(&r->mtx)
+/* Once the page cache has all of a range it is not needed again, cached or not. */
+static void consume_locked(struct reader *r, struct fetch_range *g, uint64_t n, bool keep)
+        REQUIRES(&r->mtx)
 {
+        if (g->cached)
+                cached_ranges_touch(&r->locked.cached, g);
+        if (g->cached && keep)
+                return;
+        g->keep = keep;
         g->consumed += n;
         if (g->consumed >= g->len && !g->dead && !g->flying)
+                reader_finish_range_locked(r, g);
+}
+
+void reader_finish_range_locked(struct reader *r, struct fetch_range *g) REQUIRES(&r->mtx)
+{
+        if (g->keep && !g->cached && reader_cache_locked(r, g))
+                take_out_locked(r, g);
+        else
                 reader_drop_range_locked(r, g);
 }
 
@@ -111,7 +143,7 @@ static void copy_locked(struct reader *r, const struct read_op *op, struct reply
         for (size_t done = 0; done < op->len;) {
                 struct fetch_range *g = reader_find_range_locked(r, op->off + done);
                 size_t k = fetch_range_get(g, op->off + done, rep->copy + done, op->len - done);
-                consume_locked(r, g, k);
+                consume_locked(r, g, k, op->keep);
                 done += k;
         }
         rep->iov[0] = (struct iovec){rep->copy, op->len};
@@ -135,7 +167,8 @@ static int admit_locked(struct reader *r, const struct read_op *op) REQUIRES(&r-
         }
         if (!r->obj.has_crc || !crc_combine_whole(&r->locked.chain, r->obj.size, &crc))
                 return 0;
-        crc_combine_reset(&r->locked.chain); /* what is read again is counted again */
+        crc_combine_reset(&r->locked.chain); /* what is read again is counted again, */
+        reader_count_again_locked(r);        /* also if it was not fetched again */
         if (crc == r->obj.crc32c)
                 return 0;
         log_error("%s: what was read does not have the checksum of the object (version %s)", r->key,
@@ -154,7 +187,7 @@ static void release_ranges_locked(struct reader *r, struct reply *rep) REQUIRES(
 {
         for (int i = 0; i < rep->nranges; i++) {
                 struct fetch_range *g = rep->from[i].range;
-                consume_locked(r, g, rep->from[i].len);
+                consume_locked(r, g, rep->from[i].len, rep->keep);
                 reader_put_range_locked(r, g);
         }
 }
@@ -185,6 +218,7 @@ static struct read_op *take_ready_locked(struct reader *r, struct reply *rep) RE
                                 copy_locked(r, op, rep);
                 }
                 *pp = op->next;
+                rep->keep = op->keep;
                 pin_locked(rep);
                 return op;
         }

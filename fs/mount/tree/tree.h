@@ -50,9 +50,12 @@ struct node_locks {
 
 /* How a file is read; op_read_cache.c's. */
 struct node_reads {
-        unsigned cached;    /* open handles that read through the page cache */
+        unsigned cached;    /* open handles that read through the page cache, */
+        unsigned past;      /* and past it */
         unsigned turn;      /* of the node: the rest is about that */
-        bool before;        /* it was opened to be read */
+        unsigned opens;     /* to be read past the cache; */
+        unsigned rounds;    /* those when nobody else did */
+        bool before;        /* it was opened to be read through the page cache */
         bool mapped, small; /* by who was to read past the cache; and in small blocks */
 };
 
