@@ -5,7 +5,7 @@
 CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 30
+plan 32
 start_store
 mount_ckptfs part_size=5M deadline=20s attr_ttl=0 upload=compose
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -27,6 +27,13 @@ done
 set_faults gs_compose_lost
 expect_eq "ok ok ok ok" "$(sent "$tmp/data" wcx new 12000000)" "a close of a new file returns 0 though the reply is lost"
 same "a new file whose reply was lost is whole" "$tmp/data" new
+cat >"$tmp/begin.json" <<-EOF
+	[{"op": "objects.get", "key": ".ckptfs/tmp/c-*", "times": 1, "do": "status", "status": 503, "code": "backendError"}]
+EOF
+set_faults "$tmp/begin.json"
+expect_eq "ok ok ok ok" "$(sent "$tmp/data" wct begun 12000000)" "a close returns 0 though the first look at its upload is refused"
+same "a file is whole though the first look at its upload was refused" "$tmp/data" begun
+rm "$mnt/begun"
 set_faults gs_copy_lost
 expect_eq "ok" "$(cp "$mnt/new" "$mnt/copy" && echo ok)" "a copy onto a new name succeeds though the reply is lost"
 same "a copy whose reply was lost is whole" "$tmp/data" copy

@@ -248,9 +248,11 @@ static int begun(struct store_kind *k, struct op *op)
                 err = op_set_meta(op, &op->obj.meta);
         if (!err)
                 err = gather(k, op);
+        if (err)
+                return err;
         op->maybe_done = false; /* from here on it is a step that may have been */
         op->stage = GCS_COMPOSE;
-        return err ? err : OP_AGAIN;
+        return OP_AGAIN;
 }
 
 static int add_left(void *arg, unsigned partno)
