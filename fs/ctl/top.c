@@ -22,7 +22,7 @@
 
 #include "base/banned.h"
 
-enum { LOOK_MS = 1000, LOOK_LEAST_MS = 100, FILES_MOST = 1000, COLUMNS = 80, ROWS = 24 };
+enum { LOOK_MS = 1000, LOOK_LEAST_MS = 100, COLUMNS = 80, ROWS = 24 };
 
 /* One look at the mount. */
 struct look {
@@ -43,14 +43,12 @@ struct screen {
         unsigned width, height, used;
 };
 
-static volatile sig_atomic_t ends, resized;
+static volatile sig_atomic_t ends;
 static struct termios before;
 
 static void on_signal(int sig)
 {
-        if (sig == SIGWINCH)
-                resized = 1;
-        else
+        if (sig != SIGWINCH) /* which ends the wait for a key: the screen is drawn anew */
                 ends = 1;
 }
 
