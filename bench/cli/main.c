@@ -213,7 +213,8 @@ static int run_scenario(const struct scenario *sc, int argc, char **argv)
         if (!err)
                 err = run_jobs(&run, &sweep);
         if (signal_came())
-                run_error(&run, "stopped by a signal; nothing was left behind");
+                run_error(&run, "stopped by a signal; what it had written was removed as far as "
+                                "storage and time allowed");
         coll.ops->finish(&coll, !signal_came());
         return signal_came() ? 130 : err ? 1 : 0;
 }

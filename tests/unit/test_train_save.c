@@ -20,6 +20,7 @@ enum { FILES = 4 };
 static const struct model tiny = SMALL_GPT(1, 2, 12, 17, 5);
 static const struct train_data noise;
 static struct coll alone;
+static bool abandoned; /* a signal came, and no other rank is waited for */
 static struct keys keys;
 
 /* --- a storage in memory, whose writes stop in the middle of a file ----------------------------
@@ -129,6 +130,11 @@ static const struct io_ops memory_ops = {.name = "memory",
                                          .remove = memory_remove};
 static const struct io_storage memory_storage = {.name = "memory", .ops = &memory_ops};
 
+static int max_or_abandoned(struct coll *c, double *v, size_t n)
+{
+        return abandoned ? -ECANCELED : coll_none.max(c, v, n);
+}
+
 /* --- a model that is trained and saved ----------------------------------------------------------
  */
 
@@ -142,7 +148,11 @@ static void setup(void)
 {
         char why[300];
 
-        alone = (struct coll){.ops = &coll_none, .ranks = 1, .host_ranks = 1};
+        static struct coll_ops ops;
+        ops = coll_none;
+        ops.max = max_or_abandoned;
+        abandoned = false;
+        alone = (struct coll){.ops = &ops, .ranks = 1, .host_ranks = 1};
         ck_assert_msg(!math_host.open(1, why, sizeof why), "%s", why);
         ck_assert_int_eq(param_tab_init(&key_tab, &keys), 0);
         set("storage", "null");
@@ -169,24 +179,25 @@ static void begin(struct train_saves *s, const struct run *r, const struct train
         s->io = &memory.io;
 }
 
+static const struct train_setup setup_of_all = {.ops = &math_host,
+                                                .model = tiny,
+                                                .batch = 2,
+                                                .seed = 3,
+                                                .entropy = true,
+                                                .lr = 0.1,
+                                                .data = &noise};
+
 /* One save, and a step before its second half is written; `torn`: that step's weights come to where
  * the writer reads, as they would without a copy. Returns what verification says. */
 static int save_beside_step(const char *format, bool torn)
 {
-        const struct train_setup setup = {.ops = &math_host,
-                                          .model = tiny,
-                                          .batch = 2,
-                                          .seed = 3,
-                                          .entropy = true,
-                                          .lr = 0.1,
-                                          .data = &noise};
         const struct run r = {.coll = &alone};
         struct trainer t;
         struct train_step step;
         struct train_saves s;
 
         set("format", format);
-        ck_assert_int_eq(trainer_init(&t, &setup, &alone), 0);
+        ck_assert_int_eq(trainer_init(&t, &setup_of_all, &alone), 0);
         begin(&s, &r, &t);
         memory.stops = true;
         ck_assert_int_eq(trainer_step(&t, &step), 0);
@@ -237,6 +248,46 @@ START_TEST(the_oldest_save_is_counted_from_its_state_until_the_next_can_be_loade
         saves.n = 2;
         ck_assert_double_eq(train_saves_oldest(&saves, 10 * s, 40 * s), 20);
         ck_assert_double_eq(train_saves_oldest(&saves, 10 * s, 32 * s), 19);
+        /* the last became durable behind the steps */
+        ck_assert_double_eq(train_saves_oldest(&saves, 10 * s, 25 * s), 13);
+}
+END_TEST
+
+START_TEST(what_ranks_do_together_at_the_end_of_a_save_blocks_the_step)
+{
+        const struct run r = {.coll = &alone};
+        struct trainer t;
+        struct train_saves s;
+
+        set("format", words[_i]);
+        ck_assert_int_eq(trainer_init(&t, &setup_of_all, &alone), 0);
+        begin(&s, &r, &t);
+        ck_assert_int_eq(train_saves_add(&s, &t), 0);
+        while (!s.n)
+                ck_assert_int_eq(train_saves_advance(&s, false), 0);
+        ck_assert(s.v[0].blocked > s.v[0].waited + s.v[0].copy);
+        ck_assert_int_eq(train_saves_end(&s), 0);
+        trainer_release(&t);
+}
+END_TEST
+
+START_TEST(a_rank_that_no_other_waits_for_removes_its_own_files)
+{
+        const struct run r = {.coll = &alone};
+        struct trainer t;
+        struct train_saves s;
+
+        set("format", words[_i]);
+        ck_assert_int_eq(trainer_init(&t, &setup_of_all, &alone), 0);
+        begin(&s, &r, &t);
+        ck_assert_int_eq(train_saves_add(&s, &t), 0);
+        ck_assert_int_eq(train_saves_advance(&s, true), 0);
+        ck_assert_ptr_nonnull(memory.saved[0].p);
+        abandoned = true;
+        ck_assert_int_eq(train_saves_end(&s), -ECANCELED);
+        for (size_t i = 0; i < FILES; i++)
+                ck_assert_ptr_null(memory.saved[i].p);
+        trainer_release(&t);
 }
 END_TEST
 
@@ -254,6 +305,9 @@ int main(void)
         tcase_add_loop_test(tc, a_save_whose_memory_changes_while_it_is_written_fails_verification,
                             0, formats_n);
         tcase_add_test(tc, the_oldest_save_is_counted_from_its_state_until_the_next_can_be_loaded);
+        tcase_add_loop_test(tc, what_ranks_do_together_at_the_end_of_a_save_blocks_the_step, 0,
+                            formats_n);
+        tcase_add_loop_test(tc, a_rank_that_no_other_waits_for_removes_its_own_files, 0, formats_n);
         suite_add_tcase(s, tc);
         return unit_main(s);
 }

@@ -209,10 +209,14 @@ int train_saves_advance(struct train_saves *s, bool wait)
                 err = c->ops->max(c, &busy, 1);
                 if (err || busy > 0)
                         break;
+                uint64_t mark = clock_ns();
                 err = coll_agree(c, end_file(s));
-                if (!err && s->phase == TRAIN_WRITING && is_joint(s->k))
+                bool commits = s->phase == TRAIN_WRITING && is_joint(s->k);
+                if (!err && commits)
                         err = begin_metadata(s);
-                else if (!err)
+                if (!wait) /* the next step stands meanwhile */
+                        s->v[s->begun - 1].blocked += clock_lap(&mark);
+                if (!err && !commits)
                         finish(s);
         }
         return err;
@@ -268,7 +272,8 @@ double train_saves_oldest(const struct train_saves *s, uint64_t begin, uint64_t 
         double oldest = 0;
 
         for (size_t i = 0; i <= s->n; i++) {
-                uint64_t until = i < s->n ? s->v[i].durable_ns : end;
+                bool within = i < s->n && s->v[i].durable_ns < end;
+                uint64_t until = within ? s->v[i].durable_ns : end;
                 double age = until > state ? clock_s(until - state) : 0;
                 oldest = age > oldest ? age : oldest;
                 state = i < s->n ? s->v[i].wanted_ns : state;
@@ -340,7 +345,8 @@ static int remove_metadata(struct train_saves *s)
                 name_metadata(s, i, name);
                 err = remove_file(s, name);
         }
-        return coll_agree(s->run->coll, err);
+        int all = coll_agree(s->run->coll, err);
+        return err ? err : all;
 }
 
 int train_saves_end(struct train_saves *s)
@@ -350,17 +356,18 @@ int train_saves_end(struct train_saves *s)
         if (!s->run || !train_saves_planned(s->k))
                 return 0;
         (void)end_file(s); /* of a save whose ranks did not meet again: it is not whole */
-        int err = remove_metadata(s);
-        for (size_t i = 0; i < s->begun && s->io && !err; i++) {
+        int err = remove_metadata(s), gone = 0;
+        bool removes = !err || err == -ECANCELED; /* after a signal no rank waits for another */
+        for (size_t i = 0; i < s->begun && s->io && removes && !gone; i++) {
                 if (stays(s, i))
                         continue;
                 name_file(s, i, name);
-                err = remove_file(s, name);
+                gone = remove_file(s, name);
         }
         if (s->io)
                 s->storage->ops->stop(s->io, !s->k->keep || !s->n);
         train_state_release(&s->state);
         buf_release(&s->metadata);
         free(s->v);
-        return err;
+        return err ? err : gone;
 }
