@@ -33,6 +33,10 @@ enum {
         BULK = 64 << 10               /* bytes from which on a request is polled without a pause */
 };
 
+/* The most that a request may carry of all ranks together, in what it counts: implementations add
+ * that up in an int. More goes rank by rank. */
+static size_t most_together = INT_MAX;
+
 /* A request was left under way: see the top. Of the main thread, as all that follows. */
 static bool abandoned;
 
@@ -185,33 +189,39 @@ static int mpi_sum(struct coll *c, float *v, size_t n)
         return err;
 }
 
+/* The sum of all ranks' run to rank `root`. */
+static int sum_to(struct coll *c, unsigned root, const float *run, float *mine, size_t n)
+{
+        const size_t most = 1 << 28; /* a count is an int */
+        int err = 0;
+
+        for (size_t off = 0; off < n && !err; off += most) {
+                MPI_Request req;
+                int some = (int)(n - off < most ? n - off : most);
+                err = MPI_Ireduce(run + off, mine + off, some, MPI_FLOAT, MPI_SUM, (int)root,
+                                  comm_of(c), &req) != MPI_SUCCESS
+                              ? -EIO
+                              : finish_request(&req, n * sizeof *run >= BULK);
+        }
+        return err;
+}
+
 static int mpi_sum_scatter(struct coll *c, const float *all, float *mine, size_t n)
 {
         const size_t bytes = n * c->ranks * sizeof *all;
         MPI_Request req;
-        if (n > INT_MAX)
-                return -EOVERFLOW;
         int err = meet(c, bytes);
+        if (n * c->ranks > most_together) {
+                for (unsigned i = 0; i < c->ranks && !err; i++)
+                        err = sum_to(c, i, all + i * n, mine, n);
+                return err;
+        }
         if (err)
                 return err;
         if (MPI_Ireduce_scatter_block(all, mine, (int)n, MPI_FLOAT, MPI_SUM, comm_of(c), &req) !=
             MPI_SUCCESS)
                 return -EIO;
         return finish_request(&req, bytes >= BULK);
-}
-
-static int mpi_gather(struct coll *c, const void *mine, size_t n, void *all)
-{
-        MPI_Request req;
-        if (n > INT_MAX)
-                return -EOVERFLOW;
-        int err = meet(c, n * c->ranks);
-        if (err)
-                return err;
-        if (MPI_Iallgather(mine, (int)n, MPI_BYTE, all, (int)n, MPI_BYTE, comm_of(c), &req) !=
-            MPI_SUCCESS)
-                return -EIO;
-        return finish_request(&req, n * c->ranks >= BULK);
 }
 
 static int mpi_share(struct coll *c, unsigned root, void *p, size_t n)
@@ -228,6 +238,32 @@ static int mpi_share(struct coll *c, unsigned root, void *p, size_t n)
                               : finish_request(&req, n >= BULK);
         }
         return err;
+}
+
+/* A gather of more than one request carries: each rank tells all the others. */
+static int gather_shared(struct coll *c, const void *mine, size_t n, void *all)
+{
+        char *runs = all;
+        int err = 0;
+
+        memcpy(runs + c->rank * n, mine, n);
+        for (unsigned i = 0; i < c->ranks && !err; i++)
+                err = mpi_share(c, i, runs + i * n, n);
+        return err;
+}
+
+static int mpi_gather(struct coll *c, const void *mine, size_t n, void *all)
+{
+        MPI_Request req;
+        if (n * c->ranks > most_together)
+                return gather_shared(c, mine, n, all);
+        int err = meet(c, n * c->ranks);
+        if (err)
+                return err;
+        if (MPI_Iallgather(mine, (int)n, MPI_BYTE, all, (int)n, MPI_BYTE, comm_of(c), &req) !=
+            MPI_SUCCESS)
+                return -EIO;
+        return finish_request(&req, n * c->ranks >= BULK);
 }
 
 static int mpi_bcast(struct coll *c, void *p, size_t n)

@@ -77,6 +77,13 @@ EXTRA_DIST += %D%/dynamodb.py %D%/formats.py %D%/lightning_file.py %D%/schema.py
 check_PROGRAMS += %D%/train_steps
 %C%_train_steps_SOURCES = %D%/train_steps.c
 %C%_train_steps_LDADD = bench/libbench.la
+# coll_mpi.c once more, with a limit that the program lowers
+if WITH_MPI
+check_PROGRAMS += %D%/coll_large
+%C%_coll_large_SOURCES = %D%/coll_large.c
+%C%_coll_large_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+%C%_coll_large_LDADD = bench/libbench.la
+endif
 # As the S3 connector's suite publishes them.
 EXTRA_DIST += \
 	%D%/suite/dataloader/fsspec.yaml \

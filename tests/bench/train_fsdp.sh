@@ -7,7 +7,7 @@
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
 bench_mpi true || skip_all "$bench_no_mpi"
-plan 14
+plan 16
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -53,6 +53,11 @@ check "rows go on from a file of the whole model" near "$(losses file.rows)" "$(
 train 2 train.mode=fsdp save=sync steps=1 out=no >/dev/null
 expect_eq 1 "$(grep -c 'train.mode=fsdp: no rank has the whole state for a file: give format=dcp' run.out)" \
 	"a file of a state that no rank has is refused in one line"
+for n in 5 100000; do
+	bench_ranks=3
+	check "what is more than one request carries is exchanged rank by rank, $n values of each" bench_mpi \
+		"$builddir/tests/bench/coll_large" $n
+done
 if [ -f "${CKPTFS_PEERS:-$HOME/.cache/ckptfs/peers}/trainers/stamp" ]; then
 	need_torch
 	check "torch.distributed.checkpoint loads rows as the tensors of the model" timeout 120 "$torch_python" - \

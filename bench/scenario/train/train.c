@@ -156,6 +156,9 @@ static int do_steps(struct train_job *j, struct train_step *v, size_t n, bool sa
                 if (saves)
                         j->busy[i] = j->saves.phase != TRAIN_IDLE;
                 err = trainer_step(&j->trainer, &v[i]);
+                if (err && err != -ECANCELED && j->run->coll->rank == 0) /* all ranks have it */
+                        run_error(j->run, "step %llu: %s", (unsigned long long)j->trainer.step + 1,
+                                  strerror(-err));
                 if (!err)
                         job_log(JOB_LOG_INFO,
                                 "step %llu: loss %.6g, %.4f s (forward %.4f, backward %.4f, reduce "
