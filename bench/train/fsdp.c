@@ -6,6 +6,7 @@
 #include "bench/train/fsdp.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,8 +157,15 @@ void fsdp_after(void *arg, size_t unit, bool backward)
 uint64_t fsdp_bytes(const struct model *m, unsigned ranks, unsigned runs)
 {
         const double h = m->hidden, block = 12 * h * h + 13 * h;
-        const double ends = h * ((double)m->vocab + m->block), unit = block > ends ? block : ends;
-        double bytes =
-                sizeof(float) * ((double)model_params(m) / ranks * runs + unit * (3 + 1.0 / ranks));
+        const double position = h * m->block, token = h * (double)m->vocab; /* the embedding */
+        const double more = position * (ranks - 1); /* all ranks have room for all of it */
+        const double whole = fmax(block, token + position);
+        const double all = fmax(block, token + position + more);
+        double bytes = ((double)model_params(m) + more) / ranks * runs; /* params and so on */
+        bytes += 2 * whole;                                             /* weights and sums */
+        bytes += all * (1 + 1.0 / ranks);                               /* host_all, host_mine */
+        if (ranks > 1)
+                bytes += 2 * all; /* Open MPI's own, of a sum that is scattered */
+        bytes *= sizeof(float);
         return (uint64_t)(bytes < GPT_BYTES_MAX ? bytes : GPT_BYTES_MAX);
 }

@@ -438,6 +438,37 @@ START_TEST(the_bytes_of_no_shape_overflow)
 }
 END_TEST
 
+START_TEST(a_rank_with_a_part_takes_no_more_memory_than_is_planned)
+{
+        static const struct model shapes[] = {SMALL_GPT(1, 2, 12, 18, 5),
+                                              SMALL_GPT(1, 2, 12, 18, 600)};
+        const unsigned ranks[] = {1, 2, 6};
+
+        for (int i = 0; i < 6; i++) {
+                struct coll c = {.ops = &coll_none, .ranks = ranks[i % 3]};
+                const struct model *m = &shapes[i / 3];
+                struct gpt g;
+                struct fsdp f;
+                size_t room = 0, whole = 0;
+
+                ck_assert_int_eq(gpt_init(&g, ops, m, 1, false), 0);
+                ck_assert_int_eq(fsdp_init(&f, &g, &c), 0);
+                for (size_t k = 0; k < gpt_units(&g); k++) {
+                        struct gpt_unit u = gpt_unit(&g, k);
+                        size_t end = u.first + u.n;
+                        size_t n = (end < g.ntensors ? f.at[end] : f.n) - f.at[u.first];
+                        room = n > room ? n : room;
+                        whole = u.elements > whole ? u.elements : whole;
+                }
+                size_t sent = c.ranks * room, own = c.ranks > 1 ? 2 * sent : 0; /* MPI's */
+                ck_assert_uint_ge(fsdp_bytes(m, c.ranks, 4),
+                                  (4 * f.n + 2 * whole + room + sent + own) * sizeof(float));
+                fsdp_release(&f);
+                gpt_release(&g);
+        }
+}
+END_TEST
+
 int main(void)
 {
 #ifndef HAVE_OPENBLAS
@@ -455,6 +486,7 @@ int main(void)
         tcase_add_test(tc, steps_are_the_same_bits_when_they_are_repeated);
         tcase_add_test(tc, a_rank_whose_device_fails_meets_the_others_as_often_as_they_meet);
         tcase_add_test(tc, the_operations_of_the_smallest_published_model_are_counted_as_published);
+        tcase_add_test(tc, a_rank_with_a_part_takes_no_more_memory_than_is_planned);
         tcase_add_test(tc, the_bytes_of_no_shape_overflow);
         suite_add_tcase(s, tc);
         return unit_main(s);
