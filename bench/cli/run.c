@@ -12,6 +12,7 @@
 #include "bench/core/dev.h"
 #include "bench/core/gds.h"
 #include "bench/core/job_log.h"
+#include "bench/core/signal_cleanup.h"
 #include "bench/cli/dynamodb.h"
 #include "bench/cli/sysinfo.h"
 #include "bench/format/format.h"
@@ -332,6 +333,7 @@ static int do_job(struct run *r, const struct sweep *s, size_t i, const struct k
         err = coll_agree(r->coll, err);
         if (!err)
                 err = run_on_ranks(r, k, job);
+        cleanup_drop_paths();
         int seen = job_monitor_end(&watch, r, err != -ECANCELED, job);
         return err ? err : seen;
 }

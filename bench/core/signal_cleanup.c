@@ -135,6 +135,14 @@ void cleanup_drop_path(const char *path)
         mutex_unlock(&cleanup.mtx);
 }
 
+void cleanup_drop_paths(void)
+{
+        mutex_lock(&cleanup.mtx);
+        while (cleanup.npath)
+                free(cleanup.path[--cleanup.npath]);
+        mutex_unlock(&cleanup.mtx);
+}
+
 int cleanup_add_child(pid_t pid)
 {
         int err = 0;

@@ -31,6 +31,8 @@ void signal_nap_locked(pthread_cond_t *cond, struct mutex *mtx) REQUIRES(mtx);
 int cleanup_add_path(const char *path);
 /* The path is gone or is to stay. */
 void cleanup_drop_path(const char *path);
+/* A job is done: what is left of it is to stay. */
+void cleanup_drop_paths(void);
 
 /* The child is sent SIGTERM at a signal. */
 int cleanup_add_child(pid_t pid);

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 25
+plan 27
 cd "$tmp" || exit 1
 mkdir disk
 null_args="storage=null null.delay_us=20000000"
@@ -24,7 +24,7 @@ program="$builddir/ckptbench"
 
 ready() { [ -d multirun ]; }
 stopped "SIGINT ends a job in a wait" INT "$program" shards $null_args
-check "a job that is stopped says so" grep -q 'stopped by a signal; nothing was left behind' out
+check "a job that is stopped says so" grep -q 'stopped by a signal; what it had written was removed' out
 expect_eq "" "$(find multirun -type f)" "no result is left"
 
 ready() { ls disk/*/shard-* >/dev/null 2>&1; }
@@ -59,6 +59,12 @@ expect_eq "2 1" "$(results | grep -c '"format":"ckptbench-job"') $(results | gre
 	"both jobs are in the results"
 check "the table shows the first" grep -q 'null null.delay_us=1 ' out
 check "the last line says where the results are" grep -q '^results: sweep/shards/' out
+
+mkdir kept
+ready() { [ -e with_kept/shards/*/1/benchmark.log ]; }
+stopped "SIGINT ends a run behind a job that keeps its files" INT "$program" shards storage=disk,null path=kept \
+	keep=on warmup=0 out=with_kept null.delay_us=20000000 size=1M
+check "what a finished job was to keep stays" sh -c 'ls kept/*/shard-* >/dev/null'
 
 if [ -w /dev/fuse ]; then
 	ready() { grep -q "$tmp/ckptbench-ceiling" /proc/mounts; }
