@@ -7,7 +7,7 @@ need_fuse
 for tool in systemd-analyze systemctl python3; do
 	command -v $tool >/dev/null || lacks deep "$tool is not installed"
 done
-plan 12
+plan 13
 mkdir "$tmp/units" "$tmp/conf"
 unit=$tmp/units/ckptfs@.service
 bindir=$(sed -n 's,^ExecStart=\(/.*\)/ckptfs .*,\1,p' "$builddir/conf/ckptfs@.service")
@@ -87,6 +87,12 @@ printf y >"$mnt/second"
 systemctl stop ckptfs@t
 tell stop "$? $(state) $(grep -c " $mnt " /proc/1/mounts)"
 tell journal "$(systemctl show -P Result ckptfs@t)"
+# What others have mounted there.
+mount -t tmpfs others "$mnt"
+systemctl start ckptfs@t
+systemctl stop ckptfs@t
+tell refused "$(grep -c "^others $mnt " /proc/1/mounts) $(grep -c " $mnt fuse.ckptfs " /proc/1/mounts)"
+umount "$mnt"
 END
 start_store
 mkdir -p "$mnt"
@@ -128,6 +134,7 @@ said "0 active" reload "a reload leaves it active"
 said "yes active" watchdog "a daemon that stands still is replaced by one that answers"
 said "0 inactive 0" stop "systemctl stop ends the mount"
 said success journal "the service ends well"
+said "1 0" refused "a start that is refused leaves alone what is mounted there"
 if [ -n "$why" ]; then
 	skip "keys of LoadCredential serve" "$why"
 	skip "what was closed is at the store" "$why"
