@@ -46,8 +46,9 @@ struct mount_program {
 struct mount {
         struct mutex options; /* held while a reload changes `params`, or they are told */
         struct params params;
-        uint64_t memory_least; /* what parts were planned for */
-        atomic_bool drains;    /* nothing is opened for writing any more */
+        uint64_t memory_least;        /* what parts were planned for */
+        atomic_uint_least64_t memory; /* as `params` has it, for who does without `options` */
+        atomic_bool drains;           /* nothing is opened for writing any more */
         char *url, *mountpoint;
         struct store *store;
         struct pool *pool;

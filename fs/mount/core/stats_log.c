@@ -74,7 +74,7 @@ void stats_update(struct mount *m)
         METRIC_SET(nodes, tree_nodes(m->tree));
         METRIC_SET(pool_used, pool_in_use(m->pool));
         METRIC_SET(pool_peak, pool_peak(m->pool));
-        METRIC_SET(pool_most, m->params.memory);
+        METRIC_SET(pool_most, atomic_load(&m->memory));
         METRIC_SET(spill_used, spill_used(m->spill));
         METRIC_SET(spill_most, m->params.spill);
         update_files(m);

@@ -150,7 +150,7 @@ static void *mem_reclaim_main(void *arg)
                 mutex_unlock(&r->mtx);
                 /* what was read goes first, and before anybody loses what is on its way */
                 if (pool_full(r->pool) && r->cache)
-                        version_cache_shrink(r->cache, r->cap / 8);
+                        version_cache_shrink(r->cache, cap_of(r) / 8);
                 if (pool_busy(r->pool)) {
                         shrink_readers(r);
                         reclaim_files(r);

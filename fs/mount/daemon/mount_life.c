@@ -47,6 +47,7 @@ int mount_init(struct mount *m, struct store *store)
         m->gid = p->gid == UINT32_MAX ? getegid() : (gid_t)p->gid;
         m->pool = pool_new(pool_cap(p));
         m->memory_least = p->memory;
+        atomic_store(&m->memory, p->memory);
         mutex_init(&m->options, LOCK_OPTIONS);
         m->tree = tree_new((int64_t)p->attr_ttl * 1000000);
         m->spill = spill_new(p->spill_dir, p->spill);
@@ -91,6 +92,7 @@ void mount_apply(struct mount *m)
         const struct params *p = &m->params;
 
         tree_set_ttl(m->tree, (int64_t)p->attr_ttl * 1000000);
+        atomic_store(&m->memory, p->memory);
         pool_set_cap(m->pool, pool_cap(p));
         mem_reclaim_set_cap(m->mem_reclaim, p->memory);
         __atomic_store_n(&m->reader_env.max_window, p->memory / 2, __ATOMIC_RELAXED);
