@@ -62,7 +62,8 @@ int ctl_drain(const struct ctl *c)
 
         if (switch_drain(c))
                 return CTL_FAILED;
-        for (uint64_t waited = 0; !c->undo; waited += LOOK_MS) {
+        int64_t begun = live_now_ms();
+        while (!c->undo) {
                 CLEANUP(live_reply_release) struct live_reply r = {.n = 0};
                 if (live_ask_mount(c, control_word_name(CONTROL_STATUS), &r))
                         return CTL_FAILED;
@@ -71,7 +72,7 @@ int ctl_drain(const struct ctl *c)
                         return CTL_OK;
                 }
                 say_wait(&r, &last);
-                if (c->timeout_ms && waited >= c->timeout_ms) {
+                if (c->timeout_ms && (uint64_t)(live_now_ms() - begun) >= c->timeout_ms) {
                         fprintf(stderr,
                                 "ckptctl: the mount is not drained yet (%s): wait for the "
                                 "programs, or end them\n",

@@ -95,7 +95,7 @@ static int cut_reply(struct live_reply *r)
 /* --- asking -------------------------------------------------------------------------------------
  */
 
-static int64_t now_ms(void)
+int64_t live_now_ms(void)
 {
         struct timespec ts;
         clock_gettime(CLOCK_MONOTONIC, &ts);
@@ -109,7 +109,7 @@ static int wait_until(int fd, short events, int64_t until_ms)
         int n;
 
         do {
-                int64_t left = until_ms - now_ms();
+                int64_t left = until_ms - live_now_ms();
                 n = left > 0 ? poll(&p, 1, (int)left) : 0;
         } while (n < 0 && errno == EINTR);
         return n > 0 ? 0 : -ETIMEDOUT;
@@ -117,7 +117,7 @@ static int wait_until(int fd, short events, int64_t until_ms)
 
 static int exchange(int fd, const char *request, struct buf *in)
 {
-        int64_t until = now_ms() + CONTROL_LOOK_MS;
+        int64_t until = live_now_ms() + CONTROL_LOOK_MS;
         char line[CONTROL_REQUEST_MAX], part[8192];
         int n = snprintf(line, sizeof line, "%s\n", request);
 

@@ -52,6 +52,9 @@ enum { LIVE_BYTES_MAX = 32 };
 /* "1.5 GiB" */
 const char *live_bytes(double n, char out[LIVE_BYTES_MAX]);
 
+/* Of a clock that nobody sets. */
+int64_t live_now_ms(void);
+
 /* Calls each() for every mount of ckptfs that the kernel knows. */
 void live_each_kernel_mount(void (*each)(void *arg, const char *url, const char *mountpoint),
                             void *arg);

@@ -3,11 +3,11 @@
 # drain.sh: ckptctl drain brings a mount to where ending it loses nothing, and says what it waits for.
 . "${srcdir:?}/tests/lib/mount.sh"
 need_fuse
-plan 14
+plan 21
 start_store
 dir=$tmp/control
 ctl() { timeout 60 "$builddir/ckptctl" -o "control_dir=$dir" "$@"; }
-mount_ckptfs "control_dir=$dir" part_size=5M
+mount_ckptfs "control_dir=$dir" part_size=5M attr_ttl=1h
 printf bytes | store_put old
 
 expect_eq "0 drained" "$(ctl drain >"$tmp/out"; echo "$? $(cat "$tmp/out")")" "a mount without writers is drained at once"
@@ -15,6 +15,7 @@ expect_eq "draining" "$(ctl list | grep -F "$mnt" | cut -f 3)" "the list shows t
 expect_eq "EROFS" "$(fdo open wc "$mnt/new")" "no file is made any more"
 expect_eq "EROFS" "$(fdo open w "$mnt/old")" "no file is opened for writing any more"
 expect_eq "EROFS" "$(fdo open rt "$mnt/old")" "no file is cut any more"
+expect_eq "EROFS" "$(fdo truncate 2 "$mnt/old")" "no file is cut by its name any more"
 expect_eq "bytes" "$(cat "$mnt/old")" "files are read as before"
 expect_eq "0 ok" "$(ctl drain --undo; echo "$?") $(fdo open wc "$mnt/new" | head -c 2)" "files are opened for writing again when it is undone"
 
@@ -40,5 +41,42 @@ ctl drain --timeout 1s >"$tmp/out" 2>/dev/null
 expect_eq 2 "$?" "a close that waits for the store is waited for"
 thaw "$store_pid"
 wait "$fdo_pid"
-ctl drain >/dev/null
+
+# Opens that are under way when it begins. Who waits for the store is not counted yet.
+late() { # NAME VERB...
+	late_name=$1; shift
+	ctl drain --undo >/dev/null
+	stat "$mnt/old" >"$tmp/out" # the kernel need not look it up
+	freeze "$store_pid"
+	: >"$tmp/late"
+	"$tools/tests/lib/fdo" "$@" >"$tmp/late" 2>&1 &
+	late_pid=$!
+	wait_for 30 waits "$late_pid"
+	expect_eq "0 drained" "$(ctl drain >"$tmp/out"; echo "$? $(tail -n 1 "$tmp/out")")" "$late_name that waits for the store is not waited for"
+	thaw "$store_pid"
+	wait "$late_pid"
+	expect_eq "EROFS" "$(cat "$tmp/late")" "$late_name that was under way when the drain began is refused"
+}
+waits() { [ "$(cat "/proc/$1/comm")" = fdo ] && grep -q '^State:.[SD]' "/proc/$1/status"; }
+late "an open for writing" open w "$mnt/old"
+late "a change of size by name" truncate 1 "$mnt/old"
+
+# More files than are listed.
+ctl drain --undo >/dev/null
+python3 - "$mnt/many" "$tmp" <<'PY' &
+import os, signal, sys, time
+os.mkdir(sys.argv[1])
+files = [open(f"{sys.argv[1]}/{i}", "xb") for i in range(1010)]
+open(f"{sys.argv[2]}/opened", "w").close()
+time.sleep(600)
+PY
+many=$!
+at_exit "kill -9 $many 2>/dev/null"
+wait_for 120 test -e "$tmp/opened"
+ctl drain --timeout 1ms >"$tmp/out" 2>/dev/null
+check "of very many files each one is waited for" grep -q '^waiting	1010 open for writing, 1010 dirty' "$tmp/out"
+expect_log 'warning: many/[0-9]*: not published, the version before it stands'
+kill -9 "$many"
+wait "$many"
+expect_eq "0 drained" "$(ctl drain >"$tmp/out"; echo "$? $(tail -n 1 "$tmp/out")")" "the mount is drained when their writer was killed"
 umount_ckptfs

@@ -28,15 +28,19 @@ enum { FILES_MOST = 1000, WHY_MAX = 1024 };
 /* What is said of one, taken under the tree's lock. */
 struct open_file {
         char *key;
-        struct wfile *file;            /* a reference, or NULL: it is only read */
-        uint64_t size;                 /* of one that is only read */
-        bool published, gone, written; /* somebody has it open for writing */
+        struct wfile *file; /* a reference, or NULL: it is only read */
+        uint64_t size;      /* of one that is only read */
+        bool published, gone;
 };
 
 struct open_files {
         struct open_file v[FILES_MOST];
         size_t n;
         size_t more; /* not in v */
+        /* Of all, also those not in v: how many are in each state, have a file, are open for
+         * writing; the bytes that the store does not have. */
+        size_t states[WFILE_FAILED + 1], written, writers;
+        uint64_t unsent;
 };
 
 static void open_files_free(struct open_files *o)
@@ -69,9 +73,21 @@ static int add_file_locked(struct open_files *o, struct node *n) REQUIRES(tree_m
                 .size = n->size,
                 .published = n->published,
                 .gone = n->unlinked,
-                .written = n->nwriters > 0,
         };
         return 0;
+}
+
+static void count_file_locked(struct open_files *o, const struct node *n) REQUIRES(tree_mutex)
+{
+        struct wfile_status s = {.state = WFILE_CLEAN};
+
+        if (n->file)
+                wfile_status(n->file, &s);
+        o->states[s.state]++;
+        o->written += n->file != NULL;
+        o->writers += n->nwriters > 0;
+        if (s.state != WFILE_CLEAN && !n->unlinked)
+                o->unsent += s.size - s.sent;
 }
 
 /* Files that are written come first, since of very many not all are told. NULL: no memory. */
@@ -83,8 +99,10 @@ static struct open_files *list_files(struct mount *m)
         tree_lock(m->tree);
         for (int written = 1; written >= 0; written--)
                 for (struct node *n = tree_open_list_locked(m->tree); n && !err; n = n->open_next)
-                        if (written == (n->file != NULL))
+                        if (written == (n->file != NULL)) {
+                                count_file_locked(o, n);
                                 err = add_file_locked(o, n);
+                        }
         tree_unlock(m->tree);
         return err ? NULL : TAKE_PTR(o);
 }
@@ -193,8 +211,6 @@ static bool is_busy(struct mount *m)
 static int add_status(struct mount *m, bool ends, struct buf *out)
 {
         CLEANUP(open_files_freep) struct open_files *o = list_files(m);
-        size_t counts[WFILE_FAILED + 1] = {0}, written = 0, writers = 0;
-        uint64_t unsent = 0;
         char level[16];
 
         if (!o)
@@ -203,7 +219,7 @@ static int add_status(struct mount *m, bool ends, struct buf *out)
         add_mount(m, ends, out);
         add_text(out, "version", PACKAGE_VERSION);
         add_text(out, "log_level", param_choice("log_level", log_level(), level, sizeof level));
-        add_number(out, "memory", m->params.memory);
+        add_number(out, "memory", atomic_load(&m->memory));
         add_number(out, "pool_used", METRIC_GET(pool_used));
         add_number(out, "spilled", METRIC_GET(spilled_bytes));
         add_number(out, "requests", METRIC_GET(requests));
@@ -213,21 +229,16 @@ static int add_status(struct mount *m, bool ends, struct buf *out)
         add_number(out, "received", METRIC_GET(received_bytes));
         for (size_t i = 0; i < o->n; i++) {
                 struct wfile_status s = status_of(&o->v[i]);
-                counts[s.state]++;
-                written += o->v[i].file != NULL;
-                writers += o->v[i].written;
-                if (s.state == WFILE_CLEAN || o->v[i].gone)
-                        continue;
-                unsent += s.size - s.sent;
-                add_file(out, &o->v[i], &s);
+                if (s.state != WFILE_CLEAN && !o->v[i].gone)
+                        add_file(out, &o->v[i], &s);
         }
         add_number(out, "open", o->n + o->more);
-        add_number(out, "written", written);
-        add_number(out, "dirty", counts[WFILE_DIRTY]);
-        add_number(out, "uploading", counts[WFILE_UPLOADING]);
-        add_number(out, "failed", counts[WFILE_FAILED]);
-        add_number(out, "writers", writers);
-        add_number(out, "unsent", unsent);
+        add_number(out, "written", o->written);
+        add_number(out, "dirty", o->states[WFILE_DIRTY]);
+        add_number(out, "uploading", o->states[WFILE_UPLOADING]);
+        add_number(out, "failed", o->states[WFILE_FAILED]);
+        add_number(out, "writers", o->writers);
+        add_number(out, "unsent", o->unsent);
         add_number(out, "busy", is_busy(m));
         add_last_lines(out);
         return 0;

@@ -93,6 +93,13 @@ struct mount {
         int64_t mounted_ns; /* shown as the times of directories */
 };
 
+/* Whether nothing is opened for writing any more. Who asks under the tree's lock, before the file
+ * counts as open there, is refused or seen by whoever waits until nobody writes. */
+static inline bool mount_drains(const struct mount *m)
+{
+        return atomic_load_explicit(&m->drains, memory_order_relaxed);
+}
+
 /* The time now in whole seconds: as what a store says in its heads, so that times do not go back
  * when it is asked. */
 int64_t mount_now_ns(void);

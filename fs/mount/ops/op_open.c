@@ -257,7 +257,7 @@ static void create_granted(struct waiter *w)
         struct attr attr = attr_sync_fresh_locked(m, o->dir, o->name, S_IFREG | (o->mode & 07777),
                                                   who->uid, who->gid, 0);
         if (!err)
-                err = create_locked(o, &attr);
+                err = mount_drains(m) ? -EROFS : create_locked(o, &attr);
         tree_unlock(m->tree);
         attr_release(&attr);
         name_lock_drop(&o->lock);
@@ -271,13 +271,8 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
                struct fuse_file_info *fi)
 {
         struct mount *m = op_mount(req);
-        bool drains = atomic_load_explicit(&m->drains, memory_order_relaxed);
-        struct opening *o = drains ? NULL : opening_new(req, m, NULL, fi);
+        struct opening *o = opening_new(req, m, NULL, fi);
 
-        if (drains) {
-                fuse_reply_err(req, EROFS);
-                return;
-        }
         if (!o || !(o->name = strdup(name))) {
                 if (o)
                         opening_free(o);
@@ -414,6 +409,8 @@ static void open_now(struct opening *o)
 
         tree_lock(m->tree);
         int err = is_gone_locked(o) ? -ESTALE : 0;
+        if (!err && write && mount_drains(m)) /* since the open began */
+                err = -EROFS;
         if (!err && o->heir && !heir_fits_locked(m, n, o->shown, fuse_req_ctx(o->req), o->fi.flags))
                 err = -ESTALE;
         if (!err && write && !n->file && n->attr_sync && o->ask.asked < OP_ASK_MOST) {
@@ -592,7 +589,7 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
                 fuse_reply_err(req, ENOMEM);
                 return;
         }
-        if (writes(o) && atomic_load_explicit(&m->drains, memory_order_relaxed)) {
+        if (writes(o) && mount_drains(m)) { /* the store need not be asked */
                 opening_fail(o, -EROFS);
                 return;
         }

@@ -153,11 +153,13 @@ static void resize_by_name(struct sizing *z)
         struct mount *m = z->m;
 
         tree_lock(m->tree);
-        z->resize.file = node_writer_locked(m, z->n, z->key);
+        bool drains = !z->n->nwriters && mount_drains(m);
+        if (!drains)
+                z->resize.file = node_writer_locked(m, z->n, z->key);
         bool owned = z->n->fd_owners != NULL;
         tree_unlock(m->tree);
         if (!z->resize.file)
-                sizing_end(z, -ENOMEM);
+                sizing_end(z, drains ? -EROFS : -ENOMEM);
         else if (!owned)
                 op_resize(&z->resize);
         else
