@@ -9,7 +9,7 @@ need_fuse
 [ "$(readlink -f /sbin)" = /usr/sbin ] || skip_all "/sbin is not /usr/sbin"
 # A mount of another test that stays here would outlive its umount there.
 awk '$3 ~ /^fuse/ { print $2 }' /proc/self/mounts | while read -r other; do umount -l "$other"; done
-plan 22
+plan 23
 
 helper=$builddir/fs/mount/daemon/mount.ckptfs
 mkdir "$tmp/sbin" "$tmp/orig" "$tmp/home" "$tmp/bin"
@@ -74,6 +74,11 @@ ends
 check "mount -f mounts nothing" sh -c 'mount -f "$1" && ! grep " $1 " /proc/self/mounts' sh "$mnt"
 check "mount -t ckptfs takes URL and options" mount -t ckptfs "$url" "$mnt" -o "$common,allow_other,file_mode=0640"
 expect_eq 640 "$(stat -c %a "$mnt/runs/file")" "the options take effect"
+cp "$tmp/fstab" "$tmp/fstab2"
+: >"$tmp/fstab"
+"$tmp/sbin/mount.ckptfs" "$url" "$mnt" -o "remount,ro,$common,log_level=info" >"$tmp/out" 2>&1
+expect_eq "1 1" "$? $(grep -c 'ro cannot be changed' "$tmp/out")" "remount refuses what cannot be changed without fstab, too"
+cat "$tmp/fstab2" >"$tmp/fstab"
 umount "$mnt"
 ends
 mount -t ckptfs "$url" "$mnt" -o "$common,umask=022" >"$tmp/out" 2>&1
