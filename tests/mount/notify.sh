@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 command -v python3 >/dev/null || skip_all "python3 is not installed"
-plan 7
+plan 8
 start_store
 cat >"$tmp/manager.py" <<'END'
 import socket, sys
@@ -31,6 +31,12 @@ kill -HUP "$mount_pid"
 check "a reload is told" wait_for 30 heard '^RELOADING=1;MONOTONIC_USEC=[0-9]+;'
 twice() { [ "$(grep -c '^READY=1;' "$tmp/heard")" = 2 ]; }
 check "the end of a reload is told" wait_for 30 twice
+( while kill -USR1 "$mount_pid" 2>/dev/null; do sleep 0.02; done ) &
+pest=$!
+before=$(alive)
+more() { [ "$(alive)" -gt "$((before + 9))" ]; }
+check "the watchdog is told also while signals keep coming" wait_for 30 more
+kill "$pest"
 umount "$mnt"
 mount_ended
 check "the watchdog rests while what was closed is published" heard '^STOPPING=1;.*WATCHDOG_USEC=0;'

@@ -396,11 +396,15 @@ void session_wait(struct session *s, void (*reload)(void *arg), void *arg)
         CLEANUP(closep) int sig = signals_fd();
         struct pollfd fds[] = {{.fd = s->wake[0], .events = POLLIN}, {.fd = sig, .events = POLLIN}};
         int n, interval_ms = notify_interval_ms();
-        do {
-                while ((n = poll(fds, 2, interval_ms)) <= 0)
-                        if (!n)
-                                say_alive(s);
-        } while (!fds[0].revents && !is_ended_by_signal(s, sig, reload, arg));
+        bool over = false;
+
+        while (!over) {
+                if ((n = poll(fds, 2, interval_ms)) < 0)
+                        continue;
+                over = n && (fds[0].revents || is_ended_by_signal(s, sig, reload, arg));
+                if (!over) /* signals, too, may come more often than the watchdog waits */
+                        say_alive(s);
+        }
 }
 
 static void interrupted(int signo)
