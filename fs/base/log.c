@@ -53,10 +53,15 @@ static int open_journal(void)
         return fd < 0 ? -errno : fd;
 }
 
+/* A FIFO that nobody reads is an error: to wait for its reader would hold up whoever opens the log.
+ */
 static int open_file(const char *path)
 {
-        int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-        return fd < 0 ? -errno : fd;
+        int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
+        if (fd < 0)
+                return -errno;
+        (void)fcntl(fd, F_SETFL, O_APPEND); /* no line is left out when its reader is slow */
+        return fd;
 }
 
 const char *log_path(const char *dest)

@@ -3,7 +3,7 @@
 # reload.sh: ckptctl reload changes what a mount that runs can change, and names what it cannot.
 . "${srcdir:?}/tests/lib/mount.sh"
 need_fuse
-plan 20
+plan 22
 start_store
 dir=$tmp/control
 cd "$tmp" || exit 1
@@ -88,6 +88,20 @@ echo 'log_level: [' >options.yaml
 ctl reload >"$tmp/out" 2>"$tmp/err"
 expect_eq "1 1" "$? $(grep -c 'nothing is changed: .*options.yaml' "$tmp/err")" "a file that is broken is said to be"
 expect_eq "debug 1.0 GiB" "$(ctl status | sed -n 's/^daemon.*log_level=//p') $(memory)" "a file that is broken changes nothing"
+
+# What would wait for somebody.
+rm options.yaml
+mkfifo options.yaml
+ctl reload >"$tmp/out" 2>"$tmp/err"
+expect_eq "1 1" "$? $(grep -c 'nothing is changed: .*options.yaml: this is not a regular file' "$tmp/err")" \
+	"a FIFO in place of the file is refused, and not waited for"
+rm options.yaml
+echo 'memory: 1G' >options.yaml
+mv log log.kept
+mkfifo log
+ctl reload >"$tmp/out" 2>"$tmp/err"
+expect_eq "1 1" "$? $(grep -c 'nothing is changed: log=file:' "$tmp/err")" "a log that is a FIFO without a reader is refused"
+mv log.kept log
 
 # Reloads from two sides while files are written.
 printf 'connections: 8\nmemory: 1G\n' >options.yaml

@@ -3,9 +3,11 @@
 #include "base/text/conf.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <yaml.h>
 
 #include "base/buf.h"
@@ -140,23 +142,40 @@ static int read_events(struct reading *r, yaml_parser_t *parser)
         return 0;
 }
 
-int conf_read(const char *file, conf_scalar_fn *fn, void *arg, char *why, size_t nwhy)
+/* Not a FIFO or a device, which may never end: whoever reads a file anew must go on. */
+static int open_regular(const char *file, FILE **f, char *why, size_t nwhy)
 {
-        CLEANUP(fclosep) FILE *f = fopen(file, "re");
-        struct reading r = {.fn = fn, .arg = arg, .path = BUF_INIT};
-        yaml_parser_t parser;
+        CLEANUP(closep) int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        struct stat st;
 
-        if (!f) {
+        if (fd >= 0 && !fstat(fd, &st) && !S_ISREG(st.st_mode)) {
+                snprintf(why, nwhy, "%s: this is not a regular file: give one", file);
+                return -EINVAL;
+        }
+        if (fd < 0 || !(*f = fdopen(fd, "r"))) {
                 int err = -errno;
                 snprintf(why, nwhy, "%s: %s: give a file that can be read", file, strerror(-err));
                 return err;
         }
+        fd = -1; /* it is the stream's */
+        return 0;
+}
+
+int conf_read(const char *file, conf_scalar_fn *fn, void *arg, char *why, size_t nwhy)
+{
+        CLEANUP(fclosep) FILE *f = NULL;
+        struct reading r = {.fn = fn, .arg = arg, .path = BUF_INIT};
+        yaml_parser_t parser;
+        int err = open_regular(file, &f, why, nwhy);
+
+        if (err)
+                return err;
         if (!yaml_parser_initialize(&parser)) {
                 snprintf(why, nwhy, "%s: no memory: end another program", file);
                 return -ENOMEM;
         }
         yaml_parser_set_input_file(&parser, f);
-        int err = read_events(&r, &parser);
+        err = read_events(&r, &parser);
         if (r.cause)
                 snprintf(why, nwhy, "%s:%u: %s", file, r.line, r.cause);
         else if (err == -ENOMEM)
