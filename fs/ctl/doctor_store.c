@@ -81,13 +81,17 @@ static bool is_reached(struct doctor *d, struct store *s)
         }
         int err = store_check(s, why, sizeof why);
         store_credentials(s, &cred);
-        if (err && cred.usable)
+        if (!err)
+                doctor_say(d, DOCTOR_SLOW, names[r.failed],
+                           "%s: %s, and then the server answered: see to the network", r.server,
+                           r.why);
+        else if (cred.usable)
                 doctor_say(d, DOCTOR_BROKEN, names[r.failed], "%s", why);
         else
                 doctor_say(d, DOCTOR_BROKEN, names[r.failed],
                            "%s: %s: correct endpoint or region, or see to the network", r.server,
                            r.why);
-        return false;
+        return !err;
 }
 
 static void say_credentials(struct doctor *d, const struct store_credentials *c)

@@ -4,7 +4,7 @@
 # thing that is not.
 . "${srcdir:?}/tests/lib/mount.sh"
 need_fuse
-plan 44
+plan 46
 start_store
 url=$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET/run
 export AWS_EC2_METADATA_DISABLED=true
@@ -156,6 +156,36 @@ set_faults "$tmp/slow.json"
 doctor -- part_size=5M --no-speed "$url"
 set_faults
 expect_slow latency 'region of this machine' "a store that is far away is told"
+
+# A network that loses the first connection.
+cat >"$tmp/relay.py" <<'PY'
+import socket, sys, threading
+
+def pump(source, target):
+    try:
+        while data := source.recv(65536):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass
+
+host, port = sys.argv[1].rsplit(":", 1)
+with socket.create_server(("127.0.0.1", 0)) as door:
+    with open(sys.argv[2], "w") as f:
+        print(door.getsockname()[1], file=f)
+    door.accept()[0].close()
+    while True:
+        client, server = door.accept()[0], socket.create_connection((host, int(port)))
+        threading.Thread(target=pump, args=(client, server), daemon=True).start()
+        threading.Thread(target=pump, args=(server, client), daemon=True).start()
+PY
+spawn python3 "$tmp/relay.py" "${store#http://}" "$tmp/relay"
+wait_for 30 test -s "$tmp/relay"
+CKPTFS_TEST_ENDPOINT=http://127.0.0.1:$(cat "$tmp/relay")
+doctor -- part_size=5M --no-speed "$url"
+CKPTFS_TEST_ENDPOINT=$store
+expect_slow http 'then the server answered' "a server that answers at the second time only is told, and examined"
+check "what it allows is examined all the same" grep -q '^ok	delete	' "$tmp/out"
 
 # A mount that runs tells its options.
 mkdir "$tmp/control"
