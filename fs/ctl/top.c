@@ -133,21 +133,26 @@ static int by_name(const void *a, const void *b)
 /* --- drawing ------------------------------------------------------------------------------------
  */
 
-/* A line, cut at the right edge; the last row of the terminal stays free of a newline. */
+/* A line between two escape codes, cut at the right edge; the last row of the terminal stays free
+ * of a newline. */
+static void put_line(struct screen *s, const char *on, const char *text, const char *off)
+{
+        if (s->used < s->height)
+                buf_addf(&s->text, "%s%s%.*s%s\033[K", s->used++ ? "\r\n" : "", on, (int)s->width,
+                         text, off);
+}
+
 static void line(struct screen *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void line(struct screen *s, const char *fmt, ...)
 {
         CLEANUP(freep) char *text = NULL;
         va_list ap;
 
-        if (s->used == s->height)
-                return;
         va_start(ap, fmt);
         int n = vasprintf(&text, fmt, ap);
         va_end(ap);
-        if (n < 0)
-                return;
-        buf_addf(&s->text, "%s%.*s\033[K", s->used++ ? "\r\n" : "", (int)s->width, text);
+        if (n >= 0)
+                put_line(s, "", text, "");
 }
 
 static void measure(struct screen *s)
@@ -190,6 +195,7 @@ static void draw_files(struct screen *s, const struct look *now, const struct lo
         static int (*const orders[ORDERS])(const void *a, const void *b) = {by_rate, by_size,
                                                                             by_name};
         CLEANUP(freep) struct row *v = calloc(now->files.n + 1, sizeof *v);
+        CLEANUP(freep) char *head = NULL;
         char size[LIVE_BYTES_MAX], fast[LIVE_BYTES_MAX];
         size_t n = 0;
 
@@ -201,8 +207,10 @@ static void draw_files(struct screen *s, const struct look *now, const struct lo
                 }
         if (n)
                 qsort(v, n, sizeof *v, orders[order]);
-        line(s, "\033[7m%-9s %10s %5s %12s  %-*s\033[0m", "state", "size", "sent", "rate",
-             s->width > 51 ? (int)s->width - 41 : 10, "file");
+        if (asprintf(&head, "%-9s %10s %5s %12s  %-*s", "state", "size", "sent", "rate",
+                     s->width > 51 ? (int)s->width - 41 : 10, "file") < 0)
+                return;
+        put_line(s, "\033[7m", head, "\033[0m");
         for (size_t i = 0; i < n && s->used + 1 < s->height; i++) {
                 double all = strtod(v[i].l->v[FILE_SIZE], NULL);
                 double sent = strtod(v[i].l->v[FILE_SENT], NULL);

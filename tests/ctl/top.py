@@ -43,6 +43,8 @@ def keep():
     while time.time() < until:
         drawn = text.split(b"\x1b[H")
         if len(drawn) > 2:
+            with open(f"{folder}/screen{screens}.raw", "wb") as f:
+                f.write(drawn[1])
             with open(f"{folder}/screen{screens}", "wb") as f:
                 f.write(re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", drawn[1]).replace(b"\r", b""))
             screens += 1
