@@ -58,6 +58,7 @@ struct piece {
         int64_t mtime_ns;
         unsigned tries;
         bool marker; /* of a directory: empty */
+        bool unsure; /* nobody knows whether it was renamed */
 };
 
 static void move_free(struct move *v)
@@ -244,12 +245,14 @@ static void take_version(struct piece *p, const struct store_object *obj)
 static void piece_headed(void *arg, int err, const struct store_object *obj)
 {
         struct piece *p = arg;
+        /* It was renamed, or replaced: what another host put by the old name stays there. */
+        bool others = !err && p->unsure && strcmp(obj->etag, p->etag) != 0;
 
-        if (!err) {
+        if (!err && !others) {
                 take_version(p, obj);
                 err = send_piece(p);
         }
-        if (err)
+        if (err || others)
                 piece_end(p, err == -ENOENT ? 0 : err); /* deleted since it was listed */
 }
 
@@ -281,7 +284,8 @@ static void piece_landed(void *arg, int err, const struct store_object *obj)
 
         /* Replaced since it was listed; or nobody knows whether it was renamed: if it was, there is
          * nothing by the old name. */
-        bool asks = err == -ESTALE || (err == -EIO && v->renames);
+        p->unsure = err == -EIO && v->renames;
+        bool asks = err == -ESTALE || p->unsure;
         if (asks && ++p->tries < TRIES) {
                 if (!store_head(v->job.store, p->src, piece_headed, p))
                         return;

@@ -197,19 +197,30 @@ static void send_batch(struct purging *p)
                 purging_end(p, err);
 }
 
-/* The twin's entry of the victim's name: 1 there is one, 0 none, -1 not known yet. */
-static int find_twin(struct purging *p)
+/* Whether the twins' present entry is known, or there is none, without another page. */
+static bool is_here(const struct side *x)
+{
+        return x->i < x->n || (x->begun && !x->next);
+}
+
+enum twin { TWIN_NONE, TWIN_THERE, TWIN_ASKED, TWIN_LATER };
+
+/* The twin's entry of the victim's name. TWIN_ASKED: a page was asked for; TWIN_LATER: one would
+ * have to be, and a batch is to go before. */
+static enum twin find_twin(struct purging *p)
 {
         const char *name = name_of(&p->victims);
         bool ended;
 
-        while (look(&p->twins, &ended)) {
+        while (is_here(&p->twins) || !p->nkeys) {
+                if (!look(&p->twins, &ended))
+                        return ended ? TWIN_NONE : TWIN_ASKED;
                 int order = strcmp(name_of(&p->twins), name);
                 if (order >= 0)
-                        return !order;
+                        return order ? TWIN_NONE : TWIN_THERE;
                 advance(&p->twins);
         }
-        return ended ? 0 : -1;
+        return TWIN_LATER;
 }
 
 /* Whether the victim is to go. */
@@ -248,13 +259,15 @@ static void walk(struct purging *p)
         bool ended = false;
         int err = 0;
 
-        /* Deleted as soon as they were looked at: before there is another page. */
+        /* Deleted as soon as they were looked at: before there is another page of either side. */
         while (!err && p->nkeys < BATCH && (v->i < v->n || !p->nkeys) && look(v, &ended)) {
-                int found = find_twin(p);
-                if (found < 0)
+                enum twin twin = find_twin(p);
+                if (twin == TWIN_ASKED)
                         return;
-                bool goes = is_to_go(p, found);
-                if (goes && !found && v->turn < p->twins.turn) {
+                if (twin == TWIN_LATER)
+                        break;
+                bool goes = is_to_go(p, twin == TWIN_THERE);
+                if (goes && twin == TWIN_NONE && v->turn < p->twins.turn) {
                         err = look_again(v);
                         continue;
                 }
