@@ -13,7 +13,6 @@ enum lock_rank {
         /* the mount */
         LOCK_OPTIONS,
         LOCK_SHUTDOWN_TIMER,
-        LOCK_MEM_RECLAIM,
         LOCK_LISTING,
         LOCK_DIR_HANDLE, /* entries are handed on with the listing's lock */
         LOCK_REQUESTS,
@@ -26,6 +25,7 @@ enum lock_rank {
         LOCK_READER,
         LOCK_VERSION_CACHE,
         LOCK_SPILL,
+        LOCK_MEM_RECLAIM, /* who waits for memory wakes it */
         /* copies and renames */
         LOCK_MOVE,
         /* the store's client */

@@ -300,7 +300,6 @@ void pool_set_cap(struct pool *p, size_t cap)
         mutex_lock(&p->mtx);
         set_cap_locked(p, cap);
         mutex_unlock(&p->mtx);
-        (void)pool_nudge(p);
 }
 
 bool pool_nudge(struct pool *p)

@@ -35,7 +35,8 @@ enum pool_want {
 
 /* A pool of at most `cap` bytes (at least 8 buffers). NULL: no memory. Nothing is reserved yet. */
 struct pool *pool_new(size_t cap);
-/* Another cap from now on; what is above it comes back as it is given back. */
+/* Another cap from now on; what is above it comes back as it is given back. Nobody who waits is
+ * told: pool_nudge() does that. */
 void pool_set_cap(struct pool *p, size_t cap);
 /* Every buffer must be back. NULL is fine. */
 void pool_free(struct pool *p);

@@ -329,7 +329,8 @@ static bool is_begun_locked(const struct reader *r) REQUIRES(&r->mtx)
 static uint64_t window_of(const struct reader_env *env)
 {
         uint64_t want = 2 * (uint64_t)store_transfers_now(env->store) * env->read_size;
-        return want < env->max_window ? want : env->max_window;
+        uint64_t most = __atomic_load_n(&env->max_window, __ATOMIC_RELAXED);
+        return want < most ? want : most;
 }
 
 static void start_locked(struct reader *r, struct read_op *op, enum pool_want want)

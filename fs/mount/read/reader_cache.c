@@ -152,8 +152,10 @@ struct reader *reader_from_cache(const struct reader_env *env, const char *key,
         mutex_lock(&r->mtx);
         bool idle = !r->locked.opens && !r->locked.err;
         r->locked.opens += idle;
-        if (idle)
+        if (idle) { /* streams of those who had it open do not go on */
+                r->locked.windows = (struct readahead){.read_size = env->read_size};
                 reader_touch_locked(r);
+        }
         mutex_unlock(&r->mtx);
         if (idle)
                 return r;

@@ -194,21 +194,23 @@ static void release_ranges_locked(struct reader *r, struct reply *rep) REQUIRES(
 
 static struct read_op *take_ready_locked(struct reader *r, struct reply *rep) REQUIRES(&r->mtx)
 {
-        for (struct read_op **pp = &r->locked.pending; *pp; pp = &(*pp)->next) {
+        struct read_op **pp = &r->locked.pending;
+
+        while (*pp) {
                 struct read_op *op = *pp;
                 if (r->locked.err) {
                         memset(rep, 0, sizeof *rep);
                         rep->err = r->locked.err;
                 } else {
                         enum op_state state = reader_look_locked(r, op, rep);
-                        if (state == OP_WAITS)
+                        if (state == OP_WAITS) {
+                                pp = &op->next;
                                 continue;
+                        }
                         if (state == OP_LACKS) {
                                 *pp = op->next; /* its range failed or was dropped: ask again */
                                 reader_start_locked(r, op);
-                                pp = &r->locked.pending;
-                                if (!*pp)
-                                        return NULL;
+                                pp = &r->locked.pending; /* which are others now */
                                 continue;
                         }
                         int err = admit_locked(r, op);
