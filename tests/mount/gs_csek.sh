@@ -5,7 +5,7 @@
 CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 30
+plan 32
 head -c 32 /dev/urandom >"$tmp/key"
 head -c 32 /dev/urandom >"$tmp/other"
 base64 "$tmp/key" >"$tmp/key.base64"
@@ -45,6 +45,14 @@ for way in multipart compose resumable; do
 	umount_ckptfs
 	[ $way = resumable ] || { mount_ckptfs "csek_file=$tmp/key"; rm -r "$mnt"/*; umount "$mnt"; mount_wait; }
 done
+
+program=$(cd "$builddir" && pwd)/ckptfs
+(cd "$tmp" && "$program" -o "endpoint=$CKPTFS_TEST_ENDPOINT,csek_file=key,log=background.log" \
+	"gs://$CKPTFS_TEST_BUCKET" "$mnt")
+expect_eq "0 relative" "$? $(echo relative >"$mnt/relative"; cat "$mnt/relative")" \
+	"a mount in the background finds a key by a relative path"
+umount "$mnt"
+check "the mount in the background ends" wait_for 20 grep -q 'statistics of' "$tmp/background.log"
 
 mount_ckptfs "csek_file=$tmp/other"
 expect_eq "EACCES" "$(fdo open r "$mnt/large")" "another key opens nothing"

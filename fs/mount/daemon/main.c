@@ -85,7 +85,8 @@ static int anchor(char **path, size_t skip, const char *cwd)
 static int anchor_paths(struct params *p, const char *cwd)
 {
         const char *log = log_path(p->log);
-        char **paths[] = {&p->ca_bundle, &p->credentials, &p->sse_c_key_file, &p->spill_dir};
+        char **paths[] = {&p->ca_bundle, &p->credentials, &p->csek_file, &p->sse_c_key_file,
+                          &p->spill_dir};
         int err = log ? anchor(&p->log, (size_t)(log - p->log), cwd) : 0;
 
         if (!err && strcmp(p->control_dir, "none") != 0)
