@@ -78,7 +78,7 @@ ASAN_LEAVES = tests/docs/*|tests/history/mutants*|tests/bench/hosts.sh|tests/ben
 # ThreadSanitizer: what has threads of ours. Those of the simulator are seen by tests/store and by its own tests; beside
 # a mount it and the tests' programs may be of a build that is faster (CKPTFS_TOOLS).
 TSAN_TESTS = tests/unit/test_metrics*|tests/unit/test_log*|tests/store/*|tests/mount/*.sh|tests/faults/*.sh|tests/bench/sim_parallel*|tests/bench/sim_*uploads*
-TSAN_LEAVES = tests/mount/gs/*|tests/faults/gs/*|tests/mount/gs_[ov]*|tests/mount/encryption*
+TSAN_LEAVES = tests/mount/systemd*|tests/mount/mount_helper*|tests/mount/gs/*|tests/faults/gs/*|tests/mount/gs_[ov]*|tests/mount/encryption*
 
 # Libraries of others compute, most other tests wait: one now and then among them keeps processors busy.
 check-all:
