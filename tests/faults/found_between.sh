@@ -4,7 +4,7 @@
 # late.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 33
+plan 22
 start_store
 
 # late OP KEY SKIP TIME: one reply
@@ -134,95 +134,4 @@ set_faults
 expect_eq EEXIST "$(cat "$tmp/link")" "a link cannot have the name of what another host has made meanwhile"
 printf 3 >"$mnt/made/link"
 expect_eq "3 666" "$(store_cat made/link) $(stat -c %a "$mnt/made/link")" "a file whose name a link could not get keeps its mode"
-umount_ckptfs
-
-# The same, of another mode.
-mount_ckptfs attr_ttl=500ms
-printf old | store_put other_mode
-cat "$mnt/other_mode" >"$tmp/read"
-printf renamed >"$mnt/source"
-chmod 0600 "$mnt/source"
-printf 'of another host' | store_put other_mode
-cat >"$tmp/late.json" <<-EOF
-	[{"op": "HeadObject", "key": "other_mode", "times": 1, "do": "delay", "stall": "2s"},
-	 {"op": "MoveObject", "key": "[os]*", "times": 1, "do": "delay", "stall": "4s"}]
-EOF
-set_faults "$tmp/late.json"
-cat "$mnt/other_mode" >"$tmp/read" 2>&1 &
-reading=$!
-sleep 0.7
-fdo size "$mnt/other_mode" >"$tmp/size"
-fdo rename "$mnt/source" "$mnt/other_mode" >"$tmp/rename"
-wait $reading
-expect_eq renamed "$(cat "$tmp/read")" "an open that found a file replaced twice may read one of another mode"
-set_faults
-umount_ckptfs
-
-# An open by the old name waits for the rename that takes it away, and another host has made a file of that name.
-mount_ckptfs attr_ttl=600s
-printf first >"$mnt/leaves"
-late MoveObject '*' 0 3s
-fdo rename "$mnt/leaves" "$mnt/left" >"$tmp/rename" &
-renaming=$!
-sleep 0.7
-printf 'of another host' | store_put leaves
-expect_eq "of another host" "$(cat "$mnt/leaves")" "an open that waits for a rename finds what has the name by then"
-wait $renaming
-expect_eq "ok first" "$(cat "$tmp/rename") $(cat "$mnt/left")" "a file can be renamed while its old name is opened"
-set_faults
-umount_ckptfs
-
-# An open finds that another host has replaced the file. While its new version is looked up, the page of a listing that
-# was asked for before comes.
-mount_ckptfs attr_ttl=6s listed_attrs=assume
-printf old | store_put listed
-cat >"$tmp/late.json" <<-EOF
-	[{"op": "ListObjectsV2", "do": "delay", "stall": "2s"},
-	 {"op": "HeadObject", "key": "listed", "skip": 3, "times": 1, "do": "delay", "stall": "5s"}]
-EOF
-set_faults "$tmp/late.json"
-cat "$mnt/listed" >"$tmp/read"
-sleep 3 # the kernel will ask for the name before the page is too old to be believed
-printf 'of another host' | store_put listed & # which lists, too, before it writes
-putting=$!
-sleep 1
-ls -U "$mnt" >"$tmp/names" &
-listing=$!
-wait $putting
-cat "$mnt/listed" >"$tmp/read" 2>&1 &
-reading=$!
-wait $listing
-sleep 0.5
-expect_eq 15 "$(fdo size "$mnt/listed")" "what another host replaced is not brought back by a listing that was under way"
-wait $reading
-expect_eq "of another host" "$(cat "$tmp/read")" "an open that finds a file replaced reads the new one though a listing comes with the old"
-set_faults
-umount_ckptfs
-
-# An open finds that another host has replaced the file, the kernel looks the name up again, and then the next open finds
-# another version, or none.
-found_twice() {
-	printf old | store_put "$1"
-	fdo size "$mnt/$1" >"$tmp/size"
-	cat >"$tmp/late.json" <<-EOF
-		[{"op": "HeadObject", "key": "$1", "times": 1, "do": "delay", "stall": "2s"},
-		 {"op": "HeadObject", "key": "$1", "skip": 3, "times": 1, "do": "delay", "stall": "3s"}]
-	EOF
-	set_faults "$tmp/late.json"
-	fdo open r "$mnt/$1" close >"$tmp/open" &
-	opening=$!
-	sleep 0.7
-	printf second | store_put "$1"
-	sleep 2.5
-}
-mount_ckptfs consistency=strict
-found_twice often
-printf third | store_put often
-wait $opening
-expect_eq "ok ok" "$(cat "$tmp/open")" "an open finds a file that other hosts replace again and again"
-found_twice gone
-objects rm gone
-wait $opening
-check_fails "an open finds no file, or one, where another host replaces it and then removes it" grep ESTALE "$tmp/open"
-set_faults
 umount_ckptfs

@@ -65,10 +65,7 @@ struct mount {
                 struct list keys[MOUNT_KEY_BUCKETS]; /* that are locked, or waited for */
         } names;                                     /* see name_lock.h; tree's lock */
         struct {
-                struct {
-                        pid_t tid;               /* 0: none */
-                        const struct node *told; /* to it since; only compared */
-                } v[MOUNT_SENT_BACK];
+                pid_t v[MOUNT_SENT_BACK]; /* threads, or 0 */
                 unsigned n, next;
         } sent_back; /* to look a name up anew, see heir.h; tree's lock */
         struct {

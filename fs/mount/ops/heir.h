@@ -8,12 +8,10 @@
  * the heir, and what the kernel asked for, of which nothing is left, looks like the heir. As long
  * as one such handle is open, others get the same heir, whatever has the name by then.
  *
- * So does who finds a second time that another host has replaced the file.
- *
  * An heir is the second choice: the kernel has checked the mode and the owner of another file, and
  * a mapping that is shared does not see what is written to the heir later; before Linux 6.6 there
- * is none. One that is no regular file, or that the caller might not read by its mode and owner, is
- * not taken: the kernel looks the name up again, or the program does. */
+ * is none. One that is no regular file, or whose mode or owner differ, is not taken: the kernel
+ * looks the name up again, or the program does. */
 #ifndef CKPTFS_MOUNT_HEIR_H
 #define CKPTFS_MOUNT_HEIR_H
 
@@ -24,19 +22,15 @@
  * locked. */
 struct node *heir_of_locked(struct mount *m, const struct node *n) REQUIRES(tree_mutex);
 
-/* Whether the thread was told before that a file is gone, has opened none since, and got the node
- * when it looked the name up again; else it is told now. So the node's name, which rename of a file
- * that was replaced may not have changed, is what the thread opens. The tree is locked. */
-bool heir_is_due_locked(struct mount *m, pid_t tid, const struct node *n) REQUIRES(tree_mutex);
-/* A lookup of the thread leads to the node. The tree is locked. */
-void heir_told_locked(struct mount *m, pid_t tid, const struct node *n) REQUIRES(tree_mutex);
+/* Whether the thread was told before that a file is gone, and has opened none since; else it is
+ * told now. The tree is locked. */
+bool heir_is_due_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex);
 /* The thread has opened a file. The tree is locked. */
 void heir_found_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex);
 
-/* Whether the heir can be shown as `n`, and the caller, who may open that to read it, may open it
- * as well, with the flags of the open. The tree is locked. */
-bool heir_fits_locked(const struct mount *m, struct node *heir, struct node *n,
-                      const struct fuse_ctx *caller, int flags) REQUIRES(tree_mutex);
+/* Whether who may open `n` may open the heir as well. The tree is locked. */
+bool heir_fits_locked(const struct mount *m, struct node *heir, struct node *n)
+        REQUIRES(tree_mutex);
 
 /* The handle, of the heir, is shown as the node `n`. The kernel is to forget the attributes of
  * that. The tree is locked. */

@@ -189,11 +189,8 @@ struct op_ask {
         struct mount *m;
         struct node *n;
         void (*done)(struct op_ask *a, int err);
-        bool waits; /* the caller has no lock: for the end of a rename, if need be */
-        bool looks; /* the caller is content with another version: for who stats */
-        bool finds; /* the caller wants to know what the name leads to instead, with -ESTALE: */
-        bool none;  /* to nothing; */
-        struct node *other; /* or to this: a reference, the caller's; or NULL */
+        bool waits;         /* the caller has no lock: for the end of a rename, if need be */
+        bool looks;         /* the caller is content with another version: for who stats */
         struct waiter idle; /* the rest is op_ask()'s */
         struct name_lock lock;
         uint64_t place; /* of the node, when the store was asked */

@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "base/container_of.h"
 #include "base/log.h"
-#include "mount/ops/heir.h"
 
 #include "base/banned.h"
 
@@ -94,7 +93,7 @@ static int take_other_locked(struct op_ask *a, bool none) REQUIRES(tree_mutex)
 {
         struct node *n = a->n;
 
-        tree_replaced_locked(a->m->tree, n);
+        tree_remove_locked(a->m->tree, n);
         n->fresh_until = 0;
         return !none && a->looks && !n->file && !n->nreaders ? 0 : -ESTALE;
 }
@@ -113,17 +112,11 @@ static int take_reply_locked(struct op_ask *a, const struct node_info *info) REQ
         a->again = tree_other_locked(n, info) && is_in_doubt_locked(a);
         if (a->again)
                 return 0;
-        if (a->finds && has_lost_name(n)) {
-                a->other = tree_enter_locked(a->m->tree, n->parent, n->name, info);
-                return -ESTALE;
-        }
         if (tree_ahead_locked(a->m->tree, n, info->asked_ns) || name_lock_rests_locked(a->m, n)) {
                 tree_learn_attr_locked(n, info); /* the rest is newer here */
                 return 0;
         }
         int err = tree_other_locked(n, info) ? take_other_locked(a, false) : 0;
-        if (err && a->finds)
-                a->other = tree_enter_locked(a->m->tree, n->parent, n->name, info);
         if (!err && tree_set_info_locked(a->m->tree, n, info))
                 err = -ENOMEM;
         if (has_lost_name(n))
@@ -135,11 +128,9 @@ static int take_none(struct op_ask *a)
 {
         tree_lock(a->m->tree);
         a->again = is_in_doubt_locked(a);
-        bool lost = a->finds && has_lost_name(a->n);
-        bool ahead = !lost && (tree_ahead_locked(a->m->tree, a->n, a->begun) ||
-                               name_lock_rests_locked(a->m, a->n));
-        int err = a->again || ahead ? 0 : take_other_locked(a, true);
-        a->none = err != 0;
+        bool ahead = a->again || tree_ahead_locked(a->m->tree, a->n, a->begun) ||
+                     name_lock_rests_locked(a->m, a->n);
+        int err = ahead ? 0 : take_other_locked(a, true);
         tree_unlock(a->m->tree);
         return err;
 }
@@ -236,23 +227,9 @@ struct getattr {
         fuse_req_t req;
 };
 
-/* Whether the file has gone for good as far as the caller is concerned, who looked its name up
- * again before: the kernel would not do so once more. */
-static bool is_gone_again(struct op_ask *a, fuse_req_t req)
-{
-        tree_lock(a->m->tree);
-        pid_t tid = fuse_req_ctx(req)->pid;
-        bool again = a->none && tid && heir_is_due_locked(a->m, tid, a->n);
-        tree_unlock(a->m->tree);
-        return again;
-}
-
 static void getattr_done(struct op_ask *ask, int err)
 {
         CLEANUP(freep) struct getattr *g = (struct getattr *)ask;
-
-        if (err == -ESTALE && is_gone_again(ask, g->req))
-                err = -ENOENT;
         if (err)
                 fuse_reply_err(g->req, -err);
         else

@@ -16,7 +16,6 @@
 #include "base/container_of.h"
 #include "base/metrics.h"
 #include "mount/caller/open_intent.h"
-#include "mount/ops/heir.h"
 
 #include "base/banned.h"
 
@@ -129,13 +128,6 @@ static bool lookup_waits(struct lookup *l)
         return true;
 }
 
-static void lookup_leads_locked(struct mount *m, fuse_req_t req, struct node *n,
-                                struct fuse_entry_param *e) REQUIRES(tree_mutex)
-{
-        op_entry_locked(m, n, e);
-        heir_told_locked(m, fuse_req_ctx(req)->pid, n);
-}
-
 /* Neither an object nor a directory at the store: the kernel may remember that for as long as a
  * name. A directory stays while a file in it is not published yet. */
 static void lookup_absent(struct lookup *l)
@@ -150,9 +142,9 @@ static void lookup_absent(struct lookup *l)
         if (n && (n->known_ns > l->begun || name_lock_rests_locked(l->m, n) ||
                   tree_has_unpublished_locked(l->m->tree, n))) {
                 tree_pin_locked(n);
-                lookup_leads_locked(l->m, l->req, n, &e);
+                op_entry_locked(l->m, n, &e);
         } else if (n && !tree_changes_locked(l->m->tree, n))
-                tree_replaced_locked(l->m->tree, n);
+                tree_remove_locked(l->m->tree, n);
         tree_unlock(l->m->tree);
         op_reply_entry(l->req, l->m, &e);
         lookup_free(l);
@@ -177,7 +169,7 @@ static void lookup_found(struct lookup *l, struct node_info *info)
         else
                 n = tree_enter_locked(l->m->tree, l->parent, l->name, info);
         if (n)
-                lookup_leads_locked(l->m, l->req, n, &e);
+                op_entry_locked(l->m, n, &e);
         tree_unlock(l->m->tree);
         if (!n)
                 fuse_reply_err(l->req, ENOMEM);
@@ -389,13 +381,13 @@ void lookup_ask(struct lookup *l)
 }
 
 /* What is known of the name without asking the store. */
-static bool lookup_local_locked(struct mount *m, fuse_req_t req, struct node *n,
-                                struct fuse_entry_param *e) REQUIRES(tree_mutex)
+static bool lookup_local_locked(struct mount *m, struct node *n, struct fuse_entry_param *e)
+        REQUIRES(tree_mutex)
 {
         if (!n || !op_known_locked(m, n))
                 return false;
         tree_pin_locked(n);
-        lookup_leads_locked(m, req, n, e);
+        op_entry_locked(m, n, e);
         return true;
 }
 
@@ -425,7 +417,7 @@ void lookup_begin(struct lookup *l)
 
         tree_lock(m->tree);
         struct node *n = tree_find_locked(m->tree, l->parent, l->name);
-        bool known = lookup_local_locked(m, l->req, n, &e);
+        bool known = lookup_local_locked(m, n, &e);
         bool joins = !known && prefetch_join_locked(l);
         if (!known && !joins) {
                 l->begun = tree_now_ns();
@@ -456,7 +448,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 
         tree_lock(m->tree);
         struct node *n = tree_find_locked(m->tree, dir, name);
-        bool known = lookup_local_locked(m, req, n, &e);
+        bool known = lookup_local_locked(m, n, &e);
         struct lookup *ahead = prefetch_look_locked(m, dir, name, n, known, &was_dir);
         tree_unlock(m->tree);
         METRIC_ADD(lookups_known, known);

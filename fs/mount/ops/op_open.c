@@ -52,12 +52,9 @@ struct opening {
         struct handle *h;
         bool creates;
         bool unlinked;        /* the name had gone before, as what /proc/PID/fd leads to may have */
-        bool found;           /* the store has said of `n` since the open began that it is there */
-        uint64_t place;       /* of the node, when the open began */
         struct reader *ahead; /* of the version known here, while the store is asked for it */
         struct node *shown;   /* what the kernel opens; `n` may be another, */
         struct node *heir;    /* pinned then, else NULL */
-        unsigned heirs;       /* how many there were */
         struct fuse_entry_param e;
 };
 
@@ -100,7 +97,6 @@ static void opening_free(struct opening *o)
 {
         reader_end(o->ahead);
         unpin(o->m, o->heir);
-        unpin(o->m, o->ask.other);
         handle_unref(o->m, o->h);
         free(o->name);
         free(o->key);
@@ -111,7 +107,7 @@ static void opening_fail(struct opening *o, int err)
 {
         if (err == -ESTALE) { /* the kernel comes back once, whatever the reason was */
                 tree_lock(o->m->tree);
-                (void)heir_is_due_locked(o->m, fuse_req_ctx(o->req)->pid, o->shown);
+                (void)heir_is_due_locked(o->m, fuse_req_ctx(o->req)->pid);
                 tree_unlock(o->m->tree);
         }
         fuse_reply_err(o->req, -err);
@@ -411,7 +407,7 @@ static void open_now(struct opening *o)
         int err = is_gone_locked(o) ? -ESTALE : 0;
         if (!err && write && mount_drains(m)) /* since the open began */
                 err = -EROFS;
-        if (!err && o->heir && !heir_fits_locked(m, n, o->shown, fuse_req_ctx(o->req), o->fi.flags))
+        if (!err && o->heir && !heir_fits_locked(m, n, o->shown))
                 err = -ESTALE;
         if (!err && write && !n->file && n->attr_sync && o->ask.asked < OP_ASK_MOST) {
                 /* a file begins with a version that is not about to be replaced */
@@ -453,47 +449,12 @@ static void open_now(struct opening *o)
         }
 }
 
-/* In the place of what the open waited for, or of an heir before it. Takes over a reference. */
-static void open_instead(struct opening *o, struct node *heir)
-{
-        name_lock_drop(&o->lock);
-        unpin(o->m, o->heir);
-        o->n = o->heir = heir;
-        o->heirs++;
-        free(TAKE_PTR(o->key));
-        reader_end(TAKE_PTR(o->ahead));
-        o->lock.shared[0] = heir;
-        name_lock_take(o->m, &o->lock);
-}
-
-/* The store has another version, or none. Who was sent back before for that reads what is there
- * now. */
-static void open_other(struct opening *o)
-{
-        bool other = o->ask.other && !o->ask.other->dir;
-
-        tree_lock(o->m->tree);
-        bool due = !writes(o) && heir_is_due_locked(o->m, fuse_req_ctx(o->req)->pid, o->shown);
-        tree_unlock(o->m->tree);
-        if (due && other) {
-                o->found = true;
-                open_instead(o, TAKE_PTR(o->ask.other));
-                return;
-        }
-        name_lock_drop(&o->lock);
-        opening_fail(o, due && o->ask.none && fuse_req_ctx(o->req)->pid ? -ENOENT : -ESTALE);
-}
-
 static void open_asked(struct op_ask *ask, int err)
 {
         struct opening *o = CONTAINER_OF(ask, struct opening, ask);
 
         if (!err && !request_ended(o->request)) {
                 open_now(o);
-                return;
-        }
-        if (err == -ESTALE && (o->ask.other || o->ask.none)) {
-                open_other(o);
                 return;
         }
         name_lock_drop(&o->lock);
@@ -518,39 +479,36 @@ static void read_ahead(struct opening *o)
                              reader_size(o->ahead) <= PREFETCH_WHOLE ? PREFETCH_WHOLE : AHEAD);
 }
 
-/* What was replaced while the open waited, or before: whether an heir is opened, or asked for. */
+/* Whether what was replaced while the open waited has an heir: then that is opened. */
 static bool open_heir(struct opening *o)
 {
         struct mount *m = o->m;
 
         tree_lock(m->tree);
-        struct node *heir = heir_of_locked(m, o->n);
-        bool due = !writes(o) && o->heirs < OP_ASK_MOST &&
-                   (o->heir || heir_is_due_locked(m, fuse_req_ctx(o->req)->pid, o->shown));
-        if (heir && due) /* else the kernel may find it by itself */
+        struct node *heir = writes(o) ? NULL : heir_of_locked(m, o->n);
+        if (heir && !o->heir && !heir_is_due_locked(m, fuse_req_ctx(o->req)->pid))
+                heir = NULL; /* the kernel may find it by itself */
+        if (heir)
                 tree_pin_locked(heir);
         tree_unlock(m->tree);
-        if (!due || (!heir && !fuse_req_ctx(o->req)->pid))
+        if (!heir)
                 return false;
-        if (heir) {
-                o->found = false;
-                open_instead(o, heir);
-        } else {
-                op_ask_version(&o->ask);
-        }
+        name_lock_drop(&o->lock);
+        unpin(m, o->heir);
+        o->n = o->heir = heir;
+        free(TAKE_PTR(o->key));
+        o->lock.shared[0] = heir;
+        name_lock_take(m, &o->lock);
         return true;
 }
 
-/* Whether the name went while the open waited: to another file, while a reader has this one open,
- * which another host may have replaced before; or this file to another name, while another host may
- * have made one of the old name. The kernel finds anew what has the name, once: some are replaced
+/* Whether the name went while the open waited, and a reader has the file open, which another host
+ * may have replaced before. The kernel finds anew what has the name, once: some are replaced
  * always. */
 static bool is_sent_back_locked(struct opening *o) REQUIRES(tree_mutex)
 {
-        bool lost = o->n->unlinked && !o->unlinked;
-        bool moved = !o->heir && tree_place_locked(o->n) != o->place;
-
-        return (lost || moved) && !heir_is_due_locked(o->m, fuse_req_ctx(o->req)->pid, o->shown);
+        return o->n->unlinked && !o->unlinked && !o->creates &&
+               !heir_is_due_locked(o->m, fuse_req_ctx(o->req)->pid);
 }
 
 static void open_granted(struct waiter *w)
@@ -560,13 +518,12 @@ static void open_granted(struct waiter *w)
 
         tree_lock(o->m->tree);
         o->key = tree_key_locked(n);
-        bool gone = is_gone_locked(o);
-        bool known = gone || o->found || op_open_known_locked(o->m, n, o->fi.flags);
+        bool gone = is_gone_locked(o), known = gone || op_open_known_locked(o->m, n, o->fi.flags);
         bool again = !gone && is_sent_back_locked(o);
         tree_unlock(o->m->tree);
-        o->ask = (struct op_ask){.m = o->m, .n = n, .done = open_asked, .finds = true};
         if (gone && open_heir(o))
                 return;
+        o->ask = (struct op_ask){.m = o->m, .n = n, .done = open_asked};
         if (!o->key || again) {
                 open_asked(&o->ask, again ? -ESTALE : -ENOMEM);
         } else if (request_ended(o->request)) {
@@ -595,7 +552,6 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         }
         tree_lock(m->tree);
         o->unlinked = n->unlinked;
-        o->place = tree_place_locked(n);
         tree_unlock(m->tree);
         o->lock = (struct name_lock){.shared = {n}, .waiter.ready = open_granted};
         name_lock_take(m, &o->lock);

@@ -51,8 +51,6 @@ static void edit_sent(struct waiter *w)
         tree_unlock(e->m->tree);
         if (err == -ESTALE && named && ++e->tries < TRIES)
                 edit_ask(e);
-        else if (err == -ENOENT && !named) /* the kernel may call it otherwise: it looks again */
-                edit_end(e, -ESTALE);
         else
                 edit_end(e, err);
 }

@@ -332,18 +332,9 @@ void tree_remove_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex)
         put_in(&t->loose, n);
 }
 
-void tree_replaced_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex)
+enum removed tree_removed_since_locked(const struct tree *t, const struct node *dir,
+                                       const char *name, int64_t since_ns) REQUIRES(tree_mutex)
 {
-        if (n->hashed)
-                tombstone_add_name(t->tombstones, n->hash, CHANGED, tree_now_ns());
-        tree_remove_locked(t, n);
-}
-
-enum removed tree_removed_since_locked(struct tree *t, struct node *dir, const char *name,
-                                       int64_t since_ns) REQUIRES(tree_mutex)
-{
-        if (tree_find_locked(t, dir, name))
-                return NOT_REMOVED;
         return tombstone_find_name(t->tombstones, name_hash(dir, name), since_ns);
 }
 
@@ -365,7 +356,7 @@ static void carry_locks_locked(const struct node *n, struct node *from, struct n
 static void note_removed_locked(struct tree *t, const struct node *dir, const char *name)
         REQUIRES(tree_mutex)
 {
-        tombstone_add_name(t->tombstones, name_hash(dir, name), REMOVED, tree_now_ns());
+        tombstone_add_name(t->tombstones, name_hash(dir, name), tree_now_ns());
 }
 
 void tree_entries_changed_locked(struct node *dir) REQUIRES(tree_mutex)
@@ -394,25 +385,24 @@ void tree_move_locked(struct tree *t, struct node *n, struct node *dir, const ch
 
         tree_drop_name_locked(t, dir, name, n);
         tree_entries_changed_locked(from);
-        if (!copy) {
+        if (!copy)
                 tree_remove_locked(t, n); /* found again by asking */
+        if (!n->hashed) {
+                free(copy);
                 return;
         }
         note_removed_locked(t, from, n->name);
         tree_note_unknown_locked(from, n->name);
         n->known_ns = tree_now_ns();
-        if (n->hashed)
-                take_out(bucket(t, n->hash), n);
+        take_out(bucket(t, n->hash), n);
         free(n->name);
         n->name = copy;
         n->parent = dir;
         n->moved = ++t->moves;
         carry_locks_locked(n, from, dir);
         n->hash = name_hash(dir, name);
-        if (n->hashed) {
-                tombstone_end_name(t->tombstones, n->hash);
-                put_in(bucket(t, n->hash), n);
-        }
+        tombstone_end_name(t->tombstones, n->hash);
+        put_in(bucket(t, n->hash), n);
         dir->refs++;
         tree_unref_locked(t, from, 1);
 }
