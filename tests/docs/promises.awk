@@ -17,7 +17,7 @@ function name_of(line,    first, name) {
 	sub(/^\$\{?[a-z_0-9]+\}?: /, "", name)
 	sub(/ \(?\$\{?[a-z_0-9]+\}?\)?$/, "", name)
 	if (line ~ /^[\t ]*expect_eq "/ && gsub(/"/, "\"", line) < 3) return "" # the result that is wanted
-	return name ~ /^['A-Za-z0-9$-][^|<>]* [A-Za-z$][^|<>]* / && name !~ /^(ok|E[A-Z]+|[dl-][rwxs-]+) / ? name : ""
+	return name !~ /^\$\(/ && name ~ /^['A-Za-z0-9$-][^|<>]* [A-Za-z$][^|<>]* / && name !~ /^(ok|E[A-Z]+|[dl-][rwxs-]+) / ? name : ""
 }
 
 # A line of mdoc as text.
@@ -35,6 +35,7 @@ function text_of(line,    n, w, i, out, joined, closing) {
 		if (w[i] == "Pc") { out = out ")"; continue }
 		if (w[i] == "Ns") { joined = 1; continue }
 		if (w[i] ~ /^(Bl|El|Pp|It|Bq|Dl)$/) return ""
+		if (i == n && w[i] ~ /^[,.;:)]$/) { out = out closing; closing = "" }
 		out = out (joined || w[i] ~ /^[,.;:)]$/ ? "" : " ") w[i]
 		joined = 0
 	}
@@ -62,7 +63,7 @@ page && item && id == "" { fault(FILENAME ":" FNR ": an item that begins no prom
 page { item = 0 }
 page && id != "" {
 	said = text_of($0)
-	if (said != "") text[id] = text[id] (text[id] == "" || said ~ /^[,.;:)]/ ? "" : " ") said
+	if (said != "") text[id] = text[id] (text[id] ~ /(^|\()$/ || said ~ /^[,.;:)]/ ? "" : " ") said
 	next
 }
 page { next }
