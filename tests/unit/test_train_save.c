@@ -17,7 +17,6 @@
 #include "base/banned.h"
 
 enum { FILES = 4 };
-static const struct model tiny = SMALL_GPT(1, 2, 12, 17, 5);
 static const struct train_data noise;
 static struct coll alone;
 static bool abandoned; /* a signal came, and no other rank is waited for */
@@ -180,7 +179,7 @@ static void begin(struct train_saves *s, const struct run *r, const struct train
 }
 
 static const struct train_setup setup_of_all = {.ops = &math_host,
-                                                .model = tiny,
+                                                .model = SMALL_GPT(1, 2, 12, 17, 5),
                                                 .batch = 2,
                                                 .seed = 3,
                                                 .entropy = true,
