@@ -26,7 +26,7 @@ struct ctl {
         /* Of commands that ask a mount. */
         const char *mount; /* or NULL: not named */
         const char *dir;   /* where its socket is; "" the usual place */
-        const char *level;
+        const char *level; /* of loglevel; of set: a list of options */
         bool json, undo;
         uint64_t interval_ms; /* 0: once */
         uint64_t timeout_ms;  /* 0: none */
@@ -49,6 +49,7 @@ int ctl_files(const struct ctl *c);
 int ctl_credentials(const struct ctl *c);
 int ctl_loglevel(const struct ctl *c);
 int ctl_reload(const struct ctl *c);
+int ctl_set(const struct ctl *c);
 int ctl_drain(const struct ctl *c);
 int ctl_top(const struct ctl *c);
 

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/control/control_proto.h"
 #include "base/text/json.h"
@@ -267,12 +268,31 @@ int ctl_loglevel(const struct ctl *c)
         return live_ask_mount(c, request, &r) ? CTL_FAILED : CTL_OK;
 }
 
-int ctl_reload(const struct ctl *c)
+static int ask_reload(const struct ctl *c, const char *request)
 {
         CLEANUP(live_reply_release) struct live_reply r = {.n = 0};
 
-        if (live_ask_mount(c, control_word_name(CONTROL_RELOAD), &r))
+        if (live_ask_mount(c, request, &r))
                 return CTL_FAILED;
         printf("%s\n", live_field(&r, "reloaded"));
         return CTL_OK;
+}
+
+int ctl_reload(const struct ctl *c)
+{
+        return ask_reload(c, control_word_name(CONTROL_RELOAD));
+}
+
+int ctl_set(const struct ctl *c)
+{
+        CLEANUP(buf_release) struct buf b = BUF_INIT;
+
+        buf_addf(&b, "%s ", control_word_name(CONTROL_SET));
+        control_add_printable(&b, c->level);
+        if (b.failed)
+                return ctl_fail("set", -ENOMEM);
+        if (b.len < CONTROL_REQUEST_MAX)
+                return ask_reload(c, b.p);
+        fprintf(stderr, "ckptctl: that are too many options: give a shorter list\n");
+        return CTL_FAILED;
 }

@@ -22,6 +22,7 @@ static const char usage[] =
         "       ckptctl stats [--json] [--interval TIME] [MOUNT]\n"
         "       ckptctl loglevel error|warning|info|debug [MOUNT]\n"
         "       ckptctl reload [MOUNT]\n"
+        "       ckptctl set OPTION=VALUE[,...] [MOUNT]\n"
         "       ckptctl drain [--undo] [--timeout TIME] [MOUNT]\n"
         "       ckptctl top [--interval TIME] [MOUNT]\n"
         "       ckptctl doctor [--no-speed] [URL | MOUNT]\n"
@@ -45,6 +46,7 @@ static const char usage[] =
         "  --interval TIME again each time that has passed, with the change a second\n"
         "loglevel: the least important lines that are logged from now on\n"
         "reload: reads the options anew, as SIGHUP does, and says what came of it\n"
+        "set: changes options of the mount, as mount -o remount does, until it ends\n"
         "drain: nothing is opened for writing any more; waits until all is published\n"
         "  --undo          files are opened for writing again\n"
         "  --timeout TIME  waits no longer\n"
@@ -74,7 +76,7 @@ enum {
 };
 
 /* What follows the words of a command. */
-enum takes { TAKES_URL, TAKES_NOTHING, TAKES_MOUNT, TAKES_LEVEL };
+enum takes { TAKES_URL, TAKES_NOTHING, TAKES_MOUNT, TAKES_LEVEL, TAKES_OPTIONS };
 
 struct verb {
         const char *words[2]; /* the second may be NULL */
@@ -91,6 +93,7 @@ static const struct verb verbs[] = {
         {{"stats", NULL}, ctl_stats, TAKES_MOUNT, HAS_JSON | HAS_INTERVAL},
         {{"loglevel", NULL}, ctl_loglevel, TAKES_LEVEL, 0},
         {{"reload", NULL}, ctl_reload, TAKES_MOUNT, 0},
+        {{"set", NULL}, ctl_set, TAKES_OPTIONS, 0},
         {{"drain", NULL}, ctl_drain, TAKES_MOUNT, HAS_UNDO | HAS_TIMEOUT},
         {{"top", NULL}, ctl_top, TAKES_MOUNT, HAS_INTERVAL},
         {{"doctor", NULL}, ctl_doctor, TAKES_MOUNT, HAS_NO_SPEED},
@@ -215,18 +218,21 @@ static int parse_option(struct command *c, int opt, char **argv, char *why)
 static int parse_rest(struct command *c, char **words, char *why)
 {
         const char *missing = NULL;
+        bool argument = c->verb->takes == TAKES_LEVEL || c->verb->takes == TAKES_OPTIONS;
 
         if (c->verb->takes == TAKES_URL && !(c->url = *words))
                 missing = "the URL is missing: give one, s3://BUCKET[/PREFIX] or "
                           "gs://BUCKET[/PREFIX]";
-        if (c->verb->takes == TAKES_LEVEL && !(c->ctl.level = *words))
-                missing = "the level is missing: give error, warning, info or debug";
+        if (argument && !(c->ctl.level = *words))
+                missing = c->verb->takes == TAKES_LEVEL
+                                  ? "the level is missing: give error, warning, info or debug"
+                                  : "the options are missing: give OPTION=VALUE[,...]";
         if (missing) {
                 snprintf(why, CTL_WHY_MAX, "%s", missing);
                 return -1;
         }
-        words += c->verb->takes == TAKES_URL || c->verb->takes == TAKES_LEVEL;
-        if (*words && (c->verb->takes == TAKES_MOUNT || c->verb->takes == TAKES_LEVEL))
+        words += c->verb->takes == TAKES_URL || argument;
+        if (*words && (c->verb->takes == TAKES_MOUNT || argument))
                 c->ctl.mount = *words++;
         if (!*words)
                 return 0;
@@ -249,7 +255,7 @@ static int parse_words(struct command *c, char **words, char *why)
         }
         bool none = !words[0];
         snprintf(why, CTL_WHY_MAX,
-                 "%s%s: give list, status, files, credentials, stats, loglevel, reload, "
+                 "%s%s: give list, status, files, credentials, stats, loglevel, reload, set, "
                  "drain, top, doctor, uploads list, uploads abort or recover",
                  none ? "a command" : words[0], none ? " is missing" : " is no command");
         return -1;

@@ -9,7 +9,7 @@ need_fuse
 [ "$(readlink -f /sbin)" = /usr/sbin ] || skip_all "/sbin is not /usr/sbin"
 # A mount of another test that stays here would outlive its umount there.
 awk '$3 ~ /^fuse/ { print $2 }' /proc/self/mounts | while read -r other; do umount -l "$other"; done
-plan 23
+plan 28
 
 helper=$builddir/fs/mount/daemon/mount.ckptfs
 mkdir "$tmp/sbin" "$tmp/orig" "$tmp/home" "$tmp/bin"
@@ -51,13 +51,24 @@ check "remount changes the log level" mount -o remount,log_level=debug "$mnt"
 expect_eq debug "$(level)" "the mount that runs has it"
 refused() {
 	mount -o "remount,$1" "$mnt" >"$tmp/out" 2>&1
-	expect_eq "no 1 debug" "$([ $? -eq 0 ] && echo yes || echo no) $(grep -c "mount.ckptfs: .*$2" "$tmp/out") $(level)" \
+	expect_eq "no 1 debug" "$([ $? -eq 0 ] && echo yes || echo no) $(grep -c "nothing is changed.*$2" "$tmp/out") $(level)" \
 		"remount refuses $1 by name, and changes nothing"
 }
-refused memory=4G,log_level=info 'memory=4G'
-refused ro,log_level=info 'ro cannot'
-refused region=x,log_level=info 'region=x'
-refused noexec 'noexec'
+refused memory=4G,part_size=8M,log_level=info 'since part_size= needs another mount'
+refused ro,log_level=info 'since ro= needs'
+refused region=x,threads=4 'since region=, threads= needs'
+refused noexec 'noexec='
+refused umask=022,log_level=info 'umask is no option of ckptfs: give file_mode='
+option() { "$builddir/ckptctl" -o "control_dir=$dir" "$@" | sed -n "s/^memory.* of \\([^,]*\\),.*/\\1/p; s/^transfers_most\t\\([0-9]*\\).*/\\1/p"; }
+check "remount takes all options that a reload takes" mount -o remount,memory=4G,connections=4,attr_ttl=5s "$mnt"
+connections_are() { [ "$(option stats "$mnt")" = "$1" ]; }
+wait_for 30 connections_are 4
+expect_eq "4.0 GiB debug" "$(option status "$mnt") $(level)" "the mount that runs has them, and what was changed before"
+"$builddir/ckptctl" -o "control_dir=$dir" reload "$mnt" >"$tmp/out"
+expect_eq "1 4.0 GiB 4" "$(grep -c '^the log is opened anew' "$tmp/out") $(option status "$mnt") $(option stats "$mnt")" \
+	"what a remount changed holds over a reload"
+"$builddir/ckptctl" -o "control_dir=$dir" set log_level=debug "$mnt" >"$tmp/out"
+expect_eq "0 1" "$? $(grep -c '^the log is opened anew' "$tmp/out")" "ckptctl set does the same"
 check_fails "a remount of what is not mounted is refused" "$tmp/sbin/mount.ckptfs" "$url" "$tmp/home" -o remount,log_level=info
 printf y >"$mnt/written"
 check "umount ends it" umount "$mnt"
@@ -77,7 +88,7 @@ expect_eq 640 "$(stat -c %a "$mnt/runs/file")" "the options take effect"
 cp "$tmp/fstab" "$tmp/fstab2"
 : >"$tmp/fstab"
 "$tmp/sbin/mount.ckptfs" "$url" "$mnt" -o "remount,ro,$common,log_level=info" >"$tmp/out" 2>&1
-expect_eq "1 1" "$? $(grep -c 'ro cannot be changed' "$tmp/out")" "remount refuses what cannot be changed without fstab, too"
+expect_eq "1 1" "$? $(grep -c 'since ro= needs another mount' "$tmp/out")" "remount refuses what cannot be changed without fstab, too"
 cat "$tmp/fstab2" >"$tmp/fstab"
 umount "$mnt"
 ends

@@ -23,7 +23,7 @@ static const char *const names[CONTROL_WORDS] = {
         [CONTROL_STATS] = "stats",       [CONTROL_FILES] = "files",
         [CONTROL_LOGLEVEL] = "loglevel", [CONTROL_CREDENTIALS] = "credentials",
         [CONTROL_OPTIONS] = "options",   [CONTROL_RELOAD] = "reload",
-        [CONTROL_DRAIN] = "drain",
+        [CONTROL_DRAIN] = "drain",       [CONTROL_SET] = "set",
 };
 
 const char *control_word_name(enum control_word word)
@@ -59,6 +59,19 @@ static int parse_switch(const char *p, size_t n, struct control_request *out, ch
         return -EINVAL;
 }
 
+static int parse_options(const char *p, size_t n, struct control_request *out, char *why,
+                         size_t nwhy)
+{
+        if (!n || n >= sizeof out->options || memchr(p, 0, n)) {
+                snprintf(why, nwhy, "that is no list of options: give OPTION=VALUE,...");
+                return -EINVAL;
+        }
+        memcpy(out->options, p, n);
+        out->options[n] = 0;
+        control_read_printable(out->options);
+        return 0;
+}
+
 int control_request_parse(const char *text, size_t n, struct control_request *out, char *why,
                           size_t nwhy)
 {
@@ -73,15 +86,18 @@ int control_request_parse(const char *text, size_t n, struct control_request *ou
                          "this mount does not know that request: use the ckptctl of its version");
                 return -EINVAL;
         }
-        bool wants = out->word == CONTROL_LOGLEVEL || out->word == CONTROL_DRAIN;
+        static int (*const parsers[CONTROL_WORDS])(
+                const char *p, size_t n, struct control_request *out, char *why, size_t nwhy) = {
+                [CONTROL_LOGLEVEL] = parse_level,
+                [CONTROL_DRAIN] = parse_switch,
+                [CONTROL_SET] = parse_options,
+        };
+        bool wants = parsers[out->word] != NULL;
         if (wants != (blank != NULL)) {
                 snprintf(why, nwhy, "%s takes %s argument", names[out->word], wants ? "one" : "no");
                 return -EINVAL;
         }
-        if (!wants)
-                return 0;
-        return (out->word == CONTROL_DRAIN ? parse_switch : parse_level)(blank + 1, n - nword - 1,
-                                                                         out, why, nwhy);
+        return wants ? parsers[out->word](blank + 1, n - nword - 1, out, why, nwhy) : 0;
 }
 
 int control_dir(const char *given, char out[CONTROL_PATH_MAX])

@@ -15,7 +15,7 @@
 #include "base/buf.h"
 
 enum {
-        CONTROL_REQUEST_MAX = 256,    /* bytes of a request, its newline included */
+        CONTROL_REQUEST_MAX = 4096,   /* bytes of a request, its newline included */
         CONTROL_REPLY_MAX = 16 << 20, /* bytes of a reply that a client takes */
         CONTROL_PATH_MAX = 108,       /* of a socket's path, as sun_path has it */
         CONTROL_LOOK_MS = 5000 /* a daemon that does not reply in this time is not waited for */
@@ -29,6 +29,7 @@ enum control_word {
         CONTROL_CREDENTIALS,
         CONTROL_OPTIONS,  /* what the mount was given, and its device */
         CONTROL_RELOAD,   /* reads the options anew */
+        CONTROL_SET,      /* the same, and takes those of its argument, a list as -o has it */
         CONTROL_DRAIN,    /* its argument is on or off: nothing is opened for writing */
         CONTROL_LOGLEVEL, /* its argument is a word of the option log_level */
         CONTROL_WORDS
@@ -37,6 +38,7 @@ enum control_word {
 struct control_request {
         enum control_word word;
         unsigned level; /* of CONTROL_LOGLEVEL: the index of the word; of CONTROL_DRAIN: on */
+        char options[CONTROL_REQUEST_MAX]; /* of CONTROL_SET */
 };
 
 /* The word as a request has it. */

@@ -324,6 +324,7 @@ static int add_answer(struct mount *m, bool ends, const struct control_request *
                                    : "ckptctl drain --undo: files are opened for writing again");
                 return 0;
         case CONTROL_RELOAD:
+        case CONTROL_SET:
         case CONTROL_MOUNT:
         case CONTROL_WORDS:
                 break;
@@ -342,9 +343,11 @@ int control_reply(struct mount *m, const struct control_hooks *hooks, bool ends,
                 buf_addf(out, "error\t%s\nend\n", why);
                 return out->failed ? -ENOMEM : 0;
         }
-        if (rq.word == CONTROL_RELOAD) {
-                int failed = hooks->reload(hooks->arg, why, sizeof why);
-                buf_addf(out, "%s\t%s\nend\n", failed ? "error" : "ok\nreloaded", why);
+        if (rq.word == CONTROL_RELOAD || rq.word == CONTROL_SET) {
+                int failed = hooks->reload(hooks->arg, rq.word == CONTROL_SET ? rq.options : NULL,
+                                           why, sizeof why);
+                add_text(out, failed ? "error" : "ok\nreloaded", why);
+                buf_adds(out, "end\n");
                 return out->failed ? -ENOMEM : 0;
         }
         buf_adds(out, "ok\n");

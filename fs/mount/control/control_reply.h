@@ -13,7 +13,8 @@ struct mount;
  * what came of it. It may read local files. */
 struct control_hooks {
         void *arg;
-        int (*reload)(void *arg, char *text, size_t n);
+        /* `options`: a list of those that are to change, or NULL. */
+        int (*reload)(void *arg, const char *options, char *text, size_t n);
 };
 
 /* Appends the reply to a request of n bytes, without its newline; `ends`: the mount is coming to

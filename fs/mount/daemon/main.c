@@ -57,7 +57,8 @@ struct command {
         char *cwd; /* where it was started: paths are relative to it */
         bool foreground;
         struct metrics_http *metrics;
-        int report; /* where the background process tells how it went, or -1 */
+        unsigned set; /* options that a remount has changed, which a reload leaves (reload.h) */
+        int report;   /* where the background process tells how it went, or -1 */
 };
 
 static int complain(const char *why)
@@ -182,8 +183,20 @@ static int parse(struct command *c, char *why)
         return mountpoint_check(at, &c->mount.mountpoint, why, WHY_MAX);
 }
 
-/* On the main thread, or that of ckptctl's socket. */
-static int reload(struct command *c, const char *who, char *text, size_t n)
+/* The options as they are to be: of the command line and its file, what a remount has changed
+ * since, and those of the list. 0, or -1 with `why`. */
+static int load_again(const struct command *c, const char *list, struct params *p, char *why)
+{
+        if (params_init(p) || load_params(c, p, why) ||
+            reload_keep(&c->mount.params, c->set, p, why, WHY_MAX))
+                return -1;
+        if (list && params_set_list(p, list, why, WHY_MAX))
+                return -1;
+        return anchor_paths(p, c->cwd) ? -1 : 0;
+}
+
+/* On the main thread, or that of ckptctl's socket; `list`: options that are to change, or NULL. */
+static int reload(struct command *c, const char *who, const char *list, char *text, size_t n)
 {
         struct mount *m = &c->mount;
         struct params fresh = {.log = NULL};
@@ -192,10 +205,13 @@ static int reload(struct command *c, const char *who, char *text, size_t n)
 
         mutex_lock(&m->options);
         notify_reloading();
-        if (params_init(&fresh) || load_params(c, &fresh, why))
+        if (load_again(c, list, &fresh, why)) {
                 snprintf(text, n, "nothing is changed: %s", why);
-        else
+        } else {
+                unsigned changes = list ? reload_changes(&m->params, &fresh) : 0;
                 err = reload_params(m, &c->metrics, &fresh, c->foreground, text, n);
+                c->set |= err ? 0 : changes;
+        }
         params_release(&fresh);
         notify_ready(m->url, m->mountpoint);
         mutex_unlock(&m->options);
@@ -209,12 +225,12 @@ static int reload(struct command *c, const char *who, char *text, size_t n)
 static void reload_by_signal(void *arg)
 {
         char text[WHY_MAX];
-        (void)reload(arg, "SIGHUP", text, sizeof text);
+        (void)reload(arg, "SIGHUP", NULL, text, sizeof text);
 }
 
-static int reload_by_client(void *arg, char *text, size_t n)
+static int reload_by_client(void *arg, const char *options, char *text, size_t n)
 {
-        return reload(arg, "ckptctl reload", text, n);
+        return reload(arg, options ? "ckptctl set" : "ckptctl reload", options, text, n);
 }
 
 /* In the background: tells the waiting command that the mount answers, and lets go of its terminal.

@@ -32,31 +32,58 @@ int reload_log(const struct params *p, bool foreground, char *why, size_t nwhy)
 }
 
 /* Options that a mount takes while it runs. */
-static bool is_reloaded(const char *name)
-{
-        static const char *const names[] = {"log",      "log_level",    "log_format",
-                                            "attr_ttl", "connections",  "memory",
-                                            "metrics",  "metrics_label"};
+static const char *const reloaded[] = {"log",         "log_level", "log_format", "attr_ttl",
+                                       "connections", "memory",    "metrics",    "metrics_label"};
 
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-                if (!strcmp(name, names[i]))
-                        return true;
-        return false;
+/* The option's bit among those that are reloaded; 0: it is not. */
+static unsigned bit_of(size_t row)
+{
+        for (size_t i = 0; i < sizeof reloaded / sizeof *reloaded; i++)
+                if (!strcmp(param_table[row].name, reloaded[i]))
+                        return 1U << i;
+        return 0;
+}
+
+int reload_keep(const struct params *now, unsigned kept, struct params *fresh, char *why,
+                size_t nwhy)
+{
+        for (size_t i = 0; i < param_count; i++) {
+                CLEANUP(buf_release) struct buf value = BUF_INIT;
+                if (!(bit_of(i) & kept))
+                        continue;
+                int err = params_value(now, i, &value);
+                if (!err)
+                        err = params_set(fresh, param_table[i].name, value.p ? value.p : "", why,
+                                         nwhy);
+                if (err)
+                        return err;
+        }
+        return 0;
+}
+
+unsigned reload_changes(const struct params *now, const struct params *fresh)
+{
+        unsigned changed = 0;
+
+        for (size_t i = 0; i < param_count; i++)
+                if (!params_same(now, fresh, i))
+                        changed |= bit_of(i);
+        return changed;
 }
 
 /* The names of options that differ, of either kind. */
-static void list_changes(const struct params *now, const struct params *fresh, bool reloaded,
+static void list_changes(const struct params *now, const struct params *fresh, bool taken,
                          struct buf *out)
 {
         for (size_t i = 0; i < param_count; i++)
-                if (is_reloaded(param_table[i].name) == reloaded && !params_same(now, fresh, i))
+                if (!bit_of(i) == !taken && !params_same(now, fresh, i))
                         buf_addf(out, "%s%s=", out->len ? ", " : "", param_table[i].name);
 }
 
 static void swap_changes(struct params *now, struct params *fresh)
 {
         for (size_t i = 0; i < param_count; i++)
-                if (is_reloaded(param_table[i].name))
+                if (bit_of(i))
                         params_swap(now, fresh, i);
 }
 

@@ -13,6 +13,12 @@ struct params;
 /* Opens the log as the options say: 0, or a negative errno with one line in `why`. */
 int reload_log(const struct params *p, bool foreground, char *why, size_t nwhy);
 
+/* What differs of what is reloaded, a bit for each option. */
+unsigned reload_changes(const struct params *now, const struct params *fresh);
+/* Options of these bits are those of `now` in `fresh`, too: 0, or a negative errno with `why`. */
+int reload_keep(const struct params *now, unsigned kept, struct params *fresh, char *why,
+                size_t nwhy);
+
 /* Makes what differs in `fresh` so in the mount, whose `options` are locked, opens the log anew and
  * asks for credentials. When an option differs that needs another mount, or anything fails, nothing
  * changes and a negative errno says so. `text` gets a line on what happened. */
