@@ -59,7 +59,7 @@ EXTRA_DIST += %D%/third_party/awscrt.sh %D%/third_party/awscrt.txt
 ckptbench_SOURCES = %D%/cli/main.c
 ckptbench_LDADD = %D%/libbench.la
 
-# Prints the keys for ckptbench(1).
+# Prints the keys for ckptbench(1), and these and the scenarios for the completion of bash.
 noinst_PROGRAMS += %D%/gen_keys
 %C%_gen_keys_SOURCES = %D%/gen_keys.c
 %C%_gen_keys_LDADD = %D%/libbench.la

@@ -56,6 +56,8 @@ dist_prometheus_DATA = \
 schemadir = $(pkgdatadir)/schema
 dist_schema_DATA = %D%/schema/job_results.json %D%/schema/run_results.json
 
+include %D%/completions/local.mk
+
 nodist_example_DATA = %D%/ckptfs@.service
 EXTRA_DIST += %D%/ckptfs@.service.in
 CLEANFILES += %D%/ckptfs@.service

@@ -18,9 +18,10 @@ EXTRA_DIST += \
 	$(NULL)
 CLEANFILES += $(made_pages)
 
-# A line "@OUTPUT COMMAND" of a page becomes what the command prints.
-fill_page = $(MKDIR_P) %D% && $(AWK) '/^@OUTPUT / { sub(/^@OUTPUT /, ""); \
+# A line "@OUTPUT COMMAND" of a page or a completion becomes what the command prints.
+fill = '/^@OUTPUT / { sub(/^@OUTPUT /, ""); \
 	while (($$0 | getline line) > 0) print line; if (close($$0)) exit 1; next } { print }'
+fill_page = $(MKDIR_P) %D% && $(AWK) $(fill)
 
 %D%/ckptbench.1: %D%/ckptbench.1.in bench/gen_keys$(EXEEXT)
 	$(AM_V_GEN)$(fill_page) '$(srcdir)/%D%/ckptbench.1.in' >$@.tmp && mv $@.tmp $@

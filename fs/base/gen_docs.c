@@ -5,6 +5,7 @@
  *      gen_docs metrics    ckptfs.conf(5): list items of the metrics
  *      gen_docs times      ckptfs.conf(5): list items of the metrics by operation
  *      gen_docs yaml       conf/ckptfs.yaml
+ *      gen_docs words      completion of bash: one option a line, with what stands for its value
  *      gen_docs names      one option a line, for the drift test */
 #include <stdio.h>
 #include <string.h>
@@ -51,11 +52,13 @@ int main(int argc, char **argv)
                      "line\n"
                      "# without its '#' takes effect. The command line goes before the file.");
                 param_tab_yaml(&param_options, stdout);
+        } else if (!strcmp(what, "words")) {
+                param_tab_words(&param_options, stdout);
         } else if (!strcmp(what, "names")) {
                 for (size_t i = 0; i < param_count; i++)
                         puts(param_table[i].name);
         } else {
-                fputs("gen_docs: give one of mdoc, metrics, times, yaml, names\n", stderr);
+                fputs("gen_docs: give one of mdoc, metrics, times, yaml, words, names\n", stderr);
                 return 2;
         }
         return ferror(stdout) || fflush(stdout) ? 1 : 0;

@@ -59,10 +59,12 @@ int param_tab_set(const struct param_tab *t, void *p, const char *name, const ch
                   char *why, size_t nwhy);
 
 /* What --help says of each row: type, default, bounds and text; and the same as items of an mdoc
- * list and as a sample in YAML. In params_doc.c. */
+ * list, as a sample in YAML and, a line a row, "name=" with what stands for a value, for the
+ * completion of bash. In params_doc.c. */
 void param_tab_help(const struct param_tab *t, FILE *to);
 void param_tab_mdoc(const struct param_tab *t, FILE *to);
 void param_tab_yaml(const struct param_tab *t, FILE *to);
+void param_tab_words(const struct param_tab *t, FILE *to);
 
 /* Sets every option to its default. 0 or -ENOMEM; release with params_release(). */
 int params_init(struct params *p);

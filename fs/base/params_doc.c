@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* params_doc.c: tables of options as text for people: help, manual and sample. */
+/* params_doc.c: tables of options as text for people: help, manual, sample, completion. */
 #include "base/params.h"
 
 #include <string.h>
@@ -64,4 +64,10 @@ void param_tab_yaml(const struct param_tab *t, FILE *to)
                         fprintf(to, "# From %s to %s.\n", d->lo, d->hi);
                 fprintf(to, "#%s: %s\n", d->name, *d->def ? d->def : "\"\"");
         }
+}
+
+void param_tab_words(const struct param_tab *t, FILE *to)
+{
+        for (size_t i = 0; i < t->count; i++)
+                fprintf(to, "%s=%s\n", t->table[i].name, param_type_word(&t->table[i]));
 }

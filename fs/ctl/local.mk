@@ -2,6 +2,7 @@
 # ckptctl: what an administrator does past the mount.
 bin_PROGRAMS += ckptctl
 ckptctl_SOURCES = \
+	%D%/commands.def \
 	%D%/ctl.h \
 	%D%/doctor.c \
 	%D%/doctor.h \
@@ -22,3 +23,7 @@ ckptctl_SOURCES = \
 	%D%/util.c \
 	$(NULL)
 ckptctl_LDADD = fs/move/libmove.la fs/store/libstore.la fs/base/libbase.la
+
+# Prints the commands for the completion of bash.
+noinst_PROGRAMS += %D%/gen_commands
+%C%_gen_commands_SOURCES = %D%/commands.def %D%/gen_commands.c

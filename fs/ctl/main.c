@@ -62,21 +62,26 @@ static const char usage[] =
         "  --discard     forget those\n"
         "  --older TIME  remove what mounts that died left of deleted files as long ago\n";
 
-/* Options that only some commands have. */
+/* Options that only some commands have: their numbers for getopt_long(), their bits, their names.
+ */
 enum {
-        HAS_KEY = 1,
-        HAS_OLDER = 2,
-        HAS_YES = 4,
-        HAS_DECISION = 8,
-        HAS_JSON = 16,
-        HAS_INTERVAL = 32,
-        HAS_NO_SPEED = 64,
-        HAS_UNDO = 128,
-        HAS_TIMEOUT = 256
+        OPT_FIRST = 255,
+#define OPTION(id, ...) OPT_##id,
+#include "ctl/commands.def"
+        OPT_END
+};
+#define HAS(id) (1U << (OPT_##id - OPT_FIRST - 1))
+
+static const struct option long_options[] = {
+#define OPTION(id, name, has_arg) {name, has_arg, NULL, OPT_##id},
+#include "ctl/commands.def"
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
 };
 
 /* What follows the words of a command. */
-enum takes { TAKES_URL, TAKES_NOTHING, TAKES_MOUNT, TAKES_LEVEL, TAKES_OPTIONS };
+enum takes { TAKES_URL, TAKES_NOTHING, TAKES_MOUNT, TAKES_LEVEL, TAKES_OPTIONS, TAKES_DOCTOR };
 
 struct verb {
         const char *words[2]; /* the second may be NULL */
@@ -86,20 +91,8 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
-        {{"list", NULL}, ctl_list, TAKES_NOTHING, 0},
-        {{"status", NULL}, ctl_status, TAKES_MOUNT, 0},
-        {{"files", NULL}, ctl_files, TAKES_MOUNT, 0},
-        {{"credentials", NULL}, ctl_credentials, TAKES_MOUNT, 0},
-        {{"stats", NULL}, ctl_stats, TAKES_MOUNT, HAS_JSON | HAS_INTERVAL},
-        {{"loglevel", NULL}, ctl_loglevel, TAKES_LEVEL, 0},
-        {{"reload", NULL}, ctl_reload, TAKES_MOUNT, 0},
-        {{"set", NULL}, ctl_set, TAKES_OPTIONS, 0},
-        {{"drain", NULL}, ctl_drain, TAKES_MOUNT, HAS_UNDO | HAS_TIMEOUT},
-        {{"top", NULL}, ctl_top, TAKES_MOUNT, HAS_INTERVAL},
-        {{"doctor", NULL}, ctl_doctor, TAKES_MOUNT, HAS_NO_SPEED},
-        {{"uploads", "list"}, ctl_uploads_list, TAKES_URL, HAS_KEY | HAS_OLDER},
-        {{"uploads", "abort"}, ctl_uploads_abort, TAKES_URL, HAS_KEY | HAS_OLDER | HAS_YES},
-        {{"recover", NULL}, ctl_recover, TAKES_URL, HAS_KEY | HAS_OLDER | HAS_DECISION},
+#define COMMAND(first, second, run, takes, has) {{first, second}, run, TAKES_##takes, has},
+#include "ctl/commands.def"
 };
 
 struct command {
@@ -108,35 +101,6 @@ struct command {
         const char *file, *url;
         const struct verb *verb;
         unsigned has; /* options that were given */
-};
-
-enum {
-        OPT_KEY = 256,
-        OPT_OLDER,
-        OPT_YES,
-        OPT_FORCE,
-        OPT_DISCARD,
-        OPT_JSON,
-        OPT_INTERVAL,
-        OPT_NO_SPEED,
-        OPT_UNDO,
-        OPT_TIMEOUT
-};
-
-static const struct option long_options[] = {
-        {"key", required_argument, NULL, OPT_KEY},
-        {"older", required_argument, NULL, OPT_OLDER},
-        {"yes", no_argument, NULL, OPT_YES},
-        {"force", no_argument, NULL, OPT_FORCE},
-        {"discard", no_argument, NULL, OPT_DISCARD},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},
-        {"json", no_argument, NULL, OPT_JSON},
-        {"interval", required_argument, NULL, OPT_INTERVAL},
-        {"undo", no_argument, NULL, OPT_UNDO},
-        {"timeout", required_argument, NULL, OPT_TIMEOUT},
-        {"no-speed", no_argument, NULL, OPT_NO_SPEED},
-        {NULL, 0, NULL, 0},
 };
 
 static int parse_time(const char *option, uint64_t *ms, char *why)
@@ -150,6 +114,8 @@ static int parse_time(const char *option, uint64_t *ms, char *why)
 
 static int parse_option(struct command *c, int opt, char **argv, char *why)
 {
+        if (opt > OPT_FIRST && opt < OPT_END)
+                c->has |= 1U << (opt - OPT_FIRST - 1);
         switch (opt) {
         case 'o':
                 return 0; /* after the file */
@@ -157,47 +123,37 @@ static int parse_option(struct command *c, int opt, char **argv, char *why)
                 c->file = optarg;
                 return 0;
         case OPT_KEY:
-                c->has |= HAS_KEY;
                 c->ctl.key = optarg;
                 return 0;
         case OPT_OLDER:
-                c->has |= HAS_OLDER;
                 c->ctl.has_age = true;
                 return parse_time("--older", &c->ctl.older_ms, why);
         case OPT_YES:
-                c->has |= HAS_YES;
                 c->ctl.yes = true;
                 return 0;
         case OPT_FORCE:
-                c->has |= HAS_DECISION;
                 c->ctl.force = true;
                 return 0;
         case OPT_DISCARD:
-                c->has |= HAS_DECISION;
                 c->ctl.discard = true;
                 return 0;
         case OPT_JSON:
-                c->has |= HAS_JSON;
                 c->ctl.json = true;
                 return 0;
         case OPT_INTERVAL:
-                c->has |= HAS_INTERVAL;
                 if (parse_time("--interval", &c->ctl.interval_ms, why))
                         return -1;
                 c->ctl.interval_ms += !c->ctl.interval_ms; /* not as fast as it can */
                 return 0;
         case OPT_UNDO:
-                c->has |= HAS_UNDO;
                 c->ctl.undo = true;
                 return 0;
         case OPT_TIMEOUT:
-                c->has |= HAS_TIMEOUT;
                 if (parse_time("--timeout", &c->ctl.timeout_ms, why))
                         return -1;
                 c->ctl.timeout_ms += !c->ctl.timeout_ms;
                 return 0;
         case OPT_NO_SPEED:
-                c->has |= HAS_NO_SPEED;
                 c->ctl.no_speed = true;
                 return 0;
         case 'V':
@@ -232,7 +188,7 @@ static int parse_rest(struct command *c, char **words, char *why)
                 return -1;
         }
         words += c->verb->takes == TAKES_URL || argument;
-        if (*words && (c->verb->takes == TAKES_MOUNT || argument))
+        if (*words && c->verb->takes != TAKES_URL && c->verb->takes != TAKES_NOTHING)
                 c->ctl.mount = *words++;
         if (!*words)
                 return 0;
@@ -263,16 +219,12 @@ static int parse_words(struct command *c, char **words, char *why)
 
 static int check_options(const struct command *c, char *why)
 {
-        static const char *const names[] = {
-                "--key",    "--older",    "--yes",      "--force and --discard",
-                "--json",   "--interval", "--no-speed", "--undo",
-                "--timeout"};
         unsigned odd = c->has & ~c->verb->has;
 
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (unsigned i = 0; odd >> i; i++)
                 if (odd >> i & 1U) {
-                        snprintf(why, CTL_WHY_MAX, "%s: not of %s: see ckptctl -h", names[i],
-                                 c->verb->words[0]);
+                        snprintf(why, CTL_WHY_MAX, "--%s: not of %s: see ckptctl -h",
+                                 long_options[i].name, c->verb->words[0]);
                         return -1;
                 }
         if (c->ctl.force && c->ctl.discard) {

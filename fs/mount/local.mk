@@ -28,5 +28,8 @@ CLEANFILES += %D%/daemon/mount.ckptfs
 	$(AM_V_GEN)$(SED) 's|@bindir[@]|$(bindir)|' '$(srcdir)/%D%/daemon/mount.ckptfs.in' >$@ && chmod 755 $@
 install-exec-hook:
 	cd '$(DESTDIR)$(sbindir)' && rm -f mount.fuse.ckptfs && $(LN_S) mount.ckptfs mount.fuse.ckptfs
+install-data-hook:
+	cd '$(DESTDIR)$(completionsdir)' && rm -f mount.ckptfs && $(LN_S) ckptfs mount.ckptfs
 uninstall-hook:
+	rm -f '$(DESTDIR)$(completionsdir)/mount.ckptfs'
 	rm -f '$(DESTDIR)$(sbindir)/mount.fuse.ckptfs'

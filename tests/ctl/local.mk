@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ckptctl, against storesim and a mount.
 ctl_tests = \
+	%D%/completion.sh \
 	%D%/doctor.sh \
 	%D%/drain.sh \
 	%D%/gs_names.sh \

@@ -29,7 +29,7 @@ fs/mount/rename         base base/record move/move.h mount/core mount/tree mount
 fs/mount/ops            base mount/rename mount/caller mount/core mount/tree mount/write mount/read store.h
 fs/mount/control        base base/control mount/core mount/tree mount/write mount/read store.h
 fs/mount/daemon         base base/text base/machine mount/control mount/ops mount/rename mount/caller mount/core mount/tree mount/write mount/read store.h
-bench                   base bench/core
+bench                   base bench/core bench/data
 bench/core              base base/text store.h
 bench/dev               base bench/core
 bench/coll              base bench/core bench/dev
