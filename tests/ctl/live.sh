@@ -109,7 +109,7 @@ print(s.makefile().read(5))' "$dir"/* "$1" "$2"
 newline='
 '
 expect_eq error "$(ask "reboot$newline" 1)" "a request that nobody knows is an error"
-expect_eq error "$(ask x 256)" "a request without end is an error"
+expect_eq error "$(ask x 4096)" "a request without end is an error"
 expect_eq error "$(ask "reboot$newline" 20 | head -n 1)" "many requests at once do no harm"
 cat >"$tmp/hold.py" <<'END'
 import socket, sys, time
