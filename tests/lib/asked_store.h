@@ -22,7 +22,8 @@ struct ask {
         char what[128];
         store_done_fn *done;
         store_upload_fn *created;
-        void (*got)(void *arg, int err, const struct store_got *got);
+        store_list_fn *listed;
+        struct store_get get;
         void *arg;
         struct store_upload *up;
         struct store_part part;
@@ -30,7 +31,8 @@ struct ask {
 static struct ask asked[ASKED_MOST];
 static size_t nasked, answered;
 static unsigned caps, transfers_now;
-static uint64_t size_now;   /* of the object that stands */
+static uint64_t size_now; /* of the object that stands, */
+static const char *etag_now = "v2";
 static char body_put[4096]; /* what the body of the last put begins with */
 
 static struct ask *ask(const char *what, const char *key, store_done_fn *done, void *arg)
@@ -89,7 +91,31 @@ int store_append(struct store *s, const char *key, const char *if_match, uint64_
 int store_get(struct store *s, const struct store_get *get)
 {
         (void)s;
-        ask("get", get->key, NULL, get->arg)->got = get->done;
+        ask("get", get->key, NULL, get->arg)->get = *get;
+        return 0;
+}
+
+int store_list(struct store *s, const struct store_list *list, store_list_fn *done, void *arg)
+{
+        (void)s;
+        ask(list->continuation ? "list on" : "list", list->prefix, NULL, arg)->listed = done;
+        return 0;
+}
+
+int store_delete_many(struct store *s, const char *const *keys, const char *const *versions,
+                      size_t n, store_done_fn *done, void *arg)
+{
+        (void)s, (void)versions;
+        char what[32];
+        snprintf(what, sizeof what, "delete %zu from", n);
+        ask(what, keys[0], done, arg);
+        return 0;
+}
+
+int store_delete(struct store *s, const char *key, store_done_fn *done, void *arg)
+{
+        (void)s;
+        ask("delete", key, done, arg);
         return 0;
 }
 
@@ -199,29 +225,76 @@ void store_upload_free(struct store_upload *up)
         free(up);
 }
 
-/* What was asked ends so; a version that it makes is "v2". */
-static void answer(const char *what, int err)
+/* The first that was asked with these words, and is to be answered now. */
+static struct ask take_asked(const char *what)
 {
-        struct store_object obj = {.etag = "v2", .size = size_now};
         size_t i = answered;
 
         while (i < nasked && strcmp(asked[i].what, what))
                 i++;
         ck_assert_msg(i < nasked, "%s is not asked, but %s", what,
                       answered < nasked ? asked[answered].what : "nothing");
-        struct ask ended_now = asked[i], *a = &ended_now;
+        struct ask a = asked[i];
         asked[i] = asked[answered];
-        asked[answered++] = ended_now;
+        asked[answered++] = a;
+        return a;
+}
+
+/* The bytes that were asked for come: zeros. */
+static void send_zeros(const struct store_get *get)
+{
+        static const char zeros[1 << 20];
+
+        for (uint64_t at = 0; at < get->len; at += sizeof zeros) {
+                uint64_t n = get->len - at < sizeof zeros ? get->len - at : sizeof zeros;
+                ck_assert_int_eq(get->data(get->arg, at, zeros, (size_t)n), 0);
+        }
+}
+
+static void end_get(const struct store_get *get, int err)
+{
+        const struct store_got got = {.bytes = get->len};
+        get->done(get->arg, err, err ? NULL : &got);
+}
+
+/* What was asked ends so; a version that it makes is etag_now. */
+static void answer(const char *what, int err)
+{
+        struct ask ended_now = take_asked(what), *a = &ended_now;
+        struct store_object obj = {.size = size_now};
+
+        snprintf(obj.etag, sizeof obj.etag, "%s", etag_now);
         if (a->created) {
                 struct store_upload *up = err ? NULL : calloc(1, sizeof *up);
                 a->created(a->arg, err, up);
-        } else if (a->got) {
-                a->got(a->arg, err, NULL);
+        } else if (a->get.done) {
+                if (!err)
+                        send_zeros(&a->get);
+                end_get(&a->get, err);
+        } else if (a->listed) {
+                a->listed(a->arg, err, NULL);
         } else {
                 if (!err && a->part.partno)
                         a->up->parts[a->up->n++] = a->part;
                 a->done(a->arg, err, err ? NULL : &obj);
         }
+}
+
+/* A listing brings these names, separated by spaces, each of version "v1", and goes on. */
+static inline void answer_page(const char *what, const char *names, bool goes_on)
+{
+        const struct ask a = take_asked(what);
+        struct store_entry entries[ASKED_MOST];
+        struct store_page page = {.v = entries, .next = goes_on ? "next" : NULL};
+        char *copy = strdup(names), *left = copy;
+
+        ck_assert_ptr_nonnull(copy);
+        for (char *name; (name = strsep(&left, " ")) && *name; page.n++) {
+                ck_assert_uint_lt(page.n, ASKED_MOST);
+                entries[page.n] = (struct store_entry){.key = name, .size = 1, .etag = "v1"};
+        }
+        a.listed(a.arg, 0, &page);
+        free(copy);
 }
 
 #endif

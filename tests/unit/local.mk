@@ -44,6 +44,7 @@ unit_tests = \
 	%D%/test_keys \
 	%D%/test_metrics \
 	%D%/test_models \
+	%D%/test_move \
 	%D%/test_params \
 	%D%/test_sample \
 	%D%/test_stats \
@@ -137,6 +138,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_params_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_models_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_models_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_move_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_move_LDADD = fs/move/libmove.la $(CHECK_LIBS)
 %C%_test_dcp_read_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_dcp_read_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_read_torch_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_move.c: in what order a rename of a directory asks the store, and what it does when nobody
+ * knows what became of an object. */
+#include "move/move.h"
+
+#include <errno.h>
+
+#include "move/move_int.h"
+#include "tests/lib/asked_store.h"
+#include "tests/lib/unit.h"
+
+#include "base/banned.h"
+
+static int ends, ended;
+
+static void done(void *arg, int err)
+{
+        (void)arg;
+        ends++;
+        ended = err;
+}
+
+static void setup(void)
+{
+        nasked = answered = 0;
+        ends = 0;
+        ended = 1;
+}
+
+static void begin_purge(void)
+{
+        const struct purge job = {
+                .victims = "old/", .twins = "new/", .are_copies = true, .done = done};
+        ck_assert_int_eq(purge_start(&job), 0);
+        answer_page("list old/", "old/a old/b old/c old/d", true);
+        answer_page("list new/", "new/a new/b", true);
+}
+
+START_TEST(old_names_go_before_a_page_of_new_ones_is_asked_for)
+{
+        begin_purge();
+        answer("delete 2 from old/a", 0);
+        answer_page("list on new/", "new/c", true);
+        answer("delete 1 from old/c", 0);
+        answer_page("list on new/", "new/d", false);
+        answer("delete 1 from old/d", 0);
+        answer_page("list on old/", "", false);
+        ck_assert_int_eq(ends, 1);
+        ck_assert_int_eq(ended, 0);
+        ck_assert_uint_eq(answered, nasked);
+}
+END_TEST
+
+START_TEST(old_names_go_before_a_page_of_old_ones_is_asked_for)
+{
+        begin_purge();
+        answer("delete 2 from old/a", 0);
+        answer_page("list on new/", "new/c new/d new/e", false);
+        answer("delete 2 from old/c", 0);
+        answer_page("list on old/", "old/e", false);
+        answer("delete 1 from old/e", 0);
+        ck_assert_int_eq(ends, 1);
+        ck_assert_int_eq(ended, 0);
+        ck_assert_uint_eq(answered, nasked);
+}
+END_TEST
+
+/* An object is renamed, and nobody knows whether that took effect. */
+static void begin_unsure(void)
+{
+        const struct move_job job = {.from = "old/", .to = "new/", .done = done};
+
+        caps = STORE_CAP_RENAME;
+        ck_assert_int_eq(move_start(&job), 0);
+        answer_page("list old/", "old/a", false); /* how many there are */
+        answer_page("list old/", "old/a", false);
+        answer("rename to new/a", -EIO);
+}
+
+START_TEST(an_object_is_renamed_again_if_it_still_stands)
+{
+        begin_unsure();
+        etag_now = "v1"; /* as it was listed */
+        answer("head old/a", 0);
+        answer("rename to new/a", 0);
+        ck_assert_int_eq(ends, 1);
+        ck_assert_int_eq(ended, 0);
+        ck_assert_uint_eq(answered, nasked);
+}
+END_TEST
+
+START_TEST(what_another_host_put_by_the_old_name_stays_when_nobody_knows_of_the_rename)
+{
+        begin_unsure();
+        etag_now = "v2";
+        answer("head old/a", 0);
+        ck_assert_int_eq(ends, 1);
+        ck_assert_int_eq(ended, 0);
+        ck_assert_uint_eq(answered, nasked);
+}
+END_TEST
+
+START_TEST(what_another_host_put_before_the_rename_is_renamed)
+{
+        begin_unsure();
+        etag_now = "v1";
+        answer("head old/a", 0);
+        answer("rename to new/a", -ESTALE); /* replaced before it was asked for */
+        etag_now = "v2";
+        answer("head old/a", 0);
+        answer("rename to new/a", 0);
+        ck_assert_int_eq(ends, 1);
+        ck_assert_int_eq(ended, 0);
+        ck_assert_uint_eq(answered, nasked);
+}
+END_TEST
+
+int main(void)
+{
+        Suite *s = suite_create("move");
+        TCase *t = tcase_create("move");
+        tcase_add_checked_fixture(t, setup, NULL);
+        tcase_add_test(t, old_names_go_before_a_page_of_new_ones_is_asked_for);
+        tcase_add_test(t, old_names_go_before_a_page_of_old_ones_is_asked_for);
+        tcase_add_test(t, an_object_is_renamed_again_if_it_still_stands);
+        tcase_add_test(t,
+                       what_another_host_put_by_the_old_name_stays_when_nobody_knows_of_the_rename);
+        tcase_add_test(t, what_another_host_put_before_the_rename_is_renamed);
+        suite_add_tcase(s, t);
+        return unit_main(s);
+}
