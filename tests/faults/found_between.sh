@@ -4,7 +4,7 @@
 # late.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 22
+plan 25
 start_store
 
 # late OP KEY SKIP TIME: one reply
@@ -31,6 +31,19 @@ expect_eq "the second" "$(store_cat new)" "a rename takes the version that anoth
 expect_eq "the second" "$(cat "$mnt/new")" "a file that was renamed meanwhile can be read by its new name"
 expect_eq ENOENT "$(fdo open r "$mnt/file")" "the old name of a file that was renamed meanwhile has gone"
 set_faults
+umount_ckptfs
+
+# An open finds that the file was replaced, and has no name that it could look up anew. Then the file is renamed, and
+# another host makes one of the old name.
+mount_ckptfs attr_ttl=600s
+printf first | store_put old
+stat "$mnt/old" >/dev/null
+printf 'the second' | store_put old
+fdo_begin open p "$mnt/old" reopen r rename "$mnt/old" "$mnt/moved" pause open r "$mnt/moved" fsize close
+printf 'of another host' | store_put old
+expect_eq 15 "$(fdo size "$mnt/old")" "a name that was renamed away leads to what another host put there"
+# promise: fresh.open
+fdo_ends "ok ESTALE ok ok ok 10 ok" "an open by the new name never finds what has the old one"
 umount_ckptfs
 
 # A reader has the old version open, another host replaces that, and so does a rename here, for which an open waits.

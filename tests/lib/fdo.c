@@ -46,12 +46,20 @@ static int open_flags(const char *letters)
         flags |= strchr(letters, 'a') ? O_APPEND : 0;
         flags |= strchr(letters, 'd') ? O_DIRECT : 0;
         flags |= strchr(letters, 'y') ? O_SYNC : 0;
+        flags |= strchr(letters, 'p') ? O_PATH : 0; /* for reopen */
         return flags | O_CLOEXEC;
 }
 
 static long long do_open(char **a)
 {
         return result(fd = open(a[1], open_flags(a[0]), 0644));
+}
+
+static long long do_reopen(char **a)
+{
+        char path[64];
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        return do_open((char *[]){a[0], path});
 }
 
 static long long put(long long n, long long off)
@@ -496,6 +504,7 @@ static long long do_mapholes(char **a)
 
 static const struct fdo_verb verbs[] = {
         {"open", 2, do_open},
+        {"reopen", 1, do_reopen},
         {"write", 1, do_write},
         {"pwrite", 2, do_pwrite},
         {"pread", 2, do_pread},

@@ -12,7 +12,7 @@ struct node *heir_of_locked(struct mount *m, const struct node *n) REQUIRES(tree
 {
         struct node *heir = n->heir;
 
-        if (n->hashed || !n->parent || n->nreaders || n->file)
+        if (n->hashed || n->astray || !n->parent || n->nreaders || n->file)
                 return NULL;
         if (!heir)
                 heir = tree_find_locked(m->tree, n->parent, n->name);
@@ -39,7 +39,7 @@ bool heir_is_due_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex)
         return false;
 }
 
-void heir_found_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex)
+void heir_over_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex)
 {
         unsigned i = m->sent_back.n ? find_locked(m, tid) : MOUNT_SENT_BACK;
         if (i == MOUNT_SENT_BACK)

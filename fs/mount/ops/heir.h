@@ -18,15 +18,15 @@
 #include "base/mutex.h"
 #include "mount/ops/op.h"
 
-/* What to open instead of the node; NULL: it still has its name, or nothing else has. The tree is
- * locked. */
+/* What to open instead of the node; NULL: it still has its name, or nothing else has, or which name
+ * the kernel means is not known. The tree is locked. */
 struct node *heir_of_locked(struct mount *m, const struct node *n) REQUIRES(tree_mutex);
 
 /* Whether the thread was told before that a file is gone, and has opened none since; else it is
  * told now. The tree is locked. */
 bool heir_is_due_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex);
-/* The thread has opened a file. The tree is locked. */
-void heir_found_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex);
+/* The thread has opened or made a file, or found none by the name. The tree is locked. */
+void heir_over_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex);
 
 /* Whether who may open `n` may open the heir as well. The tree is locked. */
 bool heir_fits_locked(const struct mount *m, struct node *heir, struct node *n)

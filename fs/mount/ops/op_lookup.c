@@ -16,6 +16,7 @@
 #include "base/container_of.h"
 #include "base/metrics.h"
 #include "mount/caller/open_intent.h"
+#include "mount/ops/heir.h"
 
 #include "base/banned.h"
 
@@ -145,6 +146,8 @@ static void lookup_absent(struct lookup *l)
                 op_entry_locked(l->m, n, &e);
         } else if (n && !tree_changes_locked(l->m->tree, n))
                 tree_remove_locked(l->m->tree, n);
+        if (!e.ino)
+                heir_over_locked(l->m, fuse_req_ctx(l->req)->pid);
         tree_unlock(l->m->tree);
         op_reply_entry(l->req, l->m, &e);
         lookup_free(l);

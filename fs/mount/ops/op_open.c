@@ -254,6 +254,8 @@ static void create_granted(struct waiter *w)
                                                   who->uid, who->gid, 0);
         if (!err)
                 err = mount_drains(m) ? -EROFS : create_locked(o, &attr);
+        if (!err)
+                heir_over_locked(m, who->pid);
         tree_unlock(m->tree);
         attr_release(&attr);
         name_lock_drop(&o->lock);
@@ -430,7 +432,7 @@ static void open_now(struct opening *o)
                 tree_pin_locked(n);
                 if (o->heir)
                         heir_take_locked(o->h, o->shown);
-                heir_found_locked(m, fuse_req_ctx(o->req)->pid);
+                heir_over_locked(m, fuse_req_ctx(o->req)->pid);
                 handle_list_locked(m, o->h);
         }
         tree_unlock(m->tree);

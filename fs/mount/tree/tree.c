@@ -377,6 +377,14 @@ void tree_drop_name_locked(struct tree *t, struct node *dir, const char *name,
         }
 }
 
+/* What lost this name before may be what the kernel gives another one now. */
+static void lead_astray_locked(struct tree *t, const struct node *dir, const char *name)
+        REQUIRES(tree_mutex)
+{
+        for (struct node *n = t->loose; n; n = n->hash_next)
+                n->astray = n->astray || (n->parent == dir && !strcmp(n->name, name));
+}
+
 void tree_move_locked(struct tree *t, struct node *n, struct node *dir, const char *name)
         REQUIRES(tree_mutex)
 {
@@ -387,6 +395,7 @@ void tree_move_locked(struct tree *t, struct node *n, struct node *dir, const ch
         tree_entries_changed_locked(from);
         if (!copy)
                 tree_remove_locked(t, n); /* found again by asking */
+        lead_astray_locked(t, from, n->name);
         if (!n->hashed) {
                 free(copy);
                 return;

@@ -68,6 +68,7 @@ struct node {
         uint64_t refs;  /* kernel lookups + children + pins */
         uint64_t moved; /* the last move of names that changed this one's; 0: none */
         bool hashed;    /* may be found by name */
+        bool astray;    /* not hashed, and renamed since: what the kernel calls it is not known */
         bool dir;       /* constant */
         bool marker;    /* of a directory: it has one */
         bool complete;  /* see node_info */
