@@ -103,6 +103,21 @@ static bool is_changed(const struct judge *j, const struct call *c, int64_t from
         return is_name_changed(j, c, c->name, from, until);
 }
 
+/* Whether another host changed the name that a process of this host gave to the file, which stays
+ * open. */
+static bool is_moved_and_changed(const struct judge *j, const struct call *c)
+{
+        for (unsigned i = 0; i < j->h->n; i++) {
+                const struct call *k = &j->h->calls[i];
+                bool moves = k->kind == CALL_MOVE || k->kind == CALL_MOVE_NEW;
+                if (moves && k->host == c->host && !strcmp(k->name, c->name) &&
+                    k->t[0] <= c->t[3] && over(j, k) >= c->t[0] &&
+                    is_name_changed(j, c, k->to, k->t[0], c->t[3]))
+                        return true;
+        }
+        return false;
+}
+
 /* --- looks */
 
 /* What a host did itself it knows at once. */
@@ -140,23 +155,24 @@ static bool is_renamed_to(const struct call *k, const char *name)
         return !strcmp(k->kind == CALL_REPLACE ? k->name : k->to, name);
 }
 
-/* Whether this host renames the file away while the call looks: the look goes on by the new name.
- */
-static bool is_renamed_from(const struct call *k, const struct call *c, const char *name)
+/* Whether this host renames the file away while the call looks, which goes on by the new name; or
+ * removes it. */
+static bool is_taken_from(const struct call *k, const struct call *c, const char *name)
 {
-        bool moves = k->kind == CALL_MOVE || k->kind == CALL_MOVE_NEW;
+        bool takes = k->kind == CALL_MOVE || k->kind == CALL_MOVE_NEW || k->kind == CALL_REMOVE;
 
-        return moves && !strcmp(k->name, name) && k->t[3] >= c->t[0];
+        return takes && !strcmp(k->name, name) && k->t[3] >= c->t[0];
 }
 
-/* Whether this host renamed, or renames, the name that the call looks at (docs/testing.md). */
+/* Whether this host renamed, renames or removes the name that the call looks at (docs/testing.md).
+ */
 static bool is_renamed_here(const struct judge *j, const struct call *c, const char *name,
                             enum look_wants wants)
 {
         for (unsigned i = 0; i < j->h->n; i++) {
                 const struct call *k = &j->h->calls[i];
-                bool sized = wants == LOOK_SIZE &&
-                             (is_renamed_to(k, name) || is_renamed_from(k, c, name));
+                bool sized =
+                        wants == LOOK_SIZE && (is_renamed_to(k, name) || is_taken_from(k, c, name));
                 if (k->host == c->host && (k->kind == CALL_MOVE_DIR || sized) &&
                     k->t[0] <= c->t[3] && over(j, k) >= c->t[0] - j->h->setting.ttl_ns &&
                     is_of(k, name))
@@ -255,7 +271,7 @@ static bool explained(struct judge *j, const struct call *c)
                 look(j, c, c->name, LOOK_ABSENT, 0);
                 return true;
         case ESTALE:
-                return is_changed(j, c, c->t[0], c->t[3]);
+                return is_changed(j, c, c->t[0], c->t[3]) || is_moved_and_changed(j, c);
         case EIO: /* the reply got lost, and another host was there before it was
                      asked for */
                 return j->h->setting.faulty && (is_changed(j, c, c->t[0], c->t[3]) ||

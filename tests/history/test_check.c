@@ -142,6 +142,12 @@ START_TEST(a_change_is_published_only_on_the_version_it_was_made_on)
         KEPT(strict, PUT_1, "40 41 140 150 0 append d0/f0 - 3 116 told -", PUT_2,
              "160 161 161 180 0 read d0/f0 - 0 0 told 2");
         BROKEN(strict, PUT_1, "40 41 140 150 0 append d0/f0 - 3 116 told -");
+        KEPT(strict, PUT_1, "50 60 50 60 0 move d0/f0 d0/f1 0 0 told -",
+             "61 62 63 65 1 put d0/f1 - 2 0 told -", "40 55 56 70 0 read d0/f0 - 0 116 told -");
+        BROKEN(strict, PUT_1, "50 60 50 60 0 move d0/f0 d0/f1 0 0 told -",
+               "61 62 63 65 0 put d0/f1 - 2 0 told -", "40 55 56 70 0 read d0/f0 - 0 116 told -");
+        BROKEN(strict, PUT_1, "50 60 50 60 1 move d0/f0 d0/f2 0 0 told -",
+               "61 62 63 65 1 put d0/f1 - 2 0 told -", "61 62 63 70 0 read d0/f0 - 0 116 told -");
         BROKEN(strict, PUT_1, PUT_2, "40 41 140 150 0 append d0/f0 - 3 116 told -",
                "160 161 161 180 0 read d0/f0 - 0 0 told 2,3");
 }
@@ -319,7 +325,7 @@ START_TEST(a_rename_of_which_nobody_knows_what_became_says_so)
 }
 END_TEST
 
-START_TEST(a_size_may_be_that_of_a_rename_of_the_same_host)
+START_TEST(a_size_may_be_that_before_a_rename_or_removal_of_the_same_host)
 {
         const char *const more = "32 33 34 35 1 append d0/f0 - 2 0 told -";
         const char *const most = "36 37 38 39 1 append d0/f0 - 4 0 told -";
@@ -327,6 +333,11 @@ START_TEST(a_size_may_be_that_of_a_rename_of_the_same_host)
         KEPT(strict, PUT_1, more, most, over, "45 46 45 46 0 stat d0/f0 - 2 0 told -");
         BROKEN(strict, PUT_1, more, most, over, "45 46 45 46 2 stat d0/f0 - 2 0 told -");
         BROKEN(strict, PUT_1, more, most, over, "65 66 65 66 0 stat d0/f0 - 2 0 told -");
+
+        const char *const gone = "40 60 40 60 0 remove d0/f0 - 0 0 told -";
+        KEPT(strict, PUT_1, more, most, gone, "45 46 45 46 0 stat d0/f0 - 2 0 told -");
+        BROKEN(strict, PUT_1, more, most, gone, "45 46 45 46 2 stat d0/f0 - 2 0 told -");
+        BROKEN(strict, PUT_1, more, most, gone, "65 66 65 66 0 stat d0/f0 - 2 0 told -");
 
         const char *const away = "40 50 40 50 0 move d0/f0 d0/f1 0 0 told -";
         const char *const then = "60 61 62 70 1 append d0/f1 - 2 0 told -";
@@ -385,7 +396,7 @@ int main(void)
         tcase_add_test(t, a_change_that_was_overtaken_may_have_been_published);
         tcase_add_test(t, what_is_made_only_where_nothing_is_may_be_made_again);
         tcase_add_test(t, a_rename_of_which_nobody_knows_what_became_says_so);
-        tcase_add_test(t, a_size_may_be_that_of_a_rename_of_the_same_host);
+        tcase_add_test(t, a_size_may_be_that_before_a_rename_or_removal_of_the_same_host);
         tcase_add_test(t, bytes_tell_their_pieces);
         suite_add_tcase(s, t);
         return unit_main(s);
