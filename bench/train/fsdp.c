@@ -55,7 +55,7 @@ int fsdp_init(struct fsdp *f, struct gpt *g, struct coll *c)
                 f->at[i] = f->n;
                 f->n += part_room(&g->tensors[i], c->ranks);
         }
-        for (size_t i = 0; i < gpt_units(g); i++) {
+        for (size_t i = 0; i < gpt_units(&g->model); i++) {
                 const struct gpt_unit u = gpt_unit(g, i);
                 size_t n = unit_room(f, &u);
                 room = n > room ? n : room;

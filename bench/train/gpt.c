@@ -83,7 +83,6 @@ static void place_block(struct gpt *g, struct gpt_block *b, size_t *at)
 {
         const size_t flat = g->rows * g->model.hidden;
 
-        b->x = part(g, at, flat);
         b->ln1_out = part(g, at, flat);
         b->k = part(g, at, flat);
         b->q = part(g, at, flat);
@@ -105,11 +104,8 @@ static size_t place_rest(struct gpt *g, size_t at)
         const size_t flat = g->rows * g->model.hidden;
         const size_t square = g->rows * g->model.heads * g->model.block;
 
-        g->last = part(g, &at, flat);
-        g->last_out = part(g, &at, flat);
         g->last_mean = part(g, &at, g->rows);
         g->last_rstd = part(g, &at, g->rows);
-        g->logits = part(g, &at, g->rows * g->model.vocab);
         g->scratch.dx = part(g, &at, flat);
         g->scratch.d1 = part(g, &at, flat);
         g->scratch.d2 = part(g, &at, flat);
@@ -119,11 +115,20 @@ static size_t place_rest(struct gpt *g, size_t at)
         return at;
 }
 
+static bool is_block(const struct gpt *g, size_t unit)
+{
+        return unit && unit <= g->model.layers;
+}
+
 static size_t place_all(struct gpt *g)
 {
         size_t at = 0;
-        for (unsigned i = 0; i < g->model.layers; i++)
-                place_block(g, &g->blocks[i], &at);
+
+        for (size_t u = g->from + 1; u <= g->end; u++)
+                *gpt_stream(g, u) = part(g, &at, gpt_stream_elements(g, u));
+        for (size_t u = g->from; u < g->end; u++)
+                if (is_block(g, u))
+                        place_block(g, &g->blocks[u - 1], &at);
         return place_rest(g, at);
 }
 
@@ -133,32 +138,54 @@ uint64_t gpt_bytes_state(const struct model *m)
         return (uint64_t)(bytes < GPT_BYTES_MAX ? bytes : GPT_BYTES_MAX);
 }
 
-uint64_t gpt_bytes_activations(const struct model *m, size_t batch)
+uint64_t gpt_bytes_activations(const struct model *m, size_t batch, size_t from, size_t end)
 {
-        struct gpt g = {.model = *m, .batch = batch, .rows = batch * m->block};
+        struct gpt g = {.model = *m, .from = from, .end = end};
         struct gpt_block b;
-        size_t block = 0;
-        double about = 4.0 * (double)g.rows *
+        size_t block = 0, all = 0;
+        double about = 4.0 * (double)batch * m->block *
                        (m->layers * ((double)m->heads * m->block + 16.0 * m->hidden) + m->vocab);
 
         if (about > GPT_BYTES_MAX)
                 return (uint64_t)GPT_BYTES_MAX;
+        gpt_set_batch(&g, batch);
         place_block(&g, &b, &block);
-        return sizeof(float) * (block * m->layers + place_rest(&g, 0));
+        for (size_t u = from; u < end; u++) {
+                (void)part(&g, &all, gpt_stream_elements(&g, u + 1));
+                all += is_block(&g, u) ? block : 0;
+        }
+        return sizeof(float) * place_rest(&g, all);
+}
+
+void gpt_set_batch(struct gpt *g, size_t batch)
+{
+        g->batch = batch;
+        g->rows = batch * g->model.block;
 }
 
 int gpt_init(struct gpt *g, const struct math_ops *ops, const struct model *m, size_t batch,
              bool weights)
 {
-        *g = (struct gpt){.ops = ops, .model = *m, .batch = batch, .rows = batch * m->block};
+        return gpt_init_stage(g, ops, m, batch, 0, gpt_units(m), weights);
+}
+
+int gpt_init_stage(struct gpt *g, const struct math_ops *ops, const struct model *m, size_t batch,
+                   size_t from, size_t end, bool weights)
+{
+        *g = (struct gpt){.ops = ops, .model = *m, .from = from, .end = end};
+        gpt_set_batch(g, batch);
         int err = list_tensors(g);
+        if (err)
+                return err;
+        const struct gpt_unit own = gpt_own(g);
+        if (weights)
+                err = ops->alloc(own.elements * sizeof(float), (void **)&g->params);
         if (!err && weights)
-                err = ops->alloc(g->nparams * sizeof(float), (void **)&g->params);
-        if (!err && weights)
-                err = ops->alloc(g->nparams * sizeof(float), (void **)&g->grads);
-        for (size_t i = 0; i < g->ntensors && !err && weights; i++) {
-                g->tensors[i].weight = g->params + g->tensors[i].off;
-                g->tensors[i].grad = g->grads + g->tensors[i].off;
+                err = ops->alloc(own.elements * sizeof(float), (void **)&g->grads);
+        for (size_t i = own.first; i < own.first + own.n && !err && weights; i++) {
+                size_t off = g->tensors[i].off - g->tensors[own.first].off;
+                g->tensors[i].weight = g->params + off;
+                g->tensors[i].grad = g->grads + off;
         }
         if (!err)
                 err = ops->alloc(place_all(g) * sizeof(float), (void **)&g->activations);
@@ -197,26 +224,57 @@ void gpt_draw(const struct gpt *g, uint64_t seed, size_t tensor, size_t first, s
                                         : (float)(0.02 * random_normal(key, first + i));
 }
 
-size_t gpt_units(const struct gpt *g)
+size_t gpt_units(const struct model *m)
 {
-        return g->model.layers + 3;
+        return (size_t)m->layers + 3;
 }
 
 struct gpt_unit gpt_unit(const struct gpt *g, size_t unit)
 {
-        enum { EMBEDDING = 2, BLOCK = 2 * LAYERS_OF_BLOCK, NORM = 2 };
-        const size_t layers = g->model.layers;
-        struct gpt_unit u = {.n = EMBEDDING};
+        const struct gpt one = {
+                .model = g->model, .tensors = g->tensors, .from = unit, .end = unit + 1};
+        return gpt_own(&one);
+}
 
-        if (unit)
-                u = (struct gpt_unit){.first = EMBEDDING + BLOCK * (unit - 1), .n = BLOCK};
-        if (unit > layers)
-                u = (struct gpt_unit){.first = EMBEDDING + BLOCK * layers, .n = NORM};
-        if (unit > layers + 1)
-                u = (struct gpt_unit){.first = EMBEDDING + BLOCK * layers + NORM, .n = 1};
+/* The number of a unit's first tensor. */
+static size_t first_tensor(const struct gpt *g, size_t unit)
+{
+        enum { EMBEDDING = 2, BLOCK = 2 * LAYERS_OF_BLOCK, NORM = 2, HEAD = 1 };
+        const size_t layers = g->model.layers;
+
+        if (unit <= layers + 1)
+                return unit ? EMBEDDING + BLOCK * (unit - 1) : 0;
+        return EMBEDDING + BLOCK * layers + NORM + (unit == layers + 2 ? 0 : HEAD);
+}
+
+struct gpt_unit gpt_own(const struct gpt *g)
+{
+        struct gpt_unit u = {.first = first_tensor(g, g->from)};
+
+        u.n = first_tensor(g, g->end) - u.first;
         const struct gpt_tensor *last = &g->tensors[u.first + u.n - 1];
         u.elements = last->off + last->n - g->tensors[u.first].off;
         return u;
+}
+
+float **gpt_stream(struct gpt *g, size_t u)
+{
+        const size_t layers = g->model.layers;
+
+        if (u <= layers)
+                return &g->blocks[u - 1].x;
+        return u == layers + 1 ? &g->last : u == layers + 2 ? &g->last_out : &g->logits;
+}
+
+float *gpt_gradient(const struct gpt *g, size_t u)
+{
+        const size_t layers = g->model.layers;
+        return u <= layers + 1 ? g->scratch.dx : u == layers + 2 ? g->scratch.d1 : g->logits;
+}
+
+size_t gpt_stream_elements(const struct gpt *g, size_t u)
+{
+        return g->rows * (u < gpt_units(&g->model) ? g->model.hidden : g->model.vocab);
 }
 
 /* A backward pass is twice a forward pass; that of the head is never computed anew. */

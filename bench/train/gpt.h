@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpt.h: a GPT with its gradients: learnt positions, blocks of LayerNorm, causal attention and a
- * GELU network of four times the width, a head without bias. Tensors have PyTorch's names.
+/* gpt.h: a GPT with its gradients, or a stage of one: learnt positions, blocks of LayerNorm, causal
+ * attention and a GELU network of four times the width, a head without bias. Tensors have PyTorch's
+ * names.
  *
  * Weights and gradients are one run of floats each, in the order of the tensors, which is that of
  * the forward pass, or they are divided among ranks (fsdp.h). One thread uses a model. */
@@ -14,7 +15,8 @@ struct gpt_tensor {
         char name[48];        /* "blocks.3.attn.key.weight" */
         size_t off, n;        /* elements of the run */
         size_t rows, cols;    /* cols is 1 for a vector */
-        float *weight, *grad; /* whole; while the model is divided, those of the unit in use */
+        float *weight, *grad; /* whole; while the model is divided, those of the unit in use; NULL:
+                                 another stage's */
         unsigned lead;        /* dimensions of 1 that torch has before those */
 };
 
@@ -30,6 +32,7 @@ struct gpt {
         const struct math_ops *ops;
         struct model model;
         size_t batch, rows; /* samples of a pass, and tokens of them */
+        size_t from, end;   /* the units that it has */
         struct gpt_tensor *tensors;
         size_t ntensors, nparams;
         float *params, *grads; /* NULL: divided */
@@ -55,11 +58,18 @@ struct gpt_pass {
         void *arg;
 };
 
-/* A model for passes of `batch` samples, with zero weights, or without memory for them. 0 or
- * -ENOMEM. Release it whatever that was; a zeroed one is fine. */
+/* A model for passes of at most `batch` samples, with zero weights, or without memory for them. 0
+ * or -ENOMEM. Release it whatever that was; a zeroed one is fine. */
 int gpt_init(struct gpt *g, const struct math_ops *ops, const struct model *m, size_t batch,
              bool weights);
+/* The same for a stage of a pipeline, which has units [from, end): tensors are all listed, and
+ * those of its units have memory. Where it does not begin with the embedding, its passes want
+ * *gpt_stream(g, from) set. */
+int gpt_init_stage(struct gpt *g, const struct math_ops *ops, const struct model *m, size_t batch,
+                   size_t from, size_t end, bool weights);
 void gpt_release(struct gpt *g);
+/* The passes that follow are of so many samples. */
+void gpt_set_batch(struct gpt *g, size_t batch);
 
 /* The units of a model, which passes use one after the other: the embedding, each block, the last
  * norm, the head. */
@@ -67,24 +77,32 @@ struct gpt_unit {
         size_t first, n; /* tensors */
         size_t elements; /* of all of them, which follow each other */
 };
-size_t gpt_units(const struct gpt *g);
+size_t gpt_units(const struct model *m);
 struct gpt_unit gpt_unit(const struct gpt *g, size_t unit);
+/* Those that a model, or a stage of it, has, as one. */
+struct gpt_unit gpt_own(const struct gpt *g);
+
+/* Stream u is what unit u reads and unit u - 1 writes, the last one the logits. Where its gradient
+ * stands after the backward of unit u, and before that of unit u - 1. */
+float **gpt_stream(struct gpt *g, size_t u);
+float *gpt_gradient(const struct gpt *g, size_t u);
+size_t gpt_stream_elements(const struct gpt *g, size_t u);
 
 /* Bytes of weights and gradients, and of what passes need beside them; at most GPT_BYTES_MAX each,
  * which is more than any machine has and may be multiplied by ranks. */
 #define GPT_BYTES_MAX 1e15
 uint64_t gpt_bytes_state(const struct model *m);
-uint64_t gpt_bytes_activations(const struct model *m, size_t batch);
+uint64_t gpt_bytes_activations(const struct model *m, size_t batch, size_t from, size_t end);
 
 /* First weights: matrices normal with a deviation of 0.02, norms 1, the rest 0. Fills `out`, in the
  * host's memory, with elements [first, first + n) of a tensor. */
 void gpt_draw(const struct gpt *g, uint64_t seed, size_t tensor, size_t first, size_t n,
               float *out);
 
-/* Queued: fills g->logits. */
+/* Queued: fills the last stream, g->logits. */
 void gpt_forward(struct gpt *g, const struct gpt_pass *p);
-/* Queued: adds to g->grads those of the loss whose gradient stands in g->logits; after the forward
- * of the same pass. */
+/* Queued: adds to g->grads those of the loss whose gradient stands where that of the last stream
+ * does; after the forward of the same pass. */
 void gpt_backward(struct gpt *g, const struct gpt_pass *p);
 
 /* The operations of one step as the suite counts them, with blocks computed anew in the backward

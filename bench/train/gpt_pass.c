@@ -210,28 +210,32 @@ static void after(const struct gpt_pass *p, size_t unit, bool backward)
                 p->after(p->arg, unit, backward);
 }
 
+static void unit_forward(struct gpt *g, const struct gpt_pass *p, size_t unit)
+{
+        const size_t layers = g->model.layers;
+        float *out = *gpt_stream(g, unit + 1);
+
+        if (unit == 0) {
+                g->ops->embed(out, weight(g, TOKENS), weight(g, POSITIONS), p->tokens, g->rows,
+                              g->model.block, g->model.hidden);
+                drop_stream(g, p, SITE_EMBEDDING, out);
+        } else if (unit <= layers) {
+                block_forward(g, p, (unsigned)unit - 1, out);
+        } else if (unit == layers + 1) {
+                struct norm n = norm_of(g, last_norm(g), g->last_mean, g->last_rstd);
+                g->ops->norm(&n, g->last, out);
+        } else {
+                linear(g, head(g), false, g->last_out, out);
+        }
+}
+
 void gpt_forward(struct gpt *g, const struct gpt_pass *p)
 {
-        const unsigned layers = g->model.layers;
-        float *first = g->blocks[0].x;
-
-        before(p, 0, false);
-        g->ops->embed(first, weight(g, TOKENS), weight(g, POSITIONS), p->tokens, g->rows,
-                      g->model.block, g->model.hidden);
-        after(p, 0, false);
-        drop_stream(g, p, SITE_EMBEDDING, first);
-        for (unsigned i = 0; i < layers; i++) {
-                before(p, i + 1, false);
-                block_forward(g, p, i, i + 1 < layers ? g->blocks[i + 1].x : g->last);
-                after(p, i + 1, false);
+        for (size_t u = g->from; u < g->end; u++) {
+                before(p, u, false);
+                unit_forward(g, p, u);
+                after(p, u, false);
         }
-        before(p, layers + 1, false);
-        struct norm n = norm_of(g, last_norm(g), g->last_mean, g->last_rstd);
-        g->ops->norm(&n, g->last, g->last_out);
-        after(p, layers + 1, false);
-        before(p, layers + 2, false);
-        linear(g, head(g), false, g->last_out, g->logits);
-        after(p, layers + 2, false);
 }
 
 /* scratch.dx, the gradient of the block's output, becomes that of `middle`. */
@@ -276,29 +280,33 @@ static void attention_back(const struct gpt *g, const struct gpt_pass *p, unsign
         g->ops->norm_back(&n1, b->x, d, dx, grad(g, b->ln1), grad(g, b->ln1 + 1));
 }
 
-void gpt_backward(struct gpt *g, const struct gpt_pass *p)
+static void unit_backward(struct gpt *g, const struct gpt_pass *p, size_t unit)
 {
-        const unsigned layers = g->model.layers;
+        const size_t layers = g->model.layers;
         float *dx = g->scratch.dx;
 
-        before(p, layers + 2, true);
-        linear_back(g, head(g), false, g->last_out, g->logits, g->scratch.d1, false);
-        after(p, layers + 2, true);
-        before(p, layers + 1, true);
-        struct norm n = norm_of(g, last_norm(g), g->last_mean, g->last_rstd);
-        g->ops->zero(dx, g->rows * g->model.hidden);
-        g->ops->norm_back(&n, g->last, g->scratch.d1, dx, grad(g, last_norm(g)),
-                          grad(g, last_norm(g) + 1));
-        after(p, layers + 1, true);
-        for (unsigned i = layers; i-- > 0;) {
-                before(p, i + 1, true);
-                network_back(g, p, i);
-                attention_back(g, p, i);
-                after(p, i + 1, true);
+        if (unit == layers + 2) {
+                linear_back(g, head(g), false, g->last_out, g->logits, g->scratch.d1, false);
+        } else if (unit == layers + 1) {
+                struct norm n = norm_of(g, last_norm(g), g->last_mean, g->last_rstd);
+                g->ops->zero(dx, g->rows * g->model.hidden);
+                g->ops->norm_back(&n, g->last, g->scratch.d1, dx, grad(g, last_norm(g)),
+                                  grad(g, last_norm(g) + 1));
+        } else if (unit) {
+                network_back(g, p, (unsigned)unit - 1);
+                attention_back(g, p, (unsigned)unit - 1);
+        } else {
+                drop_stream(g, p, SITE_EMBEDDING, dx);
+                g->ops->embed_back(dx, grad(g, TOKENS), grad(g, POSITIONS), p->tokens, g->rows,
+                                   g->model.block, g->model.hidden);
         }
-        drop_stream(g, p, SITE_EMBEDDING, dx);
-        before(p, 0, true);
-        g->ops->embed_back(dx, grad(g, TOKENS), grad(g, POSITIONS), p->tokens, g->rows,
-                           g->model.block, g->model.hidden);
-        after(p, 0, true);
+}
+
+void gpt_backward(struct gpt *g, const struct gpt_pass *p)
+{
+        for (size_t u = g->end; u-- > g->from;) {
+                before(p, u, true);
+                unit_backward(g, p, u);
+                after(p, u, true);
+        }
 }

@@ -9,6 +9,8 @@ bench_libbench_la_SOURCES += \
 	%D%/gpt_pass.c \
 	%D%/math_host.c \
 	%D%/math_ops.h \
+	%D%/pipe.c \
+	%D%/pipe.h \
 	%D%/random.h \
 	%D%/train_data.c \
 	%D%/train_data.h \

@@ -26,21 +26,21 @@ uint64_t train_state_bytes(const struct train_setup *s)
 
 /* What the trainer has of a tensor, in one of its runs. */
 static void add_part(struct shard *to, const char *prefix, const struct gpt_tensor *x,
-                     struct fsdp_part part, const float *run)
+                     const struct trainer_part *part, const float *values)
 {
         struct shard_piece *p = &to->v[to->n];
 
-        if (!part.n)
+        if (!part->n)
                 return;
         *p = (struct shard_piece){.id = ++to->n,
                                   .off = to->size,
-                                  .tensor_off = part.first * sizeof(float),
-                                  .len = part.n * sizeof(float),
+                                  .tensor_off = part->first * sizeof(float),
+                                  .len = part->n * sizeof(float),
                                   .rows = x->rows,
                                   .cols = x->cols,
                                   .elem = sizeof(float),
                                   .lead = x->lead,
-                                  .held = (const char *)(run + part.off)};
+                                  .held = (const char *)values};
         snprintf(p->name, sizeof p->name, "%s%s", prefix, x->name);
         to->size += p->len;
 }
@@ -62,16 +62,18 @@ static void add_step(struct shard *to)
 
 static int list_trained(struct shard *to, const struct trainer *t, bool step)
 {
-        const float *const runs[GROUPS] = {t->params, t->m, t->v};
-        const struct gpt *g = &t->gpt;
+        const struct gpt *g = trainer_model(t);
         const unsigned groups = groups_of(&t->setup);
 
         to->v = calloc(groups * g->ntensors + 1, sizeof *to->v);
         if (!to->v)
                 return -ENOMEM;
         for (unsigned i = 0; i < groups; i++)
-                for (size_t k = 0; k < g->ntensors; k++)
-                        add_part(to, prefixes[i], &g->tensors[k], trainer_part(t, k), runs[i]);
+                for (size_t k = 0; k < g->ntensors; k++) {
+                        const struct trainer_part p = trainer_part(t, k);
+                        const float *const values[GROUPS] = {p.weight, p.m, p.v};
+                        add_part(to, prefixes[i], &g->tensors[k], &p, values[i]);
+                }
         if (step)
                 add_step(to);
         return 0;

@@ -16,14 +16,26 @@
 /* Gradients are averaged so many bytes at a time, as torch's DistributedDataParallel does. */
 enum { BUCKET = 25 << 20 };
 
+static struct pipe_shape shape_of(const struct train_setup *s)
+{
+        return (struct pipe_shape){.batch = s->batch,
+                                   .stages = s->stages ? s->stages : 1,
+                                   .chunks = s->chunks ? s->chunks : 1};
+}
+
+const char *trainer_mode(const struct train_setup *s)
+{
+        return s->sharded ? "fsdp" : s->stages ? "pdp" : "ddp";
+}
+
 uint64_t trainer_bytes(const struct train_setup *s, unsigned ranks)
 {
-        uint64_t state = gpt_bytes_state(&s->model);
+        const struct pipe_shape shape = shape_of(s);
+        const uint64_t state = gpt_bytes_state(&s->model), passes = pipe_bytes(&s->model, &shape);
+
         if (s->sharded)
-                return fsdp_bytes(&s->model, ranks, s->adamw ? 4 : 2) +
-                       gpt_bytes_activations(&s->model, s->batch);
-        return state * (s->adamw ? 2 : 1) + gpt_bytes_activations(&s->model, s->batch) +
-               (ranks > 1 ? BUCKET : 0);
+                return fsdp_bytes(&s->model, ranks, s->adamw ? 4 : 2) + passes;
+        return state * (s->adamw ? 2 : 1) + passes + (ranks > 1 ? BUCKET : 0);
 }
 
 /* Whether whole gradients are averaged. */
@@ -32,63 +44,105 @@ static bool averages(const struct trainer *t)
         return t->coll->ranks > 1 && !t->setup.sharded;
 }
 
+const struct gpt *trainer_model(const struct trainer *t)
+{
+        return &t->pipe.stage[0].gpt;
+}
+
+/* The runs of a stage, whose weights and gradients stand already. */
+static int take_runs(struct trainer *t, unsigned stage)
+{
+        const struct math_ops *ops = t->setup.ops;
+        const struct gpt *g = &t->pipe.stage[stage].gpt;
+        const struct gpt_unit own = gpt_own(g);
+        struct trainer_runs *r = &t->runs[stage];
+
+        *r = (struct trainer_runs){.params = g->params,
+                                   .grads = g->grads,
+                                   .n = own.elements,
+                                   .off = g->tensors[own.first].off};
+        if (t->setup.sharded) {
+                r->params = t->fsdp.params;
+                r->grads = t->fsdp.grads;
+                r->n = t->fsdp.n;
+        }
+        if (!t->setup.adamw)
+                return 0;
+        int err = ops->alloc(r->n * sizeof(float), (void **)&r->m);
+        return err ? err : ops->alloc(r->n * sizeof(float), (void **)&r->v);
+}
+
 static int take_memory(struct trainer *t)
 {
         const struct math_ops *ops = t->setup.ops;
-        const size_t state = t->n * sizeof(float), row = t->gpt.rows * sizeof(int32_t);
+        const size_t tokens = t->setup.batch * t->setup.model.block;
         struct {
                 size_t n;
                 void **to;
-        } const want[] = {{t->setup.adamw ? state : 0, (void **)&t->m},
-                          {t->setup.adamw ? state : 0, (void **)&t->v},
-                          {row, (void **)&t->tokens},
-                          {row, (void **)&t->targets},
-                          {sizeof(float), (void **)&t->loss}};
+        } const want[] = {{tokens * sizeof(int32_t), (void **)&t->tokens},
+                          {tokens * sizeof(int32_t), (void **)&t->targets},
+                          {t->pipe.shape.chunks * sizeof(float), (void **)&t->loss}};
         int err = 0;
 
-        for (size_t i = 0; i < sizeof want / sizeof want[0] && !err; i++)
-                if (want[i].n)
-                        err = ops->alloc(want[i].n, want[i].to);
-        t->host_tokens = malloc(2 * row);
+        t->runs = calloc(t->pipe.shape.stages, sizeof *t->runs);
+        t->host_tokens = calloc(2 * tokens, sizeof *t->host_tokens);
         t->bucket = averages(t) ? malloc(BUCKET) : NULL;
-        return !err && (!t->host_tokens || (averages(t) && !t->bucket)) ? -ENOMEM : err;
+        if (!t->runs || !t->host_tokens || (averages(t) && !t->bucket))
+                return -ENOMEM;
+        for (unsigned i = 0; i < t->pipe.shape.stages && !err; i++)
+                err = take_runs(t, i);
+        for (size_t i = 0; i < sizeof want / sizeof want[0] && !err; i++)
+                err = ops->alloc(want[i].n, want[i].to);
+        return err;
 }
 
-struct fsdp_part trainer_part(const struct trainer *t, size_t tensor)
+struct trainer_part trainer_part(const struct trainer *t, size_t tensor)
 {
-        const struct gpt_tensor *x = &t->gpt.tensors[tensor];
-        return t->setup.sharded ? fsdp_part(&t->fsdp, tensor)
-                                : (struct fsdp_part){.n = x->n, .off = x->off};
+        const struct gpt_tensor *x = &trainer_model(t)->tensors[tensor];
+        struct fsdp_part p = {.n = x->n, .off = x->off};
+        unsigned stage = 0;
+
+        if (t->setup.sharded)
+                p = fsdp_part(&t->fsdp, tensor);
+        while (stage + 1 < t->pipe.shape.stages && x->off >= t->runs[stage + 1].off)
+                stage++;
+        const struct trainer_runs *r = &t->runs[stage];
+        const size_t at = p.off - r->off;
+        return (struct trainer_part){.first = p.first,
+                                     .n = p.n,
+                                     .weight = r->params + at,
+                                     .m = r->m ? r->m + at : NULL,
+                                     .v = r->v ? r->v + at : NULL};
 }
 
 /* The first weights. */
 static int draw(struct trainer *t)
 {
+        const struct gpt *g = trainer_model(t);
         size_t most = 0;
         int err = 0;
 
-        for (size_t i = 0; i < t->gpt.ntensors; i++)
+        for (size_t i = 0; i < g->ntensors; i++)
                 most = trainer_part(t, i).n > most ? trainer_part(t, i).n : most;
         CLEANUP(freep) float *host = malloc((most + 1) * sizeof *host);
         if (!host)
                 return -ENOMEM;
-        for (size_t i = 0; i < t->gpt.ntensors && !err; i++) {
-                struct fsdp_part p = trainer_part(t, i);
-                gpt_draw(&t->gpt, t->setup.seed, i, p.first, p.n, host);
-                err = t->setup.ops->put(t->params + p.off, host, p.n * sizeof *host);
+        for (size_t i = 0; i < g->ntensors && !err; i++) {
+                const struct trainer_part p = trainer_part(t, i);
+                gpt_draw(g, t->setup.seed, i, p.first, p.n, host);
+                err = t->setup.ops->put(p.weight, host, p.n * sizeof *host);
         }
         return err;
 }
 
 int trainer_init(struct trainer *t, const struct train_setup *s, struct coll *c)
 {
+        const struct pipe_shape shape = shape_of(s);
+
         *t = (struct trainer){.setup = *s, .coll = c};
-        int err = gpt_init(&t->gpt, s->ops, &s->model, s->batch, !s->sharded);
+        int err = pipe_init(&t->pipe, s->ops, &s->model, &shape, !s->sharded);
         if (!err && s->sharded)
-                err = fsdp_init(&t->fsdp, &t->gpt, c);
-        t->params = s->sharded ? t->fsdp.params : t->gpt.params;
-        t->grads = s->sharded ? t->fsdp.grads : t->gpt.grads;
-        t->n = s->sharded ? t->fsdp.n : t->gpt.nparams;
+                err = fsdp_init(&t->fsdp, &t->pipe.stage[0].gpt, c);
         if (!err)
                 err = take_memory(t);
         return err ? err : draw(t);
@@ -96,15 +150,20 @@ int trainer_init(struct trainer *t, const struct train_setup *s, struct coll *c)
 
 void trainer_release(struct trainer *t)
 {
-        if (t->setup.ops) {
-                t->setup.ops->release(t->m);
-                t->setup.ops->release(t->v);
-                t->setup.ops->release(t->tokens);
-                t->setup.ops->release(t->targets);
-                t->setup.ops->release(t->loss);
+        const struct math_ops *ops = t->setup.ops;
+
+        for (unsigned i = 0; t->runs && i < t->pipe.shape.stages; i++) {
+                ops->release(t->runs[i].m);
+                ops->release(t->runs[i].v);
+        }
+        if (ops) {
+                ops->release(t->tokens);
+                ops->release(t->targets);
+                ops->release(t->loss);
         }
         fsdp_release(&t->fsdp);
-        gpt_release(&t->gpt);
+        pipe_release(&t->pipe);
+        free(t->runs);
         free(t->host_tokens);
         free(t->bucket);
         *t = (struct trainer){0};
@@ -118,7 +177,7 @@ static uint64_t first_sample(const struct trainer *t)
 static int put_samples(struct trainer *t)
 {
         const struct model *m = &t->setup.model;
-        const size_t rows = t->gpt.rows;
+        const size_t rows = t->setup.batch * m->block;
 
         for (size_t i = 0; i < t->setup.batch; i++)
                 train_data_sample(t->setup.data, t->setup.seed, t->step, first_sample(t) + i,
@@ -129,39 +188,70 @@ static int put_samples(struct trainer *t)
                    : t->setup.ops->put(t->targets, t->host_tokens + rows, rows * sizeof(int32_t));
 }
 
-/* The gradient of the loss is divided by the number of ranks, so that their sum is the average. */
-static void make_loss(struct trainer *t)
+/* The gradient of the loss is divided by the number of ranks, so that their sum is the average; and
+ * a mean over a micro-batch counts as much as it has of the samples. */
+static void make_loss(void *arg, const struct gpt *g, unsigned chunk, size_t first)
 {
+        const struct trainer *t = arg;
         const struct math_ops *ops = t->setup.ops;
-        const struct gpt *g = &t->gpt;
-        float share = 1 / (float)t->coll->ranks;
+        const float share = 1 / (float)t->coll->ranks;
+        const float part = (float)((double)g->batch / (double)t->setup.batch);
 
         if (t->setup.entropy)
-                ops->loss_entropy(g->logits, t->targets, g->rows, g->model.vocab, share, t->loss);
+                ops->loss_entropy(g->logits, t->targets + first * g->model.block, g->rows,
+                                  g->model.vocab, share * part, t->loss + chunk);
         else
-                ops->loss_sum(g->logits, g->rows * g->model.vocab, share, t->loss);
+                ops->loss_sum(g->logits, g->rows * g->model.vocab, share, t->loss + chunk);
 }
 
-static int forward(struct trainer *t, const struct gpt_pass *pass, float *loss)
+/* Of all samples of this rank. */
+static int get_loss(const struct trainer *t, float *loss)
 {
-        gpt_forward(&t->gpt, pass);
-        make_loss(t);
-        int err = t->setup.ops->wait();
-        return err ? err : t->setup.ops->get(loss, t->loss, sizeof *loss);
+        const struct pipe_shape *s = &t->pipe.shape;
+        size_t first;
+        double sum = 0;
+        int err = 0;
+
+        for (unsigned i = 0; i < pipe_chunks(s) && !err; i++) {
+                const double samples = (double)pipe_samples(s, i, &first);
+                float one = 0;
+                err = t->setup.ops->get(&one, t->loss + i, sizeof one);
+                sum += (double)one * (t->setup.entropy ? samples / (double)s->batch : 1);
+        }
+        *loss = (float)sum;
+        return err;
 }
 
-static int backward(struct trainer *t, const struct gpt_pass *pass)
+static int forward(struct trainer *t, const struct pipe_pass *pass, float *loss)
 {
-        gpt_backward(&t->gpt, pass);
-        return t->setup.ops->wait();
+        int err = pipe_forward(&t->pipe, pass);
+        return err ? err : get_loss(t, loss);
+}
+
+/* Gradients of a run become the sum of all ranks'. A rank whose device fails on the way (*own)
+ * stays to the end. */
+static int sum_run(struct trainer *t, const struct trainer_runs *r, int *own)
+{
+        const struct math_ops *ops = t->setup.ops;
+        const size_t most = BUCKET / sizeof(float);
+        int err = 0;
+
+        for (size_t at = 0; at < r->n && !err; at += most) {
+                size_t n = r->n - at < most ? r->n - at : most;
+                if (!*own)
+                        *own = ops->get(t->bucket, r->grads + at, n * sizeof(float));
+                err = t->coll->ops->sum(t->coll, t->bucket, n);
+                if (!*own)
+                        *own = ops->put(r->grads + at, t->bucket, n * sizeof(float));
+        }
+        return err;
 }
 
 /* Gradients become the sum of all ranks', and the loss their mean. Collective: a rank whose own
- * work failed comes here too, and one whose device fails on the way stays to the end. */
+ * work failed comes here too. */
 static int reduce(struct trainer *t, float *loss, int err)
 {
         struct coll *c = t->coll;
-        const size_t most = BUCKET / sizeof(float);
         int own = 0;
 
         err = coll_agree(c, err);
@@ -171,31 +261,33 @@ static int reduce(struct trainer *t, float *loss, int err)
         *loss /= (float)c->ranks;
         if (t->setup.sharded) /* they are what each rank has of them */
                 return err;
-        for (size_t at = 0; at < t->gpt.nparams && !err; at += most) {
-                size_t n = t->gpt.nparams - at < most ? t->gpt.nparams - at : most;
-                float *grads = t->gpt.grads + at;
-                if (!own)
-                        own = t->setup.ops->get(t->bucket, grads, n * sizeof(float));
-                err = c->ops->sum(c, t->bucket, n);
-                if (!own)
-                        own = t->setup.ops->put(grads, t->bucket, n * sizeof(float));
-        }
+        for (unsigned i = 0; i < t->pipe.shape.stages && !err; i++)
+                err = sum_run(t, &t->runs[i], &own);
         return err ? err : coll_agree(c, own);
+}
+
+static int checksum_run(struct trainer *t, const struct trainer_runs *r, uint32_t *crc)
+{
+        const size_t most = BUCKET / sizeof(float);
+        int err = 0;
+
+        for (size_t at = 0; at < r->n && !err; at += most) {
+                size_t n = r->n - at < most ? r->n - at : most;
+                err = t->setup.ops->get(t->bucket, r->params + at, n * sizeof(float));
+                *crc = crc32c(*crc, t->bucket, n * sizeof(float));
+        }
+        return err;
 }
 
 int trainer_compare(struct trainer *t)
 {
-        const size_t most = BUCKET / sizeof(float);
         uint32_t crc = 0;
         int err = 0;
 
         if (t->coll->ranks == 1 || t->setup.sharded)
                 return 0;
-        for (size_t at = 0; at < t->gpt.nparams && !err; at += most) {
-                size_t n = t->gpt.nparams - at < most ? t->gpt.nparams - at : most;
-                err = t->setup.ops->get(t->bucket, t->gpt.params + at, n * sizeof(float));
-                crc = crc32c(crc, t->bucket, n * sizeof(float));
-        }
+        for (unsigned i = 0; i < t->pipe.shape.stages && !err; i++)
+                err = checksum_run(t, &t->runs[i], &crc);
         double range[] = {crc, -(double)crc};
         err = coll_agree(t->coll, err);
         if (!err)
@@ -213,16 +305,20 @@ static int update(struct trainer *t)
                                .decay = 0.01,
                                .step = t->step + 1};
 
-        if (t->setup.adamw)
-                ops->adamw(t->params, t->grads, t->m, t->v, t->n, &a);
-        else
-                ops->sgd(t->params, t->grads, t->n, (float)t->setup.lr);
+        for (unsigned i = 0; i < t->pipe.shape.stages; i++) {
+                const struct trainer_runs *r = &t->runs[i];
+                if (t->setup.adamw)
+                        ops->adamw(r->params, r->grads, r->m, r->v, r->n, &a);
+                else
+                        ops->sgd(r->params, r->grads, r->n, (float)t->setup.lr);
+        }
         return ops->wait();
 }
 
 static int zero_grads(struct trainer *t)
 {
-        t->setup.ops->zero(t->grads, t->n);
+        for (unsigned i = 0; i < t->pipe.shape.stages; i++)
+                t->setup.ops->zero(t->runs[i].grads, t->runs[i].n);
         return t->setup.ops->wait();
 }
 
@@ -230,15 +326,17 @@ static int zero_grads(struct trainer *t)
 static int compute(struct trainer *t, struct train_step *out, float *loss)
 {
         const bool meets = t->setup.sharded;
-        struct gpt_pass pass = {.seed = t->setup.seed,
-                                .step = t->step,
-                                .first = first_sample(t),
-                                .dropout = t->setup.dropout,
-                                .tokens = t->tokens};
+        struct pipe_pass pass = {.gpt = {.seed = t->setup.seed,
+                                         .step = t->step,
+                                         .first = first_sample(t),
+                                         .dropout = t->setup.dropout,
+                                         .tokens = t->tokens},
+                                 .loss = make_loss,
+                                 .arg = t};
         if (meets) {
-                pass.before = fsdp_before;
-                pass.after = fsdp_after;
-                pass.arg = &t->fsdp;
+                pass.gpt.before = fsdp_before;
+                pass.gpt.after = fsdp_after;
+                pass.gpt.arg = &t->fsdp;
         }
         int err = put_samples(t), next = 0;
         uint64_t mark = clock_ns();
@@ -247,7 +345,7 @@ static int compute(struct trainer *t, struct train_step *out, float *loss)
         err = err ? err : next;
         out->forward = clock_lap(&mark);
         if (!err || meets)
-                next = backward(t, &pass);
+                next = pipe_backward(&t->pipe, &pass);
         err = err ? err : next ? next : t->fsdp.err;
         out->backward = clock_lap(&mark);
         return !err && signal_came() ? -ECANCELED : err;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trainer.h: a model that learns, step by step, alone or as one of the ranks of a data-parallel
- * job: each has the whole model, or its part (fsdp.h), and samples of its own, and gradients are
- * averaged. With the cross
- * entropy N ranks compute what one rank with N times the batch does, to rounding. */
+ * job: each has the whole model, in one stage or in several (pipe.h), or its part (fsdp.h), and
+ * samples of its own, and gradients are averaged. With the cross entropy N ranks compute what one
+ * rank with N times the batch does, to rounding. */
 #ifndef CKPTFS_BENCH_TRAIN_TRAINER_H
 #define CKPTFS_BENCH_TRAIN_TRAINER_H
 
 #include "bench/core/coll.h"
 #include "bench/train/fsdp.h"
-#include "bench/train/gpt.h"
+#include "bench/train/pipe.h"
 #include "bench/train/train_data.h"
 
 struct train_setup {
         const struct math_ops *ops; /* opened */
         struct model model;
-        size_t batch; /* samples of a rank */
+        size_t batch;            /* samples of a rank */
+        unsigned stages, chunks; /* of its pipeline, and micro-batches; 0: it has none */
         uint64_t seed;
         float dropout;
         bool sharded; /* FSDP; else each rank has the whole model */
@@ -29,17 +30,30 @@ struct train_step {
         double forward, backward, reduce, update, zero, total, loss;
 };
 
+/* What this rank has of a stage: runs of n elements, of which the last two are AdamW's. */
+struct trainer_runs {
+        float *params, *grads, *m, *v;
+        size_t n;
+        size_t off; /* of its first element in the run of the whole model */
+};
+
 struct trainer {
         struct train_setup setup;
         struct coll *coll;
-        struct gpt gpt;
-        struct fsdp fsdp; /* if sharded */
-        /* What this rank has: runs of n elements, of which the last two are AdamW's. */
-        float *params, *grads, *m, *v;
-        size_t n;
+        struct pipe pipe;
+        struct fsdp fsdp;          /* if sharded */
+        struct trainer_runs *runs; /* of each stage */
         int32_t *tokens, *targets, *host_tokens;
-        float *loss, *bucket;
+        float *loss; /* of each micro-batch */
+        float *bucket;
         uint64_t step; /* done so far */
+};
+
+/* What this rank has of a tensor: elements [first, first + n), and where those of the weights and
+ * of the moments are. */
+struct trainer_part {
+        size_t first, n;
+        float *weight, *m, *v;
 };
 
 /* With weights drawn from the seed. 0 or a negative errno; release it whatever that was. */
@@ -52,9 +66,12 @@ int trainer_step(struct trainer *t, struct train_step *out);
 /* Collective: 0 when all ranks that have the same weights have the same values, or -EBADMSG. */
 int trainer_compare(struct trainer *t);
 
-/* Which elements of a tensor this rank has, and where in its runs. */
-struct fsdp_part trainer_part(const struct trainer *t, size_t tensor);
+/* For the tensors of the whole model: it is the first stage's. */
+const struct gpt *trainer_model(const struct trainer *t);
+struct trainer_part trainer_part(const struct trainer *t, size_t tensor);
 
+/* "ddp", "fsdp" or "pdp". */
+const char *trainer_mode(const struct train_setup *s);
 /* Bytes that a rank needs. */
 uint64_t trainer_bytes(const struct train_setup *s, unsigned ranks);
 

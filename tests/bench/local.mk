@@ -40,6 +40,7 @@ bench_tests = \
 	%D%/train.sh \
 	%D%/train_fsdp.sh \
 	%D%/train_kill.sh \
+	%D%/train_pdp.sh \
 	%D%/train_save.sh \
 	%D%/train_torch.sh \
 	%D%/wrong_byte.sh \

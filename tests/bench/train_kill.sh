@@ -8,43 +8,53 @@
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
 bench_mpi true || skip_all "$bench_no_mpi"
-plan 6
+plan 14
 cd "$tmp" || exit 1
 # The share of rank 1 of the third save stands still.
 echo '[{"op": "PutObject", "key": "*/step-00000003/__1_0.distcp", "do": "stall", "stall": "600s"}]' >faults
 store_start storesim --log "$tmp/requests" --faults "$tmp/faults"
 
 small="model=gpt-mini model.layers=2 model.vocab=256 model.block=32 batch_size=2 warmup_steps=0 optimizer.name=adamw"
-where="storage=s3 s3.uri=s3://$CKPTFS_TEST_BUCKET/killed s3.endpoint=$CKPTFS_TEST_ENDPOINT"
+where="storage=s3 s3.endpoint=$CKPTFS_TEST_ENDPOINT"
+# train KEY...: of the mode that is tried
 # shellcheck disable=SC2086
-train() { bench_mpi bench train progress=0 $small $where format=dcp "$@"; }
-losses() { jq -c '.job_results[0].metrics.losses' "$1"/*/*/run_results.json; }
-# put STEP FILE: the store has taken it
-put() { grep -q "PutObject .*/step-0000000$1/$2" requests; }
-
-train steps=5 out=whole >whole.out 2>&1 || diag "$(cat whole.out)"
-bench_exec=exec
-train steps=5 save=async keep=on out=killed >killed.out 2>&1 &
-pid=$!
-at_exit "kill -9 $pid 2>/dev/null"
-bench_exec=
-check "of a save that is under way one rank's share is there" wait_for 60 put 3 __0_0.distcp
+train() { bench_mpi bench train progress=0 $small $where s3.uri="s3://$CKPTFS_TEST_BUCKET/$mode" $keys format=dcp "$@"; }
+losses() { jq -c '.job_results[0].metrics.losses' "$mode.$1"/*/*/run_results.json; }
+# put NAME [STATUS]: the store has begun to take it, or has answered so
+put() { grep -q "PutObject .*[/ ]$mode/[^/ ]*/$1${2:+ [^ ]* $2 }" requests; }
+ended() { ! kill -0 "$pid" 2>/dev/null || grep -q ') Z' "/proc/$pid/stat"; }
 of_rank() {
 	for p in $(cat "/proc/$pid"/task/*/children); do
 		! tr '\0' '\n' <"/proc/$p/environ" | grep -qx "OMPI_COMM_WORLD_RANK=$1" || echo "$p"
 	done
 }
-kill -KILL "$(of_rank 1)"
-ended() { ! kill -0 "$pid" 2>/dev/null || grep -q ') Z' "/proc/$pid/stat"; }
-check "a rank that dies while a save is written ends the job" wait_for 60 ended
-wait "$pid"
-diag "$(cat killed.out)"
-dir=$(sed -n 's|.*PutObject .*/killed/\([^/]*\)/step-00000003/__0_0.*|\1|p;s|.*PutObject .* killed/\([^/]*\)/step-00000003/__0_0.*|\1|p' requests | head -n 1)
-diag "saved in $dir: $(grep -c PutObject requests) objects"
-expect_eq "" "$(grep 'PutObject .*/step-0000000[345]/.metadata' requests)" "a save that was cut off has no .metadata"
-check "the store has nothing of the share that was cut off" sh -c 'grep -q "PutObject .*step-00000003/__0_0.distcp [^ ]* 200 " requests &&
-	! grep -q "PutObject .*step-00000003/__1_0.distcp [^ ]* 200 " requests'
-train resume="$dir/step-00000002" steps=3 out=on >on.out 2>&1 || diag "$(cat on.out)"
-expect_eq "$(losses whole | jq -c '.[2:]')" "$(losses on)" "training goes on from the newest save that is whole"
-train resume="$dir/step-00000003" steps=1 out=torn >torn.out 2>&1
-check "the save that was cut off is refused" grep -q "resume=$dir/step-00000003: .*name a file, or a directory with .metadata" torn.out
+
+# kills_a_rank MODE KEY...
+kills_a_rank() {
+	mode=$1
+	shift
+	keys=$*
+	train steps=5 out="$mode.whole" >whole.out 2>&1 || diag "$(cat whole.out)"
+	bench_exec=exec
+	train steps=5 save=async keep=on out="$mode.killed" >killed.out 2>&1 &
+	pid=$!
+	at_exit "kill -9 $pid 2>/dev/null"
+	bench_exec=
+	check "$mode: of a save that is under way one rank's share is there" wait_for 60 put step-00000003/__0_0.distcp
+	kill -KILL "$(of_rank 1)"
+	check "$mode: a rank that dies while a save is written ends the job" wait_for 60 ended
+	wait "$pid"
+	diag "$(cat killed.out)"
+	dir=$(sed -n "s|.*PutObject .*[/ ]$mode/\([^/]*\)/step-00000003/__0_0.*|\1|p" requests | head -n 1)
+	expect_eq "" "$(grep "PutObject .*[/ ]$mode/.*/step-0000000[345]/.metadata" requests)" \
+		"$mode: a save that was cut off has no .metadata"
+	check "$mode: the store has all of the other share" put step-00000003/__0_0.distcp 200
+	expect_eq "" "$(put step-00000003/__1_0.distcp 200 && echo there)" "$mode: the store has nothing of the share that was cut off"
+	train resume="$dir/step-00000002" steps=3 out="$mode.on" >on.out 2>&1 || diag "$(cat on.out)"
+	expect_eq "$(losses whole | jq -c '.[2:]')" "$(losses on)" "$mode: training goes on from the newest save that is whole"
+	train resume="$dir/step-00000003" steps=1 out="$mode.torn" >torn.out 2>&1
+	check "$mode: the save that was cut off is refused" \
+		grep -q "resume=$dir/step-00000003: .*name a file, or a directory with .metadata" torn.out
+}
+kills_a_rank ddp
+kills_a_rank pdp train.mode=pdp train.stages=2

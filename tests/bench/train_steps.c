@@ -34,7 +34,8 @@ static void write_all(const char *name, const char *mode, const void *p, size_t 
 
 static void write_weights(const struct trainer *t, const char *name)
 {
-        write_all(name, "wb", t->gpt.params, t->gpt.nparams * sizeof(float));
+        write_all(name, "wb", t->pipe.stage[0].gpt.params,
+                  t->pipe.stage[0].gpt.nparams * sizeof(float));
 }
 
 static void write_tensors(const struct gpt *g)
@@ -50,7 +51,7 @@ static void write_tensors(const struct gpt *g)
 /* Logits and gradients of the first step, which is then taken. */
 static void write_first(struct trainer *t)
 {
-        struct gpt *g = &t->gpt;
+        struct gpt *g = &t->pipe.stage[0].gpt;
         const struct train_setup *s = &t->setup;
         const size_t n = shape.block;
         int32_t tokens[BATCH * 24], targets[BATCH * 24];
@@ -91,14 +92,15 @@ int main(int argc, char **argv)
                                       .data = &noise};
         check(s.ops->open(1, why, sizeof why), "OpenBLAS");
         check(trainer_init(&t, &s, &alone), "memory");
-        write_tensors(&t.gpt);
+        write_tensors(&t.pipe.stage[0].gpt);
         write_weights(&t, "weights.0");
         write_first(&t);
         for (int i = 0; i < STEPS; i++) {
                 check(trainer_step(&t, &step), "step");
-                write_all("tokens", "ab", t.host_tokens, t.gpt.rows * sizeof(int32_t));
-                write_all("targets", "ab", t.host_tokens + t.gpt.rows,
-                          t.gpt.rows * sizeof(int32_t));
+                write_all("tokens", "ab", t.host_tokens,
+                          t.pipe.stage[0].gpt.rows * sizeof(int32_t));
+                write_all("targets", "ab", t.host_tokens + t.pipe.stage[0].gpt.rows,
+                          t.pipe.stage[0].gpt.rows * sizeof(int32_t));
                 if (i == 0)
                         write_weights(&t, "weights.1");
         }

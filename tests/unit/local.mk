@@ -51,6 +51,7 @@ unit_tests = \
 	%D%/test_suite \
 	%D%/test_sweep \
 	%D%/test_train \
+	%D%/test_train_pipe \
 	%D%/test_train_save \
 	%D%/test_attr \
 	%D%/test_cached_ranges \
@@ -156,6 +157,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_suite_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_train_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_train_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_train_pipe_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_train_pipe_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_train_save_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_train_save_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_sweep_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -243,8 +243,9 @@ static double loss_of(struct trainer *t, const int32_t *in, const int32_t *next)
 {
         const struct gpt_pass pass = {.seed = 3, .step = 9, .dropout = 0.2F, .tokens = in};
         float loss;
-        gpt_forward(&t->gpt, &pass);
-        ops->loss_entropy(t->gpt.logits, next, t->gpt.rows, tiny.vocab, 1, &loss);
+        gpt_forward(&t->pipe.stage[0].gpt, &pass);
+        ops->loss_entropy(t->pipe.stage[0].gpt.logits, next, t->pipe.stage[0].gpt.rows, tiny.vocab,
+                          1, &loss);
         return (double)loss;
 }
 
@@ -260,25 +261,30 @@ START_TEST(each_tensor_of_a_model_has_the_gradient_of_numerical_differentiation)
         for (unsigned i = 0; i < 3; i++)
                 train_data_sample(&noise, 1, 1, i, tiny.vocab, tiny.block, in + 5 * i,
                                   next + 5 * i);
-        ck_assert_uint_eq(t.gpt.nparams, model_params(&tiny));
-        ck_assert_uint_lt(t.gpt.nparams, MOST);
-        for (size_t i = 0; i < t.gpt.ntensors; i++) /* small weights would have small gradients */
-                for (size_t e = 0; t.gpt.tensors[i].cols > 1 && e < t.gpt.tensors[i].n; e++)
-                        t.gpt.params[t.gpt.tensors[i].off + e] *= 10;
+        ck_assert_uint_eq(t.pipe.stage[0].gpt.nparams, model_params(&tiny));
+        ck_assert_uint_lt(t.pipe.stage[0].gpt.nparams, MOST);
+        for (size_t i = 0; i < t.pipe.stage[0].gpt.ntensors;
+             i++) /* small weights would have small gradients */
+                for (size_t e = 0; t.pipe.stage[0].gpt.tensors[i].cols > 1 &&
+                                   e < t.pipe.stage[0].gpt.tensors[i].n;
+                     e++)
+                        t.pipe.stage[0].gpt.params[t.pipe.stage[0].gpt.tensors[i].off + e] *= 10;
         loss_of(&t, in, next);
         struct gpt_pass with = pass;
         with.tokens = in;
-        gpt_backward(&t.gpt, &with);
-        for (size_t i = 0; i < t.gpt.ntensors; i++) {
-                const struct gpt_tensor *x = &t.gpt.tensors[i];
-                float *w = t.gpt.params + x->off;
+        gpt_backward(&t.pipe.stage[0].gpt, &with);
+        for (size_t i = 0; i < t.pipe.stage[0].gpt.ntensors; i++) {
+                const struct gpt_tensor *x = &t.pipe.stage[0].gpt.tensors[i];
+                float *w = t.pipe.stage[0].gpt.params + x->off;
                 double at[2], step = 2e-3;
                 draw(direction, x->n, i);
                 /* mostly along the gradient, where the loss changes by more than it is rounded */
-                float big = (float)(1 / sqrt(dot(t.gpt.grads + x->off, t.gpt.grads + x->off, x->n) +
+                float big = (float)(1 / sqrt(dot(t.pipe.stage[0].gpt.grads + x->off,
+                                                 t.pipe.stage[0].gpt.grads + x->off, x->n) +
                                              1e-12));
                 for (size_t e = 0; e < x->n; e++)
-                        direction[e] = direction[e] * 0.1F + t.gpt.grads[x->off + e] * big;
+                        direction[e] =
+                                direction[e] * 0.1F + t.pipe.stage[0].gpt.grads[x->off + e] * big;
                 for (int side = 0; side < 2; side++) {
                         for (size_t e = 0; e < x->n; e++)
                                 w[e] += (float)(side ? 2 * step : -step) * direction[e];
@@ -286,8 +292,8 @@ START_TEST(each_tensor_of_a_model_has_the_gradient_of_numerical_differentiation)
                 }
                 for (size_t e = 0; e < x->n; e++)
                         w[e] -= (float)step * direction[e];
-                near_to(dot(t.gpt.grads + x->off, direction, x->n), (at[1] - at[0]) / (2 * step),
-                        2e-2, x->name);
+                near_to(dot(t.pipe.stage[0].gpt.grads + x->off, direction, x->n),
+                        (at[1] - at[0]) / (2 * step), 2e-2, x->name);
         }
         trainer_release(&t);
 }
@@ -327,18 +333,21 @@ START_TEST(halves_of_a_batch_have_the_gradient_of_the_whole)
         ck_assert_int_eq(trainer_init(&part, &half, &alone), 0);
         struct gpt_pass pass = {.seed = 3, .step = 9, .dropout = 0.2F, .tokens = in};
         float loss;
-        gpt_forward(&all.gpt, &pass);
-        ops->loss_entropy(all.gpt.logits, next, 20, tiny.vocab, 1, &loss);
-        gpt_backward(&all.gpt, &pass);
+        gpt_forward(&all.pipe.stage[0].gpt, &pass);
+        ops->loss_entropy(all.pipe.stage[0].gpt.logits, next, 20, tiny.vocab, 1, &loss);
+        gpt_backward(&all.pipe.stage[0].gpt, &pass);
         for (unsigned i = 0; i < 2; i++) {
                 pass.first = 2 * i;
                 pass.tokens = in + 10 * i;
-                gpt_forward(&part.gpt, &pass);
-                ops->loss_entropy(part.gpt.logits, next + 10 * i, 10, tiny.vocab, 0.5F, &loss);
-                gpt_backward(&part.gpt, &pass);
+                gpt_forward(&part.pipe.stage[0].gpt, &pass);
+                ops->loss_entropy(part.pipe.stage[0].gpt.logits, next + 10 * i, 10, tiny.vocab,
+                                  0.5F, &loss);
+                gpt_backward(&part.pipe.stage[0].gpt, &pass);
         }
-        for (size_t i = 0; i < all.gpt.nparams; i++)
-                ck_assert_float_le(fabsf(all.gpt.grads[i] - part.gpt.grads[i]), 1e-6F);
+        for (size_t i = 0; i < all.pipe.stage[0].gpt.nparams; i++)
+                ck_assert_float_le(
+                        fabsf(all.pipe.stage[0].gpt.grads[i] - part.pipe.stage[0].gpt.grads[i]),
+                        1e-6F);
         trainer_release(&all);
         trainer_release(&part);
 }
@@ -359,7 +368,8 @@ START_TEST(steps_are_the_same_bits_when_they_are_repeated)
                 ck_assert_int_eq(trainer_step(&b, &y), 0);
                 ck_assert_double_eq(x.loss, y.loss);
         }
-        ck_assert_mem_eq(a.gpt.params, b.gpt.params, a.gpt.nparams * sizeof(float));
+        ck_assert_mem_eq(a.pipe.stage[0].gpt.params, b.pipe.stage[0].gpt.params,
+                         a.pipe.stage[0].gpt.nparams * sizeof(float));
         trainer_release(&a);
         trainer_release(&b);
 }
@@ -433,7 +443,7 @@ START_TEST(the_bytes_of_no_shape_overflow)
                                    .ffn = 4194304,
                                    .vocab = 16777216,
                                    .block = 16777216};
-        ck_assert_double_eq((double)gpt_bytes_activations(&vast, 1000000), GPT_BYTES_MAX);
+        ck_assert_double_eq((double)gpt_bytes_activations(&vast, 1000000, 0, 5), GPT_BYTES_MAX);
         ck_assert_double_eq((double)gpt_bytes_state(&vast), GPT_BYTES_MAX);
 }
 END_TEST
@@ -453,7 +463,7 @@ START_TEST(a_rank_with_a_part_takes_no_more_memory_than_is_planned)
 
                 ck_assert_int_eq(gpt_init(&g, ops, m, 1, false), 0);
                 ck_assert_int_eq(fsdp_init(&f, &g, &c), 0);
-                for (size_t k = 0; k < gpt_units(&g); k++) {
+                for (size_t k = 0; k < gpt_units(&g.model); k++) {
                         struct gpt_unit u = gpt_unit(&g, k);
                         size_t end = u.first + u.n;
                         size_t n = (end < g.ntensors ? f.at[end] : f.n) - f.at[u.first];

@@ -207,7 +207,8 @@ static int save_beside_step(const char *format, bool torn)
         ck_assert_int_eq(train_saves_advance(&s, false), 0);
         ck_assert_uint_eq(s.n, 0);
         if (torn)
-                memcpy(s.state.host, t.gpt.params, t.gpt.nparams * sizeof(float));
+                memcpy(s.state.host, t.pipe.stage[0].gpt.params,
+                       t.pipe.stage[0].gpt.nparams * sizeof(float));
         sem_post(&memory.go_on);
         ck_assert_int_eq(train_saves_advance(&s, true), 0);
         ck_assert_uint_eq(s.n, 1);

@@ -109,7 +109,7 @@ static int prepare(struct train_job *j, char *why, size_t nwhy)
         const struct keys *k = j->k;
 
         int err = train_setup(k, &j->setup, why, nwhy);
-        j->threads = cpu_cores() / c->host_ranks;
+        j->threads = cpu_cores() / c->host_ranks / (j->setup.stages ? j->setup.stages : 1);
         j->threads += !j->threads;
         j->setup.ops = &math_host;
         j->setup.data = &j->data;
@@ -225,6 +225,7 @@ static int report(struct train_job *j, struct json *job)
         struct train_facts f = {.setup = &j->setup,
                                 .ranks = c->ranks,
                                 .threads = j->threads,
+                                .chunks = pipe_chunks(&j->trainer.pipe.shape),
                                 .math = blas_version(),
                                 .warmup = j->warmup,
                                 .step = j->step,

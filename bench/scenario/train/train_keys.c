@@ -18,6 +18,8 @@ const struct run_flag train_flags[] = {{"--model", "model", NULL},
                                        {"--block_size", "model.block", NULL},
                                        {"--batch_size", "batch_size", NULL},
                                        {"--mode", "train.mode", NULL},
+                                       {"--ndevice_per_proc", "train.stages", NULL},
+                                       {"--chunks", "train.chunks", NULL},
                                        {NULL, NULL, NULL}};
 
 int train_resolve_keys(struct keys *k, char *why, size_t nwhy)
@@ -45,6 +47,30 @@ static int read_number(const char *key, const char *text, double from, double be
         return -EINVAL;
 }
 
+/* The stages of a pipeline, each of which is to have a unit of the model at least. */
+static int read_stages(const struct keys *k, struct train_setup *out, char *why, size_t nwhy)
+{
+        const unsigned stages = (unsigned)k->train_stages;
+        size_t end[1024];
+
+        if (k->train_mode != MODE_PDP && stages == 1)
+                return 0;
+        if (k->train_mode != MODE_PDP) {
+                snprintf(why, nwhy, "train.stages=%u: give train.mode=pdp, which alone has stages",
+                         stages);
+                return -EINVAL;
+        }
+        unsigned filled = pipe_cut(&out->model, stages, end);
+        if (filled < stages) {
+                snprintf(why, nwhy, "train.stages=%u: the layers of %s fill %u: give fewer", stages,
+                         out->model.name, filled);
+                return -EINVAL;
+        }
+        out->stages = stages;
+        out->chunks = (unsigned)k->train_chunks;
+        return 0;
+}
+
 int train_setup(const struct keys *k, struct train_setup *out, char *why, size_t nwhy)
 {
         double dropout = 0;
@@ -68,6 +94,8 @@ int train_setup(const struct keys *k, struct train_setup *out, char *why, size_t
                          out->model.ffn);
                 return -EINVAL;
         }
+        if (!err)
+                err = read_stages(k, out, why, nwhy);
         if (!err && *k->lr)
                 err = read_number("lr", k->lr, 0, 1e6, &out->lr, why, nwhy);
         if (!err)

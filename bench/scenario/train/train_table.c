@@ -43,8 +43,13 @@ static void add_setup(const struct train_facts *f, struct json *job)
         json_add_number(o, "block", s->model.block);
         o = json_add_object(job, "setup");
         json_add_number(o, "ranks", f->ranks);
-        json_add_number(o, "threads_a_rank", f->threads);
-        json_add_string(o, "mode", s->sharded ? "fsdp" : "ddp");
+        json_add_number(o, "threads_a_rank", f->threads * (double)(s->stages ? s->stages : 1));
+        json_add_string(o, "mode", trainer_mode(s));
+        if (s->stages) {
+                json_add_number(o, "stages", s->stages);
+                json_add_number(o, "micro_batches", f->chunks);
+                json_add_number(o, "bubble", (s->stages - 1.0) / (f->chunks + s->stages - 1.0));
+        }
         json_add_string(o, "dtype", "fp32");
         json_add_string(o, "products", f->math);
         json_add_number(o, "lr", s->lr);
@@ -161,6 +166,10 @@ int train_json(const struct train_facts *f, struct json *job)
         json_add_number(m, "tflops", stats_ratio(gpt_flop(&s->model, s->batch) / 1e12, delay.mean));
         json_add_number(m, "tflops_suite",
                         stats_ratio(gpt_flop_suite(&s->model, s->batch) / 1e12, delay.mean));
+        if (s->stages)
+                json_add_number(
+                        m, "tflops_stage",
+                        stats_ratio(gpt_flop(&s->model, s->batch) / 1e12 / s->stages, delay.mean));
         json_add_number(m, "peak_memory_bytes", f->peak);
         struct json *losses = json_add_array(m, "losses");
         for (size_t i = 0; i < f->nwarmup; i++)

@@ -12,7 +12,8 @@
 
 struct train_facts {
         const struct train_setup *setup;
-        unsigned ranks, threads;
+        unsigned ranks, threads;                /* threads of a stage */
+        unsigned chunks;                        /* micro-batches of a step */
         const char *math;                       /* what multiplies matrices, in words */
         const struct train_step *warmup, *step; /* seconds are those of the slowest rank */
         size_t nwarmup, nsteps;

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pipe.c: see pipe.h.
+ *
+ * What goes from a stage to the next lies in the next one's memory, a place for each micro-batch:
+ * the stage before writes there, and posts. On the way back the gradient takes the same place, and
+ * the stage before reads it. So no place is written twice in a pass, and no stage waits for room.
+ * A stage whose device fails goes through its passes to the end, since the others wait for it. */
+#include "bench/train/pipe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/banned.h"
+
+static size_t chunk_samples(const struct pipe_shape *s)
+{
+        return (s->batch + s->chunks - 1) / s->chunks;
+}
+
+unsigned pipe_chunks(const struct pipe_shape *s)
+{
+        size_t some = chunk_samples(s);
+        return (unsigned)((s->batch + some - 1) / some);
+}
+
+size_t pipe_samples(const struct pipe_shape *s, unsigned chunk, size_t *first)
+{
+        const size_t some = chunk_samples(s);
+
+        *first = chunk * some;
+        return s->batch - *first < some ? s->batch - *first : some;
+}
+
+static double unit_elements(const struct model *m, size_t unit)
+{
+        const double h = m->hidden, v = m->vocab, t = m->block;
+
+        if (!unit)
+                return v * h + t * h;
+        if (unit <= m->layers)
+                return 12 * h * h + 13 * h;
+        return unit == (size_t)m->layers + 1 ? 2 * h : v * h;
+}
+
+unsigned pipe_cut(const struct model *m, unsigned stages, size_t *end)
+{
+        const double all = (double)model_params(m);
+        const size_t units = gpt_units(m);
+        unsigned stage = 0;
+        double sum = 0;
+
+        for (size_t u = 0; u < units; u++) {
+                sum += unit_elements(m, u);
+                bool full = stage + 1 < stages && sum > all * (stage + 1) / stages;
+                if (full || u + 1 == units)
+                        end[stage++] = u + 1;
+        }
+        return stage;
+}
+
+/* Bytes of what comes into a stage, of all micro-batches. */
+static double in_bytes(const struct model *m, const struct pipe_shape *s)
+{
+        return sizeof(float) * (double)chunk_samples(s) * pipe_chunks(s) * m->block * m->hidden;
+}
+
+uint64_t pipe_bytes(const struct model *m, const struct pipe_shape *s)
+{
+        size_t *end = calloc(s->stages, sizeof *end), from = 0;
+        unsigned n = end ? pipe_cut(m, s->stages, end) : 0;
+        double bytes = end ? 0 : GPT_BYTES_MAX;
+
+        for (unsigned i = 0; i < n; from = end[i++])
+                bytes += (double)gpt_bytes_activations(m, chunk_samples(s), from, end[i]) +
+                         (i ? in_bytes(m, s) : 0);
+        free(end);
+        return (uint64_t)(bytes < GPT_BYTES_MAX ? bytes : GPT_BYTES_MAX);
+}
+
+/* --- what a stage does ------------------------------------------------------------------------ */
+
+static void wait_for(sem_t *s)
+{
+        while (sem_wait(s) && errno == EINTR)
+                ;
+}
+
+static bool is_last(const struct pipe_stage *s)
+{
+        return s == &s->pipe->stage[s->pipe->shape.stages - 1];
+}
+
+static float *place_in(const struct pipe_stage *s, unsigned chunk)
+{
+        const struct model *m = &s->gpt.model;
+        return s->in + chunk * chunk_samples(&s->pipe->shape) * m->block * m->hidden;
+}
+
+static void keep_error(struct pipe_stage *s, int err)
+{
+        if (!s->err)
+                s->err = err;
+}
+
+/* From what came in to what goes out, or in the last stage to the gradient of the loss. */
+static void compute(struct pipe_stage *s, const struct gpt_pass *of_chunk, unsigned chunk)
+{
+        const struct pipe_pass *pass = s->pipe->pass;
+
+        gpt_forward(&s->gpt, of_chunk);
+        if (is_last(s))
+                pass->loss(pass->arg, &s->gpt, chunk, of_chunk->first - pass->gpt.first);
+}
+
+/* The stage turns to a micro-batch, whose pass it returns. */
+static struct gpt_pass turn_to(struct pipe_stage *s, unsigned chunk)
+{
+        struct gpt_pass p = s->pipe->pass->gpt;
+        size_t first;
+
+        gpt_set_batch(&s->gpt, pipe_samples(&s->pipe->shape, chunk, &first));
+        if (s->gpt.from)
+                *gpt_stream(&s->gpt, s->gpt.from) = place_in(s, chunk);
+        p.first += first;
+        p.tokens += first * s->gpt.model.block;
+        return p;
+}
+
+static void stage_forward(struct pipe_stage *s)
+{
+        struct pipe_stage *next = is_last(s) ? NULL : s + 1;
+        const struct math_ops *ops = s->gpt.ops;
+
+        for (unsigned i = 0; i < pipe_chunks(&s->pipe->shape); i++) {
+                const struct gpt_pass p = turn_to(s, i);
+                if (s->gpt.from)
+                        wait_for(&s->came);
+                compute(s, &p, i);
+                if (next)
+                        ops->copy(place_in(next, i), *gpt_stream(&s->gpt, s->gpt.end),
+                                  gpt_stream_elements(&s->gpt, s->gpt.end));
+                keep_error(s, ops->wait());
+                if (next)
+                        sem_post(&next->came);
+        }
+}
+
+static void stage_backward(struct pipe_stage *s)
+{
+        struct pipe_stage *next = is_last(s) ? NULL : s + 1;
+        const struct math_ops *ops = s->gpt.ops;
+        const unsigned chunks = pipe_chunks(&s->pipe->shape);
+
+        for (unsigned i = chunks; i-- > 0;) {
+                const struct gpt_pass p = turn_to(s, i);
+                if (i + 1 < chunks)
+                        compute(s, &p, i);
+                if (next) {
+                        wait_for(&next->due);
+                        ops->copy(gpt_gradient(&s->gpt, s->gpt.end), place_in(next, i),
+                                  gpt_stream_elements(&s->gpt, s->gpt.end));
+                }
+                gpt_backward(&s->gpt, &p);
+                if (s->gpt.from)
+                        ops->copy(place_in(s, i), gpt_gradient(&s->gpt, s->gpt.from),
+                                  gpt_stream_elements(&s->gpt, s->gpt.from));
+                keep_error(s, ops->wait());
+                if (s->gpt.from)
+                        sem_post(&s->due);
+        }
+}
+
+static void *stage_thread(void *arg)
+{
+        struct pipe_stage *s = arg;
+
+        for (;;) {
+                wait_for(&s->go);
+                if (s->pipe->task == PIPE_QUIT)
+                        return NULL;
+                if (s->pipe->task == PIPE_FORWARD)
+                        stage_forward(s);
+                else
+                        stage_backward(s);
+                sem_post(&s->done);
+        }
+}
+
+/* All stages do it; the first in this thread. */
+static int all_stages(struct pipe *p, enum pipe_task task, const struct pipe_pass *pass)
+{
+        const unsigned n = p->shape.stages;
+        int err = 0;
+
+        p->task = task;
+        p->pass = pass;
+        for (unsigned i = 0; i < n; i++)
+                p->stage[i].err = 0;
+        for (unsigned i = 1; i < n; i++)
+                sem_post(&p->stage[i].go);
+        if (task == PIPE_FORWARD)
+                stage_forward(&p->stage[0]);
+        else
+                stage_backward(&p->stage[0]);
+        for (unsigned i = 1; i < n; i++)
+                wait_for(&p->stage[i].done);
+        for (unsigned i = 0; i < n && !err; i++)
+                err = p->stage[i].err;
+        return err;
+}
+
+int pipe_forward(struct pipe *p, const struct pipe_pass *pass)
+{
+        return all_stages(p, PIPE_FORWARD, pass);
+}
+
+int pipe_backward(struct pipe *p, const struct pipe_pass *pass)
+{
+        return all_stages(p, PIPE_BACKWARD, pass);
+}
+
+/* --- stages ----------------------------------------------------------------------------------- */
+
+static int init_stage(struct pipe *p, unsigned number, const struct math_ops *ops,
+                      const struct model *m, size_t from, size_t end, bool weights)
+{
+        struct pipe_stage *s = &p->stage[number];
+
+        s->pipe = p;
+        sem_init(&s->came, 0, 0);
+        sem_init(&s->due, 0, 0);
+        sem_init(&s->go, 0, 0);
+        sem_init(&s->done, 0, 0);
+        int err = gpt_init_stage(&s->gpt, ops, m, chunk_samples(&p->shape), from, end, weights);
+        if (err || !number)
+                return err;
+        err = ops->alloc((size_t)in_bytes(m, &p->shape), (void **)&s->in);
+        if (!err)
+                err = -pthread_create(&s->thread, NULL, stage_thread, s);
+        s->running = !err;
+        return err;
+}
+
+int pipe_init(struct pipe *p, const struct math_ops *ops, const struct model *m,
+              const struct pipe_shape *s, bool weights)
+{
+        size_t *end = calloc(s->stages, sizeof *end), from = 0;
+        int err = 0;
+
+        *p = (struct pipe){.shape = *s, .stage = calloc(s->stages, sizeof *p->stage)};
+        if (!end || !p->stage)
+                err = -ENOMEM;
+        else if (pipe_cut(m, s->stages, end) < s->stages)
+                err = -EINVAL;
+        for (unsigned i = 0; i < s->stages && !err; from = end[i++])
+                err = init_stage(p, i, ops, m, from, end[i], weights);
+        free(end);
+        return err;
+}
+
+void pipe_release(struct pipe *p)
+{
+        p->task = PIPE_QUIT;
+        for (unsigned i = 0; p->stage && i < p->shape.stages; i++) {
+                struct pipe_stage *s = &p->stage[i];
+                if (!s->pipe)
+                        break;
+                if (s->running) {
+                        sem_post(&s->go);
+                        pthread_join(s->thread, NULL);
+                }
+                if (s->gpt.ops)
+                        s->gpt.ops->release(s->in);
+                gpt_release(&s->gpt);
+                sem_destroy(&s->came);
+                sem_destroy(&s->due);
+                sem_destroy(&s->go);
+                sem_destroy(&s->done);
+        }
+        free(p->stage);
+        *p = (struct pipe){0};
+}
