@@ -107,6 +107,7 @@ int results_write_sweep(const struct run *r, const struct sweep *s)
 int results_open_job(struct run *r, size_t i)
 {
         char path[PATH_MAX + 64];
+        r->job = i;
         snprintf(path, sizeof path, "%s/%zu", r->dir, i);
         if (mkdir(path, 0777))
                 return -errno;

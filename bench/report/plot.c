@@ -25,6 +25,8 @@ enum { NOT_FOUND = 127, SVG_MAX = 4 << 20 };
 /* Told apart without colour by their lightness, too. */
 static const char *const colours[PLOT_SERIES_MAX] = {"#1b5e83", "#e8963a", "#7fb5c9", "#9c3d54"};
 
+static const char band_colour[] = "#f6dfc0";
+
 /* Texts of a user stand in the script: what could end a string or start a command is dropped. */
 static void add_word(struct buf *b, const char *s)
 {
@@ -97,7 +99,21 @@ static void add_curves(struct buf *b, const struct plot *p)
                 add_word(b, p->series[s]);
                 buf_addc(b, '"');
         }
+        if (p->band) { /* nothing but its place in the key */
+                buf_addf(b, ", NaN with filledcurves lc rgb \"%s\" title \"", band_colour);
+                add_word(b, p->band);
+                buf_addc(b, '"');
+        }
         buf_addc(b, '\n');
+}
+
+static void add_bands(struct buf *b, const struct plot *p)
+{
+        for (size_t i = 0; p->band && i < p->nbands && i < PLOT_BANDS_MAX; i++)
+                buf_addf(b,
+                         "set object rectangle from %.9g, graph 0 to %.9g, graph 1 behind fc rgb "
+                         "\"%s\" fs solid noborder\n",
+                         p->band_from[i], p->band_to[i], band_colour);
 }
 
 /* Many or long labels are slanted and get room below. */
@@ -142,7 +158,8 @@ static void add_axes(struct buf *b, const struct plot *p)
                  "set ytics scale 0\nset xtics scale 0\nset yrange [0:*]\n"
                  "set offsets 0,0,graph 0.12,0\n"
                  "set key %s\n",
-                 p->nseries > 1 ? "outside top horizontal left Left reverse samplen 1.2" : "off");
+                 p->nseries > 1 || p->band ? "outside top horizontal left Left reverse samplen 1.2"
+                                           : "off");
         buf_adds(b, "set ylabel \"");
         add_word(b, p->unit);
         buf_adds(b, "\"\n");
@@ -152,6 +169,7 @@ static void add_script(struct buf *b, const struct plot *p)
 {
         add_size(b, p);
         add_axes(b, p);
+        add_bands(b, p);
         add_data(b, p);
         if (p->label)
                 add_bars(b, p);

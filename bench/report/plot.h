@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 
-enum { PLOT_SERIES_MAX = 4 };
+enum { PLOT_SERIES_MAX = 4, PLOT_BANDS_MAX = 1000 };
 
 enum plot_kind {
         PLOT_BARS,    /* series beside each other, with their figures */
@@ -30,6 +30,9 @@ struct plot {
         const double *v;          /* v[point * nseries + series]; NAN: none there */
         const double *low, *high; /* spreads: as v */
         size_t npoints;           /* bars, groups or values of x */
+        const char *band;         /* what runs of x that stand out are; NULL: none do */
+        const double *band_from, *band_to;
+        size_t nbands; /* at most PLOT_BANDS_MAX are drawn */
 };
 
 /* Appends <svg>…</svg>. 0, -ENOENT when there is no gnuplot, -EIO when it failed, -ENOMEM. Blocks.

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/core/clock.h"
+
 #include "base/banned.h"
 
 /* Elements of a tensor that a rank has at most: those of whole rows, or all of what torch takes for
@@ -123,12 +125,14 @@ void fsdp_before(void *arg, size_t unit, bool backward)
         struct fsdp *f = arg;
         const struct gpt_unit u = gpt_unit(f->gpt, unit);
         const size_t n = unit_room(f, &u) * sizeof(float);
+        const uint64_t begin = clock_ns();
         struct coll *c = f->coll;
 
         keep_error(f, f->gpt->ops->get(f->host_mine, f->params + f->at[u.first], n));
         if (!f->apart)
                 keep_collective(f, c->ops->gather(c, f->host_mine, n, f->host_all));
         keep_error(f, move_parts(f, &u, f->weights, true));
+        trace_add(f->trace, TRACE_GATHER, TRACE_STEPS, begin, clock_ns(), unit);
         if (backward)
                 f->gpt->ops->zero(f->sums, u.elements);
         for (size_t i = u.first; i < u.first + u.n; i++) {
@@ -143,6 +147,7 @@ void fsdp_after(void *arg, size_t unit, bool backward)
         struct fsdp *f = arg;
         const struct gpt_unit u = gpt_unit(f->gpt, unit);
         const size_t n = unit_room(f, &u);
+        const uint64_t begin = clock_ns();
         struct coll *c = f->coll;
 
         if (!backward)
@@ -152,6 +157,7 @@ void fsdp_after(void *arg, size_t unit, bool backward)
         if (!f->apart)
                 keep_collective(f, c->ops->sum_scatter(c, f->host_all, f->host_mine, n));
         keep_error(f, f->gpt->ops->put(f->grads + f->at[u.first], f->host_mine, n * sizeof(float)));
+        trace_add(f->trace, TRACE_SCATTER, TRACE_STEPS, begin, clock_ns(), unit);
 }
 
 uint64_t fsdp_bytes(const struct model *m, unsigned ranks, unsigned runs)

@@ -8,6 +8,7 @@
 
 #include "bench/core/coll.h"
 #include "bench/train/gpt.h"
+#include "bench/train/trace.h"
 
 struct fsdp {
         struct gpt *gpt;
@@ -17,8 +18,9 @@ struct fsdp {
         float *params, *grads;       /* this rank's */
         float *weights, *sums;       /* of the unit in use, whole: weights and their gradients */
         float *host_mine, *host_all; /* what ranks send each other, in the host's memory */
-        int err;    /* the first of this rank; with a collective's, no more follow */
-        bool apart; /* a collective failed */
+        int err;             /* the first of this rank; with a collective's, no more follow */
+        bool apart;          /* a collective failed */
+        struct trace *trace; /* borrowed; NULL: none */
 };
 
 /* Elements [first, first + n) of a tensor, which lie at `off` of a run. */

@@ -12,6 +12,8 @@ bench_libbench_la_SOURCES += \
 	%D%/pipe.c \
 	%D%/pipe.h \
 	%D%/random.h \
+	%D%/trace.c \
+	%D%/trace.h \
 	%D%/train_data.c \
 	%D%/train_data.h \
 	%D%/train_state.c \

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "bench/core/clock.h"
+
 #include "base/banned.h"
 
 static size_t chunk_samples(const struct pipe_shape *s)
@@ -102,6 +104,13 @@ static void keep_error(struct pipe_stage *s, int err)
                 s->err = err;
 }
 
+/* The stage has worked at a micro-batch since then. */
+static void note(struct pipe_stage *s, enum trace_what what, uint64_t since, unsigned chunk)
+{
+        const uint32_t number = (uint32_t)(s - s->pipe->stage);
+        trace_add(s->pipe->pass->trace, what, TRACE_STAGE + number, since, clock_ns(), chunk);
+}
+
 /* From what came in to what goes out, or in the last stage to the gradient of the loss. */
 static void compute(struct pipe_stage *s, const struct gpt_pass *of_chunk, unsigned chunk)
 {
@@ -135,11 +144,13 @@ static void stage_forward(struct pipe_stage *s)
                 const struct gpt_pass p = turn_to(s, i);
                 if (s->gpt.from)
                         wait_for(&s->came);
+                const uint64_t begin = clock_ns();
                 compute(s, &p, i);
                 if (next)
                         ops->copy(place_in(next, i), *gpt_stream(&s->gpt, s->gpt.end),
                                   gpt_stream_elements(&s->gpt, s->gpt.end));
                 keep_error(s, ops->wait());
+                note(s, TRACE_CHUNK_FORWARD, begin, i);
                 if (next)
                         sem_post(&next->came);
         }
@@ -153,18 +164,23 @@ static void stage_backward(struct pipe_stage *s)
 
         for (unsigned i = chunks; i-- > 0;) {
                 const struct gpt_pass p = turn_to(s, i);
-                if (i + 1 < chunks)
+                uint64_t begin = clock_ns();
+                if (i + 1 < chunks) {
                         compute(s, &p, i);
-                if (next) {
+                        note(s, TRACE_CHUNK_AGAIN, begin, i);
+                }
+                if (next)
                         wait_for(&next->due);
+                begin = clock_ns();
+                if (next)
                         ops->copy(gpt_gradient(&s->gpt, s->gpt.end), place_in(next, i),
                                   gpt_stream_elements(&s->gpt, s->gpt.end));
-                }
                 gpt_backward(&s->gpt, &p);
                 if (s->gpt.from)
                         ops->copy(place_in(s, i), gpt_gradient(&s->gpt, s->gpt.from),
                                   gpt_stream_elements(&s->gpt, s->gpt.from));
                 keep_error(s, ops->wait());
+                note(s, TRACE_CHUNK_BACKWARD, begin, i);
                 if (s->gpt.from)
                         sem_post(&s->due);
         }

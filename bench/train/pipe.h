@@ -13,6 +13,7 @@
 #include <semaphore.h>
 
 #include "bench/train/gpt.h"
+#include "bench/train/trace.h"
 
 struct pipe_shape {
         size_t batch;            /* samples of a step */
@@ -28,6 +29,7 @@ struct pipe_pass {
         struct gpt_pass gpt; /* of all samples */
         pipe_loss_fn *loss;
         void *arg;
+        struct trace *trace; /* of micro-batches; NULL: none */
 };
 
 struct pipe {

@@ -143,6 +143,7 @@ int trainer_init(struct trainer *t, const struct train_setup *s, struct coll *c)
         int err = pipe_init(&t->pipe, s->ops, &s->model, &shape, !s->sharded);
         if (!err && s->sharded)
                 err = fsdp_init(&t->fsdp, &t->pipe.stage[0].gpt, c);
+        t->fsdp.trace = s->trace;
         if (!err)
                 err = take_memory(t);
         return err ? err : draw(t);
@@ -238,11 +239,14 @@ static int sum_run(struct trainer *t, const struct trainer_runs *r, int *own)
 
         for (size_t at = 0; at < r->n && !err; at += most) {
                 size_t n = r->n - at < most ? r->n - at : most;
+                const uint64_t begin = clock_ns();
                 if (!*own)
                         *own = ops->get(t->bucket, r->grads + at, n * sizeof(float));
                 err = t->coll->ops->sum(t->coll, t->bucket, n);
                 if (!*own)
                         *own = ops->put(r->grads + at, t->bucket, n * sizeof(float));
+                trace_add(t->setup.trace, TRACE_BUCKET, TRACE_STEPS, begin, clock_ns(),
+                          (r->off + at) / most);
         }
         return err;
 }
@@ -322,6 +326,16 @@ static int zero_grads(struct trainer *t)
         return t->setup.ops->wait();
 }
 
+/* Seconds since *mark, which becomes now. */
+static double lap(const struct trainer *t, enum trace_what what, uint64_t *mark)
+{
+        const uint64_t begin = *mark;
+        const double seconds = clock_lap(mark);
+
+        trace_add(t->setup.trace, what, TRACE_STEPS, begin, *mark, t->step + 1);
+        return seconds;
+}
+
 /* Both passes. Where ranks meet in them, one whose own work failed goes through them to the end. */
 static int compute(struct trainer *t, struct train_step *out, float *loss)
 {
@@ -332,7 +346,8 @@ static int compute(struct trainer *t, struct train_step *out, float *loss)
                                          .dropout = t->setup.dropout,
                                          .tokens = t->tokens},
                                  .loss = make_loss,
-                                 .arg = t};
+                                 .arg = t,
+                                 .trace = t->setup.stages ? t->setup.trace : NULL};
         if (meets) {
                 pass.gpt.before = fsdp_before;
                 pass.gpt.after = fsdp_after;
@@ -343,11 +358,11 @@ static int compute(struct trainer *t, struct train_step *out, float *loss)
         if (!err || meets)
                 next = forward(t, &pass, loss);
         err = err ? err : next;
-        out->forward = clock_lap(&mark);
+        out->forward = lap(t, TRACE_FORWARD, &mark);
         if (!err || meets)
                 next = pipe_backward(&t->pipe, &pass);
         err = err ? err : next ? next : t->fsdp.err;
-        out->backward = clock_lap(&mark);
+        out->backward = lap(t, TRACE_BACKWARD, &mark);
         return !err && signal_came() ? -ECANCELED : err;
 }
 
@@ -359,14 +374,14 @@ int trainer_step(struct trainer *t, struct train_step *out)
         uint64_t mark = clock_ns();
 
         err = reduce(t, &loss, err);
-        out->reduce = clock_lap(&mark);
+        out->reduce = lap(t, TRACE_REDUCE, &mark);
         if (!err)
                 err = update(t);
-        out->update = clock_lap(&mark);
+        out->update = lap(t, TRACE_OPTIMIZER, &mark);
         if (!err)
                 err = zero_grads(t);
-        out->zero = clock_lap(&mark);
-        out->total = clock_s(clock_ns() - begin);
+        out->zero = lap(t, TRACE_ZERO_GRAD, &mark);
+        out->total = lap(t, TRACE_STEP, &begin);
         out->loss = (double)loss;
         t->step += !err;
         return err;

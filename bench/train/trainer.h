@@ -23,6 +23,7 @@ struct train_setup {
         bool entropy; /* the loss is the cross entropy with the next token, else the logits' sum */
         double lr;
         const struct train_data *data; /* borrowed */
+        struct trace *trace;           /* borrowed; NULL: none */
 };
 
 /* Seconds of one step in this rank; the loss is the mean over ranks. */

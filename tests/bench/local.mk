@@ -43,6 +43,7 @@ bench_tests = \
 	%D%/train_pdp.sh \
 	%D%/train_save.sh \
 	%D%/train_torch.sh \
+	%D%/train_trace.sh \
 	%D%/wrong_byte.sh \
 	%D%/through_mount.sh \
 	$(NULL)

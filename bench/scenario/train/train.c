@@ -36,7 +36,8 @@ struct train_job {
         bool *busy;    /* the steps beside which a save was under way */
         double *delay; /* of all ranks */
         struct train_saves saves;
-        double oldest; /* seconds, of rank 0 */
+        struct trace trace; /* with profile */
+        double oldest;      /* seconds, of rank 0 */
 };
 
 /* At most what any number of ranks may be multiplied by. */
@@ -113,6 +114,9 @@ static int prepare(struct train_job *j, char *why, size_t nwhy)
         j->threads += !j->threads;
         j->setup.ops = &math_host;
         j->setup.data = &j->data;
+        if (!err && k->profile)
+                err = trace_init(&j->trace);
+        j->setup.trace = k->profile ? &j->trace : NULL;
         if (!err)
                 err = j->setup.ops->open(j->threads, why, nwhy);
         if (!err)
@@ -190,6 +194,7 @@ static int train(struct train_job *j)
         int err = do_steps(j, j->warmup, k->warmup_steps, false);
         if (!err)
                 err = c->ops->barrier(c);
+        trace_begin(&j->trace);
         uint64_t begin = clock_ns();
         if (!err)
                 err = do_steps(j, j->step, k->steps, train_saves_planned(k) > 0);
@@ -213,6 +218,24 @@ static int train(struct train_job *j)
         return err;
 }
 
+/* The trace, if it is wanted. */
+static int write_trace(struct train_job *j)
+{
+        char path[PATH_MAX + 64];
+        size_t lost = 0;
+
+        if (!j->k->profile)
+                return 0;
+        snprintf(path, sizeof path, "%s/%zu/trace.json", j->run->dir, j->run->job);
+        int err = trace_write(&j->trace, j->run->coll, path, &lost);
+        if (err && err != -ECANCELED && j->run->coll->rank == 0)
+                run_error(j->run, "%s: %s: give out= a directory with room", path, strerror(-err));
+        if (lost)
+                job_log(JOB_LOG_WARNING,
+                        "trace.json lacks the last %zu parts of steps: give fewer steps", lost);
+        return err;
+}
+
 static double peak_bytes(void)
 {
         struct rusage u;
@@ -231,6 +254,7 @@ static int report(struct train_job *j, struct json *job)
                                 .step = j->step,
                                 .nwarmup = j->k->warmup_steps,
                                 .nsteps = j->k->steps,
+                                .first = j->trainer.step - j->k->steps + 1,
                                 .delay = j->delay,
                                 .save = j->saves.v,
                                 .nsaves = j->saves.n,
@@ -263,12 +287,15 @@ static int train_job(const struct run *r, const struct keys *k, struct json *job
         if (!err)
                 err = train(&j);
         if (!err)
+                err = write_trace(&j);
+        if (!err)
                 err = report(&j, job);
         if (!err)
                 err = train_saves_verify(&j.saves);
         int gone = train_saves_end(&j.saves);
         trainer_release(&j.trainer);
         train_data_release(&j.data);
+        trace_release(&j.trace);
         free(j.warmup);
         free(j.step);
         free(j.busy);

@@ -20,6 +20,7 @@ const struct run_flag train_flags[] = {{"--model", "model", NULL},
                                        {"--mode", "train.mode", NULL},
                                        {"--ndevice_per_proc", "train.stages", NULL},
                                        {"--chunks", "train.chunks", NULL},
+                                       {"--profile", "profile", "on"},
                                        {NULL, NULL, NULL}};
 
 int train_resolve_keys(struct keys *k, char *why, size_t nwhy)

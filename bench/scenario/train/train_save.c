@@ -56,7 +56,7 @@ int train_saves_begin(struct train_saves *s, const struct run *r, const struct k
         char why[512] = "out of memory: give a smaller model=";
         int err = 0;
 
-        *s = (struct train_saves){.run = r, .k = k, .metadata = BUF_INIT};
+        *s = (struct train_saves){.run = r, .k = k, .trace = t->setup.trace, .metadata = BUF_INIT};
         if (!train_saves_planned(k))
                 return 0;
         err = run_name(c, s->dir);
@@ -117,7 +117,10 @@ static void *write_file(void *arg)
                 f->err = timed_save_file(s->io, f->name, &d, s->k->fsync, &took);
         save->durable_ns = mark;
         double seconds = clock_lap(&save->durable_ns);
-        if (s->phase == TRAIN_WRITING)
+        const bool share = s->phase == TRAIN_WRITING;
+        trace_add(s->trace, share ? TRACE_SAVE_WRITE : TRACE_SAVE_METADATA, TRACE_SAVES, mark,
+                  save->durable_ns, save->step);
+        if (share)
                 save->file = seconds;
         atomic_store(&f->done, true);
         return NULL;
@@ -199,6 +202,12 @@ static void finish(struct train_saves *s)
                 s->bytes = s->state.shard.size;
 }
 
+/* Steps have waited for that save since then. */
+static void note_blocked(const struct train_saves *s, size_t i, uint64_t since)
+{
+        trace_add(s->trace, TRACE_SAVE_BLOCKED, TRACE_STEPS, since, clock_ns(), s->v[i].step);
+}
+
 int train_saves_advance(struct train_saves *s, bool wait)
 {
         struct coll *c = s->run->coll;
@@ -214,15 +223,18 @@ int train_saves_advance(struct train_saves *s, bool wait)
                 bool commits = s->phase == TRAIN_WRITING && is_joint(s->k);
                 if (!err && commits)
                         err = begin_metadata(s);
-                if (!wait) /* the next step stands meanwhile */
+                if (!wait) { /* the next step stands meanwhile */
+                        const uint64_t begin = mark;
                         s->v[s->begun - 1].blocked += clock_lap(&mark);
+                        note_blocked(s, s->begun - 1, begin);
+                }
                 if (!err && !commits)
                         finish(s);
         }
         return err;
 }
 
-int train_saves_add(struct train_saves *s, const struct trainer *t)
+static int add_save(struct train_saves *s, const struct trainer *t)
 {
         struct coll *c = s->run->coll;
         struct train_saved *save = &s->v[s->begun];
@@ -232,11 +244,13 @@ int train_saves_add(struct train_saves *s, const struct trainer *t)
         save->wanted_ns = mark;
         int err = train_saves_advance(s, true);
         save->waited = clock_lap(&mark);
+        const uint64_t begin = mark;
         if (!err && s->io)
                 err = train_state_take(&s->state, t);
         if (err)
                 return coll_agree(c, err);
         save->copy = clock_lap(&mark);
+        trace_add(s->trace, TRACE_SAVE_COPY, TRACE_STEPS, begin, mark, save->step);
         save->blocked = save->waited + save->copy;
         name_file(s, s->begun++, s->flight.name);
         s->phase = TRAIN_WRITING;
@@ -244,6 +258,16 @@ int train_saves_add(struct train_saves *s, const struct trainer *t)
                 err = begin_file(s, TRAIN_WRITING);
         err = coll_agree(c, err);
         return err || s->k->train_save == TRAIN_SAVE_ASYNC ? err : train_saves_advance(s, true);
+}
+
+int train_saves_add(struct train_saves *s, const struct trainer *t)
+{
+        const size_t i = s->begun;
+        const int err = add_save(s, t);
+
+        if (!err)
+                note_blocked(s, i, s->v[i].wanted_ns);
+        return err;
 }
 
 /* --- afterwards ------------------------------------------------------------------------------- */

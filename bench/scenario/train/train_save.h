@@ -40,6 +40,7 @@ struct train_saves {
         struct io *io; /* NULL: this rank writes nothing */
         char dir[FRESH_NAME_MAX];
         struct train_state state;
+        struct trace *trace; /* the trainer's */
         struct train_saved *v;
         size_t n, begun; /* saves that are whole, and all */
         uint64_t bytes;  /* of a save, of all ranks' files */

@@ -135,6 +135,7 @@ static int add_saves(const struct train_facts *f, struct json *job, struct json 
         json_add_string(setup, "suffix", f->suffix);
         json_add_number(setup, "bytes_a_save", (double)f->bytes);
         json_add_number(setup, "staging_bytes", f->staged);
+        json_add_number(setup, "first_step", (double)f->first);
         struct json *steps = json_add_array(setup, "saved_steps");
         for (size_t i = 0; i < f->nsaves; i++)
                 json_add_number(steps, NULL, (double)f->save[i].step);
@@ -275,6 +276,57 @@ static void chart_phases(struct doc *d, const struct json *jobs, const char *con
         doc_plot(d, &p);
 }
 
+enum { LINES_MAX = 8, POINTS_MAX = 10000 };
+
+static const struct json *each_of(const struct json *job, const char *name)
+{
+        return json_get(json_get(metrics_of(job), name), "each");
+}
+
+/* The steps of a job over its time, and when a save was under way: it begins behind its step, and
+ * the steps that follow stand for the time that it blocks. */
+static void chart_steps(struct doc *d, const struct json *job, const char *label)
+{
+        const struct json *steps = each_of(job, "step_s"), *took = each_of(job, "save_s");
+        const struct json *blocked = each_of(job, "save_blocked_s");
+        const struct json *saved = json_get(json_get(job, "setup"), "saved_steps");
+        const size_t n = json_count(steps), nsaves = json_count(took);
+        const double first = json_number(json_get(json_get(job, "setup"), "first_step"), 0);
+        CLEANUP(freep) double *x = calloc(2 * n + 2 * nsaves + 1, sizeof *x);
+        char title[200];
+        double now = 0;
+        size_t save = 0;
+
+        if (!n || n > POINTS_MAX || !x)
+                return;
+        double *v = x + n, *from = v + n, *to = from + nsaves;
+        for (size_t i = 0; i < n; i++) {
+                v[i] = json_number(json_at(steps, i), 0);
+                now += v[i];
+                x[i] = now;
+                if (save < nsaves && json_number(json_at(saved, save), 0) <= first + (double)i) {
+                        from[save] = now;
+                        to[save] = now + json_number(json_at(took, save), 0);
+                        now += json_number(json_at(blocked, save++), 0);
+                }
+        }
+        snprintf(title, sizeof title, "Steps of %s", label);
+        struct plot p = {.title = title,
+                         .unit = "seconds of a step",
+                         .x_unit = "seconds since the first timed step",
+                         .kind = PLOT_LINES,
+                         .series = {"step"},
+                         .nseries = 1,
+                         .x = x,
+                         .v = v,
+                         .npoints = n,
+                         .band = save ? "a save is under way" : NULL,
+                         .band_from = from,
+                         .band_to = to,
+                         .nbands = save};
+        doc_plot(d, &p);
+}
+
 void train_page(const struct json *run, struct doc *d)
 {
         static const struct doc_column columns[] = {
@@ -323,4 +375,6 @@ void train_page(const struct json *run, struct doc *d)
         doc_table_end(d);
         if (n)
                 chart_phases(d, jobs, label, n);
+        for (size_t j = 0; j < n && j < LINES_MAX; j++)
+                chart_steps(d, json_at(jobs, j), label[j]);
 }

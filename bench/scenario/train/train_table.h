@@ -17,6 +17,7 @@ struct train_facts {
         const char *math;                       /* what multiplies matrices, in words */
         const struct train_step *warmup, *step; /* seconds are those of the slowest rank */
         size_t nwarmup, nsteps;
+        uint64_t first;      /* number of the first timed step */
         const double *delay; /* of each rank: seconds of all timed steps over their number */
         double peak;         /* bytes of memory of the largest rank */
         const struct train_saved *save;
