@@ -103,9 +103,10 @@ static int check_memory(const struct run *r, const struct preflight *n, FILE *dr
         if (want <= have)
                 return 0;
         snprintf(why, nwhy,
-                 "%u ranks here hold %.3f GB in memory and %.3f GB are free: give a smaller size= "
-                 "or model=, hold=off where the scenario has that key, or more machines",
-                 r->coll->host_ranks, gb(want), gb(have));
+                 "%u rank%s here hold%s %.3f GB in memory and %.3f GB are free: give a smaller "
+                 "size= or model=, hold=off where the scenario has that key, or more machines",
+                 r->coll->host_ranks, r->coll->host_ranks > 1 ? "s" : "",
+                 r->coll->host_ranks > 1 ? "" : "s", gb(want), gb(have));
         return -ENOMEM;
 }
 

@@ -3,6 +3,7 @@
 #include "bench/train/train_data.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,14 @@ int train_data_open(struct train_data *d, const char *path, unsigned vocab, unsi
                 snprintf(why, nwhy, "data=%s: %s: give a text that every rank can read", path,
                          strerror(-err));
         return err;
+}
+
+uint64_t train_data_bytes(const char *path)
+{
+        struct stat st;
+        bool text =
+                *path && !stat(path, &st) && S_ISREG(st.st_mode) && st.st_size <= TRAIN_TEXT_MAX;
+        return text ? (uint64_t)st.st_size : 0;
 }
 
 void train_data_release(struct train_data *d)

@@ -18,6 +18,8 @@ struct train_data {
  * negative errno with one line in `why`. */
 int train_data_open(struct train_data *d, const char *path, unsigned vocab, unsigned block,
                     char *why, size_t nwhy);
+/* Bytes of memory that it takes of a rank; 0 while nobody can say. */
+uint64_t train_data_bytes(const char *path);
 void train_data_release(struct train_data *d);
 
 /* Sample `number` of a step: `block` tokens, and behind each the one that follows. */

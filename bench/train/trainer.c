@@ -28,10 +28,15 @@ const char *trainer_mode(const struct train_setup *s)
         return s->sharded ? "fsdp" : s->stages ? "pdp" : "ddp";
 }
 
-uint64_t trainer_bytes(const struct train_setup *s, unsigned ranks)
+uint64_t trainer_pass_bytes(const struct train_setup *s)
 {
         const struct pipe_shape shape = shape_of(s);
-        const uint64_t state = gpt_bytes_state(&s->model), passes = pipe_bytes(&s->model, &shape);
+        return pipe_bytes(&s->model, &shape);
+}
+
+uint64_t trainer_bytes(const struct train_setup *s, unsigned ranks)
+{
+        const uint64_t state = gpt_bytes_state(&s->model), passes = trainer_pass_bytes(s);
 
         if (s->sharded)
                 return fsdp_bytes(&s->model, ranks, s->adamw ? 4 : 2) + passes;

@@ -73,7 +73,8 @@ struct trainer_part trainer_part(const struct trainer *t, size_t tensor);
 
 /* "ddp", "fsdp" or "pdp". */
 const char *trainer_mode(const struct train_setup *s);
-/* Bytes that a rank needs. */
+/* Bytes that a rank needs, and those of them that its passes take. */
 uint64_t trainer_bytes(const struct train_setup *s, unsigned ranks);
+uint64_t trainer_pass_bytes(const struct train_setup *s);
 
 #endif

@@ -12,7 +12,7 @@ if ! bench_has HAVE_OPENBLAS; then
 		"a build without OpenBLAS says in one line what is missing"
 	exit 0
 fi
-plan 22
+plan 29
 
 small="model=gpt-mini model.layers=2 model.vocab=256 model.block=32"
 train() { bench train progress=0 "$@"; }
@@ -26,6 +26,14 @@ check "each step has its parts, and each loss is there" jq -e '.job_results[0] |
 	($m.losses | length == 5) and ($m.step_s.each | length == 3) and $m.tflops > 0 and $m.peak_memory_bytes > 1e6
 	and all(range(3); $m.step_s.each[.] >= $m.forward_s.each[.] + $m.backward_s.each[.] + $m.update_s.each[.])
 	and .model.parameters == 466432 and .setup.mode == "ddp"' first/*/*/run_results.json
+suite=$(echo first/*/*/0/ddp_gpt-mini_ws1_bs4_vs256_blk32_noop_fp32.txt)
+number='[0-9]*\.[0-9]*'
+expect_eq "delays tflops/gpu max_mem max_cpu_mem_percent forward backward optimizer" "$(sed -n \
+	"s/^\(delays\|tflops.gpu\) = $number ($number)\$/\1/p;s/^\(max mem\|max cpu mem percent\) = [0-9.]*\$/\1/p
+	s/^\(forward\|backward\|optimizer\) = $number %\$/\1/p" "$suite" | tr ' \n' '_ ' | sed 's/ $//')" \
+	"the suite's text is there, under the suite's name, line by line"
+check "the text has the delay of the results" jq -e --argjson delay "$(sed -n 's/^delays = \([0-9.]*\) .*/\1/p' "$suite")" \
+	'(.job_results[0].metrics.delay_s.mean - $delay | fabs) < 1e-6' first/*/*/run_results.json
 train $small steps=3 warmup_steps=2 batch_size=4 out=again >again.out
 expect_eq "$(losses first)" "$(losses again)" "steps with the same seed have the same losses, to the bit"
 train $small steps=3 warmup_steps=2 batch_size=4 seed=2 out=other >other.out
@@ -53,10 +61,26 @@ fi
 
 bench train --model GPTSmall --vocab_size 3072 --block_size=128 --batch_size 10 --dry-run >dry
 check "the suite's words are understood, and a dry run says what a step is" \
-	grep -q "would train gpt-small, 89872896 parameters, for 8 steps on 1 ranks: 6.885e+11 operations a step" dry
+	grep -q "would train gpt-small, 89872896 parameters, for 8 steps on 1 rank: 6.885e+11 operations a step and rank (9.12e+11 as the suite" dry
 bench train model=GPT1T --dry-run >dry 2>err
 check "a dry run has the figures of a model that does not fit" grep -q "would train gpt-1t, 1006836172800 parameters" dry
-check "a dry run says in one line that a model does not fit" grep -q "^ckptbench: 1 ranks here hold .* GB in memory and .* GB are free" err
+check "a dry run says in one line that a model does not fit" grep -q "^ckptbench: 1 rank here holds .* GB in memory and .* GB are free" err
+
+# of DRYFILE PART: GB
+part() { sed -n "s/.*memory of a rank:.* $2 \([0-9.]*\).*/\1/p" "$1"; }
+for model in Small Medium Large XL XXL XXXL 13B 175B 1T; do
+	bench train --model GPT$model --dry-run 2>/dev/null
+done >dry
+expect_eq "89872896 308733952 689593344 1240501152 2533708800 6469853184 15515100288 174038605824 1006836172800" \
+	"$(sed -n 's/.*, \([0-9]*\) parameters.*/\1/p' dry | tr '\n' ' ' | sed 's/ $//')" \
+	"a dry run counts the parameters of each published model"
+expect_eq "9 9" "$(grep -c 'memory of a rank: [0-9.]* GB: model [0-9.]*, passes [0-9.]*, saves 0.000, text 0.000$' dry) $(
+	grep -c 'operations a step and rank' dry)" "a dry run has the memory and the operations of each"
+bench train model=gpt-small optimizer.name=adamw --dry-run >dry
+expect_eq 1.438 "$(part dry model)" "a dry run counts weights, gradients and both moments"
+truncate -s 300M large
+bench train model=gpt-mini data=large --dry-run >dry
+expect_eq 0.315 "$(part dry text)" "a dry run counts the text, which each rank holds"
 
 # refused PATTERN KEY...: in one line
 refused() {
@@ -69,6 +93,7 @@ refused() {
 refused "give a number from 0 to below 1e+06" lr=fast
 refused "give a number from 0 to below 1e+06" lr=nan
 refused "give a number from 0 to below 1" dropout=1
+refused "more than 2147483647 tokens of a rank: give less of one" batch_size=1000000 model.block=4096
 refused "train knows the GPTs" model=L7b
 refused "four times its hidden size: leave it out" model.ffn=7
 refused "give loss=cross_entropy, or leave it out" data=text loss=sum

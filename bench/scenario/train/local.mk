@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 bench_libbench_la_SOURCES += \
 	%D%/train.c \
+	%D%/train_delay.c \
+	%D%/train_delay.h \
 	%D%/train_keys.c \
 	%D%/train_keys.h \
 	%D%/train_resume.c \

@@ -17,6 +17,7 @@
 #include "bench/core/run.h"
 #include "bench/data/preflight.h"
 #include "bench/format/format.h"
+#include "bench/scenario/train/train_delay.h"
 #include "bench/scenario/train/train_keys.h"
 #include "bench/scenario/train/train_resume.h"
 #include "bench/scenario/train/train_save.h"
@@ -48,6 +49,23 @@ static uint64_t times(uint64_t bytes, uint64_t n)
         return __builtin_mul_overflow(bytes, n, &all) || all > most ? most : all;
 }
 
+/* What a job is, and what of memory a rank of it wants. */
+static void say_plan(FILE *dry, const struct keys *k, const struct train_setup *s,
+                     const struct coll *c, uint64_t memory, uint64_t staged)
+{
+        const uint64_t passes = trainer_pass_bytes(s), text = train_data_bytes(k->train_data);
+
+        fprintf(dry,
+                "would train %s, %llu parameters, for %llu steps on %u rank%s: %.4g operations a "
+                "step and rank (%.4g as the suite counts them)\n"
+                "  memory of a rank: %.3f GB: model %.3f, passes %.3f, saves %.3f, text %.3f\n",
+                s->model.name, (unsigned long long)model_params(&s->model),
+                (unsigned long long)(k->warmup_steps + k->steps), c->ranks, c->ranks > 1 ? "s" : "",
+                gpt_flop(&s->model, s->batch), gpt_flop_suite(&s->model, s->batch),
+                (double)memory / 1e9, (double)(memory - passes - staged - text) / 1e9,
+                (double)passes / 1e9, (double)staged / 1e9, (double)text / 1e9);
+}
+
 static int train_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
 {
         struct train_setup s;
@@ -68,7 +86,7 @@ static int train_plan(const struct run *r, const struct keys *k, FILE *dry, char
                                                : s.sharded ? 1
                                                            : c->ranks)),
                 .stored = times(state, saves), /* they go when all are done */
-                .memory = trainer_bytes(&s, c->ranks) + staged,
+                .memory = trainer_bytes(&s, c->ranks) + staged + train_data_bytes(k->train_data),
         };
         if (saves > TRAIN_SAVES_MAX) {
                 snprintf(why, nwhy,
@@ -94,12 +112,7 @@ static int train_plan(const struct run *r, const struct keys *k, FILE *dry, char
                 return -EINVAL;
         }
         if (dry)
-                fprintf(dry,
-                        "would train %s, %llu parameters, for %llu steps on %u ranks: %.4g "
-                        "operations a step and rank\n",
-                        s.model.name, (unsigned long long)model_params(&s.model),
-                        (unsigned long long)(k->warmup_steps + k->steps), r->coll->ranks,
-                        gpt_flop(&s.model, s.batch));
+                say_plan(dry, k, &s, c, n.memory, staged);
         return stages ? preflight_check(r, k, &n, dry, why, nwhy)
                       : preflight_check_at(r, &n, NULL, dry, why, nwhy);
 }
@@ -242,6 +255,17 @@ static double peak_bytes(void)
         return getrusage(RUSAGE_SELF, &u) ? 0 : (double)u.ru_maxrss * 1024;
 }
 
+static int write_delay(const struct run *r, const struct train_facts *f)
+{
+        char dir[PATH_MAX + 32];
+
+        snprintf(dir, sizeof dir, "%s/%zu", r->dir, r->job);
+        int err = train_delay_write(f, dir);
+        if (err)
+                run_error(r, "%s: %s: give out= a directory with room", dir, strerror(-err));
+        return err;
+}
+
 static int report(struct train_job *j, struct json *job)
 {
         struct coll *c = j->run->coll;
@@ -268,7 +292,11 @@ static int report(struct train_job *j, struct json *job)
         int err = c->ops->max(c, &f.peak, 1);
         if (!err)
                 err = c->ops->max(c, &f.staged, 1);
-        return coll_agree(c, err || !job ? err : train_json(&f, job));
+        if (!err && job)
+                err = train_json(&f, job);
+        if (!err && job)
+                err = write_delay(j->run, &f);
+        return coll_agree(c, err);
 }
 
 static int train_job(const struct run *r, const struct keys *k, struct json *job)

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,14 @@ int train_setup(const struct keys *k, struct train_setup *out, char *why, size_t
                 snprintf(why, nwhy,
                          "model.ffn=%u: a GPT's is four times its hidden size: leave it out",
                          out->model.ffn);
+                return -EINVAL;
+        }
+        /* OpenBLAS and cuBLAS count rows in an int */
+        if (!err && k->train_batch > INT_MAX / out->model.block) {
+                snprintf(why, nwhy,
+                         "batch_size=%llu: with model.block=%u that are more than %d tokens of a "
+                         "rank: give less of one",
+                         (unsigned long long)k->train_batch, out->model.block, INT_MAX);
                 return -EINVAL;
         }
         if (!err)
