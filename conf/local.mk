@@ -29,6 +29,8 @@ dist_example_DATA = \
 	%D%/slurm/dcp_fsdp_save.sbatch \
 	%D%/slurm/hosts.sh \
 	%D%/slurm/mlperf.sbatch \
+	%D%/slurm/train_ddp.sbatch \
+	%D%/slurm/train_pdp.sbatch \
 	%D%/small.yaml \
 	%D%/train.yaml \
 	$(NULL)

@@ -7,7 +7,7 @@
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_mpi true || skip_all "$bench_no_mpi"
-plan 9
+plan 13
 cd "$tmp" || exit 1
 mkdir bin mnt disk
 ln -s "$builddir/ckptbench" "$builddir/ckptfs" bin
@@ -52,6 +52,31 @@ else
 	for name in "hosts.sh: ranks on two hosts save and load, the first has the results" "hybrid sharding: the ranks of each host have the whole model" "each of two groups of ranks loads the whole model"; do
 		skip "$name" "names of hosts cannot be given here"
 	done
+fi
+
+# Samples of srun on this machine, without a scheduler: what stands for srun starts two ranks by mpirun.
+mkdir standin
+cat >standin/srun <<'END'
+#!/bin/sh
+while case $1 in -*) ;; *) false ;; esac; do shift; done
+exec mpirun -n 2 --bind-to none --oversubscribe "$@"
+END
+chmod +x standin/srun
+small="model=gpt-mini model.layers=2 model.hidden=64 model.vocab=256 model.block=16 batch_size=4 steps=4 steps_per_save=2"
+trains='[.job_results[] | "\(.setup.mode):\(.setup.stages):\(.setup.ranks):\(.setup.saved_steps | length):\(.error)"] | join(" ")'
+for sample in train_ddp train_pdp; do
+	mkdir $sample.here
+	# shellcheck disable=SC2086
+	(cd $sample.here && PATH="$tmp/standin:$PATH" SLURM_SUBMIT_DIR=$PWD timeout 100 sh "$samples/$sample.sbatch" \
+		$small storage=disk path="$tmp/disk" >out 2>&1)
+	diag "$(tail -n 3 $sample.here/out)"
+done
+if bench_has HAVE_OPENBLAS; then
+	expect_eq "ddp:null:2:2:null" "$(results train_ddp.here "$trains")" "the command of train_ddp.sbatch trains and saves"
+	expect_eq "pdp:2:2:2:null" "$(results train_pdp.here "$trains")" "the command of train_pdp.sbatch trains and saves"
+else
+	skip "the command of train_ddp.sbatch trains and saves" "built without OpenBLAS"
+	skip "the command of train_pdp.sbatch trains and saves" "built without OpenBLAS"
 fi
 
 # A cluster.
@@ -106,7 +131,7 @@ cluster() { # starts it, or says in $no_cluster why not
 at_exit 'timeout 20 umount "$tmp/mnt" 2>/dev/null'
 if cluster; then
 	export AWS_ENDPOINT_URL_S3="$CKPTFS_TEST_ENDPOINT" BUCKET="s3://$CKPTFS_TEST_BUCKET/p" MOUNTPOINT="$tmp/mnt"
-	mkdir dcp_fsdp_save mlperf
+	mkdir dcp_fsdp_save mlperf train_ddp train_pdp
 	# submit SAMPLE keys...: waits in steps of less than those of sbatch --wait
 	submit() {
 		sample=$1; shift
@@ -123,11 +148,17 @@ if cluster; then
 		mlperf.interval=1ms storage=disk path="$tmp/disk"
 	expect_eq "disk:2:null" "$(results mlperf '[.job_results[] | "\(.config.storage):\(.setup.ranks):\(.error)"] | join(" ")')" \
 		"mlperf.sbatch has ranks that srun starts"
+	for sample in train_ddp train_pdp; do
+		# shellcheck disable=SC2086
+		submit $sample $small storage=disk path="$tmp/disk"
+		expect_eq "2:2:null" "$(results $sample '[.job_results[] | "\(.setup.ranks):\(.setup.saved_steps | length):\(.error)"] |
+			join(" ")')" "$sample.sbatch trains as a job"
+	done
 	submit dcp_fsdp_save model=gpt-mini epochs=1 +nothing=1
 	check "a key that is wrong is said in the job's output" grep -q "unknown key 'nothing'" dcp_fsdp_save/out
 	check "the mount of a job that fails ends, too" sh -c '! mountpoint -q "$1"' sh "$tmp/mnt"
 else
-	for name in "dcp_fsdp_save.sbatch runs mpirun in a job, through a mount" "the mount of a job ends with the job" "mlperf.sbatch has ranks that srun starts" "a key that is wrong is said in the job's output" "the mount of a job that fails ends, too"; do
+	for name in "dcp_fsdp_save.sbatch runs mpirun in a job, through a mount" "the mount of a job ends with the job" "mlperf.sbatch has ranks that srun starts" "train_ddp.sbatch trains as a job" "train_pdp.sbatch trains as a job" "a key that is wrong is said in the job's output" "the mount of a job that fails ends, too"; do
 		skip "$name" "$no_cluster"
 	done
 fi
