@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ enum {
         NAP_MIN_NS = 50 * 1000,
         NAP_MAX_NS = 1000 * 1000,     /* the most by which ranks leave a barrier apart */
         GRACE_NS = 300 * 1000 * 1000, /* after a signal the others have this long to come */
+        CLEANUP_NAPS = 1000,          /* and so many naps to remove what they have written */
         BULK = 64 << 10               /* bytes from which on a request is polled without a pause */
 };
 
@@ -74,6 +76,14 @@ static int finish_request(MPI_Request *req, bool bulk)
         }
 }
 
+/* How many ranks of this machine have come to the end, in memory that they share: it can be read
+ * and written when MPI may not be called any more. NULL: it could not be had. */
+static struct {
+        atomic_uint *there;
+        MPI_Comm host;
+        MPI_Win window;
+} ends;
+
 static MPI_Comm comm_of(const struct coll *c)
 {
         return c->group ? *(MPI_Comm *)c->group : MPI_COMM_WORLD;
@@ -100,6 +110,37 @@ static int count_ranks(struct coll *c)
         return 0;
 }
 
+static void open_ends(const struct coll *c)
+{
+        atomic_uint *there = NULL;
+        MPI_Aint size;
+        int unit, rank;
+
+        if (c->host_ranks == 1 || MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0,
+                                                      MPI_INFO_NULL, &ends.host) != MPI_SUCCESS)
+                return;
+        MPI_Comm_set_errhandler(ends.host, MPI_ERRORS_RETURN);
+        MPI_Comm_rank(ends.host, &rank);
+        if (MPI_Win_allocate_shared(rank ? 0 : sizeof *there, 1, MPI_INFO_NULL, ends.host, &there,
+                                    &ends.window) != MPI_SUCCESS) {
+                MPI_Comm_free(&ends.host);
+                return;
+        }
+        MPI_Win_shared_query(ends.window, 0, &size, &unit, &there);
+        if (!rank)
+                atomic_store(there, 0);
+        MPI_Barrier(ends.host);
+        ends.there = there;
+}
+
+static void close_ends(void)
+{
+        if (!ends.there)
+                return;
+        MPI_Win_free(&ends.window);
+        MPI_Comm_free(&ends.host);
+}
+
 static int mpi_init(struct coll *c, int *argc, char ***argv)
 {
         int provided;
@@ -107,7 +148,10 @@ static int mpi_init(struct coll *c, int *argc, char ***argv)
         if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
                 return -EIO;
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-        return count_ranks(c);
+        int err = count_ranks(c);
+        if (!err)
+                open_ends(c);
+        return err;
 }
 
 static int mpi_split(struct coll *c, unsigned n, struct coll *out, bool *in)
@@ -297,13 +341,29 @@ static bool mpi_alarmed(struct coll *c, unsigned serial)
                there;
 }
 
+/* The others clean up too before they are ended: those of this machine until they are here, if the
+ * signal has come to all of them; those of other machines a moment longer. */
+static void wait_for_cleanup(const struct coll *c)
+{
+        const bool known = ends.there && signal_came();
+
+        for (int i = 0; known && i < CLEANUP_NAPS; i++) {
+                if (atomic_load(ends.there) >= c->host_ranks)
+                        break;
+                clock_sleep_ns(GRACE_NS / 10);
+        }
+        clock_sleep_ns(GRACE_NS);
+}
+
 static void mpi_finish(struct coll *c, int together)
 {
-        (void)c;
+        if (ends.there)
+                atomic_fetch_add(ends.there, 1);
         if (!together || abandoned) {
-                clock_sleep_ns(GRACE_NS); /* the others clean up too before they are ended */
+                wait_for_cleanup(c);
                 MPI_Abort(MPI_COMM_WORLD, 1);
         }
+        close_ends();
         MPI_Finalize();
 }
 

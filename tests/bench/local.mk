@@ -35,6 +35,7 @@ bench_tests = \
 	%D%/shards_verify.sh \
 	%D%/speed_table.sh \
 	%D%/stop.sh \
+	%D%/stop_cleanup.sh \
 	%D%/suite.sh \
 	%D%/torch.sh \
 	%D%/train.sh \
