@@ -54,6 +54,14 @@ dist_prometheus_DATA = \
 	%D%/prometheus/prometheus.yaml \
 	$(NULL)
 
+kubernetesdir = $(exampledir)/kubernetes
+dist_kubernetes_DATA = \
+	%D%/kubernetes/csi.yaml \
+	%D%/kubernetes/mpijob.yaml \
+	%D%/kubernetes/podmonitor.yaml \
+	%D%/kubernetes/sidecar.yaml \
+	$(NULL)
+
 # What the results of ckptbench are.
 schemadir = $(pkgdatadir)/schema
 dist_schema_DATA = %D%/schema/job_results.json %D%/schema/run_results.json

@@ -36,6 +36,13 @@ static void print_unreachable(void *arg, const char *url, const char *mountpoint
         printf("%s\t%s\tunreachable\t-\t-\n", at ? at : "?", of ? of : "?");
 }
 
+static int by_mountpoint(const void *a, const void *b)
+{
+        const struct live_mount *x = a, *y = b;
+
+        return strcmp(live_field(&x->about, "mountpoint"), live_field(&y->about, "mountpoint"));
+}
+
 int ctl_list(const struct ctl *c)
 {
         CLEANUP(live_mounts_release) struct live_mounts m = {.n = 0};
@@ -44,6 +51,8 @@ int ctl_list(const struct ctl *c)
         int err = live_mounts_get(c->dir, &m);
         if (err)
                 return ctl_fail("the mounts cannot be listed", err);
+        if (m.n)
+                qsort(m.v, m.n, sizeof *m.v, by_mountpoint);
         for (size_t i = 0; i < m.n; i++) {
                 const struct live_reply *r = &m.v[i].about;
                 printf("%s\t%s\t%s\t%s\t%s\n", live_field(r, "mountpoint"), live_field(r, "url"),

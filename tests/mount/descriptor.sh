@@ -6,7 +6,7 @@ need_fuse
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 setpriv --reuid 65534 --regid 65534 --clear-groups unshare -U true 2>/dev/null ||
 	skip_all "another user cannot have a user namespace of its own"
-plan 10
+plan 14
 start_store
 chmod 711 "$tmp"
 mkdir "$mnt"
@@ -46,6 +46,64 @@ printf x >"$mnt/last"
 kill -TERM "$mount_pid"
 mount_ended "SIGTERM ends it"
 expect_eq x "$(store_cat last)" "what was closed is at the store then"
+umount "$mnt"
+
+# As CSI drivers do it: the driver mounts when a sidecar connects to its socket, and sends the descriptor; the sidecar is
+# no child of the driver, and each is in a user namespace that the other has no rights in. When the pod is to end, the
+# trainer gets SIGTERM, and the sidecar when the trainer has ended.
+cat >"$tmp/driver.py" <<'END'
+import ctypes, os, socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[2])
+os.chmod(sys.argv[2], 0o666)
+server.listen(1)
+sidecar = server.accept()[0]
+fd = os.open("/dev/fuse", os.O_RDWR)
+libc = ctypes.CDLL(None, use_errno=True)
+options = b"fd=%d,rootmode=40000,user_id=0,group_id=0,default_permissions,allow_other" % fd
+if libc.mount(b"bucket", sys.argv[1].encode(), b"fuse.ckptfs", 2 | 4, options):
+    sys.exit(os.strerror(ctypes.get_errno()))
+socket.send_fds(sidecar, [b"{}"], [fd])
+END
+cat >"$tmp/starter.py" <<'END'
+import os, socket, sys
+client = socket.socket(socket.AF_UNIX)
+client.connect(sys.argv[1])
+fd = socket.recv_fds(client, 100, 1)[1][0]
+os.dup2(fd, 3, inheritable=True)
+os.execv(sys.argv[2], sys.argv[2:])
+END
+cat >"$tmp/trainer.py" <<'END'
+import os, signal, sys
+def last(*_):
+    with open(sys.argv[1] + "/last.ckpt", "wb") as f:
+        for _ in range(40):
+            f.write(os.urandom(1 << 20))
+    sys.exit(0)
+signal.signal(signal.SIGTERM, last)
+open(sys.argv[1] + "/ready", "w").close()
+while True:
+    signal.pause()
+END
+spawn python3 "$tmp/driver.py" "$mnt" "$tmp/socket"
+driver=$spawned
+wait_for 60 test -S "$tmp/socket"
+setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs unshare -U python3 "$tmp/starter.py" "$tmp/socket" "$builddir/ckptfs" -f \
+	-o "endpoint=$CKPTFS_TEST_ENDPOINT,control_dir=none,uid=1,gid=1,spill_dir=/tmp" "$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET" /dev/fd/3 \
+	2>>"$mount_log" &
+mount_pid=$!
+wait_for 60 grep -q 'is mounted on /dev/fd/3' "$mount_log"
+wait "$driver"
+expect_eq "0 another" "$? $([ "$(user_of "$mount_pid")" = "$(user_of self)" ] || echo another)" "a driver hands the descriptor over by a socket, and may end"
+setpriv --reuid=1 --regid=1 --clear-groups unshare -U python3 "$tmp/trainer.py" "$mnt" &
+trainer=$!
+wait_for 60 test -e "$mnt/ready"
+kill -TERM "$trainer"
+wait "$trainer"
+expect_eq 0 $? "the trainer, in a third user namespace, saves at SIGTERM"
+kill -TERM "$mount_pid"
+mount_ended "the sidecar ends at its own SIGTERM"
+expect_eq 41943040 "$(objects size last.ckpt)" "the trainer's last checkpoint is whole at the store when the sidecar has ended"
 umount "$mnt"
 
 "$builddir/ckptfs" -o "endpoint=$CKPTFS_TEST_ENDPOINT" "$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET" /dev/fd/9 9</dev/null 2>"$tmp/out"

@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# kubernetes.sh: the samples for Kubernetes are right by the published schemas, name options that exist, ask for the
+# memory that the tuning formula wants, and have the sidecar outlive the trainer.
+. "$srcdir/tests/lib/tap.sh"
+: "${CKPTFS_PEERS:=${HOME:-/root}/.cache/ckptfs/peers}"
+python3 -c 'import yaml' 2>/dev/null || skip_all "python3 has no yaml"
+plan 9
+cd "$srcdir/conf/kubernetes" || exit 1
+kubeconform=$CKPTFS_PEERS/kubernetes/kubeconform
+valid() { "$kubeconform" -strict -schema-location "$CKPTFS_PEERS/kubernetes/schemas/{{.ResourceKind}}{{.KindSuffix}}.json" "$@"; }
+for file in csi.yaml sidecar.yaml mpijob.yaml podmonitor.yaml; do
+	if [ -x "$kubeconform" ]; then check "$file follows the published schema" valid $file
+	else skip "$file follows the published schema" "tests/admin/setup.sh was not run"; fi
+done
+if [ -x "$kubeconform" ]; then
+	sed 's/restartPolicy: Always/restartsPolicy: Always/' csi.yaml >"$tmp/wrong.yaml"
+	check_fails "a field that Kubernetes does not know is found" valid "$tmp/wrong.yaml"
+else
+	skip "a field that Kubernetes does not know is found" "tests/admin/setup.sh was not run"
+fi
+cat >"$tmp/pods.py" <<'END_PY'
+# What each sidecar of ckptfs says: a line of file, options, the mount's memory and transfers, limits, and order.
+import sys, yaml
+unit = {"M": 1 << 20, "G": 1 << 30, "Mi": 1 << 20, "Gi": 1 << 30}
+def size(s): return int(s.rstrip("GMi")) * unit[s.lstrip("0123456789")]
+def pods(node):
+    if isinstance(node, dict):
+        if "initContainers" in node:
+            yield node
+        for v in node.values():
+            yield from pods(v)
+    elif isinstance(node, list):
+        for v in node:
+            yield from pods(v)
+for path in sys.argv[1:]:
+    for pod in pods(yaml.safe_load(open(path))):
+        side = pod["initContainers"][0]
+        args = side["args"]
+        text = args[args.index("-o") + 1]
+        options = dict(o.split("=", 1) if "=" in o else (o, "on") for o in text.split(","))
+        wants = size(options["memory"]) + (10 + int(options["connections"]) + 2) * (1 << 20)
+        limit = size(side["resources"]["limits"]["memory"])
+        disk = size(side["resources"]["limits"]["ephemeral-storage"])
+        volume = next(v for v in pod["volumes"] if v["name"] == "spill")
+        ok = (limit >= wants and side["resources"]["requests"]["memory"] == side["resources"]["limits"]["memory"]
+              and size(options["spill"]) < size(volume["emptyDir"]["sizeLimit"]) < disk)
+        ordered = side["restartPolicy"] == "Always" and "startupProbe" in side and pod["terminationGracePeriodSeconds"] >= 300
+        print(path, "fits" if ok else "too small", "ordered" if ordered else "unordered", " ".join(options))
+END_PY
+python3 "$tmp/pods.py" csi.yaml sidecar.yaml mpijob.yaml >"$tmp/pods"
+expect_eq "csi.yaml sidecar.yaml mpijob.yaml " "$(awk '$2 == "fits" { printf "%s ", $1 }' "$tmp/pods")" \
+	"the memory and the disk that each sidecar may use are what its options need"
+expect_eq 3 "$(grep -c ' ordered ' "$tmp/pods")" "each sidecar starts before the program and ends after it"
+"$builddir/ckptfs" -o help >"$tmp/help" 2>&1
+expect_eq "" "$(cut -d ' ' -f 4- "$tmp/pods" | tr ' ' '\n' | sort -u | while read -r option; do
+	grep -qE "^ *$option\b" "$tmp/help" || echo "$option"
+done)" "each option of a sidecar exists"
+expect_eq "ckptfs: runs" "$(sed -n 's/^ *\(ckptfs: .*\)/\1/p' ./*.yaml | sort -u)" "PodMonitor selects the pods that have a mount"
