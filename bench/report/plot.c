@@ -155,9 +155,10 @@ static void add_axes(struct buf *b, const struct plot *p)
         }
         buf_addf(b,
                  "set border 1 lc rgb \"#8a939b\"\nset grid ytics lc rgb \"#dfe3e6\" lw 1\n"
-                 "set ytics scale 0\nset xtics scale 0\nset yrange [0:*]\n"
-                 "set offsets 0,0,graph 0.12,0\n"
+                 "set ytics scale 0\nset xtics scale 0\n%s"
                  "set key %s\n",
+                 !strcmp(p->unit, "percent") ? "set yrange [0:100]\n"
+                                             : "set yrange [0:*]\nset offsets 0,0,graph 0.12,0\n",
                  p->nseries > 1 || p->band ? "outside top horizontal left Left reverse samplen 1.2"
                                            : "off");
         buf_adds(b, "set ylabel \"");
