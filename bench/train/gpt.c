@@ -126,9 +126,13 @@ static size_t place_all(struct gpt *g)
 
         for (size_t u = g->from + 1; u <= g->end; u++)
                 *gpt_stream(g, u) = part(g, &at, gpt_stream_elements(g, u));
-        for (size_t u = g->from; u < g->end; u++)
-                if (is_block(g, u))
-                        place_block(g, &g->blocks[u - 1], &at);
+        const size_t first = at; /* of what all blocks share if they are computed anew */
+        for (size_t u = g->from; u < g->end; u++) {
+                if (!is_block(g, u))
+                        continue;
+                at = g->again ? first : at;
+                place_block(g, &g->blocks[u - 1], &at);
+        }
         return place_rest(g, at);
 }
 
@@ -138,11 +142,12 @@ uint64_t gpt_bytes_state(const struct model *m)
         return (uint64_t)(bytes < GPT_BYTES_MAX ? bytes : GPT_BYTES_MAX);
 }
 
-uint64_t gpt_bytes_activations(const struct model *m, size_t batch, size_t from, size_t end)
+uint64_t gpt_bytes_activations(const struct model *m, size_t batch, size_t from, size_t end,
+                               bool again)
 {
         struct gpt g = {.model = *m, .from = from, .end = end};
         struct gpt_block b;
-        size_t block = 0, all = 0;
+        size_t block = 0, all = 0, blocks = 0;
         double about = 4.0 * (double)batch * m->block *
                        (m->layers * ((double)m->heads * m->block + 16.0 * m->hidden) + m->vocab);
 
@@ -152,9 +157,9 @@ uint64_t gpt_bytes_activations(const struct model *m, size_t batch, size_t from,
         place_block(&g, &b, &block);
         for (size_t u = from; u < end; u++) {
                 (void)part(&g, &all, gpt_stream_elements(&g, u + 1));
-                all += is_block(&g, u) ? block : 0;
+                blocks = is_block(&g, u) ? again ? 1 : blocks + 1 : blocks;
         }
-        return sizeof(float) * place_rest(&g, all);
+        return sizeof(float) * place_rest(&g, all + blocks * block);
 }
 
 void gpt_set_batch(struct gpt *g, size_t batch)
@@ -166,13 +171,13 @@ void gpt_set_batch(struct gpt *g, size_t batch)
 int gpt_init(struct gpt *g, const struct math_ops *ops, const struct model *m, size_t batch,
              bool weights)
 {
-        return gpt_init_stage(g, ops, m, batch, 0, gpt_units(m), weights);
+        return gpt_init_stage(g, ops, m, batch, 0, gpt_units(m), false, weights);
 }
 
 int gpt_init_stage(struct gpt *g, const struct math_ops *ops, const struct model *m, size_t batch,
-                   size_t from, size_t end, bool weights)
+                   size_t from, size_t end, bool again, bool weights)
 {
-        *g = (struct gpt){.ops = ops, .model = *m, .from = from, .end = end};
+        *g = (struct gpt){.ops = ops, .model = *m, .from = from, .end = end, .again = again};
         gpt_set_batch(g, batch);
         int err = list_tensors(g);
         if (err)

@@ -33,6 +33,7 @@ struct gpt {
         struct model model;
         size_t batch, rows; /* samples of a pass, and tokens of them */
         size_t from, end;   /* the units that it has */
+        bool again;         /* a block keeps what came in, and is computed anew for the backward */
         struct gpt_tensor *tensors;
         size_t ntensors, nparams;
         float *params, *grads; /* NULL: divided */
@@ -66,7 +67,7 @@ int gpt_init(struct gpt *g, const struct math_ops *ops, const struct model *m, s
  * those of its units have memory. Where it does not begin with the embedding, its passes want
  * *gpt_stream(g, from) set. */
 int gpt_init_stage(struct gpt *g, const struct math_ops *ops, const struct model *m, size_t batch,
-                   size_t from, size_t end, bool weights);
+                   size_t from, size_t end, bool again, bool weights);
 void gpt_release(struct gpt *g);
 /* The passes that follow are of so many samples. */
 void gpt_set_batch(struct gpt *g, size_t batch);
@@ -92,7 +93,8 @@ size_t gpt_stream_elements(const struct gpt *g, size_t u);
  * which is more than any machine has and may be multiplied by ranks. */
 #define GPT_BYTES_MAX 1e15
 uint64_t gpt_bytes_state(const struct model *m);
-uint64_t gpt_bytes_activations(const struct model *m, size_t batch, size_t from, size_t end);
+uint64_t gpt_bytes_activations(const struct model *m, size_t batch, size_t from, size_t end,
+                               bool again);
 
 /* First weights: matrices normal with a deviation of 0.02, norms 1, the rest 0. Fills `out`, in the
  * host's memory, with elements [first, first + n) of a tensor. */

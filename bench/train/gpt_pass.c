@@ -293,6 +293,8 @@ static void unit_backward(struct gpt *g, const struct gpt_pass *p, size_t unit)
                 g->ops->norm_back(&n, g->last, g->scratch.d1, dx, grad(g, last_norm(g)),
                                   grad(g, last_norm(g) + 1));
         } else if (unit) {
+                if (g->again)
+                        block_forward(g, p, (unsigned)unit - 1, *gpt_stream(g, unit + 1));
                 network_back(g, p, (unsigned)unit - 1);
                 attention_back(g, p, (unsigned)unit - 1);
         } else {

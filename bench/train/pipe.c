@@ -73,8 +73,9 @@ uint64_t pipe_bytes(const struct model *m, const struct pipe_shape *s)
         double bytes = end ? 0 : GPT_BYTES_MAX;
 
         for (unsigned i = 0; i < n; from = end[i++])
-                bytes += (double)gpt_bytes_activations(m, chunk_samples(s), from, end[i]) +
-                         (i ? in_bytes(m, s) : 0);
+                bytes +=
+                        (double)gpt_bytes_activations(m, chunk_samples(s), from, end[i], s->again) +
+                        (i ? in_bytes(m, s) : 0);
         free(end);
         return (uint64_t)(bytes < GPT_BYTES_MAX ? bytes : GPT_BYTES_MAX);
 }
@@ -247,7 +248,8 @@ static int init_stage(struct pipe *p, unsigned number, const struct math_ops *op
         sem_init(&s->due, 0, 0);
         sem_init(&s->go, 0, 0);
         sem_init(&s->done, 0, 0);
-        int err = gpt_init_stage(&s->gpt, ops, m, chunk_samples(&p->shape), from, end, weights);
+        int err = gpt_init_stage(&s->gpt, ops, m, chunk_samples(&p->shape), from, end,
+                                 p->shape.again, weights);
         if (err || !number)
                 return err;
         err = ops->alloc((size_t)in_bytes(m, &p->shape), (void **)&s->in);

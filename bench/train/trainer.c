@@ -19,6 +19,7 @@ enum { BUCKET = 25 << 20 };
 static struct pipe_shape shape_of(const struct train_setup *s)
 {
         return (struct pipe_shape){.batch = s->batch,
+                                   .again = s->again,
                                    .stages = s->stages ? s->stages : 1,
                                    .chunks = s->chunks ? s->chunks : 1};
 }

@@ -16,6 +16,7 @@ struct train_setup {
         struct model model;
         size_t batch;            /* samples of a rank */
         unsigned stages, chunks; /* of its pipeline, and micro-batches; 0: it has none */
+        bool again;              /* blocks are computed anew in the backward pass */
         uint64_t seed;
         float dropout;
         bool sharded; /* FSDP; else each rank has the whole model */

@@ -12,7 +12,7 @@ if ! bench_has HAVE_OPENBLAS; then
 		"a build without OpenBLAS says in one line what is missing"
 	exit 0
 fi
-plan 29
+plan 30
 
 small="model=gpt-mini model.layers=2 model.vocab=256 model.block=32"
 train() { bench train progress=0 "$@"; }
@@ -36,6 +36,9 @@ check "the text has the delay of the results" jq -e --argjson delay "$(sed -n 's
 	'(.job_results[0].metrics.delay_s.mean - $delay | fabs) < 1e-6' first/*/*/run_results.json
 train $small steps=3 warmup_steps=2 batch_size=4 out=again >again.out
 expect_eq "$(losses first)" "$(losses again)" "steps with the same seed have the same losses, to the bit"
+train $small steps=3 warmup_steps=2 batch_size=4 --activation checkpoint out=checkpoint >checkpoint.out
+expect_eq "$(losses first) checkpoint" "$(losses checkpoint) $(jq -r '.job_results[0].setup.activation' checkpoint/*/*/run_results.json)" \
+	"blocks that are computed anew have the same losses, to the bit"
 train $small steps=3 warmup_steps=2 batch_size=4 seed=2 out=other >other.out
 check "steps with another seed have other losses" test "$(losses first)" != "$(losses other)"
 

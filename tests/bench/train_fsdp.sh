@@ -29,7 +29,7 @@ for optimizer in sgd adamw; do
 	train 1 optimizer.name=$optimizer steps=6 out=$optimizer.whole
 	train 1 optimizer.name=$optimizer steps=6 train.mode=fsdp out=$optimizer.alone
 	expect_eq "$(losses $optimizer.whole)" "$(losses $optimizer.alone)" "one rank with $optimizer has to the bit the losses without parts"
-	train 3 optimizer.name=$optimizer steps=6 train.mode=fsdp out=$optimizer.three
+	train 3 optimizer.name=$optimizer steps=6 train.mode=fsdp activation=checkpoint out=$optimizer.three
 	check "three ranks with $optimizer, each with its rows, learn what one does with the whole model" near \
 		"$(losses $optimizer.whole)" "$(losses $optimizer.three)"
 done

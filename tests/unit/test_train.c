@@ -443,7 +443,8 @@ START_TEST(the_bytes_of_no_shape_overflow)
                                    .ffn = 4194304,
                                    .vocab = 16777216,
                                    .block = 16777216};
-        ck_assert_double_eq((double)gpt_bytes_activations(&vast, 1000000, 0, 5), GPT_BYTES_MAX);
+        ck_assert_double_eq((double)gpt_bytes_activations(&vast, 1000000, 0, 5, false),
+                            GPT_BYTES_MAX);
         ck_assert_double_eq((double)gpt_bytes_state(&vast), GPT_BYTES_MAX);
 }
 END_TEST

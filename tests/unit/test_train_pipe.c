@@ -97,7 +97,8 @@ START_TEST(micro_batches_are_those_of_torch_chunk)
         } cases[] = {{5, 1, 1, 5}, {5, 2, 2, 2}, {5, 3, 3, 1}, {6, 4, 3, 2}, {2, 9, 2, 1}};
 
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-                const struct pipe_shape s = {cases[i].batch, 1, cases[i].asked};
+                const struct pipe_shape s = {
+                        .batch = cases[i].batch, .stages = 1, .chunks = cases[i].asked};
                 size_t from, n = pipe_samples(&s, cases[i].chunks - 1, &from);
                 ck_assert_uint_eq(pipe_chunks(&s), cases[i].chunks);
                 ck_assert_uint_eq(n, cases[i].last);
@@ -107,12 +108,13 @@ START_TEST(micro_batches_are_those_of_torch_chunk)
 END_TEST
 
 /* The same weights after two steps, with dropout, but for rounding. */
-static void learns_the_same(unsigned stages, unsigned chunks, bool entropy)
+static void learns_the_same(unsigned stages, unsigned chunks, bool again, bool entropy)
 {
         struct train_setup plain = setup_of(0, 0), piped = setup_of(stages, chunks);
         struct trainer a, b;
         struct train_step x, y;
 
+        piped.again = again;
         plain.entropy = piped.entropy = entropy;
         plain.lr = piped.lr = entropy ? 0.05 : 1e-4;
         ck_assert_int_eq(trainer_init(&a, &plain, &alone), 0);
@@ -138,8 +140,25 @@ START_TEST(stages_and_micro_batches_learn_what_one_pass_learns)
 {
         for (unsigned stages = 1; stages <= 4; stages++)
                 for (unsigned chunks = 1; chunks <= SAMPLES; chunks += 2)
-                        learns_the_same(stages, chunks, true);
-        learns_the_same(3, 2, false);
+                        learns_the_same(stages, chunks, stages == chunks, true);
+        learns_the_same(3, 2, false, false);
+}
+END_TEST
+
+START_TEST(blocks_that_are_computed_anew_have_the_same_bits)
+{
+        struct train_setup s = setup_of(0, 0);
+        struct trainer t[2];
+        struct train_step step[2];
+
+        for (int i = 0; i < 2; i++, s.again = true) {
+                ck_assert_int_eq(trainer_init(&t[i], &s, &alone), 0);
+                ck_assert_int_eq(trainer_step(&t[i], &step[i]), 0);
+        }
+        ck_assert_mem_eq(t[0].runs[0].params, t[1].runs[0].params, t[0].runs[0].n * sizeof(float));
+        ck_assert_uint_lt(trainer_bytes(&t[1].setup, 1), trainer_bytes(&t[0].setup, 1));
+        trainer_release(&t[0]);
+        trainer_release(&t[1]);
 }
 END_TEST
 
@@ -167,6 +186,7 @@ START_TEST(a_pipeline_takes_no_more_memory_than_is_planned)
                 struct trainer t;
 
                 s.adamw = stages > 2;
+                s.again = stages % 2;
                 allocated = 0;
                 ck_assert_int_eq(trainer_init(&t, &s, &alone), 0);
                 const size_t tokens = 2 * sizeof(int32_t) * SAMPLES * tiny.block;
@@ -199,6 +219,7 @@ int main(void)
         tcase_add_test(tc, stages_end_when_their_share_of_the_elements_is_exceeded);
         tcase_add_test(tc, micro_batches_are_those_of_torch_chunk);
         tcase_add_test(tc, stages_and_micro_batches_learn_what_one_pass_learns);
+        tcase_add_test(tc, blocks_that_are_computed_anew_have_the_same_bits);
         tcase_add_test(tc, a_stage_whose_device_fails_ends_the_step_and_no_other_stage_hangs);
         tcase_add_test(tc, a_pipeline_takes_no_more_memory_than_is_planned);
         tcase_add_test(tc, more_stages_than_the_model_fills_are_refused);

@@ -12,7 +12,8 @@
 
 #include "base/banned.h"
 
-/* MODE_MODEL_wsRANKS_bsBATCH_vsVOCAB_blkBLOCK_noop_fp32, and of a pipeline _ckCHUNKS_ndSTAGES. */
+/* MODE_MODEL_wsRANKS_bsBATCH_vsVOCAB_blkBLOCK_ACTIVATION_fp32, and of a pipeline
+ * _ckCHUNKS_ndSTAGES. */
 static void name_file(const struct train_facts *f, const char *dir, char *out, size_t n)
 {
         const struct train_setup *s = f->setup;
@@ -20,8 +21,9 @@ static void name_file(const struct train_facts *f, const char *dir, char *out, s
 
         if (s->stages)
                 snprintf(pipeline, sizeof pipeline, "_ck%u_nd%u", s->chunks, s->stages);
-        snprintf(out, n, "%s/%s_%s_ws%u_bs%zu_vs%u_blk%u_noop_fp32%s.txt", dir, trainer_mode(s),
-                 s->model.name, f->ranks, s->batch, s->model.vocab, s->model.block, pipeline);
+        snprintf(out, n, "%s/%s_%s_ws%u_bs%zu_vs%u_blk%u_%s_fp32%s.txt", dir, trainer_mode(s),
+                 s->model.name, f->ranks, s->batch, s->model.vocab, s->model.block,
+                 s->again ? "checkpoint" : "noop", pipeline);
 }
 
 /* The share of the steps that a part of them is. */

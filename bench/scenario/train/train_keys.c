@@ -21,6 +21,7 @@ const struct run_flag train_flags[] = {{"--model", "model", NULL},
                                        {"--mode", "train.mode", NULL},
                                        {"--ndevice_per_proc", "train.stages", NULL},
                                        {"--chunks", "train.chunks", NULL},
+                                       {"--activation", "activation", NULL},
                                        {"--profile", "profile", "on"},
                                        {NULL, NULL, NULL}};
 
@@ -80,6 +81,7 @@ int train_setup(const struct keys *k, struct train_setup *out, char *why, size_t
         *out = (struct train_setup){.batch = k->train_batch,
                                     .seed = k->seed,
                                     .sharded = k->train_mode == MODE_FSDP,
+                                    .again = k->activation == ACTIVATION_CHECKPOINT,
                                     .adamw = k->train_optimizer == OPTIMIZER_ADAMW,
                                     .entropy = k->loss == LOSS_ENTROPY,
                                     .lr = k->train_optimizer == OPTIMIZER_ADAMW ? 0.001 : 0.01};
