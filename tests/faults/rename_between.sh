@@ -4,7 +4,7 @@
 # rename stays.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-if [ -n "${CKPTFS_TEST_KEYS:-}" ]; then plan 21; else plan 19; fi
+if [ -n "${CKPTFS_TEST_KEYS:-}" ]; then plan 25; else plan 27; fi
 start_store
 mount_ckptfs attr_ttl=0 part_size=5M
 
@@ -68,3 +68,28 @@ expect_eq ok "$(fdo rename "$mnt/final" "$mnt/last")" "a file gets a third name 
 fdo_ends "ok ok ok ok" "a file with a third name is published"
 expect_eq "theirs 100" "$(store_cat final) $(objects size last)" "both files are there after the third rename"
 umount_ckptfs
+
+# The kernel knows the file by its old name still, of which another host has taken it away.
+objects rm final
+objects rm last
+mount_ckptfs attr_ttl=600s
+rename=rename
+between "the file is taken away and its name is still known" "ENOENT new" objects rm old
+# promise: rename.others
+expect_eq "ENOENT ENOENT EBADF EBADF mine" "$(fdo open r "$mnt/old" open wa "$mnt/old" write 4 close) $(store_cat new)" \
+	"an open by a name that another host took away leads to no other"
+expect_log 'somebody else took the old name away'
+umount_ckptfs
+
+# Where equal bytes have equal ETags ("an MD5 digest of their object data", AWS, API reference, Object) nothing tells
+# what was moved back from what was copied.
+if [ -z "${CKPTFS_TEST_KEYS:-}" ]; then
+	use_mount equal
+	start_store --content-etags
+	mount_ckptfs attr_ttl=0
+	back() { store_cat new | store_put old && objects rm new; }
+	between "the file is moved back" "ok" back
+	# promise: rename.back
+	expect_eq "" "$(store_ls)" "what another host moves back before the old name was deleted is deleted on S3"
+	umount_ckptfs
+fi
