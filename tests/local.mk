@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 EXTRA_DIST += \
+	%D%/coverage.awk \
+	%D%/coverage.sh \
 	%D%/lib/asked_store.h \
 	%D%/lib/clients.sh \
 	%D%/lib/mount.sh \
@@ -123,6 +125,16 @@ check-dist:
 	@list=; for t in $(unit_tests) $(docs_tests) tests/bench/device.sh; do \
 		case $$t in *docs/format.sh) ;; *) list="$$list $$t";; esac; done; \
 	$(MAKE) $(AM_MAKEFLAGS) distcheck TESTS="$$list"
+
+# Lines and branches of fs/ that the tests of fs/ reach, in a build of its own.
+COVERAGE_TESTS = tests/unit/*|tests/store/*|tests/creds/*|tests/mount/*|tests/faults/*|tests/ctl/*|tests/fuzz/*|tests/posix/crash.sh|tests/posix/model.sh|tests/posix/parts.sh
+coverage:
+	+@list=; for t in $(all_tests); do case $$t in $(COVERAGE_TESTS)) list="$$list $$t";; esac; done; \
+	MAKE='$(MAKE)' $(SHELL) $(abs_top_srcdir)/tests/coverage.sh $(abs_top_srcdir) coverage $$list
+clean-local: clean-coverage
+clean-coverage:
+	rm -rf coverage
+.PHONY: clean-coverage coverage
 .PHONY: check-all check-asan check-dist check-tsan print-cflags programs quick-programs tsan-programs
 
 include tests/unit/local.mk

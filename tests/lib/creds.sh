@@ -72,7 +72,7 @@ try() {
 	*) options="$options,endpoint=$url" ;;
 	esac
 	eval "timeout 60 ${as_who:-} env -i PATH='$PATH' HOME='$home' ASAN_OPTIONS='${ASAN_OPTIONS-}' \
-		TSAN_OPTIONS='${TSAN_OPTIONS-}' $variables '$builddir/ckptctl' uploads list \
+		TSAN_OPTIONS='${TSAN_OPTIONS-}' LLVM_PROFILE_FILE='${LLVM_PROFILE_FILE-}' $variables '$builddir/ckptctl' uploads list \
 		-o '$options' '${bucket_url:-$scheme://${sim_bucket:-bkt}}'" >"$tmp/out" 2>"$tmp/err"
 	rc=$?
 	cat "$tmp/out" "$tmp/err" >>"$said"
