@@ -21,6 +21,14 @@ check_PROGRAMS += %D%/lib/fdo %D%/lib/objects
 %C%_lib_objects_SOURCES = %D%/lib/objects.c
 %C%_lib_objects_LDADD = fs/store/libstore.la
 
+# One call of a program fails: loaded into the mount by tests/faults/failing_calls.sh.
+check_DATA += %D%/lib/failing.so
+CLEANFILES += %D%/lib/failing.so
+EXTRA_DIST += %D%/lib/failing.c
+%D%/lib/failing.so: %D%/lib/failing.c
+	$(AM_V_CCLD)$(MKDIR_P) $(@D) && $(CC) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) -O2 -g \
+		-fPIC -shared -o $@ $(srcdir)/%D%/lib/failing.c -ldl
+
 # The first depth: what a change breaks first, in minutes. All the rest is all_tests, by check-all.
 quick_tests = \
 	$(unit_tests) \
@@ -76,11 +84,11 @@ quick_tests = \
 
 # What the sanitizers' builds run, as patterns of the shell. What they leave out reads no C of ours, or runs the same
 # C as another test does: the mount on a second protocol, libraries and suites of others.
-ASAN_LEAVES = tests/admin/*|tests/docs/*|tests/packages/*|tests/history/mutants*|tests/bench/hosts.sh|tests/bench/formats.sh|tests/trainers/*|tests/mount/gs/*|tests/faults/gs/*|tests/interop/*clients*|tests/interop/mount_*|tests/posix/f*|tests/posix/p*
+ASAN_LEAVES = tests/admin/*|tests/docs/*|tests/faults/failing_calls*|tests/packages/*|tests/history/mutants*|tests/bench/hosts.sh|tests/bench/formats.sh|tests/trainers/*|tests/mount/gs/*|tests/faults/gs/*|tests/interop/*clients*|tests/interop/mount_*|tests/posix/f*|tests/posix/p*
 # ThreadSanitizer: what has threads of ours. Those of the simulator are seen by tests/store and by its own tests; beside
 # a mount it and the tests' programs may be of a build that is faster (CKPTFS_TOOLS).
 TSAN_TESTS = tests/unit/test_metrics*|tests/unit/test_log*|tests/store/*|tests/mount/*.sh|tests/faults/*.sh|tests/bench/sim_parallel*|tests/bench/sim_*uploads*
-TSAN_LEAVES = tests/mount/systemd*|tests/mount/mount_helper*|tests/mount/gs/*|tests/faults/gs/*|tests/mount/gs_[ov]*|tests/mount/encryption*
+TSAN_LEAVES = tests/faults/failing_calls*|tests/mount/systemd*|tests/mount/mount_helper*|tests/mount/gs/*|tests/faults/gs/*|tests/mount/gs_[ov]*|tests/mount/encryption*
 
 # Libraries of others compute, most other tests wait: one now and then among them keeps processors busy.
 check-all:
@@ -99,7 +107,7 @@ check-tsan:
 
 # All that is built and run by any test.
 programs: $(BUILT_SOURCES)
-	$(MAKE) $(AM_MAKEFLAGS) all-am $(check_PROGRAMS) $(check_SCRIPTS)
+	$(MAKE) $(AM_MAKEFLAGS) all-am $(check_PROGRAMS) $(check_SCRIPTS) $(check_DATA)
 
 # The programs of quick_tests.
 QUICK_NEEDS = ckptfs ckptctl storesim ckptbench $(unit_tests) $(store_fake_tests) $(fuzz_targets) tests/lib/fdo tests/lib/objects \

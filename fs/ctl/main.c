@@ -268,7 +268,7 @@ static void command_release(struct command *c)
 int main(int argc, char **argv)
 {
         CLEANUP(command_release) struct command c = {.url = NULL};
-        char why[CTL_WHY_MAX] = "no memory";
+        char why[CTL_WHY_MAX] = "no memory: end another program";
 
         if (params_init(&c.params) || parse(&c, argc, argv, why))
                 return complain(why);

@@ -3,6 +3,7 @@
 fault_tests = \
 	%D%/clock.sh \
 	%D%/deadline.sh \
+	%D%/failing_calls.sh \
 	%D%/found_between.sh \
 	%D%/gs_lost.sh \
 	%D%/gs_lost_keys.sh \
@@ -28,6 +29,7 @@ all_tests += $(fault_tests)
 fault_gs_tests = \
 	%D%/gs/clock.sh \
 	%D%/gs/deadline.sh \
+	%D%/gs/failing_calls.sh \
 	%D%/gs/found_between.sh \
 	%D%/gs/name_excluded.sh \
 	%D%/gs/name_refused.sh \
@@ -57,6 +59,7 @@ EXTRA_DIST += \
 	%D%/expired.json \
 	%D%/expired_for_good.json \
 	%D%/express_lost.json \
+	%D%/failing_calls.py \
 	%D%/gs_batch_silent.json \
 	%D%/gs_compose_lost.json \
 	%D%/gs_copy_lost.json \
@@ -122,3 +125,8 @@ EXTRA_DIST += \
 	%D%/through_slow.json \
 	%D%/unlink_late.json \
 	$(NULL)
+
+# Each call of the mount that may fail does so once, in a mount of its own: ten minutes.
+failing-calls: ckptfs storesim tests/lib/failing.so $(fault_gs_tests)
+	CKPTFS_PLACES=0 $(MAKE) $(AM_MAKEFLAGS) check TESTS='%D%/failing_calls.sh %D%/gs/failing_calls.sh'
+.PHONY: failing-calls

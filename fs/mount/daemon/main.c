@@ -200,7 +200,7 @@ static int reload(struct command *c, const char *who, const char *list, char *te
 {
         struct mount *m = &c->mount;
         struct params fresh = {.log = NULL};
-        char why[WHY_MAX] = "no memory";
+        char why[WHY_MAX] = "no memory: end another program";
         int err = -EINVAL;
 
         mutex_lock(&m->options);
@@ -364,7 +364,7 @@ static void block_signals(void)
 int main(int argc, char **argv)
 {
         struct command c = {.report = -1, .argc = argc, .argv = argv};
-        char why[WHY_MAX] = "no memory";
+        char why[WHY_MAX] = "no memory: end another program";
 
         c.cwd = getcwd(NULL, 0);
         if (params_init(&c.mount.params) || (!c.cwd && !(c.cwd = strdup(""))) || parse(&c, why)) {

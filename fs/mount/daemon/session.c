@@ -230,7 +230,7 @@ int session_new(struct mount *m, struct session **out, char *why, size_t nwhy)
 
         if (!s || add_options(m, &args)) {
                 free(s);
-                snprintf(why, nwhy, "no memory");
+                snprintf(why, nwhy, "no memory: end another program");
                 return -ENOMEM;
         }
         s->m = m;
@@ -246,7 +246,7 @@ int session_new(struct mount *m, struct session **out, char *why, size_t nwhy)
         s->mounted = true;
         if (watch_replies(s)) {
                 session_free(s);
-                snprintf(why, nwhy, "no memory");
+                snprintf(why, nwhy, "no memory: end another program");
                 return -ENOMEM;
         }
         m->session = s->fuse;
@@ -276,7 +276,7 @@ static struct pool_buf *get_buffer(struct pool *pool)
 {
         struct pool_buf *b;
         while (!(b = pool_get(pool, POOL_OVER))) {
-                log_error("no memory for a request: trying again");
+                log_error("no memory for a request: trying again; end another program");
                 nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
         }
         return b;
@@ -339,7 +339,7 @@ int session_start(struct session *s, char *why, size_t nwhy)
         s->m->proc_queries = proc_queries_start(s->m->dev);
         s->threads = calloc(want, sizeof *s->threads);
         if (!s->m->proc_queries || !s->threads || pipe2(s->wake, O_CLOEXEC | O_NONBLOCK)) {
-                snprintf(why, nwhy, "no memory");
+                snprintf(why, nwhy, "no memory, threads or descriptors: end another program");
                 return -ENOMEM;
         }
         answer_greeting(s);
@@ -348,7 +348,8 @@ int session_start(struct session *s, char *why, size_t nwhy)
                 s->nthreads += !err;
         }
         if (!s->nthreads) {
-                snprintf(why, nwhy, "no thread could be started: %s", strerror(-err));
+                snprintf(why, nwhy, "no thread could be started: %s: end another program",
+                         strerror(-err));
                 return err;
         }
         return 0;

@@ -296,7 +296,7 @@ static struct request *request_new(const struct fuse_in_header *in)
         struct request *r;
 
         while (!(r = calloc(1, sizeof *r))) {
-                log_error("no memory for a request: trying again");
+                log_error("no memory for a request: trying again; end another program");
                 nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
         }
         r->unique = in->unique;
@@ -352,6 +352,18 @@ void requests_handled(struct requests *q)
         mutex_unlock(&q->mtx);
 }
 
+/* Whoever finds no memory says nothing: here is the end of them all. */
+static void say_no_memory(const struct request *r)
+{
+        const char *what = "a request";
+
+        if (r->operation != KERNEL_OPERATIONS)
+                what = metric_times_table[TIMES_fuse_request].operations[r->operation];
+        log_error("no memory for %s: thread %d gets ENOMEM: end another program, or give a smaller "
+                  "memory=",
+                  what, (int)r->tid);
+}
+
 ssize_t requests_reply(struct requests *q, int fd, const struct iovec *iov, int n)
 {
         const struct fuse_out_header *out = iov[0].iov_base;
@@ -364,6 +376,8 @@ ssize_t requests_reply(struct requests *q, int fd, const struct iovec *iov, int 
         }
         mutex_unlock(&q->mtx);
         bool ended = r && atomic_load(&r->ended);
+        if (r && !ended && out->error == -ENOMEM)
+                say_no_memory(r);
         if (ended)
                 pin(q, r, false);
         else if (r && r->operation != KERNEL_OPERATIONS)

@@ -67,7 +67,9 @@ void error_hint_transport(const char *where, const char *correct, const struct o
         const char *said = op->fault.message, *remedy = other_scheme(where, said);
         char proxy[64];
 
-        if (op->untrusted)
+        if (err == -ENOMEM)
+                snprintf(why, nwhy, "no memory for a request: end another program");
+        else if (op->untrusted)
                 snprintf(why, nwhy, "%s cannot be trusted over TLS (%s): %s", where, said,
                          error_hint_tls(said));
         else if (remedy)

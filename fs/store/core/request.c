@@ -96,9 +96,11 @@ static int prepare(struct http_req *rq)
 
 int op_no_credentials(struct op *op, int err, const char *why)
 {
+        if (err == -ENOMEM)
+                return err;
         snprintf(op->fault.code, sizeof op->fault.code, "NoCredentials");
         snprintf(op->fault.message, sizeof op->fault.message, "%s", why);
-        return err == -ENOMEM || err == -EAGAIN || err == -EINPROGRESS ? err : -EACCES;
+        return err == -EAGAIN || err == -EINPROGRESS ? err : -EACCES;
 }
 
 int op_collect(struct http_req *rq, const void *p, size_t n)

@@ -100,7 +100,7 @@ int store_open(const struct store_config *cfg, struct store **out, char *why, si
 {
         CLEANUP(store_closep) struct store *s = calloc(1, sizeof *s);
 
-        snprintf(why, nwhy, "no memory for the store; free some");
+        snprintf(why, nwhy, "no memory for the store: end another program");
         if (!s)
                 return -ENOMEM;
         mutex_init(&s->ramp_mtx, LOCK_RATE);
@@ -112,6 +112,8 @@ int store_open(const struct store_config *cfg, struct store **out, char *why, si
                 return err;
         struct store_place place = {.bucket = s->bucket, .prefix = s->prefix};
         err = s->ops->open(cfg, &place, &s->kind, why, nwhy);
+        if (err == -ENOMEM)
+                snprintf(why, nwhy, "no memory for the store: end another program");
         if (!err)
                 err = open_http(s, cfg, why, nwhy);
         if (err)
@@ -406,7 +408,7 @@ int store_check(struct store *s, char *why, size_t nwhy)
         struct check c = {.wait = &w, .why = why, .nwhy = nwhy};
         CLEANUP(op_freep) struct op *op = op_new(s, OP_CHECK, NULL, &c);
 
-        snprintf(why, nwhy, "no memory; free some");
+        snprintf(why, nwhy, "no memory for a request: end another program");
         if (!op || !(op->prefix = store_full_key(s, "")))
                 return -ENOMEM;
         *why = 0;

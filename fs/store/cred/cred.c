@@ -80,6 +80,8 @@ static int ask_source(struct cred_chain *c, const struct cred_source *source, st
 
         a->why[0] = 0;
         int err = source->fetch(a, out);
+        if (err == -ENOMEM)
+                cred_no(a, err, "no memory: end another program");
         if (err || !is_over(out, time(NULL)) || out->outlasts)
                 return err;
         cred_release(out);

@@ -194,7 +194,8 @@ nomem:
                 free(h->ca_bundle);
                 free(h);
         }
-        snprintf(why, nwhy, "no memory, threads or descriptors for the connections; free some");
+        snprintf(why, nwhy,
+                 "no memory, threads or descriptors for the connections: end another program");
         return -ENOMEM;
 }
 
