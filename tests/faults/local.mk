@@ -5,6 +5,7 @@ fault_tests = \
 	%D%/deadline.sh \
 	%D%/failing_calls.sh \
 	%D%/found_between.sh \
+	%D%/frozen.sh \
 	%D%/gs_lost.sh \
 	%D%/gs_lost_keys.sh \
 	%D%/gs_rename_between.sh \
@@ -79,6 +80,7 @@ EXTRA_DIST += \
 	%D%/name_copies_denied.json \
 	%D%/name_deletes_denied.json \
 	%D%/name_moves_denied.json \
+	%D%/one_slow_key.json \
 	%D%/pages_late.json \
 	%D%/part_503.json \
 	%D%/part_corrupt.json \

@@ -18,6 +18,7 @@ enum {
         LOOK_MS = 500,
         LEAST_BYTES = 16 << 10, /* within the stall timeout; less is no progress */
         SHUN_MS = 30000,
+        STOPPED_MS = 1000,    /* a look that is so late: the process did not run */
         HEDGE_LEAST_MS = 1000 /* what takes less is never begun again */
 };
 #define HEDGE_SHARE 0.05 /* of the exchanges */
@@ -172,10 +173,27 @@ static void say_stalled(const struct http_slot *slot)
 /* --- both ---------------------------------------------------------------------------------------
  */
 
+/* While the process is stopped (SIGSTOP, a machine that stands still) nobody hears the server: that
+ * is no silence of its own, and takes nothing of the deadline. What begins after the look that was
+ * due has not been stopped: a worker at rest looks at nothing. */
+static void forgive_stop(struct http_worker *w)
+{
+        int64_t late = w->now_ms - w->look_ms;
+
+        if (late < STOPPED_MS)
+                return;
+        for (struct http_slot *slot = w->busy; slot; slot = slot->next)
+                if (slot->begun_ms < w->look_ms) {
+                        slot->begun_ms += late;
+                        slot->moved_ms += late;
+                }
+}
+
 void http_watch(struct http_worker *w)
 {
         if (w->now_ms < w->look_ms)
                 return;
+        forgive_stop(w);
         unsigned quarter = w->h->cfg.stall_timeout_ms / 4;
         w->look_ms = w->now_ms + (quarter && quarter < LOOK_MS ? quarter : LOOK_MS);
         for (struct http_slot *slot = w->busy, *next; slot; slot = next) {

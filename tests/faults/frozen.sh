@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# frozen.sh: a mount that is stopped for longer than its deadline (SIGSTOP, a machine that stands still)
+# goes on with what was under way; a file whose requests take long holds up no other.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 7
+start_store
+head -c 12000000 /dev/urandom >"$tmp/data"
+head -c 100000 "$tmp/data" >"$tmp/small"
+mount_ckptfs part_size=5M attr_ttl=0 stall_timeout=2s deadline=4s
+
+# The second part stands still, and its connection is as dead after the stop as one that a router forgot.
+set_faults part_stall
+fdo_begin src "$tmp/data" open wct "$mnt/file" write 12000000 pause close
+sleep 0.5
+freeze "$mount_pid"
+sleep 5
+thaw "$mount_pid"
+# promise: deadline.stopped
+fdo_ends "ok ok ok ok ok" "a close after a stop that is longer than the deadline succeeds"
+same "what was under way when the mount was stopped is published" "$tmp/data" file
+umount_ckptfs
+
+# Ten files are written and read while the request of one, begun before, waits for its answer.
+mount_ckptfs part_size=5M attr_ttl=0
+set_faults one_slow_key
+fdo open wct "$mnt/slow" write 1000 close >"$tmp/slow_said" &
+slow_pid=$!
+at_exit 'kill $slow_pid 2>/dev/null'
+sleep 0.2
+others() {
+	for i in 0 1 2 3 4 5 6 7 8 9; do
+		cp "$tmp/small" "$mnt/quick$i" && cmp "$tmp/small" "$mnt/quick$i" && rm "$mnt/quick$i" || return 1
+	done
+}
+# promise: deadline.alone
+check "files are written, read and removed while the store is slow for another" others
+check "the slow one is still under way then" kill -0 "$slow_pid"
+wait "$slow_pid"
+expect_eq "ok ok ok" "$(cat "$tmp/slow_said")" "the slow one is written in the end"
+set_faults
+umount_ckptfs
