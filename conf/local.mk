@@ -62,6 +62,12 @@ dist_kubernetes_DATA = \
 	%D%/kubernetes/sidecar.yaml \
 	$(NULL)
 
+if WITH_LIBRARY
+dist_example_DATA += %D%/library/put_get.c
+else
+EXTRA_DIST += %D%/library/put_get.c
+endif
+
 # What the results of ckptbench are.
 schemadir = $(pkgdatadir)/schema
 dist_schema_DATA = %D%/schema/job_results.json %D%/schema/run_results.json

@@ -27,7 +27,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct params;
+/* What the shared library exports. */
+#pragma GCC visibility push(default)
+
 struct store;
 struct store_upload;
 
@@ -183,15 +185,6 @@ void store_stop(struct store *s);
  */
 void store_close(struct store *s);
 
-/* Opens the store that options of base/params.def describe, and asks it as store_check() does.
- * Blocks. */
-int store_open_params(const struct params *p, const char *url, struct store **out, char *why,
-                      size_t nwhy);
-/* The same without asking it. */
-int store_prepare_params(const struct params *p, const char *url, struct store **out, char *why,
-                         size_t nwhy);
-/* How many transfers of data it runs at once, at most. */
-unsigned store_transfers_most(const struct params *p);
 /* How many it would run at once now: of auto what was found to be fastest; fewer after the store
  * asked to slow down. At least 1. */
 unsigned store_transfers_now(const struct store *s);
@@ -498,5 +491,7 @@ void store_credentials(struct store *s, struct store_credentials *out);
 
 /* The HTTP library that runs, which need not be the one of the build: "8.5.0, OpenSSL/3.0.13". */
 void store_http_library(char *out, size_t n);
+
+#pragma GCC visibility pop
 
 #endif

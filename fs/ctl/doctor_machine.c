@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/machine/machine.h"
 #include "ctl/doctor.h"
+#include "store/core/open_params.h"
 
 #include "base/banned.h"
 

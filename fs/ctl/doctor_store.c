@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "ctl/ctl.h"
 #include "ctl/doctor.h"
+#include "store/core/open_params.h"
 
 #include "base/banned.h"
 

@@ -12,6 +12,7 @@
 #include "base/params.h"
 #include "ctl/ctl.h"
 #include "store.h"
+#include "store/core/open_params.h"
 
 #include "base/banned.h"
 

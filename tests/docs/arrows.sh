@@ -19,7 +19,7 @@ fs/store/cred           base base/text base/sign store/http store/core store.h
 fs/store/s3             base base/text base/sign store/http store/core store/cred store.h
 fs/store/gcs            base base/text base/sign store/http store/core store/cred store.h
 fs/move                 base base/record store.h
-fs/ctl                  base base/text base/control base/machine base/record move/move.h store.h
+fs/ctl                  base base/text base/control base/machine base/record move/move.h store.h store/core/open_params.h
 fs/mount/caller         base
 fs/mount/read           base store.h
 fs/mount/write          base base/machine base/record mount/read store.h
@@ -28,7 +28,7 @@ fs/mount/core           base base/text mount/tree mount/write mount/read store.h
 fs/mount/rename         base base/record move/move.h mount/core mount/tree mount/write mount/read store.h
 fs/mount/ops            base mount/rename mount/caller mount/core mount/tree mount/write mount/read store.h
 fs/mount/control        base base/control mount/core mount/tree mount/write mount/read store.h
-fs/mount/daemon         base base/text base/machine mount/control mount/ops mount/rename mount/caller mount/core mount/tree mount/write mount/read store.h
+fs/mount/daemon         base base/text base/machine mount/control mount/ops mount/rename mount/caller mount/core mount/tree mount/write mount/read store.h store/core/open_params.h
 bench                   base bench/core bench/data
 bench/core              base base/text store.h
 bench/dev               base bench/core

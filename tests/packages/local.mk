@@ -2,6 +2,8 @@
 # What people install: the archive of the sources and what is built from it. In no build with sanitizers.
 packages_tests = \
 	%D%/dist.sh \
+	%D%/packages.sh \
+	%D%/sbom.sh \
 	$(NULL)
 all_tests += $(packages_tests)
 EXTRA_DIST += $(packages_tests)

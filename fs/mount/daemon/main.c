@@ -30,6 +30,7 @@
 #include "mount/tree/content_type.h"
 #include "mount/write/spill.h"
 #include "store.h"
+#include "store/core/open_params.h"
 
 #include "base/banned.h"
 

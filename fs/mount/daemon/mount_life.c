@@ -18,6 +18,7 @@
 #include "mount/rename/attr_sync.h"
 #include "mount/rename/orphan.h"
 #include "mount/write/spill.h"
+#include "store/core/open_params.h"
 
 #include "base/banned.h"
 

@@ -8,6 +8,7 @@ fs_store_libstore_la_SOURCES += \
 	%D%/get.c \
 	%D%/meta.c \
 	%D%/open_params.c \
+	%D%/open_params.h \
 	%D%/ops.h \
 	%D%/reach.c \
 	%D%/request.c \

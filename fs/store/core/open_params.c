@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* open_params.c: a store from the options that programs have in common. */
-#include "store.h"
+#include "store/core/open_params.h"
 
 #include "base/params.h"
+#include "store.h"
 
 #include "base/banned.h"
 

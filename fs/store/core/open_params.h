@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* open_params.h: a store from the options that programs have in common. */
+#ifndef CKPTFS_STORE_OPEN_PARAMS_H
+#define CKPTFS_STORE_OPEN_PARAMS_H
+
+#include <stddef.h>
+
+struct params;
+struct store;
+
+/* Opens the store that options of base/params.def describe, and asks it as store_check() does.
+ * Blocks. */
+int store_open_params(const struct params *p, const char *url, struct store **out, char *why,
+                      size_t nwhy);
+/* The same without asking it. */
+int store_prepare_params(const struct params *p, const char *url, struct store **out, char *why,
+                         size_t nwhy);
+/* How many transfers of data it runs at once, at most. */
+unsigned store_transfers_most(const struct params *p);
+
+#endif
