@@ -154,7 +154,7 @@ awk -v out="$world/plan" 'BEGIN { system("mkdir " out) }
 	/^@ / { page = $2; next }
 	/^\t/ { print substr($0, 2) >(base ".ways"); next }
 	{ n++; base = sprintf("%s/%03d", out, n); print page >(base ".page"); print >(base ".text"); printf "" >(base ".ways") }' "$plan_file"
-plan $((count + 1))
+plan $((count + 3))
 
 # ways_of ITEM: what the plan says of it, in $item.ways
 ways_of() {
@@ -246,3 +246,12 @@ for entry in "$world"/plan/*.text; do
 	case " $only " in *" $(cat "$entry.page") "*) [ -e "$entry.met" ] || echo "$(cat "$entry.page"): $(cat "$entry.text")" ;; esac
 done >"$world/unmet"
 expect_eq "" "$(cat "$world/unmet")" "whatever the plan names is in a page"
+
+# What the text names beside.
+grep -hoE '^\.Ql ckptctl [a-z]+' "$srcdir"/man/* | cut -d ' ' -f 3 | sort -u >"$world/named"
+"$builddir/ckptctl" --help 2>&1 | grep -oE '[a-z]+' | sort -u >"$world/words"
+expect_eq "" "$(grep -vxFf "$world/words" "$world/named")" "each command of ckptctl that a page names exists"
+# The rows of ckptfs-admin(7) under WHEN SOMETHING IS WRONG.
+expect_eq "" "$(awk '/^\.Sh /{ inside = /WHEN SOMETHING/ } !inside { next }
+	/^\.It |^\.El/ { if (row != "" && !shows) print row; row = $0; shows = 0 }
+	/^\.Ql / { shows = 1 }' "$srcdir/man/ckptfs-admin.7")" "each symptom has a command that shows what it is"
