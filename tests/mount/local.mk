@@ -88,6 +88,7 @@ mount_tests = \
 	%D%/symlinks.sh \
 	%D%/systemd.sh \
 	%D%/times.sh \
+	%D%/tls.sh \
 	%D%/truncate.sh \
 	%D%/two_mounts.sh \
 	%D%/unlink.sh \
