@@ -131,6 +131,7 @@ static struct run *simulate(const struct net *n, int64_t from_ms, int64_t till_m
                                                      .bytes = (uint64_t)r->moved,
                                                      .running = r->running,
                                                      .more = waiting > 0,
+                                                     .met = waiting > 0,
                                                      .took_ms = r->took_ms,
                                              });
                 move(r, n, now, line, counts);
@@ -275,6 +276,57 @@ START_TEST(too_little_work_changes_nothing)
 }
 END_TEST
 
+/* `n` looks, 20 ms apart, at a program that has transfers wait at one look of `of`. */
+static int64_t look_at_bursts(struct inflight *f, int n, int of)
+{
+        static int64_t now;
+        for (int i = 0; i < n; i++) {
+                bool wait = i % of == 0;
+                now += INFLIGHT_LOOK_MS;
+                inflight_look(f, &(struct inflight_look){
+                                         .now_ms = now,
+                                         .bytes = (uint64_t)now * MIB,
+                                         .running = 10,
+                                         .met = wait,
+                                         .took_ms = 60,
+                                 });
+        }
+        return now;
+}
+
+START_TEST(bursts_may_take_what_the_line_leaves)
+{
+        struct inflight f;
+        inflight_init(&f, MOST);
+        look_at_bursts(&f, 500, 5);
+        ck_assert_uint_eq(inflight_limit(&f), 64);
+        inflight_init(&f, 32);
+        look_at_bursts(&f, 500, 5);
+        ck_assert_uint_eq(inflight_limit(&f), 32);
+}
+END_TEST
+
+START_TEST(a_rare_wait_is_no_burst)
+{
+        struct inflight f;
+        inflight_init(&f, MOST);
+        look_at_bursts(&f, 500, 40);
+        ck_assert_uint_eq(inflight_limit(&f), INFLIGHT_FIRST);
+}
+END_TEST
+
+START_TEST(a_burst_that_is_refused_does_not_grow_again_at_once)
+{
+        struct inflight f;
+        inflight_init(&f, MOST);
+        inflight_refused(&f, look_at_bursts(&f, 500, 5));
+        unsigned cut = inflight_limit(&f);
+        ck_assert_uint_lt(cut, 64);
+        look_at_bursts(&f, 500, 5);
+        ck_assert_uint_eq(inflight_limit(&f), cut);
+}
+END_TEST
+
 START_TEST(after_a_long_rest_it_begins_anew)
 {
         struct net n = {.rate = MB_S(50), .line = MB_S(9000), .size = 8 * MIB, .jobs = 512};
@@ -299,6 +351,9 @@ int main(void)
         tcase_add_test(t, refusals_make_it_fewer_at_most_once_a_second);
         tcase_add_test(t, there_is_never_more_than_the_most);
         tcase_add_test(t, too_little_work_changes_nothing);
+        tcase_add_test(t, bursts_may_take_what_the_line_leaves);
+        tcase_add_test(t, a_rare_wait_is_no_burst);
+        tcase_add_test(t, a_burst_that_is_refused_does_not_grow_again_at_once);
         tcase_add_test(t, after_a_long_rest_it_begins_anew);
         suite_add_tcase(s, t);
         return unit_main(s);

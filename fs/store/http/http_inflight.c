@@ -95,7 +95,9 @@ void http_inflight_look(struct http_worker *w)
                                      .bytes = w->data_bytes,
                                      .running = w->nbusy[HTTP_DATA],
                                      .more = w->queue[HTTP_DATA].used != 0,
+                                     .met = w->met_most,
                                      .took_ms = w->data_ms};
+        w->met_most = false;
         for (const struct http_slot *slot = w->busy; slot; slot = slot->next)
                 if (slot->lane == HTTP_DATA)
                         look.bytes += moved(slot);

@@ -92,6 +92,7 @@ struct http_worker {
         bool adapt;                             /* as many data exchanges as make it faster */
         struct worker_pace pace;                /* what the worker can use */
         struct inflight inflight;               /* how many are fastest; with `adapt` */
+        bool met_most;                          /* since the last look more waited at a moment */
         uint64_t data_bytes;                    /* of data exchanges that are over */
         unsigned data_ms;                       /* what one takes of late */
         int64_t inflight_look_ms;               /* the last look */

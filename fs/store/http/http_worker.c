@@ -261,6 +261,8 @@ static void start_queued(struct http_worker *w)
                 while (w->queue[lane].used && w->nbusy[lane] < places)
                         start(w, dequeue(&w->queue[lane]));
         }
+        if (w->queue[HTTP_DATA].used && w->nbusy[HTTP_DATA] >= http_inflight_most(w))
+                w->met_most = true;
 }
 
 static void cancel_all(struct http_worker *w)

@@ -11,6 +11,8 @@ enum {
         TRIAL_MS = 300,     /* where it hardly changes, */
         MOST_MS = 1000,     /* and at most; in between it is what a transfer takes */
         PATIENCE_MS = 3000, /* until a trial whose number is not reached is given up */
+        BURST_LOOKS = 40,   /* over which one sees that the work comes in bursts */
+        BURST_MOST = 64,    /* transfers that bursts alone are worth */
         HOLD_LEAST_MS = 500,
         HOLD_MOST_MS = 8000,
         REFUSED_MS = 1000,  /* see inflight_refused() */
@@ -48,6 +50,7 @@ static void enter(struct inflight *f, enum inflight_phase phase, int64_t now_ms)
         f->phase_ms = now_ms;
         f->full_ms = f->last_ms = f->time_ms = 0;
         f->bytes = 0;
+        f->looks = f->waits = 0;
 }
 
 static void hold(struct inflight *f, int64_t hold_ms, int64_t now_ms)
@@ -168,6 +171,31 @@ static void end_trial(struct inflight *f, double rate, int64_t now_ms)
                 hold(f, 0, now_ms);
 }
 
+/* --- bursts --- */
+
+/* Where the program or the processor is the limit, work comes in bursts: as many run as may only
+ * at moments, too few to measure a rate, and yet transfers wait then. On average fewer run than
+ * may, so the line has room, and a burst may take more of it. Once there was a rate to measure,
+ * trials know better. */
+static bool comes_in_bursts(struct inflight *f, const struct inflight_look *look)
+{
+        f->looks++;
+        f->waits += look->met;
+        if (f->looks < BURST_LOOKS)
+                return false;
+        bool yes = 20 * f->waits >= f->looks && 2 * f->time_ms < f->looks * INFLIGHT_LOOK_MS;
+        f->looks = f->waits = 0;
+        return yes && !(f->usual_rate > 0) && f->limit < BURST_MOST &&
+               !has_ceiling(f, look->now_ms);
+}
+
+static void allow_bursts(struct inflight *f, int64_t now_ms)
+{
+        set(f, between(f->limit, 2 * f->limit, BURST_MOST));
+        f->up = false;
+        enter(f, INFLIGHT_BASE, now_ms);
+}
+
 /* --- looks --- */
 
 /* The rate while as many run as may, once that was long enough: bytes a millisecond, or 0. Times at
@@ -210,7 +238,10 @@ void inflight_look(struct inflight *f, const struct inflight_look *look)
         if (f->phase == INFLIGHT_HOLD)
                 enter(f, INFLIGHT_BASE, look->now_ms);
         double rate = measure(f, look);
-        if (rate > 0 && f->phase == INFLIGHT_BEGIN)
+        bool bursts = f->phase != INFLIGHT_TRIAL && comes_in_bursts(f, look);
+        if (bursts)
+                allow_bursts(f, look->now_ms);
+        else if (rate > 0 && f->phase == INFLIGHT_BEGIN)
                 begin_step(f, rate, look->now_ms);
         else if (rate > 0 && f->phase == INFLIGHT_BASE)
                 begin_trial(f, rate, look->now_ms);

@@ -42,6 +42,8 @@ struct inflight {
         int64_t time_ms; /* for which the rate was measured, and what moved meanwhile */
         uint64_t bytes;
 
+        unsigned looks, waits; /* of late, and at how many of them some waited for their turn */
+
         double ceiling; /* so many were too many for the server; 0: not known */
         int64_t refused_ms, idle_ms;
 };
@@ -54,6 +56,7 @@ struct inflight_look {
         uint64_t bytes;   /* moved since the beginning; must not count what is in buffers here */
         unsigned running; /* transfers */
         bool more;        /* that wait for their turn */
+        bool met;         /* at a moment since the last look, as many ran as may and more waited */
         unsigned took_ms; /* what a transfer takes of late; 0: not known */
 };
 void inflight_look(struct inflight *f, const struct inflight_look *look);
