@@ -57,13 +57,15 @@ static int sync_file(const char *path)
         return fd < 0 || fsync(fd) ? -errno : 0;
 }
 
-static int move_file(const char *from, const char *to, bool sync)
+/* *ours: what has the new name now is of this move. */
+static int move_file(const char *from, const char *to, bool sync, bool *ours)
 {
         mode_t mask = umask(0);
         umask(mask);
         int err = rename(from, to) ? -errno : 0;
         bool copies = err == -EXDEV;
 
+        *ours = !err || copies;
         if (copies)
                 err = copy_file(from, to);
         if (!err && copies && unlink(from))
@@ -76,6 +78,7 @@ static int move_file(const char *from, const char *to, bool sync)
 int io_posix_move(struct io *from, struct io *to, const char *name, bool sync)
 {
         char old[PATH_MAX], new[PATH_MAX];
+        bool ours = false;
         int err = io_posix_path(from, name, old);
 
         if (err)
@@ -85,10 +88,11 @@ int io_posix_move(struct io *from, struct io *to, const char *name, bool sync)
                 return err;
         err = cleanup_add_path(new);
         if (!err)
-                err = move_file(old, new, sync);
+                err = move_file(old, new, sync, &ours);
         if (err) {
                 unlink(old);
-                unlink(new);
+                if (ours)
+                        unlink(new);
                 cleanup_drop_path(new);
         }
         cleanup_drop_path(old);

@@ -197,6 +197,25 @@ START_TEST(a_signal_leaves_no_copy_on_its_way_to_a_buffer)
 }
 END_TEST
 
+START_TEST(a_move_that_fails_leaves_the_file_of_the_new_name)
+{
+        char other[] = "/tmp/ckptfs-posix2.XXXXXX", at[80], why[300] = "";
+        struct keys there;
+        struct io *from;
+
+        ck_assert_ptr_nonnull(mkdtemp(other));
+        ck_assert_int_eq(param_tab_init(&key_tab, &there), 0);
+        ck_assert_int_eq(param_tab_set(&key_tab, &there, "path", other, why, sizeof why), 0);
+        ck_assert_msg(!io_posix.start(&there, "disk", "", 0, &from, why, sizeof why), "%s", why);
+        ck_assert_int_lt(io_posix_move(from, io, "f", false), 0); /* there is none to be moved */
+        snprintf(at, sizeof at, "%s/f", dir);
+        ck_assert_int_eq(access(at, F_OK), 0);
+        io_posix.stop(from, false);
+        param_tab_release(&key_tab, &there);
+        rmdir(other);
+}
+END_TEST
+
 int main(void)
 {
         TCase *tc = tcase_create("io_posix");
@@ -204,6 +223,7 @@ int main(void)
         tcase_add_test(tc, a_block_is_on_its_way_while_the_next_is_read);
         tcase_add_test(tc, neighbours_in_ranges_have_buffers_of_their_own);
         tcase_add_test(tc, a_signal_leaves_no_copy_on_its_way_to_a_buffer);
+        tcase_add_test(tc, a_move_that_fails_leaves_the_file_of_the_new_name);
         tcase_add_test(tc, whatever_fails_nothing_is_on_its_way_at_the_end);
         Suite *s = suite_create("io_posix");
         suite_add_tcase(s, tc);
