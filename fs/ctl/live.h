@@ -9,7 +9,7 @@
 
 /* A reply, cut into fields; freed by live_reply_release(). */
 struct live_line {
-        char *v[8]; /* "" behind the last */
+        char *v[9]; /* "" behind the last */
         size_t n;
 };
 struct live_reply {
@@ -47,7 +47,16 @@ const struct live_mount *live_find(const struct ctl *c, const struct live_mounts
 /* Asks the mount that the command means. 0, or -1 after a line on standard error. */
 int live_ask_mount(const struct ctl *c, const char *request, struct live_reply *out);
 /* The fields of a line "file", see fs/mount/control/control_reply.c. */
-enum { FILE_STATE = 1, FILE_SIZE, FILE_SENT, FILE_CHANGED, FILE_SENDING, FILE_ERROR, FILE_KEY };
+enum {
+        FILE_STATE = 1,
+        FILE_SIZE,
+        FILE_SENT,
+        FILE_CHANGED,
+        FILE_SENDING,
+        FILE_RATE,
+        FILE_ERROR,
+        FILE_KEY
+};
 enum { LIVE_BYTES_MAX = 32 };
 /* "1.5 GiB" */
 const char *live_bytes(double n, char out[LIVE_BYTES_MAX]);

@@ -66,13 +66,6 @@ int ctl_list(const struct ctl *c)
 /* --- status and files ---------------------------------------------------------------------------
  */
 
-/* Bytes in a second, 0 when there is nothing to tell. */
-static double rate_of(const struct live_line *l)
-{
-        double ms = (double)number(l->v[FILE_SENDING]);
-        return ms > 0 ? (double)number(l->v[FILE_SENT]) * 1000 / ms : 0;
-}
-
 static void print_file(const struct live_line *l)
 {
         char size[LIVE_BYTES_MAX], rate[LIVE_BYTES_MAX], age[CTL_AGE_MAX];
@@ -80,8 +73,10 @@ static void print_file(const struct live_line *l)
 
         printf("file\t%s, %.0f%% of %s at the store", l->v[FILE_STATE], n > 0 ? 100 * sent / n : 0,
                live_bytes(n, size));
-        if (rate_of(l) > 0)
-                printf(", %s/s", live_bytes(rate_of(l), rate));
+        if (number(l->v[FILE_SENDING]))
+                printf(", sent for %s, %s/s now",
+                       ctl_span((int64_t)number(l->v[FILE_SENDING]) / 1000, age),
+                       live_bytes((double)number(l->v[FILE_RATE]), rate));
         printf(", changed %s ago%s%s: %s\n",
                ctl_span((int64_t)number(l->v[FILE_CHANGED]) / 1000, age),
                *l->v[FILE_ERROR] ? ", failed before: " : "", l->v[FILE_ERROR], l->v[FILE_KEY]);
@@ -155,10 +150,15 @@ int ctl_status(const struct ctl *c)
         return rc;
 }
 
+static const char *age_of(const char *ms, char out[CTL_AGE_MAX])
+{
+        return number(ms) ? ctl_span((int64_t)number(ms) / 1000, out) : "-";
+}
+
 int ctl_files(const struct ctl *c)
 {
         CLEANUP(live_reply_release) struct live_reply r = {.n = 0};
-        char age[CTL_AGE_MAX];
+        char changed[CTL_AGE_MAX], sending[CTL_AGE_MAX];
 
         if (live_ask_mount(c, control_word_name(CONTROL_FILES), &r))
                 return CTL_FAILED;
@@ -166,11 +166,9 @@ int ctl_files(const struct ctl *c)
                 const struct live_line *l = &r.lines[i];
                 if (strcmp(l->v[0], "file") != 0)
                         continue;
-                printf("%s\t%s\t%s\t%.0f\t%s\t%s\t%s\n", l->v[FILE_STATE], l->v[FILE_SIZE],
-                       l->v[FILE_SENT], rate_of(l),
-                       number(l->v[FILE_CHANGED])
-                               ? ctl_span((int64_t)number(l->v[FILE_CHANGED]) / 1000, age)
-                               : "-",
+                printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l->v[FILE_STATE], l->v[FILE_SIZE],
+                       l->v[FILE_SENT], l->v[FILE_RATE], age_of(l->v[FILE_CHANGED], changed),
+                       age_of(l->v[FILE_SENDING], sending),
                        *l->v[FILE_ERROR] ? l->v[FILE_ERROR] : "-", l->v[FILE_KEY]);
         }
         if (live_number(&r, "more"))

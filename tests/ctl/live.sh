@@ -3,7 +3,7 @@
 # live.sh: ckptctl asks mounts that run, by a socket that holds nobody up and answers nobody else.
 . "${srcdir:?}/tests/lib/mount.sh"
 need_fuse
-plan 57
+plan 58
 start_store
 dir=$tmp/control
 ctl() { timeout 60 "$builddir/ckptctl" -o "control_dir=$dir" "$@"; }
@@ -32,15 +32,17 @@ expect_eq "1 0 1" "$? $(wc -l <"$tmp/out") $(grep -c 'no mount of ckptfs' "$tmp/
 # Files on their way.
 printf bytes | store_put read
 fdo_begin open wct "$mnt/d/big" write 23068672 slot 1 open r "$mnt/read" pause close slot 0 close
-parts_sent() { [ "$(ctl files | awk -F '\t' '$7 == "d/big" { print $3 }')" = 20971520 ]; }
+parts_sent() { [ "$(ctl files | awk -F '\t' '$8 == "d/big" { print $3 }')" = 20971520 ]; }
 check "the bytes that the store has of a file show while it is written" wait_for 30 parts_sent
 expect_eq "dirty${tab}23068672" "$(ctl files | grep 'd/big$' | cut -f 1,2)" "a file that is written shows with state and size"
 expect_eq "durable${tab}5" "$(ctl files | grep '	read$' | cut -f 1,2)" "a file that is read shows with state and size"
 check "the status counts open files and those that are written" sh -c 'echo "$1" |
 	grep -q "files	2 open, 1 for writing: 1 dirty, 0 uploading, 0 failed"' sh "$(ctl status)"
 check "the status shows how far a file is" sh -c 'echo "$1" |
-	grep -qE "^file	dirty, 91% of 22.0 MiB at the store, .*B/s, changed .* ago: d/big$"' sh "$(ctl status)"
+	grep -qE "^file	dirty, 91% of 22.0 MiB at the store, sent for .*, .*B/s now, changed .* ago: d/big$"' sh "$(ctl status)"
 check "the status counts bytes that are not at the store" sh -c 'echo "$1" | grep -q "^unsent	2.0 MiB$"' sh "$(ctl status)"
+rate_is_none() { [ "$(ctl files | awk -F '\t' '$8 == "d/big" { print $4 }')" = 0 ]; }
+check "the rate of a file is that of the last seconds: none while nothing is sent" wait_for 60 rate_is_none
 fdo_ends "ok ok ok ok ok ok ok ok" "the file is published"
 expect_eq "" "$(ctl files)" "a file that is closed shows no more"
 

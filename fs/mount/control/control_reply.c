@@ -17,6 +17,7 @@
 #include "base/metrics.h"
 #include "mount/core/mount.h"
 #include "mount/core/stats_log.h"
+#include "mount/write/spill.h"
 
 #include "base/banned.h"
 
@@ -128,14 +129,16 @@ static struct wfile_status status_of(const struct open_file *f)
         return s;
 }
 
-/* "file", its state, size, bytes sent, milliseconds since it was changed and since it is sent, the
- * error of the version that failed last, its key. */
+/* "file", its state, size, bytes sent, milliseconds since it was changed and since it is sent,
+ * bytes a second of late, the error of the version that failed last, its key. */
 static void add_file(struct buf *out, const struct open_file *f, const struct wfile_status *s)
 {
-        buf_addf(out, "file\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRId64 "\t%" PRId64 "\t%s\t",
+        buf_addf(out,
+                 "file\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRId64 "\t%" PRId64 "\t%" PRIu64 "\t%s\t",
                  f->gone ? "deleted" : mount_state_word(s->state, f->published), s->size,
                  s->state == WFILE_CLEAN ? 0 : s->sent, age_ms(s->changed_ns),
-                 age_ms(s->sending_ns), s->err ? strerror(-s->err) : "");
+                 age_ms(s->sending_ns), s->state == WFILE_CLEAN ? 0 : s->rate,
+                 s->err ? strerror(-s->err) : "");
         control_add_printable(out, f->key);
         buf_addc(out, '\n');
 }
@@ -278,6 +281,8 @@ static void add_options(struct mount *m, struct buf *out)
         add_text(out, "url", m->url);
         add_text(out, "mountpoint", m->mountpoint);
         buf_addf(out, "device\t%u:%u\n", major(m->dev), minor(m->dev));
+        add_number(out, "pid", (uint64_t)getpid());
+        add_number(out, "spill_used", spill_used(m->spill));
         for (size_t i = 0; known && i < param_count; i++) {
                 CLEANUP(buf_release) struct buf value = BUF_INIT;
                 if (params_same(&m->params, &usual, i))

@@ -794,7 +794,9 @@ static void ended_locked(struct wfile *f, struct outcome *out, struct upload_req
         if (t->kind == REQUEST_PART && !err)
                 upload_part_sent_locked(f, t->part->no);
         if (!err)
-                f->locked.sent += t->part ? t->part->len : t->kind == REQUEST_COPY ? t->len : 0;
+                wfile_add_sent_locked(f, t->part                   ? t->part->len
+                                         : t->kind == REQUEST_COPY ? t->len
+                                                                   : 0);
         commit_request_ended_locked(f, out, t, err, obj);
 }
 

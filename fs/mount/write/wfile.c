@@ -148,6 +148,7 @@ void wfile_reset_locked(struct wfile *f, struct outcome *out, uint64_t size, boo
         f->locked.parts.plan = f->env->plan;
         f->locked.sent = 0;
         f->locked.sending_ns = 0;
+        f->locked.recent = (struct recent){.second = {0}};
         f->locked.size = f->locked.base.len = size;
 }
 

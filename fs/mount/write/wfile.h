@@ -163,6 +163,7 @@ struct wfile_status {
         uint64_t sent;      /* about: bytes of the next version that the store has */
         int64_t changed_ns; /* monotonic: since when there is something to publish, or 0 */
         int64_t sending_ns; /* since when it is sent, or 0 */
+        uint64_t rate;      /* bytes of it a second that the store took in the last seconds */
         int64_t commit_ns;  /* since when a close or fsync waits for it, or 0 */
         int err;            /* of the version that failed last, or 0 */
 };

@@ -231,6 +231,36 @@ enum wfile_state wfile_state(struct wfile *f)
         return state;
 }
 
+#define SECOND_NS INT64_C(1000000000)
+
+void wfile_add_sent_locked(struct wfile *f, uint64_t n)
+{
+        struct recent *r = &f->locked.recent;
+        int64_t second = wfile_now_ns() / SECOND_NS;
+        int i = (int)(second % RECENT_S);
+
+        if (r->second[i] != second)
+                r->bytes[i] = 0;
+        r->second[i] = second;
+        r->bytes[i] += n;
+        f->locked.sent += n;
+}
+
+/* Bytes a second in that time, or since the first request. */
+static uint64_t recent_rate_locked(struct wfile *f) REQUIRES(&f->mtx)
+{
+        const struct recent *r = &f->locked.recent;
+        int64_t now = wfile_now_ns(), from = (now / SECOND_NS - RECENT_S + 1) * SECOND_NS;
+        uint64_t bytes = 0;
+
+        for (int i = 0; i < RECENT_S; i++)
+                bytes += r->second[i] * SECOND_NS >= from ? r->bytes[i] : 0;
+        if (from < f->locked.sending_ns)
+                from = f->locked.sending_ns;
+        double seconds = (double)(now - from) / (double)SECOND_NS;
+        return f->locked.sending_ns && seconds > 0 ? (uint64_t)((double)bytes / seconds) : 0;
+}
+
 void wfile_status(struct wfile *f, struct wfile_status *out)
 {
         mutex_lock(&f->mtx);
@@ -241,6 +271,7 @@ void wfile_status(struct wfile *f, struct wfile_status *out)
                 .sent = sent < size ? sent : size, /* what was sent twice counts twice */
                 .changed_ns = f->locked.dirty ? f->locked.changed_ns : 0,
                 .sending_ns = f->locked.sending_ns,
+                .rate = recent_rate_locked(f),
                 .commit_ns = commit_is_under_way_locked(f) ? f->locked.commit.begun_ns : 0,
                 .err = f->locked.last_err,
         };

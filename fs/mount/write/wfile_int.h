@@ -156,6 +156,13 @@ struct upload_request {
         struct store_object obj; /* published by what it was before */
 };
 
+/* How much the store took in the last seconds. */
+enum { RECENT_S = 8 };
+struct recent {
+        int64_t second[RECENT_S]; /* each place is of the last second that is its number's */
+        uint64_t bytes[RECENT_S];
+};
+
 struct wfile {
         atomic_uint refs;
         const struct wfile_env *env;
@@ -194,9 +201,10 @@ struct wfile {
                 bool tallied;        /* counted in the tally */
                 bool share_waits;    /* for memory, see `share` */
                 struct commit commit;
-                uint64_t sent;           /* bytes of this version that the store took, copied too */
-                int64_t changed_ns;      /* when it began to differ, if it does, */
-                int64_t sending_ns;      /* and when its first request was made; 0: none yet */
+                uint64_t sent;      /* bytes of this version that the store took, copied too */
+                int64_t changed_ns; /* when it began to differ, if it does, */
+                int64_t sending_ns; /* and when its first request was made; 0: none yet */
+                struct recent recent;
                 unsigned telling;        /* versions that env->published() has not been told yet */
                 struct waiters deferred; /* changes, */
                 struct waiters pausing;  /* and who has paused the file */
@@ -256,6 +264,8 @@ int upload_parts_cut_locked(struct wfile *f, uint64_t size) REQUIRES(&f->mtx);
 bool upload_parts_send_last_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* Begins to move bytes of parts that were sent to the spill, as extent_map_spill_begin(). */
 int upload_parts_spill_locked(struct wfile *f, struct spilling **s) REQUIRES(&f->mtx);
+/* The store took so many bytes more. */
+void wfile_add_sent_locked(struct wfile *f, uint64_t n) REQUIRES(&f->mtx);
 /* Forgets bytes of parts that were sent, unless somebody reads or they are to be sent anew: how
  * many. */
 size_t upload_parts_drop_locked(struct wfile *f) REQUIRES(&f->mtx);
