@@ -3,9 +3,11 @@
 #include "ctl/doctor.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/control/control_proto.h"
@@ -49,6 +51,48 @@ static int take_options(struct params *p, const struct live_reply *r)
         return 0;
 }
 
+/* --- the end by a signal ------------------------------------------------------------------------
+ */
+
+static volatile sig_atomic_t ended_by;
+
+bool doctor_ends(void)
+{
+        return ended_by != 0;
+}
+
+/* The next signal of its kind has its usual effect. */
+static void note_end(int sig)
+{
+        static const char text[] = "ckptctl: removing what was made: the same signal again leaves "
+                                   "it below .ckptfs/doctor/\n";
+        ssize_t put = write(STDERR_FILENO, text, sizeof text - 1);
+
+        (void)put;
+        ended_by = sig;
+}
+
+/* A reader of the lines that has gone is no reason to leave objects behind. */
+static void catch_signals(void)
+{
+        static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+        const struct sigaction act = {.sa_handler = note_end,
+                                      .sa_flags = SA_RESTART | SA_RESETHAND};
+
+        for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+                sigaction(signals[i], &act, NULL);
+        signal(SIGPIPE, SIG_IGN);
+}
+
+/* So that who waits for this process learns of it. */
+static void die_of_signal(void)
+{
+        if (!ended_by)
+                return;
+        signal(ended_by, SIG_DFL);
+        raise(ended_by);
+}
+
 int ctl_doctor(const struct ctl *c)
 {
         CLEANUP(live_reply_release) struct live_reply r = {.n = 0};
@@ -60,10 +104,15 @@ int ctl_doctor(const struct ctl *c)
                     take_options(c->params, &r))
                         return CTL_FAILED;
                 d.device = live_field(&r, "device");
+                d.pid = live_field(&r, "pid");
+                d.spilled = live_number(&r, "spill_used");
                 url = live_field(&r, "url");
         }
         doctor_machine(&d);
-        if (url)
+        if (url) {
+                catch_signals();
                 doctor_store(&d, url);
+                die_of_signal();
+        }
         return d.broken ? CTL_FAILED : CTL_OK;
 }

@@ -13,10 +13,13 @@
 enum doctor_verdict { DOCTOR_OK, DOCTOR_SLOW, DOCTOR_BROKEN };
 
 struct doctor {
-        struct params *p;   /* of the mount that is asked about */
-        const char *device; /* of a mount that runs, "MAJOR:MINOR"; NULL: there is none */
-        bool speed;         /* bytes may be moved to find out how fast that is */
-        bool broken;        /* something is */
+        struct params *p; /* of the mount that is asked about */
+        /* Of a mount that runs. */
+        const char *device; /* "MAJOR:MINOR"; NULL: there is none */
+        const char *pid;
+        uint64_t spilled; /* bytes of the disk that it holds */
+        bool speed;       /* bytes may be moved to find out how fast that is */
+        bool broken;      /* something is */
 };
 
 void doctor_say(struct doctor *d, enum doctor_verdict verdict, const char *what, const char *fmt,
@@ -24,6 +27,9 @@ void doctor_say(struct doctor *d, enum doctor_verdict verdict, const char *what,
 
 /* The machine: FUSE, kernel, limits, memory, read-ahead, disk. Forks, so no thread may run. */
 void doctor_machine(struct doctor *d);
+/* Whether a signal asked for the end: what was made is removed then, and nothing else is tried. */
+bool doctor_ends(void);
+
 /* The way to the store, credentials and permissions, with objects that are removed again. */
 void doctor_store(struct doctor *d, const char *url);
 /* Latency and bandwidth, with objects whose keys begin with `prefix` and are removed again; `key`

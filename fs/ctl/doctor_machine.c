@@ -111,8 +111,12 @@ static void look_at_helper(struct doctor *d)
 static void look_at_fuse(struct doctor *d)
 {
         char why[256];
-        CLEANUP(closep) int fd = machine_fuse_device(why, sizeof why);
 
+        if (d->device) {
+                doctor_say(d, DOCTOR_OK, "fuse", "the mount runs");
+                return;
+        }
+        CLEANUP(closep) int fd = machine_fuse_device(why, sizeof why);
         if (fd < 0) {
                 doctor_say(d, DOCTOR_BROKEN, "fuse", "%s", why);
                 return;
@@ -151,19 +155,45 @@ static void look_at_kernel(struct doctor *d)
 /* --- limits -------------------------------------------------------------------------------------
  */
 
-static void look_at_limits(struct doctor *d)
+/* How many files the mount may open: a daemon that runs has its own limit. */
+static rlim_t descriptors_of(const struct doctor *d)
 {
         struct rlimit r = {.rlim_max = RLIM_INFINITY};
-        rlim_t want = (rlim_t)DESCRIPTORS_EACH * store_transfers_most(d->p) + DESCRIPTORS_OTHERS;
+        unsigned long long most;
+        char path[64], line[256];
 
         getrlimit(RLIMIT_NOFILE, &r);
-        if (r.rlim_max >= want)
+        if (!d->pid)
+                return r.rlim_max;
+        snprintf(path, sizeof path, "/proc/%.20s/limits", d->pid);
+        CLEANUP(fclosep) FILE *f = fopen(path, "re");
+        while (f && fgets(line, sizeof line, f))
+                if (sscanf(line, "Max open files %*s %llu", &most) == 1)
+                        return most;
+        return r.rlim_max;
+}
+
+static void look_at_limits(struct doctor *d)
+{
+        unsigned long long want =
+                DESCRIPTORS_EACH * store_transfers_most(d->p) + DESCRIPTORS_OTHERS;
+        rlim_t most = descriptors_of(d);
+
+        if (most >= want)
                 doctor_say(d, DOCTOR_OK, "limits", "enough files may be open for the connections");
+        else if (!d->p->connections && most > DESCRIPTORS_OTHERS)
+                doctor_say(d, DOCTOR_SLOW, "limits",
+                           "%llu files may be open, so that connections=auto takes %llu at most: "
+                           "raise the limit to %llu (ulimit -Hn, LimitNOFILE=) where more are "
+                           "faster",
+                           (unsigned long long)most,
+                           (unsigned long long)(most - DESCRIPTORS_OTHERS) / DESCRIPTORS_EACH,
+                           want);
         else
-                doctor_say(d, r.rlim_max < want / 2 ? DOCTOR_BROKEN : DOCTOR_SLOW, "limits",
+                doctor_say(d, most < want / 2 ? DOCTOR_BROKEN : DOCTOR_SLOW, "limits",
                            "%llu files may be open, and connections= may need %llu: raise the "
                            "limit (ulimit -Hn, LimitNOFILE=), or give fewer connections",
-                           (unsigned long long)r.rlim_max, (unsigned long long)want);
+                           (unsigned long long)most, want);
 }
 
 static void look_at_memory(struct doctor *d)
@@ -247,6 +277,8 @@ static void look_at_spill(struct doctor *d)
         double from = seconds();
         CLEANUP(closep) int fd = machine_unnamed_file(dir);
         uint64_t room = machine_disk_free(dir);
+
+        room = room < UINT64_MAX - d->spilled ? room + d->spilled : room;
         int err = fd < 0 ? fd : write_probe(fd);
         double rate = DISK_PROBE / (seconds() - from + 1e-9);
 

@@ -97,7 +97,7 @@ static void flow_over(struct flow *f, int err)
         p->err = p->err ? p->err : err;
         p->bytes += err ? 0 : p->body.len;
         p->last_us = now;
-        bool again = !p->err && now < p->until_us;
+        bool again = !p->err && now < p->until_us && !doctor_ends();
         p->running += again;
         if (!--p->running)
                 pthread_cond_signal(&p->none);
@@ -216,7 +216,9 @@ static void try_bandwidth(struct doctor *d, struct probe *p, char *block, int64_
         p->body = store_body_mem(block, size < LEAST ? LEAST : size);
         if (one > 0)
                 one = run_flows(p, 1, 0, false);
-        double all = one > 0 ? run_flows(p, n, PROBE_MS, false) : 0;
+        double all = one > 0 && !doctor_ends() ? run_flows(p, n, PROBE_MS, false) : 0;
+        if (doctor_ends())
+                return;
         say_rate(d, "write", n, all);
         if (all <= 0)
                 return;
@@ -238,7 +240,7 @@ void doctor_speed(struct doctor *d, struct store *s, const char *prefix, const c
         else
                 doctor_say(d, DOCTOR_OK, "latency", "the store answers in %.1f ms",
                            (double)us / 1000);
-        if (!d->speed || !us)
+        if (!d->speed || !us || doctor_ends())
                 return;
         CLEANUP(freep) struct probe *p = calloc(1, sizeof *p);
         CLEANUP(freep) char *block = malloc(MOST);

@@ -116,6 +116,7 @@ struct trial {
         struct doctor *d;
         struct store *s;
         char put[256], copied[256], parts[256];
+        bool has_put, has_copied, has_parts;
         char bytes[BYTES];
 };
 
@@ -215,23 +216,55 @@ static int remove_made(struct trial *t, bool made, const char *key, int err)
         return err ? err : failed;
 }
 
+static int try_put(struct trial *t)
+{
+        int err = store_put_wait(t->s, t->put, t->bytes, BYTES, NULL, NULL, NULL);
+        t->has_put = t->has_put || !err;
+        return err;
+}
+
+static void try_parts(struct trial *t)
+{
+        t->has_parts = say_result(t, "multipart", try_multipart(t), "an object was made of parts");
+        if (t->has_parts && !doctor_ends())
+                say_result(t, "abort", try_abort(t), "an upload was given up");
+}
+
+static void try_copy(struct trial *t)
+{
+        t->has_copied = say_result(t, "copy", store_copy_wait(t->s, t->put, t->copied, NULL),
+                                   "the store copied one");
+}
+
+static void try_read(struct trial *t)
+{
+        say_result(t, "get", try_get(t), "it was read back");
+}
+
+static void try_speed(struct trial *t)
+{
+        doctor_speed(t->d, t->s, t->copied, t->put);
+}
+
 /* Of who may not write nothing else is asked. */
 static void try_permissions(struct trial *t)
 {
-        if (!say_result(t, "put", store_put_wait(t->s, t->put, t->bytes, BYTES, NULL, NULL, NULL),
-                        "an object was written"))
+        static void (*const steps[])(struct trial * t) = {try_read, try_exclusive, try_parts,
+                                                          try_copy, try_speed};
+
+        if (!say_result(t, "put", try_put(t), "an object was written"))
                 return;
-        say_result(t, "get", try_get(t), "it was read back");
-        try_exclusive(t);
-        bool parts = say_result(t, "multipart", try_multipart(t), "an object was made of parts");
-        if (parts)
-                say_result(t, "abort", try_abort(t), "an upload was given up");
-        bool copied = say_result(t, "copy", store_copy_wait(t->s, t->put, t->copied, NULL),
-                                 "the store copied one");
-        doctor_speed(t->d, t->s, t->copied, t->put);
+        for (size_t i = 0; i < sizeof steps / sizeof *steps && !doctor_ends(); i++)
+                steps[i](t);
+}
+
+static void remove_all(struct trial *t)
+{
+        if (!t->has_put)
+                return;
         int err = remove_made(t, true, t->put, 0);
-        err = remove_made(t, parts, t->parts, err);
-        err = remove_made(t, copied, t->copied, err);
+        err = remove_made(t, t->has_parts, t->parts, err);
+        err = remove_made(t, t->has_copied, t->copied, err);
         say_result(t, "delete", err, "what was made was removed");
 }
 
@@ -251,7 +284,7 @@ static void begin_trial(struct trial *t)
 /* Whether somebody who may not list may write: then the check failed for that alone. */
 static bool may_write(struct trial *t)
 {
-        return !t->d->p->ro && !store_put_wait(t->s, t->put, t->bytes, BYTES, NULL, NULL, NULL);
+        return !t->d->p->ro && !try_put(t);
 }
 
 static void try_bucket(struct trial *t)
@@ -276,8 +309,9 @@ static void try_bucket(struct trial *t)
                 doctor_say(t->d, DOCTOR_BROKEN, "list", "%s", why);
         else
                 say_result(t, "list", try_list(t), "names below the prefix");
-        if (!t->d->p->ro)
+        if (!t->d->p->ro && !doctor_ends())
                 try_permissions(t);
+        remove_all(t);
 }
 
 void doctor_store(struct doctor *d, const char *url)
@@ -292,7 +326,7 @@ void doctor_store(struct doctor *d, const char *url)
                 return;
         }
         begin_trial(&t);
-        if (is_reached(d, t.s))
+        if (is_reached(d, t.s) && !doctor_ends())
                 try_bucket(&t);
         store_close(t.s);
 }

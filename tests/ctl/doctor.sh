@@ -4,7 +4,7 @@
 # thing that is not.
 . "${srcdir:?}/tests/lib/mount.sh"
 need_fuse
-plan 46
+plan 54
 start_store
 url=$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET/run
 export AWS_EC2_METADATA_DISABLED=true
@@ -84,6 +84,8 @@ else
 fi
 doctor prlimit --nofile=256:256 -- part_size=5M
 expect_broken limits 'ulimit -Hn' "a limit of open files that connections= passes is told"
+doctor prlimit --nofile=700:700 -- connections=auto,memory=2G
+expect_slow limits 'connections=auto takes 33 at most' "a limit of open files that bounds connections=auto is told, which works all the same"
 doctor -- memory=1T
 expect_broken memory 'give less' "more memory than the machine has is told"
 doctor -- "spill_dir=$tmp/none"
@@ -194,11 +196,39 @@ timeout 120 "$builddir/ckptctl" doctor --no-speed -o "control_dir=$tmp/control" 
 doctor_rc=$?
 expect_eq "0 " "$doctor_rc $(named broken)" "a mount that runs is examined with its own options"
 check "the read-ahead of a mount that runs is its own" grep -q '^ok	read-ahead	the kernel reads 4096 KiB ahead' "$tmp/out"
+if unshare -m true 2>/dev/null; then
+	timeout 120 unshare -m sh "$tmp/no_fuse" "$builddir/ckptctl" doctor --no-speed -o "control_dir=$tmp/control" "$mnt" >"$tmp/out" 2>"$tmp/err"
+	expect_eq "0 the mount runs" "$? $(grep '^ok	fuse' "$tmp/out" | cut -f 3)" "FUSE is not tried for a mount that runs"
+else
+	skip "FUSE is not tried for a mount that runs" "no namespaces"
+fi
+timeout 120 prlimit --nofile=256:256 "$builddir/ckptctl" doctor --no-speed -o "control_dir=$tmp/control" "$mnt" >"$tmp/out" 2>"$tmp/err"
+check "the limit of open files of a mount that runs is its own" grep -q '^ok	limits	' "$tmp/out"
 expect_eq 0 "$(find "$mnt" -mindepth 1 -not -path "$mnt/run*" | wc -l)" "the mount shows nothing of the objects that were tried"
 timeout 60 "$builddir/ckptctl" doctor -o "control_dir=$tmp/control" "$tmp" >"$tmp/out" 2>"$tmp/err"
 expect_eq "1 1" "$? $(wc -l <"$tmp/err")" "a directory that is no mount is refused in one line"
 umount_ckptfs
 store_stop
+
+# The disk that a mount that runs uses: 22 files that cannot be sent yet are more than its memory.
+mkdir "$tmp/disk"
+if mount -t tmpfs -o size=192M none "$tmp/disk" 2>/dev/null; then
+	at_exit 'umount -l "$tmp/disk"'
+	start_store
+	mount_ckptfs "control_dir=$tmp/control" part_size=6M memory=64M spill=190M "spill_dir=$tmp/disk"
+	fdo_begin $(for i in $(seq 22); do echo slot $i open wct "$mnt/held$i" write 4000000; done) slot 0 open wct "$mnt/last" pause
+	has_spilled() { "$builddir/ckptctl" -o "control_dir=$tmp/control" stats | awk -F '\t' '$1 == "spill_used" { exit !($2 > 4000000) }'; }
+	wait_for 30 has_spilled
+	timeout 120 "$builddir/ckptctl" doctor --no-speed -o "control_dir=$tmp/control" "$mnt" >"$tmp/out" 2>"$tmp/err"
+	check_fails "what a mount that runs has spilled is room that it has" grep -q '	spill	.*MiB free, and spill=' "$tmp/out"
+	kill "$fdo_pid"
+	wait "$fdo_pid" 2>/dev/null
+	expect_log 'not published, the version before it stands'
+	umount_ckptfs
+	store_stop
+else
+	skip "what a mount that runs has spilled is room that it has" "no tmpfs can be mounted"
+fi
 
 # What is slow, ahead or kind in the wrong way is so for the whole server.
 store_start storesim --clock-skew 1h
@@ -208,6 +238,27 @@ store_stop
 store_start storesim --total-rate 10M
 doctor -- part_size=5M "$url"
 expect_slow write 'see to the network' "a line that is slow is told"
+store_stop
+
+# A signal.
+store_start storesim --total-rate 10M
+url=$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET/signal
+left() { echo "$(store_ls signal/ | grep -c .) $(store_uploads | grep -c signal/)"; }
+ended_at() { # SIGNAL LINE: doctor is ended once it has said LINE
+	: >"$tmp/out"
+	"$builddir/ckptctl" doctor -o "endpoint=$CKPTFS_TEST_ENDPOINT,part_size=5M" "$url" >"$tmp/out" 2>"$tmp/err" &
+	doctor_pid=$!
+	wait_for 60 grep -q "	$2	" "$tmp/out"
+	kill -"$1" "$doctor_pid"
+	wait "$doctor_pid"
+	doctor_rc=$?
+	expect_eq "$1 1 0 0" "$(kill -l "$doctor_rc") $(grep -c 'removing what was made' "$tmp/err") $(left)" \
+		"what was made is removed at SIG$1, $3"
+}
+ended_at TERM latency "while the speed is measured"
+ended_at HUP put "while permissions are tried"
+"$builddir/ckptctl" doctor -o "endpoint=$CKPTFS_TEST_ENDPOINT,part_size=5M" --no-speed "$url" 2>"$tmp/err" | head -n 1 >/dev/null
+expect_eq "0 0" "$(left)" "what was made is removed when nobody reads the lines any more"
 store_stop
 
 # Google's protocol.
