@@ -5,7 +5,7 @@
 need_fuse
 grep -q '^#define HAVE_LIBMICROHTTPD 1' "$builddir/config.h" || lacks deep "ckptfs is built without libmicrohttpd"
 command -v curl >/dev/null || skip_all "curl is not installed"
-plan 25
+plan 26
 start_store
 metrics="curl -sS --max-time 60 --noproxy 127.0.0.1"
 port() { sed -n 's/.*metrics are served at port //p' "$mount_log"; }
@@ -40,6 +40,13 @@ check "a histogram grows from bound to bound" sh -c 'sed -n "s/^ckptfs_fuse_requ
 	[ "$(wc -l <"$2")" -eq 17 ] && sort -n -c "$2"' sh "$tmp/all" "$tmp/steps"
 expect_eq "$(sample store_request_seconds_count put)" "$(sample store_replies_total put 'code="200"')" \
 	"each reply of the store is counted by its status"
+echo '[{"key": "late", "do": "delay", "stall": "700ms"}]' >"$tmp/late.json"
+set_faults "$tmp/late.json"
+printf 12345 >"$mnt/late"
+set_faults
+$metrics -o "$tmp/all" "$at/metrics"
+check "the first byte of an upload's reply is timed from the end of its body" awk -v sum="$(sample store_first_byte_seconds_sum put)" \
+	'BEGIN { exit !(sum >= 0.7) }'
 printf 12345 >"$mnt/file2"
 check "counters go on" sh -c '[ "$(sed -n "s/^ckptfs_written_bytes_total.* //p" "$1")" -lt \
 	"$($2 "$3/metrics" | sed -n "s/^ckptfs_written_bytes_total.* //p")" ]' sh "$tmp/all" "$metrics" "$at"

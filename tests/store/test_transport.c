@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/metrics.h"
 #include "tests/lib/unit.h"
 #include "tests/store/event.h"
 #include "tests/store/fake.h"
@@ -414,6 +415,42 @@ START_TEST(the_slowest_part_is_sent_again)
 }
 END_TEST
 
+static uint64_t replies_of(unsigned operation)
+{
+        struct metric_status v[METRIC_STATUSES_MOST + 2];
+        uint64_t n = 0;
+
+        metric_statuses(REPLIES_store_replies, operation, v);
+        for (const struct metric_status *at = v; *at->text; at++)
+                n += at->n;
+        return n;
+}
+
+/* The server's port is bound, and nobody listens there. */
+START_TEST(a_request_that_finds_no_server_is_not_counted_as_sent)
+{
+        struct fake *f = fake_start(accept_all, NULL);
+        CLEANUP(closep) int bound = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(LOOPBACK)};
+        socklen_t n = sizeof at;
+        CLEANUP(buf_release) struct buf url = BUF_INIT;
+        struct store_stats stats;
+
+        ck_assert_int_eq(bind(bound, (struct sockaddr *)&at, n), 0);
+        ck_assert_int_eq(getsockname(bound, (struct sockaddr *)&at, &n), 0);
+        buf_addf(&url, "http://127.0.0.1:%u", ntohs(at.sin_port));
+        struct store *s =
+                fake_store(f, &(struct store_config){.endpoint = url.p, .deadline_ms = 1000});
+        ck_assert_int_lt(store_put_wait(s, "k", "x", 1, NULL, NULL, NULL), 0);
+        store_stats(s, &stats);
+        ck_assert_uint_eq(stats.requests, 0);
+        for (unsigned i = 0; i < metric_replies_table[REPLIES_store_replies].noperations; i++)
+                ck_assert_uint_eq(replies_of(i), 0);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
 int main(void)
 {
         Suite *s = suite_create("transport");
@@ -429,6 +466,7 @@ int main(void)
         tcase_add_test(t, a_range_far_into_a_whole_object_is_asked_for_again);
         tcase_add_test(t, the_slowest_read_is_begun_again);
         tcase_add_test(t, the_slowest_part_is_sent_again);
+        tcase_add_test(t, a_request_that_finds_no_server_is_not_counted_as_sent);
         suite_add_tcase(s, t);
         return unit_main(s);
 }

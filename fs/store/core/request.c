@@ -267,7 +267,7 @@ static void count(const struct op *op, int err)
 {
         const struct http_req *rq = &op->rq;
 
-        if (err == -ECANCELED)
+        if (err == -ECANCELED || !rq->sent)
                 return;
         if (err == -EINTR)
                 METRIC_ADD(hedged, 1);

@@ -71,10 +71,12 @@ struct http_req {
         bool by_callback;
         bool resent; /* begun more than once: the server may have acted on it before */
         bool hedged; /* done() has had -EINTR */
-        int64_t first_byte_ns, whole_ns; /* from its begin to the first byte of the reply (0: none
-                                            came), and to its end */
-        unsigned silent_ms;              /* how long next to nothing moved before -ETIMEDOUT */
-        char error[256];                 /* what the transport says of err, "" when nothing */
+        bool sent;   /* there was a connection for it: the server may have had it */
+        /* From its begin, or of one with a body from the end of that, to the first byte of the
+         * reply (0: none came), and from its begin to the end. */
+        int64_t first_byte_ns, whole_ns;
+        unsigned silent_ms; /* how long next to nothing moved before -ETIMEDOUT */
+        char error[256];    /* what the transport says of err, "" when nothing */
 
         /* http.c's own */
         struct http_req *next;

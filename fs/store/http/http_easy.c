@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/banned.h"
 
@@ -17,6 +18,13 @@ enum { SEND_BUFFER = 512 << 10, RECEIVE_BUFFER = 512 << 10, META_BUFFER = 64 << 
 
 /* TLS 1.3 leaves the choice to the order of the client; with 128 bits AES costs a quarter less. */
 #define TLS13_CIPHERS "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
+
+static int64_t clock_ns(void)
+{
+        struct timespec ts;
+        clock_gettime(CLOCK_MONOTONIC, &ts);
+        return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
 
 static size_t on_read(char *dst, size_t size, size_t n, void *arg)
 {
@@ -35,6 +43,8 @@ static size_t on_read(char *dst, size_t size, size_t n, void *arg)
                 return CURL_READFUNC_ABORT;
         }
         slot->body_off += n;
+        if (slot->body_off == rq->body_len)
+                slot->sent_ns = clock_ns();
         return n;
 }
 
@@ -70,6 +80,7 @@ static int on_begin(void *arg, char *ip, char *local_ip, int port, int local_por
         if (slot->begun && slot->rq->once)
                 return CURL_PREREQFUNC_ABORT;
         slot->rq->resent = ++slot->begun > 1;
+        slot->sent_ns = clock_ns();
         return CURL_PREREQFUNC_OK;
 }
 
@@ -108,6 +119,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
 
         if (len >= 5 && !memcmp(line, "HTTP/", 5)) {
                 begin_reply(rq, line, len);
+                slot->replied_ns = clock_ns();
                 return n;
         }
         if (rq->reply.len + len <= HTTP_REPLY_MAX)
@@ -235,6 +247,7 @@ int http_slot_setup(struct http_slot *slot)
         slot->body_off = 0;
         slot->cb_err = 0;
         slot->begun = 0;
+        slot->sent_ns = slot->replied_ns = 0;
         rq->resent = false;
         slot->passed_by = false;
         slot->moved = 0;

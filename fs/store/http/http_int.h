@@ -37,7 +37,8 @@ struct http_slot {
         int cb_err;
         unsigned begun;
         int64_t begun_ms;
-        bool passed_by; /* an address that is shunned */
+        int64_t sent_ns, replied_ns; /* when the last of the request went, the reply began */
+        bool passed_by;              /* an address that is shunned */
         /* At the last look that found progress: */
         curl_off_t moved;
         unsigned stage; /* the body was sent, the reply began */

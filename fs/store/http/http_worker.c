@@ -97,6 +97,12 @@ static void finish(struct http_worker *w, struct http_req *rq, int err)
                         http_worker_wake(&h->workers[i]);
 }
 
+/* Of these CURLINFO_STARTTRANSFER_TIME_T is when the body began (curl 7.88). */
+static bool has_body(const struct http_req *rq)
+{
+        return rq->method == HTTP_PUT || rq->method == HTTP_POST || rq->method == HTTP_PATCH;
+}
+
 void http_finish_slot(struct http_slot *slot, int err)
 {
         struct http_worker *w = slot->w;
@@ -110,9 +116,12 @@ void http_finish_slot(struct http_slot *slot, int err)
         curl_easy_getinfo(slot->easy, CURLINFO_NUM_CONNECTS, &connects);
         curl_easy_getinfo(slot->easy, CURLINFO_STARTTRANSFER_TIME_T, &first_us);
         curl_easy_getinfo(slot->easy, CURLINFO_TOTAL_TIME_T, &whole_us);
-        rq->first_byte_ns = rq->status ? (int64_t)first_us * 1000 : 0;
+        rq->first_byte_ns = !rq->status    ? 0
+                            : has_body(rq) ? slot->replied_ns - slot->sent_ns
+                                           : (int64_t)first_us * 1000;
         rq->whole_ns = (int64_t)whole_us * 1000;
-        add(&w->h->stats.requests, 1);
+        rq->sent = slot->begun > 0;
+        add(&w->h->stats.requests, rq->sent);
         add(&w->h->stats.bytes_sent, (uint64_t)sent);
         add(&w->h->stats.bytes_received, (uint64_t)received);
         add(&w->h->stats.connections_opened, (uint64_t)connects);
@@ -148,6 +157,7 @@ static void fail(struct http_worker *w, struct http_req *rq, int err)
 {
         rq->status = 0;
         rq->error[0] = 0;
+        rq->sent = false;
         finish(w, rq, err);
 }
 
