@@ -205,6 +205,8 @@ const char *store_bucket(const struct store *s);
 /* Asks whether bucket and credentials are good. Blocks. 0 or a negative errno with one line in
  * `why`. */
 int store_check(struct store *s, char *why, size_t nwhy);
+/* Whether that found no object below the prefix. */
+bool store_was_empty(const struct store *s);
 
 /* The way to the server, gone step by step on a connection of its own, for who wants to know where
  * it is broken or slow. */

@@ -4,7 +4,7 @@
 # neither PATH nor HOME, mounts.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 7
+plan 9
 start_store
 printf bytes | store_put file
 says() { wait_for 10 grep -qE "$1" "$mount_log"; }
@@ -23,6 +23,20 @@ umount_ckptfs "a file of a key that everybody may read is warned of"
 chmod 600 "$tmp/key"
 mount_ckptfs "$key_option=$tmp/key"
 umount_ckptfs "a file of a key that its owner alone may read is nothing to warn of"
+
+mount_below() { # PREFIX: the log of a mount of that goes to $tmp/below
+	rm -f "$tmp/below"
+	"$builddir/ckptfs" -o "endpoint=$CKPTFS_TEST_ENDPOINT,control_dir=none,log=file:$tmp/below" "$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET/$1" "$mnt"
+	at_exit 'umount -l "$mnt" 2>/dev/null'
+	wait_for 30 grep -q 'is mounted on' "$tmp/below"
+	umount "$mnt"
+	wait_for 30 grep -q 'statistics of' "$tmp/below"
+}
+mount_below nwe/run
+expect_eq 1 "$(grep -c 'info: .*/nwe/run has no objects yet: .* correct the URL' "$tmp/below")" "a prefix without objects is said to be"
+printf bytes | store_put new/run/file
+mount_below new/run
+check_fails "a prefix with objects is nothing to speak of" grep -q 'no objects' "$tmp/below"
 
 # As at boot: no variable but what mount(8) sets, credentials in root's files.
 boot() {

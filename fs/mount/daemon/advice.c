@@ -5,10 +5,12 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/machine/machine.h"
 #include "base/params.h"
+#include "store.h"
 
 #include "base/banned.h"
 
@@ -43,11 +45,22 @@ static void advise_key(const char *option, const char *file)
                 log_warn("%s=%s: every user of this machine may read it: chmod 600", option, file);
 }
 
-void advise(const struct params *p)
+/* Who begins a run below a new prefix reads this line once; who misspelled it, too. */
+static void advise_prefix(const struct store *s, const char *url)
+{
+        const char *path = strchr(strstr(url, "://") + 3, '/');
+
+        if (path && path[1] && store_was_empty(s))
+                log_info("%s has no objects yet: it begins with the first file, or correct the URL",
+                         url);
+}
+
+void advise(const struct params *p, const struct store *s, const char *url)
 {
         advise_memory(p);
         advise_spill(p);
         advise_key("sse_c_key_file", p->sse_c_key_file);
         advise_key("csek_file", p->csek_file);
         advise_key("credentials", p->credentials);
+        advise_prefix(s, url);
 }

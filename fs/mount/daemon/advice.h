@@ -4,9 +4,11 @@
 #define CKPTFS_MOUNT_ADVICE_H
 
 struct params;
+struct store;
 
 /* Says it in the log: memory= above what the machine or the container has, a spill file that its
- * disk has no room for, files of keys that others may read. Blocks on local files. */
-void advise(const struct params *p);
+ * disk has no room for, files of keys that others may read, a prefix without objects. Blocks on
+ * local files. */
+void advise(const struct params *p, const struct store *s, const char *url);
 
 #endif

@@ -295,7 +295,7 @@ static int serve(struct command *c)
                 if (m->params.stall_timeout > m->params.deadline)
                         log_info("stall_timeout= is longer than deadline=, which ends a request "
                                  "that stands still");
-                advise(&m->params);
+                advise(&m->params, m->store, m->url);
                 rename_find_left(m);
                 notify_ready(m->url, m->mountpoint);
                 session_wait(session, reload_by_signal, c);

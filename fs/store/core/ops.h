@@ -88,6 +88,7 @@ struct op {
         unsigned exchanges;
         unsigned tries;
         unsigned damaged; /* tries that arrived otherwise than they were sent */
+        bool empty;       /* of a check: no key begins with the prefix */
         bool untrusted;   /* TLS: the server could not prove who it is */
         struct retry retry;
         struct op_fault fault;

@@ -399,6 +399,7 @@ static void finish_check(struct op *op, int err)
         struct check *c = op->arg;
         if (err)
                 op->s->ops->explain(op->s->kind, op, err, c->why, c->nwhy);
+        op->s->empty = !err && op->empty;
         wait_end(c->wait, err);
 }
 
@@ -417,6 +418,11 @@ int store_check(struct store *s, char *why, size_t nwhy)
         op->finish = finish_check;
         wait_begin(&w);
         return wait_for(&w, op_submit(TAKE_PTR(op)));
+}
+
+bool store_was_empty(const struct store *s)
+{
+        return s->empty;
 }
 
 void store_set_connections(struct store *s, unsigned connections, unsigned most)

@@ -16,6 +16,7 @@ struct store {
         const struct store_ops *ops;
         struct store_kind *kind;
         struct http *http;
+        bool empty; /* so the last check found it */
         char *bucket, *prefix;
         size_t prefix_len;
         unsigned deadline_ms;

@@ -31,11 +31,14 @@ int gcs_check_parse(struct store_kind *k, struct op *op)
         CLEANUP(json_freep) struct json *j = NULL;
         if (op->stage == GCS_LAYOUT)
                 return gcs_layout_parse(k, op);
-        if (k->keys)
+        if (k->keys) {
+                op->empty = gcs_ok(op) && !strstr(op->in.p, "<Contents>");
                 return gcs_xml_listed(k, op);
+        }
         int err = gcs_ok(op) ? gcs_json(op, &j) : gcs_fault(k, op);
         if (err)
                 return err;
+        op->empty = !json_get(j, "items");
         op->stage = GCS_LAYOUT;
         return OP_AGAIN;
 }

@@ -25,8 +25,10 @@ int s3_check_parse(struct store_kind *k, struct op *op)
 {
         if (!s3_ok(op) || s3_is_error_body(op))
                 return s3_fault(k, op);
-        if (strstr(op->in.p, "<ListBucketResult"))
+        if (strstr(op->in.p, "<ListBucketResult")) {
+                op->empty = !strstr(op->in.p, "<Contents>");
                 return 0;
+        }
         op->fault.status = op->rq.status; /* any web server says 200 to something */
         return -EIO;
 }
