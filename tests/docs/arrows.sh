@@ -27,7 +27,7 @@ fs/mount/tree           base base/text store.h
 fs/mount/core           base base/text mount/tree mount/write mount/read store.h
 fs/mount/rename         base base/record move/move.h mount/core mount/tree mount/write mount/read store.h
 fs/mount/ops            base mount/rename mount/caller mount/core mount/tree mount/write mount/read store.h
-fs/mount/control        base base/control mount/core mount/tree mount/write mount/read store.h
+fs/mount/control        base base/control base/text store/http/http_once.h mount/core mount/tree mount/write mount/read store.h
 fs/mount/daemon         base base/text base/machine mount/control mount/ops mount/rename mount/caller mount/core mount/tree mount/write mount/read store.h store/core/open_params.h
 bench                   base bench/core bench/data
 bench/core              base base/text store.h

@@ -62,6 +62,7 @@ mount_tests = \
 	%D%/names.sh \
 	%D%/notify.sh \
 	%D%/options.sh \
+	%D%/otlp.sh \
 	%D%/parts.sh \
 	%D%/permissions.sh \
 	%D%/pid_namespace.sh \

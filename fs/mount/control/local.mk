@@ -8,4 +8,8 @@ fs_mount_libmount_la_SOURCES += \
 	%D%/metrics_http.h \
 	%D%/metrics_text.c \
 	%D%/metrics_text.h \
+	%D%/otlp.c \
+	%D%/otlp.h \
+	%D%/otlp_json.c \
+	%D%/otlp_json.h \
 	$(NULL)

@@ -28,15 +28,13 @@
 
 #ifdef HAVE_LIBMICROHTTPD
 
-enum { CONNECTIONS = 8, CONNECTION_S = 10, CONNECTION_BYTES = 32 << 10, BACKLOG = 16, LABELS = 3 };
+enum { CONNECTIONS = 8, CONNECTION_S = 10, CONNECTION_BYTES = 32 << 10, BACKLOG = 16 };
 #define UNIX_PREFIX "unix:"
 
 struct metrics_http {
         struct mount *m;
         struct MHD_Daemon *daemon;
-        char *label; /* metrics_label=, cut in two */
-        struct metrics_label labels[LABELS];
-        size_t nlabels;
+        struct metrics_labels labels;
         char *path; /* of a unix socket, or NULL */
 };
 
@@ -146,7 +144,7 @@ static enum MHD_Result answer(void *arg, struct MHD_Connection *connection, cons
         if (strcmp(url, "/metrics") != 0)
                 return reply(connection, MHD_HTTP_NOT_FOUND, none, sizeof none - 1);
         stats_update(h->m);
-        if (metrics_text(&text, h->labels, h->nlabels))
+        if (metrics_text(&text, h->labels.v, h->labels.n))
                 return MHD_NO;
         return reply(connection, MHD_HTTP_OK, text.p, text.len);
 }
@@ -172,31 +170,9 @@ void metrics_http_stop(struct metrics_http *h)
                 unlink(h->path);
         if (h->daemon)
                 MHD_stop_daemon(h->daemon);
-        free(h->label);
+        metrics_labels_release(&h->labels);
         free(h->path);
         free(h);
-}
-
-static int set_labels(struct metrics_http *h, char *why, size_t nwhy)
-{
-        const char *given = h->m->params.metrics_label;
-
-        h->labels[h->nlabels++] = (struct metrics_label){"mount", h->m->mountpoint};
-        h->labels[h->nlabels++] = (struct metrics_label){"bucket", store_bucket(h->m->store)};
-        if (!*given)
-                return 0;
-        h->label = strdup(given);
-        int err = h->label ? metrics_label_parse(h->label, &h->labels[h->nlabels], h->labels,
-                                                 h->nlabels)
-                           : -ENOMEM;
-        if (err)
-                snprintf(why, nwhy,
-                         "metrics_label=%s: give NAME=VALUE, whose name has letters, digits and _, "
-                         "and is none of mount, bucket, operation, code and le",
-                         given);
-        else
-                h->nlabels++;
-        return err;
 }
 
 static int listen_where(struct metrics_http *h, char *why, size_t nwhy)
@@ -218,7 +194,8 @@ static int listen_where(struct metrics_http *h, char *why, size_t nwhy)
 
 static int start(struct metrics_http *h, char *why, size_t nwhy)
 {
-        int err = set_labels(h, why, nwhy);
+        int err = metrics_labels_set(&h->labels, h->m->mountpoint, store_bucket(h->m->store),
+                                     h->m->params.metrics_label, why, nwhy);
         if (err)
                 return err;
         int fd = listen_where(h, why, nwhy);

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -151,4 +153,28 @@ int metrics_label_parse(char *text, struct metrics_label *out, const struct metr
                         return -EINVAL;
         bool ours = !strcmp(text, "operation") || !strcmp(text, "code") || !strcmp(text, "le");
         return ours ? -EINVAL : 0;
+}
+
+int metrics_labels_set(struct metrics_labels *l, const char *mountpoint, const char *bucket,
+                       const char *given, char *why, size_t nwhy)
+{
+        *l = (struct metrics_labels){.v = {{"mount", mountpoint}, {"bucket", bucket}}, .n = 2};
+        if (!*given)
+                return 0;
+        l->given = strdup(given);
+        int err = l->given ? metrics_label_parse(l->given, &l->v[l->n], l->v, l->n) : -ENOMEM;
+        if (err)
+                snprintf(why, nwhy,
+                         "metrics_label=%s: give NAME=VALUE, whose name has letters, digits and _, "
+                         "and is none of mount, bucket, operation, code and le",
+                         given);
+        else
+                l->n++;
+        return err;
+}
+
+void metrics_labels_release(struct metrics_labels *l)
+{
+        free(l->given);
+        *l = (struct metrics_labels){.n = 0};
 }

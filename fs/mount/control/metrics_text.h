@@ -14,6 +14,19 @@ struct metrics_label {
         const char *name, *value;
 };
 
+/* Those of a mount: mount, bucket, and the one of metrics_label=, if there is one. */
+enum { METRICS_LABELS = 3 };
+struct metrics_labels {
+        struct metrics_label v[METRICS_LABELS];
+        size_t n;
+        char *given; /* that option, cut in two */
+};
+/* Borrows the mountpoint and the bucket. 0, or a negative errno with one line in `why`; released in
+ * either case. */
+int metrics_labels_set(struct metrics_labels *l, const char *mountpoint, const char *bucket,
+                       const char *given, char *why, size_t nwhy);
+void metrics_labels_release(struct metrics_labels *l);
+
 /* "ckptfs_sent_bytes_total" of a row of metrics.def. */
 void metrics_text_name(struct buf *out, const struct metric_desc *d);
 

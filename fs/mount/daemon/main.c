@@ -17,7 +17,6 @@
 #include "base/params.h"
 #include "mount/control/control.h"
 #include "mount/control/control_reply.h"
-#include "mount/control/metrics_http.h"
 #include "mount/core/stats_log.h"
 #include "mount/core/mount.h"
 #include "mount/daemon/advice.h"
@@ -57,7 +56,7 @@ struct command {
         char **argv;
         char *cwd; /* where it was started: paths are relative to it */
         bool foreground;
-        struct metrics_http *metrics;
+        struct served served;
         unsigned set; /* options that a remount has changed, which a reload leaves (reload.h) */
         int report;   /* where the background process tells how it went, or -1 */
 };
@@ -210,7 +209,7 @@ static int reload(struct command *c, const char *who, const char *list, char *te
                 snprintf(text, n, "nothing is changed: %s", why);
         } else {
                 unsigned changes = list ? reload_changes(&m->params, &fresh) : 0;
-                err = reload_params(m, &c->metrics, &fresh, c->foreground, text, n);
+                err = reload_params(m, &c->served, &fresh, c->foreground, text, n);
                 c->set |= err ? 0 : changes;
         }
         params_release(&fresh);
@@ -286,7 +285,7 @@ static int serve(struct command *c)
         if (!err)
                 err = session_start(session, why, sizeof why);
         if (!err)
-                err = metrics_http_start(m, &c->metrics, why, sizeof why);
+                err = served_start(m, &c->served, why, sizeof why);
         if (!err)
                 err = open_control(c, &control, why);
         if (!err) {
@@ -306,7 +305,7 @@ static int serve(struct command *c)
         }
         session_stop(session);
         control_stop(control);
-        metrics_http_stop(c->metrics);
+        served_stop(&c->served);
         mount_release(m);
         session_free(session);
         return err ? complain(why) : EXIT_SUCCESS;

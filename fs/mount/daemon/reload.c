@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/params.h"
 #include "mount/control/metrics_http.h"
+#include "mount/control/otlp.h"
 #include "mount/core/mount.h"
 #include "mount/daemon/mount_life.h"
 
@@ -32,8 +33,9 @@ int reload_log(const struct params *p, bool foreground, char *why, size_t nwhy)
 }
 
 /* Options that a mount takes while it runs. */
-static const char *const reloaded[] = {"log",         "log_level", "log_format", "attr_ttl",
-                                       "connections", "memory",    "metrics",    "metrics_label"};
+static const char *const reloaded[] = {
+        "log",    "log_level", "log_format",    "attr_ttl",     "connections",
+        "memory", "metrics",   "metrics_label", "metrics_otlp", "metrics_interval"};
 
 /* The option's bit among those that are reloaded; 0: it is not. */
 static unsigned bit_of(size_t row)
@@ -87,34 +89,57 @@ static void swap_changes(struct params *now, struct params *fresh)
                         params_swap(now, fresh, i);
 }
 
-static int serve_metrics(struct mount *m, struct metrics_http **metrics, char *why, size_t nwhy)
+int served_start(struct mount *m, struct served *s, char *why, size_t nwhy)
 {
-        metrics_http_stop(TAKE_PTR(*metrics));
-        return metrics_http_start(m, metrics, why, nwhy);
+        int err = metrics_http_start(m, &s->http, why, nwhy);
+        if (!err)
+                err = otlp_start(m, &s->otlp, why, nwhy);
+        if (err)
+                metrics_http_stop(TAKE_PTR(s->http));
+        return err;
+}
+
+void served_stop(struct served *s)
+{
+        metrics_http_stop(TAKE_PTR(s->http));
+        otlp_stop(TAKE_PTR(s->otlp));
+}
+
+static int serve_metrics(struct mount *m, struct served *s, char *why, size_t nwhy)
+{
+        served_stop(s);
+        return served_start(m, s, why, nwhy);
+}
+
+static bool is_served_otherwise(const struct params *a, const struct params *b)
+{
+        return strcmp(a->metrics, b->metrics) != 0 ||
+               strcmp(a->metrics_label, b->metrics_label) != 0 ||
+               strcmp(a->metrics_otlp, b->metrics_otlp) != 0 ||
+               a->metrics_interval != b->metrics_interval;
 }
 
 /* What can fail comes into force, or nothing does. */
-static int try_changes(struct mount *m, struct metrics_http **metrics, struct params *fresh,
+static int try_changes(struct mount *m, struct served *served, struct params *fresh,
                        bool foreground, char *why, size_t nwhy)
 {
-        bool other = strcmp(m->params.metrics, fresh->metrics) != 0 ||
-                     strcmp(m->params.metrics_label, fresh->metrics_label) != 0;
+        bool other = is_served_otherwise(&m->params, fresh);
         char again[WHY_MAX];
 
         swap_changes(&m->params, fresh);
-        int err = other ? serve_metrics(m, metrics, why, nwhy) : 0;
+        int err = other ? serve_metrics(m, served, why, nwhy) : 0;
         if (!err)
                 err = reload_log(&m->params, foreground, why, nwhy);
         if (!err)
                 return 0;
         swap_changes(&m->params, fresh);
-        if (other && serve_metrics(m, metrics, again, sizeof again))
+        if (other && serve_metrics(m, served, again, sizeof again))
                 log_warn("%s", again);
         return err;
 }
 
-int reload_params(struct mount *m, struct metrics_http **metrics, struct params *fresh,
-                  bool foreground, char *text, size_t n)
+int reload_params(struct mount *m, struct served *served, struct params *fresh, bool foreground,
+                  char *text, size_t n)
 {
         CLEANUP(buf_release) struct buf fixed = BUF_INIT, changed = BUF_INIT;
         char why[WHY_MAX];
@@ -134,7 +159,7 @@ int reload_params(struct mount *m, struct metrics_http **metrics, struct params 
                          "another mount: end this one and mount again, or undo the change");
                 return -EINVAL;
         }
-        int err = try_changes(m, metrics, fresh, foreground, why, sizeof why);
+        int err = try_changes(m, served, fresh, foreground, why, sizeof why);
         if (err) {
                 snprintf(text, n, "nothing is changed: %s", why);
                 return err;

@@ -8,10 +8,22 @@
 
 struct metrics_http;
 struct mount;
+struct otlp;
 struct params;
 
 /* Opens the log as the options say: 0, or a negative errno with one line in `why`. */
 int reload_log(const struct params *p, bool foreground, char *why, size_t nwhy);
+
+/* Who is told the metrics. */
+struct served {
+        struct metrics_http *http;
+        struct otlp *otlp;
+};
+/* Begins to tell them, as the options say: 0, or a negative errno with one line in `why` and
+ * nothing begun. */
+int served_start(struct mount *m, struct served *s, char *why, size_t nwhy);
+/* Blocks for seconds at most. */
+void served_stop(struct served *s);
 
 /* What differs of what is reloaded, a bit for each option. */
 unsigned reload_changes(const struct params *now, const struct params *fresh);
@@ -22,7 +34,7 @@ int reload_keep(const struct params *now, unsigned kept, struct params *fresh, c
 /* Makes what differs in `fresh` so in the mount, whose `options` are locked, opens the log anew and
  * asks for credentials. When an option differs that needs another mount, or anything fails, nothing
  * changes and a negative errno says so. `text` gets a line on what happened. */
-int reload_params(struct mount *m, struct metrics_http **metrics, struct params *fresh,
-                  bool foreground, char *text, size_t n);
+int reload_params(struct mount *m, struct served *served, struct params *fresh, bool foreground,
+                  char *text, size_t n);
 
 #endif

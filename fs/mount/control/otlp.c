@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* otlp.c: see otlp.h. */
+#include "mount/control/otlp.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/mutex.h"
+#include "base/params.h"
+#include "base/text/json.h"
+#include "mount/control/metrics_text.h"
+#include "mount/control/otlp_json.h"
+#include "mount/core/mount.h"
+#include "mount/core/stats_log.h"
+#include "store/http/http_once.h"
+
+#include "base/banned.h"
+
+enum { TRIES = 3, PAUSE_MS = 1000, EXPORT_MS = 10000, LAST_MS = 3000 };
+#define DEFAULT_PATH "/v1/metrics"
+
+struct otlp {
+        struct mount *m;
+        char *url, *ca_bundle;
+        uint64_t interval_ms;
+        struct metrics_labels labels;
+        pthread_t thread;
+        bool fails;       /* the last export did: said once */
+        int stop;         /* ends an export under way */
+        struct mutex mtx; /* of `ends` */
+        pthread_cond_t wake;
+        bool ends;
+};
+
+/* --- one export ---------------------------------------------------------------------------------
+ */
+
+static uint64_t wall_ns(void)
+{
+        struct timespec ts;
+        clock_gettime(CLOCK_REALTIME, &ts);
+        return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* What a reply of 200 says all the same. */
+static void read_partial(const struct buf *reply, char *why, size_t nwhy)
+{
+        CLEANUP(json_freep) struct json *j = NULL;
+        char odd[128];
+
+        if (!reply->len || json_parse("reply", reply->p, reply->len, &j, odd, sizeof odd))
+                return;
+        const struct json *partial = json_get(j, "partialSuccess");
+        const char *said = json_string(json_get(partial, "errorMessage"), "");
+        if (*said)
+                snprintf(why, nwhy, "it did not take all: %s", said);
+}
+
+/* 0: taken, if not all then `why` says so; 1: to be tried again; -1: not this way. */
+static int post(struct otlp *o, const struct buf *body, unsigned timeout_ms, char *why, size_t nwhy)
+{
+        static char headers[] = "Content-Type: application/json";
+        struct buf list = BUF_INIT;
+        struct http_once x = {.method = "POST",
+                              .url = o->url,
+                              .headers = &list,
+                              .body = body,
+                              .timeout_ms = timeout_ms,
+                              .ca_bundle = o->ca_bundle,
+                              .stop = &o->stop};
+        int rc = 1;
+
+        buf_add(&list, headers, sizeof headers);
+        int err = list.failed ? -ENOMEM : http_once(&x);
+        if (err) {
+                snprintf(why, nwhy, "%s", *x.error ? x.error : strerror(-err));
+        } else if (x.status >= 200 && x.status < 300) {
+                read_partial(&x.reply, why, nwhy);
+                rc = 0;
+        } else {
+                snprintf(why, nwhy, "it says %d", x.status);
+                rc = x.status == 429 || (x.status >= 502 && x.status <= 504) ? 1 : -1;
+        }
+        buf_release(&list);
+        buf_release(&x.reply);
+        buf_release(&x.reply_headers);
+        return rc;
+}
+
+/* Whether the end was asked for within that time. */
+static bool ends_within(struct otlp *o, uint64_t ms)
+{
+        struct timespec until;
+
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_sec += (time_t)(ms / 1000);
+        until.tv_nsec += (long)(ms % 1000) * 1000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        mutex_lock(&o->mtx);
+        while (!o->ends && mutex_timedwait(&o->wake, &o->mtx, &until) != ETIMEDOUT)
+                ;
+        bool ends = o->ends;
+        mutex_unlock(&o->mtx);
+        return ends;
+}
+
+/* The log has a line when it begins to fail, and when it goes on. */
+static void tell(struct otlp *o, const char *why)
+{
+        if (*why && !o->fails)
+                log_warn("metrics_otlp=%s: %s: start the collector or correct the URL; the next "
+                         "export has everything",
+                         o->url, why);
+        if (!*why && o->fails)
+                log_info("metrics_otlp=%s: the collector takes the metrics again", o->url);
+        o->fails = *why != 0;
+}
+
+static void export(struct otlp *o, unsigned tries, unsigned timeout_ms)
+{
+        CLEANUP(buf_release) struct buf body = BUF_INIT;
+        char why[512] = "";
+        int rc = 1;
+
+        stats_update(o->m);
+        CLEANUP(freep)
+        char *text = otlp_json(o->labels.v, o->labels.n, (uint64_t)o->m->mounted_ns, wall_ns());
+        if (!text || buf_adds(&body, text)) {
+                tell(o, "there is no memory for the metrics");
+                return;
+        }
+        for (unsigned i = 0; rc > 0 && i < tries; i++) {
+                if (i && ends_within(o, (uint64_t)PAUSE_MS << (i - 1)))
+                        return; /* the last export has it */
+                *why = 0;
+                rc = post(o, &body, timeout_ms, why, sizeof why);
+        }
+        if (!__atomic_load_n(&o->stop, __ATOMIC_SEQ_CST))
+                tell(o, why);
+}
+
+static void *run(void *arg)
+{
+        struct otlp *o = arg;
+
+        while (!ends_within(o, o->interval_ms))
+                export(o, TRIES, EXPORT_MS);
+        __atomic_store_n(&o->stop, 0, __ATOMIC_SEQ_CST);
+        export(o, 1, LAST_MS);
+        return NULL;
+}
+
+/* --- beginning and end --------------------------------------------------------------------------
+ */
+
+static void otlp_free(struct otlp *o)
+{
+        metrics_labels_release(&o->labels);
+        pthread_cond_destroy(&o->wake);
+        mutex_destroy(&o->mtx);
+        free(o->url);
+        free(o->ca_bundle);
+        free(o);
+}
+
+/* A URL without a path is that of the collector, as in OTEL_EXPORTER_OTLP_ENDPOINT. */
+static char *whole_url(const char *given)
+{
+        const char *host = strstr(given, "://") + 3;
+        size_t n = strcspn(host, "/");
+        char *url = NULL;
+
+        if (asprintf(&url, "%.*s%s", (int)(host + n - given), given,
+                     host[n] && host[n + 1] ? host + n : DEFAULT_PATH) < 0)
+                return NULL;
+        return url;
+}
+
+static int start(struct otlp *o, char *why, size_t nwhy)
+{
+        const struct params *p = &o->m->params;
+        const char *given = p->metrics_otlp;
+
+        if ((strncmp(given, "http://", 7) != 0 && strncmp(given, "https://", 8) != 0) ||
+            !strstr(given, "://")[3] || strchr(given, '@')) {
+                snprintf(why, nwhy,
+                         "metrics_otlp=%s: give the collector's URL, as http://127.0.0.1:4318",
+                         strchr(given, '@') ? "(with a user)" : given);
+                return -EINVAL;
+        }
+        int err = metrics_labels_set(&o->labels, o->m->mountpoint, store_bucket(o->m->store),
+                                     p->metrics_label, why, nwhy);
+        if (err)
+                return err;
+        o->url = whole_url(given);
+        o->ca_bundle = *p->ca_bundle ? strdup(p->ca_bundle) : NULL;
+        o->interval_ms = p->metrics_interval;
+        err = !o->url || (*p->ca_bundle && !o->ca_bundle)
+                      ? -ENOMEM
+                      : -pthread_create(&o->thread, NULL, run, o);
+        if (err)
+                snprintf(why, nwhy, "metrics_otlp=%s: %s: free memory or threads", given,
+                         strerror(-err));
+        return err;
+}
+
+int otlp_start(struct mount *m, struct otlp **out, char *why, size_t nwhy)
+{
+        pthread_condattr_t clock;
+
+        *out = NULL;
+        if (!*m->params.metrics_otlp)
+                return 0;
+        struct otlp *o = calloc(1, sizeof *o);
+        if (!o) {
+                snprintf(why, nwhy, "no memory");
+                return -ENOMEM;
+        }
+        o->m = m;
+        mutex_init(&o->mtx, LOCK_SYNC_WAIT);
+        pthread_condattr_init(&clock);
+        pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+        pthread_cond_init(&o->wake, &clock);
+        pthread_condattr_destroy(&clock);
+        int err = start(o, why, nwhy);
+        if (err)
+                otlp_free(o);
+        else
+                *out = o;
+        return err;
+}
+
+void otlp_stop(struct otlp *o)
+{
+        if (!o)
+                return;
+        mutex_lock(&o->mtx);
+        o->ends = true;
+        __atomic_store_n(&o->stop, 1, __ATOMIC_SEQ_CST);
+        pthread_cond_signal(&o->wake);
+        mutex_unlock(&o->mtx);
+        pthread_join(o->thread, NULL);
+        otlp_free(o);
+}

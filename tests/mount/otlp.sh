@@ -1,0 +1,147 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# otlp.sh: a collector of OpenTelemetry gets the metrics of a mount, as metrics.def names them.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 14
+start_store
+python=$CKPTFS_PEERS/clients/bin/python
+"$python" -c 'import opentelemetry.proto' 2>/dev/null || python=python3
+
+# A collector: keeps each body in a file, and answers as the file `says` has it.
+cat >"$tmp/collector.py" <<'END'
+import http.server, os, sys, time
+
+class Collector(http.server.BaseHTTPRequestHandler):
+    n = 0
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        Collector.n += 1
+        name = f"{sys.argv[1]}/{Collector.n:04d}"
+        with open(name + ".part", "wb") as f:
+            f.write(body)
+        with open(name + ".head", "w") as f:
+            print(self.path, self.headers["Content-Type"], file=f)
+        os.rename(name + ".part", name + ".json")
+        says = open(sys.argv[1] + "/says").read().split(" ", 1)
+        while says[0] == "nothing" and os.path.exists(sys.argv[1] + "/hangs"):
+            time.sleep(0.1)
+        status = 200 if says[0] == "nothing" else int(says[0])
+        reply = (says[1] if len(says) > 1 else "{}").encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(reply)))
+        self.end_headers()
+        self.wfile.write(reply)
+
+    def log_message(self, *args):
+        pass
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
+with open(sys.argv[1] + "/port.part", "w") as f:
+    print(server.server_port, file=f)
+os.rename(sys.argv[1] + "/port.part", sys.argv[1] + "/port")
+server.serve_forever()
+END
+
+# What a request has, by the types of OpenTelemetry where those are installed.
+cat >"$tmp/look.py" <<'END'
+import json, re, sys
+
+text = open(sys.argv[1]).read()
+table = open(sys.argv[2]).read()
+try:
+    from google.protobuf import json_format
+    from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2
+    message = json_format.Parse(text, metrics_service_pb2.ExportMetricsServiceRequest())
+    said = json.loads(json_format.MessageToJson(message))
+except ImportError:
+    said = json.loads(text)
+(of,) = said["resourceMetrics"]
+(scoped,) = of["scopeMetrics"]
+attributes = {a["key"]: a["value"]["stringValue"] for a in of["resource"]["attributes"]}
+metrics = {m["name"]: m for m in scoped["metrics"]}
+want = [f"ckptfs_{n}" for n in re.findall(r"^METRIC(?:_TIMES|_REPLIES)?\((\w+),", table, re.M)]
+odd = []
+if sorted(want) != sorted(m["name"] for m in scoped["metrics"]):
+    odd.append("names")
+for name, kind in re.findall(r"^METRIC\((\w+), (\w+),", table, re.M):
+    m = metrics[f"ckptfs_{name}"]
+    if (kind == "COUNTER") != ("sum" in m) or (kind == "GAUGE") != ("gauge" in m):
+        odd.append(name)
+for m in metrics.values():
+    data = m.get("sum") or m.get("gauge") or m["histogram"]
+    if "gauge" not in m and data["aggregationTemporality"] not in (2, "AGGREGATION_TEMPORALITY_CUMULATIVE"):
+        odd.append(m["name"] + " temporality")
+    if "sum" in m and not data["isMonotonic"]:
+        odd.append(m["name"] + " monotonic")
+    for p in data.get("dataPoints", []):
+        if not 0 < int(p["startTimeUnixNano"]) <= int(p["timeUnixNano"]):
+            odd.append(m["name"] + " times")
+        if "histogram" in m:
+            counts = [int(n) for n in p["bucketCounts"]]
+            if len(counts) != len(p["explicitBounds"]) + 1 or sum(counts) != int(p["count"]):
+                odd.append(m["name"] + " buckets")
+value = lambda name: metrics[name]["sum"]["dataPoints"][0]["asInt"]
+flush = [p for p in metrics["ckptfs_fuse_request"]["histogram"].get("dataPoints", [])
+         if p["attributes"][0]["value"]["stringValue"] == "flush"]
+print("odd:" + " ".join(odd))
+print(attributes["service.name"], attributes["mount"], attributes["bucket"], attributes.get("cluster"))
+print("written", value("ckptfs_written_bytes"), metrics["ckptfs_written_bytes"]["unit"], metrics["ckptfs_requests"]["unit"],
+      "flushes", len(flush))
+END
+look() { "$python" "$tmp/look.py" "$1" "$srcdir/fs/base/metrics.def"; }
+
+mkdir "$tmp/got"
+echo 200 >"$tmp/got/says"
+spawn python3 "$tmp/collector.py" "$tmp/got"
+wait_for 30 test -e "$tmp/got/port"
+url=http://127.0.0.1:$(cat "$tmp/got/port")
+unset http_proxy HTTP_PROXY
+newest() { find "$tmp/got" -name '*.json' | sort | tail -n 1; }
+exports() { find "$tmp/got" -name '*.json' | wc -l; }
+
+mount_ckptfs "metrics_otlp=$url" metrics_interval=1s 'metrics_label=cluster=a"b\c'
+printf 12345 >"$mnt/file"
+has_written() { [ -n "$(newest)" ] && look "$(newest)" 2>/dev/null | grep -q "^written $1 "; }
+check "the collector gets what was written, again and again" wait_for 60 has_written 5
+look "$(newest)" >"$tmp/said" 2>&1
+expect_eq "odd:" "$(sed -n 1p "$tmp/said")" "each metric of the table is exported once, with its kind, times and buckets"
+expect_eq "ckptfs $mnt $CKPTFS_TEST_BUCKET a\"b\\c" "$(sed -n 2p "$tmp/said")" \
+	"mount, bucket and the label that was given are attributes of the resource"
+expect_eq "written 5 By {requests} flushes 1" "$(sed -n 3p "$tmp/said")" "units are those of UCUM, and times are by operation"
+expect_eq "/v1/metrics application/json" "$(cat "$(newest | sed 's/json$/head/')")" "the metrics are JSON, at the usual path"
+
+# Collectors that do not take them.
+echo 503 >"$tmp/got/says"
+n=$(exports)
+more_exports() { [ "$(exports)" -ge $((n + 4)) ]; }
+wait_for 60 more_exports
+expect_eq 1 "$(grep -c 'warning: metrics_otlp=.*it says 503: start the collector' "$mount_log")" \
+	"a collector that refuses is said to, once, and asked again"
+expect_log 'it says 503'
+echo 200 >"$tmp/got/says"
+check "a collector that takes them again is said to" wait_for 60 grep -q 'the collector takes the metrics again' "$mount_log"
+echo '200 {"partialSuccess": {"rejectedDataPoints": "1", "errorMessage": "too old"}}' >"$tmp/got/says"
+check "what a collector does not take of an export is said" wait_for 60 grep -q 'it did not take all: too old' "$mount_log"
+expect_log 'it did not take all'
+echo nothing >"$tmp/got/says"
+: >"$tmp/got/hangs"
+n=$(exports)
+hangs() { [ "$(exports)" -gt "$n" ]; }
+wait_for 60 hangs
+expect_eq "ok ok ok" "$(fdo open wct "$mnt/beside" write 100 close)" "files are written while the collector does not answer"
+umount_ckptfs "a mount ends although the collector does not answer"
+rm "$tmp/got/hangs"
+echo 200 >"$tmp/got/says"
+
+mount_ckptfs "metrics_otlp=$url/other/path" metrics_interval=1h
+printf 1234567 >"$mnt/last"
+umount_ckptfs
+expect_eq "written 7" "$(look "$(newest)" | sed -n '3s/ By.*//p')" "the end of a mount is exported"
+expect_eq "/other/path application/json" "$(cat "$(newest | sed 's/json$/head/')")" "a path that is given is the collector's"
+
+mkdir -p "$mnt"
+timeout 60 "$builddir/ckptfs" -o "endpoint=$CKPTFS_TEST_ENDPOINT,metrics_otlp=127.0.0.1:4318" \
+	"$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET" "$mnt" >"$tmp/out" 2>&1
+expect_eq "1 1" "$? $(grep -c "metrics_otlp=127.0.0.1:4318: give the collector's URL" "$tmp/out")" "a collector without a scheme is refused"
