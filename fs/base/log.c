@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 
 #include "base/banned.h"
 
-enum { LINES_PER_WINDOW = 10, WINDOW_S = 10 };
+enum { LINES_PER_WINDOW = 10, WINDOW_S = 10, READER_MS = 100 };
 
 enum log_dest { TO_FD, TO_SYSLOG, TO_JOURNAL };
 
@@ -31,6 +32,7 @@ static struct {
         enum log_level level;
         struct log_kept kept[LOG_KEPT]; /* a ring; `nkept` lines were ever put there */
         size_t nkept;
+        unsigned left_out; /* lines, since a pipe took none */
 } logger = {
         .mtx = MUTEX_INITIALIZER(LOCK_LOG),
         .prog = "ckptfs",
@@ -60,7 +62,7 @@ static int open_file(const char *path)
         int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
         if (fd < 0)
                 return -errno;
-        (void)fcntl(fd, F_SETFL, O_APPEND); /* no line is left out when its reader is slow */
+        (void)fcntl(fd, F_SETFL, O_APPEND); /* a line is written whole, or not at all */
         return fd;
 }
 
@@ -186,6 +188,15 @@ static void escape(const char *text, char *out, size_t size)
         out[n] = 0;
 }
 
+/* Whether a line can be written at once: a pipe whose reader stands still must not hold up who
+ * logs. It is waited for when it begins to, and then not again until it reads. A pipe that says
+ * yes takes PIPE_BUF bytes, which is more than a line has. */
+static bool takes_line_locked(void)
+{
+        struct pollfd p = {.fd = logger.fd, .events = POLLOUT};
+        return poll(&p, 1, logger.left_out ? 0 : READER_MS) == 1;
+}
+
 static void emit_locked(enum log_level level, const char *text)
 {
         char line[2 * LOG_TEXT_MAX + 256], escaped[2 * LOG_TEXT_MAX + 1], when[32];
@@ -200,6 +211,22 @@ static void emit_locked(enum log_level level, const char *text)
         if (logger.dest == TO_JOURNAL) {
                 send_to_journal_locked(level, text);
                 return;
+        }
+        if (!takes_line_locked()) {
+                logger.left_out++;
+                return;
+        }
+        if (logger.left_out) {
+                char note[96];
+                snprintf(note, sizeof note,
+                         "%u lines are left out here: who reads the log stood still",
+                         logger.left_out);
+                logger.left_out = 0;
+                emit_locked(LOG_LEVEL_WARN, note);
+                if (!takes_line_locked()) {
+                        logger.left_out++;
+                        return;
+                }
         }
         clock_gettime(CLOCK_REALTIME, &now);
         gmtime_r(&now.tv_sec, &tm);

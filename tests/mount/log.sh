@@ -3,7 +3,7 @@
 # log.sh: where the log goes, what its lines are, and what SIGHUP changes in a mount that runs.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 16
+plan 19
 start_store
 cd "$tmp" || exit 1
 mkdir "$mnt"
@@ -101,3 +101,35 @@ else
 		skip "log=journal $name" "unshare -m is not allowed"
 	done
 fi
+
+# A reader that stands still: the pipe has room for a page.
+cat >reader.py <<'END'
+import fcntl, os, sys, time
+fd = os.open("fifo", os.O_RDONLY | os.O_NONBLOCK)
+fcntl.fcntl(fd, 1031, 4096)  # F_SETPIPE_SZ
+open("reader.is", "w").close()
+while not os.path.exists("reader.goes"):
+    time.sleep(0.05)
+with open("fifo.out", "wb", buffering=0) as out:
+    while True:
+        try:
+            out.write(os.read(fd, 65536))
+        except BlockingIOError:
+            pass
+        time.sleep(0.05)
+END
+mkfifo fifo
+spawn python3 reader.py
+wait_for 30 test -e reader.is
+echo 'log_level: info' >options.yaml
+begin log=file:fifo
+for i in 1 2 3 4 5 6 7 8 9; do
+	kill -USR1 "$pid" # a line of its figures
+	ctl status >status.out || break
+done
+check "a log whose reader stands still does not hold up the mount" test "$i" = 9 -a -s status.out
+expect_eq "right" "$(echo right >"$mnt/g" && cat "$mnt/g")" "files are written and read meanwhile"
+: >reader.goes
+logs_again() { ctl loglevel info && grep -q 'lines are left out here: who reads the log stood still' fifo.out; }
+check "the log says how many lines are left out when its reader goes on" wait_for 60 logs_again
+ends
