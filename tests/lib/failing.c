@@ -117,7 +117,7 @@ static bool fails(const char *call, void *ret)
         return now;
 }
 
-#define REAL(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
+#define REAL(name) (__extension__(__typeof__(&(name))) dlsym(RTLD_NEXT, #name))
 #define FAIL(call, error, result)                                                                  \
         do {                                                                                       \
                 if (fails(call, __builtin_return_address(0))) {                                    \
