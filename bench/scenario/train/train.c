@@ -315,9 +315,9 @@ static int train_job(const struct run *r, const struct keys *k, struct json *job
         if (!err)
                 err = train(&j);
         if (!err)
-                err = write_trace(&j);
-        if (!err)
                 err = report(&j, job);
+        if (!err)
+                err = write_trace(&j);
         if (!err)
                 err = train_saves_verify(&j.saves);
         int gone = train_saves_end(&j.saves);
