@@ -41,10 +41,12 @@ for path in sys.argv[1:]:
         options = dict(o.split("=", 1) if "=" in o else (o, "on") for o in text.split(","))
         wants = size(options["memory"]) + (10 + int(options["connections"]) + 2) * (1 << 20)
         limit = size(side["resources"]["limits"]["memory"])
-        disk = size(side["resources"]["limits"]["ephemeral-storage"])
+        disk = size(side["resources"]["requests"]["ephemeral-storage"])
+        # The limits of all containers together are what the kubelet holds the whole pod to.
+        evicted = "ephemeral-storage" in side["resources"]["limits"]
         volume = next(v for v in pod["volumes"] if v["name"] == "spill")
         ok = (limit >= wants and side["resources"]["requests"]["memory"] == side["resources"]["limits"]["memory"]
-              and size(options["spill"]) < size(volume["emptyDir"]["sizeLimit"]) < disk)
+              and not evicted and size(options["spill"]) < size(volume["emptyDir"]["sizeLimit"]) < disk)
         ordered = side["restartPolicy"] == "Always" and "startupProbe" in side and pod["terminationGracePeriodSeconds"] >= 300
         print(path, "fits" if ok else "too small", "ordered" if ordered else "unordered", " ".join(options))
 END_PY
