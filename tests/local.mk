@@ -146,6 +146,8 @@ clean-coverage:
 .PHONY: clean-coverage coverage
 .PHONY: check-all check-asan check-dist check-tsan print-cflags programs quick-programs tsan-programs
 
+# Packages are built for minutes on one core: what else there is runs beside it.
+include tests/packages/local.mk
 include tests/unit/local.mk
 include tests/store/local.mk
 include tests/mount/local.mk
@@ -160,5 +162,4 @@ include tests/posix/local.mk
 include tests/gpu/local.mk
 include tests/fuzz/local.mk
 include tests/history/local.mk
-include tests/packages/local.mk
 include tests/admin/local.mk

@@ -60,8 +60,10 @@ free_port() {
 	echo "$port"
 }
 
+# MinIO answers 503 until it has set itself up.
 store_answers() {
-	curl -s -o /dev/null --max-time 5 ${CKPTFS_TEST_CA:+--cacert "$CKPTFS_TEST_CA"} "$CKPTFS_TEST_ENDPOINT/"
+	code=$(curl -s -o /dev/null --max-time 5 -w '%{http_code}' ${CKPTFS_TEST_CA:+--cacert "$CKPTFS_TEST_CA"} \
+		"$CKPTFS_TEST_ENDPOINT/") && [ "$code" != 503 ]
 }
 
 # Prints the log of a test that failed, and ends the server.
