@@ -70,6 +70,7 @@ static void worker_release(struct http_worker *w)
         http_worker_drop_idle(w);
         if (w->multi)
                 curl_multi_cleanup(w->multi);
+        curl_share_cleanup(w->share);
         closep(&w->wakefd);
         closep(&w->epfd);
 }
@@ -87,7 +88,9 @@ static int worker_start(struct http *h, struct http_worker *w)
         w->epfd = epoll_create1(EPOLL_CLOEXEC);
         w->wakefd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         w->multi = curl_multi_init();
-        if (w->epfd < 0 || w->wakefd < 0 || !w->multi ||
+        w->share = curl_share_init();
+        if (w->epfd < 0 || w->wakefd < 0 || !w->multi || !w->share ||
+            curl_share_setopt(w->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION) ||
             epoll_ctl(w->epfd, EPOLL_CTL_ADD, w->wakefd, &ev) ||
             pthread_create(&w->thread, NULL, http_worker_main, w)) {
                 worker_release(w);

@@ -157,6 +157,7 @@ static void set_fixed_options(struct http_slot *slot)
         bool data = slot->lane == HTTP_DATA;
 
         curl_easy_setopt(e, CURLOPT_PRIVATE, slot);
+        curl_easy_setopt(e, CURLOPT_SHARE, slot->w->share);
         curl_easy_setopt(e, CURLOPT_ERRORBUFFER, slot->error);
         http_easy_secure(e, cfg->ca_bundle);
         /* Each connection to an address of its own choice: the vendor has many for a name. */
