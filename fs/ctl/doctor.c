@@ -66,21 +66,27 @@ static void note_end(int sig)
 {
         static const char text[] = "ckptctl: removing what was made: the same signal again leaves "
                                    "it below .ckptfs/doctor/\n";
+        int saved = errno;
         ssize_t put = write(STDERR_FILENO, text, sizeof text - 1);
 
         (void)put;
+        errno = saved;
         ended_by = sig;
 }
 
-/* A reader of the lines that has gone is no reason to leave objects behind. */
+/* A signal that whoever started this process had it ignore stays ignored, as by nohup(1). A reader
+ * of the lines that has gone is no reason to leave objects behind. */
 static void catch_signals(void)
 {
         static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
         const struct sigaction act = {.sa_handler = note_end,
                                       .sa_flags = SA_RESTART | SA_RESETHAND};
 
-        for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-                sigaction(signals[i], &act, NULL);
+        for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+                struct sigaction was;
+                if (!sigaction(signals[i], NULL, &was) && was.sa_handler != SIG_IGN)
+                        sigaction(signals[i], &act, NULL);
+        }
         signal(SIGPIPE, SIG_IGN);
 }
 

@@ -3,7 +3,7 @@
 # reload.sh: ckptctl reload changes what a mount that runs can change, and names what it cannot.
 . "${srcdir:?}/tests/lib/mount.sh"
 need_fuse
-plan 22
+plan 24
 start_store
 dir=$tmp/control
 cd "$tmp" || exit 1
@@ -88,6 +88,17 @@ echo 'log_level: [' >options.yaml
 ctl reload >"$tmp/out" 2>"$tmp/err"
 expect_eq "1 1" "$? $(grep -c 'nothing is changed: .*options.yaml' "$tmp/err")" "a file that is broken is said to be"
 expect_eq "debug 1.0 GiB" "$(ctl status | sed -n 's/^daemon.*log_level=//p') $(memory)" "a file that is broken changes nothing"
+
+# Options that are set one by one do not look at the file.
+ctl set log_level=info >"$tmp/out" 2>"$tmp/err"
+expect_eq "0 info" "$? $(ctl status | sed -n 's/^daemon.*log_level=//p')" "an option is set although the file is broken"
+printf 'log_level: error\nmemory: 3G\n' >options.yaml
+ctl set log_level=debug >"$tmp/out" 2>"$tmp/err"
+set_is=$(memory)
+printf 'log_level: error\nmemory: 2G\n' >options.yaml
+ctl reload >"$tmp/out" 2>"$tmp/err"
+expect_eq "1.0 GiB, then 2.0 GiB debug" "$set_is, then $(memory) $(ctl status | sed -n 's/^daemon.*log_level=//p')" \
+	"setting one option changes no other one, and holds over a reload alone"
 
 # What would wait for somebody.
 rm options.yaml

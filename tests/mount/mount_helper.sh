@@ -9,7 +9,7 @@ need_fuse
 [ "$(readlink -f /sbin)" = /usr/sbin ] || skip_all "/sbin is not /usr/sbin"
 # A mount of another test that stays here would outlive its umount there.
 awk '$3 ~ /^fuse/ { print $2 }' /proc/self/mounts | while read -r other; do umount -l "$other"; done
-plan 28
+plan 29
 
 helper=$builddir/fs/mount/daemon/mount.ckptfs
 mkdir "$tmp/sbin" "$tmp/orig" "$tmp/home" "$tmp/bin"
@@ -69,6 +69,8 @@ expect_eq "1 4.0 GiB 4" "$(grep -c '^the log is opened anew' "$tmp/out") $(optio
 	"what a remount changed holds over a reload"
 "$builddir/ckptctl" -o "control_dir=$dir" set log_level=debug "$mnt" >"$tmp/out"
 expect_eq "0 1" "$? $(grep -c '^the log is opened anew' "$tmp/out")" "ckptctl set does the same"
+"$builddir/ckptctl" -o "control_dir=$dir" set "log_level=debug,$(printf '%5000s' | tr ' ' x)" "$mnt" >"$tmp/out" 2>&1
+expect_eq "1 debug" "$? $(level)" "a list of options that is too long changes nothing"
 check_fails "a remount of what is not mounted is refused" "$tmp/sbin/mount.ckptfs" "$url" "$tmp/home" -o remount,log_level=info
 printf y >"$mnt/written"
 check "umount ends it" umount "$mnt"

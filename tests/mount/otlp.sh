@@ -3,7 +3,7 @@
 # otlp.sh: a collector of OpenTelemetry gets the metrics of a mount, as metrics.def names them.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 14
+plan 17
 start_store
 python=$CKPTFS_PEERS/clients/bin/python
 "$python" -c 'import opentelemetry.proto' 2>/dev/null || python=python3
@@ -84,7 +84,14 @@ for m in metrics.values():
                 odd.append(m["name"] + " buckets")
 value = lambda name: metrics[name]["sum"]["dataPoints"][0]["asInt"]
 flush = [p for p in metrics["ckptfs_fuse_request"]["histogram"].get("dataPoints", [])
-         if p["attributes"][0]["value"]["stringValue"] == "flush"]
+         if {"key": "operation", "value": {"stringValue": "flush"}} in p["attributes"]]
+for name, m in metrics.items():
+    for point in next(m[k] for k in ("sum", "gauge", "histogram") if k in m).get("dataPoints", []):
+        labels = {a["key"]: a["value"]["stringValue"] for a in point["attributes"]}
+        if labels.get("mount") != attributes["mount"] or labels.get("bucket") != attributes["bucket"]:
+            odd.append(name + " without labels")
+if attributes.get("service.instance.id") != attributes.get("host.name", "") + ":" + attributes["mount"]:
+    odd.append("nobody")
 print("odd:" + " ".join(odd))
 print(attributes["service.name"], attributes["mount"], attributes["bucket"], attributes.get("cluster"))
 print("written", value("ckptfs_written_bytes"), metrics["ckptfs_written_bytes"]["unit"], metrics["ckptfs_requests"]["unit"],
@@ -145,3 +152,13 @@ mkdir -p "$mnt"
 timeout 60 "$builddir/ckptfs" -o "endpoint=$CKPTFS_TEST_ENDPOINT,metrics_otlp=127.0.0.1:4318" \
 	"$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET" "$mnt" >"$tmp/out" 2>&1
 expect_eq "1 1" "$? $(grep -c "metrics_otlp=127.0.0.1:4318: give the collector's URL" "$tmp/out")" "a collector without a scheme is refused"
+timeout 60 "$builddir/ckptfs" -o "endpoint=$CKPTFS_TEST_ENDPOINT,metrics_otlp=$url?key=secret" \
+	"$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET" "$mnt" >"$tmp/out" 2>&1
+expect_eq "1 1 0" "$? $(grep -c 'with a user or a query' "$tmp/out") $(grep -c secret "$tmp/out")" \
+	"a URL with a key is refused, and not shown"
+echo '200 {"partialSuccess": {"rejectedDataPoints": "3"}}' >"$tmp/got/says"
+mount_ckptfs "metrics_otlp=$url" metrics_interval=1s
+check "an export of which a part is rejected is said to without a reason" \
+	wait_for 60 grep -q 'it did not take all: it does not say why' "$mount_log"
+expect_log 'it did not take all'
+umount_ckptfs

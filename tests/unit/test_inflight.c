@@ -306,6 +306,19 @@ START_TEST(bursts_may_take_what_the_line_leaves)
 }
 END_TEST
 
+START_TEST(a_server_that_stands_still_is_no_burst)
+{
+        struct inflight f;
+        inflight_init(&f, MOST);
+        for (int i = 1; i < 500; i++)
+                inflight_look(&f, &(struct inflight_look){.now_ms = i * INFLIGHT_LOOK_MS,
+                                                          .running = INFLIGHT_FIRST,
+                                                          .more = true,
+                                                          .met = true});
+        ck_assert_uint_eq(inflight_limit(&f), INFLIGHT_FIRST);
+}
+END_TEST
+
 START_TEST(a_rare_wait_is_no_burst)
 {
         struct inflight f;
@@ -352,6 +365,7 @@ int main(void)
         tcase_add_test(t, there_is_never_more_than_the_most);
         tcase_add_test(t, too_little_work_changes_nothing);
         tcase_add_test(t, bursts_may_take_what_the_line_leaves);
+        tcase_add_test(t, a_server_that_stands_still_is_no_burst);
         tcase_add_test(t, a_rare_wait_is_no_burst);
         tcase_add_test(t, a_burst_that_is_refused_does_not_grow_again_at_once);
         tcase_add_test(t, after_a_long_rest_it_begins_anew);

@@ -108,9 +108,9 @@ static void hear(struct control *c, struct client *k)
         const char *end = memchr(k->request, '\n', k->n);
         if (!end && k->n < sizeof k->request)
                 return;
-        /* One that is too long is answered as one that nobody knows. */
+        /* One that is too long is answered as one that nobody knows, and not cut. */
         if (control_reply(c->m, &c->hooks, c->ends, k->request,
-                          end ? (size_t)(end - k->request) : k->n, &k->reply))
+                          end ? (size_t)(end - k->request) : 0, &k->reply))
                 drop_client(k);
         else
                 k->answers = true;

@@ -61,8 +61,10 @@ static void read_partial(const struct buf *reply, char *why, size_t nwhy)
                 return;
         const struct json *partial = json_get(j, "partialSuccess");
         const char *said = json_string(json_get(partial, "errorMessage"), "");
-        if (*said)
-                snprintf(why, nwhy, "it did not take all: %s", said);
+        const struct json *rejected = json_get(partial, "rejectedDataPoints");
+        if (*said || strtod(json_string(rejected, "0"), NULL) > 0 || json_number(rejected, 0) > 0)
+                snprintf(why, nwhy, "it did not take all: %s",
+                         *said ? said : "it does not say why");
 }
 
 /* 0: taken, if not all then `why` says so; 1: to be tried again; -1: not this way. */
@@ -192,10 +194,11 @@ static int start(struct otlp *o, char *why, size_t nwhy)
         const char *given = p->metrics_otlp;
 
         if ((strncmp(given, "http://", 7) != 0 && strncmp(given, "https://", 8) != 0) ||
-            !strstr(given, "://")[3] || strchr(given, '@')) {
+            !strstr(given, "://")[3] || strpbrk(given, "@?#")) {
+                /* which may be secret, and a log would show */
                 snprintf(why, nwhy,
                          "metrics_otlp=%s: give the collector's URL, as http://127.0.0.1:4318",
-                         strchr(given, '@') ? "(with a user)" : given);
+                         strpbrk(given, "@?#") ? "(with a user or a query)" : given);
                 return -EINVAL;
         }
         int err = metrics_labels_set(&o->labels, o->m->mountpoint, store_bucket(o->m->store),

@@ -4,21 +4,27 @@
 #include "mount/control/otlp_json.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/metrics.h"
 #include "base/text/json.h"
+#include "base/text/utf8.h"
 #include "mount/control/metrics_text.h"
 
 #include "base/banned.h"
 
 enum { CUMULATIVE = 2 /* AggregationTemporality */ };
 
-/* When what is told began, and is told. */
-struct span {
+/* What all points have: when what is told began, when it is told, and the labels. A collector makes
+ * labels of Prometheus of a point's attributes, and of those of the resource if it is told to. */
+struct common {
         uint64_t start_ns, now_ns;
+        const struct metrics_label *labels;
+        size_t nlabels;
 };
 
 static void add_u64(struct json *to, const char *name, uint64_t value)
@@ -34,7 +40,15 @@ static void add_attribute(struct json *list, const char *key, const char *value)
         struct json *a = json_add_object(list, NULL);
 
         json_add_string(a, "key", key);
-        json_add_string(json_add_object(a, "value"), "stringValue", value);
+        /* A mountpoint or a label may be no UTF-8, which no JSON may hold. */
+        json_add_string(json_add_object(a, "value"), "stringValue",
+                        utf8_valid(value) ? value : "(no UTF-8)");
+}
+
+static void add_labels(struct json *attributes, const struct common *t)
+{
+        for (size_t i = 0; i < t->nlabels; i++)
+                add_attribute(attributes, t->labels[i].name, t->labels[i].value);
 }
 
 /* Units are those of UCUM; what is counted stands in braces. */
@@ -65,16 +79,18 @@ static struct json *add_sum(struct json *metric)
         return json_add_array(sum, "dataPoints");
 }
 
-static struct json *add_point(struct json *points, const struct span *t)
+static struct json *add_point(struct json *points, const struct common *t, struct json **attributes)
 {
         struct json *p = json_add_object(points, NULL);
 
+        *attributes = json_add_array(p, "attributes");
+        add_labels(*attributes, t);
         add_u64(p, "startTimeUnixNano", t->start_ns);
         add_u64(p, "timeUnixNano", t->now_ns);
         return p;
 }
 
-static void add_value(struct json *list, enum metric i, const struct span *t)
+static void add_value(struct json *list, enum metric i, const struct common *t)
 {
         const struct metric_desc *d = &metric_table[i];
         struct json *m = add_metric(list, d->name, d->unit, d->text);
@@ -82,13 +98,13 @@ static void add_value(struct json *list, enum metric i, const struct span *t)
                                       ? add_sum(m)
                                       : json_add_array(json_add_object(m, "gauge"), "dataPoints");
 
-        add_u64(add_point(points, t), "asInt",
-                atomic_load_explicit(&metric_cells[i].value, memory_order_relaxed));
+        struct json *attributes, *p = add_point(points, t, &attributes);
+        add_u64(p, "asInt", atomic_load_explicit(&metric_cells[i].value, memory_order_relaxed));
 }
 
 /* Of an operation that was not asked for yet there is none. */
 static void add_histogram(struct json *points, const char *operation,
-                          const struct metric_histogram *h, const struct span *t)
+                          const struct metric_histogram *h, const struct common *t)
 {
         uint64_t n[METRIC_STEPS + 1], all = 0;
 
@@ -96,8 +112,8 @@ static void add_histogram(struct json *points, const char *operation,
                 all += n[i] = atomic_load_explicit(&h->steps[i], memory_order_relaxed);
         if (!all)
                 return;
-        struct json *p = add_point(points, t);
-        add_attribute(json_add_array(p, "attributes"), "operation", operation);
+        struct json *attributes, *p = add_point(points, t, &attributes);
+        add_attribute(attributes, "operation", operation);
         add_u64(p, "count", all);
         json_add_number(p, "sum",
                         (double)atomic_load_explicit(&h->sum_ns, memory_order_relaxed) / 1e9);
@@ -109,7 +125,7 @@ static void add_histogram(struct json *points, const char *operation,
                 json_add_number(bounds, NULL, (double)metric_steps_ns[i] / 1e9);
 }
 
-static void add_times(struct json *list, enum metric_times i, const struct span *t)
+static void add_times(struct json *list, enum metric_times i, const struct common *t)
 {
         const struct metric_times_desc *d = &metric_times_table[i];
         struct json *h =
@@ -121,7 +137,7 @@ static void add_times(struct json *list, enum metric_times i, const struct span 
                 add_histogram(points, d->operations[op], &metric_histograms[i][op], t);
 }
 
-static void add_replies(struct json *list, enum metric_replies i, const struct span *t)
+static void add_replies(struct json *list, enum metric_replies i, const struct common *t)
 {
         const struct metric_replies_desc *d = &metric_replies_table[i];
         struct json *points = add_sum(add_metric(list, d->name, "replies", d->text));
@@ -132,8 +148,7 @@ static void add_replies(struct json *list, enum metric_replies i, const struct s
                 for (const struct metric_status *s = v; *s->text; s++) {
                         if (!s->n)
                                 continue;
-                        struct json *p = add_point(points, t);
-                        struct json *attributes = json_add_array(p, "attributes");
+                        struct json *attributes, *p = add_point(points, t, &attributes);
                         add_attribute(attributes, "operation", d->operations[op]);
                         add_attribute(attributes, "code", s->text);
                         add_u64(p, "asInt", s->n);
@@ -141,10 +156,21 @@ static void add_replies(struct json *list, enum metric_replies i, const struct s
         }
 }
 
+/* Who sends: mounts of one bucket at one place, on many machines, must not be taken for one. */
+static void add_sender(struct json *attributes, const char *mountpoint)
+{
+        char host[HOST_NAME_MAX + 1] = "localhost", id[HOST_NAME_MAX + PATH_MAX + 2];
+
+        gethostname(host, sizeof host - 1);
+        snprintf(id, sizeof id, "%s:%s", host, mountpoint);
+        add_attribute(attributes, "host.name", host);
+        add_attribute(attributes, "service.instance.id", id);
+}
+
 char *otlp_json(const struct metrics_label *labels, size_t n, uint64_t start_ns, uint64_t now_ns)
 {
         CLEANUP(json_freep) struct json *root = json_new_object();
-        const struct span t = {start_ns, now_ns};
+        const struct common t = {start_ns, now_ns, labels, n};
         struct json *of = json_add_object(json_add_array(root, "resourceMetrics"), NULL);
         struct json *attributes = json_add_array(json_add_object(of, "resource"), "attributes");
         struct json *scoped = json_add_object(json_add_array(of, "scopeMetrics"), NULL);
@@ -153,8 +179,8 @@ char *otlp_json(const struct metrics_label *labels, size_t n, uint64_t start_ns,
 
         add_attribute(attributes, "service.name", "ckptfs");
         add_attribute(attributes, "service.version", PACKAGE_VERSION);
-        for (size_t i = 0; i < n; i++)
-                add_attribute(attributes, labels[i].name, labels[i].value);
+        add_sender(attributes, n ? labels[0].value : "");
+        add_labels(attributes, &t);
         json_add_string(scope, "name", "ckptfs");
         json_add_string(scope, "version", PACKAGE_VERSION);
         for (int i = 0; i < METRIC_COUNT; i++)

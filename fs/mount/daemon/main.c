@@ -183,16 +183,20 @@ static int parse(struct command *c, char *why)
         return mountpoint_check(at, &c->mount.mountpoint, why, WHY_MAX);
 }
 
-/* The options as they are to be: of the command line and its file, what a remount has changed
- * since, and those of the list. 0, or -1 with `why`. */
+/* The options as they are to be. Without a list: those of the command line and its file, and what
+ * lists have changed since. With one: those that hold now, but for the list. 0, or -1 with `why`.
+ */
 static int load_again(const struct command *c, const char *list, struct params *p, char *why)
 {
-        if (params_init(p) || load_params(c, p, why) ||
-            reload_keep(&c->mount.params, c->set, p, why, WHY_MAX))
+        const struct params *now = &c->mount.params;
+
+        if (params_init(p))
                 return -1;
-        if (list && params_set_list(p, list, why, WHY_MAX))
-                return -1;
-        return anchor_paths(p, c->cwd) ? -1 : 0;
+        int err = list ? reload_copy(now, p, why, WHY_MAX) : load_params(c, p, why);
+        if (!err)
+                err = list ? params_set_list(p, list, why, WHY_MAX)
+                           : reload_keep(now, c->set, p, why, WHY_MAX);
+        return err || anchor_paths(p, c->cwd) ? -1 : 0;
 }
 
 /* On the main thread, or that of ckptctl's socket; `list`: options that are to change, or NULL. */
@@ -208,9 +212,8 @@ static int reload(struct command *c, const char *who, const char *list, char *te
         if (load_again(c, list, &fresh, why)) {
                 snprintf(text, n, "nothing is changed: %s", why);
         } else {
-                unsigned changes = list ? reload_changes(&m->params, &fresh) : 0;
                 err = reload_params(m, &c->served, &fresh, c->foreground, text, n);
-                c->set |= err ? 0 : changes;
+                c->set |= err || !list ? 0 : reload_named(list);
         }
         params_release(&fresh);
         notify_ready(m->url, m->mountpoint);

@@ -46,31 +46,48 @@ static unsigned bit_of(size_t row)
         return 0;
 }
 
+static int copy(const struct params *now, size_t row, struct params *fresh, char *why, size_t nwhy)
+{
+        CLEANUP(buf_release) struct buf value = BUF_INIT;
+        int err = params_value(now, row, &value);
+
+        return err ? err
+                   : params_set(fresh, param_table[row].name, value.p ? value.p : "", why, nwhy);
+}
+
+int reload_copy(const struct params *now, struct params *fresh, char *why, size_t nwhy)
+{
+        int err = 0;
+
+        for (size_t i = 0; !err && i < param_count; i++)
+                if (!params_same(now, fresh, i))
+                        err = copy(now, i, fresh, why, nwhy);
+        return err;
+}
+
+unsigned reload_named(const char *list)
+{
+        unsigned named = 0;
+
+        for (size_t i = 0; i < param_count; i++) {
+                const char *name = param_table[i].name;
+                size_t n = strlen(name);
+                for (const char *p = list; (p = strstr(p, name)); p += n)
+                        if ((p == list || p[-1] == ',') && (!p[n] || strchr("=,", p[n])))
+                                named |= bit_of(i);
+        }
+        return named;
+}
+
 int reload_keep(const struct params *now, unsigned kept, struct params *fresh, char *why,
                 size_t nwhy)
 {
-        for (size_t i = 0; i < param_count; i++) {
-                CLEANUP(buf_release) struct buf value = BUF_INIT;
-                if (!(bit_of(i) & kept))
-                        continue;
-                int err = params_value(now, i, &value);
-                if (!err)
-                        err = params_set(fresh, param_table[i].name, value.p ? value.p : "", why,
-                                         nwhy);
-                if (err)
-                        return err;
-        }
-        return 0;
-}
+        int err = 0;
 
-unsigned reload_changes(const struct params *now, const struct params *fresh)
-{
-        unsigned changed = 0;
-
-        for (size_t i = 0; i < param_count; i++)
-                if (!params_same(now, fresh, i))
-                        changed |= bit_of(i);
-        return changed;
+        for (size_t i = 0; !err && i < param_count; i++)
+                if (bit_of(i) & kept)
+                        err = copy(now, i, fresh, why, nwhy);
+        return err;
 }
 
 /* The names of options that differ, of either kind. */

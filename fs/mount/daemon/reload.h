@@ -25,8 +25,10 @@ int served_start(struct mount *m, struct served *s, char *why, size_t nwhy);
 /* Blocks for seconds at most. */
 void served_stop(struct served *s);
 
-/* What differs of what is reloaded, a bit for each option. */
-unsigned reload_changes(const struct params *now, const struct params *fresh);
+/* Which options that are reloaded a list OPTION=VALUE,... names, a bit for each. */
+unsigned reload_named(const char *list);
+/* All of `now` in `fresh`, which has the defaults: 0, or a negative errno with `why`. */
+int reload_copy(const struct params *now, struct params *fresh, char *why, size_t nwhy);
 /* Options of these bits are those of `now` in `fresh`, too: 0, or a negative errno with `why`. */
 int reload_keep(const struct params *now, unsigned kept, struct params *fresh, char *why,
                 size_t nwhy);

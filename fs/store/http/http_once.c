@@ -67,6 +67,10 @@ static void set_options(CURL *e, struct http_once *x, char *error)
         curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)x->timeout_ms);
         if (x->direct || http_goes_direct(x->url))
                 curl_easy_setopt(e, CURLOPT_PROXY, "");
+#if LIBCURL_VERSION_NUM >= 0x075700
+        /* Whom `stop` ends does not wait for a name server that is silent. */
+        curl_easy_setopt(e, CURLOPT_QUICK_EXIT, x->stop ? 1L : 0L);
+#endif
         curl_easy_setopt(e, CURLOPT_NOPROGRESS, 0L);
         curl_easy_setopt(e, CURLOPT_XFERINFOFUNCTION, on_progress);
         curl_easy_setopt(e, CURLOPT_XFERINFODATA, x);

@@ -50,7 +50,7 @@ static void enter(struct inflight *f, enum inflight_phase phase, int64_t now_ms)
         f->phase_ms = now_ms;
         f->full_ms = f->last_ms = f->time_ms = 0;
         f->bytes = 0;
-        f->looks = f->waits = 0;
+        f->looks = f->waits = f->fulls = 0;
 }
 
 static void hold(struct inflight *f, int64_t hold_ms, int64_t now_ms)
@@ -181,10 +181,11 @@ static bool comes_in_bursts(struct inflight *f, const struct inflight_look *look
 {
         f->looks++;
         f->waits += look->met;
+        f->fulls += look->running >= inflight_limit(f);
         if (f->looks < BURST_LOOKS)
                 return false;
-        bool yes = 20 * f->waits >= f->looks && 2 * f->time_ms < f->looks * INFLIGHT_LOOK_MS;
-        f->looks = f->waits = 0;
+        bool yes = 20 * f->waits >= f->looks && 2 * f->fulls < f->looks;
+        f->looks = f->waits = f->fulls = 0;
         return yes && !(f->usual_rate > 0) && f->limit < BURST_MOST &&
                !has_ceiling(f, look->now_ms);
 }

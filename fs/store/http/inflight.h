@@ -42,7 +42,8 @@ struct inflight {
         int64_t time_ms; /* for which the rate was measured, and what moved meanwhile */
         uint64_t bytes;
 
-        unsigned looks, waits; /* of late, and at how many of them some waited for their turn */
+        /* Looks of late, at how many of them some had waited, and as many ran as may. */
+        unsigned looks, waits, fulls;
 
         double ceiling; /* so many were too many for the server; 0: not known */
         int64_t refused_ms, idle_ms;
