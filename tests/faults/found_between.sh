@@ -4,7 +4,7 @@
 # late.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 25
+plan 28
 start_store
 
 # late OP KEY SKIP TIME: one reply
@@ -147,4 +147,31 @@ set_faults
 expect_eq EEXIST "$(cat "$tmp/link")" "a link cannot have the name of what another host has made meanwhile"
 printf 3 >"$mnt/made/link"
 expect_eq "3 666" "$(store_cat made/link) $(stat -c %a "$mnt/made/link")" "a file whose name a link could not get keeps its mode"
+umount_ckptfs
+
+# An open finds that another host has replaced the file. While its new version is looked up, the page of a listing that
+# was asked for before comes.
+mount_ckptfs attr_ttl=6s listed_attrs=assume
+printf old | store_put listed
+cat >"$tmp/late.json" <<-EOF
+	[{"op": "ListObjectsV2", "do": "delay", "stall": "2s"},
+	 {"op": "HeadObject", "key": "listed", "skip": 3, "times": 1, "do": "delay", "stall": "5s"}]
+EOF
+set_faults "$tmp/late.json"
+cat "$mnt/listed" >"$tmp/read"
+sleep 3 # the kernel will ask for the name before the page is too old to be believed
+printf 'of another host' | store_put listed & # which lists, too, before it writes
+putting=$!
+sleep 1
+ls -U "$mnt" >"$tmp/names" &
+listing=$!
+wait $putting
+cat "$mnt/listed" >"$tmp/read" 2>&1 &
+reading=$!
+wait $listing
+sleep 0.5
+expect_eq 15 "$(fdo size "$mnt/listed")" "what another host replaced is not brought back by a listing that was under way"
+wait $reading
+expect_eq "of another host" "$(cat "$tmp/read")" "an open that finds a file replaced reads the new one, whatever a listing brings"
+set_faults
 umount_ckptfs

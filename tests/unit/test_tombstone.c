@@ -15,7 +15,7 @@ START_TEST(a_name_was_removed_since_a_question_or_not)
         struct tombstones *t = tombstones_new();
         ck_assert_int_eq(tombstone_find_name(t, 7, 1), NOT_REMOVED);
         ck_assert_int_eq(tombstone_find_name(t, 0, 0), NOT_REMOVED);
-        tombstone_add_name(t, 7, 100);
+        tombstone_add_name(t, 7, REMOVED, 100);
         ck_assert_int_eq(tombstone_find_name(t, 7, 99), REMOVED);
         ck_assert_int_eq(tombstone_find_name(t, 7, 100), REMOVED);
         ck_assert_int_eq(tombstone_find_name(t, 7, 101), NOT_REMOVED);
@@ -24,16 +24,16 @@ START_TEST(a_name_was_removed_since_a_question_or_not)
 }
 END_TEST
 
-START_TEST(a_name_that_is_there_again_was_not_removed)
+START_TEST(a_name_that_is_there_again_has_changed)
 {
         struct tombstones *t = tombstones_new();
-        tombstone_add_name(t, 7, 100);
+        tombstone_add_name(t, 7, REMOVED, 100);
         tombstone_end_name(t, 8);
         ck_assert_int_eq(tombstone_find_name(t, 7, 99), REMOVED);
         tombstone_end_name(t, 7);
-        ck_assert_int_eq(tombstone_find_name(t, 7, 0), NOT_REMOVED);
-        ck_assert_int_eq(tombstone_find_name(t, 7, 99), NOT_REMOVED);
-        tombstone_add_name(t, 7, 200);
+        ck_assert_int_eq(tombstone_find_name(t, 7, 99), CHANGED);
+        ck_assert_int_eq(tombstone_find_name(t, 7, 101), NOT_REMOVED);
+        tombstone_add_name(t, 7, REMOVED, 200);
         ck_assert_int_eq(tombstone_find_name(t, 7, 150), REMOVED);
         tombstones_free(t);
 }
@@ -44,16 +44,16 @@ START_TEST(a_name_that_was_pushed_out_may_have_been_removed)
 {
         struct tombstones *t = tombstones_new();
         const uint64_t first = 7, second = 7 + TOMBSTONE_NAMES, third = 8;
-        tombstone_add_name(t, first, 100);
-        tombstone_add_name(t, second, 200);
+        tombstone_add_name(t, first, REMOVED, 100);
+        tombstone_add_name(t, second, REMOVED, 200);
         ck_assert_int_eq(tombstone_find_name(t, first, 100), MAYBE_REMOVED);
         ck_assert_int_eq(tombstone_find_name(t, third, 100), MAYBE_REMOVED);
         ck_assert_int_eq(tombstone_find_name(t, second, 100), REMOVED);
         ck_assert_int_eq(tombstone_find_name(t, first, 101), NOT_REMOVED);
         ck_assert_int_eq(tombstone_find_name(t, first, 0), NOT_REMOVED); /* asked here, now */
         tombstone_end_name(t, second);
-        tombstone_add_name(t, first, 300);
-        ck_assert_int_eq(tombstone_find_name(t, second, 101), NOT_REMOVED); /* it had ended */
+        tombstone_add_name(t, first, REMOVED, 300);
+        ck_assert_int_eq(tombstone_find_name(t, second, 101), MAYBE_REMOVED); /* or changed */
         tombstones_free(t);
 }
 END_TEST
@@ -181,7 +181,7 @@ int main(void)
         Suite *s = suite_create("tombstone");
         TCase *t = tcase_create("tombstone");
         tcase_add_test(t, a_name_was_removed_since_a_question_or_not);
-        tcase_add_test(t, a_name_that_is_there_again_was_not_removed);
+        tcase_add_test(t, a_name_that_is_there_again_has_changed);
         tcase_add_test(t, a_name_that_was_pushed_out_may_have_been_removed);
         tcase_add_test(t, nothing_is_known_of_a_directory_at_first);
         tcase_add_loop_test(t, what_lies_between_two_names_is_not_there, 0,

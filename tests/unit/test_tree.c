@@ -120,6 +120,52 @@ START_TEST(a_place_changes_with_every_name_above_and_with_no_other)
 }
 END_TEST
 
+/* What the store was asked before it told of another host's change. */
+START_TEST(a_file_that_was_replaced_elsewhere_is_not_what_older_replies_say)
+{
+        struct tree *t = tree_new(1000000000);
+        struct node *root = tree_root(t), *f = enter(t, root, "f", version("1", 3));
+        int64_t before = tree_now_ns();
+
+        tree_lock(t);
+        ck_assert_int_eq(tree_removed_since_locked(t, root, "f", before), NOT_REMOVED);
+        tree_replaced_locked(t, f);
+        ck_assert_int_eq(tree_removed_since_locked(t, root, "f", before), CHANGED);
+        ck_assert_int_eq(tree_removed_since_locked(t, root, "f", tree_now_ns() + 1), NOT_REMOVED);
+        tree_unlock(t);
+        struct node *g = enter(t, root, "f", version("2", 3));
+        tree_lock(t);
+        ck_assert_int_eq(tree_removed_since_locked(t, root, "f", before), NOT_REMOVED);
+        tree_unlock(t);
+        forget(t, g, 1); /* the node goes, and what it told stays known */
+        tree_lock(t);
+        ck_assert_int_eq(tree_removed_since_locked(t, root, "f", before), CHANGED);
+        tree_unlock(t);
+        forget(t, f, 1);
+        tree_free(t);
+}
+END_TEST
+
+/* A rename gives the name of `g` to a node that lost its own: the store has something there. */
+START_TEST(a_name_that_a_node_without_one_takes_is_no_removed_one)
+{
+        struct tree *t = tree_new(1000000000);
+        struct node *root = tree_root(t), *f = enter(t, root, "f", version("1", 3));
+        struct node *g = enter(t, root, "g", version("2", 3));
+        int64_t before = tree_now_ns();
+
+        tree_lock(t);
+        tree_remove_locked(t, f);
+        tree_move_locked(t, f, root, "g");
+        ck_assert_ptr_null(tree_find_locked(t, root, "g"));
+        ck_assert_int_eq(tree_removed_since_locked(t, root, "g", before), CHANGED);
+        tree_unlock(t);
+        forget(t, f, 1);
+        forget(t, g, 1);
+        tree_free(t);
+}
+END_TEST
+
 START_TEST(many_nodes_that_move_about_are_found)
 {
         enum { N = 2000 };
@@ -307,6 +353,8 @@ int main(void)
         tcase_add_test(t, keys_are_made_of_names);
         tcase_add_test(t, a_renamed_node_keeps_its_number_and_what_is_below_it);
         tcase_add_test(t, a_place_changes_with_every_name_above_and_with_no_other);
+        tcase_add_test(t, a_file_that_was_replaced_elsewhere_is_not_what_older_replies_say);
+        tcase_add_test(t, a_name_that_a_node_without_one_takes_is_no_removed_one);
         tcase_add_test(t, many_nodes_that_move_about_are_found);
         tcase_add_test(t, an_open_file_keeps_its_version_when_the_name_gets_another);
         tcase_add_test(t, an_open_file_stays_what_it_is_when_no_version_is_told);

@@ -222,6 +222,6 @@ void node_writer_gone(void *mount, void *node)
 
         tree_lock(m->tree);
         if (!n->unlinked)
-                tree_remove_locked(m->tree, n);
+                tree_replaced_locked(m->tree, n);
         tree_unlock(m->tree);
 }

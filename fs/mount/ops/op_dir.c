@@ -283,8 +283,7 @@ static bool add_stored(void *arg, const struct list_entry *le)
         tree_lock(f->m->tree);
         struct node *n = tree_find_locked(f->m->tree, f->d->node, le->name);
         enum removed removed =
-                n ? NOT_REMOVED
-                  : tree_removed_since_locked(f->m->tree, f->d->node, le->name, le->asked_ns);
+                tree_removed_since_locked(f->m->tree, f->d->node, le->name, le->asked_ns);
         if (removed == REMOVED) { /* deleted since the store was asked */
                 tree_unlock(f->m->tree);
                 f->off++;
@@ -292,8 +291,8 @@ static bool add_stored(void *arg, const struct list_entry *le)
         }
         bool known =
                 told || (n && is_of_locked(n, le)) || f->m->params.listed_attrs == LISTED_ASSUME;
-        n = NULL;
-        if (f->plus && known && f->off < TOLD_MOST &&
+        n = NULL; /* what has changed since the store was asked is shown by its name alone */
+        if (f->plus && known && removed != CHANGED && f->off < TOLD_MOST &&
             (n = tree_enter_locked(f->m->tree, f->d->node, le->name, &info))) {
                 op_entry_locked(f->m, n, &e);
                 if (removed == MAYBE_REMOVED)
@@ -412,7 +411,9 @@ static bool note_unknown(void *arg, const struct list_entry *le)
                 return true;
         tree_lock(f->m->tree);
         const struct node *known = tree_find_locked(f->m->tree, f->d->node, le->name);
-        if (!known || (!is_of_locked(known, le) && !known->file)) {
+        bool past = tree_removed_since_locked(f->m->tree, f->d->node, le->name, le->asked_ns) >
+                    MAYBE_REMOVED;
+        if (!past && (!known || (!is_of_locked(known, le) && !known->file))) {
                 struct node *node = tree_enter_locked(f->m->tree, f->d->node, le->name, &info);
                 if (node)
                         f->asks[f->nasks++] =

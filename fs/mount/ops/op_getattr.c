@@ -93,7 +93,7 @@ static int take_other_locked(struct op_ask *a, bool none) REQUIRES(tree_mutex)
 {
         struct node *n = a->n;
 
-        tree_remove_locked(a->m->tree, n);
+        tree_replaced_locked(a->m->tree, n);
         n->fresh_until = 0;
         return !none && a->looks && !n->file && !n->nreaders ? 0 : -ESTALE;
 }

@@ -145,7 +145,7 @@ static void lookup_absent(struct lookup *l)
                 tree_pin_locked(n);
                 op_entry_locked(l->m, n, &e);
         } else if (n && !tree_changes_locked(l->m->tree, n))
-                tree_remove_locked(l->m->tree, n);
+                tree_replaced_locked(l->m->tree, n);
         if (!e.ino)
                 heir_over_locked(l->m, fuse_req_ctx(l->req)->pid);
         tree_unlock(l->m->tree);

@@ -15,6 +15,7 @@
 struct tombstone_name {
         uint64_t hash;
         int64_t removed_ns; /* 0: none */
+        enum removed why;
 };
 
 struct tombstones {
@@ -37,13 +38,13 @@ static size_t place_of(uint64_t hash)
         return (hash ^ hash >> 32) & (TOMBSTONE_NAMES - 1);
 }
 
-void tombstone_add_name(struct tombstones *t, uint64_t hash, int64_t now_ns)
+void tombstone_add_name(struct tombstones *t, uint64_t hash, enum removed why, int64_t now_ns)
 {
         struct tombstone_name *x = &t->v[place_of(hash)];
 
         if (x->hash != hash && x->removed_ns > t->pushed_out_ns)
                 t->pushed_out_ns = x->removed_ns;
-        *x = (struct tombstone_name){.hash = hash, .removed_ns = now_ns};
+        *x = (struct tombstone_name){.hash = hash, .removed_ns = now_ns, .why = why};
 }
 
 void tombstone_end_name(struct tombstones *t, uint64_t hash)
@@ -51,7 +52,7 @@ void tombstone_end_name(struct tombstones *t, uint64_t hash)
         struct tombstone_name *x = &t->v[place_of(hash)];
 
         if (x->hash == hash)
-                x->removed_ns = 0;
+                x->why = CHANGED;
 }
 
 enum removed tombstone_find_name(const struct tombstones *t, uint64_t hash, int64_t since_ns)
@@ -59,7 +60,7 @@ enum removed tombstone_find_name(const struct tombstones *t, uint64_t hash, int6
         const struct tombstone_name *x = &t->v[place_of(hash)];
 
         if (x->hash == hash && x->removed_ns && x->removed_ns >= since_ns)
-                return REMOVED;
+                return x->why;
         return since_ns && t->pushed_out_ns >= since_ns ? MAYBE_REMOVED : NOT_REMOVED;
 }
 

@@ -2,8 +2,9 @@
 /* tombstone.h: what is known not to be in a directory, why, and since when. See
  * docs/decisions/055.
  *
- * A tombstone of one name says that it was removed here, or given to something else. Replies to
- * what the store was asked before then describe the past. It counts until the name is there again.
+ * A tombstone of one name says that it was removed here, or given to something else, or that
+ * another host has changed what it leads to. Replies to what the store was asked before then
+ * describe the past, also when the name is there again.
  *
  * A tombstone of a range says that the store had no name between two others when it was asked. It
  * counts for as long as the caller allows. It ends where a name may have come to be since: a name
@@ -26,13 +27,14 @@ struct tombstones;
 struct tombstones *tombstones_new(void); /* NULL: no memory */
 void tombstones_free(struct tombstones *t);
 
-void tombstone_add_name(struct tombstones *t, uint64_t hash, int64_t now_ns);
-/* The name is there again. */
+/* `why`: REMOVED, or CHANGED by another host, so that something may have the name. */
+enum removed { NOT_REMOVED, MAYBE_REMOVED, CHANGED, REMOVED };
+void tombstone_add_name(struct tombstones *t, uint64_t hash, enum removed why, int64_t now_ns);
+/* The name is there again: it has changed. */
 void tombstone_end_name(struct tombstones *t, uint64_t hash);
 
-/* Whether the name was removed at `since_ns` or later; `maybe` if its tombstone may have been
- * pushed out. */
-enum removed { NOT_REMOVED, MAYBE_REMOVED, REMOVED };
+/* Whether the name was removed, or changed, at `since_ns` or later; `maybe` if its tombstone may
+ * have been pushed out. */
 enum removed tombstone_find_name(const struct tombstones *t, uint64_t hash, int64_t since_ns);
 
 /* --- ranges of one directory that the store had nothing in --- */

@@ -332,9 +332,18 @@ void tree_remove_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex)
         put_in(&t->loose, n);
 }
 
-enum removed tree_removed_since_locked(const struct tree *t, const struct node *dir,
-                                       const char *name, int64_t since_ns) REQUIRES(tree_mutex)
+void tree_replaced_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex)
 {
+        if (n->hashed)
+                tombstone_add_name(t->tombstones, n->hash, CHANGED, tree_now_ns());
+        tree_remove_locked(t, n);
+}
+
+enum removed tree_removed_since_locked(struct tree *t, struct node *dir, const char *name,
+                                       int64_t since_ns) REQUIRES(tree_mutex)
+{
+        if (tree_find_locked(t, dir, name))
+                return NOT_REMOVED;
         return tombstone_find_name(t->tombstones, name_hash(dir, name), since_ns);
 }
 
@@ -356,7 +365,7 @@ static void carry_locks_locked(const struct node *n, struct node *from, struct n
 static void note_removed_locked(struct tree *t, const struct node *dir, const char *name)
         REQUIRES(tree_mutex)
 {
-        tombstone_add_name(t->tombstones, name_hash(dir, name), tree_now_ns());
+        tombstone_add_name(t->tombstones, name_hash(dir, name), REMOVED, tree_now_ns());
 }
 
 void tree_entries_changed_locked(struct node *dir) REQUIRES(tree_mutex)
@@ -396,7 +405,8 @@ void tree_move_locked(struct tree *t, struct node *n, struct node *dir, const ch
         if (!copy)
                 tree_remove_locked(t, n); /* found again by asking */
         lead_astray_locked(t, from, n->name);
-        if (!n->hashed) {
+        if (!n->hashed) { /* what it was has that name at the store */
+                tombstone_end_name(t->tombstones, name_hash(dir, name));
                 free(copy);
                 return;
         }

@@ -186,10 +186,13 @@ uint64_t tree_place(struct tree *t, const struct node *n);
 /* Takes the name away; the node stays for those who refer to it. */
 void tree_remove_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex);
 
-/* Whether the name was dropped at `since_ns` or later, so that the store's reply to what was asked
- * then may describe the past. */
-enum removed tree_removed_since_locked(const struct tree *t, const struct node *dir,
-                                       const char *name, int64_t since_ns) REQUIRES(tree_mutex);
+/* The same, since the store said just now that another host has replaced or removed the object. */
+void tree_replaced_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex);
+
+/* Whether the name was dropped, or replaced by another host, at `since_ns` or later, so that the
+ * store's reply to what was asked then may describe the past. What has a node is known by that. */
+enum removed tree_removed_since_locked(struct tree *t, struct node *dir, const char *name,
+                                       int64_t since_ns) REQUIRES(tree_mutex);
 /* The name may be at the store, and has no node from now on: it is not known to be absent. */
 void tree_note_unknown_locked(struct node *dir, const char *name) REQUIRES(tree_mutex);
 
