@@ -11,8 +11,8 @@ struct metrics_label;
 
 /* The ExportMetricsServiceRequest of every metric as it is now, malloc'ed: counters and histograms
  * are cumulative since `start_ns` (since 1970). The labels, the mountpoint first, are attributes of
- * the resource and of each point. Names and units are those that Prometheus shows once a collector has put the unit into the name. NULL:
- * no memory. */
+ * the resource and of each point. Names and units are those that Prometheus shows once a collector
+ * has put the unit into the name. NULL: no memory. */
 char *otlp_json(const struct metrics_label *labels, size_t n, uint64_t start_ns, uint64_t now_ns);
 
 #endif

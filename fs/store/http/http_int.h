@@ -73,7 +73,7 @@ struct http_worker {
         pthread_t thread;
         int epfd, wakefd;
         CURLM *multi;
-        CURLSH *share; /* TLS sessions: else each slot would only resume its own */
+        CURLSH *share;          /* TLS sessions: else each slot would only resume its own */
         struct http_req *inbox; /* atomic: pushed by anyone, newest first */
         int sleeping;           /* atomic: wakefd has to be written */
 
