@@ -10,7 +10,7 @@ head -c 52000000 /dev/urandom >"$tmp/data"
 echo before >"$tmp/before"
 store_put file <"$tmp/before"
 mount_ckptfs part_size=5M attr_ttl=0 stall_timeout=600s deadline=6s
-check "a stall_timeout above the deadline is said" grep -q 'info: stall_timeout= is longer' "$mount_log"
+check "a stall_timeout above the deadline is said" wait_for 20 grep -q 'info: stall_timeout= is longer' "$mount_log"
 
 upload_is_there() { [ -n "$(store_uploads)" ]; }
 

@@ -80,6 +80,8 @@ umount_ckptfs
 
 mount_ckptfs on_kill=publish
 (fdo src "$tmp/data" open wct "$mnt/kept" write 12000000 kill 9) >/dev/null 2>&1
+kept_is_there() { "$tools/tests/lib/objects" ls kept | grep -q kept; }
+wait_for 30 kept_is_there # a killed process does not wait for it
 # promise: kill.on-kill
 same "on_kill=publish publishes what was written" "$tmp/data" kept
 umount_ckptfs
