@@ -149,6 +149,32 @@ START_TEST(a_version_that_is_opened_again_is_fetched_ahead)
 }
 END_TEST
 
+/* As a program does that has the last byte before the mount is told that the reply is out. */
+static struct reader *closes;
+
+static void close_it(struct read_op *op, int err, const struct iovec *iov, int niov)
+{
+        done(op, err, iov, niov);
+        reader_close(closes);
+}
+
+START_TEST(what_was_read_stays_though_its_reader_closes_at_once)
+{
+        struct reader *r = open_kept((size_t)128 * MI);
+        struct read_op op = {.len = MI, .keep = true, .done = close_it};
+
+        closes = r;
+        reader_read(r, &op);
+        answer("get a", 0);
+        ck_assert_uint_eq(ended_well, 1);
+        ck_assert_uint_eq(reader_cached(r), MI);
+        while (answered < nasked)
+                answer("get a", -ECANCELED);
+        reader_open(r);
+        end_kept(r);
+}
+END_TEST
+
 int main(void)
 {
         Suite *s = suite_create("reader");
@@ -157,6 +183,7 @@ int main(void)
                             sizeof windows / sizeof *windows);
         tcase_add_test(t, a_read_is_answered_while_another_waits_for_memory);
         tcase_add_test(t, a_version_that_is_opened_again_is_fetched_ahead);
+        tcase_add_test(t, what_was_read_stays_though_its_reader_closes_at_once);
         suite_add_tcase(s, t);
         return unit_main(s);
 }

@@ -176,20 +176,20 @@ static int admit_locked(struct reader *r, const struct read_op *op) REQUIRES(&r-
         return r->locked.err = -EIO;
 }
 
-static void pin_locked(struct reply *rep)
+/* What is read through counts as read before the reply: whoever gets it may close the file at once,
+ * which drops all that is not to stay. The bytes stay until unpin_locked(). */
+static void pin_locked(struct reader *r, struct reply *rep) REQUIRES(&r->mtx)
 {
         for (int i = 0; i < rep->nranges; i++)
                 rep->from[i].range->refs++;
+        for (int i = 0; i < rep->nranges; i++)
+                consume_locked(r, rep->from[i].range, rep->from[i].len, rep->keep);
 }
 
-/* After the reply: what has been read through is not needed again, the kernel has it. */
-static void release_ranges_locked(struct reader *r, struct reply *rep) REQUIRES(&r->mtx)
+static void unpin_locked(struct reader *r, struct reply *rep) REQUIRES(&r->mtx)
 {
-        for (int i = 0; i < rep->nranges; i++) {
-                struct fetch_range *g = rep->from[i].range;
-                consume_locked(r, g, rep->from[i].len, rep->keep);
-                reader_put_range_locked(r, g);
-        }
+        for (int i = 0; i < rep->nranges; i++)
+                reader_put_range_locked(r, rep->from[i].range);
 }
 
 static struct read_op *take_ready_locked(struct reader *r, struct reply *rep) REQUIRES(&r->mtx)
@@ -221,7 +221,7 @@ static struct read_op *take_ready_locked(struct reader *r, struct reply *rep) RE
                 }
                 *pp = op->next;
                 rep->keep = op->keep;
-                pin_locked(rep);
+                pin_locked(r, rep);
                 return op;
         }
         return NULL;
@@ -237,7 +237,7 @@ void reader_reply_locked(struct reader *r) REQUIRES(&r->mtx)
                 op->done(op, rep.err, rep.iov, rep.niov);
                 free(rep.copy);
                 mutex_lock(&r->mtx);
-                release_ranges_locked(r, &rep);
+                unpin_locked(r, &rep);
         }
 }
 
