@@ -4,7 +4,8 @@
  *      kill_open DIR COUNT
  *
  * COUNT processes, of which some run at once, each create a file in DIR and write nothing; each is
- * killed within 3 ms. Prints how many had not returned from their open by then. */
+ * killed at a random moment, about half of them before their open returned. Prints how many those
+ * were. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -19,11 +20,12 @@
 
 #include "base/banned.h"
 
-enum { AT_ONCE = 6, MOST_NS = 3000000 };
+enum { AT_ONCE = 6, LEAST_NS = 1000000, MOST_NS = 50000000 };
 
 /* What they share. */
 struct writer {
         atomic_bool opens, opened;
+        long within_ns; /* that it is killed in: it follows how long an open takes */
 };
 static struct writer *writers;
 static atomic_uint *within;
@@ -57,13 +59,16 @@ static void kill_one(struct writer *w, const char *dir, int number, unsigned *se
                 create(w, path);
         while (!w->opens)
                 ;
-        int64_t end = now_ns() + rand_r(seed) % MOST_NS;
+        int64_t end = now_ns() + rand_r(seed) % w->within_ns;
         while (now_ns() < end) /* a sleep would leave the processor, and miss most moments */
                 ;
         bool early = !w->opened;
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
         *within += early;
+        w->within_ns += early ? w->within_ns / 8 : -w->within_ns / 8;
+        if (w->within_ns < LEAST_NS || w->within_ns > MOST_NS)
+                w->within_ns = early ? MOST_NS : LEAST_NS;
 }
 
 int main(int argc, char **argv)
@@ -84,6 +89,7 @@ int main(int argc, char **argv)
                 if (pids[i])
                         continue;
                 unsigned seed = (unsigned)i + 1;
+                writers[i].within_ns = LEAST_NS;
                 for (int number = i; number < count; number += AT_ONCE)
                         kill_one(&writers[i], argv[1], number, &seed);
                 _exit(0);
