@@ -12,15 +12,20 @@
 #include "bench/core/coll.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #define OMPI_SKIP_MPICXX 1
 #include <mpi.h>
 
+#include "base/cleanup.h"
 #include "bench/core/clock.h"
 #include "bench/core/signal_cleanup.h"
 
@@ -78,11 +83,7 @@ static int finish_request(MPI_Request *req, bool bulk)
 
 /* How many ranks of this machine have come to the end, in memory that they share: it can be read
  * and written when MPI may not be called any more. NULL: it could not be had. */
-static struct {
-        atomic_uint *there;
-        MPI_Comm host;
-        MPI_Win window;
-} ends;
+static atomic_uint *ends_there;
 
 static MPI_Comm comm_of(const struct coll *c)
 {
@@ -110,35 +111,62 @@ static int count_ranks(struct coll *c)
         return 0;
 }
 
-static void open_ends(const struct coll *c)
-{
-        atomic_uint *there = NULL;
-        MPI_Aint size;
-        int unit, rank;
+/* A file in memory that ranks of a machine find. What another process namespace calls so is another
+ * file, so its identity goes with the name. */
+struct shared_file {
+        char path[64]; /* "": there is none */
+        uint64_t dev, ino;
+};
 
-        if (c->host_ranks == 1 || MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0,
-                                                      MPI_INFO_NULL, &ends.host) != MPI_SUCCESS)
-                return;
-        MPI_Comm_set_errhandler(ends.host, MPI_ERRORS_RETURN);
-        MPI_Comm_rank(ends.host, &rank);
-        if (MPI_Win_allocate_shared(rank ? 0 : sizeof *there, 1, MPI_INFO_NULL, ends.host, &there,
-                                    &ends.window) != MPI_SUCCESS) {
-                MPI_Comm_free(&ends.host);
-                return;
-        }
-        MPI_Win_shared_query(ends.window, 0, &size, &unit, &there);
-        if (!rank)
-                atomic_store(there, 0);
-        MPI_Barrier(ends.host);
-        ends.there = there;
+static int make_shared(struct shared_file *out)
+{
+        CLEANUP(closep) int fd = memfd_create("ckptbench-ends", MFD_CLOEXEC);
+        struct stat st;
+
+        *out = (struct shared_file){.path = ""};
+        if (fd < 0 || ftruncate(fd, sizeof *ends_there) || fstat(fd, &st))
+                return -1;
+        *out = (struct shared_file){.dev = st.st_dev, .ino = st.st_ino};
+        snprintf(out->path, sizeof out->path, "/proc/%d/fd/%d", (int)getpid(), fd);
+        return TAKE_FD(fd);
 }
 
-static void close_ends(void)
+static int open_shared(const struct shared_file *f)
 {
-        if (!ends.there)
+        CLEANUP(closep) int fd = *f->path ? open(f->path, O_RDWR | O_CLOEXEC | O_NONBLOCK) : -1;
+        struct stat st;
+
+        if (fd < 0 || fstat(fd, &st) || st.st_dev != f->dev || st.st_ino != f->ino)
+                return -1;
+        return TAKE_FD(fd);
+}
+
+/* MPI's own shared windows hang where one rank gets no memory. All ranks have it, or none does. */
+static void open_ends(const struct coll *c)
+{
+        CLEANUP(closep) int fd = -1;
+        struct shared_file f = {.path = ""};
+        MPI_Comm host;
+
+        if (c->host_ranks == 1 ||
+            MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, (int)c->rank, MPI_INFO_NULL,
+                                &host) != MPI_SUCCESS)
                 return;
-        MPI_Win_free(&ends.window);
-        MPI_Comm_free(&ends.host);
+        if (!c->host_rank)
+                fd = make_shared(&f);
+        MPI_Bcast(&f, sizeof f, MPI_BYTE, 0, host);
+        if (c->host_rank)
+                fd = open_shared(&f);
+        void *p =
+                fd < 0 ? MAP_FAILED
+                       : mmap(NULL, sizeof *ends_there, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        int all = p != MAP_FAILED;
+        MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, host);
+        MPI_Comm_free(&host);
+        if (all)
+                ends_there = p;
+        else if (p != MAP_FAILED)
+                munmap(p, sizeof *ends_there);
 }
 
 static int mpi_init(struct coll *c, int *argc, char ***argv)
@@ -345,10 +373,10 @@ static bool mpi_alarmed(struct coll *c, unsigned serial)
  * signal has come to all of them; those of other machines a moment longer. */
 static void wait_for_cleanup(const struct coll *c)
 {
-        const bool known = ends.there && signal_came();
+        const bool known = ends_there && signal_came();
 
         for (int i = 0; known && i < CLEANUP_NAPS; i++) {
-                if (atomic_load(ends.there) >= c->host_ranks)
+                if (atomic_load(ends_there) >= c->host_ranks)
                         break;
                 clock_sleep_ns(GRACE_NS / 10);
         }
@@ -357,13 +385,12 @@ static void wait_for_cleanup(const struct coll *c)
 
 static void mpi_finish(struct coll *c, int together)
 {
-        if (ends.there)
-                atomic_fetch_add(ends.there, 1);
+        if (ends_there)
+                atomic_fetch_add(ends_there, 1);
         if (!together || abandoned) {
                 wait_for_cleanup(c);
                 MPI_Abort(MPI_COMM_WORLD, 1);
         }
-        close_ends();
         MPI_Finalize();
 }
 
