@@ -39,6 +39,7 @@ mount_tests = \
 	%D%/handles.sh \
 	%D%/heirs.sh \
 	%D%/hns.sh \
+	%D%/idle.sh \
 	%D%/interrupt.sh \
 	%D%/kill.sh \
 	%D%/kill_open.sh \
