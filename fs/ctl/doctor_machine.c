@@ -198,18 +198,10 @@ static void look_at_limits(struct doctor *d)
 
 static void look_at_memory(struct doctor *d)
 {
-        bool container;
-        uint64_t most = machine_memory(&container);
+        char said[256];
+        bool lacks = machine_lacks_memory(d->p, said, sizeof said);
 
-        if (d->p->memory <= most)
-                doctor_say(d, DOCTOR_OK, "memory", "memory= is %" PRIu64 " MiB of %" PRIu64 " MiB",
-                           d->p->memory >> MIB_BITS, most >> MIB_BITS);
-        else
-                doctor_say(d, DOCTOR_BROKEN, "memory",
-                           "memory= is %" PRIu64 " MiB, and this %s has %" PRIu64
-                           " MiB: give less, or the daemon may be killed when memory is short",
-                           d->p->memory >> MIB_BITS, container ? "container" : "machine",
-                           most >> MIB_BITS);
+        doctor_say(d, lacks ? DOCTOR_BROKEN : DOCTOR_OK, "memory", "%s", said);
 }
 
 /* The read-ahead that the kernel has for a mount, in KiB; 0: not known. */

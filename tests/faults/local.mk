@@ -10,6 +10,7 @@ fault_tests = \
 	%D%/gs_lost_keys.sh \
 	%D%/gs_rename_between.sh \
 	%D%/gs_refused.sh \
+	%D%/memory_group.sh \
 	%D%/name_excluded.sh \
 	%D%/name_refused.sh \
 	%D%/read.sh \

@@ -11,7 +11,7 @@ says() { wait_for 10 grep -qE "$1" "$mount_log"; }
 
 mount_ckptfs memory=1T,spill=100T
 check "a spill file above the free space of its disk is said to be" says 'info: spill= is 104857600 MiB, and .* MiB free'
-expect_log 'warning: memory= is 1048576 MiB, and this (machine|container) has [0-9]+ MiB'
+expect_log 'warning: memory= is 1048576 MiB, .* and this (machine|container or service) has [0-9]+ MiB'
 umount_ckptfs "memory above that of the machine is warned of"
 
 if on_gs; then key_option=csek_file; else key_option=sse_c_key_file; fi

@@ -18,14 +18,10 @@ enum { MIB_BITS = 20 };
 
 static void advise_memory(const struct params *p)
 {
-        bool container;
-        uint64_t most = machine_memory(&container);
+        char said[256];
 
-        if (p->memory > most)
-                log_warn("memory= is %" PRIu64 " MiB, and this %s has %" PRIu64
-                         " MiB: give less, or the daemon may be killed when memory is short",
-                         p->memory >> MIB_BITS, container ? "container" : "machine",
-                         most >> MIB_BITS);
+        if (machine_lacks_memory(p, said, sizeof said))
+                log_warn("%s", said);
 }
 
 static void advise_spill(const struct params *p)

@@ -6,8 +6,8 @@
 struct params;
 struct store;
 
-/* Says it in the log: memory= above what the machine or the container has, a spill file that its
- * disk has no room for, files of keys that others may read, a prefix without objects. Blocks on
+/* Says it in the log: memory= above what the machine or the control group has, a spill file that
+ * its disk has no room for, files of keys that others may read, a prefix without objects. Blocks on
  * local files. */
 void advise(const struct params *p, const struct store *s, const char *url);
 
