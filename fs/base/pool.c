@@ -350,6 +350,12 @@ bool pool_full(struct pool *p)
         return full;
 }
 
+void pool_press(struct pool *p)
+{
+        if (p->pressure)
+                p->pressure(p->pressure_arg);
+}
+
 bool pool_wait(struct pool *p, struct waiter *w)
 {
         mutex_lock(&p->mtx);
@@ -359,8 +365,8 @@ bool pool_wait(struct pool *p, struct waiter *w)
                 p->locked.guarded = true;
         }
         mutex_unlock(&p->mtx);
-        if (wait && p->pressure)
-                p->pressure(p->pressure_arg);
+        if (wait)
+                pool_press(p);
         return wait;
 }
 

@@ -74,6 +74,9 @@ bool pool_wait(struct pool *p, struct waiter *w);
  * no use for it. */
 void pool_on_pressure(struct pool *p, void (*fn)(void *arg), void *arg);
 
+/* Has the guard look for memory though nobody waits: somebody was refused, and may come again. */
+void pool_press(struct pool *p);
+
 /* Tells as many of those who wait as there are free buffers below the low mark: who was told before
  * may have had no use for one. Returns whether anybody still waits, for whatever reason; the guard
  * may rest only after a false. */

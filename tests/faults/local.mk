@@ -21,6 +21,7 @@ fault_tests = \
 	%D%/rename_dir_between.sh \
 	%D%/rename_held.sh \
 	%D%/spill_full.sh \
+	%D%/spill_readonly.sh \
 	%D%/write.sh \
 	%D%/write_fails.sh \
 	%D%/write_refused.sh \

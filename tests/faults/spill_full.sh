@@ -40,5 +40,5 @@ cp "$tmp/data" "$mnt/next"
 expect_eq 0 $? "the next file is written"
 same "a file that is written after a full disk is right" "$tmp/data" next
 check "a file that is written after a full disk is read" cmp "$tmp/data" "$mnt/next"
-expect_log 'full: (a write is refused, since memory and the spill file are full|not published)'
+expect_log 'full: (a write is refused, since memory is full and the spill file takes nothing|not published)'
 umount_ckptfs

@@ -22,6 +22,6 @@ expect_eq "synced old" "$(store_ls | xargs) $(store_cat synced)" "nothing that l
 expect_eq old "$(cat "$mnt/synced")" "the mount has the old version, too"
 expect_eq "ok ok ok" "$(fdo open wct "$mnt/synced" write 5 close)" "a file is written anew after a mapping found no room"
 expect_eq xxxxx "$(store_cat synced)" "a file that is written anew is published"
-expect_log 'a write is refused, since memory and the spill file are full'
+expect_log 'a write is refused, since memory is full and the spill file takes nothing'
 expect_log '(closed|synced): not published, the version before it stands: No space left on device'
 umount_ckptfs

@@ -44,5 +44,5 @@ check "nothing is lost of what a write without room took" sh -c 'head -c 1500100
 check "no more is published than a write said it took" test "$n" -gt 15001000
 expect_eq "ok ok ok" "$(fdo open wct "$mnt/after" write 1000000 close)" "a file is written when there is room again"
 expect_eq 1000000 "$(objects size after)" "a file that is written when there is room is right"
-expect_log 'full: a write is refused, since memory and the spill file are full'
+expect_log 'full: a write is refused, since memory is full and the spill file takes nothing'
 umount_ckptfs

@@ -57,5 +57,5 @@ case $(fdo src "$tmp/data" open wct "$mnt/refused" $(holes 28) close 2>&1) in
 *ENOSPC*) ok "a full spill with no upload under way says ENOSPC" ;;
 *) not_ok "a full spill with no upload under way says ENOSPC" ;;
 esac
-expect_log 'refused: a write is refused, since memory and the spill file are full'
+expect_log 'refused: a write is refused, since memory is full and the spill file takes nothing'
 umount_ckptfs

@@ -362,6 +362,7 @@ static void block_signals(void)
         sigaddset(&set, SIGUSR1);
         sigprocmask(SIG_BLOCK, &set, NULL);
         signal(SIGPIPE, SIG_IGN);
+        signal(SIGXFSZ, SIG_IGN); /* a limit of the size of files is an error of the spill file */
 }
 
 int main(int argc, char **argv)

@@ -599,7 +599,7 @@ ssize_t extent_map_spill_end(struct extent_map *x, struct spilling *s, int err)
                 spill_ref(x->spill, s->slot);
         }
         spill_drop(x->spill, s->slot);
-        spill_note(x->spill, err != 0);
+        spill_note(x->spill, err);
         for (unsigned k = 0; k < s->n; k++)
                 give(x, s->v[k].buf);
         free(s);

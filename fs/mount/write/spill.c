@@ -3,6 +3,7 @@
 #include "mount/write/spill.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +21,14 @@
 struct spill {
         struct mutex mtx;
         char *dir;
-        uint32_t slots; /* most there may be */
+        uint32_t slots;   /* most there may be */
+        atomic_bool full; /* each write looks at it */
         struct {
                 int fd;
                 uint32_t made;  /* slots ever used: the file's length */
                 uint32_t nfree; /* of those, free now */
                 uint32_t *free, *refs, room;
-                bool full;
+                int fails; /* what the disk said, if not "full"; 0: nothing */
         } locked GUARDED_BY(&mtx);
 };
 
@@ -77,9 +79,39 @@ static int file_of(struct spill *s)
         return fd;
 }
 
+/* That the disk is full is told by the caller, and anything else once, until it works again. */
+static void note_disk(struct spill *s, int err)
+{
+        err = err == -ENOSPC ? 0 : err;
+        mutex_lock(&s->mtx);
+        int was = s->locked.fails;
+        s->locked.fails = err;
+        mutex_unlock(&s->mtx);
+        if (err && err != was)
+                log_error("spill_dir=%s: %s: unsent data has to stay in memory, and writes get "
+                          "ENOSPC when that is full: make the directory writable again",
+                          s->dir, strerror(-err));
+        else if (!err && was)
+                log_info("spill_dir=%s takes unsent data again", s->dir);
+}
+
+/* The file of a disk that failed may stay bad for good (a file system that an error made read-only,
+ * and that was mounted anew): another one takes its place once nothing is in it. */
+static void give_up_bad_locked(struct spill *s) REQUIRES(&s->mtx)
+{
+        if (s->locked.fd < 0 || !s->locked.fails || s->locked.made != s->locked.nfree)
+                return;
+        close(TAKE_FD(s->locked.fd));
+        s->locked.made = s->locked.nfree = 0;
+}
+
 int spill_open(struct spill *s)
 {
-        if (file_of(s) >= 0)
+        mutex_lock(&s->mtx);
+        give_up_bad_locked(s);
+        bool is_open = s->locked.fd >= 0;
+        mutex_unlock(&s->mtx);
+        if (is_open)
                 return 0;
         CLEANUP(closep) int fd = machine_unnamed_file(s->dir);
         int err = fd < 0 ? fd : 0;
@@ -87,13 +119,14 @@ int spill_open(struct spill *s)
         bool ours = !err && s->locked.fd < 0;
         if (ours)
                 s->locked.fd = TAKE_FD(fd);
-        s->locked.full = s->locked.full || s->locked.fd < 0;
+        if (s->locked.fd < 0)
+                s->full = true;
+        bool again = s->locked.fails;
         mutex_unlock(&s->mtx);
-        if (ours)
+        if (ours && !again)
                 log_info("memory is full of unfinished parts: unsent data goes to %s", s->dir);
         else if (err)
-                log_error("spill_dir=%s: %s; memory is full of unfinished parts", s->dir,
-                          strerror(-err));
+                note_disk(s, err);
         return err;
 }
 
@@ -132,24 +165,26 @@ int spill_take(struct spill *s, uint64_t *at)
                 s->locked.refs[slot] = 1;
                 *at = (uint64_t)slot * POOL_BUF_SIZE;
         }
-        s->locked.full = s->locked.full || err; /* a slot is no room on the disk yet */
         mutex_unlock(&s->mtx);
+        if (err) /* else: a slot is no room on the disk yet */
+                s->full = true;
         return err;
 }
 
 bool spill_is_full(struct spill *s)
 {
-        mutex_lock(&s->mtx);
-        bool full = s->locked.full;
-        mutex_unlock(&s->mtx);
-        return full;
+        return s->full;
 }
 
-void spill_note(struct spill *s, bool full)
+void spill_forget_full(struct spill *s)
 {
-        mutex_lock(&s->mtx);
-        s->locked.full = full;
-        mutex_unlock(&s->mtx);
+        s->full = false;
+}
+
+void spill_note(struct spill *s, int err)
+{
+        s->full = err != 0;
+        note_disk(s, err);
 }
 
 uint64_t spill_used(struct spill *s)
@@ -181,8 +216,13 @@ int spill_get(struct spill *s, uint64_t at, uint64_t off, void *dst, size_t n)
                 ssize_t k = pread(fd, (char *)dst + done, n - done, (off_t)(at + off + done));
                 if (k < 0 && errno == EINTR)
                         continue;
-                if (k <= 0)
-                        return k < 0 ? -errno : -EIO;
+                if (k <= 0) {
+                        int err = k < 0 ? -errno : -EIO;
+                        log_error("spill_dir=%s: unsent data cannot be read back: %s: its file is "
+                                  "not published; name a directory of a sound disk",
+                                  s->dir, strerror(-err));
+                        return err;
+                }
                 done += (size_t)k;
         }
         return 0;
@@ -209,7 +249,7 @@ void spill_drop(struct spill *s, uint64_t at)
         mutex_lock(&s->mtx);
         if (!--s->locked.refs[slot]) {
                 s->locked.free[s->locked.nfree++] = slot;
-                s->locked.full = false;
+                s->full = false;
         }
         mutex_unlock(&s->mtx);
 }

@@ -17,7 +17,8 @@ int spill_check(const char *dir, char *why, size_t nwhy);
 struct spill *spill_new(const char *dir, uint64_t cap);
 void spill_free(struct spill *s); /* NULL is fine */
 
-/* Makes the file, unless it is there: before the first slot is taken. 0 or the disk's error. */
+/* Makes the file, unless one is there that works: before a slot is taken. 0 or the disk's error,
+ * which the log has once until the disk works again. */
 int spill_open(struct spill *s);
 /* Takes a slot of POOL_BUF_SIZE bytes, with one reference. 0, -ENOSPC when all are taken, or
  * -ENOMEM. Does not block. */
@@ -35,8 +36,9 @@ int spill_get(struct spill *s, uint64_t slot, uint64_t off, void *dst, size_t n)
 uint64_t spill_used(struct spill *s);
 
 /* Whether there was no room when somebody last tried: no slot, or as spill_note() says what became
- * of the bytes. A slot that is given back is room, too. */
+ * of the bytes: 0 or the disk's error. A slot that is given back is room, too. */
 bool spill_is_full(struct spill *s);
-void spill_note(struct spill *s, bool full);
+void spill_forget_full(struct spill *s);
+void spill_note(struct spill *s, int err);
 
 #endif

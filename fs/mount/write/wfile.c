@@ -239,18 +239,26 @@ static int note_refusal_locked(struct wfile *f, int err) REQUIRES(&f->mtx)
 }
 
 /* Whether there is no place for more: the spill takes nothing, and no request is under way, of this
- * file or another, that would give memory back when it ends. */
+ * file or another, that would give memory back when it ends. What the spill said before memory had
+ * room again is old: it is asked anew. */
 static bool is_full_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
-        return pool_busy(f->env->pool) && spill_is_full(f->env->spill) && !f->locked.inflight &&
-               !wfile_tally_busy(f->env->tally);
+        bool full = spill_is_full(f->env->spill);
+
+        if (full && !pool_busy(f->env->pool)) {
+                spill_forget_full(f->env->spill);
+                return false;
+        }
+        return full && !f->locked.inflight && !wfile_tally_busy(f->env->tally);
 }
 
-static int no_room_locked(const struct wfile *f) REQUIRES(&f->mtx)
+static int no_room_locked(struct wfile *f) REQUIRES(&f->mtx)
 {
-        log_warn("%s: a write is refused, since memory and the spill file are full: give more "
-                 "memory= or spill=, or room in spill_dir=",
-                 f->locked.key);
+        if (!f->locked.refused)
+                log_warn("%s: a write is refused, since memory is full and the spill file takes "
+                         "nothing: give more memory= or spill=, or room in spill_dir=",
+                         f->locked.key);
+        f->locked.refused = true;
         return -ENOSPC;
 }
 
@@ -298,6 +306,7 @@ int wfile_write(struct wfile *f, struct wfile_user *u, bool append, uint64_t pos
                 size_t n, struct pool_buf *whole)
 {
         struct outcome out;
+        bool full = false;
 
         wfile_enter(f, &out);
         int err = wfile_refusal_locked(f, u);
@@ -307,11 +316,13 @@ int wfile_write(struct wfile *f, struct wfile_user *u, bool append, uint64_t pos
                 err = -EFBIG;
         if (!err && n && f->locked.unlinked && !f->locked.read_too)
                 discard_write_locked(f, u, pos + n);
-        else if (!err && n && is_full_locked(f))
+        else if (!err && n && (full = is_full_locked(f)))
                 err = no_room_locked(f);
         else if (!err && n)
                 err = write_locked(f, &out, u, pos, p, n, whole);
         wfile_leave(f, &out);
+        if (full) /* who tries again may find that the disk has room by then */
+                pool_press(f->env->pool);
         return err;
 }
 

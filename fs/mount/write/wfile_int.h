@@ -198,6 +198,7 @@ struct wfile {
                 bool read_too;
                 bool rewritten;      /* bytes were written over, so others may be, too */
                 bool flight_awaited; /* a change waits for requests to end */
+                bool refused;        /* a write, for want of room, as the log has it */
                 bool tallied;        /* counted in the tally */
                 bool share_waits;    /* for memory, see `share` */
                 struct commit commit;
