@@ -3,7 +3,7 @@
 # Objects of the simulator: what is put comes back, under any key, whole and in ranges.
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
-plan 50
+plan 53
 
 sim_start --data "$tmp/data"
 head -c 3000000 /dev/urandom >"$tmp/big"
@@ -53,6 +53,10 @@ req PUT /bkt/big -T "$tmp/big" >/dev/null
 req GET /bkt/big >/dev/null
 check "a large object comes back" cmp "$tmp/big" "$tmp/body"
 expect_eq 200 "$(req PUT '/bkt/copy%20of' -H 'x-amz-copy-source: /bkt/big' -H 'Content-Length: 0')" "a large object is copied"
+self="-H x-amz-copy-source:/bkt/big -H Content-Length:0"
+expect_eq 400 "$(req PUT /bkt/big $self)" "a copy of an object to itself that changes nothing is refused"
+expect_eq InvalidRequest "$(element Code)" "the refusal of a copy to itself is InvalidRequest"
+expect_eq 200 "$(req PUT /bkt/big $self -H x-amz-metadata-directive:REPLACE)" "an object is copied to itself with other metadata"
 expect_eq 204 "$(req DELETE /bkt/big)" "the source is deleted"
 req GET '/bkt/copy%20of' >/dev/null
 check "the copy holds the bytes" cmp "$tmp/big" "$tmp/body"

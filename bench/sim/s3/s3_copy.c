@@ -138,6 +138,30 @@ static int copy_tags(const struct request *x, struct object *o, const struct obj
         return tags ? object_meta_add(o, S3_TAGGING, tags) : 0;
 }
 
+/* "This copy request is illegal because it is trying to copy an object to itself without changing
+ * the object's metadata, storage class, website redirect location or encryption attributes" (the
+ * vendor's reply). */
+static bool changes_nothing(const struct service *s, const struct request *x,
+                            const struct object *from)
+{
+        static const char *const changes[] = {S3_CLASS, "x-amz-server-side-encryption",
+                                              "x-amz-server-side-encryption-customer-algorithm",
+                                              "x-amz-checksum-algorithm"};
+        static const char *const directives[] = {"x-amz-metadata-directive",
+                                                 S3_TAGGING "-directive"};
+        CLEANUP(object_unrefp) struct object *to = NULL;
+
+        for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+                if (s3_in(x, changes[i]))
+                        return false;
+        for (size_t i = 0; i < sizeof directives / sizeof *directives; i++) {
+                const char *directive = s3_in(x, directives[i]);
+                if (directive && !strcasecmp(directive, "REPLACE"))
+                        return false;
+        }
+        return !x->google && !object_store_get(s->objects, x->bucket, x->key, &to) && to == from;
+}
+
 void s3_copy(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *from = find_source(s, x);
@@ -155,6 +179,11 @@ void s3_copy(struct service *s, struct request *x)
         if (from->size > S3_PUT_MAX && !x->google) {
                 s3_refuse(x, 400, "InvalidRequest",
                           "The source is larger than 5 GiB: copy it in parts.");
+                return;
+        }
+        if (changes_nothing(s, x, from)) {
+                s3_refuse(x, 400, "InvalidRequest",
+                          "The copy of an object to itself has to change something.");
                 return;
         }
         if (replace && s3_bad_metadata(x, o))
