@@ -68,6 +68,7 @@ mount_tests = \
 	%D%/permissions.sh \
 	%D%/pid_namespace.sh \
 	%D%/plans.sh \
+	%D%/privileges.sh \
 	%D%/prometheus.sh \
 	%D%/publish.sh \
 	%D%/read_cache.sh \

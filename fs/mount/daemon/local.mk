@@ -12,10 +12,14 @@ fs_mount_libmount_la_SOURCES += \
 	%D%/mountpoint.h \
 	%D%/notify.c \
 	%D%/notify.h \
+	%D%/privileges.c \
+	%D%/privileges.h \
 	%D%/reload.c \
 	%D%/reload.h \
 	%D%/session.c \
 	%D%/session.h \
 	%D%/shutdown_timer.c \
 	%D%/shutdown_timer.h \
+	%D%/syscall_filter.c \
+	%D%/syscall_filter.h \
 	$(NULL)

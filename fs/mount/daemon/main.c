@@ -23,6 +23,7 @@
 #include "mount/daemon/mount_life.h"
 #include "mount/daemon/mountpoint.h"
 #include "mount/daemon/notify.h"
+#include "mount/daemon/privileges.h"
 #include "mount/daemon/reload.h"
 #include "mount/rename/rename.h"
 #include "mount/daemon/session.h"
@@ -263,6 +264,15 @@ static int open_control(struct command *c, struct control **control, char *why)
         return 0;
 }
 
+/* Once the mount stands, and all threads are there. */
+static void filter_calls(void)
+{
+        int err = privileges_filter();
+        if (err)
+                log_info("this kernel takes no filter of system calls (%s): the mount does without",
+                         strerror(-err));
+}
+
 static int serve(struct command *c)
 {
         char why[WHY_MAX] = "";
@@ -273,6 +283,8 @@ static int serve(struct command *c)
         /* Until the mount stands, `why` says what failed, and the log nothing less than an error.
          */
         log_open("ckptfs", "stderr", LOG_LEVEL_ERROR);
+        if (m->params.privileges == PRIVILEGES_DROP)
+                privileges_drop(m->mountpoint);
         int err = content_type_check(m->params.content_type, why, sizeof why);
 
         if (!err && !m->params.ro)
@@ -292,6 +304,7 @@ static int serve(struct command *c)
         if (!err)
                 err = open_control(c, &control, why);
         if (!err) {
+                filter_calls();
                 detach(c);
                 log_info("%s is mounted on %s (ckptfs " PACKAGE_VERSION ")", m->url, m->mountpoint);
                 if (m->params.stall_timeout > m->params.deadline)
@@ -376,6 +389,8 @@ int main(int argc, char **argv)
                 free(c.cwd);
                 return complain(why);
         }
+        if (!c.mount.params.core_dumps)
+                privileges_hide();
         block_signals();
         int rc = c.foreground ? serve(&c) : serve_in_background(&c);
         free(c.cwd);

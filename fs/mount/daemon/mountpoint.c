@@ -87,6 +87,11 @@ static int descriptor_of(const char *path)
         return n && n < 10 && !digits[n] ? (int)strtol(digits, NULL, 10) : -1;
 }
 
+bool mountpoint_is_descriptor(const char *path)
+{
+        return descriptor_of(path) >= 0;
+}
+
 /* Of a descriptor that was mounted elsewhere, maybe in a place that is not seen from here, where
  * the kernel tells it. */
 static dev_t connection_device(int fuse)

@@ -3,6 +3,7 @@
 #ifndef CKPTFS_MOUNT_MOUNTPOINT_H
 #define CKPTFS_MOUNT_MOUNTPOINT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -11,6 +12,9 @@
  * opened. 0 with the absolute path malloc'ed in *out, or a negative errno with cause and remedy in
  * `why`. */
 int mountpoint_check(const char *path, char **out, char *why, size_t nwhy);
+
+/* Whether it is /dev/fd/N. */
+bool mountpoint_is_descriptor(const char *path);
 
 /* The device of what is mounted on that absolute path, without asking it; or, of /dev/fd/N, what
  * the kernel tells of `fuse`, the descriptor of /dev/fuse. 0: not known. */

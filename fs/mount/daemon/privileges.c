@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* privileges.c: see privileges.h; capabilities(7), prctl(2). */
+#include "mount/daemon/privileges.h"
+
+#include <linux/capability.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "mount/daemon/mountpoint.h"
+#include "mount/daemon/syscall_filter.h"
+
+#include "base/banned.h"
+
+void privileges_hide(void)
+{
+        const struct rlimit none = {.rlim_cur = 0, .rlim_max = 0};
+
+        setrlimit(RLIMIT_CORE, &none);
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+/* To mount and unmount; to see in /proc who has a file open; to open the log, the spill file and
+ * the files of credentials in directories of others, also when that is long after the mount began;
+ * and to serve metrics at a port below 1024. */
+static bool is_kept(int cap)
+{
+        return cap == CAP_SYS_ADMIN || cap == CAP_SYS_PTRACE || cap == CAP_DAC_OVERRIDE ||
+               cap == CAP_DAC_READ_SEARCH || cap == CAP_NET_BIND_SERVICE;
+}
+
+static void keep_capabilities(void)
+{
+        struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+        struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3] = {{0}};
+        uint32_t kept[_LINUX_CAPABILITY_U32S_3] = {0};
+
+        /* First what programs could get that are run from here: that needs CAP_SETPCAP. */
+        for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++) {
+                if (is_kept(cap))
+                        kept[cap / 32] |= 1U << cap % 32;
+                else
+                        prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+        }
+        if (syscall(SYS_capget, &head, caps))
+                return;
+        for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+                caps[i].effective &= kept[i];
+                caps[i].permitted &= kept[i];
+                caps[i].inheritable = 0; /* and what is ambient with it */
+        }
+        syscall(SYS_capset, &head, caps);
+}
+
+/* fusermount3 has to become root, to unmount for a user. */
+void privileges_drop(const char *mountpoint)
+{
+        if (geteuid() && !mountpoint_is_descriptor(mountpoint))
+                return;
+        keep_capabilities();
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+int privileges_filter(void)
+{
+        if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+                return 0;
+        return syscall_filter();
+}
