@@ -13,6 +13,7 @@ docs_tests = \
 	%D%/promises.sh \
 	%D%/quickstart.sh \
 	%D%/scenarios.sh \
+	%D%/security.sh \
 	%D%/trainers.sh \
 	$(NULL)
 all_tests += $(docs_tests)

@@ -5,7 +5,7 @@
 cd "$srcdir" || exit 1
 plan 8
 
-pages="README.md CONTRIBUTING.md NEWS.md $(find docs -name '*.md' | sort)"
+pages="README.md CONTRIBUTING.md NEWS.md SECURITY.md $(find docs -name '*.md' | sort)"
 at_most() { [ "$1" -le "$2" ] || { echo "$1 are more than $2"; return 1; }; }
 check "README has at most 150 lines" at_most "$(wc -l <README.md)" 150
 check "CONTRIBUTING has at most 1,200 words" at_most "$(wc -w <CONTRIBUTING.md)" 1200
