@@ -43,7 +43,7 @@ START_TEST(entries_stay_in_order_of_their_keys)
                 ck_assert_ptr_nonnull(gone);
                 ck_assert_ptr_null(index_find(&ix, o->key));
         }
-        for (const struct index_node *n = index_seek(&ix, "", 0); n; n = index_next(n)) {
+        for (const struct index_node *n = index_seek(&ix, "", 0); n; n = index_next(&ix, n)) {
                 ck_assert_int_lt(strcmp(last, index_object(n)->key), 0);
                 snprintf(last, sizeof last, "%s", index_object(n)->key);
                 count++;
@@ -73,6 +73,103 @@ START_TEST(an_entry_is_replaced_and_sought)
         ck_assert_str_eq(index_object(index_seek(&ix, "c", 0))->key, "d");
         ck_assert_ptr_null(index_seek(&ix, "d", 1));
         ck_assert_ptr_null(index_remove(&ix, "c"));
+        index_release(&ix);
+}
+END_TEST
+
+static struct object *make_one(void *arg, const struct object *first, const char *key,
+                               unsigned long number)
+{
+        (void)arg;
+        (void)number;
+        return object_clone(first, key);
+}
+
+/* Ten objects d/f00000000 to d/f00000009 without memory for each, one of which was put before. */
+static void fill_ten(struct index *ix)
+{
+        struct object *old;
+
+        index_init(ix);
+        index_put(ix, object_new("d/f00000004"), &old);
+        struct made *m = made_new("d/f", 10, object_new(NULL), make_one, NULL);
+        ck_assert_ptr_nonnull(m);
+        ck_assert_int_eq(index_fill(ix, m), 0);
+        ck_assert_uint_eq(ix->count, 10);
+}
+
+START_TEST(objects_that_are_made_are_found_replaced_and_removed)
+{
+        CLEANUP(object_unrefp) struct object *old = NULL;
+        struct index ix;
+
+        fill_ten(&ix);
+        ck_assert_ptr_null(index_find(&ix, "d/f0000000"));
+        ck_assert_ptr_null(index_find(&ix, "d/f000000001"));
+        ck_assert_ptr_null(index_find(&ix, "d/f00000010"));
+        ck_assert_ptr_null(index_find(&ix, "d/f0000000:"));
+        struct object *two = index_find(&ix, "d/f00000002");
+        ck_assert_str_eq(two->key, "d/f00000002");
+        ck_assert_ptr_eq(index_find(&ix, "d/f00000002"), two);
+        ck_assert_uint_eq(ix.count, 10);
+        ck_assert_int_eq(index_put(&ix, object_new("d/f00000003"), &old), 0);
+        ck_assert_str_eq(old->key, "d/f00000003");
+        CLEANUP(object_unrefp) struct object *five = index_remove(&ix, "d/f00000005");
+        ck_assert_str_eq(five->key, "d/f00000005");
+        ck_assert_ptr_null(index_remove(&ix, "d/f00000005"));
+        ck_assert_ptr_null(index_find(&ix, "d/f00000005"));
+        CLEANUP(object_unrefp) struct object *gone = index_remove(&ix, "d/f00000002");
+        ck_assert_ptr_eq(gone, two);
+        ck_assert_ptr_null(index_find(&ix, "d/f00000002"));
+        ck_assert_uint_eq(ix.count, 8);
+        index_release(&ix);
+}
+END_TEST
+
+START_TEST(objects_that_are_made_are_sought_in_order_among_others)
+{
+        static const struct {
+                const char *from;
+                int after;
+                const char *want;
+        } seeks[] = {
+                {"", 0, "a"},
+                {"a", 1, "d/f00000000"},
+                {"d/f", 0, "d/f00000000"},
+                {"d/f00000000", 0, "d/f00000000"},
+                {"d/f00000000", 1, "d/f00000000x"},
+                {"d/f00000000x", 1, "d/f00000001"},
+                {"d/f0000000/", 0, "d/f00000000"},
+                {"d/f0000000:", 0, "e"},
+                {"d/f1", 0, "e"},
+                {"d/f00000004", 0, "d/f00000005"}, /* 4 is removed */
+                {"d/f00000009", 1, "e"},
+                {"d/e", 0, "d/f00000000"},
+                {"d/g", 0, "e"},
+                {"d/f000000051", 0, "d/f00000006"},
+        };
+        struct object *old;
+        struct index ix;
+        unsigned n = 0;
+
+        fill_ten(&ix);
+        object_unref(index_remove(&ix, "d/f00000004"));
+        index_put(&ix, object_new("a"), &old);
+        index_put(&ix, object_new("d/f00000000x"), &old);
+        index_put(&ix, object_new("e"), &old);
+        (void)index_find(&ix, "d/f00000007");
+        for (size_t i = 0; i < sizeof seeks / sizeof *seeks; i++)
+                ck_assert_str_eq(index_object(index_seek(&ix, seeks[i].from, seeks[i].after))->key,
+                                 seeks[i].want);
+        ck_assert_ptr_null(index_seek(&ix, "e", 1));
+        char last[16] = "";
+        for (const struct index_node *e = index_seek(&ix, "", 0); e; e = index_next(&ix, e)) {
+                ck_assert_int_lt(strcmp(last, index_object(e)->key), 0);
+                snprintf(last, sizeof last, "%s", index_object(e)->key);
+                n++;
+        }
+        ck_assert_uint_eq(n, 12);
+        ck_assert_uint_eq(ix.count, 12);
         index_release(&ix);
 }
 END_TEST
@@ -154,6 +251,8 @@ int main(void)
 
         tcase_add_test(t, entries_stay_in_order_of_their_keys);
         tcase_add_test(t, an_entry_is_replaced_and_sought);
+        tcase_add_test(t, objects_that_are_made_are_found_replaced_and_removed);
+        tcase_add_test(t, objects_that_are_made_are_sought_in_order_among_others);
         tcase_add_loop_test(t, a_list_shows_what_it_should, 0, sizeof lists / sizeof *lists);
         suite_add_tcase(s, t);
         return unit_main(s);

@@ -91,9 +91,14 @@ bool data_is_null(const struct data *d)
         return d->root < 0;
 }
 
+uint64_t data_next_ids(struct data *d, uint64_t n)
+{
+        return atomic_fetch_add_explicit(&d->next_id, n, memory_order_relaxed);
+}
+
 uint64_t data_next_id(struct data *d)
 {
-        return atomic_fetch_add_explicit(&d->next_id, 1, memory_order_relaxed);
+        return data_next_ids(d, 1);
 }
 
 int data_mkdir(struct data *d, const char *path)

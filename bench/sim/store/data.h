@@ -37,6 +37,8 @@ void data_close(struct data *d);
 bool data_is_null(const struct data *d);
 /* A number that no call before gave, in this run or another. */
 uint64_t data_next_id(struct data *d);
+/* The first of n of them, one after the other. */
+uint64_t data_next_ids(struct data *d, uint64_t n);
 int data_add_bucket(struct data *d, const char *bucket);
 int data_remove_bucket(struct data *d, const char *bucket);
 

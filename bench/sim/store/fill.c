@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fill.c: buckets that begin with so many objects that nobody wants to put them first, nor write a
- * record of each to a disk: they are in memory until they are replaced. */
+ * record of each to a disk: they are made when somebody looks (made.h). */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,24 +17,34 @@
 enum { FILL_MOST = 100000000 };
 #define FILL_SIZE_MOST (UINT64_C(1) << 40)
 
-/* An object that is there stays. */
-static int fill_one_locked(struct object_store *v, struct bucket *b, const char *key, uint64_t size)
-        REQUIRES(&v->mtx)
+static struct object *make_one(void *arg, const struct object *first, const char *key,
+                               unsigned long number)
 {
-        struct object *old = NULL;
+        struct object *o = object_clone(first, key);
 
-        if (index_find(&b->index, key))
-                return 0;
-        CLEANUP(object_unrefp) struct object *o = object_new(key);
-        int err = o ? folder_make_parents_locked(v, b, key) : -ENOMEM;
-        if (!err && size)
-                err = object_add_seg(o, (struct seg){.len = size});
-        if (err)
-                return err;
-        object_store_stamp(v, o, 0);
-        err = index_put(&b->index, o, &old);
+        if (o) {
+                o->generation += (int64_t)number;
+                object_store_stamp_etag(arg, o, 0);
+        }
+        return o;
+}
+
+/* An object that is there stays. */
+static int fill_locked(struct object_store *v, struct bucket *b, const char *prefix,
+                       unsigned long n, uint64_t size) REQUIRES(&v->mtx)
+{
+        CLEANUP(object_unrefp) struct object *first = object_new(NULL);
+
+        if (!first || (size && object_add_seg(first, (struct seg){.len = size})))
+                return -ENOMEM;
+        object_store_stamp(v, first, 0);
+        first->generation = (int64_t)data_next_ids(v->data, n);
+        struct made *made = made_new(prefix, n, TAKE_PTR(first), make_one, v);
+        int err = made ? folder_make_parents_locked(v, b, prefix) : -ENOMEM;
         if (!err)
-                o = NULL;
+                err = index_fill(&b->index, made);
+        if (err)
+                made_free(made);
         return err;
 }
 
@@ -43,8 +52,6 @@ int object_store_fill(struct object_store *v, const char *bucket, const char *wh
 {
         const char *eq = strrchr(what, '=');
         char *end = NULL;
-        CLEANUP(freep) char *key = NULL;
-
         uint64_t size = 0;
 
         unsigned long n = eq && eq[1] >= '0' && eq[1] <= '9' ? strtoul(eq + 1, &end, 10) : 0;
@@ -52,16 +59,12 @@ int object_store_fill(struct object_store *v, const char *bucket, const char *wh
                 return -EINVAL;
         if (*end && (!data_is_null(v->data) || parse_size(end + 1, &size) || size > FILL_SIZE_MOST))
                 return -EINVAL;
-        size_t room = (size_t)(eq - what) + 16;
-        if (!(key = malloc(room)))
+        CLEANUP(freep) char *prefix = strndup(what, (size_t)(eq - what));
+        if (!prefix)
                 return -ENOMEM;
         mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, bucket);
-        int err = b ? 0 : -ENXIO;
-        for (unsigned long i = 0; i < n && !err; i++) {
-                snprintf(key, room, "%.*s%08lu", (int)(eq - what), what, i);
-                err = fill_one_locked(v, b, key, size);
-        }
+        int err = b ? fill_locked(v, b, prefix, n, size) : -ENXIO;
         mutex_unlock(&v->mtx);
         return err;
 }

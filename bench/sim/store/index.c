@@ -30,6 +30,10 @@ void index_release(struct index *ix)
                 free(n);
                 n = next;
         }
+        if (ix->seen)
+                object_unref(ix->seen->o);
+        free(ix->seen);
+        made_free(ix->made);
         index_init(ix);
 }
 
@@ -67,11 +71,50 @@ static struct index_node *descend(const struct index *ix, const char *key, int a
         return level[0];
 }
 
-struct object *index_find(const struct index *ix, const char *key)
+/* Makes an object of a number that is there, and leaves it to the caller. NULL: no memory. */
+static struct object *take_made(struct index *ix, unsigned long number)
+{
+        struct object *o = made_object(ix->made, number);
+
+        if (o) {
+                made_take(ix->made, number);
+                ix->count--;
+        }
+        return o;
+}
+
+int index_fill(struct index *ix, struct made *made)
+{
+        ix->seen = calloc(1, sizeof *ix->seen);
+        if (!ix->seen)
+                return -ENOMEM;
+        ix->made = made;
+        ix->count += made_count(made);
+        for (const struct index_node *n = ix->head[0]; n; n = n->next[0]) {
+                unsigned long number = made_find(made, n->o->key);
+                if (number == made_count(made))
+                        continue;
+                made_take(made, number);
+                ix->count--;
+        }
+        return 0;
+}
+
+struct object *index_find(struct index *ix, const char *key)
 {
         struct index_node *n = descend(ix, key, 0, NULL);
+        struct object *old = NULL;
 
-        return n && !strcmp(n->o->key, key) ? n->o : NULL;
+        if (n && !strcmp(n->o->key, key))
+                return n->o;
+        unsigned long number = ix->made ? made_find(ix->made, key) : 0;
+        if (!ix->made || number == made_count(ix->made))
+                return NULL;
+        struct object *o = take_made(ix, number);
+        if (o && !index_put(ix, o, &old))
+                return o;
+        object_unref(o);
+        return NULL;
 }
 
 int index_put(struct index *ix, struct object *o, struct object **old)
@@ -85,6 +128,9 @@ int index_put(struct index *ix, struct object *o, struct object **old)
                 n->o = o;
                 return 0;
         }
+        unsigned long number = ix->made ? made_find(ix->made, o->key) : 0;
+        if (ix->made && number != made_count(ix->made) && !(*old = take_made(ix, number)))
+                return -ENOMEM;
         unsigned h = random_height(ix);
         n = malloc(sizeof *n + h * sizeof n->next[0]);
         if (!n)
@@ -103,8 +149,10 @@ struct object *index_remove(struct index *ix, const char *key)
         struct index_node **links[INDEX_LEVELS];
         struct index_node *n = descend(ix, key, 0, links);
 
-        if (!n || strcmp(n->o->key, key))
-                return NULL;
+        if (!n || strcmp(n->o->key, key)) {
+                unsigned long number = ix->made ? made_find(ix->made, key) : 0;
+                return ix->made && number != made_count(ix->made) ? take_made(ix, number) : NULL;
+        }
         for (int i = 0; i < INDEX_LEVELS && *links[i] == n; i++)
                 *links[i] = n->next[i];
         struct object *o = n->o;
@@ -113,14 +161,32 @@ struct object *index_remove(struct index *ix, const char *key)
         return o;
 }
 
-const struct index_node *index_seek(const struct index *ix, const char *key, int after)
+/* The first of an entry and of what is made from the number on. */
+static const struct index_node *first_of(const struct index *ix, const struct index_node *n,
+                                         unsigned long number)
 {
-        return descend(ix, key, after, NULL);
+        if (number == made_count(ix->made))
+                return n;
+        struct object *o = made_object(ix->made, number);
+        if (!o || (n && strcmp(n->o->key, o->key) < 0)) {
+                object_unref(o);
+                return n;
+        }
+        object_unref(ix->seen->o);
+        ix->seen->o = o;
+        return ix->seen;
 }
 
-const struct index_node *index_next(const struct index_node *n)
+const struct index_node *index_seek(const struct index *ix, const char *key, int after)
 {
-        return n->next[0];
+        const struct index_node *n = descend(ix, key, after, NULL);
+
+        return ix->made ? first_of(ix, n, made_from(ix->made, key, after)) : n;
+}
+
+const struct index_node *index_next(const struct index *ix, const struct index_node *n)
+{
+        return ix->made ? index_seek(ix, n->o->key, 1) : n->next[0];
 }
 
 struct object *index_object(const struct index_node *n)

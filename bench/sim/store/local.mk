@@ -7,6 +7,8 @@ bench_sim_libsim_la_SOURCES += \
 	%D%/fill.c \
 	%D%/index.c \
 	%D%/index.h \
+	%D%/made.c \
+	%D%/made.h \
 	%D%/null.c \
 	%D%/null.h \
 	%D%/object.c \

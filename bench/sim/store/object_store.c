@@ -187,6 +187,11 @@ void object_store_stamp(struct object_store *v, struct object *o, unsigned npart
         o->created_ns = o->mtime_ns;
         o->generation = (int64_t)data_next_id(v->data);
         o->metageneration = 1;
+        object_store_stamp_etag(v, o, nparts);
+}
+
+void object_store_stamp_etag(const struct object_store *v, struct object *o, unsigned nparts)
+{
         uint64_t by = v->content_etags && o->has_crc ? o->size : (uint64_t)o->generation;
         int n = snprintf(o->etag, sizeof o->etag, "%016" PRIx64 "%08" PRIx32, by, o->crc);
         if (nparts)

@@ -88,7 +88,7 @@ int object_store_use_folders(struct object_store *v)
         v->folders = true;
         for (struct bucket *b = v->buckets; b; b = b->next)
                 for (const struct index_node *n = index_seek(&b->index, "", 0); n && !err;
-                     n = index_next(n))
+                     n = index_next(&b->index, n))
                         err = folder_make_parents_locked(v, b, index_object(n)->key);
         mutex_unlock(&v->mtx);
         return err;
@@ -104,7 +104,7 @@ static size_t parent_len(const char *name)
         return n;
 }
 
-static int need_parent_locked(const struct bucket *b, const char *name)
+static int need_parent_locked(struct bucket *b, const char *name)
 {
         CLEANUP(freep) char *parent = strndup(name, parent_len(name));
 
@@ -148,7 +148,7 @@ static struct object *first_below(const struct index *ix, const char *name)
         const struct index_node *n = index_seek(ix, name, 0);
 
         while (n && !strcmp(index_object(n)->key, name))
-                n = index_next(n);
+                n = index_next(ix, n);
         struct object *o = n ? index_object(n) : NULL;
         return o && !strncmp(o->key, name, strlen(name)) ? o : NULL;
 }

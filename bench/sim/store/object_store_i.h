@@ -72,6 +72,8 @@ int upload_set_part_locked(struct upload *u, unsigned number, struct object *o,
 void upload_free(struct upload *u);
 
 void object_store_stamp(struct object_store *v, struct object *o, unsigned nparts);
+/* Of the generation that it has. */
+void object_store_stamp_etag(const struct object_store *v, struct object *o, unsigned nparts);
 int object_store_load(struct object_store *v);
 
 #endif

@@ -75,7 +75,7 @@ static int list_locked(const struct index *ix, const struct index *folders,
                         break;
                 size_t common = common_len(o->key, l->prefix, l->delim);
                 if (folders && o->is_folder && !common) {
-                        f = index_next(f);
+                        f = index_next(folders, f);
                         continue;
                 }
                 if (count++ == l->max) {
@@ -85,7 +85,7 @@ static int list_locked(const struct index *ix, const struct index *folders,
                 err = l->fn(l->arg, o, common ? o->key : NULL, common);
                 if (common && f)
                         f = seek_over(folders, o->key, common, &bound);
-                n = common ? seek_over(ix, o->key, common, &bound) : index_next(n);
+                n = common ? seek_over(ix, o->key, common, &bound) : index_next(ix, n);
         }
         return bound.failed ? -ENOMEM : err;
 }
