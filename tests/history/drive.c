@@ -20,12 +20,14 @@
 #include <unistd.h>
 
 #include "drive.h"
+#include "tests/lib/daemon.h"
 
 #include "base/banned.h"
 
 enum { PROCS = HOSTS * EACH, LOOKS_US = 20000, VAIN_S = 120 };
 
 struct world *world;
+static struct daemon daemons[HOSTS];
 
 struct job {
         unsigned calls, restarts;
@@ -84,7 +86,7 @@ static bool host_begins(int host, char **command)
                 perror(dir);
                 return false;
         }
-        return daemon_start(host, command, dir);
+        return daemon_start(&daemons[host], command, dir);
 }
 
 /* The directories that stay, and in the first two a file that stays. */
@@ -159,7 +161,7 @@ static void restart(struct job *job, int host)
         mount_of(host, dir, sizeof dir);
         c.t[0] = c.t[1] = now_ns();
         world->ups[host]++;
-        daemon_kill(host);
+        daemon_kill(&daemons[host]);
         pthread_rwlock_wrlock(&world->up[host]);
         umount2(dir, MNT_DETACH);
         bool good = host_begins(host, job->command);
@@ -253,7 +255,7 @@ static bool merge(const struct job *job)
 
 static int drive(struct job *job)
 {
-        bool good = host_begins(0, job->command) && make_dirs();
+        bool good = host_begins(0, job->command) && make_dirs(), failed = false;
 
         for (int host = 1; good && host < HOSTS; host++)
                 good = host_begins(host, job->command);
@@ -264,13 +266,13 @@ static int drive(struct job *job)
                 drive_last(&w);
                 good = !fclose(w.out);
         }
-        if (good) {
-                good = daemons_end();
-        } else {
-                for (int host = 0; host < HOSTS; host++)
-                        daemon_kill(host);
+        for (int host = 0; host < HOSTS; host++) {
+                if (!good)
+                        daemon_kill(&daemons[host]);
+                else if (!daemon_end(&daemons[host]))
+                        failed = true;
         }
-        return merge(job) && good ? 0 : 1;
+        return merge(job) && good && !failed ? 0 : 1;
 }
 
 static int check(char **files)

@@ -47,11 +47,4 @@ void drive_one(struct who *w);
 /* Reads every file. */
 void drive_last(struct who *w);
 
-/* drive_daemon.c: COMMAND... MOUNTPOINT in the foreground. False, with a line: it does not mount.
- */
-bool daemon_start(int host, char **command, const char *dir);
-void daemon_kill(int host);
-/* False, with a line, when one of them does not end with 0. */
-bool daemons_end(void);
-
 #endif

@@ -31,8 +31,9 @@ check_PROGRAMS += %D%/history %D%/test_check
 	%D%/drive.h \
 	%D%/drive_call.h \
 	%D%/drive_calls.c \
-	%D%/drive_daemon.c \
 	%D%/drive_names.c \
+	tests/lib/daemon.c \
+	tests/lib/daemon.h \
 	$(NULL)
 %C%_test_check_SOURCES = $(history_judge) %D%/test_check.c
 %C%_test_check_CFLAGS = $(AM_UNIT_CFLAGS)
