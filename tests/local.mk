@@ -146,7 +146,8 @@ clean-coverage:
 .PHONY: clean-coverage coverage
 .PHONY: check-all check-asan check-dist check-tsan print-cflags programs quick-programs tsan-programs
 
-# Packages are built for minutes on one core: what else there is runs beside it.
+# A soak waits for minutes, and packages are built for minutes on one core: what else there is runs beside them.
+include tests/soak/local.mk
 include tests/packages/local.mk
 include tests/unit/local.mk
 include tests/store/local.mk
