@@ -4,7 +4,7 @@
 # and are the same on every mount.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 29
+plan 33
 start_store
 mount_ckptfs
 all() { (cd "$mnt" && find . -mindepth 1 -printf '%M %U %G %s %y %p\n' | LC_ALL=C sort -k6); }
@@ -100,3 +100,27 @@ printf fresh | store_put fresh
 expect_eq "600 99 98" "$(stat -c '%a %u %g' "$mnt/fresh")" "options say what objects without attributes show"
 expect_eq "EPERM" "$(fdo link "$mnt/file" "$mnt/other")" "a hard link is refused"
 umount_ckptfs
+
+# What was written never comes, and what others changed meanwhile stays changed.
+mount_ckptfs attr_ttl=0
+printf old >"$mnt/killed"
+printf old >"$mnt/ended"
+carried() { objects meta "$1" | sed -n '/^mode=/p; s/^xattr=.*/xattr/p' | xargs; }
+carries() { [ "$(carried "$1")" = "mode=33152 xattr" ]; }
+mtime_before=$(objects meta killed | grep '^mtime=')
+fdo_begin open w "$mnt/killed" write 100 pause
+chmod 600 "$mnt/killed"
+setfattr -n user.a -v b "$mnt/killed"
+kill -KILL "$fdo_pid"; wait "$fdo_pid" 2>/dev/null
+# promise: attrs.writing
+check "attributes changed beside a writer who is killed reach the object" wait_for 10 carries killed
+expect_eq "$mtime_before" "$(objects meta killed | grep '^mtime=')" "what a killed writer wrote moves no mtime"
+expect_log 'killed: not published, .* canceled'
+
+fdo_begin open w "$mnt/ended" write 100 pause
+chmod 600 "$mnt/ended"
+setfattr -n user.a -v b "$mnt/ended"
+kill -TERM "$mount_pid"
+expect_log 'ended: not published, '
+mount_ended
+expect_eq "mode=33152 xattr" "$(carried ended)" "attributes changed beside a writer outlast the end of the mount"

@@ -234,6 +234,47 @@ START_TEST(writing_moves_times_and_takes_set_id_bits)
 }
 END_TEST
 
+START_TEST(a_write_that_failed_takes_its_times_back)
+{
+        struct attr a = {.set = ATTR_MTIME, .mtime_ns = 5};
+        attr_touch(&a, 9, 0);
+        attr_touch(&a, 10, 0);
+        attr_touch_failed(&a);
+        ck_assert_uint_eq(a.set, ATTR_MTIME);
+        ck_assert_int_eq(a.mtime_ns, 5);
+        ck_assert(!a.written);
+        attr_touch(&a, 11, 0);
+        attr_touch_published(&a);
+        attr_touch(&a, 12, 0);
+        attr_touch_failed(&a);
+        ck_assert_int_eq(a.mtime_ns, 11);
+        ck_assert_int_eq(a.ctime_ns, 11);
+        ck_assert(a.written);
+}
+END_TEST
+
+START_TEST(times_that_were_set_outlast_a_write_that_failed)
+{
+        struct attr a = {.set = ATTR_MTIME | ATTR_CTIME, .mtime_ns = 5, .ctime_ns = 5};
+        attr_touch(&a, 9, 0);
+        a.ctime_ns = 10; /* chmod() */
+        attr_touch_failed(&a);
+        ck_assert_int_eq(a.mtime_ns, 5);
+        ck_assert_int_eq(a.ctime_ns, 10);
+        attr_touch(&a, 11, 0);
+        a.written = false; /* utimensat() */
+        a.mtime_ns = 7;
+        attr_touch_failed(&a);
+        ck_assert_int_eq(a.mtime_ns, 7);
+        attr_touch(&a, 12, 0);
+        a.written = false;
+        a.mtime_ns = 8;
+        attr_touch(&a, 13, 0);
+        attr_touch_failed(&a);
+        ck_assert_int_eq(a.mtime_ns, 8);
+}
+END_TEST
+
 int main(void)
 {
         Suite *s = suite_create("attr");
@@ -249,6 +290,8 @@ int main(void)
         tcase_add_test(t, more_than_a_store_takes_is_refused_and_changes_nothing);
         tcase_add_test(t, a_copy_does_not_follow_the_original);
         tcase_add_test(t, writing_moves_times_and_takes_set_id_bits);
+        tcase_add_test(t, a_write_that_failed_takes_its_times_back);
+        tcase_add_test(t, times_that_were_set_outlast_a_write_that_failed);
         suite_add_tcase(s, t);
         return unit_main(s);
 }

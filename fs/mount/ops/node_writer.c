@@ -35,6 +35,8 @@ struct wfile *node_writer_locked(struct mount *m, struct node *n, const char *ke
         return wfile_ref(n->file);
 }
 
+static void send_rest(struct mount *m, struct node *n, struct attr *carried);
+
 /* What no close has published when its open ends: it was written through a mapping, the close left
  * it to a process that let go of the file without one, or who waited for a commit was killed. */
 struct late {
@@ -80,6 +82,10 @@ void node_writer_put(struct mount *m, struct node *n, struct wfile *f, const str
         n->nwriters--;
         /* Those who read what was never published, and has no name any more, read it on. */
         bool read = n->unlinked && n->nreaders;
+        bool more = last && !owes && attr_sync_left_locked(n);
+        CLEANUP(attr_release) struct attr carried = {0};
+        if (more)
+                carried = attr_copy(&n->attr);
         if (last && n->file == f && !read) {
                 shown = TAKE_PTR(n->file);
                 tree_note_open_locked(m->tree, n);
@@ -89,6 +95,8 @@ void node_writer_put(struct mount *m, struct node *n, struct wfile *f, const str
         tree_unlock(m->tree);
         if (last && owes)
                 wfile_abort(f, killed ? -ECANCELED : -ENOMEM);
+        if (more)
+                send_rest(m, n, &carried);
         wfile_unref(shown);
         wfile_unref(f);
 }
@@ -139,8 +147,9 @@ int node_writer_meta(void *mount, void *node, bool early, struct store_meta *met
         return attr_sync_meta(mount, node, early, meta);
 }
 
-/* Attributes that changed while the version was on its way are sent after it. Nobody has a lock for
- * that: what is being renamed or unlinked would get another object by its old name. */
+/* Attributes that changed while the version was on its way are sent after it, and those that it was
+ * to carry when it failed. Nobody has a lock for that: what is being renamed or unlinked would get
+ * another object by its old name. */
 struct rest {
         struct waiter wait;
         struct name_lock lock;
@@ -173,7 +182,7 @@ static void send_rest(struct mount *m, struct node *n, struct attr *carried)
         struct rest *r = malloc(sizeof *r);
         if (!r) {
                 log_warn("%s: no memory to send the attributes that changed while it was "
-                         "published: they go with its next change",
+                         "written: they go with its next change",
                          n->name);
                 return;
         }

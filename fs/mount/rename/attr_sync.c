@@ -327,12 +327,19 @@ bool attr_sync_published_locked(struct mount *m, struct node *n, const struct st
 
         info.complete = false; /* a head may say more of it */
         n->attr_saved = n->attr_sent;
+        attr_touch_published(&n->attr);
         if (n->attr_early && n->attr.written)
                 n->attr.set &= ~(unsigned)(ATTR_MTIME | ATTR_CTIME); /* the store tells them */
         info.attr = &n->attr;
         if (tree_set_info_locked(m->tree, n, &info) || n->attr_early)
                 n->fresh_until = 0;
         return n->attr_now != n->attr_saved;
+}
+
+bool attr_sync_left_locked(struct node *n) REQUIRES(tree_mutex)
+{
+        attr_touch_failed(&n->attr);
+        return n->hashed && n->attr_now != n->attr_saved && !attr_sync_waits_for_commit_locked(n);
 }
 
 void attr_sync_touch(struct mount *m, struct node *n, uid_t uid)

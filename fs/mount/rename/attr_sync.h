@@ -49,6 +49,10 @@ int attr_sync_meta(struct mount *m, struct node *n, bool early, struct store_met
  * Whether attributes changed meanwhile: call attr_sync(). The tree is locked. */
 bool attr_sync_published_locked(struct mount *m, struct node *n, const struct store_object *obj)
         REQUIRES(tree_mutex);
+/* Nobody writes the file any more: times of what was written and not published are taken back.
+ * Whether attributes changed that no version carries, since it failed: call attr_sync(). The tree
+ * is locked. */
+bool attr_sync_left_locked(struct node *n) REQUIRES(tree_mutex);
 /* `uid` writes to the file, or cuts it, now. */
 void attr_sync_touch(struct mount *m, struct node *n, uid_t uid);
 

@@ -211,14 +211,44 @@ int attr_to_meta_early(const struct attr *a, struct store_meta *m)
         return attr_to_meta(&early, m);
 }
 
+enum { TIMES = ATTR_MTIME | ATTR_CTIME };
+
 void attr_touch(struct attr *a, int64_t now_ns, uid_t uid)
 {
+        if (!a->before.set || !a->written) {
+                a->before.set = true;
+                a->before.written = a->written;
+                a->before.times = a->set & TIMES;
+                a->before.mtime_ns = a->mtime_ns;
+                a->before.ctime_ns = a->ctime_ns;
+        }
         a->mtime_ns = a->ctime_ns = now_ns;
-        a->set |= ATTR_MTIME | ATTR_CTIME;
+        a->set |= TIMES;
         a->written = true;
         if (!uid || !(a->set & ATTR_MODE) || !S_ISREG(a->mode))
                 return;
         a->mode &= ~(mode_t)S_ISUID;
         if (a->mode & S_IXGRP) /* without it the bit means mandatory locks */
                 a->mode &= ~(mode_t)S_ISGID;
+}
+
+void attr_touch_published(struct attr *a)
+{
+        a->before.set = false;
+}
+
+void attr_touch_failed(struct attr *a)
+{
+        bool changed = a->ctime_ns != a->mtime_ns; /* since it was written */
+
+        if (a->before.set && a->written) {
+                a->set = (a->set & ~(unsigned)ATTR_MTIME) | (a->before.times & ATTR_MTIME);
+                a->mtime_ns = a->before.mtime_ns;
+                a->written = a->before.written;
+                if (!changed) {
+                        a->set = (a->set & ~(unsigned)ATTR_CTIME) | (a->before.times & ATTR_CTIME);
+                        a->ctime_ns = a->before.ctime_ns;
+                }
+        }
+        a->before.set = false;
 }

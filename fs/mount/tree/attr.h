@@ -33,8 +33,14 @@ struct attr {
         gid_t gid;
         dev_t rdev;
         int64_t mtime_ns, atime_ns, ctime_ns;
-        bool partial;           /* the object has metadata that is not here */
-        bool written;           /* mtime is that of a write: later writes move it */
+        bool partial; /* the object has metadata that is not here */
+        bool written; /* mtime is that of a write: later writes move it */
+        struct {
+                bool set; /* that write is not published; before it were: */
+                bool written;
+                unsigned times; /* ATTR_MTIME, ATTR_CTIME */
+                int64_t mtime_ns, ctime_ns;
+        } before;
         struct attr_more *more; /* user attributes and metadata of others; NULL: none */
 };
 
@@ -58,6 +64,10 @@ int attr_to_meta_early(const struct attr *a, struct store_meta *m);
 /* The file was written or cut at `now_ns`, by `uid`: moves its times, and takes set-id bits from
  * what somebody else than root wrote. */
 void attr_touch(struct attr *a, int64_t now_ns, uid_t uid);
+/* What was written is published; or it never will be: the times are those before it, unless they
+ * were set since. */
+void attr_touch_published(struct attr *a);
+void attr_touch_failed(struct attr *a);
 
 /* --- user attributes (attr_user.c). Names are whole ("user.a"); nothing here knows which are
  * allowed --- */
