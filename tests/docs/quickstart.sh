@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # quickstart refuses bad arguments in one line, and its demo leaves nothing behind, also on Ctrl-C.
 . "${srcdir:?}/tests/lib/tap.sh"
-plan 8
+plan 10
 
 refused() {
 	"$srcdir/quickstart" "$@" >"$tmp/out" 2>"$tmp/err" && return 1
@@ -33,7 +33,12 @@ nothing_left() {
 		fi
 	done
 }
-demo() { TMPDIR=$tmp CKPTFS_OUT=$tmp/results CKPTFS_BUILD=$builddir "$srcdir/quickstart" 64MiB; }
+demo() { TMPDIR=$tmp CKPTFS_OUT=$tmp/results CKPTFS_BUILD=$builddir "$srcdir/quickstart" 64MiB >"$tmp/said"; }
+# The storages of each part of the table, in their order.
+parts() {
+	sed -n 's/^A store like a cloud.*/cloud/p; s/^This machine.*/machine/p
+		s/^\(mount\|s3\|disk\)  *[0-9.]* .*/\1/p' "$tmp/said" | tr '\n' ' '
+}
 
 # A shell in the background ignores SIGINT unless told otherwise.
 interrupted() {
@@ -49,10 +54,14 @@ interrupted() {
 
 if [ -n "$why" ]; then
 	skip "the demo runs" "$why"
+	skip "the demo shows a store like a cloud's and this machine's limit" "$why"
+	skip "no line of the demo's table has more than 80 columns" "$why"
 	skip "the demo leaves nothing behind" "$why"
 	skip "the demo leaves nothing behind on Ctrl-C" "$why"
 else
 	check "the demo runs" demo
+	expect_eq "cloud mount s3 machine mount s3 disk " "$(parts)" "the demo shows a store like a cloud's and this machine's limit"
+	expect_eq "" "$(sed '/^report of/d' "$tmp/said" | grep -E '.{81}')" "no line of the demo's table has more than 80 columns"
 	check "the demo leaves nothing behind" nothing_left
 	interrupted && nothing_left >"$tmp/left"
 	expect_eq 0 $? "the demo leaves nothing behind on Ctrl-C"
