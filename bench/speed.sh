@@ -2,20 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # speed.sh: the speed table, on this machine, beside each peer that is on PATH.
 #
-#   bench/speed.sh BUILD-DIR [ROW...]      rows: file blocks four threads uptrunc limit rate rss firstbyte tls list
+#   bench/speed.sh BUILD-DIR [ROW...]      rows: file blocks four threads uptrunc rate rss firstbyte tls list
 #                                                small rename append find gs gsfour gsrate gsupload
 #                                                gsrename clients overhead blocked restore
 #
 # Everything runs against storesim on loopback. CKPTFS_SPEED_SIZE (8GiB) is the size of a file and CKPTFS_SPEED_RUNS (3)
 # how often each figure is taken; CKPTFS_SPEED_PEERS names fewer peers, CKPTFS_SPEED_MANY (10000) how many objects small and
-# rename have, a tenth of those of find and list. Systems alternate within a run and the median counts. Results go to
+# rename have, a tenth of those of find and list. Systems alternate within a run, with what the machine can do at best where the
+# table has a limit, and the median counts. Results go to
 # quickstart.out/ (or $CKPTFS_OUT): speed.tsv has every single figure, speed.txt the table. A row that fails is named with
 # its reason, the others go on, and the exit status is 1.
 set -euo pipefail
 
 b=$(cd "$1" && pwd)
 shift
-all='file blocks four threads uptrunc limit rate rss firstbyte tls list small rename append find gs gsfour gsrate gsupload gsrename clients overhead blocked restore'
+all='file blocks four threads uptrunc rate rss firstbyte tls list small rename append find gs gsfour gsrate gsupload gsrename clients overhead blocked restore'
 rows=${*:-$all}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 out=${CKPTFS_OUT:-$root/quickstart.out}
@@ -211,7 +212,18 @@ four_row() { # four_row PREFIX
 	rm -f "$tmp"/mnt/four?
 }
 
-# Each system on a fresh mount, in turn, runs times. alternate ROW-FUNCTION ARGUMENTS...
+# What the machine can do at best: FUSE and HTTP, each alone, and composed.
+limit() {
+	(cd "$tmp" && "$b/ckptbench" ceiling out="$tmp/ceiling") >"$tmp/ceiling.txt" 2>&1 ||
+		die "$(reason "$tmp/ceiling.txt")"
+	cat "$tmp/ceiling.txt" >"$out/ceiling.txt"
+	record "limit write" machine "$(sed -n 's/^limit write = .* = \([0-9.]*\) GB.*/\1/p' "$tmp/ceiling.txt")"
+	record "limit read" machine "$(sed -n 's/^limit read .* = \([0-9.]*\) GB.*/\1/p' "$tmp/ceiling.txt")"
+	record "null write 4K" machine "$(awk '/^null FUSE, write / && $4 == 4 { print $6 }' "$tmp/ceiling.txt")"
+}
+
+# Each system on a fresh mount, in turn, runs times, and after them the limit where it is `wanted`.
+# alternate ROW-FUNCTION ARGUMENTS...
 alternate() {
 	local run name
 	for ((run = 0; run < runs; run++)); do
@@ -220,6 +232,7 @@ alternate() {
 			"$@"
 			unmount
 		done
+		[ -z "${wanted:-}" ] || "$wanted"
 	done
 }
 
@@ -232,8 +245,8 @@ blocks_row() {
 has_row() { case " $rows " in *" $1 "*) ;; *) return 1 ;; esac; }
 only_us() { local peers=(); alternate "$@"; }
 
-row_file() { start_sim --null; alternate file_row ""; stop_sim; }
-row_blocks() { start_sim --null; only_us blocks_row; stop_sim; }
+row_file() { start_sim --null; wanted=limit alternate file_row ""; stop_sim; }
+row_blocks() { start_sim --null; wanted=limit only_us blocks_row; stop_sim; }
 row_four() { start_sim --null; alternate four_row ""; stop_sim; }
 
 # One file by eight readers, a piece each, as a parallel load of a checkpoint does.
@@ -252,14 +265,6 @@ threads_row() {
 	rm -f "$tmp/mnt/file"
 }
 row_threads() { start_sim --null; only_us threads_row; stop_sim; }
-
-row_limit() {
-	(cd "$tmp" && "$b/ckptbench" ceiling path="$tmp" out="$tmp/ceiling") >"$tmp/ceiling.txt" 2>&1 ||
-		die "$(reason "$tmp/ceiling.txt")"
-	cat "$tmp/ceiling.txt" >"$out/ceiling.txt"
-	record "limit write" machine "$(sed -n 's/^limit write = .* = \([0-9.]*\) GB.*/\1/p' "$tmp/ceiling.txt")"
-	record "limit read" machine "$(sed -n 's/^limit read .* = \([0-9.]*\) GB.*/\1/p' "$tmp/ceiling.txt")"
-}
 
 shards_size=$((mib / 4))MiB
 
