@@ -533,7 +533,7 @@ row_blocked() {
 	start_sim --null
 	for ((run = 0; run < runs; run++)); do
 		two "$tmp/blocked.$run" async size="$((mib / 8))MiB" storage=s3 s3.uri=s3://speed/async s3.endpoint="$url" \
-			steps=6 steps_per_save=3 step_time=2s async.staging=cached verify=off
+			steps=6 steps_per_save=3 step_time=2s async.state=pattern async.staging=cached verify=off
 		record "blocked over staged" s3 "$(jq -r '.metrics | .blocked_stats.median / .staged_stats.median' "$job")"
 	done
 	stop_sim

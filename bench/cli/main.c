@@ -18,7 +18,7 @@
 #include "bench/cli/prepare_nvme.h"
 #include "bench/report/report.h"
 #include "bench/core/run.h"
-#include "bench/scenario/async/async_writer.h"
+#include "bench/scenario/train/train_writer.h"
 #include "bench/core/signal_cleanup.h"
 #include "bench/cli/suite.h"
 #include "bench/cli/sweep.h"
@@ -235,7 +235,7 @@ int main(int argc, char **argv)
                 return child_become_main(argc, argv);
         /* what "async" starts to write beside its steps */
         if (!strcmp(argv[1], "async-writer") && argc == 3)
-                return async_writer_main(argv[2]);
+                return train_writer_main(argv[2]);
         log_open("ckptbench", "stderr", LOG_LEVEL_ERROR); /* bad input is one line: ours */
         if (!strcmp(argv[1], "report"))
                 return report_main(argc - 1, argv + 1);

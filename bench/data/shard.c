@@ -201,7 +201,7 @@ uint32_t shard_crc32(const struct shard *s, const struct shard_piece *piece)
 {
         char block[64 << 10];
         uint32_t crc = 0;
-        for (uint64_t at = 0; at < piece->len;) {
+        for (uint64_t at = 0; at < piece->len && !s->places;) {
                 size_t n =
                         piece->len - at < sizeof block ? (size_t)(piece->len - at) : sizeof block;
                 piece_fill(s, piece, at, block, n);

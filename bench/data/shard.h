@@ -44,6 +44,7 @@ struct shard {
         uint64_t seed;
         char *text;      /* bytes of the literal pieces */
         bool null_store; /* the data is what storesim --null answers with */
+        bool places;     /* what a format puts around it is to tell places alone: no checksums */
 };
 
 /* The pieces of rank `rank` of `ranks`. 0 or -ENOMEM; release with shard_release(). */

@@ -340,6 +340,7 @@ static int omission(struct selfcheck *c)
         k.steps_per_save = 1;
         k.step_time = STEP_MS;
         k.strategy = STRATEGY_ASYNC;
+        k.async_state = STATE_PATTERN;
         int err = coll_agree(c->run->coll, async_job(&run, &k, of));
         if (!err && of)
                 err = account(c, json_get(of, "metrics"));

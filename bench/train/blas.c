@@ -15,6 +15,15 @@
 
 #include "base/banned.h"
 
+bool blas_built(void)
+{
+#ifdef HAVE_OPENBLAS
+        return true;
+#else
+        return false;
+#endif
+}
+
 #ifdef HAVE_OPENBLAS
 #define BLAS_CALLS(CALL)                                                                           \
         CALL(cblas_sgemm)                                                                          \

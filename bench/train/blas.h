@@ -5,6 +5,9 @@
 
 #include "bench/train/math_ops.h"
 
+/* Whether this build knows it. */
+bool blas_built(void);
+
 /* Loads the library, which stays until the end, and has it use so many threads. 0, or -EOPNOTSUPP
  * with one line in `why`. The threads begin with the caller's signal mask. */
 int blas_open(unsigned threads, char *why, size_t nwhy);

@@ -79,64 +79,44 @@ static int list_trained(struct shard *to, const struct trainer *t, bool step)
         return 0;
 }
 
-/* The tensors as they lie in the host's memory. */
-static int list_tensors(struct train_state *s)
-{
-        shard_release(&s->shard);
-        s->shard.v = calloc(s->trained.n + 1, sizeof *s->shard.v);
-        if (!s->shard.v)
-                return -ENOMEM;
-        for (size_t i = 0; i < s->trained.n; i++) {
-                s->shard.v[i] = s->trained.v[i];
-                s->shard.v[i].held = (const char *)s->host + s->trained.v[i].off;
-        }
-        s->shard.n = s->trained.n;
-        s->shard.size = s->trained.size;
-        return 0;
-}
-
-int train_state_init(struct train_state *s, const struct trainer *t, enum train_share share)
+int train_state_list(struct shard *out, const struct trainer *t, enum train_share share)
 {
         CLEANUP(shard_release) struct shard all = {0};
         const struct coll *c = t->coll;
-
-        *s = (struct train_state){0};
         const bool dealt = share == TRAIN_SHARE_DEALT, divided = dealt && t->setup.sharded;
+
+        *out = (struct shard){0};
         int err = list_trained(&all, t, !divided || c->rank == 0);
-        if (!err && dealt && !divided) {
-                err = shard_deal(&all, c->rank, c->ranks, &s->trained);
-        } else if (!err) {
-                s->trained = all;
+        if (!err && dealt && !divided)
+                return shard_deal(&all, c->rank, c->ranks, out);
+        if (!err) {
+                *out = all;
                 all = (struct shard){0};
         }
+        return err;
+}
+
+int train_state_get(void *arg, void *to, const void *from, size_t n)
+{
+        const struct trainer *t = arg;
+        return t->setup.ops->get(to, from, n);
+}
+
+int train_state_init(struct train_state *s, const struct trainer *t)
+{
+        *s = (struct train_state){0};
+        int err = train_state_list(&s->trained, t, TRAIN_SHARE_ALL);
         s->bytes = s->trained.size;
         if (!err && !(s->host = calloc(1, s->bytes + !s->bytes)))
                 err = -ENOMEM;
-        return err ? err : list_tensors(s);
+        return err;
 }
 
 void train_state_release(struct train_state *s)
 {
-        shard_release(&s->shard);
         shard_release(&s->trained);
         free(s->host);
         *s = (struct train_state){0};
-}
-
-int train_state_take(struct train_state *s, const struct trainer *t)
-{
-        const float step = (float)t->step;
-        int err = t->step < TRAIN_STEPS_MAX ? 0 : -EOVERFLOW;
-
-        for (size_t i = 0; i < s->trained.n && !err; i++) {
-                const struct shard_piece *p = &s->trained.v[i];
-                char *to = (char *)s->host + p->off;
-                if (p->held)
-                        err = t->setup.ops->get(to, p->held, p->len);
-                else
-                        memcpy(to, &step, sizeof step);
-        }
-        return err ? err : list_tensors(s);
 }
 
 int train_state_put(const struct train_state *s, struct trainer *t)

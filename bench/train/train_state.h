@@ -14,20 +14,23 @@ enum { TRAIN_STEPS_MAX = 1 << 24 /* which a float still counts */ };
  * where each has all tensors, each tensor is dealt to one. */
 enum train_share { TRAIN_SHARE_ALL, TRAIN_SHARE_DEALT };
 
+/* The tensors where the trainer has them; `held` of the number of steps is NULL. 0 or -ENOMEM;
+ * release them whatever that was. */
+int train_state_list(struct shard *out, const struct trainer *t, enum train_share share);
+/* Copies n bytes of what is listed to the host's memory; `arg` is the trainer. */
+int train_state_get(void *arg, void *to, const void *from, size_t n);
+
+/* All that a rank has, to be loaded. */
 struct train_state {
-        struct shard shard; /* the tensors, which lie in `host`; a format may be put around them */
-        float *host;
+        float *host;          /* the tensors one behind the other */
         uint64_t bytes;       /* of it */
-        struct shard trained; /* the same tensors where the trainer has them, and nothing around */
+        struct shard trained; /* as listed: `off` is where a tensor lies in `host` */
 };
 
-/* Memory and tensors for the state of a trainer. 0 or -ENOMEM; release it whatever that was. */
-int train_state_init(struct train_state *s, const struct trainer *t, enum train_share share);
+/* Memory for the state of a trainer. 0 or -ENOMEM; release it whatever that was. */
+int train_state_init(struct train_state *s, const struct trainer *t);
 void train_state_release(struct train_state *s);
 
-/* Copies the trainer's state; formats are put around the tensors anew after that. 0, -ENOMEM,
- * -EOVERFLOW (more steps than a float counts) or what the device says. */
-int train_state_take(struct train_state *s, const struct trainer *t);
 /* The trainer goes on from the state, which is all that it has. 0, or -EBADMSG when `step` is no
  * number of steps. */
 int train_state_put(const struct train_state *s, struct trainer *t);

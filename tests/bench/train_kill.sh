@@ -8,10 +8,11 @@
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
 bench_mpi true || skip_all "$bench_no_mpi"
-plan 14
+plan 18
 cd "$tmp" || exit 1
 # The share of rank 1 of the third save stands still.
-echo '[{"op": "PutObject", "key": "*/step-00000003/__1_0.distcp", "do": "stall", "stall": "600s"}]' >faults
+echo '[{"op": "PutObject", "key": "[dp]dp/*/step-00000003/__1_0.distcp", "do": "stall", "stall": "600s"},
+	{"op": "PutObject", "key": "async/*/step-00000004/__1_0.distcp", "do": "stall", "stall": "600s"}]' >faults
 store_start storesim --log "$tmp/requests" --faults "$tmp/faults"
 
 small="model=gpt-mini model.layers=2 model.vocab=256 model.block=32 batch_size=2 warmup_steps=0 optimizer.name=adamw"
@@ -56,5 +57,29 @@ kills_a_rank() {
 	check "$mode: the save that was cut off is refused" \
 		grep -q "resume=$dir/step-00000003: .*name a file, or a directory with .metadata" torn.out
 }
+
+# The scenario async, whose saves train loads.
+kills_a_rank_of_async() {
+	mode=async
+	keys="train.mode=fsdp"
+	bench_exec=exec
+	# shellcheck disable=SC2086
+	bench_mpi bench async progress=0 model=gpt-mini model.layers=2 model.vocab=256 model.block=32 batch_size=2 $where \
+		s3.uri="s3://$CKPTFS_TEST_BUCKET/$mode" steps=3 step_time=1ms async.writer="$1" keep=on out=async.killed >killed.out 2>&1 &
+	pid=$!
+	at_exit "kill -9 $pid 2>/dev/null"
+	bench_exec=
+	check "async: of a save that is under way one rank's share is there" wait_for 60 put step-00000004/__0_0.distcp
+	kill -KILL "$(of_rank 1)"
+	check "async: a rank that dies while a save is written ends the job" wait_for 60 ended
+	wait "$pid"
+	diag "$(cat killed.out)"
+	dir=$(sed -n "s|.*PutObject .*[/ ]$mode/\([^/]*\)/step-00000004/__0_0.*|\1|p" requests | head -n 1)
+	expect_eq "" "$(grep "PutObject .*[/ ]$mode/.*/step-0000000[45]/.metadata" requests)" "async: a save that was cut off has no .metadata"
+	train resume="$dir/step-00000003" steps=1 out="$mode.on" >on.out 2>&1 || diag "$(cat on.out)"
+	check "async: training goes on from the newest save that is whole" jq -e '.job_results[0].metrics.losses | length == 1' \
+		"$mode.on"/*/*/run_results.json
+}
+kills_a_rank_of_async process
 kills_a_rank ddp
 kills_a_rank pdp train.mode=pdp train.stages=2

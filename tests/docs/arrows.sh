@@ -40,14 +40,14 @@ bench/train             base bench/core bench/data
 bench/measure           base base/text bench/core bench/io store.h
 bench/report            base base/text bench/core bench/data bench/measure
 bench/scenario/dcp      base base/text bench/core bench/data bench/format bench/measure bench/report
-bench/scenario/async    base base/text bench/core bench/data bench/format bench/measure bench/report
+bench/scenario/async    base base/text bench/core bench/data bench/format bench/measure bench/report bench/scenario/train bench/train
 bench/scenario/ceiling  base bench/core bench/data bench/measure bench/report store.h
 bench/scenario/dataset  base bench/core bench/data bench/format bench/io bench/measure bench/report store.h
 bench/scenario/mlperf   base bench/core bench/data bench/format bench/measure bench/report bench/scenario/dcp
 bench/scenario/train    base base/text bench/core bench/data bench/format bench/measure bench/report bench/train
 bench/scenario/suites   base base/text bench/core bench/data bench/format bench/measure bench/report bench/scenario/async bench/scenario/dcp
 bench/scenario          base bench/core bench/data bench/format bench/io bench/measure bench/report bench/scenario/async store.h
-bench/cli               base base/text bench/core bench/data bench/format bench/measure bench/report bench/scenario bench/scenario/async bench/scenario/ceiling store.h
+bench/cli               base base/text bench/core bench/data bench/format bench/measure bench/report bench/scenario bench/scenario/ceiling bench/scenario/train store.h
 bench/sim/store         base base/text bench/core/clock.h bench/core/pattern.h
 bench/sim/http          base base/text base/sign bench/core/clock.h bench/sim/store
 bench/sim/identity      base base/text base/sign bench/sim/http

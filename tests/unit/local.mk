@@ -53,6 +53,7 @@ unit_tests = \
 	%D%/test_train \
 	%D%/test_train_pipe \
 	%D%/test_train_save \
+	%D%/test_async_state \
 	%D%/test_attr \
 	%D%/test_cached_ranges \
 	%D%/test_crc_combine \
@@ -155,6 +156,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_stats_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_suite_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_suite_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_async_state_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_async_state_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_train_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_train_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_train_pipe_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* async.c: the scenario "async": training goes on while a checkpoint is written.
  *
- * A step is a fixed amount of work, measured at the start to last step_time on the idle machine, so
- * that what the writing takes from it shows. At a save the step waits for the save before, if that
- * is still under way (never two at once), copies the shard to a staging buffer, hands that to a
- * writer and goes on. Blocked is the wait and the copy: counting from when the step wanted to save,
- * not from when it could, is what keeps a slow storage from hiding its own queue. */
+ * A step changes the state (async_state.h), and then works for the rest of step_time: a fixed
+ * amount of work, measured at the start on the idle machine, so that what the writing takes from a
+ * step shows. At a save the step waits for the save before, if that is still under way (never two
+ * at once), copies its shard to a staging buffer, hands that to a writer and goes on
+ * (train_save.h). Blocked is the wait and the copy: counting from when the step wanted to save, not
+ * from when it could, is what keeps a slow storage from hiding its own queue. */
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,47 +15,32 @@
 
 #include "base/cleanup.h"
 #include "bench/core/clock.h"
-#include "bench/core/job_log.h"
 #include "bench/core/dev.h"
-#include "bench/format/format.h"
-#include "bench/data/run_name.h"
+#include "bench/core/job_log.h"
+#include "bench/core/run.h"
+#include "bench/core/signal_cleanup.h"
 #include "bench/data/model_keys.h"
 #include "bench/data/preflight.h"
-#include "bench/data/payload.h"
-#include "bench/core/run.h"
+#include "bench/format/format.h"
+#include "bench/measure/stats.h"
 #include "bench/scenario/async/async.h"
+#include "bench/scenario/async/async_state.h"
 #include "bench/scenario/async/async_table.h"
-#include "bench/scenario/async/async_writer.h"
-#include "bench/core/signal_cleanup.h"
-#include "bench/measure/timed.h"
+#include "bench/scenario/train/train_save.h"
+#include "bench/train/train_state.h"
 
 #include "base/banned.h"
 
 struct async_job {
         const struct run *run;
         const struct keys *k;
-        const struct io_storage *storage;
-        struct model model;
-        struct payload payload; /* held: what training has in memory */
-        struct timed timed;
-        char dir[FRESH_NAME_MAX];
+        struct async_state state;
         const struct dev_ops *worker; /* the device that does the steps' work; NULL: a core */
         uint64_t work;                /* units of a step */
-        struct async_save *saves;
-        double *idle, *busy; /* seconds of steps without and with a save under way */
-        size_t nsaves, nidle, nbusy;
+        double *idle, *busy;          /* seconds of steps without and with a save under way */
+        size_t nidle, nbusy;
         double fit; /* seconds of all steps, to the end of the last save */
-        double writer_peak;
-        struct async_writer writer;
-        struct stage stage;
-        struct flight { /* the save under way */
-                pthread_t thread;
-                bool running;
-                atomic_bool done;
-                struct async_save *save;
-                char name[64];
-                struct async_wrote wrote;
-        } flight;
+        struct train_saves saves;
 };
 
 /* --- the work of a step
@@ -83,12 +67,13 @@ static int do_work(const struct async_job *j, uint64_t units)
         return 0;
 }
 
-/* How many units last step_time: from the fastest of a few tries, when nothing else is to do. */
+/* How many units last for what the step leaves of step_time: from the fastest of a few tries, when
+ * nothing else is to do. */
 static int measure_work(struct async_job *j)
 {
         enum { CORE_UNITS = 2000, DEVICE_UNITS = 8, TRIES = 5 };
         const uint64_t units = j->worker ? DEVICE_UNITS : CORE_UNITS;
-        uint64_t best = UINT64_MAX;
+        uint64_t best = UINT64_MAX, own = UINT64_MAX;
         int err = 0;
 
         for (int i = 0; i < TRIES && !err; i++) {
@@ -97,88 +82,19 @@ static int measure_work(struct async_job *j)
                 uint64_t took = clock_ns() - begin;
                 best = took < best ? took : best;
         }
-        j->work = (uint64_t)((double)(j->k->step_time * 1000000) / (double)(best ? best : 1) *
-                             (double)units) +
-                  1;
-        return err;
-}
-
-/* --- a save ---------------------------------------------------------------------------------- */
-
-static void *write_staged(void *arg)
-{
-        struct async_job *j = arg;
-        struct flight *f = &j->flight;
-
-        async_write(&j->writer, f->name, &j->stage, j->payload.data.size, &f->wrote);
-        f->save->durable = clock_s(f->wrote.durable_ns - f->save->wanted_ns);
-        f->save->visible = clock_s(f->wrote.visible_ns - f->save->wanted_ns);
-        atomic_store(&f->done, true);
-        return NULL;
-}
-
-/* Waits for the save under way, if there is one, and gives its staging memory back. */
-static int wait_writer(struct async_job *j)
-{
-        struct flight *f = &j->flight;
-        if (!f->running)
-                return 0;
-        pthread_join(f->thread, NULL);
-        f->running = false;
-        stage_give(&j->stage);
-        if (j->writer.child.pid && f->wrote.peak > j->writer_peak)
-                j->writer_peak = f->wrote.peak;
-        if (!f->wrote.err)
-                job_log(JOB_LOG_INFO, "save of %s: blocked for %.4f s, visible after %.4f s",
-                        f->name, f->save->blocked, f->save->visible);
-        else if (f->wrote.err != -ECANCELED)
-                run_error(j->run, "save of %s: %s", f->name, f->wrote.why);
-        return f->wrote.err;
-}
-
-static void name_save(const struct async_job *j, size_t i, char out[64])
-{
-        snprintf(out, 64, "step-%05zu-%05u-of-%05u%s", i, j->run->coll->rank, j->run->coll->ranks,
-                 formats[j->k->format].ending);
-}
-
-/* Copies the shard out of the way of the steps to come. */
-static int stage_shard(struct async_job *j)
-{
-        int err = stage_take(&j->stage);
-        if (!err)
-                err = payload_copy_out(&j->payload, j->stage.p);
-        if (err)
-                run_error(j->run,
-                          "staging of %zu bytes: %s: give async.staging=pageable, or raise "
-                          "ulimit -l",
-                          j->stage.size, strerror(-err));
-        return err;
-}
-
-static int begin_save(struct async_job *j)
-{
-        struct flight *f = &j->flight;
-        struct async_save *save = &j->saves[j->nsaves];
-
-        save->wanted_ns = clock_ns();
-        int err = wait_writer(j);
-        uint64_t waited = clock_ns();
-        if (!err)
-                err = stage_shard(j);
-        if (err)
-                return err;
-        save->waited = clock_s(waited - save->wanted_ns);
-        save->staged = clock_s(clock_ns() - waited);
-        save->blocked = clock_s(clock_ns() - save->wanted_ns);
-        f->save = save;
-        name_save(j, j->nsaves, f->name);
-        atomic_store(&f->done, false);
-        err = -pthread_create(&f->thread, NULL, write_staged, j);
-        if (err)
-                run_error(j->run, "save of %s: no thread: %s", f->name, strerror(-err));
-        f->running = !err;
-        j->nsaves += !err;
+        err = coll_agree(j->run->coll, err);
+        const uint64_t wanted = j->k->step_time * 1000000;
+        for (int i = 0; i < 2 && !err; i++) {
+                uint64_t begin = clock_ns();
+                err = async_state_step(&j->state);
+                uint64_t took = clock_ns() - begin;
+                own = took < own ? took : own;
+        }
+        const uint64_t rest = own < wanted ? wanted - own : 0;
+        j->work = (uint64_t)((double)rest / (double)(best ? best : 1) * (double)units);
+        if (!err && !rest)
+                job_log(JOB_LOG_INFO, "a step takes %.4f s, which is more than step_time",
+                        clock_s(own));
         return err;
 }
 
@@ -186,176 +102,132 @@ static int begin_save(struct async_job *j)
  * ----------------------------------------------------------------------------------------------------
  */
 
-/* Steps that wait for their saves: the whole of one blocks. */
-static int end_save(struct async_job *j)
+static int step(struct async_job *j)
 {
-        bool waits = j->k->strategy != STRATEGY_AUTO && j->k->strategy != STRATEGY_ASYNC;
-        if (!waits)
-                return 0;
-        struct async_save *save = &j->saves[j->nsaves - 1];
-        int err = wait_writer(j);
-        save->blocked = clock_s(clock_ns() - save->wanted_ns);
-        return err;
+        const bool under_way = j->saves.phase != TRAIN_IDLE;
+        uint64_t begin = clock_ns();
+        int err = async_state_step(&j->state);
+
+        if (err && err != -ECANCELED && j->run->coll->rank == 0) /* all ranks have it */
+                run_error(j->run, "step %llu: %s", (unsigned long long)j->state.step + 1,
+                          strerror(-err));
+        if (!err)
+                err = do_work(j, j->work);
+        const double took = clock_s(clock_ns() - begin);
+        if (under_way)
+                j->busy[j->nbusy++] = took;
+        else
+                j->idle[j->nidle++] = took;
+        return coll_agree(j->run->coll, !err && signal_came() ? -ECANCELED : err);
 }
 
 static int train(struct async_job *j)
 {
         uint64_t fit = clock_ns();
         int err = 0;
+
         for (uint64_t i = 1; i <= j->k->steps && !err; i++) {
-                bool under_way = j->flight.running && !atomic_load(&j->flight.done);
-                uint64_t begin = clock_ns();
-                err = do_work(j, j->work);
-                double took = clock_s(clock_ns() - begin);
-                if (under_way)
-                        j->busy[j->nbusy++] = took;
-                else
-                        j->idle[j->nidle++] = took;
-                bool saves = i % j->k->steps_per_save == 0;
-                if (!err && signal_came())
-                        err = -ECANCELED;
-                if (!err && saves)
-                        err = begin_save(j);
-                if (!err && saves)
-                        err = end_save(j);
+                err = step(j);
+                if (!err)
+                        err = train_saves_advance(&j->saves, false);
+                if (!err && i % j->k->steps_per_save == 0)
+                        err = train_saves_add(&j->saves, j->state.step);
         }
-        int last = wait_writer(j);
+        if (!err)
+                err = train_saves_advance(&j->saves, true);
         j->fit = clock_s(clock_ns() - fit);
-        return coll_agree(j->run->coll, err ? err : last);
+        return err;
+}
+
+/* Bytes of the state of all ranks. */
+static uint64_t state_bytes(const struct keys *k, const struct model *m, bool trains,
+                            const struct train_setup *setup)
+{
+        return trains ? train_state_bytes(setup)
+                      : model_params(m) * model_param_bytes(m, k->optimizer);
 }
 
 int async_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
 {
+        const unsigned ranks = r->coll->ranks;
+        struct train_setup setup;
         struct model m;
-        if (!io_find(k->storage, why, nwhy) || model_choose(k, &m, why, nwhy))
+        size_t saves;
+        bool trains;
+
+        if (!io_find(k->storage, why, nwhy) || model_choose(k, &m, why, nwhy) ||
+            async_state_choose(k, &trains, &setup, why, nwhy) ||
+            train_saves_count(k, &saves, why, nwhy))
                 return -EINVAL;
-        if (k->steps < k->steps_per_save) {
-                snprintf(why, nwhy, "steps=%llu with a save every %llu saves nothing: give more",
-                         (unsigned long long)k->steps, (unsigned long long)k->steps_per_save);
-                return -EINVAL;
-        }
         if (k->disk_gds != DISK_GDS_OFF) {
                 snprintf(why, nwhy,
                          "disk.gds: async saves from staging memory of the host: leave it out");
                 return -EINVAL;
         }
+        const uint64_t bytes = state_bytes(k, &m, trains, &setup);
         if (dry)
                 fprintf(dry,
-                        "would train %llu steps of %.3f s on %u ranks and save %.3f GB every %llu "
-                        "steps to %s\n",
-                        (unsigned long long)k->steps, (double)k->step_time / 1e3, r->coll->ranks,
-                        (double)(model_params(&m) * model_param_bytes(&m, k->optimizer)) / 1e9,
-                        (unsigned long long)k->steps_per_save, k->storage);
-        uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
-        uint64_t saves = k->steps / k->steps_per_save;
+                        "would %s %s for %llu steps of %.3f s or more on %u ranks and save %.3f GB "
+                        "every %llu steps to %s\n",
+                        trains ? "train" : "change a pattern of the shape of", m.name,
+                        (unsigned long long)k->steps, (double)k->step_time / 1e3, ranks,
+                        (double)bytes / 1e9, (unsigned long long)k->steps_per_save, k->storage);
         const struct preflight n = {
                 .moved = bytes * saves,
-                .stored = bytes * saves,          /* they go when all are done */
-                .shards = bytes / r->coll->ranks, /* what is trained */
-                .memory = bytes / r->coll->ranks, /* its copy */
+                .stored = bytes * saves, /* they go when all are done */
+                .shards = trains ? 0 : bytes / ranks,
+                /* the copy, and what is trained */
+                .memory = bytes / ranks + (trains ? trainer_bytes(&setup, ranks) : 0),
         };
         return preflight_check(r, k, &n, dry, why, nwhy);
 }
 
 /* The device that does the work of steps. */
-static int choose_worker(struct async_job *j, char *why, size_t nwhy)
+static int choose_worker(struct async_job *j)
 {
         j->worker = j->k->async_work == WORK_HOST ? NULL : dev_get();
-        if (j->k->async_work != WORK_DEVICE || j->worker)
-                return 0;
-        snprintf(why, nwhy,
-                 "async.work=device: no device is in use: give device=cuda, or async.work=host");
-        return -EINVAL;
+        const bool lacks = j->k->async_work == WORK_DEVICE && !j->worker;
+        return run_agree(j->run, lacks ? -EINVAL : 0,
+                         "async.work=device: no device is in use: give device=cuda, or "
+                         "async.work=host");
+}
+
+static int begin_saves(struct async_job *j)
+{
+        const struct keys *k = j->k;
+        const bool waits = k->strategy != STRATEGY_AUTO && k->strategy != STRATEGY_ASYNC;
+        const struct train_how how = {.sync = waits,
+                                      .each = true,
+                                      .stage = {.pins = k->staging != STAGING_PAGEABLE,
+                                                .keeps = k->staging == STAGING_CACHED,
+                                                .shared = k->async_writer == WRITER_PROCESS}};
+        struct train_source from;
+        int err = async_state_source(&j->state, &from);
+
+        err = run_agree(j->run, err, strerror(-err));
+        if (!err)
+                err = train_saves_begin(&j->saves, j->run, k, &how, k->steps / k->steps_per_save,
+                                        &from);
+        shard_release(&from.shard);
+        return err;
 }
 
 /* What training has in memory, and room for what is measured. */
-static int prepare_memory(struct async_job *j, char *why, size_t nwhy)
-{
-        struct coll *c = j->run->coll;
-        const struct keys *k = j->k;
-        bool held;
-
-        int err = model_choose(k, &j->model, why, nwhy);
-        if (!err)
-                err = choose_worker(j, why, nwhy);
-        if (!err)
-                err = shard_plan(&j->model, k->optimizer, SHARD_ELEMENTS, c->rank, c->ranks,
-                                 &j->payload.shard);
-        j->payload.shard.seed = k->seed;
-        if (!err)
-                err = formats[k->format].wrap(&j->payload.shard);
-        payload_init(&j->payload, true);
-        err = coll_agree(c, err);
-        if (!err) /* on the device if it has room */
-                err = payload_choose(c, j->payload.shard.size, HOLD_ON, &held);
-        if (!err)
-                err = payload_hold(&j->payload);
-        if (!err)
-                err = payload_fill(&j->payload);
-        stage_init(&j->stage, (j->payload.data.size + IO_ALIGN - 1) & ~(size_t)(IO_ALIGN - 1),
-                   k->staging, k->async_writer == WRITER_PROCESS);
-        j->saves = calloc(k->steps / k->steps_per_save + 1, sizeof *j->saves);
-        j->idle = calloc(k->steps, sizeof *j->idle);
-        j->busy = calloc(k->steps, sizeof *j->busy);
-        if (!err && (!j->saves || !j->idle || !j->busy))
-                err = -ENOMEM;
-        return err ? err : measure_work(j);
-}
-
 static int prepare(struct async_job *j)
 {
-        struct coll *c = j->run->coll;
         const struct keys *k = j->k;
-        char why[512] = "";
 
-        int err = prepare_memory(j, why, sizeof why);
-        if (err)
-                run_error(j->run, "cannot prepare: %s", *why ? why : strerror(-err));
-        err = coll_agree(c, err);
+        j->idle = calloc(k->steps, sizeof *j->idle);
+        j->busy = calloc(k->steps, sizeof *j->busy);
+        int err = run_agree(j->run, j->idle && j->busy ? 0 : -ENOMEM,
+                            "out of memory: give fewer steps");
         if (!err)
-                err = run_name(c, j->dir);
-        if (err)
-                return err;
-        err = j->storage->ops->start(k, k->storage, j->dir, c->rank, &j->timed.io, why, sizeof why);
-        j->writer.io = j->timed.io;
-        if (!err && k->async_writer == WRITER_PROCESS)
-                err = async_writer_start(&j->writer, k, j->dir, c->rank, why, sizeof why);
-        if (err)
-                run_error(j->run, "%s", why);
-        return coll_agree(c, err);
-}
-
-/* Loads the last save back, outside of every clock, and checks it. */
-static int verify_last(struct async_job *j)
-{
-        struct sample ignored;
-        char text[512];
-
-        if (!j->k->verify || j->timed.io->ops->flags & IO_EMPTY || !j->nsaves)
-                return coll_agree(j->run->coll, 0);
-        int err = payload_wipe(&j->payload);
+                err = choose_worker(j);
         if (!err)
-                err = timed_load_file(j->timed.io, j->flight.name, &j->payload.data, &ignored);
+                err = async_state_init(&j->state, j->run, k);
         if (!err)
-                err = payload_check(&j->payload);
-        if (err && err != -ECANCELED) {
-                payload_why(&j->payload, err, j->timed.io->why, text, sizeof text);
-                run_error(j->run, "load of %s: %s", j->flight.name, text);
-        }
-        return coll_agree(j->run->coll, err);
-}
-
-/* All saves go, also those of a job that failed. */
-static int remove_saves(struct async_job *j)
-{
-        int err = 0;
-        for (size_t i = 0; i < j->nsaves && !j->k->keep; i++) {
-                char name[64];
-                name_save(j, i, name);
-                int gone = j->timed.io->ops->remove(j->timed.io, name);
-                err = err ? err : gone;
-        }
-        return err;
+                err = measure_work(j);
+        return err ? err : begin_saves(j);
 }
 
 static double peak_bytes(void)
@@ -374,27 +246,42 @@ static double seconds_of_steps(const struct async_job *j)
         return sum;
 }
 
+/* The seconds of all saves, and what they were of. */
+static int take_saves(struct async_job *j, struct async_facts *f)
+{
+        struct async_save *v = calloc(j->saves.n + 1, sizeof *v);
+
+        if (!v)
+                return -ENOMEM;
+        for (size_t i = 0; i < j->saves.n; i++) {
+                const struct train_saved *s = &j->saves.v[i];
+                v[i] = (struct async_save){.blocked = s->blocked,
+                                           .waited = s->waited,
+                                           .staged = s->copy,
+                                           .durable = s->durable,
+                                           .visible = s->visible};
+        }
+        f->save = v;
+        f->saves = j->saves.n;
+        f->bytes = (double)j->saves.copy.size;
+        f->suffix = j->saves.dir;
+        return 0;
+}
+
 static int report(struct async_job *j, struct json *job)
 {
         struct coll *c = j->run->coll;
-        struct async_facts f = {.saves = j->nsaves, .bytes = (double)j->payload.data.size};
+        struct async_facts f = {0};
         struct stats idle, busy;
-        double v[ASYNC_VALUES];
 
         if (stats_of(j->idle, j->nidle, &idle) || stats_of(j->busy, j->nbusy, &busy))
                 return coll_agree(c, -ENOMEM);
         f.step_idle = j->nidle ? idle.median : (double)j->k->step_time / 1e3;
         f.step_busy = j->nbusy ? busy.median : f.step_idle;
         f.peak = peak_bytes();
-        int err = 0;
-        for (size_t i = 0; i < j->nsaves && !err; i++) {
-                async_values(&j->saves[i], v);
-                err = c->ops->max(c, v,
-                                  ASYNC_VALUES); /* a save blocks as long as its slowest rank */
-                async_take(&j->saves[i], v);
-        }
-        double most[] = {f.step_idle,    f.step_busy, f.peak,
-                         j->writer_peak, j->fit,      seconds_of_steps(j)};
+        int err = train_saves_slowest(&j->saves); /* a save blocks as long as its slowest rank */
+        double most[] = {f.step_idle,          f.step_busy, f.peak,
+                         j->saves.writer_peak, j->fit,      seconds_of_steps(j)};
         if (!err)
                 err = c->ops->max(c, most, sizeof most / sizeof most[0]);
         f.steps = most[5];
@@ -404,33 +291,27 @@ static int report(struct async_job *j, struct json *job)
         f.peak = most[2];
         f.writer_peak = most[3];
         f.work = j->worker ? j->worker->name : "host";
-        f.save = j->saves;
-        f.model = j->model.name;
+        f.state = j->state.trains ? "trained" : "pattern";
+        f.model = j->state.model.name;
         f.ranks = c->ranks;
-        return err || !job ? err : async_json(&f, job);
+        int own = err ? 0 : take_saves(j, &f);
+        if (!err && !own && job)
+                own = async_json(&f, job);
+        free((void *)(uintptr_t)f.save);
+        return coll_agree(c, err ? err : own);
 }
 
 static void async_end(struct async_job *j)
 {
-        async_writer_stop(&j->writer);
-        stage_release(&j->stage);
-        if (j->timed.io)
-                j->storage->ops->stop(j->timed.io, !j->k->keep);
-        payload_release(&j->payload);
-        free(j->saves);
+        async_state_release(&j->state);
         free(j->idle);
         free(j->busy);
 }
 
 int async_job(const struct run *r, const struct keys *k, struct json *job)
 {
-        char why[512];
-        struct async_job j = {
-                .run = r,
-                .k = k,
-                .storage = io_find(k->storage, why, sizeof why),
-                .writer = ASYNC_WRITER_INIT,
-        };
+        struct async_job j = {.run = r, .k = k};
+
         int err = prepare(&j);
         if (!err)
                 err = r->coll->ops->barrier(r->coll);
@@ -439,13 +320,14 @@ int async_job(const struct run *r, const struct keys *k, struct json *job)
         if (!err)
                 err = report(&j, job);
         if (!err)
-                err = verify_last(&j);
-        int gone = j.timed.io ? remove_saves(&j) : 0;
-        if (gone)
-                run_error(r, "removing saves: %s", j.timed.io->why);
+                err = train_saves_verify(&j.saves);
+        int gone = train_saves_end(&j.saves);
         async_end(&j);
         return coll_agree(r->coll, err ? err : gone);
 }
+
+/* A checkpoint of all ranks together. */
+static const char *const defaults[] = {"format=dcp", NULL};
 
 const struct scenario scenario_async = {
         .name = "async",
@@ -454,7 +336,8 @@ const struct scenario scenario_async = {
                 "the steps.",
         .many_ranks = true,
         .device = true,
-        .formats = FORMATS_OF_SHARDS,
+        .formats = FORMATS_OF_SHARDS | 1U << FORMAT_DCP,
+        .defaults = defaults,
         .plan = async_plan,
         .job = async_job,
         .table = async_table,

@@ -19,22 +19,14 @@ static const char *const names[ASYNC_VALUES] = {"blocked_s", "waited_s", "staged
 static const char *const words[ASYNC_VALUES] = {"blocked", "waited", "staged", "durable",
                                                 "visible"};
 
-void async_values(const struct async_save *s, double v[ASYNC_VALUES])
+/* The seconds of a save as an array. */
+static void values_of(const struct async_save *s, double v[ASYNC_VALUES])
 {
         v[0] = s->blocked;
         v[1] = s->waited;
         v[2] = s->staged;
         v[3] = s->durable;
         v[4] = s->visible;
-}
-
-void async_take(struct async_save *s, const double v[ASYNC_VALUES])
-{
-        s->blocked = v[0];
-        s->waited = v[1];
-        s->staged = v[2];
-        s->durable = v[3];
-        s->visible = v[4];
 }
 
 int async_json(const struct async_facts *f, struct json *job)
@@ -45,6 +37,8 @@ int async_json(const struct async_facts *f, struct json *job)
         json_add_number(o, "ranks", f->ranks);
         json_add_number(o, "bytes_a_rank", f->bytes);
         json_add_string(o, "work", f->work);
+        json_add_string(o, "state", f->state);
+        json_add_string(o, "suffix", f->suffix);
         o = json_add_object(job, "metrics");
         CLEANUP(freep) double *column = calloc(f->saves + 1, sizeof *column);
         if (!column)
@@ -53,7 +47,7 @@ int async_json(const struct async_facts *f, struct json *job)
                 struct json *each = json_add_array(o, names[i]);
                 for (size_t s = 0; s < f->saves; s++) {
                         double v[ASYNC_VALUES];
-                        async_values(&f->save[s], v);
+                        values_of(&f->save[s], v);
                         column[s] = v[i];
                         json_add_number(each, NULL, v[i]);
                 }

@@ -4,7 +4,6 @@
 #define CKPTFS_BENCH_SCENARIO_ASYNC_TABLE_H
 
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "base/text/json.h"
@@ -14,14 +13,10 @@
  * durably, until it is visible under its name; `staged` is the copy alone, `waited` the wait for
  * the save before. */
 struct async_save {
-        uint64_t wanted_ns;
         double blocked, waited, staged, durable, visible;
 };
 
 enum { ASYNC_VALUES = 5 };
-/* The seconds of a save as an array, and back. */
-void async_values(const struct async_save *s, double v[ASYNC_VALUES]);
-void async_take(struct async_save *s, const double v[ASYNC_VALUES]);
 
 struct async_facts {
         const char *model;
@@ -34,7 +29,9 @@ struct async_facts {
         double steps;                /* of that in steps */
         double peak;                 /* bytes of memory of the largest rank */
         double writer_peak;          /* of the largest process that writes; 0: threads do */
-        const char *work;            /* what a step does, in words */
+        const char *work;            /* what a step does beside that, in words */
+        const char *state;           /* what it changes: "trained" or "pattern" */
+        const char *suffix;          /* the directory of the saves */
 };
 
 /* Adds "model", "setup" and "metrics". 0 or -ENOMEM. */

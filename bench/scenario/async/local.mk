@@ -2,10 +2,8 @@
 bench_libbench_la_SOURCES += \
 	%D%/async.c \
 	%D%/async.h \
-	%D%/async_stage.c \
-	%D%/async_stage.h \
+	%D%/async_state.c \
+	%D%/async_state.h \
 	%D%/async_table.c \
 	%D%/async_table.h \
-	%D%/async_writer.c \
-	%D%/async_writer.h \
 	$(NULL)

@@ -37,7 +37,7 @@ static void table(const struct json *run, FILE *to)
         dataflux_table(run, to);
 }
 
-static const char *const defaults[] = {"model=demo", "optimizer=off", NULL};
+static const char *const defaults[] = {"model=demo", "optimizer=off", "format=dcp", NULL};
 
 const struct scenario scenario_lightning_async = {
         .name = "lightning_async",
@@ -47,7 +47,7 @@ const struct scenario scenario_lightning_async = {
         .defaults = defaults,
         .dataflux = true,
         .resolve_keys = resolve_keys,
-        .formats = FORMATS_OF_SHARDS,
+        .formats = FORMATS_OF_SHARDS | 1U << FORMAT_DCP,
         .plan = async_plan,
         .job = work,
         .table = table,

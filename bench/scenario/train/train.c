@@ -23,6 +23,7 @@
 #include "bench/scenario/train/train_save.h"
 #include "bench/scenario/train/train_table.h"
 #include "bench/train/blas.h"
+#include "bench/train/train_state.h"
 
 #include "base/banned.h"
 
@@ -40,6 +41,21 @@ struct train_job {
         struct trace trace; /* with profile */
         double oldest;      /* seconds, of rank 0 */
 };
+
+/* How many saves a job makes. */
+static size_t planned(const struct keys *k)
+{
+        return k->train_save == TRAIN_SAVE_OFF ? 0 : k->steps / k->steps_per_save;
+}
+
+/* Bytes of the copy that a rank has of the state: its share, or, where rank 0 alone has all of it,
+ * that of one of this machine's ranks. */
+static uint64_t copy_bytes(const struct keys *k, const struct coll *c, uint64_t state)
+{
+        if (!planned(k))
+                return 0;
+        return state / (k->format == FORMAT_DCP ? c->ranks : c->host_ranks) + 1;
+}
 
 /* At most what any number of ranks may be multiplied by. */
 static uint64_t times(uint64_t bytes, uint64_t n)
@@ -74,10 +90,10 @@ static int train_plan(const struct run *r, const struct keys *k, FILE *dry, char
         if (err)
                 return err;
         const struct coll *c = r->coll;
-        const uint64_t state = train_state_bytes(&s), saves = train_saves_planned(k);
+        const uint64_t state = train_state_bytes(&s), saves = planned(k);
         const bool stages = saves || *k->resume;
         /* what is read to go on is gone before the first save */
-        uint64_t staged = train_saves_memory(k, state, c->ranks, c->host_ranks);
+        uint64_t staged = copy_bytes(k, c, state);
         if (*k->resume)
                 staged = s.sharded ? state / c->ranks + 1 : state;
         const struct preflight n = {
@@ -88,19 +104,10 @@ static int train_plan(const struct run *r, const struct keys *k, FILE *dry, char
                 .stored = times(state, saves), /* they go when all are done */
                 .memory = trainer_bytes(&s, c->ranks) + staged + train_data_bytes(k->train_data),
         };
-        if (saves > TRAIN_SAVES_MAX) {
-                snprintf(why, nwhy,
-                         "steps=%llu with a save every %llu are %llu saves: give a steps_per_save "
-                         "with which they are %d at most",
-                         (unsigned long long)k->steps, (unsigned long long)k->steps_per_save,
-                         (unsigned long long)saves, TRAIN_SAVES_MAX);
-                return -EINVAL;
-        }
-        if (k->train_save != TRAIN_SAVE_OFF && !saves) {
-                snprintf(why, nwhy, "steps=%llu with a save every %llu saves nothing: give more",
-                         (unsigned long long)k->steps, (unsigned long long)k->steps_per_save);
-                return -EINVAL;
-        }
+        size_t count;
+        err = k->train_save == TRAIN_SAVE_OFF ? 0 : train_saves_count(k, &count, why, nwhy);
+        if (err)
+                return err;
         if (s.sharded && saves && k->format != FORMAT_DCP) {
                 snprintf(
                         why, nwhy,
@@ -194,7 +201,7 @@ static int do_steps(struct train_job *j, struct train_step *v, size_t n, bool sa
                 if (!err && saves)
                         err = train_saves_advance(&j->saves, false);
                 if (!err && saves && (i + 1) % j->k->steps_per_save == 0)
-                        err = train_saves_add(&j->saves, &j->trainer);
+                        err = train_saves_add(&j->saves, j->trainer.step);
         }
         return err;
 }
@@ -210,7 +217,7 @@ static int train(struct train_job *j)
         trace_begin(&j->trace);
         uint64_t begin = clock_ns();
         if (!err)
-                err = do_steps(j, j->step, k->steps, train_saves_planned(k) > 0);
+                err = do_steps(j, j->step, k->steps, planned(k) > 0);
         uint64_t end = clock_ns();
         if (!err)
                 err = train_saves_advance(&j->saves, true);
@@ -283,7 +290,7 @@ static int report(struct train_job *j, struct json *job)
                                 .save = j->saves.v,
                                 .nsaves = j->saves.n,
                                 .bytes = j->saves.bytes,
-                                .staged = (double)j->saves.state.bytes,
+                                .staged = (double)j->saves.copy.size,
                                 .oldest = j->oldest,
                                 .busy = j->busy,
                                 .suffix = j->saves.dir,
@@ -299,6 +306,27 @@ static int report(struct train_job *j, struct json *job)
         return coll_agree(c, err);
 }
 
+/* With format=dcp each rank writes its share, with the others rank 0 all. */
+static int begin_saves(struct train_job *j)
+{
+        const struct keys *k = j->k;
+        const bool dealt = k->format == FORMAT_DCP;
+        const struct train_how how = {.sync = k->train_save == TRAIN_SAVE_SYNC,
+                                      .stage.keeps = true};
+        struct train_source from = {.get = train_state_get, .arg = &j->trainer};
+        int err = 0;
+
+        if (planned(k) && (dealt || j->run->coll->rank == 0))
+                err = train_state_list(&from.shard, &j->trainer,
+                                       dealt ? TRAIN_SHARE_DEALT : TRAIN_SHARE_ALL);
+        err = run_agree(j->run, err, "out of memory: give a smaller model=");
+        if (!err)
+                err = train_saves_begin(&j->saves, j->run, k, &how, planned(k), &from);
+        j->saves.trace = j->setup.trace;
+        shard_release(&from.shard);
+        return err;
+}
+
 static int train_job(const struct run *r, const struct keys *k, struct json *job)
 {
         struct train_job j = {.run = r, .k = k};
@@ -311,7 +339,7 @@ static int train_job(const struct run *r, const struct keys *k, struct json *job
         if (!err && *k->resume)
                 err = train_resume(r, k, &j.trainer);
         if (!err)
-                err = train_saves_begin(&j.saves, r, k, &j.trainer);
+                err = begin_saves(&j);
         if (!err)
                 err = train(&j);
         if (!err)

@@ -76,7 +76,7 @@ static int take_from_file(struct resume *r, const struct shard_piece *want, char
 
 static int read_file(struct resume *r)
 {
-        const struct shard *s = &r->state.shard;
+        const struct shard *s = &r->state.trained;
         struct source all = {.read = read_ranges, .arg = r};
         int err = r->io->ops->size(r->io, r->file, &all.size);
 
@@ -189,7 +189,7 @@ static int read_dir(struct resume *r, uint64_t size)
 {
         CLEANUP(freep) struct dcp_item *items = NULL;
         CLEANUP(freep) char *text = size > METADATA_MAX ? NULL : malloc(size + 1);
-        const struct shard *s = &r->state.shard;
+        const struct shard *s = &r->state.trained;
         size_t n = 0;
 
         if (!text)
@@ -233,7 +233,7 @@ int train_resume(const struct run *r, const struct keys *k, struct trainer *t)
         const struct io_storage *storage = io_find(k->storage, why, sizeof why);
         int err = !from ? -ENOMEM : storage ? 0 : -EINVAL;
         if (!err)
-                err = train_state_init(&from->state, t, TRAIN_SHARE_ALL);
+                err = train_state_init(&from->state, t);
         if (!err)
                 err = storage->ops->start(k, k->storage, "", r->coll->rank, &from->io, why,
                                           sizeof why);

@@ -10,12 +10,23 @@
 #include "bench/core/clock.h"
 #include "bench/core/job_log.h"
 #include "bench/format/format.h"
+#include "bench/measure/timed.h"
 
 #include "base/banned.h"
 
-size_t train_saves_planned(const struct keys *k)
+int train_saves_count(const struct keys *k, size_t *out, char *why, size_t nwhy)
 {
-        return k->train_save == TRAIN_SAVE_OFF ? 0 : k->steps / k->steps_per_save;
+        *out = k->steps / k->steps_per_save;
+        if (!*out)
+                snprintf(why, nwhy, "steps=%llu with a save every %llu saves nothing: give more",
+                         (unsigned long long)k->steps, (unsigned long long)k->steps_per_save);
+        else if (*out > TRAIN_SAVES_MAX)
+                snprintf(why, nwhy,
+                         "steps=%llu with a save every %llu are %llu saves: give a steps_per_save "
+                         "with which they are %d at most",
+                         (unsigned long long)k->steps, (unsigned long long)k->steps_per_save,
+                         (unsigned long long)*out, TRAIN_SAVES_MAX);
+        return *out && *out <= TRAIN_SAVES_MAX ? 0 : -EINVAL;
 }
 
 static bool is_joint(const struct keys *k)
@@ -23,25 +34,21 @@ static bool is_joint(const struct keys *k)
         return k->format == FORMAT_DCP;
 }
 
-uint64_t train_saves_memory(const struct keys *k, uint64_t state, unsigned ranks,
-                            unsigned host_ranks)
-{
-        if (!train_saves_planned(k))
-                return 0;
-        return is_joint(k) ? state / ranks + 1 : state / host_ranks + 1;
-}
-
 /* The name of this rank's file of a save. */
 static void name_file(const struct train_saves *s, size_t i, char out[64])
 {
+        const struct coll *c = s->run->coll;
+        const char *ending = formats[s->k->format].ending;
         unsigned long long step = s->v[i].step;
         char file[DCP_FILE_MAX];
 
-        dcp_file_name(file, s->run->coll->rank, 0);
+        dcp_file_name(file, c->rank, 0);
         if (is_joint(s->k))
                 snprintf(out, 64, "step-%08llu/%s", step, file);
+        else if (s->how.each)
+                snprintf(out, 64, "step-%08llu-%05u-of-%05u%s", step, c->rank, c->ranks, ending);
         else
-                snprintf(out, 64, "step-%08llu%s", step, formats[s->k->format].ending);
+                snprintf(out, 64, "step-%08llu%s", step, ending);
 }
 
 static void name_metadata(const struct train_saves *s, size_t i, char out[64])
@@ -49,53 +56,53 @@ static void name_metadata(const struct train_saves *s, size_t i, char out[64])
         snprintf(out, 64, "step-%08llu/" DCP_METADATA, (unsigned long long)s->v[i].step);
 }
 
-int train_saves_begin(struct train_saves *s, const struct run *r, const struct keys *k,
-                      const struct trainer *t)
+static int begin_storage(struct train_saves *s, char *why, size_t nwhy)
 {
-        struct coll *c = r->coll;
-        char why[512] = "out of memory: give a smaller model=";
-        int err = 0;
+        const struct keys *k = s->k;
+        const unsigned rank = s->run->coll->rank;
+        int err = s->storage->ops->start(k, k->storage, s->dir, rank, &s->io, why, nwhy);
 
-        *s = (struct train_saves){.run = r, .k = k, .trace = t->setup.trace, .metadata = BUF_INIT};
-        if (!train_saves_planned(k))
+        s->writer.io = s->io;
+        s->writer.sync = k->fsync;
+        return err || !s->how.stage.shared
+                       ? err
+                       : train_writer_start(&s->writer, k, s->dir, rank, why, nwhy);
+}
+
+int train_saves_begin(struct train_saves *s, const struct run *r, const struct keys *k,
+                      const struct train_how *how, size_t planned, struct train_source *from)
+{
+        char why[512] = "out of memory: give a smaller model=";
+
+        *s = (struct train_saves){.run = r,
+                                  .k = k,
+                                  .how = *how,
+                                  .writer = TRAIN_WRITER_INIT,
+                                  .planned = planned,
+                                  .metadata = BUF_INIT};
+        if (!planned)
                 return 0;
-        err = run_name(c, s->dir);
-        if (err)
-                return err;
-        bool writes = is_joint(k) || c->rank == 0;
+        const bool writes = from->shard.n; /* more ranks than rows: some have nothing */
+        int err = train_copy_init(&s->copy, from, formats[k->format].wrap, how->stage);
+        int named = run_name(r->coll, s->dir);
+        if (named)
+                return named;
         s->storage = io_find(k->storage, why, sizeof why);
-        s->v = calloc(train_saves_planned(k), sizeof *s->v);
-        if (!s->storage || !s->v)
+        s->v = calloc(planned, sizeof *s->v);
+        if (!err && (!s->storage || !s->v))
                 err = -ENOMEM;
-        else if (writes)
-                err = train_state_init(&s->state, t,
-                                       is_joint(k) ? TRAIN_SHARE_DEALT : TRAIN_SHARE_ALL);
-        if (!err && writes && s->state.trained.n) /* more ranks than rows: some have nothing */
-                err = s->storage->ops->start(k, k->storage, s->dir, c->rank, &s->io, why,
-                                             sizeof why);
+        if (!err && writes)
+                err = begin_storage(s, why, sizeof why);
         return run_agree(r, err, why);
 }
 
 /* --- one save --------------------------------------------------------------------------------- */
 
-static int fill(void *arg, uint64_t off, void *dst, size_t len)
+/* One file of this process. */
+static void write_metadata(struct train_saves *s, struct train_wrote *out)
 {
-        const struct train_state *state = arg;
-        shard_fill(&state->shard, off, dst, len);
-        return 0;
-}
-
-static int check(void *arg, uint64_t off, const void *p, size_t len)
-{
-        const struct train_state *state = arg;
-        struct shard_fault fault;
-        return shard_check(&state->shard, off, p, len, &fault);
-}
-
-static struct io_data data_of(struct train_saves *s)
-{
-        return (struct io_data){
-                .size = s->state.shard.size, .fill = fill, .check = check, .arg = &s->state};
+        const struct io_data d = {.size = s->metadata.len, .mem = s->metadata.p};
+        train_write_here(s->io, s->flight.name, &d, s->k->fsync, out);
 }
 
 /* The thread of a save, of each of its files. */
@@ -104,24 +111,21 @@ static void *write_file(void *arg)
         struct train_saves *s = arg;
         struct train_flight *f = &s->flight;
         struct train_saved *save = &s->v[s->begun - 1];
-        struct io_data d = {.size = s->metadata.len, .mem = s->metadata.p};
-        struct sample took = {0};
-        uint64_t mark = clock_ns();
-
-        f->err = 0;
-        if (s->phase == TRAIN_WRITING) {
-                f->err = formats[s->k->format].wrap(&s->state.shard);
-                d = data_of(s);
-        }
-        if (!f->err)
-                f->err = timed_save_file(s->io, f->name, &d, s->k->fsync, &took);
-        save->durable_ns = mark;
-        double seconds = clock_lap(&save->durable_ns);
         const bool share = s->phase == TRAIN_WRITING;
-        trace_add(s->trace, share ? TRACE_SAVE_WRITE : TRACE_SAVE_METADATA, TRACE_SAVES, mark,
-                  save->durable_ns, save->step);
+        const uint64_t begin = clock_ns();
+
+        f->wrote = (struct train_wrote){.err = share ? train_copy_finish(&s->copy) : 0};
+        if (!f->wrote.err && share)
+                train_write(&s->writer, f->name, &s->copy.stage, s->copy.size, &f->wrote);
+        else if (!f->wrote.err)
+                write_metadata(s, &f->wrote);
+        const uint64_t end = f->wrote.err ? clock_ns() : f->wrote.visible_ns;
+        save->durable_ns = f->wrote.durable_ns;
+        save->visible_ns = end;
+        trace_add(s->trace, share ? TRACE_SAVE_WRITE : TRACE_SAVE_METADATA, TRACE_SAVES, begin, end,
+                  save->step);
         if (share)
-                save->file = seconds;
+                save->file = clock_s(end - begin);
         atomic_store(&f->done, true);
         return NULL;
 }
@@ -149,17 +153,21 @@ static int end_file(struct train_saves *s)
                 return 0;
         pthread_join(f->thread, NULL);
         f->running = false;
-        if (f->err && f->err != -ECANCELED)
+        if (s->phase == TRAIN_WRITING)
+                stage_give(&s->copy.stage);
+        if (s->how.stage.shared && f->wrote.peak > s->writer_peak)
+                s->writer_peak = f->wrote.peak;
+        if (f->wrote.err && f->wrote.err != -ECANCELED)
                 run_error(s->run, "save of %s: %s", f->name,
-                          *s->io->why ? s->io->why : strerror(-f->err));
-        return f->err;
+                          *f->wrote.why ? f->wrote.why : strerror(-f->wrote.err));
+        return f->wrote.err;
 }
 
 /* All shares are written: rank 0 begins to write which they are. */
 static int begin_metadata(struct train_saves *s)
 {
         struct coll *c = s->run->coll;
-        const struct shard *shard = &s->state.shard;
+        const struct shard *shard = &s->copy.file;
         CLEANUP(freep) struct dcp_item *mine = calloc(shard->n + 1, sizeof *mine);
         CLEANUP(freep) struct dcp_item *all = NULL;
         char file[DCP_FILE_MAX];
@@ -188,18 +196,20 @@ static int begin_metadata(struct train_saves *s)
 /* The save can be loaded. */
 static void finish(struct train_saves *s)
 {
-        struct coll *c = s->run->coll;
         struct train_saved *save = &s->v[s->begun - 1];
 
-        save->durable = c->rank ? 0 : clock_s(save->durable_ns - save->wanted_ns);
+        if (s->io) {
+                save->durable = clock_s(save->durable_ns - save->wanted_ns);
+                save->visible = clock_s(save->visible_ns - save->wanted_ns);
+        }
         s->phase = TRAIN_IDLE;
         s->n = s->begun;
-        if (s->k->train_save == TRAIN_SAVE_SYNC)
+        if (s->how.sync)
                 save->blocked = clock_s(clock_ns() - save->wanted_ns);
-        job_log(JOB_LOG_INFO, "save of step %llu: blocked for %.4f s, durable after %.4f s",
-                (unsigned long long)save->step, save->blocked, save->durable);
+        job_log(JOB_LOG_INFO, "save of step %llu: blocked for %.4f s, there after %.4f s",
+                (unsigned long long)save->step, save->blocked, save->visible);
         if (!is_joint(s->k))
-                s->bytes = s->state.shard.size;
+                s->bytes = s->copy.size;
 }
 
 /* Steps have waited for that save since then. */
@@ -234,19 +244,26 @@ int train_saves_advance(struct train_saves *s, bool wait)
         return err;
 }
 
-static int add_save(struct train_saves *s, const struct trainer *t)
+static int add_save(struct train_saves *s, uint64_t step)
 {
         struct coll *c = s->run->coll;
         struct train_saved *save = &s->v[s->begun];
         uint64_t mark = clock_ns();
 
-        save->step = t->step;
+        save->step = step;
         save->wanted_ns = mark;
         int err = train_saves_advance(s, true);
         save->waited = clock_lap(&mark);
         const uint64_t begin = mark;
-        if (!err && s->io)
-                err = train_state_take(&s->state, t);
+        if (!err && s->io) {
+                err = train_copy_take(&s->copy, step);
+                if (err)
+                        run_error(s->run, "staging of %zu bytes: %s%s", s->copy.stage.size,
+                                  strerror(-err),
+                                  s->how.stage.pins
+                                          ? ": give async.staging=pageable, or raise ulimit -l"
+                                          : "");
+        }
         if (err)
                 return coll_agree(c, err);
         save->copy = clock_lap(&mark);
@@ -257,14 +274,30 @@ static int add_save(struct train_saves *s, const struct trainer *t)
         if (s->io)
                 err = begin_file(s, TRAIN_WRITING);
         err = coll_agree(c, err);
-        return err || s->k->train_save == TRAIN_SAVE_ASYNC ? err : train_saves_advance(s, true);
+        return err || !s->how.sync ? err : train_saves_advance(s, true);
 }
 
-int train_saves_add(struct train_saves *s, const struct trainer *t)
+/* Whether the last save is compared with what it was to hold. */
+static bool verifies(const struct train_saves *s)
+{
+        return s->io && s->k->verify && !(s->io->ops->flags & IO_EMPTY);
+}
+
+int train_saves_add(struct train_saves *s, uint64_t step)
 {
         const size_t i = s->begun;
-        const int err = add_save(s, t);
+        int err = 0;
 
+        if (i + 1 == s->planned && verifies(s)) { /* before the step wants it: in no clock */
+                err = train_copy_note(&s->copy, step);
+                if (err)
+                        run_error(s->run, "checksums of step %llu: %s", (unsigned long long)step,
+                                  strerror(-err));
+        }
+        if (i + 1 == s->planned)
+                err = coll_agree(s->run->coll, err);
+        if (!err)
+                err = add_save(s, step);
         if (!err)
                 note_blocked(s, i, s->v[i].wanted_ns);
         return err;
@@ -279,13 +312,14 @@ int train_saves_slowest(struct train_saves *s)
 
         for (size_t i = 0; i < s->n && !err; i++) {
                 struct train_saved *x = &s->v[i];
-                double v[] = {x->waited, x->copy, x->blocked, x->file, x->durable};
+                double v[] = {x->waited, x->copy, x->blocked, x->file, x->durable, x->visible};
                 err = c->ops->max(c, v, sizeof v / sizeof v[0]);
                 x->waited = v[0];
                 x->copy = v[1];
                 x->blocked = v[2];
                 x->file = v[3];
                 x->durable = v[4];
+                x->visible = v[5];
         }
         return err;
 }
@@ -296,8 +330,8 @@ double train_saves_oldest(const struct train_saves *s, uint64_t begin, uint64_t 
         double oldest = 0;
 
         for (size_t i = 0; i <= s->n; i++) {
-                bool within = i < s->n && s->v[i].durable_ns < end;
-                uint64_t until = within ? s->v[i].durable_ns : end;
+                bool within = i < s->n && s->v[i].visible_ns < end;
+                uint64_t until = within ? s->v[i].visible_ns : end;
                 double age = until > state ? clock_s(until - state) : 0;
                 oldest = age > oldest ? age : oldest;
                 state = i < s->n ? s->v[i].wanted_ns : state;
@@ -305,17 +339,34 @@ double train_saves_oldest(const struct train_saves *s, uint64_t begin, uint64_t 
         return oldest;
 }
 
-static int load(struct train_saves *s, const char *name, struct io_data *d)
+/* `why` is of who refuses the bytes, or "". */
+static int loaded(struct train_saves *s, const char *name, int err, const char *why)
 {
-        struct sample ignored;
-        int err = timed_load_file(s->io, name, d, &ignored);
-
         if (err && err != -ECANCELED)
                 run_error(s->run, "load of %s: %s", name,
-                          err == -EBADMSG ? "the storage gave other bytes than were saved"
-                          : *s->io->why   ? s->io->why
-                                          : strerror(-err));
+                          *why              ? why
+                          : err == -EBADMSG ? "the storage gave other bytes than were saved"
+                          : *s->io->why     ? s->io->why
+                                            : strerror(-err));
         return err;
+}
+
+static int load_share(struct train_saves *s)
+{
+        struct sample ignored;
+        char name[64], why[300] = "";
+        int err = train_copy_clear(&s->copy);
+        struct io_data d = {.size = s->copy.size, .mem = s->copy.stage.p};
+
+        name_file(s, s->n - 1, name);
+        if (!err)
+                err = timed_load_file(s->io, name, &d, &ignored);
+        if (!err || err == -EBADMSG) { /* which tensor it is that a checksum refuses */
+                const int wrong = train_copy_check(&s->copy, why, sizeof why);
+                err = err ? err : wrong;
+        }
+        stage_give(&s->copy.stage);
+        return loaded(s, name, err, why);
 }
 
 static int check_metadata(void *arg, uint64_t off, const void *p, size_t len)
@@ -324,21 +375,24 @@ static int check_metadata(void *arg, uint64_t off, const void *p, size_t len)
         return memcmp(b->p + off, p, len) ? -EBADMSG : 0;
 }
 
+static int load_metadata(struct train_saves *s)
+{
+        struct io_data d = {.size = s->metadata.len, .check = check_metadata, .arg = &s->metadata};
+        struct sample ignored;
+        char name[64];
+
+        name_metadata(s, s->n - 1, name);
+        return loaded(s, name, timed_load_file(s->io, name, &d, &ignored), "");
+}
+
 int train_saves_verify(struct train_saves *s)
 {
-        struct io_data metadata = {
-                .size = s->metadata.len, .check = check_metadata, .arg = &s->metadata};
-        struct io_data d = data_of(s);
-        char name[64];
         int err = 0;
 
-        if (!s->io || !s->n || !s->k->verify || s->io->ops->flags & IO_EMPTY)
-                return coll_agree(s->run->coll, 0);
-        name_file(s, s->n - 1, name);
-        err = load(s, name, &d);
-        if (!err && metadata.size) {
-                name_metadata(s, s->n - 1, name);
-                err = load(s, name, &metadata);
+        if (s->run && s->n == s->planned && s->n && verifies(s)) {
+                err = load_share(s);
+                if (!err && s->metadata.len)
+                        err = load_metadata(s);
         }
         return coll_agree(s->run->coll, err);
 }
@@ -377,7 +431,7 @@ int train_saves_end(struct train_saves *s)
 {
         char name[64];
 
-        if (!s->run || !train_saves_planned(s->k))
+        if (!s->run || !s->planned)
                 return 0;
         (void)end_file(s); /* of a save whose ranks did not meet again: it is not whole */
         int err = remove_metadata(s), gone = 0;
@@ -388,9 +442,10 @@ int train_saves_end(struct train_saves *s)
                 name_file(s, i, name);
                 gone = remove_file(s, name);
         }
+        train_writer_stop(&s->writer);
         if (s->io)
                 s->storage->ops->stop(s->io, !s->k->keep || !s->n);
-        train_state_release(&s->state);
+        train_copy_release(&s->copy);
         buf_release(&s->metadata);
         free(s->v);
         return err ? err : gone;

@@ -75,7 +75,7 @@ static const struct {
         const char *name;
         size_t at;
 } save_parts[] = {
-        {"save_s", offsetof(struct train_saved, durable)},
+        {"save_s", offsetof(struct train_saved, visible)},
         {"save_blocked_s", offsetof(struct train_saved, blocked)},
         {"save_waited_s", offsetof(struct train_saved, waited)},
         {"save_copy_s", offsetof(struct train_saved, copy)},

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* async_writer.c: see async_writer.h.
+/* train_writer.c: see train_writer.h.
  *
  * The process is this program again, for a fork of one that has MPI, CUDA and I/O threads could do
  * little. Its orders come over a socket: first what and where, then a message a save, which carries
  * the descriptor of the staging memory when that is another than before. */
-#include "bench/scenario/async/async_writer.h"
+#include "bench/scenario/train/train_writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +35,7 @@ struct order {
         char name[64];
         uint64_t size;
         size_t mapped;
+        bool sync;
 };
 
 static double peak_bytes(void)
@@ -43,14 +44,13 @@ static double peak_bytes(void)
         return getrusage(RUSAGE_SELF, &u) ? 0 : (double)u.ru_maxrss * 1024;
 }
 
-static void write_here(struct io *io, const char *name, char *mem, uint64_t size,
-                       struct async_wrote *out)
+void train_write_here(struct io *io, const char *name, const struct io_data *d, bool sync,
+                      struct train_wrote *out)
 {
-        const struct io_data d = {.size = size, .mem = mem};
         struct sample s = {0};
         uint64_t begin = clock_ns();
 
-        *out = (struct async_wrote){.err = timed_save_file(io, name, &d, true, &s)};
+        *out = (struct train_wrote){.err = timed_save_file(io, name, d, sync, &s)};
         out->visible_ns = clock_ns();
         out->durable_ns = begin + (uint64_t)((s.open + s.transfer + s.sync) * 1e9);
         out->peak = peak_bytes();
@@ -124,7 +124,7 @@ struct served {
 static int begin_serving(struct served *s)
 {
         CLEANUP(freep) char *p = malloc(sizeof(struct hello) + KEYS_MAX);
-        struct async_wrote reply = {0};
+        struct train_wrote reply = {0};
         struct hello hello;
         struct keys k;
         int fd;
@@ -167,7 +167,7 @@ static int serve(struct served *s)
         int err = 0;
 
         while (!err) {
-                struct async_wrote reply = {0};
+                struct train_wrote reply = {0};
                 CLEANUP(closep) int fd = -1;
                 ssize_t n = receive_message(s->sock, &o, sizeof o, &fd);
                 if (n <= 0)
@@ -181,13 +181,15 @@ static int serve(struct served *s)
                         snprintf(reply.why, sizeof reply.why, "staging memory: %s",
                                  strerror(-reply.err));
                 else
-                        write_here(s->io, o.name, s->mem, o.size, &reply);
+                        train_write_here(s->io, o.name,
+                                         &(struct io_data){.size = o.size, .mem = s->mem}, o.sync,
+                                         &reply);
                 err = send_message(s->sock, &reply, sizeof reply, -1);
         }
         return err;
 }
 
-int async_writer_main(const char *fd)
+int train_writer_main(const char *fd)
 {
         struct served s = {.sock = (int)strtol(fd, NULL, 10)};
         int err = signal_cleanup_init();
@@ -208,17 +210,17 @@ int async_writer_main(const char *fd)
 /* --- the rank -------------------------------------------------------------------------------- */
 
 /* What became of an order, or of the process. */
-static void await(struct async_writer *w, struct async_wrote *out)
+static void await(struct train_writer *w, struct train_wrote *out)
 {
         int fd;
         ssize_t n = receive_message(w->sock, out, sizeof *out, &fd);
         if (n == sizeof *out)
                 return;
-        *out = (struct async_wrote){.err = n < 0 ? (int)n : -EPIPE};
+        *out = (struct train_wrote){.err = n < 0 ? (int)n : -EPIPE};
         snprintf(out->why, sizeof out->why, "the process that writes ended: see its message");
 }
 
-static int say_hello(struct async_writer *w, const struct keys *k, const char *dir, unsigned rank)
+static int say_hello(struct train_writer *w, const struct keys *k, const char *dir, unsigned rank)
 {
         CLEANUP(buf_release) struct buf b = BUF_INIT;
         struct hello hello = {.rank = rank};
@@ -231,7 +233,7 @@ static int say_hello(struct async_writer *w, const struct keys *k, const char *d
         return err ? err : send_message(w->sock, b.p, b.len, -1);
 }
 
-int async_writer_start(struct async_writer *w, const struct keys *k, const char *dir, unsigned rank,
+int train_writer_start(struct train_writer *w, const struct keys *k, const char *dir, unsigned rank,
                        char *why, size_t nwhy)
 {
         char self[4096], number[16], line[64];
@@ -255,7 +257,7 @@ int async_writer_start(struct async_writer *w, const struct keys *k, const char 
         close(ends[1]);
         if (err)
                 return err;
-        struct async_wrote reply = {.err = say_hello(w, k, dir, rank)};
+        struct train_wrote reply = {.err = say_hello(w, k, dir, rank)};
         snprintf(reply.why, sizeof reply.why, "%s", strerror(-reply.err));
         if (!reply.err)
                 await(w, &reply);
@@ -264,7 +266,7 @@ int async_writer_start(struct async_writer *w, const struct keys *k, const char 
         return reply.err;
 }
 
-void async_writer_stop(struct async_writer *w)
+void train_writer_stop(struct train_writer *w)
 {
         if (w->sock >= 0)
                 close(w->sock); /* it ends by itself then */
@@ -272,13 +274,14 @@ void async_writer_stop(struct async_writer *w)
         child_end(&w->child); /* a signal would make it remove what it wrote */
 }
 
-void async_write(struct async_writer *w, const char *name, const struct stage *s, uint64_t size,
-                 struct async_wrote *out)
+void train_write(struct train_writer *w, const char *name, const struct stage *s, uint64_t size,
+                 struct train_wrote *out)
 {
-        struct order o = {.size = size, .mapped = s->size};
+        struct order o = {.size = size, .mapped = s->size, .sync = w->sync};
 
         if (w->sock < 0) {
-                write_here(w->io, name, s->p, size, out);
+                train_write_here(w->io, name, &(struct io_data){.size = size, .mem = s->p}, w->sync,
+                                 out);
                 return;
         }
         snprintf(o.name, sizeof o.name, "%s", name);
@@ -287,6 +290,6 @@ void async_write(struct async_writer *w, const char *name, const struct stage *s
                 await(w, out);
                 return;
         }
-        *out = (struct async_wrote){.err = err};
+        *out = (struct train_wrote){.err = err};
         snprintf(out->why, sizeof out->why, "the process that writes ended: %s", strerror(-err));
 }

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* async_stage.c: see async_stage.h. */
-#include "bench/scenario/async/async_stage.h"
+/* train_stage.c: see train_stage.h. */
+#include "bench/scenario/train/train_stage.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "bench/core/dev.h"
-#include "bench/core/keys.h"
 
 #include "base/banned.h"
 
-void stage_init(struct stage *s, size_t size, unsigned kind, bool shared)
+void stage_init(struct stage *s, size_t size, struct stage_kind kind)
 {
-        *s = (struct stage){.size = size, .kind = kind, .shared = shared, .fd = -1};
+        *s = (struct stage){.size = size, .kind = kind, .fd = -1};
 }
 
 static void unmap(struct stage *s)
@@ -27,9 +26,9 @@ static void unmap(struct stage *s)
 
 static int map(struct stage *s)
 {
-        int flags = s->shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+        int flags = s->kind.shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
 
-        if (s->shared) {
+        if (s->kind.shared) {
                 s->fd = memfd_create("ckptbench", MFD_CLOEXEC);
                 if (s->fd < 0 || ftruncate(s->fd, (off_t)s->size)) {
                         int err = -errno;
@@ -57,7 +56,7 @@ int stage_take(struct stage *s)
         if (s->p)
                 return 0;
         int err = map(s);
-        if (!err && s->kind != STAGING_PAGEABLE) {
+        if (!err && s->kind.pins) {
                 err = dev_pin(s->p, s->size);
                 if (err)
                         unmap(s);
@@ -67,7 +66,7 @@ int stage_take(struct stage *s)
 
 void stage_give(struct stage *s)
 {
-        if (s->kind != STAGING_CACHED)
+        if (!s->kind.keeps)
                 stage_release(s);
 }
 
@@ -75,7 +74,7 @@ void stage_release(struct stage *s)
 {
         if (!s->p)
                 return;
-        if (s->kind != STAGING_PAGEABLE)
+        if (s->kind.pins)
                 dev_unpin(s->p, s->size);
         unmap(s);
 }
