@@ -78,6 +78,27 @@ static const char *find_flag(const struct scenario *sc, const char *arg, const c
         return NULL;
 }
 
+/* Of what the scenario has in one way only, given as argument i: how many arguments that are, 0
+ * when it is none of these, or -EINVAL with one line in `why` when another way is asked for. */
+static int find_fixed(const struct scenario *sc, int argc, char **argv, int i, char *why,
+                      size_t nwhy)
+{
+        const char *arg = argv[i];
+        const size_t n = strcspn(arg, "=");
+        const struct run_fixed *f = sc->fixed;
+
+        while (f && f->name && (strlen(f->name) != n || memcmp(f->name, arg, n) != 0))
+                f++;
+        if (!f || !f->name)
+                return 0;
+        const char *next = i + 1 < argc ? argv[i + 1] : "";
+        const char *value = arg[n] ? arg + n + 1 : f->value ? next : "";
+        if (f->value && !strcmp(value, f->value))
+                return arg[n] ? 1 : 2;
+        snprintf(why, nwhy, "%s%s%s: %s", f->name, *value ? " " : "", value, f->instead);
+        return -EINVAL;
+}
+
 /* "~key": in the sweep of the command line alone it stands against a choice in a file's defaults;
  * in that of all it takes away what was said. */
 static int take_away(const struct args *a, const char *arg, struct sweep *keys, bool only_command,
@@ -99,6 +120,13 @@ static int read_args(int argc, char **argv, const struct scenario *sc, struct ar
 {
         int err = 0;
         for (int i = 2; i < argc && !err; i++) {
+                const int fixed = find_fixed(sc, argc, argv, i, why, nwhy);
+                if (fixed < 0)
+                        return fixed;
+                if (fixed) {
+                        i += fixed - 1;
+                        continue;
+                }
                 const char *arg = argv[i], *value = NULL, *key = find_flag(sc, arg, &value);
                 const char **to = !strcmp(arg, "-cd") || !strcmp(arg, "--config-dir")    ? &a->dir
                                   : !strcmp(arg, "-cn") || !strcmp(arg, "--config-name") ? &a->name

@@ -42,12 +42,20 @@ struct run_flag {
         const char *value; /* what the flag alone stands for; NULL: its value follows */
 };
 
+/* A spelling of the suites' command lines for what is so here anyway. */
+struct run_fixed {
+        const char *name;    /* "--dtype" */
+        const char *value;   /* which follows, and is accepted; NULL: none does, and none is */
+        const char *instead; /* what is there for whoever wants another */
+};
+
 struct scenario {
         const char *name, *text;
-        bool many_ranks;              /* else one rank only */
-        bool device;                  /* shards live where the device key says; else on the host */
-        bool carries;                 /* collectives go by what the backend key names */
-        const struct run_flag *flags; /* other spellings, up to one without a name; NULL: none */
+        bool many_ranks;               /* else one rank only */
+        bool device;                   /* shards live where the device key says; else on the host */
+        bool carries;                  /* collectives go by what the backend key names */
+        const struct run_flag *flags;  /* other spellings, up to one without a name; NULL: none */
+        const struct run_fixed *fixed; /* the same */
         const char *const
                 *defaults; /* "key=value", up to NULL, where keys.def's do not fit; NULL: none */
         bool dataflux;     /* takes the environment variables of dataflux_env.h */

@@ -12,7 +12,7 @@ if ! bench_has HAVE_OPENBLAS; then
 		"a build without OpenBLAS says in one line what is missing"
 	exit 0
 fi
-plan 30
+plan 35
 
 small="model=gpt-mini model.layers=2 model.vocab=256 model.block=32"
 train() { bench train progress=0 "$@"; }
@@ -93,6 +93,12 @@ refused() {
 	rc=$?
 	expect_eq "1 1 1" "$rc $(wc -l <err) $(grep -c -- "$pattern" err)" "what makes no sense is refused in one line: $*"
 }
+refused "--dtype fp16: train computes in fp32" --dtype=fp16
+refused "--prefetch prehook: train.mode=fsdp gathers a unit when it is used" --prefetch prehook
+refused "--cpu_offload: .*give train.mode=fsdp" --cpu_offload
+refused "--version fairscale: train has the modes of PyTorch alone" --version=fairscale
+check "flags of the suite that ask for what there is are accepted" bench train $small --dtype fp32 --prefetch=noop --version pytorch \
+	--dry-run
 refused "give a number from 0 to below 1e+06" lr=fast
 refused "give a number from 0 to below 1e+06" lr=nan
 refused "give a number from 0 to below 1" dropout=1

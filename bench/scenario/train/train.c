@@ -367,6 +367,7 @@ const struct scenario scenario_train = {
         .many_ranks = true,
         .formats = 1U << FORMAT_SAFETENSORS | 1U << FORMAT_TORCH | 1U << FORMAT_DCP,
         .flags = train_flags,
+        .fixed = train_fixed,
         .defaults = defaults,
         .resolve_keys = train_resolve_keys,
         .plan = train_plan,

@@ -25,6 +25,16 @@ const struct run_flag train_flags[] = {{"--model", "model", NULL},
                                        {"--profile", "profile", "on"},
                                        {NULL, NULL, NULL}};
 
+const struct run_fixed train_fixed[] = {
+        {"--dtype", "fp32", "train computes in fp32: leave it out"},
+        {"--prefetch", "noop", "train.mode=fsdp gathers a unit when it is used: leave it out"},
+        {"--cpu_offload", NULL,
+         "all is in the host's memory: give train.mode=fsdp, with which a rank has its part, or "
+         "activation=checkpoint"},
+        {"--version", "pytorch",
+         "train has the modes of PyTorch alone: give train.mode=ddp, pdp or fsdp"},
+        {NULL, NULL, NULL}};
+
 int train_resolve_keys(struct keys *k, char *why, size_t nwhy)
 {
         char name[64];

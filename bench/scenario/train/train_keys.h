@@ -8,6 +8,7 @@
 
 /* Spellings of the suite, and names of its models: GPTSmall is gpt-small. */
 extern const struct run_flag train_flags[];
+extern const struct run_fixed train_fixed[];
 int train_resolve_keys(struct keys *k, char *why, size_t nwhy);
 
 /* All but the data and the opened table. 0, or -EINVAL with one line in `why`. */
