@@ -141,6 +141,23 @@ static int open_shared(const struct shared_file *f)
         return TAKE_FD(fd);
 }
 
+/* Whoever stops one rank stops the job: a rank that is told to end tells the others of this
+ * machine, which may stand in a write or a long step and hear of it in no collective. They see each
+ * other's processes, since they share a file of /proc. */
+static void tell_each_other(const struct coll *c, MPI_Comm host)
+{
+        CLEANUP(freep) int *pids = calloc(c->host_ranks, sizeof *pids);
+        const int mine = (int)getpid();
+        int all = pids != NULL;
+
+        MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, host);
+        if (!all || !pids || MPI_Allgather(&mine, 1, MPI_INT, pids, 1, MPI_INT, host))
+                return;
+        for (unsigned i = 0; i < c->host_ranks; i++)
+                if (pids[i] != mine)
+                        (void)cleanup_add_child(pids[i]); /* no room: that one is not told */
+}
+
 /* MPI's own shared windows hang where one rank gets no memory. All ranks have it, or none does. */
 static void open_ends(const struct coll *c)
 {
@@ -162,6 +179,8 @@ static void open_ends(const struct coll *c)
                        : mmap(NULL, sizeof *ends_there, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         int all = p != MAP_FAILED;
         MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, host);
+        if (all)
+                tell_each_other(c, host);
         MPI_Comm_free(&host);
         if (all)
                 ends_there = p;
@@ -369,8 +388,8 @@ static bool mpi_alarmed(struct coll *c, unsigned serial)
                there;
 }
 
-/* The others clean up too before they are ended: those of this machine until they are here, if the
- * signal has come to all of them; those of other machines a moment longer. */
+/* The others clean up too before they are ended: those of this machine until they are here, which
+ * hear of the signal; those of other machines a moment longer. */
 static void wait_for_cleanup(const struct coll *c)
 {
         const bool known = ends_there && signal_came();
@@ -385,6 +404,7 @@ static void wait_for_cleanup(const struct coll *c)
 
 static void mpi_finish(struct coll *c, int together)
 {
+        cleanup_drop_children(); /* the others end, too: their numbers will be others' */
         if (ends_there)
                 atomic_fetch_add(ends_there, 1);
         if (!together || abandoned) {

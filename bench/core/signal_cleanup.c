@@ -20,7 +20,7 @@ static struct {
         struct mutex mtx; /* guards the two lists */
         char *path[MAX_THINGS];
         size_t npath;
-        pid_t child[16];
+        pid_t child[1024];
         size_t nchild;
         bool signal_came; /* atomic */
 } cleanup = {.mtx = MUTEX_INITIALIZER(LOCK_BENCH_CLEANUP)};
@@ -155,6 +155,13 @@ int cleanup_add_child(pid_t pid)
                 kill(pid, SIGTERM);
         mutex_unlock(&cleanup.mtx);
         return err;
+}
+
+void cleanup_drop_children(void)
+{
+        mutex_lock(&cleanup.mtx);
+        cleanup.nchild = 0;
+        mutex_unlock(&cleanup.mtx);
 }
 
 void cleanup_drop_child(pid_t pid)

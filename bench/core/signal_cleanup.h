@@ -34,9 +34,10 @@ void cleanup_drop_path(const char *path);
 /* A job is done: what is left of it is to stay. */
 void cleanup_drop_paths(void);
 
-/* The child is sent SIGTERM at a signal. */
+/* The child, or another rank, is sent SIGTERM at a signal. */
 int cleanup_add_child(pid_t pid);
 void cleanup_drop_child(pid_t pid);
+void cleanup_drop_children(void);
 
 /* The mask with which a child begins: that of this thread without the two signals. */
 void signal_child_mask(sigset_t *set);
