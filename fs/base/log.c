@@ -250,9 +250,10 @@ static void emit_locked(enum log_level level, const char *text)
 /* A name from a bucket may hold a newline or an escape: a line stays one line. */
 static void make_printable(char *s)
 {
-        for (; *s; s++)
-                if ((unsigned char)*s < ' ' || *s == 0x7f)
-                        *s = '?';
+        for (size_t n; *s; s += n ? n : 1) {
+                n = utf8_control(s);
+                memset(s, '?', n);
+        }
 }
 
 void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)

@@ -61,6 +61,8 @@ bool ctl_last_words(char out[LOG_TEXT_MAX]);
 
 /* Says "ckptctl: WHAT: the error" and returns CTL_FAILED. */
 int ctl_fail(const char *what, int err);
+/* The same with a reason that may have words of the store in it. */
+int ctl_complain(const char *why);
 
 /* Whether that was at least --older ago. */
 bool ctl_is_older(const struct ctl *c, int64_t time_ns);

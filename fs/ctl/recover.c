@@ -86,6 +86,7 @@ static int discard(const struct change *ch)
 /* The record goes last: what failed half-way can be tried again. */
 static int apply_choice(const struct change *ch)
 {
+        CLEANUP(freep) char *key = ctl_printable(ch->rec.key);
         const char *what = "kept";
         int err = 0;
 
@@ -101,7 +102,7 @@ static int apply_choice(const struct change *ch)
                 return ch->c->force || ch->c->discard ? CTL_OK : CTL_LEFT;
         if (err == -ENOENT && ch->c->force)
                 fprintf(stderr, "ckptctl: %s: its bytes are gone from the store: use --discard\n",
-                        ch->rec.key);
+                        key ? key : "no memory");
         else
                 ctl_fail(ch->rec.key, err);
         return CTL_FAILED;
@@ -122,10 +123,8 @@ static int recover_one(const struct ctl *c, const char *id)
                 return CTL_OK; /* done meanwhile */
         if (err)
                 return ctl_fail(ch.record_key, err);
-        if (recovery_record_parse(ch.record_key, text, n, &ch.rec, why, sizeof why)) {
-                fprintf(stderr, "ckptctl: %s\n", why);
-                return CTL_FAILED;
-        }
+        if (recovery_record_parse(ch.record_key, text, n, &ch.rec, why, sizeof why))
+                return ctl_complain(why);
         return c->key && strcmp(c->key, ch.rec.key) ? CTL_OK : apply_choice(&ch);
 }
 

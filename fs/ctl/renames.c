@@ -25,10 +25,8 @@ static int finish(const struct ctl *c, const char *id)
         if (err)
                 return err == -ENOENT ? CTL_OK : ctl_fail(record, err); /* ended meanwhile */
         if (rename_journal_parse(record, text, n, &i, why, sizeof why) ||
-            move_recover(c->store, id, text, n, why, sizeof why)) {
-                fprintf(stderr, "ckptctl: %s\n", why);
-                return CTL_FAILED;
-        }
+            move_recover(c->store, id, text, n, why, sizeof why))
+                return ctl_complain(why);
         from = ctl_printable(i.from);
         to = ctl_printable(i.to);
         host = ctl_printable(i.host ? i.host : "-");

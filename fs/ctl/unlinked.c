@@ -23,9 +23,10 @@ static int remove_one(const struct ctl *c, const char *id)
         int err = store_head_wait(c->store, key, &obj);
         if (!err && ctl_is_older(c, obj.mtime_ns)) {
                 err = store_delete_wait(c->store, key);
+                CLEANUP(freep) char *name = ctl_printable(key);
                 if (!err)
                         printf("removed\t%s\t%" PRIu64 "\t%s\n", ctl_age(obj.mtime_ns, age),
-                               obj.size, key);
+                               obj.size, name ? name : "no memory");
         }
         return !err || err == -ENOENT ? CTL_OK : ctl_fail(key, err); /* closed meanwhile */
 }

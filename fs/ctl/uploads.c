@@ -34,7 +34,7 @@ static int get_kept(struct store *s, struct ctl_names *ids)
                         continue;
                 }
                 if (!err && recovery_record_parse(key, text, n, &k, why, sizeof why))
-                        fprintf(stderr, "ckptctl: %s\n", why);
+                        (void)ctl_complain(why);
                 else if (!err && k.upload)
                         ids->v[ids->n++] = TAKE_PTR(k.upload);
         }

@@ -34,10 +34,20 @@ bool ctl_last_words(char out[LOG_TEXT_MAX])
 
 int ctl_fail(const char *what, int err)
 {
+        CLEANUP(freep) char *name = ctl_printable(what);
         char said[LOG_TEXT_MAX];
 
         ctl_last_words(said);
-        fprintf(stderr, "ckptctl: %s: %s%s%s\n", what, strerror(-err), *said ? ": " : "", said);
+        fprintf(stderr, "ckptctl: %s: %s%s%s\n", name ? name : "no memory", strerror(-err),
+                *said ? ": " : "", said);
+        return CTL_FAILED;
+}
+
+int ctl_complain(const char *why)
+{
+        CLEANUP(freep) char *line = ctl_printable(why);
+
+        fprintf(stderr, "ckptctl: %s\n", line ? line : "no memory");
         return CTL_FAILED;
 }
 

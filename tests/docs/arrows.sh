@@ -10,7 +10,7 @@ cat >"$tmp/rooms" <<'END'
 fs/base                 base/text/utf8.h
 fs/base/text            base
 fs/base/sign            base base/text
-fs/base/control         base
+fs/base/control         base base/text/utf8.h
 fs/base/machine         base
 fs/base/record          base base/text
 fs/store/http           base

@@ -38,6 +38,7 @@ mount_tests = \
 	%D%/gs_versions.sh \
 	%D%/handles.sh \
 	%D%/heirs.sh \
+	%D%/hostile_objects.sh \
 	%D%/hns.sh \
 	%D%/idle.sh \
 	%D%/interrupt.sh \

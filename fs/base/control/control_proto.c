@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/params.h"
+#include "base/text/utf8.h"
 
 #include "base/banned.h"
 
@@ -133,10 +134,11 @@ int control_connect(const char *path)
 
 void control_add_printable(struct buf *b, const char *text)
 {
-        for (; *text; text++) {
-                if ((unsigned char)*text < ' ' || *text == 0x7f || *text == '\\')
-                        buf_addf(b, "\\%03o", (unsigned)(unsigned char)*text);
-                else
+        for (size_t n; *text; text += n) {
+                size_t escaped = *text == '\\' ? 1 : utf8_control(text);
+                for (n = 0; n < escaped; n++)
+                        buf_addf(b, "\\%03o", (unsigned)(unsigned char)text[n]);
+                for (; !n; n++)
                         buf_addc(b, *text);
         }
 }

@@ -26,3 +26,12 @@ bool utf8_valid(const char *text)
         }
         return true;
 }
+
+size_t utf8_control(const char *s)
+{
+        const unsigned char *u = (const unsigned char *)s;
+
+        if (u[0] == 0xc2 && u[1] >= 0x80 && u[1] < 0xa0)
+                return 2;
+        return u[0] && (u[0] < ' ' || u[0] == 0x7f);
+}
