@@ -14,9 +14,9 @@
  * Each failed request was retried as long as that made sense (store_config.deadline_ms) and was
  * said in the log once, with status, code and request id. Errors are negative errnos: -ENOENT 404
  * -EACCES 401, 403   -EEXIST 412 or 409 of an if_absent   -ESTALE 412 of an if_match -ENOSPC 507,
- * quota   -ETIMEDOUT deadline over   -ECONNREFUSED, -EHOSTUNREACH no server -EBADMSG checksum of
- * what came back differs   -EOPNOTSUPP not a thing this store does -ECANCELED stopped by a callback
- * or by store_close()   -EIO all else
+ * quota   -ETIMEDOUT deadline over (of store_check() also -ECONNREFUSED, -EHOSTUNREACH: no server)
+ * -EBADMSG checksum of what came back differs   -EOPNOTSUPP not a thing this store does -ECANCELED
+ * stopped by a callback or by store_close()   -EIO all else
  *
  * Sizes and offsets are bytes, times nanoseconds since 1970 (UTC). */
 #ifndef CKPTFS_STORE_H

@@ -9,6 +9,7 @@ EXTRA_DIST += \
 	%D%/lib/proxy.py \
 	%D%/lib/store.sh \
 	%D%/lib/tap.sh \
+	%D%/lib/tls.sh \
 	%D%/lib/tls_relay.py \
 	%D%/lib/memsource.h \
 	%D%/lib/no_memory.h \

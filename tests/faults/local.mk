@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Mounts whose store goes wrong as the JSON files say (storesim --faults, see storesim(1)).
 fault_tests = \
+	%D%/certificate.sh \
 	%D%/clock.sh \
 	%D%/deadline.sh \
 	%D%/failing_calls.sh \
@@ -22,6 +23,7 @@ fault_tests = \
 	%D%/rename_held.sh \
 	%D%/spill_full.sh \
 	%D%/spill_readonly.sh \
+	%D%/way_changes.sh \
 	%D%/write.sh \
 	%D%/write_fails.sh \
 	%D%/write_refused.sh \
@@ -93,6 +95,7 @@ EXTRA_DIST += \
 	%D%/parts_unavailable.json \
 	%D%/put_faults.json \
 	%D%/put_late.json \
+	%D%/put_unavailable.json \
 	%D%/read_corrupt.json \
 	%D%/read_corrupt_once.json \
 	%D%/read_denied.json \

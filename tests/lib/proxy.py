@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """An HTTP proxy that leads every request, whatever host it is for, to one server.
 
-    proxy.py HOST:PORT LOG
+    proxy.py HOST:PORT LOG [PORT]
 
-Prints "listening on 127.0.0.1:PORT" and notes in LOG the method and the target of each request.
+Prints "listening on 127.0.0.1:PORT", a free one if none is given, and notes in LOG the method and the target of each
+request.
 """
 import socket
 import sys
@@ -50,7 +51,8 @@ def serve(client, server_address, log):
 
 def main():
     host, port = sys.argv[1].rsplit(":", 1)
-    with socket.create_server(("127.0.0.1", 0)) as door:
+    own_port = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+    with socket.create_server(("127.0.0.1", own_port)) as door:
         print("listening on 127.0.0.1:%d" % door.getsockname()[1], flush=True)
         while True:
             client, _ = door.accept()

@@ -12,7 +12,8 @@
 # CKPTFS_TEST_ENDPOINT, CKPTFS_TEST_BUCKET, CKPTFS_TEST_KIND, AWS_ACCESS_KEY_ID and
 # AWS_SECRET_ACCESS_KEY. CKPTFS_TEST_SCHEME is s3 or gs: what the server speaks; set to gs before, it
 # makes storesim speak that; with CKPTFS_TEST_KEYS=yes, too, it takes HMAC keys and nothing else. The bucket exists and the server answers. Its log is printed when the test
-# failed. Set store_port before to start it on a port of your choice (a restart).
+# failed. Set store_port before to start it on a port of your choice (a restart), and store_address
+# for storesim at another address of this machine.
 #
 # CKPTFS_REQUIRE=interop turns the skip of a missing server into a failure.
 
@@ -142,7 +143,7 @@ store_start_storesim() {
 	esac
 	[ "$CKPTFS_TEST_SCHEME" = s3 ] || set -- --protocol gs "$@"
 	: >"$tmp/storesim.out" # what the one before said is no answer
-	"$store_prog" --listen "127.0.0.1:${store_port:-0}" --bucket "$CKPTFS_TEST_BUCKET" "$@" \
+	"$store_prog" --listen "${store_address:-127.0.0.1}:${store_port:-0}" --bucket "$CKPTFS_TEST_BUCKET" "$@" \
 		>"$tmp/storesim.out" 2>>"$store_log" &
 	store_pid=$!
 	wait_for 30 grep -q '^listening on ' "$tmp/storesim.out" || :

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The TLS side of a server that speaks HTTP alone, with the habits of a difficult one.
 
-    tls_relay.py HOST:PORT CERTIFICATE KEY VERSION LOG
+    tls_relay.py HOST:PORT CERTIFICATE KEY VERSION LOG [PORT]
 
 VERSION is TLSv1_2 or TLSv1_3. Replies arrive as the network may bring them: many records of odd sizes at once, and
-then nothing. Prints "listening on 127.0.0.1:PORT", and notes in LOG "full" or "resumed" for each connection.
+then nothing. Prints "listening on 127.0.0.1:PORT", a free one if none is given, and notes in LOG "full" or "resumed"
+for each connection.
 """
 import select
 import socket
@@ -109,7 +110,8 @@ def serve(relay, client):
 
 def main():
     relay = Relay(sys.argv)
-    with socket.create_server(("127.0.0.1", 0)) as door:
+    own_port = int(sys.argv[6]) if len(sys.argv) > 6 else 0
+    with socket.create_server(("127.0.0.1", own_port)) as door:
         print("listening on 127.0.0.1:%d" % door.getsockname()[1], flush=True)
         while True:
             client, _ = door.accept()

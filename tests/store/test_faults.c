@@ -123,7 +123,7 @@ START_TEST(a_server_that_is_gone_is_reported)
         struct fake *f = fake_start(follow, &plan);
         struct store *s = fake_store(f, &(struct store_config){.deadline_ms = 500});
         fake_stop(f);
-        ck_assert_int_eq(store_put_wait(s, "k", object, SIZE, NULL, NULL, NULL), -ECONNREFUSED);
+        ck_assert_int_eq(store_put_wait(s, "k", object, SIZE, NULL, NULL, NULL), -ETIMEDOUT);
         store_close(s);
 }
 END_TEST

@@ -85,6 +85,17 @@ void error_hint_transport(const char *where, const char *correct, const struct o
                          strerror(-err), correct, or_proxy(op, proxy));
 }
 
+void error_hint_lost(const struct op *op, char *out, size_t n)
+{
+        const char *name = http_proxy_variable(op->rq.url.p);
+
+        if (op->untrusted)
+                snprintf(out, n, "%s", error_hint_tls(op->fault.message));
+        else
+                snprintf(out, n, "see 'ckptctl doctor' for where the way to the server fails%s%s",
+                         name ? ", and to the proxy in " : "", name ? name : "");
+}
+
 void error_hint_stranger(const char *where, const char *kind, const struct op *op, char *why,
                          size_t nwhy)
 {

@@ -15,6 +15,9 @@ const char *error_hint_tls(const char *said);
 void error_hint_transport(const char *where, const char *correct, const struct op *op, int err,
                           char *why, size_t nwhy);
 
+/* What to do about a request of a mount that ended without a reply, for the end of a line. */
+void error_hint_lost(const struct op *op, char *out, size_t n);
+
 /* One line about a server whose answer to the check is none of a store's. `kind` is what it should
  * be: "S3". */
 void error_hint_stranger(const char *where, const char *kind, const struct op *op, char *why,

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/text/xml.h"
+#include "store/core/error_hint.h"
 #include "base/banned.h"
 
 /* An op that goes on and on (pages that name themselves as the next) is ended here. */
@@ -141,14 +142,16 @@ static void say(const struct op *op, const char *outcome)
         const char *wants = is_denied(op) ? op->s->ops->permission(op->s->kind, op->verb) : "";
         const struct op_fault *f = &op->fault;
         const char *what = op->key ? op->key : op->prefix ? op->prefix : "";
-        char status[16] = "no reply";
+        char status[16] = "no reply", lost[128] = "";
 
         if (op->rq.status)
                 snprintf(status, sizeof status, "%d", op->rq.status);
-        log_warn("store: %s %s/%s: %s %s: %s (request %s, %u tries): %s%s%s", verb_names[op->verb],
-                 op->s->bucket, what, status, *f->code ? f->code : "-",
+        else if (!*f->code && (op->untrusted || op->retry.tries))
+                error_hint_lost(op, lost, sizeof lost);
+        log_warn("store: %s %s/%s: %s %s: %s (request %s, %u tries): %s%s%s%s%s",
+                 verb_names[op->verb], op->s->bucket, what, status, *f->code ? f->code : "-",
                  *f->message ? f->message : "-", *f->request_id ? f->request_id : "-", op->tries,
-                 outcome, *wants ? ": the credentials need " : "", wants);
+                 outcome, *wants ? ": the credentials need " : "", wants, *lost ? ": " : "", lost);
 }
 
 /* A condition that does not hold is an answer; the server's words tell which one it was. */
@@ -248,7 +251,8 @@ static void transport_failed(struct op *op, int err)
         if (err != -ECONNREFUSED && err != -EHOSTUNREACH)
                 op->maybe_done = true;
         op->rq.fresh = true;
-        retry(op, err == -ECONNRESET ? -ETIMEDOUT : err);
+        /* Who mounts is told what to correct; a program, that the deadline is over. */
+        retry(op, op->verb == OP_CHECK && err != -ECONNRESET ? err : -ETIMEDOUT);
 }
 
 /* There are no credentials now. The first ones are waited for as long as their source takes, others
