@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "store/http/http.h"
@@ -18,6 +19,7 @@ void __wrap_http_stop(struct http *h);
 void __wrap_http_close(struct http *h);
 int __wrap_http_submit(struct http *h, struct http_req *rq);
 void __wrap_http_pace(struct http_req *rq, bool slower);
+int64_t __wrap_http_running_ms(const struct http_req *rq);
 void __wrap_http_stats(const struct http *h, struct http_stats *out);
 
 /* --- what is stored: keys with their query taken off, and uploads under the id's number ---------
@@ -418,6 +420,15 @@ int __wrap_http_submit(struct http *h, struct http_req *rq)
 void __wrap_http_pace(struct http_req *rq, bool slower)
 {
         (void)rq, (void)slower;
+}
+
+int64_t __wrap_http_running_ms(const struct http_req *rq)
+{
+        struct timespec ts;
+
+        (void)rq;
+        clock_gettime(CLOCK_MONOTONIC, &ts);
+        return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
 void __wrap_http_stats(const struct http *h, struct http_stats *out)

@@ -34,7 +34,7 @@ fuzz_common += %D%/fuzz_main.c
 endif
 # The doors that script_http.c, fake_s3.c and script_cred.c stand in for.
 FUZZ_DOOR = -Wl,--wrap=http_open,--wrap=http_stop,--wrap=http_close,--wrap=http_submit \
-	-Wl,--wrap=http_pace,--wrap=http_stats
+	-Wl,--wrap=http_pace,--wrap=http_stats,--wrap=http_running_ms
 FUZZ_SCRIPT = $(FUZZ_DOOR) -Wl,--wrap=http_once,--wrap=usleep,--wrap=cred_exec
 FUZZ_KEYS = -Wl,--wrap=cred_chain_open,--wrap=cred_chain_close,--wrap=cred_chain_get \
 	-Wl,--wrap=cred_chain_forget,--wrap=cred_chain_renew,--wrap=cred_chain_why,--wrap=cred_chain_about,--wrap=cred_chain_region \

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "base/digest.h"
@@ -367,6 +368,45 @@ START_TEST(an_early_refusal_is_understood)
 }
 END_TEST
 
+static const char *const cuts[] = {
+        "HTTP/1.1 200 OK\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 7\r\nETag: \"e1\"\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 7\r\nETag: \"e1\"\r\nx-amz-meta-mo",
+        "HTTP/1.1 200 OK\r\nContent-Length: 7\r\nETag: \"e1\"\r\nx-amz-meta-mode: 3",
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 7\r\n",
+};
+
+/* The first reply ends in good order within its headers. */
+static void cut_the_first(void *arg, struct fake_req *rq)
+{
+        const char *cut = *(const char *const *)arg;
+
+        if (rq->n > 1) {
+                fake_reply(rq, 200, "ETag: \"e1\"\r\nx-amz-meta-mode: 33188\r\n", object, 7);
+                return;
+        }
+        ck_assert_int_eq(send(rq->fd, cut, strlen(cut), MSG_NOSIGNAL), strlen(cut));
+        rq->close = true;
+}
+
+START_TEST(headers_that_are_cut_are_asked_for_again)
+{
+        const char *cut = cuts[_i];
+        struct fake *f = fake_start(cut_the_first, &cut);
+        struct store *s = fake_store(f, NULL);
+        struct store_object obj = {0};
+
+        ck_assert_int_eq(store_head_wait(s, "k", &obj), 0);
+        ck_assert_uint_eq(fake_requests(f), 2);
+        ck_assert_uint_eq(obj.size, 7);
+        ck_assert_str_eq(obj.etag, "\"e1\"");
+        ck_assert_str_eq(store_meta_get(&obj.meta, "mode"), "33188");
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
 int main(void)
 {
         Suite *suite = suite_create("faults");
@@ -383,6 +423,8 @@ int main(void)
         tcase_add_test(t, a_head_does_not_wait_behind_data_and_close_cancels_the_rest);
         tcase_add_test(t, a_body_that_cannot_be_read_ends_its_put);
         tcase_add_test(t, an_early_refusal_is_understood);
+        tcase_add_loop_test(t, headers_that_are_cut_are_asked_for_again, 0,
+                            sizeof cuts / sizeof *cuts);
         suite_add_tcase(suite, t);
         return unit_main(suite);
 }

@@ -193,7 +193,7 @@ static void resend(struct op *op, unsigned delay_ms)
 /* A try failed in a way that may pass: again later, or `err` when the time is over. */
 static void retry(struct op *op, int err)
 {
-        int64_t now = clock_ms();
+        int64_t now = http_running_ms(&op->rq);
         if (op->cleanup_only && op->retry.tries + 1 >= CLEANUP_TRIES) {
                 end(op, err);
                 return;
@@ -260,7 +260,7 @@ static void transport_failed(struct op *op, int err)
 static void wait_for_credentials(struct op *op, int err)
 {
         op->waits = false;
-        if (err == -EAGAIN || retry_wait(&op->retry, clock_ms()))
+        if (err == -EAGAIN || retry_wait(&op->retry, http_running_ms(&op->rq)))
                 resend(op, CREDENTIALS_WAIT_MS);
         else
                 end(op, -EACCES);

@@ -111,6 +111,10 @@ int http_submit(struct http *h, struct http_req *rq);
  * is well (adds some again, up to the number configured). */
 void http_pace(struct http_req *rq, bool slower);
 
+/* From done() or prepare() of an exchange: a clock that stands still while this process is stopped
+ * (SIGSTOP, a machine that stands still). */
+int64_t http_running_ms(const struct http_req *rq);
+
 /* The value of a reply header (its name in lower case), or NULL. */
 const char *http_reply_header(const struct http_req *rq, const char *name);
 /* Walks the reply headers; *pos starts at 0. False after the last. */

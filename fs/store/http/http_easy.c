@@ -119,9 +119,12 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
 
         if (len >= 5 && !memcmp(line, "HTTP/", 5)) {
                 begin_reply(rq, line, len);
+                slot->head_ended = false;
                 slot->replied_ns = clock_ns();
                 return n;
         }
+        if (*line == '\r' || *line == '\n')
+                slot->head_ended = true;
         if (rq->reply.len + len <= HTTP_REPLY_MAX)
                 http_add_reply_header(&rq->reply, line, len);
         return rq->reply.failed ? 0 : n;
@@ -250,7 +253,7 @@ int http_slot_setup(struct http_slot *slot)
         slot->begun = 0;
         slot->sent_ns = slot->replied_ns = 0;
         rq->resent = false;
-        slot->passed_by = false;
+        slot->passed_by = slot->head_ended = false;
         slot->moved = 0;
         slot->stage = 0;
         slot->moved_ms = slot->begun_ms = slot->w->now_ms;
@@ -295,6 +298,12 @@ int http_slot_result(struct http_slot *slot, CURLcode rc)
 
         rq->by_callback = slot->cb_err != 0;
         rq->error[0] = 0;
+        /* A connection that ends within the headers is a reply to curl: without a length nothing is
+         * missing. What is not said (an ETag, a mode) would be taken for what is not there. */
+        if (rc == CURLE_OK && !slot->cb_err && !slot->head_ended) {
+                snprintf(rq->error, sizeof rq->error, "the reply ended within its headers");
+                return -ECONNRESET;
+        }
         if (rc == CURLE_OK || rq->by_callback)
                 return slot->cb_err;
         snprintf(rq->error, sizeof rq->error, "%s",

@@ -39,6 +39,7 @@ struct http_slot {
         int64_t begun_ms;
         int64_t sent_ns, replied_ns; /* when the last of the request went, the reply began */
         bool passed_by;              /* an address that is shunned */
+        bool head_ended;             /* the reply's headers came whole */
         /* At the last look that found progress: */
         curl_off_t moved;
         unsigned stage; /* the body was sent, the reply began */
@@ -78,6 +79,7 @@ struct http_worker {
         int sleeping;           /* atomic: wakefd has to be written */
 
         int64_t now_ms;
+        int64_t stopped_ms;  /* for which the process did not run; or had nothing to do */
         int64_t curl_due_ms; /* -1: curl waits for nothing */
         int64_t look_ms;     /* next look of the watchdog */
         struct http_queue queue[HTTP_LANES];
@@ -118,6 +120,8 @@ struct http {
 
 /* http_watch.c: looks at the exchanges under way; what has to be known of one that ended. */
 void http_watch(struct http_worker *w);
+/* To be called after each sleep, before anything is said to have ended. */
+void http_watch_woke(struct http_worker *w);
 void http_watch_ended(struct http_slot *slot, int err);
 /* For CURLOPT_OPENSOCKETFUNCTION: passes by addresses where exchanges stalled lately. */
 curl_socket_t http_on_open(void *arg, curlsocktype purpose, struct curl_sockaddr *to);

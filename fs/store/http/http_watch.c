@@ -176,7 +176,7 @@ static void say_stalled(const struct http_slot *slot)
 /* While the process is stopped (SIGSTOP, a machine that stands still) nobody hears the server: that
  * is no silence of its own, and takes nothing of the deadline. What begins after the look that was
  * due has not been stopped: a worker at rest looks at nothing. */
-static void forgive_stop(struct http_worker *w)
+void http_watch_woke(struct http_worker *w)
 {
         int64_t late = w->now_ms - w->look_ms;
 
@@ -187,13 +187,14 @@ static void forgive_stop(struct http_worker *w)
                         slot->begun_ms += late;
                         slot->moved_ms += late;
                 }
+        w->stopped_ms += late;
+        w->look_ms = w->now_ms;
 }
 
 void http_watch(struct http_worker *w)
 {
         if (w->now_ms < w->look_ms)
                 return;
-        forgive_stop(w);
         unsigned quarter = w->h->cfg.stall_timeout_ms / 4;
         w->look_ms = w->now_ms + (quarter && quarter < LOOK_MS ? quarter : LOOK_MS);
         for (struct http_slot *slot = w->busy, *next; slot; slot = next) {

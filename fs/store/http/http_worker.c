@@ -37,6 +37,11 @@ void http_worker_wake(struct http_worker *w)
         (void)n; /* full means it is awake */
 }
 
+int64_t http_running_ms(const struct http_req *rq)
+{
+        return rq->worker->now_ms - rq->worker->stopped_ms;
+}
+
 void http_worker_drop_idle(struct http_worker *w)
 {
         for (int lane = 0; lane < HTTP_LANES; lane++)
@@ -305,7 +310,7 @@ static int next_timeout(struct http_worker *w)
                 timeout = sooner(timeout, w->now_ms, w->curl_due_ms);
         if (w->delayed)
                 timeout = sooner(timeout, w->now_ms, w->delayed->due_ms);
-        if (w->busy)
+        if (w->busy || w->delayed)
                 timeout = sooner(timeout, w->now_ms, w->look_ms);
         else if (w->rest_ms)
                 timeout = sooner(timeout, w->now_ms, w->rest_ms + w->h->cfg.rest_ms);
@@ -334,6 +339,7 @@ static void wait_and_act(struct http_worker *w)
         int64_t now_ns = clock_ns();
         __atomic_store_n(&w->sleeping, 0, __ATOMIC_SEQ_CST);
         w->now_ms = now_ns / 1000000;
+        http_watch_woke(w);
         worker_pace_slept(&w->pace, from_ns, now_ns, http_inflight_most(w));
         for (int i = 0; i < n; i++) {
                 int what = 0;
