@@ -52,7 +52,7 @@ END {
 		if (order[i] != "ckptfs" && n["write", order[i]] + n["four write", order[i]]) peer[++peers] = order[i]
 	heads = ""
 	for (i = 1; i <= peers; i++) heads = heads sprintf(" %13s", peer[i])
-	if (n["limit write", "machine"]) heads = heads sprintf(" %6s %5s", "limit", "share")
+	if (n["limit write", "machine"] && n["write", "ckptfs"] + n["four write", "ckptfs"]) heads = heads sprintf(" %6s %5s", "limit", "share")
 	printf "%-48s %7s %-11s %-8s %5s %7s%s\n", "what", "ckptfs", "spread", "unit", "must", "", heads
 	own("one file, write", "write", "GB/s", 2.4, "", "write")
 	own("one file, read", "read", "GB/s", 1.9, "", "read")
