@@ -41,6 +41,7 @@ mount_tests = \
 	%D%/hostile_objects.sh \
 	%D%/hns.sh \
 	%D%/idle.sh \
+	%D%/huge.sh \
 	%D%/interrupt.sh \
 	%D%/kill.sh \
 	%D%/kill_open.sh \
@@ -53,6 +54,7 @@ mount_tests = \
 	%D%/log.sh \
 	%D%/lost_base.sh \
 	%D%/many_files.sh \
+	%D%/many_open.sh \
 	%D%/memory.sh \
 	%D%/memory_commits.sh \
 	%D%/metadata_hidden.sh \
@@ -108,7 +110,7 @@ EXTRA_DIST += $(mount_tests) %D%/prometheus.rules.yaml
 
 # The same on Google Cloud Storage. Add a test of the mount here, too, unless it is one of these: hns.sh and gs_*.sh are about
 # Google's alone; encryption.sh does both; cli.sh is about the keys of S3, and tests/creds has Google's;
-# walks.sh is about listings that do not tell attributes. The sanitizers' builds leave them out (ASAN_LEAVES, TSAN_LEAVES).
+# walks.sh is about listings that do not tell attributes, and huge.sh about copies of ranges. The sanitizers' builds leave them out (ASAN_LEAVES, TSAN_LEAVES).
 mount_gs_tests = \
 	%D%/gs/anyop.sh \
 	%D%/gs/append.sh \
@@ -138,6 +140,7 @@ mount_gs_tests = \
 	%D%/gs/locks.sh \
 	%D%/gs/lost_base.sh \
 	%D%/gs/many_files.sh \
+	%D%/gs/many_open.sh \
 	%D%/gs/memory.sh \
 	%D%/gs/memory_commits.sh \
 	%D%/gs/mmap.sh \
@@ -177,11 +180,12 @@ $(mount_gs_tests): %D%/local.mk
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && { echo '#!/bin/sh'; echo 'CKPTFS_TEST_SCHEME=gs'; \
 		echo '. "$${srcdir:?}/%D%/$(@F)"'; } >$@ && chmod +x $@
 
-check_PROGRAMS += %D%/anyop %D%/latest %D%/mixed %D%/readers %D%/ways %D%/crowd %D%/kill_open
+check_PROGRAMS += %D%/anyop %D%/latest %D%/mixed %D%/readers %D%/ways %D%/crowd %D%/kill_open %D%/many_open
 %C%_anyop_SOURCES = %D%/anyop.c
 %C%_latest_SOURCES = %D%/latest.c
 %C%_mixed_SOURCES = %D%/mixed.c
 %C%_readers_SOURCES = %D%/readers.c
 %C%_crowd_SOURCES = %D%/crowd.c
 %C%_kill_open_SOURCES = %D%/kill_open.c
+%C%_many_open_SOURCES = %D%/many_open.c
 %C%_ways_SOURCES = %D%/ways.c

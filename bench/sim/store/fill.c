@@ -15,7 +15,7 @@
 #include "base/banned.h"
 
 enum { FILL_MOST = 100000000 };
-#define FILL_SIZE_MOST (UINT64_C(1) << 40)
+#define FILL_SIZE_MOST (UINT64_C(5) << 40)
 
 static struct object *make_one(void *arg, const struct object *first, const char *key,
                                unsigned long number)
