@@ -20,7 +20,7 @@ BEGIN {
 	# and down; those of which the programs have no name do not.
 	more["heap_kib"] = 512; share["heap_kib"] = 0.05
 	more["pool_kib"] = 2048; share["pool_kib"] = 0.05
-	more["descriptors"] = 4; share["descriptors"] = 0
+	more["descriptors"] = 16; share["descriptors"] = 0
 	more["threads"] = 0; share["threads"] = 0
 	more["nameless"] = 4; share["nameless"] = 0
 	more["log_bytes"] = 0; share["log_bytes"] = 0
