@@ -183,7 +183,21 @@ static void end_upload(struct store_upload **up)
                 store_upload_free(*up);
 }
 
-static int try_multipart(struct trial *t)
+/* Aborts an upload that was begun; one that stays is named. */
+static int abort_made(const struct trial *t, struct store_upload *up)
+{
+        int err = store_upload_abort_wait(up);
+
+        if (err)
+                fprintf(stderr,
+                        "ckptctl: the upload %s of %s stays at the store, which may bill it: "
+                        "abort it with 'ckptctl uploads abort --key %s'\n",
+                        store_upload_id(up), t->parts, t->parts);
+        return err;
+}
+
+/* The words of the log are those of what failed first, not of the abort. */
+static int try_multipart(struct trial *t, char said[LOG_TEXT_MAX])
 {
         CLEANUP(end_upload) struct store_upload *up = NULL;
         struct store_body body = store_body_mem(t->bytes, BYTES);
@@ -193,8 +207,10 @@ static int try_multipart(struct trial *t)
                 err = store_upload_part_wait(up, 1, &body);
         if (!err)
                 err = store_upload_complete_wait(up, NULL, NULL);
+        if (err && !ctl_last_words(said))
+                snprintf(said, LOG_TEXT_MAX, "%s", strerror(-err));
         if (up && err)
-                (void)store_upload_abort_wait(up);
+                (void)abort_made(t, up);
         return err;
 }
 
@@ -203,7 +219,7 @@ static int try_abort(struct trial *t)
         CLEANUP(end_upload) struct store_upload *up = NULL;
         int err = store_upload_create_wait(t->s, t->parts, NULL, &up);
 
-        return err ? err : store_upload_abort_wait(up);
+        return err ? err : abort_made(t, up);
 }
 
 /* Removes an object that was made; one that stays is named. The first error is kept. */
@@ -225,7 +241,13 @@ static int try_put(struct trial *t)
 
 static void try_parts(struct trial *t)
 {
-        t->has_parts = say_result(t, "multipart", try_multipart(t), "an object was made of parts");
+        char said[LOG_TEXT_MAX];
+
+        t->has_parts = !try_multipart(t, said);
+        if (t->has_parts)
+                doctor_say(t->d, DOCTOR_OK, "multipart", "an object was made of parts");
+        else
+                doctor_say(t->d, DOCTOR_BROKEN, "multipart", "%s", said);
         if (t->has_parts && !doctor_ends())
                 say_result(t, "abort", try_abort(t), "an upload was given up");
 }

@@ -198,6 +198,22 @@ static int parse_rest(struct command *c, char **words, char *why)
         return -1;
 }
 
+/* "list, status, ... or recover": every command of the table. */
+static void list_commands(char *out, size_t n)
+{
+        size_t last = sizeof verbs / sizeof *verbs - 1, used = 0;
+
+        for (size_t i = 0; i <= last && used < n; i++) {
+                const char *const *words = verbs[i].words;
+                int more = snprintf(out + used, n - used, "%s%s%s%s",
+                                    !i          ? ""
+                                    : i == last ? " or "
+                                                : ", ",
+                                    words[0], words[1] ? " " : "", words[1] ? words[1] : "");
+                used += more > 0 ? (size_t)more : 0;
+        }
+}
+
 /* The words that are no options: a command, and what that takes. */
 static int parse_words(struct command *c, char **words, char *why)
 {
@@ -211,10 +227,10 @@ static int parse_words(struct command *c, char **words, char *why)
                 return parse_rest(c, words + n, why);
         }
         bool none = !words[0];
-        snprintf(why, CTL_WHY_MAX,
-                 "%s%s: give list, status, files, credentials, stats, loglevel, reload, set, "
-                 "drain, top, doctor, uploads list, uploads abort or recover",
-                 none ? "a command" : words[0], none ? " is missing" : " is no command");
+        char all[256];
+        list_commands(all, sizeof all);
+        snprintf(why, CTL_WHY_MAX, "%s%s: give %s", none ? "a command" : words[0],
+                 none ? " is missing" : " is no command", all);
         return -1;
 }
 

@@ -4,7 +4,7 @@
 . "${srcdir:?}/tests/lib/mount.sh"
 command -v bash >/dev/null || skip_all "bash is not installed"
 need_fuse
-plan 29
+plan 30
 files=$builddir/conf/completions
 
 # completes LINE: what bash offers behind it, one a line, as a user's bash has it that sources the file.
@@ -47,6 +47,8 @@ offers "mount.ckptfs -o consist" "consistency=" "mount.ckptfs completes the same
 echo credentials >>"$tmp/have"
 completes "ckptctl " | sort >"$tmp/offered"
 check "ckptctl completes each command of its help and no other" sh -c 'sort -u "$0" | diff - "$1"' "$tmp/have" "$tmp/offered"
+"$builddir/ckptctl" nonsense 2>&1 | sed 's/.*: give //; s/ or /, /; s/, /\n/g' | sed 's/ .*//' | sort -u >"$tmp/named"
+check "what is no command is answered with each one that is" sh -c 'sort -u "$0" | diff - "$1"' "$tmp/have" "$tmp/named"
 offers "ckptctl uploads " "list abort" "ckptctl completes the second word of a command"
 offers "ckptctl uploads abort s3://b --" "--key= --older= --yes --version --help" "ckptctl completes the options of a command"
 offers "ckptctl stats --j" "--json" "ckptctl completes no option of another command"
@@ -55,8 +57,8 @@ offers "ckptctl set consist" "consistency=" "ckptctl completes options that a mo
 offers "ckptctl recover " "s3:// gs://" "ckptctl completes the kind of a URL"
 offers "ckptctl drain --timeout " "" "ckptctl offers nothing for a time"
 start_store
-mount_ckptfs
-expect_eq "$mnt" "$(completes "ckptctl -o log=x status $tmp/" | grep -F "$tmp")" "ckptctl completes the mounts of this machine"
+mount_ckptfs "control_dir=$tmp/control"
+expect_eq "$mnt" "$(completes "ckptctl -o control_dir=$tmp/control status $tmp/" | grep -F "$tmp")" "ckptctl completes the mounts of this machine"
 umount_ckptfs
 
 "$builddir/ckptbench" --help | sed -n '/^scenarios:/,/^storages:/s/^  \([a-z_]*\)$/\1/p' >"$tmp/have"

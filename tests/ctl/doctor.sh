@@ -4,7 +4,7 @@
 # thing that is not.
 . "${srcdir:?}/tests/lib/mount.sh"
 need_fuse
-plan 54
+plan 57
 start_store
 url=$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET/run
 export AWS_EC2_METADATA_DISABLED=true
@@ -147,6 +147,20 @@ denied list 'list' ListObjectsV2
 denied put 's3:PutObject' PutObject
 denied multipart 's3:PutObject' UploadPart
 denied abort 's3:AbortMultipartUpload' AbortMultipartUpload
+upload_is_named() { # the one that is there
+	set -- "$(store_uploads | sed 's/.*\(\.ckptfs.doctor.[^[:blank:]]*\).*/\1/')"
+	[ -n "$1" ] && grep -qF "of $1 stays at the store" "$tmp/err" && grep -qF -e "--key $1" "$tmp/err"
+}
+check "an upload that could not be aborted is named" upload_is_named
+"$builddir/ckptctl" uploads abort --yes -o "endpoint=$CKPTFS_TEST_ENDPOINT" "$url" >/dev/null
+printf '%s\n' '[{"op": "UploadPart", "do": "status", "status": 403, "code": "AccessDenied"},' \
+	'{"op": "AbortMultipartUpload", "do": "status", "status": 403, "code": "AccessDenied"}]' >"$tmp/neither.json"
+set_faults "$tmp/neither.json"
+doctor -- part_size=5M --no-speed "$url"
+set_faults
+expect_broken multipart s3:PutObject "of a part and an abort that are refused the part is told"
+check "the upload of a part that was refused is named, where it stays" upload_is_named
+"$builddir/ckptctl" uploads abort --yes -o "endpoint=$CKPTFS_TEST_ENDPOINT" "$url" >/dev/null
 denied get 's3:GetObject' GetObject
 denied copy 's3:GetObject and s3:PutObject' CopyObject
 denied delete 's3:DeleteObject' DeleteObject
