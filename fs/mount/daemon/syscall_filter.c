@@ -30,8 +30,9 @@ static const unsigned denied[] = {
         SYS_mount, SYS_pivot_root, SYS_chroot, SYS_move_mount, SYS_open_tree, SYS_fsopen,
         SYS_fsconfig, SYS_fsmount, SYS_fspick, SYS_mount_setattr, SYS_setns, SYS_unshare,
         SYS_swapon, SYS_swapoff, SYS_quotactl, SYS_open_by_handle_at, SYS_fanotify_init,
-        /* other processes; process_vm_readv, by which an open is understood, stays */
-        SYS_process_vm_writev, SYS_pidfd_getfd, SYS_process_madvise, SYS_kcmp, SYS_perf_event_open,
+        /* other processes; process_vm_readv, by which an open is understood, and kcmp, by which
+         * copies of one open are told from two, stay */
+        SYS_process_vm_writev, SYS_pidfd_getfd, SYS_process_madvise, SYS_perf_event_open,
 #ifndef LOCK_CHECKS /* LeakSanitizer looks for leaks by it */
         SYS_ptrace,
 #endif
