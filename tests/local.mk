@@ -13,6 +13,7 @@ EXTRA_DIST += \
 	%D%/lib/tls_relay.py \
 	%D%/lib/memsource.h \
 	%D%/lib/no_memory.h \
+	%D%/lib/one_file.h \
 	%D%/lib/small_gpt.h \
 	%D%/lib/unit.h \
 	$(NULL)

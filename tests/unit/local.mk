@@ -58,6 +58,7 @@ unit_tests = \
 	%D%/test_cached_ranges \
 	%D%/test_crc_combine \
 	%D%/test_commit \
+	%D%/test_commit_failed \
 	%D%/test_commit_phase \
 	%D%/test_name_lock \
 	%D%/test_fuse_init_ext \
@@ -196,6 +197,8 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_crc_combine_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_commit_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_commit_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_commit_failed_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_commit_failed_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_commit_phase_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_commit_phase_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_name_lock_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -190,7 +190,7 @@ void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_inf
                 if (p)
                         wfile_commit(f, u, &p->commit);
         } else {
-                fuse_reply_err(req, -err);
+                fuse_reply_err(req, -(!err && f ? wfile_unsynced(f) : err));
         }
         wfile_unref(f);
 }

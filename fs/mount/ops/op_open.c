@@ -178,6 +178,7 @@ static int attach_file_locked(struct opening *o) REQUIRES(tree_mutex)
                 fd_owners_release(&o->n->fd_owners);
                 return -ENOMEM;
         }
+        wfile_user_init(o->h->file, &o->h->user, o->h->reads);
         o->fi.direct_io = (!o->h->reads && !(o->fi.flags & O_DSYNC)) || o->fi.flags & O_DIRECT;
         o->fi.keep_cache = 0;
         return 0;

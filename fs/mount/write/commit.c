@@ -116,7 +116,7 @@ void wfile_commit(struct wfile *f, struct wfile_user *u, struct waiter *w)
         struct outcome out;
 
         wfile_enter(f, &out);
-        bool failed = u && u->wrote && u->epoch != f->locked.epoch;
+        bool failed = wfile_has_failed_locked(f, u);
         bool clean = !commit_is_under_way_locked(f) && !f->locked.dirty && !f->locked.err;
         if (failed || clean) {
                 waiters_add(&out.callers, w);
@@ -385,7 +385,7 @@ static void published_locked(struct wfile *f, struct outcome *out, const struct 
         now.size = f->locked.size;
         f->locked.base.object = now;
         f->locked.if_absent = false; /* ours now */
-        f->locked.dirty = f->locked.failed = f->locked.anyones = false;
+        f->locked.dirty = f->locked.failed = f->locked.anyones = f->locked.mapped = false;
         f->locked.published++;
         /* Where the next commit is one put too, it needs no byte of this one from the store. */
         wfile_reset_locked(f, out, now.size, by_put && now.size < STORE_PART_SIZE_MIN);
@@ -633,8 +633,9 @@ static void fail_advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&
         free(TAKE_PTR(f->locked.upload.key));
         f->locked.last_err = err;
         f->locked.err = 0;
-        f->locked.epoch++;
-        f->locked.dirty = f->locked.if_absent = f->locked.anyones = false;
+        f->locked.failed_after[f->locked.epoch++ % FAILED_KEPT] = f->locked.published;
+        f->locked.lost += f->locked.mapped;
+        f->locked.dirty = f->locked.if_absent = f->locked.anyones = f->locked.mapped = false;
         wfile_reset_locked(f, out, f->locked.base.object.size, false);
         if (commit_is_under_way_locked(f))
                 finish_locked(f, out, err, NULL);

@@ -200,9 +200,26 @@ static int clone_locked(struct wfile *f, struct outcome *out, const char *key,
 /* --- what programs do
  * --------------------------------------------------------------------------------------------- */
 
+void wfile_user_init(struct wfile *f, struct wfile_user *u, bool maps)
+{
+        mutex_lock(&f->mtx);
+        *u = (struct wfile_user){.maps = maps, .lost = f->locked.lost};
+        mutex_unlock(&f->mtx);
+}
+
+bool wfile_has_failed_locked(const struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx)
+{
+        if (!u || (u->maps && u->lost != f->locked.lost))
+                return u;
+        unsigned since = f->locked.epoch - u->epoch;
+        return u->wrote && since &&
+               (since > FAILED_KEPT ||
+                f->locked.failed_after[u->epoch % FAILED_KEPT] == u->published);
+}
+
 int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx)
 {
-        if (u && u->wrote && u->epoch != f->locked.epoch)
+        if (wfile_has_failed_locked(f, u))
                 return f->locked.last_err;
         if (f->locked.over)
                 return -ESHUTDOWN;

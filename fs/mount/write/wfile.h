@@ -72,12 +72,17 @@ struct wfile *wfile_new(const struct wfile_env *env, void *who, const char *key,
 struct wfile *wfile_ref(struct wfile *f);
 void wfile_unref(struct wfile *f);
 
-/* What a handle remembers of the file; zero at first. It is told of the failure of a version that
- * it had written to, and of no other. Guarded by the file's lock. */
+/* What a handle remembers of the file. It is told of the failure of a version that it had written
+ * to, or may have, by a mapping, and of no other. Guarded by the file's lock. */
 struct wfile_user {
-        bool wrote;
+        bool wrote, maps;
         unsigned epoch, published; /* the version that it wrote to last */
+        unsigned lost; /* versions of which mappings had written a part, and that had failed before
+                        */
 };
+
+/* A handle begins, by which the file may be mapped to be written, or not. */
+void wfile_user_init(struct wfile *f, struct wfile_user *u, bool maps);
 
 /* The next version exists though nothing may have been written: it is to be published even if it is
  * empty; `if_absent` only if there is no object then. */
@@ -177,6 +182,9 @@ bool wfile_owes_close(struct wfile *f, const struct wfile_user *u);
 /* Whether the end of an open, which has no close any more, has something to publish: what it wrote
  * that no close has published. */
 bool wfile_owes_end(struct wfile *f, const struct wfile_user *u);
+/* What an fsync that publishes nothing has to tell: the error of the version that was written last,
+ * by whatever handle, while nothing was written since; else 0. */
+int wfile_unsynced(struct wfile *f);
 /* What follows is written by a mapping, whose handle the kernel does not tell. */
 void wfile_note_mapped(struct wfile *f);
 /* The end of the mount: lets a commit under way finish, aborts what is not published, and waits

@@ -31,9 +31,10 @@ void wfile_lost(struct wfile *f, struct wfile_user *u, int err)
         struct outcome out;
 
         wfile_enter(f, &out);
-        if (!u->wrote || u->epoch == f->locked.epoch) { /* else that version has failed before */
-                u->wrote = f->locked.dirty = true;
+        if (!wfile_has_failed_locked(f, u)) {
+                u->wrote = f->locked.dirty = f->locked.mapped = true;
                 u->epoch = f->locked.epoch;
+                u->published = f->locked.published;
                 wfile_set_error_locked(f, err);
                 wfile_advance_locked(f, &out);
         }
@@ -278,24 +279,29 @@ void wfile_status(struct wfile *f, struct wfile_status *out)
         mutex_unlock(&f->mtx);
 }
 
-static bool has_failed_locked(const struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx)
-{
-        return u && u->wrote && u->epoch != f->locked.epoch;
-}
-
 bool wfile_owes(struct wfile *f, const struct wfile_user *u)
 {
         mutex_lock(&f->mtx);
-        bool owes = (f->locked.dirty && !f->locked.unlinked) || has_failed_locked(f, u);
+        bool owes = (f->locked.dirty && !f->locked.unlinked) || wfile_has_failed_locked(f, u);
         mutex_unlock(&f->mtx);
         return owes;
+}
+
+int wfile_unsynced(struct wfile *f)
+{
+        mutex_lock(&f->mtx);
+        int err = f->locked.failed && !f->locked.dirty && !f->locked.unlinked ? f->locked.last_err
+                                                                              : 0;
+        mutex_unlock(&f->mtx);
+        return err;
 }
 
 bool wfile_owes_close(struct wfile *f, const struct wfile_user *u)
 {
         mutex_lock(&f->mtx);
         bool its = f->locked.anyones || (u->wrote && u->published == f->locked.published);
-        bool owes = (f->locked.dirty && !f->locked.unlinked && its) || has_failed_locked(f, u);
+        bool owes =
+                (f->locked.dirty && !f->locked.unlinked && its) || wfile_has_failed_locked(f, u);
         mutex_unlock(&f->mtx);
         return owes;
 }
@@ -312,7 +318,7 @@ bool wfile_owes_end(struct wfile *f, const struct wfile_user *u)
 void wfile_note_mapped(struct wfile *f)
 {
         mutex_lock(&f->mtx);
-        f->locked.anyones = true;
+        f->locked.anyones = f->locked.mapped = true;
         mutex_unlock(&f->mtx);
 }
 

@@ -163,6 +163,9 @@ struct recent {
         uint64_t bytes[RECENT_S];
 };
 
+/* Of so many versions that failed it is known who had written to them; of older ones, all had. */
+enum { FAILED_KEPT = 8 };
+
 struct wfile {
         atomic_uint refs;
         const struct wfile_env *env;
@@ -188,8 +191,12 @@ struct wfile {
                 int last_err;            /* of the version that failed last */
                 unsigned epoch;          /* counts those that failed, */
                 unsigned published;      /* and those that did not */
-                bool anyones;            /* something of this one was written by no handle */
-                bool over;               /* the mount has ended: nothing is taken any more */
+                unsigned failed_after[FAILED_KEPT]; /* epoch % FAILED_KEPT: how many were published
+                                                       before the one that failed then */
+                bool anyones;  /* something of this one was written by no handle, */
+                bool mapped;   /* and by a mapping */
+                unsigned lost; /* counts those of the latter that failed */
+                bool over;     /* the mount has ended: nothing is taken any more */
                 unsigned pauses;
                 bool if_absent;
                 bool dirty; /* differs from what was published last */
@@ -228,6 +235,8 @@ struct outcome {
 /* --- wfile.c */
 /* Why this handle may not change the file now, or 0. */
 int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx);
+/* Whether a version has failed that is this handle's, too. NULL: that of nobody. */
+bool wfile_has_failed_locked(const struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx);
 /* Monotonic, and cheap. */
 int64_t wfile_now_ns(void);
 /* The file differs from what was published. */
