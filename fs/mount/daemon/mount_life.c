@@ -132,8 +132,25 @@ static struct left *left_locked(struct mount *m, struct node *n) REQUIRES(tree_m
         return l;
 }
 
-/* Takes the file out of some node: NULL when there is none. */
+/* The file of some node that has not ended, with a reference: NULL when there is none. The node
+ * keeps it: a rename or removal under way has yet to find it. */
 static struct wfile *next_file(struct mount *m, struct left **left)
+{
+        struct wfile *f = NULL;
+
+        tree_lock(m->tree);
+        for (struct node *n = tree_open_list_locked(m->tree); n && !f; n = n->open_next) {
+                if (!n->file || wfile_is_over(n->file))
+                        continue;
+                *left = left_locked(m, n);
+                f = wfile_ref(n->file);
+        }
+        tree_unlock(m->tree);
+        return f;
+}
+
+/* Takes the file out of some node: NULL when there is none. */
+static struct wfile *take_file(struct mount *m)
 {
         struct wfile *f = NULL;
 
@@ -141,7 +158,6 @@ static struct wfile *next_file(struct mount *m, struct left **left)
         for (struct node *n = tree_open_list_locked(m->tree); n; n = n->open_next) {
                 if (!n->file)
                         continue;
-                *left = left_locked(m, n);
                 f = TAKE_PTR(n->file);
                 tree_note_open_locked(m->tree, n);
                 break;
@@ -167,8 +183,12 @@ void mount_finish(struct mount *m)
 
 void mount_release(struct mount *m)
 {
+        struct wfile *f;
+
         if (m->tree)
                 mount_finish(m);
+        while (m->tree && (f = take_file(m)))
+                wfile_unref(f);
         mem_reclaim_stop(m->mem_reclaim);
         if (m->tree)
                 wfile_tally_wait(&m->tally);

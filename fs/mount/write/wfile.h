@@ -190,5 +190,7 @@ void wfile_note_mapped(struct wfile *f);
 /* The end of the mount: lets a commit under way finish, aborts what is not published, and waits
  * until nothing of this file is at the store's hands. Blocks. */
 void wfile_shutdown(struct wfile *f);
+/* Whether it has ended so. */
+bool wfile_is_over(struct wfile *f);
 
 #endif

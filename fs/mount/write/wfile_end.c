@@ -341,3 +341,11 @@ void wfile_shutdown(struct wfile *f)
                 mutex_wait(&f->idle, &f->mtx);
         mutex_unlock(&f->mtx);
 }
+
+bool wfile_is_over(struct wfile *f)
+{
+        mutex_lock(&f->mtx);
+        bool over = f->locked.over;
+        mutex_unlock(&f->mtx);
+        return over;
+}
