@@ -5,11 +5,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <paths.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <syslog.h>
 #include <time.h>
@@ -19,7 +21,7 @@
 
 #include "base/banned.h"
 
-enum { LINES_PER_WINDOW = 10, WINDOW_S = 10, READER_MS = 100 };
+enum { LINES_PER_WINDOW = 10, WINDOW_S = 10, READER_MS = 100, NO_FD = -1 };
 
 enum log_dest { TO_FD, TO_SYSLOG, TO_JOURNAL };
 
@@ -28,6 +30,7 @@ static struct {
         const char *prog;
         int fd;
         enum log_dest dest;
+        bool stream; /* of syslog */
         bool json;
         enum log_level level;
         struct log_kept kept[LOG_KEPT]; /* a ring; `nkept` lines were ever put there */
@@ -40,13 +43,13 @@ static struct {
         .level = LOG_LEVEL_INFO,
 };
 
-/* The journal takes datagrams of fields (systemd.io/JOURNAL_NATIVE_PROTOCOL). */
-static int open_journal(void)
+/* The socket of a log, which nothing waits for: a descriptor or a negative errno. */
+static int open_socket(const char *path, int type)
 {
-        const struct sockaddr_un at = {.sun_family = AF_UNIX,
-                                       .sun_path = "/run/systemd/journal/socket"};
-        int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        struct sockaddr_un at = {.sun_family = AF_UNIX};
+        int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
+        snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
         if (fd >= 0 && connect(fd, (const struct sockaddr *)&at, sizeof at)) {
                 int err = -errno;
                 close(fd);
@@ -55,15 +58,30 @@ static int open_journal(void)
         return fd < 0 ? -errno : fd;
 }
 
+/* The journal takes datagrams of fields (systemd.io/JOURNAL_NATIVE_PROTOCOL). */
+static int open_journal(void)
+{
+        return open_socket("/run/systemd/journal/socket", SOCK_DGRAM);
+}
+
 /* A FIFO that nobody reads is an error: to wait for its reader would hold up whoever opens the log.
- */
+ * One that is full takes no line, whoever filled it. */
 static int open_file(const char *path)
 {
         int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
-        if (fd < 0)
-                return -errno;
-        (void)fcntl(fd, F_SETFL, O_APPEND); /* a line is written whole, or not at all */
-        return fd;
+        return fd < 0 ? -errno : fd;
+}
+
+/* Standard error; of a pipe a handle of our own, since O_NONBLOCK is everyone's who has the handle.
+ */
+static int open_stderr(void)
+{
+        struct stat st;
+
+        if (fstat(STDERR_FILENO, &st) || !S_ISFIFO(st.st_mode))
+                return STDERR_FILENO;
+        int fd = open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
+        return fd < 0 ? STDERR_FILENO : fd;
 }
 
 const char *log_path(const char *dest)
@@ -82,20 +100,21 @@ int log_open(const char *prog, const char *dest, enum log_level level)
         enum log_dest to = !strcmp(dest, "syslog")    ? TO_SYSLOG
                            : !strcmp(dest, "journal") ? TO_JOURNAL
                                                       : TO_FD;
-        int fd = path ? open_file(path) : to == TO_JOURNAL ? open_journal() : STDERR_FILENO;
+        int fd = path               ? open_file(path)
+                 : to == TO_JOURNAL ? open_journal()
+                 : to == TO_SYSLOG  ? NO_FD
+                                    : open_stderr();
 
-        if (fd < 0)
+        if (fd < 0 && to != TO_SYSLOG)
                 return fd;
         mutex_lock(&logger.mtx);
-        if (logger.fd != STDERR_FILENO)
+        if (logger.fd >= 0 && logger.fd != STDERR_FILENO)
                 close(logger.fd);
         logger.prog = prog;
         logger.fd = fd;
         logger.dest = to;
         __atomic_store_n(&logger.level, level, __ATOMIC_RELAXED);
         mutex_unlock(&logger.mtx);
-        if (to == TO_SYSLOG)
-                openlog(prog, LOG_PID, LOG_DAEMON);
         return 0;
 }
 
@@ -174,18 +193,110 @@ static void send_to_journal_locked(enum log_level level, const char *text)
         (void)put;
 }
 
-/* The text as JSON has it; what is no UTF-8 loses its upper half. */
-static void escape(const char *text, char *out, size_t size)
+/* Whether the line is there, or will never be. A stream ends a line with a NUL, and one that took a
+ * part of it is of no more use. */
+static bool send_to_syslog_locked(const char *line, size_t n)
+{
+        if (logger.fd < 0) {
+                logger.fd = open_socket(_PATH_LOG, SOCK_DGRAM);
+                logger.stream = logger.fd == -EPROTOTYPE;
+        }
+        if (logger.fd < 0 && logger.stream)
+                logger.fd = open_socket(_PATH_LOG, SOCK_STREAM);
+        if (logger.fd < 0)
+                return true; /* nobody takes lines */
+        n += logger.stream;
+        ssize_t put = send(logger.fd, line, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (put == (ssize_t)n || (put < 0 && (errno == EAGAIN || errno == ENOBUFS)))
+                return true;
+        close(logger.fd);
+        logger.fd = NO_FD;
+        return false;
+}
+
+/* As syslog(3) has it, which would wait for a daemon that stands still. A daemon that was started
+ * anew has another socket. */
+static void tell_syslog_locked(enum log_level level, const char *text)
+{
+        char line[LOG_TEXT_MAX + 128], when[32];
+        time_t now = time(NULL);
+        struct tm tm;
+
+        localtime_r(&now, &tm);
+        strftime(when, sizeof when, "%h %e %T", &tm);
+        size_t n = (size_t)snprintf(line, sizeof line, "<%d>%s %.32s[%d]: %s: %s",
+                                    LOG_DAEMON | priorities[level], when, logger.prog,
+                                    (int)getpid(), levels[level], text);
+        if (!send_to_syslog_locked(line, n))
+                (void)send_to_syslog_locked(line, n);
+}
+
+/* A name from a bucket may hold a newline or an escape: a line stays one line. */
+static void make_printable(char *s)
+{
+        for (size_t n; *s; s += n ? n : 1) {
+                n = utf8_control(s);
+                memset(s, '?', n);
+        }
+}
+
+/* Of a JSON line: what a pipe takes at once. */
+enum { LINE_MAX_BYTES = 4096, CHAR_MAX_BYTES = 4 };
+
+/* Adds a string as JSON has it, with up to `most` bytes; what is no UTF-8 loses its upper half. */
+static size_t add_string(char *out, const char *text, size_t most)
 {
         bool whole = utf8_valid(text);
         size_t n = 0;
 
-        for (; *text && n + 3 < size; text++) {
+        for (size_t control = 0; *text; text += control ? control : 1) {
+                bool begins = ((unsigned char)*text & 0xc0) != 0x80;
+                if ((begins || !whole) && n + CHAR_MAX_BYTES > most)
+                        break;
+                control = utf8_control(text);
                 if (*text == '"' || *text == '\\')
                         out[n++] = '\\';
-                out[n++] = (unsigned char)*text < 0x80 || whole ? *text : '?';
+                out[n++] = !control && ((unsigned char)*text < 0x80 || whole) ? *text : '?';
         }
-        out[n] = 0;
+        return n;
+}
+
+/* What a line is about, as members of its object: how many bytes. */
+static size_t add_about(char *out, const struct log_about *about)
+{
+        const struct {
+                const char *name, *text;
+                size_t most;
+        } members[] = {{"operation", about->operation, 32},
+                       {"file", about->file, 1024},
+                       {"request", about->request, 128},
+                       {"remedy", about->remedy, 400}};
+        size_t n = 0;
+
+        for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+                if (!members[i].text || !*members[i].text)
+                        continue;
+                n += (size_t)snprintf(out + n, 32, ",\"%s\":\"", members[i].name);
+                n += add_string(out + n, members[i].text, members[i].most);
+                out[n++] = '"';
+        }
+        return n;
+}
+
+static size_t add_json_locked(char *line, const char *when, enum log_level level,
+                              const struct log_about *about, const char *text)
+{
+        size_t n = (size_t)snprintf(line, 256,
+                                    "{\"time\":\"%s\",\"level\":\"%s\",\"program\":\"%.32s\","
+                                    "\"pid\":%d,\"message\":\"",
+                                    when, levels[level], logger.prog, (int)getpid());
+        n += add_string(line + n, text, 2 * LOG_TEXT_MAX);
+        line[n++] = '"';
+        if (about)
+                n += add_about(line + n, about);
+        line[n++] = '}';
+        line[n++] = '\n';
+        return n;
 }
 
 /* Whether a line can be written at once: a pipe whose reader stands still must not hold up who
@@ -197,15 +308,30 @@ static bool takes_line_locked(void)
         return poll(&p, 1, logger.left_out ? 0 : READER_MS) == 1;
 }
 
-static void emit_locked(enum log_level level, const char *text)
+/* Where the lines go to a descriptor. */
+static void write_locked(enum log_level level, const struct log_about *about, const char *text)
 {
-        char line[2 * LOG_TEXT_MAX + 256], escaped[2 * LOG_TEXT_MAX + 1], when[32];
+        char line[LINE_MAX_BYTES], when[48];
         struct timespec now;
         struct tm tm;
-        int n;
 
+        clock_gettime(CLOCK_REALTIME, &now);
+        gmtime_r(&now.tv_sec, &tm);
+        size_t n = strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", &tm);
+        snprintf(when + n, sizeof when - n, ".%03ldZ", now.tv_nsec / 1000000);
+        if (logger.json)
+                n = add_json_locked(line, when, level, about, text);
+        else
+                n = (size_t)snprintf(line, sizeof line, "%s %s[%d] %s: %s\n", when, logger.prog,
+                                     (int)getpid(), levels[level], text);
+        if (write(logger.fd, line, n) < 0 && errno == EAGAIN)
+                logger.left_out++; /* somebody else filled the pipe meanwhile */
+}
+
+static void emit_locked(enum log_level level, const struct log_about *about, const char *text)
+{
         if (logger.dest == TO_SYSLOG) {
-                syslog(priorities[level], "%s: %s", levels[level], text);
+                tell_syslog_locked(level, text);
                 return;
         }
         if (logger.dest == TO_JOURNAL) {
@@ -222,49 +348,27 @@ static void emit_locked(enum log_level level, const char *text)
                          "%u lines are left out here: who reads the log stood still",
                          logger.left_out);
                 logger.left_out = 0;
-                emit_locked(LOG_LEVEL_WARN, note);
+                emit_locked(LOG_LEVEL_WARN, NULL, note);
                 if (!takes_line_locked()) {
                         logger.left_out++;
                         return;
                 }
         }
-        clock_gettime(CLOCK_REALTIME, &now);
-        gmtime_r(&now.tv_sec, &tm);
-        strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", &tm);
-        if (logger.json) {
-                escape(text, escaped, sizeof escaped);
-                n = snprintf(line, sizeof line,
-                             "{\"time\":\"%s.%03ldZ\",\"level\":\"%s\",\"program\":\"%s\","
-                             "\"pid\":%d,\"message\":\"%s\"}\n",
-                             when, now.tv_nsec / 1000000, levels[level], logger.prog, (int)getpid(),
-                             escaped);
-        } else {
-                n = snprintf(line, sizeof line, "%s.%03ldZ %s[%d] %s: %s\n", when,
-                             now.tv_nsec / 1000000, logger.prog, (int)getpid(), levels[level],
-                             text);
-        }
-        ssize_t put = write(logger.fd, line, (size_t)n);
-        (void)put; /* nowhere left to say it */
+        write_locked(level, about, text);
 }
 
-/* A name from a bucket may hold a newline or an escape: a line stays one line. */
-static void make_printable(char *s)
-{
-        for (size_t n; *s; s += n ? n : 1) {
-                n = utf8_control(s);
-                memset(s, '?', n);
-        }
-}
-
-void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
+void log_line(struct log_site *site, enum log_level level, const struct log_about *about,
+              const char *fmt, ...)
 {
         int err = errno, kept_back;
         char text[LOG_TEXT_MAX];
         va_list ap;
 
         va_start(ap, fmt);
-        vsnprintf(text, sizeof text, fmt, ap);
+        int n = vsnprintf(text, sizeof text, fmt, ap);
         va_end(ap);
+        if (about && about->remedy && *about->remedy && n >= 0 && (size_t)n < sizeof text)
+                snprintf(text + n, sizeof text - (size_t)n, ": %s", about->remedy);
         make_printable(text);
         mutex_lock(&logger.mtx);
         if (site_may_write_locked(site, &kept_back)) {
@@ -272,9 +376,9 @@ void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
                         char note[64];
                         snprintf(note, sizeof note, "%d lines like the next were kept back",
                                  kept_back);
-                        emit_locked(level, note);
+                        emit_locked(level, NULL, note);
                 }
-                emit_locked(level, text);
+                emit_locked(level, about, text);
                 if (level <= LOG_LEVEL_WARN)
                         keep_locked(level, text);
         }

@@ -45,18 +45,32 @@ struct log_kept {
 };
 size_t log_last(struct log_kept out[LOG_KEPT]);
 
-void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
-        __attribute__((format(printf, 3, 4)));
+/* What a line is about, for who filters lines: members of a JSON object, each where it is known.
+ * The text names the file and the request, too; the remedy is put behind it. */
+struct log_about {
+        const char *operation;
+        const char *file;    /* its key, or name */
+        const char *request; /* the store's id */
+        const char *remedy;
+};
 
-#define LOG_AT(level, ...)                                                                         \
+/* `about` may be NULL. */
+void log_line(struct log_site *site, enum log_level level, const struct log_about *about,
+              const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+#define LOG_ABOUT(...) (&(const struct log_about){__VA_ARGS__})
+#define LOG_AT_OF(level, about, ...)                                                               \
         do {                                                                                       \
                 static struct log_site log_site_;                                                  \
                 if (log_wants(level))                                                              \
-                        log_line(&log_site_, level, __VA_ARGS__);                                  \
+                        log_line(&log_site_, level, about, __VA_ARGS__);                           \
         } while (0)
-#define log_error(...) LOG_AT(LOG_LEVEL_ERROR, __VA_ARGS__)
-#define log_warn(...)  LOG_AT(LOG_LEVEL_WARN, __VA_ARGS__)
-#define log_info(...)  LOG_AT(LOG_LEVEL_INFO, __VA_ARGS__)
-#define log_debug(...) LOG_AT(LOG_LEVEL_DEBUG, __VA_ARGS__)
+#define LOG_AT(level, ...)       LOG_AT_OF(level, NULL, __VA_ARGS__)
+#define log_error_of(about, ...) LOG_AT_OF(LOG_LEVEL_ERROR, about, __VA_ARGS__)
+#define log_warn_of(about, ...)  LOG_AT_OF(LOG_LEVEL_WARN, about, __VA_ARGS__)
+#define log_error(...)           LOG_AT(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warn(...)            LOG_AT(LOG_LEVEL_WARN, __VA_ARGS__)
+#define log_info(...)            LOG_AT(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...)           LOG_AT(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
 #endif

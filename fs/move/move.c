@@ -103,11 +103,14 @@ static void forget_record(struct move *v)
 static void leave_record(struct move *v, int err)
 {
         if (v->record)
-                log_warn("rename %s to %s: not finished (%s): its record is %s: ckptctl recover "
-                         "finishes it",
-                         v->from, v->to, strerror(-err), v->record);
+                log_warn_of(LOG_ABOUT(.operation = "rename", .file = v->from,
+                                      .remedy = "ckptctl recover finishes it"),
+                            "rename %s to %s: not finished (%s): its record is %s", v->from, v->to,
+                            strerror(-err), v->record);
         else
-                log_warn("rename %s to %s: both are there: %s", v->from, v->to, strerror(-err));
+                log_warn_of(LOG_ABOUT(.operation = "rename", .file = v->from,
+                                      .remedy = "delete one of them"),
+                            "rename %s to %s: both are there: %s", v->from, v->to, strerror(-err));
         move_end(v, v->failure ? v->failure : err);
 }
 

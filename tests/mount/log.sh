@@ -3,7 +3,7 @@
 # log.sh: where the log goes, what its lines are, and what SIGHUP changes in a mount that runs.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 19
+plan 22
 start_store
 cd "$tmp" || exit 1
 mkdir "$mnt"
@@ -75,6 +75,25 @@ print(" ".join(sorted({l["level"] + ":" + l["program"] for l in lines})))
 END
 expect_eq "info:ckptfs" "$(python3 fields.py two.log)" "each line of log_format=json is an object of five fields"
 
+# What is refused: its lines, as objects.
+begin log=three.log
+if on_gs; then refused=objects.insert; else refused=PutObject; fi
+printf '[{"op": "%s", "key": "*denied", "do": "status", "status": 403, "code": "AccessDenied"}]\n' "$refused" >denied.json
+set_faults "$PWD/denied.json"
+fdo open wct "$mnt/denied" write 100 close >/dev/null
+set_faults
+cat >about.py <<'END'
+import json, sys
+for l in map(json.loads, open(sys.argv[1])):
+    if l["level"] == "warning":
+        assert l["time"] and ("request" not in l or l["request"] in l["message"]), l
+        assert l["message"].endswith(": " + l["remedy"]), l
+        print(l["operation"], l["file"], "request" if "request" in l else "-", l["remedy"].split()[0])
+END
+expect_eq "put denied request the publish denied - correct" "$(python3 about.py three.log | xargs)" \
+	"a line of a failure has operation, file, request id and remedy as members"
+ends
+
 # The journal, by a socket in its place.
 cat >journal.py <<'END'
 import os, socket, subprocess, sys
@@ -100,6 +119,34 @@ else
 	for name in 'gives level and program' 'gives the message' 'is refused where there is none'; do
 		skip "log=journal $name" "unshare -m is not allowed"
 	done
+fi
+
+# A syslog that takes a line, and one that stands still; the sockets of a machine of its own.
+cat >syslog.py <<'END'
+import socket, subprocess, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind("/dev/log")
+s.settimeout(60)
+code = subprocess.run(sys.argv[2:]).returncode
+for _ in range(int(sys.argv[1])):
+    print(s.recv(65536).decode())
+sys.exit(code)
+END
+syslog() { # NAMESPACES LINES COMMAND...; in a network of its own a socket has room for two lines
+	unshare "$1" sh -c '[ "$1" = -m ] || echo 1 >/proc/sys/net/unix/max_dgram_qlen
+		mount --make-rprivate / && mkdir -p "$2" && mount -t tmpfs none "$2" || exit
+		for f in null zero random urandom; do : >"$2/$f" && mount --bind "/dev/$f" "$2/$f" || exit; done
+		mount --move "$2" /dev && shift 2 && exec python3 syslog.py "$@"' sh "$1" "$tmp/dev" "$2" timeout 60 "$builddir/ckptctl" "$3" uploads list "$url"
+}
+if unshare -mn true 2>/dev/null; then
+	syslog -m 1 "-oendpoint=$CKPTFS_TEST_ENDPOINT,log=syslog,log_level=debug" >syslog.out 2>&1
+	check "log=syslog gives syslog priority, time, program and text" \
+		grep -qE '^<31>[A-Z][a-z]{2} [ 0-9]{2} [0-9:]{8} ckptctl\[[0-9]+\]: debug: .' syslog.out
+	syslog -mn 1 "-oendpoint=$CKPTFS_TEST_ENDPOINT,log=syslog,log_level=debug,deadline=2s" >syslog.out 2>&1
+	expect_eq "1 1" "$? $(grep -c '^<' syslog.out)" "a syslog that stands still holds up nobody who logs"
+else
+	skip "log=syslog gives syslog priority, time, program and text" "namespaces are not allowed"
+	skip "a syslog that stands still holds up nobody who logs" "namespaces are not allowed"
 fi
 
 # A reader that stands still: the pipe has room for a page.

@@ -2,9 +2,12 @@
 /* test_log.c: a line is one line, a storm is bounded, threads do not mix. */
 #include "base/log.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "tests/lib/unit.h"
@@ -31,7 +34,7 @@ static void remove_file(void)
 static unsigned count(const char *text)
 {
         CLEANUP(fclosep) FILE *f = fopen(file, "r");
-        char line[2048];
+        char line[8192];
         unsigned n = 0;
         while (fgets(line, sizeof line, f))
                 n += strstr(line, text) != NULL;
@@ -106,6 +109,57 @@ START_TEST(a_line_of_json_escapes_what_its_grammar_needs)
 }
 END_TEST
 
+START_TEST(a_line_of_json_has_what_it_is_about_as_members)
+{
+        static char name[3000];
+
+        memset(name, '"', sizeof name - 1);
+        log_set_json(true);
+        log_warn_of(LOG_ABOUT(.operation = "put", .file = "a\"b\n\xc3\xa4", .request = "R1",
+                              .remedy = "free space"),
+                    "store: put: full");
+        log_error_of(LOG_ABOUT(.operation = "read"), "no more is known");
+        log_error_of(LOG_ABOUT(.operation = name, .file = name, .request = name, .remedy = name),
+                     "%s", name);
+        log_set_json(false);
+        log_error_of(LOG_ABOUT(.file = "f", .remedy = "free space"), "f: full");
+        ck_assert_uint_eq(
+                count("\"message\":\"store: put: full: free space\",\"operation\":\"put\","
+                      "\"file\":\"a\\\"b?\xc3\xa4\",\"request\":\"R1\","
+                      "\"remedy\":\"free space\"}\n"),
+                1);
+        ck_assert_uint_eq(count("\"message\":\"no more is known\",\"operation\":\"read\"}\n"), 1);
+        ck_assert_uint_eq(count("] error: f: full: free space\n"), 1);
+        ck_assert_uint_eq(count("\"}\n"), 3); /* the long one ends as the others do */
+}
+END_TEST
+
+START_TEST(a_pipe_that_somebody_else_fills_holds_up_nobody)
+{
+        char fifo[80], page[4096] = "";
+        snprintf(fifo, sizeof fifo, "%s.fifo", file);
+        ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+        int reader = open(fifo, O_RDONLY | O_NONBLOCK);
+        ck_assert_int_ge(fcntl(reader, F_SETPIPE_SZ, 8192), 8192);
+        ck_assert_int_eq(log_open("prog", fifo, LOG_LEVEL_INFO), 0);
+        int other = open(fifo, O_WRONLY | O_NONBLOCK);
+        while (write(other, page, 64) > 0)
+                ;
+        for (int i = 0; i < 3; i++)
+                log_info("nobody reads this");
+        while (read(reader, page, sizeof page) > 0)
+                ;
+        log_info("whole line");
+        ck_assert_int_gt(read(reader, page, sizeof page), 0);
+        ck_assert_ptr_nonnull(strstr(page, "3 lines are left out here"));
+        ck_assert_ptr_nonnull(strstr(page, "whole line\n"));
+        ck_assert_int_eq(log_open("prog", file, LOG_LEVEL_INFO), 0);
+        close(other);
+        close(reader);
+        unlink(fifo);
+}
+END_TEST
+
 START_TEST(a_file_that_was_moved_away_is_made_anew)
 {
         char moved[80], dest[80];
@@ -150,6 +204,8 @@ int main(void)
         tcase_add_test(t, a_long_line_is_cut_but_ends);
         tcase_add_test(t, threads_write_whole_lines);
         tcase_add_test(t, a_line_of_json_escapes_what_its_grammar_needs);
+        tcase_add_test(t, a_line_of_json_has_what_it_is_about_as_members);
+        tcase_add_test(t, a_pipe_that_somebody_else_fills_holds_up_nobody);
         tcase_add_test(t, a_file_that_was_moved_away_is_made_anew);
         tcase_add_test(t, the_last_warnings_are_kept_in_order);
         suite_add_tcase(s, t);

@@ -246,6 +246,8 @@ static void detach(struct command *c)
         CLEANUP(closep) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
         for (int fd = 0; null >= 0 && fd < 3; fd++)
                 dup2(null, fd);
+        if (!strcmp(c->mount.params.log, "stderr"))
+                (void)log_open("ckptfs", "stderr", log_level()); /* which is another now */
         ssize_t put = write(c->report, "", 1);
         (void)put;
         close(TAKE_FD(c->report));

@@ -181,9 +181,10 @@ static void send_rest(struct mount *m, struct node *n, struct attr *carried)
 {
         struct rest *r = malloc(sizeof *r);
         if (!r) {
-                log_warn("%s: no memory to send the attributes that changed while it was "
-                         "written: they go with its next change",
-                         n->name);
+                log_warn_of(LOG_ABOUT(.operation = "publish", .file = n->name),
+                            "%s: no memory to send the attributes that changed while it was "
+                            "written: they go with its next change",
+                            n->name);
                 return;
         }
         *r = (struct rest){.wait.ready = rest_sent,

@@ -419,9 +419,11 @@ static void open_now(struct opening *o)
                 return;
         }
         if (!err && write && n->attr.partial) {
-                log_warn("%s: the object has metadata that cannot be kept here and that writing "
-                         "would drop: it can only be read; write a new file instead",
-                         o->key);
+                log_warn_of(LOG_ABOUT(.operation = "open", .file = o->key,
+                                      .remedy = "write a new file instead"),
+                            "%s: the object has metadata that cannot be kept here and that writing "
+                            "would drop: it can only be read",
+                            o->key);
                 err = -EPERM;
         }
         if (!err && write)

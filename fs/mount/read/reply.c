@@ -171,8 +171,11 @@ static int admit_locked(struct reader *r, const struct read_op *op) REQUIRES(&r-
         reader_count_again_locked(r);        /* also if it was not fetched again */
         if (crc == r->obj.crc32c)
                 return 0;
-        log_error("%s: what was read does not have the checksum of the object (version %s)", r->key,
-                  r->obj.etag);
+        log_error_of(LOG_ABOUT(.operation = "read", .file = r->key,
+                               .remedy = "read it again; where it stays so, the object is damaged: "
+                                         "write it anew"),
+                     "%s: what was read does not have the checksum of the object (version %s)",
+                     r->key, r->obj.etag);
         return r->locked.err = -EIO;
 }
 

@@ -132,7 +132,9 @@ static void take_version_locked(struct attr_sync *a, const struct store_object *
                 n->fresh_until = 0;
         if (a->file &&
             ((!key && !(key = tree_key_locked(n))) || wfile_rename(a->file, key, obj->etag)))
-                log_warn("%s: no memory: what is written to it may be refused", n->name);
+                log_warn_of(LOG_ABOUT(.operation = "publish", .file = n->name,
+                                      .remedy = "end another program"),
+                            "%s: no memory: what is written to it may be refused", n->name);
         if (tree_set_etag_locked(n, obj->etag))
                 n->fresh_until = 0; /* asked for before it is used */
 }

@@ -44,7 +44,10 @@ void dir_marker_ensure(struct mount *m, struct node *dir, void (*done)(void *arg
         struct ensuring *e = stays ? NULL : malloc(sizeof *e);
         if (!e || !(key = tree_key(m->tree, dir, NULL))) {
                 if (!stays)
-                        log_warn("%s: no memory to keep the directory when it is empty", dir->name);
+                        log_warn_of(LOG_ABOUT(.operation = "delete", .file = dir->name,
+                                              .remedy = "end another program"),
+                                    "%s: no memory to keep the directory when it is empty",
+                                    dir->name);
                 free(e);
                 done(arg);
                 return;

@@ -305,7 +305,9 @@ static void add_file_locked(struct name_lock *l, const struct node *n) REQUIRES(
                 return;
         struct paused_file *p = malloc(sizeof *p);
         if (!p) {
-                log_error("%s: no memory to change its name while it is written", n->name);
+                log_error_of(LOG_ABOUT(.operation = "rename", .file = n->name,
+                                       .remedy = "end another program"),
+                             "%s: no memory to change its name while it is written", n->name);
                 l->err = -ENOMEM;
                 return;
         }

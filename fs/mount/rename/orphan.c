@@ -69,8 +69,9 @@ static void copied(void *arg, int err, const struct store_object *obj)
                         err = store_delete(l->m->store, l->copy, nothing, NULL);
         }
         if (err && err != -ENOENT && err != -ESTALE)
-                log_warn("%s: could not be kept for those who read it: %s", l->n->name,
-                         strerror(-err));
+                log_warn_of(LOG_ABOUT(.operation = "delete", .file = l->n->name),
+                            "%s: could not be kept for those who read it: %s", l->n->name,
+                            strerror(-err));
         prepared(l);
 }
 
@@ -142,7 +143,9 @@ void leave_undo(struct leaving *l)
         if (l->aside) {
                 copy = TAKE_PTR(l->n->orphan_key);
                 if (from_copy_locked(l))
-                        log_warn("%s: no memory: those who have it open lose it", l->n->name);
+                        log_warn_of(LOG_ABOUT(.operation = "delete", .file = l->n->name,
+                                              .remedy = "end another program"),
+                                    "%s: no memory: those who have it open lose it", l->n->name);
         }
         tree_unlock(l->m->tree);
         if (copy)
@@ -182,7 +185,9 @@ static void drop(void *arg, char *key)
         mutex_unlock(&p->mtx);
         int err = store_delete(p->store, key, dropped, p);
         if (err) {
-                log_warn("%s: not deleted: %s", key, strerror(-err));
+                log_warn_of(LOG_ABOUT(.operation = "delete", .file = key,
+                                      .remedy = "'ckptctl recover --older' removes it"),
+                            "%s: not deleted: %s", key, strerror(-err));
                 drop_ended(p);
         }
         free(key);

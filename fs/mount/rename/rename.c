@@ -306,9 +306,11 @@ static void object_has_old_name(struct rename *r, int err)
         tree_drop_name_locked(r->m->tree, r->to_dir, r->to, r->n);
         tree_unlock(r->m->tree);
         leave_commit(&r->leaving);
-        log_warn("rename %s to %s: the file has both names now, since the old one cannot be "
-                 "deleted: %s",
-                 r->from_key, r->to_key, strerror(-err));
+        log_warn_of(LOG_ABOUT(.operation = "rename", .file = r->from_key,
+                              .remedy = "delete one of them"),
+                    "rename %s to %s: the file has both names now, since the old one cannot be "
+                    "deleted: %s",
+                    r->from_key, r->to_key, strerror(-err));
         rename_end(r, err);
 }
 
@@ -321,9 +323,10 @@ static void old_name_was_taken(struct rename *r)
         if (r->no_replace && store_caps(r->m->store) & STORE_CAP_COPY_IF)
                 err = store_delete_if(r->m->store, r->to_key, r->new_etag, copy_deleted, r);
         if (err) {
-                log_warn("rename %s to %s: somebody else took the old name away: what it led to "
-                         "stays by the new one",
-                         r->from_key, r->to_key);
+                log_warn_of(LOG_ABOUT(.operation = "rename", .file = r->from_key),
+                            "rename %s to %s: somebody else took the old name away: what it led to "
+                            "stays by the new one",
+                            r->from_key, r->to_key);
                 take_new_name(r);
                 rename_end(r, -ENOENT);
         }
@@ -335,9 +338,11 @@ static void copy_deleted(void *arg, int err, const struct store_object *obj)
         (void)obj;
 
         if (err && err != -ENOENT && err != -ESTALE)
-                log_warn("rename %s to %s: somebody else took the old name away, and the copy "
-                         "cannot be deleted: %s",
-                         r->from_key, r->to_key, strerror(-err));
+                log_warn_of(LOG_ABOUT(.operation = "rename", .file = r->from_key,
+                                      .remedy = "delete the new name"),
+                            "rename %s to %s: somebody else took the old name away, and the copy "
+                            "cannot be deleted: %s",
+                            r->from_key, r->to_key, strerror(-err));
         tree_lock(r->m->tree);
         tree_remove_locked(r->m->tree, r->n);
         tree_unlock(r->m->tree);
@@ -575,7 +580,9 @@ static void writers_follow_locked(struct rename *r, const char *key) REQUIRES(tr
                 CLEANUP(freep) char *own = key ? NULL : tree_key_locked(n);
                 const char *to = key ? key : own;
                 if (!to || wfile_rename(n->file, to, n->published ? n->etag : ""))
-                        log_error("%s: no memory to rename it while it is written", n->name);
+                        log_error_of(LOG_ABOUT(.operation = "rename", .file = n->name,
+                                               .remedy = "end another program"),
+                                     "%s: no memory to rename it while it is written", n->name);
         }
 }
 
@@ -591,7 +598,9 @@ static void version_follows_locked(struct node *n, const char *key, const char *
                 return; /* another version was renamed: those who read this one get ESTALE */
         if (n->reader && !strcmp(reader_etag(n->reader), was) &&
             reader_rename(n->reader, key, etag))
-                log_warn("%s: no memory: its readers lose it", key);
+                log_warn_of(LOG_ABOUT(.operation = "rename", .file = key,
+                                      .remedy = "end another program"),
+                            "%s: no memory: its readers lose it", key);
         if (tree_set_etag_locked(n, etag))
                 n->fresh_until = 0;
 }
@@ -623,11 +632,16 @@ void rename_release(struct rename *r)
 
 static void left_listed(void *arg, int err, const struct store_page *page)
 {
-        struct mount *m = arg;
+        const struct mount *m = arg;
+        char remedy[256];
+
+        snprintf(remedy, sizeof remedy, "ckptctl recover %s", m->url);
         for (size_t i = 0; !err && i < page->n; i++)
-                log_warn("%s: a directory's rename was not finished, if none is under way on "
-                         "another host: ckptctl recover %s",
-                         page->v[i].key, m->url);
+                log_warn_of(
+                        LOG_ABOUT(.operation = "rename", .file = page->v[i].key, .remedy = remedy),
+                        "%s: a directory's rename was not finished, if none is under way on "
+                        "another host",
+                        page->v[i].key);
 }
 
 void rename_find_left(struct mount *m)

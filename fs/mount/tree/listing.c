@@ -233,7 +233,9 @@ static int take_page_locked(struct listing *l, const struct store_page *page) RE
                         return -ENOMEM;
         }
         if (page->next && l->locked.continuation && !strcmp(page->next, l->locked.continuation)) {
-                log_error("%s: the store lists the same page again and again", l->locked.prefix);
+                log_error_of(LOG_ABOUT(.operation = "list", .file = l->locked.prefix,
+                                       .remedy = "use a newer version of the server"),
+                             "%s: the store lists the same page again and again", l->locked.prefix);
                 return -EIO;
         }
         free(l->locked.continuation);
@@ -243,9 +245,11 @@ static int take_page_locked(struct listing *l, const struct store_page *page) RE
         l->locked.ended = !page->next;
         if (l->locked.ended && l->locked.skipped) {
                 METRIC_ADD(names_skipped, l->locked.skipped);
-                log_warn("%s: %llu objects have names that no file can have and are not shown",
-                         l->locked.prefix[0] ? l->locked.prefix : "/",
-                         (unsigned long long)l->locked.skipped);
+                log_warn_of(LOG_ABOUT(.operation = "list", .file = l->locked.prefix,
+                                      .remedy = "give them other names with the store's own tools"),
+                            "%s: %llu objects have names that no file can have and are not shown",
+                            l->locked.prefix[0] ? l->locked.prefix : "/",
+                            (unsigned long long)l->locked.skipped);
         }
         return 0;
 }

@@ -81,14 +81,19 @@ void wfile_set_error_locked(struct wfile *f, int err) REQUIRES(&f->mtx)
                 f->locked.commit.conflict ? -ESTALE : err; /* whatever the rest failed with */
         METRIC_ADD(publications_failed, !f->locked.unlinked);
         if (!f->locked.unlinked)
-                log_warn("%s: not published, the version before it stands: %s", f->locked.key,
-                         strerror(-err));
+                log_warn_of(LOG_ABOUT(.operation = "publish", .file = f->locked.key,
+                                      .remedy = err == -ESTALE ? NULL
+                                                               : "correct that, and save it again"),
+                            "%s: not published, the version before it stands: %s", f->locked.key,
+                            strerror(-err));
 }
 
 static void refuse_step_locked(struct wfile *f, enum commit_phase to) REQUIRES(&f->mtx)
 {
-        log_error("%s: its commit cannot go from %s to %s", f->locked.key,
-                  commit_phase_name(f->locked.commit.phase), commit_phase_name(to));
+        log_error_of(LOG_ABOUT(.operation = "publish", .file = f->locked.key,
+                               .remedy = "save it again, and report the line"),
+                     "%s: its commit cannot go from %s to %s", f->locked.key,
+                     commit_phase_name(f->locked.commit.phase), commit_phase_name(to));
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
         abort(); /* a build that looks for faults */
 #endif
@@ -231,7 +236,9 @@ static int plan_locked(struct wfile *f) REQUIRES(&f->mtx)
         int err = plan_commit(&in, &s->plan);
         int wrong = err ? 0 : plan_check(&in, &s->plan, why, sizeof why);
         if (wrong)
-                log_error("%s: its parts do not make the file: %s", f->locked.key, why);
+                log_error_of(LOG_ABOUT(.operation = "publish", .file = f->locked.key,
+                                       .remedy = "save it again, and report the line"),
+                             "%s: its parts do not make the file: %s", f->locked.key, why);
         err = err ? err : wrong;
         if (!err && !s->plan.put)
                 err = add_changed_locked(f, &s->plan);
@@ -454,8 +461,10 @@ static void removed_locked(struct wfile *f, struct outcome *out, const struct up
                            int err) REQUIRES(&f->mtx)
 {
         if (err && err != -ESTALE && err != -ENOENT) /* another's object stays there */
-                log_warn("%s: holds what was written as %s, and cannot be deleted: %s", t->src,
-                         t->key, strerror(-err));
+                log_warn_of(
+                        LOG_ABOUT(.operation = "publish", .file = t->src, .remedy = "delete it"),
+                        "%s: holds what was written as %s, and cannot be deleted: %s", t->src,
+                        t->key, strerror(-err));
         if (t->failed)
                 begin_anew_locked(f, t->failed);
         else

@@ -88,9 +88,11 @@ static void note_disk(struct spill *s, int err)
         s->locked.fails = err;
         mutex_unlock(&s->mtx);
         if (err && err != was)
-                log_error("spill_dir=%s: %s: unsent data has to stay in memory, and writes get "
-                          "ENOSPC when that is full: make the directory writable again",
-                          s->dir, strerror(-err));
+                log_error_of(LOG_ABOUT(.operation = "write", .file = s->dir,
+                                       .remedy = "make the directory writable again"),
+                             "spill_dir=%s: %s: unsent data has to stay in memory, and writes get "
+                             "ENOSPC when that is full",
+                             s->dir, strerror(-err));
         else if (!err && was)
                 log_info("spill_dir=%s takes unsent data again", s->dir);
 }
@@ -218,9 +220,11 @@ int spill_get(struct spill *s, uint64_t at, uint64_t off, void *dst, size_t n)
                         continue;
                 if (k <= 0) {
                         int err = k < 0 ? -errno : -EIO;
-                        log_error("spill_dir=%s: unsent data cannot be read back: %s: its file is "
-                                  "not published; name a directory of a sound disk",
-                                  s->dir, strerror(-err));
+                        log_error_of(LOG_ABOUT(.operation = "publish", .file = s->dir,
+                                               .remedy = "name a directory of a sound disk"),
+                                     "spill_dir=%s: unsent data cannot be read back: %s: its file "
+                                     "is not published",
+                                     s->dir, strerror(-err));
                         return err;
                 }
                 done += (size_t)k;

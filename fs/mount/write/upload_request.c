@@ -267,8 +267,11 @@ static void end_attempt_locked(struct wfile *f, struct outcome *out, struct atte
                 return;
         }
         if (a->upload)
-                log_warn("%s: no memory to abort its unfinished upload, which stays at the store",
-                         f->locked.key);
+                log_warn_of(
+                        LOG_ABOUT(.operation = "publish", .file = f->locked.key,
+                                  .remedy = "'ckptctl uploads' lists and aborts it"),
+                        "%s: no memory to abort its unfinished upload, which stays at the store",
+                        f->locked.key);
         store_upload_free(a->upload);
         free(a);
 }
@@ -356,18 +359,25 @@ static void recorded(struct recording *k, int err)
         bool renamed = strcmp(t->key, to) != 0;
 
         if (!err && !k->kept.base)
-                log_error("%s: another file has that name: what was to go through it is kept as "
-                          "%s; ckptctl recover publishes or discards it",
-                          to, k->id);
+                log_error_of(
+                        LOG_ABOUT(.operation = "publish", .file = to,
+                                  .remedy = "ckptctl recover publishes or discards it"),
+                        "%s: another file has that name: what was to go through it is kept as %s",
+                        to, k->id);
         else if (err)
-                log_error("%s: its version %s was replaced by another host, and the change made on "
-                          "it is lost: %s",
-                          t->key, base, strerror(-err));
+                log_error_of(
+                        LOG_ABOUT(.operation = "publish", .file = t->key,
+                                  .remedy = "save it again"),
+                        "%s: its version %s was replaced by another host, and the change made on "
+                        "it is lost: %s",
+                        t->key, base, strerror(-err));
         else
-                log_error("%s: its version %s was replaced by another host: the change made on it "
-                          "is kept as %s%s%s; ckptctl recover publishes or discards it",
-                          t->key, base, k->id, renamed ? ", to be published as " : "",
-                          renamed ? to : "");
+                log_error_of(LOG_ABOUT(.operation = "publish", .file = t->key,
+                                       .remedy = "ckptctl recover publishes or discards it"),
+                             "%s: its version %s was replaced by another host: the change made on "
+                             "it is kept as %s%s%s",
+                             t->key, base, k->id, renamed ? ", to be published as " : "",
+                             renamed ? to : "");
         recording_free(k);
         t->recorded = !err;
         end_request(t, -ESTALE, NULL, NULL);
@@ -608,9 +618,11 @@ static int check_sum(struct upload_request *t)
 
         if (!err && sum.size == t->size)
                 return 0;
-        log_error("%s: the parts that the store has do not make the file: part %u, %" PRIu64
-                  " of %" PRIu64 " bytes",
-                  t->key, sum.last, sum.size, t->size);
+        log_error_of(LOG_ABOUT(.operation = "publish", .file = t->key,
+                               .remedy = "save it again, and report the line"),
+                     "%s: the parts that the store has do not make the file: part %u, %" PRIu64
+                     " of %" PRIu64 " bytes",
+                     t->key, sum.last, sum.size, t->size);
         return -EIO;
 }
 
@@ -742,8 +754,10 @@ static void aborted_locked(const struct wfile *f, struct upload_request *t, int 
         REQUIRES(&f->mtx)
 {
         if (err)
-                log_warn("%s: its unfinished upload could not be aborted and stays at the store",
-                         f->locked.key);
+                log_warn_of(LOG_ABOUT(.operation = "publish", .file = f->locked.key,
+                                      .remedy = "'ckptctl uploads' lists and aborts it"),
+                            "%s: its unfinished upload could not be aborted and stays at the store",
+                            f->locked.key);
         store_upload_free(TAKE_PTR(t->upload));
 }
 

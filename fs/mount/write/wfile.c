@@ -272,9 +272,12 @@ static bool is_full_locked(const struct wfile *f) REQUIRES(&f->mtx)
 static int no_room_locked(struct wfile *f) REQUIRES(&f->mtx)
 {
         if (!f->locked.refused)
-                log_warn("%s: a write is refused, since memory is full and the spill file takes "
-                         "nothing: give more memory= or spill=, or room in spill_dir=",
-                         f->locked.key);
+                log_warn_of(
+                        LOG_ABOUT(.operation = "write", .file = f->locked.key,
+                                  .remedy = "give more memory= or spill=, or room in spill_dir="),
+                        "%s: a write is refused, since memory is full and the spill file takes "
+                        "nothing",
+                        f->locked.key);
         f->locked.refused = true;
         return -ENOSPC;
 }

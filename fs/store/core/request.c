@@ -137,21 +137,38 @@ static bool is_denied(const struct op *op)
                (!*code || !strcmp(code, "AccessDenied") || !strcmp(code, "forbidden"));
 }
 
-static void say(const struct op *op, const char *outcome)
+/* What may help; "" where the message is all there is. */
+static const char *remedy_of(const struct op *op, int err, char *buf, size_t n)
 {
         const char *wants = is_denied(op) ? op->s->ops->permission(op->s->kind, op->verb) : "";
+
+        if (!op->rq.status && !*op->fault.code && (op->untrusted || op->retry.tries)) {
+                error_hint_lost(op, buf, n);
+                return buf;
+        }
+        snprintf(buf, n, "the credentials need %s", wants);
+        return *wants              ? buf
+               : err == -ETIMEDOUT ? "'ckptctl doctor' tries each step of the way to the store"
+               : err == -EACCES    ? "see 'ckptctl credentials', and correct them or their policy"
+                                   : "";
+}
+
+static void say(const struct op *op, const char *outcome, int err)
+{
         const struct op_fault *f = &op->fault;
         const char *what = op->key ? op->key : op->prefix ? op->prefix : "";
-        char status[16] = "no reply", lost[128] = "";
+        char status[16] = "no reply", remedy[160];
+        const struct log_about about = {.operation = verb_names[op->verb],
+                                        .file = what,
+                                        .request = f->request_id,
+                                        .remedy = remedy_of(op, err, remedy, sizeof remedy)};
 
         if (op->rq.status)
                 snprintf(status, sizeof status, "%d", op->rq.status);
-        else if (!*f->code && (op->untrusted || op->retry.tries))
-                error_hint_lost(op, lost, sizeof lost);
-        log_warn("store: %s %s/%s: %s %s: %s (request %s, %u tries): %s%s%s%s%s",
-                 verb_names[op->verb], op->s->bucket, what, status, *f->code ? f->code : "-",
-                 *f->message ? f->message : "-", *f->request_id ? f->request_id : "-", op->tries,
-                 outcome, *wants ? ": the credentials need " : "", wants, *lost ? ": " : "", lost);
+        log_warn_of(&about, "store: %s %s/%s: %s %s: %s (request %s, %u tries): %s",
+                    about.operation, op->s->bucket, what, status, *f->code ? f->code : "-",
+                    *f->message ? f->message : "-", *f->request_id ? f->request_id : "-", op->tries,
+                    outcome);
 }
 
 /* A condition that does not hold is an answer; the server's words tell which one it was. */
@@ -168,12 +185,12 @@ static void mention(const struct op *op, int err)
 static void end(struct op *op, int err)
 {
         if (err && op->cleanup_only) {
-                say(op, "it is done, but what it used stays: see 'ckptctl uploads'");
+                say(op, "it is done, but what it used stays: see 'ckptctl uploads'", 0);
                 err = 0;
         }
         if (err && worth_a_line(op, err)) {
                 __atomic_add_fetch(&op->s->errors, 1, __ATOMIC_RELAXED);
-                say(op, strerror(-err));
+                say(op, strerror(-err), err);
         } else if (err) {
                 mention(op, err);
         }
@@ -221,7 +238,7 @@ static void try_again(struct op *op, int err, const char *what)
                 end(op, err);
                 return;
         }
-        say(op, what);
+        say(op, what, 0);
         retry(op, err);
 }
 
@@ -470,9 +487,11 @@ int op_set_meta(struct op *op, const struct store_meta *meta)
                 return 0;
         bool adds = op->verb == OP_SET_META && store_caps(op->s) & STORE_CAP_PATCH_META;
         if (meta->missing && !adds) {
-                log_warn("store: %s: the object has metadata that cannot be kept here and that a "
-                         "write would drop: it is not written; write a new object instead",
-                         op->key);
+                log_warn_of(LOG_ABOUT(.operation = verb_names[op->verb], .file = op->key,
+                                      .remedy = "write a new object instead"),
+                            "store: %s: the object has metadata that cannot be kept here and that "
+                            "a write would drop: it is not written",
+                            op->key);
                 return -EPERM;
         }
         op->meta = malloc(sizeof *op->meta);

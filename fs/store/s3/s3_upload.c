@@ -66,9 +66,11 @@ static int read_tags(struct store_kind *k, struct op *op)
         if (err > 0 || err == -ENOMEM)
                 return err;
         if (err == -EACCES)
-                log_warn("store: the tags of %s cannot be read (%d %s), and its copy %s has none: "
-                         "allow s3:GetObjectTagging",
-                         op->src, op->fault.status, op->fault.code, op->key);
+                log_warn_of(
+                        LOG_ABOUT(.operation = "copy", .file = op->src,
+                                  .remedy = "allow s3:GetObjectTagging"),
+                        "store: the tags of %s cannot be read (%d %s), and its copy %s has none",
+                        op->src, op->fault.status, op->fault.code, op->key);
         op->stage = CREATE_SEND;
         return OP_AGAIN;
 }
