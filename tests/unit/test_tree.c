@@ -340,6 +340,42 @@ static const struct {
         {"\xff", false},
 };
 
+/* The names of the open files, of which `n` has a reader, or has none any more. */
+static const char *open_names(struct tree *t, struct node *n, bool reads)
+{
+        static char names[16];
+
+        tree_lock(t);
+        n->reader = reads ? (struct reader *)n : NULL; /* not looked at */
+        tree_note_open_locked(t, n);
+        tree_note_open_locked(t, n);
+        size_t len = 0;
+        for (n = tree_open_list_locked(t); n; n = n->open_next)
+                names[len++] = n->name[0];
+        names[len] = 0;
+        tree_unlock(t);
+        return names;
+}
+
+START_TEST(open_files_are_listed_until_their_end_in_whatever_order_that_comes)
+{
+        struct tree *t = tree_new(1000000000);
+        struct node *a = enter(t, tree_root(t), "a", version("1", 3));
+        struct node *b = enter(t, tree_root(t), "b", version("1", 3));
+        struct node *c = enter(t, tree_root(t), "c", version("1", 3));
+
+        ck_assert_str_eq(open_names(t, a, true), "a");
+        ck_assert_str_eq(open_names(t, b, true), "ba");
+        ck_assert_str_eq(open_names(t, c, true), "cba");
+        ck_assert_str_eq(open_names(t, b, false), "ca");
+        ck_assert_str_eq(open_names(t, a, false), "c");
+        ck_assert_str_eq(open_names(t, b, true), "bc");
+        ck_assert_str_eq(open_names(t, b, false), "c");
+        ck_assert_str_eq(open_names(t, c, false), "");
+        tree_free(t);
+}
+END_TEST
+
 START_TEST(names_must_be_utf8)
 {
         ck_assert_int_eq(utf8_valid(texts[_i].text), texts[_i].valid);
@@ -365,6 +401,7 @@ int main(void)
         tcase_add_test(t, a_listing_does_not_take_away_what_a_head_told);
         tcase_add_test(t, ten_thousand_names_are_found_and_forgotten);
         tcase_add_test(t, a_child_keeps_its_parent);
+        tcase_add_test(t, open_files_are_listed_until_their_end_in_whatever_order_that_comes);
         tcase_add_loop_test(t, names_must_be_utf8, 0, sizeof texts / sizeof texts[0]);
         suite_add_tcase(s, t);
         return unit_main(s);

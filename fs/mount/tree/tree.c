@@ -551,19 +551,18 @@ char *tree_key(struct tree *t, const struct node *n, const char *name)
 
 void tree_note_open_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex)
 {
-        bool open = n->file || n->reader;
-        if (open == n->listed)
-                return;
-        n->listed = open;
-        if (open) {
+        if (!n->open_at && (n->file || n->reader)) {
+                n->open_at = &t->open;
                 n->open_next = t->open;
                 t->open = n;
-                return;
+                if (n->open_next)
+                        n->open_next->open_at = &n->open_next;
+        } else if (n->open_at && !n->file && !n->reader) {
+                *n->open_at = n->open_next;
+                if (n->open_next)
+                        n->open_next->open_at = n->open_at;
+                n->open_at = NULL;
         }
-        struct node **pp = &t->open;
-        while (*pp != n)
-                pp = &(*pp)->open_next;
-        *pp = n->open_next;
 }
 
 struct node *tree_open_list_locked(struct tree *t) REQUIRES(tree_mutex)

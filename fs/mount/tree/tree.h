@@ -109,8 +109,8 @@ struct node {
         struct node_locks locks;
         struct node *heir;      /* pinned: what is opened in its place, see heir.h; or NULL */
         unsigned nheirs;        /* open files that were */
-        struct node *open_next; /* list of nodes with a reader or a file */
-        bool listed;
+        struct node *open_next; /* list of nodes with a reader or a file, */
+        struct node **open_at;  /* and what points to this one there; NULL: it is not in it */
 };
 
 struct tree;
