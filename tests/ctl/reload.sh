@@ -3,7 +3,7 @@
 # reload.sh: ckptctl reload changes what a mount that runs can change, and names what it cannot.
 . "${srcdir:?}/tests/lib/mount.sh"
 need_fuse
-plan 24
+plan 25
 start_store
 dir=$tmp/control
 cd "$tmp" || exit 1
@@ -65,11 +65,21 @@ if ctl reload >"$tmp/out" 2>&1; then
 	curl -s --max-time 10 --unix-socket "$sock" http://localhost/metrics -o "$tmp/text"
 	expect_eq "1 1" "$(grep -c 'nothing is changed: metrics_label' "$tmp/out") $(grep -c 'cluster="a"' "$tmp/text" | sed 's/^[1-9].*/1/')" \
 		"a label that cannot be leaves metrics as they were"
+	served=$(stat -c %z "$sock")
+	sed -i 's/^metrics_label.*/metrics_label: cluster=b/' options.yaml
+	mv log log.kept
+	mkfifo log
+	ctl reload >"$tmp/out" 2>&1
+	rm log
+	mv log.kept log
+	expect_eq "1 $served" "$(grep -c 'nothing is changed: log=' "$tmp/out") $(stat -c %z "$sock")" \
+		"a log that cannot be leaves whoever serves metrics alone"
 	sed -i '/^metrics/d' options.yaml
 	ctl reload >/dev/null
 	check_fails "metrics are served no more" test -e "$sock"
 else
 	for name in 'metrics begin to be served' 'metrics get another label' 'a label that cannot be leaves metrics as they were' \
+		'a log that cannot be leaves whoever serves metrics alone' \
 		'metrics are served no more'; do skip "$name" "built without libmicrohttpd"; done
 	sed -i '/^metrics/d' options.yaml
 fi

@@ -136,7 +136,8 @@ static bool is_served_otherwise(const struct params *a, const struct params *b)
                a->metrics_interval != b->metrics_interval;
 }
 
-/* What can fail comes into force, or nothing does. */
+/* What can fail comes into force, or nothing does. Metrics come last: whoever serves them is begun
+ * anew, which is seen outside. */
 static int try_changes(struct mount *m, struct served *served, struct params *fresh,
                        bool foreground, char *why, size_t nwhy)
 {
@@ -144,13 +145,15 @@ static int try_changes(struct mount *m, struct served *served, struct params *fr
         char again[WHY_MAX];
 
         swap_changes(&m->params, fresh);
-        int err = other ? serve_metrics(m, served, why, nwhy) : 0;
-        if (!err)
-                err = reload_log(&m->params, foreground, why, nwhy);
+        int err = reload_log(&m->params, foreground, why, nwhy);
+        bool logs = !err;
+        if (!err && other)
+                err = serve_metrics(m, served, why, nwhy);
         if (!err)
                 return 0;
         swap_changes(&m->params, fresh);
-        if (other && serve_metrics(m, served, again, sizeof again))
+        if (logs && (reload_log(&m->params, foreground, again, sizeof again) ||
+                     serve_metrics(m, served, again, sizeof again)))
                 log_warn("%s", again);
         return err;
 }
