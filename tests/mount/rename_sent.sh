@@ -52,7 +52,7 @@ fdo_ends "ok ok ok ok ok ESTALE" "a close fails when another host has replaced t
 expect_eq "theirs" "$(store_cat new)" "an object that another host put at the new name stands"
 expect_eq "log name new" "$(store_ls | grep -v ckptfs | xargs)" "nothing is under the old name after a close that failed"
 check "what was written is kept for the old name" grep -q \
-	'new: its version .* was replaced by another host: .* is kept as .*, to be published as old;' "$mount_log"
+	'new: its version .* was replaced by another host: .* is kept as .*, to be published as old: ' "$mount_log"
 expect_log 'new: its version'
 
 # Another file is renamed to the first name while the object is leaving it, or what is there is removed.
