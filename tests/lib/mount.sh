@@ -147,7 +147,7 @@ expect_log() { allowed="$allowed$1
 
 # The warnings and errors that no pattern allows.
 unexpected_lines() {
-	grep -E ' (warning|error): |Sanitizer|WARNING: ' "$mount_log" >"$tmp/lines"
+	grep -E '\] (warning|error): |Sanitizer|WARNING: ' "$mount_log" >"$tmp/lines"
 	printf '%s' "$allowed" >"$tmp/patterns"
 	[ ! -s "$tmp/patterns" ] || {
 		echo ' [0-9]* lines like the next were kept back$' >>"$tmp/patterns"

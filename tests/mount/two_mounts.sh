@@ -69,7 +69,7 @@ mkdir "$other/a"
 expect_eq "directory" "$(stat -c %F "$mnt/a")" "the name of a deleted file may be made a directory"
 
 umount "$other" && wait "$other_pid" && other_pid=''
-expect_eq "" "$other_pid$(grep -E ' (warning|error): ' "$other_log" |
+expect_eq "" "$other_pid$(grep -E '\] (warning|error): ' "$other_log" |
 	grep -v 'lock[0-9]: not published')" "the other mount ends well"
 ! grep -q 'lock[0-9]: not published' "$mount_log" || expect_log 'lock[0-9]: not published.*File exists'
 umount_ckptfs

@@ -42,7 +42,7 @@ host_ends() {
 	use_mount "$1"
 	umount "$mnt"
 	mount_wait
-	expect_eq "0 " "$mount_rc $(grep -E ' error: |Sanitizer' "$mount_log" |
+	expect_eq "0 " "$mount_rc $(grep -E '\] error: |Sanitizer' "$mount_log" |
 		grep -vE 'was replaced by another host: the change made on it is kept|lines like the next')" "$2"
 }
 

@@ -60,7 +60,7 @@ admin() {
 
 # What the log has beside what was done to the mount: a killed writer's file is not published.
 complaints() {
-	grep -E ' (warning|error): |Sanitizer|WARNING: ' "$mnt.log" |
+	grep -E '\] (warning|error): |Sanitizer|WARNING: ' "$mnt.log" |
 		grep -vE 'killed[0-9]*: not published, the version before it stands| lines like the next were kept back$'
 }
 
