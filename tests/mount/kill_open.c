@@ -27,8 +27,11 @@ struct writer {
         atomic_bool opens, opened;
         long within_ns; /* that it is killed in: it follows how long an open takes */
 };
-static struct writer *writers;
-static atomic_uint *within;
+struct crowd {
+        atomic_uint within;
+        struct writer writers[AT_ONCE];
+};
+static struct crowd *shared;
 
 static int64_t now_ns(void)
 {
@@ -65,7 +68,7 @@ static void kill_one(struct writer *w, const char *dir, int number, unsigned *se
         bool early = !w->opened;
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
-        *within += early;
+        shared->within += early;
         w->within_ns += early ? w->within_ns / 8 : -w->within_ns / 8;
         if (w->within_ns < LEAST_NS || w->within_ns > MOST_NS)
                 w->within_ns = early ? MOST_NS : LEAST_NS;
@@ -78,25 +81,26 @@ int main(int argc, char **argv)
 
         if (count <= 0)
                 return 2;
-        void *p = mmap(NULL, sizeof *within + AT_ONCE * sizeof *writers, PROT_READ | PROT_WRITE,
-                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        void *p = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                       0);
         if (p == MAP_FAILED)
                 return 1;
-        within = p;
-        writers = (struct writer *)(within + 1);
+        shared = p;
         for (int i = 0; i < AT_ONCE; i++) {
                 pids[i] = fork();
                 if (pids[i])
                         continue;
                 unsigned seed = (unsigned)i + 1;
-                writers[i].within_ns = LEAST_NS;
+                shared->writers[i].within_ns = LEAST_NS;
                 for (int number = i; number < count; number += AT_ONCE)
-                        kill_one(&writers[i], argv[1], number, &seed);
+                        kill_one(&shared->writers[i], argv[1], number, &seed);
                 _exit(0);
         }
-        for (int i = 0; i < AT_ONCE; i++)
-                if (pids[i] < 0 || waitpid(pids[i], NULL, 0) != pids[i])
+        for (int i = 0; i < AT_ONCE; i++) {
+                int status;
+                if (pids[i] < 0 || waitpid(pids[i], &status, 0) != pids[i] || status)
                         return 1;
-        printf("%u\n", *within);
+        }
+        printf("%u\n", shared->within);
         return 0;
 }
