@@ -3,6 +3,7 @@
 #include "mount/daemon/privileges.h"
 
 #include <linux/capability.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>

@@ -4,8 +4,6 @@
 #ifndef CKPTFS_MOUNT_PRIVILEGES_H
 #define CKPTFS_MOUNT_PRIVILEGES_H
 
-#include <stdbool.h>
-
 /* No core is written, and no other process without privileges reads memory, environment or open
  * files of this one, of the same user either. */
 void privileges_hide(void);

@@ -79,13 +79,15 @@ void wfile_set_error_locked(struct wfile *f, int err) REQUIRES(&f->mtx)
                 return;
         f->locked.err = err =
                 f->locked.commit.conflict ? -ESTALE : err; /* whatever the rest failed with */
+        /* Nothing is wrong where another host came first, or the writer was killed. */
+        const bool may_help = err != -ESTALE && err != -ECANCELED;
         METRIC_ADD(publications_failed, !f->locked.unlinked);
         if (!f->locked.unlinked)
-                log_warn_of(LOG_ABOUT(.operation = "publish", .file = f->locked.key,
-                                      .remedy = err == -ESTALE ? NULL
-                                                               : "correct that, and save it again"),
-                            "%s: not published, the version before it stands: %s", f->locked.key,
-                            strerror(-err));
+                log_warn_of(
+                        LOG_ABOUT(.operation = "publish", .file = f->locked.key,
+                                  .remedy = may_help ? "correct that, and save it again" : NULL),
+                        "%s: not published, the version before it stands: %s", f->locked.key,
+                        strerror(-err));
 }
 
 static void refuse_step_locked(struct wfile *f, enum commit_phase to) REQUIRES(&f->mtx)
