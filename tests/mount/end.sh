@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# end.sh: the end of the mount waits for a close that is under way, and for a store that does not
-# answer no longer than the deadline.
+# end.sh: the end of the mount waits for what is under way, a close or a change of names, and for a
+# store that does not answer no longer than the deadline.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-on_gs && plan 13 || plan 16
+on_gs && plan 20 || plan 23
 head -c 12000000 /dev/urandom >"$tmp/data"
 
 start_store --ttfb 300ms
@@ -74,6 +74,49 @@ start_store
 expect_eq "" "$(store_ls gone)" "nothing half written is published"
 mount_ckptfs part_size=5M
 umount_ckptfs
+store_stop
+
+# Changes have been made at the store when the end comes, but for the replies, or the rest; and no file is open. Each has
+# a directory of its own, which the kernel locks.
+start_store
+mount_ckptfs part_size=5M attr_ttl=0
+for i in file dir killed unlink rmdir chmod; do
+	mkdir "$mnt/$i" "$mnt/$i/a" "$mnt/$i/b"
+	for file in a/1 a/2 c; do printf $file >"$mnt/$i/$file"; done
+done
+cat >"$tmp/changes_late.json" <<'END'
+[{"op": "MoveObject", "do": "delay", "stall": "3s"}, {"op": "SetMeta", "do": "delay", "stall": "3s"},
+{"op": "DeleteObject", "do": "delay", "stall": "3s"}, {"op": "DeleteObjects", "do": "delay", "stall": "3s"}]
+END
+set_faults "$tmp/changes_late.json"
+# begin NAME CALL
+begin() {
+	name=$1; shift
+	(cd "$mnt/$name" && exec "$tools/tests/lib/fdo" "$@" >"$tmp/begun.$name" 2>&1) &
+	eval "$name=\$!"
+}
+begin file rename c d
+begin dir rename a e
+begin killed rename a e
+begin unlink unlink c
+begin rmdir rmdir b
+begin chmod chmod 0600 c
+begun() {
+	store_ls >"$tmp/keys"
+	for i in file/d dir/e/1 killed/e/1; do grep -qx $i "$tmp/keys" || return 1; done
+	! grep -qx -e unlink/c -e rmdir/b/ "$tmp/keys" && objects meta chmod/c | grep -qx mode=33152
+}
+wait_for 30 begun
+kill -KILL $killed
+wait $killed 2>/dev/null
+kill -TERM "$mount_pid"
+for i in file dir unlink rmdir chmod; do
+	eval "wait \$$i"
+	expect_eq ok "$(cat "$tmp/begun.$i")" "the end waits for a change of names or attributes that is under way: $i"
+done
+mount_ended "the end waits for the changes that are under way"
+expect_eq "chmod/b/ chmod/c dir/b/ dir/c dir/e/1 dir/e/2 file/b/ file/d killed/b/ killed/c killed/e/1 killed/e/2 rmdir/c \
+unlink/b/" "$(store_ls | sed '/^[a-z]*\/$/d; /a\//d; /e\/$/d' | grep / | xargs)" "what is changed at the end is changed whole"
 store_stop
 
 # A close waits for the rename of its file, which is under way when the end comes. (Google's store renames in one step.)

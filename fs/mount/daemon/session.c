@@ -433,6 +433,7 @@ void session_stop(struct session *s)
                 } while (pthread_timedjoin_np(s->threads[i], NULL, &until) == ETIMEDOUT);
         }
         s->nthreads = 0;
+        requests_wait(s->m->requests); /* what was begun is done whole, in several steps maybe */
         requests_stop(s->m->requests);
         proc_queries_stop(s->m->proc_queries);
         op_release_all(s->m);

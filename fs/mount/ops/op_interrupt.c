@@ -47,11 +47,12 @@ struct requests {
         struct node *(*node_of)(struct mount *m, uint64_t ino);
         pthread_t thread;
         struct mutex mtx; /* before the tree's lock */
-        pthread_cond_t wake;
+        pthread_cond_t wake, unchanging;
         struct {
                 struct request *buckets[BUCKETS];
                 struct list asked;
                 size_t nasked;
+                size_t changing; /* of them, that change names or attributes */
                 bool over;
         } locked GUARDED_BY(&mtx);
 };
@@ -80,6 +81,26 @@ static enum kernel_operation operation_of(uint32_t opcode)
 #include "base/metrics.def"
         default:
                 return KERNEL_OPERATIONS;
+        }
+}
+
+/* What the end of a mount waits for. A file's bytes are mount_finish()'s. */
+static bool changes(enum kernel_operation op)
+{
+        switch (op) {
+        case KERNEL_setattr:
+        case KERNEL_symlink:
+        case KERNEL_mknod:
+        case KERNEL_mkdir:
+        case KERNEL_unlink:
+        case KERNEL_rmdir:
+        case KERNEL_rename:
+        case KERNEL_rename2:
+        case KERNEL_setxattr:
+        case KERNEL_removexattr:
+                return true;
+        default:
+                return false;
         }
 }
 
@@ -255,6 +276,7 @@ struct requests *requests_new(struct mount *m, int fd,
         pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
         pthread_cond_init(&q->wake, &attr);
         pthread_condattr_destroy(&attr);
+        pthread_cond_init(&q->unchanging, NULL);
         if (!pthread_create(&q->thread, NULL, look_at_asked, q))
                 return q;
         mutex_unshared(&q->mtx);
@@ -274,6 +296,14 @@ void requests_stop(struct requests *q)
                 pthread_join(q->thread, NULL);
 }
 
+void requests_wait(struct requests *q)
+{
+        mutex_lock(&q->mtx);
+        while (q->locked.changing)
+                mutex_wait(&q->unchanging, &q->mtx);
+        mutex_unlock(&q->mtx);
+}
+
 void requests_free(struct requests *q)
 {
         if (!q)
@@ -287,6 +317,7 @@ void requests_free(struct requests *q)
                         free(r);
                 }
         pthread_cond_destroy(&q->wake);
+        pthread_cond_destroy(&q->unchanging);
         mutex_destroy(&q->mtx);
         free(q);
 }
@@ -336,6 +367,7 @@ bool requests_begin(struct requests *q, const void *p, size_t n)
         struct request **pp = bucket_locked(q, r->unique);
         r->next = *pp;
         *pp = r;
+        q->locked.changing += changes(r->operation);
         mutex_unlock(&q->mtx);
         return true;
 }
@@ -373,6 +405,8 @@ ssize_t requests_reply(struct requests *q, int fd, const struct iovec *iov, int 
         if (r) {
                 *pp = r->next;
                 unask_locked(q, r);
+                if (changes(r->operation) && !--q->locked.changing)
+                        pthread_cond_broadcast(&q->unchanging);
         }
         mutex_unlock(&q->mtx);
         bool ended = r && atomic_load(&r->ended);

@@ -36,6 +36,9 @@ struct requests *requests_new(struct mount *m, int fd,
                               struct node *(*node_of)(struct mount *m, uint64_t ino));
 /* No look at threads any more. */
 void requests_stop(struct requests *q);
+/* Waits until no request that changes names or attributes is under way, whether or not somebody
+ * still waits for it. No request may come any more. */
+void requests_wait(struct requests *q);
 /* With the requests that nobody has answered. NULL is fine. */
 void requests_free(struct requests *q);
 
