@@ -18,9 +18,6 @@ int __wrap_http_open(const struct http_config *cfg, struct http **out, char *why
 void __wrap_http_stop(struct http *h);
 void __wrap_http_close(struct http *h);
 int __wrap_http_submit(struct http *h, struct http_req *rq);
-void __wrap_http_pace(struct http_req *rq, bool slower);
-int64_t __wrap_http_running_ms(const struct http_req *rq);
-void __wrap_http_stats(const struct http *h, struct http_stats *out);
 
 /* --- what is stored: keys with their query taken off, and uploads under the id's number ---------
  */
@@ -415,24 +412,4 @@ int __wrap_http_submit(struct http *h, struct http_req *rq)
         }
         pthread_mutex_unlock(&door.mtx);
         return err;
-}
-
-void __wrap_http_pace(struct http_req *rq, bool slower)
-{
-        (void)rq, (void)slower;
-}
-
-int64_t __wrap_http_running_ms(const struct http_req *rq)
-{
-        struct timespec ts;
-
-        (void)rq;
-        clock_gettime(CLOCK_MONOTONIC, &ts);
-        return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
-void __wrap_http_stats(const struct http *h, struct http_stats *out)
-{
-        (void)h;
-        *out = (struct http_stats){.requests = 0};
 }

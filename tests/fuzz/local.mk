@@ -32,15 +32,16 @@ else
 fuzz_ldflags = $(AM_LDFLAGS)
 fuzz_common += %D%/fuzz_main.c
 endif
-# The doors that script_http.c, fake_s3.c and script_cred.c stand in for.
+# The doors that script_http.c, fake_s3.c, script_door.c and script_cred.c stand in for.
 FUZZ_DOOR = -Wl,--wrap=http_open,--wrap=http_stop,--wrap=http_close,--wrap=http_submit \
-	-Wl,--wrap=http_pace,--wrap=http_stats,--wrap=http_running_ms
+	-Wl,--wrap=http_pace,--wrap=http_stats,--wrap=http_running_ms,--wrap=http_transfers_most \
+	-Wl,--wrap=http_set_connections,--wrap=http_reach
 FUZZ_SCRIPT = $(FUZZ_DOOR) -Wl,--wrap=http_once,--wrap=usleep,--wrap=cred_exec
 FUZZ_KEYS = -Wl,--wrap=cred_chain_open,--wrap=cred_chain_close,--wrap=cred_chain_get \
 	-Wl,--wrap=cred_chain_forget,--wrap=cred_chain_renew,--wrap=cred_chain_why,--wrap=cred_chain_about,--wrap=cred_chain_region \
 	-Wl,--wrap=cred_chain_endpoint,--wrap=cred_chain_ca_bundle,--wrap=cred_chain_fips \
 	-Wl,--wrap=cred_chain_dualstack,--wrap=cred_chain_sums_when_required
-fuzz_script = %D%/script_http.c %D%/script_http.h
+fuzz_script = %D%/script_http.c %D%/script_door.c %D%/script_http.h
 
 %C%_fuzz_control_SOURCES = %D%/fuzz_control.c $(fuzz_common)
 %C%_fuzz_control_LDFLAGS = $(fuzz_ldflags)
@@ -51,7 +52,7 @@ fuzz_script = %D%/script_http.c %D%/script_http.h
 %C%_fuzz_format_SOURCES = %D%/fuzz_format.c $(fuzz_common)
 %C%_fuzz_format_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_format_LDADD = bench/libbench.la
-%C%_fuzz_fuse_SOURCES = %D%/fuzz_fuse.c %D%/fake_s3.c %D%/fake_s3.h %D%/script_cred.c $(fuzz_common)
+%C%_fuzz_fuse_SOURCES = %D%/fuzz_fuse.c %D%/fake_s3.c %D%/fake_s3.h %D%/script_cred.c %D%/script_door.c $(fuzz_common)
 %C%_fuzz_fuse_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS)
 %C%_fuzz_fuse_LDFLAGS = $(fuzz_ldflags) $(FUZZ_DOOR) $(FUZZ_KEYS)
 %C%_fuzz_fuse_LDADD = fs/mount/libmount.la

@@ -19,9 +19,6 @@ int __wrap_http_open(const struct http_config *cfg, struct http **out, char *why
 void __wrap_http_stop(struct http *h);
 void __wrap_http_close(struct http *h);
 int __wrap_http_submit(struct http *h, struct http_req *rq);
-void __wrap_http_pace(struct http_req *rq, bool slower);
-int64_t __wrap_http_running_ms(const struct http_req *rq);
-void __wrap_http_stats(const struct http *h, struct http_stats *out);
 int __wrap_http_once(struct http_once *x);
 int __wrap_usleep(useconds_t us);
 int __wrap_cred_exec(struct cred_ask *a, const char *what, char *const argv[], char *const env[],
@@ -182,26 +179,6 @@ int __wrap_http_submit(struct http *h, struct http_req *rq)
         *last = rq;
         last = &rq->next;
         return 0;
-}
-
-void __wrap_http_pace(struct http_req *rq, bool slower)
-{
-        (void)rq, (void)slower;
-}
-
-int64_t __wrap_http_running_ms(const struct http_req *rq)
-{
-        struct timespec ts;
-
-        (void)rq;
-        clock_gettime(CLOCK_MONOTONIC, &ts);
-        return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
-void __wrap_http_stats(const struct http *h, struct http_stats *out)
-{
-        (void)h;
-        *out = (struct http_stats){.requests = 0};
 }
 
 int __wrap_http_once(struct http_once *x)
