@@ -4,6 +4,7 @@ EXTRA_DIST += \
 	%D%/coverage.sh \
 	%D%/lib/asked_store.h \
 	%D%/lib/clients.sh \
+	%D%/lib/hardened.sh \
 	%D%/lib/mount.sh \
 	%D%/lib/mount_interop.sh \
 	%D%/lib/proxy.py \
@@ -131,9 +132,10 @@ tsan-programs: $(BUILT_SOURCES)
 	$(MAKE) $(AM_MAKEFLAGS) $(TSAN_NEEDS)
 
 # distcheck with the tests that take no time: what is distributed builds, installs and is whole. quickstart
-# has a second compiler and CUDA's do it, and device.sh tells what such a build says without a GPU.
+# has a second compiler and CUDA's do it: device.sh tells what such a build says without a GPU, and hardened.sh what the
+# second compiler leaves out.
 check-dist:
-	@list=; for t in $(unit_tests) $(docs_tests) tests/bench/device.sh; do \
+	@list=; for t in $(unit_tests) $(docs_tests) tests/bench/device.sh tests/packages/hardened.sh; do \
 		case $$t in *docs/format.sh) ;; *) list="$$list $$t";; esac; done; \
 	$(MAKE) $(AM_MAKEFLAGS) distcheck TESTS="$$list"
 

@@ -3,6 +3,7 @@
 # packages.sh: packages of Debian and RPM are built from the sources, installed, used, upgraded and removed in a Debian
 # of its own.
 . "${srcdir:?}/tests/lib/mount.sh"
+. "$srcdir/tests/lib/hardened.sh"
 [ "$(id -u)" -eq 0 ] || lacks packages "not root"
 git -C "$srcdir" rev-parse --verify HEAD >/dev/null 2>&1 || skip_all "this is no clone of git"
 for tool in autoreconf dpkg-buildpackage dh lintian mmdebstrap rpmbuild pkg-config; do
@@ -10,7 +11,7 @@ for tool in autoreconf dpkg-buildpackage dh lintian mmdebstrap rpmbuild pkg-conf
 done
 grep -q bookworm /etc/os-release || lacks packages "this is not Debian 12"
 need_fuse
-plan 36
+plan 37
 root=$tmp/root debs=$tmp/new
 version=$(sed -n 's/^AC_INIT(\[ckptfs\], \[\([^]]*\)\].*/\1/p' "$srcdir/configure.ac")
 
@@ -23,6 +24,10 @@ expect_eq "ckptfs-bench ckptfs-dev ckptfs libckptstore0" "$(cd "$tmp" && echo *.
 	"packages of the mount, the benchmark, the library and its header are made"
 check "lintian finds no error" lintian --allow-root --fail-on error --tag-display-limit 0 "$tmp"/*.changes
 expect_eq "" "$(grep '^dpkg-gensymbols: ' "$tmp/build.log")" "the list of symbols has those of the library and no others"
+
+for deb in "$tmp"/*.deb; do dpkg-deb -x "$deb" "$tmp/unpacked"; done
+expect_eq "" "$(cd "$tmp/unpacked/usr" && lacks_hardening bin/ckptfs bin/ckptctl bin/ckptbench bin/storesim lib/*/libckptstore.so.0.*.*)" \
+	"each program and library of the packages is hardened"
 
 # The next version differs in its number.
 next() {
