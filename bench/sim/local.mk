@@ -8,6 +8,7 @@ noinst_LTLIBRARIES += %D%/libsim.la
 	bench/core/pattern.h \
 	bench/core/pattern_word.h \
 	%D%/auth.c \
+	%D%/permission.c \
 	$(NULL)
 include %D%/gs/local.mk
 include %D%/http/local.mk

@@ -69,6 +69,7 @@ static const char usage[] =
         "                          verify the signature of every request (or the environment:\n"
         "                          STORESIM_SECRET_KEY); without them anybody may do anything\n"
         "  --region NAME           refuse requests signed for another region; default: any\n"
+        "  --deny NAME[,NAME]      refuse what needs these permissions, as s3:PutObject\n"
         "  --clock-skew TIME       this server's clock is ahead, as 1h\n"
         "  --quota SIZE            with --data: refuse what makes more bytes (507)\n"
         "  --domain NAME           s3: the host BUCKET.NAME is that bucket's, too\n"
@@ -115,6 +116,7 @@ static const struct option longs[] = {
         {"access-key", required_argument, NULL, OPT_ACCESS},
         {"secret-key", required_argument, NULL, OPT_SECRET},
         {"region", required_argument, NULL, OPT_REGION},
+        {"deny", required_argument, NULL, OPT_DENY},
         {"protocol", required_argument, NULL, OPT_PROTOCOL},
         {"clock-skew", required_argument, NULL, OPT_CLOCK_SKEW},
         {"quota", required_argument, NULL, OPT_QUOTA},
@@ -293,6 +295,9 @@ static int set_option(struct options *o, int opt, char *value)
                 return 0;
         case OPT_REGION:
                 o->server.service.region = value;
+                return 0;
+        case OPT_DENY:
+                o->server.service.denied = value;
                 return 0;
         case OPT_FAULTS:
                 o->faults = value;

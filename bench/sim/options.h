@@ -22,6 +22,7 @@ enum {
         OPT_ACCESS,
         OPT_SECRET,
         OPT_REGION,
+        OPT_DENY,
         OPT_PROTOCOL,
         OPT_CLOCK_SKEW,
         OPT_QUOTA,

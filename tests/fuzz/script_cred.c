@@ -18,6 +18,7 @@ bool __wrap_cred_chain_forget(struct cred_chain *c, unsigned serial);
 void __wrap_cred_chain_renew(struct cred_chain *c);
 void __wrap_cred_chain_why(struct cred_chain *c, char *why, size_t nwhy);
 void __wrap_cred_chain_about(struct cred_chain *c, struct store_credentials *out);
+void __wrap_cred_chain_file(struct cred_chain *c, char *out, size_t n);
 const char *__wrap_cred_chain_region(const struct cred_chain *c, const char *arg);
 const char *__wrap_cred_chain_endpoint(const struct cred_chain *c, const char *arg);
 const char *__wrap_cred_chain_ca_bundle(const struct cred_chain *c, const char *arg);
@@ -74,6 +75,12 @@ void __wrap_cred_chain_about(struct cred_chain *c, struct store_credentials *out
 {
         (void)c;
         *out = (struct store_credentials){.source = "script", .kind = "keys", .usable = true};
+}
+
+void __wrap_cred_chain_file(struct cred_chain *c, char *out, size_t n)
+{
+        (void)c;
+        snprintf(out, n, "%s", "");
 }
 
 const char *__wrap_cred_chain_region(const struct cred_chain *c, const char *arg)

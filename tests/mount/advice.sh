@@ -4,7 +4,7 @@
 # neither PATH nor HOME, mounts.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 9
+plan 11
 start_store
 printf bytes | store_put file
 says() { wait_for 10 grep -qE "$1" "$mount_log"; }
@@ -23,6 +23,24 @@ umount_ckptfs "a file of a key that everybody may read is warned of"
 chmod 600 "$tmp/key"
 mount_ckptfs "$key_option=$tmp/key"
 umount_ckptfs "a file of a key that its owner alone may read is nothing to warn of"
+
+# Keys of the credentials, in a file.
+keys=$tmp/keys
+if on_gs; then
+	printf '{"kind": "storage#hmacKey", "secret": "%s", "metadata": {"accessId": "%s"}}' "$AWS_SECRET_ACCESS_KEY" "$AWS_ACCESS_KEY_ID" >"$keys"
+	keys_option=credentials=$keys
+else
+	printf '[lent]\naws_access_key_id = %s\naws_secret_access_key = %s\n' "$AWS_ACCESS_KEY_ID" "$AWS_SECRET_ACCESS_KEY" >"$keys"
+	export AWS_SHARED_CREDENTIALS_FILE="$keys"
+	keys_option=profile=lent
+fi
+chmod 644 "$keys"
+mount_ckptfs "$keys_option"
+expect_log 'warning: the credentials are in .*/keys, which every user of this machine may read: chmod 600'
+umount_ckptfs "credentials in a file that everybody may read are warned of"
+chmod 600 "$keys"
+mount_ckptfs "$keys_option"
+umount_ckptfs "credentials in a file that its owner alone may read are nothing to warn of"
 
 mount_below() { # PREFIX: the log of a mount of that goes to $tmp/below
 	rm -f "$tmp/below"

@@ -20,6 +20,7 @@ mount_tests = \
 	%D%/crowd.sh \
 	%D%/daemon_kill.sh \
 	%D%/differences.sh \
+	%D%/denied.sh \
 	%D%/descriptor.sh \
 	%D%/direct.sh \
 	%D%/dirs.sh \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gs_dispatch.c: which operation a request of the JSON API is. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,6 +165,19 @@ static void take_query(struct request *x)
                 x->upload = id;
 }
 
+/* Whether the reply is set to that of a policy which does not allow the request. */
+static bool lacks_permission(const struct service *s, struct request *x)
+{
+        char name[PERMISSION_MAX], message[PERMISSION_MAX + 128];
+
+        if (!permission_lacks(s, x, name))
+                return false;
+        snprintf(message, sizeof message,
+                 "The caller does not have %s access to the Google Cloud Storage object.", name);
+        gs_refuse(x, 403, "forbidden", message);
+        return true;
+}
+
 static void begin_json(struct service *s, struct request *x, struct buf *path)
 {
         x->op = "Unknown";
@@ -194,6 +208,8 @@ static void begin_json(struct service *s, struct request *x, struct buf *path)
                 return;
         if (*x->bucket && !object_store_has_bucket(s->objects, x->bucket))
                 gs_fail(x, -ENXIO);
+        else if (lacks_permission(s, x))
+                return;
         else if (strlen(x->key) > 1024 || strlen(x->other_key) > 1024)
                 gs_refuse(x, 400, "invalid", "The object name is too long.");
         else if (op->to == BODY_TEXT && x->rq.body_len > EXCHANGE_TEXT_MAX)

@@ -119,6 +119,8 @@ struct service {
         struct faults *faults;               /* NULL: none */
         const char *region;                  /* NULL: any */
         const char *access_key, *secret_key; /* NULL: anybody */
+        const char *denied; /* permissions that nobody has, as "s3:PutObject,s3:DeleteObject", or
+                               NULL */
 };
 
 /* Where the buckets of the first protocol are, and how they behave. */
@@ -149,6 +151,14 @@ struct gs_options {
 };
 
 extern const struct protocol protocol_s3, protocol_gs, protocol_identity;
+
+/* --- what the protocols share (permission.c) --- */
+
+enum { PERMISSION_MAX = 64 };
+/* Whether a request needs a permission that --deny names, which is then written to `out`. */
+bool permission_lacks(const struct service *s, const struct request *x, char out[PERMISSION_MAX]);
+/* Whether --deny names this one. */
+bool permission_denied(const struct service *s, const char *name);
 
 /* --- what the protocols share (request.c) --- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* s3_dispatch.c: which operation a request is. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -277,6 +278,22 @@ static bool is_anothers(const struct request *x)
         return false;
 }
 
+/* Whether the reply is set to that of a policy which does not allow the request. */
+static bool lacks_permission(const struct service *s, struct request *x)
+{
+        char name[PERMISSION_MAX], message[PERMISSION_MAX + 128];
+
+        if (!permission_lacks(s, x, name))
+                return false;
+        if (x->google)
+                snprintf(message, sizeof message, "The caller does not have %s access.", name);
+        else
+                snprintf(message, sizeof message, "The caller is not authorized to perform: %s",
+                         name);
+        s3_refuse(x, 403, "AccessDenied", message);
+        return true;
+}
+
 static void begin(struct service *s, struct request *x)
 {
         x->op = "Unknown";
@@ -312,6 +329,8 @@ static void begin(struct service *s, struct request *x)
         else if (*x->bucket && op->finish != s3_create_bucket && op != &not_implemented &&
                  !object_store_has_bucket(s->objects, x->bucket))
                 s3_error(x, "NoSuchBucket");
+        else if (lacks_permission(s, x))
+                return;
         else if (op->to == BODY_TEXT && x->rq.body_len > EXCHANGE_TEXT_MAX)
                 s3_error(x, "EntityTooLarge");
         else if (!s3_bad_checksums(s, x) && op->begin)

@@ -238,6 +238,12 @@ void s3_get(struct service *s, struct request *x)
         int err = generation ? object_store_get_version(s->objects, x->bucket, x->key,
                                                         strtoll(generation, NULL, 10), &o)
                              : s3_get_version(s, x, &o);
+        /* "If the object that you request doesn't exist, the error that Amazon S3 returns depends
+         * on whether you also have the s3:ListBucket permission": 403 without (GetObject). */
+        if (err == -ENOENT && !x->google && permission_denied(s, "s3:ListBucket")) {
+                s3_error(x, "AccessDenied");
+                return;
+        }
         if (err) {
                 s3_fail(x, err);
                 return;
@@ -333,14 +339,17 @@ static void delete_one(struct delete_many *d)
         struct fault f;
 
         fault_match(d->s->faults, "DeleteObjects.Key", d->x->bucket, key, 0, &f);
-        int err = f.what == FAULT_STATUS
-                          ? -EIO
-                          : object_store_delete(d->s->objects, d->x->bucket, key, &cond);
+        const char *needs = d->x->google ? "storage.objects.delete" : "s3:DeleteObject";
+        bool denied = permission_denied(d->s, needs);
+        int err = f.what == FAULT_STATUS ? -EIO
+                  : denied               ? -EACCES
+                           : object_store_delete(d->s->objects, d->x->bucket, key, &cond);
         if (err && (err != -ENOENT || d->etag)) {
                 buf_adds(&d->out, "<Error>");
                 s3_element(&d->out, "Key", key);
                 s3_element(&d->out, "Code",
                            f.code           ? f.code
+                           : denied         ? "AccessDenied"
                            : err == -ESTALE ? "PreconditionFailed"
                            : err == -ENOENT ? "NoSuchKey"
                                             : "InternalError");

@@ -11,6 +11,7 @@
 #include "base/machine/machine.h"
 #include "base/params.h"
 #include "store.h"
+#include "store/core/open_params.h"
 
 #include "base/banned.h"
 
@@ -41,6 +42,17 @@ static void advise_key(const char *option, const char *file)
                 log_warn("%s=%s: every user of this machine may read it: chmod 600", option, file);
 }
 
+static void advise_credentials(struct store *s)
+{
+        char file[STORE_SECRET_FILE_MAX];
+
+        store_secret_file(s, file);
+        if (machine_all_may_read(file))
+                log_warn("the credentials are in %s, which every user of this machine may read: "
+                         "chmod 600",
+                         file);
+}
+
 /* Who begins a run below a new prefix reads this line once; who misspelled it, too. */
 static void advise_prefix(const struct store *s, const char *url)
 {
@@ -51,12 +63,15 @@ static void advise_prefix(const struct store *s, const char *url)
                          url);
 }
 
-void advise(const struct params *p, const struct store *s, const char *url)
+void advise(const struct params *p, struct store *s, const char *url, const char *lacks)
 {
         advise_memory(p);
         advise_spill(p);
         advise_key("sse_c_key_file", p->sse_c_key_file);
         advise_key("csek_file", p->csek_file);
-        advise_key("credentials", p->credentials);
+        advise_credentials(s);
         advise_prefix(s, url);
+        if (lacks)
+                log_warn("%s can only be read: the store denies %s: allow it, or mount with ro",
+                         url, lacks);
 }

@@ -282,6 +282,7 @@ static int serve(struct command *c)
         struct session *session = NULL;
         struct control *control = NULL;
         struct mount *m = &c->mount;
+        const char *lacks = NULL;
         /* Until the mount stands, `why` says what failed, and the log nothing less than an error.
          */
         log_open("ckptfs", "stderr", LOG_LEVEL_ERROR);
@@ -293,6 +294,8 @@ static int serve(struct command *c)
                 err = spill_check(m->params.spill_dir, why, sizeof why);
         if (!err)
                 err = store_open_params(&m->params, m->url, &store, why, sizeof why);
+        if (!err && !m->params.ro)
+                lacks = store_check_write(store);
         if (!err && (err = reload_log(&m->params, c->foreground, why, sizeof why)))
                 store_close(store);
         if (!err && (err = mount_init(m, store)))
@@ -312,7 +315,7 @@ static int serve(struct command *c)
                 if (m->params.stall_timeout > m->params.deadline)
                         log_info("stall_timeout= is longer than deadline=, which ends a request "
                                  "that stands still");
-                advise(&m->params, m->store, m->url);
+                advise(&m->params, m->store, m->url, lacks);
                 rename_find_left(m);
                 notify_ready(m->url, m->mountpoint);
                 session_wait(session, reload_by_signal, c);

@@ -18,4 +18,14 @@ int store_prepare_params(const struct params *p, const char *url, struct store *
 /* How many transfers of data it runs at once, at most. */
 unsigned store_transfers_most(const struct params *p);
 
+/* Asks whether the credentials may write below the prefix, by a request that changes nothing.
+ * Blocks for about a second at most. The name of the permission that the store denies; NULL: it
+ * said nothing of the kind, which is no promise. */
+const char *store_check_write(struct store *s);
+
+/* The file that the credentials at hand, or what they were fetched with, were read from; "" none.
+ */
+enum { STORE_SECRET_FILE_MAX = 512 };
+void store_secret_file(struct store *s, char out[STORE_SECRET_FILE_MAX]);
+
 #endif

@@ -186,6 +186,7 @@ struct store_ops {           /* one const table per kind; no slot is NULL */
         const char *(*permission)(const struct store_kind *k, enum op_verb verb);
         void (*renew)(struct store_kind *k); /* asks for credentials anew */
         void (*credentials)(struct store_kind *k, struct store_credentials *out);
+        void (*secret_file)(struct store_kind *k, char *out, size_t n); /* where they are from */
         /* Capabilities that are known only now; store_no_caps for none. */
         unsigned (*more_caps)(const struct store_kind *k);
         /* Whether the server wants the rate of requests to grow as rate_ramp.h says. */

@@ -116,6 +116,8 @@ int op_collect(struct http_req *rq, const void *p, size_t n)
  * answers, and not what the caller wanted. */
 static bool worth_a_line(const struct op *op, int err)
 {
+        if (op->verb == OP_CHECK_WRITE)
+                return false; /* whose caller says it */
         if (err == -ENOENT)
                 return op->verb != OP_HEAD && op->verb != OP_GET && op->verb != OP_COPY &&
                        op->verb != OP_RENAME && op->verb != OP_SET_META &&
@@ -128,19 +130,18 @@ static bool worth_a_line(const struct op *op, int err)
                !(op->rq.by_callback && !*op->fault.message);
 }
 
-/* Whether the identity is known and lacks a permission: other refusals are of the signature, the
- * clock or the session. */
-static bool is_denied(const struct op *op)
+bool op_is_denied(const struct op *op)
 {
         const char *code = op->fault.code;
-        return op->rq.status == 403 &&
+        /* Of many objects each has an error of its own, in a reply that is none. */
+        return (op->rq.status == 403 || (op->verb == OP_DELETE_MANY && *code)) &&
                (!*code || !strcmp(code, "AccessDenied") || !strcmp(code, "forbidden"));
 }
 
 /* What may help; "" where the message is all there is. */
 static const char *remedy_of(const struct op *op, int err, char *buf, size_t n)
 {
-        const char *wants = is_denied(op) ? op->s->ops->permission(op->s->kind, op->verb) : "";
+        const char *wants = op_is_denied(op) ? op->s->ops->permission(op->s->kind, op->verb) : "";
 
         if (!op->rq.status && !*op->fault.code && (op->untrusted || op->retry.tries)) {
                 error_hint_lost(op, buf, n);
@@ -176,7 +177,8 @@ static void mention(const struct op *op, int err)
 {
         const struct op_fault *f = &op->fault;
 
-        if ((err == -EEXIST || err == -ESTALE || err == -EOPNOTSUPP) && *f->message)
+        if ((err == -EEXIST || err == -ESTALE || err == -EOPNOTSUPP) && *f->message &&
+            op->verb != OP_CHECK_WRITE)
                 log_info("store: %s %s/%s: %d %s: %s: %s", verb_names[op->verb], op->s->bucket,
                          op->key ? op->key : "", f->status, *f->code ? f->code : "-", f->message,
                          strerror(-err));

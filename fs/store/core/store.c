@@ -2,6 +2,7 @@
 /* store.c: opening a store, and the operations on objects and listings. Reads are get.c, uploads
  * upload.c, copies copy_parts.c, what happens to an operation on its way request.c. */
 #include "base/mutex.h"
+#include "store/core/open_params.h"
 #include "store/core/store_int.h"
 
 #include <errno.h>
@@ -21,6 +22,7 @@ enum {
         CORES_PER_WORKER = 8, /* one carries 4 GB/s */
         CHECK_DEADLINE_MS = 3000,
         CHECK_TRIES = 3,
+        CHECK_WRITE_MS = 1000, /* nobody's mount waits longer for what may be said in vain */
         DELETE_MANY_MAX = 1000
 };
 
@@ -425,6 +427,39 @@ bool store_was_empty(const struct store *s)
         return s->empty;
 }
 
+struct check_write {
+        struct store_wait wait;
+        bool denied;
+};
+
+static void finish_check_write(struct op *op, int err)
+{
+        struct check_write *c = op->arg;
+
+        c->denied = err == -EACCES && op_is_denied(op);
+        wait_end(&c->wait, err);
+}
+
+/* Completes an upload that nobody has begun: permissions are looked at first, and then there is
+ * nothing to complete. A server that knows no uploads does not take a POST for a write, either. */
+const char *store_check_write(struct store *s)
+{
+        struct check_write c = {.denied = false};
+        CLEANUP(op_freep) struct op *op = op_new(s, OP_CHECK_WRITE, ".ckptfs/none", &c);
+
+        if (!op || buf_adds(&op->text, "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber>"
+                                       "<ETag>&quot;0&quot;</ETag></Part>"
+                                       "</CompleteMultipartUpload>"))
+                return NULL;
+        op->id = "ckptfs-none";
+        op->retry.deadline_ms = op->rq.stall_max_ms = CHECK_WRITE_MS;
+        op->retry.most = 1;
+        op->finish = finish_check_write;
+        wait_begin(&c.wait);
+        (void)wait_for(&c.wait, op_submit(TAKE_PTR(op)));
+        return c.denied ? s->ops->permission(s->kind, OP_CHECK_WRITE) : NULL;
+}
+
 void store_set_connections(struct store *s, unsigned connections, unsigned most)
 {
         unsigned n = connections ? connections : most ? most : CONNECTIONS_MOST;
@@ -439,4 +474,9 @@ void store_renew(struct store *s)
 void store_credentials(struct store *s, struct store_credentials *out)
 {
         s->ops->credentials(s->kind, out);
+}
+
+void store_secret_file(struct store *s, char out[STORE_SECRET_FILE_MAX])
+{
+        s->ops->secret_file(s->kind, out, STORE_SECRET_FILE_MAX);
 }

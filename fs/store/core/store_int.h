@@ -33,6 +33,9 @@ void op_free(struct op *op);
 void op_freep(struct op **op);
 int op_submit(struct op *op);
 int op_collect(struct http_req *rq, const void *p, size_t n);
+/* Whether the identity is known and lacks a permission: other refusals are of the signature, the
+ * clock or the session. */
+bool op_is_denied(const struct op *op);
 
 /* 0, or -EINVAL for a key that is empty, too long or starts with '/'. */
 int store_check_key(const char *key);

@@ -49,6 +49,7 @@ struct cred_chain {
                 time_t fetched;    /* the credentials at hand */
                 time_t tried, due; /* due 0: not by itself */
                 char why[CRED_WHY_MAX];
+                char file[CRED_FILE_MAX]; /* of the secret; "" none */
         } locked GUARDED_BY(&mtx);
 };
 
@@ -78,7 +79,7 @@ static int ask_source(struct cred_chain *c, const struct cred_source *source, st
 {
         struct cred_ask *a = &c->ask;
 
-        a->why[0] = 0;
+        a->why[0] = a->secret_file[0] = 0;
         int err = source->fetch(a, out);
         if (err == -ENOMEM)
                 cred_no(a, err, "no memory: end another program");
@@ -159,6 +160,7 @@ static void succeed_locked(struct cred_chain *c, struct cred *fresh) REQUIRES(&c
         c->locked.cred.serial = serial;
         c->locked.fetched = now;
         c->locked.source = c->served ? c->served->name : NULL;
+        memcpy(c->locked.file, c->ask.secret_file, sizeof c->locked.file);
         *fresh = (struct cred)CRED_INIT;
         c->locked.stale = false;
         c->locked.failures = 0;
@@ -427,6 +429,13 @@ void cred_chain_about(struct cred_chain *c, struct store_credentials *out)
         if (c->locked.err)
                 snprintf(out->why, sizeof out->why, "%.*s", (int)sizeof out->why - 1,
                          c->locked.why);
+        mutex_unlock(&c->mtx);
+}
+
+void cred_chain_file(struct cred_chain *c, char *out, size_t n)
+{
+        mutex_lock(&c->mtx);
+        snprintf(out, n, "%s", c->locked.file);
         mutex_unlock(&c->mtx);
 }
 

@@ -84,6 +84,8 @@ void cred_chain_why(struct cred_chain *c, char *why, size_t nwhy);
 /* What there is to tell of the credentials at hand. Never blocks. */
 struct store_credentials;
 void cred_chain_about(struct cred_chain *c, struct store_credentials *out);
+/* The file that they, or what they were fetched with, were read from; "" none. Never blocks. */
+void cred_chain_file(struct cred_chain *c, char *out, size_t n);
 
 /* Settings, owned by the chain. `arg` wins when it is not NULL or "". Of cred_aws:
  *   region     AWS_REGION, AWS_DEFAULT_REGION, the profile's region, else NULL

@@ -57,6 +57,7 @@ static int from_keys(struct cred_ask *a, const char *name, const struct profile 
                                access ? "aws_access_key_id" : "aws_secret_access_key",
                                access ? "aws_secret_access_key" : "aws_access_key_id",
                                p->credentials_file);
+        snprintf(a->secret_file, sizeof a->secret_file, "%s", p->secret_file);
         return cred_keys(out, access, secret, profile_get(p, "aws_session_token"), 0);
 }
 

@@ -72,6 +72,9 @@ static int from_file(struct cred_ask *a, const char *path, const char *named_by,
                                "made anew",
                                path);
         const struct gcp_file f = {.path = path, .j = j, .scope = GCP_SCOPE};
+        /* That of an external account says only where its secret is. */
+        if (strcmp(json_string(json_get(j, "type"), ""), "external_account") != 0)
+                snprintf(a->secret_file, sizeof a->secret_file, "%s", path);
         err = gcp_is_hmac(j) ? gcp_hmac(a, &f, out) : gcp_token(a, &f, out);
         return err == -ENOENT ? -EINVAL : err == -EHOSTDOWN ? -ETIMEDOUT : err;
 }

@@ -9,7 +9,7 @@
 #include "store/cred/cred.h"
 #include "store/cred/profile.h"
 
-enum { CRED_WHY_MAX = 1024 };
+enum { CRED_WHY_MAX = 1024, CRED_FILE_MAX = 512 };
 
 /* A question for credentials, and the reason of an answer that is none. */
 struct cred_ask {
@@ -23,7 +23,8 @@ struct cred_ask {
         unsigned machine_ms;     /* most that a try of a metadata server takes, once; 0: as set */
         struct cred_chain *base; /* of sessions: */
         char *sse, *sse_kms_key;
-        const int *stop; /* atomic: the chain is closed */
+        const int *stop;                 /* atomic: the chain is closed */
+        char secret_file[CRED_FILE_MAX]; /* where the source found one; "" nowhere */
         char why[CRED_WHY_MAX];
 };
 

@@ -196,6 +196,7 @@ static int take_line(struct profile *p, char *line, struct place *at)
 
 static int load_file(struct profile *p, const char *file, struct place *at, char *why, size_t nwhy)
 {
+        static const char secret[] = "aws_secret_access_key";
         CLEANUP(secret_freep) char *text = NULL;
         unsigned line_no = 0;
 
@@ -207,6 +208,7 @@ static int load_file(struct profile *p, const char *file, struct place *at, char
                 return err;
         }
         size_t size = text ? strlen(text) : 0;
+        bool known = profile_get(p, secret);
         for (size_t off = 0; off < size && !err;) {
                 size_t n = strcspn(text + off, "\n");
                 text[off + n] = 0;
@@ -217,6 +219,8 @@ static int load_file(struct profile *p, const char *file, struct place *at, char
                                  line_no, strerror(-err));
                 off += n + 1;
         }
+        if (!known && profile_get(p, secret))
+                p->secret_file = file;
         if (text)
                 explicit_bzero(text, size);
         return err;

@@ -14,6 +14,7 @@ struct profile {
         bool found;             /* a section of that name exists */
         char *credentials_file; /* the paths that were looked at, for messages */
         char *config_file;
+        const char *secret_file; /* the one of them that has aws_secret_access_key; NULL: neither */
 };
 
 /* Reads a section of both files (AWS_SHARED_CREDENTIALS_FILE, AWS_CONFIG_FILE, else

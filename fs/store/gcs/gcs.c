@@ -180,10 +180,25 @@ static const char *gcs_ca_bundle(const struct store_kind *k, const char *arg)
         return cred_chain_ca_bundle(k->creds, arg);
 }
 
+/* Of an upload in parts: those of the XML API have a permission of their own, and get their names
+ * by a move ("IAM permissions for XML methods"). */
+static const char *upload_permission(const struct store_kind *k, enum op_verb verb)
+{
+        bool multipart = k->upload <= STORE_UPLOAD_MULTIPART;
+
+        if (verb != OP_COMPLETE)
+                return multipart ? "storage.multipartUploads.create and storage.objects.create"
+                                 : "storage.objects.create";
+        return multipart ? "storage.multipartUploads.create, storage.objects.create, "
+                           "storage.objects.delete and storage.objects.move"
+                         : "storage.objects.get, storage.objects.create and storage.objects.delete";
+}
+
 static const char *gcs_permission(const struct store_kind *k, enum op_verb verb)
 {
         static const char *const names[OP_VERBS] = {
                 [OP_CHECK] = "storage.objects.list",
+                [OP_CHECK_WRITE] = "storage.objects.create",
                 [OP_HEAD] = "storage.objects.get",
                 [OP_GET] = "storage.objects.get",
                 [OP_PUT] = "storage.objects.create and storage.objects.delete",
@@ -194,15 +209,15 @@ static const char *gcs_permission(const struct store_kind *k, enum op_verb verb)
                 [OP_RENAME] =
                         "storage.objects.move, storage.objects.create and storage.objects.delete",
                 [OP_SET_META] = "storage.objects.update",
+                [OP_FOLDER_RENAME] = "storage.folders.rename",
                 [OP_LIST] = "storage.objects.list",
-                [OP_UPLOAD_CREATE] = "storage.objects.create",
-                [OP_PART] = "storage.objects.create",
                 [OP_PART_COPY] = "storage.objects.get and storage.objects.create",
-                [OP_COMPLETE] = "storage.objects.create and storage.objects.delete",
                 [OP_ABORT] = "storage.multipartUploads.abort",
+                [OP_PARTS] = "storage.multipartUploads.listParts",
                 [OP_UPLOADS] = "storage.multipartUploads.list",
         };
-        (void)k;
+        if (verb == OP_UPLOAD_CREATE || verb == OP_PART || verb == OP_COMPLETE)
+                return upload_permission(k, verb);
         return names[verb] ? names[verb] : "";
 }
 
@@ -221,6 +236,11 @@ static void gcs_credentials(struct store_kind *k, struct store_credentials *out)
         cred_chain_about(k->creds, out);
 }
 
+static void gcs_secret_file(struct store_kind *k, char *out, size_t n)
+{
+        cred_chain_file(k->creds, out, n);
+}
+
 const struct store_ops store_gcs = {
         .scheme = "gs",
         .caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_COPY_LARGE |
@@ -234,6 +254,7 @@ const struct store_ops store_gcs = {
         .permission = gcs_permission,
         .renew = gcs_renew,
         .credentials = gcs_credentials,
+        .secret_file = gcs_secret_file,
         .more_caps = gcs_more_caps,
         .ramps = gcs_ramps,
         .object = gcs_object,
@@ -241,6 +262,7 @@ const struct store_ops store_gcs = {
         .verb =
                 {
                         [OP_CHECK] = {gcs_check_build, gcs_check_parse},
+                        [OP_CHECK_WRITE] = {gcs_check_write_build, gcs_check_write_parse},
                         [OP_HEAD] = {gcs_head_build, gcs_head_parse},
                         [OP_GET] = {gcs_get_build, gcs_get_parse},
                         [OP_PUT] = {gcs_put_build, gcs_put_parse},

@@ -195,8 +195,8 @@ op_parse_fn gcs_layout_parse, gcs_folder_created, gcs_folder_headed, gcs_folder_
 /* A page of the objects below a prefix; delim and continuation may be NULL. */
 int gcs_list(struct store_kind *k, struct op *op, const char *prefix, const char *delim,
              const char *continuation);
-op_build_fn gcs_check_build, gcs_list_build;
-op_parse_fn gcs_check_parse, gcs_list_parse;
+op_build_fn gcs_check_build, gcs_check_write_build, gcs_list_build;
+op_parse_fn gcs_check_parse, gcs_check_write_parse, gcs_list_parse;
 
 /* gcs_batch.c: deletes op->keys, a hundred in an exchange. */
 op_build_fn gcs_delete_many_build;

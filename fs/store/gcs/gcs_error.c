@@ -195,7 +195,8 @@ void gcs_explain(struct store_kind *k, const struct op *op, int err, char *why, 
         else if (err == -EACCES)
                 snprintf(why, nwhy,
                          "access to bucket %s denied by %s (%d %s): allow these credentials to "
-                         "list and read it (roles/storage.objectUser), or use others",
+                         "list and read it (storage.objects.list and storage.objects.get, both of "
+                         "roles/storage.objectUser), or use others",
                          k->bucket, k->endpoint, f->status, f->message);
         else if (!*f->code && !*f->request_id)
                 error_hint_stranger(k->endpoint, "Google Cloud Storage", op, why, nwhy);

@@ -163,6 +163,7 @@ static const char *s3_permission(const struct store_kind *k, enum op_verb verb)
 {
         static const char *const names[OP_VERBS] = {
                 [OP_CHECK] = "s3:ListBucket",
+                [OP_CHECK_WRITE] = "s3:PutObject",
                 [OP_HEAD] = "s3:GetObject and s3:ListBucket",
                 [OP_GET] = "s3:GetObject",
                 [OP_PUT] = "s3:PutObject",
@@ -179,8 +180,12 @@ static const char *s3_permission(const struct store_kind *k, enum op_verb verb)
                 [OP_PARTS] = "s3:ListMultipartUploadParts",
                 [OP_UPLOADS] = "s3:ListBucketMultipartUploads",
         };
+        bool tags = k->tags && (verb == OP_PUT || verb == OP_UPLOAD_CREATE);
+
         if (k->session)
                 return "s3express:CreateSession with ReadWrite";
+        if (tags)
+                return "s3:PutObject and s3:PutObjectTagging";
         return names[verb] ? names[verb] : "";
 }
 
@@ -205,6 +210,11 @@ static void s3_credentials(struct store_kind *k, struct store_credentials *out)
         cred_chain_about(k->creds, out);
 }
 
+static void s3_secret_file(struct store_kind *k, char *out, size_t n)
+{
+        cred_chain_file(k->creds, out, n);
+}
+
 const struct store_ops store_s3 = {
         .scheme = "s3",
         .caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_PART_COPY,
@@ -217,6 +227,7 @@ const struct store_ops store_s3 = {
         .permission = s3_permission,
         .renew = s3_renew,
         .credentials = s3_credentials,
+        .secret_file = s3_secret_file,
         .more_caps = s3_more_caps,
         .ramps = store_no_ramp, /* 503 says when it is too much */
         .object = s3_object,
@@ -224,6 +235,7 @@ const struct store_ops store_s3 = {
         .verb =
                 {
                         [OP_CHECK] = {s3_check_build, s3_check_parse},
+                        [OP_CHECK_WRITE] = {s3_check_write_build, s3_check_write_parse},
                         [OP_HEAD] = {s3_head_build, s3_head_parse},
                         [OP_GET] = {s3_get_build, s3_get_parse},
                         [OP_PUT] = {s3_put_build, s3_put_parse},

@@ -161,8 +161,10 @@ op_parse_fn s3_delete_parse;
 int s3_gone(struct store_kind *k, struct op *op);
 
 /* s3_list.c */
-op_build_fn s3_check_build, s3_list_build, s3_uploads_build, s3_delete_many_build;
-op_parse_fn s3_check_parse, s3_list_parse, s3_uploads_parse, s3_delete_many_parse;
+op_build_fn s3_check_build, s3_check_write_build, s3_list_build, s3_uploads_build,
+        s3_delete_many_build;
+op_parse_fn s3_check_parse, s3_check_write_parse, s3_list_parse, s3_uploads_parse,
+        s3_delete_many_parse;
 
 /* s3_upload.c */
 op_build_fn s3_create_build, s3_part_build, s3_part_copy_build, s3_abort_build, s3_parts_build;

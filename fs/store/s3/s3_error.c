@@ -254,8 +254,9 @@ void s3_explain(struct store_kind *k, const struct op *op, int err, char *why, s
         else if (err == -EACCES)
                 snprintf(why, nwhy,
                          "access to bucket %s denied by %s (%d %s): allow these "
-                         "credentials to list and read it, or use others",
-                         k->bucket, where, f->status, f->code);
+                         "credentials to list and read it (%s), or use others",
+                         k->bucket, where, f->status, f->code,
+                         k->session ? "s3express:CreateSession" : "s3:ListBucket and s3:GetObject");
         else
                 snprintf(why, nwhy, "bucket %s at %s: %d %s %s (request %s): see the server's log",
                          k->bucket, where, f->status, f->code, f->message, f->request_id);

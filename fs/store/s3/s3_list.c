@@ -33,6 +33,23 @@ int s3_check_parse(struct store_kind *k, struct op *op)
         return -EIO;
 }
 
+/* "You must be allowed to perform the s3:PutObject action on an object to complete a multipart
+ * upload" (user guide, "Multipart upload API and permissions"). */
+int s3_check_write_build(struct store_kind *k, struct op *op)
+{
+        CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_POST, op->key);
+
+        s3_query(&m, "uploadId", op->id);
+        s3_header(&m, "Content-Type", "application/xml");
+        m.xml = &op->text;
+        return s3_send(k, op, &m);
+}
+
+int s3_check_write_parse(struct store_kind *k, struct op *op)
+{
+        return s3_ok(op) && !s3_is_error_body(op) ? 0 : s3_fault(k, op);
+}
+
 int s3_list_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_GET, NULL);
