@@ -141,7 +141,7 @@ check "the daemon warns of nothing but the region" sh -c '! grep -E " (warning|e
 printf 'endpoint: %s\nregion: eu-west-3\nattr_ttl: 0\n' "$CKPTFS_TEST_ENDPOINT" >good.yaml
 ckptfs -c good.yaml -o log=here.log "$url/prefix" "$mnt"
 expect_eq 0 $? "options come from a YAML file"
-check "a log is where the command was started, and tells of the mount" grep -q " info: $url/prefix is mounted on $mnt " here.log
+check "a log is where the command was started, and tells of the mount" wait_for 20 grep -q " info: $url/prefix is mounted on $mnt " here.log
 echo below >"$mnt/f"
 expect_eq "below" "$(AWS_REGION=eu-west-3 store_cat prefix/f)" "a prefix holds what is written below it"
 umount "$mnt"

@@ -3,14 +3,14 @@
 # otlp.sh: a collector of OpenTelemetry gets the metrics of a mount, as metrics.def names them.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 17
+plan 22
 start_store
 python=$CKPTFS_PEERS/clients/bin/python
 "$python" -c 'import opentelemetry.proto' 2>/dev/null || python=python3
 
 # A collector: keeps each body in a file, and answers as the file `says` has it.
 cat >"$tmp/collector.py" <<'END'
-import http.server, os, sys, time
+import email.utils, http.server, os, sys, time
 
 class Collector(http.server.BaseHTTPRequestHandler):
     n = 0
@@ -23,6 +23,8 @@ class Collector(http.server.BaseHTTPRequestHandler):
             f.write(body)
         with open(name + ".head", "w") as f:
             print(self.path, self.headers["Content-Type"], file=f)
+        with open(name + ".more", "w") as f:
+            print(time.monotonic(), *(self.headers.get(n, "-") for n in ("api-key", "x-team")), file=f)
         os.rename(name + ".part", name + ".json")
         says = open(sys.argv[1] + "/says").read().split(" ", 1)
         while says[0] == "nothing" and os.path.exists(sys.argv[1] + "/hangs"):
@@ -30,6 +32,10 @@ class Collector(http.server.BaseHTTPRequestHandler):
         status = 200 if says[0] == "nothing" else int(says[0])
         reply = (says[1] if len(says) > 1 else "{}").encode()
         self.send_response(status)
+        after = open(sys.argv[1] + "/after").read().split() if os.path.exists(sys.argv[1] + "/after") else []
+        if after:
+            until = email.utils.formatdate(time.time() + float(after[1]), usegmt=True) if after[0] == "date" else after[0]
+            self.send_header("Retry-After", until)
         self.send_header("Content-Length", str(len(reply)))
         self.end_headers()
         self.wfile.write(reply)
@@ -129,6 +135,23 @@ expect_eq 1 "$(grep -c 'warning: metrics_otlp=.*it says 503: start the collector
 expect_log 'it says 503'
 echo 200 >"$tmp/got/says"
 check "a collector that takes them again is said to" wait_for 60 grep -q 'the collector takes the metrics again' "$mount_log"
+# A collector that asks to be left alone, in seconds or until a date, for longer than the next export is away.
+left_alone() { # SECONDS RETRY-AFTER NAME: one check
+	rm -f "$tmp/got/"*.more
+	echo "$2" >"$tmp/got/after"
+	n=$(exports) again=$(grep -c 'takes the metrics again' "$mount_log")
+	echo 429 >"$tmp/got/says"
+	wait_for 60 refused_twice
+	rm "$tmp/got/after"
+	echo 200 >"$tmp/got/says"
+	check "$3" wait_for 60 awk -v least="$1" 'NR > 1 && $1 - was >= least { found = 1 } { was = $1 } END { exit !found }' "$tmp/got/"*.more
+	wait_for 60 taken_again
+}
+refused_twice() { [ "$(exports)" -ge $((n + 2)) ]; }
+taken_again() { [ "$(grep -c 'takes the metrics again' "$mount_log")" -gt "$again" ]; }
+left_alone 3 3 "a collector that asks for seconds without a request gets none"
+left_alone 5 'date 6' "a collector that asks for none until a date gets none"
+expect_log 'it says 429'
 echo '200 {"partialSuccess": {"rejectedDataPoints": "1", "errorMessage": "too old"}}' >"$tmp/got/says"
 check "what a collector does not take of an export is said" wait_for 60 grep -q 'it did not take all: too old' "$mount_log"
 expect_log 'it did not take all'
@@ -162,3 +185,17 @@ check "an export of which a part is rejected is said to without a reason" \
 	wait_for 60 grep -q 'it did not take all: it does not say why' "$mount_log"
 expect_log 'it did not take all'
 umount_ckptfs
+
+# What a collector wants to be sent, by the variables of OpenTelemetry.
+echo 200 >"$tmp/got/says"
+export OTEL_EXPORTER_OTLP_HEADERS='api-key=general'
+export OTEL_EXPORTER_OTLP_METRICS_HEADERS=' api-key = a%20secret%3D , x-team=train'
+mount_ckptfs "metrics_otlp=$url" metrics_interval=1h
+umount_ckptfs "a mount with headers for its collector warns of nothing"
+expect_eq "a secret= train" "$(cut -d ' ' -f 2- "$(newest | sed 's/json$/more/')")" \
+	"the collector gets the headers that are set for metrics, decoded"
+export OTEL_EXPORTER_OTLP_METRICS_HEADERS='api-key=a%0d%0asecret'
+timeout 60 "$builddir/ckptfs" -o "endpoint=$CKPTFS_TEST_ENDPOINT,metrics_otlp=$url" \
+	"$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET" "$mnt" >"$tmp/out" 2>&1
+expect_eq "1 1 0" "$? $(grep -c 'OTEL_EXPORTER_OTLP_METRICS_HEADERS has a value with' "$tmp/out") $(grep -c secret "$tmp/out")" \
+	"headers that cannot be are refused, and not shown"

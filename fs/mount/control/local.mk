@@ -10,6 +10,8 @@ fs_mount_libmount_la_SOURCES += \
 	%D%/metrics_text.h \
 	%D%/otlp.c \
 	%D%/otlp.h \
+	%D%/otlp_headers.c \
+	%D%/otlp_headers.h \
 	%D%/otlp_json.c \
 	%D%/otlp_json.h \
 	$(NULL)

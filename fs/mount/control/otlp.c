@@ -18,6 +18,7 @@
 #include "base/params.h"
 #include "base/text/json.h"
 #include "mount/control/metrics_text.h"
+#include "mount/control/otlp_headers.h"
 #include "mount/control/otlp_json.h"
 #include "mount/core/mount.h"
 #include "mount/core/stats_log.h"
@@ -25,13 +26,21 @@
 
 #include "base/banned.h"
 
-enum { TRIES = 3, PAUSE_MS = 1000, EXPORT_MS = 10000, LAST_MS = 3000 };
+enum {
+        TRIES = 3,
+        PAUSE_MS = 1000,
+        EXPORT_MS = 10000,
+        LAST_MS = 3000,
+        HOLD_MAX_MS = 3600 * 1000 /* the longest that a collector may ask to be left alone for */
+};
 #define DEFAULT_PATH "/v1/metrics"
 
 struct otlp {
         struct mount *m;
         char *url, *ca_bundle;
+        struct buf headers; /* "Name: value" with its NUL, one behind the other; may hold a key */
         uint64_t interval_ms;
+        uint64_t hold_ms; /* the collector asked to be left alone for so long */
         struct metrics_labels labels;
         pthread_t thread;
         bool fails;       /* the last export did: said once */
@@ -67,32 +76,41 @@ static void read_partial(const struct buf *reply, char *why, size_t nwhy)
                          *said ? said : "it does not say why");
 }
 
+/* "If the server disconnects without returning a response", or without this header, the client
+ * backs off by itself (OTLP specification, "OTLP/HTTP Throttling"). */
+static uint64_t hold_of(const struct http_once *x)
+{
+        uint64_t ms = (uint64_t)http_once_retry_after(&x->reply_headers) * 1000;
+        return ms < HOLD_MAX_MS ? ms : HOLD_MAX_MS;
+}
+
 /* 0: taken, if not all then `why` says so; 1: to be tried again; -1: not this way. */
 static int post(struct otlp *o, const struct buf *body, unsigned timeout_ms, char *why, size_t nwhy)
 {
-        static char headers[] = "Content-Type: application/json";
-        struct buf list = BUF_INIT;
         struct http_once x = {.method = "POST",
                               .url = o->url,
-                              .headers = &list,
+                              .headers = &o->headers,
                               .body = body,
                               .timeout_ms = timeout_ms,
                               .ca_bundle = o->ca_bundle,
                               .stop = &o->stop};
         int rc = 1;
 
-        buf_add(&list, headers, sizeof headers);
-        int err = list.failed ? -ENOMEM : http_once(&x);
+        int err = http_once(&x);
+        o->hold_ms = 0;
         if (err) {
                 snprintf(why, nwhy, "%s", *x.error ? x.error : strerror(-err));
         } else if (x.status >= 200 && x.status < 300) {
                 read_partial(&x.reply, why, nwhy);
                 rc = 0;
         } else {
-                snprintf(why, nwhy, "it says %d", x.status);
+                bool denied = x.status == 401 || x.status == 403;
+                snprintf(why, nwhy, "it says %d%s", x.status,
+                         denied ? ", whose key goes into OTEL_EXPORTER_OTLP_HEADERS" : "");
                 rc = x.status == 429 || (x.status >= 502 && x.status <= 504) ? 1 : -1;
+                if (rc > 0)
+                        o->hold_ms = hold_of(&x);
         }
-        buf_release(&list);
         buf_release(&x.reply);
         buf_release(&x.reply_headers);
         return rc;
@@ -142,8 +160,10 @@ static void export(struct otlp *o, unsigned tries, unsigned timeout_ms)
                 return;
         }
         for (unsigned i = 0; rc > 0 && i < tries; i++) {
-                if (i && ends_within(o, (uint64_t)PAUSE_MS << (i - 1)))
-                        return; /* the last export has it */
+                if (o->hold_ms >= o->interval_ms)
+                        break; /* the next export has it */
+                if (i && ends_within(o, o->hold_ms ? o->hold_ms : (uint64_t)PAUSE_MS << (i - 1)))
+                        return; /* the last one has it */
                 *why = 0;
                 rc = post(o, &body, timeout_ms, why, sizeof why);
         }
@@ -155,9 +175,12 @@ static void *run(void *arg)
 {
         struct otlp *o = arg;
 
-        while (!ends_within(o, o->interval_ms))
+        while (!ends_within(o, o->hold_ms > o->interval_ms ? o->hold_ms : o->interval_ms)) {
+                o->hold_ms = 0;
                 export(o, TRIES, EXPORT_MS);
+        }
         __atomic_store_n(&o->stop, 0, __ATOMIC_SEQ_CST);
+        o->hold_ms = 0;
         export(o, 1, LAST_MS);
         return NULL;
 }
@@ -172,6 +195,9 @@ static void otlp_free(struct otlp *o)
         mutex_destroy(&o->mtx);
         free(o->url);
         free(o->ca_bundle);
+        if (o->headers.p)
+                explicit_bzero(o->headers.p, o->headers.len);
+        buf_release(&o->headers);
         free(o);
 }
 
@@ -186,6 +212,15 @@ static char *whole_url(const char *given)
                      host[n] && host[n + 1] ? host + n : DEFAULT_PATH) < 0)
                 return NULL;
         return url;
+}
+
+static int add_headers(struct otlp *o, char *why, size_t nwhy)
+{
+        static const char type[] = "Content-Type: application/json";
+
+        snprintf(why, nwhy, "no memory for the headers of metrics_otlp=");
+        int err = buf_add(&o->headers, type, sizeof type);
+        return err ? err : otlp_headers_add(&o->headers, why, nwhy);
 }
 
 static int start(struct otlp *o, char *why, size_t nwhy)
@@ -203,6 +238,9 @@ static int start(struct otlp *o, char *why, size_t nwhy)
         }
         int err = metrics_labels_set(&o->labels, o->m->mountpoint, store_bucket(o->m->store),
                                      p->metrics_label, why, nwhy);
+        if (err)
+                return err;
+        err = add_headers(o, why, nwhy);
         if (err)
                 return err;
         o->url = whole_url(given);
@@ -230,6 +268,7 @@ int otlp_start(struct mount *m, struct otlp **out, char *why, size_t nwhy)
                 return -ENOMEM;
         }
         o->m = m;
+        o->headers = (struct buf)BUF_INIT;
         mutex_init(&o->mtx, LOCK_SYNC_WAIT);
         pthread_condattr_init(&clock);
         pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);

@@ -101,13 +101,7 @@ int cred_call(struct cred_ask *a, struct cred_call *c)
 
 const char *cred_call_reply_header(const struct cred_call *c, const char *name)
 {
-        for (size_t at = 0; at < c->reply_headers.len;) {
-                const char *n = c->reply_headers.p + at, *v = n + strlen(n) + 1;
-                at += strlen(n) + strlen(v) + 2;
-                if (!strcmp(n, name))
-                        return v;
-        }
-        return NULL;
+        return http_once_header(&c->reply_headers, name);
 }
 
 /* The server's own words for a refusal, where they are in a place that is known. */

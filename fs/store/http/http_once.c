@@ -5,7 +5,9 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "store/http/http_int.h"
 
@@ -116,4 +118,34 @@ int http_once(struct http_once *x)
         curl_slist_free_all(headers);
         curl_easy_cleanup(e);
         return err;
+}
+
+const char *http_once_header(const struct buf *reply_headers, const char *name)
+{
+        for (size_t at = 0; at < reply_headers->len;) {
+                const char *n = reply_headers->p + at, *v = n + strlen(n) + 1;
+                at += strlen(n) + strlen(v) + 2;
+                if (!strcmp(n, name))
+                        return v;
+        }
+        return NULL;
+}
+
+unsigned http_once_retry_after(const struct buf *reply_headers)
+{
+        const char *text = http_once_header(reply_headers, "retry-after");
+        const char *date = http_once_header(reply_headers, "date");
+        size_t digits = text ? strspn(text, "0123456789") : 0;
+
+        if (!text || !*text)
+                return 0;
+        if (!text[digits])
+                return digits < 9 ? (unsigned)strtoul(text, NULL, 10) : 999999999;
+        /* A date is one of the server's clock. */
+        time_t till = curl_getdate(text, NULL), now = date ? curl_getdate(date, NULL) : -1;
+        if (now == -1)
+                now = time(NULL);
+        return till == -1 || till <= now        ? 0
+               : till - now > (time_t)999999999 ? 999999999
+                                                : (unsigned)(till - now);
 }

@@ -30,4 +30,10 @@ struct http_once {
  * of `reply` is allocated once, so that a caller who wipes it wipes all. */
 int http_once(struct http_once *x);
 
+/* The value of a header of the reply (its name in lower case), or NULL. */
+const char *http_once_header(const struct buf *reply_headers, const char *name);
+/* Seconds for which the reply asks to be left alone (Retry-After, a number or a date); 0: it does
+ * not, or none that can be read. */
+unsigned http_once_retry_after(const struct buf *reply_headers);
+
 #endif
