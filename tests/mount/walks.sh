@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 command -v python3 >/dev/null || skip_all "python3 looks at names here"
-plan 20
+plan 22
 start_store --ttfb 20ms --fill d/f=2000
 mount_ckptfs attr_ttl=60s
 
@@ -110,6 +110,18 @@ for name in names[128:300]: look(name)
 here()' >"$tmp/got" 2>&1
 here="['No such f', 'No such f', '100644 0 ', '100600 0 ', '100644 4 ']"
 expect_eq "$here|True|100644 6|$here|" "$(tr '\n' '|' <"$tmp/got")" "what changes while somebody walks is seen, here at once"
+umount_ckptfs
+
+# What was asked for ahead is deleted while it is open.
+none_kept() { [ -z "$(store_ls .ckptfs/unlinked/)" ]; }
+mount_ckptfs attr_ttl=60s
+requests_mark
+walk 'for name in names[400:440]: look(name)
+for name in names[420:430]:
+    fd = os.open(d + "/" + name, os.O_RDONLY)
+    os.unlink(d + "/" + name)
+    os.close(fd)'
+check "nothing of files that were asked for ahead is left at the store after the last close" wait_for 20 none_kept
 umount_ckptfs
 
 # No answer is believed: none is asked for ahead.

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text/utf8.h"
+#include "mount/tree/kept.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"
@@ -162,6 +163,54 @@ START_TEST(a_name_that_a_node_without_one_takes_is_no_removed_one)
         tree_unlock(t);
         forget(t, f, 1);
         forget(t, g, 1);
+        tree_free(t);
+}
+END_TEST
+
+static void count_drop(void *arg, char *key)
+{
+        ++*(unsigned *)arg;
+        free(key);
+}
+
+START_TEST(a_node_that_is_kept_stays_until_its_name_goes)
+{
+        unsigned dropped = 0;
+        struct tree *t = tree_new(1000000000);
+        struct node *root = tree_root(t), *f = enter(t, root, "f", version("1", 3));
+
+        tree_on_drop(t, count_drop, &dropped);
+        tree_lock(t);
+        f->orphan_key = strdup("copy");
+        for (int i = 0; i < 2; i++) {
+                tree_pin_locked(f);
+                tree_keep_locked(t, f);
+        }
+        tree_unref_locked(t, f, 1); /* the kernel forgets it */
+        ck_assert_ptr_eq(tree_find_locked(t, root, "f"), f);
+        tree_drop_name_locked(t, root, "f", NULL);
+        tree_unlock(t);
+        ck_assert_uint_eq(dropped, 1);
+        ck_assert_uint_eq(tree_nodes(t), 0);
+        tree_free(t);
+}
+END_TEST
+
+START_TEST(a_node_that_is_kept_stays_until_many_others_are)
+{
+        struct tree *t = tree_new(1000000000);
+        struct node *root = tree_root(t);
+        char name[16];
+
+        tree_lock(t);
+        for (int i = 0; i <= KEPT_MOST; i++) {
+                const struct node_info info = version("1", 3);
+                snprintf(name, sizeof name, "%d", i);
+                tree_keep_locked(t, tree_enter_locked(t, root, name, &info));
+        }
+        ck_assert_ptr_null(tree_find_locked(t, root, "0"));
+        ck_assert_ptr_nonnull(tree_find_locked(t, root, "1"));
+        tree_unlock(t);
         tree_free(t);
 }
 END_TEST
@@ -391,6 +440,8 @@ int main(void)
         tcase_add_test(t, a_place_changes_with_every_name_above_and_with_no_other);
         tcase_add_test(t, a_file_that_was_replaced_elsewhere_is_not_what_older_replies_say);
         tcase_add_test(t, a_name_that_a_node_without_one_takes_is_no_removed_one);
+        tcase_add_test(t, a_node_that_is_kept_stays_until_its_name_goes);
+        tcase_add_test(t, a_node_that_is_kept_stays_until_many_others_are);
         tcase_add_test(t, many_nodes_that_move_about_are_found);
         tcase_add_test(t, an_open_file_keeps_its_version_when_the_name_gets_another);
         tcase_add_test(t, an_open_file_stays_what_it_is_when_no_version_is_told);

@@ -15,16 +15,13 @@
 /* Requests at once, as many as the store takes together: no other request waits for long. */
 enum { FLYING_LEAST = 8, FLYING_AUTO = 16, FLYING_MOST = HISTORY_MOST };
 
-enum { PREFETCH_KEPT = 256, PREFETCH_ROLLS = 16 << 20 };
+enum { PREFETCH_ROLLS = 16 << 20 };
 
 struct stat_prefetch {
         struct readdir_histories histories;
         struct lookup *flying;
         unsigned nflying, most;
         int64_t took_ns; /* what a request takes */
-        struct node
-                *kept[PREFETCH_KEPT]; /* pinned until they are looked at, the oldest at `turn` */
-        unsigned turn;
 };
 
 struct stat_prefetch *prefetch_new(const struct params *p)
@@ -149,15 +146,6 @@ static bool holds_locked(const struct lookup *l, const struct node *n) REQUIRES(
                !tree_removed_since_locked(l->m->tree, l->parent, l->name, l->begun);
 }
 
-/* The node stays for who comes to look at it. */
-static void keep_locked(struct mount *m, struct node *n) REQUIRES(tree_mutex)
-{
-        struct node **kept = &m->prefetch->kept[m->prefetch->turn++ % PREFETCH_KEPT];
-        if (*kept)
-                tree_unref_locked(m->tree, *kept, 1);
-        *kept = n;
-}
-
 static void take_locked(const struct lookup *l, struct node_info *info) REQUIRES(tree_mutex)
 {
         struct mount *m = l->m;
@@ -174,7 +162,7 @@ static void take_locked(const struct lookup *l, struct node_info *info) REQUIRES
                 n->fresh_until = until < n->fresh_until ? until : n->fresh_until;
                 n->ahead = !l->waits;
         }
-        keep_locked(m, n);
+        tree_keep_locked(m->tree, n); /* for who comes to look at it */
 }
 
 void prefetch_end(struct lookup *l, int err, struct node_info *info)

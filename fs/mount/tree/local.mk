@@ -5,6 +5,8 @@ fs_mount_libmount_la_SOURCES += \
 	%D%/attr_user.c \
 	%D%/content_type.c \
 	%D%/content_type.h \
+	%D%/kept.c \
+	%D%/kept.h \
 	%D%/listing.c \
 	%D%/listing.h \
 	%D%/node.c \

@@ -12,6 +12,7 @@
 #include "base/mutex.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "mount/tree/kept.h"
 #include "mount/tree/readdir_history.h"
 
 #include "base/banned.h"
@@ -31,6 +32,7 @@ struct tree {
         void (*drop)(void *arg, char *orphan_key);
         void *drop_arg;
         bool (*unpublished)(struct wfile *f);
+        struct kept kept;   /* with a reference each */
         struct node *loose; /* not hashed, still referred to; linked by hash_next */
 };
 
@@ -383,6 +385,7 @@ void tree_drop_name_locked(struct tree *t, struct node *dir, const char *name,
         if (n && n != but) {
                 n->unlinked = true;
                 tree_remove_locked(t, n);
+                tree_unref_locked(t, n, kept_take(&t->kept, n));
         }
 }
 
@@ -446,6 +449,11 @@ uint64_t tree_place(struct tree *t, const struct node *n)
 void tree_pin_locked(struct node *n) REQUIRES(tree_mutex)
 {
         n->refs++;
+}
+
+void tree_keep_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex)
+{
+        tree_unref_locked(t, kept_add(&t->kept, n), 1);
 }
 
 void tree_unref_locked(struct tree *t, struct node *n, uint64_t count) REQUIRES(tree_mutex)
