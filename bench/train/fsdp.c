@@ -16,13 +16,13 @@
 
 /* Elements of a tensor that a rank has at most: those of whole rows, or all of what torch takes for
  * one row. */
-static size_t part_room(const struct gpt_tensor *t, unsigned ranks)
+static size_t part_room(const struct network_tensor *t, unsigned ranks)
 {
         size_t rows = t->lead ? 1 : t->rows, row = t->n / rows;
         return (rows + ranks - 1) / ranks * row;
 }
 
-static struct fsdp_part part_of(const struct gpt_tensor *t, unsigned rank, unsigned ranks)
+static struct fsdp_part part_of(const struct network_tensor *t, unsigned rank, unsigned ranks)
 {
         const size_t room = part_room(t, ranks);
         size_t first = room * rank < t->n ? room * rank : t->n;
@@ -32,33 +32,33 @@ static struct fsdp_part part_of(const struct gpt_tensor *t, unsigned rank, unsig
 
 struct fsdp_part fsdp_part(const struct fsdp *f, size_t tensor)
 {
-        struct fsdp_part p = part_of(&f->gpt->tensors[tensor], f->coll->rank, f->coll->ranks);
+        struct fsdp_part p = part_of(&f->net->tensors[tensor], f->coll->rank, f->coll->ranks);
         p.off = f->at[tensor];
         return p;
 }
 
 /* Elements of a unit in a run. */
-static size_t unit_room(const struct fsdp *f, const struct gpt_unit *u)
+static size_t unit_room(const struct fsdp *f, const struct network_unit *u)
 {
         size_t end = u->first + u->n;
-        return (end < f->gpt->ntensors ? f->at[end] : f->n) - f->at[u->first];
+        return (end < f->net->ntensors ? f->at[end] : f->n) - f->at[u->first];
 }
 
-int fsdp_init(struct fsdp *f, struct gpt *g, struct coll *c)
+int fsdp_init(struct fsdp *f, struct network *g, struct coll *c)
 {
         const struct math_ops *ops = g->ops;
         size_t room = 0, whole = 0;
         int err = 0;
 
-        *f = (struct fsdp){.gpt = g, .coll = c, .at = calloc(g->ntensors + 1, sizeof *f->at)};
+        *f = (struct fsdp){.net = g, .coll = c, .at = calloc(g->ntensors + 1, sizeof *f->at)};
         if (!f->at)
                 return -ENOMEM;
         for (size_t i = 0; i < g->ntensors; i++) {
                 f->at[i] = f->n;
                 f->n += part_room(&g->tensors[i], c->ranks);
         }
-        for (size_t i = 0; i < gpt_units(&g->model); i++) {
-                const struct gpt_unit u = gpt_unit(g, i);
+        for (size_t i = 0; i < network_units(&g->model); i++) {
+                const struct network_unit u = network_unit(g, i);
                 size_t n = unit_room(f, &u);
                 room = n > room ? n : room;
                 whole = u.elements > whole ? u.elements : whole;
@@ -73,12 +73,12 @@ int fsdp_init(struct fsdp *f, struct gpt *g, struct coll *c)
 
 void fsdp_release(struct fsdp *f)
 {
-        if (!f->gpt)
+        if (!f->net)
                 return;
-        f->gpt->ops->release(f->params);
-        f->gpt->ops->release(f->grads);
-        f->gpt->ops->release(f->weights);
-        f->gpt->ops->release(f->sums);
+        f->net->ops->release(f->params);
+        f->net->ops->release(f->grads);
+        f->net->ops->release(f->weights);
+        f->net->ops->release(f->sums);
         free(f->host_mine);
         free(f->host_all);
         free(f->at);
@@ -86,15 +86,15 @@ void fsdp_release(struct fsdp *f)
 }
 
 /* Moves each part of each tensor between the blocks of all ranks and the whole unit. */
-static int move_parts(struct fsdp *f, const struct gpt_unit *u, float *whole, bool to_whole)
+static int move_parts(struct fsdp *f, const struct network_unit *u, float *whole, bool to_whole)
 {
-        const struct math_ops *ops = f->gpt->ops;
+        const struct math_ops *ops = f->net->ops;
         const size_t room = unit_room(f, u);
         int err = 0;
 
         for (size_t i = u->first; i < u->first + u->n; i++) {
-                const struct gpt_tensor *t = &f->gpt->tensors[i];
-                float *tensor = whole + (t->off - f->gpt->tensors[u->first].off);
+                const struct network_tensor *t = &f->net->tensors[i];
+                float *tensor = whole + (t->off - f->net->tensors[u->first].off);
                 for (unsigned r = 0; r < f->coll->ranks && !err; r++) {
                         struct fsdp_part p = part_of(t, r, f->coll->ranks);
                         float *block = f->host_all + r * room + (f->at[i] - f->at[u->first]);
@@ -123,29 +123,29 @@ static void keep_collective(struct fsdp *f, int err)
 void fsdp_before(void *arg, size_t unit, bool backward)
 {
         struct fsdp *f = arg;
-        const struct gpt_unit u = gpt_unit(f->gpt, unit);
+        const struct network_unit u = network_unit(f->net, unit);
         const size_t n = unit_room(f, &u) * sizeof(float);
         const uint64_t begin = clock_ns();
         struct coll *c = f->coll;
 
-        keep_error(f, f->gpt->ops->get(f->host_mine, f->params + f->at[u.first], n));
+        keep_error(f, f->net->ops->get(f->host_mine, f->params + f->at[u.first], n));
         if (!f->apart)
                 keep_collective(f, c->ops->gather(c, f->host_mine, n, f->host_all));
         keep_error(f, move_parts(f, &u, f->weights, true));
         trace_add(f->trace, TRACE_GATHER, TRACE_STEPS, begin, clock_ns(), unit);
         if (backward)
-                f->gpt->ops->zero(f->sums, u.elements);
+                f->net->ops->zero(f->sums, u.elements);
         for (size_t i = u.first; i < u.first + u.n; i++) {
-                struct gpt_tensor *t = &f->gpt->tensors[i];
-                t->weight = f->weights + (t->off - f->gpt->tensors[u.first].off);
-                t->grad = f->sums + (t->off - f->gpt->tensors[u.first].off);
+                struct network_tensor *t = &f->net->tensors[i];
+                t->weight = f->weights + (t->off - f->net->tensors[u.first].off);
+                t->grad = f->sums + (t->off - f->net->tensors[u.first].off);
         }
 }
 
 void fsdp_after(void *arg, size_t unit, bool backward)
 {
         struct fsdp *f = arg;
-        const struct gpt_unit u = gpt_unit(f->gpt, unit);
+        const struct network_unit u = network_unit(f->net, unit);
         const size_t n = unit_room(f, &u);
         const uint64_t begin = clock_ns();
         struct coll *c = f->coll;
@@ -156,7 +156,7 @@ void fsdp_after(void *arg, size_t unit, bool backward)
         keep_error(f, move_parts(f, &u, f->sums, false));
         if (!f->apart)
                 keep_collective(f, c->ops->sum_scatter(c, f->host_all, f->host_mine, n));
-        keep_error(f, f->gpt->ops->put(f->grads + f->at[u.first], f->host_mine, n * sizeof(float)));
+        keep_error(f, f->net->ops->put(f->grads + f->at[u.first], f->host_mine, n * sizeof(float)));
         trace_add(f->trace, TRACE_SCATTER, TRACE_STEPS, begin, clock_ns(), unit);
 }
 
@@ -173,5 +173,5 @@ uint64_t fsdp_bytes(const struct model *m, unsigned ranks, unsigned runs)
         if (ranks > 1)
                 bytes += 2 * all; /* Open MPI's own, of a sum that is scattered */
         bytes *= sizeof(float);
-        return (uint64_t)(bytes < GPT_BYTES_MAX ? bytes : GPT_BYTES_MAX);
+        return (uint64_t)(bytes < NETWORK_BYTES_MAX ? bytes : NETWORK_BYTES_MAX);
 }

@@ -7,11 +7,11 @@
 #define CKPTFS_BENCH_TRAIN_FSDP_H
 
 #include "bench/core/coll.h"
-#include "bench/train/gpt.h"
+#include "bench/train/network.h"
 #include "bench/train/trace.h"
 
 struct fsdp {
-        struct gpt *gpt;
+        struct network *net;
         struct coll *coll;
         size_t *at; /* of each tensor: where this rank's part lies in its runs */
         size_t n; /* elements of a run: parts are as long in all ranks, and filled up with zeros */
@@ -30,13 +30,13 @@ struct fsdp_part {
 
 /* For a model without memory for weights. 0 or -ENOMEM; release it whatever that was, before the
  * model. */
-int fsdp_init(struct fsdp *f, struct gpt *g, struct coll *c);
+int fsdp_init(struct fsdp *f, struct network *g, struct coll *c);
 void fsdp_release(struct fsdp *f);
 
 struct fsdp_part fsdp_part(const struct fsdp *f, size_t tensor);
 
-/* For struct gpt_pass: collective. What fails is kept in f->err, and the rank goes on, so that no
- * other waits for it in vain. */
+/* For struct network_pass: collective. What fails is kept in f->err, and the rank goes on, so that
+ * no other waits for it in vain. */
 void fsdp_before(void *arg, size_t unit, bool backward);
 void fsdp_after(void *arg, size_t unit, bool backward);
 

@@ -4,11 +4,11 @@ bench_libbench_la_SOURCES += \
 	%D%/blas.h \
 	%D%/fsdp.c \
 	%D%/fsdp.h \
-	%D%/gpt.c \
-	%D%/gpt.h \
-	%D%/gpt_pass.c \
 	%D%/math_host.c \
 	%D%/math_ops.h \
+	%D%/network.c \
+	%D%/network.h \
+	%D%/network_pass.c \
 	%D%/pipe.c \
 	%D%/pipe.h \
 	%D%/random.h \

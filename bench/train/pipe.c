@@ -47,7 +47,7 @@ static double unit_elements(const struct model *m, size_t unit)
 unsigned pipe_cut(const struct model *m, unsigned stages, size_t *end)
 {
         const double all = (double)model_params(m);
-        const size_t units = gpt_units(m);
+        const size_t units = network_units(m);
         unsigned stage = 0;
         double sum = 0;
 
@@ -70,14 +70,14 @@ uint64_t pipe_bytes(const struct model *m, const struct pipe_shape *s)
 {
         size_t *end = calloc(s->stages, sizeof *end), from = 0;
         unsigned n = end ? pipe_cut(m, s->stages, end) : 0;
-        double bytes = end ? 0 : GPT_BYTES_MAX;
+        double bytes = end ? 0 : NETWORK_BYTES_MAX;
 
         for (unsigned i = 0; i < n; from = end[i++])
-                bytes +=
-                        (double)gpt_bytes_activations(m, chunk_samples(s), from, end[i], s->again) +
-                        (i ? in_bytes(m, s) : 0);
+                bytes += (double)network_bytes_activations(m, chunk_samples(s), from, end[i],
+                                                           s->again) +
+                         (i ? in_bytes(m, s) : 0);
         free(end);
-        return (uint64_t)(bytes < GPT_BYTES_MAX ? bytes : GPT_BYTES_MAX);
+        return (uint64_t)(bytes < NETWORK_BYTES_MAX ? bytes : NETWORK_BYTES_MAX);
 }
 
 /* --- what a stage does ------------------------------------------------------------------------ */
@@ -95,7 +95,7 @@ static bool is_last(const struct pipe_stage *s)
 
 static float *place_in(const struct pipe_stage *s, unsigned chunk)
 {
-        const struct model *m = &s->gpt.model;
+        const struct model *m = &s->net.model;
         return s->in + chunk * chunk_samples(&s->pipe->shape) * m->block * m->hidden;
 }
 
@@ -113,43 +113,43 @@ static void note(struct pipe_stage *s, enum trace_what what, uint64_t since, uns
 }
 
 /* From what came in to what goes out, or in the last stage to the gradient of the loss. */
-static void compute(struct pipe_stage *s, const struct gpt_pass *of_chunk, unsigned chunk)
+static void compute(struct pipe_stage *s, const struct network_pass *of_chunk, unsigned chunk)
 {
         const struct pipe_pass *pass = s->pipe->pass;
 
-        gpt_forward(&s->gpt, of_chunk);
+        network_forward(&s->net, of_chunk);
         if (is_last(s))
-                pass->loss(pass->arg, &s->gpt, chunk, of_chunk->first - pass->gpt.first);
+                pass->loss(pass->arg, &s->net, chunk, of_chunk->first - pass->net.first);
 }
 
 /* The stage turns to a micro-batch, whose pass it returns. */
-static struct gpt_pass turn_to(struct pipe_stage *s, unsigned chunk)
+static struct network_pass turn_to(struct pipe_stage *s, unsigned chunk)
 {
-        struct gpt_pass p = s->pipe->pass->gpt;
+        struct network_pass p = s->pipe->pass->net;
         size_t first;
 
-        gpt_set_batch(&s->gpt, pipe_samples(&s->pipe->shape, chunk, &first));
-        if (s->gpt.from)
-                *gpt_stream(&s->gpt, s->gpt.from) = place_in(s, chunk);
+        network_set_batch(&s->net, pipe_samples(&s->pipe->shape, chunk, &first));
+        if (s->net.from)
+                *network_stream(&s->net, s->net.from) = place_in(s, chunk);
         p.first += first;
-        p.tokens += first * s->gpt.model.block;
+        p.tokens += first * s->net.model.block;
         return p;
 }
 
 static void stage_forward(struct pipe_stage *s)
 {
         struct pipe_stage *next = is_last(s) ? NULL : s + 1;
-        const struct math_ops *ops = s->gpt.ops;
+        const struct math_ops *ops = s->net.ops;
 
         for (unsigned i = 0; i < pipe_chunks(&s->pipe->shape); i++) {
-                const struct gpt_pass p = turn_to(s, i);
-                if (s->gpt.from)
+                const struct network_pass p = turn_to(s, i);
+                if (s->net.from)
                         wait_for(&s->came);
                 const uint64_t begin = clock_ns();
                 compute(s, &p, i);
                 if (next)
-                        ops->copy(place_in(next, i), *gpt_stream(&s->gpt, s->gpt.end),
-                                  gpt_stream_elements(&s->gpt, s->gpt.end));
+                        ops->copy(place_in(next, i), *network_stream(&s->net, s->net.end),
+                                  network_stream_elements(&s->net, s->net.end));
                 keep_error(s, ops->wait());
                 note(s, TRACE_CHUNK_FORWARD, begin, i);
                 if (next)
@@ -160,11 +160,11 @@ static void stage_forward(struct pipe_stage *s)
 static void stage_backward(struct pipe_stage *s)
 {
         struct pipe_stage *next = is_last(s) ? NULL : s + 1;
-        const struct math_ops *ops = s->gpt.ops;
+        const struct math_ops *ops = s->net.ops;
         const unsigned chunks = pipe_chunks(&s->pipe->shape);
 
         for (unsigned i = chunks; i-- > 0;) {
-                const struct gpt_pass p = turn_to(s, i);
+                const struct network_pass p = turn_to(s, i);
                 uint64_t begin = clock_ns();
                 if (i + 1 < chunks) {
                         compute(s, &p, i);
@@ -174,15 +174,15 @@ static void stage_backward(struct pipe_stage *s)
                         wait_for(&next->due);
                 begin = clock_ns();
                 if (next)
-                        ops->copy(gpt_gradient(&s->gpt, s->gpt.end), place_in(next, i),
-                                  gpt_stream_elements(&s->gpt, s->gpt.end));
-                gpt_backward(&s->gpt, &p);
-                if (s->gpt.from)
-                        ops->copy(place_in(s, i), gpt_gradient(&s->gpt, s->gpt.from),
-                                  gpt_stream_elements(&s->gpt, s->gpt.from));
+                        ops->copy(network_gradient(&s->net, s->net.end), place_in(next, i),
+                                  network_stream_elements(&s->net, s->net.end));
+                network_backward(&s->net, &p);
+                if (s->net.from)
+                        ops->copy(place_in(s, i), network_gradient(&s->net, s->net.from),
+                                  network_stream_elements(&s->net, s->net.from));
                 keep_error(s, ops->wait());
                 note(s, TRACE_CHUNK_BACKWARD, begin, i);
-                if (s->gpt.from)
+                if (s->net.from)
                         sem_post(&s->due);
         }
 }
@@ -248,8 +248,8 @@ static int init_stage(struct pipe *p, unsigned number, const struct math_ops *op
         sem_init(&s->due, 0, 0);
         sem_init(&s->go, 0, 0);
         sem_init(&s->done, 0, 0);
-        int err = gpt_init_stage(&s->gpt, ops, m, chunk_samples(&p->shape), from, end,
-                                 p->shape.again, weights);
+        int err = network_init_stage(&s->net, ops, m, chunk_samples(&p->shape), from, end,
+                                     p->shape.again, weights);
         if (err || !number)
                 return err;
         err = ops->alloc((size_t)in_bytes(m, &p->shape), (void **)&s->in);
@@ -287,9 +287,9 @@ void pipe_release(struct pipe *p)
                         sem_post(&s->go);
                         pthread_join(s->thread, NULL);
                 }
-                if (s->gpt.ops)
-                        s->gpt.ops->release(s->in);
-                gpt_release(&s->gpt);
+                if (s->net.ops)
+                        s->net.ops->release(s->in);
+                network_release(&s->net);
                 sem_destroy(&s->came);
                 sem_destroy(&s->due);
                 sem_destroy(&s->go);

@@ -12,22 +12,22 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-#include "bench/train/gpt.h"
+#include "bench/train/network.h"
 #include "bench/train/trace.h"
 
 struct pipe_shape {
         size_t batch;            /* samples of a step */
         unsigned stages, chunks; /* 1 or more; micro-batches that are asked for */
-        bool again;              /* as in struct gpt */
+        bool again;              /* as in struct network */
 };
 
 /* Called in the thread of the last stage when the logits of samples [first, first + g->batch) of
  * the rank stand in g->logits, which it turns into the gradient. It may be called twice of each,
  * with the same values. */
-typedef void pipe_loss_fn(void *arg, const struct gpt *g, unsigned chunk, size_t first);
+typedef void pipe_loss_fn(void *arg, const struct network *g, unsigned chunk, size_t first);
 
 struct pipe_pass {
-        struct gpt_pass gpt; /* of all samples */
+        struct network_pass net; /* of all samples */
         pipe_loss_fn *loss;
         void *arg;
         struct trace *trace; /* of micro-batches; NULL: none */
@@ -37,7 +37,7 @@ struct pipe {
         struct pipe_shape shape;
         struct pipe_stage {
                 struct pipe *pipe;
-                struct gpt gpt;
+                struct network net;
                 float *in;       /* of each micro-batch what came in, and later its gradient */
                 sem_t came, due; /* a micro-batch came in; its gradient is ready */
                 sem_t go, done;  /* of the thread */
@@ -56,7 +56,7 @@ size_t pipe_samples(const struct pipe_shape *s, unsigned chunk, size_t *first);
 /* Into `end`, for each stage, the first unit that is not its own any more: a stage ends when the
  * elements up to there exceed its share of all. The number of stages that have units. */
 unsigned pipe_cut(const struct model *m, unsigned stages, size_t *end);
-/* Bytes that passes need beside weights and gradients; at most GPT_BYTES_MAX. */
+/* Bytes that passes need beside weights and gradients; at most NETWORK_BYTES_MAX. */
 uint64_t pipe_bytes(const struct model *m, const struct pipe_shape *s);
 
 /* With zero weights, or for one stage without memory for them. 0, -EINVAL (more stages than have

@@ -21,11 +21,11 @@ static unsigned groups_of(const struct train_setup *s)
 
 uint64_t train_state_bytes(const struct train_setup *s)
 {
-        return gpt_bytes_state(&s->model) / 2 * groups_of(s) + sizeof(float);
+        return network_bytes_state(&s->model) / 2 * groups_of(s) + sizeof(float);
 }
 
 /* What the trainer has of a tensor, in one of its runs. */
-static void add_part(struct shard *to, const char *prefix, const struct gpt_tensor *x,
+static void add_part(struct shard *to, const char *prefix, const struct network_tensor *x,
                      const struct trainer_part *part, const float *values)
 {
         struct shard_piece *p = &to->v[to->n];
@@ -62,7 +62,7 @@ static void add_step(struct shard *to)
 
 static int list_trained(struct shard *to, const struct trainer *t, bool step)
 {
-        const struct gpt *g = trainer_model(t);
+        const struct network *g = trainer_model(t);
         const unsigned groups = groups_of(&t->setup);
 
         to->v = calloc(groups * g->ntensors + 1, sizeof *to->v);

@@ -37,7 +37,7 @@ uint64_t trainer_pass_bytes(const struct train_setup *s)
 
 uint64_t trainer_bytes(const struct train_setup *s, unsigned ranks)
 {
-        const uint64_t state = gpt_bytes_state(&s->model), passes = trainer_pass_bytes(s);
+        const uint64_t state = network_bytes_state(&s->model), passes = trainer_pass_bytes(s);
 
         if (s->sharded)
                 return fsdp_bytes(&s->model, ranks, s->adamw ? 4 : 2) + passes;
@@ -50,17 +50,17 @@ static bool averages(const struct trainer *t)
         return t->coll->ranks > 1 && !t->setup.sharded;
 }
 
-const struct gpt *trainer_model(const struct trainer *t)
+const struct network *trainer_model(const struct trainer *t)
 {
-        return &t->pipe.stage[0].gpt;
+        return &t->pipe.stage[0].net;
 }
 
 /* The runs of a stage, whose weights and gradients stand already. */
 static int take_runs(struct trainer *t, unsigned stage)
 {
         const struct math_ops *ops = t->setup.ops;
-        const struct gpt *g = &t->pipe.stage[stage].gpt;
-        const struct gpt_unit own = gpt_own(g);
+        const struct network *g = &t->pipe.stage[stage].net;
+        const struct network_unit own = network_own(g);
         struct trainer_runs *r = &t->runs[stage];
 
         *r = (struct trainer_runs){.params = g->params,
@@ -104,7 +104,7 @@ static int take_memory(struct trainer *t)
 
 struct trainer_part trainer_part(const struct trainer *t, size_t tensor)
 {
-        const struct gpt_tensor *x = &trainer_model(t)->tensors[tensor];
+        const struct network_tensor *x = &trainer_model(t)->tensors[tensor];
         struct fsdp_part p = {.n = x->n, .off = x->off};
         unsigned stage = 0;
 
@@ -124,7 +124,7 @@ struct trainer_part trainer_part(const struct trainer *t, size_t tensor)
 /* The first weights. */
 static int draw(struct trainer *t)
 {
-        const struct gpt *g = trainer_model(t);
+        const struct network *g = trainer_model(t);
         size_t most = 0;
         int err = 0;
 
@@ -135,7 +135,7 @@ static int draw(struct trainer *t)
                 return -ENOMEM;
         for (size_t i = 0; i < g->ntensors && !err; i++) {
                 const struct trainer_part p = trainer_part(t, i);
-                gpt_draw(g, t->setup.seed, i, p.first, p.n, host);
+                network_draw(g, t->setup.seed, i, p.first, p.n, host);
                 err = t->setup.ops->put(p.weight, host, p.n * sizeof *host);
         }
         return err;
@@ -148,7 +148,7 @@ int trainer_init(struct trainer *t, const struct train_setup *s, struct coll *c)
         *t = (struct trainer){.setup = *s, .coll = c};
         int err = pipe_init(&t->pipe, s->ops, &s->model, &shape, !s->sharded);
         if (!err && s->sharded)
-                err = fsdp_init(&t->fsdp, &t->pipe.stage[0].gpt, c);
+                err = fsdp_init(&t->fsdp, &t->pipe.stage[0].net, c);
         t->fsdp.trace = s->trace;
         if (!err)
                 err = take_memory(t);
@@ -197,7 +197,7 @@ static int put_samples(struct trainer *t)
 
 /* The gradient of the loss is divided by the number of ranks, so that their sum is the average; and
  * a mean over a micro-batch counts as much as it has of the samples. */
-static void make_loss(void *arg, const struct gpt *g, unsigned chunk, size_t first)
+static void make_loss(void *arg, const struct network *g, unsigned chunk, size_t first)
 {
         const struct trainer *t = arg;
         const struct math_ops *ops = t->setup.ops;
@@ -346,7 +346,7 @@ static double lap(const struct trainer *t, enum trace_what what, uint64_t *mark)
 static int compute(struct trainer *t, struct train_step *out, float *loss)
 {
         const bool meets = t->setup.sharded;
-        struct pipe_pass pass = {.gpt = {.seed = t->setup.seed,
+        struct pipe_pass pass = {.net = {.seed = t->setup.seed,
                                          .step = t->step,
                                          .first = first_sample(t),
                                          .dropout = t->setup.dropout,
@@ -355,9 +355,9 @@ static int compute(struct trainer *t, struct train_step *out, float *loss)
                                  .arg = t,
                                  .trace = t->setup.stages ? t->setup.trace : NULL};
         if (meets) {
-                pass.gpt.before = fsdp_before;
-                pass.gpt.after = fsdp_after;
-                pass.gpt.arg = &t->fsdp;
+                pass.net.before = fsdp_before;
+                pass.net.after = fsdp_after;
+                pass.net.arg = &t->fsdp;
         }
         int err = put_samples(t), next = 0;
         uint64_t mark = clock_ns();

@@ -69,7 +69,7 @@ int trainer_step(struct trainer *t, struct train_step *out);
 int trainer_compare(struct trainer *t);
 
 /* For the tensors of the whole model: it is the first stage's. */
-const struct gpt *trainer_model(const struct trainer *t);
+const struct network *trainer_model(const struct trainer *t);
 struct trainer_part trainer_part(const struct trainer *t, size_t tensor);
 
 /* "ddp", "fsdp" or "pdp". */

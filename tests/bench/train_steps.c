@@ -34,11 +34,11 @@ static void write_all(const char *name, const char *mode, const void *p, size_t 
 
 static void write_weights(const struct trainer *t, const char *name)
 {
-        write_all(name, "wb", t->pipe.stage[0].gpt.params,
-                  t->pipe.stage[0].gpt.nparams * sizeof(float));
+        write_all(name, "wb", t->pipe.stage[0].net.params,
+                  t->pipe.stage[0].net.nparams * sizeof(float));
 }
 
-static void write_tensors(const struct gpt *g)
+static void write_tensors(const struct network *g)
 {
         FILE *f = fopen("tensors", "w");
         for (size_t i = 0; f && i < g->ntensors; i++)
@@ -51,7 +51,7 @@ static void write_tensors(const struct gpt *g)
 /* Logits and gradients of the first step, which is then taken. */
 static void write_first(struct trainer *t)
 {
-        struct gpt *g = &t->pipe.stage[0].gpt;
+        struct network *g = &t->pipe.stage[0].net;
         const struct train_setup *s = &t->setup;
         const size_t n = shape.block;
         int32_t tokens[BATCH * 24], targets[BATCH * 24];
@@ -60,14 +60,14 @@ static void write_first(struct trainer *t)
         for (size_t i = 0; i < BATCH; i++)
                 train_data_sample(s->data, s->seed, 0, i, shape.vocab, shape.block, tokens + i * n,
                                   targets + i * n);
-        const struct gpt_pass pass = {.seed = s->seed, .dropout = s->dropout, .tokens = tokens};
-        gpt_forward(g, &pass);
+        const struct network_pass pass = {.seed = s->seed, .dropout = s->dropout, .tokens = tokens};
+        network_forward(g, &pass);
         write_all("logits", "wb", g->logits, g->rows * shape.vocab * sizeof(float));
         if (s->entropy)
                 s->ops->loss_entropy(g->logits, targets, g->rows, shape.vocab, 1, &loss);
         else
                 s->ops->loss_sum(g->logits, g->rows * shape.vocab, 1, &loss);
-        gpt_backward(g, &pass);
+        network_backward(g, &pass);
         write_all("grads", "wb", g->grads, g->nparams * sizeof(float));
         s->ops->zero(g->grads, g->nparams);
 }
@@ -92,15 +92,15 @@ int main(int argc, char **argv)
                                       .data = &noise};
         check(s.ops->open(1, why, sizeof why), "OpenBLAS");
         check(trainer_init(&t, &s, &alone), "memory");
-        write_tensors(&t.pipe.stage[0].gpt);
+        write_tensors(&t.pipe.stage[0].net);
         write_weights(&t, "weights.0");
         write_first(&t);
         for (int i = 0; i < STEPS; i++) {
                 check(trainer_step(&t, &step), "step");
                 write_all("tokens", "ab", t.host_tokens,
-                          t.pipe.stage[0].gpt.rows * sizeof(int32_t));
-                write_all("targets", "ab", t.host_tokens + t.pipe.stage[0].gpt.rows,
-                          t.pipe.stage[0].gpt.rows * sizeof(int32_t));
+                          t.pipe.stage[0].net.rows * sizeof(int32_t));
+                write_all("targets", "ab", t.host_tokens + t.pipe.stage[0].net.rows,
+                          t.pipe.stage[0].net.rows * sizeof(int32_t));
                 if (i == 0)
                         write_weights(&t, "weights.1");
         }

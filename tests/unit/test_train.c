@@ -241,17 +241,17 @@ static struct train_setup tiny_setup(size_t batch)
 /* The loss of the trainer's weights on the same tokens with the same dropout. */
 static double loss_of(struct trainer *t, const int32_t *in, const int32_t *next)
 {
-        const struct gpt_pass pass = {.seed = 3, .step = 9, .dropout = 0.2F, .tokens = in};
+        const struct network_pass pass = {.seed = 3, .step = 9, .dropout = 0.2F, .tokens = in};
         float loss;
-        gpt_forward(&t->pipe.stage[0].gpt, &pass);
-        ops->loss_entropy(t->pipe.stage[0].gpt.logits, next, t->pipe.stage[0].gpt.rows, tiny.vocab,
+        network_forward(&t->pipe.stage[0].net, &pass);
+        ops->loss_entropy(t->pipe.stage[0].net.logits, next, t->pipe.stage[0].net.rows, tiny.vocab,
                           1, &loss);
         return (double)loss;
 }
 
 START_TEST(each_tensor_of_a_model_has_the_gradient_of_numerical_differentiation)
 {
-        const struct gpt_pass pass = {.seed = 3, .step = 9, .dropout = 0.2F};
+        const struct network_pass pass = {.seed = 3, .step = 9, .dropout = 0.2F};
         struct train_setup s = tiny_setup(3);
         struct trainer t;
         int32_t in[15], next[15];
@@ -261,30 +261,30 @@ START_TEST(each_tensor_of_a_model_has_the_gradient_of_numerical_differentiation)
         for (unsigned i = 0; i < 3; i++)
                 train_data_sample(&noise, 1, 1, i, tiny.vocab, tiny.block, in + 5 * i,
                                   next + 5 * i);
-        ck_assert_uint_eq(t.pipe.stage[0].gpt.nparams, model_params(&tiny));
-        ck_assert_uint_lt(t.pipe.stage[0].gpt.nparams, MOST);
-        for (size_t i = 0; i < t.pipe.stage[0].gpt.ntensors;
+        ck_assert_uint_eq(t.pipe.stage[0].net.nparams, model_params(&tiny));
+        ck_assert_uint_lt(t.pipe.stage[0].net.nparams, MOST);
+        for (size_t i = 0; i < t.pipe.stage[0].net.ntensors;
              i++) /* small weights would have small gradients */
-                for (size_t e = 0; t.pipe.stage[0].gpt.tensors[i].cols > 1 &&
-                                   e < t.pipe.stage[0].gpt.tensors[i].n;
+                for (size_t e = 0; t.pipe.stage[0].net.tensors[i].cols > 1 &&
+                                   e < t.pipe.stage[0].net.tensors[i].n;
                      e++)
-                        t.pipe.stage[0].gpt.params[t.pipe.stage[0].gpt.tensors[i].off + e] *= 10;
+                        t.pipe.stage[0].net.params[t.pipe.stage[0].net.tensors[i].off + e] *= 10;
         loss_of(&t, in, next);
-        struct gpt_pass with = pass;
+        struct network_pass with = pass;
         with.tokens = in;
-        gpt_backward(&t.pipe.stage[0].gpt, &with);
-        for (size_t i = 0; i < t.pipe.stage[0].gpt.ntensors; i++) {
-                const struct gpt_tensor *x = &t.pipe.stage[0].gpt.tensors[i];
-                float *w = t.pipe.stage[0].gpt.params + x->off;
+        network_backward(&t.pipe.stage[0].net, &with);
+        for (size_t i = 0; i < t.pipe.stage[0].net.ntensors; i++) {
+                const struct network_tensor *x = &t.pipe.stage[0].net.tensors[i];
+                float *w = t.pipe.stage[0].net.params + x->off;
                 double at[2], step = 2e-3;
                 draw(direction, x->n, i);
                 /* mostly along the gradient, where the loss changes by more than it is rounded */
-                float big = (float)(1 / sqrt(dot(t.pipe.stage[0].gpt.grads + x->off,
-                                                 t.pipe.stage[0].gpt.grads + x->off, x->n) +
+                float big = (float)(1 / sqrt(dot(t.pipe.stage[0].net.grads + x->off,
+                                                 t.pipe.stage[0].net.grads + x->off, x->n) +
                                              1e-12));
                 for (size_t e = 0; e < x->n; e++)
                         direction[e] =
-                                direction[e] * 0.1F + t.pipe.stage[0].gpt.grads[x->off + e] * big;
+                                direction[e] * 0.1F + t.pipe.stage[0].net.grads[x->off + e] * big;
                 for (int side = 0; side < 2; side++) {
                         for (size_t e = 0; e < x->n; e++)
                                 w[e] += (float)(side ? 2 * step : -step) * direction[e];
@@ -292,7 +292,7 @@ START_TEST(each_tensor_of_a_model_has_the_gradient_of_numerical_differentiation)
                 }
                 for (size_t e = 0; e < x->n; e++)
                         w[e] -= (float)step * direction[e];
-                near_to(dot(t.pipe.stage[0].gpt.grads + x->off, direction, x->n),
+                near_to(dot(t.pipe.stage[0].net.grads + x->off, direction, x->n),
                         (at[1] - at[0]) / (2 * step), 2e-2, x->name);
         }
         trainer_release(&t);
@@ -331,22 +331,22 @@ START_TEST(halves_of_a_batch_have_the_gradient_of_the_whole)
                                   next + 5 * i);
         ck_assert_int_eq(trainer_init(&all, &s, &alone), 0);
         ck_assert_int_eq(trainer_init(&part, &half, &alone), 0);
-        struct gpt_pass pass = {.seed = 3, .step = 9, .dropout = 0.2F, .tokens = in};
+        struct network_pass pass = {.seed = 3, .step = 9, .dropout = 0.2F, .tokens = in};
         float loss;
-        gpt_forward(&all.pipe.stage[0].gpt, &pass);
-        ops->loss_entropy(all.pipe.stage[0].gpt.logits, next, 20, tiny.vocab, 1, &loss);
-        gpt_backward(&all.pipe.stage[0].gpt, &pass);
+        network_forward(&all.pipe.stage[0].net, &pass);
+        ops->loss_entropy(all.pipe.stage[0].net.logits, next, 20, tiny.vocab, 1, &loss);
+        network_backward(&all.pipe.stage[0].net, &pass);
         for (unsigned i = 0; i < 2; i++) {
                 pass.first = 2 * i;
                 pass.tokens = in + 10 * i;
-                gpt_forward(&part.pipe.stage[0].gpt, &pass);
-                ops->loss_entropy(part.pipe.stage[0].gpt.logits, next + 10 * i, 10, tiny.vocab,
+                network_forward(&part.pipe.stage[0].net, &pass);
+                ops->loss_entropy(part.pipe.stage[0].net.logits, next + 10 * i, 10, tiny.vocab,
                                   0.5F, &loss);
-                gpt_backward(&part.pipe.stage[0].gpt, &pass);
+                network_backward(&part.pipe.stage[0].net, &pass);
         }
-        for (size_t i = 0; i < all.pipe.stage[0].gpt.nparams; i++)
+        for (size_t i = 0; i < all.pipe.stage[0].net.nparams; i++)
                 ck_assert_float_le(
-                        fabsf(all.pipe.stage[0].gpt.grads[i] - part.pipe.stage[0].gpt.grads[i]),
+                        fabsf(all.pipe.stage[0].net.grads[i] - part.pipe.stage[0].net.grads[i]),
                         1e-6F);
         trainer_release(&all);
         trainer_release(&part);
@@ -368,8 +368,8 @@ START_TEST(steps_are_the_same_bits_when_they_are_repeated)
                 ck_assert_int_eq(trainer_step(&b, &y), 0);
                 ck_assert_double_eq(x.loss, y.loss);
         }
-        ck_assert_mem_eq(a.pipe.stage[0].gpt.params, b.pipe.stage[0].gpt.params,
-                         a.pipe.stage[0].gpt.nparams * sizeof(float));
+        ck_assert_mem_eq(a.pipe.stage[0].net.params, b.pipe.stage[0].net.params,
+                         a.pipe.stage[0].net.nparams * sizeof(float));
         trainer_release(&a);
         trainer_release(&b);
 }
@@ -423,12 +423,12 @@ END_TEST
 
 START_TEST(the_operations_of_the_smallest_published_model_are_counted_as_published)
 {
-        near_to(gpt_flop_suite(model_find("gpt-small"), 10), 9.120e11, 1e-3, "operations");
+        near_to(network_flop_suite(model_find("gpt-small"), 10), 9.120e11, 1e-3, "operations");
         /* without the blocks' second forward pass: products of 12 h^2 weights, and of all tokens */
         const struct model *m = model_find("gpt-small");
         double tokens_of_step = 10.0 * m->block, h = m->hidden;
         double again = tokens_of_step * m->layers * (2 * 12 * h * h + 4 * m->block * h);
-        near_to(gpt_flop(m, 10), 9.120e11 - again, 1e-3, "operations");
+        near_to(network_flop(m, 10), 9.120e11 - again, 1e-3, "operations");
 }
 END_TEST
 
@@ -443,9 +443,9 @@ START_TEST(the_bytes_of_no_shape_overflow)
                                    .ffn = 4194304,
                                    .vocab = 16777216,
                                    .block = 16777216};
-        ck_assert_double_eq((double)gpt_bytes_activations(&vast, 1000000, 0, 5, false),
-                            GPT_BYTES_MAX);
-        ck_assert_double_eq((double)gpt_bytes_state(&vast), GPT_BYTES_MAX);
+        ck_assert_double_eq((double)network_bytes_activations(&vast, 1000000, 0, 5, false),
+                            NETWORK_BYTES_MAX);
+        ck_assert_double_eq((double)network_bytes_state(&vast), NETWORK_BYTES_MAX);
 }
 END_TEST
 
@@ -458,14 +458,14 @@ START_TEST(a_rank_with_a_part_takes_no_more_memory_than_is_planned)
         for (int i = 0; i < 6; i++) {
                 struct coll c = {.ops = &coll_none, .ranks = ranks[i % 3]};
                 const struct model *m = &shapes[i / 3];
-                struct gpt g;
+                struct network g;
                 struct fsdp f;
                 size_t room = 0, whole = 0;
 
-                ck_assert_int_eq(gpt_init(&g, ops, m, 1, false), 0);
+                ck_assert_int_eq(network_init(&g, ops, m, 1, false), 0);
                 ck_assert_int_eq(fsdp_init(&f, &g, &c), 0);
-                for (size_t k = 0; k < gpt_units(&g.model); k++) {
-                        struct gpt_unit u = gpt_unit(&g, k);
+                for (size_t k = 0; k < network_units(&g.model); k++) {
+                        struct network_unit u = network_unit(&g, k);
                         size_t end = u.first + u.n;
                         size_t n = (end < g.ntensors ? f.at[end] : f.n) - f.at[u.first];
                         room = n > room ? n : room;
@@ -475,7 +475,7 @@ START_TEST(a_rank_with_a_part_takes_no_more_memory_than_is_planned)
                 ck_assert_uint_ge(fsdp_bytes(m, c.ranks, 4),
                                   (4 * f.n + 2 * whole + room + sent + own) * sizeof(float));
                 fsdp_release(&f);
-                gpt_release(&g);
+                network_release(&g);
         }
 }
 END_TEST

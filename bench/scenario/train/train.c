@@ -60,7 +60,7 @@ static uint64_t copy_bytes(const struct keys *k, const struct coll *c, uint64_t 
 /* At most what any number of ranks may be multiplied by. */
 static uint64_t times(uint64_t bytes, uint64_t n)
 {
-        const uint64_t most = (uint64_t)GPT_BYTES_MAX;
+        const uint64_t most = (uint64_t)NETWORK_BYTES_MAX;
         uint64_t all;
         return __builtin_mul_overflow(bytes, n, &all) || all > most ? most : all;
 }
@@ -77,7 +77,7 @@ static void say_plan(FILE *dry, const struct keys *k, const struct train_setup *
                 "  memory of a rank: %.3f GB: model %.3f, passes %.3f, saves %.3f, text %.3f\n",
                 s->model.name, (unsigned long long)model_params(&s->model),
                 (unsigned long long)(k->warmup_steps + k->steps), c->ranks, c->ranks > 1 ? "s" : "",
-                gpt_flop(&s->model, s->batch), gpt_flop_suite(&s->model, s->batch),
+                network_flop(&s->model, s->batch), network_flop_suite(&s->model, s->batch),
                 (double)memory / 1e9, (double)(memory - passes - staged - text) / 1e9,
                 (double)passes / 1e9, (double)staged / 1e9, (double)text / 1e9);
 }

@@ -47,7 +47,7 @@ int train_delay_write(const struct train_facts *f, const char *dir)
         int err = rates ? stats_of(f->delay, f->ranks, &delay) : -ENOMEM;
 
         for (unsigned i = 0; i < f->ranks && !err; i++)
-                rates[i] = stats_ratio(gpt_flop_suite(&f->setup->model, f->setup->batch) / 1e12,
+                rates[i] = stats_ratio(network_flop_suite(&f->setup->model, f->setup->batch) / 1e12,
                                        f->delay[i]);
         if (!err)
                 err = stats_of(rates, f->ranks, &rate);

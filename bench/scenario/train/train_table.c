@@ -54,8 +54,8 @@ static void add_setup(const struct train_facts *f, struct json *job)
         json_add_string(o, "activation", s->again ? "checkpoint" : "noop");
         json_add_string(o, "products", f->math);
         json_add_number(o, "lr", s->lr);
-        json_add_number(o, "operations", gpt_flop(&s->model, s->batch));
-        json_add_number(o, "operations_suite", gpt_flop_suite(&s->model, s->batch));
+        json_add_number(o, "operations", network_flop(&s->model, s->batch));
+        json_add_number(o, "operations_suite", network_flop_suite(&s->model, s->batch));
 }
 
 static int add_phases(const struct train_facts *f, struct json *metrics)
@@ -165,13 +165,14 @@ int train_json(const struct train_facts *f, struct json *job)
         err = add_saves(f, job, m);
         if (err)
                 return err;
-        json_add_number(m, "tflops", stats_ratio(gpt_flop(&s->model, s->batch) / 1e12, delay.mean));
+        json_add_number(m, "tflops",
+                        stats_ratio(network_flop(&s->model, s->batch) / 1e12, delay.mean));
         json_add_number(m, "tflops_suite",
-                        stats_ratio(gpt_flop_suite(&s->model, s->batch) / 1e12, delay.mean));
+                        stats_ratio(network_flop_suite(&s->model, s->batch) / 1e12, delay.mean));
         if (s->stages)
-                json_add_number(
-                        m, "tflops_stage",
-                        stats_ratio(gpt_flop(&s->model, s->batch) / 1e12 / s->stages, delay.mean));
+                json_add_number(m, "tflops_stage",
+                                stats_ratio(network_flop(&s->model, s->batch) / 1e12 / s->stages,
+                                            delay.mean));
         json_add_number(m, "peak_memory_bytes", f->peak);
         struct json *losses = json_add_array(m, "losses");
         for (size_t i = 0; i < f->nwarmup; i++)

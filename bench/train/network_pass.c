@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpt_pass.c: the forward and the backward pass of gpt.h. */
+/* network_pass.c: the forward and the backward pass of network.h. */
 #include <math.h>
 
-#include "bench/train/gpt.h"
+#include "bench/train/network.h"
 #include "bench/train/random.h"
 
 #include "base/banned.h"
@@ -10,7 +10,8 @@
 /* Places of dropout: the embedding, then three in each block. */
 enum { SITE_EMBEDDING, SITE_ATTENTION, SITE_PROJ, SITE_DOWN, SITES_OF_BLOCK = 3 };
 
-static struct dropout dropout_at(const struct gpt_pass *p, unsigned site, size_t sample_elements)
+static struct dropout dropout_at(const struct network_pass *p, unsigned site,
+                                 size_t sample_elements)
 {
         return (struct dropout){.key = random_key(p->seed, RANDOM_DROPOUT, p->step, site),
                                 .first = p->first * sample_elements,
@@ -18,7 +19,8 @@ static struct dropout dropout_at(const struct gpt_pass *p, unsigned site, size_t
 }
 
 /* That of elements of the stream, a row of `hidden` for each token. */
-static void drop_stream(const struct gpt *g, const struct gpt_pass *p, unsigned site, float *x)
+static void drop_stream(const struct network *g, const struct network_pass *p, unsigned site,
+                        float *x)
 {
         size_t sample = (size_t)g->model.block * g->model.hidden;
         struct dropout d = dropout_at(p, site, sample);
@@ -26,7 +28,8 @@ static void drop_stream(const struct gpt *g, const struct gpt_pass *p, unsigned 
         g->ops->drop(x, g->batch * sample, &d);
 }
 
-static void drop_attention(const struct gpt *g, const struct gpt_pass *p, unsigned block, float *x)
+static void drop_attention(const struct network *g, const struct network_pass *p, unsigned block,
+                           float *x)
 {
         size_t sample = (size_t)g->model.heads * g->model.block * g->model.block;
         struct dropout d = dropout_at(p, SITE_ATTENTION + SITES_OF_BLOCK * block, sample);
@@ -34,20 +37,20 @@ static void drop_attention(const struct gpt *g, const struct gpt_pass *p, unsign
         g->ops->drop(x, g->batch * sample, &d);
 }
 
-static float *weight(const struct gpt *g, size_t tensor)
+static float *weight(const struct network *g, size_t tensor)
 {
         return g->tensors[tensor].weight;
 }
 
-static float *grad(const struct gpt *g, size_t tensor)
+static float *grad(const struct network *g, size_t tensor)
 {
         return g->tensors[tensor].grad;
 }
 
 /* y = x W^T, and with a bias, tensor + 1, plus that. */
-static void linear(const struct gpt *g, size_t tensor, bool bias, const float *x, float *y)
+static void linear(const struct network *g, size_t tensor, bool bias, const float *x, float *y)
 {
-        const struct gpt_tensor *t = &g->tensors[tensor];
+        const struct network_tensor *t = &g->tensors[tensor];
         struct product p = {.b_turned = true,
                             .m = g->rows,
                             .n = t->rows,
@@ -63,10 +66,10 @@ static void linear(const struct gpt *g, size_t tensor, bool bias, const float *x
 }
 
 /* Adds to the gradients of W and bias; dx = dy W, or with `more` added to what is there. */
-static void linear_back(const struct gpt *g, size_t tensor, bool bias, const float *x,
+static void linear_back(const struct network *g, size_t tensor, bool bias, const float *x,
                         const float *dy, float *dx, bool more)
 {
-        const struct gpt_tensor *t = &g->tensors[tensor];
+        const struct network_tensor *t = &g->tensors[tensor];
         struct product dw = {.a_turned = true,
                              .m = t->rows,
                              .n = t->cols,
@@ -91,7 +94,7 @@ static void linear_back(const struct gpt *g, size_t tensor, bool bias, const flo
         g->ops->product(&to_dx, dy, weight(g, tensor), dx);
 }
 
-static struct norm norm_of(const struct gpt *g, size_t tensor, float *mean, float *rstd)
+static struct norm norm_of(const struct network *g, size_t tensor, float *mean, float *rstd)
 {
         return (struct norm){.rows = g->rows,
                              .n = g->model.hidden,
@@ -103,7 +106,7 @@ static struct norm norm_of(const struct gpt *g, size_t tensor, float *mean, floa
 
 /* The two kinds of products of attention, for all heads of all samples: [block x block] of two
  * streams, and a stream of [block x block] and a stream. */
-static void heads_to_square(const struct gpt *g, const float *a, const float *b, float *square)
+static void heads_to_square(const struct network *g, const float *a, const float *b, float *square)
 {
         const size_t h = g->model.hidden, t = g->model.block, d = h / g->model.heads;
         struct product p = {.b_turned = true,
@@ -120,8 +123,8 @@ static void heads_to_square(const struct gpt *g, const float *a, const float *b,
         g->ops->product(&p, a, b, square);
 }
 
-static void square_to_heads(const struct gpt *g, const float *square, bool turned, const float *b,
-                            float *c)
+static void square_to_heads(const struct network *g, const float *square, bool turned,
+                            const float *b, float *c)
 {
         const size_t h = g->model.hidden, t = g->model.block, d = h / g->model.heads;
         struct product p = {.a_turned = turned,
@@ -138,20 +141,21 @@ static void square_to_heads(const struct gpt *g, const float *square, bool turne
         g->ops->product(&p, square, b, c);
 }
 
-static size_t square_elements(const struct gpt *g)
+static size_t square_elements(const struct network *g)
 {
         return g->rows * g->model.heads * g->model.block;
 }
 
-static float attention_scale(const struct gpt *g)
+static float attention_scale(const struct network *g)
 {
         return (float)(1 / sqrt((double)(g->model.hidden / g->model.heads)));
 }
 
 /* The attention of a block as the values meet it: behind dropout. */
-static const float *dropped_attention(const struct gpt *g, const struct gpt_pass *p, unsigned block)
+static const float *dropped_attention(const struct network *g, const struct network_pass *p,
+                                      unsigned block)
 {
-        const struct gpt_block *b = &g->blocks[block];
+        const struct network_block *b = &g->blocks[block];
 
         if (p->dropout <= 0)
                 return b->attention;
@@ -161,9 +165,10 @@ static const float *dropped_attention(const struct gpt *g, const struct gpt_pass
 }
 
 /* From b->x to `out`. */
-static void block_forward(const struct gpt *g, const struct gpt_pass *p, unsigned block, float *out)
+static void block_forward(const struct network *g, const struct network_pass *p, unsigned block,
+                          float *out)
 {
-        const struct gpt_block *b = &g->blocks[block];
+        const struct network_block *b = &g->blocks[block];
         const size_t flat = g->rows * g->model.hidden;
         struct norm n1 = norm_of(g, b->ln1, b->mean1, b->rstd1);
         struct norm n2 = norm_of(g, b->ln2, b->mean2, b->rstd2);
@@ -190,30 +195,30 @@ static void block_forward(const struct gpt *g, const struct gpt_pass *p, unsigne
 
 /* Tensors that are no block's. */
 enum { POSITIONS, TOKENS };
-static size_t last_norm(const struct gpt *g)
+static size_t last_norm(const struct network *g)
 {
         return g->ntensors - 3;
 }
-static size_t head(const struct gpt *g)
+static size_t head(const struct network *g)
 {
         return g->ntensors - 1;
 }
 
-static void before(const struct gpt_pass *p, size_t unit, bool backward)
+static void before(const struct network_pass *p, size_t unit, bool backward)
 {
         if (p->before)
                 p->before(p->arg, unit, backward);
 }
-static void after(const struct gpt_pass *p, size_t unit, bool backward)
+static void after(const struct network_pass *p, size_t unit, bool backward)
 {
         if (p->after)
                 p->after(p->arg, unit, backward);
 }
 
-static void unit_forward(struct gpt *g, const struct gpt_pass *p, size_t unit)
+static void unit_forward(struct network *g, const struct network_pass *p, size_t unit)
 {
         const size_t layers = g->model.layers;
-        float *out = *gpt_stream(g, unit + 1);
+        float *out = *network_stream(g, unit + 1);
 
         if (unit == 0) {
                 g->ops->embed(out, weight(g, TOKENS), weight(g, POSITIONS), p->tokens, g->rows,
@@ -229,7 +234,7 @@ static void unit_forward(struct gpt *g, const struct gpt_pass *p, size_t unit)
         }
 }
 
-void gpt_forward(struct gpt *g, const struct gpt_pass *p)
+void network_forward(struct network *g, const struct network_pass *p)
 {
         for (size_t u = g->from; u < g->end; u++) {
                 before(p, u, false);
@@ -239,9 +244,9 @@ void gpt_forward(struct gpt *g, const struct gpt_pass *p)
 }
 
 /* scratch.dx, the gradient of the block's output, becomes that of `middle`. */
-static void network_back(const struct gpt *g, const struct gpt_pass *p, unsigned block)
+static void network_back(const struct network *g, const struct network_pass *p, unsigned block)
 {
-        const struct gpt_block *b = &g->blocks[block];
+        const struct network_block *b = &g->blocks[block];
         const size_t flat = g->rows * g->model.hidden;
         struct norm n2 = norm_of(g, b->ln2, b->mean2, b->rstd2);
         float *dx = g->scratch.dx, *d = g->scratch.d1, *wide = g->scratch.wide;
@@ -255,9 +260,9 @@ static void network_back(const struct gpt *g, const struct gpt_pass *p, unsigned
 }
 
 /* And that of `middle` becomes that of the block's input. `wide` has room for three streams. */
-static void attention_back(const struct gpt *g, const struct gpt_pass *p, unsigned block)
+static void attention_back(const struct network *g, const struct network_pass *p, unsigned block)
 {
-        const struct gpt_block *b = &g->blocks[block];
+        const struct network_block *b = &g->blocks[block];
         const size_t flat = g->rows * g->model.hidden;
         struct norm n1 = norm_of(g, b->ln1, b->mean1, b->rstd1);
         float *dx = g->scratch.dx, *d = g->scratch.d1, *dmixed = g->scratch.d2;
@@ -280,7 +285,7 @@ static void attention_back(const struct gpt *g, const struct gpt_pass *p, unsign
         g->ops->norm_back(&n1, b->x, d, dx, grad(g, b->ln1), grad(g, b->ln1 + 1));
 }
 
-static void unit_backward(struct gpt *g, const struct gpt_pass *p, size_t unit)
+static void unit_backward(struct network *g, const struct network_pass *p, size_t unit)
 {
         const size_t layers = g->model.layers;
         float *dx = g->scratch.dx;
@@ -294,7 +299,7 @@ static void unit_backward(struct gpt *g, const struct gpt_pass *p, size_t unit)
                                   grad(g, last_norm(g) + 1));
         } else if (unit) {
                 if (g->again)
-                        block_forward(g, p, (unsigned)unit - 1, *gpt_stream(g, unit + 1));
+                        block_forward(g, p, (unsigned)unit - 1, *network_stream(g, unit + 1));
                 network_back(g, p, (unsigned)unit - 1);
                 attention_back(g, p, (unsigned)unit - 1);
         } else {
@@ -304,7 +309,7 @@ static void unit_backward(struct gpt *g, const struct gpt_pass *p, size_t unit)
         }
 }
 
-void gpt_backward(struct gpt *g, const struct gpt_pass *p)
+void network_backward(struct network *g, const struct network_pass *p)
 {
         for (size_t u = g->end; u-- > g->from;) {
                 before(p, u, true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpt.c: see gpt.h. The tensors of a model, and its memory. */
-#include "bench/train/gpt.h"
+/* network.c: see network.h. The tensors of a model, and its memory. */
+#include "bench/train/network.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,28 +16,29 @@ enum { LAYERS_OF_BLOCK = 8 };
 static const struct {
         const char *name;
         unsigned rows, cols; /* in hidden sizes; 0: 1 */
-        size_t place;        /* of its number in struct gpt_block */
+        size_t place;        /* of its number in struct network_block */
 } parts[LAYERS_OF_BLOCK] = {
-        {"ln1", 1, 0, offsetof(struct gpt_block, ln1)},
-        {"ln2", 1, 0, offsetof(struct gpt_block, ln2)},
-        {"attn.key", 1, 1, offsetof(struct gpt_block, key)},
-        {"attn.query", 1, 1, offsetof(struct gpt_block, query)},
-        {"attn.value", 1, 1, offsetof(struct gpt_block, value)},
-        {"attn.proj", 1, 1, offsetof(struct gpt_block, proj)},
-        {"mlp.0", 4, 1, offsetof(struct gpt_block, up)},
-        {"mlp.2", 1, 4, offsetof(struct gpt_block, down)},
+        {"ln1", 1, 0, offsetof(struct network_block, ln1)},
+        {"ln2", 1, 0, offsetof(struct network_block, ln2)},
+        {"attn.key", 1, 1, offsetof(struct network_block, key)},
+        {"attn.query", 1, 1, offsetof(struct network_block, query)},
+        {"attn.value", 1, 1, offsetof(struct network_block, value)},
+        {"attn.proj", 1, 1, offsetof(struct network_block, proj)},
+        {"mlp.0", 4, 1, offsetof(struct network_block, up)},
+        {"mlp.2", 1, 4, offsetof(struct network_block, down)},
 };
 
-static void add_tensor(struct gpt *g, const char *name, size_t rows, size_t cols)
+static void add_tensor(struct network *g, const char *name, size_t rows, size_t cols)
 {
-        struct gpt_tensor *t = &g->tensors[g->ntensors++];
+        struct network_tensor *t = &g->tensors[g->ntensors++];
 
-        *t = (struct gpt_tensor){.off = g->nparams, .n = rows * cols, .rows = rows, .cols = cols};
+        *t = (struct network_tensor){
+                .off = g->nparams, .n = rows * cols, .rows = rows, .cols = cols};
         snprintf(t->name, sizeof t->name, "%s", name);
         g->nparams += t->n;
 }
 
-static void add_block(struct gpt *g, unsigned number)
+static void add_block(struct network *g, unsigned number)
 {
         const size_t h = g->model.hidden;
         char name[48];
@@ -51,7 +52,7 @@ static void add_block(struct gpt *g, unsigned number)
         }
 }
 
-static int list_tensors(struct gpt *g)
+static int list_tensors(struct network *g)
 {
         const struct model *m = &g->model;
 
@@ -72,14 +73,14 @@ static int list_tensors(struct gpt *g)
 
 /* Gives each pointer its part of the activations or, while there are none, adds up their elements.
  */
-static float *part(struct gpt *g, size_t *at, size_t n)
+static float *part(struct network *g, size_t *at, size_t n)
 {
         float *p = g->activations ? g->activations + *at : NULL;
         *at += (n + 15) / 16 * 16; /* on 64 bytes */
         return p;
 }
 
-static void place_block(struct gpt *g, struct gpt_block *b, size_t *at)
+static void place_block(struct network *g, struct network_block *b, size_t *at)
 {
         const size_t flat = g->rows * g->model.hidden;
 
@@ -99,7 +100,7 @@ static void place_block(struct gpt *g, struct gpt_block *b, size_t *at)
         b->rstd2 = part(g, at, g->rows);
 }
 
-static size_t place_rest(struct gpt *g, size_t at)
+static size_t place_rest(struct network *g, size_t at)
 {
         const size_t flat = g->rows * g->model.hidden;
         const size_t square = g->rows * g->model.heads * g->model.block;
@@ -115,17 +116,17 @@ static size_t place_rest(struct gpt *g, size_t at)
         return at;
 }
 
-static bool is_block(const struct gpt *g, size_t unit)
+static bool is_block(const struct network *g, size_t unit)
 {
         return unit && unit <= g->model.layers;
 }
 
-static size_t place_all(struct gpt *g)
+static size_t place_all(struct network *g)
 {
         size_t at = 0;
 
         for (size_t u = g->from + 1; u <= g->end; u++)
-                *gpt_stream(g, u) = part(g, &at, gpt_stream_elements(g, u));
+                *network_stream(g, u) = part(g, &at, network_stream_elements(g, u));
         const size_t first = at; /* of what all blocks share if they are computed anew */
         for (size_t u = g->from; u < g->end; u++) {
                 if (!is_block(g, u))
@@ -136,53 +137,53 @@ static size_t place_all(struct gpt *g)
         return place_rest(g, at);
 }
 
-uint64_t gpt_bytes_state(const struct model *m)
+uint64_t network_bytes_state(const struct model *m)
 {
         double bytes = 2 * sizeof(float) * (double)model_params(m);
-        return (uint64_t)(bytes < GPT_BYTES_MAX ? bytes : GPT_BYTES_MAX);
+        return (uint64_t)(bytes < NETWORK_BYTES_MAX ? bytes : NETWORK_BYTES_MAX);
 }
 
-uint64_t gpt_bytes_activations(const struct model *m, size_t batch, size_t from, size_t end,
-                               bool again)
+uint64_t network_bytes_activations(const struct model *m, size_t batch, size_t from, size_t end,
+                                   bool again)
 {
-        struct gpt g = {.model = *m, .from = from, .end = end};
-        struct gpt_block b;
+        struct network g = {.model = *m, .from = from, .end = end};
+        struct network_block b;
         size_t block = 0, all = 0, blocks = 0;
         double about = 4.0 * (double)batch * m->block *
                        (m->layers * ((double)m->heads * m->block + 16.0 * m->hidden) + m->vocab);
 
-        if (about > GPT_BYTES_MAX)
-                return (uint64_t)GPT_BYTES_MAX;
-        gpt_set_batch(&g, batch);
+        if (about > NETWORK_BYTES_MAX)
+                return (uint64_t)NETWORK_BYTES_MAX;
+        network_set_batch(&g, batch);
         place_block(&g, &b, &block);
         for (size_t u = from; u < end; u++) {
-                (void)part(&g, &all, gpt_stream_elements(&g, u + 1));
+                (void)part(&g, &all, network_stream_elements(&g, u + 1));
                 blocks = is_block(&g, u) ? again ? 1 : blocks + 1 : blocks;
         }
         return sizeof(float) * place_rest(&g, all + blocks * block);
 }
 
-void gpt_set_batch(struct gpt *g, size_t batch)
+void network_set_batch(struct network *g, size_t batch)
 {
         g->batch = batch;
         g->rows = batch * g->model.block;
 }
 
-int gpt_init(struct gpt *g, const struct math_ops *ops, const struct model *m, size_t batch,
-             bool weights)
+int network_init(struct network *g, const struct math_ops *ops, const struct model *m, size_t batch,
+                 bool weights)
 {
-        return gpt_init_stage(g, ops, m, batch, 0, gpt_units(m), false, weights);
+        return network_init_stage(g, ops, m, batch, 0, network_units(m), false, weights);
 }
 
-int gpt_init_stage(struct gpt *g, const struct math_ops *ops, const struct model *m, size_t batch,
-                   size_t from, size_t end, bool again, bool weights)
+int network_init_stage(struct network *g, const struct math_ops *ops, const struct model *m,
+                       size_t batch, size_t from, size_t end, bool again, bool weights)
 {
-        *g = (struct gpt){.ops = ops, .model = *m, .from = from, .end = end, .again = again};
-        gpt_set_batch(g, batch);
+        *g = (struct network){.ops = ops, .model = *m, .from = from, .end = end, .again = again};
+        network_set_batch(g, batch);
         int err = list_tensors(g);
         if (err)
                 return err;
-        const struct gpt_unit own = gpt_own(g);
+        const struct network_unit own = network_own(g);
         if (weights)
                 err = ops->alloc(own.elements * sizeof(float), (void **)&g->params);
         if (!err && weights)
@@ -199,7 +200,7 @@ int gpt_init_stage(struct gpt *g, const struct math_ops *ops, const struct model
         return err;
 }
 
-void gpt_release(struct gpt *g)
+void network_release(struct network *g)
 {
         if (g->ops) {
                 g->ops->release(g->params);
@@ -208,7 +209,7 @@ void gpt_release(struct gpt *g)
         }
         free(g->tensors);
         free(g->blocks);
-        *g = (struct gpt){0};
+        *g = (struct network){0};
 }
 
 static bool ends_with(const char *name, const char *end)
@@ -217,9 +218,10 @@ static bool ends_with(const char *name, const char *end)
         return n >= m && !strcmp(name + n - m, end);
 }
 
-void gpt_draw(const struct gpt *g, uint64_t seed, size_t tensor, size_t first, size_t n, float *out)
+void network_draw(const struct network *g, uint64_t seed, size_t tensor, size_t first, size_t n,
+                  float *out)
 {
-        const struct gpt_tensor *t = &g->tensors[tensor];
+        const struct network_tensor *t = &g->tensors[tensor];
         const bool weight = ends_with(t->name, ".weight");
         const uint64_t key = random_key(seed, RANDOM_WEIGHTS, 0, tensor);
 
@@ -229,20 +231,20 @@ void gpt_draw(const struct gpt *g, uint64_t seed, size_t tensor, size_t first, s
                                         : (float)(0.02 * random_normal(key, first + i));
 }
 
-size_t gpt_units(const struct model *m)
+size_t network_units(const struct model *m)
 {
         return (size_t)m->layers + 3;
 }
 
-struct gpt_unit gpt_unit(const struct gpt *g, size_t unit)
+struct network_unit network_unit(const struct network *g, size_t unit)
 {
-        const struct gpt one = {
+        const struct network one = {
                 .model = g->model, .tensors = g->tensors, .from = unit, .end = unit + 1};
-        return gpt_own(&one);
+        return network_own(&one);
 }
 
 /* The number of a unit's first tensor. */
-static size_t first_tensor(const struct gpt *g, size_t unit)
+static size_t first_tensor(const struct network *g, size_t unit)
 {
         enum { EMBEDDING = 2, BLOCK = 2 * LAYERS_OF_BLOCK, NORM = 2, HEAD = 1 };
         const size_t layers = g->model.layers;
@@ -252,17 +254,17 @@ static size_t first_tensor(const struct gpt *g, size_t unit)
         return EMBEDDING + BLOCK * layers + NORM + (unit == layers + 2 ? 0 : HEAD);
 }
 
-struct gpt_unit gpt_own(const struct gpt *g)
+struct network_unit network_own(const struct network *g)
 {
-        struct gpt_unit u = {.first = first_tensor(g, g->from)};
+        struct network_unit u = {.first = first_tensor(g, g->from)};
 
         u.n = first_tensor(g, g->end) - u.first;
-        const struct gpt_tensor *last = &g->tensors[u.first + u.n - 1];
+        const struct network_tensor *last = &g->tensors[u.first + u.n - 1];
         u.elements = last->off + last->n - g->tensors[u.first].off;
         return u;
 }
 
-float **gpt_stream(struct gpt *g, size_t u)
+float **network_stream(struct network *g, size_t u)
 {
         const size_t layers = g->model.layers;
 
@@ -271,15 +273,15 @@ float **gpt_stream(struct gpt *g, size_t u)
         return u == layers + 1 ? &g->last : u == layers + 2 ? &g->last_out : &g->logits;
 }
 
-float *gpt_gradient(const struct gpt *g, size_t u)
+float *network_gradient(const struct network *g, size_t u)
 {
         const size_t layers = g->model.layers;
         return u <= layers + 1 ? g->scratch.dx : u == layers + 2 ? g->scratch.d1 : g->logits;
 }
 
-size_t gpt_stream_elements(const struct gpt *g, size_t u)
+size_t network_stream_elements(const struct network *g, size_t u)
 {
-        return g->rows * (u < gpt_units(&g->model) ? g->model.hidden : g->model.vocab);
+        return g->rows * (u < network_units(&g->model) ? g->model.hidden : g->model.vocab);
 }
 
 /* A backward pass is twice a forward pass; that of the head is never computed anew. */
@@ -290,12 +292,12 @@ static double flop(const struct model *m, size_t batch, double passes)
         return (double)batch * s * (passes * l * block + 3 * head);
 }
 
-double gpt_flop_suite(const struct model *m, size_t batch)
+double network_flop_suite(const struct model *m, size_t batch)
 {
         return flop(m, batch, 4);
 }
 
-double gpt_flop(const struct model *m, size_t batch)
+double network_flop(const struct model *m, size_t batch)
 {
         return flop(m, batch, 3);
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpt.h: a GPT with its gradients, or a stage of one: learnt positions, blocks of LayerNorm, causal
- * attention and a GELU network of four times the width, a head without bias. Tensors have PyTorch's
- * names.
+/* network.h: a GPT with its gradients, or a stage of one: learnt positions, blocks of LayerNorm,
+ * causal attention and a GELU network of four times the width, a head without bias. Tensors have
+ * PyTorch's names.
  *
  * Weights and gradients are one run of floats each, in the order of the tensors, which is that of
  * the forward pass, or they are divided among ranks (fsdp.h). One thread uses a model. */
-#ifndef CKPTFS_BENCH_TRAIN_GPT_H
-#define CKPTFS_BENCH_TRAIN_GPT_H
+#ifndef CKPTFS_BENCH_TRAIN_NETWORK_H
+#define CKPTFS_BENCH_TRAIN_NETWORK_H
 
 #include "bench/data/model.h"
 #include "bench/train/math_ops.h"
 
-struct gpt_tensor {
+struct network_tensor {
         char name[48];        /* "blocks.3.attn.key.weight" */
         size_t off, n;        /* elements of the run */
         size_t rows, cols;    /* cols is 1 for a vector */
@@ -21,23 +21,23 @@ struct gpt_tensor {
 };
 
 /* Where each tensor of a block lies, and what a forward pass keeps of it for the backward. */
-struct gpt_block {
+struct network_block {
         size_t ln1, ln2; /* tensors: the weight's number; its bias is the next */
         size_t key, query, value, proj, up, down;
         float *x, *ln1_out, *k, *q, *v, *attention, *mixed, *middle, *ln2_out, *wide, *gelu;
         float *mean1, *rstd1, *mean2, *rstd2;
 };
 
-struct gpt {
+struct network {
         const struct math_ops *ops;
         struct model model;
         size_t batch, rows; /* samples of a pass, and tokens of them */
         size_t from, end;   /* the units that it has */
         bool again;         /* a block keeps what came in, and is computed anew for the backward */
-        struct gpt_tensor *tensors;
+        struct network_tensor *tensors;
         size_t ntensors, nparams;
         float *params, *grads; /* NULL: divided */
-        struct gpt_block *blocks;
+        struct network_block *blocks;
         float *last, *last_out, *last_mean, *last_rstd; /* around ln_f */
         float *logits;                                  /* rows x vocab */
         float *activations;                             /* all of the above that a pass writes */
@@ -48,7 +48,7 @@ struct gpt {
 
 /* What makes a pass the same wherever it is computed: dropout is a function of the seed, the step
  * and the place of an element in the batch of all ranks. */
-struct gpt_pass {
+struct network_pass {
         uint64_t seed, step;
         uint64_t first; /* number of this batch's first sample among those of all ranks */
         float dropout;
@@ -61,55 +61,55 @@ struct gpt_pass {
 
 /* A model for passes of at most `batch` samples, with zero weights, or without memory for them. 0
  * or -ENOMEM. Release it whatever that was; a zeroed one is fine. */
-int gpt_init(struct gpt *g, const struct math_ops *ops, const struct model *m, size_t batch,
-             bool weights);
+int network_init(struct network *g, const struct math_ops *ops, const struct model *m, size_t batch,
+                 bool weights);
 /* The same for a stage of a pipeline, which has units [from, end): tensors are all listed, and
  * those of its units have memory. Where it does not begin with the embedding, its passes want
- * *gpt_stream(g, from) set. */
-int gpt_init_stage(struct gpt *g, const struct math_ops *ops, const struct model *m, size_t batch,
-                   size_t from, size_t end, bool again, bool weights);
-void gpt_release(struct gpt *g);
+ * *network_stream(g, from) set. */
+int network_init_stage(struct network *g, const struct math_ops *ops, const struct model *m,
+                       size_t batch, size_t from, size_t end, bool again, bool weights);
+void network_release(struct network *g);
 /* The passes that follow are of so many samples. */
-void gpt_set_batch(struct gpt *g, size_t batch);
+void network_set_batch(struct network *g, size_t batch);
 
 /* The units of a model, which passes use one after the other: the embedding, each block, the last
  * norm, the head. */
-struct gpt_unit {
+struct network_unit {
         size_t first, n; /* tensors */
         size_t elements; /* of all of them, which follow each other */
 };
-size_t gpt_units(const struct model *m);
-struct gpt_unit gpt_unit(const struct gpt *g, size_t unit);
+size_t network_units(const struct model *m);
+struct network_unit network_unit(const struct network *g, size_t unit);
 /* Those that a model, or a stage of it, has, as one. */
-struct gpt_unit gpt_own(const struct gpt *g);
+struct network_unit network_own(const struct network *g);
 
 /* Stream u is what unit u reads and unit u - 1 writes, the last one the logits. Where its gradient
  * stands after the backward of unit u, and before that of unit u - 1. */
-float **gpt_stream(struct gpt *g, size_t u);
-float *gpt_gradient(const struct gpt *g, size_t u);
-size_t gpt_stream_elements(const struct gpt *g, size_t u);
+float **network_stream(struct network *g, size_t u);
+float *network_gradient(const struct network *g, size_t u);
+size_t network_stream_elements(const struct network *g, size_t u);
 
-/* Bytes of weights and gradients, and of what passes need beside them; at most GPT_BYTES_MAX each,
- * which is more than any machine has and may be multiplied by ranks. */
-#define GPT_BYTES_MAX 1e15
-uint64_t gpt_bytes_state(const struct model *m);
-uint64_t gpt_bytes_activations(const struct model *m, size_t batch, size_t from, size_t end,
-                               bool again);
+/* Bytes of weights and gradients, and of what passes need beside them; at most NETWORK_BYTES_MAX
+ * each, which is more than any machine has and may be multiplied by ranks. */
+#define NETWORK_BYTES_MAX 1e15
+uint64_t network_bytes_state(const struct model *m);
+uint64_t network_bytes_activations(const struct model *m, size_t batch, size_t from, size_t end,
+                                   bool again);
 
 /* First weights: matrices normal with a deviation of 0.02, norms 1, the rest 0. Fills `out`, in the
  * host's memory, with elements [first, first + n) of a tensor. */
-void gpt_draw(const struct gpt *g, uint64_t seed, size_t tensor, size_t first, size_t n,
-              float *out);
+void network_draw(const struct network *g, uint64_t seed, size_t tensor, size_t first, size_t n,
+                  float *out);
 
 /* Queued: fills the last stream, g->logits. */
-void gpt_forward(struct gpt *g, const struct gpt_pass *p);
+void network_forward(struct network *g, const struct network_pass *p);
 /* Queued: adds to g->grads those of the loss whose gradient stands where that of the last stream
  * does; after the forward of the same pass. */
-void gpt_backward(struct gpt *g, const struct gpt_pass *p);
+void network_backward(struct network *g, const struct network_pass *p);
 
 /* The operations of one step as the suite counts them, with blocks computed anew in the backward
  * (Narayanan et al., "Efficient Large-Scale Language Model Training", 2021), and without. */
-double gpt_flop_suite(const struct model *m, size_t batch);
-double gpt_flop(const struct model *m, size_t batch);
+double network_flop_suite(const struct model *m, size_t batch);
+double network_flop(const struct model *m, size_t batch);
 
 #endif
