@@ -28,13 +28,16 @@ enum dim {
         F4, /* CLIP: the vision's feed-forward width */
         VOCAB,
         BLOCK,
+        LED_ONE, /* the same, behind a dimension of 1 */
+        LED_BLOCK,
         HEADS,
-        PATCH_16,  /* 3 colours of 16 x 16 */
-        PATCH_14,  /* of 14 x 14 */
-        PATCHES,   /* (224 / 14)^2 and the class */
-        MELS,      /* 128 bands, a kernel of 3 */
-        POSITIONS, /* of Whisper's decoder */
-        BUCKETS    /* of T5's relative positions */
+        PATCH_16,   /* 3 colours of 16 x 16 */
+        KERNELS_16, /* the same, as dimensions */
+        PATCH_14,   /* of 14 x 14 */
+        PATCHES,    /* (224 / 14)^2 and the class */
+        MELS,       /* 128 bands, a kernel of 3 */
+        POSITIONS,  /* of Whisper's decoder */
+        BUCKETS     /* of T5's relative positions */
 };
 struct tensor_row {
         const char *name;
@@ -89,6 +92,22 @@ static const struct tensor_row vit_head[] = {
         {"cls_token", H, ONE}, {"position", BLOCK, H}, LINEAR("patch", H, PATCH_16)};
 static const struct tensor_row vit_layer[] = {TOWER_LAYER("", H, F)};
 static const struct tensor_row vit_tail[] = {NORM("norm", H), LINEAR("pooler", H, H)};
+
+/* By the names of transformers 5. */
+#define CLASSIFIER_LAYER                                                                           \
+        LINEAR("attention.q_proj", H, H), LINEAR("attention.k_proj", H, H),                        \
+                LINEAR("attention.v_proj", H, H), LINEAR("attention.o_proj", H, H),                \
+                NORM("layernorm_before", H), NORM("layernorm_after", H), LINEAR("mlp.fc1", F, H),  \
+                LINEAR("mlp.fc2", H, F)
+static const struct tensor_row classifier_head[] = {
+        {"vit.embeddings.cls_token", LED_ONE, H},
+        {"vit.embeddings.position_embeddings", LED_BLOCK, H},
+        {"vit.embeddings.patch_embeddings.projection.weight", H, KERNELS_16},
+        {"vit.embeddings.patch_embeddings.projection.bias", H, ONE},
+};
+static const struct tensor_row classifier_layer[] = {CLASSIFIER_LAYER};
+static const struct tensor_row classifier_tail[] = {NORM("vit.layernorm", H),
+                                                    LINEAR("classifier", VOCAB, H)};
 
 static const struct tensor_row clip_head[] = {
         {"text.token", VOCAB, H},        {"text.position", BLOCK, H},
@@ -183,16 +202,19 @@ static const struct family {
         size_t nlayer;
         const struct tensor_row *tail;
         size_t ntail;
+        const char *layers; /* what stands before a layer's number */
 } families[] = {
-        [MODEL_GPT] = {ROWS(gpt_head), ROWS(gpt_layer), ROWS(gpt_tail)},
-        [MODEL_LLAMA] = {ROWS(decoder_head), ROWS(llama_layer), ROWS(decoder_tail)},
-        [MODEL_VIT] = {ROWS(vit_head), ROWS(vit_layer), ROWS(vit_tail)},
-        [MODEL_CLIP] = {ROWS(clip_head), ROWS(clip_layer), ROWS(clip_tail)},
-        [MODEL_T5] = {ROWS(t5_head), ROWS(t5_layer), ROWS(t5_tail)},
-        [MODEL_WHISPER] = {ROWS(whisper_head), ROWS(whisper_layer), ROWS(whisper_tail)},
-        [MODEL_DEMO] = {ROWS(demo_head), ROWS(demo_layer), ROWS(demo_tail)},
-        [MODEL_PADDING] = {NULL, 0, ROWS(padding_layer), NULL, 0},
-        [MODEL_MLPERF] = {ROWS(decoder_head), ROWS(mlperf_layer), ROWS(decoder_tail)},
+        [MODEL_GPT] = {ROWS(gpt_head), ROWS(gpt_layer), ROWS(gpt_tail), "layers"},
+        [MODEL_LLAMA] = {ROWS(decoder_head), ROWS(llama_layer), ROWS(decoder_tail), "layers"},
+        [MODEL_VIT] = {ROWS(vit_head), ROWS(vit_layer), ROWS(vit_tail), "layers"},
+        [MODEL_CLASSIFIER] = {ROWS(classifier_head), ROWS(classifier_layer), ROWS(classifier_tail),
+                              "vit.layers"},
+        [MODEL_CLIP] = {ROWS(clip_head), ROWS(clip_layer), ROWS(clip_tail), "layers"},
+        [MODEL_T5] = {ROWS(t5_head), ROWS(t5_layer), ROWS(t5_tail), "layers"},
+        [MODEL_WHISPER] = {ROWS(whisper_head), ROWS(whisper_layer), ROWS(whisper_tail), "layers"},
+        [MODEL_DEMO] = {ROWS(demo_head), ROWS(demo_layer), ROWS(demo_tail), "layers"},
+        [MODEL_PADDING] = {NULL, 0, ROWS(padding_layer), NULL, 0, "layers"},
+        [MODEL_MLPERF] = {ROWS(decoder_head), ROWS(mlperf_layer), ROWS(decoder_tail), "layers"},
 };
 
 const struct model *model_find(const char *name)
@@ -242,8 +264,11 @@ static uint64_t extent(const struct model *m, enum dim d)
                 [F4] = 4 * f,
                 [VOCAB] = m->vocab,
                 [BLOCK] = m->block,
+                [LED_ONE] = 1,
+                [LED_BLOCK] = m->block,
                 [HEADS] = m->heads,
                 [PATCH_16] = 3 * 16 * 16,
+                [KERNELS_16] = 3 * 16 * 16,
                 [PATCH_14] = 3 * 14 * 14,
                 [PATCHES] = 16 * 16 + 1,
                 [MELS] = 128 * 3,
@@ -259,11 +284,14 @@ static int hand_over(const struct model *m, const struct tensor_row *v, size_t n
         int err = 0;
         for (size_t i = 0; i < n && !err; i++) {
                 struct model_tensor t = {.rows = extent(m, v[i].rows),
-                                         .cols = extent(m, v[i].cols)};
+                                         .cols = extent(m, v[i].cols),
+                                         .lead = v[i].rows == LED_ONE || v[i].rows == LED_BLOCK,
+                                         .kernel = v[i].cols == KERNELS_16 ? 16 : 0};
                 if (layer < 0)
                         snprintf(t.name, sizeof t.name, "%s", v[i].name);
                 else
-                        snprintf(t.name, sizeof t.name, "layers.%d.%s", layer, v[i].name);
+                        snprintf(t.name, sizeof t.name, "%s.%d.%s", families[m->family].layers,
+                                 layer, v[i].name);
                 err = fn(arg, &t);
         }
         return err;

@@ -11,6 +11,7 @@ enum model_family {
         MODEL_GPT,
         MODEL_LLAMA,
         MODEL_VIT,
+        MODEL_CLASSIFIER,
         MODEL_T5,
         MODEL_CLIP,
         MODEL_WHISPER,
@@ -37,8 +38,9 @@ int model_check(const struct model *m, char *why, size_t nwhy);
 
 /* One matrix, or a vector when cols is 1. Vectors are not divided among ranks. */
 struct model_tensor {
-        char name[48]; /* "layers.3.attn.qkv.weight" */
+        char name[52]; /* "layers.3.attn.qkv.weight" */
         uint64_t rows, cols;
+        unsigned lead, kernel; /* how torch divides it: see shard.h */
 };
 typedef int model_tensor_fn(void *arg, const struct model_tensor *t);
 

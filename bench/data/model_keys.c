@@ -54,12 +54,13 @@ int model_choose(const struct keys *k, struct model *m, char *why, size_t nwhy)
         }
         if (k->model_hidden) {
                 m->hidden = (unsigned)k->model_hidden;
-                if (m->family == MODEL_GPT)
+                if (m->family == MODEL_GPT || m->family == MODEL_CLASSIFIER)
                         m->ffn = 4 * m->hidden;
         }
         if (k->model_heads) {
                 m->heads = (unsigned)k->model_heads;
-                m->kv_heads = m->family == MODEL_GPT ? m->heads : m->kv_heads;
+                m->kv_heads = m->family == MODEL_GPT || m->family == MODEL_CLASSIFIER ? m->heads
+                                                                                      : m->kv_heads;
         }
         if (k->model_ffn)
                 m->ffn = (unsigned)k->model_ffn;

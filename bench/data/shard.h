@@ -31,7 +31,10 @@ struct shard_piece {
         uint64_t off, len;   /* where it lies in the shard, bytes */
         uint64_t rows, cols; /* of the tensor; cols is 1 for a vector */
         unsigned elem;       /* bytes of an element: 4 are float32, 2 bfloat16 */
-        unsigned lead;    /* dimensions of 1, SHARD_LEAD_MAX at most, before those of the tensor */
+        unsigned lead; /* dimensions of 1, SHARD_LEAD_MAX at most, before those of the tensor */
+        /* 0, or cols are squares of that side, which files of torch and safetensors have as
+         * dimensions; without lead */
+        unsigned kernel;
         const char *held; /* the piece's bytes, borrowed; NULL: they are the pattern's */
         bool literal;     /* no tensor's: bytes of the shard's text, from `text` on */
         size_t text;

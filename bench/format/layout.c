@@ -94,6 +94,12 @@ unsigned piece_shape(const struct shard_piece *p, uint64_t shape[PIECE_DIMS_MAX]
                 return dims;
         }
         shape[dims++] = p->len / row;
-        shape[dims++] = p->cols;
+        if (!p->kernel) {
+                shape[dims++] = p->cols;
+                return dims;
+        }
+        shape[dims++] = p->cols / ((uint64_t)p->kernel * p->kernel);
+        shape[dims++] = p->kernel;
+        shape[dims++] = p->kernel;
         return dims;
 }

@@ -30,8 +30,8 @@ int layout_take(struct layout *l, struct shard *s);
 void layout_release(struct layout *l);
 
 /* The shape in which a piece is stored: whole rows as such, else its elements, behind its
- * dimensions of 1. Returns how many dimensions that are. */
-enum { PIECE_DIMS_MAX = 2 + SHARD_LEAD_MAX };
+ * dimensions of 1, a row of kernels as those. Returns how many dimensions that are. */
+enum { PIECE_DIMS_MAX = 4 };
 unsigned piece_shape(const struct shard_piece *p, uint64_t shape[PIECE_DIMS_MAX]);
 
 #endif

@@ -16,9 +16,16 @@
 
 void torch_pickle_ints(struct buf *b, const uint64_t *v, unsigned n)
 {
+        const bool marked = n > 3; /* shorter ones have words of their own */
+
+        if (marked)
+                pickle_mark(b);
         for (unsigned i = 0; i < n; i++)
                 pickle_int(b, v[i]);
-        pickle_tuple_of(b, n);
+        if (marked)
+                pickle_tuple(b);
+        else
+                pickle_tuple_of(b, n);
 }
 
 /* Pushes a tensor of contiguous elements, those of the entry data/KEY. */

@@ -5,7 +5,7 @@
 
 #include "bench/format/layout.h"
 
-/* Pushes a tuple of n ints, 3 at most. */
+/* Pushes a tuple of n ints. */
 void torch_pickle_ints(struct buf *b, const uint64_t *v, unsigned n);
 
 /* Pushes the tensor whose bytes are the entry data/KEY of the archive; a float32 alone. */

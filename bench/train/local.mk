@@ -9,6 +9,8 @@ bench_libbench_la_SOURCES += \
 	%D%/network.c \
 	%D%/network.h \
 	%D%/network_pass.c \
+	%D%/patches.c \
+	%D%/patches.h \
 	%D%/pipe.c \
 	%D%/pipe.h \
 	%D%/random.h \

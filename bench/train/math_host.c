@@ -14,8 +14,6 @@
 
 #include "base/banned.h"
 
-static const float norm_epsilon = 1e-5F;
-
 static int host_alloc(size_t n, void **out)
 {
         void *p;
@@ -108,6 +106,27 @@ static void host_embed_back(const float *dy, float *dtable, float *dposition, co
         }
 }
 
+static void host_place(float *y, const float *class, const float *bias, const float *position,
+                       size_t rows, size_t block, size_t n)
+{
+        for (size_t r = 0; r < rows; r++, y += n) {
+                if (r % block == 0)
+                        memcpy(y, class, n * sizeof *y);
+                else
+                        host_add(y, bias, n);
+                host_add(y, position + r % block * n, n);
+        }
+}
+
+static void host_place_back(const float *dy, float *dclass, float *dbias, float *dposition,
+                            size_t rows, size_t block, size_t n)
+{
+        for (size_t r = 0; r < rows; r++, dy += n) {
+                host_add(r % block ? dbias : dclass, dy, n);
+                host_add(dposition + r % block * n, dy, n);
+        }
+}
+
 static void host_norm(const struct norm *s, const float *x, float *y)
 {
         for (size_t r = 0; r < s->rows; r++, x += s->n, y += s->n) {
@@ -118,7 +137,7 @@ static void host_norm(const struct norm *s, const float *x, float *y)
                 for (size_t i = 0; i < s->n; i++)
                         squares += ((double)x[i] - mean) * ((double)x[i] - mean);
                 s->mean[r] = (float)mean;
-                s->rstd[r] = (float)(1 / sqrt(squares / (double)s->n + (double)norm_epsilon));
+                s->rstd[r] = (float)(1 / sqrt(squares / (double)s->n + (double)s->epsilon));
                 for (size_t i = 0; i < s->n; i++)
                         y[i] = (x[i] - s->mean[r]) * s->rstd[r] * s->weight[i] + s->bias[i];
         }
@@ -162,10 +181,10 @@ static void host_gelu_back(const float *x, float *dy, size_t n)
         }
 }
 
-static void host_softmax(float *x, size_t n, size_t block, float scale)
+static void host_softmax(float *x, size_t n, size_t block, bool causal, float scale)
 {
         for (size_t r = 0; r < n * block; r++, x += block) {
-                size_t seen = r % block + 1;
+                size_t seen = causal ? r % block + 1 : block;
                 float most = x[0];
                 double sum = 0;
                 for (size_t i = 1; i < seen; i++)
@@ -180,10 +199,11 @@ static void host_softmax(float *x, size_t n, size_t block, float scale)
         }
 }
 
-static void host_softmax_back(const float *y, float *dy, size_t n, size_t block, float scale)
+static void host_softmax_back(const float *y, float *dy, size_t n, size_t block, bool causal,
+                              float scale)
 {
         for (size_t r = 0; r < n * block; r++, y += block, dy += block) {
-                size_t seen = r % block + 1;
+                size_t seen = causal ? r % block + 1 : block;
                 double dot = 0;
                 for (size_t i = 0; i < seen; i++)
                         dot += (double)(y[i] * dy[i]);
@@ -267,6 +287,8 @@ const struct math_ops math_host = {
         .sum_rows = host_sum_rows,
         .embed = host_embed,
         .embed_back = host_embed_back,
+        .place = host_place,
+        .place_back = host_place_back,
         .norm = host_norm,
         .norm_back = host_norm_back,
         .gelu = host_gelu,

@@ -34,6 +34,7 @@ struct norm { /* LayerNorm of rows of n elements */
         size_t rows, n;
         const float *weight, *bias;
         float *mean, *rstd; /* of each row: made by the forward, read by the backward */
+        float epsilon;
 };
 
 struct adam {
@@ -69,6 +70,13 @@ struct math_ops { /* no slot is NULL */
                       size_t rows, size_t block, size_t n);
         void (*embed_back)(const float *dy, float *dtable, float *dposition, const int32_t *token,
                            size_t rows, size_t block, size_t n);
+        /* Of rows that are the projected patches of images, `block` a sample, the first of which is
+         * its class: that becomes `class`, the others get `bias` added, and all their `position`.
+         * The backward adds to the three. */
+        void (*place)(float *y, const float *class, const float *bias, const float *position,
+                      size_t rows, size_t block, size_t n);
+        void (*place_back)(const float *dy, float *dclass, float *dbias, float *dposition,
+                           size_t rows, size_t block, size_t n);
         void (*norm)(const struct norm *s, const float *x, float *y);
         /* Adds to dx, dweight and dbias. */
         void (*norm_back)(const struct norm *s, const float *x, const float *dy, float *dx,
@@ -76,10 +84,12 @@ struct math_ops { /* no slot is NULL */
         /* The exact GELU; dy becomes dx. */
         void (*gelu)(const float *x, float *y, size_t n);
         void (*gelu_back)(const float *x, float *dy, size_t n);
-        /* In n matrices of block x block, row i becomes the softmax of its first i + 1 elements
-         * times `scale`, and zeros behind them. The backward turns dy into dx. */
-        void (*softmax)(float *x, size_t n, size_t block, float scale);
-        void (*softmax_back)(const float *y, float *dy, size_t n, size_t block, float scale);
+        /* In n matrices of block x block, each row becomes the softmax of its elements times
+         * `scale`; with `causal` row i that of its first i + 1, and zeros behind them. The backward
+         * turns dy into dx. */
+        void (*softmax)(float *x, size_t n, size_t block, bool causal, float scale);
+        void (*softmax_back)(const float *y, float *dy, size_t n, size_t block, bool causal,
+                             float scale);
         /* Puts the loss of the logits x into *loss, and its gradient times `scale` in their place:
          * the sum of n elements, or the mean cross entropy of rows of n with their targets. */
         void (*loss_sum)(float *x, size_t n, float scale, float *loss);

@@ -7,9 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/train/patches.h"
 #include "bench/train/random.h"
 
 #include "base/banned.h"
+
+bool network_sees(const struct network *g)
+{
+        return g->model.family == MODEL_CLASSIFIER;
+}
+
+size_t network_answers(const struct network *g)
+{
+        return network_sees(g) ? g->batch : g->rows;
+}
 
 /* Of a block, in the order of the run: norms and linear layers, a weight and a bias each. */
 enum { LAYERS_OF_BLOCK = 8 };
@@ -28,7 +39,20 @@ static const struct {
         {"mlp.2", 1, 4, offsetof(struct network_block, down)},
 };
 
-static void add_tensor(struct network *g, const char *name, size_t rows, size_t cols)
+/* The number of a unit's first tensor. */
+static size_t first_tensor(const struct network *g, size_t unit)
+{
+        enum { BLOCK = 2 * LAYERS_OF_BLOCK, NORM = 2 };
+        const size_t layers = g->model.layers, embedding = network_sees(g) ? 4 : 2;
+        const size_t head = network_sees(g) ? 2 : 1;
+
+        if (unit <= layers + 1)
+                return unit ? embedding + BLOCK * (unit - 1) : 0;
+        return embedding + BLOCK * layers + NORM + (unit == layers + 2 ? 0 : head);
+}
+
+static struct network_tensor *add_tensor(struct network *g, const char *name, size_t rows,
+                                         size_t cols)
 {
         struct network_tensor *t = &g->tensors[g->ntensors++];
 
@@ -36,6 +60,7 @@ static void add_tensor(struct network *g, const char *name, size_t rows, size_t 
                 .off = g->nparams, .n = rows * cols, .rows = rows, .cols = cols};
         snprintf(t->name, sizeof t->name, "%s", name);
         g->nparams += t->n;
+        return t;
 }
 
 static void add_block(struct network *g, unsigned number)
@@ -52,16 +77,50 @@ static void add_block(struct network *g, unsigned number)
         }
 }
 
+/* The order of a layer in model.c's list of an image classifier. */
+static const size_t vision_parts[LAYERS_OF_BLOCK] = {
+        offsetof(struct network_block, query), offsetof(struct network_block, key),
+        offsetof(struct network_block, value), offsetof(struct network_block, proj),
+        offsetof(struct network_block, ln1),   offsetof(struct network_block, ln2),
+        offsetof(struct network_block, up),    offsetof(struct network_block, down),
+};
+
+static int take_tensor(void *arg, const struct model_tensor *t)
+{
+        struct network_tensor *to = add_tensor(arg, t->name, t->rows, t->cols);
+
+        to->lead = t->lead;
+        to->kernel = t->kernel;
+        return 0;
+}
+
+static int list_vision(struct network *g)
+{
+        const struct model *m = &g->model;
+
+        g->tensors = calloc(model_ntensors(m), sizeof *g->tensors);
+        g->blocks = calloc(m->layers, sizeof *g->blocks);
+        if (!g->tensors || !g->blocks)
+                return -ENOMEM;
+        for (unsigned b = 0; b < m->layers; b++)
+                for (size_t i = 0; i < LAYERS_OF_BLOCK; i++)
+                        *(size_t *)((char *)&g->blocks[b] + vision_parts[i]) =
+                                first_tensor(g, b + 1) + 2 * i;
+        return model_tensors(m, take_tensor, g);
+}
+
 static int list_tensors(struct network *g)
 {
         const struct model *m = &g->model;
+
+        if (network_sees(g))
+                return list_vision(g);
 
         g->tensors = calloc(5 + 2 * LAYERS_OF_BLOCK * (size_t)m->layers, sizeof *g->tensors);
         g->blocks = calloc(m->layers, sizeof *g->blocks);
         if (!g->tensors || !g->blocks)
                 return -ENOMEM;
-        add_tensor(g, "emb_stem.pos_emb", m->block, m->hidden);
-        g->tensors[0].lead = 1;
+        add_tensor(g, "emb_stem.pos_emb", m->block, m->hidden)->lead = 1;
         add_tensor(g, "emb_stem.tok_emb.weight", m->vocab, m->hidden);
         for (unsigned i = 0; i < m->layers; i++)
                 add_block(g, i);
@@ -222,11 +281,11 @@ void network_draw(const struct network *g, uint64_t seed, size_t tensor, size_t 
                   float *out)
 {
         const struct network_tensor *t = &g->tensors[tensor];
-        const bool weight = ends_with(t->name, ".weight");
+        const bool drawn = ends_with(t->name, ".weight") || (network_sees(g) && t->lead);
         const uint64_t key = random_key(seed, RANDOM_WEIGHTS, 0, tensor);
 
         for (size_t i = 0; i < n; i++)
-                out[i] = !weight        ? 0
+                out[i] = !drawn         ? 0
                          : t->cols == 1 ? 1
                                         : (float)(0.02 * random_normal(key, first + i));
 }
@@ -241,17 +300,6 @@ struct network_unit network_unit(const struct network *g, size_t unit)
         const struct network one = {
                 .model = g->model, .tensors = g->tensors, .from = unit, .end = unit + 1};
         return network_own(&one);
-}
-
-/* The number of a unit's first tensor. */
-static size_t first_tensor(const struct network *g, size_t unit)
-{
-        enum { EMBEDDING = 2, BLOCK = 2 * LAYERS_OF_BLOCK, NORM = 2, HEAD = 1 };
-        const size_t layers = g->model.layers;
-
-        if (unit <= layers + 1)
-                return unit ? EMBEDDING + BLOCK * (unit - 1) : 0;
-        return EMBEDDING + BLOCK * layers + NORM + (unit == layers + 2 ? 0 : HEAD);
 }
 
 struct network_unit network_own(const struct network *g)
@@ -281,7 +329,8 @@ float *network_gradient(const struct network *g, size_t u)
 
 size_t network_stream_elements(const struct network *g, size_t u)
 {
-        return g->rows * (u < network_units(&g->model) ? g->model.hidden : g->model.vocab);
+        return u < network_units(&g->model) ? g->rows * g->model.hidden
+                                            : network_answers(g) * g->model.vocab;
 }
 
 /* A backward pass is twice a forward pass; that of the head is never computed anew. */
@@ -289,6 +338,11 @@ static double flop(const struct model *m, size_t batch, double passes)
 {
         double h = m->hidden, s = m->block, l = m->layers, v = m->vocab;
         double block = 24 * h * h + 4 * s * h, head = 2 * h * v; /* forward, for each token */
+
+        if (m->family == MODEL_CLASSIFIER) { /* of patches no gradient is wanted */
+                double patches = 2 * h * PATCH_ELEMENTS * (s - 1);
+                return (double)batch * (s * passes * l * block + 2 * patches + 3 * head);
+        }
         return (double)batch * s * (passes * l * block + 3 * head);
 }
 

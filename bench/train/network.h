@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* network.h: a GPT with its gradients, or a stage of one: learnt positions, blocks of LayerNorm,
- * causal attention and a GELU network of four times the width, a head without bias. Tensors have
- * PyTorch's names.
+/* network.h: a transformer with its gradients, or a stage of one: an embedding with learnt
+ * positions, blocks of LayerNorm, attention and a GELU network of four times the width, a last norm
+ * and a head. Tensors have PyTorch's names.
+ *
+ * It is a GPT, whose attention is causal and whose head, without a bias, tells of each token the
+ * next; or a vision transformer, which sees patches of images behind a class of its own, and whose
+ * head tells the label from the class.
  *
  * Weights and gradients are one run of floats each, in the order of the tensors, which is that of
  * the forward pass, or they are divided among ranks (fsdp.h). One thread uses a model. */
@@ -12,12 +16,13 @@
 #include "bench/train/math_ops.h"
 
 struct network_tensor {
-        char name[48];        /* "blocks.3.attn.key.weight" */
+        char name[52];        /* "blocks.3.attn.key.weight" */
         size_t off, n;        /* elements of the run */
         size_t rows, cols;    /* cols is 1 for a vector */
         float *weight, *grad; /* whole; while the model is divided, those of the unit in use; NULL:
                                  another stage's */
         unsigned lead;        /* dimensions of 1 that torch has before those */
+        unsigned kernel;      /* as in struct shard_piece */
 };
 
 /* Where each tensor of a block lies, and what a forward pass keeps of it for the backward. */
@@ -31,7 +36,7 @@ struct network_block {
 struct network {
         const struct math_ops *ops;
         struct model model;
-        size_t batch, rows; /* samples of a pass, and tokens of them */
+        size_t batch, rows; /* samples of a pass, and tokens or patches of them, with classes */
         size_t from, end;   /* the units that it has */
         bool again;         /* a block keeps what came in, and is computed anew for the backward */
         struct network_tensor *tensors;
@@ -39,7 +44,7 @@ struct network {
         float *params, *grads; /* NULL: divided */
         struct network_block *blocks;
         float *last, *last_out, *last_mean, *last_rstd; /* around ln_f */
-        float *logits;                                  /* rows x vocab */
+        float *logits;                                  /* network_answers() x vocab */
         float *activations;                             /* all of the above that a pass writes */
         struct {
                 float *dx, *d1, *d2, *wide, *attention, *dropped;
@@ -53,6 +58,7 @@ struct network_pass {
         uint64_t first; /* number of this batch's first sample among those of all ranks */
         float dropout;
         const int32_t *tokens; /* rows of them, on the device */
+        const float *patches;  /* those of images instead (patches.h) */
         /* Called before the weights of a unit are used, and after that; NULL: they are there. */
         void (*before)(void *arg, size_t unit, bool backward);
         void (*after)(void *arg, size_t unit, bool backward);
@@ -69,6 +75,9 @@ int network_init(struct network *g, const struct math_ops *ops, const struct mod
 int network_init_stage(struct network *g, const struct math_ops *ops, const struct model *m,
                        size_t batch, size_t from, size_t end, bool again, bool weights);
 void network_release(struct network *g);
+/* Whether it sees images, and how many answers a pass has: a row of logits each. */
+bool network_sees(const struct network *g);
+size_t network_answers(const struct network *g);
 /* The passes that follow are of so many samples. */
 void network_set_batch(struct network *g, size_t batch);
 
@@ -96,7 +105,8 @@ uint64_t network_bytes_state(const struct model *m);
 uint64_t network_bytes_activations(const struct model *m, size_t batch, size_t from, size_t end,
                                    bool again);
 
-/* First weights: matrices normal with a deviation of 0.02, norms 1, the rest 0. Fills `out`, in the
+/* First weights: matrices, and class and positions of images, normal with a deviation of 0.02,
+ * norms 1, the rest 0. Fills `out`, in the
  * host's memory, with elements [first, first + n) of a tensor. */
 void network_draw(const struct network *g, uint64_t seed, size_t tensor, size_t first, size_t n,
                   float *out);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "bench/train/network.h"
+#include "bench/train/patches.h"
 #include "bench/train/random.h"
 
 #include "base/banned.h"
@@ -47,56 +48,86 @@ static float *grad(const struct network *g, size_t tensor)
         return g->tensors[tensor].grad;
 }
 
+/* Rows that a linear layer takes, and how many elements lie from one to the next. */
+struct span {
+        size_t rows, apart;
+};
+
+static struct span all_rows(const struct network *g, size_t tensor)
+{
+        return (struct span){.rows = g->rows, .apart = g->tensors[tensor].cols};
+}
+
+/* Those that the head takes: each token, or the class of each image. */
+static struct span answers(const struct network *g)
+{
+        const size_t rows = network_answers(g);
+        return (struct span){.rows = rows, .apart = g->rows / rows * g->model.hidden};
+}
+
 /* y = x W^T, and with a bias, tensor + 1, plus that. */
-static void linear(const struct network *g, size_t tensor, bool bias, const float *x, float *y)
+static void linear_of(const struct network *g, size_t tensor, bool bias, struct span s,
+                      const float *x, float *y)
 {
         const struct network_tensor *t = &g->tensors[tensor];
         struct product p = {.b_turned = true,
-                            .m = g->rows,
+                            .m = s.rows,
                             .n = t->rows,
                             .k = t->cols,
                             .alpha = 1,
-                            .lda = t->cols,
+                            .lda = s.apart,
                             .ldb = t->cols,
                             .ldc = t->rows};
 
         g->ops->product(&p, x, weight(g, tensor), y);
         if (bias)
-                g->ops->add_rows(y, weight(g, tensor + 1), g->rows, t->rows);
+                g->ops->add_rows(y, weight(g, tensor + 1), s.rows, t->rows);
+}
+
+static void linear(const struct network *g, size_t tensor, const float *x, float *y)
+{
+        linear_of(g, tensor, true, all_rows(g, tensor), x, y);
 }
 
 /* Adds to the gradients of W and bias; dx = dy W, or with `more` added to what is there. */
-static void linear_back(const struct network *g, size_t tensor, bool bias, const float *x,
-                        const float *dy, float *dx, bool more)
+static void linear_back_of(const struct network *g, size_t tensor, bool bias, struct span s,
+                           const float *x, const float *dy, float *dx, bool more)
 {
         const struct network_tensor *t = &g->tensors[tensor];
         struct product dw = {.a_turned = true,
                              .m = t->rows,
                              .n = t->cols,
-                             .k = g->rows,
+                             .k = s.rows,
                              .alpha = 1,
                              .beta = 1,
                              .lda = t->rows,
-                             .ldb = t->cols,
+                             .ldb = s.apart,
                              .ldc = t->cols};
-        struct product to_dx = {.m = g->rows,
+        struct product to_dx = {.m = s.rows,
                                 .n = t->cols,
                                 .k = t->rows,
                                 .alpha = 1,
                                 .beta = more ? 1 : 0,
                                 .lda = t->rows,
                                 .ldb = t->cols,
-                                .ldc = t->cols};
+                                .ldc = s.apart};
 
         g->ops->product(&dw, dy, x, grad(g, tensor));
         if (bias)
-                g->ops->sum_rows(dy, grad(g, tensor + 1), g->rows, t->rows);
+                g->ops->sum_rows(dy, grad(g, tensor + 1), s.rows, t->rows);
         g->ops->product(&to_dx, dy, weight(g, tensor), dx);
+}
+
+static void linear_back(const struct network *g, size_t tensor, const float *x, const float *dy,
+                        float *dx, bool more)
+{
+        linear_back_of(g, tensor, true, all_rows(g, tensor), x, dy, dx, more);
 }
 
 static struct norm norm_of(const struct network *g, size_t tensor, float *mean, float *rstd)
 {
         return (struct norm){.rows = g->rows,
+                             .epsilon = network_sees(g) ? 1e-12F : 1e-5F,
                              .n = g->model.hidden,
                              .weight = weight(g, tensor),
                              .bias = weight(g, tensor + 1),
@@ -174,34 +205,81 @@ static void block_forward(const struct network *g, const struct network_pass *p,
         struct norm n2 = norm_of(g, b->ln2, b->mean2, b->rstd2);
 
         g->ops->norm(&n1, b->x, b->ln1_out);
-        linear(g, b->key, true, b->ln1_out, b->k);
-        linear(g, b->query, true, b->ln1_out, b->q);
-        linear(g, b->value, true, b->ln1_out, b->v);
+        linear(g, b->key, b->ln1_out, b->k);
+        linear(g, b->query, b->ln1_out, b->q);
+        linear(g, b->value, b->ln1_out, b->v);
         heads_to_square(g, b->q, b->k, b->attention);
-        g->ops->softmax(b->attention, g->batch * g->model.heads, g->model.block,
+        g->ops->softmax(b->attention, g->batch * g->model.heads, g->model.block, !network_sees(g),
                         attention_scale(g));
         square_to_heads(g, dropped_attention(g, p, block), false, b->v, b->mixed);
-        linear(g, b->proj, true, b->mixed, b->middle);
+        linear(g, b->proj, b->mixed, b->middle);
         drop_stream(g, p, SITE_PROJ + SITES_OF_BLOCK * block, b->middle);
         g->ops->add(b->middle, b->x, flat);
 
         g->ops->norm(&n2, b->middle, b->ln2_out);
-        linear(g, b->up, true, b->ln2_out, b->wide);
+        linear(g, b->up, b->ln2_out, b->wide);
         g->ops->gelu(b->wide, b->gelu, 4 * flat);
-        linear(g, b->down, true, b->gelu, out);
+        linear(g, b->down, b->gelu, out);
         drop_stream(g, p, SITE_DOWN + SITES_OF_BLOCK * block, out);
         g->ops->add(out, b->middle, flat);
 }
 
 /* Tensors that are no block's. */
 enum { POSITIONS, TOKENS };
-static size_t last_norm(const struct network *g)
-{
-        return g->ntensors - 3;
-}
+enum { VISION_CLASS, VISION_POSITIONS, VISION_PATCHES };
 static size_t head(const struct network *g)
 {
-        return g->ntensors - 1;
+        return g->ntensors - (network_sees(g) ? 2 : 1);
+}
+static size_t last_norm(const struct network *g)
+{
+        return head(g) - 2;
+}
+
+/* The embedding of images: their patches, projected, each in its row behind the class of its
+ * image. The patches of one image lie as one matrix. */
+static struct product of_patches(const struct network *g)
+{
+        const size_t h = g->model.hidden;
+        return (struct product){.b_turned = true,
+                                .m = g->model.block - 1,
+                                .n = h,
+                                .k = PATCH_ELEMENTS,
+                                .alpha = 1,
+                                .lda = PATCH_ELEMENTS,
+                                .ldb = PATCH_ELEMENTS,
+                                .ldc = h,
+                                .outer = {g->batch, IMAGE_ELEMENTS, 0, g->model.block * h}};
+}
+
+static void see(const struct network *g, const struct network_pass *p, float *out)
+{
+        const struct product patches = of_patches(g);
+
+        g->ops->product(&patches, p->patches, weight(g, VISION_PATCHES), out + g->model.hidden);
+        g->ops->place(out, weight(g, VISION_CLASS), weight(g, VISION_PATCHES + 1),
+                      weight(g, VISION_POSITIONS), g->rows, g->model.block, g->model.hidden);
+}
+
+/* Images one by one: their products are added up in one place. */
+static void see_back(const struct network *g, const struct network_pass *p, const float *dy)
+{
+        const size_t h = g->model.hidden, t = g->model.block;
+        const struct product dw = {.a_turned = true,
+                                   .m = h,
+                                   .n = PATCH_ELEMENTS,
+                                   .k = t - 1,
+                                   .alpha = 1,
+                                   .beta = 1,
+                                   .lda = h,
+                                   .ldb = PATCH_ELEMENTS,
+                                   .ldc = PATCH_ELEMENTS};
+
+        for (size_t i = 0; i < g->batch; i++)
+                g->ops->product(&dw, dy + (i * t + 1) * h, p->patches + i * IMAGE_ELEMENTS,
+                                grad(g, VISION_PATCHES));
+        g->ops->place_back(dy, grad(g, VISION_CLASS), grad(g, VISION_PATCHES + 1),
+                           grad(g, VISION_POSITIONS), g->rows, t, h);
 }
 
 static void before(const struct network_pass *p, size_t unit, bool backward)
@@ -220,7 +298,9 @@ static void unit_forward(struct network *g, const struct network_pass *p, size_t
         const size_t layers = g->model.layers;
         float *out = *network_stream(g, unit + 1);
 
-        if (unit == 0) {
+        if (unit == 0 && network_sees(g)) {
+                see(g, p, out);
+        } else if (unit == 0) {
                 g->ops->embed(out, weight(g, TOKENS), weight(g, POSITIONS), p->tokens, g->rows,
                               g->model.block, g->model.hidden);
                 drop_stream(g, p, SITE_EMBEDDING, out);
@@ -230,7 +310,7 @@ static void unit_forward(struct network *g, const struct network_pass *p, size_t
                 struct norm n = norm_of(g, last_norm(g), g->last_mean, g->last_rstd);
                 g->ops->norm(&n, g->last, out);
         } else {
-                linear(g, head(g), false, g->last_out, out);
+                linear_of(g, head(g), network_sees(g), answers(g), g->last_out, out);
         }
 }
 
@@ -253,9 +333,9 @@ static void network_back(const struct network *g, const struct network_pass *p, 
 
         g->ops->copy(d, dx, flat);
         drop_stream(g, p, SITE_DOWN + SITES_OF_BLOCK * block, d);
-        linear_back(g, b->down, true, b->gelu, d, wide, false);
+        linear_back(g, b->down, b->gelu, d, wide, false);
         g->ops->gelu_back(b->wide, wide, 4 * flat);
-        linear_back(g, b->up, true, b->ln2_out, wide, d, false);
+        linear_back(g, b->up, b->ln2_out, wide, d, false);
         g->ops->norm_back(&n2, b->middle, d, dx, grad(g, b->ln2), grad(g, b->ln2 + 1));
 }
 
@@ -271,17 +351,17 @@ static void attention_back(const struct network *g, const struct network_pass *p
 
         g->ops->copy(d, dx, flat);
         drop_stream(g, p, SITE_PROJ + SITES_OF_BLOCK * block, d);
-        linear_back(g, b->proj, true, b->mixed, d, dmixed, false);
+        linear_back(g, b->proj, b->mixed, d, dmixed, false);
         square_to_heads(g, dropped_attention(g, p, block), true, dmixed, dv);
         heads_to_square(g, dmixed, b->v, square);
         drop_attention(g, p, block, square);
         g->ops->softmax_back(b->attention, square, g->batch * g->model.heads, g->model.block,
-                             attention_scale(g));
+                             !network_sees(g), attention_scale(g));
         square_to_heads(g, square, false, b->k, dq);
         square_to_heads(g, square, true, b->q, dk);
-        linear_back(g, b->value, true, b->ln1_out, dv, d, false);
-        linear_back(g, b->query, true, b->ln1_out, dq, d, true);
-        linear_back(g, b->key, true, b->ln1_out, dk, d, true);
+        linear_back(g, b->value, b->ln1_out, dv, d, false);
+        linear_back(g, b->query, b->ln1_out, dq, d, true);
+        linear_back(g, b->key, b->ln1_out, dk, d, true);
         g->ops->norm_back(&n1, b->x, d, dx, grad(g, b->ln1), grad(g, b->ln1 + 1));
 }
 
@@ -291,7 +371,10 @@ static void unit_backward(struct network *g, const struct network_pass *p, size_
         float *dx = g->scratch.dx;
 
         if (unit == layers + 2) {
-                linear_back(g, head(g), false, g->last_out, g->logits, g->scratch.d1, false);
+                if (network_sees(g)) /* of what is no class nothing comes back */
+                        g->ops->zero(g->scratch.d1, g->rows * g->model.hidden);
+                linear_back_of(g, head(g), network_sees(g), answers(g), g->last_out, g->logits,
+                               g->scratch.d1, false);
         } else if (unit == layers + 1) {
                 struct norm n = norm_of(g, last_norm(g), g->last_mean, g->last_rstd);
                 g->ops->zero(dx, g->rows * g->model.hidden);
@@ -302,6 +385,8 @@ static void unit_backward(struct network *g, const struct network_pass *p, size_
                         block_forward(g, p, (unsigned)unit - 1, *network_stream(g, unit + 1));
                 network_back(g, p, (unsigned)unit - 1);
                 attention_back(g, p, (unsigned)unit - 1);
+        } else if (network_sees(g)) {
+                see_back(g, p, dx);
         } else {
                 drop_stream(g, p, SITE_EMBEDDING, dx);
                 g->ops->embed_back(dx, grad(g, TOKENS), grad(g, POSITIONS), p->tokens, g->rows,

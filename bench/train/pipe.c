@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "bench/core/clock.h"
+#include "bench/train/patches.h"
 
 #include "base/banned.h"
 
@@ -132,7 +133,10 @@ static struct network_pass turn_to(struct pipe_stage *s, unsigned chunk)
         if (s->net.from)
                 *network_stream(&s->net, s->net.from) = place_in(s, chunk);
         p.first += first;
-        p.tokens += first * s->net.model.block;
+        if (p.tokens)
+                p.tokens += first * s->net.model.block;
+        else
+                p.patches += first * IMAGE_ELEMENTS;
         return p;
 }
 

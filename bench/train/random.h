@@ -10,7 +10,7 @@
 #include "bench/core/pattern_word.h"
 
 /* What a key is for. */
-enum random_use { RANDOM_WEIGHTS = 1, RANDOM_TOKENS, RANDOM_DROPOUT };
+enum random_use { RANDOM_WEIGHTS = 1, RANDOM_TOKENS, RANDOM_DROPOUT, RANDOM_CROP, RANDOM_LABELS };
 
 /* The key of one use in one step (0 for what is drawn once); `site` tells the places of a step
  * apart. */

@@ -40,6 +40,7 @@ static void add_part(struct shard *to, const char *prefix, const struct network_
                                   .cols = x->cols,
                                   .elem = sizeof(float),
                                   .lead = x->lead,
+                                  .kernel = x->kernel,
                                   .held = (const char *)values};
         snprintf(p->name, sizeof p->name, "%s%s", prefix, x->name);
         to->size += p->len;
@@ -60,10 +61,9 @@ static void add_step(struct shard *to)
         to->size += p->len;
 }
 
-static int list_trained(struct shard *to, const struct trainer *t, bool step)
+static int list_trained(struct shard *to, const struct trainer *t, unsigned groups, bool step)
 {
         const struct network *g = trainer_model(t);
-        const unsigned groups = groups_of(&t->setup);
 
         to->v = calloc(groups * g->ntensors + 1, sizeof *to->v);
         if (!to->v)
@@ -86,7 +86,9 @@ int train_state_list(struct shard *out, const struct trainer *t, enum train_shar
         const bool dealt = share == TRAIN_SHARE_DEALT, divided = dealt && t->setup.sharded;
 
         *out = (struct shard){0};
-        int err = list_trained(&all, t, !divided || c->rank == 0);
+        const bool weights = share == TRAIN_SHARE_WEIGHTS;
+        int err = list_trained(&all, t, weights ? 1 : groups_of(&t->setup),
+                               !weights && (!divided || c->rank == 0));
         if (!err && dealt && !divided)
                 return shard_deal(&all, c->rank, c->ranks, out);
         if (!err) {

@@ -10,9 +10,10 @@
 
 enum { TRAIN_STEPS_MAX = 1 << 24 /* which a float still counts */ };
 
-/* All that this rank's trainer has, or what of it this rank writes where all ranks save together:
- * where each has all tensors, each tensor is dealt to one. */
-enum train_share { TRAIN_SHARE_ALL, TRAIN_SHARE_DEALT };
+/* All that this rank's trainer has; its weights alone, as a state_dict() of torch's model; or what
+ * this rank writes where all ranks save together: where each has all tensors, each tensor is dealt
+ * to one. */
+enum train_share { TRAIN_SHARE_ALL, TRAIN_SHARE_WEIGHTS, TRAIN_SHARE_DEALT };
 
 /* The tensors where the trainer has them; `held` of the number of steps is NULL. 0 or -ENOMEM;
  * release them whatever that was. */

@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "bench/core/clock.h"
 #include "bench/core/signal_cleanup.h"
+#include "bench/train/patches.h"
 
 #include "base/banned.h"
 
@@ -41,7 +42,9 @@ uint64_t trainer_bytes(const struct train_setup *s, unsigned ranks)
 
         if (s->sharded)
                 return fsdp_bytes(&s->model, ranks, s->adamw ? 4 : 2) + passes;
-        return state * (s->adamw ? 2 : 1) + passes + (ranks > 1 ? BUCKET : 0);
+        const bool sees = s->model.family == MODEL_CLASSIFIER;
+        const uint64_t images = sees ? s->batch * IMAGE_ELEMENTS * sizeof(float) : 0;
+        return state * (s->adamw ? 2 : 1) + passes + images + (ranks > 1 ? BUCKET : 0);
 }
 
 /* Whether whole gradients are averaged. */
@@ -81,19 +84,24 @@ static int take_runs(struct trainer *t, unsigned stage)
 static int take_memory(struct trainer *t)
 {
         const struct math_ops *ops = t->setup.ops;
-        const size_t tokens = t->setup.batch * t->setup.model.block;
+        const bool sees = network_sees(trainer_model(t));
+        const size_t tokens = t->setup.batch * (sees ? 1 : t->setup.model.block);
+        const size_t patches = sees ? t->setup.batch * IMAGE_ELEMENTS : 0;
         struct {
                 size_t n;
                 void **to;
         } const want[] = {{tokens * sizeof(int32_t), (void **)&t->tokens},
                           {tokens * sizeof(int32_t), (void **)&t->targets},
+                          {patches * sizeof(float), (void **)&t->patches},
                           {t->pipe.shape.chunks * sizeof(float), (void **)&t->loss}};
         int err = 0;
 
         t->runs = calloc(t->pipe.shape.stages, sizeof *t->runs);
         t->host_tokens = calloc(2 * tokens, sizeof *t->host_tokens);
+        t->host_patches = sees ? malloc(IMAGE_ELEMENTS * sizeof(float)) : NULL;
         t->bucket = averages(t) ? malloc(BUCKET) : NULL;
-        if (!t->runs || !t->host_tokens || (averages(t) && !t->bucket))
+        if (!t->runs || !t->host_tokens || (sees && !t->host_patches) ||
+            (averages(t) && !t->bucket))
                 return -ENOMEM;
         for (unsigned i = 0; i < t->pipe.shape.stages && !err; i++)
                 err = take_runs(t, i);
@@ -145,7 +153,8 @@ int trainer_init(struct trainer *t, const struct train_setup *s, struct coll *c)
 {
         const struct pipe_shape shape = shape_of(s);
 
-        *t = (struct trainer){.setup = *s, .coll = c};
+        *t = (struct trainer){
+                .setup = *s, .coll = c, .samples = s->batch, .share = 1 / (float)c->ranks};
         int err = pipe_init(&t->pipe, s->ops, &s->model, &shape, !s->sharded);
         if (!err && s->sharded)
                 err = fsdp_init(&t->fsdp, &t->pipe.stage[0].net, c);
@@ -166,12 +175,14 @@ void trainer_release(struct trainer *t)
         if (ops) {
                 ops->release(t->tokens);
                 ops->release(t->targets);
+                ops->release(t->patches);
                 ops->release(t->loss);
         }
         fsdp_release(&t->fsdp);
         pipe_release(&t->pipe);
         free(t->runs);
         free(t->host_tokens);
+        free(t->host_patches);
         free(t->bucket);
         *t = (struct trainer){0};
 }
@@ -195,20 +206,50 @@ static int put_samples(struct trainer *t)
                    : t->setup.ops->put(t->targets, t->host_tokens + rows, rows * sizeof(int32_t));
 }
 
-/* The gradient of the loss is divided by the number of ranks, so that their sum is the average; and
- * a mean over a micro-batch counts as much as it has of the samples. */
+static int put_images(struct trainer *t, const unsigned char *rgb, const int32_t *label, size_t n)
+{
+        const struct math_ops *ops = t->setup.ops;
+        int err = ops->put(t->targets, label, n * sizeof *label);
+
+        for (size_t i = 0; i < n && !err; i++) {
+                patches_make(rgb + i * IMAGE_ELEMENTS, t->host_patches);
+                err = ops->put(t->patches + i * IMAGE_ELEMENTS, t->host_patches,
+                               IMAGE_ELEMENTS * sizeof(float));
+        }
+        return err;
+}
+
+int trainer_feed(struct trainer *t, const unsigned char *rgb, const int32_t *label, size_t n,
+                 size_t *all)
+{
+        float sum = (float)n;
+        int err = coll_agree(t->coll, n ? put_images(t, rgb, label, n) : 0);
+
+        if (!err && t->coll->ranks > 1)
+                err = t->coll->ops->sum(t->coll, &sum, 1);
+        t->samples = n;
+        t->pipe.shape.batch = n;
+        t->share = sum > 0 ? (float)n / sum : 0;
+        *all = (size_t)sum;
+        return err;
+}
+
+/* The gradient of the loss counts by what the rank has of all samples, so that the ranks' sum is
+ * the average; and a mean over a micro-batch by what it has of the rank's. */
 static void make_loss(void *arg, const struct network *g, unsigned chunk, size_t first)
 {
         const struct trainer *t = arg;
         const struct math_ops *ops = t->setup.ops;
-        const float share = 1 / (float)t->coll->ranks;
-        const float part = (float)((double)g->batch / (double)t->setup.batch);
+        const float share = t->share;
+        const float part = (float)((double)g->batch / (double)t->samples);
 
         if (t->setup.entropy)
-                ops->loss_entropy(g->logits, t->targets + first * g->model.block, g->rows,
-                                  g->model.vocab, share * part, t->loss + chunk);
+                ops->loss_entropy(g->logits, t->targets + first * (network_answers(g) / g->batch),
+                                  network_answers(g), g->model.vocab, share * part,
+                                  t->loss + chunk);
         else
-                ops->loss_sum(g->logits, g->rows * g->model.vocab, share, t->loss + chunk);
+                ops->loss_sum(g->logits, network_answers(g) * g->model.vocab, share,
+                              t->loss + chunk);
 }
 
 /* Of all samples of this rank. */
@@ -267,8 +308,8 @@ static int reduce(struct trainer *t, float *loss, int err)
         err = coll_agree(c, err);
         if (err || c->ranks == 1)
                 return err;
+        *loss *= t->share;
         err = c->ops->sum(c, loss, 1);
-        *loss /= (float)c->ranks;
         if (t->setup.sharded) /* they are what each rank has of them */
                 return err;
         for (unsigned i = 0; i < t->pipe.shape.stages && !err; i++)
@@ -312,7 +353,7 @@ static int update(struct trainer *t)
                                .beta1 = 0.9,
                                .beta2 = 0.999,
                                .epsilon = 1e-8,
-                               .decay = 0.01,
+                               .decay = t->setup.undecayed ? 0 : 0.01,
                                .step = t->step + 1};
 
         for (unsigned i = 0; i < t->pipe.shape.stages; i++) {
@@ -345,12 +386,13 @@ static double lap(const struct trainer *t, enum trace_what what, uint64_t *mark)
 /* Both passes. Where ranks meet in them, one whose own work failed goes through them to the end. */
 static int compute(struct trainer *t, struct train_step *out, float *loss)
 {
-        const bool meets = t->setup.sharded;
+        const bool meets = t->setup.sharded, idle = !t->samples;
         struct pipe_pass pass = {.net = {.seed = t->setup.seed,
                                          .step = t->step,
                                          .first = first_sample(t),
                                          .dropout = t->setup.dropout,
-                                         .tokens = t->tokens},
+                                         .tokens = t->setup.data ? t->tokens : NULL,
+                                         .patches = t->patches},
                                  .loss = make_loss,
                                  .arg = t,
                                  .trace = t->setup.stages ? t->setup.trace : NULL};
@@ -359,13 +401,13 @@ static int compute(struct trainer *t, struct train_step *out, float *loss)
                 pass.net.after = fsdp_after;
                 pass.net.arg = &t->fsdp;
         }
-        int err = put_samples(t), next = 0;
+        int err = t->setup.data ? put_samples(t) : 0, next = 0;
         uint64_t mark = clock_ns();
-        if (!err || meets)
+        if (!idle && (!err || meets))
                 next = forward(t, &pass, loss);
         err = err ? err : next;
         out->forward = lap(t, TRACE_FORWARD, &mark);
-        if (!err || meets)
+        if (!idle && (!err || meets))
                 next = pipe_backward(&t->pipe, &pass);
         err = err ? err : next ? next : t->fsdp.err;
         out->backward = lap(t, TRACE_BACKWARD, &mark);

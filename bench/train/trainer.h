@@ -19,11 +19,12 @@ struct train_setup {
         bool again;              /* blocks are computed anew in the backward pass */
         uint64_t seed;
         float dropout;
-        bool sharded; /* FSDP; else each rank has the whole model */
-        bool adamw;   /* else SGD without momentum */
+        bool sharded;   /* FSDP; else each rank has the whole model */
+        bool adamw;     /* else SGD without momentum */
+        bool undecayed; /* with adamw: no weight decays, which is Adam */
         bool entropy; /* the loss is the cross entropy with the next token, else the logits' sum */
         double lr;
-        const struct train_data *data; /* borrowed */
+        const struct train_data *data; /* borrowed; NULL: it is fed */
         struct trace *trace;           /* borrowed; NULL: none */
 };
 
@@ -46,7 +47,10 @@ struct trainer {
         struct fsdp fsdp;          /* if sharded */
         struct trainer_runs *runs; /* of each stage */
         int32_t *tokens, *targets, *host_tokens;
-        float *loss; /* of each micro-batch */
+        float *patches, *host_patches; /* of all samples, and of one */
+        size_t samples;                /* of the next step, in this rank */
+        float share;                   /* of them in the mean over all ranks */
+        float *loss;                   /* of each micro-batch */
         float *bucket;
         uint64_t step; /* done so far */
 };
@@ -61,6 +65,13 @@ struct trainer_part {
 /* With weights drawn from the seed. 0 or a negative errno; release it whatever that was. */
 int trainer_init(struct trainer *t, const struct train_setup *s, struct coll *c);
 void trainer_release(struct trainer *t);
+
+/* Collective, before each step of a network that sees images: n of them, at most `batch`, as
+ * patches_make() takes them, and their labels. Ranks may have different numbers, or none; *all is
+ * the number in all ranks, each of which counts as much, and 0 means that there is no step. 0 or a
+ * negative errno, the same in all ranks. */
+int trainer_feed(struct trainer *t, const unsigned char *rgb, const int32_t *label, size_t n,
+                 size_t *all);
 
 /* Collective. 0, or the same negative errno in all ranks. */
 int trainer_step(struct trainer *t, struct train_step *out);

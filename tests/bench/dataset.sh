@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 47
+plan 61
 cd "$tmp" || exit 1
 format=$(image_format)
 mkdir disk mnt
@@ -102,7 +102,8 @@ expect_eq "0 3 no: datagen did not make them" "$? $(result plain .metrics.sample
 	"samples of others are read, with folders"
 refused "neither JPEG nor PPM" dataset=plain path=disk model=decode
 refused "direct=on is for checkpoints" dataset=$images path=disk direct=on
-refused "model=vit trains a network" dataset=$images path=disk model=vit
+refused "model 'resnet' is unknown: give entitlement, decode or vit" dataset=$images path=disk model=resnet
+refused "num_labels is of model=vit" dataset=$images path=disk num_labels=10
 refused "dataloader 's3' is unknown: give one of iterable, map" dataset=$images path=disk dataloader=s3
 refused "dataloader=s3mapdataset reads from s3, not from storage=disk" dataset=$images path=disk \
 	storage=disk dataloader=s3mapdataset
@@ -110,6 +111,43 @@ refused "dataloader=mountpointcache reads through a mount with a cache on a disk
 	mount.path=. dataloader=mountpointcache
 refused "no sample is there" dataset=nothing $at
 refused "mount.path=DIR" dataset=$images $at dataloader=mountpoint
+
+# a vision transformer
+if bench_has HAVE_OPENBLAS; then
+	vit="model=vit model.layers=1 model.hidden=32 model.heads=2 num_labels=3"
+	bench dataset dataset=$images path=disk model=vit --dry-run >dry 2>&1
+	check "a dry run tells the parameters of the vision transformer" grep -q "vit learns: 86567656 parameters" dry
+	read_ok "a vision transformer learns from samples" vit dataset=$images path=disk $vit epochs=3 dataloader.shuffle=on
+	check "what it has learnt is told" jq -e '.job_results[0] | .metrics.steps == 36 and (.metrics.epoch_losses | length == 3)
+		and (.metrics.epoch_losses | all(. > 0)) and .setup.labels == 3 and .metrics.step_s > 0' vit/*/*/run_results.json
+	read_ok "a vision transformer learns from samples in a bucket" vit_s3 dataset=$images $at $vit dataloader=s3mapdataset
+	read_ok "a vision transformer learns without workers" vit_alone dataset=$images path=disk $vit dataloader=map dataloader.num_workers=0
+	losses() { jq -c .job_results[0].metrics.epoch_losses $1/*/*/run_results.json; }
+	expect_eq "$(losses vit_s3)" "$(losses vit_alone)" "what is learnt does not depend on workers and storage"
+	if bench_mpi true; then
+		bench dataset dataset=$images path=disk $vit dataloader=map dataloader.batch_size=16 epochs=2 out=vit_one >run.out 2>&1
+		bench_mpi bench dataset dataset=$images path=disk $vit dataloader=map dataloader.batch_size=8 epochs=2 out=vit_two >run.out 2>&1
+		check "two ranks learn what one learns from batches twice as large" sh -c 'echo "$1 $2"; jq -ne "[$1, $2] | transpose |
+			length == 2 and all(.[0] / .[1] - 1 | fabs < 1e-4)"' sh "$(losses vit_one)" "$(losses vit_two)"
+		bench_mpi bench dataset $small dataset=$images path=disk $vit dataloader=iterable epochs=2 dataloader.batch_size=7 \
+			dataloader.num_workers=1 out=vit_odd >run.out 2>&1
+		expect_eq "0 180" "$? $(jq .job_results[0].metrics.samples vit_odd/*/*/run_results.json)" \
+			"ranks learn to the end though their batches differ"
+	else
+		skip "two ranks learn what one learns from batches twice as large" "$bench_no_mpi"
+		skip "ranks learn to the end though their batches differ" "$bench_no_mpi"
+	fi
+	read_ok "the weights of a vision transformer are saved every five batches" vit_saves dataset=$images path=disk $vit \
+		checkpoint.save_one_in=5 checkpoint.uri=deep/er/vit epochs=2
+	expect_eq "4 0" "$(result vit_saves '.metrics.save_times_s | length') $(find deep -type f | wc -l)" \
+		"the last save is loaded and compared, and all are removed"
+	refused "model.vocab: the labels are told by num_labels" dataset=$images path=disk $vit model.vocab=9
+	refused "model.block: an image has 196 patches" dataset=$images path=disk $vit model.block=9
+	mkdir disk/cut && head -c 1200 disk/$images/image_5.$format >disk/cut/image_5.$format
+	refused "image_5.$format: a broken $format" dataset=cut path=disk $vit verify=off
+else
+	for t in 1 2 3 4 5 6 7 8 9 10 11 12 13; do skip "a vision transformer learns" "built without OpenBLAS"; done
+fi
 
 # checkpoints
 read_ok "a checkpoint is saved every five batches" saves dataset=$images path=disk checkpoint.save_one_in=5 \

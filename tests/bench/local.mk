@@ -77,7 +77,9 @@ sim_tests = \
 all_tests += $(sim_tests)
 EXTRA_DIST += $(sim_tests) tests/lib/sim.sh
 EXTRA_DIST += %D%/dynamodb.py %D%/formats.py %D%/lightning_file.py %D%/schema.py %D%/train_torch.py
-check_PROGRAMS += %D%/train_steps
+check_PROGRAMS += %D%/crop_images %D%/train_steps
+%C%_crop_images_SOURCES = %D%/crop_images.c
+%C%_crop_images_LDADD = bench/libbench.la
 %C%_train_steps_SOURCES = %D%/train_steps.c
 %C%_train_steps_LDADD = bench/libbench.la
 # coll_mpi.c once more, with a limit that the program lowers

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""train_torch.py TORCH SAFETENSORS DCP SHARES OPTIMIZER LOSS LR ...: repeats in torch what train_steps wrote.
+"""train_torch.py TORCH SAFETENSORS DCP SHARES VISION CROPS OPTIMIZER LOSS LR ...: repeats in torch what train_steps wrote.
 
 TORCH, SAFETENSORS and DCP are saves of one state: prints "ok files" when all fit the model and are the same. SHARES
-is what several ranks saved: "ok shares" when that is the state but for rounding.
+is what several ranks saved: "ok shares" when that is the state but for rounding. VISION is a batchN.ckpt: "ok vision"
+when transformers' model takes it. CROPS is what crop_images printed: "ok crops" when torch scales the same parts of
+the same images to the same pixels, but for one level of a colour.
 Then for what lies in each OPTIMIZER.LOSS: for logits, gradients and weights after one step and four, prints "ok OPTIMIZER.LOSS NAME WORST", where
 WORST is the largest distance of a tensor from torch's, over the norm of that; "not ok" where it is
-above 1e-4.
+above 1e-4. OPTIMIZER adam is of a vision transformer, which is transformers' own.
 """
 import math
 import pathlib
@@ -15,7 +17,9 @@ import numpy as np
 import safetensors.torch
 import torch
 import torch.distributed.checkpoint as dcp
+from PIL import Image
 from torch import nn
+from transformers import ViTConfig, ViTForImageClassification
 
 HEADS = 4
 
@@ -86,39 +90,72 @@ def judge(what, got, want):
     print("ok" if worst <= 1e-4 else "not ok", what, f"{worst:.1e}")
 
 
+def vision(shapes, heads):
+    h, labels = shapes["classifier.weight"][1], shapes["classifier.weight"][0]
+    layers = sum(name.endswith("mlp.fc1.weight") for name in shapes)
+    return ViTForImageClassification(ViTConfig(hidden_size=h, num_hidden_layers=layers, num_attention_heads=heads,
+                                               intermediate_size=4 * h, num_labels=labels))
+
+
+def normalised(images):
+    """Bytes of 224 x 224 pixels as the suite's transform makes them: colour by colour, of mean 0 and deviation 1."""
+    rgb = torch.from_numpy(images).view(-1, 224, 224, 3).permute(0, 3, 1, 2).float() / 255
+    mean, deviation = (torch.tensor(v).view(1, 3, 1, 1) for v in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
+    return (rgb - mean) / deviation
+
+
+def above_rounding(grad):
+    grad = grad.reshape(-1).abs()
+    return grad > 1e-6 * grad.max()
+
+
 def repeat(optimizer, loss_name, lr):
     folder = pathlib.Path(f"{optimizer}.{loss_name}")
     shapes = {name: (int(rows), int(cols)) for name, rows, cols in
               (line.split() for line in (folder / "tensors").read_text().splitlines())}
-    (block, h), (vocab, _) = shapes["emb_stem.pos_emb"], shapes["emb_stem.tok_emb.weight"]
-    model = GPT(vocab, h, block, sum(name.endswith("ln1.weight") for name in shapes))
+    if optimizer == "adam":
+        model = vision(shapes, HEADS)
+        batches = torch.from_numpy(np.fromfile(folder / "targets", np.int32).astype(np.int64)).split(3)
+        inputs = normalised(np.fromfile(folder / "images", np.uint8)).split(3)
+    else:
+        (block, h), (vocab, _) = shapes["emb_stem.pos_emb"], shapes["emb_stem.tok_emb.weight"]
+        model = GPT(vocab, h, block, sum(name.endswith("ln1.weight") for name in shapes))
+        inputs, batches = (torch.from_numpy(np.fromfile(folder / name, np.int32).astype(np.int64)).view(4, -1, block)
+                           for name in ("tokens", "targets"))
     state = floats(folder / "weights.0", shapes)
     assert set(state) == {name for name, _ in model.named_parameters()}
     with torch.no_grad():
         for name, p in model.named_parameters():
             p.copy_(state[name].view_as(p))
-    tokens, targets = (torch.from_numpy(np.fromfile(folder / name, np.int32).astype(np.int64)).view(4, -1, block)
-                       for name in ("tokens", "targets"))
-    step = (torch.optim.AdamW if optimizer == "adamw" else torch.optim.SGD)(model.parameters(), lr=float(lr))
+    kinds = {"sgd": torch.optim.SGD, "adamw": torch.optim.AdamW, "adam": torch.optim.Adam}
+    step = kinds[optimizer](model.parameters(), lr=float(lr))
     for i in range(4):
         step.zero_grad()
-        logits = model(tokens[i])
+        logits = model(inputs[i])
+        logits = getattr(logits, "logits", logits)
         if loss_name == "sum":
             loss = logits.sum()
         else:
-            loss = nn.functional.cross_entropy(logits.view(-1, vocab), targets[i].reshape(-1))
+            loss = nn.functional.cross_entropy(logits.view(-1, logits.shape[-1]), batches[i].reshape(-1))
         loss.backward()
         if i == 0:
             judge(f"{folder} logits", {"": torch.from_numpy(np.fromfile(folder / "logits", np.float32))},
                   {"": logits.detach()})
             judge(f"{folder} gradients", floats(folder / "grads", shapes),
                   {n: p.grad for n, p in model.named_parameters()})
+            sure = {n: above_rounding(p.grad) for n, p in model.named_parameters()}
         step.step()
-        # Attention does not depend on the keys' bias: its gradient is rounding, of which AdamW makes full steps.
+        # Attention does not depend on the keys' bias: its gradient is rounding, of which Adam and AdamW make full
+        # steps, as of an element elsewhere whose first gradient happens to be nothing but that.
         if i in (0, 3):
-            judge(f"{folder} step {i + 1}", floats(folder / f"weights.{i + 1}", shapes),
-                  {n: p.detach() for n, p in model.named_parameters()
-                   if not (optimizer == "adamw" and n.endswith("attn.key.bias"))})
+            weights = floats(folder / f"weights.{i + 1}", shapes)
+            judge(f"{folder} step {i + 1}", {n: w * sure[n] for n, w in weights.items()},
+                  {n: p.detach().reshape(-1) * sure[n] for n, p in model.named_parameters()
+                   if optimizer == "sgd" or not n.endswith(("attn.key.bias", "k_proj.bias"))})
+        if i == 0 and optimizer != "sgd":
+            with torch.no_grad():
+                for name, p in model.named_parameters():
+                    p.copy_(torch.where(sure[name], p.reshape(-1), weights[name]).view_as(p))
 
 
 def load_dcp(folder):
@@ -150,6 +187,29 @@ def judge_files(first, second, folder, shares):
     print("ok" if good else "not ok", "shares")
 
 
+def judge_vision(path):
+    state = torch.load(path, weights_only=True)
+    model = vision({n: tuple(t.shape) for n, t in state.items()}, heads=2)
+    model.load_state_dict(state, strict=True)
+    same = all(torch.equal(p, state[n]) for n, p in model.named_parameters())
+    trained = bool(state["classifier.bias"].abs().max() > 0)
+    print("ok" if same and trained else "not ok", "vision")
+
+
+def judge_crops(path):
+    worst = 0
+    for line in pathlib.Path(path).read_text().splitlines():
+        pixels, x, y, width, height, image = line.split()
+        whole = torch.from_numpy(np.array(Image.open(image).convert("RGB"))).permute(2, 0, 1).float()
+        part = whole[:, int(y):int(y) + int(height), int(x):int(x) + int(width)].unsqueeze(0)
+        want = nn.functional.interpolate(part, (224, 224), mode="bilinear", antialias=True).round()
+        got = torch.from_numpy(np.fromfile(pixels, np.uint8)).view(224, 224, 3).permute(2, 0, 1)
+        worst = max(worst, float((got.float() - want[0]).abs().max()))
+    print("ok" if worst <= 1 else "not ok", "crops", worst)
+
+
 judge_files(*sys.argv[1:5])
-for at in range(5, len(sys.argv), 3):
+judge_vision(sys.argv[5])
+judge_crops(sys.argv[6])
+for at in range(7, len(sys.argv), 3):
     repeat(*sys.argv[at:at + 3])

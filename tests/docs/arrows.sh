@@ -42,7 +42,7 @@ bench/report            base base/text bench/core bench/data bench/measure
 bench/scenario/dcp      base base/text bench/core bench/data bench/format bench/measure bench/report
 bench/scenario/async    base base/text bench/core bench/data bench/format bench/measure bench/report bench/scenario/train bench/train
 bench/scenario/ceiling  base bench/core bench/data bench/measure bench/report store.h
-bench/scenario/dataset  base bench/core bench/data bench/format bench/io bench/measure bench/report store.h
+bench/scenario/dataset  base bench/core bench/data bench/format bench/io bench/measure bench/report bench/scenario/train bench/train store.h
 bench/scenario/mlperf   base bench/core bench/data bench/format bench/measure bench/report bench/scenario/dcp
 bench/scenario/train    base base/text bench/core bench/data bench/format bench/measure bench/report bench/train
 bench/scenario/suites   base base/text bench/core bench/data bench/format bench/measure bench/report bench/scenario/async bench/scenario/dcp

@@ -6,6 +6,7 @@ fuzz_targets = \
 	%D%/fuzz_format \
 	%D%/fuzz_fuse \
 	%D%/fuzz_gs \
+	%D%/fuzz_image \
 	%D%/fuzz_json \
 	%D%/fuzz_results \
 	%D%/fuzz_s3 \
@@ -59,6 +60,9 @@ fuzz_script = %D%/script_http.c %D%/script_door.c %D%/script_http.h
 %C%_fuzz_gs_SOURCES = %D%/fuzz_gs.c %D%/script_cred.c %D%/store_ops.c %D%/store_ops.h $(fuzz_common) $(fuzz_script)
 %C%_fuzz_gs_LDFLAGS = $(fuzz_ldflags) $(FUZZ_SCRIPT) $(FUZZ_KEYS)
 %C%_fuzz_gs_LDADD = fs/store/libstore.la
+%C%_fuzz_image_SOURCES = %D%/fuzz_image.c $(fuzz_common)
+%C%_fuzz_image_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_image_LDADD = bench/libbench.la
 %C%_fuzz_json_SOURCES = %D%/fuzz_json.c $(fuzz_common)
 %C%_fuzz_json_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_json_LDADD = fs/base/libbase.la

@@ -5,6 +5,13 @@
 
 #include "bench/data/model.h"
 
+#define SMALL_VIT(nlayers, nheads, width, labels)                                                  \
+        {                                                                                          \
+                .name = "small", .family = MODEL_CLASSIFIER, .layers = (nlayers),                  \
+                .heads = (nheads), .kv_heads = (nheads), .hidden = (width), .ffn = 4 * (width),    \
+                .vocab = (labels), .block = 197                                                    \
+        }
+
 #define SMALL_GPT(nlayers, nheads, width, words, length)                                           \
         {                                                                                          \
                 .name = "small", .family = MODEL_GPT, .layers = (nlayers), .heads = (nheads),      \

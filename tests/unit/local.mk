@@ -66,6 +66,7 @@ unit_tests = \
 	%D%/test_fd_owners \
 	%D%/test_exit_signal \
 	%D%/test_proc_query \
+	%D%/test_image_crop \
 	%D%/test_inflight \
 	%D%/test_worker_pace \
 	%D%/test_rate_ramp \
@@ -151,6 +152,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_unpickle_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_unzip_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_unzip_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_image_crop_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_image_crop_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_sample_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_sample_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_stats_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -30,16 +30,17 @@ static void every_byte_counts(const struct image_format *f)
         ck_assert_int_eq(sample_check(b.p, b.len, &number, &total), SAMPLE_GOOD);
         ck_assert_uint_eq(number, 42);
         ck_assert_uint_eq(total, 100);
-        ck_assert_int_eq(image_decode(b.p, b.len, why, sizeof why), 0);
+        ck_assert_int_eq(image_decode(b.p, b.len, NULL, why, sizeof why), 0);
         for (size_t i = 0; i < b.len; i++) {
                 b.p[i] ^= 0x10;
                 ck_assert_int_ne(sample_check(b.p, b.len, &number, &total), SAMPLE_GOOD);
-                (void)image_decode(b.p, b.len, why, sizeof why); /* whatever it says, it returns */
+                (void)image_decode(b.p, b.len, NULL, why,
+                                   sizeof why); /* whatever it says, it returns */
                 b.p[i] ^= 0x10;
         }
         for (size_t n = 0; n < b.len; n++) {
                 ck_assert_int_ne(sample_check(b.p, n, &number, &total), SAMPLE_GOOD);
-                (void)image_decode(b.p, n, why, sizeof why);
+                (void)image_decode(b.p, n, NULL, why, sizeof why);
         }
         buf_release(&b);
 }

@@ -62,7 +62,8 @@ static const int32_t tokens[ROWS] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8};
 static struct norm norm_of(const float *in)
 {
         static float mean[ROWS], rstd[ROWS];
-        return (struct norm){ROWS, WIDTH, in + ROWS * WIDTH, in + (ROWS + 1) * WIDTH, mean, rstd};
+        return (struct norm){ROWS, WIDTH, in + ROWS * WIDTH, in + (ROWS + 1) * WIDTH, mean,
+                             rstd, 1e-5F};
 }
 static void norm_forward(const float *in, float *out)
 {
@@ -87,17 +88,48 @@ static void gelu_back(const float *in, const float *dout, float *din)
         ops->gelu_back(in, din, ROWS * WIDTH);
 }
 
+/* in: rows, of which two are classes; class, bias, positions */
+enum { PLACED = ROWS * WIDTH };
+static void place_forward(const float *in, float *out)
+{
+        memcpy(out, in, PLACED * sizeof *out);
+        ops->place(out, in + PLACED, in + PLACED + WIDTH, in + PLACED + 2 * WIDTH, ROWS, BLOCK,
+                   WIDTH);
+}
+static void place_back(const float *in, const float *dout, float *din)
+{
+        (void)in;
+        memcpy(din, dout, PLACED * sizeof *din);
+        for (size_t r = 0; r < ROWS; r += BLOCK)
+                memset(din + r * WIDTH, 0, WIDTH * sizeof *din); /* overwritten by the class */
+        ops->place_back(dout, din + PLACED, din + PLACED + WIDTH, din + PLACED + 2 * WIDTH, ROWS,
+                        BLOCK, WIDTH);
+}
+
+static void whole_forward(const float *in, float *out)
+{
+        memcpy(out, in, (size_t)ROWS * BLOCK * sizeof *out);
+        ops->softmax(out, ROWS / BLOCK, BLOCK, false, 0.7F);
+}
+static void whole_back(const float *in, const float *dout, float *din)
+{
+        float y[ROWS * BLOCK];
+        whole_forward(in, y);
+        memcpy(din, dout, sizeof y);
+        ops->softmax_back(y, din, ROWS / BLOCK, BLOCK, false, 0.7F);
+}
+
 static void softmax_forward(const float *in, float *out)
 {
         memcpy(out, in, (size_t)ROWS * BLOCK * sizeof *out);
-        ops->softmax(out, ROWS / BLOCK, BLOCK, 0.7F);
+        ops->softmax(out, ROWS / BLOCK, BLOCK, true, 0.7F);
 }
 static void softmax_back(const float *in, const float *dout, float *din)
 {
         float y[ROWS * BLOCK];
         softmax_forward(in, y);
         memcpy(din, dout, sizeof y);
-        ops->softmax_back(y, din, ROWS / BLOCK, BLOCK, 0.7F);
+        ops->softmax_back(y, din, ROWS / BLOCK, BLOCK, true, 0.7F);
 }
 
 /* in: table, positions */
@@ -190,6 +222,9 @@ static const struct layer layers[] = {
         {"LayerNorm", (ROWS + 2) * WIDTH, ROWS *WIDTH, norm_forward, norm_back},
         {"GELU", ROWS *WIDTH, ROWS *WIDTH, gelu_forward, gelu_back},
         {"softmax", ROWS *BLOCK, ROWS *BLOCK, softmax_forward, softmax_back},
+        {"softmax of whole rows", ROWS *BLOCK, ROWS *BLOCK, whole_forward, whole_back},
+        {"patches in their places", PLACED + (2 + BLOCK) * WIDTH, PLACED, place_forward,
+         place_back},
         {"embedding", (10 + BLOCK) * WIDTH, ROWS *WIDTH, embed_forward, embed_back},
         {"dropout", ROWS *WIDTH, ROWS *WIDTH, drop_forward, drop_back},
         {"cross entropy", ROWS *WIDTH, 1, entropy_forward, entropy_back},

@@ -24,6 +24,7 @@ struct dataset_job {
         struct sample_list list;
         struct loader_how how;
         struct timed timed;
+        struct learner *learner; /* NULL: nothing learns */
         struct saver *saver;
         struct sample *epoch; /* of this rank */
         struct loader_seen seen;
@@ -115,7 +116,8 @@ static int prepare(struct dataset_job *j)
         j->how.place = j->place;
         j->how.list = &j->list;
         timed_init(&j->timed, c, k, j->storage);
-        return saver_open(j->run, k, &j->saver);
+        err = learner_open(j->run, k, &j->learner);
+        return err ? err : saver_open(j->run, k, j->learner, &j->saver);
 }
 
 /* Makes the page cache forget the dataset before an epoch. */
@@ -145,26 +147,35 @@ static int run_epoch(void *arg, struct sample *out)
         struct dataset_job *j = arg;
         struct loader *l = NULL;
         struct loader_seen seen = {0};
-        struct batch batch;
+        struct batch batch = {0};
         uint64_t begin = clock_ns();
         size_t n = 0;
-        int got = 0, err = loader_start(&j->how, j->now, &l);
+        int err = loader_start(&j->how, j->now, &l);
 
         if (err)
                 run_error(j->run, "the dataset's workers do not start: %s", strerror(-err));
-        while (!err && (got = loader_next(l, &batch)) > 0) {
-                if (!n++)
+        for (bool more = true; more;) {
+                int got = err ? err : loader_next(l, &batch);
+                if (!err && got < 0 && got != -ECANCELED)
+                        run_error(j->run, "%s/%s", sample_source_text(j->place), loader_why(l));
+                if (got > 0 && !n++)
                         out->open = clock_s(clock_ns() - begin);
-                out->bytes += batch.bytes;
-                err = saver_batch(j->saver, n);
+                out->bytes += got > 0 ? batch.bytes : 0;
+                err = got < 0 ? got : 0;
+                more = got > 0;
+                if (j->learner)
+                        err = learner_batch(j->learner, err, &batch, &more);
+                batch_release(&batch);
+                if (!err && got > 0)
+                        err = saver_batch(j->saver, n);
+                /* what learns meets the other ranks once more, with the error */
+                more &= !err || (j->learner && got > 0);
         }
-        if (got < 0 && got != -ECANCELED)
-                run_error(j->run, "%s/%s", sample_source_text(j->place), loader_why(l));
         out->total = clock_s(clock_ns() - begin);
         out->transfer = out->total - out->open;
         loader_end(l, &seen);
         loader_seen_add(&j->seen, &seen);
-        return err ? err : got;
+        return err;
 }
 
 /* Adds up what all ranks saw since `before`, and asks whether it was all. */
@@ -230,6 +241,7 @@ static int report(struct dataset_job *j, const struct loader_seen *all, const st
         int err = timed_gather(j->run->coll, j->epoch, j->k->epochs, &v);
 
         f.epoch = v;
+        f.learner = j->learner;
         f.saves = saver_times(j->saver, &f.save);
         return err || !job ? err : dataset_json(&f, job);
 }
@@ -254,6 +266,8 @@ static int dataset_job(const struct run *r, const struct keys *k, struct json *j
                 if (!err)
                         err = timed_work(&j.timed, "epoch", run_epoch, &j, &j.epoch[j.now]);
                 sampler_pause(&use);
+                if (!err && j.learner)
+                        learner_epoch(j.learner, j.now);
                 if (!err)
                         err = check_epoch(&j, &all);
         }
@@ -264,6 +278,7 @@ static int dataset_job(const struct run *r, const struct keys *k, struct json *j
                 err = report(&j, &all, &use, job);
         int saved = saver_close(j.saver);
         err = coll_agree(r->coll, err ? err : saved);
+        learner_free(j.learner);
         sample_source_close(j.place);
         sample_source_list_release(&j.list);
         free(j.epoch);
@@ -275,7 +290,8 @@ static const char *const defaults[] = {"storage=auto", "fsync=off", "model=entit
 
 const struct scenario scenario_dataset = {
         .name = "dataset",
-        .text = "Epochs over the samples of a dataset, as a training reads them.",
+        .text = "Epochs over the samples of a dataset, as a training reads them or, with "
+                "model=vit, by one.",
         .many_ranks = true,
         .defaults = defaults,
         .plan = dataset_plan,

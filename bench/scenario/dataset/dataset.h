@@ -7,6 +7,7 @@
 #include "bench/measure/sampler.h"
 #include "bench/scenario/dataset/loader.h"
 #include "bench/measure/timed.h"
+#include "bench/train/trainer.h"
 
 /* A name that the dataloader key takes, and what it means. */
 struct dataset_kind {
@@ -31,12 +32,43 @@ int dataset_needs(const struct run *r, const struct keys *k, const char *storage
 struct loader_how dataset_how(const struct dataset_kind *kind, const struct keys *k,
                               const struct coll *c);
 
+/* --- model=vit: a vision transformer that learns (dataset_train.c) */
+
+/* What the keys ask for. 0, or -EINVAL or -EOPNOTSUPP with one line in `why`. */
+int learner_setup(const struct keys *k, struct train_setup *out, char *why, size_t nwhy);
+/* Its labels; 0: the model is another. */
+unsigned learner_labels(const struct keys *k);
+/* Bytes of memory that a rank needs for it, with those of the batches under way. */
+uint64_t learner_bytes(const struct keys *k, unsigned ranks);
+
+struct learner {
+        const struct run *run;
+        struct train_setup setup;
+        struct trainer trainer;
+        unsigned threads;
+        size_t steps;
+        double seconds;       /* of them, in this rank */
+        double loss, samples; /* of the epoch under way: the sum over its samples */
+        double *losses;       /* the mean of each epoch */
+};
+/* Collective, all that return an error: 0, or the same negative errno in all ranks after
+ * run_error(). *out is NULL where the model is another. */
+int learner_open(const struct run *r, const struct keys *k, struct learner **out);
+/* A step of a batch, which may be empty here but not in all ranks: then *more is false. `own` is an
+ * error that this rank comes with. */
+int learner_batch(struct learner *l, int own, const struct batch *b, bool *more);
+/* An epoch has ended. */
+void learner_epoch(struct learner *l, size_t epoch);
+void learner_free(struct learner *l); /* NULL is fine */
+
 /* --- checkpoints (dataset_save.c) */
 
 struct saver;
-/* Collective: makes ready to save the state of checkpoint.model, in rank 0, every save_one_in
- * batches. *out is NULL where nothing is to be saved. 0, or a negative errno after run_error(). */
-int saver_open(const struct run *r, const struct keys *k, struct saver **out);
+/* Collective: makes ready to save the state of what learns or, where nothing does, of
+ * checkpoint.model, in rank 0, every save_one_in batches. *out is NULL where nothing is to be
+ * saved. 0, or a negative errno after run_error(). */
+int saver_open(const struct run *r, const struct keys *k, const struct learner *l,
+               struct saver **out);
 /* Saves if the batch, counted from 1 in its epoch, is one of those. NULL is fine. */
 int saver_batch(struct saver *s, size_t batch);
 /* Seconds of each save, those of saver_batch() in order. */
@@ -62,6 +94,7 @@ struct dataset_facts {
         const double *save;
         size_t saves;
         const struct sampler *use;
+        const struct learner *learner; /* NULL: nothing learns */
 };
 /* Adds "setup" and "metrics". 0 or -ENOMEM. */
 int dataset_json(const struct dataset_facts *f, struct json *job);

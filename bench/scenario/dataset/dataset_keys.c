@@ -53,18 +53,19 @@ const char *dataset_storage(const struct dataset_kind *kind, const struct keys *
         return NULL;
 }
 
-static int check_model(const char *model, char *why, size_t nwhy)
+static int check_model(const struct keys *k, char *why, size_t nwhy)
 {
-        if (!strcmp(model, "entitlement"))
+        struct train_setup setup;
+
+        if (!strcmp(k->model, "vit"))
+                return learner_setup(k, &setup, why, nwhy);
+        if (k->num_labels) {
+                snprintf(why, nwhy, "num_labels is of model=vit: leave it out");
+                return -EINVAL;
+        }
+        if (!strcmp(k->model, "entitlement") || !strcmp(k->model, "decode"))
                 return 0;
-        if (!strcmp(model, "vit"))
-                snprintf(why, nwhy,
-                         "model=vit trains a network, for which ckptbench has no "
-                         "engine: give entitlement, or decode for its images alone");
-        else if (!strcmp(model, "decode"))
-                return 0;
-        else
-                snprintf(why, nwhy, "model '%s' is unknown: give entitlement or decode", model);
+        snprintf(why, nwhy, "model '%s' is unknown: give entitlement, decode or vit", k->model);
         return -EINVAL;
 }
 
@@ -94,17 +95,11 @@ static int check_cache(const struct dataset_kind *kind, const struct keys *k, ch
 
 int dataset_check(const struct dataset_kind *kind, const struct keys *k, char *why, size_t nwhy)
 {
-        int err = check_model(k->model, why, nwhy);
+        int err = check_model(k, why, nwhy);
 
         if (!err)
                 err = check_cache(kind, k, why, nwhy);
 
-        if (!err && k->num_labels) {
-                snprintf(why, nwhy,
-                         "num_labels is of model=vit, for which ckptbench has no engine: leave it "
-                         "out");
-                err = -EINVAL;
-        }
         if (!err && k->direct) {
                 snprintf(why, nwhy, "direct=on is for checkpoints, not for datasets: leave it out");
                 err = -EINVAL;
@@ -129,6 +124,7 @@ struct loader_how dataset_how(const struct dataset_kind *kind, const struct keys
                 .shuffle = k->shuffle,
                 .verify = k->verify,
                 .decode = !strcmp(k->model, "decode"),
+                .labels = learner_labels(k),
                 .seed = k->seed,
                 .workers = k->num_workers,
                 .batch = k->batch_size,

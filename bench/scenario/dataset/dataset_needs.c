@@ -87,6 +87,7 @@ static void directory_of(const struct keys *k, char out[PATH_MAX])
 int dataset_needs(const struct run *r, const struct keys *k, const char *storage, FILE *dry,
                   char *why, size_t nwhy)
 {
+        struct train_setup learns;
         const struct model *m = model_find(k->ckpt_model);
         const struct amount named = by_name(k);
         struct amount a = named;
@@ -108,6 +109,20 @@ int dataset_needs(const struct run *r, const struct keys *k, const char *storage
                 .moved = a.bytes * k->epochs,
                 .memory = block * (how.stream.ahead ? 2 : 1) * (how.workers ? how.workers : 1),
         };
+        if (learner_labels(k)) {
+                int err = learner_setup(k, &learns, why, nwhy);
+                if (err)
+                        return err;
+                m = &learns.model;
+                n.memory += learner_bytes(k, r->coll->ranks);
+                if (k->ckpt_save_one_in) /* the copy in rank 0 */
+                        n.memory += model_params(m) * sizeof(float) / r->coll->host_ranks;
+                if (dry)
+                        fprintf(dry,
+                                "  %s learns: %llu parameters, %.4g operations a step and rank\n",
+                                m->name, (unsigned long long)model_params(m),
+                                network_flop(m, k->batch_size));
+        }
         if (k->ckpt_save_one_in && m) {
                 uint64_t batches = a.samples / r->coll->ranks / k->batch_size;
                 uint64_t save = model_params(m) * model_param_bytes(m, false);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dataset_save.c: the checkpoints of a run over a dataset: the state of a model, as torch.save()
- * writes it, every so many batches, while the workers read on. */
+ * writes it, every so many batches, while the workers read on: of what learns, or a pattern. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,7 +13,10 @@
 #include "bench/data/run_name.h"
 #include "bench/core/io.h"
 #include "bench/data/payload.h"
+#include "bench/core/clock.h"
 #include "bench/scenario/dataset/dataset.h"
+#include "bench/scenario/train/train_copy.h"
+#include "bench/train/train_state.h"
 
 #include "base/banned.h"
 
@@ -23,6 +26,8 @@ struct saver {
         const struct io_storage *storage;
         struct io *io;
         struct payload payload;
+        bool learns;            /* what is saved is: */
+        struct train_copy copy; /* with the checksums of the last */
         char dir[FRESH_NAME_MAX];
         double *times;
         size_t n, room;
@@ -92,8 +97,23 @@ static int make_payload(struct saver *s, bool held)
         return err ? err : payload_fill(&s->payload);
 }
 
+/* The weights of what learns, which is this rank's own. */
+static int make_copy(struct saver *s, const struct learner *l)
+{
+        struct train_source from = {.get = train_state_get, .arg = (void *)(uintptr_t)&l->trainer};
+        const struct stage_kind kind = {.keeps = true};
+        int err = train_state_list(&from.shard, &l->trainer, TRAIN_SHARE_WEIGHTS);
+
+        s->learns = true;
+        if (!err)
+                err = train_copy_init(&s->copy, &from, torch_wrap, kind);
+        shard_release(&from.shard);
+        return err;
+}
+
 static void saver_free(struct saver *s)
 {
+        train_copy_release(&s->copy);
         if (s->io)
                 s->storage->ops->stop(s->io, !s->k->keep);
         payload_release(&s->payload);
@@ -101,7 +121,8 @@ static void saver_free(struct saver *s)
         free(s);
 }
 
-int saver_open(const struct run *r, const struct keys *k, struct saver **out)
+int saver_open(const struct run *r, const struct keys *k, const struct learner *l,
+               struct saver **out)
 {
         struct coll *c = r->coll;
         const struct model *m = model_find(k->ckpt_model);
@@ -118,12 +139,14 @@ int saver_open(const struct run *r, const struct keys *k, struct saver **out)
         }
         s->run = r;
         s->k = k;
-        uint64_t bytes = m && !c->rank ? model_params(m) * model_param_bytes(m, false) : 0;
+        uint64_t bytes = m && !l && !c->rank ? model_params(m) * model_param_bytes(m, false) : 0;
         err = run_name(c, s->dir);
         if (!err)
                 err = payload_choose(c, bytes, k->hold, &held);
         if (!err && !c->rank)
-                err = make_payload(s, held);
+                err = l ? make_copy(s, l) : make_payload(s, held);
+        if (err == -ENOMEM)
+                run_error(r, "checkpoints: out of memory: give a smaller model");
         if (!err && !c->rank)
                 err = start_storage(s);
         err = coll_agree(c, err);
@@ -148,19 +171,47 @@ static int add_time(struct saver *s, double seconds)
         return 0;
 }
 
+/* What learns is copied and made a file inside the clock, as torch.save() does it. */
+static int take_copy(struct saver *s, double *seconds)
+{
+        int err = s->k->verify ? train_copy_note(&s->copy, 0) : 0;
+        const uint64_t begin = clock_ns();
+
+        if (!err)
+                err = train_copy_take(&s->copy, 0);
+        if (!err)
+                err = train_copy_finish(&s->copy);
+        *seconds = clock_s(clock_ns() - begin);
+        return err;
+}
+
+/* The bytes of the file to save or to load. */
+static struct io_data data_of(const struct saver *s)
+{
+        return s->learns ? (struct io_data){.size = s->copy.size, .mem = s->copy.stage.p}
+                         : s->payload.data;
+}
+
 int saver_batch(struct saver *s, size_t batch)
 {
         struct sample took = {0};
         char name[64];
+        double copied = 0;
 
         if (!s || batch % s->k->ckpt_save_one_in)
                 return 0;
         name_of(batch, name);
-        int err = timed_save_file(s->io, name, &s->payload.data, s->k->fsync, &took);
+        int err = s->learns ? take_copy(s, &copied) : 0;
+        if (err) {
+                run_error(s->run, "checkpoint %s: %s", name, strerror(-err));
+                return err;
+        }
+        const struct io_data data = data_of(s);
+        err = timed_save_file(s->io, name, &data, s->k->fsync, &took);
         if (!err) {
                 s->last = batch;
                 s->most = batch > s->most ? batch : s->most;
-                return add_time(s, took.total);
+                return add_time(s, copied + took.total);
         }
         if (err != -ECANCELED)
                 run_error(s->run, "checkpoint %s: %s", name, s->io->why);
@@ -182,14 +233,21 @@ static int verify_last(struct saver *s)
         if (!s->last || !s->k->verify || (s->io->ops->flags & IO_EMPTY))
                 return 0;
         name_of(s->last, name);
-        int err = payload_wipe(&s->payload);
+        snprintf(text, sizeof text, "%s", "");
+        int err = s->learns ? train_copy_clear(&s->copy) : payload_wipe(&s->payload);
+        const struct io_data data = data_of(s);
         if (!err)
-                err = timed_load_file(s->io, name, &s->payload.data, &ignored);
-        if (!err)
+                err = timed_load_file(s->io, name, &data, &ignored);
+        if (!err && s->learns)
+                err = train_copy_check(&s->copy, text, sizeof text);
+        else if (!err)
                 err = payload_check(&s->payload);
         if (!err || err == -ECANCELED)
                 return err;
-        payload_why(&s->payload, err, s->io->why, text, sizeof text);
+        if (!s->learns)
+                payload_why(&s->payload, err, s->io->why, text, sizeof text);
+        else if (!*text)
+                snprintf(text, sizeof text, "%s", *s->io->why ? s->io->why : strerror(-err));
         run_error(s->run, "checkpoint %s: %s", name, text);
         return err;
 }

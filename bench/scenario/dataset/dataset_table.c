@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "bench/scenario/dataset/dataset.h"
 #include "bench/report/shards_table.h"
+#include "bench/train/blas.h"
 
 #include "base/banned.h"
 
@@ -37,6 +38,12 @@ static void add_setup(const struct dataset_facts *f, struct json *job)
                         : f->seen.good == f->seen.samples ? "every sample, inside the clock"
                                                           : "no: datagen did not make them");
         json_add_string(o, "page_cache_dropped", f->dropped);
+        if (f->learner) {
+                json_add_number(o, "parameters", (double)model_params(&f->learner->setup.model));
+                json_add_number(o, "labels", f->learner->setup.model.vocab);
+                json_add_number(o, "threads", f->learner->threads);
+                json_add_string(o, "math", blas_version());
+        }
         if (f->kind->cached)
                 json_add_number(o, "cache_bytes", f->cache_bytes);
 }
@@ -47,6 +54,21 @@ static void add_saves(const struct dataset_facts *f, struct json *to)
 
         for (size_t i = 0; i < f->saves; i++)
                 json_add_number(times, NULL, f->save[i]);
+}
+
+/* Of rank 0, whose steps are those of all. */
+static void add_learnt(const struct dataset_facts *f, double training, struct json *to)
+{
+        const struct learner *l = f->learner;
+
+        if (!l)
+                return;
+        json_add_number(to, "steps", (double)l->steps);
+        json_add_number(to, "step_s", stats_ratio(l->seconds, (double)l->steps));
+        json_add_number(to, "step_share", stats_ratio(l->seconds, training));
+        struct json *losses = json_add_array(to, "epoch_losses");
+        for (size_t e = 0; e < f->epochs; e++)
+                json_add_number(losses, NULL, l->losses[e]);
 }
 
 /* The Python suite's fields under its names: what it calls MiB/s are samples a second. */
@@ -85,6 +107,7 @@ int dataset_json(const struct dataset_facts *f, struct json *job)
         for (size_t e = 0; e < f->epochs; e++)
                 json_add_number(rates, NULL, stats_ratio(samples, longest(f, e)));
         add_saves(f, m);
+        add_learnt(f, training, m);
         int err = measure_summary(f->epoch, f->epochs, f->ranks, &s);
         if (err)
                 return err;
@@ -100,6 +123,19 @@ static double metric(const struct json *job, const char *name)
 static const char *setup(const struct json *job, const char *name)
 {
         return json_string(json_get(json_get(job, "setup"), name), "?");
+}
+
+static void say_learnt(const struct json *job, const char *label, FILE *to)
+{
+        const struct json *losses = json_get(json_get(job, "metrics"), "epoch_losses");
+
+        if (losses)
+                fprintf(to,
+                        "%s: %.0f steps of %.3f s, %.0f %% of the time; loss of an epoch %.4g to "
+                        "%.4g\n",
+                        label, metric(job, "steps"), metric(job, "step_s"),
+                        100 * metric(job, "step_share"), json_number(json_at(losses, 0), 0),
+                        json_number(json_at(losses, json_count(losses) - 1), 0));
 }
 
 void dataset_table(const struct json *run, FILE *to)
@@ -128,6 +164,7 @@ void dataset_table(const struct json *run, FILE *to)
                 if (json_get(job, "error"))
                         continue;
                 shards_label(jobs, i, label, sizeof label);
+                say_learnt(job, label, to);
                 fprintf(to, "%s%s: %s, %s, %s; verified: %s; page cache dropped: %s\n",
                         i ? "" : "\n", label, setup(job, "address"), setup(job, "access"),
                         setup(job, "reader"), setup(job, "verified"),

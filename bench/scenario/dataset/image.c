@@ -27,13 +27,25 @@ const struct image_format *image_find(const char *name, char *why, size_t nwhy)
         return NULL;
 }
 
-int image_decode(const void *p, size_t n, char *why, size_t nwhy)
+int image_decode(const void *p, size_t n, const struct image_sink *to, char *why, size_t nwhy)
 {
         for (size_t i = 0; i < NFORMATS; i++)
-                if (formats[i]->is(p, n))
-                        return formats[i]->decode(p, n, why, nwhy);
-        snprintf(why, nwhy, "neither JPEG nor PPM, so model=decode cannot take it");
+                if (formats[i]->is(p, n)) {
+                        *why = 0;
+                        int err = formats[i]->decode(p, n, to, why, nwhy);
+                        if (err && !*why)
+                                snprintf(why, nwhy, "%s", strerror(-err));
+                        return err;
+                }
+        snprintf(why, nwhy, "neither JPEG nor PPM: give model=entitlement, which takes any bytes");
         return -EBADMSG;
+}
+
+int image_too_large(unsigned width, unsigned height, char *why, size_t nwhy)
+{
+        snprintf(why, nwhy, "%u x %u pixels are more than the %d that are decoded: leave it out",
+                 width, height, IMAGE_PIXELS_MAX);
+        return -EFBIG;
 }
 
 void image_row(const struct image *im, unsigned y, void *out)
@@ -92,7 +104,7 @@ static unsigned ppm_number(const char **p, const char *end)
         return v;
 }
 
-static int ppm_decode(const void *p, size_t n, char *why, size_t nwhy)
+static int ppm_decode(const void *p, size_t n, const struct image_sink *to, char *why, size_t nwhy)
 {
         const char *at = (const char *)p + 2, *end = (const char *)p + n;
         uint64_t width = ppm_number(&at, end), height = ppm_number(&at, end);
@@ -103,7 +115,14 @@ static int ppm_decode(const void *p, size_t n, char *why, size_t nwhy)
                 snprintf(why, nwhy, "a broken PPM of %zu bytes", n);
                 return -EBADMSG;
         }
-        return 0; /* its bytes are the pixels */
+        if (width * height > IMAGE_PIXELS_MAX)
+                return image_too_large((unsigned)width, (unsigned)height, why, nwhy);
+        if (!to)
+                return 0; /* its bytes are the pixels */
+        int err = to->begin(to->arg, (unsigned)width, (unsigned)height);
+        for (uint64_t y = 0; y < height && !err; y++)
+                to->row(to->arg, (const unsigned char *)at + 1 + y * width * 3);
+        return err;
 }
 
 const struct image_format image_ppm = {

@@ -26,9 +26,14 @@ static bool jpeg_is(const void *p, size_t n)
 enum { QUALITY = 75 /* of the Python suite's images */ };
 #define MEMORY_MAX (256L << 20) /* what a progressive file may take to decode */
 
+/* Each scan of a progressive file goes over the whole picture, and a small file may have thousands.
+ */
+enum { SCANS_MAX = 100 };
+
 /* The library's way out of an error: its own would end the process. */
 struct trouble {
         struct jpeg_error_mgr mgr; /* first */
+        struct jpeg_progress_mgr progress;
         jmp_buf back;
         char text[JMSG_LENGTH_MAX];
 };
@@ -48,6 +53,16 @@ static void on_message(j_common_ptr c, int level)
                 return;
         if (!c->err->num_warnings++)
                 c->err->format_message(c, t->text);
+}
+
+static void on_progress(j_common_ptr c)
+{
+        struct trouble *t = (struct trouble *)(void *)c->err;
+
+        if (((j_decompress_ptr)c)->input_scan_number <= SCANS_MAX)
+                return;
+        snprintf(t->text, sizeof t->text, "more than %d scans", SCANS_MAX);
+        longjmp(t->back, 1);
 }
 
 static struct jpeg_error_mgr *trouble_init(struct trouble *t)
@@ -99,32 +114,48 @@ static int jpeg_encode(const struct image *im, struct buf *out)
         return err;
 }
 
-static int decompress(struct jpeg_decompress_struct *c, struct trouble *t, const void *p, size_t n)
+static int decompress(struct jpeg_decompress_struct *c, struct trouble *t, const void *p, size_t n,
+                      const struct image_sink *to)
 {
         if (setjmp(t->back))
                 return -EBADMSG;
         jpeg_create_decompress(c);
         c->mem->max_memory_to_use = MEMORY_MAX;
+        t->progress.progress_monitor = on_progress;
+        c->progress = &t->progress;
         jpeg_mem_src(c, p, n);
         jpeg_read_header(c, TRUE);
+        if ((uint64_t)c->image_width * c->image_height > IMAGE_PIXELS_MAX)
+                return -EFBIG;
+        if (to)
+                c->out_color_space = JCS_RGB;
         jpeg_start_decompress(c);
+        int err = to ? to->begin(to->arg, c->output_width, c->output_height) : 0;
+        if (err)
+                return err;
         JSAMPARRAY row =
                 c->mem->alloc_sarray((j_common_ptr)c, JPOOL_IMAGE,
                                      c->output_width * (JDIMENSION)c->output_components, 1);
-        while (c->output_scanline < c->output_height)
+        while (c->output_scanline < c->output_height) {
                 jpeg_read_scanlines(c, row, 1);
+                if (to)
+                        to->row(to->arg, row[0]);
+        }
         jpeg_finish_decompress(c);
         return t->mgr.num_warnings ? -EBADMSG : 0;
 }
 
-static int jpeg_decode(const void *p, size_t n, char *why, size_t nwhy)
+static int jpeg_decode(const void *p, size_t n, const struct image_sink *to, char *why, size_t nwhy)
 {
         struct trouble t;
         struct jpeg_decompress_struct c = {.err = trouble_init(&t)};
 
-        int err = decompress(&c, &t, p, n);
+        int err = decompress(&c, &t, p, n, to);
+        const unsigned width = c.image_width, height = c.image_height;
         jpeg_destroy_decompress(&c);
-        if (err)
+        if (err == -EFBIG)
+                return image_too_large(width, height, why, nwhy);
+        if (err == -EBADMSG)
                 snprintf(why, nwhy, "a broken JPEG: %s", t.text);
         return err;
 }
@@ -140,10 +171,11 @@ static int jpeg_encode(const struct image *im, struct buf *out)
         return -EOPNOTSUPP;
 }
 
-static int jpeg_decode(const void *p, size_t n, char *why, size_t nwhy)
+static int jpeg_decode(const void *p, size_t n, const struct image_sink *to, char *why, size_t nwhy)
 {
         (void)p;
         (void)n;
+        (void)to;
         snprintf(why, nwhy, "%s", image_jpeg.missing);
         return -EOPNOTSUPP;
 }

@@ -12,9 +12,10 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "bench/core/clock.h"
-#include "bench/scenario/dataset/image.h"
+#include "bench/scenario/dataset/image_crop.h"
 #include "bench/scenario/dataset/sample.h"
 #include "bench/scenario/dataset/tar.h"
+#include "bench/train/random.h"
 #include "bench/core/signal_cleanup.h"
 
 #include "base/banned.h"
@@ -26,6 +27,7 @@ struct worker {
         size_t index;
         pthread_t thread;
         struct stream *stream;
+        struct crop *crop;      /* with labels */
         struct sample_list own; /* where every worker lists */
         const struct sample_list *list;
         uint32_t *order;            /* of the list, this epoch */
@@ -195,6 +197,39 @@ static int verify(struct worker *w, const char *full, const char *name, const vo
         return 0;
 }
 
+void batch_release(struct batch *b)
+{
+        free(b->rgb);
+        free(b->label);
+        *b = (struct batch){0};
+}
+
+/* A sample of a network: a part of it, another in each epoch, and a label that stays. Both are
+ * drawn by its name, so that they do not depend on who reads it. */
+static int take_crop(struct worker *w, const char *full, const void *p, size_t n)
+{
+        const struct loader_how *how = &w->l->how;
+        struct batch *b = &w->making;
+        uint64_t name = 0;
+        char why[400];
+
+        if (!b->rgb) {
+                b->rgb = malloc(how->batch * CROP_BYTES);
+                b->label = malloc(how->batch * sizeof *b->label);
+        }
+        if (!b->rgb || !b->label)
+                return -ENOMEM;
+        for (const char *c = full; *c; c++)
+                name = mix(name ^ (unsigned char)*c);
+        const uint64_t key = random_key(how->seed, RANDOM_CROP, w->l->epoch, name);
+        int err = crop_make(w->crop, key, p, n, b->rgb + b->samples * CROP_BYTES, why, sizeof why);
+        if (err)
+                snprintf(w->why, sizeof w->why, "%s: %s", full, why);
+        b->label[b->samples] = (int32_t)random_below(random_key(how->seed, RANDOM_LABELS, 0, 0),
+                                                     name, how->labels);
+        return err;
+}
+
 /* What the model does with a sample. */
 static int take_sample(void *arg, const char *name, const void *p, size_t n)
 {
@@ -211,9 +246,11 @@ static int take_sample(void *arg, const char *name, const void *p, size_t n)
                 err = -ECANCELED;
         if (!err && how->verify)
                 err = verify(w, full, name, p, n);
-        if (!err && how->decode && (err = image_decode(p, n, why, sizeof why)))
+        if (!err && how->decode && (err = image_decode(p, n, NULL, why, sizeof why)))
                 snprintf(w->why, sizeof w->why, "%s: %s", full, why);
-        if (!err && !how->verify && !how->decode)
+        if (!err && how->labels)
+                err = take_crop(w, full, p, n);
+        if (!err && !how->verify && !how->decode && !how->labels)
                 w->seen.sum += crc32c(0, p, n); /* touches each byte */
         if (err)
                 return err;
@@ -311,6 +348,9 @@ static void *work(void *arg)
         size_t at;
         int err = stream_new(l->how.place, &l->how.stream, &w->stream);
 
+        if (!err && l->how.labels && !(w->crop = crop_new()))
+                err = -ENOMEM;
+
         if (!err)
                 err = find_items(w);
         for (size_t i = 0; !err && (at = position_of(w, i)) < w->list->n; i++)
@@ -318,6 +358,8 @@ static void *work(void *arg)
         if (!err)
                 hand_over(w);
         stream_free(w->stream);
+        crop_free(w->crop);
+        batch_release(&w->making);
         buf_release(&w->bytes);
         sample_source_list_release(&w->own);
         if (w->order != l->order)
@@ -418,8 +460,13 @@ void loader_end(struct loader *l, struct loader_seen *seen)
                 if (seen)
                         loader_seen_add(seen, &l->worker[i].seen);
         }
-        for (size_t i = 0; l->worker && i < l->nworkers; i++)
-                free(l->worker[i].locked.ring);
+        for (size_t i = 0; l->worker && i < l->nworkers; i++) {
+                struct batch *ring = l->worker[i].locked.ring;
+                const size_t first = l->worker[i].locked.first, room = l->how.prefetch + 1;
+                for (size_t k = 0; k < l->worker[i].locked.ready; k++)
+                        batch_release(&ring[(first + k) % room]);
+                free(ring);
+        }
         free(l->worker);
         free(l->order);
         pthread_cond_destroy(&l->cond);

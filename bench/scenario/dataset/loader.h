@@ -22,6 +22,7 @@ struct loader_how {
         bool map;
         bool tars; /* objects are tars of samples */
         bool shuffle, verify, decode;
+        unsigned labels; /* of samples that a network learns from; 0: none does */
         uint64_t seed;
         size_t workers; /* 0: a batch is made when it is asked for */
         size_t batch, prefetch;
@@ -46,11 +47,15 @@ struct loader;
 struct batch {
         size_t samples;
         uint64_t bytes;
+        /* with labels: CROP_BYTES of each sample (image_crop.h), and which of the labels it has */
+        unsigned char *rgb;
+        int32_t *label;
 };
+void batch_release(struct batch *b); /* a zeroed one is fine */
 /* Starts the workers of an epoch. 0 or a negative errno. */
 int loader_start(const struct loader_how *how, size_t epoch, struct loader **out);
-/* The next batch: 1, 0 when the epoch is over, or a negative errno with one line in loader_why().
- * Blocks. */
+/* The next batch, which is to be released: 1, 0 when the epoch is over, or a negative errno with
+ * one line in loader_why(). Blocks. */
 int loader_next(struct loader *l, struct batch *out);
 const char *loader_why(const struct loader *l);
 /* Ends the workers and adds up what they saw. Frees l; NULL is fine. */

@@ -7,8 +7,11 @@ bench_libbench_la_SOURCES += \
 	%D%/dataset_needs.c \
 	%D%/dataset_save.c \
 	%D%/dataset_table.c \
+	%D%/dataset_train.c \
 	%D%/image.c \
 	%D%/image.h \
+	%D%/image_crop.c \
+	%D%/image_crop.h \
 	%D%/image_jpeg.c \
 	%D%/loader.c \
 	%D%/loader.h \
