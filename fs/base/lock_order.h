@@ -21,6 +21,7 @@ enum lock_rank {
         LOCK_FD_OWNERS,
         LOCK_ORPHANS,
         LOCK_WFILE,
+        LOCK_LEFT_UPLOADS,
         LOCK_TALLY,
         LOCK_READER,
         LOCK_VERSION_CACHE,

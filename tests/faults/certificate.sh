@@ -6,7 +6,7 @@
 need_fuse
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 command -v openssl >/dev/null || skip_all "openssl is not installed"
-plan 11
+plan 14
 start_store
 . "$srcdir/tests/lib/tls.sh"
 certificate good IP:127.0.0.1 20200101000000Z 20991231000000Z
@@ -27,6 +27,7 @@ mount_ckptfs ca_bundle="$tmp/bundle.pem" part_size=5M attr_ttl=0 read_cache=neve
 cp "$tmp/old" "$mnt/standing"
 cp "$tmp/data" "$mnt/large"
 fdo_begin src "$tmp/data" open wct "$mnt/during" write 6000000 pause write 6000000 close
+wait_for 30 grep -q ' UploadPart [^ ]* during ' "$requests" # the upload is known, and a part sent
 
 server_has late
 case $(fdo open wt "$mnt/standing" write 5 close) in
@@ -47,12 +48,19 @@ expect_eq "" "$(past store_ls during)" "nothing half is published while the cert
 check "the log says what to do about the certificate" \
 	grep -q 'warning: store: .*: no reply .*certificate has expired.*: Input/output error: renew its certificate, or correct the clock here' "$mount_log"
 
+past store_uploads >"$tmp/left"
+expect_eq during "$(cat "$tmp/left")" "an upload stays while the certificate is bad"
+
 server_has renewed
 # promise: way.certificate
 expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/during" write 12000000 close)" "a file is written when the certificate is renewed"
 past same "a file that is written with the renewed certificate is right" "$tmp/data" during
 check "a file is read when the certificate is renewed" cmp "$tmp/data" "$mnt/large"
 expect_eq old "$(cat "$mnt/standing")" "the old version is read when the certificate is renewed"
+no_upload() { [ -z "$(past store_uploads)" ]; }
+# promise: end.left-upload
+check "an upload that could not be aborted is, once a file is published" wait_for 20 no_upload
+check "the log says that an upload which could not be aborted is" wait_for 10 grep -q 'info: during: its unfinished upload is aborted' "$mount_log"
 expect_log 'certificate has expired'
 expect_log 'during: (not published|its unfinished upload could not be aborted)'
 umount_ckptfs

@@ -55,6 +55,7 @@ $(fault_gs_tests): %D%/local.mk
 
 EXTRA_DIST += \
 	$(fault_tests) \
+	%D%/aborts_denied.json \
 	%D%/attributes_late.json \
 	%D%/complete_200_with_error.json \
 	%D%/complete_200_with_error_once.json \

@@ -4,7 +4,7 @@
 # the log says why; a store that copies no part says EACCES; what was there stands.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 20
+plan 26
 start_store
 mount_ckptfs part_size=5M stall_timeout=2s deadline=10s attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -50,3 +50,22 @@ check "no upload is left" wait_for 20 no_upload
 expect_log 'store: upload-part-copy .*AccessDenied'
 expect_log 'appended: not published, the version before it stands: Permission denied'
 umount_ckptfs
+
+# Credentials that may not even abort, for a while.
+start_refusing() {
+	mount_ckptfs part_size=5M attr_ttl=0
+	set_faults aborts_denied
+	denied "$1" src "$tmp/data" open wct "$mnt/left" write 12000000 close
+	expect_log 'store: (upload-part|upload-abort) .*AccessDenied'
+	expect_log 'left: not published'
+	expect_log 'left: its unfinished upload could not be aborted: tried again'
+}
+start_refusing "an upload that can be neither sent nor aborted"
+set_faults
+expect_eq left "$(store_uploads)" "an upload stays that could not be aborted"
+umount_ckptfs
+expect_eq "" "$(store_uploads)" "the end aborts an upload that could not be aborted before"
+
+start_refusing "an upload that cannot be aborted to the end"
+expect_log 'left: its unfinished upload could not be aborted and stays at the store: .*ckptctl uploads'
+umount_ckptfs "the log says which upload stays after the end"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mount/write/left_upload.h"
 #include "mount/write/spill.h"
 #include "mount/write/wfile_int.h"
 #include "tests/lib/asked_store.h"
@@ -18,6 +19,7 @@ enum { MI = 1 << 20, FIRST = 5 * MI };
 /* --- the file */
 
 static struct wfile_tally tally;
+static struct left_uploads left;
 static struct wfile_env env;
 static struct wfile *f;
 static struct waiter commit;
@@ -91,6 +93,7 @@ static inline void setup(void)
         transfers_now = 1;
         caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_PART_COPY | STORE_CAP_DELETE_IF;
         wfile_tally_init(&tally);
+        left_uploads_init(&left);
         mount_key = (struct mount_key){0};
         env = (struct wfile_env){
                 .pool = pool_new(64 * MI),
@@ -98,6 +101,7 @@ static inline void setup(void)
                 .plan = part_plan(FIRST, 64 * MI),
                 .size_max = UINT64_MAX / 2,
                 .tally = &tally,
+                .left = &left,
                 .resident = 32 * MI,
                 .lock = lock,
                 .unlock = unlock,

@@ -13,6 +13,7 @@
 #include "base/mutex.h"
 #include "base/params.h"
 #include "base/pool.h"
+#include "mount/write/left_upload.h"
 #include "mount/write/wfile.h"
 #include "mount/read/reader.h"
 #include "mount/tree/tree.h"
@@ -81,6 +82,7 @@ struct mount {
         struct proc_queries *proc_queries; /* at closes; from the session's start to its end */
         struct wfile_env wfile_env;
         struct wfile_tally tally;
+        struct left_uploads left_uploads;
         struct reader_env reader_env;
         struct version_cache *cache; /* of what was read past the page cache, or NULL, */
         size_t cache_most;           /* and its bytes */

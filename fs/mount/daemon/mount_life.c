@@ -43,6 +43,7 @@ int mount_init(struct mount *m, struct store *store)
 
         m->store = store;
         wfile_tally_init(&m->tally);
+        left_uploads_init(&m->left_uploads);
         m->mounted_ns = tree_wall_ns();
         m->uid = p->uid == UINT32_MAX ? geteuid() : (uid_t)p->uid;
         m->gid = p->gid == UINT32_MAX ? getegid() : (gid_t)p->gid;
@@ -69,6 +70,7 @@ int mount_init(struct mount *m, struct store *store)
                 .size_max = store_object_max(store),
                 .reader = &m->reader_env,
                 .tally = &m->tally,
+                .left = &m->left_uploads,
                 .resident = p->memory / 16 < KEEP_MOST ? p->memory / 16 : KEEP_MOST,
                 .owner = m,
                 .lock = node_writer_lock,
@@ -192,6 +194,8 @@ void mount_release(struct mount *m)
         mem_reclaim_stop(m->mem_reclaim);
         if (m->tree)
                 wfile_tally_wait(&m->tally);
+        if (m->tree)
+                left_uploads_finish(&m->left_uploads);
         if (m->tree)
                 attr_sync_finish(m);
         if (m->orphans)

@@ -222,6 +222,7 @@ void node_writer_published(void *mount, void *node, const struct store_object *o
         reader_unref(old);
         if (more)
                 send_rest(m, n, &carried);
+        left_uploads_try(&m->left_uploads);
 }
 
 /* What is open goes on with what it has; the name leads to what the store has. */

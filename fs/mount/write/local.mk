@@ -4,6 +4,8 @@ fs_mount_libmount_la_SOURCES += \
 	%D%/commit_phase.h \
 	%D%/extent_map.c \
 	%D%/extent_map.h \
+	%D%/left_upload.c \
+	%D%/left_upload.h \
 	%D%/part_body.c \
 	%D%/part_body.h \
 	%D%/part_plan.c \

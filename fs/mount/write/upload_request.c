@@ -17,6 +17,7 @@
 #include "base/metrics.h"
 #include "base/mutex.h"
 #include "base/record/recovery_record.h"
+#include "mount/write/left_upload.h"
 
 #include "base/banned.h"
 
@@ -753,12 +754,12 @@ static void created_locked(struct wfile *f, struct outcome *out, int err, struct
 static void aborted_locked(const struct wfile *f, struct upload_request *t, int err)
         REQUIRES(&f->mtx)
 {
+        struct store_upload *up = TAKE_PTR(t->upload);
+
         if (err)
-                log_warn_of(LOG_ABOUT(.operation = "publish", .file = f->locked.key,
-                                      .remedy = "'ckptctl uploads' lists and aborts it"),
-                            "%s: its unfinished upload could not be aborted and stays at the store",
-                            f->locked.key);
-        store_upload_free(TAKE_PTR(t->upload));
+                left_uploads_add(f->env->left, up, f->locked.key, err);
+        else
+                store_upload_free(up);
 }
 
 static bool is_same(const char *a, const char *b)

@@ -23,6 +23,7 @@
 #include "store.h"
 
 struct key_lock;
+struct left_uploads;
 struct wfile;
 struct spill;
 
@@ -47,9 +48,10 @@ struct wfile_env {
         uint64_t size_max; /* no file gets longer */
         const struct reader_env *reader;
         struct wfile_tally *tally;
-        uint64_t resident; /* bytes of a file that stay in memory after they were sent, see
-                            * docs/decisions/039 */
-        void *owner;       /* passed to these: */
+        struct left_uploads *left; /* uploads that could not be aborted */
+        uint64_t resident;         /* bytes of a file that stay in memory after they were sent, see
+                                    * docs/decisions/039 */
+        void *owner;               /* passed to these: */
         /* Locks the key that a commit is about to change, alone or beside others who are not: 0, or
          * -EAGAIN and the waiter is told when *l is held, or -ENOMEM. No lock is held. */
         int (*lock)(void *owner, const char *key, bool alone, struct waiter *w,
