@@ -3,7 +3,7 @@
 # cli.sh: what is wrong is one line with cause and remedy, a failing status, and nothing mounted.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 105
+plan 107
 start_store --region eu-west-3
 cd "$tmp" || exit 1
 mkdir "$mnt"
@@ -145,6 +145,17 @@ check "a log is where the command was started, and tells of the mount" wait_for 
 echo below >"$mnt/f"
 expect_eq "below" "$(AWS_REGION=eu-west-3 store_cat prefix/f)" "a prefix holds what is written below it"
 umount "$mnt"
+# The more descriptors it may have, the further the start comes.
+few_files() {
+	for n in $(seq 12 48); do
+		(ulimit -n "$n" && ckptfs -o "$endpoint,region=eu-west-3,control_dir=$tmp/few" "$url" "$mnt") 2>err && break
+		! grep -q 'socket of ckptctl' err || return 0
+	done
+	umount "$mnt"
+	return 1
+}
+check "too few descriptors for the socket of ckptctl are met" few_files
+check "the remedy is more descriptors" grep -q 'Too many open files: raise the limit' err
 check "-h prints the options" sh -c '"$1" -h | grep -q part_size=' sh "$builddir/ckptfs"
 expect_eq "$(ckptfs -h)" "$(ckptfs --help)" "--help prints the options, too"
 expect_eq "ckptfs" "$(ckptfs -V | cut -d' ' -f1)" "-V prints the version"

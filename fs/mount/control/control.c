@@ -261,6 +261,21 @@ static int start(struct control *c, const char *dir)
         return err;
 }
 
+static const char *start_remedy(int err)
+{
+        switch (err) {
+        case -EMFILE:
+                return "raise the limit of open files (ulimit -n, LimitNOFILE=), or "
+                       "control_dir=none";
+        case -ENFILE:
+        case -ENOMEM:
+        case -EAGAIN: /* no thread */
+                return "end another program, or control_dir=none";
+        default:
+                return "name a directory that can be written by control_dir=, or control_dir=none";
+        }
+}
+
 int control_start(struct mount *m, const struct control_hooks *hooks, struct control **out,
                   char *why, size_t nwhy)
 {
@@ -289,10 +304,8 @@ int control_start(struct mount *m, const struct control_hooks *hooks, struct con
         }
         if (c)
                 control_free(c);
-        snprintf(why, nwhy,
-                 "the socket of ckptctl cannot be made in %s: %s: name a directory that can be "
-                 "written by control_dir=, or control_dir=none",
-                 err == -ENAMETOOLONG ? given : dir, strerror(-err));
+        snprintf(why, nwhy, "the socket of ckptctl cannot be made in %s: %s: %s",
+                 err == -ENAMETOOLONG ? given : dir, strerror(-err), start_remedy(err));
         return err;
 }
 
