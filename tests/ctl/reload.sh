@@ -3,7 +3,7 @@
 # reload.sh: ckptctl reload changes what a mount that runs can change, and names what it cannot.
 . "${srcdir:?}/tests/lib/mount.sh"
 need_fuse
-plan 25
+plan 26
 start_store
 dir=$tmp/control
 cd "$tmp" || exit 1
@@ -44,7 +44,11 @@ cat "$mnt/f" >/dev/null
 printf other | store_put f
 expect_eq other "$(cat "$mnt/f")" "attributes are believed for the new time"
 check "the log has the change" grep -q 'ckptctl reload: changed memory=, connections=, attr_ttl=, log_level=' "$tmp/log"
-sed -i 's/connections: 4/connections: auto/' options.yaml
+sed -i 's/memory: 1G/memory: 1T/' options.yaml
+ctl reload >/dev/null
+check "the log says that memory= is more than there is, also when that is changed" \
+	grep -q 'warning: memory= is 1048576 MiB' "$tmp/log"
+sed -i 's/connections: 4/connections: auto/; s/memory: 1T/memory: 1G/' options.yaml
 ctl reload >/dev/null
 head -c 8000000 /dev/urandom >"$tmp/large"
 cp "$tmp/large" "$mnt/large"

@@ -17,7 +17,7 @@
 
 enum { MIB_BITS = 20 };
 
-static void advise_memory(const struct params *p)
+void advise_memory(const struct params *p)
 {
         char said[256];
 

@@ -10,5 +10,7 @@ struct store;
  * its disk has no room for, files of keys that others may read, a prefix without objects, and the
  * permission to write that the store denies (`lacks`; NULL: none). Blocks on local files. */
 void advise(const struct params *p, struct store *s, const char *url, const char *lacks);
+/* The first of these alone, when the option has changed. */
+void advise_memory(const struct params *p);
 
 #endif

@@ -13,6 +13,7 @@
 #include "mount/control/metrics_http.h"
 #include "mount/control/otlp.h"
 #include "mount/core/mount.h"
+#include "mount/daemon/advice.h"
 #include "mount/daemon/mount_life.h"
 
 #include "base/banned.h"
@@ -179,12 +180,15 @@ int reload_params(struct mount *m, struct served *served, struct params *fresh, 
                          "another mount: end this one and mount again, or undo the change");
                 return -EINVAL;
         }
+        bool more = fresh->memory > m->params.memory;
         int err = try_changes(m, served, fresh, foreground, why, sizeof why);
         if (err) {
                 snprintf(text, n, "nothing is changed: %s", why);
                 return err;
         }
         mount_apply(m);
+        if (more)
+                advise_memory(&m->params);
         snprintf(text, n, "%s%s%sthe log is opened anew, and credentials are asked for",
                  changed.len ? "changed " : "", changed.p, changed.len ? "; " : "");
         return 0;
