@@ -3,7 +3,7 @@
 # truncate.sh: a file is cut to nothing, by name or while it is open.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 32
+plan 34
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -65,4 +65,8 @@ on_gs || most=$((10000 * (5 << 30)))
 expect_eq "ok EFBIG EFBIG ok" "$(fdo open w "$mnt/f" ftruncate $((most + 1)) pwrite 1 $most close)" \
 	"no file gets longer than the store takes"
 expect_eq 0 "$(objects size f)" "a file that would get too long stays as it was"
+touch -d @5 "$mnt/f"
+fdo_begin open w "$mnt/f" pwrite 1 $most pause close
+expect_eq 5 "$(stat -c %Y "$mnt/f")" "a write that is refused does not move mtime"
+fdo_ends "ok EFBIG ok ok" "a file can be closed after a refused write"
 umount_ckptfs

@@ -197,6 +197,8 @@ static void reply_refused(fuse_req_t req, struct handle *h, struct wfile *f, boo
 {
         if (mapped)
                 wfile_lost(f, &h->user, err);
+        if (!wfile_dirty(f))
+                attr_sync_untouch(op_mount(req), h->node);
         fuse_reply_err(req, -err);
 }
 

@@ -353,3 +353,10 @@ void attr_sync_touch(struct mount *m, struct node *n, uid_t uid)
         n->attr_now += n->attr.mode != was;
         tree_unlock(m->tree);
 }
+
+void attr_sync_untouch(struct mount *m, struct node *n)
+{
+        tree_lock(m->tree);
+        attr_touch_failed(&n->attr);
+        tree_unlock(m->tree);
+}

@@ -55,6 +55,8 @@ bool attr_sync_published_locked(struct mount *m, struct node *n, const struct st
 bool attr_sync_left_locked(struct node *n) REQUIRES(tree_mutex);
 /* `uid` writes to the file, or cuts it, now. */
 void attr_sync_touch(struct mount *m, struct node *n, uid_t uid);
+/* It was refused, and nothing else was written since the file was published. */
+void attr_sync_untouch(struct mount *m, struct node *n);
 
 /* The key of the object that carries the attributes: of the root ".ckptfs/root". NULL: no memory.
  */
