@@ -120,7 +120,7 @@ static bool mount_anew(struct job *job, bool kill)
 
 static const char *const gauges[] = {"nodes",        "pool_used",       "handles",
                                      "dirty_files",  "uploading_files", "failed_files",
-                                     "unsent_bytes", "spill_used"};
+                                     "unsent_bytes", "spill_used",      "unlinked_copies"};
 enum { GAUGES = sizeof gauges / sizeof *gauges, AT_REST = 2 };
 
 static bool read_gauges(unsigned long long values[GAUGES])

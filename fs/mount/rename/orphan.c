@@ -11,6 +11,7 @@
 #include "base/mutex.h"
 #include "base/record/recovery_record.h"
 #include "base/log.h"
+#include "base/metrics.h"
 
 #include "base/banned.h"
 
@@ -46,9 +47,10 @@ static int from_copy_locked(const struct leaving *l) REQUIRES(tree_mutex)
         return err ? err : tree_set_etag_locked(n, l->etag);
 }
 
-static void nothing(void *arg, int err, const struct store_object *obj)
+static void copy_deleted(void *arg, int err, const struct store_object *obj)
 {
-        (void)arg, (void)err, (void)obj; /* the log has said it */
+        (void)arg, (void)obj; /* the log has said it */
+        METRIC_SUB(unlinked_copies, !err || err == -ENOENT);
 }
 
 static void prepared(struct leaving *l)
@@ -61,12 +63,13 @@ static void copied(void *arg, int err, const struct store_object *obj)
 {
         struct leaving *l = arg;
 
+        METRIC_ADD(unlinked_copies, !err);
         if (!err) {
                 tree_lock(l->m->tree);
                 err = to_copy_locked(l, obj);
                 tree_unlock(l->m->tree);
                 if (err && l->copy) /* nobody reads it any more */
-                        err = store_delete(l->m->store, l->copy, nothing, NULL);
+                        err = store_delete(l->m->store, l->copy, copy_deleted, NULL);
         }
         if (err && err != -ENOENT && err != -ESTALE)
                 log_warn_of(LOG_ABOUT(.operation = "delete", .file = l->n->name),
@@ -149,7 +152,7 @@ void leave_undo(struct leaving *l)
         }
         tree_unlock(l->m->tree);
         if (copy)
-                (void)store_delete(l->m->store, copy, nothing, NULL); /* a failure is logged */
+                (void)store_delete(l->m->store, copy, copy_deleted, NULL); /* a failure is logged */
         leave_end(l);
 }
 
@@ -172,7 +175,7 @@ static void drop_ended(struct orphans *p)
 
 static void dropped(void *arg, int err, const struct store_object *obj)
 {
-        (void)err, (void)obj; /* the log has said it */
+        copy_deleted(NULL, err, obj);
         drop_ended(arg);
 }
 
