@@ -104,6 +104,13 @@ static bool has_choice(const struct reading *r, const char *group, const char *v
                !access(path, R_OK);
 }
 
+/* A name of FILE, or of the keys, is more than there is room for. */
+static int too_long(const struct reading *r, const char *file, const char *name)
+{
+        snprintf(r->why, r->nwhy, "%s: the name '%.40s...' is too long: shorten it", file, name);
+        return -ENAMETOOLONG;
+}
+
 /* Reads the file of a choice. */
 static int choose(struct reading *r, const char *group, const char *package, const char *value,
                   enum need need)
@@ -113,11 +120,13 @@ static int choose(struct reading *r, const char *group, const char *package, con
         if (need != OPTIONAL && is_dir(r->dir, group) && !has_choice(r, group, value)) {
                 CLEANUP(buf_release) struct buf names = BUF_INIT;
                 list_group(r->dir, group, &names);
-                snprintf(r->why, r->nwhy, "%s=%s: %s/%s/%s.yaml is not there: give one of %s",
-                         group, value, r->dir, group, value, names.p);
+                snprintf(r->why, r->nwhy, "%s=%s: %s/%s/%s.yaml is not there: %s%s", group, value,
+                         r->dir, group, value, names.len ? "give one of " : "add it, or another",
+                         names.len ? names.p : "");
                 return -ENOENT;
         }
-        snprintf(name, sizeof name, "%s/%s", group, value);
+        if (snprintf(name, sizeof name, "%s/%s", group, value) >= (int)sizeof name)
+                return too_long(r, group, value);
         return read_file(r, name, package, need);
 }
 
@@ -160,7 +169,7 @@ static int parse_group(const struct file *f, const char *text, size_t n, struct 
         const char *package = p[len] ? p + len + 1 : "";
         bool root = *p == '/';
         if (snprintf(e->group, sizeof e->group, "%s%.*s", root ? "" : f->group, (int)len - root,
-                     p + root) >= (int)sizeof e->group)
+                     p + root) >= (int)sizeof e->group - 1) /* its dot */
                 return -ENAMETOOLONG;
         package_of(*package ? package : e->group, e->package);
         if (!strcmp(package, "_global_"))
@@ -189,19 +198,14 @@ static int on_choice(struct file *f, const struct entry *e, const char *value)
         return choose(r, e->group, e->package, value, e->is_optional ? OPTIONAL : WANTED);
 }
 
-/* An entry of `defaults:`, at "defaults.0", "defaults.0.group" or, one of several, at
- * "defaults.0.group.1". */
 /* "group: value", where the group's name is the first n bytes at `at`. */
 static int on_group(struct file *f, const char *at, size_t n, const char *value)
 {
         struct reading *r = f->r;
         struct entry e;
 
-        if (parse_group(f, at, n, &e)) {
-                snprintf(r->why, r->nwhy, "%s: the name of a group is too long: shorten it",
-                         f->path);
-                return -ENAMETOOLONG;
-        }
+        if (parse_group(f, at, n, &e))
+                return too_long(r, f->path, at);
         if (f->pass != LOOK_AHEAD)
                 return on_choice(f, &e, value);
         if (!e.is_override || sweep_find(&r->overrides, e.group))
@@ -221,11 +225,12 @@ static int on_name(struct file *f, const char *value)
         if (begins(value, "hydra/") || begins(value, "/hydra/"))
                 return ignored(f, value);
         bool root = *value == '/';
-        snprintf(name, sizeof name, "%s%s", root ? "" : f->group, value + root);
+        int len = snprintf(name, sizeof name, "%s%s", root ? "" : f->group, value + root);
         const char *slash = strrchr(name, '/');
-        if (snprintf(group, sizeof group, "%.*s", slash ? (int)(slash - name) : 0, name) >=
-            (int)sizeof group)
-                return -ENAMETOOLONG;
+        if (len >= (int)sizeof name ||
+            snprintf(group, sizeof group, "%.*s", slash ? (int)(slash - name) : 0, name) >=
+                    (int)sizeof group - 1) /* its dot */
+                return too_long(f->r, f->path, value);
         package_of(group, package);
         return read_file(f->r, name, package, WANTED);
 }
@@ -311,7 +316,9 @@ static int read_file(struct reading *r, const char *name, const char *package, e
         const char *slash = strrchr(name, '/');
         int n = snprintf(f.path, sizeof f.path, "%s/%s%s", r->dir, name, ending);
 
-        if (n >= (int)sizeof f.path || r->depth == DEPTH_MAX) {
+        if (n >= (int)sizeof f.path || (slash && (size_t)(slash - name) >= sizeof f.group - 1))
+                return too_long(r, r->dir, name);
+        if (r->depth == DEPTH_MAX) {
                 snprintf(r->why, r->nwhy, "%s: the files of defaults name each other: end the ring",
                          name);
                 return -ELOOP;

@@ -127,6 +127,42 @@ START_TEST(files_in_a_ring_and_files_that_are_none_are_refused)
 }
 END_TEST
 
+/* Each says which one it is: a default that is a file, a group, or a choice of it. */
+START_TEST(names_that_are_too_long_are_refused_with_the_reason)
+{
+        static const char *const defaults[] = {"defaults: ['%s']\n", "defaults: ['%s/b']\n",
+                                               "defaults: [{'%s': b}]\n",
+                                               "defaults: [{g: '%s'}]\n"};
+        char name[601], text[700];
+
+        memset(name, 'n', sizeof name - 1);
+        name[sizeof name - 1] = 0;
+        for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
+                CLEANUP(sweep_release) struct sweep s = {0};
+                CLEANUP(buf_release) struct buf notes = BUF_INIT;
+                char why[400] = "";
+                snprintf(text, sizeof text, defaults[i], name);
+                write_text("a.yaml", text);
+                ck_assert_int_eq(suite_read(dir, "a", NULL, &s, &notes, why, sizeof why),
+                                 -ENAMETOOLONG);
+                ck_assert_ptr_nonnull(strstr(why, "nnn...' is too long: shorten it"));
+        }
+}
+END_TEST
+
+START_TEST(group_without_files_offers_none)
+{
+        CLEANUP(sweep_release) struct sweep s = {0};
+        CLEANUP(buf_release) struct buf notes = BUF_INIT;
+        char why[400] = "";
+
+        write_text("empty/a.txt", "");
+        write_text("a.yaml", "defaults: [{empty: b}]\n");
+        ck_assert_int_eq(suite_read(dir, "a", NULL, &s, &notes, why, sizeof why), -ENOENT);
+        ck_assert_ptr_nonnull(strstr(why, "empty/b.yaml is not there: add it, or another"));
+}
+END_TEST
+
 /* Reads a.yaml, then the command line, then what is chosen. */
 static int read_all(struct sweep *s, const char *arg, struct buf *notes, char *why, size_t nwhy)
 {
@@ -261,6 +297,8 @@ int main(void)
         tcase_add_test(tc, a_file_of_the_suite_makes_its_jobs);
         tcase_add_test(tc, without_self_the_file_comes_last);
         tcase_add_test(tc, files_in_a_ring_and_files_that_are_none_are_refused);
+        tcase_add_test(tc, names_that_are_too_long_are_refused_with_the_reason);
+        tcase_add_test(tc, group_without_files_offers_none);
         tcase_add_loop_test(tc, a_choice_reads_the_file_of_its_group, 0,
                             sizeof choices / sizeof choices[0]);
         tcase_add_test(tc, values_are_filled_in_from_files_groups_and_the_command_line);
