@@ -499,7 +499,7 @@ row_clients() {
 	start_sim --null
 	for ((run = 0; run < runs; run++)); do
 		for client in s3 awscrt libs3; do
-			"$b/ckptbench" --help >"$tmp/help"
+			"$b/ckptbench" help storages >"$tmp/help"
 			if grep -q "^  $client .*not in this build" "$tmp/help"; then
 				echo "absent: $client"
 				continue

@@ -85,7 +85,7 @@ static int fill_name(struct filling *f, const struct chain *c, const char *name)
         const struct chain next = {&key, c, c->depth + 1};
 
         if (!f->find(f->arg, name, &key))
-                return refuse(f, c, -EINVAL, "${%s} is no key: see ckptbench --help", name);
+                return refuse(f, c, -EINVAL, "${%s} is no key: see ckptbench help keys", name);
         for (const struct chain *up = c; up; up = up->up)
                 if (!strcmp(up->key->name, key.name))
                         return refuse(f, c, -ELOOP, "${%s} leads back to %s: write one of them out",

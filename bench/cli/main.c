@@ -25,6 +25,33 @@
 
 #include "base/banned.h"
 
+/* The names in lines of at most 80 columns. */
+static void print_names(size_t n, const char *(*name)(size_t i))
+{
+        size_t column = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                size_t len = strlen(name(i)) + 1;
+                if (column && column + len > 80) {
+                        putchar('\n');
+                        column = 0;
+                }
+                printf("%s%s", column ? " " : "  ", name(i));
+                column += len + !column;
+        }
+        putchar('\n');
+}
+
+static const char *scenario_name(size_t i)
+{
+        return scenarios[i]->name;
+}
+
+static const char *storage_name(size_t i)
+{
+        return io_storages[i].name;
+}
+
 static int help(void)
 {
         printf("usage: [mpirun -n N] ckptbench SCENARIO [-cd DIR] [-cn NAME] [--dry-run]\n"
@@ -32,15 +59,33 @@ static int help(void)
                "       ckptbench report DIR... [-o PAGE.html]\n"
                "       ckptbench compare FIRST SECOND\n"
                "       ckptbench prepare-nvme --device DEVICE --mountpoint DIR [--yes]\n"
+               "       ckptbench help scenarios | storages | keys\n"
                "\nscenarios:\n");
-        for (size_t i = 0; i < scenario_count; i++)
-                printf("  %s\n        %s\n", scenarios[i]->name, scenarios[i]->text);
-        printf("\nstorages:\n");
-        for (size_t i = 0; i < io_nstorages; i++)
-                printf("  %-8s%s%s\n", io_storages[i].name, io_storages[i].text,
-                       io_storages[i].ops ? "" : " (not in this build)");
-        printf("\nkeys (several values, split by commas, make a job each):\n");
-        param_tab_help(&key_tab, stdout);
+        print_names(scenario_count, scenario_name);
+        printf("storages:\n");
+        print_names(io_nstorages, storage_name);
+        printf("\n\"ckptbench help\" and one of these words explains each.\n");
+        return 0;
+}
+
+static int help_with(const char *what)
+{
+        if (!strcmp(what, "scenarios")) {
+                for (size_t i = 0; i < scenario_count; i++)
+                        printf("  %s\n        %s\n", scenarios[i]->name, scenarios[i]->text);
+        } else if (!strcmp(what, "storages")) {
+                for (size_t i = 0; i < io_nstorages; i++)
+                        printf("  %-8s%s%s\n", io_storages[i].name, io_storages[i].text,
+                               io_storages[i].ops ? "" : " (not in this build)");
+        } else if (!strcmp(what, "keys")) {
+                printf("Several values, split by commas, make a job each.\n");
+                param_tab_help(&key_tab, stdout);
+        } else {
+                fprintf(stderr,
+                        "ckptbench: there is no help with '%s': give scenarios, storages or keys\n",
+                        what);
+                return 1;
+        }
         return 0;
 }
 
@@ -252,6 +297,8 @@ int main(int argc, char **argv)
         if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
             (argc > 2 && !strcmp(argv[2], "--help")))
                 return help();
+        if (!strcmp(argv[1], "help"))
+                return argc > 2 ? help_with(argv[2]) : help();
         if (!strcmp(argv[1], "--version")) {
                 printf("ckptbench %s\n", PACKAGE_VERSION);
                 return 0;

@@ -88,25 +88,39 @@ static uint64_t on_this_machine(const struct run *r, uint64_t bytes)
         return (uint64_t)((double)bytes * part);
 }
 
-static double gb(uint64_t bytes)
+const char *bytes_text(uint64_t bytes, char out[BYTES_TEXT])
 {
-        return (double)bytes / 1e9;
+        static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+        double v = (double)bytes / 1e3;
+        size_t i = 0;
+
+        if (!bytes)
+                return "none";
+
+        while (v >= 999.5 && i + 1 < sizeof units / sizeof *units) {
+                v /= 1e3;
+                i++;
+        }
+        snprintf(out, BYTES_TEXT, "%.*f %s", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, units[i]);
+        return out;
 }
 
 static int check_memory(const struct run *r, const struct preflight *n, FILE *dry, char *why,
                         size_t nwhy)
 {
         uint64_t want = n->memory * r->coll->host_ranks, have = preflight_memory_free();
+        char a[BYTES_TEXT], b[BYTES_TEXT];
 
         if (dry)
-                fprintf(dry, "  memory held: %.3f GB of %.3f GB free\n", gb(want), gb(have));
+                fprintf(dry, "  memory held: %s of %s free\n", bytes_text(want, a),
+                        bytes_text(have, b));
         if (want <= have)
                 return 0;
         snprintf(why, nwhy,
-                 "%u rank%s here hold%s %.3f GB in memory and %.3f GB are free: give a smaller "
+                 "%u rank%s here hold%s %s in memory and %s are free: give a smaller "
                  "size= or model=, hold=off where the scenario has that key, or more machines",
                  r->coll->host_ranks, r->coll->host_ranks > 1 ? "s" : "",
-                 r->coll->host_ranks > 1 ? "" : "s", gb(want), gb(have));
+                 r->coll->host_ranks > 1 ? "" : "s", bytes_text(want, a), bytes_text(have, b));
         return -ENOMEM;
 }
 
@@ -132,6 +146,7 @@ static int check_disk(const struct run *r, const char *path, const struct prefli
                       char *why, size_t nwhy)
 {
         uint64_t want = on_this_machine(r, n->stored);
+        char a[BYTES_TEXT], b[BYTES_TEXT];
         struct statvfs fs;
 
         if (statvfs_above(path, &fs)) {
@@ -140,23 +155,27 @@ static int check_disk(const struct run *r, const char *path, const struct prefli
         }
         uint64_t have = (uint64_t)fs.f_bavail * fs.f_frsize;
         if (dry)
-                fprintf(dry, "  disk: %.3f GB of %.3f GB free at %s\n", gb(want), gb(have), path);
+                fprintf(dry, "  disk: %s of %s free at %s\n", bytes_text(want, a),
+                        bytes_text(have, b), path);
         if (want <= have)
                 return 0;
         snprintf(why, nwhy,
-                 "%s has %.3f GB free and %.3f GB would lie there: give a smaller size=, fewer "
+                 "%s has %s free and %s would lie there: give a smaller size=, fewer "
                  "epochs=, or another path=",
-                 path, gb(have), gb(want));
+                 path, bytes_text(have, b), bytes_text(want, a));
         return -ENOSPC;
 }
 
 int preflight_check_at(const struct run *r, const struct preflight *n, const char *path, FILE *dry,
                        char *why, size_t nwhy)
 {
+        char moved[BYTES_TEXT];
+
         if (r->needs)
                 *r->needs = *n;
         if (dry && n->moved)
-                fprintf(dry, "  moved: %.3f GB by %u ranks\n", gb(n->moved), r->coll->ranks);
+                fprintf(dry, "  moved: %s by %u rank%s\n", bytes_text(n->moved, moved),
+                        r->coll->ranks, r->coll->ranks > 1 ? "s" : "");
         else if (dry && !n->still)
                 fprintf(dry, "  moved: not known before the storage is asked\n");
         int err = check_memory(r, n, dry, why, nwhy);

@@ -22,6 +22,10 @@ struct preflight {
         uint64_t shards; /* the same, unless they live on a device */
 };
 
+/* "66.0 MB", "24.2 TB": three digits that say something. Returns `out`, or "none". */
+enum { BYTES_TEXT = 24 };
+const char *bytes_text(uint64_t bytes, char out[BYTES_TEXT]);
+
 /* Asks whether storage, memory and disk are there for it: a directory that is none, a mount that is
  * none, memory of this machine's ranks, free room of `path`. With `dry` says the needs there. Keeps
  * them in r->needs. 0, or a negative errno with one line in `why` (-ENOMEM, -ENOSPC: does not fit).

@@ -36,7 +36,7 @@ static void row(struct doc *d, const struct jobs *jobs, size_t i)
                                    f ? 2 : 3);
         for (int p = 0; p < 2; p++)
                 doc_figure(d, moved ? shards_metric(job, phases[p], "cpu_s_per_gb") : 0, 2);
-        for (int p = 0; p < 2; p++) {
+        for (int p = 0; jobs->direct && p < 2; p++) {
                 double direct = shards_metric(jobs->direct, phases[p], "gb_per_s");
                 double own = moved ? shards_metric(job, phases[p], "gb_per_s") : 0;
                 doc_figure(d, stats_ratio(own, direct), 2);
@@ -45,17 +45,32 @@ static void row(struct doc *d, const struct jobs *jobs, size_t i)
 
 static void table(struct doc *d, const struct jobs *jobs)
 {
-        static const struct doc_column columns[] = {
-                {NULL, "storage"},        {"save", "s"},
-                {"save", "GB/s"},         {"load", "s"},
-                {"load", "GB/s"},         {"CPU-s per GB", "save"},
-                {"CPU-s per GB", "load"}, {"ratio to s3", "save"},
-                {"ratio to s3", "load"}};
+        static const char relative[] = "speed relative to s3, higher is better";
+        const struct doc_column columns[] = {{NULL, "storage"},        {"save", "s"},
+                                             {"save", "GB/s"},         {"load", "s"},
+                                             {"load", "GB/s"},         {"CPU-s per GB", "save"},
+                                             {"CPU-s per GB", "load"}, {relative, "save"},
+                                             {relative, "load"}};
 
-        doc_table(d, columns, sizeof columns / sizeof columns[0]);
+        doc_table(d, columns, sizeof columns / sizeof columns[0] - (jobs->direct ? 0 : 2));
         for (size_t i = 0; i < jobs->n; i++)
                 row(d, jobs, i);
         doc_table_end(d);
+}
+
+/* The most values that a figure of a job has. */
+static double most_epochs(const struct jobs *jobs)
+{
+        double most = 0;
+
+        for (size_t i = 0; i < jobs->n; i++)
+                for (int p = 0; p < 2; p++) {
+                        const struct json *m = json_get(jobs->job[i], "metrics");
+                        const struct json *st = json_get(json_get(m, phases[p]), "seconds_stats");
+                        double n = json_number(json_get(st, "n"), 0);
+                        most = n > most ? n : most;
+                }
+        return most;
 }
 
 /* How the seconds of epochs are spread, a row a job and phase. */
@@ -64,12 +79,15 @@ static void spread_table(struct doc *d, const struct jobs *jobs)
         static const char *const fields[] = {
                 "n",   "mean", "sd",  "min",           "p25",           "median",
                 "p75", "p90",  "max", "median_95_low", "median_95_high"};
-        static const struct doc_column columns[] = {
-                {NULL, "seconds"}, {NULL, "n"},   {NULL, "mean"},          {NULL, "std"},
-                {NULL, "min"},     {NULL, "p25"}, {NULL, "p50"},           {NULL, "p75"},
-                {NULL, "p90"},     {NULL, "max"}, {"95 % of p50", "from"}, {"95 % of p50", "to"}};
+        static const char interval[] = "95 % interval of the median";
+        /* That of three is all of them. */
+        const size_t left_out = most_epochs(jobs) > 3 ? 0 : 2;
+        const struct doc_column columns[] = {
+                {NULL, "seconds"}, {NULL, "n"},   {NULL, "mean"},     {NULL, "std"},
+                {NULL, "min"},     {NULL, "p25"}, {NULL, "p50"},      {NULL, "p75"},
+                {NULL, "p90"},     {NULL, "max"}, {interval, "from"}, {interval, "to"}};
 
-        doc_table(d, columns, sizeof columns / sizeof columns[0]);
+        doc_table(d, columns, sizeof columns / sizeof columns[0] - left_out);
         for (size_t i = 0; i < jobs->n; i++)
                 for (int p = 0; p < 2; p++) {
                         const struct json *m = json_get(jobs->job[i], "metrics");
@@ -79,7 +97,7 @@ static void spread_table(struct doc *d, const struct jobs *jobs)
                                 continue;
                         buf_addf(&name, "%s, %s", jobs->label[i], phases[p]);
                         doc_text(d, name.p);
-                        for (size_t f = 0; f < sizeof fields / sizeof fields[0]; f++)
+                        for (size_t f = 0; f < sizeof fields / sizeof fields[0] - left_out; f++)
                                 doc_figure(d, json_number(json_get(st, fields[f]), 0), f ? 3 : 0);
                 }
         doc_table_end(d);

@@ -65,7 +65,7 @@ yaml 'epochs: {a: 1}\n' "unknown key 'epochs.a'"
 yaml 'epochs: "1\n' "conf/bad.yaml:.*: this is not YAML"
 refused "conf/none.yaml: No such file" shards storage=null -cd conf -cn none
 expect_eq "" "$(find multirun -type f 2>/dev/null)" "no result was made"
-check "--help lists every key" sh -c '"$1" --help | grep -q "null.slow_rank"' sh "$builddir/ckptbench"
+check "help keys lists every key" sh -c '"$1" help keys | grep -q "null.slow_rank"' sh "$builddir/ckptbench"
 bench shards --dry-run size=8GiB storage=null >dry 2>&1
 expect_eq 0 $? "--dry-run says what would be done"
 check "--dry-run tells model and size" grep -q 'gpt-large, 25 layers.* 8.6' dry

@@ -61,8 +61,8 @@ mount_ckptfs "control_dir=$tmp/control"
 expect_eq "$mnt" "$(completes "ckptctl -o control_dir=$tmp/control status $tmp/" | grep -F "$tmp")" "ckptctl completes the mounts of this machine"
 umount_ckptfs
 
-"$builddir/ckptbench" --help | sed -n '/^scenarios:/,/^storages:/s/^  \([a-z_]*\)$/\1/p' >"$tmp/have"
-printf '%s\n' report compare prepare-nvme --help --version >>"$tmp/have"
+"$builddir/ckptbench" help scenarios | sed -n 's/^  \([a-z_]*\)$/\1/p' >"$tmp/have"
+printf '%s\n' help report compare prepare-nvme --help --version >>"$tmp/have"
 completes "ckptbench " | sort >"$tmp/offered"
 check "ckptbench completes each scenario and other command" sh -c 'sort "$0" | diff - "$1"' "$tmp/have" "$tmp/offered"
 offers "ckptbench dataset dataloader.pre" "dataloader.prefetch_factor=" "ckptbench completes keys"

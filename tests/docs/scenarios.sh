@@ -4,7 +4,7 @@
 . "${srcdir:?}/tests/lib/tap.sh"
 plan 5
 
-"$builddir/ckptbench" --help | sed -n '/^scenarios:/,/^storages:/s/^  \([a-z_]*\)$/\1/p' | sort >"$tmp/names"
+"$builddir/ckptbench" help scenarios | sed -n 's/^  \([a-z_]*\)$/\1/p' | sort >"$tmp/names"
 check "ckptbench lists scenarios" test -s "$tmp/names"
 
 find "$srcdir/bench/scenario" -name '*.c' -exec cat {} + | grep -o '"[a-z_]*"' | tr -d '"' | sort -u >"$tmp/in-files"
@@ -28,7 +28,7 @@ check "each sample can be planned" sh -c '
 		esac
 		out=$("$1" "$name" -cd "$2" --dry-run $3 $more 2>&1 </dev/null) && continue
 		case $out in # what this machine lacks, not the sample
-		*" GB free and "* | *" GB are free"* | *"is no mounted file system"*) continue ;;
+		*"B free and "* | *"B are free"* | *"is no mounted file system"*) continue ;;
 		esac
 		echo "$name: $out"
 		exit 1

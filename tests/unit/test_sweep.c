@@ -110,7 +110,7 @@ START_TEST(values_hold_those_of_other_keys)
                 ck_assert_int_eq(sweep_add(&s, SWEEP_COMMAND, args[i], why, sizeof why), 0);
         struct keys k;
         ck_assert_int_eq(sweep_job(&s, 1, &k, why, sizeof why), -EINVAL);
-        ck_assert_str_eq(why, "block: ${buffer} is no key: see ckptbench --help");
+        ck_assert_str_eq(why, "block: ${buffer} is no key: see ckptbench help keys");
         ck_assert_int_eq(
                 sweep_add(&s, SWEEP_COMMAND, "block=${thread_count}*8192", why, sizeof why), 0);
         ck_assert_msg(!sweep_job(&s, 1, &k, why, sizeof why), "%s", why);

@@ -152,6 +152,7 @@ int async_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, 
         const unsigned ranks = r->coll->ranks;
         struct train_setup setup;
         struct model m;
+        char size[BYTES_TEXT];
         size_t saves;
         bool trains;
 
@@ -167,11 +168,12 @@ int async_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, 
         const uint64_t bytes = state_bytes(k, &m, trains, &setup);
         if (dry)
                 fprintf(dry,
-                        "would %s %s for %llu steps of %.3f s or more on %u ranks and save %.3f GB "
+                        "would %s %s for %llu steps of %.3f s or more on %u rank%s and save %s "
                         "every %llu steps to %s\n",
                         trains ? "train" : "change a pattern of the shape of", m.name,
                         (unsigned long long)k->steps, (double)k->step_time / 1e3, ranks,
-                        (double)bytes / 1e9, (unsigned long long)k->steps_per_save, k->storage);
+                        ranks > 1 ? "s" : "", bytes_text(bytes, size),
+                        (unsigned long long)k->steps_per_save, k->storage);
         const struct preflight n = {
                 .moved = bytes * saves,
                 .stored = bytes * saves, /* they go when all are done */

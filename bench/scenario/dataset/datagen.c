@@ -25,6 +25,7 @@
 #include "bench/scenario/dataset/sample.h"
 #include "bench/scenario/dataset/tar.h"
 #include "bench/core/signal_cleanup.h"
+#include "bench/report/job.h"
 
 #include "base/banned.h"
 
@@ -430,6 +431,21 @@ static int datagen_job(const struct run *r, const struct keys *k, struct json *j
         return err;
 }
 
+/* The keys that say what and where the images are, as the command line had them. */
+static void say_place(const struct json *job, FILE *to)
+{
+        static const char *const keys[] = {"image_format", "path",    "mount.path",
+                                           "s3.bucket",    "s3.uri",  "s3.region",
+                                           "s3.endpoint",  "gcs.uri", "gcs.endpoint"};
+
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+                const char *value = json_string(job_key(job, keys[i]), "");
+                if (*value)
+                        fprintf(to, value[strcspn(value, " \t$*?")] ? " %s='%s'" : " %s=%s",
+                                keys[i], value);
+        }
+}
+
 static void datagen_table(const struct json *run, FILE *to)
 {
         const struct json *jobs = json_get(run, "job_results");
@@ -446,9 +462,11 @@ static void datagen_table(const struct json *run, FILE *to)
                         json_number(json_get(m, "bytes"), 0) / (1 << 20),
                         json_number(json_get(m, "seconds"), 0),
                         json_number(json_get(m, "samples_per_s"), 0));
-                fprintf(to, "read it with: ckptbench dataset dataset=%s%s\n",
+                fprintf(to, "read it with: ckptbench dataset dataset=%s%s",
                         json_string(json_get(setup, "dataset"), "?"),
                         json_number(json_get(m, "samples_a_shard"), 0) > 0 ? " sharding=on" : "");
+                say_place(json_at(jobs, i), to);
+                fputc('\n', to);
         }
 }
 

@@ -135,6 +135,7 @@ static int dcp_plan_job(const struct run *r, const struct keys *k, FILE *dry, ch
                         size_t nwhy)
 {
         struct model m;
+        char size[BYTES_TEXT];
         if (!io_find(k->storage, why, nwhy) || model_choose(k, &m, why, nwhy))
                 return -EINVAL;
         uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
@@ -146,10 +147,10 @@ static int dcp_plan_job(const struct run *r, const struct keys *k, FILE *dry, ch
                 return -EINVAL;
         }
         if (dry)
-                fprintf(dry, "would %s %s: %.3f GB in %llu tensors, %s, %llu epochs\n",
-                        r->scenario->name, m.name, (double)bytes / 1e9,
+                fprintf(dry, "would %s %s: %s in %llu tensors, %s, %llu epoch%s\n",
+                        r->scenario->name, m.name, bytes_text(bytes, size),
                         (unsigned long long)model_ntensors(&m), k->storage,
-                        (unsigned long long)k->epochs);
+                        (unsigned long long)k->epochs, k->epochs > 1 ? "s" : "");
         /* a load of a replicated model is one of the whole by each rank */
         bool load = is_load(r->scenario), whole = load && strstr(r->scenario->name, "ddp");
         uint64_t world = k->world_size ? k->world_size : r->coll->ranks;

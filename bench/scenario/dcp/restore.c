@@ -258,6 +258,7 @@ static int restore_plan(const struct run *r, const struct keys *k, FILE *dry, ch
                         size_t nwhy)
 {
         struct model m;
+        char size[BYTES_TEXT];
         const struct io_storage *s = io_find(k->storage, why, nwhy);
 
         if (!s || model_choose(k, &m, why, nwhy))
@@ -268,9 +269,9 @@ static int restore_plan(const struct run *r, const struct keys *k, FILE *dry, ch
                 return -EINVAL;
         }
         if (dry)
-                fprintf(dry, "would restore %s, %.3f GB, in each of %u ranks, %s\n", m.name,
-                        (double)(model_params(&m) * model_param_bytes(&m, k->optimizer)) / 1e9,
-                        r->coll->ranks,
+                fprintf(dry, "would restore %s, %s, in each of %u rank%s, %s\n", m.name,
+                        bytes_text(model_params(&m) * model_param_bytes(&m, k->optimizer), size),
+                        r->coll->ranks, r->coll->ranks > 1 ? "s" : "",
                         k->mode == RESTORE_SHARED ? "fetched once" : "fetched by each");
         uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
         unsigned times = k->mode == RESTORE_SHARED ? 1 : r->coll->ranks;

@@ -114,14 +114,16 @@ static void say_plan(const struct run *r, const struct keys *k, const struct mod
 {
         struct mlperf_bytes all = sum_bytes(m, s, mlperf_ranks(s));
         struct mlperf_bytes first = mlperf_rank_bytes(m, s, 0);
+        char size[BYTES_TEXT];
 
+        /* The suite publishes its sizes in GiB. */
         fprintf(to,
                 "would %s %s: TP %u x PP %u x DP %u, ZeRO-%u, %u ranks; rank 0: %.2f GiB of model, "
                 "%.2f GiB of optimizer; all %.1f GiB\n",
                 r->scenario->name, m->name, s->tp, s->pp, s->dp, s->zero, mlperf_ranks(s),
                 gib(first.weights), gib(first.optimizer), gib(all.weights + all.optimizer));
-        fprintf(to, "  %u of them here: %.1f GiB a checkpoint, %llu checkpoints, on %s\n",
-                r->coll->ranks, gib(here->weights + here->optimizer), (unsigned long long)k->epochs,
+        fprintf(to, "  %u of them here: %s a checkpoint, %llu checkpoints, on %s\n", r->coll->ranks,
+                bytes_text(here->weights + here->optimizer, size), (unsigned long long)k->epochs,
                 k->storage);
 }
 

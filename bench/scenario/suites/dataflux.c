@@ -49,6 +49,7 @@ int dataflux_resolve_keys(struct keys *k, char *why, size_t nwhy)
 int dataflux_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
 {
         struct model m;
+        char size[BYTES_TEXT];
         if (!io_find(k->storage, why, nwhy) || model_choose(k, &m, why, nwhy))
                 return -EINVAL;
         if (k->strategy == STRATEGY_ASYNC) {
@@ -70,11 +71,12 @@ int dataflux_plan(const struct run *r, const struct keys *k, FILE *dry, char *wh
                 return -EINVAL;
         }
         if (dry)
-                fprintf(dry, "would %s %s: %.3f GB, %llu saves, %llu loads, %s, %u ranks\n",
+                fprintf(dry, "would %s %s: %s, %llu saves, %llu loads, %s, %u rank%s\n",
                         r->scenario->name, m.name,
-                        (double)(model_params(&m) * model_param_bytes(&m, k->optimizer)) / 1e9,
+                        bytes_text(model_params(&m) * model_param_bytes(&m, k->optimizer), size),
                         (unsigned long long)k->num_save_calls,
-                        (unsigned long long)k->num_load_calls, k->storage, r->coll->ranks);
+                        (unsigned long long)k->num_load_calls, k->storage, r->coll->ranks,
+                        r->coll->ranks > 1 ? "s" : "");
         uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
         uint64_t saves = k->num_save_calls; /* they go when all are done */
         const struct preflight n = {

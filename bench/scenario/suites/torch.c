@@ -35,12 +35,13 @@ int torch_plan(const struct run *r, const struct keys *k, size_t saves, FILE *dr
                size_t nwhy)
 {
         struct model m;
+        char size[BYTES_TEXT];
         if (!io_find(k->storage, why, nwhy) || model_choose(k, &m, why, nwhy))
                 return -EINVAL;
         if (dry)
-                fprintf(dry, "would %s %s: %.3f GB, %zu times, on %s, files SUFFIX/%s-N.ckpt\n",
+                fprintf(dry, "would %s %s: %s, %zu times, on %s, files SUFFIX/%s-N.ckpt\n",
                         r->scenario->name, m.name,
-                        (double)(model_params(&m) * model_param_bytes(&m, k->optimizer)) / 1e9,
+                        bytes_text(model_params(&m) * model_param_bytes(&m, k->optimizer), size),
                         saves, k->storage, m.name);
         uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
         bool staged = !k->sharded && stages(r, io_find(k->storage, why, nwhy));
