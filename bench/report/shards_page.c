@@ -221,6 +221,35 @@ static void charts(struct doc *d, const struct jobs *jobs)
         rank_chart(d, jobs, "load", "Load, each rank: median, least and most of its epochs");
 }
 
+static double rate(const struct jobs *jobs, size_t i, int phase)
+{
+        return shards_moves_data(jobs->job[i]) && !json_get(jobs->job[i], "error")
+                       ? shards_metric(jobs->job[i], phases[phase], "gb_per_s")
+                       : 0;
+}
+
+/* "Save: disk is fastest, 1.5 times as fast as s3, 2.8 times as fast as mount." */
+static void say_fastest(struct doc *d, const struct jobs *jobs, int phase)
+{
+        enum { OTHERS_MAX = 6 };
+        CLEANUP(buf_release) struct buf text = BUF_INIT;
+        size_t best = 0, others = 0;
+
+        for (size_t i = 1; i < jobs->n; i++)
+                if (rate(jobs, i, phase) > rate(jobs, best, phase))
+                        best = i;
+        for (size_t i = 0; i < jobs->n && others < OTHERS_MAX; i++) {
+                if (i == best || rate(jobs, i, phase) <= 0)
+                        continue;
+                buf_addf(&text, ", %.2f times as fast as %s",
+                         rate(jobs, best, phase) / rate(jobs, i, phase), jobs->label[i]);
+                others++;
+        }
+        if (others)
+                doc_say(d, "%s: %s is fastest%s.", phase ? "Load" : "Save", jobs->label[best],
+                        text.p);
+}
+
 void shards_page(const struct json *run, struct doc *d)
 {
         const struct json *list = json_get(run, "job_results");
@@ -235,6 +264,8 @@ void shards_page(const struct json *run, struct doc *d)
                 shards_label(list, i, jobs->label[jobs->n++], LABEL_MAX);
         }
         shards_headline(list, line, sizeof line);
+        for (int p = 0; p < 2; p++)
+                say_fastest(d, jobs, p);
         doc_say(d, "%s. Seconds are the maximum over ranks, the median over epochs.", line);
         table(d, jobs);
         charts(d, jobs);

@@ -3,7 +3,7 @@
 # report.sh: results become one page that needs no other file, with gnuplot and without.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 13
+plan 14
 cd "$tmp" || exit 1
 mkdir disk empty
 
@@ -29,3 +29,6 @@ check "a page loads nothing" sh -c '! grep -qiE "(src|href)=|@import|url\(" plai
 check "texts of a user are escaped" grep -q '&lt;b&gt;&amp;&quot;odd&quot;' plain.html
 check_fails "a directory without results is an error" bench report empty -o none.html
 check "a directory without results makes no page" test ! -e none.html
+bench shards size=1M storage=disk path=disk epochs=1,2 out=two >two.out 2>&1 && bench report two -o two.html >>two.out 2>&1
+check "a page begins a run with which storage is fastest, and by how much" \
+	grep -qE 'Save: disk epochs=[12] is fastest, [0-9.]+ times as fast as disk epochs=[12]\.' two.html
