@@ -243,20 +243,21 @@ static void make_printable(char *s)
 /* Of a JSON line: what a pipe takes at once. */
 enum { LINE_MAX_BYTES = 4096, CHAR_MAX_BYTES = 4 };
 
-/* Adds a string as JSON has it, with up to `most` bytes; what is no UTF-8 loses its upper half. */
+/* Adds a string as JSON has it, with up to `most` bytes; what is no UTF-8 shows as '?'. */
 static size_t add_string(char *out, const char *text, size_t most)
 {
-        bool whole = utf8_valid(text);
         size_t n = 0;
 
-        for (size_t control = 0; *text; text += control ? control : 1) {
-                bool begins = ((unsigned char)*text & 0xc0) != 0x80;
-                if ((begins || !whole) && n + CHAR_MAX_BYTES > most)
-                        break;
-                control = utf8_control(text);
+        for (size_t bytes; *text && n + CHAR_MAX_BYTES <= most; text += bytes ? bytes : 1) {
+                bytes = utf8_char(text);
                 if (*text == '"' || *text == '\\')
                         out[n++] = '\\';
-                out[n++] = !control && ((unsigned char)*text < 0x80 || whole) ? *text : '?';
+                if (!bytes || utf8_control(text)) {
+                        out[n++] = '?';
+                } else {
+                        memcpy(out + n, text, bytes);
+                        n += bytes;
+                }
         }
         return n;
 }
@@ -368,7 +369,9 @@ void log_line(struct log_site *site, enum log_level level, const struct log_abou
         int n = vsnprintf(text, sizeof text, fmt, ap);
         va_end(ap);
         if (about && about->remedy && *about->remedy && n >= 0 && (size_t)n < sizeof text)
-                snprintf(text + n, sizeof text - (size_t)n, ": %s", about->remedy);
+                n += snprintf(text + n, sizeof text - (size_t)n, ": %s", about->remedy);
+        if (n >= (int)sizeof text)
+                utf8_trim(text);
         make_printable(text);
         mutex_lock(&logger.mtx);
         if (site_may_write_locked(site, &kept_back)) {

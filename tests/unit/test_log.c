@@ -109,6 +109,24 @@ START_TEST(a_line_of_json_escapes_what_its_grammar_needs)
 }
 END_TEST
 
+START_TEST(a_line_is_cut_between_two_characters)
+{
+        static char name[3000];
+
+        for (size_t i = 0; i + 2 < sizeof name; i += 2)
+                memcpy(name + i, "\xc3\xa4", 2);
+        log_info("%s", name);
+        log_set_json(true);
+        log_info("%s", name);
+        log_info("\xff %.6s", name);
+        log_set_json(false);
+        ck_assert_uint_eq(count("\xc3\xa4\n"), 1);
+        ck_assert_uint_eq(count("\"message\":\"\xc3\xa4"), 1);
+        ck_assert_uint_eq(count("\xc3\xa4\"}\n"), 2);
+        ck_assert_uint_eq(count("? \xc3\xa4\xc3\xa4\xc3\xa4\"}\n"), 1);
+}
+END_TEST
+
 START_TEST(a_line_of_json_has_what_it_is_about_as_members)
 {
         static char name[3000];
@@ -204,6 +222,7 @@ int main(void)
         tcase_add_test(t, a_long_line_is_cut_but_ends);
         tcase_add_test(t, threads_write_whole_lines);
         tcase_add_test(t, a_line_of_json_escapes_what_its_grammar_needs);
+        tcase_add_test(t, a_line_is_cut_between_two_characters);
         tcase_add_test(t, a_line_of_json_has_what_it_is_about_as_members);
         tcase_add_test(t, a_pipe_that_somebody_else_fills_holds_up_nobody);
         tcase_add_test(t, a_file_that_was_moved_away_is_made_anew);
