@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # permissions.sh: with allow_other several users share a mount, and modes, owners and the sticky bit
-# say who may do what.
+# say who may do what. A user who is not root may let others in where /etc/fuse.conf says so.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 as() { user=$1; shift; setpriv --reuid "$user" --regid "$user" --clear-groups "$@"; }
 as 1001 true 2>/dev/null || skip_all "setpriv cannot change the user"
-plan 19
+plan 22
 chmod 755 "$tmp"
 start_store
 mount_ckptfs allow_other
@@ -41,3 +41,39 @@ chmod 4755 "$d/one"
 as 1001 sh -c 'echo more >"$1"' sh "$d/one"
 expect_eq 755 "$(stat -c %a "$d/one")" "writing takes the set-user-id bit"
 umount_ckptfs
+
+# In a namespace with a fuse.conf of its own nobody, whose name fusermount3 finds, mounts, and user 1002 looks into it.
+others_see() {
+	printf '%s\n' "$1" >"$tmp/fuse.conf"
+	mkdir -p "$tmp/users"
+	chown 65534 "$tmp/users"
+	unshare --mount --propagation private sh -c '
+		as() { user=$1; shift; setpriv --reuid "$user" --regid "$user" --clear-groups "$@"; }
+		mount --bind "$1/fuse.conf" /etc/fuse.conf || exit
+		shift
+		mnt=$1 log=$2 options=$3 ckptfs=$4 url=$5
+		as 65534 "$ckptfs" -f -o "$options" "$url" "$mnt" >"$log" 2>&1 &
+		for i in $(seq 600); do
+			mountpoint -q "$mnt" && break
+			kill -0 $! 2>/dev/null || break
+			sleep 0.1
+		done
+		if mountpoint -q "$mnt"; then
+			as 1002 ls "$mnt" 2>&1
+			as 65534 fusermount3 -u "$mnt"
+		else
+			echo "no mount"
+		fi
+		wait $!' sh "$tmp" "$tmp/users" "$tmp/users.log" "endpoint=$CKPTFS_TEST_ENDPOINT,allow_other" "$builddir/ckptfs" \
+		"$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET"
+}
+if [ -u "$(command -v fusermount3)" ] && as 65534 test -x "$builddir/ckptfs" && as 65534 test -w /dev/fuse; then
+	expect_eq "no mount" "$(others_see "#user_allow_other")" "a user lets nobody in where fuse.conf does not allow it"
+	check "the refusal names what to write into fuse.conf" grep -q user_allow_other "$tmp/users.log"
+	expect_eq "roots tmp" "$(others_see user_allow_other | xargs)" "a user lets others in where fuse.conf allows it"
+else
+	for name in "a user lets nobody in where fuse.conf does not allow it" "the refusal names what to write into fuse.conf" \
+		"a user lets others in where fuse.conf allows it"; do
+		skip "$name" "users cannot mount here"
+	done
+fi
