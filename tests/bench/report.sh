@@ -3,7 +3,7 @@
 # report.sh: results become one page that needs no other file, with gnuplot and without.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 14
+plan 17
 cd "$tmp" || exit 1
 mkdir disk empty
 
@@ -32,3 +32,25 @@ check "a directory without results makes no page" test ! -e none.html
 bench shards size=1M storage=disk path=disk epochs=1,2 out=two >two.out 2>&1 && bench report two -o two.html >>two.out 2>&1
 check "a page begins a run with which storage is fastest, and by how much" \
 	grep -qE 'Save: disk epochs=[12] is fastest, [0-9.]+ times as fast as disk epochs=[12]\.' two.html
+
+# Results of somebody else: each text in them tries to be a part of the page, and a command of gnuplot.
+cp -r two evil
+python3 - <<'END'
+import json, pathlib
+
+EVIL = '</svg><script>x</script><img src=x onerror=x>"\n`touch done`; system "touch done"\n!touch done\n'
+
+def turned(o, name=""):
+    if isinstance(o, dict):
+        return {k: turned(v, k) for k, v in o.items()}
+    if isinstance(o, list):
+        return [turned(v, name) for v in o]
+    return EVIL if isinstance(o, str) and name not in ("format", "scenario") else o
+
+for f in pathlib.Path("evil").rglob("*.json"):
+    f.write_text(json.dumps(turned(json.loads(f.read_text()))))
+END
+check "a page is made of results whose texts are hostile" bench report evil -o evil.html
+expect_eq "0 0 yes" "$(grep -ciE '<(script|img)' evil.html) $(grep -ciE '<(script|img)' evil.md) \
+$(grep -q '&lt;script' evil.html && echo yes)" "no text of the results is a part of the page"
+check "no text of the results is a command of gnuplot" test ! -e done
