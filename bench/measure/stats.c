@@ -149,7 +149,22 @@ static void draw_choice(size_t *all, size_t k, size_t n, uint64_t *state)
         }
 }
 
-int stats_dealt_anew(const double *a, size_t na, const double *b, size_t nb, double *p)
+/* The values of both sides, one behind the other: their logarithms, since what differs is a factor;
+ * a zero has none, and then they are taken as they are. */
+static void in_logs(const double *a, size_t na, const double *b, size_t nb, double *out)
+{
+        bool positive = true;
+
+        for (size_t i = 0; i < na + nb; i++) {
+                out[i] = i < na ? a[i] : b[i - na];
+                positive = positive && out[i] > 0;
+        }
+        for (size_t i = 0; i < na + nb && positive; i++)
+                out[i] = log(out[i]);
+}
+
+int stats_dealt_anew(const double *a, size_t na, const double *b, size_t nb, double *p,
+                     double *apart)
 {
         const size_t n = na + nb;
         uint64_t state = 0x9e3779b97f4a7c15ULL;
@@ -161,14 +176,18 @@ int stats_dealt_anew(const double *a, size_t na, const double *b, size_t nb, dou
                 return -EINVAL;
         if (!logs || !pick)
                 return -ENOMEM;
+        in_logs(a, na, b, nb, logs);
         for (size_t i = 0; i < n; i++) {
-                logs[i] = log(i < na ? a[i] : b[i - na]);
                 pick[i] = i;
                 sum += logs[i];
                 mine += i < na ? logs[i] : 0;
         }
+        *apart = (sum - mine) / (double)nb - mine / (double)na;
+        *p = 1;
+        if (!isfinite(*apart))
+                return 0;
         /* a difference of rounding is none */
-        const double far = fabs(mine / (double)na - (sum - mine) / (double)nb) - 1e-12;
+        const double far = fabs(*apart) - 1e-12;
         const bool all = ways(na, nb) <= DEALS_MAX;
         size_t deals = 0, as_far = 0;
         do {

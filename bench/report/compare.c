@@ -43,7 +43,8 @@ struct row {
         bool higher;
         double *v[2];
         size_t n[2];
-        double p; /* of the two being the same; 1 before it is known */
+        double p;     /* of the two being the same; 1 before it is known */
+        double apart; /* how far the test finds the second above the first */
 };
 
 struct table {
@@ -306,7 +307,8 @@ static int judge(struct table *t)
                 struct row *r = &t->v[i];
                 if (!enough(t, r))
                         continue;
-                int err = stats_dealt_anew(r->v[0], r->n[0], r->v[1], r->n[1], &p[asked++]);
+                int err = stats_dealt_anew(r->v[0], r->n[0], r->v[1], r->n[1], &p[asked++],
+                                           &r->apart);
                 if (err)
                         return err;
         }
@@ -317,7 +319,8 @@ static int judge(struct table *t)
         return err;
 }
 
-static void print_verdict(const struct table *t, const struct row *r, double ratio)
+/* `apart`: of the medians, which have to differ as what was tested does. */
+static void print_verdict(const struct table *t, const struct row *r, double apart)
 {
         if (r->n[0] < RUNS_MIN || r->n[1] < RUNS_MIN)
                 printf("no verdict: %zu and %zu runs, %d of each are needed\n", r->n[0], r->n[1],
@@ -328,8 +331,10 @@ static void print_verdict(const struct table *t, const struct row *r, double rat
                 printf("no verdict: %zu figures need more runs of each\n", t->n);
         else if (r->p >= LEVEL)
                 printf("no difference shown (p %.2f)\n", r->p);
+        else if (!(apart * r->apart > 0))
+                printf("no verdict: the medians do not differ as the means do\n");
         else
-                printf("the %s is faster (p %.3f)\n", (ratio < 1) == r->higher ? "first" : "second",
+                printf("the %s is faster (p %.3f)\n", (apart < 0) == r->higher ? "first" : "second",
                        r->p);
 }
 
@@ -337,20 +342,21 @@ static int print_row(const struct table *t, const struct row *r)
 {
         struct stats a, b;
         struct interval in;
-        char range[32] = "";
+        char range[32] = "", ratio[32] = "-";
 
         if (stats_of(r->v[0], r->n[0], &a) || stats_of(r->v[1], r->n[1], &b))
                 return -ENOMEM;
-        double ratio = stats_ratio(b.median, a.median);
-        if (r->n[0] >= RUNS_MIN && r->n[1] >= RUNS_MIN) {
+        if (a.median > 0)
+                snprintf(ratio, sizeof ratio, "%.3f", b.median / a.median);
+        if (a.min > 0 && r->n[0] >= RUNS_MIN && r->n[1] >= RUNS_MIN) {
                 int err = stats_ratio_interval(r->v[0], r->n[0], r->v[1], r->n[1], &in);
                 if (err)
                         return err;
                 snprintf(range, sizeof range, "%.3f-%.3f", in.low, in.high);
         }
-        printf("%-*s %-18s %-6s %10.4g %10.4g %7.3f  %-13s  ", t->width, r->label, r->figure,
+        printf("%-*s %-18s %-6s %10.4g %10.4g %7s  %-13s  ", t->width, r->label, r->figure,
                r->higher ? "higher" : "lower", a.median, b.median, ratio, range);
-        print_verdict(t, r, ratio);
+        print_verdict(t, r, b.median - a.median);
         return 0;
 }
 

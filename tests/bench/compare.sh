@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 22
+plan 25
 cd "$tmp" || exit 1
 
 # Runs of one job, whose values are then written by hand: what is compared is known.
@@ -97,6 +97,30 @@ check "restore: the phase that it has is compared" grep -q '^disk  *load, s  *lo
 bench shards size=1M storage=null,disk path=disk epochs=3 warmup=0 out=both >both.out
 bench compare both both >out
 expect_eq "2 2" "$(grep -c '^null .*1\.000' out) $(grep -c '^disk .*1\.000' out)" "jobs of a sweep are told apart"
+
+# A figure of zero seconds has no ratio, and the logarithm of its runs is no number.
+run=$(echo one/*/*/run_results.json)
+# each FIRST SECOND: runs in turns of one figure, whose values of either side are these lists
+each() {
+	rm -rf a b
+	i=0
+	for v in $1; do i=$((i + 1)); mkdir -p "a/$i"; jq ".timestamp_utc = $i * 2 | .job_results[0].metrics = {idle_s: {each: [$v]}}" "$run" >"a/$i/run_results.json"; done
+	i=0
+	for v in $2; do i=$((i + 1)); mkdir -p "b/$i"; jq ".timestamp_utc = $i * 2 + 1 | .job_results[0].metrics = {idle_s: {each: [$v]}}" "$run" >"b/$i/run_results.json"; done
+}
+each "0 0.2 0.1 0.3 0.1" "0.1 0 0.2 0.1 0.3"
+bench compare a b >out
+expect_eq 1 "$(grep -c '^null  *idle, s .*no difference shown (p 1.00)' out)" "a zero among equal runs makes neither side faster"
+diag "$(cat out)"
+each "0 0 0 0 0" "3 3.1 3 3.2 3.1"
+bench compare a b >out
+expect_eq 1 "$(grep -c '^null  *idle, s .* -  .*the first is faster' out)" "the side that takes no time at all is the faster one, and no ratio is told"
+diag "$(cat out)"
+each "2 2 2 2 2 2 2 2 2 2 2 2" "2.01 2.01 2.01 2.01 2.01 2.01 2.01 0.1 0.1 0.1 0.1 0.1"
+bench compare a b >out
+expect_eq 1 "$(grep -c '^null  *idle, s .*1\.005 .*no verdict: the medians do not differ as the means do' out)" \
+	"no side is called faster whose median is the slower one"
+diag "$(cat out)"
 
 # With more figures a difference has to be clearer than five runs of each can show it.
 jq '.job_results[0].metrics |= . + ([range(12) | {key: "f\(.)_s", value: {each: [1, 1, 1]}}] | from_entries)' \

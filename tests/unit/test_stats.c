@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_stats.c: figures of values, and the maximum over ranks made of samples. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "tests/lib/unit.h"
@@ -61,20 +62,41 @@ END_TEST
 START_TEST(runs_dealt_anew_tell_how_likely_their_sides_are)
 {
         const double low[] = {1, 1.1, 1.2, 1.3, 1.4}, high[] = {2, 2.1, 2.2, 2.3, 2.4};
-        double many[30], more[30], p;
+        double many[30], more[30], p, apart;
 
-        ck_assert_int_eq(stats_dealt_anew(low, 5, high, 5, &p), 0);
+        ck_assert_int_eq(stats_dealt_anew(low, 5, high, 5, &p, &apart), 0);
         ck_assert_double_eq_tol(p, 2.0 / 252, 1e-12); /* 10 over 5, and the sides exchanged */
         ck_assert_double_eq_tol(stats_dealt_least(5, 5), 2.0 / 252, 1e-12);
-        ck_assert_int_eq(stats_dealt_anew(low, 5, low, 5, &p), 0);
+        ck_assert_int_eq(stats_dealt_anew(low, 5, low, 5, &p, &apart), 0);
         ck_assert_double_eq_tol(p, 1, 1e-12);
-        ck_assert_int_eq(stats_dealt_anew(low, 0, high, 5, &p), -EINVAL);
+        ck_assert_double_eq_tol(apart, 0, 1e-12);
+        ck_assert_int_eq(stats_dealt_anew(low, 0, high, 5, &p, &apart), -EINVAL);
         for (int i = 0; i < 30; i++) {
                 many[i] = 1 + i % 7 * 0.1;
                 more[i] = 1 + (i + 3) % 7 * 0.1;
         }
-        ck_assert_int_eq(stats_dealt_anew(many, 30, more, 30, &p), 0);
+        ck_assert_int_eq(stats_dealt_anew(many, 30, more, 30, &p, &apart), 0);
         ck_assert_double_gt(p, 0.5); /* too many ways for all of them */
+}
+END_TEST
+
+/* The logarithm of 0 is no number, and every comparison with it is false. */
+START_TEST(a_zero_among_the_values_makes_no_difference_by_itself)
+{
+        const double a[] = {0, 0.2, 0.1, 0.3, 0.1}, b[] = {0.1, 0, 0.2, 0.1, 0.3};
+        const double none[5] = {0}, high[] = {3, 3.1, 3.2, 3.3, 3.4};
+        const double endless[] = {1, 1, INFINITY, 1, 1};
+        double p, apart;
+
+        ck_assert_int_eq(stats_dealt_anew(a, 5, b, 5, &p, &apart), 0);
+        ck_assert_double_eq_tol(p, 1, 1e-12);
+        ck_assert_int_eq(stats_dealt_anew(none, 5, none, 5, &p, &apart), 0);
+        ck_assert_double_eq_tol(p, 1, 1e-12);
+        ck_assert_int_eq(stats_dealt_anew(none, 5, high, 5, &p, &apart), 0);
+        ck_assert_double_eq_tol(p, 2.0 / 252, 1e-12);
+        ck_assert_double_eq_tol(apart, 3.2, 1e-12);
+        ck_assert_int_eq(stats_dealt_anew(endless, 5, high, 5, &p, &apart), 0);
+        ck_assert_double_eq_tol(p, 1, 1e-12);
 }
 END_TEST
 
@@ -86,12 +108,12 @@ START_TEST(runs_of_one_kind_seldom_differ)
 
         srand(7);
         for (int i = 0; i < PAIRS; i++) {
-                double a[5], b[5], p;
+                double a[5], b[5], p, apart;
                 for (int k = 0; k < 5; k++) {
                         a[k] = 1 + 0.05 * rand() / RAND_MAX;
                         b[k] = 1 + 0.05 * rand() / RAND_MAX;
                 }
-                ck_assert_int_eq(stats_dealt_anew(a, 5, b, 5, &p), 0);
+                ck_assert_int_eq(stats_dealt_anew(a, 5, b, 5, &p, &apart), 0);
                 alarms += p < 0.05;
         }
         ck_assert_uint_le(alarms, PAIRS * 6 / 100);
@@ -141,6 +163,7 @@ int main(void)
         tcase_add_test(t, few_values_have_no_spread);
         tcase_add_test(t, the_interval_of_a_ratio_holds_what_is_true);
         tcase_add_test(t, runs_dealt_anew_tell_how_likely_their_sides_are);
+        tcase_add_test(t, a_zero_among_the_values_makes_no_difference_by_itself);
         tcase_add_test(t, runs_of_one_kind_seldom_differ);
         tcase_add_test(t, many_questions_at_once_ask_for_more);
         tcase_add_test(t, an_epoch_lasts_as_long_as_its_slowest_rank);
