@@ -208,6 +208,18 @@ int timed_load(const struct timed *t, const char *name, const struct io_data *d,
         return timed_work(t, what, work_on_file, &f, out);
 }
 
+int timed_check_size(struct io *io, const char *name, uint64_t size)
+{
+        uint64_t there = 0;
+        int err = io->ops->size(io, name, &there);
+
+        if (err || there == size)
+                return err;
+        snprintf(io->why, sizeof io->why, "%s has %llu bytes where %llu were saved", name,
+                 (unsigned long long)there, (unsigned long long)size);
+        return -EFBIG;
+}
+
 int timed_gather(struct coll *c, const struct sample *mine, size_t epochs, struct sample **out)
 {
         CLEANUP(freep) struct sample *all = calloc(epochs * c->ranks, sizeof *all);

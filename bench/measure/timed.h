@@ -46,6 +46,10 @@ int timed_save(const struct timed *t, const char *name, const struct io_data *d,
 int timed_load(const struct timed *t, const char *name, const struct io_data *d, struct sample *out,
                timed_fail_fn *fail, void *arg);
 
+/* After the clock: whether the file has `size` bytes, those that were loaded, and not one more. 0,
+ * or a negative errno with io->why. */
+int timed_check_size(struct io *io, const char *name, uint64_t size);
+
 /* Collective: the samples of all ranks, v[epoch * ranks + rank], malloc'ed, from those of this one,
  * an epoch each. 0 or a negative errno. */
 int timed_gather(struct coll *c, const struct sample *mine, size_t epochs, struct sample **out);

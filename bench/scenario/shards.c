@@ -32,6 +32,7 @@ struct shards {
         struct io_data warm;
         char dir[FRESH_NAME_MAX];
         struct timed timed;
+        const char *file;           /* at work on it, or NULL */
         struct sample *save, *load; /* of this rank, an epoch each */
         const char *dropped;
         bool clean; /* the directory is to go */
@@ -96,7 +97,8 @@ static void fail(void *arg, const char *what, int err)
                 return;
         payload_why(&s->payload, err, s->timed.io ? s->timed.io->why : NULL, text, sizeof text);
         if (s->payload.fault.first.piece)
-                run_error(s->run, "%s from %s: %s", what, s->k->storage, text);
+                run_error(s->run, "%s of %s/%s from %s: %s", what, s->dir, s->file, s->k->storage,
+                          text);
         else
                 run_error(s->run, "%s: %s", what, text);
 }
@@ -188,6 +190,7 @@ static int warm_up(struct shards *s)
         s->warm.size = n;
         s->warm.check = NULL;
         snprintf(name, sizeof name, "warmup-%05u", s->run->coll->rank);
+        s->file = name;
         int err = timed_save(&s->timed, name, &s->warm, &ignored, fail, s);
         if (err)
                 return err;
@@ -217,6 +220,8 @@ static int load_epoch(struct shards *s, size_t e, const char *name)
                 return err;
         if (verify) {
                 err = payload_check(&s->payload);
+                if (!err)
+                        err = timed_check_size(s->timed.io, name, s->payload.data.size);
                 if (err)
                         fail(s, "load", err);
         }
@@ -229,6 +234,7 @@ static int run_epoch(struct shards *s, size_t e)
         int err = 0;
 
         file_name(s, e, name, sizeof name);
+        s->file = name;
         /* an epoch's bytes cannot pass for another's */
         err = coll_agree(s->run->coll, plan_bytes(s, s->k->seed + e));
         if (!err && s->k->phase != PHASE_LOAD)
@@ -295,7 +301,7 @@ static int shards_job(const struct run *r, const struct keys *k, struct json *jo
                 .storage = io_find(k->storage, why, sizeof why),
                 .format = &formats[k->format],
                 .dropped = "none",
-                .clean = k->phase != PHASE_SAVE && !k->keep,
+                .clean = k->phase == PHASE_BOTH && !k->keep,
         };
         int err = prepare(&s);
         if (!err)

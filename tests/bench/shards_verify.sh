@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 9
+plan 12
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -25,12 +25,21 @@ flip() {
 flip 5000001
 load seed=7 >flip.out 2>&1
 expect_eq 1 $? "a flipped byte fails the run"
-check "a flipped byte is named by shard, tensor and offset" \
-	grep -q 'wrong byte [0-9]* of tensor .*weight.* (byte 5000001 of' flip.out
+check "a flipped byte is named by file, tensor and offset" \
+	grep -q "load of $suffix/shard-000-00000-of-00001 from disk: wrong byte [0-9]* of tensor .*weight.* (byte 5000001 of" flip.out
 diag "$(cat flip.out)"
 load seed=7 hold=off >flip.out 2>&1
 check "a flipped byte is found when it is checked on the way" grep -q 'byte 5000001 of' flip.out
 check "verify=off asks for no check" load seed=7 verify=off
+flip 5000001
+printf x >>"$file"
+load seed=7 >longer.out 2>&1
+expect_eq "1 1" "$? $(grep -c "shard-000-00000-of-00001 has [0-9]* bytes where [0-9]* were saved" longer.out)" \
+	"a file that has grown is found, and named with both sizes"
+check "verify=off asks for no check of the size" load seed=7 verify=off
 truncate -s 6000000 "$file"
 load seed=7 verify=off >short.out 2>&1
 check "a file that ends early is an error" grep -q "$suffix.*No data" short.out
+rm "$file"
+load seed=7 >gone.out 2>&1
+expect_eq "1 yes" "$? $([ -d "disk/$suffix" ] && echo yes)" "a load that fails removes nothing"

@@ -65,7 +65,7 @@ else
 	skip "the object's checksum finds a wrong byte, and nothing is handed on" "$bench_no_mpi"
 fi
 wrong "*.ckpt" 300000
-fails "a wrong byte of a torch archive is named" "load: wrong byte [0-9]* of tensor [^ ]* (byte 300000 of" load pytorch_checkpointing $model $direct
+fails "a wrong byte of a torch archive is named" "load of [^ ]*/[^ ]*.ckpt: wrong byte [0-9]* of tensor [^ ]* (byte 300000 of" load pytorch_checkpointing $model $direct
 wrong "*model-rank*" 2000
 fails "a wrong byte of a file of mlperf is named" "load of model-rank_00000.pt: wrong byte [0-9]* of tensor [^ ]* (byte 2000 of" \
 	load mlperf model.hidden=64 model.layers=3 model.ffn=256 model.vocab=512 epochs=1 mlperf.interval=1ms $direct

@@ -48,9 +48,9 @@ sdk_cases() {
 	check "libstore reads the object back" bench shards storage=s3 s3.endpoint="$CKPTFS_TEST_ENDPOINT" \
 		s3.uri="s3://$CKPTFS_TEST_BUCKET/some/pre=fix" size=16M phase=load suffix="$suffix" seed=3
 	sdk shards size=16M phase=load suffix="$suffix" seed=4 >wrong.out 2>&1
-	check "the bytes of another seed are wrong ones" grep -q "load from $storage: wrong byte 0 of tensor" wrong.out
+	check "the bytes of another seed are wrong ones" grep -q "load of $suffix/shard-[^ ]* from $storage: wrong byte 0 of tensor" wrong.out
 	sdk shards size=16M phase=load suffix="$suffix" seed=4 hold=off >wrong.out 2>&1
-	check "wrong bytes are found when they are checked in ranges" grep -q "load from $storage: wrong byte" wrong.out
+	check "wrong bytes are found when they are checked in ranges" grep -q "load of $suffix/shard-[^ ]* from $storage: wrong byte" wrong.out
 	sdk shards size=32M phase=load suffix="$suffix" seed=3 verify=off >short.out 2>&1
 	check "an object that ends early is an error" grep -q 'No data available' short.out
 	check "half of an object can be loaded" \

@@ -324,6 +324,9 @@ static int check_files(struct mlperf_job *j)
         int err = 0;
         for (j->current = 0; j->current < j->nfiles && j->k->verify && !err; j->current++) {
                 err = payload_check(&j->payloads[j->current]);
+                if (!err)
+                        err = timed_check_size(j->timed.io, j->files[j->current].name,
+                                               j->payloads[j->current].data.size);
                 if (err) {
                         say(j, "load", err);
                         break;

@@ -70,7 +70,7 @@ static void fail(void *arg, const char *what, int err)
         if (err == -ECANCELED)
                 return;
         payload_why(&j->payload, err, j->timed.io ? j->timed.io->why : NULL, text, sizeof text);
-        run_error(j->run, "%s: %s", what, text);
+        run_error(j->run, "%s of %s/%s: %s", what, j->dir, j->file, text);
 }
 
 /* The file's bytes with the seed of a save; the same size each time. */
@@ -172,6 +172,7 @@ static int plan_save(struct torch_job *j, size_t i)
 
 int torch_save(struct torch_job *j, size_t i, const char *name, struct sample *out)
 {
+        j->file = name;
         int err = plan_save(j, i);
         if (!err)
                 err = payload_fill(&j->payload);
@@ -186,6 +187,7 @@ int torch_save(struct torch_job *j, size_t i, const char *name, struct sample *o
 
 int torch_load(struct torch_job *j, size_t i, const char *name, struct sample *out)
 {
+        j->file = name;
         int err = plan_save(j, i);
         if (!err)
                 err = timed_drop(&j->timed, name, j->k->drop, &j->dropped, fail, j);
@@ -193,13 +195,19 @@ int torch_load(struct torch_job *j, size_t i, const char *name, struct sample *o
                 err = payload_wipe(&j->payload);
         if (!err)
                 err = timed_load(&j->timed, name, &j->payload.data, out, fail, j);
-        if (!err && verifies(j) && (err = payload_check(&j->payload)))
+        if (err || !verifies(j))
+                return err;
+        err = payload_check(&j->payload);
+        if (!err)
+                err = timed_check_size(j->timed.io, name, j->payload.data.size);
+        if (err)
                 fail(j, "load", err);
         return err;
 }
 
 int torch_remove(struct torch_job *j, const char *name)
 {
+        j->file = name;
         int err = j->timed.io->ops->remove(j->timed.io, name);
         if (err)
                 fail(j, "remove", err);

@@ -24,6 +24,7 @@ struct torch_job {
         struct timed timed;
         bool lightning;     /* the file and its save are Lightning's, not torch.save()'s */
         struct io *staging; /* NULL: the file is written where it stays */
+        const char *file;   /* that is saved, loaded or removed */
         char dir[FRESH_NAME_MAX];
         struct sample *save, *load; /* nsaves and nloads of them */
         size_t nsaves, nloads;
