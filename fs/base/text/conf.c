@@ -30,7 +30,8 @@ struct reading {
         void *arg;
         struct buf path;
         struct level levels[DEPTH_MAX];
-        unsigned depth, line;
+        unsigned depth, line, documents;
+        struct buf names;  /* paths that were given, each with its NUL */
         const char *cause; /* set together with an error of ours */
 };
 
@@ -44,6 +45,15 @@ static int fail(struct reading *r, const char *cause)
 static int push_name(struct reading *r, const char *name)
 {
         return buf_addf(&r->path, "%s%s", r->path.len ? "." : "", name);
+}
+
+/* The name is on the path: nobody can mean both values of one that is given twice. */
+static int note_name(struct reading *r)
+{
+        for (size_t at = 0; at < r->names.len; at += strlen(r->names.p + at) + 1)
+                if (!strcmp(r->names.p + at, r->path.p))
+                        return fail(r, "this name was given before: take one of them away");
+        return buf_add(&r->names, r->path.p, r->path.len + 1);
 }
 
 /* A value (a scalar, or a whole mapping or sequence) ended: its name leaves the path. */
@@ -90,7 +100,8 @@ static int on_scalar(struct reading *r, const char *text)
         struct level *l = &r->levels[r->depth - 1];
         if (!l->is_list && !l->has_key) {
                 l->has_key = true;
-                return push_name(r, text);
+                int err = push_name(r, text);
+                return err ? err : note_name(r);
         }
         int err = name_value(r);
         if (!err)
@@ -103,6 +114,8 @@ static int on_event(struct reading *r, const yaml_event_t *e)
 {
         r->line = (unsigned)e->start_mark.line + 1;
         switch (e->type) {
+        case YAML_DOCUMENT_START_EVENT:
+                return r->documents++ ? fail(r, "a second document begins: give one") : 0;
         case YAML_MAPPING_START_EVENT:
                 return open_level(r, false);
         case YAML_SEQUENCE_START_EVENT:
@@ -164,7 +177,7 @@ static int open_regular(const char *file, FILE **f, char *why, size_t nwhy)
 int conf_read(const char *file, conf_scalar_fn *fn, void *arg, char *why, size_t nwhy)
 {
         CLEANUP(fclosep) FILE *f = NULL;
-        struct reading r = {.fn = fn, .arg = arg, .path = BUF_INIT};
+        struct reading r = {.fn = fn, .arg = arg, .path = BUF_INIT, .names = BUF_INIT};
         yaml_parser_t parser;
         int err = open_regular(file, &f, why, nwhy);
 
@@ -182,6 +195,7 @@ int conf_read(const char *file, conf_scalar_fn *fn, void *arg, char *why, size_t
                 snprintf(why, nwhy, "%s: no memory: end another program", file);
         yaml_parser_delete(&parser);
         buf_release(&r.path);
+        buf_release(&r.names);
         return err;
 }
 
