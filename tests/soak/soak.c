@@ -76,7 +76,9 @@ void wrong(const struct worker *w, const char *what, const char *name)
 
 /* --- the mount */
 
-static bool mount_begins(struct job *job)
+/* The mount that stays has few connections: each keeps the buffers of its requests, a MiB once it
+ * has sent and received, and of many the last is used for the first time at any time. */
+static bool mount_begins(struct job *job, bool stays)
 {
         static const char *const choices[][4] = {
                 {"part_size=5M", "part_size=8M", "part_size=16M", "part_size=6M"},
@@ -93,8 +95,10 @@ static bool mount_begins(struct job *job)
 
         for (unsigned i = 0; i < sizeof choices / sizeof *choices; i++) {
                 size_t len = strlen(options);
-                snprintf(options + len, sizeof options - len, "%s%s", i ? "," : "",
-                         choices[i][chance(&job->choice, 4)]);
+                const char *option = choices[i][chance(&job->choice, 4)];
+                if (stays && !strncmp(option, "connections=", 12))
+                        option = "connections=4";
+                snprintf(options + len, sizeof options - len, "%s%s", i ? "," : "", option);
         }
         args[n++] = job->command[0];
         args[n++] = "-o";
@@ -107,13 +111,13 @@ static bool mount_begins(struct job *job)
 }
 
 /* While no process works: what was closed is there, however the mount ends. */
-static bool mount_anew(struct job *job, bool kill)
+static bool mount_anew(struct job *job, bool kill, bool stays)
 {
         if (!kill)
-                return daemon_end(&mount_daemon) && mount_begins(job);
+                return daemon_end(&mount_daemon) && mount_begins(job, stays);
         daemon_kill(&mount_daemon);
         umount2(world->dir, MNT_DETACH);
-        return mount_begins(job);
+        return mount_begins(job, stays);
 }
 
 /* --- what the daemon has */
@@ -347,8 +351,10 @@ static bool watch(struct job *job, double began)
                 pthread_rwlock_wrlock(&world->up);
                 good = sample(job, at, restarts == RESTARTS);
                 sampled = at;
-                if (good && anew)
-                        good = mount_anew(job, restarts++ % 3 == 1);
+                if (good && anew) {
+                        bool kill = restarts++ % 3 == 1;
+                        good = mount_anew(job, kill, restarts == RESTARTS);
+                }
                 pthread_rwlock_unlock(&world->up);
         }
         return good;
@@ -371,12 +377,12 @@ static int soak(struct job *job)
         fprintf(job->samples,
                 "second stays memory_kib heap_kib pool_kib descriptors threads nodes nameless "
                 "log_bytes steps\n");
-        bool good = mount_begins(job) && begin_all(job) && watch(job, now());
+        bool good = mount_begins(job, false) && begin_all(job) && watch(job, now());
 
         world->enough = true;
         if (good) {
                 pthread_rwlock_wrlock(&world->up);
-                good = mount_anew(job, false);
+                good = mount_anew(job, false, true);
                 pthread_rwlock_unlock(&world->up);
         }
         if (good) {
