@@ -10,7 +10,7 @@ command -v jq >/dev/null || skip_all "jq is not installed"
 cd "$tmp" || exit 1
 mkdir disk mnt conf
 
-scenarios=$(bench --help | sed -n '/^scenarios:/,/^storages:/s/^  \([a-z_]*\)$/\1/p')
+scenarios=$(bench help scenarios | sed -n 's/^  \([a-z_]*\)$/\1/p')
 set -- $scenarios
 plan $((3 * $# + 3))
 store_start storesim

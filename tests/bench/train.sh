@@ -67,7 +67,7 @@ check "the suite's words are understood, and a dry run says what a step is" \
 	grep -q "would train gpt-small, 89872896 parameters, for 8 steps on 1 rank: 6.885e+11 operations a step and rank (9.12e+11 as the suite" dry
 bench train model=GPT1T --dry-run >dry 2>err
 check "a dry run has the figures of a model that does not fit" grep -q "would train gpt-1t, 1006836172800 parameters" dry
-check "a dry run says in one line that a model does not fit" grep -q "^ckptbench: 1 rank here holds .* GB in memory and .* GB are free" err
+check "a dry run says in one line that a model does not fit" grep -q "^ckptbench: 1 rank here holds .* TB in memory and .* GB are free" err
 
 # of DRYFILE PART: GB
 part() { sed -n "s/.*memory of a rank:.* $2 \([0-9.]*\).*/\1/p" "$1"; }

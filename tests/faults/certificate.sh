@@ -48,6 +48,8 @@ expect_eq "" "$(past store_ls during)" "nothing half is published while the cert
 check "the log says what to do about the certificate" \
 	grep -q 'warning: store: .*: no reply .*certificate has expired.*: Input/output error: renew its certificate, or correct the clock here' "$mount_log"
 
+# The abort waits for the parts under way, of which one may be tried anew.
+wait_for 60 grep -q 'during: its unfinished upload could not be aborted: tried again' "$mount_log"
 past store_uploads >"$tmp/left"
 expect_eq during "$(cat "$tmp/left")" "an upload stays while the certificate is bad"
 

@@ -35,13 +35,23 @@ static void setup(void)
         ck_assert_int_eq(mkdir(path, 0700), 0);
         snprintf(path, sizeof path, "%s/null", dir);
         ck_assert_int_eq(mkdir(path, 0700), 0);
+        snprintf(path, sizeof path, "%s/empty", dir);
+        ck_assert_int_eq(mkdir(path, 0700), 0);
 }
 
 static void teardown(void)
 {
-        static const char *const names[] = {
-                "a.yaml",         "b.yaml",          "aws/dynamodb.yaml", "aws/base.yaml", "aws",
-                "null/slow.yaml", "null/quick.yaml", "null/base.yaml",    "null",          ""};
+        static const char *const names[] = {"a.yaml",
+                                            "b.yaml",
+                                            "aws/dynamodb.yaml",
+                                            "aws/base.yaml",
+                                            "aws",
+                                            "null/slow.yaml",
+                                            "null/quick.yaml",
+                                            "null/base.yaml",
+                                            "null",
+                                            "empty",
+                                            ""};
         char path[300];
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
                 snprintf(path, sizeof path, "%s/%s", dir, names[i]);
@@ -156,7 +166,6 @@ START_TEST(group_without_files_offers_none)
         CLEANUP(buf_release) struct buf notes = BUF_INIT;
         char why[400] = "";
 
-        write_text("empty/a.txt", "");
         write_text("a.yaml", "defaults: [{empty: b}]\n");
         ck_assert_int_eq(suite_read(dir, "a", NULL, &s, &notes, why, sizeof why), -ENOENT);
         ck_assert_ptr_nonnull(strstr(why, "empty/b.yaml is not there: add it, or another"));
