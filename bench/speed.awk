@@ -45,7 +45,11 @@ function own(what, name, unit, must, less, limit,    i, x, l, others) {
 }
 
 # What system a does over what b does, there or in another row.
-function ratio(what, a, b, other,    x, y) { x = median(what, a); y = median(other ? other : what, b); return y > 0 ? x / y : "" }
+# Nothing where one of the two was not measured.
+function ratio(what, a, b, other,    y) {
+	y = median(other ? other : what, b)
+	return n[what, a] && y > 0 ? median(what, a) / y : ""
+}
 
 END {
 	for (i = 1; i <= systems; i++) # those that have files of their own
