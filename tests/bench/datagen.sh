@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 28
+plan 29
 cd "$tmp" || exit 1
 format=$(image_format)
 mkdir a b c
@@ -23,9 +23,14 @@ if bench_mpi true; then
 else
 	skip "more ranks make the same data set" "$bench_no_mpi"
 fi
-check "the command that datagen prints reads what it made" sh -c '
+reads_it() { sh -c '
 	command=$(sed -n "s/^read it with: //p" "$1" | tail -n 1) && [ -n "$command" ] && PATH=$2:$PATH && eval "$command drop=none out=printed"' \
-	sh out "$builddir"
+	sh "$1" "$builddir"; }
+check "the command that datagen prints reads what it made" reads_it out
+odd="it's;one&two"
+mkdir "$odd"
+gen -n 5 path="$odd" >odd.out 2>&1
+check "a shell takes that command as it was meant" reads_it odd.out
 gen -n 50 path=b dataset=other seed=2 >out 2>&1
 check_fails "another seed makes other images" cmp -s b/other/image_0.$format b/50_40x30_images/image_0.$format
 if command -v file >/dev/null; then

@@ -431,6 +431,24 @@ static int datagen_job(const struct run *r, const struct keys *k, struct json *j
         return err;
 }
 
+/* As one word of a shell. */
+static void print_word(const char *s, FILE *to)
+{
+        if (!s[strspn(
+                    s,
+                    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_")]) {
+                fputs(s, to);
+                return;
+        }
+        fputc('\'', to);
+        for (; *s; s++)
+                if (*s == '\'')
+                        fputs("'\\''", to);
+                else
+                        fputc(*s, to);
+        fputc('\'', to);
+}
+
 /* The keys that say what and where the images are, as the command line had them. */
 static void say_place(const struct json *job, FILE *to)
 {
@@ -440,9 +458,10 @@ static void say_place(const struct json *job, FILE *to)
 
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
                 const char *value = json_string(job_key(job, keys[i]), "");
-                if (*value)
-                        fprintf(to, value[strcspn(value, " \t$*?")] ? " %s='%s'" : " %s=%s",
-                                keys[i], value);
+                if (*value) {
+                        fprintf(to, " %s=", keys[i]);
+                        print_word(value, to);
+                }
         }
 }
 
