@@ -136,7 +136,7 @@ expect_log 'it says 503'
 echo 200 >"$tmp/got/says"
 check "a collector that takes them again is said to" wait_for 60 grep -q 'the collector takes the metrics again' "$mount_log"
 # A collector that asks to be left alone, in seconds or until a date, for longer than the next export is away.
-left_alone() { # SECONDS RETRY-AFTER NAME: one check
+left_alone() { # SECONDS RETRY-AFTER
 	rm -f "$tmp/got/"*.more
 	echo "$2" >"$tmp/got/after"
 	n=$(exports) again=$(grep -c 'takes the metrics again' "$mount_log")
@@ -144,13 +144,14 @@ left_alone() { # SECONDS RETRY-AFTER NAME: one check
 	wait_for 60 refused_twice
 	rm "$tmp/got/after"
 	echo 200 >"$tmp/got/says"
-	check "$3" wait_for 60 awk -v least="$1" 'NR > 1 && $1 - was >= least { found = 1 } { was = $1 } END { exit !found }' "$tmp/got/"*.more
+	wait_for 60 awk -v least="$1" 'NR > 1 && $1 - was >= least { found = 1 } { was = $1 } END { exit !found }' \
+		"$tmp/got/"*.more || return 1
 	wait_for 60 taken_again
 }
 refused_twice() { [ "$(exports)" -ge $((n + 2)) ]; }
 taken_again() { [ "$(grep -c 'takes the metrics again' "$mount_log")" -gt "$again" ]; }
-left_alone 3 3 "a collector that asks for seconds without a request gets none"
-left_alone 5 'date 6' "a collector that asks for none until a date gets none"
+check "a collector that asks for seconds without a request gets none" left_alone 3 3
+check "a collector that asks for none until a date gets none" left_alone 5 'date 6'
 expect_log 'it says 429'
 echo '200 {"partialSuccess": {"rejectedDataPoints": "1", "errorMessage": "too old"}}' >"$tmp/got/says"
 check "what a collector does not take of an export is said" wait_for 60 grep -q 'it did not take all: too old' "$mount_log"
