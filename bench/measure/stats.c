@@ -122,7 +122,7 @@ static double ways(size_t na, size_t nb)
 double stats_dealt_least(size_t na, size_t nb)
 {
         double n = ways(na, nb);
-        return (na == nb ? 2 : 1) / (n <= DEALS_MAX ? n : DEALS_MAX);
+        return n <= DEALS_MAX ? (na == nb ? 2 : 1) / n : 1.0 / (DEALS_MAX + 1);
 }
 
 /* The next choice of k of n positions, ascending. False after the last. */
@@ -199,7 +199,8 @@ int stats_dealt_anew(const double *a, size_t na, const double *b, size_t nb, dou
                 as_far += fabs(s / (double)na - (sum - s) / (double)nb) >= far;
                 deals++;
         } while (all ? next_choice(pick, na, n) : deals < DEALS_MAX);
-        *p = (double)as_far / (double)deals;
+        /* drawn ones are not all: what was measured is one more, which is as far apart as itself */
+        *p = (double)(as_far + !all) / (double)(deals + !all);
         return 0;
 }
 

@@ -34,9 +34,10 @@ int stats_median_interval(const double *v, size_t n, struct interval *out);
 /* How likely two sides as far apart as these are when all their values are of one kind: the share
  * of all ways to deal the na + nb values to two sides of these sizes in which the means of their
  * logarithms lie at least as far apart (Fisher's permutation test, two-sided). Beyond 200,000 ways,
- * of as many that are drawn. Where a value is 0 the values themselves are taken. *apart is how far
- * b lies above a; where that is no finite number, p is 1. 0, or -ENOMEM, -EINVAL for an empty
- * side. */
+ * of as many that are drawn and the one that was measured, so that p is never 0 (Phipson, Smyth:
+ * "Permutation P-values should never be zero", 2010). Where a value is 0 the values themselves are
+ * taken. *apart is how far b lies above a; where that is no finite number, p is 1. 0, or -ENOMEM,
+ * -EINVAL for an empty side. */
 int stats_dealt_anew(const double *a, size_t na, const double *b, size_t nb, double *p,
                      double *apart);
 /* The least that it can be. */

@@ -322,6 +322,8 @@ static int judge(struct table *t)
 /* `apart`: of the medians, which have to differ as what was tested does. */
 static void print_verdict(const struct table *t, const struct row *r, double apart)
 {
+        const char *better = (apart < 0) == r->higher ? "first" : "second";
+
         if (r->n[0] < RUNS_MIN || r->n[1] < RUNS_MIN)
                 printf("no verdict: %zu and %zu runs, %d of each are needed\n", r->n[0], r->n[1],
                        RUNS_MIN);
@@ -333,9 +335,10 @@ static void print_verdict(const struct table *t, const struct row *r, double apa
                 printf("no difference shown (p %.2f)\n", r->p);
         else if (!(apart * r->apart > 0))
                 printf("no verdict: the medians do not differ as the means do\n");
+        else if (r->p < 0.001)
+                printf("the %s is faster (p < 0.001)\n", better);
         else
-                printf("the %s is faster (p %.3f)\n", (apart < 0) == r->higher ? "first" : "second",
-                       r->p);
+                printf("the %s is faster (p %.3f)\n", better, r->p);
 }
 
 static int print_row(const struct table *t, const struct row *r)

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 25
+plan 26
 cd "$tmp" || exit 1
 
 # Runs of one job, whose values are then written by hand: what is compared is known.
@@ -33,6 +33,9 @@ expect_eq "0 2" "$? $(grep -c '0\.502.*the second is faster (p 0\.0' out)" "five
 diag "$(cat out)"
 bench compare fast slow >out
 expect_eq 2 "$(grep -c 'the first is faster' out)" "the order of the sides does not matter"
+sides slow fast 11 0.5
+bench compare slow fast >out
+expect_eq "2 0" "$(grep -c 'the second is faster (p < 0\.001)' out) $(grep -c 'p 0\.000' out)" "no difference is printed as certain"
 sides same twin 5 1
 bench compare same twin >out
 expect_eq 2 "$(grep -c 'no difference shown' out)" "a drift of both sides is no difference"

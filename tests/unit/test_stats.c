@@ -80,6 +80,21 @@ START_TEST(runs_dealt_anew_tell_how_likely_their_sides_are)
 }
 END_TEST
 
+/* Of 118,264,581,564,861,424 ways two are as far apart, and none of those that are drawn. */
+START_TEST(what_no_drawn_deal_shows_is_not_certain)
+{
+        double low[30], high[30], p, apart;
+
+        for (int i = 0; i < 30; i++) {
+                low[i] = 1 + i * 0.001;
+                high[i] = 2 + i * 0.001;
+        }
+        ck_assert_int_eq(stats_dealt_anew(low, 30, high, 30, &p, &apart), 0);
+        ck_assert_double_eq_tol(p, 1.0 / 200001, 1e-12);
+        ck_assert_double_eq_tol(stats_dealt_least(30, 30), 1.0 / 200001, 1e-12);
+}
+END_TEST
+
 /* The logarithm of 0 is no number, and every comparison with it is false. */
 START_TEST(a_zero_among_the_values_makes_no_difference_by_itself)
 {
@@ -163,6 +178,7 @@ int main(void)
         tcase_add_test(t, few_values_have_no_spread);
         tcase_add_test(t, the_interval_of_a_ratio_holds_what_is_true);
         tcase_add_test(t, runs_dealt_anew_tell_how_likely_their_sides_are);
+        tcase_add_test(t, what_no_drawn_deal_shows_is_not_certain);
         tcase_add_test(t, a_zero_among_the_values_makes_no_difference_by_itself);
         tcase_add_test(t, runs_of_one_kind_seldom_differ);
         tcase_add_test(t, many_questions_at_once_ask_for_more);
