@@ -5,11 +5,12 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 61
+plan 62
 cd "$tmp" || exit 1
 format=$(image_format)
 mkdir disk mnt
-store_start storesim --log "$tmp/requests"
+echo '[]' >faults
+store_start storesim --log "$tmp/requests" --faults "$tmp/faults"
 at="s3.endpoint=$CKPTFS_TEST_ENDPOINT s3.bucket=$CKPTFS_TEST_BUCKET"
 gen() { bench datagen -n 90 --resolution 40x30 --image-format $format "$@" >gen.out 2>&1; }
 gen path=disk && gen $at || diag "$(cat gen.out)"
@@ -156,6 +157,16 @@ expect_eq "4 0" "$(result saves '.metrics.save_times_s | length') $(find deep -t
 	"two checkpoints an epoch are saved, and removed at the end"
 read_ok "checkpoints are saved in a bucket" s3saves dataset=$images path=disk checkpoint.save_one_in=10 checkpoint.destination=s3 \
 	checkpoint.uri=s3://$CKPTFS_TEST_BUCKET/saves s3.endpoint="$CKPTFS_TEST_ENDPOINT" checkpoint.model=demo
+refused='"key": "fails/*", "skip": 1, "do": "status", "status": 403, "code": "AccessDenied"'
+echo "[{\"op\": \"PutObject\", $refused}, {\"op\": \"CreateMultipartUpload\", $refused}]" >faults
+kill -HUP "$store_pid"
+bench dataset $small dataset=$images path=disk checkpoint.save_one_in=10 checkpoint.destination=s3 epochs=2 \
+	checkpoint.uri=s3://$CKPTFS_TEST_BUCKET/fails s3.endpoint="$CKPTFS_TEST_ENDPOINT" checkpoint.model=demo >run.out 2>err
+expect_eq "1 1 1" "$(($? != 0)) $(grep -c 'checkpoint batch10.ckpt' err) $(grep -c 'checkpoint batch10.ckpt: .*Permission denied' err)" \
+	"a save that failed in the place of an older one is told once, and not looked for"
+diag "$(cat err)"
+echo '[]' >faults
+kill -HUP "$store_pid"
 
 mounted=no
 if [ -w /dev/fuse ]; then

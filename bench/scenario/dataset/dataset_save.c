@@ -216,6 +216,8 @@ int saver_batch(struct saver *s, size_t batch)
         if (err != -ECANCELED)
                 run_error(s->run, "checkpoint %s: %s", name, s->io->why);
         s->storage->ops->remove(s->io, name);
+        if (s->last == batch) /* of the epoch before: its file has gone, too */
+                s->last = 0;
         return err;
 }
 
